@@ -1,0 +1,39 @@
+package farm
+
+import "time"
+
+// EventKind says what an Event reports.
+type EventKind string
+
+const (
+	StepStarted  EventKind = "started"  // a step of an act began (or began again after a restart)
+	StepProgress EventKind = "progress" // bytes, rows or lag moved; Text says what
+	StepWaiting  EventKind = "waiting"  // nothing moves; Text says for what
+	StepDone     EventKind = "done"     // the step's effect has been read back
+	StepFailed   EventKind = "failed"   // one attempt failed; Text is the error
+	StepUndone   EventKind = "undone"   // the step's effect has been taken back
+	GateClosed   EventKind = "gate-closed"
+	GateOpened   EventKind = "gate-opened" // Millis is how long it was closed
+	LaneEnded    EventKind = "ended"       // Text is done, undone, stuck, unknown or not-started
+)
+
+// Event is one thing an act did. Terminal, store, report and tests all read
+// the same stream; an act never prints.
+type Event struct {
+	Time  time.Time `json:"time"`
+	Run   string    `json:"run"` // id of the act: move-first
+	Pair  PairName  `json:"pair,omitempty"`
+	Side  SideName  `json:"side,omitempty"`
+	Step  string    `json:"step,omitempty"`
+	Phase string    `json:"phase,omitempty"` // a step's own part: close, drain, ...
+	Kind  EventKind `json:"kind"`
+	Text  string    `json:"text,omitempty"`
+
+	Bytes  int64   `json:"bytes,omitempty"` // done so far
+	Total  int64   `json:"total,omitempty"` // expected; 0 when unknown
+	Millis float64 `json:"millis,omitempty"`
+}
+
+// Sink takes events; it must be safe to call from several goroutines and must
+// not block for long.
+type Sink func(Event)

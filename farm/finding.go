@@ -1,0 +1,37 @@
+package farm
+
+import "fmt"
+
+// Severity orders findings: a blocker stops an act, a warning does not.
+type Severity string
+
+const (
+	Blocker Severity = "blocker"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Finding is something Stowage noticed: what, about whom, on which evidence,
+// and what would remedy it. Findings are not failures: a check that finds
+// something has worked.
+type Finding struct {
+	Check    string   `json:"check"` // stable name of the check: "server-id-unique"
+	Severity Severity `json:"severity"`
+	Subject  string   `json:"subject"` // instance, pair or host
+	Text     string   `json:"text"`
+	Remedy   string   `json:"remedy"`
+}
+
+func (f Finding) String() string {
+	return fmt.Sprintf("%-8s %s: %s (%s) -> %s", f.Severity, f.Subject, f.Text, f.Check, f.Remedy)
+}
+
+// Blocks reports whether any finding is a blocker.
+func Blocks(fs []Finding) bool {
+	for _, f := range fs {
+		if f.Severity == Blocker {
+			return true
+		}
+	}
+	return false
+}
