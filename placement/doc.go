@@ -1,0 +1,21 @@
+// Package placement answers: "what goes where, with how few hosts, and how
+// close is that to the best possible?"
+//
+// Its main type is Plan: where every side of every pair will live, which sides
+// have to move for that and in what order, and a lower bound that says how
+// many hosts no plan could do without. Solve makes one from a farm and goals.
+//
+// Invariants of every Plan that Solve returns: the sides of a pair are on
+// different hosts (and on different values of every spread label); no host
+// carries more than its capacity less headroom, with both sides of a pair
+// counted at 100 % of the pair's load; an instance that is already on a host
+// worth keeping stays there; hosts that give instances away receive none, so
+// that no host is ever fuller between two waves than it is at the end; a
+// server_id that was ever used is not used again. (Spread labels hold at the
+// end: while both sides of a pair move, they may share a rack for a while.)
+//
+// Solve is deterministic: the same farm and goals give the same plan, byte for
+// byte. The package is pure: it never reads a clock, a file or a server, and
+// it never moves anything. Package placement/check judges its plans and shares
+// no code with it.
+package placement

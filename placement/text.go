@@ -1,0 +1,106 @@
+package placement
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"stowage/farm"
+)
+
+const (
+	textWidth = 100 // columns of WriteText
+	barWidth  = 20
+)
+
+// WriteText prints the plan for people, at most 100 columns wide: the
+// headline, the bound, one row a host with a bar of its binding resource, and
+// the moves by wave.
+func (p Plan) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "%s -> %s", count(p.HostsBefore, "host"), count(p.HostsUsed, "host"))
+	if p.WattsBefore > 0 {
+		fmt.Fprintf(b, ", %s -> %s watts", thousands(p.WattsBefore), thousands(p.Watts))
+	}
+	fmt.Fprintf(b, "; %s, %s to copy\n", count(len(p.Moves), "move"), farm.RoundQuantity(float64(p.Bytes()), farm.KindBytes))
+	fmt.Fprintln(b, p.proof())
+	p.writeHosts(b)
+	p.writeMoves(b)
+	return b.Flush()
+}
+
+func (p Plan) proof() string {
+	if p.HostsUsed == p.LowerBound {
+		return fmt.Sprintf("optimal: no plan needs fewer than %s (%s)", count(p.LowerBound, "host"), p.BoundMethod)
+	}
+	return fmt.Sprintf("not proved optimal: at least %s needed (%s), gap %.1f%%", count(p.LowerBound, "host"), p.BoundMethod, p.Gap*100)
+}
+
+func (p Plan) writeHosts(b *bufio.Writer) {
+	if len(p.Hosts) == 0 {
+		return
+	}
+	name, binding := 4, 7
+	for _, h := range p.Hosts {
+		name, binding = max(name, len(h.Name)), max(binding, len(h.Binding))
+	}
+	types := map[farm.HostTypeName]int{}
+	for _, h := range p.Basis.HostTypes {
+		types[h.Name] = h.MaxInstances
+	}
+	fmt.Fprintf(b, "\n%-*s  %-*s  %-*s  %4s  instances\n", name, "host", binding, "binding", barWidth+2, "", "use")
+	for _, h := range p.Hosts {
+		use := h.Use[farm.ResourceName(h.Binding)]
+		if h.Binding == string(slots) && types[h.Type] > 0 {
+			use = float64(len(h.Instances)) / float64(types[h.Type])
+		}
+		head := fmt.Sprintf("%-*s  %-*s  %s  %3.0f%%  ", name, h.Name, binding, h.Binding, bar(use), use*100)
+		writeList(b, head, h.Instances)
+	}
+}
+
+func (p Plan) writeMoves(b *bufio.Writer) {
+	for i, m := range p.Moves {
+		if i == 0 || p.Moves[i-1].Wave != m.Wave {
+			fmt.Fprintf(b, "\nwave %d of %d\n", m.Wave, p.Waves())
+		}
+		line := fmt.Sprintf("  %s  %s:%d -> %s:%d  %s  server_id %d", m.Instance, m.From.Host, m.From.Port, m.To.Host, m.To.Port,
+			farm.RoundQuantity(float64(m.Bytes), farm.KindBytes), m.ServerID)
+		fmt.Fprintln(b, clip(line))
+	}
+}
+
+// writeList prints head and the names, going on under the first name when a
+// line is full.
+func writeList(b *bufio.Writer, head string, names []farm.InstanceName) {
+	line := head
+	for i, n := range names {
+		if i > 0 && len(line)+1+len(n) > textWidth {
+			fmt.Fprintln(b, clip(strings.TrimRight(line, " ")))
+			line = strings.Repeat(" ", len(head))
+		}
+		line += string(n) + " "
+	}
+	fmt.Fprintln(b, clip(strings.TrimRight(line, " ")))
+}
+
+func clip(line string) string {
+	if len(line) <= textWidth {
+		return line
+	}
+	return line[:textWidth-3] + "..."
+}
+
+func bar(use float64) string {
+	full := min(max(int(use*barWidth+0.5), 0), barWidth)
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", barWidth-full) + "]"
+}
+
+func thousands(v float64) string {
+	text := fmt.Sprintf("%.0f", v)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
