@@ -1,0 +1,269 @@
+package workspace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+
+	"stowage/farm"
+)
+
+// The keys of farm.yaml, by level. They are what an unknown key is compared
+// with.
+var (
+	farmKeys     = []string{"farm", "next_server_id", "accounts", "host_types", "hosts", "pairs"}
+	hostTypeKeys = []string{"cores", "memory", "disk", "iops", "network", "watts", "price", "max_instances"}
+	hostKeys     = []string{"name", "type", "address", "dir", "labels"}
+	pairKeys     = []string{"name", "topology", "sides", "shards"}
+	sideKeys     = []string{"host", "port", "datadir", "config"}
+	shardKeys    = []string{"name", "disk", "growth", "memory", "cpu", "iops", "network"}
+)
+
+// knownResources are the resources of keys that need no declaration. The
+// processors of a host are its cores; what a shard needs of them is cpu.
+var knownResources = map[string]farm.ResourceName{
+	"disk": farm.Disk, "memory": farm.Memory, "iops": farm.IOPS, "network": farm.Network,
+}
+
+// farmReader reads farm.yaml.
+type farmReader struct {
+	reader
+	root *yaml.Node
+	farm farm.Farm
+	// custom are the resources that host types declare beside the known ones,
+	// with the kind their capacity is written in.
+	custom map[string]farm.Kind
+}
+
+// parseFarm reads and checks a farm file. The farm is only valid without an
+// error; the reader keeps what an edit needs to know about the file.
+func parseFarm(file string, src []byte) (*farm.Farm, *farmReader, error) {
+	r := &farmReader{custom: map[string]farm.Kind{}}
+	r.file = file
+	root := r.parseYAML(src)
+	if root == nil {
+		return nil, nil, r.err()
+	}
+	r.root = root
+	r.top(root)
+	r.checked(root, r.farm.Check())
+	if err := r.err(); err != nil {
+		return nil, nil, err
+	}
+	return &r.farm, r, nil
+}
+
+func (r *farmReader) top(root *yaml.Node) {
+	// Host types first, wherever they stand: they declare resources.
+	if n := value(root, "host_types"); n != nil {
+		r.named(n, "host_types", r.hostType)
+	}
+	r.fields(root, func() string { return "the farm" }, farmKeys, func(key string, v *yaml.Node) bool {
+		what := func() string { return key }
+		switch key {
+		case "farm":
+			r.farm.Name = r.text(v, what)
+		case "next_server_id":
+			r.farm.NextServerID = uint32(r.whole(v, what, 1, math.MaxUint32))
+		case "accounts":
+			r.farm.Accounts = r.text(v, what)
+		case "host_types":
+		case "hosts":
+			for _, n := range r.items(v, "hosts") {
+				r.host(n)
+			}
+		case "pairs":
+			for _, n := range r.items(v, "pairs") {
+				r.pair(n)
+			}
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+func (r *farmReader) hostType(name string, n *yaml.Node) {
+	t := farm.HostType{Name: farm.HostTypeName(name), Capacity: farm.Resources{}}
+	where := func() string { return "host type " + name }
+	r.fields(n, where, hostTypeKeys, func(key string, v *yaml.Node) bool {
+		what := func() string { return key + " of " + where() }
+		switch key {
+		case "cores":
+			t.Capacity[farm.CPU] = r.quantity(v, what, farm.KindPlain)
+		case "watts":
+			t.Watts = r.quantity(v, what, farm.KindPlain)
+		case "price":
+			t.Price = r.quantity(v, what, farm.KindPlain)
+		case "max_instances":
+			t.MaxInstances = int(r.whole(v, what, 1, 1000))
+		default:
+			resource, known := knownResources[key]
+			if !known {
+				return r.declare(&t, key, v, what)
+			}
+			t.Capacity[resource] = r.quantity(v, what, resource.Kind())
+		}
+		return true
+	})
+	r.farm.HostTypes = append(r.farm.HostTypes, t)
+}
+
+// declare takes a key of a host type that is not known as a resource of the
+// farm's own, unless it looks like a slip of the keyboard.
+func (r *farmReader) declare(t *farm.HostType, key string, v *yaml.Node, what func() string) bool {
+	if nearest(key, hostTypeKeys) != "" || !isWord(key) {
+		return false
+	}
+	if reserved := append(slices.Clone(shardKeys), hostKeys...); slices.Contains(reserved, key) || key == "cpus" {
+		if key == "cpu" || key == "cpus" {
+			r.fault(v, "unknown key %q in host type %s; did you mean \"cores\"?", key, t.Name)
+			return true
+		}
+		return false
+	}
+	amount := r.quantity(v, what, farm.KindOpen)
+	kind, err := farm.QuantityKind(v.Value)
+	if err != nil || r.bad[v] {
+		return true
+	}
+	if first, ok := r.custom[key]; ok && first != kind {
+		r.fault(v, "%s is written as %s here and as %s in another host type", what(), kind, first)
+		return true
+	}
+	r.custom[key] = kind
+	t.Capacity[farm.ResourceName(key)] = amount
+	return true
+}
+
+func (r *farmReader) host(n *yaml.Node) {
+	h := farm.Host{}
+	where := func() string { return rowName("host", n) }
+	r.fields(n, where, hostKeys, func(key string, v *yaml.Node) bool {
+		what := func() string { return key + " of " + where() }
+		switch key {
+		case "name":
+			h.Name = farm.HostName(r.text(v, what))
+		case "type":
+			h.Type = farm.HostTypeName(r.text(v, what))
+		case "address":
+			h.Address = r.text(v, what)
+		case "dir":
+			h.Dir = r.text(v, what)
+		case "labels":
+			h.Labels = map[string]string{}
+			r.named(v, "labels of "+where(), func(label string, v *yaml.Node) {
+				h.Labels[label] = r.text(v, func() string { return "label " + label + " of " + where() })
+			})
+		default:
+			return false
+		}
+		return true
+	})
+	r.farm.Hosts = append(r.farm.Hosts, h)
+}
+
+func (r *farmReader) pair(n *yaml.Node) {
+	p := farm.Pair{Sides: map[farm.SideName]farm.Side{}}
+	where := func() string { return rowName("pair", n) }
+	r.fields(n, where, pairKeys, func(key string, v *yaml.Node) bool {
+		what := func() string { return key + " of " + where() }
+		switch key {
+		case "name":
+			p.Name = farm.PairName(r.text(v, what))
+		case "topology":
+			p.Topology = farm.Topology(r.text(v, what))
+		case "sides":
+			r.fields(v, what, []string{"A", "B"}, func(side string, v *yaml.Node) bool {
+				if side != "A" && side != "B" {
+					return false
+				}
+				p.Sides[farm.SideName(side)] = r.side(v, func() string { return "side " + side + " of " + where() })
+				return true
+			})
+		case "shards":
+			rows := r.items(v, what())
+			p.Shards = make([]farm.Shard, 0, len(rows))
+			for _, n := range rows {
+				p.Shards = append(p.Shards, r.shard(n))
+			}
+		default:
+			return false
+		}
+		return true
+	})
+	r.farm.Pairs = append(r.farm.Pairs, p)
+}
+
+func (r *farmReader) side(n *yaml.Node, where func() string) farm.Side {
+	s := farm.Side{}
+	r.fields(n, where, sideKeys, func(key string, v *yaml.Node) bool {
+		what := func() string { return key + " of " + where() }
+		switch key {
+		case "host":
+			s.Host = farm.HostName(r.text(v, what))
+		case "port":
+			s.Port = int(r.whole(v, what, 1, 65535))
+		case "datadir":
+			s.Datadir = r.text(v, what)
+		case "config":
+			s.Config = r.text(v, what)
+		default:
+			return false
+		}
+		return true
+	})
+	return s
+}
+
+func (r *farmReader) shard(n *yaml.Node) farm.Shard {
+	s := farm.Shard{Needs: make(farm.Resources, 4)}
+	where := func() string { return rowName("shard", n) }
+	r.fields(n, where, r.shardKeys(), func(key string, v *yaml.Node) bool {
+		what := func() string { return key + " of " + where() }
+		switch key {
+		case "name":
+			s.Name = farm.ShardName(r.text(v, what))
+		case "growth":
+			s.Growth = r.quantity(v, what, farm.KindBytesPerDay)
+		case "cpu":
+			s.Needs[farm.CPU] = r.quantity(v, what, farm.KindPlain)
+		default:
+			if resource, ok := knownResources[key]; ok {
+				s.Needs[resource] = r.quantity(v, what, resource.Kind())
+			} else if kind, ok := r.custom[key]; ok {
+				s.Needs[farm.ResourceName(key)] = r.quantity(v, what, kind)
+			} else {
+				return false
+			}
+		}
+		return true
+	})
+	return s
+}
+
+func (r *farmReader) shardKeys() []string {
+	if len(r.custom) == 0 {
+		return shardKeys
+	}
+	return append(slices.Clone(shardKeys), sortedKeys(r.custom)...)
+}
+
+// rowName names a row of a list by its name, or by its line without one.
+func rowName(what string, n *yaml.Node) string {
+	if name := value(n, "name"); name != nil && name.Kind == yaml.ScalarNode && name.Value != "" {
+		return what + " " + name.Value
+	}
+	return fmt.Sprintf("%s in line %d", what, n.Line)
+}
+
+func isWord(key string) bool {
+	for _, c := range key {
+		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return key != ""
+}

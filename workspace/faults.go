@@ -1,0 +1,93 @@
+package workspace
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"stowage/farm"
+)
+
+// fault is one thing wrong in a file.
+type fault struct {
+	line int
+	text string
+}
+
+// faults collects what is wrong in one file.
+type faults struct {
+	file string
+	list []fault
+}
+
+// shownFaults is how many faults are printed; the rest are counted. A wrong
+// unit in every row of a large farm is one mistake, not 100,000.
+const shownFaults = 20
+
+func (fs *faults) add(line int, format string, args ...any) {
+	fs.list = append(fs.list, fault{line, fmt.Sprintf(format, args...)})
+}
+
+// err is nil without faults. One fault reads "read farm.yaml:12: ..."; several
+// follow each other, one a line, in the order of the file.
+func (fs *faults) err() error {
+	if len(fs.list) == 0 {
+		return nil
+	}
+	sort.SliceStable(fs.list, func(i, j int) bool { return fs.list[i].line < fs.list[j].line })
+	e := &farm.Error{Op: "read", Subject: fs.file, Hint: "correct " + fs.file + " and run the command again; nothing was changed"}
+	if len(fs.list) == 1 {
+		e.Subject = fmt.Sprintf("%s:%d", fs.file, fs.list[0].line)
+		e.Err = inputError(fs.list[0].text)
+		return e
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d problems", len(fs.list))
+	for i, f := range fs.list {
+		if i == shownFaults {
+			fmt.Fprintf(&b, "\nand %d more", len(fs.list)-shownFaults)
+			break
+		}
+		fmt.Fprintf(&b, "\n%s:%d: %s", fs.file, f.line, f.text)
+	}
+	e.Err = inputError(b.String())
+	return e
+}
+
+// inputError is a message that unwraps to farm.ErrInput without repeating it.
+type inputError string
+
+func (e inputError) Error() string { return string(e) }
+func (e inputError) Unwrap() error { return farm.ErrInput }
+
+// nearest is the known word closest to a misspelt one, or "" when none is
+// close enough to be what was meant.
+func nearest(word string, known []string) string {
+	best, bestDistance := "", 1+max(1, len(word)/3)
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < bestDistance {
+			best, bestDistance = k, d
+		}
+	}
+	return best
+}
+
+// editDistance is Levenshtein's: insertions, deletions and replacements.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,97 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"stowage/farm"
+	"stowage/placement"
+)
+
+// The files of a workspace.
+const (
+	farmFile  = "farm.yaml"
+	goalsFile = "goals.yaml"
+	plansDir  = "plans"
+	stateDir  = ".stowage"
+)
+
+// Workspace is a directory with a farm.yaml. It holds no open files and no
+// cached content: every read reads the file.
+type Workspace struct {
+	Dir string // absolute
+}
+
+// Open finds the workspace in dir. It reads nothing but the presence of
+// farm.yaml; without one the error wraps farm.ErrInput.
+func Open(dir string) (*Workspace, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, &farm.Error{Op: "open workspace", Subject: dir, Err: err}
+	}
+	w := &Workspace{Dir: abs}
+	_, err = os.Stat(w.Path(farmFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &farm.Error{
+			Op: "open workspace", Subject: dir,
+			Hint: "run in a directory with a farm.yaml, or name one with --dir; `stowage demo up` makes one to try",
+			Err:  fmt.Errorf("%w: it has no farm.yaml", farm.ErrInput),
+		}
+	}
+	if err != nil {
+		return nil, &farm.Error{Op: "open workspace", Subject: dir, Err: err}
+	}
+	return w, nil
+}
+
+// Path is a path of the workspace; an absolute one passes through.
+func (w *Workspace) Path(rel string) string {
+	if filepath.IsAbs(rel) {
+		return filepath.Clean(rel)
+	}
+	return filepath.Join(w.Dir, rel)
+}
+
+// State is the folder of what the program keeps, .stowage. It is created,
+// readable by its owner only, if it can be; otherwise writing there says why.
+func (w *Workspace) State() string {
+	dir := w.Path(stateDir)
+	_ = os.MkdirAll(dir, 0o700) // the first write into it reports the same cause, with the file
+	return dir
+}
+
+// Farm reads and checks farm.yaml. All its faults come in one error, which
+// wraps farm.ErrInput.
+func (w *Workspace) Farm() (*farm.Farm, error) {
+	src, err := os.ReadFile(w.Path(farmFile))
+	if err != nil {
+		return nil, &farm.Error{Op: "read", Subject: farmFile, Err: err}
+	}
+	f, _, err := parseFarm(farmFile, src)
+	return f, err
+}
+
+// Goals reads goals.yaml and checks it against the farm. Without the file, or
+// for a key that is not in it, the goals are placement.Defaults.
+func (w *Workspace) Goals() (placement.Goals, error) {
+	f, err := w.Farm()
+	if err != nil {
+		return placement.Goals{}, err
+	}
+	return w.GoalsFor(f)
+}
+
+// GoalsFor is Goals for a farm that was read already.
+func (w *Workspace) GoalsFor(f *farm.Farm) (placement.Goals, error) {
+	src, err := os.ReadFile(w.Path(goalsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return placement.Defaults(), nil
+	}
+	if err != nil {
+		return placement.Goals{}, &farm.Error{Op: "read", Subject: goalsFile, Err: err}
+	}
+	return parseGoals(goalsFile, src, f)
+}
