@@ -1,0 +1,161 @@
+package route
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"stowage/farm"
+)
+
+// File routes by a JSON file that is replaced atomically. It is safe for use
+// by several goroutines, and by several processes: a lock file beside it
+// orders them.
+type File struct {
+	path string
+	mu   sync.Mutex
+}
+
+// NewFile is the router that keeps its table at path.
+func NewFile(path string) *File { return &File{path: path} }
+
+// Path is where the table stands.
+func (f *File) Path() string { return f.path }
+
+// Create writes a first table. It refuses to replace one that is there.
+func (f *File) Create(pairs map[farm.PairName]*Pair) error {
+	if _, err := os.Lstat(f.path); err == nil {
+		return &farm.Error{Op: "create routing", Subject: f.path, Err: fs.ErrExist}
+	}
+	t := &Table{FormatVersion: FormatVersion, Pairs: pairs}
+	if err := t.Check(); err != nil {
+		return &farm.Error{Op: "create routing", Subject: f.path, Err: err}
+	}
+	return f.replace(t)
+}
+
+// Read returns the table. A file that cannot be understood is an error that
+// names it; a client must not guess.
+func (f *File) Read(context.Context) (*Table, error) { return ReadFile(f.path) }
+
+// ReadFile reads and checks one routing file.
+func ReadFile(path string) (*Table, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &farm.Error{Op: "read routing", Subject: path, Err: err}
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	var t Table
+	if err := dec.Decode(&t); err != nil {
+		line := 1 + bytes.Count(raw[:min(int(dec.InputOffset()), len(raw))], []byte("\n"))
+		return nil, &farm.Error{Op: "read routing", Subject: fmt.Sprintf("%s:%d", path, line),
+			Err:  fmt.Errorf("%w: %w", farm.ErrInput, err),
+			Hint: "docs/routing.md describes the file; restore it from version control or a copy"}
+	}
+	if err := t.Check(); err != nil {
+		return nil, &farm.Error{Op: "read routing", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
+			Hint: "docs/routing.md describes the file"}
+	}
+	return &t, nil
+}
+
+// Change implements Router.
+func (f *File) Change(ctx context.Context, pair farm.PairName, edit func(*Pair) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	unlock, err := lockFile(f.path + ".lock")
+	if err != nil {
+		return &farm.Error{Op: "lock routing", Subject: f.path, Err: err}
+	}
+	defer unlock()
+
+	t, err := f.Read(ctx)
+	if err != nil {
+		return err
+	}
+	old, ok := t.Pairs[pair]
+	if !ok {
+		return &farm.Error{Op: "change routing", Subject: string(pair),
+			Err: fmt.Errorf("%w: %s has no such pair", farm.ErrInput, f.path)}
+	}
+	next := old.clone()
+	if err := edit(next); err != nil {
+		return err
+	}
+	if reflect.DeepEqual(old, next) {
+		return nil
+	}
+	t.Pairs[pair] = next
+	if err := t.Check(); err != nil {
+		return &farm.Error{Op: "change routing", Subject: string(pair), Err: err}
+	}
+	return f.replace(t)
+}
+
+// replace writes the next generation beside the file, syncs it and renames it
+// over: a reader, and a machine that loses power, has the old or the new.
+func (f *File) replace(t *Table) error {
+	t.Generation++
+	t.Written = time.Now().UTC()
+	raw, err := json.MarshalIndent(t, "", " ")
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(f.path), ".routing-*")
+	if err != nil {
+		return &farm.Error{Op: "write routing", Subject: f.path, Err: err}
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(append(raw, '\n'))
+	err = errors.Join(err, tmp.Chmod(0o644), f.outdate(tmp), tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), f.path)
+	}
+	if err != nil {
+		return &farm.Error{Op: "write routing", Subject: f.path, Err: err,
+			Hint: "the old routing is untouched; free disk space or mend permissions, then resume"}
+	}
+	return nil
+}
+
+// outdate gives the next file a modification time later than the current
+// one's. File systems take it from a clock that may tick only every 4 ms, and
+// may give the inode of the last file but one again: a client that compares
+// both would miss two quick changes.
+func (f *File) outdate(next *os.File) error {
+	old, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	st, err := next.Stat()
+	if err != nil || st.ModTime().After(old.ModTime()) {
+		return err
+	}
+	return os.Chtimes(next.Name(), time.Time{}, old.ModTime().Add(time.Microsecond))
+}
+
+func lockFile(path string) (unlock func(), err error) {
+	l, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(l.Fd()), unix.LOCK_EX); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return func() { l.Close() }, nil
+}
