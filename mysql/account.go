@@ -1,0 +1,70 @@
+package mysql
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+
+	"stowage/farm"
+)
+
+// Account is a user name and a password. Its String hides the password.
+type Account struct {
+	User     string
+	Password string
+}
+
+func (a Account) String() string { return a.User + ":***" }
+
+// ReadAccount reads user and password of one group of an option file (the
+// format of ~/.my.cnf: [group], key=value, # and ; comments, optional quotes).
+func ReadAccount(path, group string) (Account, error) {
+	fail := func(err error, hint string) (Account, error) {
+		return Account{}, &farm.Error{Op: "read account", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: hint}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fail(err, "farm.yaml's accounts: names an option file with the groups [stowage] and [replication]")
+	}
+	defer f.Close()
+	var a Account
+	inGroup, found := false, false
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if line[0] == '[' {
+			inGroup = line == "["+group+"]"
+			found = found || inGroup
+			continue
+		}
+		if !inGroup {
+			continue
+		}
+		key, value, _ := strings.Cut(line, "=")
+		value = unquote(strings.TrimSpace(value))
+		switch strings.TrimSpace(key) {
+		case "user":
+			a.User = value
+		case "password":
+			a.Password = value
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fail(err, "")
+	}
+	if !found || a.User == "" {
+		return fail(fmt.Errorf("no group [%s] with a user", group), "add the group with user= and password=")
+	}
+	return a, nil
+}
+
+func unquote(s string) string {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		return s[1 : len(s)-1]
+	}
+	return s
+}

@@ -1,0 +1,17 @@
+// Package mysql is the only door to database servers: every statement that
+// Stowage sends is written here.
+//
+// It answers: "what does this server say it is, where does its replication
+// stand, and make it so." Its main type is Server, one instance reached over
+// the network.
+//
+// Invariants: a method that changes something can be run again after a crash
+// and comes to the same state; what cannot be known after a lost connection
+// is farm.ErrOutcomeUnknown and never guessed; passwords travel in the
+// protocol or in CHANGE MASTER text, and no statement text with a password is
+// ever logged or put into an error.
+//
+// The package never decides what should happen: order and safety of a live
+// change are the business of packages swing and move. MariaDB is spoken
+// today; what differs between vendors is asked of Flavor.
+package mysql

@@ -1,0 +1,193 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stowage/farm"
+)
+
+// Flavor is vendor and version. Ask it what a server can do; never compare
+// versions outside this package.
+type Flavor struct {
+	Vendor  string // MariaDB or MySQL
+	Version string // 10.11.19
+	Major   int
+	Minor   int
+}
+
+func (f Flavor) String() string { return f.Vendor + " " + f.Version }
+
+// HasGTIDDomains: MariaDB's GTIDs carry a domain, MySQL's a server uuid.
+func (f Flavor) HasGTIDDomains() bool { return f.Vendor == "MariaDB" }
+
+// CanSeedFrom reports whether a physical copy of a server of flavor f can be
+// started by a server of the same series: data files are not portable back.
+func (f Flavor) CanSeedFrom(g Flavor) bool {
+	return f.Vendor == g.Vendor && f.Major == g.Major && f.Minor == g.Minor
+}
+
+func parseFlavor(version string) Flavor {
+	f := Flavor{Vendor: "MySQL"}
+	if strings.Contains(version, "MariaDB") {
+		f.Vendor = "MariaDB"
+	}
+	f.Version, _, _ = strings.Cut(version, "-")
+	numbers := strings.SplitN(f.Version, ".", 3)
+	f.Major, _ = strconv.Atoi(numbers[0])
+	if len(numbers) > 1 {
+		f.Minor, _ = strconv.Atoi(numbers[1])
+	}
+	return f
+}
+
+// Facts is what a server says about itself.
+type Facts struct {
+	Flavor      Flavor
+	ServerID    uint32
+	Domain      uint32 // gtid_domain_id
+	Variables   map[string]string
+	Shards      map[farm.ShardName]int64 // bytes of data and indexes, by database
+	Replication Replication
+	Binlog      Position
+	Applied     Position
+	KnownIDs    []uint32 // every server id in gtid_binlog_state
+}
+
+// factVariables are the global variables that a plan, a preflight check or a
+// comparison reads.
+var factVariables = []string{
+	"version", "server_id", "gtid_domain_id", "gtid_strict_mode", "gtid_ignore_duplicates",
+	"log_bin", "log_slave_updates", "binlog_format", "binlog_row_image", "sync_binlog",
+	"innodb_flush_log_at_trx_commit", "innodb_buffer_pool_size", "innodb_page_size",
+	"auto_increment_increment", "auto_increment_offset", "event_scheduler", "read_only",
+	"max_connections", "datadir", "port", "hostname", "time_zone", "system_time_zone",
+	"character_set_server", "collation_server", "lower_case_table_names", "sql_mode",
+	"expire_logs_days", "slave_parallel_mode", "performance_schema",
+}
+
+// Facts reads everything Stowage wants to know of a server.
+func (s *Server) Facts(ctx context.Context) (Facts, error) {
+	f := Facts{}
+	var err error
+	if f.Variables, err = s.Variables(ctx, factVariables...); err != nil {
+		return f, err
+	}
+	f.Flavor = parseFlavor(f.Variables["version"])
+	f.ServerID = number(f.Variables["server_id"])
+	f.Domain = number(f.Variables["gtid_domain_id"])
+	if f.Replication, err = s.Replication(ctx); err != nil {
+		return f, err
+	}
+	if f.Binlog, err = s.BinlogPosition(ctx); err != nil {
+		return f, err
+	}
+	if f.Applied, err = s.AppliedPosition(ctx); err != nil {
+		return f, err
+	}
+	if f.KnownIDs, err = s.ServerIDsInBinlog(ctx); err != nil {
+		return f, err
+	}
+	f.Shards, err = s.Shards(ctx)
+	return f, err
+}
+
+func number(text string) uint32 {
+	n, _ := strconv.ParseUint(text, 10, 32)
+	return uint32(n)
+}
+
+// Variables reads global variables; one the server does not have is absent.
+func (s *Server) Variables(ctx context.Context, names ...string) (map[string]string, error) {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = quote(n)
+	}
+	records, err := s.records(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+strings.Join(quoted, ",")+")")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, r := range records {
+		out[r["Variable_name"]] = r["Value"]
+	}
+	return out, nil
+}
+
+// Status reads one global status counter.
+func (s *Server) Status(ctx context.Context, name string) (string, error) {
+	records, err := s.records(ctx, "SHOW GLOBAL STATUS WHERE Variable_name = "+quote(name))
+	if err != nil {
+		return "", err
+	}
+	if len(records) == 0 {
+		return "", s.fail("SHOW GLOBAL STATUS", fmt.Errorf("no counter %s", name))
+	}
+	return records[0]["Value"], nil
+}
+
+// systemSchemas hold the server's own tables and are never shards.
+const systemSchemas = "('mysql','information_schema','performance_schema','sys')"
+
+// Shards are the databases on the server and the bytes they take.
+func (s *Server) Shards(ctx context.Context) (map[farm.ShardName]int64, error) {
+	records, err := s.records(ctx, `SELECT s.SCHEMA_NAME AS name, CAST(COALESCE(SUM(t.DATA_LENGTH + t.INDEX_LENGTH), 0) AS UNSIGNED) AS bytes
+		FROM information_schema.SCHEMATA s LEFT JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = s.SCHEMA_NAME
+		WHERE s.SCHEMA_NAME NOT IN `+systemSchemas+` GROUP BY s.SCHEMA_NAME`)
+	if err != nil {
+		return nil, err
+	}
+	out := map[farm.ShardName]int64{}
+	for _, r := range records {
+		n, _ := strconv.ParseInt(r["bytes"], 10, 64)
+		out[farm.ShardName(r["name"])] = n
+	}
+	return out, nil
+}
+
+// Uncopyable are the tables that a live move cannot carry safely, with the
+// reason: an engine that a hot backup would have to lock, or no primary key
+// (a row event without a key searches the whole table on every replica).
+func (s *Server) Uncopyable(ctx context.Context) (map[string]string, error) {
+	records, err := s.records(ctx, `SELECT CONCAT(t.TABLE_SCHEMA, '.', t.TABLE_NAME) AS name, t.ENGINE AS engine,
+			(SELECT COUNT(*) FROM information_schema.STATISTICS k WHERE k.TABLE_SCHEMA = t.TABLE_SCHEMA AND k.TABLE_NAME = t.TABLE_NAME
+			 AND k.NON_UNIQUE = 0 AND k.NULLABLE = '') AS keyed
+		FROM information_schema.TABLES t WHERE t.TABLE_TYPE = 'BASE TABLE' AND t.TABLE_SCHEMA NOT IN `+systemSchemas+`
+		HAVING engine <> 'InnoDB' OR keyed = 0`)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, r := range records {
+		if r["engine"] != "InnoDB" {
+			out[r["name"]] = "engine " + r["engine"]
+			continue
+		}
+		out[r["name"]] = "no primary or unique NOT NULL key"
+	}
+	return out, nil
+}
+
+// Unfenced are the accounts that read_only does not stop, other than
+// Stowage's own, root at the console, and the server's internal ones.
+func (s *Server) Unfenced(ctx context.Context) ([]string, error) {
+	// mysql.global_priv holds privileges as a bit mask in MariaDB; the view
+	// in information_schema is the stable way to ask.
+	records, err := s.records(ctx, `SELECT DISTINCT GRANTEE AS who FROM information_schema.USER_PRIVILEGES
+		WHERE PRIVILEGE_TYPE IN ('READ ONLY ADMIN', 'READ_ONLY ADMIN') ORDER BY 1`)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, r := range records {
+		who := r["who"]
+		own := strings.HasPrefix(who, quote(s.account.User)+"@")
+		internal := strings.HasPrefix(who, "'mariadb.sys'@") || strings.HasPrefix(who, "'mysql'@") || strings.HasPrefix(who, "'root'@'localhost'")
+		if !own && !internal {
+			out = append(out, who)
+		}
+	}
+	return out, nil
+}

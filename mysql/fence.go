@@ -1,0 +1,206 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// SetReadOnly fences or opens the server. read_only=1 does not wait for open
+// transactions: they fail with 1290 at their next write or at COMMIT, so drain
+// first. It stops every account without READ ONLY ADMIN; replication goes on.
+func (s *Server) SetReadOnly(ctx context.Context, on bool) error {
+	value := "OFF"
+	if on {
+		value = "ON"
+	}
+	return s.exec(ctx, "SET GLOBAL read_only = "+value)
+}
+
+// IsReadOnly reports whether ordinary accounts are refused writes.
+func (s *Server) IsReadOnly(ctx context.Context) (bool, error) {
+	var on bool
+	err := s.row(ctx, "SELECT @@GLOBAL.read_only", nil, &on)
+	return on, err
+}
+
+// session is one client connection that is in the middle of something.
+type session struct {
+	thread  uint64
+	user    string
+	trx     string // id of its open transaction; "?" for one without an id yet, "" for none
+	query   string // query id of the statement it runs, "" when it sleeps
+	running time.Duration
+}
+
+// Busy is a client session that holds work open; for messages.
+type Busy struct {
+	Thread  uint64
+	User    string
+	Running time.Duration
+}
+
+func (b Busy) String() string {
+	return fmt.Sprintf("session %d of %s, %v", b.Thread, b.User, b.Running.Round(time.Millisecond))
+}
+
+// Quiesce waits until every piece of client work that was open when it was
+// called has ended: each transaction committed or rolled back, each statement
+// outside one finished. Work that begins later is not waited for, so it ends
+// even on a server that other clients keep busy (a grace period, as in
+// read-copy-update). The caller has closed the gate first; settle is how long
+// to wait for work of clients that looked at the gate just before.
+//
+// It returns what is still open when the budget is spent.
+func (s *Server) Quiesce(ctx context.Context, settle, budget time.Duration) ([]Busy, error) {
+	deadline := time.Now().Add(budget)
+	if err := sleep(ctx, settle); err != nil {
+		return nil, s.fail("drain", err)
+	}
+	waiting, err := s.openWork(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for len(waiting) > 0 {
+		if time.Now().After(deadline) {
+			return busy(waiting), nil
+		}
+		if err := sleep(ctx, 2*time.Millisecond); err != nil {
+			return nil, s.fail("drain", err)
+		}
+		now, err := s.openWork(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for thread, was := range waiting {
+			if is, still := now[thread]; !still || hasEnded(was, is) {
+				delete(waiting, thread)
+			}
+		}
+	}
+	return nil, nil
+}
+
+// hasEnded reports whether a session that was busy has since finished that
+// piece of work and is busy with another.
+func hasEnded(was, is session) bool {
+	if was.trx == "" { // a statement outside a transaction
+		return is.query != was.query
+	}
+	// A transaction gets its id at its first write, so "?" may have become a
+	// number without ending; only a number that changed proves an end.
+	return was.trx != "?" && is.trx != was.trx
+}
+
+func busy(sessions map[uint64]session) []Busy {
+	var out []Busy
+	for _, x := range sessions {
+		out = append(out, Busy{x.thread, x.user, x.running})
+	}
+	return out
+}
+
+// LongWork are the client sessions whose statement or transaction has been
+// open for longer than limit.
+func (s *Server) LongWork(ctx context.Context, limit time.Duration) ([]Busy, error) {
+	open, err := s.openWork(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for thread, x := range open {
+		if x.running < limit {
+			delete(open, thread)
+		}
+	}
+	return busy(open), nil
+}
+
+// openWork is every client session with an open transaction or a running
+// statement. Transactions are read from SHOW ENGINE INNODB STATUS because
+// information_schema.INNODB_TRX answers from a cache that is renewed at most
+// every 100 ms, and not at all while somebody else reads it more often.
+func (s *Server) openWork(ctx context.Context) (map[uint64]session, error) {
+	// The statements first: work that moves from "statement" to "transaction"
+	// between the two reads is then seen twice rather than not at all.
+	sessions, err := s.records(ctx, `SELECT ID, USER, COMMAND, QUERY_ID, TIME_MS FROM information_schema.PROCESSLIST
+		WHERE USER NOT IN ('system user', 'event_scheduler') AND COMMAND NOT IN ('Binlog Dump', 'Daemon', 'Connect')
+		AND ID <> CONNECTION_ID()`)
+	if err != nil {
+		return nil, err
+	}
+	status, err := s.records(ctx, "SHOW ENGINE INNODB STATUS")
+	if err != nil {
+		return nil, err
+	}
+	trx := map[uint64]openTrx{}
+	if len(status) > 0 {
+		trx = parseOpenTrx(status[0]["Status"])
+	}
+	out := map[uint64]session{}
+	for _, rec := range sessions {
+		if rec["USER"] == s.account.User {
+			continue
+		}
+		thread, _ := strconv.ParseUint(rec["ID"], 10, 64)
+		ms, _ := strconv.ParseFloat(rec["TIME_MS"], 64)
+		x := session{thread: thread, user: rec["USER"], running: time.Duration(ms * float64(time.Millisecond))}
+		if rec["COMMAND"] != "Sleep" {
+			x.query = rec["QUERY_ID"]
+		}
+		if t, ok := trx[thread]; ok {
+			x.trx, x.running = t.id, max(x.running, t.active)
+		}
+		if x.trx != "" || x.query != "" {
+			out[thread] = x
+		}
+	}
+	return out, nil
+}
+
+type openTrx struct {
+	id     string // "?" before the first write
+	active time.Duration
+}
+
+var (
+	trxLine    = regexp.MustCompile(`^---TRANSACTION (\S+), ACTIVE(?: \(PREPARED\))? (\d+) sec`)
+	threadLine = regexp.MustCompile(`^(?:MariaDB|MySQL) thread id (\d+),`)
+)
+
+// parseOpenTrx reads the transactions out of SHOW ENGINE INNODB STATUS. A
+// transaction's line is followed, some lines later, by that of its thread.
+func parseOpenTrx(status string) map[uint64]openTrx {
+	out := map[uint64]openTrx{}
+	var current *openTrx
+	for _, line := range strings.Split(status, "\n") {
+		if strings.HasPrefix(line, "---TRANSACTION") {
+			current = nil
+			if m := trxLine.FindStringSubmatch(line); m != nil {
+				seconds, _ := strconv.Atoi(m[2])
+				current = &openTrx{id: m[1], active: time.Duration(seconds) * time.Second}
+				if strings.HasPrefix(m[1], "(") { // an address: no id yet
+					current.id = "?"
+				}
+			}
+			continue
+		}
+		if m := threadLine.FindStringSubmatch(line); m != nil && current != nil {
+			thread, _ := strconv.ParseUint(m[1], 10, 64)
+			out[thread] = *current
+			current = nil
+		}
+	}
+	return out
+}
+
+// Clients is the number of sessions of accounts other than Stowage's own and
+// replication's.
+func (s *Server) Clients(ctx context.Context) (int, error) {
+	var n int
+	err := s.row(ctx, `SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER NOT IN ('system user', 'event_scheduler', ?)
+		AND COMMAND NOT IN ('Binlog Dump', 'Daemon', 'Connect')`, []any{s.account.User}, &n)
+	return n, err
+}

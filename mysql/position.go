@@ -1,0 +1,166 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"stowage/farm"
+)
+
+// BinlogPosition is what the server has written to its binary log: its own
+// writes and, with log_slave_updates, everything it applied.
+func (s *Server) BinlogPosition(ctx context.Context) (Position, error) {
+	return s.position(ctx, "gtid_binlog_pos")
+}
+
+// AppliedPosition is what the server has applied as a replica. In a ring it
+// includes the server's own domain, as its events come round.
+func (s *Server) AppliedPosition(ctx context.Context) (Position, error) {
+	return s.position(ctx, "gtid_slave_pos")
+}
+
+func (s *Server) position(ctx context.Context, variable string) (Position, error) {
+	var text string
+	if err := s.row(ctx, "SELECT @@GLOBAL."+variable, nil, &text); err != nil {
+		return nil, err
+	}
+	p, err := ParsePosition(text)
+	return p, s.fail("read "+variable, err)
+}
+
+// ServerIDsInBinlog are all server ids that ever wrote something this server
+// still knows of (gtid_binlog_state). None of them may be given out again.
+func (s *Server) ServerIDsInBinlog(ctx context.Context) ([]uint32, error) {
+	var text string
+	if err := s.row(ctx, "SELECT @@GLOBAL.gtid_binlog_state", nil, &text); err != nil {
+		return nil, err
+	}
+	gtids, err := parseGTIDs(text)
+	ids := make([]uint32, 0, len(gtids))
+	for _, g := range gtids {
+		ids = append(ids, g.Server)
+	}
+	return ids, s.fail("read gtid_binlog_state", err)
+}
+
+// PositionAt translates a place in this server's binary log (file, offset)
+// into a GTID position. It is exact where the GTID that a backup writes down
+// itself can lie behind the data, because the source is a replica too.
+func (s *Server) PositionAt(ctx context.Context, file string, offset int64) (Position, error) {
+	var text sql.NullString
+	if err := s.row(ctx, "SELECT BINLOG_GTID_POS(?, ?)", []any{file, offset}, &text); err != nil {
+		return nil, err
+	}
+	if !text.Valid {
+		return nil, s.fail("translate binlog position", fmt.Errorf("%s:%d is not in the binary log any more", file, offset))
+	}
+	p, err := ParsePosition(text.String)
+	return p, s.fail("translate binlog position", err)
+}
+
+// WaitFor waits until the server has applied goal. It waits domain by domain
+// (a domain the server has never heard of would hang the whole wait) and looks
+// at replication in between: a wait says nothing about a dead applier. The
+// error names what is missing.
+func (s *Server) WaitFor(ctx context.Context, goal Position, budget time.Duration) error {
+	deadline := time.Now().Add(budget)
+	for _, domain := range goal.Domains() {
+		if err := s.waitFor(ctx, goal[domain], deadline); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) waitFor(ctx context.Context, goal GTID, deadline time.Time) error {
+	for {
+		has, applied, err := s.has(ctx, goal)
+		if err != nil || has {
+			return err
+		}
+		status, err := s.Replication(ctx)
+		if err != nil {
+			return err
+		}
+		if err := status.Broken(); err != nil {
+			return s.fail("wait for "+goal.String(), err)
+		}
+		if time.Now().After(deadline) {
+			return s.fail("wait for "+goal.String(), fmt.Errorf("%w: applied %s so far", ErrBehind, applied))
+		}
+		if ctx.Err() != nil {
+			return s.fail("wait for "+goal.String(), ctx.Err())
+		}
+		var rc int
+		if err := s.row(ctx, "SELECT MASTER_GTID_WAIT(?, 0.5)", []any{goal.String()}, &rc); err != nil {
+			return err
+		}
+		if rc == 0 {
+			return nil
+		}
+	}
+}
+
+// has reports whether the server holds a transaction: applied as a replica, or
+// written itself (whether or not the ring has brought it back).
+func (s *Server) has(ctx context.Context, goal GTID) (bool, Position, error) {
+	var appliedText, writtenText string
+	err := s.row(ctx, "SELECT @@GLOBAL.gtid_slave_pos, @@GLOBAL.gtid_binlog_pos", nil, &appliedText, &writtenText)
+	if err != nil {
+		return false, nil, err
+	}
+	applied, err := ParsePosition(appliedText)
+	if err != nil {
+		return false, nil, s.fail("read gtid_slave_pos", err)
+	}
+	written, err := ParsePosition(writtenText)
+	if err != nil {
+		return false, nil, s.fail("read gtid_binlog_pos", err)
+	}
+	want := Position{goal.Domain: goal}
+	return applied.Reached(want) || written.Reached(want), applied, nil
+}
+
+// ErrBehind: a replica did not reach a position within its budget.
+var ErrBehind = fmt.Errorf("replica is behind (%w)", errBudget)
+
+var errBudget = fmt.Errorf("waited long enough")
+
+// Adopt makes a freshly seeded, never written instance stand at p: forget any
+// replication it inherited, set the state of its (empty) binary log and its
+// applied position. Running it again on an instance that stands at p or beyond
+// changes nothing.
+func (s *Server) Adopt(ctx context.Context, p Position) error {
+	written, err := s.BinlogPosition(ctx)
+	if err != nil {
+		return err
+	}
+	applied, err := s.AppliedPosition(ctx)
+	if err != nil {
+		return err
+	}
+	if len(p) > 0 && applied.Reached(p) && written.Reached(p) {
+		return nil
+	}
+	// gtid_binlog_state can be set only while the binary log is empty, and
+	// gtid_slave_pos only while no replica thread runs.
+	statements := []string{
+		"STOP ALL SLAVES",
+		"RESET SLAVE ALL",
+		"SET GLOBAL gtid_slave_pos = ''",
+		"RESET MASTER",
+		"SET GLOBAL gtid_binlog_state = " + quote(p.String()),
+		"SET GLOBAL gtid_slave_pos = " + quote(p.String()),
+	}
+	for _, st := range statements {
+		if err := s.exec(ctx, st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errNoReplication: a server that should replicate does not.
+var errNoReplication = &farm.Error{Op: "replication", Err: fmt.Errorf("not configured")}

@@ -1,0 +1,228 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"stowage/farm"
+)
+
+// Replication is what a server says about itself as a replica.
+type Replication struct {
+	Configured bool
+	Sources    int    // how many connections; more than one is multi-source
+	Host       string // of the default connection's source
+	Port       int
+	IO, SQL    string // Yes, No, Connecting, Preparing
+	IOError    string
+	SQLError   string
+	UsingGTID  string // Slave_Pos, Current_Pos, No
+	Behind     time.Duration
+	BehindOK   bool // Behind is known
+}
+
+// Running reports whether both threads run.
+func (r Replication) Running() bool { return r.Configured && r.IO == "Yes" && r.SQL == "Yes" }
+
+// Follows reports whether the server replicates from host:port.
+func (r Replication) Follows(address string) bool {
+	return r.Configured && net.JoinHostPort(r.Host, strconv.Itoa(r.Port)) == address
+}
+
+// Broken is the reason replication will not go on by itself, or nil. An IO
+// thread that is connecting may still succeed; one that stopped will not: 1236
+// for example is never retried.
+func (r Replication) Broken() error {
+	switch {
+	case !r.Configured:
+		return errNoReplication
+	case r.SQL == "No":
+		return fmt.Errorf("SQL thread stopped: %s", orUnknown(r.SQLError))
+	case r.IO == "No":
+		return fmt.Errorf("IO thread stopped: %s", orUnknown(r.IOError))
+	}
+	return nil
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "no error given (stopped by hand?)"
+	}
+	return s
+}
+
+// Replication reads the server's state as a replica.
+func (s *Server) Replication(ctx context.Context) (Replication, error) {
+	records, err := s.records(ctx, "SHOW ALL SLAVES STATUS")
+	if err != nil {
+		return Replication{}, err
+	}
+	r := Replication{Sources: len(records)}
+	for _, rec := range records {
+		if rec["Connection_name"] != "" && len(records) > 1 {
+			continue
+		}
+		r.Configured = true
+		r.Host = rec["Master_Host"]
+		r.Port, _ = strconv.Atoi(rec["Master_Port"])
+		r.IO, r.SQL = rec["Slave_IO_Running"], rec["Slave_SQL_Running"]
+		r.IOError, r.SQLError = rec["Last_IO_Error"], rec["Last_SQL_Error"]
+		r.UsingGTID = rec["Using_Gtid"]
+		if sec, ok := rec["Seconds_Behind_Master"]; ok {
+			n, err := strconv.Atoi(sec)
+			r.Behind, r.BehindOK = time.Duration(n)*time.Second, err == nil
+		}
+	}
+	return r, nil
+}
+
+// Follow makes the server replicate from source, by GTID, and returns when
+// both threads run. If it follows source already and runs, nothing happens.
+// A connection that fails for good (error 1236 and the like) is reported at
+// once; one that is slow, after budget.
+func (s *Server) Follow(ctx context.Context, source string, as Account, budget time.Duration) error {
+	now, err := s.Replication(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Follows(source) && now.Running() {
+		return nil
+	}
+	if now.Configured {
+		if err := s.exec(ctx, "STOP SLAVE"); err != nil {
+			return err
+		}
+	}
+	if !now.Follows(source) || now.UsingGTID != "Slave_Pos" {
+		if err := s.changeSource(ctx, source, as); err != nil {
+			return err
+		}
+	}
+	if err := s.exec(ctx, "START SLAVE"); err != nil {
+		return err
+	}
+	return s.AwaitReplicating(ctx, budget)
+}
+
+func (s *Server) changeSource(ctx context.Context, source string, as Account) error {
+	host, port, err := net.SplitHostPort(source)
+	if err != nil {
+		return s.fail("CHANGE MASTER", err)
+	}
+	// Heartbeats of 2 s let a replica notice a dead source in seconds; the
+	// default is half of slave_net_timeout, 30 s.
+	text := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST=%s, MASTER_PORT=%s, MASTER_USER=%s, MASTER_PASSWORD=%s, "+
+		"MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1, MASTER_HEARTBEAT_PERIOD=2",
+		quote(host), port, quote(as.User), quote(as.Password))
+	s.log.Debug("statement", "server", s.name, "sql", "CHANGE MASTER TO MASTER_HOST="+source+" ...")
+	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
+	defer cancel()
+	if _, err := s.db.ExecContext(ctx, text); err != nil {
+		// The driver's error may quote the statement and so the password.
+		return s.fail("CHANGE MASTER", fmt.Errorf("%s", strings.ReplaceAll(err.Error(), as.Password, "***")))
+	}
+	return nil
+}
+
+// AwaitReplicating waits until both replica threads run.
+func (s *Server) AwaitReplicating(ctx context.Context, budget time.Duration) error {
+	deadline := time.Now().Add(budget)
+	for {
+		r, err := s.Replication(ctx)
+		if err != nil {
+			return err
+		}
+		if r.Running() {
+			return nil
+		}
+		broken := r.Broken()
+		// Just after START SLAVE the threads may not have come up: a stop
+		// without an error is believed only at the deadline.
+		if broken != nil && (r.IOError != "" && r.IO == "No" || r.SQLError != "") {
+			return s.fail("start replication", broken)
+		}
+		if time.Now().After(deadline) {
+			return s.fail("start replication", fmt.Errorf("threads did not come up in %v: IO %s (%s), SQL %s (%s)", budget, r.IO, r.IOError, r.SQL, r.SQLError))
+		}
+		if err := sleep(ctx, 3*time.Millisecond); err != nil {
+			return s.fail("start replication", err)
+		}
+	}
+}
+
+// StopReplicating stops both threads and keeps the configuration.
+func (s *Server) StopReplicating(ctx context.Context) error {
+	return s.exec(ctx, "STOP SLAVE")
+}
+
+// ForgetSource stops replication and forgets where it came from.
+func (s *Server) ForgetSource(ctx context.Context) error {
+	if err := s.exec(ctx, "STOP ALL SLAVES"); err != nil {
+		return err
+	}
+	return s.exec(ctx, "RESET SLAVE ALL")
+}
+
+// StopAt lets a stopped replica apply exactly up to p and stop there. The
+// replica must be stopped and not beyond p.
+func (s *Server) StopAt(ctx context.Context, p Position, budget time.Duration) error {
+	applied, err := s.AppliedPosition(ctx)
+	if err != nil {
+		return err
+	}
+	if applied.Reached(p) {
+		if !p.Reached(applied) {
+			return s.fail("stop replication at "+p.String(), fmt.Errorf("the replica is beyond it, at %s", applied))
+		}
+		return nil
+	}
+	if err := s.exec(ctx, "START SLAVE UNTIL master_gtid_pos = "+quote(p.String())); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(budget)
+	for {
+		if applied, err = s.AppliedPosition(ctx); err != nil {
+			return err
+		}
+		r, err := s.Replication(ctx)
+		if err != nil {
+			return err
+		}
+		switch {
+		case r.SQL == "No" && applied.Reached(p) && p.Reached(applied):
+			return nil
+		case r.SQL == "No" && r.SQLError != "", r.IO == "No" && r.IOError != "":
+			return s.fail("stop replication at "+p.String(), r.Broken())
+		case time.Now().After(deadline):
+			return s.fail("stop replication at "+p.String(), fmt.Errorf("%w: applied %s", ErrBehind, applied))
+		}
+		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+			return s.fail("stop replication at "+p.String(), err)
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// ReplicaAccountWorks logs in to source with the replication account, so that
+// a wrong password is found before anything is changed.
+func ReplicaAccountWorks(ctx context.Context, source string, as Account, s *Server) error {
+	probe := Open(s.name, source, as, s.log)
+	defer probe.Close()
+	if err := probe.Ping(ctx); err != nil {
+		return &farm.Error{Op: "log in for replication", Subject: source, Err: err,
+			Hint: "check the [replication] group of the accounts file and GRANT REPLICATION SLAVE on the source"}
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"stowage/farm"
+)
+
+// Server is one running instance, reached over the network with Stowage's own
+// account. It is safe for several goroutines.
+type Server struct {
+	name    farm.InstanceName
+	address string
+	account Account
+	db      *sql.DB
+	log     *slog.Logger
+}
+
+// StatementTimeout bounds a statement that should be quick. A frozen host
+// answers nothing at all, and without a bound we would wait with it.
+const StatementTimeout = 30 * time.Second
+
+// Open prepares to talk to an instance at host:port. It does not dial; the
+// first statement does.
+func Open(name farm.InstanceName, address string, account Account, log *slog.Logger) *Server {
+	cfg := driver.NewConfig()
+	cfg.User, cfg.Passwd = account.User, account.Password
+	cfg.Net, cfg.Addr = "tcp", address
+	cfg.Timeout = 3 * time.Second
+	cfg.InterpolateParams = true // one round trip a statement; values are ours
+	cfg.Params = map[string]string{"lock_wait_timeout": "10"}
+	cfg.Logger = quiet() // every error comes back to us anyway
+	connector, err := driver.NewConnector(cfg)
+	if err != nil { // only an unusable Config; ours is fixed but for strings
+		connector = nil
+	}
+	var db *sql.DB
+	if connector != nil {
+		db = sql.OpenDB(connector)
+		db.SetMaxOpenConns(6)
+		db.SetMaxIdleConns(2)
+		db.SetConnMaxIdleTime(5 * time.Second)
+	}
+	return &Server{name: name, address: address, account: account, db: db, log: log}
+}
+
+func quiet() driver.Logger { return log.New(io.Discard, "", 0) }
+
+// Name is the instance's name.
+func (s *Server) Name() farm.InstanceName { return s.name }
+
+// Address is host:port.
+func (s *Server) Address() string { return s.address }
+
+// Account is what Stowage logs in with.
+func (s *Server) Account() Account { return s.account }
+
+// Close drops the connections.
+func (s *Server) Close() error {
+	if s.db == nil {
+		return nil
+	}
+	return s.db.Close()
+}
+
+// Ping reports whether the server takes a login.
+func (s *Server) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
+	defer cancel()
+	if s.db == nil {
+		return s.fail("connect", errors.New("unusable address"))
+	}
+	return s.fail("connect", s.db.PingContext(ctx))
+}
+
+// fail dresses an error with operation and subject; nil stays nil.
+func (s *Server) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &farm.Error{Op: op, Subject: fmt.Sprintf("%s (%s)", s.name, s.address), Err: err, Hint: hintFor(err)}
+}
+
+func hintFor(err error) string {
+	var my *driver.MySQLError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &my) && my.Number == 1045:
+		return "check the [stowage] group of the accounts file and the grants on this server"
+	case errors.As(err, &my) && (my.Number == 1227 || my.Number == 1142):
+		return "the [stowage] account lacks a privilege; docs/privileges.md lists them"
+	case errors.As(err, &op) && op.Op == "dial":
+		return "is the instance running and does farm.yaml have its address and port?"
+	}
+	return ""
+}
+
+// exec runs a statement whose text holds no secret.
+func (s *Server) exec(ctx context.Context, statement string, args ...any) error {
+	s.log.Debug("statement", "server", s.name, "sql", statement)
+	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
+	defer cancel()
+	_, err := s.db.ExecContext(ctx, statement, args...)
+	return s.fail(firstWords(statement), err)
+}
+
+// row scans the one row of a query.
+func (s *Server) row(ctx context.Context, query string, args []any, into ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
+	defer cancel()
+	return s.fail(firstWords(query), s.db.QueryRowContext(ctx, query, args...).Scan(into...))
+}
+
+// records runs a query and returns each row as column name -> text; NULL is
+// absent. For small answers such as SHOW ... STATUS, whose columns differ by
+// version.
+func (s *Server) records(ctx context.Context, query string, args ...any) ([]map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
+	defer cancel()
+	rows, err := s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, s.fail(firstWords(query), err)
+	}
+	defer rows.Close()
+	out, err := scanRecords(rows)
+	return out, s.fail(firstWords(query), err)
+}
+
+func scanRecords(rows *sql.Rows) ([]map[string]string, error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	var out []map[string]string
+	for rows.Next() {
+		cells := make([]sql.NullString, len(columns))
+		into := make([]any, len(columns))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		record := map[string]string{}
+		for i, c := range cells {
+			if c.Valid {
+				record[columns[i]] = c.String
+			}
+		}
+		out = append(out, record)
+	}
+	return out, rows.Err()
+}
+
+// firstWords names an operation by its statement: "STOP SLAVE".
+func firstWords(statement string) string {
+	words := strings.Fields(statement)
+	return strings.Join(words[:min(3, len(words))], " ")
+}
+
+// quote is a string literal.
+func quote(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}
+
+// ident is a quoted identifier.
+func ident(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// IsReadOnlyError reports whether a server refused a write because it is
+// read-only (error 1290).
+func IsReadOnlyError(err error) bool {
+	var my *driver.MySQLError
+	return errors.As(err, &my) && my.Number == 1290
+}

@@ -1,0 +1,69 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"strconv"
+)
+
+var errBadConnection = driver.ErrBadConn
+
+// Snapshot is one connection that sees the server as it was at one GTID
+// position, while others go on writing.
+type Snapshot struct {
+	server *Server
+	conn   *sql.Conn
+	// At is the position the snapshot shows.
+	At Position
+}
+
+// Snapshot opens a consistent snapshot. MariaDB tells the place in the binary
+// log that belongs to it without any lock (binlog_snapshot_file, _position).
+func (s *Server) Snapshot(ctx context.Context) (*Snapshot, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, s.fail("connect", err)
+	}
+	snap := &Snapshot{server: s, conn: conn}
+	if err := snap.open(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return snap, nil
+}
+
+func (n *Snapshot) open(ctx context.Context) error {
+	for _, st := range []string{
+		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+		"START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+	} {
+		if _, err := n.conn.ExecContext(ctx, st); err != nil {
+			return n.server.fail(firstWords(st), err)
+		}
+	}
+	var name, file, offset string
+	query := "SHOW SESSION STATUS LIKE 'binlog_snapshot_file'"
+	if err := n.conn.QueryRowContext(ctx, query).Scan(&name, &file); err != nil {
+		return n.server.fail("read snapshot position", err)
+	}
+	query = "SHOW SESSION STATUS LIKE 'binlog_snapshot_position'"
+	if err := n.conn.QueryRowContext(ctx, query).Scan(&name, &offset); err != nil {
+		return n.server.fail("read snapshot position", err)
+	}
+	at, err := strconv.ParseInt(offset, 10, 64)
+	if err != nil {
+		return n.server.fail("read snapshot position", err)
+	}
+	n.At, err = n.server.PositionAt(ctx, file, at)
+	return err
+}
+
+// Close ends the snapshot.
+func (n *Snapshot) Close() error {
+	_, err := n.conn.ExecContext(context.Background(), "ROLLBACK")
+	if closeErr := n.conn.Close(); err == nil {
+		err = closeErr
+	}
+	return n.server.fail("close snapshot", err)
+}
