@@ -1,0 +1,90 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"stowage/farm"
+)
+
+// Instance is one server process on a host: where it lives and listens. Paths
+// are absolute on that host.
+type Instance struct {
+	Name    farm.InstanceName
+	Address string // IP to listen on
+	Port    int
+	Datadir string
+	Config  string // its own option file
+}
+
+// Dial is host:port.
+func (i Instance) Dial() string { return net.JoinHostPort(i.Address, strconv.Itoa(i.Port)) }
+
+// Dir is the directory that holds everything of the instance.
+func (i Instance) Dir() string { return filepath.Dir(i.Config) }
+
+// Login is how a backup logs in to its source.
+type Login struct {
+	User, Password string
+	Address        string // host:port
+}
+
+// SeedPoint is the place in the source's binary log that a seed belongs to.
+// It is only meaningful on the source (mysql.Server.PositionAt).
+type SeedPoint struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`
+}
+
+// ErrPrepared: a fresh copy holds transactions that were prepared but not
+// committed when it was taken; the server will not start until they are
+// decided. They were never acknowledged to anybody.
+var ErrPrepared = errors.New("the copy holds prepared transactions")
+
+// ErrForeign: a directory is in the way that the act did not make.
+var ErrForeign = errors.New("directory was not made by this act")
+
+// Host is what an act needs of one machine. Every method may be called again
+// after a crash and comes to the same state.
+type Host interface {
+	// Claim makes the instance's directory and marks it as made by owner. It
+	// is ErrForeign when the directory exists with another mark or none.
+	Claim(ctx context.Context, i Instance, owner string) error
+	// Wipe empties a claimed instance's data directory.
+	Wipe(ctx context.Context, i Instance, owner string) error
+	// Remove stops nothing and deletes a claimed instance's directory.
+	Remove(ctx context.Context, i Instance, owner string) error
+
+	// ReadFile and WriteFile move small files of an instance. Files are
+	// written whole and replaced atomically.
+	ReadFile(ctx context.Context, path string) ([]byte, error)
+	WriteFile(ctx context.Context, path string, content []byte) error
+
+	// Send streams a physical copy of a running instance to w.
+	Send(ctx context.Context, source Instance, login Login, w io.Writer) error
+	// Receive unpacks such a stream into the data directory of i.
+	Receive(ctx context.Context, i Instance, r io.Reader) error
+	// Prepare makes a received copy startable and says where it stands.
+	Prepare(ctx context.Context, i Instance) (SeedPoint, error)
+
+	// Start starts the instance and returns when it takes connections. One
+	// that runs already is left alone.
+	Start(ctx context.Context, i Instance, budget time.Duration) error
+	// RollbackPrepared decides the prepared transactions of a fresh copy.
+	RollbackPrepared(ctx context.Context, i Instance) error
+	// Stop ends the instance cleanly; one that does not run is left alone.
+	Stop(ctx context.Context, i Instance, budget time.Duration) error
+	// Running is the process id of the instance, or 0.
+	Running(ctx context.Context, i Instance) (int, error)
+
+	// FreeBytes is the room on the filesystem that holds dir, or its nearest
+	// existing parent.
+	FreeBytes(ctx context.Context, dir string) (int64, error)
+	// PortFree reports whether nothing listens at host:port.
+	PortFree(ctx context.Context, address string) (bool, error)
+}

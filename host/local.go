@@ -1,0 +1,214 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"stowage/farm"
+)
+
+// Local is this machine. Servers run as an account of their own when Stowage
+// is root (mariadbd refuses to run as root, and rightly), else as the caller.
+type Local struct {
+	log        *slog.Logger
+	server     string // mariadbd
+	backup     string // mariadb-backup
+	unpack     string // mbstream
+	installDB  string // mariadb-install-db
+	credential *syscall.Credential
+}
+
+var _ Host = (*Local)(nil)
+
+// ServerUser is the account instances run under when Stowage runs as root; the
+// Debian package makes it.
+const ServerUser = "mysql"
+
+// NewLocal finds the programs it needs. A missing one is an error that names
+// the package to install.
+func NewLocal(log *slog.Logger) (*Local, error) {
+	l := &Local{log: log}
+	for _, p := range []struct {
+		into  *string
+		names []string
+		pkg   string
+	}{
+		{&l.server, []string{"mariadbd", "mysqld"}, "mariadb-server"},
+		{&l.installDB, []string{"mariadb-install-db"}, "mariadb-server"},
+		{&l.backup, []string{"mariadb-backup"}, "mariadb-backup"},
+		{&l.unpack, []string{"mbstream"}, "mariadb-backup"},
+	} {
+		path, err := find(p.names)
+		if err != nil {
+			return nil, &farm.Error{Op: "find program", Subject: p.names[0], Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
+				Hint: "apt-get install " + p.pkg}
+		}
+		*p.into = path
+	}
+	if os.Geteuid() == 0 {
+		cred, err := credentialOf(ServerUser)
+		if err != nil {
+			return nil, err
+		}
+		l.credential = cred
+	}
+	return l, nil
+}
+
+// find looks on the PATH and where Debian keeps servers, which is not on the
+// PATH of an ordinary account.
+func find(names []string) (string, error) {
+	for _, n := range names {
+		if p, err := exec.LookPath(n); err == nil {
+			return p, nil
+		}
+		for _, dir := range []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec"} {
+			if p := filepath.Join(dir, n); isExecutable(p) {
+				return p, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("not installed")
+}
+
+func isExecutable(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && !st.IsDir() && st.Mode()&0o111 != 0
+}
+
+func credentialOf(name string) (*syscall.Credential, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, &farm.Error{Op: "look up account", Subject: name, Err: err,
+			Hint: "install mariadb-server, which makes the account, or run as an ordinary user"}
+	}
+	uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+	gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// Own gives a path to the account that servers run under.
+func (l *Local) Own(path string) error {
+	if l.credential == nil {
+		return nil
+	}
+	return os.Chown(path, int(l.credential.Uid), int(l.credential.Gid))
+}
+
+// CanReach reports whether the servers' account may enter dir: every parent
+// must let it through. The error names the first that does not.
+func (l *Local) CanReach(dir string) error {
+	if l.credential == nil {
+		return nil
+	}
+	for d := dir; d != "/"; d = filepath.Dir(d) {
+		st, err := os.Stat(d)
+		if err != nil {
+			continue // not there yet; it will be made
+		}
+		sys, ok := st.Sys().(*syscall.Stat_t)
+		if ok && sys.Uid != l.credential.Uid && st.Mode()&0o001 == 0 {
+			return &farm.Error{Op: "use directory", Subject: dir,
+				Err:  fmt.Errorf("%w: account %s, which the servers run under, may not enter %s", farm.ErrInput, ServerUser, d),
+				Hint: "choose a directory that everybody may enter, for example --dir /var/tmp/stowage-demo"}
+		}
+	}
+	return nil
+}
+
+// command is a program run under the servers' account, in a session of its
+// own so that a Ctrl-C at our terminal does not reach it.
+func (l *Local) command(ctx context.Context, path string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, path, args...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: l.credential}
+	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "TMPDIR=" + os.TempDir()}
+	c.Dir = "/"
+	return c
+}
+
+// gently lowers the priority of a background program below the servers'.
+func gently(pid int) { _ = unix.Setpriority(unix.PRIO_PROCESS, pid, 10) }
+
+// FreeBytes implements Host.
+func (l *Local) FreeBytes(_ context.Context, dir string) (int64, error) {
+	for {
+		var st unix.Statfs_t
+		err := unix.Statfs(dir, &st)
+		if err == nil {
+			return int64(st.Bavail) * st.Bsize, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == "/" || dir == "." {
+			return 0, &farm.Error{Op: "measure free space", Subject: dir, Err: err}
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// PortFree implements Host.
+func (l *Local) PortFree(_ context.Context, address string) (bool, error) {
+	conn, err := net.DialTimeout("tcp", address, time.Second)
+	if err == nil {
+		conn.Close()
+		return false, nil
+	}
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return false, nil
+		}
+		return false, &farm.Error{Op: "try to listen", Subject: address, Err: err}
+	}
+	return true, ln.Close()
+}
+
+// ReadFile implements Host.
+func (l *Local) ReadFile(_ context.Context, path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &farm.Error{Op: "read file", Subject: path, Err: err}
+	}
+	return b, nil
+}
+
+// WriteFile implements Host.
+func (l *Local) WriteFile(_ context.Context, path string, content []byte) error {
+	fail := func(err error) error { return &farm.Error{Op: "write file", Subject: path, Err: err} }
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(content)
+	err = errors.Join(err, tmp.Sync(), tmp.Chmod(0o640), tmp.Close(), l.Own(tmp.Name()))
+	if err != nil {
+		return fail(err)
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// tail is the end of a log, for an error message.
+func tail(path string, lines int) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	all := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n  ")
+}

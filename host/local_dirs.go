@@ -1,0 +1,106 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"stowage/farm"
+)
+
+// ownerFile marks an instance directory with the act that made it.
+const ownerFile = "stowage-owner"
+
+// TempDir is the instance's own directory for temporary tables. It must not be
+// shared: a server that starts deletes every #sql file in its tmpdir, those of
+// its running neighbours included.
+const TempDir = "tmp"
+
+// Claim implements Host.
+func (l *Local) Claim(_ context.Context, i Instance, owner string) error {
+	if _, err := os.Lstat(i.Dir()); err == nil {
+		return l.claimed(i, owner)
+	}
+	if err := os.MkdirAll(filepath.Dir(i.Dir()), 0o755); err != nil {
+		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
+	}
+	// Made under another name and renamed, so that a directory with our name
+	// always carries its mark, however we are stopped.
+	tmp, err := os.MkdirTemp(filepath.Dir(i.Dir()), ".claim-*")
+	if err != nil {
+		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
+	}
+	err = os.WriteFile(filepath.Join(tmp, ownerFile), []byte(owner+"\n"), 0o644)
+	for _, name := range []string{filepath.Base(i.Datadir), TempDir} {
+		err = errors.Join(err, os.Mkdir(filepath.Join(tmp, name), 0o750), l.Own(filepath.Join(tmp, name)))
+	}
+	err = errors.Join(err, os.Chmod(tmp, 0o755), l.Own(tmp))
+	if err == nil {
+		err = os.Rename(tmp, i.Dir())
+	}
+	if err != nil {
+		os.RemoveAll(tmp)
+		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
+	}
+	return nil
+}
+
+// claimed is nil when the directory carries owner's mark.
+func (l *Local) claimed(i Instance, owner string) error {
+	mark, err := os.ReadFile(filepath.Join(i.Dir(), ownerFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		mark = []byte("nobody we know")
+	} else if err != nil {
+		return &farm.Error{Op: "read owner", Subject: i.Dir(), Err: err}
+	}
+	if got := strings.TrimSpace(string(mark)); got != owner {
+		return &farm.Error{Op: "claim directory", Subject: i.Dir(),
+			Err:  fmt.Errorf("%w: %w: it belongs to %s", farm.ErrRefused, ErrForeign, got),
+			Hint: "move it away if nobody needs it; Stowage deletes only what it made"}
+	}
+	return nil
+}
+
+// Wipe implements Host.
+func (l *Local) Wipe(_ context.Context, i Instance, owner string) error {
+	if err := l.claimed(i, owner); err != nil {
+		return err
+	}
+	err := errors.Join(os.RemoveAll(i.Datadir), os.Mkdir(i.Datadir, 0o750), l.Own(i.Datadir))
+	if err != nil {
+		return &farm.Error{Op: "empty data directory", Subject: i.Datadir, Err: err}
+	}
+	return nil
+}
+
+// Remove implements Host.
+func (l *Local) Remove(ctx context.Context, i Instance, owner string) error {
+	if _, err := os.Lstat(i.Dir()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := l.claimed(i, owner); err != nil {
+		return err
+	}
+	if pid, err := l.Running(ctx, i); err != nil || pid != 0 {
+		return &farm.Error{Op: "remove instance", Subject: string(i.Name),
+			Err: fmt.Errorf("%w: it still runs (pid %d, %v)", farm.ErrRefused, pid, err)}
+	}
+	// The mark goes last: a half-removed directory is still ours.
+	entries, err := os.ReadDir(i.Dir())
+	for _, e := range entries {
+		if e.Name() != ownerFile {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(i.Dir(), e.Name())))
+		}
+	}
+	if err == nil {
+		err = os.RemoveAll(i.Dir())
+	}
+	if err != nil {
+		return &farm.Error{Op: "remove instance", Subject: i.Dir(), Err: err}
+	}
+	return nil
+}

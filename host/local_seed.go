@@ -1,0 +1,118 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"stowage/farm"
+)
+
+// Send implements Host with mariadb-backup.
+func (l *Local) Send(ctx context.Context, source Instance, login Login, w io.Writer) error {
+	options, err := l.loginFile(login)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(filepath.Dir(options))
+	// log-copy-interval: with the default of 1000 ms every commit on the
+	// source waits up to a second at the end of the backup.
+	cmd := l.command(ctx, l.backup, "--defaults-file="+options, "--backup", "--stream=mbstream",
+		"--log-copy-interval=10", "--parallel=2", "--datadir="+source.Datadir, "--target-dir="+filepath.Dir(options))
+	var messages bytes.Buffer
+	cmd.Stdout, cmd.Stderr = w, &messages
+	if err := cmd.Start(); err != nil {
+		return &farm.Error{Op: "back up", Subject: string(source.Name), Err: err}
+	}
+	gently(cmd.Process.Pid)
+	err = cmd.Wait()
+	if err == nil && !bytes.Contains(messages.Bytes(), []byte("completed OK!")) {
+		err = errors.New("it ended without saying completed OK")
+	}
+	if err != nil {
+		return &farm.Error{Op: "back up", Subject: string(source.Name), Err: fmt.Errorf("%w:\n  %s", err, lastLines(messages.Bytes(), 5))}
+	}
+	return nil
+}
+
+// loginFile is an option file that only the servers' account can read.
+func (l *Local) loginFile(login Login) (string, error) {
+	fail := func(err error) (string, error) {
+		return "", &farm.Error{Op: "write login for backup", Subject: login.Address, Err: err}
+	}
+	host, port, err := net.SplitHostPort(login.Address)
+	if err != nil {
+		return fail(err)
+	}
+	dir, err := os.MkdirTemp("", "stowage-seed-*")
+	if err != nil {
+		return fail(err)
+	}
+	path := filepath.Join(dir, "login.cnf")
+	text := fmt.Sprintf("[mariadb-backup]\nuser=%s\npassword=%q\nhost=%s\nport=%s\nprotocol=tcp\n", login.User, login.Password, host, port)
+	err = errors.Join(os.WriteFile(path, []byte(text), 0o600), l.Own(path), l.Own(dir))
+	if err != nil {
+		os.RemoveAll(dir)
+		return fail(err)
+	}
+	return path, nil
+}
+
+// Receive implements Host with mbstream.
+func (l *Local) Receive(ctx context.Context, i Instance, r io.Reader) error {
+	cmd := l.command(ctx, l.unpack, "-x", "-C", i.Datadir)
+	var messages bytes.Buffer
+	cmd.Stdin, cmd.Stderr = r, &messages
+	if err := cmd.Run(); err != nil {
+		return &farm.Error{Op: "unpack", Subject: string(i.Name), Err: fmt.Errorf("%w:\n  %s", err, lastLines(messages.Bytes(), 5))}
+	}
+	return nil
+}
+
+// Prepare implements Host.
+func (l *Local) Prepare(ctx context.Context, i Instance) (SeedPoint, error) {
+	cmd := l.command(ctx, l.backup, "--no-defaults", "--prepare", "--use-memory=64M", "--target-dir="+i.Datadir)
+	out, err := cmd.CombinedOutput()
+	if err == nil && !bytes.Contains(out, []byte("completed OK!")) {
+		err = errors.New("it ended without saying completed OK")
+	}
+	if err != nil {
+		return SeedPoint{}, &farm.Error{Op: "prepare copy", Subject: string(i.Name), Err: fmt.Errorf("%w:\n  %s", err, lastLines(out, 5))}
+	}
+	return readSeedPoint(i)
+}
+
+// readSeedPoint reads where the copy stands: file and offset. The third field,
+// a GTID, is not used: on a source that is itself a replica it can lie behind
+// the data, and the first event replicated would then be a duplicate.
+func readSeedPoint(i Instance) (SeedPoint, error) {
+	fail := func(err error) (SeedPoint, error) {
+		return SeedPoint{}, &farm.Error{Op: "read position of copy", Subject: string(i.Name), Err: err}
+	}
+	for _, name := range []string{"xtrabackup_binlog_info", "mariadb_backup_binlog_info"} {
+		raw, err := os.ReadFile(filepath.Join(i.Datadir, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fail(err)
+		}
+		fields := strings.Fields(string(raw))
+		if len(fields) < 2 {
+			return fail(fmt.Errorf("%s holds %q, want file and offset", name, raw))
+		}
+		offset, err := strconv.ParseInt(fields[1], 10, 64)
+		if err != nil {
+			return fail(err)
+		}
+		return SeedPoint{File: fields[0], Offset: offset}, nil
+	}
+	return fail(errors.New("the copy holds no binary log position; is log_bin on at the source?"))
+}

@@ -1,0 +1,97 @@
+package host
+
+import (
+	"sort"
+	"strings"
+)
+
+// RewriteOptions changes values in the text of an option file and keeps all
+// the rest: comments, order, other groups. Keys are compared as the server
+// compares them, '-' and '_' alike. A key that is not there is added at the
+// end of the group; an empty value removes the key.
+func RewriteOptions(text, group string, values map[string]string) string {
+	left := map[string]string{}
+	for k, v := range values {
+		left[canonical(k)] = v
+	}
+	var out []string
+	inGroup, end := false, -1
+	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "[") {
+			inGroup = trimmed == "["+group+"]"
+		} else if inGroup && trimmed != "" && trimmed[0] != '#' && trimmed[0] != ';' {
+			key, _, _ := strings.Cut(trimmed, "=")
+			key = canonical(key)
+			if v, ok := lookup(values, key); ok {
+				delete(left, key)
+				if v == "" {
+					continue
+				}
+				line = key + " = " + v
+			}
+		}
+		out = append(out, line)
+		if inGroup {
+			end = len(out)
+		}
+	}
+	added := additions(left)
+	if end < 0 {
+		return strings.Join(append(out, append([]string{"[" + group + "]"}, added...)...), "\n") + "\n"
+	}
+	tail := append([]string(nil), out[end:]...)
+	return strings.Join(append(append(out[:end], added...), tail...), "\n") + "\n"
+}
+
+// Option reads one value of a group; ok is false when the key is absent.
+func Option(text, group, key string) (value string, ok bool) {
+	inGroup := false
+	for _, line := range strings.Split(text, "\n") {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "[") {
+			inGroup = trimmed == "["+group+"]"
+			continue
+		}
+		k, v, _ := strings.Cut(trimmed, "=")
+		if inGroup && canonical(k) == canonical(key) {
+			value, ok = strings.TrimSpace(v), true // the last one wins, as in the server
+		}
+	}
+	return value, ok
+}
+
+func canonical(key string) string {
+	return strings.ReplaceAll(strings.TrimSpace(key), "-", "_")
+}
+
+func lookup(values map[string]string, key string) (string, bool) {
+	for k, v := range values {
+		if canonical(k) == key {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+func additions(left map[string]string) []string {
+	var out []string
+	for k, v := range left {
+		if v != "" {
+			out = append(out, k+" = "+v)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+// ServerGroup is the group of an option file that holds the server's own
+// options: the one with datadir, else mysqld, which every server reads.
+func ServerGroup(text string) string {
+	for _, g := range []string{"mariadbd", "mariadb", "mysqld", "server"} {
+		if _, ok := Option(text, g, "datadir"); ok {
+			return g
+		}
+	}
+	return "mysqld"
+}
