@@ -1,0 +1,110 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"stowage/farm"
+)
+
+// Store is one SQLite file. It is safe for several goroutines and processes.
+type Store struct {
+	db   *sql.DB
+	path string
+}
+
+// schema is applied at every open; each statement is safe to run again.
+var schema = []string{
+	`CREATE TABLE IF NOT EXISTS runs (
+		id TEXT PRIMARY KEY, kind TEXT NOT NULL, subject TEXT NOT NULL,
+		state TEXT NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL DEFAULT '',
+		pid INTEGER NOT NULL DEFAULT 0, result TEXT NOT NULL DEFAULT '')`,
+	`CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, body TEXT NOT NULL)`,
+	`CREATE INDEX IF NOT EXISTS events_by_run ON events (run, id)`,
+	`CREATE TABLE IF NOT EXISTS documents (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL,
+		made TEXT NOT NULL, body BLOB NOT NULL)`,
+	`CREATE INDEX IF NOT EXISTS documents_by_name ON documents (kind, name, id)`,
+}
+
+// Open opens or makes the store at path.
+func Open(path string) (*Store, error) {
+	dsn := "file:" + url.PathEscape(path) + "?_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=busy_timeout(10000)"
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, &farm.Error{Op: "open store", Subject: path, Err: err}
+	}
+	db.SetMaxOpenConns(1) // SQLite has one writer; a queue here beats busy errors there
+	for _, st := range schema {
+		if _, err := db.Exec(st); err != nil {
+			db.Close()
+			return nil, &farm.Error{Op: "open store", Subject: path, Err: err,
+				Hint: "if the file is damaged, move it away: it holds history only, no state of an act"}
+		}
+	}
+	return &Store{db: db, path: path}, nil
+}
+
+// Close closes the file.
+func (s *Store) Close() error { return s.db.Close() }
+
+func (s *Store) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &farm.Error{Op: op, Subject: s.path, Err: err}
+}
+
+// ErrNone: there is no such run or document.
+var ErrNone = errors.New("none found")
+
+// Document is one kept result.
+type Document struct {
+	ID   int64
+	Kind string // inventory, digest, load, ...
+	Name string
+	Made time.Time
+	Body []byte
+}
+
+// PutDocument keeps a value as JSON.
+func (s *Store) PutDocument(kind, name string, made time.Time, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return s.fail("keep "+kind, err)
+	}
+	_, err = s.db.Exec(`INSERT INTO documents (kind, name, made, body) VALUES (?, ?, ?, ?)`, kind, name, stamp(made), body)
+	return s.fail("keep "+kind, err)
+}
+
+// LatestDocument decodes the newest document of a kind and name into value;
+// ErrNone when there is none. An empty name means any.
+func (s *Store) LatestDocument(kind, name string, value any) (Document, error) {
+	var d Document
+	var made string
+	err := s.db.QueryRow(`SELECT id, kind, name, made, body FROM documents WHERE kind = ? AND (? = '' OR name = ?) ORDER BY id DESC LIMIT 1`,
+		kind, name, name).Scan(&d.ID, &d.Kind, &d.Name, &made, &d.Body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return d, s.fail("find "+kind+" "+name, ErrNone)
+	}
+	if err != nil {
+		return d, s.fail("find "+kind, err)
+	}
+	d.Made = parse(made)
+	if err := json.Unmarshal(d.Body, value); err != nil {
+		return d, s.fail(fmt.Sprintf("read %s %s", kind, d.Name), err)
+	}
+	return d, nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+func parse(text string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, text)
+	return t
+}
