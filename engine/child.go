@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const (
+	readyWait  = 90 * time.Second // the child itself gives up after 15 s on the lock and 60 s on its services
+	termWait   = 3 * time.Second
+	maxLogSize = 8 << 20
+	tailSize   = 2 << 10
+)
+
+// child is one process of stowage-engine.
+type child struct {
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser // the lifeline: the child stops when it closes, and the kernel closes it when we die
+	address string
+	exited  chan struct{}
+}
+
+// spawn starts a child and waits until it is ready. On failure the error carries the end of the child's log.
+func spawn(ctx context.Context, o Options, binary, listen string) (*child, error) {
+	log, err := openLog(filepath.Join(o.Dir, "engine.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the child has its own descriptor
+	start, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, fmt.Errorf("seek %s: %w", log.Name(), err)
+	}
+	cmd := exec.Command(binary, "--db", o.DB, "--listen", listen, "--namespace", o.Namespace, "--lifeline")
+	cmd.Stderr = log
+	// A process group of its own: Ctrl-C in the terminal must reach Stowage, which then decides, and not its engine.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("pipe to %s: %w", binary, err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("pipe from %s: %w", binary, err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", binary, err)
+	}
+	ch := &child{cmd: cmd, stdin: stdin, exited: make(chan struct{})}
+	firstLine := make(chan []byte, 1)
+	go ch.reap(stdout, firstLine)
+	if err := ch.awaitReady(ctx, firstLine); err != nil {
+		ch.stop()
+		return nil, fmt.Errorf("start %s: %w%s", binary, err, tailOf(log, start))
+	}
+	return ch, nil
+}
+
+// reap reads the child's output to its end, as os/exec demands, and then waits for the process.
+func (ch *child) reap(stdout io.Reader, firstLine chan<- []byte) {
+	r := bufio.NewReader(stdout)
+	line, _ := r.ReadBytes('\n')
+	firstLine <- line
+	_, _ = io.Copy(io.Discard, r)
+	_ = ch.cmd.Wait()
+	close(ch.exited)
+}
+
+func (ch *child) awaitReady(ctx context.Context, firstLine <-chan []byte) error {
+	select {
+	case line := <-firstLine:
+		var ready struct {
+			Address string `json:"address"`
+		}
+		if err := json.Unmarshal(line, &ready); err != nil || ready.Address == "" {
+			return fmt.Errorf("it ended before it was ready (said %q)", bytes.TrimSpace(line))
+		}
+		ch.address = ready.Address
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(readyWait):
+		return fmt.Errorf("not ready after %v", readyWait)
+	}
+}
+
+// stop ends the child: lifeline, then SIGTERM, then SIGKILL. Every one of them is safe for the data.
+func (ch *child) stop() {
+	_ = ch.stdin.Close()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		select {
+		case <-ch.exited:
+			return
+		case <-time.After(termWait):
+			_ = ch.cmd.Process.Signal(sig)
+		}
+	}
+	<-ch.exited
+}
+
+func openLog(path string) (*os.File, error) {
+	if about, err := os.Stat(path); err == nil && about.Size() > maxLogSize {
+		if err := os.Rename(path, path+".1"); err != nil {
+			return nil, fmt.Errorf("rotate %s: %w", path, err)
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open engine log: %w", err)
+	}
+	return f, nil
+}
+
+// tailOf quotes the end of what the child wrote since start.
+func tailOf(log *os.File, start int64) string {
+	end, err := log.Seek(0, io.SeekEnd)
+	if err != nil || end <= start {
+		return ""
+	}
+	from := max(start, end-tailSize)
+	text := make([]byte, end-from)
+	n, err := log.ReadAt(text, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return ""
+	}
+	return fmt.Sprintf("\nlast words in %s:\n%s", log.Name(), bytes.TrimSpace(text[:n]))
+}

@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Format is the version of a job's payload that this code writes, and the newest that it can interpret. Payloads outlive the
+// process that wrote them: a job started last week by an older Stowage is interpreted by today's.
+const Format = 1
+
+// DefaultQueue is the task queue of the workflows themselves and of every step that names none.
+const DefaultQueue = "stowage"
+
+// Limits keep a job inside what one workflow history (50,000 events) and one message (2 MiB) can hold.
+const (
+	maxLanes     = 1000
+	maxLaneSteps = 2000
+	maxJobBytes  = 1 << 20
+	maxName      = 200
+)
+
+const (
+	defaultAttempts = 8
+	defaultTimeout  = 24 * time.Hour // a dead worker is noticed by its missing heartbeats, not by this
+)
+
+// Job is one durable act: lanes that run side by side, each a list of parts, each part a list of steps.
+type Job struct {
+	ID      string         `json:"id"`   // names the run for ever; no "/"
+	Kind    string         `json:"kind"` // "move", "alter": handed to the Doer
+	Lanes   []Lane         `json:"lanes"`
+	Budgets map[string]int `json:"budgets,omitempty"` // token -> how many lanes may hold it at once
+}
+
+// Lane is one strand of a job: its parts run in order.
+type Lane struct {
+	Name  string   `json:"name"`            // unique within the job
+	Holds []string `json:"holds,omitempty"` // budget tokens held while the lane runs, all or none
+	Parts []Part   `json:"parts"`
+}
+
+// Part is the work on one subject. It is the unit of undoing: when a step fails, only the steps of its own part are undone.
+type Part struct {
+	Subject string          `json:"subject"` // "dbshard001/A"
+	Args    json.RawMessage `json:"args,omitempty"`
+	Steps   []Step          `json:"steps"`
+}
+
+// Step is one activity. The zero Timeout is 24 h, zero Attempts are 8, the empty Queue is DefaultQueue.
+type Step struct {
+	Name     string        `json:"name"`
+	Queue    string        `json:"queue,omitempty"`
+	Undoable bool          `json:"undoable,omitempty"`
+	NoReturn bool          `json:"no_return,omitempty"` // once this step has started, its part is never undone automatically
+	Timeout  time.Duration `json:"timeout,omitempty"`   // of one attempt, in nanoseconds on the wire
+	Attempts int           `json:"attempts,omitempty"`  // for ordinary errors
+}
+
+// Call is what one attempt of a step is told.
+type Call struct {
+	Job     string          `json:"job"`
+	Kind    string          `json:"kind"`
+	Lane    string          `json:"lane"`
+	Subject string          `json:"subject"`
+	Step    string          `json:"step"`
+	Undo    bool            `json:"undo,omitempty"`
+	Args    json.RawMessage `json:"args,omitempty"`
+	// State is what the last step of this part returned that returned any. For an undo it is the part's last state.
+	State   json.RawMessage `json:"state,omitempty"`
+	Attempt int             `json:"attempt"` // from 1; deaths of workers count
+}
+
+// Validate reports everything that is wrong with the job, in the order of its fields.
+func (j Job) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if err := checkName(j.ID); err != nil {
+		bad("job id %q: %w", j.ID, err)
+	} else if strings.Contains(j.ID, "/") {
+		bad(`job id %q: must not contain "/"`, j.ID)
+	}
+	if len(j.Lanes) == 0 || len(j.Lanes) > maxLanes {
+		bad("job has %d lanes: must be 1 to %d", len(j.Lanes), maxLanes)
+	}
+	for name, n := range j.Budgets {
+		if n < 1 {
+			bad("budget %q is %d: must be at least 1", name, n)
+		}
+	}
+	seen := map[string]bool{}
+	for _, lane := range j.Lanes {
+		if seen[lane.Name] {
+			bad("lane %q: name used twice", lane.Name)
+		}
+		seen[lane.Name] = true
+		if err := lane.validate(j.Budgets); err != nil {
+			bad("lane %q: %w", lane.Name, err)
+		}
+	}
+	if text, err := json.Marshal(j); err != nil {
+		bad("encode job: %w", err)
+	} else if len(text) > maxJobBytes {
+		bad("job is %d bytes: at most %d; keep large arguments in a file and pass its name", len(text), maxJobBytes)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("check job %s: %w", j.ID, err)
+	}
+	return nil
+}
+
+func (l Lane) validate(budgets map[string]int) error {
+	var errs []error
+	errs = append(errs, checkName(l.Name))
+	held := map[string]bool{}
+	for _, token := range l.Holds {
+		if _, ok := budgets[token]; !ok {
+			errs = append(errs, fmt.Errorf("holds %q, which has no budget", token))
+		}
+		if held[token] {
+			errs = append(errs, fmt.Errorf("holds %q twice", token))
+		}
+		held[token] = true
+	}
+	steps := 0
+	for _, part := range l.Parts {
+		steps += len(part.Steps)
+		if err := part.validate(); err != nil {
+			errs = append(errs, fmt.Errorf("part %q: %w", part.Subject, err))
+		}
+	}
+	if steps == 0 || steps > maxLaneSteps {
+		errs = append(errs, fmt.Errorf("has %d steps: must be 1 to %d", steps, maxLaneSteps))
+	}
+	return errors.Join(errs...)
+}
+
+func (p Part) validate() error {
+	errs := []error{checkName(p.Subject)}
+	if len(p.Args) > 0 && !json.Valid(p.Args) {
+		errs = append(errs, errors.New("args are not JSON"))
+	}
+	for _, s := range p.Steps {
+		if err := checkName(s.Name); err != nil {
+			errs = append(errs, fmt.Errorf("step %q: %w", s.Name, err))
+		}
+		if s.Timeout < 0 || s.Attempts < 0 {
+			errs = append(errs, fmt.Errorf("step %q: negative timeout or attempts", s.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("name is empty")
+	case len(name) > maxName:
+		return fmt.Errorf("name is longer than %d bytes", maxName)
+	}
+	return nil
+}

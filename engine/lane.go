@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// maxLost is how many times a step is scheduled anew because workers died under all its attempts. Death is no answer of the step,
+// so it should not make it fail; but a step that kills every worker must end some day.
+const maxLost = 50
+
+// laneRun is the lane workflow's own memory; replay rebuilds it.
+type laneRun struct {
+	in  laneInput
+	seq int // counts scheduled activities: a worker can tell a stale attempt from a newer one
+}
+
+// runPart runs the part's steps. When one fails for good: undo what was started, unless the outcome is unknown or a step that
+// allows no return has started.
+func (l *laneRun) runPart(ctx workflow.Context, part Part) LaneResult {
+	r := LaneResult{Name: l.in.Lane.Name, End: EndDone}
+	var state json.RawMessage
+	var started []Step
+	sealed := false
+	for _, step := range part.Steps {
+		started = append(started, step)
+		sealed = sealed || step.NoReturn
+		why := l.do(ctx, part, step, false, &state)
+		if why == nil {
+			continue
+		}
+		r.Part, r.Step, r.Kind, r.Error = part.Subject, step.Name, why.Kind, why.Text
+		switch {
+		case why.Kind == KindUnknown:
+			r.End = EndUnknown
+		case why.Kind == KindOutside, sealed:
+			r.End = EndStuck
+		default:
+			l.undo(ctx, part, started, state, &r)
+		}
+		return r
+	}
+	return r
+}
+
+// undo takes the started steps back, last one first. The first undo that fails ends it: what came before it relies on it.
+func (l *laneRun) undo(ctx workflow.Context, part Part, started []Step, state json.RawMessage, r *LaneResult) {
+	r.End = EndUndone
+	for i := len(started) - 1; i >= 0; i-- {
+		step := started[i]
+		if !step.Undoable {
+			continue
+		}
+		why := l.do(ctx, part, step, true, &state)
+		if why == nil {
+			continue
+		}
+		r.End = EndStuck
+		if why.Kind == KindUnknown {
+			r.End = EndUnknown
+		}
+		r.UndoStep, r.UndoError = step.Name, why.Text
+		return
+	}
+}
+
+// do runs one step to its end, through any number of worker deaths, and replaces *state by what the step returned, if anything.
+func (l *laneRun) do(ctx workflow.Context, part Part, step Step, undo bool, state *json.RawMessage) *failure {
+	ctx = workflow.WithActivityOptions(ctx, step.activityOptions())
+	for lost := 1; ; lost++ {
+		l.seq++
+		var out stepOutput
+		err := workflow.ExecuteActivity(ctx, stepActivityName, stepInput{Format: Format, Seq: l.seq, Call: Call{
+			Job: l.in.Job, Kind: l.in.Kind, Lane: l.in.Lane.Name, Subject: part.Subject, Step: step.Name,
+			Undo: undo, Args: part.Args, State: *state,
+		}}).Get(ctx, &out)
+		if err == nil {
+			if len(out.State) > 0 && string(out.State) != "null" {
+				*state = out.State
+			}
+			return nil
+		}
+		why := failureOf(err)
+		if why.Kind != KindLost && why.Kind != kindInterrupted {
+			return &why
+		}
+		if lost == maxLost {
+			return &failure{KindLost, why.Text}
+		}
+		if err := workflow.Sleep(ctx, time.Second); err != nil {
+			return &failure{KindOutside, err.Error()}
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package engine
+
+// End is how a lane ended.
+type End string
+
+const (
+	EndDone       End = "done"        // every step of every part
+	EndUndone     End = "undone"      // a step failed; its part is as it was before. Earlier parts stay done
+	EndStuck      End = "stuck"       // a step failed past the point of no return, or its undo failed: a person must act
+	EndUnknown    End = "unknown"     // nobody knows whether a step took effect: a person must look
+	EndNotStarted End = "not-started" // another lane failed first
+)
+
+// severity orders ends for Result.End; a table, so that no code compares ends by position.
+func (e End) severity() int {
+	return map[End]int{EndDone: 0, EndNotStarted: 1, EndUndone: 2, EndStuck: 3, EndUnknown: 4}[e]
+}
+
+// LaneResult tells how one lane ended and, unless it is done, where and why. Part and Step name the step that failed.
+type LaneResult struct {
+	Name  string `json:"name"`
+	End   End    `json:"end"`
+	Part  string `json:"part,omitempty"`
+	Step  string `json:"step,omitempty"`
+	Kind  Kind   `json:"kind,omitempty"`
+	Error string `json:"error,omitempty"` // the text of the step's error, unchanged
+	// UndoStep and UndoError are set when undoing failed in turn.
+	UndoStep  string `json:"undo_step,omitempty"`
+	UndoError string `json:"undo_error,omitempty"`
+}
+
+// Result has one entry per lane, in the order of the job's lanes.
+type Result struct {
+	Format int          `json:"format"`
+	Lanes  []LaneResult `json:"lanes"`
+}
+
+// End is the gravest end of any lane: unknown, stuck, undone, not-started, done.
+func (r Result) End() End {
+	worst := EndDone
+	for _, lane := range r.Lanes {
+		if lane.End.severity() > worst.severity() {
+			worst = lane.End
+		}
+	}
+	return worst
+}

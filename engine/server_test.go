@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestStartFailsWithTheEnginesOwnWords(t *testing.T) {
+	o := testOptions(t)
+	o.DB = filepath.Join(o.Dir, "not-a-database")
+	if err := os.WriteFile(o.DB, []byte(strings.Repeat("this is no SQLite file. ", 400)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Start(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), "not-a-database") || !strings.Contains(err.Error(), "not a database") {
+		t.Errorf("got %v", err)
+	}
+	o.Binary = filepath.Join(o.Dir, "no-such-binary")
+	if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no-such-binary") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLockKeepsASecondEngineOut: it waits for the first one instead of opening the same file, and takes over when that one goes.
+func TestLockKeepsASecondEngineOut(t *testing.T) {
+	o := testOptions(t)
+	first, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const held = time.Second
+	go func() { time.Sleep(held); first.Close() }()
+	begun := time.Now()
+	second, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if time.Since(begun) < held {
+		t.Errorf("the second engine was ready after %v, while the first had the file", time.Since(begun))
+	}
+}
+
+func TestCloseEndsTheChildAndIsSafeTwice(t *testing.T) {
+	s, err := Start(t.Context(), testOptions(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := s.PID()
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := syscall.Kill(pid, 0); err == nil {
+		t.Errorf("process %d still lives", pid)
+	}
+	select {
+	case <-s.Gone():
+	default:
+		t.Error("not gone after Close")
+	}
+}
+
+// TestSupervisorGivesUp: a binary that has become useless must not be started for ever, and whoever waits must learn why.
+func TestSupervisorGivesUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED: giving up (takes some 30 s)")
+	}
+	o := testOptions(t)
+	link := filepath.Join(o.Dir, "engine")
+	if err := os.Symlink(o.Binary, link); err != nil {
+		t.Fatal(err)
+	}
+	o.Binary = link
+	s, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-s.Gone():
+	case <-time.After(2 * time.Minute):
+		t.Fatal("supervisor goes on and on")
+	}
+	if s.Err() == nil || !strings.Contains(s.Err().Error(), "engine.log") {
+		t.Errorf("error %v", s.Err())
+	}
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// lastWait is how long a stopping worker waits for steps whose contexts it has cancelled at the end of the grace.
+const lastWait = 5 * time.Second
+
+// Serve offers d for the steps of one queue, at most concurrency at once, until stop is called. Whoever serves DefaultQueue also
+// runs the workflows. Queues of one process may be served side by side.
+//
+// stop lets no new step begin, waits for the running ones up to Options.Grace, then cancels their contexts and waits 5 s more. A
+// step that is cut short is attempted again by the next worker. stop may be called more than once.
+func (c *Client) Serve(queue string, d Doer, concurrency int) (stop func(), err error) {
+	if d == nil || concurrency < 1 {
+		return nil, errors.New("serve queue " + queue + ": needs a Doer and a concurrency of at least 1")
+	}
+	if queue == "" {
+		queue = DefaultQueue
+	}
+	p := &performer{doer: d, turns: c.turns, log: c.log, pulse: c.pulse}
+	halted, halt := context.WithCancelCause(context.Background())
+	w := worker.New(c.temporal, queue, worker.Options{
+		MaxConcurrentActivityExecutionSize: concurrency,
+		MaxConcurrentActivityTaskPollers:   pollers(queue, concurrency),
+		MaxConcurrentWorkflowTaskPollers:   4,
+		DisableWorkflowWorker:              queue != DefaultQueue,
+		StickyScheduleToStartTimeout:       time.Second, // how long a workflow waits for a worker that was killed
+		DeadlockDetectionTimeout:           10 * time.Second,
+		WorkerStopTimeout:                  c.opts.Grace,
+		BackgroundActivityContext:          halted,
+		DisableRegistrationAliasing:        true,
+		OnFatalError:                       func(err error) { c.log.Error("worker stopped", "queue", queue, "error", err) },
+	})
+	if queue == DefaultQueue {
+		w.RegisterWorkflowWithOptions(jobWorkflow, workflow.RegisterOptions{Name: jobWorkflowName})
+		w.RegisterWorkflowWithOptions(laneWorkflow, workflow.RegisterOptions{Name: laneWorkflowName})
+	}
+	w.RegisterActivityWithOptions(p.step, activity.RegisterOptions{Name: stepActivityName})
+	if err := w.Start(); err != nil {
+		halt(errStopping)
+		return nil, fmt.Errorf("serve queue %s: %w", queue, err)
+	}
+	return sync.OnceFunc(func() {
+		p.beginStop()
+		w.Stop()
+		halt(errStopping)
+		p.waitIdle(lastWait)
+	}), nil
+}
+
+// pollers keeps the queues of a hundred hosts cheap: one long poll each.
+func pollers(queue string, concurrency int) int {
+	if queue != DefaultQueue || concurrency < 4 {
+		return 1
+	}
+	return 4
+}
+
+// waitIdle waits until no step runs, at most limit.
+func (p *performer) waitIdle(limit time.Duration) {
+	idle := make(chan struct{})
+	go func() { p.active.Wait(); close(idle) }()
+	select {
+	case <-idle:
+	case <-time.After(limit):
+		p.log.Warn("a step does not return; the next worker will attempt it again")
+	}
+}

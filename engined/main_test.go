@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	schema "go.temporal.io/server/schema/sqlite"
+)
+
+func TestSchemaIsMadeOnceAndForeignFilesAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "engine.db")
+	for range 2 {
+		if err := prepare(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var tables int
+	if err := db.QueryRow("SELECT count(*) FROM sqlite_master WHERE name IN ('executions', 'namespaces', 'executions_visibility')").Scan(&tables); err != nil || tables != 3 {
+		t.Errorf("%d of 3 tables, error %v", tables, err)
+	}
+	if _, err := db.Exec("PRAGMA user_version = 7"); err != nil {
+		t.Fatal(err)
+	}
+	if err := prepare(t.Context(), path); err == nil || !strings.Contains(err.Error(), "schema is number 7") {
+		t.Errorf("file of another version: %v", err)
+	}
+}
+
+func TestSchemaNumber(t *testing.T) {
+	for version, want := range map[string]int{"0.11": 11, "1.2": 1002} {
+		if got, err := schemaNumber(version); err != nil || got != want {
+			t.Errorf("schemaNumber(%q) = %d, %v; want %d", version, got, err, want)
+		}
+	}
+	if _, err := schemaNumber(schema.Version); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLockNamesItsOwnerAndPassesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := lockFile(t.Context(), path, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockFile(t.Context(), path, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "another engine") {
+		t.Errorf("second lock: %v", err)
+	}
+	go func() { time.Sleep(100 * time.Millisecond); first.Close() }()
+	second, err := lockFile(t.Context(), path, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
+}
+
+func TestPorts(t *testing.T) {
+	p, err := choosePorts("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, port := range []int{p.frontend, p.history, p.matching} {
+		if port < lowestPort || port > highestPort || seen[port] {
+			t.Errorf("ports %+v", p)
+		}
+		seen[port] = true
+	}
+	if p, err := choosePorts("127.0.0.1:21999"); err != nil || p.frontend != 21999 {
+		t.Errorf("fixed port: %+v, %v", p, err)
+	}
+	for _, bad := range []string{"0.0.0.0:0", "10.0.0.1:7233", "127.0.0.1", "127.0.0.1:http", ":0"} {
+		if _, err := choosePorts(bad); err == nil {
+			t.Errorf("%q accepted", bad)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{}, {"--db", "x", "rest"}, {"--nonsense"}} {
+		if code := run(args, os.Stdin, io.Discard, io.Discard); code != 2 {
+			t.Errorf("%q ended with %d, want 2", args, code)
+		}
+	}
+}
+
+func TestLifelineEndsWithItsInput(t *testing.T) {
+	r, w := io.Pipe()
+	ctx := untilEOF(context.Background(), r)
+	if ctx.Err() != nil {
+		t.Fatal("ended early")
+	}
+	w.Close()
+	<-ctx.Done()
+}
