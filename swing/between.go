@@ -1,0 +1,115 @@
+package swing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"stowage/farm"
+	"stowage/mysql"
+)
+
+// CatchUp waits until each side has what the other had written when it began.
+func (s *Swing) CatchUp(ctx context.Context) error {
+	for _, way := range [][2]*mysql.Server{{s.Twin, s.Returns}, {s.Returns, s.Twin}} {
+		goal, err := way[0].BinlogPosition(ctx)
+		if err != nil {
+			return err
+		}
+		if err := way[1].WaitFor(ctx, goal, s.Settings.CatchUp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Compared are the variables that must be equal on Leaves and Returns.
+var compared = []string{
+	"version", "gtid_domain_id", "gtid_strict_mode", "gtid_ignore_duplicates", "log_bin", "log_slave_updates",
+	"binlog_format", "binlog_row_image", "sync_binlog", "innodb_flush_log_at_trx_commit", "innodb_page_size",
+	"auto_increment_increment", "auto_increment_offset", "time_zone", "character_set_server", "collation_server",
+	"lower_case_table_names", "sql_mode", "max_connections",
+}
+
+// Check reads back that the returning side is what it must be before a client
+// sees it. Rows were compared by the act, where it replaced the side.
+func (s *Swing) Check(ctx context.Context) error {
+	if err := s.checkReplication(ctx, s.Returns, s.Twin); err != nil {
+		return err
+	}
+	if err := s.checkReplication(ctx, s.Twin, s.Returns); err != nil {
+		return err
+	}
+	was, err := s.Leaves.Variables(ctx, compared...)
+	if err != nil {
+		return err
+	}
+	is, err := s.Returns.Variables(ctx, compared...)
+	if err != nil {
+		return err
+	}
+	for _, name := range compared {
+		if was[name] != is[name] && !slices.Contains(s.MayDiffer, name) {
+			return &farm.Error{Op: "check", Subject: string(s.Returns.Name()),
+				Err:  fmt.Errorf("%w: %s is %q, was %q on the side it returns for", farm.ErrRefused, name, is[name], was[name]),
+				Hint: "make the option files agree, or plan the change as a change of its own"}
+		}
+	}
+	return s.checkTables(ctx)
+}
+
+func (s *Swing) checkReplication(ctx context.Context, replica, source *mysql.Server) error {
+	r, err := replica.Replication(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.Broken(); err != nil {
+		return &farm.Error{Op: "check", Subject: string(replica.Name()), Err: err}
+	}
+	if !r.Follows(source.Address()) {
+		return &farm.Error{Op: "check", Subject: string(replica.Name()),
+			Err: fmt.Errorf("%w: it replicates from %s:%d, not from %s", farm.ErrRefused, r.Host, r.Port, source.Address())}
+	}
+	return nil
+}
+
+// checkTables compares the definitions of all tables.
+func (s *Swing) checkTables(ctx context.Context) error {
+	differ, err := mysql.CompareDefinitions(ctx, s.Twin, s.Returns)
+	if err != nil {
+		return err
+	}
+	if len(differ) > 0 {
+		return &farm.Error{Op: "check", Subject: string(s.Returns.Name()),
+			Err: fmt.Errorf("%w: %d tables differ from the twin's, the first: %s", farm.ErrRefused, len(differ), differ[0])}
+	}
+	return nil
+}
+
+// Warm makes sure the returning side's buffer pool holds a fair share of what
+// the twin's holds. A swing whose act read the pool in already finds it done.
+func (s *Swing) Warm(ctx context.Context) error {
+	want, err := pages(ctx, s.Twin)
+	if err != nil {
+		return err
+	}
+	have, err := pages(ctx, s.Returns)
+	if err != nil {
+		return err
+	}
+	if float64(have) >= s.Settings.WarmShare*float64(want) {
+		return nil
+	}
+	// A smaller pool can never hold as much; loading fills it and ends.
+	s.tell(farm.StepWaiting, "warm", fmt.Sprintf("buffer pool holds %d of the twin's %d pages", have, want), 0)
+	return s.Returns.LoadPool(ctx, s.Settings.CatchUp)
+}
+
+func pages(ctx context.Context, server *mysql.Server) (int64, error) {
+	text, err := server.PoolPages(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(text, 10, 64)
+}

@@ -1,0 +1,103 @@
+package swing
+
+import (
+	"context"
+	"time"
+
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/route"
+)
+
+// Swing is one side of one pair being swung.
+type Swing struct {
+	Pair farm.PairName
+	Side farm.SideName
+
+	Router  route.Router
+	Leaves  *mysql.Server // serves the side before
+	Returns *mysql.Server // serves it afterwards; the same one unless the act replaces it
+	Twin    *mysql.Server // serves both meanwhile
+
+	// Scheduler: the event scheduler was on before the swing, and is on again
+	// after it.
+	Scheduler bool
+	// MayDiffer are variables that Check does not compare between Leaves and
+	// Returns.
+	MayDiffer []string
+
+	Settings Settings
+
+	// Tell takes events: kind, phase, text, and how long a gate was closed.
+	Tell func(kind farm.EventKind, phase, text string, millis float64)
+	// Border is called before and after each phase, as "before out/close";
+	// tests stop the program there. Nil in production.
+	Border func(point string)
+
+	closedAt time.Time // when this attempt closed the gate
+}
+
+// Settings are the times and shares of a swing.
+type Settings struct {
+	// Settle is how long after closing a gate to wait for work of clients
+	// that looked at it just before. docs/routing.md gives clients 20 ms; this
+	// leaves room for a machine that is busy.
+	Settle time.Duration
+	// Drain is how long open transactions may keep a gate closed.
+	Drain time.Duration
+	// Barrier is how long the next server may need for the last transactions.
+	Barrier time.Duration
+	// CatchUp is how long a replica may need for a backlog.
+	CatchUp time.Duration
+	// Soak is how long each share of the clients is watched.
+	Soak time.Duration
+	// Ramp are the shares in percent that come back, ending with 100.
+	Ramp []float64
+	// WarmShare is the part of the twin's buffered pages that the returning
+	// side must hold, 0 to 1.
+	WarmShare float64
+}
+
+// Defaults are settings for production.
+func Defaults() Settings {
+	return Settings{
+		Settle:    25 * time.Millisecond,
+		Drain:     5 * time.Second,
+		Barrier:   5 * time.Second,
+		CatchUp:   30 * time.Minute,
+		Soak:      2 * time.Second,
+		Ramp:      []float64{1, 10, 100},
+		WarmShare: 0.9,
+	}
+}
+
+// Phase runs one part of a step between two borders.
+func (s *Swing) Phase(ctx context.Context, step, name string, work func(context.Context) error) error {
+	s.border("before " + step + "/" + name)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := work(ctx); err != nil {
+		return err
+	}
+	s.border("after " + step + "/" + name)
+	return nil
+}
+
+func (s *Swing) border(point string) {
+	if s.Border != nil {
+		s.Border(point)
+	}
+}
+
+func (s *Swing) tell(kind farm.EventKind, phase, text string, millis float64) {
+	if s.Tell != nil {
+		s.Tell(kind, phase, text, millis)
+	}
+}
+
+// cleanup is a context for putting things right after ctx has ended: bounded,
+// and not cancelled with it.
+func cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+}
