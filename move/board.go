@@ -1,0 +1,167 @@
+package move
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	"stowage/farm"
+)
+
+// Board is the state of a run as its events tell it: what a terminal, a status
+// command and a report show. Feed it events in order.
+type Board struct {
+	Sides map[Key]*Row
+	// Pauses are how long gates were closed, in milliseconds, in order.
+	Pauses []float64
+	First  time.Time
+	Last   time.Time
+}
+
+// Key names one side of one pair.
+type Key struct {
+	Pair farm.PairName
+	Side farm.SideName
+}
+
+func (k Key) String() string { return string(k.Pair) + "/" + string(k.Side) }
+
+// Row is one side on the board.
+type Row struct {
+	Key     Key
+	Step    string
+	Number  int // of the step, from 1
+	Of      int // steps in all
+	Text    string
+	Waiting bool // Text is the reason nothing moves
+	Bytes   int64
+	Total   int64
+	Since   time.Time // when the step began
+	Started time.Time // when the side's first step began
+	Ended   time.Time // when its last step was done
+	Undone  bool
+	Failed  string // the last error, until an attempt succeeds
+}
+
+// NewBoard is an empty board.
+func NewBoard() *Board { return &Board{Sides: map[Key]*Row{}} }
+
+// Apply takes the next event.
+func (b *Board) Apply(e farm.Event) {
+	if b.First.IsZero() {
+		b.First = e.Time
+	}
+	b.Last = e.Time
+	if e.Kind == farm.GateOpened {
+		b.Pauses = append(b.Pauses, e.Millis)
+	}
+	k := Key{e.Pair, e.Side}
+	r := b.Sides[k]
+	if r == nil {
+		r = &Row{Key: k, Of: len(Steps()), Started: e.Time}
+		b.Sides[k] = r
+	}
+	r.apply(e)
+}
+
+func (r *Row) apply(e farm.Event) {
+	switch e.Kind {
+	case farm.StepStarted:
+		*r = Row{Key: r.Key, Of: r.Of, Started: r.Started, Step: e.Step, Number: stepNumber(e.Step), Since: e.Time, Text: e.Text}
+	case farm.StepProgress:
+		r.Text, r.Waiting = e.Text, false
+		if e.Bytes > 0 {
+			r.Bytes, r.Total = e.Bytes, e.Total
+		}
+	case farm.StepWaiting:
+		r.Text, r.Waiting = e.Text, true
+	case farm.StepFailed:
+		r.Failed = e.Text
+	case farm.StepUndone:
+		r.Undone, r.Text = true, e.Text
+	case farm.StepDone:
+		r.Failed, r.Text = "", ""
+		if r.Number == r.Of {
+			r.Ended = e.Time
+		}
+	}
+}
+
+func stepNumber(name string) int {
+	for i, s := range Steps() {
+		if s.Name == name {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// Rows are all sides, those at work first, then by name.
+func (b *Board) Rows() []*Row {
+	out := make([]*Row, 0, len(b.Sides))
+	for _, r := range b.Sides {
+		out = append(out, r)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].IsDone() != out[j].IsDone() {
+			return out[j].IsDone()
+		}
+		return out[i].Key.String() < out[j].Key.String()
+	})
+	return out
+}
+
+// Done is the number of sides whose last step is done.
+func (b *Board) Done() int {
+	n := 0
+	for _, r := range b.Sides {
+		if r.IsDone() {
+			n++
+		}
+	}
+	return n
+}
+
+// IsDone reports whether the side is moved.
+func (r *Row) IsDone() bool { return !r.Ended.IsZero() }
+
+// Line is the side in one line: step, bytes, time to go, reason it waits.
+func (r *Row) Line(now time.Time) string {
+	head := fmt.Sprintf("%-16s %2d/%d %-9s", r.Key, r.Number, r.Of, r.Step)
+	switch {
+	case r.Undone:
+		return head + " undone: " + r.Text
+	case r.IsDone():
+		return fmt.Sprintf("%-16s done in %.1f s", r.Key, r.Ended.Sub(r.Started).Seconds())
+	case r.Failed != "":
+		return head + " trying again: " + r.Failed
+	case r.Waiting:
+		return head + " waits: " + r.Text
+	case r.Bytes > 0:
+		return head + " " + r.copyText(now)
+	}
+	return head + " " + r.Text
+}
+
+func (r *Row) copyText(now time.Time) string {
+	text := fmt.Sprintf("%s %.0f MB", r.Text, float64(r.Bytes)/1e6)
+	if r.Bytes > r.Total {
+		return text // the plan knows the size of the shards only, not of the server's own files
+	}
+	share := float64(r.Bytes) / float64(r.Total)
+	text += fmt.Sprintf(" of %.0f, %.0f %%", float64(r.Total)/1e6, 100*share)
+	if took := now.Sub(r.Since); share > 0.02 && share < 1 {
+		text += fmt.Sprintf(", %v to go", time.Duration(float64(took)*(1-share)/share).Round(time.Second))
+	}
+	return text
+}
+
+// Quantile of the pauses, 0 to 1; 0 when there were none.
+func (b *Board) Quantile(q float64) float64 {
+	if len(b.Pauses) == 0 {
+		return 0
+	}
+	sorted := append([]float64(nil), b.Pauses...)
+	sort.Float64s(sorted)
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}

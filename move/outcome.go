@@ -1,0 +1,70 @@
+package move
+
+import (
+	"fmt"
+
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/store"
+)
+
+// Outcome is how a run ended, lane by lane.
+type Outcome struct {
+	Run   string              `json:"run"`
+	Plan  string              `json:"plan"`
+	Lanes []engine.LaneResult `json:"lanes"`
+}
+
+func newOutcome(run store.Run, r engine.Result) Outcome {
+	return Outcome{Run: run.ID, Plan: run.Subject, Lanes: r.Lanes}
+}
+
+// Whole reports whether every side was moved.
+func (o Outcome) Whole() bool {
+	for _, l := range o.Lanes {
+		if l.End != engine.EndDone {
+			return false
+		}
+	}
+	return true
+}
+
+// Count is the number of lanes with an end.
+func (o Outcome) Count(end engine.End) int {
+	n := 0
+	for _, l := range o.Lanes {
+		if l.End == end {
+			n++
+		}
+	}
+	return n
+}
+
+// Err is nil for a whole outcome; else it says what happened to the first
+// lane that did not end well, and wraps the kind that decides the exit code.
+func (o Outcome) Err() error {
+	var first *engine.LaneResult
+	kind := farm.ErrUndone
+	for i, l := range o.Lanes {
+		if l.End == engine.EndDone || l.End == engine.EndNotStarted {
+			continue
+		}
+		if first == nil {
+			first = &o.Lanes[i]
+		}
+		if l.End == engine.EndUnknown || l.End == engine.EndStuck {
+			kind, first = farm.ErrOutcomeUnknown, &o.Lanes[i]
+			break
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	hint := "remedy the cause and plan again; pairs that were moved stay moved"
+	if kind == farm.ErrOutcomeUnknown {
+		hint = "look at the pair before anything else is done to it; docs/runbook.md says how"
+	}
+	return &farm.Error{Op: "move", Subject: first.Name,
+		Err:  fmt.Errorf("%w at step %s of %s: %s", kind, first.Step, first.Part, first.Error),
+		Hint: hint}
+}

@@ -1,0 +1,111 @@
+package move
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/mysql"
+	"stowage/placement"
+	"stowage/swing"
+)
+
+// replacement is one side being replaced: the swing, and the three instances
+// and hosts it is about.
+type replacement struct {
+	*swing.Swing
+	mover  *Mover
+	order  order
+	memory memory
+	run    string
+	step   string
+	beat   func(string)
+
+	old, fresh, twin             host.Instance
+	oldHost, freshHost, twinHost host.Host
+}
+
+// TheSwing lets the steps of package swing work on a replacement.
+func (r *replacement) TheSwing() *swing.Swing { return r.Swing }
+
+func (m *Mover) replacement(c engine.Call, step Step, beat func(string)) (*replacement, error) {
+	r := &replacement{mover: m, run: c.Job, step: step.Name, beat: beat}
+	if err := json.Unmarshal(c.Args, &r.order); err != nil {
+		return nil, fmt.Errorf("read order of %s: %w", c.Subject, err)
+	}
+	if len(c.State) > 0 {
+		if err := json.Unmarshal(c.State, &r.memory); err != nil {
+			return nil, fmt.Errorf("read state of %s: %w", c.Subject, err)
+		}
+	}
+	mv := r.order.Move
+	r.old, r.fresh = m.instance(mv.Instance, mv.From), m.instance(mv.Instance, mv.To)
+	r.twin = m.instance(r.order.TwinInstance, r.order.Twin)
+	for _, h := range []struct {
+		into *host.Host
+		name farm.HostName
+	}{{&r.oldHost, mv.From.Host}, {&r.freshHost, mv.To.Host}, {&r.twinHost, r.order.Twin.Host}} {
+		found, err := m.Host(h.name)
+		if err != nil {
+			return nil, err
+		}
+		*h.into = found
+	}
+	r.Swing = &swing.Swing{
+		Pair: mv.Pair, Side: mv.Side, Router: m.Router,
+		Leaves:    mysql.Open(mv.Instance+" (old)", r.old.Dial(), m.Admin, m.Log),
+		Returns:   mysql.Open(mv.Instance+" (new)", r.fresh.Dial(), m.Admin, m.Log),
+		Twin:      mysql.Open(r.order.TwinInstance, r.twin.Dial(), m.Admin, m.Log),
+		Scheduler: r.memory.Scheduler,
+		Settings:  m.Settings,
+		Border:    r.border,
+		Tell: func(kind farm.EventKind, phase, text string, millis float64) {
+			r.tell(farm.Event{Kind: kind, Phase: phase, Text: text, Millis: millis})
+		},
+	}
+	return r, nil
+}
+
+func (m *Mover) instance(name farm.InstanceName, p placement.Place) host.Instance {
+	return host.Instance{Name: name, Address: p.Address, Port: p.Port, Datadir: m.Path(p.Datadir), Config: m.Path(p.Config)}
+}
+
+func (r *replacement) close() {
+	for _, s := range []*mysql.Server{r.Leaves, r.Returns, r.Twin} {
+		_ = s.Close() // nothing is lost with a connection
+	}
+}
+
+func (r *replacement) remember() json.RawMessage {
+	r.memory.Scheduler = r.Scheduler
+	raw, err := json.Marshal(r.memory)
+	if err != nil { // a struct of strings and numbers always encodes
+		return nil
+	}
+	return raw
+}
+
+// tell completes an event and sends it on its way.
+func (r *replacement) tell(e farm.Event) {
+	e.Time, e.Run, e.Pair, e.Side, e.Step = time.Now(), r.run, r.Pair, r.Side, r.step
+	if e.Kind == farm.StepProgress || e.Kind == farm.StepWaiting {
+		r.beat(e.Text)
+	}
+	if r.mover.Sink != nil {
+		r.mover.Sink(e)
+	}
+}
+
+func (r *replacement) border(point string) {
+	if r.mover.Border != nil {
+		r.mover.Border(point)
+	}
+}
+
+// owner marks the new instance's directory as made by this run for this side.
+func (r *replacement) owner() string {
+	return fmt.Sprintf("%s, %s with server_id %d", r.mover.Owner, r.order.Move.Instance, r.order.Move.ServerID)
+}

@@ -1,0 +1,167 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"stowage/farm"
+	"stowage/host"
+	"stowage/mysql"
+)
+
+func isBehind(err error) bool { return errors.Is(err, mysql.ErrBehind) }
+
+func poolFile(i host.Instance) string { return filepath.Join(i.Datadir, mysql.PoolFile) }
+
+// rewire makes the twin replicate from the new instance. It comes before the
+// new instance's first write: a write that the twin has not been pointed at
+// yet would be asked for later, when the binary log no longer connects.
+func (r *replacement) rewire(ctx context.Context) error {
+	now, err := r.Twin.Replication(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Follows(r.Returns.Address()) && now.Running() {
+		return nil
+	}
+	err = r.Phase(ctx, "rewire", "wait", func(ctx context.Context) error {
+		return r.bringUp(ctx, r.Leaves, r.Returns)
+	})
+	if err != nil {
+		return err
+	}
+	return r.Phase(ctx, "rewire", "repoint", func(ctx context.Context) error {
+		return r.repoint(ctx, r.Returns)
+	})
+}
+
+// unwire points the twin back at the old instance, which has followed it all
+// the time and so has whatever was written meanwhile, on either side.
+func (r *replacement) unwire(ctx context.Context) error {
+	now, err := r.Twin.Replication(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Follows(r.Leaves.Address()) && now.Running() {
+		return nil
+	}
+	return r.repoint(ctx, r.Leaves)
+}
+
+// bringUp waits until `to` has everything that `from` has.
+func (r *replacement) bringUp(ctx context.Context, from, to *mysql.Server) error {
+	goal, err := from.BinlogPosition(ctx)
+	if err != nil {
+		return err
+	}
+	return to.WaitFor(ctx, goal, r.Settings.CatchUp)
+}
+
+// repoint makes the twin replicate from source. A replica asks its source for
+// its whole position, its own domain included (its events come round the
+// ring); a source that lacks one of them answers with error 1236, which is
+// never retried. So: stop, let the source get everything the twin has applied,
+// and only then connect.
+func (r *replacement) repoint(ctx context.Context, source *mysql.Server) error {
+	if err := r.Twin.StopReplicating(ctx); err != nil {
+		return err
+	}
+	applied, err := r.Twin.AppliedPosition(ctx)
+	if err != nil {
+		return err
+	}
+	if err := source.WaitFor(ctx, applied, r.Settings.CatchUp); err != nil {
+		// Left as it is, the twin would get nothing from either. It goes on
+		// with the source it has; this step is tried again.
+		return errors.Join(err, r.resume(ctx))
+	}
+	return r.Twin.Follow(ctx, source.Address(), r.mover.Replication, 30*time.Second)
+}
+
+func (r *replacement) resume(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	now, err := r.Twin.Replication(ctx)
+	if err != nil || !now.Configured {
+		return err
+	}
+	source := r.Leaves.Address()
+	if now.Follows(r.Returns.Address()) {
+		source = r.Returns.Address()
+	}
+	return r.Twin.Follow(ctx, source, r.mover.Replication, 10*time.Second)
+}
+
+// retire ends the old instance. Its files stay where they are: they are the
+// owner's to delete.
+func (r *replacement) retire(ctx context.Context) error {
+	if err := r.mayRetire(ctx); err != nil {
+		return err
+	}
+	to := r.order.Move.To
+	for _, p := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"settle", r.settleConfig},
+		{"record", func(context.Context) error {
+			return r.mover.Record(r.Pair, r.Side, farm.Side{Host: to.Host, Port: to.Port, Datadir: to.Datadir, Config: to.Config})
+		}},
+		{"stop", r.stopOld},
+	} {
+		if err := r.Phase(ctx, "retire", p.name, p.do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayRetire reads back, from routing and from the twin, that nobody needs the
+// old instance any more.
+func (r *replacement) mayRetire(ctx context.Context) error {
+	t, err := r.Router.Read(ctx)
+	if err != nil {
+		return err
+	}
+	p, ok := t.Pairs[r.Pair]
+	if !ok || p.Share(r.Side, r.Side) < 100 || p.Sides[r.Side].Address != r.Returns.Address() {
+		return &farm.Error{Op: "retire", Subject: string(r.old.Name),
+			Err: errors.New("routing does not show the new instance for the whole side"), Hint: "was routing changed by hand during the move?"}
+	}
+	now, err := r.Twin.Replication(ctx)
+	if err != nil {
+		return err
+	}
+	if !now.Follows(r.Returns.Address()) {
+		return &farm.Error{Op: "retire", Subject: string(r.old.Name), Err: errors.New("the twin does not replicate from the new instance")}
+	}
+	return nil
+}
+
+func (r *replacement) stopOld(ctx context.Context) error {
+	pid, err := r.oldHost.Running(ctx, r.old)
+	if err != nil || pid == 0 {
+		return err
+	}
+	r.awaitNoClients(ctx, 2*time.Second)
+	if err := r.Leaves.ForgetSource(ctx); err != nil {
+		return err
+	}
+	return r.oldHost.Stop(ctx, r.old, 10*time.Minute)
+}
+
+// awaitNoClients gives clients that keep idle connections a moment to notice
+// the new address. One that does not gets a closed connection it no longer
+// has a use for.
+func (r *replacement) awaitNoClients(ctx context.Context, budget time.Duration) {
+	for deadline := time.Now().Add(budget); time.Now().Before(deadline) && ctx.Err() == nil; {
+		n, err := r.Leaves.Clients(ctx)
+		if err != nil || n == 0 {
+			return
+		}
+		r.tell(farm.Event{Kind: farm.StepWaiting, Text: "clients still hold idle connections to the old instance"})
+		time.Sleep(100 * time.Millisecond)
+	}
+}
