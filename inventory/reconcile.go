@@ -1,0 +1,112 @@
+package inventory
+
+import (
+	"fmt"
+	"sort"
+
+	"stowage/farm"
+)
+
+// reconcile holds what servers say against each other and against farm.yaml.
+func reconcile(f *farm.Farm, instances []Instance) []farm.Finding {
+	var out []farm.Finding
+	out = append(out, unreachable(instances)...)
+	out = append(out, sharedIDs(instances)...)
+	out = append(out, sharedDomains(instances)...)
+	out = append(out, spentIDs(f, instances)...)
+	for _, p := range f.Pairs {
+		out = append(out, reconcilePair(f, p, instances)...)
+	}
+	return out
+}
+
+func unreachable(instances []Instance) []farm.Finding {
+	var out []farm.Finding
+	for _, i := range instances {
+		if i.Error != "" {
+			out = append(out, farm.Finding{Check: "reachable", Severity: farm.Blocker, Subject: string(i.Name), Text: i.Error,
+				Remedy: "start it, or correct farm.yaml"})
+		}
+	}
+	return out
+}
+
+func sharedIDs(instances []Instance) []farm.Finding {
+	return shared(instances, "server-id-unique", "server_id", "give one another id and restart it; a replica skips events that carry its own id",
+		func(i Instance) uint32 { return i.ServerID })
+}
+
+func sharedDomains(instances []Instance) []farm.Finding {
+	return shared(instances, "gtid-domain-unique", "GTID domain", "give every side a gtid_domain_id of its own; two writers in one domain cannot be told apart",
+		func(i Instance) uint32 { return i.Domain })
+}
+
+func shared(instances []Instance, check, what, remedy string, of func(Instance) uint32) []farm.Finding {
+	owner := map[uint32]farm.InstanceName{}
+	var out []farm.Finding
+	for _, i := range instances {
+		if i.Error != "" {
+			continue
+		}
+		if first, taken := owner[of(i)]; taken {
+			out = append(out, farm.Finding{Check: check, Severity: farm.Blocker, Subject: string(i.Name),
+				Text: fmt.Sprintf("has %s %d, as %s has", what, of(i), first), Remedy: remedy})
+			continue
+		}
+		owner[of(i)] = i.Name
+	}
+	return out
+}
+
+// spentIDs warns when farm.yaml would give out a server id that was used.
+func spentIDs(f *farm.Farm, instances []Instance) []farm.Finding {
+	high := Inventory{Instances: instances}.HighestServerID()
+	if f.NextServerID > high {
+		return nil
+	}
+	return []farm.Finding{{Check: "server-id-spent", Severity: farm.Blocker, Subject: "farm.yaml",
+		Text:   fmt.Sprintf("next_server_id is %d, and servers know ids up to %d", f.NextServerID, high),
+		Remedy: fmt.Sprintf("set next_server_id: %d (stowage inventory accept does)", high+1)}}
+}
+
+func reconcilePair(f *farm.Farm, p farm.Pair, instances []Instance) []farm.Finding {
+	var out []farm.Finding
+	say := func(check string, sev farm.Severity, subject farm.InstanceName, text, remedy string) {
+		out = append(out, farm.Finding{Check: check, Severity: sev, Subject: string(subject), Text: text, Remedy: remedy})
+	}
+	agreed := map[farm.ShardName]bool{}
+	for _, s := range p.Shards {
+		agreed[s.Name] = true
+	}
+	for _, i := range instances {
+		if i.Pair != p.Name || i.Error != "" {
+			continue
+		}
+		if twin := f.Address(p.Sides[i.Side.Twin()]); p.Topology == farm.ActiveActive && i.Source != twin {
+			say("ring", farm.Blocker, i.Name, fmt.Sprintf("replicates from %q, its twin is at %s", i.Source, twin), "repair the ring, or correct farm.yaml")
+		}
+		if err := i.facts.Replication.Broken(); err != nil && i.Source != "" {
+			say("replication", farm.Blocker, i.Name, err.Error(), "repair replication")
+		}
+		for _, name := range sortedShards(i.Shards) {
+			if !agreed[name] {
+				say("shards", farm.Warning, i.Name, fmt.Sprintf("has a database %s that farm.yaml does not know", name), "add it to the pair's shards, or drop it")
+			}
+		}
+		for _, s := range p.Shards {
+			if _, there := i.Shards[s.Name]; !there {
+				say("shards", farm.Blocker, i.Name, fmt.Sprintf("lacks shard %s of farm.yaml", s.Name), "correct farm.yaml, or find the shard")
+			}
+		}
+	}
+	return out
+}
+
+func sortedShards(m map[farm.ShardName]int64) []farm.ShardName {
+	out := make([]farm.ShardName, 0, len(m))
+	for n := range m {
+		out = append(out, n)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	return out
+}
