@@ -1,0 +1,238 @@
+package digest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// Blocks of time. A comparison resamples blocks, so every class keeps, per block, how many events there were, their total
+// time and a histogram with 16 buckets per power of two (4.4 % wide; eight of the fine buckets each).
+//
+// A block is 2^level seconds long, aligned to the epoch, with one level for the whole digest: the smallest at which all
+// classes together hold at most maxCells cells (class x block x bucket). More data never means fewer cells, so the level
+// of a union is reached from any order of merging, and blocks merge exactly like everything else.
+const (
+	coarseBits = 3
+	maxCells   = 1 << 19
+	maxLevel   = 40
+)
+
+// cell is one bucket of one block of one class.
+type cell struct {
+	bucket int // fine bucket >> coarseBits
+	n      uint64
+}
+
+// timeBlock is what one class did in one block of time.
+type timeBlock struct {
+	number int64  // unix seconds >> level
+	sum    uint64 // nanoseconds; stops at the largest word
+	cells  []cell // ascending by bucket
+}
+
+func (b *timeBlock) count() (n uint64) {
+	for _, c := range b.cells {
+		n += c.n
+	}
+	return n
+}
+
+// series is the blocks of one class: the one being filled as a dense window of counts, finished ones packed into bytes.
+type series struct {
+	number int64 // of the block being filled
+	lowest int   // coarse bucket of window[0]
+	window []uint32
+	sum    uint64
+	filled bool
+
+	packed  []byte // timeBlocks, each number relative to the one before
+	last    int64  // number of the last packed block
+	cells   int    // cells in packed
+	ordered bool   // packed numbers strictly ascend
+}
+
+// add counts one event. It reports how many packed cells that added, which is 0 unless a block was finished.
+func (s *series) add(number int64, bucket int, ns uint64) (packed int) {
+	if number != s.number || !s.filled {
+		packed = s.flush()
+		s.number, s.filled = number, true
+	}
+	s.sum = addSaturated(s.sum, ns)
+	i := bucket>>coarseBits - s.lowest
+	if uint(i) < uint(len(s.window)) && s.window[i] != 1<<32-1 {
+		s.window[i]++
+		return packed
+	}
+	return packed + s.widen(bucket>>coarseBits)
+}
+
+// widen makes room in the window for a bucket and counts one event in it.
+func (s *series) widen(coarse int) (packed int) {
+	switch i := coarse - s.lowest; {
+	case len(s.window) == 0:
+		s.lowest, s.window = coarse, append(s.window, 0)
+	case i < 0:
+		s.window = slices.Insert(s.window, 0, make([]uint32, -i)...)
+		s.lowest = coarse
+	case i >= len(s.window):
+		s.window = append(s.window, make([]uint32, i-len(s.window)+1)...)
+	default: // the counter is full: put the block away and begin it again
+		number := s.number
+		packed = s.flush()
+		s.number, s.filled = number, true
+	}
+	s.window[coarse-s.lowest]++
+	return packed
+}
+
+// flush packs the block being filled.
+func (s *series) flush() int {
+	if !s.filled {
+		return 0
+	}
+	b := timeBlock{number: s.number, sum: s.sum}
+	for i, n := range s.window {
+		if n != 0 {
+			b.cells = append(b.cells, cell{s.lowest + i, uint64(n)})
+			s.window[i] = 0
+		}
+	}
+	s.sum, s.filled = 0, false
+	s.pack(&b)
+	return len(b.cells)
+}
+
+func (s *series) pack(b *timeBlock) {
+	if len(s.packed) == 0 {
+		s.ordered = true
+	} else if b.number <= s.last {
+		s.ordered = false
+	}
+	s.packed = binary.AppendVarint(s.packed, b.number-s.last)
+	s.packed = binary.AppendUvarint(s.packed, b.sum)
+	s.packed = binary.AppendUvarint(s.packed, uint64(len(b.cells)))
+	at := 0
+	for _, c := range b.cells {
+		s.packed = binary.AppendUvarint(s.packed, uint64(c.bucket-at))
+		s.packed = binary.AppendUvarint(s.packed, c.n)
+		at = c.bucket
+	}
+	s.last = b.number
+	s.cells += len(b.cells)
+}
+
+// blocks unpacks everything, ascending by block, one entry per block.
+func (s *series) blocks() []timeBlock {
+	s.flush()
+	blocks, err := unpackBlocks(s.packed)
+	if err != nil {
+		return nil // packed by us: cannot happen; stored digests are checked when decoded
+	}
+	return tidy(blocks, 0)
+}
+
+func unpackBlocks(p []byte) ([]timeBlock, error) {
+	var out []timeBlock
+	var number int64
+	for len(p) > 0 {
+		delta, k := binary.Varint(p)
+		if k <= 0 {
+			return nil, fmt.Errorf("read block number: %w", errShort)
+		}
+		p = p[k:]
+		number += delta
+		b := timeBlock{number: number}
+		var cells uint64
+		var err error
+		if b.sum, p, err = uvarint(p); err != nil {
+			return nil, fmt.Errorf("read block sum: %w", err)
+		}
+		if cells, p, err = uvarint(p); err != nil || cells > uint64(len(p)) {
+			return nil, fmt.Errorf("read block size: %w", errShort)
+		}
+		b.cells = make([]cell, cells)
+		var at uint64
+		for i := range b.cells {
+			var step, n uint64
+			if step, p, err = uvarint(p); err != nil {
+				return nil, fmt.Errorf("read block bucket: %w", err)
+			}
+			if n, p, err = uvarint(p); err != nil {
+				return nil, fmt.Errorf("read block count: %w", err)
+			}
+			at += step
+			if at >= bucketCount>>coarseBits || step >= bucketCount || i > 0 && step == 0 {
+				return nil, fmt.Errorf("read block bucket: %d is out of order or range", at)
+			}
+			b.cells[i] = cell{int(at), n}
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// tidy makes blocks 2^up times as long and leaves one entry per block, in ascending order.
+func tidy(blocks []timeBlock, up uint) []timeBlock {
+	for i := range blocks {
+		blocks[i].number >>= up
+	}
+	slices.SortStableFunc(blocks, func(a, b timeBlock) int {
+		switch {
+		case a.number < b.number:
+			return -1
+		case a.number > b.number:
+			return 1
+		}
+		return 0
+	})
+	out := blocks[:0]
+	for _, b := range blocks {
+		if n := len(out); n > 0 && out[n-1].number == b.number {
+			out[n-1].sum = addSaturated(out[n-1].sum, b.sum)
+			out[n-1].cells = addCells(out[n-1].cells, b.cells)
+			continue
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func addCells(a, b []cell) []cell {
+	out := make([]cell, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].bucket < b[0].bucket:
+			out, a = append(out, a[0]), a[1:]
+		case a[0].bucket > b[0].bucket:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out = append(out, cell{a[0].bucket, a[0].n + b[0].n})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// rewrite puts the packed blocks into their one canonical form, 2^up times as long as before.
+func (s *series) rewrite(up uint) {
+	s.flush()
+	if up == 0 && s.ordered || len(s.packed) == 0 {
+		return
+	}
+	blocks, err := unpackBlocks(s.packed)
+	if err != nil {
+		return // see blocks
+	}
+	s.packed, s.last, s.cells = s.packed[:0], 0, 0
+	for _, b := range tidy(blocks, up) {
+		s.pack(&b)
+	}
+}
+
+// join appends the blocks of another series of the same level.
+func (s *series) join(from *series) {
+	for _, b := range from.blocks() {
+		s.pack(&b)
+	}
+}

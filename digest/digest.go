@@ -1,0 +1,116 @@
+package digest
+
+import (
+	"fmt"
+	"sort"
+)
+
+// Digest is what is kept of captures: classes with exact sums, histograms and blocks of time. It is a value to merge,
+// store, report and compare; it does not change otherwise.
+type Digest struct {
+	rules   RuleSet
+	groupBy GroupBy
+
+	events    uint64
+	queryTime wide
+	level     uint // blocks of time are 2^level seconds long
+	cells     int  // at most: cells in all series, see blocks.go
+	folded    uint64
+	inputs    []input
+	byHash    map[uint64]*class // by hash of the fingerprint; a taken slot moves on to the next
+}
+
+func newDigest(r RuleSet, g GroupBy) *Digest {
+	return &Digest{rules: r, groupBy: g, byHash: map[uint64]*class{}}
+}
+
+// Events is the number of events in the digest.
+func (d *Digest) Events() uint64 { return d.events }
+
+// BlockSeconds is the length of the blocks of time.
+func (d *Digest) BlockSeconds() int64 { return 1 << d.level }
+
+// grew notes that cells were packed, and makes the blocks longer when there are too many. Blocks packed twice (time went
+// back) count twice here until they are tidied, hence the slack.
+func (d *Digest) grew(cells int) {
+	d.cells += cells
+	if d.cells > 2*maxCells {
+		d.fit()
+	}
+}
+
+// fit brings all series into canonical form and doubles the blocks until the cells are few enough.
+func (d *Digest) fit() {
+	for up := uint(0); ; up = 1 {
+		d.level += up
+		for _, c := range d.byHash {
+			c.series.rewrite(up)
+		}
+		d.recount()
+		if d.cells <= maxCells || d.level >= maxLevel {
+			return
+		}
+	}
+}
+
+func (d *Digest) recount() {
+	d.cells = 0
+	for _, c := range d.byHash {
+		d.cells += c.series.cells
+	}
+}
+
+// settle brings the digest into the one form that equal data always has.
+func (d *Digest) settle() {
+	d.fit()
+	for i := range d.inputs {
+		sortRemarks(d.inputs[i].skipped)
+		sortRemarks(d.inputs[i].notes)
+	}
+	sort.SliceStable(d.inputs, func(i, j int) bool { return d.inputs[i].name < d.inputs[j].name })
+}
+
+// Merge adds another digest, which may not be used afterwards. Counts, sums, histograms, blocks and examples come out
+// the same in whatever order digests are merged. It fails when the two were made with different rules or groups.
+func (d *Digest) Merge(from *Digest) error {
+	if d.rules != from.rules || d.groupBy != from.groupBy {
+		return fmt.Errorf("merge digests: one was made with rules %s by %s, the other with rules %s by %s",
+			d.rules, d.groupBy, from.rules, from.groupBy)
+	}
+	for d.level < from.level {
+		d.lengthen()
+	}
+	for from.level < d.level {
+		from.lengthen()
+	}
+	d.events += from.events
+	d.queryTime.add(from.queryTime)
+	d.folded += from.folded
+	d.inputs = append(d.inputs, from.inputs...)
+	for _, c := range from.byHash {
+		if mine := d.find(c); mine != nil {
+			mine.merge(c)
+		} else {
+			d.place(c)
+		}
+	}
+	d.settle()
+	return nil
+}
+
+func (d *Digest) lengthen() {
+	d.level++
+	for _, c := range d.byHash {
+		c.series.rewrite(1)
+	}
+}
+
+// find is the class with the same fingerprint as c, or nil.
+func (d *Digest) find(c *class) *class {
+	for slot := c.hash; ; slot++ {
+		mine := d.byHash[slot]
+		if mine == nil || mine.id == c.id {
+			return mine
+		}
+	}
+}

@@ -1,0 +1,22 @@
+// Package digest answers: what was this database asked to do, how long did it take, and did that change?
+//
+// A Builder reads captures (slow logs first of all), folds every event into its class, and yields a Digest. A Digest is
+// what is kept: exact counts and sums per class, a latency histogram, and the same in blocks of time. Digests merge, are
+// stored, become a Report for people and programs, and two of them become a Comparison.
+//
+// Invariants:
+//
+//   - Every byte read is either part of an event, a server banner or blank, or is counted as skipped with a reason and
+//     the offset of its first occurrence. Nothing is lost silently.
+//   - Counts and sums are integers (nanoseconds, rows, bytes). Merging is exact and does not depend on order: shards
+//     merged equal one pass over their concatenation. The one exception is stated in the report: classes folded away
+//     because there were more than Options.MaxClasses.
+//   - A quantile is within 0.8 % of the exact one, and never below the minimum or above the maximum.
+//   - Text inside an SQL literal or a block comment is data, whatever it looks like. No user of the database can forge
+//     an event by quoting a log header.
+//   - A comparison claims a change only where the evidence carries it, and says inconclusive otherwise. The unit of
+//     evidence is a block of time, not an event: events of one second share the fate of that second.
+//
+// The package never opens a file, a connection or a clock, and never logs: it reads an io.Reader and returns values.
+// Facts about formats and about the reference program (pt-query-digest 3.2.1) stand beside the code they explain.
+package digest

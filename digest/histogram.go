@@ -1,0 +1,160 @@
+package digest
+
+import "math/bits"
+
+// Buckets of the latency histogram: values below 256 ns one by one, then 128 buckets for every power of two. A bucket is
+// at most 1/128 of its lower edge wide, so whatever value inside a bucket stands for it is off by less than 0.8 %.
+// The layout (linear within a power of two) is that of HdrHistogram; counts are integers, so merging is addition.
+const (
+	octaveBits  = 7
+	octave      = 1 << octaveBits
+	octaves     = 64 - octaveBits + 1
+	bucketCount = octaves * octave
+
+	// smallBuckets is how many different buckets a class may use before it gets whole octaves: most classes of a
+	// capture with very many classes are seen a few times only, and must stay small.
+	smallBuckets = 24
+)
+
+// bucketOf is the bucket of a value in nanoseconds.
+func bucketOf(ns uint64) int {
+	if ns < octave {
+		return int(ns)
+	}
+	shift := bits.Len64(ns) - (octaveBits + 1)
+	return shift<<octaveBits + int(ns>>uint(shift))
+}
+
+// bucketLower is the smallest value of a bucket, and bucketWidth how many values it holds.
+func bucketLower(b int) uint64 {
+	if b < 2*octave {
+		return uint64(b)
+	}
+	shift := b>>octaveBits - 1
+	return uint64(b-shift<<octaveBits) << uint(shift)
+}
+
+func bucketWidth(b int) uint64 {
+	if b < 2*octave {
+		return 1
+	}
+	return 1 << uint(b>>octaveBits-1)
+}
+
+// bucketValue is the value that stands for a bucket: the middle, moved to a whole microsecond where the bucket holds one.
+// Slow logs print whole microseconds, so this makes quantiles of short queries exact instead of 0.4 % off.
+func bucketValue(b int) uint64 {
+	lower, width := bucketLower(b), bucketWidth(b)
+	middle := lower + width/2
+	whole := (middle + 500) / 1000 * 1000
+	if whole < lower {
+		whole += 1000
+	}
+	if whole >= lower && whole-lower < width {
+		return whole
+	}
+	if whole >= 1000 && whole-1000 >= lower && whole-1000-lower < width {
+		return whole - 1000
+	}
+	return middle
+}
+
+type bucketN struct {
+	bucket int
+	n      uint64
+}
+
+// histogram counts values by bucket. Few different buckets are kept as a sorted list, more as whole octaves; which of
+// the two is a matter of memory only and never shows in a result.
+type histogram struct {
+	few  []bucketN
+	many *[octaves]*[octave]uint64
+}
+
+func (h *histogram) add(bucket int, n uint64) {
+	if h.many != nil {
+		o := h.many[bucket>>octaveBits]
+		if o == nil {
+			o = new([octave]uint64)
+			h.many[bucket>>octaveBits] = o
+		}
+		o[bucket&(octave-1)] += n
+		return
+	}
+	h.addFew(bucket, n)
+}
+
+func (h *histogram) addFew(bucket int, n uint64) {
+	i := 0
+	for i < len(h.few) && h.few[i].bucket < bucket {
+		i++
+	}
+	if i < len(h.few) && h.few[i].bucket == bucket {
+		h.few[i].n += n
+		return
+	}
+	if len(h.few) < smallBuckets {
+		h.few = append(h.few, bucketN{})
+		copy(h.few[i+1:], h.few[i:])
+		h.few[i] = bucketN{bucket, n}
+		return
+	}
+	few := h.few
+	h.few, h.many = nil, new([octaves]*[octave]uint64)
+	for _, b := range few {
+		h.add(b.bucket, b.n)
+	}
+	h.add(bucket, n)
+}
+
+// each calls f for every bucket that holds something, in ascending order, until f returns false.
+func (h *histogram) each(f func(bucket int, n uint64) bool) {
+	for _, b := range h.few {
+		if !f(b.bucket, b.n) {
+			return
+		}
+	}
+	if h.many == nil {
+		return
+	}
+	for i, o := range h.many {
+		if o == nil {
+			continue
+		}
+		for j, n := range o {
+			if n != 0 && !f(i<<octaveBits+j, n) {
+				return
+			}
+		}
+	}
+}
+
+func (h *histogram) merge(from *histogram) {
+	from.each(func(b int, n uint64) bool { h.add(b, n); return true })
+}
+
+// quantile is the value at rank ceil(q*total) of total values, in nanoseconds, kept within [lowest, highest].
+func (h *histogram) quantile(q float64, total, lowest, highest uint64) uint64 {
+	if total == 0 {
+		return 0
+	}
+	rank := uint64(q * float64(total))
+	if float64(rank) < q*float64(total) {
+		rank++
+	}
+	rank = min(max(rank, 1), total)
+	if rank == total {
+		return highest
+	}
+	var seen uint64
+	value := highest
+	h.each(func(b int, n uint64) bool {
+		seen += n
+		if seen >= rank {
+			value = bucketValue(b)
+			return false
+		}
+		return true
+	})
+	return min(max(value, lowest), highest)
+}

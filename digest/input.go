@@ -1,0 +1,49 @@
+package digest
+
+import "sort"
+
+// input is what is known about one capture that was read.
+type input struct {
+	name    string
+	kind    string // slowlog, genlog, pcap, empty ..
+	dialect string
+	bytes   int64
+	events  uint64
+	left    uint64 // events left out by Since, Until or Filter
+	skipped []remark
+	notes   []remark
+}
+
+// remark is something about the input that a reader must know: how often, and where first.
+type remark struct {
+	reason string
+	count  uint64
+	bytes  int64
+	offset int64 // of the first
+}
+
+// skip counts input that is in no event.
+func (in *input) skip(reason string, offset, bytes int64) {
+	in.skipped = remarkOn(in.skipped, reason, offset, bytes)
+}
+
+// note counts something odd that is in an event nonetheless.
+func (in *input) note(reason string, offset int64) {
+	in.notes = remarkOn(in.notes, reason, offset, 0)
+}
+
+func remarkOn(rs []remark, reason string, offset, bytes int64) []remark {
+	for i := range rs {
+		if rs[i].reason == reason {
+			rs[i].count++
+			rs[i].bytes += bytes
+			rs[i].offset = min(rs[i].offset, offset)
+			return rs
+		}
+	}
+	return append(rs, remark{reason, 1, bytes, offset})
+}
+
+func sortRemarks(rs []remark) {
+	sort.Slice(rs, func(i, j int) bool { return rs[i].reason < rs[j].reason })
+}

@@ -1,0 +1,264 @@
+package digest
+
+import (
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// FormatVersion is the version of the JSON forms of Report and Comparison. Fields are added without a new version;
+// a field that changes its meaning or goes away makes one.
+const FormatVersion = 1
+
+// Report is what a digest says, for programs and people. Times are in seconds, classes are ordered by total query time,
+// largest first.
+type Report struct {
+	FormatVersion int     `json:"format_version"`
+	RuleSet       RuleSet `json:"rule_set"`
+	GroupBy       GroupBy `json:"group_by"`
+	Inputs        []Input `json:"inputs"`
+
+	Events        uint64     `json:"events"`
+	QueryTimeSum  float64    `json:"query_time_sum"`
+	QueryTime     Latency    `json:"query_time"`
+	FirstSeen     *time.Time `json:"first_seen,omitempty"`
+	LastSeen      *time.Time `json:"last_seen,omitempty"`
+	BlockSeconds  int64      `json:"block_seconds"`
+	RelativeError float64    `json:"quantile_relative_error"`
+
+	ClassCount    int     `json:"class_count"`
+	FoldedClasses uint64  `json:"folded_classes,omitempty"`
+	Classes       []Class `json:"classes"`
+}
+
+// Input is one capture that was read.
+type Input struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Dialect string   `json:"dialect"`
+	Bytes   int64    `json:"bytes"`
+	Events  uint64   `json:"events"`
+	LeftOut uint64   `json:"left_out,omitempty"` // by since, until or filter
+	Skipped []Remark `json:"skipped"`
+	Notes   []Remark `json:"notes,omitempty"`
+}
+
+// Remark counts something about an input: what was skipped and is in no event, or what is odd but counted.
+type Remark struct {
+	Reason      string `json:"reason"`
+	Count       uint64 `json:"count"`
+	Bytes       int64  `json:"bytes,omitempty"`
+	FirstOffset int64  `json:"first_offset"`
+}
+
+// Latency sums up query times, in seconds. Sum, Min, Max and Avg are exact, quantiles within Report.RelativeError.
+type Latency struct {
+	Sum float64 `json:"sum"`
+	Min float64 `json:"min"`
+	Max float64 `json:"max"`
+	Avg float64 `json:"avg"`
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+}
+
+// Class is all events with one fingerprint, or one group.
+type Class struct {
+	Fingerprint string `json:"fingerprint"`
+	ID32        string `json:"id32"`
+	ID16        string `json:"id16"`
+
+	Count     uint64     `json:"count"`
+	Untimed   uint64     `json:"untimed,omitempty"` // of Count: no latency known
+	QueryTime Latency    `json:"query_time"`
+	Share     float64    `json:"share"` // of the query time of all classes, 0 to 1
+	Spark     [32]uint64 `json:"histogram"`
+
+	LockTimeSum     float64 `json:"lock_time_sum"`
+	EngineTimeSum   float64 `json:"engine_time_sum,omitempty"`
+	RowsExaminedSum float64 `json:"rows_examined_sum"`
+	RowsSentSum     float64 `json:"rows_sent_sum"`
+	RowsAffectedSum float64 `json:"rows_affected_sum,omitempty"`
+	BytesSentSum    float64 `json:"bytes_sent_sum,omitempty"`
+	QueryBytesSum   float64 `json:"query_bytes_sum"`
+
+	Flags     map[string]uint64 `json:"flags,omitempty"` // how many events were a full scan, and so on
+	Users     []Named           `json:"users,omitempty"`
+	Hosts     []Named           `json:"hosts,omitempty"`
+	DBs       []Named           `json:"dbs,omitempty"`
+	Tables    []string          `json:"tables"`
+	Truncated []string          `json:"truncated,omitempty"` // which of these lists are not complete
+
+	FirstSeen *time.Time `json:"first_seen,omitempty"`
+	LastSeen  *time.Time `json:"last_seen,omitempty"`
+	Example   Example    `json:"example"`
+}
+
+// Named is a name and how many events had it.
+type Named struct {
+	Name  string `json:"name"`
+	Count uint64 `json:"count"`
+}
+
+// Example is the slowest event of a class.
+type Example struct {
+	Query     string     `json:"query"`
+	Truncated bool       `json:"truncated,omitempty"`
+	QueryTime float64    `json:"query_time"`
+	At        *time.Time `json:"at,omitempty"`
+	User      string     `json:"user,omitempty"`
+	Host      string     `json:"host,omitempty"`
+	DB        string     `json:"db,omitempty"`
+}
+
+// relativeError is the most a quantile can be off, see histogram.go.
+const relativeError = 1.0 / octave
+
+// Report says what the digest holds. It can be called any number of times.
+func (d *Digest) Report() Report {
+	r := Report{
+		FormatVersion: FormatVersion, RuleSet: d.rules, GroupBy: d.groupBy,
+		Inputs: []Input{}, Classes: []Class{},
+		Events: d.events, QueryTimeSum: d.queryTime.seconds(),
+		BlockSeconds: d.BlockSeconds(), RelativeError: relativeError,
+		ClassCount: len(d.byHash), FoldedClasses: d.folded,
+	}
+	for _, in := range d.inputs {
+		r.Inputs = append(r.Inputs, in.report())
+	}
+	var all class
+	classes := d.sorted()
+	for _, c := range classes {
+		all.mergeTimes(c)
+	}
+	for _, c := range classes {
+		r.Classes = append(r.Classes, c.report(all.queryTime))
+	}
+	r.QueryTime = all.latencies()
+	r.FirstSeen, r.LastSeen = instant(all.first), instant(all.last)
+	return r
+}
+
+func (in *input) report() Input {
+	return Input{
+		Name: in.name, Type: in.kind, Dialect: in.dialect, Bytes: in.bytes, Events: in.events, LeftOut: in.left,
+		Skipped: remarks(in.skipped), Notes: remarks(in.notes),
+	}
+}
+
+func remarks(rs []remark) []Remark {
+	out := []Remark{}
+	for _, r := range rs {
+		out = append(out, Remark{r.reason, r.count, r.bytes, r.offset})
+	}
+	return out
+}
+
+// mergeTimes takes over what the summary of all classes needs.
+func (c *class) mergeTimes(from *class) {
+	if from.count > from.untimed {
+		if c.count == c.untimed {
+			c.least, c.most = from.least, from.most
+		}
+		c.least, c.most = min(c.least, from.least), max(c.most, from.most)
+	}
+	c.count += from.count
+	c.untimed += from.untimed
+	c.queryTime.add(from.queryTime)
+	c.latency.merge(&from.latency)
+	c.seen(from.first)
+	c.seen(from.last)
+}
+
+func (c *class) report(total wide) Class {
+	r := Class{
+		Fingerprint: valid(c.fingerprint), ID32: c.id32(), Count: c.count, Untimed: c.untimed,
+		QueryTime: c.latencies(), Spark: c.spark(),
+		LockTimeSum: c.lockTime.seconds(), EngineTimeSum: c.engineTime.seconds(),
+		RowsExaminedSum: c.rowsExamined.float(), RowsSentSum: c.rowsSent.float(), RowsAffectedSum: c.rowsAffected.float(),
+		BytesSentSum: c.bytesSent.float(), QueryBytesSum: c.queryBytes.float(),
+		Users: c.users.report(), Hosts: c.hosts.report(), DBs: c.dbs.report(), Tables: []string{},
+		FirstSeen: instant(c.first), LastSeen: instant(c.last),
+		Example: c.example.report(),
+	}
+	r.ID16 = r.ID32[16:]
+	if !total.isZero() {
+		r.Share = c.queryTime.float() / total.float()
+	}
+	for _, t := range c.tableNames() {
+		r.Tables = append(r.Tables, valid(t))
+	}
+	for i, n := range c.flags {
+		if n > 0 {
+			if r.Flags == nil {
+				r.Flags = map[string]uint64{}
+			}
+			r.Flags[flagNames[i]] = n
+		}
+	}
+	for _, l := range []struct {
+		name string
+		more bool
+	}{{"users", c.users.more}, {"hosts", c.hosts.more}, {"dbs", c.dbs.more}, {"tables", c.tables.more}} {
+		if l.more {
+			r.Truncated = append(r.Truncated, l.name)
+		}
+	}
+	return r
+}
+
+func (c *class) id32() string { return strings.ToUpper(hex.EncodeToString(c.id[:])) }
+
+func (c *class) latencies() Latency {
+	n := c.count - c.untimed
+	if n == 0 {
+		return Latency{}
+	}
+	q := func(q float64) float64 { return narrow(c.latency.quantile(q, n, c.least, c.most)).seconds() }
+	return Latency{
+		Sum: c.queryTime.seconds(), Min: narrow(c.least).seconds(), Max: narrow(c.most).seconds(),
+		Avg: c.queryTime.seconds() / float64(n), P50: q(0.50), P95: q(0.95), P99: q(0.99),
+	}
+}
+
+// sparkFloor is where the histogram of a report begins: 2^10 ns, 1 microsecond. Every column is one power of two, the
+// last holds all from half an hour on.
+const sparkFloor = 10
+
+func (c *class) spark() (out [32]uint64) {
+	c.latency.each(func(b int, n uint64) bool {
+		column := 0
+		for v := bucketLower(b) >> (sparkFloor + 1); v > 0 && column < len(out)-1; v >>= 1 {
+			column++
+		}
+		out[column] += n
+		return true
+	})
+	return out
+}
+
+func (t *tally) report() []Named {
+	var out []Named
+	for _, n := range t.ranked() {
+		out = append(out, Named{valid(n.name), n.n})
+	}
+	return out
+}
+
+func (x *example) report() Example {
+	return Example{
+		Query: valid(x.text), Truncated: x.cut, QueryTime: narrow(x.ns).seconds(), At: instant(x.at),
+		User: valid(x.user), Host: valid(x.host), DB: valid(x.db),
+	}
+}
+
+func instant(at int64) *time.Time {
+	if at == 0 {
+		return nil
+	}
+	t := time.UnixMicro(at).UTC()
+	return &t
+}
+
+// valid is text as UTF-8: captures hold bytes of any character set, and blobs.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -1,0 +1,116 @@
+package digest
+
+import (
+	"bytes"
+	"time"
+)
+
+// clock finds out when an event happened. There are three witnesses:
+//
+//   - an ISO stamp (MySQL 5.7 and later, on every event) is exact and tells its zone;
+//   - SET timestamp is in UTC, but a session may set it to anything;
+//   - the old stamp is local time of an unknown zone, and only written when the second changes.
+//
+// The first is believed; the second unless it is more than a day away from the third; else the third, as if UTC.
+type clock struct {
+	raw   []byte // the last stamp, to recognise it
+	old   int64  // microseconds of the last old stamp, as if UTC; 0: none
+	iso   int64  // of this event
+	epoch int64  // of this event's SET timestamp
+	set0  []byte // the last SET line and what it meant
+	set1  int64
+}
+
+func (c *clock) begin() { c.iso, c.epoch = 0, 0 }
+
+func (c *clock) now() int64 {
+	const day = 26 * 3600 * 1e6 // and the widest zones
+	switch {
+	case c.iso != 0:
+		return c.iso
+	case c.epoch != 0 && (c.old == 0 || c.epoch-c.old < day && c.old-c.epoch < day):
+		return c.epoch
+	}
+	return c.old
+}
+
+// stamp reads what stands behind "# Time: ".
+func (c *clock) stamp(b []byte) bool {
+	if len(b) > 10 && b[4] == '-' {
+		t, err := time.Parse(time.RFC3339Nano, string(b))
+		if err != nil {
+			if t, err = time.Parse("2006-01-02T15:04:05.999999", string(b)); err != nil {
+				return false
+			}
+		}
+		c.iso = t.UnixMicro()
+		return true
+	}
+	if c.old != 0 && bytes.Equal(c.raw, b) {
+		return true
+	}
+	v, ok := oldStamp(b)
+	if ok {
+		c.old, c.raw = v, append(c.raw[:0], b...)
+	}
+	return ok
+}
+
+// oldStamp reads "071015 21:43:52", where the hour may be padded with a blank.
+func oldStamp(b []byte) (int64, bool) {
+	var f [6]int
+	i, n := 0, 0
+	for n < 3 {
+		if i+2 > len(b) || !isDigit(b[i]) || !isDigit(b[i+1]) {
+			return 0, false
+		}
+		f[n] = int(b[i]-'0')*10 + int(b[i+1]-'0')
+		i += 2
+		n++
+	}
+	for n < 6 {
+		for i < len(b) && (b[i] == ' ' || b[i] == ':') {
+			i++
+		}
+		if i >= len(b) || !isDigit(b[i]) {
+			return 0, false
+		}
+		for ; i < len(b) && isDigit(b[i]); i++ {
+			f[n] = f[n]*10 + int(b[i]-'0')
+			if f[n] > 60 {
+				return 0, false
+			}
+		}
+		n++
+	}
+	if f[1] < 1 || f[1] > 12 || f[2] < 1 || f[2] > 31 || f[3] > 23 {
+		return 0, false
+	}
+	year := 2000 + f[0]
+	if f[0] >= 70 {
+		year = 1900 + f[0]
+	}
+	return time.Date(year, time.Month(f[1]), f[2], f[3], f[4], f[5], 0, time.UTC).UnixMicro(), true
+}
+
+// set reads "SET timestamp=1197996507;" and "SET insert_id=34484549,timestamp=1197996507;".
+func (c *clock) set(line []byte) {
+	if bytes.Equal(line, c.set0) {
+		c.epoch = c.set1
+		return
+	}
+	i := bytes.Index(line, []byte("timestamp="))
+	if i < 0 {
+		return
+	}
+	v := line[i+len("timestamp="):]
+	end := 0
+	for end < len(v) && (isDigit(v[end]) || v[end] == '.') {
+		end++
+	}
+	w, ok := parseSeconds(v[:end])
+	if ok && w.hi == 0 && w.lo < 1<<62 {
+		c.epoch = int64(w.lo / 1000)
+		c.set0, c.set1 = append(c.set0[:0], line...), c.epoch
+	}
+}

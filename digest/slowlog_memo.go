@@ -1,0 +1,140 @@
+package digest
+
+import "bytes"
+
+// lineMemo remembers what header lines meant that come again and again: who is connected, in which schema, and the
+// Yes/No lines. One slot per hash, so that the lines of many sessions in turn all stay known.
+type lineMemo struct {
+	users     [64]userMemo
+	schemas   [16]schemaMemo
+	flags     [32]flagMemo
+	hasSchema bool // the event being read told its schema, be it an empty one
+}
+
+type userMemo struct {
+	line       []byte
+	user, host name
+}
+
+type schemaMemo struct {
+	tail  []byte // of the Thread_id line, behind the number
+	db    name
+	known bool // it has a Schema
+	flags uint32
+}
+
+type flagMemo struct {
+	line  []byte
+	flags uint32
+}
+
+// userLine reads "# User@Host: root[root] @ localhost [127.0.0.1]  Id:     3". The user is what stands in front of the
+// bracket, or the bracket itself where there is nothing ([SQL_SLAVE]); the address stands in for a missing host.
+func (s *slowLog) userLine(line []byte) {
+	if i := bytes.LastIndex(line, []byte("]  Id: ")); i >= 0 {
+		s.ev.thread = parseCount(bytes.TrimSpace(line[i+len("]  Id: "):]))
+		line = line[:i+1]
+	}
+	m := &s.memo.users[hashBytes(line)%64]
+	if !bytes.Equal(m.line, line) {
+		m.line = bytes.Clone(line)
+		user, host := splitUser(m.line)
+		m.user, m.host = named1(user), named1(host)
+	}
+	s.ev.user, s.ev.host = m.user, m.host
+}
+
+func splitUser(line []byte) (user, host []byte) {
+	rest := bytes.TrimPrefix(line, []byte("# User@Host: "))
+	at := bytes.Index(rest, []byte("@ "))
+	if at < 0 {
+		return nil, nil
+	}
+	user, rest = bytes.TrimRight(rest[:at], " "), rest[at+2:]
+	if b := bytes.IndexByte(user, '['); b > 0 {
+		user = user[:b]
+	}
+	open := bytes.IndexByte(rest, '[')
+	if open < 0 {
+		return user, bytes.TrimSpace(rest)
+	}
+	host = bytes.TrimSpace(rest[:open])
+	if end := bytes.LastIndexByte(rest, ']'); len(host) == 0 && end > open {
+		host = rest[open+1 : end]
+	}
+	return user, host
+}
+
+// threadLine reads "# Thread_id: 9  Schema: shop  QC_hit: No" and its relatives.
+func (s *slowLog) threadLine(line []byte) {
+	i := len("# Thread_id: ")
+	var id uint64
+	for ; i < len(line) && isDigit(line[i]); i++ {
+		id = id*10 + uint64(line[i]-'0')
+	}
+	s.ev.thread = id
+	tail := line[i:]
+	if len(tail) == 0 {
+		return
+	}
+	m := &s.memo.schemas[hashBytes(tail)%16]
+	if !bytes.Equal(m.tail, tail) {
+		m.tail = bytes.Clone(tail)
+		if bytes.Contains(tail, []byte("QC_hit:")) {
+			s.dialect.mariadb = true
+		}
+		flags, had := s.ev.flags, s.memo.hasSchema
+		s.ev.flags, s.memo.hasSchema, s.ev.db = 0, false, name{}
+		s.attributes(m.tail)
+		m.db, m.known, m.flags = s.ev.db, s.memo.hasSchema, s.ev.flags
+		s.ev.flags, s.memo.hasSchema = flags, had
+	}
+	s.ev.flags |= m.flags
+	if m.known {
+		s.memo.hasSchema = true
+		s.ev.db = m.db
+	}
+}
+
+// knownFlags takes the flags of a line of nothing but Yes/No attributes from memory, or puts them there.
+func (s *slowLog) knownFlags(line []byte) bool {
+	m := &s.memo.flags[len(line)%32]
+	if !bytes.Equal(m.line, line) {
+		if !bytes.HasPrefix(line, []byte("# Full_scan: ")) && !bytes.HasPrefix(line, []byte("# Filesort: ")) {
+			return false
+		}
+		flags := s.ev.flags
+		s.ev.flags = 0
+		s.attributes(line)
+		m.line, m.flags = bytes.Clone(line), s.ev.flags
+		s.ev.flags = flags
+	}
+	s.ev.flags |= m.flags
+	return true
+}
+
+// isUseLine knows "use db;", as servers write it: lower case, one name, nothing else on the line.
+func isUseLine(line []byte) bool {
+	return len(line) > 5 && line[0] == 'u' && bytes.HasPrefix(line, []byte("use ")) && bytes.IndexByte(line, ';') == len(line)-1
+}
+
+// isSetLine knows "SET timestamp=1;", "SET insert_id=2,timestamp=1;" and the like.
+func isSetLine(line []byte) bool {
+	if len(line) < 10 || line[0] != 'S' || !bytes.HasPrefix(line, []byte("SET ")) || bytes.IndexByte(line, ';') != len(line)-1 {
+		return false
+	}
+	rest := line[4:]
+	return bytes.HasPrefix(rest, []byte("timestamp=")) || bytes.HasPrefix(rest, []byte("insert_id=")) ||
+		bytes.HasPrefix(rest, []byte("last_insert_id="))
+}
+
+// useLine remembers the database. Servers write the line only when it is another one than that of the event before, of
+// whatever connection: that is how a server thinks of it, so it is carried on in the same way. Events that tell their
+// own Schema neither need nor get it.
+func (s *slowLog) useLine(line []byte) {
+	db := bytes.Trim(line[4:len(line)-1], "` ")
+	if !bytes.Equal(db, s.db.text) {
+		s.db = named1(bytes.Clone(db))
+	}
+	s.ev.db = s.db
+}

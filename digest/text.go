@@ -1,0 +1,335 @@
+package digest
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// TextOptions say how a report is written for people. The zero value is right for a pipe: 100 columns, no colour.
+type TextOptions struct {
+	Width int  // columns; default 100, at least 80
+	Top   int  // classes shown in detail; default 10, negative: all
+	Color bool // only when a person asked, or the output is a terminal without NO_COLOR
+}
+
+func (o TextOptions) withDefaults() TextOptions {
+	if o.Width == 0 {
+		o.Width = 100
+	}
+	o.Width = max(o.Width, 80)
+	if o.Top == 0 {
+		o.Top = 10
+	}
+	return o
+}
+
+// page collects lines and remembers the first error of the writer.
+type page struct {
+	w   io.Writer
+	o   TextOptions
+	err error
+}
+
+func (p *page) line(format string, args ...any) {
+	if p.err != nil {
+		return
+	}
+	_, p.err = fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+}
+
+func (p *page) bold(s string) string  { return p.paint("1", s) }
+func (p *page) faint(s string) string { return p.paint("2", s) }
+
+func (p *page) paint(code, s string) string {
+	if !p.o.Color || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// WriteText writes a report for people: what was read, everything together, the classes ranked, the first of them in
+// detail.
+func WriteText(w io.Writer, r Report, o TextOptions) error {
+	p := &page{w: w, o: o.withDefaults()}
+	p.inputs(r.Inputs)
+	p.summary(r)
+	if len(r.Classes) == 0 {
+		p.line("")
+		p.line("No events.")
+		return p.err
+	}
+	top := p.o.Top
+	if top < 0 || top > len(r.Classes) {
+		top = len(r.Classes)
+	}
+	p.ranking(r, top)
+	for i, c := range r.Classes[:top] {
+		p.class(i+1, c, r)
+	}
+	return p.err
+}
+
+func (p *page) inputs(ins []Input) {
+	const most = 8
+	for i, in := range ins {
+		if i == most && len(ins) > most+1 {
+			p.line("and %d more inputs", len(ins)-most)
+			break
+		}
+		p.line("%s  %s, %s, %s, %s events", p.bold(clip(in.Name, p.o.Width-50)), in.Type, clip(in.Dialect, 30), bytesText(float64(in.Bytes)), count(in.Events))
+		if in.LeftOut > 0 {
+			p.line("  left out   %s events (since, until, filter)", count(in.LeftOut))
+		}
+		for _, r := range in.Skipped {
+			p.line("  skipped    %s: %s times, %s, first at byte %d", r.Reason, count(r.Count), bytesText(float64(r.Bytes)), r.FirstOffset)
+		}
+		for _, r := range in.Notes {
+			p.line("  note       %s: %s times, first at byte %d", r.Reason, count(r.Count), r.FirstOffset)
+		}
+	}
+}
+
+func (p *page) summary(r Report) {
+	p.line("")
+	p.line("%s  %s events in %s classes, %s of query time", p.bold("Overall"), count(r.Events), count(uint64(r.ClassCount)), duration(r.QueryTimeSum))
+	if r.FoldedClasses > 0 {
+		p.line("         %s rare classes are folded into one", count(r.FoldedClasses))
+	}
+	if r.FirstSeen != nil && r.LastSeen != nil {
+		span := r.LastSeen.Sub(*r.FirstSeen).Seconds()
+		rate := ""
+		if span >= 1 {
+			rate = fmt.Sprintf(", %.4g events/s, load %.3g", float64(r.Events)/span, r.QueryTimeSum/span)
+		}
+		p.line("         %s to %s UTC%s", r.FirstSeen.Format(stamp), r.LastSeen.Format(stamp), rate)
+	}
+	q := r.QueryTime
+	p.line("         avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	p.line("         rules %s, grouped by %s, quantiles within %.1f %%", r.RuleSet, r.GroupBy, 100*r.RelativeError)
+}
+
+const stamp = "2006-01-02 15:04:05"
+
+func (p *page) ranking(r Report, top int) {
+	from, to := sparkRange(r.Classes)
+	columns := to - from
+	rest := max(10, p.o.Width-64-columns)
+	p.line("")
+	p.line("%s", p.bold(fmt.Sprintf("%4s %6s %9s %7s %7s %7s %7s %7s  %-*s  %s", "rank", "share", "calls", "avg", "p50", "p95", "p99", "max",
+		columns, sparkTitle(from, columns), "class")))
+	for i, c := range r.Classes[:top] {
+		q := c.QueryTime
+		p.line("%4d %5.1f%% %9s %7s %7s %7s %7s %7s  %s  %s", i+1, 100*c.Share, count(c.Count), duration(q.Avg), duration(q.P50), duration(q.P95),
+			duration(q.P99), duration(q.Max), sparkline(c.Spark, from, to), clip(c.Fingerprint, rest))
+	}
+	if len(r.Classes) > top {
+		var share float64
+		var calls uint64
+		for _, c := range r.Classes[top:] {
+			share += c.Share
+			calls += c.Count
+		}
+		p.line("%4s %5.1f%% %9s  %d more classes", "", 100*share, count(calls), len(r.Classes)-top)
+	}
+}
+
+func (p *page) class(rank int, c Class, r Report) {
+	q := c.QueryTime
+	p.line("")
+	p.line("%s  %s  %s", p.bold(fmt.Sprintf("%d.", rank)), p.bold(c.ID16), clip(c.Fingerprint, p.o.Width-24))
+	p.line("   calls     %s (%.3g %% of events), %s of query time (%.3g %%)", count(c.Count), percent(float64(c.Count), float64(r.Events)), duration(q.Sum), 100*c.Share)
+	p.line("   latency   min %s  avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Min), duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	n := float64(max(c.Count, 1))
+	p.line("   rows      examined %s (%.4g a call), sent %s (%.4g a call)%s", number(c.RowsExaminedSum), c.RowsExaminedSum/n, number(c.RowsSentSum), c.RowsSentSum/n, affected(c))
+	p.line("   lock      %s (%.3g %% of query time)", duration(c.LockTimeSum), percent(c.LockTimeSum, q.Sum))
+	p.flags(c)
+	p.names("tables", tableNames(c.Tables), false)
+	p.names("users", namedText(c.Users), isTruncated(c, "users"))
+	p.names("hosts", namedText(c.Hosts), isTruncated(c, "hosts"))
+	p.names("dbs", namedText(c.DBs), isTruncated(c, "dbs"))
+	if c.FirstSeen != nil && c.LastSeen != nil {
+		p.line("   seen      %s to %s", c.FirstSeen.Format(stamp), c.LastSeen.Format(stamp))
+	}
+	if c.Example.Query != "" {
+		p.line("   example   %s%s", duration(c.Example.QueryTime), at(c.Example.At))
+		for _, l := range wrap(c.Example.Query, p.o.Width-13, 6) {
+			p.line("             %s", p.faint(l))
+		}
+	}
+}
+
+func (p *page) flags(c Class) {
+	var out []string
+	for _, name := range flagNames {
+		if n := c.Flags[name]; n > 0 && name != "admin" {
+			out = append(out, fmt.Sprintf("%s %.3g %%", strings.ReplaceAll(name, "_", " "), percent(float64(n), float64(c.Count))))
+		}
+	}
+	p.names("flags", out, false)
+}
+
+func (p *page) names(title string, names []string, more bool) {
+	if len(names) == 0 {
+		return
+	}
+	text := strings.Join(names, ", ")
+	if more {
+		text += ", .."
+	}
+	p.line("   %-9s %s", title, clip(text, p.o.Width-13))
+}
+
+func affected(c Class) string {
+	if c.RowsAffectedSum == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", affected %s", number(c.RowsAffectedSum))
+}
+
+func isTruncated(c Class, list string) bool {
+	for _, t := range c.Truncated {
+		if t == list {
+			return true
+		}
+	}
+	return false
+}
+
+func namedText(ns []Named) (out []string) {
+	for _, n := range ns {
+		out = append(out, fmt.Sprintf("%s (%s)", clean(n.Name), count(n.Count)))
+	}
+	return out
+}
+
+func tableNames(ts []string) (out []string) {
+	for _, t := range ts {
+		out = append(out, clean(t))
+	}
+	return out
+}
+
+func at(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return " at " + t.Format(stamp)
+}
+
+func percent(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * part / whole
+}
+
+// duration writes seconds with three digits: 707µs, 1.24ms, 12.1s.
+func duration(s float64) string {
+	switch {
+	case s == 0:
+		return "0"
+	case s < 999.5e-9:
+		return fmt.Sprintf("%.0fns", s*1e9)
+	case s < 999.5e-6:
+		return digits(s*1e6) + "µs"
+	case s < 0.9995:
+		return digits(s*1e3) + "ms"
+	case s < 999.5:
+		return digits(s) + "s"
+	case s < 99.5*3600:
+		return digits(s/3600) + "h"
+	}
+	return digits(s/86400) + "d"
+}
+
+func digits(v float64) string {
+	switch {
+	case v < 9.995:
+		return fmt.Sprintf("%.2f", v)
+	case v < 99.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// count writes a number with its thousands apart: 979,640.
+func count(n uint64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// number writes a sum, whole below 10^15.
+func number(v float64) string {
+	if v < 1e15 {
+		return count(uint64(math.Round(v)))
+	}
+	return fmt.Sprintf("%.4g", v)
+}
+
+func bytesText(n float64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB"}
+	i := 0
+	for n >= 999.5 && i < len(units)-1 {
+		n /= 1000
+		i++
+	}
+	if i == 0 {
+		return fmt.Sprintf("%.0f B", n)
+	}
+	return digits(n) + " " + units[i]
+}
+
+// clean makes text safe for a terminal: control characters, which a capture may hold, become blanks.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.IsControl(r) || !unicode.IsPrint(r) && r != ' ':
+			return '.'
+		}
+		return r
+	}, s)
+}
+
+// clip cuts clean text to a number of columns.
+func clip(s string, columns int) string {
+	s = clean(s)
+	if utf8.RuneCountInString(s) <= columns {
+		return s
+	}
+	if columns < 4 {
+		columns = 4
+	}
+	return string([]rune(s)[:columns-2]) + ".."
+}
+
+// wrap breaks clean text into at most so many lines.
+func wrap(s string, columns, lines int) (out []string) {
+	rest := []rune(strings.Join(strings.Fields(clean(s)), " "))
+	for len(rest) > 0 {
+		if len(out) == lines-1 && len(rest) > columns {
+			return append(out, string(rest[:columns-2])+"..")
+		}
+		n := min(columns, len(rest))
+		if n < len(rest) {
+			for k := n; k > n-20 && k > 0; k-- {
+				if rest[k] == ' ' {
+					n = k
+					break
+				}
+			}
+		}
+		out = append(out, strings.TrimSpace(string(rest[:n])))
+		rest = rest[n:]
+	}
+	return out
+}

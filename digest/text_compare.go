@@ -1,0 +1,138 @@
+package digest
+
+import (
+	"fmt"
+	"io"
+)
+
+// WriteCompareText writes a comparison for people: what all classes have in common, then every class with its verdict.
+func WriteCompareText(w io.Writer, c Comparison, o TextOptions) error {
+	p := &page{w: w, o: o.withDefaults()}
+	p.side("BEFORE", c.Before)
+	p.side("AFTER", c.After)
+	p.line("")
+	p.common(c)
+	for _, n := range c.Notes {
+		p.line("note     %s", n)
+	}
+	p.changes(c)
+	return p.err
+}
+
+func (p *page) side(title string, s Side) {
+	q := s.QueryTime
+	p.line("%s  %s events in %s, avg %s  p50 %s  p95 %s  p99 %s  max %s", p.bold(fmt.Sprintf("%-6s", title)), count(s.Events), duration(s.Seconds),
+		duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	for _, in := range s.Inputs {
+		for _, r := range in.Skipped {
+			p.line("        skipped in %s: %s, %s times", clip(in.Name, 40), r.Reason, count(r.Count))
+		}
+	}
+}
+
+func (p *page) common(c Comparison) {
+	o := c.Overall
+	if len(c.CommonFactorCI) == 2 {
+		p.line("%s  all classes alike: p95 %s (%.2f to %.2f), avg %s: %s", p.bold("common"), times(c.CommonFactor), c.CommonFactorCI[0], c.CommonFactorCI[1],
+			times(c.CommonAvg), p.verdict(o.Verdict))
+	} else {
+		p.line("%s  %s", p.bold("common"), o.Reason)
+	}
+	p.line("load    %.3g -> %.3g seconds of query time a second: %+.3g by calls, %+.3g by latency", o.LoadBefore, o.LoadAfter, o.LoadByCalls, o.LoadByAvg)
+	p.line("result  %d slower, %d faster, %d inconclusive of %d classes", o.SlowerCount, o.FasterCount, o.UnclearCount, len(c.Classes))
+	if c.BlockSeconds > 0 {
+		p.line("method  %d and %d blocks of %d s drawn again; at most %.3g %% false alarms; changes within %.3g %% count as none",
+			c.BlocksBefore, c.BlocksAfter, c.BlockSeconds, 100*c.Alpha, 100*c.Margin)
+	}
+	if s := c.SelfCheck; s != nil {
+		p.line("check   BEFORE against itself, %d random halves: %d false alarms in %d judgements", s.Splits, s.FalseAlarms, s.Judged)
+	}
+}
+
+func (p *page) changes(c Comparison) {
+	if len(c.Classes) == 0 {
+		return
+	}
+	var sparks []Class
+	for _, ch := range c.Classes {
+		for _, s := range []*ClassSide{ch.Before, ch.After} {
+			if s != nil {
+				sparks = append(sparks, Class{Spark: s.Spark})
+			}
+		}
+	}
+	from, to := sparkRange(sparks)
+	columns := to - from
+	p.line("")
+	p.line("%s", p.bold(fmt.Sprintf("%-12s %15s %15s %6s %13s  %-*s  %s", "verdict", "p50", "p95", "own", "interval", columns, sparkTitle(from, columns), "class")))
+	top := p.o.Top
+	for i, ch := range c.Classes {
+		if top >= 0 && i >= top && ch.Verdict != VerdictSlower && ch.Verdict != VerdictFaster {
+			continue
+		}
+		p.change(ch, from, to)
+	}
+	if top >= 0 && len(c.Classes) > top {
+		p.line("(beyond the first %d classes by load, only slower and faster ones are shown)", top)
+	}
+}
+
+// change writes two lines: BEFORE above AFTER in the sparkline, so that the eye compares them.
+func (p *page) change(ch Change, from, to int) {
+	columns := to - from
+	rest := max(10, p.o.Width-71-columns)
+	verdict := p.verdict(ch.Verdict) + fmt.Sprintf("%*s", 12-len(ch.Verdict), "")
+	above, below := "", ""
+	arrow := func(a, b float64) string { return fmt.Sprintf("%s->%s", duration(a), duration(b)) }
+	p50, p95, own, ci := "", "", "", ""
+	switch {
+	case ch.Before != nil && ch.After != nil:
+		p50 = arrow(ch.Before.QueryTime.P50, ch.After.QueryTime.P50)
+		p95 = arrow(ch.Before.QueryTime.P95, ch.After.QueryTime.P95)
+		own = times(ch.OwnP95Ratio)
+		if len(ch.OwnCI) == 2 {
+			ci = fmt.Sprintf("%.2f to %.2f", ch.OwnCI[0], ch.OwnCI[1])
+		}
+	case ch.Before != nil:
+		p50, p95 = duration(ch.Before.QueryTime.P50), duration(ch.Before.QueryTime.P95)
+	default:
+		p50, p95 = duration(ch.After.QueryTime.P50), duration(ch.After.QueryTime.P95)
+	}
+	if ch.Before != nil {
+		above = sparkline(ch.Before.Spark, from, to)
+	}
+	if ch.After != nil {
+		below = sparkline(ch.After.Spark, from, to)
+	}
+	p.line("%s %15s %15s %6s %13s  %-*s  %s", verdict, p50, p95, own, ci, columns, above, clip(ch.Fingerprint, rest))
+	why := ch.Reason
+	if room := p.o.Width - columns - 30; len(why) > 50 && room > 0 {
+		why = clip(why, 52)
+	}
+	p.line("  %-63s  %-*s  %s", p.pad(why, 63), columns, below, p.faint(fmt.Sprintf("%s %.3g->%.3g/s", ch.ID16, ch.CallsBefore, ch.CallsAfter)))
+}
+
+// pad keeps the width of faint text, whose colour codes have none.
+func (p *page) pad(s string, width int) string {
+	if !p.o.Color {
+		return s
+	}
+	return p.faint(fmt.Sprintf("%-*s", width, s))
+}
+
+func times(r float64) string {
+	if r == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2fx", r)
+}
+
+func (p *page) verdict(v Verdict) string {
+	switch v {
+	case VerdictSlower, VerdictGone:
+		return p.paint("31", string(v))
+	case VerdictFaster, VerdictNew:
+		return p.paint("32", string(v))
+	}
+	return string(v)
+}

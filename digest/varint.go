@@ -1,0 +1,101 @@
+package digest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// errShort says that stored bytes end before what they announce.
+var errShort = errors.New("stored digest is cut short")
+
+// uvarint reads one unsigned number and returns the bytes behind it.
+func uvarint(p []byte) (uint64, []byte, error) {
+	v, n := binary.Uvarint(p)
+	if n <= 0 {
+		return 0, nil, errShort
+	}
+	return v, p[n:], nil
+}
+
+// packer appends numbers and strings.
+type packer struct{ out []byte }
+
+func (p *packer) number(v uint64) { p.out = binary.AppendUvarint(p.out, v) }
+func (p *packer) signed(v int64)  { p.out = binary.AppendVarint(p.out, v) }
+func (p *packer) wide(w wide)     { p.number(w.hi); p.number(w.lo) }
+
+func (p *packer) text(s string) {
+	p.number(uint64(len(s)))
+	p.out = append(p.out, s...)
+}
+
+func (p *packer) flag(b bool) {
+	if b {
+		p.out = append(p.out, 1)
+	} else {
+		p.out = append(p.out, 0)
+	}
+}
+
+// unpacker takes them off again. After the first error everything reads as zero.
+type unpacker struct {
+	in  []byte
+	err error
+}
+
+func (u *unpacker) fail(what string) {
+	if u.err == nil {
+		u.err = fmt.Errorf("stored digest is damaged: %s", what)
+	}
+}
+
+func (u *unpacker) number() uint64 {
+	if u.err != nil {
+		return 0
+	}
+	v, rest, err := uvarint(u.in)
+	if err != nil {
+		u.err = err
+		return 0
+	}
+	u.in = rest
+	return v
+}
+
+func (u *unpacker) signed() int64 {
+	v := u.number()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+func (u *unpacker) wide() wide { return wide{u.number(), u.number()} }
+
+// size is a number of things that follow, each at least one byte long.
+func (u *unpacker) size() int {
+	n := u.number()
+	if n > uint64(len(u.in)) {
+		u.fail("a list longer than the rest")
+		return 0
+	}
+	return int(n)
+}
+
+func (u *unpacker) take(n int) []byte {
+	if u.err != nil {
+		return nil
+	}
+	if n < 0 || n > len(u.in) {
+		u.err = errShort
+		return nil
+	}
+	b := u.in[:n]
+	u.in = u.in[n:]
+	return b
+}
+
+func (u *unpacker) text() string { return string(u.take(u.size())) }
+
+func (u *unpacker) flag() bool {
+	b := u.take(1)
+	return len(b) == 1 && b[0] != 0
+}
