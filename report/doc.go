@@ -1,0 +1,2 @@
+// Package report answers: what was the whole change, on paper?
+package report

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"time"
+
+	"stowage/digest"
+	"stowage/farm"
+	"stowage/inventory"
+	"stowage/placement"
+)
+
+// Facts are everything a report may show. What is nil is left out, and the
+// report says what is missing and which command makes it. Facts are read only.
+type Facts struct {
+	Farm string
+	Made time.Time      // when the report was made
+	Zone *time.Location // of the local times beside UTC; nil: that of Made
+
+	Plan *placement.Plan
+	// Now is farm.yaml as it stands, before or after the move. The plan does
+	// not repeat what shards need; with Now the slabs of the packing are in
+	// proportion and the old hosts show how full they were.
+	Now       *farm.Farm
+	Inventory *inventory.Inventory // versions and measured sizes
+	Findings  []farm.Finding       // nil: nobody looked; empty: nothing was found
+
+	Run    string       // id of the move
+	Events []farm.Event // of the move, in the order they were told
+
+	Compare *digest.Comparison // traffic before and after
+	Proof   *Proof             // of the demo's clients and ledger
+
+	Versions []Fact    // of the program and of the tools it called
+	Commands []Command // what was run, in order
+}
+
+// Fact is a name and its value, both for people.
+type Fact struct{ Name, Value string }
+
+// Command is one command line that made a part of the report.
+type Command struct {
+	Line    string
+	Started time.Time // zero: not known
+	Seconds float64   // 0: not known
+}
+
+// Proof is what the demo's clients met, and what the ledger says of it
+// afterwards. Times are milliseconds as a client measured them.
+type Proof struct {
+	Acknowledged  int64 // writes whose COMMIT was answered; each has a line in the ledger
+	Lost          int64 // of these, not in the databases
+	Duplicated    int64 // of these, in the databases more than once
+	FailedQueries int64
+	StaleReads    int64 // a client did not see its own acknowledged write
+	Retried       int64 // attempts run again before any COMMIT was sent
+
+	// Pauses is how long each query that met a closed gate waited for it; it
+	// may be empty although the quantiles are known.
+	MaxPauseMillis               float64
+	PauseP50, PauseP95, PauseP99 float64
+	Pauses                       []float64
+
+	P50Before, P99Before, P50After, P99After float64
+	Seconds                                  float64 // from the first client to the last
+}
+
+// isClean reports whether nothing was lost, doubled, failed or stale.
+func (p *Proof) isClean() bool {
+	return p.Lost == 0 && p.Duplicated == 0 && p.FailedQueries == 0 && p.StaleReads == 0
+}

@@ -1,0 +1,156 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"stowage/farm"
+)
+
+// times is U+00D7, for ratios: 0.62 times as long.
+const times = "\u00d7"
+
+// whole prints a number with commas: 24,310.
+func whole(v float64) string {
+	text := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
+	sign := ""
+	if strings.HasPrefix(text, "-") {
+		sign, text = "-", text[1:]
+	}
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return sign + text
+}
+
+// digits prints about three significant digits without an exponent.
+func digits(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 1000:
+		return whole(v)
+	case a >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+}
+
+// millis prints milliseconds, in seconds from 10 seconds on.
+func millis(v float64) string {
+	if v >= 10_000 {
+		return digits(v/1000) + " s"
+	}
+	return digits(v) + " ms"
+}
+
+// latency prints seconds of query time: microseconds below a millisecond.
+func latency(seconds float64) string {
+	if seconds > 0 && seconds < 0.001 {
+		return strconv.FormatFloat(seconds*1e6, 'f', 0, 64) + " \u00b5s"
+	}
+	return millis(seconds * 1000)
+}
+
+// span prints a length of time: 3.2 s, 2 min 41 s, 1 h 3 min.
+func span(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// size prints bytes with a space before the unit: 13.9 TB.
+func size(n int64) string { return amount(float64(n), farm.KindBytes) }
+
+func amount(v float64, k farm.Kind) string {
+	text := farm.RoundQuantity(v, k)
+	if at := strings.IndexFunc(text, func(r rune) bool { return r >= 'A' && r <= 'z' }); at > 0 {
+		return text[:at] + " " + text[at:]
+	}
+	return text
+}
+
+func percent(fraction float64) string {
+	if fraction > 0 && fraction < 0.095 {
+		return fmt.Sprintf("%.1f\u00a0%%", 100*fraction)
+	}
+	return fmt.Sprintf("%.0f\u00a0%%", 100*fraction)
+}
+
+// fewer says what a figure lost: 75 % less.
+func fewer(before, after float64, less, more string) string {
+	switch {
+	case before <= 0 || before == after:
+		return "as before"
+	case after < before:
+		return percent((before-after)/before) + " " + less
+	default:
+		return percent((after-before)/before) + " " + more
+	}
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return whole(float64(n)) + " " + noun + "s"
+}
+
+// clock prints moments in UTC, and in the reader's zone where it differs.
+type clock struct{ zone *time.Location }
+
+// stamp is the date and both times: 2026-11-21 21:05:11 UTC (22:05:11 CET).
+func (c clock) stamp(t time.Time) string {
+	if t.IsZero() {
+		return "not known"
+	}
+	utc := t.UTC()
+	text := utc.Format("2006-01-02 15:04:05 UTC")
+	local := t.In(c.zone)
+	if _, offset := local.Zone(); offset == 0 {
+		return text
+	}
+	if local.Format(time.DateOnly) != utc.Format(time.DateOnly) {
+		return text + local.Format(" (2006-01-02 15:04:05 MST)")
+	}
+	return text + local.Format(" (15:04:05 MST)")
+}
+
+// instant is the time of day, to the millisecond, in UTC.
+func instant(t time.Time) string { return t.UTC().Format("15:04:05.000") }
+
+// brief cuts what all names begin with off, except digits, so that a label
+// fits a small box: dbshard017a is 017a among its like.
+func brief(names []string) func(string) string {
+	prefix := ""
+	if len(names) > 1 {
+		prefix = names[0]
+	}
+	for _, n := range names {
+		for !strings.HasPrefix(n, prefix) {
+			prefix = prefix[:len(prefix)-1]
+		}
+	}
+	prefix = strings.TrimRight(prefix, "0123456789")
+	return func(n string) string {
+		if rest := strings.TrimPrefix(n, prefix); rest != "" {
+			return rest
+		}
+		return n
+	}
+}
