@@ -1,0 +1,106 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"stowage/farm"
+	"stowage/host"
+)
+
+// port is the same on every host for its first instance: hosts are addresses
+// of their own. It lies below 32768, where Linux takes the source ports of
+// outgoing connections from, so that none of them is ever in the way.
+const port = 23306
+
+// hostsPerBlock addresses share their third number.
+const hostsPerBlock = 250
+
+// The two shapes of host. Capacities are the story's; what binds in the demo
+// is the number of instances.
+const (
+	oldType   farm.HostTypeName = "platter-22"
+	denseType farm.HostTypeName = "r630-ssd"
+)
+
+// lay draws the farm: each instance on an old host of its own, the dense
+// hosts empty.
+func lay(o Options, block int) *farm.Farm {
+	f := &farm.Farm{
+		Name: "demo", Accounts: "accounts.cnf",
+		HostTypes: []farm.HostType{
+			{Name: oldType, Watts: 200, Price: 4000, Capacity: farm.Resources{
+				farm.CPU: 16, farm.Memory: 96 << 30, farm.Disk: 2.2e12, farm.IOPS: 1800, farm.Network: 1e9}},
+			{Name: denseType, Watts: 267, Price: 16000, MaxInstances: (2*o.Pairs + o.Hosts - 1) / o.Hosts, Capacity: farm.Resources{
+				farm.CPU: 32, farm.Memory: 512 << 30, farm.Disk: 14e12, farm.IOPS: 70000, farm.Network: 1e10}},
+		},
+	}
+	for n := range 2 * o.Pairs {
+		f.Hosts = append(f.Hosts, newHost(fmt.Sprintf("db%03d", n+1), oldType, block, n, n%2))
+	}
+	// Dense hosts get addresses well apart from the old ones.
+	denseBlock := block + 1 + 2*o.Pairs/hostsPerBlock
+	for n := range o.Hosts {
+		f.Hosts = append(f.Hosts, newHost(fmt.Sprintf("ssd%02d", n+1), denseType, denseBlock, n, n%2))
+	}
+	for n := range o.Pairs {
+		p := farm.Pair{Name: farm.PairName(fmt.Sprintf("dbshard%03d", n+1)), Topology: farm.ActiveActive, Sides: map[farm.SideName]farm.Side{}}
+		for i, side := range farm.SideNames {
+			h := f.Hosts[2*n+i]
+			p.Sides[side] = sideOn(h, p.Instance(side))
+		}
+		for s := range o.Shards {
+			p.Shards = append(p.Shards, farm.Shard{Name: farm.ShardName(fmt.Sprintf("etsy_shard_%04d", n*o.Shards+s+1)),
+				Needs: farm.Resources{farm.Disk: 1 << 20, farm.Memory: 2 << 20}})
+		}
+		f.Pairs = append(f.Pairs, p)
+	}
+	f.NextServerID = firstServerID + uint32(2*o.Pairs)
+	return f
+}
+
+const firstServerID = 1001
+
+func newHost(name string, t farm.HostTypeName, block, n, rack int) farm.Host {
+	return farm.Host{
+		Name: farm.HostName(name), Type: t,
+		Address: fmt.Sprintf("127.0.%d.%d", block+n/hostsPerBlock, n%hostsPerBlock+1),
+		Dir:     filepath.Join("hosts", name),
+		Labels:  map[string]string{"rack": fmt.Sprintf("r%d", rack+1)},
+	}
+}
+
+func sideOn(h farm.Host, i farm.InstanceName) farm.Side {
+	dir := filepath.Join(h.Dir, string(i))
+	return farm.Side{Host: h.Name, Port: port, Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}
+}
+
+// instance is one side as package host knows it.
+func instance(dir string, f *farm.Farm, name farm.InstanceName, s farm.Side) host.Instance {
+	h, _ := f.Host(s.Host)
+	return host.Instance{Name: name, Address: h.Address, Port: s.Port,
+		Datadir: filepath.Join(dir, s.Datadir), Config: filepath.Join(dir, s.Config)}
+}
+
+// freeBlock finds a range of addresses on which nothing listens yet: another
+// demo may be running.
+func freeBlock(ctx context.Context, l *host.Local, o Options) (int, error) {
+	need := 2 + 2*o.Pairs/hostsPerBlock + o.Hosts/hostsPerBlock
+	for block := 10; block+need < 250; block += need {
+		free := true
+		for _, h := range lay(o, block).Hosts {
+			ok, err := l.PortFree(ctx, fmt.Sprintf("%s:%d", h.Address, port))
+			if err != nil {
+				return 0, err
+			}
+			if free = ok; !free {
+				break
+			}
+		}
+		if free {
+			return block, nil
+		}
+	}
+	return 0, &farm.Error{Op: "find free addresses", Err: fmt.Errorf("port %d is taken somewhere in every range of 127.0.x.x", port)}
+}

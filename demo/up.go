@@ -1,0 +1,239 @@
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"stowage/demo/load"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/mysql"
+	"stowage/route"
+	"stowage/workspace"
+)
+
+// owner marks the instance directories of a demo farm.
+const owner = "stowage demo"
+
+// atOnce is how many instances are made side by side: more would only wait
+// for each other on two cores.
+const atOnce = 4
+
+// builder is a farm in the making.
+type builder struct {
+	o        Options
+	local    *host.Local
+	farm     *farm.Farm
+	accounts mysql.Accounts
+	root     mysql.Account
+	log      *slog.Logger
+}
+
+// Up makes a farm in o.Dir: farm.yaml, goals.yaml, accounts.cnf, routing.json
+// and running instances with replication and data. When it fails or ctx ends,
+// what was started is taken down again.
+func Up(ctx context.Context, o Options, log *slog.Logger) (err error) {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	b := &builder{o: o, log: log}
+	if b.local, err = host.NewLocal(log); err != nil {
+		return err
+	}
+	if err := b.local.CanReach(o.Dir); err != nil {
+		return err
+	}
+	if err := vacant(o.Dir); err != nil {
+		return err
+	}
+	block, err := freeBlock(ctx, b.local, o)
+	if err != nil {
+		return err
+	}
+	b.farm = lay(o, block)
+	b.makeAccounts()
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return &farm.Error{Op: "make farm", Subject: o.Dir, Err: err}
+	}
+	if err := (state{Options: o, Block: block}).write(o.Dir); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, Down(context.WithoutCancel(ctx), o.Dir, log))
+		}
+	}()
+	return b.build(ctx)
+}
+
+func (b *builder) build(ctx context.Context) error {
+	start := time.Now()
+	b.o.Tell("writing farm.yaml, goals.yaml, accounts.cnf and routing.json")
+	if err := b.writeFiles(); err != nil {
+		return err
+	}
+	b.o.Tell("making a template data directory")
+	template, err := b.makeTemplate(ctx)
+	if err != nil {
+		return err
+	}
+	n := 2 * len(b.farm.Pairs)
+	b.o.Tell(fmt.Sprintf("starting %d instances on %d hosts", n, n))
+	if err := b.eachPair(ctx, func(ctx context.Context, i int) error { return b.startPair(ctx, template, i) }); err != nil {
+		return err
+	}
+	b.o.Tell(fmt.Sprintf("filling %d logical shards and waiting for replication", len(b.farm.Pairs)*b.o.Shards))
+	if err := b.eachPair(ctx, b.fillPair); err != nil {
+		return err
+	}
+	b.o.Tell(fmt.Sprintf("farm is up after %.1f s", time.Since(start).Seconds()))
+	return os.RemoveAll(template.Dir())
+}
+
+func (b *builder) makeAccounts() {
+	b.accounts = mysql.Accounts{
+		Admin:       mysql.Account{User: "stowage", Password: rand.Text()},
+		Replication: mysql.Account{User: "replication", Password: rand.Text()},
+		Client:      mysql.Account{User: "app", Password: rand.Text()},
+	}
+	b.root = mysql.Account{User: "root", Password: rand.Text()}
+}
+
+func (b *builder) path(rel string) string { return filepath.Join(b.o.Dir, rel) }
+
+func (b *builder) writeFiles() error {
+	if err := workspace.WriteFarm(b.path("farm.yaml"), b.farm); err != nil {
+		return err
+	}
+	goals := fmt.Sprintf("# What a plan must respect, and what it should make small.\nonto: [%s]\nminimise: [hosts]\nspread_labels: [rack]\nparallel: 4\nsoak: 200ms\n", denseType)
+	accounts := "# Accounts of the demo farm. [client] is what applications use.\n"
+	for _, g := range []struct {
+		group string
+		a     mysql.Account
+	}{{"stowage", b.accounts.Admin}, {"replication", b.accounts.Replication}, {"client", b.accounts.Client}} {
+		accounts += fmt.Sprintf("[%s]\nuser = %s\npassword = %s\n", g.group, g.a.User, g.a.Password)
+	}
+	err := errors.Join(
+		workspace.WriteFileAtomic(b.path("goals.yaml"), []byte(goals), 0o644),
+		workspace.WriteFileAtomic(b.path("accounts.cnf"), []byte(accounts), 0o600))
+	if err != nil {
+		return err
+	}
+	pairs := map[farm.PairName]*route.Pair{}
+	for _, p := range b.farm.Pairs {
+		var shards []farm.ShardName
+		for _, s := range p.Shards {
+			shards = append(shards, s.Name)
+		}
+		pairs[p.Name] = route.NewPair(shards, b.farm.Address(p.Sides[farm.A]), b.farm.Address(p.Sides[farm.B]))
+	}
+	return route.NewFile(b.path("routing.json")).Create(pairs)
+}
+
+// makeTemplate is a stopped instance with system tables and accounts, whose
+// data directory every other starts as a copy of. It writes no binary log, so
+// that the copies begin with an empty history.
+func (b *builder) makeTemplate(ctx context.Context) (host.Instance, error) {
+	t := host.Instance{Name: "template", Address: b.farm.Hosts[0].Address, Port: port,
+		Datadir: b.path("template/data"), Config: b.path("template/my.cnf")}
+	if err := b.local.Claim(ctx, t, owner); err != nil {
+		return t, err
+	}
+	if err := b.local.WriteFile(ctx, t.Config, []byte(place(t)+lean)); err != nil {
+		return t, err
+	}
+	if err := b.local.InstallDB(ctx, t); err != nil {
+		return t, err
+	}
+	if err := b.local.Start(ctx, t, time.Minute); err != nil {
+		return t, err
+	}
+	if err := mysql.Bootstrap(ctx, t.Dial(), b.accounts, b.root.Password, b.log); err != nil {
+		return t, err
+	}
+	return t, b.local.Stop(ctx, t, time.Minute)
+}
+
+// eachPair runs work for every pair, some side by side, and returns the first
+// error once all have ended.
+func (b *builder) eachPair(ctx context.Context, work func(context.Context, int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	tokens := make(chan struct{}, atOnce)
+	for i := range b.farm.Pairs {
+		tokens <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			defer func() { <-tokens }()
+			if err := work(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+func (b *builder) startPair(ctx context.Context, template host.Instance, n int) error {
+	p := b.farm.Pairs[n]
+	for i, side := range farm.SideNames {
+		in := instance(b.o.Dir, b.farm, p.Instance(side), p.Sides[side])
+		id := identity{serverID: firstServerID + uint32(2*n+i), domain: 2*n + i + 1, offset: i + 1}
+		if err := b.local.Claim(ctx, in, owner); err != nil {
+			return err
+		}
+		if err := b.local.CopyDatadir(ctx, template, in); err != nil {
+			return err
+		}
+		if err := b.local.WriteFile(ctx, in.Config, sideConfig(in, id)); err != nil {
+			return err
+		}
+		if err := b.local.Start(ctx, in, time.Minute); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillPair closes the ring, makes tables and rows on side A, and waits until
+// side B has them.
+func (b *builder) fillPair(ctx context.Context, n int) error {
+	p := b.farm.Pairs[n]
+	servers := map[farm.SideName]*mysql.Server{}
+	for _, side := range farm.SideNames {
+		s := mysql.Open(p.Instance(side), b.farm.Address(p.Sides[side]), b.accounts.Admin, b.log)
+		defer s.Close()
+		servers[side] = s
+	}
+	for _, side := range farm.SideNames {
+		if err := servers[side].Follow(ctx, servers[side.Twin()].Address(), b.accounts.Replication, 30*time.Second); err != nil {
+			return err
+		}
+	}
+	root := mysql.Open(p.Instance(farm.A), servers[farm.A].Address(), b.root, b.log)
+	defer root.Close()
+	for _, shard := range p.Shards {
+		if err := root.Build(ctx, append(load.Schema(shard.Name), load.Seed(shard.Name, b.o.Rows)...)); err != nil {
+			return err
+		}
+	}
+	// Nobody needs root over the network from here on.
+	if err := root.Build(ctx, []string{"DROP USER 'root'@'127.0.0.1'"}); err != nil {
+		return err
+	}
+	at, err := servers[farm.A].BinlogPosition(ctx)
+	if err != nil {
+		return err
+	}
+	return servers[farm.B].WaitFor(ctx, at, 2*time.Minute)
+}
