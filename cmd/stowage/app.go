@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/store"
+	"stowage/workspace"
+)
+
+// app is what all verbs share: where to work, how to speak.
+type app struct {
+	stdout, stderr io.Writer
+	dir            string
+	json           bool
+	verbose        bool
+	log            *slog.Logger
+	// border is told every border between steps of a move; tests stop the
+	// program there.
+	border func(point string)
+}
+
+// run is the program: arguments in, exit code out.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, border func(string)) int {
+	a := &app{stdout: stdout, stderr: stderr, border: border}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		explain(stderr, err)
+	}
+	return exitCode(err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "stowage",
+		Short: "Pack a sharded MySQL or MariaDB farm into fewer, faster servers, live, and prove it",
+		Long: `Stowage packs a sharded MySQL or MariaDB farm into fewer, faster servers,
+live, and proves that it was worth it: know, measure, plan, act, prove.
+
+Try it:   stowage demo          a real farm on this machine, downsized under load
+Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
+
+` + exitHelp,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			level := slog.LevelWarn
+			if a.verbose {
+				level = slog.LevelDebug
+			}
+			a.log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+		},
+	}
+	root.PersistentFlags().StringVarP(&a.dir, "dir", "C", ".", "the workspace: a directory with a farm.yaml")
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object on standard output")
+	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log every statement (never a password) to standard error")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	root.AddCommand(a.demoCommand(), a.inventoryCommand(), a.planCommand(), a.moveCommand(),
+		a.digestCommand(), a.reportCommand(), a.manCommand())
+	return root
+}
+
+// usage dresses a mistake at the command line.
+func usage(c *cobra.Command, err error) error {
+	return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: c.CommandPath() + " --help"}
+}
+
+// args checks the number of arguments with an error of ours.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, given []string) error {
+		if err := check(c, given); err != nil {
+			return usage(c, err)
+		}
+		return nil
+	}
+}
+
+// emit prints the person's view, or with --json the same facts as one object.
+func (a *app) emit(value any, text func(io.Writer) error) error {
+	if !a.json {
+		return text(a.stdout)
+	}
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", " ")
+	return enc.Encode(value)
+}
+
+// say tells a person what is going on, on standard error.
+func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+
+// desk is an open workspace.
+type desk struct {
+	*workspace.Workspace
+	store              *store.Store
+	farm               *farm.Farm
+	admin, replication mysql.Account
+}
+
+// open opens the workspace, its store and its accounts.
+func (a *app) open() (*desk, error) {
+	ws, err := workspace.Open(a.dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := ws.Farm()
+	if err != nil {
+		return nil, err
+	}
+	d := &desk{Workspace: ws, farm: f}
+	if d.store, err = store.Open(filepath.Join(ws.State(), "stowage.db")); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// login reads the accounts that talking to servers needs.
+func (d *desk) login() (err error) {
+	if d.farm.Accounts == "" {
+		return &farm.Error{Op: "read accounts", Subject: "farm.yaml", Err: fmt.Errorf("%w: no accounts: key", farm.ErrInput),
+			Hint: "name an option file with the groups [stowage] and [replication]"}
+	}
+	path := d.Path(d.farm.Accounts)
+	if d.admin, err = mysql.ReadAccount(path, "stowage"); err != nil {
+		return err
+	}
+	d.replication, err = mysql.ReadAccount(path, "replication")
+	return err
+}
+
+func (d *desk) close() { _ = d.store.Close() }
+
+func (a *app) server(d *desk) func(farm.InstanceName, string) *mysql.Server {
+	return func(name farm.InstanceName, address string) *mysql.Server {
+		return mysql.Open(name, address, d.admin, a.log)
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/farm"
+	"stowage/inventory"
+	"stowage/workspace"
+)
+
+func (a *app) inventoryCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inventory",
+		Short: "Ask every server what it is, and show where it disagrees with farm.yaml",
+		Long: `Asks every instance of farm.yaml for its version, identity, replication and the
+size of every shard, holds the answers against farm.yaml and against each
+other, and keeps them. Reads only. Exit code 1 when there is something to look at.
+
+` + exitHelp,
+		Example: "  stowage inventory\n  stowage inventory --json | jq .findings\n  stowage inventory accept",
+		Args:    args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			inv, err := a.inventory(c.Context())
+			if err != nil {
+				return err
+			}
+			if err := a.emit(inv, inv.WriteText); err != nil {
+				return err
+			}
+			if farm.Blocks(inv.Findings) {
+				return farm.ErrFindings
+			}
+			return nil
+		},
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "accept",
+		Short: "Write the measured sizes of the newest inventory into farm.yaml",
+		Long: `Writes what the newest inventory measured into farm.yaml: the size of every shard,
+and next_server_id when servers know higher ids. Comments, order and all other
+values stay as they are.
+
+` + exitHelp,
+		Example: "  stowage inventory && stowage inventory accept && git diff farm.yaml",
+		Args:    args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			n, err := a.acceptInventory()
+			if err != nil {
+				return err
+			}
+			return a.emit(map[string]int{"shards": n}, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "farm.yaml: sizes of %d shards as measured\n", n)
+				return err
+			})
+		},
+	})
+	return cmd
+}
+
+// inventory surveys the farm and keeps the answer.
+func (a *app) inventory(ctx context.Context) (inventory.Inventory, error) {
+	d, err := a.open()
+	if err != nil {
+		return inventory.Inventory{}, err
+	}
+	defer d.close()
+	if err := d.login(); err != nil {
+		return inventory.Inventory{}, err
+	}
+	inv, err := inventory.Survey(ctx, d.farm, a.server(d), nil)
+	if err != nil {
+		return inv, err
+	}
+	return inv, d.store.PutDocument("inventory", d.farm.Name, time.Now(), inv)
+}
+
+// acceptInventory writes measured sizes into farm.yaml and counts them.
+func (a *app) acceptInventory() (int, error) {
+	d, err := a.open()
+	if err != nil {
+		return 0, err
+	}
+	defer d.close()
+	var inv inventory.Inventory
+	if _, err := d.store.LatestDocument("inventory", "", &inv); err != nil {
+		return 0, &farm.Error{Op: "accept inventory", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "take one first: stowage inventory"}
+	}
+	sizes := inv.ShardBytes()
+	n := 0
+	err = d.EditFarm(func(e *workspace.Edit) error {
+		for _, p := range d.farm.Pairs {
+			for _, s := range p.Shards {
+				bytes, measured := sizes[s.Name]
+				if !measured {
+					continue
+				}
+				needs := farm.Resources{}
+				needs.Add(s.Needs)
+				needs[farm.Disk] = float64(bytes)
+				e.SetShardNeeds(s.Name, needs)
+				n++
+			}
+		}
+		if high := inv.HighestServerID(); high >= d.farm.NextServerID {
+			e.SetNextServerID(high + 1)
+		}
+		return nil
+	})
+	return n, err
+}

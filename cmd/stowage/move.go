@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/move"
+	"stowage/route"
+	"stowage/store"
+	"stowage/swing"
+	"stowage/workspace"
+)
+
+func (a *app) moveCommand() *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use:   "move PLAN",
+		Short: "Carry out a plan, live",
+		Long: `Replaces every side the plan moves by a new instance on its new host, while clients
+write. First everything is checked: the plan, the farm against what the plan was
+made from, every pair it touches. Then each side is seeded from its twin, attached,
+caught up, compared row by row, and swung: out, rewire, catch up, check, warm, in.
+
+It survives a kill at any moment (go on with 'stowage move resume'). A side that
+fails is put back as it was. Ctrl-C lets running steps end and stops; resume goes on.
+
+` + exitHelp,
+		Example: "  stowage move first\n  stowage move status\n  stowage move resume",
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, given []string) error {
+			out, err := a.move(c.Context(), given[0], address)
+			return a.ended(out, err)
+		},
+	}
+	cmd.PersistentFlags().StringVar(&address, "engine", "", "host:port of a Temporal cluster; default: an engine of our own")
+	cmd.AddCommand(&cobra.Command{
+		Use: "resume", Short: "Go on with a move that was cut short", Args: args(cobra.NoArgs),
+		Long: `Goes on with the move that has not ended. When another process is carrying it out,
+waits for that one and takes over if it dies. Nothing to go on with is fine.
+
+` + exitHelp,
+		Example: "  stowage move resume",
+		RunE: func(c *cobra.Command, _ []string) error {
+			out, err := a.resume(c.Context(), address)
+			return a.ended(out, err)
+		},
+	}, a.statusCommand())
+	return cmd
+}
+
+// moveSummary is what a finished move prints.
+type moveSummary struct {
+	FormatVersion int           `json:"format_version"`
+	Run           string        `json:"run,omitempty"`
+	Plan          string        `json:"plan,omitempty"`
+	State         string        `json:"state"` // done, failed, nothing-to-do
+	Sides         int           `json:"sides"`
+	Moved         int           `json:"sides_moved"`
+	Seconds       float64       `json:"seconds"`
+	GateP50       float64       `json:"gate_p50_ms"` // how long gates were closed
+	GateP95       float64       `json:"gate_p95_ms"`
+	GateMax       float64       `json:"gate_max_ms"`
+	Outcome       *move.Outcome `json:"outcome,omitempty"`
+}
+
+// ended prints how a move ended. The error decides the exit code.
+func (a *app) ended(s moveSummary, err error) error {
+	if s.Run == "" && err != nil {
+		return err
+	}
+	printErr := a.emit(s, func(w io.Writer) error {
+		if s.State == "nothing-to-do" {
+			_, err := fmt.Fprintln(w, "nothing to do: farm.yaml shows every side where the plan wants it")
+			return err
+		}
+		_, err := fmt.Fprintf(w, "%s: %d of %d sides moved in %.1f s; gates were closed for %.0f ms (median), %.0f ms (p95), %.0f ms (longest)\n",
+			s.Run, s.Moved, s.Sides, s.Seconds, s.GateP50, s.GateP95, s.GateMax)
+		return err
+	})
+	return errors.Join(err, printErr)
+}
+
+// move begins a plan and carries it out.
+func (a *app) move(ctx context.Context, plan, address string) (moveSummary, error) {
+	d, act, done, err := a.act(address)
+	if err != nil {
+		return moveSummary{}, err
+	}
+	defer done()
+	release, err := d.Lock("move " + plan)
+	if err != nil {
+		return moveSummary{}, err
+	}
+	defer release()
+	run, findings, err := act.Begin(ctx, plan)
+	writeFindings(a.stderr, findings)
+	if err != nil {
+		return moveSummary{}, err
+	}
+	if run.ID == "" {
+		return moveSummary{FormatVersion: 1, Plan: plan, State: "nothing-to-do"}, nil
+	}
+	return a.carry(ctx, d, act, run)
+}
+
+// resume goes on with the run that has not ended, waiting for a process that
+// still works on it.
+func (a *app) resume(ctx context.Context, address string) (moveSummary, error) {
+	d, act, done, err := a.act(address)
+	if err != nil {
+		return moveSummary{}, err
+	}
+	defer done()
+	release, err := a.awaitLock(ctx, d)
+	if err != nil {
+		return moveSummary{}, err
+	}
+	defer release()
+	run, err := act.Unfinished()
+	if errors.Is(err, store.ErrNone) {
+		return a.lastEnd(d)
+	}
+	if err != nil {
+		return moveSummary{}, err
+	}
+	a.say("going on with %s, begun %s", run.ID, run.Started.Local().Format(time.DateTime))
+	return a.carry(ctx, d, act, run)
+}
+
+// lastEnd reports the newest run that has ended already.
+func (a *app) lastEnd(d *desk) (moveSummary, error) {
+	run, err := d.store.LatestRun("move")
+	if errors.Is(err, store.ErrNone) {
+		return moveSummary{FormatVersion: 1, State: "nothing-to-do"}, nil
+	}
+	if err != nil {
+		return moveSummary{}, err
+	}
+	a.say("%s has ended: %s", run.ID, run.State)
+	return summarize(d, run, nil)
+}
+
+// awaitLock waits for another process that works in the workspace.
+func (a *app) awaitLock(ctx context.Context, d *desk) (release func(), err error) {
+	for told := false; ; told = true {
+		release, err = d.Lock("move resume")
+		var held *workspace.Held
+		if err == nil || !errors.As(err, &held) {
+			return release, err
+		}
+		if !told {
+			a.say("%v; waiting for it to end", held)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, &farm.Error{Op: "move resume", Err: farm.ErrInterrupted}
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// carry shows a run's progress while it is carried out.
+func (a *app) carry(ctx context.Context, d *desk, act *move.Act, run store.Run) (moveSummary, error) {
+	recorder := d.store.Record()
+	screen := a.newScreen(run.ID)
+	act.Mover.Sink = func(e farm.Event) {
+		recorder.Add(e)
+		screen.Add(e)
+	}
+	out, err := act.Carry(ctx, run)
+	screen.Close()
+	if closeErr := recorder.Close(); err == nil {
+		err = closeErr
+	}
+	if out.Run == "" {
+		return moveSummary{}, err
+	}
+	s, sumErr := summarize(d, run, &out)
+	return s, errors.Join(err, sumErr)
+}
+
+func summarize(d *desk, run store.Run, out *move.Outcome) (moveSummary, error) {
+	events, _, err := d.store.Events(run.ID, 0)
+	if err != nil {
+		return moveSummary{}, err
+	}
+	board := move.NewBoard()
+	for _, e := range events {
+		board.Apply(e)
+	}
+	s := moveSummary{FormatVersion: 1, Run: run.ID, Plan: run.Subject, State: "done", Sides: len(board.Sides), Moved: board.Done(),
+		Seconds: board.Last.Sub(board.First).Seconds(), GateP50: board.Quantile(0.5), GateP95: board.Quantile(0.95), GateMax: board.Quantile(1), Outcome: out}
+	if out != nil && !out.Whole() || run.State == store.Failed {
+		s.State = "failed"
+	}
+	return s, nil
+}
+
+// act gathers what carrying out a plan needs.
+func (a *app) act(address string) (*desk, *move.Act, func(), error) {
+	d, err := a.open()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := d.login(); err != nil {
+		d.close()
+		return nil, nil, nil, err
+	}
+	local, err := host.NewLocal(a.log)
+	if err != nil {
+		d.close()
+		return nil, nil, nil, err
+	}
+	goals, err := d.GoalsFor(d.farm)
+	if err != nil {
+		d.close()
+		return nil, nil, nil, err
+	}
+	settings := swing.Defaults()
+	settings.Soak = goals.Soak
+	act := &move.Act{
+		Workspace: d.Workspace, Store: d.store, Address: address,
+		Engine: engine.Options{Dir: d.State(), Log: a.log},
+		Mover: &move.Mover{
+			Router: route.NewFile(d.Path("routing.json")),
+			// One process plays all hosts until agents do.
+			Host:  func(farm.HostName) (host.Host, error) { return local, nil },
+			Admin: d.admin, Replication: d.replication, Path: d.Path,
+			Record: func(p farm.PairName, s farm.SideName, to farm.Side) error {
+				return d.EditFarm(func(e *workspace.Edit) error { e.SetSide(p, s, to); return nil })
+			},
+			Settings: settings, Log: a.log, Border: a.border,
+		},
+	}
+	return d, act, d.close, nil
+}

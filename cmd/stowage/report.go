@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/digest"
+	"stowage/inventory"
+	"stowage/placement"
+	"stowage/report"
+	"stowage/store"
+	"stowage/workspace"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Write the whole before and after into one HTML file",
+		Long: `Writes one self-contained HTML file about the newest move of this workspace: the plan
+and its proof, the move step by step, how long gates were closed, traffic before and
+after, and the ledger when there is one. What is missing is named in it.
+
+` + exitHelp,
+		Example: "  stowage report --out report.html",
+		Args:    args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			path, err := a.report(out)
+			if err != nil {
+				return err
+			}
+			return a.emit(map[string]string{"report": path}, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, path)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "report.html", "file to write, relative to the workspace")
+	return cmd
+}
+
+// report gathers what is kept of the newest move and writes the file.
+func (a *app) report(out string) (string, error) {
+	d, err := a.open()
+	if err != nil {
+		return "", err
+	}
+	defer d.close()
+	facts := report.Facts{Farm: d.farm.Name, Made: time.Now()}
+	var inv inventory.Inventory
+	if _, err := d.store.LatestDocument("inventory", "", &inv); err == nil {
+		facts.Findings = inv.Findings
+	}
+	if err := addMove(d, &facts); err != nil {
+		return "", err
+	}
+	var c digest.Comparison
+	if _, err := d.store.LatestDocument("comparison", "", &c); err == nil {
+		_ = c // wired when report takes a comparison
+	}
+	var proof report.Proof
+	if _, err := d.store.LatestDocument("proof", "", &proof); err == nil {
+		facts.Proof = &proof
+	}
+	var b bytes.Buffer
+	if err := report.Write(&b, facts); err != nil {
+		return "", err
+	}
+	path := d.Path(out)
+	return path, workspace.WriteFileAtomic(path, b.Bytes(), 0o644)
+}
+
+// addMove adds the newest move, and its plan, when there was one.
+func addMove(d *desk, facts *report.Facts) error {
+	run, err := d.store.LatestRun("move")
+	if errors.Is(err, store.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	facts.Run = run.ID
+	if facts.Events, _, err = d.store.Events(run.ID, 0); err != nil {
+		return err
+	}
+	var p placement.Plan
+	if p, err = d.Plan(run.Subject); err == nil {
+		facts.Plan = &p
+	}
+	return nil // a plan file that was deleted since is left out of the report
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"stowage/farm"
+	"stowage/move"
+)
+
+// screen shows a run while it goes on: on a terminal a block of lines that is
+// painted over, one a side at work; otherwise a line whenever a side enters a
+// step that takes time, waits, fails or is done.
+type screen struct {
+	mu    sync.Mutex
+	out   io.Writer
+	board *move.Board
+	width int // 0: not a terminal
+	rows  int // painted last time
+	told  map[string]bool
+	stop  chan struct{}
+	done  chan struct{}
+}
+
+func (a *app) newScreen(run string) *screen {
+	s := &screen{out: a.stderr, board: move.NewBoard(), told: map[string]bool{}, stop: make(chan struct{}), done: make(chan struct{})}
+	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !a.verbose {
+		s.width, _, _ = term.GetSize(int(f.Fd()))
+	}
+	a.say("%s: one line a side; the farm goes on serving", run)
+	go s.run()
+	return s
+}
+
+// Add takes an event; it is a farm.Sink.
+func (s *screen) Add(e farm.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.board.Apply(e)
+	if s.width == 0 {
+		s.line(e)
+	}
+}
+
+// line prints one event of those worth a line of their own.
+func (s *screen) line(e farm.Event) {
+	row := s.board.Sides[move.Key{Pair: e.Pair, Side: e.Side}]
+	text := row.Line(time.Now())
+	switch {
+	case row.IsDone(), e.Kind == farm.StepFailed, e.Kind == farm.StepUndone:
+		fmt.Fprintf(s.out, "%s  (%d sides done)\n", text, s.board.Done())
+	case e.Kind == farm.StepStarted, e.Kind == farm.StepWaiting, e.Kind == farm.StepProgress && e.Bytes > 0:
+		// At most one line a second for a side that only moves bytes or waits.
+		key := fmt.Sprint(row.Key, e.Step, e.Kind, e.Time.Unix())
+		if !s.told[key] {
+			s.told[key] = true
+			fmt.Fprintln(s.out, text)
+		}
+	}
+}
+
+func (s *screen) run() {
+	defer close(s.done)
+	tick := time.NewTicker(150 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stop:
+			s.paint(true)
+			return
+		case <-tick.C:
+			s.paint(false)
+		}
+	}
+}
+
+// paint draws the sides at work over the block drawn before.
+func (s *screen) paint(last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.width == 0 {
+		return
+	}
+	var b strings.Builder
+	if s.rows > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", s.rows)
+	}
+	lines := []string{s.headline()}
+	for _, r := range s.board.Rows() {
+		if !r.IsDone() && len(lines) < 16 {
+			lines = append(lines, "  "+r.Line(time.Now()))
+		}
+	}
+	if last {
+		lines = lines[:1]
+	}
+	for _, l := range lines {
+		if len(l) >= s.width {
+			l = l[:s.width-1]
+		}
+		b.WriteString("\x1b[2K" + l + "\n")
+	}
+	b.WriteString("\x1b[J")
+	s.rows = len(lines)
+	fmt.Fprint(s.out, b.String())
+}
+
+func (s *screen) headline() string {
+	done, begun := s.board.Done(), len(s.board.Sides)
+	took := time.Since(s.board.First).Round(time.Second)
+	if s.board.First.IsZero() {
+		took = 0
+	}
+	return fmt.Sprintf("%d sides done, %d at work, %v; longest gate %.0f ms", done, begun-done, took, s.board.Quantile(1))
+}
+
+// Close paints a last time.
+func (s *screen) Close() {
+	close(s.stop)
+	<-s.done
+}
