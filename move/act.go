@@ -171,13 +171,68 @@ func (a *Act) nextID(plan string) string {
 	return fmt.Sprintf("move-%s-%d", plan, n)
 }
 
-// Unfinished is the run that was cut short; store.ErrNone when there is none.
+// Unfinished is the run to go on with: one that was cut short, or one that
+// ended stuck behind the point of no return, which can only go forward. It is
+// store.ErrNone when there is none.
 func (a *Act) Unfinished() (store.Run, error) {
 	last, err := a.Store.LatestRun("move")
-	if err == nil && last.State != store.Running {
-		err = store.ErrNone
+	if err != nil || last.State == store.Running {
+		return last, err
 	}
-	return last, err
+	if last.State == store.Failed {
+		return a.forward(last)
+	}
+	return last, store.ErrNone
+}
+
+// forward makes a run of what a stuck run left to be done.
+func (a *Act) forward(stuck store.Run) (store.Run, error) {
+	var job engine.Job
+	var out Outcome
+	if _, err := a.Store.LatestDocument("job", stuck.ID, &job); err != nil {
+		return stuck, err
+	}
+	if err := json.Unmarshal([]byte(stuck.Result), &out); err != nil {
+		return stuck, fmt.Errorf("read result of %s: %w", stuck.ID, err)
+	}
+	rest := remainder(job, out)
+	if len(rest) == 0 {
+		return stuck, store.ErrNone
+	}
+	job.ID, job.Lanes = a.nextID(stuck.Subject), rest
+	run := store.Run{ID: job.ID, Kind: "move", Subject: stuck.Subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
+	if err := a.Store.PutDocument("job", run.ID, run.Started, job); err != nil {
+		return stuck, err
+	}
+	return run, a.Store.PutRun(run)
+}
+
+// remainder are the lanes that stopped at a step of no return, from that step
+// on. Nothing before it is done again, nothing after it is left out.
+func remainder(job engine.Job, out Outcome) []engine.Lane {
+	var rest []engine.Lane
+	for i, l := range out.Lanes {
+		s, known := find(l.Step)
+		if l.End != engine.EndStuck || !known || !s.NoReturn {
+			continue
+		}
+		lane := job.Lanes[i]
+		for n, part := range lane.Parts {
+			if part.Subject != l.Part {
+				continue
+			}
+			for k, step := range part.Steps {
+				if step.Name == l.Step {
+					part.Steps = part.Steps[k:]
+					break
+				}
+			}
+			lane.Parts = append([]engine.Part{part}, lane.Parts[n+1:]...)
+			break
+		}
+		rest = append(rest, lane)
+	}
+	return rest
 }
 
 // Carry carries a run out, or on, until it has ended or ctx does. The outcome
@@ -227,6 +282,15 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 		}
 		defer server.Close()
 		address = server.Address()
+		// An engine that was killed is started again; one that keeps dying is
+		// given up, and we with it: the run can be resumed.
+		given, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			<-server.Gone()
+			cancel()
+		}()
+		ctx = given
 	}
 	client, err := engine.Dial(ctx, address, o)
 	if err != nil {

@@ -36,8 +36,8 @@ type Mover struct {
 	Sink     farm.Sink
 	Log      *slog.Logger
 	// Border is called before and after each step and phase; tests kill the
-	// program there. Nil in production.
-	Border func(point string)
+	// program there, or let the step fail. Nil in production.
+	Border func(point string) error
 }
 
 var _ engine.Doer = (*Mover)(nil)
@@ -72,15 +72,24 @@ func (m *Mover) Do(ctx context.Context, c engine.Call, beat func(string)) (json.
 		return r.remember(), m.undo(ctx, r, step)
 	}
 	r.tell(farm.Event{Kind: farm.StepStarted, Text: attemptText(c.Attempt)})
-	r.border("before " + step.Name)
 	start := time.Now()
-	if err := step.Do(ctx, r); err != nil {
+	if err := r.do(ctx, step); err != nil {
 		r.tell(farm.Event{Kind: farm.StepFailed, Text: err.Error()})
 		return nil, classify(err)
 	}
-	r.border("after " + step.Name)
 	r.tell(farm.Event{Kind: farm.StepDone, Millis: float64(time.Since(start)) / float64(time.Millisecond)})
 	return r.remember(), nil
+}
+
+// do is the step between its two borders.
+func (r *replacement) do(ctx context.Context, step Step) error {
+	if err := r.border("before " + step.Name); err != nil {
+		return err
+	}
+	if err := step.Do(ctx, r); err != nil {
+		return err
+	}
+	return r.border("after " + step.Name)
 }
 
 func (m *Mover) undo(ctx context.Context, r *replacement, step Step) error {

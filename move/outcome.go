@@ -61,7 +61,9 @@ func (o Outcome) Err() error {
 		return nil
 	}
 	hint := "remedy the cause and plan again; pairs that were moved stay moved"
-	if kind == farm.ErrOutcomeUnknown {
+	if s, known := find(first.Step); known && s.NoReturn && first.End == engine.EndStuck {
+		hint = "the new instance serves and nothing is lost; remedy the cause, then: stowage move resume"
+	} else if kind == farm.ErrOutcomeUnknown {
 		hint = "look at the pair before anything else is done to it; docs/runbook.md says how"
 	}
 	return &farm.Error{Op: "move", Subject: first.Name,

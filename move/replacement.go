@@ -99,10 +99,11 @@ func (r *replacement) tell(e farm.Event) {
 	}
 }
 
-func (r *replacement) border(point string) {
-	if r.mover.Border != nil {
-		r.mover.Border(point)
+func (r *replacement) border(point string) error {
+	if r.mover.Border == nil {
+		return nil
 	}
+	return r.mover.Border(point)
 }
 
 // owner marks the new instance's directory as made by this run for this side.

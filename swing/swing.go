@@ -31,8 +31,8 @@ type Swing struct {
 	// Tell takes events: kind, phase, text, and how long a gate was closed.
 	Tell func(kind farm.EventKind, phase, text string, millis float64)
 	// Border is called before and after each phase, as "before out/close";
-	// tests stop the program there. Nil in production.
-	Border func(point string)
+	// tests kill the program there, or let the phase fail. Nil in production.
+	Border func(point string) error
 
 	closedAt time.Time // when this attempt closed the gate
 }
@@ -73,21 +73,23 @@ func Defaults() Settings {
 
 // Phase runs one part of a step between two borders.
 func (s *Swing) Phase(ctx context.Context, step, name string, work func(context.Context) error) error {
-	s.border("before " + step + "/" + name)
+	if err := s.border("before " + step + "/" + name); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := work(ctx); err != nil {
 		return err
 	}
-	s.border("after " + step + "/" + name)
-	return nil
+	return s.border("after " + step + "/" + name)
 }
 
-func (s *Swing) border(point string) {
-	if s.Border != nil {
-		s.Border(point)
+func (s *Swing) border(point string) error {
+	if s.Border == nil {
+		return nil
 	}
+	return s.Border(point)
 }
 
 func (s *Swing) tell(kind farm.EventKind, phase, text string, millis float64) {

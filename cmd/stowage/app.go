@@ -23,13 +23,13 @@ type app struct {
 	json           bool
 	verbose        bool
 	log            *slog.Logger
-	// border is told every border between steps of a move; tests stop the
-	// program there.
-	border func(point string)
+	// border is told every border between steps of a move; tests kill the
+	// program there, or let the step fail. Nil in production.
+	border func(point string) error
 }
 
 // run is the program: arguments in, exit code out.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer, border func(string)) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, border func(string) error) int {
 	a := &app{stdout: stdout, stderr: stderr, border: border}
 	root := a.root()
 	root.SetArgs(args)

@@ -46,6 +46,9 @@ In pieces: demo up, demo load, demo verify, demo down.
 		Args:    args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := a.demo(c.Context(), f)
+			if c.Context().Err() != nil {
+				return interruptedDemo()
+			}
 			if s.Report == "" {
 				return err
 			}
@@ -149,7 +152,7 @@ func (w *walk) road(ctx context.Context) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return &farm.Error{Op: "demo", Err: farm.ErrInterrupted, Hint: "the farm is taken down; start again"}
+			return interruptedDemo()
 		}
 	}
 	return nil
@@ -174,7 +177,7 @@ func (w *walk) know(ctx context.Context) error {
 	w.stage("%d instances, %d shards measured; capturing traffic for %v", len(inv.Instances), n, window)
 	w.sum.HostsBefore, w.sum.Pairs, w.sum.Shards = inv.Hosts, inv.Pairs, n
 	w.before.to = w.before.from.Add(window)
-	return sleepUntil(ctx, w.before.to)
+	return w.capture(ctx, w.before.to)
 }
 
 // planAndMove plans, shows the plan, and carries it out under the load.
@@ -203,7 +206,7 @@ func (w *walk) prove(ctx context.Context) error {
 	w.after.from = time.Now()
 	w.stage("%d sides moved; capturing traffic for %v", w.move.Moved, window)
 	w.after.to = w.after.from.Add(window)
-	if err := sleepUntil(ctx, w.after.to); err != nil {
+	if err := w.capture(ctx, w.after.to); err != nil {
 		return err
 	}
 	clients := w.load.Stop()
@@ -317,11 +320,24 @@ func (s demoSummary) writeText(w io.Writer) error {
 	return err
 }
 
-func sleepUntil(ctx context.Context, t time.Time) error {
-	select {
-	case <-ctx.Done():
-		return &farm.Error{Op: "demo", Err: farm.ErrInterrupted, Hint: "the farm is taken down; start again"}
-	case <-time.After(time.Until(t)):
-		return nil
+// capture lets traffic flow until t and shows that it does.
+func (w *walk) capture(ctx context.Context, t time.Time) error {
+	tick := time.NewTicker(4 * time.Second)
+	defer tick.Stop()
+	end := time.After(time.Until(t))
+	for {
+		select {
+		case <-ctx.Done():
+			return interruptedDemo()
+		case <-end:
+			return nil
+		case <-tick.C:
+			s := w.load.Now()
+			w.stage("  %d writes acknowledged, %d reads, %d failed", s.Acknowledged, s.Reads, s.Failed)
+		}
 	}
+}
+
+func interruptedDemo() error {
+	return &farm.Error{Op: "demo", Err: farm.ErrInterrupted, Hint: "the farm has been taken down; start again"}
 }

@@ -31,6 +31,9 @@ other: farm.yaml, goals.yaml, routing.json, and accounts.cnf with the accounts
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.Tell = func(text string) { a.say("%s", text) }
 			if err := demo.Up(c.Context(), f.Options, a.log); err != nil {
+				if c.Context().Err() != nil {
+					return interruptedDemo()
+				}
 				return err
 			}
 			value := map[string]any{"dir": f.Dir, "pairs": f.Pairs, "shards": f.Pairs * f.Shards, "hosts": 2 * f.Pairs}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"stowage/farm"
+	"stowage/move"
+)
+
+// A move that fails for good at any point is taken back: exit 4, both old
+// sides serve and take writes, nothing of the new instance is left. Behind the
+// point of no return it can only go forward: exit 5, and resume finishes it.
+func TestFailAtEveryPoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: failures at every step of a move")
+	}
+	points := move.Points()
+	sideBySide(t, func(run func(string, func(*testing.T))) {
+		for lane := range lanes {
+			var mine []string
+			for i := lane; i < len(points); i += lanes {
+				mine = append(mine, points[i])
+			}
+			run(fmt.Sprintf("lane%d", lane), func(t *testing.T) { failInTurn(t, mine) })
+		}
+	})
+}
+
+func failInTurn(t *testing.T, points []string) {
+	f := startFarm(t)
+	// Both old sides first: what the plan wants to leave.
+	for n, point := range points {
+		plan := fmt.Sprintf("try-%d", n)
+		f.must("plan", "--name", plan)
+		before := f.places()
+		p := runProgram(t, "step @ "+point, "move", plan, "-C", f.dir)
+		if !strings.Contains(p.stderr, markOfKill+point) {
+			t.Fatalf("the move never met %q: exit %d\n%s", point, p.code, p.stderr)
+		}
+		if isBehindReturn(point) {
+			if p.code != exitUnknown {
+				t.Fatalf("failed at %q behind the point of no return: exit %d\n%s", point, p.code, p.stderr)
+			}
+			f.must("move", "resume")
+			f.checkNow()
+			f.turnAround()
+			continue
+		}
+		if p.code != exitFailed {
+			t.Fatalf("failed at %q: exit %d, want %d\n%s", point, p.code, exitFailed, p.stderr)
+		}
+		if now := f.places(); now != before {
+			t.Errorf("failed at %q: farm.yaml says %s, was %s", point, now, before)
+		}
+		if left, _ := filepath.Glob(f.dir + "/hosts/ssd*/*"); len(left) > 0 && f.onto == "r630-ssd" {
+			t.Errorf("failed at %q: left behind %v", point, left)
+		}
+		f.wanted = "anywhere"
+		f.checkNow()
+	}
+	f.checkWhole()
+}
+
+func isBehindReturn(point string) bool {
+	return strings.Contains(point, " retire")
+}
+
+// places are where farm.yaml has the sides.
+func (f *liveFarm) places() string {
+	_, fm, _, err := demoAccess(f.dir)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var out []string
+	for _, p := range fm.Pairs {
+		for _, side := range farm.SideNames {
+			out = append(out, fmt.Sprintf("%s/%s@%s", p.Name, side, fm.Address(p.Sides[side])))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// checkNow is checkServing while clients go on.
+func (f *liveFarm) checkNow() {
+	f.t.Helper()
+	_, fm, _, err := demoAccess(f.dir)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.checkServing(fm)
+}
+
+// Ctrl-C lets the running steps end, says how to go on, and leaves no gate
+// closed; resume finishes the move.
+func TestInterruptedMoveGoesOn(t *testing.T) {
+	f := startFarm(t)
+	for i, wait := range []time.Duration{400, 900, 1500} {
+		args := []string{"move", "first", "-C", f.dir}
+		if i > 0 {
+			args = []string{"move", "resume", "-C", f.dir}
+		}
+		code, stderr := interruptAfter(t, wait*time.Millisecond, args...)
+		if code == exitFine {
+			break // it was faster than we
+		}
+		if code != exitInterrupted || !strings.Contains(stderr, "stowage move resume") {
+			t.Fatalf("interrupted after %v ms: exit %d\n%s", wait, code, stderr)
+		}
+		st := runProgram(t, "", "move", "status", "-C", f.dir)
+		if strings.Contains(st.stdout, "GATE CLOSED") || !strings.Contains(st.stdout, "interrupted") {
+			t.Errorf("status after an interrupt:\n%s", st.stdout)
+		}
+	}
+	f.must("move", "resume")
+	f.checkWhole()
+}
+
+func interruptAfter(t *testing.T, wait time.Duration, args ...string) (int, string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), playsProgram+"=1", "PATH="+binDir(t)+":"+os.Getenv("PATH"))
+	var errOut strings.Builder
+	cmd.Stderr = &errOut
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(wait, func() { _ = cmd.Process.Signal(syscall.SIGINT) })
+	_ = cmd.Wait()
+	return cmd.ProcessState.ExitCode(), errOut.String()
+}
+
+// A demo that is interrupted leaves nothing: no process, no port, no data.
+func TestInterruptedDemoCleansUp(t *testing.T) {
+	for _, wait := range []time.Duration{300, 1200, 3000} {
+		dir, err := os.MkdirTemp("/var/tmp", "stowage-ctrlc-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		code, stderr := 0, ""
+		serially(func() {
+			code, stderr = interruptAfter(t, wait*time.Millisecond, "demo", "-C", dir, "--pairs", "2", "--hosts", "2", "--shards", "1")
+		})
+		if code != exitInterrupted {
+			t.Errorf("demo interrupted after %d ms: exit %d\n%s", wait, code, stderr)
+		}
+		if left := processesIn(dir); len(left) > 0 {
+			t.Errorf("demo interrupted after %d ms left processes %v", wait, left)
+		}
+		if left, _ := filepath.Glob(dir + "/hosts/*"); len(left) > 0 {
+			t.Errorf("demo interrupted after %d ms left %v", wait, left)
+		}
+	}
+}
+
+// processesIn are the processes with dir in their command line.
+func processesIn(dir string) []string {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	var out []string
+	for _, l := range lines {
+		raw, err := os.ReadFile(l)
+		if err == nil && strings.Contains(string(raw), dir) {
+			out = append(out, strings.ReplaceAll(string(raw), "\x00", " "))
+		}
+	}
+	return out
+}
+
+// While one process moves, another waits or is refused; it never works beside it.
+func TestTwoMovesAtOnce(t *testing.T) {
+	f := startFarm(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	first := exec.CommandContext(ctx, os.Args[0], "move", "first", "-C", f.dir)
+	first.Env = append(os.Environ(), playsProgram+"=1", "PATH="+binDir(t)+":"+os.Getenv("PATH"))
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(700 * time.Millisecond)
+	second := runProgram(t, "", "move", "first", "-C", f.dir)
+	if second.code != exitRefused {
+		t.Errorf("a second move: exit %d, want %d\n%s", second.code, exitRefused, second.stderr)
+	}
+	waits := runProgram(t, "", "move", "resume", "-C", f.dir)
+	if waits.code != exitFine {
+		t.Errorf("resume beside a running move: exit %d\n%s", waits.code, waits.stderr)
+	}
+	if err := first.Wait(); err != nil {
+		t.Error(err)
+	}
+	f.checkWhole()
+}
+
+// A plan is carried out as it was reviewed, or not at all.
+func TestDriftedPlanIsRefused(t *testing.T) {
+	f := startFarm(t)
+	path := f.dir + "/farm.yaml"
+	was, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(was), "labels: {rack: r2}}\n  - {name: ssd01", "labels: {rack: r9}}\n  - {name: ssd01", 1)
+	changed = strings.Replace(changed, "address: 127.0.", "address: 127.0.9", 1)
+	if changed == string(was) {
+		t.Fatal("the test did not change farm.yaml")
+	}
+	if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := runProgram(t, "", "move", "first", "-C", f.dir)
+	if p.code != exitRefused || !strings.Contains(p.stderr, "has changed since the plan was made") || !strings.Contains(p.stderr, "db001") {
+		t.Errorf("a plan for another farm: exit %d\n%s", p.code, p.stderr)
+	}
+	if err := os.WriteFile(path, was, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f.must("move", "first")
+	again := runProgram(t, "", "move", "first", "-C", f.dir)
+	if again.code != exitFine || !strings.Contains(again.stdout, "nothing to do") {
+		t.Errorf("a plan that is done: exit %d\n%s%s", again.code, again.stdout, again.stderr)
+	}
+	f.checkWhole()
+}
+
+// A client keeps a transaction open while its side is to leave: the gate opens
+// again after the drain budget, the others go on, and the swing is tried again
+// until the transaction has ended.
+func TestLongTransactionOnlyDelays(t *testing.T) {
+	f := startFarm(t)
+	ws, fm, app, err := demoAccess(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := fm.Pairs[0]
+	cfg := driver.NewConfig()
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = app.User, app.Password, "tcp", fm.Address(pair.Sides[farm.B])
+	connector, err := driver.NewConnector(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(fmt.Sprintf("UPDATE `%s`.listings SET price = price WHERE id = 1", pair.Shards[0].Name)); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(9*time.Second, func() { _ = tx.Rollback() })
+	p := runProgram(t, "", "move", "first", "-C", ws.Dir)
+	if p.code != exitFine || !strings.Contains(p.stderr, "still hold work open") {
+		t.Errorf("with a long transaction: exit %d\n%s", p.code, p.stderr)
+	}
+	f.checkWhole()
+}
