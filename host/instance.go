@@ -55,6 +55,8 @@ type Host interface {
 	// Claim makes the instance's directory and marks it as made by owner. It
 	// is ErrForeign when the directory exists with another mark or none.
 	Claim(ctx context.Context, i Instance, owner string) error
+	// Claimable is nil when Claim would succeed; it changes nothing.
+	Claimable(ctx context.Context, i Instance, owner string) error
 	// Wipe empties a claimed instance's data directory.
 	Wipe(ctx context.Context, i Instance, owner string) error
 	// Remove stops nothing and deletes a claimed instance's directory.

@@ -20,10 +20,18 @@ const ownerFile = "stowage-owner"
 // its running neighbours included.
 const TempDir = "tmp"
 
-// Claim implements Host.
-func (l *Local) Claim(_ context.Context, i Instance, owner string) error {
+// Claimable implements Host.
+func (l *Local) Claimable(_ context.Context, i Instance, owner string) error {
 	if _, err := os.Lstat(i.Dir()); err == nil {
 		return l.claimed(i, owner)
+	}
+	return nil
+}
+
+// Claim implements Host.
+func (l *Local) Claim(ctx context.Context, i Instance, owner string) error {
+	if _, err := os.Lstat(i.Dir()); err == nil {
+		return l.Claimable(ctx, i, owner)
 	}
 	if err := os.MkdirAll(filepath.Dir(i.Dir()), 0o755); err != nil {
 		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}

@@ -86,6 +86,7 @@ func (a *Act) Begin(ctx context.Context, name string) (store.Run, []farm.Finding
 	if err != nil {
 		return store.Run{}, nil, err
 	}
+	a.Mover.Owner = ownerOf(run)
 	findings, err := a.Mover.Survey(ctx, job)
 	if err != nil {
 		return store.Run{}, findings, err
@@ -243,7 +244,7 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	if _, err := a.Store.LatestDocument("job", run.ID, &job); err != nil {
 		return Outcome{}, err
 	}
-	a.Mover.Owner = "stowage " + run.ID
+	a.Mover.Owner = ownerOf(run)
 	run.PID = os.Getpid()
 	if err := a.Store.PutRun(run); err != nil {
 		return Outcome{}, err
@@ -270,6 +271,9 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	}
 	return out, out.Err()
 }
+
+// ownerOf marks the directories a run makes.
+func ownerOf(run store.Run) string { return "stowage " + run.ID }
 
 func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error) {
 	address := a.Address

@@ -22,6 +22,9 @@ func (r *replacement) attach(ctx context.Context) error {
 	if now.Follows(r.Twin.Address()) && now.Running() {
 		return nil
 	}
+	if err := r.mayAdopt(ctx); err != nil {
+		return err
+	}
 	if err := r.Returns.Adopt(ctx, p); err != nil {
 		return err
 	}
@@ -36,6 +39,29 @@ func (r *replacement) attach(ctx context.Context) error {
 		return err
 	}
 	return r.Returns.Follow(ctx, r.Twin.Address(), r.mover.Replication, 30*time.Second)
+}
+
+// mayAdopt makes sure, once more, that what is about to lose its history is the
+// new instance and nobody's server: it is who it should be, takes no writes,
+// and has no clients.
+func (r *replacement) mayAdopt(ctx context.Context) error {
+	if err := r.checkIdentity(ctx); err != nil {
+		return err
+	}
+	closed, err := r.Returns.IsReadOnly(ctx)
+	if err != nil {
+		return err
+	}
+	clients, err := r.Returns.Clients(ctx)
+	if err != nil {
+		return err
+	}
+	if !closed || clients > 0 {
+		return &farm.Error{Op: "attach", Subject: string(r.fresh.Name),
+			Err:  fmt.Errorf("%w: read_only is %v and %d clients are connected, on an instance that nobody should know yet", farm.ErrRefused, closed, clients),
+			Hint: "who uses it? its binary log would be reset"}
+	}
+	return nil
 }
 
 func (r *replacement) detach(ctx context.Context) error {
@@ -76,10 +102,22 @@ func (r *replacement) backlog(ctx context.Context, goal mysql.Position) string {
 	return fmt.Sprintf("%d transactions behind %s", left, r.order.TwinInstance)
 }
 
-// compare proves that the copy is a copy: the new instance stops at exactly
-// the position of a snapshot of the twin, and every row is summed on both.
+// compare proves that the new instance holds what the pair holds. It stops at
+// exactly the position of a snapshot, and every row is summed on both ends:
+// first against the twin it was copied from, then against the side it will
+// replace, whose own clients must find everything again. (Rows that only that
+// side ever had, because a write bypassed the binary log, would otherwise
+// vanish without a word.)
 func (r *replacement) compare(ctx context.Context) error {
-	err := r.compareAtBarrier(ctx)
+	err := r.CheckVariables(ctx)
+	if err != nil {
+		return err
+	}
+	for _, source := range []*mysql.Server{r.Twin, r.Leaves} {
+		if err = r.compareAtBarrier(ctx, source); err != nil {
+			break
+		}
+	}
 	// Whatever was found, replication goes on.
 	if again := r.Returns.Follow(ctx, r.Twin.Address(), r.mover.Replication, 30*time.Second); err == nil {
 		err = again
@@ -90,11 +128,19 @@ func (r *replacement) compare(ctx context.Context) error {
 	return r.follow(ctx)
 }
 
-func (r *replacement) compareAtBarrier(ctx context.Context) error {
+func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server) error {
 	if err := r.Returns.StopReplicating(ctx); err != nil {
 		return err
 	}
-	snap, err := r.Twin.Snapshot(ctx)
+	// The snapshot must not lie before where the new instance stands.
+	stands, err := r.Returns.AppliedPosition(ctx)
+	if err != nil {
+		return err
+	}
+	if err := source.WaitFor(ctx, stands, r.Settings.CatchUp); err != nil {
+		return err
+	}
+	snap, err := source.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,7 +150,7 @@ func (r *replacement) compareAtBarrier(ctx context.Context) error {
 	}
 	differ, err := mysql.CompareTables(ctx, snap, r.Returns, func(done, total int) {
 		if done%8 == 0 {
-			r.tell(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("comparing rows, table %d of %d", done+1, total)})
+			r.tell(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("comparing rows with %s, table %d of %d", source.Name(), done+1, total)})
 		}
 	})
 	if err != nil {
@@ -115,8 +161,8 @@ func (r *replacement) compareAtBarrier(ctx context.Context) error {
 	}
 	return &farm.Error{Op: "compare", Subject: string(r.fresh.Name),
 		Err: fmt.Errorf("%w: %d chunks of rows differ from %s at %s, the first: %s",
-			farm.ErrRefused, len(differ), r.order.TwinInstance, snap.At, differ[0]),
-		Hint: "the pair itself may have drifted apart (a write with sql_log_bin=0, a skipped event); compare its two old sides before trying again"}
+			farm.ErrRefused, len(differ), source.Name(), snap.At, differ[0]),
+		Hint: "the two old sides have drifted apart (a write with sql_log_bin=0, a skipped event); repair the pair before moving it"}
 }
 
 // preload warms the new instance before it is needed, with the pages the twin

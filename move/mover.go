@@ -75,7 +75,7 @@ func (m *Mover) Do(ctx context.Context, c engine.Call, beat func(string)) (json.
 	start := time.Now()
 	if err := r.do(ctx, step); err != nil {
 		r.tell(farm.Event{Kind: farm.StepFailed, Text: err.Error()})
-		return nil, classify(err)
+		return nil, classify(withHint(err))
 	}
 	r.tell(farm.Event{Kind: farm.StepDone, Millis: float64(time.Since(start)) / float64(time.Millisecond)})
 	return r.remember(), nil
@@ -95,7 +95,7 @@ func (r *replacement) do(ctx context.Context, step Step) error {
 func (m *Mover) undo(ctx context.Context, r *replacement, step Step) error {
 	if err := step.Undo(ctx, r); err != nil {
 		r.tell(farm.Event{Kind: farm.StepFailed, Text: "undo: " + err.Error()})
-		return classify(err)
+		return classify(withHint(err))
 	}
 	r.tell(farm.Event{Kind: farm.StepUndone, Text: step.Undone})
 	return nil
@@ -106,6 +106,15 @@ func attemptText(n int) string {
 		return ""
 	}
 	return fmt.Sprintf("attempt %d", n)
+}
+
+// withHint puts the hint into the text: that is all of an error that comes back
+// through the engine.
+func withHint(err error) error {
+	if hint := farm.Hint(err); hint != "" {
+		return fmt.Errorf("%w\n  -> %s", err, hint)
+	}
+	return err
 }
 
 // classify tells the engine what to do about an error: a refusal will not

@@ -2,6 +2,7 @@ package move
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"stowage/engine"
 	"stowage/farm"
+	"stowage/host"
 	"stowage/mysql"
 	"stowage/route"
 )
@@ -236,6 +238,9 @@ func checkAutoIncrement(_ context.Context, s *survey) ([]farm.Finding, error) {
 
 func checkReplication(_ context.Context, s *survey) ([]farm.Finding, error) {
 	return s.both(func(name string, f mysql.Facts) []farm.Finding {
+		if f.Replication.Filters != "" {
+			return []farm.Finding{blocker(name, "it filters replication: "+f.Replication.Filters, "remove the filters: the sides of a pair hold the same data")}
+		}
 		if err := f.Replication.Broken(); err != nil {
 			return []farm.Finding{blocker(name, err.Error(), "repair replication before moving anything")}
 		}
@@ -324,6 +329,11 @@ func checkEvents(ctx context.Context, s *survey) ([]farm.Finding, error) {
 
 func checkTarget(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	r := s.r
+	if err := r.freshHost.Claimable(ctx, r.fresh, r.owner()); errors.Is(err, host.ErrForeign) {
+		return []farm.Finding{blocker(string(r.order.Move.To.Host), "in the way of the new instance: "+err.Error(), farm.Hint(err))}, nil
+	} else if err != nil {
+		return nil, err
+	}
 	if pid, err := r.freshHost.Running(ctx, r.fresh); err != nil || pid != 0 {
 		return nil, err // it is this move's own instance, from an attempt that was cut short
 	}

@@ -4,23 +4,35 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 )
 
-// ScheduledEvent is one row of the event scheduler.
+// ScheduledEvent is one row of the event scheduler. Everything but Status must
+// be the same on both sides of a pair.
 type ScheduledEvent struct {
 	Schema, Name string
 	Status       string // ENABLED, DISABLED, SLAVESIDE_DISABLED
+	Definer      string // user@host
+	SQLMode      string
+	TimeZone     string
+	Charset      string // character_set_client it was written with
+	Collation    string // collation_connection it was written with
+	Schedule     string
+	Body         string
 }
 
-// ScheduledEvents are the events of all databases on the server.
+// ScheduledEvents are the events of all databases on the server, by name.
 func (s *Server) ScheduledEvents(ctx context.Context) ([]ScheduledEvent, error) {
-	records, err := s.records(ctx, "SELECT EVENT_SCHEMA, EVENT_NAME, STATUS FROM information_schema.EVENTS ORDER BY 1, 2")
+	records, err := s.records(ctx, `SELECT EVENT_SCHEMA, EVENT_NAME, STATUS, DEFINER, SQL_MODE, TIME_ZONE, CHARACTER_SET_CLIENT, COLLATION_CONNECTION,
+			CONCAT_WS(' ', EVENT_TYPE, EXECUTE_AT, INTERVAL_VALUE, INTERVAL_FIELD, STARTS, ENDS, ON_COMPLETION) AS schedule, EVENT_DEFINITION AS body
+		FROM information_schema.EVENTS ORDER BY 1, 2`)
 	if err != nil {
 		return nil, err
 	}
 	var out []ScheduledEvent
 	for _, r := range records {
-		out = append(out, ScheduledEvent{r["EVENT_SCHEMA"], r["EVENT_NAME"], r["STATUS"]})
+		out = append(out, ScheduledEvent{r["EVENT_SCHEMA"], r["EVENT_NAME"], r["STATUS"], r["DEFINER"], r["SQL_MODE"], r["TIME_ZONE"],
+			r["CHARACTER_SET_CLIENT"], r["COLLATION_CONNECTION"], r["schedule"], r["body"]})
 	}
 	return out, nil
 }
@@ -44,38 +56,90 @@ func (s *Server) SetScheduler(ctx context.Context, on bool) error {
 
 // SetEvents gives each event the status it should have on this server, without
 // writing it to the binary log: a seeded copy carries the statuses of the side
-// it was copied from, and would fire that side's events a second time.
-func (s *Server) SetEvents(ctx context.Context, events []ScheduledEvent) error {
-	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
-	defer cancel()
-	return s.unlogged(ctx, func(conn *sql.Conn) error {
-		for _, e := range events {
-			clause := map[string]string{"ENABLED": "ENABLE", "DISABLED": "DISABLE", "SLAVESIDE_DISABLED": "DISABLE ON SLAVE"}[e.Status]
-			if clause == "" {
-				return fmt.Errorf("event %s.%s has unknown status %q", e.Schema, e.Name, e.Status)
+// it was copied from, and would fire that side's events a second time. Events
+// that are right already are left alone; afterwards all are read back.
+func (s *Server) SetEvents(ctx context.Context, want []ScheduledEvent) error {
+	has, err := s.ScheduledEvents(ctx)
+	if err != nil {
+		return err
+	}
+	now := map[string]ScheduledEvent{}
+	for _, e := range has {
+		now[e.key()] = e
+	}
+	err = s.unlogged(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		for _, e := range want {
+			if now[e.key()].Status == e.Status {
+				continue
 			}
-			text := "ALTER EVENT " + ident(e.Schema) + "." + ident(e.Name) + " " + clause
-			if _, err := conn.ExecContext(ctx, text); err != nil {
-				return err
+			if err := setEvent(ctx, conn, e); err != nil {
+				return fmt.Errorf("event %s: %w", e.key(), err)
 			}
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return s.checkEvents(ctx, want)
 }
 
-// unlogged runs work on one connection that writes nothing to the binary log.
-func (s *Server) unlogged(ctx context.Context, work func(*sql.Conn) error) error {
+func (e ScheduledEvent) key() string { return e.Schema + "." + e.Name }
+
+// setEvent changes the status of one event and nothing else. ALTER EVENT by
+// itself would also make the caller its definer, who may not be allowed to do
+// what it does, and give it the caller's SQL mode, time zone and character set.
+func setEvent(ctx context.Context, conn *sql.Conn, e ScheduledEvent) error {
+	clause := map[string]string{"ENABLED": "ENABLE", "DISABLED": "DISABLE", "SLAVESIDE_DISABLED": "DISABLE ON SLAVE"}[e.Status]
+	if clause == "" {
+		return fmt.Errorf("unknown status %q", e.Status)
+	}
+	user, host := e.Definer, "%"
+	if at := strings.LastIndexByte(e.Definer, '@'); at >= 0 {
+		user, host = e.Definer[:at], e.Definer[at+1:]
+	}
+	for _, text := range []string{
+		"SET SESSION sql_mode = " + quote(e.SQLMode) + ", time_zone = " + quote(e.TimeZone) +
+			", character_set_client = " + quote(e.Charset) + ", collation_connection = " + quote(e.Collation),
+		"ALTER DEFINER = " + quote(user) + "@" + quote(host) + " EVENT " + ident(e.Schema) + "." + ident(e.Name) + " " + clause,
+	} {
+		if _, err := conn.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) checkEvents(ctx context.Context, want []ScheduledEvent) error {
+	is, err := s.ScheduledEvents(ctx)
+	if err != nil {
+		return err
+	}
+	now := map[string]ScheduledEvent{}
+	for _, e := range is {
+		now[e.key()] = e
+	}
+	for _, e := range want {
+		if now[e.key()] != e {
+			return s.fail("set event "+e.key(), fmt.Errorf("it is %+v, must be %+v", now[e.key()], e))
+		}
+	}
+	return nil
+}
+
+// unlogged runs work on a connection of its own that writes nothing to the
+// binary log, and throws the connection away with all that was set in it.
+func (s *Server) unlogged(ctx context.Context, work func(context.Context, *sql.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
+	defer cancel()
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return s.fail("connect", err)
 	}
 	defer conn.Close()
+	defer func() { _ = conn.Raw(func(any) error { return errBadConnection }) }()
 	if _, err := conn.ExecContext(ctx, "SET SESSION sql_log_bin = 0"); err != nil {
 		return s.fail("SET sql_log_bin", err)
 	}
-	err = work(conn)
-	if _, back := conn.ExecContext(ctx, "SET SESSION sql_log_bin = 1"); back != nil {
-		_ = conn.Raw(func(any) error { return errBadConnection }) // never reuse it
-	}
-	return s.fail("change without binary log", err)
+	return s.fail("change without binary log", work(ctx, conn))
 }

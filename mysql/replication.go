@@ -2,11 +2,14 @@ package mysql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
 	"time"
+
+	driver "github.com/go-sql-driver/mysql"
 
 	"stowage/farm"
 )
@@ -18,6 +21,8 @@ type Replication struct {
 	Host       string // of the default connection's source
 	Port       int
 	IO, SQL    string // Yes, No, Connecting, Preparing
+	SourceLog  string // file of the source's binary log; empty until the source has sent something
+	Filters    string // replication filters in force, "" for none
 	IOError    string
 	SQLError   string
 	UsingGTID  string // Slave_Pos, Current_Pos, No
@@ -25,8 +30,12 @@ type Replication struct {
 	BehindOK   bool // Behind is known
 }
 
-// Running reports whether both threads run.
-func (r Replication) Running() bool { return r.Configured && r.IO == "Yes" && r.SQL == "Yes" }
+// Running reports whether both threads run and the source feeds them. The IO
+// thread says Yes as soon as it is logged in, a moment before the source looks
+// for the position it asks for and answers, perhaps, with error 1236.
+func (r Replication) Running() bool {
+	return r.Configured && r.IO == "Yes" && r.SQL == "Yes" && r.SourceLog != ""
+}
 
 // Follows reports whether the server replicates from host:port.
 func (r Replication) Follows(address string) bool {
@@ -69,15 +78,29 @@ func (s *Server) Replication(ctx context.Context) (Replication, error) {
 		r.Configured = true
 		r.Host = rec["Master_Host"]
 		r.Port, _ = strconv.Atoi(rec["Master_Port"])
-		r.IO, r.SQL = rec["Slave_IO_Running"], rec["Slave_SQL_Running"]
+		r.IO, r.SQL, r.SourceLog = rec["Slave_IO_Running"], rec["Slave_SQL_Running"], rec["Master_Log_File"]
 		r.IOError, r.SQLError = rec["Last_IO_Error"], rec["Last_SQL_Error"]
 		r.UsingGTID = rec["Using_Gtid"]
+		r.Filters = filtersOf(rec)
 		if sec, ok := rec["Seconds_Behind_Master"]; ok {
 			n, err := strconv.Atoi(sec)
 			r.Behind, r.BehindOK = time.Duration(n)*time.Second, err == nil
 		}
 	}
 	return r, nil
+}
+
+// filtersOf joins the replication filters of one connection. They can be set
+// at run time, and a copy of the server would not have them.
+func filtersOf(rec map[string]string) string {
+	var out []string
+	for _, name := range []string{"Replicate_Do_DB", "Replicate_Ignore_DB", "Replicate_Do_Table", "Replicate_Ignore_Table",
+		"Replicate_Wild_Do_Table", "Replicate_Wild_Ignore_Table", "Replicate_Do_Domain_Ids", "Replicate_Ignore_Domain_Ids"} {
+		if rec[name] != "" {
+			out = append(out, name+"="+rec[name])
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // Follow makes the server replicate from source, by GTID, and returns when
@@ -97,10 +120,10 @@ func (s *Server) Follow(ctx context.Context, source string, as Account, budget t
 			return err
 		}
 	}
-	if !now.Follows(source) || now.UsingGTID != "Slave_Pos" {
-		if err := s.changeSource(ctx, source, as); err != nil {
-			return err
-		}
+	// Also when source is the same: the account may have been corrected, and
+	// the server does not tell with which password it tries.
+	if err := s.changeSource(ctx, source, as); err != nil {
+		return err
 	}
 	if err := s.exec(ctx, "START SLAVE"); err != nil {
 		return err
@@ -122,10 +145,20 @@ func (s *Server) changeSource(ctx context.Context, source string, as Account) er
 	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
 	defer cancel()
 	if _, err := s.db.ExecContext(ctx, text); err != nil {
-		// The driver's error may quote the statement and so the password.
-		return s.fail("CHANGE MASTER", fmt.Errorf("%s", strings.ReplaceAll(err.Error(), as.Password, "***")))
+		return s.fail("CHANGE MASTER", withoutStatement(err))
 	}
 	return nil
+}
+
+// withoutStatement is err without the part of the statement that a server
+// quotes in it, which may be the password.
+func withoutStatement(err error) error {
+	var my *driver.MySQLError
+	if errors.As(err, &my) {
+		text, _, _ := strings.Cut(my.Message, " near '")
+		return &driver.MySQLError{Number: my.Number, SQLState: my.SQLState, Message: text}
+	}
+	return err
 }
 
 // AwaitReplicating waits until both replica threads run.

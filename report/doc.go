@@ -1,2 +1,26 @@
 // Package report answers: what was the whole change, on paper?
+//
+// Facts go in, one HTML file comes out: the hosts before and after, the plan
+// and its bound, the move as it happened, how long anybody waited, whether the
+// queries got faster, what the ledger proves, what was found, and how all this
+// was made. The file is attached to a change ticket and read years later, so
+// it is complete in itself.
+//
+// Invariants:
+//
+//   - The file loads nothing and sends nothing. Its content security policy
+//     allows the script and the style it holds, by hash, and nothing else.
+//   - Every picture has the same facts as a table beside it. Colour is never
+//     the only sign: sides differ by hatching, verdicts by a word and a shape.
+//   - Without JavaScript all figures are there; only the charts of pauses and
+//     of a chosen class are drawn by a script.
+//   - What is not known is left out, and the report says so and names the
+//     command that would find it out. Nothing is reckoned up that somebody
+//     else measured: quantiles, verdicts and fills are shown as they came.
+//   - The same facts make the same bytes.
+//
+// The package never asks a server, reads a file of the workspace or a clock.
+// Pictures are SVG written by the templates in page/; Go computes the
+// geometry. The two kinds of chart that gain from a pointer are drawn by
+// Apache ECharts (assets/).
 package report

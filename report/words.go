@@ -86,8 +86,11 @@ func amount(v float64, k farm.Kind) string {
 }
 
 func percent(fraction float64) string {
+	if fraction > 0 && fraction < 0.0005 {
+		return "<\u20090.1\u00a0%"
+	}
 	if fraction > 0 && fraction < 0.095 {
-		return fmt.Sprintf("%.1f\u00a0%%", 100*fraction)
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", 100*fraction), ".0") + "\u00a0%"
 	}
 	return fmt.Sprintf("%.0f\u00a0%%", 100*fraction)
 }

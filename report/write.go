@@ -1,12 +1,263 @@
 package report
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"html/template"
 	"io"
+	"strings"
+	"time"
+
+	"stowage/farm"
 )
 
-// Write writes the report as one HTML file that loads nothing from anywhere.
+//go:embed page/*.html page/report.css page/report.js
+var pages embed.FS
+
+//go:embed assets/echarts.js
+var echarts string
+
+// Write writes the report as one HTML file. The file loads nothing from
+// anywhere, and says so to the browser: its policy allows only the script and
+// the style it holds, by their hashes. The same facts make the same bytes.
 func Write(w io.Writer, f Facts) error {
-	_, err := fmt.Fprintln(w, "<!doctype html>")
-	return err
+	return write(w, f, echarts)
+}
+
+// write takes the chart library as a parameter, so that a test can look at
+// the rest without it.
+func write(w io.Writer, f Facts, library string) error {
+	d, err := newDocument(f, library)
+	if err != nil {
+		return &farm.Error{Op: "write report", Subject: f.Farm, Err: err}
+	}
+	t, err := template.New("report").Funcs(functions()).ParseFS(pages, "page/*.html")
+	if err != nil {
+		return &farm.Error{Op: "read report templates", Err: err}
+	}
+	var page bytes.Buffer
+	if err := t.ExecuteTemplate(&page, "report.html", d); err != nil {
+		return &farm.Error{Op: "write report", Subject: f.Farm, Err: err}
+	}
+	if _, err := w.Write(page.Bytes()); err != nil {
+		return &farm.Error{Op: "write report", Subject: f.Farm, Err: err}
+	}
+	return nil
+}
+
+// document is what the templates see.
+type document struct {
+	Title    string
+	Farm     string
+	Made     string
+	Sections []section
+	Gaps     []gap
+
+	Tiles    []tile
+	Clean    string // the sentence under the title
+	IsBad    bool   // it does not say what everybody hopes for
+	Packing  *packing
+	Plan     *planned
+	Timeline *timeline
+	Pauses   *pauses
+	Traffic  *traffic
+	Proof    []proofRow
+	Findings []farm.Finding
+	Looked   bool // Findings were looked for
+	Notes    made
+
+	Policy        string
+	Style         template.CSS
+	Library, Code template.JS
+	Data          template.JS
+}
+
+// section is one entry of the table of contents.
+type section struct{ ID, Name string }
+
+// made is the section on how the report came about.
+type made struct {
+	Versions []Fact
+	Commands []commandRow
+}
+
+type commandRow struct{ Line, Started, Took string }
+
+func newDocument(f Facts, library string) (*document, error) {
+	zone := clock{f.Zone}
+	if zone.zone == nil {
+		zone.zone = f.Made.Location()
+	}
+	d := &document{
+		Title: title(f), Farm: f.Farm, Made: zone.stamp(f.Made), Gaps: gaps(f),
+		Packing: newPacking(f), Plan: newPlanned(f.Plan), Timeline: newTimeline(f, zone), Pauses: newPauses(f),
+		Traffic: newTraffic(f.Compare), Proof: proofRows(f.Proof), Findings: sortedFindings(f.Findings), Looked: f.Findings != nil,
+		Notes: newMade(f, zone),
+	}
+	d.Tiles = tiles(f, d.Timeline, d.Pauses, d.Traffic)
+	d.Clean, d.IsBad = cleanWords(f.Proof), f.Proof != nil && !f.Proof.isClean()
+	d.Sections = d.sections()
+	return d, d.dress(f, library)
+}
+
+// cleanWords is what the ledger says, in one sentence.
+func cleanWords(p *Proof) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.isClean():
+		return fmt.Sprintf("%s acknowledged writes, each found exactly once afterwards; no query failed.", whole(float64(p.Acknowledged)))
+	default:
+		return fmt.Sprintf("The proof did not hold: %s lost, %d doubled, %d queries failed, %d reads stale.", count(int(p.Lost), "write"), p.Duplicated, p.FailedQueries, p.StaleReads)
+	}
+}
+
+func (d *document) sections() []section {
+	var out []section
+	for _, s := range []struct {
+		is bool
+		section
+	}{
+		{d.Packing != nil, section{"packing", "Before and after"}},
+		{d.Plan != nil, section{"plan", "The plan"}},
+		{d.Timeline != nil, section{"move", "The move"}},
+		{d.Pauses != nil, section{"pauses", "Pauses"}},
+		{d.Traffic != nil, section{"traffic", "Traffic"}},
+		{d.Proof != nil, section{"proof", "Proof"}},
+		{d.Looked, section{"findings", "Findings"}},
+		{true, section{"made", "How this was made"}},
+	} {
+		if s.is {
+			out = append(out, s.section)
+		}
+	}
+	return out
+}
+
+// dress adds style, scripts and the policy that allows them and no others.
+func (d *document) dress(f Facts, library string) error {
+	style, err := pages.ReadFile("page/report.css")
+	if err != nil {
+		return err
+	}
+	code, err := pages.ReadFile("page/report.js")
+	if err != nil {
+		return err
+	}
+	pairs := 0
+	if f.Plan != nil {
+		pairs = len(f.Plan.Basis.Pairs)
+	}
+	d.Style = template.CSS(style) + highlights(d.Packing, pairs)
+	d.Code = template.JS(code)
+	d.Library = template.JS(library)
+	data, err := json.Marshal(d.charts())
+	if err != nil {
+		return err
+	}
+	d.Data = template.JS(data) // json.Marshal writes <, > and & as \u003c and so on
+	d.Policy = fmt.Sprintf("default-src 'none'; script-src '%s' '%s'; style-src '%s'; base-uri 'none'; form-action 'none'",
+		hash(string(d.Library)), hash(string(d.Code)), hash(string(d.Style)))
+	return nil
+}
+
+// hash is how a content security policy names an inline script or style.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// charts is the data block that the script reads.
+func (d *document) charts() any {
+	type charts struct {
+		Pauses  map[string]pauseChart `json:"pauses"`
+		Classes []classChart          `json:"classes"`
+	}
+	c := charts{Pauses: map[string]pauseChart{}, Classes: []classChart{}}
+	if d.Pauses != nil {
+		for _, g := range d.Pauses.Groups {
+			if g.Count > 0 {
+				c.Pauses[g.ID] = g.Chart
+			}
+		}
+	}
+	if d.Traffic != nil {
+		c.Classes = d.Traffic.Charts
+	}
+	return c
+}
+
+func newMade(f Facts, zone clock) made {
+	m := made{Versions: f.Versions}
+	if f.Inventory != nil {
+		m.Versions = append(append([]Fact(nil), m.Versions...), serverVersions(f)...)
+	}
+	for _, c := range f.Commands {
+		row := commandRow{Line: c.Line, Started: zone.stamp(c.Started)}
+		if c.Seconds > 0 {
+			row.Took = span(seconds(c.Seconds))
+		}
+		m.Commands = append(m.Commands, row)
+	}
+	if f.Plan != nil && f.Plan.Made != "" {
+		m.Versions = append(append([]Fact(nil), m.Versions...), Fact{"plan " + f.Plan.Name + " made", planMade(f.Plan.Made, zone)})
+	}
+	return m
+}
+
+func planMade(text string, zone clock) string {
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return zone.stamp(t)
+	}
+	return text
+}
+
+// serverVersions counts instances by version, in the order they are met.
+func serverVersions(f Facts) []Fact {
+	n, order := map[string]int{}, []string{}
+	for _, i := range f.Inventory.Instances {
+		if i.Version == "" {
+			continue
+		}
+		if n[i.Version] == 0 {
+			order = append(order, i.Version)
+		}
+		n[i.Version]++
+	}
+	var out []Fact
+	for _, v := range order {
+		out = append(out, Fact{"server", fmt.Sprintf("%s on %s", v, count(n[v], "instance"))})
+	}
+	return out
+}
+
+// sortedFindings are the gravest first.
+func sortedFindings(fs []farm.Finding) []farm.Finding {
+	var out []farm.Finding
+	for _, s := range []farm.Severity{farm.Blocker, farm.Warning, farm.Note} {
+		for _, f := range fs {
+			if f.Severity == s {
+				out = append(out, f)
+			}
+		}
+	}
+	for _, f := range fs {
+		if f.Severity != farm.Blocker && f.Severity != farm.Warning && f.Severity != farm.Note {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"whole": func(n int) string { return whole(float64(n)) },
+		"lower": strings.ToLower,
+		"add":   func(a, b float64) float64 { return round1(a + b) },
+		"half":  func(a float64) float64 { return round1(a / 2) },
+	}
 }

@@ -24,7 +24,7 @@ func (s *Swing) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-// Compared are the variables that must be equal on Leaves and Returns.
+// compared are the variables that must be equal on Leaves and Returns.
 var compared = []string{
 	"version", "gtid_domain_id", "gtid_strict_mode", "gtid_ignore_duplicates", "log_bin", "log_slave_updates",
 	"binlog_format", "binlog_row_image", "sync_binlog", "innodb_flush_log_at_trx_commit", "innodb_page_size",
@@ -41,6 +41,15 @@ func (s *Swing) Check(ctx context.Context) error {
 	if err := s.checkReplication(ctx, s.Twin, s.Returns); err != nil {
 		return err
 	}
+	if err := s.CheckVariables(ctx); err != nil {
+		return err
+	}
+	return s.checkTables(ctx)
+}
+
+// CheckVariables compares what must not differ between Leaves and Returns. An
+// act that replaces the side asks before the side leaves, too.
+func (s *Swing) CheckVariables(ctx context.Context) error {
 	was, err := s.Leaves.Variables(ctx, compared...)
 	if err != nil {
 		return err
@@ -53,10 +62,10 @@ func (s *Swing) Check(ctx context.Context) error {
 		if was[name] != is[name] && !slices.Contains(s.MayDiffer, name) {
 			return &farm.Error{Op: "check", Subject: string(s.Returns.Name()),
 				Err:  fmt.Errorf("%w: %s is %q, was %q on the side it returns for", farm.ErrRefused, name, is[name], was[name]),
-				Hint: "make the option files agree, or plan the change as a change of its own"}
+				Hint: "make the running value and the option file of the old side agree; the new one starts from the file"}
 		}
 	}
-	return s.checkTables(ctx)
+	return nil
 }
 
 func (s *Swing) checkReplication(ctx context.Context, replica, source *mysql.Server) error {

@@ -108,14 +108,14 @@ func (a *app) status(c *cobra.Command) (moveStatus, error) {
 }
 
 func (s moveStatus) writeText(w io.Writer) error {
+	for _, g := range s.ClosedGates {
+		fmt.Fprintf(w, "GATE CLOSED: clients of %s side %s are waiting\n", g.Pair, g.Side)
+	}
 	if s.State == "none" {
 		_, err := fmt.Fprintln(w, "no move has been begun in this workspace\n  next: stowage plan, then stowage move PLAN")
 		return err
 	}
 	fmt.Fprintf(w, "%s of plan %s: %s, %d sides done\n", s.Run, s.Plan, s.State, s.SidesDone)
-	for _, g := range s.ClosedGates {
-		fmt.Fprintf(w, "  GATE CLOSED: clients of %s side %s are waiting\n", g.Pair, g.Side)
-	}
 	for _, r := range s.Sides {
 		fmt.Fprintln(w, "  "+r.line)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stowage/digest"
+	"stowage/farm"
 	"stowage/inventory"
 	"stowage/placement"
 	"stowage/report"
@@ -51,17 +52,18 @@ func (a *app) report(out string) (string, error) {
 		return "", err
 	}
 	defer d.close()
-	facts := report.Facts{Farm: d.farm.Name, Made: time.Now()}
+	facts := report.Facts{Farm: d.farm.Name, Made: time.Now(), Now: d.farm}
 	var inv inventory.Inventory
 	if _, err := d.store.LatestDocument("inventory", "", &inv); err == nil {
-		facts.Findings = inv.Findings
+		facts.Findings = append([]farm.Finding{}, inv.Findings...)
+		facts.Inventory = &inv
 	}
 	if err := addMove(d, &facts); err != nil {
 		return "", err
 	}
 	var c digest.Comparison
 	if _, err := d.store.LatestDocument("comparison", "", &c); err == nil {
-		_ = c // wired when report takes a comparison
+		facts.Compare = &c
 	}
 	var proof report.Proof
 	if _, err := d.store.LatestDocument("proof", "", &proof); err == nil {

@@ -14,22 +14,24 @@ import (
 	"stowage/move"
 )
 
-// screen shows a run while it goes on: on a terminal a block of lines that is
-// painted over, one a side at work; otherwise a line whenever a side enters a
-// step that takes time, waits, fails or is done.
+// screen shows a run while it goes on, one line a side at work: on a terminal a
+// block that is painted over, otherwise the same lines every two seconds.
+// Failures and what was undone are printed at once.
 type screen struct {
 	mu    sync.Mutex
 	out   io.Writer
 	board *move.Board
 	width int // 0: not a terminal
 	rows  int // painted last time
-	told  map[string]bool
-	stop  chan struct{}
-	done  chan struct{}
+	// printed is when lines were last written to something that is not a
+	// terminal.
+	printed time.Time
+	stop    chan struct{}
+	done    chan struct{}
 }
 
 func (a *app) newScreen(run string) *screen {
-	s := &screen{out: a.stderr, board: move.NewBoard(), told: map[string]bool{}, stop: make(chan struct{}), done: make(chan struct{})}
+	s := &screen{out: a.stderr, board: move.NewBoard(), stop: make(chan struct{}), done: make(chan struct{})}
 	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !a.verbose {
 		s.width, _, _ = term.GetSize(int(f.Fd()))
 	}
@@ -52,16 +54,22 @@ func (s *screen) Add(e farm.Event) {
 func (s *screen) line(e farm.Event) {
 	row := s.board.Sides[move.Key{Pair: e.Pair, Side: e.Side}]
 	text := row.Line(time.Now())
-	switch {
-	case row.IsDone(), e.Kind == farm.StepFailed, e.Kind == farm.StepUndone:
-		fmt.Fprintf(s.out, "%s  (%d sides done)\n", text, s.board.Done())
-	case e.Kind == farm.StepStarted, e.Kind == farm.StepWaiting, e.Kind == farm.StepProgress && e.Bytes > 0:
-		// At most one line a second for a side that only moves bytes or waits.
-		key := fmt.Sprint(row.Key, e.Step, e.Kind, e.Time.Unix())
-		if !s.told[key] {
-			s.told[key] = true
-			fmt.Fprintln(s.out, text)
-		}
+	switch e.Kind {
+	case farm.StepFailed, farm.StepUndone:
+		fmt.Fprintln(s.out, "  "+text)
+	default:
+		s.print()
+	}
+}
+
+// print writes the block of lines, at most every two seconds.
+func (s *screen) print() {
+	if time.Since(s.printed) < 2*time.Second {
+		return
+	}
+	s.printed = time.Now()
+	for _, l := range s.lines() {
+		fmt.Fprintln(s.out, l)
 	}
 }
 
@@ -91,12 +99,7 @@ func (s *screen) paint(last bool) {
 	if s.rows > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", s.rows)
 	}
-	lines := []string{s.headline()}
-	for _, r := range s.board.Rows() {
-		if !r.IsDone() && len(lines) < 16 {
-			lines = append(lines, "  "+r.Line(time.Now()))
-		}
-	}
+	lines := s.lines()
 	if last {
 		lines = lines[:1]
 	}
@@ -109,6 +112,17 @@ func (s *screen) paint(last bool) {
 	b.WriteString("\x1b[J")
 	s.rows = len(lines)
 	fmt.Fprint(s.out, b.String())
+}
+
+// lines are the headline and the sides at work.
+func (s *screen) lines() []string {
+	lines := []string{s.headline()}
+	for _, r := range s.board.Rows() {
+		if !r.IsDone() && len(lines) < 16 {
+			lines = append(lines, "  "+r.Line(time.Now()))
+		}
+	}
+	return lines
 }
 
 func (s *screen) headline() string {
