@@ -102,6 +102,26 @@ func (s *Store) LatestDocument(kind, name string, value any) (Document, error) {
 	return d, nil
 }
 
+// Documents are the documents of a kind, oldest first, without their bodies.
+func (s *Store) Documents(kind string) ([]Document, error) {
+	rows, err := s.db.Query(`SELECT id, kind, name, made FROM documents WHERE kind = ? ORDER BY id`, kind)
+	if err != nil {
+		return nil, s.fail("list "+kind, err)
+	}
+	defer rows.Close()
+	var out []Document
+	for rows.Next() {
+		var d Document
+		var made string
+		if err := rows.Scan(&d.ID, &d.Kind, &d.Name, &made); err != nil {
+			return nil, s.fail("list "+kind, err)
+		}
+		d.Made = parse(made)
+		out = append(out, d)
+	}
+	return out, s.fail("list "+kind, rows.Err())
+}
+
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 func parse(text string) time.Time {

@@ -53,6 +53,7 @@ Try it:   stowage demo          a real farm on this machine, downsized under loa
 Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 
 ` + exitHelp,
+		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(*cobra.Command, []string) {

@@ -160,7 +160,6 @@ func (w *walk) road(ctx context.Context) error {
 
 // know takes the inventory while the traffic of before is captured.
 func (w *walk) know(ctx context.Context) error {
-	w.before.from = time.Now()
 	w.stage("stowage inventory")
 	inv, err := w.a.inventory(ctx)
 	if err != nil {
@@ -176,6 +175,7 @@ func (w *walk) know(ctx context.Context) error {
 	}
 	w.stage("%d instances, %d shards measured; capturing traffic for %v", len(inv.Instances), n, window)
 	w.sum.HostsBefore, w.sum.Pairs, w.sum.Shards = inv.Hosts, inv.Pairs, n
+	w.before.from = time.Now()
 	w.before.to = w.before.from.Add(window)
 	return w.capture(ctx, w.before.to)
 }
@@ -286,7 +286,7 @@ func (w *walk) keepProof() error {
 	defer d.close()
 	s := w.sum
 	return d.store.PutDocument("proof", "demo", time.Now(), report.Proof{
-		Acknowledged: s.Acknowledged, Lost: s.Lost, Duplicated: s.Duplicated, FailedQueries: s.Failed, StaleReads: s.Stale, Retried: s.Retried,
+		Pauses: w.load.PauseMillis(), Acknowledged: s.Acknowledged, Lost: s.Lost, Duplicated: s.Duplicated, FailedQueries: s.Failed, StaleReads: s.Stale, Retried: s.Retried,
 		MaxPauseMillis: s.MaxPause, PauseP50: s.Pauses.P50, PauseP95: s.Pauses.P95, PauseP99: s.Pauses.P99,
 		P50Before: s.P50Before, P99Before: s.P99Before, P50After: s.P50After, P99After: s.P99After, Seconds: s.MoveSeconds,
 	})

@@ -10,6 +10,9 @@ import (
 	"syscall"
 )
 
+// version is set by the linker.
+var version = "unreleased"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, nil)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,12 +71,55 @@ func (a *app) report(out string) (string, error) {
 	if _, err := d.store.LatestDocument("proof", "", &proof); err == nil {
 		facts.Proof = &proof
 	}
+	facts.Versions = []report.Fact{{Name: "stowage", Value: version}}
+	if facts.Commands, err = history(d, facts.Plan); err != nil {
+		return "", err
+	}
 	var b bytes.Buffer
 	if err := report.Write(&b, facts); err != nil {
 		return "", err
 	}
 	path := d.Path(out)
 	return path, workspace.WriteFileAtomic(path, b.Bytes(), 0o644)
+}
+
+// history are the commands whose results the workspace keeps, in the order
+// they were run.
+func history(d *desk, p *placement.Plan) ([]report.Command, error) {
+	var out []report.Command
+	for _, k := range []struct{ kind, line string }{
+		{"inventory", "stowage inventory"}, {"digest", "stowage digest --save %s FILE..."}, {"comparison", "stowage digest compare %s"}, {"proof", "stowage demo verify"},
+	} {
+		docs, err := d.store.Documents(k.kind)
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			line := k.line
+			if strings.Contains(line, "%s") {
+				line = fmt.Sprintf(line, doc.Name)
+			}
+			out = append(out, report.Command{Line: line, Started: doc.Made})
+		}
+	}
+	runs, err := d.store.Runs("move")
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		c := report.Command{Line: "stowage move " + r.Subject, Started: r.Started}
+		if !r.Ended.IsZero() {
+			c.Seconds = r.Ended.Sub(r.Started).Seconds()
+		}
+		out = append(out, c)
+	}
+	if p != nil {
+		if made, err := time.Parse(time.RFC3339, p.Made); err == nil {
+			out = append(out, report.Command{Line: "stowage plan --name " + p.Name, Started: made, Seconds: p.Seconds})
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Started.Before(out[j].Started) })
+	return out, nil
 }
 
 // addMove adds the newest move, and its plan, when there was one.

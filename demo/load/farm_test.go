@@ -109,9 +109,9 @@ func awaitTransactions(t *testing.T, i *mariadbtest.Instance) {
 		"JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id WHERE p.USER = 'app'"
 	time.Sleep(120 * time.Millisecond)
 	first := i.Value(t, q)
-	for open := first; first != ""; {
+	for first != "" {
 		time.Sleep(120 * time.Millisecond)
-		open = i.Value(t, q)
+		open := i.Value(t, q)
 		still := false
 		for _, id := range strings.Split(first, ",") {
 			still = still || strings.Contains(","+open+",", ","+id+",")

@@ -63,6 +63,17 @@ func (t *tally) pause(d time.Duration) {
 	t.pauses = append(t.pauses, micros(d))
 }
 
+// PauseMillis are all pauses since Start, in the order they ended.
+func (l *Load) PauseMillis() []float64 {
+	l.tally.mu.Lock()
+	defer l.tally.mu.Unlock()
+	out := make([]float64, len(l.tally.pauses))
+	for i, micros := range l.tally.pauses {
+		out[i] = float64(micros) / 1000
+	}
+	return out
+}
+
 func (t *tally) summary() Summary {
 	t.mu.Lock()
 	defer t.mu.Unlock()

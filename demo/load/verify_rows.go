@@ -59,7 +59,7 @@ type walk struct {
 }
 
 func openWalk(ctx context.Context, k *link, query string) (*walk, error) {
-	rows, err := k.conn.QueryContext(ctx, query)
+	rows, err := k.conn.QueryContext(ctx, query) //nolint:rowserrcheck // next looks at Err
 	if err != nil {
 		return nil, err
 	}
