@@ -80,7 +80,7 @@ func (r *Row) apply(e farm.Event) {
 	case farm.StepUndone:
 		r.Undone, r.Text = true, e.Text
 	case farm.StepDone:
-		r.Failed, r.Text = "", ""
+		r.Failed, r.Text, r.Waiting = "", "", false
 		if r.Number == r.Of {
 			r.Ended = e.Time
 		}

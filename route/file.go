@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -63,6 +64,10 @@ func ReadFile(path string) (*Table, error) {
 			Err:  fmt.Errorf("%w: %w", farm.ErrInput, err),
 			Hint: "docs/routing.md describes the file; restore it from version control or a copy"}
 	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, &farm.Error{Op: "read routing", Subject: path, Err: fmt.Errorf("%w: there is more after the table's end", farm.ErrInput),
+			Hint: "docs/routing.md describes the file"}
+	}
 	if err := t.Check(); err != nil {
 		return nil, &farm.Error{Op: "read routing", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
 			Hint: "docs/routing.md describes the file"}
@@ -112,7 +117,8 @@ func (f *File) replace(t *Table) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(f.path), ".routing-*")
+	f.sweep()
+	tmp, err := os.CreateTemp(filepath.Dir(f.path), tempPrefix+"*")
 	if err != nil {
 		return &farm.Error{Op: "write routing", Subject: f.path, Err: err}
 	}
@@ -126,7 +132,28 @@ func (f *File) replace(t *Table) error {
 		return &farm.Error{Op: "write routing", Subject: f.path, Err: err,
 			Hint: "the old routing is untouched; free disk space or mend permissions, then resume"}
 	}
+	// A machine that loses power must not come back with an older table: it
+	// would send clients to a server that has been stopped since.
+	dir, err := os.Open(filepath.Dir(f.path))
+	if err != nil {
+		return &farm.Error{Op: "sync routing", Subject: f.path, Err: err}
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil {
+		return &farm.Error{Op: "sync routing", Subject: f.path, Err: err}
+	}
 	return nil
+}
+
+const tempPrefix = ".routing-"
+
+// sweep removes what a writer that was killed left behind. The lock is ours,
+// so nobody else's file can be in use.
+func (f *File) sweep() {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(f.path), tempPrefix+"*"))
+	for _, name := range left {
+		_ = os.Remove(name)
+	}
 }
 
 // outdate gives the next file a modification time later than the current

@@ -14,7 +14,11 @@ import (
 var version = "unreleased"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	stopping := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // under nohup the terminal may go
+		stopping = append(stopping, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), stopping...)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, nil)
 	stop()
 	os.Exit(code)
