@@ -1,0 +1,308 @@
+package stowage_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestPrivilegesAreDocumented holds the list that accounts are made from
+// against the table that people grant from, both ways.
+func TestPrivilegesAreDocumented(t *testing.T) {
+	code := stringList(t, "mysql/accounts.go", "privileges")
+	var page []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z_ ]+)` \\|").FindAllStringSubmatch(readText(t, "docs/privileges.md"), -1) {
+		page = append(page, m[1])
+	}
+	sameWords(t, "docs/privileges.md", page, "mysql/accounts.go", code)
+}
+
+// TestFileKeysAreDocumented holds every key that is read against the page.
+func TestFileKeysAreDocumented(t *testing.T) {
+	page := readText(t, "docs/farm.yaml.md")
+	for _, x := range []struct{ file, list string }{
+		{"workspace/farmread.go", "farmKeys"}, {"workspace/farmread.go", "hostTypeKeys"}, {"workspace/farmread.go", "hostKeys"},
+		{"workspace/farmread.go", "pairKeys"}, {"workspace/farmread.go", "sideKeys"}, {"workspace/farmread.go", "shardKeys"},
+		{"workspace/goalsread.go", "goalKeys"},
+	} {
+		for _, key := range stringList(t, x.file, x.list) {
+			if !strings.Contains(page, "`"+key+"`") {
+				t.Errorf("docs/farm.yaml.md does not explain %s of %s in %s", key, x.list, x.file)
+			}
+		}
+	}
+}
+
+// TestEndsAreInTheRunbook: whatever exit code or end of a lane somebody meets,
+// the runbook says what to do.
+func TestEndsAreInTheRunbook(t *testing.T) {
+	page := readText(t, "docs/runbook.md")
+	for _, code := range constants(t, "cmd/stowage/exit.go", "exit") {
+		if !strings.Contains(page, "\n| "+code+" |") {
+			t.Errorf("docs/runbook.md does not speak of exit code %s", code)
+		}
+	}
+	for _, quoted := range constants(t, "engine/result.go", "End") {
+		end, err := strconv.Unquote(quoted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(page, "\n**"+end+"**") {
+			t.Errorf("docs/runbook.md does not speak of the end %q", end)
+		}
+	}
+}
+
+// TestNamedSymbolsExist: a page that names `swing.Swing.Out` leads there.
+func TestNamedSymbolsExist(t *testing.T) {
+	declared := declarations(t)
+	named := regexp.MustCompile("`([a-z]+)\\.([A-Za-z]+(?:\\.[A-Z][A-Za-z]*)?)`")
+	files := []string{"yaml", "json", "db", "log", "md", "go", "lock", "cnf"}
+	found := 0
+	for _, page := range pages(t) {
+		for _, m := range named.FindAllStringSubmatch(readText(t, page), -1) {
+			symbols, ours := declared[m[1]]
+			if !ours || slices.Contains(files, m[2]) {
+				continue
+			}
+			found++
+			if !symbols[m[2]] {
+				t.Errorf("%s names %s.%s, which does not exist", page, m[1], m[2])
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no page names any symbol: this test looks in the wrong place")
+	}
+}
+
+// TestStepsAreInTheArchitecture: the command that is followed through the code
+// passes every step of a move.
+func TestStepsAreInTheArchitecture(t *testing.T) {
+	page := readText(t, "ARCHITECTURE.md")
+	steps := regexp.MustCompile(`\bName:\s+"([a-z-]+)"`)
+	for _, file := range []string{"move/steps.go", "swing/step.go"} {
+		all := steps.FindAllStringSubmatch(readText(t, file), -1)
+		if len(all) == 0 {
+			t.Errorf("%s names no step: this test looks in the wrong place", file)
+		}
+		for _, m := range all {
+			if !regexp.MustCompile(`(?m)^ *\| (?:[a-z-]+, )*` + m[1] + `\b[a-z, -]* \|`).MatchString(page) {
+				t.Errorf("ARCHITECTURE.md leaves out the step %q of %s", m[1], file)
+			}
+		}
+	}
+}
+
+// TestLinksLeadSomewhere follows every relative link of every page.
+func TestLinksLeadSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
+	for _, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(readText(t, page), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", page, m[1], err)
+			}
+		}
+	}
+}
+
+func readText(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// pages are all Markdown files of ours.
+func pages(t *testing.T) []string {
+	t.Helper()
+	out, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir("docs", func(name string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(name, ".md") {
+			out = append(out, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func sameWords(t *testing.T, hereName string, here []string, thereName string, there []string) {
+	t.Helper()
+	for _, w := range here {
+		if !slices.Contains(there, w) {
+			t.Errorf("%s has %q, %s does not", hereName, w, thereName)
+		}
+	}
+	for _, w := range there {
+		if !slices.Contains(here, w) {
+			t.Errorf("%s has %q, %s does not", thereName, w, hereName)
+		}
+	}
+}
+
+func parse(t *testing.T, file string) *ast.File {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// values calls visit with every name and its value of the file's constants and variables.
+func values(f *ast.File, visit func(name string, value ast.Expr)) {
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, s := range g.Specs {
+			v, ok := s.(*ast.ValueSpec)
+			if !ok || len(v.Values) != len(v.Names) {
+				continue
+			}
+			for i, n := range v.Names {
+				visit(n.Name, v.Values[i])
+			}
+		}
+	}
+}
+
+// stringList is the content of a variable that is a literal list of strings.
+func stringList(t *testing.T, file, name string) []string {
+	t.Helper()
+	var out []string
+	values(parse(t, file), func(n string, value ast.Expr) {
+		list, ok := value.(*ast.CompositeLit)
+		if n != name || !ok {
+			return
+		}
+		for _, e := range list.Elts {
+			lit, ok := e.(*ast.BasicLit)
+			if !ok {
+				t.Fatalf("%s of %s is not a list of literals", name, file)
+			}
+			text, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, text)
+		}
+	})
+	if len(out) == 0 {
+		t.Fatalf("%s has no list %s", file, name)
+	}
+	return out
+}
+
+// constants are the literals of the file's constants whose names begin so.
+func constants(t *testing.T, file, prefix string) []string {
+	t.Helper()
+	var out []string
+	values(parse(t, file), func(n string, value ast.Expr) {
+		lit, ok := value.(*ast.BasicLit)
+		if ok && strings.HasPrefix(n, prefix) && !strings.Contains(lit.Value, "\n") {
+			out = append(out, lit.Value)
+		}
+	})
+	if len(out) == 0 {
+		t.Fatalf("%s has no constants %s...", file, prefix)
+	}
+	return out
+}
+
+// declarations are, for each package by its last name, the functions, types,
+// constants, variables, and the methods and fields as Type.Name.
+func declarations(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	out := map[string]map[string]bool{}
+	for _, r := range ladder {
+		for pkg := range r {
+			set := map[string]bool{}
+			out[filepath.Base(pkg)] = set
+			files, err := filepath.Glob(filepath.Join(pkg, "*.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				if !strings.HasSuffix(file, "_test.go") {
+					declare(parse(t, file), set)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func declare(f *ast.File, set map[string]bool) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			name := d.Name.Name
+			if d.Recv != nil {
+				name = receiver(d.Recv.List[0].Type) + "." + name
+			}
+			set[name] = true
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.ValueSpec:
+					for _, n := range s.Names {
+						set[n.Name] = true
+					}
+				case *ast.TypeSpec:
+					set[s.Name.Name] = true
+					declareMembers(s, set)
+				}
+			}
+		}
+	}
+}
+
+func declareMembers(s *ast.TypeSpec, set map[string]bool) {
+	var members *ast.FieldList
+	switch x := s.Type.(type) {
+	case *ast.StructType:
+		members = x.Fields
+	case *ast.InterfaceType:
+		members = x.Methods
+	default:
+		return
+	}
+	for _, m := range members.List {
+		for _, n := range m.Names {
+			set[s.Name.Name+"."+n.Name] = true
+		}
+	}
+}
+
+func receiver(e ast.Expr) string {
+	switch x := e.(type) {
+	case *ast.StarExpr:
+		return receiver(x.X)
+	case *ast.IndexExpr:
+		return receiver(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
+}

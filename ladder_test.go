@@ -1,0 +1,408 @@
+package stowage_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The ladder: which package may stand on which. Imports go downwards only,
+// never up and never to a neighbour of the same rung. Every package of the
+// module has its place here, with the reason for it.
+//
+// Test files are not bound by the direction: a test may use a package above
+// as its judge (placement's tests ask placement/check).
+var ladder = []rung{
+	{
+		"cmd/stowage": "the program: wires the verbs, and is the one place that exits",
+	},
+	{
+		"report": "shows what was kept; asks nobody anything",
+	},
+	{
+		"demo": "makes and removes a farm to try things on; knows nothing of moving",
+		"move": "a verb: reads like the runbook it replaces",
+	},
+	{
+		"swing":     "the one place that knows how a side leaves and returns; above routing and servers, below every verb",
+		"demo/load": "an outside client of the farm; stands above route because it follows routing.json as any client does",
+	},
+	{
+		"engine":    "durable execution; knows no farm",
+		"route":     "who is in rotation; talks to no server",
+		"store":     "what is kept: runs, events, documents",
+		"inventory": "what the servers say against what farm.yaml says",
+		"workspace": "the team's files and the lock; above placement because plans and goals are files",
+	},
+	{
+		"mysql": "the door to database servers",
+		"host":  "the door to machines",
+	},
+	{
+		"placement/check": "judges plans; above placement for the words of a plan only, it shares no code with the solver",
+	},
+	{
+		"placement": "pure: farm and goals to a plan",
+		"digest":    "pure: a stream of events to classes and comparisons",
+	},
+	{
+		"farm": "the words all of the above share; imports none of ours",
+	},
+}
+
+// rung holds packages of one height, with the reason why they stand there.
+type rung map[string]string
+
+// support is for tests: no other file may import these packages.
+var support = map[string]string{
+	"internal/mariadbtest": "starts throw-away servers",
+	"route/routetest":      "the conformance suite of every route.Router",
+	"host/hosttest":        "the conformance suite of every host.Host",
+	"digest/internal/gen":  "makes slow logs of any size",
+}
+
+// pure packages take values and return values. They have no clock, no
+// context, no connection and no logger, so that everything they say can be
+// said again.
+var pure = map[string]string{
+	"farm":            "the invariants of a farm hold whoever asks and whenever",
+	"placement":       "the same farm and goals give the same plan, byte for byte",
+	"placement/check": "a verdict about a plan is a function of the plan",
+	"digest":          "the same logs give the same digest",
+}
+
+// impure are the imports a pure package does without.
+var impure = []string{
+	"context", "database/sql", "log", "log/slog", "net/http", "os", "os/exec", "os/signal", "os/user", "syscall", "golang.org/x/sys/unix",
+}
+
+// clocks are the functions of package time that look at a clock or wait for
+// one. The types and the arithmetic of time are pure.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
+
+// doors are imports that few packages may have, each with its reason. A key
+// that ends in / stands for everything below.
+var doors = map[string]rung{
+	"github.com/go-sql-driver/mysql": {
+		"mysql":     "every statement that Stowage sends is written there",
+		"demo/load": "a client of the farm that must not share the code, or the mistakes, of what it judges",
+	},
+	"os/exec": {
+		"host":   "the only package that runs commands on machines",
+		"engine": "starts stowage-engine as its child",
+	},
+	"go.temporal.io/": {
+		"engine": "the rest of Stowage knows jobs, lanes and steps",
+	},
+	"modernc.org/sqlite": {
+		"store": "results that last",
+	},
+	"go.yaml.in/yaml/": {
+		"workspace": "farm.yaml and goals.yaml are read strictly, in one place",
+	},
+	"github.com/spf13/cobra": {
+		"cmd/stowage": "flags and verbs are the program's",
+	},
+}
+
+// only lists the packages of ours that these may import, where the ladder
+// alone would let them import more.
+var only = map[string]struct {
+	ours []string
+	why  string
+}{
+	"report":          {[]string{"digest", "farm", "inventory", "placement"}, "it shows what was kept and never touches a server, a host or routing"},
+	"demo/load":       {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
+	"engine":          {nil, "names and arguments pass through it unread"},
+	"route":           {[]string{"farm"}, "waiting until a gate may open is the business of swing"},
+	"placement/check": {[]string{"farm", "placement"}, "it judges, and must be judged by nothing else"},
+}
+
+// source is what the ladder looks at in one file.
+type source struct {
+	pkg     string // "placement/check"
+	file    string
+	isTest  bool
+	imports []string
+	calls   []string // "time.Now": functions of other packages, by import path and name
+}
+
+func TestImportLadder(t *testing.T) {
+	sources := readModule(t, ".")
+	for _, fault := range append(checkLadder(sources), unusedExceptions(sources)...) {
+		t.Error(fault)
+	}
+}
+
+// TestLadderFails shows the checker sources that break one rule each, and
+// expects the sentence that says so.
+func TestLadderFails(t *testing.T) {
+	tests := []struct {
+		name, file, text, want string
+	}{
+		{"up", "mysql/x.go", `import "stowage/swing"`, "mysql/x.go imports swing, which stands above mysql"},
+		{"from the very bottom", "farm/x.go", `import "stowage/placement"`, "farm/x.go imports placement, which stands above farm"},
+		{"to a neighbour", "mysql/x.go", `import "stowage/host"`, "mysql/x.go imports its neighbour host"},
+		{"no place", "capacity/x.go", `import "fmt"`, "package capacity has no place in the ladder"},
+		{"unknown target", "move/x.go", `import "stowage/util"`, "move/x.go imports util, which has no place in the ladder"},
+		{"test support", "move/x.go", `import "stowage/internal/mariadbtest"`, "move/x.go imports internal/mariadbtest, which is for tests only"},
+		{"pure import", "digest/x.go", `import "log/slog"`, "digest/x.go imports log/slog, and digest is pure"},
+		{"pure clock", "placement/x.go", "import \"time\"\nvar _ = time.Now", "placement/x.go uses time.Now, and placement is pure"},
+		{"pure clock, renamed", "farm/x.go", "import t \"time\"\nvar _ = t.Since", "farm/x.go uses time.Since, and farm is pure"},
+		{"pure clock, hidden", "farm/x.go", `import . "time"`, "farm/x.go imports time with a dot"},
+		{"driver", "swing/x.go", `import _ "github.com/go-sql-driver/mysql"`, "swing/x.go imports github.com/go-sql-driver/mysql, which is for demo/load"},
+		{"commands", "move/x.go", `import "os/exec"`, "move/x.go imports os/exec, which is for"},
+		{"below a door", "move/x.go", `import "go.temporal.io/sdk/client"`, "move/x.go imports go.temporal.io/sdk/client, which is for engine"},
+		{"exit", "move/x.go", "import \"os\"\nfunc f() { os.Exit(1) }", "move/x.go uses os.Exit; only cmd/stowage exits"},
+		{"fatal", "swing/x.go", "import \"log\"\nfunc f() { log.Fatal(1) }", "swing/x.go uses log.Fatal; only cmd/stowage exits"},
+		{"show asks a server", "report/x.go", `import "stowage/mysql"`, "report/x.go imports mysql: it shows what was kept"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := readSource(tt.file, "package x\n"+tt.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			faults := checkLadder([]source{s})
+			if !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, tt.want) }) {
+				t.Errorf("got %q, want one with %q", faults, tt.want)
+			}
+		})
+	}
+	allowed := []struct{ file, text string }{
+		{"move/x.go", `import "stowage/swing"`},
+		{"cmd/stowage/x.go", "import \"os\"\nfunc f() { os.Exit(1) }"},
+		{"farm/x.go", "import \"time\"\nvar _ = time.Second"},
+		{"placement/x_test.go", "import (\n\"os\"\n\"stowage/placement/check\"\n)"},
+		{"move/x_test.go", "import (\n\"os/exec\"\n\"stowage/internal/mariadbtest\"\n)"},
+	}
+	for _, tt := range allowed {
+		s, err := readSource(tt.file, "package x\n"+tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if faults := checkLadder([]source{s}); len(faults) > 0 {
+			t.Errorf("%s with %q: %q, want nothing", tt.file, tt.text, faults)
+		}
+	}
+}
+
+// checkLadder reports every broken rule as a sentence.
+func checkLadder(sources []source) []string {
+	var faults []string
+	for _, s := range sources {
+		if s.isTest {
+			continue
+		}
+		faults = append(faults, checkDirection(s)...)
+		faults = append(faults, checkDoors(s)...)
+		faults = append(faults, checkPurity(s)...)
+		faults = append(faults, checkExits(s)...)
+	}
+	slices.Sort(faults)
+	return slices.Compact(faults)
+}
+
+func checkDirection(s source) []string {
+	if support[s.pkg] != "" {
+		return nil
+	}
+	from := height(s.pkg)
+	if from < 0 {
+		return []string{fmt.Sprintf("package %s has no place in the ladder: give it one in ladder_test.go, with a reason", s.pkg)}
+	}
+	var faults []string
+	say := func(format string, args ...any) {
+		faults = append(faults, fmt.Sprintf("%s imports ", s.file)+fmt.Sprintf(format, args...))
+	}
+	for _, target := range s.imports {
+		ours, ok := strings.CutPrefix(target, "stowage/")
+		if !ok {
+			continue
+		}
+		to := height(ours)
+		switch {
+		case support[ours] != "":
+			say("%s, which is for tests only (%s)", ours, support[ours])
+		case to < 0:
+			say("%s, which has no place in the ladder", ours)
+		case to < from:
+			say("%s, which stands above %s: %s", ours, s.pkg, ladder[to][ours])
+		case to == from:
+			say("its neighbour %s: packages of one rung do not know each other", ours)
+		}
+		if rule, limited := only[s.pkg]; limited && !slices.Contains(rule.ours, ours) {
+			say("%s: %s", ours, rule.why)
+		}
+	}
+	return faults
+}
+
+func checkDoors(s source) []string {
+	if support[s.pkg] != "" {
+		return nil
+	}
+	var faults []string
+	for _, target := range s.imports {
+		for door, owners := range doors {
+			if passes(target, door) && owners[s.pkg] == "" {
+				faults = append(faults, fmt.Sprintf("%s imports %s, which is for %s", s.file, target, reasons(owners)))
+			}
+		}
+	}
+	return faults
+}
+
+func checkPurity(s source) []string {
+	if pure[s.pkg] == "" {
+		return nil
+	}
+	var faults []string
+	for _, target := range s.imports {
+		if slices.Contains(impure, target) {
+			faults = append(faults, fmt.Sprintf("%s imports %s, and %s is pure: %s", s.file, target, s.pkg, pure[s.pkg]))
+		}
+	}
+	for _, call := range s.calls {
+		name, isTime := strings.CutPrefix(call, "time.")
+		switch {
+		case isTime && name == ".":
+			faults = append(faults, fmt.Sprintf("%s imports time with a dot, which hides its clock", s.file))
+		case isTime && slices.Contains(clocks, name):
+			faults = append(faults, fmt.Sprintf("%s uses %s, and %s is pure: %s", s.file, call, s.pkg, pure[s.pkg]))
+		}
+	}
+	return faults
+}
+
+func checkExits(s source) []string {
+	if s.pkg == "cmd/stowage" {
+		return nil
+	}
+	var faults []string
+	for _, call := range s.calls {
+		if call == "os.Exit" || strings.HasPrefix(call, "log.Fatal") {
+			faults = append(faults, fmt.Sprintf("%s uses %s; only cmd/stowage exits", s.file, call))
+		}
+	}
+	return faults
+}
+
+// unusedExceptions keeps the tables honest: a place, a door or a support
+// package that nobody uses any more has to go. It also shows that the files
+// were really read.
+func unusedExceptions(sources []source) []string {
+	var faults []string
+	exists := map[string]bool{}
+	uses := map[string]bool{} // "host os/exec"
+	for _, s := range sources {
+		exists[s.pkg] = true
+		for _, target := range s.imports {
+			for door := range doors {
+				if passes(target, door) && !s.isTest {
+					uses[s.pkg+" "+door] = true
+				}
+			}
+		}
+	}
+	for _, table := range append(slices.Clone(ladder), support, pure) {
+		for name := range table {
+			if !exists[name] {
+				faults = append(faults, fmt.Sprintf("ladder_test.go speaks of package %s, which does not exist", name))
+			}
+		}
+	}
+	for door, owners := range doors {
+		for name := range owners {
+			if !uses[name+" "+door] {
+				faults = append(faults, fmt.Sprintf("ladder_test.go lets %s import %s, which it does not do", name, door))
+			}
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// height is the rung of a package, 0 at the top, or -1.
+func height(pkg string) int {
+	return slices.IndexFunc(ladder, func(r rung) bool { return r[pkg] != "" })
+}
+
+func passes(target, door string) bool {
+	return target == door || strings.HasSuffix(door, "/") && strings.HasPrefix(target, door)
+}
+
+func reasons(owners rung) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(owners)) {
+		out = append(out, name+" ("+owners[name]+")")
+	}
+	return strings.Join(out, " and ")
+}
+
+// readModule reads every Go file of the module below dir. The root itself
+// holds tests only, and engined is a module of its own.
+func readModule(t *testing.T, dir string) []source {
+	t.Helper()
+	var sources []source
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && name != dir && (e.Name() == "testdata" || e.Name() == "engined" || strings.HasPrefix(e.Name(), ".")):
+			return filepath.SkipDir
+		case e.IsDir() || !strings.HasSuffix(name, ".go") || filepath.Dir(name) == ".":
+			return nil
+		}
+		s, err := readSource(filepath.ToSlash(name), nil)
+		sources = append(sources, s)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sources
+}
+
+// readSource parses one file; text is nil to read it from the disk.
+func readSource(name string, text any) (source, error) {
+	s := source{pkg: path.Dir(name), file: name, isTest: strings.HasSuffix(name, "_test.go")}
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return s, err
+	}
+	paths := map[string]string{} // local name -> import path
+	for _, i := range file.Imports {
+		target, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			return s, err
+		}
+		s.imports = append(s.imports, target)
+		local := path.Base(target)
+		if i.Name != nil {
+			local = i.Name.Name
+		}
+		if local == "." {
+			s.calls = append(s.calls, target+"..")
+		}
+		paths[local] = target
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := sel.X.(*ast.Ident); ok && paths[x.Name] != "" {
+				s.calls = append(s.calls, paths[x.Name]+"."+sel.Sel.Name)
+			}
+		}
+		return true
+	})
+	return s, nil
+}

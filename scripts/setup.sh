@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Installs what Stowage needs on a Debian machine, and only what is missing.
+#
+#   scripts/setup.sh         MariaDB server and mariadb-backup, for the demo
+#   scripts/setup.sh test    Chromium besides, for the tests of the report
+#
+# Safe to run again: with everything there it looks and returns. It never starts, stops or configures a database server.
+# Debian starts mariadb.service when mariadb-server is installed; here that is prevented with a policy-rc.d that says no to
+# everything for the time of the installation. One that is there already is somebody's decision and stays as it is.
+set -euo pipefail
+
+say() { echo "==> $*" >&2; }
+die() { echo "setup: $1" >&2; shift; for line in "$@"; do echo "  -> $line" >&2; done; exit 1; }
+
+# Servers live where an ordinary account does not look.
+export PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# missing prints the packages whose programs are not there.
+missing() {
+	{ has mariadbd || has mysqld; } && has mariadb-install-db || echo mariadb-server
+	has mariadb-backup && has mbstream || echo mariadb-backup
+	if [[ $1 == test ]]; then
+		has chromium || has chromium-browser || has google-chrome || echo chromium
+	fi
+}
+
+policy=/usr/sbin/policy-rc.d
+mark="made by Stowage's scripts/setup.sh for the time of an installation; safe to remove"
+
+# left_over: an installation of ours was killed before it could take its policy away.
+left_over() { grep -qsF "$mark" "$policy"; }
+
+forbid_starting() {
+	if [[ -e $policy ]] && ! left_over; then
+		outcome="the policy-rc.d of this machine decided whether a server was started"
+		return
+	fi
+	trap 'rm -f "$policy"' EXIT
+	trap 'exit 130' INT TERM HUP
+	printf '#!/bin/sh\n# %s\nexit 101\n' "$mark" >"$policy"
+	chmod 755 "$policy"
+}
+
+# install runs as root.
+install() {
+	local what=$1 fresh= outcome="no server was started"
+	exec 9>/run/stowage-setup.lock
+	flock 9 # two targets of make may come here at once
+	! left_over || rm -f "$policy"
+	mapfile -t packages < <(missing "$what")
+	((${#packages[@]})) || return 0
+	if [[ " ${packages[*]} " == *" mariadb-server "* ]]; then
+		fresh=yes
+		[[ ! -d /var/lib/mysql/mysql ]] || die "/var/lib/mysql holds the data of a server, and mariadbd is not installed" \
+			"the package mariadb-server might convert or move it: install mariadb-server yourself, then run this again"
+	fi
+	forbid_starting
+	say "installing ${packages[*]} from Debian (a minute or two)"
+	export DEBIAN_FRONTEND=noninteractive
+	local apt=(apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300) log
+	log=$(mktemp)
+	# --no-remove: a MySQL that is installed conflicts with MariaDB, and is not ours to remove.
+	if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends --no-remove "${packages[@]}"; } >"$log" 2>&1; then
+		tail -n 20 "$log" >&2
+		die "installing ${packages[*]} failed; the whole log is $log" "correct the cause above and run this again"
+	fi
+	rm -f "$log"
+	if [[ $fresh ]]; then
+		# Nor shall it start at the next boot: Stowage starts instances of its own.
+		update-rc.d mariadb disable >/dev/null 2>&1 || true
+	fi
+	say "installed ${packages[*]}; $outcome"
+}
+
+main() {
+	local what=${1:-demo}
+	case $what in
+	demo | test) ;;
+	--as-root) install "$2"; return ;;
+	*) die "unknown argument $what" "usage: scripts/setup.sh [test]" ;;
+	esac
+	has go || die "go is not on the PATH" "install Go 1.21 or newer (https://go.dev/dl); it fetches the version that go.mod asks for by itself"
+	mapfile -t packages < <(missing "$what")
+	((${#packages[@]})) || left_over || return 0
+	has apt-get || die "missing: ${packages[*]}, and this is not Debian" \
+		"install MariaDB 10.11 or newer with mariadbd, mariadb-install-db, mariadb-backup and mbstream, by your system's means"
+	if ((EUID == 0)); then
+		install "$what"
+	elif has sudo && { sudo -n true 2>/dev/null || { [[ -t 0 ]] && sudo -v; }; }; then
+		sudo -- bash "$(readlink -f "$0")" --as-root "$what"
+	else
+		die "missing: ${packages[*]}; installing needs root, and sudo is not there or does not let us" \
+			"run as root: $(readlink -f "$0") $what"
+	fi
+}
+
+main "$@"
