@@ -115,7 +115,11 @@ func (l *Local) CanReach(dir string) error {
 	if l.credential == nil {
 		return nil
 	}
-	for d := dir; d != "/"; d = filepath.Dir(d) {
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return &farm.Error{Op: "use directory", Subject: dir, Err: err}
+	}
+	for d := whole; d != "/"; d = filepath.Dir(d) {
 		st, err := os.Stat(d)
 		if err != nil {
 			continue // not there yet; it will be made

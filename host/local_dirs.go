@@ -30,8 +30,14 @@ func (l *Local) Claimable(_ context.Context, i Instance, owner string) error {
 
 // Claim implements Host.
 func (l *Local) Claim(ctx context.Context, i Instance, owner string) error {
+	if filepath.Dir(i.Datadir) != i.Dir() {
+		return &farm.Error{Op: "claim directory", Subject: i.Dir(), Err: fmt.Errorf("%w: data directory %s is not in it", farm.ErrRefused, i.Datadir)}
+	}
 	if _, err := os.Lstat(i.Dir()); err == nil {
-		return l.Claimable(ctx, i, owner)
+		if err := l.Claimable(ctx, i, owner); err != nil {
+			return err
+		}
+		return l.makeParts(i.Dir(), i) // a removal may have been cut short
 	}
 	if err := os.MkdirAll(filepath.Dir(i.Dir()), 0o755); err != nil {
 		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
@@ -43,10 +49,7 @@ func (l *Local) Claim(ctx context.Context, i Instance, owner string) error {
 		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
 	}
 	err = os.WriteFile(filepath.Join(tmp, ownerFile), []byte(owner+"\n"), 0o644)
-	for _, name := range []string{filepath.Base(i.Datadir), TempDir} {
-		err = errors.Join(err, os.Mkdir(filepath.Join(tmp, name), 0o750), l.Own(filepath.Join(tmp, name)))
-	}
-	err = errors.Join(err, os.Chmod(tmp, 0o755), l.Own(tmp))
+	err = errors.Join(err, l.makeParts(tmp, i), os.Chmod(tmp, 0o755), l.Own(tmp))
 	if err == nil {
 		err = os.Rename(tmp, i.Dir())
 	}
@@ -55,6 +58,23 @@ func (l *Local) Claim(ctx context.Context, i Instance, owner string) error {
 		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
 	}
 	return nil
+}
+
+// makeParts makes the directories inside an instance's directory that are not
+// there yet.
+func (l *Local) makeParts(dir string, i Instance) error {
+	var all error
+	for _, name := range []string{filepath.Base(i.Datadir), TempDir} {
+		path := filepath.Join(dir, name)
+		err := os.Mkdir(path, 0o750)
+		if err == nil {
+			err = l.Own(path)
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			all = errors.Join(all, err)
+		}
+	}
+	return all
 }
 
 // claimed is nil when the directory carries owner's mark.
@@ -74,9 +94,15 @@ func (l *Local) claimed(i Instance, owner string) error {
 }
 
 // Wipe implements Host.
-func (l *Local) Wipe(_ context.Context, i Instance, owner string) error {
+func (l *Local) Wipe(ctx context.Context, i Instance, owner string) error {
 	if err := l.claimed(i, owner); err != nil {
 		return err
+	}
+	if filepath.Dir(i.Datadir) != i.Dir() {
+		return &farm.Error{Op: "empty data directory", Subject: i.Datadir, Err: fmt.Errorf("%w: it is not in %s", farm.ErrRefused, i.Dir())}
+	}
+	if pid, err := l.Running(ctx, i); err != nil || pid != 0 {
+		return &farm.Error{Op: "empty data directory", Subject: i.Datadir, Err: fmt.Errorf("%w: its server runs (pid %d, %v)", farm.ErrRefused, pid, err)}
 	}
 	err := errors.Join(os.RemoveAll(i.Datadir), os.Mkdir(i.Datadir, 0o750), l.Own(i.Datadir))
 	if err != nil {
@@ -97,7 +123,8 @@ func (l *Local) Remove(ctx context.Context, i Instance, owner string) error {
 		return &farm.Error{Op: "remove instance", Subject: string(i.Name),
 			Err: fmt.Errorf("%w: it still runs (pid %d, %v)", farm.ErrRefused, pid, err)}
 	}
-	// The mark goes last: a half-removed directory is still ours.
+	// The mark goes last: a half-removed directory is still ours. And it goes
+	// under another name: a directory with our name always carries its mark.
 	entries, err := os.ReadDir(i.Dir())
 	for _, e := range entries {
 		if e.Name() != ownerFile {
@@ -105,10 +132,21 @@ func (l *Local) Remove(ctx context.Context, i Instance, owner string) error {
 		}
 	}
 	if err == nil {
-		err = os.RemoveAll(i.Dir())
+		err = removeWhole(i.Dir())
 	}
 	if err != nil {
 		return &farm.Error{Op: "remove instance", Subject: i.Dir(), Err: err}
 	}
 	return nil
+}
+
+func removeWhole(dir string) error {
+	gone, err := os.MkdirTemp(filepath.Dir(dir), ".gone-*")
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(dir, filepath.Join(gone, filepath.Base(dir))); err != nil {
+		return errors.Join(err, os.Remove(gone))
+	}
+	return os.RemoveAll(gone)
 }

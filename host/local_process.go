@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -25,8 +26,19 @@ const (
 )
 
 // Running implements Host. The pid file is believed only when that process
-// was started with this instance's option file.
+// was started with this instance's option file. A server writes it late in
+// its start; until then it is found by the option file alone, or a program
+// that took over from a killed one would start a second server beside it.
 func (l *Local) Running(_ context.Context, i Instance) (int, error) {
+	pid, err := l.serving(i)
+	if pid != 0 || err != nil {
+		return pid, err
+	}
+	return l.starting(i), nil
+}
+
+// serving is the process the pid file names: it listens.
+func (l *Local) serving(i Instance) (int, error) {
 	raw, err := os.ReadFile(filepath.Join(i.Dir(), PidFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -35,14 +47,37 @@ func (l *Local) Running(_ context.Context, i Instance) (int, error) {
 		return 0, &farm.Error{Op: "read pid file", Subject: string(i.Name), Err: err}
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil {
-		return 0, nil // being written, or torn: no process we could name
-	}
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil || !bytes.Contains(line, []byte("--defaults-file="+i.Config+"\x00")) {
-		return 0, nil
+	if err != nil || !bytes.Contains(commandLine(pid), []byte("--defaults-file="+i.Config+"\x00")) {
+		return 0, nil // being written, torn or old: no process we could name
 	}
 	return pid, nil
+}
+
+// starting is a server of this instance that has no pid file, or 0. Only a
+// command line as Start makes it counts: other programs read the file too.
+func (l *Local) starting(i Instance) int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		program, args, _ := bytes.Cut(commandLine(pid), []byte{0})
+		if filepath.Base(string(program)) == filepath.Base(l.server) && string(args) == "--defaults-file="+i.Config+"\x00" {
+			return pid
+		}
+	}
+	return 0
+}
+
+// commandLine is program and arguments of a process, each ended by a zero
+// byte; empty for one that is not there any more.
+func commandLine(pid int) []byte {
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return line
 }
 
 // Start implements Host.
@@ -52,14 +87,29 @@ func (l *Local) Start(ctx context.Context, i Instance, budget time.Duration) err
 		return err
 	}
 	died := make(chan error, 1)
+	logFile := filepath.Join(i.Dir(), ErrorLog)
+	before := size(logFile)
 	if pid == 0 {
-		logFile := filepath.Join(i.Dir(), ErrorLog)
-		before := size(logFile)
 		cmd := l.command(context.Background(), l.server, "--defaults-file="+i.Config)
-		if err := cmd.Start(); err != nil {
+		// What is wrong with the option file a server says before it opens its
+		// log. A file, not a pipe: it must not depend on us.
+		out, err := l.openLog(logFile)
+		if err == nil {
+			cmd.Stdout, cmd.Stderr = out, out
+			err = errors.Join(cmd.Start(), out.Close())
+		}
+		if err != nil {
 			return &farm.Error{Op: "start instance", Subject: string(i.Name), Err: err}
 		}
 		go func() { died <- l.explain(i, before, cmd.Wait()) }()
+	} else { // somebody else's child, perhaps of a program that was killed
+		watch, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			if l.awaitGone(watch, i) == nil {
+				died <- l.explain(i, before, errors.New("while it was starting"))
+			}
+		}()
 	}
 	return l.awaitListening(ctx, i, budget, died)
 }
@@ -76,6 +126,18 @@ func (l *Local) explain(i Instance, logFrom int64, err error) error {
 		Hint: "read " + logFile}
 }
 
+func (l *Local) openLog(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Own(path); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 func size(path string) int64 {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -87,11 +149,9 @@ func size(path string) int64 {
 func (l *Local) awaitListening(ctx context.Context, i Instance, budget time.Duration, died <-chan error) error {
 	deadline := time.Now().Add(budget)
 	for {
-		conn, err := net.DialTimeout("tcp", i.Dial(), time.Second)
-		if err == nil {
-			conn.Close()
-			// Somebody answers; it is ours only when our process runs.
-			if pid, _ := l.Running(ctx, i); pid != 0 {
+		// Somebody answers; it is ours only when our process runs.
+		if answers(i) {
+			if pid, _ := l.serving(i); pid != 0 {
 				return nil
 			}
 		}
@@ -109,13 +169,43 @@ func (l *Local) awaitListening(ctx context.Context, i Instance, budget time.Dura
 	}
 }
 
+// answers reports whether a server greets at the instance's address. That the
+// port can be dialled is not enough: it listens long before it is up, and a
+// server that gets a SIGTERM in between can hang for ever (MariaDB 10.11.19,
+// in init_slave).
+func answers(i Instance) bool {
+	conn, err := net.DialTimeout("tcp", i.Dial(), time.Second)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+	_, err = io.ReadFull(conn, make([]byte, 5)) // length, number, and protocol version or error
+	return err == nil
+}
+
+// awaitGone returns nil when the instance has no process any more.
+func (l *Local) awaitGone(ctx context.Context, i Instance) error {
+	for {
+		if pid, err := l.Running(ctx, i); err != nil || pid == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
 // RollbackPrepared implements Host. The server ends by design with status 1
 // once it has rolled the transactions back.
 func (l *Local) RollbackPrepared(ctx context.Context, i Instance) error {
 	cmd := l.command(ctx, l.server, "--defaults-file="+i.Config, "--tc-heuristic-recover=ROLLBACK")
+	before := size(filepath.Join(i.Dir(), ErrorLog))
 	err := cmd.Run()
 	raw, readErr := os.ReadFile(filepath.Join(i.Dir(), ErrorLog))
-	if readErr == nil && bytes.Contains(raw, []byte("Please restart without --tc-heuristic-recover")) {
+	if readErr == nil && int64(len(raw)) > before && bytes.Contains(raw[before:], []byte("Please restart without --tc-heuristic-recover")) {
 		return nil
 	}
 	return &farm.Error{Op: "roll back prepared transactions", Subject: string(i.Name),
@@ -135,6 +225,8 @@ func (l *Local) Kill(ctx context.Context, i Instance, budget time.Duration) erro
 
 func (l *Local) signal(ctx context.Context, i Instance, sig syscall.Signal, budget time.Duration) error {
 	deadline := time.Now().Add(budget)
+	// A server that is starting is better left alone until it is up; see answers.
+	ripe := time.Now().Add(min(budget/2, 30*time.Second))
 	for sent := false; ; {
 		pid, err := l.Running(ctx, i)
 		if err != nil {
@@ -143,7 +235,7 @@ func (l *Local) signal(ctx context.Context, i Instance, sig syscall.Signal, budg
 		if pid == 0 {
 			return nil
 		}
-		if !sent {
+		if !sent && (sig == syscall.SIGKILL || answers(i) || time.Now().After(ripe)) {
 			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return &farm.Error{Op: "stop instance", Subject: string(i.Name), Err: err}
 			}
@@ -164,7 +256,7 @@ func (l *Local) signal(ctx context.Context, i Instance, sig syscall.Signal, budg
 // InstallDB fills an empty data directory with the system tables.
 func (l *Local) InstallDB(ctx context.Context, i Instance) error {
 	cmd := l.command(ctx, l.installDB, "--defaults-file="+i.Config, "--datadir="+i.Datadir,
-		"--auth-root-authentication-method=normal", "--skip-test-db")
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return &farm.Error{Op: "install system tables", Subject: string(i.Name), Err: fmt.Errorf("%w:\n  %s", err, lastLines(out, 5))}

@@ -56,7 +56,8 @@ func (l *Local) loginFile(login Login) (string, error) {
 		return fail(err)
 	}
 	path := filepath.Join(dir, "login.cnf")
-	text := fmt.Sprintf("[mariadb-backup]\nuser=%s\npassword=%q\nhost=%s\nport=%s\nprotocol=tcp\n", login.User, login.Password, host, port)
+	text := fmt.Sprintf("[mariadb-backup]\nuser=%s\npassword=%s\nhost=%s\nport=%s\nprotocol=tcp\n",
+		optionText(login.User), optionText(login.Password), host, port)
 	err = errors.Join(os.WriteFile(path, []byte(text), 0o600), l.Own(path), l.Own(dir))
 	if err != nil {
 		os.RemoveAll(dir)

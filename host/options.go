@@ -18,17 +18,15 @@ func RewriteOptions(text, group string, values map[string]string) string {
 	inGroup, end := false, -1
 	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		trimmed := strings.TrimSpace(line)
-		if strings.HasPrefix(trimmed, "[") {
-			inGroup = trimmed == "["+group+"]"
-		} else if inGroup && trimmed != "" && trimmed[0] != '#' && trimmed[0] != ';' {
-			key, _, _ := strings.Cut(trimmed, "=")
-			key = canonical(key)
+		if name, ok := optionGroup(trimmed); ok {
+			inGroup = name == group
+		} else if key, _, ok := option(trimmed); ok && inGroup {
 			if v, ok := lookup(values, key); ok {
 				delete(left, key)
 				if v == "" {
 					continue
 				}
-				line = key + " = " + v
+				line = key + " = " + optionText(v)
 			}
 		}
 		out = append(out, line)
@@ -44,18 +42,16 @@ func RewriteOptions(text, group string, values map[string]string) string {
 	return strings.Join(append(append(out[:end], added...), tail...), "\n") + "\n"
 }
 
-// Option reads one value of a group; ok is false when the key is absent.
+// Option reads one value of a group as the server would, without quotes and
+// comment; ok is false when the key is absent.
 func Option(text, group, key string) (value string, ok bool) {
 	inGroup := false
 	for _, line := range strings.Split(text, "\n") {
 		trimmed := strings.TrimSpace(line)
-		if strings.HasPrefix(trimmed, "[") {
-			inGroup = trimmed == "["+group+"]"
-			continue
-		}
-		k, v, _ := strings.Cut(trimmed, "=")
-		if inGroup && canonical(k) == canonical(key) {
-			value, ok = strings.TrimSpace(v), true // the last one wins, as in the server
+		if name, header := optionGroup(trimmed); header {
+			inGroup = name == group
+		} else if k, v, is := option(trimmed); is && inGroup && k == canonical(key) {
+			value, ok = v, true // the last one wins, as in the server
 		}
 	}
 	return value, ok
@@ -78,7 +74,7 @@ func additions(left map[string]string) []string {
 	var out []string
 	for k, v := range left {
 		if v != "" {
-			out = append(out, k+" = "+v)
+			out = append(out, k+" = "+optionText(v))
 		}
 	}
 	sort.Strings(out)
