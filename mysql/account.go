@@ -36,8 +36,8 @@ func ReadAccount(path, group string) (Account, error) {
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
-		if line[0] == '[' {
-			inGroup = line == "["+group+"]"
+		if name, ok := optionGroup(line); ok {
+			inGroup = name == group
 			found = found || inGroup
 			continue
 		}
@@ -45,7 +45,7 @@ func ReadAccount(path, group string) (Account, error) {
 			continue
 		}
 		key, value, _ := strings.Cut(line, "=")
-		value = unquote(strings.TrimSpace(value))
+		value = optionValue(value)
 		switch strings.TrimSpace(key) {
 		case "user":
 			a.User = value
@@ -60,11 +60,4 @@ func ReadAccount(path, group string) (Account, error) {
 		return fail(fmt.Errorf("no group [%s] with a user", group), "add the group with user= and password=")
 	}
 	return a, nil
-}
-
-func unquote(s string) string {
-	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
-		return s[1 : len(s)-1]
-	}
-	return s
 }

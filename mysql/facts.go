@@ -151,10 +151,14 @@ func (s *Server) Shards(ctx context.Context) (map[farm.ShardName]int64, error) {
 // reason: an engine that a hot backup would have to lock, or no primary key
 // (a row event without a key searches the whole table on every replica).
 func (s *Server) Uncopyable(ctx context.Context) (map[string]string, error) {
-	records, err := s.records(ctx, `SELECT CONCAT(t.TABLE_SCHEMA, '.', t.TABLE_NAME) AS name, t.ENGINE AS engine,
-			(SELECT COUNT(*) FROM information_schema.STATISTICS k WHERE k.TABLE_SCHEMA = t.TABLE_SCHEMA AND k.TABLE_NAME = t.TABLE_NAME
-			 AND k.NON_UNIQUE = 0 AND k.NULLABLE = '') AS keyed
-		FROM information_schema.TABLES t WHERE t.TABLE_TYPE = 'BASE TABLE' AND t.TABLE_SCHEMA NOT IN `+systemSchemas+`
+	// A unique key with a column that may be NULL holds such rows many times.
+	records, err := s.records(ctx, `SELECT CONCAT(t.TABLE_SCHEMA, '.', t.TABLE_NAME) AS name, COALESCE(t.ENGINE, 'unknown') AS engine, COUNT(k.INDEX_NAME) AS keyed
+		FROM information_schema.TABLES t LEFT JOIN (
+			SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME FROM information_schema.STATISTICS WHERE NON_UNIQUE = 0
+			GROUP BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME HAVING SUM(NULLABLE = 'YES') = 0
+		) k ON k.TABLE_SCHEMA = t.TABLE_SCHEMA AND k.TABLE_NAME = t.TABLE_NAME
+		WHERE t.TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND t.TABLE_SCHEMA NOT IN `+systemSchemas+`
+		GROUP BY t.TABLE_SCHEMA, t.TABLE_NAME, t.ENGINE
 		HAVING engine <> 'InnoDB' OR keyed = 0`)
 	if err != nil {
 		return nil, err

@@ -31,9 +31,11 @@ func (s *Server) IsReadOnly(ctx context.Context) (bool, error) {
 type session struct {
 	thread  uint64
 	user    string
-	trx     string // id of its open transaction; "?" for one without an id yet, "" for none
-	query   string // query id of the statement it runs, "" when it sleeps
+	trx     string        // id of its open transaction; "?" for one without an id yet, "" for none
+	query   string        // query id of the statement it runs, "" when it sleeps
+	active  time.Duration // age of its transaction, in whole seconds
 	running time.Duration
+	seen    time.Time // when the answer that says so had come
 }
 
 // Busy is a client session that holds work open; for messages.
@@ -54,6 +56,9 @@ func (b Busy) String() string {
 // read-copy-update). The caller has closed the gate first; settle is how long
 // to wait for work of clients that looked at the gate just before.
 //
+// A session that said BEGIN and nothing since holds nothing open that a server
+// could tell us; it meets the fence when it writes.
+//
 // It returns what is still open when the budget is spent.
 func (s *Server) Quiesce(ctx context.Context, settle, budget time.Duration) ([]Busy, error) {
 	deadline := time.Now().Add(budget)
@@ -71,28 +76,38 @@ func (s *Server) Quiesce(ctx context.Context, settle, budget time.Duration) ([]B
 		if err := sleep(ctx, 2*time.Millisecond); err != nil {
 			return nil, s.fail("drain", err)
 		}
+		asked := time.Now()
 		now, err := s.openWork(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for thread, was := range waiting {
-			if is, still := now[thread]; !still || hasEnded(was, is) {
+			is, still := now[thread]
+			switch {
+			case !still || hasEnded(was, is, asked.Sub(was.seen)):
 				delete(waiting, thread)
+			case is.trx != was.trx:
+				waiting[thread] = is // perhaps the same work, and easier to tell from the next
 			}
 		}
 	}
 	return nil, nil
 }
 
-// hasEnded reports whether a session that was busy has since finished that
-// piece of work and is busy with another.
-func hasEnded(was, is session) bool {
-	if was.trx == "" { // a statement outside a transaction
-		return is.query != was.query
+// hasEnded reports whether a session that was busy has, some time later,
+// certainly finished that piece of work and is busy with another.
+func hasEnded(was, is session, later time.Duration) bool {
+	switch was.trx {
+	case "": // a statement outside a transaction: it may be the one that opens it
+		return is.trx == "" && is.query != was.query
+	case "?":
+		// A transaction gets its id at its first write, so "?" may have become
+		// a number without ending. It has ended when the session's transaction
+		// is too young to be it; one second for whole seconds, one for a clock
+		// that is being set.
+		return is.trx == "" || is.active+2*time.Second <= later
 	}
-	// A transaction gets its id at its first write, so "?" may have become a
-	// number without ending; only a number that changed proves an end.
-	return was.trx != "?" && is.trx != was.trx
+	return is.trx != was.trx
 }
 
 func busy(sessions map[uint64]session) []Busy {
@@ -139,19 +154,19 @@ func (s *Server) openWork(ctx context.Context) (map[uint64]session, error) {
 	if len(status) > 0 {
 		trx = parseOpenTrx(status[0]["Status"])
 	}
-	out := map[uint64]session{}
+	out, seen := map[uint64]session{}, time.Now()
 	for _, rec := range sessions {
 		if rec["USER"] == s.account.User {
 			continue
 		}
 		thread, _ := strconv.ParseUint(rec["ID"], 10, 64)
 		ms, _ := strconv.ParseFloat(rec["TIME_MS"], 64)
-		x := session{thread: thread, user: rec["USER"], running: time.Duration(ms * float64(time.Millisecond))}
+		x := session{thread: thread, user: rec["USER"], running: time.Duration(ms * float64(time.Millisecond)), seen: seen}
 		if rec["COMMAND"] != "Sleep" {
 			x.query = rec["QUERY_ID"]
 		}
 		if t, ok := trx[thread]; ok {
-			x.trx, x.running = t.id, max(x.running, t.active)
+			x.trx, x.active, x.running = t.id, t.active, max(x.running, t.active)
 		}
 		if x.trx != "" || x.query != "" {
 			out[thread] = x

@@ -39,7 +39,13 @@ func Open(name farm.InstanceName, address string, account Account, log *slog.Log
 	cfg.Net, cfg.Addr = "tcp", address
 	cfg.Timeout = 3 * time.Second
 	cfg.InterpolateParams = true // one round trip a statement; values are ours
-	cfg.Params = map[string]string{"lock_wait_timeout": "10"}
+	cfg.Params = map[string]string{
+		"lock_wait_timeout": "10",
+		// Literals read as we quote them, and times that mean the same on
+		// every server, whatever its own settings are.
+		"sql_mode":  "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+		"time_zone": "'+00:00'",
+	}
 	cfg.Logger = quiet() // every error comes back to us anyway
 	connector, err := driver.NewConnector(cfg)
 	if err != nil { // only an unusable Config; ours is fixed but for strings

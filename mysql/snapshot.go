@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"strconv"
 )
 
@@ -50,6 +51,9 @@ func (n *Snapshot) open(ctx context.Context) error {
 	query = "SHOW SESSION STATUS LIKE 'binlog_snapshot_position'"
 	if err := n.conn.QueryRowContext(ctx, query).Scan(&name, &offset); err != nil {
 		return n.server.fail("read snapshot position", err)
+	}
+	if file == "" {
+		return n.server.fail("read snapshot position", errors.New("there is none; is log_bin on?"))
 	}
 	at, err := strconv.ParseInt(offset, 10, 64)
 	if err != nil {

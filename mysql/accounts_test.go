@@ -1,0 +1,126 @@
+package mysql
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"stowage/internal/mariadbtest"
+)
+
+// TestPrivilegesSuffice: an account with exactly the listed privileges can do
+// everything this package does to a server.
+func TestPrivilegesSuffice(t *testing.T) {
+	ai, _ := start(t, "a")
+	bi, _ := start(t, "b")
+	little := Account{"little", `it's "a\b`}
+	for _, i := range []*mariadbtest.Instance{ai, bi} {
+		i.Exec(t, "SET SESSION sql_log_bin=0", "CREATE USER "+grantee(little)+" IDENTIFIED BY "+quote(little.Password),
+			"GRANT "+strings.Join(privileges, ", ")+" ON *.* TO "+grantee(little))
+		i.Exec(t, "SET SESSION sql_log_bin=0", "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)",
+			"CREATE USER owner", "CREATE DEFINER=owner EVENT d.e ON SCHEDULE EVERY 1 DAY STARTS '2021-01-01' DISABLE DO SELECT 1")
+	}
+	ai.Exec(t, "SET SESSION sql_log_bin=0", "ALTER DEFINER=owner EVENT d.e ENABLE")
+	a := Open("a", ai.Address, little, slog.New(slog.DiscardHandler))
+	b := Open("b", bi.Address, little, slog.New(slog.DiscardHandler))
+	defer a.Close()
+	defer b.Close()
+	ctx := t.Context()
+	ai.Exec(t, "INSERT d.t VALUES (1)")
+	bi.Exec(t, "SET SESSION sql_log_bin=0", "INSERT d.t VALUES (1)")
+	must(t, b.Adopt(ctx, position(t, a)))
+	events, err := a.ScheduledEvents(ctx)
+	must(t, err)
+	must(t, b.SetEvents(ctx, events))
+	must(t, ReplicaAccountWorks(ctx, ai.Address, replication, b))
+	must(t, b.Follow(ctx, ai.Address, replication, patience))
+	must(t, b.WaitFor(ctx, position(t, a), patience))
+	must(t, b.StopReplicating(ctx))
+	snap, err := a.Snapshot(ctx)
+	must(t, err)
+	must(t, b.StopAt(ctx, snap.At, patience))
+	out, err := CompareTables(ctx, snap, b, nil)
+	must(t, err)
+	if len(out) > 0 {
+		t.Errorf("differences: %v", out)
+	}
+	must(t, snap.Close())
+	must(t, second(a.PositionAt(ctx, masterStatus(t, ai).file, masterStatus(t, ai).offset)))
+	must(t, a.SetScheduler(ctx, true))
+	must(t, a.SetScheduler(ctx, false))
+	must(t, a.SetReadOnly(ctx, true))
+	must(t, a.SetReadOnly(ctx, false))
+	must(t, a.DumpPool(ctx, patience))
+	must(t, a.LoadPool(ctx, patience))
+	must(t, second(a.Quiesce(ctx, 0, patience)))
+	must(t, second(a.LongWork(ctx, patience)))
+	must(t, second(a.Clients(ctx)))
+	must(t, second(a.Uncopyable(ctx)))
+	must(t, second(a.Unfenced(ctx)))
+	must(t, second(a.Facts(ctx)))
+	must(t, b.ForgetSource(ctx))
+}
+
+// TestQuiesceSeesOthersWithLittlePrivilege: PROCESS is what shows other
+// accounts' sessions; without it a busy server would look idle.
+func TestQuiesceSeesOthersWithLittlePrivilege(t *testing.T) {
+	i, _ := start(t, "a")
+	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "CREATE USER little IDENTIFIED BY 'x'",
+		"GRANT "+strings.Join(privileges, ", ")+" ON *.* TO little", "CREATE USER blind IDENTIFIED BY 'x'")
+	c := clientOf(t, i)
+	say(t, c, "BEGIN", "INSERT t VALUES (1)")
+	defer say(t, c, "ROLLBACK")
+	little := Open("a", i.Address, Account{"little", "x"}, slog.New(slog.DiscardHandler))
+	defer little.Close()
+	if open := openNow(t, little); len(open) != 1 {
+		t.Errorf("sees %v, want the open transaction", open)
+	}
+	blind := Open("a", i.Address, Account{"blind", "x"}, slog.New(slog.DiscardHandler))
+	defer blind.Close()
+	if left, err := blind.Quiesce(t.Context(), 0, 0); err == nil {
+		t.Errorf("an account without PROCESS finds the server quiet: %v", left)
+	}
+}
+
+func TestBuild(t *testing.T) {
+	i, s := start(t, "a")
+	must(t, s.Build(t.Context(), []string{"CREATE DATABASE d", "USE d", "SET @x = 7", "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT t VALUES (@x)"}))
+	if got := i.Value(t, "SELECT id FROM d.t"); got != "7" {
+		t.Errorf("the statements did not share a session: %s", got)
+	}
+	err := s.Build(t.Context(), []string{"CREATE DATABASE e", "CREATE TABLE d.t (id INT)", "CREATE DATABASE never"})
+	if err == nil || !strings.Contains(err.Error(), "run CREATE TABLE d.t") {
+		t.Errorf("error %v, want the statement that failed", err)
+	}
+	if got := i.Value(t, "SELECT GROUP_CONCAT(SCHEMA_NAME) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME IN ('e','never')"); got != "e" {
+		t.Errorf("went on after a failure: %s", got)
+	}
+}
+
+// TestBootstrap: the accounts of a new server, and no open door.
+func TestBootstrap(t *testing.T) {
+	i := mariadbtest.Start(t, "new")
+	i.Exec(t, "CREATE USER root@'127.0.0.1' IDENTIFIED BY ''", "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION",
+		"CREATE USER ''@'%'", "DROP USER stowage@'%'", "DROP USER repl@'%'", "DROP USER app@'%'")
+	accounts := Accounts{Account{"stowage", "stowage-password"}, Account{"repl", `r'e"p\l`}, Account{"app", "a b#c"}}
+	log := slog.New(slog.DiscardHandler)
+	must(t, Bootstrap(t.Context(), i.Address, accounts, "new-root", log))
+	for _, a := range []Account{accounts.Admin, accounts.Replication, accounts.Client, {"root", "new-root"}} {
+		s := Open("new", i.Address, a, log)
+		if err := s.Ping(t.Context()); err != nil {
+			t.Errorf("%s cannot log in: %v", a.User, err)
+		}
+		s.Close()
+	}
+	for _, a := range []Account{{"root", ""}, {"", ""}, {"nobody", ""}} {
+		s := Open("new", i.Address, a, log)
+		if s.Ping(t.Context()) == nil {
+			t.Errorf("%q logs in without a password", a.User)
+		}
+		s.Close()
+	}
+	err := Bootstrap(t.Context(), i.Address, accounts, "other", log)
+	if err == nil || strings.Contains(err.Error(), "new-root") || strings.Contains(err.Error(), "stowage-password") {
+		t.Errorf("a second time: %v", err)
+	}
+}
