@@ -111,7 +111,7 @@ func (i *Instance) ask(ctx context.Context, open func(farm.InstanceName, string)
 			i.Behind = &seconds
 		}
 	}
-	fmt.Sscan(facts.Variables["innodb_buffer_pool_size"], &i.Pool) // 0 when it cannot be read
+	_, _ = fmt.Sscan(facts.Variables["innodb_buffer_pool_size"], &i.Pool) // 0 when it cannot be read
 }
 
 // HighestServerID is the highest server id any instance has or remembers.
