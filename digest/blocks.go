@@ -9,9 +9,10 @@ import (
 // Blocks of time. A comparison resamples blocks, so every class keeps, per block, how many events there were, their total
 // time and a histogram with 16 buckets per power of two (4.4 % wide; eight of the fine buckets each).
 //
-// A block is 2^level seconds long, aligned to the epoch, with one level for the whole digest: the smallest at which all
-// classes together hold at most maxCells cells (class x block x bucket). More data never means fewer cells, so the level
-// of a union is reached from any order of merging, and blocks merge exactly like everything else.
+// A block is 2^level seconds long, aligned to the epoch, with one level for the whole digest: the smallest at which keeping
+// blocks apart costs at most maxCells cells (class x block x bucket) more than one block for all time would. An event can
+// add to that cost but never take away, so the level of a union is reached from any order of merging, and blocks merge
+// exactly like everything else.
 const (
 	coarseBits = 3
 	maxCells   = 1 << 19
@@ -228,6 +229,37 @@ func (s *series) rewrite(up uint) {
 	for _, b := range tidy(blocks, up) {
 		s.pack(&b)
 	}
+}
+
+// extra is how many cells the blocks cost more than one block for all time would.
+func (s *series) extra() int {
+	var seen [(bucketCount>>coarseBits + 63) / 64]uint64
+	cells, buckets, blocks := 0, 0, 0
+	for p := s.packed; len(p) > 0; blocks++ {
+		_, k := binary.Varint(p)
+		p = p[k:]
+		_, k = binary.Uvarint(p)
+		p = p[k:]
+		n, k := binary.Uvarint(p)
+		p = p[k:]
+		if blocks == 0 && s.cells == int(n) {
+			return 0 // a single block
+		}
+		bucket := uint64(0)
+		for range n {
+			step, k := binary.Uvarint(p)
+			p = p[k:]
+			_, k = binary.Uvarint(p)
+			p = p[k:]
+			bucket += step
+			if bit := uint64(1) << (bucket & 63); seen[bucket>>6]&bit == 0 {
+				seen[bucket>>6] |= bit
+				buckets++
+			}
+			cells++
+		}
+	}
+	return cells - buckets
 }
 
 // join appends the blocks of another series of the same level.

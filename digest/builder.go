@@ -40,18 +40,26 @@ func (b *Builder) add(in *input, e *event) {
 		in.left++
 		return
 	}
+	if f := b.options.Filter; f != nil && !f.root(&candidate{e, b}) {
+		in.left++
+		return
+	}
 	in.events++
 	b.d.events++
 	if e.timed {
 		b.d.queryTime.add(e.queryTime)
 	}
-	b.count(b.fingerprint(e), e)
+	b.group(e)
 }
 
 // fingerprint is the text by which an event finds its class.
 func (b *Builder) fingerprint(e *event) []byte {
 	if e.fingerprint != nil {
 		return e.fingerprint
+	}
+	if b.options.Rules == RulesLexer {
+		b.scratch = lexerFingerprint(b.scratch[:0], e.text, b.names)
+		return b.scratch
 	}
 	if out, ok := ptqdFast(b.scratch, e.text); ok {
 		b.scratch = out[:0]
@@ -194,7 +202,7 @@ func (b *Builder) newClass(key []byte, hash, slot uint64, e *event) *class {
 	}
 	c := &class{id: md5.Sum(key), hash: hash, length: len(key)}
 	c.fingerprint = string(key[:min(len(key), maxFingerprint)])
-	if b.options.GroupBy == ByFingerprint {
+	if b.options.GroupBy == ByFingerprint && len(key) <= maxFingerprint {
 		b.names = tablesOf(b.names[:0], key)
 		for _, t := range b.names {
 			if bytes.IndexByte(t, '?') >= 0 {
@@ -232,7 +240,6 @@ func (d *Digest) foldSmallest(keep int) {
 		}
 		d.place(c)
 	}
-	d.recount()
 }
 
 const foldedName = "(folded: rare classes)"

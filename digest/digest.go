@@ -14,7 +14,7 @@ type Digest struct {
 	events    uint64
 	queryTime wide
 	level     uint // blocks of time are 2^level seconds long
-	cells     int  // at most: cells in all series, see blocks.go
+	grown     int  // cells packed since the last fit
 	folded    uint64
 	inputs    []input
 	byHash    map[uint64]*class // by hash of the fingerprint; a taken slot moves on to the next
@@ -30,33 +30,27 @@ func (d *Digest) Events() uint64 { return d.events }
 // BlockSeconds is the length of the blocks of time.
 func (d *Digest) BlockSeconds() int64 { return 1 << d.level }
 
-// grew notes that cells were packed, and makes the blocks longer when there are too many. Blocks packed twice (time went
-// back) count twice here until they are tidied, hence the slack.
+// grew notes that cells were packed, and looks now and then whether there are too many.
 func (d *Digest) grew(cells int) {
-	d.cells += cells
-	if d.cells > 2*maxCells {
+	d.grown += cells
+	if d.grown > maxCells {
 		d.fit()
 	}
 }
 
-// fit brings all series into canonical form and doubles the blocks until the cells are few enough.
+// fit brings all series into canonical form and doubles the blocks until time costs few enough cells.
 func (d *Digest) fit() {
 	for up := uint(0); ; up = 1 {
 		d.level += up
+		extra := 0
 		for _, c := range d.byHash {
 			c.series.rewrite(up)
+			extra += c.series.extra()
 		}
-		d.recount()
-		if d.cells <= maxCells || d.level >= maxLevel {
+		if extra <= maxCells || d.level >= maxLevel {
+			d.grown = 0
 			return
 		}
-	}
-}
-
-func (d *Digest) recount() {
-	d.cells = 0
-	for _, c := range d.byHash {
-		d.cells += c.series.cells
 	}
 }
 
@@ -77,6 +71,14 @@ func (d *Digest) Merge(from *Digest) error {
 		return fmt.Errorf("merge digests: one was made with rules %s by %s, the other with rules %s by %s",
 			d.rules, d.groupBy, from.rules, from.groupBy)
 	}
+	d.inputs = append(d.inputs, from.inputs...)
+	d.absorb(from)
+	d.settle()
+	return nil
+}
+
+// absorb adds the classes of another digest of the same rules. The result must be settled before it is shown.
+func (d *Digest) absorb(from *Digest) {
 	for d.level < from.level {
 		d.lengthen()
 	}
@@ -86,16 +88,18 @@ func (d *Digest) Merge(from *Digest) error {
 	d.events += from.events
 	d.queryTime.add(from.queryTime)
 	d.folded += from.folded
-	d.inputs = append(d.inputs, from.inputs...)
+	packed := 0
 	for _, c := range from.byHash {
 		if mine := d.find(c); mine != nil {
+			before := mine.series.cells
 			mine.merge(c)
+			packed += mine.series.cells - before
 		} else {
+			packed += c.series.cells
 			d.place(c)
 		}
 	}
-	d.settle()
-	return nil
+	d.grew(packed)
 }
 
 func (d *Digest) lengthen() {

@@ -19,6 +19,12 @@ type event struct {
 	fingerprint    []byte // when the parser already has it; else nil
 }
 
+// isZero says whether the event tells nothing.
+func (e *event) isZero() bool {
+	return e.at == 0 && e.queryTime.isZero() && !e.timed && e.lockTime|e.engineTime|e.rowsSent|e.rowsExamined|e.rowsAffected|e.bytesSent|e.thread == 0 &&
+		e.flags == 0 && len(e.user.text)+len(e.host.text)+len(e.db.text)+len(e.text)+len(e.fingerprint) == 0
+}
+
 // name is a name with its hash, which parsers remember from one event to the next.
 type name struct {
 	text []byte

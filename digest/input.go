@@ -27,6 +27,15 @@ func (in *input) skip(reason string, offset, bytes int64) {
 	in.skipped = remarkOn(in.skipped, reason, offset, bytes)
 }
 
+// extendSkip adds bytes to what was skipped last for a reason.
+func (in *input) extendSkip(reason string, bytes int64) {
+	for i := range in.skipped {
+		if in.skipped[i].reason == reason {
+			in.skipped[i].bytes += bytes
+		}
+	}
+}
+
 // note counts something odd that is in an event nonetheless.
 func (in *input) note(reason string, offset int64) {
 	in.notes = remarkOn(in.notes, reason, offset, 0)

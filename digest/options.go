@@ -33,6 +33,9 @@ type Options struct {
 	GroupBy GroupBy   // default ByFingerprint
 	Since   time.Time // events before it are left out; zero: no bound
 	Until   time.Time // events at or after it are left out; zero: no bound
+	Filter  *Filter   // events it does not match are left out; nil: none
+
+	Workers int // how many goroutines read one slow log; default 1. The result does not depend on it
 
 	MaxClasses   int // more classes than this are folded into one; default 100,000
 	MaxExample   int // bytes of statement text kept as the example of a class; default 2,048

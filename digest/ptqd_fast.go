@@ -48,6 +48,19 @@ var byteKind = func() (k [256]uint8) {
 	return k
 }()
 
+// literalUpset are the bytes that plainLiteral must look at more closely.
+var literalUpset = [256]bool{'\\': true, '"': true, '\'': true, '*': true, '\n': true, '\r': true, '(': true, ')': true}
+
+// lowerLetter is the lower case of letters and the underscore, 0 for everything else.
+var lowerLetter = func() (t [256]byte) {
+	for c := range 256 {
+		if b := byte(c); isWord(b) && !isDigit(b) {
+			t[c] = lowered([]byte{b})[0]
+		}
+	}
+	return t
+}()
+
 var numberTail = func() (t [256]bool) {
 	for c := range 256 {
 		t[c] = isNumberTail(byte(c))
@@ -92,33 +105,43 @@ func ptqdFast(dst, q []byte) (out []byte, ok bool) {
 		switch byteKind[c] {
 		case asLetter:
 			start := i
-			from := n
-			for i < len(q) && byteKind[q[i]] == asLetter {
-				b := q[i]
-				if b-'A' < 26 {
-					b += 'a' - 'A'
+			word := copyWord(out[n:], q[i:])
+			i += len(word)
+			switch len(word) {
+			case 3:
+				if word[0] == 'a' && word[1] == 's' {
+					folds |= foldsOrder
 				}
-				out[n] = b
-				n++
-				i++
-			}
-			switch n - from {
 			case 4, 5:
-				boundary := start == 0 || !isWord(q[start-1])
-				if boundary && (i == len(q) || !isDigit(q[i])) {
-					if w := out[from:n]; string(w) == "true" || string(w) == "false" {
-						n = putMark(out, from, q, start)
+				switch word[0] {
+				case 't', 'f':
+					if is := string(word) == "true" || string(word) == "false"; is && wholeWord(q, start, i) {
+						n = putMark(out, n, q, start)
 						continue
 					}
+				case 'n':
+					if string(word) == "null" {
+						out[n] = '?'
+						n++
+						continue
+					}
+				case 'u':
+					if string(word) == "union" {
+						folds |= foldsUnion
+					}
+				case 'l':
+					if string(word) == "limit" {
+						folds |= foldsLimit
+					}
+				case 'a':
+					folds |= foldsOrder
 				}
-				switch string(out[from:n]) {
-				case "null":
-					out[from] = '?'
-					n = from + 1
-				case "union", "limit", "order":
-					folds = 1
+			default:
+				if word[0] == 'a' {
+					folds |= foldsOrder
 				}
 			}
+			n += len(word)
 		case asBlank:
 			for i++; i < len(q) && byteKind[q[i]] == asBlank; i++ {
 			}
@@ -215,11 +238,46 @@ func ptqdFast(dst, q []byte) (out []byte, ok bool) {
 	return finish(out[:n], folds), true
 }
 
-func finish(out []byte, folds uint8) []byte {
-	if folds == 0 {
-		return out
+// copyWord copies the letters that q begins with, in lower case, and returns the copy.
+func copyWord(out, q []byte) []byte {
+	if len(q) > len(out) {
+		q = q[:len(out)]
 	}
-	return dropAsc(foldLimit(foldUnions(out)))
+	out = out[:len(q)]
+	for k, c := range q {
+		l := lowerLetter[c]
+		if l == 0 {
+			return out[:k]
+		}
+		out[k] = l
+	}
+	return out
+}
+
+// wholeWord says whether no digit or letter touches q[start:end].
+func wholeWord(q []byte, start, end int) bool {
+	return (start == 0 || !isWord(q[start-1])) && (end == len(q) || !isDigit(q[end]))
+}
+
+// Words seen in a statement that the last rules are about.
+const (
+	foldsUnion = 1 << iota
+	foldsLimit
+	foldsOrder // a word that begins with a: it might be asc behind order by
+)
+
+func finish(out []byte, folds uint8) []byte {
+	if folds&foldsUnion != 0 {
+		out = foldUnions(out)
+		folds = foldsLimit | foldsOrder // the cut may have made these words
+	}
+	if folds&foldsLimit != 0 {
+		out = foldLimit(out)
+	}
+	if folds&foldsOrder != 0 {
+		out = dropAsc(out)
+	}
+	return out
 }
 
 // putMark writes the question mark of a literal that begins at q[i]. An x, b or point in front of it belongs to the
@@ -289,12 +347,13 @@ func onlyMarks(b []byte) bool {
 	return true
 }
 
-// plainLiteral says whether what stands between two quotes cannot upset any rule: no escape, and in an INSERT nothing
-// that looks like rows.
+// plainLiteral says whether what stands between two quotes cannot upset any rule: no escape, no quote of the other kind,
+// no block comment, and in an INSERT nothing that looks like rows. A line comment inside a literal needs the end of the
+// line before the closing quote, so it needs a line end in the literal.
 func plainLiteral(b []byte, insert bool) bool {
 	if len(b) < 16 {
 		for _, c := range b {
-			if c == '\\' || c == '"' || c == '\'' || c == '/' || c == '-' || c == '#' || c == '(' || c == ')' {
+			if literalUpset[c] {
 				return plainLong(b, insert)
 			}
 		}
@@ -304,11 +363,10 @@ func plainLiteral(b []byte, insert bool) bool {
 }
 
 func plainLong(b []byte, insert bool) bool {
-	if bytes.IndexByte(b, '\\') >= 0 || bytes.IndexByte(b, '"') >= 0 || bytes.IndexByte(b, '\'') >= 0 {
-		return false
-	}
-	if bytes.Contains(b, []byte("--")) || bytes.IndexByte(b, '#') >= 0 || bytes.Contains(b, []byte("/*")) || bytes.Contains(b, []byte("*/")) {
-		return false
+	for _, c := range [...]byte{'\\', '"', '\'', '*', '\n', '\r'} {
+		if bytes.IndexByte(b, c) >= 0 {
+			return false
+		}
 	}
 	return !insert || bytes.IndexByte(b, '(') < 0 && bytes.IndexByte(b, ')') < 0
 }

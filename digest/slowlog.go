@@ -10,7 +10,10 @@ import (
 // MariaDB, RDS. name is for reports only. What cannot be read as an event is skipped and counted; the only error is one
 // that r returns, and what was read before it stays counted.
 func (b *Builder) ReadSlowLog(name string, r io.Reader) error {
-	s := &slowLog{b: b, r: r, in: input{name: name, kind: "slowlog"}, buf: make([]byte, firstBuffer)}
+	if b.options.Workers > 1 {
+		return b.readSlowLogInParts(name, r)
+	}
+	s := newSlowLog(b, name, r, firstBuffer)
 	err := s.run()
 	s.in.dialect = s.dialect.String()
 	s.in.bytes = s.base + int64(s.end)
@@ -19,6 +22,10 @@ func (b *Builder) ReadSlowLog(name string, r io.Reader) error {
 		return fmt.Errorf("read slow log %s: %w", name, err)
 	}
 	return nil
+}
+
+func newSlowLog(b *Builder, name string, r io.Reader, window int) *slowLog {
+	return &slowLog{b: b, r: r, in: input{name: name, kind: "slowlog"}, buf: make([]byte, window)}
 }
 
 const (
@@ -42,8 +49,14 @@ type slowLog struct {
 	eof  bool
 
 	ev      event
+	began   int64    // offset of the present event
+	remarks []string // on the present event
+	strayed int64    // where the last stray lines ended, see strayLines
 	scan    statementScan
 	db      name // of the last event that told it, see useLine
+	used    bool // there was a use line
+	leans   bool // an event was given a database or a time that lines in front of this part may have told
+	open    bool // the last statement may go on behind the end of this part
 	clock   clock
 	memo    lineMemo
 	dialect dialect
@@ -205,14 +218,19 @@ func (s *slowLog) strayLines(p int) (int, progress) {
 		if !ok && q == p {
 			return p, more
 		}
-		if !ok || q > p && (isEventStart(line) || isBanner(line)) {
+		if !ok || q > p && (isBlankLine(line) || isEventStart(line) || isBanner(line)) {
 			break
 		}
 		if q = next; q == s.end {
 			break
 		}
 	}
-	s.in.skip(reason, s.offset(p), int64(q-p))
+	if s.strayed == s.offset(p) && p+int(s.base) > 0 {
+		s.in.extendSkip(reason, int64(q-p)) // the window ended in the middle of them
+	} else {
+		s.in.skip(reason, s.offset(p), int64(q-p))
+	}
+	s.strayed = s.offset(q)
 	return q, done
 }
 
@@ -230,9 +248,17 @@ func (s *slowLog) event(p int) (next int, pr progress) {
 	s.ev = event{}
 	s.clock.begin()
 	s.memo.hasSchema = false
+	s.remarks = s.remarks[:0]
+	if s.scan.hole == 0 {
+		s.began = s.offset(p)
+	}
 	h := header{}
 	q := p
 	for {
+		if next := s.knownLine(q, &h); next > q {
+			q = next
+			continue
+		}
 		line, next, ok := s.line(q)
 		if !ok {
 			return p, more
@@ -265,6 +291,9 @@ func (s *slowLog) event(p int) (next int, pr progress) {
 func (s *slowLog) body(p, q int, h *header) (int, progress) {
 	for range 3 {
 		line, next, ok := s.line(q)
+		if !ok && len(line) > maxBanner {
+			break // neither use nor SET is that long
+		}
 		if !ok {
 			return p, more
 		}
@@ -317,7 +346,7 @@ func (s *slowLog) noStatement(p, next int) (int, progress) {
 		s.in.skip("event without a statement", s.offset(p), int64(next-p))
 		return next, done
 	}
-	s.in.note("event without a statement", s.offset(p))
+	s.remark("event without a statement")
 	s.ev.fingerprint = s.fp[:0]
 	s.finish(p, nil)
 	return next, done
@@ -337,12 +366,20 @@ func (s *slowLog) admin(p int, line []byte) {
 // finish hands the event to the builder.
 func (s *slowLog) finish(p int, text []byte) {
 	s.ev.text = text
-	s.ev.at = s.clock.now()
+	s.ev.at = s.clock.now(s.ev.thread, text)
 	if len(s.ev.db.text) == 0 && !s.memo.hasSchema {
 		s.ev.db = s.db
+		s.leans = s.leans || !s.used
 	}
 	if !s.ev.timed {
-		s.in.note("event without Query_time: counted, but without a latency", s.offset(p))
+		s.remark("event without Query_time: counted, but without a latency")
+	}
+	for _, r := range s.remarks {
+		s.in.note(r, s.began)
 	}
 	s.b.add(&s.in, &s.ev)
 }
+
+// remark notes something about the present event. It is counted when the event is complete: until then, the event may
+// be read again.
+func (s *slowLog) remark(reason string) { s.remarks = append(s.remarks, reason) }

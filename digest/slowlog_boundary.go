@@ -82,3 +82,34 @@ func follows(first, second []byte) bool {
 	}
 	return false
 }
+
+// gluedBanner is where, in the line that the newline i ends, a server's banner begins behind the rest of a statement: a
+// server that died in the middle of writing and came back. -1 when there is none.
+func (s *slowLog) gluedBanner(i int) int {
+	const tail = "started with:"
+	end := i
+	if end > 0 && s.buf[end-1] == '\r' {
+		end--
+	}
+	if end-s.scan.start < len(tail) || string(s.buf[end-len(tail):end]) != tail {
+		return -1
+	}
+	from := max(s.scan.start, end-maxBanner+1)
+	if n := bytes.LastIndexByte(s.buf[from:end], '\n'); n >= 0 {
+		from += n + 1
+	}
+	line := s.buf[from:end]
+	version := bytes.LastIndex(line, []byte(", Version: "))
+	if version < 0 {
+		return -1
+	}
+	path := version
+	for path > 0 && !isBlank(line[path-1]) {
+		path--
+	}
+	slash := bytes.IndexByte(line[path:version], '/')
+	if slash < 0 {
+		return -1
+	}
+	return from + path + slash
+}

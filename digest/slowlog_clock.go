@@ -11,27 +11,90 @@ import (
 //   - SET timestamp is in UTC, but a session may set it to anything;
 //   - the old stamp is local time of an unknown zone, and only written when the second changes.
 //
-// The first is believed; the second unless it is more than a day away from the third; else the third, as if UTC.
+// The first is believed; the second unless it is more than a day away from the third; else the third, moved by the
+// difference that events with both have shown. MariaDB also writes the third from the session's own clock, so a session
+// that set its clock (a replayed binary log does) is given the time of the event before.
 type clock struct {
 	raw   []byte // the last stamp, to recognise it
 	old   int64  // microseconds of the last old stamp, as if UTC; 0: none
+	zone  int64  // what to add to it to get UTC
 	iso   int64  // of this event
 	epoch int64  // of this event's SET timestamp
 	set0  []byte // the last SET line and what it meant
 	set1  int64
+	last  int64           // time of the event before
+	leans bool            // a time was taken from lines that may stand in front of this part, see slowlog_parts.go
+	own   map[uint64]bool // connections that set their own clock
 }
 
 func (c *clock) begin() { c.iso, c.epoch = 0, 0 }
 
-func (c *clock) now() int64 {
+// now is the time of the present event, which is this statement.
+func (c *clock) now(thread uint64, text []byte) int64 {
+	own := len(c.own) > 0 && c.own[thread]
+	c.statement(thread, text)
+	if (own || len(c.own) > 0 && c.own[thread]) && c.last != 0 {
+		return c.last
+	}
+	c.last = c.told()
+	return c.last
+}
+
+func (c *clock) told() int64 {
 	const day = 26 * 3600 * 1e6 // and the widest zones
 	switch {
 	case c.iso != 0:
 		return c.iso
-	case c.epoch != 0 && (c.old == 0 || c.epoch-c.old < day && c.old-c.epoch < day):
+	case c.epoch != 0 && c.old == 0:
+		c.leans = true
+		return c.epoch
+	case c.epoch != 0 && c.epoch-c.old < day && c.old-c.epoch < day:
+		c.learnZone()
 		return c.epoch
 	}
-	return c.old
+	c.leans = true
+	if c.old == 0 {
+		return 0
+	}
+	return c.old + c.zone
+}
+
+// learnZone takes the zone from an event with both a stamp and SET timestamp. The latter is the start of the statement
+// and the former its end, so it only trusts differences near a quarter of an hour.
+func (c *clock) learnZone() {
+	const quarter, slack = 15 * 60 * 1e6, 5 * 60 * 1e6
+	diff := c.epoch - c.old
+	near := (diff + quarter/2) / quarter * quarter
+	if diff+quarter/2 < 0 {
+		near = -((-diff + quarter/2) / quarter * quarter)
+	}
+	if off := diff - near; off < slack && off > -slack {
+		c.zone = near
+	}
+}
+
+// statement looks whether a session sets its clock, or gives it back.
+func (c *clock) statement(thread uint64, text []byte) {
+	if len(text) < 15 || text[0]|0x20 != 's' || !hasFold(text, "set") {
+		return
+	}
+	v := bytes.ToLower(bytes.TrimSpace(text[3:min(len(text), 64)]))
+	v = bytes.TrimPrefix(bytes.TrimPrefix(v, []byte("session ")), []byte("@@session."))
+	v, is := bytes.CutPrefix(bytes.TrimPrefix(v, []byte("@@")), []byte("timestamp"))
+	if !is {
+		return
+	}
+	v = bytes.TrimLeft(v, " :=")
+	if bytes.HasPrefix(v, []byte("default")) || string(v) == "0" {
+		delete(c.own, thread)
+		return
+	}
+	if c.own == nil {
+		c.own = map[uint64]bool{}
+	}
+	if len(c.own) < 4096 {
+		c.own[thread] = true
+	}
 }
 
 // stamp reads what stands behind "# Time: ".

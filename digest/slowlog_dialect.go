@@ -9,8 +9,15 @@ const maxBanner = 1024
 
 // isStart knows the first line a server writes into a log it opens: path, version, "started with:".
 func isStart(line []byte) bool {
-	return len(line) < maxBanner && bytes.Contains(line, []byte(", Version: ")) &&
-		(bytes.HasSuffix(line, []byte("started with:")) || bytes.Contains(line, []byte("embedded library")))
+	if len(line) > maxBanner {
+		return false
+	}
+	version := bytes.Index(line, []byte(", Version: "))
+	if version < 1 || !bytes.HasSuffix(line, []byte("started with:")) && !bytes.Contains(line, []byte("embedded library")) {
+		return false
+	}
+	windows := line[1] == ':' && line[2] == '\\' // there, paths hold blanks
+	return windows || bytes.IndexByte(line[:version], ' ') < 0
 }
 
 // isBanner knows all three lines a server writes into a log it opens.

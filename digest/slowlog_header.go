@@ -99,7 +99,7 @@ func (s *slowLog) timeLine(line []byte) {
 		stamp = bytes.TrimRight(stamp[:i], " ")
 	}
 	if !s.clock.stamp(stamp) {
-		s.in.note("time that cannot be read", s.offset(s.pos))
+		s.remark("time that cannot be read")
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *slowLog) attributes(line []byte) {
 		}
 		start := i
 		i = skipWord(line, i)
-		if i+1 >= len(line) || line[i] != ':' {
+		if i >= len(line) || line[i] != ':' {
 			if i < len(line) && line[i] != ' ' { // not an attribute: to the next blank
 				for i < len(line) && line[i] != ' ' {
 					i++
@@ -128,7 +128,8 @@ func (s *slowLog) attributes(line []byte) {
 			i++
 		}
 		if i > value && line[i-1] == ':' && skipWord(line, value) == i-1 {
-			i = value // the value is empty, this is the next name
+			s.attribute(key, nil) // the value is empty, this is the next name
+			i = value
 			continue
 		}
 		s.attribute(key, line[value:i])
@@ -137,15 +138,18 @@ func (s *slowLog) attributes(line []byte) {
 
 func (s *slowLog) attribute(key, value []byte) {
 	e := &s.ev
+	if len(value) == 0 && string(key) != "Schema" {
+		return
+	}
 	switch string(key) {
 	case "Query_time":
 		var ok bool
 		if e.queryTime, ok = parseSeconds(value); !ok {
-			s.in.note("Query_time that is not a number", s.offset(s.pos))
+			s.remark("Query_time that is not a number")
 			return
 		}
 		if e.queryTime.hi != 0 || e.queryTime.lo > centuryNanos {
-			s.in.note("Query_time above a hundred years: the server's clock was set back", s.offset(s.pos))
+			s.remark("Query_time above a hundred years: the server's clock was set back")
 		}
 		e.timed = true
 	case "Lock_time":
@@ -189,7 +193,7 @@ func (s *slowLog) attribute(key, value []byte) {
 		s.flag(flagFilesortDisk, value)
 	case "Log_slow_rate_limit":
 		if n := parseCount(value); n > 1 {
-			s.in.note("sampled by the server (Log_slow_rate_limit): counts are of the sample", s.offset(s.pos))
+			s.remark("sampled by the server (Log_slow_rate_limit): counts are of the sample")
 		}
 	}
 }

@@ -5,10 +5,14 @@ import "bytes"
 // lineMemo remembers what header lines meant that come again and again: who is connected, in which schema, and the
 // Yes/No lines. One slot per hash, so that the lines of many sessions in turn all stay known.
 type lineMemo struct {
+	lastUser  userMemo    // with the end of its line, see knownLine
+	lastFlags [2]flagMemo // likewise
 	users     [64]userMemo
 	schemas   [16]schemaMemo
 	flags     [32]flagMemo
 	hasSchema bool // the event being read told its schema, be it an empty one
+
+	learnedSchema bool // see learn
 }
 
 type userMemo struct {
@@ -31,6 +35,7 @@ type flagMemo struct {
 // userLine reads "# User@Host: root[root] @ localhost [127.0.0.1]  Id:     3". The user is what stands in front of the
 // bracket, or the bracket itself where there is nothing ([SQL_SLAVE]); the address stands in for a missing host.
 func (s *slowLog) userLine(line []byte) {
+	whole := line
 	if i := bytes.LastIndex(line, []byte("]  Id: ")); i >= 0 {
 		s.ev.thread = parseCount(bytes.TrimSpace(line[i+len("]  Id: "):]))
 		line = line[:i+1]
@@ -42,6 +47,11 @@ func (s *slowLog) userLine(line []byte) {
 		m.user, m.host = named1(user), named1(host)
 	}
 	s.ev.user, s.ev.host = m.user, m.host
+	if len(whole) == len(line) {
+		last := &s.memo.lastUser
+		last.line = append(append(last.line[:0], line...), '\n')
+		last.user, last.host = m.user, m.host
+	}
 }
 
 func splitUser(line []byte) (user, host []byte) {
@@ -79,21 +89,37 @@ func (s *slowLog) threadLine(line []byte) {
 	}
 	m := &s.memo.schemas[hashBytes(tail)%16]
 	if !bytes.Equal(m.tail, tail) {
-		m.tail = bytes.Clone(tail)
 		if bytes.Contains(tail, []byte("QC_hit:")) {
 			s.dialect.mariadb = true
 		}
-		flags, had := s.ev.flags, s.memo.hasSchema
-		s.ev.flags, s.memo.hasSchema, s.ev.db = 0, false, name{}
-		s.attributes(m.tail)
-		m.db, m.known, m.flags = s.ev.db, s.memo.hasSchema, s.ev.flags
-		s.ev.flags, s.memo.hasSchema = flags, had
+		text := bytes.Clone(tail)
+		learned, ok := s.learn(text)
+		if !ok {
+			s.attributes(text)
+			return
+		}
+		*m = schemaMemo{tail: text, db: learned.db, known: s.memo.learnedSchema, flags: learned.flags}
 	}
 	s.ev.flags |= m.flags
 	if m.known {
 		s.memo.hasSchema = true
 		s.ev.db = m.db
 	}
+}
+
+// learn reads attributes on their own, and says whether they are of the kind that can be remembered: schema and flags,
+// no numbers.
+func (s *slowLog) learn(text []byte) (learned event, ok bool) {
+	ev, had, remarks := s.ev, s.memo.hasSchema, len(s.remarks)
+	s.ev, s.memo.hasSchema = event{}, false
+	s.attributes(text)
+	learned, s.memo.learnedSchema = s.ev, s.memo.hasSchema
+	s.ev, s.memo.hasSchema = ev, had
+	silent := len(s.remarks) == remarks
+	s.remarks = s.remarks[:remarks]
+	rest := learned
+	rest.flags, rest.db = 0, name{}
+	return learned, silent && rest.isZero()
 }
 
 // knownFlags takes the flags of a line of nothing but Yes/No attributes from memory, or puts them there.
@@ -103,13 +129,15 @@ func (s *slowLog) knownFlags(line []byte) bool {
 		if !bytes.HasPrefix(line, []byte("# Full_scan: ")) && !bytes.HasPrefix(line, []byte("# Filesort: ")) {
 			return false
 		}
-		flags := s.ev.flags
-		s.ev.flags = 0
-		s.attributes(line)
-		m.line, m.flags = bytes.Clone(line), s.ev.flags
-		s.ev.flags = flags
+		learned, ok := s.learn(line)
+		if !ok || s.memo.learnedSchema {
+			return false
+		}
+		m.line, m.flags = bytes.Clone(line), learned.flags
 	}
 	s.ev.flags |= m.flags
+	last := &s.memo.lastFlags[line[3]&1]
+	last.line, last.flags = append(append(last.line[:0], line...), '\n'), m.flags
 	return true
 }
 
@@ -136,5 +164,5 @@ func (s *slowLog) useLine(line []byte) {
 	if !bytes.Equal(db, s.db.text) {
 		s.db = named1(bytes.Clone(db))
 	}
-	s.ev.db = s.db
+	s.ev.db, s.used = s.db, true
 }

@@ -50,9 +50,9 @@ func (s *slowLog) statement(p int) (text []byte, next int, pr progress) {
 	from := s.scan.start
 	if s.scan.hole > 0 {
 		end = min(end, s.scan.hole)
-		s.in.note("statement longer than the reader's window: classed by its beginning", s.offset(from))
+		s.remark("statement longer than the reader's window: classed by its beginning")
 	}
-	s.scan.active = false
+	s.scan = statementScan{}
 	return s.buf[from:end], next, done
 }
 
@@ -184,6 +184,14 @@ func (s *slowLog) lineEnd(i int) (end, next int, ok, known bool) {
 		return s.resync()
 	}
 	if !closed {
+		if at := s.gluedBanner(i); at > c.start {
+			if open {
+				c.suspected(at)
+				return 0, 0, false, true
+			}
+			s.remark("statement cut off in mid-text")
+			return at, at, true, true
+		}
 		cut, known := s.cutHere(i)
 		if !known {
 			return 0, 0, false, false
@@ -195,7 +203,7 @@ func (s *slowLog) lineEnd(i int) (end, next int, ok, known bool) {
 			c.suspected(i + 1)
 			return 0, 0, false, true
 		}
-		s.in.note("statement cut off in mid-text", s.offset(c.start))
+		s.remark("statement cut off in mid-text")
 		return text, i + 1, true, true
 	}
 	last, known := s.boundary(i + 1)
@@ -212,7 +220,7 @@ func (s *slowLog) lineEnd(i int) (end, next int, ok, known bool) {
 		return 0, 0, false, true
 	}
 	if c.suspect > 0 {
-		s.in.note("text inside a literal looks like an event: kept as data", s.offset(c.suspect))
+		s.remark("text inside a literal looks like an event: kept as data")
 	}
 	return text - 1, i + 1, true, true
 }
@@ -226,7 +234,7 @@ func (c *statementScan) suspected(at int) {
 // resync ends a statement whose literal was never closed at the first thing inside it that looks like an event.
 func (s *slowLog) resync() (end, next int, ok, known bool) {
 	at := s.scan.suspect
-	s.in.note("literal that is never closed", s.offset(s.scan.start))
+	s.remark("literal that is never closed")
 	end = at - 1
 	for end > s.scan.start && (s.buf[end-1] == '\n' || s.buf[end-1] == '\r') {
 		end--
@@ -240,6 +248,7 @@ func (s *slowLog) resync() (end, next int, ok, known bool) {
 // lastStatement ends the statement at the end of the file.
 func (s *slowLog) lastStatement() (end, next int, pr progress) {
 	c := &s.scan
+	s.open = true
 	if c.state != inCode && c.state != inLine && c.suspect > 0 {
 		end, next, _, _ := s.resync()
 		return end, next, done
@@ -249,8 +258,9 @@ func (s *slowLog) lastStatement() (end, next int, pr progress) {
 		end--
 	}
 	if end > c.start && s.buf[end-1] == ';' {
+		s.open = c.state != inCode && c.state != inLine
 		return end - 1, s.end, done
 	}
-	s.in.note("last statement cut off by the end of the file", s.offset(c.start))
+	s.remark("last statement cut off by the end of the file")
 	return end, s.end, done
 }

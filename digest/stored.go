@@ -114,7 +114,6 @@ func decode(u *unpacker) *Digest {
 		}
 		d.place(c)
 	}
-	d.recount()
 	return d
 }
 

@@ -149,8 +149,13 @@ func (t *tableReader) keep(name []byte) {
 			return
 		}
 	}
-	t.out = append(t.out, name)
+	if len(t.out)-t.first < maxTables {
+		t.out = append(t.out, name)
+	}
 }
+
+// maxTables is how many tables of one statement are looked at; MariaDB joins 61 at most.
+const maxTables = 128
 
 // isCTE says whether WITH defines the name anywhere in the statement: name [(columns)] AS (.
 func (t *tableReader) isCTE(name []byte) bool {

@@ -3,6 +3,8 @@ package digest
 import (
 	"fmt"
 	"io"
+	"strings"
+	"unicode/utf8"
 )
 
 // WriteCompareText writes a comparison for people: what all classes have in common, then every class with its verdict.
@@ -41,7 +43,7 @@ func (p *page) common(c Comparison) {
 	p.line("load    %.3g -> %.3g seconds of query time a second: %+.3g by calls, %+.3g by latency", o.LoadBefore, o.LoadAfter, o.LoadByCalls, o.LoadByAvg)
 	p.line("result  %d slower, %d faster, %d inconclusive of %d classes", o.SlowerCount, o.FasterCount, o.UnclearCount, len(c.Classes))
 	if c.BlockSeconds > 0 {
-		p.line("method  %d and %d blocks of %d s drawn again; at most %.3g %% false alarms; changes within %.3g %% count as none",
+		p.line("method  %d and %d blocks of %d s drawn again; at most %.3g %% false alarms; within %.3g %% is unchanged",
 			c.BlocksBefore, c.BlocksAfter, c.BlockSeconds, 100*c.Alpha, 100*c.Margin)
 	}
 	if s := c.SelfCheck; s != nil {
@@ -64,7 +66,7 @@ func (p *page) changes(c Comparison) {
 	from, to := sparkRange(sparks)
 	columns := to - from
 	p.line("")
-	p.line("%s", p.bold(fmt.Sprintf("%-12s %15s %15s %6s %13s  %-*s  %s", "verdict", "p50", "p95", "own", "interval", columns, sparkTitle(from, columns), "class")))
+	p.line("%s", p.bold(fmt.Sprintf("%-12s %17s %17s %6s %13s  %s", "verdict", "p50", "p95", "own", "interval", sparkTitle(from, columns))))
 	top := p.o.Top
 	for i, ch := range c.Classes {
 		if top >= 0 && i >= top && ch.Verdict != VerdictSlower && ch.Verdict != VerdictFaster {
@@ -77,14 +79,12 @@ func (p *page) changes(c Comparison) {
 	}
 }
 
-// change writes two lines: BEFORE above AFTER in the sparkline, so that the eye compares them.
+// change writes two lines, BEFORE above AFTER in the sparkline, so that the eye compares them; and a third that says why
+// nothing can be said.
 func (p *page) change(ch Change, from, to int) {
 	columns := to - from
-	rest := max(10, p.o.Width-71-columns)
-	verdict := p.verdict(ch.Verdict) + fmt.Sprintf("%*s", 12-len(ch.Verdict), "")
-	above, below := "", ""
 	arrow := func(a, b float64) string { return fmt.Sprintf("%s->%s", duration(a), duration(b)) }
-	p50, p95, own, ci := "", "", "", ""
+	p50, p95, own, ci, above, below := "", "", "", "", "", ""
 	switch {
 	case ch.Before != nil && ch.After != nil:
 		p50 = arrow(ch.Before.QueryTime.P50, ch.After.QueryTime.P50)
@@ -104,20 +104,13 @@ func (p *page) change(ch Change, from, to int) {
 	if ch.After != nil {
 		below = sparkline(ch.After.Spark, from, to)
 	}
-	p.line("%s %15s %15s %6s %13s  %-*s  %s", verdict, p50, p95, own, ci, columns, above, clip(ch.Fingerprint, rest))
-	why := ch.Reason
-	if room := p.o.Width - columns - 30; len(why) > 50 && room > 0 {
-		why = clip(why, 52)
+	padded := p.verdict(ch.Verdict) + strings.Repeat(" ", max(0, 12-len(ch.Verdict)))
+	p.line("%s %17s %17s %6s %13s  %-*s", padded, p50, p95, own, ci, columns, above)
+	name := fmt.Sprintf("  %s %s", ch.ID16, clip(ch.Fingerprint, 50))
+	p.line("%s%s  %-*s", name, strings.Repeat(" ", max(0, 69-utf8.RuneCountInString(name))), columns, below)
+	if ch.Reason != "" && ch.Verdict == VerdictInconclusive {
+		p.line("  %s", p.faint(clip(ch.Reason, p.o.Width-2)))
 	}
-	p.line("  %-63s  %-*s  %s", p.pad(why, 63), columns, below, p.faint(fmt.Sprintf("%s %.3g->%.3g/s", ch.ID16, ch.CallsBefore, ch.CallsAfter)))
-}
-
-// pad keeps the width of faint text, whose colour codes have none.
-func (p *page) pad(s string, width int) string {
-	if !p.o.Color {
-		return s
-	}
-	return p.faint(fmt.Sprintf("%-*s", width, s))
 }
 
 func times(r float64) string {

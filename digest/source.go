@@ -1,0 +1,201 @@
+package digest
+
+import (
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrUnknownInput says that a file is nothing this package reads.
+var ErrUnknownInput = errors.New("not a slow log, general log, packet capture or stored digest")
+
+const (
+	sniffSize = 64 << 10
+	maxNested = 3         // a capture compressed twice is odd but real; a bomb goes deeper
+	maxWindow = 128 << 20 // of a zstd frame: what zstd --long writes
+)
+
+// Read counts the events of any capture. It looks at the content, never at the name: slow logs, general logs, packet
+// captures (pcap, pcapng, and tcpdump's text), stored digests, each also compressed with gzip, zstd or bzip2, each text
+// also in UTF-16. name is for reports only.
+func (b *Builder) Read(name string, r io.Reader) error {
+	in := bufio.NewReaderSize(r, sniffSize)
+	return b.read(name, in, 0)
+}
+
+func (b *Builder) read(name string, in *bufio.Reader, nested int) error {
+	head, err := in.Peek(sniffSize)
+	if err != nil && err != io.EOF && len(head) == 0 {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	unpack := func(r io.Reader) error {
+		if nested >= maxNested {
+			return fmt.Errorf("read %s: compressed more than %d times", name, maxNested)
+		}
+		return b.read(name, bufio.NewReaderSize(r, sniffSize), nested+1)
+	}
+	switch kind := sniff(head); kind {
+	case kindPcap, kindPcapng, kindTcpdump:
+		return b.ReadCapture(name, in)
+	case kindEmpty:
+		b.d.inputs = append(b.d.inputs, input{name: name, kind: "empty"})
+		return nil
+	case kindGzip:
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		defer z.Close()
+		return unpack(z)
+	case kindZstd:
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		defer z.Close()
+		return unpack(z)
+	case kindBzip2:
+		return unpack(bzip2.NewReader(in))
+	case kindUTF16LE, kindUTF16BE:
+		return unpack(&utf16Reader{r: in, big: kind == kindUTF16BE})
+	case kindUTF8:
+		if _, err := in.Discard(3); err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		return unpack(in)
+	case kindStored:
+		return b.readStored(name, in)
+	case kindGeneralLog:
+		return b.ReadGeneralLog(name, in)
+	case kindSlowLog:
+		return b.ReadSlowLog(name, in)
+	}
+	n, _ := io.Copy(io.Discard, in)
+	unknown := input{name: name, kind: "unknown", bytes: n}
+	unknown.skip("not a capture", 0, n)
+	b.d.inputs = append(b.d.inputs, unknown)
+	return fmt.Errorf("read %s: %w", name, ErrUnknownInput)
+}
+
+// readStored adds a stored digest.
+func (b *Builder) readStored(name string, r io.Reader) error {
+	d, err := Decode(r)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if err := b.d.Merge(d); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
+}
+
+// kind is what a file is.
+type kind int
+
+const (
+	kindUnknown kind = iota
+	kindEmpty
+	kindGzip
+	kindZstd
+	kindBzip2
+	kindUTF16LE
+	kindUTF16BE
+	kindUTF8 // text with a byte order mark
+	kindStored
+	kindSlowLog
+	kindGeneralLog
+)
+
+// sniff tells what a file is from its beginning.
+func sniff(head []byte) kind {
+	if len(head) == 0 {
+		return kindEmpty
+	}
+	switch {
+	case IsStored(head):
+		return kindStored
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		return kindGzip
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}), len(head) > 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}):
+		return kindZstd
+	case bytes.HasPrefix(head, []byte("BZh")):
+		return kindBzip2
+	case bytes.HasPrefix(head, []byte{0xef, 0xbb, 0xbf}):
+		return kindUTF8
+	}
+	if k := sniffCapture(head); k != kindUnknown {
+		return k
+	}
+	if k := sniffUTF16(head); k != kindUnknown {
+		return k
+	}
+	return sniffText(head)
+}
+
+// sniffText counts lines that only one kind of log has.
+func sniffText(head []byte) kind {
+	slow, general := 0, 0
+	for line := range bytes.Lines(bytes.TrimLeft(head, "\x00")) {
+		line = trimCR(bytes.TrimSuffix(line, []byte("\n")))
+		switch {
+		case isEventStart(line):
+			slow++
+		case isGeneralLine(line):
+			general++
+		}
+	}
+	switch {
+	case general > slow:
+		return kindGeneralLog
+	case slow > 0 || isProbablyText(head):
+		return kindSlowLog
+	}
+	return kindUnknown
+}
+
+// isProbablyText says whether bytes are text: hardly any control characters.
+func isProbablyText(head []byte) bool {
+	odd := 0
+	for _, c := range head {
+		if c < ' ' && !isBlank(c) {
+			odd++
+		}
+	}
+	return odd*20 <= len(head)
+}
+
+// sniffUTF16 knows a byte order mark, or text in which every other byte is zero.
+func sniffUTF16(head []byte) kind {
+	switch {
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}):
+		return kindUTF16LE
+	case bytes.HasPrefix(head, []byte{0xfe, 0xff}):
+		return kindUTF16BE
+	}
+	n := min(len(head), 512) &^ 1
+	if n < 16 {
+		return kindUnknown
+	}
+	even, odd := 0, 0
+	for i := 0; i < n; i += 2 {
+		if head[i] == 0 {
+			even++
+		}
+		if head[i+1] == 0 {
+			odd++
+		}
+	}
+	switch {
+	case odd > n/2*9/10 && even == 0:
+		return kindUTF16LE
+	case even > n/2*9/10 && odd == 0:
+		return kindUTF16BE
+	}
+	return kindUnknown
+}
