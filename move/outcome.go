@@ -1,6 +1,7 @@
 package move
 
 import (
+	"errors"
 	"fmt"
 
 	"stowage/engine"
@@ -63,7 +64,7 @@ func (o Outcome) Err() error {
 	hint := "remedy the cause and plan again; pairs that were moved stay moved"
 	if s, known := find(first.Step); known && s.NoReturn && first.End == engine.EndStuck {
 		hint = "the new instance serves and nothing is lost; remedy the cause, then: stowage move resume"
-	} else if kind == farm.ErrOutcomeUnknown {
+	} else if errors.Is(kind, farm.ErrOutcomeUnknown) {
 		hint = "look at the pair before anything else is done to it; docs/runbook.md says how"
 	}
 	return &farm.Error{Op: "move", Subject: first.Name,

@@ -3,6 +3,7 @@ package move
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"stowage/engine"
@@ -70,7 +71,11 @@ func (m *Mover) replacement(c engine.Call, step Step, beat func(string)) (*repla
 }
 
 func (m *Mover) instance(name farm.InstanceName, p placement.Place) host.Instance {
-	return host.Instance{Name: name, Address: p.Address, Port: p.Port, Datadir: m.Path(p.Datadir), Config: m.Path(p.Config)}
+	config := p.Config
+	if config == "" {
+		config = filepath.Join(filepath.Dir(p.Datadir), "my.cnf")
+	}
+	return host.Instance{Name: name, Address: p.Address, Port: p.Port, Datadir: m.Path(p.Datadir), Config: m.Path(config)}
 }
 
 func (r *replacement) close() {

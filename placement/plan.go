@@ -64,8 +64,9 @@ type Place struct {
 }
 
 // Move replaces one side of a pair by a new instance on another host. Moves
-// of one wave may run at the same time; a wave starts when the one before it
-// is done.
+// of one wave may run at the same time. Waves are an order, not barriers: a
+// pair begins when its first wave's turn has come and its budgets are free, and
+// never has both sides on the way at once.
 type Move struct {
 	Wave     int               `json:"wave"` // from 1
 	Pair     farm.PairName     `json:"pair"`

@@ -224,3 +224,19 @@ func TestClosedGateIsABlocker(t *testing.T) {
 	f.must("move", "first")
 	f.checkWhole()
 }
+
+// A server that starts deletes every temporary table in its tmpdir: on a host
+// that carries several, those of its running neighbours too.
+func TestNewInstanceHasItsOwnTmpdir(t *testing.T) {
+	f := startFarm(t)
+	f.must("move", "first")
+	seen := map[string]bool{}
+	for _, side := range farm.SideNames {
+		dir := f.value(side, "SELECT @@tmpdir")
+		if seen[dir] || !strings.HasPrefix(dir, f.dir) {
+			t.Errorf("side %s has tmpdir %s, want one of its own below %s", side, dir, f.dir)
+		}
+		seen[dir] = true
+	}
+	f.checkWhole()
+}
