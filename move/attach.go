@@ -168,6 +168,7 @@ func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server
 // preload warms the new instance before it is needed, with the pages the twin
 // holds: its data files are a physical copy, so page numbers mean the same.
 func (r *replacement) preload(ctx context.Context) error {
+	r.memory.Apart = time.Now() // the side still serves all of its clients
 	if err := r.Twin.DumpPool(ctx, time.Minute); err != nil {
 		return err
 	}

@@ -55,6 +55,8 @@ type memory struct {
 	Scheduler bool           `json:"scheduler"` // the side's event scheduler was on
 	Seed      host.SeedPoint `json:"seed"`
 	Position  string         `json:"position"` // of the seed, as GTIDs
+	// Apart is a moment before any client of the side was sent to the twin.
+	Apart time.Time `json:"apart,omitzero"`
 }
 
 // Do carries out one step of one side, or its undo.

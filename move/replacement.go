@@ -61,6 +61,7 @@ func (m *Mover) replacement(c engine.Call, step Step, beat func(string)) (*repla
 		Returns:   mysql.Open(mv.Instance+" (new)", r.fresh.Dial(), m.Admin, m.Log),
 		Twin:      mysql.Open(r.order.TwinInstance, r.twin.Dial(), m.Admin, m.Log),
 		Scheduler: r.memory.Scheduler,
+		Apart:     r.memory.Apart,
 		Settings:  m.Settings,
 		Border:    r.border,
 		Tell: func(kind farm.EventKind, phase, text string, millis float64) {

@@ -61,6 +61,12 @@ func (b Busy) String() string {
 //
 // It returns what is still open when the budget is spent.
 func (s *Server) Quiesce(ctx context.Context, settle, budget time.Duration) ([]Busy, error) {
+	return s.QuiesceSince(ctx, time.Time{}, settle, budget)
+}
+
+// QuiesceSince is Quiesce for work that may have begun after since. The caller
+// knows that older work is not of the clients it waits for.
+func (s *Server) QuiesceSince(ctx context.Context, since time.Time, settle, budget time.Duration) ([]Busy, error) {
 	deadline := time.Now().Add(budget)
 	if err := sleep(ctx, settle); err != nil {
 		return nil, s.fail("drain", err)
@@ -69,6 +75,7 @@ func (s *Server) Quiesce(ctx context.Context, settle, budget time.Duration) ([]B
 	if err != nil {
 		return nil, err
 	}
+	dropOlder(waiting, since)
 	for len(waiting) > 0 {
 		if time.Now().After(deadline) {
 			return busy(waiting), nil
@@ -121,10 +128,26 @@ func busy(sessions map[uint64]session) []Busy {
 // LongWork are the client sessions whose statement or transaction has been
 // open for longer than limit.
 func (s *Server) LongWork(ctx context.Context, limit time.Duration) ([]Busy, error) {
+	return s.LongWorkSince(ctx, time.Time{}, limit)
+}
+
+// dropOlder takes out the sessions whose work certainly began before since.
+// Ages are rounded down, so the latest moment it can have begun is judged.
+func dropOlder(open map[uint64]session, since time.Time) {
+	for thread, x := range open {
+		if !since.IsZero() && x.seen.Add(-x.running).Before(since) {
+			delete(open, thread)
+		}
+	}
+}
+
+// LongWorkSince is LongWork for work that may have begun after since.
+func (s *Server) LongWorkSince(ctx context.Context, since time.Time, limit time.Duration) ([]Busy, error) {
 	open, err := s.openWork(ctx)
 	if err != nil {
 		return nil, err
 	}
+	dropOlder(open, since)
 	for thread, x := range open {
 		if x.running < limit {
 			delete(open, thread)

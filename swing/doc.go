@@ -5,7 +5,7 @@
 // without one lost write?" Its main type is Swing, one side of one pair being
 // swung; Steps composes a verb's own work with the dance around it:
 //
-//	out       clients go to the twin          (close, drain, fence, barrier, flip)
+//	out       clients go to the twin          (ready, close, drain, fence, barrier, flip)
 //	act       the verb's own work
 //	catch-up  both sides have everything the other has
 //	check     replication, identity and variables as they must be

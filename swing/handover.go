@@ -25,8 +25,8 @@ type handover struct {
 
 // Phases of a handover, in order.
 var (
-	OutPhases = []string{"close", "drain", "fence", "barrier", "flip"}
-	InPhases  = []string{"close", "drain", "barrier", "open", "flip", "watch"}
+	OutPhases = []string{"ready", "close", "drain", "fence", "barrier", "flip"}
+	InPhases  = []string{"ready", "close", "drain", "barrier", "open", "flip", "watch"}
 )
 
 // handOver does what h says, or changes nothing. When it has been done
@@ -50,6 +50,7 @@ func (s *Swing) handOver(ctx context.Context, h handover) (err error) {
 		do   func(context.Context) error
 	}
 	for _, p := range []part{
+		{"ready", false, func(ctx context.Context) error { return s.ready(ctx, h.from) }},
 		{"close", false, s.closeGate},
 		{"drain", false, func(ctx context.Context) error { return s.drain(ctx, h.from) }},
 		{"fence", !h.fence, func(ctx context.Context) error { return s.fence(ctx, h.from) }},
@@ -95,6 +96,40 @@ func (s *Swing) afterwards(ctx context.Context, h handover) error {
 	return nil
 }
 
+// ready waits, with the gate open, until no transaction is open that would keep
+// it closed for long. Clients notice nothing of that wait.
+func (s *Swing) ready(ctx context.Context, from *mysql.Server) error {
+	for deadline := time.Now().Add(s.Settings.Patience); ; {
+		long, err := from.LongWorkSince(ctx, s.foreign(from), s.Settings.Long)
+		if err != nil {
+			return err
+		}
+		if len(long) == 0 {
+			return nil
+		}
+		text := fmt.Sprintf("%d sessions hold work open, the first: %s", len(long), long[0])
+		if time.Now().After(deadline) {
+			return &farm.Error{Op: "wait for long work", Subject: string(from.Name()), Err: errors.New(text),
+				Hint: "nothing has been changed for this switch; end the long transaction, it will be tried again"}
+		}
+		s.tell(farm.StepWaiting, "ready", text, 0)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// foreign is the moment before which work on a server is not of the clients
+// that are to be switched.
+func (s *Swing) foreign(from *mysql.Server) time.Time {
+	if from == s.Twin {
+		return s.Apart
+	}
+	return time.Time{}
+}
+
 func (s *Swing) closeGate(ctx context.Context) error {
 	s.closedAt = time.Now()
 	s.tell(farm.GateClosed, "close", "", 0)
@@ -108,7 +143,7 @@ func (s *Swing) closeGate(ctx context.Context) error {
 // a server that also serves its own clients, their later work is not waited
 // for.
 func (s *Swing) drain(ctx context.Context, from *mysql.Server) error {
-	left, err := from.Quiesce(ctx, s.Settings.Settle, s.Settings.Drain)
+	left, err := from.QuiesceSince(ctx, s.foreign(from), s.Settings.Settle, s.Settings.Drain)
 	if err != nil {
 		return err
 	}

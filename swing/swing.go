@@ -19,6 +19,11 @@ type Swing struct {
 	Returns *mysql.Server // serves it afterwards; the same one unless the act replaces it
 	Twin    *mysql.Server // serves both meanwhile
 
+	// Apart is a moment at which none of the side's clients had been sent to the
+	// twin yet: work that is open on the twin since before it is not theirs and
+	// need not be waited for. Zero: not known.
+	Apart time.Time
+
 	// Scheduler: the event scheduler was on before the swing, and is on again
 	// after it.
 	Scheduler bool
@@ -43,6 +48,10 @@ type Settings struct {
 	// that looked at it just before. docs/routing.md gives clients 20 ms; this
 	// leaves room for a machine that is busy.
 	Settle time.Duration
+	// Long is how old a transaction must be to be waited for with the gate
+	// still open, and Patience how long.
+	Long     time.Duration
+	Patience time.Duration
 	// Drain is how long open transactions may keep a gate closed.
 	Drain time.Duration
 	// Barrier is how long the next server may need for the last transactions.
@@ -62,7 +71,9 @@ type Settings struct {
 func Defaults() Settings {
 	return Settings{
 		Settle:    25 * time.Millisecond,
-		Drain:     5 * time.Second,
+		Long:      250 * time.Millisecond,
+		Patience:  10 * time.Minute,
+		Drain:     2 * time.Second,
 		Barrier:   5 * time.Second,
 		CatchUp:   30 * time.Minute,
 		Soak:      2 * time.Second,

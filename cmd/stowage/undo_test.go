@@ -16,6 +16,7 @@ import (
 
 	"stowage/farm"
 	"stowage/move"
+	"stowage/store"
 )
 
 // A move that fails for good at any point is taken back: exit 4, both old
@@ -236,35 +237,97 @@ func TestDriftedPlanIsRefused(t *testing.T) {
 	f.checkWhole()
 }
 
-// A client keeps a transaction open while its side is to leave: the gate opens
-// again after the drain budget, the others go on, and the swing is tried again
-// until the transaction has ended.
+// A client keeps a transaction open while its side is to leave: the gate stays
+// open, the other clients go on, and the switch comes when the transaction has
+// ended.
 func TestLongTransactionOnlyDelays(t *testing.T) {
 	f := startFarm(t)
-	ws, fm, app, err := demoAccess(f.dir)
+	tx := f.openTransaction(farm.B)
+	time.AfterFunc(8*time.Second, func() { _ = tx.Rollback() })
+	p := runProgram(t, "", "move", "first", "-C", f.dir)
+	if p.code != exitFine || !strings.Contains(p.stderr, "hold work open") {
+		t.Errorf("with a long transaction: exit %d\n%s", p.code, p.stderr)
+	}
+	for _, e := range f.events() {
+		if e.Kind == farm.GateOpened && e.Text == "backed out" {
+			t.Errorf("a gate was closed for nothing at step %s of side %s", e.Step, e.Side)
+		}
+	}
+	f.checkWhole()
+}
+
+// A report that runs for long on the twin, and began there before any client of
+// the side was sent to it, holds nothing up: it cannot be one of theirs.
+func TestLongWorkOfTheTwinsOwnClients(t *testing.T) {
+	f := startFarm(t)
+	tx := f.openTransaction(farm.A)
+	done := make(chan program)
+	go func() { done <- runProgram(t, "", "move", "first", "-C", f.dir) }()
+	for movedB := false; !movedB; time.Sleep(100 * time.Millisecond) {
+		for _, e := range f.events() {
+			movedB = movedB || e.Side == farm.B && e.Step == "retire" && e.Kind == farm.StepDone
+			if e.Side == farm.B && e.Kind == farm.StepWaiting && e.Phase == "ready" {
+				t.Fatalf("side B waited for %s", e.Text)
+			}
+		}
+		select {
+		case p := <-done:
+			t.Fatalf("the move ended with the transaction open: exit %d\n%s", p.code, p.stderr)
+		default:
+		}
+	}
+	// Side A is next, and for it the transaction is a client's own.
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+	if p := <-done; p.code != exitFine {
+		t.Errorf("exit %d\n%s", p.code, p.stderr)
+	}
+	f.checkWhole()
+}
+
+// openTransaction is a transaction of an application with a write in it.
+func (f *liveFarm) openTransaction(side farm.SideName) *sql.Tx {
+	t := f.t
+	t.Helper()
+	_, fm, app, err := demoAccess(f.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pair := fm.Pairs[0]
 	cfg := driver.NewConfig()
-	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = app.User, app.Password, "tcp", fm.Address(pair.Sides[farm.B])
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = app.User, app.Password, "tcp", fm.Address(pair.Sides[side])
 	connector, err := driver.NewConnector(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := sql.OpenDB(connector)
-	defer db.Close()
+	t.Cleanup(func() { db.Close() })
 	tx, err := db.Begin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(fmt.Sprintf("UPDATE `%s`.listings SET price = price WHERE id = 1", pair.Shards[0].Name)); err != nil {
+	if _, err := tx.Exec(fmt.Sprintf("UPDATE `%s`.listings SET title = 'long' WHERE id = 1", pair.Shards[0].Name)); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(9*time.Second, func() { _ = tx.Rollback() })
-	p := runProgram(t, "", "move", "first", "-C", ws.Dir)
-	if p.code != exitFine || !strings.Contains(p.stderr, "still hold work open") {
-		t.Errorf("with a long transaction: exit %d\n%s", p.code, p.stderr)
+	return tx
+}
+
+// events are those of the newest move, while it runs too.
+func (f *liveFarm) events() []farm.Event {
+	f.t.Helper()
+	s, err := store.Open(f.dir + "/.stowage/stowage.db")
+	if err != nil {
+		f.t.Fatal(err)
 	}
-	f.checkWhole()
+	defer s.Close()
+	run, err := s.LatestRun("move")
+	if err != nil {
+		return nil // not begun yet
+	}
+	events, _, err := s.Events(run.ID, 0)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return events
 }
