@@ -55,7 +55,8 @@ var ladder = []rung{
 		"digest":    "pure: a stream of events to classes and comparisons",
 	},
 	{
-		"farm": "the words all of the above share; imports none of ours",
+		"farm":                "the words all of the above share; imports none of ours",
+		"internal/optionfile": "one line of an option file; no opinion about databases",
 	},
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/optionfile"
 )
 
 // Send implements Host with mariadb-backup.
@@ -57,7 +58,7 @@ func (l *Local) loginFile(login Login) (string, error) {
 	}
 	path := filepath.Join(dir, "login.cnf")
 	text := fmt.Sprintf("[mariadb-backup]\nuser=%s\npassword=%s\nhost=%s\nport=%s\nprotocol=tcp\n",
-		optionText(login.User), optionText(login.Password), host, port)
+		optionfile.Text(login.User), optionfile.Text(login.Password), host, port)
 	err = errors.Join(os.WriteFile(path, []byte(text), 0o600), l.Own(path), l.Own(dir))
 	if err != nil {
 		os.RemoveAll(dir)

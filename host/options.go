@@ -3,6 +3,8 @@ package host
 import (
 	"sort"
 	"strings"
+
+	"stowage/internal/optionfile"
 )
 
 // RewriteOptions changes values in the text of an option file and keeps all
@@ -12,21 +14,21 @@ import (
 func RewriteOptions(text, group string, values map[string]string) string {
 	left := map[string]string{}
 	for k, v := range values {
-		left[canonical(k)] = v
+		left[optionfile.Canonical(k)] = v
 	}
 	var out []string
 	inGroup, end := false, -1
 	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		trimmed := strings.TrimSpace(line)
-		if name, ok := optionGroup(trimmed); ok {
+		if name, ok := optionfile.Group(trimmed); ok {
 			inGroup = name == group
-		} else if key, _, ok := option(trimmed); ok && inGroup {
+		} else if key, _, ok := optionfile.Option(trimmed); ok && inGroup {
 			if v, ok := lookup(values, key); ok {
 				delete(left, key)
 				if v == "" {
 					continue
 				}
-				line = key + " = " + optionText(v)
+				line = key + " = " + optionfile.Text(v)
 			}
 		}
 		out = append(out, line)
@@ -48,22 +50,18 @@ func Option(text, group, key string) (value string, ok bool) {
 	inGroup := false
 	for _, line := range strings.Split(text, "\n") {
 		trimmed := strings.TrimSpace(line)
-		if name, header := optionGroup(trimmed); header {
+		if name, header := optionfile.Group(trimmed); header {
 			inGroup = name == group
-		} else if k, v, is := option(trimmed); is && inGroup && k == canonical(key) {
+		} else if k, v, is := optionfile.Option(trimmed); is && inGroup && k == optionfile.Canonical(key) {
 			value, ok = v, true // the last one wins, as in the server
 		}
 	}
 	return value, ok
 }
 
-func canonical(key string) string {
-	return strings.ReplaceAll(strings.TrimSpace(key), "-", "_")
-}
-
 func lookup(values map[string]string, key string) (string, bool) {
 	for k, v := range values {
-		if canonical(k) == key {
+		if optionfile.Canonical(k) == key {
 			return v, true
 		}
 	}
@@ -74,7 +72,7 @@ func additions(left map[string]string) []string {
 	var out []string
 	for k, v := range left {
 		if v != "" {
-			out = append(out, k+" = "+optionText(v))
+			out = append(out, k+" = "+optionfile.Text(v))
 		}
 	}
 	sort.Strings(out)

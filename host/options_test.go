@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"stowage/internal/optionfile"
 )
 
 func TestRewriteOptions(t *testing.T) {
@@ -112,7 +114,7 @@ func TestRewriteAsTheServerReads(t *testing.T) {
 		m := map[string]string{}
 		for _, line := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
 			if k, v, _ := strings.Cut(strings.TrimPrefix(line, "--"), "="); k != "" {
-				m[canonical(k)] = v
+				m[optionfile.Canonical(k)] = v
 			}
 		}
 		return m
@@ -131,9 +133,9 @@ func TestRewriteAsTheServerReads(t *testing.T) {
 		got := RewriteOptions(text, "mysqld", set)
 		want := read(t, text, "mysqld")
 		for k, v := range set {
-			want[canonical(k)] = v
+			want[optionfile.Canonical(k)] = v
 			if v == "" {
-				delete(want, canonical(k))
+				delete(want, optionfile.Canonical(k))
 			}
 		}
 		if is := read(t, got, "mysqld"); fmt.Sprint(is) != fmt.Sprint(want) {
@@ -163,10 +165,10 @@ func TestRewriteKeepsOtherLines(t *testing.T) {
 		var kept []string
 		in := ""
 		for _, l := range lines {
-			if g, ok := optionGroup(strings.TrimSpace(l)); ok {
+			if g, ok := optionfile.Group(strings.TrimSpace(l)); ok {
 				in = g
 			}
-			if k, _, ok := option(strings.TrimSpace(l)); ok && in == "mysqld" && slices.Contains([]string{"port", "tmp_dir", "socket"}, k) {
+			if k, _, ok := optionfile.Option(strings.TrimSpace(l)); ok && in == "mysqld" && slices.Contains([]string{"port", "tmp_dir", "socket"}, k) {
 				continue
 			}
 			kept = append(kept, l)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/optionfile"
 )
 
 // Account is a user name and a password. Its String hides the password.
@@ -31,25 +32,19 @@ func ReadAccount(path, group string) (Account, error) {
 	var a Account
 	inGroup, found := false, false
 	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
+	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' || line[0] == ';' {
-			continue
-		}
-		if name, ok := optionGroup(line); ok {
+		if name, ok := optionfile.Group(line); ok {
 			inGroup = name == group
 			found = found || inGroup
 			continue
 		}
-		if !inGroup {
-			continue
-		}
-		key, value, _ := strings.Cut(line, "=")
-		value = optionValue(value)
-		switch strings.TrimSpace(key) {
-		case "user":
+		key, value, ok := optionfile.Option(line)
+		switch {
+		case !ok || !inGroup:
+		case key == "user":
 			a.User = value
-		case "password":
+		case key == "password":
 			a.Password = value
 		}
 	}
