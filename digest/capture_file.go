@@ -82,7 +82,7 @@ func (c *capture) readPcap(r *bufio.Reader) error {
 // truncated notes that a file ends inside a record, as a capture does whose writer was killed.
 func (c *capture) truncated(err error, n int) error {
 	c.in.bytes += int64(n)
-	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF && n > 0 {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) && n > 0 {
 		c.in.skip("file ends inside a packet", c.offset, int64(n))
 		return nil
 	}

@@ -75,6 +75,7 @@ func Compare(before, after *Digest, o CompareOptions) Comparison {
 		out.Notes = append(out.Notes, out.Overall.Reason)
 		return out
 	}
+	out.Notes = append(out.Notes, caveats(out.Before, out.After)...)
 	pairs := pairUp(before, after)
 	b, a := gather(pairs.before, before.level), gather(pairs.after, after.level)
 	t := trial{o: o, before: b, after: a}
@@ -84,6 +85,27 @@ func Compare(before, after *Digest, o CompareOptions) Comparison {
 		out.SelfCheck = selfCheck(b, pairs, o)
 	}
 	return out
+}
+
+// caveats are reasons not to trust a comparison that lie in the captures themselves.
+func caveats(before, after Side) (out []string) {
+	for _, s := range []struct {
+		name string
+		side Side
+	}{{"BEFORE", before}, {"AFTER", after}} {
+		for _, in := range s.side.Inputs {
+			for _, n := range in.Notes {
+				if n.Reason == noteSampled {
+					out = append(out, s.name+" was sampled by the server: calls and load are those of the sample")
+				}
+			}
+		}
+	}
+	low, high := min(before.QueryTime.Min, after.QueryTime.Min), max(before.QueryTime.Min, after.QueryTime.Min)
+	if high > 1e-3 && high > 20*low && before.Events > 1000 && after.Events > 1000 {
+		out = append(out, "the shortest queries differ twentyfold: were the captures made with different long_query_time? What lies below it is not comparable")
+	}
+	return slices.Compact(out)
 }
 
 // pairing is the classes of both sides, those of the same fingerprint at the same place.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -227,6 +228,19 @@ func TestCompareOnlyUnchangedWithProof(t *testing.T) {
 	}
 	if v := verdicts(c); v[VerdictUnchanged] == 0 {
 		t.Errorf("an hour of equal traffic proves nothing unchanged: %v", v)
+	}
+}
+
+func TestCompareSaysWhatIsWrongWithTheCaptures(t *testing.T) {
+	a := traffic{seed: 1, seconds: 30, perSec: 100}.digest(nil)
+	b := New(Options{})
+	sampled := strings.ReplaceAll(logged(90000, "COMMIT"), "Bytes_sent: 197", "Bytes_sent: 197  Log_slow_rate_type: query  Log_slow_rate_limit: 10")
+	if err := b.ReadSlowLog("log", strings.NewReader(strings.Repeat(sampled, 2000))); err != nil {
+		t.Fatal(err)
+	}
+	c := Compare(a, b.Digest(), CompareOptions{})
+	if text := strings.Join(c.Notes, "\n"); !strings.Contains(text, "AFTER was sampled") || !strings.Contains(text, "long_query_time") {
+		t.Errorf("notes %q", c.Notes)
 	}
 }
 

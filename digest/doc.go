@@ -1,8 +1,8 @@
 // Package digest answers: what was this database asked to do, how long did it take, and did that change?
 //
-// A Builder reads captures (slow logs first of all), folds every event into its class, and yields a Digest. A Digest is
-// what is kept: exact counts and sums per class, a latency histogram, and the same in blocks of time. Digests merge, are
-// stored, become a Report for people and programs, and two of them become a Comparison.
+// A Builder reads captures (slow logs, general logs, packet captures), folds every event into its class, and yields a
+// Digest. A Digest is what is kept: exact counts and sums per class, a latency histogram, and the same in blocks of time.
+// Digests merge, are stored, become a Report for people and programs, and two of them become a Comparison.
 //
 // Invariants:
 //
@@ -13,9 +13,15 @@
 //     because there were more than Options.MaxClasses.
 //   - A quantile is within 0.8 % of the exact one, and never below the minimum or above the maximum.
 //   - Text inside an SQL literal or a block comment is data, whatever it looks like. No user of the database can forge
-//     an event by quoting a log header.
+//     an event by quoting a log header. (A line comment is another matter: servers write their semicolon behind it, so
+//     "-- x;" at the end of a statement looks the same whether the server or the statement wrote the semicolon, and what
+//     follows is believed.)
 //   - A comparison claims a change only where the evidence carries it, and says inconclusive otherwise. The unit of
 //     evidence is a block of time, not an event: events of one second share the fate of that second.
+//
+// Where to look: source.go tells what a file is; slowlog*.go, genlog*.go and capture*.go read the three kinds; ptqd*.go and
+// lexer.go make fingerprints; builder.go, class.go, histogram.go, tally.go and blocks.go add up; digest.go merges, stored.go
+// keeps; report.go, text*.go and csv.go show; compare.go, resample.go and evidence.go compare.
 //
 // The package never opens a file, a connection or a clock, and never logs: it reads an io.Reader and returns values.
 // Facts about formats and about the reference program (pt-query-digest 3.2.1) stand beside the code they explain.

@@ -3,6 +3,7 @@ package digest
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -61,7 +62,7 @@ const maxSessions = 100_000
 func (g *generalLog) run() error {
 	for {
 		line, err := g.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if g.open && g.state.isOpen() && len(g.suspect) > 0 {
 				g.reopen()
 				continue
@@ -92,7 +93,7 @@ func (g *generalLog) next() (keptLine, error) {
 			l.text = append(l.text, part[:min(len(part), room)]...)
 		}
 		switch {
-		case err == bufio.ErrBufferFull:
+		case errors.Is(err, bufio.ErrBufferFull):
 		case err == io.EOF && g.offset > l.offset, err == nil:
 			return l, nil
 		default:

@@ -44,7 +44,6 @@ type openList struct {
 	folds  bool // behind in, values or call
 	plain  bool // nothing but literals and commas so far
 	isRow  bool // a row behind values
-	start  int  // where the rows begin in out
 	isCall bool
 }
 

@@ -220,9 +220,8 @@ func dropLineComments(q []byte) []byte {
 	quoteFree := -1 // the text from the last comment mark up to here is known to hold a quote
 	for i := 0; i < len(q); {
 		if q[i] == '#' || q[i] == '-' && i+1 < len(q) && q[i+1] == '-' {
-			end := i
 			if quoteFree <= i {
-				end = i + 1
+				end := i + 1
 				for end < len(q) && q[end] != '\'' && q[end] != '"' && q[end] != '\r' && q[end] != '\n' {
 					end++
 				}

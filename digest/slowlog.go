@@ -61,7 +61,6 @@ type slowLog struct {
 	memo    lineMemo
 	dialect dialect
 	fp      []byte // scratch
-	text    []byte // scratch
 }
 
 // progress says what a step over the window came to.
@@ -289,6 +288,9 @@ func (s *slowLog) event(p int) (next int, pr progress) {
 
 // body reads what follows the header lines: use, SET timestamp, and the statement.
 func (s *slowLog) body(p, q int, h *header) (int, progress) {
+	if next, ok := s.usualBody(p, q); ok {
+		return next, done
+	}
 	for range 3 {
 		line, next, ok := s.line(q)
 		if !ok && len(line) > maxBanner {
@@ -338,6 +340,22 @@ func (s *slowLog) body(p, q int, h *header) (int, progress) {
 	}
 	s.finish(p, text)
 	return next, done
+}
+
+// usualBody is body for what nearly all events are: the SET timestamp line of the event before once more, and a
+// statement of one line. A statement that ends in a semicolon is no banner, so nothing else need be looked at.
+func (s *slowLog) usualBody(p, q int) (next int, ok bool) {
+	set := s.clock.set0
+	at := q + len(set)
+	if len(set) == 0 || at+1 >= s.end || s.buf[at] != '\n' || s.buf[at+1] == '#' || !bytes.HasPrefix(s.buf[q:s.end], set) {
+		return 0, false
+	}
+	text, next, ok := s.oneLine(at + 1)
+	if ok {
+		s.clock.epoch = s.clock.set1
+		s.finish(p, text)
+	}
+	return next, ok
 }
 
 // noStatement ends an event that has a header and nothing else, as servers write for some failed connections.

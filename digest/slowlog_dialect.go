@@ -9,11 +9,12 @@ const maxBanner = 1024
 
 // isStart knows the first line a server writes into a log it opens: path, version, "started with:".
 func isStart(line []byte) bool {
-	if len(line) > maxBanner {
+	if len(line) < 12 || len(line) > maxBanner ||
+		!bytes.HasSuffix(line, []byte("started with:")) && !(line[0] == '/' && bytes.Contains(line, []byte("embedded library"))) {
 		return false
 	}
 	version := bytes.Index(line, []byte(", Version: "))
-	if version < 1 || !bytes.HasSuffix(line, []byte("started with:")) && !bytes.Contains(line, []byte("embedded library")) {
+	if version < 1 {
 		return false
 	}
 	windows := line[1] == ':' && line[2] == '\\' // there, paths hold blanks

@@ -193,7 +193,7 @@ func (s *slowLog) attribute(key, value []byte) {
 		s.flag(flagFilesortDisk, value)
 	case "Log_slow_rate_limit":
 		if n := parseCount(value); n > 1 {
-			s.remark("sampled by the server (Log_slow_rate_limit): counts are of the sample")
+			s.remark(noteSampled)
 		}
 	}
 }
@@ -203,6 +203,9 @@ func (s *slowLog) flag(bit int, value []byte) {
 		s.ev.flags |= 1 << bit
 	}
 }
+
+// noteSampled is the remark on events of a server that logs only a sample.
+const noteSampled = "sampled by the server (Log_slow_rate_limit): counts are of the sample"
 
 const centuryNanos = 100 * 366 * 86400 * 1e9
 

@@ -2,6 +2,7 @@ package digest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -65,7 +66,7 @@ func (b *Builder) readSlowLogInParts(name string, r io.Reader) error {
 	}
 	j.in.dialect = j.dialect.String()
 	b.d.inputs = append(b.d.inputs, j.in)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read slow log %s: %w", name, err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"errors"
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -49,7 +50,7 @@ func (u *utf16Reader) convert() {
 	} else {
 		u.n = 0
 	}
-	if u.err == io.EOF && (u.n > 0 || u.high != 0) {
+	if errors.Is(u.err, io.EOF) && (u.n > 0 || u.high != 0) {
 		u.out = utf8.AppendRune(u.out, utf8.RuneError)
 		u.n, u.high = 0, 0
 	}

@@ -273,8 +273,8 @@ func (w *walk) digest(name string, s span) error {
 	if err != nil {
 		return err
 	}
-	w.stage("stowage digest --save %s (%d slow logs)", name, len(logs))
-	_, err = w.a.digest(logs, digestFlags{save: name, since: s.from.UTC().Format(time.RFC3339), until: s.to.UTC().Format(time.RFC3339)})
+	w.stage("stowage digest --filter 'user = app' --save %s (%d slow logs)", name, len(logs))
+	_, err = w.a.digest(logs, digestFlags{filter: "user = app", save: name, since: s.from.UTC().Format(time.RFC3339), until: s.to.UTC().Format(time.RFC3339)})
 	return err
 }
 

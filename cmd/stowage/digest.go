@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,20 +22,28 @@ import (
 )
 
 type digestFlags struct {
-	since, until string
-	save         string
-	top          int
+	since, until  string
+	rules, group  string
+	filter, order string
+	save          string
+	top           int
+	csv           bool
 }
 
 func (a *app) digestCommand() *cobra.Command {
 	var f digestFlags
 	cmd := &cobra.Command{
 		Use:   "digest FILE...",
-		Short: "Sum up what databases were asked to do, from their slow logs",
-		Long: `Reads slow logs (files, directories, or - for standard input), puts statements that
+		Short: "Sum up what databases were asked to do, from their logs and captures",
+		Long: `Reads slow logs, general logs and packet captures (files, directories, or - for
+standard input; gzip, zstd and bzip2 too; told apart by content), puts statements that
 differ only in their values into one class, and prints the classes by the time they
 took. --save keeps the digest: in a file when the name ends in .digest, else under
 that name in the workspace. A saved digest can be given back as FILE.
+
+--rules ptqd gives the IDs DBAs have in their history; lexer reads SQL as the server
+does and folds shard numbers in names. --filter takes an expression such as
+  user = app and query_time > 100ms and not full_scan
 
 ` + exitHelp,
 		Example: "  stowage digest /var/log/mysql/slow.log\n  stowage digest --since 2026-11-21T10:00:00Z --save before hosts/*/*/slow.log\n  stowage digest compare before after",
@@ -43,10 +53,14 @@ that name in the workspace. A saved digest can be given back as FILE.
 			if err != nil {
 				return err
 			}
-			r := d.Report()
-			return a.emit(r, func(w io.Writer) error { return digest.WriteText(w, r, digest.TextOptions{Top: f.top}) })
+			return a.printDigest(d, f)
 		},
 	}
+	cmd.Flags().StringVar(&f.rules, "rules", "ptqd", "how statements become fingerprints: ptqd or lexer")
+	cmd.Flags().StringVar(&f.group, "group-by", "fingerprint", "fingerprint, table, user, host, db or shard")
+	cmd.Flags().StringVar(&f.filter, "filter", "", "count only events for which this is true")
+	cmd.Flags().StringVar(&f.order, "order", "", "order classes by: "+strings.Join(digest.OrderNames(), ", "))
+	cmd.Flags().BoolVar(&f.csv, "csv", false, "print one line a class, for a spreadsheet")
 	cmd.Flags().StringVar(&f.since, "since", "", "leave out events before this time (RFC 3339, or 2026-11-21 10:00:00 in UTC)")
 	cmd.Flags().StringVar(&f.until, "until", "", "leave out events at or after this time")
 	cmd.Flags().StringVar(&f.save, "save", "", "keep the digest: NAME in the workspace, or FILE.digest")
@@ -78,18 +92,47 @@ slower, unchanged or inconclusive, with intervals; what all classes have in comm
 	return cmd
 }
 
-// digest reads logs and keeps the result when asked to.
-func (a *app) digest(inputs []string, f digestFlags) (*digest.Digest, error) {
-	o := digest.Options{}
+// printDigest prints the classes that were asked for, as they were asked for.
+func (a *app) printDigest(d *digest.Digest, f digestFlags) error {
+	r := d.Report()
+	if f.order != "" {
+		if err := r.OrderBy(f.order); err != nil {
+			return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
+		}
+	}
+	if f.csv {
+		r.Top(f.top)
+		return digest.WriteCSV(a.stdout, r)
+	}
+	return a.emit(r, func(w io.Writer) error { return digest.WriteText(w, r, digest.TextOptions{Top: f.top}) })
+}
+
+// options are what the flags ask of a digest.
+func (f digestFlags) options() (digest.Options, error) {
+	o := digest.Options{Rules: digest.RuleSet(f.rules), GroupBy: digest.GroupBy(f.group), Workers: runtime.GOMAXPROCS(0)}
 	var err error
 	if o.Since, err = parseTime("--since", f.since); err != nil {
-		return nil, err
+		return o, err
 	}
 	if o.Until, err = parseTime("--until", f.until); err != nil {
-		return nil, err
+		return o, err
+	}
+	if f.filter != "" {
+		if o.Filter, err = digest.ParseFilter(f.filter); err != nil {
+			return o, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage digest --help shows an expression"}
+		}
 	}
 	if err := o.Check(); err != nil {
-		return nil, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
+		return o, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
+	}
+	return o, nil
+}
+
+// digest reads logs and keeps the result when asked to.
+func (a *app) digest(inputs []string, f digestFlags) (*digest.Digest, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
 	}
 	files, err := expand(inputs)
 	if err != nil {
@@ -177,7 +220,10 @@ func (a *app) readInput(b *digest.Builder, name string) (*digest.Digest, error) 
 		}
 		return d, nil
 	}
-	return nil, b.ReadSlowLog(name, buffered)
+	if err := b.Read(name, buffered); err != nil {
+		return nil, &farm.Error{Op: "digest", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
+	}
+	return nil, nil
 }
 
 // savedDigest finds a digest kept in the workspace.
