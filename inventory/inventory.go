@@ -169,7 +169,11 @@ func WriteFindings(w io.Writer, findings []farm.Finding) error {
 	rank := map[farm.Severity]int{farm.Blocker: 0, farm.Warning: 1, farm.Note: 2}
 	sorted := append([]farm.Finding(nil), findings...)
 	sort.SliceStable(sorted, func(i, j int) bool { return rank[sorted[i].Severity] < rank[sorted[j].Severity] })
-	fmt.Fprintf(w, "\n%d findings\n", len(sorted))
+	noun := "findings"
+	if len(sorted) == 1 {
+		noun = "finding"
+	}
+	fmt.Fprintf(w, "\n%d %s\n", len(sorted), noun)
 	for _, f := range sorted {
 		if _, err := fmt.Fprintf(w, "  %-7s  %s: %s\n           -> %s  (%s)\n", f.Severity, f.Subject, f.Text, f.Remedy, f.Check); err != nil {
 			return err

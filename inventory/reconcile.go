@@ -9,7 +9,7 @@ import (
 
 // reconcile holds what servers say against each other and against farm.yaml.
 func reconcile(f *farm.Farm, instances []Instance) []farm.Finding {
-	var out []farm.Finding
+	out := []farm.Finding{} // never null: a program may ask for its length
 	out = append(out, unreachable(instances)...)
 	out = append(out, sharedIDs(instances)...)
 	out = append(out, sharedDomains(instances)...)

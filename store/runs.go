@@ -132,12 +132,15 @@ func (r *Recorder) Add(e farm.Event) {
 	}
 }
 
-// Close writes what is left and returns the first error of all writes.
+// Close writes what is left and returns the first error of all writes. Closing
+// again is no harm.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
-	r.ended = true
+	if !r.ended {
+		r.ended = true
+		close(r.wake)
+	}
 	r.mu.Unlock()
-	close(r.wake)
 	<-r.done
 	return r.err
 }

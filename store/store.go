@@ -122,7 +122,9 @@ func (s *Store) Documents(kind string) ([]Document, error) {
 	return out, s.fail("list "+kind, rows.Err())
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+// stamp is a time whose text sorts as the time does: RFC 3339 with all nine
+// digits, because "12:00:00Z" sorts behind "12:00:00.5Z".
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000000Z") }
 
 func parse(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339Nano, text)
