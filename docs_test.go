@@ -306,3 +306,30 @@ func receiver(e ast.Expr) string {
 	}
 	return ""
 }
+
+// Every test that docs/traps.md names as a guard exists.
+func TestTrapsNameRealTests(t *testing.T) {
+	page := readText(t, "docs/traps.md")
+	have := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(readText(t, path), -1) {
+			have[m[1]] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1)
+	if len(named) < 20 {
+		t.Fatalf("docs/traps.md names %d tests; has its form changed?", len(named))
+	}
+	for _, m := range named {
+		if !have[m[1]] {
+			t.Errorf("docs/traps.md names %s, which does not exist", m[1])
+		}
+	}
+}
