@@ -301,10 +301,30 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 		return engine.Result{}, &farm.Error{Op: "reach engine", Subject: address, Err: err}
 	}
 	defer client.Close()
-	stop, err := client.Serve("", a.Mover, 2*len(job.Lanes)+4)
+	stop, err := client.Serve("", a.Mover, job.Budgets[wholeFarm]+4)
 	if err != nil {
 		return engine.Result{}, &farm.Error{Op: "serve engine", Subject: address, Err: err}
 	}
 	defer stop()
-	return client.Run(ctx, job)
+	return runInTurn(ctx, client, job)
+}
+
+// runInTurn runs the pieces of a job one after the other. After a piece in
+// which a lane failed, no other is begun.
+func runInTurn(ctx context.Context, client *engine.Client, job engine.Job) (engine.Result, error) {
+	var all engine.Result
+	for _, piece := range pieces(job) {
+		if all.End() != engine.EndDone {
+			for _, l := range piece.Lanes {
+				all.Lanes = append(all.Lanes, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted})
+			}
+			continue
+		}
+		r, err := client.Run(ctx, piece)
+		if err != nil {
+			return all, err
+		}
+		all.Format, all.Lanes = r.Format, append(all.Lanes, r.Lanes...)
+	}
+	return all, nil
 }

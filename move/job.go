@@ -10,6 +10,29 @@ import (
 	"stowage/placement"
 )
 
+// wholeFarm is the budget of how many pairs are on their way at once.
+const wholeFarm = "farm"
+
+// pieceLanes is how many pairs go into one job of the engine, whose history and
+// messages have limits. A larger move is run in pieces, one after the other.
+const pieceLanes = 120
+
+// pieces cuts a job into jobs that the engine can hold. They are the same
+// every time, so a resumed move finds the ones it has run.
+func pieces(job engine.Job) []engine.Job {
+	if len(job.Lanes) <= pieceLanes {
+		return []engine.Job{job}
+	}
+	var out []engine.Job
+	for n := 0; n*pieceLanes < len(job.Lanes); n++ {
+		piece := job
+		piece.ID = fmt.Sprintf("%s-%d", job.ID, n+1)
+		piece.Lanes = job.Lanes[n*pieceLanes : min((n+1)*pieceLanes, len(job.Lanes))]
+		out = append(out, piece)
+	}
+	return out
+}
+
 // streamsPerHost is how many sides may be on their way to one host at once.
 const streamsPerHost = 2
 
@@ -17,7 +40,7 @@ const streamsPerHost = 2
 // job: one lane a pair, in it one part a side, never both sides at once. now
 // is the farm as it stands.
 func NewJob(id string, moves []placement.Move, now *farm.Farm, parallel int) (engine.Job, error) {
-	job := engine.Job{ID: id, Kind: "move", Budgets: map[string]int{"farm": max(1, parallel)}}
+	job := engine.Job{ID: id, Kind: "move", Budgets: map[string]int{wholeFarm: max(1, parallel)}}
 	byPair, names := groupByPair(moves)
 	for _, name := range names {
 		lane, err := newLane(name, byPair[name], now)
@@ -60,7 +83,7 @@ func newLane(name farm.PairName, moves []placement.Move, now *farm.Farm) (engine
 		h, _ := now.Host(s.Host)
 		where[side] = placement.Place{Host: s.Host, Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config}
 	}
-	lane := engine.Lane{Name: string(name), Holds: []string{"farm"}}
+	lane := engine.Lane{Name: string(name), Holds: []string{wholeFarm}}
 	held := map[string]bool{}
 	for _, m := range moves {
 		twin := m.Side.Twin()

@@ -1,0 +1,93 @@
+package move
+
+import (
+	"fmt"
+	"testing"
+
+	"stowage/farm"
+	"stowage/placement"
+)
+
+// A farm of a thousand pairs goes into jobs that the engine accepts: every pair
+// in exactly one, its sides in the plan's order, each side's twin where it will
+// be by then.
+func TestLargeMovesGoInPieces(t *testing.T) {
+	now, moves := largeFarm(1000)
+	job, err := NewJob("move-large-1", moves, now, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	ids := map[string]bool{}
+	for _, p := range pieces(job) {
+		if err := p.Validate(); err != nil {
+			t.Fatalf("piece %s: %v", p.ID, err)
+		}
+		if ids[p.ID] {
+			t.Errorf("two pieces are named %s", p.ID)
+		}
+		ids[p.ID] = true
+		for _, l := range p.Lanes {
+			if seen[l.Name] {
+				t.Errorf("pair %s is in two pieces", l.Name)
+			}
+			seen[l.Name] = true
+			if len(l.Parts) != 2 || l.Parts[0].Subject != l.Name+"/B" || l.Parts[1].Subject != l.Name+"/A" {
+				t.Fatalf("parts of %s are %v", l.Name, l.Parts)
+			}
+		}
+	}
+	if len(seen) != 1000 {
+		t.Errorf("%d pairs are in a piece, want 1000", len(seen))
+	}
+	if one := pieces(job); len(one) < 2 {
+		t.Errorf("a thousand pairs are one piece")
+	}
+	small, err := NewJob("move-small-1", moves[:2], now, 4)
+	if err != nil || len(pieces(small)) != 1 || pieces(small)[0].ID != small.ID {
+		t.Errorf("a small move is cut up: %v", err)
+	}
+}
+
+func largeFarm(pairs int) (*farm.Farm, []placement.Move) {
+	f := &farm.Farm{Name: "large"}
+	var moves []placement.Move
+	for n := range pairs {
+		p := farm.Pair{Name: farm.PairName(fmt.Sprintf("dbshard%04d", n)), Sides: map[farm.SideName]farm.Side{}}
+		for i, side := range []farm.SideName{farm.B, farm.A} {
+			host := farm.Host{Name: farm.HostName(fmt.Sprintf("db%05d", 2*n+i)), Address: fmt.Sprintf("10.%d.%d.%d", i, n/250, n%250)}
+			f.Hosts = append(f.Hosts, host)
+			dir := fmt.Sprintf("/var/lib/mysql/%s", p.Instance(side))
+			p.Sides[side] = farm.Side{Host: host.Name, Port: 3306, Datadir: dir + "/data", Config: dir + "/my.cnf"}
+			moves = append(moves, placement.Move{Wave: i + 1, Pair: p.Name, Side: side, Instance: p.Instance(side), ServerID: uint32(9000 + 2*n + i),
+				From: placement.Place{Host: host.Name, Address: host.Address, Port: 3306, Datadir: dir + "/data", Config: dir + "/my.cnf"},
+				To:   placement.Place{Host: farm.HostName(fmt.Sprintf("ssd%03d", (2*n+i)%500)), Address: "10.9.9.9", Port: 3306, Datadir: dir + "/data", Config: dir + "/my.cnf"}})
+		}
+		f.Pairs = append(f.Pairs, p)
+	}
+	return f, moves
+}
+
+// Points are generated from the steps, each border once.
+func TestPointsAreDistinct(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range Points() {
+		if seen[p] {
+			t.Errorf("point %q is listed twice", p)
+		}
+		seen[p] = true
+	}
+	for _, s := range Steps() {
+		for _, want := range []string{"before " + s.Name, "after " + s.Name} {
+			if !seen[want] {
+				t.Errorf("step %s has no point %q", s.Name, want)
+			}
+		}
+		if s.Needs == "" || s.Effect == "" || s.Known == "" {
+			t.Errorf("step %s does not say what it needs, does, and how it is known to be done", s.Name)
+		}
+		if (s.Undo == nil) != (s.Undone == "") {
+			t.Errorf("step %s: undo and what it says of it disagree", s.Name)
+		}
+	}
+}
