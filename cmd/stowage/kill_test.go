@@ -258,6 +258,9 @@ func TestKillAtAnyMoment(t *testing.T) {
 				args := []string{"move", "first", "-C", f.dir}
 				for i := range 4 {
 					killAfter(t, time.Duration(250+450*i+137*lane)*time.Millisecond, args...)
+					if st := runProgram(t, "", "move", "status", "-C", f.dir); strings.Contains(st.stdout, "no move has been begun") {
+						continue // a slow machine: killed before anything was recorded or touched
+					}
 					args = []string{"move", "resume", "-C", f.dir}
 				}
 				if p := runProgram(t, "", args...); p.code != 0 {
