@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +56,15 @@ Try it:   stowage demo          a real farm on this machine, downsized under loa
 Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 
 ` + exitHelp,
-		Version:       version,
+		Example: "  stowage demo\n  stowage -C farm plan --name first",
+		Version: version,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, given []string) error {
+			if len(given) > 0 {
+				return unknownVerb(c, given[0])
+			}
+			return c.Help()
+		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(*cobra.Command, []string) {
@@ -68,24 +79,48 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object on standard output")
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log every statement (never a password) to standard error")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	root.SetHelpFunc(help)
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.demoCommand(), a.inventoryCommand(), a.planCommand(), a.moveCommand(),
 		a.digestCommand(), a.reportCommand(), a.manCommand())
+	addCompletion(root)
 	return root
 }
 
 // usage dresses a mistake at the command line.
 func usage(c *cobra.Command, err error) error {
-	return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: c.CommandPath() + " --help"}
+	text := err.Error()
+	if i := strings.Index(text, ": strconv."); i >= 0 {
+		text = text[:i] + ": it wants a number" // rather than the name of a Go function
+	}
+	return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %s", farm.ErrInput, text), Hint: c.CommandPath() + " --help"}
 }
 
 // args checks the number of arguments with an error of ours.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, given []string) error {
-		if err := check(c, given); err != nil {
-			return usage(c, err)
+		err := check(c, given)
+		switch {
+		case err == nil:
+			return nil
+		case len(given) > 0 && c.HasSubCommands():
+			return unknownVerb(c, given[0])
 		}
+		return usage(c, fmt.Errorf("%d arguments given, it is: %s", len(given), strings.TrimSuffix(c.UseLine(), " [flags]")))
+	}
+}
+
+// write replaces a file that the person named.
+func write(path string, text []byte) error {
+	err := workspace.WriteFileAtomic(path, text, 0o644)
+	if err == nil {
 		return nil
 	}
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err // it names a temporary file
+	}
+	return &farm.Error{Op: "write", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "name a file in a directory that is there and may be written"}
 }
 
 // emit prints the person's view, or with --json the same facts as one object.

@@ -203,7 +203,7 @@ farm.yaml, plans, the ledger and the report stay to be read. Safe to run again.
 			err := demo.Down(c.Context(), f.Dir, a.log)
 			if errors.Is(err, farm.ErrInput) {
 				a.say("%v", err)
-				return nil // nothing to take down is what was asked for
+				err = nil // nothing to take down is what was asked for
 			}
 			if err != nil {
 				return err

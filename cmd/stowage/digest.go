@@ -48,7 +48,10 @@ does and folds shard numbers in names. --filter takes an expression such as
 ` + exitHelp,
 		Example: "  stowage digest /var/log/mysql/slow.log\n  stowage digest --since 2026-11-21T10:00:00Z --save before hosts/*/*/slow.log\n  stowage digest compare before after",
 		Args:    args(cobra.MinimumNArgs(1)),
-		RunE: func(_ *cobra.Command, given []string) error {
+		RunE: func(c *cobra.Command, given []string) error {
+			if f.csv && a.json {
+				return usage(c, errors.New("--csv and --json are two formats"))
+			}
 			d, err := a.digest(given, f)
 			if err != nil {
 				return err
@@ -97,7 +100,7 @@ func (a *app) printDigest(d *digest.Digest, f digestFlags) error {
 	r := d.Report()
 	if f.order != "" {
 		if err := r.OrderBy(f.order); err != nil {
-			return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
+			return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage digest --help"}
 		}
 	}
 	if f.csv {
@@ -123,7 +126,7 @@ func (f digestFlags) options() (digest.Options, error) {
 		}
 	}
 	if err := o.Check(); err != nil {
-		return o, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
+		return o, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage digest --help"}
 	}
 	return o, nil
 }
@@ -187,10 +190,15 @@ func expand(inputs []string) ([]string, error) {
 		if err != nil {
 			return nil, &farm.Error{Op: "read directory", Subject: in, Err: err}
 		}
+		before := len(out)
 		for _, e := range entries {
 			if e.Type().IsRegular() {
 				out = append(out, filepath.Join(in, e.Name()))
 			}
+		}
+		if len(out) == before {
+			return nil, &farm.Error{Op: "read directory", Subject: in, Err: fmt.Errorf("%w: there are no files in it", farm.ErrInput),
+				Hint: "name the logs, or the directory that holds them"}
 		}
 	}
 	sort.Strings(out)
@@ -216,7 +224,8 @@ func (a *app) readInput(b *digest.Builder, name string) (*digest.Digest, error) 
 	if digest.IsStored(head) {
 		d, err := digest.Decode(buffered)
 		if err != nil {
-			return nil, &farm.Error{Op: "read digest", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
+			return nil, &farm.Error{Op: "read digest", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
+				Hint: "make it again from the logs: stowage digest --save " + name + " FILE..."}
 		}
 		return d, nil
 	}
@@ -252,7 +261,7 @@ func (a *app) saveDigest(name string, d *digest.Digest) error {
 		return err
 	}
 	if filepath.Ext(name) == ".digest" {
-		return workspace.WriteFileAtomic(name, b.Bytes(), 0o644)
+		return write(name, b.Bytes())
 	}
 	desk, err := a.open()
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"stowage/farm"
 	"stowage/inventory"
+	"stowage/store"
 	"stowage/workspace"
 )
 
@@ -87,10 +89,18 @@ func (a *app) acceptInventory() (int, error) {
 	}
 	defer d.close()
 	var inv inventory.Inventory
-	if _, err := d.store.LatestDocument("inventory", "", &inv); err != nil {
-		return 0, &farm.Error{Op: "accept inventory", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "take one first: stowage inventory"}
+	_, err = d.store.LatestDocument("inventory", "", &inv)
+	if errors.Is(err, store.ErrNone) {
+		return 0, &farm.Error{Op: "accept inventory", Err: fmt.Errorf("%w: none has been taken in this workspace", farm.ErrInput), Hint: "take one first: stowage inventory"}
+	}
+	if err != nil {
+		return 0, err
 	}
 	sizes := inv.ShardBytes()
+	if len(sizes) == 0 && len(d.farm.Pairs) > 0 {
+		return 0, &farm.Error{Op: "accept inventory", Err: fmt.Errorf("%w: the newest one measured nothing", farm.ErrInput),
+			Hint: "see why, and take another: stowage inventory"}
+	}
 	n := 0
 	err = d.EditFarm(func(e *workspace.Edit) error {
 		for _, p := range d.farm.Pairs {

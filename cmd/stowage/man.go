@@ -1,8 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"stowage/farm"
 )
 
 // manCommand writes the manual pages, for packages.
@@ -11,6 +16,9 @@ func (a *app) manCommand() *cobra.Command {
 		Use: "man DIR", Short: "Write the manual pages into a directory", Hidden: true,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
+			if err := os.MkdirAll(given[0], 0o755); err != nil {
+				return &farm.Error{Op: "write manual pages", Subject: given[0], Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
+			}
 			return doc.GenManTree(c.Root(), &doc.GenManHeader{Title: "STOWAGE", Section: "1"}, given[0])
 		},
 	}

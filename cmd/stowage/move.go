@@ -77,6 +77,10 @@ func (a *app) ended(s moveSummary, err error) error {
 		return err
 	}
 	printErr := a.emit(s, func(w io.Writer) error {
+		if s.State == "nothing-to-do" && s.Plan == "" {
+			_, err := fmt.Fprintln(w, "nothing to go on with: no move has been begun in this workspace")
+			return err
+		}
 		if s.State == "nothing-to-do" {
 			_, err := fmt.Fprintln(w, "nothing to do: farm.yaml shows every side where the plan wants it")
 			return err

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ executed as it is by 'stowage move NAME', or not at all. Touches no server.
 		Example: "  stowage plan --name first\n  stowage plan show first",
 		Args:    args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			p, path, err := a.plan(name)
+			p, path, err := a.plan(strings.TrimSuffix(name, ".json"))
 			if err != nil {
 				return err
 			}

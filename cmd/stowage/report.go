@@ -17,7 +17,6 @@ import (
 	"stowage/placement"
 	"stowage/report"
 	"stowage/store"
-	"stowage/workspace"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -80,7 +79,7 @@ func (a *app) report(out string) (string, error) {
 		return "", err
 	}
 	path := d.Path(out)
-	return path, workspace.WriteFileAtomic(path, b.Bytes(), 0o644)
+	return path, write(path, b.Bytes())
 }
 
 // history are the commands whose results the workspace keeps, in the order

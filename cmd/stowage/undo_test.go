@@ -16,6 +16,8 @@ import (
 
 	"stowage/farm"
 	"stowage/move"
+	"stowage/mysql"
+	"stowage/route"
 	"stowage/store"
 )
 
@@ -330,4 +332,63 @@ func (f *liveFarm) events() []farm.Event {
 		f.t.Fatal(err)
 	}
 	return events
+}
+
+// A client that runs one transaction of seconds after the other leaves no good
+// moment. The gate is tried again, and waits longer each time, until one ends
+// behind it.
+func TestBackToBackTransactions(t *testing.T) {
+	f := startFarm(t)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- f.longTransactions(ctx, "alice", 2500*time.Millisecond) }()
+	f.must("move", "first")
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("the client of long transactions: %v", err)
+	}
+	f.checkWhole()
+}
+
+// longTransactions follows docs/routing.md, one transaction at a time.
+func (f *liveFarm) longTransactions(ctx context.Context, key string, each time.Duration) error {
+	follow, err := route.Follow(f.dir + "/routing.json")
+	if err != nil {
+		return err
+	}
+	_, fm, app, err := demoAccess(f.dir)
+	if err != nil {
+		return err
+	}
+	pair := fm.Pairs[0]
+	for ctx.Err() == nil {
+		_, address, err := follow.AwaitOpen(ctx, pair.Name, key)
+		if err != nil {
+			return nil // stopped while it waited
+		}
+		if err := longTransaction(app, address, pair.Shards[0].Name, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func longTransaction(app mysql.Account, address string, shard farm.ShardName, each time.Duration) error {
+	cfg := driver.NewConfig()
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = app.User, app.Password, "tcp", address
+	connector, err := driver.NewConnector(cfg)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	tx, err := db.Begin()
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(fmt.Sprintf("UPDATE `%s`.listings SET price = price + 1 WHERE id = 2", shard)); err != nil {
+		return err
+	}
+	time.Sleep(each)
+	return tx.Commit()
 }

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestHelpEndsWithExitCodesAndExample: what is looked up most stands last, for
+// every verb there is.
+func TestHelpEndsWithExitCodesAndExample(t *testing.T) {
+	verbs := 0
+	walkVerbs((&app{}).root(), func(path []string) {
+		verbs++
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), append(path, "--help"), &out, &errOut, nil); code != exitFine || errOut.Len() > 0 {
+			t.Errorf("%v --help: exit code %d, %s", path, code, errOut.String())
+		}
+		text := out.String()
+		if n := strings.Count(text, "Exit codes:"); n != 1 {
+			t.Errorf("%v --help names exit codes %d times", path, n)
+		}
+		_, end, _ := strings.Cut(text, exitHelp)
+		if !strings.HasPrefix(end, "\n\nExamples:\n  ") || !strings.Contains(end, "stowage") {
+			t.Errorf("%v --help does not end with exit codes and an example:\n%s", path, text)
+		}
+	})
+	if verbs < 15 {
+		t.Errorf("only %d verbs looked at", verbs)
+	}
+}
+
+func walkVerbs(c *cobra.Command, visit func(path []string)) {
+	visit(strings.Fields(c.CommandPath())[1:])
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			walkVerbs(sub, visit)
+		}
+	}
+}
