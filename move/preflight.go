@@ -56,8 +56,18 @@ func (m *Mover) Survey(ctx context.Context, job engine.Job) ([]farm.Finding, err
 		// exist yet; it is asked when its turn comes.
 		part := lane.Parts[0]
 		found, err := m.surveyPart(ctx, engine.Call{Job: job.ID, Subject: part.Subject, Args: part.Args})
+		if ctx.Err() != nil {
+			return out, &farm.Error{Op: "preflight", Err: farm.ErrInterrupted}
+		}
 		if err != nil {
-			return out, err
+			// One pair that cannot be asked must not hide what others say.
+			remedy := farm.Hint(err)
+			if remedy == "" {
+				remedy = "stowage inventory shows which servers answer"
+			}
+			f := blocker(part.Subject, err.Error(), remedy)
+			f.Check = "can-be-asked"
+			found = []farm.Finding{f}
 		}
 		out = append(out, found...)
 	}

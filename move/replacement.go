@@ -62,13 +62,21 @@ func (m *Mover) replacement(c engine.Call, step Step, beat func(string)) (*repla
 		Twin:      mysql.Open(r.order.TwinInstance, r.twin.Dial(), m.Admin, m.Log),
 		Scheduler: r.memory.Scheduler,
 		Apart:     r.memory.Apart,
-		Settings:  m.Settings,
+		Settings:  drainLonger(m.Settings, c.Attempt),
 		Border:    r.border,
 		Tell: func(kind farm.EventKind, phase, text string, millis float64) {
 			r.tell(farm.Event{Kind: kind, Phase: phase, Text: text, Millis: millis})
 		},
 	}
 	return r, nil
+}
+
+// drainLonger lets a gate stay closed for longer when it could not be drained
+// again and again: clients that run one transaction of seconds after the other
+// leave no better moment. 2, 2, 4, 4, 8, 8, 16, 16 seconds.
+func drainLonger(s swing.Settings, attempt int) swing.Settings {
+	s.Drain <<= min(3, max(0, attempt-1)/2)
+	return s
 }
 
 func (m *Mover) instance(name farm.InstanceName, p placement.Place) host.Instance {

@@ -46,7 +46,9 @@ type Swing struct {
 type Settings struct {
 	// Settle is how long after closing a gate to wait for work of clients
 	// that looked at it just before. docs/routing.md gives clients 20 ms; this
-	// leaves room for a machine that is busy.
+	// leaves room for a machine that is busy. On the way out a client later
+	// than this meets the fence; on the way in nothing stops it but its own
+	// second look, so this is not the place to save milliseconds.
 	Settle time.Duration
 	// Long is how old a transaction must be to be waited for with the gate
 	// still open, and Patience how long.
@@ -70,7 +72,7 @@ type Settings struct {
 // Defaults are settings for production.
 func Defaults() Settings {
 	return Settings{
-		Settle:    25 * time.Millisecond,
+		Settle:    50 * time.Millisecond,
 		Long:      250 * time.Millisecond,
 		Patience:  10 * time.Minute,
 		Drain:     2 * time.Second,
