@@ -18,7 +18,7 @@ import (
 
 // Send implements Host with mariadb-backup.
 func (l *Local) Send(ctx context.Context, source Instance, login Login, w io.Writer) error {
-	options, err := l.loginFile(login)
+	options, err := l.loginFile(source, login)
 	if err != nil {
 		return err
 	}
@@ -43,8 +43,31 @@ func (l *Local) Send(ctx context.Context, source Instance, login Login, w io.Wri
 	return nil
 }
 
+// loginPrefix begins the name of the directory that holds a backup's login; the
+// process that made it follows.
+const loginPrefix = ".stowage-seed-"
+
+// loginDir is a new directory beside the source's data, so that nothing is left
+// outside of an instance's own place even when we are killed; what a killed
+// program left there is removed by the next.
+func loginDir(source Instance) (string, error) {
+	beside := filepath.Dir(source.Datadir)
+	left, _ := filepath.Glob(filepath.Join(beside, loginPrefix+"*"))
+	for _, dir := range left {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), loginPrefix), "-")
+		if _, err := os.Stat("/proc/" + pid); err != nil {
+			_ = os.RemoveAll(dir) // it is tried again by the next
+		}
+	}
+	name := fmt.Sprintf("%s%d-*", loginPrefix, os.Getpid())
+	if dir, err := os.MkdirTemp(beside, name); err == nil {
+		return dir, nil
+	}
+	return os.MkdirTemp("", name) // data below a directory that is not ours to write in
+}
+
 // loginFile is an option file that only the servers' account can read.
-func (l *Local) loginFile(login Login) (string, error) {
+func (l *Local) loginFile(source Instance, login Login) (string, error) {
 	fail := func(err error) (string, error) {
 		return "", &farm.Error{Op: "write login for backup", Subject: login.Address, Err: err}
 	}
@@ -52,7 +75,7 @@ func (l *Local) loginFile(login Login) (string, error) {
 	if err != nil {
 		return fail(err)
 	}
-	dir, err := os.MkdirTemp("", "stowage-seed-*")
+	dir, err := loginDir(source)
 	if err != nil {
 		return fail(err)
 	}

@@ -269,18 +269,19 @@ func nothingLeft(t *testing.T) {
 			t.Errorf("a backup still runs: %s", raw)
 		}
 	}
-	if logins, _ := filepath.Glob(filepath.Join(os.TempDir(), "stowage-seed-*")); len(ours(logins)) > 0 {
+	if logins := loginFiles(); len(logins) > 0 {
 		t.Errorf("login files are left: %v", logins)
 	}
 }
 
-// ours leaves out what other programs on this machine are using right now.
-func ours(paths []string) []string {
+// loginFiles are the directories with the login of a backup of this process,
+// beside the data of any instance of a test or among the temporary files.
+func loginFiles() []string {
 	var out []string
-	for _, p := range paths {
-		if raw, err := os.ReadFile(filepath.Join(p, "login.cnf")); err == nil && bytes.Contains(raw, []byte("127.0.77.")) && bytes.Contains(raw, []byte("\nport=23306")) {
-			out = append(out, p)
-		}
+	name := fmt.Sprintf(".stowage-seed-%d-*", os.Getpid())
+	for _, in := range []string{os.TempDir(), filepath.Join(os.TempDir(), "stowage-mariadbtest-*", "*")} {
+		found, _ := filepath.Glob(filepath.Join(in, name))
+		out = append(out, found...)
 	}
 	return out
 }
@@ -304,11 +305,10 @@ func TestPasswordIsInNoCommandLine(t *testing.T) {
 				}
 			}
 		}
-		logins, _ := filepath.Glob(filepath.Join(os.TempDir(), "stowage-seed-*"))
-		if len(ours(logins)) == 0 {
+		if len(loginFiles()) == 0 {
 			t.Error("no login file: this test looks in the wrong place")
 		}
-		for _, dir := range ours(logins) {
+		for _, dir := range loginFiles() {
 			for path, mode := range map[string]os.FileMode{dir: 0o700 | os.ModeDir, filepath.Join(dir, "login.cnf"): 0o600} {
 				if st, err := os.Stat(path); err != nil || st.Mode() != mode {
 					t.Errorf("%s has mode %v, %v; want %v", path, st.Mode(), err, mode)
@@ -320,6 +320,20 @@ func TestPasswordIsInNoCommandLine(t *testing.T) {
 	must(t, l.Send(t.Context(), sourceOf(s), login, &slowly{first: look}))
 	if !seen {
 		t.Error("nothing was sent")
+	}
+	nothingLeft(t)
+}
+
+// TestLoginOfAKilledProgramIsRemoved: a program that was killed in a backup
+// leaves its login beside the source; the next backup removes it.
+func TestLoginOfAKilledProgramIsRemoved(t *testing.T) {
+	l := local(t)
+	s := mariadbtest.Start(t, "source")
+	left := filepath.Join(filepath.Dir(s.Datadir), ".stowage-seed-99999999-x") // no process has that id
+	must(t, os.Mkdir(left, 0o700))
+	must(t, l.Send(t.Context(), sourceOf(s), loginTo(s), io.Discard))
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", left, err)
 	}
 	nothingLeft(t)
 }
