@@ -53,6 +53,7 @@ var ladder = []rung{
 	{
 		"placement": "pure: farm and goals to a plan",
 		"digest":    "pure: a stream of events to classes and comparisons",
+		"capture":   "pure: packets to statements with their values, answers and times; what replay will send again",
 	},
 	{
 		"farm":                "the words all of the above share; imports none of ours",
@@ -79,6 +80,7 @@ var pure = map[string]string{
 	"placement":       "the same farm and goals give the same plan, byte for byte",
 	"placement/check": "a verdict about a plan is a function of the plan",
 	"digest":          "the same logs give the same digest",
+	"capture":         "the same packets give the same statements",
 }
 
 // impure are the imports a pure package does without.
