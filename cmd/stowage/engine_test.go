@@ -11,6 +11,7 @@ import (
 
 // With --engine a move is carried out by an engine that somebody else runs.
 func TestMoveOnAnEngineElsewhere(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	cmd := exec.Command(filepath.Join(binDir(t), "stowage-engine"), "--db", filepath.Join(t.TempDir(), "engine.db"), "--lifeline")
 	alive, err := cmd.StdinPipe()

@@ -60,6 +60,7 @@ func (f *liveFarm) value(side farm.SideName, query string) string {
 // A seeded copy carries the twin's view of the events: the moved side's own
 // disabled, the twin's enabled. Fired from there they would run twice.
 func TestEventsMoveWithTheirSide(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	shard := "etsy_shard_0001"
 	f.sql(farm.A, "SET GLOBAL event_scheduler = ON",
@@ -88,6 +89,7 @@ func TestEventsMoveWithTheirSide(t *testing.T) {
 // A row that only the old side has, because its write bypassed the binary log,
 // would vanish with it.
 func TestRowsThatOnlyTheOldSideHas(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	f.sql(farm.A, "SET sql_log_bin = 0", "INSERT INTO etsy_shard_0001.users (id, name, email, joined) VALUES (999999, 'only here', 'x', NOW())")
 	before := f.places()
@@ -110,6 +112,7 @@ func TestRowsThatOnlyTheOldSideHas(t *testing.T) {
 
 // What stands in the way is found before anything is touched, with a remedy.
 func TestPreflightBlockers(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	in := filepath.Join(f.dir, "hosts/ssd02/dbshard001b")
 	var idle func()
@@ -204,6 +207,7 @@ func (f *liveFarm) idle(side farm.SideName, n int) (closeAll func()) {
 
 // A gate that is closed belongs to somebody: nobody else may move the pair.
 func TestClosedGateIsABlocker(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	r := route.NewFile(f.dir + "/routing.json")
 	gate := func(change func(*route.Pair)) {
@@ -228,6 +232,7 @@ func TestClosedGateIsABlocker(t *testing.T) {
 // A server that starts deletes every temporary table in its tmpdir: on a host
 // that carries several, those of its running neighbours too.
 func TestNewInstanceHasItsOwnTmpdir(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	f.must("move", "first")
 	seen := map[string]bool{}

@@ -107,6 +107,7 @@ func (f *liveFarm) checkNow() {
 // Ctrl-C lets the running steps end, says how to go on, and leaves no gate
 // closed; resume finishes the move.
 func TestInterruptedMoveGoesOn(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	for i, wait := range []time.Duration{400, 900, 1500} {
 		args := []string{"move", "first", "-C", f.dir}
@@ -185,6 +186,7 @@ func processesIn(dir string) []string {
 
 // While one process moves, another waits or is refused; it never works beside it.
 func TestTwoMovesAtOnce(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -210,6 +212,7 @@ func TestTwoMovesAtOnce(t *testing.T) {
 
 // A plan is carried out as it was reviewed, or not at all.
 func TestDriftedPlanIsRefused(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	path := f.dir + "/farm.yaml"
 	was, err := os.ReadFile(path)
@@ -243,6 +246,7 @@ func TestDriftedPlanIsRefused(t *testing.T) {
 // open, the other clients go on, and the switch comes when the transaction has
 // ended.
 func TestLongTransactionOnlyDelays(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	tx := f.openTransaction(farm.B)
 	time.AfterFunc(8*time.Second, func() { _ = tx.Rollback() })
@@ -261,6 +265,7 @@ func TestLongTransactionOnlyDelays(t *testing.T) {
 // A report that runs for long on the twin, and began there before any client of
 // the side was sent to it, holds nothing up: it cannot be one of theirs.
 func TestLongWorkOfTheTwinsOwnClients(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	tx := f.openTransaction(farm.A)
 	done := make(chan program)
@@ -338,6 +343,7 @@ func (f *liveFarm) events() []farm.Event {
 // moment. The gate is tried again, and waits longer each time, until one ends
 // behind it.
 func TestBackToBackTransactions(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startFarm(t)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
