@@ -38,10 +38,16 @@ func RewriteOptions(text, group string, values map[string]string) string {
 	}
 	added := additions(left)
 	if end < 0 {
-		return strings.Join(append(out, append([]string{"[" + group + "]"}, added...)...), "\n") + "\n"
+		return lines(append(out, append([]string{"[" + group + "]"}, added...)...))
 	}
 	tail := append([]string(nil), out[end:]...)
-	return strings.Join(append(append(out[:end], added...), tail...), "\n") + "\n"
+	return lines(append(append(out[:end], added...), tail...))
+}
+
+// lines is a text that ends with one newline. A removed last option may leave
+// an empty line, which a second time would not see.
+func lines(all []string) string {
+	return strings.TrimRight(strings.Join(all, "\n"), "\n") + "\n"
 }
 
 // Option reads one value of a group as the server would, without quotes and

@@ -157,6 +157,16 @@ func TestRewriteAsTheServerReads(t *testing.T) {
 	})
 }
 
+// TestRemovingTheLastOptionTwice: the empty line before it must not be counted
+// once and not the second time.
+func TestRemovingTheLastOptionTwice(t *testing.T) {
+	remove := map[string]string{"socket": ""}
+	once := RewriteOptions("[mysqld]\n\nsocket = x\n", "mysqld", remove)
+	if again := RewriteOptions(once, "mysqld", remove); again != once {
+		t.Errorf("%q became %q", once, again)
+	}
+}
+
 // TestRewriteKeepsOtherLines: byte for byte, in order.
 func TestRewriteKeepsOtherLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
