@@ -19,6 +19,10 @@ import (
 // their files. Documents stay: farm.yaml, plans, the ledger, the report. It is
 // safe to run again, and on a farm that was left half made.
 func Down(ctx context.Context, dir string, log *slog.Logger) error {
+	dir, err := filepath.Abs(dir) // as the servers know it
+	if err != nil {
+		return &farm.Error{Op: "take down", Subject: dir, Err: err}
+	}
 	s, err := readState(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &farm.Error{Op: "take down", Subject: dir, Err: fmt.Errorf("%w: there is no demo farm", farm.ErrInput),

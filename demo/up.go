@@ -43,6 +43,9 @@ func Up(ctx context.Context, o Options, log *slog.Logger) (err error) {
 	if err := o.Check(); err != nil {
 		return err
 	}
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil { // servers start in a directory of their own
+		return &farm.Error{Op: "make farm", Subject: o.Dir, Err: err}
+	}
 	b := &builder{o: o, log: log}
 	if b.local, err = host.NewLocal(log); err != nil {
 		return err
