@@ -275,7 +275,8 @@ func (t *trial) commonFactor(out *Comparison) {
 		return
 	}
 	out.CommonFactor, out.CommonAvg = math.Exp(t.common[figP95]), math.Exp(t.common[figMean])
-	width := studentQuantile(t.o.Alpha/2, t.spread.df)
+	// Two figures are judged, p95 and average: each gets half of alpha.
+	width := studentQuantile(t.o.Alpha/4, t.spread.df)
 	around := func(f int) Interval {
 		return Interval{math.Exp(t.common[f] - width*t.spread.common[f]), math.Exp(t.common[f] + width*t.spread.common[f])}
 	}
@@ -291,6 +292,9 @@ func (t *trial) commonFactor(out *Comparison) {
 		o.Verdict = VerdictUnchanged
 	default:
 		o.Reason = fmt.Sprintf("what the classes have in common lies between %.2f and %.2f times", p95[0], p95[1])
+	}
+	if (o.Verdict == VerdictFaster || o.Verdict == VerdictSlower) && !p95.beyond(lower, upper) {
+		o.Reason = fmt.Sprintf("it is the average that changed, to between %.2f and %.2f times; p95 lies between %.2f and %.2f", avg[0], avg[1], p95[0], p95[1])
 	}
 }
 
