@@ -72,9 +72,3 @@ func stopAll(ctx context.Context, local *host.Local, configs []string) error {
 	wg.Wait()
 	return errors.Join(errs...)
 }
-
-// IsDemo reports whether dir holds a demo farm that is up.
-func IsDemo(dir string) bool {
-	s, err := readState(dir)
-	return err == nil && !s.Down
-}

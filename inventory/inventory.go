@@ -175,9 +175,16 @@ func WriteFindings(w io.Writer, findings []farm.Finding) error {
 	}
 	fmt.Fprintf(w, "\n%d %s\n", len(sorted), noun)
 	for _, f := range sorted {
-		if _, err := fmt.Fprintf(w, "  %-7s  %s: %s\n           -> %s  (%s)\n", f.Severity, f.Subject, f.Text, f.Remedy, f.Check); err != nil {
+		if err := WriteFinding(w, f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// WriteFinding is the person's view of one finding: what, about whom, and the
+// remedy.
+func WriteFinding(w io.Writer, f farm.Finding) error {
+	_, err := fmt.Fprintf(w, "  %-7s  %s: %s\n           -> %s  (%s)\n", f.Severity, f.Subject, f.Text, f.Remedy, f.Check)
+	return err
 }

@@ -69,9 +69,6 @@ func (s *Server) Name() farm.InstanceName { return s.name }
 // Address is host:port.
 func (s *Server) Address() string { return s.address }
 
-// Account is what Stowage logs in with.
-func (s *Server) Account() Account { return s.account }
-
 // Close drops the connections.
 func (s *Server) Close() error {
 	if s.db == nil {

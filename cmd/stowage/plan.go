@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stowage/farm"
+	"stowage/inventory"
 	"stowage/placement"
 	"stowage/placement/check"
 )
@@ -87,6 +88,6 @@ func (a *app) plan(name string) (placement.Plan, string, error) {
 // writeFindings prints findings, or says nothing when there are none.
 func writeFindings(w io.Writer, findings []farm.Finding) {
 	for _, f := range findings {
-		fmt.Fprintf(w, "  %-7s  %s: %s\n           -> %s  (%s)\n", f.Severity, f.Subject, f.Text, f.Remedy, f.Check)
+		_ = inventory.WriteFinding(w, f) // to standard error: nobody to tell
 	}
 }
