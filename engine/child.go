@@ -41,7 +41,8 @@ func spawn(ctx context.Context, o Options, binary, listen string) (*child, error
 	if err != nil {
 		return nil, fmt.Errorf("seek %s: %w", log.Name(), err)
 	}
-	cmd := exec.Command(binary, "--db", o.DB, "--listen", listen, "--namespace", o.Namespace, "--lifeline")
+	args := append([]string{"--db", o.DB, "--listen", listen, "--namespace", o.Namespace, "--lifeline"}, o.Certificates.flags()...)
+	cmd := exec.Command(binary, args...)
 	cmd.Stderr = log
 	// A process group of its own: Ctrl-C in the terminal must reach Stowage, which then decides, and not its engine.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

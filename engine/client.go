@@ -41,7 +41,7 @@ func Dial(ctx context.Context, address string, o Options) (*Client, error) {
 			HostPort:                address,
 			Namespace:               o.Namespace,
 			Logger:                  quietLog{o.Log},
-			ConnectionOptions:       client.ConnectionOptions{TLS: o.TLS},
+			ConnectionOptions:       o.connection(),
 			WorkerHeartbeatInterval: -1, // nobody looks at these
 		})
 		return err
@@ -57,6 +57,16 @@ func Dial(ctx context.Context, address string, o Options) (*Client, error) {
 		return t.RecordActivityHeartbeat(ctx, token, detail)
 	}
 	return c, nil
+}
+
+// connection notices a line that has been cut sooner than the SDK does by itself (45 s); more often than every 10 s the server
+// would take for abuse.
+func (o Options) connection() client.ConnectionOptions {
+	c := client.ConnectionOptions{TLS: o.TLS}
+	if o.TLS != nil {
+		c.KeepAliveTime, c.KeepAliveTimeout = 11*time.Second, 5*time.Second
+	}
+	return c
 }
 
 // Close lets the connection go. Stop the workers first.
@@ -150,6 +160,15 @@ type State struct {
 
 // Find looks a job up without waiting for it.
 func (c *Client) Find(ctx context.Context, jobID string) (State, error) {
+	state, err := c.describe(ctx, jobID)
+	if err == nil && state.Phase == Ended {
+		state.Result, err = c.await(ctx, jobID)
+	}
+	return state, err
+}
+
+// describe is Find without the result.
+func (c *Client) describe(ctx context.Context, jobID string) (State, error) {
 	var state State
 	err := patiently(ctx, c.log, "find job "+jobID, func() error {
 		d, err := c.temporal.DescribeWorkflowExecution(ctx, jobID, "")
@@ -174,10 +193,7 @@ func (c *Client) Find(ctx context.Context, jobID string) (State, error) {
 	if err != nil {
 		return State{}, fmt.Errorf("find job %s: %w", jobID, err)
 	}
-	if state.Phase == Ended {
-		state.Result, err = c.await(ctx, jobID)
-	}
-	return state, err
+	return state, nil
 }
 
 // patiently calls do until it succeeds or fails for good, waiting 100 ms to 2 s between tries. When ctx ends it returns

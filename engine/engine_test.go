@@ -102,6 +102,10 @@ func TestFailures(t *testing.T) {
 			job.Lanes[0].Parts[0].Subject = subject
 			tc.want.Name, tc.want.Part = "lane", subject
 			r := run(t, c, job)
+			if (r.Lanes[0].State != "") != (r.Lanes[0].UndoStep != "") {
+				t.Errorf("state %q with undo step %q", r.Lanes[0].State, r.Lanes[0].UndoStep)
+			}
+			r.Lanes[0].State = ""
 			if r.Lanes[0] != tc.want {
 				t.Errorf("ended\n%+v\nwant\n%+v", r.Lanes[0], tc.want)
 			}
@@ -196,8 +200,14 @@ func TestInterruptLeavesTheJobResumable(t *testing.T) {
 	d := &obeyer{}
 	stop := serve(t, c, "", d, 4)
 	job := oneLane("interrupt", orders{Sleep: 700 * time.Millisecond}, "one", "two", "three")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	go func() {
+		for len(d.names("s")) == 0 && ctx.Err() == nil { // it has begun
+			time.Sleep(5 * time.Millisecond)
+		}
+		cancel()
+	}()
 	if _, err := c.Run(ctx, job); !errors.Is(err, ErrInterrupted) {
 		t.Fatalf("error %v, want ErrInterrupted", err)
 	}

@@ -68,9 +68,15 @@ func Unknown(err error) error {
 func KindOf(err error) Kind {
 	var unknown *unknownError
 	var permanent *permanentError
+	var aborted *abortedError
+	var held *heldError
 	switch {
 	case errors.As(err, &unknown):
 		return KindUnknown
+	case errors.As(err, &aborted):
+		return KindAborted
+	case errors.As(err, &held):
+		return kindHeld
 	case errors.As(err, &permanent):
 		return KindPermanent
 	default:
@@ -81,7 +87,7 @@ func KindOf(err error) Kind {
 // wireError puts kind and full text into the form that crosses the engine.
 func wireError(err error) error {
 	kind := KindOf(err)
-	final := kind == KindUnknown || kind == KindPermanent
+	final := kind != KindFailed
 	return temporal.NewApplicationErrorWithOptions(wireText(err.Error()), wirePrefix+string(kind),
 		temporal.ApplicationErrorOptions{NonRetryable: final})
 }

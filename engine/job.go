@@ -41,6 +41,12 @@ type Lane struct {
 	Name  string   `json:"name"`            // unique within the job
 	Holds []string `json:"holds,omitempty"` // budget tokens held while the lane runs, all or none
 	Parts []Part   `json:"parts"`
+	// Stage orders lanes that must not overlap: the caller runs a stage as a
+	// job of its own when the one before has ended. The engine takes no notice.
+	Stage int `json:"stage,omitempty"`
+	// Closing: the lane has something to do only when a lane of an earlier stage
+	// was not done. The engine takes no notice of this either.
+	Closing bool `json:"closing,omitempty"`
 }
 
 // Part is the work on one subject. It is the unit of undoing: when a step fails, only the steps of its own part are undone.
@@ -48,6 +54,11 @@ type Part struct {
 	Subject string          `json:"subject"` // "dbshard001/A"
 	Args    json.RawMessage `json:"args,omitempty"`
 	Steps   []Step          `json:"steps"`
+	// Back, when it is not empty, says why no step of the part is done and all are undone, last one first: a part that got stuck on
+	// its way back, or one that was done and is not wanted any more. It ends undone.
+	Back string `json:"back,omitempty"`
+	// State is what the first step is handed.
+	State json.RawMessage `json:"state,omitempty"`
 }
 
 // Step is one activity. The zero Timeout is 24 h, zero Attempts are 8, the empty Queue is DefaultQueue.
@@ -142,6 +153,12 @@ func (p Part) validate() error {
 	errs := []error{checkName(p.Subject)}
 	if len(p.Args) > 0 && !json.Valid(p.Args) {
 		errs = append(errs, errors.New("args are not JSON"))
+	}
+	if p.Back != "" && len(p.Steps) == 0 {
+		errs = append(errs, errors.New("has no step to undo"))
+	}
+	if len(p.State) > 0 && !json.Valid(p.State) {
+		errs = append(errs, errors.New("state is not JSON"))
 	}
 	for _, s := range p.Steps {
 		if err := checkName(s.Name); err != nil {

@@ -21,13 +21,19 @@ type laneRun struct {
 // allows no return has started.
 func (l *laneRun) runPart(ctx workflow.Context, part Part) LaneResult {
 	r := LaneResult{Name: l.in.Lane.Name, End: EndDone}
-	var state json.RawMessage
+	state := part.State
+	if part.Back != "" {
+		r.Part, r.Step, r.Kind, r.Error = part.Subject, part.Steps[len(part.Steps)-1].Name, KindAborted, part.Back
+		l.undo(ctx, part, part.Steps, state, &r)
+		return r
+	}
 	var started []Step
 	sealed := false
 	for _, step := range part.Steps {
 		started = append(started, step)
-		sealed = sealed || step.NoReturn
 		why := l.do(ctx, part, step, false, &state)
+		// One that was aborted has not begun, and does not seal the part.
+		sealed = sealed || step.NoReturn && (why == nil || why.Kind != KindAborted)
 		if why == nil {
 			continue
 		}
@@ -61,7 +67,7 @@ func (l *laneRun) undo(ctx workflow.Context, part Part, started []Step, state js
 		if why.Kind == KindUnknown {
 			r.End = EndUnknown
 		}
-		r.UndoStep, r.UndoError = step.Name, why.Text
+		r.UndoStep, r.UndoError, r.State = step.Name, why.Text, string(state)
 		return
 	}
 }
@@ -72,10 +78,8 @@ func (l *laneRun) do(ctx workflow.Context, part Part, step Step, undo bool, stat
 	for lost := 1; ; lost++ {
 		l.seq++
 		var out stepOutput
-		err := workflow.ExecuteActivity(ctx, stepActivityName, stepInput{Format: Format, Seq: l.seq, Call: Call{
-			Job: l.in.Job, Kind: l.in.Kind, Lane: l.in.Lane.Name, Subject: part.Subject, Step: step.Name,
-			Undo: undo, Args: part.Args, State: *state,
-		}}).Get(ctx, &out)
+		err := workflow.ExecuteActivity(ctx, stepActivityName,
+			stepInput{Format: Format, Seq: l.seq, Call: l.call(part, step, undo, *state)}).Get(ctx, &out)
 		if err == nil {
 			if len(out.State) > 0 && string(out.State) != "null" {
 				*state = out.State
@@ -83,6 +87,13 @@ func (l *laneRun) do(ctx workflow.Context, part Part, step Step, undo bool, stat
 			return nil
 		}
 		why := failureOf(err)
+		if why.Kind == kindHeld {
+			if why := l.await(ctx, part, step, *state); why != nil {
+				return why
+			}
+			lost = 0 // a person's doing is no death
+			continue
+		}
 		if why.Kind != KindLost && why.Kind != kindInterrupted {
 			return &why
 		}
@@ -92,5 +103,12 @@ func (l *laneRun) do(ctx workflow.Context, part Part, step Step, undo bool, stat
 		if err := workflow.Sleep(ctx, time.Second); err != nil {
 			return &failure{KindOutside, err.Error()}
 		}
+	}
+}
+
+func (l *laneRun) call(part Part, step Step, undo bool, state json.RawMessage) Call {
+	return Call{
+		Job: l.in.Job, Kind: l.in.Kind, Lane: l.in.Lane.Name, Subject: part.Subject, Step: step.Name,
+		Undo: undo, Args: part.Args, State: state,
 	}
 }

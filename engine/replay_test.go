@@ -23,7 +23,7 @@ func TestOldHistoriesStillReplay(t *testing.T) {
 		record(t)
 	}
 	files, err := filepath.Glob("testdata/history-*.json")
-	if err != nil || len(files) < 3 {
+	if err != nil || len(files) < 4 {
 		t.Fatalf("found %q, error %v", files, err)
 	}
 	for _, file := range files {
@@ -52,16 +52,37 @@ func record(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	for name, id := range map[string]string{"job": "recorded", "lane-done": "recorded/done", "lane-undone": "recorded/undone"} {
-		text, err := protojson.MarshalOptions{Multiline: true}.Marshal(historyOf(t, c.temporal, id))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile("testdata/history-1-"+name+".json", text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeHistory(t, c, name, id)
+	}
+	recordHeld(t)
+}
+
+// recordHeld records a lane that waited for a person and was then aborted.
+func recordHeld(t *testing.T) {
+	_, c := startEngine(t)
+	p := &patient{at: "two", free: make(chan struct{})}
+	p.end.Store(true)
+	serve(t, c, "", p, 4)
+	go func() {
+		waitFor(t, "the lane waits", func() bool { return p.hold.Load() > 0 })
+		close(p.free)
+	}()
+	if r := run(t, c, oneLane("held", orders{}, "one?", "two?", "three!")); r.End() != EndUndone {
+		t.Fatalf("%+v", r)
+	}
+	writeHistory(t, c, "lane-held", "held/lane")
+}
+
+func writeHistory(t *testing.T, c *Client, name, id string) {
+	text, err := protojson.MarshalOptions{Multiline: true}.Marshal(historyOf(t, c.temporal, id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll("testdata", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("testdata/history-1-"+name+".json", text, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -24,9 +24,11 @@ type LaneResult struct {
 	Step  string `json:"step,omitempty"`
 	Kind  Kind   `json:"kind,omitempty"`
 	Error string `json:"error,omitempty"` // the text of the step's error, unchanged
-	// UndoStep and UndoError are set when undoing failed in turn.
+	// UndoStep and UndoError are set when undoing failed in turn; State is then what the part's steps had handed on, as JSON: a Part
+	// with Back that ends with UndoStep goes on from there.
 	UndoStep  string `json:"undo_step,omitempty"`
 	UndoError string `json:"undo_error,omitempty"`
+	State     string `json:"state,omitempty"`
 }
 
 // Result has one entry per lane, in the order of the job's lanes.

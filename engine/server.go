@@ -60,7 +60,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 // spawnAnywhere tries again when somebody else took one of the ports between the child's look and its listen.
 func spawnAnywhere(ctx context.Context, o Options, binary string) (*child, error) {
 	for try := 1; ; try++ {
-		ch, err := spawn(ctx, o, binary, "127.0.0.1:0")
+		ch, err := spawn(ctx, o, binary, o.Listen)
 		if err == nil || try == 3 || !strings.Contains(err.Error(), "address already in use") {
 			return ch, err
 		}

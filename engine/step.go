@@ -54,6 +54,8 @@ type performer struct {
 	mu       sync.Mutex
 	stopping bool
 	active   sync.WaitGroup
+	holds    int            // counts lanes that waited
+	onStops  map[int]func() // of those that wait
 }
 
 // step is the one activity. An attempt that was cut short by us answers "interrupted", which is no failure of the step.
@@ -199,4 +201,7 @@ func (p *performer) beginStop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopping = true
+	for _, f := range p.onStops {
+		f()
+	}
 }

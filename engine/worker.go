@@ -46,6 +46,7 @@ func (c *Client) Serve(queue string, d Doer, concurrency int) (stop func(), err 
 		w.RegisterWorkflowWithOptions(laneWorkflow, workflow.RegisterOptions{Name: laneWorkflowName})
 	}
 	w.RegisterActivityWithOptions(p.step, activity.RegisterOptions{Name: stepActivityName})
+	w.RegisterActivityWithOptions(p.hold, activity.RegisterOptions{Name: holdActivityName})
 	if err := w.Start(); err != nil {
 		halt(errStopping)
 		return nil, fmt.Errorf("serve queue %s: %w", queue, err)

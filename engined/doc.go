@@ -10,7 +10,8 @@
 //     truth from the databases before they act.
 //   - One process per file: FILE.lock is held with flock for as long as the process lives. The kernel lets go of it at any death.
 //   - The schema and the namespace are created in one SQLite transaction: a half-made file cannot exist.
-//   - Everything listens on 127.0.0.1 and nowhere else.
+//   - Without certificates everything listens on 127.0.0.1 and nowhere else. With them the frontend listens where it is told; whoever
+//     connects shows a certificate of the farm's authority, and a host's may do nothing but serve that host's own queue.
 //
 // It never touches a database server, a host or a farm, and knows nothing of Stowage's workflows.
 //

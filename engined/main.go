@@ -26,6 +26,7 @@ type settings struct {
 	listen    string
 	namespace string
 	lifeline  bool
+	tls       files
 }
 
 func main() {
@@ -59,7 +60,10 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("stowage-engine", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&set.db, "db", "", "SQLite file that holds all state; created when missing")
-	flags.StringVar(&set.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 picks a free one")
+	flags.StringVar(&set.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 picks a free one; others than loopback only with certificates")
+	flags.StringVar(&set.tls.cert, "tls-cert", "", "certificate to show; with --tls-key and --tls-ca everybody must show one of that authority")
+	flags.StringVar(&set.tls.key, "tls-key", "", "its key")
+	flags.StringVar(&set.tls.ca, "tls-ca", "", "the authority")
 	flags.StringVar(&set.namespace, "namespace", "stowage", "namespace to create and serve")
 	flags.BoolVar(&set.lifeline, "lifeline", false, "stop when stdin reaches its end")
 	if err := flags.Parse(args); err != nil {
@@ -70,6 +74,9 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	}
 	if flags.NArg() > 0 {
 		return set, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if err := set.tls.check(); err != nil {
+		return set, err
 	}
 	path, err := filepath.Abs(set.db)
 	if err != nil {
@@ -98,7 +105,7 @@ func serve(ctx context.Context, set settings, stdout io.Writer) error {
 	if err := prepare(ctx, set.db); err != nil {
 		return err
 	}
-	ports, err := choosePorts(set.listen)
+	ports, err := choosePorts(set.listen, set.tls.given())
 	if err != nil {
 		return err
 	}
@@ -109,7 +116,7 @@ func serve(ctx context.Context, set settings, stdout io.Writer) error {
 	if err := srv.Start(); err != nil {
 		return fmt.Errorf("start server: %w", err)
 	}
-	if err := awaitReady(ctx, ports.frontendAddress(), set.namespace, readyWait); err != nil {
+	if err := awaitReady(ctx, ports.frontendAddress(), set, readyWait); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -16,6 +16,7 @@ import (
 	schema "go.temporal.io/server/schema/sqlite"
 	"go.temporal.io/server/temporal"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
@@ -29,7 +30,7 @@ const (
 )
 
 func newServer(set settings, p ports) (temporal.Server, error) {
-	cfg := serverConfig(set.db, p)
+	cfg := serverConfig(set, p)
 	ns, err := schema.NewNamespaceConfig(clusterName, set.namespace, false, nil)
 	if err != nil {
 		return nil, fmt.Errorf("describe namespace: %w", err)
@@ -51,7 +52,8 @@ func newServer(set settings, p ports) (temporal.Server, error) {
 			primitives.WorkerService: static.SingleLocalHost(p.frontendAddress()),
 		}),
 		temporal.WithLogger(log.NewZapLogger(log.BuildZapLogger(log.Config{Level: "warn", Format: "json"}))),
-		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
+		temporal.WithAuthorizer(access{set.tls.given()}),
+		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims{set.tls.given()} }),
 		temporal.WithDynamicConfigClient(tuning()),
 	)
 	if err != nil {
@@ -60,11 +62,11 @@ func newServer(set settings, p ports) (temporal.Server, error) {
 	return srv, nil
 }
 
-func serverConfig(db string, p ports) *config.Config {
+func serverConfig(set settings, p ports) *config.Config {
 	off := "disabled"
 	store := &config.SQL{
 		PluginName:   sqlitestore.PluginName,
-		DatabaseName: db,
+		DatabaseName: set.db,
 		// One connection: SQLite has one writer, and a second connection would meet SQLITE_BUSY_SNAPSHOT, which no timeout cures.
 		MaxConns:     1,
 		MaxIdleConns: 1,
@@ -94,9 +96,9 @@ func serverConfig(db string, p ports) *config.Config {
 		},
 		DCRedirectionPolicy: config.DCRedirectionPolicy{Policy: "noop"},
 		Services: map[string]config.Service{
-			string(primitives.FrontendService): service(p.frontend),
-			string(primitives.HistoryService):  service(p.history),
-			string(primitives.MatchingService): service(p.matching),
+			string(primitives.FrontendService): service(p.ip, p.frontend),
+			string(primitives.HistoryService):  service("127.0.0.1", p.history),
+			string(primitives.MatchingService): service("127.0.0.1", p.matching),
 		},
 		Archival: config.Archival{
 			History:    config.HistoryArchival{State: off},
@@ -107,16 +109,25 @@ func serverConfig(db string, p ports) *config.Config {
 			Visibility: config.VisibilityArchivalNamespaceDefaults{State: off},
 		}},
 		PublicClient: config.PublicClient{HostPort: p.frontendAddress()},
+		Global:       config.Global{TLS: set.tls.server()},
 	}
 }
 
-func service(port int) config.Service {
-	return config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: "127.0.0.1"}}
+func service(ip string, port int) config.Service {
+	return config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: ip}}
 }
 
 // awaitReady asks the frontend for the namespace until it answers: then every service behind it is up.
-func awaitReady(ctx context.Context, address, namespace string, wait time.Duration) error {
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+func awaitReady(ctx context.Context, address string, set settings, wait time.Duration) error {
+	transport, namespace := insecure.NewCredentials(), set.namespace
+	if set.tls.given() {
+		how, err := set.tls.client()
+		if err != nil {
+			return err
+		}
+		transport = credentials.NewTLS(how)
+	}
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(transport))
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", address, err)
 	}

@@ -79,7 +79,8 @@ type Host interface {
 	Start(ctx context.Context, i Instance, budget time.Duration) error
 	// RollbackPrepared decides the prepared transactions of a fresh copy.
 	RollbackPrepared(ctx context.Context, i Instance) error
-	// Stop ends the instance cleanly; one that does not run is left alone.
+	// Stop ends the instance, cleanly if it does so within the budget and as a
+	// crash would if not; one that does not run is left alone.
 	Stop(ctx context.Context, i Instance, budget time.Duration) error
 	// Running is the process id of the instance, or 0.
 	Running(ctx context.Context, i Instance) (int, error)

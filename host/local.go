@@ -27,8 +27,8 @@ type Local struct {
 	log        *slog.Logger
 	server     string // mariadbd
 	backup     string // mariadb-backup
-	unpack     string // mbstream
 	installDB  string // mariadb-install-db
+	systemctl  string // "": instances are processes of their own
 	credential *syscall.Credential
 }
 
@@ -50,8 +50,10 @@ func NewLocal(log *slog.Logger) (*Local, error) {
 		{&l.server, []string{"mariadbd", "mysqld"}, "mariadb-server"},
 		{&l.installDB, []string{"mariadb-install-db"}, "mariadb-server"},
 		{&l.backup, []string{"mariadb-backup"}, "mariadb-backup"},
-		{&l.unpack, []string{"mbstream"}, "mariadb-backup"},
 	} {
+		if l.server != "" && l.IsMySQL() {
+			break // it seeds itself, and makes its own system tables
+		}
 		path, err := find(p.names)
 		if err != nil {
 			return nil, &farm.Error{Op: "find program", Subject: p.names[0], Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
@@ -70,19 +72,25 @@ func NewLocal(log *slog.Logger) (*Local, error) {
 }
 
 // find looks on the PATH and where Debian keeps servers, which is not on the
-// PATH of an ordinary account.
+// PATH of an ordinary account. A directory that comes first wins, whichever of
+// the names it has: that is how one says which of several servers to use.
 func find(names []string) (string, error) {
-	for _, n := range names {
-		if p, err := exec.LookPath(n); err == nil {
-			return p, nil
-		}
-		for _, dir := range []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec"} {
-			if p := filepath.Join(dir, n); isExecutable(p) {
+	dirs := append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin", "/usr/libexec")
+	for _, dir := range dirs {
+		for _, n := range names {
+			if p := filepath.Join(dir, n); filepath.IsAbs(dir) && isExecutable(p) {
 				return p, nil
 			}
 		}
 	}
 	return "", fmt.Errorf("not installed")
+}
+
+// IsMySQL reports whether the server is MySQL's: mysqld, where that is not
+// another name of mariadbd.
+func (l *Local) IsMySQL() bool {
+	real, err := filepath.EvalSymlinks(l.server)
+	return err == nil && filepath.Base(real) == "mysqld"
 }
 
 func isExecutable(path string) bool {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,12 +66,32 @@ func (l *Local) starting(i Instance) int {
 		if err != nil {
 			continue
 		}
-		program, args, _ := bytes.Cut(commandLine(pid), []byte{0})
-		if filepath.Base(string(program)) == filepath.Base(l.server) && string(args) == "--defaults-file="+i.Config+"\x00" {
+		if l.isStart(commandLine(pid), i) {
 			return pid
 		}
 	}
 	return 0
+}
+
+// whereOptions are options that say where a server's own files are; a wrapper
+// around a server that is not installed in its usual place adds them.
+var whereOptions = []string{"--basedir=", "--plugin-dir=", "--lc-messages-dir=", "--character-sets-dir="}
+
+// isStart reports whether a command line is one that Start makes: the server,
+// perhaps run by a loader that comes before it, the option file, and nothing
+// behind it but where the server's files are.
+func (l *Local) isStart(line []byte, i Instance) bool {
+	args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+	at := slices.Index(args, "--defaults-file="+i.Config)
+	if at < 1 || filepath.Base(args[at-1]) != filepath.Base(l.server) {
+		return false
+	}
+	for _, a := range args[at+1:] {
+		if !slices.ContainsFunc(whereOptions, func(o string) bool { return strings.HasPrefix(a, o) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // commandLine is program and arguments of a process, each ended by a zero
@@ -89,7 +110,11 @@ func (l *Local) Start(ctx context.Context, i Instance, budget time.Duration) err
 	died := make(chan error, 1)
 	logFile := filepath.Join(i.Dir(), ErrorLog)
 	before := size(logFile)
-	if pid == 0 {
+	if pid == 0 && l.systemctl != "" {
+		if err := l.startUnit(ctx, i); err != nil {
+			return l.explain(i, before, err)
+		}
+	} else if pid == 0 {
 		cmd := l.command(context.Background(), l.server, "--defaults-file="+i.Config)
 		// What is wrong with the option file a server says before it opens its
 		// log. A file, not a pipe: it must not depend on us.
@@ -212,9 +237,21 @@ func (l *Local) RollbackPrepared(ctx context.Context, i Instance) error {
 		Err: fmt.Errorf("%v; its log says:\n  %s", err, tail(filepath.Join(i.Dir(), ErrorLog), 5))}
 }
 
-// Stop implements Host.
+// Stop implements Host. It has an end: a server that still runs when the budget
+// is used up gets a SIGKILL, as if its machine had lost power. That happens:
+// MariaDB 10.11.19 can hang for ever when it is told to stop while it starts.
 func (l *Local) Stop(ctx context.Context, i Instance, budget time.Duration) error {
-	return l.signal(ctx, i, syscall.SIGTERM, budget)
+	if l.systemctl != "" {
+		if err := l.stopUnit(ctx, i, budget); err != nil {
+			l.log.Warn("systemd does not stop the unit; telling the server itself", "instance", i.Name, "error", err)
+		}
+	}
+	err := l.signal(ctx, i, syscall.SIGTERM, budget)
+	if err == nil || ctx.Err() != nil || !errors.Is(err, errStillRuns) {
+		return err
+	}
+	l.log.Warn("the server does not stop; killing it", "instance", i.Name, "after", budget)
+	return l.signal(ctx, i, syscall.SIGKILL, 30*time.Second)
 }
 
 // Kill ends an instance at once, as a crash would. For the demo's clean-up
@@ -222,6 +259,8 @@ func (l *Local) Stop(ctx context.Context, i Instance, budget time.Duration) erro
 func (l *Local) Kill(ctx context.Context, i Instance, budget time.Duration) error {
 	return l.signal(ctx, i, syscall.SIGKILL, budget)
 }
+
+var errStillRuns = errors.New("it still runs")
 
 func (l *Local) signal(ctx context.Context, i Instance, sig syscall.Signal, budget time.Duration) error {
 	deadline := time.Now().Add(budget)
@@ -242,8 +281,8 @@ func (l *Local) signal(ctx context.Context, i Instance, sig syscall.Signal, budg
 			sent = true
 		}
 		if time.Now().After(deadline) {
-			return &farm.Error{Op: "stop instance", Subject: string(i.Name), Err: fmt.Errorf("pid %d still runs after %v", pid, budget),
-				Hint: "it may be flushing a large buffer pool; look at its log and resume"}
+			return &farm.Error{Op: "stop instance", Subject: string(i.Name), Err: fmt.Errorf("%w: pid %d, after %v", errStillRuns, pid, budget),
+				Hint: "not even SIGKILL ends it: its disk may not answer; look at the host"}
 		}
 		select {
 		case <-ctx.Done():

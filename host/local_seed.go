@@ -8,9 +8,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"stowage/farm"
 	"stowage/internal/optionfile"
@@ -28,12 +31,8 @@ func (l *Local) Send(ctx context.Context, source Instance, login Login, w io.Wri
 	cmd := l.command(ctx, l.backup, "--defaults-file="+options, "--backup", "--stream=mbstream",
 		"--log-copy-interval=10", "--parallel=2", "--datadir="+source.Datadir, "--target-dir="+filepath.Dir(options))
 	var messages bytes.Buffer
-	cmd.Stdout, cmd.Stderr = w, &messages
-	if err := cmd.Start(); err != nil {
-		return &farm.Error{Op: "back up", Subject: string(source.Name), Err: err}
-	}
-	gently(cmd.Process.Pid)
-	err = cmd.Wait()
+	cmd.Stderr = &messages
+	err = pour(cmd, w)
 	if err == nil && !bytes.Contains(messages.Bytes(), []byte("completed OK!")) {
 		err = errors.New("it ended without saying completed OK")
 	}
@@ -90,20 +89,50 @@ func (l *Local) loginFile(source Instance, login Login) (string, error) {
 	return path, nil
 }
 
-// Receive implements Host with mbstream.
+// pour runs a command and writes what it prints to w. The pipe between is as
+// large as the kernel gives to everybody, and is emptied in large pieces: with
+// the usual 64 KB both sides wait for each other all the time.
+func pour(cmd *exec.Cmd, w io.Writer) error {
+	out, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	_, _ = unix.FcntlInt(in.Fd(), unix.F_SETPIPE_SZ, widePipe) // it only is slower without
+	cmd.Stdout = in
+	err = cmd.Start()
+	in.Close()
+	if err != nil {
+		return err
+	}
+	gently(cmd.Process.Pid)
+	_, copyErr := io.CopyBuffer(w, struct{ io.Reader }{out}, make([]byte, 256<<10)) // not os.File.WriteTo, whose pieces are small
+	out.Close()                                                                     // nobody listens any more: the command ends
+	return errors.Join(copyErr, cmd.Wait())
+}
+
+// widePipe is the default of /proc/sys/fs/pipe-max-size.
+const widePipe = 1 << 20
+
+// Receive implements Host. It does what mbstream -x does, which is another
+// program to write through a pipe to.
 func (l *Local) Receive(ctx context.Context, i Instance, r io.Reader) error {
-	cmd := l.command(ctx, l.unpack, "-x", "-C", i.Datadir)
-	var messages bytes.Buffer
-	cmd.Stdin, cmd.Stderr = r, &messages
-	if err := cmd.Run(); err != nil {
-		return &farm.Error{Op: "unpack", Subject: string(i.Name), Err: fmt.Errorf("%w:\n  %s", err, lastLines(messages.Bytes(), 5))}
+	u, err := openUnpacker(i.Datadir, r, l.credential)
+	if err == nil {
+		err = u.run(ctx)
+	}
+	if err != nil {
+		return &farm.Error{Op: "unpack", Subject: string(i.Name), Err: err}
 	}
 	return nil
 }
 
 // Prepare implements Host.
 func (l *Local) Prepare(ctx context.Context, i Instance) (SeedPoint, error) {
-	cmd := l.command(ctx, l.backup, "--no-defaults", "--prepare", "--use-memory=64M", "--target-dir="+i.Datadir)
+	// The copy's own option file, and no other: mariadb-backup 10.11 reads it
+	// by itself, 11.8 with --no-defaults does not, and then takes a system
+	// tablespace of another size than the default for a broken one.
+	cmd := l.command(ctx, l.backup, "--defaults-file="+filepath.Join(i.Datadir, "backup-my.cnf"), "--prepare", "--use-memory=64M", "--target-dir="+i.Datadir)
 	out, err := cmd.CombinedOutput()
 	if err == nil && !bytes.Contains(out, []byte("completed OK!")) {
 		err = errors.New("it ended without saying completed OK")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -283,5 +284,25 @@ func TestServersDoNotRunAsRoot(t *testing.T) {
 	must(t, err)
 	if strings.Contains(string(raw), "Uid:\t0\t") {
 		t.Error("the server runs as root")
+	}
+}
+
+// TestStopHasAnEnd: a server that does not react to SIGTERM (here it cannot, it
+// is stopped as a debugger would stop it) is killed, and starts again from what
+// it had written.
+func TestStopHasAnEnd(t *testing.T) {
+	l := local(t)
+	i, _ := hosttest.Filled(t, l, "hung")
+	must(t, l.Start(t.Context(), i, patience))
+	pid, err := l.Running(t.Context(), i)
+	must(t, err)
+	must(t, syscall.Kill(pid, syscall.SIGSTOP))
+	must(t, l.Stop(t.Context(), i, 500*time.Millisecond))
+	if left, _ := l.Running(t.Context(), i); left != 0 {
+		t.Fatalf("process %d still runs", left)
+	}
+	must(t, l.Start(t.Context(), i, patience))
+	if got := hosttest.Value(t, i, "SELECT 1"); got != "1" {
+		t.Errorf("answers %s", got)
 	}
 }

@@ -29,6 +29,10 @@ var schema = []string{
 	`CREATE INDEX IF NOT EXISTS events_by_run ON events (run, id)`,
 	`CREATE TABLE IF NOT EXISTS documents (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL,
 		made TEXT NOT NULL, body BLOB NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, at TEXT NOT NULL, who TEXT NOT NULL,
+		pid INTEGER NOT NULL, verb TEXT NOT NULL, part TEXT NOT NULL, what TEXT NOT NULL, why TEXT NOT NULL)`,
+	`CREATE INDEX IF NOT EXISTS orders_by_run ON orders (run, id)`,
+	`CREATE TABLE IF NOT EXISTS audit (id INTEGER PRIMARY KEY, run TEXT NOT NULL, body TEXT NOT NULL)`,
 	`CREATE INDEX IF NOT EXISTS documents_by_name ON documents (kind, name, id)`,
 }
 

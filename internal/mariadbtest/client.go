@@ -3,6 +3,7 @@ package mariadbtest
 import (
 	"database/sql"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -40,10 +41,27 @@ func (i *Instance) Exec(t testing.TB, statements ...string) {
 	}
 	defer conn.Close()
 	for _, s := range statements {
+		if i.home.line.MySQL && strings.HasPrefix(s, "CREATE SEQUENCE ") {
+			continue // MySQL has none; what uses it fails there
+		}
+		if i.home.line.MySQL {
+			s = sequence.ReplaceAllStringFunc(s, numbers)
+		}
 		if _, err := conn.ExecContext(t.Context(), s); err != nil {
 			t.Fatalf("%s: %s: %v", i.Name, s, err)
 		}
 	}
+}
+
+// sequence is a sequence table of MariaDB.
+var sequence = regexp.MustCompile(`\bseq_1_to_\d+\b`)
+
+// numbers is MySQL's way to say seq_1_to_n, up to 9999.
+func numbers(table string) string {
+	const digit = "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5" +
+		" UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
+	all := fmt.Sprintf("(SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d AS seq FROM %[1]s AS a, %[1]s AS b, %[1]s AS c, %[1]s AS e) AS n", digit)
+	return fmt.Sprintf("(SELECT seq FROM %s WHERE seq BETWEEN 1 AND %s ORDER BY seq) AS numbers", all, strings.TrimPrefix(table, "seq_1_to_"))
 }
 
 // Value is the one value a query returns, as text; NULL is "".
@@ -65,7 +83,11 @@ func (i *Instance) Value(t testing.TB, query string, args ...any) string {
 // replicates from nobody.
 func (i *Instance) ReplicaStatus(t testing.TB) map[string]string {
 	t.Helper()
-	rows, err := i.DB(t, Stowage, "").QueryContext(t.Context(), "SHOW SLAVE STATUS")
+	query := "SHOW SLAVE STATUS"
+	if i.home.line.MySQL {
+		query = "SHOW REPLICA STATUS"
+	}
+	rows, err := i.DB(t, Stowage, "").QueryContext(t.Context(), query)
 	if err != nil {
 		t.Fatalf("%s: %v", i.Name, err)
 	}
@@ -85,7 +107,8 @@ func (i *Instance) ReplicaStatus(t testing.TB) map[string]string {
 			t.Fatal(err)
 		}
 		for n, c := range columns {
-			status[c] = values[n].String
+			// By MariaDB's names on every line.
+			status[strings.NewReplacer("Replica_", "Slave_", "Source_", "Master_").Replace(c)] = values[n].String
 		}
 	}
 	if err := rows.Err(); err != nil {
@@ -98,12 +121,21 @@ func (i *Instance) ReplicaStatus(t testing.TB) map[string]string {
 // threads run: an IO thread that met error 1236 is never retried.
 func Replicate(t testing.TB, replica, source *Instance) {
 	t.Helper()
-	replica.Exec(t,
-		"STOP SLAVE",
-		fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%d, MASTER_USER='%s', MASTER_PASSWORD='%s', "+
-			"MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1, MASTER_HEARTBEAT_PERIOD=2",
-			source.Host, source.Port, Repl, Repl.Password()),
-		"START SLAVE")
+	if replica.home.line.MySQL {
+		replica.Exec(t,
+			"STOP REPLICA",
+			fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%d, SOURCE_USER='%s', SOURCE_PASSWORD='%s', "+
+				"SOURCE_AUTO_POSITION=1, SOURCE_CONNECT_RETRY=1, SOURCE_HEARTBEAT_PERIOD=2, GET_SOURCE_PUBLIC_KEY=1",
+				source.Host, source.Port, Repl, Repl.Password()),
+			"START REPLICA")
+	} else {
+		replica.Exec(t,
+			"STOP SLAVE",
+			fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%d, MASTER_USER='%s', MASTER_PASSWORD='%s', "+
+				"MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1, MASTER_HEARTBEAT_PERIOD=2",
+				source.Host, source.Port, Repl, Repl.Password()),
+			"START SLAVE")
+	}
 	for end := time.Now().Add(startLimit); ; time.Sleep(20 * time.Millisecond) {
 		s := replica.ReplicaStatus(t)
 		if s["Slave_IO_Running"] == "Yes" && s["Slave_SQL_Running"] == "Yes" {

@@ -1,4 +1,4 @@
-// Package mariadbtest starts private MariaDB servers for tests.
+// Package mariadbtest starts private MariaDB and MySQL servers for tests.
 //
 // It answers: "how does a test get one real server, or an active-active ring
 // of two, in under half a second, and how is nothing left of it afterwards?"
@@ -10,7 +10,10 @@
 // one; its directory is removed when the test ends or, after a crash, when
 // the address is used again; server ids and GTID domains are never used twice.
 //
-// It never skips quietly: where mariadbd is missing the test says what was not
+// Other lines of servers run beside the machine's own where scripts/flavors.sh
+// has put them: Line, Named, OnEach.
+//
+// It never skips quietly: where a server is missing the test says what was not
 // tested. It is for tests only and trades durability (sync_binlog=0) for
 // speed; a killed server still loses nothing, a machine without power would.
 package mariadbtest

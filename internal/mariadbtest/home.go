@@ -22,16 +22,16 @@ const port = 23306
 // home is the directory all test processes of one user share: the template,
 // one lock and one directory an address, and the serial number.
 type home struct {
-	dir      string
-	mariadbd string
-	account  *syscall.Credential // nil: run as ourselves
+	dir     string
+	line    Line                // which server is run
+	account *syscall.Credential // nil: run as ourselves
 }
 
-func openHome(t testing.TB) *home {
+func openHome(t testing.TB, line Line) *home {
 	t.Helper()
 	h := &home{
-		dir:      filepath.Join(os.TempDir(), fmt.Sprintf("stowage-mariadbtest-%d", os.Getuid())),
-		mariadbd: require(t),
+		dir:  filepath.Join(os.TempDir(), fmt.Sprintf("stowage-mariadbtest-%d", os.Getuid())),
+		line: line,
 	}
 	if os.Getuid() == 0 {
 		h.account = unprivileged(t)

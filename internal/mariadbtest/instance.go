@@ -59,7 +59,13 @@ type Instance struct {
 // over the defaults. The server is stopped and removed when the test ends.
 func Start(t testing.TB, name string, extra ...string) *Instance {
 	t.Helper()
-	h := openHome(t)
+	return Default(t).Start(t, name, extra...)
+}
+
+// Start is the function Start for a server of this line.
+func (l Line) Start(t testing.TB, name string, extra ...string) *Instance {
+	t.Helper()
+	h := openHome(t, l)
 	template, err := h.template()
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +83,13 @@ func Start(t testing.TB, name string, extra ...string) *Instance {
 // Restart.
 func Prepare(t testing.TB, name string, extra ...string) *Instance {
 	t.Helper()
-	return newInstance(t, openHome(t), name, extra)
+	return Default(t).Prepare(t, name, extra...)
+}
+
+// Prepare is the function Prepare for a server of this line.
+func (l Line) Prepare(t testing.TB, name string, extra ...string) *Instance {
+	t.Helper()
+	return newInstance(t, openHome(t, l), name, extra)
 }
 
 func newInstance(t testing.TB, h *home, name string, extra []string) *Instance {
@@ -117,10 +129,15 @@ func (i *Instance) SetOptions(extra ...string) { i.options = append(i.options, e
 func (i *Instance) Restart(t testing.TB) {
 	t.Helper()
 	i.Stop(t)
+	// A tmpdir of its own: a server that starts deletes every #sql file there,
+	// those of its running neighbours included.
+	if err := i.home.mkdir(i.path("tmp")); err != nil && !errors.Is(err, os.ErrExist) {
+		t.Fatal(err)
+	}
 	if err := i.writeConfig(); err != nil {
 		t.Fatal(err)
 	}
-	i.cmd = exec.Command(i.home.mariadbd, "--defaults-file="+i.Config)
+	i.cmd = exec.Command(i.home.line.Server, "--defaults-file="+i.Config)
 	i.cmd.Dir = i.Dir
 	i.cmd.SysProcAttr = i.home.attributes()
 	if err := i.cmd.Start(); err != nil {
@@ -151,7 +168,7 @@ func (i *Instance) awaitLogin() error {
 		select {
 		case died := <-i.exited:
 			i.cmd = nil
-			return fmt.Errorf("mariadbd ended before it accepted a login: %w", errors.Join(died, err))
+			return fmt.Errorf("the server ended before it accepted a login: %w", errors.Join(died, err))
 		case <-ctx.Done():
 			return fmt.Errorf("no login within %s: %w", startLimit, err)
 		case <-time.After(10 * time.Millisecond):

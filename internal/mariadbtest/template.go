@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +19,7 @@ import (
 // recipe makes the accounts of the template. The app account has no
 // administrative privilege on purpose: GRANT ALL would let it write to a
 // read-only server.
-var recipe = []string{
+var recipeMariaDB = []string{
 	"DELETE FROM mysql.proxies_priv",
 	"DELETE FROM mysql.global_priv WHERE User='' OR (User='root' AND Host NOT IN ('localhost'))",
 	"FLUSH PRIVILEGES",
@@ -35,11 +34,11 @@ var recipe = []string{
 // kept, per server version and recipe; the lock lets one test process make it
 // while others wait.
 func (h *home) template() (string, error) {
-	version, err := exec.Command(h.mariadbd, "--version").Output()
+	version, err := exec.Command(h.line.Server, "--version").Output()
 	if err != nil {
-		return "", fmt.Errorf("ask %s for its version: %w", h.mariadbd, err)
+		return "", fmt.Errorf("ask %s for its version: %w", h.line.Server, err)
 	}
-	sum := sha256.Sum256([]byte(string(version) + lean + strings.Join(recipe, ";")))
+	sum := sha256.Sum256([]byte(string(version) + h.line.lean() + strings.Join(h.line.recipe(), ";")))
 	dir := filepath.Join(h.dir, fmt.Sprintf("template-%x", sum[:6]))
 	unlock, err := lock(filepath.Join(h.dir, "template.lock"), unix.LOCK_EX)
 	if err != nil {
@@ -66,14 +65,17 @@ func (h *home) makeTemplate(dir string) error {
 	// The install script reads the option file for the InnoDB file layout.
 	config := dir + ".cnf"
 	defer os.Remove(config)
-	if err := os.WriteFile(config, []byte("[mariadbd]\n"+lean), 0o644); err != nil {
+	if err := os.WriteFile(config, []byte("["+h.line.group()+"]\n"+h.line.lean()), 0o644); err != nil {
 		return err
+	}
+	if h.line.MySQL {
+		return h.makeTemplateMySQL(dir, config)
 	}
 	args := []string{"--defaults-file=" + config, "--datadir=" + dir, "--auth-root-authentication-method=normal", "--skip-test-db"}
 	if h.account != nil {
 		args = append(args, "--user=mysql")
 	}
-	if out, err := exec.Command("mariadb-install-db", args...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(h.line.InstallDB, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("mariadb-install-db: %w\n%s", err, out)
 	}
 	return h.applyRecipe(dir, config)
@@ -83,7 +85,7 @@ func (h *home) makeTemplate(dir string) error {
 // makes the accounts.
 func (h *home) applyRecipe(dir, config string) error {
 	socket := filepath.Join(dir, "sock") // the datadir is all the server may write to
-	cmd := exec.Command(h.mariadbd, "--defaults-file="+config, "--datadir="+dir, "--socket="+socket, "--skip-networking", "--pid-file="+socket+".pid")
+	cmd := exec.Command(h.line.Server, "--defaults-file="+config, "--datadir="+dir, "--socket="+socket, "--skip-networking", "--skip-log-bin", "--pid-file="+socket+".pid")
 	cmd.SysProcAttr = h.attributes()
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -94,7 +96,7 @@ func (h *home) applyRecipe(dir, config string) error {
 	defer cancel()
 	exited := make(chan struct{})
 	go func() { _ = cmd.Wait(); cancel(); close(exited) }() // a server that died is not waited for
-	err := runRecipe(ctx, socket)
+	err := runRecipe(ctx, socket, h.line.recipe())
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	<-exited
 	if err != nil {
@@ -103,7 +105,7 @@ func (h *home) applyRecipe(dir, config string) error {
 	return nil
 }
 
-func runRecipe(ctx context.Context, socket string) error {
+func runRecipe(ctx context.Context, socket string, recipe []string) error {
 	db, err := sql.Open("mysql", "root@unix("+socket+")/")
 	if err != nil {
 		return err
@@ -132,16 +134,4 @@ func copyTree(from, to string) error {
 		return fmt.Errorf("copy %s: %w: %s", from, err, out)
 	}
 	return nil
-}
-
-// require skips, loudly, where no server can be started.
-func require(t testing.TB) string {
-	t.Helper()
-	for _, name := range []string{"mariadbd", "/usr/sbin/mariadbd"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Skip("NOT TESTED: mariadbd is not installed (Debian: mariadb-server), so nothing that needs a real server was run")
-	return ""
 }

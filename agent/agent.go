@@ -1,0 +1,286 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/host"
+)
+
+// Machine is what an agent plays: this machine.
+type Machine interface {
+	host.Host
+	host.Founder
+}
+
+// Recorder records what instances of this machine are asked, as orders say,
+// which the agent passes on unread. An order that comes twice is carried out
+// once; when ctx ends, a recording does, and puts its server back.
+type Recorder interface {
+	Record(ctx context.Context, order []byte, told func(string)) ([]byte, error)
+	End(ctx context.Context, order []byte) error
+	Read(id string, offset int64) ([]byte, error)
+	Forget(id string) error
+}
+
+// Options say how an agent runs.
+type Options struct {
+	Host   farm.HostName
+	Engine string // host:port; dialled again and again, it may be away for days
+	// Listen is where copies are served; Advertise what other agents dial,
+	// when that is another address.
+	Listen, Advertise string
+	// Data holds the agent's lock, its audit log and what it must remember.
+	Data      string
+	Namespace string
+	Version   string
+	Identity  *Identity
+	Machine   Machine
+	Recorder  Recorder // nil: this agent records nothing
+	Log       *slog.Logger
+}
+
+// Agent carries out calls on one host.
+type Agent struct {
+	o      Options
+	desk   *desk
+	offers *offers
+	audit  *audit
+	listen net.Listener
+}
+
+const (
+	// concurrency is how many calls run side by side; a copy holds one place
+	// on each end for hours.
+	concurrency = 64
+	// warnBefore is how long before its end a certificate is spoken of.
+	warnBefore = 30 * 24 * time.Hour
+)
+
+// New prepares an agent: its lock, its memory, its place to listen.
+func New(o Options) (*Agent, error) {
+	if o.Identity.Role != RoleHost || o.Identity.Name != string(o.Host) {
+		return nil, &farm.Error{Op: "start agent", Subject: string(o.Host), Err: fmt.Errorf("%w: the certificate in %s is for %s %q", farm.ErrInput, o.Identity.Dir, o.Identity.Role, o.Identity.Name),
+			Hint: "stowage agent certs " + string(o.Host) + ", where the farm is moved from; copy the directory it names to this host"}
+	}
+	if err := os.MkdirAll(o.Data, 0o700); err != nil {
+		return nil, &farm.Error{Op: "start agent", Subject: string(o.Host), Err: err}
+	}
+	if err := lockDir(o.Data); err != nil {
+		return nil, &farm.Error{Op: "start agent", Subject: string(o.Host), Err: err, Hint: "one agent serves a host"}
+	}
+	log, err := openAudit(filepath.Join(o.Data, auditFile), o.Log)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		return nil, &farm.Error{Op: "listen for copies", Subject: o.Listen, Err: err}
+	}
+	a := &Agent{o: o, audit: log, listen: l, offers: newOffers()}
+	if a.desk, err = newDesk(o.Data); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// lockDir keeps a second agent away for as long as this process lives.
+func lockDir(dir string) error {
+	fd, err := unix.Open(filepath.Join(dir, "lock"), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("%w: another agent works with %s", farm.ErrRefused, dir)
+	}
+	return nil // the descriptor goes with the process, and the lock with it
+}
+
+// Address is where other agents find this one's copies.
+func (a *Agent) Address() string {
+	if a.o.Advertise != "" {
+		return a.o.Advertise
+	}
+	return a.listen.Addr().String()
+}
+
+// Run serves until ctx ends. An engine that is not there is waited for.
+func (a *Agent) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer a.audit.close()
+	served := make(chan error, 1)
+	stop := a.serveCopies(func(err error) { served <- err })
+	defer stop()
+	defer a.desk.stop()
+	if left := time.Until(a.o.Identity.Expires()); left < warnBefore {
+		a.o.Log.Warn("the certificate expires soon", "expires", a.o.Identity.Expires().Format(time.DateOnly))
+	}
+	a.o.Log.Info("agent is up", "host", a.o.Host, "engine", a.o.Engine, "copies", a.Address(), "certificate_expires", a.o.Identity.Expires().Format(time.DateOnly))
+	for ctx.Err() == nil {
+		lost := make(chan error, 1)
+		go func() { lost <- a.attend(ctx) }()
+		select {
+		case err := <-served:
+			return &farm.Error{Op: "serve copies", Subject: a.Address(), Err: err}
+		case err := <-lost:
+			if ctx.Err() != nil {
+				return nil
+			}
+			a.o.Log.Info("the engine is away; trying again", "engine", a.o.Engine, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+	return nil
+}
+
+// attend serves the queue of this host until ctx ends or the worker does.
+func (a *Agent) attend(ctx context.Context) error {
+	how, err := a.o.Identity.EngineTLS(a.o.Engine)
+	if err != nil {
+		return err
+	}
+	c, err := engine.Dial(ctx, a.o.Engine, engine.Options{Namespace: a.o.Namespace, Log: a.o.Log, TLS: how})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	stop, fatal, err := c.Answer(Queue(a.o.Host), a.deliver, concurrency)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	a.o.Log.Info("serving", "queue", Queue(a.o.Host))
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-fatal:
+		return err
+	}
+}
+
+// deliver takes one delivery of a call. A refusal is an answer; only a call
+// that this process cannot bring to an end is given back.
+func (a *Agent) deliver(ctx context.Context, d engine.Delivery) ([]byte, error) {
+	if string(d.Request) == callHello {
+		return encode(hello{Certificate: a.o.Identity.cert.Raw, Version: a.o.Version, Address: a.Address()}), nil
+	}
+	plain, from, err := a.o.Identity.open(askPurpose(a.o.Host, d.ID), d.Request, RoleController, "", time.Now())
+	if errors.Is(err, errSealed) {
+		return []byte(renewed), nil
+	}
+	if err != nil {
+		a.audit.refused(d.ID, err)
+		a.o.Log.Warn("a call is refused", "id", d.ID, "error", err)
+		return nil, engine.Refuse(err)
+	}
+	var q request
+	if err := json.Unmarshal(plain, &q); err != nil {
+		return nil, engine.Refuse(fmt.Errorf("read call: %w", err))
+	}
+	out, err := a.desk.join(ctx, d, q, func(ctx context.Context, r *running) answer {
+		return a.carryOut(ctx, r, q, from.Subject.CommonName)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a.o.Identity.seal(answerPurpose(a.o.Host, d.ID), from, encode(out))
+}
+
+// renewed answers a call that was sealed for an older certificate.
+const renewed = "sealed for another certificate"
+
+// carryOut runs a call, with a line in the audit log before and after.
+func (a *Agent) carryOut(ctx context.Context, r *running, q request, by string) answer {
+	start := time.Now()
+	a.audit.begin(r.id, q, by)
+	out, err := a.do(ctx, r, q)
+	a.audit.end(r.id, q, by, time.Since(start), out, err)
+	out.Error = toWire(err)
+	return out
+}
+
+func (a *Agent) do(ctx context.Context, r *running, q request) (out answer, err error) {
+	m := a.o.Machine
+	switch q.Call {
+	case callClaim:
+		return out, m.Claim(ctx, q.Instance, q.Owner)
+	case callClaimable:
+		return out, m.Claimable(ctx, q.Instance, q.Owner)
+	case callWipe:
+		return out, m.Wipe(ctx, q.Instance, q.Owner)
+	case callRemove:
+		return out, m.Remove(ctx, q.Instance, q.Owner)
+	case callReadFile:
+		out.Content, err = m.ReadFile(ctx, q.Path)
+	case callWriteFile:
+		return out, m.WriteFile(ctx, q.Path, q.Content)
+	case callPrepare:
+		out.Seed, err = m.Prepare(ctx, q.Instance)
+	case callStart:
+		return out, m.Start(ctx, q.Instance, q.Budget)
+	case callRollbackPrepared:
+		return out, m.RollbackPrepared(ctx, q.Instance)
+	case callStop:
+		return out, m.Stop(ctx, q.Instance, q.Budget)
+	case callRunning:
+		var pid int
+		pid, err = m.Running(ctx, q.Instance)
+		out.Number = int64(pid)
+	case callFreeBytes:
+		out.Number, err = m.FreeBytes(ctx, q.Path)
+	case callPortFree:
+		out.Yes, err = m.PortFree(ctx, q.Address)
+	case callFound:
+		return out, m.Found(ctx, q.Instance, q.Content)
+	case callOffer:
+		out.Address = a.Address()
+		return out, a.offer(q)
+	case callPace:
+		return out, a.pace(q)
+	case callFetch:
+		out.Number, err = a.fetch(ctx, r, q)
+	default:
+		if a.o.Recorder != nil {
+			return a.record(ctx, r, q)
+		}
+		err = a.unknown(q)
+	}
+	return out, err
+}
+
+// record is do for the calls of a recording.
+func (a *Agent) record(ctx context.Context, r *running, q request) (out answer, err error) {
+	switch q.Call {
+	case callRecord:
+		out.Content, err = a.o.Recorder.Record(ctx, q.Content, func(text string) { r.progress.Store(text) })
+	case callEndRecording:
+		return out, a.o.Recorder.End(ctx, q.Content)
+	case callReadRecording:
+		out.Content, err = a.o.Recorder.Read(q.Recording, q.Offset)
+	case callForgetRecording:
+		return out, a.o.Recorder.Forget(q.Recording)
+	default:
+		err = a.unknown(q)
+	}
+	return out, err
+}
+
+func (a *Agent) unknown(q request) error {
+	return fmt.Errorf("%w: this agent, %s, knows no call %q", farm.ErrRefused, a.o.Version, q.Call)
+}

@@ -1,0 +1,87 @@
+package netlab
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Clear removes a lab by its mark, also one whose program was killed, or none:
+// it ends what runs in its machines and takes machines and bridge away.
+func Clear(mark string) error {
+	entries, err := os.ReadDir(spaces)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("clear lab %s: %w", mark, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), mark+"-") {
+			names = append(names, e.Name())
+		}
+	}
+	errs := []error{endAll(names)}
+	for _, n := range names {
+		errs = append(errs, command("ip", "netns", "del", n)) // and the lines of it
+	}
+	if _, err := os.Stat(filepath.Join("/sys/class/net", mark)); err == nil {
+		errs = append(errs, command("ip", "link", "del", mark))
+	}
+	return errors.Join(errs...)
+}
+
+// endAll kills every process of some namespaces, until there is none.
+func endAll(names []string) error {
+	inside := map[uint64]bool{}
+	for _, n := range names {
+		if id, ok := inode(filepath.Join(spaces, n)); ok {
+			inside[id] = true
+		}
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		left := within(inside)
+		if len(left) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d processes do not end, the first is %d", len(left), left[0])
+		}
+		for _, pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// within are the processes whose namespace is one of these. This program is
+// never among them: its threads may be (Machine.Do), it itself is not.
+func within(inside map[uint64]bool) []int {
+	entries, _ := os.ReadDir("/proc")
+	var out []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if id, ok := inode(filepath.Join("/proc", e.Name(), "ns/net")); ok && inside[id] {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+func inode(path string) (uint64, bool) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return 0, false
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return sys.Ino, true
+}
