@@ -119,6 +119,10 @@ func (t *tap) serverPacket(s *session, p *packets, at int64) {
 		return
 	}
 	if s.state == stateLogin {
+		if isRefusal(body) {
+			t.refused(s, body, size, at)
+			return
+		}
 		t.note(oddPacket, 1)
 		return
 	}
@@ -148,13 +152,8 @@ func (t *tap) serverPacket(s *session, p *packets, at int64) {
 		t.misfit(s)
 		return
 	}
-	if s.guess && !s.confirm(body, size) {
-		t.misfit(s)
+	if !t.believed(s, body, size) {
 		return
-	}
-	if s.guess {
-		s.guess = false
-		t.recognised(s)
 	}
 	if p.cut && len(body) < min(size, 64) && s.ans.phase != rows && s.ans.phase != columns {
 		s.ans.isHoled = true
@@ -179,6 +178,20 @@ func (t *tap) misfit(s *session) {
 	}
 }
 
+// believed says whether a connection is MySQL, now that an answer is there.
+func (t *tap) believed(s *session, body []byte, size int) bool {
+	if !s.guess {
+		return true
+	}
+	if !s.confirm(body, size) {
+		t.misfit(s)
+		return false
+	}
+	s.guess = false
+	t.recognised(s)
+	return true
+}
+
 // confirm says whether an answer fits the command that a connection was
 // recognised by.
 func (s *session) confirm(body []byte, size int) bool {
@@ -200,12 +213,15 @@ func (t *tap) unasked(s *session, p *packets, at int64) {
 	if up := s.up(); up.packets.began && p.seq == 1 {
 		// It answers what we take for unfinished: its end was lost, or it is
 		// longer than the server takes.
+		up.packets.isHoled = true
 		t.loseRequest(s)
 		up.isLost = true
 		up.packets.reset()
 		if s.requests.n > 0 {
 			s.ans.first, s.ans.last, s.ans.bytes = p.firstAt, at, uint64(p.size+headSize)
-			t.answer(s, p.body, p.size)
+			if t.believed(s, p.body, p.size) {
+				t.answer(s, p.body, p.size)
+			}
 			return
 		}
 	}

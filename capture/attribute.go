@@ -25,7 +25,7 @@ func (s *session) stripAttributes(body []byte, isCut bool) []byte {
 		if !r.isShort {
 			types = append(types, t[0])
 		}
-		r.text()
+		r.string()
 	}
 	for k := 0; k < len(types) && !r.isShort; k++ {
 		if nulls[k/8]>>(k%8)&1 == 0 {

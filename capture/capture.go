@@ -2,15 +2,18 @@ package capture
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
-// ErrNotCapture says that the input is neither pcap nor pcapng.
-var ErrNotCapture = errors.New("not a pcap or pcapng file")
+// ErrNotCapture says that the input is neither pcap nor pcapng, nor tcpdump's
+// text.
+var ErrNotCapture = errors.New("not a pcap or pcapng file, nor the text of tcpdump -x")
 
 // Options of Read. The zero value is fine.
 type Options struct {
@@ -22,12 +25,16 @@ type Options struct {
 	// MaxSessions is how many connections are followed at once; 0 means
 	// 20,000. Beyond it, those that were silent for the longest are given up.
 	MaxSessions int
+	// SkipArgs leaves Event.Args empty, for those who only count.
+	SkipArgs bool
 }
 
 // Event is one command of a client and the server's answer. It and its slices
 // are valid until the callback returns.
 type Event struct {
 	At             time.Time // of the first byte of the request; zero where the capture has no times
+	Offset         int64     // in the file, of the packet that completed the request
+	Began          time.Time // of the connection's first packet in the capture
 	Client, Server string    // ip:port
 	Session        uint64    // the connection, counted from 1 in the order of appearance
 	User, DB       string    // as at the time of the command; empty where the login is not in the capture
@@ -39,21 +46,27 @@ type Event struct {
 	Query      []byte
 	QueryBytes uint64  // how long the statement really is
 	Truncated  bool    // Query is not all of it: snapped, lost or longer than MaxQuery
+	Holed      bool    // bytes of the request were lost: Query is what stood before them
 	Statement  int     // 1, 2, ... where one text held several statements, each of which is an event; else 0
+	Prepared   uint32  // the number the server gave to the prepared statement; 0 for other commands
 	Args       []Value // the values bound to an execute, where they can be decoded
 
 	// Latency is the time from the request's last segment to the first byte of
 	// the answer, Total that to its last byte. A request that was sent while an
 	// earlier one was being answered is timed from the end of that answer.
-	Latency, Total time.Duration
-	Answered       bool // Latency is known
-	Incomplete     bool // the answer, or a part of it, was not seen: Total and the counts are what was seen of it
+	Latency, Total   time.Duration
+	AnswerAt, DoneAt time.Time // of the answer's first and last byte; zero where they are not known
+	Answered         bool      // Latency is known
+	Incomplete       bool      // the answer, or a part of it, was not seen: Total and the counts are what was seen of it
+	Aborted          bool      // of a connect: the connection ended between the server's greeting and a login, at DoneAt
 
 	RowsSent, RowsAffected uint64
 	BytesSent              uint64 // by the server, with packet headers, before compression
 	Warnings               uint16
 	ErrorCode              uint16 // 0: no error
 	ErrorText              string
+
+	statement *statement // of an execute
 }
 
 // Remark is one kind of thing that was skipped or given up.
@@ -61,27 +74,59 @@ type Remark struct {
 	Reason      string
 	Count       uint64 // packets, bytes or connections, as the reason says
 	FirstOffset int64  // in the file, of the packet at which it happened first
+	IsLoss      bool   // because of it events may be missing, or parts of them
+}
+
+// Loss is what the capture does not have of one connection.
+type Loss struct {
+	Client, Server         string
+	FromClient, FromServer uint64 // bytes
+	Gaps                   uint64 // places where they are missing
+	FirstOffset            int64  // in the file, of the packet at which the first was noticed
 }
 
 // Summary is what there is to say about the capture as a whole.
 type Summary struct {
-	Format      string   // "pcap" or "pcapng"
+	Format      Format
 	LinkTypes   []string // in the order of appearance
 	Packets     uint64
 	Bytes       uint64 // of the file
 	Events      uint64
 	Sessions    uint64 // connections recognised as MySQL protocol
 	Skipped     []Remark
+	Losses      []Loss    // the first thousand, by FirstOffset
+	Lossy       uint64    // how many connections lost something
 	First, Last time.Time // packet times; zero where there are none
 	TLS         uint64    // connections that are encrypted: only their beginning can be read
 	Compressed  uint64    // connections with the compressed protocol; zlib is read, zstd is not
 }
 
-// IsCapture says whether a file that begins so is a capture. Four bytes decide,
-// twelve make sure.
-func IsCapture(head []byte) bool {
-	return isPcap(head) || isPcapng(head)
+// Format is what a capture is written in.
+type Format string
+
+// The formats that Read knows.
+const (
+	FormatPcap   Format = "pcap"
+	FormatPcapng Format = "pcapng"
+	FormatText   Format = "tcpdump text" // of tcpdump -x
+)
+
+// FormatOf says in which format a file is that begins so; empty: in none. Four
+// bytes decide, twelve make sure; for tcpdump's text it takes the first lines.
+func FormatOf(head []byte) Format {
+	switch {
+	case isPcap(head):
+		return FormatPcap
+	case isPcapng(head):
+		return FormatPcapng
+	case isText(head):
+		return FormatText
+	}
+	return ""
 }
+
+// IsCapture says whether a file that begins so is a capture.
+func IsCapture(head []byte) bool { return FormatOf(head) != "" }
 
 // peekSize is how much of the file is in memory; records beyond it are read
 // into a buffer of their own.
@@ -92,18 +137,19 @@ const peekSize = 256 << 10
 // are ErrNotCapture and those of r. name is for error texts only.
 func Read(name string, r io.Reader, o Options, each func(*Event)) (Summary, error) {
 	in := bufio.NewReaderSize(r, peekSize)
-	head, err := in.Peek(12)
+	head, err := in.Peek(textNeeds)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Summary{}, fmt.Errorf("read capture %s: %w", name, err)
 	}
 	t := newTap(o, each)
-	switch {
-	case isPcap(head):
-		t.sum.Format = "pcap"
+	t.sum.Format = FormatOf(head)
+	switch t.sum.Format {
+	case FormatPcap:
 		err = t.readPcap(in)
-	case isPcapng(head):
-		t.sum.Format = "pcapng"
+	case FormatPcapng:
 		err = t.readPcapng(in)
+	case FormatText:
+		err = t.readText(in)
 	default:
 		err = ErrNotCapture
 	}
@@ -133,6 +179,9 @@ type tap struct {
 	ends pair
 	seg  segment
 
+	losses []Loss
+	text   []byte // memory for dates among the values
+
 	fragments fragments
 	table     table
 	mem       int // bytes held by all sessions apart from the sessions themselves
@@ -160,6 +209,12 @@ func newTap(o Options, each func(*Event)) *tap {
 
 // packet takes in one packet of a file.
 func (t *tap) packet(link uint32, at int64, data []byte, wire int) {
+	t.arrived(at)
+	t.link(link, data, wire)
+}
+
+// arrived counts a packet and makes its time the present.
+func (t *tap) arrived(at int64) {
 	t.sum.Packets++
 	t.at = at
 	if at != 0 {
@@ -168,7 +223,6 @@ func (t *tap) packet(link uint32, at int64, data []byte, wire int) {
 		}
 		t.last = max(t.last, at)
 	}
-	t.link(link, data, wire)
 }
 
 // finish ends all connections.
@@ -186,6 +240,8 @@ func (t *tap) summary() Summary {
 		s.LinkTypes = append(s.LinkTypes, linkName(l))
 	}
 	s.Skipped = t.remarks()
+	s.Losses = slices.Clone(t.losses)
+	slices.SortFunc(s.Losses, func(a, b Loss) int { return cmp.Compare(a.FirstOffset, b.FirstOffset) })
 	if t.first != 0 {
 		s.First, s.Last = moment(t.first), moment(t.last)
 	}

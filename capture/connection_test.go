@@ -30,9 +30,14 @@ func TestLogins(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 	// Greeted, and gone.
-	if list, sum = readAll(t, pcapOf(newTalk(cl, sv).syn().s(greetingPacket(capsClassic)).wait(10*ms).fin().pieces...), Options{}); len(list) != 0 || remark(sum, noLogin) != 1 {
+	if list, sum = readAll(t, pcapOf(newTalk(cl, sv).syn().s(greetingPacket(capsClassic)).wait(10*ms).fin().pieces...), Options{}); len(list) != 1 || remark(sum, noLogin) != 1 ||
+		!list[0].Aborted || list[0].Command != Connect || list[0].DoneAt.Sub(list[0].Began) != 10*ms || list[0].Answered {
 		t.Errorf("%+v %+v", list, sum)
 	}
+	// What the client says is no login, and the server tells it so.
+	k = newTalk(cl, sv).syn().s(greetingPacket(capsClassic)).wait(ms).c([]byte("hello, world!\r\n")).wait(ms).s(errorPacket(1, 1156, "Got packets out of order")).fin()
+	list, _ = readAll(t, pcapOf(k.pieces...), Options{})
+	check(t, "no login", list, `connect "" error=1156 Got packets out of order`)
 	// Another user on the same connection.
 	body := slices.Concat([]byte("carol\x00\x14"), make([]byte, 20), []byte("later\x00"))
 	k = newTalk(cl, sv).login(capsClassic).c(commandPacket(ChangeUser, body)).wait(ms).s(bodyPacket(1, []byte("\xfemysql_native_password\x00xx\x00"))).

@@ -1,10 +1,10 @@
 // Package capture answers: which statements went over this wire, how long did
 // each take, and what went wrong?
 //
-// Read takes a packet capture (pcap or pcapng, told apart by content), puts the
-// TCP streams of every connection back together and follows the MySQL and
-// MariaDB protocol in them. Its main type is Event: one command of a client
-// with what the server answered.
+// Read takes a packet capture (pcap, pcapng or the text of tcpdump -x, told
+// apart by content), puts the TCP streams of every connection back together and
+// follows the MySQL and MariaDB protocol in them. Its main type is Event: one
+// command of a client with what the server answered.
 //
 // Invariants:
 //
@@ -16,7 +16,8 @@
 //     What never comes is given up, counted, and the connection is taken up
 //     again where the next request begins.
 //   - What cannot be read (encrypted, not MySQL, damaged, replication) is
-//     counted in the Summary with the place of its first occurrence.
+//     counted in the Summary with the place of its first occurrence, what was
+//     lost by connection too.
 //   - Memory does not grow with the capture: connections, statements and
 //     segments that wait are bounded, and what is given up is counted.
 //   - No bytes, however wrong, end in a panic.

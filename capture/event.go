@@ -2,22 +2,40 @@ package capture
 
 import "time"
 
+// mayTell says whether anybody may hear of a connection: it has its number and
+// its ends then. Of one that is only guessed to be MySQL nobody hears before an
+// answer has confirmed it; what was taken for a command may be web traffic.
+func (t *tap) mayTell(s *session) bool {
+	if s.guess {
+		return false
+	}
+	t.recognised(s)
+	return true
+}
+
 // emit makes the event, or the events, of the first request.
 func (t *tap) emit(s *session, isIncomplete bool) {
+	if !t.mayTell(s) {
+		return
+	}
 	q, a := s.requests.first(), &s.ans
 	if isIncomplete {
 		t.note(noAnswer, 1)
 	}
 	e := &t.ev
 	*e = Event{
-		At: moment(q.at), Client: s.clientEnd, Server: s.srvEnd, Session: s.id, User: s.user, DB: s.db,
-		Command: q.cmd, Query: q.body, QueryBytes: uint64(q.size), Truncated: q.cut, Args: q.args, Incomplete: isIncomplete,
+		At: moment(q.at), Offset: q.offset, Began: moment(s.began), Client: s.clientEnd, Server: s.srvEnd, Session: s.id, User: s.user, DB: s.db,
+		Command: q.cmd, Query: q.body, QueryBytes: uint64(q.size), Truncated: q.cut, Holed: q.isHoled, Args: q.args, Incomplete: isIncomplete,
 	}
 	switch q.cmd {
 	case Execute, BulkExecute, Fetch, ResetStatement, CloseStatement, LongData:
-		e.Query, e.QueryBytes, e.Truncated = nil, 0, false
+		e.Query, e.QueryBytes, e.Truncated, e.Holed = nil, 0, false, false
+		if len(q.body) >= 4 {
+			e.Prepared = le.Uint32(q.body)
+		}
 		if st := q.statement; st != nil {
-			e.Query, e.QueryBytes, e.Truncated = st.text, uint64(st.size), st.isCut
+			e.statement = st
+			e.Query, e.QueryBytes, e.Truncated, e.Prepared = st.text, uint64(st.size), st.isCut, st.id
 		}
 	case Query:
 		e.QueryBytes = uint64(max(0, q.size-q.attrs))
@@ -56,10 +74,21 @@ func (t *tap) emit(s *session, isIncomplete bool) {
 func (t *tap) time(e *Event, from, first, last int64) {
 	e.Answered = from != 0 && first != 0
 	e.Latency, e.Total = 0, 0
+	e.AnswerAt, e.DoneAt = moment(first), moment(last)
 	if e.Answered {
 		e.Latency = time.Duration(max(0, first-from))
 		e.Total = max(e.Latency, time.Duration(last-from)) // clocks may be set back
 	}
+}
+
+// emitAborted makes the event of a connection that ended before a login.
+func (t *tap) emitAborted(s *session) {
+	e := &t.ev
+	*e = Event{
+		At: moment(s.began), Offset: t.offset, Began: moment(s.began), Client: s.clientEnd, Server: s.srvEnd, Session: s.id, Command: Connect,
+		DoneAt: moment(t.at), Incomplete: true, Aborted: true,
+	}
+	t.send(e)
 }
 
 func (t *tap) send(e *Event) {
@@ -110,7 +139,7 @@ func splitStatements(text []byte, most int) (list [][]byte) {
 		switch c := text[i]; {
 		case c == '\'' || c == '"' || c == '`':
 			i = skipQuoted(text, i)
-		case c == '#', c == '-' && i+2 < len(text) && text[i+1] == '-' && text[i+2] <= ' ':
+		case isLineComment(text[i:]):
 			for i < len(text) && text[i] != '\n' {
 				i++
 			}

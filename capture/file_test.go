@@ -225,8 +225,8 @@ func TestOtherPacketsAreCounted(t *testing.T) {
 	checkShort(t, events)
 	at := int64(24 + 16 + len(arp))
 	for _, want := range []Remark{
-		{reasonText[fileCut], 5, int64(len(file) - 5)}, {reasonText[noIP], 1, 24}, {reasonText[noTCP], 2, at},
-		{reasonText[badHead], 1, at + 2*int64(16+len(udp))},
+		{reasonText[fileCut], 5, int64(len(file) - 5), true}, {reasonText[noIP], 1, 24, false}, {reasonText[noTCP], 2, at, false},
+		{reasonText[badHead], 1, at + 2*int64(16+len(udp)), true},
 	} {
 		if !slices.Contains(sum.Skipped, want) {
 			t.Errorf("no %+v in %+v", want, sum.Skipped)

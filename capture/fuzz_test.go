@@ -19,6 +19,10 @@ func sane(t *testing.T, e *Event) {
 		_ = e.Args[k].AppendSQL(nil)
 	}
 	_ = e.Command.String()
+	_ = e.AppendQuery(nil)
+	if e.Answered && e.AnswerAt.IsZero() {
+		t.Fatalf("answered at no time: %+v", e)
+	}
 }
 
 // fuzzOptions are small, so that limits are met.
@@ -48,6 +52,10 @@ func seedTalks() (all []*talk) {
 		c(commandPacket(ChangeUser, []byte("u\x00\x00d\x00"))).s(okPacket(1, 0, 2, 0)).c(commandPacket(Statistics)).s(bodyPacket(1, []byte("Up")))
 	add(newTalk(cl, sv).login(capsClassic | capCompress)).c(zipPacket(0, queryPacket("SELECT 1"))).s(zipPacket(1, resultPackets(9, 9, false, 2)))
 	add(newTalk(cl, sv)).c(queryPacket("SELECT 1")).s(errorPacket(1, 1064, "no")).c(commandPacket(BinlogDump, make([]byte, 20)))
+	// Nothing shows yet that it is MySQL; and a server that refuses what came instead of a login, without its greeting.
+	add(newTalk(cl, "10.0.0.2:4999")).c(zipPacket(0, statementPacket(LongData, 1, 0, 0, 'x'))).c(zipPacket(0, queryPacket("SELECT 1"))).s(zipPacket(1, okPacket(1, 0, 2, 0)))
+	k = add(newTalk(cl, sv).syn().s(greetingPacket(capsClassic)).c([]byte("hello\n")).s(errorPacket(1, 4144, "no")).c(statementPacket(LongData, 1, 0, 0, 'x')))
+	k.pieces = append(k.pieces[:3:3], k.pieces[4:]...)
 	return all
 }
 
@@ -77,6 +85,18 @@ func FuzzPcapng(f *testing.F) {
 			copy(file, []byte{0x0a, 0x0d, 0x0d, 0x0a})
 		}
 		readFuzz(t, file)
+	})
+}
+
+func FuzzText(f *testing.F) {
+	for _, k := range seedTalks() {
+		f.Add(textOf(plainForm(), k.pieces))
+		other := plainForm()
+		other.link, other.more, other.eol = ethernet, printable, "\r\n"
+		f.Add(textOf(other, k.pieces))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		readFuzz(t, append([]byte("2024-03-01 12:00:00.000000 IP 1.2.3.4.5 > 1.2.3.4.6: tcp 0\n"), file...))
 	})
 }
 

@@ -39,6 +39,10 @@ func TestLinkTypes(t *testing.T) {
 		"padded":         {linkEthernet, func(ip []byte) []byte { return append(ethernet(ip), make([]byte, 18)...) }},
 		"raw":            {linkRaw, slices.Clone[[]byte]},
 		"raw bsd":        {linkRawBSD, slices.Clone[[]byte]},
+		"raw openbsd":    {linkRawOBSD, slices.Clone[[]byte]},
+		"raw ipv4":       {linkIPv4, slices.Clone[[]byte]}, // either family: the header says which
+		"raw ipv6":       {linkIPv6, slices.Clone[[]byte]},
+		"cooked vlan":    {linkCooked, func(ip []byte) []byte { return slices.Concat(make([]byte, 14), tagged(ip, etherVLAN)[12:]) }},
 		"cooked":         {linkCooked, func(ip []byte) []byte { return cookedHead(ip, 1) }},
 		"cooked 2":       {linkCooked2, func(ip []byte) []byte { return cookedHead(ip, 2) }},
 		"null little":    {linkNull, func(ip []byte) []byte { return append([]byte{family(ip), 0, 0, 0}, ip...) }},

@@ -19,13 +19,7 @@ const (
 // greeting reads the server's first packet.
 func (t *tap) greeting(s *session, body []byte, size int, at int64) {
 	if isRefusal(body) {
-		t.recognised(s)
-		s.state = stateReady
-		q := t.push(s)
-		q.cmd, q.at, q.sent = Connect, at, 0
-		t.start(s)
-		s.ans.first, s.ans.last, s.ans.bytes = at, at, uint64(size+headSize)
-		t.answer(s, body, size)
+		t.refused(s, body, size, at)
 		return
 	}
 	if !isGreetingBody(body, size) {
@@ -44,6 +38,19 @@ func (t *tap) greeting(s *session, body []byte, size int, at int64) {
 	if r.isShort {
 		s.caps = capEverything
 	}
+}
+
+// refused is an error in the place of a greeting, or of the answer to a login
+// that was none.
+func (t *tap) refused(s *session, body []byte, size int, at int64) {
+	t.recognised(s)
+	s.state = stateReady
+	s.up().packets.reset()
+	q := t.push(s)
+	q.cmd, q.at, q.sent = Connect, at, 0
+	t.start(s)
+	s.ans.first, s.ans.last, s.ans.bytes = at, at, uint64(size+headSize)
+	t.answer(s, body, size)
 }
 
 // login reads the client's first packet.
@@ -73,7 +80,7 @@ func (t *tap) login(s *session, p *packets, at int64) {
 		user = r.zero()
 		switch {
 		case caps&capLengthAuth != 0:
-			r.text()
+			r.string()
 		case caps&capSecure != 0:
 			r.bytes(int(r.number(1)))
 		default:

@@ -13,14 +13,15 @@ const (
 
 // packets takes packets out of one direction of a stream.
 type packets struct {
-	began bool // some bytes of a packet have come
-	more  bool // the body goes on in another packet
-	cut   bool // body is not all of it
-	seq   byte // of the first packet of a body
-	heads int  // bytes of the head that have come
-	head  [headSize]byte
-	left  int // bytes of this packet's body that are to come
-	size  int // of the body, as far as its packets have come
+	began   bool // some bytes of a packet have come
+	more    bool // the body goes on in another packet
+	cut     bool // body is not all of it
+	isHoled bool // some of it was lost
+	seq     byte // of the first packet of a body
+	heads   int  // bytes of the head that have come
+	head    [headSize]byte
+	left    int // bytes of this packet's body that are to come
+	size    int // of the body, as far as its packets have come
 
 	firstAt int64 // when the first byte came
 	body    []byte
@@ -34,7 +35,7 @@ func (p *packets) next(d []byte, at int64, keep int) (rest []byte, done bool) {
 	if !p.began {
 		if len(d) >= headSize {
 			if n := uint24(d); n < fullBody && len(d) >= headSize+n {
-				p.seq, p.size, p.firstAt, p.cut = d[3], n, at, false
+				p.seq, p.size, p.firstAt, p.cut, p.isHoled = d[3], n, at, false, false
 				p.body = d[headSize : headSize+n]
 				return d[headSize+n:], true
 			}
@@ -63,6 +64,7 @@ func (p *packets) next(d []byte, at int64, keep int) (rest []byte, done bool) {
 }
 
 func (p *packets) begin(at int64) {
+	p.isHoled = false
 	p.began, p.more, p.cut, p.heads, p.left, p.size, p.firstAt = true, false, false, 0, 0, 0, at
 	p.kept = p.kept[:0]
 }
@@ -115,6 +117,7 @@ func (p *packets) reset() { p.began = false }
 type reader struct {
 	d       []byte
 	isShort bool
+	text    []byte // memory for what becomes text
 }
 
 func (r *reader) bytes(n int) []byte {
@@ -149,8 +152,8 @@ func (r *reader) length() uint64 {
 	}
 }
 
-// text is a string with its length in front.
-func (r *reader) text() []byte {
+// string is one with its length in front.
+func (r *reader) string() []byte {
 	n := r.length()
 	if n > uint64(len(r.d)) {
 		r.isShort, r.d = true, nil

@@ -8,6 +8,7 @@ type statement struct {
 	isCut  bool
 	params int
 	types  []byte // two bytes a parameter, as the last execute sent them
+	marks  []int  // where text has its placeholders; nil: nobody has asked yet
 	long   map[uint16][]byte
 	mem    int
 }
@@ -91,7 +92,7 @@ func (t *tap) remember(s *session, id uint32, params int) {
 		t.note(statementDropped, 1)
 	}
 	s.statements[id], s.lastPrepared = st, st
-	t.grow(s, st, len(st.text)+200)
+	t.grow(s, st, len(st.text)+200+8*params) // with the places of its placeholders
 }
 
 func (t *tap) grow(s *session, st *statement, n int) {
@@ -130,9 +131,12 @@ func (t *tap) findStatement(s *session, q *request) {
 	case q.cmd == ResetStatement:
 		t.dropLong(s, st)
 	case q.cmd == Execute:
-		q.args = st.decode(q.args[:0], q.body)
-		if q.cut {
-			q.args = q.args[:0]
+		if !t.o.SkipArgs {
+			before := cap(st.types)
+			if q.args, t.text = st.decode(q.args[:0], q.body, t.text[:0]); q.cut {
+				q.args = q.args[:0]
+			}
+			t.grow(s, st, cap(st.types)-before)
 		}
 		t.dropLong(s, st)
 	}

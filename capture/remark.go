@@ -13,6 +13,8 @@ const (
 	noTCP
 	noPort
 	badHead
+	noPacket
+	noBytes
 	noFragments
 	snapped
 	foreign
@@ -32,6 +34,7 @@ const (
 	tooDeep
 	inflateFailed
 	oneSided
+	renumbered
 	evicted
 	reasonCount
 )
@@ -47,6 +50,8 @@ var reasonText = [reasonCount]string{
 	noTCP:             "packets that are not TCP",
 	noPort:            "packets of ports that were not asked for",
 	badHead:           "packets whose headers are damaged or cut off",
+	noPacket:          "lines of text that belong to no packet",
+	noBytes:           "packets of which the text has no bytes: was tcpdump run without -x?",
 	noFragments:       "IP datagrams of which fragments are missing",
 	snapped:           "bytes that the capture cut off from packets (snap length)",
 	foreign:           "connections that do not speak the MySQL protocol",
@@ -66,7 +71,17 @@ var reasonText = [reasonCount]string{
 	tooDeep:           "requests given up: too many sent without waiting for an answer",
 	inflateFailed:     "compressed packets that cannot be unpacked",
 	oneSided:          "connections of which only one direction is in the capture",
+	renumbered:        "segments whose numbers contradict what they hold: the capture was put together from pieces, or rewritten",
 	evicted:           "connections given up: too many at once, or too much memory",
+}
+
+// isLoss says of which reasons events may be missing, or parts of them. Of the
+// others, either an event tells (Incomplete, Truncated), or nothing of MySQL is
+// concerned.
+var isLoss = [reasonCount]bool{
+	fileCut: true, fileDamaged: true, noInterface: true, noLink: true, badHead: true, noPacket: true, noBytes: true, noFragments: true,
+	encrypted: true, zstdCompressed: true, lostFromClient: true, lostFromServer: true, noRequest: true, requestUnfinished: true,
+	inflateFailed: true, evicted: true,
 }
 
 type note struct {
@@ -89,8 +104,39 @@ func (t *tap) remarks() []Remark {
 	var list []Remark
 	for r, n := range t.notes {
 		if n.count > 0 {
-			list = append(list, Remark{reasonText[r], n.count, n.first})
+			list = append(list, Remark{reasonText[r], n.count, n.first, isLoss[r]})
 		}
 	}
 	return list
+}
+
+// maxLosses is how many connections are told apart in Summary.Losses.
+const maxLosses = 1000
+
+// lose counts bytes that are not in the capture.
+func (t *tap) lose(s *session, dir, n int) {
+	if s.loss.Gaps == 0 {
+		s.loss.FirstOffset = t.offset
+	}
+	s.loss.Gaps++
+	if dir == int(s.client) {
+		t.note(lostFromClient, uint64(n))
+		s.loss.FromClient += uint64(n)
+	} else {
+		t.note(lostFromServer, uint64(n))
+		s.loss.FromServer += uint64(n)
+	}
+}
+
+// settleLoss takes over what a connection lost, at its end.
+func (t *tap) settleLoss(s *session) {
+	if s.loss.Gaps == 0 {
+		return
+	}
+	t.sum.Lossy++
+	if len(t.losses) < maxLosses && s.client >= 0 {
+		s.loss.Client, s.loss.Server = s.key[s.client].String(), s.key[1-s.client].String()
+		t.losses = append(t.losses, s.loss)
+	}
+	s.loss = Loss{}
 }

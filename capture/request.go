@@ -6,8 +6,10 @@ import "bytes"
 type request struct {
 	cmd       Command
 	at, sent  int64 // times of its first and last segment; sent is 0 if the last was not seen
+	offset    int64 // in the file, of the packet that completed it
 	size      int   // of the body behind the command byte
 	cut       bool  // body is not all of it
+	isHoled   bool  // some of it was lost
 	zip       zipKind
 	body      []byte // behind the command byte
 	attrs     int    // bytes of query attributes that stood in front of the statement
@@ -61,7 +63,9 @@ func (t *tap) push(s *session) *request {
 		t.note(tooDeep, 1)
 		t.complete(s, true)
 	}
-	return s.requests.push()
+	q := s.requests.push()
+	q.offset = t.offset
+	return q
 }
 
 // fromClient takes in what a client sent, in order.
@@ -189,12 +193,14 @@ func (t *tap) clientGap(s *session, n int, at int64) {
 	if s.compress {
 		up.zip.reset()
 	} else if done, ok := p.gap(n); ok {
+		p.isHoled = p.isHoled || at == 0
 		if done {
 			t.clientPacket(s, p, at)
 		}
 		return
 	}
 	if s.state == stateReady {
+		p.isHoled = p.isHoled || at == 0
 		t.loseRequest(s)
 	}
 	up.isLost = true
@@ -259,6 +265,7 @@ func (t *tap) command(s *session, p *packets, at int64) {
 	s.sentUpTo = s.up().next
 	q := t.push(s)
 	q.cmd, q.at, q.sent, q.size, q.cut = cmd, p.firstAt, at, p.size-1, p.cut
+	q.isHoled = p.isHoled
 	before := cap(q.body)
 	q.body = append(q.body, p.body[1:]...)
 	t.mem += cap(q.body) - before
@@ -280,7 +287,7 @@ func (t *tap) startIfFirst(s *session) {
 func (t *tap) start(s *session) {
 	for s.requests.n > 0 {
 		q := s.requests.first()
-		s.ans = answer{phase: q.cmd.firstPhase()}
+		s.ans = answer{phase: q.cmd.firstPhase(), results: s.ans.results[:0]}
 		switch q.cmd {
 		case Execute, BulkExecute, Fetch, ResetStatement, CloseStatement, LongData:
 			t.findStatement(s, q)
@@ -342,13 +349,18 @@ func (t *tap) pop(s *session) {
 		q.body = nil
 	}
 	s.requests.pop()
-	s.ans = answer{}
+	if cap(s.ans.results) > 16 {
+		s.ans.results = nil
+	}
+	s.ans = answer{results: s.ans.results[:0]}
 }
 
 // useDB is the database that a statement "USE name" names; empty for all other
 // statements.
 func useDB(text []byte) []byte {
-	text = bytes.TrimLeft(text, " \t\r\n")
+	for len(text) > 0 && isBlank(text[0]) {
+		text = text[1:]
+	}
 	if len(text) < 5 || text[0]|0x20 != 'u' || text[1]|0x20 != 's' || text[2]|0x20 != 'e' || !isBlank(text[3]) && text[3] != '`' {
 		return nil
 	}

@@ -194,11 +194,11 @@ func (t *tap) okOrEOF(s *session, body []byte, size int) {
 // we want. Source: MySQL, "OK_Packet", session state information.
 func (a *answer) track(r *reader) {
 	const schemaChanged = 1
-	r.text()
-	for changes := (reader{d: r.text()}); len(changes.d) > 0; {
+	r.string()
+	for changes := (reader{d: r.string()}); len(changes.d) > 0; {
 		kind := changes.number(1)
-		value := reader{d: changes.text()}
-		if db := value.text(); kind == schemaChanged && !value.isShort {
+		value := reader{d: changes.string()}
+		if db := value.string(); kind == schemaChanged && !value.isShort {
 			name := string(db)
 			a.db = &name
 		}

@@ -17,6 +17,7 @@ type session struct {
 	key        flowKey
 	next, prev *session // in the ring of the table
 
+	began  int64  // time of the first packet
 	id     uint64 // 0: not recognised as MySQL yet
 	state  state
 	client int8 // which of the flows is the client's; -1: not known
@@ -49,6 +50,8 @@ type session struct {
 	sentUpTo           uint32 // where the last request ends in the client's stream
 	serverSpoke, spoke bool
 	spokeLast          bool // the client was the last to say something
+	isOver             bool // both ends said so, or one of them broke it off
+	loss               Loss
 }
 
 // ternary is a fact that may not be known.
@@ -78,7 +81,7 @@ func (t *tap) segment(p *pair, g *segment) {
 		if g.size() == 0 && g.flags&flagSYN == 0 {
 			return // a bare acknowledgement begins nothing
 		}
-		s = &session{key: key, client: -1}
+		s = &session{key: key, client: -1, began: t.at}
 		t.table.add(s)
 		t.relieve(s)
 	}
@@ -117,12 +120,13 @@ func (t *tap) segment(p *pair, g *segment) {
 func (t *tap) syn(s *session, dir int, g *segment) {
 	f := &s.flows[dir]
 	isAnswer := g.flags&flagACK != 0
-	if f.known && f.first == g.seq+1 && s.state != stateClosed {
+	if f.known && f.first == g.seq+1 && s.state != stateClosed && !s.isReused(g) {
 		return
 	}
 	if used := f.known || s.state == stateClosed || s.state == stateBlind || s.state == stateReady; used {
 		t.end(s)
 		s.reset()
+		s.began = t.at
 	}
 	f.begin(g.seq + 1)
 	s.client = int8(dir)
@@ -133,6 +137,14 @@ func (t *tap) syn(s *session, dir int, g *segment) {
 		}
 	}
 	s.isSYN, s.state = true, stateGreet
+}
+
+// isReused says whether a SYN with the number of an earlier one begins another
+// connection nonetheless: both ends have said goodbye, or it comes much later
+// than a copy can.
+func (s *session) isReused(g *segment) bool {
+	const lateCopy = 3e9
+	return s.flows[0].fin && s.flows[1].fin || s.serverSpoke && g.at-s.began > lateCopy
 }
 
 // reset makes the session a new one between the same ends.
@@ -148,6 +160,7 @@ func (t *tap) reopen(s *session, dir int, g *segment) bool {
 		return false
 	}
 	s.reset()
+	s.began = t.at
 	return true
 }
 
@@ -180,6 +193,7 @@ func (t *tap) fins(s *session) {
 
 // close ends a connection and keeps its place, so that late copies are known.
 func (t *tap) close(s *session) {
+	s.isOver = true
 	t.end(s)
 	ends := [2]uint32{s.flows[0].next, s.flows[1].next}
 	s.reset()
@@ -199,6 +213,7 @@ func (t *tap) end(s *session) {
 		t.unfinished(s)
 	}
 	t.release(s)
+	t.settleLoss(s)
 }
 
 func (s *session) isFollowed() bool {
@@ -216,6 +231,9 @@ func (t *tap) unfinished(s *session) {
 	}
 	if s.state == stateLogin && s.id != 0 {
 		t.note(noLogin, 1)
+		if s.isOver {
+			t.emitAborted(s)
+		}
 	}
 	if s.id != 0 && s.spoke && !s.serverSpoke {
 		t.note(oneSided, 1)

@@ -14,7 +14,8 @@ type flow struct {
 	finSeq uint32
 	stray  uint32 // end of the last segment that was far off
 
-	early   []segment // that wait, by number
+	head    segmentHead // of the last segment that was passed on
+	early   []segment   // that wait, by number
 	packets packets
 	zip     zipped
 }
@@ -56,6 +57,10 @@ func (t *tap) arrive(s *session, dir int, g *segment) {
 		return
 	}
 	s.strays = 0
+	if after(f.next, g.seq) && f.contradicts(g) && s.mayBegin(dir, g) {
+		t.note(renumbered, 1)
+		f.next = g.seq
+	}
 	if s.waiting == 0 && g.seq == f.next && !o.owes(g) {
 		t.deliver(s, dir, g)
 		return
@@ -85,6 +90,7 @@ func (t *tap) stray(s *session, dir int, g *segment) {
 	}
 	t.end(s)
 	s.reset()
+	s.began = t.at
 	if t.identify(s, dir, g) {
 		t.arrive(s, dir, g)
 	}
@@ -209,6 +215,10 @@ func (t *tap) giveUp(s *session) {
 		g.flags &^= flagACK
 		return
 	}
+	if dir == int(s.client) && s.isRenumbered(f, upTo) {
+		t.renumber(f)
+		return
+	}
 	n := int(upTo - f.next)
 	if f.fin && upTo == f.finSeq+1 {
 		n--
@@ -217,11 +227,10 @@ func (t *tap) giveUp(s *session) {
 	if n <= 0 {
 		return
 	}
+	t.lose(s, dir, n)
 	if dir == int(s.client) {
-		t.note(lostFromClient, uint64(n))
 		t.clientGap(s, n, 0)
 	} else {
-		t.note(lostFromServer, uint64(n))
 		s.ans.isHoled = true
 		t.serverGap(s, n)
 	}
@@ -241,6 +250,7 @@ func (t *tap) deliver(s *session, dir int, g *segment) {
 		g.seq = f.next
 	}
 	f.next = g.end()
+	f.head.remember(g)
 	if s.state == stateBlind {
 		return
 	}

@@ -86,36 +86,36 @@ const (
 const hasParameterCount = 8
 
 // decode appends the values of an execute; nothing if it cannot be decoded.
-// Source: MySQL internals, COM_STMT_EXECUTE.
-func (st *statement) decode(to []Value, body []byte) []Value {
-	r := reader{d: body}
+// Dates and times become text at the end of text. Source: MySQL internals,
+// COM_STMT_EXECUTE.
+func (st *statement) decode(to []Value, body, text []byte) (values []Value, all []byte) {
+	r := reader{d: body, text: text}
 	r.bytes(4)
 	flags := r.number(1)
 	r.bytes(4)
 	n, hasNames := st.params, flags&hasParameterCount != 0
 	if hasNames {
-		all := r.length()
-		if all > uint64(len(body))*8 {
-			return to
+		most := r.length()
+		if most > uint64(len(body))*8 {
+			return to, text
 		}
-		n = max(n, int(all))
+		n = max(n, int(most))
 	}
 	if n == 0 || r.isShort {
-		return to
+		return to, text
 	}
 	nulls := r.bytes((n + 7) / 8)
 	if r.number(1) == 1 {
-		types := make([]byte, 0, 2*min(n, len(r.d)))
+		st.types = st.types[:0]
 		for k := 0; k < n && !r.isShort; k++ {
-			types = append(types, r.bytes(2)...)
+			st.types = append(st.types, r.bytes(2)...)
 			if hasNames {
-				r.text()
+				r.string()
 			}
 		}
-		st.types = types
 	}
 	if r.isShort || len(st.types) < 2*n {
-		return to
+		return to, text
 	}
 	for k := range st.params {
 		v := Value{}
@@ -125,11 +125,11 @@ func (st *statement) decode(to []Value, body []byte) []Value {
 			v = r.value(st.types[2*k], st.types[2*k+1]&isUnsigned != 0)
 		}
 		if r.isShort {
-			return to[:0]
+			return to[:0], text
 		}
 		to = append(to, v)
 	}
-	return to
+	return to, r.text
 }
 
 // value is one value in the binary protocol.
@@ -154,7 +154,7 @@ func (r *reader) value(kind byte, unsigned bool) Value {
 	case typeTime:
 		return Value{Kind: Time, Bytes: r.clock()}
 	}
-	return Value{Kind: Bytes, Bytes: r.text()}
+	return Value{Kind: Bytes, Bytes: r.string()}
 }
 
 func integer(v uint64, bits int, unsigned bool) Value {
@@ -166,27 +166,29 @@ func integer(v uint64, bits int, unsigned bool) Value {
 
 // date is a length of 0, 4, 7 or 11, and as much of year to microsecond.
 func (r *reader) date(isDate bool) []byte {
-	n := int(r.number(1))
+	n, begin := int(r.number(1)), len(r.text)
 	f := reader{d: r.bytes(n)}
-	b := make([]byte, 0, 26)
-	b = digits(b, f.number(2), 4)
+	b := digits(r.text, f.number(2), 4)
 	b = digits(append(b, '-'), f.number(1), 2)
 	b = digits(append(b, '-'), f.number(1), 2)
-	if isDate && n <= 4 {
-		return b
+	if !isDate || n > 4 {
+		b = f.hours(append(b, ' '), 0, n == 11)
 	}
-	return f.hours(append(b, ' '), 0, n == 11)
+	r.text = b
+	return b[begin:len(b):len(b)]
 }
 
 // clock is a length of 0, 8 or 12: sign, days, hours to microsecond.
 func (r *reader) clock() []byte {
-	n := int(r.number(1))
+	n, begin := int(r.number(1)), len(r.text)
 	f := reader{d: r.bytes(n)}
-	b := make([]byte, 0, 20)
+	b := r.text
 	if f.number(1) == 1 {
 		b = append(b, '-')
 	}
-	return f.hours(b, f.number(4), n == 12)
+	b = f.hours(b, f.number(4), n == 12)
+	r.text = b
+	return b[begin:len(b):len(b)]
 }
 
 func (r *reader) hours(b []byte, days uint64, hasMicros bool) []byte {

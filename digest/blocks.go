@@ -42,27 +42,49 @@ func (b *timeBlock) count() (n uint64) {
 // series is the blocks of one class: the one being filled as a dense window of counts, finished ones packed into bytes.
 type series struct {
 	number int64 // of the block being filled
-	lowest int   // coarse bucket of window[0]
-	window []uint32
 	sum    uint64
+	window *blockWindow // nil: there is one event in the block
+	single int32        // its coarse bucket
 	filled bool
 
+	ordered bool   // packed numbers strictly ascend
+	cells   int32  // cells in packed
 	packed  []byte // timeBlocks, each number relative to the one before
 	last    int64  // number of the last packed block
-	cells   int    // cells in packed
-	ordered bool   // packed numbers strictly ascend
 }
+
+// blockWindow counts the events of a block by coarse bucket.
+type blockWindow struct {
+	lowest int // coarse bucket of counts[0]
+	counts []uint32
+	n      int // events in it
+	before int // events in the block before
+}
+
+// fewInBlock is how many events in two blocks together are too few to keep a window for the next: of 100,000 classes,
+// most are seen now and then.
+const fewInBlock = 8
 
 // add counts one event. It reports how many packed cells that added, which is 0 unless a block was finished.
 func (s *series) add(number int64, bucket int, ns uint64) (packed int) {
 	if number != s.number || !s.filled {
 		packed = s.flush()
 		s.number, s.filled = number, true
+		if s.window == nil {
+			s.sum, s.single = ns, int32(bucket>>coarseBits)
+			return packed
+		}
 	}
 	s.sum = addSaturated(s.sum, ns)
-	i := bucket>>coarseBits - s.lowest
-	if uint(i) < uint(len(s.window)) && s.window[i] != 1<<32-1 {
-		s.window[i]++
+	w := s.window
+	if w == nil {
+		w = &blockWindow{lowest: int(s.single), counts: []uint32{1}, n: 1}
+		s.window = w
+	}
+	w.n++
+	i := bucket>>coarseBits - w.lowest
+	if uint(i) < uint(len(w.counts)) && w.counts[i] != 1<<32-1 {
+		w.counts[i]++
 		return packed
 	}
 	return packed + s.widen(bucket>>coarseBits)
@@ -70,20 +92,18 @@ func (s *series) add(number int64, bucket int, ns uint64) (packed int) {
 
 // widen makes room in the window for a bucket and counts one event in it.
 func (s *series) widen(coarse int) (packed int) {
-	switch i := coarse - s.lowest; {
-	case len(s.window) == 0:
-		s.lowest, s.window = coarse, append(s.window, 0)
+	w := s.window
+	switch i := coarse - w.lowest; {
 	case i < 0:
-		s.window = slices.Insert(s.window, 0, make([]uint32, -i)...)
-		s.lowest = coarse
-	case i >= len(s.window):
-		s.window = append(s.window, make([]uint32, i-len(s.window)+1)...)
+		w.counts = slices.Insert(w.counts, 0, make([]uint32, -i)...)
+		w.lowest = coarse
+	case i >= len(w.counts):
+		w.counts = append(w.counts, make([]uint32, i-len(w.counts)+1)...)
 	default: // the counter is full: put the block away and begin it again
-		number := s.number
 		packed = s.flush()
-		s.number, s.filled = number, true
+		s.filled, s.window = true, w
 	}
-	s.window[coarse-s.lowest]++
+	w.counts[coarse-w.lowest]++
 	return packed
 }
 
@@ -92,12 +112,21 @@ func (s *series) flush() int {
 	if !s.filled {
 		return 0
 	}
-	b := timeBlock{number: s.number, sum: s.sum}
-	for i, n := range s.window {
-		if n != 0 {
-			b.cells = append(b.cells, cell{s.lowest + i, uint64(n)})
-			s.window[i] = 0
+	var room [8]cell
+	b := timeBlock{number: s.number, sum: s.sum, cells: room[:0]}
+	if w := s.window; w == nil {
+		b.cells = append(b.cells, cell{int(s.single), 1})
+	} else {
+		for i, n := range w.counts {
+			if n != 0 {
+				b.cells = append(b.cells, cell{w.lowest + i, uint64(n)})
+				w.counts[i] = 0
+			}
 		}
+		if w.n+w.before < fewInBlock {
+			s.window = nil
+		}
+		w.n, w.before = 0, w.n
 	}
 	s.sum, s.filled = 0, false
 	s.pack(&b)
@@ -110,17 +139,19 @@ func (s *series) pack(b *timeBlock) {
 	} else if b.number <= s.last {
 		s.ordered = false
 	}
-	s.packed = binary.AppendVarint(s.packed, b.number-s.last)
-	s.packed = binary.AppendUvarint(s.packed, b.sum)
-	s.packed = binary.AppendUvarint(s.packed, uint64(len(b.cells)))
+	var room [64]byte
+	p := binary.AppendVarint(room[:0], b.number-s.last)
+	p = binary.AppendUvarint(p, b.sum)
+	p = binary.AppendUvarint(p, uint64(len(b.cells)))
 	at := 0
 	for _, c := range b.cells {
-		s.packed = binary.AppendUvarint(s.packed, uint64(c.bucket-at))
-		s.packed = binary.AppendUvarint(s.packed, c.n)
+		p = binary.AppendUvarint(p, uint64(c.bucket-at))
+		p = binary.AppendUvarint(p, c.n)
 		at = c.bucket
 	}
+	s.packed = appendTight(s.packed, p)
 	s.last = b.number
-	s.cells += len(b.cells)
+	s.cells += int32(len(b.cells))
 }
 
 // blocks unpacks everything, ascending by block, one entry per block.
@@ -163,7 +194,7 @@ func unpackBlocks(p []byte) ([]timeBlock, error) {
 				return nil, fmt.Errorf("read block count: %w", err)
 			}
 			at += step
-			if at >= bucketCount>>coarseBits || step >= bucketCount || i > 0 && step == 0 {
+			if at > summedCell || step >= bucketCount || i > 0 && step == 0 {
 				return nil, fmt.Errorf("read block bucket: %d is out of order or range", at)
 			}
 			b.cells[i] = cell{int(at), n}
@@ -233,7 +264,7 @@ func (s *series) rewrite(up uint) {
 
 // extra is how many cells the blocks cost more than one block for all time would.
 func (s *series) extra() int {
-	var seen [(bucketCount>>coarseBits + 63) / 64]uint64
+	var seen [summedCell/64 + 1]uint64
 	cells, buckets, blocks := 0, 0, 0
 	for p := s.packed; len(p) > 0; blocks++ {
 		_, k := binary.Varint(p)
@@ -242,7 +273,7 @@ func (s *series) extra() int {
 		p = p[k:]
 		n, k := binary.Uvarint(p)
 		p = p[k:]
-		if blocks == 0 && s.cells == int(n) {
+		if blocks == 0 && s.cells == int32(n) {
 			return 0 // a single block
 		}
 		bucket := uint64(0)

@@ -3,6 +3,7 @@ package digest
 import (
 	"bytes"
 	"crypto/md5"
+	"math/bits"
 	"sort"
 )
 
@@ -13,6 +14,8 @@ type Builder struct {
 	d            *Digest
 	scratch      []byte
 	names        [][]byte // scratch
+	crowd        crowd
+	sink         func(*event) // takes the events instead of the classes, see Statements
 }
 
 // New makes a Builder. Options are taken as they are; call Options.Check first where they come from a person.
@@ -45,6 +48,10 @@ func (b *Builder) add(in *input, e *event) {
 		return
 	}
 	in.events++
+	if b.sink != nil {
+		b.sink(e)
+		return
+	}
 	b.d.events++
 	if e.timed {
 		b.d.queryTime.add(e.queryTime)
@@ -69,8 +76,26 @@ func (b *Builder) fingerprint(e *event) []byte {
 	return b.scratch
 }
 
-func (b *Builder) count(key []byte, e *event) {
+// countStatement counts an event in the class of its fingerprint, which is at hand when statements of its shape came before.
+func (b *Builder) countStatement(e *event) {
+	k := e.known
+	if k != nil && k.class != nil && k.folds == b.d.folds {
+		b.countIn(k.class, e)
+		return
+	}
+	key := b.fingerprint(e)
 	c := b.class(key, e)
+	if k != nil {
+		k.class, k.folds = c, b.d.folds
+		if k.fingerprint == nil {
+			k.fingerprint = bytes.Clone(key)
+		}
+	}
+	b.countIn(c, e)
+}
+
+// countIn counts an event in a class.
+func (b *Builder) countIn(c *class, e *event) {
 	c.count++
 	if e.timed {
 		b.time(c, e)
@@ -83,25 +108,20 @@ func (b *Builder) count(key []byte, e *event) {
 	c.bytesSent.addSmall(e.bytesSent)
 	c.queryBytes.addSmall(uint64(len(e.text)))
 	if e.flags != 0 {
-		for i := range c.flags {
-			c.flags[i] += uint64(e.flags >> i & 1)
+		for f := e.flags & (1<<flagCount - 1); f != 0; f &= f - 1 {
+			c.addFlag(bits.TrailingZeros32(f), 1)
 		}
 	}
-	if len(e.user.text) > 0 {
-		c.users.add(e.user.hash, e.user.text)
-	}
-	if len(e.host.text) > 0 {
-		c.hosts.add(e.host.hash, e.host.text)
-	}
-	if len(e.db.text) > 0 {
-		c.dbs.add(e.db.hash, e.db.text)
-	}
+	c.people.add(b.crowd.find(e), 1)
 	if c.perEventTables {
-		b.countTables(c, e.text)
+		b.countTables(c, e)
 	}
 	c.seen(e.at)
 	b.exemplify(c, e)
 }
+
+// roomyClasses is how many classes may each take some ten kilobytes to be counted faster.
+const roomyClasses = 256
 
 // time counts the latency of an event.
 func (b *Builder) time(c *class, e *event) {
@@ -113,36 +133,29 @@ func (b *Builder) time(c *class, e *event) {
 		c.least, c.most = ns, ns
 	}
 	c.least, c.most = min(c.least, ns), max(c.most, ns)
-	bucket := bucketOf(ns)
-	c.latency.add(bucket, 1)
-	if e.at != 0 {
-		if n := c.series.add(floorSeconds(e.at)>>b.d.level, bucket, ns); n > 0 {
-			b.d.grew(n)
-		}
+	t := eventTime{ns: ns, dated: e.at != 0}
+	if t.dated {
+		t.number = floorSeconds(e.at) >> b.d.level
+	}
+	if n := c.times.add(t, len(b.d.byHash) <= roomyClasses); n > 0 {
+		b.d.grew(n)
 	}
 }
 
-// countTables counts the tables of one event. Where the class has but one table, it remembers the text in front of the
-// name: the next event of the class nearly always begins with the same bytes.
-func (b *Builder) countTables(c *class, text []byte) {
-	if n := len(c.beforeTable); n > 0 && len(text) > n && string(text[:n]) == c.beforeTable {
-		end := n
-		for end < len(text) && isName(text[end]) {
-			end++
-		}
-		if end > n && (end == len(text) || text[end] == ' ') {
-			c.tables.add(hashBytes(text[n:end]), text[n:end])
-			return
-		}
+// countTables counts the tables of one event.
+func (b *Builder) countTables(c *class, e *event) {
+	switch {
+	case e.known == nil || !e.known.spotted:
+		b.names = tablesOf(b.names[:0], e.text)
+	case len(e.known.tables) == 1:
+		t := e.known.tables[0].in(e.text, e.gaps)
+		c.tableTally().add(&b.crowd.book, hashBytes(t), t)
+		return
+	default:
+		b.names = e.known.appendTables(b.names[:0], e.text, e.gaps)
 	}
-	b.names = tablesOf(b.names[:0], text)
 	for _, t := range b.names {
-		c.tables.add(hashBytes(t), t)
-	}
-	if c.oneTable && len(b.names) == 1 {
-		if at := bytes.Index(text, b.names[0]); at > 0 && text[at-1] == ' ' && bytes.Count(text, b.names[0]) == 1 {
-			c.beforeTable = string(text[:at])
-		}
+		c.tableTally().add(&b.crowd.book, hashBytes(t), t)
 	}
 }
 
@@ -169,14 +182,12 @@ func (b *Builder) exemplify(c *class, e *event) {
 		return
 	}
 	*x = example{
-		ns: ns, at: e.at, text: string(text), cut: cut, user: string(e.user.text), host: string(e.host.text),
-		db: string(e.db.text), rowsSent: e.rowsSent, rowsExamined: e.rowsExamined, lockTime: e.lockTime, valid: true,
+		ns: ns, at: e.at, text: string(text), cut: cut, who: b.crowd.find(e),
+		rowsSent: e.rowsSent, rowsExamined: e.rowsExamined, lockTime: e.lockTime, valid: true,
 	}
-	if !c.perEventTables {
-		b.names = tablesOf(b.names[:0], e.text)
-		for _, t := range b.names {
-			x.tables = append(x.tables, string(t))
-		}
+	if cut && !c.perEventTables {
+		tables := texts(tablesOf(nil, e.text))
+		x.tables = &tables
 	}
 }
 
@@ -188,7 +199,7 @@ func (b *Builder) class(key []byte, e *event) *class {
 		if c == nil {
 			return b.newClass(key, h, probe, e)
 		}
-		if c.hash == h && c.length == len(key) && string(key[:len(c.fingerprint)]) == c.fingerprint {
+		if c.hash == h && int(c.length) == len(key) && string(key[:len(c.fingerprint)]) == c.fingerprint {
 			return c
 		}
 	}
@@ -200,7 +211,7 @@ func (b *Builder) newClass(key []byte, hash, slot uint64, e *event) *class {
 		for slot = hash; b.d.byHash[slot] != nil; slot++ {
 		}
 	}
-	c := &class{id: md5.Sum(key), hash: hash, length: len(key)}
+	c := &class{id: md5.Sum(key), hash: hash, length: int32(len(key))}
 	c.fingerprint = string(key[:min(len(key), maxFingerprint)])
 	if b.options.GroupBy == ByFingerprint && len(key) <= maxFingerprint {
 		b.names = tablesOf(b.names[:0], key)
@@ -209,7 +220,6 @@ func (b *Builder) newClass(key []byte, hash, slot uint64, e *event) *class {
 				c.perEventTables = true
 			}
 		}
-		c.oneTable = len(b.names) == 1
 	}
 	b.d.byHash[slot] = c
 	return c
@@ -227,11 +237,11 @@ func (d *Digest) foldSmallest(keep int) {
 		if c.fingerprint != foldedName {
 			d.folded++
 		}
-		c.series.rewrite(0)
 		rest.merge(c)
 	}
-	rest.example, rest.tables = example{}, tally{}
-	rest.series.rewrite(0)
+	d.folds++
+	rest.example, rest.tables = example{}, nil
+	rest.times.rewrite(0)
 	d.byHash = make(map[uint64]*class, keep)
 	for _, c := range append(all[:keep:keep], rest) {
 		if c.fingerprint == foldedName && c != rest {
@@ -246,7 +256,7 @@ const foldedName = "(folded: rare classes)"
 
 func newClassNamed(s string) *class {
 	key := []byte(s)
-	return &class{fingerprint: s, id: md5.Sum(key), hash: hashBytes(key), length: len(key)}
+	return &class{fingerprint: s, id: md5.Sum(key), hash: hashBytes(key), length: int32(len(key))}
 }
 
 // place puts a class where Builder.class finds it.

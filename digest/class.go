@@ -6,10 +6,12 @@ type class struct {
 	fingerprint string   // at most maxFingerprint bytes of it
 	id          [16]byte // MD5 of the whole fingerprint
 	hash        uint64   // of the whole fingerprint, for lookup
-	length      int      // of the whole fingerprint
+	length      int32    // of the whole fingerprint
+
+	perEventTables bool // table names hold digits that the fingerprint folds: they differ from event to event
 
 	count   uint64
-	untimed uint64 // of count: events whose time is not known (general log, headers without Query_time)
+	untimed uint64 // of count: events whose own time is not known (general log, headers without Query_time, sums.n)
 
 	queryTime    wide // nanoseconds
 	lockTime     wide
@@ -20,20 +22,61 @@ type class struct {
 	rowsAffected wide
 	bytesSent    wide
 	queryBytes   wide
-	flags        [flagCount]uint64 // how many events had each flag
+	flags        *flagCounts // nil: all zero
 
 	first, last int64 // microseconds since the epoch; 0 when no event told its time
 
-	latency histogram
-	series  series
+	times timing
 
-	users, hosts, dbs, tables tally
-	perEventTables            bool // table names hold digits that the fingerprint folds: they differ from event to event
-
-	oneTable    bool   // how to find the table of the next event; not part of the result
-	beforeTable string // see Builder.countTables
+	people people
+	tables *tally // nil, unless perEventTables
+	sums   *sums  // what came added up, see summary.go; nil: nothing
 
 	example example
+}
+
+// flagCounts is how many events had each flag.
+type flagCounts [flagCount]uint64
+
+func (c *class) addFlag(flag int, n uint64) {
+	if n == 0 {
+		return
+	}
+	if c.flags == nil {
+		c.flags = new(flagCounts)
+	}
+	c.flags[flag] += n
+}
+
+func (c *class) flagCounts() flagCounts {
+	if c.flags == nil {
+		return flagCounts{}
+	}
+	return *c.flags
+}
+
+// tableTally is where tables are counted by event.
+func (c *class) tableTally() *tally {
+	if c.tables == nil {
+		c.tables = new(tally)
+	}
+	return c.tables
+}
+
+// summed is what came added up.
+func (c *class) summed() sums {
+	if c.sums == nil {
+		return sums{}
+	}
+	return *c.sums
+}
+
+// ownSums is where to add to it.
+func (c *class) ownSums() *sums {
+	if c.sums == nil {
+		c.sums = new(sums)
+	}
+	return c.sums
 }
 
 // example is the slowest event of a class. Ties are broken by time, then by text, so that merging in any order keeps the
@@ -43,13 +86,34 @@ type example struct {
 	at           int64
 	text         string // at most Options.MaxExample bytes
 	cut          bool
-	user, host   string
-	db           string
+	valid        bool
+	who          *who
 	rowsSent     uint64
 	rowsExamined uint64
 	lockTime     uint64
-	tables       []string
-	valid        bool
+	tables       *[]string // of the whole statement; nil: those in text
+}
+
+func (x *example) ranBy() who {
+	if x.who == nil {
+		return who{}
+	}
+	return *x.who
+}
+
+// tableNames are the tables of the example.
+func (x *example) tableNames() []string {
+	if x.tables != nil {
+		return *x.tables
+	}
+	return texts(tablesOf(nil, []byte(x.text)))
+}
+
+func texts(names [][]byte) (out []string) {
+	for _, n := range names {
+		out = append(out, string(n))
+	}
+	return out
 }
 
 // beats says whether an event with these values replaces the example. The text decides last and is compared by less.
@@ -82,17 +146,19 @@ func (c *class) merge(from *class) {
 	c.rowsAffected.add(from.rowsAffected)
 	c.bytesSent.add(from.bytesSent)
 	c.queryBytes.add(from.queryBytes)
-	for i := range c.flags {
-		c.flags[i] += from.flags[i]
+	for i, n := range from.flagCounts() {
+		c.addFlag(i, n)
 	}
 	c.seen(from.first)
 	c.seen(from.last)
-	c.latency.merge(&from.latency)
-	c.series.join(&from.series)
-	c.users.merge(&from.users)
-	c.hosts.merge(&from.hosts)
-	c.dbs.merge(&from.dbs)
-	c.tables.merge(&from.tables)
+	c.times.merge(&from.times)
+	c.people.merge(&from.people)
+	if from.tables != nil {
+		c.tableTally().merge(from.tables)
+	}
+	if from.sums != nil {
+		c.ownSums().merge(from.sums)
+	}
 	if from.example.valid && c.example.beats(from.example.ns, from.example.at, from.example.text) {
 		c.example = from.example
 	}
@@ -113,11 +179,13 @@ func (c *class) seen(at int64) {
 // tableNames is what the class touches: counted by event where the names hold digits, else read from the example.
 func (c *class) tableNames() []string {
 	if !c.perEventTables {
-		return c.example.tables
+		return c.example.tableNames()
 	}
 	out := []string{}
-	for _, n := range c.tables.ranked() {
-		out = append(out, n.name)
+	if c.tables != nil {
+		for _, n := range c.tables.ranked() {
+			out = append(out, n.name.text)
+		}
 	}
 	return out
 }

@@ -76,6 +76,7 @@ func Compare(before, after *Digest, o CompareOptions) Comparison {
 		return out
 	}
 	out.Notes = append(out.Notes, caveats(out.Before, out.After)...)
+	out.Notes = append(out.Notes, caveatsOfSums(before, after)...)
 	pairs := pairUp(before, after)
 	b, a := gather(pairs.before, before.level), gather(pairs.after, after.level)
 	t := trial{o: o, before: b, after: a}
@@ -165,19 +166,18 @@ type classTest struct {
 	flagged  bool
 }
 
-// blockLengths are tried from the longest.
+// blockLengths are tried from the longest, in units of the blocks that both digests have: others would hold now one of those
+// and now two.
 var blockLengths = []int64{1, 2, 3, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400}
 
 // chooseBlocks is the longest block length with enough blocks on both sides, or 0.
 func chooseBlocks(before, after *evidence) int64 {
 	floor := max(before.seconds, after.seconds)
 	for _, s := range slices.Backward(blockLengths) {
-		if s >= floor && before.blocks(s) >= wantBlocks && after.blocks(s) >= wantBlocks {
+		s *= floor
+		if before.blocks(s) >= wantBlocks && after.blocks(s) >= wantBlocks {
 			return s
 		}
-	}
-	if before.blocks(floor) >= wantBlocks && after.blocks(floor) >= wantBlocks {
-		return floor
 	}
 	return 0
 }
@@ -263,7 +263,7 @@ func (t *trial) measure(before, after *evidence) {
 		}
 		fb, fa := b.figures(i), a.figures(i)
 		logs[i] = difference(fb, fa)
-		least := min(b.pools[i].n, a.pools[i].n)
+		least := min(b.pools[i].single, a.pools[i].single)
 		for f, q := range map[int]float64{figP50: 0.5, figP95: 0.95, figP99: 0.99} {
 			moved := math.Abs(math.Exp(fa[f])-math.Exp(fb[f])) / 1e9
 			t.tests[i].tested[f] = least*(1-q) >= tailEvents && (f != figP50 || moved >= clockStep)

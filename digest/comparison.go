@@ -125,7 +125,7 @@ func (d *Digest) side() Side {
 	blocks := map[int64]struct{}{}
 	for _, c := range d.byHash {
 		all.mergeTimes(c)
-		for _, b := range c.series.blocks() {
+		for _, b := range c.times.blocks() {
 			blocks[b.number] = struct{}{}
 		}
 	}
@@ -218,6 +218,8 @@ func (t *trial) verdict(i int, ch *Change) {
 		ch.Verdict, ch.Reason = VerdictFaster, "by "+figureNames[ct.figure]
 	case ch.OwnCI.within(lower, upper) && ch.OwnAvgCI.within(lower, upper):
 		ch.Verdict = VerdictUnchanged
+	case !ct.tested[figP95] && onlySums(ch):
+		ch.Reason = reasonSums
 	case !ct.tested[figP95]:
 		ch.Reason = "too few events for p95"
 	default:
@@ -275,6 +277,10 @@ func (t *trial) commonFactor(out *Comparison) {
 		return
 	}
 	out.CommonFactor, out.CommonAvg = math.Exp(t.common[figP95]), math.Exp(t.common[figMean])
+	if t.withoutQuantiles() {
+		t.commonAverage(out)
+		return
+	}
 	// Two figures are judged, p95 and average: each gets half of alpha.
 	width := studentQuantile(t.o.Alpha/4, t.spread.df)
 	around := func(f int) Interval {

@@ -4,6 +4,9 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"iter"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +45,9 @@ var csvColumns = []struct {
 
 // WriteCSV writes one line per class below a line of column names (RFC 4180, times in seconds). A text that a spreadsheet
 // would run as a formula gets a single quote in front.
-func WriteCSV(w io.Writer, r Report) error {
+func WriteCSV(w io.Writer, r Report) error { return writeCSV(w, slices.Values(r.Classes)) }
+
+func writeCSV(w io.Writer, classes iter.Seq[Class]) error {
 	out := csv.NewWriter(w)
 	row := make([]string, len(csvColumns))
 	for i, c := range csvColumns {
@@ -51,9 +56,9 @@ func WriteCSV(w io.Writer, r Report) error {
 	if err := out.Write(row); err != nil {
 		return fmt.Errorf("write csv: %w", err)
 	}
-	for k := range r.Classes {
+	for class := range classes {
 		for i, c := range csvColumns {
-			row[i] = csvText(c.value(&r.Classes[k]))
+			row[i] = csvText(c.value(&class))
 		}
 		if err := out.Write(row); err != nil {
 			return fmt.Errorf("write csv: %w", err)
@@ -74,7 +79,12 @@ func csvText(s string) string {
 	return s
 }
 
-func csvNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+func csvNumber(v float64) string {
+	if math.IsNaN(v) {
+		return "" // not known
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
 
 func csvNames(ns []Named) string {
 	var out []string

@@ -16,6 +16,7 @@ type Digest struct {
 	level     uint // blocks of time are 2^level seconds long
 	grown     int  // cells packed since the last fit
 	folded    uint64
+	folds     int // how often classes were folded: pointers to classes do not outlive that
 	inputs    []input
 	byHash    map[uint64]*class // by hash of the fingerprint; a taken slot moves on to the next
 }
@@ -44,8 +45,8 @@ func (d *Digest) fit() {
 		d.level += up
 		extra := 0
 		for _, c := range d.byHash {
-			c.series.rewrite(up)
-			extra += c.series.extra()
+			c.times.rewrite(up)
+			extra += c.times.extra()
 		}
 		if extra <= maxCells || d.level >= maxLevel {
 			d.grown = 0
@@ -91,11 +92,11 @@ func (d *Digest) absorb(from *Digest) {
 	packed := 0
 	for _, c := range from.byHash {
 		if mine := d.find(c); mine != nil {
-			before := mine.series.cells
+			before := mine.times.cells()
 			mine.merge(c)
-			packed += mine.series.cells - before
+			packed += mine.times.cells() - before
 		} else {
-			packed += c.series.cells
+			packed += c.times.cells()
 			d.place(c)
 		}
 	}
@@ -105,7 +106,7 @@ func (d *Digest) absorb(from *Digest) {
 func (d *Digest) lengthen() {
 	d.level++
 	for _, c := range d.byHash {
-		c.series.rewrite(1)
+		c.times.rewrite(1)
 	}
 }
 

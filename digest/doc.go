@@ -11,7 +11,8 @@
 //   - Counts and sums are integers (nanoseconds, rows, bytes). Merging is exact and does not depend on order: shards
 //     merged equal one pass over their concatenation. The one exception is stated in the report: classes folded away
 //     because there were more than Options.MaxClasses.
-//   - A quantile is within 0.8 % of the exact one, and never below the minimum or above the maximum.
+//   - A quantile is within 0.8 % of the exact one, and never below the minimum or above the maximum. Where a source gives
+//     sums and no single latencies there is no quantile, and nothing is put in its place.
 //   - Text inside an SQL literal or a block comment is data, whatever it looks like. No user of the database can forge
 //     an event by quoting a log header. (A line comment is another matter: servers write their semicolon behind it, so
 //     "-- x;" at the end of a statement looks the same whether the server or the statement wrote the semicolon, and what
@@ -20,8 +21,9 @@
 //     evidence is a block of time, not an event: events of one second share the fate of that second.
 //
 // Where to look: source.go tells what a file is; slowlog*.go, genlog*.go and capture*.go read the three kinds; ptqd*.go and
-// lexer.go make fingerprints; builder.go, class.go, histogram.go, tally.go and blocks.go add up; digest.go merges, stored.go
-// keeps; report.go, text*.go and csv.go show; compare.go, resample.go and evidence.go compare.
+// lexer.go make fingerprints, shapes*.go spares making most of them; live*.go takes what is read from running servers, and
+// summary.go their sums; builder.go, class.go, histogram.go, blocks.go, timing.go, tally.go and people.go add up; digest.go
+// merges, stored.go keeps; report.go, listing.go, text*.go and csv.go show; compare.go, resample.go and evidence.go compare.
 //
 // The package never opens a file, a connection or a clock, and never logs: it reads an io.Reader and returns values.
 // Facts about formats and about the reference program (pt-query-digest 3.2.1) stand beside the code they explain.

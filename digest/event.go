@@ -3,6 +3,7 @@ package digest
 // event is what a parser hands to the Builder. The byte slices belong to the parser and are only valid during the call.
 type event struct {
 	at        int64 // microseconds since the epoch, UTC; 0 unknown
+	began     int64 // the same, where the source tells the beginning beside what it stamps events with; else 0
 	queryTime wide  // nanoseconds
 	timed     bool  // queryTime is known
 
@@ -17,6 +18,9 @@ type event struct {
 	user, host, db name
 	text           []byte // the statement, without its terminator
 	fingerprint    []byte // when the parser already has it; else nil
+
+	known *knownStatement        // when statements of its shape were seen before; else nil
+	gaps  *[maxShapeGaps + 1]int // then: where the runs of digits and literals in text end
 }
 
 // isZero says whether the event tells nothing.

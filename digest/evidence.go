@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"maps"
 	"math"
 	"slices"
 )
@@ -9,36 +10,50 @@ import (
 type evidence struct {
 	seconds int64           // length of a block
 	numbers []int64         // of the blocks in which anything happened, ascending
-	classes [][]blockCounts // by class as numbered by the comparison, then by block
+	classes [][]blockCounts // by class as numbered by the comparison, then by block; nil: too few events to be judged
+	events  []float64       // by class
 }
 
 // blockCounts is what one class did in one block.
 type blockCounts struct {
 	n, sum float64
+	single float64 // of n: events with a time of their own, which cells hold
 	cells  []cell
+}
+
+func countsOf(b timeBlock) blockCounts {
+	out := blockCounts{n: float64(b.count()), sum: float64(b.sum), cells: b.cells}
+	out.single = out.n
+	if last := len(b.cells) - 1; last >= 0 && b.cells[last].bucket == summedCell {
+		out.single -= float64(b.cells[last].n)
+		out.cells = b.cells[:last]
+	}
+	return out
 }
 
 // gather takes the series of the classes (nil where a side does not have the class).
 func gather(classes []*class, level uint) *evidence {
-	e := &evidence{seconds: 1 << level}
-	series := make([][]timeBlock, len(classes))
+	e := &evidence{seconds: 1 << level, events: make([]float64, len(classes)), classes: make([][]blockCounts, len(classes))}
+	numbers := map[int64]struct{}{}
 	for i, c := range classes {
-		if c != nil {
-			series[i] = c.series.blocks()
-			for _, b := range series[i] {
-				e.numbers = append(e.numbers, b.number)
-			}
+		if c == nil {
+			continue
+		}
+		for _, b := range c.times.blocks() {
+			numbers[b.number] = struct{}{}
+			e.events[i] += float64(b.count())
 		}
 	}
-	slices.Sort(e.numbers)
-	e.numbers = slices.Compact(e.numbers)
-	for _, s := range series {
-		row := make([]blockCounts, len(e.numbers))
-		for _, b := range s {
-			at, _ := slices.BinarySearch(e.numbers, b.number)
-			row[at] = blockCounts{float64(b.count()), float64(b.sum), b.cells}
+	e.numbers = slices.Sorted(maps.Keys(numbers))
+	for i, c := range classes {
+		if e.events[i] < wantEvents { // of 100,000 classes, most; a row takes as much memory as there are blocks
+			continue
 		}
-		e.classes = append(e.classes, row)
+		e.classes[i] = make([]blockCounts, len(e.numbers))
+		for _, b := range c.times.blocks() {
+			at, _ := slices.BinarySearch(e.numbers, b.number)
+			e.classes[i][at] = countsOf(b)
+		}
 	}
 	return e
 }
@@ -67,7 +82,7 @@ func (e *evidence) lengthened(seconds int64) *evidence {
 	if seconds <= e.seconds {
 		return e
 	}
-	out := &evidence{seconds: seconds}
+	out := &evidence{seconds: seconds, events: e.events}
 	place := make([]int, len(e.numbers))
 	for i, number := range e.numbers {
 		b := floorDiv(number*e.seconds, seconds)
@@ -77,6 +92,10 @@ func (e *evidence) lengthened(seconds int64) *evidence {
 		place[i] = len(out.numbers) - 1
 	}
 	for _, row := range e.classes {
+		if row == nil {
+			out.classes = append(out.classes, nil)
+			continue
+		}
 		longer := make([]blockCounts, len(out.numbers))
 		for i, b := range row {
 			if b.n == 0 {
@@ -85,6 +104,7 @@ func (e *evidence) lengthened(seconds int64) *evidence {
 			l := &longer[place[i]]
 			l.n += b.n
 			l.sum += b.sum
+			l.single += b.single
 			l.cells = addCells(l.cells, b.cells)
 		}
 		out.classes = append(out.classes, longer)
@@ -94,7 +114,7 @@ func (e *evidence) lengthened(seconds int64) *evidence {
 
 // part is the evidence of some of the blocks.
 func (e *evidence) part(take []bool) *evidence {
-	out := &evidence{seconds: e.seconds}
+	out := &evidence{seconds: e.seconds, events: e.events}
 	for i, number := range e.numbers {
 		if take[i] {
 			out.numbers = append(out.numbers, number)
@@ -112,8 +132,11 @@ func (e *evidence) part(take []bool) *evidence {
 	return out
 }
 
-// totals is how many events a class has, and in how many blocks.
+// totals is how many events a class has, and in how many blocks, which is left out where there are too few events.
 func (e *evidence) totals(class int) (events float64, blocks int) {
+	if e.classes[class] == nil {
+		return e.events[class], 0
+	}
 	for _, b := range e.classes[class] {
 		events += b.n
 		if b.n > 0 {
@@ -126,6 +149,7 @@ func (e *evidence) totals(class int) (events float64, blocks int) {
 // pool adds up the blocks of a class, each as often as weights say, and forgets what it held before.
 type pool struct {
 	n, sum float64
+	single float64 // of n: events with a time of their own
 	lowest int
 	counts []float64 // by coarse bucket from lowest
 }
@@ -144,7 +168,7 @@ func (p *pool) span(row []blockCounts) {
 }
 
 func (p *pool) fill(row []blockCounts, weights []float64) {
-	p.n, p.sum = 0, 0
+	p.n, p.sum, p.single = 0, 0, 0
 	clear(p.counts)
 	for i := range row {
 		w := weights[i]
@@ -153,6 +177,7 @@ func (p *pool) fill(row []blockCounts, weights []float64) {
 		}
 		p.n += w * row[i].n
 		p.sum += w * row[i].sum
+		p.single += w * row[i].single
 		for _, c := range row[i].cells {
 			p.counts[c.bucket-p.lowest] += w * float64(c.n)
 		}
@@ -162,7 +187,7 @@ func (p *pool) fill(row []blockCounts, weights []float64) {
 // logQuantile is the logarithm of a quantile, interpolated inside its bucket: resampling asks for differences smaller
 // than a coarse bucket is wide.
 func (p *pool) logQuantile(q float64) float64 {
-	rank, seen := q*p.n, 0.0
+	rank, seen := q*p.single, 0.0
 	for i, n := range p.counts {
 		if seen+n >= rank && n > 0 {
 			b := (p.lowest + i) << coarseBits

@@ -26,10 +26,24 @@ import (
 type Filter struct {
 	source string
 	root   condition
+	fields []string // that it looks at
 }
 
-// String is the text the filter was made from.
+// String is the text the filter was made from, and how it travels.
 func (f *Filter) String() string { return f.source }
+
+// MarshalText implements encoding.TextMarshaler.
+func (f *Filter) MarshalText() ([]byte, error) { return []byte(f.source), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (f *Filter) UnmarshalText(text []byte) error {
+	read, err := ParseFilter(string(text))
+	if err != nil {
+		return err
+	}
+	*f = *read
+	return nil
+}
 
 // candidate is the event a filter looks at.
 type candidate struct {
@@ -50,7 +64,7 @@ func ParseFilter(source string) (*Filter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read filter: %w", err)
 	}
-	return &Filter{source, root}, nil
+	return &Filter{source, root, p.fields}, nil
 }
 
 // filterParser is a recursive descent over words.
@@ -61,6 +75,7 @@ type filterParser struct {
 	word   string // the present word, unquoted; empty at the end
 	quoted bool
 	depth  int
+	fields []string
 }
 
 func (p *filterParser) wrong(want string) error {
@@ -163,6 +178,7 @@ func (p *filterParser) not() (condition, error) {
 
 func (p *filterParser) comparison() (condition, error) {
 	field := strings.ToLower(p.word)
+	p.fields = append(p.fields, field)
 	if p.quoted || field == "" || isFilterOperator(field[0]) || field == ")" {
 		return nil, p.wrong("a field")
 	}

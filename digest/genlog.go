@@ -131,7 +131,7 @@ func (g *generalLog) line(l keptLine) {
 	case g.open:
 		g.append(l.text)
 	case !isBlankLine(text):
-		g.in.skip("text outside of any event", l.offset, int64(len(l.text)))
+		g.in.skip(ReasonOutside, l.offset, int64(len(l.text)))
 	}
 }
 

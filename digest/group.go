@@ -9,38 +9,38 @@ const noGroup = "(none)"
 func (b *Builder) group(e *event) {
 	switch b.options.GroupBy {
 	case ByFingerprint:
-		b.count(b.fingerprint(e), e)
+		b.countStatement(e)
 	case ByTable:
 		b.eachTable(e)
 	case ByUser:
-		b.countIn(e.user.text, e)
+		b.countGroup(e.user.text, e)
 	case ByHost:
-		b.countIn(e.host.text, e)
+		b.countGroup(e.host.text, e)
 	case ByDB:
-		b.countIn(e.db.text, e)
+		b.countGroup(e.db.text, e)
 	case ByShard:
-		b.countIn(b.shard(e), e)
+		b.countGroup(b.shard(e), e)
 	}
 }
 
-func (b *Builder) countIn(key []byte, e *event) {
+func (b *Builder) countGroup(key []byte, e *event) {
 	if len(key) == 0 {
 		key = []byte(noGroup)
 	}
-	b.count(key, e)
+	b.countIn(b.class(key, e), e)
 }
 
 // eachTable counts an event once for every table it touches, named with its database where that is known.
 func (b *Builder) eachTable(e *event) {
 	tables := tablesOf(nil, e.text)
 	if len(tables) == 0 {
-		b.countIn(nil, e)
+		b.countGroup(nil, e)
 	}
 	for _, t := range tables {
 		if bytes.IndexByte(t, '.') < 0 && len(e.db.text) > 0 {
 			t = append(append(bytes.Clone(e.db.text), '.'), t...)
 		}
-		b.count(t, e)
+		b.countIn(b.class(t, e), e)
 	}
 }
 

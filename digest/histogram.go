@@ -1,6 +1,9 @@
 package digest
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Buckets of the latency histogram: values below 256 ns one by one, then 128 buckets for every power of two. A bucket is
 // at most 1/128 of its lower edge wide, so whatever value inside a bucket stands for it is off by less than 0.8 %.
@@ -13,7 +16,10 @@ const (
 
 	// smallBuckets is how many different buckets a class may use before it gets whole octaves: most classes of a
 	// capture with very many classes are seen a few times only, and must stay small.
-	smallBuckets = 24
+	smallBuckets = 48
+
+	fewShift = 48 // a bucket number takes 13 bits
+	fewMost  = 1<<fewShift - 1
 )
 
 // bucketOf is the bucket of a value in nanoseconds.
@@ -59,15 +65,10 @@ func bucketValue(b int) uint64 {
 	return middle
 }
 
-type bucketN struct {
-	bucket int
-	n      uint64
-}
-
 // histogram counts values by bucket. Few different buckets are kept as a sorted list, more as whole octaves; which of
 // the two is a matter of memory only and never shows in a result.
 type histogram struct {
-	few  []bucketN
+	few  []uint64 // bucket<<fewShift + count
 	many *[octaves]*[octave]uint64
 }
 
@@ -85,32 +86,33 @@ func (h *histogram) add(bucket int, n uint64) {
 }
 
 func (h *histogram) addFew(bucket int, n uint64) {
-	i := 0
-	for i < len(h.few) && h.few[i].bucket < bucket {
-		i++
-	}
-	if i < len(h.few) && h.few[i].bucket == bucket {
-		h.few[i].n += n
+	i, _ := slices.BinarySearch(h.few, uint64(bucket)<<fewShift)
+	there := i < len(h.few) && int(h.few[i]>>fewShift) == bucket
+	switch {
+	case there && n <= fewMost-h.few[i]&fewMost:
+		h.few[i] += n
+		return
+	case !there && n <= fewMost && len(h.few) < smallBuckets:
+		h.few = insertTight(h.few, i, uint64(bucket)<<fewShift|n)
 		return
 	}
-	if len(h.few) < smallBuckets {
-		h.few = append(h.few, bucketN{})
-		copy(h.few[i+1:], h.few[i:])
-		h.few[i] = bucketN{bucket, n}
-		return
-	}
+	h.spread()
+	h.add(bucket, n)
+}
+
+// spread turns the list into octaves, which are larger and faster.
+func (h *histogram) spread() {
 	few := h.few
 	h.few, h.many = nil, new([octaves]*[octave]uint64)
 	for _, b := range few {
-		h.add(b.bucket, b.n)
+		h.add(int(b>>fewShift), b&fewMost)
 	}
-	h.add(bucket, n)
 }
 
 // each calls f for every bucket that holds something, in ascending order, until f returns false.
 func (h *histogram) each(f func(bucket int, n uint64) bool) {
 	for _, b := range h.few {
-		if !f(b.bucket, b.n) {
+		if !f(int(b>>fewShift), b&fewMost) {
 			return
 		}
 	}

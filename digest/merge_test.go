@@ -126,7 +126,7 @@ func TestMergeAgreesOnBlockLength(t *testing.T) {
 	}
 	extra := 0
 	for _, c := range whole.byHash {
-		extra += c.series.extra()
+		extra += c.times.extra()
 	}
 	if extra > maxCells || extra < maxCells/4 {
 		t.Errorf("%d cells for time, allowed %d", extra, maxCells)
@@ -142,29 +142,30 @@ func TestMergeRefusesOtherRules(t *testing.T) {
 
 func TestTallyKeepsExactCounts(t *testing.T) {
 	var whole, left, right tally
+	var book nameBook
 	r := rand.New(rand.NewPCG(1, 1))
 	counts := map[string]uint64{}
 	for range 20000 {
 		n := fmt.Sprintf("host%d", r.IntN(200))
 		counts[n]++
-		whole.add(hashBytes([]byte(n)), []byte(n))
+		whole.add(&book, hashBytes([]byte(n)), []byte(n))
 		if r.IntN(3) == 0 {
-			left.add(hashBytes([]byte(n)), []byte(n))
+			left.add(&book, hashBytes([]byte(n)), []byte(n))
 		} else {
-			right.add(hashBytes([]byte(n)), []byte(n))
+			right.add(&book, hashBytes([]byte(n)), []byte(n))
 		}
 	}
 	left.merge(&right)
-	for i, n := range whole.names {
-		if n.n != counts[n.name] {
-			t.Errorf("%s: %d, want %d", n.name, n.n, counts[n.name])
+	for i, n := range whole.names() {
+		if n.n != counts[n.name.text] {
+			t.Errorf("%s: %d, want %d", n.name.text, n.n, counts[n.name.text])
 		}
-		if left.names[i] != n {
-			t.Errorf("merged %+v, in one pass %+v", left.names[i], n)
+		if left.names()[i] != n {
+			t.Errorf("merged %+v, in one pass %+v", left.names()[i], n)
 		}
 	}
-	if !whole.more || len(whole.names) != tallySize {
-		t.Errorf("%d names, more %v", len(whole.names), whole.more)
+	if !whole.more() || !left.more() || len(whole.names()) != tallySize {
+		t.Errorf("%d names, more %v", len(whole.names()), whole.more())
 	}
 }
 
@@ -203,7 +204,7 @@ func TestStoredForm(t *testing.T) {
 	}
 	newer := append([]byte(nil), text...)
 	newer[7]++
-	if _, err := Decode(bytes.NewReader(newer)); err == nil || !strings.Contains(err.Error(), "version 2") {
+	if _, err := Decode(bytes.NewReader(newer)); err == nil || !strings.Contains(err.Error(), "version 3") {
 		t.Errorf("a newer version: %v", err)
 	}
 }

@@ -87,3 +87,6 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// ReasonOutside is the Remark on text that belongs to no event. A file of which nothing else can be said is no log.
+const ReasonOutside = "text outside of any event"

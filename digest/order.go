@@ -2,6 +2,7 @@ package digest
 
 import (
 	"fmt"
+	"math"
 	"sort"
 	"strings"
 )
@@ -34,15 +35,29 @@ func OrderNames() []string {
 	return out
 }
 
-// OrderBy puts the classes into another order than that of total query time. Ties keep that order.
-func (r *Report) OrderBy(name string) error {
+// orderValue is what classes are ordered by, largest first; what is not known comes last.
+func orderValue(name string) (func(*Class) float64, error) {
 	for _, o := range orders {
 		if o.name == name {
-			sort.SliceStable(r.Classes, func(i, j int) bool { return o.value(&r.Classes[i]) > o.value(&r.Classes[j]) })
-			return nil
+			return func(c *Class) float64 {
+				if v := o.value(c); !math.IsNaN(v) {
+					return v
+				}
+				return -1
+			}, nil
 		}
 	}
-	return fmt.Errorf("order classes: cannot order by %q (%s)", name, strings.Join(OrderNames(), ", "))
+	return nil, fmt.Errorf("order classes: cannot order by %q (%s)", name, strings.Join(OrderNames(), ", "))
+}
+
+// OrderBy puts the classes into another order than that of total query time. Ties keep that order.
+func (r *Report) OrderBy(name string) error {
+	value, err := orderValue(name)
+	if err != nil {
+		return err
+	}
+	sort.SliceStable(r.Classes, func(i, j int) bool { return value(&r.Classes[i]) > value(&r.Classes[j]) })
+	return nil
 }
 
 // Top keeps the first n classes; ClassCount goes on telling how many there were. It does nothing when n is not positive.

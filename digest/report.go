@@ -51,7 +51,8 @@ type Remark struct {
 	FirstOffset int64  `json:"first_offset"`
 }
 
-// Latency sums up query times, in seconds. Sum, Min, Max and Avg are exact, quantiles within Report.RelativeError.
+// Latency sums up query times, in seconds. Sum, Min, Max and Avg are exact, quantiles within Report.RelativeError. What is
+// not known is not a number, and null in JSON.
 type Latency struct {
 	Sum float64 `json:"sum"`
 	Min float64 `json:"min"`
@@ -60,6 +61,8 @@ type Latency struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
+	// Summed is how many events came added up, as sums of performance_schema do: the quantiles rest on the others.
+	Summed uint64 `json:"summed,omitempty"`
 }
 
 // Class is all events with one fingerprint, or one group.
@@ -82,6 +85,7 @@ type Class struct {
 	BytesSentSum    float64 `json:"bytes_sent_sum,omitempty"`
 	QueryBytesSum   float64 `json:"query_bytes_sum"`
 
+	Sums      *SumCounts        `json:"sums,omitempty"`  // what only sums of performance_schema tell
 	Flags     map[string]uint64 `json:"flags,omitempty"` // how many events were a full scan, and so on
 	Users     []Named           `json:"users,omitempty"`
 	Hosts     []Named           `json:"hosts,omitempty"`
@@ -115,29 +119,7 @@ type Example struct {
 const relativeError = 1.0 / octave
 
 // Report says what the digest holds. It can be called any number of times.
-func (d *Digest) Report() Report {
-	r := Report{
-		FormatVersion: FormatVersion, RuleSet: d.rules, GroupBy: d.groupBy,
-		Inputs: []Input{}, Classes: []Class{},
-		Events: d.events, QueryTimeSum: d.queryTime.seconds(),
-		BlockSeconds: d.BlockSeconds(), RelativeError: relativeError,
-		ClassCount: len(d.byHash), FoldedClasses: d.folded,
-	}
-	for _, in := range d.inputs {
-		r.Inputs = append(r.Inputs, in.report())
-	}
-	var all class
-	classes := d.sorted()
-	for _, c := range classes {
-		all.mergeTimes(c)
-	}
-	for _, c := range classes {
-		r.Classes = append(r.Classes, c.report(all.queryTime))
-	}
-	r.QueryTime = all.latencies()
-	r.FirstSeen, r.LastSeen = instant(all.first), instant(all.last)
-	return r
-}
+func (d *Digest) Report() Report { return d.Listing().Report() }
 
 func (in *input) report() Input {
 	return Input{
@@ -165,30 +147,34 @@ func (c *class) mergeTimes(from *class) {
 	c.count += from.count
 	c.untimed += from.untimed
 	c.queryTime.add(from.queryTime)
-	c.latency.merge(&from.latency)
+	from.times.addTo(&c.times.full().latency)
+	if from.sums != nil {
+		c.ownSums().merge(from.sums)
+	}
 	c.seen(from.first)
 	c.seen(from.last)
 }
 
 func (c *class) report(total wide) Class {
+	by := c.people.view()
 	r := Class{
-		Fingerprint: valid(c.fingerprint), ID32: c.id32(), Count: c.count, Untimed: c.untimed,
-		QueryTime: c.latencies(), Spark: c.spark(),
+		Fingerprint: valid(c.fingerprint), ID32: c.id32(), Count: c.count, Untimed: c.untimed - c.summed().n,
+		QueryTime: c.latencies(), Share: c.share(total), Spark: c.spark(),
 		LockTimeSum: c.lockTime.seconds(), EngineTimeSum: c.engineTime.seconds(),
 		RowsExaminedSum: c.rowsExamined.float(), RowsSentSum: c.rowsSent.float(), RowsAffectedSum: c.rowsAffected.float(),
 		BytesSentSum: c.bytesSent.float(), QueryBytesSum: c.queryBytes.float(),
-		Users: c.users.report(), Hosts: c.hosts.report(), DBs: c.dbs.report(), Tables: []string{},
+		Users: by.users.report(), Hosts: by.hosts.report(), DBs: by.dbs.report(), Tables: []string{},
 		FirstSeen: instant(c.first), LastSeen: instant(c.last),
 		Example: c.example.report(),
 	}
-	r.ID16 = r.ID32[16:]
-	if !total.isZero() {
-		r.Share = c.queryTime.float() / total.float()
+	if c.sums != nil {
+		r.Sums = c.sums.report()
 	}
+	r.ID16 = r.ID32[16:]
 	for _, t := range c.tableNames() {
 		r.Tables = append(r.Tables, valid(t))
 	}
-	for i, n := range c.flags {
+	for i, n := range c.flagCounts() {
 		if n > 0 {
 			if r.Flags == nil {
 				r.Flags = map[string]uint64{}
@@ -199,7 +185,7 @@ func (c *class) report(total wide) Class {
 	for _, l := range []struct {
 		name string
 		more bool
-	}{{"users", c.users.more}, {"hosts", c.hosts.more}, {"dbs", c.dbs.more}, {"tables", c.tables.more}} {
+	}{{"users", by.users.more()}, {"hosts", by.hosts.more()}, {"dbs", by.dbs.more()}, {"tables", c.tables != nil && c.tables.more()}} {
 		if l.more {
 			r.Truncated = append(r.Truncated, l.name)
 		}
@@ -211,10 +197,14 @@ func (c *class) id32() string { return strings.ToUpper(hex.EncodeToString(c.id[:
 
 func (c *class) latencies() Latency {
 	n := c.count - c.untimed
+	if c.sums != nil && !c.sums.isZero() {
+		return c.latenciesOfSums()
+	}
 	if n == 0 {
 		return Latency{}
 	}
-	q := func(q float64) float64 { return narrow(c.latency.quantile(q, n, c.least, c.most)).seconds() }
+	latency := &c.times.view().latency
+	q := func(q float64) float64 { return narrow(latency.quantile(q, n, c.least, c.most)).seconds() }
 	return Latency{
 		Sum: c.queryTime.seconds(), Min: narrow(c.least).seconds(), Max: narrow(c.most).seconds(),
 		Avg: c.queryTime.seconds() / float64(n), P50: q(0.50), P95: q(0.95), P99: q(0.99),
@@ -226,7 +216,7 @@ func (c *class) latencies() Latency {
 const sparkFloor = 10
 
 func (c *class) spark() (out [32]uint64) {
-	c.latency.each(func(b int, n uint64) bool {
+	c.times.view().latency.each(func(b int, n uint64) bool {
 		column := 0
 		for v := bucketLower(b) >> (sparkFloor + 1); v > 0 && column < len(out)-1; v >>= 1 {
 			column++
@@ -240,15 +230,16 @@ func (c *class) spark() (out [32]uint64) {
 func (t *tally) report() []Named {
 	var out []Named
 	for _, n := range t.ranked() {
-		out = append(out, Named{valid(n.name), n.n})
+		out = append(out, Named{valid(n.name.text), n.n})
 	}
 	return out
 }
 
 func (x *example) report() Example {
+	w := x.ranBy()
 	return Example{
 		Query: valid(x.text), Truncated: x.cut, QueryTime: narrow(x.ns).seconds(), At: instant(x.at),
-		User: valid(x.user), Host: valid(x.host), DB: valid(x.db),
+		User: valid(w.user.String()), Host: valid(w.host.String()), DB: valid(w.db.String()),
 	}
 }
 

@@ -11,9 +11,12 @@ import (
 // that r returns, and what was read before it stays counted.
 func (b *Builder) ReadSlowLog(name string, r io.Reader) error {
 	if b.options.Workers > 1 {
-		return b.readSlowLogInParts(name, r)
+		if log, size := readAgain(r); log != nil {
+			return b.readSlowLogInParts(name, newFileCutter(log, size, b.options.Workers))
+		}
+		return b.readSlowLogInParts(name, &streamCutter{r: r})
 	}
-	s := newSlowLog(b, name, r, firstBuffer)
+	s := newSlowLog(b, name, r, make([]byte, firstBuffer))
 	err := s.run()
 	s.in.dialect = s.dialect.String()
 	s.in.bytes = s.base + int64(s.end)
@@ -24,12 +27,15 @@ func (b *Builder) ReadSlowLog(name string, r io.Reader) error {
 	return nil
 }
 
-func newSlowLog(b *Builder, name string, r io.Reader, window int) *slowLog {
-	return &slowLog{b: b, r: r, in: input{name: name, kind: "slowlog"}, buf: make([]byte, window)}
+func newSlowLog(b *Builder, name string, r io.Reader, window []byte) *slowLog {
+	return &slowLog{
+		b: b, r: r, in: input{name: name, kind: "slowlog"}, buf: window,
+		shapes: shapes{inNames: b.options.Rules == RulesLexer},
+	}
 }
 
 const (
-	firstBuffer = 256 << 10 // stays in the second-level cache
+	firstBuffer = 512 << 10 // stays in the second-level cache
 	// lookBehind is how far the reader looks for the end of a literal that holds what looks like an event, before it
 	// decides that the literal was never closed and the event is real.
 	lookBehind = 1 << 20
@@ -60,7 +66,9 @@ type slowLog struct {
 	clock   clock
 	memo    lineMemo
 	dialect dialect
-	fp      []byte // scratch
+	shapes  shapes
+	gaps    [maxShapeGaps + 1]int // scratch
+	fp      []byte                // scratch
 }
 
 // progress says what a step over the window came to.
@@ -192,6 +200,9 @@ func trimCR(b []byte) []byte {
 
 // step reads what begins at p: an event, a banner of the server, blank lines, or something to skip.
 func (s *slowLog) step(p int) (next int, pr progress) {
+	if s.end-p > eventStart && isEventStart(s.buf[p:p+eventStart]) {
+		return s.event(p)
+	}
 	line, next, ok := s.line(p)
 	if !ok {
 		return p, more
@@ -210,7 +221,7 @@ func (s *slowLog) step(p int) (next int, pr progress) {
 // strayLines skips lines up to the next event or banner: the tail of an event whose head was rotated away, or no slow
 // log at all.
 func (s *slowLog) strayLines(p int) (int, progress) {
-	const reason = "text outside of any event"
+	const reason = ReasonOutside
 	q := p
 	for {
 		line, next, ok := s.line(q)
@@ -241,163 +252,3 @@ func isBlankLine(line []byte) bool {
 	}
 	return true
 }
-
-// event reads the event that begins at p.
-func (s *slowLog) event(p int) (next int, pr progress) {
-	s.ev = event{}
-	s.clock.begin()
-	s.memo.hasSchema = false
-	s.remarks = s.remarks[:0]
-	if s.scan.hole == 0 {
-		s.began = s.offset(p)
-	}
-	h := header{}
-	q := p
-	for {
-		if next := s.knownLine(q, &h); next > q {
-			q = next
-			continue
-		}
-		line, next, ok := s.line(q)
-		if !ok {
-			return p, more
-		}
-		if len(line) == 0 || line[0] != '#' {
-			if h.hashes && isStrayAttribute(line) {
-				s.attributes(line)
-				q = next
-				continue
-			}
-			break
-		}
-		if h.queryTime && startsOver(line) {
-			return s.noStatement(p, q)
-		}
-		if isAdmin(line) {
-			s.admin(p, line)
-			return next, done
-		}
-		s.headerLine(line, &h)
-		h.hashes = true
-		if q = next; q == s.end {
-			break
-		}
-	}
-	return s.body(p, q, &h)
-}
-
-// body reads what follows the header lines: use, SET timestamp, and the statement.
-func (s *slowLog) body(p, q int, h *header) (int, progress) {
-	if next, ok := s.usualBody(p, q); ok {
-		return next, done
-	}
-	for range 3 {
-		line, next, ok := s.line(q)
-		if !ok && len(line) > maxBanner {
-			break // neither use nor SET is that long
-		}
-		if !ok {
-			return p, more
-		}
-		if isAdmin(line) {
-			s.admin(p, line)
-			return next, done
-		}
-		isUse, isSet := !h.use && !h.set && isUseLine(line), !h.set && isSetLine(line)
-		if !isUse && !isSet {
-			break
-		}
-		last, known := s.boundary(next)
-		if !known {
-			return p, more
-		}
-		if last && !isAdmin(s.buf[next:s.end]) {
-			break // the statement itself is a USE or a SET
-		}
-		if isUse {
-			h.use = true
-			s.useLine(line)
-		} else {
-			h.set = true
-			s.clock.set(line)
-		}
-		q = next
-	}
-	bare, known := s.atBoundary(q)
-	if !known {
-		return p, more
-	}
-	if bare {
-		if !h.queryTime {
-			s.in.skip("event without a statement", s.offset(p), int64(q-p))
-			return q, done
-		}
-		return s.noStatement(p, q)
-	}
-	text, next, pr := s.statement(q)
-	if pr == more {
-		return p, more
-	}
-	s.finish(p, text)
-	return next, done
-}
-
-// usualBody is body for what nearly all events are: the SET timestamp line of the event before once more, and a
-// statement of one line. A statement that ends in a semicolon is no banner, so nothing else need be looked at.
-func (s *slowLog) usualBody(p, q int) (next int, ok bool) {
-	set := s.clock.set0
-	at := q + len(set)
-	if len(set) == 0 || at+1 >= s.end || s.buf[at] != '\n' || s.buf[at+1] == '#' || !bytes.HasPrefix(s.buf[q:s.end], set) {
-		return 0, false
-	}
-	text, next, ok := s.oneLine(at + 1)
-	if ok {
-		s.clock.epoch = s.clock.set1
-		s.finish(p, text)
-	}
-	return next, ok
-}
-
-// noStatement ends an event that has a header and nothing else, as servers write for some failed connections.
-func (s *slowLog) noStatement(p, next int) (int, progress) {
-	if !s.ev.timed {
-		s.in.skip("event without a statement", s.offset(p), int64(next-p))
-		return next, done
-	}
-	s.remark("event without a statement")
-	s.ev.fingerprint = s.fp[:0]
-	s.finish(p, nil)
-	return next, done
-}
-
-func (s *slowLog) admin(p int, line []byte) {
-	text := bytes.TrimRight(line[2:], " \r")
-	if n := len(text); n > 0 && text[n-1] == ';' {
-		text = text[:n-1]
-	}
-	s.ev.flags |= 1 << flagAdmin
-	s.ev.rowsSent, s.ev.rowsExamined, s.ev.rowsAffected = 0, 0, 0 // left over from the statement before: servers do not reset them
-	s.ev.fingerprint = text
-	s.finish(p, text)
-}
-
-// finish hands the event to the builder.
-func (s *slowLog) finish(p int, text []byte) {
-	s.ev.text = text
-	s.ev.at = s.clock.now(s.ev.thread, text)
-	if len(s.ev.db.text) == 0 && !s.memo.hasSchema {
-		s.ev.db = s.db
-		s.leans = s.leans || !s.used
-	}
-	if !s.ev.timed {
-		s.remark("event without Query_time: counted, but without a latency")
-	}
-	for _, r := range s.remarks {
-		s.in.note(r, s.began)
-	}
-	s.b.add(&s.in, &s.ev)
-}
-
-// remark notes something about the present event. It is counted when the event is complete: until then, the event may
-// be read again.
-func (s *slowLog) remark(reason string) { s.remarks = append(s.remarks, reason) }

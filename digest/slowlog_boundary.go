@@ -5,8 +5,8 @@ import "bytes"
 // boundary says whether an event can end in front of p: the end of the file, another event or a banner follows, blank
 // lines apart. known is false when the window ends too early to tell.
 func (s *slowLog) boundary(p int) (is, known bool) {
-	if s.end-p > 32 && s.buf[p] == '#' { // the common case, without looking for the end of the line
-		return isEventStart(s.buf[p : p+32]), true
+	if s.end-p > eventStart && s.buf[p] == '#' { // the common case, without looking for the end of the line
+		return isEventStart(s.buf[p : p+eventStart]), true
 	}
 	for {
 		line, next, ok := s.line(p)
@@ -55,7 +55,10 @@ func (s *slowLog) cutHere(i int) (cut, known bool) {
 	}
 	first, next, ok := s.line(i + 1)
 	if !ok {
-		return false, len(first) > maxBanner
+		return false, len(first) > maxBanner+1 // the last byte may be of the line's end
+	}
+	if len(first) > maxBanner {
+		return false, true // as it would be where the window ends inside of it
 	}
 	event := isEventStart(first)
 	if !event && !isStart(first) {

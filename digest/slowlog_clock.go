@@ -18,6 +18,7 @@ type clock struct {
 	raw   []byte // the last stamp, to recognise it
 	old   int64  // microseconds of the last old stamp, as if UTC; 0: none
 	zone  int64  // what to add to it to get UTC
+	zoned bool   // it was learned
 	iso   int64  // of this event
 	epoch int64  // of this event's SET timestamp
 	set0  []byte // the last SET line and what it meant
@@ -25,7 +26,15 @@ type clock struct {
 	last  int64           // time of the event before
 	leans bool            // a time was taken from lines that may stand in front of this part, see slowlog_parts.go
 	own   map[uint64]bool // connections that set their own clock
+
+	second isoSecond
+
+	usual witnesses // of the last event that SET timestamp gave its time
+	early span      // see there
 }
+
+// witnesses are what a time was taken from.
+type witnesses struct{ epoch, old int64 }
 
 func (c *clock) begin() { c.iso, c.epoch = 0, 0 }
 
@@ -33,23 +42,31 @@ func (c *clock) begin() { c.iso, c.epoch = 0, 0 }
 func (c *clock) now(thread uint64, text []byte) int64 {
 	own := len(c.own) > 0 && c.own[thread]
 	c.statement(thread, text)
-	if (own || len(c.own) > 0 && c.own[thread]) && c.last != 0 {
-		return c.last
+	if own || len(c.own) > 0 && c.own[thread] {
+		if c.last != 0 {
+			return c.last
+		}
+		c.leans = true
 	}
 	c.last = c.told()
 	return c.last
 }
 
 func (c *clock) told() int64 {
-	const day = 26 * 3600 * 1e6 // and the widest zones
 	switch {
 	case c.iso != 0:
 		return c.iso
+	case c.epoch != 0 && c.usual == witnesses{c.epoch, c.old}:
+		return c.epoch // the same second once more: there is nothing to learn
 	case c.epoch != 0 && c.old == 0:
-		c.leans = true
+		c.early.add(c.epoch)
+		c.usual = witnesses{c.epoch, c.old}
 		return c.epoch
-	case c.epoch != 0 && c.epoch-c.old < day && c.old-c.epoch < day:
-		c.learnZone()
+	case c.epoch != 0 && isNear(c.epoch, c.old):
+		if zone, ok := zoneOf(c.epoch, c.old); ok {
+			c.zone, c.zoned = zone, true
+		}
+		c.usual = witnesses{c.epoch, c.old}
 		return c.epoch
 	}
 	c.leans = true
@@ -59,18 +76,26 @@ func (c *clock) told() int64 {
 	return c.old + c.zone
 }
 
-// learnZone takes the zone from an event with both a stamp and SET timestamp. The latter is the start of the statement
-// and the former its end, so it only trusts differences near a quarter of an hour.
-func (c *clock) learnZone() {
-	const quarter, slack = 15 * 60 * 1e6, 5 * 60 * 1e6
-	diff := c.epoch - c.old
-	near := (diff + quarter/2) / quarter * quarter
-	if diff+quarter/2 < 0 {
-		near = -((-diff + quarter/2) / quarter * quarter)
+// isNear says whether SET timestamp is within a day and the widest zones of the stamp.
+func isNear(epoch, old int64) bool {
+	const day = 26 * 3600 * 1e6
+	return epoch-old < day && old-epoch < day
+}
+
+// zoneStep is what zones are multiples of.
+const zoneStep = 15 * 60 * 1e6
+
+// zoneOf takes the zone from an event with both a stamp and SET timestamp. The latter is the start of the statement and the
+// former its end, so it only trusts differences near a quarter of an hour.
+func zoneOf(epoch, old int64) (zone int64, ok bool) {
+	const slack = 5 * 60 * 1e6
+	diff := epoch - old
+	near := (diff + zoneStep/2) / zoneStep * zoneStep
+	if diff+zoneStep/2 < 0 {
+		near = -((-diff + zoneStep/2) / zoneStep * zoneStep)
 	}
-	if off := diff - near; off < slack && off > -slack {
-		c.zone = near
-	}
+	off := diff - near
+	return near, off < slack && off > -slack
 }
 
 // statement looks whether a session sets its clock, or gives it back.
@@ -107,6 +132,7 @@ func (c *clock) stamp(b []byte) bool {
 			}
 		}
 		c.iso = t.UnixMicro()
+		c.second.learn(b, c.iso)
 		return true
 	}
 	if c.old != 0 && bytes.Equal(c.raw, b) {

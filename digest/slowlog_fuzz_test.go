@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 	"testing/iotest"
+
+	"stowage/digest/internal/gen"
 )
 
 // FuzzSlowLog: whatever the bytes, reading ends, every byte is accounted for, and the size of the pieces in which a file
@@ -15,6 +17,12 @@ func FuzzSlowLog(f *testing.F) {
 	f.Add([]byte("# Time: 071218 11:48:27 # User@Host: [SQL_SLAVE] @  []\n# Thread_id: 10\n# Query_time: 2  Lock_time: 0\nBEGIN;\n# administrator command: Quit;\n"))
 	f.Add([]byte("SELECT 1 /usr/sbin/mariadbd, Version: 1 started with:\nTcp port: 1\n"))
 	f.Add(bytes.ReplaceAll([]byte(logged(30, "SELECT a\nFROM t")), []byte("\n"), []byte("\r\n")))
+	f.Add([]byte(mysqlLog(4)))
+	var log bytes.Buffer
+	if _, err := (gen.SlowLog{Seed: 1, Events: 12}).Write(&log); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(log.Bytes())
 	f.Fuzz(func(t *testing.T, log []byte) {
 		b := New(Options{})
 		if err := b.ReadSlowLog("log", bytes.NewReader(log)); err != nil {

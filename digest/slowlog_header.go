@@ -13,6 +13,9 @@ type header struct {
 	use, set  bool
 }
 
+// eventStart is how many bytes of a line isEventStart may look at.
+const eventStart = 32
+
 // isEventStart says whether a line can be the first of an event. Servers begin with Time or User@Host; the other three
 // are seen in filtered logs and behind rotations.
 func isEventStart(line []byte) bool {

@@ -5,12 +5,13 @@ import "bytes"
 // lineMemo remembers what header lines meant that come again and again: who is connected, in which schema, and the
 // Yes/No lines. One slot per hash, so that the lines of many sessions in turn all stay known.
 type lineMemo struct {
-	lastUser  userMemo    // with the end of its line, see knownLine
-	lastFlags [2]flagMemo // likewise
-	users     [64]userMemo
-	schemas   [16]schemaMemo
-	flags     [32]flagMemo
-	hasSchema bool // the event being read told its schema, be it an empty one
+	lastUser   userMemo         // with the end of its line, see knownLine
+	lastThread schemaMemo       // likewise
+	lastFlags  [2]lastFlagMemos // likewise
+	users      [64]userMemo
+	schemas    [16]schemaMemo
+	flags      [32]flagMemo
+	hasSchema  bool // the event being read told its schema, be it an empty one
 
 	learnedSchema bool // see learn
 }
@@ -18,6 +19,7 @@ type lineMemo struct {
 type userMemo struct {
 	line       []byte
 	user, host name
+	hasID      bool // lastUser only: "  Id: 33" follows
 }
 
 type schemaMemo struct {
@@ -30,6 +32,38 @@ type schemaMemo struct {
 type flagMemo struct {
 	line  []byte
 	flags uint32
+}
+
+// lastFlagMemos are the lines of one kind seen last, with their ends; a workload has two or three.
+type lastFlagMemos struct {
+	memos [4]flagMemo
+	next  int // to be replaced
+}
+
+// flagSlot tells "# Full_scan" from "# Filesort" by its fourth byte.
+func flagSlot(c byte) int { return int(c >> 2 & 1) }
+
+// match takes the flags of the line that b begins with, and returns its length, or 0 when it is not known.
+func (m *lastFlagMemos) match(b []byte, e *event) int {
+	for i := range m.memos {
+		line := m.memos[i].line
+		if len(line) > 0 && bytes.HasPrefix(b, line) {
+			e.flags |= m.memos[i].flags
+			return len(line)
+		}
+	}
+	return 0
+}
+
+// keep remembers a line that is not known. A carriage return that is left at its end, after one that belonged to the end of
+// the line was cut, would be mistaken for that of another line.
+func (m *lastFlagMemos) keep(line []byte, flags uint32) {
+	if line[len(line)-1] == '\r' {
+		return
+	}
+	last := &m.memos[m.next]
+	last.line, last.flags = append(append(last.line[:0], line...), '\n'), flags
+	m.next = (m.next + 1) % len(m.memos)
 }
 
 // userLine reads "# User@Host: root[root] @ localhost [127.0.0.1]  Id:     3". The user is what stands in front of the
@@ -47,11 +81,16 @@ func (s *slowLog) userLine(line []byte) {
 		m.user, m.host = named1(user), named1(host)
 	}
 	s.ev.user, s.ev.host = m.user, m.host
-	if len(whole) == len(line) {
-		last := &s.memo.lastUser
-		last.line = append(append(last.line[:0], line...), '\n')
-		last.user, last.host = m.user, m.host
+	last := &s.memo.lastUser
+	switch {
+	case len(whole) > len(line):
+		last.line, last.hasID = append(last.line[:0], line...), true
+	case line[len(line)-1] != '\r': // see lastFlagMemos.keep
+		last.line, last.hasID = append(append(last.line[:0], line...), '\n'), false
+	default:
+		last.line = last.line[:0]
 	}
+	last.user, last.host = m.user, m.host
 }
 
 func splitUser(line []byte) (user, host []byte) {
@@ -100,6 +139,15 @@ func (s *slowLog) threadLine(line []byte) {
 		}
 		*m = schemaMemo{tail: text, db: learned.db, known: s.memo.learnedSchema, flags: learned.flags}
 	}
+	s.takeSchema(m)
+	if tail[len(tail)-1] == '\r' {
+		return // see lastFlagMemos.keep
+	}
+	last := &s.memo.lastThread
+	last.tail, last.db, last.known, last.flags = append(append(last.tail[:0], tail...), '\n'), m.db, m.known, m.flags
+}
+
+func (s *slowLog) takeSchema(m *schemaMemo) {
 	s.ev.flags |= m.flags
 	if m.known {
 		s.memo.hasSchema = true
@@ -136,8 +184,7 @@ func (s *slowLog) knownFlags(line []byte) bool {
 		m.line, m.flags = bytes.Clone(line), learned.flags
 	}
 	s.ev.flags |= m.flags
-	last := &s.memo.lastFlags[line[3]&1]
-	last.line, last.flags = append(append(last.line[:0], line...), '\n'), m.flags
+	s.memo.lastFlags[flagSlot(line[3])].keep(line, m.flags)
 	return true
 }
 

@@ -5,64 +5,91 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 )
 
-// A slow log is read by several goroutines in parts of a few megabytes, cut where a "# Time:" line follows the end of a
-// statement. Such a place may lie inside a literal (somebody may have forged it), so a part is only believed when the part
-// in front of it ended outside of any statement; else both are read again as one. Every part is digested on its own and
-// merged in the order of the file; merging is exact, so the result is that of one pass.
-
-const (
-	partSize = 2 << 20
-	// partLimit is how large a part may grow while no place to cut is found; the rest of such a log is read in one piece.
-	partLimit = 16 << 20
-)
+// A slow log is read by several goroutines in parts, cut where an event begins behind the end of a statement. Such a place
+// may lie inside a literal (somebody may have forged it), and events may take their database or time from lines in front
+// of the part. So a part is only believed when the part in front of it ended outside of any statement and what was carried
+// over is as it was supposed to be; else it is read again. Every part is digested on its own and merged in the order of
+// the file; merging is exact, so the result is that of one pass.
 
 // part is one piece of a log and what came of it.
 type part struct {
-	text   []byte
-	offset int64
-	read   *slowLog // set when ready is closed
-	ready  chan struct{}
+	from, to int64       // in the log
+	log      io.ReaderAt // where to read it from, or nil
+	text     []byte      // what it is, where log is nil
+
+	supposed *carried // what the parts in front were supposed to leave
+	read     *slowLog // set when ready is closed
+	err      error    // likewise: of reading
+	ready    chan struct{}
 }
 
-func (b *Builder) readSlowLogInParts(name string, r io.Reader) error {
-	c := &partCutter{r: r}
-	j := partJoiner{b: b, in: input{name: name, kind: "slowlog"}}
+// partCutter cuts a log.
+type partCutter interface {
+	// next is the next part, or nil at the end, with the error that ended it. classes is how many there are so far.
+	next(classes int) (*part, error)
+	// done takes back the memory of a part.
+	done(*part)
+	// rest is what must be read in one piece, because there is no place to cut or it does not pay, and where it begins; or
+	// nil.
+	rest() (r io.Reader, offset int64)
+}
+
+// readSlowLogFile reads a slow log at several places at once, if it is one and can be read that way.
+func (b *Builder) readSlowLogFile(name string, r io.Reader) (is bool, err error) {
+	log, size := readAgain(r)
+	if log == nil || b.options.Workers < 2 {
+		return false, nil
+	}
+	head := make([]byte, sniffSize)
+	if n, err := log.ReadAt(head, 0); err != nil && err != io.EOF || sniff(head[:n]) != kindSlowLog {
+		return false, nil
+	}
+	return true, b.readSlowLogInParts(name, newFileCutter(log, size, b.options.Workers))
+}
+
+func (b *Builder) readSlowLogInParts(name string, c partCutter) error {
+	j := partJoiner{b: b, in: input{name: name, kind: "slowlog"}, left: &carried{}}
 	work := make(chan *part)
 	defer close(work)
+	var left atomic.Pointer[carried] // by the part joined last
+	left.Store(j.left)
 	for range b.options.Workers {
 		go func() {
+			window := make([]byte, firstBuffer)
 			for p := range work {
-				p.read = b.readPart(name, p.text, nil)
+				p.supposed = left.Load()
+				window = b.readPart(name, p, p.supposed, window)
 				close(p.ready)
 			}
 		}()
 	}
 	var queue []*part // handed out, in the order of the file
 	var err error
-	for {
+	for j.err == nil {
 		var p *part
-		if p, err = c.next(); p == nil {
+		if p, err = c.next(len(b.d.byHash)); p == nil {
 			break
 		}
 		work <- p
 		if queue = append(queue, p); len(queue) > b.options.Workers {
 			j.join(queue[0])
-			c.give(queue[0])
+			left.Store(j.left.suppose())
+			c.done(queue[0])
 			queue = queue[1:]
-		}
-		if c.tooLong {
-			break
 		}
 	}
 	for _, p := range queue {
 		j.join(p)
 	}
-	if c.tooLong && err == nil {
-		err = j.rest(io.MultiReader(bytes.NewReader(c.carry), c.r))
-	} else {
-		j.end()
+	if rest, offset := c.rest(); rest != nil && err == nil && j.err == nil {
+		err = j.rest(rest, offset)
+	}
+	j.end()
+	if j.err != nil {
+		err = j.err
 	}
 	j.in.dialect = j.dialect.String()
 	b.d.inputs = append(b.d.inputs, j.in)
@@ -72,103 +99,29 @@ func (b *Builder) readSlowLogInParts(name string, r io.Reader) error {
 	return nil
 }
 
-// readPart digests one part, with what the parts in front of it told, if that is known.
-func (b *Builder) readPart(name string, text []byte, before *slowLog) *slowLog {
+// readPart digests one part as if the parts in front of it had left that. It returns the window for the next.
+func (b *Builder) readPart(name string, p *part, before *carried, window []byte) []byte {
 	o := b.options
 	o.Workers = 1
-	s := newSlowLog(New(o), name, nil, 0)
-	s.buf, s.end, s.eof = text, len(text), true
-	if before != nil {
-		s.db, s.used, s.clock, s.dialect = before.db, before.used, before.clock, before.dialect
+	s := newSlowLog(New(o), name, p.reader(), window)
+	s.take(before)
+	if p.log == nil && len(p.text) <= o.MaxStatement+2*lookBehind { // no larger than a window may be: let it be one
+		s.buf, s.end, s.eof = p.text, len(p.text), true
 	}
-	s.rest()
-	return s
+	p.err = s.run()
+	s.in.bytes = s.base + int64(s.end)
+	if p.log != nil && len(s.buf) <= 4*firstBuffer {
+		window = s.buf
+	}
+	p.read, s.buf, s.r = s, nil, nil
+	return window
 }
 
-// partCutter reads a log and cuts it.
-type partCutter struct {
-	r       io.Reader
-	carry   []byte // behind the last cut
-	offset  int64
-	err     error
-	tooLong bool // no place to cut was found: the rest, from carry on, must be read in one piece
-	spare   [][]byte
-}
-
-// give takes back the memory of a part.
-func (c *partCutter) give(p *part) {
-	if len(c.spare) < 4 {
-		c.spare = append(c.spare, p.text[:0])
+func (p *part) reader() io.Reader {
+	if p.log == nil {
+		return bytes.NewReader(p.text)
 	}
-	p.text = nil
-}
-
-// next is the next part, or nil at the end, with the error that ended it.
-func (c *partCutter) next() (*part, error) {
-	var text []byte
-	if n := len(c.spare); n > 0 {
-		text, c.spare = c.spare[n-1], c.spare[:n-1]
-	}
-	text = append(text, c.carry...)
-	c.carry = c.carry[:0]
-	for c.err == nil {
-		at := len(text)
-		if cap(text)-at < partSize {
-			text = append(text, make([]byte, partSize)...)
-		}
-		n, err := io.ReadFull(c.r, text[at:at+partSize])
-		text = text[:at+n]
-		if c.err = err; err == io.ErrUnexpectedEOF {
-			c.err = io.EOF
-		}
-		if c.err != nil {
-			break
-		}
-		if cut := lastCut(text); cut > 0 {
-			c.carry = append(c.carry, text[cut:]...)
-			return c.part(text[:cut]), nil
-		}
-		if len(text) > partLimit {
-			c.carry, c.tooLong = text, true
-			return nil, nil
-		}
-	}
-	if len(text) == 0 {
-		return nil, c.err
-	}
-	return c.part(text), nil
-}
-
-func (c *partCutter) part(text []byte) *part {
-	p := &part{text: text, offset: c.offset, ready: make(chan struct{})}
-	c.offset += int64(len(text))
-	return p
-}
-
-// lastCut is the last place in text where a statement ends and a "# Time:" line begins, or 0. It searches forwards in
-// stretches from the end: searching backwards is ten times slower.
-func lastCut(text []byte) int {
-	const stretch = 64 << 10
-	mark := []byte("\n# Time: ")
-	for end := len(text); end > 0; end -= stretch {
-		from := max(0, end-stretch)
-		cut := 0
-		for at := from; ; {
-			i := bytes.Index(text[at:min(len(text), end+len(mark)-1)], mark)
-			if i < 0 {
-				break
-			}
-			at += i
-			if at > 1 && (text[at-1] == ';' || text[at-1] == '\r' && text[at-2] == ';') {
-				cut = at + 1
-			}
-			at++
-		}
-		if cut > 0 {
-			return cut
-		}
-	}
-	return 0
+	return io.NewSectionReader(p.log, p.from, p.to-p.from)
 }
 
 // partJoiner puts the parts together, in the order of the file.
@@ -176,77 +129,95 @@ type partJoiner struct {
 	b       *Builder
 	in      input
 	dialect dialect
-	last    *slowLog // of the part joined last
+	left    *carried // by the part joined last
 	held    *part    // a part whose last statement may go on in the next one
+	err     error    // of reading
 }
 
 func (j *partJoiner) join(p *part) {
 	<-p.ready
-	if j.held != nil {
-		text := append(bytes.Clone(j.held.text), p.text...)
-		p.text, p.offset, j.held = text, j.held.offset, nil
-		p.read = j.b.readPart(j.in.name, p.text, j.last)
-	} else if p.read.leans || p.read.clock.leans || j.last != nil && len(j.last.clock.own) > 0 {
-		p.read = j.b.readPart(j.in.name, p.text, j.last)
+	if j.err != nil {
+		return // what lies behind an error does not count
 	}
-	if p.read.open {
-		held := *p
-		held.text = bytes.Clone(p.text) // the cutter takes p.text back
-		j.held = &held
+	if j.held != nil {
+		p.extend(j.held)
+		j.held = nil
+		j.again(p)
+	} else if !p.read.stands(p.supposed, j.left) {
+		j.again(p)
+	}
+	if p.read.open && p.err == nil {
+		j.held = p.keep()
 		return
 	}
 	j.take(p)
 }
 
+func (j *partJoiner) again(p *part) {
+	p.supposed = j.left
+	j.b.readPart(j.in.name, p, j.left, make([]byte, firstBuffer))
+}
+
+// extend puts another part in front of this one.
+func (p *part) extend(by *part) {
+	p.from = by.from
+	if p.log == nil {
+		p.text = append(by.text, p.text...)
+	}
+}
+
+// keep is a copy of a part that outlives the memory of the original.
+func (p *part) keep() *part {
+	held := *p
+	held.text = bytes.Clone(p.text)
+	return &held
+}
+
 // end takes what was held back for a part that never came.
 func (j *partJoiner) end() {
-	if j.held != nil {
+	if j.held != nil && j.err == nil {
 		j.take(j.held)
-		j.held = nil
 	}
+	j.held = nil
 }
 
 // take adds a part to the whole.
 func (j *partJoiner) take(p *part) {
 	s := p.read
-	j.in.bytes += int64(len(p.text))
-	j.in.add(&s.in, p.offset)
+	j.err = p.err
+	j.in.bytes += s.in.bytes
+	j.in.add(&s.in, p.from)
 	j.b.d.absorb(s.b.d)
 	if j.b.options.MaxClasses < len(j.b.d.byHash) {
 		j.b.d.foldSmallest(j.b.options.MaxClasses * 3 / 4)
 	}
-	s.b, s.buf = nil, nil
-	if !s.used && j.last != nil {
-		s.db, s.used = j.last.db, j.last.used
-	}
-	if j.last != nil && s.clock.zone == 0 {
-		s.clock.zone = j.last.clock.zone
-	}
-	j.last = s
-	if j.dialect.version == "" || s.dialect.version != "" {
-		j.dialect.version = s.dialect.version
-	}
-	j.dialect.mariadb = j.dialect.mariadb || s.dialect.mariadb
-	j.dialect.extra = j.dialect.extra || s.dialect.extra
+	j.left = s.leave(j.left)
+	j.speak(&s.dialect)
+	p.read = nil
 }
 
 // rest reads what is left of a log that cannot be cut, in one piece.
-func (j *partJoiner) rest(r io.Reader) error {
-	offset := j.in.bytes
+func (j *partJoiner) rest(r io.Reader, offset int64) error {
 	if j.held != nil {
-		r = io.MultiReader(bytes.NewReader(j.held.text), r)
-		offset = j.held.offset
+		r, offset = io.MultiReader(bytes.NewReader(j.held.text), r), j.held.from
 		j.held = nil
 	}
-	s := newSlowLog(j.b, j.in.name, r, firstBuffer)
-	if j.last != nil {
-		s.db, s.used, s.clock, s.dialect = j.last.db, j.last.used, j.last.clock, j.last.dialect
-	}
+	s := newSlowLog(j.b, j.in.name, r, make([]byte, firstBuffer))
+	s.take(j.left)
 	err := s.run()
 	j.in.bytes += s.base + int64(s.end)
 	j.in.add(&s.in, offset)
-	j.dialect = s.dialect
+	j.speak(&s.dialect)
 	return err
+}
+
+// speak adds what a part told about the server.
+func (j *partJoiner) speak(d *dialect) {
+	if j.dialect.version == "" || d.version != "" {
+		j.dialect.version = d.version
+	}
+	j.dialect.mariadb = j.dialect.mariadb || d.mariadb
+	j.dialect.extra = j.dialect.extra || d.extra
 }
 
 // add counts another part of the same input, which began at an offset.

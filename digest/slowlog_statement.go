@@ -58,6 +58,13 @@ func (s *slowLog) statement(p int) (text []byte, next int, pr progress) {
 
 // oneLine is the common case: the statement is one line, and the one-pass fingerprint says that it is closed.
 func (s *slowLog) oneLine(p int) (text []byte, next int, ok bool) {
+	if k, end := s.shapes.match(s.buf[p:s.end], &s.gaps); k != nil {
+		if last, known := s.boundary(p + end + 2); last && known {
+			s.ev.known, s.ev.gaps, s.ev.fingerprint = k, &s.gaps, k.fingerprint
+			return s.buf[p : p+end], p + end + 2, true
+		}
+		return nil, 0, false
+	}
 	n := bytes.IndexByte(s.buf[p:s.end], '\n')
 	if n < 1 {
 		return nil, 0, false
@@ -79,8 +86,12 @@ func (s *slowLog) oneLine(p int) (text []byte, next int, ok bool) {
 	if !ok {
 		return nil, 0, false
 	}
+	k := s.shapes.add(text)
 	if s.b.options.Rules == RulesPtqd {
 		s.ev.fingerprint = fp
+		if k != nil {
+			k.fingerprint = bytes.Clone(fp)
+		}
 	}
 	return text, next, true
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"stowage/capture"
 )
 
 // ErrUnknownInput says that a file is nothing this package reads.
@@ -25,6 +27,9 @@ const (
 // captures (pcap, pcapng, and tcpdump's text), stored digests, each also compressed with gzip, zstd or bzip2, each text
 // also in UTF-16. name is for reports only.
 func (b *Builder) Read(name string, r io.Reader) error {
+	if is, err := b.readSlowLogFile(name, r); is {
+		return err
+	}
 	in := bufio.NewReaderSize(r, sniffSize)
 	return b.read(name, in, 0)
 }
@@ -41,7 +46,7 @@ func (b *Builder) read(name string, in *bufio.Reader, nested int) error {
 		return b.read(name, bufio.NewReaderSize(r, sniffSize), nested+1)
 	}
 	switch kind := sniff(head); kind {
-	case kindPcap, kindPcapng, kindTcpdump:
+	case kindCapture:
 		return b.ReadCapture(name, in)
 	case kindEmpty:
 		b.d.inputs = append(b.d.inputs, input{name: name, kind: "empty"})
@@ -85,6 +90,9 @@ func (b *Builder) read(name string, in *bufio.Reader, nested int) error {
 
 // readStored adds a stored digest.
 func (b *Builder) readStored(name string, r io.Reader) error {
+	if b.sink != nil {
+		return fmt.Errorf("read %s: a stored digest has no single events: %w", name, ErrUnknownInput)
+	}
 	d, err := Decode(r)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
@@ -108,6 +116,7 @@ const (
 	kindUTF16BE
 	kindUTF8 // text with a byte order mark
 	kindStored
+	kindCapture
 	kindSlowLog
 	kindGeneralLog
 )
@@ -129,8 +138,8 @@ func sniff(head []byte) kind {
 	case bytes.HasPrefix(head, []byte{0xef, 0xbb, 0xbf}):
 		return kindUTF8
 	}
-	if k := sniffCapture(head); k != kindUnknown {
-		return k
+	if capture.IsCapture(head) {
+		return kindCapture
 	}
 	if k := sniffUTF16(head); k != kindUnknown {
 		return k

@@ -5,16 +5,23 @@ import "strings"
 // sparkBars are the heights of one column of a latency sparkline.
 var sparkBars = []rune(" ▁▂▃▄▅▆▇█")
 
-// sparkRange is the columns that any class uses, at least eight: all sparklines of a page have one scale.
-func sparkRange(classes []Class) (from, to int) {
-	from, to = 32, 0
-	for _, c := range classes {
-		for i, n := range c.Spark {
-			if n > 0 {
-				from, to = min(from, i), max(to, i+1)
-			}
+// sparkScale is the columns that any class uses, at least eight: all sparklines of a page have one scale.
+type sparkScale struct{ from, to int }
+
+func newSparkScale() sparkScale { return sparkScale{32, 0} }
+
+// fit widens the scale for a histogram.
+func (s *sparkScale) fit(h [32]uint64) {
+	for i, n := range h {
+		if n > 0 {
+			s.from, s.to = min(s.from, i), max(s.to, i+1)
 		}
 	}
+}
+
+// columns is the scale as it is drawn.
+func (s sparkScale) columns() (from, to int) {
+	from, to = s.from, s.to
 	if from > to {
 		from, to = 0, 8
 	}

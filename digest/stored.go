@@ -2,18 +2,23 @@ package digest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"sort"
 
 	"github.com/klauspost/compress/zstd"
 )
 
 // A stored digest is the eight bytes of storedMagic, whose last is the version, and a zstd frame of unsigned and signed
-// variable-length numbers and counted strings, in the order of encode below. Equal digests give equal bytes.
+// variable-length numbers and counted strings, in the order of encode below. Equal digests give equal bytes. Version 2 added
+// sums, behind the example of each class, and the cell of summed events in blocks of time; version 1 is still read.
 const (
-	storedMagic   = "STOWDIG\x01"
+	storedMagic   = "STOWDIG\x02"
+	storedWindow  = 1 << 20
 	storedMaximum = 1 << 30 // bytes of an unpacked digest: far above any, so that a bad file cannot fill the memory
 )
 
@@ -25,14 +30,18 @@ func IsStored(head []byte) bool { return bytes.HasPrefix(head, []byte(storedMagi
 
 // Encode writes the digest in its stored form.
 func (d *Digest) Encode(w io.Writer) error {
-	p := packer{}
-	d.encode(&p)
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	if _, err := io.WriteString(w, storedMagic); err != nil {
+		return fmt.Errorf("write digest: %w", err)
+	}
+	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
+		zstd.WithWindowSize(storedWindow), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return fmt.Errorf("write digest: %w", err)
 	}
-	defer z.Close()
-	if _, err := w.Write(z.EncodeAll(p.out, []byte(storedMagic))); err != nil {
+	p := packer{w: z}
+	d.encode(&p)
+	p.flush()
+	if err := cmp.Or(p.err, z.Close()); err != nil {
 		return fmt.Errorf("write digest: %w", err)
 	}
 	return nil
@@ -47,21 +56,17 @@ func Decode(r io.Reader) (*Digest, error) {
 	if !IsStored(head) {
 		return nil, fmt.Errorf("read digest: %w", ErrNotStored)
 	}
-	if head[7] != storedMagic[7] {
-		return nil, fmt.Errorf("read digest: it has format version %d, this program reads %d", head[7], storedMagic[7])
+	if head[7] == 0 || head[7] > storedMagic[7] {
+		return nil, fmt.Errorf("read digest: it has format version %d, this program reads 1 to %d", head[7], storedMagic[7])
 	}
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(storedMaximum))
 	if err != nil {
 		return nil, fmt.Errorf("read digest: %w", err)
 	}
 	defer z.Close()
-	payload, err := io.ReadAll(io.LimitReader(z, storedMaximum))
-	if err != nil {
-		return nil, fmt.Errorf("read digest: %w", err)
-	}
-	u := unpacker{in: payload}
+	u := unpacker{r: io.LimitReader(z, storedMaximum), old: head[7] == 1}
 	d := decode(&u)
-	if u.err == nil && len(u.in) > 0 {
+	if u.need(1); u.err == nil && len(u.in) > 0 {
 		u.err = errors.New("bytes behind the end")
 	}
 	if u.err != nil {
@@ -87,6 +92,7 @@ func (d *Digest) encode(p *packer) {
 	p.number(uint64(len(classes)))
 	for _, c := range classes {
 		c.encode(p)
+		p.drain()
 	}
 }
 
@@ -158,42 +164,50 @@ func (c *class) encode(p *packer) {
 	}
 	p.number(c.least)
 	p.number(c.most)
-	for _, n := range c.flags {
+	for _, n := range c.flagCounts() {
 		p.number(n)
 	}
 	p.signed(c.first)
 	p.signed(c.last)
 	buckets, at := 0, 0
-	c.latency.each(func(int, uint64) bool { buckets++; return true })
+	times := c.times.view()
+	times.latency.each(func(int, uint64) bool { buckets++; return true })
 	p.number(uint64(buckets))
-	c.latency.each(func(b int, n uint64) bool {
+	times.latency.each(func(b int, n uint64) bool {
 		p.number(uint64(b - at))
 		p.number(n)
 		at = b
 		return true
 	})
-	p.text(string(c.series.packed))
-	for _, t := range []*tally{&c.users, &c.hosts, &c.dbs, &c.tables} {
+	p.text(string(times.series.packed))
+	tables := c.tables
+	if tables == nil {
+		tables = &tally{}
+	}
+	by := c.people.view()
+	for _, t := range []*tally{&by.users, &by.hosts, &by.dbs, tables} {
 		t.encode(p)
 	}
 	p.flag(c.perEventTables)
-	c.example.encode(p)
+	c.example.encode(p, !c.perEventTables)
+	sums := c.summed()
+	sums.encode(p)
 }
 
 func decodeClass(u *unpacker) *class {
 	c := &class{}
 	copy(c.id[:], u.take(len(c.id)))
 	c.fingerprint = u.text()
-	c.hash, c.length, c.count, c.untimed = u.number(), int(u.number()), u.number(), u.number()
+	c.hash, c.length, c.count, c.untimed = u.number(), int32(min(u.number(), math.MaxInt32)), u.number(), u.number()
 	for _, w := range []*wide{&c.queryTime, &c.lockTime, &c.engineTime, &c.rowsSent, &c.rowsExamined, &c.rowsAffected, &c.bytesSent, &c.queryBytes} {
 		*w = u.wide()
 	}
 	c.least, c.most = u.number(), u.number()
-	for i := range c.flags {
-		c.flags[i] = u.number()
+	for i := range flagCount {
+		c.addFlag(i, u.number())
 	}
 	c.first, c.last = u.signed(), u.signed()
-	at := uint64(0)
+	times, at := c.times.full(), uint64(0)
 	for range u.size() {
 		at += u.number()
 		n := u.number()
@@ -201,45 +215,61 @@ func decodeClass(u *unpacker) *class {
 			u.fail("a histogram bucket out of range")
 			return c
 		}
-		c.latency.add(int(at), n)
+		times.latency.add(int(at), n)
 	}
 	blocks, err := unpackBlocks([]byte(u.text()))
 	if err != nil && u.err == nil {
 		u.err = err
 	}
 	for i := range blocks {
-		c.series.pack(&blocks[i])
+		times.series.pack(&blocks[i])
 	}
-	for _, t := range []*tally{&c.users, &c.hosts, &c.dbs, &c.tables} {
+	var tables tally
+	var by peopleApart
+	for _, t := range []*tally{&by.users, &by.hosts, &by.dbs, &tables} {
 		t.decode(u)
 	}
+	c.people = u.crowd.people(&by)
+	if tables.names() != nil || tables.more() {
+		c.tables = &tables
+	}
 	c.perEventTables = u.flag()
-	c.example = decodeExample(u)
-	if c.untimed > c.count || c.least > c.most {
+	c.example = decodeExample(u, !c.perEventTables)
+	var sums sums
+	if !u.old {
+		sums.decode(u)
+	}
+	if !sums.isZero() {
+		c.sums = &sums
+	}
+	if c.untimed > c.count || sums.n > c.untimed || sums.least > sums.most || c.least > c.most {
 		u.fail("a class whose numbers contradict each other")
 	}
 	return c
 }
 
 func (t *tally) encode(p *packer) {
-	p.flag(t.more)
-	p.number(uint64(len(t.names)))
-	for _, n := range t.names {
-		p.number(n.hash)
+	p.flag(t.more())
+	p.number(uint64(len(t.names())))
+	for _, n := range t.names() {
+		p.number(n.name.hash)
 		p.number(n.n)
-		p.text(n.name)
+		p.text(n.name.text)
 	}
 }
 
 func (t *tally) decode(u *unpacker) {
 	more := u.flag()
 	for range u.size() {
-		t.insert(named{u.number(), u.number(), u.text()})
+		hash, n := u.number(), u.number()
+		t.insert(u.crowd.book.find(hash, u.take(u.size())), n)
 	}
-	t.more = t.more || more
+	if more {
+		t.setMore()
+	}
 }
 
-func (x *example) encode(p *packer) {
+func (x *example) encode(p *packer, withTables bool) {
 	p.flag(x.valid)
 	if !x.valid {
 		return
@@ -247,29 +277,41 @@ func (x *example) encode(p *packer) {
 	p.number(x.ns)
 	p.signed(x.at)
 	p.flag(x.cut)
-	for _, s := range []string{x.text, x.user, x.host, x.db} {
+	w := x.ranBy()
+	for _, s := range []string{x.text, w.user.String(), w.host.String(), w.db.String()} {
 		p.text(s)
 	}
 	p.number(x.rowsSent)
 	p.number(x.rowsExamined)
 	p.number(x.lockTime)
-	p.number(uint64(len(x.tables)))
-	for _, t := range x.tables {
+	var tables []string
+	if withTables {
+		tables = x.tableNames()
+	}
+	p.number(uint64(len(tables)))
+	for _, t := range tables {
 		p.text(t)
 	}
 }
 
-func decodeExample(u *unpacker) (x example) {
+func decodeExample(u *unpacker, withTables bool) (x example) {
 	if x.valid = u.flag(); !x.valid {
 		return x
 	}
 	x.ns, x.at, x.cut = u.number(), u.signed(), u.flag()
-	for _, s := range []*string{&x.text, &x.user, &x.host, &x.db} {
-		*s = u.text()
+	x.text = u.text()
+	var by event
+	for _, n := range []*name{&by.user, &by.host, &by.db} {
+		*n = named1(u.take(u.size()))
 	}
+	x.who = u.crowd.find(&by)
 	x.rowsSent, x.rowsExamined, x.lockTime = u.number(), u.number(), u.number()
+	var tables []string
 	for range u.size() {
-		x.tables = append(x.tables, u.text())
+		tables = append(tables, u.text())
+	}
+	if withTables && !slices.Equal(tables, x.tableNames()) {
+		x.tables = &tables
 	}
 	return x
 }

@@ -20,7 +20,13 @@ type tableReader struct {
 	ctes  [][]byte // names that WITH defines
 	with  bool
 	depth int
-	inner uint64 // bit by depth: inside a function that has a FROM of its own
+	inner uint64     // bit by depth: inside a function that has a FROM of its own
+	spots []nameSpot // when not nil: where each name stood, repeated ones too
+}
+
+type nameSpot struct {
+	from, to int
+	quoted   bool
 }
 
 func (t *tableReader) read() {
@@ -133,25 +139,29 @@ func (t *tableReader) name() {
 	if quoted {
 		name = bytes.ReplaceAll(name, []byte("`"), nil)
 	}
-	t.keep(name)
+	if t.keep(name) && t.spots != nil {
+		t.spots = append(t.spots, nameSpot{start, end, quoted})
+	}
 }
 
-func (t *tableReader) keep(name []byte) {
+// keep takes a name that is not there yet, and says whether it is that of a table.
+func (t *tableReader) keep(name []byte) bool {
 	letter := false
 	for _, c := range name {
 		letter = letter || isWord(c) && !isDigit(c) || c >= 0x80
 	}
 	if !letter || t.with && t.isCTE(name) {
-		return
+		return false
 	}
 	for _, have := range t.out[t.first:] {
 		if bytes.Equal(have, name) {
-			return
+			return true
 		}
 	}
 	if len(t.out)-t.first < maxTables {
 		t.out = append(t.out, name)
 	}
+	return true
 }
 
 // maxTables is how many tables of one statement are looked at; MariaDB joins 61 at most.

@@ -55,6 +55,42 @@ func (p *page) paint(code, s string) string {
 // WriteText writes a report for people: what was read, everything together, the classes ranked, the first of them in
 // detail.
 func WriteText(w io.Writer, r Report, o TextOptions) error {
+	top := o.withDefaults().top(len(r.Classes))
+	rest := otherClasses{scale: newSparkScale()}
+	for i := range r.Classes {
+		rest.scale.fit(r.Classes[i].Spark)
+		if i >= top {
+			rest.add(r.Classes[i].Share, r.Classes[i].Count)
+		}
+	}
+	r.Top(top)
+	return writeText(w, r, rest, o)
+}
+
+// otherClasses is what a page says about the classes that it does not show.
+type otherClasses struct {
+	n     int
+	share float64
+	calls uint64
+	scale sparkScale // of all classes, also those shown
+}
+
+func (o *otherClasses) add(share float64, calls uint64) {
+	o.n++
+	o.share += share
+	o.calls += calls
+}
+
+// top is how many of n classes are shown.
+func (o TextOptions) top(n int) int {
+	if o.Top < 0 || o.Top > n {
+		return n
+	}
+	return o.Top
+}
+
+// writeText writes a report that holds the classes to show.
+func writeText(w io.Writer, r Report, rest otherClasses, o TextOptions) error {
 	p := &page{w: w, o: o.withDefaults()}
 	p.inputs(r.Inputs)
 	p.summary(r)
@@ -63,12 +99,8 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 		p.line("No events.")
 		return p.err
 	}
-	top := p.o.Top
-	if top < 0 || top > len(r.Classes) {
-		top = len(r.Classes)
-	}
-	p.ranking(r, top)
-	for i, c := range r.Classes[:top] {
+	p.ranking(r, rest)
+	for i, c := range r.Classes {
 		p.class(i+1, c, r)
 	}
 	return p.err
@@ -110,31 +142,26 @@ func (p *page) summary(r Report) {
 	}
 	q := r.QueryTime
 	p.line("         avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	p.sums(q, nil)
 	p.line("         rules %s, grouped by %s, quantiles within %.1f %%", r.RuleSet, r.GroupBy, 100*r.RelativeError)
 }
 
 const stamp = "2006-01-02 15:04:05"
 
-func (p *page) ranking(r Report, top int) {
-	from, to := sparkRange(r.Classes)
+func (p *page) ranking(r Report, others otherClasses) {
+	from, to := others.scale.columns()
 	columns := to - from
 	rest := max(10, p.o.Width-64-columns)
 	p.line("")
 	p.line("%s", p.bold(fmt.Sprintf("%4s %6s %9s %7s %7s %7s %7s %7s  %-*s  %s", "rank", "share", "calls", "avg", "p50", "p95", "p99", "max",
 		columns, sparkTitle(from, columns), "class")))
-	for i, c := range r.Classes[:top] {
+	for i, c := range r.Classes {
 		q := c.QueryTime
 		p.line("%4d %5.1f%% %9s %7s %7s %7s %7s %7s  %s  %s", i+1, 100*c.Share, count(c.Count), duration(q.Avg), duration(q.P50), duration(q.P95),
 			duration(q.P99), duration(q.Max), sparkline(c.Spark, from, to), clip(c.Fingerprint, rest))
 	}
-	if len(r.Classes) > top {
-		var share float64
-		var calls uint64
-		for _, c := range r.Classes[top:] {
-			share += c.Share
-			calls += c.Count
-		}
-		p.line("%4s %5.1f%% %9s  %d more classes", "", 100*share, count(calls), len(r.Classes)-top)
+	if others.n > 0 {
+		p.line("%4s %5.1f%% %9s  %d more classes", "", 100*others.share, count(others.calls), others.n)
 	}
 }
 
@@ -144,6 +171,7 @@ func (p *page) class(rank int, c Class, r Report) {
 	p.line("%s  %s  %s", p.bold(fmt.Sprintf("%d.", rank)), p.bold(c.ID16), clip(c.Fingerprint, p.o.Width-24))
 	p.line("   calls     %s (%.3g %% of events), %s of query time (%.3g %%)", count(c.Count), percent(float64(c.Count), float64(r.Events)), duration(q.Sum), 100*c.Share)
 	p.line("   latency   min %s  avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Min), duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	p.sums(c.QueryTime, c.Sums)
 	n := float64(max(c.Count, 1))
 	p.line("   rows      examined %s (%.4g a call), sent %s (%.4g a call)%s", number(c.RowsExaminedSum), c.RowsExaminedSum/n, number(c.RowsSentSum), c.RowsSentSum/n, affected(c))
 	p.line("   lock      %s (%.3g %% of query time)", duration(c.LockTimeSum), percent(c.LockTimeSum, q.Sum))
@@ -231,6 +259,8 @@ func percent(part, whole float64) float64 {
 // duration writes seconds with three digits: 707µs, 1.24ms, 12.1s.
 func duration(s float64) string {
 	switch {
+	case math.IsNaN(s):
+		return "-" // not known
 	case s == 0:
 		return "0"
 	case s < 999.5e-9:

@@ -3,6 +3,7 @@ package digest
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -37,6 +38,8 @@ func (p *page) common(c Comparison) {
 	if len(c.CommonFactorCI) == 2 {
 		p.line("%s  all classes alike: p95 %s (%.2f to %.2f), avg %s: %s", p.bold("common"), times(c.CommonFactor), c.CommonFactorCI[0], c.CommonFactorCI[1],
 			times(c.CommonAvg), p.verdict(o.Verdict))
+	} else if o.Verdict != VerdictInconclusive {
+		p.line("%s  all classes alike: avg %s: %s; %s", p.bold("common"), times(c.CommonAvg), p.verdict(o.Verdict), o.Reason)
 	} else {
 		p.line("%s  %s", p.bold("common"), o.Reason)
 	}
@@ -55,15 +58,15 @@ func (p *page) changes(c Comparison) {
 	if len(c.Classes) == 0 {
 		return
 	}
-	var sparks []Class
+	scale := newSparkScale()
 	for _, ch := range c.Classes {
 		for _, s := range []*ClassSide{ch.Before, ch.After} {
 			if s != nil {
-				sparks = append(sparks, Class{Spark: s.Spark})
+				scale.fit(s.Spark)
 			}
 		}
 	}
-	from, to := sparkRange(sparks)
+	from, to := scale.columns()
 	columns := to - from
 	p.line("")
 	p.line("%s", p.bold(fmt.Sprintf("%-12s %17s %17s %6s %13s  %s", "verdict", "p50", "p95", "own", "interval", sparkTitle(from, columns))))
@@ -83,7 +86,12 @@ func (p *page) changes(c Comparison) {
 // nothing can be said.
 func (p *page) change(ch Change, from, to int) {
 	columns := to - from
-	arrow := func(a, b float64) string { return fmt.Sprintf("%s->%s", duration(a), duration(b)) }
+	arrow := func(a, b float64) string {
+		if math.IsNaN(a) && math.IsNaN(b) {
+			return "-"
+		}
+		return fmt.Sprintf("%s->%s", duration(a), duration(b))
+	}
 	p50, p95, own, ci, above, below := "", "", "", "", "", ""
 	switch {
 	case ch.Before != nil && ch.After != nil:
@@ -108,6 +116,7 @@ func (p *page) change(ch Change, from, to int) {
 	p.line("%s %17s %17s %6s %13s  %-*s", padded, p50, p95, own, ci, columns, above)
 	name := fmt.Sprintf("  %s %s", ch.ID16, clip(ch.Fingerprint, 50))
 	p.line("%s%s  %-*s", name, strings.Repeat(" ", max(0, 69-utf8.RuneCountInString(name))), columns, below)
+	p.averages(ch)
 	if ch.Reason != "" && ch.Verdict == VerdictInconclusive {
 		p.line("  %s", p.faint(clip(ch.Reason, p.o.Width-2)))
 	}

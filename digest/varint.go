@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // errShort says that stored bytes end before what they announce.
@@ -19,7 +20,27 @@ func uvarint(p []byte) (uint64, []byte, error) {
 }
 
 // packer appends numbers and strings.
-type packer struct{ out []byte }
+type packer struct {
+	out []byte
+	w   io.Writer // where to put it when there is enough of it, see drain; nil: nowhere
+	err error     // of w
+}
+
+// drain writes out what was packed, when that is worth a call.
+func (p *packer) drain() {
+	if p.w != nil && len(p.out) >= packedPiece {
+		p.flush()
+	}
+}
+
+func (p *packer) flush() {
+	if p.err == nil {
+		_, p.err = p.w.Write(p.out)
+	}
+	p.out = p.out[:0]
+}
+
+const packedPiece = 64 << 10
 
 func (p *packer) number(v uint64) { p.out = binary.AppendUvarint(p.out, v) }
 func (p *packer) signed(v int64)  { p.out = binary.AppendVarint(p.out, v) }
@@ -40,8 +61,12 @@ func (p *packer) flag(b bool) {
 
 // unpacker takes them off again. After the first error everything reads as zero.
 type unpacker struct {
-	in  []byte
+	in  []byte    // what was read and not taken yet
+	r   io.Reader // where there may be more; nil: nowhere
 	err error
+	old bool // of version 1, without sums
+
+	crowd crowd
 }
 
 func (u *unpacker) fail(what string) {
@@ -50,8 +75,27 @@ func (u *unpacker) fail(what string) {
 	}
 }
 
+// need reads on until there are n bytes, or no more. What was taken before stays as it is. It makes room as bytes come,
+// not as they are announced.
+func (u *unpacker) need(n int) {
+	for len(u.in) < n && u.r != nil {
+		have := len(u.in)
+		room := make([]byte, have+max(packedPiece, min(have, n-have)))
+		copy(room, u.in)
+		got, err := io.ReadFull(u.r, room[have:])
+		u.in = room[:have+got]
+		if err == nil {
+			continue
+		}
+		u.r = nil
+		if err != io.EOF && err != io.ErrUnexpectedEOF && u.err == nil {
+			u.err = err
+		}
+	}
+}
+
 func (u *unpacker) number() uint64 {
-	if u.err != nil {
+	if u.need(binary.MaxVarintLen64); u.err != nil {
 		return 0
 	}
 	v, rest, err := uvarint(u.in)
@@ -73,6 +117,7 @@ func (u *unpacker) wide() wide { return wide{u.number(), u.number()} }
 // size is a number of things that follow, each at least one byte long.
 func (u *unpacker) size() int {
 	n := u.number()
+	u.need(int(min(n, storedMaximum)))
 	if n > uint64(len(u.in)) {
 		u.fail("a list longer than the rest")
 		return 0
@@ -81,7 +126,7 @@ func (u *unpacker) size() int {
 }
 
 func (u *unpacker) take(n int) []byte {
-	if u.err != nil {
+	if u.need(n); u.err != nil {
 		return nil
 	}
 	if n < 0 || n > len(u.in) {

@@ -1,0 +1,45 @@
+package digest
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// latencyJSON is a Latency in which what is not known is null.
+type latencyJSON struct {
+	Sum    float64  `json:"sum"`
+	Min    *float64 `json:"min"`
+	Max    *float64 `json:"max"`
+	Avg    float64  `json:"avg"`
+	P50    *float64 `json:"p50"`
+	P95    *float64 `json:"p95"`
+	P99    *float64 `json:"p99"`
+	Summed uint64   `json:"summed,omitempty"`
+}
+
+// MarshalJSON writes null for what is not a number.
+func (l Latency) MarshalJSON() ([]byte, error) {
+	known := func(v *float64) *float64 {
+		if math.IsNaN(*v) {
+			return nil
+		}
+		return v
+	}
+	return json.Marshal(latencyJSON{l.Sum, known(&l.Min), known(&l.Max), l.Avg, known(&l.P50), known(&l.P95), known(&l.P99), l.Summed})
+}
+
+// UnmarshalJSON reads null as not a number.
+func (l *Latency) UnmarshalJSON(text []byte) error {
+	var in latencyJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	known := func(v *float64) float64 {
+		if v == nil {
+			return math.NaN()
+		}
+		return *v
+	}
+	*l = Latency{in.Sum, known(in.Min), known(in.Max), in.Avg, known(in.P50), known(in.P95), known(in.P99), in.Summed}
+	return nil
+}
