@@ -5,7 +5,6 @@ import (
 	"math"
 	"net"
 	"path"
-	"regexp"
 	"strconv"
 )
 
@@ -19,9 +18,22 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Path + ": " + p.Text }
 
-// safeName is what may become a directory, a SQL identifier and a file name
-// without quoting. Host names may hold dots besides.
-var safeName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+// isSafe says what may become a directory, a SQL identifier and a file name
+// without quoting: letters, digits, _ and, after the first, . and -; at most
+// 64 of them.
+func isSafe(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		word := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+		if !word && (i == 0 || c != '.' && c != '-') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}
+
+// isAmount says what may be an amount of anything.
+func isAmount(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
 // Check finds every problem of the farm, in the order of the file. An empty
 // result is the invariant the rest of Stowage builds on.
@@ -32,8 +44,11 @@ func (f *Farm) Check() []Problem {
 		c.say("next_server_id", "next_server_id is missing: give one above every server_id ever used in this farm")
 	}
 	c.hostTypes()
+	profiles := c.profiles()
 	c.hostList()
-	c.pairs()
+	c.agents()
+	c.pairs(profiles)
+	c.totals()
 	return c.problems
 }
 
@@ -54,13 +69,13 @@ func (c *checker) name(path, what, name string) {
 	switch {
 	case name == "":
 		c.say(path, "%s has no name", what)
-	case !safeName.MatchString(name):
+	case !isSafe(name):
 		c.say(path, "%s name %q has characters that cannot be in a directory or an identifier: use letters, digits, _ - and .", what, name)
 	}
 }
 
 func (c *checker) amount(path, what string, v float64) {
-	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+	if !isAmount(v) {
 		c.say(path, "%s is %v: it must be a number from 0", what, v)
 	}
 }
@@ -90,9 +105,9 @@ func (c *checker) hostTypes() {
 }
 
 func (c *checker) hostList() {
-	types := map[HostTypeName]bool{}
+	types := map[HostTypeName]HostType{}
 	for _, t := range c.farm.HostTypes {
-		types[t.Name] = true
+		types[t.Name] = t
 	}
 	for i, h := range c.farm.Hosts {
 		at := fmt.Sprintf("hosts[%d]", i)
@@ -103,9 +118,10 @@ func (c *checker) hostList() {
 		c.hosts[h.Name] = h
 		if h.Type == "" {
 			c.say(at+".type", "host %s has no type", h.Name)
-		} else if !types[h.Type] {
+		} else if _, ok := types[h.Type]; !ok {
 			c.say(at+".type", "host %s has unknown host type %q", h.Name, h.Type)
 		}
+		c.reserved(at+".reserved", h, types[h.Type].Capacity)
 		if h.Address == "" {
 			c.say(at+".address", "host %s has no address", h.Name)
 		} else if _, _, err := net.SplitHostPort(h.Address); err == nil {
@@ -114,7 +130,18 @@ func (c *checker) hostList() {
 	}
 }
 
-func (c *checker) pairs() {
+// reserved: what else runs on a host is not more than the host has.
+func (c *checker) reserved(at string, h Host, capacity Resources) {
+	c.resources(at, "what is reserved on host "+string(h.Name), h.Reserved)
+	for _, n := range h.Reserved.Names() {
+		if has, limited := capacity[n]; limited && h.Reserved[n] > has {
+			c.say(at+"."+string(n), "%s of %s is reserved on host %s, which has %s",
+				RoundQuantity(h.Reserved[n], n.Kind()), n, h.Name, RoundQuantity(has, n.Kind()))
+		}
+	}
+}
+
+func (c *checker) pairs(profiles map[ProfileName]bool) {
 	pairs := map[PairName]bool{}
 	shards := map[ShardName]PairName{}
 	for i, p := range c.farm.Pairs {
@@ -125,28 +152,54 @@ func (c *checker) pairs() {
 		}
 		pairs[p.Name] = true
 		if p.Topology == "" {
-			c.say(at+".topology", "pair %s has no topology: it must be %s or %s", p.Name, ActiveActive, PrimaryReplica)
-		} else if p.Topology != ActiveActive && p.Topology != PrimaryReplica {
-			c.say(at+".topology", "topology of pair %s is %q: it must be %s or %s", p.Name, p.Topology, ActiveActive, PrimaryReplica)
+			c.say(at+".topology", "pair %s has no topology: it must be %s, %s or %s", p.Name, ActiveActive, PrimaryReplica, Single)
+		} else if p.Topology != ActiveActive && p.Topology != PrimaryReplica && p.Topology != Single {
+			c.say(at+".topology", "topology of pair %s is %q: it must be %s, %s or %s", p.Name, p.Topology, ActiveActive, PrimaryReplica, Single)
 		}
 		c.sides(at, p)
 		for j, s := range p.Shards {
-			at := fmt.Sprintf("%s.shards[%d]", at, j)
-			c.name(at+".name", "shard", string(s.Name))
+			c.shard(func() string { return fmt.Sprintf("%s.shards[%d]", at, j) }, s, profiles)
 			if first, ok := shards[s.Name]; ok {
-				c.say(at+".name", "shard %s of pair %s is already in pair %s", s.Name, p.Name, first)
+				c.say(fmt.Sprintf("%s.shards[%d].name", at, j), "shard %s of pair %s is already in pair %s", s.Name, p.Name, first)
 			} else {
 				shards[s.Name] = p.Name
 			}
-			c.resources(at, "shard "+string(s.Name), s.Needs)
-			c.amount(at+".growth", "growth of shard "+string(s.Name), s.Growth)
 		}
+	}
+}
+
+// shard checks one shard. Its path is only made when there is something to
+// say: a farm may have 100,000 of them.
+func (c *checker) shard(at func() string, s Shard, profiles map[ProfileName]bool) {
+	if !isSafe(string(s.Name)) {
+		c.name(at()+".name", "shard", string(s.Name))
+	}
+	for _, v := range s.Needs {
+		if !isAmount(v) {
+			c.resources(at(), "shard "+string(s.Name), s.Needs)
+			break
+		}
+	}
+	if !isAmount(s.Growth) {
+		c.amount(at()+".growth", "growth of shard "+string(s.Name), s.Growth)
+	}
+	if s.Profile != "" && !profiles[s.Profile] {
+		c.say(at()+".profile", "shard %s has unknown profile %q", s.Name, s.Profile)
+	}
+	if s.Customer != "" && !isSafe(string(s.Customer)) {
+		c.name(at()+".customer", "customer", string(s.Customer))
 	}
 }
 
 func (c *checker) sides(at string, p Pair) {
 	for _, n := range SideNames {
 		s, ok := p.Sides[n]
+		if p.Topology == Single && n == B {
+			if ok {
+				c.say(at+".sides.B", "pair %s is %s and has a side B: a %s instance is side A alone", p.Name, Single, Single)
+			}
+			continue
+		}
 		if !ok {
 			c.say(at+".sides", "pair %s has no side %s", p.Name, n)
 			continue

@@ -29,8 +29,8 @@ func (d Difference) String() string {
 
 // Diff lists, sorted by subject and field, how two farms differ in what a plan
 // depends on: host types, hosts, pairs, where their sides live, and which
-// shards they hold. What shards need is measured anew every day and is left
-// out: a plan carries the figures it was made with.
+// shards they hold. What shards need and when is measured anew every day and is
+// left out, as are their customers: a plan carries the figures it was made with.
 func Diff(was, is *Farm) []Difference {
 	before, after := facts(was), facts(is)
 	var ds []Difference
@@ -80,6 +80,9 @@ func facts(f *Farm) map[fact]string {
 		put(s, "dir", h.Dir)
 		for k, v := range h.Labels {
 			put(s, "label "+k, v)
+		}
+		for _, r := range h.Reserved.Names() {
+			put(s, "reserved "+string(r), FormatQuantity(h.Reserved[r], r.Kind()))
 		}
 	}
 	for _, p := range f.Pairs {

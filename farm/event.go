@@ -24,10 +24,14 @@ type Event struct {
 	Run   string    `json:"run"` // id of the act: move-first
 	Pair  PairName  `json:"pair,omitempty"`
 	Side  SideName  `json:"side,omitempty"`
+	Shard ShardName `json:"shard,omitempty"` // where a single shard goes elsewhere
 	Step  string    `json:"step,omitempty"`
 	Phase string    `json:"phase,omitempty"` // a step's own part: close, drain, ...
 	Kind  EventKind `json:"kind"`
 	Text  string    `json:"text,omitempty"`
+
+	Number int `json:"number,omitempty"` // of a step that began, from 1
+	Of     int `json:"of,omitempty"`     // so many steps there are
 
 	Bytes  int64   `json:"bytes,omitempty"` // done so far
 	Total  int64   `json:"total,omitempty"` // expected; 0 when unknown

@@ -2,6 +2,8 @@ package farm
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -43,12 +45,26 @@ const (
 	ActiveActive Topology = "active-active"
 	// PrimaryReplica pairs take writes on side A only.
 	PrimaryReplica Topology = "primary-replica"
+	// Single is one instance, side A, without a copy.
+	Single Topology = "single"
 )
+
+// Sides are the sides a pair of this topology has, in order.
+func (t Topology) Sides() []SideName {
+	if t == Single {
+		return []SideName{A}
+	}
+	return SideNames[:]
+}
+
+// HasOneWriter reports whether side A takes all writes.
+func (t Topology) HasOneWriter() bool { return t == PrimaryReplica || t == Single }
 
 // Farm is everything under management, as agreed by its owners in farm.yaml.
 type Farm struct {
 	Name      string
 	HostTypes []HostType
+	Profiles  []Profile // shapes of the day, by which shards are named in Shard.Profile
 	Hosts     []Host
 	Pairs     []Pair
 
@@ -57,6 +73,12 @@ type Farm struct {
 	// under the old owner would be taken for the new owner's own event and
 	// skipped.
 	NextServerID uint32
+
+	// Routing is how clients learn where to go.
+	Routing Routing
+
+	// Agents says which hosts are other machines, and how they are reached.
+	Agents Agents
 
 	// Accounts is the option file with the accounts Stowage logs in with,
 	// relative to the workspace. Groups: [stowage], [replication].
@@ -79,6 +101,10 @@ type Host struct {
 	Address string            // IP or DNS name, no port
 	Dir     string            // where new instances are made: Dir/INSTANCE; relative to the workspace or absolute
 	Labels  map[string]string // rack, power, ...
+
+	// Reserved is what else runs there and is not Stowage's. It is taken off
+	// the capacity before headroom is: it is not there to be planned with.
+	Reserved Resources
 }
 
 // Pair is the two instances that hold the same data.
@@ -99,9 +125,11 @@ type Side struct {
 
 // Shard is one logical shard: a database inside a pair, and what it needs.
 type Shard struct {
-	Name   ShardName
-	Needs  Resources
-	Growth float64 // bytes a day
+	Name     ShardName
+	Needs    Resources    // at the peak of the day
+	Growth   float64      // bytes a day
+	Profile  ProfileName  // when the peak is; empty: all day
+	Customer CustomerName // whose it is; may be empty
 }
 
 // Instance names the server process of one side: the pair's name and the
@@ -175,18 +203,30 @@ func (f *Farm) HostsInUse() []HostName {
 	return names
 }
 
-// Clone is a deep copy: a plan edits its own copy.
+// Clone is a deep copy: a plan edits its own copy. Nil stays nil, so that a
+// copy equals what it was made from.
 func (f *Farm) Clone() *Farm {
 	c := *f
-	c.HostTypes = append([]HostType(nil), f.HostTypes...)
-	c.Hosts = append([]Host(nil), f.Hosts...)
-	c.Pairs = append([]Pair(nil), f.Pairs...)
-	for i, p := range c.Pairs {
-		sides := make(map[SideName]Side, len(p.Sides))
-		for n, s := range p.Sides {
-			sides[n] = s
+	c.HostTypes = slices.Clone(f.HostTypes)
+	for i := range c.HostTypes {
+		c.HostTypes[i].Capacity = maps.Clone(c.HostTypes[i].Capacity)
+	}
+	c.Profiles = slices.Clone(f.Profiles)
+	for _, list := range []*[]string{&c.Routing.Sockets, &c.Routing.Endpoints, &c.Routing.Program} {
+		*list = slices.Clone(*list)
+	}
+	c.Hosts = slices.Clone(f.Hosts)
+	for i := range c.Hosts {
+		c.Hosts[i].Labels = maps.Clone(c.Hosts[i].Labels)
+		c.Hosts[i].Reserved = maps.Clone(c.Hosts[i].Reserved)
+	}
+	c.Pairs = slices.Clone(f.Pairs)
+	for i := range c.Pairs {
+		c.Pairs[i].Sides = maps.Clone(c.Pairs[i].Sides)
+		c.Pairs[i].Shards = slices.Clone(c.Pairs[i].Shards)
+		for j := range c.Pairs[i].Shards {
+			c.Pairs[i].Shards[j].Needs = maps.Clone(c.Pairs[i].Shards[j].Needs)
 		}
-		c.Pairs[i].Sides = sides
 	}
 	return &c
 }

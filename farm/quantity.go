@@ -16,6 +16,7 @@ const (
 	KindBytes       Kind = "bytes"          // 48GB, 96GiB
 	KindBits        Kind = "bits a second"  // 10Gbit
 	KindBytesPerDay Kind = "bytes a day"    // 40MB/day
+	KindByteRate    Kind = "bytes a second" // 120MB/s: how fast data is copied
 	KindOpen        Kind = "bytes or plain" // a resource the farm itself added
 )
 
@@ -59,6 +60,7 @@ var examples = map[Kind]string{
 	KindBytes:       "bytes such as 48GB",
 	KindBits:        "bits a second such as 10Gbit",
 	KindBytesPerDay: "bytes a day such as 40MB/day",
+	KindByteRate:    "bytes a second such as 120MB/s",
 	KindOpen:        "a plain number such as 4 or bytes such as 48GB",
 }
 
@@ -118,9 +120,8 @@ func parseQuantity(text string) (float64, Kind, error) {
 	if strings.HasPrefix(number, "-") {
 		return 0, "", errors.New("it is negative")
 	}
-	perDay := strings.HasSuffix(suffix, "/day")
-	suffix = strings.TrimSuffix(suffix, "/day")
-	u, err := findUnit(suffix)
+	plain, period := splitPeriod(suffix)
+	u, err := findUnit(plain)
 	if err != nil {
 		return 0, "", err
 	}
@@ -133,14 +134,33 @@ func parseQuantity(text string) (float64, Kind, error) {
 	if v > largest {
 		return 0, "", errors.New("it is too large")
 	}
-	switch {
-	case !perDay:
-		return v, u.kind, nil
-	case u.kind == KindBytes:
-		return v, KindBytesPerDay, nil
-	default:
-		return 0, "", fmt.Errorf("only bytes can be a day, not %q", suffix)
+	k, err := u.every(period)
+	return v, k, err
+}
+
+// splitPeriod cuts "MB/s" into "MB" and "/s".
+func splitPeriod(suffix string) (unit, period string) {
+	for _, period := range []string{"/day", "/s"} {
+		if unit, ok := strings.CutSuffix(suffix, period); ok {
+			return unit, period
+		}
 	}
+	return suffix, ""
+}
+
+// every is the kind of so much of u in each period. Bits are a second anyway.
+func (u unit) every(period string) (Kind, error) {
+	switch {
+	case period == "" || period == "/s" && u.kind == KindBits:
+		return u.kind, nil
+	case period == "/s" && u.kind == KindBytes:
+		return KindByteRate, nil
+	case period == "/s":
+		return "", errors.New("only bytes and bits can be a second")
+	case u.kind == KindBytes:
+		return KindBytesPerDay, nil
+	}
+	return "", fmt.Errorf("only bytes can be a day, not %q", u.suffix)
 }
 
 // splitQuantity cuts "48 GB" into "48" and "GB".
@@ -160,9 +180,8 @@ func findUnit(suffix string) (unit, error) {
 	if suffix == "" {
 		return unit{kind: KindPlain}, nil
 	}
-	plain := strings.TrimSuffix(suffix, "/s")
 	for _, u := range units {
-		if u.suffix == suffix || u.kind == KindBits && u.suffix == plain {
+		if u.suffix == suffix {
 			return u, nil
 		}
 	}
@@ -190,37 +209,63 @@ func bitsLike(suffix string) string {
 // FormatQuantity prints base units in the shortest unit that reads back to
 // exactly the same amount: 48000000000 bytes is 48GB, 103079215104 is 96GiB.
 func FormatQuantity(v float64, k Kind) string {
-	plain := strconv.FormatFloat(v, 'f', -1, 64)
 	if k == KindPlain || k == KindOpen {
-		return plain
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	base, suffix := k, ""
-	if k == KindBytesPerDay {
-		base, suffix = KindBytes, "/day"
-	}
+	base, suffix := k.base()
 	best := ""
 	for _, u := range units {
 		if u.kind != base {
 			continue
 		}
-		text := strconv.FormatFloat(math.Ldexp(v, -u.exp2)/math.Pow10(u.exp10), 'f', -1, 64) + u.suffix
-		if back, _, err := parseQuantity(text); err != nil || back != v {
+		text := u.print(v)
+		if best != "" && !better(text, best) || !u.reads(text, v) {
 			continue
 		}
-		if best == "" || len(text) < len(best) || len(text) == len(best) && !strings.HasPrefix(text, "0.") && strings.HasPrefix(best, "0.") {
-			best = text
-		}
+		best = text
 	}
 	return best + suffix
+}
+
+// print is v in unit u, as short as floating point allows.
+func (u unit) print(v float64) string {
+	text := make([]byte, 0, 32)
+	text = strconv.AppendFloat(text, math.Ldexp(v, -u.exp2)/math.Pow10(u.exp10), 'f', -1, 64)
+	return string(append(text, u.suffix...))
+}
+
+// reads reports whether text, printed in unit u, reads back as v.
+func (u unit) reads(text string, v float64) bool {
+	if u.exp10 == 0 { // dividing by a power of two loses nothing
+		return math.Ldexp(math.Ldexp(v, -u.exp2), u.exp2) == v
+	}
+	back, _, err := parseQuantity(text)
+	return err == nil && back == v
+}
+
+// better: shorter, or as short and without a leading "0.".
+func better(text, best string) bool {
+	if len(text) != len(best) {
+		return len(text) < len(best)
+	}
+	return !strings.HasPrefix(text, "0.") && strings.HasPrefix(best, "0.")
+}
+
+// base is the kind whose units a kind is written in, and what follows them.
+func (k Kind) base() (Kind, string) {
+	switch k {
+	case KindBytesPerDay:
+		return KindBytes, "/day"
+	case KindByteRate:
+		return KindBytes, "/s"
+	}
+	return k, ""
 }
 
 // RoundQuantity prints about three significant digits for people: 13.9TB. It
 // does not read back to the same amount.
 func RoundQuantity(v float64, k Kind) string {
-	base, suffix := k, ""
-	if k == KindBytesPerDay {
-		base, suffix = KindBytes, "/day"
-	}
+	base, suffix := k.base()
 	for _, u := range units {
 		scale := math.Pow10(u.exp10)
 		if u.kind == base && u.exp2 == 0 && v >= scale {

@@ -27,6 +27,8 @@ func TestParseQuantity(t *testing.T) {
 		{"0B/day", farm.KindBytesPerDay, 0},
 		{"10Gbit", farm.KindBits, 1e10},
 		{"10Gbit/s", farm.KindBits, 1e10},
+		{"120MB/s", farm.KindByteRate, 120e6},
+		{"1 GiB/s", farm.KindByteRate, 1 << 30},
 		{"0.07", farm.KindPlain, 0.07},
 		{"1800", farm.KindPlain, 1800},
 		{"4", farm.KindOpen, 4},
@@ -61,6 +63,11 @@ func TestParseQuantitySaysWhatWasMeant(t *testing.T) {
 		{"1.2.3GB", farm.KindBytes, "disk wants bytes such as 48GB, not 1.2.3GB: it is not a number"},
 		{"99999999PB", farm.KindBytes, "disk wants bytes such as 48GB, not 99999999PB: it is too large"},
 		{"40Mbit/day", farm.KindBytesPerDay, `disk wants bytes a day such as 40MB/day, not 40Mbit/day: only bytes can be a day, not "Mbit"`},
+		{"1Gbit/s", farm.KindByteRate, "disk wants bytes a second such as 120MB/s, not 1Gbit/s"},
+		{"120MB", farm.KindByteRate, "disk wants bytes a second such as 120MB/s, not 120MB"},
+		{"1800/s", farm.KindPlain, "disk wants a plain number such as 1800 or 0.07, not 1800/s: only bytes and bits can be a second"},
+		{"40MB/s/day", farm.KindBytesPerDay, `disk wants bytes a day such as 40MB/day, not 40MB/s/day: unit "MB/s" is not known`},
+		{"48GB/s", farm.KindBytes, "disk wants bytes such as 48GB, not 48GB/s"},
 		{"40MB", farm.KindBytesPerDay, "disk wants bytes a day such as 40MB/day, not 40MB"},
 		{"4Gbit", farm.KindOpen, "disk wants a plain number such as 4 or bytes such as 48GB, not 4Gbit"},
 		{"4\x00GB", farm.KindBytes, `disk wants bytes such as 48GB, not "4\x00GB": unit "\x00GB" is not known`},
@@ -87,6 +94,7 @@ func TestFormatQuantity(t *testing.T) {
 		{1234567, farm.KindBytes, "1234567B"},
 		{40e6, farm.KindBytesPerDay, "40MB/day"},
 		{1e10, farm.KindBits, "10Gbit"},
+		{120e6, farm.KindByteRate, "120MB/s"},
 		{0.07, farm.KindPlain, "0.07"},
 		{1800, farm.KindOpen, "1800"},
 	}
@@ -98,7 +106,7 @@ func TestFormatQuantity(t *testing.T) {
 }
 
 func TestFormattedQuantityReadsBackExactly(t *testing.T) {
-	kinds := []farm.Kind{farm.KindBytes, farm.KindBits, farm.KindBytesPerDay, farm.KindPlain, farm.KindOpen}
+	kinds := []farm.Kind{farm.KindBytes, farm.KindBits, farm.KindBytesPerDay, farm.KindByteRate, farm.KindPlain, farm.KindOpen}
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.Float64Range(0, 1<<62).Draw(t, "v")
 		if rapid.Bool().Draw(t, "whole") {

@@ -29,6 +29,8 @@ type BasisHost struct {
 	Address string            `json:"address"`
 	Dir     string            `json:"dir,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
+
+	Reserved farm.Resources `json:"reserved,omitempty"`
 }
 
 // BasisPair is a farm.Pair without what its shards need.
@@ -109,7 +111,7 @@ func Drift(p Plan, now *farm.Farm, done func(farm.PairName, farm.SideName) bool)
 		}
 		expected = partial.Apply(expected)
 	}
-	ds := farm.Diff(expected, now)
+	ds := farm.Diff(expected, now.WithoutSingles())
 	id := now.NextServerID
 	if id == p.Basis.NextServerID || done != nil && id == p.NextServerID {
 		return ds

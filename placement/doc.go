@@ -8,11 +8,17 @@
 // Invariants of every Plan that Solve returns: the sides of a pair are on
 // different hosts (and on different values of every spread label); no host
 // carries more than its capacity less headroom, with both sides of a pair
-// counted at 100 % of the pair's load; an instance that is already on a host
-// worth keeping stays there; hosts that give instances away receive none, so
-// that no host is ever fuller between two waves than it is at the end; a
-// server_id that was ever used is not used again. (Spread labels hold at the
-// end: while both sides of a pair move, they may share a rack for a while.)
+// counted at 100 % of the pair's load; what is frozen stays, and where it
+// breaks a rule nothing else is put with it; a farm that was planned once is
+// left alone unless something better is found; what moves in one stage needs
+// no room that another move of the same stage leaves; a server_id that was ever
+// used is not used again. (Spread labels hold at the end: while both sides of
+// a pair move, they may share a rack for a while.)
+//
+// Bounds hold for the problem without labels, groups, pins and surfaces, and so
+// for the one with them. Amounts are counted in ten thousand millionths of the
+// largest host, and what fits exactly fits (lenience): package check forgives
+// a millionth of a host.
 //
 // Solve is deterministic: the same farm and goals give the same plan, byte for
 // byte. The package is pure: it never reads a clock, a file or a server, and

@@ -1,6 +1,9 @@
 package placement
 
-import "stowage/farm"
+import (
+	"stowage/farm"
+	"stowage/placement/bound"
+)
 
 // FormatVersion is the version of the plan file that this program writes, and
 // the only one it reads.
@@ -24,9 +27,15 @@ type Plan struct {
 
 	CostBefore  float64 `json:"cost_before"`
 	Cost        float64 `json:"cost"` // prices of the hosts in use after the plan
+	CostBound   float64 `json:"cost_lower_bound,omitempty"`
 	WattsBefore float64 `json:"watts_before"`
 	Watts       float64 `json:"watts"`
+	WattsBound  float64 `json:"watts_lower_bound,omitempty"`
 	Seconds     float64 `json:"seconds"` // time to solve, set by the caller
+
+	MoveSeconds float64    `json:"move_seconds"`       // from the first move to the last, at the goals' rates
+	MoveBound   float64    `json:"move_seconds_bound"` // no order of these moves is faster
+	Critical    []Critical `json:"critical_path"`      // what makes it take so long
 
 	Assignments []Assignment `json:"assignments"`
 	Hosts       []HostUse    `json:"hosts"` // hosts in use after the plan, in the order of the farm
@@ -34,13 +43,30 @@ type Plan struct {
 
 	NextServerID uint32 `json:"next_server_id"` // the farm's, once the plan has begun
 	Basis        Basis  `json:"basis"`          // the farm the plan was made for
+
+	Other *OtherUnit `json:"other_unit,omitempty"` // what the other unit gives; nil for large farms, and where it is impossible
+
+	// Certificates prove the bounds to anybody who recomputes the packing
+	// problem from the farm and the goals: see package bound/verify.
+	Certificates []bound.Certificate `json:"certificates,omitempty"`
 }
 
-// Assignment is where one side lives after the plan, moved or not.
+// Critical is one move on the critical path: each waits for the one before.
+type Critical struct {
+	What    string  `json:"what"`
+	Begin   float64 `json:"begin"` // seconds from the first move
+	Seconds float64 `json:"seconds"`
+	Why     string  `json:"waits_for,omitempty"` // what the move before had to give back
+}
+
+// Assignment is where one side lives after the plan, moved or not. With the
+// unit shard there is one for each shard and side, and Pair and Instance are
+// the new ones.
 type Assignment struct {
 	Pair     farm.PairName     `json:"pair"`
 	Side     farm.SideName     `json:"side"`
 	Instance farm.InstanceName `json:"instance"`
+	Shard    farm.ShardName    `json:"shard,omitempty"`
 	Host     farm.HostName     `json:"host"`
 	Port     int               `json:"port"`
 }
@@ -49,8 +75,10 @@ type Assignment struct {
 type HostUse struct {
 	Name      farm.HostName                 `json:"name"`
 	Type      farm.HostTypeName             `json:"type"`
-	Use       map[farm.ResourceName]float64 `json:"use"` // fraction of the whole capacity, headroom not taken off
+	New       bool                          `json:"new,omitempty"` // to be bought
+	Use       map[farm.ResourceName]float64 `json:"use"`           // fraction of the whole capacity at the end of the runway, in the fullest hour, with what is reserved
 	Instances []farm.InstanceName           `json:"instances"`
+	Shards    int                           `json:"shards"`
 	Binding   string                        `json:"binding"` // the resource, or max_instances, nearest its limit
 }
 
@@ -63,18 +91,28 @@ type Place struct {
 	Config  string        `json:"config"`
 }
 
-// Move replaces one side of a pair by a new instance on another host. Moves
-// of one wave may run at the same time. Waves are an order, not barriers: a
-// pair begins when its first wave's turn has come and its budgets are free, and
-// never has both sides on the way at once.
+// Move replaces one side of a pair by a new instance on another host, or
+// carries one side of a shard to another instance. Moves of one wave may run
+// at the same time. Waves are an order, not barriers: a pair begins when its
+// first wave's turn has come and its budgets are free, and never has both
+// sides on the way at once. Stages are barriers: what moves in one needs the
+// room that the one before has left.
 type Move struct {
-	Wave     int               `json:"wave"` // from 1
+	Wave    int           `json:"wave"`  // from 1
+	Stage   int           `json:"stage"` // from 1
+	Name    string        `json:"what"`  // the instance, or the shard
+	Source  farm.HostName `json:"from"`
+	Target  farm.HostName `json:"to"`
+	Bytes   int64         `json:"bytes"` // data to copy
+	Begin   float64       `json:"begin"` // seconds from the first move, as estimated
+	Seconds float64       `json:"seconds"`
+
 	Pair     farm.PairName     `json:"pair"`
 	Side     farm.SideName     `json:"side"`
-	Instance farm.InstanceName `json:"what"`
-	From     Place             `json:"from"`
-	To       Place             `json:"to"`
-	Bytes    int64             `json:"bytes"`     // data to copy
+	Instance farm.InstanceName `json:"instance"`
+	Shard    farm.ShardName    `json:"shard,omitempty"` // of a move of a single shard
+	From     Place             `json:"from_place"`
+	To       Place             `json:"to_place"`
 	ServerID uint32            `json:"server_id"` // of the new instance; never used before in this farm
 }
 

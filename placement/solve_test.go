@@ -147,7 +147,7 @@ func TestRefusals(t *testing.T) {
 			}
 			f.Hosts = f.Hosts[:len(f.Hosts)-1]
 			g.Headroom = nil
-		}, farm.ErrRefused, "found no place for dbshard004b (disk 8.2TB, memory 64.4GB): of 7 hosts, 7 lacking disk"},
+		}, farm.ErrRefused, "found no place for dbshard004b (disk 8.2TB, memory 64.4GB): of 7 hosts, 6 lacking disk, 1 holding its twin"},
 		{"no dir to make instances in", func(f *farm.Farm, _ *placement.Goals) {
 			for i := range f.Hosts {
 				f.Hosts[i].Dir = ""

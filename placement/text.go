@@ -25,6 +25,9 @@ func (p Plan) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(b, "; %s, %s to copy\n", count(len(p.Moves), "move"), farm.RoundQuantity(float64(p.Bytes()), farm.KindBytes))
 	fmt.Fprintln(b, p.proof())
+	if text := p.choice(); text != "" {
+		fmt.Fprintln(b, clip(text))
+	}
 	p.writeHosts(b)
 	p.writeMoves(b)
 	return b.Flush()
@@ -52,7 +55,7 @@ func (p Plan) writeHosts(b *bufio.Writer) {
 	fmt.Fprintf(b, "\n%-*s  %-*s  %-*s  %4s  instances\n", name, "host", binding, "binding", barWidth+2, "", "use")
 	for _, h := range p.Hosts {
 		use := h.Use[farm.ResourceName(h.Binding)]
-		if h.Binding == string(slots) && types[h.Type] > 0 {
+		if h.Binding == MaxInstances && types[h.Type] > 0 {
 			use = float64(len(h.Instances)) / float64(types[h.Type])
 		}
 		head := fmt.Sprintf("%-*s  %-*s  %s  %3.0f%%  ", name, h.Name, binding, h.Binding, bar(use), use*100)
@@ -60,15 +63,56 @@ func (p Plan) writeHosts(b *bufio.Writer) {
 	}
 }
 
+// mostMoves is how many moves WriteText lists: the plan file has them all.
+const mostMoves = 200
+
 func (p Plan) writeMoves(b *bufio.Writer) {
 	for i, m := range p.Moves {
-		if i == 0 || p.Moves[i-1].Wave != m.Wave {
-			fmt.Fprintf(b, "\nwave %d of %d\n", m.Wave, p.Waves())
+		if i == mostMoves {
+			fmt.Fprintf(b, "\nand %s more, in %s more; the plan file has them all\n", count(len(p.Moves)-i, "move"), count(p.Waves()-m.Wave+1, "wave"))
+			break
 		}
-		line := fmt.Sprintf("  %s  %s:%d -> %s:%d  %s  server_id %d", m.Instance, m.From.Host, m.From.Port, m.To.Host, m.To.Port,
-			farm.RoundQuantity(float64(m.Bytes), farm.KindBytes), m.ServerID)
+		if i == 0 || p.Moves[i-1].Wave != m.Wave {
+			fmt.Fprintf(b, "\nwave %d of %d", m.Wave, p.Waves())
+			if m.Stage > 1 {
+				fmt.Fprintf(b, ", once stage %d is finished", m.Stage-1)
+			}
+			fmt.Fprintln(b)
+		}
+		line := fmt.Sprintf("  %s  %s:%d -> %s:%d  %s", m.Name, m.From.Host, m.From.Port, m.To.Host, m.To.Port, farm.RoundQuantity(float64(m.Bytes), farm.KindBytes))
+		if m.ServerID > 0 {
+			line += fmt.Sprintf("  server_id %d", m.ServerID)
+		}
 		fmt.Fprintln(b, clip(line))
 	}
+	if len(p.Moves) > 0 {
+		p.writeTime(b)
+	}
+}
+
+// writeTime says how long the moves take and what makes it so long.
+func (p Plan) writeTime(b *bufio.Writer) {
+	fmt.Fprintf(b, "\nmoving takes about %s (no order of these moves is faster than %s)\n", duration(p.MoveSeconds), duration(p.MoveBound))
+	var names []string
+	for _, c := range p.Critical {
+		names = append(names, c.What)
+	}
+	if n := len(names); n > 1 {
+		fmt.Fprintln(b, clip(fmt.Sprintf("critical path, %s: %s", count(n, "move"), strings.Join(names, ", "))))
+	}
+}
+
+// duration is seconds for people.
+func duration(seconds float64) string {
+	switch {
+	case seconds < 120:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 2*3600:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	case seconds < 72*3600:
+		return fmt.Sprintf("%.1f h", seconds/3600)
+	}
+	return fmt.Sprintf("%.1f days", seconds/86400)
 }
 
 // writeList prints head and the names, going on under the first name when a

@@ -1,0 +1,50 @@
+package farm
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func singleFarm() *Farm {
+	return &Farm{
+		Name: "f", NextServerID: 9, HostTypes: []HostType{{Name: "t", Capacity: Resources{Disk: 100}}},
+		Hosts: []Host{{Name: "h1", Type: "t", Address: "10.0.0.1", Reserved: Resources{Disk: 5}}, {Name: "h2", Type: "t", Address: "10.0.0.2"}},
+		Pairs: []Pair{
+			{Name: "s", Topology: Single, Sides: map[SideName]Side{A: {Host: "h1", Port: 1, Datadir: "s"}}, Shards: []Shard{{Name: "x", Needs: Resources{Disk: 7}}}},
+			{Name: "p", Topology: PrimaryReplica, Sides: map[SideName]Side{A: {Host: "h1", Port: 2, Datadir: "a"}, B: {Host: "h2", Port: 2, Datadir: "b"}}},
+		},
+	}
+}
+
+func TestSingleInstanceIsAPairOfOne(t *testing.T) {
+	f := singleFarm()
+	if ps := f.Check(); len(ps) != 0 {
+		t.Fatalf("a farm with a single instance: %v", ps)
+	}
+	f.Pairs[0].Sides[B] = Side{Host: "h2", Port: 3, Datadir: "z"}
+	if ps := f.Check(); len(ps) != 1 || !strings.Contains(ps[0].Text, "has a side B") {
+		t.Errorf("a single instance with a side B: %v", ps)
+	}
+	delete(f.Pairs[1].Sides, B)
+	if ps := f.Check(); len(ps) != 2 {
+		t.Errorf("a primary-replica pair without its replica: %v", ps)
+	}
+}
+
+func TestWithoutSingles(t *testing.T) {
+	f := singleFarm()
+	is := f.WithoutSingles()
+	if len(is.Pairs) != 1 || is.Pairs[0].Name != "p" {
+		t.Errorf("pairs %v", is.Pairs)
+	}
+	if !reflect.DeepEqual(is.Hosts[0].Reserved, Resources{Disk: 12}) || is.Hosts[1].Reserved != nil {
+		t.Errorf("reserved %v, %v", is.Hosts[0].Reserved, is.Hosts[1].Reserved)
+	}
+	if !reflect.DeepEqual(f, singleFarm()) {
+		t.Error("the farm itself was changed")
+	}
+	if again := is.WithoutSingles(); again != is {
+		t.Error("a farm without singles was copied")
+	}
+}

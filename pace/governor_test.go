@@ -1,0 +1,139 @@
+package pace
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// replica is a server that can take so many bytes a second beside its own work
+// before it falls behind, one second at a time.
+type replica struct {
+	room int64 // of copies; what comes beyond it makes it fall behind
+	lag  time.Duration
+}
+
+func (r *replica) second(rate int64) Reading {
+	over := float64(rate-r.room) / float64(max(1, r.room))
+	r.lag = max(0, r.lag+time.Duration(min(1, max(-3, over))*float64(time.Second)))
+	return Reading{Lag: r.lag, LagOf: "dbshard003b", Load: 1}
+}
+
+// flowOf is what a copy does that may go at rate and cannot go faster than most.
+func flowOf(rate, most int64) int64 {
+	if rate < 0 {
+		return most
+	}
+	return min(rate, most)
+}
+
+// Whatever is read, in whatever order, the copy never stands still, is never
+// faster than its ceiling, and is never slow without a reason.
+func TestGovernorNeverStarvesNorExceeds(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		l := Defaults()
+		if seed%2 == 0 {
+			l.Ceiling = 1 + rng.Int64N(400e6)
+		}
+		g := NewGovernor(l)
+		most := 1 + rng.Int64N(500e6)
+		for range 500 {
+			g.Step(flowOf(g.Rate(), most), Reading{Lag: time.Duration(rng.Int64N(int64(20 * time.Second))), LagOf: "a", Load: 8 * rng.Float64(), LoadOf: "b", LoadText: "c"})
+			rate := g.Rate()
+			floor := l.Floor
+			if l.Ceiling >= 0 {
+				floor = min(floor, max(1, l.Ceiling/2))
+			}
+			if rate >= 0 && rate < floor {
+				t.Fatalf("seed %d: rate %d is below the floor %d", seed, rate, floor)
+			}
+			if l.Ceiling >= 0 && (rate > l.Ceiling || rate < 0) {
+				t.Fatalf("seed %d: rate %d is above the ceiling %d", seed, rate, l.Ceiling)
+			}
+			if slow := rate >= 0 && rate != l.Ceiling; slow != (g.Reason() != "") {
+				t.Fatalf("seed %d: rate %d, ceiling %d, reason %q", seed, rate, l.Ceiling, g.Reason())
+			}
+			if strings.HasSuffix(g.Reason(), ": ") {
+				t.Fatalf("seed %d: a reason that says nothing: %q", seed, g.Reason())
+			}
+		}
+	}
+}
+
+// Held against a replica that can take less than the copy could send: lag stays
+// near its limit, and most of the room is used.
+func TestGovernorFindsTheRoomThereIs(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		l := Defaults()
+		l.Ceiling = 200e6
+		g := NewGovernor(l)
+		r := &replica{room: 10e6 + rng.Int64N(180e6)}
+		var worst time.Duration
+		var sum float64
+		const from, to = 120, 1200
+		for s := range to {
+			rate := flowOf(g.Rate(), 300e6)
+			g.Step(rate, r.second(rate))
+			if s >= from {
+				worst, sum = max(worst, r.lag), sum+float64(rate)
+			}
+		}
+		if worst > 3*l.Lag {
+			t.Errorf("seed %d: room %d MB/s: lag reaches %v, limit %v", seed, r.room/1e6, worst, l.Lag)
+		}
+		if used := sum / (to - from) / float64(r.room); used < 0.6 {
+			t.Errorf("seed %d: room %d MB/s: only %.0f %% of it is used", seed, r.room/1e6, 100*used)
+		}
+	}
+}
+
+// When the reason is gone the copy comes back to its ceiling, from the floor,
+// within a minute and a half; and it does not linger with an old reason.
+func TestGovernorComesBack(t *testing.T) {
+	for _, ceiling := range []int64{NoLimit, 200e6, 20e6} {
+		l := Defaults()
+		l.Ceiling = ceiling
+		g := NewGovernor(l)
+		for range 60 {
+			g.Step(flowOf(g.Rate(), 150e6), Reading{Lag: time.Minute, LagOf: "b", Load: 1})
+		}
+		if g.Rate() != min(l.Floor, max(1, g.limits.Floor)) || !strings.Contains(g.Reason(), "b is 60.0 s behind") {
+			t.Fatalf("after a minute of lag: rate %d, reason %q", g.Rate(), g.Reason())
+		}
+		s := 0
+		for ; g.Reason() != "" && s < 1000; s++ {
+			g.Step(flowOf(g.Rate(), 150e6), Reading{Load: 1})
+		}
+		if s > 90 {
+			t.Errorf("ceiling %d: came back after %d s", ceiling, s)
+		}
+	}
+}
+
+// One bad second is no reason: a checkpoint, a large transaction.
+func TestGovernorIsPatient(t *testing.T) {
+	g := NewGovernor(Defaults())
+	for range 100 {
+		g.Step(100e6, Reading{Lag: time.Minute, LagOf: "b", Load: 1})
+		g.Step(100e6, Reading{Lag: time.Minute, LagOf: "b", Load: 1})
+		g.Step(100e6, Reading{Load: 1})
+	}
+	if g.Rate() != NoLimit {
+		t.Errorf("rate %d for %q", g.Rate(), g.Reason())
+	}
+}
+
+func TestGovernorReason(t *testing.T) {
+	l := Defaults()
+	l.Ceiling = 200e6
+	g := NewGovernor(l)
+	for range 5 {
+		g.Step(100e6, Reading{Lag: 5100 * time.Millisecond, LagOf: "dbshard003b", Load: 1})
+	}
+	if got, want := g.Reason(), "22 of 200 MB/s: dbshard003b is 5.1 s behind"; got != want {
+		t.Errorf("reason %q, want %q", got, want)
+	}
+}

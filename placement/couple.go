@@ -1,0 +1,149 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"stowage/farm"
+)
+
+// couples pairs rooms that may hold the two sides of a pair. Rooms that are
+// alike come first; those with the commonest labels are coupled first, each
+// with one of the commonest labels that differ: with one label that leaves the
+// fewest over. Shards are then dealt to rooms that are not alike as well, and
+// the smaller of the two counts.
+func (p *problem) couples() [][]int {
+	byShape := map[string][]int{}
+	var shapes []string
+	out := p.couplesOfFrozen()
+	taken := map[int]bool{}
+	for _, c := range out {
+		taken[c[0]], taken[c[1]] = true, true
+	}
+	for r, room := range p.rooms {
+		if taken[r] || !p.takesNewInstances(r) {
+			continue
+		}
+		key := room.shape()
+		if byShape[key] == nil {
+			shapes = append(shapes, key)
+		}
+		byShape[key] = append(byShape[key], r)
+	}
+	var left []int
+	for _, key := range shapes {
+		found, rest := p.couple(byShape[key])
+		out = append(out, found...)
+		left = append(left, rest...)
+	}
+	if p.goals.Unit == UnitShard {
+		slices.Sort(left)
+		found, _ := p.couple(left)
+		out = append(out, found...)
+		p.orient(out)
+	}
+	return out
+}
+
+// takesNewInstances says whether anything new may be made on a room.
+func (p *problem) takesNewInstances(r int) bool {
+	room := p.rooms[r]
+	return room.shut == "" && !room.full && !p.emptied[r] && (room.most == 0 || p.goals.Unit != UnitShard || room.frozen.instances < room.most)
+}
+
+// couplesOfFrozen are the couples on which shards have to join frozen pairs.
+func (p *problem) couplesOfFrozen() [][]int {
+	var out [][]int
+	taken := map[int]bool{}
+	if p.goals.Unit != UnitShard || len(p.frozen) == 0 {
+		return nil
+	}
+	for _, union := range p.unions() {
+		for _, name := range union {
+			a, b, ok := p.frozenOn(name)
+			if ok && !taken[a] && !taken[b] && p.takesNewInstances(a) && p.takesNewInstances(b) {
+				taken[a], taken[b] = true, true
+				out = append(out, []int{a, b})
+			}
+		}
+	}
+	return out
+}
+
+// frozenOn are the rooms of a frozen pair.
+func (p *problem) frozenOn(name farm.PairName) (a, b int, ok bool) {
+	if !p.frozen[name] {
+		return 0, 0, false
+	}
+	pair, ok := p.farm.Pair(name)
+	if !ok {
+		return 0, 0, false
+	}
+	return p.room[pair.Sides[farm.A].Host], p.room[pair.Sides[farm.B].Host], true
+}
+
+// couple couples rooms, and returns those that are left over.
+func (p *problem) couple(rooms []int) (out [][]int, left []int) {
+	classes := map[string][]int{}
+	for _, r := range rooms {
+		key := ""
+		for _, l := range p.goals.SpreadLabels {
+			key += p.rooms[r].host.Labels[l] + "\x00"
+		}
+		classes[key] = append(classes[key], r)
+	}
+	var keys []string
+	for key := range classes {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	for {
+		slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(len(classes[b]), len(classes[a])) })
+		i, j := p.differing(keys, classes)
+		if i < 0 {
+			break
+		}
+		a := classes[keys[i]][0]
+		classes[keys[i]] = classes[keys[i]][1:]
+		b := classes[keys[j]][0]
+		classes[keys[j]] = classes[keys[j]][1:]
+		out = append(out, []int{a, b})
+	}
+	for _, key := range keys {
+		left = append(left, classes[key]...)
+	}
+	return out, left
+}
+
+// differing are the first two classes of which a room each may be coupled.
+func (p *problem) differing(keys []string, classes map[string][]int) (i, j int) {
+	for i := range keys {
+		for j := i; j < len(keys); j++ {
+			x, y := classes[keys[i]], classes[keys[j]]
+			switch {
+			case len(x) == 0 || len(y) == 0:
+			case i == j && (len(x) < 2 || len(p.goals.SpreadLabels) > 0):
+			case i == j || p.clash(x[0], y[0]) == "":
+				return i, j
+			}
+		}
+	}
+	return -1, -1
+}
+
+// orient turns each couple so that the data that is there already is on the
+// sides it is on: two copies cannot change places.
+func (p *problem) orient(couples [][]int) {
+	at := map[[2]int]int{}
+	for i := 0; i < len(p.items); i += 2 {
+		if a, b := p.source(i), p.source(i+1); a >= 0 && b >= 0 {
+			at[[2]int{a, b}]++
+		}
+	}
+	for _, c := range couples {
+		if at[[2]int{c[1], c[0]}] > at[[2]int{c[0], c[1]}] {
+			c[0], c[1] = c[1], c[0]
+		}
+	}
+}

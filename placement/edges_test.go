@@ -1,0 +1,255 @@
+package placement_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"stowage/farm"
+	"stowage/placement"
+	"stowage/placement/check"
+)
+
+// planned solves, and has the plan checked.
+func planned(t *testing.T, f *farm.Farm, g placement.Goals) placement.Plan {
+	t.Helper()
+	p, err := placement.Solve(f, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, finding := range check.Plan(f, p) {
+		if n < 5 {
+			t.Error(finding)
+		}
+	}
+	return p
+}
+
+// plain is n pairs of one shard each with these needs, and hosts that have this
+// capacity.
+func plain(pairs, hosts int, needs, capacity farm.Resources) (*farm.Farm, placement.Goals) {
+	f := demoFarm(pairs, 1, hosts)
+	for i := range f.Pairs {
+		f.Pairs[i].Shards[0].Needs = farm.Resources{}
+		f.Pairs[i].Shards[0].Needs.Add(needs)
+	}
+	f.HostTypes[0].Capacity, f.HostTypes[1].Capacity, f.HostTypes[1].MaxInstances = nil, capacity, 0
+	g := demoGoals()
+	g.Headroom = nil
+	return f, g
+}
+
+// Parts of a host that add up to a whole fit on it, whatever they are parts of
+// and however the parts round.
+func TestPartsAddUpToAWhole(t *testing.T) {
+	for _, whole := range []float64{1, 0.1, 3, 14e12, 1e17 / 3} {
+		for parts := 1; parts <= 49; parts += 1 + parts/5 {
+			f, g := plain(2*parts, 6, farm.Resources{farm.Disk: whole / float64(parts), farm.CPU: whole / float64(parts)}, farm.Resources{farm.Disk: whole, farm.CPU: whole})
+			if p := planned(t, f, g); p.HostsUsed != 4 || p.LowerBound != 4 {
+				t.Errorf("%d parts of %v: %d hosts and a bound of %d for %d instances, want 4", parts, whole, p.HostsUsed, p.LowerBound, 4*parts)
+			}
+		}
+	}
+	f, g := plain(3, 4, farm.Resources{farm.Disk: 0.333 * 14e12}, farm.Resources{farm.Disk: 14e12})
+	if p := planned(t, f, g); p.HostsUsed != 2 {
+		t.Errorf("three times 0.333 of a host: %d hosts", p.HostsUsed)
+	}
+	f, g = plain(3, 6, farm.Resources{farm.Disk: 0.33334 * 14e12}, farm.Resources{farm.Disk: 14e12})
+	if p := planned(t, f, g); p.HostsUsed == 2 {
+		t.Error("three times 0.33334 of a host are more than one")
+	}
+}
+
+func TestNeedsOfNothing(t *testing.T) {
+	f, g := plain(5, 3, farm.Resources{farm.Disk: 0, farm.CPU: 0}, farm.Resources{farm.Disk: 1e12, "licences": 0})
+	if p := planned(t, f, g); p.HostsUsed != 2 || p.LowerBound != 2 {
+		t.Errorf("%d hosts, bound %d, for what needs nothing", p.HostsUsed, p.LowerBound)
+	}
+	for i := range f.Pairs {
+		f.Pairs[i].Shards = nil
+	}
+	if p := planned(t, f, g); p.HostsUsed != 2 {
+		t.Errorf("%d hosts for pairs without shards", p.HostsUsed)
+	}
+	f.Pairs = nil
+	if p := planned(t, f, g); p.HostsUsed != 0 || p.LowerBound != 0 || len(p.Moves) != 0 {
+		t.Errorf("%d hosts and %d moves for nothing", p.HostsUsed, len(p.Moves))
+	}
+}
+
+// Of a pair without shards nothing is left when shards are regrouped.
+func TestPairsWithoutShards(t *testing.T) {
+	f, g := plain(3, 3, farm.Resources{farm.Disk: 1e12}, farm.Resources{farm.Disk: 4e12})
+	f.Pairs[1].Shards = nil
+	g.Unit = placement.UnitShard
+	g.Frozen = []farm.PairName{f.Pairs[1].Name}
+	p := planned(t, f, g)
+	if p.HostsUsed != 2 || len(p.Assignments) != 4 {
+		t.Errorf("%d hosts and %d assignments, want 2 and 4", p.HostsUsed, len(p.Assignments))
+	}
+}
+
+func TestNoneOfWhatIsNeeded(t *testing.T) {
+	tests := map[string]func(f *farm.Farm, g *placement.Goals){
+		"everything is reserved": func(f *farm.Farm, _ *placement.Goals) {
+			for i := range f.Hosts {
+				if f.Hosts[i].Type == "dense" {
+					f.Hosts[i].Reserved = farm.Resources{farm.Disk: 4e12}
+				}
+			}
+		},
+		"a type has none of a resource, and the other is not packed onto": func(f *farm.Farm, _ *placement.Goals) {
+			f.HostTypes[0].Capacity = farm.Resources{"licences": 9}
+			f.HostTypes[1].Capacity = farm.Resources{farm.Disk: 4e12, "licences": 0}
+			for i := range f.Pairs {
+				f.Pairs[i].Shards[0].Needs["licences"] = 1e-9
+			}
+		},
+		"one instance is larger than all hosts together": func(f *farm.Farm, _ *placement.Goals) {
+			f.Pairs[2].Shards[0].Needs[farm.Disk] = 1e18
+		},
+	}
+	for name, spoil := range tests {
+		f, g := plain(3, 4, farm.Resources{farm.Disk: 1e9}, farm.Resources{farm.Disk: 4e12})
+		spoil(f, &g)
+		if p, err := placement.Solve(f, g); !errors.Is(err, farm.ErrRefused) && !errors.Is(err, farm.ErrInput) {
+			t.Errorf("%s: planned on %d hosts: %v", name, p.HostsUsed, err)
+		}
+	}
+}
+
+// A need that is a speck beside the largest host is none on a host that has
+// none of it.
+func TestSpecksNeedRoomToo(t *testing.T) {
+	f, g := plain(2, 4, farm.Resources{"licences": 1}, farm.Resources{"licences": 1e15})
+	f.HostTypes = append(f.HostTypes, farm.HostType{Name: "bare", Capacity: farm.Resources{"licences": 0}})
+	for i := range f.Hosts[len(f.Hosts)-2:] {
+		f.Hosts[len(f.Hosts)-2+i].Type = "bare"
+	}
+	g.Onto = []farm.HostTypeName{"dense", "bare"}
+	for _, u := range planned(t, f, g).Hosts {
+		if u.Type == "bare" {
+			t.Errorf("%s has no licences, and holds %v", u.Name, u.Instances)
+		}
+	}
+}
+
+// What the goals call unlimited is: a need far beyond what the limited hosts
+// have fits on the others any number of times.
+func TestUnlimitedHosts(t *testing.T) {
+	f, g := plain(40, 4, farm.Resources{farm.Disk: 1e15}, farm.Resources{})
+	f.HostTypes = append(f.HostTypes, farm.HostType{Name: "tiny", Capacity: farm.Resources{farm.Disk: 1}})
+	f.Hosts[len(f.Hosts)-1].Type = "tiny"
+	g.Onto = []farm.HostTypeName{"dense", "tiny"}
+	if p := planned(t, f, g); p.HostsUsed != 2 {
+		t.Errorf("%d hosts, want the 2 that have no limit", p.HostsUsed)
+	}
+}
+
+// Package pack tells 64 types of bins apart; a farm may have as many kinds of
+// hosts as it has hosts.
+func TestEveryHostIsDifferent(t *testing.T) {
+	f, g := plain(60, 100, farm.Resources{farm.Disk: 1e12}, farm.Resources{farm.Disk: 14e12})
+	n := 0
+	for i := range f.Hosts {
+		if f.Hosts[i].Type == "dense" {
+			n++
+			f.Hosts[i].Reserved = farm.Resources{farm.Disk: float64(n) * 1e9}
+		}
+	}
+	if p := planned(t, f, g); p.HostsUsed > 12 || p.LowerBound < 9 {
+		t.Errorf("%d hosts, bound %d, for 120 instances of which 13 fit on one", p.HostsUsed, p.LowerBound)
+	}
+}
+
+// Two sides that have to change places would need a third host on the way.
+func TestNobodyChangesPlacesInOneStep(t *testing.T) {
+	f, g := plain(1, 2, farm.Resources{farm.Disk: 1}, farm.Resources{farm.Disk: 14e12})
+	f.Hosts = f.Hosts[2:]
+	f.Pairs[0].Sides = map[farm.SideName]farm.Side{farm.A: {Host: "ssd001", Port: 3306, Datadir: "/a"}, farm.B: {Host: "ssd002", Port: 3306, Datadir: "/b"}}
+	g.Pins = []placement.Binding{{What: []string{"dbshard001a"}, Hosts: []farm.HostName{"ssd002"}}}
+	_, err := placement.Solve(f, g)
+	if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "wait for each other's room") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// The A side may have to make room for its own twin.
+func TestASideMovesFirstWhereItMust(t *testing.T) {
+	f, g := plain(1, 2, farm.Resources{farm.Disk: 1}, farm.Resources{farm.Disk: 14e12})
+	f.Pairs[0].Sides[farm.A] = farm.Side{Host: "ssd001", Port: 3306, Datadir: "/a"}
+	g.Pins = []placement.Binding{{What: []string{"dbshard001b"}, Hosts: []farm.HostName{"ssd001"}}}
+	p := planned(t, f, g)
+	if len(p.Moves) != 2 || p.Moves[0].Side != farm.A || p.Moves[1].To.Host != "ssd001" {
+		t.Errorf("moves %v", p.Moves)
+	}
+}
+
+// What is frozen stays, on hosts that are not packed onto as well, and counts:
+// a host that it overfills takes nothing else.
+func TestFrozenStays(t *testing.T) {
+	for _, unit := range []placement.Unit{placement.UnitInstance, placement.UnitShard} {
+		f, g := plain(6, 4, farm.Resources{farm.Disk: 1e12}, farm.Resources{farm.Disk: 6e12})
+		g.Unit = unit
+		f.Pairs[1].Sides[farm.A] = farm.Side{Host: "ssd001", Port: 3306, Datadir: "/a"}
+		f.Pairs[1].Shards[0].Needs[farm.Disk] = 7e12
+		g.Frozen = []farm.PairName{"dbshard001", "dbshard002"}
+		p := planned(t, f, g)
+		on := map[farm.HostName]int{}
+		for _, u := range p.Hosts {
+			on[u.Name] = len(u.Instances)
+		}
+		// Both sides of the first, one of the second on old hosts; the other alone on its new one; and two for the rest.
+		if p.HostsUsed != 6 || on["db001"] != 1 || on["db002"] != 1 || on["db004"] != 1 || on["ssd001"] != 1 {
+			t.Errorf("%s: %d hosts, instances %v", unit, p.HostsUsed, on)
+		}
+		if p.LowerBound != 6 {
+			t.Errorf("%s: bound %d (%s), want 6", unit, p.LowerBound, p.BoundMethod)
+		}
+	}
+}
+
+// Every instance needs something for itself: with few shards in each there are
+// more of them, and the bound counts no more than there must be.
+func TestOverheadOfNewInstances(t *testing.T) {
+	for _, test := range []struct{ each, hosts int }{{0, 2}, {6, 2}, {3, 2}, {2, 2}, {1, 4}} {
+		f, g := plain(6, 4, farm.Resources{farm.Memory: 1e9}, farm.Resources{farm.Memory: 10e9})
+		g.Unit, g.ShardsPerInstance = placement.UnitShard, test.each
+		g.Overhead = farm.Resources{farm.Memory: 1e9}
+		p := planned(t, f, g)
+		if p.HostsUsed != test.hosts || p.LowerBound > test.hosts {
+			t.Errorf("%d shards in an instance: %d hosts, bound %d, want %d", test.each, p.HostsUsed, p.LowerBound, test.hosts)
+		}
+		held := map[farm.InstanceName]int{}
+		for _, a := range p.Assignments {
+			held[a.Instance]++
+		}
+		for name, n := range held {
+			if test.each > 0 && n > test.each {
+				t.Errorf("%s holds %d shards, at most %d", name, n, test.each)
+			}
+		}
+	}
+}
+
+// Groups that have a pair in common are one, also when some of their pairs have
+// nothing to place.
+func TestGroupsWithAPairInCommon(t *testing.T) {
+	for _, unit := range []placement.Unit{placement.UnitInstance, placement.UnitShard} {
+		f, g := plain(6, 6, farm.Resources{farm.Disk: 1e12}, farm.Resources{farm.Disk: 3e12})
+		f.Pairs[0].Shards = nil
+		g.Unit = unit
+		name := func(n int) farm.PairName { return f.Pairs[n].Name }
+		g.Together = []placement.Group{{Name: "x", Pairs: []farm.PairName{name(0), name(1)}}, {Name: "y", Pairs: []farm.PairName{name(0), name(2)}}}
+		g.Apart = []placement.Group{{Name: "z", Pairs: []farm.PairName{name(2), name(3)}}}
+		p := planned(t, f, g)
+		at := map[string]farm.HostName{}
+		for _, a := range p.Assignments {
+			at[fmt.Sprint(a.Pair, a.Shard, a.Side)] = a.Host
+		}
+		if p.HostsUsed != 4 {
+			t.Errorf("%s: %d hosts, want 4: %v", unit, p.HostsUsed, at)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package placement
+
+import (
+	"strings"
+	"time"
+)
+
+// Budgets are how much of the farm moves may use at once, for as long as
+// clients do not notice.
+type Budgets struct {
+	// StreamsPerHost, PerRack and PerNetwork are how many sides may be on
+	// their way to one host, or to hosts with one value of the labels rack and
+	// network; 0: two a host, no limit.
+	StreamsPerHost    int `json:"streams_per_host,omitempty"`
+	StreamsPerRack    int `json:"streams_per_rack,omitempty"`
+	StreamsPerNetwork int `json:"streams_per_network,omitempty"`
+	// DiskWrite is what copies may write on one host, bytes a second; 0: no
+	// limit.
+	DiskWrite float64 `json:"disk_write,omitempty"`
+	// Lag is how far anything in rotation may fall behind before copies are
+	// slowed down; 0: 5 s.
+	Lag time.Duration `json:"lag_ns,omitempty"`
+}
+
+// GatePrefix begins the name of every gate: before-retire.
+const GatePrefix = "before-"
+
+func (c *goalCheck) steering() {
+	b := c.goals.Budgets
+	for _, n := range []struct {
+		key string
+		v   int
+	}{{"streams_per_host", b.StreamsPerHost}, {"streams_per_rack", b.StreamsPerRack}, {"streams_per_network", b.StreamsPerNetwork}} {
+		if n.v < 0 {
+			c.say("budgets."+n.key, "%s is %d: it must be 1 or more, or left out", n.key, n.v)
+		}
+	}
+	c.amount("budgets.disk_write", "disk_write", b.DiskWrite)
+	if b.Lag < 0 {
+		c.say("budgets.lag", "lag is %s: it must not be negative", b.Lag)
+	}
+	for _, g := range c.goals.Gates {
+		if step := strings.TrimPrefix(g, GatePrefix); step == g || step == "" {
+			c.say("gates", "gate %q does not say before which step: write before-out or before-retire", g)
+		}
+	}
+}

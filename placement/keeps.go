@@ -1,0 +1,124 @@
+package placement
+
+import (
+	"fmt"
+
+	"stowage/farm"
+)
+
+// broken is the first rule that a layout breaks, or "". What is frozen may
+// break any.
+func (l *layout) broken() string {
+	for i, r := range l.where {
+		switch {
+		case r < 0:
+			return "there is no place for " + l.name(i)
+		case l.isFrozen(i):
+		case l.rooms[r].shut != "" && l.items[i].from != r, l.rooms[r].outside, l.emptied[r]:
+			return fmt.Sprintf("%s is on a host that takes nothing", l.name(i))
+		case l.isBarred(i, r):
+			return fmt.Sprintf("%s is pinned or forbidden", l.name(i))
+		case i%2 == 0 && l.clash(r, l.where[i+1]) != "":
+			return fmt.Sprintf("%s and its twin are not apart", l.name(i))
+		}
+	}
+	for r, on := range l.loads() {
+		if text := l.overfull(r, on); text != "" {
+			return text
+		}
+	}
+	if text := l.customersHeld(); text != "" {
+		return text
+	}
+	return l.groupsKept()
+}
+
+// overfull says what a room holds too much of.
+func (l *layout) overfull(r int, on load) string {
+	room := l.rooms[r]
+	if on.items == room.frozen.instances {
+		return "" // nothing is on it, or only what is frozen
+	}
+	name := string(room.host.Name)
+	for d, v := range on.needs {
+		if v > room.limit[d] {
+			return fmt.Sprintf("%s has too little %s", name, l.dims[d].resource)
+		}
+	}
+	if room.most > 0 && on.instances > room.most {
+		return name + " holds too many instances"
+	}
+	if l.goals.Surface.Shards > 0 && on.shards > l.goals.Surface.MostShards(l.all) {
+		return name + " holds too many shards"
+	}
+	return ""
+}
+
+func (l *layout) customersHeld() string {
+	if l.goals.Surface.Customer <= 0 {
+		return ""
+	}
+	all := l.customerShards()
+	type held struct {
+		room     int
+		customer farm.CustomerName
+	}
+	on, moving := map[held]int{}, map[int]bool{}
+	for i, r := range l.where {
+		moving[r] = moving[r] || !l.isFrozen(i)
+		for c, n := range l.customersOf(i) {
+			on[held{r, c}] += n
+		}
+	}
+	for at, n := range on {
+		if moving[at.room] && n > l.goals.Surface.MostOfCustomer(all[at.customer]) {
+			return string(l.rooms[at.room].host.Name) + " holds too many shards of one customer"
+		}
+	}
+	return ""
+}
+
+// groupsKept looks at what belongs together and what is to be apart.
+func (l *layout) groupsKept() string {
+	if len(l.goals.Together)+len(l.goals.Apart) == 0 {
+		return ""
+	}
+	on := map[Copy]map[int]bool{}
+	for i, it := range l.items {
+		which := Copy{l.pair(i).Name, it.side}
+		if on[which] == nil {
+			on[which] = map[int]bool{}
+		}
+		on[which][l.where[i]] = true
+	}
+	for _, union := range l.unions() {
+		for _, side := range farm.SideNames {
+			rooms, moving := map[int]bool{}, false
+			for _, name := range union {
+				for r := range on[Copy{name, side}] {
+					rooms[r] = true
+					moving = moving || !l.frozen[name]
+				}
+			}
+			if moving && len(rooms) > 1 {
+				return fmt.Sprintf("%s and others do not share a host", union[0])
+			}
+		}
+	}
+	for _, g := range l.goals.Apart {
+		owner := map[int]farm.PairName{}
+		for _, name := range g.Pairs {
+			for _, side := range farm.SideNames {
+				for r := range on[Copy{name, side}] {
+					if other, taken := owner[r]; taken && other != name && !(l.frozen[name] && l.frozen[other]) {
+						return fmt.Sprintf("%s and %s share a host", other, name)
+					}
+					if _, taken := owner[r]; !taken || l.frozen[owner[r]] {
+						owner[r] = name
+					}
+				}
+			}
+		}
+	}
+	return ""
+}

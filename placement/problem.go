@@ -1,0 +1,190 @@
+package placement
+
+import "stowage/farm"
+
+// item is one thing that is placed as a whole: one side of a pair, or one
+// side's copy of a shard.
+type item struct {
+	pair  int           // index into Farm.Pairs
+	shard int           // index into Pair.Shards, or -1: all of them
+	side  farm.SideName // A and B of the same thing are neighbours in problem.items
+	needs []int64       // at the end of the runway, by dimension
+	today []int64       // now
+	bytes int64         // to copy
+	from  int           // the room it is in now, or -1 when that is no host to pack onto
+}
+
+// problem is a farm and goals in the shape the search works on. It is not
+// changed after newProblem.
+type problem struct {
+	farm   *farm.Farm
+	goals  Goals
+	dims   []dimension
+	rooms  []room
+	items  []item
+	room   map[farm.HostName]int
+	frozen map[farm.PairName]bool
+	own    []int64        // what an instance needs for itself, by dimension
+	bars   map[int][]bool // by item, the rooms that pins and forbids rule out
+	all    int            // shards
+	haste  float64        // a factor on the effort of the search; 0: 1
+	// emptied rooms receive nothing and keep only what is frozen.
+	emptied map[int]bool
+}
+
+func newProblem(f *farm.Farm, g Goals) *problem {
+	p := &problem{farm: f, goals: g, rooms: rooms(f, g), room: map[farm.HostName]int{}, frozen: map[farm.PairName]bool{}}
+	for _, name := range g.Frozen {
+		p.frozen[name] = true
+	}
+	p.dims = dimensions(f, p.rooms, g)
+	for r := range p.rooms {
+		p.rooms[r].measure(p.dims, g)
+		p.room[p.rooms[r].host.Name] = r
+	}
+	end, now := later(f, p.dims, g), today(f, p.dims)
+	own := make([]float64, len(p.dims))
+	end.plain(own, g.Overhead)
+	p.own = end.rounded(own)
+	for i, pair := range f.Pairs {
+		p.all += len(pair.Shards)
+		if g.Unit == UnitShard && len(pair.Shards) == 0 {
+			continue // nothing of it is left
+		}
+		if g.Unit == UnitShard && !p.frozen[pair.Name] {
+			for s := range pair.Shards {
+				p.addItems(i, s, pair.Shards[s:s+1], nil, end, now)
+			}
+			continue
+		}
+		p.addItems(i, -1, pair.Shards, g.Overhead, end, now)
+	}
+	p.freeze()
+	p.bar()
+	return p
+}
+
+// addItems adds the A and the B of something.
+func (p *problem) addItems(pair, shard int, shards []farm.Shard, overhead farm.Resources, end, now demand) {
+	needs, present := make([]float64, len(p.dims)), make([]float64, len(p.dims))
+	end.plain(needs, overhead)
+	now.plain(present, overhead)
+	bytes := 0.0
+	for _, s := range shards {
+		end.add(needs, s)
+		now.add(present, s)
+		bytes += s.Needs[farm.Disk]
+	}
+	later, today := end.rounded(needs), now.rounded(present)
+	for _, side := range farm.SideNames {
+		it := item{pair: pair, shard: shard, side: side, needs: later, today: today, bytes: int64(bytes), from: -1}
+		if r, ok := p.room[p.farm.Pairs[pair].Sides[side].Host]; ok && shard < 0 && (!p.rooms[r].outside || p.frozen[p.farm.Pairs[pair].Name]) {
+			it.from = r // single shards go to new instances wherever they are
+		}
+		p.items = append(p.items, it)
+	}
+}
+
+// source is the room an item's data is on now, or -1.
+func (p *problem) source(i int) int {
+	if r, ok := p.room[p.pair(i).Sides[p.items[i].side].Host]; ok && !p.rooms[r].outside {
+		return r
+	}
+	return -1
+}
+
+// freeze adds up what is frozen on each room.
+func (p *problem) freeze() {
+	if len(p.frozen) == 0 {
+		return
+	}
+	for r := range p.rooms {
+		p.rooms[r].frozen.needs = make([]int64, len(p.dims))
+	}
+	for i, it := range p.items {
+		if !p.isFrozen(i) {
+			continue
+		}
+		on := &p.rooms[it.from].frozen
+		for d, v := range it.needs {
+			on.needs[d] += v
+		}
+		on.instances++
+		on.shards += p.shards(i)
+	}
+	for r := range p.rooms {
+		room := &p.rooms[r]
+		room.full = room.most > 0 && room.frozen.instances > room.most
+		for d, v := range room.frozen.needs {
+			room.full = room.full || v > room.limit[d]
+		}
+		if most := p.goals.Surface.Shards; most > 0 {
+			room.full = room.full || room.frozen.shards > p.goals.Surface.MostShards(p.all)
+		}
+		for c, all := range p.customerShards() {
+			room.full = room.full || room.frozen.instances > 0 && p.frozenOf(c, r) > p.goals.Surface.MostOfCustomer(all)
+		}
+	}
+}
+
+// name is what an item is called.
+func (p *problem) name(i int) string {
+	it := p.items[i]
+	pair := p.farm.Pairs[it.pair]
+	if it.shard >= 0 {
+		return string(pair.Shards[it.shard].Name) + " (" + string(it.side) + ")"
+	}
+	return string(pair.Instance(it.side))
+}
+
+// pair is the farm's pair of an item.
+func (p *problem) pair(i int) *farm.Pair { return &p.farm.Pairs[p.items[i].pair] }
+
+// shards is how many shards an item holds.
+func (p *problem) shards(i int) int {
+	if p.items[i].shard >= 0 {
+		return 1
+	}
+	return len(p.pair(i).Shards)
+}
+
+// labels numbers the values of the spread labels: [room][label], -1 where a
+// room has none.
+func (p *problem) labels() [][]int {
+	numbers := make([]map[string]int, len(p.goals.SpreadLabels))
+	out := make([][]int, len(p.rooms))
+	for r, room := range p.rooms {
+		for n, label := range p.goals.SpreadLabels {
+			if numbers[n] == nil {
+				numbers[n] = map[string]int{}
+			}
+			v, has := room.host.Labels[label]
+			if !has {
+				out[r] = append(out[r], -1)
+				continue
+			}
+			if _, known := numbers[n][v]; !known {
+				numbers[n][v] = len(numbers[n])
+			}
+			out[r] = append(out[r], numbers[n][v])
+		}
+	}
+	return out
+}
+
+// clash is why the two rooms may not hold the two sides of a pair: "twin", the
+// name of a spread label, or "".
+func (p *problem) clash(a, b int) string {
+	if a == b {
+		return "twin"
+	}
+	for _, label := range p.goals.SpreadLabels {
+		if v := p.rooms[a].host.Labels[label]; v == p.rooms[b].host.Labels[label] {
+			return label
+		}
+	}
+	return ""
+}
+
+// isFrozen says whether an item stays where it is.
+func (p *problem) isFrozen(i int) bool { return p.frozen[p.pair(i).Name] }

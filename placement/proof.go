@@ -1,0 +1,333 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stowage/farm"
+	"stowage/placement/bound"
+	"stowage/placement/pack"
+)
+
+// bounding is the problem for package bound: items and rooms by kind, twins
+// on different hosts. Labels, groups and pins are left out, so what holds for
+// it holds for the problem with them. Hosts not packed onto are left out with
+// what is frozen on them, see elsewhere; what is frozen on another host and
+// too much for it is one item that fills it, because nothing else goes there.
+// New instances count with what they need at least.
+func (p *problem) bounding() bound.Problem {
+	out := bound.Problem{}
+	kinds := map[string]int{}
+	add := func(i int, needs []int64, copies int) {
+		key := vectorKey(needs)
+		k, known := kinds[key]
+		if !known {
+			k = len(out.Items)
+			kinds[key] = k
+			out.Items = append(out.Items, bound.Item{Name: p.name(i), Needs: needs})
+		}
+		out.Items[k].Count += copies
+		out.Items[k].PerBin = 0
+		if !known && copies == 2 {
+			out.Items[k].PerBin = 1
+		}
+	}
+	own := p.leastOwn()
+	for i := 0; i < len(p.items); i += 2 {
+		copies := 2
+		for _, k := range []int{i, i + 1} {
+			if r := p.items[k].from; p.isFrozen(k) && (p.rooms[r].outside || p.rooms[r].full) {
+				copies--
+			}
+		}
+		if copies == 0 {
+			continue
+		}
+		needs := p.items[i].needs
+		switch {
+		case p.items[i].shard >= 0 && own != nil:
+			needs = sum(needs, own, 1)
+		case p.goals.Unit == UnitShard && p.items[i].shard < 0 && p.goals.ShardsPerInstance == 0:
+			needs = sum(needs, p.own, -1) // it is taken off the room
+		}
+		add(i, needs, copies)
+	}
+	shapes := map[string]int{}
+	for _, r := range p.rooms {
+		if r.outside {
+			continue
+		}
+		key := r.shape()
+		if k, ok := shapes[key]; ok {
+			out.Bins[k].Available++
+			continue
+		}
+		shapes[key] = len(out.Bins)
+		out.Bins = append(out.Bins, bound.Bin{
+			Name: key, Room: p.roomForBound(r), MaxItems: p.mostForBound(r), Available: 1, Cost: cents(r.typ.Price), Watts: cents(r.typ.Watts),
+		})
+	}
+	filled := map[int]bool{}
+	for i, it := range p.items {
+		if r := it.from; p.isFrozen(i) && p.rooms[r].full && !p.rooms[r].outside && !filled[r] {
+			filled[r] = true
+			add(i, p.clipped(r), 1)
+		}
+	}
+	if len(p.dims) == 0 { // nothing is limited but the number of instances
+		for i := range out.Items {
+			out.Items[i].Needs = []int64{0}
+		}
+		for b := range out.Bins {
+			out.Bins[b].Room = []int64{0}
+		}
+	}
+	return out
+}
+
+// leastOwn is what a shard needs at least for the instance it will be in.
+func (p *problem) leastOwn() []int64 {
+	return (&view{problem: p, hopeful: true}).ownShare()
+}
+
+func sum(a, b []int64, sign int64) []int64 {
+	out := make([]int64, len(a))
+	for d := range a {
+		out[d] = max(0, a[d]+sign*b[d])
+	}
+	return out
+}
+
+// roomForBound is what a room offers at most.
+func (p *problem) roomForBound(r room) []int64 {
+	if p.goals.Unit != UnitShard || p.goals.ShardsPerInstance > 0 {
+		return r.limit
+	}
+	out := make([]int64, len(r.limit))
+	for d, v := range r.limit {
+		if out[d] = v; v != NoLimit {
+			out[d] = max(0, v-p.own[d])
+		}
+	}
+	return out
+}
+
+func (p *problem) mostForBound(r room) int {
+	if p.goals.Unit != UnitShard {
+		return r.most
+	}
+	return r.most * p.goals.ShardsPerInstance
+}
+
+// clipped is what a room offers at most, or what is frozen on it where that is
+// less.
+func (p *problem) clipped(r int) []int64 {
+	out := append([]int64(nil), p.roomForBound(p.rooms[r])...)
+	for d, v := range p.rooms[r].frozen.needs {
+		out[d] = min(out[d], v)
+	}
+	return out
+}
+
+// elsewhere is the rooms not packed onto, which are in use whatever the plan.
+func (p *problem) elsewhere() (hosts int, cost, watts int64) {
+	for _, r := range p.rooms {
+		if r.outside {
+			hosts++
+			cost += cents(r.typ.Price)
+			watts += cents(r.typ.Watts)
+		}
+	}
+	return hosts, cost, watts
+}
+
+// method says in words what a certificate rests on.
+func (p *problem) method(c bound.Certificate, items []bound.Item) string {
+	switch {
+	case c.Kind == "domains":
+		return "what each fault domain must hold, added up"
+	case len(c.Cuts) > 1:
+		words := make([]string, len(c.Cuts))
+		for i, cut := range c.Cuts {
+			words[i] = p.cutWords(cut, items)
+		}
+		return "cheapest mix of host types for " + strings.Join(words, " and ")
+	case len(c.Cuts) == 1:
+		return p.cutWords(c.Cuts[0], items)
+	}
+	return c.Claim
+}
+
+func (p *problem) cutWords(c bound.Cut, items []bound.Item) string {
+	sizes := p.sizes(c.Factors)
+	switch c.Kind {
+	case bound.Sum:
+		return "volume of " + sizes
+	case bound.Shape:
+		return "sizes of " + sizes + ": large ones cannot share a host better (dual feasible function)"
+	case bound.Clique:
+		return fmt.Sprintf("%d of which no two fit on one host", len(c.Items))
+	case bound.Copies:
+		return fmt.Sprintf("so few as large as %s fit on one host", items[c.Items[0]].Name)
+	}
+	return "no content of a host is worth more (dual of the configuration LP)"
+}
+
+// sizes names what factors add up.
+func (p *problem) sizes(factors []int64) string {
+	var names []string
+	for k, f := range factors {
+		if f == 0 {
+			continue
+		}
+		name := MaxInstances
+		if k < len(p.dims) {
+			name = string(p.dims[k].resource)
+			if h := p.dims[k].hour; h >= 0 {
+				name = fmt.Sprintf("%s at %02d:00", name, h)
+			}
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " and ")
+}
+
+// proof is what is known of how good a plan can be.
+type proof struct {
+	hosts        proved
+	cost, watts  float64 // 0: none
+	certificates []bound.Certificate
+}
+
+type proved struct {
+	value  int
+	method string
+}
+
+// prove bounds the hosts, and what else host types are weighed by.
+func (p *problem) prove(effort bound.Effort) (proof, error) {
+	hosts, cost, watts := p.elsewhere()
+	if len(p.items) == 0 {
+		return proof{hosts: proved{0, "nothing to place"}}, nil
+	}
+	if len(p.rooms) == hosts && p.free() > 0 {
+		return proof{}, p.noRooms()
+	}
+	if p.free() == 0 && len(p.bounding().Items) == 0 {
+		return proof{hosts: proved{hosts, "everything is frozen"}, cost: float64(cost) / 100, watts: float64(watts) / 100}, nil
+	}
+	if text := p.tooLarge(); text != "" {
+		return proof{}, fmt.Errorf("%w: %s", farm.ErrRefused, text)
+	}
+	out := proof{}
+	for _, o := range p.boundedObjectives() {
+		if err := p.proveOne(&out, o, bound.Options{Effort: effort}); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// proveOne bounds one objective and keeps the better of what was known and
+// what was found.
+func (p *problem) proveOne(out *proof, o bound.Objective, how bound.Options) error {
+	asked := p.bounding()
+	hosts, cost, watts := p.elsewhere()
+	if how.Upper > 0 {
+		how.Upper = max(1, how.Upper-map[bound.Objective]int64{bound.Bins: int64(hosts), bound.Cost: cost, bound.Watts: watts}[o])
+	}
+	r, err := bound.Lower(asked, o, how)
+	if err != nil {
+		return fmt.Errorf("%w: %w", farm.ErrInput, err)
+	}
+	if r.Infeasible {
+		out.hosts = proved{len(p.rooms) + 1, p.method(r.Certificate, asked.Items)}
+		return nil
+	}
+	switch o {
+	case bound.Bins:
+		if out.hosts = (proved{int(r.Bound) + hosts, p.method(r.Certificate, asked.Items)}); out.hosts.value <= 2 {
+			out.hosts = proved{2, "the two sides of a pair must be on different hosts"}
+		}
+	case bound.Cost:
+		out.cost = float64(r.Bound+cost) / 100
+	case bound.Watts:
+		out.watts = float64(r.Bound+watts) / 100
+	}
+	out.certificates = slices.DeleteFunc(out.certificates, func(c bound.Certificate) bool { return c.Objective == o })
+	out.certificates = append(out.certificates, r.Certificate)
+	return nil
+}
+
+// improve looks longer for a bound of the first objective, now that a plan is
+// known which may already be the best.
+func (p *problem) improve(out *proof, l *layout) error {
+	first := p.objectives()[0]
+	used := l.inUse()
+	if first == pack.Moved || l.reaches(*out) || len(p.items) > mostPerRoom*used {
+		return nil
+	}
+	o, upper := bound.Bins, int64(used)
+	switch first {
+	case pack.Cost:
+		o, upper = bound.Cost, cents(l.value(first))
+	case pack.Watts:
+		o, upper = bound.Watts, cents(l.value(first))
+	}
+	return p.proveOne(out, o, bound.Options{Effort: bound.Normal, Upper: upper})
+}
+
+// mostPerRoom is up to how many items on a host a better bound than sums is
+// looked for: with more, hosts fill up whatever the sizes, and sums are as good.
+const mostPerRoom = 20
+
+// boundedObjectives are hosts, and cost and watts where host types have any.
+func (p *problem) boundedObjectives() []bound.Objective {
+	out := []bound.Objective{bound.Bins}
+	price, watts := false, false
+	for _, r := range p.rooms {
+		price, watts = price || r.typ.Price > 0, watts || r.typ.Watts > 0
+	}
+	if price {
+		out = append(out, bound.Cost)
+	}
+	if watts {
+		out = append(out, bound.Watts)
+	}
+	return out
+}
+
+// lower is the bound of an objective, in units of package pack; a mirrored
+// view counts couples.
+func (v *view) lower(p proof, o pack.Objective) int64 {
+	mirrored := v.mirrored
+	if mirrored && len(v.frozen) > 0 {
+		return 0 // rooms that are in use anyway are not told apart
+	}
+	switch o {
+	case pack.Count:
+		if mirrored {
+			return int64(p.hosts.value+1) / 2
+		}
+		return int64(p.hosts.value)
+	case pack.Cost:
+		return cents(p.cost)
+	case pack.Watts:
+		return cents(p.watts)
+	}
+	return 0
+}
+
+// value is the bound of an objective, as a layout counts it.
+func (p proof) value(o pack.Objective) float64 {
+	switch o {
+	case pack.Count:
+		return float64(p.hosts.value)
+	case pack.Cost:
+		return p.cost
+	case pack.Watts:
+		return p.watts
+	}
+	return 0
+}
