@@ -60,9 +60,10 @@ type Edit struct {
 	root    *yaml.Node
 	farm    *farm.Farm // as it shall read afterwards
 	custom  map[string]farm.Kind
-	shards  map[farm.ShardName][2]int // index of pair and shard
-	changes map[*yaml.Node][]entry    // by mapping; an entry without value is taken away
-	order   []*yaml.Node              // keys of changes, in the order asked for
+	shards  map[farm.ShardName][2]int         // index of pair and shard
+	changes map[*yaml.Node][]entry            // by mapping; an entry without value is taken away
+	order   []*yaml.Node                      // keys of changes, in the order asked for
+	rows    []func(*source) ([]splice, error) // rows that go elsewhere
 	err     error
 }
 

@@ -13,16 +13,17 @@ import (
 // The keys of farm.yaml, by level. They are what an unknown key is compared
 // with.
 var (
-	farmKeys     = []string{"farm", "next_server_id", "accounts", "host_types", "hosts", "pairs"}
+	farmKeys     = []string{"farm", "next_server_id", "accounts", "routing", "agents", "host_types", "profiles", "hosts", "pairs"}
 	hostTypeKeys = []string{"cores", "memory", "disk", "iops", "network", "watts", "price", "max_instances"}
-	hostKeys     = []string{"name", "type", "address", "dir", "labels"}
+	hostKeys     = []string{"name", "type", "address", "dir", "labels", "reserved"}
 	pairKeys     = []string{"name", "topology", "sides", "shards"}
 	sideKeys     = []string{"host", "port", "datadir", "config"}
-	shardKeys    = []string{"name", "disk", "growth", "memory", "cpu", "iops", "network"}
+	shardKeys    = []string{"name", "disk", "growth", "memory", "cpu", "iops", "network", "profile", "customer"}
+	reservedKeys = []string{"disk", "memory", "cpu", "iops", "network"}
 )
 
 // knownResources are the resources of keys that need no declaration. The
-// processors of a host are its cores; what a shard needs of them is cpu.
+// processors of a host are its cores; what is used of them is cpu.
 var knownResources = map[string]farm.ResourceName{
 	"disk": farm.Disk, "memory": farm.Memory, "iops": farm.IOPS, "network": farm.Network,
 }
@@ -35,6 +36,8 @@ type farmReader struct {
 	// custom are the resources that host types declare beside the known ones,
 	// with the kind their capacity is written in.
 	custom map[string]farm.Kind
+	// The keys of shards and of what is reserved, with those of custom.
+	shardKeys, reservedKeys []string
 }
 
 // parseFarm reads and checks a farm file. The farm is only valid without an
@@ -60,6 +63,8 @@ func (r *farmReader) top(root *yaml.Node) {
 	if n := value(root, "host_types"); n != nil {
 		r.named(n, "host_types", r.hostType)
 	}
+	custom := sortedKeys(r.custom)
+	r.shardKeys, r.reservedKeys = slices.Concat(shardKeys, custom), slices.Concat(reservedKeys, custom)
 	r.fields(root, func() string { return "the farm" }, farmKeys, func(key string, v *yaml.Node) bool {
 		what := func() string { return key }
 		switch key {
@@ -69,7 +74,13 @@ func (r *farmReader) top(root *yaml.Node) {
 			r.farm.NextServerID = uint32(r.whole(v, what, 1, math.MaxUint32))
 		case "accounts":
 			r.farm.Accounts = r.text(v, what)
-		case "host_types":
+		case "routing":
+			r.routing(v)
+		case "agents":
+			r.agents(v)
+		case "host_types": // read before
+		case "profiles":
+			r.named(v, key, r.profile)
 		case "hosts":
 			for _, n := range r.items(v, "hosts") {
 				r.host(n)
@@ -157,6 +168,8 @@ func (r *farmReader) host(n *yaml.Node) {
 			r.named(v, "labels of "+where(), func(label string, v *yaml.Node) {
 				h.Labels[label] = r.text(v, func() string { return "label " + label + " of " + where() })
 			})
+		case "reserved":
+			h.Reserved = r.reserved(v, func() string { return "what is reserved on " + where() })
 		default:
 			return false
 		}
@@ -221,34 +234,78 @@ func (r *farmReader) side(n *yaml.Node, where func() string) farm.Side {
 func (r *farmReader) shard(n *yaml.Node) farm.Shard {
 	s := farm.Shard{Needs: make(farm.Resources, 4)}
 	where := func() string { return rowName("shard", n) }
-	r.fields(n, where, r.shardKeys(), func(key string, v *yaml.Node) bool {
+	r.fields(n, where, r.shardKeys, func(key string, v *yaml.Node) bool {
 		what := func() string { return key + " of " + where() }
 		switch key {
 		case "name":
 			s.Name = farm.ShardName(r.text(v, what))
 		case "growth":
 			s.Growth = r.quantity(v, what, farm.KindBytesPerDay)
-		case "cpu":
-			s.Needs[farm.CPU] = r.quantity(v, what, farm.KindPlain)
-		default:
-			if resource, ok := knownResources[key]; ok {
-				s.Needs[resource] = r.quantity(v, what, resource.Kind())
-			} else if kind, ok := r.custom[key]; ok {
-				s.Needs[farm.ResourceName(key)] = r.quantity(v, what, kind)
-			} else {
-				return false
+		case "profile":
+			s.Profile = farm.ProfileName(r.text(v, what))
+		case "customer":
+			s.Customer = farm.CustomerName(r.text(v, what))
+		case string(farm.Disk):
+			// 0 lacks its unit; 0GB is the same slip with one. Even an empty database takes some.
+			if s.Needs[farm.Disk] = r.quantity(v, what, farm.KindBytes); s.Needs[farm.Disk] == 0 && !r.bad[v] {
+				r.fault(v, "%s wants bytes such as 48GB, not %s", what(), v.Value)
 			}
+		default:
+			return r.used(s.Needs, key, v, what)
 		}
 		return true
 	})
 	return s
 }
 
-func (r *farmReader) shardKeys() []string {
-	if len(r.custom) == 0 {
-		return shardKeys
+// used takes the amount of a resource that somebody uses into sum. It is false
+// for a key that is no resource.
+func (r *farmReader) used(sum farm.Resources, key string, v *yaml.Node, what func() string) bool {
+	if key == "cpu" {
+		sum[farm.CPU] = r.quantity(v, what, farm.KindPlain)
+	} else if resource, ok := knownResources[key]; ok {
+		sum[resource] = r.quantity(v, what, resource.Kind())
+	} else if kind, ok := r.custom[key]; ok {
+		sum[farm.ResourceName(key)] = r.quantity(v, what, kind)
+	} else {
+		return false
 	}
-	return append(slices.Clone(shardKeys), sortedKeys(r.custom)...)
+	return true
+}
+
+func (r *farmReader) reserved(n *yaml.Node, where func() string) farm.Resources {
+	sum := farm.Resources{}
+	r.fields(n, where, r.reservedKeys, func(key string, v *yaml.Node) bool {
+		if key == "cores" {
+			r.fault(v, "unknown key %q in %s; did you mean \"cpu\"?", key, where())
+			return true
+		}
+		return r.used(sum, key, v, func() string { return key + " of " + where() })
+	})
+	return sum
+}
+
+// profile reads the hours of a day. A shorter list stands for as many equal
+// parts of it.
+func (r *farmReader) profile(name string, n *yaml.Node) {
+	p, _ := r.farm.Profile("") // stands in for one with a fault: shards may name it
+	p.Name = farm.ProfileName(name)
+	hours := r.items(n, "profile "+name)
+	if n.Kind == yaml.SequenceNode && (len(hours) == 0 || len(p.Hours)%len(hours) != 0) {
+		r.fault(n, "profile %s has %d numbers: give one for each hour of the day, 24, or 12, 8, 6, 4, 3, 2 or 1 for equal parts of it", name, len(hours))
+		hours = nil
+	}
+	for i, v := range hours {
+		share := r.ofPeak(v, func() string { return fmt.Sprintf("number %d of profile %s", i+1, name) })
+		part := len(p.Hours) / len(hours)
+		for h := i * part; h < (i+1)*part; h++ {
+			p.Hours[h] = share
+		}
+		if r.bad[v] {
+			r.markBad(n)
+		}
+	}
+	r.farm.Profiles = append(r.farm.Profiles, p)
 }
 
 // rowName names a row of a list by its name, or by its line without one.

@@ -38,13 +38,12 @@ func modeOf(path string) fs.FileMode {
 }
 
 // readsBackAs checks that text is a valid farm file that says what f says.
-// Two farms are the same when they are written the same way.
 func readsBackAs(file string, text []byte, f *farm.Farm) error {
 	back, _, err := parseFarm(file, text)
 	if err != nil {
 		return fmt.Errorf("it would not read back: %w", err)
 	}
-	if !bytes.Equal(renderFarm(back, nil), renderFarm(f, nil)) {
+	if !sameFarm(back, f) {
 		return fmt.Errorf("%w: it would read back as another farm", farm.ErrInput)
 	}
 	return nil
@@ -67,7 +66,10 @@ func renderFarm(f *farm.Farm, custom map[string]farm.Kind) []byte {
 	if f.Accounts != "" {
 		w.line("accounts: %s", scalar(f.Accounts))
 	}
+	w.routing(f.Routing)
+	w.agents(f.Agents)
 	w.hostTypes(f.HostTypes)
+	w.profiles(f.Profiles)
 	w.hosts(f.Hosts)
 	w.pairs(f.Pairs)
 	return w.Bytes()
@@ -103,6 +105,20 @@ func (w *farmWriter) hostTypes(ts []farm.HostType) {
 	}
 }
 
+func (w *farmWriter) profiles(ps []farm.Profile) {
+	if len(ps) == 0 {
+		return
+	}
+	w.line("profiles:  # share of the peak in each hour of the day, UTC")
+	for _, p := range ps {
+		hours := make([]string, len(p.Hours))
+		for h, v := range p.Hours {
+			hours[h] = farm.FormatQuantity(v, farm.KindPlain)
+		}
+		w.line("  %s: [%s]", scalar(string(p.Name)), strings.Join(hours, ", "))
+	}
+}
+
 func (w *farmWriter) hosts(hs []farm.Host) {
 	if len(hs) == 0 {
 		return
@@ -123,6 +139,9 @@ func (w *farmWriter) hosts(hs []farm.Host) {
 			}
 			row.add("labels", labels.String())
 		}
+		if len(h.Reserved) > 0 {
+			row.add("reserved", resourceRow(h.Reserved, "cpu", w.custom).String())
+		}
 		w.line("  - %s", row)
 	}
 }
@@ -133,34 +152,44 @@ func (w *farmWriter) pairs(ps []farm.Pair) {
 	}
 	w.line("pairs:")
 	for _, p := range ps {
-		w.line("  - name: %s", scalar(string(p.Name)))
-		w.line("    topology: %s", scalar(string(p.Topology)))
-		w.line("    sides:")
-		for _, n := range farm.SideNames {
-			if s, ok := p.Sides[n]; ok {
-				row := flow{}
-				for _, e := range sideEntries(s) {
-					row.add(e.key, e.value)
-				}
-				w.line("      %s: %s", n, row)
+		w.pair(p)
+	}
+}
+
+func (w *farmWriter) pair(p farm.Pair) {
+	w.line("  - name: %s", scalar(string(p.Name)))
+	w.line("    topology: %s", scalar(string(p.Topology)))
+	w.line("    sides:")
+	for _, n := range farm.SideNames {
+		if s, ok := p.Sides[n]; ok {
+			row := flow{}
+			for _, e := range sideEntries(s) {
+				row.add(e.key, e.value)
 			}
+			w.line("      %s: %s", n, row)
 		}
-		if len(p.Shards) > 0 {
-			w.line("    shards:")
-		}
-		for _, s := range p.Shards {
-			w.shard(s)
-		}
+	}
+	if len(p.Shards) > 0 {
+		w.line("    shards:")
+	}
+	for _, s := range p.Shards {
+		w.shard(s)
 	}
 }
 
 func (w *farmWriter) shard(s farm.Shard) {
 	row := flow{}
 	row.add("name", scalar(string(s.Name)))
+	if s.Customer != "" {
+		row.add("customer", scalar(string(s.Customer)))
+	}
 	if s.Growth != 0 {
 		row.add("growth", farm.FormatQuantity(s.Growth, farm.KindBytesPerDay))
 	}
 	row = append(row, resourceRow(s.Needs, "cpu", w.custom)...)
+	if s.Profile != "" {
+		row.add("profile", scalar(string(s.Profile)))
+	}
 	w.line("      - %s", row)
 }
 

@@ -1,10 +1,9 @@
 package workspace
 
 import (
-	"math"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -12,48 +11,248 @@ import (
 	"stowage/placement"
 )
 
-var goalKeys = []string{"onto", "minimise", "headroom", "spread_labels", "parallel", "soak"}
+// The keys of goals.yaml, by level.
+var (
+	goalKeys = []string{
+		"onto", "unit", "minimise", "headroom", "runway", "growth", "overhead", "max_instances", "shards_per_instance",
+		"spread_labels", "surface", "groups", "together", "apart", "pin", "forbid", "frozen",
+		"buy", "moved_most", "rates", "parallel", "soak",
+		"gates", "budgets",
+	}
+	budgetKeys   = []string{"streams_per_host", "streams_per_rack", "streams_per_network", "disk_write", "lag"}
+	bindingKeys  = []string{"what", "hosts"}
+	surfaceKeys  = []string{"customer", "shards"}
+	purchaseKeys = []string{"most", "labels"}
+	rateKeys     = []string{"stream", "host", "rack", "rack_label"}
+)
+
+// goalsReader reads goals.yaml against a farm.
+type goalsReader struct {
+	reader
+	farm  *farm.Farm
+	goals placement.Goals
+	names names
+}
 
 // parseGoals reads goals.yaml over the defaults. A key that is given replaces
 // the default as a whole: `headroom: {}` asks for none.
 func parseGoals(file string, src []byte, f *farm.Farm) (placement.Goals, error) {
-	r := &reader{faults: faults{file: file}}
-	g := placement.Defaults()
+	r := &goalsReader{reader: reader{faults: faults{file: file}}, farm: f, goals: placement.Defaults()}
 	if onlyComments(src) {
-		return g, nil
+		return r.goals, nil
 	}
 	root := r.parseYAML(src)
 	if root == nil {
-		return g, r.err()
+		return r.goals, r.err()
 	}
-	r.fields(root, func() string { return "the goals" }, goalKeys, func(key string, v *yaml.Node) bool {
-		what := func() string { return key }
+	r.names = newNames(f)
+	// What other keys name comes first, wherever it stands.
+	if n := value(root, "buy"); n != nil {
+		r.buy(n)
+	}
+	if n := value(root, "groups"); n != nil {
+		r.groups(n)
+	}
+	r.fields(root, func() string { return "the goals" }, goalKeys, r.goal)
+	r.checked(root, r.goals.Check(f))
+	return r.goals, r.err()
+}
+
+func (r *goalsReader) goal(key string, v *yaml.Node) bool {
+	what := func() string { return key }
+	g := &r.goals
+	switch key {
+	case "onto":
+		g.Onto = nil
+		for _, s := range r.words(v, key) {
+			g.Onto = append(g.Onto, farm.HostTypeName(s))
+		}
+	case "unit":
+		g.Unit = placement.Unit(r.text(v, what))
+	case "minimise":
+		g.Minimise = r.words(v, key)
+	case "headroom":
+		g.Headroom = map[farm.ResourceName]float64{}
+		r.named(v, key, func(name string, v *yaml.Node) {
+			g.Headroom[farm.ResourceName(name)] = r.percent(v, "headroom of "+name)
+		})
+	case "runway":
+		g.RunwayDays = r.days(v, key)
+	case "growth":
+		g.Growth = r.factor(v, key)
+	case "overhead":
+		g.Overhead = r.overhead(v)
+	case "max_instances":
+		g.MaxInstances = int(r.whole(v, what, 1, 1000))
+	case "shards_per_instance":
+		g.ShardsPerInstance = int(r.whole(v, what, 1, 1_000_000))
+	case "spread_labels":
+		g.SpreadLabels = r.words(v, key)
+	case "surface":
+		r.surface(v)
+	case "moved_most":
+		g.MovedMost = r.above(v, what, farm.KindBytes)
+	case "rates":
+		r.rates(v)
+	case "parallel":
+		g.Parallel = int(r.whole(v, what, 1, 1000))
+	case "soak":
+		g.Soak = r.duration(v, key)
+	case "gates":
+		g.Gates = r.words(v, key)
+	case "budgets":
+		r.budgets(v)
+	default:
+		return r.rule(key, v)
+	}
+	return true
+}
+
+// rule reads the keys that name pairs, instances and hosts.
+func (r *goalsReader) rule(key string, v *yaml.Node) bool {
+	g := &r.goals
+	switch key {
+	case "groups", "buy": // read before
+	case "together":
+		g.Together = r.groupList(v, key)
+	case "apart":
+		g.Apart = r.groupList(v, key)
+	case "pin":
+		g.Pins = r.bindings(v, key)
+	case "forbid":
+		g.Forbids = r.bindings(v, key)
+	case "frozen":
+		g.Frozen = r.pairs(v, key)
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *goalsReader) overhead(n *yaml.Node) farm.Resources {
+	sum := farm.Resources{}
+	r.named(n, "overhead", func(name string, v *yaml.Node) {
+		what := func() string { return "overhead of " + name }
+		resource := farm.ResourceName(name)
+		known := r.resourceNames()
+		if !slices.Contains(known, name) {
+			r.unknown(n, firstKey(n, name), v, "overhead", known)
+			return
+		}
+		sum[resource] = r.quantity(v, what, resource.Kind())
+	})
+	return sum
+}
+
+// resourceNames are the known resources and those that host types declare.
+func (r *goalsReader) resourceNames() []string {
+	all := map[string]bool{}
+	for _, n := range []farm.ResourceName{farm.Disk, farm.Memory, farm.CPU, farm.IOPS, farm.Network} {
+		all[string(n)] = true
+	}
+	for _, t := range r.farm.HostTypes {
+		for n := range t.Capacity {
+			all[string(n)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func (r *goalsReader) surface(n *yaml.Node) {
+	s := &r.goals.Surface
+	r.fields(n, func() string { return "surface" }, surfaceKeys, func(key string, v *yaml.Node) bool {
 		switch key {
-		case "onto":
-			g.Onto = nil
-			for _, s := range r.words(v, key) {
-				g.Onto = append(g.Onto, farm.HostTypeName(s))
-			}
-		case "minimise":
-			g.Minimise = r.words(v, key)
-		case "headroom":
-			g.Headroom = map[farm.ResourceName]float64{}
-			r.named(v, key, func(name string, v *yaml.Node) {
-				g.Headroom[farm.ResourceName(name)] = r.percent(v, "headroom of "+name)
-			})
-		case "spread_labels":
-			g.SpreadLabels = r.words(v, key)
-		case "parallel":
-			g.Parallel = int(r.whole(v, what, 1, 1000))
-		case "soak":
-			g.Soak = r.duration(v, key)
+		case "customer":
+			s.Customer = r.share(v, "surface of a customer")
+		case "shards":
+			s.Shards = r.share(v, "surface of shards")
 		default:
 			return false
 		}
 		return true
 	})
-	r.checked(root, g.Check(f))
-	return g, r.err()
+}
+
+func (r *goalsReader) rates(n *yaml.Node) {
+	rates := &r.goals.Rates
+	r.fields(n, func() string { return "rates" }, rateKeys, func(key string, v *yaml.Node) bool {
+		what := func() string { return key + " of rates" }
+		switch key {
+		case "stream":
+			rates.Stream = r.above(v, what, farm.KindByteRate)
+		case "host":
+			rates.Host = r.above(v, what, farm.KindByteRate)
+		case "rack":
+			rates.Rack = r.above(v, what, farm.KindByteRate)
+		case "rack_label":
+			rates.RackLabel = r.text(v, what)
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// budgets reads how much of the farm moves may use at once.
+func (r *goalsReader) budgets(n *yaml.Node) {
+	b := &r.goals.Budgets
+	r.fields(n, func() string { return "budgets" }, budgetKeys, func(key string, v *yaml.Node) bool {
+		what := func() string { return key + " of budgets" }
+		switch key {
+		case "streams_per_host":
+			b.StreamsPerHost = int(r.whole(v, what, 1, 1000))
+		case "streams_per_rack":
+			b.StreamsPerRack = int(r.whole(v, what, 1, 1000))
+		case "streams_per_network":
+			b.StreamsPerNetwork = int(r.whole(v, what, 1, 1000))
+		case "disk_write":
+			b.DiskWrite = r.above(v, what, farm.KindByteRate)
+		case "lag":
+			b.Lag = r.duration(v, what())
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// buy reads what may be bought, and makes its hosts known by name.
+func (r *goalsReader) buy(n *yaml.Node) {
+	r.named(n, "buy", func(name string, v *yaml.Node) {
+		p := placement.Purchase{Type: farm.HostTypeName(name)}
+		what := func() string { return "how many " + name + " to buy" }
+		if v.Kind != yaml.MappingNode {
+			p.Most = int(r.whole(v, what, 1, 100_000))
+		} else {
+			r.purchase(&p, v)
+			if p.Most == 0 && value(v, "most") == nil && !r.meant[missing{v, "most"}] {
+				r.fault(v, "%s is not said: most is missing", what())
+			}
+		}
+		if p.Most == 0 {
+			r.markBad(v)
+		}
+		r.goals.Buy = append(r.goals.Buy, p)
+		r.names.addHosts(p.Hosts(r.farm))
+	})
+}
+
+func (r *goalsReader) purchase(p *placement.Purchase, n *yaml.Node) {
+	where := func() string { return "what to buy of " + string(p.Type) }
+	r.fields(n, where, purchaseKeys, func(key string, v *yaml.Node) bool {
+		switch key {
+		case "most":
+			p.Most = int(r.whole(v, func() string { return "most of " + where() }, 1, 100_000))
+		case "labels":
+			p.Labels = map[string][]string{}
+			r.named(v, "labels of "+where(), func(label string, v *yaml.Node) {
+				p.Labels[label] = r.oneOrMore(v, "label "+label+" of "+where())
+			})
+		default:
+			return false
+		}
+		return true
+	})
 }
 
 func onlyComments(src []byte) bool {
@@ -63,39 +262,4 @@ func onlyComments(src []byte) bool {
 		}
 	}
 	return true
-}
-
-func (r *reader) words(n *yaml.Node, what string) []string {
-	var words []string
-	for _, item := range r.items(n, what) {
-		words = append(words, r.text(item, func() string { return "an entry of " + what }))
-	}
-	return words
-}
-
-// percent reads 20% as 0.2.
-func (r *reader) percent(n *yaml.Node, what string) float64 {
-	number, ok := strings.CutSuffix(n.Value, "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if n.Kind != yaml.ScalarNode || !ok || err != nil || math.IsNaN(v) || v < 0 || v >= 100 {
-		r.fault(n, "%s wants a percentage from 0%% to below 100%% such as 20%%, not %s", what, shownNode(n))
-		return 0
-	}
-	return v / 100
-}
-
-func (r *reader) duration(n *yaml.Node, what string) time.Duration {
-	v, err := time.ParseDuration(n.Value)
-	if n.Kind != yaml.ScalarNode || err != nil || v < 0 {
-		r.fault(n, "%s wants a time such as 500ms or 10m, not %s", what, shownNode(n))
-		return 0
-	}
-	return v
-}
-
-func shownNode(n *yaml.Node) string {
-	if n.Kind == yaml.ScalarNode && n.Value != "" {
-		return n.Value
-	}
-	return kindWord(n)
 }

@@ -112,15 +112,24 @@ func (w *Workspace) freePlanName() string {
 	}
 }
 
-func (w *Workspace) planNames() string {
+// PlanNames are the names of all plans, sorted.
+func (w *Workspace) PlanNames() []string {
 	paths, err := filepath.Glob(w.Path(filepath.Join(plansDir, "*.json")))
-	if err != nil || len(paths) == 0 {
-		return "plans/ (empty so far)"
+	if err != nil {
+		return nil // only a malformed pattern, and ours is not
 	}
 	for i, p := range paths {
 		paths[i] = strings.TrimSuffix(filepath.Base(p), ".json")
 	}
-	return strings.Join(paths, ", ")
+	return paths
+}
+
+func (w *Workspace) planNames() string {
+	names := w.PlanNames()
+	if len(names) == 0 {
+		return "plans/ (empty so far)"
+	}
+	return strings.Join(names, ", ")
 }
 
 // shown is a path as people know it: inside the workspace, relative to it.

@@ -31,6 +31,13 @@ func (e *Edit) apply() ([]byte, error) {
 		}
 		all = append(all, cuts...)
 	}
+	for _, move := range e.rows {
+		cuts, err := move(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cuts...)
+	}
 	slices.SortStableFunc(all, func(a, b splice) int { return a.start - b.start })
 	var out bytes.Buffer
 	at := 0

@@ -104,11 +104,16 @@ func (r *reader) fault(n *yaml.Node, format string, args ...any) {
 
 // faultAt is a fault of value n that shows in another line: that of its key.
 func (r *reader) faultAt(line int, n *yaml.Node, format string, args ...any) {
+	r.markBad(n)
+	r.add(line, format, args...)
+}
+
+// markBad says that a fault of value n, or of something in it, is known.
+func (r *reader) markBad(n *yaml.Node) {
 	if r.bad == nil {
 		r.bad = map[*yaml.Node]bool{}
 	}
 	r.bad[n] = true
-	r.add(line, format, args...)
 }
 
 // unknown is the fault of a key that nobody knows.

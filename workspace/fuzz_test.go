@@ -1,0 +1,62 @@
+package workspace
+
+import (
+	"errors"
+	"testing"
+
+	"stowage/farm"
+)
+
+const fuzzedFarm = `farm: f
+next_server_id: 1
+host_types: {t: {cores: 1, disk: 2TB, seats: 3, max_instances: 2}}
+profiles: {office: [0.1, 40%, 1]}
+hosts:
+  - {name: h1, type: t, address: 10.0.0.1, labels: {rack: r1}, reserved: {disk: 1GB}}
+  - {name: h2, type: t, address: 10.0.0.2, labels: {rack: r2}}
+pairs:
+  - name: p1
+    topology: active-active
+    sides: {A: {host: h1, port: 1, datadir: /1}, B: {host: h2, port: 1, datadir: /1}}
+    shards: [{name: s1, disk: 1GB, growth: 1MB/day, profile: office, customer: c, seats: 1}]
+  - name: p2
+    topology: active-active
+    sides: {A: {host: h1, port: 2, datadir: /2}, B: {host: h2, port: 2, datadir: /2}}
+`
+
+// FuzzFarmFile: a farm that is read without a fault has none, and every other
+// file is refused as unusable.
+func FuzzFarmFile(f *testing.F) {
+	f.Add([]byte(fuzzedFarm))
+	f.Add([]byte("profiles: {x: [1, 2]}\nhosts: [{reserved: {cores: 1}}]\n"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		read, _, err := parseFarm("farm.yaml", src)
+		if err != nil && !errors.Is(err, farm.ErrInput) {
+			t.Errorf("error %v is not of unusable input", err)
+		}
+		if err == nil && len(read.Check()) > 0 {
+			t.Errorf("read with problems: %v", read.Check())
+		}
+	})
+}
+
+// FuzzGoalsFile is the same for goals.
+func FuzzGoalsFile(f *testing.F) {
+	read, _, err := parseFarm("farm.yaml", []byte(fuzzedFarm))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte("groups: {a: [p1, b], b: [a, 'p*']}\ntogether: [a]\napart: [b]\nfrozen: ['p[12]']\n"))
+	f.Add([]byte("pin: [{what: p1, hosts: {rack: [r1, r2]}}, {what: p2a, hosts: 'h*'}]\nforbid: [{what: p1b, hosts: h1}]\n"))
+	f.Add([]byte("unit: shard\nrunway: 1.5 years\ngrowth: x2\noverhead: {seats: 1}\nbuy: {t: {most: 3, labels: {rack: [r1]}}}\n"))
+	f.Add([]byte("surface: {customer: 25%, shards: 1%}\nrates: {stream: 1MB/s, rack: 1GB/s, rack_label: rack}\nmoved_most: 5TB\n"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		g, err := parseGoals("goals.yaml", src, read)
+		if err != nil && !errors.Is(err, farm.ErrInput) {
+			t.Errorf("error %v is not of unusable input", err)
+		}
+		if err == nil && len(g.Check(read)) > 0 {
+			t.Errorf("read with problems: %v", g.Check(read))
+		}
+	})
+}
