@@ -13,7 +13,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unre
 .PHONY: help
 help:
 	@echo "Stowage packs a sharded MySQL or MariaDB farm into fewer servers, live. Targets:"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: setup build ## a real farm on this machine, downsized under load; options in ARGS="--pairs 4 --hosts 2"
@@ -28,6 +28,29 @@ test: ## everything that is tested: vet, lint, all tests of both modules, on rea
 	@$(MAKE) --no-print-directory build
 	@scripts/test.sh
 
+.PHONY: faults
+faults: build ## kill -9, failures and faults at every border of every runbook, not the sample that `make test` takes: hours
+	@STOWAGE_ALL_POINTS=1 STOWAGE_FAULTS=all go test -timeout 12h -run 'Kill|Fail|Fault|Disk' ./cmd/stowage
+
+.PHONY: agents
+agents: build ## moves across machines of their own (network namespaces, root), whose agents are killed and whose lines are cut and slowed
+	@STOWAGE_AGENT_FAULTS=1 go test -v -timeout 60m -run 'TestMoveAcrossMachines|TestAgentsKilledInEveryStep|TestLineCutAndHealed|TestLineCutInEveryStep|TestSlowLine|TestRecordingAgentKilledAtEveryStep' ./cmd/stowage
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for five minutes, not the seconds that `make test` takes: an hour
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-300} scripts/fuzz.sh
+
+.PHONY: chaos
+chaos: ## random faults during moves, for as long as you like: ROUNDS=n SEED=s RUNBOOK=switchover, or ROUND=k SEED=s for one of them
+	@scripts/setup.sh
+	@$(MAKE) --no-print-directory build
+	@scripts/chaos.sh
+
+.PHONY: models
+models: ## the models of models/, every state of every bound, and each guard taken out in turn
+	@scripts/setup.sh test
+	@scripts/models.sh
+
 .PHONY: build
 build: ## bin/stowage and bin/stowage-engine
 	@echo "==> building bin/stowage and bin/stowage-engine (the first time: some minutes, most of it for the engine)" >&2
@@ -38,13 +61,26 @@ build: ## bin/stowage and bin/stowage-engine
 setup: ## install what is missing: MariaDB and mariadb-backup, from Debian; no server is started
 	@scripts/setup.sh
 
+.PHONY: flavors
+flavors: ## MariaDB 11.8 and MySQL 9.7 for the tests, outside of the repository (a minute, 900 MB, root); without them those tests say NOT TESTED
+	@scripts/flavors.sh
+
 .PHONY: lint
 lint: ## gofmt and golangci-lint, both modules
 	@scripts/lint.sh
 
 .PHONY: bench
-bench: setup build ## measure the demo and the farm of 60 pairs, add rows to docs/benchmarks.md; BENCH=demo or etsy for one
+bench: ## measure what is promised, beside the peers, and add rows to docs/benchmarks.md; BENCH=demo, etsy, digest or plan for one
+	@scripts/setup.sh
+	@scripts/setup.sh bench
+	@$(MAKE) --no-print-directory build
 	@scripts/bench.sh
+
+.PHONY: bench-etsy
+bench-etsy: ## the farm of examples/etsy-2016 for real: 120 servers onto 30 machines with agents, a fault a minute; SEED=s, PAIRS=n, EVERY=seconds
+	@scripts/setup.sh
+	@$(MAKE) --no-print-directory build
+	@scripts/bench/etsy.sh
 
 .PHONY: clean
 clean: ## remove bin/ and .cache/

@@ -17,12 +17,16 @@ import (
 // TestPrivilegesAreDocumented holds the list that accounts are made from
 // against the table that people grant from, both ways.
 func TestPrivilegesAreDocumented(t *testing.T) {
-	code := stringList(t, "mysql/accounts.go", "privileges")
-	var page []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z_ ]+)` \\|").FindAllStringSubmatch(readText(t, "docs/privileges.md"), -1) {
-		page = append(page, m[1])
+	for _, x := range []struct{ page, file, list string }{
+		{"docs/privileges.md", "mysql/accounts.go", "privileges"},
+		{"docs/flavors.md", "mysql/accounts_mysql8.go", "privilegesMySQL"},
+	} {
+		var page []string
+		for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z_ ]+)` \\|").FindAllStringSubmatch(readText(t, x.page), -1) {
+			page = append(page, m[1])
+		}
+		sameWords(t, x.page, page, x.file, stringList(t, x.file, x.list))
 	}
-	sameWords(t, "docs/privileges.md", page, "mysql/accounts.go", code)
 }
 
 // TestFileKeysAreDocumented holds every key that is read against the page.
@@ -31,7 +35,11 @@ func TestFileKeysAreDocumented(t *testing.T) {
 	for _, x := range []struct{ file, list string }{
 		{"workspace/farmread.go", "farmKeys"}, {"workspace/farmread.go", "hostTypeKeys"}, {"workspace/farmread.go", "hostKeys"},
 		{"workspace/farmread.go", "pairKeys"}, {"workspace/farmread.go", "sideKeys"}, {"workspace/farmread.go", "shardKeys"},
-		{"workspace/goalsread.go", "goalKeys"},
+		{"workspace/farmread.go", "reservedKeys"}, {"workspace/agents.go", "agentKeys"},
+		{"workspace/routing.go", "routingFileKeys"}, {"workspace/routing.go", "routingHAProxyKeys"}, {"workspace/routing.go", "routingEtcdKeys"},
+		{"workspace/routing.go", "routingSQLKeys"}, {"workspace/routing.go", "routingExecKeys"},
+		{"workspace/goalsread.go", "goalKeys"}, {"workspace/goalsread.go", "bindingKeys"}, {"workspace/goalsread.go", "surfaceKeys"},
+		{"workspace/goalsread.go", "purchaseKeys"}, {"workspace/goalsread.go", "rateKeys"}, {"workspace/goalsread.go", "budgetKeys"}, {"placement/goals.go", "objectives"},
 	} {
 		for _, key := range stringList(t, x.file, x.list) {
 			if !strings.Contains(page, "`"+key+"`") {

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -29,14 +30,18 @@ var ladder = []rung{
 		"report": "shows what was kept; asks nobody anything",
 	},
 	{
-		"demo": "makes and removes a farm to try things on; knows nothing of moving",
-		"move": "a verb: reads like the runbook it replaces",
+		"demo":   "makes and removes a farm to try things on; knows nothing of moving",
+		"move":   "a verb: reads like the runbook it replaces",
+		"replay": "a verb: sends recorded statements to a candidate, and writes only where its guard finds nobody else",
 	},
 	{
+		"record":    "collects a window of live traffic and keeps its digest; above workspace because its journals are files of one. An agent is handed its Station and knows it as an interface, as it knows the machine",
+		"agent":     "plays a host over the network; above engine, on whose queues calls wait, and host, which it plays",
 		"swing":     "the one place that knows how a side leaves and returns; above routing and servers, below every verb",
 		"demo/load": "an outside client of the farm; stands above route because it follows routing.json as any client does",
 	},
 	{
+		"copier":    "carries one database by rows and by the binary log; asks nobody which side serves",
 		"engine":    "durable execution; knows no farm",
 		"route":     "who is in rotation; talks to no server",
 		"store":     "what is kept: runs, events, documents",
@@ -51,12 +56,21 @@ var ladder = []rung{
 		"placement/check": "judges plans; above placement for the words of a plan only, it shares no code with the solver",
 	},
 	{
-		"placement": "pure: farm and goals to a plan",
-		"digest":    "pure: a stream of events to classes and comparisons",
-		"capture":   "pure: packets to statements with their values, answers and times; what replay will send again",
+		"placement":              "pure: farm and goals to a plan",
+		"placement/bound/verify": "proves the certificates of bounds again; above placement/bound for its words only, it shares no code with it",
+		"digest":                 "pure: a stream of events to classes and comparisons",
+	},
+	{
+		"placement/schedule": "pure: moves to an order that overloads no host on the way, and its time",
+	},
+	{
+		"capture": "pure: packets to statements with their values, answers and times; below digest, which counts them, so that there is one reader of captures",
 	},
 	{
 		"farm":                "the words all of the above share; imports none of ours",
+		"pace":                "pure: readings of servers to the rate of a copy",
+		"placement/pack":      "pure: demands and capacities to an assignment; knows no farm",
+		"placement/bound":     "pure: what no packing can do without, in numbers; knows no farm",
 		"internal/optionfile": "one line of an option file; no opinion about databases",
 	},
 }
@@ -67,7 +81,8 @@ type rung map[string]string
 // support is for tests: no other file may import these packages.
 var support = map[string]string{
 	"internal/mariadbtest": "starts throw-away servers",
-	"route/routetest":      "the conformance suite of every route.Router",
+	"internal/netlab":      "makes machines out of network namespaces, for tests",
+	"route/routetest":      "the conformance suite of every route.Router, and a HAProxy and an etcd to run it against",
 	"host/hosttest":        "the conformance suite of every host.Host",
 	"digest/internal/gen":  "makes slow logs of any size",
 }
@@ -76,11 +91,16 @@ var support = map[string]string{
 // context, no connection and no logger, so that everything they say can be
 // said again.
 var pure = map[string]string{
-	"farm":            "the invariants of a farm hold whoever asks and whenever",
-	"placement":       "the same farm and goals give the same plan, byte for byte",
-	"placement/check": "a verdict about a plan is a function of the plan",
-	"digest":          "the same logs give the same digest",
-	"capture":         "the same packets give the same statements",
+	"farm":                   "the invariants of a farm hold whoever asks and whenever",
+	"placement":              "the same farm and goals give the same plan, byte for byte",
+	"placement/schedule":     "the same moves give the same order",
+	"placement/check":        "a verdict about a plan is a function of the plan",
+	"placement/pack":         "equal problems and seeds give equal solutions, whatever the machine",
+	"placement/bound":        "effort is counted in steps, so that a bound can be found again",
+	"placement/bound/verify": "a proof is a function of the certificate",
+	"digest":                 "the same logs give the same digest",
+	"capture":                "the same packets give the same statements",
+	"pace":                   "the same readings give the same rate",
 }
 
 // impure are the imports a pure package does without.
@@ -99,9 +119,13 @@ var doors = map[string]rung{
 		"mysql":     "every statement that Stowage sends is written there",
 		"demo/load": "a client of the farm that must not share the code, or the mistakes, of what it judges",
 	},
+	"github.com/go-mysql-org/go-mysql/": {
+		"mysql": "the binary log is read over a connection to a server",
+	},
 	"os/exec": {
 		"host":   "the only package that runs commands on machines",
 		"engine": "starts stowage-engine as its child",
+		"route":  "the exec hook is a program of the owner's, beside Stowage and not on a host of the farm",
 	},
 	"go.temporal.io/": {
 		"engine": "the rest of Stowage knows jobs, lanes and steps",
@@ -123,11 +147,15 @@ var only = map[string]struct {
 	ours []string
 	why  string
 }{
-	"report":          {[]string{"digest", "farm", "inventory", "placement"}, "it shows what was kept and never touches a server, a host or routing"},
-	"demo/load":       {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
-	"engine":          {nil, "names and arguments pass through it unread"},
-	"route":           {[]string{"farm"}, "waiting until a gate may open is the business of swing"},
-	"placement/check": {[]string{"farm", "placement"}, "it judges, and must be judged by nothing else"},
+	"report":                 {[]string{"digest", "farm", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
+	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
+	"copier":                 {[]string{"farm", "mysql"}, "where clients go is decided above it"},
+	"engine":                 {nil, "names and arguments pass through it unread"},
+	"route":                  {[]string{"farm"}, "waiting until a gate may open is the business of swing"},
+	"placement/check":        {[]string{"farm", "placement", "placement/bound", "placement/bound/verify"}, "it judges, and must be judged by nothing else"},
+	"placement/pack":         {nil, "a packing problem is numbers; what they mean is the caller's"},
+	"placement/bound":        {nil, "a packing problem is numbers; what they mean is the caller's"},
+	"placement/bound/verify": {[]string{"placement/bound"}, "it judges, and must be judged by nothing else"},
 }
 
 // source is what the ladder looks at in one file.
@@ -353,7 +381,7 @@ func reasons(owners rung) string {
 }
 
 // readModule reads every Go file of the module below dir. The root itself
-// holds tests only, and engined is a module of its own.
+// holds tests only, and a directory with a go.mod is a module of its own.
 func readModule(t *testing.T, dir string) []source {
 	t.Helper()
 	var sources []source
@@ -361,7 +389,7 @@ func readModule(t *testing.T, dir string) []source {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && name != dir && (e.Name() == "testdata" || e.Name() == "engined" || strings.HasPrefix(e.Name(), ".")):
+		case e.IsDir() && name != dir && (e.Name() == "testdata" || isModule(name) || strings.HasPrefix(e.Name(), ".")):
 			return filepath.SkipDir
 		case e.IsDir() || !strings.HasSuffix(name, ".go") || filepath.Dir(name) == ".":
 			return nil
@@ -374,6 +402,11 @@ func readModule(t *testing.T, dir string) []source {
 		t.Fatal(err)
 	}
 	return sources
+}
+
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }
 
 // readSource parses one file; text is nil to read it from the disk.

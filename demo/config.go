@@ -66,6 +66,22 @@ long_query_time = 0
 log_slow_verbosity = query_plan
 `
 
+// writer is what an instance needs that takes all writes of its pair, or
+// follows the one that does.
+const writer = `log_bin = binlog
+relay_log = relay
+log_slave_updates = ON
+binlog_format = ROW
+binlog_row_image = FULL
+gtid_strict_mode = ON
+slave_parallel_threads = 2
+slave_parallel_mode = optimistic
+slave_net_timeout = 10
+slow_query_log = ON
+long_query_time = 0
+log_slow_verbosity = query_plan
+`
+
 // place is the part of an option file that says where an instance lives.
 func place(i host.Instance) string {
 	return fmt.Sprintf("[mariadbd]\nbind_address = %s\nport = %d\ndatadir = %s\nsocket = mysqld.sock\npid_file = %s\nlog_error = %s\ntmpdir = %s\n",
@@ -75,8 +91,21 @@ func place(i host.Instance) string {
 // identity are the numbers that make an instance a side of its pair.
 type identity struct {
 	serverID uint32
-	domain   int // unique in the farm: two writers in one domain cannot be told apart
-	offset   int // of auto-increment: 1 or 2
+	domain   int  // unique in the farm: two writers in one domain cannot be told apart
+	offset   int  // of auto-increment: 1 or 2
+	replica  bool // takes no writes but its source's
+}
+
+// identityOf is side i of pair n. All servers of a pair with one writer write
+// that one's domain, for each may be the next.
+func identityOf(o Options, n, i int) identity {
+	id := identity{serverID: firstServerID + uint32(len(o.sides())*n+i), domain: 2*n + 1, offset: i + 1}
+	if o.topology().HasOneWriter() {
+		id.offset, id.replica = 0, i > 0
+		return id
+	}
+	id.domain += i
+	return id
 }
 
 func sideConfig(i host.Instance, id identity) []byte {
@@ -84,7 +113,15 @@ func sideConfig(i host.Instance, id identity) []byte {
 	b.WriteString(place(i))
 	fmt.Fprintf(&b, "report_host = %s\nreport_port = %d\n", i.Address, i.Port)
 	fmt.Fprintf(&b, "slow_query_log_file = %s\n", filepath.Join(i.Dir(), "slow.log"))
-	fmt.Fprintf(&b, "server_id = %d\ngtid_domain_id = %d\nauto_increment_offset = %d\n", id.serverID, id.domain, id.offset)
+	fmt.Fprintf(&b, "server_id = %d\ngtid_domain_id = %d\n", id.serverID, id.domain)
+	if id.offset == 0 {
+		if id.replica {
+			b.WriteString("read_only = ON\n")
+		}
+		b.WriteString(writer + lean)
+		return []byte(b.String())
+	}
+	fmt.Fprintf(&b, "auto_increment_offset = %d\n", id.offset)
 	b.WriteString(ring + lean)
 	return []byte(b.String())
 }

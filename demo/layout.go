@@ -32,11 +32,12 @@ func lay(o Options, block int) *farm.Farm {
 		HostTypes: []farm.HostType{
 			{Name: oldType, Watts: 200, Price: 4000, Capacity: farm.Resources{
 				farm.CPU: 16, farm.Memory: 96 << 30, farm.Disk: 2.2e12, farm.IOPS: 1800, farm.Network: 1e9}},
-			{Name: denseType, Watts: 267, Price: 16000, MaxInstances: (2*o.Pairs + o.Hosts - 1) / o.Hosts, Capacity: farm.Resources{
+			{Name: denseType, Watts: 267, Price: 16000, MaxInstances: (o.Instances() + o.Hosts - 1) / o.Hosts, Capacity: farm.Resources{
 				farm.CPU: 32, farm.Memory: 512 << 30, farm.Disk: 14e12, farm.IOPS: 70000, farm.Network: 1e10}},
 		},
 	}
-	for n := range 2 * o.Pairs {
+	sides := o.sides()
+	for n := range o.Instances() {
 		f.Hosts = append(f.Hosts, newHost(fmt.Sprintf("db%03d", n+1), oldType, block, n, n%2))
 	}
 	// Dense hosts get addresses well apart from the old ones.
@@ -45,9 +46,9 @@ func lay(o Options, block int) *farm.Farm {
 		f.Hosts = append(f.Hosts, newHost(fmt.Sprintf("ssd%02d", n+1), denseType, denseBlock, n, n%2))
 	}
 	for n := range o.Pairs {
-		p := farm.Pair{Name: farm.PairName(fmt.Sprintf("dbshard%03d", n+1)), Topology: farm.ActiveActive, Sides: map[farm.SideName]farm.Side{}}
-		for i, side := range farm.SideNames {
-			h := f.Hosts[2*n+i]
+		p := farm.Pair{Name: farm.PairName(fmt.Sprintf("dbshard%03d", n+1)), Topology: o.topology(), Sides: map[farm.SideName]farm.Side{}}
+		for i, side := range sides {
+			h := f.Hosts[len(sides)*n+i]
 			p.Sides[side] = sideOn(h, p.Instance(side))
 		}
 		for s := range o.Shards {
@@ -56,7 +57,7 @@ func lay(o Options, block int) *farm.Farm {
 		}
 		f.Pairs = append(f.Pairs, p)
 	}
-	f.NextServerID = firstServerID + uint32(2*o.Pairs)
+	f.NextServerID = firstServerID + uint32(o.Instances())
 	return f
 }
 
@@ -79,28 +80,38 @@ func sideOn(h farm.Host, i farm.InstanceName) farm.Side {
 // instance is one side as package host knows it.
 func instance(dir string, f *farm.Farm, name farm.InstanceName, s farm.Side) host.Instance {
 	h, _ := f.Host(s.Host)
-	return host.Instance{Name: name, Address: h.Address, Port: s.Port,
-		Datadir: filepath.Join(dir, s.Datadir), Config: filepath.Join(dir, s.Config)}
+	in := func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(dir, path)
+	}
+	return host.Instance{Name: name, Address: h.Address, Port: s.Port, Datadir: in(s.Datadir), Config: in(s.Config)}
 }
 
-// freeBlock finds a range of addresses on which nothing listens yet: another
-// demo may be running.
-func freeBlock(ctx context.Context, l *host.Local, o Options) (int, error) {
+// freeBlock finds a range of addresses on which nothing listens yet, and keeps
+// it for us until release: another demo may be running, or starting.
+func freeBlock(ctx context.Context, l *host.Local, o Options) (block int, release func(), err error) {
 	need := 2 + 2*o.Pairs/hostsPerBlock + o.Hosts/hostsPerBlock
 	for block := 10; block+need < 250; block += need {
+		release, ok := reserve(block, need)
+		if !ok {
+			continue
+		}
 		free := true
 		for _, h := range lay(o, block).Hosts {
-			ok, err := l.PortFree(ctx, fmt.Sprintf("%s:%d", h.Address, port))
-			if err != nil {
-				return 0, err
+			if free, err = l.PortFree(ctx, fmt.Sprintf("%s:%d", h.Address, port)); err != nil {
+				release()
+				return 0, nil, err
 			}
-			if free = ok; !free {
+			if !free {
 				break
 			}
 		}
 		if free {
-			return block, nil
+			return block, release, nil
 		}
+		release()
 	}
-	return 0, &farm.Error{Op: "find free addresses", Err: fmt.Errorf("port %d is taken somewhere in every range of 127.0.x.x", port)}
+	return 0, nil, &farm.Error{Op: "find free addresses", Err: fmt.Errorf("port %d is taken somewhere in every range of 127.0.x.x", port)}
 }

@@ -13,11 +13,13 @@ import (
 
 // Options of a demo farm.
 type Options struct {
-	Dir    string
-	Pairs  int // active-active pairs; twice as many instances and old hosts
-	Shards int // logical shards of each pair
-	Hosts  int // new, dense hosts to pack onto
-	Rows   int // listings seeded in each shard
+	Dir string
+	// Topology of the pairs; empty is active-active.
+	Topology farm.Topology `json:",omitempty"`
+	Pairs    int           // as many old hosts as their sides are
+	Shards   int           // logical shards of each pair
+	Hosts    int           // new, dense hosts to pack onto
+	Rows     int           // listings seeded in each shard
 	// Tell is told what is being done.
 	Tell func(text string) `json:"-"`
 }
@@ -27,20 +29,35 @@ func Defaults() Options {
 	return Options{Dir: "/var/tmp/stowage-demo", Pairs: 12, Shards: 4, Hosts: 6, Rows: 200}
 }
 
+// sides of each pair.
+func (o Options) sides() []farm.SideName { return o.topology().Sides() }
+
+func (o Options) topology() farm.Topology {
+	if o.Topology == "" {
+		return farm.ActiveActive
+	}
+	return o.Topology
+}
+
+// Instances is how many servers run at first.
+func (o Options) Instances() int { return o.Pairs * len(o.sides()) }
+
 // Check reports options no farm can be made of.
 func (o Options) Check() error {
 	bad := func(format string, args ...any) error {
 		return &farm.Error{Op: "read options", Err: fmt.Errorf("%w: %s", farm.ErrInput, fmt.Sprintf(format, args...))}
 	}
 	switch {
+	case o.topology() != farm.ActiveActive && !o.topology().HasOneWriter():
+		return bad("--topology is %s, want %s, %s or %s", o.Topology, farm.ActiveActive, farm.PrimaryReplica, farm.Single)
 	case o.Pairs < 1 || o.Pairs > 500:
 		return bad("--pairs is %d, want 1 to 500", o.Pairs)
 	case o.Shards < 1 || o.Shards > 500:
 		return bad("--shards is %d, want 1 to 500", o.Shards)
-	case o.Hosts < 2:
+	case o.Hosts < len(o.sides()):
 		return bad("--hosts is %d, want at least 2: the two sides of a pair need different hosts", o.Hosts)
-	case o.Hosts > 2*o.Pairs:
-		return bad("--hosts is %d, more than the %d instances there are", o.Hosts, 2*o.Pairs)
+	case o.Hosts > o.Instances():
+		return bad("--hosts is %d, more than the %d instances there are", o.Hosts, o.Instances())
 	}
 	return nil
 }

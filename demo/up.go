@@ -31,8 +31,9 @@ type builder struct {
 	o        Options
 	local    *host.Local
 	farm     *farm.Farm
+	start    Starter
 	accounts mysql.Accounts
-	root     mysql.Account
+	root     mysql.Account // of MySQL only
 	log      *slog.Logger
 }
 
@@ -56,11 +57,12 @@ func Up(ctx context.Context, o Options, log *slog.Logger) (err error) {
 	if err := vacant(o.Dir); err != nil {
 		return err
 	}
-	block, err := freeBlock(ctx, b.local, o)
+	block, release, err := freeBlock(ctx, b.local, o)
 	if err != nil {
 		return err
 	}
-	b.farm = lay(o, block)
+	defer release()
+	b.farm, b.start = lay(o, block), b.startHere
 	b.makeAccounts()
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return &farm.Error{Op: "make farm", Subject: o.Dir, Err: err}
@@ -79,25 +81,38 @@ func Up(ctx context.Context, o Options, log *slog.Logger) (err error) {
 func (b *builder) build(ctx context.Context) error {
 	start := time.Now()
 	b.o.Tell("writing farm.yaml, goals.yaml, accounts.cnf and routing.json")
-	if err := b.writeFiles(); err != nil {
+	if err := errors.Join(b.writeGoals(), b.writeFiles()); err != nil {
 		return err
 	}
+	return b.raise(ctx, start)
+}
+
+// raise makes and starts every instance of the farm, and fills it.
+func (b *builder) raise(ctx context.Context, start time.Time) error {
 	b.o.Tell("making a template data directory")
 	template, err := b.makeTemplate(ctx)
 	if err != nil {
 		return err
 	}
-	n := 2 * len(b.farm.Pairs)
+	n := len(b.farm.HostsInUse())
 	b.o.Tell(fmt.Sprintf("starting %d instances on %d hosts", n, n))
 	if err := b.eachPair(ctx, func(ctx context.Context, i int) error { return b.startPair(ctx, template, i) }); err != nil {
 		return err
 	}
-	b.o.Tell(fmt.Sprintf("filling %d logical shards and waiting for replication", len(b.farm.Pairs)*b.o.Shards))
+	b.o.Tell(fmt.Sprintf("filling %d logical shards and waiting for replication", b.shards()))
 	if err := b.eachPair(ctx, b.fillPair); err != nil {
 		return err
 	}
 	b.o.Tell(fmt.Sprintf("farm is up after %.1f s", time.Since(start).Seconds()))
 	return os.RemoveAll(template.Dir())
+}
+
+func (b *builder) shards() int {
+	n := 0
+	for _, p := range b.farm.Pairs {
+		n += len(p.Shards)
+	}
+	return n
 }
 
 func (b *builder) makeAccounts() {
@@ -111,11 +126,12 @@ func (b *builder) makeAccounts() {
 
 func (b *builder) path(rel string) string { return filepath.Join(b.o.Dir, rel) }
 
-func (b *builder) writeFiles() error {
-	if err := workspace.WriteFarm(b.path("farm.yaml"), b.farm); err != nil {
-		return err
-	}
+func (b *builder) writeGoals() error {
 	goals := fmt.Sprintf("# What a plan must respect, and what it should make small.\nonto: [%s]\nminimise: [hosts]\nspread_labels: [rack]\nparallel: 4\nsoak: 200ms\n", denseType)
+	return workspace.WriteFileAtomic(b.path("goals.yaml"), []byte(goals), 0o644)
+}
+
+func (b *builder) writeFiles() error {
 	accounts := "# Accounts of the demo farm. [client] is what applications use.\n"
 	for _, g := range []struct {
 		group string
@@ -124,18 +140,14 @@ func (b *builder) writeFiles() error {
 		accounts += fmt.Sprintf("[%s]\nuser = %s\npassword = %s\n", g.group, g.a.User, g.a.Password)
 	}
 	err := errors.Join(
-		workspace.WriteFileAtomic(b.path("goals.yaml"), []byte(goals), 0o644),
+		workspace.WriteFarm(b.path("farm.yaml"), b.farm),
 		workspace.WriteFileAtomic(b.path("accounts.cnf"), []byte(accounts), 0o600))
 	if err != nil {
 		return err
 	}
 	pairs := map[farm.PairName]*route.Pair{}
 	for _, p := range b.farm.Pairs {
-		var shards []farm.ShardName
-		for _, s := range p.Shards {
-			shards = append(shards, s.Name)
-		}
-		pairs[p.Name] = route.NewPair(shards, b.farm.Address(p.Sides[farm.A]), b.farm.Address(p.Sides[farm.B]))
+		pairs[p.Name] = route.ForFarm(b.farm, p)
 	}
 	return route.NewFile(b.path("routing.json")).Create(pairs)
 }
@@ -149,19 +161,17 @@ func (b *builder) makeTemplate(ctx context.Context) (host.Instance, error) {
 	if err := b.local.Claim(ctx, t, owner); err != nil {
 		return t, err
 	}
+	if b.local.IsMySQL() {
+		return b.makeTemplateMySQL(ctx, t)
+	}
 	if err := b.local.WriteFile(ctx, t.Config, []byte(place(t)+lean)); err != nil {
 		return t, err
 	}
-	if err := b.local.InstallDB(ctx, t); err != nil {
+	setup, err := mysql.SetupSQL(b.accounts)
+	if err != nil {
 		return t, err
 	}
-	if err := b.local.Start(ctx, t, time.Minute); err != nil {
-		return t, err
-	}
-	if err := mysql.Bootstrap(ctx, t.Dial(), b.accounts, b.root.Password, b.log); err != nil {
-		return t, err
-	}
-	return t, b.local.Stop(ctx, t, time.Minute)
+	return t, b.local.Found(ctx, t, setup)
 }
 
 // eachPair runs work for every pair, some side by side, and returns the first
@@ -189,54 +199,82 @@ func (b *builder) eachPair(ctx context.Context, work func(context.Context, int) 
 
 func (b *builder) startPair(ctx context.Context, template host.Instance, n int) error {
 	p := b.farm.Pairs[n]
-	for i, side := range farm.SideNames {
+	for i, side := range b.o.sides() {
 		in := instance(b.o.Dir, b.farm, p.Instance(side), p.Sides[side])
-		id := identity{serverID: firstServerID + uint32(2*n+i), domain: 2*n + i + 1, offset: i + 1}
+		id := identityOf(b.o, n, i)
 		if err := b.local.Claim(ctx, in, owner); err != nil {
 			return err
 		}
 		if err := b.local.CopyDatadir(ctx, template, in); err != nil {
 			return err
 		}
-		if err := b.local.WriteFile(ctx, in.Config, sideConfig(in, id)); err != nil {
+		config := sideConfig
+		if b.local.IsMySQL() {
+			config = sideConfigMySQL
+		}
+		if err := b.local.WriteFile(ctx, in.Config, config(in, id)); err != nil {
 			return err
 		}
-		if err := b.local.Start(ctx, in, time.Minute); err != nil {
+		if err := b.start(ctx, p.Sides[side].Host, in); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fillPair closes the ring, makes tables and rows on side A, and waits until
+func (b *builder) startHere(ctx context.Context, _ farm.HostName, i host.Instance) error {
+	return b.local.Start(ctx, i, time.Minute)
+}
+
+// followers are the sides that replicate from their twin.
+func (b *builder) followers() []farm.SideName {
+	switch b.o.topology() {
+	case farm.Single:
+		return nil
+	case farm.PrimaryReplica:
+		return []farm.SideName{farm.B}
+	}
+	return farm.SideNames[:]
+}
+
+// fillPair starts replication, makes tables and rows on side A, and waits until
 // side B has them.
 func (b *builder) fillPair(ctx context.Context, n int) error {
 	p := b.farm.Pairs[n]
 	servers := map[farm.SideName]*mysql.Server{}
-	for _, side := range farm.SideNames {
+	for _, side := range b.o.sides() {
 		s := mysql.Open(p.Instance(side), b.farm.Address(p.Sides[side]), b.accounts.Admin, b.log)
 		defer s.Close()
 		servers[side] = s
 	}
-	for _, side := range farm.SideNames {
+	for _, side := range b.followers() {
 		if err := servers[side].Follow(ctx, servers[side.Twin()].Address(), b.accounts.Replication, 30*time.Second); err != nil {
 			return err
 		}
 	}
-	root := mysql.Open(p.Instance(farm.A), servers[farm.A].Address(), b.root, b.log)
-	defer root.Close()
-	for _, shard := range p.Shards {
-		if err := root.Build(ctx, append(load.Schema(shard.Name), load.Seed(shard.Name, b.o.Rows)...)); err != nil {
-			return err
-		}
-	}
-	// Nobody needs root over the network from here on.
-	if err := root.Build(ctx, []string{"DROP USER 'root'@'127.0.0.1'"}); err != nil {
+	if err := b.fillShards(ctx, p, servers[farm.A]); err != nil {
 		return err
 	}
 	at, err := servers[farm.A].BinlogPosition(ctx)
-	if err != nil {
+	if err != nil || servers[farm.B] == nil {
 		return err
 	}
 	return servers[farm.B].WaitFor(ctx, at, 2*time.Minute)
+}
+
+// fillShards makes tables and rows. Stowage's own account may do that where
+// single shards can be moved; on MySQL root does, whose login is dropped then.
+func (b *builder) fillShards(ctx context.Context, p farm.Pair, a *mysql.Server) error {
+	author, last := a, []string(nil)
+	if b.local.IsMySQL() {
+		author = mysql.Open(p.Instance(farm.A), a.Address(), b.root, b.log)
+		defer author.Close()
+		last = []string{"DROP USER 'root'@'127.0.0.1'"}
+	}
+	for _, shard := range p.Shards {
+		if err := author.Build(ctx, append(load.Schema(shard.Name), load.Seed(shard.Name, b.o.Rows)...)); err != nil {
+			return err
+		}
+	}
+	return author.Build(ctx, last)
 }

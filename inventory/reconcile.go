@@ -82,6 +82,12 @@ func reconcilePair(f *farm.Farm, p farm.Pair, instances []Instance) []farm.Findi
 		if i.Pair != p.Name || i.Error != "" {
 			continue
 		}
+		if primary := f.Address(p.Sides[farm.A]); p.Topology == farm.PrimaryReplica && i.Side == farm.B && i.Source != primary {
+			say("primary", farm.Blocker, i.Name, fmt.Sprintf("replicates from %q, its primary is at %s", i.Source, primary), "point it there, or correct farm.yaml")
+		}
+		if p.Topology.HasOneWriter() && i.Side == farm.A && i.Source != "" {
+			say("primary", farm.Blocker, i.Name, fmt.Sprintf("takes the writes and replicates from %q", i.Source), "RESET SLAVE ALL there, or correct farm.yaml (is it active-active, or are the sides the other way round?)")
+		}
 		if twin := f.Address(p.Sides[i.Side.Twin()]); p.Topology == farm.ActiveActive && i.Source != twin {
 			say("ring", farm.Blocker, i.Name, fmt.Sprintf("replicates from %q, its twin is at %s", i.Source, twin), "repair the ring, or correct farm.yaml")
 		}

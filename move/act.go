@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,13 @@ type Act struct {
 	// Engine starts the embedded engine, unless Address names one.
 	Engine  engine.Options
 	Address string
+	// Served is an engine of ours that runs already, because hosts had to be
+	// asked before the first step; nil: one is started. Whoever started it
+	// closes it.
+	Served *engine.Server
+	Terms  Terms
+	// Dry: Begin asks everything and writes nothing; its run does not exist.
+	Dry bool
 }
 
 // grace is how long steps may take to end when we are told to stop. It covers
@@ -69,6 +77,12 @@ func (a *Act) Begin(ctx context.Context, name string) (store.Run, []farm.Finding
 	if err := a.nothingOpen(); err != nil {
 		return store.Run{}, nil, err
 	}
+	if err := carryable(p); err != nil {
+		return store.Run{}, nil, err
+	}
+	if p.Goals.Unit == placement.UnitShard {
+		return a.beginShardPlan(ctx, p, now)
+	}
 	if err := notDrifted(p, now); err != nil {
 		return store.Run{}, nil, err
 	}
@@ -86,6 +100,10 @@ func (a *Act) Begin(ctx context.Context, name string) (store.Run, []farm.Finding
 	if err != nil {
 		return store.Run{}, nil, err
 	}
+	limitStreams(&job, now, p.Goals.Budgets)
+	if _, err := gatesOf(job, a.gates(p.Goals)); err != nil {
+		return store.Run{}, nil, err
+	}
 	a.Mover.Owner = ownerOf(run)
 	findings, err := a.Mover.Survey(ctx, job)
 	if err != nil {
@@ -100,6 +118,9 @@ func (a *Act) Begin(ctx context.Context, name string) (store.Run, []farm.Finding
 // write makes the run durable before anything is touched: ids are spent
 // first, so that no crash can give them out twice.
 func (a *Act) write(run store.Run, job engine.Job, p placement.Plan, now *farm.Farm) error {
+	if a.Dry {
+		return nil
+	}
 	if p.NextServerID > now.NextServerID {
 		err := a.Workspace.EditFarm(func(e *workspace.Edit) error {
 			e.SetNextServerID(p.NextServerID)
@@ -112,7 +133,22 @@ func (a *Act) write(run store.Run, job engine.Job, p placement.Plan, now *farm.F
 	if err := a.Store.PutDocument("job", run.ID, run.Started, job); err != nil {
 		return err
 	}
+	if err := a.firstOrders(run, job, p.Goals); err != nil {
+		return err
+	}
 	return a.Store.PutRun(run)
+}
+
+// carryable refuses plans that are for thinking: into hosts that do not exist
+// yet.
+func carryable(p placement.Plan) error {
+	for _, h := range p.Hosts {
+		if h.New {
+			return refused("move", p.Name, fmt.Errorf("host %s of the plan is still to be bought", h.Name),
+				"put the new hosts into farm.yaml with address and dir, take buy out of goals.yaml, and plan again")
+		}
+	}
+	return nil
 }
 
 func refused(op, subject string, err error, hint string) error {
@@ -172,70 +208,6 @@ func (a *Act) nextID(plan string) string {
 	return fmt.Sprintf("move-%s-%d", plan, n)
 }
 
-// Unfinished is the run to go on with: one that was cut short, or one that
-// ended stuck behind the point of no return, which can only go forward. It is
-// store.ErrNone when there is none.
-func (a *Act) Unfinished() (store.Run, error) {
-	last, err := a.Store.LatestRun("move")
-	if err != nil || last.State == store.Running {
-		return last, err
-	}
-	if last.State == store.Failed {
-		return a.forward(last)
-	}
-	return last, store.ErrNone
-}
-
-// forward makes a run of what a stuck run left to be done.
-func (a *Act) forward(stuck store.Run) (store.Run, error) {
-	var job engine.Job
-	var out Outcome
-	if _, err := a.Store.LatestDocument("job", stuck.ID, &job); err != nil {
-		return stuck, err
-	}
-	if err := json.Unmarshal([]byte(stuck.Result), &out); err != nil {
-		return stuck, fmt.Errorf("read result of %s: %w", stuck.ID, err)
-	}
-	rest := remainder(job, out)
-	if len(rest) == 0 {
-		return stuck, store.ErrNone
-	}
-	job.ID, job.Lanes = a.nextID(stuck.Subject), rest
-	run := store.Run{ID: job.ID, Kind: "move", Subject: stuck.Subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
-	if err := a.Store.PutDocument("job", run.ID, run.Started, job); err != nil {
-		return stuck, err
-	}
-	return run, a.Store.PutRun(run)
-}
-
-// remainder are the lanes that stopped at a step of no return, from that step
-// on. Nothing before it is done again, nothing after it is left out.
-func remainder(job engine.Job, out Outcome) []engine.Lane {
-	var rest []engine.Lane
-	for i, l := range out.Lanes {
-		s, known := find(l.Step)
-		if l.End != engine.EndStuck || !known || !s.NoReturn {
-			continue
-		}
-		lane := job.Lanes[i]
-		for n, part := range lane.Parts {
-			if part.Subject != l.Part {
-				continue
-			}
-			for k, step := range part.Steps {
-				if step.Name == l.Step {
-					part.Steps = part.Steps[k:]
-					break
-				}
-			}
-			lane.Parts = append([]engine.Part{part}, lane.Parts[n+1:]...)
-			break
-		}
-		rest = append(rest, lane)
-	}
-	return rest
-}
-
 // Carry carries a run out, or on, until it has ended or ctx does. The outcome
 // is kept in the store. Its error wraps farm.ErrUndone, ErrOutcomeUnknown or
 // ErrInterrupted as fits.
@@ -244,19 +216,43 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	if _, err := a.Store.LatestDocument("job", run.ID, &job); err != nil {
 		return Outcome{}, err
 	}
-	a.Mover.Owner = ownerOf(run)
+	var err error
+	if a.Mover.Owner, err = a.ownerOf(run); err != nil {
+		return Outcome{}, err
+	}
 	run.PID = os.Getpid()
 	if err := a.Store.PutRun(run); err != nil {
 		return Outcome{}, err
+	}
+	deaf, err := a.steer(ctx, run)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer deaf()
+	if tell := a.Mover.Sink; tell != nil {
+		// A job may be run in pieces; what they tell is of one run.
+		a.Mover.Sink = func(e farm.Event) { e.Run = run.ID; tell(e) }
+		defer func() { a.Mover.Sink = tell }()
 	}
 	result, err := a.execute(ctx, job)
 	if err != nil {
 		if errors.Is(err, engine.ErrInterrupted) {
 			return Outcome{}, &farm.Error{Op: "move", Subject: run.Subject, Err: farm.ErrInterrupted, Hint: "go on with: stowage move resume"}
 		}
-		return Outcome{}, err
+		// The run has begun, and no lane has ended: it is neither undone nor
+		// unknown, whatever kept us from carrying it on.
+		hint := "remedy that and go on with: stowage move resume"
+		if more := farm.Hint(err); more != "" {
+			hint = more + "; then: stowage move resume"
+		}
+		return Outcome{}, &farm.Error{Op: "move", Subject: run.Subject, Err: fmt.Errorf("%w: %w", farm.ErrInterrupted, err), Hint: hint}
 	}
 	out := newOutcome(run, result)
+	if now, _ := a.Mover.Steer.Now(); now.Undo {
+		if out.Back, err = a.PlanBack(run); err != nil {
+			out.NoBack = err.Error() // the run has ended, and says how, all the same
+		}
+	}
 	run.State, run.Ended = store.Done, time.Now()
 	if !out.Whole() {
 		run.State = store.Failed
@@ -272,19 +268,27 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	return out, out.Err()
 }
 
-// ownerOf marks the directories a run makes.
-func ownerOf(run store.Run) string { return "stowage " + run.ID }
+// hintOfEngine: an engine that is there and does not come up says why itself.
+func hintOfEngine(err error) string {
+	if errors.Is(err, engine.ErrNoBinary) {
+		return "make build puts stowage-engine beside stowage"
+	}
+	return "what it said is in .stowage/engine.log; on a machine that is very busy it may just need another attempt"
+}
 
 func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error) {
 	address := a.Address
 	o := a.Engine
 	o.Grace = grace
 	if address == "" {
-		server, err := engine.Start(ctx, o)
-		if err != nil {
-			return engine.Result{}, &farm.Error{Op: "start engine", Err: err, Hint: "make build puts stowage-engine beside stowage"}
+		server := a.Served
+		if server == nil {
+			var err error
+			if server, err = engine.Start(ctx, o); err != nil {
+				return engine.Result{}, &farm.Error{Op: "start engine", Err: err, Hint: hintOfEngine(err)}
+			}
+			defer server.Close()
 		}
-		defer server.Close()
 		address = server.Address()
 		// An engine that was killed is started again; one that keeps dying is
 		// given up, and we with it: the run can be resumed.
@@ -301,6 +305,7 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 		return engine.Result{}, &farm.Error{Op: "reach engine", Subject: address, Err: err}
 	}
 	defer client.Close()
+	a.lookForLater(client, job)
 	stop, err := client.Serve("", a.Mover, job.Budgets[wholeFarm]+4)
 	if err != nil {
 		return engine.Result{}, &farm.Error{Op: "serve engine", Subject: address, Err: err}
@@ -310,21 +315,72 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 }
 
 // runInTurn runs the pieces of a job one after the other. After a piece in
-// which a lane failed, no other is begun.
+// which a lane failed, no other is begun, but those that clear up.
 func runInTurn(ctx context.Context, client *engine.Client, job engine.Job) (engine.Result, error) {
 	var all engine.Result
 	for _, piece := range pieces(job) {
-		if all.End() != engine.EndDone {
+		now, rest := piece, []engine.LaneResult(nil)
+		switch {
+		case piece.Lanes[0].Closing:
+			now, rest = closing(piece, all)
+		case all.End() != engine.EndDone:
+			now.Lanes = nil
 			for _, l := range piece.Lanes {
-				all.Lanes = append(all.Lanes, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted})
+				rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted})
 			}
-			continue
 		}
-		r, err := client.Run(ctx, piece)
-		if err != nil {
-			return all, err
+		if len(now.Lanes) > 0 {
+			r, err := client.Run(ctx, now)
+			if err != nil {
+				return all, err
+			}
+			all.Format = r.Format
+			rest = append(rest, r.Lanes...)
 		}
-		all.Format, all.Lanes = r.Format, append(all.Lanes, r.Lanes...)
+		all.Lanes = append(all.Lanes, inOrder(piece, rest)...)
 	}
 	return all, nil
+}
+
+// closing is what of a closing piece has to be run: the lanes that take back
+// what a lane of the same name has done for others that did not follow. It is
+// the same after a resume: the results so far are.
+func closing(piece engine.Job, soFar engine.Result) (engine.Job, []engine.LaneResult) {
+	if soFar.End() == engine.EndDone {
+		var rest []engine.LaneResult
+		for _, l := range piece.Lanes {
+			rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndDone})
+		}
+		piece.Lanes = nil
+		return piece, rest
+	}
+	made := map[string]bool{}
+	for i := len(soFar.Lanes) - 1; i >= 0; i-- { // the first of a name made it
+		made[soFar.Lanes[i].Name] = soFar.Lanes[i].End == engine.EndDone
+	}
+	var lanes []engine.Lane
+	var rest []engine.LaneResult
+	for _, l := range piece.Lanes {
+		if made[l.Name] {
+			lanes = append(lanes, l)
+		} else {
+			rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted})
+		}
+	}
+	piece.Lanes = lanes
+	return piece, rest
+}
+
+// inOrder sorts the results of a piece as its lanes are.
+func inOrder(piece engine.Job, results []engine.LaneResult) []engine.LaneResult {
+	out := make([]engine.LaneResult, len(piece.Lanes))
+	for i, l := range piece.Lanes {
+		n := slices.IndexFunc(results, func(r engine.LaneResult) bool { return r.Name == l.Name })
+		if n < 0 {
+			out[i] = engine.LaneResult{Name: l.Name, End: engine.EndUnknown}
+			continue
+		}
+		out[i] = results[n]
+	}
+	return out
 }

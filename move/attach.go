@@ -64,6 +64,18 @@ func (r *replacement) mayAdopt(ctx context.Context) error {
 	return nil
 }
 
+// rejoin makes the new instance replicate again that died and was started by
+// whoever looks after servers: until it serves it starts with skip_slave_start.
+// One whose replication has stopped for a reason stays as it is.
+func (r *replacement) rejoin(ctx context.Context) error {
+	now, err := r.Returns.Replication(ctx)
+	if err != nil || !now.Follows(r.Twin.Address()) || !now.Idle() {
+		return err
+	}
+	r.tell(farm.Event{Kind: farm.StepProgress, Text: "it was restarted; it goes on replicating"})
+	return r.Returns.Follow(ctx, r.Twin.Address(), r.mover.Replication, 30*time.Second)
+}
+
 func (r *replacement) detach(ctx context.Context) error {
 	pid, err := r.freshHost.Running(ctx, r.fresh)
 	if err != nil || pid == 0 {
@@ -74,6 +86,9 @@ func (r *replacement) detach(ctx context.Context) error {
 
 // follow waits for the new instance to apply its backlog and says how long it is.
 func (r *replacement) follow(ctx context.Context) error {
+	if err := r.rejoin(ctx); err != nil {
+		return err
+	}
 	goal, err := r.Twin.BinlogPosition(ctx)
 	if err != nil {
 		return err
@@ -93,82 +108,16 @@ func (r *replacement) backlog(ctx context.Context, goal mysql.Position) string {
 	if err != nil {
 		return "applying the backlog"
 	}
-	var left uint64
-	for d, g := range goal {
-		if has := applied[d].Seq; has < g.Seq {
-			left += g.Seq - has
-		}
-	}
-	return fmt.Sprintf("%d transactions behind %s", left, r.order.TwinInstance)
-}
-
-// compare proves that the new instance holds what the pair holds. It stops at
-// exactly the position of a snapshot, and every row is summed on both ends:
-// first against the twin it was copied from, then against the side it will
-// replace, whose own clients must find everything again. (Rows that only that
-// side ever had, because a write bypassed the binary log, would otherwise
-// vanish without a word.)
-func (r *replacement) compare(ctx context.Context) error {
-	err := r.CheckVariables(ctx)
-	if err != nil {
-		return err
-	}
-	for _, source := range []*mysql.Server{r.Twin, r.Leaves} {
-		if err = r.compareAtBarrier(ctx, source); err != nil {
-			break
-		}
-	}
-	// Whatever was found, replication goes on.
-	if again := r.Returns.Follow(ctx, r.Twin.Address(), r.mover.Replication, 30*time.Second); err == nil {
-		err = again
-	}
-	if err != nil {
-		return err
-	}
-	return r.follow(ctx)
-}
-
-func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server) error {
-	if err := r.Returns.StopReplicating(ctx); err != nil {
-		return err
-	}
-	// The snapshot must not lie before where the new instance stands.
-	stands, err := r.Returns.AppliedPosition(ctx)
-	if err != nil {
-		return err
-	}
-	if err := source.WaitFor(ctx, stands, r.Settings.CatchUp); err != nil {
-		return err
-	}
-	snap, err := source.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer snap.Close()
-	if err := r.Returns.StopAt(ctx, snap.At, r.Settings.CatchUp); err != nil {
-		return err
-	}
-	differ, err := mysql.CompareTables(ctx, snap, r.Returns, func(done, total int) {
-		if done%8 == 0 {
-			r.tell(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("comparing rows with %s, table %d of %d", source.Name(), done+1, total)})
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if len(differ) == 0 {
-		return nil
-	}
-	return &farm.Error{Op: "compare", Subject: string(r.fresh.Name),
-		Err: fmt.Errorf("%w: %d chunks of rows differ from %s at %s, the first: %s",
-			farm.ErrRefused, len(differ), source.Name(), snap.At, differ[0]),
-		Hint: "the two old sides have drifted apart (a write with sql_log_bin=0, a skipped event); repair the pair before moving it"}
+	return fmt.Sprintf("%d transactions behind %s", applied.Missing(goal), r.order.TwinInstance)
 }
 
 // preload warms the new instance before it is needed, with the pages the twin
 // holds: its data files are a physical copy, so page numbers mean the same.
 func (r *replacement) preload(ctx context.Context) error {
-	r.memory.Apart = time.Now() // the side still serves all of its clients
+	var err error // the side still serves all of its clients
+	if r.memory.Apart, err = r.Twin.Moment(ctx); err != nil {
+		return err
+	}
 	if err := r.Twin.DumpPool(ctx, time.Minute); err != nil {
 		return err
 	}

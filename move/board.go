@@ -14,17 +14,29 @@ type Board struct {
 	Sides map[Key]*Row
 	// Pauses are how long gates were closed, in milliseconds, in order.
 	Pauses []float64
-	First  time.Time
-	Last   time.Time
+	// Held are those of switchovers, in which all writes of a pair waited.
+	Held  []float64
+	First time.Time
+	Last  time.Time
 }
 
-// Key names one side of one pair.
+// Key names what is moved: one side of one pair, or one shard out of it, or a
+// pair that is made or retired.
 type Key struct {
-	Pair farm.PairName
-	Side farm.SideName
+	Pair  farm.PairName
+	Side  farm.SideName
+	Shard farm.ShardName
 }
 
-func (k Key) String() string { return string(k.Pair) + "/" + string(k.Side) }
+func (k Key) String() string {
+	switch {
+	case k.Shard != "":
+		return string(k.Shard)
+	case k.Side == "": // the pair as a whole: it is made, or retired
+		return string(k.Pair)
+	}
+	return string(k.Pair) + "/" + string(k.Side)
+}
 
 // Row is one side on the board.
 type Row struct {
@@ -54,11 +66,14 @@ func (b *Board) Apply(e farm.Event) {
 	b.Last = e.Time
 	if e.Kind == farm.GateOpened {
 		b.Pauses = append(b.Pauses, e.Millis)
+		if isWritePause(e) {
+			b.Held = append(b.Held, e.Millis)
+		}
 	}
-	k := Key{e.Pair, e.Side}
+	k := Key{e.Pair, e.Side, e.Shard}
 	r := b.Sides[k]
 	if r == nil {
-		r = &Row{Key: k, Of: len(Steps()), Started: e.Time}
+		r = &Row{Key: k, Started: e.Time}
 		b.Sides[k] = r
 	}
 	r.apply(e)
@@ -67,7 +82,12 @@ func (b *Board) Apply(e farm.Event) {
 func (r *Row) apply(e farm.Event) {
 	switch e.Kind {
 	case farm.StepStarted:
-		*r = Row{Key: r.Key, Of: r.Of, Started: r.Started, Step: e.Step, Number: stepNumber(e.Step), Since: e.Time, Text: e.Text}
+		*r = Row{Key: r.Key, Of: e.Of, Started: r.Started, Step: e.Step, Number: e.Number, Since: e.Time, Text: e.Text}
+		if e.Of == 0 { // told by an older Stowage
+			b, _ := ByName(Replace)
+			_, r.Number = b.step(e.Step)
+			r.Of = len(b.Steps)
+		}
 	case farm.StepProgress:
 		r.Text, r.Waiting = e.Text, false
 		if e.Bytes > 0 {
@@ -87,15 +107,6 @@ func (r *Row) apply(e farm.Event) {
 	}
 }
 
-func stepNumber(name string) int {
-	for i, s := range Steps() {
-		if s.Name == name {
-			return i + 1
-		}
-	}
-	return 0
-}
-
 // Rows are all sides, those at work first, then by name.
 func (b *Board) Rows() []*Row {
 	out := make([]*Row, 0, len(b.Sides))
@@ -112,10 +123,18 @@ func (b *Board) Rows() []*Row {
 }
 
 // Done is the number of sides whose last step is done.
-func (b *Board) Done() int {
+func (b *Board) Done() int { return b.count(func(r *Row) bool { return r.IsDone() }) }
+
+// Shards is how many single shards the run moves, and how many it has moved.
+func (b *Board) Shards() (all, done int) {
+	all = b.count(func(r *Row) bool { return r.Key.Shard != "" })
+	return all, b.count(func(r *Row) bool { return r.Key.Shard != "" && r.IsDone() })
+}
+
+func (b *Board) count(is func(*Row) bool) int {
 	n := 0
 	for _, r := range b.Sides {
-		if r.IsDone() {
+		if is(r) {
 			n++
 		}
 	}

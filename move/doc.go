@@ -6,6 +6,10 @@
 // and warmed while both old sides still serve; then one swing (package swing)
 // lets it take the place of the side, and the old instance is retired.
 //
+// Runbooks are all ways of moving there are, each for what it moves: a side of
+// an active-active pair, an instance that takes all writes or its replica, and
+// one logical shard (Shard), which leaves its pair while its neighbours go on.
+//
 // Mover is the main type. It carries out single steps for package engine,
 // which makes the sequence durable; NewJob turns a plan into the engine's job.
 //

@@ -17,17 +17,29 @@ const wholeFarm = "farm"
 // messages have limits. A larger move is run in pieces, one after the other.
 const pieceLanes = 120
 
-// pieces cuts a job into jobs that the engine can hold. They are the same
-// every time, so a resumed move finds the ones it has run.
+// pieces cuts a job into jobs that the engine can hold, and at the end of each
+// stage of the plan: what moves in a stage needs the room that the one before
+// has left. They are the same every time, so a resumed move finds the ones it
+// has run.
 func pieces(job engine.Job) []engine.Job {
-	if len(job.Lanes) <= pieceLanes {
+	var cuts []int
+	for i, lane := range job.Lanes {
+		if i == 0 || lane.Stage != job.Lanes[i-1].Stage || i-cuts[len(cuts)-1] == pieceLanes {
+			cuts = append(cuts, i)
+		}
+	}
+	if len(cuts) <= 1 {
 		return []engine.Job{job}
 	}
 	var out []engine.Job
-	for n := 0; n*pieceLanes < len(job.Lanes); n++ {
+	for n, from := range cuts {
+		to := len(job.Lanes)
+		if n+1 < len(cuts) {
+			to = cuts[n+1]
+		}
 		piece := job
 		piece.ID = fmt.Sprintf("%s-%d", job.ID, n+1)
-		piece.Lanes = job.Lanes[n*pieceLanes : min((n+1)*pieceLanes, len(job.Lanes))]
+		piece.Lanes = job.Lanes[from:to]
 		out = append(out, piece)
 	}
 	return out
@@ -37,13 +49,14 @@ func pieces(job engine.Job) []engine.Job {
 const streamsPerHost = 2
 
 // NewJob turns the moves of a plan that are still to be done into the engine's
-// job: one lane a pair, in it one part a side, never both sides at once. now
-// is the farm as it stands.
+// job: one lane a pair and stage, in it one part a side, never both sides at
+// once. now is the farm as it stands.
 func NewJob(id string, moves []placement.Move, now *farm.Farm, parallel int) (engine.Job, error) {
 	job := engine.Job{ID: id, Kind: "move", Budgets: map[string]int{wholeFarm: max(1, parallel)}}
-	byPair, names := groupByPair(moves)
-	for _, name := range names {
-		lane, err := newLane(name, byPair[name], now)
+	byLane, order := groupByLane(moves)
+	where := map[farm.PairName]map[farm.SideName]placement.Place{}
+	for _, key := range order {
+		lane, err := newLane(key, byLane[key], now, where)
 		if err != nil {
 			return engine.Job{}, err
 		}
@@ -57,54 +70,78 @@ func NewJob(id string, moves []placement.Move, now *farm.Farm, parallel int) (en
 	return job, nil
 }
 
-// groupByPair keeps the plan's order: pairs by their first wave, the sides of
-// one pair by wave.
-func groupByPair(moves []placement.Move) (map[farm.PairName][]placement.Move, []farm.PairName) {
-	sorted := append([]placement.Move(nil), moves...)
-	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Wave < sorted[j].Wave })
-	byPair := map[farm.PairName][]placement.Move{}
-	var names []farm.PairName
-	for _, m := range sorted {
-		if len(byPair[m.Pair]) == 0 {
-			names = append(names, m.Pair)
-		}
-		byPair[m.Pair] = append(byPair[m.Pair], m)
-	}
-	return byPair, names
+// laneKey is what a lane is for.
+type laneKey struct {
+	stage int
+	pair  farm.PairName
 }
 
-func newLane(name farm.PairName, moves []placement.Move, now *farm.Farm) (engine.Lane, error) {
-	p, ok := now.Pair(name)
+// groupByLane keeps the plan's order: stages, in them pairs by their first
+// wave, the sides of one pair by wave.
+func groupByLane(moves []placement.Move) (map[laneKey][]placement.Move, []laneKey) {
+	sorted := append([]placement.Move(nil), moves...)
+	sort.SliceStable(sorted, func(i, j int) bool {
+		if sorted[i].Stage != sorted[j].Stage {
+			return sorted[i].Stage < sorted[j].Stage
+		}
+		return sorted[i].Wave < sorted[j].Wave
+	})
+	byLane := map[laneKey][]placement.Move{}
+	var order []laneKey
+	for _, m := range sorted {
+		key := laneKey{m.Stage, m.Pair}
+		if len(byLane[key]) == 0 {
+			order = append(order, key)
+		}
+		byLane[key] = append(byLane[key], m)
+	}
+	return byLane, order
+}
+
+// newOrder chooses the runbook of one part and writes its arguments. sides is
+// where the sides of the pair are by then.
+func newOrder(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place) (Runbook, json.RawMessage, error) {
+	if p.Topology.HasOneWriter() {
+		return newSuccession(p, m, sides)
+	}
+	twin := m.Side.Twin()
+	book, _ := ByName(Replace)
+	args, err := json.Marshal(order{Runbook: book.Name, Move: m, TwinInstance: p.Instance(twin), Twin: sides[twin]})
+	return book, args, err
+}
+
+// newLane makes one lane. where says where the sides of each pair are by then,
+// and is brought up to date.
+func newLane(key laneKey, moves []placement.Move, now *farm.Farm, where map[farm.PairName]map[farm.SideName]placement.Place) (engine.Lane, error) {
+	p, ok := now.Pair(key.pair)
 	if !ok {
-		return engine.Lane{}, fmt.Errorf("%w: plan moves pair %s, which farm.yaml does not know", farm.ErrInput, name)
+		return engine.Lane{}, fmt.Errorf("%w: plan moves pair %s, which farm.yaml does not know", farm.ErrInput, key.pair)
 	}
-	where := map[farm.SideName]placement.Place{}
-	for side, s := range p.Sides {
-		h, _ := now.Host(s.Host)
-		where[side] = placement.Place{Host: s.Host, Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config}
+	sides := where[key.pair]
+	if sides == nil {
+		sides = map[farm.SideName]placement.Place{}
+		for side, s := range p.Sides {
+			h, _ := now.Host(s.Host)
+			sides[side] = placement.Place{Host: s.Host, Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config}
+		}
+		where[key.pair] = sides
 	}
-	lane := engine.Lane{Name: string(name), Holds: []string{wholeFarm}}
+	lane := engine.Lane{Name: string(key.pair), Holds: []string{wholeFarm}, Stage: key.stage}
 	held := map[string]bool{}
+	if p.Topology.HasOneWriter() { // the replica first: the primary's copy is taken from the new one
+		sort.SliceStable(moves, func(i, j int) bool { return moves[i].Side > moves[j].Side })
+	}
 	for _, m := range moves {
-		twin := m.Side.Twin()
-		args, err := json.Marshal(order{Move: m, TwinInstance: p.Instance(twin), Twin: where[twin]})
+		book, args, err := newOrder(p, m, sides)
 		if err != nil {
 			return engine.Lane{}, err
 		}
-		lane.Parts = append(lane.Parts, engine.Part{Subject: string(name) + "/" + string(m.Side), Args: args, Steps: engineSteps()})
-		where[m.Side] = m.To // the next side's twin lives there by then
+		lane.Parts = append(lane.Parts, engine.Part{Subject: string(key.pair) + "/" + string(m.Side), Args: args, Steps: book.engineSteps()})
+		sides[m.Side] = m.To // the next side's twin lives there by then
 		if hold := "host " + string(m.To.Host); !held[hold] {
 			held[hold] = true
 			lane.Holds = append(lane.Holds, hold)
 		}
 	}
 	return lane, nil
-}
-
-func engineSteps() []engine.Step {
-	var out []engine.Step
-	for _, s := range Steps() {
-		out = append(out, engine.Step{Name: s.Name, Undoable: s.Undo != nil, NoReturn: s.NoReturn, Timeout: s.Timeout})
-	}
-	return out
 }

@@ -1,6 +1,7 @@
 package move
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -70,24 +71,69 @@ func largeFarm(pairs int) (*farm.Farm, []placement.Move) {
 
 // Points are generated from the steps, each border once.
 func TestPointsAreDistinct(t *testing.T) {
-	seen := map[string]bool{}
-	for _, p := range Points() {
-		if seen[p] {
-			t.Errorf("point %q is listed twice", p)
+	for _, b := range Runbooks() {
+		seen := map[string]bool{}
+		for _, p := range b.Points() {
+			if seen[p] {
+				t.Errorf("%s: point %q is listed twice", b.Name, p)
+			}
+			seen[p] = true
 		}
-		seen[p] = true
-	}
-	for _, s := range Steps() {
-		for _, want := range []string{"before " + s.Name, "after " + s.Name} {
-			if !seen[want] {
-				t.Errorf("step %s has no point %q", s.Name, want)
+		for _, s := range b.Steps {
+			for _, want := range []string{"before " + s.Name, "after " + s.Name} {
+				if !seen[want] {
+					t.Errorf("%s: step %s has no point %q", b.Name, s.Name, want)
+				}
+			}
+			if s.Needs == "" || s.Effect == "" || s.Known == "" {
+				t.Errorf("%s: step %s does not say what it needs, does, and how it is known to be done", b.Name, s.Name)
+			}
+			if (s.Undo == nil) != (s.Undone == "") {
+				t.Errorf("%s: step %s: undo and what it says of it disagree", b.Name, s.Name)
 			}
 		}
-		if s.Needs == "" || s.Effect == "" || s.Known == "" {
-			t.Errorf("step %s does not say what it needs, does, and how it is known to be done", s.Name)
+		if b.Steps[0].Name != "preflight" {
+			t.Errorf("%s begins with %s and not with preflight", b.Name, b.Steps[0].Name)
 		}
-		if (s.Undo == nil) != (s.Undone == "") {
-			t.Errorf("step %s: undo and what it says of it disagree", s.Name)
+		if found, ok := ByName(b.Name); !ok || len(found.Steps) != len(b.Steps) {
+			t.Errorf("%s is not found by its name", b.Name)
 		}
+	}
+}
+
+// What moves in a later stage is in a later piece, and its twin is where the
+// stages before have brought it.
+func TestStagesAreRunOneAfterTheOther(t *testing.T) {
+	now, moves := largeFarm(3)
+	for i := range moves {
+		moves[i].Stage = 1
+		if moves[i].Side == farm.A {
+			moves[i].Stage = 2
+		}
+	}
+	job, err := NewJob("move-staged-1", moves, now, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ps := pieces(job)
+	if len(ps) != 2 || len(ps[0].Lanes) != 3 || len(ps[1].Lanes) != 3 || ps[0].ID == ps[1].ID {
+		t.Fatalf("pieces %+v", ps)
+	}
+	for n, p := range ps {
+		if err := p.Validate(); err != nil {
+			t.Error(err)
+		}
+		for _, l := range p.Lanes {
+			if want := l.Name + "/" + []string{"B", "A"}[n]; len(l.Parts) != 1 || l.Parts[0].Subject != want {
+				t.Errorf("piece %d has %v, want %s", n, l.Parts, want)
+			}
+		}
+	}
+	var o order
+	if err := json.Unmarshal(ps[1].Lanes[0].Parts[0].Args, &o); err != nil {
+		t.Fatal(err)
+	}
+	if b := moves[0]; b.Side != farm.B || o.Move.Side != farm.A || o.Twin != b.To {
+		t.Errorf("the twin of %+v is taken to be at %+v", o.Move, o.Twin)
 	}
 }

@@ -30,14 +30,28 @@ type Mover struct {
 	Path func(string) string
 	// Record writes a side's new place into farm.yaml; again is harmless.
 	Record func(farm.PairName, farm.SideName, farm.Side) error
+	// RecordShard puts a shard under another pair in farm.yaml; again is harmless.
+	RecordShard func(farm.ShardName, farm.PairName) error
+	// Farm is farm.yaml as it stands. AddPair and RemovePair put an empty pair
+	// into it and take one away; again is harmless.
+	Farm       func() (*farm.Farm, error)
+	AddPair    func(farm.Pair) error
+	RemovePair func(farm.PairName) error
 	// Owner marks directories this run makes. It is the same after a resume.
 	Owner    string
 	Settings swing.Settings
 	Sink     farm.Sink
 	Log      *slog.Logger
+	// Repair lets a copy whose rows differ from its source's be made equal, and compared once more. The servers that
+	// serve are never touched.
+	Repair bool
 	// Border is called before and after each step and phase; tests kill the
 	// program there, or let the step fail. Nil in production.
 	Border func(point string) error
+	// Steer is asked before each step begins; nil: nobody steers.
+	Steer    *Steer
+	throttle *Throttle
+	trail    *trail
 }
 
 var _ engine.Doer = (*Mover)(nil)
@@ -45,6 +59,7 @@ var _ engine.Doer = (*Mover)(nil)
 // order is what one part of a job says: which side, and where its twin lives
 // when the part runs.
 type order struct {
+	Runbook      string            `json:"runbook,omitempty"`
 	Move         placement.Move    `json:"move"`
 	TwinInstance farm.InstanceName `json:"twin_instance"`
 	Twin         placement.Place   `json:"twin"`
@@ -56,51 +71,71 @@ type memory struct {
 	Seed      host.SeedPoint `json:"seed"`
 	Position  string         `json:"position"` // of the seed, as GTIDs
 	// Apart is a moment before any client of the side was sent to the twin.
-	Apart time.Time `json:"apart,omitzero"`
+	Apart mysql.Moment `json:"parted,omitzero"`
 }
 
-// Do carries out one step of one side, or its undo.
+// Do carries out one step of one part, or its undo.
 func (m *Mover) Do(ctx context.Context, c engine.Call, beat func(string)) (json.RawMessage, error) {
-	step, ok := find(c.Step)
-	if !ok {
-		return nil, engine.Permanent(fmt.Errorf("this version of Stowage knows no step %q of a move", c.Step))
-	}
-	r, err := m.replacement(c, step, beat)
+	book, err := runbookOf(c.Args)
 	if err != nil {
 		return nil, engine.Permanent(err)
 	}
-	defer r.close()
+	step, n := book.step(c.Step)
+	if n == 0 {
+		return nil, engine.Permanent(fmt.Errorf("this version of Stowage knows no step %q of runbook %s", c.Step, book.Name))
+	}
+	ctx = m.trail.follow(ctx, c)
+	w, err := book.open(m, c, step, beat)
+	if err != nil {
+		return nil, engine.Permanent(err)
+	}
+	defer w.close()
 	if c.Undo {
-		return r.remember(), m.undo(ctx, r, step)
+		return w.remember(), undo(ctx, w, step)
 	}
-	r.tell(farm.Event{Kind: farm.StepStarted, Text: attemptText(c.Attempt)})
+	if err := m.mayBegin(ctx, c, step); err != nil {
+		return nil, err
+	}
+	ctx, left := m.attend(ctx, c, step)
+	defer left()
+	w.tell(farm.Event{Kind: farm.StepStarted, Text: attemptText(c.Attempt), Number: n, Of: len(book.Steps)})
 	start := time.Now()
-	if err := r.do(ctx, step); err != nil {
-		r.tell(farm.Event{Kind: farm.StepFailed, Text: err.Error()})
-		return nil, classify(withHint(err))
+	if err := do(ctx, w, step); err != nil {
+		w.tell(farm.Event{Kind: farm.StepFailed, Text: err.Error()})
+		return nil, m.brokenOff(ctx, classify(withHint(err)))
 	}
-	r.tell(farm.Event{Kind: farm.StepDone, Millis: float64(time.Since(start)) / float64(time.Millisecond)})
-	return r.remember(), nil
+	w.tell(farm.Event{Kind: farm.StepDone, Millis: float64(time.Since(start)) / float64(time.Millisecond)})
+	return w.remember(), nil
 }
 
 // do is the step between its two borders.
-func (r *replacement) do(ctx context.Context, step Step) error {
-	if err := r.border("before " + step.Name); err != nil {
+func do(ctx context.Context, w work, step Step) error {
+	if err := w.border("before " + step.Name); err != nil {
 		return err
 	}
-	if err := step.Do(ctx, r); err != nil {
+	if err := step.Do(ctx, w); err != nil {
 		return err
 	}
-	return r.border("after " + step.Name)
+	return w.border("after " + step.Name)
 }
 
-func (m *Mover) undo(ctx context.Context, r *replacement, step Step) error {
-	if err := step.Undo(ctx, r); err != nil {
-		r.tell(farm.Event{Kind: farm.StepFailed, Text: "undo: " + err.Error()})
+func undo(ctx context.Context, w work, step Step) error {
+	if err := undoBetweenBorders(ctx, w, step); err != nil {
+		w.tell(farm.Event{Kind: farm.StepFailed, Text: "undo: " + err.Error()})
 		return classify(withHint(err))
 	}
-	r.tell(farm.Event{Kind: farm.StepUndone, Text: step.Undone})
+	w.tell(farm.Event{Kind: farm.StepUndone, Text: step.Undone})
 	return nil
+}
+
+func undoBetweenBorders(ctx context.Context, w work, step Step) error {
+	if err := w.border("before undo " + step.Name); err != nil {
+		return err
+	}
+	if err := step.Undo(ctx, w); err != nil {
+		return err
+	}
+	return w.border("after undo " + step.Name)
 }
 
 func attemptText(n int) string {

@@ -14,6 +14,10 @@ type Outcome struct {
 	Run   string              `json:"run"`
 	Plan  string              `json:"plan"`
 	Lanes []engine.LaneResult `json:"lanes"`
+	// Back is the way back for what is moved for good, when the run was to be
+	// undone; NoBack is why there is none.
+	Back   *Back  `json:"back,omitempty"`
+	NoBack string `json:"no_back,omitempty"`
 }
 
 func newOutcome(run store.Run, r engine.Result) Outcome {
@@ -24,6 +28,18 @@ func newOutcome(run store.Run, r engine.Result) Outcome {
 func (o Outcome) Whole() bool {
 	for _, l := range o.Lanes {
 		if l.End != engine.EndDone {
+			return false
+		}
+	}
+	return true
+}
+
+// EndedAsAsked reports whether every lane that was not moved was taken back, or
+// never begun, because somebody said so.
+func (o Outcome) EndedAsAsked() bool {
+	for _, l := range o.Lanes {
+		asked := l.End == engine.EndUndone && l.Kind == engine.KindAborted
+		if l.End != engine.EndDone && l.End != engine.EndNotStarted && !asked {
 			return false
 		}
 	}
@@ -62,7 +78,15 @@ func (o Outcome) Err() error {
 		return nil
 	}
 	hint := "remedy the cause and plan again; pairs that were moved stay moved"
-	if s, known := find(first.Step); known && s.NoReturn && first.End == engine.EndStuck {
+	if first.Kind == engine.KindAborted {
+		hint = "it was taken back because somebody said so; pairs that were moved stay moved"
+	}
+	if first.End == engine.EndStuck && first.UndoStep != "" {
+		return &farm.Error{Op: "move", Subject: first.Name,
+			Err:  fmt.Errorf("%w at step %s of %s: %s; taking it back stopped at step %s: %s", kind, first.Step, first.Part, first.Error, first.UndoStep, first.UndoError),
+			Hint: "remedy what stopped it; stowage move resume goes on taking it back"}
+	}
+	if first.End == engine.EndStuck && isBehindReturn(first.Step) {
 		hint = "the new instance serves and nothing is lost; remedy the cause, then: stowage move resume"
 	} else if errors.Is(kind, farm.ErrOutcomeUnknown) {
 		hint = "look at the pair before anything else is done to it; docs/runbook.md says how"
@@ -70,4 +94,14 @@ func (o Outcome) Err() error {
 	return &farm.Error{Op: "move", Subject: first.Name,
 		Err:  fmt.Errorf("%w at step %s of %s: %s", kind, first.Step, first.Part, first.Error),
 		Hint: hint}
+}
+
+// isBehindReturn reports whether a step of that name can only go forward.
+func isBehindReturn(name string) bool {
+	for _, b := range Runbooks() {
+		if s, n := b.step(name); n > 0 && s.NoReturn {
+			return true
+		}
+	}
+	return false
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"stowage/engine"
@@ -22,15 +23,12 @@ type survey struct {
 	routing   *route.Pair
 }
 
-// question is one thing asked before a side is moved.
-type question struct {
-	name string
-	look func(context.Context, *survey) ([]farm.Finding, error)
-}
-
 // checks are asked in this order, all of them, and every answer is reported.
 // Each stands for something that has broken a move, or was seen to lose data.
-var checks = []question{
+var checks = []question[*survey]{
+	{"privileges", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askPrivileges(ctx, p, s.r.mover.repairPrivileges()...) })
+	}},
 	{"topology", checkTopology},
 	{"routing", checkRouting},
 	{"flavor", checkFlavor},
@@ -39,49 +37,132 @@ var checks = []question{
 	{"gtid-domains", checkDomains},
 	{"auto-increment", checkAutoIncrement},
 	{"replication", checkReplication},
+	{"replication-account", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return askReplicationAccount(ctx, s.twinPeer(), s.r.mover.Replication, s.r.fresh.Address)
+	}},
+	{"tls", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askTLS(ctx, p, s.r.mover.Replication) })
+	}},
+	{"accounts", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return askAccounts(ctx, s.twinPeer(), s.r.old.Address, s.r.fresh.Address)
+	}},
 	{"tables", checkTables},
+	{"versioned-tables", func(ctx context.Context, s *survey) ([]farm.Finding, error) { return askVersioned(ctx, s.twinPeer()) }},
+	{"foreign-keys", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return askCascades(ctx, s.twinPeer(), farm.Note)
+	}},
+	{"definers", checkDefiners},
+	{"triggers", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askTriggers(ctx, p) })
+	}},
+	{"layout", func(_ context.Context, s *survey) ([]farm.Finding, error) {
+		return askLayout(s.twinPeer(), s.oldPeer()), nil
+	}},
+	{"files", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askFiles(ctx, p) })
+	}},
+	{"plugins", func(ctx context.Context, s *survey) ([]farm.Finding, error) { return askPlugins(ctx, s.oldPeer()) }},
+	{"encryption", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return askEncryption(ctx, s.twinPeer())
+	}},
+	{"character-sets", func(_ context.Context, s *survey) ([]farm.Finding, error) {
+		return askCharsets(s.oldPeer(), s.twinPeer()), nil
+	}},
+	{"sql-mode", func(_ context.Context, s *survey) ([]farm.Finding, error) {
+		return askSQLMode(s.oldPeer(), s.twinPeer()), nil
+	}},
+	{"time-zones", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return askTimeZones(ctx, s.oldPeer(), s.twinPeer())
+	}},
+	{"clocks", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return askClocks(ctx, s.oldPeer(), s.twinPeer())
+	}},
+	{"durability", func(_ context.Context, s *survey) ([]farm.Finding, error) {
+		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askDurability(p), nil })
+	}},
+	{"semi-sync", func(_ context.Context, s *survey) ([]farm.Finding, error) {
+		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askSemiSync(p), nil })
+	}},
 	{"fence", checkFence},
 	{"long-work", checkLongWork},
 	{"sessions", checkSessions},
+	{"open-files", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return askOpenFiles(ctx, s.twinPeer(), s.oldPeer())
+	}},
 	{"events", checkEvents},
+	{"binlog-retention", checkRetention},
 	{"target", checkTarget},
-	{"space", checkSpace},
+	{"space", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return askSpace(ctx, s.twinPeer(), s.r.freshHost, s.r.order.Move.To.Host, s.r.fresh.Dir())
+	}},
+}
+
+// Checks are the names of what is asked before a side is replaced, in order. docs/preflight.md explains each.
+func Checks() []string {
+	var out []string
+	for _, c := range checks {
+		out = append(out, c.name)
+	}
+	return out
 }
 
 // Survey asks everything of every pair of a job, before anything is touched.
 func (m *Mover) Survey(ctx context.Context, job engine.Job) ([]farm.Finding, error) {
-	var out []farm.Finding
-	for _, lane := range job.Lanes {
-		// Of a pair that moves both sides, the second side's twin does not
-		// exist yet; it is asked when its turn comes.
-		part := lane.Parts[0]
-		found, err := m.surveyPart(ctx, engine.Call{Job: job.ID, Subject: part.Subject, Args: part.Args})
-		if ctx.Err() != nil {
-			return out, &farm.Error{Op: "preflight", Err: farm.ErrInterrupted}
-		}
-		if err != nil {
-			// One pair that cannot be asked must not hide what others say.
-			remedy := farm.Hint(err)
-			if remedy == "" {
-				remedy = "stowage inventory shows which servers answer"
-			}
-			f := blocker(part.Subject, err.Error(), remedy)
-			f.Check = "can-be-asked"
-			found = []farm.Finding{f}
-		}
-		out = append(out, found...)
+	found := make([][]farm.Finding, len(job.Lanes))
+	var asked sync.WaitGroup
+	tokens := make(chan struct{}, surveysAtOnce)
+	for n, lane := range job.Lanes {
+		tokens <- struct{}{}
+		asked.Go(func() {
+			defer func() { <-tokens }()
+			found[n] = m.surveyLane(ctx, job.ID, lane)
+		})
 	}
-	return out, nil
+	asked.Wait()
+	out := []farm.Finding{m.Router.Guarantee().Finding()}
+	if ctx.Err() != nil {
+		return out, &farm.Error{Op: "preflight", Err: farm.ErrInterrupted}
+	}
+	return append(out, slices.Concat(found...)...), nil
+}
+
+// surveysAtOnce is how many pairs are asked side by side. An agent is asked
+// through the engine: one pair after the other would take a large farm minutes.
+const surveysAtOnce = 8
+
+func (m *Mover) surveyLane(ctx context.Context, job string, lane engine.Lane) []farm.Finding {
+	if ctx.Err() != nil {
+		return nil
+	}
+	// Of a pair that moves both sides, the second side's twin does not
+	// exist yet; it is asked when its turn comes.
+	part := lane.Parts[0]
+	found, err := m.surveyPart(ctx, engine.Call{Job: job, Subject: part.Subject, Args: part.Args})
+	if err == nil {
+		return found
+	}
+	// One pair that cannot be asked must not hide what others say.
+	remedy := farm.Hint(err)
+	if remedy == "" {
+		remedy = "stowage inventory shows which servers answer"
+	}
+	f := blocker(part.Subject, err.Error(), remedy)
+	f.Check = "can-be-asked"
+	return []farm.Finding{f}
 }
 
 func (m *Mover) surveyPart(ctx context.Context, c engine.Call) ([]farm.Finding, error) {
-	step, _ := find("preflight")
-	r, err := m.replacement(c, step, func(string) {})
+	book, err := runbookOf(c.Args)
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
-	return r.survey(ctx)
+	step, _ := book.step("preflight")
+	w, err := book.open(m, c, step, func(string) {})
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	return w.survey(ctx)
 }
 
 // preflight asks everything once more, right before the side is touched.
@@ -91,50 +172,43 @@ func (r *replacement) preflight(ctx context.Context) error {
 		// not empty because it is ours.
 		r.tell(farm.Event{Kind: farm.StepProgress, Text: "a seed of this move is there already"})
 	}
-	findings, err := r.survey(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range findings {
-		if f.Severity == farm.Blocker {
-			return &farm.Error{Op: "preflight", Subject: f.Subject, Err: fmt.Errorf("%w: %s (%s)", farm.ErrRefused, f.Text, f.Check), Hint: f.Remedy}
-		}
-	}
-	return nil
+	return mayGoOn(ctx, r)
 }
 
 // survey runs all checks.
 func (r *replacement) survey(ctx context.Context) ([]farm.Finding, error) {
 	s := &survey{r: r}
 	var err error
-	if s.old, err = r.Leaves.Facts(ctx); err != nil {
+	if s.old, err = r.Leaves.Preflight(ctx); err != nil {
 		return nil, err
 	}
-	if s.twin, err = r.Twin.Facts(ctx); err != nil {
+	if s.twin, err = r.Twin.Preflight(ctx); err != nil {
 		return nil, err
 	}
 	r.Scheduler = s.old.Variables["event_scheduler"] == "ON"
-	t, err := r.Router.Read(ctx)
+	t, err := r.Routing(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.routing = t.Pairs[r.Pair]
-	var out []farm.Finding
-	for _, c := range checks {
-		found, err := c.look(ctx, s)
-		if err != nil {
-			return nil, fmt.Errorf("check %s: %w", c.name, err)
-		}
-		for i := range found {
-			found[i].Check = c.name
-		}
-		out = append(out, found...)
-	}
-	return out, nil
+	return ask(ctx, checks, s)
 }
 
 func (s *survey) oldName() string  { return string(s.r.order.Move.Instance) }
 func (s *survey) twinName() string { return string(s.r.order.TwinInstance) }
+
+func (s *survey) oldPeer() peer  { return peer{s.oldName(), s.r.Leaves, s.old} }
+func (s *survey) twinPeer() peer { return peer{s.twinName(), s.r.Twin, s.twin} }
+
+// bothPeers asks the same of the side and its twin.
+func (s *survey) bothPeers(ask func(peer) ([]farm.Finding, error)) ([]farm.Finding, error) {
+	out, err := ask(s.oldPeer())
+	if err != nil {
+		return nil, err
+	}
+	more, err := ask(s.twinPeer())
+	return append(out, more...), err
+}
 
 func blocker(subject, text, remedy string) farm.Finding {
 	return farm.Finding{Severity: farm.Blocker, Subject: subject, Text: text, Remedy: remedy}
@@ -182,10 +256,19 @@ func checkRouting(_ context.Context, s *survey) ([]farm.Finding, error) {
 	return out, nil
 }
 
-func checkFlavor(_ context.Context, s *survey) ([]farm.Finding, error) {
+func checkFlavor(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	var out []farm.Finding
-	if !s.twin.Flavor.HasGTIDDomains() {
-		out = append(out, blocker(s.twinName(), "it is "+s.twin.Flavor.String()+"; active-active sides are replaced on MariaDB only so far", "leave this pair out of the plan"))
+	if s.twin.Flavor.ClonesItself() {
+		why, err := s.r.Twin.CanClone(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			out = append(out, blocker(s.twinName(), why+", and the new instance is seeded by it", "INSTALL PLUGIN clone SONAME 'mysql_clone.so'"))
+		}
+	}
+	if why := s.twin.Flavor.TooOld(); why != "" {
+		out = append(out, blocker(s.twinName(), "it is "+s.twin.Flavor.String()+"; "+why, "upgrade the pair first, or leave it out of the plan"))
 	}
 	if !s.twin.Flavor.CanSeedFrom(s.old.Flavor) {
 		out = append(out, blocker(s.oldName(), fmt.Sprintf("the sides run %s and %s", s.old.Flavor, s.twin.Flavor), "bring both to one series first"))
@@ -194,8 +277,7 @@ func checkFlavor(_ context.Context, s *survey) ([]farm.Finding, error) {
 }
 
 func checkBinaryLog(_ context.Context, s *survey) ([]farm.Finding, error) {
-	need := [][2]string{{"log_bin", "ON"}, {"log_slave_updates", "ON"}, {"binlog_format", "ROW"}, {"binlog_row_image", "FULL"},
-		{"gtid_strict_mode", "ON"}, {"gtid_ignore_duplicates", "ON"}}
+	need := s.twin.Flavor.RingNeeds()
 	return s.both(func(name string, f mysql.Facts) []farm.Finding {
 		var out []farm.Finding
 		for _, n := range need {
@@ -205,7 +287,7 @@ func checkBinaryLog(_ context.Context, s *survey) ([]farm.Finding, error) {
 			}
 		}
 		if !strings.EqualFold(f.Replication.UsingGTID, "Slave_Pos") {
-			out = append(out, blocker(name, "it replicates by file and position", "STOP SLAVE; CHANGE MASTER TO MASTER_USE_GTID=slave_pos; START SLAVE"))
+			out = append(out, blocker(name, "it replicates by file and position", f.Flavor.ByGTID()))
 		}
 		return out
 	}), nil
@@ -228,7 +310,7 @@ func checkServerIDs(_ context.Context, s *survey) ([]farm.Finding, error) {
 }
 
 func checkDomains(_ context.Context, s *survey) ([]farm.Finding, error) {
-	if s.old.Domain != s.twin.Domain {
+	if !s.twin.Flavor.HasGTIDDomains() || s.old.Domain != s.twin.Domain {
 		return nil, nil
 	}
 	return []farm.Finding{blocker(s.oldName(), fmt.Sprintf("both sides write GTID domain %d", s.old.Domain),
@@ -354,17 +436,22 @@ func checkTarget(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	return []farm.Finding{blocker(string(r.order.Move.To.Host), "something listens at "+r.fresh.Dial()+" already", "stop it, or plan again")}, nil
 }
 
-func checkSpace(ctx context.Context, s *survey) ([]farm.Finding, error) {
-	var data int64
-	for _, bytes := range s.twin.Shards {
-		data += bytes
-	}
-	// Data, as much again for the copy's log and growth, and what an empty
-	// server takes.
-	need := 2*data + 64<<20
-	free, err := s.r.freshHost.FreeBytes(ctx, s.r.fresh.Dir())
-	if err != nil || free >= need {
+// checkDefiners asks about the accounts of the twin: the new instance gets them with its data. What the old side defines
+// on its own is asked too, for its clients use it there.
+func checkDefiners(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	accounts, err := s.r.Twin.Logins(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return []farm.Finding{blocker(string(s.r.order.Move.To.Host), fmt.Sprintf("%d MB are free, the copy needs %d", free>>20, need>>20), "free disk space on the target")}, nil
+	return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askDefiners(ctx, p, accounts) })
+}
+
+func checkRetention(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	data, err := s.r.Twin.DataBytes(ctx, s.twin.Flavor)
+	if err != nil {
+		return nil, err
+	}
+	planned := time.Duration(s.r.order.Move.Seconds * float64(time.Second))
+	// The twin, because the new instance follows it; the old side, because its own replication must outlast the move too.
+	return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askRetention(p, data, planned), nil })
 }

@@ -68,6 +68,7 @@ func (m *Mover) replacement(c engine.Call, step Step, beat func(string)) (*repla
 			r.tell(farm.Event{Kind: kind, Phase: phase, Text: text, Millis: millis})
 		},
 	}
+	r.Lasting, r.Rejoin = lasting{r}, r.rejoin
 	return r, nil
 }
 

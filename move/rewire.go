@@ -19,6 +19,9 @@ func poolFile(i host.Instance) string { return filepath.Join(i.Datadir, mysql.Po
 // new instance's first write: a write that the twin has not been pointed at
 // yet would be asked for later, when the binary log no longer connects.
 func (r *replacement) rewire(ctx context.Context) error {
+	if err := r.Await(ctx, r.Settings.Answer, r.Twin, r.Leaves, r.Returns); err != nil {
+		return err
+	}
 	now, err := r.Twin.Replication(ctx)
 	if err != nil {
 		return err
@@ -40,6 +43,9 @@ func (r *replacement) rewire(ctx context.Context) error {
 // unwire points the twin back at the old instance, which has followed it all
 // the time and so has whatever was written meanwhile, on either side.
 func (r *replacement) unwire(ctx context.Context) error {
+	if err := r.Await(ctx, r.Settings.Patience, r.Twin, r.Leaves); err != nil {
+		return err
+	}
 	now, err := r.Twin.Replication(ctx)
 	if err != nil {
 		return err
@@ -121,7 +127,7 @@ func (r *replacement) retire(ctx context.Context) error {
 // mayRetire reads back, from routing and from the twin, that nobody needs the
 // old instance any more.
 func (r *replacement) mayRetire(ctx context.Context) error {
-	t, err := r.Router.Read(ctx)
+	t, err := r.Routing(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,7 +143,10 @@ func (r *replacement) mayRetire(ctx context.Context) error {
 	if !now.Follows(r.Returns.Address()) {
 		return &farm.Error{Op: "retire", Subject: string(r.old.Name), Err: errors.New("the twin does not replicate from the new instance")}
 	}
-	return nil
+	if pid, err := r.oldHost.Running(ctx, r.old); err != nil || pid == 0 {
+		return err // asked before; retired already, or dead
+	}
+	return r.CheckStrays(ctx)
 }
 
 func (r *replacement) stopOld(ctx context.Context) error {

@@ -5,14 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"path/filepath"
 	"strconv"
-	"sync/atomic"
+	"strings"
 	"time"
 
 	"stowage/farm"
 	"stowage/host"
+	"stowage/mysql"
 )
 
 // seedNote is written when a seed is complete, and says where it stands.
@@ -37,6 +38,13 @@ func (r *replacement) seed(ctx context.Context) error {
 		r.memory.Seed, r.memory.Position = n.Seed, n.Position
 		return nil
 	}
+	flavor, err := r.Twin.Flavor(ctx)
+	if err != nil {
+		return err
+	}
+	if flavor.ClonesItself() {
+		return r.seedByClone(ctx)
+	}
 	// What is there is a copy that was cut short.
 	if err := r.freshHost.Wipe(ctx, r.fresh, r.owner()); err != nil {
 		return err
@@ -45,7 +53,6 @@ func (r *replacement) seed(ctx context.Context) error {
 		return err
 	}
 	n := note{From: string(r.order.TwinInstance)}
-	var err error
 	if n.Bytes, err = r.stream(ctx); err != nil {
 		return err
 	}
@@ -58,6 +65,11 @@ func (r *replacement) seed(ctx context.Context) error {
 		return err
 	}
 	n.Position = at.String()
+	return r.writeNote(ctx, n)
+}
+
+// writeNote makes the seed complete: it is the last thing written.
+func (r *replacement) writeNote(ctx context.Context, n note) error {
 	raw, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -78,61 +90,39 @@ func (r *replacement) readNote(ctx context.Context) (note, bool) {
 	return n, true
 }
 
-// stream moves the copy from one host to the other and reports how far it is.
+// stream moves the copy from one host to the other, from agent to agent where
+// both have one, and reports how far it is.
 func (r *replacement) stream(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	pr, pw := io.Pipe()
-	counter := &counter{w: pw}
-	sent := make(chan error, 1)
-	go func() {
-		login := host.Login{User: r.mover.Admin.User, Password: r.mover.Admin.Password, Address: r.twin.Dial()}
-		err := r.twinHost.Send(ctx, r.twin, login, counter)
-		pw.CloseWithError(err)
-		sent <- err
-	}()
-	stop := r.reportBytes(ctx, counter)
-	err := r.freshHost.Receive(ctx, r.fresh, pr)
-	pr.CloseWithError(errors.Join(err, io.ErrClosedPipe)) // a sender still at work gives up
-	if sendErr := <-sent; sendErr != nil {
-		err = errors.Join(sendErr, err)
-	}
-	stop()
-	return counter.n.Load(), err
-}
-
-type counter struct {
-	w io.Writer
-	n atomic.Int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n.Add(int64(n))
-	return n, err
-}
-
-func (r *replacement) reportBytes(ctx context.Context, c *counter) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(250 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
+	told := time.Time{}
+	pace, done := r.mover.throttle.begin(ctx, []*mysql.Server{r.Twin, r.Leaves}, r.order.Move.To.Host, r.order.Twin.Host)
+	defer done()
+	copied := host.Copy{
+		From: r.twinHost, Source: r.twin, To: r.freshHost, Target: r.fresh, Rate: pace.Rate,
+		Login: host.Login{User: r.mover.Admin.User, Password: r.mover.Admin.Password, Address: r.twin.Dial()},
+		Moved: func(n int64) {
+			pace.Moved(n)
+			if time.Since(told) < 250*time.Millisecond {
 				return
-			case <-tick.C:
-				r.tell(farm.Event{Kind: farm.StepProgress, Text: "copying from " + string(r.order.TwinInstance),
-					Bytes: c.n.Load(), Total: r.order.Move.Bytes})
 			}
-		}
-	}()
-	return func() { cancel(); <-done }
+			told = time.Now()
+			r.tell(farm.Event{Kind: farm.StepProgress, Text: "copying from " + string(r.order.TwinInstance) + slowed(pace), Bytes: n, Total: r.order.Move.Bytes})
+		},
+	}
+	return copied.Run(ctx)
+}
+
+// slowed says why a copy is slower than it could be.
+func slowed(p *Pace) string {
+	if why := p.Why(); why != "" {
+		return " at " + why + ";"
+	}
+	return ""
 }
 
 func (r *replacement) removeSeed(ctx context.Context) error {
+	if err := r.stopHalfSeeded(ctx); err != nil {
+		return err
+	}
 	return r.freshHost.Remove(ctx, r.fresh, r.owner())
 }
 
@@ -143,48 +133,63 @@ var temporary = map[string]string{"read_only": "ON", "event_scheduler": "OFF", "
 // replaces: same domain, same auto-increment offset, same tuning; its own
 // identity, address and paths.
 func (r *replacement) writeConfig(ctx context.Context) error {
-	text, err := r.oldHost.ReadFile(ctx, r.old.Config)
+	raw, err := r.oldHost.ReadFile(ctx, r.old.Config)
 	if err != nil {
 		return err
 	}
-	values := map[string]string{
-		"server_id": strconv.FormatUint(uint64(r.order.Move.ServerID), 10),
-		"port":      strconv.Itoa(r.fresh.Port), "bind_address": r.fresh.Address,
-		"report_host": r.fresh.Address, "report_port": strconv.Itoa(r.fresh.Port),
-		"datadir": r.fresh.Datadir, "socket": "mysqld.sock", // relative to datadir: 107 bytes are soon used up
-		"pid_file": filepath.Join(r.fresh.Dir(), host.PidFile), "log_error": filepath.Join(r.fresh.Dir(), host.ErrorLog),
-		"tmpdir": filepath.Join(r.fresh.Dir(), host.TempDir),
+	flavor, err := r.Twin.Flavor(ctx)
+	if err != nil {
+		return err
 	}
-	if _, ok := host.Option(string(text), host.ServerGroup(string(text)), "slow_query_log_file"); ok {
-		values["slow_query_log_file"] = filepath.Join(r.fresh.Dir(), "slow.log")
-	}
-	for k, v := range temporary {
-		values[k] = v
-	}
-	out := host.RewriteOptions(string(text), host.ServerGroup(string(text)), values)
-	return r.freshHost.WriteFile(ctx, r.fresh.Config, []byte(out))
+	return r.freshHost.WriteFile(ctx, r.fresh.Config, freshOptions(string(raw), flavor, r.fresh, r.order.Move.ServerID, nil))
 }
 
+// freshOptions is the option file of a new instance that nobody knows yet, after
+// that of another: its own identity, address and paths, and what else is given.
+func freshOptions(model string, flavor mysql.Flavor, i host.Instance, id uint32, more map[string]string) []byte {
+	text := strings.ReplaceAll(host.UnfenceOptions(model), unused, "") // a fence is of that instance, not of this
+	values := map[string]string{
+		"server_id": strconv.FormatUint(uint64(id), 10),
+		"port":      strconv.Itoa(i.Port), "bind_address": i.Address,
+		"report_host": i.Address, "report_port": strconv.Itoa(i.Port),
+		"datadir": i.Datadir, "socket": "mysqld.sock", // relative to datadir: 107 bytes are soon used up
+		"pid_file": filepath.Join(i.Dir(), host.PidFile), "log_error": filepath.Join(i.Dir(), host.ErrorLog),
+		"tmpdir": filepath.Join(i.Dir(), host.TempDir),
+	}
+	if _, ok := host.Option(text, host.ServerGroup(text), "slow_query_log_file"); ok {
+		values["slow_query_log_file"] = filepath.Join(i.Dir(), "slow.log")
+	}
+	for k, v := range temporary {
+		values[flavor.Option(k)] = v
+	}
+	maps.Copy(values, more)
+	return []byte(unused + host.RewriteOptions(text, host.ServerGroup(text), values))
+}
+
+// unused is a line in the option file of a new instance that nobody knows yet.
+const unused = "# stowage: not in rotation yet. This line and some options go before its first client.\n"
+
 // settleConfig gives the new instance the options it shall start with from now
-// on: what the old side had in place of the temporary ones.
+// on: what the old side had in place of the temporary ones, and no fence. It
+// comes before the first client: a server that serves may die at any moment.
 func (r *replacement) settleConfig(ctx context.Context) error {
-	was, err := r.oldHost.ReadFile(ctx, r.old.Config)
+	raw, err := r.oldHost.ReadFile(ctx, r.old.Config)
 	if err != nil {
 		return err
 	}
-	is, err := r.freshHost.ReadFile(ctx, r.fresh.Config)
-	if err != nil {
-		return err
-	}
+	was := host.UnfenceOptions(string(raw))
+	return editOptions(ctx, r.freshHost, r.fresh, func(is string) string { return settledOptions(is, was) })
+}
+
+// settledOptions is an option file with what another has in place of the
+// temporary options.
+func settledOptions(is, was string) string {
+	is = strings.ReplaceAll(host.UnfenceOptions(is), unused, "")
 	values := map[string]string{}
-	for k := range temporary {
-		values[k], _ = host.Option(string(was), host.ServerGroup(string(was)), k)
+	for _, k := range temporaryOptions() {
+		values[k], _ = host.Option(was, host.ServerGroup(was), k)
 	}
-	out := host.RewriteOptions(string(is), host.ServerGroup(string(is)), values)
-	if out == string(is) {
-		return nil
-	}
-	return r.freshHost.WriteFile(ctx, r.fresh.Config, []byte(out))
+	return host.RewriteOptions(is, host.ServerGroup(is), values)
 }
 
 // start starts the new instance and makes sure that it is who it should be.

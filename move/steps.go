@@ -1,28 +1,25 @@
 package move
 
 import (
-	"context"
 	"time"
 
 	"stowage/swing"
 )
 
-// Step is one step of replacing a side.
-type Step = swing.Step[*replacement]
-
-// Steps is the move of one side, in order. Everything before "out" happens
+// replacementSteps is the replacement of one side of an active-active pair, in
+// order. Everything before "out" happens
 // beside the running side: the twin carries all clients only from "out" to
 // "in". (The sequence was tried by hand on 60 pairs before it was written
 // down here.)
-func Steps() []Step {
-	before := []Step{
+func replacementSteps() []swing.Step[*replacement] {
+	before := []swing.Step[*replacement]{
 		{
 			Name:    "preflight",
 			Needs:   "the pair serves on both sides",
 			Effect:  "none",
 			Known:   "no check found a blocker",
 			Timeout: 2 * time.Minute,
-			Do:      act((*replacement).preflight),
+			Do:      method((*replacement).preflight),
 		},
 		{
 			Name:    "seed",
@@ -31,8 +28,8 @@ func Steps() []Step {
 			Known:   "the seed note beside it, written last",
 			Undone:  "the directory is removed, if this move made it",
 			Timeout: 24 * time.Hour,
-			Do:      act((*replacement).seed),
-			Undo:    act((*replacement).removeSeed),
+			Do:      method((*replacement).seed),
+			Undo:    method((*replacement).removeSeed),
 		},
 		{
 			Name:    "start",
@@ -41,8 +38,8 @@ func Steps() []Step {
 			Known:   "it answers with the planned server_id",
 			Undone:  "the new instance is stopped",
 			Timeout: 15 * time.Minute,
-			Do:      act((*replacement).start),
-			Undo:    act((*replacement).stopNew),
+			Do:      method((*replacement).start),
+			Undo:    method((*replacement).stopNew),
 		},
 		{
 			Name:    "attach",
@@ -51,8 +48,8 @@ func Steps() []Step {
 			Known:   "both of its replication threads run",
 			Undone:  "it stops replicating",
 			Timeout: 5 * time.Minute,
-			Do:      act((*replacement).attach),
-			Undo:    act((*replacement).detach),
+			Do:      method((*replacement).attach),
+			Undo:    method((*replacement).detach),
 		},
 		{
 			Name:    "follow",
@@ -60,7 +57,7 @@ func Steps() []Step {
 			Effect:  "none",
 			Known:   "the new instance has applied what the twin had written when the step began",
 			Timeout: 24 * time.Hour,
-			Do:      act((*replacement).follow),
+			Do:      method((*replacement).follow),
 		},
 		{
 			Name:    "compare",
@@ -68,7 +65,7 @@ func Steps() []Step {
 			Effect:  "the new instance stands still at a barrier for the time of the comparison",
 			Known:   "the checksums of all rows of all tables are equal at one GTID position",
 			Timeout: 24 * time.Hour,
-			Do:      act((*replacement).compare),
+			Do:      method((*replacement).compare),
 		},
 		{
 			Name:    "preload",
@@ -76,10 +73,10 @@ func Steps() []Step {
 			Effect:  "the pages in the twin's buffer pool are read into the new one's",
 			Known:   "the server says the load is complete",
 			Timeout: 2 * time.Hour,
-			Do:      act((*replacement).preload),
+			Do:      method((*replacement).preload),
 		},
 	}
-	rewire := Step{
+	rewire := swing.Step[*replacement]{
 		Name:    "rewire",
 		Needs:   "the old side takes no writes, and the twin has all it ever took",
 		Effect:  "the twin replicates from the new instance instead of the old one",
@@ -87,10 +84,10 @@ func Steps() []Step {
 		Undone:  "the twin replicates from the old instance again",
 		Phases:  []string{"wait", "repoint"},
 		Timeout: 10 * time.Minute,
-		Do:      act((*replacement).rewire),
-		Undo:    act((*replacement).unwire),
+		Do:      method((*replacement).rewire),
+		Undo:    method((*replacement).unwire),
 	}
-	retire := Step{
+	retire := swing.Step[*replacement]{
 		Name:     "retire",
 		Needs:    "the new instance serves the whole side",
 		Effect:   "farm.yaml names the new place; the old instance is stopped, its files stay",
@@ -98,36 +95,7 @@ func Steps() []Step {
 		NoReturn: true,
 		Phases:   []string{"settle", "record", "stop"},
 		Timeout:  15 * time.Minute,
-		Do:       act((*replacement).retire),
+		Do:       method((*replacement).retire),
 	}
 	return append(append(before, swing.Steps(rewire)...), retire)
-}
-
-// Points are all borders at which a kill can fall while one side is moved, in
-// the order they are met: "before seed", "before out/close", ... Tests are
-// generated from this list; a step added above is tested without more ado.
-func Points() []string {
-	var out []string
-	for _, s := range Steps() {
-		out = append(out, "before "+s.Name)
-		for _, p := range s.Phases {
-			out = append(out, "before "+s.Name+"/"+p, "after "+s.Name+"/"+p)
-		}
-		out = append(out, "after "+s.Name)
-	}
-	return out
-}
-
-func find(name string) (Step, bool) {
-	for _, s := range Steps() {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return Step{}, false
-}
-
-// act makes a step's function of a method: the context comes first in both.
-func act(method func(*replacement, context.Context) error) func(context.Context, *replacement) error {
-	return func(ctx context.Context, r *replacement) error { return method(r, ctx) }
 }

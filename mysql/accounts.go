@@ -1,11 +1,6 @@
 package mysql
 
-import (
-	"context"
-	"log/slog"
-
-	"stowage/farm"
-)
+import "context"
 
 // Privileges are what Stowage's own account needs on a MariaDB server, and
 // why. docs/privileges.md is checked against this list.
@@ -15,6 +10,8 @@ var privileges = []string{
 	"PROCESS",                  // open transactions, backup
 	"LOCK TABLES",              // backup
 	"EVENT",                    // statuses of scheduled events on a copy
+	"TRIGGER",                  // without it triggers are not shown: preflight, comparison
+	"SHOW VIEW",                // without it views have no definition: comparison
 	"SUPER",                    // event_scheduler, buffer pool dump and load
 	"BINLOG MONITOR",           // positions
 	"BINLOG ADMIN",             // sql_log_bin, gtid_binlog_state
@@ -23,44 +20,28 @@ var privileges = []string{
 	"REPLICATION MASTER ADMIN", // gtid_binlog_state
 	"CONNECTION ADMIN",         // room for us when max_connections is reached
 	"READ_ONLY ADMIN",          // the fence
+	"CREATE USER",              // ALTER USER ... ACCOUNT LOCK: keep accounts that no fence stops out of an old primary
+	"SET USER",                 // statuses of other people's events (11.x: SUPER does not include it any more)
+}
+
+// shardPrivileges are what the account needs besides where single shards are
+// moved: it then makes tables and writes rows. docs/privileges.md has them.
+var shardPrivileges = []string{
+	"INSERT", "UPDATE", "DELETE", // rows of the copy, and its marks
+	"CREATE", "DROP", "ALTER", "INDEX", "REFERENCES", // the copy's tables; RENAME is ALTER and DROP, CREATE and INSERT
+	"CREATE VIEW", "CREATE ROUTINE", "ALTER ROUTINE", // its other objects
+	"REPLICATION SLAVE", // reads the binary log
+}
+
+// nativePrivileges are what it needs besides where the target of a shard
+// follows by its own replication.
+var nativePrivileges = []string{
+	"BINLOG REPLAY", // writes the last of another server's transactions under its own GTID
 }
 
 // Accounts are what a farm needs: Stowage's, replication's and the clients'.
 type Accounts struct {
 	Admin, Replication, Client Account
-}
-
-// Bootstrap makes the accounts on a brand-new server reached as root without
-// a password, and closes that door: root keeps its login on the local socket
-// only, and over TCP with rootPassword.
-func Bootstrap(ctx context.Context, address string, a Accounts, rootPassword string, log *slog.Logger) error {
-	s := Open("template", address, Account{User: "root"}, log)
-	defer s.Close()
-	grant := "GRANT "
-	for i, p := range privileges {
-		if i > 0 {
-			grant += ", "
-		}
-		grant += p
-	}
-	statements := []string{
-		"DELETE FROM mysql.proxies_priv",
-		"DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host NOT IN ('localhost', '127.0.0.1'))",
-		"FLUSH PRIVILEGES",
-		"CREATE USER " + grantee(a.Admin) + " IDENTIFIED BY " + quote(a.Admin.Password),
-		grant + " ON *.* TO " + grantee(a.Admin),
-		"CREATE USER " + grantee(a.Replication) + " IDENTIFIED BY " + quote(a.Replication.Password),
-		"GRANT REPLICATION SLAVE ON *.* TO " + grantee(a.Replication),
-		"CREATE USER " + grantee(a.Client) + " IDENTIFIED BY " + quote(a.Client.Password),
-		"GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO " + grantee(a.Client),
-		"SET PASSWORD FOR 'root'@'127.0.0.1' = PASSWORD(" + quote(rootPassword) + ")",
-	}
-	for _, st := range statements {
-		if _, err := s.db.ExecContext(ctx, st); err != nil {
-			return &farm.Error{Op: "make accounts", Subject: address, Err: err} // no statement text: it holds passwords
-		}
-	}
-	return nil
 }
 
 func grantee(a Account) string { return quote(a.User) + "@'%'" }

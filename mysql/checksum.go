@@ -8,16 +8,26 @@ import (
 	"strings"
 )
 
-// Mismatch is a chunk of rows that differs between two servers.
+// Mismatch is a chunk of rows, or a definition, that differs between two servers.
 type Mismatch struct {
 	Table string
-	Chunk string // its range of keys, or "all rows"
+	Chunk string // its range of keys, or "all rows"; of what is no row, what it is: "columns", "definition"
 	Was   string // on the source
 	Is    string // on the copy
+
+	// Rows are the rows of the chunk that differ, counted and the first few named, where that was asked for.
+	Rows *RowDiff
+
+	of       shape
+	from, to []any
 }
 
 func (m Mismatch) String() string {
-	return fmt.Sprintf("%s %s: source %s, copy %s", m.Table, m.Chunk, m.Was, m.Is)
+	text := fmt.Sprintf("%s %s: source %s, copy %s", m.Table, m.Chunk, m.Was, m.Is)
+	if m.Rows != nil {
+		text += ": " + m.Rows.String()
+	}
+	return text
 }
 
 // ChunkRows is how many rows are summed at a time: short enough to stop
@@ -33,35 +43,24 @@ type queryer interface {
 // checksums of chunks in key order, between a snapshot of the source and a
 // copy that has applied exactly the snapshot's position and stands still.
 // Differences are returned, not failed: the caller decides. progress is told
-// the number of tables done.
+// the number of tables done. Comparison can do more: it can be resumed.
 func CompareTables(ctx context.Context, source *Snapshot, copyServer *Server, progress func(done, total int)) ([]Mismatch, error) {
 	return compareTables(ctx, source, copyServer, ChunkRows, progress)
 }
 
 func compareTables(ctx context.Context, source *Snapshot, copyServer *Server, chunkRows int, progress func(done, total int)) ([]Mismatch, error) {
-	tables, err := tableShapes(ctx, source.conn)
-	if err != nil {
-		return nil, source.server.fail("read tables", err)
-	}
-	there, err := tableShapes(ctx, copyServer.db)
-	if err != nil {
-		return nil, copyServer.fail("read tables", err)
-	}
-	out := diffShapes(tables, there)
-	if len(out) > 0 {
-		return out, nil // summing rows of different shapes would only confuse
-	}
-	for i, t := range tables {
-		if progress != nil {
-			progress(i, len(tables))
+	c := Comparison{Source: source, Copy: copyServer, ChunkRows: chunkRows}
+	if progress != nil {
+		last := -1
+		c.Tell = func(s Compared) {
+			if s.Done != last {
+				progress(s.Done, s.Of)
+			}
+			last = s.Done
 		}
-		ms, err := compareTable(ctx, source, copyServer, t, chunkRows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, ms...)
 	}
-	return out, nil
+	v, err := c.Run(ctx)
+	return v.Mismatches, err
 }
 
 // shape is a table's name and columns, with everything that a copy must share.
@@ -70,22 +69,29 @@ type shape struct {
 	columns      []column
 	key          []string // primary key, in order; empty: the table is one chunk
 	definition   string
+	versioned    bool // its history rows are compared too
 }
 
 type column struct {
-	name string
-	kind string // DATA_TYPE
+	name      string
+	kind      string // DATA_TYPE
+	generated string // expression it is computed by, ROW START or ROW END of a versioned table; "" for a value that is stored as given
+}
+
+// isLocal: the number of a transaction, which is another on every server (transaction-precise versioning).
+func (c column) isLocal() bool {
+	return c.kind == "bigint" && (c.generated == "ROW START" || c.generated == "ROW END")
 }
 
 func (t shape) String() string { return t.schema + "." + t.name }
 
 func tableShapes(ctx context.Context, q queryer) ([]shape, error) {
 	rows, err := q.QueryContext(ctx, `SELECT c.TABLE_SCHEMA, c.TABLE_NAME, c.COLUMN_NAME, c.DATA_TYPE, c.COLUMN_TYPE,
-			c.IS_NULLABLE, COALESCE(c.COLLATION_NAME, ''), COALESCE(k.SEQ_IN_INDEX, 0)
+			c.IS_NULLABLE, COALESCE(c.COLLATION_NAME, ''), COALESCE(k.SEQ_IN_INDEX, 0), COALESCE(c.GENERATION_EXPRESSION, ''), t.TABLE_TYPE
 		FROM information_schema.COLUMNS c
 		JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = c.TABLE_SCHEMA AND t.TABLE_NAME = c.TABLE_NAME
 			AND t.TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')
-		LEFT JOIN information_schema.STATISTICS k ON k.TABLE_SCHEMA = c.TABLE_SCHEMA AND k.TABLE_NAME = c.TABLE_NAME
+		LEFT JOIN (SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, INDEX_NAME, SEQ_IN_INDEX FROM information_schema.STATISTICS) k ON k.TABLE_SCHEMA = c.TABLE_SCHEMA AND k.TABLE_NAME = c.TABLE_NAME
 			AND k.COLUMN_NAME = c.COLUMN_NAME AND k.INDEX_NAME = 'PRIMARY'
 		WHERE c.TABLE_SCHEMA NOT IN `+systemSchemas+` ORDER BY 1, 2, c.ORDINAL_POSITION`)
 	if err != nil {
@@ -95,16 +101,16 @@ func tableShapes(ctx context.Context, q queryer) ([]shape, error) {
 	var out []shape
 	keys := map[string]map[int]string{}
 	for rows.Next() {
-		var schema, name, col, dataType, columnType, nullable, collation string
+		var schema, name, col, dataType, columnType, nullable, collation, generated, tableType string
 		var inKey int
-		if err := rows.Scan(&schema, &name, &col, &dataType, &columnType, &nullable, &collation, &inKey); err != nil {
+		if err := rows.Scan(&schema, &name, &col, &dataType, &columnType, &nullable, &collation, &inKey, &generated, &tableType); err != nil {
 			return nil, err
 		}
 		if n := len(out); n == 0 || out[n-1].schema != schema || out[n-1].name != name {
-			out = append(out, shape{schema: schema, name: name})
+			out = append(out, shape{schema: schema, name: name, versioned: tableType == "SYSTEM VERSIONED"})
 		}
 		t := &out[len(out)-1]
-		t.columns = append(t.columns, column{col, dataType})
+		t.columns = append(t.columns, column{col, dataType, generated})
 		t.definition += col + " " + columnType + " " + nullable + " " + collation + "; "
 		if inKey > 0 {
 			if keys[t.String()] == nil {
@@ -114,12 +120,48 @@ func tableShapes(ctx context.Context, q queryer) ([]shape, error) {
 		}
 	}
 	for i := range out {
+		out[i].showPeriod()
 		parts := keys[out[i].String()]
 		for n := 1; n <= len(parts); n++ {
-			out[i].key = append(out[i].key, parts[n])
+			if !out[i].isLocal(parts[n]) {
+				out[i].key = append(out[i].key, parts[n])
+			}
 		}
 	}
 	return out, rows.Err()
+}
+
+func (t shape) isLocal(name string) bool {
+	for _, c := range t.columns {
+		if c.name == name {
+			return c.isLocal()
+		}
+	}
+	return false
+}
+
+// showPeriod adds the two columns of a versioned table that are there and not shown: when each row began and ended. They
+// are in the row events, and equal on a replica to the microsecond (MariaDB 10.11.19; updates, deletes, several changes of
+// a row in one transaction).
+func (t *shape) showPeriod() {
+	if !t.versioned {
+		return
+	}
+	for _, c := range t.columns {
+		if c.generated == "ROW START" {
+			return // it shows them
+		}
+	}
+	t.columns = append(t.columns, column{"row_start", "timestamp", "ROW START"}, column{"row_end", "timestamp", "ROW END"})
+}
+
+// from is the table as it is read: with its history.
+func (t shape) from() string {
+	text := ident(t.schema) + "." + ident(t.name)
+	if t.versioned {
+		text += " FOR SYSTEM_TIME ALL"
+	}
+	return text
 }
 
 // cell is the column's value as bytes that are equal only for equal values.
@@ -134,7 +176,7 @@ func (c column) cell() string {
 		"geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection":
 		// Two large values side by side may exceed max_allowed_packet, and the
 		// row would be NULL on both ends, equal whatever it holds.
-		return "MD5(CAST(" + name + " AS BINARY))"
+		return "SHA2(CAST(" + name + " AS BINARY), 256)" // MySQL 9.6 took MD5 out of the server
 	}
 	return "CAST(" + name + " AS BINARY)"
 }
@@ -144,8 +186,10 @@ func (c column) cell() string {
 // FLOAT as another number, and the word of an ENUM by its letters.
 func (c column) bound() string {
 	switch c.kind {
-	case "bit", "enum", "set":
+	case "bit", "enum":
 		return ident(c.name) + " + 0"
+	case "set": // 64 members: MySQL adds as DOUBLE, which has 53 bits
+		return "CAST(" + ident(c.name) + " AS UNSIGNED)"
 	case "float":
 		return "CAST(" + ident(c.name) + " AS DOUBLE)"
 	}
@@ -192,38 +236,6 @@ func orNone(s string) string {
 	return s
 }
 
-// compareTable walks the key of one table chunk by chunk. The bounds come
-// from the source; both ends sum the same ranges, the last one open-ended, so
-// a row that exists only on the copy falls into some chunk as well.
-func compareTable(ctx context.Context, source *Snapshot, copyServer *Server, t shape, chunkRows int) ([]Mismatch, error) {
-	var out []Mismatch
-	var from []any
-	for {
-		to, err := chunkEnd(ctx, source.conn, t, from, chunkRows)
-		if err != nil {
-			return nil, source.server.fail("find chunk of "+t.String(), err)
-		}
-		if from != nil && keyText(to, "") == keyText(from, "") {
-			to = nil // a key that does not compare as it is ordered: the rest is one chunk
-		}
-		was, err := chunkSum(ctx, source.conn, t, from, to)
-		if err != nil {
-			return nil, source.server.fail("checksum "+t.String(), err)
-		}
-		is, err := chunkSum(ctx, copyServer.db, t, from, to)
-		if err != nil {
-			return nil, copyServer.fail("checksum "+t.String(), err)
-		}
-		if was != is {
-			out = append(out, Mismatch{t.String(), chunkName(from, to), was, is})
-		}
-		if to == nil {
-			return out, nil
-		}
-		from = to
-	}
-}
-
 func chunkName(from, to []any) string {
 	if from == nil && to == nil {
 		return "all rows"
@@ -260,8 +272,8 @@ func chunkEnd(ctx context.Context, q queryer, t shape, from []any, chunkRows int
 		where, args = keyBeyond(t.key, from, ">")
 		where = " WHERE " + where
 	}
-	query := fmt.Sprintf("SELECT %s FROM %s.%s%s ORDER BY %s LIMIT 1 OFFSET %d", strings.Join(t.keyBounds(), ", "),
-		ident(t.schema), ident(t.name), where, strings.Join(cols, ", "), chunkRows-1)
+	query := fmt.Sprintf("SELECT %s FROM %s%s ORDER BY %s LIMIT 1 OFFSET %d", strings.Join(t.keyBounds(), ", "),
+		t.from(), where, strings.Join(cols, ", "), chunkRows-1)
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -316,18 +328,54 @@ func keyBeyond(key []string, bound []any, op string) (string, []any) {
 	return "(" + strings.Join(terms, " OR ") + ")", args
 }
 
-// chunkSum is the number of rows of a chunk and two sums over the MD5 of each
+// sum is what a chunk of rows comes to.
+type sum struct {
+	rows int64
+	text string
+}
+
+func (s sum) String() string { return fmt.Sprintf("%d rows, sum %s", s.rows, s.text) }
+
+// chunkSum is the number of rows of a chunk and two sums over the SHA-256 of each
 // row. XOR alone would not see a pair of equal rows come or go; the sum does.
 // NULL and empty string are told apart by a bit for each column.
-func chunkSum(ctx context.Context, q queryer, t shape, from, to []any) (string, error) {
+func chunkSum(ctx context.Context, q queryer, t shape, from, to []any) (sum, error) {
+	where, args := t.within(from, to)
+	query := fmt.Sprintf(`SELECT COUNT(*), COALESCE(LOWER(CONCAT(
+			HEX(BIT_XOR(CAST(CONV(LEFT(h, 16), 16, 10) AS UNSIGNED))),
+			HEX(BIT_XOR(CAST(CONV(RIGHT(h, 16), 16, 10) AS UNSIGNED))), '-', SUM(CRC32(h)))), '0')
+		FROM (SELECT %s AS h FROM %s%s) AS chunk`, t.rowSum(), t.from(), where)
+	var out sum
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return out, err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		if err := rows.Scan(&out.rows, &out.text); err != nil {
+			return out, err
+		}
+	}
+	return out, rows.Err()
+}
+
+// rowSum is an expression that is equal for equal rows only.
+func (t shape) rowSum() string {
 	var cells, nulls []string
 	for _, c := range t.columns {
+		if c.isLocal() {
+			continue
+		}
 		cell := c.cell()
 		cells = append(cells, "COALESCE("+cell+", '')", "LENGTH(COALESCE("+cell+", ''))")
 		nulls = append(nulls, "ISNULL("+ident(c.name)+")")
 	}
+	return "SHA2(CONCAT_WS('#', " + strings.Join(cells, ", ") + ", CONCAT(" + strings.Join(nulls, ", ") + ")), 256)"
+}
+
+// within is the condition of a chunk.
+func (t shape) within(from, to []any) (where string, args []any) {
 	var conditions []string
-	var args []any
 	if from != nil {
 		c, a := keyBeyond(t.key, from, ">")
 		conditions, args = append(conditions, c), append(args, a...)
@@ -336,28 +384,10 @@ func chunkSum(ctx context.Context, q queryer, t shape, from, to []any) (string, 
 		c, a := keyBeyond(t.key, to, "<=")
 		conditions, args = append(conditions, c), append(args, a...)
 	}
-	where := ""
-	if len(conditions) > 0 {
-		where = " WHERE " + strings.Join(conditions, " AND ")
+	if len(conditions) == 0 {
+		return "", nil
 	}
-	query := fmt.Sprintf(`SELECT COUNT(*), COALESCE(LOWER(CONCAT(
-			HEX(BIT_XOR(CAST(CONV(LEFT(h, 16), 16, 10) AS UNSIGNED))),
-			HEX(BIT_XOR(CAST(CONV(RIGHT(h, 16), 16, 10) AS UNSIGNED))), '-', SUM(CRC32(h)))), '0')
-		FROM (SELECT MD5(CONCAT_WS('#', %s, CONCAT(%s))) AS h FROM %s.%s%s) AS chunk`,
-		strings.Join(cells, ", "), strings.Join(nulls, ", "), ident(t.schema), ident(t.name), where)
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return "", err
-	}
-	defer rows.Close()
-	var count int64
-	var sum string
-	if rows.Next() {
-		if err := rows.Scan(&count, &sum); err != nil {
-			return "", err
-		}
-	}
-	return fmt.Sprintf("%d rows, sum %s", count, sum), rows.Err()
+	return " WHERE " + strings.Join(conditions, " AND "), args
 }
 
 // CompareDefinitions compares the columns of all tables of two servers.

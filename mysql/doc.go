@@ -12,6 +12,8 @@
 // ever logged or put into an error.
 //
 // The package never decides what should happen: order and safety of a live
-// change are the business of packages swing and move. MariaDB is spoken
-// today; what differs between vendors is asked of Flavor.
+// change are the business of packages swing and move. What differs between
+// vendors is a table of words (dialect), a function for each where it is more
+// than words (files *_mysql8.go), and outside of this package a question to
+// Flavor.
 package mysql

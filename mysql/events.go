@@ -31,7 +31,7 @@ func (s *Server) ScheduledEvents(ctx context.Context) ([]ScheduledEvent, error) 
 	}
 	var out []ScheduledEvent
 	for _, r := range records {
-		out = append(out, ScheduledEvent{r["EVENT_SCHEMA"], r["EVENT_NAME"], r["STATUS"], r["DEFINER"], r["SQL_MODE"], r["TIME_ZONE"],
+		out = append(out, ScheduledEvent{r["EVENT_SCHEMA"], r["EVENT_NAME"], eventStatus(r["STATUS"]), r["DEFINER"], r["SQL_MODE"], r["TIME_ZONE"],
 			r["CHARACTER_SET_CLIENT"], r["COLLATION_CONNECTION"], r["schedule"], r["body"]})
 	}
 	return out, nil
@@ -51,7 +51,7 @@ func (s *Server) SetScheduler(ctx context.Context, on bool) error {
 	if vars["event_scheduler"] == want || vars["event_scheduler"] == "DISABLED" {
 		return nil
 	}
-	return s.exec(ctx, "SET GLOBAL event_scheduler = "+want)
+	return s.switchAlone(ctx, "SET GLOBAL event_scheduler = "+want)
 }
 
 // SetEvents gives each event the status it should have on this server, without
@@ -59,6 +59,10 @@ func (s *Server) SetScheduler(ctx context.Context, on bool) error {
 // it was copied from, and would fire that side's events a second time. Events
 // that are right already are left alone; afterwards all are read back.
 func (s *Server) SetEvents(ctx context.Context, want []ScheduledEvent) error {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
 	has, err := s.ScheduledEvents(ctx)
 	if err != nil {
 		return err
@@ -72,7 +76,7 @@ func (s *Server) SetEvents(ctx context.Context, want []ScheduledEvent) error {
 			if now[e.key()].Status == e.Status {
 				continue
 			}
-			if err := setEvent(ctx, conn, e); err != nil {
+			if err := setEvent(ctx, conn, e, d.replicaDisabled); err != nil {
 				return fmt.Errorf("event %s: %w", e.key(), err)
 			}
 		}
@@ -84,13 +88,22 @@ func (s *Server) SetEvents(ctx context.Context, want []ScheduledEvent) error {
 	return s.checkEvents(ctx, want)
 }
 
+// eventStatus is the word for a status that all flavors know: MySQL since 8.2
+// says REPLICA_SIDE_DISABLED.
+func eventStatus(text string) string {
+	if text == "REPLICA_SIDE_DISABLED" {
+		return "SLAVESIDE_DISABLED"
+	}
+	return text
+}
+
 func (e ScheduledEvent) key() string { return e.Schema + "." + e.Name }
 
 // setEvent changes the status of one event and nothing else. ALTER EVENT by
 // itself would also make the caller its definer, who may not be allowed to do
 // what it does, and give it the caller's SQL mode, time zone and character set.
-func setEvent(ctx context.Context, conn *sql.Conn, e ScheduledEvent) error {
-	clause := map[string]string{"ENABLED": "ENABLE", "DISABLED": "DISABLE", "SLAVESIDE_DISABLED": "DISABLE ON SLAVE"}[e.Status]
+func setEvent(ctx context.Context, conn *sql.Conn, e ScheduledEvent, replicaDisabled string) error {
+	clause := map[string]string{"ENABLED": "ENABLE", "DISABLED": "DISABLE", "SLAVESIDE_DISABLED": replicaDisabled}[e.Status]
 	if clause == "" {
 		return fmt.Errorf("unknown status %q", e.Status)
 	}

@@ -25,7 +25,13 @@ func (f Flavor) HasGTIDDomains() bool { return f.Vendor == "MariaDB" }
 
 // CanSeedFrom reports whether a physical copy of a server of flavor f can be
 // started by a server of the same series: data files are not portable back.
+//
+// MySQL 8.0 clones within a series from 8.0.37 on; before, between equal
+// versions only (reference manual, "Clone Plugin Limitations").
 func (f Flavor) CanSeedFrom(g Flavor) bool {
+	if f.Vendor == "MySQL" && f.Major == 8 && f.Minor == 0 && min(f.patch(), g.patch()) < 37 {
+		return f.Vendor == g.Vendor && f.Version == g.Version
+	}
 	return f.Vendor == g.Vendor && f.Major == g.Major && f.Minor == g.Minor
 }
 
@@ -66,6 +72,7 @@ var factVariables = []string{
 	"max_connections", "datadir", "port", "hostname", "time_zone", "system_time_zone",
 	"character_set_server", "collation_server", "lower_case_table_names", "sql_mode",
 	"expire_logs_days", "slave_parallel_mode", "performance_schema",
+	"super_read_only", "gtid_mode", "enforce_gtid_consistency", "server_uuid", // MySQL
 }
 
 // Facts reads everything Stowage wants to know of a server.
@@ -101,9 +108,15 @@ func number(text string) uint32 {
 
 // Variables reads global variables; one the server does not have is absent.
 func (s *Server) Variables(ctx context.Context, names ...string) (map[string]string, error) {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return nil, err
+	}
 	quoted := make([]string, len(names))
+	called := map[string]string{} // the server's word -> the one asked for
 	for i, n := range names {
-		quoted[i] = quote(n)
+		called[d.variable(n)] = n
+		quoted[i] = quote(d.variable(n))
 	}
 	records, err := s.records(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+strings.Join(quoted, ",")+")")
 	if err != nil {
@@ -111,7 +124,7 @@ func (s *Server) Variables(ctx context.Context, names ...string) (map[string]str
 	}
 	out := map[string]string{}
 	for _, r := range records {
-		out[r["Variable_name"]] = r["Value"]
+		out[called[r["Variable_name"]]] = r["Value"]
 	}
 	return out, nil
 }
@@ -133,7 +146,7 @@ const systemSchemas = "('mysql','information_schema','performance_schema','sys')
 
 // Shards are the databases on the server and the bytes they take.
 func (s *Server) Shards(ctx context.Context) (map[farm.ShardName]int64, error) {
-	records, err := s.records(ctx, `SELECT s.SCHEMA_NAME AS name, CAST(COALESCE(SUM(t.DATA_LENGTH + t.INDEX_LENGTH), 0) AS UNSIGNED) AS bytes
+	records, err := s.recordsFresh(ctx, `SELECT s.SCHEMA_NAME AS name, CAST(COALESCE(SUM(t.DATA_LENGTH + t.INDEX_LENGTH), 0) AS UNSIGNED) AS bytes
 		FROM information_schema.SCHEMATA s LEFT JOIN information_schema.TABLES t ON t.TABLE_SCHEMA = s.SCHEMA_NAME
 		WHERE s.SCHEMA_NAME NOT IN `+systemSchemas+` GROUP BY s.SCHEMA_NAME`)
 	if err != nil {
@@ -179,6 +192,9 @@ func (s *Server) Uncopyable(ctx context.Context) (map[string]string, error) {
 func (s *Server) Unfenced(ctx context.Context) ([]string, error) {
 	// mysql.global_priv holds privileges as a bit mask in MariaDB; the view
 	// in information_schema is the stable way to ask.
+	if d, err := s.dialect(ctx); err != nil || !d.flavor.HasGTIDDomains() {
+		return nil, err // super_read_only, MySQL's fence, stops everybody
+	}
 	records, err := s.records(ctx, `SELECT DISTINCT GRANTEE AS who FROM information_schema.USER_PRIVILEGES
 		WHERE PRIVILEGE_TYPE IN ('READ ONLY ADMIN', 'READ_ONLY ADMIN') ORDER BY 1`)
 	if err != nil {

@@ -137,6 +137,24 @@ func TestFlavor(t *testing.T) {
 	if !a.CanSeedFrom(b) || a.CanSeedFrom(c) || parseFlavor("10.11.1").CanSeedFrom(a) {
 		t.Error("a physical copy goes within one series of one vendor only")
 	}
+	for _, test := range []struct {
+		from, to string
+		can      bool
+	}{{"8.0.33", "8.0.33", true}, {"8.0.33", "8.0.34", false}, {"8.0.36", "8.0.40", false}, {"8.0.37", "8.0.40", true}, {"8.4.0", "8.4.9", true}, {"8.4.0", "9.7.0", false}, {"9.7.4-2", "9.7.5", true}} {
+		if got := parseFlavor(test.from).CanSeedFrom(parseFlavor(test.to)); got != test.can {
+			t.Errorf("a clone from %s to %s: %v", test.from, test.to, got)
+		}
+	}
+	for _, old := range []string{"10.5.9-MariaDB", "5.7.44", "8.0.25"} {
+		if parseFlavor(old).TooOld() == "" {
+			t.Errorf("%s is not too old", old)
+		}
+	}
+	for _, fine := range []string{"10.6.1-MariaDB", "10.11.19-MariaDB", "11.8.9-MariaDB-4", "8.0.26", "8.4.3", "9.7.4-2"} {
+		if why := parseFlavor(fine).TooOld(); why != "" {
+			t.Errorf("%s: %s", fine, why)
+		}
+	}
 }
 
 // TestErrorsNameTheServer: with a hint that says what to do.

@@ -9,24 +9,6 @@ import (
 	"time"
 )
 
-// SetReadOnly fences or opens the server. read_only=1 does not wait for open
-// transactions: they fail with 1290 at their next write or at COMMIT, so drain
-// first. It stops every account without READ ONLY ADMIN; replication goes on.
-func (s *Server) SetReadOnly(ctx context.Context, on bool) error {
-	value := "OFF"
-	if on {
-		value = "ON"
-	}
-	return s.exec(ctx, "SET GLOBAL read_only = "+value)
-}
-
-// IsReadOnly reports whether ordinary accounts are refused writes.
-func (s *Server) IsReadOnly(ctx context.Context) (bool, error) {
-	var on bool
-	err := s.row(ctx, "SELECT @@GLOBAL.read_only", nil, &on)
-	return on, err
-}
-
 // session is one client connection that is in the middle of something.
 type session struct {
 	thread  uint64
@@ -163,9 +145,7 @@ func (s *Server) LongWorkSince(ctx context.Context, since time.Time, limit time.
 func (s *Server) openWork(ctx context.Context) (map[uint64]session, error) {
 	// The statements first: work that moves from "statement" to "transaction"
 	// between the two reads is then seen twice rather than not at all.
-	sessions, err := s.records(ctx, `SELECT ID, USER, COMMAND, QUERY_ID, TIME_MS FROM information_schema.PROCESSLIST
-		WHERE USER NOT IN ('system user', 'event_scheduler') AND COMMAND NOT IN ('Binlog Dump', 'Daemon', 'Connect')
-		AND ID <> CONNECTION_ID()`)
+	sessions, err := s.sessions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +171,9 @@ func (s *Server) openWork(ctx context.Context) (map[uint64]session, error) {
 		if t, ok := trx[thread]; ok {
 			x.trx, x.active, x.running = t.id, t.active, max(x.running, t.active)
 		}
+		if id := rec["TRX_ID"]; id != "" { // MySQL: one that tells every transaction from the next
+			x.trx = id
+		}
 		if x.trx != "" || x.query != "" {
 			out[thread] = x
 		}
@@ -208,6 +191,28 @@ var (
 	threadLine = regexp.MustCompile(`^(?:MariaDB|MySQL) thread id (\d+),`)
 )
 
+// noTrxID: instead of an id, which a transaction gets at its first write,
+// MariaDB prints an address in parentheses, and MySQL a number of more than 48
+// bits made of an address (trx_get_id_for_print).
+func noTrxID(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 64) // 5.5 has ids in hexadecimal
+	return strings.HasPrefix(text, "(") || err == nil && n >= 1<<48
+}
+
+// sessions are all client sessions but ours, with what each runs.
+func (s *Server) sessions(ctx context.Context) ([]map[string]string, error) {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !d.flavor.HasGTIDDomains() {
+		return s.sessionsMySQL(ctx)
+	}
+	return s.records(ctx, `SELECT ID, USER, COMMAND, QUERY_ID, TIME_MS FROM information_schema.PROCESSLIST
+		WHERE USER NOT IN ('system user', 'event_scheduler') AND COMMAND NOT IN ('Binlog Dump', 'Daemon', 'Connect')
+		AND ID <> CONNECTION_ID()`)
+}
+
 // parseOpenTrx reads the transactions out of SHOW ENGINE INNODB STATUS. A
 // transaction's line is followed, some lines later, by that of its thread.
 func parseOpenTrx(status string) map[uint64]openTrx {
@@ -219,7 +224,7 @@ func parseOpenTrx(status string) map[uint64]openTrx {
 			if m := trxLine.FindStringSubmatch(line); m != nil {
 				seconds, _ := strconv.Atoi(m[2])
 				current = &openTrx{id: m[1], active: time.Duration(seconds) * time.Second}
-				if strings.HasPrefix(m[1], "(") { // an address: no id yet
+				if noTrxID(m[1]) {
 					current.id = "?"
 				}
 			}
@@ -237,8 +242,15 @@ func parseOpenTrx(status string) map[uint64]openTrx {
 // Clients is the number of sessions of accounts other than Stowage's own and
 // replication's.
 func (s *Server) Clients(ctx context.Context) (int, error) {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if !d.flavor.HasGTIDDomains() {
+		return s.clientsMySQL(ctx)
+	}
 	var n int
-	err := s.row(ctx, `SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER NOT IN ('system user', 'event_scheduler', ?)
+	err = s.row(ctx, `SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER NOT IN ('system user', 'event_scheduler', ?)
 		AND COMMAND NOT IN ('Binlog Dump', 'Daemon', 'Connect')`, []any{s.account.User}, &n)
 	return n, err
 }

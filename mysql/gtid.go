@@ -2,7 +2,7 @@ package mysql
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,22 +16,46 @@ type GTID struct {
 
 func (g GTID) String() string { return fmt.Sprintf("%d-%d-%d", g.Domain, g.Server, g.Seq) }
 
-// Position is a place in the history of a farm: the last GTID of each domain.
-// Two positions are compared domain by domain; there is no order across
-// domains. The zero value is the empty history.
-type Position map[uint32]GTID
+// Origin is where transactions are numbered together: a GTID domain of
+// MariaDB ("7"), or a server of MySQL (its uuid, with ":tag" behind it where
+// its transactions are tagged).
+type Origin string
 
-// ParsePosition reads "1-2-3,4-5-6", as in gtid_slave_pos and gtid_binlog_pos.
-func ParsePosition(text string) (Position, error) {
+func originOf(domain uint32) Origin { return Origin(strconv.FormatUint(uint64(domain), 10)) }
+
+// Position is a place in the history of a farm: of each origin, the
+// transactions that are held. Two positions are compared origin by origin;
+// there is no order across origins. The zero value is the empty history.
+type Position map[Origin]Stretch
+
+// Stretch is what a position holds of one origin. In MariaDB the transactions
+// of a domain come in order, so the last one stands for all before it; a
+// MySQL server may have applied them with gaps, so each span is told.
+type Stretch struct {
+	Last  GTID   // MariaDB
+	Spans []Span // MySQL: in order, none empty, none touching the next
+}
+
+// PositionOf is the MariaDB position that ends in these transactions.
+func PositionOf(gtids ...GTID) Position {
 	p := Position{}
-	gtids, err := parseGTIDs(text)
 	for _, g := range gtids {
-		if old, twice := p[g.Domain]; twice && old.Seq > g.Seq {
+		if old, twice := p[originOf(g.Domain)]; twice && old.Last.Seq > g.Seq {
 			continue
 		}
-		p[g.Domain] = g
+		p[originOf(g.Domain)] = Stretch{Last: g}
 	}
-	return p, err
+	return p
+}
+
+// ParsePosition reads "1-2-3,4-5-6", as in MariaDB's gtid_slave_pos and
+// gtid_binlog_pos, or a GTID set of MySQL, as in gtid_executed.
+func ParsePosition(text string) (Position, error) {
+	if strings.Contains(text, ":") {
+		return parseGTIDSet(text)
+	}
+	gtids, err := parseGTIDs(text)
+	return PositionOf(gtids...), err
 }
 
 func parseGTIDs(text string) ([]GTID, error) {
@@ -56,39 +80,79 @@ func parseGTIDs(text string) ([]GTID, error) {
 	return out, nil
 }
 
-// String is the form servers read, in order of domains.
+// String is the form servers read, in order of origins.
 func (p Position) String() string {
 	parts := make([]string, 0, len(p))
-	for _, d := range p.Domains() {
-		parts = append(parts, p[d].String())
+	for _, o := range p.Origins() {
+		parts = append(parts, p[o].text(o))
 	}
 	return strings.Join(parts, ",")
 }
 
-// Domains are the domains of p, sorted.
+func (s Stretch) text(o Origin) string {
+	if len(s.Spans) == 0 {
+		return s.Last.String()
+	}
+	text := string(o)
+	for _, span := range s.Spans {
+		text += ":" + span.String()
+	}
+	return text
+}
+
+// Origins are the origins of p, sorted: domains by number.
+func (p Position) Origins() []Origin {
+	out := make([]Origin, 0, len(p))
+	for o := range p {
+		out = append(out, o)
+	}
+	slices.SortFunc(out, func(a, b Origin) int {
+		if x, y := p[a].Last.Domain, p[b].Last.Domain; x != y {
+			return int(int64(x) - int64(y))
+		}
+		return strings.Compare(string(a), string(b))
+	})
+	return out
+}
+
+// Domains are the GTID domains of a MariaDB position, sorted.
 func (p Position) Domains() []uint32 {
 	ds := make([]uint32, 0, len(p))
-	for d := range p {
-		ds = append(ds, d)
+	for _, o := range p.Origins() {
+		if len(p[o].Spans) == 0 {
+			ds = append(ds, p[o].Last.Domain)
+		}
 	}
-	sort.Slice(ds, func(i, j int) bool { return ds[i] < ds[j] })
 	return ds
 }
 
+// Last is the last transaction of a GTID domain that p holds; its sequence is
+// 0 when there is none.
+func (p Position) Last(domain uint32) GTID { return p[originOf(domain)].Last }
+
 // Reached reports whether p holds at least all of goal.
-func (p Position) Reached(goal Position) bool {
-	for d, g := range goal {
-		if p[d].Seq < g.Seq {
-			return false
+func (p Position) Reached(goal Position) bool { return p.Missing(goal) == 0 }
+
+// Missing is the number of transactions of goal that p does not hold.
+func (p Position) Missing(goal Position) uint64 {
+	var n uint64
+	for o, want := range goal {
+		if len(want.Spans) > 0 {
+			n += missing(p[o].Spans, want.Spans)
+		} else if has := p[o].Last.Seq; has < want.Last.Seq {
+			n += want.Last.Seq - has
 		}
 	}
-	return true
+	return n
 }
 
 // Only is the part of p in one domain; empty when p has nothing there.
-func (p Position) Only(domain uint32) Position {
-	if g, ok := p[domain]; ok {
-		return Position{domain: g}
+func (p Position) Only(domain uint32) Position { return p.From(originOf(domain)) }
+
+// From is the part of p of one origin; empty when p has nothing of it.
+func (p Position) From(o Origin) Position {
+	if s, ok := p[o]; ok {
+		return Position{o: s}
 	}
 	return Position{}
 }

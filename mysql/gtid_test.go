@@ -14,7 +14,8 @@ func positions() *rapid.Generator[Position] {
 		p := Position{}
 		for range rapid.IntRange(0, 4).Draw(t, "domains") {
 			d := uint32(rapid.IntRange(0, 4).Draw(t, "domain"))
-			p[d] = GTID{d, uint32(rapid.IntRange(1, 3).Draw(t, "server")), uint64(rapid.IntRange(1, 5).Draw(t, "seq"))}
+			g := GTID{d, uint32(rapid.IntRange(1, 3).Draw(t, "server")), uint64(rapid.IntRange(1, 5).Draw(t, "seq"))}
+			p[originOf(d)] = Stretch{Last: g}
 		}
 		return p
 	})
@@ -61,9 +62,9 @@ func TestReachedGoesDomainByDomain(t *testing.T) {
 			t.Fatalf("%q reached %q is %v, domain by domain %v", p, q, p.Reached(q), all)
 		}
 		// One more transaction in any domain is beyond, and not equal.
-		for d, g := range p {
+		for o, s := range p {
 			more, _ := ParsePosition(p.String())
-			more[d] = GTID{d, g.Server, g.Seq + 1}
+			more[o] = Stretch{Last: GTID{s.Last.Domain, s.Last.Server, s.Last.Seq + 1}}
 			if p.Reached(more) || !more.Reached(p) || p.Equal(more) {
 				t.Fatalf("%q does not tell itself from %q", p, more)
 			}
@@ -79,17 +80,17 @@ func TestParsePosition(t *testing.T) {
 		{"2-5-7,\n1-4-9", "1-4-9,2-5-7", ""}, // any order, as servers print it
 		{"1-4-9,1-5-12", "1-5-12", ""},       // gtid_binlog_state: the last of a domain is its position
 		{"1-5-12,1-4-9", "1-5-12", ""},       // in whichever order
-		{"1-2-18446744073709551615", "1-2-18446744073709551615", ""},   // 2^64-1
-		{"4294967295-4294967295-1", "4294967295-4294967295-1", ""},     // 2^32-1
-		{"1-2", "", "want domain-server-sequence"},                     // cut short
-		{"1-2-3-4", "", "want domain-server-sequence"},                 //
-		{"1-x-3", "", "not three numbers"},                             //
-		{"4294967296-1-1", "", "not three numbers"},                    // does not fit
-		{"3E11FA47-71CA-11E1-9E33-C80AA9429562:1-5", "", "parse GTID"}, // MySQL's form
-		{"1-2-3;4-5-6", "", "parse GTID"},                              //
-		{"1-2-18446744073709551616", "", "not three numbers"},          //
-		{"1-2--3", "", "want domain-server-sequence"},                  //
-		{"1-2-3,,4-5-6", "1-2-3,4-5-6", ""},                            //
+		{"1-2-18446744073709551615", "1-2-18446744073709551615", ""},      // 2^64-1
+		{"4294967295-4294967295-1", "4294967295-4294967295-1", ""},        // 2^32-1
+		{"1-2", "", "want domain-server-sequence"},                        // cut short
+		{"1-2-3-4", "", "want domain-server-sequence"},                    //
+		{"1-x-3", "", "not three numbers"},                                //
+		{"4294967296-1-1", "", "not three numbers"},                       // does not fit
+		{"3E11FA47-71CA-11E1-9E33-C80AA942956:1-5", "", "parse GTID set"}, // a digit short
+		{"1-2-3;4-5-6", "", "parse GTID"},                                 //
+		{"1-2-18446744073709551616", "", "not three numbers"},             //
+		{"1-2--3", "", "want domain-server-sequence"},                     //
+		{"1-2-3,,4-5-6", "1-2-3,4-5-6", ""},                               //
 	} {
 		p, err := ParsePosition(test.text)
 		switch {

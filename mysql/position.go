@@ -12,13 +12,22 @@ import (
 // BinlogPosition is what the server has written to its binary log: its own
 // writes and, with log_slave_updates, everything it applied.
 func (s *Server) BinlogPosition(ctx context.Context) (Position, error) {
-	return s.position(ctx, "gtid_binlog_pos")
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.position(ctx, d.written)
 }
 
 // AppliedPosition is what the server has applied as a replica. In a ring it
-// includes the server's own domain, as its events come round.
+// includes the server's own domain, as its events come round. MySQL keeps one
+// set for both, what it applied and what it wrote.
 func (s *Server) AppliedPosition(ctx context.Context) (Position, error) {
-	return s.position(ctx, "gtid_slave_pos")
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.position(ctx, d.applied)
 }
 
 func (s *Server) position(ctx context.Context, variable string) (Position, error) {
@@ -32,8 +41,13 @@ func (s *Server) position(ctx context.Context, variable string) (Position, error
 
 // ServerIDsInBinlog are all server ids that ever wrote something this server
 // still knows of (gtid_binlog_state). None of them may be given out again.
+//
+// MySQL does not tell: its GTIDs carry the servers' uuids.
 func (s *Server) ServerIDsInBinlog(ctx context.Context) ([]uint32, error) {
 	var text string
+	if d, err := s.dialect(ctx); err != nil || !d.flavor.HasGTIDDomains() {
+		return nil, err
+	}
 	if err := s.row(ctx, "SELECT @@GLOBAL.gtid_binlog_state", nil, &text); err != nil {
 		return nil, err
 	}
@@ -50,6 +64,12 @@ func (s *Server) ServerIDsInBinlog(ctx context.Context) ([]uint32, error) {
 // itself can lie behind the data, because the source is a replica too.
 func (s *Server) PositionAt(ctx context.Context, file string, offset int64) (Position, error) {
 	var text sql.NullString
+	if d, err := s.dialect(ctx); err != nil || !d.flavor.HasGTIDDomains() {
+		if err == nil {
+			err = s.fail("translate binlog position", fmt.Errorf("%s has no way to turn a file and an offset into GTIDs", d.flavor))
+		}
+		return nil, err
+	}
 	if err := s.row(ctx, "SELECT BINLOG_GTID_POS(?, ?)", []any{file, offset}, &text); err != nil {
 		return nil, err
 	}
@@ -65,18 +85,22 @@ func (s *Server) PositionAt(ctx context.Context, file string, offset int64) (Pos
 // at replication in between: a wait says nothing about a dead applier. The
 // error names what is missing.
 func (s *Server) WaitFor(ctx context.Context, goal Position, budget time.Duration) error {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
 	deadline := time.Now().Add(budget)
-	for _, domain := range goal.Domains() {
-		if err := s.waitFor(ctx, goal[domain], deadline); err != nil {
+	for _, origin := range goal.Origins() {
+		if err := s.waitFor(ctx, d, goal.From(origin), deadline); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Server) waitFor(ctx context.Context, goal GTID, deadline time.Time) error {
+func (s *Server) waitFor(ctx context.Context, d dialect, goal Position, deadline time.Time) error {
 	for {
-		has, applied, err := s.has(ctx, goal)
+		has, applied, err := s.has(ctx, d, goal)
 		if err != nil || has {
 			return err
 		}
@@ -94,7 +118,7 @@ func (s *Server) waitFor(ctx context.Context, goal GTID, deadline time.Time) err
 			return s.fail("wait for "+goal.String(), ctx.Err())
 		}
 		var rc int
-		if err := s.row(ctx, "SELECT MASTER_GTID_WAIT(?, 0.5)", []any{goal.String()}, &rc); err != nil {
+		if err := s.row(ctx, d.wait, []any{goal.String()}, &rc); err != nil {
 			return err
 		}
 		if rc == 0 {
@@ -103,24 +127,23 @@ func (s *Server) waitFor(ctx context.Context, goal GTID, deadline time.Time) err
 	}
 }
 
-// has reports whether the server holds a transaction: applied as a replica, or
-// written itself (whether or not the ring has brought it back).
-func (s *Server) has(ctx context.Context, goal GTID) (bool, Position, error) {
+// has reports whether the server holds transactions: applied as a replica, or
+// written itself (whether or not the ring has brought them back). They are of
+// one origin.
+func (s *Server) has(ctx context.Context, d dialect, goal Position) (bool, Position, error) {
 	var appliedText, writtenText string
-	err := s.row(ctx, "SELECT @@GLOBAL.gtid_slave_pos, @@GLOBAL.gtid_binlog_pos", nil, &appliedText, &writtenText)
-	if err != nil {
+	if err := s.row(ctx, "SELECT @@GLOBAL."+d.applied+", @@GLOBAL."+d.written, nil, &appliedText, &writtenText); err != nil {
 		return false, nil, err
 	}
 	applied, err := ParsePosition(appliedText)
 	if err != nil {
-		return false, nil, s.fail("read gtid_slave_pos", err)
+		return false, nil, s.fail("read "+d.applied, err)
 	}
 	written, err := ParsePosition(writtenText)
 	if err != nil {
-		return false, nil, s.fail("read gtid_binlog_pos", err)
+		return false, nil, s.fail("read "+d.written, err)
 	}
-	want := Position{goal.Domain: goal}
-	return applied.Reached(want) || written.Reached(want), applied, nil
+	return applied.Reached(goal) || written.Reached(goal), applied, nil
 }
 
 // ErrBehind: a replica did not reach a position within its budget.
@@ -133,6 +156,13 @@ var errBudget = fmt.Errorf("waited long enough")
 // applied position. Running it again on an instance that stands at p or beyond
 // changes nothing.
 func (s *Server) Adopt(ctx context.Context, p Position) error {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
+	if !d.flavor.HasGTIDDomains() {
+		return s.adoptSet(ctx, d, p)
+	}
 	written, err := s.BinlogPosition(ctx)
 	if err != nil {
 		return err

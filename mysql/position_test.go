@@ -52,7 +52,7 @@ func TestWaitFor(t *testing.T) {
 	must(t, b.WaitFor(t.Context(), position(t, a), patience))
 
 	t.Run("a domain the server has never heard of", func(t *testing.T) {
-		never := Position{4242: {4242, 4242, 9}}
+		never := PositionOf(GTID{4242, 4242, 9})
 		err := b.WaitFor(t.Context(), never, 100*time.Millisecond)
 		if !errors.Is(err, ErrBehind) || !strings.Contains(err.Error(), "4242-4242-9") {
 			t.Errorf("error %v, want ErrBehind with the GTID", err)
@@ -61,9 +61,9 @@ func TestWaitFor(t *testing.T) {
 
 	t.Run("late: says what is missing", func(t *testing.T) {
 		goal := position(t, a)
-		g := goal[ai.ServerID]
+		g := goal.Last(ai.ServerID)
 		g.Seq += 100
-		goal[ai.ServerID] = g
+		goal[originOf(ai.ServerID)] = Stretch{Last: g}
 		err := within(t, 10*time.Second, func() error { return b.WaitFor(t.Context(), goal, 200*time.Millisecond) })
 		if !errors.Is(err, ErrBehind) || !strings.Contains(err.Error(), g.String()) || !strings.Contains(err.Error(), "applied ") {
 			t.Errorf("error %v, want ErrBehind with %s and what is applied", err, g)
@@ -73,7 +73,7 @@ func TestWaitFor(t *testing.T) {
 	t.Run("ends with its context", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		err := within(t, 10*time.Second, func() error { return b.WaitFor(ctx, Position{4242: {4242, 4242, 9}}, patience) })
+		err := within(t, 10*time.Second, func() error { return b.WaitFor(ctx, PositionOf(GTID{4242, 4242, 9}), patience) })
 		if err == nil || errors.Is(err, ErrBehind) {
 			t.Errorf("interrupted: %v", err)
 		}

@@ -25,7 +25,7 @@ type Replication struct {
 	Filters    string // replication filters in force, "" for none
 	IOError    string
 	SQLError   string
-	UsingGTID  string // Slave_Pos, Current_Pos, No
+	UsingGTID  string // Slave_Pos, Current_Pos, No; of MySQL Slave_Pos for auto-position
 	Behind     time.Duration
 	BehindOK   bool // Behind is known
 }
@@ -57,6 +57,12 @@ func (r Replication) Broken() error {
 	return nil
 }
 
+// Idle reports whether replication stands still for no reason that the server
+// gives: it was stopped, or the server was started and not told to go on.
+func (r Replication) Idle() bool {
+	return r.Configured && r.SQL == "No" && r.IO == "No" && r.SQLError == "" && r.IOError == ""
+}
+
 func orUnknown(s string) string {
 	if s == "" {
 		return "no error given (stopped by hand?)"
@@ -66,12 +72,17 @@ func orUnknown(s string) string {
 
 // Replication reads the server's state as a replica.
 func (s *Server) Replication(ctx context.Context) (Replication, error) {
-	records, err := s.records(ctx, "SHOW ALL SLAVES STATUS")
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return Replication{}, err
+	}
+	records, err := s.records(ctx, d.status)
 	if err != nil {
 		return Replication{}, err
 	}
 	r := Replication{Sources: len(records)}
 	for _, rec := range records {
+		d.translate(rec)
 		if rec["Connection_name"] != "" && len(records) > 1 {
 			continue
 		}
@@ -115,8 +126,12 @@ func (s *Server) Follow(ctx context.Context, source string, as Account, budget t
 	if now.Follows(source) && now.Running() {
 		return nil
 	}
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
 	if now.Configured {
-		if err := s.exec(ctx, "STOP SLAVE"); err != nil {
+		if err := s.exec(ctx, d.stop); err != nil {
 			return err
 		}
 	}
@@ -125,22 +140,34 @@ func (s *Server) Follow(ctx context.Context, source string, as Account, budget t
 	if err := s.changeSource(ctx, source, as); err != nil {
 		return err
 	}
-	if err := s.exec(ctx, "START SLAVE"); err != nil {
+	if err := s.exec(ctx, d.start); err != nil {
 		return err
 	}
 	return s.AwaitReplicating(ctx, budget)
 }
 
 func (s *Server) changeSource(ctx context.Context, source string, as Account) error {
+	return s.changeSourceOf(ctx, source, as, "")
+}
+
+// changeSourceOf is CHANGE MASTER with further clauses.
+func (s *Server) changeSourceOf(ctx context.Context, source string, as Account, more string) error {
 	host, port, err := net.SplitHostPort(source)
 	if err != nil {
 		return s.fail("CHANGE MASTER", err)
 	}
 	// Heartbeats of 2 s let a replica notice a dead source in seconds; the
 	// default is half of slave_net_timeout, 30 s.
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
+	if !d.flavor.HasGTIDDomains() {
+		return s.changeSourceMySQL(ctx, host, port, as)
+	}
 	text := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST=%s, MASTER_PORT=%s, MASTER_USER=%s, MASTER_PASSWORD=%s, "+
 		"MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1, MASTER_HEARTBEAT_PERIOD=2",
-		quote(host), port, quote(as.User), quote(as.Password))
+		quote(host), port, quote(as.User), quote(as.Password)) + more
 	s.log.Debug("statement", "server", s.name, "sql", "CHANGE MASTER TO MASTER_HOST="+source+" ...")
 	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
 	defer cancel()
@@ -189,15 +216,23 @@ func (s *Server) AwaitReplicating(ctx context.Context, budget time.Duration) err
 
 // StopReplicating stops both threads and keeps the configuration.
 func (s *Server) StopReplicating(ctx context.Context) error {
-	return s.exec(ctx, "STOP SLAVE")
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, d.stop)
 }
 
 // ForgetSource stops replication and forgets where it came from.
 func (s *Server) ForgetSource(ctx context.Context) error {
-	if err := s.exec(ctx, "STOP ALL SLAVES"); err != nil {
+	d, err := s.dialect(ctx)
+	if err != nil {
 		return err
 	}
-	return s.exec(ctx, "RESET SLAVE ALL")
+	if err := s.exec(ctx, d.stopAll); err != nil {
+		return err
+	}
+	return s.exec(ctx, d.forget)
 }
 
 // StopAt lets a stopped replica apply exactly up to p and stop there. The
@@ -212,6 +247,13 @@ func (s *Server) StopAt(ctx context.Context, p Position, budget time.Duration) e
 			return s.fail("stop replication at "+p.String(), fmt.Errorf("the replica is beyond it, at %s", applied))
 		}
 		return nil
+	}
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
+	if !d.flavor.HasGTIDDomains() {
+		return s.stopAtSet(ctx, d, p, budget)
 	}
 	if err := s.exec(ctx, "START SLAVE UNTIL master_gtid_pos = "+quote(p.String())); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
@@ -25,6 +26,8 @@ type Server struct {
 	account Account
 	db      *sql.DB
 	log     *slog.Logger
+	speaks  atomic.Pointer[dialect] // nil until asked
+	watched atomic.Bool             // MySQL: performance_schema is known to see what openWork needs
 }
 
 // StatementTimeout bounds a statement that should be quick. A frozen host
@@ -51,14 +54,16 @@ func Open(name farm.InstanceName, address string, account Account, log *slog.Log
 	if err != nil { // only an unusable Config; ours is fixed but for strings
 		connector = nil
 	}
+	s := &Server{name: name, address: address, account: account, log: log}
 	var db *sql.DB
 	if connector != nil {
-		db = sql.OpenDB(connector)
+		db = sql.OpenDB(door{connector, s})
 		db.SetMaxOpenConns(6)
 		db.SetMaxIdleConns(2)
 		db.SetConnMaxIdleTime(5 * time.Second)
 	}
-	return &Server{name: name, address: address, account: account, db: db, log: log}
+	s.db = db
+	return s
 }
 
 func quiet() driver.Logger { return log.New(io.Discard, "", 0) }

@@ -15,12 +15,16 @@ var errBadConnection = driver.ErrBadConn
 type Snapshot struct {
 	server *Server
 	conn   *sql.Conn
-	// At is the position the snapshot shows.
-	At Position
+	// At is the position the snapshot shows, and File and Offset the same as a
+	// place in the binary log; MariaDB only.
+	At     Position
+	File   string
+	Offset int64
 }
 
 // Snapshot opens a consistent snapshot. MariaDB tells the place in the binary
-// log that belongs to it without any lock (binlog_snapshot_file, _position).
+// log that belongs to it without any lock (binlog_snapshot_file, _position);
+// MySQL holds writes back for some milliseconds.
 func (s *Server) Snapshot(ctx context.Context) (*Snapshot, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -35,6 +39,13 @@ func (s *Server) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 func (n *Snapshot) open(ctx context.Context) error {
+	d, err := n.server.dialect(ctx)
+	if err != nil {
+		return err
+	}
+	if !d.flavor.HasGTIDDomains() {
+		return n.openLocked(ctx)
+	}
 	for _, st := range []string{
 		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 		"START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
@@ -59,6 +70,7 @@ func (n *Snapshot) open(ctx context.Context) error {
 	if err != nil {
 		return n.server.fail("read snapshot position", err)
 	}
+	n.File, n.Offset = file, at
 	n.At, err = n.server.PositionAt(ctx, file, at)
 	return err
 }

@@ -19,6 +19,11 @@
 //     else measured: quantiles, verdicts and fills are shown as they came.
 //   - The same facts make the same bytes.
 //
+// Before a move there is another paper: PlanDocument, what engineers review
+// before a plan is carried out, as HTML in the same style and as Markdown for
+// version control. Both lay out one document, and package placement/check has
+// judged the plan for it.
+//
 // The package never asks a server, reads a file of the workspace or a clock.
 // Pictures are SVG written by the templates in page/; Go computes the
 // geometry. The two kinds of chart that gain from a pointer are drawn by

@@ -194,7 +194,20 @@ var stepWords = map[string]string{
 	"check":     "replication, identity and variables as planned",
 	"warm":      "buffer pool filled up to the target",
 	"in":        "clients come back in steps, each one watched",
+	"gather":    "whoever followed the old instance follows the new one",
+	"cutover":   "clients are held for a moment; the new place takes their writes, the old one follows it",
+	"swap":      "readers of the old replica are sent to the new one",
+	"soak":      "watched, with the way back open",
 	"retire":    "farm.yaml names the new place; the old instance stops, its files stay",
+	"prepare":   "an empty database with the shard's tables on the target",
+	"copy":      "the shard's rows and changes go to the target, beside its clients",
+	"finish":    "indexes, views, routines, triggers; events, disabled",
+	"settle":    "farm.yaml names the new pair; the old tables are removed",
+	"found":     "empty instances for a new pair, with accounts and options",
+	"wire":      "the new pair's sides replicate from each other",
+	"open":      "the new pair takes writes",
+	"list":      "farm.yaml and routing have the new pair",
+	"unlist":    "routing gives up the emptied pair",
 }
 
 func stepRows(lanes []*lane) []stepRow {

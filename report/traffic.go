@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -119,8 +120,8 @@ func inWords(i digest.Interval) string {
 func sideRows(c *digest.Comparison) []sideRow {
 	b, a := c.Before, c.After
 	row := func(what string, before, after float64) sideRow {
-		r := sideRow{what, latency(before), latency(after), ""}
-		if before > 0 {
+		r := sideRow{what, cmp.Or(latency(before), "not known"), cmp.Or(latency(after), "not known"), ""}
+		if before > 0 && after > 0 {
 			r.Change = ratioText(after / before)
 		}
 		return r

@@ -48,8 +48,12 @@ func millis(v float64) string {
 	return digits(v) + " ms"
 }
 
-// latency prints seconds of query time: microseconds below a millisecond.
+// latency prints seconds of query time: microseconds below a millisecond. What is not known (a quantile of what came added
+// up) is nothing.
 func latency(seconds float64) string {
+	if math.IsNaN(seconds) {
+		return ""
+	}
 	if seconds > 0 && seconds < 0.001 {
 		return strconv.FormatFloat(seconds*1e6, 'f', 0, 64) + " \u00b5s"
 	}

@@ -267,10 +267,12 @@ func TestPicturesHaveTwins(t *testing.T) {
 // this package knows nothing.
 func TestEveryStepOfAMoveHasWords(t *testing.T) {
 	names := map[string]bool{}
-	for _, s := range move.Steps() {
-		names[s.Name] = true
-		if stepWords[s.Name] == "" {
-			t.Errorf("step %s has no words", s.Name)
+	for _, b := range move.Runbooks() {
+		for _, s := range b.Steps {
+			names[s.Name] = true
+			if stepWords[s.Name] == "" {
+				t.Errorf("step %s of runbook %s has no words", s.Name, b.Name)
+			}
 		}
 	}
 	for n := range stepWords {

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"sync"
 	"time"
 
@@ -55,18 +54,11 @@ func ReadFile(path string) (*Table, error) {
 	if err != nil {
 		return nil, &farm.Error{Op: "read routing", Subject: path, Err: err}
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
 	var t Table
-	if err := dec.Decode(&t); err != nil {
-		line := 1 + bytes.Count(raw[:min(int(dec.InputOffset()), len(raw))], []byte("\n"))
+	if line, err := decode(raw, &t); err != nil {
 		return nil, &farm.Error{Op: "read routing", Subject: fmt.Sprintf("%s:%d", path, line),
 			Err:  fmt.Errorf("%w: %w", farm.ErrInput, err),
 			Hint: "docs/routing.md describes the file; restore it from version control or a copy"}
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, &farm.Error{Op: "read routing", Subject: path, Err: fmt.Errorf("%w: there is more after the table's end", farm.ErrInput),
-			Hint: "docs/routing.md describes the file"}
 	}
 	if err := t.Check(); err != nil {
 		return nil, &farm.Error{Op: "read routing", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
@@ -75,37 +67,47 @@ func ReadFile(path string) (*Table, error) {
 	return &t, nil
 }
 
+// decode reads one JSON document strictly. line is where it went wrong.
+func decode(raw []byte, into any) (line int, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	err = dec.Decode(into)
+	if err == nil {
+		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is more after the table's end")
+		}
+	}
+	return 1 + bytes.Count(raw[:min(int(dec.InputOffset()), len(raw))], []byte("\n")), err
+}
+
 // Change implements Router.
 func (f *File) Change(ctx context.Context, pair farm.PairName, edit func(*Pair) error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	unlock, err := lockFile(f.path + ".lock")
+	unlock, err := f.lock()
 	if err != nil {
-		return &farm.Error{Op: "lock routing", Subject: f.path, Err: err}
+		return err
 	}
 	defer unlock()
-
 	t, err := f.Read(ctx)
 	if err != nil {
 		return err
 	}
-	old, ok := t.Pairs[pair]
-	if !ok {
-		return &farm.Error{Op: "change routing", Subject: string(pair),
-			Err: fmt.Errorf("%w: %s has no such pair", farm.ErrInput, f.path)}
-	}
-	next := old.clone()
-	if err := edit(next); err != nil {
+	next, changed, err := edited(t, pair, edit, f.path)
+	if err != nil || !changed {
 		return err
 	}
-	if reflect.DeepEqual(old, next) {
-		return nil
-	}
 	t.Pairs[pair] = next
-	if err := t.Check(); err != nil {
-		return &farm.Error{Op: "change routing", Subject: string(pair), Err: err}
-	}
 	return f.replace(t)
+}
+
+// lock keeps other goroutines and other programs away from the table.
+func (f *File) lock() (unlock func(), err error) {
+	f.mu.Lock()
+	release, err := lockFile(f.path + ".lock")
+	if err != nil {
+		f.mu.Unlock()
+		return nil, &farm.Error{Op: "lock routing", Subject: f.path, Err: err}
+	}
+	return func() { release(); f.mu.Unlock() }, nil
 }
 
 // replace writes the next generation beside the file, syncs it and renames it

@@ -18,9 +18,10 @@ type Follower struct {
 }
 
 type seen struct {
-	table *Table
-	mtime time.Time
-	inode uint64
+	table  *Table
+	places map[farm.ShardName]farm.PairName
+	mtime  time.Time
+	inode  uint64
 }
 
 // Follow opens a routing file for a client.
@@ -85,7 +86,7 @@ func (f *Follower) look() error {
 	}
 	// Two goroutines may race here with an older and a newer read: keep the
 	// newer generation.
-	next := &seen{table: t, mtime: st.ModTime(), inode: inode}
+	next := &seen{table: t, places: t.places(), mtime: st.ModTime(), inode: inode}
 	for {
 		s := f.state.Load()
 		if s != nil && s.table.Generation > t.Generation {

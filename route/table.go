@@ -3,6 +3,7 @@ package route
 import (
 	"fmt"
 	"hash/crc32"
+	"reflect"
 	"slices"
 	"time"
 
@@ -38,6 +39,9 @@ type Pair struct {
 	Sides  map[farm.SideName]Side `json:"sides"` // in rotation only
 	Slots  int                    `json:"slots"`
 	Routes []Route                `json:"routes"`
+	// Replicas are addresses for reads that may be old. They follow the side
+	// that is in rotation and never take a write.
+	Replicas []string `json:"replicas,omitempty"`
 }
 
 // Side is one side in rotation.
@@ -69,6 +73,36 @@ func NewPair(shards []farm.ShardName, a, b string) *Pair {
 	}
 	p.weigh()
 	return p
+}
+
+// NewPrimary is the routing of a pair at rest in which side A serves all
+// clients; replicas are for reads that may be old.
+func NewPrimary(shards []farm.ShardName, a string, replicas ...string) *Pair {
+	p := &Pair{
+		Shards:   shards,
+		Sides:    map[farm.SideName]Side{farm.A: {Address: a}},
+		Slots:    Slots,
+		Routes:   []Route{{From: 0, To: Slots - 1, Home: farm.A, Side: farm.A, Gate: Open}},
+		Replicas: replicas,
+	}
+	p.weigh()
+	return p
+}
+
+// ForFarm is the first routing of a pair, by its topology.
+func ForFarm(f *farm.Farm, p farm.Pair) *Pair {
+	shards := make([]farm.ShardName, 0, len(p.Shards))
+	for _, s := range p.Shards {
+		shards = append(shards, s.Name)
+	}
+	a := f.Address(p.Sides[farm.A])
+	switch p.Topology {
+	case farm.Single:
+		return NewPrimary(shards, a)
+	case farm.PrimaryReplica:
+		return NewPrimary(shards, a, f.Address(p.Sides[farm.B]))
+	}
+	return NewPair(shards, a, f.Address(p.Sides[farm.B]))
 }
 
 // Slot is where a client key falls: CRC-32 (IEEE) modulo slots, so that any
@@ -127,10 +161,32 @@ func (p *Pair) check() error {
 	return nil
 }
 
+// edited is what an edit makes of a pair of t, checked; t stays as it was.
+// where names the table in errors. changed is false for an edit of nothing.
+func edited(t *Table, pair farm.PairName, edit func(*Pair) error, where string) (next *Pair, changed bool, err error) {
+	old, ok := t.Pairs[pair]
+	if !ok {
+		return nil, false, &farm.Error{Op: "change routing", Subject: string(pair),
+			Err: fmt.Errorf("%w: %s has no such pair", farm.ErrInput, where)}
+	}
+	next = old.clone()
+	if err := edit(next); err != nil {
+		return nil, false, err
+	}
+	if reflect.DeepEqual(old, next) {
+		return next, false, nil
+	}
+	if err := next.check(); err != nil {
+		return nil, false, &farm.Error{Op: "change routing", Subject: string(pair), Err: err}
+	}
+	return next.clone(), true, nil
+}
+
 func (p *Pair) clone() *Pair {
 	c := *p
 	c.Shards = slices.Clone(p.Shards) // keeps an empty list apart from none
 	c.Routes = slices.Clone(p.Routes)
+	c.Replicas = slices.Clone(p.Replicas)
 	c.Sides = make(map[farm.SideName]Side, len(p.Sides))
 	for n, s := range p.Sides {
 		c.Sides[n] = s

@@ -2,11 +2,11 @@
 # Installs what Stowage needs on a Debian machine, and only what is missing.
 #
 #   scripts/setup.sh         MariaDB server and mariadb-backup, for the demo
-#   scripts/setup.sh test    Chromium besides, for the tests of the report
+#   scripts/setup.sh test    besides, for tests: Chromium (the report), HAProxy and etcd (routing), spin and gcc (the models), tcpdump, ip
 #
 # Safe to run again: with everything there it looks and returns. It never starts, stops or configures a database server.
-# Debian starts mariadb.service when mariadb-server is installed; here that is prevented with a policy-rc.d that says no to
-# everything for the time of the installation. One that is there already is somebody's decision and stays as it is.
+# Debian starts mariadb.service when mariadb-server is installed, and so with HAProxy and etcd; here that is prevented with a policy-rc.d that says
+# no to everything for the time of the installation. One that is there already is somebody's decision and stays as it is.
 set -euo pipefail
 
 say() { echo "==> $*" >&2; }
@@ -20,9 +20,23 @@ has() { command -v "$1" >/dev/null 2>&1; }
 # missing prints the packages whose programs are not there.
 missing() {
 	{ has mariadbd || has mysqld; } && has mariadb-install-db || echo mariadb-server
-	has mariadb-backup && has mbstream || echo mariadb-backup
+	has mariadb-backup || echo mariadb-backup
 	if [[ $1 == test ]]; then
 		has chromium || has chromium-browser || has google-chrome || echo chromium
+		has haproxy || echo haproxy
+		has etcd || echo etcd-server
+		has spin || echo spin
+		has tcpdump || echo tcpdump # captures, held against what it prints
+		has ip || echo iproute2 # network namespaces
+		has gcc && [[ -e /usr/include/stdio.h ]] || printf "gcc\nlibc6-dev\n"
+	fi
+	if [[ $1 == bench ]]; then
+		has sysbench || echo sysbench
+		has pt-query-digest || echo percona-toolkit
+		has mydumper && has myloader || echo mydumper
+		has tcpdump || echo tcpdump
+		has zstd || echo zstd
+		/usr/bin/python3 -c 'import numpy' 2>/dev/null || echo python3-numpy
 	fi
 }
 
@@ -71,21 +85,24 @@ install() {
 		# Nor shall it start at the next boot: Stowage starts instances of its own.
 		update-rc.d mariadb disable >/dev/null 2>&1 || true
 	fi
+	for service in haproxy etcd; do # nor shall these: the tests start their own
+		[[ " ${packages[*]} " != *" $service"* ]] || update-rc.d "$service" disable >/dev/null 2>&1 || true
+	done
 	say "installed ${packages[*]}; $outcome"
 }
 
 main() {
 	local what=${1:-demo}
 	case $what in
-	demo | test) ;;
+	demo | test | bench) ;;
 	--as-root) install "$2"; return ;;
-	*) die "unknown argument $what" "usage: scripts/setup.sh [test]" ;;
+	*) die "unknown argument $what" "usage: scripts/setup.sh [test|bench]" ;;
 	esac
 	has go || die "go is not on the PATH" "install Go 1.21 or newer (https://go.dev/dl); it fetches the version that go.mod asks for by itself"
 	mapfile -t packages < <(missing "$what")
 	((${#packages[@]})) || left_over || return 0
 	has apt-get || die "missing: ${packages[*]}, and this is not Debian" \
-		"install MariaDB 10.11 or newer with mariadbd, mariadb-install-db, mariadb-backup and mbstream, by your system's means"
+		"install MariaDB 10.11 or newer with mariadbd, mariadb-install-db and mariadb-backup, by your system's means"
 	if ((EUID == 0)); then
 		install "$what"
 	elif has sudo && { sudo -n true 2>/dev/null || { [[ -t 0 ]] && sudo -v; }; }; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that is tested: vet, lint, all tests of both modules. `make test` has done the set-up and the build before.
+# Everything that is tested: vet, lint, all tests of both modules, and a while of fuzzing. `make test` has done the set-up and the build before.
 #
 # A fault found by vet or lint does not keep the tests from running; the exit code tells of any of them.
 set -euo pipefail
@@ -28,8 +28,10 @@ run_tests() { # MODULE
 check "go vet, main module" go vet ./...
 check "go vet, engined" go -C engined vet ./...
 check "lint" scripts/lint.sh
+check "models, a sample" scripts/models.sh --sample
 check "go test, main module" run_tests .
 check "go test, engined" run_tests engined
+check "fuzzing, ${FUZZ_SECONDS:-30} s a target" scripts/fuzz.sh
 
 if [[ $failed ]]; then
 	echo "failed: $failed" >&2

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"stowage/farm"
@@ -21,6 +22,7 @@ type handover struct {
 	percent float64       // of the side's slots that to serves afterwards
 	fence   bool          // from serves nobody afterwards: it stops taking writes
 	open    bool          // to has to be opened for writes first
+	undo    bool          // takes another handover back
 }
 
 // Phases of a handover, in order.
@@ -32,18 +34,34 @@ var (
 // handOver does what h says, or changes nothing. When it has been done
 // already, by an attempt that was killed, it only makes sure of the fences.
 func (s *Swing) handOver(ctx context.Context, h handover) (err error) {
-	done, err := s.isServed(ctx, h)
+	if err := s.mend(ctx); err != nil {
+		return err
+	}
+	p, err := s.pair(ctx)
 	if err != nil {
 		return err
 	}
-	if done {
+	if s.shows(p, h) {
 		return s.afterwards(ctx, h)
 	}
+	back := &wayBack{gate: p.GateIsClosed(s.Side), closed: s.suspects(ctx, h, p)}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.backOut(ctx, h))
+			err = errors.Join(err, s.backOut(ctx, h, back))
 		}
 	}()
+	wait := s.patience(h)
+	if back.gate { // by an attempt that was killed: clients wait already
+		wait = min(wait, 5*time.Second)
+	}
+	if err := s.Await(ctx, wait, h.from, h.to); err != nil {
+		return err
+	}
+	if h.open { // to is Returns
+		if err := s.rejoin(ctx); err != nil {
+			return err
+		}
+	}
 	type part struct {
 		name string
 		skip bool
@@ -51,11 +69,11 @@ func (s *Swing) handOver(ctx context.Context, h handover) (err error) {
 	}
 	for _, p := range []part{
 		{"ready", false, func(ctx context.Context) error { return s.ready(ctx, h.from) }},
-		{"close", false, s.closeGate},
+		{"close", false, func(ctx context.Context) error { back.gate = true; return s.closeGate(ctx) }},
 		{"drain", false, func(ctx context.Context) error { return s.drain(ctx, h.from) }},
-		{"fence", !h.fence, func(ctx context.Context) error { return s.fence(ctx, h.from) }},
+		{"fence", !h.fence, func(ctx context.Context) error { back.add(h.from); return s.fence(ctx, h.from) }},
 		{"barrier", false, func(ctx context.Context) error { return s.barrier(ctx, h) }},
-		{"open", !h.open, func(ctx context.Context) error { return h.to.SetReadOnly(ctx, false) }},
+		{"open", !h.open, func(ctx context.Context) error { return s.open(ctx, h.to) }},
 		{"flip", false, func(ctx context.Context) error { return s.flip(ctx, h) }},
 	} {
 		if p.skip {
@@ -68,29 +86,81 @@ func (s *Swing) handOver(ctx context.Context, h handover) (err error) {
 	return nil
 }
 
-// isServed reads whether routing shows the result of h with the gate open.
-func (s *Swing) isServed(ctx context.Context, h handover) (bool, error) {
+// patience is how long an attempt waits for servers that do not answer.
+func (s *Swing) patience(h handover) time.Duration {
+	if h.undo {
+		return s.Settings.Patience
+	}
+	return s.Settings.Answer
+}
+
+// wayBack is what has to be put right when a handover is taken back.
+type wayBack struct {
+	gate   bool            // it is closed, or may be
+	closed []*mysql.Server // serve the side, and take no writes, or may not
+}
+
+func (w *wayBack) add(server *mysql.Server) {
+	if !slices.Contains(w.closed, server) {
+		w.closed = append(w.closed, server)
+	}
+}
+
+// suspects are the servers that routing still names and that an earlier attempt,
+// killed or given up, may have fenced. One that cannot be asked is suspected
+// when that attempt has left the gate closed.
+func (s *Swing) suspects(ctx context.Context, h handover, p *route.Pair) []*mysql.Server {
+	var out []*mysql.Server
+	for _, x := range []struct {
+		server *mysql.Server
+		side   farm.SideName
+		ours   bool // this handover, or what it takes back, fences it
+	}{{h.from, h.toSide.Twin(), h.fence}, {h.to, h.toSide, h.open}} {
+		if !x.ours || p.Share(s.Side, x.side) == 0 || p.Sides[x.side].Address != x.server.Address() {
+			continue
+		}
+		on, err := x.server.IsReadOnly(ctx)
+		if on || err != nil && p.GateIsClosed(s.Side) {
+			out = append(out, x.server)
+		}
+	}
+	return out
+}
+
+// pair is what routing says of the pair.
+func (s *Swing) pair(ctx context.Context) (*route.Pair, error) {
 	t, err := s.Router.Read(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	p, ok := t.Pairs[s.Pair]
 	if !ok {
-		return false, &farm.Error{Op: "read routing", Subject: string(s.Pair), Err: fmt.Errorf("%w: no such pair", farm.ErrInput)}
+		return nil, &farm.Error{Op: "read routing", Subject: string(s.Pair), Err: fmt.Errorf("%w: no such pair", farm.ErrInput)}
 	}
+	return p, nil
+}
+
+// shows reports whether routing shows the result of h with the gate open.
+func (s *Swing) shows(p *route.Pair, h handover) bool {
 	return !p.GateIsClosed(s.Side) && p.Sides[h.toSide].Address == h.to.Address() &&
-		p.Share(s.Side, h.toSide) >= h.percent, nil
+		p.Share(s.Side, h.toSide) >= h.percent
 }
 
 // afterwards makes sure of what a finished handover left: writes where they
 // belong. It is what remains to be done when we were killed after the flip.
 func (s *Swing) afterwards(ctx context.Context, h handover) error {
-	if h.open {
-		if err := h.to.SetReadOnly(ctx, false); err != nil {
+	if h.open && !s.willStartOpen(ctx, h.to) {
+		if err := s.Await(ctx, s.patience(h), h.to); err != nil {
+			return err
+		}
+		if err := s.open(ctx, h.to); err != nil {
 			return err
 		}
 	}
 	if h.fence {
+		if err := s.Await(ctx, s.patience(h), h.from); err != nil {
+			return err
+		}
 		return s.fence(ctx, h.from)
 	}
 	return nil
@@ -100,7 +170,11 @@ func (s *Swing) afterwards(ctx context.Context, h handover) error {
 // it closed for long. Clients notice nothing of that wait.
 func (s *Swing) ready(ctx context.Context, from *mysql.Server) error {
 	for deadline := time.Now().Add(s.Settings.Patience); ; {
-		long, err := from.LongWorkSince(ctx, s.foreign(from), s.Settings.Long)
+		foreign, err := s.foreign(ctx, from)
+		if err != nil {
+			return err
+		}
+		long, err := from.LongWorkSince(ctx, foreign, s.Settings.Long)
 		if err != nil {
 			return err
 		}
@@ -122,12 +196,12 @@ func (s *Swing) ready(ctx context.Context, from *mysql.Server) error {
 }
 
 // foreign is the moment before which work on a server is not of the clients
-// that are to be switched.
-func (s *Swing) foreign(from *mysql.Server) time.Time {
-	if from == s.Twin {
-		return s.Apart
+// that are to be switched; zero when that is not known, and all is waited for.
+func (s *Swing) foreign(ctx context.Context, from *mysql.Server) (time.Time, error) {
+	if from != s.Twin {
+		return time.Time{}, nil
 	}
-	return time.Time{}
+	return s.Apart.At(ctx, s.Twin)
 }
 
 func (s *Swing) closeGate(ctx context.Context) error {
@@ -143,7 +217,15 @@ func (s *Swing) closeGate(ctx context.Context) error {
 // a server that also serves its own clients, their later work is not waited
 // for.
 func (s *Swing) drain(ctx context.Context, from *mysql.Server) error {
-	left, err := from.QuiesceSince(ctx, s.foreign(from), s.Settings.Settle, s.Settings.Drain)
+	if err := s.drainRouter(ctx); err != nil {
+		return err
+	}
+	settle := max(s.Settings.Settle, s.Router.Guarantee().Settle)
+	foreign, err := s.foreign(ctx, from)
+	if err != nil {
+		return err
+	}
+	left, err := from.QuiesceSince(ctx, foreign, settle, s.Settings.Drain)
 	if err != nil {
 		return err
 	}
@@ -153,15 +235,6 @@ func (s *Swing) drain(ctx context.Context, from *mysql.Server) error {
 			Hint: "the gate is open again and nothing has changed; wait for the long transaction or end it, it will be tried again"}
 	}
 	return nil
-}
-
-// fence stops events and writes. Nothing is in flight any more: the fence is
-// for a client that slept through the gate.
-func (s *Swing) fence(ctx context.Context, from *mysql.Server) error {
-	if err := from.SetScheduler(ctx, false); err != nil {
-		return err
-	}
-	return from.SetReadOnly(ctx, true)
 }
 
 // barrier waits until the next server has everything that from has written or
@@ -197,22 +270,25 @@ func (s *Swing) tellOpen(text string) {
 }
 
 // backOut leaves nothing fenced: the server that served the clients takes
-// writes again, then the gate opens where it was.
-func (s *Swing) backOut(ctx context.Context, h handover) error {
-	ctx, cancel := cleanup(ctx)
+// writes again, then the gate opens where it was. While that server does not
+// answer the gate stays closed: behind it may be a fence.
+func (s *Swing) backOut(ctx context.Context, h handover, back *wayBack) error {
+	short, cancel := cleanup(ctx)
 	defer cancel()
-	if done, err := s.isServed(ctx, h); err == nil && done {
+	if p, err := s.pair(short); err == nil && s.shows(p, h) {
 		return nil // it failed after the flip; the next attempt finds it done
 	}
-	if h.fence {
-		if err := h.from.SetReadOnly(ctx, false); err != nil {
-			return fmt.Errorf("%w: %w", farm.ErrOutcomeUnknown, err)
-		}
-		if err := s.restoreScheduler(ctx, h.from); err != nil {
+	for _, server := range back.closed {
+		if err := s.reopen(ctx, server); err != nil {
 			return err
 		}
 	}
-	err := s.Router.Change(ctx, s.Pair, func(p *route.Pair) error {
+	if !back.gate {
+		return nil
+	}
+	last, cancel := cleanup(ctx)
+	defer cancel()
+	err := s.Router.Change(last, s.Pair, func(p *route.Pair) error {
 		p.OpenGate(s.Side)
 		return nil
 	})

@@ -13,10 +13,14 @@ func (s *Swing) Out(ctx context.Context) error {
 // replicates from the twin, so it has, or gets, what was written meanwhile.
 func (s *Swing) UndoOut(ctx context.Context) error {
 	err := s.handOver(ctx, handover{
-		step: "undo out", from: s.Twin, to: s.Leaves, toSide: s.Side, percent: 100, open: true,
+		step: "undo out", from: s.Twin, to: s.Leaves, toSide: s.Side, percent: 100, open: true, undo: true,
 	})
 	if err != nil {
 		return err
 	}
-	return s.restoreScheduler(ctx, s.Leaves)
+	err = s.restoreScheduler(ctx, s.Leaves)
+	if err != nil && s.willStartOpen(ctx, s.Leaves) {
+		return nil // it is down, and its option file says how it comes back
+	}
+	return err
 }

@@ -22,7 +22,7 @@ type Swing struct {
 	// Apart is a moment at which none of the side's clients had been sent to the
 	// twin yet: work that is open on the twin since before it is not theirs and
 	// need not be waited for. Zero: not known.
-	Apart time.Time
+	Apart mysql.Moment
 
 	// Scheduler: the event scheduler was on before the swing, and is on again
 	// after it.
@@ -32,6 +32,13 @@ type Swing struct {
 	MayDiffer []string
 
 	Settings Settings
+
+	// Lasting makes fences last a restart of the server. Nil: they do not.
+	Lasting Lasting
+
+	// Rejoin makes Returns replicate again when it has been restarted in the
+	// middle of the swing and does not go on by itself. Nil: it does.
+	Rejoin func(context.Context) error
 
 	// Tell takes events: kind, phase, text, and how long a gate was closed.
 	Tell func(kind farm.EventKind, phase, text string, millis float64)
@@ -58,6 +65,9 @@ type Settings struct {
 	Drain time.Duration
 	// Barrier is how long the next server may need for the last transactions.
 	Barrier time.Duration
+	// Answer is how long a server may not answer before an attempt that needs
+	// it fails: a server that was killed is back within seconds.
+	Answer time.Duration
 	// CatchUp is how long a replica may need for a backlog.
 	CatchUp time.Duration
 	// Soak is how long each share of the clients is watched.
@@ -77,6 +87,7 @@ func Defaults() Settings {
 		Patience:  10 * time.Minute,
 		Drain:     2 * time.Second,
 		Barrier:   5 * time.Second,
+		Answer:    30 * time.Second,
 		CatchUp:   30 * time.Minute,
 		Soak:      2 * time.Second,
 		Ramp:      []float64{1, 10, 100},

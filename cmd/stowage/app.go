@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stowage/farm"
+	"stowage/move"
 	"stowage/mysql"
 	"stowage/store"
 	"stowage/workspace"
@@ -29,6 +30,9 @@ type app struct {
 	// border is told every border between steps of a move; tests kill the
 	// program there, or let the step fail. Nil in production.
 	border func(point string) error
+	// repair: copies whose rows differ may be made equal.
+	repair bool
+	terms  move.Terms // of the move that is begun
 }
 
 // run is the program: arguments in, exit code out.
@@ -82,7 +86,8 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 	root.SetHelpFunc(help)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.demoCommand(), a.inventoryCommand(), a.planCommand(), a.moveCommand(),
-		a.digestCommand(), a.reportCommand(), a.manCommand())
+		a.routingCommand(), a.digestCommand(), a.reportCommand(), a.manCommand())
+	root.AddCommand(a.replayCommand(), a.agentCommand())
 	addCompletion(root)
 	return root
 }

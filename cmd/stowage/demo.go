@@ -63,7 +63,8 @@ In pieces: demo up, demo load, demo verify, demo down.
 func (f *demoFlags) register(cmd *cobra.Command, a *app) {
 	fs := cmd.PersistentFlags()
 	fs.StringVarP(&f.Dir, "dir", "C", f.Dir, "where the farm lives; everybody must be able to enter it")
-	fs.IntVar(&f.Pairs, "pairs", f.Pairs, "active-active pairs; twice as many servers")
+	fs.StringVar((*string)(&f.Topology), "topology", string(farm.ActiveActive), "of the pairs: active-active, primary-replica or single")
+	fs.IntVar(&f.Pairs, "pairs", f.Pairs, "pairs; twice as many servers, unless they are single")
 	fs.IntVar(&f.Shards, "shards", f.Shards, "logical shards of each pair")
 	fs.IntVar(&f.Hosts, "hosts", f.Hosts, "dense hosts to pack onto")
 	fs.IntVar(&f.clients, "clients", 8, "clients of the load")
@@ -104,6 +105,10 @@ type demoSummary struct {
 // demo walks the whole road. Each stage is the verb of the same name.
 func (a *app) demo(ctx context.Context, f *demoFlags) (s demoSummary, err error) {
 	start := time.Now()
+	if f.Topology == farm.Single {
+		return s, &farm.Error{Op: "read options", Err: fmt.Errorf("%w: --topology single is for demo up: the demo carries out a plan, and single instances are moved by name", farm.ErrInput),
+			Hint: "stowage demo up --topology single, then in its directory: stowage move instance dbshard001/A --to ssd01"}
+	}
 	a.dir = f.Dir
 	stage := func(format string, args ...any) {
 		a.say("[%5.1f s] %s", time.Since(start).Seconds(), fmt.Sprintf(format, args...))

@@ -36,7 +36,7 @@ other: farm.yaml, goals.yaml, routing.json, and accounts.cnf with the accounts
 				}
 				return err
 			}
-			value := map[string]any{"dir": f.Dir, "pairs": f.Pairs, "shards": f.Pairs * f.Shards, "hosts": 2 * f.Pairs}
+			value := map[string]any{"dir": f.Dir, "pairs": f.Pairs, "shards": f.Pairs * f.Shards, "hosts": f.Instances()}
 			return a.emit(value, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "%s\n  next: cd there, then stowage inventory, stowage plan --name first, stowage move first\n", f.Dir)
 				return err

@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sort"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"stowage/digest"
 	"stowage/farm"
@@ -27,11 +30,14 @@ type digestFlags struct {
 	filter, order string
 	save          string
 	top           int
+	live          []*digest.Digest // of running servers, read already
+	topGiven      bool
 	csv           bool
 }
 
 func (a *app) digestCommand() *cobra.Command {
 	var f digestFlags
+	var lf liveFlags
 	cmd := &cobra.Command{
 		Use:   "digest FILE...",
 		Short: "Sum up what databases were asked to do, from their logs and captures",
@@ -45,17 +51,23 @@ that name in the workspace. A saved digest can be given back as FILE.
 does and folds shard numbers in names. --filter takes an expression such as
   user = app and query_time > 100ms and not full_scan
 
-` + exitHelp,
+` + liveHelp + "\n\n" + exitHelp,
 		Example: "  stowage digest /var/log/mysql/slow.log\n  stowage digest --since 2026-11-21T10:00:00Z --save before hosts/*/*/slow.log\n  stowage digest compare before after",
-		Args:    args(cobra.MinimumNArgs(1)),
+		Args:    lf.inputs,
 		RunE: func(c *cobra.Command, given []string) error {
 			if f.csv && a.json {
 				return usage(c, errors.New("--csv and --json are two formats"))
+			}
+			defer boundMemory(digestMemory)()
+			var err error
+			if f.live, err = a.readLive(c.Context(), lf, f); err != nil {
+				return err
 			}
 			d, err := a.digest(given, f)
 			if err != nil {
 				return err
 			}
+			f.topGiven = c.Flags().Changed("top")
 			return a.printDigest(d, f)
 		},
 	}
@@ -67,7 +79,8 @@ does and folds shard numbers in names. --filter takes an expression such as
 	cmd.Flags().StringVar(&f.since, "since", "", "leave out events before this time (RFC 3339, or 2026-11-21 10:00:00 in UTC)")
 	cmd.Flags().StringVar(&f.until, "until", "", "leave out events at or after this time")
 	cmd.Flags().StringVar(&f.save, "save", "", "keep the digest: NAME in the workspace, or FILE.digest")
-	cmd.Flags().IntVar(&f.top, "top", 10, "classes to print; 0: all")
+	cmd.Flags().IntVar(&f.top, "top", 10, "classes to print; 0: all, and so do --json and --csv unless this is given")
+	lf.add(cmd)
 	cmd.AddCommand(&cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "Say class by class what got faster or slower, and how sure that is",
@@ -79,11 +92,12 @@ slower, unchanged or inconclusive, with intervals; what all classes have in comm
 		Example: "  stowage digest compare before after",
 		Args:    args(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, given []string) error {
+			defer boundMemory(compareMemory)()
 			c, err := a.compare(given[0], given[1])
 			if err != nil {
 				return err
 			}
-			if err := a.emit(c, func(w io.Writer) error { return digest.WriteCompareText(w, c, digest.TextOptions{}) }); err != nil {
+			if err := a.emit(c, func(w io.Writer) error { return digest.WriteCompareText(w, c, a.textOptions(20)) }); err != nil {
 				return err
 			}
 			if c.GotSlower() {
@@ -92,22 +106,91 @@ slower, unchanged or inconclusive, with intervals; what all classes have in comm
 			return nil
 		},
 	})
+	a.addRecord(cmd)
 	return cmd
 }
 
 // printDigest prints the classes that were asked for, as they were asked for.
 func (a *app) printDigest(d *digest.Digest, f digestFlags) error {
-	r := d.Report()
+	l := d.Listing() // not the whole Report: that is as large as the digest
 	if f.order != "" {
-		if err := r.OrderBy(f.order); err != nil {
+		if err := l.OrderBy(f.order); err != nil {
 			return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage digest --help"}
 		}
 	}
-	if f.csv {
-		r.Top(f.top)
-		return digest.WriteCSV(a.stdout, r)
+	if f.topGiven && (f.csv || a.json) {
+		l.Top(f.top)
 	}
-	return a.emit(r, func(w io.Writer) error { return digest.WriteText(w, r, digest.TextOptions{Top: f.top}) })
+	var err error
+	switch {
+	case f.csv:
+		err = l.WriteCSV(a.stdout)
+	case a.json:
+		err = l.WriteJSON(a.stdout)
+	default:
+		err = l.WriteText(a.stdout, a.textOptions(f.top))
+	}
+	if r := l.Head(); err == nil && r.Events == 0 {
+		err = noLog(r)
+	}
+	return err
+}
+
+// digestMemory is what the collector tries to keep the program below. A digest of 100,000 classes takes 90 MB; without a
+// limit the collector would let it grow to twice that before it works. A comparison holds two of them, and more.
+const (
+	digestMemory  = 140 << 20
+	compareMemory = 3 * digestMemory
+)
+
+// boundMemory sets the limit, lets the collector rest while the program is far below it, and returns what takes both back.
+// What the environment has set (GOGC, GOMEMLIMIT) stays.
+func boundMemory(limit int64) (back func()) {
+	before := debug.SetMemoryLimit(-1)
+	if before != math.MaxInt64 || os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	debug.SetMemoryLimit(limit)
+	percent := debug.SetGCPercent(400)
+	return func() {
+		debug.SetMemoryLimit(before)
+		debug.SetGCPercent(percent)
+	}
+}
+
+// noLog is an error where nothing that was read looks like a log at all: a log without events is a fact, a wrong file name
+// is a mistake.
+func noLog(r digest.Report) error {
+	names := []string{}
+	for _, in := range r.Inputs {
+		if len(in.Skipped) == 0 || in.LeftOut > 0 {
+			return nil
+		}
+		for _, s := range in.Skipped {
+			if s.Reason != digest.ReasonOutside {
+				return nil
+			}
+		}
+		names = append(names, in.Name)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return &farm.Error{Op: "read " + strings.Join(names, ", "), Err: fmt.Errorf("%w: no line of it begins an event", farm.ErrInput),
+		Hint: "give a slow log, a general log, a pcap or pcapng capture, or a saved digest; gzip, zstd and bzip2 are unpacked"}
+}
+
+// textOptions fit a report to where it goes: a terminal has a width, and colour unless its owner says NO_COLOR.
+func (a *app) textOptions(top int) digest.TextOptions {
+	o := digest.TextOptions{Top: top, Width: 140}
+	if top == 0 {
+		o.Top = -1
+	}
+	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		o.Width, _, _ = term.GetSize(int(f.Fd()))
+		o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	}
+	return o
 }
 
 // options are what the flags ask of a digest.
@@ -153,7 +236,7 @@ func (a *app) digest(inputs []string, f digestFlags) (*digest.Digest, error) {
 		}
 	}
 	d := b.Digest()
-	for _, s := range stored {
+	for _, s := range append(stored, f.live...) {
 		if err := d.Merge(s); err != nil {
 			return nil, &farm.Error{Op: "merge digests", Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
 		}
@@ -207,9 +290,10 @@ func expand(inputs []string) ([]string, error) {
 
 // readInput adds one input to b, or returns it when it is a stored digest.
 func (a *app) readInput(b *digest.Builder, name string) (*digest.Digest, error) {
-	var r io.Reader = os.Stdin
+	file := os.Stdin
 	if name != "-" {
-		file, err := os.Open(name)
+		var err error
+		file, err = os.Open(name)
 		if errors.Is(err, os.ErrNotExist) {
 			return a.savedDigest(name)
 		}
@@ -217,22 +301,34 @@ func (a *app) readInput(b *digest.Builder, name string) (*digest.Digest, error) 
 			return nil, &farm.Error{Op: "read", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
 		}
 		defer file.Close()
-		r = file
 	}
-	buffered := bufio.NewReaderSize(r, 64<<10)
-	head, _ := buffered.Peek(64) // a short file has a short head
+	head, r := peek(file)
 	if digest.IsStored(head) {
-		d, err := digest.Decode(buffered)
+		d, err := digest.Decode(r)
 		if err != nil {
 			return nil, &farm.Error{Op: "read digest", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
 				Hint: "make it again from the logs: stowage digest --save " + name + " FILE..."}
 		}
 		return d, nil
 	}
-	if err := b.Read(name, buffered); err != nil {
+	if err := b.Read(name, r); err != nil {
 		return nil, &farm.Error{Op: "digest", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
 	}
 	return nil, nil
+}
+
+// peek looks at the beginning of a file and returns what it is to be read from: the file itself where that is possible,
+// because it can be read at several places at once.
+func peek(file *os.File) (head []byte, r io.Reader) {
+	if at, err := file.Seek(0, io.SeekCurrent); err == nil {
+		head = make([]byte, 64)
+		if n, err := file.ReadAt(head, at); err == nil || err == io.EOF { // a short file has a short head
+			return head[:n], file
+		}
+	}
+	buffered := bufio.NewReaderSize(file, 64<<10)
+	head, _ = buffered.Peek(64)
+	return head, buffered
 }
 
 // savedDigest finds a digest kept in the workspace.

@@ -106,7 +106,7 @@ func (a *app) acceptInventory() (int, error) {
 		for _, p := range d.farm.Pairs {
 			for _, s := range p.Shards {
 				bytes, measured := sizes[s.Name]
-				if !measured {
+				if !measured || bytes == 0 { // a database without tables says nothing of what its shard needs
 					continue
 				}
 				needs := farm.Resources{}

@@ -1,64 +1,91 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"stowage/demo"
-	"stowage/demo/load"
 	"stowage/farm"
 	"stowage/move"
 	"stowage/mysql"
 	"stowage/route"
 )
 
-// lanes is how many farms of one pair a victim's points are dealt out to. All
-// are moved side by side: after a kill most of the time is spent waiting for
-// the engine to miss a heartbeat.
+// lanes is how many farms the points of a series are dealt out to. All are
+// moved side by side: after a kill most of the time is spent waiting for the
+// engine to miss a heartbeat.
 const lanes = 8
 
 // The program, the engine, or both are killed with kill -9 before and after
-// every step of a move and at both ends of every phase, as move.Points lists
-// them, with clients writing all the time. Each farm takes every eighth point:
-// the victim dies there, the move is resumed, the victim dies at the next, and
-// so on until nothing is left to kill it.
+// every step of a move and at both ends of every phase, as its runbook lists
+// them, with clients writing all the time. Each farm takes its share of the
+// points: the victim dies there, the move is resumed, the victim dies at the
+// next, and so on until nothing is left to kill it.
+//
+// In `make test` the program dies at every point, at every second one together
+// with the engine, which dies alone at every eighth; STOWAGE_ALL_POINTS=1 takes
+// every victim at every point.
 func TestKillAtEveryPoint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: kills at every step of a move")
 	}
-	points := move.Points()
+	book, _ := move.ByName(move.Replace)
+	points := book.Points()
+	share := map[string][]string{"stowage": points, "both": points, "engine": points}
+	hands := map[string]int{"stowage": lanes, "both": lanes, "engine": lanes}
+	if !allPoints() {
+		share = map[string][]string{"stowage": every(points, 2, 0), "both": every(points, 2, 1), "engine": every(points, 8, 3)}
+		hands = map[string]int{"stowage": 4, "both": 4, "engine": 2}
+	}
 	sideBySide(t, func(run func(name string, test func(*testing.T))) {
-		for v, victim := range []string{"stowage", "both", "engine"} {
-			for lane := range lanes {
-				var mine []string
-				for i := (lane + 3*v) % lanes; i < len(points); i += lanes {
-					mine = append(mine, points[i])
-				}
+		for _, victim := range []string{"engine", "stowage", "both"} {
+			for lane, mine := range dealt(share[victim], hands[victim]) {
 				run(fmt.Sprintf("%s/lane%d", victim, lane), func(t *testing.T) { killInTurn(t, victim, mine) })
 			}
 		}
 	})
 }
 
-// sideBySide runs tests at the same time, more of them than there are cores:
-// they mostly wait.
+// allPoints says whether every series is to be run in full.
+func allPoints() bool { return os.Getenv("STOWAGE_ALL_POINTS") != "" }
+
+// every is every nth of a list, beginning at an offset.
+func every(points []string, n, offset int) (out []string) {
+	for i := offset; i < len(points); i += n {
+		out = append(out, points[i])
+	}
+	return out
+}
+
+// sampleOf is every nth point, unless all are asked for.
+func sampleOf(points []string, n int) []string {
+	if allPoints() {
+		return points
+	}
+	return every(points, n, 1)
+}
+
+// dealt deals a list out to so many hands, in turn.
+func dealt(points []string, hands int) [][]string {
+	out := make([][]string, hands)
+	for lane := range out {
+		out[lane] = every(points, hands, lane)
+	}
+	return out
+}
+
+// sideBySide runs the parts of a test at the same time, and beside other tests.
 func sideBySide(t *testing.T, list func(run func(string, func(*testing.T)))) {
-	var wg sync.WaitGroup
-	tokens := make(chan struct{}, 12)
+	t.Parallel()
 	list(func(name string, test func(*testing.T)) {
-		wg.Go(func() {
-			tokens <- struct{}{}
-			defer func() { <-tokens }()
-			t.Run(name, test)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
 		})
 	})
-	wg.Wait()
 }
 
 func killInTurn(t *testing.T, victim string, points []string) {
@@ -90,68 +117,9 @@ func killInTurn(t *testing.T, victim string, points []string) {
 	f.checkWhole()
 }
 
-// liveFarm is one pair under load, with a plan named first.
-type liveFarm struct {
-	t     *testing.T
-	dir   string
-	load  *load.Load
-	plans int
-	onto  string
-	// wanted is the host type both sides must be on; "anywhere" asks nothing.
-	wanted string
-}
-
-func startFarm(t *testing.T) *liveFarm {
-	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "stowage-kill-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f := &liveFarm{t: t, dir: dir, onto: "r630-ssd"}
-	log := slog.New(slog.DiscardHandler)
-	t.Cleanup(func() {
-		if f.load != nil {
-			f.load.Stop()
-		}
-		if err := demo.Down(context.Background(), dir, log); err != nil { // the test's own context has ended
-			t.Error(err)
-		}
-		os.RemoveAll(dir)
-	})
-	serially(func() {
-		o := demo.Options{Dir: dir, Pairs: 1, Shards: 2, Hosts: 2, Rows: 50, Tell: func(string) {}}
-		if err := demo.Up(t.Context(), o, log); err != nil {
-			t.Fatal(err)
-		}
-	})
-	_, fm, app, err := demoAccess(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.load, err = load.Start(t.Context(), load.Options{Routing: dir + "/routing.json", Dir: loadDir(dir), Shards: shardsOf(fm),
-		User: app.User, Password: app.Password, Clients: 4, Rate: 40, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.must("plan", "--name", "first")
-	return f
-}
-
-// serially keeps two tests from choosing the same addresses for their farms.
-func serially(do func()) {
-	oneAtATime <- struct{}{}
-	defer func() { <-oneAtATime }()
-	do()
-}
-
-var oneAtATime = make(chan struct{}, 1)
-
 func (f *liveFarm) must(args ...string) {
 	f.t.Helper()
-	if p := runProgram(f.t, "", append(args, "-C", f.dir)...); p.code != 0 {
+	if p := runWith(f.t, f.env(""), append(args, "-C", f.dir)...); p.code != 0 {
 		f.t.Fatalf("stowage %s: exit %d\n%s", strings.Join(args, " "), p.code, p.stderr)
 	}
 }
@@ -186,28 +154,9 @@ func (f *liveFarm) plan() string { return fmt.Sprintf("turn-%d", f.plans) }
 
 // checkWhole stops the clients and holds every promise against the servers.
 func (f *liveFarm) checkWhole() {
-	t := f.t
-	t.Helper()
-	s := f.load.Stop()
-	if s.Failed+s.StaleReads+s.UnknownLeft != 0 || s.Acknowledged == 0 {
-		t.Errorf("clients met failed %d, stale %d, unknown %d, acknowledged %d\n%v %v", s.Failed, s.StaleReads, s.UnknownLeft, s.Acknowledged, s.Failures, s.Stale)
-	}
-	if s.Retried > 0 {
-		t.Logf("retried %d times (a client slept through a gate): %v", s.Retried, s.Retries)
-	}
-	a := &app{stdout: os.Stdout, stderr: os.Stderr, dir: f.dir, log: slog.New(slog.DiscardHandler)}
-	v, err := a.verify(t.Context(), f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !v.Whole() {
-		t.Errorf("the ledger is not whole: %+v", v)
-	}
-	_, fm, _, err := demoAccess(f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.checkServing(fm)
+	f.t.Helper()
+	f.checkLedger()
+	f.checkNow()
 }
 
 // checkServing reads from routing and servers that both sides serve, take

@@ -3,14 +3,16 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +25,7 @@ import (
 // kill at a border between two steps.
 func TestMain(m *testing.M) {
 	if os.Getenv(playsProgram) == "" {
+		_ = flag.Set("test.parallel", farmsAtOnce) // unless -parallel says otherwise
 		os.Exit(m.Run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -30,22 +33,33 @@ func TestMain(m *testing.M) {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr, killer(os.Getenv(killAt))))
 }
 
+// farmsAtOnce is how many tests that call t.Parallel run at once. Each has a farm
+// of two to four servers (some 300 MB) and mostly waits for them, so there are
+// more than cores.
+const farmsAtOnce = "6"
+
 const (
 	playsProgram = "STOWAGE_TEST_PROGRAM"
-	killAt       = "STOWAGE_TEST_KILL" // "stowage|engine|both|step @ point"
+	killAt       = "STOWAGE_TEST_KILL" // "stowage|engine|both|step @ point|point", "hold @ point|point"
 	markOfKill   = "killed at "
 )
 
 // killer is a border that kills, once, when a point is met. A step is killed
-// by failing in a way that no retry mends.
+// by failing in a way that no retry mends; of several points each fails once.
 func killer(order string) func(string) error {
 	victim, at, ok := strings.Cut(order, " @ ")
 	if !ok {
 		return nil
 	}
-	var done atomic.Bool
+	if victim == "hold" {
+		return holder(at, os.Getenv(goDir))
+	}
+	var met sync.Map
 	return func(point string) error {
-		if point != at || !done.CompareAndSwap(false, true) {
+		if !slices.Contains(strings.Split(at, "|"), point) {
+			return nil
+		}
+		if _, before := met.LoadOrStore(point, true); before {
 			return nil
 		}
 		fmt.Fprintln(os.Stderr, markOfKill+point)
@@ -93,8 +107,14 @@ type program struct {
 
 func runProgram(t *testing.T, kill string, args ...string) program {
 	t.Helper()
+	return runWith(t, []string{killAt + "=" + kill}, args...)
+}
+
+// runWith runs the program with more in its environment.
+func runWith(t *testing.T, env []string, args ...string) program {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = append(os.Environ(), playsProgram+"=1", killAt+"="+kill, "PATH="+binDir(t)+":"+os.Getenv("PATH"))
+	cmd.Env = append(append(os.Environ(), playsProgram+"=1", "PATH="+binDir(t)+":"+os.Getenv("PATH")), env...)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	_ = cmd.Run() // the exit code tells

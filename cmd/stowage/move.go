@@ -11,9 +11,7 @@ import (
 
 	"stowage/engine"
 	"stowage/farm"
-	"stowage/host"
 	"stowage/move"
-	"stowage/route"
 	"stowage/store"
 	"stowage/swing"
 	"stowage/workspace"
@@ -21,30 +19,48 @@ import (
 
 func (a *app) moveCommand() *cobra.Command {
 	var address string
+	var dry bool
 	cmd := &cobra.Command{
 		Use:   "move PLAN",
 		Short: "Carry out a plan, live",
-		Long: `Replaces every side the plan moves by a new instance on its new host, while clients
-write. First everything is checked: the plan, the farm against what the plan was
-made from, every pair it touches. Then each side is seeded from its twin, attached,
-caught up, compared row by row, and swung: out, rewire, catch up, check, warm, in.
+		Long: `Carries out a plan of 'stowage plan' while clients write. First everything is
+checked: the plan, the farm against what the plan was made from, every pair it touches;
+--dry-run stops there (docs/preflight.md says what is asked, and why). Then
 
-It survives a kill at any moment (go on with 'stowage move resume'). A side that
-fails is put back as it was. Ctrl-C lets running steps end and stops; resume goes on.
+  a side of an active-active pair  is seeded from its twin, attached, caught up, compared
+                                   row by row, and swung: out, rewire, check, warm, in
+  a primary, a single instance     hands over to its copy while writes are held for some
+                                   tens of milliseconds: docs/switchover.md
+  a shard (plan --unit shard)      is carried by rows and binary log into another pair:
+                                   docs/move-shard.md
+
+It survives a kill at any moment (go on with 'stowage move resume'). What fails is put
+back as it was. Ctrl-C lets running steps end and stops; resume goes on. From another
+terminal: status, pause, throttle, approve, abort, undo, log.
 
 ` + exitHelp,
-		Example: "  stowage move first\n  stowage move status\n  stowage move resume",
+		Example: "  stowage move first --dry-run\n  stowage move first\n  stowage move status\n  stowage move resume",
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
+			if dry {
+				return a.moveDry(c.Context(), given[0], address)
+			}
 			out, err := a.move(c.Context(), given[0], address)
 			return a.ended(out, err)
 		},
 	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "ask everything, print all that was found with its remedies, and touch nothing")
+	cmd.PersistentFlags().BoolVar(&a.repair, "repair", false, "a new copy whose rows differ from its source's is made equal, and all is compared once more; servers that serve are never touched")
 	cmd.PersistentFlags().StringVar(&address, "engine", "", "host:port of a Temporal cluster; default: an engine of our own")
+	cmd.PersistentFlags().StringVar(&a.terms.Reason, "reason", "", "why, for those who read the log and the status later")
+	cmd.Flags().StringSliceVar(&a.terms.Gates, "gate", nil, "steps before which a person is asked, besides goals.yaml's gates: before-out, before-retire")
+	cmd.AddCommand(a.steeringCommands(&address)...)
+	cmd.AddCommand(a.moveShardCommand(&address), a.moveInstanceCommand(&address))
 	cmd.AddCommand(&cobra.Command{
 		Use: "resume", Short: "Go on with a move that was cut short", Args: args(cobra.NoArgs),
 		Long: `Goes on with the move that has not ended. When another process is carrying it out,
-waits for that one and takes over if it dies. Nothing to go on with is fine.
+waits for that one and takes over if it dies. Takes a pause back; when another process
+carries the paused move out, that one goes on. Nothing to go on with is fine.
 
 ` + exitHelp,
 		Example: "  stowage move resume",
@@ -58,23 +74,27 @@ waits for that one and takes over if it dies. Nothing to go on with is fine.
 
 // moveSummary is what a finished move prints.
 type moveSummary struct {
-	FormatVersion int           `json:"format_version"`
-	Run           string        `json:"run,omitempty"`
-	Plan          string        `json:"plan,omitempty"`
-	State         string        `json:"state"` // done, failed, nothing-to-do
-	Sides         int           `json:"sides"`
-	Moved         int           `json:"sides_moved"`
-	Seconds       float64       `json:"seconds"`
-	GateP50       float64       `json:"gate_p50_ms"` // how long gates were closed
-	GateP95       float64       `json:"gate_p95_ms"`
-	GateMax       float64       `json:"gate_max_ms"`
-	Outcome       *move.Outcome `json:"outcome,omitempty"`
+	FormatVersion int     `json:"format_version"`
+	Run           string  `json:"run,omitempty"`
+	Plan          string  `json:"plan,omitempty"`
+	State         string  `json:"state"` // done, failed, nothing-to-do
+	Sides         int     `json:"sides"`
+	Moved         int     `json:"sides_moved"`
+	Seconds       float64 `json:"seconds"`
+	GateP50       float64 `json:"gate_p50_ms"` // how long gates were closed
+	GateP95       float64 `json:"gate_p95_ms"`
+	GateMax       float64 `json:"gate_max_ms"`
+	// WritePauses are those of the switchovers among them.
+	WritePauses *move.WritePauses `json:"write_pauses,omitempty"`
+	Outcome     *move.Outcome     `json:"outcome,omitempty"`
+
+	what string // is counted: sides, or shards
 }
 
 // ended prints how a move ended. The error decides the exit code.
 func (a *app) ended(s moveSummary, err error) error {
-	if s.Run == "" && err != nil {
-		return err
+	if s.Run == "" && (err != nil || s.State == "") {
+		return err // or it has been said
 	}
 	printErr := a.emit(s, func(w io.Writer) error {
 		if s.State == "nothing-to-do" && s.Plan == "" {
@@ -85,8 +105,18 @@ func (a *app) ended(s moveSummary, err error) error {
 			_, err := fmt.Fprintln(w, "nothing to do: farm.yaml shows every side where the plan wants it")
 			return err
 		}
-		_, err := fmt.Fprintf(w, "%s: %d of %d sides moved in %.1f s; gates were closed for %.0f ms (median), %.0f ms (p95), %.0f ms (longest)\n",
-			s.Run, s.Moved, s.Sides, s.Seconds, s.GateP50, s.GateP95, s.GateMax)
+		if s.WritePauses != nil {
+			fmt.Fprintf(w, "%s: %s\n", s.Run, s.WritePauses)
+		}
+		what := "sides"
+		if s.what != "" {
+			what = s.what
+		}
+		_, err := fmt.Fprintf(w, "%s: %d of %d %s moved in %.1f s; gates were closed for %.0f ms (median), %.0f ms (p95), %.0f ms (longest)\n",
+			s.Run, s.Moved, s.Sides, what, s.Seconds, s.GateP50, s.GateP95, s.GateMax)
+		if s.Outcome != nil {
+			writeBack(w, s.Outcome.Back, s.Outcome.NoBack)
+		}
 		return err
 	})
 	return errors.Join(err, printErr)
@@ -123,6 +153,9 @@ func (a *app) resume(ctx context.Context, address string) (moveSummary, error) {
 		return moveSummary{}, err
 	}
 	defer done()
+	if goesOn, err := a.unpause(d); err != nil || goesOn {
+		return moveSummary{}, err
+	}
 	release, err := a.awaitLock(ctx, d)
 	if err != nil {
 		return moveSummary{}, err
@@ -201,7 +234,10 @@ func summarize(d *desk, run store.Run, out *move.Outcome) (moveSummary, error) {
 		board.Apply(e)
 	}
 	s := moveSummary{FormatVersion: 1, Run: run.ID, Plan: run.Subject, State: "done", Sides: len(board.Sides), Moved: board.Done(),
-		Seconds: board.Last.Sub(board.First).Seconds(), GateP50: board.Quantile(0.5), GateP95: board.Quantile(0.95), GateMax: board.Quantile(1), Outcome: out}
+		Seconds: board.Last.Sub(board.First).Seconds(), GateP50: board.Quantile(0.5), GateP95: board.Quantile(0.95), GateMax: board.Quantile(1), WritePauses: board.WritePauses(), Outcome: out}
+	if all, done := board.Shards(); all > 0 { // pairs that are made or retired for them are no moves
+		s.Sides, s.Moved, s.what = all, done, "shards"
+	}
 	if out != nil && !out.Whole() || run.State == store.Failed {
 		s.State = "failed"
 	}
@@ -218,31 +254,43 @@ func (a *app) act(address string) (*desk, *move.Act, func(), error) {
 		d.close()
 		return nil, nil, nil, err
 	}
-	local, err := host.NewLocal(a.log)
-	if err != nil {
-		d.close()
-		return nil, nil, nil, err
-	}
 	goals, err := d.GoalsFor(d.farm)
 	if err != nil {
 		d.close()
 		return nil, nil, nil, err
 	}
+	router, err := routerOf(d.Workspace, d.farm, a.log)
+	if err != nil {
+		d.close()
+		return nil, nil, nil, err
+	}
 	settings := swing.Defaults()
-	settings.Soak = goals.Soak
+	settings.Soak = min(goals.Soak, move.WatchAtMost)
 	act := &move.Act{
-		Workspace: d.Workspace, Store: d.store, Address: address,
+		Workspace: d.Workspace, Store: d.store, Address: address, Terms: a.terms,
 		Engine: engine.Options{Dir: d.State(), Log: a.log},
 		Mover: &move.Mover{
-			Router: route.NewFile(d.Path("routing.json")),
-			// One process plays all hosts until agents do.
-			Host:  func(farm.HostName) (host.Host, error) { return local, nil },
-			Admin: d.admin, Replication: d.replication, Path: d.Path,
+			Router: router,
+			Admin:  d.admin, Replication: d.replication, Path: d.Path,
 			Record: func(p farm.PairName, s farm.SideName, to farm.Side) error {
 				return d.EditFarm(func(e *workspace.Edit) error { e.SetSide(p, s, to); return nil })
 			},
-			Settings: settings, Log: a.log, Border: a.border,
+			RecordShard: move.RecordShardIn(d.Workspace),
+			Farm:        d.Farm,
+			AddPair: func(p farm.Pair) error {
+				return d.EditFarm(func(e *workspace.Edit) error { e.AddPair(p); return nil })
+			},
+			RemovePair: func(p farm.PairName) error {
+				return d.EditFarm(func(e *workspace.Edit) error { e.RemovePair(p); return nil })
+			},
+			Settings: settings, Log: a.log, Border: a.border, Repair: a.repair,
 		},
 	}
-	return d, act, d.close, nil
+	hosts, err := a.hosts(d, act)
+	if err != nil {
+		d.close()
+		return nil, nil, nil, err
+	}
+	act.Mover.Host = hosts.host
+	return d, act, func() { hosts.close(); d.close() }, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"syscall"
 	"time"
 
@@ -11,23 +12,28 @@ import (
 
 	"stowage/farm"
 	"stowage/move"
-	"stowage/route"
 	"stowage/store"
 )
 
 // moveStatus is how far the newest move has come.
 type moveStatus struct {
-	FormatVersion int        `json:"format_version"`
-	Run           string     `json:"run,omitempty"`
-	Plan          string     `json:"plan,omitempty"`
-	State         string     `json:"state"` // none, running, interrupted, done, failed
-	PID           int        `json:"pid,omitempty"`
-	Started       time.Time  `json:"started,omitzero"`
-	Ended         time.Time  `json:"ended,omitzero"`
-	SidesDone     int        `json:"sides_done"`
-	Sides         []sideRow  `json:"sides"`
-	ClosedGates   []gateLine `json:"closed_gates"`
-	NextSteps     []string   `json:"next_steps"`
+	FormatVersion int              `json:"format_version"`
+	Run           string           `json:"run,omitempty"`
+	Plan          string           `json:"plan,omitempty"`
+	State         string           `json:"state"` // none, running, interrupted, done, failed
+	PID           int              `json:"pid,omitempty"`
+	Started       time.Time        `json:"started,omitzero"`
+	Ended         time.Time        `json:"ended,omitzero"`
+	SidesDone     int              `json:"sides_done"`
+	Sides         []sideRow        `json:"sides"`
+	ClosedGates   []gateLine       `json:"closed_gates"`
+	HeldShards    []farm.ShardName `json:"held_shards"` // no pair lists them
+	NextSteps     []string         `json:"next_steps"`
+
+	WritePauses *move.WritePauses `json:"write_pauses,omitempty"` // of switchovers
+
+	Steering *move.Steering `json:"steering,omitempty"`
+	Waiting  []move.Gate    `json:"waiting"` // for a person
 }
 
 type sideRow struct {
@@ -67,8 +73,17 @@ func (a *app) status(c *cobra.Command) (moveStatus, error) {
 		return moveStatus{}, err
 	}
 	defer d.close()
-	s := moveStatus{FormatVersion: 1, State: "none", Sides: []sideRow{}, ClosedGates: []gateLine{}, NextSteps: []string{"stowage plan", "stowage move PLAN"}}
-	if t, err := route.NewFile(d.Path("routing.json")).Read(c.Context()); err == nil {
+	s := moveStatus{FormatVersion: 1, State: "none", Sides: []sideRow{}, ClosedGates: []gateLine{}, HeldShards: []farm.ShardName{}, Waiting: []move.Gate{}, NextSteps: []string{"stowage plan", "stowage move PLAN"}}
+	router, err := routerOf(d.Workspace, d.farm, a.log)
+	if err != nil {
+		return moveStatus{}, err
+	}
+	t, err := router.Read(c.Context())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.say("whether gates are closed is not known: %v", err)
+	}
+	if err == nil {
+		s.HeldShards = heldShards(d.farm, t)
 		for _, p := range d.farm.Pairs {
 			for _, side := range farm.SideNames {
 				if r := t.Pairs[p.Name]; r != nil && r.GateIsClosed(side) {
@@ -92,6 +107,9 @@ func (a *app) status(c *cobra.Command) (moveStatus, error) {
 			s.State, s.NextSteps = "interrupted", []string{"stowage move resume"}
 		}
 	}
+	if err := s.steered(d.store); err != nil {
+		return s, err
+	}
 	events, _, err := d.store.Events(run.ID, 0)
 	if err != nil {
 		return s, err
@@ -100,7 +118,7 @@ func (a *app) status(c *cobra.Command) (moveStatus, error) {
 	for _, e := range events {
 		board.Apply(e)
 	}
-	s.SidesDone = board.Done()
+	s.SidesDone, s.WritePauses = board.Done(), board.WritePauses()
 	for _, r := range board.Rows() {
 		s.Sides = append(s.Sides, sideRow{r.Key.Pair, r.Key.Side, r.Step, r.IsDone(), r.Text, r.Bytes, r.Total, r.Line(time.Now())})
 	}
@@ -111,11 +129,18 @@ func (s moveStatus) writeText(w io.Writer) error {
 	for _, g := range s.ClosedGates {
 		fmt.Fprintf(w, "GATE CLOSED: clients of %s side %s are waiting\n", g.Pair, g.Side)
 	}
+	for _, shard := range s.HeldShards {
+		fmt.Fprintf(w, "SHARD HELD: clients of %s are waiting, for not exactly one pair lists it\n", shard)
+	}
 	if s.State == "none" {
 		_, err := fmt.Fprintln(w, "no move has been begun in this workspace\n  next: stowage plan, then stowage move PLAN")
 		return err
 	}
 	fmt.Fprintf(w, "%s of plan %s: %s, %d sides done\n", s.Run, s.Plan, s.State, s.SidesDone)
+	if s.WritePauses != nil {
+		fmt.Fprintf(w, "  %s\n", s.WritePauses)
+	}
+	s.writeSteering(w)
 	for _, r := range s.Sides {
 		fmt.Fprintln(w, "  "+r.line)
 	}

@@ -52,7 +52,7 @@ func (s *screen) Add(e farm.Event) {
 
 // line prints one event of those worth a line of their own.
 func (s *screen) line(e farm.Event) {
-	row := s.board.Sides[move.Key{Pair: e.Pair, Side: e.Side}]
+	row := s.board.Sides[move.Key{Pair: e.Pair, Side: e.Side, Shard: e.Shard}]
 	text := row.Line(time.Now())
 	switch e.Kind {
 	case farm.StepFailed, farm.StepUndone:

@@ -69,7 +69,11 @@ func TestEventsMoveWithTheirSide(t *testing.T) {
 	f.sql(farm.B, "SET GLOBAL event_scheduler = ON")
 	old := f.value(farm.A, "SELECT @@server_id")
 	f.must("move", "first")
-	time.Sleep(2500 * time.Millisecond) // time to fire, on whichever side
+	fresh := f.value(farm.A, "SELECT @@server_id")
+	for end := time.Now().Add(waitLimit); f.value(farm.A, "SELECT COUNT(*) FROM "+shard+".ticks WHERE server = "+fresh) == "0" && time.Now().Before(end); {
+		pauseTest()
+	}
+	time.Sleep(2500 * time.Millisecond) // time to fire where it must not
 	status := "SELECT STATUS FROM information_schema.EVENTS WHERE EVENT_NAME = 'tick'"
 	if a, b := f.value(farm.A, status), f.value(farm.B, status); a != "ENABLED" || b != "SLAVESIDE_DISABLED" {
 		t.Errorf("event is %s on A and %s on B", a, b)
@@ -77,7 +81,6 @@ func TestEventsMoveWithTheirSide(t *testing.T) {
 	if got := f.value(farm.A, "SELECT @@event_scheduler"); got != "ON" {
 		t.Errorf("scheduler of the moved side is %s", got)
 	}
-	fresh := f.value(farm.A, "SELECT @@server_id")
 	by := f.value(farm.A, "SELECT GROUP_CONCAT(DISTINCT server ORDER BY server) FROM "+shard+".ticks")
 	if by != old+","+fresh {
 		t.Errorf("the event was run by servers %s, want %s before and %s after, and nobody else", by, old, fresh)

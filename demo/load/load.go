@@ -84,7 +84,7 @@ func prepare(ctx context.Context, o Options) (_ *Load, err error) {
 			l.close()
 		}
 	}()
-	if l.numbers, err = numberPairs(o.Dir, l.pairs()); err != nil {
+	if l.numbers, err = numberPairs(o.Dir, l.allPairs()); err != nil {
 		return nil, err
 	}
 	return l, l.open(ctx)
@@ -106,6 +106,19 @@ func (l *Load) pairs() []farm.PairName {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// allPairs are those and every other pair of the table: a shard may go there.
+func (l *Load) allPairs() []farm.PairName {
+	names := l.pairs()
+	var others []farm.PairName
+	for p := range l.follow.Table().Pairs {
+		if _, known := l.o.Shards[p]; !known {
+			others = append(others, p)
+		}
+	}
+	slices.Sort(others)
+	return append(names, others...)
 }
 
 // open makes the clients and their connections, all clients at the same time.

@@ -42,10 +42,10 @@ func Schema(shard farm.ShardName) []string {
 // users, and a counter for every client. The counters must be there before
 // the first write: two clients that SELECT ... FOR UPDATE missing rows of an
 // empty table deadlock (error 1213). To be run once, on side A, one after the
-// other; the sequence tables are named with their database and need no USE.
+// other.
 func Seed(shard farm.ShardName, rows int) []string {
-	counters := fmt.Sprintf("INSERT INTO `%s`.counters (client, n) SELECT CONCAT('client-', LPAD(seq, 2, '0')), 0 FROM `%s`.seq_1_to_%d",
-		shard, shard, MaxClients)
+	counters := fmt.Sprintf("INSERT INTO `%s`.counters (client, n) SELECT CONCAT('client-', LPAD(seq, 2, '0')), 0 FROM %s",
+		shard, numbers(MaxClients))
 	if rows <= 0 {
 		return []string{counters}
 	}
@@ -53,10 +53,26 @@ func Seed(shard farm.ShardName, rows int) []string {
 	return []string{
 		counters,
 		fmt.Sprintf("INSERT INTO `%s`.users (id, name, email, joined) SELECT seq, CONCAT('user ', seq), "+
-			"CONCAT('user', seq, '@%s.example'), '2016-01-01' + INTERVAL seq MINUTE FROM `%s`.seq_1_to_%d", shard, shard, shard, n),
+			"CONCAT('user', seq, '@%s.example'), '2016-01-01' + INTERVAL seq MINUTE FROM %s", shard, shard, numbers(int(n))),
 		fmt.Sprintf("INSERT INTO `%s`.listings (id, user_id, title, price, body) SELECT seq, 1 + seq * 7919 %% %d, "+
-			"CONCAT('listing ', seq), 100 + seq * 37 %% 9900, REPEAT(MD5(CONCAT('%s', seq)), 16) FROM `%s`.seq_1_to_%d", shard, n, shard, shard, rows),
+			"CONCAT('listing ', seq), 100 + seq * 37 %% 9900, REPEAT(SHA2(CONCAT('%s', seq), 256), 8) FROM %s", shard, n, shard, numbers(rows)),
 	}
+}
+
+// numbers is a table of the numbers 1 to n as seq, in words of every flavor:
+// MySQL has no seq_1_to_n, and both let recursion go 1000 deep by default.
+func numbers(n int) string {
+	const digits = "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 " +
+		"UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
+	seq, from := "1", ""
+	for place, unit := 0, 1; unit < n || place == 0; place, unit = place+1, unit*10 {
+		if place > 0 {
+			from += " CROSS JOIN "
+		}
+		seq += fmt.Sprintf(" + %d * d%d.d", unit, place)
+		from += fmt.Sprintf("%s AS d%d", digits, place)
+	}
+	return fmt.Sprintf("(SELECT %s AS seq FROM %s) AS numbers WHERE seq <= %d ORDER BY seq", seq, from, n)
 }
 
 // users is how many users a shard with so many listings has.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -9,24 +10,25 @@ import (
 
 // Summary is what the clients met since Start.
 type Summary struct {
-	Clients         int          `json:"clients"`
-	Seconds         float64      `json:"seconds"`
-	Acknowledged    int64        `json:"acknowledged"`     // write transactions, all of them in the ledger
-	Reads           int64        `json:"reads"`            // answered
-	Failed          int64        `json:"failed"`           // any error that is not named below
-	Retried         int64        `json:"retried"`          // attempts run again under rule 5: read-only, or connection refused or lost before COMMIT
-	RolledBack      int64        `json:"rolled_back"`      // attempts taken back under rule 4: the second look found another route
-	GateWaits       int64        `json:"gate_waits"`       // transactions that met a closed gate
-	StaleReads      int64        `json:"stale_reads"`      // a client did not see its own acknowledged write
-	UnknownResolved int64        `json:"unknown_resolved"` // commits whose answer was lost, read back
-	UnknownLeft     int64        `json:"unknown_left"`     // the same, and stopped before it could be read back
-	Abandoned       int64        `json:"abandoned"`        // stopped while waiting; nothing was applied
-	TornLines       int64        `json:"torn_lines"`       // ledger lines of an earlier run that were cut off
-	Pauses          Distribution `json:"pauses"`
-	MaxPauseMillis  float64      `json:"max_pause_ms"`
-	Failures        []Failure    `json:"failures,omitempty"` // the first 20
-	Retries         []Failure    `json:"retries,omitempty"`  // the first 20
-	Stale           []Failure    `json:"stale,omitempty"`    // the first 20
+	Clients         int                      `json:"clients"`
+	Seconds         float64                  `json:"seconds"`
+	Acknowledged    int64                    `json:"acknowledged"`          // write transactions, all of them in the ledger
+	Reads           int64                    `json:"reads"`                 // answered
+	Failed          int64                    `json:"failed"`                // any error that is not named below
+	Retried         int64                    `json:"retried"`               // attempts run again under rule 5: read-only, or connection refused or lost before COMMIT
+	RolledBack      int64                    `json:"rolled_back"`           // attempts taken back under rule 4: the second look found another route
+	GateWaits       int64                    `json:"gate_waits"`            // transactions that met a closed gate
+	GateShards      map[farm.ShardName]int64 `json:"gate_shards,omitempty"` // the same, by shard
+	StaleReads      int64                    `json:"stale_reads"`           // a client did not see its own acknowledged write
+	UnknownResolved int64                    `json:"unknown_resolved"`      // commits whose answer was lost, read back
+	UnknownLeft     int64                    `json:"unknown_left"`          // the same, and stopped before it could be read back
+	Abandoned       int64                    `json:"abandoned"`             // stopped while waiting; nothing was applied
+	TornLines       int64                    `json:"torn_lines"`            // ledger lines of an earlier run that were cut off
+	Pauses          Distribution             `json:"pauses"`
+	MaxPauseMillis  float64                  `json:"max_pause_ms"`
+	Failures        []Failure                `json:"failures,omitempty"` // the first 20
+	Retries         []Failure                `json:"retries,omitempty"`  // the first 20
+	Stale           []Failure                `json:"stale,omitempty"`    // the first 20
 }
 
 // Failure is one query that did not go as it should.
@@ -79,12 +81,22 @@ func (t *tally) summary() Summary {
 	defer t.mu.Unlock()
 	s := t.sum
 	s.Seconds = time.Since(t.started).Seconds()
+	s.GateShards = maps.Clone(s.GateShards)
 	s.Failures = append([]Failure(nil), s.Failures...)
 	s.Retries = append([]Failure(nil), s.Retries...)
 	s.Stale = append([]Failure(nil), s.Stale...)
 	s.Pauses = distribute(append([]uint32(nil), t.pauses...))
 	s.MaxPauseMillis = s.Pauses.Max
 	return s
+}
+
+// waited counts a transaction that met a closed gate.
+func (s *Summary) waited(shard farm.ShardName) {
+	s.GateWaits++
+	if s.GateShards == nil {
+		s.GateShards = map[farm.ShardName]int64{}
+	}
+	s.GateShards[shard]++
 }
 
 // keep appends up to the limit.

@@ -124,6 +124,9 @@ func verifyPair(ctx context.Context, o VerifyOptions, pair farm.PairName, a acks
 	var sum Verdict
 	var sides [2]*link
 	for n, name := range farm.SideNames {
+		if _, has := o.Addresses[pair][name]; !has && n > 0 {
+			break // a single instance
+		}
 		k, err := openLink(ctx, o.Addresses[pair][name], o.User, o.Password)
 		if err != nil {
 			return sum, &farm.Error{Op: "verify", Subject: fmt.Sprintf("%s side %s (%s)", pair, name, o.Addresses[pair][name]), Err: err}
@@ -158,11 +161,17 @@ func verifyShard(ctx context.Context, sides [2]*link, shard farm.ShardName, a ma
 		return v, err
 	}
 	for n, k := range sides {
+		if k == nil {
+			continue
+		}
 		if err := verifyCounters(ctx, k, farm.SideNames[n], shard, highest[n], &v); err != nil {
 			return v, err
 		}
 	}
 	for _, t := range tables {
+		if sides[1] == nil {
+			break // nothing to compare with
+		}
 		if err := compareTable(ctx, sides, shard, t.name, t.key, t.numeric, &v); err != nil {
 			return v, fmt.Errorf("compare table %s: %w", t.name, err)
 		}

@@ -22,6 +22,9 @@ type receiptOf struct {
 func verifyReceipts(ctx context.Context, sides [2]*link, shard farm.ShardName, a map[string]*spans, v *Verdict) (highest [2]map[string]int64, err error) {
 	lost, doubled, unledgered := map[receiptOf]string{}, map[receiptOf]string{}, map[receiptOf]bool{}
 	for n, k := range sides {
+		if k == nil {
+			continue
+		}
 		found, err := receipts(ctx, k, shard, func(r receiptOf, copies int) {
 			if copies > 1 {
 				doubled[r] += fmt.Sprintf(" %d times on side %s", copies, farm.SideNames[n])

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"stowage/farm"
 	"stowage/route"
 )
 
@@ -26,6 +27,7 @@ type visit struct {
 // docs/routing.md.
 type place struct {
 	*link
+	pair  farm.PairName
 	route route.Route
 }
 
@@ -47,7 +49,10 @@ const stale = 20 * time.Millisecond
 func (v *visit) enter(ctx context.Context) (place, bool) {
 	for {
 		looked := time.Now()
-		r, address, ok := v.load.follow.Lookup(v.pair, v.name)
+		pair, r, address, ok := v.load.follow.LookupShard(v.shard, v.name)
+		if ok {
+			v.pair = pair // a shard may have gone to another
+		}
 		if !ok || r.Gate != route.Open {
 			v.atGate, v.disturbed = true, true
 			pause(ctx, 2*time.Millisecond)
@@ -69,15 +74,15 @@ func (v *visit) enter(ctx context.Context) (place, bool) {
 			v.fail(address, "connect", err)
 			return place{}, false
 		case time.Since(looked) <= stale:
-			return place{link: k, route: r}, true
+			return place{link: k, pair: pair, route: r}, true
 		}
 	}
 }
 
 // sameRoute is the second look, rule 4.
 func (v *visit) sameRoute(at place) bool {
-	r, address, ok := v.load.follow.Lookup(v.pair, v.name)
-	return ok && r.Gate == at.route.Gate && r.Side == at.route.Side && address == at.address
+	pair, r, address, ok := v.load.follow.LookupShard(v.shard, v.name)
+	return ok && pair == at.pair && r.Gate == at.route.Gate && r.Side == at.route.Side && address == at.address
 }
 
 // timed runs one query and keeps its sample. A query that failed has no
@@ -110,7 +115,7 @@ func (v *visit) passed() {
 	}
 	v.answered = true
 	if v.atGate {
-		v.load.tally.count(func(s *Summary) { s.GateWaits++ })
+		v.load.tally.count(func(s *Summary) { s.waited(v.shard) })
 	}
 	if v.disturbed {
 		d := time.Since(v.wanted)

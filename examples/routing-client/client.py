@@ -23,13 +23,14 @@ class Routing:
             if table["format_version"] != 1:
                 sys.exit("routing.json: format_version %s is not 1" % table["format_version"])
             self.table, self.stamp = table, (st.st_mtime_ns, st.st_ino)
-        for pair in self.table["pairs"].values():
-            if shard in pair["shards"]:
-                slot = zlib.crc32(key.encode()) % pair["slots"]
-                for r in pair["routes"]:
-                    if r["from"] <= slot <= r["to"]:
-                        return Route(pair["sides"][r["side"]]["address"], r["gate"])
-        sys.exit("routing.json: nobody serves " + shard)
+        serving = [p for p in self.table["pairs"].values() if shard in (p["shards"] or [])]
+        if len(serving) != 1:
+            return Route(None, "closed")  # on its way from one pair to another: wait
+        pair, = serving
+        slot = zlib.crc32(key.encode()) % pair["slots"]
+        for r in pair["routes"]:
+            if r["from"] <= slot <= r["to"]:
+                return Route(pair["sides"][r["side"]]["address"], r["gate"])
 
 
 class Client:

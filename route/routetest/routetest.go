@@ -3,7 +3,10 @@
 //
 // It answers: "does this adapter replace the table whole or not at all, lose
 // no change, and never show a half?" It knows nothing about how the table is
-// kept, and it never looks at a file or a server itself.
+// kept, and its rules never look at a file or a server themselves.
+//
+// Beside the suite it starts what adapters talk to: a real HAProxy, a real
+// etcd, and a Wire that loses requests and answers.
 package routetest
 
 import (
@@ -14,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"stowage/farm"
 	"stowage/route"
@@ -22,14 +26,37 @@ import (
 // Open makes a new router that holds these pairs, apart from every other one.
 type Open func(t *testing.T, pairs map[farm.PairName]*route.Pair) route.Router
 
+// Subject is an adapter under test. What is nil is not tested.
+type Subject struct {
+	Open Open
+	// Changes is how many changes readers are shown, and in how many steps 8
+	// writers write; 0: 1000. A twentieth of it suits an adapter that is slow.
+	Changes int
+	// Again is another router on the table that Open made last: another
+	// program.
+	Again func(t *testing.T) route.Router
+	// Cut makes what keeps the table unreachable, until heal.
+	Cut func(t *testing.T) (heal func())
+	// Spoil makes what is kept unreadable.
+	Spoil func(t *testing.T)
+}
+
+// Pairs of the tables under test.
 const first, second farm.PairName = "dbshard001", "dbshard002"
 
+// Run runs the rules that need nothing but a router.
+func Run(t *testing.T, open Open) { Subject{Open: open}.Run(t) }
+
 // Run runs every rule as a subtest of its own.
-func Run(t *testing.T, open Open) {
+func (s Subject) Run(t *testing.T) {
+	if s.Changes == 0 {
+		s.Changes = 1000
+	}
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, route.Router)
 	}{
+		{"SaysWhatItGuarantees", saysWhatItGuarantees},
 		{"ReadsWhatWasCreated", readsWhatWasCreated},
 		{"ChangeIsSeen", changeIsSeen},
 		{"ChangeOfNothingWritesNothing", changeOfNothingWritesNothing},
@@ -37,10 +64,21 @@ func Run(t *testing.T, open Open) {
 		{"InvalidEditIsRefused", invalidEditIsRefused},
 		{"UnknownPairIsRefused", unknownPairIsRefused},
 		{"TablesAreCopies", tablesAreCopies},
-		{"ConcurrentChangesLoseNone", concurrentChangesLoseNone},
-		{"ReadersSeeWholeTables", readersSeeWholeTables},
+		{"ShardGoesElsewhere", shardGoesElsewhere},
+		{"TakesAndGivesUpPairs", takesAndGivesUpPairs},
+		{"ConcurrentChangesLoseNone", s.concurrentChangesLoseNone},
+		{"ReadersSeeWholeTables", s.readersSeeWholeTables},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, open(t, pairs())) })
+		t.Run(c.name, func(t *testing.T) { c.test(t, s.Open(t, pairs())) })
+	}
+	if s.Again != nil {
+		t.Run("AnotherProgramSeesAndChanges", func(t *testing.T) { s.anotherProgram(t, s.Open(t, pairs())) })
+	}
+	if s.Cut != nil {
+		t.Run("UnreachableChangesNothing", func(t *testing.T) { s.unreachable(t, s.Open(t, pairs())) })
+	}
+	if s.Spoil != nil {
+		t.Run("SpoiltIsNamedAndKept", func(t *testing.T) { s.spoilt(t, s.Open(t, pairs())) })
 	}
 }
 
@@ -161,8 +199,112 @@ func tablesAreCopies(t *testing.T, r route.Router) {
 	}
 }
 
-func concurrentChangesLoseNone(t *testing.T, r route.Router) {
-	const workers, each = 8, 20
+// saysWhatItGuarantees: preflight prints it, and the swing waits by it.
+func saysWhatItGuarantees(t *testing.T, r route.Router) {
+	g := r.Guarantee()
+	if g.Kind != route.Gated && g.Kind != route.FlipOnly || g.Text == "" || g.Settle < 0 {
+		t.Errorf("guarantee %+v", g)
+	}
+	want := map[route.Kind]farm.Severity{route.Gated: farm.Note, route.FlipOnly: farm.Warning}[g.Kind]
+	if f := g.Finding(); f.Severity != want || !strings.Contains(f.Text, string(g.Kind)+": "+g.Text) || f.Remedy == "" {
+		t.Errorf("preflight would print %s", f)
+	}
+}
+
+// anotherProgram: two routers on one table see each other's changes at once,
+// and lose none when they write at the same time.
+func (s Subject) anotherProgram(t *testing.T, one route.Router) {
+	two := s.Again(t)
+	for n := range 4 {
+		w, r := one, two
+		if n%2 == 1 {
+			w, r = two, one
+		}
+		shard := farm.ShardName(fmt.Sprintf("turn_%d", n))
+		change(t, w, first, func(p *route.Pair) { p.Shards = []farm.ShardName{shard} })
+		if got := read(t, r).Pairs[first].Shards; len(got) != 1 || got[0] != shard {
+			t.Errorf("the other program sees %v, want %s", got, shard)
+		}
+	}
+	before := read(t, one)
+	each := max(2, s.Changes/40)
+	var wg sync.WaitGroup
+	for n, r := range []route.Router{one, two} {
+		wg.Go(func() {
+			for i := range each {
+				err := r.Change(context.Background(), first, func(p *route.Pair) error {
+					p.Shards = append(p.Shards, farm.ShardName(fmt.Sprintf("by_%d_%d", n, i)))
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	after := read(t, two)
+	if got := len(after.Pairs[first].Shards); got != 1+2*each || after.Generation != before.Generation+int64(2*each) {
+		t.Errorf("%d shards in generation %d after %d, want %d and %d more", got, after.Generation, before.Generation, 1+2*each, 2*each)
+	}
+}
+
+// unreachable: an adapter that cannot make sure refuses, and has changed
+// nothing when it can again.
+func (s Subject) unreachable(t *testing.T, r route.Router) {
+	before := read(t, r)
+	heal := s.Cut(t)
+	if err := r.Change(t.Context(), first, func(p *route.Pair) error { p.CloseGate(farm.A); return nil }); err == nil {
+		t.Error("a change of what cannot be reached was made")
+	}
+	if table, err := r.Read(t.Context()); err == nil {
+		t.Errorf("what cannot be reached was read: %+v", table)
+	}
+	heal()
+	var after *route.Table
+	eventually(t, func() (err error) { after, err = r.Read(t.Context()); return err })
+	if !reflect.DeepEqual(after.Pairs, before.Pairs) {
+		t.Errorf("pairs %+v after a change that was refused, want %+v", after.Pairs, before.Pairs)
+	}
+	// Who keeps it may still be finding itself again, as members of a cluster do.
+	eventually(t, func() error {
+		return r.Change(t.Context(), first, func(p *route.Pair) error { p.CloseGate(farm.A); return nil })
+	})
+}
+
+func eventually(t *testing.T, do func() error) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		err := do()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it stays unreachable: %v", err)
+		}
+	}
+}
+
+// spoilt: what cannot be understood is an error that says where it stands; a
+// change does not write over it.
+func (s Subject) spoilt(t *testing.T, r route.Router) {
+	s.Spoil(t)
+	_, err := r.Read(t.Context())
+	if err == nil {
+		t.Fatal("a spoilt table was read")
+	}
+	err = r.Change(t.Context(), first, func(p *route.Pair) error { p.CloseGate(farm.A); return nil })
+	if err == nil {
+		t.Error("a spoilt table was changed")
+	}
+	if _, err := r.Read(t.Context()); !errors.Is(err, farm.ErrInput) || farm.Hint(err) == "" {
+		t.Errorf("error %v, hint %q: want unusable input, and what to do", err, farm.Hint(err))
+	}
+}
+
+func (s Subject) concurrentChangesLoseNone(t *testing.T, r route.Router) {
+	const workers = 8
+	each := max(2, s.Changes/50)
 	before := read(t, r)
 	var wg sync.WaitGroup
 	errs := make(chan error, workers*each)
@@ -206,8 +348,8 @@ func concurrentChangesLoseNone(t *testing.T, r route.Router) {
 
 // readersSeeWholeTables: each change writes one number in three places; a
 // reader that finds two numbers has seen a half.
-func readersSeeWholeTables(t *testing.T, r route.Router) {
-	const changes = 1000
+func (s Subject) readersSeeWholeTables(t *testing.T, r route.Router) {
+	changes := s.Changes
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 2 {

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/agent"
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/record"
+)
+
+// agentFlags are what an agent is told.
+type agentFlags struct {
+	host, engine, listen, advertise, data, certificates, namespace string
+	units                                                          bool
+}
+
+func (a *app) agentCommand() *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use:   "agent --host NAME --engine HOST:PORT",
+		Short: "Play one host of the farm: the worker on a database host",
+		Long: `Runs on a database host and carries out what moves ask of it: make an instance,
+start, stop, back up, exchange copies with other agents, record what one is asked. It serves the queue
+host.NAME of the engine, waits for one that is not there, and obeys only calls
+that the controller's certificate has signed. Databases run on when it stops.
+
+'stowage agent certs', where the farm is moved from, makes the directory of
+certificates; copy it here and name it with --certificates.
+
+` + exitHelp,
+		Example: "  stowage agent --host db017 --engine 10.0.0.5:7233 --listen 10.0.1.17:7234\n  stowage agent certs\n  stowage agent status",
+		Args:    args(cobra.NoArgs),
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runAgent(c.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.host, "host", "", "the host's name in farm.yaml")
+	fl.StringVar(&f.engine, "engine", "", "host:port of the engine: agents.engine of farm.yaml, or a Temporal cluster")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:7234", "address and port where other agents fetch copies")
+	fl.StringVar(&f.advertise, "advertise", "", "what other agents dial, when it is not --listen")
+	fl.StringVar(&f.data, "data", "/var/lib/stowage-agent", "the agent's own directory: lock, audit log")
+	fl.StringVar(&f.certificates, "certificates", "/etc/stowage/certificates", "directory with ca.crt, own.crt and own.key")
+	fl.StringVar(&f.namespace, "namespace", "", "Temporal namespace, for a cluster of your own")
+	fl.BoolVar(&f.units, "units", false, "run instances as systemd units mariadb@NAME, instead of as processes of their own")
+	cmd.AddCommand(a.certsCommand(), a.agentStatusCommand())
+	return cmd
+}
+
+func (a *app) runAgent(ctx context.Context, f agentFlags) error {
+	for _, x := range []struct{ flag, value string }{{"--host", f.host}, {"--engine", f.engine}} {
+		if x.value == "" {
+			return &farm.Error{Op: "start agent", Err: fmt.Errorf("%w: %s is missing", farm.ErrInput, x.flag), Hint: "stowage agent --help"}
+		}
+	}
+	level := slog.LevelInfo
+	if a.verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+	id, err := agent.ReadIdentity(f.certificates, time.Now())
+	if err != nil {
+		return err
+	}
+	machine, err := host.NewLocal(log)
+	if err != nil {
+		return err
+	}
+	if f.units {
+		if err := machine.UseUnits(); err != nil {
+			return err
+		}
+	}
+	station := &record.Station{Dir: filepath.Join(f.data, "record"), Log: log, Border: a.border}
+	x, err := agent.New(agent.Options{Host: farm.HostName(f.host), Engine: f.engine, Listen: f.listen, Advertise: f.advertise, Data: f.data,
+		Namespace: f.namespace, Version: version, Identity: id, Machine: machine, Recorder: station, Log: log})
+	if err != nil {
+		return err
+	}
+	mending, stop := context.WithCancel(ctx)
+	var mended sync.WaitGroup
+	mended.Go(func() { station.Mend(mending) })
+	defer mended.Wait()
+	defer stop()
+	return x.Run(ctx)
+}
+
+// certsSummary is what stowage agent certs prints.
+type certsSummary struct {
+	FormatVersion int            `json:"format_version"`
+	Dir           string         `json:"dir"`
+	Expires       time.Time      `json:"authority_expires"`
+	Certificates  []agent.Issued `json:"certificates"`
+}
+
+func (a *app) certsCommand() *cobra.Command {
+	var renew bool
+	cmd := &cobra.Command{
+		Use:   "certs [HOST...]",
+		Short: "Make and show the farm's certificates",
+		Long: `Makes what is missing: a certificate authority of the farm's own, certificates for
+this program and its engine, and one for each host that has an agent (agents in
+farm.yaml) or is named. Shows when each expires. Copy hosts/NAME to /etc/stowage/certificates on
+that host. Files can be read by their owner only; ca.key is needed here alone.
+
+` + exitHelp,
+		Example: "  stowage agent certs\n  stowage agent certs --renew db017",
+		Args:    args(cobra.ArbitraryArgs),
+		RunE: func(_ *cobra.Command, given []string) error {
+			s, err := a.certs(given, renew)
+			if err != nil {
+				return err
+			}
+			return a.emit(s, s.text)
+		},
+	}
+	cmd.Flags().BoolVar(&renew, "renew", false, "make those of the named hosts anew; without names all of them, this program's too")
+	return cmd
+}
+
+func (a *app) certs(given []string, renew bool) (certsSummary, error) {
+	d, err := a.open()
+	if err != nil {
+		return certsSummary{}, err
+	}
+	defer d.close()
+	names, err := hostsWithAgents(d.farm, given)
+	if err != nil {
+		return certsSummary{}, err
+	}
+	now := time.Now()
+	s := certsSummary{FormatVersion: 1, Dir: certificatesOf(d)}
+	ca, err := agent.OpenAuthority(s.Dir, now)
+	if err != nil {
+		return s, err
+	}
+	s.Expires = ca.Expires()
+	own := renew && len(given) == 0
+	for _, make := range []func() (agent.Issued, error){
+		func() (agent.Issued, error) { return ca.Controller(now, own) },
+		func() (agent.Issued, error) { return ca.Engine(now, own) },
+	} {
+		issued, err := make()
+		if err != nil {
+			return s, err
+		}
+		s.Certificates = append(s.Certificates, issued)
+	}
+	for _, h := range names {
+		issued, err := ca.Host(h, now, renew)
+		if err != nil {
+			return s, err
+		}
+		s.Certificates = append(s.Certificates, issued)
+	}
+	return s, nil
+}
+
+// hostsWithAgents are the named hosts, or all that farm.yaml gives an agent.
+func hostsWithAgents(f *farm.Farm, given []string) ([]farm.HostName, error) {
+	var names []farm.HostName
+	for _, g := range given {
+		if _, ok := f.Host(farm.HostName(g)); !ok {
+			return nil, &farm.Error{Op: "find host", Subject: g, Err: fmt.Errorf("%w: farm.yaml has no such host", farm.ErrInput)}
+		}
+		names = append(names, farm.HostName(g))
+	}
+	if len(given) > 0 {
+		return names, nil
+	}
+	for _, h := range f.Hosts {
+		if f.Agents.On(h.Name) {
+			names = append(names, h.Name)
+		}
+	}
+	return names, nil
+}
+
+func (s certsSummary) text(w io.Writer) error {
+	var errs error
+	say := func(format string, args ...any) {
+		_, err := fmt.Fprintf(w, format+"\n", args...)
+		errs = errors.Join(errs, err)
+	}
+	say("authority in %s, until %s", s.Dir, s.Expires.Format(time.DateOnly))
+	for _, c := range s.Certificates {
+		state := ""
+		switch {
+		case c.New:
+			state = "  new"
+		case c.Left <= 0:
+			state = "  EXPIRED: stowage agent certs --renew"
+		case c.Left < 30*24*time.Hour:
+			state = fmt.Sprintf("  expires in %d days: stowage agent certs --renew", int(c.Left.Hours()/24))
+		}
+		say("%-10s  %-16s  until %s  %s%s", c.Role, c.Name, c.Expires.Format(time.DateOnly), c.Dir, state)
+	}
+	return errs
+}
+
+// agentState is one host in stowage agent status.
+type agentState struct {
+	agent.Meeting
+	Error string `json:"error,omitempty"`
+}
+
+func (a *app) agentStatusCommand() *cobra.Command {
+	var address string
+	var patience time.Duration
+	cmd := &cobra.Command{
+		Use:   "status [HOST...]",
+		Short: "Ask every agent who it is",
+		Long: `Asks the agents of the named hosts, or of all, who they are: version, where they
+serve copies, when their certificate expires. Starts the engine for it when none
+runs. An agent that does not answer is a finding.
+
+` + exitHelp,
+		Example: "  stowage agent status\n  stowage agent status db017",
+		Args:    args(cobra.ArbitraryArgs),
+		RunE: func(c *cobra.Command, given []string) error {
+			return a.agentStatus(c.Context(), given, address, patience)
+		},
+	}
+	cmd.Flags().StringVar(&address, "engine", "", "host:port of a Temporal cluster; default: that of farm.yaml")
+	cmd.Flags().DurationVar(&patience, "wait", 20*time.Second, "how long an agent may take to answer")
+	return cmd
+}
+
+func (a *app) agentStatus(ctx context.Context, given []string, address string, patience time.Duration) error {
+	d, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if !d.farm.Agents.Used() {
+		return &farm.Error{Op: "ask agents", Subject: "farm.yaml", Err: fmt.Errorf("%w: it has no agents", farm.ErrInput), Hint: "docs/agents.md"}
+	}
+	names, err := hostsWithAgents(d.farm, given)
+	if err != nil {
+		return err
+	}
+	board, done, err := a.boardFor(ctx, d, address)
+	if err != nil {
+		return err
+	}
+	defer done()
+	states, missing := make([]agentState, len(names)), 0
+	asked := make(chan int)
+	for i, name := range names {
+		go func() {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			m, err := board.Host(name).Meet(ctx)
+			states[i] = agentState{Meeting: m}
+			if err != nil {
+				states[i].Host, states[i].Error = name, err.Error()
+			}
+			asked <- i
+		}()
+	}
+	for range names {
+		if i := <-asked; states[i].Error != "" {
+			missing++
+		}
+	}
+	err = a.emit(map[string]any{"format_version": 1, "agents": states}, func(w io.Writer) error { return printAgents(w, states) })
+	if err == nil && missing > 0 {
+		err = fmt.Errorf("%d agents do not answer: %w", missing, farm.ErrFindings)
+	}
+	return err
+}
+
+func printAgents(w io.Writer, states []agentState) error {
+	var errs error
+	for _, s := range states {
+		var err error
+		if s.Error != "" {
+			_, err = fmt.Fprintf(w, "%-16s  does not answer: %s\n", s.Host, s.Error)
+		} else {
+			_, err = fmt.Fprintf(w, "%-16s  %-12s  copies at %s  certificate until %s\n", s.Host, s.Version, s.Address, s.Expires.Format(time.DateOnly))
+		}
+		errs = errors.Join(errs, err)
+	}
+	return errs
+}
+
+// boardFor reaches agents through an engine that runs, or one started for it.
+func (a *app) boardFor(ctx context.Context, d *desk, address string) (*agent.Switchboard, func(), error) {
+	o := engine.Options{Dir: d.State(), Log: a.log}
+	if err := a.engineForAgents(d, address, &o); err != nil {
+		return nil, nil, err
+	}
+	stop := func() {}
+	if address == "" {
+		address = d.farm.Agents.Engine
+		var err error
+		if stop, err = keepEngine(ctx, d, o); err != nil {
+			return nil, nil, err
+		}
+	}
+	board, done, err := a.switchboard(ctx, d, address, o)
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return board, func() { done(); stop() }, nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"stowage/farm"
+)
+
+// steps tells of every step that has begun, once for each side, until the move
+// ends.
+func (f *netFarm) steps(met func(e farm.Event)) program {
+	f.t.Helper()
+	ended := make(chan program, 1)
+	go func() { ended <- runProgram(f.t, "", "move", "first", "-C", f.dir) }()
+	a := &app{dir: f.dir, log: slog.New(slog.DiscardHandler)}
+	seen := map[string]bool{}
+	// Some forty steps, each of which may wait for a machine that is away.
+	for limit := time.Now().Add(20 * time.Minute); time.Now().Before(limit); {
+		select {
+		case p := <-ended:
+			return p
+		case <-time.After(30 * time.Millisecond):
+		}
+		for _, e := range eventsSoFar(a) {
+			key := string(e.Side) + " " + e.Step
+			if e.Kind == farm.StepStarted && !seen[key] {
+				seen[key] = true
+				met(e)
+			}
+		}
+	}
+	last := eventsSoFar(a)
+	for _, e := range last[max(0, len(last)-20):] {
+		f.t.Logf("%s %s %s %s %s", e.Time.Format(time.TimeOnly), e.Side, e.Step, e.Kind, e.Text)
+	}
+	f.t.Fatal("the move does not end; above is what it said last")
+	return program{}
+}
+
+func eventsSoFar(a *app) []farm.Event {
+	d, err := a.open()
+	if err != nil {
+		return nil
+	}
+	defer d.close()
+	run, err := d.store.LatestRun("move")
+	if err != nil {
+		return nil
+	}
+	events, _, err := d.store.Events(run.ID, 0)
+	if err != nil {
+		return nil
+	}
+	return events
+}
+
+// mustEndWell: the move has come to its end and the ledger is whole.
+func (f *netFarm) mustEndWell(p program) {
+	f.t.Helper()
+	if p.code != exitFine {
+		f.t.Fatalf("exit %d\n%s", p.code, p.stderr)
+	}
+	f.checkWhole()
+}
+
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() || os.Getenv("STOWAGE_AGENT_FAULTS") == "" {
+		t.Skip("SKIPPED: faults of agents and their network; STOWAGE_AGENT_FAULTS=1 runs them (make agents)")
+	}
+}
+
+// Every agent is killed with kill -9 at the beginning of every step of both
+// sides, and started again a moment later.
+func TestAgentsKilledInEveryStep(t *testing.T) {
+	long(t)
+	f := startNetFarm(t, 2, 2000)
+	killed := 0
+	p := f.steps(func(farm.Event) {
+		for _, h := range netHosts {
+			f.killAgent(h, 50*time.Millisecond)
+		}
+		killed++
+	})
+	f.mustEndWell(p)
+	if killed < 20 {
+		t.Errorf("killed at %d steps only", killed)
+	}
+	t.Logf("all four agents were killed at %d steps", killed)
+}
+
+// A line is cut in the middle of a step and healed after a while: a new host's
+// or the copied one's during seed, so that copy and calls break off; a new one's
+// during out.
+func TestLineCutAndHealed(t *testing.T) {
+	long(t)
+	for _, c := range []struct {
+		step string
+		cut  farm.HostName
+		away time.Duration
+	}{
+		{"seed", "new1", 20 * time.Second}, {"seed", "old2", 12 * time.Second}, {"out", "new1", 8 * time.Second},
+	} {
+		t.Run(c.step+" "+string(c.cut), func(t *testing.T) {
+			f := startNetFarm(t, 2, 20000)
+			done := false
+			p := f.steps(func(e farm.Event) {
+				if e.Step != c.step || done {
+					return
+				}
+				done = true
+				if c.step == "seed" {
+					time.Sleep(300 * time.Millisecond) // in the middle of it
+				}
+				f.cut(c.cut)
+				time.Sleep(c.away)
+				f.heal(c.cut)
+			})
+			if !done {
+				t.Fatalf("the move never came to %s", c.step)
+			}
+			f.mustEndWell(p)
+		})
+	}
+}
+
+// At the beginning of every step of both sides the line of one machine is cut,
+// each in its turn, and healed some seconds later, while the step runs.
+func TestLineCutInEveryStep(t *testing.T) {
+	long(t)
+	f := startNetFarm(t, 2, 2000)
+	cuts := 0
+	var healing sync.WaitGroup
+	p := f.steps(func(e farm.Event) {
+		healing.Wait() // of the one before
+		h := netHosts[cuts%len(netHosts)]
+		cuts++
+		f.cut(h)
+		healing.Go(func() {
+			time.Sleep(3 * time.Second)
+			f.heal(h)
+		})
+	})
+	healing.Wait()
+	f.mustEndWell(p)
+	if cuts < 20 {
+		t.Errorf("cut at %d steps only", cuts)
+	}
+	t.Logf("a line was cut at %d steps", cuts)
+}
+
+// A target behind a slow line: everything takes longer, and nothing is lost.
+func TestSlowLine(t *testing.T) {
+	long(t)
+	f := startNetFarm(t, 2, 2000)
+	for _, h := range []farm.HostName{"new1", "new2", "old2"} {
+		f.did(f.hosts[h].Slow("20mbit"))
+	}
+	f.mustEndWell(f.steps(func(farm.Event) {}))
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"stowage/agent"
+	"stowage/farm"
+	"stowage/record"
+)
+
+// fetched is what came of a recording whose program was gone.
+type fetched struct {
+	Result record.Result `json:"result"`
+	Save   string        `json:"save,omitempty"` // empty: there was no digest
+	Note   string        `json:"note"`
+}
+
+func (x fetched) writeText(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s\n", x.Result.Instance, x.Note)
+	writeRecorded(w, x.Result)
+}
+
+// fetchAll fetches what agents keep of recordings that nobody waited for.
+func (a *app) fetchAll(ctx context.Context, d *desk, names []string, engine string, s *restoreSummary) (errs []error, err error) {
+	left, err := record.LedgerOf(recordDir(d.Workspace)).Left()
+	if err != nil {
+		return nil, &farm.Error{Op: "restore", Err: err}
+	}
+	if len(names) > 0 {
+		left = slices.DeleteFunc(left, func(n farm.InstanceName) bool { return !slices.Contains(names, string(n)) })
+	}
+	if len(left) == 0 {
+		return nil, nil
+	}
+	if !d.farm.Agents.Used() {
+		return nil, &farm.Error{Op: "fetch recordings", Subject: "farm.yaml", Err: fmt.Errorf("%w: agents have recorded %s, and farm.yaml has none any more", farm.ErrInput, listed(left)), Hint: "docs/agents.md"}
+	}
+	board, done, err := a.boardFor(ctx, d, engine)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, n := range left {
+		x, found, err := a.fetchLeft(ctx, board, d, n)
+		errs = append(errs, err)
+		if found && err == nil {
+			s.Fetched = append(s.Fetched, x)
+		}
+	}
+	return errs, nil
+}
+
+// fetchLeft ends what is left of an instance's recording by its agent, keeps
+// its digest under a name of its own and forgets the order. An error means
+// that it is still to be done.
+func (a *app) fetchLeft(ctx context.Context, board *agent.Switchboard, d *desk, n farm.InstanceName) (x fetched, found bool, err error) {
+	e, err := record.LedgerOf(recordDir(d.Workspace)).Reopen(n)
+	if errors.Is(err, fs.ErrNotExist) {
+		return x, false, nil
+	}
+	if err != nil {
+		return x, true, err
+	}
+	defer e.Close()
+	meeting, cancel := context.WithTimeout(ctx, agentPatience)
+	defer cancel()
+	if _, err := board.Host(e.Host).Meet(meeting); err != nil {
+		return x, true, err
+	}
+	res, part, err := record.Fetch(ctx, board.Host(e.Host), e, d.admin)
+	if err != nil && !e.IsOver(err) {
+		return x, true, err
+	}
+	x = fetched{Result: res, Note: "the server is as before"}
+	switch {
+	case err != nil:
+		x.Note = err.Error()
+	case part != nil:
+		x.Note = fmt.Sprintf("%d events in %.1f s", res.Events, res.Seconds)
+	}
+	if part != nil {
+		x.Save = record.KeepFor(e.Save, n, true)
+		if err := a.saveDigest(x.Save, part); err != nil {
+			return x, true, err
+		}
+		x.Note += "; kept as " + x.Save
+	}
+	return x, true, record.Settle(ctx, board.Host(e.Host), e, err)
+}

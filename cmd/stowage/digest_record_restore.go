@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stowage/farm"
+	"stowage/record"
+	"stowage/workspace"
+)
+
+// warnOfJournals says when a recording of this workspace was cut short and
+// its servers may still log everything.
+func (a *app) warnOfJournals() {
+	ws, err := workspace.Open(a.dir)
+	if err != nil {
+		return // a digest of files needs no workspace
+	}
+	dir := filepath.Join(ws.Dir, ".stowage", "record")
+	left, err := record.Left(dir)
+	ordered, farErr := record.LedgerOf(dir).Left()
+	if err == nil && len(left) > 0 {
+		a.say("warning: a recording was cut short, and the slow log's settings may not be as before: %s", listed(left))
+	}
+	if farErr == nil && len(ordered) > 0 {
+		a.say("warning: recordings by agents were cut short, and what came of them has not been fetched: %s", listed(ordered))
+	}
+	if len(left)+len(ordered) > 0 {
+		a.say("  -> stowage digest record --restore")
+	}
+}
+
+func listed(names []farm.InstanceName) string {
+	var b strings.Builder
+	for i, n := range names {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(n))
+	}
+	return b.String()
+}
+
+// restoreRecorded puts back what recordings have left.
+func (a *app) restoreRecorded(ctx context.Context, names []string, engine string) error {
+	d, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if err := d.login(); err != nil {
+		return err
+	}
+	left, err := record.Left(recordDir(d.Workspace))
+	if err != nil {
+		return &farm.Error{Op: "restore", Err: err}
+	}
+	s := restoreSummary{FormatVersion: 1, Instances: []record.Restored{}}
+	var errs []error
+	for _, n := range left {
+		if len(names) > 0 && !slices.Contains(names, string(n)) {
+			continue
+		}
+		out, err := a.recorder(d).Restore(ctx, n, record.Here{}, a.server(d))
+		errs = append(errs, err)
+		if err == nil {
+			s.Instances = append(s.Instances, out)
+		}
+	}
+	more, err := a.fetchAll(ctx, d, names, engine, &s)
+	errs = append(errs, more...)
+	return errors.Join(a.emit(s, s.writeText), a.notRestored(errs), err)
+}
+
+func (a *app) notRestored(errs []error) error {
+	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	switch len(failed) {
+	case 0:
+		return nil
+	case 1:
+		return failed[0]
+	}
+	for _, err := range failed {
+		explain(a.stderr, err)
+	}
+	return &farm.Error{Op: "restore", Err: fmt.Errorf("%w: %d of %d instances", farm.ErrOutcomeUnknown, len(failed), len(errs)), Hint: "run it again when they answer"}
+}
+
+type restoreSummary struct {
+	FormatVersion int               `json:"format_version"`
+	Instances     []record.Restored `json:"instances"`
+	Fetched       []fetched         `json:"fetched,omitempty"`
+}
+
+func (s restoreSummary) writeText(w io.Writer) error {
+	for _, x := range s.Fetched {
+		x.writeText(w)
+	}
+	if len(s.Instances)+len(s.Fetched) == 0 {
+		_, err := fmt.Fprintln(w, "nothing to put back: no recording of this workspace has left anything")
+		return err
+	}
+	for _, r := range s.Instances {
+		switch {
+		case r.Restarted:
+			fmt.Fprintf(w, "%s: the server was restarted and has its own settings again\n", r.Instance)
+		default:
+			fmt.Fprintf(w, "%s: %d settings put back\n", r.Instance, len(r.Settings))
+		}
+		writeKept(w, r.Left)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"stowage/agent"
+	"stowage/digest"
+	"stowage/farm"
+	"stowage/record"
+)
+
+// recording is one run of `digest record`: windows on many machines, and what
+// came of them.
+type recording struct {
+	a       *app
+	d       *desk
+	f       *recordFlags
+	board   *agent.Switchboard // nil: no target has an agent
+	targets []recordTarget
+	show    *recordingScreen
+
+	mu      sync.Mutex
+	sum     *digest.Digest
+	results []record.Result
+	errs    []error
+	entries []*record.Entry // of those that agents record; nil for others
+}
+
+// record records the instances, side by side, and keeps one digest of all.
+func (a *app) record(ctx context.Context, names []string, f *recordFlags) (recordSummary, error) {
+	d, err := a.open()
+	if err != nil {
+		return recordSummary{}, err
+	}
+	defer d.close()
+	if err := d.login(); err != nil {
+		return recordSummary{}, err
+	}
+	targets, elsewhere, err := a.targets(ctx, d, names)
+	if err != nil {
+		return recordSummary{}, err
+	}
+	if len(elsewhere) > 0 {
+		a.say("%d of %d instances run on other machines and are not recorded: run agents there, or stowage", len(elsewhere), len(elsewhere)+len(targets))
+	}
+	f.several = len(targets) > 1
+	r := &recording{a: a, d: d, f: f, targets: targets, results: make([]record.Result, len(targets)), errs: make([]error, len(targets)), entries: make([]*record.Entry, len(targets))}
+	if done, err := r.reachAgents(ctx); err != nil {
+		return recordSummary{}, err
+	} else {
+		defer done()
+	}
+	r.run(ctx)
+	s := recordSummary{FormatVersion: 1, From: f.from, Save: f.digest.save, Instances: r.results, Elsewhere: elsewhere}
+	if r.sum != nil {
+		s.Events = r.sum.Events()
+		if err := a.saveDigest(f.digest.save, r.sum); err != nil {
+			return s, err // agents keep what they have
+		}
+	}
+	r.settle(ctx)
+	return s, a.notRecorded(r.errs)
+}
+
+// reachAgents opens the way to agents, when any is wanted.
+func (r *recording) reachAgents(ctx context.Context) (done func(), err error) {
+	for _, t := range r.targets {
+		if t.agent == "" {
+			continue
+		}
+		if r.f.Keep != "" {
+			return nil, &farm.Error{Op: "record", Subject: string(t.Instance), Err: fmt.Errorf("%w: --keep keeps packets, and those of %s stay on %s: only the digest comes from an agent", farm.ErrInput, t.Instance, t.agent),
+				Hint: "leave --keep out, or run stowage on that host"}
+		}
+		r.board, done, err = r.a.boardFor(ctx, r.d, r.f.engine)
+		return done, err
+	}
+	return func() {}, nil
+}
+
+// run records on all machines at once, and returns when all have ended.
+func (r *recording) run(ctx context.Context) {
+	r.show = r.a.showRecording(len(r.targets), r.f)
+	defer r.show.close()
+	machines := map[farm.HostName][]int{}
+	for i, t := range r.targets {
+		machines[t.agent] = append(machines[t.agent], i)
+	}
+	var all sync.WaitGroup
+	for host, on := range machines {
+		all.Go(func() { r.onMachine(ctx, host, on) })
+	}
+	all.Wait()
+}
+
+// agentPatience is how long an agent may take to say that it is there.
+const agentPatience = 20 * time.Second
+
+// onMachine records the targets of one machine.
+func (r *recording) onMachine(ctx context.Context, host farm.HostName, on []int) {
+	take := r.here
+	if host != "" {
+		take = r.through
+		meeting, cancel := context.WithTimeout(ctx, agentPatience)
+		_, err := r.board.Host(host).Meet(meeting)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			for _, i := range on {
+				r.ended(i, notBegun(r.targets[i].Target), nil, err)
+			}
+			return
+		}
+	}
+	targets := make([]record.Target, len(on))
+	for n, i := range on {
+		targets[n] = r.targets[i].Target
+	}
+	record.Each(ctx, targets, r.f.parallel, func(ctx context.Context, n int, t record.Target) {
+		res, d, err := take(ctx, on[n], t)
+		r.ended(on[n], res, d, err)
+	})
+}
+
+func notBegun(t record.Target) record.Result {
+	return record.Result{Instance: t.Instance, Address: t.Address, Stopped: record.StopFailed, SettingsRestored: []string{}}
+}
+
+// here records an instance of this machine.
+func (r *recording) here(ctx context.Context, _ int, t record.Target) (record.Result, *digest.Digest, error) {
+	x := r.a.recorder(r.d)
+	x.Options, x.Progress = r.f.Options, r.show.add
+	x.Options.Keep = record.KeepFor(r.f.Keep, t.Instance, r.f.several)
+	if r.f.from == fromNetwork {
+		return x.Network(ctx, t)
+	}
+	return x.SlowLog(ctx, t)
+}
+
+// through has the agent of an instance's host record it.
+func (r *recording) through(ctx context.Context, i int, t record.Target) (record.Result, *digest.Digest, error) {
+	x := r.a.recorder(r.d)
+	x.Options, x.Progress = r.f.Options, r.show.add
+	host := r.targets[i].agent
+	before, _, err := r.a.fetchLeft(ctx, r.board, r.d, t.Instance)
+	if err != nil {
+		return notBegun(t), nil, err
+	}
+	e, err := record.LedgerOf(x.Dir).Open(record.Ordered{Instance: t.Instance, Host: host, Address: t.Address, From: record.From(r.f.from), Save: r.f.digest.save, Begun: time.Now()})
+	if err != nil {
+		return notBegun(t), nil, err
+	}
+	r.mu.Lock()
+	r.entries[i] = e
+	r.mu.Unlock()
+	res, d, err := x.Through(ctx, r.board.Host(host), e, t, r.d.admin)
+	if before.Note != "" {
+		res.Notes = append(res.Notes, "an earlier recording had not been fetched: "+before.Note)
+	}
+	return res, d, err
+}
+
+// ended adds what came of one instance to what came of all.
+func (r *recording) ended(i int, res record.Result, part *digest.Digest, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if part != nil && r.sum != nil {
+		err = errors.Join(err, r.sum.Merge(part))
+	} else if part != nil {
+		r.sum = part
+	}
+	if r.results[i], r.errs[i] = res, err; err != nil {
+		r.results[i].Error = err.Error()
+	}
+}
+
+// settle tells the agents that everything is kept here.
+func (r *recording) settle(ctx context.Context) {
+	var all sync.WaitGroup
+	for i, e := range r.entries {
+		if e == nil {
+			continue
+		}
+		all.Go(func() {
+			defer e.Close()
+			if err := record.Settle(ctx, r.board.Host(e.Host), e, r.errs[i]); err != nil {
+				r.a.say("warning: %v", err)
+			}
+		})
+	}
+	all.Wait()
+}

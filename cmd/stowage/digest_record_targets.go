@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+
+	"stowage/farm"
+	"stowage/record"
+	"stowage/workspace"
+)
+
+// recordTarget is an instance to record, and who does it: the agent of a host,
+// or this program.
+type recordTarget struct {
+	record.Target
+	agent farm.HostName // "": this program
+}
+
+// recorder is a Recorder of this workspace.
+func (a *app) recorder(d *desk) *record.Recorder {
+	return &record.Recorder{Dir: recordDir(d.Workspace), Log: a.log, Border: a.border}
+}
+
+func recordDir(ws *workspace.Workspace) string { return filepath.Join(ws.State(), "record") }
+
+// targets are the instances named, or all that run on this machine or have an
+// agent, with the names of those that do not.
+func (a *app) targets(ctx context.Context, d *desk, names []string) (found []recordTarget, elsewhere []string, err error) {
+	known, ports := map[string]bool{}, map[string]int{}
+	machine := a.machines(ctx, d.farm)
+	for _, p := range d.farm.Pairs {
+		for _, side := range p.Topology.Sides() {
+			x := p.Sides[side]
+			known[string(p.Instance(side))] = true
+			ports[fmt.Sprint(machine[x.Host], x.Port)]++
+		}
+	}
+	for _, n := range names {
+		if !known[n] {
+			return nil, nil, &farm.Error{Op: "record", Subject: n, Err: fmt.Errorf("%w: farm.yaml has no instance of that name", farm.ErrInput),
+				Hint: "an instance is called as its pair, with a or b: dbshard001a"}
+		}
+	}
+	for _, p := range d.farm.Pairs {
+		for _, side := range p.Topology.Sides() {
+			x, n := p.Sides[side], p.Instance(side)
+			t := recordTarget{Target: record.Target{Instance: n, Address: d.farm.Address(x), Server: a.server(d), Place: record.Here{}, Shared: ports[fmt.Sprint(machine[x.Host], x.Port)] > 1}}
+			if d.farm.Agents.On(x.Host) {
+				t.agent = x.Host
+			}
+			switch {
+			case len(names) > 0 && !slices.Contains(names, string(n)):
+			case len(names) == 0 && t.agent == "" && machine[x.Host] != thisMachine:
+				elsewhere = append(elsewhere, string(n))
+			default:
+				found = append(found, t)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, nil, &farm.Error{Op: "record", Err: fmt.Errorf("%w: none of the %d instances of farm.yaml runs on this machine or on a host with an agent, and traffic is recorded where a server runs", farm.ErrInput, len(elsewhere)),
+			Hint: "run agents on their machines (docs/agents.md), or stowage there in a copy of this workspace"}
+	}
+	return found, elsewhere, nil
+}
+
+// thisMachine stands for all hosts whose address is one of this machine.
+const thisMachine = "this machine"
+
+// machines says which hosts of a farm are one machine: those that are this one.
+func (a *app) machines(ctx context.Context, f *farm.Farm) map[farm.HostName]string {
+	out := map[farm.HostName]string{}
+	for _, h := range f.Hosts {
+		out[h.Name] = "host " + string(h.Name)
+		if f.Agents.On(h.Name) && !isLoopback(h.Address) {
+			continue // its name need not be known here
+		}
+		if here, err := record.IsHere(ctx, h.Address); err == nil && here { // asked for by name, it says why not
+			out[h.Name] = thisMachine
+		}
+	}
+	return out
+}
+
+func isLoopback(address string) bool {
+	ip := net.ParseIP(address)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// An engine that dies while it starts: the run has begun, nothing is undone and
+// nothing is unknown. It says how to go on, and does. (Found by make chaos, seed
+// 2, round 34: exit code 4 and a run that had not ended.)
+func TestEngineThatDiesWhileItStarts(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := startFarm(t)
+	bad := t.TempDir()
+	if err := os.WriteFile(bad+"/stowage-engine", []byte("#!/bin/sh\necho cannot >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "move", "first", "-C", f.dir)
+	cmd.Env = append(os.Environ(), playsProgram+"=1", "PATH="+bad+":"+os.Getenv("PATH"))
+	out, _ := cmd.CombinedOutput() // the exit code tells
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(string(out), "stowage move resume") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if strings.Contains(string(out), "make build") {
+		t.Errorf("an engine that is there and dies is said to be missing:\n%s", out)
+	}
+	f.must("move", "resume")
+	f.checkWhole()
+}

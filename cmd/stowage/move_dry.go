@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"stowage/farm"
+	"stowage/inventory"
+)
+
+// preflightAnswer is what `move PLAN --dry-run` prints.
+type preflightAnswer struct {
+	FormatVersion int            `json:"format_version"`
+	Plan          string         `json:"plan"`
+	Ready         bool           `json:"ready"` // nothing stands in the way
+	Blockers      int            `json:"blockers"`
+	Warnings      int            `json:"warnings"`
+	Notes         int            `json:"notes"`
+	Findings      []farm.Finding `json:"findings"`
+	Refused       string         `json:"refused,omitempty"` // why, when the move would be
+}
+
+// moveDry asks everything that a move asks before it begins, and touches nothing.
+func (a *app) moveDry(ctx context.Context, plan, address string) error {
+	_, act, done, err := a.act(address)
+	if err != nil {
+		return err
+	}
+	defer done()
+	act.Dry = true
+	_, findings, err := act.Begin(ctx, plan)
+	if err != nil && len(findings) == 0 {
+		return err // not even asked
+	}
+	out := preflightAnswer{FormatVersion: 1, Plan: plan, Ready: err == nil, Findings: findings}
+	if err != nil {
+		out.Refused = err.Error()
+	}
+	if out.Findings == nil {
+		out.Findings = []farm.Finding{}
+	}
+	for _, f := range findings {
+		switch f.Severity {
+		case farm.Blocker:
+			out.Blockers++
+		case farm.Warning:
+			out.Warnings++
+		default:
+			out.Notes++
+		}
+	}
+	if printErr := a.emit(out, out.writeText); printErr != nil {
+		return printErr
+	}
+	return err
+}
+
+func (p preflightAnswer) writeText(w io.Writer) error {
+	for _, f := range p.Findings {
+		if err := inventory.WriteFinding(w, f); err != nil {
+			return err
+		}
+	}
+	word := "it can begin"
+	if !p.Ready {
+		word = "it would be refused"
+	}
+	_, err := fmt.Fprintf(w, "move %s: %d blockers, %d warnings, %d notes: %s; nothing was touched\n", p.Plan, p.Blockers, p.Warnings, p.Notes, word)
+	return err
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/route"
+)
+
+// round is one move of a farm under load, with faults, to its end.
+type round struct {
+	Faults  []string `json:"faults"`
+	Codes   []int    `json:"codes"`  // of the program and of each resume
+	Missed  []string `json:"missed"` // faults whose moment never came
+	Log     []string `json:"log"`
+	Wrong   []string `json:"wrong"` // nothing, or the round has failed
+	Seconds float64  `json:"seconds"`
+	stderr  string
+}
+
+// end is how the round ended, for a summary.
+func (r round) end() string {
+	switch {
+	case len(r.Wrong) > 0:
+		return "FAILED"
+	case r.Codes[len(r.Codes)-1] == exitFine:
+		return "done"
+	case r.Codes[len(r.Codes)-1] == exitRefused:
+		return "refused"
+	}
+	return "undone"
+}
+
+// mostResumes bounds a round: each resume comes after a kill, or after a step
+// that gave up while a server was away.
+const mostResumes = 6
+
+// withFaults moves something while faults strike, resumes until it has ended, and
+// holds every promise against the servers.
+func (f *liveFarm) withFaults(j journey, faults []fault) round {
+	f.t.Helper()
+	if f.load == nil { // they have rested since the last round
+		if err := f.startClients(); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	r := round{}
+	s := f.striker(j)
+	for _, x := range faults {
+		r.Faults = append(r.Faults, x.String())
+	}
+	f.wanted = "anywhere"
+	pending, before := faults, f.lastRun()
+	args := j.args
+	for len(r.Codes) <= mostResumes {
+		var code int
+		code, pending = f.struck(s, pending, args, &r)
+		r.Codes = append(r.Codes, code)
+		s.note("exit %d", code)
+		if code == exitFine || code == exitFailed || code == exitRefused || code == exitUsage {
+			break
+		}
+		if code == exitUnknown || code == exitInterrupted {
+			s.finish()
+			s.healing.Wait() // whoever looks at the pair brings its servers back first
+		}
+		if f.lastRun() == before {
+			continue // killed before anything was recorded
+		}
+		st := runProgram(f.t, "", "move", "status", "-C", f.dir)
+		if wrong := f.closedGates(st.stdout); wrong != "" {
+			r.Wrong = append(r.Wrong, wrong)
+		}
+		args = []string{"move", "resume", "-C", f.dir}
+	}
+	s.finish()
+	for _, x := range pending {
+		r.Missed = append(r.Missed, x.String())
+	}
+	s.healing.Wait()
+	last := r.Codes[len(r.Codes)-1]
+	// A server that is away while preflight asks: nothing was touched.
+	refused := last == exitRefused && strings.Contains(r.stderr, "preflight found blockers")
+	if last != exitFine && last != exitFailed && !refused {
+		r.Wrong = append(r.Wrong, fmt.Sprintf("the move does not end: exit codes %v", r.Codes))
+	}
+	r.Wrong = append(r.Wrong, f.wrongNow(30*time.Second)...)
+	r.Wrong = append(r.Wrong, f.wrongLedger()...)
+	r.Log, r.Seconds = s.log, time.Since(began).Seconds()
+	return r
+}
+
+// lastRun names the run that was begun last, or is empty.
+func (f *liveFarm) lastRun() string {
+	a := &app{dir: f.dir, log: quietLog()}
+	d, err := a.open()
+	if err != nil {
+		return ""
+	}
+	defer d.close()
+	run, err := d.store.LatestRun("move")
+	if err != nil {
+		return ""
+	}
+	return run.ID
+}
+
+// firstStep is the border from which faults count their time.
+const firstStep = "before preflight"
+
+// struck runs the program once with faults, and returns its exit code and the
+// faults whose moment has not come.
+func (f *liveFarm) struck(s *striker, faults []fault, args []string, r *round) (int, []fault) {
+	leave, err := os.MkdirTemp(f.dir, "go-")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer os.RemoveAll(leave)
+	points := []string{firstStep}
+	for _, x := range faults {
+		if x.At != "" {
+			points = append(points, x.At)
+		}
+	}
+	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), playsProgram+"=1", killAt+"=hold @ "+strings.Join(points, "|"), goDir+"="+leave,
+		"PATH="+binDir(f.t)+":"+os.Getenv("PATH"))
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	var mu sync.Mutex
+	done := map[int]bool{}
+	strike := func(n int) {
+		mu.Lock()
+		was := done[n]
+		done[n] = true
+		mu.Unlock()
+		if !was {
+			s.strike(faults[n], cmd.Process)
+		}
+	}
+	var timers []*time.Timer
+	begin := func(early bool) {
+		for n, x := range faults {
+			if x.At == "" && x.Early == early {
+				timers = append(timers, time.AfterFunc(x.After, func() { strike(n) }))
+			}
+		}
+	}
+	begin(true)
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		r.stderr += lines.Text() + "\n"
+		point, held := strings.CutPrefix(lines.Text(), markOfHold)
+		if !held {
+			continue
+		}
+		if point == firstStep {
+			begin(false)
+		}
+		text := ""
+		for n, x := range faults {
+			if x.At == point {
+				strike(n)
+				if x.What == "fail" {
+					text = mustFail
+				}
+			}
+		}
+		release(f.t, leave, point, text)
+	}
+	_ = cmd.Wait() // the exit code tells
+	for _, x := range timers {
+		x.Stop()
+	}
+	var left []fault
+	for n, x := range faults {
+		mu.Lock()
+		if !done[n] {
+			left = append(left, x)
+		}
+		done[n] = true
+		mu.Unlock()
+	}
+	return cmd.ProcessState.ExitCode(), left
+}
+
+// closedGates: a gate that routing shows closed while nothing runs must be
+// named by move status.
+func (f *liveFarm) closedGates(status string) string {
+	table, err := route.ReadFile(f.dir + "/routing.json")
+	if err != nil {
+		return err.Error()
+	}
+	_, fm, _, err := demoAccess(f.dir)
+	if err != nil {
+		return err.Error()
+	}
+	for _, p := range fm.Pairs {
+		for _, s := range p.Shards {
+			if len(table.Serves(s.Name)) != 1 && !strings.Contains(status, "SHARD HELD: clients of "+string(s.Name)) {
+				return fmt.Sprintf("%s is held, and move status does not say so:\n%s", s.Name, status)
+			}
+		}
+	}
+	for name, p := range table.Pairs {
+		for _, side := range farm.SideNames {
+			if p.GateIsClosed(side) && !strings.Contains(status, fmt.Sprintf("GATE CLOSED: clients of %s side %s", name, side)) {
+				return fmt.Sprintf("the gate of %s %s is closed, and move status does not say so:\n%s", name, side, status)
+			}
+		}
+	}
+	return ""
+}
+
+// wrongLedger stops the clients and holds the ledger against all sides.
+func (f *liveFarm) wrongLedger() []string {
+	waited := f.load.Stop().GateShards
+	out := f.lostOrDoubled()
+	for shard, n := range waited {
+		if len(f.goesAlone) > 0 && !slices.Contains(f.goesAlone, shard) {
+			out = append(out, fmt.Sprintf("%d transactions of %s, which nobody moved, waited", n, shard))
+		}
+	}
+	f.load = nil
+	return out
+}
+
+// account is a group of accounts.cnf.
+func (f *liveFarm) account(group string) mysql.Account {
+	f.t.Helper()
+	a, err := mysql.ReadAccount(f.dir+"/accounts.cnf", group)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return a
+}
+
+// anotherPlan is a plan for the next round: on with what was undone, or back
+// where the farm came from.
+func (f *liveFarm) anotherPlan() string {
+	_, fm, _, err := demoAccess(f.dir)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	arrived := true
+	for _, h := range fm.HostsInUse() {
+		at, _ := fm.Host(h)
+		arrived = arrived && string(at.Type) == f.onto
+	}
+	f.clearUnused()
+	if arrived {
+		f.onto = map[string]string{"r630-ssd": "platter-22", "platter-22": "r630-ssd"}[f.onto]
+	}
+	goals := fmt.Sprintf("onto: [%s]\nspread_labels: [rack]\nparallel: 1\nsoak: 50ms\n", f.onto)
+	if err := os.WriteFile(f.dir+"/goals.yaml", []byte(goals), 0o644); err != nil {
+		f.t.Fatal(err)
+	}
+	f.plans++
+	f.must("plan", "--name", f.plan())
+	return f.plan()
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/route"
+)
+
+// instance is `move instance` of a side, to the host that it is not on.
+func (f *liveFarm) instance(side farm.SideName) []string {
+	f.t.Helper()
+	_, fm, _, err := demoAccess(f.dir)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	used := map[farm.HostName]bool{}
+	for _, h := range fm.HostsInUse() {
+		used[h] = true
+	}
+	for _, h := range fm.Hosts {
+		if !used[h.Name] {
+			os.RemoveAll(f.dir + "/" + h.Dir) // what an instance that left has left there
+			return []string{"move", "instance", string(fm.Pairs[0].Name) + "/" + string(side), "--to", string(h.Name), "-C", f.dir}
+		}
+	}
+	f.t.Fatal("every host is in use")
+	return nil
+}
+
+// checkOneWriter stops the clients and holds every promise against the servers.
+func (f *liveFarm) checkOneWriter() {
+	f.t.Helper()
+	f.checkLedger()
+	f.checkOneServes()
+}
+
+// checkOneServes reads that side A serves and takes writes, that B follows it
+// and does not, and that routing and farm.yaml agree.
+func (f *liveFarm) checkOneServes() {
+	t := f.t
+	t.Helper()
+	_, fm, _, err := demoAccess(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := route.ReadFile(f.dir + "/routing.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := mysql.ReadAccount(f.dir+"/accounts.cnf", "stowage")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range fm.Pairs {
+		primary := fm.Address(p.Sides[farm.A])
+		r := table.Pairs[p.Name]
+		if r.GateIsClosed(farm.A) || r.Share(farm.A, farm.A) != 100 || r.Sides[farm.A].Address != primary {
+			t.Errorf("routing of %s: %+v, want open and all at %s", p.Name, r, primary)
+		}
+		for side, at := range p.Sides {
+			address := fm.Address(at)
+			if h, _ := fm.Host(at.Host); string(h.Type) != f.onto && f.wanted == "" {
+				t.Errorf("%s %s is on %s of type %s, want %s", p.Name, side, h.Name, h.Type, f.onto)
+			}
+			s := mysql.Open(p.Instance(side), address, admin, slog.New(slog.DiscardHandler))
+			defer s.Close()
+			on, err := s.IsReadOnly(t.Context())
+			if err != nil || on != (side == farm.B) {
+				t.Errorf("%s %s: read_only is %v (%v)", p.Name, side, on, err)
+			}
+			repl, err := s.Replication(t.Context())
+			switch {
+			case err != nil:
+				t.Errorf("%s %s: %v", p.Name, side, err)
+			case side == farm.A && repl.Configured:
+				t.Errorf("%s %s replicates: %+v", p.Name, side, repl)
+			case side == farm.B && (!repl.Running() || !repl.Follows(primary)):
+				t.Errorf("%s %s does not follow the primary: %+v", p.Name, side, repl)
+			case side == farm.B && fmt.Sprint(r.Replicas) != fmt.Sprint([]string{address}):
+				t.Errorf("routing of %s names the replicas %v, want %s", p.Name, r.Replicas, address)
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package copier
+
+import (
+	"context"
+	"time"
+
+	"stowage/farm"
+	"stowage/mysql"
+)
+
+// Back carries what is written on the target into the source's tables, which
+// are set aside, until ctx ends: then it returns nil. It goes on where its mark
+// says. A change of definitions on the target ends it, and with it the way back.
+func (c *Copy) Back(ctx context.Context) error {
+	r, err := c.openBack(ctx)
+	if ctx.Err() != nil {
+		if err == nil {
+			r.close()
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	for {
+		goal, err := c.To.BinlogPosition(ctx)
+		if err == nil {
+			err = r.feed.reach(ctx, goal)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c.tell(farm.StepProgress, 0, 0, "%s has what was written on %s up to %s", c.From.Name(), c.To.Name(), goal)
+		if pause(ctx, time.Second) != nil {
+			return nil
+		}
+	}
+}
+
+// BackTo is Back until the source has everything up to p. Before a cutover
+// there is nothing to carry.
+func (c *Copy) BackTo(ctx context.Context, p mysql.Position) error {
+	turned, err := c.hasTurned(ctx)
+	if err != nil || !turned {
+		return err
+	}
+	r, err := c.openBack(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	return r.feed.reach(ctx, p)
+}
+
+// openBack begins to feed back, into tables that nobody else writes and whose
+// triggers are away.
+func (c *Copy) openBack(ctx context.Context) (*run, error) {
+	turned, err := c.hasTurned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !turned {
+		return nil, c.refuse("carry back", "finish the cutover first", "the cutover of this job is not done")
+	}
+	st, err := c.standing(ctx, c.From)
+	if err != nil {
+		return nil, err
+	}
+	if !st.isAside() {
+		return nil, c.refuse("carry back", "", "the tables on %s are not set aside: somebody may write to them", c.From.Name())
+	}
+	return c.open(ctx, true)
+}
+
+// Settle is the point of no return: the source's tables, which were set aside,
+// and all marks are removed. It refuses unless the cutover is done.
+func (c *Copy) Settle(ctx context.Context) error {
+	if err := c.forgetLink(ctx); err != nil {
+		return err
+	}
+	here, err := c.From.SchemaOptions(ctx, c.Schema)
+	if err != nil {
+		return err
+	}
+	there, err := c.To.SchemaOptions(ctx, c.Schema)
+	if err != nil {
+		return err
+	}
+	if here.Exists {
+		if err := c.clearSource(ctx); err != nil {
+			return err
+		}
+	}
+	if there.Exists && there.IsOf(c.marks()) {
+		if err := c.To.SettleSchema(ctx, c.marks(), here.Comment); err != nil {
+			return err
+		}
+	}
+	return c.To.DropMarks(ctx, c.marks())
+}
+
+func (c *Copy) clearSource(ctx context.Context) error {
+	st, err := c.standing(ctx, c.From)
+	if err != nil {
+		return err
+	}
+	turned, err := c.hasTurned(ctx)
+	if err != nil {
+		return err
+	}
+	if !turned && len(st.tables) > 0 || st.aside < len(st.tables) {
+		return c.refuse("settle", "the cutover comes first", "the tables on %s are not all set aside by this job", c.From.Name())
+	}
+	// One after the other, and their marks last: a kill in between is resumed here.
+	if err := c.From.DropTables(ctx, c.Schema, st.tables); err != nil {
+		return err
+	}
+	return c.From.DropEmptySchema(ctx, c.Schema)
+}
+
+// Discard removes from the target what this job made, and nothing else. It
+// refuses once the source has set its tables aside: Unfence or FenceBack first.
+func (c *Copy) Discard(ctx context.Context) error {
+	here, err := c.standing(ctx, c.From)
+	if err != nil {
+		return err
+	}
+	if here.aside > 0 {
+		return c.refuse("discard", "Unfence or FenceBack gives the source its tables again", "the target holds the only tables that clients can use")
+	}
+	if err := c.forgetLink(ctx); err != nil {
+		return err
+	}
+	there, err := c.To.SchemaOptions(ctx, c.Schema)
+	if err != nil || !there.Exists {
+		return err
+	}
+	if !there.IsOf(c.marks()) {
+		c.tell(farm.StepProgress, 0, 0, "%s on %s was not made by this job and stays", c.Schema, c.To.Name())
+		return nil
+	}
+	// What a copier that was killed has sent fails from here on.
+	has, err := c.To.HasMarks(ctx, c.marks())
+	if err != nil {
+		return err
+	}
+	if has {
+		if _, err := c.To.TakeOver(ctx, c.marks()); err != nil {
+			return err
+		}
+	}
+	return c.To.DropSchema(ctx, c.marks())
+}

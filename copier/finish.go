@@ -1,0 +1,80 @@
+package copier
+
+import (
+	"context"
+	"sync"
+
+	"stowage/farm"
+	"stowage/mysql"
+)
+
+// Finish builds the secondary indexes and makes views, routines and events,
+// the latter DISABLED, whatever of it is missing. Triggers come behind the
+// fence: until then they would act on changes that hold their effect. Changes
+// are not applied while indexes are built, and caught up afterwards.
+func (c *Copy) Finish(ctx context.Context) error {
+	if err := c.oneWay(ctx); err != nil {
+		return err
+	}
+	if _, err := c.To.TakeOver(ctx, c.marks()); err != nil {
+		return err
+	}
+	if err := c.addIndexes(ctx); err != nil {
+		return err
+	}
+	objects, err := c.From.CopyObjects(ctx, c.Schema)
+	if err != nil {
+		return err
+	}
+	if err := c.To.CreateObjects(ctx, c.Schema, objects); err != nil {
+		return err
+	}
+	r, err := c.open(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	return r.catchUp(ctx)
+}
+
+func (c *Copy) addIndexes(ctx context.Context) error {
+	here, err := c.standing(ctx, c.From)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	work := make(chan *mysql.CopyTable, len(here.tables))
+	for _, t := range here.tables {
+		work <- t
+	}
+	close(work)
+	var builders sync.WaitGroup
+	for range min(c.settings().Streams, 2) { // an index is built by sorting: more would fight for the disk
+		builders.Add(1)
+		go func() {
+			defer builders.Done()
+			for t := range work {
+				if err := c.addIndexesOf(ctx, t); err != nil {
+					stop(err)
+					return
+				}
+			}
+		}()
+	}
+	builders.Wait()
+	return context.Cause(ctx)
+}
+
+func (c *Copy) addIndexesOf(ctx context.Context, t *mysql.CopyTable) error {
+	text, err := c.From.CreateText(ctx, t)
+	if err != nil {
+		return err
+	}
+	_, indexes := mysql.SplitIndexes(text)
+	if len(indexes) == 0 {
+		return nil
+	}
+	c.tell(farm.StepProgress, 0, 0, "%s: indexes", t.Name)
+	return c.To.AddIndexes(ctx, t.Aside(false), indexes)
+}

@@ -1,0 +1,45 @@
+package move
+
+import (
+	"strings"
+
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/placement"
+)
+
+// limitStreams gives a job the budgets of its plan: how many sides may be on
+// their way to one host, rack and network. A lane holds what it needs from its
+// beginning to its end, all or nothing; the engine lets none starve.
+func limitStreams(job *engine.Job, now *farm.Farm, b placement.Budgets) {
+	for i := range job.Lanes {
+		lane := &job.Lanes[i]
+		held := map[string]bool{}
+		hosts := append([]string(nil), lane.Holds...)
+		hold := func(token string, n int) {
+			if n > 0 && !held[token] {
+				held[token] = true
+				job.Budgets[token] = n
+				lane.Holds = append(lane.Holds, token)
+			}
+		}
+		for _, token := range hosts {
+			name, ok := strings.CutPrefix(token, "host ")
+			if !ok {
+				continue
+			}
+			if b.StreamsPerHost > 0 {
+				job.Budgets[token] = b.StreamsPerHost
+			}
+			h, _ := now.Host(farm.HostName(name))
+			for _, l := range []struct {
+				label string
+				n     int
+			}{{"rack", b.StreamsPerRack}, {"network", b.StreamsPerNetwork}} {
+				if value := h.Labels[l.label]; value != "" {
+					hold(l.label+" "+value, l.n)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package move
+
+import (
+	"time"
+
+	"stowage/swing"
+)
+
+// emptiedSteps retire a pair that holds no shard any more, in order.
+func emptiedSteps() []swing.Step[*emptied] {
+	return []swing.Step[*emptied]{
+		{
+			Name:    "preflight",
+			Needs:   "all shards of the pair have settled elsewhere",
+			Effect:  "none",
+			Known:   "neither farm.yaml, nor routing, nor the servers have anything there, and nobody else replicates from it",
+			Timeout: 5 * time.Minute,
+			Do:      method((*emptied).preflight),
+		},
+		{
+			Name:    "unlist",
+			Needs:   "the pair is empty",
+			Effect:  "routing does not have the pair any more",
+			Known:   "routing does not show it",
+			Undone:  "routing has it again, without a shard",
+			Timeout: 5 * time.Minute,
+			Do:      method((*emptied).unlist),
+			Undo:    method((*emptied).relist),
+		},
+		{
+			Name:    "soak",
+			Needs:   "nobody is sent there",
+			Effect:  "none: the pair stands by for as long as the goals ask",
+			Known:   "the time is over",
+			Timeout: 7 * 24 * time.Hour,
+			Do:      method((*emptied).soak),
+		},
+		{
+			Name:     "retire",
+			Needs:    "the pair is still empty, and nobody replicates from it",
+			Effect:   "farm.yaml does not have the pair any more; its instances are stopped, their files stay",
+			Known:    "farm.yaml does not show it and the processes are gone",
+			NoReturn: true,
+			Phases:   []string{"record", "stop"},
+			Timeout:  30 * time.Minute,
+			Do:       method((*emptied).retire),
+		},
+	}
+}

@@ -1,0 +1,111 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"stowage/farm"
+	"stowage/placement"
+	"stowage/store"
+)
+
+// InstanceMove is one instance to be moved, as a person asks for it.
+type InstanceMove struct {
+	Pair farm.PairName
+	Side farm.SideName
+	To   farm.HostName
+}
+
+// Begin asks everything and writes the run for one instance, without a plan.
+// What a plan is checked for is not checked here: whether the host has room
+// for it is the caller's business, and disk space preflight's.
+func (m InstanceMove) Begin(ctx context.Context, a *Act) (store.Run, []farm.Finding, error) {
+	now, err := a.Workspace.Farm()
+	if err != nil {
+		return store.Run{}, nil, err
+	}
+	if err := a.nothingOpen(); err != nil {
+		return store.Run{}, nil, err
+	}
+	mv, err := m.order(now)
+	if err != nil {
+		return store.Run{}, nil, err
+	}
+	subject := fmt.Sprintf("%s-to-%s", mv.Instance, m.To)
+	run := store.Run{ID: a.nextID(subject), Kind: "move", Subject: subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
+	job, err := NewJob(run.ID, []placement.Move{mv}, now, 1)
+	if err != nil {
+		return store.Run{}, nil, err
+	}
+	a.Mover.Owner = ownerOf(run)
+	findings, err := a.Mover.Survey(ctx, job)
+	if err != nil {
+		return store.Run{}, findings, err
+	}
+	if farm.Blocks(findings) {
+		return store.Run{}, findings, refused("move", string(mv.Instance), errors.New("preflight found blockers"), "remedy them; nothing was touched")
+	}
+	return run, findings, a.write(run, job, placement.Plan{NextServerID: mv.ServerID + 1}, now)
+}
+
+// order is the move as a plan would have it.
+func (m InstanceMove) order(now *farm.Farm) (placement.Move, error) {
+	bad := func(format string, args ...any) (placement.Move, error) {
+		return placement.Move{}, &farm.Error{Op: "move instance", Subject: fmt.Sprintf("%s/%s", m.Pair, m.Side), Err: fmt.Errorf("%w: "+format, append([]any{farm.ErrInput}, args...)...)}
+	}
+	p, ok := now.Pair(m.Pair)
+	if !ok {
+		return bad("farm.yaml has no such pair")
+	}
+	side, ok := p.Sides[m.Side]
+	if !ok {
+		return bad("the pair has no such side")
+	}
+	to, ok := now.Host(m.To)
+	if !ok {
+		return bad("farm.yaml has no host %s", m.To)
+	}
+	if side.Host == m.To {
+		return bad("it is on host %s already", m.To)
+	}
+	if twin, has := p.Sides[m.Side.Twin()]; has && twin.Host == m.To {
+		return bad("the other side of the pair is on host %s: losing it would lose the pair", m.To)
+	}
+	if to.Dir == "" {
+		return bad("host %s has no dir in farm.yaml, where new instances are made", m.To)
+	}
+	from, _ := now.Host(side.Host)
+	name := p.Instance(m.Side)
+	dir := filepath.Join(to.Dir, string(name))
+	var bytes int64
+	for _, s := range p.Shards {
+		bytes += int64(s.Needs[farm.Disk])
+	}
+	return placement.Move{
+		Wave: 1, Stage: 1, Name: string(name), Source: side.Host, Target: to.Name, Pair: m.Pair, Side: m.Side, Instance: name, ServerID: now.NextServerID, Bytes: bytes,
+		From: placement.Place{Host: side.Host, Address: from.Address, Port: side.Port, Datadir: side.Datadir, Config: side.Config},
+		To: placement.Place{Host: to.Name, Address: to.Address, Port: m.port(now, side.Port),
+			Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")},
+	}, nil
+}
+
+// port is the one the instance has, or the next that farm.yaml gives to nobody
+// on the host.
+func (m InstanceMove) port(now *farm.Farm, port int) int {
+	taken := map[int]bool{}
+	for _, p := range now.Pairs {
+		for _, s := range p.Sides {
+			if s.Host == m.To {
+				taken[s.Port] = true
+			}
+		}
+	}
+	for taken[port] {
+		port++
+	}
+	return port
+}

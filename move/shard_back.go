@@ -1,0 +1,130 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stowage/farm"
+)
+
+// cutBack is the mirror image of the cutover: the shard serves from its old
+// place again, with everything that was written at the new one. It finds out
+// from routing and from the servers how far the cutover had come.
+func (s *shardMove) cutBack(ctx context.Context) error {
+	where, err := s.serving(ctx)
+	if err != nil {
+		return err
+	}
+	if where == atFrom {
+		return errors.Join(s.giveNames(ctx, &holds{}), s.eventsBack(ctx))
+	}
+	if where == atTo {
+		if err := s.ready(ctx, s.to); err != nil {
+			return err
+		}
+	}
+	s.heldAt = time.Now()
+	if err := s.bringHome(ctx, where); err != nil {
+		return err
+	}
+	return s.eventsBack(ctx)
+}
+
+// bringHome holds the clients, carries the last of what they wrote back to the
+// source, gives it its names, and lets them go on there. Until the target's
+// tables are renamed, a failure leaves the shard where it served; behind that
+// the next attempt goes on.
+func (s *shardMove) bringHome(ctx context.Context, where serving) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, heldAtMost+s.settings.Drain)
+	defer cancel()
+	held := &holds{}
+	defer held.release()
+	turning := where == atTo // what we hold we can let go on at the target
+	var fence shardFence
+	defer func() {
+		if err == nil {
+			return
+		}
+		clean, done := context.WithTimeout(context.WithoutCancel(ctx), heldAtMost)
+		defer done()
+		if fence != nil {
+			err = errors.Join(err, fence.Unlock(clean))
+		}
+		held.release()
+		if turning {
+			err = errors.Join(err, s.endHolds(clean, s.to), s.flipTo(clean, s.order.To.Pair, "backed out"))
+		}
+	}()
+	step := func(name string, do func(context.Context) error) error {
+		return s.phaseOf(ctx, "undo "+s.step, name, do)
+	}
+	if err := step("hold", func(ctx context.Context) error { return s.hold(ctx, s.order.To.Pair) }); err != nil {
+		return err
+	}
+	if err := step("drain", func(ctx context.Context) error { return s.drain(ctx, s.to) }); err != nil {
+		return err
+	}
+	err = step("lock", func(ctx context.Context) (err error) { fence, err = s.carrier.fenceBack(ctx); return err })
+	if where == atNone && errors.Is(err, farm.ErrRefused) {
+		// The cutover had not come so far that a client could have been sent to
+		// the target: there is nothing to bring back, only a fence to take away.
+		return s.openAtHome(ctx, s.carrier.unfence)
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"gather", func(ctx context.Context) error { return s.gather(ctx, s.to, held) }},
+		{"reach", func(ctx context.Context) error { return fence.Reach(ctx) }},
+		{"rename", func(ctx context.Context) error { turning = false; return fence.Rename(ctx) }},
+		{"unlock", func(ctx context.Context) error {
+			last := fence
+			fence = nil // it is asked once, and ends the fence in any case
+			return s.unlock(ctx, s.to, last, held)
+		}},
+		{"flip", func(ctx context.Context) error { return s.openAtHome(ctx, nil) }},
+	} {
+		if err := step(p.name, p.do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openAtHome lets the clients go on at the source, once its twin is as far, too.
+func (s *shardMove) openAtHome(ctx context.Context, first func(context.Context) error) error {
+	if first != nil {
+		if err := first(ctx); err != nil {
+			return err
+		}
+	}
+	for _, e := range []ends{s.from, s.to} {
+		if err := s.endHolds(ctx, e); err != nil {
+			return err
+		}
+	}
+	if err := s.arrive(ctx, s.from); err != nil {
+		return err
+	}
+	return s.flipTo(ctx, s.order.From.Pair, "taken back")
+}
+
+// soak lets the new place serve for as long as was asked, while everything
+// written there goes back to the old one, so that the way back stays open.
+func (s *shardMove) soak(ctx context.Context) error {
+	if s.order.Soak <= 0 {
+		return nil
+	}
+	timed, cancel := context.WithTimeout(ctx, s.order.Soak)
+	defer cancel()
+	s.tell(farm.Event{Kind: farm.StepWaiting, Text: "the new place serves; the old one follows, for " + s.order.Soak.String()})
+	err := s.carrier.back(timed)
+	if timed.Err() != nil && ctx.Err() == nil {
+		return nil // the time is over
+	}
+	return err
+}

@@ -1,0 +1,173 @@
+package move
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/placement"
+	"stowage/placement/check"
+	"stowage/store"
+)
+
+// Back is the way back for what has been moved for good: a plan for sides of
+// pairs, commands for what is moved by name.
+type Back struct {
+	Plan     string   `json:"plan,omitempty"`
+	Path     string   `json:"path,omitempty"`
+	Sides    int      `json:"sides"`
+	Commands []string `json:"commands,omitempty"`
+	// Lost are shards whose old pair is not there any more.
+	Lost []farm.ShardName `json:"lost,omitempty"`
+	// InTheWay are directories of the old instances: their files are their
+	// owner's, and a new instance does not take a directory that is there.
+	InTheWay []string `json:"in_the_way,omitempty"`
+}
+
+// PlanBack writes the plan that takes back what a run moved past its point of
+// no return. Nothing is touched: somebody reviews and moves it. Without a side
+// to take back it is nil.
+func (a *Act) PlanBack(run store.Run) (*Back, error) {
+	var job engine.Job
+	if _, err := a.Store.LatestDocument("job", run.ID, &job); err != nil {
+		return nil, err
+	}
+	now, err := a.Workspace.Farm()
+	if err != nil {
+		return nil, err
+	}
+	moved, err := movedBy(job, now)
+	if err != nil {
+		return nil, err
+	}
+	back := &Back{}
+	if err := back.shards(job, now); err != nil {
+		return nil, err
+	}
+	moved = slices.DeleteFunc(moved, func(m placement.Move) bool {
+		p, _ := now.Pair(m.Pair)
+		single := p.Topology == farm.Single
+		if single {
+			back.Commands = append(back.Commands, fmt.Sprintf("stowage move instance %s/%s --to %s", m.Pair, m.Side, m.From.Host))
+			back.InTheWay = append(back.InTheWay, filepath.Dir(a.Workspace.Path(m.From.Datadir)))
+		}
+		return single
+	})
+	if len(moved) == 0 {
+		if len(back.Commands)+len(back.Lost) == 0 {
+			return nil, nil
+		}
+		return back, nil
+	}
+	p, err := placement.Solve(now, goalsBack(now, moved))
+	if err != nil {
+		return nil, &farm.Error{Op: "plan the way back", Subject: run.Subject, Err: err,
+			Hint: "the old hosts must still be in farm.yaml, with room; or plan by hand with pin in goals.yaml"}
+	}
+	if wrong := check.Plan(now, p); farm.Blocks(wrong) {
+		return nil, &farm.Error{Op: "plan the way back", Subject: run.Subject, Err: errors.New(wrong[0].Text)}
+	}
+	p.Name, p.Made = a.freeName("undo-"+run.Subject), time.Now().UTC().Format(time.RFC3339)
+	back.Plan, back.Sides = p.Name, len(p.Moves)
+	for _, m := range p.Moves {
+		back.InTheWay = append(back.InTheWay, filepath.Dir(a.Workspace.Path(m.To.Datadir)))
+	}
+	back.Path, err = a.Workspace.SavePlan(p)
+	return back, err
+}
+
+// shards adds how the shards go back that farm.yaml shows as moved.
+func (b *Back) shards(job engine.Job, now *farm.Farm) error {
+	home := map[farm.PairName][]string{}
+	var order []farm.PairName
+	for _, lane := range job.Lanes {
+		for _, part := range lane.Parts {
+			var o shardOrder
+			if err := json.Unmarshal(part.Args, &o); err != nil {
+				return fmt.Errorf("read order of %s: %w", part.Subject, err)
+			}
+			at, _, there := pairOfShard(now, o.Shard)
+			if o.Runbook != Shard || !there || at.Name != o.To.Pair {
+				continue
+			}
+			if _, stands := now.Pair(o.From.Pair); !stands {
+				b.Lost = append(b.Lost, o.Shard)
+				continue
+			}
+			if home[o.From.Pair] == nil {
+				order = append(order, o.From.Pair)
+			}
+			home[o.From.Pair] = append(home[o.From.Pair], string(o.Shard))
+		}
+	}
+	for _, pair := range order {
+		b.Commands = append(b.Commands, fmt.Sprintf("stowage move shard %s --to %s", strings.Join(home[pair], " "), pair))
+	}
+	return nil
+}
+
+// freeName is a name that no plan has.
+func (a *Act) freeName(name string) string {
+	taken := map[string]bool{}
+	for _, n := range a.Workspace.PlanNames() {
+		taken[n] = true
+	}
+	for n, try := 2, name; ; n++ {
+		if !taken[try] {
+			return try
+		}
+		try = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
+// movedBy are the moves of a job that farm.yaml shows as done.
+func movedBy(job engine.Job, now *farm.Farm) ([]placement.Move, error) {
+	var out []placement.Move
+	for _, lane := range job.Lanes {
+		for _, part := range lane.Parts {
+			var o struct {
+				Move *placement.Move `json:"move"`
+			}
+			if err := json.Unmarshal(part.Args, &o); err != nil {
+				return nil, fmt.Errorf("read order of %s: %w", part.Subject, err)
+			}
+			if o.Move != nil && o.Move.Shard == "" && isDone(*o.Move, now) {
+				out = append(out, *o.Move)
+			}
+		}
+	}
+	return out, nil
+}
+
+// goalsBack puts every side that was moved where it was, and leaves all others
+// alone. None of the rules for new places hold there: it has carried them.
+func goalsBack(now *farm.Farm, moved []placement.Move) placement.Goals {
+	g := placement.Goals{Minimise: []string{"moves"}, Headroom: map[farm.ResourceName]float64{}, Parallel: placement.Defaults().Parallel, Soak: placement.Defaults().Soak}
+	pinned, touched := map[farm.InstanceName]bool{}, map[farm.PairName]bool{}
+	pin := func(i farm.InstanceName, h farm.HostName) {
+		if !pinned[i] {
+			pinned[i] = true
+			g.Pins = append(g.Pins, placement.Binding{What: []string{string(i)}, Hosts: []farm.HostName{h}})
+		}
+	}
+	for _, m := range moved {
+		touched[m.Pair] = true
+		pin(m.Instance, m.From.Host)
+	}
+	for _, p := range now.Pairs {
+		if !touched[p.Name] {
+			g.Frozen = append(g.Frozen, p.Name)
+			continue
+		}
+		for side, s := range p.Sides {
+			pin(p.Instance(side), s.Host)
+		}
+	}
+	return g
+}

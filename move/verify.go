@@ -1,0 +1,212 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"stowage/farm"
+	"stowage/mysql"
+)
+
+// verification compares a copy with a server that it follows: it stops the copy at exactly the position of a snapshot,
+// and every row is summed on both ends. It knows nothing of sides and pairs.
+//
+// It is resumable: keep is called as chunks are found equal, and begin is what was kept last. A program that was killed
+// goes on with the next chunk, at a barrier of its own.
+type verification struct {
+	source, copied *mysql.Server
+	patience       time.Duration // for either end to reach a position
+	databases      []string      // nil: all
+	begin          mysql.Progress
+	keep           func(context.Context, mysql.Progress) error
+	tell           func(string)
+	// repair, when asked for, makes the copy equal where its rows differ, and then compares everything once more.
+	repair bool
+	// mended is told what a repair did: nobody should miss it.
+	mended func(string)
+}
+
+// What is kept at most so often, and told so often.
+const (
+	keepEvery = 250 * time.Millisecond
+	tellEvery = time.Second
+)
+
+// run leaves the copy's replication stopped, whatever comes of it.
+func (v verification) run(ctx context.Context) (mysql.Verdict, error) {
+	if err := v.copied.StopReplicating(ctx); err != nil {
+		return mysql.Verdict{}, err
+	}
+	// The snapshot must not lie before where the copy stands.
+	stands, err := v.copied.AppliedPosition(ctx)
+	if err != nil {
+		return mysql.Verdict{}, err
+	}
+	if err := v.source.WaitFor(ctx, stands, v.patience); err != nil {
+		return mysql.Verdict{}, err
+	}
+	before, err := v.source.Sequences(ctx)
+	if err != nil {
+		return mysql.Verdict{}, err
+	}
+	snap, err := v.source.Snapshot(ctx)
+	if err != nil {
+		return mysql.Verdict{}, err
+	}
+	defer snap.Close()
+	if err := v.copied.StopAt(ctx, snap.At, v.patience); err != nil {
+		return mysql.Verdict{}, err
+	}
+	verdict, err := v.compare(ctx, snap, before, v.begin)
+	if err != nil || len(verdict.Mismatches) == 0 || !v.repair {
+		return verdict, err
+	}
+	return v.mend(ctx, snap, before, verdict)
+}
+
+func (v verification) compare(ctx context.Context, snap *mysql.Snapshot, before map[string]mysql.Sequence, begin mysql.Progress) (mysql.Verdict, error) {
+	told := time.Time{}
+	c := mysql.Comparison{
+		Source: snap, Copy: v.copied, Before: before, Databases: v.databases, Details: true, Begin: begin, SaveEvery: keepEvery,
+		// Not with a context that has ended: what was found equal is worth keeping then too.
+		Save: func(p mysql.Progress) error { return v.keep(context.WithoutCancel(ctx), p) },
+		Tell: func(s mysql.Compared) {
+			if time.Since(told) < tellEvery {
+				return
+			}
+			told = time.Now()
+			v.tell(fmt.Sprintf("comparing rows with %s, table %d of %d, %d rows, %.0f rows/s", v.source.Name(), s.Done+1, s.Of, s.Rows, s.PerSecond))
+		},
+	}
+	verdict, err := c.Run(ctx)
+	if err == nil {
+		v.tell(fmt.Sprintf("compared with %s: %d tables, %d rows, %d of them now (%.0f rows/s), %d differences", v.source.Name(),
+			verdict.Tables, verdict.Rows, verdict.Fresh, verdict.PerSecond(), len(verdict.Mismatches)))
+	}
+	return verdict, err
+}
+
+// mend repairs the copy, and believes nothing of what was found equal before.
+func (v verification) mend(ctx context.Context, snap *mysql.Snapshot, before map[string]mysql.Sequence, found mysql.Verdict) (mysql.Verdict, error) {
+	if err := v.keep(ctx, mysql.Progress{}); err != nil {
+		return found, err
+	}
+	did, err := mysql.Repair(ctx, snap, v.copied, found.Mismatches)
+	if err != nil {
+		return found, fmt.Errorf("%w; it differs in %s", err, found.Mismatches[0])
+	}
+	v.mended(fmt.Sprintf("repaired %d chunks on the copy: %d rows taken away, %d written; comparing everything once more", did.Chunks, did.Removed, did.Written))
+	return v.compare(ctx, snap, before, mysql.Progress{})
+}
+
+// compare proves that the new instance holds what the pair holds: first against the twin it was copied from, then
+// against the side it will replace, whose own clients must find everything again. (Rows that only that side ever had,
+// because a write bypassed the binary log, would otherwise vanish without a word.)
+func (r *replacement) compare(ctx context.Context) error {
+	err := r.CheckVariables(ctx)
+	if err != nil {
+		return err
+	}
+	for _, source := range []*mysql.Server{r.Twin, r.Leaves} {
+		if err = r.compareAtBarrier(ctx, source); err != nil {
+			break
+		}
+	}
+	// Whatever was found, replication goes on.
+	if again := r.Returns.Follow(ctx, r.Twin.Address(), r.mover.Replication, 30*time.Second); err == nil {
+		err = again
+	}
+	if err != nil {
+		return err
+	}
+	return r.follow(ctx)
+}
+
+func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server) error {
+	kept := r.readCompared(ctx)
+	v := verification{
+		source: source, copied: r.Returns, patience: r.Settings.CatchUp, begin: kept.With[string(source.Name())],
+		keep: func(ctx context.Context, p mysql.Progress) error {
+			kept.With[string(source.Name())] = p
+			return r.writeCompared(ctx, kept)
+		},
+		tell: func(text string) { r.tell(farm.Event{Kind: farm.StepProgress, Text: text}) },
+		mended: func(text string) {
+			r.tell(farm.Event{Kind: farm.StepProgress, Text: text})
+			r.mover.Log.Warn(text, "instance", string(r.Returns.Name()), "source", string(source.Name()))
+		},
+		// The copy must be as the server it was copied from. Where it differs from the side it replaces, the two old sides
+		// differ from each other, and which of them is right nobody can tell by looking.
+		repair: r.mover.Repair && source == r.Twin,
+	}
+	verdict, err := v.run(ctx)
+	if err != nil || len(verdict.Mismatches) == 0 {
+		return err
+	}
+	hint := "the two old sides have drifted apart (a write with sql_log_bin=0, a skipped event); repair the pair before moving it"
+	if source == r.Twin {
+		hint = "the copy is not as its source: what was written there with sql_log_bin=0 since it was made? Move again (the copy is made anew), or with --repair"
+	}
+	return &farm.Error{Op: "compare", Subject: string(r.fresh.Name), Err: fmt.Errorf("%w: %s", farm.ErrRefused, differences(source, verdict.Mismatches)), Hint: hint}
+}
+
+// differences says what differs, a line each, the first few.
+func differences(source *mysql.Server, found []mysql.Mismatch) string {
+	const few = 8
+	lines := []string{fmt.Sprintf("%d chunks or definitions differ from %s:", len(found), source.Name())}
+	for _, m := range found[:min(few, len(found))] {
+		lines = append(lines, m.String())
+	}
+	if more := len(found) - few; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n    ")
+}
+
+// repairPrivileges are what a repair needs besides: nothing else writes rows.
+func (m *Mover) repairPrivileges() []string {
+	if m.Repair {
+		return []string{"INSERT", "DELETE"}
+	}
+	return nil
+}
+
+// compared is what has been found equal of one copy, kept beside it.
+type compared struct {
+	Of   string                    `json:"of"` // the copy: its seed and its server id
+	With map[string]mysql.Progress `json:"with"`
+}
+
+const comparedNote = "stowage-compared.json"
+
+func (r *replacement) copyID() string {
+	return fmt.Sprintf("%s, server_id %d", r.memory.Position, r.order.Move.ServerID)
+}
+
+// readCompared is empty where nothing was kept, or of another copy.
+func (r *replacement) readCompared(ctx context.Context) compared {
+	empty := compared{Of: r.copyID(), With: map[string]mysql.Progress{}}
+	raw, err := r.freshHost.ReadFile(ctx, filepath.Join(r.fresh.Dir(), comparedNote))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return empty // it is compared from the beginning
+	}
+	var c compared
+	if json.Unmarshal(raw, &c) != nil || c.Of != empty.Of || c.With == nil {
+		return empty
+	}
+	return c
+}
+
+func (r *replacement) writeCompared(ctx context.Context, c compared) error {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return r.freshHost.WriteFile(ctx, filepath.Join(r.fresh.Dir(), comparedNote), raw)
+}

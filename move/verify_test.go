@@ -1,0 +1,80 @@
+package move
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"stowage/internal/mariadbtest"
+	"stowage/mysql"
+)
+
+// A verification as every runbook does it: at a barrier of its own each time, while the source is written; what was
+// equal before is not summed again, and what differs is mended only when that was asked for.
+func TestVerification(t *testing.T) {
+	a := mariadbtest.Start(t, "a")
+	b := mariadbtest.Start(t, "b")
+	mariadbtest.Ring(t, a, b)
+	a.Exec(t, "CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT t SELECT seq, seq FROM seq_1_to_500",
+		"CREATE TABLE u (id INT PRIMARY KEY)", "INSERT u VALUES (1), (2)", "CREATE SEQUENCE sq", "DO NEXTVAL(sq)")
+	source, copied := serverOf(t, a, mariadbtest.Stowage), serverOf(t, b, mariadbtest.Stowage)
+	b.Exec(t, "SET GLOBAL read_only = 1")
+
+	var kept mysql.Progress
+	emptied, mended := 0, ""
+	verify := func(repair bool) mysql.Verdict {
+		t.Helper()
+		v := verification{source: source, copied: copied, patience: time.Minute, begin: kept, repair: repair,
+			keep: func(_ context.Context, p mysql.Progress) error {
+				if len(p.Tables) == 0 && p.Table == "" {
+					emptied++
+				}
+				kept = p
+				return nil
+			},
+			tell:   func(string) {},
+			mended: func(text string) { mended = text },
+		}
+		verdict, err := v.run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := copied.Replication(t.Context())
+		if err != nil || r.SQL != "No" {
+			t.Errorf("the copy replicates after a verification: %+v %v", r, err)
+		}
+		return verdict
+	}
+	if v := verify(false); len(v.Mismatches) > 0 || v.Fresh != 502 || v.Tables != 2 {
+		t.Fatalf("the first: %+v", v)
+	}
+	a.Exec(t, "INSERT d.t VALUES (1001, 1)", "DO NEXTVAL(d.sq)")
+	if v := verify(false); len(v.Mismatches) > 0 || v.Fresh != 0 || v.Rows != 502 {
+		t.Errorf("a second, of what was found equal: %+v", v)
+	}
+	if n := b.Value(t, "SELECT COUNT(*) FROM d.t"); n != "501" {
+		t.Errorf("the copy stands at %s rows: it did not go on to the new barrier", n)
+	}
+	kept = mysql.Progress{}
+	spoil := []string{"SET SESSION sql_log_bin = 0", "UPDATE d.t SET v = 0 WHERE id = 7", "DELETE FROM d.t WHERE id = 8", "INSERT d.u VALUES (3)"}
+	b.Exec(t, spoil...)
+	v := verify(false)
+	if len(v.Mismatches) != 2 || mended != "" || b.Value(t, "SELECT v FROM d.t WHERE id = 7") != "0" {
+		t.Errorf("not asked to repair: %v, %q", v.Mismatches, mended)
+	}
+	text := differences(source, v.Mismatches)
+	for _, want := range []string{"2 chunks or definitions differ from a", "(7) differs", "(8) is missing", "(3) should not be there"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not said in\n%s", want, text)
+		}
+	}
+	emptied = 0
+	v = verify(true)
+	if len(v.Mismatches) > 0 || mended == "" || v.Fresh != 503 || emptied == 0 {
+		t.Errorf("repaired: %+v, %q, %d", v, mended, emptied)
+	}
+	if b.Value(t, "SELECT v FROM d.t WHERE id = 7") != "7" || b.Value(t, "SELECT COUNT(*) FROM d.u") != "2" || a.Value(t, "SELECT COUNT(*) FROM d.u") != "2" {
+		t.Error("the copy is not as its source")
+	}
+}

@@ -1,0 +1,244 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	gomysql "github.com/go-mysql-org/go-mysql/mysql"
+	binlog "github.com/go-mysql-org/go-mysql/replication"
+)
+
+// ChangeKind says what the reader of a binary log has met.
+type ChangeKind int
+
+const (
+	Begin     ChangeKind = iota // a transaction, or a statement by itself, begins: Trx
+	Insert                      // Rows: new rows
+	Update                      // Rows: old and new row in turn
+	Delete                      // Rows: old rows
+	Statement                   // Text, run with the default database Schema
+	Commit                      // the transaction has ended: it is read
+	Rollback                    // it has ended, and none of its rows counts
+)
+
+// Change is one thing out of a binary log, in the order of the log.
+type Change struct {
+	Kind          ChangeKind
+	Trx           Trx
+	Schema, Table string
+	Rows          [][]any
+	Skipped       [][]int // by row: the columns that the event lacks
+	OldTimes      bool    // it has times of a format that is not taken over
+	Text          string
+}
+
+// BinlogReader reads a server's binary log by GTID, as a replica would.
+type BinlogReader struct {
+	server  *Server
+	syncer  *binlog.BinlogSyncer
+	stream  *binlog.BinlogStreamer
+	trx     Trx
+	alone   bool // one statement is all of the transaction
+	pending []Change
+}
+
+// readerSilence is how long a server may say nothing: it sends a heartbeat
+// each second.
+const readerSilence = 20 * time.Second
+
+// Binlog begins to read behind a position. serverID must be nobody else's in
+// the farm. Rows of other databases than schema come without their values.
+func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, schema string) (*BinlogReader, error) {
+	if serverID == 0 {
+		return nil, s.fail("read binary log", errors.New("a reader needs a server id of its own"))
+	}
+	host, portText, err := net.SplitHostPort(s.address)
+	if err != nil {
+		return nil, s.fail("read binary log", err)
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil {
+		return nil, s.fail("read binary log", err)
+	}
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	flavor := gomysql.MariaDBFlavor
+	if !d.flavor.HasGTIDDomains() {
+		flavor = gomysql.MySQLFlavor
+	}
+	set, err := gomysql.ParseGTIDSet(flavor, from.String())
+	if err != nil {
+		return nil, s.fail("read binary log", err)
+	}
+	r := &BinlogReader{server: s}
+	// No position in a file is ever used: from 11.4 on events need not carry
+	// one (binlog_legacy_event_pos), so FillZeroLogPos is not needed either.
+	syncer := binlog.NewBinlogSyncer(binlog.BinlogSyncerConfig{
+		ServerID: serverID, Flavor: flavor, Host: host, Port: uint16(port),
+		User: s.account.User, Password: s.account.Password, Charset: "utf8mb4",
+		RenderJSONAsMySQLText:   true, // 1.0 stays a double
+		TimestampStringLocation: time.UTC, HeartbeatPeriod: time.Second, ReadTimeout: readerSilence,
+		DisableRetrySync: true, // a lost connection is ours to mend, from the mark
+		Logger:           slog.New(slog.DiscardHandler), EventCacheCount: 256, VerifyChecksum: true,
+		Dialer: (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+		// What another database holds is not our business, and must not stop us where the parser does not know it.
+		RowsEventDecodeFunc: func(e *binlog.RowsEvent, data []byte) error {
+			at, err := e.DecodeHeader(data)
+			if err != nil || e.Table == nil || string(e.Table.Schema) != schema {
+				return err
+			}
+			return e.DecodeData(at, data)
+		},
+	})
+	stream, err := syncer.StartSyncGTID(set)
+	if err != nil {
+		syncer.Close()
+		return nil, s.fail("read binary log", err)
+	}
+	r.syncer, r.stream = syncer, stream
+	return r, nil
+}
+
+// Close ends the reader.
+func (r *BinlogReader) Close() { r.syncer.Close() }
+
+// Next is the next change. It waits for one until wait has passed; ok is false then.
+func (r *BinlogReader) Next(ctx context.Context, wait time.Duration) (c Change, ok bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		if len(r.pending) > 0 {
+			c, r.pending = r.pending[0], r.pending[1:]
+			return c, true, nil
+		}
+		e, err := r.stream.GetEvent(limited)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return c, false, ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded):
+			return c, false, nil
+		case err != nil:
+			return c, false, r.server.fail("read binary log", err)
+		}
+		if c, ok, err := r.understand(e); err != nil || ok {
+			if err != nil {
+				err = r.server.fail("read binary log at "+r.trx.String(), err)
+			}
+			return c, ok, err
+		}
+	}
+}
+
+// IsReaderRefused reports that the server itself ended a reader, with an error
+// that will come again: the position is purged (1236), say.
+func IsReaderRefused(err error) bool {
+	var my *gomysql.MyError
+	return errors.As(err, &my)
+}
+
+func (r *BinlogReader) understand(e *binlog.BinlogEvent) (Change, bool, error) {
+	switch x := e.Event.(type) {
+	case *binlog.MariadbGTIDEvent:
+		// The server id stands in the header, and the sequence in the event.
+		r.trx = trxOf(GTID{Domain: x.GTID.DomainID, Server: e.Header.ServerID, Seq: x.GTID.SequenceNumber})
+		r.alone = x.IsStandalone()
+		return Change{Kind: Begin, Trx: r.trx}, true, nil
+	case *binlog.GTIDEvent:
+		return r.beginMySQL(x)
+	case *binlog.GtidTaggedLogEvent:
+		return r.beginMySQL(&x.GTIDEvent)
+	case *binlog.TransactionPayloadEvent:
+		return r.unpack(x)
+	case *binlog.RowsEvent:
+		return r.rows(x)
+	case *binlog.XIDEvent:
+		return r.end(Commit)
+	case *binlog.QueryEvent:
+		return r.query(x)
+	}
+	switch e.Header.EventType {
+	case binlog.INCIDENT_EVENT:
+		return Change{}, false, errors.New("the server reports that events were lost here (incident event)")
+	case xaPrepareEvent:
+		r.pending = append(r.pending, Change{Kind: Commit, Trx: r.trx})
+		return Change{Kind: Statement, Trx: r.trx, Text: "XA PREPARE"}, true, nil
+	}
+	return Change{}, false, nil
+}
+
+func (r *BinlogReader) end(kind ChangeKind) (Change, bool, error) {
+	return Change{Kind: kind, Trx: r.trx}, true, nil
+}
+
+func (r *BinlogReader) query(x *binlog.QueryEvent) (Change, bool, error) {
+	text := string(x.Query)
+	switch strings.ToUpper(strings.TrimSpace(text)) {
+	case "BEGIN":
+		r.alone = false
+		return Change{}, false, nil
+	case "COMMIT":
+		return r.end(Commit)
+	case "ROLLBACK":
+		return r.end(Rollback)
+	}
+	if r.alone && !opensMore(text) {
+		r.pending = append(r.pending, Change{Kind: Commit, Trx: r.trx})
+	}
+	return Change{Kind: Statement, Trx: r.trx, Schema: string(x.Schema), Text: text}, true, nil
+}
+
+// xaPrepareEvent is the number of XA_PREPARE_LOG_EVENT in both vendors' logs.
+const xaPrepareEvent = binlog.EventType(38)
+
+func (r *BinlogReader) rows(x *binlog.RowsEvent) (Change, bool, error) {
+	if x.Table == nil {
+		return Change{}, false, errors.New("rows of an unknown table")
+	}
+	c := Change{Trx: r.trx, Schema: string(x.Table.Schema), Table: string(x.Table.Table), Rows: x.Rows, Skipped: x.SkippedColumns}
+	for _, kind := range x.Table.ColumnType {
+		c.OldTimes = c.OldTimes || kind == gomysql.MYSQL_TYPE_TIMESTAMP || kind == gomysql.MYSQL_TYPE_TIME || kind == gomysql.MYSQL_TYPE_DATETIME
+	}
+	switch x.Type() {
+	case binlog.EnumRowsEventTypeInsert:
+		c.Kind = Insert
+	case binlog.EnumRowsEventTypeUpdate:
+		c.Kind = Update
+		if len(x.Rows)%2 != 0 {
+			return c, false, errors.New("an update without its new row")
+		}
+	case binlog.EnumRowsEventTypeDelete:
+		c.Kind = Delete
+	default:
+		return c, false, errors.New("rows of an unknown kind")
+	}
+	return c, true, nil
+}
+
+// Fits reports rows that cannot be applied to t as they are.
+func (c Change) Fits(t *CopyTable) error {
+	if c.OldTimes {
+		return fmt.Errorf("table %s.%s has times of the format before MariaDB 10.1", c.Schema, c.Table)
+	}
+	for i, row := range c.Rows {
+		if len(row) != len(t.Columns) {
+			return fmt.Errorf("an event of %s.%s has %d columns, the table has %d", c.Schema, c.Table, len(row), len(t.Columns))
+		}
+		if i >= len(c.Skipped) {
+			continue
+		}
+		for _, missing := range c.Skipped[i] {
+			if !t.Columns[missing].Generated {
+				return fmt.Errorf("an event of %s.%s lacks column %s: somebody writes with binlog_row_image other than FULL", c.Schema, c.Table, t.Columns[missing].Name)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+)
+
+// How a MySQL snapshot gets its lock: no statement may have run for longer
+// than this, and the lock may not keep others waiting for longer than that.
+const (
+	longStatement = 100 * time.Millisecond
+	lockPatience  = time.Second // lock_wait_timeout knows whole seconds
+	lockTries     = 60
+)
+
+// openLocked opens a snapshot on MySQL, which has no way to tell the GTIDs that
+// belong to one: writes are held back (FLUSH TABLES WITH READ LOCK) while the
+// snapshot is opened and gtid_executed is read, a few milliseconds. Reading the
+// set before and after without a lock is not enough: a transaction is visible
+// in InnoDB a moment before its GTID is in the set.
+//
+// The lock waits for statements that run, and everybody waits for the lock: so
+// it is not asked for while one runs that has for a while, is given up after a
+// second, and asked for again. The server gives it back by itself five seconds
+// after it has heard nothing more of us.
+func (n *Snapshot) openLocked(ctx context.Context) error {
+	var err error
+	for try := 0; try < lockTries; try++ {
+		var busy bool
+		if busy, err = n.server.runsLong(ctx); err != nil {
+			return err
+		}
+		if !busy {
+			err = n.lockAndOpen(ctx)
+			if !isLockTimeout(err) {
+				return err
+			}
+		}
+		if e := sleep(ctx, 250*time.Millisecond); e != nil {
+			return n.server.fail("open snapshot", e)
+		}
+	}
+	return n.server.fail("open snapshot", errors.Join(fmt.Errorf("%d times there was a statement that runs long", lockTries), err))
+}
+
+// runsLong reports whether a statement has been running for so long that the
+// lock might have to wait for it.
+func (s *Server) runsLong(ctx context.Context) (bool, error) {
+	open, err := s.openWork(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, x := range open {
+		if x.query != "" && x.running > longStatement {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func isLockTimeout(err error) bool {
+	var my *driver.MySQLError
+	return errors.As(err, &my) && my.Number == 1205
+}
+
+func (n *Snapshot) lockAndOpen(ctx context.Context) (err error) {
+	begin := time.Now()
+	exec := func(text string) {
+		if err == nil {
+			_, err = n.conn.ExecContext(ctx, text)
+			err = n.server.fail(firstWords(text), err)
+		}
+	}
+	exec(fmt.Sprintf("SET SESSION lock_wait_timeout = %d, wait_timeout = 5", int(lockPatience/time.Second)))
+	exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+	exec("FLUSH TABLES WITH READ LOCK")
+	exec("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+	var text string
+	if err == nil {
+		err = n.server.fail("read gtid_executed", n.conn.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&text))
+	}
+	// Whatever came: the lock goes, or its connection does.
+	if _, e := n.conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES"); e != nil {
+		_ = n.conn.Raw(func(any) error { return errBadConnection })
+		return errors.Join(err, n.server.fail("UNLOCK TABLES", e))
+	}
+	n.server.log.Debug("writes were held back for a snapshot", "server", n.server.name, "for", time.Since(begin))
+	exec("SET SESSION lock_wait_timeout = 10, wait_timeout = 86400")
+	if err != nil {
+		return err
+	}
+	n.At, err = ParsePosition(text)
+	return n.server.fail("read gtid_executed", err)
+}

@@ -1,0 +1,113 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	driver "github.com/go-sql-driver/mysql"
+)
+
+// Cargo is rows on their way, as a Stream writes them in one transaction. The
+// trail gets one line for all of it: which table, how many rows, which keys.
+type Cargo struct {
+	Statements [][]byte
+	// What they are, without values. Numbers of a key are not values here: they
+	// say which part of a table a line speaks of. Text in a key is left out.
+	What string
+	// Often: there are several a second for as long as a copy lives, and the
+	// trail may count them instead.
+	Often bool
+}
+
+// Cargo is the chunk of a part, ready to be written to another table.
+func (c Chunk) Cargo(p *Part, to *CopyTable) Cargo {
+	what := fmt.Sprintf("REPLACE %d rows INTO %s", c.Rows, to.At())
+	from, upTo := p.Lower, ""
+	if len(p.After) > 0 {
+		from = p.After[0]
+	}
+	if len(c.Last) > 0 {
+		upTo = c.Last[0]
+	}
+	if !isWhole(from) || !isWhole(upTo) {
+		return Cargo{Statements: c.Statements, What: fmt.Sprintf("%s, part %d", what, p.N)}
+	}
+	if from != "" {
+		what += ", keys beyond " + from
+	}
+	if upTo != "" {
+		what += ", keys to " + upTo
+	}
+	return Cargo{Statements: c.Statements, What: what}
+}
+
+// isWhole reports whether a literal is a whole number, or there is none.
+func isWhole(literal string) bool {
+	return strings.Trim(strings.TrimPrefix(literal, "-"), "0123456789") == ""
+}
+
+// Repair is the rows that a comparison found different: those of the target are
+// deleted, and the source's, if there are any, are written.
+func (c Chunk) Repair(to *CopyTable, keys [][]string) Cargo {
+	return Cargo{Statements: append(to.Deletes(keys), c.Statements...), What: fmt.Sprintf("DELETE %d rows and REPLACE %d INTO %s", len(keys), c.Rows, to.At())}
+}
+
+// Cargo is what carries the batch out.
+func (b *Batch) Cargo() Cargo {
+	var tables []string
+	for _, o := range b.tables {
+		tables = append(tables, o.table.At())
+	}
+	return Cargo{Statements: b.Statements(), What: "carry changes of the binary log INTO " + strings.Join(tables, ", "), Often: true}
+}
+
+// tell reports cargo before it is sent, and returns what is to be told its
+// error. A server puts values into its messages, so of those the number stays.
+func (w *Stream) tell(ctx context.Context, c Cargo) func(error) {
+	told, ok := ctx.Value(trailKey{}).(func(Sent))
+	if !ok || len(c.Statements) == 0 { // only the mark moves
+		return func(error) {}
+	}
+	s := Sent{Server: w.server.name, Address: w.server.address, Statement: c.What, Rows: c.Often}
+	if len(s.Statement) > maxStatement {
+		s.Statement = strings.ToValidUTF8(s.Statement[:maxStatement], "") + " ..."
+	}
+	told(s)
+	return func(err error) {
+		if err == nil {
+			return
+		}
+		s.Err = err
+		var my *driver.MySQLError
+		if errors.As(err, &my) {
+			s.Err = fmt.Errorf("error %d", my.Number)
+		}
+		told(s)
+	}
+}
+
+// tell reports a statement of a recording. It is not ours and may hold
+// anything, so the trail gets its first words and counts those that begin so.
+func (c *Client) tell(ctx context.Context, text string) {
+	told, ok := ctx.Value(trailKey{}).(func(Sent))
+	if !ok || !changes(text) {
+		return
+	}
+	told(Sent{Server: c.server.name, Address: c.server.address, Statement: "replays " + opening(text) + " ...", Rows: true})
+}
+
+// opening is a statement's first words, up to whatever could be a value.
+func opening(statement string) string {
+	text := statement[len(comments.FindString(statement)):]
+	fields := strings.Fields(text[:min(200, len(text))])
+	var out []string
+	for _, word := range fields[:min(3, len(fields))] {
+		if at := strings.IndexAny(word, "'\"(=;0123456789"); at >= 0 {
+			break
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,19 @@
+package replay
+
+import (
+	"testing"
+
+	"stowage/internal/mariadbtest"
+)
+
+// TestOnOtherFlavors: recorded reads against a candidate, on servers of other
+// lines.
+func TestOnOtherFlavors(t *testing.T) {
+	for _, line := range []string{mariadbtest.MariaDB11, mariadbtest.MySQL9} {
+		t.Run(line, func(t *testing.T) {
+			mariadbtest.Named(t, line) // or skip, before anything else
+			t.Setenv("STOWAGE_TEST_LINE", line)
+			t.Run("against", TestAgainst)
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package routetest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startLimit is how long a process may take until it answers.
+const startLimit = 2 * time.Minute
+
+// process is a program that dies with the test, even a killed one.
+type process struct {
+	name   string
+	cmd    *exec.Cmd
+	said   *lockedBuffer
+	exited chan struct{}
+}
+
+// lockedBuffer may be read while the process writes.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// find is the path of a program, or the test is skipped, saying what was not
+// tested.
+func find(t testing.TB, name, debian string) string {
+	t.Helper()
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin") {
+		path := filepath.Join(dir, name)
+		if st, err := os.Stat(path); err == nil && !st.IsDir() && st.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	t.Skipf("NOT TESTED: %s is not installed (Debian: %s; scripts/setup.sh test installs it)", name, debian)
+	return ""
+}
+
+func start(t testing.TB, path string, args ...string) *process {
+	t.Helper()
+	p := &process{name: filepath.Base(path), said: &lockedBuffer{}, exited: make(chan struct{})}
+	p.cmd = exec.Command(path, args...)
+	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	p.cmd.WaitDelay = time.Second
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("start %s: %v", p.name, err)
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.exited)
+	}()
+	t.Cleanup(p.kill)
+	return p
+}
+
+// kill is kill -9 of the process and its children.
+func (p *process) kill() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	<-p.exited
+}
+
+// await waits until the process answers.
+func (p *process) await(t testing.TB, answers func() error) {
+	t.Helper()
+	var err error
+	for end := time.Now().Add(startLimit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if err = answers(); err == nil {
+			return
+		}
+		select {
+		case <-p.exited:
+			t.Fatalf("%s ended at once: %v\n%s", p.name, err, p.said)
+		default:
+		}
+	}
+	t.Fatalf("%s does not answer: %v\n%s", p.name, err, p.said)
+}
+
+// FreeAddress is an address on loopback that nobody listened at a moment ago,
+// below the ports that the kernel gives out by itself.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	taken.Lock()
+	defer taken.Unlock()
+	for range 5000 {
+		taken.next++
+		address := fmt.Sprintf("127.0.78.%d:%d", 1+os.Getpid()%250, 24000+(os.Getpid()*7+taken.next)%8000)
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			return address
+		}
+	}
+	t.Fatal("no free port on loopback")
+	return ""
+}
+
+var taken struct { // ports handed out, so that two of one test differ
+	sync.Mutex
+	next int
+}

@@ -1,0 +1,56 @@
+package swing
+
+import (
+	"context"
+	"fmt"
+
+	"stowage/farm"
+	"stowage/route"
+)
+
+// Routing is the table, as clients see it. What sends clients elsewhere (a
+// proxy that was restarted, a writer that was killed) is put right first.
+func (s *Swing) Routing(ctx context.Context) (*route.Table, error) {
+	if err := s.mend(ctx); err != nil {
+		return nil, err
+	}
+	return s.Router.Read(ctx)
+}
+
+// mend is done at the beginning of an attempt.
+func (s *Swing) mend(ctx context.Context) error {
+	m, ok := s.Router.(route.Mender)
+	if !ok {
+		return nil
+	}
+	mended, err := m.Mend(ctx)
+	for _, text := range mended {
+		s.tell(farm.StepProgress, "mend routing", text, 0)
+	}
+	return err
+}
+
+// ramp are the shares that come back: all at once where routing cannot split a
+// side's clients.
+func (s *Swing) ramp() []float64 {
+	if s.Router.Guarantee().Whole {
+		return []float64{100}
+	}
+	return s.Settings.Ramp
+}
+
+// drainRouter waits until the connections that came through the gate have
+// ended, where clients come through the router.
+func (s *Swing) drainRouter(ctx context.Context) error {
+	d, ok := s.Router.(route.Drainer)
+	if !ok {
+		return nil
+	}
+	left, err := d.Drain(ctx, s.Pair, s.Side, s.Settings.Drain)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	return &farm.Error{Op: "drain", Subject: string(s.Pair),
+		Err:  fmt.Errorf("after %v there are still %s", s.Settings.Drain, left[0]),
+		Hint: "the gate is open again and nothing has changed; clients that keep connections open need routing.cut_after in farm.yaml, or a shorter life of connections in their pools"}
+}
