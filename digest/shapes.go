@@ -143,7 +143,7 @@ func (t *shapes) parts(q []byte) (parts []shapePart, ok bool) {
 	if len(q) > maxShapeText || hasFold(q, "set") { // SET may change the clock of its session, see clock.statement
 		return nil, false
 	}
-	from, solid, ticked := 0, byte(0), false // solid is the last byte that is no blank
+	from, solid, ticked := 0, byte(' '), false // solid is the last byte that is no blank, 0 behind the end of a comment
 	for i := 0; i < len(q); {
 		c := q[i]
 		end := i + 1
@@ -152,7 +152,7 @@ func (t *shapes) parts(q []byte) (parts []shapePart, ok bool) {
 			for end < len(q) && isDigit(q[end]) {
 				end++
 			}
-			if t.inNames && (solid == '.' || solid == '@' || end < len(q) && (isName(q[end]) || q[end] == '.')) {
+			if t.inNames && (solid == '.' || solid == '@' || solid == 0 || end < len(q) && (isName(q[end]) || q[end] == '.')) {
 				return nil, false
 			}
 		case c == '\'' || c == '"':
@@ -164,7 +164,10 @@ func (t *shapes) parts(q []byte) (parts []shapePart, ok bool) {
 			}
 			end++
 		default:
-			if !isBlank(c) {
+			switch {
+			case c == '/' && solid == '*' && q[i-1] == '*':
+				solid = 0
+			case !isBlank(c):
 				solid = c
 			}
 			ticked = ticked != (c == '`')

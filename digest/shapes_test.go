@@ -136,6 +136,7 @@ func FuzzShapes(f *testing.F) {
 	f.Add([]byte("INSERT INTO t VALUES (1,'a')"), []byte("INSERT INTO t VALUES (1,'a'),(2,'b')"), false)
 	f.Add([]byte("SELECT c FROM t1 WHERE id=5"), []byte("SELECT c FROM t1 WHERE id=5;\nx"), false) // the end of one inside of another
 	f.Add([]byte(""), []byte(";\n"), true)
+	f.Add([]byte("*@*/00"), []byte("*@*/0"), true) // a comment between a name and its digits
 	f.Fuzz(func(t *testing.T, a, b []byte, inNames bool) {
 		tree := shapes{inNames: inNames}
 		seen := map[*knownStatement]string{}

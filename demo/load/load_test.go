@@ -117,7 +117,10 @@ func TestStopBehindClosedGate(t *testing.T) {
 	l := p.start(t, p.options(2, 0))
 	awaitAcks(t, l, 5)
 	p.change(t, func(pair *route.Pair) { pair.CloseGate(farm.A); pair.CloseGate(farm.B) })
-	time.Sleep(200 * time.Millisecond)
+	for _, side := range p.sides {
+		awaitTransactions(t, side)
+	}
+	awaitStill(t, l)
 	s := l.Stop()
 	wantClean(t, s)
 	if s.Abandoned != 2 {
