@@ -45,7 +45,7 @@ func (r *replacement) attach(ctx context.Context) error {
 // new instance and nobody's server: it is who it should be, takes no writes,
 // and has no clients.
 func (r *replacement) mayAdopt(ctx context.Context) error {
-	if err := r.checkIdentity(ctx); err != nil {
+	if err := checkIdentity(ctx, r.Returns, r.fresh, r.order.Move.ServerID); err != nil {
 		return err
 	}
 	closed, err := r.Returns.IsReadOnly(ctx)

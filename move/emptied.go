@@ -3,7 +3,6 @@ package move
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -31,11 +30,8 @@ type emptiedOrder struct {
 
 // emptied is one pair on its way out.
 type emptied struct {
-	mover *Mover
+	doing
 	order emptiedOrder
-	run   string
-	step  string
-	beat  func(string)
 	sides []*oldSide
 }
 
@@ -50,14 +46,15 @@ type oldSide struct {
 var _ work = (*emptied)(nil)
 
 func (m *Mover) emptied(c engine.Call, step Step, beat func(string)) (*emptied, error) {
-	e := &emptied{mover: m, run: c.Job, step: step.Name, beat: beat}
-	if err := json.Unmarshal(c.Args, &e.order); err != nil {
-		return nil, fmt.Errorf("read order of %s: %w", c.Subject, err)
+	e := &emptied{}
+	var err error
+	if e.doing, err = m.begin(c, step, beat, &e.order, nil); err != nil {
+		return nil, err
 	}
+	e.about = farm.Event{Pair: e.order.Pair}
 	for _, name := range e.order.Topology.Sides() {
 		place := e.order.Sides[name]
 		s := &oldSide{name: name, here: m.instance(farm.Pair{Name: e.order.Pair}.Instance(name), place)}
-		var err error
 		if s.host, err = m.Host(place.Host); err != nil {
 			return nil, err
 		}
@@ -74,24 +71,6 @@ func (e *emptied) close() {
 }
 
 func (e *emptied) remember() json.RawMessage { return nil }
-
-// tell completes an event and sends it on its way.
-func (e *emptied) tell(x farm.Event) {
-	x.Time, x.Run, x.Pair, x.Step = time.Now(), e.run, e.order.Pair, e.step
-	if x.Kind == farm.StepProgress || x.Kind == farm.StepWaiting {
-		e.beat(x.Text)
-	}
-	if e.mover.Sink != nil {
-		e.mover.Sink(x)
-	}
-}
-
-func (e *emptied) border(point string) error {
-	if e.mover.Border == nil {
-		return nil
-	}
-	return e.mover.Border(point)
-}
 
 // survey asks nothing before a run begins: the pair still has its shards then.
 // The step preflight asks the same as the one that ends it.
@@ -251,24 +230,10 @@ func (e *emptied) retire(ctx context.Context) error {
 	if err := e.mayGo(ctx, false); err != nil {
 		return err
 	}
-	for _, p := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"record", func(context.Context) error { return e.mover.RemovePair(e.order.Pair) }},
-		{"stop", e.stop},
-	} {
-		if err := e.border("before " + e.step + "/" + p.name); err != nil {
-			return err
-		}
-		if err := errors.Join(ctx.Err(), p.do(ctx)); err != nil {
-			return err
-		}
-		if err := e.border("after " + e.step + "/" + p.name); err != nil {
-			return err
-		}
+	if err := e.phase(ctx, "record", func(context.Context) error { return e.mover.RemovePair(e.order.Pair) }); err != nil {
+		return err
 	}
-	return nil
+	return e.phase(ctx, "stop", e.stop)
 }
 
 func (e *emptied) stop(ctx context.Context) error {

@@ -1,10 +1,8 @@
 package move
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"stowage/engine"
 	"stowage/farm"
@@ -44,11 +42,8 @@ type newSide struct {
 
 // provision is one pair in the making.
 type provision struct {
-	mover *Mover
+	doing
 	order provisionOrder
-	run   string
-	step  string
-	beat  func(string)
 
 	sides  []*freshSide // in the order A, B
 	models []*mysql.Server
@@ -68,15 +63,16 @@ type freshSide struct {
 var _ work = (*provision)(nil)
 
 func (m *Mover) provision(c engine.Call, step Step, beat func(string)) (*provision, error) {
-	p := &provision{mover: m, run: c.Job, step: step.Name, beat: beat}
-	if err := json.Unmarshal(c.Args, &p.order); err != nil {
-		return nil, fmt.Errorf("read order of %s: %w", c.Subject, err)
+	p := &provision{}
+	var err error
+	if p.doing, err = m.begin(c, step, beat, &p.order, nil); err != nil {
+		return nil, err
 	}
+	p.about = farm.Event{Pair: p.order.Pair}
 	for _, name := range p.order.Topology.Sides() {
 		s := &freshSide{newSide: p.order.Sides[name], name: name}
 		instance := farm.Pair{Name: p.order.Pair}.Instance(name)
 		s.here, s.model = m.instance(instance, s.Place), m.instance(s.ModelInstance, s.Model)
-		var err error
 		if s.host, err = m.Host(s.Place.Host); err != nil {
 			return nil, err
 		}
@@ -103,38 +99,6 @@ func (p *provision) close() {
 
 // remember is nothing: every step reads the truth.
 func (p *provision) remember() json.RawMessage { return nil }
-
-// tell completes an event and sends it on its way.
-func (p *provision) tell(e farm.Event) {
-	e.Time, e.Run, e.Pair, e.Step = time.Now(), p.run, p.order.Pair, p.step
-	if e.Kind == farm.StepProgress || e.Kind == farm.StepWaiting {
-		p.beat(e.Text)
-	}
-	if p.mover.Sink != nil {
-		p.mover.Sink(e)
-	}
-}
-
-func (p *provision) border(point string) error {
-	if p.mover.Border == nil {
-		return nil
-	}
-	return p.mover.Border(point)
-}
-
-// phase runs one part of a step between two borders.
-func (p *provision) phase(ctx context.Context, name string, do func(context.Context) error) error {
-	if err := p.border("before " + p.step + "/" + name); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := do(ctx); err != nil {
-		return err
-	}
-	return p.border("after " + p.step + "/" + name)
-}
 
 // owner marks a new instance's directory as made by this run for this side.
 func (p *provision) owner(s *freshSide) string {

@@ -135,23 +135,9 @@ func (p *provision) start(ctx context.Context) error {
 		if err := s.host.Start(ctx, s.here, startFresh); err != nil {
 			return err
 		}
-		if err := p.checkIdentity(ctx, s); err != nil {
+		if err := checkIdentity(ctx, s.server, s.here, s.ServerID); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (p *provision) checkIdentity(ctx context.Context, s *freshSide) error {
-	vars, err := s.server.Variables(ctx, "server_id", "datadir")
-	if err != nil {
-		return err
-	}
-	want := strconv.FormatUint(uint64(s.ServerID), 10)
-	if vars["server_id"] != want || filepath.Clean(vars["datadir"]) != filepath.Clean(s.here.Datadir) {
-		return &farm.Error{Op: "start", Subject: string(s.here.Name),
-			Err:  fmt.Errorf("%w: at %s answers server_id %s with datadir %s, want %s and %s", farm.ErrRefused, s.here.Dial(), vars["server_id"], vars["datadir"], want, s.here.Datadir),
-			Hint: "another server listens on the address the plan gives to the new instance"}
 	}
 	return nil
 }
@@ -177,7 +163,7 @@ func (p *provision) check(ctx context.Context) error {
 	}
 	var first []mysql.GrantRow
 	for n, s := range p.sides {
-		if err := p.checkIdentity(ctx, s); err != nil {
+		if err := checkIdentity(ctx, s.server, s.here, s.ServerID); err != nil {
 			return err
 		}
 		if has, err := s.server.Shards(ctx); err != nil || len(has) > 0 {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"stowage/engine"
 	"stowage/farm"
@@ -18,12 +17,9 @@ import (
 // and hosts it is about.
 type replacement struct {
 	*swing.Swing
-	mover  *Mover
+	doing
 	order  order
 	memory memory
-	run    string
-	step   string
-	beat   func(string)
 
 	old, fresh, twin             host.Instance
 	oldHost, freshHost, twinHost host.Host
@@ -33,16 +29,13 @@ type replacement struct {
 func (r *replacement) TheSwing() *swing.Swing { return r.Swing }
 
 func (m *Mover) replacement(c engine.Call, step Step, beat func(string)) (*replacement, error) {
-	r := &replacement{mover: m, run: c.Job, step: step.Name, beat: beat}
-	if err := json.Unmarshal(c.Args, &r.order); err != nil {
-		return nil, fmt.Errorf("read order of %s: %w", c.Subject, err)
-	}
-	if len(c.State) > 0 {
-		if err := json.Unmarshal(c.State, &r.memory); err != nil {
-			return nil, fmt.Errorf("read state of %s: %w", c.Subject, err)
-		}
+	r := &replacement{}
+	var err error
+	if r.doing, err = m.begin(c, step, beat, &r.order, &r.memory); err != nil {
+		return nil, err
 	}
 	mv := r.order.Move
+	r.about = farm.Event{Pair: mv.Pair, Side: mv.Side}
 	r.old, r.fresh = m.instance(mv.Instance, mv.From), m.instance(mv.Instance, mv.To)
 	r.twin = m.instance(r.order.TwinInstance, r.order.Twin)
 	for _, h := range []struct {
@@ -101,24 +94,6 @@ func (r *replacement) remember() json.RawMessage {
 		return nil
 	}
 	return raw
-}
-
-// tell completes an event and sends it on its way.
-func (r *replacement) tell(e farm.Event) {
-	e.Time, e.Run, e.Pair, e.Side, e.Step = time.Now(), r.run, r.Pair, r.Side, r.step
-	if e.Kind == farm.StepProgress || e.Kind == farm.StepWaiting {
-		r.beat(e.Text)
-	}
-	if r.mover.Sink != nil {
-		r.mover.Sink(e)
-	}
-}
-
-func (r *replacement) border(point string) error {
-	if r.mover.Border == nil {
-		return nil
-	}
-	return r.mover.Border(point)
 }
 
 // owner marks the new instance's directory as made by this run for this side.

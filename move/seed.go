@@ -207,19 +207,19 @@ func (r *replacement) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.checkIdentity(ctx)
+	return checkIdentity(ctx, r.Returns, r.fresh, r.order.Move.ServerID)
 }
 
-func (r *replacement) checkIdentity(ctx context.Context) error {
-	vars, err := r.Returns.Variables(ctx, "server_id", "read_only", "datadir")
+// checkIdentity makes sure that it is the new instance that answers where it was started, and no other.
+func checkIdentity(ctx context.Context, server *mysql.Server, here host.Instance, id uint32) error {
+	vars, err := server.Variables(ctx, "server_id", "datadir")
 	if err != nil {
 		return err
 	}
-	want := strconv.FormatUint(uint64(r.order.Move.ServerID), 10)
-	if vars["server_id"] != want || filepath.Clean(vars["datadir"]) != filepath.Clean(r.fresh.Datadir) {
-		return &farm.Error{Op: "start", Subject: string(r.fresh.Name),
-			Err: fmt.Errorf("%w: at %s answers server_id %s with datadir %s, want %s and %s",
-				farm.ErrRefused, r.fresh.Dial(), vars["server_id"], vars["datadir"], want, r.fresh.Datadir),
+	want := strconv.FormatUint(uint64(id), 10)
+	if vars["server_id"] != want || filepath.Clean(vars["datadir"]) != filepath.Clean(here.Datadir) {
+		return &farm.Error{Op: "start", Subject: string(here.Name),
+			Err:  fmt.Errorf("%w: at %s answers server_id %s with datadir %s, want %s and %s", farm.ErrRefused, here.Dial(), vars["server_id"], vars["datadir"], want, here.Datadir),
 			Hint: "another server listens on the address the plan gives to the new instance"}
 	}
 	return nil

@@ -55,7 +55,7 @@ func (r *replacement) seedByClone(ctx context.Context) error {
 	if err := r.freshHost.Start(ctx, r.fresh, startFresh); err != nil {
 		return err
 	}
-	if err := r.checkIdentity(ctx); err != nil {
+	if err := checkIdentity(ctx, r.Returns, r.fresh, r.order.Move.ServerID); err != nil {
 		return err
 	}
 	n := note{From: string(r.order.TwinInstance)}

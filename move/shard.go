@@ -3,7 +3,6 @@ package move
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"stowage/engine"
@@ -77,13 +76,10 @@ func (e ends) all() []*mysql.Server {
 
 // shardMove is one shard on its way.
 type shardMove struct {
-	mover    *Mover
+	doing
 	order    shardOrder
 	memory   shardMemory
 	settings swing.Settings
-	run      string
-	step     string
-	beat     func(string)
 
 	from, to ends
 	carrier  carrier
@@ -93,15 +89,12 @@ type shardMove struct {
 var _ work = (*shardMove)(nil)
 
 func (m *Mover) shardMove(c engine.Call, step Step, beat func(string)) (*shardMove, error) {
-	s := &shardMove{mover: m, run: c.Job, step: step.Name, beat: beat, settings: drainLonger(m.Settings, c.Attempt)}
-	if err := json.Unmarshal(c.Args, &s.order); err != nil {
-		return nil, fmt.Errorf("read order of %s: %w", c.Subject, err)
+	s := &shardMove{settings: drainLonger(m.Settings, c.Attempt)}
+	var err error
+	if s.doing, err = m.begin(c, step, beat, &s.order, &s.memory); err != nil {
+		return nil, err
 	}
-	if len(c.State) > 0 {
-		if err := json.Unmarshal(c.State, &s.memory); err != nil {
-			return nil, fmt.Errorf("read state of %s: %w", c.Subject, err)
-		}
-	}
+	s.about = farm.Event{Pair: s.order.From.Pair, Shard: s.order.Shard}
 	s.from, s.to = m.ends(s.order.From), m.ends(s.order.To)
 	s.carrier = s.newCarrier()
 	return s, nil
@@ -130,42 +123,6 @@ func (s *shardMove) remember() json.RawMessage {
 		return nil
 	}
 	return raw
-}
-
-// tell completes an event and sends it on its way.
-func (s *shardMove) tell(e farm.Event) {
-	e.Time, e.Run, e.Pair, e.Shard, e.Step = time.Now(), s.run, s.order.From.Pair, s.order.Shard, s.step
-	if e.Kind == farm.StepProgress || e.Kind == farm.StepWaiting {
-		s.beat(e.Text)
-	}
-	if s.mover.Sink != nil {
-		s.mover.Sink(e)
-	}
-}
-
-func (s *shardMove) border(point string) error {
-	if s.mover.Border == nil {
-		return nil
-	}
-	return s.mover.Border(point)
-}
-
-// phase runs one part of a step between two borders.
-func (s *shardMove) phase(ctx context.Context, name string, do func(context.Context) error) error {
-	return s.phaseOf(ctx, s.step, name, do)
-}
-
-func (s *shardMove) phaseOf(ctx context.Context, step, name string, do func(context.Context) error) error {
-	if err := s.border("before " + step + "/" + name); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := do(ctx); err != nil {
-		return err
-	}
-	return s.border("after " + step + "/" + name)
 }
 
 func (s *shardMove) schema() string { return string(s.order.Shard) }

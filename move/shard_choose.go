@@ -56,7 +56,7 @@ func (c *chooser) choose(ctx context.Context, o *shardOrder) error {
 		o.How, o.Why = ByCopier, why
 		return nil
 	}
-	s := &shardMove{mover: c.mover, order: *o, from: c.mover.ends(o.From), to: c.mover.ends(o.To)}
+	s := &shardMove{doing: doing{mover: c.mover}, order: *o, from: c.mover.ends(o.From), to: c.mover.ends(o.To)}
 	defer s.close()
 	if asked == ByReplication {
 		o.Why = "asked for"
