@@ -135,7 +135,7 @@ func (w *wire) record(ctx, steady context.Context, sock *socket) (*digest.Digest
 	}()
 	began := time.Now()
 	w.r.tell(Progress{Instance: w.t.Instance, Began: true})
-	end := w.watch(ctx, steady, received)
+	end := watch(ctx, steady, w.r.Options.For, w.guard, received, w.look)
 	w.res.Seconds = time.Since(began).Seconds()
 	w.res.Stopped, w.res.Detail = end.stop, end.detail
 	close(stop)
@@ -187,42 +187,14 @@ func (w *wire) receive(sock *socket, stop <-chan struct{}, to io.Writer, keep *o
 	return errors.Join(err, buffered.Flush())
 }
 
-// watch is window.watch for packets.
-func (w *wire) watch(ctx, steady context.Context, received chan error) *ending {
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	over := time.NewTimer(w.r.Options.For)
-	defer over.Stop()
-	guarding, stop := context.WithCancel(steady)
-	why, gone := make(chan *ending, 1), make(chan struct{})
-	go func() {
-		defer close(gone)
-		if w.guard != nil {
-			w.guard.run(guarding, why)
-		}
-	}()
-	defer func() { stop(); <-gone }()
-	for {
-		select {
-		case <-ctx.Done():
-			return &ending{stop: StopInterrupted}
-		case <-over.C:
-			return &ending{stop: StopTime}
-		case e := <-why:
-			return e
-		case err := <-received:
-			return &ending{stop: StopFailed, err: err}
-		case <-tick.C:
-		}
-		n := w.bytes.Load()
-		w.r.tell(Progress{Instance: w.t.Instance, Bytes: n})
-		if n >= w.r.Options.MaxBytes {
-			return endf(StopBytes, "%s of packets", bytes(n))
-		}
-		if e := w.room(steady); e != nil {
-			return e
-		}
+// look holds the packets against the bounds.
+func (w *wire) look(ctx context.Context) *ending {
+	n := w.bytes.Load()
+	w.r.tell(Progress{Instance: w.t.Instance, Bytes: n})
+	if n >= w.r.Options.MaxBytes {
+		return endf(StopBytes, "%s of packets", bytes(n))
 	}
+	return w.room(ctx)
 }
 
 // room keeps the reserve of the file system that packets are kept on.

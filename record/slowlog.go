@@ -178,7 +178,7 @@ func (w *window) record(ctx, steady context.Context) (*digest.Digest, error) {
 	end := &ending{stop: StopFailed, err: err}
 	if err == nil {
 		w.r.tell(Progress{Instance: w.t.Instance, Began: true})
-		end = w.watch(ctx, steady)
+		end = watch(ctx, steady, w.r.Options.For, w.guard, nil, w.look)
 	}
 	w.res.Seconds = time.Since(began).Seconds()
 	w.countSessions(steady)
@@ -266,35 +266,6 @@ func (w *window) countSessions(ctx context.Context) {
 			w.res.StillNotCaptured++
 		} else {
 			w.res.SessionsLeft++
-		}
-	}
-}
-
-// watch lets the window run until something ends it.
-func (w *window) watch(ctx, steady context.Context) *ending {
-	tick := time.NewTicker(look)
-	defer tick.Stop()
-	over := time.NewTimer(w.r.Options.For)
-	defer over.Stop()
-	guarding, stop := context.WithCancel(steady)
-	why, gone := make(chan *ending, 1), make(chan struct{})
-	go func() {
-		defer close(gone)
-		w.guard.run(guarding, why)
-	}()
-	defer func() { stop(); <-gone }()
-	for {
-		select {
-		case <-ctx.Done():
-			return &ending{stop: StopInterrupted}
-		case <-over.C:
-			return &ending{stop: StopTime}
-		case e := <-why:
-			return e
-		case <-tick.C:
-			if e := w.look(steady); e != nil {
-				return e
-			}
 		}
 	}
 }

@@ -43,6 +43,41 @@ func (g *guard) run(ctx context.Context, why chan<- *ending) {
 	}
 }
 
+// watch lets a window run until something ends it: its time, ctx, the guard (nil: there is none), the end of what it receives
+// (nil: there is no such thing), or what see says. Only ctx is about the person who waits; the guard and see go on under
+// steady.
+func watch(ctx, steady context.Context, lasts time.Duration, g *guard, received <-chan error, see func(context.Context) *ending) *ending {
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	over := time.NewTimer(lasts)
+	defer over.Stop()
+	guarding, stop := context.WithCancel(steady)
+	why, gone := make(chan *ending, 1), make(chan struct{})
+	go func() {
+		defer close(gone)
+		if g != nil {
+			g.run(guarding, why)
+		}
+	}()
+	defer func() { stop(); <-gone }()
+	for {
+		select {
+		case <-ctx.Done():
+			return &ending{stop: StopInterrupted}
+		case <-over.C:
+			return &ending{stop: StopTime}
+		case e := <-why:
+			return e
+		case err := <-received:
+			return &ending{stop: StopFailed, err: err}
+		case <-tick.C:
+			if e := see(steady); e != nil {
+				return e
+			}
+		}
+	}
+}
+
 func (g *guard) look(ctx context.Context) *ending {
 	running, err := g.l.Running(ctx)
 	var lag time.Duration
