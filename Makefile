@@ -70,7 +70,7 @@ lint: ## gofmt and golangci-lint, both modules
 	@scripts/lint.sh
 
 .PHONY: bench
-bench: ## measure what is promised, beside the peers, and add rows to docs/benchmarks.md; BENCH=demo, etsy, digest or plan for one
+bench: ## measure what is promised, beside the peers, and add rows to docs/benchmarks.md; BENCH=demo, etsy, digest, plan, copier, pause or seed for one
 	@scripts/setup.sh
 	@scripts/setup.sh bench
 	@$(MAKE) --no-print-directory build
