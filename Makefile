@@ -69,6 +69,10 @@ flavors: ## MariaDB 11.8 and MySQL 9.7 for the tests, outside of the repository 
 lint: ## gofmt and golangci-lint, both modules
 	@scripts/lint.sh
 
+.PHONY: man
+man: ## the manual pages, into bin/man
+	@go run -tags man ./cmd/stowage man bin/man
+
 .PHONY: bench
 bench: ## measure what is promised, beside the peers, and add rows to docs/benchmarks.md; BENCH=demo, etsy, digest, plan, copier, pause or seed for one
 	@scripts/setup.sh

@@ -3,7 +3,6 @@ package move
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"stowage/copier"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/lazy"
 	"stowage/mysql"
 	"stowage/placement"
 )
@@ -209,7 +209,7 @@ func nativeConnections(ctx context.Context, v *nativeSurvey) ([]farm.Finding, er
 
 // plainName is a name that stands for itself in a list of filters and in an
 // option file.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_$-]+$`)
+var plainName = lazy.Regexp(`^[A-Za-z0-9_$-]+$`)
 
 func nativeNames(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error) {
 	tables, err := v.s.from.main.CopyTables(ctx, v.s.schema())
@@ -221,7 +221,7 @@ func nativeNames(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error) {
 		names = append(names, t.Name)
 	}
 	for _, n := range names {
-		if !plainName.MatchString(n) {
+		if !plainName().MatchString(n) {
 			return []farm.Finding{blocker(v.s.schema(), fmt.Sprintf("%q cannot be written in a replication filter", n), "--how copier")}, nil
 		}
 	}

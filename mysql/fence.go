@@ -3,7 +3,7 @@ package mysql
 import (
 	"context"
 	"fmt"
-	"regexp"
+	"stowage/internal/lazy"
 	"strconv"
 	"strings"
 	"time"
@@ -187,8 +187,8 @@ type openTrx struct {
 }
 
 var (
-	trxLine    = regexp.MustCompile(`^---TRANSACTION (\S+), ACTIVE(?: \(PREPARED\))? (\d+) sec`)
-	threadLine = regexp.MustCompile(`^(?:MariaDB|MySQL) thread id (\d+),`)
+	trxLine    = lazy.Regexp(`^---TRANSACTION (\S+), ACTIVE(?: \(PREPARED\))? (\d+) sec`)
+	threadLine = lazy.Regexp(`^(?:MariaDB|MySQL) thread id (\d+),`)
 )
 
 // noTrxID: instead of an id, which a transaction gets at its first write,
@@ -221,7 +221,7 @@ func parseOpenTrx(status string) map[uint64]openTrx {
 	for _, line := range strings.Split(status, "\n") {
 		if strings.HasPrefix(line, "---TRANSACTION") {
 			current = nil
-			if m := trxLine.FindStringSubmatch(line); m != nil {
+			if m := trxLine().FindStringSubmatch(line); m != nil {
 				seconds, _ := strconv.Atoi(m[2])
 				current = &openTrx{id: m[1], active: time.Duration(seconds) * time.Second}
 				if noTrxID(m[1]) {
@@ -230,7 +230,7 @@ func parseOpenTrx(status string) map[uint64]openTrx {
 			}
 			continue
 		}
-		if m := threadLine.FindStringSubmatch(line); m != nil && current != nil {
+		if m := threadLine().FindStringSubmatch(line); m != nil && current != nil {
 			thread, _ := strconv.ParseUint(m[1], 10, 64)
 			out[thread] = *current
 			current = nil

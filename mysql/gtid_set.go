@@ -3,8 +3,8 @@ package mysql
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
+	"stowage/internal/lazy"
 	"strconv"
 	"strings"
 )
@@ -20,8 +20,8 @@ func (s Span) String() string {
 }
 
 var (
-	uuidText = regexp.MustCompile(`^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
-	tagText  = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,31}$`)
+	uuidText = lazy.Regexp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
+	tagText  = lazy.Regexp(`^[a-z_][a-z0-9_]{0,31}$`)
 )
 
 // maxGTID is the largest transaction number of MySQL (reference manual,
@@ -39,13 +39,13 @@ func parseGTIDSet(text string) (Position, error) {
 		}
 		fields := strings.Split(part, ":")
 		uuid := strings.TrimSpace(fields[0])
-		if !uuidText.MatchString(uuid) {
+		if !uuidText().MatchString(uuid) {
 			return Position{}, fmt.Errorf("parse GTID set %q: want uuid:first-last", part)
 		}
 		origin, counted := Origin(withDashes(uuid)), false
 		for _, f := range fields[1:] {
 			f = strings.TrimSpace(f)
-			if tagText.MatchString(f) {
+			if tagText().MatchString(f) {
 				origin = Origin(withDashes(uuid) + ":" + f)
 				continue
 			}

@@ -5,10 +5,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 )
 
 // Sent is one statement that Stowage sent to a server and that changes
@@ -169,15 +169,15 @@ const cut = "***"
 
 // secretWords come before a secret: MASTER_PASSWORD='x', IDENTIFIED BY 'x',
 // IDENTIFIED VIA ed25519 USING PASSWORD('x'), SET PASSWORD.
-var secretWords = regexp.MustCompile(`(?i)password|identified|authentication|secret|credential`)
+var secretWords = lazy.Regexp(`(?i)password|identified|authentication|secret|credential`)
 
 // isPlain reports whether a statement speaks of no secret.
-func isPlain(statement string) bool { return !secretWords.MatchString(statement) }
+func isPlain(statement string) bool { return !secretWords().MatchString(statement) }
 
 // cutSecrets takes the literals out of a statement that come after a word for a
 // secret. Better one host name too many than one password.
 func cutSecrets(statement string) string {
-	at := secretWords.FindStringIndex(statement)
+	at := secretWords().FindStringIndex(statement)
 	if at == nil {
 		return statement
 	}
@@ -214,11 +214,11 @@ func literal(text string) int {
 	return len(text)
 }
 
-var comments = regexp.MustCompile(`(?s)^\s*(/\*.*?\*/\s*|--[^\n]*\n\s*|#[^\n]*\n\s*)*`)
+var comments = lazy.Regexp(`(?s)^\s*(/\*.*?\*/\s*|--[^\n]*\n\s*|#[^\n]*\n\s*)*`)
 
 // words are the first words of a statement, in capitals.
 func words(statement string, n int) []string {
-	head := statement[len(comments.FindString(statement)):]
+	head := statement[len(comments().FindString(statement)):]
 	if len(head) > 300 {
 		head = head[:300]
 	}
@@ -233,7 +233,7 @@ var readers = map[string]bool{
 }
 
 // notable are settings of a session that change what others get.
-var notable = regexp.MustCompile(`(?i)\b(global|persist|persist_only|password|sql_log_bin|gtid_domain_id|gtid_seq_no|gtid_slave_pos|server_id|role)\b`)
+var notable = lazy.Regexp(`(?i)\b(global|persist|persist_only|password|sql_log_bin|gtid_domain_id|gtid_seq_no|gtid_slave_pos|server_id|role)\b`)
 
 // changes reports whether a statement changes something beyond its own session.
 // One that it does not know does.
@@ -245,7 +245,7 @@ func changes(statement string) bool {
 	case readers[strings.TrimLeft(w[0], "(")]:
 		return false
 	case w[0] == "SET":
-		return notable.MatchString(statement)
+		return notable().MatchString(statement)
 	case w[0] == "START":
 		return len(w) < 2 || w[1] != "TRANSACTION"
 	}

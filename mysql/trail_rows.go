@@ -100,7 +100,7 @@ func (c *Client) tell(ctx context.Context, text string) {
 
 // opening is a statement's first words, up to whatever could be a value.
 func opening(statement string) string {
-	text := statement[len(comments.FindString(statement)):]
+	text := statement[len(comments().FindString(statement)):]
 	fields := strings.Fields(text[:min(200, len(text))])
 	var out []string
 	for _, word := range fields[:min(3, len(fields))] {

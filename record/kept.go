@@ -146,7 +146,7 @@ func readDigest(path string) (*digest.Digest, error) {
 // Read is a part of the digest of a recording, from offset on; nothing at its
 // end.
 func (s *Station) Read(id string, offset int64) ([]byte, error) {
-	if !safeName.MatchString(id) {
+	if !safeName().MatchString(id) {
 		return nil, &farm.Error{Op: "read digest", Err: fmt.Errorf("%w: %q is no recording", farm.ErrRefused, id)}
 	}
 	file, err := os.Open(s.digestPath(id))
@@ -165,7 +165,7 @@ func (s *Station) Read(id string, offset int64) ([]byte, error) {
 // Forget drops what was recorded: whoever ordered it has it. That it was is
 // remembered, for a call that was on its way for long.
 func (s *Station) Forget(id string) error {
-	if !safeName.MatchString(id) {
+	if !safeName().MatchString(id) {
 		return nil
 	}
 	k, err := s.readKept(id)

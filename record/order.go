@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 	"stowage/mysql"
 )
 
@@ -54,7 +54,7 @@ func (o Order) without(why Stop, err error) Outcome {
 	return Outcome{Result: Result{Instance: o.Instance, Address: o.Address, Stopped: why, SettingsRestored: []string{}}, Fault: faultOf(err)}
 }
 
-var safeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+var safeName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
 // readOrder reads an order of another program, which may be of another version.
 func readOrder(raw []byte) (Order, error) {
@@ -66,7 +66,7 @@ func readOrder(raw []byte) (Order, error) {
 	case err != nil:
 	case o.Version != orderVersion:
 		err = fmt.Errorf("its version is %d, this program knows %d", o.Version, orderVersion)
-	case !safeName.MatchString(o.ID) || !safeName.MatchString(string(o.Instance)):
+	case !safeName().MatchString(o.ID) || !safeName().MatchString(string(o.Instance)):
 		err = errors.New("it names no recording, or no instance")
 	case o.From != FromSlowLog && o.From != FromNetwork:
 		err = fmt.Errorf("it records from %q", o.From)

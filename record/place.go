@@ -9,13 +9,13 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 
 	"golang.org/x/sys/unix"
 
 	"stowage/digest"
 	"stowage/farm"
+	"stowage/internal/lazy"
 )
 
 // Place is the machine a log lies on. A log is digested there: only the
@@ -114,7 +114,7 @@ func (s stoppable) Read(p []byte) (int, error) {
 // RemoveFile implements Place.
 func (Here) RemoveFile(_ context.Context, path string) error { return os.Remove(path) }
 
-var pieceName = regexp.MustCompile(`^\.[0-9]{6}$`)
+var pieceName = lazy.Regexp(`^\.[0-9]{6}$`)
 
 // Remove implements Place.
 func (Here) Remove(_ context.Context, prefix string) error {
@@ -128,7 +128,7 @@ func (Here) Remove(_ context.Context, prefix string) error {
 	base := filepath.Base(prefix)
 	var faults []error
 	for _, e := range entries {
-		if len(e.Name()) <= len(base) || e.Name()[:len(base)] != base || !pieceName.MatchString(e.Name()[len(base):]) {
+		if len(e.Name()) <= len(base) || e.Name()[:len(base)] != base || !pieceName().MatchString(e.Name()[len(base):]) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(filepath.Dir(prefix), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -3,13 +3,13 @@ package replay
 import (
 	"context"
 	"path/filepath"
-	"regexp"
 	"sort"
 	"strings"
 	"sync"
 	"time"
 
 	"stowage/digest"
+	"stowage/internal/lazy"
 )
 
 // Recordings reads inputs and calls visit for every statement in the order of
@@ -157,14 +157,14 @@ func merge(ctx context.Context, all []*recording, visit func(*Statement) error) 
 }
 
 // rotated is what rotation appends to a name.
-var rotated = regexp.MustCompile(`([-._]?[0-9]+)+$`)
+var rotated = lazy.Regexp(`([-._]?[0-9]+)+$`)
 
 func rotationName(name string) string {
 	dir, base := filepath.Split(name)
 	for _, ext := range []string{".gz", ".zst", ".bz2", ".old"} {
 		base = strings.TrimSuffix(base, ext)
 	}
-	if cut := rotated.ReplaceAllString(base, ""); strings.Contains(cut, ".") {
+	if cut := rotated().ReplaceAllString(base, ""); strings.Contains(cut, ".") {
 		base = cut // db1 and db2 are two servers, slow.log.1 and slow.log.2 are not
 	}
 	return dir + base

@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 )
 
 // WriteMarkdown writes the document as plain Markdown, for version control:
@@ -110,8 +110,8 @@ func blocks(share float64) string {
 // prose takes out of a text what Markdown would take for something else.
 func prose(text string) string {
 	text = strings.NewReplacer("|", "\\|", "`", "'", "\r", " ", "\n", " ", "\u00a0", " ", "\u2009", " ").Replace(text)
-	return tagLike.ReplaceAllString(text, "&lt;$1")
+	return tagLike().ReplaceAllString(text, "&lt;$1")
 }
 
 // tagLike is what would open an element of HTML: "< 0.1 %" would not.
-var tagLike = regexp.MustCompile(`<([A-Za-z/!?])`)
+var tagLike = lazy.Regexp(`<([A-Za-z/!?])`)

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 )
 
 // WriteFarm writes a fresh farm.yaml: one row for each host type, host, side
@@ -255,7 +255,7 @@ func resourceKey(n farm.ResourceName, cpuKey string) string {
 }
 
 // plainScalar is what needs no quotes anywhere in YAML, inside {} too.
-var plainScalar = regexp.MustCompile(`^[A-Za-z0-9_/][A-Za-z0-9_./@+-]*$`)
+var plainScalar = lazy.Regexp(`^[A-Za-z0-9_/][A-Za-z0-9_./@+-]*$`)
 
 // yamlWords mean something else than themselves to some reader of YAML.
 var yamlWords = map[string]bool{
@@ -265,7 +265,7 @@ var yamlWords = map[string]bool{
 // scalar prints text so that it reads back as the same text. JSON's string is
 // also YAML's.
 func scalar(text string) string {
-	if plainScalar.MatchString(text) && !yamlWords[strings.ToLower(text)] {
+	if plainScalar().MatchString(text) && !yamlWords[strings.ToLower(text)] {
 		return text
 	}
 	var b bytes.Buffer

@@ -8,15 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 	"stowage/placement"
 )
 
 // planName is what may be a file name: no folders, no leading dot.
-var planName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var planName = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // SavePlan writes plans/NAME.json and returns its path. A plan without a name
 // gets the next free plan-001. A plan of that name that says something else
@@ -28,7 +28,7 @@ func (w *Workspace) SavePlan(p placement.Plan) (path string, err error) {
 	if p.Name == "" {
 		p.Name = w.freePlanName()
 	}
-	if !planName.MatchString(p.Name) {
+	if !planName().MatchString(p.Name) {
 		return "", &farm.Error{Op: "save plan", Subject: p.Name, Err: fmt.Errorf("%w: a plan's name is letters, digits, _ - and .", farm.ErrInput)}
 	}
 	data, err := json.MarshalIndent(p, "", " ")
@@ -58,7 +58,7 @@ func (w *Workspace) SavePlan(p placement.Plan) (path string, err error) {
 // Plan reads a plan by its name (plans/NAME.json) or its path.
 func (w *Workspace) Plan(nameOrPath string) (placement.Plan, error) {
 	path := w.planPath(nameOrPath)
-	if !planName.MatchString(nameOrPath) || strings.HasSuffix(nameOrPath, ".json") {
+	if !planName().MatchString(nameOrPath) || strings.HasSuffix(nameOrPath, ".json") {
 		path = w.Path(nameOrPath)
 		if _, err := os.Stat(path); err != nil && filepath.Base(nameOrPath) == nameOrPath {
 			path = w.Path(filepath.Join(plansDir, nameOrPath))

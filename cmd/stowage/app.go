@@ -86,11 +86,17 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 	root.SetHelpFunc(help)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.demoCommand(), a.inventoryCommand(), a.planCommand(), a.moveCommand(),
-		a.routingCommand(), a.digestCommand(), a.reportCommand(), a.manCommand())
+		a.routingCommand(), a.digestCommand(), a.reportCommand())
 	root.AddCommand(a.replayCommand(), a.agentCommand())
+	for _, extra := range extras {
+		root.AddCommand(extra(a))
+	}
 	addCompletion(root)
 	return root
 }
+
+// extras are commands of builds for a purpose of their own; see man.go.
+var extras []func(*app) *cobra.Command
 
 // usage dresses a mistake at the command line.
 func usage(c *cobra.Command, err error) error {

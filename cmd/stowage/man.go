@@ -1,3 +1,5 @@
+//go:build man
+
 package main
 
 import (
@@ -10,7 +12,11 @@ import (
 	"stowage/farm"
 )
 
-// manCommand writes the manual pages, for packages.
+// Manual pages are for those who make packages (`make man`). What makes them begins with work of its own, which everybody
+// else would wait for at every start: it is not part of the program that is shipped.
+func init() { extras = append(extras, (*app).manCommand) }
+
+// manCommand writes the manual pages.
 func (a *app) manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "Write the manual pages into a directory", Hidden: true,
