@@ -30,7 +30,8 @@ type Comparison struct {
 	Details bool
 
 	Begin Progress
-	// Save keeps a progress, so that it outlives us; called after a chunk, at most every SaveEvery, and at the end of Run.
+	// Save keeps a progress, so that it outlives us; called after a chunk, at most every SaveEvery (0: after each), and at the end of Run.
+	// Where it takes its time, it is called so much less often that comparing does not wait for it.
 	Save      func(Progress) error
 	SaveEvery time.Duration
 	// Tell says how far it is, after each chunk.
@@ -89,6 +90,7 @@ func (c *Comparison) Run(ctx context.Context) (Verdict, error) {
 type run struct {
 	*Comparison
 	started, saved time.Time
+	saving         time.Duration // how long the last Save took
 	progress       Progress
 	verdict        Verdict
 	done, of       int
@@ -276,8 +278,11 @@ func (r *run) tell(t shape) {
 	}
 }
 
+// saveShare is how many times as long as the last Save took the next one waits: a twentieth of the time is spent on it.
+const saveShare = 20
+
 func (r *run) saveNow() error {
-	if time.Since(r.saved) < r.SaveEvery {
+	if r.SaveEvery > 0 && time.Since(r.saved) < max(r.SaveEvery, saveShare*r.saving) {
 		return nil
 	}
 	return r.save()
@@ -287,7 +292,8 @@ func (r *run) save() error {
 	if r.Save == nil {
 		return nil
 	}
-	r.saved = time.Now()
+	begun := time.Now()
+	defer func() { r.saved, r.saving = time.Now(), time.Since(begun) }()
 	return r.Save(r.progress)
 }
 
