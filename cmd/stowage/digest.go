@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,6 +144,9 @@ const (
 	compareMemory = 3 * digestMemory
 )
 
+// restingMemory is what the program may use before the collector works at all: the digest of an ordinary log never does.
+const restingMemory = 48 << 20
+
 // boundMemory sets the limit, lets the collector rest while the program is far below it, and returns what takes both back.
 // What the environment has set (GOGC, GOMEMLIMIT) stays.
 func boundMemory(limit int64) (back func()) {
@@ -150,9 +154,22 @@ func boundMemory(limit int64) (back func()) {
 	if before != math.MaxInt64 || os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	debug.SetMemoryLimit(limit)
-	percent := debug.SetGCPercent(400)
+	debug.SetMemoryLimit(restingMemory)
+	percent := debug.SetGCPercent(-1)
+	var mu sync.Mutex
+	over := false
+	runtime.AddCleanup(new([64]byte), func(int) { // the collector has worked: from now on by the limit
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			debug.SetMemoryLimit(limit)
+			debug.SetGCPercent(400)
+		}
+	}, 0)
 	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
 		debug.SetMemoryLimit(before)
 		debug.SetGCPercent(percent)
 	}
