@@ -62,9 +62,24 @@ func spawn(ctx context.Context, o Options, binary, listen string) (*child, error
 	go ch.reap(stdout, firstLine)
 	if err := ch.awaitReady(ctx, firstLine); err != nil {
 		ch.stop()
+		if errors.Is(err, errEnded) && ch.wasKilled() {
+			err = fmt.Errorf("%w: %w", errKilled, err)
+		}
 		return nil, fmt.Errorf("start %s: %w%s", binary, err, tailOf(log, start))
 	}
 	return ch, nil
+}
+
+// errEnded: a child ended by itself before it served. errKilled: a signal ended it, which says nothing about the next.
+var (
+	errEnded  = errors.New("it ended before it was ready")
+	errKilled = errors.New("it was killed")
+)
+
+// wasKilled reports whether a signal ended the child. It has exited.
+func (ch *child) wasKilled() bool {
+	state, ok := ch.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && state.Signaled()
 }
 
 // reap reads the child's output to its end, as os/exec demands, and then waits for the process.
@@ -84,7 +99,7 @@ func (ch *child) awaitReady(ctx context.Context, firstLine <-chan []byte) error 
 			Address string `json:"address"`
 		}
 		if err := json.Unmarshal(line, &ready); err != nil || ready.Address == "" {
-			return fmt.Errorf("it ended before it was ready (said %q)", bytes.TrimSpace(line))
+			return fmt.Errorf("%w (said %q)", errEnded, bytes.TrimSpace(line))
 		}
 		ch.address = ready.Address
 		return nil

@@ -95,17 +95,21 @@ type Asker struct {
 // Asker makes one; Close it before the Client.
 func (c *Client) Asker() (*Asker, error) {
 	a := &Asker{c: c, queue: callQueuePrefix + rand.Text()}
-	a.worker = worker.New(c.temporal, a.queue, worker.Options{
-		LocalActivityWorkerOnly:          true,
-		MaxConcurrentWorkflowTaskPollers: 4,
-		StickyScheduleToStartTimeout:     time.Second,
-		DeadlockDetectionTimeout:         10 * time.Second,
-		DisableRegistrationAliasing:      true,
-		OnFatalError:                     func(err error) { c.log.Error("asker stopped", "error", err) },
+	var err error
+	a.worker, err = c.startWorker("start asker", func() worker.Worker {
+		w := worker.New(c.temporal, a.queue, worker.Options{
+			LocalActivityWorkerOnly:          true,
+			MaxConcurrentWorkflowTaskPollers: 4,
+			StickyScheduleToStartTimeout:     time.Second,
+			DeadlockDetectionTimeout:         10 * time.Second,
+			DisableRegistrationAliasing:      true,
+			OnFatalError:                     func(err error) { c.log.Error("asker stopped", "error", err) },
+		})
+		w.RegisterWorkflowWithOptions(callWorkflow, workflow.RegisterOptions{Name: callWorkflowName})
+		return w
 	})
-	a.worker.RegisterWorkflowWithOptions(callWorkflow, workflow.RegisterOptions{Name: callWorkflowName})
-	if err := a.worker.Start(); err != nil {
-		return nil, fmt.Errorf("start asker: %w", err)
+	if err != nil {
+		return nil, err
 	}
 	return a, nil
 }

@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	maxStarts   = 4 // of the first child
 	maxRestarts = 10
 	// steadyAfter is how long a child has to live for its predecessor's deaths to be forgotten.
 	steadyAfter = 10 * time.Minute
@@ -57,13 +58,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// spawnAnywhere tries again when somebody else took one of the ports between the child's look and its listen.
+// spawnAnywhere tries again when the child was killed before it served, as the supervisor does from then on, and when somebody
+// else took one of the ports between the child's look and its listen.
 func spawnAnywhere(ctx context.Context, o Options, binary string) (*child, error) {
 	for try := 1; ; try++ {
 		ch, err := spawn(ctx, o, binary, o.Listen)
-		if err == nil || try == 3 || !strings.Contains(err.Error(), "address already in use") {
+		if err == nil || try == maxStarts || !errors.Is(err, errKilled) && !strings.Contains(err.Error(), "address already in use") {
 			return ch, err
 		}
+		o.Log.Warn("engine does not start; starting it again", "error", err)
 	}
 }
 

@@ -25,6 +25,66 @@ func TestStartFailsWithTheEnginesOwnWords(t *testing.T) {
 	}
 }
 
+// TestStartGoesOnWhenTheEngineIsKilledAsItStarts: a kill says nothing about the next one.
+func TestStartGoesOnWhenTheEngineIsKilledAsItStarts(t *testing.T) {
+	o := testOptions(t)
+	killed := filepath.Join(o.Dir, "killed")
+	script := "#!/bin/sh\n[ -e " + killed + " ] || { touch " + killed + "; kill -9 $$; }\nexec " + o.Binary + " \"$@\"\n"
+	o.Binary = filepath.Join(o.Dir, "killed-first")
+	if err := os.WriteFile(o.Binary, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := os.Stat(killed); err != nil {
+		t.Errorf("the first was not killed: %v", err)
+	}
+}
+
+// TestWorkerWaitsForAnEngineThatIsAway: the SDK asks for 10 s when a worker starts, and an engine that was killed on a busy
+// machine takes longer to be back.
+func TestWorkerWaitsForAnEngineThatIsAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED: the start of a worker without an engine (takes some 12 s)")
+	}
+	t.Parallel() // it mostly waits
+	o := testOptions(t)
+	first, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Listen = first.Address()
+	c, err := Dial(t.Context(), o.Listen, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	back := make(chan error, 1)
+	go func() {
+		time.Sleep(11 * time.Second)
+		second, err := Start(t.Context(), o)
+		if err == nil {
+			t.Cleanup(func() { second.Close() })
+		}
+		back <- err
+	}()
+	stop, err := c.Serve("", &obeyer{}, 1)
+	if err != nil {
+		t.Errorf("the worker does not start: %v", err)
+	} else {
+		stop()
+	}
+	if err := <-back; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLockKeepsASecondEngineOut: it waits for the first one instead of opening the same file, and takes over when that one goes.
 func TestLockKeepsASecondEngineOut(t *testing.T) {
 	o := testOptions(t)

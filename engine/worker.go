@@ -29,6 +29,38 @@ func (c *Client) Serve(queue string, d Doer, concurrency int) (stop func(), err 
 	}
 	p := &performer{doer: d, turns: c.turns, log: c.log, pulse: c.pulse}
 	halted, halt := context.WithCancelCause(context.Background())
+	w, err := c.startWorker("serve queue "+queue, func() worker.Worker { return c.newWorker(halted, queue, p, concurrency) })
+	if err != nil {
+		halt(errStopping)
+		return nil, err
+	}
+	return sync.OnceFunc(func() {
+		p.beginStop()
+		w.Stop()
+		halt(errStopping)
+		p.waitIdle(lastWait)
+	}), nil
+}
+
+// startWorker makes a worker and starts it. An engine that was killed a moment ago is waited for, as by Dial; each try makes a
+// worker of its own, because one whose start has failed cannot be started again.
+func (c *Client) startWorker(what string, build func() worker.Worker) (w worker.Worker, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialWait)
+	defer cancel()
+	var last error
+	err = patiently(ctx, c.log, what, func() error {
+		w = build()
+		last = w.Start()
+		return last
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, last)
+	}
+	return w, nil
+}
+
+// newWorker is a worker of one queue, for steps that go on until halted ends.
+func (c *Client) newWorker(halted context.Context, queue string, p *performer, concurrency int) worker.Worker {
 	w := worker.New(c.temporal, queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: concurrency,
 		MaxConcurrentActivityTaskPollers:   pollers(queue, concurrency),
@@ -47,16 +79,7 @@ func (c *Client) Serve(queue string, d Doer, concurrency int) (stop func(), err 
 	}
 	w.RegisterActivityWithOptions(p.step, activity.RegisterOptions{Name: stepActivityName})
 	w.RegisterActivityWithOptions(p.hold, activity.RegisterOptions{Name: holdActivityName})
-	if err := w.Start(); err != nil {
-		halt(errStopping)
-		return nil, fmt.Errorf("serve queue %s: %w", queue, err)
-	}
-	return sync.OnceFunc(func() {
-		p.beginStop()
-		w.Stop()
-		halt(errStopping)
-		p.waitIdle(lastWait)
-	}), nil
+	return w
 }
 
 // pollers keeps the queues of a hundred hosts cheap: one long poll each.

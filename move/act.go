@@ -288,6 +288,8 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 				return engine.Result{}, &farm.Error{Op: "start engine", Err: err, Hint: hintOfEngine(err)}
 			}
 			defer server.Close()
+			a.Served = server // hosts are reached through it too, also while it is started again
+			defer func() { a.Served = nil }()
 		}
 		address = server.Address()
 		// An engine that was killed is started again; one that keeps dying is

@@ -93,12 +93,13 @@ func (h *hosts) host(name farm.HostName) (host.Host, error) {
 	return h.board.Host(name), nil
 }
 
-// open reaches the engine, and starts ours where none is there yet.
+// open reaches the engine, and starts ours where none is there yet. One of ours
+// that was killed is started again by itself: a second one would be in its way.
 func (h *hosts) open(ctx context.Context) error {
 	address := h.act.Address
 	if address == "" {
 		address = h.d.farm.Agents.Engine
-		if !listens(address) {
+		if h.act.Served == nil && !listens(address) {
 			server, err := engine.Start(ctx, h.act.Engine)
 			if err != nil {
 				return &farm.Error{Op: "start engine", Subject: address, Err: err, Hint: "agents of farm.yaml names the address it listens on"}
