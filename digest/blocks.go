@@ -51,6 +51,7 @@ type series struct {
 	cells   int32  // cells in packed
 	packed  []byte // timeBlocks, each number relative to the one before
 	last    int64  // number of the last packed block
+	lastAt  int    // where it begins
 }
 
 // blockWindow counts the events of a block by coarse bucket.
@@ -112,11 +113,14 @@ func (s *series) flush() int {
 	if !s.filled {
 		return 0
 	}
-	var room [8]cell
-	b := timeBlock{number: s.number, sum: s.sum, cells: room[:0]}
+	b := timeBlock{number: s.number, sum: s.sum}
 	if w := s.window; w == nil {
-		b.cells = append(b.cells, cell{int(s.single), 1})
+		var room [1]cell
+		room[0] = cell{int(s.single), 1}
+		b.cells = room[:]
 	} else {
+		var room [128]cell // as many as a block of a busy class has; not on the heap
+		b.cells = room[:0]
 		for i, n := range w.counts {
 			if n != 0 {
 				b.cells = append(b.cells, cell{w.lowest + i, uint64(n)})
@@ -139,8 +143,18 @@ func (s *series) pack(b *timeBlock) {
 	} else if b.number <= s.last {
 		s.ordered = false
 	}
-	var room [64]byte
-	p := binary.AppendVarint(room[:0], b.number-s.last)
+	if len(b.cells) <= 12 {
+		var room [64]byte
+		s.put(b, room[:0])
+	} else {
+		var room [1 << 10]byte
+		s.put(b, room[:0])
+	}
+}
+
+// put is the end of pack; p is room for it.
+func (s *series) put(b *timeBlock, p []byte) {
+	p = binary.AppendVarint(p, b.number-s.last)
 	p = binary.AppendUvarint(p, b.sum)
 	p = binary.AppendUvarint(p, uint64(len(b.cells)))
 	at := 0
@@ -149,6 +163,7 @@ func (s *series) pack(b *timeBlock) {
 		p = binary.AppendUvarint(p, c.n)
 		at = c.bucket
 	}
+	s.lastAt = len(s.packed)
 	s.packed = appendTight(s.packed, p)
 	s.last = b.number
 	s.cells += int32(len(b.cells))
@@ -168,40 +183,48 @@ func unpackBlocks(p []byte) ([]timeBlock, error) {
 	var out []timeBlock
 	var number int64
 	for len(p) > 0 {
-		delta, k := binary.Varint(p)
-		if k <= 0 {
-			return nil, fmt.Errorf("read block number: %w", errShort)
+		b, rest, err := unpackBlock(p)
+		if err != nil {
+			return nil, err
 		}
-		p = p[k:]
-		number += delta
-		b := timeBlock{number: number}
-		var cells uint64
-		var err error
-		if b.sum, p, err = uvarint(p); err != nil {
-			return nil, fmt.Errorf("read block sum: %w", err)
-		}
-		if cells, p, err = uvarint(p); err != nil || cells > uint64(len(p)) {
-			return nil, fmt.Errorf("read block size: %w", errShort)
-		}
-		b.cells = make([]cell, cells)
-		var at uint64
-		for i := range b.cells {
-			var step, n uint64
-			if step, p, err = uvarint(p); err != nil {
-				return nil, fmt.Errorf("read block bucket: %w", err)
-			}
-			if n, p, err = uvarint(p); err != nil {
-				return nil, fmt.Errorf("read block count: %w", err)
-			}
-			at += step
-			if at > summedCell || step >= bucketCount || i > 0 && step == 0 {
-				return nil, fmt.Errorf("read block bucket: %d is out of order or range", at)
-			}
-			b.cells[i] = cell{int(at), n}
-		}
-		out = append(out, b)
+		number += b.number
+		b.number = number
+		out, p = append(out, b), rest
 	}
 	return out, nil
+}
+
+// unpackBlock unpacks the first block of p. Its number is relative to the one in front of it.
+func unpackBlock(p []byte) (b timeBlock, rest []byte, err error) {
+	delta, k := binary.Varint(p)
+	if k <= 0 {
+		return b, nil, fmt.Errorf("read block number: %w", errShort)
+	}
+	b.number, p = delta, p[k:]
+	if b.sum, p, err = uvarint(p); err != nil {
+		return b, nil, fmt.Errorf("read block sum: %w", err)
+	}
+	var cells uint64
+	if cells, p, err = uvarint(p); err != nil || cells > uint64(len(p)) {
+		return b, nil, fmt.Errorf("read block size: %w", errShort)
+	}
+	b.cells = make([]cell, cells)
+	var at uint64
+	for i := range b.cells {
+		var step, n uint64
+		if step, p, err = uvarint(p); err != nil {
+			return b, nil, fmt.Errorf("read block bucket: %w", err)
+		}
+		if n, p, err = uvarint(p); err != nil {
+			return b, nil, fmt.Errorf("read block count: %w", err)
+		}
+		at += step
+		if at > summedCell || step >= bucketCount || i > 0 && step == 0 {
+			return b, nil, fmt.Errorf("read block bucket: %d is out of order or range", at)
+		}
+		b.cells[i] = cell{int(at), n}
+	}
+	return b, p, nil
 }
 
 // tidy makes blocks 2^up times as long and leaves one entry per block, in ascending order.
@@ -293,9 +316,32 @@ func (s *series) extra() int {
 	return cells - buckets
 }
 
-// join appends the blocks of another series of the same level.
+// join appends the blocks of another series of the same level. All but the first of them stay the bytes they are. Where two
+// parts of a log meet, that first one is mostly the last of this series: the two become one.
 func (s *series) join(from *series) {
-	for _, b := range from.blocks() {
-		s.pack(&b)
+	from.flush()
+	if len(from.packed) == 0 {
+		return
 	}
+	first, rest, err := unpackBlock(from.packed)
+	if err != nil {
+		return // packed by us: cannot happen
+	}
+	cells := int32(len(first.cells))
+	if len(s.packed) > 0 && first.number == s.last {
+		if last, _, err := unpackBlock(s.packed[s.lastAt:]); err == nil {
+			s.packed, s.cells = s.packed[:s.lastAt], s.cells-int32(len(last.cells))
+			s.last -= last.number
+			first.sum, first.cells = addSaturated(last.sum, first.sum), addCells(last.cells, first.cells)
+		}
+	}
+	s.pack(&first)
+	if len(rest) == 0 {
+		return
+	}
+	s.ordered = s.ordered && from.ordered
+	s.lastAt = len(s.packed) + from.lastAt - (len(from.packed) - len(rest))
+	s.packed = appendTight(s.packed, rest)
+	s.cells += from.cells - cells
+	s.last = from.last
 }
