@@ -1,15 +1,21 @@
 package farm
 
-// WithoutSingles is the farm as a plan sees it: single instances stay where
-// they are, and what they need is taken off their hosts. (A plan packs pairs;
-// a single instance is moved by name.) A farm without any is returned as it
-// is. They are not counted towards max_instances.
-func (f *Farm) WithoutSingles() *Farm {
-	singles := false
+// HasSingles says whether there are single instances.
+func (f *Farm) HasSingles() bool {
 	for _, p := range f.Pairs {
-		singles = singles || p.Topology == Single
+		if p.Topology == Single {
+			return true
+		}
 	}
-	if !singles {
+	return false
+}
+
+// WithoutSingles is the farm as a plan of single shards sees it: single
+// instances stay where they are, and what they need is taken off their hosts.
+// A farm without any is returned as it is. They are not counted towards
+// max_instances.
+func (f *Farm) WithoutSingles() *Farm {
+	if !f.HasSingles() {
 		return f
 	}
 	c := f.Clone()

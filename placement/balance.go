@@ -157,6 +157,6 @@ func (b *balancing) allowed(n, bin int) bool {
 	if b.mirrored {
 		return true
 	}
-	twin := i ^ 1 // in the direct view item n is item n of the problem
-	return b.where[twin] < 0 || b.clash(r, b.where[twin]) == ""
+	twin := b.twin(i) // in the direct view item n is item n of the problem
+	return twin < 0 || b.where[twin] < 0 || b.clash(r, b.where[twin]) == ""
 }

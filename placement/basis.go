@@ -111,7 +111,7 @@ func Drift(p Plan, now *farm.Farm, done func(farm.PairName, farm.SideName) bool)
 		}
 		expected = partial.Apply(expected)
 	}
-	ds := farm.Diff(expected, now.WithoutSingles())
+	ds := farm.Diff(expected, planned(now, p.Goals))
 	id := now.NextServerID
 	if id == p.Basis.NextServerID || done != nil && id == p.NextServerID {
 		return ds

@@ -26,7 +26,7 @@ func (p *problem) withinBudget(l *layout, proof proof) (*layout, error) {
 	}
 	order := p.byContent()
 	best := least
-	lo, hi := 0, len(order)-2 // the sides of a pair need two hosts
+	lo, hi := 0, len(order)-p.fewest() // the sides of a pair need two hosts
 	for lo < hi {
 		mid := (lo + hi + 1) / 2
 		tried, err := p.least(order[:mid], proof)

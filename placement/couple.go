@@ -71,7 +71,7 @@ func (p *problem) couplesOfFrozen() [][]int {
 	return out
 }
 
-// frozenOn are the rooms of a frozen pair.
+// frozenOn are the rooms of a frozen pair; of a single instance b is -1.
 func (p *problem) frozenOn(name farm.PairName) (a, b int, ok bool) {
 	if !p.frozen[name] {
 		return 0, 0, false
@@ -79,6 +79,9 @@ func (p *problem) frozenOn(name farm.PairName) (a, b int, ok bool) {
 	pair, ok := p.farm.Pair(name)
 	if !ok {
 		return 0, 0, false
+	}
+	if pair.Topology == farm.Single {
+		return p.room[pair.Sides[farm.A].Host], -1, true
 	}
 	return p.room[pair.Sides[farm.A].Host], p.room[pair.Sides[farm.B].Host], true
 }

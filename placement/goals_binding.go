@@ -26,17 +26,21 @@ type Copy struct {
 	Side farm.SideName
 }
 
-// Copies says what every name in Binding.What stands for: a pair for both its
+// Copies says what every name in Binding.What stands for: a pair for all its
 // sides, A first, an instance for one. A name that is both is the pair.
 func Copies(f *farm.Farm) map[string][]Copy {
 	m := make(map[string][]Copy, 3*len(f.Pairs))
-	for _, p := range f.Pairs {
+	all := func(p farm.Pair) []Copy {
 		both := []Copy{{p.Name, farm.A}, {p.Name, farm.B}}
-		m[string(p.Instance(farm.A))] = both[:1:1]
-		m[string(p.Instance(farm.B))] = both[1:]
+		return both[:len(p.Topology.Sides())]
 	}
 	for _, p := range f.Pairs {
-		m[string(p.Name)] = []Copy{{p.Name, farm.A}, {p.Name, farm.B}}
+		for i, which := range all(p) {
+			m[string(p.Instance(which.Side))] = all(p)[i : i+1 : i+1]
+		}
+	}
+	for _, p := range f.Pairs {
+		m[string(p.Name)] = all(p)
 	}
 	return m
 }

@@ -93,26 +93,30 @@ func (c *goalCheck) mostInstances() int {
 	return most
 }
 
-// frozenTogether: a pair that shall join frozen ones finds them on one host.
-// Frozen pairs among themselves stay as they are.
+// frozenTogether: a pair that shall join frozen ones finds them on one host,
+// as far as it has sides. Frozen pairs among themselves stay as they are.
 func (c *goalCheck) frozenTogether(at string, pairs []farm.PairName) {
-	var first farm.PairName
-	var joining, other farm.PairName
-	for _, p := range pairs {
-		switch {
-		case !c.frozen[p]:
-			joining = p
-		case first == "":
-			first = p
-		case c.sides(p) != c.sides(first):
-			other = p
+	for side := range farm.SideNames {
+		var first, joining, other farm.PairName
+		for _, p := range pairs {
+			switch host := c.sides(p)[side]; {
+			case host == "":
+			case !c.frozen[p]:
+				joining = p
+			case first == "":
+				first = p
+			case host != c.sides(first)[side]:
+				other = p
+			}
 		}
-	}
-	if joining != "" && other != "" {
-		c.say(at, "%s shall be together with %s and %s, which are frozen on different hosts", joining, first, other)
+		if joining != "" && other != "" {
+			c.say(at, "%s shall be together with %s and %s, which are frozen on different hosts", joining, first, other)
+			return
+		}
 	}
 }
 
+// sides are the hosts of A and B; a single instance has no B.
 func (c *goalCheck) sides(p farm.PairName) [2]farm.HostName {
 	s := c.farm.Pairs[c.pairs[p]].Sides
 	return [2]farm.HostName{s[farm.A].Host, s[farm.B].Host}
@@ -131,15 +135,20 @@ func (c *goalCheck) apart() {
 			}
 			first[u.root(p)] = p
 		}
-		if free, have := c.toSpread(g, packed); 2*free > have {
+		switch free, instances, have := c.toSpread(g, packed); {
+		case instances <= have:
+		case instances == 2*free:
 			c.say(at, "group %s has %s to keep apart, with 2 instances each, and there are %s for them", g.Name, count(free, "pair"), count(have, "host"))
+		default:
+			c.say(at, "group %s has %s to keep apart, with %d instances, and there are %s for them", g.Name, count(free, "pair"), instances, count(have, "host"))
 		}
 	}
 }
 
-// toSpread is how many pairs of a group are to be placed, and on how many
-// hosts: the frozen ones are where they are, and keep the others out there.
-func (c *goalCheck) toSpread(g Group, packed int) (free, have int) {
+// toSpread is how many pairs of a group are to be placed, with how many
+// instances, and on how many hosts: the frozen ones are where they are, and
+// keep the others out there.
+func (c *goalCheck) toSpread(g Group, packed int) (free, instances, have int) {
 	taken := map[farm.HostName]bool{}
 	for _, p := range g.Pairs {
 		at, known := c.pairs[p]
@@ -148,6 +157,7 @@ func (c *goalCheck) toSpread(g Group, packed int) (free, have int) {
 		case !c.frozen[p]:
 			if c.goals.Unit != UnitShard || len(c.farm.Pairs[at].Shards) > 0 {
 				free++
+				instances += len(c.farm.Pairs[at].Topology.Sides())
 			}
 		default:
 			for _, h := range c.sides(p) {
@@ -157,7 +167,7 @@ func (c *goalCheck) toSpread(g Group, packed int) (free, have int) {
 			}
 		}
 	}
-	return free, packed - len(taken)
+	return free, instances, packed - len(taken)
 }
 
 // packedHosts counts the hosts to pack onto.

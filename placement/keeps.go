@@ -18,7 +18,7 @@ func (l *layout) broken() string {
 			return fmt.Sprintf("%s is on a host that takes nothing", l.name(i))
 		case l.isBarred(i, r):
 			return fmt.Sprintf("%s is pinned or forbidden", l.name(i))
-		case i%2 == 0 && l.clash(r, l.where[i+1]) != "":
+		case l.items[i].side == farm.A && l.twin(i) >= 0 && l.clash(r, l.where[l.twin(i)]) != "":
 			return fmt.Sprintf("%s and its twin are not apart", l.name(i))
 		}
 	}

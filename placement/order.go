@@ -62,7 +62,7 @@ func (l *layout) place(plan *Plan) error {
 	plan.NextServerID = l.farm.NextServerID + uint32(len(plan.Moves))
 	after := plan.Apply(l.farm)
 	for _, pair := range after.Pairs {
-		for _, side := range farm.SideNames {
+		for _, side := range pair.Topology.Sides() {
 			s := pair.Sides[side]
 			plan.Assignments = append(plan.Assignments, Assignment{Pair: pair.Name, Side: side, Instance: pair.Instance(side), Host: s.Host, Port: s.Port})
 		}
@@ -88,7 +88,7 @@ func (l *layout) scheduled() ([]schedule.Move, []int) {
 		if it.side == farm.B {
 			side = 1
 		}
-		moves = append(moves, schedule.Move{Pair: i / 2, Side: side, From: from, To: l.where[i], Bytes: it.bytes, Needs: append(slices.Clone(it.today), 1)})
+		moves = append(moves, schedule.Move{Pair: it.thing, Side: side, From: from, To: l.where[i], Bytes: it.bytes, Needs: append(slices.Clone(it.today), 1)})
 		items = append(items, i)
 	}
 	return moves, items
@@ -139,8 +139,11 @@ func (l *layout) hosts() []schedule.Host {
 }
 
 func (l *layout) rules() schedule.Rules {
-	at := func(pair, side int) int { // the twin's room before the first move
-		i := 2*pair + 1 - side
+	at := func(thing, side int) int { // the twin's room before the first move
+		i := l.twin(l.first[thing] + side)
+		if i < 0 {
+			return -1
+		}
 		if r, is := l.room[l.pair(i).Sides[l.items[i].side].Host]; is {
 			return r
 		}

@@ -21,9 +21,9 @@ type OtherUnit struct {
 const mostCompared = 200
 
 // otherUnit plans with the other unit, or is nil where that keeps not all of
-// the goals.
+// the goals or does not place the same.
 func otherUnit(f *farm.Farm, g Goals) *OtherUnit {
-	if len(f.Pairs) > mostCompared {
+	if len(f.Pairs) > mostCompared || f.HasSingles() { // the unit shard leaves those where they are, and their hosts out
 		return nil
 	}
 	switch g.Unit {

@@ -7,7 +7,8 @@ import "stowage/farm"
 type item struct {
 	pair  int           // index into Farm.Pairs
 	shard int           // index into Pair.Shards, or -1: all of them
-	side  farm.SideName // A and B of the same thing are neighbours in problem.items
+	thing int           // index into problem.first
+	side  farm.SideName // A and B of the same thing are neighbours in problem.items; a single instance has no B
 	needs []int64       // at the end of the runway, by dimension
 	today []int64       // now
 	bytes int64         // to copy
@@ -22,6 +23,8 @@ type problem struct {
 	dims   []dimension
 	rooms  []room
 	items  []item
+	first  []int // by thing (a pair, a single instance, or a shard), its item of side A
+	alone  int   // things of one side: single instances
 	room   map[farm.HostName]int
 	frozen map[farm.PairName]bool
 	own    []int64        // what an instance needs for itself, by dimension
@@ -33,6 +36,7 @@ type problem struct {
 }
 
 func newProblem(f *farm.Farm, g Goals) *problem {
+	f = planned(f, g)
 	p := &problem{farm: f, goals: g, rooms: rooms(f, g), room: map[farm.HostName]int{}, frozen: map[farm.PairName]bool{}}
 	for _, name := range g.Frozen {
 		p.frozen[name] = true
@@ -64,7 +68,17 @@ func newProblem(f *farm.Farm, g Goals) *problem {
 	return p
 }
 
-// addItems adds the A and the B of something.
+// planned is the farm as goals look at it. What regroups shards makes pairs of
+// them: single instances are left where they are, and what they need is taken
+// off their hosts.
+func planned(f *farm.Farm, g Goals) *farm.Farm {
+	if g.Unit == UnitShard {
+		return f.WithoutSingles()
+	}
+	return f
+}
+
+// addItems adds the A and the B of something, or the A of a single instance.
 func (p *problem) addItems(pair, shard int, shards []farm.Shard, overhead farm.Resources, end, now demand) {
 	needs, present := make([]float64, len(p.dims)), make([]float64, len(p.dims))
 	end.plain(needs, overhead)
@@ -76,13 +90,43 @@ func (p *problem) addItems(pair, shard int, shards []farm.Shard, overhead farm.R
 		bytes += s.Needs[farm.Disk]
 	}
 	later, today := end.rounded(needs), now.rounded(present)
-	for _, side := range farm.SideNames {
-		it := item{pair: pair, shard: shard, side: side, needs: later, today: today, bytes: int64(bytes), from: -1}
+	sides := p.farm.Pairs[pair].Topology.Sides()
+	if p.first = append(p.first, len(p.items)); len(sides) == 1 {
+		p.alone++
+	}
+	for _, side := range sides {
+		it := item{pair: pair, shard: shard, thing: len(p.first) - 1, side: side, needs: later, today: today, bytes: int64(bytes), from: -1}
 		if r, ok := p.room[p.farm.Pairs[pair].Sides[side].Host]; ok && shard < 0 && (!p.rooms[r].outside || p.frozen[p.farm.Pairs[pair].Name]) {
 			it.from = r // single shards go to new instances wherever they are
 		}
 		p.items = append(p.items, it)
 	}
+}
+
+// sides are the items of a thing, A first.
+func (p *problem) sides(thing int) (from, to int) {
+	if thing+1 < len(p.first) {
+		return p.first[thing], p.first[thing+1]
+	}
+	return p.first[thing], len(p.items)
+}
+
+// twin is the item of the other side, or -1 of a single instance.
+func (p *problem) twin(i int) int {
+	a, end := p.sides(p.items[i].thing)
+	if end-a < 2 {
+		return -1
+	}
+	return 2*a + 1 - i
+}
+
+// fewest is on how many hosts something that is placed is at least: the two
+// sides of a pair are on two.
+func (p *problem) fewest() int {
+	if len(p.first) > p.alone {
+		return 2
+	}
+	return min(1, len(p.first))
 }
 
 // source is the room an item's data is on now, or -1.

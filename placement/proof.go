@@ -11,7 +11,7 @@ import (
 )
 
 // bounding is the problem for package bound: items and rooms by kind, twins
-// on different hosts. Labels, groups and pins are left out, so what holds for
+// on different hosts, a single instance once. Labels, groups and pins are left out, so what holds for
 // it holds for the problem with them. Hosts not packed onto are left out with
 // what is frozen on them, see elsewhere; what is frozen on another host and
 // too much for it is one item that fills it, because nothing else goes there.
@@ -34,9 +34,10 @@ func (p *problem) bounding() bound.Problem {
 		}
 	}
 	own := p.leastOwn()
-	for i := 0; i < len(p.items); i += 2 {
-		copies := 2
-		for _, k := range []int{i, i + 1} {
+	for thing, i := range p.first {
+		_, end := p.sides(thing)
+		copies := end - i
+		for k := i; k < end; k++ {
 			if r := p.items[k].from; p.isFrozen(k) && (p.rooms[r].outside || p.rooms[r].full) {
 				copies--
 			}
@@ -247,8 +248,12 @@ func (p *problem) proveOne(out *proof, o bound.Objective, how bound.Options) err
 	}
 	switch o {
 	case bound.Bins:
-		if out.hosts = (proved{int(r.Bound) + hosts, p.method(r.Certificate, asked.Items)}); out.hosts.value <= 2 {
+		out.hosts = proved{int(r.Bound) + hosts, p.method(r.Certificate, asked.Items)}
+		switch least := p.fewest(); {
+		case least == 2 && out.hosts.value <= 2:
 			out.hosts = proved{2, "the two sides of a pair must be on different hosts"}
+		case out.hosts.value < least:
+			out.hosts = proved{least, "there is something to place"}
 		}
 	case bound.Cost:
 		out.cost = float64(r.Bound+cost) / 100

@@ -125,7 +125,7 @@ func hostsAre(n int) string {
 // shortfall names the resource of which all rooms together have least, if any
 // has less than is needed.
 func (p *problem) shortfall() string {
-	if len(p.rooms) < 2 {
+	if len(p.rooms) < p.fewest() {
 		return "the sides of a pair need two hosts"
 	}
 	worst, text := 1.0, ""
@@ -211,8 +211,8 @@ func (l *layout) reason(i, r int, on []load) string {
 	case l.isBarred(i, r):
 		return "ruled out by pin or forbid"
 	}
-	if twin := l.where[i^1]; twin >= 0 {
-		switch c := l.clash(twin, r); c {
+	if twin := l.twin(i); twin >= 0 && l.where[twin] >= 0 {
+		switch c := l.clash(l.where[twin], r); c {
 		case "":
 		case "twin":
 			return "holding its twin"

@@ -50,15 +50,16 @@ func Freeing(f *farm.Farm, p Plan) []Relaxation {
 	if len(f.Pairs) > MostFreeing {
 		return nil
 	}
+	asked := newProblem(f, p.Goals)
 	target := p.HostsUsed - 1
-	if target%2 == 1 && p.HostsUsed%2 == 0 {
+	if target%2 == 1 && p.HostsUsed%2 == 0 && asked.alone == 0 {
 		target-- // both sides of every pair are placed alike: hosts come in twos
 	}
 	var out []Relaxation
-	if target < 2 {
+	if target < asked.fewest() {
 		return out // the sides of a pair need two
 	}
-	scarce, open := p.scarce(), newProblem(f, p.Goals).allows(target)
+	scarce, open := p.scarce(), asked.allows(target)
 	for _, k := range knobs(f, p.Goals) {
 		if k.of != "" && !scarce[k.of] {
 			continue
@@ -167,16 +168,16 @@ func knobs(f *farm.Farm, g Goals) []knob {
 			turn: func(step int, _ *farm.Farm, g *Goals) { g.RunwayDays = days * (1 - float64(step)/20) },
 		})
 	}
-	return append(out, rules(g)...)
+	return append(out, rules(f, g)...)
 }
 
 // rules are knobs with one step: a rule that is given up.
-func rules(g Goals) []knob {
+func rules(f *farm.Farm, g Goals) []knob {
 	var out []knob
 	give := func(text string, turn func(g *Goals)) {
 		out = append(out, knob{steps: 1, words: func(int) string { return text }, turn: func(_ int, _ *farm.Farm, g *Goals) { turn(g) }})
 	}
-	if g.Unit != UnitShard {
+	if g.Unit != UnitShard && !f.HasSingles() { // of which the unit shard places none
 		give("placing single shards (unit: shard) instead of whole instances", func(g *Goals) { g.Unit = UnitShard })
 	}
 	for i, label := range g.SpreadLabels {

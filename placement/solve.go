@@ -21,13 +21,8 @@ func Solve(f *farm.Farm, g Goals) (Plan, error) {
 	if ps := append(f.Check(), g.Check(f)...); len(ps) > 0 {
 		return Plan{}, &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: %s", farm.ErrInput, ps[0])}
 	}
-	whole := f
-	if f = f.WithoutSingles(); len(f.Pairs) == 0 && len(whole.Pairs) > 0 {
-		return Plan{}, &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: there are only single instances", farm.ErrInput),
-			Hint: "a plan packs pairs; a single instance is moved by name: stowage move instance PAIR/A --to HOST"}
-	}
-	if ps := g.Check(f); len(ps) > 0 { // rules that speak of a single instance
-		return Plan{}, &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: %s (of the farm without its single instances)", farm.ErrInput, ps[0])}
+	if err := withoutSingles(f, g); err != nil {
+		return Plan{}, err
 	}
 	p := newProblem(f, g)
 	plan, err := p.solve()
@@ -40,6 +35,23 @@ func Solve(f *farm.Farm, g Goals) (Plan, error) {
 	}
 	plan.Other = otherUnit(f, g)
 	return plan, nil
+}
+
+// withoutSingles refuses what makes no sense where single instances are left
+// out: nothing else to place, and rules that speak of them.
+func withoutSingles(f *farm.Farm, g Goals) error {
+	left := planned(f, g)
+	if len(left.Pairs) == 0 && len(f.Pairs) > 0 {
+		return &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: there are only single instances", farm.ErrInput),
+			Hint: "the unit shard regroups the shards of pairs; the unit instance places single instances as they are"}
+	}
+	if left == f {
+		return nil
+	}
+	if ps := g.Check(left); len(ps) > 0 {
+		return &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: %s (of the farm without its single instances, which the unit shard leaves alone)", farm.ErrInput, ps[0])}
+	}
+	return nil
 }
 
 func (p *problem) solve() (Plan, error) {

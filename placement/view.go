@@ -16,7 +16,8 @@ import (
 // of every spread label; only A sides are placed, and the B sides follow into
 // the other room of the couple. That halves the problem and makes its rules
 // about twins go away; whole instances can only be asked so where nothing has
-// a home yet, and shards are always, because what regroups them are pairs.
+// a home yet and no single instance is among them, and shards are always,
+// because what regroups them are pairs.
 type view struct {
 	*problem
 	bins     [][]int // rooms by bin: one, or a couple
@@ -39,7 +40,7 @@ func (p *problem) direct() *view {
 
 // mirror is nil where it cannot be asked.
 func (p *problem) mirror() *view {
-	if len(p.bars) > 0 && p.goals.Unit != UnitShard {
+	if len(p.bars) > 0 && p.goals.Unit != UnitShard || p.alone > 0 {
 		return nil
 	}
 	v := &view{problem: p, mirrored: true}
@@ -77,8 +78,10 @@ func (v *view) packing() pack.Problem {
 	}
 	v.bar(&out)
 	if !v.mirrored {
-		for i := 0; i < len(v.problem.items); i += 2 {
-			v.keepApart(&out, []int{i, i + 1}, true)
+		for thing := range v.first {
+			if a, end := v.sides(thing); end-a > 1 {
+				v.keepApart(&out, []int{a, a + 1}, true)
+			}
 		}
 	}
 	v.groups(&out, numbers)
@@ -118,7 +121,7 @@ func (v *view) bar(out *pack.Problem) {
 	}
 	for n, i := range v.items {
 		item := &out.Items[n]
-		if v.bars[i] != nil || v.bars[i^1] != nil {
+		if twin := v.twin(i); v.bars[i] != nil || twin >= 0 && v.bars[twin] != nil {
 			for bin := range v.bins {
 				if !v.allows(i, bin) {
 					item.NotBins = append(item.NotBins, bin)
@@ -310,7 +313,7 @@ func (v *view) groups(out *pack.Problem, numbers map[int]int) {
 func (v *view) joinFrozen(out *pack.Problem, union []farm.PairName, s int, of map[Copy][]int) {
 	for _, frozen := range union {
 		a, b, ok := v.frozenOn(frozen)
-		if !ok {
+		if !ok || [2]int{a, b}[s] < 0 {
 			continue
 		}
 		for _, name := range union {

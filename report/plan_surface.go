@@ -156,9 +156,20 @@ func (c *census) failureText() string {
 		return "Nothing is in use after the plan."
 	}
 	worst := slices.MaxFunc(c.after, func(a, b carrier) int { return shardsOn(a) - shardsOn(b) })
-	gone := map[farm.PairName]bool{}
+	gone, alone := map[farm.PairName]bool{}, 0
 	for _, x := range worst.instances {
+		if p := c.pairs[x.pair]; p != nil && p.Topology == farm.Single {
+			alone++
+			continue
+		}
 		gone[x.pair] = true
+	}
+	without := ""
+	if alone > 0 {
+		without = fmt.Sprintf(" Without a copy, and down until it is back: %s.", count(alone, "single instance"))
+		if len(gone) == 0 {
+			return fmt.Sprintf("When the host with most shards, %s, is lost, nothing takes over.%s", worst.host.Name, without)
+		}
 	}
 	twins := 0
 	for _, h := range c.after {
@@ -169,6 +180,6 @@ func (c *census) failureText() string {
 			}
 		}
 	}
-	return fmt.Sprintf("When the host with most shards, %s, is lost, %s run on one side until it is back: their twins on %s serve all of it. That load is counted in this plan: no host goes beyond its limits.",
-		worst.host.Name, count(len(gone), "pair"), count(twins, "host"))
+	return fmt.Sprintf("When the host with most shards, %s, is lost, %s run on one side until it is back: their twins on %s serve all of it. That load is counted in this plan: no host goes beyond its limits.%s",
+		worst.host.Name, count(len(gone), "pair"), count(twins, "host"), without)
 }

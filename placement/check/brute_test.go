@@ -28,8 +28,9 @@ type brute struct {
 }
 
 // thing is a pair, or with the unit shard a shard of one; both its copies are
-// placed together.
+// placed together. A single instance has no B copy: that is nowhere.
 type thing struct {
+	single bool
 	pair   int
 	shards []farm.Shard
 	frozen bool
@@ -46,6 +47,9 @@ type optimum struct {
 	layouts            [][][2]int // the first few
 	finished           bool
 }
+
+// nowhere is the host of a copy that does not exist.
+const nowhere = -1
 
 // mostLayouts bounds one search.
 const mostLayouts = 200_000
@@ -110,7 +114,7 @@ func newBrute(t task) *brute {
 }
 
 func (b *brute) thing(pair int, shards []farm.Shard, frozen, whole bool) thing {
-	out := thing{pair: pair, shards: shards, frozen: frozen, whole: whole, needs: make([]float64, 24*len(b.names))}
+	out := thing{single: b.farm.Pairs[pair].Topology == farm.Single, pair: pair, shards: shards, frozen: frozen, whole: whole, needs: make([]float64, 24*len(b.names))}
 	growth := b.goals.Growth
 	if growth == 0 {
 		growth = 1
@@ -184,13 +188,17 @@ func (b *brute) place(k int) {
 		return
 	}
 	th := &b.things[k]
-	pair := b.farm.Pairs[th.pair]
 	if th.frozen {
-		b.try(k, b.index[pair.Sides[farm.A].Host], b.index[pair.Sides[farm.B].Host])
+		at := b.now(k)
+		b.try(k, at[0], at[1])
 		return
 	}
 	for x := range b.hosts {
 		if !b.allowed(th, farm.A, x) {
+			continue
+		}
+		if th.single {
+			b.try(k, x, nowhere)
 			continue
 		}
 		for y := range b.hosts {
@@ -204,6 +212,9 @@ func (b *brute) place(k int) {
 func (b *brute) try(k, x, y int) {
 	th := &b.things[k]
 	add := func(h int, sign float64) {
+		if h == nowhere {
+			return
+		}
 		for i, v := range th.needs {
 			b.loads[h][i] += sign * v
 		}
@@ -211,7 +222,7 @@ func (b *brute) try(k, x, y int) {
 	add(x, 1)
 	add(y, 1)
 	b.where[k] = [2]int{x, y}
-	if th.frozen || b.fits(x, b.loads[x]) && b.fits(y, b.loads[y]) {
+	if th.frozen || b.fits(x, b.loads[x]) && (y == nowhere || b.fits(y, b.loads[y])) {
 		b.place(k + 1)
 	}
 	add(x, -1)
@@ -259,6 +270,9 @@ func (b *brute) judge() {
 	bytes := 0.0
 	for k, at := range b.where {
 		for n, side := range farm.SideNames {
+			if at[n] == nowhere {
+				continue
+			}
 			used[at[n]] = true
 			if was := b.farm.Pairs[b.things[k].pair].Sides[side].Host; !b.things[k].whole || b.hosts[at[n]].Name != was {
 				bytes += b.things[k].bytes
@@ -288,7 +302,7 @@ func (b *brute) together() bool {
 		for n := range farm.SideNames {
 			at, moving := map[int]bool{}, false
 			for k, th := range b.things {
-				if slices.Contains(g, b.farm.Pairs[th.pair].Name) {
+				if slices.Contains(g, b.farm.Pairs[th.pair].Name) && b.where[k][n] != nowhere {
 					at[b.where[k][n]] = true
 					moving = moving || !th.frozen
 				}
@@ -330,6 +344,9 @@ func (b *brute) apart() bool {
 		for k, th := range b.things {
 			if slices.Contains(g.Pairs, b.farm.Pairs[th.pair].Name) {
 				for _, h := range b.where[k] {
+					if h == nowhere {
+						continue
+					}
 					for _, o := range on[h] {
 						if o.pair != th.pair && !(o.frozen && th.frozen) {
 							return false
@@ -442,6 +459,9 @@ func (b *brute) reachable(target [][2]int) bool {
 		}
 		seen[key] = true
 		at := func(k, side int) int {
+			if target[k][side] == nowhere {
+				return nowhere
+			}
 			if moved[2*k+side] {
 				return target[k][side]
 			}
@@ -450,6 +470,9 @@ func (b *brute) reachable(target [][2]int) bool {
 		whole := true
 		for k := range n {
 			for side := range 2 {
+				if target[k][side] == nowhere {
+					continue
+				}
 				if moved[2*k+side] || b.things[k].whole && at(k, side) == target[k][side] {
 					continue // single shards go to new instances, on the same host too
 				}

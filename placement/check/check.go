@@ -19,14 +19,23 @@ const slack = 1e-6
 // no address, datadir or server_id is used twice, the plan's own figures are
 // true, and its certificates prove its bounds.
 func Plan(f *farm.Farm, p placement.Plan) []farm.Finding {
-	return newJudge(f.WithoutSingles(), p).by(append(append([]rule{}, standing...), accounting...))
+	return newJudge(planned(f, p), p).by(append(append([]rule{}, standing...), accounting...))
 }
 
 // Standing is Plan for a farm whose shards have been measured again since the
 // plan was made: whether it may still be carried out. What it says of itself
 // (figures, bytes, proofs) is of that time, and not looked at.
 func Standing(f *farm.Farm, p placement.Plan) []farm.Finding {
-	return newJudge(f.WithoutSingles(), p).by(standing)
+	return newJudge(planned(f, p), p).by(standing)
+}
+
+// planned is the farm that a plan says something about: one of single shards
+// leaves single instances where they are.
+func planned(f *farm.Farm, p placement.Plan) *farm.Farm {
+	if p.Goals.Unit == placement.UnitShard {
+		return f.WithoutSingles()
+	}
+	return f
 }
 
 type rule func(*judge)

@@ -15,11 +15,16 @@ import (
 // those that come from a good plan by moving one copy, changing two, or
 // putting both sides on one host, they agree.
 func TestEveryLayoutIsJudgedRight(t *testing.T) {
-	drawn := tasks(3, 5)
+	for name, draw := range drawings(3, 5) {
+		t.Run(name, func(t *testing.T) { layoutsJudgedRight(t, draw) })
+	}
+}
+
+func layoutsJudgedRight(t *testing.T, draw func(int) task) {
 	good, bad := 0, 0
 	from, to := tries(120)
 	for seed := from; seed < to; seed++ {
-		x := drawn.Example(seed)
+		x := draw(seed)
 		if len(x.goals.Check(x.farm)) > 0 {
 			continue
 		}
@@ -66,8 +71,11 @@ func (b *brute) anyLayout(dice *rand.Rand) [][2]int {
 	out := make([][2]int, len(b.things))
 	for k, th := range b.things {
 		out[k] = [2]int{dice.IntN(len(b.hosts)), dice.IntN(len(b.hosts))}
-		if th.frozen {
+		switch {
+		case th.frozen:
 			out[k] = b.now(k)
+		case th.single:
+			out[k][1] = nowhere
 		}
 	}
 	return out
@@ -75,6 +83,9 @@ func (b *brute) anyLayout(dice *rand.Rand) [][2]int {
 
 func (b *brute) now(k int) [2]int {
 	sides := b.farm.Pairs[b.things[k].pair].Sides
+	if b.things[k].single {
+		return [2]int{b.index[sides[farm.A].Host], nowhere}
+	}
 	return [2]int{b.index[sides[farm.A].Host], b.index[sides[farm.B].Host]}
 }
 
@@ -83,7 +94,7 @@ func (b *brute) nearly(dice *rand.Rand, good [][2]int) [][2]int {
 	out := slices.Clone(good)
 	k, l := dice.IntN(len(out)), dice.IntN(len(out))
 	side, other := dice.IntN(2), dice.IntN(2)
-	if b.things[k].frozen || b.things[l].frozen {
+	if b.things[k].frozen || b.things[l].frozen || out[k][side] == nowhere || out[l][other] == nowhere {
 		return out
 	}
 	switch dice.IntN(4) {
@@ -92,7 +103,9 @@ func (b *brute) nearly(dice *rand.Rand, good [][2]int) [][2]int {
 	case 1:
 		out[k][side], out[l][other] = out[l][other], out[k][side]
 	case 2:
-		out[k][side] = out[k][1-side]
+		if out[k][1-side] != nowhere {
+			out[k][side] = out[k][1-side]
+		}
 	}
 	return out
 }
@@ -102,10 +115,16 @@ func (b *brute) keepsRules(layout [][2]int) bool {
 	fresh := newBrute(b.task)
 	for k, at := range layout {
 		th := &fresh.things[k]
-		if !th.frozen && (at[0] == at[1] || !fresh.allowed(th, farm.A, at[0]) || !fresh.allowed(th, farm.B, at[1]) || !fresh.labelsDiffer(at[0], at[1])) {
+		if !th.frozen && !fresh.allowed(th, farm.A, at[0]) {
+			return false
+		}
+		if !th.frozen && !th.single && (at[0] == at[1] || !fresh.allowed(th, farm.B, at[1]) || !fresh.labelsDiffer(at[0], at[1])) {
 			return false
 		}
 		for _, h := range at {
+			if h == nowhere {
+				continue
+			}
 			for i, v := range th.needs {
 				fresh.loads[h][i] += v
 			}
@@ -140,6 +159,9 @@ func (b *brute) plan(layout [][2]int) (p placement.Plan, ok bool) {
 			held[name]++
 		}
 		for n, side := range farm.SideNames {
+			if at[n] == nowhere {
+				continue
+			}
 			a := placement.Assignment{Pair: name, Side: side, Instance: farm.Pair{Name: name}.Instance(side), Host: b.hosts[at[n]].Name, Port: pair.Sides[side].Port}
 			if b.goals.Unit != placement.UnitShard {
 				p.Assignments = append(p.Assignments, a)

@@ -158,8 +158,9 @@ func (j *judge) placesUnique() {
 		}
 		return fmt.Sprintf("%s:%d", address, port)
 	}
-	for _, pair := range j.farm.Pairs {
-		for _, side := range farm.SideNames {
+	for i := range j.farm.Pairs {
+		pair := &j.farm.Pairs[i]
+		for _, side := range sidesOf(pair) {
 			s := pair.Sides[side]
 			claim(listens, "port-unique", listen(s.Host, s.Port), pair.Instance(side))
 			claim(datadirs, "datadir-unique", s.Datadir+" on "+string(s.Host), pair.Instance(side))

@@ -34,8 +34,10 @@ func (j *judge) certificates() {
 			proved[c.Objective] = max(proved[c.Objective], float64(value)+besides[c.Objective])
 		}
 	}
-	if len(j.farm.Pairs) > 0 && len(j.after) > 0 {
-		proved[bound.Bins] = max(proved[bound.Bins], 2) // the sides of a pair
+	if len(j.after) > 0 {
+		for i := range j.farm.Pairs { // the sides of one of them are on so many hosts
+			proved[bound.Bins] = max(proved[bound.Bins], float64(len(j.farm.Pairs[i].Sides)))
+		}
 	}
 	for o, claim := range claims {
 		if !(claim <= proved[o]+0.5) {
@@ -44,9 +46,17 @@ func (j *judge) certificates() {
 	}
 }
 
+// sidesOf are the sides that a pair has, A first.
+func sidesOf(pair *farm.Pair) []farm.SideName {
+	if _, has := pair.Sides[farm.B]; !has {
+		return farm.SideNames[:1]
+	}
+	return farm.SideNames[:]
+}
+
 // packing is the problem that certificates speak of: items by kind, in the
-// order in which the farm's pairs (or shards) show them first, two of each
-// for the two sides; hosts by kind (type and what is reserved), in the order
+// order in which the farm's pairs (or shards) show them first, one of each
+// for every side; hosts by kind (type and what is reserved), in the order
 // of the farm and then of what may be bought. A resource is a dimension when
 // something needs it and a host to pack onto limits it; cpu, iops and network
 // are one for each hour of the day that no earlier hour equals. The largest
@@ -72,7 +82,7 @@ func (j *judge) packing() (problem bound.Problem, hosts int, cost, watts float64
 			continue // of which nothing is left
 		}
 		whole := k.needs(pair.Shards, j.plan.Goals.Overhead)
-		for _, side := range farm.SideNames {
+		for _, side := range sidesOf(pair) {
 			host := pair.Sides[side].Host
 			if !k.rooms[host] {
 				elsewhere[host] = true
@@ -186,7 +196,7 @@ func (k *kinds) pair(pair *farm.Pair) {
 		return
 	}
 	copies := 0
-	for _, side := range farm.SideNames {
+	for _, side := range sidesOf(pair) {
 		host := pair.Sides[side].Host
 		if !k.isFrozen(pair.Name) || k.rooms[host] && !k.overfull(host) {
 			copies++
@@ -265,8 +275,9 @@ func (k *kinds) overfull(host farm.HostName) bool {
 // in which those are in the farm.
 func (k *kinds) fillers() {
 	filled := map[farm.HostName]bool{}
-	for _, pair := range k.farm.Pairs {
-		for _, side := range farm.SideNames {
+	for i := range k.farm.Pairs {
+		pair := &k.farm.Pairs[i]
+		for _, side := range sidesOf(pair) {
 			host := pair.Sides[side].Host
 			if !k.isFrozen(pair.Name) || k.byShard && len(pair.Shards) == 0 || !k.rooms[host] || filled[host] || !k.overfull(host) {
 				continue

@@ -30,11 +30,16 @@ func tries(n int) (from, to int) {
 // bound is above the best there is, and what it refuses cannot be done: of a
 // hundred that can be, it may miss one.
 func TestAgainstBruteForce(t *testing.T) {
-	drawn := tasks(3, 5)
+	for name, draw := range drawings(3, 5) {
+		t.Run(name, func(t *testing.T) { againstBruteForce(t, draw) })
+	}
+}
+
+func againstBruteForce(t *testing.T, draw func(int) task) {
 	var count struct{ feasible, refused, missed, stuck, best int }
 	from, to := tries(200)
 	for seed := from; seed < to; seed++ {
-		x := drawn.Example(seed)
+		x := draw(seed)
 		if ps := x.farm.Check(); len(ps) > 0 {
 			t.Fatalf("seed %d: the test draws a farm that makes no sense: %v", seed, ps)
 		}
@@ -113,11 +118,16 @@ func solve(t *testing.T, seed int, x task) (p placement.Plan, err error) {
 
 // What holds for every plan, whatever its size.
 func TestPlansOfDrawnFarms(t *testing.T) {
-	drawn := tasks(12, 12)
+	for name, draw := range drawings(12, 12) {
+		t.Run(name, func(t *testing.T) { plansOfDrawnFarms(t, draw) })
+	}
+}
+
+func plansOfDrawnFarms(t *testing.T, draw func(int) task) {
 	planned, refused := 0, 0
 	from, to := tries(30)
 	for seed := from; seed < to; seed++ {
-		x := drawn.Example(seed)
+		x := draw(seed)
 		p, err := solve(t, seed, x)
 		if err != nil {
 			refused++
@@ -266,6 +276,9 @@ func explained(t *testing.T, seed int, x task, p placement.Plan) {
 		}
 		for _, one := range e.Each {
 			othersAreSo(t, seed, x, p, one)
+		}
+		if e.Kind == "instance" {
+			othersAreSo(t, seed, x, p, e)
 		}
 	}
 	if _, err := placement.Explain(x.farm, p, "nobody"); !errors.Is(err, farm.ErrInput) {
