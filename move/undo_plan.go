@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 )
 
 // Back is the way back for what has been moved for good: a plan for sides of
-// pairs, commands for what is moved by name.
+// pairs and single instances, commands for shards.
 type Back struct {
 	Plan     string   `json:"plan,omitempty"`
 	Path     string   `json:"path,omitempty"`
@@ -50,15 +49,6 @@ func (a *Act) PlanBack(run store.Run) (*Back, error) {
 	if err := back.shards(job, now); err != nil {
 		return nil, err
 	}
-	moved = slices.DeleteFunc(moved, func(m placement.Move) bool {
-		p, _ := now.Pair(m.Pair)
-		single := p.Topology == farm.Single
-		if single {
-			back.Commands = append(back.Commands, fmt.Sprintf("stowage move instance %s/%s --to %s", m.Pair, m.Side, m.From.Host))
-			back.InTheWay = append(back.InTheWay, filepath.Dir(a.Workspace.Path(m.From.Datadir)))
-		}
-		return single
-	})
 	if len(moved) == 0 {
 		if len(back.Commands)+len(back.Lost) == 0 {
 			return nil, nil

@@ -103,7 +103,7 @@ func TestUndoOfAPrimaryReplicaPair(t *testing.T) {
 }
 
 // A single instance is undone while its old place follows; got stuck on its way
-// back, it goes on; moved for good, it is told how it goes back.
+// back, it goes on; moved for good, it gets a plan back.
 func TestUndoOfASingleInstance(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := startOneWriter(t, farm.Single)
@@ -119,8 +119,13 @@ func TestUndoOfASingleInstance(t *testing.T) {
 	f.checkOneServes()
 	f.must(f.instance(farm.A)[:5]...)
 	p := runProgram(t, "", "move", "undo", "-C", f.dir)
-	if p.code != exitFine || !strings.Contains(p.stdout, "stowage move instance dbshard001/A --to db001") {
-		t.Errorf("the way back: exit %d\n%s%s", p.code, p.stdout, p.stderr)
+	if p.code != exitFine || !strings.Contains(p.stdout, "stowage move undo-dbshard001a-to-ssd01") {
+		t.Fatalf("the way back: exit %d\n%s%s", p.code, p.stdout, p.stderr)
+	}
+	f.clearOld()
+	f.must("move", "undo-dbshard001a-to-ssd01")
+	if now := f.addresses(); !samePlaces(now, before) {
+		t.Errorf("moved back: farm.yaml says %s, was %s", now, before)
 	}
 	f.checkOneWriter()
 }
