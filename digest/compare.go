@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"stowage/internal/student"
 )
 
 // Verdict is what a comparison says about a class.
@@ -323,5 +325,5 @@ func (t *trial) pValue(i, f int) float64 {
 	if se == 0 {
 		se = 1e-6
 	}
-	return studentTwoSided(beyond/se, t.spread.df)
+	return student.TwoSided(beyond/se, t.spread.df)
 }

@@ -3,6 +3,8 @@ package digest
 import (
 	"fmt"
 	"math"
+
+	"stowage/internal/student"
 )
 
 // Sums without single latencies can be compared by their averages and by calls a second. What a quantile would say stays
@@ -48,7 +50,7 @@ func (t *trial) withoutQuantiles() bool {
 func (t *trial) commonAverage(out *Comparison) {
 	o := &out.Overall
 	out.CommonAvg = math.Exp(t.common[figMean])
-	width := studentQuantile(t.o.Alpha/2, t.spread.df)
+	width := student.Quantile(t.o.Alpha/2, t.spread.df)
 	avg := Interval{math.Exp(t.common[figMean] - width*t.spread.common[figMean]), math.Exp(t.common[figMean] + width*t.spread.common[figMean])}
 	switch lower, upper := 1/(1+t.o.Margin), 1+t.o.Margin; {
 	case avg.beyond(lower, upper) && avg[0] > 1:

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"sort"
+
+	"stowage/internal/student"
 )
 
 // Comparison is what Compare found. Times are in seconds, ratios are AFTER divided by BEFORE.
@@ -195,7 +197,7 @@ func (t *trial) verdict(i int, ch *Change) {
 		return
 	}
 	ct := &t.tests[i]
-	width := studentQuantile(t.level, t.spread.df)
+	width := student.Quantile(t.level, t.spread.df)
 	around := func(log, se float64) Interval {
 		if math.IsInf(se, 0) || math.IsNaN(log) {
 			return Interval{}
@@ -282,7 +284,7 @@ func (t *trial) commonFactor(out *Comparison) {
 		return
 	}
 	// Two figures are judged, p95 and average: each gets half of alpha.
-	width := studentQuantile(t.o.Alpha/4, t.spread.df)
+	width := student.Quantile(t.o.Alpha/4, t.spread.df)
 	around := func(f int) Interval {
 		return Interval{math.Exp(t.common[f] - width*t.spread.common[f]), math.Exp(t.common[f] + width*t.spread.common[f])}
 	}

@@ -1,27 +1,30 @@
-package digest
+// Package student is the t distribution: how far may a mean of few values be off?
+//
+// It answers with numbers alone and knows nothing of what was measured. Values are held against printed tables in the tests.
+package student
 
 import "math"
 
-// studentTwoSided is the probability that a Student t variable with df degrees of freedom is farther from zero than t.
-func studentTwoSided(t, df float64) float64 {
+// TwoSided is the probability that a Student t variable with df degrees of freedom is farther from zero than t.
+func TwoSided(t, df float64) float64 {
 	if math.IsInf(t, 0) {
 		return 0
 	}
 	return incompleteBeta(df/2, 0.5, df/(df+t*t))
 }
 
-// studentQuantile is the t that is exceeded on both sides together with the given probability.
-func studentQuantile(twoSided, df float64) float64 {
+// Quantile is the t that is exceeded on both sides together with the given probability.
+func Quantile(twoSided, df float64) float64 {
 	if twoSided >= 1 {
 		return 0
 	}
 	lo, hi := 0.0, 1.0
-	for studentTwoSided(hi, df) > twoSided && hi < 1e6 {
+	for TwoSided(hi, df) > twoSided && hi < 1e6 {
 		hi *= 2
 	}
 	for range 80 {
 		mid := (lo + hi) / 2
-		if studentTwoSided(mid, df) > twoSided {
+		if TwoSided(mid, df) > twoSided {
 			lo = mid
 		} else {
 			hi = mid
