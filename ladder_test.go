@@ -43,6 +43,7 @@ var ladder = []rung{
 	{
 		"copier":    "carries one database by rows and by the binary log; asks nobody which side serves",
 		"engine":    "durable execution; knows no farm",
+		"bench":     "makes I/O on a storage through fio, and finds out what disturbed it; knows no farm",
 		"route":     "who is in rotation; talks to no server",
 		"store":     "what is kept: runs, events, documents",
 		"inventory": "what the servers say against what farm.yaml says",
@@ -61,10 +62,14 @@ var ladder = []rung{
 		"digest":                 "pure: a stream of events to classes and comparisons",
 	},
 	{
+		"bench/result":       "pure: the document that a bench leaves, and what two of them say",
 		"placement/schedule": "pure: moves to an order that overloads no host on the way, and its time",
 	},
 	{
 		"capture": "pure: packets to statements with their values, answers and times; below digest, which counts them, so that there is one reader of captures",
+	},
+	{
+		"bench/stat": "pure: runs to means, intervals, ratios and verdicts; knows no storage",
 	},
 	{
 		"farm":                "the words all of the above share; imports none of ours",
@@ -100,6 +105,8 @@ var pure = map[string]string{
 	"placement/pack":         "equal problems and seeds give equal solutions, whatever the machine",
 	"placement/bound":        "effort is counted in steps, so that a bound can be found again",
 	"placement/bound/verify": "a proof is a function of the certificate",
+	"bench/stat":             "the same runs give the same verdict",
+	"bench/result":           "a document says the same whoever reads it",
 	"digest":                 "the same logs give the same digest",
 	"capture":                "the same packets give the same statements",
 	"pace":                   "the same readings give the same rate",
@@ -125,6 +132,7 @@ var doors = map[string]rung{
 		"mysql": "the binary log is read over a connection to a server",
 	},
 	"os/exec": {
+		"bench":  "runs fio, which makes the I/O, and asks smartctl for heat",
 		"host":   "the only package that runs commands on machines",
 		"engine": "starts stowage-engine as its child",
 		"route":  "the exec hook is a program of the owner's, beside Stowage and not on a host of the farm",

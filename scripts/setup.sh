@@ -2,7 +2,8 @@
 # Installs what Stowage needs on a Debian machine, and only what is missing.
 #
 #   scripts/setup.sh         MariaDB server and mariadb-backup, for the demo
-#   scripts/setup.sh test    besides, for tests: Chromium (the report), HAProxy and etcd (routing), spin and gcc (the models), tcpdump, ip
+#   scripts/setup.sh test    besides, for tests: Chromium (the report), HAProxy and etcd (routing), spin and gcc (the models), tcpdump, ip, fio
+#   scripts/setup.sh bench   besides, for measuring: fio, and the peers that Stowage is measured beside
 #
 # Safe to run again: with everything there it looks and returns. It never starts, stops or configures a database server.
 # Debian starts mariadb.service when mariadb-server is installed, and so with HAProxy and etcd; here that is prevented with a policy-rc.d that says
@@ -27,6 +28,7 @@ missing() {
 		has etcd || echo etcd-server
 		has spin || echo spin
 		has tcpdump || echo tcpdump # captures, held against what it prints
+		has fio || echo fio # stowage bench runs it
 		has ip || echo iproute2 # network namespaces
 		has gcc && [[ -e /usr/include/stdio.h ]] || printf "gcc\nlibc6-dev\n"
 	fi
@@ -36,6 +38,7 @@ missing() {
 		has mydumper && has myloader || echo mydumper
 		has tcpdump || echo tcpdump
 		has zstd || echo zstd
+		has fio || echo fio
 		/usr/bin/python3 -c 'import numpy' 2>/dev/null || echo python3-numpy
 	fi
 }

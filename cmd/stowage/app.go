@@ -87,7 +87,7 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.demoCommand(), a.inventoryCommand(), a.planCommand(), a.moveCommand(),
 		a.routingCommand(), a.digestCommand(), a.reportCommand())
-	root.AddCommand(a.replayCommand(), a.agentCommand())
+	root.AddCommand(a.replayCommand(), a.agentCommand(), a.benchCommand())
 	for _, extra := range extras {
 		root.AddCommand(extra(a))
 	}

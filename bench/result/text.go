@@ -1,0 +1,92 @@
+package result
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// WriteText is the result for people.
+func WriteText(w io.Writer, r *Result) error {
+	e := r.Environment
+	on := e.Filesystem
+	if e.Device != nil {
+		on += " on " + strings.TrimSpace(e.Device.Name+" "+e.Device.Model)
+	}
+	var took time.Duration
+	for _, s := range r.Sessions {
+		took += s.Ended.Sub(s.Began)
+	}
+	fmt.Fprintf(w, "%s: %s, %s barrage, file of %d MiB, %s, %d runs in %v, seed %d\n\n", e.Directory, on, r.Profile, r.Settings.Size>>20, r.Settings.Engine, r.Noise.Runs,
+		took.Round(time.Second), r.Settings.Seed)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "step\tIOPS\t+-95 %\tMB/s\tp50 us\tp95\tp99\tp99.9\tmax\truns\tsteady\t")
+	for _, s := range r.Steps {
+		steady := "no"
+		if s.Steady {
+			steady = "yes"
+		}
+		if !s.Valid {
+			steady = "INVALID"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t\n", s.ID, short(s.IOPS), s.sureness(), short(s.MBps),
+			short(s.Lat.P50), short(s.Lat.P95), short(s.Lat.P99), short(s.Lat.P999), short(s.Lat.Max), s.Runs, steady)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nLatency is that of a whole request; of FDS and MIX steps that of the fdatasync alone (the writes before it are in --json).")
+	if p := r.Precondition; p != nil {
+		fmt.Fprintf(w, "Laid out: %d MiB of random data at %s MB/s.\n", p.Bytes>>20, short(p.MBps))
+	}
+	r.writeNotes(w)
+	return nil
+}
+
+// writeNotes says what must be known before the figures are believed.
+func (r *Result) writeNotes(w io.Writer) {
+	for _, s := range r.Steps {
+		if s.MoreRuns > 0 && s.Runs > 1 {
+			fmt.Fprintf(w, "Not sure enough: %s needs about %d runs more for +-%.0f %%.\n", s.ID, s.MoreRuns, 100*r.Settings.Target)
+		}
+		if s.Behind > 0.01 {
+			fmt.Fprintf(w, "Behind: %s did %.0f %% less than it was asked for; its latencies leave out the waiting.\n", s.ID, 100*s.Behind)
+		}
+	}
+	for _, l := range r.Labels {
+		fmt.Fprintf(w, "Note: %s.\n", l)
+	}
+	if r.Noise.Quiet {
+		fmt.Fprintln(w, "Quiet: nobody disturbed it.")
+	}
+	for _, why := range r.Noise.Reasons {
+		fmt.Fprintf(w, "Noise: %s.\n", why)
+	}
+	for _, why := range r.InvalidBecause {
+		fmt.Fprintf(w, "INVALID: %s.\n", why)
+	}
+}
+
+// sureness is the half width of the interval in percent, or what stands for it.
+func (s *Step) sureness() string {
+	if s.CI == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", 100*s.CI.HalfWidth())
+}
+
+// short is a number with three digits that count, and no fewer than its whole part has.
+func short(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case math.Abs(v) >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case math.Abs(v) >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}

@@ -1,0 +1,259 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"stowage/bench/result"
+	"stowage/farm"
+)
+
+// Order is what is to be measured.
+type Order struct {
+	Profile Profile
+	Size    int64  // of the data file, bytes; 0: what fits profile and space
+	Seed    uint64 // of the order of runs
+	Version string // of Stowage
+	Command []string
+	// Previous is a result that was cut short, to be gone on with; nil begins anew.
+	Previous *result.Result
+	// Save keeps the result, which has not come to its end yet; called after every run. Nil keeps nothing.
+	Save func(*result.Result) error
+	Tell func(Progress)
+}
+
+// Progress is one thing that happened.
+type Progress struct {
+	Text        string        // what was found or done; empty after a run
+	Step        string        // that was run
+	IOPS        float64       // of this run
+	Round       int           // from 1
+	Done, Total int           // runs; Total is as many as there will be at least
+	Left        time.Duration // estimated
+}
+
+// runner is one session.
+type runner struct {
+	order   Order
+	fio     *fio
+	machine machine
+	place   *place
+	files   files
+	device  string // empty: nothing to hold fio against
+	why     string // why it is empty
+	result  *result.Result
+	began   time.Time
+	before  time.Duration // that earlier sessions took
+	taken   time.Duration // by runs, in this session
+	runs    int           // in this session
+}
+
+// Run measures dir and returns the result, which is also returned, not complete, with an error that came later. It leaves
+// nothing in dir. Errors: farm.ErrInput for a directory or a machine that cannot be measured, farm.ErrRefused where
+// another bench runs or foreign files lie, farm.ErrInterrupted when ctx ended.
+func Run(ctx context.Context, dir string, o Order) (res *result.Result, err error) {
+	if _, err := checkDirectory(dir); err != nil {
+		return nil, err
+	}
+	dir, err = filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, &farm.Error{Op: "measure", Subject: dir, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
+	}
+	r := &runner{order: o, machine: machine{root: "/"}, began: time.Now()}
+	if r.order.Tell == nil {
+		r.order.Tell = func(Progress) {}
+	}
+	if r.fio, err = findFio(ctx); err != nil {
+		return nil, err
+	}
+	var swept int64
+	if r.place, swept, err = openPlace(dir); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.place.close()) }()
+	if swept > 0 {
+		r.say("removed %d MiB that a killed run had left", swept/mib)
+	}
+	if err := r.prepare(ctx, dir); err != nil {
+		return nil, err
+	}
+	err = r.measureAll(ctx)
+	r.finish(ctx, err == nil)
+	return r.result, errors.Join(err, r.save())
+}
+
+func (r *runner) say(format string, args ...any) {
+	r.order.Tell(Progress{Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *runner) save() error {
+	if r.order.Save == nil {
+		return nil
+	}
+	return r.order.Save(r.result)
+}
+
+// prepare learns everything that shapes the result and makes its document.
+func (r *runner) prepare(ctx context.Context, dir string) error {
+	if err := checkDirect(r.place.dir); err != nil {
+		return err
+	}
+	engine, err := r.fio.engine(ctx, r.place.dir)
+	if err != nil {
+		return err
+	}
+	at, err := checkDirectory(dir)
+	if err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return &farm.Error{Op: "measure", Subject: dir, Err: err}
+	}
+	env, why := r.machine.facts(dir, st.Dev, at)
+	env.Fio, env.Stowage, env.Arch = r.fio.version, r.order.Version, runtime.GOARCH
+	if r.why = why; env.Device != nil {
+		r.device = env.Device.Name
+	}
+	asked := r.order.Size
+	if r.order.Previous != nil {
+		asked = r.order.Previous.Settings.Size
+	}
+	if r.files, err = sizes(asked, r.order.Profile.Name, at, dir); err != nil {
+		return err
+	}
+	p := r.order.Profile
+	r.result = &result.Result{
+		FormatVersion: result.FormatVersion, Profile: p.Name, Environment: env,
+		Settings: result.Settings{
+			Size: r.files.data, LogSize: r.files.log, Runtime: p.Runtime.Seconds(), Warmup: p.Warmup.Seconds(), MinRuns: p.MinRuns, MaxRuns: p.MaxRuns,
+			Target: p.Target, Budget: p.Budget.Seconds(), Seed: r.order.Seed, Engine: engine, Direct: true, Buffers: "random, refilled for every write", Fill: "none",
+			ChosenByTime: p.LayoutLimit > 0 && r.order.Size == 0,
+		},
+		Noise: result.Noise{Load: env.Load},
+	}
+	for _, s := range p.Steps {
+		r.result.Settings.Steps = append(r.result.Settings.Steps, s.ID)
+		r.result.Steps = append(r.result.Steps, r.rows(s)...)
+	}
+	if d := env.Device; d != nil {
+		r.thermal(ctx, 0)
+	}
+	if r.order.Previous != nil {
+		if err := r.takeUp(r.order.Previous); err != nil {
+			return err
+		}
+	}
+	r.result.Sessions = append(r.result.Sessions, result.Session{Began: r.began.UTC(), Ended: r.began.UTC(), Command: r.order.Command})
+	return nil
+}
+
+// rows are the places in the document for a step: one, or two where a load runs beside it.
+func (r *runner) rows(s Step) []*result.Step {
+	engine := r.result.Settings.Engine
+	row := func(id string, l Load) *result.Step {
+		return &result.Step{
+			ID: id, Answers: s.Answers, Pattern: l.Pattern, Op: l.Op, Block: l.Block, Outstanding: l.Q, Threads: l.T, Durable: l.Durable,
+			Engine: engineOf(l, engine),
+		}
+	}
+	out := []*result.Step{row(s.ID, s.Load)}
+	if s.Beside != nil {
+		beside := row(s.besideID(), *s.Beside)
+		beside.Answers = "the pages beside the commits of " + s.ID
+		out = append(out, beside)
+	}
+	return out
+}
+
+// takeUp goes on with a result that was cut short, when it was made here and in the same way.
+func (r *runner) takeUp(old *result.Result) error {
+	now := r.result
+	for _, x := range []struct{ what, was, is string }{
+		{"profile", old.Profile, now.Profile},
+		{"directory", old.Environment.Directory, now.Environment.Directory},
+		{"host", old.Environment.Host, now.Environment.Host},
+		{"kernel", old.Environment.Kernel, now.Environment.Kernel},
+		{"fio", old.Environment.Fio, now.Environment.Fio},
+		{"mount options", old.Environment.MountOptions, now.Environment.MountOptions},
+		{"queue settings", queue(old), queue(now)},
+		{"steps and times", shape(old.Settings), shape(now.Settings)},
+	} {
+		if x.was != x.is {
+			return &farm.Error{Op: "resume", Subject: old.Environment.Directory, Err: fmt.Errorf("%w: the result was begun with another %s: %s, now %s", farm.ErrRefused, x.what, x.was, x.is),
+				Hint: "give another file to --save, or begin as it was begun"}
+		}
+	}
+	if r.order.Size > 0 && r.order.Size/mib*mib != old.Settings.Size {
+		return &farm.Error{Op: "resume", Subject: old.Environment.Directory, Err: fmt.Errorf("%w: the result was begun with a size of %d bytes", farm.ErrRefused, old.Settings.Size), Hint: "leave --size out, or give another file to --save"}
+	}
+	for _, s := range old.Sessions {
+		r.before += s.Ended.Sub(s.Began)
+	}
+	r.files = files{data: old.Settings.Size, log: old.Settings.LogSize}
+	r.order.Seed = old.Settings.Seed
+	r.result = old
+	r.say("going on with the result that was begun at %s: %d runs are done", old.Sessions[0].Began.Format(time.DateTime), r.count())
+	return nil
+}
+
+func queue(r *result.Result) string {
+	if r.Environment.Device == nil {
+		return "none"
+	}
+	return fmt.Sprint(r.Environment.Device.Name, r.Environment.Device.Queue)
+}
+
+func shape(s result.Settings) string {
+	return fmt.Sprint(s.Steps, s.Runtime, s.Warmup, s.MinRuns, s.MaxRuns, s.Engine)
+}
+
+// count is how many runs the result has.
+func (r *runner) count() int {
+	most := 0
+	for _, s := range r.result.Steps {
+		for _, x := range s.Samples {
+			most = max(most, x.Seq)
+		}
+	}
+	return most
+}
+
+// finish closes the document.
+func (r *runner) finish(ctx context.Context, complete bool) {
+	r.result.Complete = complete
+	if complete && r.result.Environment.Device != nil {
+		r.thermal(ctx, 1)
+	}
+	r.result.Labels = r.labels()
+	r.result.Sessions[len(r.result.Sessions)-1].Ended = time.Now().UTC()
+	r.result.Judge()
+}
+
+// labels are what has to be said beside the figures.
+func (r *runner) labels() []string {
+	out := append([]string(nil), r.order.Profile.Labels...)
+	e := r.result.Environment
+	if r.files.data < e.Memory {
+		out = append(out, fmt.Sprintf("the file (%d MiB) is smaller than this machine's memory: caches below the operating system (controller, hypervisor, disk) are not excluded", r.files.data/mib))
+	}
+	if r.device == "" {
+		out = append(out, "not held against the kernel's counts: "+r.why)
+	}
+	if p := r.result.Precondition; p != nil && p.Random != nil && !p.Random.Settling.Steady {
+		out = append(out, "the device did not come to a steady state in the time it was given")
+	}
+	if e.Filesystem == "zfs" || e.Filesystem == "overlay" {
+		out = append(out, e.Filesystem+" may answer O_DIRECT from memory")
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package stat
+
+import (
+	"math"
+
+	"stowage/internal/student"
+)
+
+// Verdict is the word for a comparison.
+type Verdict string
+
+const (
+	Better       Verdict = "better"       // by more than the tolerance, surely
+	Worse        Verdict = "worse"        // the same downwards
+	Same         Verdict = "same"         // the difference is surely smaller than the tolerance
+	Inconclusive Verdict = "inconclusive" // none of them can be said
+)
+
+// Judgement is how B stands to A. More is better.
+type Judgement struct {
+	Ratio   float64   `json:"ratio"` // B / A
+	CI      *Interval `json:"ci"`    // of the ratio; nil where a side has fewer than two runs
+	Verdict Verdict   `json:"verdict"`
+	// MoreRuns is how many runs more each side would need, judged by how much its runs differ; 0 with any other
+	// verdict than inconclusive, nil where no number of runs would settle it.
+	MoreRuns *int `json:"more_runs"`
+}
+
+// Rule is what a judgement follows.
+type Rule struct {
+	// Tolerance is the difference that does not matter: 0.05 is 5 %. Two results of one disk, an hour apart, differ
+	// by more than the runs within either of them; a tolerance is what keeps that from being news.
+	Tolerance float64
+	// Drift is the standard deviation, as a logarithm, that the ratio has besides what its runs show: what the same
+	// thing measured at the beginning and at the end of a result differed by.
+	Drift float64
+}
+
+// Judge compares whole runs: Welch's t on the logarithms, widened by the drift. B is better when the interval lies above
+// 1 + tolerance with its whole length, worse when it lies below 1 / (1 + tolerance), the same when it lies between them.
+func Judge(a, b []float64, r Rule) Judgement {
+	from, to := summarise(a), summarise(b)
+	if from.n == 0 || to.n == 0 {
+		return Judgement{Verdict: Inconclusive, MoreRuns: runs(2)}
+	}
+	middle := to.mean - from.mean
+	j := Judgement{Ratio: math.Exp(middle), Verdict: Inconclusive}
+	if from.n < 2 || to.n < 2 {
+		j.MoreRuns = runs(int(max(2-from.n, 2-to.n, 1)))
+		return j
+	}
+	half := halfWidth(from, to, r.Drift)
+	j.CI = &Interval{Low: math.Exp(middle - half), High: math.Exp(middle + half)}
+	limit := math.Log1p(r.Tolerance)
+	switch {
+	case middle-half > limit:
+		j.Verdict = Better
+	case middle+half < -limit:
+		j.Verdict = Worse
+	case middle-half > -limit && middle+half < limit:
+		j.Verdict = Same
+	default:
+		j.MoreRuns = moreRuns(from, to, r.Drift, math.Abs(math.Abs(middle)-limit))
+		return j
+	}
+	j.MoreRuns = runs(0)
+	return j
+}
+
+func runs(n int) *int { return &n }
+
+// halfWidth is that of the interval of the difference of two means of logarithms.
+func halfWidth(a, b logs, drift float64) float64 {
+	va, vb := a.variance/a.n, b.variance/b.n
+	se := math.Sqrt(va + vb)
+	if se == 0 {
+		return normal * drift
+	}
+	df := (va + vb) * (va + vb) / (va*va/(a.n-1) + vb*vb/(b.n-1)) // Welch and Satterthwaite
+	return math.Hypot(student.Quantile(1-Confidence, df)*se, normal*drift)
+}
+
+// normal is the two-sided 5 % point of the normal distribution. Drift is not estimated from the runs and has no degrees of freedom.
+const normal = 1.96
+
+// moreRuns is how many runs more on each side make the interval narrower than room.
+func moreRuns(a, b logs, drift, room float64) *int {
+	if normal*drift >= room {
+		return nil // however often it is run, the drift stays
+	}
+	n := search(func(more float64) bool {
+		x, y := a, b
+		x.n, y.n = x.n+more-1, y.n+more-1 // search begins at 2
+		return halfWidth(x, y, drift) < room
+	})
+	if n >= most {
+		return nil
+	}
+	return runs(n - 1)
+}
+
+// Drift is the standard deviation of a ratio of two results, as their A/A pairs show it: first and last are the same
+// thing measured at the beginning and at the end of a result. Pairs with a zero are left out.
+func Drift(pairs ...[2]float64) float64 {
+	var sum, n float64
+	for _, p := range pairs {
+		if p[0] > 0 && p[1] > 0 {
+			d := math.Log(p[1] / p[0])
+			sum, n = sum+d*d, n+1
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	// One pair is a difference of two measurements, and so is a ratio of two results.
+	return math.Sqrt(sum / n)
+}

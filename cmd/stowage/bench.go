@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"stowage/bench"
+	"stowage/bench/result"
+	"stowage/farm"
+	"stowage/workspace"
+)
+
+type benchFlags struct {
+	profile, size, save string
+	runtime             time.Duration
+	minRuns, maxRuns    int
+	seed                uint64
+	steps               []string
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure what a storage sustains, and compare what was measured",
+		Long: `Measures a storage with loads that a database makes, repeats them until the figures are sure enough, and
+says how sure they are.
+
+` + exitHelp,
+		Example: "  stowage bench run /var/lib/mysql --save before.json",
+		Args:    args(cobra.NoArgs),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	cmd.AddCommand(a.benchRunCommand())
+	return cmd
+}
+
+func (a *app) benchRunCommand() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "run DIR",
+		Short: "Measure the storage that a directory lies on, without touching anything in it",
+		Long: `Runs a barrage of loads through fio on files of its own in DIR/.stowage-bench: page reads and writes, log
+writes with a fdatasync after each, scans, and MIX, commits while pages are read and written. Nothing else is
+written to, a tenth of the free space is left, and the files go when it ends; what a kill -9 left goes with the
+next run. The quick profile takes two minutes, the full one hours (it says so first).
+
+Steps say what they do: RND16K-RW70-Q4T4 is random requests of 16 KiB, 70 % reads, 4 outstanding in each of 4
+threads; LOG is sequential over a log file, FDS a fdatasync after every write. Each is run several times, in
+random order, until its 95 % interval is within 5 % or a limit is reached.
+
+With --save the result is kept in a file after every run, and the same command goes on from there.
+
+` + exitHelp,
+		Example: "  stowage bench run /var/lib/mysql\n  stowage bench run /mnt/new --profile full --save new.json\n  stowage bench run /mnt/new --steps LOG4K-FDS-Q1T1,MIX --size 512MiB --runtime 5s",
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, given []string) error {
+			order, err := f.order(c)
+			if err != nil {
+				return err
+			}
+			return a.benchRun(c.Context(), given[0], f, order)
+		},
+	}
+	cmd.Flags().StringVar(&f.profile, "profile", "quick", "quick (two minutes) or full (hours)")
+	cmd.Flags().StringVar(&f.size, "size", "", "size of the data file, as 512MiB (default: by profile and free space)")
+	cmd.Flags().StringVar(&f.save, "save", "", "keep the result in this file, and go on from it when it was cut short")
+	cmd.Flags().DurationVar(&f.runtime, "runtime", 0, "length of each run (default: 2.3s in the quick profile, 1m in the full one)")
+	cmd.Flags().IntVar(&f.minRuns, "min-runs", 3, "runs of each step at least")
+	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 8, "runs of each step at most")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the order of runs (default: a new one, stored with the result)")
+	cmd.Flags().StringSliceVar(&f.steps, "steps", nil, "only these steps, by name")
+	return cmd
+}
+
+// order is what the flags ask for.
+func (f benchFlags) order(c *cobra.Command) (bench.Order, error) {
+	o := bench.Order{Seed: f.seed, Version: version, Command: os.Args}
+	switch f.profile {
+	case "quick":
+		o.Profile = bench.Quick()
+	case "full":
+		o.Profile = bench.Full()
+	default:
+		return o, usage(c, fmt.Errorf("no profile %q: it is quick or full", f.profile))
+	}
+	if f.size != "" {
+		size, err := farm.ParseQuantity("--size", f.size, farm.KindBytes)
+		if err != nil {
+			return o, usage(c, err)
+		}
+		o.Size = int64(size)
+	}
+	if f.minRuns < 1 || f.maxRuns < f.minRuns {
+		return o, usage(c, errors.New("--min-runs is 1 or more, and --max-runs no less"))
+	}
+	o.Profile.MinRuns, o.Profile.MaxRuns = f.minRuns, f.maxRuns
+	if c.Flags().Changed("runtime") {
+		if f.runtime < 200*time.Millisecond {
+			return o, usage(c, errors.New("--runtime is 200ms or more"))
+		}
+		o.Profile.SetRuntime(f.runtime)
+	}
+	if len(f.steps) > 0 {
+		if err := o.Profile.Only(f.steps); err != nil {
+			return o, err
+		}
+	}
+	if !c.Flags().Changed("seed") {
+		o.Seed = rand.Uint64() >> 12 // a number that JSON keeps whole
+	}
+	return o, nil
+}
+
+func (a *app) benchRun(ctx context.Context, dir string, f benchFlags, o bench.Order) error {
+	if f.save != "" {
+		var err error
+		if o.Previous, err = previousResult(f.save); err != nil {
+			return err
+		}
+		o.Save = func(r *result.Result) error { return saveResult(f.save, r) }
+	} else if o.Profile.Name == "full" {
+		a.say("nothing is kept until the end: with --save FILE this could be gone on with after an interruption")
+	}
+	screen := benchScreen{app: a, began: time.Now()}
+	o.Tell = screen.tell
+	r, err := bench.Run(ctx, dir, o)
+	screen.end()
+	if err != nil {
+		if errors.Is(err, farm.ErrInterrupted) {
+			hint := "nothing was kept; with --save FILE the next run goes on from there"
+			if f.save != "" {
+				hint = "the same command goes on from " + f.save
+			}
+			return &farm.Error{Op: "measure", Subject: dir, Err: err, Hint: hint}
+		}
+		return err
+	}
+	return a.emit(r, func(w io.Writer) error { return result.WriteText(w, r) })
+}
+
+// previousResult is what an earlier run of the same command left in its file, or nil.
+func previousResult(path string) (*result.Result, error) {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	refuse := func(err error, hint string) error {
+		return &farm.Error{Op: "save to", Subject: path, Err: err, Hint: hint}
+	}
+	if err != nil {
+		return nil, refuse(fmt.Errorf("%w: %w", farm.ErrInput, err), "name a file in a directory that is there and may be written")
+	}
+	r, err := result.Read(raw)
+	if err != nil {
+		return nil, refuse(fmt.Errorf("%w: it is there, and is no result of a bench", farm.ErrInput), "name another file")
+	}
+	if r.Complete {
+		return nil, refuse(fmt.Errorf("%w: it holds a whole result already", farm.ErrRefused), "name another file, or remove it")
+	}
+	return r, nil
+}
+
+func saveResult(path string, r *result.Result) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return &farm.Error{Op: "save result", Subject: path, Err: err}
+	}
+	err = workspace.WriteFileAtomic(path, append(text, '\n'), 0o644)
+	if err != nil {
+		return &farm.Error{Op: "save to", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, errorsCause(err)), Hint: "name a file in a directory that is there and may be written (" + filepath.Dir(path) + ")"}
+	}
+	return nil
+}
+
+// errorsCause is what the system said, without the name of a temporary file.
+func errorsCause(err error) error {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		return cause.Err
+	}
+	return err
+}
+
+// benchScreen shows how far it is: one line that changes on a terminal, a line a run elsewhere.
+type benchScreen struct {
+	app   *app
+	began time.Time
+	open  bool // a line without its end
+}
+
+func (s *benchScreen) tell(p bench.Progress) {
+	text := p.Text
+	if text == "" {
+		text = fmt.Sprintf("%d of %d, round %d, about %v to go: %s %.0f IOPS", p.Done, p.Total, p.Round, p.Left.Round(time.Second), p.Step, p.IOPS)
+	}
+	text = fmt.Sprintf("[%5.1f s] %s", time.Since(s.began).Seconds(), text)
+	if f, ok := s.app.stderr.(*os.File); ok && p.Text == "" && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(s.app.stderr, "\r\033[K"+text)
+		s.open = true
+		return
+	}
+	s.end()
+	s.app.say("%s", text)
+}
+
+func (s *benchScreen) end() {
+	if s.open {
+		fmt.Fprintln(s.app.stderr)
+	}
+	s.open = false
+}
