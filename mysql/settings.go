@@ -1,0 +1,65 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stowage/farm"
+)
+
+// Settings are all global variables and status counters, by name in small
+// letters.
+func (s *Server) Settings(ctx context.Context) (variables, status map[string]string, err error) {
+	if variables, err = s.pairs(ctx, "SHOW GLOBAL VARIABLES"); err != nil {
+		return nil, nil, err
+	}
+	status, err = s.pairs(ctx, "SHOW GLOBAL STATUS")
+	return variables, status, err
+}
+
+func (s *Server) pairs(ctx context.Context, query string) (map[string]string, error) {
+	if s.db == nil {
+		return nil, s.fail("connect", errors.New("unusable address"))
+	}
+	records, err := s.records(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, r := range records {
+		out[strings.ToLower(r["Variable_name"])] = r["Value"]
+	}
+	return out, nil
+}
+
+// Setting is one global variable; it is an error when the server has none of
+// that name.
+func (s *Server) Setting(ctx context.Context, name string) (string, error) {
+	if s.db == nil {
+		return "", s.fail("connect", errors.New("unusable address"))
+	}
+	records, err := s.records(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name = "+quote(name))
+	if err != nil {
+		return "", err
+	}
+	if len(records) != 1 {
+		return "", s.fail("read "+name, fmt.Errorf("%w: the server has no such variable", farm.ErrInput))
+	}
+	return records[0]["Value"], nil
+}
+
+// SetSetting sets a dynamic global variable until the server restarts. It
+// needs SUPER, on MySQL SYSTEM_VARIABLES_ADMIN.
+func (s *Server) SetSetting(ctx context.Context, name, value string) error {
+	if s.db == nil {
+		return s.fail("connect", errors.New("unusable address"))
+	}
+	text := quote(value)
+	if _, err := strconv.ParseFloat(value, 64); err == nil {
+		text = value
+	}
+	return s.exec(ctx, "SET GLOBAL "+ident(name)+" = "+text)
+}
