@@ -41,13 +41,14 @@ var ladder = []rung{
 		"demo/load": "an outside client of the farm; stands above route because it follows routing.json as any client does",
 	},
 	{
-		"copier":    "carries one database by rows and by the binary log; asks nobody which side serves",
-		"engine":    "durable execution; knows no farm",
-		"bench":     "makes I/O on a storage through fio, and finds out what disturbed it; knows no farm",
-		"route":     "who is in rotation; talks to no server",
-		"store":     "what is kept: runs, events, documents",
-		"inventory": "what the servers say against what farm.yaml says",
-		"workspace": "the team's files and the lock; above placement because plans and goals are files",
+		"copier":     "carries one database by rows and by the binary log; asks nobody which side serves",
+		"engine":     "durable execution; knows no farm",
+		"bench":      "makes I/O on a storage through fio, and finds out what disturbed it; knows no farm",
+		"route":      "who is in rotation; talks to no server",
+		"store":      "what is kept: runs, events, documents",
+		"inventory":  "what the servers say against what farm.yaml says",
+		"workspace":  "the team's files and the lock; above placement because plans and goals are files",
+		"tune/probe": "reads a machine, or a tree recorded from one, into the facts of tune; is handed what runs the machine's tools",
 	},
 	{
 		"mysql": "the door to database servers",
@@ -60,6 +61,7 @@ var ladder = []rung{
 		"placement":              "pure: farm and goals to a plan",
 		"placement/bound/verify": "proves the certificates of bounds again; above placement/bound for its words only, it shares no code with it",
 		"digest":                 "pure: a stream of events to classes and comparisons",
+		"tune":                   "pure: facts about a machine to findings",
 	},
 	{
 		"bench/result":       "pure: the document that a bench leaves, and what two of them say",
@@ -79,6 +81,9 @@ var ladder = []rung{
 		"internal/student":    "the t distribution; no opinion about what was measured",
 		"internal/lazy":       "what only some commands need, made when it is asked for first",
 		"internal/optionfile": "one line of an option file; no opinion about databases",
+	},
+	{
+		"internal/lazy": "patterns that are compiled when they are asked for first; for everybody",
 	},
 }
 
@@ -110,6 +115,7 @@ var pure = map[string]string{
 	"digest":                 "the same logs give the same digest",
 	"capture":                "the same packets give the same statements",
 	"pace":                   "the same readings give the same rate",
+	"tune":                   "the same facts give the same findings, of this machine and of one that was recorded",
 }
 
 // impure are the imports a pure package does without.
@@ -160,6 +166,8 @@ var only = map[string]struct {
 	"report":                 {[]string{"digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
 	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
 	"copier":                 {[]string{"farm", "mysql"}, "where clients go is decided above it"},
+	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},
+	"tune/probe":             {[]string{"internal/lazy", "internal/optionfile", "tune"}, "it reads trees and nothing else: programs are run by who calls it"},
 	"engine":                 {nil, "names and arguments pass through it unread"},
 	"route":                  {[]string{"farm"}, "waiting until a gate may open is the business of swing"},
 	"placement/check":        {[]string{"farm", "placement", "placement/bound", "placement/bound/verify"}, "it judges, and must be judged by nothing else"},

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"stowage/farm"
+	"stowage/host"
+	"stowage/tune"
+	"stowage/tune/probe"
+)
+
+// tuneFlags is what `stowage tune` is asked for.
+type tuneFlags struct {
+	root, record, severity string
+	rules, measured        []string
+}
+
+func (a *app) tuneCommand() *cobra.Command {
+	t := &tuneFlags{}
+	cmd := &cobra.Command{
+		Use:   "tune",
+		Short: "Hold a machine's settings against advice, and say which advice is still true there",
+		Long: `Looks at this machine's disks, RAID controllers, filesystems, kernel and database
+servers, and holds them against rules: what was read, what that means, why, who
+says so, the fix, how it lasts, how it is taken back. Advice that was right once
+and is not any more (noop, nobarrier, agcount, ...) is named as such. Reads only.
+
+In a workspace the instances of farm.yaml that run on this machine are asked,
+too; elsewhere their option files have to do. What cannot be read is said:
+smartctl, nvme, storcli, perccli, MegaCli are asked where they are installed,
+and disks talk to root only.
+
+--record DIR keeps what was read; --root DIR looks at a machine that was
+recorded so, anywhere. With --rule, everything that a rule has to say.
+
+Exit code 1 when there is a finding as grave as --severity, or graver.
+
+` + exitHelp,
+		Example: "  sudo stowage tune\n  stowage tune --rule FS-XFS-GONE --rule BLK-ROT\n  sudo stowage tune --record db017 && scp -r db017 me@elsewhere:\n" +
+			"  stowage tune --root db017 --severity blocker --json | jq .findings",
+		Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return a.tune(c, t) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&t.root, "root", "", "look at a recorded tree instead of this machine (docs/tune.md has its layout)")
+	f.StringVar(&t.record, "record", "", "write what is read into this directory, which must be new or empty")
+	f.StringVar(&t.severity, "severity", "warning", "what counts for the exit code: note, warning or blocker")
+	f.StringArrayVar(&t.rules, "rule", nil, "ask only this rule, and print all that it says; may be repeated")
+	f.StringArrayVar(&t.measured, "measured", nil, "DISK=FILE: what a storage benchmark found on that disk, as JSON; may be repeated")
+	return cmd
+}
+
+func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
+	severity, err := asSeverity(t.severity)
+	if err != nil {
+		return usage(c, err)
+	}
+	rules := tune.Rules()
+	if len(t.rules) > 0 {
+		some, unknown := tune.Only(rules, t.rules)
+		if unknown != "" {
+			return usage(c, fmt.Errorf("--rule %s: there is no such rule; docs/tune.md lists them", unknown))
+		}
+		rules = some
+	}
+	facts, err := a.facts(c.Context(), t)
+	if err != nil {
+		return err
+	}
+	report := tune.Audit(facts, rules)
+	view := tuneView{report, facts, rules, len(t.rules) > 0}
+	if err := a.emit(report, view.writeText); err != nil {
+		return err
+	}
+	if report.AtLeast(severity) {
+		return farm.ErrFindings
+	}
+	return nil
+}
+
+// severities are the words for --severity; the second ones are what monitoring
+// says.
+var severities = map[string]farm.Severity{
+	"note": farm.Note, "info": farm.Note, "warning": farm.Warning, "warn": farm.Warning, "blocker": farm.Blocker, "error": farm.Blocker,
+}
+
+func asSeverity(word string) (farm.Severity, error) {
+	s, ok := severities[strings.ToLower(word)]
+	if !ok {
+		return "", fmt.Errorf("--severity %s: it is note, warning or blocker", word)
+	}
+	return s, nil
+}
+
+// facts reads this machine, or a recorded one.
+func (a *app) facts(ctx context.Context, t *tuneFlags) (*tune.Facts, error) {
+	if t.root != "" {
+		if err := isTree(t.root); err != nil {
+			return nil, err
+		}
+		facts := probe.Read(ctx, probe.Recorded(t.root), nil, nil)
+		return facts, addMeasured(facts, t.measured)
+	}
+	tree := probe.Machine()
+	if t.record != "" {
+		if err := isEmpty(t.record); err != nil {
+			return nil, err
+		}
+		tree.Record()
+	}
+	servers, unasked := a.localServers(ctx)
+	facts := probe.Read(ctx, tree, host.Ask, servers)
+	facts.Unread = append(facts.Unread, unasked...)
+	if t.record != "" {
+		for _, s := range servers {
+			tree.Keep(s)
+		}
+		n, err := tree.Save(t.record)
+		if err != nil {
+			return nil, &farm.Error{Op: "record", Subject: t.record, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "name a directory that may be written"}
+		}
+		a.say("%d files recorded in %s; look at them before you give them away", n, t.record)
+	}
+	return facts, addMeasured(facts, t.measured)
+}
+
+// isTree refuses a directory without anything of a machine's: a mistyped name
+// would pass every rule otherwise.
+func isTree(dir string) error {
+	fail := func(why string) error {
+		return &farm.Error{Op: "read tree", Subject: dir, Err: fmt.Errorf("%w: %s", farm.ErrInput, why), Hint: "record one: sudo stowage tune --record DIR"}
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return fail("it cannot be opened")
+	} else if !info.IsDir() {
+		return fail("it is no directory")
+	}
+	for _, part := range probe.Parts {
+		if _, err := os.Stat(dir + "/" + part); err == nil {
+			return nil
+		}
+	}
+	return fail("it has none of " + strings.Join(probe.Parts, ", "))
+}
+
+func isEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	why := "it is not empty"
+	if err != nil {
+		why = "it cannot be read"
+	}
+	return &farm.Error{Op: "record", Subject: dir, Err: fmt.Errorf("%w: %s", farm.ErrInput, why), Hint: "name a directory that is not there yet"}
+}
+
+// addMeasured reads DISK=FILE.
+func addMeasured(facts *tune.Facts, given []string) error {
+	for _, x := range given {
+		disk, file, ok := strings.Cut(x, "=")
+		fail := func(why error) error {
+			return &farm.Error{Op: "read measurement", Subject: x, Err: fmt.Errorf("%w: %w", farm.ErrInput, why), Hint: "it is DISK=FILE, as in sda=quick.json"}
+		}
+		if !ok || disk == "" {
+			return fail(fmt.Errorf("no disk is named"))
+		}
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return fail(err)
+		}
+		m, err := probe.ParseMeasured(string(raw))
+		if err != nil {
+			return fail(err)
+		}
+		if facts.Measured == nil {
+			facts.Measured = map[string]tune.Measured{}
+		}
+		facts.Measured[strings.TrimPrefix(disk, "/dev/")] = m
+	}
+	return nil
+}
+
+// tuneView is the person's view of a report.
+type tuneView struct {
+	tune.Report
+	facts *tune.Facts
+	rules []tune.Rule
+	full  bool // everything the rules say
+}
+
+func (v tuneView) writeText(w io.Writer) error {
+	fmt.Fprintln(w, v.headline())
+	if v.full {
+		return v.writeFull(w)
+	}
+	return v.writeShort(w)
+}

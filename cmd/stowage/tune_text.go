@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"stowage/farm"
+	"stowage/inventory"
+	"stowage/tune"
+)
+
+// headline says which machine this is, as far as anybody could tell.
+func (v tuneView) headline() string {
+	words := []string{}
+	if machine := strings.TrimSpace(v.facts.Vendor + " " + v.facts.Product); machine != "" {
+		words = append(words, machine)
+	}
+	if v.facts.Kernel.Text != "" {
+		words = append(words, "kernel "+v.facts.Kernel.Text)
+	}
+	disks := 0
+	for _, d := range v.facts.Disks {
+		if d.Kind == tune.Real {
+			disks++
+		}
+	}
+	words = append(words, counted(disks, "disk"))
+	if n := len(v.facts.Controllers); n > 0 {
+		words = append(words, counted(n, "RAID controller"))
+	}
+	words = append(words, counted(len(v.facts.Instances), "instance"))
+	name := v.Host
+	if name == "" {
+		name = "a machine without a name"
+	}
+	return name + ": " + strings.Join(words, ", ")
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// writeShort is one finding in two lines, in the look of all findings.
+func (v tuneView) writeShort(w io.Writer) error {
+	var list []farm.Finding
+	for _, f := range v.Findings {
+		list = append(list, farm.Finding{Check: f.ID, Severity: f.Severity, Subject: f.Subject, Text: f.Verdict, Remedy: f.Fix})
+	}
+	if err := inventory.WriteFindings(w, list); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n%s followed, %s not apply here; nothing was changed\n", plural(len(v.Followed), "rule is", "rules are"), plural(len(v.NotApplicable), "does", "do"))
+	v.writeUnread(w)
+	if len(v.Findings) > 0 {
+		fmt.Fprintf(w, "  -> all about one of them: stowage tune --rule %s\n", v.Findings[0].ID)
+	}
+	return nil
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (v tuneView) writeUnread(w io.Writer) {
+	byWhy := map[string][]string{}
+	var order []string
+	for _, u := range v.Unread {
+		if len(byWhy[u.Why]) == 0 {
+			order = append(order, u.Why)
+		}
+		byWhy[u.Why] = append(byWhy[u.Why], u.What)
+	}
+	for _, why := range order {
+		fmt.Fprintf(w, "not read: %s: %s\n", strings.Join(byWhy[why], "; "), why)
+	}
+}
+
+// writeFull is everything that rules say, a block for each finding.
+func (v tuneView) writeFull(w io.Writer) error {
+	for _, r := range v.rules {
+		fmt.Fprintf(w, "\n%s  %s\n", r.ID, r.Title)
+		entry(w, "reads", r.Reads)
+		entry(w, "source", r.Source)
+		entry(w, "except", r.Except)
+		entry(w, "proved by", r.Prove)
+		if i := slices.IndexFunc(v.NotApplicable, func(n tune.NotApplicable) bool { return n.ID == r.ID }); i >= 0 {
+			entry(w, "here", "does not apply: "+v.NotApplicable[i].Why)
+		}
+		if slices.Contains(v.Followed, r.ID) {
+			entry(w, "here", "followed")
+		}
+		for _, f := range v.Findings {
+			if f.ID != r.ID {
+				continue
+			}
+			fmt.Fprintf(w, "\n  %-7s  %s: %s\n", f.Severity, f.Subject, f.Verdict)
+			entry(w, "read", f.Read)
+			entry(w, "why", f.Why)
+			entry(w, "fix", f.Fix)
+			entry(w, "lasts by", f.Persist)
+			entry(w, "taken back", f.Revert)
+		}
+	}
+	v.writeUnread(w)
+	return nil
+}
+
+// entry is one named line, wrapped at a width that a terminal has.
+func entry(w io.Writer, name, text string) {
+	if text == "" || text == "-" {
+		return
+	}
+	const width = 96
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			fmt.Fprintf(w, "           %-10s  %s\n", name, line)
+			name, line = "", ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	fmt.Fprintf(w, "           %-10s  %s\n", name, line)
+}

@@ -1,0 +1,35 @@
+package tune
+
+import (
+	"fmt"
+
+	"stowage/farm"
+)
+
+var blkRotational = Rule{
+	ID: "BLK-ROT", Title: "what the kernel takes a disk for", Reads: "/sys/block/D/queue/rotational, smartctl rotation_rate, media of the RAID controller's drives, measured random reads",
+	Source: "MariaDB reads this file (fil0fil: neighbors && is_rotational) and lets it decide about flush_neighbors; MySQLTuner #957: SSD behind MegaRAID taken for a hard disk",
+	Except: "a real hard disk",
+	Prove:  "RND16K-R-Q1T1",
+	Check: func(f *Facts) Outcome {
+		var out []Finding
+		n := 0
+		for _, d := range f.storage() {
+			kernel := d.Queue["rotational"]
+			is, known, says := f.flashWithoutKernel(d)
+			if kernel == "" || !known {
+				continue
+			}
+			n++
+			if kernel != "1" || !is {
+				continue
+			}
+			x := Finding{Severity: farm.Warning, Subject: d.Name, Read: fmt.Sprintf("%s: 1; %s", d.attribute("rotational"), says),
+				Verdict: "the kernel takes a disk without moving parts for a spinning one",
+				Why:     "MariaDB and tuning programs believe it: neighbours are flushed, read-ahead and schedulers are chosen for a moving head"}
+			fixFile(&x, d.set("rotational", "0"), udev(d, "rotational", "0"))
+			out = append(out, x)
+		}
+		return judged(out, n, "nothing here knows better than the kernel what the disks are made of: no SMART, no RAID controller, no measurement")
+	},
+}

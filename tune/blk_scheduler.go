@@ -1,0 +1,45 @@
+package tune
+
+import (
+	"fmt"
+
+	"stowage/farm"
+)
+
+var blkScheduler = Rule{
+	ID: "BLK-SCHED", Title: "I/O scheduler", Reads: "/sys/block/D/queue/scheduler",
+	Source: "MariaDB, Configuring Linux for MariaDB: none for SSD and NVMe, mq-deadline for spinning disks; RHEL 8, Managing storage, ch. 8",
+	Except: "shares of I/O between instances (io.weight) need bfq or iocost; guests of a hypervisor: no single answer, measure",
+	Prove:  "RND16K-RW70-Q32T4",
+	Check: func(f *Facts) Outcome {
+		var out []Finding
+		n := 0
+		for _, d := range f.storage() {
+			is, known, says := f.flash(d)
+			now := d.Scheduler()
+			if now == "" || !known || d.guest() {
+				continue
+			}
+			n++
+			want, severity := "none", farm.Note
+			why := "a device that answers in microseconds gains nothing from sorting, and pays for it with processor time"
+			if now == "bfq" {
+				severity, why = farm.Warning, "bfq computes a budget for each process at every request; it is made for desktops and slow disks"
+			}
+			if !is {
+				want, why = "mq-deadline", "a moving head gains from requests in order; with none, reads wait behind writes"
+			}
+			if now == want || !is && (now != "none" || d.RAID()) || is && now == "kyber" {
+				continue
+			}
+			x := Finding{Severity: severity, Subject: d.Name, Read: fmt.Sprintf("%s: %s; %s says what it is made of", d.attribute("scheduler"), d.Queue["scheduler"], says),
+				Verdict: fmt.Sprintf("%s is scheduled by %s, %s fits it better", d.Name, now, want), Why: why}
+			fixFile(&x, d.set("scheduler", want), udev(d, "scheduler", want))
+			if !d.offers(want) {
+				x.Change = nil
+			}
+			out = append(out, x)
+		}
+		return judged(out, n, "no disk here of which is known what it is made of and that is not a guest's: measure")
+	},
+}

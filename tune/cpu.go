@@ -1,0 +1,52 @@
+package tune
+
+import (
+	"strings"
+
+	"stowage/farm"
+)
+
+var cpuGovernor = Rule{
+	ID: "CPU-GOV", Title: "how processors choose their clock", Reads: "/sys/devices/system/cpu/cpufreq: scaling_driver, scaling_governor",
+	Source: "Percona 2016, CPU governor performance; tuned's throughput-performance",
+	Except: "racks whose power is capped",
+	Prove:  "LOG4K-FDS-Q1T1",
+	Check: func(f *Facts) Outcome {
+		var out []Finding
+		for _, g := range f.Governors {
+			x := Finding{Severity: farm.Warning, Subject: "processors", Read: "/sys/devices/system/cpu/cpufreq: driver " + g.Driver + ", governor " + g.Name,
+				Fix: "cpupower frequency-set -g performance", Persist: "tuned-adm profile throughput-performance, or a unit that runs cpupower", Revert: "cpupower frequency-set -g " + g.Name}
+			switch {
+			case strings.HasPrefix(g.Driver, "intel_pstate") && g.Name == "powersave":
+				x.Severity = farm.Note
+				x.Verdict = "powersave of intel_pstate is no brake: the hardware raises the clock by itself"
+				x.Why = "the same word means the lowest clock with acpi-cpufreq; short commits may still begin on a slow processor"
+			case g.Name == "ondemand", g.Name == "powersave", g.Name == "conservative":
+				x.Verdict = "commits begin on slow processors"
+				x.Why = "the clock is raised after a while of work; a query that takes a millisecond is over by then"
+			default:
+				continue
+			}
+			out = append(out, x)
+		}
+		return judged(out, len(f.Governors), "no cpufreq: a guest, or the firmware decides")
+	},
+}
+
+var cpuClock = Rule{
+	ID: "CPU-CLK", Title: "the clock", Reads: "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+	Source: "kernel, timekeeping: tsc and kvm-clock are read without a system call; measured: tsc here",
+	Except: "machines whose tsc really drifts (dmesg: clocksource: Marking TSC unstable)",
+	Check: func(f *Facts) Outcome {
+		switch f.Clock {
+		case "":
+			return notApplicable("the clock source could not be read")
+		case "tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page":
+			return Outcome{}
+		}
+		return found(Finding{Severity: farm.Warning, Subject: "clock", Read: "current_clocksource: " + f.Clock,
+			Verdict: "every look at the clock is a system call, or slower: servers look several times a query",
+			Why:     "hpet and acpi_pm are read over a bus; xen asks the hypervisor", Fix: "clocksource=tsc on the kernel command line, when dmesg says nothing against it",
+			Persist: "/etc/default/grub", Revert: "take it out"})
+	},
+}

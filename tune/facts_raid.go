@@ -1,0 +1,68 @@
+package tune
+
+// Controller is one hardware RAID controller, in the words that all
+// generations of tools share.
+type Controller struct {
+	Tool           string // which program told: "storcli", "perccli2", "MegaCli"
+	Number         int
+	Model          string
+	Battery        Battery
+	CacheUnguarded bool // volumes go on writing back when the battery is bad
+	Volumes        []Volume
+	Drives         []Drive
+	Busy           string // a patrol read or a consistency check that runs now
+}
+
+// Battery is what keeps a controller's cache over a power cut: a BBU or a
+// capacitor with flash.
+type Battery struct {
+	Present bool
+	Known   bool
+	Healthy bool
+	State   string // as the tool writes it
+}
+
+// WriteCache is what a controller does with a write.
+type WriteCache string
+
+const (
+	Through     WriteCache = "write through"
+	Back        WriteCache = "write back"
+	BackAlways  WriteCache = "always write back" // with a bad battery, too
+	CacheHidden WriteCache = ""
+)
+
+// Volume is one virtual drive.
+type Volume struct {
+	ID       string // "0/0", as the tool names it
+	Level    string // "RAID10"
+	State    string // as the tool writes it
+	Optimal  bool
+	Cache    WriteCache // as it is configured
+	CacheNow WriteCache // as it is at this moment, when the tool tells
+}
+
+// Drive is one physical drive behind a controller.
+type Drive struct {
+	ID          string // "252:0", enclosure and slot
+	Media       string // "SSD" or "HDD"; "" when the tool does not say
+	Model       string
+	State       string
+	Failed      bool
+	Rebuilding  bool
+	MediaErrors int64
+	Predicted   int64 // predictive failures
+}
+
+// guarded reports whether a healthy battery stands behind every cache there is.
+func (c Controller) guarded() bool {
+	if c.CacheUnguarded || !c.Battery.Healthy {
+		return false
+	}
+	for _, v := range c.Volumes {
+		if v.Cache == BackAlways {
+			return false
+		}
+	}
+	return true
+}

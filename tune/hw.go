@@ -1,0 +1,81 @@
+package tune
+
+import (
+	"fmt"
+
+	"stowage/farm"
+)
+
+var hwWear = Rule{
+	ID: "HW-WEAR", Title: "how much life the flash has left", Reads: "smartctl -j or nvme smart-log: percentage_used, available_spare, critical_warning, media_errors; media errors behind RAID controllers",
+	Source: "NVM Express, SMART log; smartmontools' JSON",
+	Except: "guests, which see no device",
+	Check: func(f *Facts) Outcome {
+		var out []Finding
+		n := 0
+		say := func(severity farm.Severity, subject, read, verdict string) {
+			out = append(out, Finding{Severity: severity, Subject: subject, Read: read, Verdict: verdict,
+				Why: "packing more onto a host multiplies what is written to its disks; a disk that is worn fails while it is full",
+				Fix: "replace it before anything is moved onto it", Persist: "-", Revert: "-"})
+		}
+		for _, d := range f.storage() {
+			h := d.Health
+			if h == nil {
+				continue
+			}
+			n++
+			if h.Passed != nil && !*h.Passed {
+				say(farm.Blocker, d.Name, h.From+": overall self-assessment: failed", "the drive says itself that it is failing")
+			}
+			if h.Critical != 0 {
+				say(farm.Blocker, d.Name, fmt.Sprintf("%s: critical_warning 0x%02x", h.From, h.Critical), "the drive warns: spare, temperature, reliability, read-only or its backup power")
+			}
+			if h.Spare >= 0 && h.SpareThreshold > 0 && h.Spare <= h.SpareThreshold {
+				say(farm.Blocker, d.Name, fmt.Sprintf("%s: available_spare %d %%, threshold %d %%", h.From, h.Spare, h.SpareThreshold), "its spare blocks are used up")
+			}
+			if h.Used > 80 {
+				say(farm.Warning, d.Name, fmt.Sprintf("%s: %d %% of the rated endurance used", h.From, h.Used), "most of its rated life is over")
+			}
+			if h.MediaErrors > 0 {
+				say(farm.Warning, d.Name, fmt.Sprintf("%s: media_errors %d", h.From, h.MediaErrors), "it has lost data before, if only once")
+			}
+		}
+		for _, c := range f.Controllers {
+			for _, d := range c.Drives {
+				n++
+				if d.MediaErrors > 0 || d.Predicted > 0 {
+					say(farm.Warning, fmt.Sprintf("%s %d drive %s", c.Tool, c.Number, d.ID), fmt.Sprintf("%s: %d media errors, %d predictive failures", d.Model, d.MediaErrors, d.Predicted), "the drive has begun to fail")
+				}
+			}
+		}
+		return judged(out, n, "no drive told of its health: no smartctl, no nvme, no RAID controller, or a guest")
+	},
+}
+
+var hwHeat = Rule{
+	ID: "HW-HEAT", Title: "drives that were too hot", Reads: "smartctl -j or nvme smart-log: warning_temp_time, critical_comp_time",
+	Source: "NVM Express, SMART log: minutes above the two limits, over the drive's life",
+	Except: "a drive that had another place before",
+	Check: func(f *Facts) Outcome {
+		var out []Finding
+		n := 0
+		for _, d := range f.storage() {
+			if d.Health == nil || d.Health.HotMinutes < 0 {
+				continue
+			}
+			n++
+			h := d.Health
+			if h.HotMinutes == 0 && h.CriticalMins == 0 {
+				continue
+			}
+			x := Finding{Severity: farm.Note, Subject: d.Name, Read: fmt.Sprintf("%s: %d minutes above the warning limit, %d above the critical one", h.From, h.HotMinutes, h.CriticalMins),
+				Verdict: "the drive has been hot enough to slow itself down",
+				Why:     "a drive that throttles answers late for minutes; any measurement across such a time is void", Fix: "look at the airflow, and at these counters before and after a measurement", Persist: "-", Revert: "-"}
+			if h.CriticalMins > 0 {
+				x.Severity = farm.Warning
+			}
+			out = append(out, x)
+		}
+		return judged(out, n, "no drive told of its temperature")
+	},
+}

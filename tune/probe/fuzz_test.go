@@ -1,0 +1,71 @@
+package probe
+
+import (
+	"strings"
+	"testing"
+
+	"stowage/tune"
+)
+
+// Whatever a tool answers, nobody sees a panic.
+
+func FuzzJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"Controllers":[{"Command Status":{"Controller":0,"Status":"Success"},"Response Data":{"Basics":{"Model":"x"},"VD LIST":[{"DG/VD":"0/0","State":"Optl","Cache":"RWBD"}],"PD LIST":[{"EID:Slt":"252:0","State":"Onln","Med":"SSD"}],"Cachevault_Info":[{"State":"Optimal"}]}}]}`,
+		`{"Controllers":[{"Command Status":{"Controller":"0"},"Response Data":{"Product Name":"PERC H965i","VD LIST":[{"DG/VD":"0/1","CurrentCache":"NR,WB","DefaultCache":"NR,AWB"}],"Energy Pack Info":[{"Status":"Optimal"}]}}]}`,
+		`{"smartctl":{"messages":[{"string":"Unable to detect device type"}]}}`,
+		`{"rotation_rate":0,"smart_status":{"passed":true},"write_cache":{"enabled":false},"nvme_smart_health_information_log":{"percentage_used":3,"critical_warning":{"value":1}}}`,
+		`{"flbas":1,"lbafs":[{"ds":9,"rp":2},{"ds":12,"rp":0},{"ds":1e300}]}`,
+		`{"blockdevices":[{"kname":"sda","type":"disk","size":"1000","rota":"1","rm":true,"model":null}]}`,
+		`{"steps":[{"id":"LOG4K-FDS-Q1T1","iops":1e9,"lat_us":{"p50":0.1}}]}`,
+		`{"Controllers":[null,{"Response Data":{"VD LIST":{"0":1}}}]}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		facts := &tune.Facts{Memory: 1 << 30}
+		if cs, err := parseStorcli("storcli", text); err == nil {
+			facts.Controllers = cs
+		}
+		if disks, err := parseLsblk(text); err == nil {
+			facts.Disks = disks
+		}
+		if o, err := parseObject(text); err == nil {
+			h, cache, _ := parseSmartctl(o)
+			facts.Disks = append(facts.Disks, tune.Disk{Name: "sda", Kind: tune.Real, Health: h, WriteCache: cache, NVMe: parseFormats(o), Queue: map[string]string{"rotational": "1"}})
+		}
+		if m, err := ParseMeasured(text); err == nil {
+			facts.Measured = map[string]tune.Measured{"sda": m}
+		}
+		tune.Audit(facts, tune.Rules())
+	})
+}
+
+func FuzzText(f *testing.F) {
+	for _, seed := range []string{
+		"Adapter #0\nProduct Name : PERC H700\nVirtual Drive: 0 (Target Id: 0)\nRAID Level : Primary-1, Secondary-3, RAID Level Qualifier-0\nState : Optimal\nDefault Cache Policy: WriteBack, Write Cache OK if Bad BBU\nEnclosure Device ID: 32\nSlot Number: 0\nMedia Error Count: 72\nFirmware state: Online, Spun Up\n",
+		"BBU status for Adapter: 0\nBatteryType: No Battery\nisSOHGood: No\n",
+		"meta-data=/dev/md0 isize=512 agcount=16, agsize=1 blks\ndata = bsize=4096 blocks=26214400, imaxpct=25\n = sunit=128 swidth=256 blks\n",
+		"Block count:              26214400\nBlock size:               4096\nRAID stride:              128\n",
+		"/dev/sda1 /var/lib/my\\040sql xfs rw,noatime,nobarrier 0 0\n# a comment\n",
+		"innodb_buffer_pool_size\t137438953472\ndatadir\t/var/lib/mysql/\nversion\t10.11.14-MariaDB\n",
+		"/dev/sda:\n write-caching =  1 (on)\n",
+		"99999999999999999999.1.1",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		facts := &tune.Facts{Memory: 1 << 30, Kernel: tune.ParseVersion(text), Controllers: parseMegaCli(text, text, text), Fstab: parseMounts(text)}
+		for _, l := range facts.Fstab {
+			facts.Mounts = append(facts.Mounts, l.Mount)
+		}
+		facts.Filesystems = []tune.Filesystem{parseXFSInfo(text), parseDumpe2fs(text)}
+		facts.Disks = []tune.Disk{{Name: "sda", Kind: tune.Real, WriteCache: parseHdparm(text), Queue: map[string]string{"scheduler": text, "rotational": "0"}}}
+		variables := parseVariables(text)
+		facts.Instances = []tune.Instance{{Name: "a", Variables: variables, Status: variables, Datadir: variables["datadir"], Version: facts.Kernel}}
+		for n, l := range strings.Split(text, "\n") {
+			facts.Lines = append(facts.Lines, tune.Line{File: "f", Number: n + 1, Text: l})
+		}
+		tune.Audit(facts, tune.Rules())
+	})
+}

@@ -1,0 +1,92 @@
+package probe
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// object is a JSON object of which little is certain: keys differ by version,
+// numbers come as text, and what was a value yesterday is a list today.
+type object map[string]any
+
+// parseObject reads a JSON object and steps over what tools print before it.
+func parseObject(text string) (object, error) {
+	if i := strings.IndexByte(text, '{'); i > 0 {
+		text = text[i:]
+	}
+	var out object
+	err := json.NewDecoder(strings.NewReader(text)).Decode(&out)
+	return out, err
+}
+
+// at follows keys downwards; nil when one is not there.
+func (o object) at(keys ...string) object {
+	for _, k := range keys {
+		next, ok := o[k].(map[string]any)
+		if !ok {
+			return nil
+		}
+		o = next
+	}
+	return o
+}
+
+// rows is a list of objects.
+func (o object) rows(keys ...string) []object {
+	for _, k := range keys {
+		list, ok := o[k].([]any)
+		if !ok {
+			continue
+		}
+		var out []object
+		for _, x := range list {
+			if m, ok := x.(map[string]any); ok {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// text is the first of these keys that holds a word or a number.
+func (o object) text(keys ...string) string {
+	for _, k := range keys {
+		switch v := o[k].(type) {
+		case string:
+			if v = strings.TrimSpace(v); v != "" && v != "-" {
+				return v
+			}
+		case float64:
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		case bool:
+			return strconv.FormatBool(v)
+		}
+	}
+	return ""
+}
+
+// number is 0 when there is none.
+func (o object) number(keys ...string) int64 {
+	n, _ := o.maybe(keys...)
+	return n
+}
+
+// maybe is a number, and whether there is one.
+func (o object) maybe(keys ...string) (int64, bool) {
+	f, err := strconv.ParseFloat(o.text(keys...), 64)
+	if err != nil || math.IsNaN(f) || math.Abs(f) > 1<<62 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+func (o object) truth(key string) bool {
+	switch o.text(key) {
+	case "true", "1", "yes", "Yes", "on", "On":
+		return true
+	}
+	return false
+}

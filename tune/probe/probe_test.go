@@ -1,0 +1,153 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"stowage/tune"
+)
+
+// tree writes files into a directory; a name with " -> " is a symbolic link.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		name, target, isLink := strings.Cut(name, " -> ")
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err == nil && isLink {
+			err = os.Symlink(target, path)
+		} else if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestLinksStayInside: /etc/mysql/my.cnf is a link to an absolute path on
+// Debian. In a recording it must not lead to this machine's own file.
+func TestLinksStayInside(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte("[mysqld]\ndatadir=/outside\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := tree(t, map[string]string{
+		"etc/mysql/my.cnf -> /etc/alternatives/my.cnf":           "",
+		"etc/alternatives/my.cnf -> ../mysql/mariadb.cnf":        "",
+		"etc/mysql/mariadb.cnf":                                  "[mysqld]\ndatadir=/inside\n",
+		"etc/my.cnf -> " + outside:                               "",
+		"proc/mounts -> ../../../../../../../../../etc/hostname": "",
+		"proc/swaps -> swaps":                                    "",
+	})
+	facts := Read(t.Context(), Recorded(dir), nil, nil)
+	if len(facts.Instances) != 1 || facts.Instances[0].Datadir != "/inside" {
+		t.Errorf("instances %+v, want one with the recording's own data directory", facts.Instances)
+	}
+	if len(facts.Mounts)+len(facts.Swaps) > 0 {
+		t.Errorf("mounts %v, swaps %v: read from outside", facts.Mounts, facts.Swaps)
+	}
+}
+
+// TestRecordAndReadAgain: what was recorded says the same as what it was
+// recorded from, without any tool, and holds no password.
+func TestRecordAndReadAgain(t *testing.T) {
+	files := map[string]string{
+		"proc/sys/kernel/hostname": "db017\n", "proc/sys/kernel/osrelease": "6.1.0\n", "proc/meminfo": "MemTotal: 1024 kB\n",
+		"proc/mounts": "/dev/sda1 /var/lib/mysql xfs rw,noatime 0 0\n", "etc/fstab": "/dev/sda1 /var/lib/mysql xfs nobarrier 0 0\n",
+		"sys/block/sda -> ../devices/sda": "", "sys/devices/sda/size": "1000\n", "sys/devices/sda/removable": "0\n", "sys/devices/sda/queue/rotational": "1\n",
+		"sys/devices/sda/device/driver -> ../../../bus/sd": "", "sys/devices/sda/sda1/start": "2048\n", "dev/disk/by-id/wwn-0x1 -> ../../sda": "",
+		"etc/mysql/my.cnf":   "[client]\npassword = geheim\n[mysqld]\ninnodb_doublewrite = 0\nlog_error = /var/log/e.log\n",
+		"var/log/e.log":      strings.Repeat("x\n", 100) + "[Note] InnoDB: Using io_uring\n",
+		"proc/7/comm":        "mariadbd\n",
+		"proc/7/cmdline":     "/usr/sbin/mariadbd\x00--port=3307\x00",
+		"proc/7/status":      "VmRSS:\t10 kB\nTHP_enabled:\t0\n",
+		"proc/7/maps":        "00 /usr/lib/libjemalloc.so.2\n",
+		"proc/8/comm":        "bash\n",
+		"etc/rc.local":       "echo noop > /sys/block/sda/queue/scheduler\n",
+		"sys/block/md0/size": "1\n",
+		"sys/block/md0/md/x": "",
+		"etc/systemd/system/timers.target.wants/fstrim.timer -> /lib/systemd/system/fstrim.timer": "",
+	}
+	ask := func(_ context.Context, argv ...string) (string, error) {
+		switch argv[0] {
+		case "smartctl":
+			return `{"rotation_rate":0,"smart_status":{"passed":true}}`, errors.New("exit status 64")
+		case "mariadbd":
+			return "mariadbd  Ver 10.11.14-MariaDB", nil
+		}
+		return "", fs.ErrNotExist
+	}
+	from := &Tree{dir: tree(t, files)}
+	from.Record()
+	server := Server{Name: "a", Variables: map[string]string{"datadir": "/var/lib/mysql/", "version": "10.11.14-MariaDB"}, Status: map[string]string{"x": "1"}}
+	first := Read(t.Context(), from, ask, []Server{server})
+	from.Keep(server)
+	dir := t.TempDir()
+	if n, err := from.Save(dir); err != nil || n < 10 {
+		t.Fatalf("%d files saved: %v", n, err)
+	}
+	again := Read(t.Context(), Recorded(dir), nil, nil)
+	a, b := tune.Audit(first, tune.Rules()), tune.Audit(again, tune.Rules())
+	if len(a.Findings) < 4 {
+		t.Errorf("only %d findings: %+v", len(a.Findings), a.Findings)
+	}
+	if !slices.EqualFunc(a.Findings, b.Findings, func(x, y tune.Finding) bool { return x.ID == y.ID && x.Subject == y.Subject && x.Read == y.Read }) {
+		t.Errorf("recorded\n%+v\nread again\n%+v", a.Findings, b.Findings)
+	}
+	if !slices.Equal(a.NotApplicable, b.NotApplicable) {
+		t.Errorf("recorded: not applicable\n%v\nread again\n%v", a.NotApplicable, b.NotApplicable)
+	}
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			raw, err := os.ReadFile(path)
+			if strings.Contains(string(raw), "geheim") {
+				t.Errorf("%s holds a password", path)
+			}
+			return err
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMissingToolsAreNoted, once each, and nothing else is wrong for it.
+func TestMissingToolsAreNoted(t *testing.T) {
+	dir := tree(t, map[string]string{"sys/block/sda/size": "1000", "sys/block/sdb/size": "1000", "sys/block/sda/device/vendor": "LSI"})
+	facts := Read(t.Context(), &Tree{dir: dir}, func(context.Context, ...string) (string, error) { return "", fs.ErrNotExist }, nil)
+	for _, tool := range []string{"smartctl", "hdparm", "storcli2", "MegaCli64", "lsblk"} {
+		n := 0
+		for _, u := range facts.Unread {
+			if strings.HasPrefix(u.What, tool) && u.Why == "not installed" {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s is noted %d times, want once: %v", tool, n, facts.Unread)
+		}
+	}
+	if len(facts.Disks) != 2 {
+		t.Errorf("%d disks, want 2", len(facts.Disks))
+	}
+}
+
+// TestKindsOfDisks: what is a disk, and what only looks like one.
+func TestKindsOfDisks(t *testing.T) {
+	for name, want := range map[string]tune.Kind{"sda": tune.Real, "nvme0n1": tune.Real, "vda": tune.Real, "loop3": tune.Loop, "zram0": tune.Memory, "sr0": tune.Medium, "dm-0": tune.Stacked, "md127": tune.Stacked} {
+		if got := kind(tune.Disk{Name: name, Size: 1 << 30}); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if got := kind(tune.Disk{Name: "sda", Removable: true, Vendor: "Dell", Model: "Virtual Floppy"}); got != tune.Virtual {
+		t.Errorf("a console's floppy is %q", got)
+	}
+}

@@ -1,0 +1,161 @@
+package probe
+
+import (
+	"slices"
+	"strings"
+
+	"stowage/tune"
+)
+
+// raidTools are the programs that speak to controllers of one family, newest
+// first: two generations of them may be installed, and show the same
+// controllers. storcli and perccli are one program under two names, and so are
+// storcli2 and perccli2.
+var raidTools = []struct {
+	tool     string // as it is called in findings and in recordings
+	programs []string
+}{
+	{"storcli2", []string{"storcli2", "/opt/MegaRAID/storcli2/storcli2"}},
+	{"perccli2", []string{"perccli2", "/opt/MegaRAID/perccli2/perccli2"}},
+	{"storcli", []string{"storcli64", "storcli", "/opt/MegaRAID/storcli/storcli64"}},
+	{"perccli", []string{"perccli64", "perccli", "/opt/MegaRAID/perccli/perccli64"}},
+}
+
+var megaCli = []string{"MegaCli64", "megacli", "MegaCli", "/opt/MegaRAID/MegaCli/MegaCli64"}
+
+// controllers asks the first tool that knows any controller. Without a disk
+// that a controller hands out nobody is asked: these tools take seconds.
+func (p *prober) controllers() {
+	if p.ask != nil && !slices.ContainsFunc(p.facts.Disks, func(d tune.Disk) bool { return d.RAID() }) {
+		return
+	}
+	for _, t := range raidTools {
+		text, ok := p.command(t.tool+".json", with(t.programs, "/call", "show", "all", "J")...)
+		if !ok {
+			continue
+		}
+		cs, err := parseStorcli(t.tool, text)
+		if err != nil {
+			p.unread(t.tool, "its answer is no JSON: "+err.Error())
+		}
+		if len(cs) > 0 {
+			p.facts.Controllers = cs
+			return
+		}
+	}
+	adapters, _ := p.command("megacli-adpallinfo.txt", with(megaCli, "-AdpAllInfo", "-aALL", "-NoLog")...)
+	battery, _ := p.command("megacli-bbu.txt", with(megaCli, "-AdpBbuCmd", "-GetBbuStatus", "-aALL", "-NoLog")...)
+	drives, _ := p.command("megacli-ldpdinfo.txt", with(megaCli, "-LdPdInfo", "-aALL", "-NoLog")...)
+	p.facts.Controllers = parseMegaCli(adapters, battery, drives)
+}
+
+// with are the programs, each with the same arguments.
+func with(programs []string, args ...string) [][]string {
+	var out [][]string
+	for _, name := range programs {
+		out = append(out, append([]string{name}, args...))
+	}
+	return out
+}
+
+// parseStorcli reads `/call show all J` of storcli, perccli, storcli2 and
+// perccli2. A controller that failed to answer is left out.
+//
+// The two generations: storcli (7.x) has "Basics", one column Cache such as
+// RWBD, states in State, and a battery in BBU_Info or Cachevault_Info; storcli2
+// (8.x) has "Product Name" at the top or in Basics, the columns CurrentCache
+// and DefaultCache such as "NR,WB", a second column Status, and Energy Pack
+// Info. HBAs have no VD LIST.
+func parseStorcli(tool, text string) ([]tune.Controller, error) {
+	answer, err := parseObject(text)
+	if err != nil {
+		return nil, err
+	}
+	var out []tune.Controller
+	for n, c := range answer.rows("Controllers") {
+		data := c.at("Response Data")
+		if data == nil || c.at("Command Status").text("Status") == "Failure" {
+			continue
+		}
+		number, known := c.at("Command Status").maybe("Controller")
+		if !known {
+			number = int64(n)
+		}
+		basics := data.at("Basics")
+		x := tune.Controller{Tool: tool, Number: int(number), Model: basics.text("Model", "Product Name")}
+		if x.Model == "" {
+			x.Model = data.text("Product Name", "Model")
+		}
+		x.Battery = storcliBattery(data)
+		x.CacheUnguarded = strings.EqualFold(data.at("Defaults").text("Cache When BBU Bad"), "On")
+		for _, v := range data.rows("VD LIST", "Virtual Drive List") {
+			x.Volumes = append(x.Volumes, storcliVolume(v))
+		}
+		for _, d := range data.rows("PD LIST", "Physical Device Information", "Physical Drive List") {
+			x.Drives = append(x.Drives, storcliDrive(d))
+		}
+		if x.Model != "" || len(x.Volumes)+len(x.Drives) > 0 {
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+func storcliVolume(v object) tune.Volume {
+	state := v.text("State")
+	now := v.text("CurrentCache", "Cache")
+	return tune.Volume{
+		ID: v.text("DG/VD", "VD"), Level: v.text("TYPE", "RAID Level"), State: state, Optimal: strings.EqualFold(state, "Optl") || strings.EqualFold(state, "Optimal"),
+		Cache: writeCache(v.text("DefaultCache", "Cache")), CacheNow: writeCache(now),
+	}
+}
+
+// writeCache reads a word such as RWBD, NRAWBC or "NR,WB": what is read ahead,
+// then what becomes of writes, then how the page cache is used.
+func writeCache(word string) tune.WriteCache {
+	switch word = strings.ToUpper(word); {
+	case strings.Contains(word, "AWB"):
+		return tune.BackAlways
+	case strings.Contains(word, "WB"):
+		return tune.Back
+	case strings.Contains(word, "WT"):
+		return tune.Through
+	}
+	return tune.CacheHidden
+}
+
+func storcliDrive(d object) tune.Drive {
+	state, status := d.text("State"), d.text("Status")
+	word := strings.TrimSpace(state + " " + status)
+	has := func(marks ...string) bool {
+		return slices.ContainsFunc(strings.Fields(word), func(w string) bool {
+			return slices.ContainsFunc(marks, func(m string) bool { return strings.EqualFold(w, m) })
+		})
+	}
+	return tune.Drive{
+		ID: d.text("EID:Slt", "EID:Slot"), Media: strings.ToUpper(d.text("Med", "Media Type")), Model: d.text("Model", "Model Number"), State: word,
+		Failed: has("Failed", "Offln", "Offline", "UBad", "Missing"), Rebuilding: has("Rbld", "Rebuild", "Cpybck"),
+		MediaErrors: d.number("Media Error Count"), Predicted: d.number("Predictive Failure Count"),
+	}
+}
+
+// storcliBattery finds the battery in any of the places it has been in. "BBU
+// Status" is a number of which 0, 8 and 4096 have been seen on healthy
+// controllers; nobody documents it, so it only counts where there is no table.
+func storcliBattery(data object) tune.Battery {
+	for _, key := range []string{"Energy Pack Info", "Cachevault_Info", "BBU_Info"} {
+		for _, row := range data.rows(key) {
+			state := row.text("Status", "State")
+			return tune.Battery{Known: true, Present: true, Healthy: strings.EqualFold(state, "Optimal") || strings.EqualFold(state, "Optl"), State: state}
+		}
+	}
+	if strings.EqualFold(data.at("HwCfg").text("BBU"), "No") {
+		return tune.Battery{Known: true, State: "none"}
+	}
+	n, ok := data.at("Status").maybe("BBU Status")
+	if !ok {
+		return tune.Battery{}
+	}
+	healthy := n == 0 || n == 8 || n == 4096
+	return tune.Battery{Known: true, Present: true, Healthy: healthy, State: "BBU Status " + data.at("Status").text("BBU Status")}
+}

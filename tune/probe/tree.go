@@ -1,0 +1,236 @@
+package probe
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Tree is a machine's root, or a directory that holds a recording of one. All
+// paths are absolute, as on the machine: "/sys/block/sda/size".
+type Tree struct {
+	dir   string
+	saved map[string]string // nil: not recording
+}
+
+// Machine is this machine.
+func Machine() *Tree { return &Tree{dir: "/"} }
+
+// Recorded is a tree in a directory.
+func Recorded(dir string) *Tree { return &Tree{dir: dir} }
+
+// Record makes the tree keep what is read from now on; Save writes it.
+func (t *Tree) Record() { t.saved = map[string]string{} }
+
+// largest is more than any file here has that is read as a whole.
+const largest = 4 << 20
+
+// read is a file's text, and false when there is none, or no leave to read it.
+func (t *Tree) read(name string) (string, bool) {
+	real, err := t.resolve(name)
+	if err != nil {
+		return "", false
+	}
+	f, err := os.Open(real)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, largest))
+	if err != nil {
+		return "", false
+	}
+	t.keep(name, string(raw))
+	return string(raw), true
+}
+
+// value is the text of a file of one value, without its line end, or "".
+func (t *Tree) value(name string) string {
+	text, _ := t.read(name)
+	return strings.TrimSpace(text)
+}
+
+// tail is the end of a file that may be large.
+func (t *Tree) tail(name string, n int64) (string, bool) {
+	real, err := t.resolve(name)
+	if err != nil {
+		return "", false
+	}
+	f, err := os.Open(real)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	if _, err := f.Seek(max(0, info.Size()-n), io.SeekStart); err != nil {
+		return "", false
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, n))
+	return string(raw), err == nil
+}
+
+// list are the names in a directory, sorted; none when there is none.
+func (t *Tree) list(name string) []string {
+	real, err := t.resolve(name)
+	if err != nil {
+		return nil
+	}
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func (t *Tree) exists(name string) bool {
+	real, err := t.resolve(name)
+	if err != nil {
+		return false
+	}
+	_, err = os.Lstat(real)
+	return err == nil
+}
+
+// link is where a symbolic link leads. A recorded one may be a file that holds
+// its target.
+func (t *Tree) link(name string) string {
+	dir, err := t.resolve(path.Dir(name))
+	if err != nil {
+		return ""
+	}
+	if target, err := os.Readlink(filepath.Join(dir, path.Base(name))); err == nil {
+		t.keep(name, target+"\n")
+		return target
+	}
+	text := t.value(name)
+	if strings.ContainsAny(text, "\n\x00") {
+		return ""
+	}
+	return text
+}
+
+var errLinks = errors.New("too many links")
+
+// resolve is the real path of a path of the machine. Links lead inside the
+// tree, those to absolute paths too: a recording must not be completed by
+// what happens to be on the machine that reads it.
+func (t *Tree) resolve(name string) (string, error) {
+	done, todo := "/", strings.Split(path.Clean("/"+name), "/")
+	for links := 0; len(todo) > 0; {
+		part := todo[0]
+		todo = todo[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			done = path.Dir(done)
+			continue
+		}
+		next := path.Join(done, part)
+		info, err := os.Lstat(filepath.Join(t.dir, next))
+		if err != nil {
+			if len(todo) == 0 && errors.Is(err, fs.ErrNotExist) {
+				return filepath.Join(t.dir, next), nil
+			}
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		if links++; links > 40 {
+			return "", errLinks
+		}
+		target, err := os.Readlink(filepath.Join(t.dir, next))
+		if err != nil {
+			return "", err
+		}
+		if path.IsAbs(target) {
+			done = "/"
+		}
+		todo = slices.Concat(strings.Split(target, "/"), todo)
+	}
+	return filepath.Join(t.dir, done), nil
+}
+
+func (t *Tree) keep(name, text string) {
+	if t.saved != nil {
+		t.saved[path.Clean("/"+name)] = text
+	}
+}
+
+// Save writes what was read into a directory, in the layout that Recorded
+// reads. Lines with passwords are left out.
+func (t *Tree) Save(dir string) (files int, err error) {
+	for name, text := range t.saved {
+		target := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return files, err
+		}
+		if err := os.WriteFile(target, []byte(withoutPasswords(text)), 0o644); err != nil {
+			return files, err
+		}
+		files++
+	}
+	return files, nil
+}
+
+func withoutPasswords(text string) string {
+	if !strings.Contains(strings.ToLower(text), "passw") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if strings.Contains(strings.ToLower(l), "passw") {
+			lines[i] = "# a line with a password was left out" // and the numbers of the others stay
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Value reads the setting that a change is about, in the words that the change
+// uses: the one in brackets where a file lists several.
+func (t *Tree) Value(name string) (string, error) {
+	real, err := t.resolve(name)
+	if err != nil {
+		return "", err
+	}
+	raw, err := os.ReadFile(real)
+	if err != nil {
+		return "", err
+	}
+	return chosen(string(raw)), nil
+}
+
+// SetValue writes a setting. The kernel's answer to a value it does not take
+// is an error of the write.
+func (t *Tree) SetValue(name, value string) error {
+	real, err := t.resolve(name)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(real, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}
+
+// Parts are the directories of a recorded tree. Any of them may be missing.
+var Parts = []string{"sys", "proc", "etc", "dev", "commands", "instances", "measured"}

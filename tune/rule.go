@@ -1,0 +1,157 @@
+package tune
+
+import (
+	"slices"
+	"strings"
+
+	"stowage/farm"
+)
+
+// Rule is one piece of advice about a machine.
+type Rule struct {
+	ID     string // "FS-XFS-GONE"; stable, scripts name it
+	Title  string // what it is about
+	Reads  string // where its facts come from
+	Source string // who says so; "measured" is what we saw ourselves
+	Except string // when it does not apply although the condition is met
+	Prove  string // the step of the storage benchmark that decides it here; "" when nothing is to be measured
+	Check  func(*Facts) Outcome
+}
+
+// Finding is what one rule says about one subject. All texts are for people
+// but ID, Severity and Prove.
+type Finding struct {
+	ID       string        `json:"id"`
+	Severity farm.Severity `json:"severity"`
+	Subject  string        `json:"subject"` // a disk, a mount point, a file with its line, an instance
+	Read     string        `json:"read"`    // what was read, and where
+	Verdict  string        `json:"verdict"` // what that means, one sentence
+	Why      string        `json:"why"`
+	Source   string        `json:"source"`
+	Except   string        `json:"except"` // when the verdict does not hold
+	Fix      string        `json:"fix"`    // a command or an instruction
+	Persist  string        `json:"persist"`
+	Revert   string        `json:"revert"`
+	Prove    string        `json:"prove"`
+	Change   *Change       `json:"change,omitempty"` // the fix, when the program can carry it out
+}
+
+// Change is a setting that can be written while the machine runs: a file below
+// /sys or /proc/sys, or a dynamic variable of a server. Exactly one of Path
+// and Variable is set.
+type Change struct {
+	Path     string `json:"path,omitempty"` // "/sys/block/sda/queue/scheduler"
+	Instance string `json:"instance,omitempty"`
+	Variable string `json:"variable,omitempty"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+}
+
+// Setting names what is changed, for people.
+func (c Change) Setting() string {
+	if c.Path != "" {
+		return c.Path
+	}
+	return c.Instance + ": " + c.Variable
+}
+
+// Outcome is a rule's answer. Without findings and without a reason why it
+// does not apply, the machine follows the advice.
+type Outcome struct {
+	Findings      []Finding
+	NotApplicable string
+}
+
+func found(fs ...Finding) Outcome { return Outcome{Findings: fs} }
+
+func notApplicable(why string) Outcome { return Outcome{NotApplicable: why} }
+
+// judged is the outcome of looking at n subjects; none says why there were
+// none.
+func judged(fs []Finding, n int, none string) Outcome {
+	if n == 0 && len(fs) == 0 {
+		return notApplicable(none)
+	}
+	return Outcome{Findings: fs}
+}
+
+// NotApplicable is a rule that has nothing to say about this machine.
+type NotApplicable struct {
+	ID  string `json:"id"`
+	Why string `json:"why"`
+}
+
+// Report is what all rules say about one machine.
+type Report struct {
+	FormatVersion int             `json:"format_version"`
+	Host          string          `json:"host"`
+	Findings      []Finding       `json:"findings"` // gravest first, then in the order of the rules
+	NotApplicable []NotApplicable `json:"not_applicable"`
+	Followed      []string        `json:"followed"` // rules with nothing to find
+	Unread        []Unread        `json:"unread"`   // what could not be read, which rules may have missed
+}
+
+// Unread is a source of facts that did not speak.
+type Unread struct {
+	What string `json:"what"`
+	Why  string `json:"why"`
+}
+
+// Audit asks every rule. Findings carry the rule's source, exceptions and
+// proof from here, so that a rule says them once.
+func Audit(f *Facts, rules []Rule) Report {
+	r := Report{FormatVersion: 1, Host: f.Host, Findings: []Finding{}, NotApplicable: []NotApplicable{}, Followed: []string{}, Unread: []Unread{}}
+	r.Unread = append(r.Unread, f.Unread...)
+	for _, rule := range rules {
+		out := rule.Check(f)
+		switch {
+		case out.NotApplicable != "":
+			r.NotApplicable = append(r.NotApplicable, NotApplicable{rule.ID, out.NotApplicable})
+		case len(out.Findings) == 0:
+			r.Followed = append(r.Followed, rule.ID)
+		}
+		for _, x := range out.Findings {
+			x.ID, x.Source, x.Except, x.Prove = rule.ID, rule.Source, rule.Except, rule.Prove
+			r.Findings = append(r.Findings, x)
+		}
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
+	return r
+}
+
+func rank(s farm.Severity) int {
+	return slices.Index([]farm.Severity{farm.Blocker, farm.Warning, farm.Note}, s)
+}
+
+// AtLeast reports whether any finding is as grave as that, or graver.
+func (r Report) AtLeast(s farm.Severity) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return rank(f.Severity) <= rank(s) })
+}
+
+// Changes are the fixes that can be carried out, of findings at least as grave
+// as that, each setting once.
+func (r Report) Changes(s farm.Severity) []Change {
+	var out []Change
+	for _, f := range r.Findings {
+		if f.Change == nil || rank(f.Severity) > rank(s) {
+			continue
+		}
+		if !slices.ContainsFunc(out, func(c Change) bool { return c.Setting() == f.Change.Setting() }) {
+			out = append(out, *f.Change)
+		}
+	}
+	return out
+}
+
+// Only are the rules with these ids, which may be given in small letters; an
+// id that is none comes back as unknown.
+func Only(rules []Rule, ids []string) (some []Rule, unknown string) {
+	for _, id := range ids {
+		i := slices.IndexFunc(rules, func(r Rule) bool { return strings.EqualFold(r.ID, id) })
+		if i < 0 {
+			return nil, id
+		}
+		some = append(some, rules[i])
+	}
+	return some, ""
+}

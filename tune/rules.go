@@ -1,0 +1,14 @@
+package tune
+
+// Rules are all rules, in the order in which a write goes down: memory and
+// processor, server, filesystem, block layer, controller, device.
+func Rules() []Rule {
+	return []Rule{
+		dbDoublewrite, dbFlush, dbDurable, dbNeighbors, dbIOCapacity, dbPageSize, dbGone, dbAIO,
+		memSum, memSwap, memHugePages, memNUMA, memDirty, memAllocator, cpuGovernor, cpuClock,
+		fsXFSGone, fsNoBarrier, fsAtime, fsXFSLayout, fsXFSGroups, fsXFSMisc, fsExt4Stripe, fsExt4Data, fsCopyOnWrite, fsAtomic,
+		blkScheduler, blkSchedulerOld, blkRotational, blkReadAhead, blkCacheView, blkCacheOff, blkPowerLoss, blkRequests, blkMicro,
+		blkInterrupts, blkAlign, blkDiscard,
+		raidAlwaysBack, raidDegraded, hwWear, hwHeat, hwNames, cloudInit,
+	}
+}
