@@ -49,6 +49,7 @@ var ladder = []rung{
 		"inventory":  "what the servers say against what farm.yaml says",
 		"workspace":  "the team's files and the lock; above placement because plans and goals are files",
 		"tune/probe": "reads a machine, or a tree recorded from one, into the facts of tune; is handed what runs the machine's tools",
+		"tune/fix":   "carries out what tune proposes, and takes it back by its journal; is handed what reads and writes settings",
 	},
 	{
 		"mysql": "the door to database servers",
@@ -81,9 +82,6 @@ var ladder = []rung{
 		"internal/student":    "the t distribution; no opinion about what was measured",
 		"internal/lazy":       "what only some commands need, made when it is asked for first",
 		"internal/optionfile": "one line of an option file; no opinion about databases",
-	},
-	{
-		"internal/lazy": "patterns that are compiled when they are asked for first; for everybody",
 	},
 }
 
@@ -168,6 +166,7 @@ var only = map[string]struct {
 	"copier":                 {[]string{"farm", "mysql"}, "where clients go is decided above it"},
 	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},
 	"tune/probe":             {[]string{"internal/lazy", "internal/optionfile", "tune"}, "it reads trees and nothing else: programs are run by who calls it"},
+	"tune/fix":               {[]string{"farm", "tune"}, "it knows no rules, no tree and no server"},
 	"engine":                 {nil, "names and arguments pass through it unread"},
 	"route":                  {[]string{"farm"}, "waiting until a gate may open is the business of swing"},
 	"placement/check":        {[]string{"farm", "placement", "placement/bound", "placement/bound/verify"}, "it judges, and must be judged by nothing else"},

@@ -111,6 +111,20 @@ func (m Measured) step(prefix string) (string, Step, bool) {
 	return best, m[best], best != ""
 }
 
+// Measure adds what was found on a disk. What was found on an array or a volume
+// holds for the disks below it, too: none of them is slower.
+func (f *Facts) Measure(disk string, m Measured) {
+	if f.Measured == nil {
+		f.Measured = map[string]Measured{}
+	}
+	f.Measured[disk] = m
+	for _, d := range f.below(disk) {
+		if f.Measured[d.Name] == nil {
+			f.Measured[d.Name] = m
+		}
+	}
+}
+
 // Version is a version of a kernel or a server.
 type Version struct {
 	Text                string // "10.11.14-MariaDB-0+deb12u2"

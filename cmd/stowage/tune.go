@@ -19,6 +19,7 @@ import (
 type tuneFlags struct {
 	root, record, severity string
 	rules, measured        []string
+	fix, dryRun, revert    bool
 }
 
 func (a *app) tuneCommand() *cobra.Command {
@@ -29,7 +30,8 @@ func (a *app) tuneCommand() *cobra.Command {
 		Long: `Looks at this machine's disks, RAID controllers, filesystems, kernel and database
 servers, and holds them against rules: what was read, what that means, why, who
 says so, the fix, how it lasts, how it is taken back. Advice that was right once
-and is not any more (noop, nobarrier, agcount, ...) is named as such. Reads only.
+and is not any more (noop, nobarrier, agcount, ...) is named as such. Without
+--fix or --revert it only reads.
 
 In a workspace the instances of farm.yaml that run on this machine are asked,
 too; elsewhere their option files have to do. What cannot be read is said:
@@ -39,7 +41,16 @@ and disks talk to root only.
 --record DIR keeps what was read; --root DIR looks at a machine that was
 recorded so, anywhere. With --rule, everything that a rule has to say.
 
-Exit code 1 when there is a finding as grave as --severity, or graver.
+--fix carries out what is one write to a setting: files below /sys and
+/proc/sys, and dynamic variables of the instances. It takes findings as grave as
+--severity, or graver, and of --rule only when that is given; --dry-run says
+what it would do. What was there before is in a journal before anything is
+changed, and --revert puts it back, also after a kill -9; a setting that
+somebody else has changed since is left alone, and said. What --fix sets holds
+until the next restart: each rule says how to make it last.
+
+Exit code 1 when there is a finding as grave as --severity, or graver; with
+--fix and --revert, when a setting was left alone.
 
 ` + exitHelp,
 		Example: "  sudo stowage tune\n  stowage tune --rule FS-XFS-GONE --rule BLK-ROT\n  sudo stowage tune --record db017 && scp -r db017 me@elsewhere:\n" +
@@ -47,12 +58,16 @@ Exit code 1 when there is a finding as grave as --severity, or graver.
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return a.tune(c, t) },
 	}
+	cmd.Example += "\n  sudo stowage tune --dry-run && sudo stowage tune --fix --rule BLK-ROT\n  sudo stowage tune --revert"
 	f := cmd.Flags()
 	f.StringVar(&t.root, "root", "", "look at a recorded tree instead of this machine (docs/tune.md has its layout)")
 	f.StringVar(&t.record, "record", "", "write what is read into this directory, which must be new or empty")
 	f.StringVar(&t.severity, "severity", "warning", "what counts for the exit code: note, warning or blocker")
 	f.StringArrayVar(&t.rules, "rule", nil, "ask only this rule, and print all that it says; may be repeated")
-	f.StringArrayVar(&t.measured, "measured", nil, "DISK=FILE: what a storage benchmark found on that disk, as JSON; may be repeated")
+	f.StringArrayVar(&t.measured, "measured", nil, "FILE that `stowage bench run --save` wrote, or DISK=FILE; may be repeated")
+	f.BoolVar(&t.fix, "fix", false, "carry out what can be carried out")
+	f.BoolVar(&t.dryRun, "dry-run", false, "print what --fix would do, and do nothing")
+	f.BoolVar(&t.revert, "revert", false, "put back what --fix has changed")
 	return cmd
 }
 
@@ -60,6 +75,15 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 	severity, err := asSeverity(t.severity)
 	if err != nil {
 		return usage(c, err)
+	}
+	if t.revert && (t.fix || t.dryRun || t.record != "" || len(t.rules)+len(t.measured) > 0) {
+		return usage(c, fmt.Errorf("--revert puts back all that the journal has: it goes with --root only"))
+	}
+	if t.record != "" && (t.fix || t.root != "") {
+		return usage(c, fmt.Errorf("--record reads this machine and changes nothing: it goes neither with --root nor with --fix"))
+	}
+	if t.revert {
+		return a.tuneRevert(c.Context(), t)
 	}
 	rules := tune.Rules()
 	if len(t.rules) > 0 {
@@ -74,6 +98,9 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 		return err
 	}
 	report := tune.Audit(facts, rules)
+	if t.fix || t.dryRun {
+		return a.tuneFix(c.Context(), t, report, severity)
+	}
 	view := tuneView{report, facts, rules, len(t.rules) > 0}
 	if err := a.emit(report, view.writeText); err != nil {
 		return err
@@ -161,28 +188,32 @@ func isEmpty(dir string) error {
 	return &farm.Error{Op: "record", Subject: dir, Err: fmt.Errorf("%w: %s", farm.ErrInput, why), Hint: "name a directory that is not there yet"}
 }
 
-// addMeasured reads DISK=FILE.
+// addMeasured reads FILE, which says itself which disk it is about, or
+// DISK=FILE.
 func addMeasured(facts *tune.Facts, given []string) error {
 	for _, x := range given {
-		disk, file, ok := strings.Cut(x, "=")
 		fail := func(why error) error {
-			return &farm.Error{Op: "read measurement", Subject: x, Err: fmt.Errorf("%w: %w", farm.ErrInput, why), Hint: "it is DISK=FILE, as in sda=quick.json"}
+			return &farm.Error{Op: "read measurement", Subject: x, Err: fmt.Errorf("%w: %w", farm.ErrInput, why), Hint: "it is FILE or DISK=FILE, as in sda=quick.json"}
 		}
-		if !ok || disk == "" {
-			return fail(fmt.Errorf("no disk is named"))
+		disk, file, named := strings.Cut(x, "=")
+		if !named {
+			disk, file = "", x
 		}
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			return fail(err)
 		}
-		m, err := probe.ParseMeasured(string(raw))
+		m, device, err := probe.ParseMeasured(string(raw))
 		if err != nil {
 			return fail(err)
 		}
-		if facts.Measured == nil {
-			facts.Measured = map[string]tune.Measured{}
+		if disk == "" {
+			disk = device
 		}
-		facts.Measured[strings.TrimPrefix(disk, "/dev/")] = m
+		if disk == "" {
+			return fail(fmt.Errorf("it does not say which disk it is about"))
+		}
+		facts.Measure(strings.TrimPrefix(disk, "/dev/"), m)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func FuzzJSON(f *testing.F) {
 			h, cache, _ := parseSmartctl(o)
 			facts.Disks = append(facts.Disks, tune.Disk{Name: "sda", Kind: tune.Real, Health: h, WriteCache: cache, NVMe: parseFormats(o), Queue: map[string]string{"rotational": "1"}})
 		}
-		if m, err := ParseMeasured(text); err == nil {
+		if m, _, err := ParseMeasured(text); err == nil {
 			facts.Measured = map[string]tune.Measured{"sda": m}
 		}
 		tune.Audit(facts, tune.Rules())

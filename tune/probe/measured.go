@@ -2,6 +2,7 @@ package probe
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"stowage/tune"
@@ -15,33 +16,44 @@ func (p *prober) measured() {
 			continue
 		}
 		text, _ := p.read("/measured/" + file)
-		m, err := ParseMeasured(text)
+		m, _, err := ParseMeasured(text)
 		if err != nil {
 			p.unread("measured/"+file, err.Error())
 			continue
 		}
-		if p.facts.Measured == nil {
-			p.facts.Measured = map[string]tune.Measured{}
-		}
-		p.facts.Measured[disk] = m
+		p.facts.Measure(disk, m)
 	}
 }
 
-// ParseMeasured reads the steps of a storage benchmark: an object with steps,
-// each with id, iops, mbps and lat_us.
-func ParseMeasured(text string) (tune.Measured, error) {
+// ParseMeasured reads the steps of a storage benchmark and the name of the disk
+// it was about, "" when it does not say: an object with steps, each with id,
+// iops, mbps and lat_us, and environment.device.name. Steps that are called
+// invalid are left out; a whole that calls itself so is an error.
+func ParseMeasured(text string) (m tune.Measured, disk string, err error) {
 	var answer struct {
+		Valid       *bool `json:"valid"`
+		Environment struct {
+			Device struct {
+				Name string `json:"name"`
+			} `json:"device"`
+		} `json:"environment"`
 		Steps []struct {
-			ID string `json:"id"`
+			ID    string `json:"id"`
+			Valid *bool  `json:"valid"`
 			tune.Step
 		} `json:"steps"`
 	}
 	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	out := tune.Measured{}
+	if answer.Valid != nil && !*answer.Valid {
+		return nil, "", errors.New("the benchmark calls its own result invalid")
+	}
+	m = tune.Measured{}
 	for _, s := range answer.Steps {
-		out[s.ID] = s.Step
+		if s.Valid == nil || *s.Valid {
+			m[s.ID] = s.Step
+		}
 	}
-	return out, nil
+	return m, answer.Environment.Device.Name, nil
 }
