@@ -117,6 +117,7 @@ type fioDirection struct {
 	IOPS    float64 `json:"iops"`
 	Runtime float64 `json:"runtime"` // milliseconds
 	Lat     struct {
+		Min  float64           `json:"min"`
 		Max  float64           `json:"max"`
 		Mean float64           `json:"mean"`
 		Bins map[string]uint64 `json:"bins"`

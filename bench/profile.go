@@ -36,7 +36,7 @@ func one(id, answers string) Step { return Step{ID: id, Answers: answers, Load: 
 // Quick looks at a storage for two minutes.
 func Quick() Profile {
 	return Profile{
-		Name: "quick", Runtime: 2300 * time.Millisecond, Warmup: 500 * time.Millisecond, MinRuns: 3, MaxRuns: 8, Target: 0.05,
+		Name: "quick", Runtime: 2100 * time.Millisecond, Warmup: 500 * time.Millisecond, MinRuns: 3, MaxRuns: 8, Target: 0.05,
 		Budget: 2 * time.Minute, LayoutLimit: 15 * time.Second, Passes: 1,
 		Labels: []string{"quick: the device was not brought to a steady state; what it sustains may be less (burst possible)"},
 		Steps: []Step{
@@ -131,5 +131,5 @@ func (p Profile) Estimate() (runs int, length time.Duration) {
 		runs += n
 		length += time.Duration(n) * (each + of)
 	}
-	return runs, length + 2*(each+p.Runtime) + p.LayoutLimit
+	return runs, length + 2*aaRuns*(each+p.Runtime) + p.LayoutLimit
 }

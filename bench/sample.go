@@ -41,13 +41,17 @@ func read(l Load, j fioJob, dir, name string, window time.Duration) (measured, e
 	}
 	if m.latency = reads.Add(writes); l.Durable {
 		m.latency, m.writes = syncs, writes
-		s.Lat = result.LatencyOf(syncs, j.Sync.Lat.Mean, j.Sync.Lat.Max)
-		w := result.LatencyOf(writes, j.Write.Lat.Mean, j.Write.Lat.Max)
+		s.Lat = result.LatencyOf(syncs, j.Sync.Lat.Min, j.Sync.Lat.Mean, j.Sync.Lat.Max)
+		w := result.LatencyOf(writes, j.Write.Lat.Min, j.Write.Lat.Mean, j.Write.Lat.Max)
 		s.WriteLat = &w
 	} else {
 		ios := float64(j.Read.IOs + j.Write.IOs)
 		mean := (j.Read.Lat.Mean*float64(j.Read.IOs) + j.Write.Lat.Mean*float64(j.Write.IOs)) / ios
-		s.Lat = result.LatencyOf(m.latency, mean, max(j.Read.Lat.Max, j.Write.Lat.Max))
+		least := max(j.Read.Lat.Min, j.Write.Lat.Min)
+		if j.Read.IOs > 0 && j.Write.IOs > 0 {
+			least = min(j.Read.Lat.Min, j.Write.Lat.Min)
+		}
+		s.Lat = result.LatencyOf(m.latency, least, mean, max(j.Read.Lat.Max, j.Write.Lat.Max))
 	}
 	if m.latency.Count() == 0 {
 		return m, fmt.Errorf("fio printed no histogram for %s: is it as old as 3.0?", name)

@@ -97,6 +97,10 @@ type Step struct {
 	Settling stat.Settling `json:"settling"`
 	// WriteLat is the time of the writes of a durable step, without their fdatasync.
 	WriteLat *Latency `json:"write_lat_us,omitempty"`
+	// Flushes is how many flushes the device got for each fdatasync, of a durable step with one thread; nil where that is not known.
+	// Undurable: it got hardly any, although its cache keeps writes until it is flushed. What such a step measures is lost with the power.
+	Flushes   *float64 `json:"flushes_per_sync,omitempty"`
+	Undurable bool     `json:"undurable,omitempty"`
 	// Series is how even the speed was, in windows of a fraction of a second.
 	Series Evenness `json:"series_iops"`
 	Valid  bool     `json:"valid"`
@@ -110,6 +114,7 @@ type Step struct {
 
 // Latency in microseconds.
 type Latency struct {
+	Min  float64 `json:"min"`
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
 	P95  float64 `json:"p95"`
@@ -181,7 +186,7 @@ type Noise struct {
 	AA        *AA         `json:"aa"`
 }
 
-// AA is one load measured first and last: what the same thing differs from itself.
+// AA is one load measured first and last, the better of two runs each: what the same thing differs from itself.
 type AA struct {
 	Step  string  `json:"step"`
 	First float64 `json:"first_iops"`

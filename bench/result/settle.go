@@ -58,13 +58,34 @@ func (s *Step) settle(target float64) {
 	}
 }
 
+// judgeFlushes holds the flushes that the device got against the fdatasyncs that were asked for. Several threads share
+// flushes, and a device whose cache is written through needs none.
+func (s *Step) judgeFlushes(d *Device) {
+	s.Flushes, s.Undurable = nil, false
+	if !s.Durable || s.Threads != 1 || d == nil || d.Queue["write_cache"] != "write back" {
+		return
+	}
+	var flushes, syncs int64
+	for _, x := range s.Samples {
+		flushes, syncs = flushes+x.Check.Flushes, syncs+x.Check.Syncs
+	}
+	if syncs == 0 {
+		return
+	}
+	each := float64(flushes) / float64(syncs)
+	s.Flushes, s.Undurable = &each, each < 0.5
+}
+
 // IsTight says whether the interval reaches no farther than target to either side.
 func (s *Step) IsTight(target float64) bool { return s.CI != nil && s.CI.HalfWidth() <= target }
 
-// add takes in mean and maximum of one run of n. Runs last equally long; the mean is that of their means.
+// add takes in least, mean and maximum of one run of n. Runs last equally long; the mean is that of their means.
 func (l *Latency) add(x Latency, n int) {
 	l.Mean += x.Mean / float64(n)
 	l.Max = max(l.Max, x.Max)
+	if l.Min == 0 || x.Min < l.Min {
+		l.Min = x.Min
+	}
 }
 
 // quantiles fills in the percentiles of all runs together.
@@ -72,7 +93,7 @@ func (l Latency) quantiles(h stat.Histogram) Latency {
 	us := func(q float64) float64 {
 		v := math.Round(float64(h.Quantile(q))/10) / 100
 		if l.Max > 0 {
-			v = min(v, l.Max) // a bucket's middle may lie beyond what fell into it
+			v = min(max(v, l.Min), l.Max) // a bucket's middle may lie beyond what fell into it
 		}
 		return v
 	}
@@ -80,15 +101,18 @@ func (l Latency) quantiles(h stat.Histogram) Latency {
 	return l
 }
 
-// LatencyOf makes a latency from a histogram in nanoseconds and what fio says about mean and maximum, in nanoseconds too.
-func LatencyOf(h stat.Histogram, mean, most float64) Latency {
-	return Latency{Mean: mean / 1000, Max: most / 1000}.quantiles(h)
+// LatencyOf makes a latency from a histogram and from the least, the mean and the longest time, all in nanoseconds.
+func LatencyOf(h stat.Histogram, least, mean, most float64) Latency {
+	return Latency{Min: least / 1000, Mean: mean / 1000, Max: most / 1000}.quantiles(h)
 }
 
 // Judge makes everything of the result that rests on all its runs: noise, validity, labels of the steps' behaviour.
 func (r *Result) Judge() {
 	for _, s := range r.Steps {
 		s.settle(r.Settings.Target)
+	}
+	for _, s := range r.Steps {
+		s.judgeFlushes(r.Environment.Device)
 	}
 	r.Noise.sum(r.Steps)
 	r.Valid, r.InvalidBecause = true, nil

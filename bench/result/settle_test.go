@@ -101,3 +101,32 @@ func TestRead(t *testing.T) {
 		}
 	}
 }
+
+func TestUndurable(t *testing.T) {
+	for name, x := range map[string]struct {
+		cache          string
+		threads        int
+		flushes, syncs int64
+		want           bool
+	}{
+		"a flush each":        {"write back", 1, 100, 100, false},
+		"none":                {"write back", 1, 3, 100, true},
+		"none needed":         {"write through", 1, 0, 100, false},
+		"shared by threads":   {"write back", 16, 20, 100, false},
+		"nothing was written": {"write back", 1, 0, 0, false},
+	} {
+		r := made(1000, 1000)
+		s := r.Steps[0]
+		s.Durable, s.Threads = true, x.threads
+		s.Samples[0].Check.Flushes, s.Samples[0].Check.Syncs = x.flushes, x.syncs
+		r.Environment.Device = &Device{Queue: map[string]string{"write_cache": x.cache}}
+		r.Judge()
+		var text bytes.Buffer
+		if err := WriteText(&text, r); err != nil || s.Undurable != x.want || strings.Contains(text.String(), "NOT DURABLE: RND") != x.want {
+			t.Errorf("%s: %v, %v\n%s", name, s.Undurable, err, text.String())
+		}
+		if c := Compare("a", r, "b", made(1000, 1000)); strings.Contains(c.Steps[0].Note, "A is not durable") != x.want {
+			t.Errorf("%s: %q", name, c.Steps[0].Note)
+		}
+	}
+}

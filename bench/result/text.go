@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -12,18 +11,14 @@ import (
 // WriteText is the result for people.
 func WriteText(w io.Writer, r *Result) error {
 	e := r.Environment
-	on := e.Filesystem
-	if e.Device != nil {
-		on += " on " + strings.TrimSpace(e.Device.Name+" "+e.Device.Model)
-	}
 	var took time.Duration
 	for _, s := range r.Sessions {
 		took += s.Ended.Sub(s.Began)
 	}
-	fmt.Fprintf(w, "%s: %s, %s barrage, file of %d MiB, %s, %d runs in %v, seed %d\n\n", e.Directory, on, r.Profile, r.Settings.Size>>20, r.Settings.Engine, r.Noise.Runs,
+	fmt.Fprintf(w, "%s: %s, %s barrage, file of %d MiB, %s, %d runs in %v, seed %d\n\n", e.Directory, e.on(), r.Profile, r.Settings.Size>>20, r.Settings.Engine, r.Noise.Runs,
 		took.Round(time.Second), r.Settings.Seed)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "step\tIOPS\t+-95 %\tMB/s\tp50 us\tp95\tp99\tp99.9\tmax\truns\tsteady\t")
+	fmt.Fprintln(t, "step\tIOPS\t+-95 %\tMB/s\tp50 us\tp95\tp99\tp99.9\tmax\truns\tmore\tsteady\t")
 	for _, s := range r.Steps {
 		steady := "no"
 		if s.Steady {
@@ -32,13 +27,14 @@ func WriteText(w io.Writer, r *Result) error {
 		if !s.Valid {
 			steady = "INVALID"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t\n", s.ID, short(s.IOPS), s.sureness(), short(s.MBps),
-			short(s.Lat.P50), short(s.Lat.P95), short(s.Lat.P99), short(s.Lat.P999), short(s.Lat.Max), s.Runs, steady)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t\n", s.ID, short(s.IOPS), s.sureness(), short(s.MBps),
+			short(s.Lat.P50), short(s.Lat.P95), short(s.Lat.P99), short(s.Lat.P999), short(s.Lat.Max), s.Runs, moreRuns(s.MoreRuns), steady)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(w, "\nLatency is that of a whole request; of FDS and MIX steps that of the fdatasync alone (the writes before it are in --json).")
+	fmt.Fprintf(w, "More: about so many runs more would bring the interval within +-%.0f %%.\n", 100*r.Settings.Target)
 	if p := r.Precondition; p != nil {
 		fmt.Fprintf(w, "Laid out: %d MiB of random data at %s MB/s.\n", p.Bytes>>20, short(p.MBps))
 	}
@@ -49,11 +45,13 @@ func WriteText(w io.Writer, r *Result) error {
 // writeNotes says what must be known before the figures are believed.
 func (r *Result) writeNotes(w io.Writer) {
 	for _, s := range r.Steps {
-		if s.MoreRuns > 0 && s.Runs > 1 {
-			fmt.Fprintf(w, "Not sure enough: %s needs about %d runs more for +-%.0f %%.\n", s.ID, s.MoreRuns, 100*r.Settings.Target)
-		}
 		if s.Behind > 0.01 {
 			fmt.Fprintf(w, "Behind: %s did %.0f %% less than it was asked for; its latencies leave out the waiting.\n", s.ID, 100*s.Behind)
+		}
+	}
+	for _, s := range r.Steps {
+		if s.Undurable {
+			fmt.Fprintf(w, "NOT DURABLE: %s: the device got %.2f flushes for each fdatasync, and its cache keeps writes until it is flushed: they would be lost with the power (mounted with nobarrier?).\n", s.ID, *s.Flushes)
 		}
 	}
 	for _, l := range r.Labels {
@@ -68,6 +66,13 @@ func (r *Result) writeNotes(w io.Writer) {
 	for _, why := range r.InvalidBecause {
 		fmt.Fprintf(w, "INVALID: %s.\n", why)
 	}
+}
+
+func moreRuns(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
 }
 
 // sureness is the half width of the interval in percent, or what stands for it.

@@ -31,8 +31,8 @@ type Rule struct {
 	// Tolerance is the difference that does not matter: 0.05 is 5 %. Two results of one disk, an hour apart, differ
 	// by more than the runs within either of them; a tolerance is what keeps that from being news.
 	Tolerance float64
-	// Drift is the standard deviation, as a logarithm, that the ratio has besides what its runs show: what the same
-	// thing measured at the beginning and at the end of a result differed by.
+	// Drift is how much farther the interval reaches to either side, as a logarithm, than the runs within each result
+	// make it: what the same thing measured at the beginning and at the end of a result differed by.
 	Drift float64
 }
 
@@ -40,6 +40,8 @@ type Rule struct {
 // 1 + tolerance with its whole length, worse when it lies below 1 / (1 + tolerance), the same when it lies between them.
 func Judge(a, b []float64, r Rule) Judgement {
 	from, to := summarise(a), summarise(b)
+	from.variance *= dependence(a, from)
+	to.variance *= dependence(b, to)
 	if from.n == 0 || to.n == 0 {
 		return Judgement{Verdict: Inconclusive, MoreRuns: runs(2)}
 	}
@@ -74,18 +76,15 @@ func halfWidth(a, b logs, drift float64) float64 {
 	va, vb := a.variance/a.n, b.variance/b.n
 	se := math.Sqrt(va + vb)
 	if se == 0 {
-		return normal * drift
+		return drift
 	}
 	df := (va + vb) * (va + vb) / (va*va/(a.n-1) + vb*vb/(b.n-1)) // Welch and Satterthwaite
-	return math.Hypot(student.Quantile(1-Confidence, df)*se, normal*drift)
+	return math.Hypot(student.Quantile(1-Confidence, df)*se, drift)
 }
-
-// normal is the two-sided 5 % point of the normal distribution. Drift is not estimated from the runs and has no degrees of freedom.
-const normal = 1.96
 
 // moreRuns is how many runs more on each side make the interval narrower than room.
 func moreRuns(a, b logs, drift, room float64) *int {
-	if normal*drift >= room {
+	if drift >= room {
 		return nil // however often it is run, the drift stays
 	}
 	n := search(func(more float64) bool {
@@ -99,19 +98,49 @@ func moreRuns(a, b logs, drift, room float64) *int {
 	return runs(n - 1)
 }
 
-// Drift is the standard deviation of a ratio of two results, as their A/A pairs show it: first and last are the same
-// thing measured at the beginning and at the end of a result. Pairs with a zero are left out.
-func Drift(pairs ...[2]float64) float64 {
+// Pair is one load measured at the beginning and at the end of a result, and the runs of the same load between them.
+type Pair struct {
+	First, Last float64
+	Runs        []float64
+}
+
+// Drift is for Rule.Drift: what pairs differ by, less what a run and the next differ by anyway, as a standard deviation times
+// Student's t. Of two pairs that t is 4.3: two of them may agree by chance. Pairs with a zero are left out.
+func Drift(pairs ...Pair) float64 {
 	var sum, n float64
 	for _, p := range pairs {
-		if p[0] > 0 && p[1] > 0 {
-			d := math.Log(p[1] / p[0])
+		if p.First <= 0 || p.Last <= 0 {
+			continue
+		}
+		d := math.Log(p.Last / p.First)
+		sum, n = sum+max(0, d*d-succession(p.Runs)), n+1
+	}
+	if sum == 0 {
+		return 0
+	}
+	// A pair is a difference of two measurements, and so is a ratio of two results.
+	return math.Sqrt(sum/n) * student.Quantile(1-Confidence, n)
+}
+
+// succession is the mean square of what a run and the next differ by, as a logarithm (von Neumann). Unlike the variance it leaves out
+// what changes slowly, which is what a pair is to show.
+func succession(runs []float64) float64 {
+	var sum, n float64
+	for i := 1; i < len(runs); i++ {
+		if runs[i-1] > 0 && runs[i] > 0 {
+			d := math.Log(runs[i] / runs[i-1])
 			sum, n = sum+d*d, n+1
 		}
 	}
-	if n == 0 {
-		return 0
+	return sum / max(n, 1)
+}
+
+// dependence is by how much the variance of a mean has to be taken larger because runs resemble the ones before them: von Neumann's ratio is
+// 1 for runs that do not, and nears 0 for a slow drift, of which many runs tell no more than one.
+func dependence(values []float64, m logs) float64 {
+	succession := succession(values)
+	if succession == 0 || m.variance == 0 {
+		return 1
 	}
-	// One pair is a difference of two measurements, and so is a ratio of two results.
-	return math.Sqrt(sum / n)
+	return min(max(2*m.variance/succession, 1), m.n)
 }

@@ -41,7 +41,7 @@ says how sure they are.
 		Args:    args(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	cmd.AddCommand(a.benchRunCommand())
+	cmd.AddCommand(a.benchRunCommand(), a.benchCompareCommand(), a.benchCSVCommand())
 	return cmd
 }
 
@@ -75,7 +75,7 @@ With --save the result is kept in a file after every run, and the same command g
 	cmd.Flags().StringVar(&f.profile, "profile", "quick", "quick (two minutes) or full (hours)")
 	cmd.Flags().StringVar(&f.size, "size", "", "size of the data file, as 512MiB (default: by profile and free space)")
 	cmd.Flags().StringVar(&f.save, "save", "", "keep the result in this file, and go on from it when it was cut short")
-	cmd.Flags().DurationVar(&f.runtime, "runtime", 0, "length of each run (default: 2.3s in the quick profile, 1m in the full one)")
+	cmd.Flags().DurationVar(&f.runtime, "runtime", 0, "length of each run (default: 2.1s in the quick profile, 1m in the full one)")
 	cmd.Flags().IntVar(&f.minRuns, "min-runs", 3, "runs of each step at least")
 	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 8, "runs of each step at most")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the order of runs (default: a new one, stored with the result)")

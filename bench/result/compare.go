@@ -1,0 +1,260 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"stowage/bench/stat"
+)
+
+// Tolerance is the difference that does not matter. One disk measured twice, an hour apart, differs by a few percent
+// without any reason that could be named.
+const Tolerance = 0.05
+
+// method is what a comparison's words rest on, for whoever reads them later.
+const method = "ratio of geometric means of whole runs, B / A; 95 % interval by Welch's t on their logarithms, the variance taken larger where runs resemble the ones before them (von Neumann's ratio), " +
+	"widened by the drift that the A/A pairs show beyond what a run and the next differ by; " +
+	"better or worse: the whole interval is beyond 5 %; same: the whole interval is within it; anything else is inconclusive"
+
+// Comparison is B held against A.
+type Comparison struct {
+	FormatVersion int     `json:"format_version"`
+	A             Subject `json:"a"`
+	B             Subject `json:"b"`
+	Method        string  `json:"method"`
+	Tolerance     float64 `json:"tolerance"`
+	// Drift is how much farther, as a logarithm, every interval reaches because of what the A/A pairs of both show besides the noise of runs.
+	Drift float64    `json:"drift"`
+	Steps []Compared `json:"steps"`
+	// OnlyInA and OnlyInB are steps that could not be compared.
+	OnlyInA []string `json:"only_in_a,omitempty"`
+	OnlyInB []string `json:"only_in_b,omitempty"`
+	// Differs is what else is not the same: what the ratios may come from.
+	Differs []Difference `json:"differs,omitempty"`
+	// Caveats are differences in how it was measured, and results that are not to be believed: what the ratios must not be blamed on.
+	Caveats []string `json:"caveats,omitempty"`
+}
+
+// Subject says what was measured.
+type Subject struct {
+	Name      string `json:"name"` // the file it came from
+	Host      string `json:"host"`
+	Directory string `json:"directory"`
+	On        string `json:"on"`
+	Runs      int    `json:"runs"`
+	Valid     bool   `json:"valid"`
+	Quiet     bool   `json:"quiet"`
+}
+
+// Compared is one step.
+type Compared struct {
+	ID string  `json:"id"`
+	A  float64 `json:"a_iops"`
+	B  float64 `json:"b_iops"`
+	stat.Judgement
+	// P99 is the 99th percentile of single runs, in microseconds: more IOPS may be paid for with it.
+	P99  *Tail  `json:"p99"`
+	Note string `json:"note,omitempty"`
+}
+
+// Tail compares latencies: a ratio above 1 is worse.
+type Tail struct {
+	A float64 `json:"a_us"`
+	B float64 `json:"b_us"`
+	stat.Judgement
+}
+
+// Difference is a fact that the two do not share.
+type Difference struct {
+	What string `json:"what"`
+	A    string `json:"a"`
+	B    string `json:"b"`
+}
+
+// Compare holds b against a. The names are what people call them.
+func Compare(nameA string, a *Result, nameB string, b *Result) *Comparison {
+	c := &Comparison{FormatVersion: FormatVersion, A: subject(nameA, a), B: subject(nameB, b), Method: method, Tolerance: Tolerance, Drift: drift(a, b)}
+	for _, x := range a.Steps {
+		y := b.step(x.ID)
+		if y == nil {
+			c.OnlyInA = append(c.OnlyInA, x.ID)
+			continue
+		}
+		c.Steps = append(c.Steps, compareStep(x, y, stat.Rule{Tolerance: c.Tolerance, Drift: c.Drift}))
+	}
+	for _, y := range b.Steps {
+		if a.step(y.ID) == nil {
+			c.OnlyInB = append(c.OnlyInB, y.ID)
+		}
+	}
+	c.differences(a, b)
+	c.caveats(a, b)
+	return c
+}
+
+// GotWorse says whether anything is surely worse.
+func (c *Comparison) GotWorse() bool {
+	return slices.ContainsFunc(c.Steps, func(s Compared) bool { return s.Verdict == stat.Worse })
+}
+
+func (r *Result) step(id string) *Step {
+	for _, s := range r.Steps {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+func subject(name string, r *Result) Subject {
+	return Subject{Name: name, Host: r.Environment.Host, Directory: r.Environment.Directory, On: r.Environment.on(), Runs: r.Noise.Runs, Valid: r.Valid, Quiet: r.Noise.Quiet}
+}
+
+// on is file system and disk in a few words.
+func (e Environment) on() string {
+	if e.Device == nil {
+		return e.Filesystem
+	}
+	return e.Filesystem + " on " + strings.TrimSpace(e.Device.Name+" "+e.Device.Model)
+}
+
+// drift is what the A/A pairs of both results show.
+func drift(all ...*Result) float64 {
+	var pairs []stat.Pair
+	for _, r := range all {
+		if aa := r.Noise.AA; aa != nil && aa.Last > 0 {
+			p := stat.Pair{First: aa.First, Last: aa.Last}
+			if s := r.step(aa.Step); s != nil {
+				p.Runs = s.speeds()
+			}
+			pairs = append(pairs, p)
+		}
+	}
+	return stat.Drift(pairs...)
+}
+
+func (s *Step) speeds() []float64 {
+	var out []float64
+	for _, x := range s.Samples {
+		out = append(out, x.IOPS)
+	}
+	return out
+}
+
+func compareStep(a, b *Step, rule stat.Rule) Compared {
+	c := Compared{ID: a.ID, A: a.IOPS, B: b.IOPS, Judgement: stat.Judge(a.speeds(), b.speeds(), rule), P99: compareTail(a, b, rule)}
+	for _, x := range []struct {
+		name string
+		step *Step
+	}{{"A", a}, {"B", b}} {
+		if !x.step.Valid {
+			c.Note = x.name + " is invalid"
+			c.Verdict, c.MoreRuns = stat.Inconclusive, nil
+		}
+	}
+	if a.Undurable != b.Undurable {
+		which := map[bool]string{true: "A", false: "B"}[a.Undurable]
+		c.Note = strings.TrimPrefix(c.Note+"; "+which+" is not durable: its commits would be lost with the power", "; ")
+	}
+	if a.AskedIOPS > 0 {
+		c.Note = strings.TrimPrefix(c.Note+"; held to a rate of its own: its latency tells, not its IOPS", "; ")
+	}
+	return c
+}
+
+// compareTail judges speeds of one over p99, so that more is better, and shows times.
+func compareTail(a, b *Step, rule stat.Rule) *Tail {
+	inverse := func(s *Step) (out []float64) {
+		for _, x := range s.Samples {
+			if x.Lat.P99 > 0 {
+				out = append(out, 1/x.Lat.P99)
+			}
+		}
+		return out
+	}
+	from, to := inverse(a), inverse(b)
+	if len(from) == 0 || len(to) == 0 {
+		return nil
+	}
+	t := &Tail{A: a.Lat.P99, B: b.Lat.P99, Judgement: stat.Judge(from, to, rule)}
+	t.Ratio = 1 / t.Ratio
+	if t.CI != nil {
+		t.CI = &stat.Interval{Low: 1 / t.CI.High, High: 1 / t.CI.Low}
+	}
+	return t
+}
+
+// differences lists facts of machine, file system and disk that are not the same.
+func (c *Comparison) differences(a, b *Result) {
+	x, y := a.Environment, b.Environment
+	add := func(what, from, to string) {
+		if from != to {
+			c.Differs = append(c.Differs, Difference{what, from, to})
+		}
+	}
+	add("host", x.Host, y.Host)
+	add("kernel", x.Kernel, y.Kernel)
+	add("processors", fmt.Sprintf("%d %s", x.CPUs, x.CPUModel), fmt.Sprintf("%d %s", y.CPUs, y.CPUModel))
+	add("memory", mebibytes(x.Memory), mebibytes(y.Memory))
+	add("directory", x.Directory, y.Directory)
+	add("file system", x.Filesystem, y.Filesystem)
+	add("mount options", x.MountOptions, y.MountOptions)
+	if x.Device == nil || y.Device == nil {
+		return
+	}
+	add("device", x.on(), y.on())
+	add("device size", mebibytes(x.Device.Size), mebibytes(y.Device.Size))
+	names := map[string]bool{}
+	for _, q := range []map[string]string{x.Device.Queue, y.Device.Queue} {
+		for name := range q {
+			names[name] = true
+		}
+	}
+	var sorted []string
+	for name := range names {
+		sorted = append(sorted, name)
+	}
+	slices.Sort(sorted)
+	for _, name := range sorted {
+		add("queue/"+name, x.Device.Queue[name], y.Device.Queue[name])
+	}
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+
+// caveats are what makes the comparison unfair, or one of its sides doubtful.
+func (c *Comparison) caveats(a, b *Result) {
+	say := func(format string, args ...any) { c.Caveats = append(c.Caveats, fmt.Sprintf(format, args...)) }
+	x, y := a.Settings, b.Settings
+	if x.Size != y.Size {
+		say("the files were %s and %s: a larger one is harder on caches", mebibytes(x.Size), mebibytes(y.Size))
+	}
+	if x.Runtime != y.Runtime || x.Warmup != y.Warmup {
+		say("runs lasted %v s and %v s, after %v s and %v s of warming up", x.Runtime, y.Runtime, x.Warmup, y.Warmup)
+	}
+	if x.Engine != y.Engine {
+		say("one was measured with %s, the other with %s", x.Engine, y.Engine)
+	}
+	if a.Profile != b.Profile {
+		say("%s and %s profile: what was done to the device beforehand differs", a.Profile, b.Profile)
+	}
+	if a.Environment.Fio != b.Environment.Fio {
+		say("fio %s and %s", a.Environment.Fio, b.Environment.Fio)
+	}
+	for _, s := range []struct {
+		name string
+		r    *Result
+	}{{"A", a}, {"B", b}} {
+		for _, why := range s.r.InvalidBecause {
+			say("%s is invalid: %s", s.name, why)
+		}
+		for _, why := range s.r.Noise.Reasons {
+			say("%s was disturbed: %s", s.name, why)
+		}
+	}
+	if c.Drift > 0.02 {
+		say("the A/A pairs show that speeds drift: every interval reaches to a factor of %.2f on either side at least", math.Exp(c.Drift))
+	}
+}
