@@ -207,13 +207,33 @@ func (c *checker) sides(at string, p Pair) {
 		c.side(fmt.Sprintf("%s.sides.%s", at, n), p, n, s)
 	}
 	for n := range p.Sides {
-		if n != A && n != B {
+		switch {
+		case n == A || n == B:
+		case !n.IsReplica() || p.Topology == ActiveActive:
 			c.say(at+".sides", "pair %s has a side %q: the sides are A and B", p.Name, n)
+		case p.Topology == Single:
+			c.say(at+".sides."+string(n), "pair %s is %s and has a side %s: a %s instance is side A alone", p.Name, Single, n, Single)
 		}
 	}
 	a, b := p.Sides[A].Host, p.Sides[B].Host
 	if a != "" && a == b {
 		c.say(at+".sides.B.host", "both sides of pair %s are on host %s: losing it would lose the pair", p.Name, a)
+	}
+	if p.Topology == PrimaryReplica {
+		c.replicas(at, p)
+	}
+}
+
+// replicas are further ones, each on a host of its own.
+func (c *checker) replicas(at string, p Pair) {
+	on := map[HostName]SideName{p.Sides[B].Host: B, p.Sides[A].Host: A}
+	for _, n := range p.SideNames()[2:] {
+		s := p.Sides[n]
+		c.side(fmt.Sprintf("%s.sides.%s", at, n), p, n, s)
+		if other, taken := on[s.Host]; taken && s.Host != "" {
+			c.say(fmt.Sprintf("%s.sides.%s.host", at, n), "sides %s and %s of pair %s are on host %s", other, n, p.Name, s.Host)
+		}
+		on[s.Host] = n
 	}
 }
 

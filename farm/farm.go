@@ -18,7 +18,7 @@ type (
 	ShardName    string // a database (schema) inside a pair: etsy_shard_0001
 )
 
-// SideName is A or B.
+// SideName is A or B. A primary may have further replicas, C to Z.
 type SideName string
 
 const (
@@ -28,6 +28,9 @@ const (
 
 // SideNames are both sides, in the order everything walks them.
 var SideNames = [2]SideName{A, B}
+
+// IsReplica says whether a side is a further replica: C to Z.
+func (s SideName) IsReplica() bool { return len(s) == 1 && s > B && s <= "Z" }
 
 // Twin is the other side of the pair.
 func (s SideName) Twin() SideName {
@@ -130,6 +133,23 @@ type Shard struct {
 	Growth   float64      // bytes a day
 	Profile  ProfileName  // when the peak is; empty: all day
 	Customer CustomerName // whose it is; may be empty
+}
+
+// SideNames are the sides the pair has to have, in order, and behind them its
+// further replicas.
+func (p Pair) SideNames() []SideName {
+	out := p.Topology.Sides()
+	if len(p.Sides) <= len(out) {
+		return out
+	}
+	out = slices.Clone(out)
+	for s := range p.Sides {
+		if s.IsReplica() {
+			out = append(out, s)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Instance names the server process of one side: the pair's name and the

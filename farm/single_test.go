@@ -32,9 +32,41 @@ func TestSingleInstanceIsAPairOfOne(t *testing.T) {
 	}
 }
 
-func TestWithoutSingles(t *testing.T) {
+// A primary may have further replicas, each on a host of its own; they come
+// after A and B wherever sides are walked.
+func TestFurtherReplicas(t *testing.T) {
 	f := singleFarm()
-	is := f.WithoutSingles()
+	f.Hosts = append(f.Hosts, Host{Name: "h3", Type: "t", Address: "10.0.0.3"})
+	p := &f.Pairs[1]
+	p.Sides["C"] = Side{Host: "h3", Port: 2, Datadir: "c"}
+	if ps := f.Check(); len(ps) != 0 {
+		t.Fatalf("a primary with two replicas: %v", ps)
+	}
+	if got := p.SideNames(); !reflect.DeepEqual(got, []SideName{A, B, "C"}) {
+		t.Errorf("sides %v", got)
+	}
+	if is := f.TwosOnly(); len(is.Pairs) != 0 || is.Hosts[2].Reserved == nil && len(p.Shards) > 0 {
+		t.Errorf("pairs of two instances: %v", is.Pairs)
+	}
+	p.Sides["C"] = Side{Host: "h2", Port: 3, Datadir: "c"}
+	if ps := f.Check(); len(ps) != 1 || ps[0].Path != "pairs[1].sides.C.host" {
+		t.Errorf("two replicas on one host: %v", ps)
+	}
+	p.Sides["C"] = Side{Host: "h3", Port: 2, Datadir: "c"}
+	p.Topology = ActiveActive
+	if ps := f.Check(); len(ps) != 1 || !strings.Contains(ps[0].Text, `a side "C"`) {
+		t.Errorf("an active-active pair with a replica: %v", ps)
+	}
+	delete(p.Sides, "C")
+	p.Topology, p.Sides["CC"] = PrimaryReplica, Side{Host: "h3", Port: 2, Datadir: "c"}
+	if ps := f.Check(); len(ps) != 1 || !strings.Contains(ps[0].Text, `a side "CC"`) {
+		t.Errorf("a side that is no letter: %v", ps)
+	}
+}
+
+func TestTwosOnly(t *testing.T) {
+	f := singleFarm()
+	is := f.TwosOnly()
 	if len(is.Pairs) != 1 || is.Pairs[0].Name != "p" {
 		t.Errorf("pairs %v", is.Pairs)
 	}
@@ -44,7 +76,7 @@ func TestWithoutSingles(t *testing.T) {
 	if !reflect.DeepEqual(f, singleFarm()) {
 		t.Error("the farm itself was changed")
 	}
-	if again := is.WithoutSingles(); again != is {
+	if again := is.TwosOnly(); again != is {
 		t.Error("a farm without singles was copied")
 	}
 }

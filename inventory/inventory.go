@@ -61,7 +61,7 @@ func (i Instance) Bytes() int64 {
 func Survey(ctx context.Context, f *farm.Farm, open func(farm.InstanceName, string) *mysql.Server, progress func(done, total int)) (Inventory, error) {
 	inv := Inventory{FormatVersion: FormatVersion, Farm: f.Name, Taken: time.Now(), Hosts: len(f.HostsInUse()), Pairs: len(f.Pairs)}
 	for _, p := range f.Pairs {
-		for _, side := range p.Topology.Sides() {
+		for _, side := range p.SideNames() {
 			s := p.Sides[side]
 			inv.Instances = append(inv.Instances, Instance{Name: p.Instance(side), Pair: p.Name, Side: side, Host: s.Host, Address: f.Address(s)})
 		}

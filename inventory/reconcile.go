@@ -82,7 +82,7 @@ func reconcilePair(f *farm.Farm, p farm.Pair, instances []Instance) []farm.Findi
 		if i.Pair != p.Name || i.Error != "" {
 			continue
 		}
-		if primary := f.Address(p.Sides[farm.A]); p.Topology == farm.PrimaryReplica && i.Side == farm.B && i.Source != primary {
+		if primary := f.Address(p.Sides[farm.A]); p.Topology == farm.PrimaryReplica && i.Side != farm.A && i.Source != primary {
 			say("primary", farm.Blocker, i.Name, fmt.Sprintf("replicates from %q, its primary is at %s", i.Source, primary), "point it there, or correct farm.yaml")
 		}
 		if p.Topology.HasOneWriter() && i.Side == farm.A && i.Source != "" {

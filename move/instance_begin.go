@@ -72,8 +72,10 @@ func (m InstanceMove) order(now *farm.Farm) (placement.Move, error) {
 	if side.Host == m.To {
 		return bad("it is on host %s already", m.To)
 	}
-	if twin, has := p.Sides[m.Side.Twin()]; has && twin.Host == m.To {
-		return bad("the other side of the pair is on host %s: losing it would lose the pair", m.To)
+	for _, other := range p.Sides {
+		if other.Host == m.To {
+			return bad("the other side of the pair is on host %s: losing it would lose the pair", m.To)
+		}
 	}
 	if to.Dir == "" {
 		return bad("host %s has no dir in farm.yaml, where new instances are made", m.To)

@@ -20,7 +20,7 @@ import (
 const (
 	// Switchover moves side A, the primary or a single instance.
 	Switchover = "switchover"
-	// Replica moves side B, the replica.
+	// Replica moves side B, the replica, or a further one.
 	Replica = "replica"
 )
 
@@ -38,11 +38,14 @@ type successionOrder struct {
 func newSuccession(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place) (Runbook, json.RawMessage, error) {
 	book, _ := ByName(Switchover)
 	o := successionOrder{Source: sides[farm.A], SourceInstance: p.Instance(farm.A)}
-	if b, has := sides[farm.B]; has {
-		o.Source, o.SourceInstance = b, p.Instance(farm.B)
-		o.Others = []otherReplica{{p.Instance(farm.B), net.JoinHostPort(b.Address, strconv.Itoa(b.Port))}}
+	for _, side := range p.SideNames()[1:] {
+		at := sides[side]
+		if side == farm.B || side == m.Side { // a primary is seeded from B, a replica from itself
+			o.Source, o.SourceInstance = at, p.Instance(side)
+		}
+		o.Others = append(o.Others, otherReplica{p.Instance(side), net.JoinHostPort(at.Address, strconv.Itoa(at.Port))})
 	}
-	if m.Side == farm.B {
+	if m.Side != farm.A {
 		book, _ = ByName(Replica)
 		o.Others = nil
 	}

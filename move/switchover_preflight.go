@@ -276,6 +276,7 @@ func askOthers(ctx context.Context, p *parties) ([]farm.Finding, error) {
 		r, err := server.Replication(ctx)
 		_ = server.Close()
 		switch {
+		case err != nil && p.hasLeft(ctx, o):
 		case err != nil:
 			out = append(out, blocker(string(o.Name), "it follows "+p.old.name+" and cannot be asked: "+err.Error(), farm.Hint(err)))
 		case !r.Follows(p.old.server.Address()):
@@ -287,6 +288,32 @@ func askOthers(ctx context.Context, p *parties) ([]farm.Finding, error) {
 		}
 	}
 	return out, nil
+}
+
+// unnoticed is for how long a server that has been stopped may still be listed as
+// a replica: its source notices with the next write, or heartbeat (half of
+// slave_net_timeout, 60 s by default).
+const unnoticed = 35 * time.Second
+
+// hasLeft waits until a replica that nobody answers for is not listed any more:
+// the old place of a replica that was moved a moment ago.
+func (p *parties) hasLeft(ctx context.Context, o otherReplica) bool {
+	if slices.Contains(p.s.order.Others, o) {
+		return false // farm.yaml has it
+	}
+	for end := time.Now().Add(unnoticed); time.Now().Before(end); {
+		now, _, err := p.s.others(ctx)
+		if err != nil {
+			return false
+		}
+		if !slices.Contains(now, o) {
+			return true
+		}
+		if pauseFor(ctx, 200*time.Millisecond) != nil {
+			return false
+		}
+	}
+	return false
 }
 
 // askSuccessionSemiSync: for a while the new instance is the only one that

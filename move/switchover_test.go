@@ -19,6 +19,7 @@ func TestJobOfAPairWithOneWriter(t *testing.T) {
 		Pairs: []farm.Pair{
 			{Name: "p", Topology: farm.PrimaryReplica, Sides: map[farm.SideName]farm.Side{farm.A: {Host: "h1", Port: 3306, Datadir: "a"}, farm.B: {Host: "h2", Port: 3306, Datadir: "b"}}},
 			{Name: "q", Topology: farm.ActiveActive, Sides: map[farm.SideName]farm.Side{farm.A: {Host: "h1", Port: 3307, Datadir: "c"}, farm.B: {Host: "h2", Port: 3307, Datadir: "d"}}},
+			{Name: "r", Topology: farm.PrimaryReplica, Sides: map[farm.SideName]farm.Side{farm.A: {Host: "h1", Port: 3309}, farm.B: {Host: "h2", Port: 3309}, "C": {Host: "h3", Port: 3309}}},
 			{Name: "s", Topology: farm.Single, Sides: map[farm.SideName]farm.Side{farm.A: {Host: "h1", Port: 3308, Datadir: "e"}}},
 		},
 	}
@@ -30,6 +31,8 @@ func TestJobOfAPairWithOneWriter(t *testing.T) {
 		{Wave: 2, Stage: 1, Pair: "p", Side: farm.B, To: to("h4", "10.0.0.4")},
 		{Wave: 1, Stage: 1, Pair: "q", Side: farm.A, To: to("h3", "10.0.0.3")},
 		{Wave: 1, Stage: 1, Pair: "s", Side: farm.A, To: to("h4", "10.0.0.4")},
+		{Wave: 1, Stage: 1, Pair: "r", Side: farm.A, To: to("h4", "10.0.0.4")},
+		{Wave: 1, Stage: 1, Pair: "r", Side: "C", To: to("h4", "10.0.0.5")},
 	}, f, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -43,17 +46,19 @@ func TestJobOfAPairWithOneWriter(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := short{p.Subject, o.Runbook, string(o.Source.Host), string(o.Twin.Host), ""}
-			if len(o.Others) > 0 {
-				x.other = o.Others[0].Address
+			for _, other := range o.Others {
+				x.other += other.Address + " "
 			}
 			got = append(got, x)
 		}
 	}
 	want := []short{
 		{"p/B", Replica, "h2", "h1", ""},
-		{"p/A", Switchover, "h4", "h1", "10.0.0.4:3306"},
+		{"p/A", Switchover, "h4", "h1", "10.0.0.4:3306 "},
 		{"q/A", Replace, "", "h2", ""},
 		{"s/A", Switchover, "h1", "h1", ""},
+		{"r/C", Replica, "h3", "h1", ""},
+		{"r/A", Switchover, "h2", "h1", "10.0.0.2:3309 10.0.0.5:3306 "},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("parts:\n%v\nwant\n%v", got, want)

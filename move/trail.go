@@ -34,7 +34,7 @@ func (t *trail) follow(ctx context.Context, c engine.Call) context.Context {
 	pair, side, _ := strings.Cut(c.Subject, "/")
 	step := store.Deed{Run: t.run, Kind: "statement", Who: t.who, Why: t.why, Part: c.Subject, Step: c.Step, Undo: c.Undo,
 		Pair: farm.PairName(pair)}
-	if s := farm.SideName(side); s == farm.A || s == farm.B {
+	if s := farm.SideName(side); s == farm.A || s == farm.B || s.IsReplica() {
 		step.Side = s
 	}
 	return mysql.WithTrail(ctx, func(s mysql.Sent) {

@@ -157,6 +157,11 @@ func (b *balancing) allowed(n, bin int) bool {
 	if b.mirrored {
 		return true
 	}
-	twin := b.twin(i) // in the direct view item n is item n of the problem
-	return twin < 0 || b.where[twin] < 0 || b.clash(r, b.where[twin]) == ""
+	a, end := b.sides(b.problem.items[i].thing)
+	for twin := a; twin < end; twin++ { // in the direct view item n is item n of the problem
+		if twin != i && b.where[twin] >= 0 && b.clash(r, b.where[twin]) != "" {
+			return false
+		}
+	}
+	return true
 }

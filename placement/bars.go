@@ -1,6 +1,10 @@
 package placement
 
-import "stowage/farm"
+import (
+	"slices"
+
+	"stowage/farm"
+)
 
 // bar notes which rooms pins and forbids rule out, for the items they speak of.
 func (p *problem) bar() {
@@ -46,6 +50,21 @@ func (p *problem) bar() {
 func (p *problem) isBarred(i, r int) bool {
 	bars := p.bars[i]
 	return bars != nil && bars[r]
+}
+
+// sideNames are all sides that things have, A and B first.
+func (p *problem) sideNames() []farm.SideName {
+	out := slices.Clone(farm.SideNames[:])
+	if p.notTwo == 0 {
+		return out
+	}
+	for _, it := range p.items {
+		if !slices.Contains(out, it.side) {
+			out = append(out, it.side)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // unions are the groups of pairs that belong together: those that have a pair

@@ -71,7 +71,17 @@ func (p *problem) couplesOfFrozen() [][]int {
 	return out
 }
 
-// frozenOn are the rooms of a frozen pair; of a single instance b is -1.
+// frozenAt is the room of one side of a frozen pair.
+func (p *problem) frozenAt(name farm.PairName, side farm.SideName) (r int, ok bool) {
+	pair, known := p.farm.Pair(name)
+	if !known || !p.frozen[name] {
+		return 0, false
+	}
+	at, ok := pair.Sides[side]
+	return p.room[at.Host], ok
+}
+
+// frozenOn are the rooms of a frozen pair.
 func (p *problem) frozenOn(name farm.PairName) (a, b int, ok bool) {
 	if !p.frozen[name] {
 		return 0, 0, false
@@ -79,9 +89,6 @@ func (p *problem) frozenOn(name farm.PairName) (a, b int, ok bool) {
 	pair, ok := p.farm.Pair(name)
 	if !ok {
 		return 0, 0, false
-	}
-	if pair.Topology == farm.Single {
-		return p.room[pair.Sides[farm.A].Host], -1, true
 	}
 	return p.room[pair.Sides[farm.A].Host], p.room[pair.Sides[farm.B].Host], true
 }

@@ -57,8 +57,8 @@ func Explain(f *farm.Farm, p Plan, name string) (Explanation, error) {
 		return l.explainItem(found[0]), nil
 	}
 	out := Explanation{Subject: name, Kind: "pair"}
-	if len(found) == 2 {
-		out.Facts = append(out.Facts, l.whyApart(found[0], found[1]))
+	if from, to := l.sides(l.items[found[0]].thing); len(found) == to-from {
+		out.Facts = append(out.Facts, l.whyApart(found))
 	}
 	for _, i := range found[:min(len(found), 64)] {
 		out.Each = append(out.Each, l.explainItem(i))
@@ -222,14 +222,33 @@ func listed(names []string, most int) string {
 	return strings.Join(names, ", ")
 }
 
-func (l *layout) whyApart(a, b int) string {
-	x, y := l.where[a], l.where[b]
-	if x < 0 || y < 0 {
-		return "One of its sides is on a host that is not packed onto."
+// whyApart says how the sides of one thing are apart.
+func (l *layout) whyApart(sides []int) string {
+	number := map[int]string{2: "two"}[len(sides)]
+	if number == "" {
+		number = fmt.Sprint(len(sides))
 	}
-	text := fmt.Sprintf("Its sides are on %s and %s: two hosts", l.rooms[x].host.Name, l.rooms[y].host.Name)
-	for _, label := range l.goals.SpreadLabels {
-		text += fmt.Sprintf(", two values of %s (%s and %s)", label, l.rooms[x].host.Labels[label], l.rooms[y].host.Labels[label])
+	labels := make([][]string, len(l.goals.SpreadLabels))
+	var hosts []string
+	for _, i := range sides {
+		if l.where[i] < 0 {
+			return "One of its sides is on a host that is not packed onto."
+		}
+		host := l.rooms[l.where[i]].host
+		hosts = append(hosts, string(host.Name))
+		for n, label := range l.goals.SpreadLabels {
+			labels[n] = append(labels[n], host.Labels[label])
+		}
+	}
+	text := fmt.Sprintf("Its sides are on %s: %s hosts", anded(hosts), number)
+	for n, label := range l.goals.SpreadLabels {
+		text += fmt.Sprintf(", %s values of %s (%s)", number, label, anded(labels[n]))
 	}
 	return text + ". Each has room for all of the pair's load."
+}
+
+// anded is a, b and c.
+func anded(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

@@ -31,8 +31,11 @@ type Copy struct {
 func Copies(f *farm.Farm) map[string][]Copy {
 	m := make(map[string][]Copy, 3*len(f.Pairs))
 	all := func(p farm.Pair) []Copy {
-		both := []Copy{{p.Name, farm.A}, {p.Name, farm.B}}
-		return both[:len(p.Topology.Sides())]
+		var out []Copy
+		for _, side := range p.SideNames() {
+			out = append(out, Copy{p.Name, side})
+		}
+		return out
 	}
 	for _, p := range f.Pairs {
 		for i, which := range all(p) {

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"stowage/farm"
@@ -96,16 +97,22 @@ func (c *goalCheck) mostInstances() int {
 // frozenTogether: a pair that shall join frozen ones finds them on one host,
 // as far as it has sides. Frozen pairs among themselves stay as they are.
 func (c *goalCheck) frozenTogether(at string, pairs []farm.PairName) {
-	for side := range farm.SideNames {
+	all := map[farm.SideName]bool{}
+	for _, p := range pairs {
+		for side := range c.sides(p) {
+			all[side] = true
+		}
+	}
+	for _, side := range slices.Sorted(maps.Keys(all)) {
 		var first, joining, other farm.PairName
 		for _, p := range pairs {
-			switch host := c.sides(p)[side]; {
-			case host == "":
+			switch at, has := c.sides(p)[side]; {
+			case !has:
 			case !c.frozen[p]:
 				joining = p
 			case first == "":
 				first = p
-			case host != c.sides(first)[side]:
+			case at.Host != c.sides(first)[side].Host:
 				other = p
 			}
 		}
@@ -116,10 +123,8 @@ func (c *goalCheck) frozenTogether(at string, pairs []farm.PairName) {
 	}
 }
 
-// sides are the hosts of A and B; a single instance has no B.
-func (c *goalCheck) sides(p farm.PairName) [2]farm.HostName {
-	s := c.farm.Pairs[c.pairs[p]].Sides
-	return [2]farm.HostName{s[farm.A].Host, s[farm.B].Host}
+func (c *goalCheck) sides(p farm.PairName) map[farm.SideName]farm.Side {
+	return c.farm.Pairs[c.pairs[p]].Sides
 }
 
 // apart: no two of a group belong together, and there are hosts for all.
@@ -157,12 +162,12 @@ func (c *goalCheck) toSpread(g Group, packed int) (free, instances, have int) {
 		case !c.frozen[p]:
 			if c.goals.Unit != UnitShard || len(c.farm.Pairs[at].Shards) > 0 {
 				free++
-				instances += len(c.farm.Pairs[at].Topology.Sides())
+				instances += len(c.farm.Pairs[at].SideNames())
 			}
 		default:
-			for _, h := range c.sides(p) {
-				if i, ok := c.hostAt[h]; ok && c.goals.packsOnto(c.hosts[i].Type) {
-					taken[h] = true
+			for _, s := range c.sides(p) {
+				if i, ok := c.hostAt[s.Host]; ok && c.goals.packsOnto(c.hosts[i].Type) {
+					taken[s.Host] = true
 				}
 			}
 		}
@@ -186,7 +191,7 @@ func (c *goalCheck) packedHosts() int {
 func (b *bindings) togetherBound() {
 	sets := b.sets()
 	for i := range b.goals.Together {
-		for _, side := range farm.SideNames {
+		for _, side := range farm.SideNames { // of further replicas whether there is room says
 			left, narrowed := append(hostSet(nil), b.packed...), false
 			for _, p := range sets[i] {
 				if allowed := b.allowed[Copy{p, side}]; allowed != nil {

@@ -18,7 +18,7 @@ func (l *layout) broken() string {
 			return fmt.Sprintf("%s is on a host that takes nothing", l.name(i))
 		case l.isBarred(i, r):
 			return fmt.Sprintf("%s is pinned or forbidden", l.name(i))
-		case l.items[i].side == farm.A && l.twin(i) >= 0 && l.clash(r, l.where[l.twin(i)]) != "":
+		case l.clashes(i):
 			return fmt.Sprintf("%s and its twin are not apart", l.name(i))
 		}
 	}
@@ -31,6 +31,18 @@ func (l *layout) broken() string {
 		return text
 	}
 	return l.groupsKept()
+}
+
+// clashes says whether item i is not apart from a side of its thing that comes
+// after it.
+func (l *layout) clashes(i int) bool {
+	_, end := l.sides(l.items[i].thing)
+	for twin := i + 1; twin < end; twin++ {
+		if l.where[twin] >= 0 && l.clash(l.where[i], l.where[twin]) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // overfull says what a room holds too much of.
@@ -92,7 +104,7 @@ func (l *layout) groupsKept() string {
 		on[which][l.where[i]] = true
 	}
 	for _, union := range l.unions() {
-		for _, side := range farm.SideNames {
+		for _, side := range l.sideNames() {
 			rooms, moving := map[int]bool{}, false
 			for _, name := range union {
 				for r := range on[Copy{name, side}] {
@@ -108,7 +120,7 @@ func (l *layout) groupsKept() string {
 	for _, g := range l.goals.Apart {
 		owner := map[int]farm.PairName{}
 		for _, name := range g.Pairs {
-			for _, side := range farm.SideNames {
+			for _, side := range l.sideNames() {
 				for r := range on[Copy{name, side}] {
 					if other, taken := owner[r]; taken && other != name && !(l.frozen[name] && l.frozen[other]) {
 						return fmt.Sprintf("%s and %s share a host", other, name)

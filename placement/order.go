@@ -62,7 +62,7 @@ func (l *layout) place(plan *Plan) error {
 	plan.NextServerID = l.farm.NextServerID + uint32(len(plan.Moves))
 	after := plan.Apply(l.farm)
 	for _, pair := range after.Pairs {
-		for _, side := range pair.Topology.Sides() {
+		for _, side := range pair.SideNames() {
 			s := pair.Sides[side]
 			plan.Assignments = append(plan.Assignments, Assignment{Pair: pair.Name, Side: side, Instance: pair.Instance(side), Host: s.Host, Port: s.Port})
 		}
@@ -84,11 +84,7 @@ func (l *layout) scheduled() ([]schedule.Move, []int) {
 		if !is {
 			from = outside[host]
 		}
-		side := 0
-		if it.side == farm.B {
-			side = 1
-		}
-		moves = append(moves, schedule.Move{Pair: it.thing, Side: side, From: from, To: l.where[i], Bytes: it.bytes, Needs: append(slices.Clone(it.today), 1)})
+		moves = append(moves, schedule.Move{Pair: it.thing, Side: i - l.first[it.thing], From: from, To: l.where[i], Bytes: it.bytes, Needs: append(slices.Clone(it.today), 1)})
 		items = append(items, i)
 	}
 	return moves, items
@@ -139,17 +135,18 @@ func (l *layout) hosts() []schedule.Host {
 }
 
 func (l *layout) rules() schedule.Rules {
-	at := func(thing, side int) int { // the twin's room before the first move
-		i := l.twin(l.first[thing] + side)
-		if i < 0 {
-			return -1
-		}
+	at := func(thing, side int) int {
+		i := l.first[thing] + side
 		if r, is := l.room[l.pair(i).Sides[l.items[i].side].Host]; is {
 			return r
 		}
 		return -1
 	}
-	return schedule.Rules{Parallel: l.goals.Parallel, PerHost: streamsPerHost, Twin: at}
+	sides := func(thing int) int {
+		a, end := l.sides(thing)
+		return end - a
+	}
+	return schedule.Rules{Parallel: l.goals.Parallel, PerHost: streamsPerHost, At: at, Sides: sides}
 }
 
 // pace is the rates as package schedule takes them. Where the goals say

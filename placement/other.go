@@ -23,7 +23,7 @@ const mostCompared = 200
 // otherUnit plans with the other unit, or is nil where that keeps not all of
 // the goals or does not place the same.
 func otherUnit(f *farm.Farm, g Goals) *OtherUnit {
-	if len(f.Pairs) > mostCompared || f.HasSingles() { // the unit shard leaves those where they are, and their hosts out
+	if len(f.Pairs) > mostCompared || !f.HasTwosOnly() { // the unit shard leaves others where they are, and their hosts out
 		return nil
 	}
 	switch g.Unit {

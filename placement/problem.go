@@ -8,7 +8,7 @@ type item struct {
 	pair  int           // index into Farm.Pairs
 	shard int           // index into Pair.Shards, or -1: all of them
 	thing int           // index into problem.first
-	side  farm.SideName // A and B of the same thing are neighbours in problem.items; a single instance has no B
+	side  farm.SideName // sides of the same thing are neighbours in problem.items: A, B and further replicas; a single instance has A only
 	needs []int64       // at the end of the runway, by dimension
 	today []int64       // now
 	bytes int64         // to copy
@@ -24,7 +24,7 @@ type problem struct {
 	rooms  []room
 	items  []item
 	first  []int // by thing (a pair, a single instance, or a shard), its item of side A
-	alone  int   // things of one side: single instances
+	notTwo int   // things that are not of two sides: single instances, and sets with further replicas
 	room   map[farm.HostName]int
 	frozen map[farm.PairName]bool
 	own    []int64        // what an instance needs for itself, by dimension
@@ -69,16 +69,16 @@ func newProblem(f *farm.Farm, g Goals) *problem {
 }
 
 // planned is the farm as goals look at it. What regroups shards makes pairs of
-// them: single instances are left where they are, and what they need is taken
-// off their hosts.
+// them: what is not of two sides is left where it is, and what it needs is
+// taken off its hosts.
 func planned(f *farm.Farm, g Goals) *farm.Farm {
 	if g.Unit == UnitShard {
-		return f.WithoutSingles()
+		return f.TwosOnly()
 	}
 	return f
 }
 
-// addItems adds the A and the B of something, or the A of a single instance.
+// addItems adds the sides of something.
 func (p *problem) addItems(pair, shard int, shards []farm.Shard, overhead farm.Resources, end, now demand) {
 	needs, present := make([]float64, len(p.dims)), make([]float64, len(p.dims))
 	end.plain(needs, overhead)
@@ -90,9 +90,9 @@ func (p *problem) addItems(pair, shard int, shards []farm.Shard, overhead farm.R
 		bytes += s.Needs[farm.Disk]
 	}
 	later, today := end.rounded(needs), now.rounded(present)
-	sides := p.farm.Pairs[pair].Topology.Sides()
-	if p.first = append(p.first, len(p.items)); len(sides) == 1 {
-		p.alone++
+	sides := p.farm.Pairs[pair].SideNames()
+	if p.first = append(p.first, len(p.items)); len(sides) != 2 {
+		p.notTwo++
 	}
 	for _, side := range sides {
 		it := item{pair: pair, shard: shard, thing: len(p.first) - 1, side: side, needs: later, today: today, bytes: int64(bytes), from: -1}
@@ -103,7 +103,7 @@ func (p *problem) addItems(pair, shard int, shards []farm.Shard, overhead farm.R
 	}
 }
 
-// sides are the items of a thing, A first.
+// sides are the items of a thing, A first: from, and up to before to.
 func (p *problem) sides(thing int) (from, to int) {
 	if thing+1 < len(p.first) {
 		return p.first[thing], p.first[thing+1]
@@ -111,22 +111,15 @@ func (p *problem) sides(thing int) (from, to int) {
 	return p.first[thing], len(p.items)
 }
 
-// twin is the item of the other side, or -1 of a single instance.
-func (p *problem) twin(i int) int {
-	a, end := p.sides(p.items[i].thing)
-	if end-a < 2 {
-		return -1
-	}
-	return 2*a + 1 - i
-}
-
 // fewest is on how many hosts something that is placed is at least: the two
 // sides of a pair are on two.
 func (p *problem) fewest() int {
-	if len(p.first) > p.alone {
-		return 2
+	most := 0
+	for thing := range p.first {
+		a, end := p.sides(thing)
+		most = max(most, end-a)
 	}
-	return min(1, len(p.first))
+	return most
 }
 
 // source is the room an item's data is on now, or -1.

@@ -11,7 +11,7 @@ import (
 )
 
 // bounding is the problem for package bound: items and rooms by kind, twins
-// on different hosts, a single instance once. Labels, groups and pins are left out, so what holds for
+// on different hosts, as often as they are. Labels, groups and pins are left out, so what holds for
 // it holds for the problem with them. Hosts not packed onto are left out with
 // what is frozen on them, see elsewhere; what is frozen on another host and
 // too much for it is one item that fills it, because nothing else goes there.
@@ -29,7 +29,7 @@ func (p *problem) bounding() bound.Problem {
 		}
 		out.Items[k].Count += copies
 		out.Items[k].PerBin = 0
-		if !known && copies == 2 {
+		if !known && copies > 1 {
 			out.Items[k].PerBin = 1
 		}
 	}
@@ -252,8 +252,10 @@ func (p *problem) proveOne(out *proof, o bound.Objective, how bound.Options) err
 		switch least := p.fewest(); {
 		case least == 2 && out.hosts.value <= 2:
 			out.hosts = proved{2, "the two sides of a pair must be on different hosts"}
-		case out.hosts.value < least:
+		case out.hosts.value < least && least == 1:
 			out.hosts = proved{least, "there is something to place"}
+		case out.hosts.value < least:
+			out.hosts = proved{least, fmt.Sprintf("the %d sides of a pair must be on different hosts", least)}
 		}
 	case bound.Cost:
 		out.cost = float64(r.Bound+cost) / 100

@@ -125,8 +125,10 @@ func hostsAre(n int) string {
 // shortfall names the resource of which all rooms together have least, if any
 // has less than is needed.
 func (p *problem) shortfall() string {
-	if len(p.rooms) < p.fewest() {
+	if least := p.fewest(); len(p.rooms) < 2 && least == 2 {
 		return "the sides of a pair need two hosts"
+	} else if len(p.rooms) < least {
+		return fmt.Sprintf("the %d sides of a pair need as many hosts", least)
 	}
 	worst, text := 1.0, ""
 	look := func(needed, offered int64, what, amount, offer, less string) {
@@ -211,7 +213,10 @@ func (l *layout) reason(i, r int, on []load) string {
 	case l.isBarred(i, r):
 		return "ruled out by pin or forbid"
 	}
-	if twin := l.twin(i); twin >= 0 && l.where[twin] >= 0 {
+	for twin, end := l.sides(l.items[i].thing); twin < end; twin++ {
+		if twin == i || l.where[twin] < 0 {
+			continue
+		}
 		switch c := l.clash(l.where[twin], r); c {
 		case "":
 		case "twin":

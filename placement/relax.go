@@ -52,7 +52,7 @@ func Freeing(f *farm.Farm, p Plan) []Relaxation {
 	}
 	asked := newProblem(f, p.Goals)
 	target := p.HostsUsed - 1
-	if target%2 == 1 && p.HostsUsed%2 == 0 && asked.alone == 0 {
+	if target%2 == 1 && p.HostsUsed%2 == 0 && asked.notTwo == 0 {
 		target-- // both sides of every pair are placed alike: hosts come in twos
 	}
 	var out []Relaxation
@@ -177,7 +177,7 @@ func rules(f *farm.Farm, g Goals) []knob {
 	give := func(text string, turn func(g *Goals)) {
 		out = append(out, knob{steps: 1, words: func(int) string { return text }, turn: func(_ int, _ *farm.Farm, g *Goals) { turn(g) }})
 	}
-	if g.Unit != UnitShard && !f.HasSingles() { // of which the unit shard places none
+	if g.Unit != UnitShard && f.HasTwosOnly() { // the unit shard places no others
 		give("placing single shards (unit: shard) instead of whole instances", func(g *Goals) { g.Unit = UnitShard })
 	}
 	for i, label := range g.SpreadLabels {

@@ -21,7 +21,7 @@ func Solve(f *farm.Farm, g Goals) (Plan, error) {
 	if ps := append(f.Check(), g.Check(f)...); len(ps) > 0 {
 		return Plan{}, &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: %s", farm.ErrInput, ps[0])}
 	}
-	if err := withoutSingles(f, g); err != nil {
+	if err := twosOnly(f, g); err != nil {
 		return Plan{}, err
 	}
 	p := newProblem(f, g)
@@ -37,19 +37,19 @@ func Solve(f *farm.Farm, g Goals) (Plan, error) {
 	return plan, nil
 }
 
-// withoutSingles refuses what makes no sense where single instances are left
-// out: nothing else to place, and rules that speak of them.
-func withoutSingles(f *farm.Farm, g Goals) error {
+// twosOnly refuses what makes no sense where only pairs of two instances are
+// placed: nothing else to place, and rules that speak of others.
+func twosOnly(f *farm.Farm, g Goals) error {
 	left := planned(f, g)
 	if len(left.Pairs) == 0 && len(f.Pairs) > 0 {
-		return &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: there are only single instances", farm.ErrInput),
-			Hint: "the unit shard regroups the shards of pairs; the unit instance places single instances as they are"}
+		return &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: there are no pairs of two instances", farm.ErrInput),
+			Hint: "the unit shard regroups the shards of such pairs; the unit instance places single instances and primaries with several replicas as they are"}
 	}
 	if left == f {
 		return nil
 	}
 	if ps := g.Check(left); len(ps) > 0 {
-		return &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: %s (of the farm without its single instances, which the unit shard leaves alone)", farm.ErrInput, ps[0])}
+		return &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: %s (of the pairs of two instances: the unit shard leaves others alone)", farm.ErrInput, ps[0])}
 	}
 	return nil
 }

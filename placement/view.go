@@ -16,7 +16,7 @@ import (
 // of every spread label; only A sides are placed, and the B sides follow into
 // the other room of the couple. That halves the problem and makes its rules
 // about twins go away; whole instances can only be asked so where nothing has
-// a home yet and no single instance is among them, and shards are always,
+// a home yet and all of it is of two sides, and shards are always,
 // because what regroups them are pairs.
 type view struct {
 	*problem
@@ -40,7 +40,7 @@ func (p *problem) direct() *view {
 
 // mirror is nil where it cannot be asked.
 func (p *problem) mirror() *view {
-	if len(p.bars) > 0 && p.goals.Unit != UnitShard || p.alone > 0 {
+	if len(p.bars) > 0 && p.goals.Unit != UnitShard || p.notTwo > 0 {
 		return nil
 	}
 	v := &view{problem: p, mirrored: true}
@@ -80,7 +80,11 @@ func (v *view) packing() pack.Problem {
 	if !v.mirrored {
 		for thing := range v.first {
 			if a, end := v.sides(thing); end-a > 1 {
-				v.keepApart(&out, []int{a, a + 1}, true)
+				all := make([]int, end-a)
+				for n := range all {
+					all[n] = a + n
+				}
+				v.keepApart(&out, all, true)
 			}
 		}
 	}
@@ -121,7 +125,7 @@ func (v *view) bar(out *pack.Problem) {
 	}
 	for n, i := range v.items {
 		item := &out.Items[n]
-		if twin := v.twin(i); v.bars[i] != nil || twin >= 0 && v.bars[twin] != nil {
+		if v.bars[i] != nil || v.mirrored && v.bars[i+1] != nil {
 			for bin := range v.bins {
 				if !v.allows(i, bin) {
 					item.NotBins = append(item.NotBins, bin)
@@ -294,13 +298,13 @@ func (v *view) groups(out *pack.Problem, numbers map[int]int) {
 	}
 	sets := newSets(len(v.items))
 	for _, union := range v.unions() {
-		for s, side := range farm.SideNames {
+		for _, side := range v.sideNames() {
 			var all []int
 			for _, name := range union {
 				all = append(all, of[Copy{name, side}]...)
 			}
 			sets.join(all)
-			v.joinFrozen(out, union, s, of)
+			v.joinFrozen(out, union, side, of)
 		}
 	}
 	for _, g := range v.goals.Apart {
@@ -310,16 +314,17 @@ func (v *view) groups(out *pack.Problem, numbers map[int]int) {
 }
 
 // joinFrozen binds what belongs together with a frozen pair to its host.
-func (v *view) joinFrozen(out *pack.Problem, union []farm.PairName, s int, of map[Copy][]int) {
+func (v *view) joinFrozen(out *pack.Problem, union []farm.PairName, side farm.SideName, of map[Copy][]int) {
 	for _, frozen := range union {
-		a, b, ok := v.frozenOn(frozen)
-		if !ok || [2]int{a, b}[s] < 0 {
+		r, ok := v.frozenAt(frozen, side)
+		if !ok {
 			continue
 		}
+		a, b, _ := v.frozenOn(frozen)
 		for _, name := range union {
-			for _, n := range of[Copy{name, farm.SideNames[s]}] {
+			for _, n := range of[Copy{name, side}] {
 				if !v.mirrored {
-					out.Items[n].Pin = pack.At([2]int{a, b}[s])
+					out.Items[n].Pin = pack.At(r)
 					continue
 				}
 				for bin, rooms := range v.bins {
@@ -339,13 +344,13 @@ func (v *view) joinFrozen(out *pack.Problem, union []farm.PairName, s int, of ma
 func (v *view) apart(out *pack.Problem, g Group, of map[Copy][]int, numbers map[int]int, sets *sets) {
 	var one []int // of each pair and side
 	for _, name := range g.Pairs {
-		for _, side := range farm.SideNames {
+		for _, side := range v.sideNames() {
 			if items := of[Copy{name, side}]; len(items) > 0 {
 				sets.join(items)
 				one = append(one, items[0])
 			}
 		}
-		a, b, frozen := v.frozenOn(name)
+		a, b, frozen := v.frozenOn(name) // mirrored: a pair
 		for _, other := range g.Pairs {
 			if !frozen || !v.mirrored || v.frozen[other] {
 				continue

@@ -61,7 +61,7 @@ func (s *stowage) before() []load {
 	f := s.plan.Basis.Farm()
 	on := map[farm.HostName][]stowed{}
 	for _, pair := range f.Pairs {
-		for _, side := range farm.SideNames {
+		for _, side := range pair.SideNames() {
 			if at, ok := pair.Sides[side]; ok {
 				on[at.Host] = append(on[at.Host], stowed{Pair: pair.Name, Side: side, Instance: pair.Instance(side)})
 			}

@@ -72,9 +72,9 @@ func newPacking(f Facts) *packing {
 	}
 	s := newStowage(f.Plan, f.Now)
 	before, after := s.before(), s.after()
-	numbers, single := map[farm.PairName]int{}, map[farm.PairName]bool{}
+	numbers, noTwin := map[farm.PairName]int{}, map[farm.PairName]bool{}
 	for i, p := range f.Plan.Basis.Pairs {
-		numbers[p.Name], single[p.Name] = i, p.Topology == farm.Single
+		numbers[p.Name], noTwin[p.Name] = i, len(p.Sides) != 2
 	}
 	short := brief(instances(after))
 	height := 470.0
@@ -91,7 +91,7 @@ func newPacking(f Facts) *packing {
 			text += fmt.Sprintf("; here %s of %s", percent(x.Share), bindingWords(l.Binding))
 		}
 		twin := key{x.Pair, x.Side.Twin()}
-		if single[x.Pair] {
+		if noTwin[x.Pair] {
 			return text
 		}
 		return text + fmt.Sprintf(". Its twin, side %s: %s before, %s after", twin.Side, orNone(at[twin].host), orNone(to[twin].host))
@@ -163,7 +163,7 @@ func packedRows(f Facts, at, to map[key]spot) []packedRow {
 		return percent(s.share) + " of " + strings.ReplaceAll(s.binding, slots, "instances")
 	}
 	for _, p := range f.Plan.Basis.Farm().Pairs {
-		for _, side := range p.Topology.Sides() {
+		for _, side := range p.SideNames() {
 			k := key{p.Name, side}
 			out = append(out, packedRow{
 				Pair: p.Name, Side: side, Instance: p.Instance(side), From: at[k].host, To: to[k].host,

@@ -143,7 +143,7 @@ func (c *census) carriersBefore() []carrier {
 	on := map[farm.HostName][]carried{}
 	for i := range c.farm.Pairs {
 		p := &c.farm.Pairs[i]
-		for _, side := range farm.SideNames {
+		for _, side := range p.SideNames() {
 			if at, ok := p.Sides[side]; ok {
 				on[at.Host] = append(on[at.Host], c.carry(p.Instance(side), p.Name, side, pointers(p.Shards)))
 			}

@@ -100,7 +100,11 @@ func ForFarm(f *farm.Farm, p farm.Pair) *Pair {
 	case farm.Single:
 		return NewPrimary(shards, a)
 	case farm.PrimaryReplica:
-		return NewPrimary(shards, a, f.Address(p.Sides[farm.B]))
+		var replicas []string
+		for _, side := range p.SideNames()[1:] {
+			replicas = append(replicas, f.Address(p.Sides[side]))
+		}
+		return NewPrimary(shards, a, replicas...)
 	}
 	return NewPair(shards, a, f.Address(p.Sides[farm.B]))
 }

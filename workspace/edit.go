@@ -82,7 +82,7 @@ func (e *Edit) SetSide(pair farm.PairName, side farm.SideName, s farm.Side) {
 		e.fail("farm.yaml has no pair %q", pair)
 		return
 	}
-	if side != farm.A && side != farm.B {
+	if _, has := e.farm.Pairs[i].Sides[side]; !has {
 		e.fail("pair %s has no side %q", pair, side)
 		return
 	}

@@ -190,7 +190,7 @@ func (r *farmReader) pair(n *yaml.Node) {
 			p.Topology = farm.Topology(r.text(v, what))
 		case "sides":
 			r.fields(v, what, []string{"A", "B"}, func(side string, v *yaml.Node) bool {
-				if side != "A" && side != "B" {
+				if n := farm.SideName(side); n != farm.A && n != farm.B && !n.IsReplica() {
 					return false
 				}
 				p.Sides[farm.SideName(side)] = r.side(v, func() string { return "side " + side + " of " + where() })

@@ -160,7 +160,7 @@ func (w *farmWriter) pair(p farm.Pair) {
 	w.line("  - name: %s", scalar(string(p.Name)))
 	w.line("    topology: %s", scalar(string(p.Topology)))
 	w.line("    sides:")
-	for _, n := range farm.SideNames {
+	for _, n := range p.SideNames() {
 		if s, ok := p.Sides[n]; ok {
 			row := flow{}
 			for _, e := range sideEntries(s) {

@@ -47,7 +47,7 @@ func newNames(f *farm.Farm) names {
 	for _, p := range f.Pairs {
 		ns.pairs = append(ns.pairs, string(p.Name))
 		ns.isPair[string(p.Name)] = true
-		for _, s := range p.Topology.Sides() {
+		for _, s := range p.SideNames() {
 			ns.instances = append(ns.instances, string(p.Instance(s)))
 		}
 	}

@@ -32,7 +32,7 @@ func (a *app) targets(ctx context.Context, d *desk, names []string) (found []rec
 	known, ports := map[string]bool{}, map[string]int{}
 	machine := a.machines(ctx, d.farm)
 	for _, p := range d.farm.Pairs {
-		for _, side := range p.Topology.Sides() {
+		for _, side := range p.SideNames() {
 			x := p.Sides[side]
 			known[string(p.Instance(side))] = true
 			ports[fmt.Sprint(machine[x.Host], x.Port)]++
@@ -41,11 +41,11 @@ func (a *app) targets(ctx context.Context, d *desk, names []string) (found []rec
 	for _, n := range names {
 		if !known[n] {
 			return nil, nil, &farm.Error{Op: "record", Subject: n, Err: fmt.Errorf("%w: farm.yaml has no instance of that name", farm.ErrInput),
-				Hint: "an instance is called as its pair, with a or b: dbshard001a"}
+				Hint: "an instance is called as its pair, with its side: dbshard001a"}
 		}
 	}
 	for _, p := range d.farm.Pairs {
-		for _, side := range p.Topology.Sides() {
+		for _, side := range p.SideNames() {
 			x, n := p.Sides[side], p.Instance(side)
 			t := recordTarget{Target: record.Target{Instance: n, Address: d.farm.Address(x), Server: a.server(d), Place: record.Here{}, Shared: ports[fmt.Sprint(machine[x.Host], x.Port)] > 1}}
 			if d.farm.Agents.On(x.Host) {

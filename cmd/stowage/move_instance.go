@@ -26,7 +26,7 @@ would have looked at; here only its disk is.
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
 			pair, side, ok := strings.Cut(given[0], "/")
-			if !ok || side != string(farm.A) && side != string(farm.B) {
+			if n := farm.SideName(side); !ok || n != farm.A && n != farm.B && !n.IsReplica() {
 				return usage(c, fmt.Errorf("%q is not PAIR/A or PAIR/B", given[0]))
 			}
 			if to == "" {

@@ -141,7 +141,7 @@ func (f *liveFarm) addresses() string {
 	}
 	var out []string
 	for _, p := range fm.Pairs {
-		for _, side := range p.Topology.Sides() {
+		for _, side := range p.SideNames() {
 			out = append(out, fmt.Sprintf("%s/%s@%s", p.Name, side, fm.Address(p.Sides[side])))
 		}
 	}

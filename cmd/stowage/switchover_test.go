@@ -1,9 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 
 	"stowage/farm"
 	"stowage/mysql"
@@ -69,7 +69,7 @@ func (f *liveFarm) checkOneServes() {
 			s := mysql.Open(p.Instance(side), address, admin, slog.New(slog.DiscardHandler))
 			defer s.Close()
 			on, err := s.IsReadOnly(t.Context())
-			if err != nil || on != (side == farm.B) {
+			if err != nil || on != (side != farm.A) {
 				t.Errorf("%s %s: read_only is %v (%v)", p.Name, side, on, err)
 			}
 			repl, err := s.Replication(t.Context())
@@ -78,9 +78,9 @@ func (f *liveFarm) checkOneServes() {
 				t.Errorf("%s %s: %v", p.Name, side, err)
 			case side == farm.A && repl.Configured:
 				t.Errorf("%s %s replicates: %+v", p.Name, side, repl)
-			case side == farm.B && (!repl.Running() || !repl.Follows(primary)):
+			case side != farm.A && (!repl.Running() || !repl.Follows(primary)):
 				t.Errorf("%s %s does not follow the primary: %+v", p.Name, side, repl)
-			case side == farm.B && fmt.Sprint(r.Replicas) != fmt.Sprint([]string{address}):
+			case side != farm.A && (len(r.Replicas) != len(p.Sides)-1 || !slices.Contains(r.Replicas, address)):
 				t.Errorf("routing of %s names the replicas %v, want %s", p.Name, r.Replicas, address)
 			}
 		}

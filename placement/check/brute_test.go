@@ -19,7 +19,7 @@ type brute struct {
 	index  map[farm.HostName]int
 	things []thing
 	loads  [][]float64 // by host: what things need, by resource and hour
-	where  [][2]int    // by thing: hosts of its A and its B copy
+	where  [][3]int    // by thing: hosts of its A and its B copy
 	best   optimum
 	left   int // layouts that may still be looked at
 
@@ -28,9 +28,11 @@ type brute struct {
 }
 
 // thing is a pair, or with the unit shard a shard of one; both its copies are
-// placed together. A single instance has no B copy: that is nowhere.
+// placed together. A single instance has no B copy: that is nowhere. A primary
+// may have a second replica.
 type thing struct {
 	single bool
+	second bool
 	pair   int
 	shards []farm.Shard
 	frozen bool
@@ -44,12 +46,15 @@ type optimum struct {
 	feasible           bool
 	hosts              int
 	cost, watts, bytes float64
-	layouts            [][][2]int // the first few
+	layouts            [][][3]int // the first few
 	finished           bool
 }
 
 // nowhere is the host of a copy that does not exist.
 const nowhere = -1
+
+// threeSides are all that a thing of these tasks may have.
+var threeSides = []farm.SideName{farm.A, farm.B, "C"}
 
 // mostLayouts bounds one search.
 const mostLayouts = 200_000
@@ -109,12 +114,13 @@ func newBrute(t task) *brute {
 		}
 		return 1
 	})
-	b.where = make([][2]int, len(b.things))
+	b.where = make([][3]int, len(b.things))
 	return b
 }
 
 func (b *brute) thing(pair int, shards []farm.Shard, frozen, whole bool) thing {
-	out := thing{single: b.farm.Pairs[pair].Topology == farm.Single, pair: pair, shards: shards, frozen: frozen, whole: whole, needs: make([]float64, 24*len(b.names))}
+	_, second := b.farm.Pairs[pair].Sides["C"]
+	out := thing{single: b.farm.Pairs[pair].Topology == farm.Single, second: second, pair: pair, shards: shards, frozen: frozen, whole: whole, needs: make([]float64, 24*len(b.names))}
 	growth := b.goals.Growth
 	if growth == 0 {
 		growth = 1
@@ -190,7 +196,7 @@ func (b *brute) place(k int) {
 	th := &b.things[k]
 	if th.frozen {
 		at := b.now(k)
-		b.try(k, at[0], at[1])
+		b.try(k, at)
 		return
 	}
 	for x := range b.hosts {
@@ -198,18 +204,27 @@ func (b *brute) place(k int) {
 			continue
 		}
 		if th.single {
-			b.try(k, x, nowhere)
+			b.try(k, [3]int{x, nowhere, nowhere})
 			continue
 		}
 		for y := range b.hosts {
-			if x != y && b.allowed(th, farm.B, y) && b.labelsDiffer(x, y) {
-				b.try(k, x, y)
+			if x == y || !b.allowed(th, farm.B, y) || !b.labelsDiffer(x, y) {
+				continue
+			}
+			if !th.second {
+				b.try(k, [3]int{x, y, nowhere})
+				continue
+			}
+			for z := range b.hosts {
+				if z != x && z != y && b.allowed(th, "C", z) && b.labelsDiffer(x, z) && b.labelsDiffer(y, z) {
+					b.try(k, [3]int{x, y, z})
+				}
 			}
 		}
 	}
 }
 
-func (b *brute) try(k, x, y int) {
+func (b *brute) try(k int, at [3]int) {
 	th := &b.things[k]
 	add := func(h int, sign float64) {
 		if h == nowhere {
@@ -219,14 +234,16 @@ func (b *brute) try(k, x, y int) {
 			b.loads[h][i] += sign * v
 		}
 	}
-	add(x, 1)
-	add(y, 1)
-	b.where[k] = [2]int{x, y}
-	if th.frozen || b.fits(x, b.loads[x]) && (y == nowhere || b.fits(y, b.loads[y])) {
+	for _, h := range at {
+		add(h, 1)
+	}
+	b.where[k] = at
+	if th.frozen || !slices.ContainsFunc(at[:], func(h int) bool { return h != nowhere && !b.fits(h, b.loads[h]) }) {
 		b.place(k + 1)
 	}
-	add(x, -1)
-	add(y, -1)
+	for _, h := range at {
+		add(h, -1)
+	}
 }
 
 func (b *brute) allowed(th *thing, side farm.SideName, h int) bool {
@@ -269,7 +286,7 @@ func (b *brute) judge() {
 	used := map[int]bool{}
 	bytes := 0.0
 	for k, at := range b.where {
-		for n, side := range farm.SideNames {
+		for n, side := range threeSides {
 			if at[n] == nowhere {
 				continue
 			}
@@ -299,7 +316,7 @@ func (b *brute) judge() {
 // B sides on one, unless all of them are frozen.
 func (b *brute) together() bool {
 	for _, g := range b.unions() {
-		for n := range farm.SideNames {
+		for n := range threeSides {
 			at, moving := map[int]bool{}, false
 			for k, th := range b.things {
 				if slices.Contains(g, b.farm.Pairs[th.pair].Name) && b.where[k][n] != nowhere {
@@ -366,7 +383,7 @@ func (b *brute) hostsHold() bool {
 	for h := range b.hosts {
 		instances, shards, moving, used := 0, 0, false, false
 		var customers map[farm.CustomerName]int
-		var fresh map[[2]int]int // shards by hosts of both copies
+		var fresh map[[3]int]int // shards by hosts of both copies
 		for k, th := range b.things {
 			for _, at := range b.where[k] {
 				if at != h {
@@ -386,7 +403,7 @@ func (b *brute) hostsHold() bool {
 					continue
 				}
 				if fresh == nil {
-					fresh = map[[2]int]int{}
+					fresh = map[[3]int]int{}
 				}
 				fresh[b.where[k]]++
 			}
@@ -432,7 +449,7 @@ func (b *brute) hostsHold() bool {
 
 // hasOrder says whether some layout can be reached by moves one after another
 // that overload no host on the way and never put both sides of a pair on one.
-func (b *brute) hasOrder(layouts [][][2]int) bool {
+func (b *brute) hasOrder(layouts [][][3]int) bool {
 	for _, l := range layouts {
 		if b.reachable(l) {
 			return true
@@ -441,7 +458,7 @@ func (b *brute) hasOrder(layouts [][][2]int) bool {
 	return false
 }
 
-func (b *brute) reachable(target [][2]int) bool {
+func (b *brute) reachable(target [][3]int) bool {
 	n := len(b.things)
 	seen := map[string]bool{}
 	var walk func(moved []bool) bool
@@ -462,27 +479,27 @@ func (b *brute) reachable(target [][2]int) bool {
 			if target[k][side] == nowhere {
 				return nowhere
 			}
-			if moved[2*k+side] {
+			if moved[3*k+side] {
 				return target[k][side]
 			}
 			return b.index[b.farm.Pairs[b.things[k].pair].Sides[farm.SideNames[side]].Host]
 		}
 		whole := true
 		for k := range n {
-			for side := range 2 {
+			for side := range 3 {
 				if target[k][side] == nowhere {
 					continue
 				}
-				if moved[2*k+side] || b.things[k].whole && at(k, side) == target[k][side] {
+				if moved[3*k+side] || b.things[k].whole && at(k, side) == target[k][side] {
 					continue // single shards go to new instances, on the same host too
 				}
 				whole = false
 				to := target[k][side]
-				if at(k, 1-side) == to || !b.roomNow(to, k, at) {
+				if at(k, (side+1)%3) == to || at(k, (side+2)%3) == to || !b.roomNow(to, k, at) {
 					continue
 				}
 				next := slices.Clone(moved)
-				next[2*k+side] = true
+				next[3*k+side] = true
 				if walk(next) {
 					return true
 				}
@@ -490,7 +507,7 @@ func (b *brute) reachable(target [][2]int) bool {
 		}
 		return whole
 	}
-	return walk(make([]bool, 2*n))
+	return walk(make([]bool, 3*n))
 }
 
 // roomNow says whether host h has room today for one more copy of thing k.
@@ -499,7 +516,7 @@ func (b *brute) roomNow(h, k int, at func(k, side int) int) bool {
 	instances := 1
 	load := slices.Clone(b.today(k))
 	for o := range b.things {
-		for side := range 2 {
+		for side := range 3 {
 			if at(o, side) == h {
 				instances++
 				for i, v := range b.today(o) {

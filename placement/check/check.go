@@ -30,10 +30,10 @@ func Standing(f *farm.Farm, p placement.Plan) []farm.Finding {
 }
 
 // planned is the farm that a plan says something about: one of single shards
-// leaves single instances where they are.
+// leaves single instances, and sets with further replicas, where they are.
 func planned(f *farm.Farm, p placement.Plan) *farm.Farm {
 	if p.Goals.Unit == placement.UnitShard {
-		return f.WithoutSingles()
+		return f.TwosOnly()
 	}
 	return f
 }

@@ -1,7 +1,9 @@
 package check
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"stowage/farm"
 	"stowage/placement"
@@ -86,7 +88,7 @@ func (j *judge) groups() {
 	}
 	on := j.hostsOf()
 	for _, g := range j.plan.Goals.Together {
-		for _, side := range farm.SideNames {
+		for _, side := range j.sidesIn(g) {
 			all, moving := map[farm.HostName]bool{}, false
 			for _, p := range g.Pairs {
 				moving = moving || !j.isFrozen(p) && len(on[sideKey{p, side}]) > 0
@@ -101,6 +103,17 @@ func (j *judge) groups() {
 	}
 }
 
+// sidesIn are all sides that pairs of a group have.
+func (j *judge) sidesIn(g placement.Group) []farm.SideName {
+	all := map[farm.SideName]bool{farm.A: true, farm.B: true}
+	for _, p := range g.Pairs {
+		for _, side := range j.otherSides(p) {
+			all[side] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
 // isolation: pairs that are to be apart share no host.
 func (j *judge) isolation() {
 	if len(j.plan.Goals.Apart) == 0 {
@@ -110,7 +123,7 @@ func (j *judge) isolation() {
 	for _, g := range j.plan.Goals.Apart {
 		owners := map[farm.HostName]map[farm.PairName]bool{}
 		for _, p := range g.Pairs {
-			for _, side := range farm.SideNames {
+			for _, side := range j.sidesIn(g) {
 				for h := range on[sideKey{p, side}] {
 					if owners[h] == nil {
 						owners[h] = map[farm.PairName]bool{}

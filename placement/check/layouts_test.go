@@ -67,10 +67,13 @@ func layoutsJudgedRight(t *testing.T, draw func(int) task) {
 }
 
 // anyLayout puts everything anywhere; what is frozen stays.
-func (b *brute) anyLayout(dice *rand.Rand) [][2]int {
-	out := make([][2]int, len(b.things))
+func (b *brute) anyLayout(dice *rand.Rand) [][3]int {
+	out := make([][3]int, len(b.things))
 	for k, th := range b.things {
-		out[k] = [2]int{dice.IntN(len(b.hosts)), dice.IntN(len(b.hosts))}
+		out[k] = [3]int{dice.IntN(len(b.hosts)), dice.IntN(len(b.hosts)), nowhere}
+		if th.second {
+			out[k][2] = dice.IntN(len(b.hosts))
+		}
 		switch {
 		case th.frozen:
 			out[k] = b.now(k)
@@ -81,19 +84,25 @@ func (b *brute) anyLayout(dice *rand.Rand) [][2]int {
 	return out
 }
 
-func (b *brute) now(k int) [2]int {
+func (b *brute) now(k int) [3]int {
 	sides := b.farm.Pairs[b.things[k].pair].Sides
-	if b.things[k].single {
-		return [2]int{b.index[sides[farm.A].Host], nowhere}
+	out := [3]int{nowhere, nowhere, nowhere}
+	for n, side := range threeSides {
+		if at, has := sides[side]; has {
+			out[n] = b.index[at.Host]
+		}
 	}
-	return [2]int{b.index[sides[farm.A].Host], b.index[sides[farm.B].Host]}
+	return out
 }
 
 // nearly is a good layout with a little changed, or nothing.
-func (b *brute) nearly(dice *rand.Rand, good [][2]int) [][2]int {
+func (b *brute) nearly(dice *rand.Rand, good [][3]int) [][3]int {
 	out := slices.Clone(good)
 	k, l := dice.IntN(len(out)), dice.IntN(len(out))
 	side, other := dice.IntN(2), dice.IntN(2)
+	if b.things[k].second {
+		side = dice.IntN(3)
+	}
 	if b.things[k].frozen || b.things[l].frozen || out[k][side] == nowhere || out[l][other] == nowhere {
 		return out
 	}
@@ -103,15 +112,15 @@ func (b *brute) nearly(dice *rand.Rand, good [][2]int) [][2]int {
 	case 1:
 		out[k][side], out[l][other] = out[l][other], out[k][side]
 	case 2:
-		if out[k][1-side] != nowhere {
-			out[k][side] = out[k][1-side]
+		if twin := out[k][(side+1)%2]; twin != nowhere {
+			out[k][side] = twin
 		}
 	}
 	return out
 }
 
 // keepsRules looks at a whole layout by the rules of the search.
-func (b *brute) keepsRules(layout [][2]int) bool {
+func (b *brute) keepsRules(layout [][3]int) bool {
 	fresh := newBrute(b.task)
 	for k, at := range layout {
 		th := &fresh.things[k]
@@ -119,6 +128,9 @@ func (b *brute) keepsRules(layout [][2]int) bool {
 			return false
 		}
 		if !th.frozen && !th.single && (at[0] == at[1] || !fresh.allowed(th, farm.B, at[1]) || !fresh.labelsDiffer(at[0], at[1])) {
+			return false
+		}
+		if !th.frozen && th.second && (at[2] == at[0] || at[2] == at[1] || !fresh.allowed(th, "C", at[2]) || !fresh.labelsDiffer(at[0], at[2]) || !fresh.labelsDiffer(at[1], at[2])) {
 			return false
 		}
 		for _, h := range at {
@@ -138,9 +150,9 @@ func (b *brute) keepsRules(layout [][2]int) bool {
 // plan is a layout as a plan without moves and figures. Shards are dealt to as
 // few new pairs as they may be; ok is false where that cannot be said, because
 // both copies of a shard are on one host.
-func (b *brute) plan(layout [][2]int) (p placement.Plan, ok bool) {
+func (b *brute) plan(layout [][3]int) (p placement.Plan, ok bool) {
 	p.Goals, p.NextServerID = b.goals, b.farm.NextServerID
-	pairs := map[[2]int][]farm.PairName{}
+	pairs := map[[3]int][]farm.PairName{}
 	held := map[farm.PairName]int{}
 	for k, at := range layout {
 		th := b.things[k]
@@ -158,7 +170,7 @@ func (b *brute) plan(layout [][2]int) (p placement.Plan, ok bool) {
 			name = list[len(list)-1]
 			held[name]++
 		}
-		for n, side := range farm.SideNames {
+		for n, side := range threeSides {
 			if at[n] == nowhere {
 				continue
 			}

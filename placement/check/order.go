@@ -86,8 +86,10 @@ func (j *judge) onTheWay() {
 		if w.on[m.To.Host] == nil || w.on[from] == nil || w.at[what] == nil {
 			continue // unknown names are other rules' findings
 		}
-		if m.To.Host == w.at[what][m.Side.Twin()] {
-			j.say("way-sides-apart", what, "in wave %d both sides are on host %s", m.Wave, m.To.Host)
+		for side, host := range w.at[what] {
+			if side != m.Side && host == m.To.Host {
+				j.say("way-sides-apart", what, "in wave %d both sides are on host %s", m.Wave, m.To.Host)
+			}
 		}
 		w.arrives(what, m.Side, m.To.Host)
 		w.fits(m)

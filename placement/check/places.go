@@ -89,20 +89,33 @@ func (j *judge) sidesApart() {
 		hosts[sideKey{a.Pair, a.Side}] = a.Host
 	}
 	for key, host := range hosts {
-		other, ok := hosts[sideKey{key.pair, key.side.Twin()}]
-		if !ok || key.side == farm.B || j.isFrozen(key.pair) {
+		if j.isFrozen(key.pair) {
 			continue
 		}
-		if other == host {
-			j.say("sides-apart", string(key.pair), "both sides are on host %s", host)
-			continue
-		}
-		for _, label := range j.plan.Goals.SpreadLabels {
-			if v, w := j.hosts[host].Labels[label], j.hosts[other].Labels[label]; v == "" || w == "" || v == w {
-				j.say("labels-apart", string(key.pair), "%s and %s do not differ in %s", host, other, label)
+		for _, side := range j.otherSides(key.pair) {
+			other, ok := hosts[sideKey{key.pair, side}]
+			if !ok || side <= key.side {
+				continue
+			}
+			if other == host {
+				j.say("sides-apart", string(key.pair), "both sides are on host %s", host)
+				continue
+			}
+			for _, label := range j.plan.Goals.SpreadLabels {
+				if v, w := j.hosts[host].Labels[label], j.hosts[other].Labels[label]; v == "" || w == "" || v == w {
+					j.say("labels-apart", string(key.pair), "%s and %s do not differ in %s", host, other, label)
+				}
 			}
 		}
 	}
+}
+
+// otherSides are all sides that a pair may have: a new one has A and B.
+func (j *judge) otherSides(pair farm.PairName) []farm.SideName {
+	if p := j.pairs[pair]; p != nil {
+		return sidesOf(p)
+	}
+	return farm.SideNames[:]
 }
 
 // rightHosts: every place is on a known host of a type to pack onto that is

@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"stowage/farm"
 	"stowage/placement"
@@ -51,7 +53,10 @@ func sidesOf(pair *farm.Pair) []farm.SideName {
 	if _, has := pair.Sides[farm.B]; !has {
 		return farm.SideNames[:1]
 	}
-	return farm.SideNames[:]
+	if len(pair.Sides) == 2 {
+		return farm.SideNames[:]
+	}
+	return slices.Sorted(maps.Keys(pair.Sides))
 }
 
 // packing is the problem that certificates speak of: items by kind, in the
@@ -219,7 +224,7 @@ func (k *kinds) overhead(d int) int64 {
 	return k.dims[d].units(k.plan.Goals.Overhead[k.dims[d].resource])
 }
 
-// put adds copies of an item; two copies of one pair never share a host.
+// put adds copies of an item; copies of one pair never share a host.
 func (k *kinds) put(name string, needs []int64, copies int) {
 	key := make([]byte, 0, 8*len(needs))
 	for _, v := range needs {
@@ -233,7 +238,7 @@ func (k *kinds) put(name string, needs []int64, copies int) {
 	}
 	k.items[string(key)] = len(k.out.Items)
 	it := bound.Item{Name: name, Needs: needs, Count: copies}
-	if copies == 2 {
+	if copies > 1 {
 		it.PerBin = 1
 	}
 	k.out.Items = append(k.out.Items, it)

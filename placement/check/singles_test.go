@@ -21,18 +21,29 @@ func drawings(pairs, hosts int) map[string]func(seed int) task {
 	}
 }
 
-// mixed makes pairs with one writer and single instances of about two thirds
-// of the pairs. It is about whole instances: single shards are of pairs.
+// mixed makes pairs with one writer, some with a second replica, and single
+// instances of most of the pairs. It is about whole instances: single shards
+// are of pairs.
 func mixed(x task, seed int) task {
 	dice := rand.New(rand.NewPCG(uint64(seed), 7))
 	x.goals.Unit, x.goals.ShardsPerInstance = placement.UnitInstance, 0
 	gone := map[string]bool{}
 	for i := range x.farm.Pairs {
 		p := &x.farm.Pairs[i]
-		switch dice.IntN(3) {
+		switch dice.IntN(4) {
 		case 0:
 			p.Topology = farm.PrimaryReplica
 		case 1:
+			p.Topology = farm.PrimaryReplica
+			host := farm.Host{Name: farm.HostName("third" + string(p.Name)), Type: "old", Address: "10.0.2." + string(rune('1'+i%9)) + string(rune('0'+i/9)), Dir: "/srv/old",
+				Labels: map[string]string{"rack": "r2", "power": "p0"}}
+			if settled := x.farm.Hosts[dice.IntN(len(x.farm.Hosts))]; dice.IntN(2) == 0 && settled.Name != p.Sides[farm.A].Host && settled.Name != p.Sides[farm.B].Host {
+				host = settled
+			} else {
+				x.farm.Hosts = append(x.farm.Hosts, host)
+			}
+			p.Sides["C"] = farm.Side{Host: host.Name, Port: 4000 + i, Datadir: "/var/lib/third" + string(p.Name)}
+		case 2:
 			p.Topology = farm.Single
 			gone[string(p.Instance(farm.B))] = true
 			delete(p.Sides, farm.B)

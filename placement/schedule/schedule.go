@@ -26,9 +26,11 @@ type Host struct {
 type Rules struct {
 	Parallel int // sides on their way at once, at least 1
 	PerHost  int // of these, to one host, at least 1
-	// Twin is the host of the other side of a move's pair before the first
-	// move; negative: there is none.
-	Twin func(pair, side int) int
+	// At is the host of a side before the first move; negative: not known, as
+	// are all when it is nil.
+	At func(pair, side int) int
+	// Sides is how many sides a pair has; nil: two.
+	Sides func(pair int) int
 }
 
 // Step is a move in its place in the order.
@@ -168,18 +170,28 @@ func (m *maker) fits(v Move, extra []int64) bool {
 	return true
 }
 
-// apart says whether the move may go where the twin does not forbid it now.
+// apart says whether the move may go where no other side of its pair is now.
 func (m *maker) apart(v Move) bool {
-	twin, ok := m.at[[2]int{v.Pair, 1 - v.Side}]
-	if !ok {
-		if m.rules.Twin == nil {
-			return true
+	sides := 2
+	if m.rules.Sides != nil {
+		sides = m.rules.Sides(v.Pair)
+	}
+	for side := range sides {
+		if side == v.Side {
+			continue
 		}
-		if twin = m.rules.Twin(v.Pair, v.Side); twin < 0 {
-			return true
+		at, moves := m.at[[2]int{v.Pair, side}]
+		if !moves && m.rules.At == nil {
+			continue
+		}
+		if !moves {
+			at = m.rules.At(v.Pair, side)
+		}
+		if at == v.To {
+			return false
 		}
 	}
-	return twin != v.To
+	return true
 }
 
 // run makes the wave's moves: they arrive now, and what they leave is free from the next stage on.

@@ -37,7 +37,7 @@ func randomWorld(r *rand.Rand) world {
 	for i := range w.hosts { // what stands there fits, what comes may not
 		w.hosts[i].Limit[0] = max(w.hosts[i].Limit[0], w.hosts[i].Used[0])
 	}
-	w.rules.Twin = func(pair, side int) int { return twins[[2]int{pair, 1 - side}] }
+	w.rules.At = func(pair, side int) int { return twins[[2]int{pair, side}] }
 	return w
 }
 
@@ -69,7 +69,7 @@ func replay(w world, steps []Step) error {
 			}
 			twin, ok := where[[2]int{m.Pair, 1 - m.Side}]
 			if !ok {
-				twin = w.rules.Twin(m.Pair, m.Side)
+				twin = w.rules.At(m.Pair, 1-m.Side)
 			}
 			if twin == m.To {
 				return fmt.Errorf("wave %d puts both sides of pair %d on host %d", wave, m.Pair, m.To)
