@@ -47,7 +47,7 @@ func (a *app) serversHere(ctx context.Context, d *desk) func(func(farm.InstanceN
 	return func(yield func(farm.InstanceName, *mysql.Server) bool) {
 		machine := a.machines(ctx, d.farm)
 		for _, p := range d.farm.Pairs {
-			for _, side := range p.Topology.Sides() {
+			for _, side := range p.SideNames() {
 				x := p.Sides[side]
 				if machine[x.Host] != thisMachine {
 					continue
