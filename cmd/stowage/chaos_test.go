@@ -176,6 +176,9 @@ func chaosRounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(os.Stderr, "%4d %-13s %-7s %5.1f s  exits %v  %s\n", n, c.name, r.end(), r.Seconds, r.Codes, strings.Join(r.Faults, "; "))
+		for _, why := range r.Why {
+			fmt.Fprintln(os.Stderr, "     "+why)
+		}
 	}
 }
 

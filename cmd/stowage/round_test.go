@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"stowage/farm"
@@ -23,6 +24,7 @@ type round struct {
 	Missed  []string `json:"missed"` // faults whose moment never came
 	Log     []string `json:"log"`
 	Wrong   []string `json:"wrong"` // nothing, or the round has failed
+	Why     []string `json:"why"`   // what the program said last, of each end that no fault explains
 	Seconds float64  `json:"seconds"`
 	stderr  string
 }
@@ -64,9 +66,14 @@ func (f *liveFarm) withFaults(j journey, faults []fault) round {
 	args := j.args
 	for len(r.Codes) <= mostResumes {
 		var code int
+		said := len(r.stderr)
 		code, pending = f.struck(s, pending, args, &r)
 		r.Codes = append(r.Codes, code)
-		s.note("exit %d", code)
+		why := lastWords(r.stderr[said:])
+		s.note("exit %d %s", code, why)
+		if !explains(faults, code) {
+			r.Why = append(r.Why, fmt.Sprintf("exit %d: %s", code, why))
+		}
 		if code == exitFine || code == exitFailed || code == exitRefused || code == exitUsage {
 			break
 		}
@@ -98,6 +105,37 @@ func (f *liveFarm) withFaults(j journey, faults []fault) round {
 	r.Wrong = append(r.Wrong, f.wrongLedger()...)
 	r.Log, r.Seconds = s.log, time.Since(began).Seconds()
 	return r
+}
+
+// explains reports whether an exit code is what one of the faults is meant to
+// bring about. Others are fine, too, where a machine is slow or a server stays
+// away for long; but then somebody will ask why.
+func explains(faults []fault, code int) bool {
+	by := map[int][]string{exitInterrupted: {"interrupt"}, -1: {"stowage", "both"}, exitFailed: {"fail"}, exitUnknown: {"fail"}}
+	return code == exitFine || slices.ContainsFunc(faults, func(x fault) bool { return slices.Contains(by[code], x.What) })
+}
+
+// lastWords are the error that a program ended with, and its hint.
+func lastWords(stderr string) string {
+	at := strings.LastIndex("\n"+stderr, "\nstowage: ")
+	if at < 0 {
+		return ""
+	}
+	return strings.Join(strings.Fields(stderr[at:]), " ")
+}
+
+func TestRoundKeepsWhatNoFaultExplains(t *testing.T) {
+	said := "something first\nstowage: move first: interrupted: start engine: no\n  -> then: stowage move resume\n"
+	if got, want := lastWords(said), "stowage: move first: interrupted: start engine: no -> then: stowage move resume"; got != want {
+		t.Errorf("last words %q, want %q", got, want)
+	}
+	if got := lastWords("stowage: x\n"); got != "stowage: x" || lastWords("nothing\n") != "" {
+		t.Errorf("last words %q", got)
+	}
+	long := []fault{{What: "long"}, {What: "interrupt"}}
+	if explains(long[:1], exitInterrupted) || !explains(long, exitInterrupted) || !explains(nil, exitFine) || explains(long, exitFailed) {
+		t.Error("a long transaction explains no interrupt, an interrupt does; nothing explains that a side was undone")
+	}
 }
 
 // lastRun names the run that was begun last, or is empty.
