@@ -27,9 +27,7 @@ run_tests() { # MODULE
 	local left=$((limit - SECONDS)) log=$work/tests
 	((left > 0)) || { echo "the $((limit / 60)) minutes are used up before the tests of $1" >&2; return 1; }
 	# go test kills a package that is over time and prints where it stood.
-	(cd "$1" && go test -p "$at_once" -timeout "${left}s" ./...) >"$log" 2>&1 && { cat "$log"; return 0; }
-	cat "$log"
-	run_again "$1" "$log"
+	(cd "$1" && go test -p "$at_once" -timeout "${left}s" ./... 2>&1 | tee "$log") || run_again "$1" "$log"
 }
 
 # run_again runs the tests that a log says have failed, package by package. It fails when one fails again, or when more went
