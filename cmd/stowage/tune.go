@@ -18,6 +18,7 @@ import (
 // tuneFlags is what `stowage tune` is asked for.
 type tuneFlags struct {
 	root, record, severity string
+	plan                   string
 	rules, measured        []string
 	fix, dryRun, revert    bool
 }
@@ -49,6 +50,9 @@ changed, and --revert puts it back, also after a kill -9; a setting that
 somebody else has changed since is left alone, and said. What --fix sets holds
 until the next restart: each rule says how to make it last.
 
+--plan NAME looks at a plan before anything moves: buffer pools that do not fit
+together, page sizes that cannot be merged, limits that many instances share.
+
 Exit code 1 when there is a finding as grave as --severity, or graver; with
 --fix and --revert, when a setting was left alone.
 
@@ -58,13 +62,14 @@ Exit code 1 when there is a finding as grave as --severity, or graver; with
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return a.tune(c, t) },
 	}
-	cmd.Example += "\n  sudo stowage tune --dry-run && sudo stowage tune --fix --rule BLK-ROT\n  sudo stowage tune --revert"
+	cmd.Example += "\n  sudo stowage tune --dry-run && sudo stowage tune --fix --rule BLK-ROT\n  sudo stowage tune --revert\n  stowage tune --plan first"
 	f := cmd.Flags()
 	f.StringVar(&t.root, "root", "", "look at a recorded tree instead of this machine (docs/tune.md has its layout)")
 	f.StringVar(&t.record, "record", "", "write what is read into this directory, which must be new or empty")
 	f.StringVar(&t.severity, "severity", "warning", "what counts for the exit code: note, warning or blocker")
 	f.StringArrayVar(&t.rules, "rule", nil, "ask only this rule, and print all that it says; may be repeated")
 	f.StringArrayVar(&t.measured, "measured", nil, "FILE that `stowage bench run --save` wrote, or DISK=FILE; may be repeated")
+	f.StringVar(&t.plan, "plan", "", "look at the hosts of this plan as it leaves them, before anything moves")
 	f.BoolVar(&t.fix, "fix", false, "carry out what can be carried out")
 	f.BoolVar(&t.dryRun, "dry-run", false, "print what --fix would do, and do nothing")
 	f.BoolVar(&t.revert, "revert", false, "put back what --fix has changed")
@@ -81,6 +86,12 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 	}
 	if t.record != "" && (t.fix || t.root != "") {
 		return usage(c, fmt.Errorf("--record reads this machine and changes nothing: it goes neither with --root nor with --fix"))
+	}
+	if t.plan != "" {
+		if t.fix || t.dryRun || t.revert || t.record != "" || len(t.rules)+len(t.measured) > 0 {
+			return usage(c, fmt.Errorf("--plan goes with --root and --severity only"))
+		}
+		return a.tunePlan(c.Context(), t, severity)
 	}
 	if t.revert {
 		return a.tuneRevert(c.Context(), t)

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -37,7 +40,7 @@ type byHand struct {
 
 // tuneFix carries out what can be carried out, or says what it would.
 func (a *app) tuneFix(ctx context.Context, t *tuneFlags, report tune.Report, severity farm.Severity) error {
-	s, tree := a.tuneSettings(ctx, t)
+	s, tree := a.tuneSettings(t)
 	defer s.close()
 	changes := report.Changes(severity)
 	out := tuneChanges{FormatVersion: 1, Host: report.Host, Act: "fix", Journal: filepath.Join(cmpRoot(t.root), tuneJournal), Changes: []fix.Result{}, ByHand: notByProgram(report, severity)}
@@ -66,10 +69,13 @@ func (a *app) tuneFix(ctx context.Context, t *tuneFlags, report tune.Report, sev
 
 // tuneRevert takes back what the journal knows.
 func (a *app) tuneRevert(ctx context.Context, t *tuneFlags) error {
-	s, tree := a.tuneSettings(ctx, t)
+	s, tree := a.tuneSettings(t)
 	defer s.close()
 	host, _ := tree.Value("/proc/sys/kernel/hostname") // only for the headline
 	out := tuneChanges{FormatVersion: 1, Host: host, Act: "revert", Journal: filepath.Join(cmpRoot(t.root), tuneJournal), Changes: []fix.Result{}, ByHand: []byHand{}}
+	if _, err := os.Stat(out.Journal); errors.Is(err, fs.ErrNotExist) {
+		return a.emit(out, out.writeText) // and no directory is made for it
+	}
 	j, err := fix.Open(out.Journal)
 	if err != nil {
 		return err
@@ -172,7 +178,7 @@ type settings struct {
 	err     error
 }
 
-func (a *app) tuneSettings(_ context.Context, t *tuneFlags) (*settings, *probe.Tree) {
+func (a *app) tuneSettings(t *tuneFlags) (*settings, *probe.Tree) {
 	tree := probe.Machine()
 	if t.root != "" {
 		tree = probe.Recorded(t.root)

@@ -53,14 +53,14 @@ func open(t *testing.T, path string) *Journal {
 
 func nowhere(string) error { return nil }
 
-var killed = errors.New("killed")
+var errKilled = errors.New("killed")
 
 // killAt ends at the nth border of that name.
 func killAt(point string, n int) func(string) error {
 	return func(p string) error {
 		if p == point {
 			if n--; n == 0 {
-				return killed
+				return errKilled
 			}
 		}
 		return nil
@@ -124,7 +124,7 @@ func TestApplyAndRevert(t *testing.T) {
 func TestJournalComesFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tune.journal")
 	j, m := open(t, path), before()
-	if _, err := j.Apply(t.Context(), m, Now{}, []tune.Change{a, b}, killAt("tune journal", 1)); !errors.Is(err, killed) {
+	if _, err := j.Apply(t.Context(), m, Now{}, []tune.Change{a, b}, killAt("tune journal", 1)); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(path)

@@ -138,3 +138,10 @@ func (p *prober) optionsOf(argv []string) []tune.Option {
 	}
 	return append(inGroups(p.optionFiles(files), suffix), given...)
 }
+
+// OptionFile are the options of one file's server groups, with what it
+// includes.
+func OptionFile(name string) []tune.Option {
+	p := &prober{Tree: Machine()}
+	return inGroups(p.optionFiles([]string{name}), "")
+}
