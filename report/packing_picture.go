@@ -253,7 +253,7 @@ func (b *box) stack(l load, numbers map[farm.PairName]int, short func(string) st
 		lifted = lifted || l.Binding != "" && h > x.Share*b.H+1
 		s := slab{
 			X: b.X + 1.5, W: b.W - 3, Y: bottom - h, H: math.Max(h-1.5, 1.5),
-			Class: fmt.Sprintf("p%d s%s", numbers[x.Pair], strings.ToLower(string(x.Side))),
+			Class: fmt.Sprintf("p%d s%s", numbers[x.Pair], strings.ToLower(string(min(x.Side, farm.B)))), // further replicas look like B
 			Title: title(x, l), Tab: -1,
 		}
 		s.Size = math.Min(12, s.H-1)
