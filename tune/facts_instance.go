@@ -115,3 +115,20 @@ func (i Instance) variable(name, to string) *Change {
 	}
 	return &Change{Instance: i.Name, Variable: name, From: now, To: to}
 }
+
+// each looks at one setting of every instance that has it.
+func (f *Facts) each(name string, look func(i Instance, value, where string) (Finding, bool)) Outcome {
+	var out []Finding
+	n := 0
+	for _, i := range f.Instances {
+		value, where, ok := i.setting(name)
+		if !ok {
+			continue
+		}
+		n++
+		if x, bad := look(i, value, where); bad {
+			out = append(out, x)
+		}
+	}
+	return judged(out, n, "no instance says what its "+name+" is")
+}

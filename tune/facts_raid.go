@@ -52,6 +52,8 @@ type Drive struct {
 	Rebuilding  bool
 	MediaErrors int64
 	Predicted   int64 // predictive failures
+	Device      int   // the controller's number for it, which smartctl wants; -1: not known
+	Health      *Health
 }
 
 // guarded reports whether a healthy battery stands behind every cache there is.

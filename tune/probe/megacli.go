@@ -94,7 +94,7 @@ func megaDrive(c *tune.Controller, key, value string) {
 		c.Volumes = append(c.Volumes, tune.Volume{ID: number, Optimal: true})
 		return
 	case "Enclosure Device ID":
-		c.Drives = append(c.Drives, tune.Drive{ID: value})
+		c.Drives = append(c.Drives, tune.Drive{ID: value, Device: -1})
 		return
 	}
 	if n := len(c.Drives); n > 0 && megaPhysical(&c.Drives[n-1], key, value) {
@@ -147,6 +147,8 @@ func megaPhysical(d *tune.Drive, key, value string) bool {
 	switch key {
 	case "Slot Number":
 		d.ID += ":" + value
+	case "Device Id":
+		d.Device = deviceNumber(value)
 	case "Media Error Count":
 		d.MediaErrors = n
 	case "Predictive Failure Count":

@@ -41,6 +41,7 @@ func Read(ctx context.Context, t *Tree, ask Asker, servers []Server) *tune.Facts
 	p.health()
 	p.geometry()
 	p.controllers()
+	p.drives()
 	p.lines()
 	p.instances(append(p.recordedServers(), servers...))
 	p.measured()

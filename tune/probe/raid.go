@@ -2,6 +2,7 @@ package probe
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"stowage/tune"
@@ -134,8 +135,51 @@ func storcliDrive(d object) tune.Drive {
 	}
 	return tune.Drive{
 		ID: d.text("EID:Slt", "EID:Slot"), Media: strings.ToUpper(d.text("Med", "Media Type")), Model: d.text("Model", "Model Number"), State: word,
+		Device: deviceNumber(d.text("DID")),
 		Failed: has("Failed", "Offln", "Offline", "UBad", "Missing"), Rebuilding: has("Rbld", "Rebuild", "Cpybck"),
 		MediaErrors: d.number("Media Error Count"), Predicted: d.number("Predictive Failure Count"),
+	}
+}
+
+// deviceNumber is -1 where there is none: storcli2 has a PID, which smartctl
+// does not take.
+func deviceNumber(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// drives asks the drives behind MegaRAID and PERC controllers about themselves,
+// through any disk that the controller hands out. NVMe drives there cannot be
+// asked (smartmontools #274).
+func (p *prober) drives() {
+	i := slices.IndexFunc(p.facts.Disks, func(d tune.Disk) bool { return d.Kind == tune.Real && d.RAID() })
+	if i < 0 {
+		return
+	}
+	disk := p.facts.Disks[i].Name
+	for c := range p.facts.Controllers {
+		for n := range p.facts.Controllers[c].Drives {
+			d := &p.facts.Controllers[c].Drives[n]
+			if d.Device < 0 || d.Failed || c > 0 { // the number belongs to the controller of that disk, and nobody says which it is
+				continue
+			}
+			number := strconv.Itoa(d.Device)
+			text, ok := p.command("smartctl-"+disk+"-megaraid-"+number+".json", []string{"smartctl", "-j", "-x", "-d", "megaraid," + number, "/dev/" + disk})
+			if !ok {
+				continue
+			}
+			answer, err := parseObject(text)
+			if err != nil {
+				p.unread("smartctl megaraid,"+number, "its answer is no JSON; smartctl before 7.0 has none")
+				continue
+			}
+			if d.Health, _, _ = parseSmartctl(answer); d.Health == nil {
+				p.unread("smartctl megaraid,"+number, "it told nothing about the drive's health")
+			}
+		}
 	}
 }
 
