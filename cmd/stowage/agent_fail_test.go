@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -10,12 +11,12 @@ import (
 	"stowage/farm"
 )
 
-// steps tells of every step that has begun, once for each side, until the move
-// ends.
-func (f *netFarm) steps(met func(e farm.Event)) program {
+// steps tells of every step that has begun, once for each side or shard, until
+// the move of a plan ends.
+func (f *netFarm) steps(plan string, met func(e farm.Event)) program {
 	f.t.Helper()
 	ended := make(chan program, 1)
-	go func() { ended <- runProgram(f.t, "", "move", "first", "-C", f.dir) }()
+	go func() { ended <- runProgram(f.t, "", "move", plan, "-C", f.dir) }()
 	a := &app{dir: f.dir, log: slog.New(slog.DiscardHandler)}
 	seen := map[string]bool{}
 	// Some forty steps, each of which may wait for a machine that is away.
@@ -26,7 +27,7 @@ func (f *netFarm) steps(met func(e farm.Event)) program {
 		case <-time.After(30 * time.Millisecond):
 		}
 		for _, e := range eventsSoFar(a) {
-			key := string(e.Side) + " " + e.Step
+			key := fmt.Sprint(e.Pair, e.Shard, e.Side, e.Step)
 			if e.Kind == farm.StepStarted && !seen[key] {
 				seen[key] = true
 				met(e)
@@ -80,7 +81,7 @@ func TestAgentsKilledInEveryStep(t *testing.T) {
 	long(t)
 	f := startNetFarm(t, 2, 2000)
 	killed := 0
-	p := f.steps(func(farm.Event) {
+	p := f.steps("first", func(farm.Event) {
 		for _, h := range netHosts {
 			f.killAgent(h, 50*time.Millisecond)
 		}
@@ -108,7 +109,7 @@ func TestLineCutAndHealed(t *testing.T) {
 		t.Run(c.step+" "+string(c.cut), func(t *testing.T) {
 			f := startNetFarm(t, 2, 20000)
 			done := false
-			p := f.steps(func(e farm.Event) {
+			p := f.steps("first", func(e farm.Event) {
 				if e.Step != c.step || done {
 					return
 				}
@@ -135,7 +136,7 @@ func TestLineCutInEveryStep(t *testing.T) {
 	f := startNetFarm(t, 2, 2000)
 	cuts := 0
 	var healing sync.WaitGroup
-	p := f.steps(func(e farm.Event) {
+	p := f.steps("first", func(e farm.Event) {
 		healing.Wait() // of the one before
 		h := netHosts[cuts%len(netHosts)]
 		cuts++
@@ -160,5 +161,5 @@ func TestSlowLine(t *testing.T) {
 	for _, h := range []farm.HostName{"new1", "new2", "old2"} {
 		f.did(f.hosts[h].Slow("20mbit"))
 	}
-	f.mustEndWell(f.steps(func(farm.Event) {}))
+	f.mustEndWell(f.steps("first", func(farm.Event) {}))
 }

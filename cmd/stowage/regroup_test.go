@@ -84,7 +84,7 @@ func (f *liveFarm) nothingElseRuns(fm *farm.Farm) {
 	known := map[string]bool{}
 	for _, p := range fm.Pairs {
 		for _, s := range p.Sides {
-			known[filepath.Join(f.dir, s.Config)] = true
+			known[f.path(s.Config)] = true
 		}
 	}
 	for _, line := range processesIn(f.dir) {

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stowage/farm"
+)
+
+// A plan of single shards is carried out through agents, on machines that share
+// nothing but the network: its pair is made there, the shards go into it under
+// load, the old pair is retired; and no password is in any file that the engine
+// or an agent keeps.
+func TestRegroupAcrossMachines(t *testing.T) {
+	f := startNetRegrouping(t)
+	p := runProgram(t, "", "move", "regroup", "-C", f.dir)
+	if p.code != exitFine || !strings.Contains(p.stdout, "2 of 2 shards moved") {
+		t.Fatalf("exit %d\n%s%s", p.code, p.stdout, p.stderr)
+	}
+	f.checkRegrouped(farm.ActiveActive)
+	f.noPasswordIn("agent-old1", "agent-old2", "agent-new1", "agent-new2", ".stowage")
+}
+
+// startNetRegrouping is a pair of two shards across machines, and a plan that
+// puts them into a new pair on others.
+func startNetRegrouping(t *testing.T) *netFarm {
+	t.Helper()
+	f := startNetFarm(t, 2, 50)
+	f.goals("unit: shard\nshards_per_instance: 2\nsoak: 50ms\n")
+	f.must("plan", "--name", "regroup")
+	return f
+}
+
+// Every agent is killed with kill -9 at the beginning of every step of such a
+// plan, and started again a moment later.
+func TestAgentsKilledWhileRegrouping(t *testing.T) {
+	long(t)
+	f := startNetRegrouping(t)
+	killed := 0
+	p := f.steps("regroup", func(farm.Event) {
+		for _, h := range netHosts {
+			f.killAgent(h, 50*time.Millisecond)
+		}
+		killed++
+	})
+	if p.code != exitFine {
+		t.Fatalf("exit %d\n%s", p.code, p.stderr)
+	}
+	f.checkRegrouped(farm.ActiveActive)
+	if killed < 20 {
+		t.Errorf("killed at %d steps only", killed)
+	}
+	t.Logf("all four agents were killed at %d steps", killed)
+}
