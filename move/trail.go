@@ -32,23 +32,29 @@ func (t *trail) follow(ctx context.Context, c engine.Call) context.Context {
 		return ctx
 	}
 	pair, side, _ := strings.Cut(c.Subject, "/")
-	step := store.Deed{Run: t.run, Kind: "statement", Who: t.who, Why: t.why, Part: c.Subject, Step: c.Step, Undo: c.Undo,
+	step := store.Deed{Run: t.run, Who: t.who, Why: t.why, Part: c.Subject, Step: c.Step, Undo: c.Undo,
 		Pair: farm.PairName(pair)}
 	if s := farm.SideName(side); s == farm.A || s == farm.B || s.IsReplica() {
 		step.Side = s
 	}
+	return WriteDown(ctx, t.deeds, step)
+}
+
+// WriteDown is a context under which each statement that changes something on a
+// server gets a line in a trail before it is sent: about says whose it is.
+func WriteDown(ctx context.Context, trail *store.Trail, about store.Deed) context.Context {
 	return mysql.WithTrail(ctx, func(s mysql.Sent) {
-		d := step
-		d.Server, d.Address, d.Text = s.Server, s.Address, s.Statement
+		d := about
+		d.Kind, d.Server, d.Address, d.Text = "statement", s.Server, s.Address, s.Statement
 		if s.Err != nil {
 			d.Error = strings.ToValidUTF8(s.Err.Error(), "?")
 			d.Error = d.Error[:min(len(d.Error), maxDeedError)]
 		}
 		if s.Rows {
-			t.deeds.AddRows(d)
+			trail.AddRows(d)
 			return
 		}
-		t.deeds.Add(d)
+		trail.Add(d)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"time"
 
@@ -36,8 +37,8 @@ Reads only; works while a move runs and after it was killed.
 			return a.writeDeeds(deeds)
 		},
 	}
-	cmd.Flags().StringVar(&run, "run", "", "of this run (move-first-1) instead of the newest")
-	cmd.Flags().BoolVar(&all, "all", false, "of all runs that are kept")
+	cmd.Flags().StringVar(&run, "run", "", "of this run (move-first-1, replay-1) instead of the newest move")
+	cmd.Flags().BoolVar(&all, "all", false, "of all runs that are kept, replays that wrote among them")
 	return cmd
 }
 
@@ -48,20 +49,24 @@ func (a *app) deeds(run string, all bool) ([]store.Deed, error) {
 		return nil, err
 	}
 	defer d.close()
-	runs, err := d.store.Runs("move")
-	if err != nil {
+	moves, err := d.store.Runs("move")
+	replays, moreErr := d.store.Runs(replayKind)
+	if err := errors.Join(err, moreErr); err != nil {
 		return nil, err
 	}
-	if len(runs) == 0 {
+	if len(moves) == 0 && run == "" && (!all || len(replays) == 0) {
 		return nil, &farm.Error{Op: "move log", Err: fmt.Errorf("%w: no move has been begun in this workspace", farm.ErrRefused), Hint: "stowage move PLAN"}
 	}
 	if err := d.store.TakeTrail(); err != nil {
 		return nil, err
 	}
+	if run == "" && !all {
+		run = moves[0].ID
+	}
 	var out []store.Deed
 	found := false
-	for i, r := range runs {
-		if !all && (run == "" && i > 0 || run != "" && r.ID != run) {
+	for _, r := range slices.Concat(moves, replays) {
+		if !all && r.ID != run {
 			continue
 		}
 		found = true
@@ -73,7 +78,7 @@ func (a *app) deeds(run string, all bool) ([]store.Deed, error) {
 		out = append(append(out, sent...), move.Deeds(said)...)
 	}
 	if !found {
-		return nil, &farm.Error{Op: "move log", Subject: run, Err: fmt.Errorf("%w: no such run", farm.ErrInput), Hint: "the newest is " + runs[0].ID}
+		return nil, &farm.Error{Op: "move log", Subject: run, Err: fmt.Errorf("%w: no such run", farm.ErrInput), Hint: "stowage move log --all shows all there are"}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Time.Before(out[j].Time) })
 	return out, nil

@@ -153,14 +153,19 @@ func (a *app) replay(ctx context.Context, given []string, f replayFlags) error {
 		defer original.Close()
 	}
 	o.Candidate, o.Original = replay.Doors(candidate, original, f.writes)
+	r.warn(ctx, a, candidate, original)
+	ended := func(error) {}
 	if f.writes {
 		o.Guard = r.guard(a, candidate).Check
+		if ctx, ended, err = a.writeDown(ctx, r, given); err != nil {
+			return err
+		}
 	}
-	r.warn(ctx, a, candidate, original)
 	o.Progress = func(p replay.Progress) {
 		a.say("%s  %d sent, %d errors, %d different, late %s", p.Elapsed.Round(time.Second), p.Sent, p.Errors, p.Different, p.Late.Round(time.Millisecond))
 	}
 	out, err := replay.Run(ctx, o)
+	ended(err)
 	if out != nil {
 		out.Candidate = candidate.Address()
 		if original != nil {
