@@ -68,7 +68,7 @@ Exit code 1 when there is a finding as grave as --severity, or graver; with
 	f.StringVar(&t.record, "record", "", "write what is read into this directory, which must be new or empty")
 	f.StringVar(&t.severity, "severity", "warning", "what counts for the exit code: note, warning or blocker")
 	f.StringArrayVar(&t.rules, "rule", nil, "ask only this rule, and print all that it says; may be repeated")
-	f.StringArrayVar(&t.measured, "measured", nil, "FILE that `stowage bench run --save` wrote, or DISK=FILE; may be repeated")
+	f.StringArrayVar(&t.measured, "measured", nil, "`FILE` that bench run --save wrote, or DISK=FILE; may be repeated")
 	f.StringVar(&t.plan, "plan", "", "look at the hosts of this plan as it leaves them, before anything moves")
 	f.BoolVar(&t.fix, "fix", false, "carry out what can be carried out")
 	f.BoolVar(&t.dryRun, "dry-run", false, "print what --fix would do, and do nothing")

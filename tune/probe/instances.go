@@ -27,7 +27,7 @@ func (p *prober) instances(servers []Server) {
 			found[i].Datadir = "/var/lib/mysql" // both vendors' default in packages
 		}
 		if found[i].Name == "" {
-			found[i].Name = path.Base(found[i].Datadir)
+			found[i].Name = nameOf(found[i].Datadir)
 		}
 		setVersion(&found[i], version)
 	}
@@ -168,4 +168,13 @@ func (p *prober) asynchronous(i tune.Instance) string {
 		p.keep(name, line+"\n")
 	}
 	return kind
+}
+
+// nameOf is what an instance is called that nobody has named: the directory with its data, or the one above where that
+// only says that it holds data.
+func nameOf(datadir string) string {
+	if path.Base(datadir) == "data" {
+		datadir = path.Dir(datadir)
+	}
+	return path.Base(datadir)
 }
