@@ -91,6 +91,7 @@ type rung map[string]string
 // support is for tests: no other file may import these packages.
 var support = map[string]string{
 	"internal/mariadbtest": "starts throw-away servers",
+	"internal/heard":       "keeps what a process says while it runs",
 	"internal/netlab":      "makes machines out of network namespaces, for tests",
 	"route/routetest":      "the conformance suite of every route.Router, and a HAProxy and an etcd to run it against",
 	"host/hosttest":        "the conformance suite of every host.Host",

@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/heard"
 )
 
 // roleVar is set in a copy of this test program that shall be an agent.
@@ -124,20 +123,7 @@ type process struct {
 	cmd    *exec.Cmd
 	told   played
 	exited chan struct{}
-	mu     sync.Mutex
-	said   bytes.Buffer
-}
-
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.said.Write(b)
-}
-
-func (p *process) log() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.said.String()
+	said   heard.Log
 }
 
 // agent starts the agent of a host and gives that host.
@@ -150,7 +136,7 @@ func (r *rig) agent(name farm.HostName) *agent.Remote {
 		p := r.agents[name]
 		p.kill(syscall.SIGTERM)
 		if r.t.Failed() {
-			r.t.Logf("agent of %s said:\n%s", name, p.log())
+			r.t.Logf("agent of %s said:\n%s", name, &p.said)
 		}
 	})
 	return r.board.Host(name)
@@ -162,7 +148,7 @@ func (r *rig) start(p *process) {
 	must(r.t, err)
 	p.cmd, p.exited = exec.Command(os.Args[0]), make(chan struct{})
 	p.cmd.Env = append(os.Environ(), roleVar+"="+string(raw))
-	p.cmd.Stderr = p
+	p.cmd.Stderr = &p.said
 	must(r.t, p.cmd.Start())
 	r.agents[p.told.Host] = p
 	go func() { _ = p.cmd.Wait(); close(p.exited) }()

@@ -83,7 +83,7 @@ func (f *netFarm) remove(mark string) {
 	for name, a := range f.agents {
 		<-a.exited
 		if f.t.Failed() && len(f.agents) <= len(netHosts) {
-			f.t.Logf("agent of %s said:\n%s", name, a.log())
+			f.t.Logf("agent of %s said:\n%s", name, &a.said)
 		}
 	}
 	os.RemoveAll(f.dir)

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/heard"
 	"stowage/internal/netlab"
 )
 
@@ -19,27 +18,14 @@ type netAgent struct {
 	args   []string
 	in     *netlab.Machine // where it lives; nil: here
 	exited chan struct{}
-	mu     sync.Mutex
-	said   bytes.Buffer
-}
-
-func (a *netAgent) Write(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.said.Write(p)
-}
-
-func (a *netAgent) log() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.said.String()
+	said   heard.Log
 }
 
 func (a *netAgent) start(t testing.TB, env ...string) {
 	t.Helper()
 	a.cmd, a.exited = exec.Command(a.args[0], a.args[1:]...), make(chan struct{})
 	a.cmd.Env = append(append(os.Environ(), playsProgram+"=1"), env...)
-	a.cmd.Stderr = a
+	a.cmd.Stderr = &a.said
 	do := func(f func() error) error { return f() }
 	if a.in != nil {
 		do = a.in.Do

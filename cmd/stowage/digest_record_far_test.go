@@ -17,6 +17,7 @@ import (
 
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/heard"
 	"stowage/internal/mariadbtest"
 	"stowage/record"
 )
@@ -82,7 +83,7 @@ func (r *farRecorded) stopAgents() {
 		_ = a.cmd.Process.Kill()
 		<-a.exited
 		if r.t.Failed() {
-			r.t.Logf("agent of %s said:\n%s", h, a.log())
+			r.t.Logf("agent of %s said:\n%s", h, &a.said)
 		}
 	}
 }
@@ -92,7 +93,7 @@ type running struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	out    bytes.Buffer
-	err    netAgent // keeps what it says
+	err    heard.Log
 	exited chan struct{}
 }
 
@@ -124,7 +125,7 @@ func (r *farRecorded) await(x *running, i *mariadbtest.Instance) {
 	r.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); i.Value(r.t, "SELECT @@GLOBAL.slow_query_log") != "1"; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			r.t.Fatalf("%s is never recorded\n%s", i.Name, x.err.log())
+			r.t.Fatalf("%s is never recorded\n%s", i.Name, &x.err)
 		}
 	}
 }
@@ -135,7 +136,7 @@ func (x *running) end() (code int, s recordSummary) {
 	select {
 	case <-x.exited:
 	case <-time.After(4 * time.Minute):
-		x.t.Fatalf("the recording does not end\n%s", x.err.log())
+		x.t.Fatalf("the recording does not end\n%s", &x.err)
 	}
 	if x.out.Len() > 0 {
 		if err := json.Unmarshal(x.out.Bytes(), &s); err != nil {
@@ -256,7 +257,7 @@ func (r *farRecorded) counts(t *testing.T) {
 	}
 	code, s := x.end()
 	if code != 0 || len(s.Instances) != 2 {
-		t.Fatalf("exit %d\n%s\n%s", code, x.out.String(), x.err.log())
+		t.Fatalf("exit %d\n%s\n%s", code, x.out.String(), &x.err)
 	}
 	for _, i := range s.Instances {
 		if i.Stopped != record.StopInterrupted || i.Error != "" || i.Events == 0 || len(i.SettingsRestored) < 5 || i.Pieces < 2 {
@@ -280,7 +281,7 @@ func (r *farRecorded) oneOfTwoFails(t *testing.T) {
 	x := r.begin("--save", "one", "--for", "50ms")
 	code, s := x.end()
 	if code != exitFailed || s.Instances[0].Error != "" || s.Instances[0].Stopped != record.StopTime || !strings.Contains(s.Instances[1].Error, "p1b") {
-		t.Errorf("exit %d\n%s\n%s", code, x.out.String(), x.err.log())
+		t.Errorf("exit %d\n%s\n%s", code, x.out.String(), &x.err)
 	}
 	r.nothingOrdered("beside one that failed")
 }
@@ -330,7 +331,7 @@ func (r *farRecorded) agentKilled(t *testing.T) {
 	}
 	code, s := x.end()
 	if code != exitFailed || len(s.Instances) != 2 || s.Instances[0].Stopped != record.StopCut || !strings.Contains(s.Instances[0].Error, "killed") || s.Instances[1].Error != "" {
-		t.Errorf("exit %d\n%s\n%s", code, x.out.String(), x.err.log())
+		t.Errorf("exit %d\n%s\n%s", code, x.out.String(), &x.err)
 	}
 	if a, b := r.kept("cut", "of_a"), r.kept("cut", "of_b"); a != 40 || b != 33 {
 		t.Errorf("40 and 33 were sent, %d and %d counted", a, b)
@@ -382,12 +383,12 @@ func TestRecordingAgentKilledAtEveryStep(t *testing.T) {
 		select {
 		case <-r.agents["h1"].exited:
 		case <-time.After(time.Minute):
-			t.Fatalf("never killed at %q\n%s", point, x.err.log())
+			t.Fatalf("never killed at %q\n%s", point, &x.err)
 		}
 		r.startAgent("h1", "")
 		code, s := x.end()
 		if len(s.Instances) != 1 || code != exitFailed && code != exitFine {
-			t.Fatalf("killed at %q: exit %d\n%s\n%s", point, code, x.out.String(), x.err.log())
+			t.Fatalf("killed at %q: exit %d\n%s\n%s", point, code, x.out.String(), &x.err)
 		}
 		t.Logf("killed at %q: exit %d, %d events, %s", point, code, s.Instances[0].Events, s.Instances[0].Stopped)
 		r.asBeforeSoon("after a kill at " + point)

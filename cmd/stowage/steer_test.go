@@ -19,30 +19,14 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"stowage/farm"
+	"stowage/internal/heard"
 )
 
 // background is the program at work in a process of its own.
 type background struct {
 	cmd  *exec.Cmd
-	out  lockedBuffer
+	out  heard.Log
 	done chan struct{}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func (f *liveFarm) start(args ...string) *background {
@@ -394,6 +378,14 @@ func hostsOf(places string) string {
 // clearOld removes the directories of instances that farm.yaml names no more.
 func (f *liveFarm) clearOld() {
 	f.t.Helper()
+	for _, d := range f.unknownDirs() {
+		os.RemoveAll(d)
+	}
+}
+
+// unknownDirs are the directories of instances that farm.yaml does not know.
+func (f *liveFarm) unknownDirs() (out []string) {
+	f.t.Helper()
 	_, fm, _, err := demoAccess(f.dir)
 	if err != nil {
 		f.t.Fatal(err)
@@ -407,9 +399,10 @@ func (f *liveFarm) clearOld() {
 	dirs, _ := filepath.Glob(f.dir + "/hosts/*/*")
 	for _, d := range dirs {
 		if !used[d] {
-			os.RemoveAll(d)
+			out = append(out, d)
 		}
 	}
+	return out
 }
 
 // A copy slows down by itself when a server beside it has more to do than

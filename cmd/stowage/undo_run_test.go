@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,21 +42,8 @@ func (f *liveFarm) undoAt(args ...string) {
 // nothingLeft checks that no directory is there that farm.yaml does not know.
 func (f *liveFarm) nothingLeft() {
 	f.t.Helper()
-	_, fm, _, err := demoAccess(f.dir)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	used := map[string]bool{}
-	for _, p := range fm.Pairs {
-		for _, s := range p.Sides {
-			used[filepath.Dir(filepath.Join(f.dir, s.Datadir))] = true
-		}
-	}
-	dirs, _ := filepath.Glob(f.dir + "/hosts/*/*")
-	for _, d := range dirs {
-		if !used[d] {
-			f.t.Errorf("left behind: %s", d)
-		}
+	for _, d := range f.unknownDirs() {
+		f.t.Errorf("left behind: %s", d)
 	}
 }
 

@@ -85,7 +85,7 @@ func CheckConfig(t testing.TB, text string) {
 	p := start(t, find(t, "haproxy", "haproxy"), "-c", "-f", path)
 	<-p.exited
 	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("exit code %d\n%s", code, p.said)
+		t.Errorf("exit code %d\n%s", code, &p.said)
 	}
 }
 

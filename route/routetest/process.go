@@ -1,7 +1,6 @@
 package routetest
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stowage/internal/heard"
 )
 
 // startLimit is how long a process may take until it answers.
@@ -20,26 +21,8 @@ const startLimit = 2 * time.Minute
 type process struct {
 	name   string
 	cmd    *exec.Cmd
-	said   *lockedBuffer
+	said   heard.Log
 	exited chan struct{}
-}
-
-// lockedBuffer may be read while the process writes.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // find is the path of a program, or the test is skipped, saying what was not
@@ -58,9 +41,9 @@ func find(t testing.TB, name, debian string) string {
 
 func start(t testing.TB, path string, args ...string) *process {
 	t.Helper()
-	p := &process{name: filepath.Base(path), said: &lockedBuffer{}, exited: make(chan struct{})}
+	p := &process{name: filepath.Base(path), exited: make(chan struct{})}
 	p.cmd = exec.Command(path, args...)
-	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
+	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	p.cmd.WaitDelay = time.Second
 	if err := p.cmd.Start(); err != nil {
@@ -90,11 +73,11 @@ func (p *process) await(t testing.TB, answers func() error) {
 		}
 		select {
 		case <-p.exited:
-			t.Fatalf("%s ended at once: %v\n%s", p.name, err, p.said)
+			t.Fatalf("%s ended at once: %v\n%s", p.name, err, &p.said)
 		default:
 		}
 	}
-	t.Fatalf("%s does not answer: %v\n%s", p.name, err, p.said)
+	t.Fatalf("%s does not answer: %v\n%s", p.name, err, &p.said)
 }
 
 // FreeAddress is an address on loopback that nobody listened at a moment ago,
