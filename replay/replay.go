@@ -87,12 +87,10 @@ var ErrLostCandidate = errors.New("no connections any more")
 // end (wraps farm.ErrInterrupted).
 func Run(ctx context.Context, o Options) (*Outcome, error) {
 	o = o.withDefaults()
-	if o.Guard != nil {
-		if err := o.Guard(ctx); err != nil {
-			return nil, err
-		}
+	tripTime, err := o.before(ctx)
+	if ctx.Err() != nil {
+		return nil, interrupted()
 	}
-	tripTime, err := roundTrip(ctx, o.Candidate)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +119,7 @@ func (p *player) verdict(ctx context.Context, err error, out *Outcome) error {
 	switch {
 	case ctx.Err() != nil:
 		out.Ended = "interrupted"
-		return &farm.Error{Op: "replay", Err: farm.ErrInterrupted}
+		return interrupted()
 	case cause != nil:
 		out.Ended = cause.Error()
 		return cause
@@ -134,6 +132,18 @@ func (p *player) verdict(ctx context.Context, err error, out *Outcome) error {
 	}
 	out.Ended = "complete"
 	return nil
+}
+
+func interrupted() error { return &farm.Error{Op: "replay", Err: farm.ErrInterrupted} }
+
+// before asks what must be known before the first statement is sent.
+func (o Options) before(ctx context.Context) (time.Duration, error) {
+	if o.Guard != nil {
+		if err := o.Guard(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return roundTrip(ctx, o.Candidate)
 }
 
 // roundTrip is the median time of a statement that does nothing. It also shows
