@@ -102,15 +102,15 @@ func (m machine) btrfsDevices(name string) int {
 func (m machine) device(name string) *result.Device {
 	sys := "/sys/block/" + name
 	d := &result.Device{Name: name, Queue: map[string]string{}, Model: m.read(sys + "/device/model"), Serial: m.read(sys + "/device/serial"), Thermal: map[string][2]int64{}}
-	sectors, _ := strconv.ParseInt(m.read(sys+"/size"), 10, 64) //nolint:errcheck // a device that does not say has none
+	sectors, _ := strconv.ParseInt(m.read(sys+"/size"), 10, 64) // a device that does not say has none
 	d.Size = sectors * 512
-	entries, _ := os.ReadDir(filepath.Join(m.root, sys, "queue")) //nolint:errcheck // what is not there is left out
+	entries, _ := os.ReadDir(filepath.Join(m.root, sys, "queue")) // what is not there is left out
 	for _, e := range entries {
 		if text := m.read(sys + "/queue/" + e.Name()); text != "" && !strings.Contains(text, "\n") {
 			d.Queue[e.Name()] = text
 		}
 	}
-	slaves, _ := os.ReadDir(filepath.Join(m.root, sys, "slaves")) //nolint:errcheck // most devices have none
+	slaves, _ := os.ReadDir(filepath.Join(m.root, sys, "slaves")) // most devices have none
 	for _, s := range slaves {
 		d.Parts = append(d.Parts, s.Name())
 	}
@@ -154,7 +154,7 @@ func (m machine) counters(name string) (counters, bool) {
 		if i >= len(f) {
 			return 0
 		}
-		n, _ := strconv.ParseInt(f[i], 10, 64) //nolint:errcheck // the kernel writes numbers
+		n, _ := strconv.ParseInt(f[i], 10, 64) // the kernel writes numbers
 		return n
 	}
 	return counters{read: at(2) * 512, written: at(6) * 512, busy: at(9), flushes: at(15)}, true
@@ -186,7 +186,7 @@ func (m machine) facts(dir string, dev uint64, at unix.Statfs_t) (e result.Envir
 func (m machine) number(path, word string) int64 {
 	for line := range strings.Lines(m.read(path)) {
 		if f := strings.Fields(line); len(f) > 1 && f[0] == word {
-			n, _ := strconv.ParseInt(f[1], 10, 64) //nolint:errcheck // the kernel writes numbers
+			n, _ := strconv.ParseInt(f[1], 10, 64) // the kernel writes numbers
 			return n
 		}
 	}
@@ -198,6 +198,6 @@ func (m machine) load() float64 {
 	if len(f) == 0 {
 		return 0
 	}
-	n, _ := strconv.ParseFloat(f[0], 64) //nolint:errcheck // the kernel writes numbers
+	n, _ := strconv.ParseFloat(f[0], 64) // the kernel writes numbers
 	return n
 }

@@ -18,7 +18,7 @@ func (m machine) pressure() pressure {
 				continue
 			}
 			_, text, _ := strings.Cut(strings.TrimSpace(line), "total=")
-			us, _ := strconv.ParseInt(text, 10, 64) //nolint:errcheck // the kernel writes numbers
+			us, _ := strconv.ParseInt(text, 10, 64) // the kernel writes numbers
 			return time.Duration(us) * time.Microsecond
 		}
 		return 0
@@ -37,7 +37,7 @@ func (m machine) processors() processors {
 			continue
 		}
 		for i, text := range f[1:9] { // user nice system idle iowait irq softirq steal
-			n, _ := strconv.ParseFloat(text, 64) //nolint:errcheck // the kernel writes numbers
+			n, _ := strconv.ParseFloat(text, 64) // the kernel writes numbers
 			p.all += n
 			if i == 7 {
 				p.steal = n

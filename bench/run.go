@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -178,6 +181,7 @@ func (r *runner) rows(s Step) []*result.Step {
 // takeUp goes on with a result that was cut short, when it was made here and in the same way.
 func (r *runner) takeUp(old *result.Result) error {
 	now := r.result
+	wasQueue, isQueue := queues(old.Environment.Device, now.Environment.Device)
 	for _, x := range []struct{ what, was, is string }{
 		{"profile", old.Profile, now.Profile},
 		{"directory", old.Environment.Directory, now.Environment.Directory},
@@ -185,7 +189,7 @@ func (r *runner) takeUp(old *result.Result) error {
 		{"kernel", old.Environment.Kernel, now.Environment.Kernel},
 		{"fio", old.Environment.Fio, now.Environment.Fio},
 		{"mount options", old.Environment.MountOptions, now.Environment.MountOptions},
-		{"queue settings", queue(old), queue(now)},
+		{"device or queue settings", wasQueue, isQueue},
 		{"steps and times", shape(old.Settings), shape(now.Settings)},
 	} {
 		if x.was != x.is {
@@ -206,11 +210,18 @@ func (r *runner) takeUp(old *result.Result) error {
 	return nil
 }
 
-func queue(r *result.Result) string {
-	if r.Environment.Device == nil {
-		return "none"
+// queues are the settings of two devices that differ, each as name=value.
+func queues(a, b *result.Device) (was, is string) {
+	if a == nil || b == nil {
+		return fmt.Sprint(a != nil), fmt.Sprint(b != nil)
 	}
-	return fmt.Sprint(r.Environment.Device.Name, r.Environment.Device.Queue)
+	from, to := []string{a.Name}, []string{b.Name}
+	for _, name := range slices.Sorted(maps.Keys(b.Queue)) {
+		if a.Queue[name] != b.Queue[name] {
+			from, to = append(from, name+"="+a.Queue[name]), append(to, name+"="+b.Queue[name])
+		}
+	}
+	return strings.Join(from, " "), strings.Join(to, " ")
 }
 
 func shape(s result.Settings) string {

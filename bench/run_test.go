@@ -137,6 +137,14 @@ func TestRunIsResumed(t *testing.T) {
 	}
 	isEmpty(t, dir)
 
+	elsewhere := *half
+	elsewhere.Environment.MountOptions += ",nobarrier"
+	other = o
+	other.Previous = &elsewhere
+	if _, err := Run(t.Context(), dir, other); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "mount options") {
+		t.Errorf("gone on with in another mount: %v", err)
+	}
+
 	o.Previous, o.Tell, o.Seed = half, nil, 99
 	r, err := Run(t.Context(), dir, o)
 	if err != nil {
@@ -191,4 +199,18 @@ func TestRunIsRefused(t *testing.T) {
 		t.Errorf("no fio: %v", err)
 	}
 	isEmpty(t, dir)
+}
+
+func TestQueuesThatDiffer(t *testing.T) {
+	a := &result.Device{Name: "sda", Queue: map[string]string{"scheduler": "[none] bfq", "rotational": "1"}}
+	b := &result.Device{Name: "sda", Queue: map[string]string{"scheduler": "none [bfq]", "rotational": "1"}}
+	if was, is := queues(a, b); was != "sda scheduler=[none] bfq" || is != "sda scheduler=none [bfq]" {
+		t.Errorf("%q, %q", was, is)
+	}
+	if was, is := queues(a, a); was != is {
+		t.Errorf("%q, %q", was, is)
+	}
+	if was, is := queues(a, nil); was == is {
+		t.Error("no device is the same as one")
+	}
 }

@@ -36,7 +36,7 @@ func checkDirectory(dir string) (unix.Statfs_t, error) {
 	if err := unix.Statfs(dir, &at); err != nil {
 		return at, wrong(err, "")
 	}
-	if name := memoryOnly[int64(at.Type)]; name != "" {
+	if name := memoryOnly[at.Type]; name != "" {
 		return at, wrong(fmt.Errorf("it is on a %s, which is memory and no storage", name), "name a directory on the storage that is to be measured; findmnt -T DIR says what a directory lies on")
 	}
 	return at, nil
