@@ -71,6 +71,21 @@ func TestCompareKnowsDrift(t *testing.T) {
 	}
 }
 
+// TestCompareKnowsDisturbance: on a machine that others use all the time a tenth is nothing, a factor of three is.
+func TestCompareKnowsDisturbance(t *testing.T) {
+	a, b, c := made(1000, 1004, 996), made(1100, 1104, 1096), made(3000, 3004, 2996)
+	for i := range a.Steps[0].Samples {
+		a.Steps[0].Samples[i].Noise.CPU = 0.95
+	}
+	a.Judge()
+	if got := Compare("a", a, "b", b).Steps[0]; got.Verdict != stat.Inconclusive || got.MoreRuns != nil {
+		t.Errorf("a tenth: %+v", got)
+	}
+	if got := Compare("a", a, "c", c).Steps[0]; got.Verdict != stat.Better {
+		t.Errorf("three times: %+v", got)
+	}
+}
+
 func TestCompareJSON(t *testing.T) {
 	raw, err := json.Marshal(Compare("a", made(1000, 1500, 700), "b", made(1100)))
 	if err != nil {

@@ -30,7 +30,7 @@ func CompareText(w io.Writer, c *Comparison) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nBetter and worse: by more than %.0f %%, surely. Same: surely by less. More runs: of each side, for a verdict; 'never' where the drift between them hides it.\n", 100*c.Tolerance)
+	fmt.Fprintf(w, "\nBetter and worse: by more than %.0f %%, surely. Same: surely by less. More runs: of each side, for a verdict; 'never' where drift or disturbance hides it.\n", 100*c.Tolerance)
 	for _, s := range c.Steps {
 		if s.Note != "" {
 			fmt.Fprintf(w, "%s: %s.\n", s.ID, s.Note)
