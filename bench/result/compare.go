@@ -15,7 +15,7 @@ const Tolerance = 0.05
 
 // method is what a comparison's words rest on, for whoever reads them later.
 const method = "ratio of geometric means of whole runs, B / A; 95 % interval by Welch's t on their logarithms, the variance taken larger where runs resemble the ones before them (von Neumann's ratio), " +
-	"widened by the drift that the A/A pairs show beyond what a run and the next differ by, and by three tenths of the part of the time in which either was disturbed; " +
+	"widened by the drift that the A/A pairs show beyond what a run and the next differ by, by three tenths of the part of the time in which either was disturbed, and by the part of the bytes that others moved; durable steps that others did more than 5 % beside are inconclusive; " +
 	"better or worse: the whole interval is beyond 5 %; same: the whole interval is within it; anything else is inconclusive"
 
 // Comparison is B held against A.
@@ -122,8 +122,7 @@ func (e Environment) on() string {
 }
 
 // disturbed is how far a disturbance counts: a machine in which others wait all the time may be off by three tenths, in either
-// direction, for as long as a whole result takes, and neither its runs nor its A/A pair need show it. Without this 7 of 126 verdicts
-// were wrong between results of one disk, made one after the other while others built and tested on the machine.
+// direction, for as long as a whole result takes, and neither its runs nor its A/A pair need show it.
 const disturbed = 0.3
 
 // drift is what the A/A pairs of both results show, and what their disturbance may hide.
@@ -132,7 +131,7 @@ func drift(all ...*Result) float64 {
 	var worst float64
 	for _, r := range all {
 		m := r.Noise.Mean
-		worst = max(worst, m.CPU, m.IO, m.Steal, m.Foreign)
+		worst = max(worst, m.CPU, m.IO, m.Steal)
 		if aa := r.Noise.AA; aa != nil && aa.Last > 0 {
 			p := stat.Pair{First: aa.First, Last: aa.Last}
 			if s := r.step(aa.Step); s != nil {
@@ -153,14 +152,21 @@ func (s *Step) speeds() []float64 {
 }
 
 func compareStep(a, b *Step, rule stat.Rule) Compared {
+	foreign := max(a.foreign(), b.foreign())
+	rule.Drift = math.Hypot(rule.Drift, foreign)
 	c := Compared{ID: a.ID, A: a.IOPS, B: b.IOPS, Judgement: stat.Judge(a.speeds(), b.speeds(), rule), P99: compareTail(a, b, rule)}
+	if a.Durable && foreign > limitForeign {
+		// Measured: commits became seven times slower while others, who moved a third of the bytes, synced files of theirs.
+		c.Note = "others used the device, and commits wait for everybody's flushes"
+		c.cannotSay()
+	}
 	for _, x := range []struct {
 		name string
 		step *Step
 	}{{"A", a}, {"B", b}} {
 		if !x.step.Valid {
 			c.Note = x.name + " is invalid"
-			c.Verdict, c.MoreRuns = stat.Inconclusive, nil
+			c.cannotSay()
 		}
 	}
 	if a.Undurable != b.Undurable {
@@ -171,6 +177,23 @@ func compareStep(a, b *Step, rule stat.Rule) Compared {
 		c.Note = strings.TrimPrefix(c.Note+"; held to a rate of its own: its latency tells, not its IOPS", "; ")
 	}
 	return c
+}
+
+// cannotSay takes back verdicts that the runs alone would give. No number of runs helps.
+func (c *Compared) cannotSay() {
+	c.Verdict, c.MoreRuns = stat.Inconclusive, nil
+	if c.P99 != nil {
+		c.P99.Verdict, c.P99.MoreRuns = stat.Inconclusive, nil
+	}
+}
+
+// foreign is what others moved on the device during the runs of the step, as a part of all.
+func (s *Step) foreign() float64 {
+	var sum float64
+	for _, x := range s.Samples {
+		sum += x.Check.Foreign
+	}
+	return sum / max(float64(len(s.Samples)), 1)
 }
 
 // compareTail judges speeds of one over p99, so that more is better, and shows times.

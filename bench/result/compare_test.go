@@ -86,6 +86,22 @@ func TestCompareKnowsDisturbance(t *testing.T) {
 	}
 }
 
+// TestCompareOfCommitsBesideOthers: no factor is large enough where others sync as well.
+func TestCompareOfCommitsBesideOthers(t *testing.T) {
+	for _, foreign := range []float64{0, 0.3} {
+		a, b := made(1000, 1004, 996), made(7000, 7004, 6996)
+		a.Steps[0].Durable, b.Steps[0].Durable = true, true
+		for i := range b.Steps[0].Samples {
+			b.Steps[0].Samples[i].Check.Foreign = foreign
+		}
+		got := Compare("a", a, "b", b).Steps[0]
+		want := map[bool]stat.Verdict{false: stat.Better, true: stat.Inconclusive}[foreign > 0]
+		if got.Verdict != want || got.P99.Verdict != want || (got.MoreRuns == nil) != (foreign > 0) || strings.Contains(got.Note, "flushes") != (foreign > 0) {
+			t.Errorf("foreign %v: %+v %+v", foreign, got, got.P99)
+		}
+	}
+}
+
 func TestCompareJSON(t *testing.T) {
 	raw, err := json.Marshal(Compare("a", made(1000, 1500, 700), "b", made(1100)))
 	if err != nil {
