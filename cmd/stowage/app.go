@@ -58,6 +58,7 @@ live, and proves that it was worth it: know, measure, plan, act, prove.
 
 Try it:   stowage demo          a real farm on this machine, downsized under load
 Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
+          anywhere: digest, bench, tune
 
 ` + exitHelp,
 		Example: "  stowage demo\n  stowage -C farm plan --name first",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,22 +125,29 @@ func (f *liveFarm) must(args ...string) {
 	}
 }
 
-// turnAround clears the place the farm came from and makes a plan that goes
-// back there.
-func (f *liveFarm) turnAround() {
+// freeHosts is the farm as it is, and its hosts that carry nothing.
+func (f *liveFarm) freeHosts() (fm *farm.Farm, free []farm.Host) {
 	f.t.Helper()
 	_, fm, _, err := demoAccess(f.dir)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	used := map[farm.HostName]bool{}
-	for _, h := range fm.HostsInUse() {
-		used[h] = true
-	}
+	used := fm.HostsInUse()
 	for _, h := range fm.Hosts {
-		if !used[h.Name] {
-			os.RemoveAll(f.dir + "/" + h.Dir)
+		if !slices.Contains(used, h.Name) {
+			free = append(free, h)
 		}
+	}
+	return fm, free
+}
+
+// turnAround clears the place the farm came from and makes a plan that goes
+// back there.
+func (f *liveFarm) turnAround() {
+	f.t.Helper()
+	_, free := f.freeHosts()
+	for _, h := range free {
+		os.RemoveAll(f.dir + "/" + h.Dir)
 	}
 	f.onto = map[string]string{"r630-ssd": "platter-22", "platter-22": "r630-ssd"}[f.onto]
 	goals := fmt.Sprintf("onto: [%s]\nspread_labels: [rack]\nparallel: 1\nsoak: 50ms\n", f.onto)

@@ -13,19 +13,11 @@ import (
 // instance is `move instance` of a side, to the host that it is not on.
 func (f *liveFarm) instance(side farm.SideName) []string {
 	f.t.Helper()
-	_, fm, _, err := demoAccess(f.dir)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	used := map[farm.HostName]bool{}
-	for _, h := range fm.HostsInUse() {
-		used[h] = true
-	}
-	for _, h := range fm.Hosts {
-		if !used[h.Name] {
-			os.RemoveAll(f.dir + "/" + h.Dir) // what an instance that left has left there
-			return []string{"move", "instance", string(fm.Pairs[0].Name) + "/" + string(side), "--to", string(h.Name), "-C", f.dir}
-		}
+	fm, free := f.freeHosts()
+	if len(free) > 0 {
+		h := free[0]
+		os.RemoveAll(f.dir + "/" + h.Dir) // what an instance that left has left there
+		return []string{"move", "instance", string(fm.Pairs[0].Name) + "/" + string(side), "--to", string(h.Name), "-C", f.dir}
 	}
 	f.t.Fatal("every host is in use")
 	return nil

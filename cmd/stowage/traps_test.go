@@ -189,17 +189,7 @@ func TestPreflightBlockers(t *testing.T) {
 // idle opens connections of an application that does nothing.
 func (f *liveFarm) idle(side farm.SideName, n int) (closeAll func()) {
 	f.t.Helper()
-	_, fm, app, err := demoAccess(f.dir)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	cfg := driver.NewConfig()
-	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = app.User, app.Password, "tcp", fm.Address(fm.Pairs[0].Sides[side])
-	connector, err := driver.NewConnector(cfg)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	db := sql.OpenDB(connector)
+	db, _ := f.appDB(side)
 	for range n {
 		if _, err := db.Conn(f.t.Context()); err != nil {
 			f.t.Fatal(err)
