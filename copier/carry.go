@@ -243,8 +243,13 @@ func (r *run) copyPart(ctx context.Context, src, dst *mysql.Stream, p *mysql.Par
 			return err
 		}
 		begin := time.Now()
-		chunk, err := r.copyChunk(ctx, src, dst, p, rows)
+		load := dst.Loads(r.tables[p.Table.Name]) && !r.isSpelled(p.Table.Name)
+		chunk, err := r.copyChunk(ctx, src, dst, p, rows, load)
 		switch {
+		case errors.Is(err, mysql.ErrNotLoaded):
+			r.c.tell(farm.StepProgress, done.Load(), total.Load(), "%s: rows go as statements: %v", p.Table.Name, err)
+			r.spell(p.Table.Name)
+			continue
 		case mysql.IsLockWait(err):
 			r.c.tell(farm.StepWaiting, done.Load(), total.Load(), "%s: rows are locked by others, a smaller chunk is tried", p.Table.Name)
 			rows = max(1, rows/4)
@@ -276,6 +281,19 @@ func (r *run) size(table string, next int) int {
 	return cmp.Or(r.sizes[table], firstChunk)
 }
 
+// isSpelled reports whether a table's rows go as statements although they could be loaded.
+func (r *run) isSpelled(table string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.spelled[table]
+}
+
+func (r *run) spell(table string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spelled[table] = true
+}
+
 // nextSize lets a chunk take as long as it should.
 func nextSize(rows int, chunk mysql.Chunk, took, want time.Duration) int {
 	factor := min(2, max(0.5, float64(want)/float64(max(took, time.Millisecond))))
@@ -288,14 +306,14 @@ func nextSize(rows int, chunk mysql.Chunk, took, want time.Duration) int {
 
 // copyChunk reads some rows and writes them with the part's mark. The position
 // is read before the rows, and nothing younger is applied until they are there.
-func (r *run) copyChunk(ctx context.Context, src, dst *mysql.Stream, p *mysql.Part, rows int) (mysql.Chunk, error) {
+func (r *run) copyChunk(ctx context.Context, src, dst *mysql.Stream, p *mysql.Part, rows int, load bool) (mysql.Chunk, error) {
 	at, err := r.from.BinlogPosition(ctx)
 	if err != nil {
 		return mysql.Chunk{}, err
 	}
 	id, _ := r.hold.place(at)
 	defer r.hold.lift(id)
-	chunk, err := src.ReadChunk(ctx, p, rows, r.tables[p.Table.Name])
+	chunk, err := src.ReadChunk(ctx, p, rows, r.tables[p.Table.Name], load)
 	if err != nil {
 		return chunk, err
 	}

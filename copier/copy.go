@@ -130,7 +130,8 @@ type run struct {
 	stop     context.CancelFunc
 	ended    sync.WaitGroup
 	mu       sync.Mutex
-	sizes    map[string]int // rows of a chunk, by table
+	sizes    map[string]int  // rows of a chunk, by table
+	spelled  map[string]bool // tables whose rows go as statements, because some could not be loaded
 }
 
 // open takes the job over and begins to follow; close ends it. back is the
@@ -159,7 +160,7 @@ func (c *Copy) openCopying(ctx context.Context, back bool) (*run, error) {
 
 // ready is a run that has taken the job over and does nothing yet, and its mark.
 func (c *Copy) ready(ctx context.Context, back bool) (*run, mysql.Position, error) {
-	r := &run{c: c, from: c.From, to: c.To, hold: newHold(), sizes: map[string]int{}}
+	r := &run{c: c, from: c.From, to: c.To, hold: newHold(), sizes: map[string]int{}, spelled: map[string]bool{}}
 	if back {
 		r.from, r.to = c.To, c.From
 	} else if err := c.oneWay(ctx); err != nil {

@@ -75,7 +75,7 @@ func TestLockedRowsAreWaitedFor(t *testing.T) {
 	must(t, err)
 	defer src.Close()
 	parts := f.parts(t)
-	if _, err := src.ReadChunk(t.Context(), parts[0], 10, parts[0].Table); !mysql.IsLockWait(err) {
+	if _, err := src.ReadChunk(t.Context(), parts[0], 10, parts[0].Table, false); !mysql.IsLockWait(err) {
 		t.Fatalf("read past a row that is locked: %v", err)
 	}
 	must(t, tx.Commit())

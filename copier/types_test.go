@@ -120,7 +120,7 @@ func chunked(t *testing.T, f *farmOfTwo, n int) {
 	for _, p := range parts {
 		chunks := 0
 		for !p.Done {
-			_, err := r.copyChunk(t.Context(), src, dst, p, n)
+			_, err := r.copyChunk(t.Context(), src, dst, p, n, dst.Loads(r.tables[p.Table.Name]))
 			must(t, err)
 			// Read the mark back, as a successor would.
 			again, err := f.c.To.Parts(t.Context(), f.c.marks(), here.tables)

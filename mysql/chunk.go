@@ -358,9 +358,5 @@ func (t *CopyTable) keyColumns() string {
 
 // replaceHead begins a statement that writes rows of t.
 func (t *CopyTable) replaceHead() string {
-	names := make([]string, len(t.written))
-	for i, c := range t.written {
-		names[i] = ident(t.Columns[c].Name)
-	}
-	return "REPLACE INTO " + t.At() + " (" + strings.Join(names, ", ") + ") VALUES "
+	return "REPLACE INTO " + t.At() + " (" + t.writtenNames() + ") VALUES "
 }

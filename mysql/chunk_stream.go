@@ -17,10 +17,12 @@ import (
 // check constraints, which held on the source already. It is not safe for
 // several goroutines.
 type Stream struct {
-	server *Server
-	db     *sql.DB
-	conn   *sql.Conn
-	packet int // how long a statement may be
+	server  *Server
+	db      *sql.DB
+	conn    *sql.Conn
+	packet  int // how long a statement may be
+	loader  *loader
+	canLoad bool // the server takes LOAD DATA LOCAL, and its binary log will have rows
 }
 
 const (
@@ -51,9 +53,9 @@ func (s *Server) Stream(ctx context.Context, lockWait time.Duration) (*Stream, e
 	if err != nil {
 		return nil, s.fail("connect", err)
 	}
-	w := &Stream{server: s, db: sql.OpenDB(connector)}
+	w := &Stream{server: s, db: sql.OpenDB(connector), loader: newLoader()}
 	if w.conn, err = w.db.Conn(ctx); err != nil {
-		w.db.Close()
+		w.Close()
 		return nil, s.fail("connect", err)
 	}
 	if err := w.begin(ctx); err != nil {
@@ -65,7 +67,7 @@ func (s *Server) Stream(ctx context.Context, lockWait time.Duration) (*Stream, e
 
 func (w *Stream) begin(ctx context.Context) error {
 	var version string
-	if err := w.conn.QueryRowContext(ctx, "SELECT @@max_allowed_packet, VERSION()").Scan(&w.packet, &version); err != nil {
+	if err := w.conn.QueryRowContext(ctx, "SELECT @@max_allowed_packet, VERSION(), @@local_infile = 1 AND @@binlog_format = 'ROW'").Scan(&w.packet, &version, &w.canLoad); err != nil {
 		return err
 	}
 	settings := []string{"SET NAMES binary", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"}
@@ -83,6 +85,7 @@ func (w *Stream) begin(ctx context.Context) error {
 
 // Close ends the session; an open transaction is rolled back.
 func (w *Stream) Close() error {
+	w.loader.close()
 	if w.conn != nil {
 		w.conn.Close()
 	}
@@ -123,7 +126,8 @@ func (p *Part) where(after []string) string {
 
 // Chunk is some rows, ready to be written.
 type Chunk struct {
-	Statements [][]byte
+	Statements [][]byte // or, where it is Loaded, lines for LOAD DATA
+	Loaded     bool
 	Rows       int
 	Bytes      int
 	Last       []string // key of the last row; nil: there was none
@@ -132,9 +136,10 @@ type Chunk struct {
 
 // ReadChunk reads up to limit rows of a part in key order, with shared locks
 // until the last of them has come: a change that is in the binary log and not
-// yet visible is waited for. The statements write to the table `to`.
-func (w *Stream) ReadChunk(ctx context.Context, p *Part, limit int, to *CopyTable) (Chunk, error) {
-	return w.readRows(ctx, p.Table, p.where(p.After), limit, to)
+// yet visible is waited for. The statements write to the table `to`; with load
+// they are lines for it.
+func (w *Stream) ReadChunk(ctx context.Context, p *Part, limit int, to *CopyTable, load bool) (Chunk, error) {
+	return w.readRows(ctx, p.Table, p.where(p.After), limit, to, load)
 }
 
 // ReadKeys reads the rows that have these keys, under the same locks.
@@ -143,10 +148,10 @@ func (w *Stream) ReadKeys(ctx context.Context, t *CopyTable, keys [][]string, to
 	for i, k := range keys {
 		terms[i] = t.same(k)
 	}
-	return w.readRows(ctx, t, " WHERE "+strings.Join(terms, " OR "), len(keys), to)
+	return w.readRows(ctx, t, " WHERE "+strings.Join(terms, " OR "), len(keys), to, false)
 }
 
-func (w *Stream) readRows(ctx context.Context, t *CopyTable, where string, limit int, to *CopyTable) (Chunk, error) {
+func (w *Stream) readRows(ctx context.Context, t *CopyTable, where string, limit int, to *CopyTable, load bool) (Chunk, error) {
 	exprs := make([]string, 0, len(t.Columns))
 	for _, c := range t.written {
 		exprs = append(exprs, t.Columns[c].read())
@@ -162,12 +167,13 @@ func (w *Stream) readRows(ctx context.Context, t *CopyTable, where string, limit
 	}
 	defer rows.Close()
 	build := newRows(to)
+	build.load = load
 	cells := make([]sql.RawBytes, len(exprs))
 	into := make([]any, len(exprs))
 	for i := range cells {
 		into[i] = &cells[i]
 	}
-	var out Chunk
+	out := Chunk{Loaded: load}
 	for rows.Next() {
 		if out.Cut = build.bytes+len(build.buf) > chunkBytes; out.Cut {
 			break
@@ -175,12 +181,16 @@ func (w *Stream) readRows(ctx context.Context, t *CopyTable, where string, limit
 		if err := rows.Scan(into...); err != nil {
 			return Chunk{}, w.server.fail("read rows of "+t.At(), err)
 		}
-		build.begin()
-		for i, c := range t.written {
-			build.buf = t.Columns[c].appendText(build.buf, cells[i])
-			build.buf = append(build.buf, ',')
+		if load {
+			build.line(cells[:len(t.written)])
+		} else {
+			build.begin()
+			for i, c := range t.written {
+				build.buf = t.Columns[c].appendText(build.buf, cells[i])
+				build.buf = append(build.buf, ',')
+			}
+			build.end()
 		}
-		build.end()
 		out.Last = out.Last[:0]
 		for i, k := range t.Key {
 			out.Last = append(out.Last, t.Columns[k].keyText(cells[len(t.written)+i]))
@@ -193,8 +203,9 @@ func (w *Stream) readRows(ctx context.Context, t *CopyTable, where string, limit
 	return out, nil
 }
 
-// rowsOf builds statements that write many rows of one table.
+// rowsOf builds statements that write many rows of one table, or lines for LOAD DATA.
 type rowsOf struct {
+	load  bool
 	head  string
 	buf   []byte
 	out   [][]byte
@@ -218,6 +229,25 @@ func (b *rowsOf) end() {
 		b.buf = b.buf[:len(b.buf)-1]
 	}
 	b.buf = append(b.buf, ')')
+	b.counted()
+}
+
+// line adds a row as LOAD DATA reads it.
+func (b *rowsOf) line(cells []sql.RawBytes) {
+	if b.buf == nil {
+		b.buf = make([]byte, 0, statementBytes+statementBytes/8)
+	}
+	for i, c := range cells {
+		if i > 0 {
+			b.buf = append(b.buf, '\t')
+		}
+		b.buf = appendField(b.buf, c)
+	}
+	b.buf = append(b.buf, '\n')
+	b.counted()
+}
+
+func (b *rowsOf) counted() {
 	b.rows++
 	if len(b.buf) >= statementBytes {
 		b.flush()
@@ -244,18 +274,19 @@ var ErrSuperseded = errors.New("another copier has gone on with this job")
 // a whole and only while epoch is the job's. The mark comes first: whoever
 // reads the transaction in the binary log knows by its first row whose it is.
 // Damaged reports that a value was not accepted as it is and was written
-// leniently; a comparison will tell whether it is the same.
+// leniently; a comparison will tell whether it is the same. Of cargo that was
+// to be loaded ErrNotLoaded is the error then.
 func (w *Stream) Write(ctx context.Context, m Marks, epoch int64, mark string, cargo Cargo) (damaged error, err error) {
 	told := w.tell(ctx, cargo)
 	defer func() { told(err) }()
-	err = w.write(ctx, m, epoch, mark, cargo.Statements)
+	err = w.write(ctx, m, epoch, mark, cargo)
 	var my *driver.MySQLError
-	if errors.As(err, &my) && refusedValue[my.Number] {
+	if cargo.load == nil && errors.As(err, &my) && refusedValue[my.Number] {
 		damaged = err
 		if _, err := w.conn.ExecContext(ctx, "SET SESSION sql_mode = "+lenientMode); err != nil {
 			return damaged, w.server.fail("write rows", err)
 		}
-		err = w.write(ctx, m, epoch, mark, cargo.Statements)
+		err = w.write(ctx, m, epoch, mark, cargo)
 		if _, back := w.conn.ExecContext(ctx, "SET SESSION sql_mode = "+strictMode); err == nil && back != nil {
 			err = w.server.fail("write rows", back)
 		}
@@ -268,7 +299,7 @@ func (w *Stream) Write(ctx context.Context, m Marks, epoch int64, mark string, c
 // only a lenient session could have written on the source either.
 var refusedValue = map[uint16]bool{1265: true, 1366: true, 1292: true, 1264: true, 1406: true}
 
-func (w *Stream) write(ctx context.Context, m Marks, epoch int64, mark string, statements [][]byte) error {
+func (w *Stream) write(ctx context.Context, m Marks, epoch int64, mark string, cargo Cargo) error {
 	run := func(text string) error {
 		_, err := w.conn.ExecContext(ctx, text)
 		return err
@@ -288,7 +319,13 @@ func (w *Stream) write(ctx context.Context, m Marks, epoch int64, mark string, s
 		if err := run(mark); err != nil {
 			return err
 		}
-		for _, st := range statements {
+		if cargo.load != nil && len(cargo.Statements) > 0 {
+			if err := w.load(ctx, cargo.load, cargo.Statements); err != nil {
+				return err
+			}
+			return run("COMMIT")
+		}
+		for _, st := range cargo.Statements {
 			if len(st)+1024 > w.packet {
 				return fmt.Errorf("a row takes %d bytes in a statement, max_allowed_packet is %d", len(st), w.packet)
 			}

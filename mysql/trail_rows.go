@@ -13,6 +13,7 @@ import (
 // trail gets one line for all of it: which table, how many rows, which keys.
 type Cargo struct {
 	Statements [][]byte
+	load       *CopyTable // where Statements are lines to be loaded into it
 	// What they are, without values. Numbers of a key are not values here: they
 	// say which part of a table a line speaks of. Text in a key is left out.
 	What string
@@ -23,7 +24,10 @@ type Cargo struct {
 
 // Cargo is the chunk of a part, ready to be written to another table.
 func (c Chunk) Cargo(p *Part, to *CopyTable) Cargo {
-	what := fmt.Sprintf("REPLACE %d rows INTO %s", c.Rows, to.At())
+	out := Cargo{Statements: c.Statements, What: fmt.Sprintf("REPLACE %d rows INTO %s", c.Rows, to.At())}
+	if c.Loaded {
+		out.load, out.What = to, fmt.Sprintf("LOAD %d rows REPLACE INTO %s", c.Rows, to.At())
+	}
 	from, upTo := p.Lower, ""
 	if len(p.After) > 0 {
 		from = p.After[0]
@@ -32,15 +36,16 @@ func (c Chunk) Cargo(p *Part, to *CopyTable) Cargo {
 		upTo = c.Last[0]
 	}
 	if !isWhole(from) || !isWhole(upTo) {
-		return Cargo{Statements: c.Statements, What: fmt.Sprintf("%s, part %d", what, p.N)}
+		out.What += fmt.Sprintf(", part %d", p.N)
+		return out
 	}
 	if from != "" {
-		what += ", keys beyond " + from
+		out.What += ", keys beyond " + from
 	}
 	if upTo != "" {
-		what += ", keys to " + upTo
+		out.What += ", keys to " + upTo
 	}
-	return Cargo{Statements: c.Statements, What: what}
+	return out
 }
 
 // isWhole reports whether a literal is a whole number, or there is none.
