@@ -2,7 +2,10 @@ package digest
 
 import (
 	"fmt"
+	"runtime"
 	"sort"
+	"sync"
+	"sync/atomic"
 )
 
 // Digest is what is kept of captures: classes with exact sums, histograms and blocks of time. It is a value to merge,
@@ -43,16 +46,36 @@ func (d *Digest) grew(cells int) {
 func (d *Digest) fit() {
 	for up := uint(0); ; up = 1 {
 		d.level += up
-		extra := 0
-		for _, c := range d.byHash {
+		extra := d.sumOfClasses(func(c *class) int {
 			c.times.rewrite(up)
-			extra += c.times.extra()
-		}
+			return c.times.extra()
+		})
 		if extra <= maxCells || d.level >= maxLevel {
 			d.grown = 0
 			return
 		}
 	}
+}
+
+// sumOfClasses adds up what f says of each class. As many classes as there are processors are looked at at once: f may
+// change its class, and nothing else.
+func (d *Digest) sumOfClasses(f func(*class) int) int {
+	work := make(chan *class, len(d.byHash))
+	for _, c := range d.byHash {
+		work <- c
+	}
+	close(work)
+	var sum atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(d.byHash)) {
+		workers.Go(func() {
+			for c := range work {
+				sum.Add(int64(f(c)))
+			}
+		})
+	}
+	workers.Wait()
+	return int(sum.Load())
 }
 
 // settle brings the digest into the one form that equal data always has.

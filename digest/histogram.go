@@ -3,6 +3,7 @@ package digest
 import (
 	"math/bits"
 	"slices"
+	"sync"
 )
 
 // Buckets of the latency histogram: values below 256 ns one by one, then 128 buckets for every power of two. A bucket is
@@ -76,7 +77,7 @@ func (h *histogram) add(bucket int, n uint64) {
 	if h.many != nil {
 		o := h.many[bucket>>octaveBits]
 		if o == nil {
-			o = new([octave]uint64)
+			o = octavePool.Get().(*[octave]uint64)
 			h.many[bucket>>octaveBits] = o
 		}
 		o[bucket&(octave-1)] += n
@@ -133,6 +134,36 @@ func (h *histogram) each(f func(bucket int, n uint64) bool) {
 
 func (h *histogram) merge(from *histogram) {
 	from.each(func(b int, n uint64) bool { h.add(b, n); return true })
+}
+
+// octavePool keeps the octaves of parts that were merged: the next part needs as many.
+var octavePool = sync.Pool{New: func() any { return new([octave]uint64) }}
+
+// take is merge with a histogram that is not used afterwards.
+func (h *histogram) take(from *histogram) {
+	if from.many == nil {
+		h.merge(from)
+		return
+	}
+	if h.many == nil {
+		h.few, h.many, from.few, from.many = from.few, from.many, h.few, h.many // the other way round is the same sum
+		h.merge(&histogram{few: from.few})
+		return
+	}
+	for i, o := range from.many {
+		switch mine := h.many[i]; {
+		case o == nil:
+		case mine == nil:
+			h.many[i] = o
+		default:
+			for j, n := range o {
+				mine[j] += n
+			}
+			*o = [octave]uint64{}
+			octavePool.Put(o)
+		}
+	}
+	from.many = nil
 }
 
 // quantile is the value at rank ceil(q*total) of total values, in nanoseconds, kept within [lowest, highest].

@@ -118,14 +118,14 @@ func (t *timing) addTo(h *histogram) {
 	t.each(func(e eventTime) { h.add(bucketOf(e.ns), 1) })
 }
 
-// merge adds the times of another class, whose blocks are as long.
+// merge adds the times of another class, whose blocks are as long and which is not used afterwards.
 func (t *timing) merge(from *timing) {
 	if from.all == nil {
 		from.each(func(e eventTime) { t.add(e, false) })
 		return
 	}
 	a := t.full()
-	a.latency.merge(&from.all.latency)
+	a.latency.take(&from.all.latency)
 	a.series.join(&from.all.series)
 }
 
