@@ -37,6 +37,7 @@ var ladder = []rung{
 	{
 		"record":    "collects a window of live traffic and keeps its digest; above workspace because its journals are files of one. An agent is handed its Station and knows it as an interface, as it knows the machine",
 		"agent":     "plays a host over the network; above engine, on whose queues calls wait, and host, which it plays",
+		"tune/prove": "tries what a rule proposes by measuring; above bench, which measures, and tune/fix, which sets and takes back, and neither knows it",
 		"swing":     "the one place that knows how a side leaves and returns; above routing and servers, below every verb",
 		"demo/load": "an outside client of the farm; stands above route because it follows routing.json as any client does",
 	},
@@ -168,6 +169,7 @@ var only = map[string]struct {
 	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},
 	"tune/probe":             {[]string{"internal/lazy", "internal/optionfile", "tune"}, "it reads trees and nothing else: programs are run by who calls it"},
 	"tune/fix":               {[]string{"farm", "tune"}, "it knows no rules, no tree and no server"},
+	"tune/prove":             {[]string{"bench", "bench/result", "bench/stat", "farm", "tune", "tune/fix"}, "it joins a measurement to a change; how a machine is read and written is handed to it"},
 	"engine":                 {nil, "names and arguments pass through it unread"},
 	"route":                  {[]string{"farm"}, "waiting until a gate may open is the business of swing"},
 	"placement/check":        {[]string{"farm", "placement", "placement/bound", "placement/bound/verify"}, "it judges, and must be judged by nothing else"},
