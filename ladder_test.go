@@ -163,7 +163,7 @@ var only = map[string]struct {
 	ours []string
 	why  string
 }{
-	"report":                 {[]string{"digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
+	"report":                 {[]string{"bench/result", "bench/stat", "digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
 	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
 	"copier":                 {[]string{"farm", "mysql"}, "where clients go is decided above it"},
 	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},
