@@ -34,9 +34,19 @@ func isOurs(name string) bool {
 	return strings.HasPrefix(name, "series-") && strings.HasSuffix(name, ".log")
 }
 
+// treesOf are the directories that a bench makes beside those files, by what its marker says.
+var treesOf = map[string]string{madeBy: "", MadeByEngine: Servers}
+
+// MadeByEngine is what the marker of a bench of engines says; Servers is the directory of its servers.
+const (
+	MadeByEngine = "stowage bench engine"
+	Servers      = "servers"
+)
+
 // place is the directory of a run, held by a lock on its marker for as long as the run lives.
 type place struct {
 	dir    string
+	by     string // what its marker says
 	marker *os.File
 }
 
@@ -52,11 +62,14 @@ const madeBy = "stowage bench run"
 
 // openPlace makes the directory of a run below dir, after it has removed what a killed run left there.
 // swept is how many bytes that were; 0 when there was nothing.
-func openPlace(dir string) (p *place, swept int64, err error) {
+func openPlace(dir string) (p *place, swept int64, err error) { return openPlaceFor(dir, madeBy) }
+
+// openPlaceFor is openPlace for a bench whose marker says by.
+func openPlaceFor(dir, by string) (p *place, swept int64, err error) {
 	wrap := func(err error, hint string) error {
 		return &farm.Error{Op: "prepare", Subject: dir, Err: err, Hint: hint}
 	}
-	p = &place{dir: filepath.Join(dir, placeName)}
+	p = &place{dir: filepath.Join(dir, placeName), by: by}
 	switch err = os.Mkdir(p.dir, 0o700); {
 	case err == nil:
 	case errors.Is(err, fs.ErrExist):
@@ -80,7 +93,7 @@ func openPlace(dir string) (p *place, swept int64, err error) {
 		_ = p.marker.Close()
 		return nil, 0, busy(p.dir)
 	}
-	text, err := json.Marshal(marker{MadeBy: madeBy, Note: "files of a bench; remove this directory when no stowage bench runs here", PID: os.Getpid(), Began: time.Now().UTC()})
+	text, err := json.Marshal(marker{MadeBy: p.by, Note: "files of a bench; remove this directory when no stowage bench runs here", PID: os.Getpid(), Began: time.Now().UTC()})
 	if err == nil {
 		err = p.marker.Truncate(0)
 	}
@@ -132,20 +145,31 @@ func (p *place) sweep() (int64, error) {
 	}
 	var m marker
 	// An empty marker is ours, too: killed between making and writing it.
-	if text, err := os.ReadFile(path); err != nil || len(text) > 0 && (json.Unmarshal(text, &m) != nil || m.MadeBy != madeBy) {
+	text, err := os.ReadFile(path)
+	if err == nil && len(text) > 0 {
+		err = json.Unmarshal(text, &m)
+	}
+	tree, known := treesOf[m.MadeBy]
+	if err != nil || len(text) > 0 && !known {
 		return 0, refuse("%s in it was not written by us", fileMarker)
 	}
 	for _, e := range entries {
-		if !isOurs(e.Name()) || !e.Type().IsRegular() {
+		if isTree := e.IsDir() && e.Name() == tree; !isTree && (!isOurs(e.Name()) || !e.Type().IsRegular()) {
 			return 0, refuse("it holds %s, which is not ours", e.Name())
 		}
 	}
-	return removeAll(p.dir, entries)
+	return removeAll(p.dir, tree, entries)
 }
 
-// removeAll removes files, the marker last: until then it can be swept again.
-func removeAll(dir string, entries []fs.DirEntry) (int64, error) {
+// removeAll removes files, and the tree if there is one, the marker last: until then it can be swept again.
+func removeAll(dir, tree string, entries []fs.DirEntry) (int64, error) {
 	var bytes int64
+	if tree != "" {
+		n, err := removeTree(filepath.Join(dir, tree))
+		if bytes = n; err != nil {
+			return bytes, &farm.Error{Op: "remove", Subject: filepath.Join(dir, tree), Err: err}
+		}
+	}
 	for _, last := range []bool{false, true} {
 		for _, e := range entries {
 			if (e.Name() == fileMarker) != last || !isOurs(e.Name()) {
@@ -166,7 +190,7 @@ func removeAll(dir string, entries []fs.DirEntry) (int64, error) {
 func (p *place) close() error {
 	entries, err := os.ReadDir(p.dir)
 	if err == nil {
-		_, err = removeAll(p.dir, entries)
+		_, err = removeAll(p.dir, treesOf[p.by], entries)
 	}
 	if err == nil {
 		err = os.Remove(p.dir)

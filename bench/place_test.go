@@ -3,8 +3,10 @@ package bench
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"stowage/farm"
@@ -50,6 +52,67 @@ func TestPlaceIsSwept(t *testing.T) {
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 			t.Errorf("%s: left behind: %v %v", name, entries, err)
 		}
+	}
+}
+
+// TestPlaceOfServersIsSwept: by either bench, and only where the marker says that servers were there.
+func TestPlaceOfServersIsSwept(t *testing.T) {
+	const engines = `{"made_by":"stowage bench engine","pid":1}`
+	for name, tt := range map[string]struct {
+		marker string
+		by     string
+		ours   bool
+	}{
+		"by its own": {engines, MadeByEngine, true}, "by bench run": {engines, madeBy, true}, "of a bench run": {oldMarker, MadeByEngine, false}, "of nobody": {"", MadeByEngine, false},
+	} {
+		dir := leave(t, map[string]string{fileMarker: tt.marker})
+		deep := filepath.Join(dir, placeName, Servers, "innodb-16k", "data", "mysql")
+		if err := os.MkdirAll(deep, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(deep, "x.frm"), []byte("four"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, swept, err := openPlaceFor(dir, tt.by)
+		if !tt.ours {
+			if _, stat := os.Stat(deep); !errors.Is(err, farm.ErrRefused) || stat != nil {
+				t.Errorf("%s: %v, and the data: %v", name, err, stat)
+			}
+			continue
+		}
+		if err != nil || swept != 4 {
+			t.Fatalf("%s: %d bytes swept, %v", name, swept, err)
+		}
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+			t.Errorf("%s: left behind: %v %v", name, entries, err)
+		}
+	}
+}
+
+// TestServersBelowAreEnded: a process that works below a directory of ours is ended before its files go; one that works beside it is not.
+func TestServersBelowAreEnded(t *testing.T) {
+	dir := t.TempDir()
+	start := func(arg string) *exec.Cmd {
+		cmd := exec.Command("sh", "-c", "sleep 60 & wait", arg)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })
+		return cmd
+	}
+	_, other := start("--datadir="+filepath.Join(dir, "servers", "data")), start("--datadir="+filepath.Join(dir, "servers-of-others"))
+	if _, err := removeTree(filepath.Join(dir, "servers")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(other.Process.Pid, 0); err != nil {
+		t.Errorf("one that is not ours was ended: %v", err)
+	}
+	if got := serversBelow(filepath.Join(dir, "servers")); len(got) > 0 {
+		t.Errorf("%v still works there", got)
 	}
 }
 

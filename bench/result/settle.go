@@ -148,7 +148,6 @@ func (r *Result) Judge() {
 
 // sum makes the noise of a result from that of its runs.
 func (n *Noise) sum(steps []*Step) {
-	n.Mean, n.Worst, n.Disturbed, n.Runs, n.Reasons = Disturbance{}, Disturbance{}, 0, 0, nil
 	var all []Disturbance
 	seen := map[int]bool{} // two steps may be halves of one run
 	for _, s := range steps {
@@ -159,6 +158,12 @@ func (n *Noise) sum(steps []*Step) {
 			}
 		}
 	}
+	n.Sum(all)
+}
+
+// Sum makes the noise of a result from that of its runs, one each.
+func (n *Noise) Sum(all []Disturbance) {
+	n.Mean, n.Worst, n.Disturbed, n.Reasons = Disturbance{}, Disturbance{}, 0, nil
 	n.Runs = len(all)
 	part := float64(len(all))
 	passed := make([]int, len(limits))
