@@ -61,14 +61,20 @@ func NewLocal(log *slog.Logger) (*Local, error) {
 		}
 		*p.into = path
 	}
-	if os.Geteuid() == 0 {
-		cred, err := credentialOf(ServerUser)
-		if err != nil {
-			return nil, err
-		}
-		l.credential = cred
+	var err error
+	l.credential, err = serverAccount()
+	if err != nil {
+		return nil, err
 	}
 	return l, nil
+}
+
+// serverAccount is the one that servers run under, nil where that is our own.
+func serverAccount() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	return credentialOf(ServerUser)
 }
 
 // find looks on the PATH and where Debian keeps servers, which is not on the
