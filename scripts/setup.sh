@@ -3,7 +3,7 @@
 #
 #   scripts/setup.sh         MariaDB server and mariadb-backup, for the demo
 #   scripts/setup.sh test    besides, for tests: Chromium (the report), HAProxy and etcd (routing), spin and gcc (the models), tcpdump, ip, fio
-#   scripts/setup.sh bench   besides, for measuring: fio, and the peers that Stowage is measured beside
+#   scripts/setup.sh bench   besides, for measuring: fio, and the peers that Stowage is measured beside; MyRocks, unpacked and not installed
 #
 # Safe to run again: with everything there it looks and returns. It never starts, stops or configures a database server.
 # Debian starts mariadb.service when mariadb-server is installed, and so with HAProxy and etcd; here that is prevented with a policy-rc.d that says
@@ -94,11 +94,35 @@ install() {
 	say "installed ${packages[*]}; $outcome"
 }
 
+# rocks puts the plugin of MyRocks where `stowage bench engine` looks for it. It is unpacked and not installed: its package drops an option file
+# that loads it into every server of this machine. Libraries that are missing here lie beside it. What fails is said, and fails nothing.
+rocks() {
+	local cache=${STOWAGE_PLUGINS:-/var/cache/stowage-plugins} version work
+	has apt-get && has dpkg-deb || return 0
+	version=$(dpkg-query -W -f '${Version}' mariadb-server-core 2>/dev/null || dpkg-query -W -f '${Version}' mariadb-server 2>/dev/null) || return 0
+	[[ ! -e $cache/ha_rocksdb.so || $(cat "$cache/version" 2>/dev/null) != "$version" ]] || return 0
+	mkdir -p "$cache" 2>/dev/null && [[ -w $cache ]] || { say "MyRocks: $cache cannot be written; bench engine will do without (name another with STOWAGE_PLUGINS)"; return 0; }
+	say "unpacking MyRocks $version into $cache"
+	work=$(mktemp -d)
+	if (cd "$work" && chmod 755 . && apt-get -qq download "mariadb-plugin-rocksdb=$version" libsnappy1v5 && for deb in *.deb; do dpkg-deb -x "$deb" root; done) >"$work/log" 2>&1; then
+		find "$work/root" -name 'libsnappy.so*' -exec cp -a {} "$cache/" \;
+		find "$work/root" -name ha_rocksdb.so -exec cp {} "$cache/ha_rocksdb.so" \;
+		echo "$version" >"$cache/version"
+	else
+		say "MyRocks: not available: $(tail -n 1 "$work/log"); bench engine will do without"
+	fi
+	rm -rf "$work"
+}
+
 main() {
 	local what=${1:-demo}
 	case $what in
 	demo | test | bench) ;;
-	--as-root) install "$2"; return ;;
+	--as-root)
+		install "$2"
+		[[ $2 != bench ]] || rocks
+		return
+		;;
 	*) die "unknown argument $what" "usage: scripts/setup.sh [test|bench]" ;;
 	esac
 	has go || die "go is not on the PATH" "install Go 1.21 or newer (https://go.dev/dl); it fetches the version that go.mod asks for by itself"
@@ -117,3 +141,4 @@ main() {
 }
 
 main "$@"
+[[ ${1:-} != bench ]] || rocks # behind the server it belongs to
