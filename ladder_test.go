@@ -35,11 +35,11 @@ var ladder = []rung{
 		"replay": "a verb: sends recorded statements to a candidate, and writes only where its guard finds nobody else",
 	},
 	{
-		"record":    "collects a window of live traffic and keeps its digest; above workspace because its journals are files of one. An agent is handed its Station and knows it as an interface, as it knows the machine",
-		"agent":     "plays a host over the network; above engine, on whose queues calls wait, and host, which it plays",
-		"tune/prove": "tries what a rule proposes by measuring; above bench, which measures, and tune/fix, which sets and takes back, and neither knows it",
-		"swing":     "the one place that knows how a side leaves and returns; above routing and servers, below every verb",
-		"demo/load": "an outside client of the farm; stands above route because it follows routing.json as any client does",
+		"record":       "collects a window of live traffic and keeps its digest; above workspace because its journals are files of one. An agent is handed its Station and knows it as an interface, as it knows the machine",
+		"agent":        "plays a host over the network; above engine, on whose queues calls wait, and host, which it plays",
+		"bench/engine": "runs servers of its own and loads them; above bench, whose place, lock and ear for others it uses, and host, which finds the programs",
+		"swing":        "the one place that knows how a side leaves and returns; above routing and servers, below every verb",
+		"demo/load":    "an outside client of the farm; stands above route because it follows routing.json as any client does",
 	},
 	{
 		"copier":     "carries one database by rows and by the binary log; asks nobody which side serves",
@@ -64,6 +64,7 @@ var ladder = []rung{
 		"placement/bound/verify": "proves the certificates of bounds again; above placement/bound for its words only, it shares no code with it",
 		"digest":                 "pure: a stream of events to classes and comparisons",
 		"tune":                   "pure: facts about a machine to findings",
+		"bench/engine/sheet":     "pure: the document of a bench of engines, and its words; above bench/result, whose noise and latencies it shares",
 	},
 	{
 		"bench/result":       "pure: the document that a bench leaves, and what two of them say",
@@ -112,6 +113,7 @@ var pure = map[string]string{
 	"placement/bound/verify": "a proof is a function of the certificate",
 	"bench/stat":             "the same runs give the same verdict",
 	"bench/result":           "a document says the same whoever reads it",
+	"bench/engine/sheet":     "a document says the same whoever reads it",
 	"digest":                 "the same logs give the same digest",
 	"capture":                "the same packets give the same statements",
 	"pace":                   "the same readings give the same rate",
@@ -131,17 +133,19 @@ var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "T
 // that ends in / stands for everything below.
 var doors = map[string]rung{
 	"github.com/go-sql-driver/mysql": {
-		"mysql":     "every statement that Stowage sends is written there",
-		"demo/load": "a client of the farm that must not share the code, or the mistakes, of what it judges",
+		"mysql":        "every statement that Stowage sends is written there",
+		"demo/load":    "a client of the farm that must not share the code, or the mistakes, of what it judges",
+		"bench/engine": "a load whose own cost must be small, on servers that are no part of any farm",
 	},
 	"github.com/go-mysql-org/go-mysql/": {
 		"mysql": "the binary log is read over a connection to a server",
 	},
 	"os/exec": {
-		"bench":  "runs fio, which makes the I/O, and asks smartctl for heat",
-		"host":   "the only package that runs commands on machines",
-		"engine": "starts stowage-engine as its child",
-		"route":  "the exec hook is a program of the owner's, beside Stowage and not on a host of the farm",
+		"bench":        "runs fio, which makes the I/O, and asks smartctl for heat",
+		"bench/engine": "runs the servers it measures as children, which die with it",
+		"host":         "the only package that runs commands on machines",
+		"engine":       "starts stowage-engine as its child",
+		"route":        "the exec hook is a program of the owner's, beside Stowage and not on a host of the farm",
 	},
 	"go.temporal.io/": {
 		"engine": "the rest of Stowage knows jobs, lanes and steps",
@@ -163,13 +167,12 @@ var only = map[string]struct {
 	ours []string
 	why  string
 }{
-	"report":                 {[]string{"bench/result", "bench/stat", "digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
+	"report":                 {[]string{"digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
 	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
 	"copier":                 {[]string{"farm", "mysql"}, "where clients go is decided above it"},
 	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},
 	"tune/probe":             {[]string{"internal/lazy", "internal/optionfile", "tune"}, "it reads trees and nothing else: programs are run by who calls it"},
 	"tune/fix":               {[]string{"farm", "tune"}, "it knows no rules, no tree and no server"},
-	"tune/prove":             {[]string{"bench", "bench/result", "bench/stat", "farm", "tune", "tune/fix"}, "it joins a measurement to a change; how a machine is read and written is handed to it"},
 	"engine":                 {nil, "names and arguments pass through it unread"},
 	"route":                  {[]string{"farm"}, "waiting until a gate may open is the business of swing"},
 	"placement/check":        {[]string{"farm", "placement", "placement/bound", "placement/bound/verify"}, "it judges, and must be judged by nothing else"},
@@ -210,7 +213,7 @@ func TestLadderFails(t *testing.T) {
 		{"pure clock", "placement/x.go", "import \"time\"\nvar _ = time.Now", "placement/x.go uses time.Now, and placement is pure"},
 		{"pure clock, renamed", "farm/x.go", "import t \"time\"\nvar _ = t.Since", "farm/x.go uses time.Since, and farm is pure"},
 		{"pure clock, hidden", "farm/x.go", `import . "time"`, "farm/x.go imports time with a dot"},
-		{"driver", "swing/x.go", `import _ "github.com/go-sql-driver/mysql"`, "swing/x.go imports github.com/go-sql-driver/mysql, which is for demo/load"},
+		{"driver", "swing/x.go", `import _ "github.com/go-sql-driver/mysql"`, "swing/x.go imports github.com/go-sql-driver/mysql, which is for bench/engine (a load whose own cost must be small, on servers that are no part of any farm) and demo/load"},
 		{"commands", "move/x.go", `import "os/exec"`, "move/x.go imports os/exec, which is for"},
 		{"below a door", "move/x.go", `import "go.temporal.io/sdk/client"`, "move/x.go imports go.temporal.io/sdk/client, which is for engine"},
 		{"exit", "move/x.go", "import \"os\"\nfunc f() { os.Exit(1) }", "move/x.go uses os.Exit; only cmd/stowage exits"},

@@ -16,7 +16,7 @@ func (a *app) benchCompareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "compare A B",
 		Short: "Say step by step whether B is better or worse than A, and how sure that is",
-		Long: `Compares two results that bench run has saved: for every step the ratio of IOPS, its 95 % interval, and
+		Long: `Compares two results that bench run (or bench engine) has saved: for every step the ratio of IOPS, its 95 % interval, and
 better, worse (by more than 5 %, surely), same (surely by less), or inconclusive, with the number of runs
 that would settle it; the same for the 99th percentile of latency. What else differs between the two is
 listed, and what makes the comparison unfair. Exit code 1 when something got worse.
@@ -25,6 +25,9 @@ listed, and what makes the comparison unfair. Exit code 1 when something got wor
 		Example: "  stowage bench compare old.json new.json",
 		Args:    args(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, given []string) error {
+			if is, err := a.compareEngines(given); is {
+				return err
+			}
 			before, err := readResult(given[0])
 			if err != nil {
 				return err

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"stowage/bench/engine/sheet"
+	"stowage/farm"
+)
+
+// compareEngines compares two results of bench engine. It does not feel responsible (is false) for two files of which neither is one.
+func (a *app) compareEngines(files []string) (is bool, err error) {
+	var both []*sheet.Result
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err != nil || !sheet.IsEngine(raw) {
+			continue // whoever reads results of bench run says what is wrong with it
+		}
+		r, err := sheet.Read(raw)
+		if err != nil {
+			return true, &farm.Error{Op: "read result", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "give a file that bench engine wrote with --save, or its --json"}
+		}
+		both = append(both, r)
+	}
+	switch len(both) {
+	case 0:
+		return false, nil
+	case 1:
+		return true, &farm.Error{Op: "compare " + files[0] + " with", Subject: files[1], Err: fmt.Errorf("%w: one is of bench engine, the other is not", farm.ErrInput), Hint: "compare two of a kind"}
+	}
+	c := sheet.Compare(files[0], both[0], files[1], both[1])
+	if len(c.Steps) == 0 {
+		return true, &farm.Error{Op: "compare " + files[0] + " with", Subject: files[1], Err: fmt.Errorf("%w: they have no row in common", farm.ErrInput), Hint: "measure the same cells and loads in both"}
+	}
+	if err := a.emit(c, func(w io.Writer) error { return sheet.CompareText(w, c) }); err != nil {
+		return true, err
+	}
+	if c.GotWorse() {
+		return true, farm.ErrFindings
+	}
+	return true, nil
+}
