@@ -40,6 +40,7 @@ var ladder = []rung{
 		"bench/engine": "runs servers of its own and loads them; above bench, whose place, lock and ear for others it uses, and host, which finds the programs",
 		"swing":        "the one place that knows how a side leaves and returns; above routing and servers, below every verb",
 		"demo/load":    "an outside client of the farm; stands above route because it follows routing.json as any client does",
+		"tune/prove":   "tries what a rule proposes by measuring; above bench, which measures, and tune/fix, which sets and takes back, and neither knows it",
 	},
 	{
 		"copier":     "carries one database by rows and by the binary log; asks nobody which side serves",
@@ -167,12 +168,13 @@ var only = map[string]struct {
 	ours []string
 	why  string
 }{
-	"report":                 {[]string{"digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
+	"report":                 {[]string{"bench/result", "bench/stat", "digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
 	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
 	"copier":                 {[]string{"farm", "mysql"}, "where clients go is decided above it"},
 	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},
 	"tune/probe":             {[]string{"internal/lazy", "internal/optionfile", "tune"}, "it reads trees and nothing else: programs are run by who calls it"},
 	"tune/fix":               {[]string{"farm", "tune"}, "it knows no rules, no tree and no server"},
+	"tune/prove":             {[]string{"bench", "bench/result", "bench/stat", "farm", "tune", "tune/fix"}, "it joins a measurement to a change; how a machine is read and written is handed to it"},
 	"engine":                 {nil, "names and arguments pass through it unread"},
 	"route":                  {[]string{"farm"}, "waiting until a gate may open is the business of swing"},
 	"placement/check":        {[]string{"farm", "placement", "placement/bound", "placement/bound/verify"}, "it judges, and must be judged by nothing else"},

@@ -16,6 +16,9 @@ import (
 // measureAll lays the files out, brings them to a steady state, and runs rounds until the intervals are narrow enough or a
 // limit is reached. The same step stands first and last.
 func (r *runner) measureAll(ctx context.Context) error {
+	p := r.order.Profile
+	runs, length := p.Estimate()
+	r.say("%s: %d steps, at least %d runs, about %v", p.Name, len(p.Steps), runs, length.Round(time.Second))
 	if err := r.layOut(ctx); err != nil {
 		return err
 	}
@@ -50,8 +53,6 @@ func (r *runner) layOut(ctx context.Context) error {
 	if !r.result.Settings.ChosenByTime || r.order.Previous != nil {
 		limit = 0
 	}
-	runs, length := p.Estimate()
-	r.say("%s: %d steps, at least %d runs, about %v", p.Name, len(p.Steps), runs, length.Round(time.Second))
 	r.say("writing %d MiB of random data", (r.files.data+r.files.log)/mib)
 	var done float64
 	for pass := range p.Passes {

@@ -61,6 +61,18 @@ type runner struct {
 // nothing in dir. Errors: farm.ErrInput for a directory or a machine that cannot be measured, farm.ErrRefused where
 // another bench runs or foreign files lie, farm.ErrInterrupted when ctx ended.
 func Run(ctx context.Context, dir string, o Order) (res *result.Result, err error) {
+	r, err := open(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.place.close()) }()
+	err = r.measureAll(ctx)
+	r.finish(ctx, err == nil)
+	return r.result, errors.Join(err, r.save())
+}
+
+// open takes the directory for a run. Without an error the place has to be closed.
+func open(ctx context.Context, dir string, o Order) (r *runner, err error) {
 	if _, err := checkDirectory(dir); err != nil {
 		return nil, err
 	}
@@ -71,7 +83,7 @@ func Run(ctx context.Context, dir string, o Order) (res *result.Result, err erro
 	if err != nil {
 		return nil, &farm.Error{Op: "measure", Subject: dir, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
 	}
-	r := &runner{order: o, machine: machine{root: "/"}, began: time.Now()}
+	r = &runner{order: o, machine: machine{root: "/"}, began: time.Now()}
 	if r.order.Tell == nil {
 		r.order.Tell = func(Progress) {}
 	}
@@ -82,16 +94,13 @@ func Run(ctx context.Context, dir string, o Order) (res *result.Result, err erro
 	if r.place, swept, err = openPlace(dir); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.place.close()) }()
 	if swept > 0 {
 		r.say("removed %d MiB that a killed run had left", swept/mib)
 	}
 	if err := r.prepare(ctx, dir); err != nil {
-		return nil, err
+		return nil, errors.Join(err, r.place.close())
 	}
-	err = r.measureAll(ctx)
-	r.finish(ctx, err == nil)
-	return r.result, errors.Join(err, r.save())
+	return r, nil
 }
 
 func (r *runner) say(format string, args ...any) {
@@ -114,18 +123,9 @@ func (r *runner) prepare(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	at, err := checkDirectory(dir)
+	env, at, err := r.environment(dir)
 	if err != nil {
 		return err
-	}
-	var st unix.Stat_t
-	if err := unix.Stat(dir, &st); err != nil {
-		return &farm.Error{Op: "measure", Subject: dir, Err: err}
-	}
-	env, why := r.machine.facts(dir, st.Dev, at)
-	env.Fio, env.Stowage, env.Arch = r.fio.version, r.order.Version, runtime.GOARCH
-	if r.why = why; env.Device != nil {
-		r.device = env.Device.Name
 	}
 	asked := r.order.Size
 	if r.order.Previous != nil {
@@ -158,6 +158,23 @@ func (r *runner) prepare(ctx context.Context, dir string) error {
 	}
 	r.result.Sessions = append(r.result.Sessions, result.Session{Began: r.began.UTC(), Ended: r.began.UTC(), Command: r.order.Command})
 	return nil
+}
+
+// environment looks at machine, file system and device as they are now.
+func (r *runner) environment(dir string) (env result.Environment, at unix.Statfs_t, err error) {
+	if at, err = checkDirectory(dir); err != nil {
+		return env, at, err
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return env, at, &farm.Error{Op: "measure", Subject: dir, Err: err}
+	}
+	env, r.why = r.machine.facts(dir, st.Dev, at)
+	env.Fio, env.Stowage, env.Arch = r.fio.version, r.order.Version, runtime.GOARCH
+	if r.device = ""; env.Device != nil {
+		r.device = env.Device.Name
+	}
+	return env, at, nil
 }
 
 // rows are the places in the document for a step: one, or two where a load runs beside it.

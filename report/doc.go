@@ -24,6 +24,9 @@
 // version control. Both lay out one document, and package placement/check has
 // judged the plan for it.
 //
+// BenchDocument is what benches of storages found, on a page of its own or in
+// a section of the report; package bench/result judges, and this only draws.
+//
 // The package never asks a server, reads a file of the workspace or a clock.
 // Pictures are SVG written by the templates in page/; Go computes the
 // geometry. The two kinds of chart that gain from a pointer are drawn by

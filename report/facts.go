@@ -29,6 +29,7 @@ type Facts struct {
 
 	Compare *digest.Comparison // traffic before and after
 	Proof   *Proof             // of the demo's clients and ledger
+	Benches []Bench            // of storages, MostBenches at most; the first is what the others are held against
 
 	Versions []Fact    // of the program and of the tools it called
 	Commands []Command // what was run, in order

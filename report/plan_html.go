@@ -32,7 +32,7 @@ func (d *PlanDocument) WriteHTML(w io.Writer) error {
 	if err != nil {
 		return fail(err)
 	}
-	t, err := template.New("plan").Funcs(functions()).Funcs(template.FuncMap{"meter": meter, "tone": meterTone}).ParseFS(pages, "page/packing.html")
+	t, err := template.New("plan").Funcs(functions()).ParseFS(pages, "page/packing.html", "page/table.html")
 	if err != nil {
 		return fail(err)
 	}

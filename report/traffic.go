@@ -158,7 +158,7 @@ func newClassRow(number int, ch digest.Change, axis ratioAxis, from, to int) cla
 	if ch.P95Ratio > 0 {
 		r.Ratio, r.Interval = ratioText(ch.P95Ratio), intervalText(ch.CI)
 		r.Own, r.OwnInterval = ratioText(ch.OwnP95Ratio), intervalText(ch.OwnCI)
-		r.Plot = axis.plot(ch.P95Ratio, ch.CI)
+		r.Plot = axis.plot("p95 after / before: ", ch.P95Ratio, ch.CI)
 	}
 	r.Spark = newSpark(ch, from, to)
 	return r

@@ -37,15 +37,25 @@ const (
 )
 
 func newRatioAxis(c *digest.Comparison) ratioAxis {
+	var values []float64
+	for _, ch := range c.Classes[:min(len(c.Classes), mostClasses)] {
+		values = append(append(values, ch.P95Ratio), ch.CI...)
+	}
+	a := ratioAxisFor(values)
+	common := 1.0
+	if c.CommonFactor > 0 && len(c.CommonFactorCI) == 2 {
+		common, a.CommonShown = c.CommonFactor, true
+	}
+	a.band(common, c.Margin)
+	return a
+}
+
+// ratioAxisFor reaches to the next power of two beyond all values above 0, mostReach at most.
+func ratioAxisFor(values []float64) ratioAxis {
 	reach := 2.0
-	for i, ch := range c.Classes {
-		if i == mostClasses {
-			break
-		}
-		for _, v := range append([]float64{ch.P95Ratio}, ch.CI...) {
-			if v > 0 && !math.IsInf(v, 0) {
-				reach = max(reach, v, 1/v)
-			}
+	for _, v := range values {
+		if v > 0 && !math.IsInf(v, 0) {
+			reach = max(reach, v, 1/v)
 		}
 	}
 	reach = min(mostReach, math.Pow(2, math.Ceil(math.Log2(reach)-1e-9)))
@@ -63,16 +73,16 @@ func newRatioAxis(c *digest.Comparison) ratioAxis {
 		}
 		a.Ticks = few
 	}
-	common := 1.0
-	if c.CommonFactor > 0 && len(c.CommonFactorCI) == 2 {
-		common, a.CommonShown = c.CommonFactor, true
-	}
-	a.Common = a.x(common)
-	if c.Margin > 0 {
-		a.BandX = a.x(common / (1 + c.Margin))
-		a.BandW = round1(a.x(common*(1+c.Margin)) - a.BandX)
-	}
 	return a
+}
+
+// band marks the changes around what is common that count as none.
+func (a *ratioAxis) band(common, margin float64) {
+	a.Common = a.x(common)
+	if margin > 0 {
+		a.BandX = a.x(common / (1 + margin))
+		a.BandW = round1(a.x(common*(1+margin)) - a.BandX)
+	}
 }
 
 func tickRatio(v float64) string {
@@ -89,8 +99,9 @@ func (a ratioAxis) x(factor float64) float64 {
 	return round1(plotWidth/2 + at*(plotWidth/2-plotEdge))
 }
 
-func (a ratioAxis) plot(ratio float64, ci digest.Interval) *ratioPlot {
-	p := &ratioPlot{Dot: a.x(ratio), Title: "p95 after / before: " + ratioText(ratio)}
+// plot shows a ratio and its interval. What says what it is the ratio of.
+func (a ratioAxis) plot(what string, ratio float64, ci digest.Interval) *ratioPlot {
+	p := &ratioPlot{Dot: a.x(ratio), Title: what + ratioText(ratio)}
 	if len(ci) == 2 && ci[0] > 0 {
 		p.HasInterval = true
 		p.Low, p.High = a.x(ci[0]), a.x(ci[1])

@@ -29,7 +29,7 @@ func whole(v float64) string {
 // digits prints about three significant digits without an exponent.
 func digits(v float64) string {
 	switch a := math.Abs(v); {
-	case a >= 1000:
+	case a >= 999.5:
 		return whole(v)
 	case a >= 100:
 		return strconv.FormatFloat(v, 'f', 0, 64)

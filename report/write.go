@@ -36,6 +36,9 @@ func write(w io.Writer, f Facts, library string) error {
 		return &farm.Error{Op: "write report", Subject: f.Farm, Err: err}
 	}
 	t, err := template.New("report").Funcs(functions()).ParseFS(pages, "page/*.html")
+	if err == nil {
+		t, err = t.ParseFS(benchPages, "benchpage/parts.html")
+	}
 	if err != nil {
 		return &farm.Error{Op: "read report templates", Err: err}
 	}
@@ -66,6 +69,7 @@ type document struct {
 	Pauses   *pauses
 	Traffic  *traffic
 	Proof    []proofRow
+	Bench    *BenchDocument
 	Findings []farm.Finding
 	Looked   bool // Findings were looked for
 	Notes    made
@@ -98,6 +102,9 @@ func newDocument(f Facts, library string) (*document, error) {
 		Traffic: newTraffic(f.Compare), Proof: proofRows(f.Proof), Findings: sortedFindings(f.Findings), Looked: f.Findings != nil,
 		Notes: newMade(f, zone),
 	}
+	if len(f.Benches) > 0 {
+		d.Bench = NewBenchDocument(f.Benches)
+	}
 	d.Tiles = tiles(f, d.Timeline, d.Pauses, d.Traffic)
 	d.Clean, d.IsBad = cleanWords(f.Proof), f.Proof != nil && !f.Proof.isClean()
 	d.Sections = d.sections()
@@ -128,6 +135,7 @@ func (d *document) sections() []section {
 		{d.Pauses != nil, section{"pauses", "Pauses"}},
 		{d.Traffic != nil, section{"traffic", "Traffic"}},
 		{d.Proof != nil, section{"proof", "Proof"}},
+		{d.Bench != nil, section{"storage", "Storage"}},
 		{d.Looked, section{"findings", "Findings"}},
 		{true, section{"made", "How this was made"}},
 	} {
@@ -153,6 +161,13 @@ func (d *document) dress(f Facts, library string) error {
 		pairs = len(f.Plan.Basis.Pairs)
 	}
 	d.Style = template.CSS(style) + highlights(d.Packing, pairs)
+	if d.Bench != nil {
+		own, err := benchStyle()
+		if err != nil {
+			return err
+		}
+		d.Style += own
+	}
 	d.Code = template.JS(code)
 	d.Library = template.JS(library)
 	data, err := json.Marshal(d.charts())
@@ -259,5 +274,7 @@ func functions() template.FuncMap {
 		"lower": strings.ToLower,
 		"add":   func(a, b float64) float64 { return round1(a + b) },
 		"half":  func(a float64) float64 { return round1(a / 2) },
+		"meter": meter,
+		"tone":  meterTone,
 	}
 }

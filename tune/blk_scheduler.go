@@ -18,6 +18,10 @@ var blkScheduler = Rule{
 			is, known, says := f.flash(d)
 			now := d.Scheduler()
 			if now == "" || !known || d.guest() {
+				if x, ok := undecided(d, now); ok {
+					n++
+					out = append(out, x)
+				}
 				continue
 			}
 			n++
@@ -42,4 +46,18 @@ var blkScheduler = Rule{
 		}
 		return judged(out, n, "no disk here of which is known what it is made of and that is not a guest's: measure")
 	},
+}
+
+// undecided: nobody can say which scheduler fits, and somebody wants to know it by
+// measuring. The other one of the two is what there is to try.
+func undecided(d Disk, now string) (Finding, bool) {
+	other := map[string]string{"none": "mq-deadline", "mq-deadline": "none", "bfq": "none", "kyber": "none"}[now]
+	if !d.Asked || other == "" || !d.offers(other) {
+		return Finding{}, false
+	}
+	x := Finding{Severity: farm.Note, Subject: d.Name, Read: d.attribute("scheduler") + ": " + d.Queue["scheduler"],
+		Verdict: fmt.Sprintf("nobody can say from here whether %s or %s fits it better: measure", now, other),
+		Why:     "a hypervisor or a RAID controller sorts requests itself, or does not; what is below it is not shown"}
+	fixFile(&x, d.set("scheduler", other), udev(d, "scheduler", other))
+	return x, true
 }

@@ -11,10 +11,12 @@ type Disk struct {
 	Name       string // "sda"
 	Alias      string // of device-mapper: "vg-mysql"
 	Kind       Kind
+	Asked      bool  // somebody named a directory on it, to measure there
 	Size       int64 // bytes
 	Removable  bool
 	Vendor     string
 	Model      string
+	PCI        string            // address of what it hangs on: "0000:02:00.0"; "" when it is not known
 	Driver     string            // of the device: "sd", "nvme", "virtio_blk"
 	ByID       string            // "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4"
 	Queue      map[string]string // /sys/block/D/queue, values without the line end
@@ -49,8 +51,9 @@ type Health struct {
 	From           string // "smartctl", "nvme"
 	Rotation       int    // rpm; 0: none; -1: it did not say
 	Passed         *bool
-	Used           int // percent of the rated endurance; -1: it did not say
-	Spare          int // percent available; -1
+	Used           int   // percent of the rated endurance; -1: it did not say
+	Hours          int64 // powered on; 0: it did not say
+	Spare          int   // percent available; -1
 	SpareThreshold int
 	Critical       int // bits of critical_warning
 	MediaErrors    int64
@@ -188,7 +191,7 @@ func (f *Facts) flashWithoutKernel(d Disk) (is, known bool, says string) {
 		return false, true, fmt.Sprintf("%s: %d rpm", d.Health.From, d.Health.Rotation)
 	}
 	if d.RAID() {
-		if media, all := f.media(); all {
+		if media, all := f.media(d); all {
 			return media == "SSD", true, "the RAID controller: all its drives are " + media
 		}
 	}
@@ -198,9 +201,14 @@ func (f *Facts) flashWithoutKernel(d Disk) (is, known bool, says string) {
 	return false, false, ""
 }
 
-// media is what all drives of all controllers are made of.
-func (f *Facts) media() (media string, all bool) {
+// media is what all drives of the disk's controller are made of; of all
+// controllers, where nobody says which is the disk's.
+func (f *Facts) media(of Disk) (media string, all bool) {
+	own := slices.ContainsFunc(f.Controllers, func(c Controller) bool { return c.PCI != "" && c.PCI == of.PCI })
 	for _, c := range f.Controllers {
+		if own && c.PCI != of.PCI {
+			continue
+		}
 		for _, d := range c.Drives {
 			if d.Media == "" || media != "" && d.Media != media {
 				return "", false

@@ -18,7 +18,13 @@ type Instance struct {
 	Status    map[string]string
 	Process   *Process
 	AIO       string // how InnoDB waits for disks, by its log: "io_uring", "libaio"
+	Atomic    *AtomicWrites
 }
+
+// AtomicWrites are the sizes of writes of a file that are never torn, in bytes;
+// zeros where its filesystem promises none. Nil where kernel or filesystem do not
+// know the question.
+type AtomicWrites struct{ Min, Max int64 }
 
 // Option is one line of an option file that the server reads.
 type Option struct {

@@ -5,6 +5,7 @@ package tune
 type Controller struct {
 	Tool           string // which program told: "storcli", "perccli2", "MegaCli"
 	Number         int
+	PCI            string // "0000:02:00.0"; "" when the tool does not say
 	Model          string
 	Battery        Battery
 	CacheUnguarded bool // volumes go on writing back when the battery is bad

@@ -7,7 +7,7 @@ import (
 )
 
 var hwWear = Rule{
-	ID: "HW-WEAR", Title: "how much life the flash has left", Reads: "smartctl -j or nvme smart-log: percentage_used, available_spare, critical_warning, media_errors; the same of drives behind RAID controllers (smartctl -d megaraid,N), and their media errors",
+	ID: "HW-WEAR", Title: "how much life the flash has left", Reads: "smartctl -j or nvme smart-log: percentage_used, power_on_hours, available_spare, critical_warning, media_errors; the same of drives behind RAID controllers (smartctl -d megaraid,N), and their media errors",
 	Source: "NVM Express, SMART log; smartmontools' JSON",
 	Except: "guests, which see no device",
 	Check: func(f *Facts) Outcome {
@@ -32,8 +32,12 @@ var hwWear = Rule{
 			if h.Spare >= 0 && h.SpareThreshold > 0 && h.Spare <= h.SpareThreshold {
 				say(farm.Blocker, name, fmt.Sprintf("%s: available_spare %d %%, threshold %d %%", h.From, h.Spare, h.SpareThreshold), "its spare blocks are used up")
 			}
-			if h.Used > 80 {
-				say(farm.Warning, name, fmt.Sprintf("%s: %d %% of the rated endurance used", h.From, h.Used), "most of its rated life is over")
+			left, paced := h.daysLeft()
+			switch {
+			case h.Used > 80:
+				say(farm.Warning, name, h.worn(left, paced), "most of its rated life is over")
+			case paced && left < 365:
+				say(farm.Warning, name, h.worn(left, paced), fmt.Sprintf("at the pace of its life so far its rated endurance is used up in %d days; twice the writes, half the days", left))
 			}
 			if h.MediaErrors > 0 {
 				say(farm.Warning, name, fmt.Sprintf("%s: media_errors %d", h.From, h.MediaErrors), "it has lost data before, if only once")
@@ -54,4 +58,24 @@ var hwWear = Rule{
 		}
 		return judged(out, n, "no drive told of its health: no smartctl, no nvme, no RAID controller, or a guest")
 	},
+}
+
+// daysLeft is when the rated endurance is used up, if as much is written as was on
+// average since the drive is new. Where little is used or little time has gone
+// by, a percent more or less decides, and nothing is said.
+func (h *Health) daysLeft() (days int64, known bool) {
+	const month = 30 * 24
+	if h.Used < 2 || h.Hours < month {
+		return 0, false
+	}
+	return int64(max(0, 100-h.Used)) * h.Hours / int64(h.Used) / 24, true
+}
+
+// worn says what was read about it.
+func (h *Health) worn(days int64, paced bool) string {
+	text := fmt.Sprintf("%s: %d %% of the rated endurance used", h.From, h.Used)
+	if paced {
+		text += fmt.Sprintf(" in %d days of power, %d days left at that pace", h.Hours/24, days)
+	}
+	return text
 }

@@ -111,7 +111,10 @@ func Audit(f *Facts, rules []Rule) Report {
 			r.Followed = append(r.Followed, rule.ID)
 		}
 		for _, x := range out.Findings {
-			x.ID, x.Source, x.Except, x.Prove = rule.ID, rule.Source, rule.Except, rule.Prove
+			x.ID, x.Source, x.Except = rule.ID, rule.Source, rule.Except
+			if x.Prove == "" { // a rule about several settings may have a step for each
+				x.Prove = rule.Prove
+			}
 			r.Findings = append(r.Findings, x)
 		}
 	}

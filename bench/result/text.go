@@ -49,6 +49,11 @@ func (r *Result) writeNotes(w io.Writer) {
 			fmt.Fprintf(w, "Behind: %s did %.0f %% less than it was asked for; its latencies leave out the waiting.\n", s.ID, 100*s.Behind)
 		}
 	}
+	for _, c := range r.Curves() {
+		if c.Knee >= 0 {
+			fmt.Fprintf(w, "Saturated: %s beyond %s: p99 doubles for less than 10 %% more IOPS.\n", c.Load, c.Points[c.Knee].Depth())
+		}
+	}
 	for _, s := range r.Steps {
 		if s.Undurable {
 			fmt.Fprintf(w, "NOT DURABLE: %s: the device got %.2f flushes for each fdatasync, and its cache keeps writes until it is flushed: they would be lost with the power (mounted with nobarrier?).\n", s.ID, *s.Flushes)

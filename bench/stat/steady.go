@@ -24,15 +24,9 @@ type Settling struct {
 
 // Settled looks at a series of speeds, cut into windows of equal length. With fewer values than windows it is not steady.
 func Settled(series []float64) Settling {
-	if len(series) < Windows {
+	w := Means(series)
+	if len(w) < Windows {
 		return Settling{}
-	}
-	var w [Windows]float64
-	for i := range w {
-		part := series[i*len(series)/Windows : (i+1)*len(series)/Windows]
-		for _, v := range part {
-			w[i] += v / float64(len(part))
-		}
 	}
 	var mean, rise float64
 	for i, v := range w {
@@ -44,11 +38,26 @@ func Settled(series []float64) Settling {
 	}
 	const spread = 10 // sum of (i-2)^2 over five windows
 	s := Settling{
-		Excursion: (slices.Max(w[:]) - slices.Min(w[:])) / mean,
+		Excursion: (slices.Max(w) - slices.Min(w)) / mean,
 		Slope:     rise / spread * (Windows - 1) / mean,
 	}
 	s.Steady = s.Excursion <= excursion && math.Abs(s.Slope) <= slope
 	return s
+}
+
+// Means are the means of the windows that the rule looks at; nil where there are fewer values than windows.
+func Means(series []float64) []float64 {
+	if len(series) < Windows {
+		return nil
+	}
+	w := make([]float64, Windows)
+	for i := range w {
+		part := series[i*len(series)/Windows : (i+1)*len(series)/Windows]
+		for _, v := range part {
+			w[i] += v / float64(len(part))
+		}
+	}
+	return w
 }
 
 // Quantile of values that need not be sorted, the nearest one; 0 of none.

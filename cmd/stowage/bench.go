@@ -41,7 +41,7 @@ says how sure they are.
 		Args:    args(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	cmd.AddCommand(a.benchRunCommand(), a.benchEngineCommand(), a.benchCompareCommand(), a.benchCSVCommand())
+	cmd.AddCommand(a.benchRunCommand(), a.benchEngineCommand(), a.benchShowCommand(), a.benchCompareCommand(), a.benchCSVCommand())
 	return cmd
 }
 

@@ -84,7 +84,7 @@ func onPath(program string) bool {
 }
 
 // throttled is a mounted file system on a loop device, and a group whose processes read from it at a limited rate.
-type throttled struct{ dir, group string }
+type throttled struct{ dir, group, device string }
 
 func throttle(t *testing.T, control string, speed int) *throttled {
 	t.Helper()
@@ -111,7 +111,7 @@ func throttle(t *testing.T, control string, speed int) *throttled {
 	if err := unix.Stat(device, &st); err != nil {
 		t.Fatal(err)
 	}
-	d := &throttled{dir: dir, group: fmt.Sprintf("%s/stowage-test-%d-%s", control, os.Getpid(), filepath.Base(device))}
+	d := &throttled{dir: dir, device: filepath.Base(device), group: fmt.Sprintf("%s/stowage-test-%d-%s", control, os.Getpid(), filepath.Base(device))}
 	if err := os.Mkdir(d.group, 0o755); err != nil {
 		t.Skipf("NOT TESTED: whether throttled devices are ranked: %v", err)
 	}
@@ -123,14 +123,23 @@ func throttle(t *testing.T, control string, speed int) *throttled {
 	return d
 }
 
-// run runs the program in the group and returns what it said on standard output, or all it said when it failed.
-func (d *throttled) run(args ...string) ([]byte, error) {
+// command is the program in the group.
+func (d *throttled) command(args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command("sh", append([]string{"-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, d.group, self}, args...)...)
 	cmd.Env = append(os.Environ(), playsProgram+"=1")
+	return cmd, nil
+}
+
+// run runs the program in the group and returns what it said on standard output, or all it said when it failed.
+func (d *throttled) run(args ...string) ([]byte, error) {
+	cmd, err := d.command(args...)
+	if err != nil {
+		return nil, err
+	}
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()

@@ -237,7 +237,7 @@ func (w *walk) prove(ctx context.Context) error {
 		return err
 	}
 	w.stage("stowage report")
-	w.sum.Report, err = w.a.report("report.html")
+	w.sum.Report, err = w.a.report("report.html", nil)
 	return err
 }
 

@@ -55,7 +55,7 @@ goals for this plan; --dry-run prints it and writes nothing.
 				return err
 			}
 			if path != "" {
-				a.say("wrote %s; review it, then: stowage move %s", path, p.Name)
+				a.say("wrote %s; review it, see what it brings together (stowage tune --plan %s), then: stowage move %s", path, p.Name, p.Name)
 			}
 			return a.emit(p, p.WriteText)
 		},

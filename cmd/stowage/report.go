@@ -21,18 +21,21 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var out string
+	var benches []string
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Write the whole before and after into one HTML file",
 		Long: `Writes one self-contained HTML file about the newest move of this workspace: the plan
 and its proof, the move step by step, how long gates were closed, traffic before and
-after, and the ledger when there is one. What is missing is named in it.
+after, and the ledger when there is one. What is missing is named in it. Results of bench
+run that lie in the workspace as bench/*.json are shown with charts, or those that --bench
+names; the oldest is what the others are held against.
 
 ` + exitHelp,
 		Example: "  stowage report --out report.html",
 		Args:    args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			path, err := a.report(out)
+			path, err := a.report(out, benches)
 			if err != nil {
 				return err
 			}
@@ -43,11 +46,12 @@ after, and the ledger when there is one. What is missing is named in it.
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "report.html", "file to write, relative to the workspace")
+	cmd.Flags().StringSliceVar(&benches, "bench", nil, "results of bench run to show instead of bench/*.json of the workspace")
 	return cmd
 }
 
 // report gathers what is kept of the newest move and writes the file.
-func (a *app) report(out string) (string, error) {
+func (a *app) report(out string, benches []string) (string, error) {
 	d, err := a.open()
 	if err != nil {
 		return "", err
@@ -70,10 +74,15 @@ func (a *app) report(out string) (string, error) {
 	if _, err := d.store.LatestDocument("proof", "", &proof); err == nil {
 		facts.Proof = &proof
 	}
+	if facts.Benches, err = a.benchesOf(d, benches); err != nil {
+		return "", err
+	}
 	facts.Versions = []report.Fact{{Name: "stowage", Value: version}}
 	if facts.Commands, err = history(d, facts.Plan); err != nil {
 		return "", err
 	}
+	facts.Commands = append(facts.Commands, benchCommands(facts.Benches)...)
+	sort.SliceStable(facts.Commands, func(i, j int) bool { return facts.Commands[i].Started.Before(facts.Commands[j].Started) })
 	var b bytes.Buffer
 	if err := report.Write(&b, facts); err != nil {
 		return "", err

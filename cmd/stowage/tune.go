@@ -21,12 +21,14 @@ type tuneFlags struct {
 	plan                   string
 	rules, measured        []string
 	fix, dryRun, revert    bool
+	prove                  string // a rule
+	proof                  proofFlags
 }
 
 func (a *app) tuneCommand() *cobra.Command {
 	t := &tuneFlags{}
 	cmd := &cobra.Command{
-		Use:   "tune",
+		Use:   "tune [DIR]",
 		Short: "Hold a machine's settings against advice, and say which advice is still true there",
 		Long: `Looks at this machine's disks, RAID controllers, filesystems, kernel and database
 servers, and holds them against rules: what was read, what that means, why, who
@@ -50,19 +52,35 @@ changed, and --revert puts it back, also after a kill -9; a setting that
 somebody else has changed since is left alone, and said. What --fix sets holds
 until the next restart: each rule says how to make it last.
 
+--prove RULE [DIR] tries what the rule proposes: its step of the storage benchmark
+runs without and with the setting, by turns (A B B A ...), on files of its own in
+DIR or where the disk's data lies, until the rules of bench compare have a verdict.
+What helped is kept as --fix would set it; anything else is put back, and so it is
+after Ctrl-C, and after a kill -9 by --revert or the next --prove or --fix.
+
 --plan NAME looks at a plan before anything moves: buffer pools that do not fit
 together, page sizes that cannot be merged, limits that many instances share.
 
 Exit code 1 when there is a finding as grave as --severity, or graver; with
---fix and --revert, when a setting was left alone.
+--fix and --revert, when a setting was left alone; with --prove, when one was not
+kept. Exit code 3 when the rule cannot be proved so; the message says what to do
+instead.
 
 ` + exitHelp,
 		Example: "  sudo stowage tune\n  stowage tune --rule FS-XFS-GONE --rule BLK-ROT\n  sudo stowage tune --record db017 && scp -r db017 me@elsewhere:\n" +
 			"  stowage tune --root db017 --severity blocker --json | jq .findings",
-		Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return a.tune(c, t) },
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, given []string) error {
+			if t.prove != "" {
+				return a.tuneProve(c, t, given)
+			}
+			if err := t.proof.without(c, given); err != nil {
+				return err
+			}
+			return a.tune(c, t)
+		},
 	}
-	cmd.Example += "\n  sudo stowage tune --dry-run && sudo stowage tune --fix --rule BLK-ROT\n  sudo stowage tune --revert\n  stowage tune --plan first"
+	cmd.Example += "\n  sudo stowage tune --dry-run && sudo stowage tune --fix --rule BLK-ROT\n  sudo stowage tune --revert\n  sudo stowage tune --prove BLK-SCHED /var/lib/mysql\n  stowage tune --plan first"
 	f := cmd.Flags()
 	f.StringVar(&t.root, "root", "", "look at a recorded tree instead of this machine (docs/tune.md has its layout)")
 	f.StringVar(&t.record, "record", "", "write what is read into this directory, which must be new or empty")
@@ -72,7 +90,11 @@ Exit code 1 when there is a finding as grave as --severity, or graver; with
 	f.StringVar(&t.plan, "plan", "", "look at the hosts of this plan as it leaves them, before anything moves")
 	f.BoolVar(&t.fix, "fix", false, "carry out what can be carried out")
 	f.BoolVar(&t.dryRun, "dry-run", false, "print what --fix would do, and do nothing")
-	f.BoolVar(&t.revert, "revert", false, "put back what --fix has changed")
+	f.BoolVar(&t.revert, "revert", false, "put back what --fix and --prove have changed")
+	f.StringVar(&t.prove, "prove", "", "measure without and with what this `RULE` proposes, and keep it only if it helped")
+	f.StringVar(&t.proof.size, "size", "", "with --prove: size of the data file, as 512MiB (default: by free space)")
+	f.DurationVar(&t.proof.runtime, "runtime", 0, "with --prove: length of each run (default 2.1s)")
+	f.IntVar(&t.proof.maxRuns, "max-runs", 12, "with --prove: runs at most, without and with each")
 	return cmd
 }
 

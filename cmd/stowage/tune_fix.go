@@ -63,8 +63,12 @@ func (a *app) tuneFix(ctx context.Context, t *tuneFlags, report tune.Report, sev
 		return err
 	}
 	defer j.Close()
+	left, err := j.TakeBack(ctx, s, bootOf(tree), a.at) // of a proof that was killed
+	if err != nil {
+		return a.endTune(ctx, out, left, err)
+	}
 	results, err := j.Apply(ctx, s, bootOf(tree), changes, a.at)
-	return a.endTune(ctx, out, results, err)
+	return a.endTune(ctx, out, append(left, results...), err)
 }
 
 // tuneRevert takes back what the journal knows.
@@ -221,6 +225,13 @@ func kernels(path string) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s is no setting of the kernel's", farm.ErrInput, path)
+}
+
+func (s *settings) Along(_ context.Context, c tune.Change) map[string]string {
+	if c.Path == "" {
+		return nil
+	}
+	return s.tree.Along(c.Path)
 }
 
 func (s *settings) server(ctx context.Context, name string) (*mysql.Server, error) {

@@ -104,6 +104,9 @@ func (v tuneView) writeFull(w io.Writer) error {
 			fmt.Fprintf(w, "\n  %-7s  %s: %s\n", f.Severity, f.Subject, f.Verdict)
 			entry(w, "read", f.Read)
 			entry(w, "why", f.Why)
+			if f.Prove != r.Prove {
+				entry(w, "proved by", f.Prove)
+			}
 			entry(w, "fix", f.Fix)
 			entry(w, "lasts by", f.Persist)
 			entry(w, "taken back", f.Revert)

@@ -12,6 +12,9 @@ import (
 type Settings interface {
 	Get(ctx context.Context, c tune.Change) (string, error)
 	Set(ctx context.Context, c tune.Change, value string) error
+	// Along are the settings that change by themselves when this one does, by path, with their values: a scheduler brings its own
+	// queue depth. Nil for most.
+	Along(ctx context.Context, c tune.Change) map[string]string
 }
 
 // Now is when and on which boot of the machine something is done.
@@ -43,6 +46,17 @@ type Result struct {
 // journal" when the journal is synced, and at "tune set" behind each write;
 // tests kill the process there.
 func (j *Journal) Apply(ctx context.Context, s Settings, now Now, changes []tune.Change, border func(string) error) ([]Result, error) {
+	return j.apply(ctx, s, entry{At: now.At, Boot: now.Boot}, changes, border)
+}
+
+// Try is Apply for as long as somebody measures what the changes bring. Then Keep makes them like those of Apply, or TakeBack
+// takes them back; so does whoever opens the journal next, when this process is killed.
+func (j *Journal) Try(ctx context.Context, s Settings, now Now, changes []tune.Change, border func(string) error) ([]Result, error) {
+	return j.apply(ctx, s, entry{At: now.At, Boot: now.Boot, OnTrial: true}, changes, border)
+}
+
+// apply writes an entry like the first for each change, and then the settings.
+func (j *Journal) apply(ctx context.Context, s Settings, first entry, changes []tune.Change, border func(string) error) ([]Result, error) {
 	kept, err := j.entries()
 	if err != nil {
 		return nil, err
@@ -54,7 +68,9 @@ func (j *Journal) Apply(ctx context.Context, s Settings, now Now, changes []tune
 		out[i] = Result{Change: c}
 		if Look(ctx, s, &out[i]) {
 			todo = append(todo, i)
-			entries = append(entries, entry{now.At, now.Boot, c})
+			e := first
+			e.Change, e.Along = c, s.Along(ctx, c)
+			entries = append(entries, e)
 		}
 	}
 	if len(todo) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,8 @@ type machine struct {
 	values           map[string]string
 	refuses, becomes map[string]string
 	log              []string
+	// along are paths that take a value of their own when another is set.
+	along map[string]map[string]string
 }
 
 func (m *machine) Get(_ context.Context, c tune.Change) (string, error) {
@@ -38,7 +41,16 @@ func (m *machine) Set(_ context.Context, c tune.Change, value string) error {
 		value = other
 	}
 	m.values[c.Path] = value
+	maps.Copy(m.values, m.along[c.Path+"="+value])
 	return nil
+}
+
+func (m *machine) Along(_ context.Context, c tune.Change) map[string]string {
+	out := map[string]string{}
+	for path := range m.along[c.Path+"="+c.To] {
+		out[path] = m.values[path]
+	}
+	return out
 }
 
 func open(t *testing.T, path string) *Journal {
@@ -227,5 +239,75 @@ func TestJournalFaults(t *testing.T) {
 		} else if err != nil || states(got) != want {
 			t.Errorf("cut short: %s, %v", states(got), err)
 		}
+	}
+}
+
+// TestTrial: what is tried is taken back by TakeBack and by nobody's --fix before it; what is kept is like any other change.
+func TestTrial(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tune.journal")
+	j, m := open(t, path), before()
+	if _, err := j.Apply(t.Context(), m, Now{}, []tune.Change{a}, nowhere); err != nil {
+		t.Fatal(err)
+	}
+	for turn := range 3 {
+		if got, err := j.Try(t.Context(), m, Now{}, []tune.Change{b}, nowhere); err != nil || states(got) != "/b set" || m.values["/b"] != "y" {
+			t.Fatalf("turn %d: %s, %v, %v", turn, states(got), m.values, err)
+		}
+		if turn == 2 {
+			break
+		}
+		if got, err := j.TakeBack(t.Context(), m, Now{}, nowhere); err != nil || states(got) != "/b put back" || m.values["/a"] != "2" {
+			t.Fatalf("turn %d: %s, %v, %v", turn, states(got), m.values, err)
+		}
+	}
+	if err := j.Keep(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := j.TakeBack(t.Context(), m, Now{}, nowhere); err != nil || len(got) > 0 {
+		t.Errorf("kept, and taken back: %s, %v", states(got), err)
+	}
+	if got, err := j.Revert(t.Context(), m, Now{}, nowhere); err != nil || states(got) != "/b put back, /a put back" {
+		t.Errorf("%s, %v", states(got), err)
+	}
+}
+
+// TestTrialAfterEveryKill: wherever a trial is killed, whoever opens the journal next takes it back, and leaves what was fixed before.
+func TestTrialAfterEveryKill(t *testing.T) {
+	for _, kill := range []func(string) error{killAt("tune journal", 1), killAt("tune set", 1), killAt("tune set", 2), nowhere} {
+		for n := range 3 {
+			path := filepath.Join(t.TempDir(), "tune.journal")
+			j, m := open(t, path), before()
+			if _, err := j.Apply(t.Context(), m, Now{}, []tune.Change{c}, nowhere); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = j.Try(t.Context(), m, Now{}, []tune.Change{a, b}, kill)
+			_, _ = j.TakeBack(t.Context(), m, Now{}, killAt("tune revert", n))
+			j.Close()
+			if _, err := open(t, path).TakeBack(t.Context(), m, Now{}, nowhere); err != nil {
+				t.Fatal(err)
+			}
+			if m.values["/a"] != "1" || m.values["/b"] != "x" || m.values["/c"] != "new" {
+				t.Errorf("killed at border %d of the way back: %v", n, m.values)
+			}
+		}
+	}
+}
+
+// TestWhatChangesAlong: a scheduler brings a queue depth of its own. The way back leads to the depth of before, and not to the kernel's default.
+func TestWhatChangesAlong(t *testing.T) {
+	m := &machine{values: map[string]string{"/scheduler": "bfq", "/depth": "64"}, along: map[string]map[string]string{
+		"/scheduler=none": {"/depth": "128"}, "/scheduler=bfq": {"/depth": "256"},
+	}}
+	j := open(t, filepath.Join(t.TempDir(), "tune.journal"))
+	if _, err := j.Try(t.Context(), m, Now{}, []tune.Change{{Path: "/scheduler", From: "bfq", To: "none"}}, nowhere); err != nil || m.values["/depth"] != "128" {
+		t.Fatal(err, m.values)
+	}
+	if _, err := j.TakeBack(t.Context(), m, Now{}, killAt("tune revert", 1)); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	m.values["/depth"] = "256" // killed before it came to that
+	got, err := j.Revert(t.Context(), m, Now{}, nowhere)
+	if want := "/scheduler already, /depth put back"; err != nil || states(got) != want || m.values["/depth"] != "64" {
+		t.Errorf("%s, %v, %v; want %s", states(got), m.values, err, want)
 	}
 }

@@ -24,6 +24,10 @@ type Journal struct {
 type entry struct {
 	At   string `json:"at"`   // RFC 3339
 	Boot string `json:"boot"` // of the machine when it was set
+	// OnTrial: it is set for as long as somebody measures what it brings. Whoever finds it so with nobody at work puts it back.
+	OnTrial bool `json:"on_trial,omitempty"`
+	// Along is what the kernel sets anew when it sets this one, by path, with the values of before.
+	Along map[string]string `json:"along,omitempty"`
 	tune.Change
 }
 

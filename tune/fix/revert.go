@@ -3,12 +3,36 @@ package fix
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+
+	"stowage/tune"
 )
 
 // Revert takes back what the journal knows, newest first, and forgets what it
 // has taken back or left alone. What could not be reached stays in it.
 func (j *Journal) Revert(ctx context.Context, s Settings, now Now, border func(string) error) ([]Result, error) {
+	return j.revert(ctx, s, now, border, func(entry) bool { return true })
+}
+
+// TakeBack does the same with what is on trial, and with nothing else.
+func (j *Journal) TakeBack(ctx context.Context, s Settings, now Now, border func(string) error) ([]Result, error) {
+	return j.revert(ctx, s, now, border, func(e entry) bool { return e.OnTrial })
+}
+
+// Keep ends the trial: what was tried stays set, and Revert takes it back like anything else.
+func (j *Journal) Keep() error {
+	entries, err := j.entries()
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		entries[i].OnTrial = false
+	}
+	return j.write(entries)
+}
+
+func (j *Journal) revert(ctx context.Context, s Settings, now Now, border func(string) error, wanted func(entry) bool) ([]Result, error) {
 	entries, err := j.entries()
 	if err != nil {
 		return nil, err
@@ -16,6 +40,10 @@ func (j *Journal) Revert(ctx context.Context, s Settings, now Now, border func(s
 	var out []Result
 	var kept []entry
 	for _, e := range slices.Backward(entries) {
+		if !wanted(e) {
+			kept = append(kept, e)
+			continue
+		}
 		r := Result{Change: e.Change}
 		if err := ctx.Err(); err != nil {
 			kept = append(kept, e)
@@ -24,17 +52,26 @@ func (j *Journal) Revert(ctx context.Context, s Settings, now Now, border func(s
 			continue
 		}
 		putBack(ctx, s, now, e, &r)
-		if r.State == Failed || r.State == Unknown {
+		all := append([]Result{r}, putBackAlong(ctx, s, now, e, r)...)
+		if slices.ContainsFunc(all, func(r Result) bool { return r.State == Failed || r.State == Unknown }) {
 			kept = append(kept, e)
 		}
-		out = append(out, r)
+		out = append(out, all...)
 		if err := border("tune revert"); err != nil {
-			slices.Reverse(kept)
 			return out, err
 		}
 	}
+	if len(out) == 0 {
+		return nil, nil
+	}
 	slices.Reverse(kept)
 	return out, j.write(kept)
+}
+
+// restarted reports whether the machine was restarted since. Then the kernel has
+// made all its settings anew.
+func (e entry) restarted(now Now) bool {
+	return e.Path != "" && e.Boot != "" && now.Boot != "" && e.Boot != now.Boot
 }
 
 func putBack(ctx context.Context, s Settings, now Now, e entry, r *Result) {
@@ -46,7 +83,7 @@ func putBack(ctx context.Context, s Settings, now Now, e entry, r *Result) {
 		r.State, r.Why = Already, "it is as it was before"
 	case !same(current, e.To):
 		r.State, r.Why = Left, fmt.Sprintf("somebody else has set it to %s since; it was %s before us", current, e.From)
-	case e.Path != "" && e.Boot != "" && now.Boot != "" && e.Boot != now.Boot:
+	case e.restarted(now):
 		r.State, r.Why = Left, fmt.Sprintf("the machine was restarted since, so somebody else has set it to %s; it was %s before us", current, e.From)
 	default:
 		back := Result{Change: e.Change}
@@ -57,4 +94,30 @@ func putBack(ctx context.Context, s Settings, now Now, e entry, r *Result) {
 		}
 		r.State, r.Why = back.State, back.Why
 	}
+}
+
+// putBackAlong puts back what the kernel has set anew along with a setting that is
+// as before again. Whatever it is now, it was not chosen by anybody.
+func putBackAlong(ctx context.Context, s Settings, now Now, e entry, main Result) []Result {
+	if main.State != Restored && main.State != Already || e.restarted(now) {
+		return nil
+	}
+	var out []Result
+	for _, path := range slices.Sorted(maps.Keys(e.Along)) {
+		c := tune.Change{Path: path, From: e.Along[path]}
+		var err error
+		if c.To, err = s.Get(ctx, c); err != nil {
+			out = append(out, Result{Change: c, State: Failed, Why: err.Error()})
+			continue
+		}
+		if same(c.To, c.From) {
+			continue
+		}
+		back := Result{Change: tune.Change{Path: path, From: c.To, To: c.From}}
+		if set(ctx, s, &back); back.State == Set {
+			back.State, back.Why = Restored, "it had changed along with "+e.Setting()
+		}
+		out = append(out, Result{Change: c, State: back.State, Why: back.Why})
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stowage/internal/lazy"
 	"stowage/tune"
 )
 
@@ -14,7 +15,7 @@ import (
 var queueFiles = []string{
 	"scheduler", "rotational", "write_cache", "fua", "nr_requests", "read_ahead_kb", "nomerges", "rq_affinity", "add_random", "iostats",
 	"physical_block_size", "logical_block_size", "minimum_io_size", "optimal_io_size", "discard_max_bytes", "discard_granularity",
-	"atomic_write_unit_max_bytes",
+	"atomic_write_unit_max_bytes", "max_sectors_kb", "max_hw_sectors_kb",
 }
 
 func (p *prober) disks() {
@@ -38,6 +39,7 @@ func (p *prober) disk(name string) tune.Disk {
 		Driver: path.Base("/" + p.link(dir+"/device/driver")), Alias: p.value(dir + "/dm/name"),
 		Offset: p.value(dir + "/alignment_offset"), Queue: map[string]string{},
 	}
+	d.PCI = p.hangsOn(dir)
 	if d.Driver == "/" {
 		d.Driver = ""
 	}
@@ -64,6 +66,26 @@ func (p *prober) disk(name string) tune.Disk {
 	}
 	d.Kind = kind(d)
 	return d
+}
+
+var pciPlace = lazy.Regexp(`[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]`)
+
+// hangsOn is the PCI address of the controller that a SCSI disk hangs on: the
+// disk is known as host:channel:target:lun, and the host is a link into the tree
+// of devices. "" for disks of other kinds.
+func (p *prober) hangsOn(disk string) string {
+	for _, name := range p.list(disk + "/device/scsi_device") {
+		host, _, ok := strings.Cut(name, ":")
+		if _, err := strconv.Atoi(host); !ok || err != nil {
+			continue
+		}
+		p.keep(disk+"/device/scsi_device/"+name, "")
+		places := pciPlace().FindAllString(p.link("/sys/class/scsi_host/host"+host), -1)
+		if len(places) > 0 {
+			return places[len(places)-1]
+		}
+	}
+	return ""
 }
 
 // virtualMedia are marks of what remote consoles show as disks.

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +20,8 @@ func FuzzJSON(f *testing.F) {
 		`{"flbas":1,"lbafs":[{"ds":9,"rp":2},{"ds":12,"rp":0},{"ds":1e300}]}`,
 		`{"blockdevices":[{"kname":"sda","type":"disk","size":"1000","rota":"1","rm":true,"model":null}]}`,
 		`{"steps":[{"id":"LOG4K-FDS-Q1T1","iops":1e9,"lat_us":{"p50":0.1}}]}`,
+		`{"Controllers":[{"Response Data":{"Basics":{"Model":"x","PCI Address":"00:02:00:00"}}},{"Response Data":{"Basics":{"Model":"x","PCI Address":"zz:1"}}}]}`,
+		`{"rotation_rate":0,"power_on_time":{"hours":4800},"endurance_used":{"current_percent":40},"smart_status":{"passed":true}}`,
 		`{"Controllers":[null,{"Response Data":{"VD LIST":{"0":1}}}]}`,
 	} {
 		f.Add(seed)
@@ -51,6 +55,7 @@ func FuzzText(f *testing.F) {
 		"innodb_buffer_pool_size\t137438953472\ndatadir\t/var/lib/mysql/\nversion\t10.11.14-MariaDB\n",
 		"/dev/sda:\n write-caching =  1 (on)\n",
 		"99999999999999999999.1.1",
+		"mask 0x17fff\nattributes 0x400000\natomic_write_unit_min 4096\natomic_write_unit_max 1048576\n",
 	} {
 		f.Add(seed)
 	}
@@ -62,10 +67,43 @@ func FuzzText(f *testing.F) {
 		facts.Filesystems = []tune.Filesystem{parseXFSInfo(text), parseDumpe2fs(text)}
 		facts.Disks = []tune.Disk{{Name: "sda", Kind: tune.Real, WriteCache: parseHdparm(text), Queue: map[string]string{"scheduler": text, "rotational": "0"}}}
 		variables := parseVariables(text)
-		facts.Instances = []tune.Instance{{Name: "a", Variables: variables, Status: variables, Datadir: variables["datadir"], Version: facts.Kernel}}
+		facts.Instances = []tune.Instance{{Name: "a", Variables: variables, Status: variables, Atomic: parseStatx(text), Datadir: variables["datadir"], Version: facts.Kernel}}
 		for n, l := range strings.Split(text, "\n") {
 			facts.Lines = append(facts.Lines, tune.Line{File: "f", Number: n + 1, Text: l})
 		}
+		tune.Audit(facts, tune.Rules())
+	})
+}
+
+// FuzzOptionFile: whatever an option file holds, itself included, it is read to its end, and soon.
+func FuzzOptionFile(f *testing.F) {
+	for _, seed := range []string{
+		"[client]\npassword = x\n[mysqld]\ninnodb-buffer-pool-size = 4G # half\nskip-innodb_doublewrite\nloose_x\n",
+		"[mysqld1]\ndatadir=/a\n[mysqld2]\ndatadir='/b c'\n[mariadbd.shard7]\ndatadir=\"/d\"\n",
+		"!include my.cnf\n!include ./my.cnf\n!includedir .\n[mysqld]\na=1\n",
+		"[mysqld\n]\n=\n[]\n!include\n!includedir \n",
+		"\xff\x00[server-8.0]\nlog_error = stderr",
+	} {
+		f.Add(seed)
+	}
+	dir := f.TempDir()
+	file := filepath.Join(dir, "etc/my.cnf")
+	if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		// As a server reads it: what is included has a whole path.
+		text = strings.ReplaceAll(text, "!include my.cnf", "!include /etc/my.cnf")
+		text = strings.ReplaceAll(text, "!includedir .", "!includedir /etc")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p := &prober{Tree: Recorded(dir)}
+		facts := &tune.Facts{Instances: p.configured(), Memory: 1 << 30, Kernel: tune.ParseVersion("6.1")}
+		for i := range facts.Instances {
+			facts.Instances[i].Version, facts.Instances[i].MariaDB = tune.ParseVersion("10.11.14"), i%2 == 0
+		}
+		p.optionsOf(strings.Split(text, "\n"))
 		tune.Audit(facts, tune.Rules())
 	})
 }

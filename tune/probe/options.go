@@ -22,17 +22,29 @@ type optionLine struct {
 // optionFiles reads files and what they include, in the order of the server.
 func (p *prober) optionFiles(names []string) []optionLine {
 	var out []optionLine
+	files := 0
 	for _, n := range names {
-		out = append(out, p.optionFile(n, 10)...)
+		out = append(out, p.optionFile(n, nil, &files)...)
 	}
 	return out
 }
 
-func (p *prober) optionFile(name string, depth int) []optionLine {
-	text, ok := p.read(name)
-	if !ok || depth == 0 {
+// mostFiles is more than any server reads. Files that include each other twice
+// would be without an end otherwise.
+const mostFiles = 1000
+
+// optionFile reads a file that was included by others; files is how many were read
+// so far. One that includes itself is not read again.
+func (p *prober) optionFile(name string, by []string, files *int) []optionLine {
+	if slices.Contains(by, name) || *files >= mostFiles {
 		return nil
 	}
+	*files++
+	text, ok := p.read(name)
+	if !ok {
+		return nil
+	}
+	by = append(slices.Clone(by), name)
 	var out []optionLine
 	group := ""
 	for n, l := range strings.Split(text, "\n") {
@@ -42,12 +54,12 @@ func (p *prober) optionFile(name string, depth int) []optionLine {
 			dir := strings.TrimSpace(strings.TrimPrefix(l, "!includedir "))
 			for _, file := range p.list(dir) {
 				if strings.HasSuffix(file, ".cnf") {
-					out = append(out, p.optionFile(path.Join(dir, file), depth-1)...)
+					out = append(out, p.optionFile(path.Join(dir, file), by, files)...)
 				}
 			}
 			continue
 		case strings.HasPrefix(l, "!include "):
-			out = append(out, p.optionFile(strings.TrimSpace(strings.TrimPrefix(l, "!include ")), depth-1)...)
+			out = append(out, p.optionFile(path.Clean(strings.TrimSpace(strings.TrimPrefix(l, "!include "))), by, files)...)
 			continue
 		}
 		if g, ok := optionfile.Group(l); ok {

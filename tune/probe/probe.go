@@ -44,6 +44,7 @@ func Read(ctx context.Context, t *Tree, ask Asker, servers []Server) *tune.Facts
 	p.drives()
 	p.lines()
 	p.instances(append(p.recordedServers(), servers...))
+	p.atomic()
 	p.measured()
 	return &p.facts
 }

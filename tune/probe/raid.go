@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,29 +9,52 @@ import (
 	"stowage/tune"
 )
 
-// raidTools are the programs that speak to controllers of one family, newest
-// first: two generations of them may be installed, and show the same
-// controllers. storcli and perccli are one program under two names, and so are
-// storcli2 and perccli2.
-var raidTools = []struct {
+// raidTools are the programs that speak to controllers, by generation of these.
+// Tools of one generation show the same controllers, so the first that knows any
+// is enough: storcli and perccli are one program under two names, and so are
+// storcli2 and perccli2. A machine may have controllers of two generations, and
+// then each has to be asked by its own tool.
+var raidTools = [][]raidTool{
+	{
+		{"storcli2", []string{"storcli2", "/opt/MegaRAID/storcli2/storcli2"}},
+		{"perccli2", []string{"perccli2", "/opt/MegaRAID/perccli2/perccli2"}},
+	},
+	{
+		{"storcli", []string{"storcli64", "storcli", "/opt/MegaRAID/storcli/storcli64"}},
+		{"perccli", []string{"perccli64", "perccli", "/opt/MegaRAID/perccli/perccli64"}},
+	},
+}
+
+type raidTool struct {
 	tool     string // as it is called in findings and in recordings
 	programs []string
-}{
-	{"storcli2", []string{"storcli2", "/opt/MegaRAID/storcli2/storcli2"}},
-	{"perccli2", []string{"perccli2", "/opt/MegaRAID/perccli2/perccli2"}},
-	{"storcli", []string{"storcli64", "storcli", "/opt/MegaRAID/storcli/storcli64"}},
-	{"perccli", []string{"perccli64", "perccli", "/opt/MegaRAID/perccli/perccli64"}},
 }
 
 var megaCli = []string{"MegaCli64", "megacli", "MegaCli", "/opt/MegaRAID/MegaCli/MegaCli64"}
 
-// controllers asks the first tool that knows any controller. Without a disk
-// that a controller hands out nobody is asked: these tools take seconds.
+// controllers asks the tools about all controllers. Without a disk that a
+// controller hands out nobody is asked: these tools take seconds.
 func (p *prober) controllers() {
 	if p.ask != nil && !slices.ContainsFunc(p.facts.Disks, func(d tune.Disk) bool { return d.RAID() }) {
 		return
 	}
-	for _, t := range raidTools {
+	older := false // controllers that MegaCli shows as well
+	for _, generation := range raidTools {
+		older = p.generation(generation)
+	}
+	if older {
+		return
+	}
+	adapters, _ := p.command("megacli-adpallinfo.txt", with(megaCli, "-AdpAllInfo", "-aALL", "-NoLog")...)
+	battery, _ := p.command("megacli-bbu.txt", with(megaCli, "-AdpBbuCmd", "-GetBbuStatus", "-aALL", "-NoLog")...)
+	drives, _ := p.command("megacli-ldpdinfo.txt", with(megaCli, "-LdPdInfo", "-aALL", "-NoLog")...)
+	p.addControllers(parseMegaCli(adapters, battery, drives))
+}
+
+// generation asks the tools of one generation until one knows a controller, and
+// reports whether one does.
+func (p *prober) generation(tools []raidTool) bool {
+	for _, t := range tools {
 		text, ok := p.command(t.tool+".json", with(t.programs, "/call", "show", "all", "J")...)
 		if !ok {
 			continue
@@ -39,15 +63,21 @@ func (p *prober) controllers() {
 		if err != nil {
 			p.unread(t.tool, "its answer is no JSON: "+err.Error())
 		}
-		if len(cs) > 0 {
-			p.facts.Controllers = cs
-			return
+		if p.addControllers(cs); len(cs) > 0 {
+			return true
 		}
 	}
-	adapters, _ := p.command("megacli-adpallinfo.txt", with(megaCli, "-AdpAllInfo", "-aALL", "-NoLog")...)
-	battery, _ := p.command("megacli-bbu.txt", with(megaCli, "-AdpBbuCmd", "-GetBbuStatus", "-aALL", "-NoLog")...)
-	drives, _ := p.command("megacli-ldpdinfo.txt", with(megaCli, "-LdPdInfo", "-aALL", "-NoLog")...)
-	p.facts.Controllers = parseMegaCli(adapters, battery, drives)
+	return false
+}
+
+// addControllers leaves out those that another tool has shown at the same place
+// of the machine.
+func (p *prober) addControllers(cs []tune.Controller) {
+	for _, c := range cs {
+		if c.PCI == "" || !slices.ContainsFunc(p.facts.Controllers, func(x tune.Controller) bool { return x.PCI == c.PCI }) {
+			p.facts.Controllers = append(p.facts.Controllers, c)
+		}
+	}
 }
 
 // with are the programs, each with the same arguments.
@@ -83,7 +113,7 @@ func parseStorcli(tool, text string) ([]tune.Controller, error) {
 			number = int64(n)
 		}
 		basics := data.at("Basics")
-		x := tune.Controller{Tool: tool, Number: int(number), Model: basics.text("Model", "Product Name")}
+		x := tune.Controller{Tool: tool, Number: int(number), Model: basics.text("Model", "Product Name"), PCI: pciAddress(basics.text("PCI Address", "Pci Address", "PCI address"))}
 		if x.Model == "" {
 			x.Model = data.text("Product Name", "Model")
 		}
@@ -151,35 +181,71 @@ func deviceNumber(text string) int {
 	return n
 }
 
-// drives asks the drives behind MegaRAID and PERC controllers about themselves,
-// through any disk that the controller hands out. NVMe drives there cannot be
-// asked (smartmontools #274).
-func (p *prober) drives() {
-	i := slices.IndexFunc(p.facts.Disks, func(d tune.Disk) bool { return d.Kind == tune.Real && d.RAID() })
-	if i < 0 {
-		return
+// pciAddress reads "00:02:00:00", domain, bus, device and function in hexadecimal,
+// as /sys writes it: "0000:02:00.0". "" when it is something else.
+func pciAddress(text string) string {
+	parts := strings.Split(text, ":")
+	if len(parts) != 4 {
+		return ""
 	}
-	disk := p.facts.Disks[i].Name
+	var n [4]uint64
+	for i, part := range parts {
+		var err error
+		if n[i], err = strconv.ParseUint(part, 16, 16); err != nil {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%04x:%02x:%02x.%x", n[0], n[1], n[2], n[3])
+}
+
+// drives asks the drives behind MegaRAID and PERC controllers about themselves,
+// each through a disk that its own controller hands out: the numbers of drives
+// are the controller's. NVMe drives there cannot be asked (smartmontools #274).
+func (p *prober) drives() {
 	for c := range p.facts.Controllers {
-		for n := range p.facts.Controllers[c].Drives {
-			d := &p.facts.Controllers[c].Drives[n]
-			if d.Device < 0 || d.Failed || c > 0 { // the number belongs to the controller of that disk, and nobody says which it is
-				continue
-			}
-			number := strconv.Itoa(d.Device)
-			text, ok := p.command("smartctl-"+disk+"-megaraid-"+number+".json", []string{"smartctl", "-j", "-x", "-d", "megaraid," + number, "/dev/" + disk})
-			if !ok {
-				continue
-			}
-			answer, err := parseObject(text)
-			if err != nil {
-				p.unread("smartctl megaraid,"+number, "its answer is no JSON; smartctl before 7.0 has none")
-				continue
-			}
-			if d.Health, _, _ = parseSmartctl(answer); d.Health == nil {
-				p.unread("smartctl megaraid,"+number, "it told nothing about the drive's health")
+		x := &p.facts.Controllers[c]
+		if !slices.ContainsFunc(x.Drives, askable) {
+			continue
+		}
+		disk := p.diskOf(*x)
+		if disk == "" {
+			p.unread(fmt.Sprintf("drives of %s %d", x.Tool, x.Number), "which disk is this controller's is not known")
+			continue
+		}
+		for n := range x.Drives {
+			if askable(x.Drives[n]) {
+				p.drive(disk, &x.Drives[n])
 			}
 		}
+	}
+}
+
+func askable(d tune.Drive) bool { return d.Device >= 0 && !d.Failed }
+
+// diskOf is a disk that a controller hands out, by the place of both in the
+// machine. Where there is one controller, any disk of a controller's is its own.
+func (p *prober) diskOf(c tune.Controller) string {
+	for _, d := range p.facts.Disks {
+		if d.Kind == tune.Real && d.RAID() && (len(p.facts.Controllers) == 1 || c.PCI != "" && d.PCI == c.PCI) {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+func (p *prober) drive(disk string, d *tune.Drive) {
+	number := strconv.Itoa(d.Device)
+	text, ok := p.command("smartctl-"+disk+"-megaraid-"+number+".json", []string{"smartctl", "-j", "-x", "-d", "megaraid," + number, "/dev/" + disk})
+	if !ok {
+		return
+	}
+	answer, err := parseObject(text)
+	if err != nil {
+		p.unread("smartctl megaraid,"+number, "its answer is no JSON; smartctl before 7.0 has none")
+		return
+	}
+	if d.Health, _, _ = parseSmartctl(answer); d.Health == nil {
+		p.unread("smartctl megaraid,"+number, "it told nothing about the drive's health")
 	}
 }
 

@@ -74,6 +74,9 @@ func parseSmartctl(o object) (h *tune.Health, cache *bool, complaint string) {
 	if n, ok := o.at("endurance_used").maybe("current_percent"); ok {
 		h.Used = int(n)
 	}
+	if n, ok := o.at("power_on_time").maybe("hours"); ok && n > 0 {
+		h.Hours = n
+	}
 	if log != nil {
 		nvmeLog(h, log)
 	}
@@ -98,6 +101,9 @@ func nvmeLog(h *tune.Health, log object) {
 		h.Spare = int(n)
 	}
 	h.SpareThreshold = int(log.number("available_spare_threshold", "spare_thresh"))
+	if n, ok := log.maybe("power_on_hours"); ok && n > 0 {
+		h.Hours = n
+	}
 	h.MediaErrors = log.number("media_errors")
 	if n, ok := log.maybe("warning_temp_time"); ok {
 		h.HotMinutes = n

@@ -234,3 +234,24 @@ func (t *Tree) SetValue(name, value string) error {
 
 // Parts are the directories of a recorded tree. Any of them may be missing.
 var Parts = []string{"sys", "proc", "etc", "dev", "commands", "instances", "measured"}
+
+// Along are the settings that the kernel sets anew together with this one, by
+// path: a scheduler comes with a queue depth and a write-back limit of its own,
+// and with tunables that go when it goes. Nil for other settings.
+func (t *Tree) Along(name string) map[string]string {
+	dir, ok := strings.CutSuffix(name, "/queue/scheduler")
+	if !ok {
+		return nil
+	}
+	out := map[string]string{}
+	names := []string{"nr_requests", "wbt_lat_usec"}
+	for _, tunable := range t.list(dir + "/queue/iosched") {
+		names = append(names, "iosched/"+tunable)
+	}
+	for _, n := range names {
+		if value, err := t.Value(dir + "/queue/" + n); err == nil {
+			out[dir+"/queue/"+n] = value
+		}
+	}
+	return out
+}

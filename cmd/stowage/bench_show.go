@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/bench/result"
+	"stowage/farm"
+	"stowage/report"
+)
+
+func (a *app) benchShowCommand() *cobra.Command {
+	var html string
+	cmd := &cobra.Command{
+		Use:        "show FILE...",
+		Short:      "Show results again, or write them with charts into one HTML file",
+		SuggestFor: []string{"report", "chart", "html"},
+		Long: fmt.Sprintf(`Shows a result that bench run has saved, as bench run did. Several are each held against the first, as by bench
+compare.
+
+With --html it writes one HTML file instead, complete in itself: latency percentile curves, saturation curves
+with their knee, maps of block size by depth, how even the speed stayed, all steps with their intervals,
+verdicts where there are several results, what disturbed them, machine, settings and job files. %d results
+at most; the first is what the others are held against. The file is relative to the current directory.
+
+`, report.MostBenches) + exitHelp,
+		Example: "  stowage bench show new.json\n  stowage bench show old.json new.json --html compared.html",
+		Args:    args(cobra.MinimumNArgs(1)),
+		RunE: func(c *cobra.Command, given []string) error {
+			if len(given) > report.MostBenches {
+				return usage(c, fmt.Errorf("%d results, and %d is as many as can be told apart", len(given), report.MostBenches))
+			}
+			benches, err := readBenches(given)
+			if err != nil {
+				return err
+			}
+			if html == "" {
+				return a.showBenches(c, benches)
+			}
+			var b bytes.Buffer
+			if err := report.NewBenchDocument(benches).WriteHTML(&b); err != nil {
+				return err
+			}
+			if err := write(html, b.Bytes()); err != nil {
+				return err
+			}
+			return a.emit(map[string]string{"html": html}, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, html)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&html, "html", "", "write one HTML file with charts")
+	return cmd
+}
+
+// showBenches prints what was saved.
+func (a *app) showBenches(c *cobra.Command, benches []report.Bench) error {
+	first := benches[0]
+	if len(benches) == 1 {
+		return a.emit(first.Result, func(w io.Writer) error { return result.WriteText(w, first.Result) })
+	}
+	if a.json {
+		return usage(c, errors.New("--json of several results is what bench compare prints, of two"))
+	}
+	for i, b := range benches[1:] {
+		if i > 0 {
+			if _, err := fmt.Fprintln(a.stdout); err != nil {
+				return err
+			}
+		}
+		if err := result.CompareText(a.stdout, result.Compare(first.Name, first.Result, b.Name, b.Result)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBenches reads results, and calls each by as little of its path as tells it from the others.
+func readBenches(paths []string) ([]report.Bench, error) {
+	var out []report.Bench
+	names := shortest(paths)
+	for i, path := range paths {
+		r, err := readResult(path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, report.Bench{Name: names[i], Result: r})
+	}
+	return out, nil
+}
+
+// shortest are the names of files without their directories, or the paths as they were given where two files have one name.
+func shortest(paths []string) []string {
+	var names []string
+	for _, p := range paths {
+		names = append(names, strings.TrimSuffix(filepath.Base(p), ".json"))
+	}
+	sorted := slices.Sorted(slices.Values(names))
+	if len(slices.Compact(sorted)) < len(names) {
+		return paths
+	}
+	return names
+}
+
+// benchesOf are the results that a report shows: those that were named, or the newest that lie in the workspace, oldest first.
+func (a *app) benchesOf(d *desk, named []string) ([]report.Bench, error) {
+	if len(named) > report.MostBenches {
+		return nil, &farm.Error{Op: "write report", Err: fmt.Errorf("%w: %d results, and %d is as many as can be told apart", farm.ErrInput, len(named), report.MostBenches), Hint: "name fewer with --bench"}
+	}
+	if len(named) > 0 {
+		return readBenches(named)
+	}
+	paths, err := filepath.Glob(d.Path("bench/*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var out []report.Bench
+	names := shortest(paths)
+	for i, path := range paths {
+		r, err := readResult(path)
+		if err != nil {
+			a.say("left out: %v", err) // any file may lie there
+			continue
+		}
+		out = append(out, report.Bench{Name: names[i], Result: r})
+	}
+	slices.SortStableFunc(out, func(x, y report.Bench) int { return begun(x.Result).Compare(begun(y.Result)) })
+	if n := len(out) - report.MostBenches; n > 0 {
+		a.say("left out: the oldest %d of %d results in %s; --bench names others", n, len(out), d.Path("bench"))
+		out = out[n:]
+	}
+	return out, nil
+}
+
+// begun is when a result was begun.
+func begun(r *result.Result) time.Time {
+	if len(r.Sessions) == 0 {
+		return time.Time{}
+	}
+	return r.Sessions[0].Began
+}
+
+// benchCommands are the command lines that made results, wherever that was.
+func benchCommands(benches []report.Bench) []report.Command {
+	var out []report.Command
+	for _, b := range benches {
+		for _, s := range b.Result.Sessions {
+			if len(s.Command) > 1 {
+				out = append(out, report.Command{Line: "stowage " + strings.Join(s.Command[1:], " "), Started: s.Began, Seconds: s.Ended.Sub(s.Began).Seconds()})
+			}
+		}
+	}
+	return out
+}

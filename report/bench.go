@@ -1,0 +1,243 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stowage/bench/result"
+	"stowage/bench/stat"
+)
+
+// Bench is one result of a bench, with the name that people call it by.
+type Bench struct {
+	Name   string
+	Result *result.Result
+}
+
+// MostBenches is how many results can be told apart in one picture.
+const MostBenches = 6
+
+// BenchDocument is what one bench found, or several beside each other. The first is what the others are held against. Its exported fields are for the templates.
+type BenchDocument struct {
+	Title, Verdict, Lead string
+	IsBad                bool // something is invalid, or would be lost with the power
+	Sides                []benchSide
+	Tiles                []tile
+	Cautions             []benchCaution
+	Compared             []benchComparison
+	Figures              []benchFigures
+	Latency              benchLatency
+	Saturation           benchSaturation
+	Heat                 *benchHeat
+	Even                 benchEven
+	Origin               benchOrigin
+}
+
+// benchSide is one result in the pictures: a letter, a colour and a shape.
+type benchSide struct {
+	Letter string // empty where there is one result only
+	Name   string
+	Class  string // of its lines
+	On     string // what was measured
+	Shape  string // its mark, for the key
+	result *result.Result
+}
+
+// benchCaution is what must be known before figures are believed.
+type benchCaution struct {
+	Letter, Kind, Text string
+	IsBad              bool
+}
+
+// NewBenchDocument lays out one result or several, MostBenches at most. The same results make the same document.
+func NewBenchDocument(benches []Bench) *BenchDocument {
+	d := &BenchDocument{}
+	for i, b := range benches[:min(len(benches), MostBenches)] {
+		s := benchSide{Name: b.Name, Class: fmt.Sprintf("s%d", i+1), On: storage(b.Result.Environment), result: b.Result}
+		if len(benches) > 1 {
+			s.Letter = string(rune('A' + i))
+		} else {
+			s.Class = "s0"
+		}
+		s.Shape = benchShape(s.Class, 7, 6, 4)
+		d.Sides = append(d.Sides, s)
+	}
+	if len(d.Sides) == 0 {
+		d.Title = "Nothing was measured"
+		return d
+	}
+	d.Cautions = d.cautions()
+	d.Compared = d.comparisons()
+	d.Figures = d.figures()
+	d.Latency = d.latency()
+	d.Saturation = d.saturation()
+	d.Heat = d.heat()
+	d.Even = d.even()
+	d.Origin = d.origin()
+	d.say()
+	d.Tiles = d.tiles()
+	return d
+}
+
+// storage is where a result was made, in a few words.
+func storage(e result.Environment) string {
+	on := e.Filesystem
+	if e.Device != nil {
+		on += " on " + strings.TrimSpace(e.Device.Name+" "+e.Device.Model)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s %s, %s", e.Host, e.Directory, on), ", ")
+}
+
+// say is what stands at the top.
+func (d *BenchDocument) say() {
+	for _, c := range d.Cautions {
+		d.IsBad = d.IsBad || c.IsBad
+	}
+	if len(d.Sides) == 1 {
+		r := d.Sides[0].result
+		d.Title, d.Verdict = "What "+r.Environment.Directory+" sustains", "Valid."
+		if !r.Valid {
+			d.Verdict = "Invalid."
+		}
+		quiet := "nobody disturbed it"
+		if !r.Noise.Quiet {
+			quiet = fmt.Sprintf("%d of them disturbed", r.Noise.Disturbed)
+		}
+		d.Lead = fmt.Sprintf("%s barrage, %s in %s, %s.", r.Profile, count(r.Noise.Runs, "run"), span(benchTook(r)), quiet)
+		return
+	}
+	d.Title = fmt.Sprintf("%s, measured and compared", count(len(d.Sides), "result"))
+	if len(d.Sides) == 2 {
+		d.Title = d.Sides[1].Name + " against " + d.Sides[0].Name
+	}
+	var all []string
+	for _, c := range d.Compared {
+		all = append(all, c.Letter+" against A: "+c.Counts)
+	}
+	d.Verdict = strings.Join(all, "; ") + "."
+	d.Lead = fmt.Sprintf("Better and worse: by more than %s, surely; the same: surely by less.", percent(result.Tolerance))
+}
+
+// benchTook is how long all sessions of a result took.
+func benchTook(r *result.Result) time.Duration {
+	var took time.Duration
+	for _, s := range r.Sessions {
+		took += s.Ended.Sub(s.Began)
+	}
+	return took
+}
+
+func (s benchSide) step(id string) *result.Step {
+	for _, x := range s.result.Steps {
+		if x.ID == id {
+			return x
+		}
+	}
+	return nil
+}
+
+// ids are the steps of all results, in the order of the first, then what only others have.
+func (d *BenchDocument) ids() []string {
+	var out []string
+	for _, s := range d.Sides {
+		for _, x := range s.result.Steps {
+			if !slices.Contains(out, x.ID) {
+				out = append(out, x.ID)
+			}
+		}
+	}
+	return out
+}
+
+func (d *BenchDocument) cautions() []benchCaution {
+	var out []benchCaution
+	for _, s := range d.Sides {
+		say := func(kind string, isBad bool, texts ...string) {
+			for _, t := range texts {
+				out = append(out, benchCaution{s.Letter, kind, t, isBad})
+			}
+		}
+		say("INVALID", true, s.result.InvalidBecause...)
+		if !s.result.Valid && len(s.result.InvalidBecause) == 0 {
+			say("INVALID", true, "the result says so, and not why")
+		}
+		for _, x := range s.result.Steps {
+			if x.Undurable {
+				say("NOT DURABLE", true, fmt.Sprintf("%s: the device got %s flushes for each fdatasync, and its cache keeps writes until it is flushed: they would be lost with the power", x.ID, flushes(x)))
+			}
+		}
+		say("Noise", false, s.result.Noise.Reasons...)
+		say("Note", false, s.result.Labels...)
+	}
+	return out
+}
+
+func flushes(s *result.Step) string {
+	if s.Flushes == nil {
+		return "hardly any"
+	}
+	return digits(*s.Flushes)
+}
+
+// tiles are the figures that a DBA asks for first, of one result or of two; three have no before and after.
+func (d *BenchDocument) tiles() []tile {
+	if len(d.Sides) > 2 {
+		return nil
+	}
+	var out []tile
+	add := func(name, link string, find func(benchSide) *result.Step, show func(*result.Step) string) {
+		last := d.Sides[len(d.Sides)-1]
+		s := find(last)
+		if s == nil || s.Runs == 0 {
+			return
+		}
+		t := tile{Name: name, Link: link, After: show(s), Note: s.ID, IsBad: !s.Valid || s.Undurable}
+		if s.CI != nil && link == "#b-steps" {
+			t.Note += " \u00b1" + percent(s.CI.HalfWidth())
+		}
+		if len(d.Sides) == 2 {
+			was := find(d.Sides[0])
+			if was == nil || was.Runs == 0 {
+				return
+			}
+			t.Before, t.Note = show(was), s.ID
+			if was.ID != s.ID {
+				t.Note = was.ID + ", then " + s.ID
+			}
+			t.IsBad = t.IsBad || !was.Valid || was.Undurable
+		}
+		out = append(out, t)
+	}
+	named := func(id string) func(benchSide) *result.Step {
+		return func(s benchSide) *result.Step { return s.step(id) }
+	}
+	most := func(load string) func(benchSide) *result.Step {
+		return func(s benchSide) (best *result.Step) {
+			for _, x := range s.result.Steps {
+				if x.Load() == load && (best == nil || x.IOPS > best.IOPS) {
+					best = x
+				}
+			}
+			return best
+		}
+	}
+	iops := func(s *result.Step) string { return digits(s.IOPS) }
+	add("commits a second, one at a time", "#b-steps", named("LOG4K-FDS-Q1T1"), iops)
+	add("p99 of a commit beside pages", "#b-latency", named("MIX"), func(s *result.Step) string { return micros(s.Lat.P99) })
+	add("a page read, in the median", "#b-latency", named("RND16K-R-Q1T1"), func(s *result.Step) string { return micros(s.Lat.P50) })
+	add("page reads a second, at most", "#b-steps", most("RND16K-R"), iops)
+	add("page writes a second, at most", "#b-steps", most("RND16K-W"), iops)
+	return out
+}
+
+// micros prints microseconds.
+func micros(us float64) string { return latency(us / 1e6) }
+
+// Judged by hand in the order in which people want to see them.
+var benchVerdicts = []struct {
+	verdict stat.Verdict
+	words   string
+	sign    string
+}{{stat.Better, "better", "\u25b2"}, {stat.Worse, "worse", "\u25bc"}, {stat.Same, "the same", "="}, {stat.Inconclusive, "inconclusive", "?"}}

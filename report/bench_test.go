@@ -1,0 +1,449 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"stowage/bench"
+	"stowage/bench/result"
+	"stowage/bench/stat"
+)
+
+// small is a result with one step whose every coordinate can be reckoned by hand.
+func small(id string, q, t int, iops float64, h stat.Histogram, series ...float64) *result.Result {
+	l := mustLoad(id)
+	s := &result.Step{ID: id, Pattern: l.Pattern, Op: l.Op, Block: l.Block, Outstanding: q, Threads: t, Durable: l.Durable}
+	s.Series.Window = 1
+	s.Add(result.Sample{Seq: 1, IOPS: iops, MBps: 1, Lat: result.LatencyOf(h, float64(h[0][0]), 1, float64(h[len(h)-1][0])), Series: series, Check: result.Check{Of: "sda"}}, h, nil, 0.05)
+	return &result.Result{FormatVersion: 1, Profile: "quick", Complete: true, Valid: true, Steps: []*result.Step{s}}
+}
+
+func mustLoad(id string) bench.Load {
+	l, err := bench.ParseLoad(id)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// TestPercentileCurveIsTheHistogram: 90 of 100 took 100 µs, 9 took 1 ms, one took 10 ms.
+func TestPercentileCurveIsTheHistogram(t *testing.T) {
+	h := stat.Histogram{{100_000, 90}, {1_000_000, 9}, {10_000_000, 1}}
+	d := NewBenchDocument([]Bench{{"a", small("RND16K-R-Q1T1", 1, 1, 1000, h)}})
+	p := d.Latency.Key[0]
+	// Two powers of ten wide from 50 to 370, two high from 202 up to 16: 90 % is half way, and so is 1 ms.
+	if p.X0 != 50 || p.X1 != 370 || p.Y0 != 16 || p.Y1 != 202 {
+		t.Fatalf("plot from %g,%g to %g,%g", p.X0, p.Y0, p.X1, p.Y1)
+	}
+	if got, want := p.Lines[0].Path, "M50 202h160v-93h160v-93"; got != want {
+		t.Errorf("path %s, want %s", got, want)
+	}
+	var at []string
+	for _, m := range p.Dots {
+		at = append(at, fmt.Sprintf("%g,%g %s", m.X, m.Y, m.Title))
+	}
+	want := []string{"98.2,202 RND16K-R-Q1T1 p50: 100 \u00b5s", "370,109 RND16K-R-Q1T1 p99: 1.00 ms"} // of 100 requests there is no p99.9
+	if !slices.Equal(at, want) {
+		t.Errorf("dots %q, want %q", at, want)
+	}
+	if len(p.YTicks) != 7 || p.YTicks[3] != (tick{109, "1 ms"}) || p.XTicks[2] != (tick{210, "90\u00a0%"}) {
+		t.Errorf("axes %v %v", p.XTicks, p.YTicks)
+	}
+	if len(p.Labels) != 1 || p.Labels[0].Text != "1.00 ms" {
+		t.Errorf("labels %v", p.Labels)
+	}
+}
+
+// TestCurvesLoseNothingToThinning: the path of a histogram of hundreds of buckets is nowhere a unit away from the quantiles.
+func TestCurvesLoseNothingToThinning(t *testing.T) {
+	d := NewBenchDocument([]Bench{{"a", small("RND16K-R-Q1T1", 1, 1, 1000, lognormal(300, 0.5, 2e6))}})
+	s, p := d.Sides[0].result.Steps[0], d.Latency.Key[0]
+	c := curve{p, mostNines, newLogScale(float64(s.Histogram.Quantile(0.01))/1000, last(s.Histogram))}
+	corners := corners(t, p.Lines[0].Path)
+	if len(corners) > 200 || len(corners) < 20 {
+		t.Errorf("%d corners", len(corners))
+	}
+	for _, q := range []float64{0.02, 0.2, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999} {
+		x, y := c.at(1-q), c.up(float64(s.Histogram.Quantile(q))/1000)
+		nearest := math.Inf(1)
+		for i := 1; i < len(corners); i++ {
+			nearest = min(nearest, distance(point{x, y}, point{corners[i-1][0], corners[i-1][1]}, point{corners[i][0], corners[i][1]}))
+		}
+		if nearest > 0.95 {
+			t.Errorf("q %v is at %v,%v, and the line %.2f away", q, x, y, nearest)
+		}
+	}
+}
+
+// corners of a path as pen writes it.
+func corners(t *testing.T, path string) [][2]float64 {
+	t.Helper()
+	var out [][2]float64
+	at := [2]float64{}
+	for _, m := range regexp.MustCompile(`([Mmlhv])(-?[0-9.]+)(?: ?(-?[0-9.]+))?`).FindAllStringSubmatch(path, -1) {
+		first, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := 0.0
+		if m[3] != "" {
+			if second, err = strconv.ParseFloat(m[3], 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch m[1] {
+		case "M":
+			at = [2]float64{}
+			fallthrough
+		case "m", "l":
+			at = [2]float64{at[0] + first, at[1] + second}
+		case "h":
+			at[0] += first
+		case "v":
+			at[1] += first
+		}
+		out = append(out, [2]float64{round1(at[0]), round1(at[1])})
+	}
+	return out
+}
+
+// depths is a result with one load at several depths: IOPS and p99 in microseconds.
+func depths(points ...[2]float64) *result.Result {
+	r := &result.Result{FormatVersion: 1, Complete: true, Valid: true}
+	for i, p := range points {
+		ids := []string{"RND16K-R-Q1T1", "RND16K-R-Q8T1", "RND16K-R-Q8T4", "RND16K-R-Q32T4"}
+		one := small(ids[i], []int{1, 8, 8, 32}[i], []int{1, 1, 4, 4}[i], p[0], stat.Histogram{{uint64(p[1] * 1000), 100}})
+		r.Steps = append(r.Steps, one.Steps...)
+	}
+	return r
+}
+
+func TestSaturationPointsAreTheFigures(t *testing.T) {
+	d := NewBenchDocument([]Bench{{"a", depths([2]float64{5000, 100}, [2]float64{20000, 200}, [2]float64{21000, 1000})}})
+	p := d.Saturation.Plots[0]
+	// From 0 to 21,000 IOPS between 50 and 346, from 100 µs to 1 ms between 212 and 16.
+	want := [][2]float64{{120.5, 212}, {331.9, 153}, {346, 16}}
+	if len(p.Dots) != 3 || p.X0 != 50 || p.X1 != 346 || p.Y1 != 212 {
+		t.Fatalf("%d dots, plot from %g to %g, down to %g", len(p.Dots), p.X0, p.X1, p.Y1)
+	}
+	for i, w := range want {
+		if g := p.Dots[i]; g.X != w[0] || g.Y != w[1] {
+			t.Errorf("point %d at %g,%g, want %v", i, g.X, g.Y, w)
+		}
+	}
+	if got := p.Lines[0].Path; got != "M120.5 212L331.9 153L346 16" {
+		t.Errorf("path %s", got)
+	}
+	if len(p.Marks) != 1 || p.Marks[0].At != 331.9 || p.Marks[0].LabelAt != 153 {
+		t.Errorf("knee at %v", p.Marks)
+	}
+	if k := d.Saturation.Knees[0]; !strings.Contains(k, "beyond Q8T1, 8 at a time: 20,000 IOPS at a p99 of 200") {
+		t.Error(k)
+	}
+	if !slices.ContainsFunc(p.Labels, func(l benchLabel) bool { return l.Text == "Q8T1 knee" }) {
+		t.Errorf("labels %v", p.Labels)
+	}
+	if row := d.Saturation.Table.Rows[2]; row[1].Text != "Q8T4" || row[2].Text != "32" || row[3].Text != "21,000" || row[4].Text != "1.00 ms" {
+		t.Errorf("table says %v", row)
+	}
+	// One depth is no curve.
+	if d := NewBenchDocument([]Bench{{"a", depths([2]float64{5000, 100})}}); len(d.Saturation.Plots) != 0 {
+		t.Error("one point makes a curve")
+	}
+}
+
+func TestHeatMapKnowsWhatWasNotMeasured(t *testing.T) {
+	a := depths([2]float64{1000, 100}, [2]float64{100000, 200})
+	other := small("RND4K-R-Q1T1", 1, 1, 10000, stat.Histogram{{50_000, 10}})
+	mix := small("LOG4K-FDS-Q1T1", 1, 1, 10, stat.Histogram{{50_000, 10}})
+	mix.Steps[0].ID = "MIX"
+	a.Steps = append(a.Steps, append(other.Steps, mix.Steps...)...)
+	h := NewBenchDocument([]Bench{{"a", a}}).Heat
+	if h.Measured != 3 || h.Cells != 4 {
+		t.Errorf("%d of %d measured", h.Measured, h.Cells)
+	}
+	m := h.Sets[0].Bands[0].Maps
+	if len(m) != 1 || !slices.Equal(m[0].Depths, []string{"Q1T1", "Q8T1"}) || m[0].Rows[0].Block != "4K" || m[0].Rows[1].Block != "16K" {
+		t.Fatalf("maps %+v", m)
+	}
+	// 10,000 is half way between 1,000 and 100,000 in factors.
+	for _, x := range []struct {
+		row, col    int
+		text, class string
+	}{{1, 0, "1,000", "cool0"}, {1, 1, "100k", "cool7"}, {0, 0, "10k", "cool4"}, {0, 1, "", ""}} {
+		if c := m[0].Rows[x.row].Cells[x.col]; c.Text != x.text || c.Class != x.class {
+			t.Errorf("cell %d,%d is %+v, want %s in %s", x.row, x.col, c, x.text, x.class)
+		}
+	}
+}
+
+func TestStabilityIsDrawnFromItsWindows(t *testing.T) {
+	r := small("RND16K-RW70-Q8T4", 8, 4, 1000, stat.Histogram{{100_000, 10}}, 1000, 1000, 1000, 1000, 500)
+	r.Steps[0].ID = "STABILITY"
+	e := NewBenchDocument([]Bench{{"a", r}}).Even
+	if !e.IsLong || len(e.Charts) != 1 {
+		t.Fatalf("%+v", e)
+	}
+	p := e.Charts[0]
+	up := func(v float64) float64 { return round1(p.Y1 - v/1040*(p.Y1-p.Y0)) }
+	along := func(i float64) float64 { return round1(p.X0 + i/5*(p.X1-p.X0)) }
+	want := [][2]float64{{along(0), up(1000)}, {along(1), up(1000)}, {along(2), up(1000)}, {along(3), up(1000)}, {along(4), up(1000)}, {along(4), up(500)}, {along(5), up(500)}}
+	if got := corners(t, p.Lines[0].Path); fmt.Sprintf("%.1f", got) != fmt.Sprintf("%.1f", want) {
+		t.Errorf("path %.1f, want %.1f", got, want)
+	}
+	if want := fmt.Sprintf("M%g %gH%g", along(4), up(500), along(5)); len(p.Lines) != 6 || p.Lines[5].Path != want {
+		t.Errorf("the mean of the last fifth is at %s, want %s", p.Lines[5].Path, want)
+	}
+	if b := p.Bands[0]; b.Y != up(990) || math.Abs(b.Y+b.H-up(810)) > 0.11 { // the mean is 900
+		t.Errorf("band from %g for %g, want from %g to %g", b.Y, b.H, up(990), up(810))
+	}
+	var said []string
+	for i, l := range p.Limits {
+		said = append(said, l.Text)
+		if i > 0 && l.LabelAt < p.Limits[i-1].LabelAt+12 {
+			t.Errorf("%s lies on %s", l.Text, p.Limits[i-1].Text)
+		}
+	}
+	if !slices.Equal(said, []string{"median 1,000", "p1 500", "least 500"}) || !strings.HasPrefix(p.Caption, "5 windows of 1 s from 1 run. Not steady:") {
+		t.Errorf("%q %s", said, p.Caption)
+	}
+	// More windows than fit are drawn as spans, and none of them is lost.
+	all := make([]float64, 1000)
+	all[777] = 9
+	path := trace(all, nil, func(at float64) float64 { return at }, func(v float64) float64 { return 10 - v }, 100)
+	if got := corners(t, path); len(got) != 200 || got[154] != [2]float64{775, 1} || got[155] != [2]float64{775, 10} {
+		t.Errorf("%d corners, %v", len(got), got[150:160])
+	}
+}
+
+// TestVerdictsAreThoseOfCompare: what is drawn is what bench compare says, word by word and step by step.
+func TestVerdictsAreThoseOfCompare(t *testing.T) {
+	a, b := inventBench(bench.Full(), oldStorage), inventBench(bench.Full(), newStorage)
+	d, c := NewBenchDocument([]Bench{{"old", a}, {"new", b}}), result.Compare("old", a, "new", b)
+	if len(c.Steps) < 40 || len(d.Compared) != 1 || len(d.Compared[0].Rows) != len(c.Steps) {
+		t.Fatalf("%d rows of %d steps", len(d.Compared[0].Rows), len(c.Steps))
+	}
+	seen := map[stat.Verdict]bool{}
+	for i, s := range c.Steps {
+		r := d.Compared[0].Rows[i]
+		seen[s.Verdict] = true
+		if r.ID != s.ID || r.Verdict != string(s.Verdict) || r.Ratio != ratioText(s.Ratio) || r.TailVerdict != string(s.P99.Verdict) || r.Plot.Dot != d.Compared[0].Axis.x(s.Ratio) {
+			t.Errorf("%s is drawn as %+v", s.ID, r)
+		}
+	}
+	if !seen[stat.Better] || !seen[stat.Same] {
+		t.Errorf("only %v: the test looks at too little", seen)
+	}
+	if ratio := d.Heat.Sets[3]; ratio.ID != "ratio" || ratio.Bands[0].Maps[0].Rows[0].Cells[0].Class != string(c.Steps[0].Verdict) {
+		t.Errorf("the map of verdicts begins with %+v", ratio.Bands[0].Maps[0].Rows[0].Cells[0])
+	}
+	if len(d.Tiles) != 5 || d.Tiles[2].Before == "" {
+		t.Errorf("tiles %+v", d.Tiles)
+	}
+}
+
+// TestBenchPageLoadsNothing: no reference leaves the file, the policy allows what is in it, every picture has a name, and no name is given twice.
+func TestBenchPageLoadsNothing(t *testing.T) {
+	benches := []Bench{{"old", inventBench(bench.Full(), oldStorage)}, {"new", inventBench(bench.Full(), newStorage)}}
+	page, err := benchPageOf(benches...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := benchPageOf(benches...); again != page {
+		t.Error("two pages of the same results differ")
+	}
+	if len(page) > 500_000 {
+		t.Errorf("%d bytes for two full results", len(page))
+	}
+	markup := styles.ReplaceAllString(scripts.ReplaceAllString(page, ""), "")
+	for _, m := range references.FindAllStringSubmatch(markup, -1) {
+		if !strings.HasPrefix(strings.Trim(m[1], `"'`), "#") {
+			t.Errorf("refers to something outside the file: %s", m[0])
+		}
+	}
+	if m := inline.FindString(markup); m != "" {
+		t.Errorf("the policy forbids this attribute: %s", m)
+	}
+	for _, m := range inCSS.FindAllStringSubmatch(styles.FindString(page), -1) {
+		if !strings.HasPrefix(m[1], "#") {
+			t.Errorf("the style refers to %s", m[0])
+		}
+	}
+	style, script := styles.FindStringSubmatch(page)[1], ""
+	for _, s := range scripts.FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(s[1], "json") {
+			script += s[2]
+		}
+	}
+	if policy := fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'", hash(script), hash(style)); !strings.Contains(html.UnescapeString(page), policy) {
+		t.Error("the policy does not fit the script and the style of the page")
+	}
+	for _, m := range regexp.MustCompile(`<svg[^>]*>`).FindAllString(page, -1) {
+		if !strings.Contains(m, "aria-hidden") && !strings.Contains(m, "aria-label") {
+			t.Errorf("a picture without a name: %s", m)
+		}
+	}
+	ids := map[string]bool{}
+	for _, m := range regexp.MustCompile(`\sid="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if ids[m[1]] {
+			t.Errorf("two elements are %s", m[1])
+		}
+		ids[m[1]] = true
+	}
+	for _, m := range regexp.MustCompile(`href="#([^"]*)"|aria-labelledby="([^" ]*)`).FindAllStringSubmatch(page, -1) {
+		if !ids[m[1]+m[2]] {
+			t.Errorf("nothing is %s", m[0])
+		}
+	}
+	if strings.Contains(page, "NaN") || strings.Contains(page, "Inf<") || strings.Contains(page, "ZgotmplZ") {
+		t.Error("a figure is none")
+	}
+}
+
+// TestNothingBreaksThePage: results that are empty, cut short, invalid, with one run, or from somebody else's hand.
+func TestNothingBreaksThePage(t *testing.T) {
+	const evil = `<script>alert(1)</script>"'><img src=x>`
+	bare := func() *result.Result {
+		return &result.Result{FormatVersion: 1, Steps: []*result.Step{{ID: "RND16K-R-Q1T1"}}}
+	}
+	spoilt := inventBench(bench.Quick(), oldStorage)
+	spoilt.Steps[3].Samples[0].Check.Short = true
+	half := 0.01
+	spoilt.Steps[1].Undurable, spoilt.Steps[1].Flushes = true, &half
+	spoilt.Valid, spoilt.Steps[3].Valid, spoilt.InvalidBecause = false, false, []string{"RND16K-R-Q8T4: some cache answered"}
+	zero := inventBench(bench.Quick(), oldStorage)
+	for _, s := range zero.Steps {
+		s.IOPS, s.MBps, s.CI, s.Lat, s.Histogram, s.Samples = 0, 0, nil, result.Latency{}, nil, nil
+	}
+	odd := small("RND16K-R-Q1T1", 0, 0, 5, stat.Histogram{{0, 1}})
+	odd.Steps[0].ID, odd.Steps[0].Answers, odd.Environment.Directory, odd.Labels, odd.Steps[0].Job = evil, evil, evil, []string{evil}, evil
+	for name, x := range map[string]struct {
+		benches []Bench
+		want    string
+	}{
+		"none":        {nil, "Nothing was measured"},
+		"bare":        {[]Bench{{"bare", bare()}}, "not measured"},
+		"bare beside": {[]Bench{{"bare", bare()}, {"quick", inventBench(bench.Quick(), newStorage)}}, "inconclusive"},
+		"one run":     {[]Bench{{"one", small("RND16K-R-Q1T1", 1, 1, 1000, stat.Histogram{{100_000, 1}}, 7)}}, "1,000"},
+		"invalid":     {[]Bench{{"spoilt", spoilt}}, "some cache answered"},
+		"not durable": {[]Bench{{"spoilt", spoilt}, {"quick", inventBench(bench.Quick(), newStorage)}}, "NOT DURABLE"},
+		"zero":        {[]Bench{{"zero", zero}, {"zero", zero}}, "inconclusive"},
+		"no steps":    {[]Bench{{"empty", &result.Result{FormatVersion: 1}}}, "Invalid."},
+		"evil":        {[]Bench{{evil, odd}, {"b", odd}}, "&lt;script&gt;"},
+		"apart":       {[]Bench{{"a", small("RND16K-R-Q1T1", 1, 1, 5, stat.Histogram{{1, 1}})}, {"b", small("SEQ1M-R-Q8T1", 8, 1, 5, stat.Histogram{{1, 1}})}}, "no step in common"},
+		"six":         {slices.Repeat([]Bench{{"q", inventBench(bench.Quick(), newStorage)}}, 6), "F q against A"},
+	} {
+		page, err := benchPageOf(x.benches...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !strings.Contains(page, x.want) {
+			t.Errorf("%s: does not hold %q", name, x.want)
+		}
+		for _, bad := range []string{"NaN", "Inf", "ZgotmplZ", "<img", "<nil>", "%!"} {
+			if strings.Contains(styles.ReplaceAllString(scripts.ReplaceAllString(page, ""), ""), bad) {
+				t.Errorf("%s: holds %s", name, bad)
+			}
+		}
+		if n := strings.Count(page, "<script"); n != 2 {
+			t.Errorf("%s: %d scripts, want the data and the code", name, n)
+		}
+	}
+	page, _ := benchPageOf(Bench{"spoilt", spoilt})
+	for _, want := range []string{`class="lead bad"`, "hollow", "doubtful", "look here", `class="invalid"`, `<b class="says">INVALID</b>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("an invalid result does not hold %q", want)
+		}
+	}
+}
+
+// TestReportShowsBenches: with results there is a section of storage, without there is none and no style for it.
+func TestReportShowsBenches(t *testing.T) {
+	f := Facts{Farm: "demo", Made: began, Benches: []Bench{{"old", inventBench(bench.Quick(), oldStorage)}, {"new", inventBench(bench.Quick(), newStorage)}}}
+	with := page(t, f)
+	f.Benches = nil
+	without := page(t, f)
+	for _, want := range []string{`<section id="storage">`, `href="#storage"`, `id="b-lat-MIX-t"`, `class="heat"`, ".bplot"} {
+		if !strings.Contains(with, want) {
+			t.Errorf("does not hold %s", want)
+		}
+		if strings.Contains(without, want) {
+			t.Errorf("without results it holds %s", want)
+		}
+	}
+}
+
+// TestEveryStepHasWords: whatever the profiles measure is named in the maps and curves.
+func TestEveryStepHasWords(t *testing.T) {
+	for _, s := range bench.Full().Steps {
+		at := strings.LastIndex(s.Load.ID, "-")
+		if words := loadWords(s.Load.ID[:at]); len(strings.Fields(words)) < 3 {
+			t.Errorf("%s is %q", s.Load.ID, words)
+		}
+	}
+}
+
+func TestLogScale(t *testing.T) {
+	for _, x := range []struct {
+		values    []float64
+		low, high float64
+	}{{nil, 1, 10}, {[]float64{0, -1}, 1, 10}, {[]float64{100, 1000}, 100, 1000}, {[]float64{130, 990}, 100, 1000}, {[]float64{7}, 5, 10}, {[]float64{5}, 5, 10}, {[]float64{0.03, 4}, 0.02, 5}, {[]float64{20, math.Inf(1)}, 20, 50}} {
+		s := newLogScale(x.values...)
+		if math.Abs(s.low/x.low-1) > 1e-9 || math.Abs(s.high/x.high-1) > 1e-9 {
+			t.Errorf("%v: %v", x.values, s)
+		}
+		if s.share(s.low) != 0 || s.share(s.high) != 1 || s.share(0) != 0 || s.share(s.high*9) != 1 {
+			t.Errorf("%v: ends at %v and %v", x.values, s.share(s.low), s.share(s.high))
+		}
+	}
+	if got := fmt.Sprint(logScale{100, 1000}.marks(8)); got != "[100 200 500 1000]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(logScale{1, 1e6}.marks(8)); got != "[1 10 100 1000 10000 100000 1e+06]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(logScale{1, 1e6}.marks(5)); got != "[1 100 10000 1e+06]" {
+		t.Error(got)
+	}
+}
+
+// TestBenchPageInABrowser: the console is silent, the curves are there, and the maps can be switched without a script.
+func TestBenchPageInABrowser(t *testing.T) {
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("NOT TESTED: that the page of a bench renders in a browser; chromium is not installed")
+	}
+	page, err := benchPageOf(Bench{"old", inventBench(bench.Full(), oldStorage)}, Bench{"new", inventBench(bench.Full(), newStorage)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir := os.Getenv("STOWAGE_REPORT_DIR"); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, "bench.html"), []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "bench.html")
+	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dom, console := browse(t, program, path)
+	if console != "" {
+		t.Errorf("the console says:\n%s", console)
+	}
+	if n := strings.Count(dom, `class="bplot"`); n < 50 {
+		t.Errorf("%d pictures", n)
+	}
+	if strings.Count(dom, `type="radio"`) != 4 || strings.Count(dom, `class="heat"`) < 7*8 {
+		t.Error("the maps are not there")
+	}
+}

@@ -1,0 +1,65 @@
+package tune
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Claim notes that somebody asks about the disks below a directory, to measure there.
+// Loop devices count as storage then: data is kept on them.
+func (f *Facts) Claim(dir string) {
+	m, ok := f.mountOf(dir)
+	if !ok {
+		return
+	}
+	for _, d := range f.below(m.Device) {
+		i := slices.IndexFunc(f.Disks, func(x Disk) bool { return x.Name == d.Name })
+		f.Disks[i].Asked = true
+		if f.Disks[i].Kind == Loop {
+			f.Disks[i].Kind = Real
+		}
+	}
+}
+
+// Below are the names of the disks that a directory lies on; none where nobody
+// knows.
+func (f *Facts) Below(dir string) []string {
+	var out []string
+	for _, d := range f.under(dir) {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
+// Homes are directories on a disk, one for each filesystem: where instances keep
+// their data if they do so there, else where anything is mounted.
+func (f *Facts) Homes(disk string) []string {
+	var data, all []string
+	for _, m := range f.kept() {
+		if !slices.ContainsFunc(f.below(m.Device), func(d Disk) bool { return d.Name == disk }) {
+			continue
+		}
+		all = append(all, m.Dir)
+		if slices.ContainsFunc(f.Instances, func(i Instance) bool {
+			at, ok := f.mountOf(i.Datadir)
+			return ok && at.Dir == m.Dir
+		}) {
+			data = append(data, m.Dir)
+		}
+	}
+	if len(data) > 0 {
+		return data
+	}
+	return all
+}
+
+// Disk is the disk whose setting a path is: sda of "/sys/block/sda/queue/scheduler".
+func (c Change) Disk() string {
+	rest, ok := strings.CutPrefix(path.Clean(c.Path), "/sys/block/")
+	if !ok {
+		return ""
+	}
+	disk, _, _ := strings.Cut(rest, "/")
+	return disk
+}

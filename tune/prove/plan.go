@@ -1,0 +1,90 @@
+package prove
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"stowage/tune"
+)
+
+// Trial is what is tried at once: one setting, on every disk below one directory.
+type Trial struct {
+	Rule      string        `json:"rule"`
+	Subjects  []string      `json:"subjects"` // disks
+	Directory string        `json:"directory"`
+	Step      string        `json:"step"` // of the storage benchmark
+	Changes   []tune.Change `json:"changes"`
+	Persist   []string      `json:"persist"` // how each change lasts, for the case that it is kept
+	Revert    []string      `json:"revert"`
+}
+
+// setting is what the changes of one trial have in common: "scheduler".
+func (t Trial) setting() string { return path.Base(t.Changes[0].Path) }
+
+// Plan says what a proof of the rule tries: a trial for each directory and
+// setting, in the order of the findings. dir is the directory that somebody
+// named, with all links resolved; "" takes the one where the disk's data lies.
+// No trial and no error: there is nothing to prove. farm.ErrRefused, with a hint:
+// it cannot be proved.
+func Plan(rule tune.Rule, findings []tune.Finding, facts *tune.Facts, dir string) ([]Trial, error) {
+	if err := refuse(rule); err != nil {
+		return nil, err
+	}
+	var out []Trial
+	for _, f := range findings {
+		if f.ID != rule.ID || f.Change == nil || f.Change.Disk() == "" {
+			continue
+		}
+		if path.Base(f.Change.Path) == "iostats" {
+			return nil, refused(rule.ID, "with iostats off the kernel counts nothing, and a measurement that cannot be held against its counts is none", "stowage tune --fix --rule "+rule.ID+": it is about seeing, not about speed")
+		}
+		home, err := homeOf(f, facts, dir)
+		if err != nil {
+			return nil, err
+		}
+		if home == "" {
+			continue // about another disk
+		}
+		out = add(out, f, home)
+	}
+	return out, nil
+}
+
+// homeOf is the directory for a finding about a disk; "" when dir is on others.
+func homeOf(f tune.Finding, facts *tune.Facts, dir string) (string, error) {
+	disk := f.Change.Disk()
+	if dir != "" {
+		if slices.Contains(facts.Below(dir), disk) {
+			return dir, nil
+		}
+		return "", nil
+	}
+	homes := facts.Homes(disk)
+	switch len(homes) {
+	case 0:
+		return "", refused(f.ID, "no filesystem on "+disk+" is mounted, and devices are not written to", "mount it, and name a directory: stowage tune --prove "+f.ID+" DIR")
+	case 1:
+		return homes[0], nil
+	}
+	return "", refused(f.ID, fmt.Sprintf("%s has several filesystems: %s", disk, strings.Join(homes, ", ")), "name a directory: stowage tune --prove "+f.ID+" "+homes[0])
+}
+
+// add puts the finding to a trial of the same setting in the same directory, or
+// begins one.
+func add(trials []Trial, f tune.Finding, home string) []Trial {
+	i := slices.IndexFunc(trials, func(t Trial) bool {
+		return t.Directory == home && t.Step == f.Prove && t.setting() == path.Base(f.Change.Path)
+	})
+	if i < 0 {
+		trials = append(trials, Trial{Rule: f.ID, Directory: home, Step: f.Prove})
+		i = len(trials) - 1
+	}
+	t := &trials[i]
+	t.Subjects = append(t.Subjects, f.Subject)
+	t.Changes = append(t.Changes, *f.Change)
+	t.Persist = append(t.Persist, f.Persist)
+	t.Revert = append(t.Revert, f.Revert)
+	return trials
+}

@@ -1,0 +1,164 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stowage/bench"
+	"stowage/bench/result"
+	"stowage/bench/stat"
+	"stowage/farm"
+	"stowage/tune/fix"
+)
+
+// Prover carries trials out, one after the other.
+type Prover struct {
+	Journal  *fix.Journal
+	Settings fix.Settings
+	Now      fix.Now
+	// Measure is bench.ByTurns.
+	Measure func(ctx context.Context, dir string, o bench.Order, t bench.Turns) (a, b *result.Result, err error)
+	// Border is told when the journal is synced ("tune journal"), behind each write ("tune set"), on the way back ("tune revert"), and
+	// before what helped is kept ("tune keep"). Tests kill the process there.
+	Border func(string) error
+}
+
+// Proof is what came of a trial.
+type Proof struct {
+	Trial
+	Kept    bool         `json:"kept"`
+	Verdict stat.Verdict `json:"verdict"` // of the step with the setting against the step without
+	Why     string       `json:"why"`     // it was kept or put back
+	// Compared is the step, A without and B with the setting, and Comparison all there is to be said about that. Nil when it did
+	// not come to that.
+	Compared   *result.Compared   `json:"compared"`
+	Comparison *result.Comparison `json:"comparison"`
+	// Settings are those that are not as this proof should have left them, or were changed by somebody else meanwhile.
+	Settings []fix.Result `json:"settings"`
+}
+
+// Runs says how often the step was run in each state, for people.
+func (p Proof) Runs() string {
+	if p.Comparison == nil {
+		return "0 runs"
+	}
+	return fmt.Sprintf("%d and %d runs", p.Comparison.A.Runs, p.Comparison.B.Runs)
+}
+
+// Leftover takes back what a proof has left that was killed. It has to be called
+// before the first Prove.
+func (p *Prover) Leftover(ctx context.Context) ([]fix.Result, error) {
+	return p.Journal.TakeBack(ctx, p.Settings, p.Now, p.Border)
+}
+
+// Prove carries out one trial; the order says how, but for the step. Errors:
+// those of bench.ByTurns, farm.ErrUndone when somebody else set the same
+// setting meanwhile, farm.ErrOutcomeUnknown when a setting could not be put back.
+// The Proof holds with an error as well.
+func (p *Prover) Prove(ctx context.Context, t Trial, o bench.Order) (Proof, error) {
+	out := Proof{Trial: t, Verdict: stat.Inconclusive, Settings: []fix.Result{}}
+	if err := o.Profile.Only([]string{t.Step}); err != nil {
+		return out, err
+	}
+	o.Profile.MaxRuns += o.Profile.MaxRuns % 2 // whole turns, A B B A
+	o.Profile.MinRuns = min(o.Profile.MinRuns, o.Profile.MaxRuns)
+	var seen looks
+	a, b, err := p.Measure(ctx, t.Directory, o, bench.Turns{
+		Switch: func(ctx context.Context, toB bool) error { return p.turn(ctx, &out, toB) },
+		Enough: func(a, b *result.Result) bool {
+			c, _ := compare(t, a, b)
+			return c != nil && seen.enough(c.Verdict)
+		},
+	})
+	keep := false
+	if err == nil {
+		out.Compared, out.Comparison = compare(t, a, b)
+		if out.Compared == nil {
+			err = fmt.Errorf("the benchmark has not run %s", t.Step) // a bug of ours
+		} else {
+			out.Verdict = out.Compared.Verdict
+			keep, out.Why = seen.decide(*out.Compared, after(b, t.Step))
+		}
+	}
+	return out, errors.Join(err, p.end(ctx, &out, keep && err == nil))
+}
+
+// turn switches to state B, with the setting, or back to A.
+func (p *Prover) turn(ctx context.Context, out *Proof, toB bool) error {
+	act, want := p.Journal.TakeBack, fix.Restored
+	if toB {
+		want = fix.Set
+		act = func(ctx context.Context, s fix.Settings, now fix.Now, border func(string) error) ([]fix.Result, error) {
+			return p.Journal.Try(ctx, s, now, out.Changes, border)
+		}
+	}
+	results, err := act(ctx, p.Settings, p.Now, p.Border)
+	if ctx.Err() != nil {
+		return errors.Join(err, farm.ErrInterrupted) // end takes back what there is
+	}
+	for _, r := range results {
+		if r.State != want {
+			out.Settings = append(out.Settings, r)
+			err = errors.Join(err, &farm.Error{Op: "set", Subject: r.Setting(), Err: fmt.Errorf("%w: %s: %s", farm.ErrUndone, r.State, r.Why), Hint: "see who else sets it (udev, tuned, another person), and run it again"})
+		}
+	}
+	return err
+}
+
+// end leaves the setting as the proof has decided, whatever state the turns ended in, also when somebody wants to stop.
+func (p *Prover) end(ctx context.Context, out *Proof, keep bool) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := p.takeBack(ctx, out); err != nil || !keep {
+		return err
+	}
+	if err := p.turn(ctx, out, true); err != nil {
+		return errors.Join(err, p.takeBack(ctx, out))
+	}
+	if err := p.Border("tune keep"); err != nil {
+		return err
+	}
+	if err := p.Journal.Keep(); err != nil {
+		return err
+	}
+	out.Kept = true
+	return nil
+}
+
+// takeBack makes the settings as they were before the proof, and says when that did not work.
+func (p *Prover) takeBack(ctx context.Context, out *Proof) error {
+	results, err := p.Journal.TakeBack(ctx, p.Settings, p.Now, p.Border)
+	lost := 0
+	for _, r := range results {
+		if r.State != fix.Restored && r.State != fix.Already {
+			out.Settings = append(out.Settings, r)
+		}
+		if r.State == fix.Failed || r.State == fix.Unknown {
+			lost++
+		}
+	}
+	if err != nil || lost > 0 {
+		return errors.Join(err, &farm.Error{Op: "put back", Subject: out.Rule, Err: fmt.Errorf("%w: %d settings", farm.ErrOutcomeUnknown, lost), Hint: "the journal still has what they were: stowage tune --revert"})
+	}
+	return nil
+}
+
+// compare holds the step with the setting against the step without.
+func compare(t Trial, a, b *result.Result) (*result.Compared, *result.Comparison) {
+	c := result.Compare("without", a, "with", b)
+	for i := range c.Steps {
+		if c.Steps[i].ID == t.Step {
+			return &c.Steps[i], c
+		}
+	}
+	return nil, c
+}
+
+func after(b *result.Result, id string) *result.Step {
+	for _, s := range b.Steps {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
