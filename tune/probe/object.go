@@ -2,7 +2,9 @@ package probe
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -49,6 +51,22 @@ func (o object) rows(keys ...string) []object {
 		return out
 	}
 	return nil
+}
+
+// allRows is a list of objects, or of the lists in an object: HBAs show each drive
+// under a heading of its own.
+func (o object) allRows(keys ...string) []object {
+	if out := o.rows(keys...); out != nil {
+		return out
+	}
+	var out []object
+	for _, k := range keys {
+		inner := o.at(k)
+		for _, heading := range slices.Sorted(maps.Keys(inner)) {
+			out = append(out, inner.rows(heading)...)
+		}
+	}
+	return out
 }
 
 // text is the first of these keys that holds a word or a number.

@@ -151,3 +151,65 @@ func TestKindsOfDisks(t *testing.T) {
 		t.Errorf("a console's floppy is %q", got)
 	}
 }
+
+// TestOptionsOfAProcess: a server reads the files that its command line says, what these include, and the groups that are its own.
+func TestOptionsOfAProcess(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"etc/my.cnf":              "[mysqld]\na = default\n",
+		"etc/mysql/my.cnf":        "!includedir /etc/mysql/conf.d/\n!include /etc/mysql/my.cnf\n!include /etc/mysql/more.cnf\n",
+		"etc/mysql/conf.d/x.cnf":  "[mysqld]\nb = included\n[mysqld7]\nb = seven\n",
+		"etc/mysql/conf.d/x.save": "[mysqld]\nb = never\n",
+		"etc/mysql/more.cnf":      "!include /etc/mysql/my.cnf\n[mariadb]\nc = more\n",
+		"srv/own.cnf":             "[mysqld]\na = own\n",
+	})
+	p := &prober{Tree: Recorded(dir)}
+	for line, want := range map[string]string{
+		"mariadbd":                     "a=default b=included c=more",
+		"mariadbd --no-defaults --d=1": "d=1",
+		"mariadbd --defaults-file=/srv/own.cnf --skip-innodb-doublewrite": "a=own innodb_doublewrite=OFF",
+		"mariadbd --defaults-extra-file=/srv/own.cnf":                     "a=default b=included c=more a=own",
+		"mysqld --defaults-group-suffix=7 stray":                          "a=default b=included b=seven c=more",
+	} {
+		var got []string
+		for _, o := range p.optionsOf(strings.Fields(line)) {
+			got = append(got, o.Key+"="+o.Value)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, want %s", line, strings.Join(got, " "), want)
+		}
+	}
+}
+
+// TestIncludedWithoutEnd: files that include each other a hundred times are read to an end.
+func TestIncludedWithoutEnd(t *testing.T) {
+	files := map[string]string{}
+	for n := range 12 {
+		files["etc/"+string(rune('a'+n))+".cnf"] = strings.Repeat("!includedir /etc/\n", 100) + "[mysqld]\nx = 1\n"
+	}
+	p := &prober{Tree: Recorded(tree(t, files))}
+	if got := p.optionFiles([]string{"/etc/a.cnf"}); len(got) == 0 || len(got) > mostFiles {
+		t.Errorf("%d lines", len(got))
+	}
+}
+
+// TestStatxOfAFile: whatever this kernel and filesystem answer about writes that are never torn, it is understood, and kept in a recording.
+func TestStatxOfAFile(t *testing.T) {
+	dir := tree(t, map[string]string{"srv/ibdata1": "x", "etc/my.cnf": "[mysqld]\ndatadir = /srv\n"})
+	from := &Tree{dir: dir}
+	from.Record()
+	nobody := func(context.Context, ...string) (string, error) { return "", fs.ErrNotExist }
+	first := Read(t.Context(), from, nobody, nil)
+	if len(first.Instances) != 1 || from.saved["/commands/statx-srv.txt"] == "" {
+		t.Fatalf("%+v, %q", first.Instances, from.saved["/commands/statx-srv.txt"])
+	}
+	to := t.TempDir()
+	if _, err := from.Save(to); err != nil {
+		t.Fatal(err)
+	}
+	again := Read(t.Context(), Recorded(to), nil, nil)
+	a, b := first.Instances[0].Atomic, again.Instances[0].Atomic
+	if (a == nil) != (b == nil) || a != nil && *a != *b {
+		t.Errorf("here %+v, from the recording %+v", a, b)
+	}
+	t.Logf("%q: %+v", from.saved["/commands/statx-srv.txt"], a)
+}

@@ -122,7 +122,7 @@ func parseStorcli(tool, text string) ([]tune.Controller, error) {
 		for _, v := range data.rows("VD LIST", "Virtual Drive List") {
 			x.Volumes = append(x.Volumes, storcliVolume(v))
 		}
-		for _, d := range data.rows("PD LIST", "Physical Device Information", "Physical Drive List") {
+		for _, d := range data.allRows("PD LIST", "Physical Device Information", "Physical Drive List") {
 			x.Drives = append(x.Drives, storcliDrive(d))
 		}
 		if x.Model != "" || len(x.Volumes)+len(x.Drives) > 0 {
