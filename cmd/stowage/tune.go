@@ -13,6 +13,7 @@ import (
 	"stowage/host"
 	"stowage/tune"
 	"stowage/tune/probe"
+	"stowage/tune/prove"
 )
 
 // tuneFlags is what `stowage tune` is asked for.
@@ -95,7 +96,23 @@ instead.
 	f.StringVar(&t.proof.size, "size", "", "with --prove: size of the data file, as 512MiB (default: by free space)")
 	f.DurationVar(&t.proof.runtime, "runtime", 0, "with --prove: length of each run (default 2.1s)")
 	f.IntVar(&t.proof.maxRuns, "max-runs", 12, "with --prove: runs at most, without and with each")
+	for flag, ids := range map[string]func(tune.Rule) bool{"rule": func(tune.Rule) bool { return true }, "prove": prove.Provable} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, ruleCompletion(ids)) // the flags are there
+	}
 	return cmd
+}
+
+// ruleCompletion offers the rules that are wanted, each with what it is about.
+func ruleCompletion(wanted func(tune.Rule) bool) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var out []cobra.Completion
+		for _, r := range tune.Rules() {
+			if wanted(r) {
+				out = append(out, cobra.CompletionWithDesc(r.ID, r.Title))
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 func (a *app) tune(c *cobra.Command, t *tuneFlags) error {

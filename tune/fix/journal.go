@@ -38,11 +38,11 @@ func Open(path string) (*Journal, error) {
 		return nil, &farm.Error{Op: "open journal", Subject: path, Err: err, Hint: hint}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fail(fmt.Errorf("%w: %w", farm.ErrInput, err), "settings of a machine are changed as root: sudo stowage tune --fix")
+		return fail(fmt.Errorf("%w: %w", farm.ErrInput, err), "settings of a machine are changed as root: sudo stowage tune ...")
 	}
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fail(fmt.Errorf("%w: %w", farm.ErrInput, err), "settings of a machine are changed as root: sudo stowage tune --fix")
+		return fail(fmt.Errorf("%w: %w", farm.ErrInput, err), "settings of a machine are changed as root: sudo stowage tune ...")
 	}
 	for {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -74,6 +74,9 @@ var refusals = []struct {
 	},
 }
 
+// Provable reports whether a proof of the rule can be tried at all.
+func Provable(rule tune.Rule) bool { return refuse(rule) == nil }
+
 // refuse is nil for a rule that can be proved, whatever this machine is like.
 func refuse(rule tune.Rule) error {
 	if slices.Contains(provable, rule.ID) {
