@@ -12,6 +12,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/tune"
+	"stowage/tune/fix"
 	"stowage/tune/probe"
 	"stowage/tune/prove"
 )
@@ -143,13 +144,19 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 		}
 		rules = some
 	}
+	var left []fix.Result
+	if t.fix && !t.dryRun {
+		if left, err = a.leftover(c.Context(), t); err != nil {
+			return err
+		}
+	}
 	facts, err := a.facts(c.Context(), t)
 	if err != nil {
 		return err
 	}
 	report := tune.Audit(facts, rules)
 	if t.fix || t.dryRun {
-		return a.tuneFix(c.Context(), t, report, severity)
+		return a.tuneFix(c.Context(), t, report, severity, left)
 	}
 	view := tuneView{report, facts, rules, len(t.rules) > 0}
 	if err := a.emit(report, view.writeText); err != nil {

@@ -38,8 +38,26 @@ type byHand struct {
 	Fix     string `json:"fix"`
 }
 
-// tuneFix carries out what can be carried out, or says what it would.
-func (a *app) tuneFix(ctx context.Context, t *tuneFlags, report tune.Report, severity farm.Severity) error {
+// leftover puts back what a proof has set that was killed. It comes before the
+// rules look: they must not take for granted what was on trial.
+func (a *app) leftover(ctx context.Context, t *tuneFlags) ([]fix.Result, error) {
+	path := filepath.Join(cmpRoot(t.root), tuneJournal)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // and no directory is made for it
+	}
+	j, err := fix.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	s, tree := a.tuneSettings(t)
+	defer s.close()
+	return j.TakeBack(ctx, s, bootOf(tree), a.at)
+}
+
+// tuneFix carries out what can be carried out, or says what it would. left is
+// what was put back before.
+func (a *app) tuneFix(ctx context.Context, t *tuneFlags, report tune.Report, severity farm.Severity, left []fix.Result) error {
 	s, tree := a.tuneSettings(t)
 	defer s.close()
 	changes := report.Changes(severity)
@@ -56,17 +74,13 @@ func (a *app) tuneFix(ctx context.Context, t *tuneFlags, report tune.Report, sev
 		return a.emit(out, out.writeText)
 	}
 	if len(changes) == 0 {
-		return a.emit(out, out.writeText)
+		return a.endTune(ctx, out, left, nil)
 	}
 	j, err := fix.Open(out.Journal)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	left, err := j.TakeBack(ctx, s, bootOf(tree), a.at) // of a proof that was killed
-	if err != nil {
-		return a.endTune(ctx, out, left, err)
-	}
 	results, err := j.Apply(ctx, s, bootOf(tree), changes, a.at)
 	return a.endTune(ctx, out, append(left, results...), err)
 }

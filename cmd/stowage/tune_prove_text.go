@@ -42,7 +42,7 @@ func (p tuneProofs) writePlan(w io.Writer) {
 		fmt.Fprintf(w, "  measure     %s without and with it by turns, on files in %s/.stowage-bench\n", t.Step, strings.TrimRight(t.Directory, "/"))
 	}
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)).Round(time.Second) }
-	fmt.Fprintf(w, "  take        %v to %v, about\n  keep        what helped, until the next restart; anything else is put back\n", seconds(p.Seconds[0]), seconds(p.Seconds[1]))
+	fmt.Fprintf(w, "  take        %v to %v, about, with the disk as busy as it can be: a database on it will feel that\n  keep        what helped, until the next restart; anything else is put back\n", seconds(p.Seconds[0]), seconds(p.Seconds[1]))
 }
 
 func (p tuneProofs) writeProof(w io.Writer, x prove.Proof) {
