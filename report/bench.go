@@ -168,8 +168,12 @@ func (d *BenchDocument) cautions() []benchCaution {
 				say("NOT DURABLE", true, fmt.Sprintf("%s: the device got %s flushes for each fdatasync, and its cache keeps writes until it is flushed: they would be lost with the power", x.ID, flushes(x)))
 			}
 		}
-		say("Noise", false, s.result.Noise.Reasons...)
-		say("Note", false, s.result.Labels...)
+		if why := s.result.Noise.Reasons; len(why) > 0 {
+			say("Noise", false, strings.Join(why, "; "))
+		}
+		if labels := s.result.Labels; len(labels) > 0 {
+			say("Note", false, strings.Join(labels, "; "))
+		}
 	}
 	return out
 }
@@ -195,7 +199,7 @@ func (d *BenchDocument) tiles() []tile {
 		}
 		t := tile{Name: name, Link: link, After: show(s), Note: s.ID, IsBad: !s.Valid || s.Undurable}
 		if s.CI != nil && link == "#b-steps" {
-			t.Note += " \u00b1" + percent(s.CI.HalfWidth())
+			t.Note += " " + sureness(s)
 		}
 		if len(d.Sides) == 2 {
 			was := find(d.Sides[0])

@@ -163,7 +163,7 @@ func (d *BenchDocument) heatRatios(kinds []heatKind, grids map[string]*heatGrid)
 func heatTitle(side benchSide, s *result.Step) string {
 	text := strings.TrimSpace(fmt.Sprintf("%s %s: %s IOPS, %s MB/s, p99 %s", side.Letter, s.ID, digits(s.IOPS), digits(s.MBps), micros(s.Lat.P99)))
 	if s.CI != nil {
-		text += fmt.Sprintf(", \u00b1%s", percent(s.CI.HalfWidth()))
+		text += ", " + sureness(s)
 	}
 	return text + validMark(s)
 }
@@ -241,18 +241,22 @@ func heatMaps(kinds []heatKind, grids map[string]*heatGrid, cellOf func(id strin
 	var out []heatMap
 	for _, k := range kinds {
 		g := grids[k.grid()]
-		m := heatMap{Title: strings.TrimSpace(loadWords(k.pattern + "-" + k.op))}
+		m, isMeasured := heatMap{Title: loadWords(k.pattern + "-" + k.op)}, false
 		for _, s := range g.depths {
 			m.Depths = append(m.Depths, s.Depth())
 		}
 		for _, block := range g.blocks {
 			r := heatRow{Block: blockText(block)}
 			for _, s := range g.depths {
-				r.Cells = append(r.Cells, cellOf(fmt.Sprintf("%s%s-%s-%s", k.pattern, r.Block, k.op, s.Depth())))
+				c := cellOf(fmt.Sprintf("%s%s-%s-%s", k.pattern, r.Block, k.op, s.Depth()))
+				isMeasured = isMeasured || c.Text != ""
+				r.Cells = append(r.Cells, c)
 			}
 			m.Rows = append(m.Rows, r)
 		}
-		out = append(out, m)
+		if isMeasured { // another result has it
+			out = append(out, m)
+		}
 	}
 	return out
 }

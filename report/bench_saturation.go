@@ -94,8 +94,12 @@ func (p *benchPlot) labelDepths(sides []benchSide, by map[string]result.Curve, a
 	for _, side := range slices.Backward(sides) {
 		if c, is := by[side.Letter]; is && c.Knee >= 0 {
 			x, y := at(c.Points[c.Knee])
-			p.Marks = append(p.Marks, planMark{At: x, LabelAt: y})
-			p.label(x, y, side.Class+" knee", strings.TrimSpace(c.Points[c.Knee].Depth()+" knee"))
+			name := c.Points[c.Knee].Depth() + " knee"
+			if !c.Sure {
+				name += "?"
+			}
+			p.Marks = append(p.Marks, planMark{At: x, LabelAt: y, Text: name})
+			p.label(x, y, side.Class+" knee", name)
 		}
 	}
 	for _, side := range slices.Backward(sides) {
@@ -120,8 +124,11 @@ func (d *BenchDocument) kneeWords(load string, by map[string]result.Curve) strin
 			out = append(out, strings.TrimSpace(fmt.Sprintf("%s no knee among %d depths", side.Letter, len(c.Points))))
 			continue
 		}
-		s := c.Points[c.Knee]
-		out = append(out, strings.TrimSpace(fmt.Sprintf("%s saturated beyond %s, %d at a time: %s IOPS at a p99 of %s", side.Letter, s.Depth(), s.AtOnce(), digits(s.IOPS), micros(s.Lat.P99))))
+		s, perhaps := c.Points[c.Knee], ""
+		if !c.Sure {
+			perhaps = "perhaps "
+		}
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%s "+perhaps+"saturated beyond %s, %d at a time: %s IOPS at a p99 of %s", side.Letter, s.Depth(), s.AtOnce(), digits(s.IOPS), micros(s.Lat.P99))))
 	}
 	return load + ": " + strings.Join(out, "; ") + "."
 }

@@ -49,7 +49,9 @@ func newBenchRow(s *result.Step) benchRow {
 		return benchRow{ID: s.ID, Answers: s.Answers, Says: []string{"not measured"}}
 	}
 	if s.CI != nil {
-		r.Sure, r.Interval = "\u00b1"+percent(s.CI.HalfWidth()), digits(s.CI.Low)+" to "+digits(s.CI.High)
+		if r.Sure = sureness(s); s.CI.HalfWidth() <= anything {
+			r.Interval = digits(s.CI.Low) + " to " + digits(s.CI.High)
+		}
 	}
 	if s.MoreRuns > 0 {
 		r.More, r.IsWide = whole(float64(s.MoreRuns)), true
@@ -69,6 +71,21 @@ func newBenchRow(s *result.Step) benchRow {
 	return r
 }
 
+// anything is the half width from which on an interval says nothing but that.
+const anything = 10
+
+// sureness is how far the interval of a step reaches.
+func sureness(s *result.Step) string {
+	switch half := s.CI.HalfWidth(); {
+	case half > anything:
+		return "could be anything"
+	case half >= 0.995:
+		return "\u00b1" + whole(100*half) + "\u00a0%"
+	default:
+		return "\u00b1" + percent(half)
+	}
+}
+
 // benchComparison is one result held against the first, by the rules of bench compare.
 type benchComparison struct {
 	Letter, Name, Counts string
@@ -76,8 +93,11 @@ type benchComparison struct {
 	Rows                 []benchVerdict
 	Caveats              []string
 	Method               string
-	OnlyInA, OnlyInB     string
+	Only                 []benchOnly
 }
+
+// benchOnly are steps that only one side has.
+type benchOnly struct{ Letter, Count, Steps string }
 
 // benchVerdict is one step of it.
 type benchVerdict struct {
@@ -97,8 +117,13 @@ func (d *BenchDocument) comparisons() []benchComparison {
 	for _, side := range d.Sides[1:] {
 		c := result.Compare(d.Sides[0].Name, d.Sides[0].result, side.Name, side.result)
 		b := benchComparison{
-			Letter: side.Letter, Name: side.Name, Counts: countVerdicts(c), Caveats: c.Caveats, Method: c.Method,
-			OnlyInA: strings.Join(c.OnlyInA, ", "), OnlyInB: strings.Join(c.OnlyInB, ", "),
+			Letter: side.Letter, Name: side.Name, Counts: countVerdicts(c), Method: c.Method,
+			Caveats: slices.DeleteFunc(c.Caveats, func(text string) bool { return isSaid(text, d.Sides[0].result) || isSaid(text, side.result) }),
+		}
+		for _, x := range []benchOnly{{"A", count(len(c.OnlyInA), "step"), strings.Join(c.OnlyInA, ", ")}, {side.Letter, count(len(c.OnlyInB), "step"), strings.Join(c.OnlyInB, ", ")}} {
+			if x.Steps != "" {
+				b.Only = append(b.Only, x)
+			}
 		}
 		var values []float64
 		for _, s := range c.Steps {
@@ -115,6 +140,11 @@ func (d *BenchDocument) comparisons() []benchComparison {
 		out = append(out, b)
 	}
 	return out
+}
+
+// isSaid tells whether a caveat is only that a result is invalid or was disturbed, which stands at the top of the page.
+func isSaid(caveat string, r *result.Result) bool {
+	return slices.ContainsFunc(slices.Concat(r.InvalidBecause, r.Noise.Reasons), func(why string) bool { return strings.HasSuffix(caveat, ": "+why) })
 }
 
 // countVerdicts is how many steps were judged how: 3 better, 1 worse.

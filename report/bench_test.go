@@ -146,10 +146,10 @@ func TestSaturationPointsAreTheFigures(t *testing.T) {
 	if len(p.Marks) != 1 || p.Marks[0].At != 331.9 || p.Marks[0].LabelAt != 153 {
 		t.Errorf("knee at %v", p.Marks)
 	}
-	if k := d.Saturation.Knees[0]; !strings.Contains(k, "beyond Q8T1, 8 at a time: 20,000 IOPS at a p99 of 200") {
+	if k := d.Saturation.Knees[0]; !strings.Contains(k, "RND16K-R: perhaps saturated beyond Q8T1, 8 at a time: 20,000 IOPS at a p99 of 200") {
 		t.Error(k)
 	}
-	if !slices.ContainsFunc(p.Labels, func(l benchLabel) bool { return l.Text == "Q8T1 knee" }) {
+	if !slices.ContainsFunc(p.Labels, func(l benchLabel) bool { return l.Text == "Q8T1 knee?" }) {
 		t.Errorf("labels %v", p.Labels)
 	}
 	if row := d.Saturation.Table.Rows[2]; row[1].Text != "Q8T4" || row[2].Text != "32" || row[3].Text != "21,000" || row[4].Text != "1.00 ms" {

@@ -19,6 +19,8 @@ type Curve struct {
 	Points []*Step // by rising requests at a time; at least one
 	// Knee is the point beyond which the 99th percentile doubles for less than 10 % more IOPS; -1 where none of those measured is it.
 	Knee int
+	// Sure: the intervals of the knee and of all depths beyond it reach no farther than the 10 % that it is about.
+	Sure bool
 }
 
 // AtOnce is how many requests are outstanding, of all threads together.
@@ -56,7 +58,9 @@ func (r *Result) Curves() []Curve {
 		slices.SortStableFunc(out[i].Points, func(a, b *Step) int {
 			return cmp.Or(cmp.Compare(a.AtOnce(), b.AtOnce()), cmp.Compare(a.Threads, b.Threads))
 		})
-		out[i].Knee = knee(out[i].Points)
+		c := &out[i]
+		c.Knee = knee(c.Points)
+		c.Sure = c.Knee >= 0 && !slices.ContainsFunc(c.Points[c.Knee:], func(s *Step) bool { return !s.IsTight(hardly - 1) })
 	}
 	return out
 }

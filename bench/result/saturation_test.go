@@ -1,8 +1,12 @@
 package result
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 	"testing"
+
+	"stowage/bench/stat"
 )
 
 func depth(id string, q, t int, iops, p99 float64) *Step {
@@ -31,6 +35,30 @@ func TestKnee(t *testing.T) {
 	spoilt := []*Step{depth("a", 1, 1, 1000, 100), depth("b", 8, 1, 1010, 900)}
 	if spoilt[1].Valid = false; knee(spoilt) != -1 {
 		t.Error("a figure that is not the storage's makes a knee")
+	}
+}
+
+// TestKneeThatIsNotSure: figures that may be off by half make no sure knee, nor do single runs.
+func TestKneeThatIsNotSure(t *testing.T) {
+	r := &Result{Steps: []*Step{depth("RND16K-R-Q1T1", 1, 1, 1000, 100), depth("RND16K-R-Q8T1", 8, 1, 7000, 120), depth("RND16K-R-Q8T4", 8, 4, 7500, 300)}}
+	if c := r.Curves()[0]; c.Knee != 1 || c.Sure {
+		t.Errorf("single runs: %d, sure %v", c.Knee, c.Sure)
+	}
+	for _, s := range r.Steps {
+		s.CI = &stat.Interval{Low: s.IOPS / 1.05, High: s.IOPS * 1.05}
+	}
+	r.Steps[0].CI = nil // before the knee
+	if c := r.Curves()[0]; c.Knee != 1 || !c.Sure {
+		t.Errorf("narrow intervals: %d, sure %v", c.Knee, c.Sure)
+	}
+	r.Steps[2].CI = &stat.Interval{Low: 5000, High: 11000}
+	if c := r.Curves()[0]; c.Knee != 1 || c.Sure {
+		t.Errorf("a wide one: %d, sure %v", c.Knee, c.Sure)
+	}
+	var said bytes.Buffer
+	r.writeNotes(&said)
+	if !strings.Contains(said.String(), "Saturated, perhaps: RND16K-R beyond Q8T1; intervals are too wide to be sure.\n") {
+		t.Errorf("says %q", said.String())
 	}
 }
 

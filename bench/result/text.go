@@ -50,8 +50,12 @@ func (r *Result) writeNotes(w io.Writer) {
 		}
 	}
 	for _, c := range r.Curves() {
-		if c.Knee >= 0 {
+		switch {
+		case c.Knee < 0:
+		case c.Sure:
 			fmt.Fprintf(w, "Saturated: %s beyond %s: p99 doubles for less than 10 %% more IOPS.\n", c.Load, c.Points[c.Knee].Depth())
+		default:
+			fmt.Fprintf(w, "Saturated, perhaps: %s beyond %s; intervals are too wide to be sure.\n", c.Load, c.Points[c.Knee].Depth())
 		}
 	}
 	for _, s := range r.Steps {
@@ -84,6 +88,9 @@ func moreRuns(n int) string {
 func (s *Step) sureness() string {
 	if s.CI == nil {
 		return "-"
+	}
+	if s.CI.HalfWidth() > 10 {
+		return ">1000%" // it could be anything
 	}
 	return fmt.Sprintf("%.1f%%", 100*s.CI.HalfWidth())
 }

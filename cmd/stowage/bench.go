@@ -146,6 +146,9 @@ func (a *app) benchRun(ctx context.Context, dir string, f benchFlags, o bench.Or
 		}
 		return err
 	}
+	if f.save != "" {
+		a.say("charts of it: stowage bench show %s --html FILE", f.save)
+	}
 	return a.emit(r, func(w io.Writer) error { return result.WriteText(w, r) })
 }
 
