@@ -49,6 +49,21 @@ func TestFileKeysAreDocumented(t *testing.T) {
 	}
 }
 
+// TestMatrixKeysAreDocumented holds every key of a matrix, and every queue setting, against the page.
+func TestMatrixKeysAreDocumented(t *testing.T) {
+	page := readText(t, "docs/matrix.md")
+	for _, x := range []struct{ file, list string }{
+		{"workspace/matrixread.go", "matrixKeys"}, {"workspace/matrixread.go", "loopKeys"}, {"workspace/matrixread.go", "axisKeys"}, {"workspace/matrixread.go", "cellKeys"},
+		{"bench/matrix/matrix.go", "Settings"}, {"bench/matrix/matrix.go", "Filesystems"},
+	} {
+		for _, key := range stringList(t, x.file, x.list) {
+			if !strings.Contains(page, "`"+key+"`") && !strings.Contains(page, key+":") {
+				t.Errorf("docs/matrix.md does not explain %s of %s in %s", key, x.list, x.file)
+			}
+		}
+	}
+}
+
 // TestEndsAreInTheRunbook: whatever exit code or end of a lane somebody meets,
 // the runbook says what to do.
 func TestEndsAreInTheRunbook(t *testing.T) {

@@ -31,11 +31,11 @@ type mount struct {
 	dev, point, options, fstype, source string
 }
 
-// mountOf finds the file system that a directory, given with all links resolved, lies on.
+// mountOf finds the file system that a directory, given with all links resolved, lies on. It asks for the thread, which may have mounts of its own.
 func (m machine) mountOf(dir string, dev uint64) mount {
 	var best mount
 	want := fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
-	for line := range strings.Lines(m.read("/proc/self/mountinfo")) {
+	for line := range strings.Lines(m.read("/proc/thread-self/mountinfo")) {
 		head, tail, ok := strings.Cut(line, " - ")
 		h, t := strings.Fields(head), strings.Fields(tail)
 		if !ok || len(h) < 6 || len(t) < 3 {
@@ -163,10 +163,21 @@ func (m machine) counters(name string) (counters, bool) {
 // facts is the machine, the file system and the device below a directory. Why says why there is no device.
 func (m machine) facts(dir string, dev uint64, at unix.Statfs_t) (e result.Environment, why string) {
 	mnt := m.mountOf(dir, dev)
-	e = result.Environment{
+	e = m.about()
+	e.Directory, e.Mount, e.Filesystem, e.MountSource, e.MountOptions = dir, mnt.point, mnt.fstype, mnt.source, mnt.options
+	e.Capacity, e.Free = int64(at.Blocks)*at.Bsize, int64(at.Bavail)*at.Bsize
+	name, why := m.deviceOf(mnt)
+	if name != "" {
+		e.Device = m.device(name)
+	}
+	return e, why
+}
+
+// about is the machine itself.
+func (m machine) about() result.Environment {
+	e := result.Environment{
 		Host: m.read("/proc/sys/kernel/hostname"), Kernel: m.read("/proc/sys/kernel/osrelease"), CPUs: strings.Count(m.read("/proc/cpuinfo"), "processor\t:"),
-		Memory: m.number("/proc/meminfo", "MemTotal:") * 1024, Directory: dir, Mount: mnt.point, Filesystem: mnt.fstype, MountSource: mnt.source, MountOptions: mnt.options,
-		Capacity: int64(at.Blocks) * at.Bsize, Free: int64(at.Bavail) * at.Bsize,
+		Memory: m.number("/proc/meminfo", "MemTotal:") * 1024, Load: m.load(),
 	}
 	for line := range strings.Lines(m.read("/proc/cpuinfo")) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
@@ -174,12 +185,7 @@ func (m machine) facts(dir string, dev uint64, at unix.Statfs_t) (e result.Envir
 			break
 		}
 	}
-	e.Load = m.load()
-	name, why := m.deviceOf(mnt)
-	if name != "" {
-		e.Device = m.device(name)
-	}
-	return e, why
+	return e
 }
 
 // number is the one behind a word at the beginning of a line.

@@ -2,13 +2,13 @@
 // named by its pattern, run by fio, repeated until the figures are sure enough
 // or time is up.
 //
-// Runner is the machine: Runner.Run measures a directory and returns a
-// result.Result, which says all that shaped it. A Profile is a list of loads
-// (Load) and times; Quick takes two minutes, Full takes hours.
+// Run measures a directory and returns a result.Result, which says all that
+// shaped it; RunDevice measures a device that disk.Claim made ours. A Profile is
+// a list of loads (Load) and times; Quick takes two minutes, Full takes hours.
 //
 // What holds, whatever happens:
 //
-//   - It never writes to anything but files it made, in a directory of its own
+//   - Run never writes to anything but files it made, in a directory of its own
 //     below the one it was given, and it leaves a tenth of the space free.
 //   - That directory goes with the run. After a kill -9 the kernel ends fio
 //     with us, and the next run in the same place removes what was left: only

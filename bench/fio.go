@@ -83,10 +83,10 @@ func firstLine(said string) string {
 }
 
 // engine finds the asynchronous engine that works here: io_uring, or libaio where the kernel or a container forbids it.
-func (f *fio) engine(ctx context.Context, dir string) (string, error) {
+func (f *fio) engine(ctx context.Context, dir, file string) (string, error) {
 	var last error
 	for _, name := range []string{"io_uring", "libaio"} {
-		_, _, last = f.run(ctx, dir, fmt.Sprintf("[probe]\nioengine=%s\ndirect=1\nthread=1\nrw=write\nbs=4k\nsize=64k\niodepth=2\nfilename=%s\n", name, fileProbe))
+		_, _, last = f.run(ctx, dir, fmt.Sprintf("[probe]\nioengine=%s\ndirect=1\nthread=1\nrw=write\nbs=4k\nsize=64k\niodepth=2\nfilename=%s\n", name, file))
 		if last == nil || errors.Is(last, farm.ErrInterrupted) {
 			return name, last
 		}

@@ -8,7 +8,26 @@ import (
 
 // files are how large the files are that loads work on. Their names are relative: fio runs where they lie, for it takes a
 // colon in a path as the end of it.
-type files struct{ data, log int64 }
+type files struct {
+	data, log int64
+	// device, where there is one, has both on it, the log behind the data: /dev/sda, in which there is no colon.
+	device string
+}
+
+func (f files) dataName() string {
+	if f.device != "" {
+		return f.device
+	}
+	return fileData
+}
+
+// logName is where the log is, and from where on.
+func (f files) logName() (name string, at int64) {
+	if f.device != "" {
+		return f.device, f.data
+	}
+	return fileLog, 0
+}
 
 // sampling is the window in which fio counts for the series of speeds.
 func sampling(runtime time.Duration) time.Duration {
@@ -80,14 +99,18 @@ func writeLoad(put func(string, ...any), name string, l Load, isBeside bool, f f
 	}
 	switch {
 	case l.Pattern == "LOG":
-		put("filename=%s", fileLog)
+		name, at := f.logName()
+		put("filename=%s", name)
+		if at > 0 {
+			put("offset=%d", at)
+		}
 		part := f.log / int64(l.T) / l.Block * l.Block // a piece of the log to each thread
 		put("size=%d", part)
 		if l.T > 1 {
 			put("offset_increment=%d", part)
 		}
 	default:
-		put("filename=%s", fileData)
+		put("filename=%s", f.dataName())
 		put("size=%d", f.data)
 		if l.Pattern == "SEQ" && l.T > 1 {
 			part := f.data / int64(l.T) / l.Block * l.Block
@@ -119,8 +142,9 @@ func layoutJob(f files, engine string, limit time.Duration, seed uint64) string 
 	put := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	put("[global]\ndirect=1\nthread=1\nrefill_buffers=1\nfallocate=none\nrw=write\nbs=1m\nend_fsync=1")
 	put("randseed=%d", seed)
-	put("\n[log]\nioengine=psync\nfilename=%s\nsize=%d", fileLog, f.log)
-	put("\n[data]\nstonewall\nioengine=%s\niodepth=4\nfilename=%s\nsize=%d", engine, fileData, f.data)
+	log, at := f.logName()
+	put("\n[log]\nioengine=psync\nfilename=%s\nsize=%d\noffset=%d", log, f.log, at)
+	put("\n[data]\nstonewall\nioengine=%s\niodepth=4\nfilename=%s\nsize=%d", engine, f.dataName(), f.data)
 	if limit > 0 {
 		put("runtime=%d", int(limit.Seconds()))
 	}

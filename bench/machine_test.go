@@ -35,7 +35,7 @@ func recorded(t *testing.T, tree map[string]string) machine {
 
 func TestDeviceBelowADirectory(t *testing.T) {
 	m := recorded(t, map[string]string{
-		"proc/self/mountinfo": "22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw\n" +
+		"proc/thread-self/mountinfo": "22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw\n" +
 			"30 22 259:1 / /var/lib/mysql rw,noatime shared:2 - xfs /dev/nvme0n1p1 rw,attr2\n" +
 			"31 22 0:44 / /mnt/with\\040blank rw - nfs4 filer:/vol rw\n" +
 			"32 22 0:45 / /mnt/b rw - btrfs /dev/sdb rw\n",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"stowage/bench/stat"
 	"stowage/farm"
 )
 
@@ -132,4 +133,22 @@ func (p Profile) Estimate() (runs int, length time.Duration) {
 		length += time.Duration(n) * (each + of)
 	}
 	return runs, length + 2*aaRuns*(each+p.Runtime) + p.LayoutLimit
+}
+
+// Visit is about how long one round takes on a file system that was made anew, at least, and with the longest that a device may take to become
+// steady. Writing is guessed at 200 MB/s.
+func (p Profile) Visit(size int64) (least, most time.Duration) {
+	const guess = 200e6
+	length := time.Duration(float64(p.Passes) * float64(size+logSize(size)) / guess * float64(time.Second))
+	for _, s := range p.Steps {
+		of := p.Runtime
+		if s.Long > 0 {
+			of = time.Duration(float64(p.Runtime) * s.Long)
+		}
+		length += p.Warmup + pause + 500*time.Millisecond + of
+	}
+	if p.Settle == nil {
+		return length, length
+	}
+	return length + stat.Windows*p.Runtime, length + min(p.SettleLimit, 60*p.Runtime)
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"stowage/bench/result"
@@ -25,6 +26,9 @@ func (r *runner) measureAll(ctx context.Context) error {
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
+	if r.order.Round > 0 {
+		return r.round(ctx, r.order.Profile.Steps, r.order.Round)
+	}
 	aa := r.aaStep()
 	if err := r.measureAA(ctx, aa, true); err != nil {
 		return err
@@ -34,16 +38,24 @@ func (r *runner) measureAll(ctx context.Context) error {
 		if len(steps) == 0 || !r.fits(steps, round) {
 			break
 		}
-		for i, s := range r.shuffled(steps, round) {
-			if r.has(s, round) {
-				continue // an earlier session did it
-			}
-			if err := r.measure(ctx, s, round, len(steps)-i); err != nil {
-				return err
-			}
+		if err := r.round(ctx, steps, round); err != nil {
+			return err
 		}
 	}
 	return r.measureAA(ctx, aa, false)
+}
+
+// round runs each of some steps once.
+func (r *runner) round(ctx context.Context, steps []Step, round int) error {
+	for i, s := range r.shuffled(steps, round) {
+		if r.has(s, round) {
+			continue // an earlier session did it
+		}
+		if err := r.measure(ctx, s, round, len(steps)-i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // layOut writes the files from end to end.
@@ -59,14 +71,15 @@ func (r *runner) layOut(ctx context.Context) error {
 		if pass > 0 {
 			limit = 0
 		}
-		if _, _, err := r.fio.run(ctx, r.place.dir, layoutJob(r.files, r.result.Settings.Engine, limit, r.order.Seed+uint64(pass))); err != nil {
+		out, _, err := r.fio.run(ctx, r.place.dir, layoutJob(r.files, r.result.Settings.Engine, limit, r.order.Seed+uint64(pass)))
+		if err != nil {
 			return err
 		}
-		info, err := os.Stat(filepath.Join(r.place.dir, fileData))
+		size, err := r.laidOut(out)
 		if err != nil {
 			return &farm.Error{Op: "lay out", Subject: r.place.dir, Err: err}
 		}
-		if written := info.Size() / mib * mib; written < r.files.data {
+		if written := size / mib * mib; written < r.files.data {
 			if written < 16*mib {
 				return &farm.Error{Op: "lay out", Subject: r.place.dir, Err: fmt.Errorf("%w: only %d MiB could be written in %v", farm.ErrInput, written/mib, limit), Hint: "give a size with --size; it will be written however long that takes"}
 			}
@@ -147,6 +160,7 @@ func (r *runner) each() time.Duration {
 // shuffled is the order of a round, the same for the same seed. What needs a ceiling comes behind MIX in the first round.
 func (r *runner) shuffled(steps []Step, round int) []Step {
 	random := rand.New(rand.NewPCG(r.order.Seed, uint64(round)))
+	steps = slices.Clone(steps)
 	random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 	var first, later []Step
 	for _, s := range steps {
@@ -229,7 +243,10 @@ func (r *runner) measure(ctx context.Context, s Step, round, left int) error {
 		m.sample.Seq, m.sample.Round = seq, round
 		r.row(id).Add(m.sample, m.latency, m.writes, r.order.Profile.Target)
 	}
-	total := r.count() + left - 1 + max(0, r.order.Profile.MinRuns-round)*len(r.order.Profile.Steps)
+	total := r.count() + left - 1
+	if r.order.Round == 0 {
+		total += max(0, r.order.Profile.MinRuns-round) * len(r.order.Profile.Steps)
+	}
 	r.order.Tell(Progress{Step: s.ID, IOPS: got[0].sample.IOPS, Round: round, Done: seq, Total: total, Left: time.Duration(total-seq+1) * r.each()})
 	r.result.Sessions[len(r.result.Sessions)-1].Ended = time.Now().UTC()
 	return r.save()
@@ -253,12 +270,14 @@ func (r *runner) runStep(ctx context.Context, s Step, round int) ([]measured, er
 	if s.Share > 0 {
 		s = r.held(s)
 	}
+	below := r.below()
 	noise := r.machine.listen(func(d time.Duration) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(d):
 		}
 	})
+	idle := r.below().since(below) // what others did while we did nothing
 	engine, seed := r.result.Settings.Engine, r.order.Seed+uint64(1000*r.count()+round)
 	if p.Warmup > 0 {
 		if _, _, err := r.fio.run(ctx, r.place.dir, jobFile(s, r.files, engine, p.Warmup, seed+1, false)); err != nil {
@@ -268,6 +287,7 @@ func (r *runner) runStep(ctx context.Context, s Step, round int) ([]measured, er
 	job := jobFile(s, r.files, engine, length, seed, true)
 	r.row(s.ID).Job = job
 	cpus, from := r.machine.processors(), r.counters()
+	below = r.below()
 	start := time.Now()
 	out, cpu, err := r.fio.run(ctx, r.place.dir, job)
 	if err != nil {
@@ -281,6 +301,13 @@ func (r *runner) runStep(ctx context.Context, s Step, round int) ([]measured, er
 		return nil, &farm.Error{Op: "measure", Subject: s.ID, Err: err, Hint: "a longer --runtime, or run the job that --json prints with fio by hand"}
 	}
 	check := r.check(got, from, to, took)
+	if r.bed != nil {
+		check.Foreign = foreign(to.since(from), r.below().since(below))
+		if s.Load.Durable {
+			// The file system below writes to its journal for every flush of ours, so that only the pause tells of others.
+			check.Foreign = idlePart(idle, to.since(from), took)
+		}
+	}
 	noise.Foreign = check.Foreign
 	for i := range got {
 		x := &got[i].sample
@@ -328,8 +355,36 @@ func (r *runner) readRun(s Step, out []byte, window time.Duration) ([]measured, 
 }
 
 func (r *runner) counters() counters {
+	if r.bed != nil {
+		return r.machine.sum(r.bed.Devices)
+	}
 	c, _ := r.machine.counters(r.device)
 	return c
+}
+
+// below is what the disk under the ground did.
+func (r *runner) below() counters {
+	if r.bed == nil {
+		return counters{}
+	}
+	c, _ := r.machine.counters(r.bed.Below)
+	return c
+}
+
+// laidOut is how long the data file is, or how far a device was written.
+func (r *runner) laidOut(out []byte) (int64, error) {
+	if r.claim == nil {
+		info, err := os.Stat(filepath.Join(r.place.dir, fileData))
+		if err != nil {
+			return 0, err
+		}
+		return info.Size(), nil
+	}
+	o, err := parseFio(out)
+	if err != nil {
+		return 0, err
+	}
+	return o.Jobs[len(o.Jobs)-1].Write.Bytes, nil
 }
 
 // check adds up what fio did in all loads of a run and holds it against the device's counts.

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"stowage/bench/disk"
 	"stowage/bench/result"
 	"stowage/farm"
 )
@@ -29,6 +30,11 @@ type Order struct {
 	// Save keeps the result, which has not come to its end yet; called after every run. Nil keeps nothing.
 	Save func(*result.Result) error
 	Tell func(Progress)
+	// Round, when above 0, is one visit of many to a file system that is made anew for each: files are laid out and every step is run once, as
+	// this round. There is no A/A pair, and Previous may have been measured on another device.
+	Round int
+	// Bed says what lies below, where whoever calls has made it; nil: it is found out.
+	Bed *Bed
 }
 
 // Progress is one thing that happened.
@@ -48,8 +54,10 @@ type runner struct {
 	machine machine
 	place   *place
 	files   files
-	device  string // empty: nothing to hold fio against
-	why     string // why it is empty
+	claim   *disk.Claim // the device that is measured itself; nil: a directory
+	device  string      // what is held against fio; empty: nothing
+	why     string      // why it is empty
+	bed     *Bed        // nil: others may use the device as well
 	result  *result.Result
 	began   time.Time
 	before  time.Duration // that earlier sessions took
@@ -60,11 +68,16 @@ type runner struct {
 // Run measures dir and returns the result, which is also returned, not complete, with an error that came later. It leaves
 // nothing in dir. Errors: farm.ErrInput for a directory or a machine that cannot be measured, farm.ErrRefused where
 // another bench runs or foreign files lie, farm.ErrInterrupted when ctx ended.
-func Run(ctx context.Context, dir string, o Order) (res *result.Result, err error) {
+func Run(ctx context.Context, dir string, o Order) (*result.Result, error) {
 	r, err := open(ctx, dir, o)
 	if err != nil {
 		return nil, err
 	}
+	return r.run(ctx)
+}
+
+// run measures what is open, and closes it.
+func (r *runner) run(ctx context.Context) (res *result.Result, err error) {
 	defer func() { err = errors.Join(err, r.place.close()) }()
 	err = r.measureAll(ctx)
 	r.finish(ctx, err == nil)
@@ -72,35 +85,53 @@ func Run(ctx context.Context, dir string, o Order) (res *result.Result, err erro
 }
 
 // open takes the directory for a run. Without an error the place has to be closed.
-func open(ctx context.Context, dir string, o Order) (r *runner, err error) {
+func open(ctx context.Context, dir string, o Order) (*runner, error) {
 	if _, err := checkDirectory(dir); err != nil {
 		return nil, err
 	}
-	dir, err = filepath.Abs(dir)
+	dir, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
 		return nil, &farm.Error{Op: "measure", Subject: dir, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
 	}
-	r = &runner{order: o, machine: machine{root: "/"}, began: time.Now()}
+	r := newRunner(o)
+	return r, r.open(ctx, dir)
+}
+
+func newRunner(o Order) *runner {
+	r := &runner{order: o, machine: machine{root: "/"}, bed: o.Bed, began: time.Now()}
 	if r.order.Tell == nil {
 		r.order.Tell = func(Progress) {}
 	}
+	return r
+}
+
+// open makes the place of the run in a directory, and the document.
+func (r *runner) open(ctx context.Context, dir string) (err error) {
 	if r.fio, err = findFio(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	var swept int64
 	if r.place, swept, err = openPlace(dir); err != nil {
-		return nil, err
+		return err
 	}
 	if swept > 0 {
 		r.say("removed %d MiB that a killed run had left", swept/mib)
 	}
-	if err := r.prepare(ctx, dir); err != nil {
-		return nil, errors.Join(err, r.place.close())
+	prepare := r.prepareDirectory
+	if r.claim != nil {
+		prepare = r.prepareDevice
 	}
-	return r, nil
+	env, engine, err := prepare(ctx, dir)
+	if err == nil {
+		err = r.begin(ctx, env, engine)
+	}
+	if err != nil {
+		return errors.Join(err, r.place.close())
+	}
+	return nil
 }
 
 func (r *runner) say(format string, args ...any) {
@@ -114,25 +145,38 @@ func (r *runner) save() error {
 	return r.order.Save(r.result)
 }
 
-// prepare learns everything that shapes the result and makes its document.
-func (r *runner) prepare(ctx context.Context, dir string) error {
+// prepareDirectory learns what lies below a directory, and how large its files may be.
+func (r *runner) prepareDirectory(ctx context.Context, dir string) (env result.Environment, engine string, err error) {
 	if err := checkDirect(r.place.dir); err != nil {
-		return err
+		return env, "", err
 	}
-	engine, err := r.fio.engine(ctx, r.place.dir)
-	if err != nil {
-		return err
+	if engine, err = r.fio.engine(ctx, r.place.dir, fileProbe); err != nil {
+		return env, "", err
 	}
 	env, at, err := r.environment(dir)
 	if err != nil {
-		return err
+		return env, "", err
 	}
-	asked := r.order.Size
+	r.files, err = sizes(r.asked(), r.order.Profile.Name, int64(at.Bavail)*at.Bsize, dir)
+	return env, engine, err
+}
+
+// asked is the size that was asked for, or that a result was begun with.
+func (r *runner) asked() int64 {
 	if r.order.Previous != nil {
-		asked = r.order.Previous.Settings.Size
+		return r.order.Previous.Settings.Size
 	}
-	if r.files, err = sizes(asked, r.order.Profile.Name, at, dir); err != nil {
-		return err
+	return r.order.Size
+}
+
+// begin makes the document from everything that shapes the result.
+func (r *runner) begin(ctx context.Context, env result.Environment, engine string) error {
+	env.Fio, env.Stowage, env.Arch = r.fio.version, r.order.Version, runtime.GOARCH
+	if r.bed != nil {
+		env.Device = r.machine.bed(r.bed)
+	}
+	if env.Device != nil {
+		r.device = env.Device.Name
 	}
 	p := r.order.Profile
 	r.result = &result.Result{
@@ -148,7 +192,7 @@ func (r *runner) prepare(ctx context.Context, dir string) error {
 		r.result.Settings.Steps = append(r.result.Settings.Steps, s.ID)
 		r.result.Steps = append(r.result.Steps, r.rows(s)...)
 	}
-	if d := env.Device; d != nil {
+	if r.device != "" {
 		r.thermal(ctx, 0)
 	}
 	if r.order.Previous != nil {
@@ -199,6 +243,10 @@ func (r *runner) rows(s Step) []*result.Step {
 func (r *runner) takeUp(old *result.Result) error {
 	now := r.result
 	wasQueue, isQueue := queues(old.Environment.Device, now.Environment.Device)
+	if r.order.Round > 0 { // a visit's devices get other numbers every time, and more rounds may be asked for
+		wasQueue, isQueue = "", ""
+		old.Settings.MinRuns, old.Settings.MaxRuns = now.Settings.MinRuns, now.Settings.MaxRuns
+	}
 	for _, x := range []struct{ what, was, is string }{
 		{"profile", old.Profile, now.Profile},
 		{"directory", old.Environment.Directory, now.Environment.Directory},
@@ -220,9 +268,13 @@ func (r *runner) takeUp(old *result.Result) error {
 	for _, s := range old.Sessions {
 		r.before += s.Ended.Sub(s.Began)
 	}
-	r.files = files{data: old.Settings.Size, log: old.Settings.LogSize}
+	r.files.data, r.files.log = old.Settings.Size, old.Settings.LogSize
 	r.order.Seed = old.Settings.Seed
 	r.result = old
+	if r.order.Round > 0 {
+		r.result.Environment.Device, r.result.Environment.Mount = now.Environment.Device, now.Environment.Mount
+		return nil
+	}
 	r.say("going on with the result that was begun at %s: %d runs are done", old.Sessions[0].Began.Format(time.DateTime), r.count())
 	return nil
 }
@@ -259,7 +311,7 @@ func (r *runner) count() int {
 // finish closes the document.
 func (r *runner) finish(ctx context.Context, complete bool) {
 	r.result.Complete = complete
-	if complete && r.result.Environment.Device != nil {
+	if complete && r.device != "" {
 		r.thermal(ctx, 1)
 	}
 	r.result.Labels = r.labels()
@@ -273,6 +325,9 @@ func (r *runner) labels() []string {
 	e := r.result.Environment
 	if r.files.data < e.Memory {
 		out = append(out, fmt.Sprintf("the file (%d MiB) is smaller than this machine's memory: caches below the operating system (controller, hypervisor, disk) are not excluded", r.files.data/mib))
+	}
+	if r.claim != nil {
+		out = append(out, "the device itself was measured, without a file system; what was on it is gone")
 	}
 	if r.device == "" {
 		out = append(out, "not held against the kernel's counts: "+r.why)

@@ -57,16 +57,14 @@ func checkDirect(dir string) error {
 }
 
 // sizes are those of the files: as asked for, or as fits the profile and the space.
-func sizes(asked int64, profile string, at unix.Statfs_t, dir string) (files, error) {
-	free := int64(at.Bavail) * at.Bsize
+func sizes(asked int64, profile string, free int64, dir string) (files, error) {
 	size := asked
 	if size == 0 {
 		if size = max(min(4*gib, free/20), gib); profile == "full" {
 			size = max(min(32*gib, free/5), 4*gib)
 		}
 	}
-	f := files{data: size / mib * mib}
-	f.log = max(min(f.data/8, 256*mib)/mib*mib, 8*mib)
+	f := files{data: size / mib * mib, log: logSize(size)}
 	if f.data < 16*mib {
 		return f, &farm.Error{Op: "measure", Subject: dir, Err: fmt.Errorf("%w: a size of %d bytes is too small", farm.ErrInput, size), Hint: "--size is 16MiB or more"}
 	}
@@ -74,6 +72,26 @@ func sizes(asked int64, profile string, at unix.Statfs_t, dir string) (files, er
 		return f, &farm.Error{Op: "measure", Subject: dir,
 			Err:  fmt.Errorf("%w: files of %d MiB would not leave a tenth of the %d MiB that are free", farm.ErrInput, need/mib, free/mib),
 			Hint: "free some space, or use a smaller --size"}
+	}
+	return f, nil
+}
+
+// logSize is that of the log beside data of a size.
+func logSize(data int64) int64 { return max(min(data/8, 256*mib)/mib*mib, 8*mib) }
+
+// deviceSizes are those on a device: as asked for, a piece of it for a quick look, all of it otherwise.
+func deviceSizes(asked int64, profile, path string, capacity int64) (files, error) {
+	size := asked
+	if size == 0 {
+		if size = capacity - logSize(capacity); profile == "quick" {
+			size = min(4*gib, size)
+		}
+	}
+	f := files{data: size / mib * mib, log: logSize(size), device: path}
+	if f.data < 16*mib || f.data+f.log > capacity {
+		return f, &farm.Error{Op: "measure", Subject: path,
+			Err:  fmt.Errorf("%w: %d MiB of data and %d MiB of log do not go onto %d MiB, or are less than 16", farm.ErrInput, f.data/mib, f.log/mib, capacity/mib),
+			Hint: "--size is 16MiB or more, and an eighth less than the device"}
 	}
 	return f, nil
 }

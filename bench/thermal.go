@@ -12,7 +12,11 @@ import (
 func (r *runner) thermal(ctx context.Context, at int) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	out, _ := exec.CommandContext(ctx, "smartctl", "-j", "-a", "/dev/"+r.device).Output() // its exit code tells of the disk's health, and it may not be there
+	name := r.device
+	if r.bed != nil {
+		name = r.bed.Devices[0]
+	}
+	out, _ := exec.CommandContext(ctx, "smartctl", "-j", "-a", "/dev/"+name).Output() // its exit code tells of the disk's health, and it may not be there
 	var said struct {
 		Health map[string]any `json:"nvme_smart_health_information_log"`
 	}

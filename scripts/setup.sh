@@ -2,7 +2,7 @@
 # Installs what Stowage needs on a Debian machine, and only what is missing.
 #
 #   scripts/setup.sh         MariaDB server and mariadb-backup, for the demo
-#   scripts/setup.sh test    besides, for tests: Chromium (the report), HAProxy and etcd (routing), spin and gcc (the models), tcpdump, ip, fio
+#   scripts/setup.sh test    besides, for tests: Chromium (the report), HAProxy and etcd (routing), spin and gcc (the models), tcpdump, ip, fio, mkfs.xfs, mkfs.btrfs
 #   scripts/setup.sh bench   besides, for measuring: fio, and the peers that Stowage is measured beside; MyRocks, unpacked and not installed
 #
 # Safe to run again: with everything there it looks and returns. It never starts, stops or configures a database server.
@@ -29,6 +29,8 @@ missing() {
 		has spin || echo spin
 		has tcpdump || echo tcpdump # captures, held against what it prints
 		has fio || echo fio # stowage bench runs it
+		has mkfs.xfs || echo xfsprogs # and makes these
+		has mkfs.btrfs || echo btrfs-progs
 		has ip || echo iproute2 # network namespaces
 		has gcc && [[ -e /usr/include/stdio.h ]] || printf "gcc\nlibc6-dev\n"
 	fi

@@ -76,7 +76,13 @@ type Difference struct {
 
 // Compare holds b against a. The names are what people call them.
 func Compare(nameA string, a *Result, nameB string, b *Result) *Comparison {
-	c := &Comparison{FormatVersion: FormatVersion, A: subject(nameA, a), B: subject(nameB, b), Method: method, Tolerance: Tolerance, Drift: drift(a, b)}
+	return CompareWithin(nameA, a, nameB, b, append(a.pairs(), b.pairs()...))
+}
+
+// CompareWithin is Compare for two cells of one matrix. They have no A/A pairs of their own; pairs are what one of them, measured as two cells,
+// differs from itself by.
+func CompareWithin(nameA string, a *Result, nameB string, b *Result, pairs []stat.Pair) *Comparison {
+	c := &Comparison{FormatVersion: FormatVersion, A: subject(nameA, a), B: subject(nameB, b), Method: method, Tolerance: Tolerance, Drift: drift(pairs, a, b)}
 	for _, x := range a.Steps {
 		y := b.step(x.ID)
 		if y == nil {
@@ -125,22 +131,27 @@ func (e Environment) on() string {
 // direction, for as long as a whole result takes, and neither its runs nor its A/A pair need show it.
 const disturbed = 0.3
 
-// drift is what the A/A pairs of both results show, and what their disturbance may hide.
-func drift(all ...*Result) float64 {
-	var pairs []stat.Pair
+// drift is what A/A pairs show, and what the disturbance of results may hide.
+func drift(pairs []stat.Pair, all ...*Result) float64 {
 	var worst float64
 	for _, r := range all {
 		m := r.Noise.Mean
 		worst = max(worst, m.CPU, m.IO, m.Steal)
-		if aa := r.Noise.AA; aa != nil && aa.Last > 0 {
-			p := stat.Pair{First: aa.First, Last: aa.Last}
-			if s := r.step(aa.Step); s != nil {
-				p.Runs = s.speeds()
-			}
-			pairs = append(pairs, p)
-		}
 	}
 	return math.Hypot(stat.Drift(pairs...), disturbed*worst)
+}
+
+// pairs are the A/A pair of a result, when it has a whole one.
+func (r *Result) pairs() []stat.Pair {
+	aa := r.Noise.AA
+	if aa == nil || aa.Last <= 0 {
+		return nil
+	}
+	p := stat.Pair{First: aa.First, Last: aa.Last}
+	if s := r.step(aa.Step); s != nil {
+		p.Runs = s.speeds()
+	}
+	return []stat.Pair{p}
 }
 
 func (s *Step) speeds() []float64 {

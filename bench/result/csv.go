@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -23,6 +24,36 @@ func WriteCSV(w io.Writer, r *Result) error {
 	if err := out.Write(csvColumns); err != nil {
 		return err
 	}
+	if err := r.writeRows(out); err != nil {
+		return err
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// Named is one of several results, with the name that tells it from the others.
+type Named struct {
+	Name   string
+	Result *Result
+}
+
+// WriteCellsCSV writes the rows of several results below each other, the name of each in a last column.
+func WriteCellsCSV(w io.Writer, all []Named) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(append(slices.Clone(csvColumns), "Cell")); err != nil {
+		return err
+	}
+	for _, n := range all {
+		if err := n.Result.writeRows(out, n.Name); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// writeRows writes a row for each run, with more behind its columns.
+func (r *Result) writeRows(out *csv.Writer, more ...string) error {
 	device := ""
 	if d := r.Environment.Device; d != nil {
 		device = d.Name
@@ -44,20 +75,19 @@ func WriteCSV(w io.Writer, r *Result) error {
 			if x.WriteLat != nil {
 				write = millis(x.WriteLat.Mean)
 			}
-			err := out.Write([]string{
+			err := out.Write(append([]string{
 				s.ID, strconv.Itoa(i + 1), kind, pattern, strconv.FormatInt(s.Block>>10, 10), strconv.Itoa(s.Outstanding), strconv.Itoa(s.Threads), number(x.Seconds),
 				number(x.IOPS), number(x.MBps * 1e6 / (1 << 20)), millis(x.Lat.Min), millis(x.Lat.Mean), millis(x.Lat.Max),
 				millis(x.Lat.P50), millis(x.Lat.P95), millis(x.Lat.P99), millis(x.Lat.P999), write, strconv.FormatBool(s.Durable), number(reads),
 				strconv.Itoa(x.Seq), x.Began.UTC().Format(time.RFC3339), number(x.ClientCPU), number(x.Noise.CPU), number(x.Noise.IO), number(x.Noise.Steal), number(x.Noise.Foreign),
 				strconv.FormatBool(x.Check.Short), r.Environment.Host, r.Environment.Directory, r.Environment.Filesystem, device, fmt.Sprint(r.Settings.Size >> 20), r.Profile,
-			})
+			}, more...))
 			if err != nil {
 				return err
 			}
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return nil
 }
 
 func millis(us float64) string { return number(us / 1000) }

@@ -27,6 +27,8 @@ type benchFlags struct {
 	minRuns, maxRuns    int
 	seed                uint64
 	steps               []string
+	device, destroy     string
+	overwrite           bool
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -41,15 +43,15 @@ says how sure they are.
 		Args:    args(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	cmd.AddCommand(a.benchRunCommand(), a.benchEngineCommand(), a.benchShowCommand(), a.benchCompareCommand(), a.benchCSVCommand())
+	cmd.AddCommand(a.benchRunCommand(), a.benchMatrixCommand(), a.benchEngineCommand(), a.benchShowCommand(), a.benchCompareCommand(), a.benchCSVCommand(), a.benchCleanCommand())
 	return cmd
 }
 
 func (a *app) benchRunCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use:   "run DIR",
-		Short: "Measure the storage that a directory lies on, without touching anything in it",
+		Use:   "run DIR | run --device NAME --destroy-data NAME",
+		Short: "Measure the storage that a directory lies on, without touching anything in it, or a device",
 		Long: `Runs a barrage of loads through fio on files of its own in DIR/.stowage-bench: page reads and writes, log
 writes with a fdatasync after each, scans, and MIX, commits while pages are read and written. Nothing else is
 written to, a tenth of the free space is left, and the files go when it ends; what a kill -9 left goes with the
@@ -61,15 +63,31 @@ random order, until its 95 % interval is within 5 % or a limit is reached.
 
 With --save the result is kept in a file after every run, and the same command goes on from there.
 
+With --device a device itself is measured, without a file system, and what is on it is destroyed: it is named by
+a name that stays (/dev/disk/by-id/...), and the same name is typed again behind --destroy-data. A loop device
+is confirmed by the path of the file behind it. Devices that are mounted, held by an array or a volume group,
+swapped on, removable, or that have anything known on them (--overwrite allows that last one) are refused.
+
 ` + exitHelp,
-		Example: "  stowage bench run /var/lib/mysql\n  stowage bench run /mnt/new --profile full --save new.json\n  stowage bench run /mnt/new --steps LOG4K-FDS-Q1T1,MIX --size 512MiB --runtime 5s",
-		Args:    args(cobra.ExactArgs(1)),
+		Example: "  stowage bench run /var/lib/mysql\n  stowage bench run /mnt/new --profile full --save new.json\n  stowage bench run /mnt/new --steps LOG4K-FDS-Q1T1,MIX --size 512MiB --runtime 5s\n" +
+			"  stowage bench run --device /dev/disk/by-id/nvme-X9_123 --destroy-data /dev/disk/by-id/nvme-X9_123",
+		Args: func(c *cobra.Command, given []string) error {
+			if f.device != "" || f.destroy != "" {
+				return args(cobra.NoArgs)(c, given)
+			}
+			return args(cobra.ExactArgs(1))(c, given)
+		},
 		RunE: func(c *cobra.Command, given []string) error {
 			order, err := f.order(c)
 			if err != nil {
 				return err
 			}
-			return a.benchRun(c.Context(), given[0], f, order)
+			if f.device != "" || f.destroy != "" {
+				return a.benchDevice(c.Context(), f, order)
+			}
+			return a.benchRun(c.Context(), given[0], f, order, func(ctx context.Context, o bench.Order) (*result.Result, error) {
+				return bench.Run(ctx, given[0], o)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&f.profile, "profile", "quick", "quick (two minutes) or full (hours)")
@@ -80,6 +98,9 @@ With --save the result is kept in a file after every run, and the same command g
 	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 8, "runs of each step at most")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the order of runs (default: a new one, stored with the result)")
 	cmd.Flags().StringSliceVar(&f.steps, "steps", nil, "only these steps, by name")
+	cmd.Flags().StringVar(&f.device, "device", "", "measure this device instead of a directory, and destroy what is on it: /dev/disk/by-id/...")
+	cmd.Flags().StringVar(&f.destroy, "destroy-data", "", "the same name once more (of a loop device: the path of its file)")
+	cmd.Flags().BoolVar(&f.overwrite, "overwrite", false, "also a device with a file system or a partition table on it")
 	return cmd
 }
 
@@ -122,7 +143,8 @@ func (f benchFlags) order(c *cobra.Command) (bench.Order, error) {
 	return o, nil
 }
 
-func (a *app) benchRun(ctx context.Context, dir string, f benchFlags, o bench.Order) error {
+// benchRun measures a directory or a device, which are one but for measure.
+func (a *app) benchRun(ctx context.Context, subject string, f benchFlags, o bench.Order, measure func(context.Context, bench.Order) (*result.Result, error)) error {
 	if f.save != "" {
 		var err error
 		if o.Previous, err = previousResult(f.save); err != nil {
@@ -134,7 +156,7 @@ func (a *app) benchRun(ctx context.Context, dir string, f benchFlags, o bench.Or
 	}
 	screen := benchScreen{app: a, began: time.Now()}
 	o.Tell = screen.tell
-	r, err := bench.Run(ctx, dir, o)
+	r, err := measure(ctx, o)
 	screen.end()
 	if err != nil {
 		if errors.Is(err, farm.ErrInterrupted) {
@@ -142,7 +164,7 @@ func (a *app) benchRun(ctx context.Context, dir string, f benchFlags, o bench.Or
 			if f.save != "" {
 				hint = "the same command goes on from " + f.save
 			}
-			return &farm.Error{Op: "measure", Subject: dir, Err: err, Hint: hint}
+			return &farm.Error{Op: "measure", Subject: subject, Err: err, Hint: hint}
 		}
 		return err
 	}
@@ -175,7 +197,12 @@ func previousResult(path string) (*result.Result, error) {
 }
 
 func saveResult(path string, r *result.Result) error {
-	text, err := json.Marshal(r)
+	return saveJSON(path, r)
+}
+
+// saveJSON keeps a result, of a bench or of a matrix, in a file that a person named.
+func saveJSON(path string, value any) error {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return &farm.Error{Op: "save result", Subject: path, Err: err}
 	}
@@ -207,8 +234,13 @@ func (s *benchScreen) tell(p bench.Progress) {
 	if text == "" {
 		text = fmt.Sprintf("%d of %d, round %d, about %v to go: %s %.0f IOPS", p.Done, p.Total, p.Round, p.Left.Round(time.Second), p.Step, p.IOPS)
 	}
+	s.line(text, p.Text == "")
+}
+
+// line shows one; a passing one makes room for the next.
+func (s *benchScreen) line(text string, isPassing bool) {
 	text = fmt.Sprintf("[%5.1f s] %s", time.Since(s.began).Seconds(), text)
-	if f, ok := s.app.stderr.(*os.File); ok && p.Text == "" && term.IsTerminal(int(f.Fd())) {
+	if f, ok := s.app.stderr.(*os.File); ok && isPassing && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprint(s.app.stderr, "\r\033[K"+text)
 		s.open = true
 		return

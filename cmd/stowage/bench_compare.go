@@ -19,7 +19,8 @@ func (a *app) benchCompareCommand() *cobra.Command {
 		Long: `Compares two results that bench run (or bench engine) has saved: for every step the ratio of IOPS, its 95 % interval, and
 better, worse (by more than 5 %, surely), same (surely by less), or inconclusive, with the number of runs
 that would settle it; the same for the 99th percentile of latency. What else differs between the two is
-listed, and what makes the comparison unfair. Exit code 1 when something got worse.
+listed, and what makes the comparison unfair. Exit code 1 when something got worse. FILE#CELL is one cell of a
+matrix.
 
 ` + exitHelp,
 		Example: "  stowage bench compare old.json new.json",
@@ -57,6 +58,7 @@ func (a *app) benchCSVCommand() *cobra.Command {
 		Short: "Print a result as rows for a spreadsheet, one for each run",
 		Long: `Prints a result that bench run has saved as CSV: the columns that spreadsheets made for SQLIO know (IOs/sec,
 MBs/sec, latencies in milliseconds), and behind them percentiles, what disturbed the run, and where it was made.
+Of a matrix all cells are printed, their names in a last column; FILE#CELL prints one.
 
 ` + exitHelp,
 		Example: "  stowage bench csv new.json > new.csv",
@@ -64,6 +66,9 @@ MBs/sec, latencies in milliseconds), and behind them percentiles, what disturbed
 		RunE: func(c *cobra.Command, given []string) error {
 			if a.json {
 				return usage(c, errors.New("CSV and --json are two formats"))
+			}
+			if d, err := readMatrixDocument(given[0]); d != nil || err != nil {
+				return errors.Join(err, a.matrixCSV(d))
 			}
 			r, err := readResult(given[0])
 			if err != nil {
@@ -74,8 +79,11 @@ MBs/sec, latencies in milliseconds), and behind them percentiles, what disturbed
 	}
 }
 
-// readResult reads a result that a person named.
+// readResult reads a result that a person named: a file, or a cell of a matrix, as FILE#CELL.
 func readResult(path string) (*result.Result, error) {
+	if r, err := readCell(path); r != nil || err != nil {
+		return r, err
+	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &farm.Error{Op: "read result", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, errorsCause(err)), Hint: "make one: stowage bench run DIR --save " + path}

@@ -1,0 +1,219 @@
+package matrix
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"stowage/bench/result"
+	"stowage/bench/stat"
+)
+
+// WriteText is the outcome for people: a table for each step, with a row for each cell.
+func WriteText(w io.Writer, d *Document) error {
+	fmt.Fprintf(w, "Matrix of %d cells x %d rounds on %s, in %v, seed %d.\n", len(d.Cells), d.Matrix.Rounds, d.Ground, d.Took().Round(time.Second), d.Seed)
+	for _, id := range d.stepIDs() {
+		if err := d.table(w, id); err != nil {
+			return err
+		}
+	}
+	d.notes(w)
+	return nil
+}
+
+// stepIDs are those of all cells, in the order of the first that has any.
+func (d *Document) stepIDs() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, c := range d.Cells {
+		if c.Result == nil {
+			continue
+		}
+		for _, s := range c.Result.Steps {
+			if !seen[s.ID] {
+				seen[s.ID] = true
+				out = append(out, s.ID)
+			}
+		}
+	}
+	return out
+}
+
+// table is the classic one: Transfer/s, Requests/s, Avg/Request, 95%/Request, and what it never had.
+func (d *Document) table(w io.Writer, id string) error {
+	answers := ""
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var rows []string
+	for _, c := range d.Cells {
+		s := c.step(id)
+		if s == nil {
+			continue
+		}
+		answers = s.Answers
+		rows = append(rows, strings.Join([]string{
+			c.Name, megabytes(s.MBps), short(s.IOPS), millis(s.Lat.Mean), millis(s.Lat.P95), millis(s.Lat.P99), sureness(s), fmt.Sprint(s.Runs), d.verdict(c, id), flags(s),
+		}, "\t")+"\t")
+	}
+	fmt.Fprintf(w, "\n%s: %s\n", id, answers)
+	fmt.Fprintln(t, "cell\tTransfer/s\tRequests/s\tAvg/Request\t95%/Request\t99%/Request\t+-95 %\truns\tagainst "+d.Baseline+"\t\t")
+	for _, row := range rows {
+		fmt.Fprintln(t, row)
+	}
+	return t.Flush()
+}
+
+func (c *Measured) step(id string) *result.Step {
+	if c.Result == nil {
+		return nil
+	}
+	for _, s := range c.Result.Steps {
+		if s.ID == id && s.Runs > 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+// verdict is the word, with the ratio where there is one.
+func (d *Document) verdict(c *Measured, id string) string {
+	if c.Name == d.Baseline {
+		return "baseline"
+	}
+	for _, s := range c.Against {
+		if s.ID != id {
+			continue
+		}
+		switch {
+		case s.Verdict != stat.Inconclusive:
+			return fmt.Sprintf("%s x%.2f", s.Verdict, s.Ratio)
+		case s.MoreRuns == nil:
+			return "inconclusive, more rounds would not help"
+		}
+		return fmt.Sprintf("inconclusive, %d more rounds", *s.MoreRuns)
+	}
+	return "-"
+}
+
+// flags are what a row must not be read without.
+func flags(s *result.Step) string {
+	var out []string
+	if s.Undurable {
+		out = append(out, "NOT DURABLE")
+	}
+	if !s.Valid {
+		out = append(out, "INVALID")
+	}
+	return strings.Join(out, ", ")
+}
+
+// notes say what was refused, and what must be known before the figures are believed.
+func (d *Document) notes(w io.Writer) {
+	fmt.Fprintln(w)
+	for _, c := range d.Cells {
+		switch {
+		case c.Refused != "":
+			fmt.Fprintf(w, "%s: %s.\n", c.Name, c.Refused)
+		case c.Failed != "":
+			fmt.Fprintf(w, "%s: failed: %s.\n", c.Name, c.Failed)
+		}
+	}
+	for _, c := range d.Cells {
+		if c.Result == nil {
+			continue
+		}
+		for _, s := range c.Result.Steps {
+			if s.Undurable {
+				fmt.Fprintf(w, "NOT DURABLE: %s, %s: %.2f flushes for each fdatasync reached the device: what it acknowledged is lost with the power.\n", c.Name, s.ID, *s.Flushes)
+			}
+		}
+		if c.isOver(d.Matrix.Rounds) && c.Failed == "" {
+			for _, why := range c.Result.InvalidBecause {
+				fmt.Fprintf(w, "INVALID: %s: %s.\n", c.Name, why)
+			}
+		}
+	}
+	if len(d.stepIDs()) > 0 {
+		fmt.Fprintf(w, "Avg, 95%% and 99%% are of a whole request; of FDS and MIX steps of the fdatasync alone. Verdicts are of Requests/s: better and worse by more than %.0f %%, surely.\n", 100*result.Tolerance)
+	}
+	for _, s := range d.AA {
+		fmt.Fprintf(w, "A/A: %s of %s and its twin: x%.3f, %s.\n", s.ID, d.Cells[0].Name, s.Ratio, s.Verdict)
+	}
+	for _, text := range d.Labels {
+		fmt.Fprintf(w, "Note: %s.\n", text)
+	}
+	if len(d.stepIDs()) > 0 {
+		d.noise(w)
+	}
+}
+
+// noise sums up what the barrages of all cells say of themselves; --json has it for each.
+func (d *Document) noise(w io.Writer) {
+	var reasons, labels []string
+	add := func(list *[]string, text string) {
+		if !slices.Contains(*list, text) {
+			*list = append(*list, text)
+		}
+	}
+	disturbed, runs := 0, 0
+	for _, c := range d.Cells {
+		if c.Result == nil {
+			continue
+		}
+		disturbed, runs = disturbed+c.Result.Noise.Disturbed, runs+c.Result.Noise.Runs
+		for _, why := range c.Result.Noise.Reasons {
+			why, _, _ = strings.Cut(why, " in ")
+			add(&reasons, why)
+		}
+		for _, text := range c.Result.Labels {
+			add(&labels, text)
+		}
+	}
+	for _, text := range labels {
+		fmt.Fprintf(w, "Note: %s.\n", text)
+	}
+	if disturbed == 0 {
+		fmt.Fprintln(w, "Quiet: nobody disturbed it.")
+		return
+	}
+	fmt.Fprintf(w, "Noise: %d of %d runs were disturbed: %s.\n", disturbed, runs, strings.Join(reasons, ", "))
+}
+
+// WritePlan is what will be done, hours first.
+func WritePlan(w io.Writer, p Plan) error {
+	fmt.Fprintf(w, "%s.\n\n", p.Hours())
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "cell\tfile system\tRAID\tmkfs\tmount\tqueue\ttest file")
+	for _, c := range p.Cells {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.Filesystem, c.RAID, c.Mkfs, c.Mount, c.Queue, amount(c.Size))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nSteps: %s.\n", strings.Join(p.Steps, ", "))
+	return nil
+}
+
+func megabytes(v float64) string { return short(v) + "MB" }
+
+func millis(us float64) string { return short(us/1000) + "ms" }
+
+func sureness(s *result.Step) string {
+	if s.CI == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", 100*s.CI.HalfWidth())
+}
+
+// short is a number with three digits that count, and no fewer than its whole part has.
+func short(v float64) string {
+	switch {
+	case v >= 100 || v == 0:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stowage/bench/matrix"
+	"stowage/bench/result"
+)
+
+// canStand skips, loudly, where file systems cannot be made on loop devices.
+func canStand(t *testing.T) {
+	t.Helper()
+	for _, need := range []struct {
+		is   bool
+		what string
+	}{
+		{os.Geteuid() == 0, "root"},
+		{exists("/dev/loop-control"), "loop devices"},
+		{onPath("fio") && onPath("mkfs.ext4") && onPath("mkfs.xfs"), "fio, mkfs.ext4 and mkfs.xfs (scripts/setup.sh test installs them)"},
+	} {
+		if !need.is {
+			t.Skipf("NOT TESTED: a matrix on loop devices: that needs %s", need.what)
+		}
+	}
+}
+
+// runAlone runs the program where no engine is needed.
+func runAlone(t *testing.T, kill string, args ...string) program {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), playsProgram+"=1", killAt+"="+kill)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	_ = cmd.Run() // the exit code tells
+	return program{cmd.ProcessState.ExitCode(), out.String(), errOut.String()}
+}
+
+// matrixFile is a small matrix in a directory of its own.
+func matrixFile(t *testing.T, text string) (dir, path string) {
+	t.Helper()
+	dir = t.TempDir()
+	path = filepath.Join(dir, "matrix.yaml")
+	if err := os.WriteFile(path, []byte("directory: .\nloops: {size: 340MiB}\nruntime: 300ms\n"+text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir, path
+}
+
+// leftOf are loop devices over files in a directory, and what a matrix has there.
+func leftOf(t *testing.T, dir string) (left []string) {
+	t.Helper()
+	found, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if raw, err := os.ReadFile(f); err == nil && strings.HasPrefix(string(raw), dir+"/") {
+			left = append(left, f)
+		}
+	}
+	if exists(filepath.Join(dir, ".stowage-stand")) {
+		left = append(left, ".stowage-stand")
+	}
+	return left
+}
+
+// TestMatrix is the positive control on real file systems: a mount that loses commits is told from one that does not, a mount that cannot be is a
+// result, and the same command goes on with more rounds.
+func TestMatrix(t *testing.T) {
+	canStand(t)
+	dir, path := matrixFile(t, `rounds: 1
+steps: [LOG4K-FDS-Q1T1]
+axes:
+  filesystem: [ext4, xfs]
+  mount: [noatime, "noatime,nobarrier"]
+  size: 16MiB
+`)
+	saved := filepath.Join(dir, "matrix.json")
+	p := runAlone(t, "", "bench", "matrix", path, "--save", saved, "--seed", "7")
+	if p.code != exitFine {
+		t.Fatalf("exit code %d\n%s", p.code, p.stderr)
+	}
+	if hours, writing := strings.Index(p.stderr, "5 cells (one of them twice) x 1 rounds = 5 visits of 1 steps"), strings.Index(p.stderr, "writing loop-0"); hours < 0 || writing < hours {
+		t.Errorf("the hours do not come first:\n%s", p.stderr)
+	}
+	if left := leftOf(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	if p = runAlone(t, "", "bench", "matrix", path, "--save", saved); p.code != exitRefused || !strings.Contains(p.stderr, "whole result already") {
+		t.Errorf("a whole result: exit code %d\n%s", p.code, p.stderr)
+	}
+	raw, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.Replace(string(raw), "rounds: 1", "rounds: 2", 1)), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = runAlone(t, "", "bench", "matrix", path, "--save", saved)
+	if p.code != exitFine || !strings.Contains(p.stderr, "going on with the matrix") || !strings.Contains(p.stderr, "visit 4 of 4") {
+		t.Fatalf("more rounds: exit code %d\n%s", p.code, p.stderr)
+	}
+	for _, want := range []string{
+		"xfs noatime,nobarrier: mount refused: xfs: Unknown parameter 'nobarrier'.", "NOT DURABLE: ext4 noatime,nobarrier, LOG4K-FDS-Q1T1:", "Transfer/s  Requests/s  Avg/Request  95%/Request  99%/Request",
+	} {
+		if !strings.Contains(p.stdout, want) {
+			t.Errorf("the table lacks %q:\n%s", want, p.stdout)
+		}
+	}
+	d := readDocument(t, saved)
+	if !d.Complete || len(d.Sessions) != 2 || len(d.AA) != 1 || d.Seed != 7 {
+		t.Errorf("complete %v, %d sessions, %d steps A/A, seed %d", d.Complete, len(d.Sessions), len(d.AA), d.Seed)
+	}
+	for _, c := range d.Cells {
+		if c.Refused != "" {
+			continue
+		}
+		s := c.Result.Steps[0]
+		if isUndurable := strings.Contains(c.Mount, "nobarrier"); c.Result.Steps[0].Undurable != isUndurable || s.Runs != 2 || s.Samples[1].Round != 2 || !c.Result.Valid || s.Flushes == nil {
+			t.Errorf("%s: undurable %v, %d runs, valid %v %q", c.Name, s.Undurable, s.Runs, c.Result.Valid, c.Result.InvalidBecause)
+		}
+	}
+	cellsAreResults(t, saved)
+	if left := leftOf(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func readDocument(t *testing.T, path string) *matrix.Document {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := matrix.Read(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// cellsAreResults: a cell is to csv and compare what a result is.
+func cellsAreResults(t *testing.T, saved string) {
+	t.Helper()
+	p := runAlone(t, "", "bench", "csv", saved)
+	rows, err := csv.NewReader(strings.NewReader(p.stdout)).ReadAll()
+	if err != nil || len(rows) != 1+4*2 || rows[0][len(rows[0])-1] != "Cell" || rows[3][len(rows[3])-1] != "ext4 noatime (A/A)" {
+		t.Errorf("csv of all: %v, %d rows\n%s", err, len(rows), p.stderr)
+	}
+	if p = runAlone(t, "", "bench", "csv", saved+"#xfs noatime"); strings.Count(p.stdout, "\nLOG4K-FDS-Q1T1,") != 2 {
+		t.Errorf("csv of one:\n%s%s", p.stdout, p.stderr)
+	}
+	p = runAlone(t, "", "bench", "compare", saved+"#ext4 noatime", saved+"#ext4 noatime,nobarrier", "--json")
+	var c result.Comparison
+	if err := json.Unmarshal([]byte(p.stdout), &c); err != nil || len(c.Steps) != 1 || !strings.Contains(c.Steps[0].Note, "B is not durable") {
+		t.Errorf("compare: %v\n%s%s", err, p.stdout, p.stderr)
+	}
+	for name, want := range map[string]string{saved: "one cell of it is meant", saved + "#zfs": "there is no such cell", saved + "#xfs noatime,nobarrier": "was not measured: mount refused"} {
+		if p = runAlone(t, "", "bench", "compare", name, name); p.code != exitUsage || !strings.Contains(p.stderr, want) || !strings.Contains(p.stderr, "its cells are") {
+			t.Errorf("%s: exit code %d\n%s", name, p.code, p.stderr)
+		}
+	}
+}
+
+// TestMatrixKilled: kill -9 while fio is at work leaves a loop device and files; the next start undoes them and goes on, and so does clean.
+func TestMatrixKilled(t *testing.T) {
+	canStand(t)
+	dir, path := matrixFile(t, "rounds: 1\nsteps: [RND16K-W-Q8T1]\naxes: {filesystem: ext4, queue: [defaults, {scheduler: mq-deadline}], size: 16MiB}\n")
+	saved := filepath.Join(dir, "matrix.json")
+	p := runAlone(t, "stowage @ stand undo mount", "bench", "matrix", path, "--save", saved)
+	if p.code != -1 || len(leftOf(t, dir)) < 2 {
+		t.Fatalf("it was to be killed and to leave something: exit code %d, left %q\n%s", p.code, leftOf(t, dir), p.stderr)
+	}
+	p = runAlone(t, "stowage @ stand mount done", "bench", "matrix", path, "--save", saved)
+	if p.code != -1 || !strings.Contains(p.stderr, "a killed run left") || !strings.Contains(p.stderr, "going on with the matrix") {
+		t.Fatalf("killed again: exit code %d\n%s", p.code, p.stderr)
+	}
+	if p = runAlone(t, "", "bench", "clean", dir); p.code != exitFine || !strings.Contains(p.stdout, "nothing is left") || len(leftOf(t, dir)) > 0 {
+		t.Errorf("clean: exit code %d, left %q\n%s%s", p.code, leftOf(t, dir), p.stdout, p.stderr)
+	}
+	p = runAlone(t, "", "bench", "matrix", path, "--save", saved)
+	if p.code != exitFine || len(leftOf(t, dir)) > 0 {
+		t.Fatalf("to the end: exit code %d, left %q\n%s", p.code, leftOf(t, dir), p.stderr)
+	}
+	d := readDocument(t, saved)
+	for _, c := range d.Cells {
+		if c.Result == nil || c.Result.Steps[0].Runs != 1 {
+			t.Errorf("%s: %+v", c.Name, c)
+		}
+	}
+	if !d.Complete || len(d.Sessions) != 2 { // the one that was killed before its first run has kept nothing
+		t.Errorf("complete %v, %d sessions", d.Complete, len(d.Sessions))
+	}
+}
+
+// TestBenchDevice: a device is measured without a file system, its flushes counted, and only when it was named twice.
+func TestBenchDevice(t *testing.T) {
+	canStand(t)
+	image := filepath.Join(t.TempDir(), "image")
+	f, err := os.Create(image)
+	if err == nil {
+		err = f.Truncate(64 << 20)
+	}
+	if err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("losetup", "--direct-io=on", "--find", "--show", image).Output()
+	if err != nil {
+		t.Skipf("NOT TESTED: a bench of a device: losetup: %v", err)
+	}
+	device := strings.TrimSpace(string(out))
+	t.Cleanup(func() { _ = exec.Command("losetup", "--detach", device).Run() })
+	args := func(more ...string) []string {
+		return append([]string{"bench", "run", "--device", device, "--size", "16MiB", "--runtime", "300ms", "--min-runs", "1", "--max-runs", "1", "--steps", "LOG4K-FDS-Q1T1,RND16K-R-Q8T1,MIX", "--json"}, more...)
+	}
+	for _, again := range []string{"", device, image + "x"} {
+		if p := runAlone(t, "", args("--destroy-data", again)...); p.code != exitRefused || !strings.Contains(p.stderr, "--destroy-data "+image) {
+			t.Errorf("confirmed with %q: exit code %d\n%s", again, p.code, p.stderr)
+		}
+	}
+	p := runAlone(t, "", args("--destroy-data", image)...)
+	var r result.Result
+	if err := json.Unmarshal([]byte(p.stdout), &r); err != nil || p.code != exitFine {
+		t.Fatalf("exit code %d, %v\n%s", p.code, err, p.stderr)
+	}
+	e := r.Environment
+	if !r.Valid || e.Filesystem != "none" || e.Directory != device || e.MountSource != fmt.Sprintf("%s over %s", device, image) || e.Device == nil || "/dev/"+e.Device.Name != device {
+		t.Errorf("valid %v %q, %+v", r.Valid, r.InvalidBecause, e)
+	}
+	if s := r.Steps[0]; s.Undurable || s.Flushes == nil || *s.Flushes < 0.9 || s.Samples[0].Check.Written < s.Samples[0].Check.FioWritten {
+		t.Errorf("%s: %v flushes for each fdatasync, check %+v", s.ID, s.Flushes, s.Samples[0].Check)
+	}
+	if !strings.Contains(strings.Join(r.Labels, "\n"), "the device itself was measured") || exists("/run/stowage-bench/"+e.Device.Name) {
+		t.Errorf("%q", r.Labels)
+	}
+	if out, err := exec.Command("mkfs.ext4", "-q", device).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if p := runAlone(t, "", args("--destroy-data", image)...); p.code != exitRefused || !strings.Contains(p.stderr, "there is an ext file system on it") || !strings.Contains(p.stderr, "--overwrite") {
+		t.Errorf("with a file system on it: exit code %d\n%s", p.code, p.stderr)
+	}
+	if p := runAlone(t, "", args("--destroy-data", image, "--overwrite")...); p.code != exitFine {
+		t.Errorf("--overwrite: exit code %d\n%s", p.code, p.stderr)
+	}
+}
