@@ -70,7 +70,7 @@ func TestByTurnsIsCutShort(t *testing.T) {
 	for _, want := range []error{failed, farm.ErrInterrupted} {
 		_, _, err := ByTurns(ctx, dir, small(t, 2, "RND16K-R-Q8T1"), Turns{
 			Switch: func(context.Context, bool) error {
-				if want == failed {
+				if errors.Is(want, failed) {
 					return failed
 				}
 				cancel()

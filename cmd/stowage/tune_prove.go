@@ -198,7 +198,7 @@ func (a *app) planProof(ctx context.Context, t *tuneFlags, rule tune.Rule, dir s
 	case len(report.Findings) > 0:
 		out.Nothing = "what the rule finds cannot be switched by this kernel"
 	default:
-		out.Nothing = "the rule is followed" + where
+		out.Nothing = "the rule is followed"
 	}
 	return out, nil
 }
