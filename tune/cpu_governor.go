@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"slices"
 	"strings"
 
 	"stowage/farm"
@@ -27,8 +28,26 @@ var cpuGovernor = Rule{
 			default:
 				continue
 			}
+			x.Change, x.Also = g.set("performance")
 			out = append(out, x)
 		}
 		return judged(out, len(f.Governors), "no cpufreq: a guest, or the firmware decides")
 	},
+}
+
+// set changes the governor of all processors that have this one; nothing where
+// the wanted one is not known to be offered.
+func (g Governor) set(to string) (first *Change, others []Change) {
+	if !slices.Contains(g.Offered, to) {
+		return nil, nil
+	}
+	for _, policy := range g.Policies {
+		c := Change{Path: "/sys/devices/system/cpu/cpufreq/" + policy + "/scaling_governor", From: g.Name, To: to}
+		if first == nil {
+			first = &c
+			continue
+		}
+		others = append(others, c)
+	}
+	return first, others
 }

@@ -43,8 +43,12 @@ type Node struct {
 	Memory int64 // bytes
 }
 
-// Governor is how CPUs choose their clock; Driver and Name come in pairs.
-type Governor struct{ Driver, Name string }
+// Governor is how some of the processors choose their clock.
+type Governor struct {
+	Driver, Name string
+	Policies     []string // which: "policy0"
+	Offered      []string // others that these could have
+}
 
 // Mount is one line of /proc/mounts.
 type Mount struct {

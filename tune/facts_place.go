@@ -54,6 +54,18 @@ func (f *Facts) Homes(disk string) []string {
 	return all
 }
 
+// DataHomes are the directories where instances keep their data, one for each
+// filesystem.
+func (f *Facts) DataHomes() []string {
+	var out []string
+	for _, i := range f.Instances {
+		if m, ok := f.mountOf(i.Datadir); ok && !slices.Contains(out, m.Dir) {
+			out = append(out, m.Dir)
+		}
+	}
+	return out
+}
+
 // Disk is the disk whose setting a path is: sda of "/sys/block/sda/queue/scheduler".
 func (c Change) Disk() string {
 	rest, ok := strings.CutPrefix(path.Clean(c.Path), "/sys/block/")

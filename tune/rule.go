@@ -34,6 +34,7 @@ type Finding struct {
 	Revert   string        `json:"revert"`
 	Prove    string        `json:"prove"`
 	Change   *Change       `json:"change,omitempty"` // the fix, when the program can carry it out
+	Also     []Change      `json:"also,omitempty"`   // further writes, where it takes several
 }
 
 // Change is a setting that can be written while the machine runs: a file below
@@ -139,11 +140,21 @@ func (r Report) Changes(s farm.Severity) []Change {
 		if f.Change == nil || rank(f.Severity) > rank(s) {
 			continue
 		}
-		if !slices.ContainsFunc(out, func(c Change) bool { return c.Setting() == f.Change.Setting() }) {
-			out = append(out, *f.Change)
+		for _, x := range f.Changes() {
+			if !slices.ContainsFunc(out, func(c Change) bool { return c.Setting() == x.Setting() }) {
+				out = append(out, x)
+			}
 		}
 	}
 	return out
+}
+
+// Changes are all writes of the fix; none when the program cannot carry it out.
+func (f Finding) Changes() []Change {
+	if f.Change == nil {
+		return nil
+	}
+	return append([]Change{*f.Change}, f.Also...)
 }
 
 // Only are the rules with these ids, which may be given in small letters; an

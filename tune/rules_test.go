@@ -124,8 +124,8 @@ func said(r tune.Rule, facts *tune.Facts) string {
 	}
 	for _, f := range report.Findings {
 		fmt.Fprintf(&b, "%s %s: %s\n  read: %s\n  fix: %s\n", f.Severity, f.Subject, f.Verdict, f.Read, f.Fix)
-		if f.Change != nil {
-			fmt.Fprintf(&b, "  change: %s from %q to %q\n", f.Change.Setting(), f.Change.From, f.Change.To)
+		for _, c := range f.Changes() {
+			fmt.Fprintf(&b, "  change: %s from %q to %q\n", c.Setting(), c.From, c.To)
 		}
 	}
 	return b.String()

@@ -9,6 +9,7 @@ import (
 
 	"stowage/bench/result"
 	"stowage/bench/stat"
+	"stowage/tune"
 	"stowage/tune/prove"
 )
 
@@ -36,9 +37,7 @@ func (p tuneProofs) writeText(w io.Writer) error {
 func (p tuneProofs) writePlan(w io.Writer) {
 	fmt.Fprintf(w, "%s: what --prove %s would do\n", p.Host, p.Rule)
 	for _, t := range p.Trials {
-		for _, c := range t.Changes {
-			fmt.Fprintf(w, "  try         %s: %s -> %s\n", c.Setting(), c.From, c.To)
-		}
+		writeTried(w, "try", t.Changes)
 		fmt.Fprintf(w, "  measure     %s without and with it by turns, on files in %s/.stowage-bench\n", t.Step, strings.TrimRight(t.Directory, "/"))
 	}
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)).Round(time.Second) }
@@ -47,9 +46,7 @@ func (p tuneProofs) writePlan(w io.Writer) {
 
 func (p tuneProofs) writeProof(w io.Writer, x prove.Proof) {
 	fmt.Fprintf(w, "%s: %s on %s, %s\n", p.Host, x.Rule, strings.Join(x.Subjects, ", "), x.Directory)
-	for _, c := range x.Changes {
-		fmt.Fprintf(w, "  tried       %s: %s -> %s\n", c.Setting(), c.From, c.To)
-	}
+	writeTried(w, "tried", x.Changes)
 	if c := x.Compared; c != nil {
 		fmt.Fprintf(w, "  without     %s\n  with        %s\n", speed(c.A, c.P99, true), speed(c.B, c.P99, false))
 		fmt.Fprintf(w, "  verdict     %s: %.3f times%s, %s\n", c.Verdict, c.Ratio, within(c.CI), x.Runs())
@@ -73,6 +70,18 @@ func (p tuneProofs) writeProof(w io.Writer, x prove.Proof) {
 		fmt.Fprintf(w, "  lasts by    %s\n", text)
 	}
 	fmt.Fprintf(w, "  -> taken back by: stowage tune --revert  (%s)\n", p.Journal)
+}
+
+// writeTried leaves out most of many: a machine may have a hundred processors.
+func writeTried(w io.Writer, word string, changes []tune.Change) {
+	const shown = 4
+	for i, c := range changes {
+		if i == shown && len(changes) > shown+1 {
+			fmt.Fprintf(w, "  %-10s  and %d like these\n", word, len(changes)-shown)
+			return
+		}
+		fmt.Fprintf(w, "  %-10s  %s: %s -> %s\n", word, c.Setting(), c.From, c.To)
+	}
 }
 
 func speed(iops float64, tail *result.Tail, isA bool) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -212,4 +213,21 @@ func TestStatxOfAFile(t *testing.T) {
 		t.Errorf("here %+v, from the recording %+v", a, b)
 	}
 	t.Logf("%q: %+v", from.saved["/commands/statx-srv.txt"], a)
+}
+
+// TestAlong: what goes with a scheduler and with a governor, as far as it is there.
+func TestAlong(t *testing.T) {
+	tr := Recorded(tree(t, map[string]string{
+		"sys/block/sda/queue/scheduler": "none [bfq]", "sys/block/sda/queue/nr_requests": "64\n", "sys/block/sda/queue/iosched/slice_idle": "8\n",
+		"sys/devices/system/cpu/cpufreq/policy0/scaling_governor": "powersave", "sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference": "balance_power\n",
+	}))
+	for name, want := range map[string]map[string]string{
+		"/sys/block/sda/queue/scheduler":                           {"/sys/block/sda/queue/nr_requests": "64", "/sys/block/sda/queue/iosched/slice_idle": "8"},
+		"/sys/block/sda/queue/rotational":                          nil,
+		"/sys/devices/system/cpu/cpufreq/policy0/scaling_governor": {"/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference": "balance_power"},
+	} {
+		if got := tr.Along(name); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
 }

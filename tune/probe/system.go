@@ -59,10 +59,19 @@ func (p *prober) nodes() {
 func (p *prober) governors() {
 	const dir = "/sys/devices/system/cpu/cpufreq"
 	for _, name := range p.list(dir) {
-		g := tune.Governor{Driver: p.value(path.Join(dir, name, "scaling_driver")), Name: p.value(path.Join(dir, name, "scaling_governor"))}
-		if g.Name != "" && !slices.Contains(p.facts.Governors, g) {
-			p.facts.Governors = append(p.facts.Governors, g)
+		g := tune.Governor{Driver: p.value(path.Join(dir, name, "scaling_driver")), Name: p.value(path.Join(dir, name, "scaling_governor")), Policies: []string{name}}
+		if g.Name == "" {
+			continue
 		}
+		g.Offered = strings.Fields(p.value(path.Join(dir, name, "scaling_available_governors")))
+		i := slices.IndexFunc(p.facts.Governors, func(x tune.Governor) bool {
+			return x.Driver == g.Driver && x.Name == g.Name && slices.Equal(x.Offered, g.Offered)
+		})
+		if i < 0 {
+			p.facts.Governors = append(p.facts.Governors, g)
+			continue
+		}
+		p.facts.Governors[i].Policies = append(p.facts.Governors[i].Policies, name)
 	}
 }
 

@@ -237,20 +237,27 @@ var Parts = []string{"sys", "proc", "etc", "dev", "commands", "instances", "meas
 
 // Along are the settings that the kernel sets anew together with this one, by
 // path: a scheduler comes with a queue depth and a write-back limit of its own,
-// and with tunables that go when it goes. Nil for other settings.
+// and with tunables that go when it goes; a governor with its own idea of how much
+// speed is worth. Nil for other settings.
 func (t *Tree) Along(name string) map[string]string {
-	dir, ok := strings.CutSuffix(name, "/queue/scheduler")
-	if !ok {
-		return nil
+	var names []string
+	switch path.Base(name) {
+	case "scheduler":
+		names = []string{"nr_requests", "wbt_lat_usec"}
+		for _, tunable := range t.list(path.Dir(name) + "/iosched") {
+			names = append(names, "iosched/"+tunable)
+		}
+	case "scaling_governor":
+		names = []string{"energy_performance_preference"}
 	}
-	out := map[string]string{}
-	names := []string{"nr_requests", "wbt_lat_usec"}
-	for _, tunable := range t.list(dir + "/queue/iosched") {
-		names = append(names, "iosched/"+tunable)
-	}
+	var out map[string]string
 	for _, n := range names {
-		if value, err := t.Value(dir + "/queue/" + n); err == nil {
-			out[dir+"/queue/"+n] = value
+		n = path.Join(path.Dir(name), n)
+		if value, err := t.Value(n); err == nil {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[n] = value
 		}
 	}
 	return out

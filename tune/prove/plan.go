@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -9,10 +8,11 @@ import (
 	"stowage/tune"
 )
 
-// Trial is what is tried at once: one setting, on every disk below one directory.
+// Trial is what is tried at once: one setting, on every disk below one directory, or
+// on all processors.
 type Trial struct {
 	Rule      string        `json:"rule"`
-	Subjects  []string      `json:"subjects"` // disks
+	Subjects  []string      `json:"subjects"` // disks, processors
 	Directory string        `json:"directory"`
 	Step      string        `json:"step"` // of the storage benchmark
 	Changes   []tune.Change `json:"changes"`
@@ -34,7 +34,7 @@ func Plan(rule tune.Rule, findings []tune.Finding, facts *tune.Facts, dir string
 	}
 	var out []Trial
 	for _, f := range findings {
-		if f.ID != rule.ID || f.Change == nil || f.Change.Disk() == "" {
+		if f.ID != rule.ID || f.Change == nil {
 			continue
 		}
 		if path.Base(f.Change.Path) == "iostats" {
@@ -52,23 +52,27 @@ func Plan(rule tune.Rule, findings []tune.Finding, facts *tune.Facts, dir string
 	return out, nil
 }
 
-// homeOf is the directory for a finding about a disk; "" when dir is on others.
+// homeOf is the directory for a finding; "" when it is about a disk and dir is on
+// others. What is about no disk is measured wherever commits are made.
 func homeOf(f tune.Finding, facts *tune.Facts, dir string) (string, error) {
 	disk := f.Change.Disk()
 	if dir != "" {
-		if slices.Contains(facts.Below(dir), disk) {
+		if disk == "" || slices.Contains(facts.Below(dir), disk) {
 			return dir, nil
 		}
 		return "", nil
 	}
-	homes := facts.Homes(disk)
+	homes, none, many := facts.Homes(disk), "no filesystem on "+disk+" is mounted, and devices are not written to", disk+" has several filesystems: "
+	if disk == "" {
+		homes, none, many = facts.DataHomes(), "no instance's data directory is known", "instances keep their data in several places: "
+	}
 	switch len(homes) {
 	case 0:
-		return "", refused(f.ID, "no filesystem on "+disk+" is mounted, and devices are not written to", "mount it, and name a directory: stowage tune --prove "+f.ID+" DIR")
+		return "", refused(f.ID, none, "name a directory where data is kept: stowage tune --prove "+f.ID+" DIR")
 	case 1:
 		return homes[0], nil
 	}
-	return "", refused(f.ID, fmt.Sprintf("%s has several filesystems: %s", disk, strings.Join(homes, ", ")), "name a directory: stowage tune --prove "+f.ID+" "+homes[0])
+	return "", refused(f.ID, many+strings.Join(homes, ", "), "name a directory: stowage tune --prove "+f.ID+" "+homes[0])
 }
 
 // add puts the finding to a trial of the same setting in the same directory, or
@@ -83,7 +87,7 @@ func add(trials []Trial, f tune.Finding, home string) []Trial {
 	}
 	t := &trials[i]
 	t.Subjects = append(t.Subjects, f.Subject)
-	t.Changes = append(t.Changes, *f.Change)
+	t.Changes = append(t.Changes, f.Changes()...)
 	t.Persist = append(t.Persist, f.Persist)
 	t.Revert = append(t.Revert, f.Revert)
 	return trials

@@ -97,6 +97,12 @@ func TestPlan(t *testing.T) {
 			"/data SEQ16K-R-Q32T1: sda 2 -> 0\n/data RND16K-R-Q32T4: sda 0 -> 1\n/data SEQ1M-R-Q8T1: sda 64 -> 1280"},
 		{"what is not counted cannot be measured", "BLK-MICRO", "", tune.Facts{Disks: []tune.Disk{disk("sda", "iostats", "0")}, Mounts: []tune.Mount{mount("sda", "/data")}},
 			"with iostats off the kernel counts nothing"},
+		{"processors, where the data lies", "CPU-GOV", "", tune.Facts{Governors: []tune.Governor{{Driver: "acpi-cpufreq", Name: "ondemand", Policies: []string{"policy0", "policy1"}, Offered: []string{"ondemand", "performance"}}},
+			Mounts: []tune.Mount{mount("sda1", "/"), mount("sda2", "/data")}, Instances: []tune.Instance{{Datadir: "/data/a"}, {Datadir: "/data/b"}}},
+			"/data LOG4K-FDS-Q1T1: processors ondemand -> performance, processors ondemand -> performance"},
+		{"processors, and nobody knows where", "CPU-GOV", "", tune.Facts{Governors: []tune.Governor{{Driver: "acpi-cpufreq", Name: "ondemand", Policies: []string{"policy0"}, Offered: []string{"performance"}}}},
+			"no instance's data directory is known"},
+		{"processors that cannot be set", "CPU-GOV", "/data", tune.Facts{Governors: []tune.Governor{{Driver: "acpi-cpufreq", Name: "ondemand", Policies: []string{"policy0"}}}}, ""},
 		{"followed", "BLK-SCHED", "", tune.Facts{Disks: []tune.Disk{disk("sda", "scheduler", "[none] bfq", "rotational", "0")}}, ""},
 	}
 	for _, tt := range tests {
@@ -116,7 +122,7 @@ func TestPlan(t *testing.T) {
 			for _, x := range trials {
 				var changes []string
 				for i, c := range x.Changes {
-					changes = append(changes, fmt.Sprintf("%s %s -> %s", x.Subjects[i], c.From, c.To))
+					changes = append(changes, fmt.Sprintf("%s %s -> %s", x.Subjects[min(i, len(x.Subjects)-1)], c.From, c.To))
 				}
 				said = append(said, fmt.Sprintf("%s %s: %s", x.Directory, x.Step, strings.Join(changes, ", ")))
 			}

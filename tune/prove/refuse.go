@@ -9,9 +9,10 @@ import (
 	"stowage/tune"
 )
 
-// provable are rules whose fix is a setting of a disk's queue: it can be
-// switched between two runs, and the rule's step feels it.
-var provable = []string{"BLK-SCHED", "BLK-MICRO"}
+// provable are rules whose fix is a setting of the kernel's, of a disk's queue or
+// of the processors: it can be switched between two runs, and the rule's step
+// feels it.
+var provable = []string{"BLK-SCHED", "BLK-MICRO", "CPU-GOV"}
 
 // refusals are all other rules, with the reason and what to do instead. RULE
 // stands for the rule.
@@ -60,9 +61,9 @@ var refusals = []struct {
 		[]string{"BLK-PLP", "CLD-INIT"},
 	},
 	{
-		"another program sets it (the finding names it), so it cannot be switched under a journal",
+		"it is the drive's own, and hdparm sets it, so it cannot be switched under a journal",
 		"stowage bench run DIR --save before.json, set it by hand, bench run DIR --save after.json, stowage bench compare before.json after.json",
-		[]string{"BLK-WC-OFF", "CPU-GOV"},
+		[]string{"BLK-WC-OFF"},
 	},
 	{
 		"no load on a storage decides it: it is right or wrong as it stands",
