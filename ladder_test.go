@@ -66,6 +66,7 @@ var ladder = []rung{
 	{
 		"placement":              "pure: farm and goals to a plan",
 		"placement/bound/verify": "proves the certificates of bounds again; above placement/bound for its words only, it shares no code with it",
+		"bench/decide":           "pure: goals and candidates to an outcome; above bench/result, whose figures it weighs",
 		"digest":                 "pure: a stream of events to classes and comparisons",
 		"bench/matrix":           "pure: axes to cells, and what their results say of each other",
 		"tune":                   "pure: facts about a machine to findings",
@@ -120,6 +121,7 @@ var pure = map[string]string{
 	"bench/result":           "a document says the same whoever reads it",
 	"bench/engine/sheet":     "a document says the same whoever reads it",
 	"bench/matrix":           "the same file gives the same cells and the same order",
+	"bench/decide":           "the same decision has the same outcome",
 	"digest":                 "the same logs give the same digest",
 	"capture":                "the same packets give the same statements",
 	"pace":                   "the same readings give the same rate",
@@ -174,7 +176,7 @@ var only = map[string]struct {
 	ours []string
 	why  string
 }{
-	"report":                 {[]string{"bench/result", "bench/stat", "digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
+	"report":                 {[]string{"bench/decide", "bench/result", "bench/stat", "digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
 	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
 	"copier":                 {[]string{"farm", "mysql"}, "where clients go is decided above it"},
 	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},

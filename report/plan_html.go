@@ -10,12 +10,12 @@ import (
 	"stowage/farm"
 )
 
-//go:embed planpage/plan.html planpage/plan.css
+//go:embed planpage/*.html planpage/plan.css
 var planPages embed.FS
 
 // planPage is what the template sees.
 type planPage struct {
-	Doc    *PlanDocument
+	Doc    any // *PlanDocument or *DecisionDocument
 	IsBad  bool
 	Policy string
 	Style  template.CSS
@@ -32,24 +32,46 @@ func (d *PlanDocument) WriteHTML(w io.Writer) error {
 	if err != nil {
 		return fail(err)
 	}
-	t, err := template.New("plan").Funcs(functions()).ParseFS(pages, "page/packing.html", "page/table.html")
-	if err != nil {
-		return fail(err)
-	}
-	if t, err = t.ParseFS(planPages, "planpage/plan.html"); err != nil {
-		return fail(err)
-	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "plan.html", page); err != nil {
-		return fail(err)
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
+	if err := page.write(w, "plan.html"); err != nil {
 		return fail(err)
 	}
 	return nil
 }
 
+// write fills one of the templates of planpage: documents that are reviewed have their sections and style in common.
+func (p *planPage) write(w io.Writer, name string) error {
+	t, err := template.New("plan").Funcs(functions()).ParseFS(pages, "page/packing.html", "page/table.html")
+	if err != nil {
+		return err
+	}
+	if t, err = t.ParseFS(planPages, "planpage/sections.html", "planpage/"+name); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, name, p); err != nil {
+		return err
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
 func newPlanPage(d *PlanDocument) (*planPage, error) {
+	p, err := newPage(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range d.Sections {
+		if s.Packing != nil {
+			p.Style += highlights(&packing{}, s.Packing.Numbers)
+		}
+		p.IsBad = p.IsBad || farm.Blocks(s.Findings)
+	}
+	p.seal()
+	return p, nil
+}
+
+// newPage is a page with the style and the script that all documents have.
+func newPage(doc any) (*planPage, error) {
 	style, err := pages.ReadFile("page/report.css")
 	if err != nil {
 		return nil, err
@@ -62,15 +84,12 @@ func newPlanPage(d *PlanDocument) (*planPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planPage{Doc: d, Code: template.JS(code), Style: template.CSS(style) + template.CSS(own)}
-	for _, s := range d.Sections {
-		if s.Packing != nil {
-			p.Style += highlights(&packing{}, s.Packing.Numbers)
-		}
-		p.IsBad = p.IsBad || farm.Blocks(s.Findings)
-	}
+	return &planPage{Doc: doc, Code: template.JS(code), Style: template.CSS(style) + template.CSS(own)}, nil
+}
+
+// seal allows what the page holds by now, and nothing else.
+func (p *planPage) seal() {
 	p.Policy = fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'", hash(string(p.Code)), hash(string(p.Style)))
-	return p, nil
 }
 
 // meter is how long a bar of 72 is.

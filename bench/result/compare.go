@@ -290,6 +290,9 @@ func (c *Comparison) caveats(a, b *Result) {
 		name string
 		r    *Result
 	}{{"A", a}, {"B", b}} {
+		if s.r.Kind == Entered {
+			say("%s was not measured here, but published: %s", s.name, s.r.Source)
+		}
 		for _, why := range s.r.InvalidBecause {
 			say("%s is invalid: %s", s.name, why)
 		}

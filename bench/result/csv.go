@@ -75,19 +75,37 @@ func (r *Result) writeRows(out *csv.Writer, more ...string) error {
 			if x.WriteLat != nil {
 				write = millis(x.WriteLat.Mean)
 			}
-			err := out.Write(append([]string{
+			row := []string{
 				s.ID, strconv.Itoa(i + 1), kind, pattern, strconv.FormatInt(s.Block>>10, 10), strconv.Itoa(s.Outstanding), strconv.Itoa(s.Threads), number(x.Seconds),
 				number(x.IOPS), number(x.MBps * 1e6 / (1 << 20)), millis(x.Lat.Min), millis(x.Lat.Mean), millis(x.Lat.Max),
 				millis(x.Lat.P50), millis(x.Lat.P95), millis(x.Lat.P99), millis(x.Lat.P999), write, strconv.FormatBool(s.Durable), number(reads),
 				strconv.Itoa(x.Seq), x.Began.UTC().Format(time.RFC3339), number(x.ClientCPU), number(x.Noise.CPU), number(x.Noise.IO), number(x.Noise.Steal), number(x.Noise.Foreign),
 				strconv.FormatBool(x.Check.Short), r.Environment.Host, r.Environment.Directory, r.Environment.Filesystem, device, fmt.Sprint(r.Settings.Size >> 20), r.Profile,
-			}, more...))
-			if err != nil {
+			}
+			if r.Kind == Entered {
+				blank(row)
+			}
+			if err := out.Write(append(row, more...)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// blank empties what nobody published: 0 in an entered result is not a figure. Columns are those of csvColumns.
+func blank(row []string) {
+	for i, name := range csvColumns {
+		switch name {
+		case "Test", "Run", "Durable", "Directory", "File System", "Profile", "Host", "Device":
+		case "IO Type", "Kind", "Read %", "Short", "Began", "Seq":
+			row[i] = ""
+		default:
+			if row[i] == "0" {
+				row[i] = ""
+			}
+		}
+	}
 }
 
 func millis(us float64) string { return number(us / 1000) }

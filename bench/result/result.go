@@ -11,15 +11,18 @@ const FormatVersion = 1
 
 // Result is one bench of one directory.
 type Result struct {
-	FormatVersion int           `json:"format_version"`
-	Profile       string        `json:"profile"` // quick or full
-	Complete      bool          `json:"complete"`
-	Sessions      []Session     `json:"sessions"` // more than one when it was resumed
-	Settings      Settings      `json:"settings"`
-	Environment   Environment   `json:"environment"`
-	Precondition  *Precondition `json:"precondition,omitempty"`
-	Steps         []*Step       `json:"steps"`
-	Noise         Noise         `json:"noise"`
+	FormatVersion int `json:"format_version"`
+	// Kind is empty of a result that was measured. Source says where one that was Entered is from: nothing in it was made here.
+	Kind         string        `json:"kind,omitempty"`
+	Source       string        `json:"source,omitempty"`
+	Profile      string        `json:"profile"` // quick or full
+	Complete     bool          `json:"complete"`
+	Sessions     []Session     `json:"sessions"` // more than one when it was resumed
+	Settings     Settings      `json:"settings"`
+	Environment  Environment   `json:"environment"`
+	Precondition *Precondition `json:"precondition,omitempty"`
+	Steps        []*Step       `json:"steps"`
+	Noise        Noise         `json:"noise"`
 	// Valid is false where the figures do not say what the storage does. Noise does not make a result invalid: it makes its intervals wide.
 	Valid          bool     `json:"valid"`
 	InvalidBecause []string `json:"invalid_because,omitempty"`

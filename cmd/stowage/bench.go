@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ says how sure they are.
 		Args:    args(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	cmd.AddCommand(a.benchRunCommand(), a.benchMatrixCommand(), a.benchEngineCommand(), a.benchShowCommand(), a.benchCompareCommand(), a.benchCSVCommand(), a.benchCleanCommand())
+	cmd.AddCommand(a.benchRunCommand(), a.benchMatrixCommand(), a.benchEngineCommand(), a.benchShowCommand(), a.benchCompareCommand(), a.benchCSVCommand(), a.benchDecideCommand(), a.benchCleanCommand())
 	return cmd
 }
 
@@ -91,7 +92,7 @@ swapped on, removable, or that have anything known on them (--overwrite allows t
 		},
 	}
 	cmd.Flags().StringVar(&f.profile, "profile", "quick", "quick (two minutes) or full (hours)")
-	cmd.Flags().StringVar(&f.size, "size", "", "size of the data file, as 512MiB (default: by profile and free space)")
+	cmd.Flags().StringVar(&f.size, "size", "", "size of the data file: 512MiB, 4GiB, 4GB, or as fio writes it, 512M or 4G, powers of 1024 (default: by profile and free space)")
 	cmd.Flags().StringVar(&f.save, "save", "", "keep the result in this file, and go on from it when it was cut short")
 	cmd.Flags().DurationVar(&f.runtime, "runtime", 0, "length of each run (default: 2.1s in the quick profile, 1m in the full one)")
 	cmd.Flags().IntVar(&f.minRuns, "min-runs", 3, "runs of each step at least")
@@ -116,7 +117,7 @@ func (f benchFlags) order(c *cobra.Command) (bench.Order, error) {
 		return o, usage(c, fmt.Errorf("no profile %q: it is quick or full", f.profile))
 	}
 	if f.size != "" {
-		size, err := farm.ParseQuantity("--size", f.size, farm.KindBytes)
+		size, err := parseSize("--size", f.size)
 		if err != nil {
 			return o, usage(c, err)
 		}
@@ -141,6 +142,14 @@ func (f benchFlags) order(c *cobra.Command) (bench.Order, error) {
 		o.Seed = rand.Uint64() >> 12 // a number that JSON keeps whole
 	}
 	return o, nil
+}
+
+// parseSize reads bytes with the units of farm.yaml, and K, M, G and T as people write them for fio: powers of 1024.
+func parseSize(what, text string) (float64, error) {
+	if number := strings.TrimRight(text, "kKmMgGtT"); len(text)-len(number) == 1 && strings.TrimRight(number, "0123456789. ") == "" {
+		text = number + strings.ToUpper(text[len(number):]) + "iB"
+	}
+	return farm.ParseQuantity(what, text, farm.KindBytes)
 }
 
 // benchRun measures a directory or a device, which are one but for measure.

@@ -10,6 +10,7 @@ import (
 
 	"stowage/bench/result"
 	"stowage/farm"
+	"stowage/workspace"
 )
 
 func (a *app) benchCompareCommand() *cobra.Command {
@@ -79,8 +80,12 @@ Of a matrix all cells are printed, their names in a last column; FILE#CELL print
 	}
 }
 
-// readResult reads a result that a person named: a file, or a cell of a matrix, as FILE#CELL.
+// readResult reads a result that a person named: one that bench run has saved, a cell of a matrix, as FILE#CELL, or one that was published and typed in, as
+// FILE.yaml#NAME.
 func readResult(path string) (*result.Result, error) {
+	if workspace.IsEntered(path) {
+		return workspace.ReadEntered(path)
+	}
 	if r, err := readCell(path); r != nil || err != nil {
 		return r, err
 	}

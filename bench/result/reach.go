@@ -1,0 +1,22 @@
+package result
+
+import (
+	"math"
+
+	"stowage/bench/stat"
+)
+
+// Entered is the Kind of a result that somebody published and somebody typed in.
+const Entered = "entered"
+
+// Reach is how far, as a logarithm, a figure of a step may be off when it is held against that of another storage: half the 95 % interval of its runs, and
+// what drift, disturbance and foreign I/O add to it, as in Compare. values are the figure in each run, those of s.Samples. False where it
+// cannot be said: of fewer than two runs, and of durable steps beside which others used the device.
+func (r *Result) Reach(s *Step, values []float64) (float64, bool) {
+	_, ci := stat.Mean(values)
+	foreign := s.foreign()
+	if ci == nil || s.Durable && foreign > limitForeign {
+		return 0, false
+	}
+	return math.Hypot(math.Log(ci.High/ci.Low)/2, math.Hypot(drift(r.pairs(), r), foreign)), true
+}
