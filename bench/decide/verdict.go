@@ -122,6 +122,8 @@ func (t *table) explain(o *Outcome, first int, shown bool) {
 			why("%s is worth %s more than %s, at least %s", o.Ahead, times(l.By), l.Over, atLeast(l))
 		case l.Verdict == Same:
 			why("%s and %s are surely no more than %s apart", o.Ahead, l.Over, percent(Tolerance))
+		case left > 0 && l.By < 1.0005:
+			why("%s and %s are worth the same in what is known of all", o.Ahead, l.Over)
 		case left > 0:
 			why("%s leads %s by %s in what is known of all", o.Ahead, l.Over, times(l.By))
 		case l.OffBy != nil:
