@@ -9,6 +9,7 @@ import (
 	"stowage/farm"
 	"stowage/inventory"
 	"stowage/tune"
+	"stowage/tune/prove"
 )
 
 // headline says which machine this is, as far as anybody could tell.
@@ -90,7 +91,7 @@ func (v tuneView) writeFull(w io.Writer) error {
 		entry(w, "reads", r.Reads)
 		entry(w, "source", r.Source)
 		entry(w, "except", r.Except)
-		entry(w, "proved by", r.Prove)
+		entry(w, "proved by", provedBy(r))
 		if i := slices.IndexFunc(v.NotApplicable, func(n tune.NotApplicable) bool { return n.ID == r.ID }); i >= 0 {
 			entry(w, "here", "does not apply: "+v.NotApplicable[i].Why)
 		}
@@ -114,6 +115,14 @@ func (v tuneView) writeFull(w io.Writer) error {
 	}
 	v.writeUnread(w)
 	return nil
+}
+
+// provedBy is the step that decides, and how to run it where that can be done by itself.
+func provedBy(r tune.Rule) string {
+	if r.Prove == "" || !prove.Provable(r) {
+		return r.Prove
+	}
+	return r.Prove + ": stowage tune --prove " + r.ID
 }
 
 // entry is one named line, wrapped at a width that a terminal has.

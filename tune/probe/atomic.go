@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -27,6 +28,9 @@ func (p *prober) atomic() {
 		name := "/commands/statx-" + fileWord(x.Datadir) + ".txt"
 		if p.ask != nil {
 			text, err := p.statx(path.Join(x.Datadir, "ibdata1"))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // no server has run there
+			}
 			if err != nil {
 				p.unread("statx "+path.Join(x.Datadir, "ibdata1"), err.Error())
 				continue
