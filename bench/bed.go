@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -64,8 +65,18 @@ func (c counters) since(from counters) counters {
 	return counters{read: c.read - from.read, written: c.written - from.written, flushes: c.flushes - from.flushes, busy: c.busy - from.busy}
 }
 
-// Below says on what a directory lies: the kind of file system, and the disk, "" where there is no single one of this machine.
+// Below says on what a directory lies: the kind of file system, and the disk, "" where there is no single one of this machine. A directory in
+// memory is refused, as Run does.
 func Below(dir string) (filesystem, device string, err error) {
+	if _, err := checkDirectory(dir); err != nil {
+		return "", "", err
+	}
+	if dir, err = filepath.Abs(dir); err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", "", &farm.Error{Op: "look at", Subject: dir, Err: err}
+	}
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
 		return "", "", &farm.Error{Op: "look at", Subject: dir, Err: err}

@@ -17,9 +17,10 @@ import (
 // measureAll lays the files out, brings them to a steady state, and runs rounds until the intervals are narrow enough or a
 // limit is reached. The same step stands first and last.
 func (r *runner) measureAll(ctx context.Context) error {
-	p := r.order.Profile
-	runs, length := p.Estimate()
-	r.say("%s: %d steps, at least %d runs, about %v", p.Name, len(p.Steps), runs, length.Round(time.Second))
+	if p := r.order.Profile; r.order.Round == 0 { // of a visit whoever sends it says how long
+		runs, length := p.Estimate()
+		r.say("%s: %d steps, at least %d runs, about %v", p.Name, len(p.Steps), runs, length.Round(time.Second))
+	}
 	if err := r.layOut(ctx); err != nil {
 		return err
 	}

@@ -188,7 +188,7 @@ func TestDocument(t *testing.T) {
 	}
 	want := map[string]string{
 		"xfs mkfs defaults noatime": "baseline", "xfs mkfs defaults noatime (A/A)": "same x1.00", "xfs mkfs defaults noatime,nobarrier": "-",
-		"ext4 noatime": "same x1.00", "ext4 noatime,nobarrier": "better x17.00",
+		"ext4 noatime": "same x1.00", "ext4 noatime,nobarrier": "better x17.00, p99 better x0.06",
 	}
 	if fmt.Sprint(verdicts) != fmt.Sprint(want) {
 		t.Errorf("%v\nwant %v", verdicts, want)
@@ -198,7 +198,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"Transfer/s  Requests/s  Avg/Request  95%/Request  99%/Request", "17000       0.06ms", "better x17.00  NOT DURABLE",
+		"Transfer/s  Requests/s  Avg/Request  95%/Request  99%/Request", "17000       0.06ms", "better x17.00, p99 better x0.06  NOT DURABLE",
 		"xfs mkfs defaults noatime,nobarrier: mount refused: xfs: Unknown parameter 'nobarrier'.", "NOT DURABLE: ext4 noatime,nobarrier, LOG4K-FDS-Q1T1: 0.00 flushes",
 		"A/A: LOG4K-FDS-Q1T1 of xfs mkfs defaults noatime and its twin: x1.000, same.", "the file system below (ext4 on vda)", "Quiet: nobody",
 	} {

@@ -86,15 +86,29 @@ func (d *Document) verdict(c *Measured, id string) string {
 		if s.ID != id {
 			continue
 		}
-		switch {
-		case s.Verdict != stat.Inconclusive:
-			return fmt.Sprintf("%s x%.2f", s.Verdict, s.Ratio)
-		case s.MoreRuns == nil:
-			return "inconclusive, more rounds would not help"
-		}
-		return fmt.Sprintf("inconclusive, %d more rounds", *s.MoreRuns)
+		return said(s) + tail(s)
 	}
 	return "-"
+}
+
+func said(s result.Compared) string {
+	switch {
+	case s.Verdict != stat.Inconclusive:
+		return fmt.Sprintf("%s x%.2f", s.Verdict, s.Ratio)
+	case s.MoreRuns == nil:
+		return "inconclusive, more rounds would not help"
+	case *s.MoreRuns == 1:
+		return "inconclusive, 1 more round"
+	}
+	return fmt.Sprintf("inconclusive, %d more rounds", *s.MoreRuns)
+}
+
+// tail is what is surely so of the 99th percentile: more requests may be paid for with it.
+func tail(s result.Compared) string {
+	if s.P99 == nil || s.P99.Verdict != stat.Better && s.P99.Verdict != stat.Worse {
+		return ""
+	}
+	return fmt.Sprintf(", p99 %s x%.2f", s.P99.Verdict, s.P99.Ratio)
 }
 
 // flags are what a row must not be read without.
@@ -136,7 +150,7 @@ func (d *Document) notes(w io.Writer) {
 		}
 	}
 	if len(d.stepIDs()) > 0 {
-		fmt.Fprintf(w, "Avg, 95%% and 99%% are of a whole request; of FDS and MIX steps of the fdatasync alone. Verdicts are of Requests/s: better and worse by more than %.0f %%, surely.\n", 100*result.Tolerance)
+		fmt.Fprintf(w, "Avg, 95%% and 99%% are of a whole request; of FDS and MIX steps of the fdatasync alone. Verdicts are of Requests/s, and of p99 where that is sure: better and worse by more than %.0f %%, surely.\n", 100*result.Tolerance)
 	}
 	for _, s := range d.AA {
 		fmt.Fprintf(w, "A/A: %s of %s and its twin: x%.3f, %s.\n", s.ID, d.Cells[0].Name, s.Ratio, s.Verdict)

@@ -80,9 +80,6 @@ func run(ctx context.Context, o Order) (doc *matrix.Document, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.site.Close()) }()
-	if err := t.describe(); err != nil {
-		return nil, err
-	}
 	t.doc.Sessions = append(t.doc.Sessions, result.Session{Began: t.began.UTC(), Ended: t.began.UTC(), Command: o.Command})
 	t.visits = t.doc.Left()
 	err = t.rounds(ctx)
@@ -101,6 +98,11 @@ func (t *trial) open() (err error) {
 		t.doc.TakeUp(o.Matrix)
 		t.say("going on with the matrix that was begun at %s: %d visits are left", t.doc.Sessions[0].Began.Format(time.DateTime), t.doc.Left())
 	}
+	if t.describe(); len(o.Disks) == 0 {
+		if err := t.look(); err != nil {
+			return err
+		}
+	}
 	t.site, err = stand.Open(o.Matrix.Directory, stand.Options{
 		Loops: o.Matrix.Loops.Count, Size: o.Matrix.Loops.Size, Disks: o.Disks, Overwrite: o.Overwrite, Border: o.Border,
 		Tell: func(text string) { t.say("%s", text) },
@@ -108,22 +110,31 @@ func (t *trial) open() (err error) {
 	return err
 }
 
-// describe says on what the cells are made.
-func (t *trial) describe() error {
-	if len(t.order.Disks) > 0 {
-		var all []string
-		for _, d := range t.order.Disks {
-			all = append(all, strings.TrimSpace(d.Given+" "+d.Model))
+// describe says on which disks the cells are made.
+func (t *trial) describe() {
+	var all []string
+	for _, d := range t.order.Disks {
+		name := strings.TrimSpace(d.Given + " " + d.Model)
+		if d.ID != d.Given {
+			name += " over " + d.ID
 		}
-		t.doc.Ground = strings.Join(all, ", ")
-		return nil
+		all = append(all, name)
 	}
-	filesystem, device, err := bench.Below(t.site.Dir())
+	t.doc.Ground = strings.Join(all, ", ")
+}
+
+// look finds the disk under the files that serve as devices.
+func (t *trial) look() error {
+	dir := t.order.Matrix.Directory
+	filesystem, device, err := bench.Below(dir)
 	if err != nil {
 		return err
 	}
 	t.below = device
-	t.doc.Ground = fmt.Sprintf("loop devices over files in %s, %s on %s", t.order.Matrix.Directory, filesystem, device)
+	if device == "" {
+		device = "no single disk of this machine"
+	}
+	t.doc.Ground = fmt.Sprintf("loop devices over files in %s, %s on %s", dir, filesystem, device)
 	return nil
 }
 

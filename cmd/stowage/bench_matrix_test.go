@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"stowage/bench/matrix"
@@ -76,6 +78,7 @@ func leftOf(t *testing.T, dir string) (left []string) {
 // result, and the same command goes on with more rounds.
 func TestMatrix(t *testing.T) {
 	canStand(t)
+	t.Parallel()
 	dir, path := matrixFile(t, `rounds: 1
 steps: [LOG4K-FDS-Q1T1]
 axes:
@@ -173,6 +176,7 @@ func cellsAreResults(t *testing.T, saved string) {
 // TestMatrixKilled: kill -9 while fio is at work leaves a loop device and files; the next start undoes them and goes on, and so does clean.
 func TestMatrixKilled(t *testing.T) {
 	canStand(t)
+	t.Parallel()
 	dir, path := matrixFile(t, "rounds: 1\nsteps: [RND16K-W-Q8T1]\naxes: {filesystem: ext4, queue: [defaults, {scheduler: mq-deadline}], size: 16MiB}\n")
 	saved := filepath.Join(dir, "matrix.json")
 	p := runAlone(t, "stowage @ stand undo mount", "bench", "matrix", path, "--save", saved)
@@ -201,9 +205,69 @@ func TestMatrixKilled(t *testing.T) {
 	}
 }
 
+// TestMatrixCutShort in the middle of a run: Ctrl-C takes everything away at once, after a kill -9 clean does.
+func TestMatrixCutShort(t *testing.T) {
+	canStand(t)
+	t.Parallel()
+	for _, with := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		dir, path := matrixFile(t, "rounds: 1\nsteps: [RND16K-W-Q8T1]\naxes: {filesystem: ext4, size: 16MiB}\n")
+		raw, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, bytes.Replace(raw, []byte("300ms"), []byte("5m"), 1), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0], "bench", "matrix", path, "--save", filepath.Join(dir, "m.json"))
+		cmd.Env = append(os.Environ(), playsProgram+"=1")
+		var said strings.Builder
+		cmd.Stderr = &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		loop, from := "", int64(0)
+		waitUntil(t, "fio writes to a loop device of ours", func() bool {
+			for _, left := range leftOf(t, dir) {
+				if loop == "" && strings.HasPrefix(left, "/sys/block/") {
+					loop = strings.Split(left, "/")[3]
+					from = writes(loop)
+				}
+			}
+			return loop != "" && writes(loop)-from > 100<<20 // more than mkfs and the layout of the files
+		})
+		if err := cmd.Process.Signal(with); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // the exit code tells
+		code, left := cmd.ProcessState.ExitCode(), leftOf(t, dir)
+		switch {
+		case with == syscall.SIGINT && (code != exitInterrupted || len(left) > 0 || !strings.Contains(said.String(), "the same command goes on")):
+			t.Errorf("Ctrl-C: exit code %d, left %q\n%s", code, left, said.String())
+		case with == syscall.SIGKILL && (code != -1 || len(left) < 2):
+			t.Errorf("kill -9: exit code %d, left %q\n%s", code, left, said.String())
+		}
+		if p := runAlone(t, "", "bench", "clean", dir); p.code != exitFine || len(leftOf(t, dir)) > 0 {
+			t.Errorf("%v: clean: exit code %d, left %q\n%s%s", with, p.code, leftOf(t, dir), p.stdout, p.stderr)
+		}
+	}
+}
+
+// writes is how many bytes a device has written.
+func writes(device string) int64 {
+	raw, _ := os.ReadFile("/sys/block/" + device + "/stat") // one that is gone has written nothing
+	f := strings.Fields(string(raw))
+	if len(f) < 7 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(f[6], 10, 64) // the kernel writes numbers
+	return n * 512
+}
+
 // TestBenchDevice: a device is measured without a file system, its flushes counted, and only when it was named twice.
 func TestBenchDevice(t *testing.T) {
 	canStand(t)
+	t.Parallel()
 	image := filepath.Join(t.TempDir(), "image")
 	f, err := os.Create(image)
 	if err == nil {
@@ -219,14 +283,14 @@ func TestBenchDevice(t *testing.T) {
 	device := strings.TrimSpace(string(out))
 	t.Cleanup(func() { _ = exec.Command("losetup", "--detach", device).Run() })
 	args := func(more ...string) []string {
-		return append([]string{"bench", "run", "--device", device, "--size", "16MiB", "--runtime", "300ms", "--min-runs", "1", "--max-runs", "1", "--steps", "LOG4K-FDS-Q1T1,RND16K-R-Q8T1,MIX", "--json"}, more...)
+		return append([]string{"bench", "run", "--device", device, "--size", "16MiB", "--runtime", "300ms", "--min-runs", "1", "--max-runs", "1", "--json"}, more...)
 	}
 	for _, again := range []string{"", device, image + "x"} {
 		if p := runAlone(t, "", args("--destroy-data", again)...); p.code != exitRefused || !strings.Contains(p.stderr, "--destroy-data "+image) {
 			t.Errorf("confirmed with %q: exit code %d\n%s", again, p.code, p.stderr)
 		}
 	}
-	p := runAlone(t, "", args("--destroy-data", image)...)
+	p := runAlone(t, "", args("--destroy-data", image, "--steps", "LOG4K-FDS-Q1T1,MIX")...)
 	var r result.Result
 	if err := json.Unmarshal([]byte(p.stdout), &r); err != nil || p.code != exitFine {
 		t.Fatalf("exit code %d, %v\n%s", p.code, err, p.stderr)
@@ -247,7 +311,7 @@ func TestBenchDevice(t *testing.T) {
 	if p := runAlone(t, "", args("--destroy-data", image)...); p.code != exitRefused || !strings.Contains(p.stderr, "there is an ext file system on it") || !strings.Contains(p.stderr, "--overwrite") {
 		t.Errorf("with a file system on it: exit code %d\n%s", p.code, p.stderr)
 	}
-	if p := runAlone(t, "", args("--destroy-data", image, "--overwrite")...); p.code != exitFine {
+	if p := runAlone(t, "", args("--destroy-data", image, "--overwrite", "--steps", "RND16K-R-Q8T1")...); p.code != exitFine {
 		t.Errorf("--overwrite: exit code %d\n%s", p.code, p.stderr)
 	}
 }
