@@ -14,7 +14,8 @@ import (
 type benchEven struct {
 	Charts []*benchPlot
 	Rows   []benchStrip
-	IsLong bool // the step that is there for this was measured
+	IsLong bool   // the step that is there for this was measured
+	Short  string // steps whose runs are too short to have windows
 }
 
 // benchStrip is a step of one result: the speeds of short windows, run after run.
@@ -25,17 +26,18 @@ type benchStrip struct {
 	Windows, Length                string
 	MedianText, P1, Least          string
 	Excursion, Slope, Steady       string
-	IsUnsteady                     bool
+	IsUnsteady, IsArea             bool
 }
 
 const (
 	stripWidth, stripHeight = 400.0, 30.0
-	mostStripes             = 80 // windows, or spans of several, that can be told apart
+	mostStripes             = 60 // windows, or spans of several, that can be told apart
 	stability               = "STABILITY"
 )
 
 func (d *BenchDocument) even() benchEven {
 	var e benchEven
+	short := 0
 	long := d.longStep()
 	e.IsLong = long == stability
 	for _, side := range d.Sides {
@@ -43,20 +45,37 @@ func (d *BenchDocument) even() benchEven {
 			e.Charts = append(e.Charts, stabilityChart(side, s))
 		}
 	}
-	for _, id := range d.ids() {
-		top := 0.0
-		for _, side := range d.Sides {
-			if s := side.step(id); s != nil {
-				top = max(top, highest(s))
-			}
+	for _, side := range d.Sides {
+		if s := overwriting(side.result); s != nil {
+			e.Rows = append(e.Rows, newStrip(side, s))
 		}
+	}
+	for _, id := range d.ids() {
 		for _, side := range d.Sides {
-			if s := side.step(id); s != nil && s.Runs > 0 {
-				e.Rows = append(e.Rows, newStrip(side, s, top))
+			switch s := side.step(id); {
+			case s == nil || s.Runs == 0:
+			case highest(s) == 0:
+				short++
+			default:
+				e.Rows = append(e.Rows, newStrip(side, s))
 			}
 		}
 	}
+	if short > 0 {
+		e.Short = count(short, "step")
+	}
 	return e
+}
+
+// overwriting is how the device came to its steady state before anything was measured, as if it were a step; nil where it was not brought there.
+func overwriting(r *result.Result) *result.Step {
+	if r.Precondition == nil || r.Precondition.Random == nil || len(r.Precondition.Random.IOPS) == 0 {
+		return nil
+	}
+	f := r.Precondition.Random
+	s := &result.Step{ID: "before: " + f.Step, Runs: 1, Steady: f.Settling.Steady, Settling: f.Settling, Samples: []result.Sample{{Series: f.IOPS}}}
+	s.Series = result.Evenness{Min: stat.Quantile(f.IOPS, 0), P1: stat.Quantile(f.IOPS, 0.01), Median: stat.Quantile(f.IOPS, 0.5), Window: r.Settings.Runtime}
+	return s
 }
 
 // longStep is what is shown at length: STABILITY, or MIX, or the first there is.
@@ -91,26 +110,21 @@ func seriesOf(s *result.Step) (all []float64, breaks []int) {
 	return all, breaks
 }
 
-func newStrip(side benchSide, s *result.Step, top float64) benchStrip {
+func newStrip(side benchSide, s *result.Step) benchStrip {
 	all, breaks := seriesOf(s)
+	top := highest(s)
 	b := benchStrip{
 		ID: s.ID, Letter: side.Letter, Class: side.Class, Width: stripWidth, Height: stripHeight, Steady: "no", IsUnsteady: !s.Steady,
 		MedianText: digits(s.Series.Median), P1: digits(s.Series.P1), Least: digits(s.Series.Min), Excursion: percent(s.Settling.Excursion), Slope: slopeText(s.Settling.Slope),
 		Windows: fmt.Sprintf("%s of %s s", whole(float64(len(all))), trimmed(s.Series.Window)),
 	}
-	if len(all) == 0 {
-		return benchStrip{ID: s.ID, Letter: side.Letter, IsUnsteady: true, Steady: "not known"}
-	}
 	if s.Steady {
 		b.Steady = "yes"
 	}
 	b.Title = strings.TrimSpace(fmt.Sprintf("%s %s: IOPS window by window, from 0 to %s; median %s, p1 %s, least %s", side.Letter, s.ID, digits(top), b.MedianText, b.P1, b.Least))
-	if top <= 0 {
-		return b
-	}
 	y := func(v float64) float64 { return math.Round(stripHeight - 1 - v/top*(stripHeight-2)) }
 	b.Median = y(s.Series.Median)
-	b.Path = trace(all, breaks, func(at float64) float64 { return at / float64(len(all)) * stripWidth }, y, mostStripes)
+	b.Path, b.IsArea = trace(all, breaks, func(at float64) float64 { return math.Round(at / float64(len(all)) * stripWidth) }, y, mostStripes)
 	for _, at := range breaks {
 		b.Breaks += fmt.Sprintf("M%g 0V%g", round1(float64(at)/float64(len(all))*stripWidth), stripHeight)
 	}
@@ -118,36 +132,44 @@ func newStrip(side benchSide, s *result.Step, top float64) benchStrip {
 }
 
 func slopeText(v float64) string {
+	if math.Abs(v) < 0.0005 {
+		return percent(0)
+	}
 	if v < 0 {
 		return "\u2212" + percent(-v)
 	}
 	return "+" + percent(v)
 }
 
-// trace draws windows as steps, a part for each run. More windows than most are drawn as the span between the least and the largest of each group.
-func trace(all []float64, breaks []int, x, y func(float64) float64, most int) string {
+// trace draws windows as steps, a part for each run. More windows than most are drawn as an area between the least and the largest of each group;
+// isArea says so.
+func trace(all []float64, breaks []int, x, y func(float64) float64, most int) (path string, isArea bool) {
 	var p pen
-	each := (len(all) + most - 1) / most
-	for i := 0; i < len(all); i += each {
-		next := min(i+each, len(all))
-		group := all[i:next]
-		if each > 1 && next < len(all) && !slices.Contains(breaks, next) {
-			group = all[i : next+1] // so that spans of one run touch each other
+	each := max((len(all)+most-1)/most, 1)
+	from := 0
+	for _, to := range append(slices.Clone(breaks), len(all)) {
+		var back []point // along the least, from the right to the left
+		for i := from; i < to; i += each {
+			group := all[i:min(i+each, to)]
+			left, right := round1(x(float64(i))), round1(x(float64(i+len(group))))
+			high, low := y(slices.Max(group)), y(slices.Min(group))
+			if i == from {
+				p.move(point{left, high})
+			}
+			p.line(point{p.at.x, high})
+			p.line(point{right, high})
+			back = append(back, point{left, max(low, high+1)}, point{right, max(low, high+1)})
 		}
-		high, low := y(slices.Max(group)), y(slices.Min(group))
-		if each > 1 {
-			at := round1(x(float64(i) + float64(next-i)/2))
-			p.move(point{at, high})
-			p.line(point{at, max(low, high+1)})
-			continue
+		if each > 1 && len(back) > 0 {
+			start := point{round1(x(float64(from))), y(slices.Max(all[from:min(from+each, to)]))}
+			for _, at := range slices.Backward(back) {
+				p.line(at)
+			}
+			p.close(start)
 		}
-		if i == 0 || slices.Contains(breaks, i) {
-			p.move(point{round1(x(float64(i))), high})
-		}
-		p.line(point{p.at.x, high})
-		p.line(point{round1(x(float64(i + 1))), high})
+		from = to
 	}
-	return p.String()
+	return p.String(), each > 1
 }
 
 const (
@@ -175,7 +197,12 @@ func stabilityChart(side benchSide, s *result.Step) *benchPlot {
 	if middle := mean(means); middle > 0 {
 		p.Bands = append(p.Bands, planBar{X: p.X0, W: p.X1 - p.X0, Y: up(1.1 * middle), H: round1(up(0.9*middle) - up(1.1*middle)), Title: "steady: the means of five windows fill no more than this"})
 	}
-	p.Lines = append(p.Lines, planLine{Path: trace(all, breaks, along, up, int(longWidth)), Class: side.Class + " thin", Title: p.Title})
+	path, isArea := trace(all, breaks, along, up, int(longWidth)/2)
+	class := side.Class + " thin"
+	if isArea {
+		class = side.Class + " area"
+	}
+	p.Lines = append(p.Lines, planLine{Path: path, Class: class, Title: p.Title})
 	for i, m := range means {
 		p.Lines = append(p.Lines, planLine{Path: fmt.Sprintf("M%g %gH%g", round1(along(float64(i*len(all)/stat.Windows))), up(m), round1(along(float64((i+1)*len(all)/stat.Windows)))), Class: "mean", Title: "mean of a fifth: " + digits(m) + " IOPS"})
 	}

@@ -96,7 +96,7 @@ func (m storageModel) run(x *result.Step, l bench.Load, isMixed bool, seq, windo
 	wait := n / iops * 1e6
 	var series []float64
 	for w := range windows {
-		v := iops * math.Exp(0.03*random.NormFloat64())
+		v := iops * math.Exp(0.10*random.NormFloat64())
 		if windows > 400 && w%180 > 170 {
 			v *= 0.55 // it tidies up
 		}

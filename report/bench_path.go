@@ -9,43 +9,70 @@ import (
 // point is a place in a picture.
 type point struct{ x, y float64 }
 
-// pen writes paths of short strokes, for a page has hundreds of them: each stroke is relative to where the last one ended.
+// pen writes paths of short strokes, for a page has hundreds of them: each stroke is relative to where the last one ended, and strokes that go on in one direction,
+// level or upright, are one.
 type pen struct {
-	strings.Builder
-	at point
+	path strings.Builder
+	from point // where what is written ends
+	at   point // where the pen is: what lies between is not written yet
 }
 
 // move lifts the pen.
 func (p *pen) move(to point) {
-	if p.Len() == 0 {
-		fmt.Fprintf(p, "M%g %g", to.x, to.y)
+	p.flush()
+	if p.path.Len() == 0 {
+		fmt.Fprintf(&p.path, "M%g %g", to.x, to.y)
 	} else {
 		p.stroke("m", to)
 	}
-	p.at = to
+	p.from, p.at = to, to
 }
 
 // line draws to a point; it draws nothing where that is the same.
 func (p *pen) line(to point) {
-	switch {
-	case to == p.at:
-	case to.y == p.at.y:
-		fmt.Fprintf(p, "h%g", round1(to.x-p.at.x))
-	case to.x == p.at.x:
-		fmt.Fprintf(p, "v%g", round1(to.y-p.at.y))
-	default:
-		p.stroke("l", to)
+	if to == p.at {
+		return
+	}
+	isLevel := p.from.y == p.at.y && to.y == p.at.y && (to.x-p.at.x)*(p.at.x-p.from.x) > 0
+	isUpright := p.from.x == p.at.x && to.x == p.at.x && (to.y-p.at.y)*(p.at.y-p.from.y) > 0
+	if !isLevel && !isUpright {
+		p.flush()
 	}
 	p.at = to
 }
 
+// close ends an area that began at a point.
+func (p *pen) close(start point) {
+	p.flush()
+	p.path.WriteString("z")
+	p.from, p.at = start, start
+}
+
+func (p *pen) String() string {
+	p.flush()
+	return p.path.String()
+}
+
+func (p *pen) flush() {
+	switch {
+	case p.at == p.from:
+	case p.at.y == p.from.y:
+		fmt.Fprintf(&p.path, "h%g", round1(p.at.x-p.from.x))
+	case p.at.x == p.from.x:
+		fmt.Fprintf(&p.path, "v%g", round1(p.at.y-p.from.y))
+	default:
+		p.stroke("l", p.at)
+	}
+	p.from = p.at
+}
+
 func (p *pen) stroke(kind string, to point) {
-	dx, dy := round1(to.x-p.at.x), round1(to.y-p.at.y)
+	dx, dy := round1(to.x-p.from.x), round1(to.y-p.from.y)
 	gap := " "
 	if dy < 0 {
 		gap = "" // its sign is gap enough
 	}
-	fmt.Fprintf(p, "%s%g%s%g", kind, dx, gap, dy)
+	fmt.Fprintf(&p.path, "%s%g%s%g", kind, dx, gap, dy)
 }
 
 // pathThrough is a path through points.

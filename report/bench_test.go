@@ -89,7 +89,12 @@ func corners(t *testing.T, path string) [][2]float64 {
 	t.Helper()
 	var out [][2]float64
 	at := [2]float64{}
-	for _, m := range regexp.MustCompile(`([Mmlhv])(-?[0-9.]+)(?: ?(-?[0-9.]+))?`).FindAllStringSubmatch(path, -1) {
+	start := at
+	for _, m := range regexp.MustCompile(`([Mmlhvz])(-?[0-9.]+)?(?: ?(-?[0-9.]+))?`).FindAllStringSubmatch(path, -1) {
+		if m[1] == "z" {
+			at = start
+			continue
+		}
 		first, err := strconv.ParseFloat(m[2], 64)
 		if err != nil {
 			t.Fatal(err)
@@ -110,6 +115,9 @@ func corners(t *testing.T, path string) [][2]float64 {
 			at[0] += first
 		case "v":
 			at[1] += first
+		}
+		if m[1] == "M" || m[1] == "m" {
+			start = at
 		}
 		out = append(out, [2]float64{round1(at[0]), round1(at[1])})
 	}
@@ -196,7 +204,7 @@ func TestStabilityIsDrawnFromItsWindows(t *testing.T) {
 	p := e.Charts[0]
 	up := func(v float64) float64 { return round1(p.Y1 - v/1040*(p.Y1-p.Y0)) }
 	along := func(i float64) float64 { return round1(p.X0 + i/5*(p.X1-p.X0)) }
-	want := [][2]float64{{along(0), up(1000)}, {along(1), up(1000)}, {along(2), up(1000)}, {along(3), up(1000)}, {along(4), up(1000)}, {along(4), up(500)}, {along(5), up(500)}}
+	want := [][2]float64{{along(0), up(1000)}, {along(4), up(1000)}, {along(4), up(500)}, {along(5), up(500)}}
 	if got := corners(t, p.Lines[0].Path); fmt.Sprintf("%.1f", got) != fmt.Sprintf("%.1f", want) {
 		t.Errorf("path %.1f, want %.1f", got, want)
 	}
@@ -219,9 +227,24 @@ func TestStabilityIsDrawnFromItsWindows(t *testing.T) {
 	// More windows than fit are drawn as spans, and none of them is lost.
 	all := make([]float64, 1000)
 	all[777] = 9
-	path := trace(all, nil, func(at float64) float64 { return at }, func(v float64) float64 { return 10 - v }, 100)
-	if got := corners(t, path); len(got) != 200 || got[154] != [2]float64{775, 1} || got[155] != [2]float64{775, 10} {
-		t.Errorf("%d corners, %v", len(got), got[150:160])
+	path, isArea := trace(all, []int{500}, func(at float64) float64 { return at }, func(v float64) float64 { return 10 - v }, 100)
+	got := corners(t, path)
+	if !isArea || strings.Count(path, "z") != 2 || !slices.Contains(got, [2]float64{770, 10}) || !slices.Contains(got, [2]float64{770, 1}) || !slices.Contains(got, [2]float64{780, 1}) || slices.Contains(got, [2]float64{790, 1}) {
+		t.Errorf("area %v: %s", isArea, path)
+	}
+}
+
+// TestOverwritingIsShown: how the device became steady stands before the steps.
+func TestOverwritingIsShown(t *testing.T) {
+	r := inventBench(bench.Quick(), oldStorage)
+	windows := []float64{90, 60, 50, 51, 50, 49, 50}
+	r.Precondition.Random = &result.RandomFill{Step: "RND16K-W-Q8T4", IOPS: windows, Settling: stat.Settled(windows[2:])}
+	row := NewBenchDocument([]Bench{{"a", r}}).Even.Rows[0]
+	if row.ID != "before: RND16K-W-Q8T4" || row.MedianText != "50.0" || row.Least != "49.0" || row.Steady != "yes" || !strings.HasPrefix(row.Windows, "7 of ") {
+		t.Errorf("%+v", row)
+	}
+	if got := corners(t, row.Path); got[0] != [2]float64{0, 1} || got[len(got)-1] != [2]float64{stripWidth, 13} { // 90 at the top of 30, 50 at 5 ninths of 28 above 29
+		t.Errorf("path %v", got)
 	}
 }
 
