@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,7 +14,6 @@ import (
 
 var (
 	candidateKeys = []string{"title", "measured", "entered", "data_sheet", "price", "watts", "devices", "capacity", "write_amplification", "notes"}
-	enteredKeys   = []string{"file", "result"}
 	sheetKeys     = []string{"source", "of", "steps"}
 	speedKeys     = []string{"iops", "mbps", "commits", "mean", "p50", "p95", "p99", "p999"}
 	deviceKeys    = []string{"count", "level", "capacity", "afr", "mtbf", "tbw", "dwpd", "warranty", "rebuild_rate", "replaced_after", "source"}
@@ -50,13 +48,15 @@ func (r *decisionReader) candidate(name string, n *yaml.Node) {
 		}
 		return true
 	})
-	if v := value(n, "measured"); v != nil {
-		for _, item := range entries(v) {
-			r.measured(&c, item)
+	for _, x := range []struct {
+		key  string
+		read ResultReader
+	}{{"measured", r.result}, {"entered", ReadEntered}} {
+		if v := value(n, x.key); v != nil {
+			for _, item := range entries(v) {
+				r.take(&c, item, x.key, x.read)
+			}
 		}
-	}
-	if v := value(n, "entered"); v != nil {
-		r.entered(&c, v)
 	}
 	if v := value(n, "data_sheet"); v != nil {
 		for _, item := range entries(v) {
@@ -66,53 +66,26 @@ func (r *decisionReader) candidate(name string, n *yaml.Node) {
 	r.d.Candidates = append(r.d.Candidates, c)
 }
 
-// measured takes in a result that bench run has saved.
-func (r *decisionReader) measured(c *decide.Candidate, n *yaml.Node) {
-	name := r.text(n, func() string { return "measured of " + c.Name })
+// take takes in a result: one that bench run has saved, or one that somebody published.
+func (r *decisionReader) take(c *decide.Candidate, n *yaml.Node, key string, read ResultReader) {
+	name := r.text(n, func() string { return key + " of " + c.Name })
 	if name == "" {
 		return
 	}
-	raw, err := os.ReadFile(filepath.Join(r.dir, name))
-	if err != nil {
-		r.fault(n, "result %s of %s: %s", name, c.Name, cause(err))
-		return
+	reference := name
+	if r.dir != "." && !filepath.IsAbs(name) {
+		reference = r.dir + string(filepath.Separator) + name // not cleaned: cells of a matrix may have any name
 	}
-	got, err := result.Read(raw)
-	if err != nil {
-		r.fault(n, "result %s of %s: %s", name, c.Name, err)
-		return
-	}
-	c.Take(name, got)
-}
-
-// entered takes in a result that somebody published.
-func (r *decisionReader) entered(c *decide.Candidate, n *yaml.Node) {
-	file, name := "", ""
-	where := func() string { return "entered of " + c.Name }
-	if n.Kind == yaml.ScalarNode {
-		file, name, _ = strings.Cut(r.text(n, where), "#")
-	} else {
-		r.fields(n, where, enteredKeys, func(key string, v *yaml.Node) bool {
-			switch key {
-			case "file":
-				file = r.text(v, where)
-			case "result":
-				name = r.text(v, where)
-			default:
-				return false
-			}
-			return true
-		})
-	}
-	if file == "" {
-		return
-	}
-	got, err := r.set.one(filepath.Join(r.dir, file), name)
+	got, err := read(reference)
 	if err != nil {
 		r.fault(n, "%s", err)
 		return
 	}
-	c.Take(file, got)
+	if (got.Kind == result.Entered) != (key == "entered") {
+		r.fault(n, "%s is not what %s says: it is %s", name, key, map[bool]string{true: "published, and was typed in", false: "a result that was measured"}[got.Kind == result.Entered])
+		return
+	}
+	c.Take(name, got)
 }
 
 // sheet takes in what a data sheet claims. Its source is not left out: whoever reads the decision must be able to look it up.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"stowage/bench/decide"
+	"stowage/bench/result"
 	"stowage/farm"
 )
 
@@ -25,19 +27,22 @@ var (
 // decisionReader reads decision.yaml and what it names.
 type decisionReader struct {
 	reader
-	dir string // of the file: what it names lies beside it
-	d   decide.Decision
-	set *enteredFiles
+	dir    string // of the file: what it names lies beside it
+	d      decide.Decision
+	result ResultReader
 }
+
+// ResultReader reads a result that bench run has saved: FILE, or FILE#CELL of a matrix. Errors say what is wrong with it.
+type ResultReader func(reference string) (*result.Result, error)
 
 // ReadDecision reads a decision and the results that it names, which lie relative to it. All its faults come in one error, which wraps
 // farm.ErrInput.
-func ReadDecision(path string) (decide.Decision, error) {
+func ReadDecision(path string, measured ResultReader) (decide.Decision, error) {
 	src, err := readNamed(path)
 	if err != nil {
 		return decide.Decision{}, err
 	}
-	r := &decisionReader{reader: reader{faults: faults{file: path}}, dir: filepath.Dir(path), set: &enteredFiles{}}
+	r := &decisionReader{reader: reader{faults: faults{file: path}}, dir: filepath.Dir(path), result: measured}
 	root := r.parseYAML(src)
 	if root == nil {
 		return r.d, r.err()
@@ -58,7 +63,8 @@ func readNamed(path string) ([]byte, error) {
 
 // cause is what the system said, without the path that stands before it anyway.
 func cause(err error) error {
-	if e, ok := err.(*fs.PathError); ok {
+	var e *fs.PathError
+	if errors.As(err, &e) {
 		return e.Err
 	}
 	return err
@@ -117,7 +123,7 @@ func (r *decisionReader) workload(n *yaml.Node) {
 		what := func() string { return key + " of the workload" }
 		switch key {
 		case "writes":
-			r.d.Workload.Writes = decide.Exactly(r.above(v, what, farm.KindBytesPerDay), source)
+			r.d.Workload.Writes = r.amount(v, what(), farm.KindBytesPerDay, decide.Given, source)
 		case "write_amplification":
 			r.d.Workload.Amplification = decide.Exactly(r.factor(v, what()), source)
 		case "source":

@@ -17,21 +17,32 @@ var (
 	enteredOneKeys  = []string{"on", "filesystem", "mount_options", "notes", "steps"}
 )
 
-// enteredFiles are files of published results that were read already: one may hold a whole table.
-type enteredFiles struct {
-	read map[string]*enteredFile
-}
-
-type enteredFile struct {
-	names   []string // in the order of the file
-	results map[string]*result.Result
-}
-
 // ReadEntered reads one of the results that a file of published results holds. reference is FILE, or FILE#NAME where it holds several. What nobody
-// published is 0 in it, and shown as nothing.
+// published is 0 in it, and shown as nothing. Errors wrap farm.ErrInput.
 func ReadEntered(reference string) (*result.Result, error) {
-	file, name, _ := strings.Cut(reference, "#")
-	return (&enteredFiles{}).one(file, name)
+	path, name, _ := strings.Cut(reference, "#")
+	src, err := readNamed(path)
+	if err != nil {
+		return nil, err
+	}
+	r := enteredReader{reader: reader{faults: faults{file: path}}, results: map[string]*result.Result{}}
+	if root := r.parseYAML(src); root != nil {
+		r.document(root)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	if name == "" && len(r.names) == 1 {
+		name = r.names[0]
+	}
+	if got, ok := r.results[name]; ok {
+		return got, nil
+	}
+	text := "it holds several results: " + strings.Join(r.names, ", ")
+	if name != "" {
+		text = fmt.Sprintf("it holds no result %s; it holds %s", name, strings.Join(r.names, ", "))
+	}
+	return nil, &farm.Error{Op: "read", Subject: path, Err: inputError(text), Hint: "name one of them: " + path + "#" + r.names[0]}
 }
 
 // IsEntered reports whether a reference is to a file of published results.
@@ -40,52 +51,14 @@ func IsEntered(reference string) bool {
 	return strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")
 }
 
-func (e *enteredFiles) one(path, name string) (*result.Result, error) {
-	f, err := e.file(path)
-	if err != nil {
-		return nil, err
-	}
-	if name == "" && len(f.names) == 1 {
-		name = f.names[0]
-	}
-	if got, ok := f.results[name]; ok {
-		return got, nil
-	}
-	text := fmt.Sprintf("it holds several results: %s", strings.Join(f.names, ", "))
-	if name != "" {
-		text = fmt.Sprintf("it holds no result %s; it holds %s", name, strings.Join(f.names, ", "))
-	}
-	return nil, &farm.Error{Op: "read", Subject: path, Err: inputError(text), Hint: "name one of them: " + path + "#" + f.names[0]}
-}
-
-func (e *enteredFiles) file(path string) (*enteredFile, error) {
-	if f, ok := e.read[path]; ok {
-		return f, nil
-	}
-	src, err := readNamed(path)
-	if err != nil {
-		return nil, err
-	}
-	r := enteredReader{reader: reader{faults: faults{file: path}}, file: &enteredFile{results: map[string]*result.Result{}}}
-	if root := r.parseYAML(src); root != nil {
-		r.document(root)
-	}
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	if e.read == nil {
-		e.read = map[string]*enteredFile{}
-	}
-	e.read[path] = r.file
-	return r.file, nil
-}
-
 type enteredReader struct {
 	reader
-	file                *enteredFile
-	title, source, tool string
+	names        []string // in the order of the file
+	results      map[string]*result.Result
+	source, tool string
 }
 
+// document reads the file. What all results have in common comes first, wherever it stands.
 func (r *enteredReader) document(root *yaml.Node) {
 	var results *yaml.Node
 	r.fields(root, func() string { return "published results" }, enteredFileKeys, func(key string, v *yaml.Node) bool {
@@ -96,7 +69,7 @@ func (r *enteredReader) document(root *yaml.Node) {
 				r.fault(v, "kind is %s here: what was typed in is not what bench run has measured", result.Entered)
 			}
 		case "title":
-			r.title = r.text(v, what)
+			_ = r.text(v, what) // for whoever reads the file
 		case "source":
 			r.source = r.text(v, what)
 		case "tool":
@@ -119,7 +92,7 @@ func (r *enteredReader) document(root *yaml.Node) {
 		return
 	}
 	r.named(results, "results", r.one)
-	if len(r.file.names) == 0 && len(r.list) == 0 {
+	if len(r.names) == 0 && len(r.list) == 0 {
 		r.fault(results, "there are no results")
 	}
 }
@@ -150,7 +123,7 @@ func (r *enteredReader) one(name string, n *yaml.Node) {
 	if len(out.Steps) == 0 && len(r.list) == 0 {
 		r.fault(n, "%s has no steps", where())
 	}
-	r.file.names, r.file.results[name] = append(r.file.names, name), out
+	r.names, r.results[name] = append(r.names, name), out
 }
 
 func (r *enteredReader) step(id string, n *yaml.Node) *result.Step {

@@ -3,6 +3,7 @@ package decide
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -174,7 +175,7 @@ func count(a Array, whole, reading bool) float64 {
 				parity = append(parity, stripe/n)
 			}
 			for d := range n {
-				if contains2(parity, d) {
+				if slices.Contains(parity, d) {
 					continue
 				}
 				requests++
@@ -208,15 +209,6 @@ func count(a Array, whole, reading bool) float64 {
 		busiest = max(busiest, w)
 	}
 	return busiest / requests
-}
-
-func contains2(list []int, x int) bool {
-	for _, y := range list {
-		if y == x {
-			return true
-		}
-	}
-	return false
 }
 
 // TestScaleOfKnownArrays are the factors every textbook has.

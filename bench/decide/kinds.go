@@ -59,6 +59,7 @@ var Kinds = []Kind{
 	{"capacity", true, UnitBytes, "-", false, "usable bytes", func(v *view) float64 { return v.usable() }},
 
 	{"endurance", true, UnitDays, "-", false, "days until the devices have been written what they are rated for: n TBW / (writes a day x what the level writes x write amplification)", endurance},
+	{"endurance flat out", true, UnitDays, "", true, "the same, if the servers wrote at the speed of a step all day", flatOut},
 	{"survives", true, UnitCount, "-", true, "devices that may be lost, whichever they are, without losing data", func(v *view) float64 { return v.array(func(a Array) float64 { return float64(a.survives()) }) }},
 	{"degraded reads", true, UnitShare, "-", true, "random reads that are left while one device is missing", func(v *view) float64 { return v.array(func(a Array) float64 { return a.degraded().Reads }) }},
 	{"degraded writes", true, UnitShare, "-", true, "small random writes that are left while one device is missing", func(v *view) float64 { return v.array(func(a Array) float64 { return a.degraded().Writes }) }},
@@ -81,6 +82,12 @@ func endurance(v *view) float64 {
 	rated := v.of("tbw")
 	written := v.array(func(a Array) float64 { return a.written() })
 	return rated / (v.given("what is written a day", v.workload.Writes) * written * v.amplification())
+}
+
+// flatOut is endurance at the worst: what the storage can be made to write, it is written.
+func flatOut(v *view) float64 {
+	day := v.against("mbps") * 1e6 * 86400
+	return v.of("tbw") / (day * v.array(func(a Array) float64 { return a.written() }) * v.amplification())
 }
 
 // exposure is how long a second loss may come.

@@ -1,6 +1,9 @@
 package decide
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // loss is what one lost device costs a candidate; nil where nobody described its devices.
 func (t *table) loss(i int) *Loss {
@@ -14,7 +17,7 @@ func (t *table) loss(i int) *Loss {
 	of := func(figure string) *float64 {
 		v, w := reckon(&c, t.d.Workload, Goal{Figure: figure}, asGiven)
 		if math.IsNaN(v) {
-			if !contains(l.Unknown, w.why) {
+			if !slices.Contains(l.Unknown, w.why) {
 				l.Unknown = append(l.Unknown, w.why)
 			}
 			return nil

@@ -299,8 +299,8 @@ func assumed(d Decision) []string {
 		if d.Workload.Amplification.Known() {
 			text += fmt.Sprintf(", and devices write %s times as much as their endurance is rated for", short(d.Workload.Amplification.Value))
 		}
-		if s := d.Workload.Writes.Source; s != "" {
-			text += " (" + s + ")"
+		if w := d.Workload.Writes; w.Source != "" || w.Basis != Given {
+			text += " (" + strings.TrimSuffix(basisWords(w.Basis)+": "+w.Source, ": ") + ")"
 		}
 		out = append(out, text)
 	}

@@ -1,6 +1,9 @@
 package decide
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // end says which end of their bounds figures are taken at.
 type end int
@@ -38,6 +41,20 @@ func (v *view) of(what string) float64 {
 // speeds are the given figures that are of a step.
 var speeds = map[string]bool{"iops": true, "mbps": true, "commits": true, "mean": true, "p50": true, "p95": true, "p99": true, "p999": true}
 
+// against is a given figure that makes what is reckoned worse the better it is: its other end counts.
+func (v *view) against(what string) float64 {
+	at := v.end
+	switch at {
+	case worst:
+		v.end = best
+	case best:
+		v.end = worst
+	}
+	out := v.of(what)
+	v.end = at
+	return out
+}
+
 func (v *view) take(k Key, f Figure) float64 {
 	if !f.Known() {
 		v.missing = append(v.missing, k)
@@ -68,18 +85,9 @@ func (v *view) at(f Figure, more bool) float64 {
 
 func (v *view) note(f Figure) {
 	v.basis = weaker(v.basis, f.Basis)
-	if f.Source != "" && !contains(v.sources, f.Source) {
+	if f.Source != "" && !slices.Contains(v.sources, f.Source) {
 		v.sources = append(v.sources, f.Source)
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // given is a figure of the workload. It is the same for all candidates, so its bounds say nothing about which is better.
@@ -87,9 +95,7 @@ func (v *view) given(name string, f Figure) float64 {
 	if !f.Known() {
 		return v.lacks(name + " is not known")
 	}
-	if f.Source != "" && !contains(v.sources, f.Source) {
-		v.sources = append(v.sources, f.Source)
-	}
+	v.note(f)
 	return f.Value
 }
 
@@ -133,7 +139,7 @@ func (v *view) lacks(why string) float64 {
 	return math.NaN()
 }
 
-// reckoned is what a goal comes to for a candidate, at one end.
+// reckon is what a goal comes to for a candidate, at one end.
 func reckon(c *Candidate, w Workload, g Goal, at end) (float64, *view) {
 	kind, _ := KindOf(g.Figure)
 	v := &view{candidate: c, workload: w, step: g.Step, end: at, basis: Given}

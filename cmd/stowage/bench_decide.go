@@ -49,7 +49,7 @@ Exit code 3 when no candidate holds all hard limits.
 }
 
 func (a *app) benchDecide(path string, out decidePaper) error {
-	d, err := workspace.ReadDecision(path)
+	d, err := workspace.ReadDecision(path, readResult)
 	if err != nil {
 		return err
 	}
