@@ -101,6 +101,10 @@ func (d *BenchDocument) say() {
 		if !r.Valid {
 			d.Verdict = "Invalid."
 		}
+		if r.Kind == result.Entered {
+			d.Title, d.Verdict, d.Lead = d.Sides[0].Name, "Entered.", "Somebody published it, and nothing says how it would be a second time."
+			return
+		}
 		quiet := "nobody disturbed it"
 		if !r.Noise.Quiet {
 			quiet = fmt.Sprintf("%d of them disturbed", r.Noise.Disturbed)
@@ -158,6 +162,9 @@ func (d *BenchDocument) cautions() []benchCaution {
 			for _, t := range texts {
 				out = append(out, benchCaution{s.Letter, kind, t, isBad})
 			}
+		}
+		if s.result.Kind == result.Entered {
+			say("ENTERED", false, "published and typed in, nothing of it was measured here: "+s.result.Source)
 		}
 		say("INVALID", true, s.result.InvalidBecause...)
 		if !s.result.Valid && len(s.result.InvalidBecause) == 0 {
@@ -236,8 +243,13 @@ func (d *BenchDocument) tiles() []tile {
 	return out
 }
 
-// micros prints microseconds.
-func micros(us float64) string { return latency(us / 1e6) }
+// micros prints microseconds; nothing where they are not known, as in results that were typed in.
+func micros(us float64) string {
+	if us <= 0 {
+		return ""
+	}
+	return latency(us / 1e6)
+}
 
 // Judged by hand in the order in which people want to see them.
 var benchVerdicts = []struct {

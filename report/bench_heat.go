@@ -112,6 +112,9 @@ func (d *BenchDocument) heat() *benchHeat {
 				if m.id == measures[0].id {
 					c.Title = heatTitle(side, s) // all three figures, once
 				}
+				if m.value(s) <= 0 {
+					return heatCell{Text: "?", Class: "unknown", Title: s.ID + ": not known"}
+				}
 				if !s.Valid {
 					c.Class, c.Text = "invalid", c.Text+" !"
 				}

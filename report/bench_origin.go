@@ -49,7 +49,12 @@ func (d *BenchDocument) origin() benchOrigin {
 		}
 	}
 	for _, f := range noiseFacts() {
-		o.Noise.Rows = append(o.Noise.Rows, d.row(f))
+		o.Noise.Rows = append(o.Noise.Rows, d.row(originFact{f.what, func(r *result.Result) string {
+			if r.Noise.Runs == 0 {
+				return "not known"
+			}
+			return f.of(r)
+		}}))
 	}
 	for _, s := range d.Sides {
 		j := benchJobs{Side: s}

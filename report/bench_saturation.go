@@ -27,6 +27,9 @@ func (d *BenchDocument) saturation() benchSaturation {
 	var loads []string
 	for _, s := range d.Sides {
 		for _, c := range s.result.Curves() {
+			if slices.ContainsFunc(c.Points, func(s *result.Step) bool { return s.Lat.P99 <= 0 }) {
+				continue // there is nothing to draw them at
+			}
 			if curves[c.Load] == nil {
 				curves[c.Load] = map[string]result.Curve{}
 				loads = append(loads, c.Load)

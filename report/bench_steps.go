@@ -11,8 +11,9 @@ import (
 
 // benchFigures are all steps of one result.
 type benchFigures struct {
-	Side benchSide
-	Rows []benchRow
+	Side  benchSide
+	Count string
+	Rows  []benchRow
 }
 
 // benchRow is one step. Latencies of a durable step are its fdatasync's; Write is the write before it.
@@ -28,7 +29,7 @@ type benchRow struct {
 func (d *BenchDocument) figures() []benchFigures {
 	var out []benchFigures
 	for _, side := range d.Sides {
-		f := benchFigures{Side: side}
+		f := benchFigures{Side: side, Count: count(len(side.result.Steps), "step")}
 		for _, s := range side.result.Steps {
 			f.Rows = append(f.Rows, newBenchRow(s))
 		}
@@ -44,6 +45,12 @@ func newBenchRow(s *result.Step) benchRow {
 	}
 	if s.Steady {
 		r.Steady = "yes"
+	}
+	if s.MBps <= 0 {
+		r.MBps = ""
+	}
+	if len(s.Samples) == 0 || len(s.Samples[0].Series) == 0 {
+		r.Steady = "not known"
 	}
 	if s.Runs == 0 {
 		return benchRow{ID: s.ID, Answers: s.Answers, Says: []string{"not measured"}}
@@ -142,9 +149,9 @@ func (d *BenchDocument) comparisons() []benchComparison {
 	return out
 }
 
-// isSaid tells whether a caveat is only that a result is invalid or was disturbed, which stands at the top of the page.
+// isSaid tells whether a caveat is only that a result is invalid, was disturbed or typed in, which stands at the top of the page.
 func isSaid(caveat string, r *result.Result) bool {
-	return slices.ContainsFunc(slices.Concat(r.InvalidBecause, r.Noise.Reasons), func(why string) bool { return strings.HasSuffix(caveat, ": "+why) })
+	return slices.ContainsFunc(slices.Concat(r.InvalidBecause, r.Noise.Reasons, []string{r.Source}), func(why string) bool { return why != "" && strings.HasSuffix(caveat, ": "+why) })
 }
 
 // countVerdicts is how many steps were judged how: 3 better, 1 worse.

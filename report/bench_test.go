@@ -349,10 +349,12 @@ func TestNothingBreaksThePage(t *testing.T) {
 	}
 	odd := small("RND16K-R-Q1T1", 0, 0, 5, stat.Histogram{{0, 1}})
 	odd.Steps[0].ID, odd.Steps[0].Answers, odd.Environment.Directory, odd.Labels, odd.Steps[0].Job = evil, evil, evil, []string{evil}, evil
+	entered := &result.Result{FormatVersion: 1, Kind: result.Entered, Source: "a page of 2014", Valid: true, Steps: []*result.Step{{ID: "RND16K-R-Q1T1", Outstanding: 1, Threads: 1, IOPS: 100, Runs: 1, Valid: true}, {ID: "RND16K-R-Q8T1", Outstanding: 8, Threads: 1, IOPS: 500, Runs: 1, Valid: true}}}
 	for name, x := range map[string]struct {
 		benches []Bench
 		want    string
 	}{
+		"entered":     {[]Bench{{"theirs", entered}}, "nothing of it was measured here: a page of 2014"},
 		"none":        {nil, "Nothing was measured"},
 		"bare":        {[]Bench{{"bare", bare()}}, "not measured"},
 		"bare beside": {[]Bench{{"bare", bare()}, {"quick", inventBench(bench.Quick(), newStorage)}}, "inconclusive"},

@@ -23,8 +23,8 @@ func (a *app) benchShowCommand() *cobra.Command {
 		Use:        "show FILE...",
 		Short:      "Show results again, or write them with charts into one HTML file",
 		SuggestFor: []string{"report", "chart", "html"},
-		Long: fmt.Sprintf(`Shows a result that bench run has saved, as bench run did. Several are each held against the first, as by bench
-compare.
+		Long: fmt.Sprintf(`Shows a result that bench run has saved, as bench run did, or a cell of a matrix: FILE#CELL. Several are each held
+against the first, as by bench compare.
 
 With --html it writes one HTML file instead, complete in itself: latency percentile curves, saturation curves
 with their knee, maps of block size by depth, how even the speed stayed, all steps with their intervals,
@@ -98,11 +98,15 @@ func readBenches(paths []string) ([]report.Bench, error) {
 	return out, nil
 }
 
-// shortest are the names of files without their directories, or the paths as they were given where two files have one name.
+// shortest are the names of cells, or of files without their directories; or all of it as it was given where two are called the same.
 func shortest(paths []string) []string {
 	var names []string
 	for _, p := range paths {
-		names = append(names, strings.TrimSuffix(filepath.Base(p), ".json"))
+		name := strings.TrimSuffix(filepath.Base(p), ".json")
+		if _, cell, ok := strings.Cut(p, "#"); ok {
+			name = cell
+		}
+		names = append(names, name)
 	}
 	sorted := slices.Sorted(slices.Values(names))
 	if len(slices.Compact(sorted)) < len(names) {
