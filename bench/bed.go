@@ -86,3 +86,21 @@ func Below(dir string) (filesystem, device string, err error) {
 	device, _ = m.deviceOf(at) // why there is none does not matter here
 	return at.fstype, device, nil
 }
+
+// counters are those of what is measured.
+func (r *runner) counters() counters {
+	if r.bed != nil {
+		return r.machine.sum(r.bed.Devices)
+	}
+	c, _ := r.machine.counters(r.device)
+	return c
+}
+
+// below is what the disk under the ground did.
+func (r *runner) below() counters {
+	if r.bed == nil {
+		return counters{}
+	}
+	c, _ := r.machine.counters(r.bed.Below)
+	return c
+}

@@ -55,3 +55,19 @@ func (r *runner) prepareDevice(ctx context.Context, _ string) (env result.Enviro
 	r.files, err = deviceSizes(r.asked(), r.order.Profile.Name, c.Path(), c.Size)
 	return env, engine, err
 }
+
+// laidOut is how long the data file is, or how far a device was written.
+func (r *runner) laidOut(out []byte) (int64, error) {
+	if r.claim == nil {
+		info, err := os.Stat(filepath.Join(r.place.dir, fileData))
+		if err != nil {
+			return 0, err
+		}
+		return info.Size(), nil
+	}
+	o, err := parseFio(out)
+	if err != nil {
+		return 0, err
+	}
+	return o.Jobs[len(o.Jobs)-1].Write.Bytes, nil
+}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -353,39 +351,6 @@ func (r *runner) readRun(s Step, out []byte, window time.Duration) ([]measured, 
 		all = append(all, m)
 	}
 	return all, nil
-}
-
-func (r *runner) counters() counters {
-	if r.bed != nil {
-		return r.machine.sum(r.bed.Devices)
-	}
-	c, _ := r.machine.counters(r.device)
-	return c
-}
-
-// below is what the disk under the ground did.
-func (r *runner) below() counters {
-	if r.bed == nil {
-		return counters{}
-	}
-	c, _ := r.machine.counters(r.bed.Below)
-	return c
-}
-
-// laidOut is how long the data file is, or how far a device was written.
-func (r *runner) laidOut(out []byte) (int64, error) {
-	if r.claim == nil {
-		info, err := os.Stat(filepath.Join(r.place.dir, fileData))
-		if err != nil {
-			return 0, err
-		}
-		return info.Size(), nil
-	}
-	o, err := parseFio(out)
-	if err != nil {
-		return 0, err
-	}
-	return o.Jobs[len(o.Jobs)-1].Write.Bytes, nil
 }
 
 // check adds up what fio did in all loads of a run and holds it against the device's counts.

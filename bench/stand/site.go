@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -84,6 +85,9 @@ func openSite(dir string, create bool) (*Site, error) {
 		}
 	case err != nil || !info.IsDir():
 		return nil, refuse(s.dir, "look at it, and move it elsewhere if it is not needed there", "it is not a directory of ours")
+	case !isPrivate(info):
+		// In a directory where everybody may write somebody may have put a journal that undoes what is not ours.
+		return nil, refuse(s.dir, "look at it, and move it elsewhere if it is not needed there", "it belongs to another account, or others may write in it")
 	}
 	if err := s.refuseForeign(); err != nil {
 		return nil, err
@@ -92,6 +96,12 @@ func openSite(dir string, create bool) (*Site, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// isPrivate says whether a directory is ours alone.
+func isPrivate(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }
 
 // resolved is a directory with all links resolved: the kernel speaks of mounts by that name.

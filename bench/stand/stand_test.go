@@ -226,6 +226,30 @@ func TestWhatIsNotOursStays(t *testing.T) {
 	}
 }
 
+// TestAnothersSite: a journal that somebody else wrote, in a directory where everybody may write, is not carried out.
+func TestAnothersSite(t *testing.T) {
+	needs(t)
+	for name, change := range map[string]func(string) error{
+		"another's":           func(dir string) error { return os.Chown(dir, 65534, 65534) },
+		"open to others":      func(dir string) error { return os.Chmod(dir, 0o777) },
+		"a link to another's": func(dir string) error { return errors.Join(os.Rename(dir, dir+"x"), os.Symlink(dir+"x", dir)) },
+	} {
+		dir := t.TempDir()
+		site := filepath.Join(dir, siteName)
+		err := errors.Join(os.Mkdir(site, 0o700), os.WriteFile(filepath.Join(site, fileJournal), []byte(journalOf(t, act{Act: "file", Path: "loop-0"})), 0o600),
+			os.WriteFile(filepath.Join(site, "loop-0"), nil, 0o600), change(site))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Clean(dir, func(string) {}); !errors.Is(err, farm.ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(site, "loop-0")); err != nil {
+			t.Errorf("%s: it was carried out: %v", name, err)
+		}
+	}
+}
+
 // journalOf is a journal of this boot with some acts.
 func journalOf(t *testing.T, acts ...act) string {
 	t.Helper()
