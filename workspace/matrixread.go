@@ -51,6 +51,9 @@ func ReadMatrix(path string, step func(id string) error) (*matrix.Matrix, error)
 	if !filepath.IsAbs(m.Directory) {
 		m.Directory = filepath.Join(filepath.Dir(path), m.Directory)
 	}
+	if m.Directory, err = filepath.Abs(m.Directory); err != nil {
+		return nil, &farm.Error{Op: "read", Subject: path, Err: err}
+	}
 	return m, nil
 }
 
