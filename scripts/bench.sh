@@ -8,6 +8,7 @@
 #   BENCH=copier   one database between two servers, beside mydumper and myloader; COPIER_MB=n for its size
 #   BENCH=pause    100 switchovers there and back between a primary and its successor; ROUNDS=n for another number
 #   BENCH=seed     a copy from agent to agent, beside mariadb-backup | mbstream between the same directories
+#   BENCH=engine   what a transaction costs with each engine, by `stowage bench engine`
 #   BENCH=storage  whether `stowage bench` can be believed: throttled devices, fio by hand, a disk against itself
 #
 # Several names may be given, with blanks between; without BENCH: all. One that fails does not keep the others from running.
@@ -15,12 +16,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 failed=
-for name in ${BENCH:-demo etsy digest plan pause copier seed storage}; do
+for name in ${BENCH:-demo etsy digest plan pause copier seed storage engine}; do
 	case $name in
 	demo | etsy) scripts/bench/demo.sh "$name" || failed+=" $name" ;;
-	digest | plan | pause | copier | seed | storage) "scripts/bench/$name.sh" || failed+=" $name" ;;
+	digest | plan | pause | copier | seed | storage | engine) "scripts/bench/$name.sh" || failed+=" $name" ;;
 	*)
-		echo "bench: BENCH is $name; it is demo, etsy, digest, plan, pause, copier, seed or storage" >&2
+		echo "bench: BENCH is $name; it is demo, etsy, digest, plan, pause, copier, seed, storage or engine" >&2
 		exit 2
 		;;
 	esac

@@ -73,6 +73,9 @@ func (b *bencher) withdraw(c sheet.Cell, s *server) {
 		}
 	}
 	b.points, b.result.Rows = points, rows
+	if b.result.Base == c.ID && len(points) > 0 {
+		b.result.Base = points[0].cell.ID // there is no A/A cell of it
+	}
 	b.say("%s: not available: %s", c.ID, why)
 }
 

@@ -56,7 +56,7 @@ func (o *Order) profile(name string) error {
 	switch name {
 	case "quick":
 		o.Rows, o.Ratios, o.Runtime, o.Warmup, o.MaxRuns, o.SettleLimit = 100_000, []float64{0.5}, 5*time.Second, 2*time.Second, 3, time.Minute
-		o.Backlog, o.Clients = 10_000, 4
+		o.Backlog, o.Clients = 4_000, 4
 	case "full":
 		o.Rows, o.Ratios, o.Runtime, o.Warmup, o.MaxRuns, o.SettleLimit = 2_000_000, []float64{0.5, 4, 10}, 2*time.Minute, 30*time.Second, 5, 30*time.Minute
 		o.Backlog, o.Clients = 200_000, 8

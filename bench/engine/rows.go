@@ -26,11 +26,15 @@ func (o Order) points(missing func(sheet.Cell) string) (cells []*sheet.Cell, all
 		all = append(all, point{row: r, cell: c, load: l, stores: stores})
 		return r
 	}
-	for i, c := range o.Cells {
+	base := ""
+	for _, c := range o.Cells {
 		c.Missing = missing(c)
 		cells = append(cells, &c)
 		if c.Missing != "" {
 			continue
+		}
+		if base == "" {
+			base = c.ID
 		}
 		for _, l := range o.Loads {
 			if ok, why := c.Runs(l); !ok {
@@ -41,7 +45,7 @@ func (o Order) points(missing func(sheet.Cell) string) (cells []*sheet.Cell, all
 				switch o.Mode {
 				case sheet.Engines:
 					add(c, l, ratio, c.ID+"/"+l.ID, c.ID)
-					if i == 0 {
+					if c.ID == base {
 						add(c, l, ratio, c.ID+"/"+l.ID+" again", c.ID+"-again").Again = true
 					}
 				case sheet.Instances:

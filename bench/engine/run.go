@@ -294,8 +294,8 @@ func (b *bencher) labels() []string {
 	if !b.ground.Own {
 		out = append(out, "bytes are those of the servers' processes (/proc/PID/io), flushes those the servers count: the directory is not the mount point of a device of its own, and what the file system writes for itself is left out")
 	}
-	if b.order.MinRuns < 3 {
-		out = append(out, "fewer than three runs: the intervals say little")
+	if slices.ContainsFunc(b.result.Rows, func(r *sheet.Row) bool { return r.Runs < 3 }) {
+		out = append(out, "some rows have fewer than three runs: their intervals say little")
 	}
 	seen := map[sheet.Engine]bool{}
 	for _, p := range b.points {

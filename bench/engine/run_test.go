@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +64,7 @@ func TestEveryEngineAnswers(t *testing.T) {
 	t.Parallel()
 	dir := storage(t)
 	cells := []string{"innodb-4k-fsync", "aria", "myisam", "myrocks"}
-	o := small(t, sheet.Engines, cells, []string{"update", "rw"})
+	o := small(t, sheet.Engines, cells, []string{"update"})
 	o.Keys = "zipf"
 	r, err := Run(t.Context(), dir, o)
 	if err != nil {
@@ -82,9 +82,6 @@ func TestEveryEngineAnswers(t *testing.T) {
 		}
 		if x := r.Row(id + "/update"); x == nil || len(x.Samples) == 0 {
 			t.Errorf("%s was not measured (%q)", id, c.Missing)
-		}
-		if x := r.Row(id + "/rw"); (x != nil) != c.Transactional() || x == nil && len(c.Skipped) == 0 {
-			t.Errorf("%s with transactions: %v, skipped %q", id, x, c.Skipped)
 		}
 	}
 	for _, x := range r.Rows {
@@ -107,44 +104,111 @@ func TestEveryEngineAnswers(t *testing.T) {
 	}
 }
 
-// TestDoublewriteWritesTwice is the positive control: bytes are steady where times are not. With a cache half as large as the data nearly every
-// change writes a page, and with doublewrite it writes it twice.
+// TestDoublewriteWritesTwice is the positive control: bytes are steady where times are not. Rows are drawn all over tables that are larger than
+// the cache, so that nearly every change writes a page, and with doublewrite it writes it twice; commits are not synced, or each would write blocks of
+// the log, too. Where a device of our own can be made, it is
+// that device's counts that must show it.
 func TestDoublewriteWritesTwice(t *testing.T) {
 	t.Parallel()
-	dir := storage(t)
-	o := small(t, sheet.Engines, []string{"innodb-16k", "innodb-16k-nodw"}, []string{"update"})
-	o.Rows, o.Ratios, o.Runtime = 50_000, []float64{4}, time.Second
+	dir, device := ownDevice(t)
+	o := small(t, sheet.Engines, []string{"innodb-16k-relaxed", "innodb-16k-nodw-relaxed"}, []string{"update"})
+	o.Rows, o.Ratios, o.Runtime = 30_000, []float64{4}, time.Second
 	r, err := Run(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	on, again, off := r.Row("innodb-16k/update"), r.Row("innodb-16k/update again"), r.Row("innodb-16k-nodw/update")
-	if on.Written.Settled < 1.25*off.Written.Settled {
+	on, again, off := r.Row("innodb-16k-relaxed/update"), r.Row("innodb-16k-relaxed/update again"), r.Row("innodb-16k-nodw-relaxed/update")
+	if on.Written.Settled < 1.3*off.Written.Settled {
 		t.Errorf("%.0f bytes a transaction with doublewrite, %.0f without", on.Written.Settled, off.Written.Settled)
 	}
 	if x := again.Written.Settled / on.Written.Settled; x < 0.8 || x > 1.25 {
 		t.Errorf("the same cell wrote %.0f and %.0f bytes a transaction", on.Written.Settled, again.Written.Settled)
 	}
 	if on.Read == 0 {
-		t.Error("nothing was read although the cache holds a quarter")
+		t.Error("nothing was read although the cache holds only a part")
+	}
+	t.Logf("%.0f and %.0f bytes a transaction with doublewrite, %.0f without, by %s", on.Written.Settled, again.Written.Settled, off.Written.Settled, r.BytesFrom)
+	if device == "" {
+		return
+	}
+	m := on.Samples[0].During
+	if r.BytesFrom != "device "+device || on.FlushesFrom != "device" || m.Written != m.DeviceWritten || m.DeviceWritten < m.ProcessWritten/10*9 || m.ProcessWritten == 0 || m.Flushes == 0 {
+		t.Errorf("counted by %s, flushes by the %s: %+v", r.BytesFrom, on.FlushesFrom, m)
 	}
 }
 
+// ownDevice is a directory that is the mount point of a loop device, or where that cannot be had an ordinary one, with a word about what is
+// not tested then.
+func ownDevice(t *testing.T) (dir, device string) {
+	t.Helper()
+	plain := storage(t)
+	image, dir := filepath.Join(filepath.Dir(plain), "image"), filepath.Join(filepath.Dir(plain), "mnt")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"truncate", "-s", "3G", image}, {"mkfs.ext4", "-q", "-F", image}, {"losetup", "--find", "--show", image}, {"mount", "", dir}} {
+		if args[0] == "mount" {
+			args[1] = device
+		}
+		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
+		if err != nil {
+			t.Logf("NOT TESTED: the counts of a device of our own: %v: %v %s", args, err, out)
+			return plain, ""
+		}
+		switch args[0] {
+		case "losetup":
+			device = strings.TrimSpace(string(out))
+			t.Cleanup(func() { _ = exec.Command("losetup", "--detach", device).Run() })
+		case "mount":
+			t.Cleanup(func() { _ = exec.Command("umount", dir).Run() })
+		}
+	}
+	return dir, filepath.Base(device)
+}
+
+// TestInstancesAtOnce: cut short after its first run it leaves nothing behind, goes on with the second, and tells of each server among several.
 func TestInstancesAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := storage(t)
+	ctx, cancel := context.WithCancel(t.Context())
 	o := small(t, sheet.Instances, []string{"innodb-16k"}, []string{"rw"})
 	o.Counts, o.Clients = []int{1, 2}, 1
-	r, err := Run(t.Context(), dir, o)
-	if err != nil {
-		t.Fatal(err)
+	var kept []byte
+	o.Save = func(r *sheet.Result) (err error) { kept, err = json.Marshal(r); return err }
+	o.Tell = func(p Progress) {
+		if p.Done == 1 {
+			cancel()
+		}
+	}
+	if _, err := Run(ctx, dir, o); !errors.Is(err, farm.ErrInterrupted) {
+		t.Fatalf("cut short: %v", err)
 	}
 	isEmpty(t, dir)
-	two := r.Row("2 x innodb-16k/rw")
-	if two == nil || two.Instances != 2 || two.WorstP99 <= 0 || len(two.Samples[0].Instances) != 2 || two.Versus == nil || len(r.Knees) != 1 {
-		t.Fatalf("%+v, %+v", two, r.Knees)
+	half, err := sheet.Read(kept)
+	if err != nil || half.Complete || half.Valid {
+		t.Fatalf("%+v, %v", half, err)
 	}
-	if one := r.Row("1 x innodb-16k/rw"); two.Size.Loaded < one.Size.Loaded*3/2 || two.CPUPerTx <= 0 {
+	other := o
+	other.Previous, other.Rows = half, o.Rows*2
+	if _, err := Run(t.Context(), dir, other); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "cells, loads and times") {
+		t.Errorf("gone on with as another: %v", err)
+	}
+	isEmpty(t, dir)
+
+	o.Previous, o.Tell, o.Seed = half, nil, 99
+	r, err := Run(t.Context(), dir, o)
+	if err != nil || !r.Complete || len(r.Sessions) != 2 || r.Settings.Seed != 5 {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	isEmpty(t, dir)
+	one, two := r.Row("1 x innodb-16k/rw"), r.Row("2 x innodb-16k/rw")
+	if len(one.Samples) != 1 || len(two.Samples) != 1 || one.Samples[0].Seq+two.Samples[0].Seq != 3 {
+		t.Fatalf("%+v, %+v", one.Samples, two.Samples)
+	}
+	if two.Instances != 2 || two.WorstP99 <= 0 || len(two.Samples[0].Instances) != 2 || two.Versus == nil || len(r.Knees) != 1 {
+		t.Errorf("%+v, %+v", two, r.Knees)
+	}
+	if two.Size.Loaded < one.Size.Loaded*3/2 || two.CPUPerTx <= 0 {
 		t.Errorf("two of them take %d bytes, one %d; %f us a transaction", two.Size.Loaded, one.Size.Loaded, two.CPUPerTx)
 	}
 	for _, i := range two.Samples[0].Instances {
@@ -176,49 +240,6 @@ func TestReplicaAppliesTheBacklog(t *testing.T) {
 	}
 	if x := r.Row("innodb-16k/write 2 threads optimistic"); x == nil || x.Versus == nil || x.Versus.Base != "innodb-16k/write one applier" {
 		t.Errorf("%+v", x)
-	}
-}
-
-// TestRunIsResumed: cut short after its first run it leaves nothing behind, and goes on with the second.
-func TestRunIsResumed(t *testing.T) {
-	t.Parallel()
-	dir := storage(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	o := small(t, sheet.Engines, []string{"innodb-16k"}, []string{"point"})
-	var kept []byte
-	o.Save = func(r *sheet.Result) (err error) { kept, err = json.Marshal(r); return err }
-	o.Tell = func(p Progress) {
-		if p.Done == 1 {
-			cancel()
-		}
-	}
-	if _, err := Run(ctx, dir, o); !errors.Is(err, farm.ErrInterrupted) {
-		t.Fatalf("cut short: %v", err)
-	}
-	isEmpty(t, dir)
-	half, err := sheet.Read(kept)
-	if err != nil || half.Complete || half.Valid {
-		t.Fatalf("%+v, %v", half, err)
-	}
-	other := o
-	other.Previous, other.Rows = half, o.Rows*2
-	if _, err := Run(t.Context(), dir, other); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "cells, loads and times") {
-		t.Errorf("gone on with as another: %v", err)
-	}
-	isEmpty(t, dir)
-	o.Previous, o.Tell, o.Seed = half, nil, 99
-	r, err := Run(t.Context(), dir, o)
-	if err != nil || !r.Complete || len(r.Sessions) != 2 || r.Settings.Seed != 5 {
-		t.Fatalf("%v: %+v", err, r)
-	}
-	var seqs []int
-	for _, x := range r.Rows {
-		for _, s := range x.Samples {
-			seqs = append(seqs, s.Seq)
-		}
-	}
-	if slices.Sort(seqs); !slices.Equal(seqs, []int{1, 2}) {
-		t.Errorf("runs %v", seqs)
 	}
 }
 

@@ -85,7 +85,7 @@ command goes on from there.
 	fl.BoolVar(&f.wantsReplication, "replication", false, "how fast a replica applies a backlog")
 	fl.IntSliceVar(&f.threads, "threads", nil, "with --replication: slave_parallel_threads (default 0,2,4,8)")
 	fl.StringSliceVar(&f.modes, "modes", nil, "with --replication: slave_parallel_mode (default conservative,optimistic)")
-	fl.IntVar(&f.backlog, "backlog", 0, "with --replication: transactions to be applied (default 10000, full 200000)")
+	fl.IntVar(&f.backlog, "backlog", 0, "with --replication: transactions to be applied (default 4000, full 200000)")
 	return cmd
 }
 

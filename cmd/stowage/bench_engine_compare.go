@@ -41,3 +41,23 @@ func (a *app) compareEngines(files []string) (is bool, err error) {
 	}
 	return true, nil
 }
+
+// showEngines prints results of bench engine again. It does not feel responsible (is false) for files of which none is one.
+func (a *app) showEngines(files []string) (is bool, err error) {
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err != nil || !sheet.IsEngine(raw) {
+			continue
+		}
+		r, err := sheet.Read(raw)
+		switch {
+		case err != nil:
+			return true, &farm.Error{Op: "read result", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "give a file that bench engine wrote with --save, or its --json"}
+		case len(files) > 1:
+			return true, &farm.Error{Op: "show", Subject: path, Err: fmt.Errorf("%w: it is a result of bench engine, which is shown alone", farm.ErrInput), Hint: "stowage bench compare A B"}
+		}
+		r.Judge()
+		return true, a.emit(r, func(w io.Writer) error { return sheet.WriteText(w, r) })
+	}
+	return false, nil
+}

@@ -38,6 +38,11 @@ at most; the first is what the others are held against. The file is relative to 
 			if len(given) > report.MostBenches {
 				return usage(c, fmt.Errorf("%d results, and %d is as many as can be told apart", len(given), report.MostBenches))
 			}
+			if html == "" {
+				if is, err := a.showEngines(given); is {
+					return err
+				}
+			}
 			benches, err := readBenches(given)
 			if err != nil {
 				return err

@@ -3,7 +3,6 @@ package sheet
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"stowage/bench/result"
@@ -17,7 +16,7 @@ type Comparison struct {
 	A             Subject `json:"a"`
 	B             Subject `json:"b"`
 	Tolerance     float64 `json:"tolerance"`
-	// Drift is how much farther, as a logarithm, every interval reaches: what the A/A cells and the disturbance of both say.
+	// Drift is how much farther, as a logarithm, every interval of times reaches: what the A/A cells and the disturbance of both say.
 	Drift   float64    `json:"drift"`
 	Steps   []Compared `json:"steps"`
 	OnlyInA []string   `json:"only_in_a,omitempty"`
@@ -50,8 +49,9 @@ type Compared struct {
 
 // Compare holds b against a. The names are what people call them.
 func Compare(nameA string, a *Result, nameB string, b *Result) *Comparison {
-	c := &Comparison{FormatVersion: FormatVersion, Kind: Kind, A: subject(nameA, a), B: subject(nameB, b), Tolerance: result.Tolerance, Drift: math.Hypot(a.Drift(), b.Drift())}
-	rule := stat.Rule{Tolerance: c.Tolerance, Drift: c.Drift}
+	c := &Comparison{FormatVersion: FormatVersion, Kind: Kind, A: subject(nameA, a), B: subject(nameB, b), Tolerance: result.Tolerance}
+	rule := rulesOf(a, b)
+	c.Drift = rule.times.Drift
 	for _, x := range a.Rows {
 		y := b.Row(x.ID)
 		if y == nil || len(x.Samples) == 0 || len(y.Samples) == 0 {

@@ -138,15 +138,19 @@ func judgeLess(a, b []float64, rule stat.Rule) *stat.Judgement {
 	return &j
 }
 
+// rules are what each figure is judged by. Times suffer from all that others do. Processor time by transaction suffers from who shares the
+// processors, and not from who uses the disk; bytes by transaction from nobody but who writes to a device whose counts are taken.
+type rules struct{ times, cpu, bytes stat.Rule }
+
 // versus holds b against a.
-func versus(a, b *Row, rule stat.Rule) *Versus {
+func versus(a, b *Row, rule rules) *Versus {
 	v := &Versus{
 		Base: a.ID,
-		TPS:  stat.Judge(a.values(Sample.tps), b.values(Sample.tps), rule), PerCPU: stat.Judge(a.values(Sample.perCPU), b.values(Sample.perCPU), rule),
-		P99: judgeLess(a.values(Sample.p99), b.values(Sample.p99), rule),
+		TPS:  stat.Judge(a.values(Sample.tps), b.values(Sample.tps), rule.times), PerCPU: stat.Judge(a.values(Sample.perCPU), b.values(Sample.perCPU), rule.cpu),
+		P99: judgeLess(a.values(Sample.p99), b.values(Sample.p99), rule.times),
 	}
 	if a.Amplification != nil && b.Amplification != nil {
-		v.Written = judgeLess(a.values(Sample.written), b.values(Sample.written), rule)
+		v.Written = judgeLess(a.values(Sample.written), b.values(Sample.written), rule.bytes)
 	}
 	return v
 }
@@ -168,14 +172,14 @@ func (r *Result) Judge() {
 		}
 	}
 	r.sumNoise()
-	rule := stat.Rule{Tolerance: result.Tolerance, Drift: r.Drift()}
+	rule := rulesOf(r)
 	for _, x := range r.Rows {
 		x.Versus = nil
 		if base := r.baseOf(x); base != nil && base != x && len(base.Samples) > 0 && len(x.Samples) > 0 {
 			x.Versus = versus(base, x, rule)
 		}
 	}
-	r.Knees = r.knees(rule)
+	r.Knees = r.knees(rule.times)
 	r.Valid, r.Invalid = true, nil
 	invalid := func(format string, args ...any) {
 		r.Valid, r.Invalid = false, append(r.Invalid, fmt.Sprintf(format, args...))
@@ -230,16 +234,39 @@ func (r *Result) again(b *Row) *Row {
 // disturbed is how far a disturbance counts; see bench compare.
 const disturbed = 0.3
 
-// Drift is how much farther every interval reaches because of what the A/A cell shows, and of how disturbed it was.
-func (r *Result) Drift() float64 {
+// rulesOf makes the rules for figures of these results: how much farther intervals reach because of what the A/A cells show of the same
+// figure, and of how disturbed it was.
+func rulesOf(all ...*Result) rules {
+	var worst result.Disturbance
+	for _, r := range all {
+		m := r.Noise.Mean
+		worst.CPU, worst.IO, worst.Steal = max(worst.CPU, m.CPU), max(worst.IO, m.IO), max(worst.Steal, m.Steal)
+		worst.Foreign = max(worst.Foreign, m.Foreign)
+	}
+	rule := func(of func(Sample) float64, noise float64) stat.Rule {
+		return stat.Rule{Tolerance: result.Tolerance, Drift: math.Hypot(drift(of, all...), noise)}
+	}
+	cpu := disturbed * max(worst.CPU, worst.Steal)
+	return rules{
+		times: rule(Sample.tps, max(cpu, disturbed*max(worst.IO, worst.Foreign))),
+		cpu:   rule(Sample.perCPU, cpu),
+		bytes: rule(Sample.written, worst.Foreign),
+	}
+}
+
+// drift is what the A/A cells of all results show of one figure, beyond what a run and the next differ by.
+func drift(of func(Sample) float64, all ...*Result) float64 {
 	var pairs []stat.Pair
-	for _, b := range r.Rows {
-		if a := r.again(b); a != nil && !b.Again && b.Cell == r.Base {
-			pairs = append(pairs, stat.Pair{First: b.TPS.Mean, Last: a.TPS.Mean, Runs: b.values(Sample.tps)})
+	for _, r := range all {
+		for _, b := range r.Rows {
+			if a := r.again(b); a != nil && !b.Again && b.Cell == r.Base {
+				first, _ := stat.Mean(b.values(of))
+				last, _ := stat.Mean(a.values(of))
+				pairs = append(pairs, stat.Pair{First: first, Last: last, Runs: b.values(of)})
+			}
 		}
 	}
-	m := r.Noise.Mean
-	return math.Hypot(stat.Drift(pairs...), disturbed*max(m.CPU, m.IO, m.Steal, m.Foreign))
+	return stat.Drift(pairs...)
 }
 
 func (r *Result) sumNoise() {
