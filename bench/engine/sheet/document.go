@@ -190,7 +190,9 @@ type Knee struct {
 	Load  string  `json:"load"`
 	Ratio float64 `json:"data_cache_ratio"`
 	// At is the most instances that surely did more together than the next fewer.
-	At   int    `json:"at"`
+	At int `json:"at"`
+	// Sure: the next more surely did not do more. False where that could not be said, or was not measured.
+	Sure bool   `json:"sure"`
 	Text string `json:"text"`
 }
 

@@ -305,19 +305,20 @@ func (r *Result) knees(rule stat.Rule) []Knee {
 			continue // the curve is told at its first row
 		}
 		k := Knee{Cell: first.Cell, Load: first.Load, Ratio: first.Ratio, At: curve[0].Instances}
-		k.Text = fmt.Sprintf("up to %d at once each more did more together; farther was not measured", curve[len(curve)-1].Instances)
+		k.Text = fmt.Sprintf("up to %d each step did surely more; farther was not measured", curve[len(curve)-1].Instances)
 		for j := 1; j < len(curve); j++ {
 			from, to := curve[j-1], curve[j]
 			v := stat.Judge(from.values(Sample.tps), to.values(Sample.tps), rule)
-			if v.Verdict != stat.Better {
-				tail := judgeLess(from.values(Sample.p99), to.values(Sample.p99), rule)
-				k.Text = fmt.Sprintf("%d instances do %.2f of what %d do together (%s)", to.Instances, v.Ratio, from.Instances, v.Verdict)
-				if tail != nil {
-					k.Text += fmt.Sprintf("; their p99 is %.1f times as long (%s)", tail.Ratio, tail.Verdict)
-				}
-				break
+			if v.Verdict == stat.Better {
+				k.At = to.Instances
+				continue
 			}
-			k.At = to.Instances
+			k.Sure = v.Verdict != stat.Inconclusive
+			k.Text = fmt.Sprintf("%d at once do %.2f of what %d do (%s)", to.Instances, v.Ratio, from.Instances, v.Verdict)
+			if tail := judgeLess(from.values(Sample.p99), to.values(Sample.p99), rule); tail != nil {
+				k.Text += fmt.Sprintf("; their p99 is %.1f times as long (%s)", tail.Ratio, tail.Verdict)
+			}
+			break
 		}
 		out = append(out, k)
 	}

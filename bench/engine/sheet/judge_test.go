@@ -118,14 +118,14 @@ func TestKnee(t *testing.T) {
 	for _, x := range []struct {
 		n  int
 		tx int64
-	}{{1, 1000}, {2, 1900}, {4, 1950}} {
+	}{{1, 1000}, {2, 1900}, {4, 1900}} {
 		r := row("n", "innodb-16k", three(x.tx*10, 5, 1000, 0)...)
 		r.ID, r.Instances = string(rune('0'+x.n)), x.n
 		rows = append(rows, r)
 	}
 	r := &Result{Mode: Instances, Complete: true, Base: "innodb-16k", Rows: rows, Settings: Settings{Counts: []int{1, 2, 4}, Target: 0.05}}
 	r.Judge()
-	if len(r.Knees) != 1 || r.Knees[0].At != 2 || !strings.Contains(r.Knees[0].Text, "4 instances do 1.03 of what 2 do together") {
+	if len(r.Knees) != 1 || r.Knees[0].At != 2 || !r.Knees[0].Sure || !strings.Contains(r.Knees[0].Text, "4 at once do 1.00 of what 2 do (same)") {
 		t.Errorf("%+v", r.Knees)
 	}
 	if v := rows[2].Versus; v == nil || v.Base != "1" {

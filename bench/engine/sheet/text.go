@@ -147,7 +147,8 @@ func (r *Result) writeNotes(w io.Writer) {
 		fmt.Fprintf(w, "Bytes are counted by %s; amplification is bytes written by byte of rows changed.\n", r.BytesFrom)
 	}
 	for _, k := range r.Knees {
-		fmt.Fprintf(w, "Knee of %s, %s, data/cache %.3g: at %d; %s.\n", k.Cell, k.Load, k.Ratio, k.At, k.Text)
+		at := map[bool]string{true: "at", false: "not before"}[k.Sure]
+		fmt.Fprintf(w, "Knee of %s, %s, data/cache %.3g: %s %d; %s.\n", k.Cell, k.Load, k.Ratio, at, k.At, k.Text)
 	}
 	for _, c := range r.Cells {
 		if c.Missing != "" {
