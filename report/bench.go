@@ -14,6 +14,8 @@ import (
 type Bench struct {
 	Name   string
 	Result *result.Result
+	// Held is what it is to the first of them, where that rests on more than the two: cells of a matrix share what its A/A cells show. Nil: result.Compare.
+	Held *result.Comparison
 }
 
 // MostBenches is how many results can be told apart in one picture.
@@ -43,6 +45,7 @@ type benchSide struct {
 	On     string // what was measured
 	Shape  string // its mark, for the key
 	result *result.Result
+	held   *result.Comparison
 }
 
 // benchCaution is what must be known before figures are believed.
@@ -55,7 +58,7 @@ type benchCaution struct {
 func NewBenchDocument(benches []Bench) *BenchDocument {
 	d := &BenchDocument{}
 	for i, b := range benches[:min(len(benches), MostBenches)] {
-		s := benchSide{Name: b.Name, Class: fmt.Sprintf("s%d", i+1), On: storage(b.Result.Environment), result: b.Result}
+		s := benchSide{Name: b.Name, Class: fmt.Sprintf("s%d", i+1), On: storage(b.Result.Environment), result: b.Result, held: b.Held}
 		if len(benches) > 1 {
 			s.Letter = string(rune('A' + i))
 		} else {

@@ -18,12 +18,12 @@ type benchFigures struct {
 
 // benchRow is one step. Latencies of a durable step are its fdatasync's; Write is the write before it.
 type benchRow struct {
-	ID, Answers                          string
-	IOPS, Interval, Sure, MBps           string
-	P50, P95, P99, P999, Max, Write      string
-	Runs, Asked, More, Steady            string
-	Says                                 []string
-	IsBad, IsUnsteady, IsWide, IsSettled bool
+	ID, Answers                     string
+	IOPS, Interval, Sure, MBps      string
+	P50, P95, P99, P999, Max, Write string
+	Runs, Asked, More, Steady       string
+	Says                            []string
+	IsBad, IsUnsteady, IsWide       bool
 }
 
 func (d *BenchDocument) figures() []benchFigures {
@@ -108,24 +108,27 @@ type benchOnly struct{ Letter, Count, Steps string }
 
 // benchVerdict is one step of it.
 type benchVerdict struct {
-	ID, Verdict, Sign, Note   string
-	A, B, Ratio, Interval     string
-	More                      string
-	Plot                      *ratioPlot
-	HasTail                   bool
-	TailA, TailB, TailRatio   string
-	TailVerdict, TailSign     string
-	TailInterval, VerdictWord string
-	IsBad                     bool
+	ID, Verdict, Sign, Note string
+	A, B, Ratio, Interval   string
+	More                    string
+	Plot                    *ratioPlot
+	HasTail                 bool
+	TailA, TailB, TailRatio string
+	TailVerdict, TailSign   string
+	TailInterval            string
+	IsBad                   bool
 }
 
 func (d *BenchDocument) comparisons() []benchComparison {
 	var out []benchComparison
 	for _, side := range d.Sides[1:] {
-		c := result.Compare(d.Sides[0].Name, d.Sides[0].result, side.Name, side.result)
+		c := side.held
+		if c == nil {
+			c = result.Compare(d.Sides[0].Name, d.Sides[0].result, side.Name, side.result)
+		}
 		b := benchComparison{
 			Letter: side.Letter, Name: side.Name, Counts: countVerdicts(c), Method: c.Method,
-			Caveats: slices.DeleteFunc(c.Caveats, func(text string) bool { return isSaid(text, d.Sides[0].result) || isSaid(text, side.result) }),
+			Caveats: slices.DeleteFunc(slices.Clone(c.Caveats), func(text string) bool { return isSaid(text, d.Sides[0].result) || isSaid(text, side.result) }),
 		}
 		for _, x := range []benchOnly{{"A", count(len(c.OnlyInA), "step"), strings.Join(c.OnlyInA, ", ")}, {side.Letter, count(len(c.OnlyInB), "step"), strings.Join(c.OnlyInB, ", ")}} {
 			if x.Steps != "" {

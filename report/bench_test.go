@@ -38,7 +38,7 @@ func mustLoad(id string) bench.Load {
 // TestPercentileCurveIsTheHistogram: 90 of 100 took 100 µs, 9 took 1 ms, one took 10 ms.
 func TestPercentileCurveIsTheHistogram(t *testing.T) {
 	h := stat.Histogram{{100_000, 90}, {1_000_000, 9}, {10_000_000, 1}}
-	d := NewBenchDocument([]Bench{{"a", small("RND16K-R-Q1T1", 1, 1, 1000, h)}})
+	d := NewBenchDocument([]Bench{{Name: "a", Result: small("RND16K-R-Q1T1", 1, 1, 1000, h)}})
 	p := d.Latency.Key[0]
 	// Two powers of ten wide from 50 to 370, two high from 202 up to 16: 90 % is half way, and so is 1 ms.
 	if p.X0 != 50 || p.X1 != 370 || p.Y0 != 16 || p.Y1 != 202 {
@@ -65,7 +65,7 @@ func TestPercentileCurveIsTheHistogram(t *testing.T) {
 
 // TestCurvesLoseNothingToThinning: the path of a histogram of hundreds of buckets is nowhere a unit away from the quantiles.
 func TestCurvesLoseNothingToThinning(t *testing.T) {
-	d := NewBenchDocument([]Bench{{"a", small("RND16K-R-Q1T1", 1, 1, 1000, lognormal(300, 0.5, 2e6))}})
+	d := NewBenchDocument([]Bench{{Name: "a", Result: small("RND16K-R-Q1T1", 1, 1, 1000, lognormal(300, 0.5, 2e6))}})
 	s, p := d.Sides[0].result.Steps[0], d.Latency.Key[0]
 	c := curve{p, mostNines, newLogScale(float64(s.Histogram.Quantile(0.01))/1000, last(s.Histogram))}
 	corners := corners(t, p.Lines[0].Path)
@@ -136,7 +136,7 @@ func depths(points ...[2]float64) *result.Result {
 }
 
 func TestSaturationPointsAreTheFigures(t *testing.T) {
-	d := NewBenchDocument([]Bench{{"a", depths([2]float64{5000, 100}, [2]float64{20000, 200}, [2]float64{21000, 1000})}})
+	d := NewBenchDocument([]Bench{{Name: "a", Result: depths([2]float64{5000, 100}, [2]float64{20000, 200}, [2]float64{21000, 1000})}})
 	p := d.Saturation.Plots[0]
 	// From 0 to 21,000 IOPS between 50 and 346, from 100 µs to 1 ms between 212 and 16.
 	want := [][2]float64{{120.5, 212}, {331.9, 153}, {346, 16}}
@@ -164,7 +164,7 @@ func TestSaturationPointsAreTheFigures(t *testing.T) {
 		t.Errorf("table says %v", row)
 	}
 	// One depth is no curve.
-	if d := NewBenchDocument([]Bench{{"a", depths([2]float64{5000, 100})}}); len(d.Saturation.Plots) != 0 {
+	if d := NewBenchDocument([]Bench{{Name: "a", Result: depths([2]float64{5000, 100})}}); len(d.Saturation.Plots) != 0 {
 		t.Error("one point makes a curve")
 	}
 }
@@ -175,7 +175,7 @@ func TestHeatMapKnowsWhatWasNotMeasured(t *testing.T) {
 	mix := small("LOG4K-FDS-Q1T1", 1, 1, 10, stat.Histogram{{50_000, 10}})
 	mix.Steps[0].ID = "MIX"
 	a.Steps = append(a.Steps, append(other.Steps, mix.Steps...)...)
-	h := NewBenchDocument([]Bench{{"a", a}}).Heat
+	h := NewBenchDocument([]Bench{{Name: "a", Result: a}}).Heat
 	if h.Measured != 3 || h.Cells != 4 {
 		t.Errorf("%d of %d measured", h.Measured, h.Cells)
 	}
@@ -197,7 +197,7 @@ func TestHeatMapKnowsWhatWasNotMeasured(t *testing.T) {
 func TestStabilityIsDrawnFromItsWindows(t *testing.T) {
 	r := small("RND16K-RW70-Q8T4", 8, 4, 1000, stat.Histogram{{100_000, 10}}, 1000, 1000, 1000, 1000, 500)
 	r.Steps[0].ID = "STABILITY"
-	e := NewBenchDocument([]Bench{{"a", r}}).Even
+	e := NewBenchDocument([]Bench{{Name: "a", Result: r}}).Even
 	if !e.IsLong || len(e.Charts) != 1 {
 		t.Fatalf("%+v", e)
 	}
@@ -239,7 +239,7 @@ func TestOverwritingIsShown(t *testing.T) {
 	r := inventBench(bench.Quick(), oldStorage)
 	windows := []float64{90, 60, 50, 51, 50, 49, 50}
 	r.Precondition.Random = &result.RandomFill{Step: "RND16K-W-Q8T4", IOPS: windows, Settling: stat.Settled(windows[2:])}
-	row := NewBenchDocument([]Bench{{"a", r}}).Even.Rows[0]
+	row := NewBenchDocument([]Bench{{Name: "a", Result: r}}).Even.Rows[0]
 	if row.ID != "before: RND16K-W-Q8T4" || row.MedianText != "50.0" || row.Least != "49.0" || row.Steady != "yes" || !strings.HasPrefix(row.Windows, "7 of ") {
 		t.Errorf("%+v", row)
 	}
@@ -251,7 +251,7 @@ func TestOverwritingIsShown(t *testing.T) {
 // TestVerdictsAreThoseOfCompare: what is drawn is what bench compare says, word by word and step by step.
 func TestVerdictsAreThoseOfCompare(t *testing.T) {
 	a, b := inventBench(bench.Full(), oldStorage), inventBench(bench.Full(), newStorage)
-	d, c := NewBenchDocument([]Bench{{"old", a}, {"new", b}}), result.Compare("old", a, "new", b)
+	d, c := NewBenchDocument([]Bench{{Name: "old", Result: a}, {Name: "new", Result: b}}), result.Compare("old", a, "new", b)
 	if len(c.Steps) < 40 || len(d.Compared) != 1 || len(d.Compared[0].Rows) != len(c.Steps) {
 		t.Fatalf("%d rows of %d steps", len(d.Compared[0].Rows), len(c.Steps))
 	}
@@ -274,9 +274,22 @@ func TestVerdictsAreThoseOfCompare(t *testing.T) {
 	}
 }
 
+// TestVerdictsOfAMatrix: where somebody judged already, that is drawn, and nothing is judged again.
+func TestVerdictsOfAMatrix(t *testing.T) {
+	a, b := inventBench(bench.Quick(), oldStorage), inventBench(bench.Quick(), newStorage)
+	held := result.CompareWithin("xfs", a, "ext4", b, []stat.Pair{{First: 100, Last: 300, Runs: []float64{100, 101}}})
+	d := NewBenchDocument([]Bench{{Name: "xfs", Result: a}, {Name: "ext4", Result: b, Held: held}})
+	if plain := result.Compare("xfs", a, "ext4", b); plain.Steps[0].Verdict == held.Steps[0].Verdict {
+		t.Fatalf("both say %s: the test looks at nothing", held.Steps[0].Verdict)
+	}
+	if got := d.Compared[0].Rows[0].Verdict; got != string(held.Steps[0].Verdict) {
+		t.Errorf("drawn as %s, held as %s", got, held.Steps[0].Verdict)
+	}
+}
+
 // TestBenchPageLoadsNothing: no reference leaves the file, the policy allows what is in it, every picture has a name, and no name is given twice.
 func TestBenchPageLoadsNothing(t *testing.T) {
-	benches := []Bench{{"old", inventBench(bench.Full(), oldStorage)}, {"new", inventBench(bench.Full(), newStorage)}}
+	benches := []Bench{{Name: "old", Result: inventBench(bench.Full(), oldStorage)}, {Name: "new", Result: inventBench(bench.Full(), newStorage)}}
 	page, err := benchPageOf(benches...)
 	if err != nil {
 		t.Fatal(err)
@@ -354,18 +367,18 @@ func TestNothingBreaksThePage(t *testing.T) {
 		benches []Bench
 		want    string
 	}{
-		"entered":     {[]Bench{{"theirs", entered}}, "nothing of it was measured here: a page of 2014"},
+		"entered":     {[]Bench{{Name: "theirs", Result: entered}}, "nothing of it was measured here: a page of 2014"},
 		"none":        {nil, "Nothing was measured"},
-		"bare":        {[]Bench{{"bare", bare()}}, "not measured"},
-		"bare beside": {[]Bench{{"bare", bare()}, {"quick", inventBench(bench.Quick(), newStorage)}}, "inconclusive"},
-		"one run":     {[]Bench{{"one", small("RND16K-R-Q1T1", 1, 1, 1000, stat.Histogram{{100_000, 1}}, 7)}}, "1,000"},
-		"invalid":     {[]Bench{{"spoilt", spoilt}}, "some cache answered"},
-		"not durable": {[]Bench{{"spoilt", spoilt}, {"quick", inventBench(bench.Quick(), newStorage)}}, "NOT DURABLE"},
-		"zero":        {[]Bench{{"zero", zero}, {"zero", zero}}, "inconclusive"},
-		"no steps":    {[]Bench{{"empty", &result.Result{FormatVersion: 1}}}, "Invalid."},
-		"evil":        {[]Bench{{evil, odd}, {"b", odd}}, "&lt;script&gt;"},
-		"apart":       {[]Bench{{"a", small("RND16K-R-Q1T1", 1, 1, 5, stat.Histogram{{1, 1}})}, {"b", small("SEQ1M-R-Q8T1", 8, 1, 5, stat.Histogram{{1, 1}})}}, "no step in common"},
-		"six":         {slices.Repeat([]Bench{{"q", inventBench(bench.Quick(), newStorage)}}, 6), "F q against A"},
+		"bare":        {[]Bench{{Name: "bare", Result: bare()}}, "not measured"},
+		"bare beside": {[]Bench{{Name: "bare", Result: bare()}, {Name: "quick", Result: inventBench(bench.Quick(), newStorage)}}, "inconclusive"},
+		"one run":     {[]Bench{{Name: "one", Result: small("RND16K-R-Q1T1", 1, 1, 1000, stat.Histogram{{100_000, 1}}, 7)}}, "1,000"},
+		"invalid":     {[]Bench{{Name: "spoilt", Result: spoilt}}, "some cache answered"},
+		"not durable": {[]Bench{{Name: "spoilt", Result: spoilt}, {Name: "quick", Result: inventBench(bench.Quick(), newStorage)}}, "NOT DURABLE"},
+		"zero":        {[]Bench{{Name: "zero", Result: zero}, {Name: "zero", Result: zero}}, "inconclusive"},
+		"no steps":    {[]Bench{{Name: "empty", Result: &result.Result{FormatVersion: 1}}}, "Invalid."},
+		"evil":        {[]Bench{{Name: evil, Result: odd}, {Name: "b", Result: odd}}, "&lt;script&gt;"},
+		"apart":       {[]Bench{{Name: "a", Result: small("RND16K-R-Q1T1", 1, 1, 5, stat.Histogram{{1, 1}})}, {Name: "b", Result: small("SEQ1M-R-Q8T1", 8, 1, 5, stat.Histogram{{1, 1}})}}, "no step in common"},
+		"six":         {slices.Repeat([]Bench{{Name: "q", Result: inventBench(bench.Quick(), newStorage)}}, 6), "F q against A"},
 	} {
 		page, err := benchPageOf(x.benches...)
 		if err != nil {
@@ -384,7 +397,7 @@ func TestNothingBreaksThePage(t *testing.T) {
 			t.Errorf("%s: %d scripts, want the data and the code", name, n)
 		}
 	}
-	page, _ := benchPageOf(Bench{"spoilt", spoilt})
+	page, _ := benchPageOf(Bench{Name: "spoilt", Result: spoilt})
 	for _, want := range []string{`class="lead bad"`, "hollow", "doubtful", "look here", `class="invalid"`, `<b class="says">INVALID</b>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("an invalid result does not hold %q", want)
@@ -394,7 +407,7 @@ func TestNothingBreaksThePage(t *testing.T) {
 
 // TestReportShowsBenches: with results there is a section of storage, without there is none and no style for it.
 func TestReportShowsBenches(t *testing.T) {
-	f := Facts{Farm: "demo", Made: began, Benches: []Bench{{"old", inventBench(bench.Quick(), oldStorage)}, {"new", inventBench(bench.Quick(), newStorage)}}}
+	f := Facts{Farm: "demo", Made: began, Benches: []Bench{{Name: "old", Result: inventBench(bench.Quick(), oldStorage)}, {Name: "new", Result: inventBench(bench.Quick(), newStorage)}}}
 	with := page(t, f)
 	f.Benches = nil
 	without := page(t, f)
@@ -448,7 +461,7 @@ func TestBenchPageInABrowser(t *testing.T) {
 	if err != nil {
 		t.Skip("NOT TESTED: that the page of a bench renders in a browser; chromium is not installed")
 	}
-	page, err := benchPageOf(Bench{"old", inventBench(bench.Full(), oldStorage)}, Bench{"new", inventBench(bench.Full(), newStorage)})
+	page, err := benchPageOf(Bench{Name: "old", Result: inventBench(bench.Full(), oldStorage)}, Bench{Name: "new", Result: inventBench(bench.Full(), newStorage)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,6 +119,11 @@ func (d *Document) Judge() {
 	d.label()
 }
 
+// Hold holds a cell against another, both measured, with what the A/A cells show.
+func (d *Document) Hold(a, b *Measured) *result.Comparison {
+	return result.CompareWithin(a.Name, a.Result, b.Name, b.Result, d.pairs())
+}
+
 // twins are the first cell and its twin, when both were measured.
 func (d *Document) twins() (first, twin *Measured) {
 	if len(d.Cells) < 2 || !d.Cells[1].Twin || d.Cells[0].Result == nil || d.Cells[1].Result == nil {

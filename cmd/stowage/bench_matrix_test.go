@@ -161,6 +161,14 @@ func cellsAreResults(t *testing.T, saved string) {
 	if p = runAlone(t, "", "bench", "csv", saved+"#xfs noatime"); strings.Count(p.stdout, "\nLOG4K-FDS-Q1T1,") != 2 {
 		t.Errorf("csv of one:\n%s%s", p.stdout, p.stderr)
 	}
+	page := filepath.Join(t.TempDir(), "matrix.html")
+	p = runAlone(t, "", "bench", "show", saved, "--html", page)
+	if raw, err := os.ReadFile(page); err != nil || !strings.Contains(string(raw), "ext4 noatime,nobarrier against A") || !strings.Contains(string(raw), "NOT DURABLE") || strings.Contains(string(raw), "(A/A)") {
+		t.Errorf("charts: %v, %s", err, p.stderr)
+	}
+	if p = runAlone(t, "", "bench", "show", saved); !strings.Contains(p.stdout, "Transfer/s  Requests/s") {
+		t.Errorf("shown:\n%s", p.stdout)
+	}
 	p = runAlone(t, "", "bench", "compare", saved+"#ext4 noatime", saved+"#ext4 noatime,nobarrier", "--json")
 	var c result.Comparison
 	if err := json.Unmarshal([]byte(p.stdout), &c); err != nil || len(c.Steps) != 1 || !strings.Contains(c.Steps[0].Note, "B is not durable") {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stowage/bench/matrix"
 	"stowage/bench/result"
 	"stowage/farm"
 	"stowage/report"
@@ -23,8 +24,8 @@ func (a *app) benchShowCommand() *cobra.Command {
 		Use:        "show FILE...",
 		Short:      "Show results again, or write them with charts into one HTML file",
 		SuggestFor: []string{"report", "chart", "html"},
-		Long: fmt.Sprintf(`Shows a result that bench run has saved, as bench run did, or a cell of a matrix: FILE#CELL. Several are each held
-against the first, as by bench compare.
+		Long: fmt.Sprintf(`Shows a result that bench run or bench matrix has saved, as they did, or a cell of a matrix: FILE#CELL. Several are
+each held against the first, as by bench compare; the cells of a matrix against its baseline.
 
 With --html it writes one HTML file instead, complete in itself: latency percentile curves, saturation curves
 with their knee, maps of block size by depth, how even the speed stayed, all steps with their intervals,
@@ -43,7 +44,21 @@ at most; the first is what the others are held against. The file is relative to 
 					return err
 				}
 			}
-			benches, err := readBenches(given)
+			whole, err := readMatrixDocument(given[0])
+			switch {
+			case err != nil:
+				return err
+			case whole != nil && len(given) > 1:
+				return usage(c, errors.New("a whole matrix is shown alone; its cells are named FILE#CELL"))
+			case whole != nil && html == "":
+				return a.emit(whole, func(w io.Writer) error { return matrix.WriteText(w, whole) })
+			}
+			var benches []report.Bench
+			if whole != nil {
+				benches, err = matrixBenches(given[0], whole)
+			} else {
+				benches, err = readBenches(given)
+			}
 			if err != nil {
 				return err
 			}
@@ -87,6 +102,27 @@ func (a *app) showBenches(c *cobra.Command, benches []report.Bench) error {
 		}
 	}
 	return nil
+}
+
+// matrixBenches are the measured cells of a matrix, the baseline first, without the cell that is there twice.
+func matrixBenches(path string, d *matrix.Document) ([]report.Bench, error) {
+	refuse := func(why, hint string) error {
+		return &farm.Error{Op: "show result", Subject: path, Err: fmt.Errorf("%w: %s", farm.ErrInput, why), Hint: hint}
+	}
+	base := d.Cell(d.Baseline)
+	if base == nil || base.Result == nil {
+		return nil, refuse("its baseline was not measured", "name the cells to be shown: "+path+"#CELL")
+	}
+	out := []report.Bench{{Name: base.Name, Result: base.Result}}
+	for _, c := range d.Cells {
+		if c != base && !c.Twin && c.Result != nil {
+			out = append(out, report.Bench{Name: c.Name, Result: c.Result, Held: d.Hold(base, c)})
+		}
+	}
+	if len(out) > report.MostBenches {
+		return nil, refuse(fmt.Sprintf("%d cells were measured, and %d is as many as can be told apart", len(out), report.MostBenches), "name the cells to be shown: "+path+"#CELL")
+	}
+	return out, nil
 }
 
 // readBenches reads results, and calls each by as little of its path as tells it from the others.
