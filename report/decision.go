@@ -93,33 +93,27 @@ func decisionTiles(o *decide.Outcome) []tile {
 // decisionFigures are all figures: goals down, candidates across.
 func decisionFigures(o *decide.Outcome) planSection {
 	s := planSection{ID: "figures", Name: "Figures", Notes: sentences(o.Marks())}
-	head := []string{"goal", "#share"}
+	head := []string{"aspect", "goal", "#share"}
 	for _, c := range o.Candidates {
 		head = append(head, "#"+c.Name)
 	}
-	for _, name := range decide.AspectNames {
-		t := planTable{Caption: sentence(decide.AspectTitle(name)), Head: columns(head...)}
-		t.Caption = strings.TrimSuffix(t.Caption, ".")
-		for k, g := range o.Goals {
-			if g.Aspect != name {
-				continue
-			}
-			share := "-"
-			if g.Share > 0 {
-				share = percent(g.Share)
-			}
-			row := cells(o.GoalWords(g), share)
-			for _, c := range o.Candidates {
-				row = append(row, planCell{Text: o.Show(g, c.Figures[k])})
-			}
-			t.Rows = append(t.Rows, row)
+	t := planTable{Head: columns(head...)}
+	last := ""
+	for k, g := range o.Goals {
+		aspect, share := "", "-"
+		if g.Aspect != last {
+			aspect, last = decide.AspectTitle(g.Aspect), g.Aspect
 		}
-		if len(t.Rows) > 0 {
-			s.Tables = append(s.Tables, t)
+		if g.Share > 0 {
+			share = percent(g.Share)
 		}
+		row := cells(aspect, o.GoalWords(g), share)
+		for _, c := range o.Candidates {
+			row = append(row, planCell{Text: o.Show(g, c.Figures[k])})
+		}
+		t.Rows = append(t.Rows, row)
 	}
-	t := planTable{Caption: "Together", Head: columns(head...)}
-	worth, limits := cells("worth, of the one ahead", ""), cells("hard limits", "")
+	worth, limits := cells("together", "worth, of the one ahead", ""), cells("", "hard limits", "")
 	for _, c := range o.Candidates {
 		cell := planCell{Text: "-"}
 		if c.Worth != nil {
@@ -128,7 +122,7 @@ func decisionFigures(o *decide.Outcome) planSection {
 		worth, limits = append(worth, cell), append(limits, planCell{Text: c.State()})
 	}
 	t.Rows = append(t.Rows, worth, limits)
-	s.Tables = append(s.Tables, t)
+	s.Tables = []planTable{t}
 	return s
 }
 

@@ -242,7 +242,7 @@ func bounded(f decide.Figure, from, to float64) decide.Figure {
 	case f.Basis == decide.Given:
 		f.Low, f.High = f.Value, f.Value
 	case f.Basis == decide.Measured:
-		f.Basis = decide.OneRun // nobody says how sure it is
+		f.Basis = decide.Unbounded // nobody says how sure it is
 	}
 	return f
 }

@@ -19,7 +19,7 @@ import (
 var (
 	decisionKeys  = []string{"decision", "currency", "workload", "doubt", decide.Fast, decide.Priced, decide.Safe, "candidates"}
 	workloadKeys  = []string{"writes", "write_amplification", "source"}
-	doubtKeys     = []string{"data_sheet", "entered", "one_run"}
+	doubtKeys     = []string{"data_sheet", "entered", "no_interval"}
 	aspectKeys    = []string{"weight", "goals"}
 	goalFigureKey = []string{"figure", "step", "weight", "at_least", "at_most", "enough"}
 )
@@ -42,6 +42,10 @@ func ReadDecision(path string, measured ResultReader) (decide.Decision, error) {
 	if err != nil {
 		return decide.Decision{}, err
 	}
+	return parseDecision(path, src, measured)
+}
+
+func parseDecision(path string, src []byte, measured ResultReader) (decide.Decision, error) {
 	r := &decisionReader{reader: reader{faults: faults{file: path}}, dir: filepath.Dir(path), result: measured}
 	root := r.parseYAML(src)
 	if root == nil {
@@ -137,7 +141,7 @@ func (r *decisionReader) workload(n *yaml.Node) {
 func (r *decisionReader) doubt(n *yaml.Node) {
 	r.d.Doubt = decide.Doubt{}
 	r.fields(n, func() string { return "doubt" }, doubtKeys, func(key string, v *yaml.Node) bool {
-		basis, ok := map[string]decide.Basis{"data_sheet": decide.Sheet, "entered": decide.Entered, "one_run": decide.OneRun}[key]
+		basis, ok := map[string]decide.Basis{"data_sheet": decide.Sheet, "entered": decide.Entered, "no_interval": decide.Unbounded}[key]
 		if ok {
 			r.d.Doubt[basis] = r.upTo(v, "doubt of "+key, 1000)
 		}

@@ -1,9 +1,13 @@
 package workspace
 
 import (
+	"encoding/json"
 	"errors"
+	"io"
 	"testing"
 
+	"stowage/bench/decide"
+	"stowage/bench/result"
 	"stowage/farm"
 )
 
@@ -57,6 +61,33 @@ func FuzzGoalsFile(f *testing.F) {
 		}
 		if err == nil && len(g.Check(read)) > 0 {
 			t.Errorf("read with problems: %v", g.Check(read))
+		}
+	})
+}
+
+// FuzzDecisionFile is the same for decisions; and one that is read can be judged, shown and printed as JSON, whatever its figures are.
+func FuzzDecisionFile(f *testing.F) {
+	f.Add([]byte("decision: d\nfast: {weight: 2, goals: [{figure: iops, step: s, at_least: 5, enough: 10}, {figure: p99, step: s}]}\ncandidates: {a: {data_sheet: {source: x, of: device, steps: {s: {iops: 5, p99: 2ms}}}, devices: {count: 4, level: 5}}, b: {price: 3}}\n"))
+	f.Add([]byte("decision: d\ncurrency: EUR\nworkload: {writes: 2GB/day, write_amplification: 1.5}\ndoubt: {data_sheet: 20%}\nsafe: {goals: [{figure: endurance}, {figure: yearly loss}, {figure: exposure}]}\npriced: {goals: [{figure: price per GB}, {figure: watts}]}\n" +
+		"candidates: {a: {price: {from: 1, to: 2}, watts: 3, devices: {count: 6, level: 6, capacity: 1TB, mtbf: 2000000h, dwpd: 1, warranty: 5 years, rebuild_rate: 1MB/s, replaced_after: 1h}}, b: {price: 1, watts: 9, capacity: 1TB, devices: {capacity: 1TB, afr: 1%, tbw: 1PB}}}\n"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		none := func(string) (*result.Result, error) { return nil, errors.New("there are no results here") }
+		d, err := parseDecision("decision.yaml", src, none)
+		if err != nil {
+			if !errors.Is(err, farm.ErrInput) {
+				t.Errorf("error %v is not of unusable input", err)
+			}
+			return
+		}
+		if len(d.Candidates) > 6 || len(src) > 4000 {
+			return // larger ones take longer and say no more
+		}
+		o := decide.Judge(d)
+		if _, err := json.Marshal(o); err != nil {
+			t.Errorf("as JSON: %v", err)
+		}
+		if err := o.WriteText(io.Discard); err != nil {
+			t.Error(err)
 		}
 	})
 }

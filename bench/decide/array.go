@@ -167,15 +167,24 @@ func (a Array) fatal(afr, hours float64) float64 {
 	case RAID5:
 		return -math.Expm1((n - 1) * math.Log1p(-q))
 	case RAID6:
-		// At least two of the n-1 others; summed from the small end, for 1 - (what is not) would round tiny ones away.
-		sum, term := 0.0, (n-1)*(n-2)/2*q*q
-		for k := 2.0; k <= n-1; k++ {
-			sum += term * math.Pow(1-q, n-1-k)
-			term *= (n - 1 - k) / (k + 1) * q
-		}
-		return sum
+		return two(n-1, q)
 	}
 	return 1
+}
+
+// two is the probability that two at least of n are lost, each with q.
+func two(n, q float64) float64 {
+	if n*q > 0.1 {
+		return 1 - math.Pow(1-q, n) - n*q*math.Pow(1-q, n-1)
+	}
+	// Summed from the small end, for 1 - (what is not) would round tiny ones away.
+	sum := 0.0
+	term := n * (n - 1) / 2 * q * q * math.Pow(1-q, n-2)
+	for k := 2.0; k <= n && term > sum*1e-17; k++ {
+		sum += term
+		term *= (n - k) / (k + 1) * q / (1 - q)
+	}
+	return sum
 }
 
 // formula is fatal in words.

@@ -110,14 +110,14 @@ type Basis string
 
 // The bases, from the surest to the weakest.
 const (
-	Given    Basis = "given"      // a quote, a choice: taken as it is
-	Measured Basis = "measured"   // runs of a bench, with their interval
-	OneRun   Basis = "one run"    // a bench that says nothing about how sure it is
-	Entered  Basis = "entered"    // measured and published by somebody, and typed in
-	Sheet    Basis = "data sheet" // what the maker claims
+	Given     Basis = "given"       // a quote, a choice: taken as it is
+	Measured  Basis = "measured"    // runs of a bench, with their interval
+	Unbounded Basis = "no interval" // measured here, once or beside others, so that nothing says how sure it is
+	Entered   Basis = "entered"     // measured and published by somebody, and typed in
+	Sheet     Basis = "data sheet"  // what the maker claims
 )
 
-var bases = []Basis{Given, Measured, OneRun, Entered, Sheet}
+var bases = []Basis{Given, Measured, Unbounded, Entered, Sheet}
 
 // weaker is the weaker of two bases.
 func weaker(a, b Basis) Basis {

@@ -42,7 +42,7 @@ func figuresOf(name string, r *result.Result, s *result.Step) map[string]Figure 
 		}
 		reach, ok := r.Reach(s, of)
 		if !ok {
-			f.Basis = OneRun
+			f.Basis = Unbounded
 			return f
 		}
 		f.Low, f.High = v*math.Exp(-reach), v*math.Exp(reach)

@@ -145,8 +145,8 @@ func mark(b Basis) string {
 		return " [sheet]"
 	case Entered:
 		return " [entered]"
-	case OneRun:
-		return " [one run]"
+	case Unbounded:
+		return " [no interval]"
 	}
 	return ""
 }
@@ -169,7 +169,7 @@ func (o *Outcome) Marks() []string {
 	}{
 		{Sheet, "[sheet] a data sheet claims it, or something that it is reckoned from"},
 		{Entered, "[entered] somebody published it, and nothing says how it would be a second time"},
-		{OneRun, "[one run] measured here, without an interval"},
+		{Unbounded, "[no interval] measured here, once, or while others used the device: nothing says how sure it is"},
 	} {
 		if seen[x.basis] {
 			out = append(out, x.text)

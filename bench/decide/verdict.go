@@ -31,7 +31,7 @@ func judge(d Decision) (*Outcome, *table, []int) {
 	for i, c := range d.Candidates {
 		s := t.standing(i)
 		if at := slices.Index(order, i); at >= 0 {
-			worth := math.Exp(score[i] - score[order[0]])
+			worth := factor(score[i] - score[order[0]])
 			s.Place, s.Worth = at+1, &worth
 		}
 		s.Title, s.Notes, s.Array = c.Title, c.Notes, t.loss(i)
@@ -209,15 +209,18 @@ func known(v float64) *float64 {
 	return &v
 }
 
+// factor is the ratio that a logarithm stands for, and finite whatever was typed.
+func factor(log float64) float64 { return math.Exp(max(-700, min(700, log))) }
+
 // leadOver is the lead of one candidate over another, in words and factors.
 func (t *table) leadOver(a, b int) Lead {
 	by, low, high := t.lead(a, b)
-	l := Lead{Over: t.d.Candidates[b].Name, By: math.Exp(by), Verdict: verdict(low, high), ByAspect: map[string]float64{}}
+	l := Lead{Over: t.d.Candidates[b].Name, By: factor(by), Verdict: verdict(low, high), ByAspect: map[string]float64{}}
 	if !math.IsInf(low, 0) {
-		l.Low = known(math.Exp(low))
+		l.Low = known(factor(low))
 	}
 	if !math.IsInf(high, 0) {
-		l.High = known(math.Exp(high))
+		l.High = known(factor(high))
 	}
 	total := 0.0
 	for _, k := range t.counting() {
@@ -228,7 +231,7 @@ func (t *table) leadOver(a, b int) Lead {
 		sums[t.d.Aspects[t.entries[k].aspect].Name] += t.entries[k].share / total * (t.cells[a][k].good - t.cells[b][k].good)
 	}
 	for name, v := range sums {
-		l.ByAspect[name] = math.Exp(v)
+		l.ByAspect[name] = factor(v)
 	}
 	if l.Verdict == Inconclusive {
 		l.OffBy = t.mayBeOff(a, b)
@@ -309,8 +312,8 @@ func assumed(d Decision) []string {
 
 func basisWords(b Basis) string {
 	switch b {
-	case OneRun:
-		return "one run"
+	case Unbounded:
+		return "a measurement without an interval"
 	case Entered:
 		return "what others published"
 	case Sheet:
