@@ -23,6 +23,7 @@ import (
 const (
 	killAt = "STOWAGE_STAND_KILL"
 	in     = "STOWAGE_STAND_DIR"
+	on     = "STOWAGE_STAND_DISK" // a device of somebody else's to make the stand on
 )
 
 func TestMain(m *testing.M) {
@@ -49,7 +50,15 @@ var wanted = Spec{Filesystem: "ext4", Mkfs: "-b 1024", Mount: "noatime", Queue: 
 
 // makeAndUnmake makes a stand, writes a file into it, and takes all away.
 func makeAndUnmake(dir string, border func(string) error) error {
-	s, err := Open(dir, Options{Loops: 2, Size: 24 << 20, Border: border})
+	o := Options{Loops: 2, Size: 24 << 20, Border: border}
+	if given := os.Getenv(on); given != "" {
+		d, err := disk.Machine{Root: "/"}.Look(given)
+		if err != nil {
+			return err
+		}
+		o.Loops, o.Disks = 0, []disk.Disk{d}
+	}
+	s, err := Open(dir, o)
 	if err != nil {
 		return err
 	}
@@ -420,6 +429,24 @@ func TestDevicesOfOthers(t *testing.T) {
 	defer raw.Close()
 	if found, err := disk.Signature(raw, 32<<20); err != nil || found != "" {
 		t.Errorf("left on it: %q, %v", found, err)
+	}
+	for _, point := range []string{"stand format done", "stand mount done", "stand undo format"} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), in+"="+dir, on+"="+device, killAt+"="+point)
+		if out, err := cmd.CombinedOutput(); err == nil {
+			t.Errorf("%s: it was to be killed there\n%s", point, out)
+		}
+		if found, err := disk.Signature(raw, 32<<20); err != nil || found == "" {
+			t.Errorf("%s: nothing was left on it: %v", point, err)
+		}
+		set := queues(t, dir)
+		if _, err := Clean(dir, func(string) {}); err != nil || len(set) != 1 {
+			t.Errorf("%s: %d queues, %v", point, len(set), err)
+		}
+		areBack(t, set)
+		if found, err := disk.Signature(raw, 32<<20); err != nil || found != "" {
+			t.Errorf("%s: left on it: %q, %v", point, found, err)
+		}
 	}
 	if out, err := exec.Command("mkfs.ext4", "-q", device).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
