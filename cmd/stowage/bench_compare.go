@@ -21,7 +21,7 @@ func (a *app) benchCompareCommand() *cobra.Command {
 better, worse (by more than 5 %, surely), same (surely by less), or inconclusive, with the number of runs
 that would settle it; the same for the 99th percentile of latency. What else differs between the two is
 listed, and what makes the comparison unfair. Exit code 1 when something got worse. FILE#CELL is one cell of a
-matrix.
+matrix, FILE.yaml#NAME one of the results that somebody published (docs/decide.md).
 
 ` + exitHelp,
 		Example: "  stowage bench compare old.json new.json",
@@ -30,11 +30,11 @@ matrix.
 			if is, err := a.compareEngines(given); is {
 				return err
 			}
-			before, err := readResult(given[0])
+			before, err := readAnyResult(given[0])
 			if err != nil {
 				return err
 			}
-			after, err := readResult(given[1])
+			after, err := readAnyResult(given[1])
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,8 @@ func (a *app) benchCSVCommand() *cobra.Command {
 		Short: "Print a result as rows for a spreadsheet, one for each run",
 		Long: `Prints a result that bench run has saved as CSV: the columns that spreadsheets made for SQLIO know (IOs/sec,
 MBs/sec, latencies in milliseconds), and behind them percentiles, what disturbed the run, and where it was made.
-Of a matrix all cells are printed, their names in a last column; FILE#CELL prints one.
+Of a matrix all cells are printed, their names in a last column; FILE#CELL prints one, FILE.yaml#NAME a
+published result (docs/decide.md).
 
 ` + exitHelp,
 		Example: "  stowage bench csv new.json > new.csv",
@@ -71,7 +72,7 @@ Of a matrix all cells are printed, their names in a last column; FILE#CELL print
 			if d, err := readMatrixDocument(given[0]); d != nil || err != nil {
 				return errors.Join(err, a.matrixCSV(d))
 			}
-			r, err := readResult(given[0])
+			r, err := readAnyResult(given[0])
 			if err != nil {
 				return err
 			}
@@ -80,12 +81,17 @@ Of a matrix all cells are printed, their names in a last column; FILE#CELL print
 	}
 }
 
-// readResult reads a result that a person named: one that bench run has saved, a cell of a matrix, as FILE#CELL, or one that was published and typed in, as
-// FILE.yaml#NAME.
-func readResult(path string) (*result.Result, error) {
-	if workspace.IsEntered(path) {
-		return workspace.ReadEntered(path)
+// readAnyResult reads a result that a person named, also one that somebody published and typed in, as FILE.yaml#NAME. What was not published is 0 in those:
+// only who knows that may read them.
+func readAnyResult(reference string) (*result.Result, error) {
+	if workspace.IsEntered(reference) {
+		return workspace.ReadEntered(reference)
 	}
+	return readResult(reference)
+}
+
+// readResult reads a result that a person named: one that bench run has saved, or a cell of a matrix, as FILE#CELL.
+func readResult(path string) (*result.Result, error) {
 	if r, err := readCell(path); r != nil || err != nil {
 		return r, err
 	}
