@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -19,7 +16,6 @@ import (
 	"stowage/bench"
 	"stowage/bench/result"
 	"stowage/farm"
-	"stowage/workspace"
 )
 
 type benchFlags struct {
@@ -156,79 +152,25 @@ func parseSize(what, text string) (float64, error) {
 func (a *app) benchRun(ctx context.Context, subject string, f benchFlags, o bench.Order, measure func(context.Context, bench.Order) (*result.Result, error)) error {
 	if f.save != "" {
 		var err error
-		if o.Previous, err = previousResult(f.save); err != nil {
+		whole := func(r *result.Result) (bool, string) { return r.Complete, "remove it" }
+		if o.Previous, err = keptBefore(f.save, "a bench", result.Read, whole); err != nil {
 			return err
 		}
-		o.Save = func(r *result.Result) error { return saveResult(f.save, r) }
+		o.Save = func(r *result.Result) error { return keep(f.save, r) }
 	} else if o.Profile.Name == "full" {
-		a.say("nothing is kept until the end: with --save FILE this could be gone on with after an interruption")
+		a.say(unkept)
 	}
 	screen := benchScreen{app: a, began: time.Now()}
 	o.Tell = screen.tell
 	r, err := measure(ctx, o)
 	screen.end()
 	if err != nil {
-		if errors.Is(err, farm.ErrInterrupted) {
-			hint := "nothing was kept; with --save FILE the next run goes on from there"
-			if f.save != "" {
-				hint = "the same command goes on from " + f.save
-			}
-			return &farm.Error{Op: "measure", Subject: subject, Err: err, Hint: hint}
-		}
-		return err
+		return cutShort(err, subject, f.save)
 	}
 	if f.save != "" {
 		a.say("charts of it: stowage bench show %s --html FILE", f.save)
 	}
 	return a.emit(r, func(w io.Writer) error { return result.WriteText(w, r) })
-}
-
-// previousResult is what an earlier run of the same command left in its file, or nil.
-func previousResult(path string) (*result.Result, error) {
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	refuse := func(err error, hint string) error {
-		return &farm.Error{Op: "save to", Subject: path, Err: err, Hint: hint}
-	}
-	if err != nil {
-		return nil, refuse(fmt.Errorf("%w: %w", farm.ErrInput, err), "name a file in a directory that is there and may be written")
-	}
-	r, err := result.Read(raw)
-	if err != nil {
-		return nil, refuse(fmt.Errorf("%w: it is there, and is no result of a bench", farm.ErrInput), "name another file")
-	}
-	if r.Complete {
-		return nil, refuse(fmt.Errorf("%w: it holds a whole result already", farm.ErrRefused), "name another file, or remove it")
-	}
-	return r, nil
-}
-
-func saveResult(path string, r *result.Result) error {
-	return saveJSON(path, r)
-}
-
-// saveJSON keeps a result, of a bench or of a matrix, in a file that a person named.
-func saveJSON(path string, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return &farm.Error{Op: "save result", Subject: path, Err: err}
-	}
-	err = workspace.WriteFileAtomic(path, append(text, '\n'), 0o644)
-	if err != nil {
-		return &farm.Error{Op: "save to", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, errorsCause(err)), Hint: "name a file in a directory that is there and may be written (" + filepath.Dir(path) + ")"}
-	}
-	return nil
-}
-
-// errorsCause is what the system said, without the name of a temporary file.
-func errorsCause(err error) error {
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		return cause.Err
-	}
-	return err
 }
 
 // benchScreen shows how far it is: one line that changes on a terminal, a line a run elsewhere.

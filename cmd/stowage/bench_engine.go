@@ -2,22 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"stowage/bench/engine"
 	"stowage/bench/engine/sheet"
-	"stowage/farm"
-	"stowage/workspace"
 )
 
 type benchEngineFlags struct {
@@ -150,61 +145,22 @@ func take[T any](given bool, to *T, value T) {
 func (a *app) benchEngine(ctx context.Context, dir, save string, o engine.Order) error {
 	if save != "" {
 		var err error
-		if o.Previous, err = previousEngines(save); err != nil {
+		whole := func(r *sheet.Result) (bool, string) { return r.Complete, "remove it" }
+		if o.Previous, err = keptBefore(save, "bench engine", sheet.Read, whole); err != nil {
 			return err
 		}
-		o.Save = func(r *sheet.Result) error { return saveEngines(save, r) }
+		o.Save = func(r *sheet.Result) error { return keep(save, r) }
 	} else if o.Profile == "full" {
-		a.say("nothing is kept until the end: with --save FILE this could be gone on with after an interruption")
+		a.say(unkept)
 	}
 	screen := benchScreen{app: a, began: time.Now()}
 	o.Tell = screen.tellEngine
 	r, err := engine.Run(ctx, dir, o)
 	screen.end()
-	if errors.Is(err, farm.ErrInterrupted) {
-		hint := "nothing was kept; with --save FILE the next run goes on from there"
-		if save != "" {
-			hint = "the same command goes on from " + save
-		}
-		return &farm.Error{Op: "measure", Subject: dir, Err: farm.ErrInterrupted, Hint: hint}
-	}
 	if err != nil {
-		return err
+		return cutShort(err, dir, save)
 	}
 	return a.emit(r, func(w io.Writer) error { return sheet.WriteText(w, r) })
-}
-
-// previousEngines is what an earlier run of the same command left in its file, or nil.
-func previousEngines(path string) (*sheet.Result, error) {
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	refuse := func(err error, hint string) error {
-		return &farm.Error{Op: "save to", Subject: path, Err: err, Hint: hint}
-	}
-	if err != nil {
-		return nil, refuse(fmt.Errorf("%w: %w", farm.ErrInput, errorsCause(err)), "name a file in a directory that is there and may be written")
-	}
-	r, err := sheet.Read(raw)
-	if err != nil {
-		return nil, refuse(fmt.Errorf("%w: it is there, and is no result of bench engine", farm.ErrInput), "name another file")
-	}
-	if r.Complete {
-		return nil, refuse(fmt.Errorf("%w: it holds a whole result already", farm.ErrRefused), "name another file, or remove it")
-	}
-	return r, nil
-}
-
-func saveEngines(path string, r *sheet.Result) error {
-	text, err := json.Marshal(r)
-	if err == nil {
-		err = workspace.WriteFileAtomic(path, append(text, '\n'), 0o644)
-	}
-	if err != nil {
-		return &farm.Error{Op: "save to", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, errorsCause(err)), Hint: "name a file in a directory that is there and may be written"}
-	}
-	return nil
 }
 
 // tellEngine shows how far it is, as tell does.
@@ -213,12 +169,5 @@ func (s *benchScreen) tellEngine(p engine.Progress) {
 	if text == "" {
 		text = fmt.Sprintf("%d of %d, round %d, about %v to go: %s %.0f tx/s", p.Done, p.Total, p.Round, p.Left.Round(time.Second), p.Row, p.TPS)
 	}
-	text = fmt.Sprintf("[%5.1f s] %s", time.Since(s.began).Seconds(), text)
-	if f, ok := s.app.stderr.(*os.File); ok && p.Text == "" && term.IsTerminal(int(f.Fd())) {
-		fmt.Fprint(s.app.stderr, "\r\033[K"+text)
-		s.open = true
-		return
-	}
-	s.end()
-	s.app.say("%s", text)
+	s.line(text, p.Text == "")
 }

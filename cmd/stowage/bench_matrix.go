@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -87,12 +85,15 @@ func (a *app) benchMatrix(ctx context.Context, m *matrix.Matrix, plan matrix.Pla
 	}
 	o := trial.Order{Matrix: *m, Disks: disks, Overwrite: f.overwrite, Seed: f.seed, Version: version, Command: os.Args, Border: a.border}
 	if f.save != "" {
-		if o.Previous, err = previousMatrix(f.save, m); err != nil {
+		whole := func(d *matrix.Document) (bool, string) {
+			return d.Complete && d.Matrix.Rounds >= m.Rounds, "give the matrix more rounds"
+		}
+		if o.Previous, err = keptBefore(f.save, "a matrix", matrix.Read, whole); err != nil {
 			return err
 		}
-		o.Save = func(d *matrix.Document) error { return saveJSON(f.save, d) }
+		o.Save = func(d *matrix.Document) error { return keep(f.save, d) }
 	} else {
-		a.say("nothing is kept until the end: with --save FILE this could be gone on with after an interruption")
+		a.say(unkept)
 	}
 	a.say("%s", plan.Hours())
 	screen := benchScreen{app: a, began: time.Now()}
@@ -105,15 +106,8 @@ func (a *app) benchMatrix(ctx context.Context, m *matrix.Matrix, plan matrix.Pla
 	}
 	d, err := trial.Run(ctx, o)
 	screen.end()
-	if errors.Is(err, farm.ErrInterrupted) {
-		hint := "nothing was kept; with --save FILE the next run goes on from there"
-		if f.save != "" {
-			hint = "the same command goes on from " + f.save
-		}
-		return &farm.Error{Op: "measure", Subject: m.Directory, Err: err, Hint: hint}
-	}
 	if err != nil {
-		return err
+		return cutShort(err, m.Directory, f.save)
 	}
 	return a.emit(d, func(w io.Writer) error { return matrix.WriteText(w, d) })
 }
@@ -142,28 +136,6 @@ func confirmAll(devices, again []string) ([]disk.Disk, error) {
 		}
 	}
 	return out, nil
-}
-
-// previousMatrix is what an earlier run of the same command left in its file, or nil.
-func previousMatrix(path string, m *matrix.Matrix) (*matrix.Document, error) {
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	refuse := func(err error, hint string) error {
-		return &farm.Error{Op: "save to", Subject: path, Err: err, Hint: hint}
-	}
-	if err != nil {
-		return nil, refuse(fmt.Errorf("%w: %w", farm.ErrInput, errorsCause(err)), "name a file in a directory that is there and may be written")
-	}
-	d, err := matrix.Read(raw)
-	if err != nil {
-		return nil, refuse(fmt.Errorf("%w: it is there, and is no result of a matrix", farm.ErrInput), "name another file")
-	}
-	if d.Complete && d.Matrix.Rounds >= m.Rounds {
-		return nil, refuse(fmt.Errorf("%w: it holds a whole result already", farm.ErrRefused), "name another file, or give the matrix more rounds")
-	}
-	return d, nil
 }
 
 // readMatrixDocument reads a file that is the result of a matrix; nil where it is something else, or not there.
