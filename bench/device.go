@@ -35,13 +35,7 @@ type mount struct {
 func (m machine) mountOf(dir string, dev uint64) mount {
 	var best mount
 	want := fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
-	for line := range strings.Lines(m.read("/proc/thread-self/mountinfo")) {
-		head, tail, ok := strings.Cut(line, " - ")
-		h, t := strings.Fields(head), strings.Fields(tail)
-		if !ok || len(h) < 6 || len(t) < 3 {
-			continue
-		}
-		x := mount{dev: h[2], point: unescape(h[4]), options: h[5] + "," + t[2], fstype: t[0], source: unescape(t[1])}
+	for _, x := range m.mounts() {
 		within := x.point == "/" || dir == x.point || strings.HasPrefix(dir, x.point+"/")
 		// The device decides, then the longest mount point; of two mounts at one point the later covers the earlier.
 		better := best.point == "" || (x.dev == want) == (best.dev == want) && len(x.point) >= len(best.point) || x.dev == want && best.dev != want
@@ -50,6 +44,19 @@ func (m machine) mountOf(dir string, dev uint64) mount {
 		}
 	}
 	return best
+}
+
+// mounts are all that can be seen from here.
+func (m machine) mounts() (all []mount) {
+	for line := range strings.Lines(m.read("/proc/thread-self/mountinfo")) {
+		head, tail, ok := strings.Cut(line, " - ")
+		h, t := strings.Fields(head), strings.Fields(tail)
+		if !ok || len(h) < 6 || len(t) < 3 {
+			continue
+		}
+		all = append(all, mount{dev: h[2], point: unescape(h[4]), options: h[5] + "," + t[2], fstype: t[0], source: unescape(t[1])})
+	}
+	return all
 }
 
 // unescape undoes what mountinfo does to blanks.

@@ -17,7 +17,7 @@ import (
 type Ground struct {
 	Dir         string // ours, empty, and gone with Close
 	Environment result.Environment
-	// Own says that the directory the bench was given is the mount point of a block device of its own: what that device counts is ours.
+	// Own says that the directory the bench was given is the mount point of the only file system that lies on its disk: what that counts is ours.
 	Own     bool
 	machine machine
 	place   *place
@@ -49,9 +49,19 @@ func Occupy(dir, by string) (g *Ground, swept int64, err error) {
 	g.Environment, _ = g.machine.facts(dir, st.Dev, at)
 	g.Environment.Arch = runtime.GOARCH
 	if d := g.Environment.Device; d != nil {
-		g.device, g.Own = d.Name, dir == g.Environment.Mount && dir != "/"
+		g.device, g.Own = d.Name, dir == g.Environment.Mount && dir != "/" && g.machine.isAlone(g.machine.mountOf(dir, st.Dev), d.Name)
 	}
 	return g, swept, nil
+}
+
+// isAlone says whether no other file system that is mounted lies on a disk.
+func (m machine) isAlone(at mount, disk string) bool {
+	for _, other := range m.mounts() {
+		if name, _ := m.deviceOf(other); name == disk && other.dev != at.dev {
+			return false
+		}
+	}
+	return true
 }
 
 // Close removes everything that is ours.

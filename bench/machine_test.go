@@ -113,3 +113,39 @@ func TestNoiseIsRead(t *testing.T) {
 		t.Error("load or memory")
 	}
 }
+
+// TestDiskOfOurOwn: a disk of which another partition is mounted is not ours alone; the same file system mounted twice is.
+func TestDiskOfOurOwn(t *testing.T) {
+	root := t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, part := range []string{"sda/sda1", "sda/sda2", "sdb"} {
+		if strings.Contains(part, "/") {
+			write("sys/devices/"+part+"/partition", "1")
+		}
+		write("sys/devices/"+part+"/size", "1")
+		number := map[string]string{"sda/sda1": "8:1", "sda/sda2": "8:2", "sdb": "8:16"}[part]
+		write("sys/dev/block/.keep", "")
+		if err := os.Symlink(filepath.Join(root, "sys/devices", part), filepath.Join(root, "sys/dev/block", number)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("sys/block/sda/stat", "1 2 3")
+	write("sys/block/sdb/stat", "1 2 3")
+	write("proc/thread-self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /data rw - ext4 /dev/sda2 rw\n3 1 8:16 / /new rw - xfs /dev/sdb rw\n4 1 8:16 / /also rw - xfs /dev/sdb rw\n")
+	m := machine{root: root}
+	for _, at := range m.mounts() {
+		disk, why := m.deviceOf(at)
+		if want := at.dev == "8:16"; m.isAlone(at, disk) != want || why != "" {
+			t.Errorf("%s on %q: alone %v, want %v (%s)", at.point, disk, !want, want, why)
+		}
+	}
+}

@@ -204,6 +204,10 @@ func (b *bencher) takeUp(old *sheet.Result) error {
 				Hint: "give another file to --save, or begin as it was begun"}
 		}
 	}
+	b.points = slices.DeleteFunc(b.points, func(p point) bool { // engines that did not load then
+		c := old.Cell(p.cell.ID)
+		return c != nil && c.Missing != ""
+	})
 	for i, p := range b.points {
 		row := old.Row(p.row.ID)
 		if row == nil {

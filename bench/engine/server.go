@@ -22,6 +22,7 @@ import (
 	"stowage/bench/engine/sheet"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/optionfile"
 )
 
 const (
@@ -82,7 +83,7 @@ func mkdir(dir string, p host.Programs) error {
 // writeConfig writes the whole option file. What is not ours to compare is small and the same in all cells.
 func (s *server) writeConfig(cache int64, extra []string) error {
 	lines := []string{
-		"[mariadbd]", "datadir=" + s.datadir(), "socket=" + socketName, "pid-file=pid", "log-error=" + s.log(), "tmpdir=" + filepath.Join(s.dir, "tmp"),
+		"[mariadbd]", "datadir=" + optionfile.Text(s.datadir()), "socket=" + socketName, "pid-file=pid", "log-error=" + optionfile.Text(s.log()), "tmpdir=" + optionfile.Text(filepath.Join(s.dir, "tmp")),
 		fmt.Sprintf("server-id=%d", s.id), "skip-name-resolve", "performance_schema=0", "query_cache_type=0", "query_cache_size=0", "max_connections=300",
 		"log-bin=bl", "binlog-format=ROW", "innodb_buffer_pool_dump_at_shutdown=0", "innodb_buffer_pool_load_at_startup=0", "skip-slave-start", "log-slave-updates",
 	}
@@ -92,7 +93,7 @@ func (s *server) writeConfig(cache int64, extra []string) error {
 		lines = append(lines, "bind-address=127.0.0.1", fmt.Sprintf("port=%d", s.port))
 	}
 	if s.plugins != "" {
-		lines = append(lines, "plugin-dir="+s.plugins)
+		lines = append(lines, "plugin-dir="+optionfile.Text(s.plugins))
 	}
 	lines = append(append(lines, s.cell.Options(cache)...), extra...)
 	if err := os.WriteFile(s.config(), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
@@ -110,6 +111,7 @@ func (s *server) command(ctx context.Context, path string, args ...string) *exec
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+s.plugins) // libraries that came with the plugin
 	}
 	cmd.Dir = s.dir
+	cmd.WaitDelay = 5 * time.Second // scripts leave children that hold our pipe
 	return cmd
 }
 
