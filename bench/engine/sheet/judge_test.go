@@ -187,3 +187,11 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 }
+
+func TestCatchUp(t *testing.T) {
+	for _, tt := range []struct{ applied, written, hours float64 }{{1000, 500, 1}, {1000, 800, 4}, {1000, 1000, 0}, {500, 1000, 0}} {
+		if got := CatchUp(tt.applied, tt.written).Hours(); got < tt.hours*0.999 || got > tt.hours*1.001 {
+			t.Errorf("applied %v of %v: %v hours, want %v", tt.applied, tt.written, got, tt.hours)
+		}
+	}
+}
