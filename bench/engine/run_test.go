@@ -146,21 +146,18 @@ func ownDevice(t *testing.T) (dir, device string) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"truncate", "-s", "3G", image}, {"mkfs.ext4", "-q", "-F", image}, {"losetup", "--find", "--show", image}, {"mount", "", dir}} {
-		if args[0] == "mount" {
-			args[1] = device
-		}
+	// The device of `mount -o loop` goes with its last mount, wherever that is: a network namespace that somebody makes meanwhile has a copy of it.
+	for _, args := range [][]string{{"truncate", "-s", "3G", image}, {"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, dir}, {"findmnt", "-no", "SOURCE", dir}} {
 		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
 		if err != nil {
 			t.Logf("NOT TESTED: the counts of a device of our own: %v: %v %s", args, err, out)
 			return plain, ""
 		}
 		switch args[0] {
-		case "losetup":
-			device = strings.TrimSpace(string(out))
-			t.Cleanup(func() { _ = exec.Command("losetup", "--detach", device).Run() })
 		case "mount":
 			t.Cleanup(func() { _ = exec.Command("umount", dir).Run() })
+		case "findmnt":
+			device = strings.TrimSpace(string(out))
 		}
 	}
 	return dir, filepath.Base(device)
