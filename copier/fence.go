@@ -132,6 +132,9 @@ func (f *Fence) take(ctx context.Context, tables []*mysql.CopyTable) (err error)
 		if err := f.c.From.MakeMarks(ctx, f.c.marks()); err != nil {
 			return err
 		}
+		if _, err := f.c.From.TakeOver(ctx, f.c.marks()); err != nil { // Unfence knows by it that there are marks, and triggers in them
+			return err
+		}
 	}
 	if f.lock, err = f.left().LockTables(ctx, tables, f.c.settings().LockWait); err != nil {
 		return err
@@ -355,6 +358,9 @@ func (c *Copy) Unfence(ctx context.Context) error {
 		}
 	}
 	if !has {
+		if err := c.From.DropUnusedMarks(ctx, c.marks()); err != nil {
+			return err
+		}
 		return c.namesBack(ctx, c.From)
 	}
 	kept, err := c.From.KeptTriggers(ctx, c.marks())

@@ -63,6 +63,22 @@ func (s *Server) DropMarks(ctx context.Context, m Marks) error {
 	return s.exec(ctx, "DROP TABLE IF EXISTS "+strings.Join(names, ", "))
 }
 
+// DropUnusedMarks removes tables of marks in which no job stands: whoever made them got no further, or dropped some of them.
+func (s *Server) DropUnusedMarks(ctx context.Context, m Marks) error {
+	var all, jobs int
+	err := s.row(ctx, "SELECT COUNT(*), COALESCE(SUM(TABLE_NAME = ?), 0) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND LEFT(TABLE_NAME, ?) = ?",
+		[]any{markPrefix + "job", m.Schema, len(markPrefix), markPrefix}, &all, &jobs)
+	if err != nil || all == 0 {
+		return err
+	}
+	if jobs > 0 {
+		if err := s.row(ctx, "SELECT COUNT(*) FROM "+m.table("job"), nil, &jobs); err != nil || jobs > 0 {
+			return err
+		}
+	}
+	return s.DropMarks(ctx, m)
+}
+
 // TakeOver makes the caller the one copier of this job: what another has sent
 // is in before this returns, or fails with ErrSuperseded.
 func (s *Server) TakeOver(ctx context.Context, m Marks) (epoch int64, err error) {
