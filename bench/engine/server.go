@@ -213,7 +213,8 @@ func (s *server) kill() {
 		return
 	}
 	_ = s.cmd.Process.Kill()
-	<-s.exited
+	died := <-s.exited
+	s.exited <- died // for whoever asks again
 	if s.db != nil {
 		_ = s.db.Close()
 	}
