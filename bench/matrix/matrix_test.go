@@ -220,6 +220,17 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// TestSurenessHasACap: as that of a bench has.
+func TestSurenessHasACap(t *testing.T) {
+	d := whole()
+	measure(d.Cells[3], 10, 100_000)
+	d.Judge()
+	var text bytes.Buffer
+	if err := WriteText(&text, d); err != nil || !strings.Contains(text.String(), " >1000% ") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
 // TestTwinsThatDiffer: what one cell differs from itself by is no verdict about another.
 func TestTwinsThatDiffer(t *testing.T) {
 	d := whole()

@@ -54,7 +54,7 @@ func (d *Document) table(w io.Writer, id string) error {
 		}
 		answers = s.Answers
 		rows = append(rows, strings.Join([]string{
-			c.Name, megabytes(s.MBps), short(s.IOPS), millis(s.Lat.Mean), millis(s.Lat.P95), millis(s.Lat.P99), sureness(s), fmt.Sprint(s.Runs), d.verdict(c, id), flags(s),
+			c.Name, megabytes(s.MBps), result.Short(s.IOPS), millis(s.Lat.Mean), millis(s.Lat.P95), millis(s.Lat.P99), result.Sureness(s.CI), fmt.Sprint(s.Runs), d.verdict(c, id), flags(s),
 		}, "\t")+"\t")
 	}
 	fmt.Fprintf(w, "\n%s: %s\n", id, answers)
@@ -210,24 +210,6 @@ func WritePlan(w io.Writer, p Plan) error {
 	return nil
 }
 
-func megabytes(v float64) string { return short(v) + "MB" }
+func megabytes(v float64) string { return result.Short(v) + "MB" }
 
-func millis(us float64) string { return short(us/1000) + "ms" }
-
-func sureness(s *result.Step) string {
-	if s.CI == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f%%", 100*s.CI.HalfWidth())
-}
-
-// short is a number with three digits that count, and no fewer than its whole part has.
-func short(v float64) string {
-	switch {
-	case v >= 100 || v == 0:
-		return fmt.Sprintf("%.0f", v)
-	case v >= 10:
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.2f", v)
-}
+func millis(us float64) string { return result.Short(us/1000) + "ms" }

@@ -5,8 +5,6 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-
-	"stowage/bench/stat"
 )
 
 // CompareText is a comparison for people.
@@ -23,9 +21,9 @@ func CompareText(w io.Writer, c *Comparison) error {
 	for _, s := range c.Steps {
 		tailA, tailB, tail := "-", "-", "-"
 		if s.P99 != nil {
-			tailA, tailB, tail = short(s.P99.A), short(s.P99.B), string(s.P99.Verdict)
+			tailA, tailB, tail = Short(s.P99.A), Short(s.P99.B), string(s.P99.Verdict)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.ID, short(s.A), short(s.B), s.Ratio, span(s.CI), s.Verdict, more(s.Judgement), tailA, tailB, tail)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.ID, Short(s.A), Short(s.B), s.Ratio, Span(s.CI), s.Verdict, More(s.MoreRuns), tailA, tailB, tail)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -51,22 +49,4 @@ func CompareText(w io.Writer, c *Comparison) error {
 		fmt.Fprintf(w, "Mind: %s.\n", text)
 	}
 	return nil
-}
-
-func span(i *stat.Interval) string {
-	if i == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.3f to %.3f", i.Low, i.High)
-}
-
-// more is how many runs more, as a word.
-func more(j stat.Judgement) string {
-	switch {
-	case j.MoreRuns == nil:
-		return "never"
-	case *j.MoreRuns == 0:
-		return "-"
-	}
-	return fmt.Sprint(*j.MoreRuns)
 }

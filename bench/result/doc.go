@@ -3,7 +3,8 @@
 //
 // Result is the document, as JSON the same wherever it was made. Compare holds
 // two of them against each other, WriteCSV makes rows for a spreadsheet, Text
-// and CompareText are for people.
+// and CompareText are for people. words.go has the words that other documents of
+// benches say, too.
 //
 // A document is kept after every run, so Complete says whether it has come to
 // its end; Settle makes the figures of a step from its runs and can be called

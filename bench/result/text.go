@@ -3,7 +3,6 @@ package result
 import (
 	"fmt"
 	"io"
-	"math"
 	"text/tabwriter"
 	"time"
 )
@@ -27,8 +26,8 @@ func WriteText(w io.Writer, r *Result) error {
 		if !s.Valid {
 			steady = "INVALID"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t\n", s.ID, short(s.IOPS), s.sureness(), short(s.MBps),
-			short(s.Lat.P50), short(s.Lat.P95), short(s.Lat.P99), short(s.Lat.P999), short(s.Lat.Max), s.Runs, moreRuns(s.MoreRuns), steady)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t\n", s.ID, Short(s.IOPS), Sureness(s.CI), Short(s.MBps),
+			Short(s.Lat.P50), Short(s.Lat.P95), Short(s.Lat.P99), Short(s.Lat.P999), Short(s.Lat.Max), s.Runs, More(&s.MoreRuns), steady)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -36,7 +35,7 @@ func WriteText(w io.Writer, r *Result) error {
 	fmt.Fprintln(w, "\nLatency is that of a whole request; of FDS and MIX steps that of the fdatasync alone (the writes before it are in --json).")
 	fmt.Fprintf(w, "More: about so many runs more would bring the interval within +-%.0f %%.\n", 100*r.Settings.Target)
 	if p := r.Precondition; p != nil {
-		fmt.Fprintf(w, "Laid out: %d MiB of random data at %s MB/s.\n", p.Bytes>>20, short(p.MBps))
+		fmt.Fprintf(w, "Laid out: %d MiB of random data at %s MB/s.\n", p.Bytes>>20, Short(p.MBps))
 	}
 	r.writeNotes(w)
 	return nil
@@ -63,47 +62,5 @@ func (r *Result) writeNotes(w io.Writer) {
 			fmt.Fprintf(w, "NOT DURABLE: %s: the device got %.2f flushes for each fdatasync, and its cache keeps writes until it is flushed: they would be lost with the power (mounted with nobarrier?).\n", s.ID, *s.Flushes)
 		}
 	}
-	for _, l := range r.Labels {
-		fmt.Fprintf(w, "Note: %s.\n", l)
-	}
-	if r.Noise.Quiet {
-		fmt.Fprintln(w, "Quiet: nobody disturbed it.")
-	}
-	for _, why := range r.Noise.Reasons {
-		fmt.Fprintf(w, "Noise: %s.\n", why)
-	}
-	for _, why := range r.InvalidBecause {
-		fmt.Fprintf(w, "INVALID: %s.\n", why)
-	}
-}
-
-func moreRuns(n int) string {
-	if n == 0 {
-		return "-"
-	}
-	return fmt.Sprint(n)
-}
-
-// sureness is the half width of the interval in percent, or what stands for it.
-func (s *Step) sureness() string {
-	if s.CI == nil {
-		return "-"
-	}
-	if s.CI.HalfWidth() > 10 {
-		return ">1000%" // it could be anything
-	}
-	return fmt.Sprintf("%.1f%%", 100*s.CI.HalfWidth())
-}
-
-// short is a number with three digits that count, and no fewer than its whole part has.
-func short(v float64) string {
-	switch {
-	case v == 0:
-		return "0"
-	case math.Abs(v) >= 100:
-		return fmt.Sprintf("%.0f", v)
-	case math.Abs(v) >= 10:
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.2f", v)
+	WriteRemarks(w, r.Labels, &r.Noise, r.InvalidBecause)
 }

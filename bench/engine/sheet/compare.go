@@ -125,14 +125,7 @@ func CompareText(w io.Writer, c *Comparison) error {
 	fmt.Fprintf(w, "A  %s: %s %s, %s\nB  %s: %s %s, %s\n\n", c.A.Name, c.A.Host, c.A.Directory, c.A.Server, c.B.Name, c.B.Host, c.B.Directory, c.B.Server)
 	t := table(w, "row\tA tps\tB tps\tB / A\t95 % interval\tverdict\tmore runs\ttx/CPU-s B / A\tp99 B / A\tbytes/tx B / A")
 	for _, s := range c.Steps {
-		span, more := "-", "never"
-		if s.CI != nil {
-			span = fmt.Sprintf("%.3f to %.3f", s.CI.Low, s.CI.High)
-		}
-		if s.MoreRuns != nil {
-			more = fmt.Sprint(*s.MoreRuns)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.ID, short(s.A), short(s.B), s.Ratio, span, s.Verdict, more, said(&s.PerCPU), said(s.P99), said(s.Written))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.ID, short(s.A), short(s.B), s.Ratio, result.Span(s.CI), s.Verdict, result.More(s.MoreRuns), said(&s.PerCPU), said(s.P99), said(s.Written))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -188,6 +188,35 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestWordsAreThoseOfOtherBenches: an interval that could be anything has a cap, and settled rows need no more runs.
+func TestWordsAreThoseOfOtherBenches(t *testing.T) {
+	wild := example(row("innodb-16k/update", "innodb-16k", run(1, 10, 5, 1000, 0), run(2, 100_000, 5, 1000, 0)))
+	var text bytes.Buffer
+	if err := WriteText(&text, wild); err != nil || !strings.Contains(text.String(), " >1000% ") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+	even := example(row("innodb-16k/update", "innodb-16k", three(10_000, 5, 1000, 0)...))
+	text.Reset()
+	if err := CompareText(&text, Compare("a", even, "a", even)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(strings.Split(text.String(), "\n"), func(line string) bool {
+		f := strings.Fields(line)
+		return len(f) > 8 && f[0] == "innodb-16k/update" && f[5] == "to" && f[7] == "same" && f[8] == "-"
+	}) {
+		t.Errorf("no row that is the same and needs no more runs:\n%s", text.String())
+	}
+}
+
+// Costs of a transaction may be far below one: they keep digits that others need not.
+func TestShortKeepsSmallCosts(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 0.0042: "0.0042", 0.05: "0.05", -0.05: "-0.05", 0.1: "0.10", 12.34: "12.3", 1234: "1234"} {
+		if got := short(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}
+
 func TestCatchUp(t *testing.T) {
 	for _, tt := range []struct{ applied, written, hours float64 }{{1000, 500, 1}, {1000, 800, 4}, {1000, 1000, 0}, {500, 1000, 0}} {
 		if got := CatchUp(tt.applied, tt.written).Hours(); got < tt.hours*0.999 || got > tt.hours*1.001 {

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"stowage/bench/result"
 	"stowage/bench/stat"
 )
 
@@ -66,7 +67,7 @@ func writeSpeed(w io.Writer, r *Result) error {
 		if len(x.Samples) == 0 {
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", x.name(), x.Load, x.at(), short(x.TPS.Mean), x.TPS.sureness(), short(x.PerCPU.Mean), x.PerCPU.sureness(),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", x.name(), x.Load, x.at(), short(x.TPS.Mean), result.Sureness(x.TPS.CI), short(x.PerCPU.Mean), result.Sureness(x.PerCPU.CI),
 			ms(x.Lat.P50), ms(x.Lat.P95), ms(x.Lat.P99), ms(x.Lat.P999), ms(x.Lat.Max))
 		if r.Mode == Instances {
 			fmt.Fprintf(t, "\t%s", ms(max(x.WorstP99, x.Lat.P99)))
@@ -117,7 +118,7 @@ func writeApply(w io.Writer, r *Result) error {
 		if x.PrimaryTPS != nil {
 			wrote = x.PrimaryTPS.Mean
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f %%\t%d\t%d\t%s\t\n", x.Cell, x.Threads, x.Parallel, x.Load, x.at(), short(x.TPS.Mean), x.TPS.sureness(), short(x.PerCPU.Mean),
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f %%\t%d\t%d\t%s\t\n", x.Cell, x.Threads, x.Parallel, x.Load, x.at(), short(x.TPS.Mean), result.Sureness(x.TPS.CI), short(x.PerCPU.Mean),
 			short(wrote), 100*x.Keeps, retries, x.Runs, verdict)
 	}
 	return t.Flush()
@@ -168,18 +169,7 @@ func (r *Result) writeNotes(w io.Writer) {
 			fmt.Fprintf(w, "Not settled: %s: it still wrote when time was up; its settled figures are too good.\n", x.ID)
 		}
 	}
-	for _, l := range r.Labels {
-		fmt.Fprintf(w, "Note: %s.\n", l)
-	}
-	if r.Noise.Quiet {
-		fmt.Fprintln(w, "Quiet: nobody disturbed it.")
-	}
-	for _, why := range r.Noise.Reasons {
-		fmt.Fprintf(w, "Noise: %s.\n", why)
-	}
-	for _, why := range r.Invalid {
-		fmt.Fprintf(w, "INVALID: %s.\n", why)
-	}
+	result.WriteRemarks(w, r.Labels, &r.Noise, r.Invalid)
 }
 
 // said is a judgement in a few words.
@@ -190,26 +180,12 @@ func said(j *stat.Judgement) string {
 	return fmt.Sprintf("%.2f %s", j.Ratio, j.Verdict)
 }
 
-func (m Metric) sureness() string {
-	if m.CI == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f%%", 100*m.CI.HalfWidth())
-}
-
 func ms(us float64) string { return short(us / 1000) }
 
-// short is a number with three digits that count, and no fewer than its whole part has.
+// short is a number with three digits that count; costs of a transaction are often far below one.
 func short(v float64) string {
-	switch a := math.Abs(v); {
-	case v == 0:
-		return "0"
-	case a >= 100:
-		return fmt.Sprintf("%.0f", v)
-	case a >= 10:
-		return fmt.Sprintf("%.1f", v)
-	case a >= 0.1:
-		return fmt.Sprintf("%.2f", v)
+	if v == 0 || math.Abs(v) >= 0.1 {
+		return result.Short(v)
 	}
 	return strings.TrimRight(fmt.Sprintf("%.4f", v), "0")
 }
