@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stowage/farm"
+	"stowage/internal/lasting"
 )
 
 // File routes by a JSON file that is replaced atomically. It is safe for use
@@ -136,12 +137,7 @@ func (f *File) replace(t *Table) error {
 	}
 	// A machine that loses power must not come back with an older table: it
 	// would send clients to a server that has been stopped since.
-	dir, err := os.Open(filepath.Dir(f.path))
-	if err != nil {
-		return &farm.Error{Op: "sync routing", Subject: f.path, Err: err}
-	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
+	if err := lasting.SyncDir(filepath.Dir(f.path)); err != nil {
 		return &farm.Error{Op: "sync routing", Subject: f.path, Err: err}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"stowage/farm"
+	"stowage/internal/lasting"
 )
 
 // intent is a change that the processes are being told of. It lies beside the
@@ -64,7 +65,7 @@ func (h *HAProxy) writeBeside(path string, v any) error {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(h.file.path))
+		err = lasting.SyncDir(filepath.Dir(h.file.path))
 	}
 	if err != nil {
 		return fail(err)
@@ -77,13 +78,4 @@ func (h *HAProxy) dropIntent() error {
 		return &farm.Error{Op: "write routing", Subject: h.intentPath(), Err: err}
 	}
 	return nil
-}
-
-func syncDir(name string) error {
-	dir, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
 }

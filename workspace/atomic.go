@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"stowage/internal/lasting"
 )
 
 // WriteFileAtomic replaces path by data as a whole: whoever opens it reads the
@@ -39,17 +41,7 @@ func WriteFileAtomic(path string, data []byte, perm os.FileMode) (err error) {
 	if err := os.Rename(tmp.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(dir)
-}
-
-// syncDir makes a rename in dir last. By then the new file is in place: a
-// failure here is reported and nothing is taken back.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return lasting.SyncDir(dir)
 }
 
 func ignoreClosed(err error) error {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stowage/farm"
+	"stowage/internal/lasting"
 )
 
 // Where everything of a site lies.
@@ -160,7 +161,7 @@ func (j *journal) append(line []byte) error {
 	}
 	if at == 0 { // the head: it takes the place of the zero
 		j.ends = []int64{int64(len(line))}
-		return syncDir(j.dir)
+		return lasting.SyncDir(j.dir)
 	}
 	j.ends = append(j.ends, at+int64(len(line)))
 	return nil
@@ -177,15 +178,6 @@ func (j *journal) forget() error {
 }
 
 func (j *journal) close() { _ = j.file.Close() } // every write was synced
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
 
 // isMissing: what is not there need not be undone.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -13,6 +13,7 @@ import (
 
 	"stowage/bench/disk"
 	"stowage/farm"
+	"stowage/internal/lasting"
 )
 
 // Options are what a site is made of.
@@ -80,7 +81,7 @@ func openSite(dir string, create bool) (*Site, error) {
 		if err := os.Mkdir(s.dir, 0o700); err != nil {
 			return nil, &farm.Error{Op: "prepare", Subject: dir, Err: fmt.Errorf("%w: no directory can be made there: %w", farm.ErrInput, cause(err)), Hint: "name a directory in which root may write"}
 		}
-		if err := syncDir(dir); err != nil {
+		if err := lasting.SyncDir(dir); err != nil {
 			return nil, &farm.Error{Op: "prepare", Subject: dir, Err: err}
 		}
 	case err != nil || !info.IsDir():

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"stowage/farm"
+	"stowage/internal/lasting"
 	"stowage/tune"
 )
 
@@ -100,7 +101,7 @@ func (j *Journal) write(entries []entry) (err error) {
 		if err := os.Remove(j.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return syncDir(dir)
+		return lasting.SyncDir(dir)
 	}
 	var b bytes.Buffer
 	for _, e := range entries {
@@ -120,13 +121,5 @@ func (j *Journal) write(entries []entry) (err error) {
 	if err := os.Rename(next, j.path); err != nil {
 		return err
 	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return lasting.SyncDir(dir)
 }
