@@ -15,7 +15,7 @@ import (
 	"stowage/host"
 )
 
-// Down stops every instance that runs from a demo's directory and removes
+// Down kills every instance that runs from a demo's directory and removes
 // their files. Documents stay: farm.yaml, plans, the ledger, the report. It is
 // safe to run again, and on a farm that was left half made.
 func Down(ctx context.Context, dir string, log *slog.Logger) error {
@@ -40,7 +40,7 @@ func Down(ctx context.Context, dir string, log *slog.Logger) error {
 		return &farm.Error{Op: "take down", Subject: dir, Err: err}
 	}
 	configs = append(configs, filepath.Join(dir, "template", "my.cnf"))
-	if err := stopAll(ctx, local, configs); err != nil {
+	if err := killAll(ctx, local, configs); err != nil {
 		return err
 	}
 	for _, name := range []string{"hosts", "template"} {
@@ -52,9 +52,9 @@ func Down(ctx context.Context, dir string, log *slog.Logger) error {
 	return s.write(dir)
 }
 
-// stopAll ends instances by their option files. Their data is about to be
-// deleted, so one that does not end soon is killed.
-func stopAll(ctx context.Context, local *host.Local, configs []string) error {
+// killAll ends instances by their option files. Their data is about to be deleted: a clean end would only be waited for, and a
+// server of which no more than the option file is known cannot be asked whether it is up and may be told to stop.
+func killAll(ctx context.Context, local *host.Local, configs []string) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(configs))
 	tokens := make(chan struct{}, 8)
@@ -64,9 +64,7 @@ func stopAll(ctx context.Context, local *host.Local, configs []string) error {
 			defer func() { <-tokens }()
 			dir := filepath.Dir(config)
 			in := host.Instance{Name: farm.InstanceName(filepath.Base(dir)), Config: config, Datadir: filepath.Join(dir, "data")}
-			if err := local.Stop(ctx, in, 20*time.Second); err != nil {
-				errs[n] = local.Kill(ctx, in, 10*time.Second)
-			}
+			errs[n] = local.Kill(ctx, in, 30*time.Second)
 		})
 	}
 	wg.Wait()
