@@ -1,40 +1,16 @@
 package bench
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"stowage/bench/result"
+	"stowage/internal/treetest"
 )
 
-// recorded makes a tree of files, as /proc and /sys would show them.
-func recorded(t *testing.T, tree map[string]string) machine {
-	t.Helper()
-	root := t.TempDir()
-	for name, text := range tree {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if to, isLink := strings.CutPrefix(text, "-> "); isLink {
-			err = os.Symlink(to, path)
-		} else {
-			err = os.WriteFile(path, []byte(text), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return machine{root: root}
-}
-
 func TestDeviceBelowADirectory(t *testing.T) {
-	m := recorded(t, map[string]string{
+	m := machine{root: treetest.Make(t, map[string]string{
 		"proc/thread-self/mountinfo": "22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw\n" +
 			"30 22 259:1 / /var/lib/mysql rw,noatime shared:2 - xfs /dev/nvme0n1p1 rw,attr2\n" +
 			"31 22 0:44 / /mnt/with\\040blank rw - nfs4 filer:/vol rw\n" +
@@ -45,7 +21,7 @@ func TestDeviceBelowADirectory(t *testing.T) {
 		"sys/dev/block/259:1": "-> ../../devices/nvme0n1/nvme0n1p1", "sys/block/nvme0n1": "-> ../devices/nvme0n1",
 		"dev/disk/by-id/nvme-X9_1":        "-> ../../nvme0n1",
 		"sys/fs/btrfs/uuid/devices/sdb/x": "", "sys/fs/btrfs/uuid/devices/sdc/x": "",
-	})
+	})}
 	for _, x := range []struct {
 		dir          string
 		major, minor uint32
@@ -96,13 +72,13 @@ func TestCompareCounts(t *testing.T) {
 }
 
 func TestNoiseIsRead(t *testing.T) {
-	m := recorded(t, map[string]string{
+	m := machine{root: treetest.Make(t, map[string]string{
 		"proc/stat":            "cpu  10 0 20 60 0 0 0 10 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n",
 		"proc/pressure/cpu":    "some avg10=1.00 avg60=0.00 avg300=0.00 total=2500\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
 		"proc/loadavg":         "3.14 1 1 1/1 1",
 		"proc/meminfo":         "MemTotal:       1000 kB\n",
 		"proc/sys/kernel/none": "",
-	})
+	})}
 	if p := m.processors(); p.all != 100 || p.steal != 10 || stealBetween(processors{all: 50, steal: 5}, p) != 0.1 {
 		t.Errorf("%+v", p)
 	}
@@ -116,32 +92,13 @@ func TestNoiseIsRead(t *testing.T) {
 
 // TestDiskOfOurOwn: a disk of which another partition is mounted is not ours alone; the same file system mounted twice is.
 func TestDiskOfOurOwn(t *testing.T) {
-	root := t.TempDir()
-	write := func(path, text string) {
-		t.Helper()
-		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, part := range []string{"sda/sda1", "sda/sda2", "sdb"} {
-		if strings.Contains(part, "/") {
-			write("sys/devices/"+part+"/partition", "1")
-		}
-		write("sys/devices/"+part+"/size", "1")
-		number := map[string]string{"sda/sda1": "8:1", "sda/sda2": "8:2", "sdb": "8:16"}[part]
-		write("sys/dev/block/.keep", "")
-		if err := os.Symlink(filepath.Join(root, "sys/devices", part), filepath.Join(root, "sys/dev/block", number)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("sys/block/sda/stat", "1 2 3")
-	write("sys/block/sdb/stat", "1 2 3")
-	write("proc/thread-self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /data rw - ext4 /dev/sda2 rw\n3 1 8:16 / /new rw - xfs /dev/sdb rw\n4 1 8:16 / /also rw - xfs /dev/sdb rw\n")
-	m := machine{root: root}
+	m := machine{root: treetest.Make(t, map[string]string{
+		"sys/devices/sda/sda1/partition": "1", "sys/devices/sda/sda1/size": "1", "sys/dev/block/8:1": "-> ../../devices/sda/sda1",
+		"sys/devices/sda/sda2/partition": "1", "sys/devices/sda/sda2/size": "1", "sys/dev/block/8:2": "-> ../../devices/sda/sda2",
+		"sys/devices/sdb/size": "1", "sys/dev/block/8:16": "-> ../../devices/sdb",
+		"sys/block/sda/stat": "1 2 3", "sys/block/sdb/stat": "1 2 3",
+		"proc/thread-self/mountinfo": "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /data rw - ext4 /dev/sda2 rw\n3 1 8:16 / /new rw - xfs /dev/sdb rw\n4 1 8:16 / /also rw - xfs /dev/sdb rw\n",
+	})}
 	for _, at := range m.mounts() {
 		disk, why := m.deviceOf(at)
 		if want := at.dev == "8:16"; m.isAlone(at, disk) != want || why != "" {

@@ -3,35 +3,12 @@ package disk
 import (
 	"bytes"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"stowage/farm"
+	"stowage/internal/treetest"
 )
-
-// recorded makes a tree of files, as /dev, /proc and /sys would show them.
-func recorded(t *testing.T, tree map[string]string) Machine {
-	t.Helper()
-	root := t.TempDir()
-	for name, text := range tree {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if to, isLink := strings.CutPrefix(text, "-> "); isLink {
-			err = os.Symlink(to, path)
-		} else {
-			err = os.WriteFile(path, []byte(text), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return Machine{root}
-}
 
 // box is a machine with a free disk, a used one, and what else is found in servers.
 func box() map[string]string {
@@ -53,7 +30,7 @@ func box() map[string]string {
 }
 
 func TestLook(t *testing.T) {
-	m := recorded(t, box())
+	m := Machine{treetest.Make(t, box())}
 	for given, want := range map[string]string{
 		"/dev/sda":                               "refused as unsafe: names as this may mean another disk after the next boot -> it is /dev/disk/by-id/ata-INTEL_X25E_7, if sda X25-E of 0 GB is what you mean",
 		"/dev/vda":                               "this disk has no name below /dev/disk/by-id/ -> give the disk a serial number",
@@ -107,7 +84,7 @@ func TestCheckRefuses(t *testing.T) {
 		for k, v := range x.more {
 			tree[k] = v
 		}
-		m := recorded(t, tree)
+		m := Machine{treetest.Make(t, tree)}
 		d, err := m.Look(x.given)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/treetest"
 	"stowage/mysql"
 	"stowage/tune"
 	"stowage/tune/fix"
@@ -20,21 +21,11 @@ import (
 // tuneTree is a recorded machine with two settings that --fix changes.
 func tuneTree(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
+	return treetest.Make(t, map[string]string{
 		"proc/sys/kernel/hostname": "db017\n", "proc/sys/vm/swappiness": "60\n", "proc/swaps": "/dev/sda2 partition 8388604 0 -2\n",
 		"sys/block/sda/size": "1562824368\n", "sys/block/sda/queue/rotational": "1\n",
 		"commands/smartctl-sda.json": `{"rotation_rate": 0, "smart_status": {"passed": true}}`,
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
+	})
 }
 
 // tuneProgram runs the program as a process of its own, which may be killed.

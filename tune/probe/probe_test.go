@@ -11,28 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"stowage/internal/treetest"
 	"stowage/tune"
 )
-
-// tree writes files into a directory; a name with " -> " is a symbolic link.
-func tree(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		name, target, isLink := strings.Cut(name, " -> ")
-		path := filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(path), 0o755)
-		if err == nil && isLink {
-			err = os.Symlink(target, path)
-		} else if err == nil {
-			err = os.WriteFile(path, []byte(text), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 // TestLinksStayInside: /etc/mysql/my.cnf is a link to an absolute path on
 // Debian. In a recording it must not lead to this machine's own file.
@@ -41,13 +22,13 @@ func TestLinksStayInside(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("[mysqld]\ndatadir=/outside\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	dir := tree(t, map[string]string{
-		"etc/mysql/my.cnf -> /etc/alternatives/my.cnf":           "",
-		"etc/alternatives/my.cnf -> ../mysql/mariadb.cnf":        "",
-		"etc/mysql/mariadb.cnf":                                  "[mysqld]\ndatadir=/inside\n",
-		"etc/my.cnf -> " + outside:                               "",
-		"proc/mounts -> ../../../../../../../../../etc/hostname": "",
-		"proc/swaps -> swaps":                                    "",
+	dir := treetest.Make(t, map[string]string{
+		"etc/mysql/my.cnf":        "-> /etc/alternatives/my.cnf",
+		"etc/alternatives/my.cnf": "-> ../mysql/mariadb.cnf",
+		"etc/mysql/mariadb.cnf":   "[mysqld]\ndatadir=/inside\n",
+		"etc/my.cnf":              "-> " + outside,
+		"proc/mounts":             "-> ../../../../../../../../../etc/hostname",
+		"proc/swaps":              "-> swaps",
 	})
 	facts := Read(t.Context(), Recorded(dir), nil, nil)
 	if len(facts.Instances) != 1 || facts.Instances[0].Datadir != "/inside" {
@@ -64,8 +45,8 @@ func TestRecordAndReadAgain(t *testing.T) {
 	files := map[string]string{
 		"proc/sys/kernel/hostname": "db017\n", "proc/sys/kernel/osrelease": "6.1.0\n", "proc/meminfo": "MemTotal: 1024 kB\n",
 		"proc/mounts": "/dev/sda1 /var/lib/mysql xfs rw,noatime 0 0\n", "etc/fstab": "/dev/sda1 /var/lib/mysql xfs nobarrier 0 0\n",
-		"sys/block/sda -> ../devices/sda": "", "sys/devices/sda/size": "1000\n", "sys/devices/sda/removable": "0\n", "sys/devices/sda/queue/rotational": "1\n",
-		"sys/devices/sda/device/driver -> ../../../bus/sd": "", "sys/devices/sda/sda1/start": "2048\n", "dev/disk/by-id/wwn-0x1 -> ../../sda": "",
+		"sys/block/sda": "-> ../devices/sda", "sys/devices/sda/size": "1000\n", "sys/devices/sda/removable": "0\n", "sys/devices/sda/queue/rotational": "1\n",
+		"sys/devices/sda/device/driver": "-> ../../../bus/sd", "sys/devices/sda/sda1/start": "2048\n", "dev/disk/by-id/wwn-0x1": "-> ../../sda",
 		"etc/mysql/my.cnf":   "[client]\npassword = geheim\n[mysqld]\ninnodb_doublewrite = 0\nlog_error = /var/log/e.log\n",
 		"var/log/e.log":      strings.Repeat("x\n", 100) + "[Note] InnoDB: Using io_uring\n",
 		"proc/7/comm":        "mariadbd\n",
@@ -76,7 +57,7 @@ func TestRecordAndReadAgain(t *testing.T) {
 		"etc/rc.local":       "echo noop > /sys/block/sda/queue/scheduler\n",
 		"sys/block/md0/size": "1\n",
 		"sys/block/md0/md/x": "",
-		"etc/systemd/system/timers.target.wants/fstrim.timer -> /lib/systemd/system/fstrim.timer": "",
+		"etc/systemd/system/timers.target.wants/fstrim.timer": "-> /lib/systemd/system/fstrim.timer",
 	}
 	ask := func(_ context.Context, argv ...string) (string, error) {
 		switch argv[0] {
@@ -87,7 +68,7 @@ func TestRecordAndReadAgain(t *testing.T) {
 		}
 		return "", fs.ErrNotExist
 	}
-	from := &Tree{dir: tree(t, files)}
+	from := &Tree{dir: treetest.Make(t, files)}
 	from.Record()
 	server := Server{Name: "a", Variables: map[string]string{"datadir": "/var/lib/mysql/", "version": "10.11.14-MariaDB"}, Status: map[string]string{"x": "1"}}
 	first := Read(t.Context(), from, ask, []Server{server})
@@ -123,7 +104,7 @@ func TestRecordAndReadAgain(t *testing.T) {
 
 // TestMissingToolsAreNoted, once each, and nothing else is wrong for it.
 func TestMissingToolsAreNoted(t *testing.T) {
-	dir := tree(t, map[string]string{"sys/block/sda/size": "1000", "sys/block/sdb/size": "1000", "sys/block/sda/device/vendor": "LSI"})
+	dir := treetest.Make(t, map[string]string{"sys/block/sda/size": "1000", "sys/block/sdb/size": "1000", "sys/block/sda/device/vendor": "LSI"})
 	facts := Read(t.Context(), &Tree{dir: dir}, func(context.Context, ...string) (string, error) { return "", fs.ErrNotExist }, nil)
 	for _, tool := range []string{"smartctl", "hdparm", "storcli2", "MegaCli64", "lsblk"} {
 		n := 0
@@ -155,7 +136,7 @@ func TestKindsOfDisks(t *testing.T) {
 
 // TestOptionsOfAProcess: a server reads the files that its command line says, what these include, and the groups that are its own.
 func TestOptionsOfAProcess(t *testing.T) {
-	dir := tree(t, map[string]string{
+	dir := treetest.Make(t, map[string]string{
 		"etc/my.cnf":              "[mysqld]\na = default\n",
 		"etc/mysql/my.cnf":        "!includedir /etc/mysql/conf.d/\n!include /etc/mysql/my.cnf\n!include /etc/mysql/more.cnf\n",
 		"etc/mysql/conf.d/x.cnf":  "[mysqld]\nb = included\n[mysqld7]\nb = seven\n",
@@ -187,7 +168,7 @@ func TestIncludedWithoutEnd(t *testing.T) {
 	for n := range 12 {
 		files["etc/"+string(rune('a'+n))+".cnf"] = strings.Repeat("!includedir /etc/\n", 100) + "[mysqld]\nx = 1\n"
 	}
-	p := &prober{Tree: Recorded(tree(t, files))}
+	p := &prober{Tree: Recorded(treetest.Make(t, files))}
 	if got := p.optionFiles([]string{"/etc/a.cnf"}); len(got) == 0 || len(got) > mostFiles {
 		t.Errorf("%d lines", len(got))
 	}
@@ -195,7 +176,7 @@ func TestIncludedWithoutEnd(t *testing.T) {
 
 // TestStatxOfAFile: whatever this kernel and filesystem answer about writes that are never torn, it is understood, and kept in a recording.
 func TestStatxOfAFile(t *testing.T) {
-	dir := tree(t, map[string]string{"srv/ibdata1": "x", "etc/my.cnf": "[mysqld]\ndatadir = /srv\n"})
+	dir := treetest.Make(t, map[string]string{"srv/ibdata1": "x", "etc/my.cnf": "[mysqld]\ndatadir = /srv\n"})
 	from := &Tree{dir: dir}
 	from.Record()
 	nobody := func(context.Context, ...string) (string, error) { return "", fs.ErrNotExist }
@@ -217,7 +198,7 @@ func TestStatxOfAFile(t *testing.T) {
 
 // TestAlong: what goes with a scheduler and with a governor, as far as it is there.
 func TestAlong(t *testing.T) {
-	tr := Recorded(tree(t, map[string]string{
+	tr := Recorded(treetest.Make(t, map[string]string{
 		"sys/block/sda/queue/scheduler": "none [bfq]", "sys/block/sda/queue/nr_requests": "64\n", "sys/block/sda/queue/iosched/slice_idle": "8\n",
 		"sys/devices/system/cpu/cpufreq/policy0/scaling_governor": "powersave", "sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference": "balance_power\n",
 	}))
