@@ -67,7 +67,8 @@ command goes on from there.
 	fl.StringSliceVar(&f.cells, "cells", nil, "these ways to run a server, the base first (default: by profile)")
 	fl.StringSliceVar(&f.loads, "loads", nil, "these of point, update, write, rw (default: by profile)")
 	fl.IntVar(&f.rows, "rows", 0, "rows of each of two tables (default: 100000 in the quick profile, 2000000 in the full one)")
-	fl.Float64SliceVar(&f.ratios, "ratio", nil, "data to cache: 0.5 fits twice, 4 does not (default: 0.5; in the full profile 0.5,4,10)")
+	fl.Float64SliceVar(&f.ratios, "ratio", nil, "`RATIOS` of data to cache: 0.5 fits twice, 4 does not (default: 0.5; in the full profile 0.5,4,10)")
+	fl.Lookup("ratio").DefValue = "" // not []: pflag knows what is empty of other lists only
 	fl.IntVar(&f.clients, "clients", 0, "clients of each server (default: 4; 8 in the full profile and for --replication; 1 for --n-instances)")
 	fl.StringVar(&f.keys, "keys", "uniform", "uniform or zipf: all rows alike, or a few again and again")
 	fl.DurationVar(&f.runtime, "runtime", 0, "length of each run (default: 5s, full 2m)")

@@ -73,7 +73,7 @@ so does stowage bench clean.
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the cells and the hours, and do nothing")
 	cmd.Flags().StringVar(&f.save, "save", "", "keep the result in this file, and go on from it")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the order of cells (default: a new one, stored with the result)")
-	cmd.Flags().StringArrayVar(&f.destroy, "destroy-data", nil, "a device of the file, once more: what is on it is destroyed (once for each device)")
+	cmd.Flags().StringArrayVar(&f.destroy, "destroy-data", nil, "a `DEVICE` of the file, once more: what is on it is destroyed (once for each device)")
 	cmd.Flags().BoolVar(&f.overwrite, "overwrite", false, "also devices with a file system or a partition table on them")
 	return cmd
 }

@@ -42,7 +42,7 @@ all it has added up or, with --for, what happens in a window of time from now on
 Sums have no latencies of single statements, so their classes have no quantiles.`
 
 func (f *liveFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.instances, "instance", nil, "read a running server: an instance of farm.yaml, or host:port; may be given again")
+	cmd.Flags().StringArrayVar(&f.instances, "instance", nil, "read a running server: an `INSTANCE` of farm.yaml, or host:port; may be given again")
 	cmd.Flags().StringVar(&f.from, "from", "", "what to read there: slow_log, general_log or performance_schema (default slow_log; with --for performance_schema)")
 	cmd.Flags().DurationVar(&f.window, "for", 0, "performance_schema: read what happens from now on, for so long")
 	cmd.Flags().DurationVar(&f.every, "every", 4*time.Second, "performance_schema: time between readings, made a power of two of seconds")

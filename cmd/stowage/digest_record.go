@@ -86,6 +86,7 @@ to look at.
 	}
 	fs := cmd.Flags()
 	fs.DurationVar(&f.For, "for", f.For, "length of the window")
+	fs.Lookup("for").DefValue = inHelp(f.For)
 	fs.StringVar(&f.from, "from", fromSlowLog, "slow-log or network")
 	fs.StringVar(&f.digest.save, "save", "", "keep the digest: NAME in the workspace, or FILE.digest")
 	fs.StringVar(&f.maxBytes, "max-bytes", "2GiB", "end the window after so many bytes of log, or of packets, of one instance")

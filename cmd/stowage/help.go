@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -21,6 +22,9 @@ func help(c *cobra.Command, _ []string) {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", strings.TrimRight(example, "\n"))
 	}
 }
+
+// inHelp is a duration as people write it: 1m, not 1m0s.
+func inHelp(d time.Duration) string { return strings.Replace(d.String(), "m0s", "m", 1) }
 
 // helpCommand is `stowage help VERB`. Unlike the one that comes with the
 // library, it says with its exit code that there is no such verb.

@@ -2,14 +2,18 @@ package main
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 )
 
+// rawWords are names of Go types and empty defaults, as pflag prints them where nobody has named the value of a flag.
+var rawWords = regexp.MustCompile(`\w+(Slice|Array)\b|\(default (\[|0s|-)|m0s\)`)
+
 // TestHelpEndsWithExitCodesAndExample: what is looked up most stands last, for
-// every verb there is.
+// every verb there is, and no flag speaks Go.
 func TestHelpEndsWithExitCodesAndExample(t *testing.T) {
 	verbs := 0
 	walkVerbs((&app{}).root(), func(path []string) {
@@ -25,6 +29,9 @@ func TestHelpEndsWithExitCodesAndExample(t *testing.T) {
 		_, end, _ := strings.Cut(text, exitHelp)
 		if !strings.HasPrefix(end, "\n\nExamples:\n  ") || !strings.Contains(end, "stowage") {
 			t.Errorf("%v --help does not end with exit codes and an example:\n%s", path, text)
+		}
+		if raw := rawWords.FindString(text); raw != "" {
+			t.Errorf("%v --help says %q", path, raw)
 		}
 	})
 	if verbs < 15 {

@@ -79,6 +79,7 @@ Exit code 1 when answers differ, statements failed to run, or something got slow
 	fl.DurationVar(&f.duration, "for", 0, "begin no statement after so long")
 	fl.Uint64Var(&f.limit, "limit", 0, "take no more than so many statements of the recording")
 	fl.DurationVar(&f.timeout, "timeout", time.Minute, "how long a statement may take, beyond ten times what was recorded")
+	fl.Lookup("timeout").DefValue = inHelp(f.timeout)
 	fl.StringVar(&f.since, "since", "", "leave out what was recorded before this time")
 	fl.StringVar(&f.until, "until", "", "leave out what was recorded at or after this time")
 	fl.StringVar(&f.filter, "filter", "", "send only what this is true of, as in digest")

@@ -87,7 +87,7 @@ instead.
 	f.StringVar(&t.root, "root", "", "look at a recorded tree instead of this machine (docs/tune.md has its layout)")
 	f.StringVar(&t.record, "record", "", "write what is read into this directory, which must be new or empty")
 	f.StringVar(&t.severity, "severity", "warning", "what counts for the exit code: note, warning or blocker")
-	f.StringArrayVar(&t.rules, "rule", nil, "ask only this rule, and print all that it says; may be repeated")
+	f.StringArrayVar(&t.rules, "rule", nil, "ask only this `RULE`, and print all that it says; may be repeated")
 	f.StringArrayVar(&t.measured, "measured", nil, "`FILE` that bench run --save wrote, or DISK=FILE; may be repeated")
 	f.StringVar(&t.plan, "plan", "", "look at the hosts of this plan as it leaves them, before anything moves")
 	f.BoolVar(&t.fix, "fix", false, "carry out what can be carried out")
