@@ -144,22 +144,43 @@ func (b *Board) count(is func(*Row) bool) int {
 // IsDone reports whether the side is moved.
 func (r *Row) IsDone() bool { return !r.Ended.IsZero() }
 
+// What a side is doing.
+const (
+	AtWork      = "at work"
+	Waits       = "waits"
+	TryingAgain = "trying again"
+	IsMoved     = "done"
+	TakenBack   = "undone"
+)
+
+// State is what the side is doing, and what more there is to say of it: bytes, time to go, the reason it waits.
+func (r *Row) State(now time.Time) (state, more string) {
+	switch {
+	case r.Undone:
+		return TakenBack, r.Text
+	case r.IsDone():
+		return IsMoved, fmt.Sprintf("in %.1f s", r.Ended.Sub(r.Started).Seconds())
+	case r.Failed != "":
+		return TryingAgain, r.Failed
+	case r.Waiting:
+		return Waits, r.Text
+	case r.Bytes > 0:
+		return AtWork, r.copyText(now)
+	}
+	return AtWork, r.Text
+}
+
 // Line is the side in one line: step, bytes, time to go, reason it waits.
 func (r *Row) Line(now time.Time) string {
 	head := fmt.Sprintf("%-16s %2d/%d %-9s", r.Key, r.Number, r.Of, r.Step)
-	switch {
-	case r.Undone:
-		return head + " undone: " + r.Text
-	case r.IsDone():
-		return fmt.Sprintf("%-16s done in %.1f s", r.Key, r.Ended.Sub(r.Started).Seconds())
-	case r.Failed != "":
-		return head + " trying again: " + r.Failed
-	case r.Waiting:
-		return head + " waits: " + r.Text
-	case r.Bytes > 0:
-		return head + " " + r.copyText(now)
+	switch state, more := r.State(now); state {
+	case IsMoved:
+		return fmt.Sprintf("%-16s done %s", r.Key, more)
+	case AtWork:
+		return head + " " + more
+	default:
+		return head + " " + state + ": " + more
 	}
-	return head + " " + r.Text
 }
 
 func (r *Row) copyText(now time.Time) string {

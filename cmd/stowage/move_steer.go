@@ -357,18 +357,8 @@ func (s *moveStatus) steered(from *store.Store) error {
 }
 
 func (s moveStatus) writeSteering(w io.Writer) {
-	now := s.Steering
-	if now == nil || s.State != string(store.Running) && s.State != "interrupted" {
-		return
-	}
-	if now.Ending != nil {
-		fmt.Fprintf(w, "  ENDING %s\n", now.Ending)
-	}
-	if now.Paused != nil {
-		fmt.Fprintf(w, "  PAUSED %s\n", now.Paused)
-	}
-	if now.Throttle != nil {
-		fmt.Fprintf(w, "  THROTTLED to %g MB/s %s\n", float64(*now.Throttle)/1e6, now.ThrottleBy)
+	for _, text := range s.said() {
+		fmt.Fprintf(w, "  %s\n", text)
 	}
 	for _, g := range s.Waiting {
 		fmt.Fprintf(w, "  A PERSON DECIDES: %s before %s, for %v: stowage move approve before-%s\n", g.Part, g.Step, time.Since(g.Since).Round(time.Second), g.Step)

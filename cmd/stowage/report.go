@@ -57,6 +57,20 @@ func (a *app) report(out string, benches []string) (string, error) {
 		return "", err
 	}
 	defer d.close()
+	facts, err := a.reportFacts(d, benches)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if err := report.Write(&b, facts); err != nil {
+		return "", err
+	}
+	path := d.Path(out)
+	return path, write(path, b.Bytes())
+}
+
+// reportFacts are what is kept of the newest move.
+func (a *app) reportFacts(d *desk, benches []string) (report.Facts, error) {
 	facts := report.Facts{Farm: d.farm.Name, Made: time.Now(), Now: d.farm}
 	var inv inventory.Inventory
 	if _, err := d.store.LatestDocument("inventory", "", &inv); err == nil {
@@ -64,7 +78,7 @@ func (a *app) report(out string, benches []string) (string, error) {
 		facts.Inventory = &inv
 	}
 	if err := addMove(d, &facts); err != nil {
-		return "", err
+		return facts, err
 	}
 	var c digest.Comparison
 	if _, err := d.store.LatestDocument("comparison", "", &c); err == nil {
@@ -74,21 +88,17 @@ func (a *app) report(out string, benches []string) (string, error) {
 	if _, err := d.store.LatestDocument("proof", "", &proof); err == nil {
 		facts.Proof = &proof
 	}
+	var err error
 	if facts.Benches, err = a.benchesOf(d, benches); err != nil {
-		return "", err
+		return facts, err
 	}
 	facts.Versions = []report.Fact{{Name: "stowage", Value: version}}
 	if facts.Commands, err = history(d, facts.Plan); err != nil {
-		return "", err
+		return facts, err
 	}
 	facts.Commands = append(facts.Commands, benchCommands(facts.Benches)...)
 	sort.SliceStable(facts.Commands, func(i, j int) bool { return facts.Commands[i].Started.Before(facts.Commands[j].Started) })
-	var b bytes.Buffer
-	if err := report.Write(&b, facts); err != nil {
-		return "", err
-	}
-	path := d.Path(out)
-	return path, write(path, b.Bytes())
+	return facts, nil
 }
 
 // history are the commands whose results the workspace keeps, in the order
