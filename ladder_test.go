@@ -27,6 +27,9 @@ var ladder = []rung{
 		"cmd/stowage": "the program: wires the verbs, and is the one place that exits",
 	},
 	{
+		"serve": "shows a workspace in a browser; above report, whose pieces its pages frame. What it shows is handed in",
+	},
+	{
 		"report": "shows what was kept; asks nobody anything",
 	},
 	{
@@ -179,6 +182,7 @@ var only = map[string]struct {
 	why  string
 }{
 	"report":                 {[]string{"bench/decide", "bench/result", "bench/stat", "digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
+	"serve":                  {[]string{"farm", "internal/lazy", "report"}, "it is handed facts, and never touches a server, a store or a file of the workspace"},
 	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
 	"copier":                 {[]string{"farm", "mysql"}, "where clients go is decided above it"},
 	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},
@@ -230,6 +234,8 @@ func TestLadderFails(t *testing.T) {
 		{"below a door", "move/x.go", `import "go.temporal.io/sdk/client"`, "move/x.go imports go.temporal.io/sdk/client, which is for engine"},
 		{"exit", "move/x.go", "import \"os\"\nfunc f() { os.Exit(1) }", "move/x.go uses os.Exit; only cmd/stowage exits"},
 		{"fatal", "swing/x.go", "import \"log\"\nfunc f() { log.Fatal(1) }", "swing/x.go uses log.Fatal; only cmd/stowage exits"},
+		{"page asks a server", "serve/x.go", `import "stowage/mysql"`, "serve/x.go imports mysql: it is handed facts"},
+		{"page reads the store", "serve/x.go", `import "stowage/store"`, "serve/x.go imports store: it is handed facts"},
 		{"show asks a server", "report/x.go", `import "stowage/mysql"`, "report/x.go imports mysql: it shows what was kept"},
 	}
 	for _, tt := range tests {

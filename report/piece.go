@@ -87,7 +87,7 @@ func MovePiece(f Facts) (Piece, error) {
 	return p, err
 }
 
-// ProofPiece is what the report says of traffic before and after, and of the ledger of the demo's clients. Empty where neither was kept.
+// ProofPiece is what the report says of traffic before and after, its Verdict, and of the ledger of the demo's clients, its Lead. Empty where neither was kept.
 func ProofPiece(f Facts) (Piece, error) {
 	d, err := newDocument(f, "")
 	if err != nil {
@@ -96,6 +96,7 @@ func ProofPiece(f Facts) (Piece, error) {
 	p := Piece{Lead: d.Clean, IsBad: d.IsBad}
 	var parts []any
 	if d.Traffic != nil {
+		p.Verdict = d.Traffic.Verdict
 		parts = append(parts, "traffic.html", d.Traffic)
 		p.NeedsLibrary = true
 	}

@@ -63,6 +63,9 @@ func (w *Workspace) State() string {
 	return dir
 }
 
+// StatePath is where the program keeps something of that name, for whoever only looks: nothing is made.
+func (w *Workspace) StatePath(name string) string { return w.Path(filepath.Join(stateDir, name)) }
+
 // Farm reads and checks farm.yaml. All its faults come in one error, which
 // wraps farm.ErrInput.
 func (w *Workspace) Farm() (*farm.Farm, error) {

@@ -87,7 +87,7 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 	root.SetHelpFunc(help)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.demoCommand(), a.inventoryCommand(), a.planCommand(), a.moveCommand(),
-		a.routingCommand(), a.digestCommand(), a.reportCommand(), a.tuneCommand())
+		a.routingCommand(), a.digestCommand(), a.reportCommand(), a.serveCommand(), a.tuneCommand())
 	root.AddCommand(a.replayCommand(), a.agentCommand(), a.benchCommand())
 	for _, extra := range extras {
 		root.AddCommand(extra(a))

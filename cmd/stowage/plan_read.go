@@ -14,7 +14,6 @@ import (
 	"stowage/placement"
 	"stowage/placement/bound"
 	"stowage/placement/pack"
-	"stowage/report"
 )
 
 // planPaper is where to write the document of a plan, relative to the
@@ -61,11 +60,7 @@ are relative to the workspace.
 
 // paper writes the document of a plan.
 func (a *app) paper(d *desk, p placement.Plan, out planPaper) error {
-	facts := report.PlanFacts{Plan: p, Now: d.farm}
-	if report.AsksFreeing(p) {
-		facts.Freeing = append([]placement.Relaxation{}, placement.Freeing(report.PlannedFarm(facts), p)...)
-	}
-	doc := report.NewPlanDocument(facts)
+	doc := planDocument(p, d.farm)
 	for _, x := range []struct {
 		path  *string
 		write func(io.Writer) error

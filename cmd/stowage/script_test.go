@@ -224,6 +224,13 @@ func unchanged(ts *testscript.TestScript, _ bool, _ []string) {
 func slowlog(ts *testscript.TestScript, _ bool, args []string) {
 	seconds, err := strconv.Atoi(args[1])
 	ts.Check(err)
+	text, err := slowLogOf(seconds, args[2:]...)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+}
+
+// slowLogOf is a slow log with ten statements a second of each class: CLASS=TIME.
+func slowLogOf(seconds int, classes ...string) (string, error) {
 	var b strings.Builder
 	b.WriteString("/usr/sbin/mariadbd, Version: 10.11.14-MariaDB-log (Debian). started with:\nTcp port: 3306  Unix socket: mysqld.sock\nTime\t\t    Id Command\tArgument\n")
 	start, n := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), 0
@@ -231,10 +238,12 @@ func slowlog(ts *testscript.TestScript, _ bool, args []string) {
 		at := start.Add(time.Duration(s) * time.Second)
 		fmt.Fprintf(&b, "# Time: %s\n", at.Format("060102 15:04:05"))
 		for range 10 {
-			for _, class := range args[2:] {
+			for _, class := range classes {
 				name, text, _ := strings.Cut(class, "=")
 				took, err := time.ParseDuration(text)
-				ts.Check(err)
+				if err != nil {
+					return "", err
+				}
 				n++
 				took += took * time.Duration(n*7919%41-20) / 100
 				fmt.Fprintf(&b, "# User@Host: app[app] @ web1 [10.0.0.9]\n# Thread_id: 5  Schema: shard_0001  QC_hit: No\n"+
@@ -243,7 +252,7 @@ func slowlog(ts *testscript.TestScript, _ bool, args []string) {
 			}
 		}
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+	return b.String(), nil
 }
 
 // surveyed keeps an inventory with shards of such sizes in the workspace.

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"stowage/farm"
+	"stowage/move"
+	"stowage/report"
+	"stowage/route"
+	"stowage/serve"
+	"stowage/store"
+)
+
+// move is what `stowage move status` says, without asking anybody: where routing is not kept in the workspace, closed gates are not known.
+func (s *shelf) move(context.Context) (serve.Move, error) {
+	d, err := s.desk()
+	if err != nil {
+		return serve.Move{}, err
+	}
+	defer d.close()
+	t, unknown := keptRouting(d)
+	status, err := statusOf(d, t, func(run string) (*move.Board, error) { return s.board.of(d.store, run) })
+	if err != nil {
+		return serve.Move{}, err
+	}
+	status.GatesUnknown = unknown
+	out := serve.Move{
+		Run: status.Run, Plan: status.Plan, State: status.State, Started: status.Started, Ended: status.Ended, Done: status.SidesDone, Sides: len(status.Sides),
+		Alarms: status.alarms(), Unknown: unknown, Said: status.said(), Command: s.line("move status"), JSON: status,
+	}
+	for _, g := range status.Waiting {
+		out.Waits = append(out.Waits, serve.Wait{Part: g.Part, Step: g.Step, Since: g.Since, Command: s.line("move approve", "before-"+g.Step, "--lane", shellWord(g.Part))})
+	}
+	for _, next := range status.NextSteps {
+		out.Next = append(out.Next, s.within(next))
+	}
+	if status.WritePauses != nil {
+		out.WritePauses = status.WritePauses.String()
+	}
+	if status.board == nil {
+		return out, nil
+	}
+	out.Gates, out.LongestGate = len(status.board.Pauses), status.board.Quantile(1)
+	for _, r := range status.board.Rows() {
+		state, more := r.State(time.Now())
+		out.Lanes = append(out.Lanes, serve.Lane{Name: r.Key.String(), Step: r.Step, Number: r.Number, Of: r.Of, State: state, Text: more, Since: r.Since, IsDone: r.IsDone()})
+		if slices.Contains(fenced, r.Step) && !r.IsDone() && !r.Undone {
+			out.Alarms = append(out.Alarms, fmt.Sprintf("FENCED: %s takes no writes (step %s); its twin serves all clients of the pair", r.Key, r.Step))
+		}
+	}
+	if p, err := s.ws.Plan(status.Plan); err == nil {
+		out.Sides = max(out.Sides, len(p.Moves)) // those that have not begun have told nothing
+	}
+	return out, nil
+}
+
+// fenced are the steps of move.Replace in which the side is out of rotation from beginning to end. Within out and in it is for a part of the time.
+var fenced = []string{"rewire", "catch-up", "check", "warm"}
+
+// keptRouting is the routing table where the workspace has it; otherwise why not.
+func keptRouting(d *desk) (t *route.Table, unknown string) {
+	switch kind := d.farm.Routing.Kind; kind {
+	case "", farm.RoutingFile, farm.RoutingHAProxy: // the file says what HAProxy is to show
+		t, err := route.ReadFile(d.Path("routing.json"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, "whether gates are closed: " + blame(err)
+		}
+		return t, ""
+	default:
+		return nil, fmt.Sprintf("whether gates are closed: routing is kept by %s, which is not asked from here; stowage move status asks it", kind)
+	}
+}
+
+// watchedBoard is what the events of the newest run say, of which only new ones are read.
+type watchedBoard struct {
+	mu    sync.Mutex
+	run   string
+	after int64
+	board *move.Board
+}
+
+func (w *watchedBoard) of(from *store.Store, run string) (*move.Board, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.run != run {
+		w.run, w.after, w.board = run, 0, move.NewBoard()
+	}
+	events, after, err := from.Events(run, w.after)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		w.board.Apply(e)
+	}
+	w.after = after
+	return w.board, nil
+}
+
+// history is what the report says of the newest move.
+func (s *shelf) history() (report.Piece, error) {
+	d, err := s.desk()
+	if err != nil {
+		return report.Piece{}, err
+	}
+	defer d.close()
+	facts := report.Facts{Farm: d.farm.Name, Made: time.Now()}
+	if err := addMove(d, &facts); err != nil {
+		return report.Piece{}, err
+	}
+	return report.MovePiece(facts)
+}

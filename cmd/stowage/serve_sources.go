@@ -1,0 +1,270 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stowage/digest"
+	"stowage/farm"
+	"stowage/placement"
+	"stowage/report"
+	"stowage/serve"
+	"stowage/store"
+	"stowage/workspace"
+)
+
+// look opens the workspace for who only reads: nothing is made, also where nothing is kept yet.
+func (a *app) look() (*desk, error) {
+	ws, err := workspace.Open(a.dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := ws.Farm()
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.OpenToRead(ws.StatePath("stowage.db"))
+	return &desk{Workspace: ws, farm: f, store: s}, err
+}
+
+// shelf is where the pages of serve have their facts from: the workspace, by the code of the verbs.
+type shelf struct {
+	app   app // says nothing on the terminal: what cannot be read is said on a page
+	ws    *workspace.Workspace
+	board watchedBoard
+
+	farms   seen[*farm.Farm]
+	plans   seen[serve.Plan]
+	papers  seen[report.Piece]
+	benches seen[serve.Bench]
+}
+
+// serveSources are the facts of a workspace, for pages.
+func (a *app) serveSources(ws *workspace.Workspace) serve.Sources {
+	s := &shelf{app: *a, ws: ws}
+	s.app.stderr, s.app.stdout = io.Discard, io.Discard
+	return serve.Sources{
+		Farm: s.farm, Move: s.move, History: s.history, Benches: s.allBenches, Bench: s.bench, Plans: s.allPlans, Plan: s.plan, Digests: s.digests, Proof: s.proof, Report: s.report,
+		OverviewCommand: s.line("report"), BenchCommand: "ls " + shellWord(ws.Path("bench")),
+	}
+}
+
+// line is a command line that works in any directory.
+func (s *shelf) line(words ...string) string {
+	return strings.Join(append([]string{"stowage -C", shellWord(s.ws.Dir)}, words...), " ")
+}
+
+// within has a command of `stowage move status` work in any directory. Other advice stays as it is.
+func (s *shelf) within(advice string) string {
+	if rest, ok := strings.CutPrefix(advice, "stowage "); ok {
+		return s.line(rest)
+	}
+	return advice
+}
+
+// shellWord is a word as a shell takes it.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return strings.ContainsRune("/._-+,:=@#%", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	}
+	if text != "" && strings.TrimFunc(text, plain) == "" && !strings.HasPrefix(text, "#") {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// desk opens the workspace for one look.
+func (s *shelf) desk() (*desk, error) {
+	f, err := s.agreed()
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.OpenToRead(s.ws.StatePath("stowage.db"))
+	if err != nil {
+		return nil, err
+	}
+	return &desk{Workspace: s.ws, farm: f, store: db}, nil
+}
+
+// agreed is farm.yaml, read again when it has changed: one of 100,000 shards takes seconds.
+func (s *shelf) agreed() (*farm.Farm, error) {
+	return s.farms.of(s.ws.Farm, s.ws.Path("farm.yaml"))
+}
+
+func (s *shelf) farm() (serve.Farm, error) {
+	f, err := s.agreed()
+	if err != nil {
+		return serve.Farm{}, err
+	}
+	out := serve.Farm{Name: f.Name, Pairs: len(f.Pairs)}
+	used := map[farm.HostName]bool{}
+	for _, p := range f.Pairs {
+		out.Shards += len(p.Shards)
+		for _, side := range p.Sides {
+			used[side.Host] = true
+			out.Instances++
+		}
+	}
+	out.Hosts, out.Spare = len(used), len(f.Hosts)-len(used)
+	return out, nil
+}
+
+func (s *shelf) allPlans() ([]serve.Plan, error) {
+	var out []serve.Plan
+	for _, name := range s.ws.PlanNames() {
+		p, err := s.plans.of(func() (serve.Plan, error) {
+			p, err := s.ws.Plan(name)
+			return serve.Plan{Name: name, Made: p.Made, HostsBefore: p.HostsBefore, HostsUsed: p.HostsUsed, Moves: len(p.Moves), Watts: p.Watts, WattsBefore: p.WattsBefore}, err
+		}, s.ws.Path("plans/"+name+".json"))
+		if err != nil {
+			p = serve.Plan{Name: name, Fault: blame(err)}
+		}
+		out = append(out, p)
+	}
+	slices.SortStableFunc(out, func(x, y serve.Plan) int { return cmp.Compare(y.Made, x.Made) })
+	return out, nil
+}
+
+// blame is an error and its remedy in one line.
+func blame(err error) string {
+	if hint := farm.Hint(err); hint != "" {
+		return fmt.Sprintf("%v (%s)", err, hint)
+	}
+	return err.Error()
+}
+
+func (s *shelf) plan(name string) (serve.Shown, error) {
+	p, err := s.ws.Plan(name)
+	if err != nil {
+		return serve.Shown{}, err
+	}
+	piece, err := s.papers.of(func() (report.Piece, error) {
+		f, err := s.agreed()
+		if err != nil {
+			return report.Piece{}, err
+		}
+		return planDocument(p, f).Piece()
+	}, s.ws.Path("plans/"+name+".json"), s.ws.Path("farm.yaml"))
+	return serve.Shown{Piece: piece, JSON: p, Command: s.line("plan show", shellWord(name)), Kicker: "Plan " + name}, err
+}
+
+func (s *shelf) digests() ([]serve.Kept, error) {
+	d, err := s.desk()
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	docs, err := d.store.Documents("digest")
+	out := []serve.Kept{}
+	for _, doc := range slices.Backward(docs) {
+		if !slices.ContainsFunc(out, func(k serve.Kept) bool { return k.Name == doc.Name }) {
+			out = append(out, serve.Kept{Name: doc.Name, Made: doc.Made})
+		}
+	}
+	return out, err
+}
+
+func (s *shelf) proof() (serve.Shown, error) {
+	d, err := s.desk()
+	if err != nil {
+		return serve.Shown{}, err
+	}
+	defer d.close()
+	facts := report.Facts{Farm: d.farm.Name, Made: time.Now()}
+	var shown serve.Shown
+	var c digest.Comparison
+	doc, err := d.store.LatestDocument("comparison", "", &c)
+	switch {
+	case err == nil:
+		facts.Compare, shown.JSON, shown.Command, shown.Kicker, shown.Note = &c, c, s.line("digest compare", doc.Name), "digest compare "+doc.Name, ownChanges(c)
+	case !errors.Is(err, store.ErrNone):
+		return shown, err
+	}
+	var ledger report.Proof
+	switch _, err := d.store.LatestDocument("proof", "", &ledger); {
+	case err == nil:
+		facts.Proof = &ledger
+	case !errors.Is(err, store.ErrNone):
+		return shown, err
+	}
+	shown.Piece, err = report.ProofPiece(facts)
+	return shown, err
+}
+
+// ownChanges counts classes of a comparison by their own change.
+func ownChanges(c digest.Comparison) string {
+	n := map[digest.Verdict]int{}
+	for _, class := range c.Classes {
+		n[class.Verdict]++
+	}
+	var out []string
+	for _, v := range []digest.Verdict{digest.VerdictSlower, digest.VerdictFaster, digest.VerdictUnchanged, digest.VerdictInconclusive, digest.VerdictNew, digest.VerdictGone} {
+		if n[v] > 0 {
+			out = append(out, fmt.Sprintf("%d %s", n[v], v))
+		}
+	}
+	return "Classes by their own change: " + strings.Join(out, ", ") + "."
+}
+
+func (s *shelf) report(w io.Writer) error {
+	d, err := s.desk()
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	facts, err := s.app.reportFacts(d, nil)
+	if err != nil {
+		return err
+	}
+	return report.Write(w, facts)
+}
+
+// planDocument is what plan show --html writes.
+func planDocument(p placement.Plan, now *farm.Farm) *report.PlanDocument {
+	facts := report.PlanFacts{Plan: p, Now: now}
+	if report.AsksFreeing(p) {
+		facts.Freeing = append([]placement.Relaxation{}, placement.Freeing(report.PlannedFarm(facts), p)...)
+	}
+	return report.NewPlanDocument(facts)
+}
+
+// seen remembers what was made of files for as long as they stay as they are, by size and time of change. What failed is made again.
+type seen[T any] struct {
+	mu   sync.Mutex
+	made map[string]madeOf[T]
+}
+
+type madeOf[T any] struct {
+	stamp string
+	value T
+}
+
+func (s *seen[T]) of(make func() (T, error), files ...string) (T, error) {
+	stamp := ""
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil {
+			stamp += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have, ok := s.made[files[0]]; ok && have.stamp == stamp {
+		return have.value, nil
+	}
+	value, err := make()
+	if err != nil {
+		return value, err
+	}
+	if s.made == nil {
+		s.made = map[string]madeOf[T]{}
+	}
+	s.made[files[0]] = madeOf[T]{stamp, value}
+	return value, nil
+}

@@ -1,0 +1,132 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// home is the overview.
+type home struct {
+	Tiles []tile
+	Bench []Bench // the newest
+	Plan  *Plan   // the newest
+}
+
+// tile is one figure of a strip, and where what it rests on is.
+type tile struct {
+	Name, Link    string
+	Before, After string
+	Note          string
+	IsBad         bool
+}
+
+// IsLong reports whether the figure needs smaller type to fit.
+func (t tile) IsLong() bool { return len(t.Before)+len(t.After) > 13 }
+
+// newestBenches is how many results the overview lists.
+const newestBenches = 5
+
+func (s *Server) fillOverview(_ *http.Request, p *page) error {
+	f, err := s.Sources.Farm()
+	if err != nil {
+		return err // newPage has taken it already
+	}
+	p.Title, p.Command = "Farm "+f.Name, s.OverviewCommand
+	plans, err := s.Plans()
+	p.take(err)
+	for i := range plans {
+		if plans[i].Fault == "" {
+			p.Home.Plan = &plans[i]
+			break
+		}
+		p.Faults = append(p.Faults, fault{Text: plans[i].Fault})
+	}
+	benches, err := s.Benches()
+	p.take(err)
+	p.Home.Bench = benches[:min(len(benches), newestBenches)]
+	p.Digests, err = s.Digests()
+	p.take(err)
+	proof, err := s.Proof()
+	p.take(err)
+	p.Home.Tiles = append(farmTiles(f, p.Home.Plan), benchTiles(benches)...)
+	if proof.Verdict != "" {
+		p.Home.Tiles = append(p.Home.Tiles, tile{Name: "queries, before and after", Link: "/proof", After: proof.Verdict, Note: proof.Note, IsBad: proof.Verdict == "slower"})
+	}
+	p.Home.Tiles = append(p.Home.Tiles, tile{Name: "saved digests", Link: "/proof", After: fmt.Sprint(len(p.Digests)), Note: newestDigest(p.Digests)})
+	return nil
+}
+
+func farmTiles(f Farm, plan *Plan) []tile {
+	hosts := tile{Name: "hosts in use", Link: "/plan", After: fmt.Sprint(f.Hosts), Note: "no plan yet"}
+	if f.Spare > 0 {
+		hosts.Note = fmt.Sprintf("no plan yet; %d more carry nothing", f.Spare)
+	}
+	if plan != nil {
+		hosts.Note = "by farm.yaml; plan " + plan.Name + ": " + fmt.Sprintf("%d to %d", plan.HostsBefore, plan.HostsUsed)
+		if f.Hosts == plan.HostsBefore && plan.HostsBefore != plan.HostsUsed {
+			hosts.Name, hosts.Before, hosts.After, hosts.Note = "hosts, now and after", fmt.Sprint(f.Hosts), fmt.Sprint(plan.HostsUsed), "plan "+plan.Name
+		}
+	}
+	out := []tile{hosts, {Name: "servers", Link: "/plan", After: fmt.Sprint(f.Instances), Note: fmt.Sprintf("%d shards in %d pairs", f.Shards, f.Pairs)}}
+	if plan != nil && plan.WattsBefore > 0 {
+		out = append(out, tile{Name: "power, now and after", Link: "/plan", Before: fmt.Sprintf("%.0f", plan.WattsBefore), After: fmt.Sprintf("%.0f W", plan.Watts), Note: "plan " + plan.Name})
+	}
+	return out
+}
+
+// moveTiles are how far the newest move is. They stand on the overview and above the lanes.
+func moveTiles(m Move) []tile {
+	if m.State == "" || m.State == "none" {
+		return []tile{{Name: "move", Link: "/moves", After: "none", Note: "none has been begun"}}
+	}
+	state := tile{Name: "move of plan " + m.Plan, Link: "/moves", After: m.State, Note: m.Run, IsBad: m.State == "failed" || m.State == "interrupted"}
+	if n := len(m.Waits); n > 0 {
+		state.Note = fmt.Sprintf("waiting for a person: %d", n)
+	}
+	out := []tile{state, {Name: "sides moved", Link: "/moves", After: fmt.Sprintf("%d of %d", m.Done, m.Sides), Note: "begun " + stamp(m.Started)}}
+	gate := tile{Name: "longest gate", Link: "/moves", After: "none yet", Note: "no gate was closed"}
+	if m.Gates > 0 {
+		gate.After, gate.Note = fmt.Sprintf("%.0f ms", m.LongestGate), fmt.Sprintf("of %d that were closed", m.Gates)
+	}
+	return append(out, gate)
+}
+
+// benchTiles are the newest result that was measured, in the first words of its verdict.
+func benchTiles(all []Bench) []tile {
+	for _, b := range all {
+		if b.Fault == "" && !b.IsJudged {
+			words, _, _ := strings.Cut(b.Verdict, ".")
+			return []tile{{Name: "newest bench", Link: "/bench", After: strings.ToLower(words), Note: b.File, IsBad: b.IsBad}}
+		}
+	}
+	return nil
+}
+
+func newestDigest(all []Kept) string {
+	if len(all) == 0 {
+		return "none yet"
+	}
+	return "newest: " + all[0].Name
+}
+
+func (s *Server) overviewFacts(r *http.Request) (any, error) {
+	out := struct {
+		FormatVersion int `json:"format_version"`
+		Farm
+		Plan    *Plan   `json:"plan,omitempty"`
+		Move    any     `json:"move"`
+		Benches []Bench `json:"benches"`
+		Digests []Kept  `json:"digests"`
+		Traffic string  `json:"traffic,omitempty"`
+	}{FormatVersion: 1}
+	p := &page{Move: s.look(r.Context()).move}
+	if err := s.fillOverview(r, p); err != nil {
+		return nil, err
+	}
+	var err error
+	out.Farm, err = s.Sources.Farm()
+	proof, _ := s.Proof() // a fault of it is on its own page
+	out.Plan, out.Move, out.Benches, out.Digests, out.Traffic = p.Home.Plan, p.Move.JSON, p.Home.Bench, p.Digests, proof.Verdict
+	return out, err
+}

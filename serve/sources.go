@@ -1,0 +1,115 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"stowage/report"
+)
+
+// Sources are where pages have their facts from. Each reads the workspace anew and writes nothing; each may be called at any time, by several goroutines.
+// Errors name the file, the cause and the remedy. JSON fields hold what the verb prints with --json; commands are whole, to be copied into a shell.
+type Sources struct {
+	Farm    func() (Farm, error)
+	Move    func(context.Context) (Move, error)
+	History func() (report.Piece, error) // the newest move, step by step, and how long gates were closed
+	Benches func() ([]Bench, error)      // newest first
+	Bench   func(files []string) (Shown, error)
+	Plans   func() ([]Plan, error) // newest first
+	Plan    func(name string) (Shown, error)
+	Digests func() ([]Kept, error) // that are saved, newest first
+	Proof   func() (Shown, error)
+	Report  func(io.Writer) error // the file that stowage report writes
+
+	OverviewCommand, BenchCommand string // what shows the same as the two pages that no verb prints
+}
+
+// Farm is farm.yaml in figures.
+type Farm struct {
+	Name      string `json:"farm"`
+	Hosts     int    `json:"hosts"` // that carry an instance
+	Spare     int    `json:"spare"` // that carry none
+	Instances int    `json:"instances"`
+	Pairs     int    `json:"pairs"`
+	Shards    int    `json:"shards"`
+}
+
+// Plan is one plan, for lists. Fault is why it cannot be read.
+type Plan struct {
+	Name        string  `json:"name"`
+	Made        string  `json:"made,omitempty"`
+	HostsBefore int     `json:"hosts_before"`
+	HostsUsed   int     `json:"hosts_used"`
+	Moves       int     `json:"moves"`
+	Watts       float64 `json:"watts,omitempty"`
+	WattsBefore float64 `json:"watts_before,omitempty"`
+	Fault       string  `json:"fault,omitempty"`
+}
+
+// Kept is something that the store keeps by name.
+type Kept struct {
+	Name string    `json:"name"`
+	Made time.Time `json:"made"`
+}
+
+// Bench is one result, for lists. Fault is why it cannot be read.
+type Bench struct {
+	File    string    `json:"file"`
+	Kind    string    `json:"kind"` // run, matrix, engine, decision
+	What    string    `json:"what,omitempty"`
+	Made    time.Time `json:"made,omitzero"`
+	Verdict string    `json:"verdict,omitempty"`
+	IsBad   bool      `json:"is_bad,omitempty"` // invalid, not whole, or somebody has to look
+	// IsJudged: nothing was measured for it, it judges what was. Its date is that of its file.
+	IsJudged bool   `json:"is_judged,omitempty"`
+	Fault    string `json:"fault,omitempty"`
+}
+
+// Shown is one thing that has a page of its own.
+type Shown struct {
+	report.Piece
+	Kicker  string // which one it is
+	Note    string // its verdict in figures, for a tile
+	Text    string // as the verb prints it, where nobody draws it
+	JSON    any
+	Command string
+}
+
+// Move is how far the newest move has come. State is none, running, interrupted, done or failed.
+type Move struct {
+	Run, Plan, State string
+	Started, Ended   time.Time
+	Done, Sides      int
+	Gates            int     // that were closed and opened again
+	LongestGate      float64 // of these, in milliseconds
+	WritePauses      string
+
+	Alarms  []string // what holds clients back just now, or servers behind a fence
+	Unknown string   // why closed gates are not known
+	Said    []string // what people ordered: paused by whom and why
+	Waits   []Wait
+	Lanes   []Lane // at work first
+	Next    []string
+
+	Command string
+	JSON    any
+}
+
+// Wait is a side that waits for a person, and the command by which that person lets it go on.
+type Wait struct {
+	Part, Step string
+	Since      time.Time
+	Command    string
+}
+
+// Lane is what is moved: a side of a pair, a shard, or a whole pair.
+type Lane struct {
+	Name       string
+	Step       string
+	Number, Of int
+	State      string // begun, waits, trying again, done, undone
+	Text       string
+	Since      time.Time
+	IsDone     bool
+}
