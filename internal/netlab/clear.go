@@ -32,7 +32,26 @@ func Clear(mark string) error {
 	if _, err := os.Stat(filepath.Join("/sys/class/net", mark)); err == nil {
 		errs = append(errs, command("ip", "link", "del", mark))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, goneLines(mark))...)
+}
+
+// goneLines takes away the lines of a lab that are still there. The kernel
+// takes a namespace away, and its end of a line, some time after it was told
+// to: when the last socket in it is forgotten. Until then a lab of the same
+// mark cannot have a line of that name.
+func goneLines(mark string) error {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		left, err := filepath.Glob("/sys/class/net/" + mark + "v[0-9]*")
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d network links do not go away, the first is %s", len(left), filepath.Base(left[0]))
+		}
+		for _, line := range left {
+			_ = command("ip", "link", "del", filepath.Base(line)) // it may be gone by now
+		}
+	}
 }
 
 // endAll kills every process of some namespaces, until there is none.

@@ -103,3 +103,23 @@ func TestClearLeavesNothing(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 }
+
+// A lab that was cleared can be made again at once, under the same mark.
+func TestClearedLabIsMadeAgain(t *testing.T) {
+	l, _ := newLab(t)
+	for round := range 10 {
+		for _, n := range []string{"one", "two", "three"} {
+			if _, err := l.Add(n); err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+		}
+		if err := Clear(l.mark); err != nil {
+			t.Fatal(err)
+		}
+		again, err := New(l.mark, "10.212.7.0")
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		l = again
+	}
+}
