@@ -75,7 +75,8 @@ type behindLine struct {
 func (f *netFarm) behindTheLine(name, socket string) *behindLine {
 	f.t.Helper()
 	cfg := driver.NewConfig()
-	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = "stowage", "stowage-canary", "unix", socket
+	who := f.account("stowage")
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = who.User, who.Password, "unix", socket
 	c, err := driver.NewConnector(cfg)
 	if err != nil {
 		f.t.Fatal(err)
@@ -107,8 +108,13 @@ func (b *behindLine) settingsSoon(want string, patience time.Duration) (now stri
 
 // turns waits until the server logs its statements, or does not.
 func (b *behindLine) turns(on string, patience time.Duration) bool {
+	return b.comes("SELECT @@GLOBAL.slow_query_log", on, patience)
+}
+
+// comes waits until a query has this answer.
+func (b *behindLine) comes(query, want string, patience time.Duration) bool {
 	b.t.Helper()
-	for end := time.Now().Add(patience); b.value("SELECT @@GLOBAL.slow_query_log") != on; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); b.value(query) != want; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}

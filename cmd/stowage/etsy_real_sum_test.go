@@ -38,6 +38,10 @@ type etsySum struct {
 	Retried      int64
 	Pauses       load.Distribution
 
+	Recorded       int // servers at once, after the move
+	RecordedEvents uint64
+	RecordSeconds  float64
+
 	Faults  map[string]int
 	Codes   []int // of the program, in turn
 	Resumes int
@@ -72,9 +76,10 @@ func (s *etsySum) tell(file string, t *testing.T) {
   queries           %d failed, %d stale, %d tried again
   pauses            %d: p50 %.0f ms, p95 %.0f ms, p99 %.0f ms, longest %.0f ms
   faults            %s
+  recorded          %s
   the program       resumed %d times, planned again %d times, exit codes %v
 `, s.Pairs, s.Shards, s.HostsBefore, s.HostsAfter, s.Seconds, s.MoveSeconds, s.PeakMB, s.Acknowledged, s.Lost, s.Duplicated, s.Differences,
-		s.Failed, s.Stale, s.Retried, s.Pauses.Count, s.Pauses.P50, s.Pauses.P95, s.Pauses.P99, s.Pauses.Max, s.kinds(), s.Resumes, s.Again, s.Codes)
+		s.Failed, s.Stale, s.Retried, s.Pauses.Count, s.Pauses.P50, s.Pauses.P95, s.Pauses.P99, s.Pauses.Max, s.kinds(), s.recorded(), s.Resumes, s.Again, s.Codes)
 	if file == "" {
 		return
 	}
@@ -86,10 +91,10 @@ func (s *etsySum) tell(file string, t *testing.T) {
 // row are the cells of the table in docs/benchmarks.md, without the date and
 // the noise of the machine.
 func (s *etsySum) row() string {
-	return fmt.Sprintf("%d / %d | %d to %d | %d | %.0f | %.0f | %d | %d | %d | %d | %d | %d | %d | %d: %.0f / %.0f / %.0f / %.0f | %s | %d / %d",
+	return fmt.Sprintf("%d / %d | %d to %d | %d | %.0f | %.0f | %d | %d | %d | %d | %d | %d | %d | %d: %.0f / %.0f / %.0f / %.0f | %s | %d / %d | %s",
 		2*s.Pairs, s.Shards, s.HostsBefore, s.HostsAfter, s.Seed, s.Seconds, s.MoveSeconds, s.PeakMB,
 		s.Acknowledged, s.Lost, s.Duplicated, s.Failed, s.Stale, len(s.Wrong),
-		s.Pauses.Count, s.Pauses.P50, s.Pauses.P95, s.Pauses.P99, s.Pauses.Max, s.kinds(), s.Resumes, s.Again)
+		s.Pauses.Count, s.Pauses.P50, s.Pauses.P95, s.Pauses.P99, s.Pauses.Max, s.kinds(), s.Resumes, s.Again, s.recorded())
 }
 
 // memory is the highest sum of the proportional set sizes (Pss) of a farm's

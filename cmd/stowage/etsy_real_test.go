@@ -41,6 +41,7 @@ func TestEtsyFarmForReal(t *testing.T) {
 	f.raise(ctx, number("PAIRS", 60))
 	f.sum.Seed = number("SEED", 1)
 	f.carryOut(ctx, time.Duration(number("EVERY", 60))*time.Second)
+	f.recordAll()
 	f.judge()
 	f.sum.Seconds = time.Since(f.began).Seconds()
 	f.sum.tell(os.Getenv("STOWAGE_ETSY_SUM"), f.t)

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"stowage/farm"
+)
+
+// What each server is asked in its window, so many times, by a session of its
+// own that begins in it: those are never left out.
+const (
+	etsyAsked   = "SELECT 'asked' AS stowage_etsy_recorded"
+	etsyFolded  = "select ? as stowage_etsy_recorded"
+	etsyAskedBy = 50
+)
+
+// recordAll records two servers of every host at once, each by the agent beside
+// it, and holds the one digest that comes of it against what was asked.
+func (f *realEtsy) recordAll() {
+	t := f.t
+	_, fm, _, err := demoAccess(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers := f.twoOfEach(fm)
+	args := []string{"digest", "record", "-C", f.dir, "--for", "30s", "--save", "recorded", "--max-running", "0", "--max-lag", "0", "--reserve", "1MB", "--json"}
+	before := map[string]string{}
+	for _, s := range servers {
+		args = append(args, s.name)
+		before[s.name] = s.settings()
+	}
+	f.say("recording %d servers by %d agents", len(servers), f.sum.HostsAfter)
+	began := time.Now()
+	var asking sync.WaitGroup
+	for _, s := range servers {
+		asking.Go(func() {
+			// The slow log of this farm is on all the time, into a file of its own.
+			if !s.comes("SELECT @@GLOBAL.slow_query_log_file LIKE '%stowage-record-%'", "1", 2*time.Minute) {
+				t.Errorf("%s: no window opened", s.name)
+				return
+			}
+			s.ask(etsyAsked, etsyAskedBy)
+		})
+	}
+	p := runProgram(t, "", args...)
+	asking.Wait()
+	f.sum.RecordSeconds = time.Since(began).Seconds()
+	var said recordSummary
+	if err := json.Unmarshal([]byte(p.stdout), &said); err != nil || p.code != exitFine {
+		t.Errorf("recording: exit %d, %v\n%s", p.code, err, p.stderr)
+		return
+	}
+	f.sum.Recorded, f.sum.RecordedEvents = len(said.Instances), said.Events
+	if len(said.Instances) != len(servers) {
+		t.Errorf("%d of %d servers were recorded", len(said.Instances), len(servers))
+	}
+	for _, i := range said.Instances {
+		if i.Error != "" || i.Events < etsyAskedBy {
+			t.Errorf("recording %s: %d events, %s", i.Instance, i.Events, i.Error)
+		}
+	}
+	for _, s := range servers {
+		if now := s.settings(); now != before[s.name] {
+			t.Errorf("%s: before the recording the settings were\n%s\nand are\n%s", s.name, before[s.name], now)
+		}
+	}
+	r, _ := digestJSON(t, "-C", f.dir, "recorded")
+	for _, c := range r.Classes {
+		if c.Fingerprint == etsyFolded {
+			if want := uint64(len(servers) * etsyAskedBy); c.Count != want {
+				t.Errorf("asked %d times, in the digest %d times", want, c.Count)
+			}
+			return
+		}
+	}
+	t.Errorf("%q is not among the %d classes that were recorded", etsyFolded, len(r.Classes))
+}
+
+// twoOfEach are two servers of every host in use, asked through their sockets.
+func (f *realEtsy) twoOfEach(fm *farm.Farm) []*behindLine {
+	var out []*behindLine
+	n := map[farm.HostName]int{}
+	for _, p := range fm.Pairs {
+		for _, side := range farm.SideNames {
+			at, name := p.Sides[side], string(p.Instance(side))
+			if n[at.Host]++; n[at.Host] > 2 {
+				continue
+			}
+			sockets, err := filepath.Glob(filepath.Join(f.path(at.Datadir), "mysqld.sock"))
+			if err != nil || len(sockets) != 1 {
+				f.t.Fatalf("the socket of %s: %v, %v", name, sockets, err)
+			}
+			out = append(out, f.behindTheLine(name, sockets[0]))
+		}
+	}
+	return out
+}
+
+// ask sends a statement so many times, in one session that begins now.
+func (b *behindLine) ask(query string, times int) {
+	c, err := b.db.Conn(b.t.Context())
+	if err != nil {
+		b.t.Errorf("%s: %v", b.name, err)
+		return
+	}
+	defer c.Close()
+	for range times {
+		var v string
+		if err := c.QueryRowContext(b.t.Context(), query).Scan(&v); err != nil {
+			b.t.Errorf("%s: %v", b.name, err)
+			return
+		}
+	}
+}
+
+// recorded is a cell of the table, and a line of the account.
+func (s *etsySum) recorded() string {
+	if s.Recorded == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d servers in %.0f s: %d events", s.Recorded, s.RecordSeconds, s.RecordedEvents)
+}
