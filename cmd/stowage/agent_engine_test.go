@@ -12,6 +12,7 @@ import (
 // agent had answered yet. (The move was refused, exit code 3: its pairs could not
 // be asked.)
 func TestEngineKilledDuringPreflight(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startNetFarm(t, 1, 50)
 	b := f.start("move", "first", "--dry-run")
 	f.killEngineOf(b)

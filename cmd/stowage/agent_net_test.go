@@ -52,8 +52,11 @@ func startNetFarm(t *testing.T, shards, rows int) *netFarm {
 	f := &netFarm{liveFarm: emptyFarm(t, "dense", 40), hosts: map[farm.HostName]*netlab.Machine{}, agents: map[farm.HostName]*netAgent{}}
 	mark := netlab.Mark()
 	t.Cleanup(func() { f.remove(mark) })
-	var err error
-	if f.lab, err = netlab.New(mark, fmt.Sprintf("10.213.%d.0", os.Getpid()%250)); err != nil {
+	network, err := netlab.Network("10.213")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.lab, err = netlab.New(mark, network); err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range netHosts {
@@ -158,7 +161,6 @@ func (f *netFarm) found(shards, rows int) {
 	t := f.t
 	t.Helper()
 	a := &app{stdout: os.Stdout, stderr: os.Stderr, dir: f.dir, log: slog.New(slog.DiscardHandler)}
-	t.Setenv("PATH", binDir(t)+":"+os.Getenv("PATH"))
 	d, err := a.open()
 	if err != nil {
 		t.Fatal(err)
@@ -310,6 +312,7 @@ func (f *netFarm) begun(step string) bool {
 // the network, while clients write and agents record beside it, and no password
 // is in any file that the engine or an agent keeps.
 func TestMoveAcrossMachines(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startNetFarm(t, 2, 50)
 	if p := f.during("seed", f.recordBoth); p.code != exitFine {
 		t.Fatalf("exit %d\n%s", p.code, p.stderr)

@@ -13,6 +13,7 @@ import (
 // load, the old pair is retired; and no password is in any file that the engine
 // or an agent keeps.
 func TestRegroupAcrossMachines(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startNetRegrouping(t)
 	p := runProgram(t, "", "move", "regroup", "-C", f.dir)
 	if p.code != exitFine || !strings.Contains(p.stdout, "2 of 2 shards moved") {

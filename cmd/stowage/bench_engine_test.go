@@ -15,6 +15,7 @@ import (
 
 // TestBenchEngineKilled: kill -9 in the middle of a run leaves files, and no server at work on them; the next run removes them first.
 func TestBenchEngineKilled(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if _, err := host.FindPrograms(); err != nil {
 		t.Skipf("NOT TESTED: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 // TestBenchKilled: kill -9 in the middle of writing leaves files, and no fio at work on them; the next run removes them first.
 func TestBenchKilled(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if _, err := exec.LookPath("fio"); err != nil {
 		t.Skip("NOT TESTED: there is no fio on this machine (scripts/setup.sh test installs it)")
 	}

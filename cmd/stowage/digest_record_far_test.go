@@ -228,6 +228,7 @@ func (r *farRecorded) nothingOrdered(when string) {
 }
 
 func TestRecordByAgents(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := startFarRecorded(t)
 	r.counts(t)
 	r.agentKilled(t)

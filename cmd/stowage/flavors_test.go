@@ -14,6 +14,7 @@ import (
 // servers of other lines; killed on the way at a few of the points where the
 // flavors differ most; and the ledger is held against both sides.
 func TestMoveOnOtherFlavors(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, test := range []struct {
 		line  string
 		kills []string
@@ -35,6 +36,7 @@ func TestMoveOnOtherFlavors(t *testing.T) {
 // primary, under load, killed around the decision; then a move of the primary
 // fails when it is all but done, and what was written on the new one comes home.
 func TestSwitchoverOnOtherFlavors(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, line := range []string{mariadbtest.MariaDB11, mariadbtest.MySQL9} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel() // it mostly waits
@@ -64,6 +66,7 @@ func TestSwitchoverOnOtherFlavors(t *testing.T) {
 // TestSingleInstanceOnOtherFlavors moves an instance without a replica there
 // and back.
 func TestSingleInstanceOnOtherFlavors(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, line := range []string{mariadbtest.MariaDB11, mariadbtest.MySQL9} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel() // it mostly waits
@@ -83,6 +86,7 @@ func TestSingleInstanceOnOtherFlavors(t *testing.T) {
 // killed in the cutover, and home again, under load. A move that fails when it
 // is all but done is taken back before.
 func TestMoveShardOnOtherFlavors(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, line := range []string{mariadbtest.MariaDB11, mariadbtest.MySQL9} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel() // it mostly waits

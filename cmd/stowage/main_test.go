@@ -26,6 +26,10 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv(playsProgram) == "" {
 		_ = flag.Set("test.parallel", farmsAtOnce) // unless -parallel says otherwise
+		// Tests that are the program themselves find its engine.
+		if bin, err := filepath.Abs("../../bin"); err == nil {
+			_ = os.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+		}
 		os.Exit(m.Run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

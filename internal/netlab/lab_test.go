@@ -21,7 +21,11 @@ func newLab(t *testing.T, names ...string) (*Lab, []*Machine) {
 			t.Error(err)
 		}
 	})
-	l, err := New(mark, "10.212.7.0")
+	network, err := Network("10.212")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(mark, network)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,10 +120,25 @@ func TestClearedLabIsMadeAgain(t *testing.T) {
 		if err := Clear(l.mark); err != nil {
 			t.Fatal(err)
 		}
-		again, err := New(l.mark, "10.212.7.0")
+		again, err := New(l.mark, l.base.String())
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
 		l = again
+	}
+}
+
+// Labs side by side, of this process or of others, have networks of their own.
+func TestNetworkIsGivenOnce(t *testing.T) {
+	seen := map[string]bool{}
+	for range 5 {
+		base, err := Network("10.211")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[base] {
+			t.Errorf("%s was given twice", base)
+		}
+		seen[base] = true
 	}
 }
