@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -237,10 +238,22 @@ func TestApprove(t *testing.T) {
 	if g := f.status().Waiting[0]; g.Step != "out" || g.Part != "dbshard001/B" {
 		t.Errorf("waits: %+v", g)
 	}
+	s := serveNow(t, f.dir) // pages of a move that runs
+	s.enter()
+	page := func(want string) {
+		t.Helper()
+		f.await(b, "the page has: "+want, func() bool { _, text := s.get("/moves"); return strings.Contains(text, want) })
+	}
+	page("move approve before-out --lane dbshard001/B")
+	page(`<b>running</b>`)
 	if p := runProgram(t, "", "move", "approve", "before-retire", "-C", f.dir); p.code != exitRefused {
 		t.Errorf("approved what does not wait: exit %d\n%s", p.code, p.stdout)
 	}
 	b.kill()
+	if status, text := s.get("/moves"); status != http.StatusOK {
+		t.Errorf("the page of a move that was killed: %d\n%s", status, text)
+	}
+	await(t, "the page says that it was interrupted", func() bool { _, text := s.get("/moves"); return strings.Contains(text, "<b>interrupted</b>") && strings.Contains(text, "move resume") })
 	b = f.start("move", "resume")
 	time.Sleep(2 * time.Second)
 	if s := f.steps(); strings.Contains(s, "B:out") {
@@ -249,9 +262,11 @@ func TestApprove(t *testing.T) {
 	f.must("move", "approve", "before-out", "--ahead", "--reason", "checked by hand")
 	f.await(b, "a side waits before retire", func() bool { w := f.status().Waiting; return len(w) == 1 && w[0].Step == "retire" })
 	f.must("move", "approve", "before-retire", "--lane", "dbshard001")
+	page("<b>1 of 2</b>")
 	f.await(b, "the other side waits before retire", func() bool { w := f.status().Waiting; return len(w) == 1 && w[0].Part == "dbshard001/A" })
 	f.must("move", "approve")
 	b.ends(t, exitFine)
+	await(t, "the page says that it is done", func() bool { _, text := s.get("/moves"); return strings.Contains(text, "<b>done</b>") && strings.Contains(text, "<b>2 of 2</b>") })
 	f.checkWhole()
 }
 

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stowage/farm"
+)
+
+// chromium opens an address and returns the document as it is once everything was loaded, and what the console said.
+func chromium(t *testing.T, address string) (dom, console string) {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("NOT TESTED: that pages of serve work in a browser; chromium is not installed")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(), "--enable-logging=stderr", "--window-size=1280,1600", "--dump-dom", address)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("chromium: %v\n%s", err, said.String())
+	}
+	var lines []string
+	for line := range strings.Lines(said.String()) {
+		if strings.Contains(line, "CONSOLE") {
+			lines = append(lines, line)
+		}
+	}
+	return string(out), strings.Join(lines, "")
+}
+
+// between stands before a server as a browser that has entered. It puts a picture into every page that is answered only when the stream has brought what is
+// awaited, because a browser dumps a page when all of it is loaded.
+type between struct {
+	*httptest.Server
+	connected, brought chan struct{}
+	onConnect, onBring sync.Once
+}
+
+const heldPicture = "/held.svg"
+
+func standBetween(t *testing.T, s *servedScene, awaited string) *between {
+	t.Helper()
+	target, err := url.Parse(s.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &between{connected: make(chan struct{}), brought: make(chan struct{})}
+	pass := &httputil.ReverseProxy{
+		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0), // a browser that has seen enough hangs up
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Header.Del("Accept-Encoding")
+			for _, c := range s.http.Jar.Cookies(target) {
+				r.Out.AddCookie(c)
+			}
+		},
+		ModifyResponse: func(a *http.Response) error {
+			switch kind := a.Header.Get("Content-Type"); {
+			case strings.HasPrefix(kind, "text/event-stream"):
+				b.onConnect.Do(func() { close(b.connected) })
+				a.Body = &listened{a.Body, func(text []byte) {
+					if bytes.Contains(text, []byte(awaited)) {
+						time.AfterFunc(300*time.Millisecond, func() { b.onBring.Do(func() { close(b.brought) }) }) // the page has it by then
+					}
+				}}
+			case strings.HasPrefix(kind, "text/html"):
+				raw, err := io.ReadAll(a.Body)
+				if err != nil {
+					return err
+				}
+				text := strings.Replace(string(raw), "</body>", `<img src="`+heldPicture+`" alt=""></body>`, 1)
+				a.Body = io.NopCloser(strings.NewReader(text))
+				a.Header.Del("Content-Length")
+				a.ContentLength = -1
+			}
+			return nil
+		},
+	}
+	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != heldPicture {
+			pass.ServeHTTP(w, r)
+			return
+		}
+		select {
+		case <-b.brought:
+		case <-r.Context().Done():
+		case <-time.After(time.Minute):
+		}
+		w.Header().Set("Content-Type", "image/svg+xml")
+		_, _ = io.WriteString(w, `<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>`)
+	}))
+	t.Cleanup(b.Server.CloseClientConnections) // streams do not end by themselves
+	return b
+}
+
+// listened tells of what is read.
+type listened struct {
+	io.ReadCloser
+	tell func([]byte)
+}
+
+func (l *listened) Read(into []byte) (int, error) {
+	n, err := l.ReadCloser.Read(into)
+	l.tell(into[:n])
+	return n, err
+}
+
+// TestServeInABrowser opens the pages that draw in Chromium: the console is silent, so that neither the policy nor a script complains, and what a move tells meanwhile
+// arrives on the page.
+func TestServeInABrowser(t *testing.T) {
+	t.Parallel() // it mostly waits
+	dir := servedWorkspace(t)
+	s := serveNow(t, dir)
+	dom, console := chromium(t, s.link)
+	if console != "" || !strings.Contains(dom, "/assets/") {
+		t.Fatalf("entering: %s\n%s", console, dom)
+	}
+	if status, _ := s.get(s.link); status != http.StatusForbidden {
+		t.Errorf("the browser has entered, and the link still works: %d", status)
+	}
+
+	s = serveNow(t, dir)
+	s.enter()
+	drawn := regexp.MustCompile(`(?s)data-chart="[a-z]+"[^>]*>\s*<div[^>]*><svg`)
+	for path, wants := range map[string][]string{
+		"/bench/show?f=bench/old.json&f=bench/new.json": {`class="bplot"`}, "/plan": {`class="packing"`}, "/proof": {"select * from orders"},
+	} {
+		dom, console := chromium(t, standBetween(t, s, "data:").URL+path)
+		if console != "" {
+			t.Errorf("%s: the console says:\n%s", path, console)
+		}
+		for _, want := range append(wants, ">live<") {
+			if !strings.Contains(dom, want) {
+				t.Errorf("%s does not have %q", path, want)
+			}
+		}
+		if path == "/proof" && !drawn.MatchString(dom) {
+			t.Error("the chart of a class was not drawn")
+		}
+	}
+
+	const news = "12 tables are left to warm"
+	b := standBetween(t, s, news)
+	x := openTeller(t, dir)
+	go func() {
+		<-b.connected
+		x.tell(farm.Event{Pair: "dbshard002", Side: "B", Step: "warm", Kind: farm.StepStarted, Number: 12, Of: 14},
+			farm.Event{Pair: "dbshard002", Side: "B", Step: "warm", Kind: farm.StepProgress, Text: news})
+	}()
+	dom, console = chromium(t, b.URL+"/moves")
+	if console != "" {
+		t.Errorf("/moves: the console says:\n%s", console)
+	}
+	for _, want := range []string{news, "FENCED: dbshard002/B takes no writes (step warm)", `aria-live="polite">FENCED`, ">live<", ">copy<"} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("/moves does not have %q after it was told", want)
+		}
+	}
+	if !drawn.MatchString(dom) {
+		t.Error("the chart of pauses was not drawn")
+	}
+}
