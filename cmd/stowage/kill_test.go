@@ -50,23 +50,12 @@ func TestKillAtEveryPoint(t *testing.T) {
 	})
 }
 
-// allPoints says whether every series is to be run in full.
-func allPoints() bool { return os.Getenv("STOWAGE_ALL_POINTS") != "" }
-
 // every is every nth of a list, beginning at an offset.
 func every(points []string, n, offset int) (out []string) {
 	for i := offset; i < len(points); i += n {
 		out = append(out, points[i])
 	}
 	return out
-}
-
-// sampleOf is every nth point, unless all are asked for.
-func sampleOf(points []string, n int) []string {
-	if allPoints() {
-		return points
-	}
-	return every(points, n, 1)
 }
 
 // dealt deals a list out to so many hands, in turn.

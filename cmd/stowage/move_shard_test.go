@@ -370,9 +370,9 @@ func TestFailShardAtPoints(t *testing.T) {
 		t.Skip("SKIPPED: failures at every step of a shard's move")
 	}
 	book, _ := move.ByName(move.Shard)
-	points := sampleOf(book.Points(), 3)
+	points := todays(sampleOf(book.Points(), 3), day())
 	sideBySide(t, func(run func(name string, test func(*testing.T))) {
-		for n, mine := range dealt(points, 3) {
+		for n, mine := range dealt(points, hands(2, 3)) {
 			run(fmt.Sprintf("farm%d", n), func(t *testing.T) { failShardInTurn(t, startShardFarm(t), mine) })
 		}
 	})
