@@ -370,7 +370,7 @@ func TestFailShardAtPoints(t *testing.T) {
 		t.Skip("SKIPPED: failures at every step of a shard's move")
 	}
 	book, _ := move.ByName(move.Shard)
-	points := todays(sampleOf(book.Points(), 3), day())
+	points := inTurn(sampleOf(book.Points(), 3), turn())
 	sideBySide(t, func(run func(name string, test func(*testing.T))) {
 		for n, mine := range dealt(points, hands(2, 3)) {
 			run(fmt.Sprintf("farm%d", n), func(t *testing.T) { failShardInTurn(t, startShardFarm(t), mine) })

@@ -253,7 +253,10 @@ func TestApprove(t *testing.T) {
 	if status, text := s.get("/moves"); status != http.StatusOK {
 		t.Errorf("the page of a move that was killed: %d\n%s", status, text)
 	}
-	await(t, "the page says that it was interrupted", func() bool { _, text := s.get("/moves"); return strings.Contains(text, "<b>interrupted</b>") && strings.Contains(text, "move resume") })
+	await(t, "the page says that it was interrupted", func() bool {
+		_, text := s.get("/moves")
+		return strings.Contains(text, "<b>interrupted</b>") && strings.Contains(text, "move resume")
+	})
 	b = f.start("move", "resume")
 	time.Sleep(2 * time.Second)
 	if s := f.steps(); strings.Contains(s, "B:out") {
@@ -266,7 +269,10 @@ func TestApprove(t *testing.T) {
 	f.await(b, "the other side waits before retire", func() bool { w := f.status().Waiting; return len(w) == 1 && w[0].Part == "dbshard001/A" })
 	f.must("move", "approve")
 	b.ends(t, exitFine)
-	await(t, "the page says that it is done", func() bool { _, text := s.get("/moves"); return strings.Contains(text, "<b>done</b>") && strings.Contains(text, "<b>2 of 2</b>") })
+	await(t, "the page says that it is done", func() bool {
+		_, text := s.get("/moves")
+		return strings.Contains(text, "<b>done</b>") && strings.Contains(text, "<b>2 of 2</b>")
+	})
 	f.checkWhole()
 }
 

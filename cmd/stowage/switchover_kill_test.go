@@ -93,7 +93,7 @@ func TestFailAtEveryPointOfASwitchover(t *testing.T) {
 		for k, x := range successions {
 			book, _ := move.ByName(x.book)
 			for lane, mine := range inLanes(book.Points(), 3*k) {
-				run(fmt.Sprintf("%s/%s/lane%d", x.topology, x.book, lane), func(t *testing.T) { failSuccession(t, x, todays(mine, day())) })
+				run(fmt.Sprintf("%s/%s/lane%d", x.topology, x.book, lane), func(t *testing.T) { failSuccession(t, x, inTurn(mine, turn())) })
 			}
 		}
 	})

@@ -25,7 +25,7 @@ import (
 // A move that fails for good at any point is taken back: exit 4, both old
 // sides serve and take writes, nothing of the new instance is left. Behind the
 // point of no return it can only go forward: exit 5, and resume finishes it. In
-// `make test` a third of the points are taken in two days; STOWAGE_ALL_POINTS=1
+// `make test` a third of the points are taken by two commits in turn; STOWAGE_ALL_POINTS=1
 // takes all.
 func TestFailAtEveryPoint(t *testing.T) {
 	if testing.Short() {
@@ -34,7 +34,7 @@ func TestFailAtEveryPoint(t *testing.T) {
 	book, _ := move.ByName(move.Replace)
 	points := book.Points()
 	sideBySide(t, func(run func(string, func(*testing.T))) {
-		for lane, mine := range dealt(todays(sampleOf(points, 3), day()), hands(4, lanes)) {
+		for lane, mine := range dealt(inTurn(sampleOf(points, 3), turn()), hands(4, lanes)) {
 			run(fmt.Sprintf("lane%d", lane), func(t *testing.T) { failInTurn(t, mine) })
 		}
 	})
