@@ -141,7 +141,7 @@ func TestTheLinkWorksOnce(t *testing.T) {
 			}
 		}
 	}
-	if newStage().Link(here) == s.Link(here) || newStage().Link(here) == newStage().Link(here) {
+	if one, other := newStage().Link(here), newStage().Link(here); one == s.Link(here) || one == other {
 		t.Error("two starts have one link")
 	}
 }
