@@ -70,6 +70,7 @@ func KindOf(err error) Kind {
 	var permanent *permanentError
 	var aborted *abortedError
 	var held *heldError
+	var onward *onwardError
 	switch {
 	case errors.As(err, &unknown):
 		return KindUnknown
@@ -77,6 +78,8 @@ func KindOf(err error) Kind {
 		return KindAborted
 	case errors.As(err, &held):
 		return kindHeld
+	case errors.As(err, &onward):
+		return kindOnward
 	case errors.As(err, &permanent):
 		return KindPermanent
 	default:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,6 +58,8 @@ type Part struct {
 	// Back, when it is not empty, says why no step of the part is done and all are undone, last one first: a part that got stuck on
 	// its way back, or one that was done and is not wanted any more. It ends undone.
 	Back string `json:"back,omitempty"`
+	// Ahead are the steps that are done when the first undo of a part with Back answers Onward: those from the one that had failed on.
+	Ahead []Step `json:"ahead,omitempty"`
 	// State is what the first step is handed.
 	State json.RawMessage `json:"state,omitempty"`
 }
@@ -160,7 +163,7 @@ func (p Part) validate() error {
 	if len(p.State) > 0 && !json.Valid(p.State) {
 		errs = append(errs, errors.New("state is not JSON"))
 	}
-	for _, s := range p.Steps {
+	for _, s := range slices.Concat(p.Steps, p.Ahead) {
 		if err := checkName(s.Name); err != nil {
 			errs = append(errs, fmt.Errorf("step %q: %w", s.Name, err))
 		}

@@ -18,19 +18,21 @@ type laneRun struct {
 }
 
 // runPart runs the part's steps. When one fails for good: undo what was started, unless the outcome is unknown or a step that
-// allows no return has started.
+// allows no return has started. An undo that answers Onward has the failed step done again, once for each step.
 func (l *laneRun) runPart(ctx workflow.Context, part Part) LaneResult {
 	r := LaneResult{Name: l.in.Lane.Name, End: EndDone}
 	state := part.State
 	if part.Back != "" {
 		r.Part, r.Step, r.Kind, r.Error = part.Subject, part.Steps[len(part.Steps)-1].Name, KindAborted, part.Back
-		l.undo(ctx, part, part.Steps, state, &r)
-		return r
+		if onward := l.undo(ctx, part, part.Steps, state, &r); !onward || len(part.Ahead) == 0 {
+			return r
+		}
+		r = LaneResult{Name: l.in.Lane.Name, End: EndDone}
+		part.Steps = part.Ahead
 	}
-	var started []Step
-	sealed := false
-	for _, step := range part.Steps {
-		started = append(started, step)
+	sealed, turned := false, -1
+	for i := 0; i < len(part.Steps); i++ {
+		step := part.Steps[i]
 		why := l.do(ctx, part, step, false, &state)
 		// One that was aborted has not begun, and does not seal the part.
 		sealed = sealed || step.NoReturn && (why == nil || why.Kind != KindAborted)
@@ -44,16 +46,23 @@ func (l *laneRun) runPart(ctx workflow.Context, part Part) LaneResult {
 		case why.Kind == KindOutside, sealed:
 			r.End = EndStuck
 		default:
-			l.undo(ctx, part, started, state, &r)
+			if onward := l.undo(ctx, part, part.Steps[:i+1], state, &r); onward && turned < i {
+				r = LaneResult{Name: l.in.Lane.Name, End: EndDone}
+				turned = i
+				i--
+				continue
+			}
 		}
 		return r
 	}
 	return r
 }
 
-// undo takes the started steps back, last one first. The first undo that fails ends it: what came before it relies on it.
-func (l *laneRun) undo(ctx workflow.Context, part Part, started []Step, state json.RawMessage, r *LaneResult) {
+// undo takes the started steps back, last one first. The first undo that fails ends it: what came before it relies on it. onward:
+// nothing was undone, and the part is to go on; r tells of a part that is stuck there until it does.
+func (l *laneRun) undo(ctx workflow.Context, part Part, started []Step, state json.RawMessage, r *LaneResult) (onward bool) {
 	r.End = EndUndone
+	first := true
 	for i := len(started) - 1; i >= 0; i-- {
 		step := started[i]
 		if !step.Undoable {
@@ -61,6 +70,7 @@ func (l *laneRun) undo(ctx workflow.Context, part Part, started []Step, state js
 		}
 		why := l.do(ctx, part, step, true, &state)
 		if why == nil {
+			first = false
 			continue
 		}
 		r.End = EndStuck
@@ -68,8 +78,9 @@ func (l *laneRun) undo(ctx workflow.Context, part Part, started []Step, state js
 			r.End = EndUnknown
 		}
 		r.UndoStep, r.UndoError, r.State = step.Name, why.Text, string(state)
-		return
+		return first && why.Kind == kindOnward
 	}
+	return false
 }
 
 // do runs one step to its end, through any number of worker deaths, and replaces *state by what the step returned, if anything.
@@ -88,7 +99,7 @@ func (l *laneRun) do(ctx workflow.Context, part Part, step Step, undo bool, stat
 		}
 		why := failureOf(err)
 		if why.Kind == kindHeld {
-			if why := l.await(ctx, part, step, *state); why != nil {
+			if why := l.await(ctx, part, step, undo, *state); why != nil {
 				return why
 			}
 			lost = 0 // a person's doing is no death

@@ -28,6 +28,18 @@ type Holder interface {
 	Hold(ctx context.Context, c Call, beat func(detail string)) error
 }
 
+// kindOnward never reaches a result either: see Onward.
+const kindOnward Kind = "onward"
+
+type onwardError struct{ error }
+
+func (e *onwardError) Unwrap() error { return e.error }
+
+// Onward is what Do answers to an undo when the step cannot be undone any more, and somebody has decided that the part is to go on
+// without that. The undo must have had no effect. The part goes on with the step that had failed, as if it were done for the first
+// time. It is heard from the first undo of a part only: what lies behind one that was undone cannot be gone on from.
+func Onward(reason string) error { return &onwardError{errors.New(reason)} }
+
 type heldError struct{ error }
 
 func (e *heldError) Unwrap() error { return e.error }
@@ -36,7 +48,7 @@ type abortedError struct{ error }
 
 func (e *abortedError) Unwrap() error { return e.error }
 
-// Held is what Do answers when the step must not begin yet. It must have had no effect.
+// Held is what Do answers when the step, or its undo, must not begin yet. It must have had no effect.
 func Held(reason string) error { return &heldError{errors.New(reason)} }
 
 // Aborted marks err as the answer of a step that was not begun, or was broken off where that is safe, because the job is to end.
@@ -98,7 +110,7 @@ func (p *performer) onStop(f func()) (release func()) {
 }
 
 // await waits, in the lane, until the step may be asked again.
-func (l *laneRun) await(ctx workflow.Context, part Part, step Step, state []byte) *failure {
+func (l *laneRun) await(ctx workflow.Context, part Part, step Step, undo bool, state []byte) *failure {
 	queue := step.Queue
 	if queue == "" {
 		queue = DefaultQueue
@@ -109,7 +121,7 @@ func (l *laneRun) await(ctx workflow.Context, part Part, step Step, state []byte
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 250 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second},
 	})
-	err := workflow.ExecuteActivity(ctx, holdActivityName, stepInput{Format: Format, Seq: l.seq, Call: l.call(part, step, false, state)}).Get(ctx, nil)
+	err := workflow.ExecuteActivity(ctx, holdActivityName, stepInput{Format: Format, Seq: l.seq, Call: l.call(part, step, undo, state)}).Get(ctx, nil)
 	if err == nil {
 		return nil
 	}
