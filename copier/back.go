@@ -2,15 +2,49 @@ package copier
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"stowage/farm"
 	"stowage/mysql"
 )
 
+// NoWayBack: what was written on the target cannot be carried back to the
+// source, and trying again will not change that: a definition was changed there
+// (ErrDefinition), or the binary log behind the mark is gone. The target serves
+// as before, and lacks nothing.
+type NoWayBack struct {
+	Why string
+	err error
+}
+
+func (e *NoWayBack) Error() string { return "there is no way back: " + e.Why }
+
+// Unwrap: it is refused, and why.
+func (e *NoWayBack) Unwrap() []error { return []error{farm.ErrRefused, e.err} }
+
+// lost says of an error of the feed back that it ends the way back, where it does.
+func (c *Copy) lost(err error) error {
+	var found *changedError
+	var why, hint string
+	switch {
+	case errors.As(err, &found):
+		why = fmt.Sprintf("%s (%s on %s)", found.what, found.at, c.To.Name())
+		hint = "no change to the tables, here or there, brings it back: the binary log has the statement, and not what it did to the rows"
+	case mysql.IsPurged(err):
+		why = fmt.Sprintf("the binary log of %s does not go on where it was read to: %v", c.To.Name(), err)
+		hint = fmt.Sprintf("if %s can have that part of its binary log again: stowage move resume tries again", c.To.Name())
+	default:
+		return err
+	}
+	return &farm.Error{Op: "carry back", Subject: c.Schema, Err: &NoWayBack{why, err}, Hint: hint}
+}
+
 // Back carries what is written on the target into the source's tables, which
 // are set aside, until ctx ends: then it returns nil. It goes on where its mark
-// says. A change of definitions on the target ends it, and with it the way back.
+// says. A change of definitions on the target ends it, and with it the way back:
+// NoWayBack.
 func (c *Copy) Back(ctx context.Context) error {
 	r, err := c.openBack(ctx)
 	if ctx.Err() != nil {
@@ -20,7 +54,7 @@ func (c *Copy) Back(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return c.lost(err)
 	}
 	defer r.close()
 	for {
@@ -32,13 +66,23 @@ func (c *Copy) Back(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return err
+			return c.lost(err)
 		}
 		c.tell(farm.StepProgress, 0, 0, "%s has what was written on %s up to %s", c.From.Name(), c.To.Name(), goal)
 		if pause(ctx, time.Second) != nil {
 			return nil
 		}
 	}
+}
+
+// BackNow is Back until the source has everything that is written on the target
+// by now.
+func (c *Copy) BackNow(ctx context.Context) error {
+	at, err := c.To.BinlogPosition(ctx)
+	if err != nil {
+		return err
+	}
+	return c.BackTo(ctx, at)
 }
 
 // BackTo is Back until the source has everything up to p. Before a cutover
@@ -50,10 +94,10 @@ func (c *Copy) BackTo(ctx context.Context, p mysql.Position) error {
 	}
 	r, err := c.openBack(ctx)
 	if err != nil {
-		return err
+		return c.lost(err)
 	}
 	defer r.close()
-	return r.feed.reach(ctx, p)
+	return c.lost(r.feed.reach(ctx, p))
 }
 
 // openBack begins to feed back, into tables that nobody else writes and whose
@@ -74,6 +118,26 @@ func (c *Copy) openBack(ctx context.Context) (*run, error) {
 		return nil, c.refuse("carry back", "", "the tables on %s are not set aside: somebody may write to them", c.From.Name())
 	}
 	return c.open(ctx, true)
+}
+
+// FenceBack is Fence in the other direction, once clients were sent to the
+// target: what they wrote there is carried to the source before it takes its
+// names again. The caller flips the route behind Unlock. Until Rename it can
+// find that there is no way back (NoWayBack).
+func (c *Copy) FenceBack(ctx context.Context) (*Fence, error) {
+	f, err := c.fence(ctx, true)
+	return f, c.lost(err)
+}
+
+// CanServe reports whether clients may be where the cutover sends them: it is
+// done, and the target's tables have their names.
+func (c *Copy) CanServe(ctx context.Context) (bool, error) {
+	turned, err := c.hasTurned(ctx)
+	if err != nil || !turned {
+		return false, err
+	}
+	there, err := c.standing(ctx, c.To)
+	return err == nil && len(there.tables) > 0 && there.aside == 0, err
 }
 
 // Settle is the point of no return: the source's tables, which were set aside,

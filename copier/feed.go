@@ -267,11 +267,24 @@ func short(text string) string {
 	return text
 }
 
+// changedError is an ErrDefinition: which transaction, and what it did.
+type changedError struct{ at, what string }
+
+func (e *changedError) Error() string        { return ErrDefinition.Error() + ": " + e.what }
+func (e *changedError) Is(target error) bool { return target == ErrDefinition }
+
 // cannot is the end of the job as it is. The mark stays before the change, so
 // that whoever tries again meets it again.
 func (f *feed) cannot(format string, args ...any) error {
-	return &farm.Error{Op: "carry change at " + f.trx.id.String(), Subject: f.run.c.Schema, Err: fmt.Errorf("%w: %w: %s", farm.ErrRefused, ErrDefinition, fmt.Sprintf(format, args...)),
-		Hint: "undo the move of this shard and begin again when the change is done; until then the source serves as before"}
+	return &farm.Error{Op: "carry change at " + f.trx.id.String(), Subject: f.run.c.Schema, Err: fmt.Errorf("%w: %w", farm.ErrRefused, &changedError{f.trx.id.String(), fmt.Sprintf(format, args...)}),
+		Hint: f.cannotHint()}
+}
+
+func (f *feed) cannotHint() string {
+	if f.run.to == f.run.c.From {
+		return "" // Copy.lost has one
+	}
+	return "undo the move of this shard and begin again when the change is done; until then the source serves as before"
 }
 
 func (f *feed) commit(ctx context.Context) error {

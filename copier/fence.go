@@ -32,11 +32,6 @@ type Fence struct {
 // no writer holds them any more, or fails after Settings.LockWait.
 func (c *Copy) Fence(ctx context.Context) (*Fence, error) { return c.fence(ctx, false) }
 
-// FenceBack is the same in the other direction, once clients were sent to the
-// target: what they wrote there is carried to the source before it takes its
-// names again. The caller flips the route behind Unlock.
-func (c *Copy) FenceBack(ctx context.Context) (*Fence, error) { return c.fence(ctx, true) }
-
 func (c *Copy) fence(ctx context.Context, back bool) (f *Fence, err error) {
 	f = &Fence{c: c, back: back}
 	from := f.left()
@@ -158,7 +153,11 @@ func (f *Fence) Reach(ctx context.Context) error {
 			return err
 		}
 	}
-	return f.run.reach(ctx, f.at)
+	err := f.run.reach(ctx, f.at)
+	if f.back {
+		err = f.c.lost(err)
+	}
+	return err
 }
 
 // Rename queues the RENAME of all tables behind the lock, where it goes before

@@ -144,6 +144,13 @@ func IsReaderRefused(err error) bool {
 	return errors.As(err, &my)
 }
 
+// IsPurged reports that a reader's position is not to be had from this server any more. Servers have one number for it and for
+// everything else that is wrong with a position or the log itself (1236), so whoever gives up on it tries a few times first.
+func IsPurged(err error) bool {
+	var my *gomysql.MyError
+	return errors.As(err, &my) && my.Code == gomysql.ER_MASTER_FATAL_ERROR_READING_BINLOG
+}
+
 func (r *BinlogReader) understand(e *binlog.BinlogEvent) (Change, bool, error) {
 	switch x := e.Event.(type) {
 	case *binlog.MariadbGTIDEvent:
