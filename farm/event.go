@@ -6,12 +6,13 @@ import "time"
 type EventKind string
 
 const (
-	StepStarted  EventKind = "started"  // a step of an act began (or began again after a restart)
-	StepProgress EventKind = "progress" // bytes, rows or lag moved; Text says what
-	StepWaiting  EventKind = "waiting"  // nothing moves; Text says for what
-	StepDone     EventKind = "done"     // the step's effect has been read back
-	StepFailed   EventKind = "failed"   // one attempt failed; Text is the error
-	StepUndone   EventKind = "undone"   // the step's effect has been taken back
+	StepStarted  EventKind = "started"       // a step of an act began (or began again after a restart)
+	StepProgress EventKind = "progress"      // bytes, rows or lag moved; Text says what
+	StepWaiting  EventKind = "waiting"       // nothing moves; Text says for what
+	WayBackLost  EventKind = "way-back-lost" // the part cannot be undone any more and waits for a person; Text says why, and what to do
+	StepDone     EventKind = "done"          // the step's effect has been read back
+	StepFailed   EventKind = "failed"        // one attempt failed; Text is the error
+	StepUndone   EventKind = "undone"        // the step's effect has been taken back
 	GateClosed   EventKind = "gate-closed"
 	GateOpened   EventKind = "gate-opened" // Millis is how long it was closed
 	LaneEnded    EventKind = "ended"       // Text is done, undone, stuck, unknown or not-started

@@ -33,6 +33,9 @@
 #ifndef BADS
 #define BADS    0   /* the target does worse: the way back is taken */
 #endif
+#ifndef CHANGES
+#define CHANGES 0   /* a person changes a definition on the target while it serves: what it does to rows is not in the binary log */
+#endif
 #define KEYS 2
 #define L    (2 * WRITES + 1)
 #define S    0
@@ -53,6 +56,10 @@ byte must[2], version;        /* what each row must hold; the versions given out
 bit  serves, ended;
 bit  excused;                 /* something died or ran out of time: readers may see an error */
 
+/* A change of a definition in the log of T, and whether a person was asked about what follows. */
+byte wall = NONE;
+bit  asked;
+
 /* What the copier keeps, at the side it writes to, with the data. */
 byte mark[2] = NONE;          /* the event that comes next: [S] of S, kept in T; [T] of T, kept in S */
 byte cursor;                  /* the next key to copy */
@@ -67,7 +74,7 @@ byte held, goal;
 byte pending = NONE;          /* an event whose mark was moved before its data (NO_MARK_WITH_DATA) */
 bit  mine;                    /* it holds the lock, as far as it knows */
 byte ghost = NONE, ghost_row, ghost_mark = NONE; /* what a copier that was killed has sent to T, not carried out yet */
-byte kills = KILLS, crashes = CRASHES, fails = FAILS, cuts = CUTS, past = PASTS, bad = BADS;
+byte kills = KILLS, crashes = CRASHES, fails = FAILS, cuts = CUTS, past = PASTS, bad = BADS, changes = CHANGES;
 
 #define FROM  (step == s_undo -> T : S)
 #define TO    (1 - FROM)
@@ -76,7 +83,23 @@ byte kills = KILLS, crashes = CRASHES, fails = FAILS, cuts = CUTS, past = PASTS,
 
 /* The next event of side s, and whether it can be applied to the other. */
 #define EVENT(s) ((s)*L + mark[s])
-#define CAN_FEED(s) (up[s] && up[1-s] && mark[s] != NONE && mark[s] < logged[s] && pending == NONE && !IN_THE_WAY(s))
+#define CAN_FEED(s) (up[s] && up[1-s] && mark[s] != NONE && mark[s] < logged[s] && pending == NONE && !IN_THE_WAY(s) && CARRIED(s))
+#define LOST (wall != NONE && mark[T] == wall)  /* and the copier knows it */
+#ifndef NO_CANNOT
+#define CARRIED(s) !((s) == T && LOST)
+#else
+#define CARRIED(s) true
+#endif
+#ifndef NO_TURN
+#define TURNS (step == s_undo && LOST && !renamed[T])
+#else
+#define TURNS false
+#endif
+#ifndef NO_ASK
+#define MAY_SETTLE (!LOST || asked)
+#else
+#define MAY_SETTLE true
+#endif
 #ifndef NO_DEFER
 #define IN_THE_WAY(s) (writing && log_key[EVENT(s)] == cursor)
 #else
@@ -178,6 +201,10 @@ end:	do
 	:: atomic { crashes > 0 && up[T] -> die(T) }
 	:: atomic { !up[S] -> up[S] = 1; printf("server #0: starts again\n") }
 	:: atomic { !up[T] -> up[T] = 1; printf("server #1: starts again\n") }
+	:: atomic { changes > 0 && !ENDED && up[T] && serves == T && !locked[T] && !renamed[T] && at_ != T ->
+		changes--; wall = logged[T]; log_key[T*L+logged[T]] = 0; log_row[T*L+logged[T]] = 100; logged[T]++;
+		row[2*T] = 100; must[0] = 100; printf("server #1: a person changes a definition, and with it row 0\n") }
+	:: atomic { LOST && step == s_soak && !asked -> asked = 1; printf("stowage: a person lets it go on without a way back\n") }
 	:: atomic { cuts > 0 && mine && locked[FROM] -> cuts--; excused = 1; printf("server #%d: ends the session that holds the lock\n", FROM); release(FROM) }
 #ifndef NO_LOCK_EXPIRES
 	/* The session that locks has a short wait_timeout: the server ends it by itself. */
@@ -221,7 +248,12 @@ inline lock() {
 
 proctype copier() {
 	do
-	:: atomic { ENDED -> printf("copier: ended, %e\n", step); break }
+	:: atomic { ENDED -> printf("copier: ended, %e\n", step);
+		if
+		:: step == s_done && LOST && !asked -> printf("FAULT: it has settled without a way back, and nobody was asked\n"); assert(false)
+		:: else
+		fi;
+		break }
 	:: atomic { kills > 0 && !ENDED ->
 		kills--; excused = 1; printf("copier: is killed in %e at %e, and resumed\n", step, phase);
 		if /* a transaction that it had sent to T may still be carried out */
@@ -250,11 +282,11 @@ proctype copier() {
 	/* The feed: one event and its mark in one transaction. */
 #ifndef NO_MARK_WITH_DATA
 	:: atomic { FORWARD && CAN_FEED(S) -> apply(S); mark[S]++ }
-	:: atomic { BACKWARD && CAN_FEED(T) -> apply(T); mark[T]++ }
+	:: atomic { BACKWARD && CAN_FEED(T) -> if :: LOST -> printf("copier: passes over the change\n") :: else -> apply(T) fi; mark[T]++ }
 #else
 	:: atomic { FORWARD && CAN_FEED(S) -> pending = mark[S]; mark[S]++; printf("copier: the mark moves on\n") }
 	:: atomic { pending != NONE && up[T] -> mark[S] = pending; apply(S); mark[S]++; pending = NONE }
-	:: atomic { BACKWARD && CAN_FEED(T) -> apply(T); mark[T]++ }
+	:: atomic { BACKWARD && CAN_FEED(T) -> if :: LOST -> printf("copier: passes over the change\n") :: else -> apply(T) fi; mark[T]++ }
 #endif
 
 	/* begin: the reader's position comes before the first chunk */
@@ -317,6 +349,11 @@ proctype copier() {
 #endif
 	:: atomic { phase == p_reach && REACHED -> printf("copier: %e: reach\n", step); goal = 0; phase = p_rename }
 	:: atomic { phase == p_reach && timeout -> phase = p_backout }
+#ifndef NO_TURN
+	/* Taken back on the way back: it serves where it did, and a person is asked. */
+	:: atomic { phase == p_backout && TURNS && up[T] -> mine = 0; queued[T] = 0; locked[T] = 0;
+		printf("copier: there is no way back: it serves on\n"); step = s_soak; at_begin() }
+#endif
 	:: atomic { phase == p_rename && !up[FROM] -> phase = p_backout }
 	:: atomic { phase == p_rename && up[FROM] && renamed[FROM] -> phase = p_unlock }
 	:: atomic { phase == p_rename && up[FROM] && !renamed[FROM] && (locked[FROM] || at_ != FROM) ->
@@ -350,11 +387,11 @@ proctype copier() {
 	:: atomic { phase == p_save_late -> if :: step == s_cutover -> mark[T] = logged[T]; printf("copier: save position %d of #1\n", mark[T]) :: else fi; phase = p_finished }
 #endif
 	:: atomic { phase == p_finished -> step = (step == s_cutover -> s_soak : s_undone); at_begin() }
-	:: atomic { step == s_soak -> step = s_done; at_begin() }
+	:: atomic { step == s_soak && MAY_SETTLE -> step = s_done; at_begin() }
 	:: atomic { step == s_soak && bad > 0 -> bad--; printf("copier: the way back is taken\n"); step = s_undo; at_begin() }
 
 	/* taken back: the source serves as before */
-	:: atomic { phase == p_backout && up[FROM] ->
+	:: atomic { phase == p_backout && up[FROM] && !TURNS ->
 #ifndef NO_BACKOUT_UNLOCKS
 		if :: mine -> mine = 0; queued[FROM] = 0; locked[FROM] = 0 :: else fi;
 #endif

@@ -47,11 +47,26 @@ func (a *Act) goOn(stuck store.Run) (store.Run, error) {
 	}
 	job.ID, job.Lanes = a.nextID(stuck.Subject), rest
 	run := store.Run{ID: job.ID, Kind: "move", Subject: stuck.Subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
-	err = errors.Join(a.Store.PutDocument(ownerDocument, run.ID, run.Started, owner), a.Store.PutDocument("job", run.ID, run.Started, job))
+	err = errors.Join(a.Store.PutDocument(ownerDocument, run.ID, run.Started, owner), a.Store.PutDocument("job", run.ID, run.Started, job), a.handOn(stuck, run))
 	if err != nil {
 		return stuck, err
 	}
 	return run, a.Store.PutRun(run)
+}
+
+// handOn lets a run know who decided in the one before it that a part goes on
+// without a way back.
+func (a *Act) handOn(from, to store.Run) error {
+	was, err := SteeringOf(a.Store, from.ID)
+	for _, w := range was.Lost {
+		if err != nil || w.Forward == nil {
+			continue
+		}
+		err = errors.Join(
+			a.Store.PutOrder(store.Order{Run: to.ID, At: w.Since, Who: "stowage", PID: os.Getpid(), Verb: orderLost, Part: w.Part, Why: w.Why}),
+			a.Store.PutOrder(store.Order{Run: to.ID, At: w.Forward.At, Who: w.Forward.Who, PID: os.Getpid(), Verb: orderForward, Part: w.Part, What: withoutWayBack, Why: w.Forward.Why}))
+	}
+	return err
 }
 
 // remainder are the lanes that stopped at a step of no return, from that step
@@ -76,8 +91,12 @@ func remainder(job engine.Job, out Outcome) []engine.Lane {
 			if k < 0 {
 				continue
 			}
-			part.Steps, part.State = part.Steps[:k+1], json.RawMessage(l.State)
+			whole := part.Steps
+			part.Steps, part.State = whole[:k+1], json.RawMessage(l.State)
 			if part.Back == "" {
+				if failed := slices.IndexFunc(whole, func(s engine.Step) bool { return s.Name == l.Step }); failed >= 0 {
+					part.Ahead = whole[failed:]
+				}
 				part.Back = fmt.Sprintf("it had failed at step %s: %s", l.Step, l.Error)
 			}
 			lane.Parts = []engine.Part{part}

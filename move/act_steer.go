@@ -122,9 +122,12 @@ func orNone(gates []string) string {
 }
 
 // Abort has a run end: sides before their point of no return are undone, the
-// others finished.
+// others finished. It is refused while a part waits whose way back is lost.
 func Abort(s *store.Store, why string) (store.Run, error) {
 	run, err := openRun(s, "abort")
+	if err == nil {
+		err = canEnd(s, run.ID, "abort")
+	}
 	if err != nil {
 		return run, err
 	}
@@ -132,8 +135,11 @@ func Abort(s *store.Store, why string) (store.Run, error) {
 }
 
 // Undo has a run taken back: an unfinished one as by Abort, lane by lane, the
-// last begun first.
+// last begun first. It is refused where Abort is.
 func Undo(s *store.Store, run store.Run, why string) error {
+	if err := canEnd(s, run.ID, "undo"); err != nil {
+		return err
+	}
 	return say(s, run.ID, orderUndo, "", "", why)
 }
 

@@ -93,7 +93,7 @@ func (r *Row) apply(e farm.Event) {
 		if e.Bytes > 0 {
 			r.Bytes, r.Total = e.Bytes, e.Total
 		}
-	case farm.StepWaiting:
+	case farm.StepWaiting, farm.WayBackLost:
 		r.Text, r.Waiting = e.Text, true
 	case farm.StepFailed:
 		r.Failed = e.Text

@@ -15,6 +15,7 @@ import (
 type doing struct {
 	mover *Mover
 	run   string
+	part  string
 	step  string
 	beat  func(string)
 	about farm.Event // its pair, side and shard are those of every event
@@ -22,7 +23,7 @@ type doing struct {
 
 // begin reads what a call carries: its order, and what its steps hand on to each other, nil where that is nothing.
 func (m *Mover) begin(c engine.Call, step Step, beat func(string), order, memory any) (doing, error) {
-	d := doing{mover: m, run: c.Job, step: step.Name, beat: beat}
+	d := doing{mover: m, run: c.Job, part: c.Subject, step: step.Name, beat: beat}
 	if err := json.Unmarshal(c.Args, order); err != nil {
 		return d, fmt.Errorf("read order of %s: %w", c.Subject, err)
 	}
@@ -38,7 +39,7 @@ func (m *Mover) begin(c engine.Call, step Step, beat func(string), order, memory
 func (d *doing) tell(e farm.Event) {
 	e.Time, e.Run, e.Step = time.Now(), d.run, d.step
 	e.Pair, e.Side, e.Shard = cmp.Or(d.about.Pair, e.Pair), cmp.Or(d.about.Side, e.Side), cmp.Or(d.about.Shard, e.Shard)
-	if e.Kind == farm.StepProgress || e.Kind == farm.StepWaiting {
+	if e.Kind == farm.StepProgress || e.Kind == farm.StepWaiting || e.Kind == farm.WayBackLost {
 		d.beat(e.Text)
 	}
 	if d.mover.Sink != nil {

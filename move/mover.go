@@ -90,17 +90,20 @@ func (m *Mover) Do(ctx context.Context, c engine.Call, beat func(string)) (json.
 		return nil, engine.Permanent(err)
 	}
 	defer w.close()
-	if c.Undo {
-		return w.remember(), undo(ctx, w, step)
-	}
 	if err := m.mayBegin(ctx, c, step); err != nil {
 		return nil, err
+	}
+	if c.Undo {
+		return w.remember(), m.undo(ctx, c, w, step)
 	}
 	ctx, left := m.attend(ctx, c, step)
 	defer left()
 	w.tell(farm.Event{Kind: farm.StepStarted, Text: attemptText(c.Attempt), Number: n, Of: len(book.Steps)})
 	start := time.Now()
 	if err := do(ctx, w, step); err != nil {
+		if held := m.waitLost(c, w, err); held != nil {
+			return nil, held
+		}
 		w.tell(farm.Event{Kind: farm.StepFailed, Text: err.Error()})
 		return nil, m.brokenOff(ctx, classify(withHint(err)))
 	}
@@ -119,8 +122,11 @@ func do(ctx context.Context, w work, step Step) error {
 	return w.border("after " + step.Name)
 }
 
-func undo(ctx context.Context, w work, step Step) error {
+func (m *Mover) undo(ctx context.Context, c engine.Call, w work, step Step) error {
 	if err := undoBetweenBorders(ctx, w, step); err != nil {
+		if held := m.waitLost(c, w, err); held != nil {
+			return held
+		}
 		w.tell(farm.Event{Kind: farm.StepFailed, Text: "undo: " + err.Error()})
 		return classify(withHint(err))
 	}

@@ -23,12 +23,17 @@ func (s *shardMove) cutBack(ctx context.Context) error {
 		if err := s.ready(ctx, s.to); err != nil {
 			return err
 		}
+		// Behind the hold only the last moments are to be waited for, and whether
+		// there is a way back is found out before anybody waits.
+		if err := s.persist(ctx, s.carrier.backNow); err != nil {
+			return s.orLost(ctx, err)
+		}
 	}
 	s.heldAt = time.Now()
 	if err := s.bringHome(ctx, where); err != nil {
-		return err
+		return s.orLost(ctx, err)
 	}
-	return s.eventsBack(ctx)
+	return errors.Join(s.eventsBack(ctx), s.found())
 }
 
 // bringHome holds the clients, carries the last of what they wrote back to the
@@ -52,8 +57,11 @@ func (s *shardMove) bringHome(ctx context.Context, where serving) (err error) {
 			err = errors.Join(err, fence.Unlock(clean))
 		}
 		held.release()
-		if turning {
+		switch {
+		case turning:
 			err = errors.Join(err, s.endHolds(clean, s.to), s.flipTo(clean, s.order.To.Pair, "backed out"))
+		case isNoWayBack(err):
+			err = errors.Join(err, s.stay(clean))
 		}
 	}()
 	step := func(name string, do func(context.Context) error) error {
@@ -66,7 +74,7 @@ func (s *shardMove) bringHome(ctx context.Context, where serving) (err error) {
 		return err
 	}
 	err = step("lock", func(ctx context.Context) (err error) { fence, err = s.carrier.fenceBack(ctx); return err })
-	if where == atNone && errors.Is(err, farm.ErrRefused) {
+	if where == atNone && errors.Is(err, farm.ErrRefused) && !isNoWayBack(err) {
 		// The cutover had not come so far that a client could have been sent to
 		// the target: there is nothing to bring back, only a fence to take away.
 		return s.openAtHome(ctx, s.carrier.unfence)
@@ -111,20 +119,4 @@ func (s *shardMove) openAtHome(ctx context.Context, first func(context.Context) 
 		return err
 	}
 	return s.flipTo(ctx, s.order.From.Pair, "taken back")
-}
-
-// soak lets the new place serve for as long as was asked, while everything
-// written there goes back to the old one, so that the way back stays open.
-func (s *shardMove) soak(ctx context.Context) error {
-	if s.order.Soak <= 0 {
-		return nil
-	}
-	timed, cancel := context.WithTimeout(ctx, s.order.Soak)
-	defer cancel()
-	s.tell(farm.Event{Kind: farm.StepWaiting, Text: "the new place serves; the old one follows, for " + s.order.Soak.String()})
-	err := s.carrier.back(timed)
-	if timed.Err() != nil && ctx.Err() == nil {
-		return nil // the time is over
-	}
-	return err
 }

@@ -46,6 +46,12 @@ type carrier interface {
 	// back carries what is written on the target to the fenced source, until
 	// ctx ends.
 	back(ctx context.Context) error
+	// backNow is back until the source has what is written there by now. Both,
+	// and fenceBack and Reach of its fence, find that there is no way back
+	// (copier.NoWayBack).
+	backNow(ctx context.Context) error
+	// canServe reports whether clients may be on the target.
+	canServe(ctx context.Context) (bool, error)
 	// settle removes the marks and the fenced tables: there is no way back.
 	settle(ctx context.Context) error
 	// discard removes from the target what this move made there.
@@ -80,8 +86,11 @@ func (c copying) prepare(ctx context.Context) error { return c.Prepare(ctx) }
 func (c copying) finish(ctx context.Context) error  { return c.Finish(ctx) }
 func (c copying) unfence(ctx context.Context) error { return c.Unfence(ctx) }
 func (c copying) back(ctx context.Context) error    { return c.Back(ctx) }
+func (c copying) backNow(ctx context.Context) error { return c.BackNow(ctx) }
 func (c copying) settle(ctx context.Context) error  { return c.Settle(ctx) }
 func (c copying) discard(ctx context.Context) error { return c.Discard(ctx) }
+
+func (c copying) canServe(ctx context.Context) (bool, error) { return c.CanServe(ctx) }
 
 func (c copying) carry(ctx context.Context, rest func(context.Context) error) error {
 	c.Settings.Throttle = rest

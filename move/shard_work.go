@@ -163,6 +163,9 @@ func (s *shardMove) settle(ctx context.Context) error {
 		return &farm.Error{Op: "settle", Subject: string(s.order.Shard),
 			Err: fmt.Errorf("%w: routing does not show %s serving it", farm.ErrRefused, s.order.To.Pair), Hint: "was routing changed by hand during the move?"}
 	}
+	if w := s.way(); w != nil && w.Forward != nil {
+		s.tell(farm.Event{Kind: farm.StepProgress, Text: "settles " + w.String()})
+	}
 	if err := s.phase(ctx, "record", func(context.Context) error {
 		return s.mover.RecordShard(s.order.Shard, s.order.To.Pair)
 	}); err != nil {

@@ -92,13 +92,21 @@ func (s *Steer) Now() (Steering, <-chan struct{}) {
 	return s.now, s.changed
 }
 
-func (s *Steer) note(verb, part, what string) error {
-	return s.store.PutOrder(store.Order{Run: s.run, At: time.Now(), Who: "stowage", PID: os.Getpid(), Verb: verb, Part: part, What: what})
+func (s *Steer) note(verb, part, what string) error { return s.noteWhy(verb, part, what, "") }
+
+func (s *Steer) noteWhy(verb, part, what, why string) error {
+	return s.store.PutOrder(store.Order{Run: s.run, At: time.Now(), Who: "stowage", PID: os.Getpid(), Verb: verb, Part: part, What: what, Why: why})
 }
 
-// ask says whether a step may begin, and writes down what follows from that.
+// ask says whether a step, or its undo, may begin, and writes down what follows
+// from that.
 func (s *Steer) ask(ctx context.Context, c engine.Call, step Step) (verdict, error) {
-	if err := s.refresh(); err != nil {
+	err := s.refresh()
+	if c.Undo { // what was said before holds
+		now, _ := s.Now()
+		return now.judgeUndo(c.Subject), nil
+	}
+	if err != nil {
 		return verdict{}, err
 	}
 	later, err := s.laterLane(ctx, c.Lane)
@@ -202,9 +210,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// mayBegin is nil when a step may begin.
+// mayBegin is nil when a step, or its undo, may begin.
 func (m *Mover) mayBegin(ctx context.Context, c engine.Call, step Step) error {
-	if m.Steer == nil || c.Undo {
+	if m.Steer == nil {
 		return nil
 	}
 	v, err := m.Steer.ask(ctx, c, step)
@@ -215,6 +223,8 @@ func (m *Mover) mayBegin(ctx context.Context, c engine.Call, step Step) error {
 		return engine.Held(v.text)
 	case v.may == mustEnd:
 		return engine.Aborted(errors.New(v.text))
+	case v.may == mustTurn:
+		return engine.Onward(v.text)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package move
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,11 +21,14 @@ const (
 	orderApprove  = "approve"  // Part (empty: every part), What: a step
 	orderAbort    = "abort"    //
 	orderUndo     = "undo"     //
+	orderForward  = "forward"  // Part: it goes on without a way back
 
 	orderAsked   = "asked"   // a part came to a gate
 	orderSoaking = "soaking" // a part began to soak
 	orderBegun   = "begun"   // a step with a gate of clients, or of no return, began
 	orderSealed  = "sealed"  // the same, of no return
+	orderLost    = "lost"    // Part: it cannot be undone any more; What: the step that found out; Why: the cause
+	orderFound   = "found"   // Part: it can be undone again, or was
 
 	holdCopies  = "copies"
 	throttleOff = "off"
@@ -63,6 +67,9 @@ type Steering struct {
 	Soak  time.Duration `json:"soak_ns,omitempty"`
 	// Reason is why the run was begun.
 	Reason string `json:"reason,omitempty"`
+	// Lost are the parts that cannot be undone though they are not behind their
+	// point of no return: they wait for a person, or a person has decided.
+	Lost []LostWay `json:"way_back_lost,omitempty"`
 
 	asked    map[at]time.Time
 	approved map[at]Said
@@ -97,6 +104,7 @@ func (s *Steering) take(o store.Order) {
 		s.Paused, s.HoldCopies = said, o.What == holdCopies
 	case orderResume:
 		s.Paused, s.HoldCopies = nil, false
+		s.tryAgain()
 	case orderThrottle:
 		s.Throttle, s.ThrottleBy = nil, nil
 		if n, err := strconv.ParseInt(o.What, 10, 64); err == nil {
@@ -121,6 +129,16 @@ func (s *Steering) take(o store.Order) {
 		s.begun[here] = true
 	case orderSealed:
 		s.begun[here], s.sealed[o.Part] = true, true
+	case orderLost:
+		s.lose(o)
+	case orderFound:
+		s.Lost = slices.DeleteFunc(slices.Clone(s.Lost), func(w LostWay) bool { return w.Part == o.Part })
+	case orderForward:
+		s.changeLost(func(w *LostWay) {
+			if w.Part == o.Part && w.Forward == nil {
+				w.Forward = said
+			}
+		})
 	}
 }
 
@@ -138,6 +156,7 @@ const (
 	mayBegin answer = iota
 	mustWait
 	mustEnd
+	mustTurn // an undo: go on with what is left instead
 )
 
 // judge says whether a step may begin, or go on after a kill. later is the lane
@@ -146,11 +165,15 @@ const (
 // The order of the rules matters. A step that has closed a gate, or might
 // have, is never kept waiting: only it can open the gate again. A part behind
 // its point of no return goes on to its end whatever is asked, because only
-// forward leads out of there.
+// forward leads out of there. One whose way back is lost is asked about before
+// anything else: neither an end, nor an approval, nor time decides for a person.
 func (s Steering) judge(part string, step Step, attempt int, now time.Time, later string) verdict {
 	here := at{part, step.Name}
 	if s.sealed[part] || step.NoReturn && (attempt > 1 || s.begun[here]) {
 		return verdict{}
+	}
+	if v, decided := s.judgeLost(here, step); decided {
+		return v
 	}
 	if s.Ending != nil {
 		if s.Undo && later != "" && !s.begun[here] {
@@ -162,7 +185,7 @@ func (s Steering) judge(part string, step Step, attempt int, now time.Time, late
 		return verdict{}
 	}
 	if s.Paused != nil {
-		return verdict{may: mustWait, text: fmt.Sprintf("paused before %s %s; stowage move resume", step.Name, s.Paused)}
+		return s.pausedBefore(step)
 	}
 	if v := s.judgeGate(here); v.may != mayBegin {
 		return v
@@ -170,6 +193,15 @@ func (s Steering) judge(part string, step Step, attempt int, now time.Time, late
 	if v := s.judgeSoak(here, step, now); v.may != mayBegin {
 		return v
 	}
+	return begins(step)
+}
+
+func (s Steering) pausedBefore(step Step) verdict {
+	return verdict{may: mustWait, text: fmt.Sprintf("paused before %s %s; stowage move resume", step.Name, s.Paused)}
+}
+
+// begins is the verdict on a step that nothing keeps from beginning.
+func begins(step Step) verdict {
 	switch {
 	case step.NoReturn:
 		return verdict{note: orderSealed}

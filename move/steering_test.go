@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 // never kept waiting once it has begun, unless it is to be undone, and a part
 // behind its point of no return always goes on.
 func TestJudgeNeverStrandsAGate(t *testing.T) {
-	verbs := []string{orderPause, orderResume, orderGate, orderSoak, orderThrottle, orderApprove, orderAbort, orderUndo, orderAsked, orderSoaking}
+	verbs := []string{orderPause, orderResume, orderGate, orderSoak, orderThrottle, orderApprove, orderAbort, orderUndo, orderAsked, orderSoaking, orderLost, orderFound, orderForward}
 	for seed := range uint64(5000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		var said []store.Order

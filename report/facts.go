@@ -26,6 +26,8 @@ type Facts struct {
 
 	Run    string       // id of the move
 	Events []farm.Event // of the move, in the order they were told
+	// Forward says, for each part of the move that a person let go on without a way back, which, who, when and why.
+	Forward []string
 
 	Compare *digest.Comparison // traffic before and after
 	Proof   *Proof             // of the demo's clients and ledger

@@ -26,6 +26,7 @@ type timeline struct {
 	Rows            []timelineRow
 	Steps           []stepRow
 	Table           []laneRow
+	Forward         []string // what settled without a way back, by whom
 }
 
 // timelineRow is one side.
@@ -87,7 +88,7 @@ func newTimeline(f Facts, zone clock) *timeline {
 			last = l.end()
 		}
 	}
-	t := &timeline{Run: f.Run, Started: zone.stamp(first), Ended: zone.stamp(last), Took: span(last.Sub(first)), Sides: len(lanes), Width: timelineWidth}
+	t := &timeline{Run: f.Run, Started: zone.stamp(first), Ended: zone.stamp(last), Took: span(last.Sub(first)), Sides: len(lanes), Width: timelineWidth, Forward: f.Forward}
 	if f.Plan != nil {
 		t.Sides = max(t.Sides, len(f.Plan.Moves)) // those that have not begun have no event
 	}

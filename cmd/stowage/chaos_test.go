@@ -232,7 +232,7 @@ func schedule(c scene, seed, n int) []fault {
 
 // chaosTable sums the rounds up, by kind of fault.
 func chaosTable(seed int, all []chaosRound) string {
-	type row struct{ rounds, done, undone, refused, failed, resumes, missed int }
+	type row struct{ rounds, done, forward, undone, refused, failed, resumes, missed int }
 	rows, total := map[string]*row{}, &row{}
 	var seconds []float64
 	for _, r := range all {
@@ -254,6 +254,8 @@ func chaosTable(seed int, all []chaosRound) string {
 			switch r.end() {
 			case "done":
 				at.done++
+			case "forward":
+				at.forward++
 			case "undone":
 				at.undone++
 			case "refused":
@@ -269,9 +271,9 @@ func chaosTable(seed int, all []chaosRound) string {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	text := fmt.Sprintf("\nchaos, seed %d: rounds in which a fault struck (a round may have several)\n%-16s %7s %6s %7s %8s %7s %8s %9s\n", seed, "fault", "rounds", "done", "undone", "refused", "FAILED", "resumes", "too late")
+	text := fmt.Sprintf("\nchaos, seed %d: rounds in which a fault struck (a round may have several)\n%-16s %7s %6s %8s %7s %8s %7s %8s %9s\n", seed, "fault", "rounds", "done", "forward", "undone", "refused", "FAILED", "resumes", "too late")
 	line := func(name string, r *row) {
-		text += fmt.Sprintf("%-16s %7d %6d %7d %8d %7d %8d %9d\n", name, r.rounds, r.done, r.undone, r.refused, r.failed, r.resumes, r.missed)
+		text += fmt.Sprintf("%-16s %7d %6d %8d %7d %8d %7d %8d %9d\n", name, r.rounds, r.done, r.forward, r.undone, r.refused, r.failed, r.resumes, r.missed)
 	}
 	for _, name := range names {
 		line(name, rows[name])

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,8 +60,9 @@ terminal: status, pause, throttle, approve, abort, undo, log.
 	cmd.AddCommand(&cobra.Command{
 		Use: "resume", Short: "Go on with a move that was cut short", Args: args(cobra.NoArgs),
 		Long: `Goes on with the move that has not ended. When another process is carrying it out,
-waits for that one and takes over if it dies. Takes a pause back; when another process
-carries the paused move out, that one goes on. Nothing to go on with is fine.
+waits for that one and takes over if it dies. Takes a pause back, and has a way back that
+was lost tried once more; when another process carries that move out, that one goes on.
+Nothing to go on with is fine.
 
 ` + exitHelp,
 		Example: "  stowage move resume",
@@ -87,6 +89,8 @@ type moveSummary struct {
 	// WritePauses are those of the switchovers among them.
 	WritePauses *move.WritePauses `json:"write_pauses,omitempty"`
 	Outcome     *move.Outcome     `json:"outcome,omitempty"`
+	// Forward are those that have settled without a way back.
+	Forward []move.LostWay `json:"without_way_back,omitempty"`
 
 	what string // is counted: sides, or shards
 }
@@ -114,6 +118,7 @@ func (a *app) ended(s moveSummary, err error) error {
 		}
 		_, err := fmt.Fprintf(w, "%s: %d of %d %s moved in %.1f s; gates were closed for %.0f ms (median), %.0f ms (p95), %.0f ms (longest)\n",
 			s.Run, s.Moved, s.Sides, what, s.Seconds, s.GateP50, s.GateP95, s.GateMax)
+		writeForward(w, s.Forward)
 		if s.Outcome != nil {
 			writeBack(w, s.Outcome.Back, s.Outcome.NoBack)
 		}
@@ -235,6 +240,11 @@ func summarize(d *desk, run store.Run, out *move.Outcome) (moveSummary, error) {
 	}
 	s := moveSummary{FormatVersion: 1, Run: run.ID, Plan: run.Subject, State: "done", Sides: len(board.Sides), Moved: board.Done(),
 		Seconds: board.Last.Sub(board.First).Seconds(), GateP50: board.Quantile(0.5), GateP95: board.Quantile(0.95), GateMax: board.Quantile(1), WritePauses: board.WritePauses(), Outcome: out}
+	now, err := move.SteeringOf(d.store, run.ID)
+	if err != nil {
+		return s, err
+	}
+	s.Forward = slices.DeleteFunc(slices.Clone(now.Lost), func(w move.LostWay) bool { return w.Forward == nil })
 	if all, done := board.Shards(); all > 0 { // pairs that are made or retired for them are no moves
 		s.Sides, s.Moved, s.what = all, done, "shards"
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -24,8 +25,10 @@ type steered struct {
 	Verb          string      `json:"verb"`
 	Text          string      `json:"text"`
 	Approved      []move.Gate `json:"approved,omitempty"`
-	PID           int         `json:"pid,omitempty"` // of the process that carries the run out
-	Back          *move.Back  `json:"back,omitempty"`
+	// Forward are parts that go on without a way back.
+	Forward []move.LostWay `json:"forward,omitempty"`
+	PID     int            `json:"pid,omitempty"` // of the process that carries the run out
+	Back    *move.Back     `json:"back,omitempty"`
 }
 
 func (s steered) writeText(w io.Writer) error {
@@ -103,55 +106,12 @@ func throttleOf(word string) (int64, error) {
 	return int64(mb * 1e6), nil
 }
 
-func (a *app) approveCommand() *cobra.Command {
-	lane, ahead := "", false
-	cmd := &cobra.Command{
-		Use: "approve [GATE]", Short: "Let sides go on that wait for a person", Args: args(cobra.MaximumNArgs(1)),
-		Long: `Lets sides go on that wait at a gate: at GATE (before-out, before-retire), or at any. It
-approves what waits now, and nothing that comes there later, unless --ahead is given.
-Nothing times out while it waits.
-
-` + exitHelp,
-		Example: "  stowage move approve\n  stowage move approve before-retire --lane dbshard007\n  stowage move approve before-out --ahead",
-		RunE: func(c *cobra.Command, given []string) error {
-			gate := strings.Join(given, "")
-			if ahead && gate == "" {
-				return usage(c, errors.New("--ahead wants to know which gate"))
-			}
-			return a.steerOpen(func(d *desk) (steered, error) {
-				run, passed, err := move.Approve(d.store, gate, lane, ahead, a.terms.Reason)
-				s := steered{Run: run.ID, Verb: "approve", Approved: passed, PID: alive(run), Text: approvedText(passed, gate, ahead)}
-				if err == nil && len(passed) == 0 && !ahead {
-					err = &farm.Error{Op: "move approve", Subject: run.ID, Err: fmt.Errorf("%w: nothing waits for a person there", farm.ErrRefused),
-						Hint: "stowage move status; --ahead approves a gate before anything has come to it"}
-				}
-				return s, err
-			})
-		},
-	}
-	cmd.Flags().StringVar(&lane, "lane", "", "only this pair, or this side of it (dbshard007/B)")
-	cmd.Flags().BoolVar(&ahead, "ahead", false, "and whatever comes to the gate later")
-	return cmd
-}
-
-func approvedText(passed []move.Gate, gate string, ahead bool) string {
-	words := make([]string, 0, len(passed))
-	for _, g := range passed {
-		words = append(words, g.Part+" before "+g.Step)
-	}
-	text := "approved: " + strings.Join(words, ", ")
-	if ahead {
-		text += " and all that comes to " + gate
-	}
-	return text
-}
-
 func (a *app) abortCommand(address *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "abort", Short: "End the move safely: undo what can be undone, finish the rest", Args: args(cobra.NoArgs),
 		Long: `Ends the move: sides before their point of no return (retire) are put back as they were,
 sides behind it are finished, no other begins. What was moved before stays moved. Copies
-that run are broken off at once.
+that run are broken off at once. Refused where undo is: while a way back is lost.
 
 While another process carries the move out, that one does it and ends with 4; abort says
 so and returns. When nobody does, because it was killed, abort does it itself: 0 when all
@@ -171,6 +131,9 @@ func (a *app) undoCommand(address *string) *cobra.Command {
 		Long: `Takes the newest move back. Sides before their point of no return (retire) are put back as
 they were, lane by lane, the last begun first. With a soak in goals.yaml that is possible
 for as long as it lasts.
+
+Refused while a shard waits whose way back is lost: what was written at its new place
+would be lost. Decide about that first: 'stowage move approve --without-way-back'.
 
 Sides behind it are moved for good: for them, and for a move that has ended, a plan in the
 other direction is written, plans/undo-NAME.json. Nothing is touched: review it, and
@@ -306,8 +269,8 @@ func (a *app) end(ctx context.Context, address string, order func(*desk) (store.
 	return a.ended(s, err)
 }
 
-// unpause takes a pause back. When another process carries the paused run out
-// that is all there is to do.
+// unpause takes a pause back, and has ways back tried again that were lost. When
+// another process carries the run out that is all there is to do.
 func (a *app) unpause(d *desk) (goesOn bool, err error) {
 	run, err := d.store.LatestRun("move")
 	if errors.Is(err, store.ErrNone) || err == nil && run.State != store.Running {
@@ -317,13 +280,19 @@ func (a *app) unpause(d *desk) (goesOn bool, err error) {
 		return false, err
 	}
 	now, err := move.SteeringOf(d.store, run.ID)
-	if err != nil || now.Paused == nil {
+	lost := slices.ContainsFunc(now.Lost, move.LostWay.IsOpen)
+	if err != nil || now.Paused == nil && !lost {
 		return false, err
 	}
 	if err := move.Resume(d.store, run, a.terms.Reason); err != nil {
 		return false, err
 	}
-	a.say("no longer paused (it was, %s)", now.Paused)
+	if now.Paused != nil {
+		a.say("no longer paused (it was, %s)", now.Paused)
+	}
+	if lost {
+		a.say("the way back that is lost is tried once more; 'stowage move status' tells what came of it")
+	}
 	pid := alive(run)
 	if pid == 0 {
 		return false, nil
@@ -352,15 +321,35 @@ func (s *moveStatus) steered(from *store.Store) error {
 	if len(s.Waiting) > 0 && s.State != "interrupted" {
 		next = append(next, "stowage move approve")
 	}
+	if slices.ContainsFunc(now.Lost, move.LostWay.IsOpen) && s.State != "interrupted" {
+		next = append(next, "stowage move approve --without-way-back")
+	}
 	s.NextSteps = append(next, s.NextSteps...)
 	return nil
 }
 
 func (s moveStatus) writeSteering(w io.Writer) {
+	now := s.Steering
+	if now == nil {
+		return
+	}
+	writeForward(w, now.Lost)
 	for _, text := range s.said() {
 		fmt.Fprintf(w, "  %s\n", text)
 	}
 	for _, g := range s.Waiting {
 		fmt.Fprintf(w, "  A PERSON DECIDES: %s before %s, for %v: stowage move approve before-%s\n", g.Part, g.Step, time.Since(g.Since).Round(time.Second), g.Step)
+	}
+	if s.State != string(store.Running) && s.State != "interrupted" {
+		return
+	}
+	for _, l := range now.Lost {
+		switch {
+		case l.IsOpen():
+			fmt.Fprintf(w, "  %s: %s, for %v: %s\n    it serves at its new place and lacks nothing; undo and abort are refused, for what was written there would be lost\n    a person decides: stowage move approve --without-way-back --reason WHY\n",
+				move.LostWords, l.Part, time.Since(l.Since).Round(time.Second), l.Why)
+		case l.Again:
+			fmt.Fprintf(w, "  the way back of %s, lost since %s, is tried once more: %s\n", l.Part, l.Since.Local().Format("15:04:05"), l.Why)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/inventory"
+	"stowage/move"
 	"stowage/placement"
 	"stowage/report"
 	"stowage/store"
@@ -152,6 +153,15 @@ func addMove(d *desk, facts *report.Facts) error {
 	facts.Run = run.ID
 	if facts.Events, _, err = d.store.Events(run.ID, 0); err != nil {
 		return err
+	}
+	now, err := move.SteeringOf(d.store, run.ID)
+	if err != nil {
+		return err
+	}
+	for _, w := range now.Lost {
+		if w.Forward != nil {
+			facts.Forward = append(facts.Forward, fmt.Sprintf("%s, %s", w.Part, w))
+		}
 	}
 	var p placement.Plan
 	if p, err = d.Plan(run.Subject); err == nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/move"
 	"stowage/mysql"
 	"stowage/route"
 )
@@ -23,8 +24,9 @@ type round struct {
 	Codes   []int    `json:"codes"`  // of the program and of each resume
 	Missed  []string `json:"missed"` // faults whose moment never came
 	Log     []string `json:"log"`
-	Wrong   []string `json:"wrong"` // nothing, or the round has failed
-	Why     []string `json:"why"`   // what the program said last, of each end that no fault explains
+	Wrong   []string `json:"wrong"`   // nothing, or the round has failed
+	Why     []string `json:"why"`     // what the program said last, of each end that no fault explains
+	Forward int      `json:"forward"` // how often a person let a shard settle whose way back was lost
 	Seconds float64  `json:"seconds"`
 	stderr  string
 }
@@ -34,6 +36,8 @@ func (r round) end() string {
 	switch {
 	case len(r.Wrong) > 0:
 		return "FAILED"
+	case r.Codes[len(r.Codes)-1] == exitFine && r.Forward > 0:
+		return "forward"
 	case r.Codes[len(r.Codes)-1] == exitFine:
 		return "done"
 	case r.Codes[len(r.Codes)-1] == exitRefused:
@@ -204,6 +208,9 @@ func (f *liveFarm) struck(s *striker, faults []fault, args []string, r *round) (
 	begin(true)
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
 		r.stderr += lines.Text() + "\n"
+		if strings.Contains(lines.Text(), move.LostWords+" since") {
+			f.goesForward(s, r)
+		}
 		point, held := strings.CutPrefix(lines.Text(), markOfHold)
 		if !held {
 			continue
@@ -236,6 +243,24 @@ func (f *liveFarm) struck(s *striker, faults []fault, args []string, r *round) (
 		mu.Unlock()
 	}
 	return cmd.ProcessState.ExitCode(), left
+}
+
+// goesForward is the person who is asked when the way back of a shard is lost:
+// undo is refused, and the shard goes on without. A program that has been killed
+// since it said so asks again.
+func (f *liveFarm) goesForward(s *striker, r *round) {
+	st := runProgram(f.t, "", "move", "status", "-C", f.dir)
+	if !strings.Contains(st.stdout, move.LostWords) {
+		return // somebody was asked already
+	}
+	if p := runProgram(f.t, "", "move", "undo", "-C", f.dir); p.code != exitRefused {
+		r.Wrong = append(r.Wrong, fmt.Sprintf("undo without a way back: exit %d\n%s", p.code, p.stderr))
+	}
+	p := runProgram(f.t, "", "move", "approve", forward, "--reason", "chaos", "-C", f.dir)
+	s.note("a person goes forward: exit %d %s", p.code, lastWords(p.stderr))
+	if p.code == exitFine {
+		r.Forward++
+	}
 }
 
 // closedGates: a gate that routing shows closed while nothing runs must be

@@ -45,9 +45,21 @@ func (s *screen) Add(e farm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.board.Apply(e)
+	if e.Kind == farm.WayBackLost {
+		s.aloud(string(e.Shard) + ": " + e.Text)
+	}
 	if s.width == 0 {
 		s.line(e)
 	}
+}
+
+// aloud prints, whole, what a person has to read; the block goes on below.
+func (s *screen) aloud(text string) {
+	if s.rows > 0 {
+		fmt.Fprintf(s.out, "\x1b[%dA\x1b[J", s.rows)
+		s.rows = 0
+	}
+	fmt.Fprintln(s.out, text)
 }
 
 // line prints one event of those worth a line of their own.
@@ -55,6 +67,7 @@ func (s *screen) line(e farm.Event) {
 	row := s.board.Sides[move.Key{Pair: e.Pair, Side: e.Side, Shard: e.Shard}]
 	text := row.Line(time.Now())
 	switch e.Kind {
+	case farm.WayBackLost: // Add has
 	case farm.StepFailed, farm.StepUndone:
 		fmt.Fprintln(s.out, "  "+text)
 	default:
