@@ -161,8 +161,7 @@ func TestWayBackLostInTheSoak(t *testing.T) {
 
 // The way back is lost while nobody feeds it, and that is found out by an undo:
 // the shard serves on at its new place, without a client that waited for long,
-// and the undo waits for a person. So it does when the undo was killed while it
-// held the clients.
+// and the undo waits for a person, and goes on waiting after a kill.
 func TestUndoFindsTheWayBackLost(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := startShardFarmOf(t, farm.PrimaryReplica)
