@@ -130,6 +130,12 @@ func TestWayBackLostInTheSoak(t *testing.T) {
 			t.Errorf("the status lacks %q:\n%s", want, st.stdout)
 		}
 	}
+	page := serveNow(t, f.dir)
+	page.enter()
+	await(t, "the page says what a person may decide", func() bool {
+		_, text := page.get("/moves")
+		return strings.Contains(text, "its way back is lost: somebody ran") && strings.Contains(text, "--lane "+goes)
+	})
 	f.refusesToEnd()
 	if p := runProgram(t, "", "move", "approve", "-C", f.dir); p.code != exitRefused || !strings.Contains(p.stderr, forward) {
 		t.Errorf("a plain approve: exit %d\n%s", p.code, p.stderr)

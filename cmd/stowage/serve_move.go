@@ -37,6 +37,14 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 	for _, g := range status.Waiting {
 		out.Waits = append(out.Waits, serve.Wait{Part: g.Part, Step: g.Step, Since: g.Since, Command: s.line("move approve", "before-"+g.Step, "--lane", shellWord(g.Part))})
 	}
+	if status.Steering != nil {
+		for _, l := range status.Steering.Lost {
+			if l.IsOpen() {
+				out.Waits = append(out.Waits, serve.Wait{Part: l.Part, Step: "settle, for its way back is lost: " + l.Why, Since: l.Since,
+					Command: s.line("move approve --without-way-back --reason WHY --lane", shellWord(l.Part))})
+			}
+		}
+	}
 	for _, next := range status.NextSteps {
 		out.Next = append(out.Next, s.within(next))
 	}
