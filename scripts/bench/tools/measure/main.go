@@ -6,12 +6,17 @@
 // median, the peak memory in MB, wall seconds least. All commands run in every round, so that a busy minute of the machine meets each of
 // them. Their output goes to /dev/null; one that fails ends the measuring. Memory below some 10 MB cannot be told apart:
 // a child begins with the peak of this process.
+//
+// With -paired one/two it also prints how many times longer one took than two: the median, over all rounds, of the ratio of
+// wall seconds within a round, and the 95 % interval of that median. A processor that is faster in one minute than in the
+// next changes both commands of a round alike, but not the medians of each over all rounds.
 package main
 
 import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -22,8 +27,9 @@ import (
 
 func main() {
 	rounds := flag.Int("rounds", 3, "how often each command runs")
+	paired := flag.String("paired", "", "two of the names, NAME/NAME: compare them round by round")
 	flag.Parse()
-	if err := run(*rounds, flag.Args()); err != nil {
+	if err := run(*rounds, *paired, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "measure:", err)
 		os.Exit(1)
 	}
@@ -35,7 +41,7 @@ type took struct {
 	rss       int64   // kilobytes
 }
 
-func run(rounds int, cases []string) error {
+func run(rounds int, paired string, cases []string) error {
 	if len(cases) == 0 || rounds < 1 {
 		return errors.New("give at least one NAME=COMMAND and one round")
 	}
@@ -53,6 +59,11 @@ func run(rounds int, cases []string) error {
 			all[i] = append(all[i], t)
 		}
 	}
+	if paired != "" {
+		if err := compare(paired, cases, all); err != nil {
+			return err
+		}
+	}
 	for i, c := range cases {
 		name, _, _ := strings.Cut(c, "=")
 		cpu, wall, rss := []float64{}, []float64{}, int64(0)
@@ -63,6 +74,33 @@ func run(rounds int, cases []string) error {
 		slices.Sort(wall)
 		fmt.Printf("%s\t%.3f\t%.3f\t%.3f\t%.3f\t%d\t%.4f\n", name, cpu[len(cpu)/2], cpu[0], cpu[len(cpu)-1], wall[len(wall)/2], rss/1024, wall[0])
 	}
+	return nil
+}
+
+// compare prints the line of -paired.
+func compare(paired string, cases []string, all [][]took) error {
+	var sides [][]took
+	for name := range strings.SplitSeq(paired, "/") {
+		i := slices.IndexFunc(cases, func(c string) bool { return strings.HasPrefix(c, name+"=") })
+		if i < 0 {
+			return fmt.Errorf("-paired %s: there is no command %q", paired, name)
+		}
+		sides = append(sides, all[i])
+	}
+	if len(sides) != 2 {
+		return fmt.Errorf("-paired %s: give two names with a / between them", paired)
+	}
+	var ratios []float64
+	for i := range sides[0] {
+		ratios = append(ratios, sides[0][i].wall/sides[1][i].wall)
+	}
+	slices.Sort(ratios)
+	// By ranks: how many of n lie below the true median is binomial, n/2 with a deviation of sqrt(n)/2.
+	n := float64(len(ratios))
+	off := int(math.Ceil(0.98*math.Sqrt(n) + 0.5))
+	mid := len(ratios) / 2
+	low, high := ratios[max(0, mid-off)], ratios[min(len(ratios)-1, mid+off)]
+	fmt.Printf("%s\t%.3f\t%.3f\t%.3f\n", paired, ratios[mid], low, high)
 	return nil
 }
 
