@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/lasting"
 )
 
 // A farm has a certificate authority of its own, made by Authority and kept
@@ -216,6 +217,9 @@ func writePEM(path, kind string, der []byte) error {
 	err = errors.Join(pem.Encode(tmp, &pem.Block{Type: kind, Bytes: der}), tmp.Sync(), tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
+	}
+	if err == nil {
+		err = lasting.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		return fail(err)

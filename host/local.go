@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stowage/farm"
+	"stowage/internal/lasting"
 )
 
 // Local is this machine. Servers run as an account of their own when Stowage
@@ -216,6 +217,10 @@ func (l *Local) WriteFile(_ context.Context, path string, content []byte) error 
 		return fail(err)
 	}
 	if err := os.Rename(tmp.Name(), path); err != nil {
+		return fail(err)
+	}
+	// An option file may hold a fence, which has to be there after a power cut.
+	if err := lasting.SyncDir(filepath.Dir(path)); err != nil {
 		return fail(err)
 	}
 	return nil
