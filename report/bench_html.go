@@ -30,7 +30,7 @@ func (d *BenchDocument) WriteHTML(w io.Writer) error {
 	if err != nil {
 		return fail(err)
 	}
-	t, err := template.New("bench").Funcs(functions()).ParseFS(pages, "page/table.html")
+	t, err := template.New("bench").Funcs(functions()).ParseFS(pages, "page/strip.html", "page/table.html")
 	if err != nil {
 		return fail(err)
 	}

@@ -26,6 +26,9 @@ func Style() []byte { return own(pages, "page/report.css") }
 // Script draws the charts of pages that have Piece.Data, and helps to point at pictures.
 func Script() []byte { return own(pages, "page/report.js") }
 
+// Strip is a template, "strip", of the tiles that a page begins with: each has Name, Link, Before, After, Note, IsBad and IsLong.
+func Strip() string { return string(own(pages, "page/strip.html")) }
+
 // Library is the chart library that Script draws with, where Piece.NeedsLibrary says so.
 func Library() []byte { return []byte(echarts) }
 

@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"stowage/internal/lazy"
+	"stowage/report"
 )
 
 // templates are all pages and their parts.
 var templates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("serve").Funcs(template.FuncMap{"stamp": stamp, "clock": clock, "made": made, "tiles": moveTiles, "isCommand": func(text string) bool { return strings.HasPrefix(text, "stowage ") }}).ParseFS(files, "page/*.html"))
+	all := template.New("serve").Funcs(template.FuncMap{"stamp": stamp, "clock": clock, "made": made, "tiles": moveTiles, "isCommand": func(text string) bool { return strings.HasPrefix(text, "stowage ") }})
+	return template.Must(template.Must(all.Parse(report.Strip())).ParseFS(files, "page/*.html"))
 })
 
 // stamp is a moment for people, in UTC as everything that several places look at.
