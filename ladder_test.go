@@ -105,6 +105,7 @@ var support = map[string]string{
 	"internal/mariadbtest": "starts throw-away servers",
 	"internal/heard":       "keeps what a process says while it runs",
 	"internal/netlab":      "makes machines out of network namespaces, for tests",
+	"internal/browsertest": "opens pages in Chromium",
 	"internal/treetest":    "makes trees of files as machines show them",
 	"route/routetest":      "the conformance suite of every route.Router, and a HAProxy and an etcd to run it against",
 	"host/hosttest":        "the conformance suite of every host.Host",

@@ -11,6 +11,8 @@ type home struct {
 	Tiles []tile
 	Bench []Bench // the newest
 	Plan  *Plan   // the newest
+	Farm  Farm
+	Proof Shown
 }
 
 // tile is one figure of a strip, and where what it rests on is.
@@ -49,6 +51,7 @@ func (s *Server) fillOverview(_ *http.Request, p *page) error {
 	p.take(err)
 	proof, err := s.Proof()
 	p.take(err)
+	p.Home.Farm, p.Home.Proof = f, proof
 	p.Home.Tiles = append(farmTiles(f, p.Home.Plan), benchTiles(benches)...)
 	if proof.Verdict != "" {
 		p.Home.Tiles = append(p.Home.Tiles, tile{Name: "queries, before and after", Link: "/proof", After: proof.Verdict, Note: proof.Note, IsBad: proof.Verdict == "slower"})
@@ -124,9 +127,7 @@ func (s *Server) overviewFacts(r *http.Request) (any, error) {
 	if err := s.fillOverview(r, p); err != nil {
 		return nil, err
 	}
-	var err error
-	out.Farm, err = s.Sources.Farm()
-	proof, _ := s.Proof() // a fault of it is on its own page
-	out.Plan, out.Move, out.Benches, out.Digests, out.Traffic = p.Home.Plan, p.Move.JSON, p.Home.Bench, p.Digests, proof.Verdict
-	return out, err
+	h := p.Home
+	out.Farm, out.Plan, out.Move, out.Benches, out.Digests, out.Traffic = h.Farm, h.Plan, p.Move.JSON, h.Bench, p.Digests, h.Proof.Verdict
+	return out, nil
 }

@@ -156,8 +156,22 @@ type desk struct {
 	admin, replication mysql.Account
 }
 
-// open opens the workspace, its store and its accounts.
+// open opens the workspace and its store.
 func (a *app) open() (*desk, error) {
+	return a.openStore(func(ws *workspace.Workspace) (*store.Store, error) {
+		return store.Open(filepath.Join(ws.State(), "stowage.db"))
+	})
+}
+
+// look is open for who only reads: nothing is made, also where nothing is kept yet.
+func (a *app) look() (*desk, error) { return a.openStore(kept) }
+
+// kept is what the workspace keeps, to be read.
+func kept(ws *workspace.Workspace) (*store.Store, error) {
+	return store.OpenToRead(ws.StatePath("stowage.db"))
+}
+
+func (a *app) openStore(open func(*workspace.Workspace) (*store.Store, error)) (*desk, error) {
 	ws, err := workspace.Open(a.dir)
 	if err != nil {
 		return nil, err
@@ -166,11 +180,11 @@ func (a *app) open() (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{Workspace: ws, farm: f}
-	if d.store, err = store.Open(filepath.Join(ws.State(), "stowage.db")); err != nil {
+	s, err := open(ws)
+	if err != nil {
 		return nil, err
 	}
-	return d, nil
+	return &desk{Workspace: ws, farm: f, store: s}, nil
 }
 
 // login reads the accounts that talking to servers needs.

@@ -9,19 +9,30 @@ import (
 	"stowage/farm"
 )
 
+// readEngine reads a file that is a result of bench engine; nil where it is something else, or not there.
+func readEngine(path string) (*sheet.Result, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil || !sheet.IsEngine(raw) {
+		return nil, nil // whoever reads it as something else says what is wrong
+	}
+	r, err := sheet.Read(raw)
+	if err != nil {
+		return nil, &farm.Error{Op: "read result", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "give a file that bench engine wrote with --save, or its --json"}
+	}
+	return r, nil
+}
+
 // compareEngines compares two results of bench engine. It does not feel responsible (is false) for two files of which neither is one.
 func (a *app) compareEngines(files []string) (is bool, err error) {
 	var both []*sheet.Result
 	for _, path := range files {
-		raw, err := os.ReadFile(path)
-		if err != nil || !sheet.IsEngine(raw) {
-			continue // whoever reads results of bench run says what is wrong with it
-		}
-		r, err := sheet.Read(raw)
+		r, err := readEngine(path)
 		if err != nil {
-			return true, &farm.Error{Op: "read result", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "give a file that bench engine wrote with --save, or its --json"}
+			return true, err
 		}
-		both = append(both, r)
+		if r != nil {
+			both = append(both, r)
+		}
 	}
 	switch len(both) {
 	case 0:
@@ -45,14 +56,12 @@ func (a *app) compareEngines(files []string) (is bool, err error) {
 // showEngines prints results of bench engine again. It does not feel responsible (is false) for files of which none is one.
 func (a *app) showEngines(files []string) (is bool, err error) {
 	for _, path := range files {
-		raw, err := os.ReadFile(path)
-		if err != nil || !sheet.IsEngine(raw) {
-			continue
-		}
-		r, err := sheet.Read(raw)
+		r, err := readEngine(path)
 		switch {
 		case err != nil:
-			return true, &farm.Error{Op: "read result", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "give a file that bench engine wrote with --save, or its --json"}
+			return true, err
+		case r == nil:
+			continue
 		case len(files) > 1:
 			return true, &farm.Error{Op: "show", Subject: path, Err: fmt.Errorf("%w: it is a result of bench engine, which is shown alone", farm.ErrInput), Hint: "stowage bench compare A B"}
 		}

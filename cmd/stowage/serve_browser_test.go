@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -17,33 +15,8 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/browsertest"
 )
-
-// chromium opens an address and returns the document as it is once everything was loaded, and what the console said.
-func chromium(t *testing.T, address string) (dom, console string) {
-	t.Helper()
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("NOT TESTED: that pages of serve work in a browser; chromium is not installed")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(), "--enable-logging=stderr", "--window-size=1280,1600", "--dump-dom", address)
-	var said strings.Builder
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("chromium: %v\n%s", err, said.String())
-	}
-	var lines []string
-	for line := range strings.Lines(said.String()) {
-		if strings.Contains(line, "CONSOLE") {
-			lines = append(lines, line)
-		}
-	}
-	return string(out), strings.Join(lines, "")
-}
 
 // between stands before a server as a browser that has entered. It puts a picture into every page that is answered only when the stream has brought what is
 // awaited, because a browser dumps a page when all of it is loaded.
@@ -128,7 +101,7 @@ func TestServeInABrowser(t *testing.T) {
 	t.Parallel() // it mostly waits
 	dir := servedWorkspace(t)
 	s := serveNow(t, dir)
-	dom, console := chromium(t, s.link)
+	dom, console := browsertest.Open(t, s.link)
 	if console != "" || !strings.Contains(dom, "/assets/") {
 		t.Fatalf("entering: %s\n%s", console, dom)
 	}
@@ -142,7 +115,7 @@ func TestServeInABrowser(t *testing.T) {
 	for path, wants := range map[string][]string{
 		"/bench/show?f=bench/old.json&f=bench/new.json": {`class="bplot"`}, "/plan": {`class="packing"`}, "/proof": {"select * from orders"},
 	} {
-		dom, console := chromium(t, standBetween(t, s, "data:").URL+path)
+		dom, console := browsertest.Open(t, standBetween(t, s, "data:").URL+path)
 		if console != "" {
 			t.Errorf("%s: the console says:\n%s", path, console)
 		}
@@ -164,7 +137,7 @@ func TestServeInABrowser(t *testing.T) {
 		x.tell(farm.Event{Pair: "dbshard002", Side: "B", Step: "warm", Kind: farm.StepStarted, Number: 12, Of: 14},
 			farm.Event{Pair: "dbshard002", Side: "B", Step: "warm", Kind: farm.StepProgress, Text: news})
 	}()
-	dom, console = chromium(t, b.URL+"/moves")
+	dom, console = browsertest.Open(t, b.URL+"/moves")
 	if console != "" {
 		t.Errorf("/moves: the console says:\n%s", console)
 	}

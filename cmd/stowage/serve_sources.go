@@ -20,20 +20,6 @@ import (
 	"stowage/workspace"
 )
 
-// look opens the workspace for who only reads: nothing is made, also where nothing is kept yet.
-func (a *app) look() (*desk, error) {
-	ws, err := workspace.Open(a.dir)
-	if err != nil {
-		return nil, err
-	}
-	f, err := ws.Farm()
-	if err != nil {
-		return nil, err
-	}
-	s, err := store.OpenToRead(ws.StatePath("stowage.db"))
-	return &desk{Workspace: ws, farm: f, store: s}, err
-}
-
 // shelf is where the pages of serve have their facts from: the workspace, by the code of the verbs.
 type shelf struct {
 	app   app // says nothing on the terminal: what cannot be read is said on a page
@@ -86,7 +72,7 @@ func (s *shelf) desk() (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.OpenToRead(s.ws.StatePath("stowage.db"))
+	db, err := kept(s.ws)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package netlab
 
 import (
 	"net"
-
 	"os/exec"
 	"path/filepath"
 	"syscall"
