@@ -120,19 +120,41 @@ func (p *Profile) Only(ids []string) error {
 	return nil
 }
 
-// Estimate is how many runs there will be at least, and about how long they take: most of it for the full profile, which
-// adds its fill and further rounds.
-func (p Profile) Estimate() (runs int, length time.Duration) {
-	each := p.Warmup + pause + 500*time.Millisecond
+// Estimate is how many runs there will be at least, about how long they take, and how long all rounds that there may be would. Filling and
+// becoming steady come before, and are not in it.
+func (p Profile) Estimate() (runs int, least, most time.Duration) {
+	aa := 2 * aaRuns * p.timeOf(Step{})
+	least, most = aa, aa
 	for _, s := range p.Steps {
-		n, of := p.MinRuns, p.Runtime
+		n, all := p.MinRuns, p.MaxRuns
 		if s.Long > 0 {
-			n, of = 1, time.Duration(float64(p.Runtime)*s.Long)
+			n, all = 1, 1
 		}
 		runs += n
-		length += time.Duration(n) * (each + of)
+		least, most = least+time.Duration(n)*p.timeOf(s), most+time.Duration(all)*p.timeOf(s)
 	}
-	return runs, length + 2*aaRuns*(each+p.Runtime) + p.LayoutLimit
+	return runs, least, most
+}
+
+// length is how long a run of a step measures.
+func (p Profile) length(s Step) time.Duration {
+	if s.Long > 0 {
+		return time.Duration(float64(p.Runtime) * s.Long)
+	}
+	return p.Runtime
+}
+
+// timeOf is about how long a run of a step takes with everything around it.
+func (p Profile) timeOf(s Step) time.Duration {
+	return p.Warmup + pause + 500*time.Millisecond + p.length(s)
+}
+
+// settleLimit is how long a device may take to become steady; 0 where nobody waits for that.
+func (p Profile) settleLimit() time.Duration {
+	if p.Settle == nil {
+		return 0
+	}
+	return min(p.SettleLimit, 60*p.Runtime)
 }
 
 // Visit is about how long one round takes on a file system that was made anew, at least, and with the longest that a device may take to become
@@ -141,14 +163,10 @@ func (p Profile) Visit(size int64) (least, most time.Duration) {
 	const guess = 200e6
 	length := time.Duration(float64(p.Passes) * float64(size+logSize(size)) / guess * float64(time.Second))
 	for _, s := range p.Steps {
-		of := p.Runtime
-		if s.Long > 0 {
-			of = time.Duration(float64(p.Runtime) * s.Long)
-		}
-		length += p.Warmup + pause + 500*time.Millisecond + of
+		length += p.timeOf(s)
 	}
 	if p.Settle == nil {
 		return length, length
 	}
-	return length + stat.Windows*p.Runtime, length + min(p.SettleLimit, 60*p.Runtime)
+	return length + stat.Windows*p.Runtime, length + p.settleLimit()
 }

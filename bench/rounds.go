@@ -15,9 +15,8 @@ import (
 // measureAll lays the files out, brings them to a steady state, and runs rounds until the intervals are narrow enough or a
 // limit is reached. The same step stands first and last.
 func (r *runner) measureAll(ctx context.Context) error {
-	if p := r.order.Profile; r.order.Round == 0 { // of a visit whoever sends it says how long
-		runs, length := p.Estimate()
-		r.say("%s: %d steps, at least %d runs, about %v", p.Name, len(p.Steps), runs, length.Round(time.Second))
+	if r.order.Round == 0 { // of a visit whoever sends it says how long
+		r.sayHowLong()
 	}
 	if err := r.layOut(ctx); err != nil {
 		return err
@@ -46,11 +45,12 @@ func (r *runner) measureAll(ctx context.Context) error {
 
 // round runs each of some steps once.
 func (r *runner) round(ctx context.Context, steps []Step, round int) error {
-	for i, s := range r.shuffled(steps, round) {
+	order := r.shuffled(steps, round)
+	for i, s := range order {
 		if r.has(s, round) {
 			continue // an earlier session did it
 		}
-		if err := r.measure(ctx, s, round, len(steps)-i); err != nil {
+		if err := r.measure(ctx, s, round, order[i+1:]); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (r *runner) settle(ctx context.Context) error {
 	}
 	s := Step{ID: p.Settle.ID, Load: *p.Settle}
 	fill := &result.RandomFill{Step: s.ID}
-	limit := min(p.SettleLimit, 60*p.Runtime)
+	limit := p.settleLimit()
 	for began := time.Now(); time.Since(began) < limit; {
 		out, _, err := r.fio.run(ctx, r.place.dir, jobFile(s, r.files, r.result.Settings.Engine, p.Runtime, r.order.Seed+uint64(len(fill.IOPS)), false))
 		if err != nil {
@@ -117,7 +117,7 @@ func (r *runner) settle(ctx context.Context) error {
 		if fill.Settling = stat.Settled(fill.IOPS[max(0, len(fill.IOPS)-stat.Windows):]); fill.Settling.Steady {
 			break
 		}
-		r.say("overwriting until it is steady: %.0f IOPS, window %d", o.Jobs[0].Write.IOPS, len(fill.IOPS))
+		r.say("overwriting until it is steady, for %v more at most: %.0f IOPS, window %d", max(limit-time.Since(began), 0).Round(time.Second), o.Jobs[0].Write.IOPS, len(fill.IOPS))
 	}
 	r.result.Precondition.Random = fill
 	return nil
@@ -151,7 +151,7 @@ func (r *runner) fits(steps []Step, round int) bool {
 // each is how long a run takes with everything around it.
 func (r *runner) each() time.Duration {
 	if r.runs == 0 {
-		return r.order.Profile.Runtime + r.order.Profile.Warmup + pause + 500*time.Millisecond
+		return r.order.Profile.timeOf(Step{})
 	}
 	return r.taken / time.Duration(r.runs)
 }
@@ -230,8 +230,8 @@ func (r *runner) measureAA(ctx context.Context, s Step, isFirst bool) error {
 // result look unsteady.
 const aaRuns = 2
 
-// measure runs a step once and keeps what came of it. left is how many runs this round still has, this one among them.
-func (r *runner) measure(ctx context.Context, s Step, round, left int) error {
+// measure runs a step once and keeps what came of it. after are the steps that this round still has.
+func (r *runner) measure(ctx context.Context, s Step, round int, after []Step) error {
 	got, err := r.runStep(ctx, s, round)
 	if err != nil {
 		return err
@@ -242,11 +242,8 @@ func (r *runner) measure(ctx context.Context, s Step, round, left int) error {
 		m.sample.Seq, m.sample.Round = seq, round
 		r.row(id).Add(m.sample, m.latency, m.writes, r.order.Profile.Target)
 	}
-	total := r.count() + left - 1
-	if r.order.Round == 0 {
-		total += max(0, r.order.Profile.MinRuns-round) * len(r.order.Profile.Steps)
-	}
-	r.order.Tell(Progress{Step: s.ID, IOPS: got[0].sample.IOPS, Round: round, Done: seq, Total: total, Left: time.Duration(total-seq+1) * r.each()})
+	runs, left := r.ahead(round, after)
+	r.order.Tell(Progress{Step: s.ID, IOPS: got[0].sample.IOPS, Round: round, Done: seq, Total: seq + runs, Left: left})
 	r.result.Sessions[len(r.result.Sessions)-1].Ended = time.Now().UTC()
 	return r.save()
 }
@@ -262,10 +259,7 @@ func besides(s Step) []string {
 func (r *runner) runStep(ctx context.Context, s Step, round int) ([]measured, error) {
 	began := time.Now()
 	p := r.order.Profile
-	length := p.Runtime
-	if s.Long > 0 {
-		length = time.Duration(float64(length) * s.Long)
-	}
+	length := p.length(s)
 	if s.Share > 0 {
 		s = r.held(s)
 	}
@@ -313,7 +307,7 @@ func (r *runner) runStep(ctx context.Context, s Step, round int) ([]measured, er
 		x.Began, x.ClientCPU, x.Check, x.Noise = start.UTC(), cpu.Seconds()/took, check, noise
 	}
 	r.runs++
-	r.taken += time.Since(began)
+	r.taken, r.meant = r.taken+time.Since(began), r.meant+p.timeOf(s)
 	return got, nil
 }
 

@@ -62,6 +62,7 @@ type runner struct {
 	began   time.Time
 	before  time.Duration // that earlier sessions took
 	taken   time.Duration // by runs, in this session
+	meant   time.Duration // that these were to take
 	runs    int           // in this session
 }
 
@@ -141,6 +142,9 @@ func (r *runner) say(format string, args ...any) {
 func (r *runner) save() error {
 	if r.order.Save == nil {
 		return nil
+	}
+	if r.order.Round == 0 {
+		r.result.Judge() // whoever reads it before its end, or after a kill, sees what is known, and that it is not whole
 	}
 	return r.order.Save(r.result)
 }

@@ -48,6 +48,18 @@ func TestReadFio(t *testing.T) {
 	}
 }
 
+// TestNoSyncEnded: on a storage that hangs a run of a fraction of a second may write and not get one fdatasync done. That is not fio's fault.
+func TestNoSyncEnded(t *testing.T) {
+	out := strings.Replace(recordedFio, `"N":4,"bins":{"200704":2,"905216":1,"300032":1}`, `"N":0,"bins":{}`, 1)
+	o, err := parseFio([]byte(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(mustLoad("LOG4K-FDS-Q1T1"), o.Jobs[0], t.TempDir(), "LOG4K-FDS-Q1T1", time.Second); err == nil || !strings.Contains(err.Error(), "too short for this storage") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestFioOutputThatCannotBeUsed(t *testing.T) {
 	for out, want := range map[string]string{
 		"":                                      "no JSON",

@@ -27,7 +27,7 @@ type BenchDocument struct {
 	IsBad                bool // something is invalid, or would be lost with the power
 	Sides                []benchSide
 	Tiles                []tile
-	Cautions             []benchCaution
+	Cautions             []Caution
 	Compared             []benchComparison
 	Figures              []benchFigures
 	Latency              benchLatency
@@ -48,8 +48,16 @@ type benchSide struct {
 	held   *result.Comparison
 }
 
-// benchCaution is what must be known before figures are believed.
-type benchCaution struct {
+// sign is what a side is called in pictures: its letter, or its name where there are no letters.
+func (s benchSide) sign() string {
+	if s.Letter == "" && s.result == nil {
+		return s.Name
+	}
+	return s.Letter
+}
+
+// Caution is what must be known before figures are believed. Letter is of the sides that it is about; empty for all.
+type Caution struct {
 	Letter, Kind, Text string
 	IsBad              bool
 }
@@ -158,12 +166,12 @@ func (d *BenchDocument) ids() []string {
 	return out
 }
 
-func (d *BenchDocument) cautions() []benchCaution {
-	var out []benchCaution
+func (d *BenchDocument) cautions() []Caution {
+	var out []Caution
 	for _, s := range d.Sides {
 		say := func(kind string, isBad bool, texts ...string) {
 			for _, t := range texts {
-				out = append(out, benchCaution{s.Letter, kind, t, isBad})
+				out = append(out, Caution{s.Letter, kind, t, isBad})
 			}
 		}
 		if s.result.Kind == result.Entered {
@@ -185,7 +193,28 @@ func (d *BenchDocument) cautions() []benchCaution {
 			say("Note", false, strings.Join(labels, "; "))
 		}
 	}
+	return merged(out)
+}
+
+// merged says once what is the same of several sides.
+func merged(all []Caution) []Caution {
+	var out []Caution
+	for _, c := range all {
+		i := slices.IndexFunc(out, func(o Caution) bool { return o.Kind == c.Kind && o.Text == c.Text })
+		switch {
+		case i < 0:
+			out = append(out, c)
+		case !strings.Contains(out[i].Letter, c.Letter):
+			out[i].Letter += ", " + c.Letter
+		}
+	}
 	return out
+}
+
+// Of says what the results are parts of, and what must be known of that.
+func (d *BenchDocument) Of(title string, told ...Caution) {
+	d.Title = title
+	d.Cautions = append(told, d.Cautions...)
 }
 
 func flushes(s *result.Step) string {

@@ -10,7 +10,7 @@ import (
 	"stowage/farm"
 )
 
-//go:embed benchpage/bench.html benchpage/body.html benchpage/parts.html benchpage/bench.css
+//go:embed benchpage/bench.html benchpage/body.html benchpage/parts.html benchpage/engine.html benchpage/engineparts.html benchpage/bench.css
 var benchPages embed.FS
 
 // benchPage is what the template sees.

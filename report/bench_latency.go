@@ -46,38 +46,61 @@ const (
 	mostNines               = 6 // 99.9999 %: beyond are a few requests of millions, and the table has the longest
 )
 
+// waited is one line of a picture of times: how long requests, or transactions, took.
+type waited struct {
+	side      benchSide
+	id        string
+	histogram stat.Histogram
+	writes    stat.Histogram // before the fdatasync, to be drawn beside it; empty: none
+	lat       result.Latency
+	isValid   bool
+}
+
 // latencyPlot is a step's curve for each result that has it, nil where none has.
 func (d *BenchDocument) latencyPlot(id string) *benchPlot {
-	p := newBenchPlot("b-lat-"+plainID(id), id, curveWidth, curveHeight, 50, 10, 24)
+	var all []waited
+	answers := ""
+	for _, side := range d.Sides {
+		s := side.step(id)
+		if s == nil {
+			continue
+		}
+		w := waited{side: side, id: id, histogram: s.Histogram, lat: s.Lat, isValid: s.Valid}
+		if len(d.Sides) == 1 {
+			w.writes = s.WriteHistogram
+		}
+		all, answers = append(all, w), s.Answers
+	}
+	return newLatencyPlot("b-lat-"+plainID(id), id, answers, all)
+}
+
+// newLatencyPlot draws a curve for each that has a histogram; nil where none has.
+func newLatencyPlot(id, title, sub string, all []waited) *benchPlot {
+	p := newBenchPlot(id, title, curveWidth, curveHeight, 50, 10, 24)
+	p.Sub = sub
+	all = slices.DeleteFunc(slices.Clone(all), func(w waited) bool { return w.histogram.Count() == 0 })
+	if len(all) == 0 {
+		return nil
+	}
 	var said []string
 	var values []float64
 	nines := 1.0
-	for _, side := range d.Sides {
-		s := side.step(id)
-		if s == nil || s.Histogram.Count() == 0 {
-			continue
+	for _, w := range all {
+		values = append(values, float64(w.histogram.Quantile(0.01))/1000, w.lat.P99, last(w.histogram))
+		if w.writes.Count() > 0 {
+			values = append(values, float64(w.writes.Quantile(0.01))/1000, last(w.writes))
 		}
-		p.Sub = s.Answers
-		values = append(values, float64(s.Histogram.Quantile(0.01))/1000, s.Lat.P99, last(s.Histogram))
-		if w := s.WriteHistogram; w.Count() > 0 && len(d.Sides) == 1 {
-			values = append(values, float64(w.Quantile(0.01))/1000, last(w))
-		}
-		nines = max(nines, math.Log10(float64(s.Histogram.Count())))
+		nines = max(nines, math.Log10(float64(w.histogram.Count())))
 		said = append(said, strings.TrimSpace(fmt.Sprintf("%s half of them %s, 99 %% %s, 99.9 %% %s, the longest %s",
-			side.Letter, micros(s.Lat.P50), micros(s.Lat.P99), micros(s.Lat.P999), micros(s.Lat.Max))))
+			w.side.sign(), micros(w.lat.P50), micros(w.lat.P99), micros(w.lat.P999), micros(w.lat.Max))))
 	}
-	if len(said) == 0 {
-		return nil
-	}
-	p.Desc = "Time that a share of the requests did not exceed; the figures are in the table of steps. " + strings.Join(said, "; ") + "."
+	p.Desc = "Time that a share of them did not exceed; the figures are in the table. " + strings.Join(said, "; ") + "."
 	scale := newLogScale(values...)
 	c := curve{p, min(nines, mostNines), scale}
 	p.waits(scale, 12)
 	p.XTicks = c.ticks()
-	for _, side := range d.Sides {
-		if s := side.step(id); s != nil && s.Histogram.Count() > 0 {
-			c.draw(side, s, len(d.Sides) == 1)
-		}
+	for _, w := range all {
+		c.draw(w)
 	}
 	return p
 }
@@ -121,27 +144,27 @@ func strconv99(n int) string {
 	return "99." + strings.Repeat("9", n-2) + "\u00a0%"
 }
 
-func (c curve) draw(side benchSide, s *result.Step, withWrites bool) {
-	class := side.Class
-	if !s.Valid {
+func (c curve) draw(w waited) {
+	class := w.side.Class
+	if !w.isValid {
 		class += " doubtful"
 	}
-	if withWrites && s.WriteHistogram.Count() > 0 {
-		c.Lines = append(c.Lines, planLine{Path: c.path(s.WriteHistogram), Class: "write", Title: s.ID + ", the writes before the fdatasync"})
+	if w.writes.Count() > 0 {
+		c.Lines = append(c.Lines, planLine{Path: c.path(w.writes), Class: "write", Title: w.id + ", the writes before the fdatasync"})
 	}
-	c.Lines = append(c.Lines, planLine{Path: c.path(s.Histogram), Class: class, Title: strings.TrimSpace(s.ID + " " + side.Letter)})
+	c.Lines = append(c.Lines, planLine{Path: c.path(w.histogram), Class: class, Title: strings.TrimSpace(w.id + " " + w.side.sign())})
 	for _, q := range []struct {
 		name   string
 		longer float64
 		us     float64
-	}{{"p50", 0.5, s.Lat.P50}, {"p99", 0.01, s.Lat.P99}, {"p99.9", 0.001, s.Lat.P999}} {
-		if -math.Log10(q.longer) > math.Log10(float64(s.Histogram.Count())) {
+	}{{"p50", 0.5, w.lat.P50}, {"p99", 0.01, w.lat.P99}, {"p99.9", 0.001, w.lat.P999}} {
+		if -math.Log10(q.longer) > math.Log10(float64(w.histogram.Count())) {
 			continue // of fewer requests it is the longest
 		}
 		x, y := c.at(q.longer), c.up(q.us)
-		c.dot(side.Class, s.Valid, x, y, strings.TrimSpace(fmt.Sprintf("%s %s %s: %s", side.Letter, s.ID, q.name, micros(q.us))))
+		c.dot(w.side.Class, w.isValid, x, y, strings.TrimSpace(fmt.Sprintf("%s %s %s: %s", w.side.sign(), w.id, q.name, micros(q.us))))
 		if q.name == "p99" {
-			c.label(x, y, side.Class, micros(q.us))
+			c.label(x, y, w.side.Class, micros(q.us))
 		}
 	}
 }

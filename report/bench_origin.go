@@ -48,7 +48,7 @@ func (d *BenchDocument) origin() benchOrigin {
 			o.Same.Rows = append(o.Same.Rows, row[:2])
 		}
 	}
-	for _, f := range noiseFacts() {
+	for _, f := range noiseFacts("IOPS") {
 		o.Noise.Rows = append(o.Noise.Rows, d.row(originFact{f.what, func(r *result.Result) string {
 			if r.Noise.Runs == 0 {
 				return "not known"
@@ -87,7 +87,10 @@ func (d *BenchDocument) row(f originFact) []planCell {
 	return out
 }
 
-func originFacts() []originFact {
+func originFacts() []originFact { return slices.Concat(sessionFacts(), machineFacts(), settingFacts()) }
+
+// machineFacts are what was measured on.
+func machineFacts() []originFact {
 	env := func(what string, of func(e result.Environment) string) originFact {
 		return originFact{what, func(r *result.Result) string { return of(r.Environment) }}
 	}
@@ -99,23 +102,7 @@ func originFacts() []originFact {
 			return of(r.Environment.Device)
 		}}
 	}
-	set := func(what string, of func(s result.Settings) string) originFact {
-		return originFact{what, func(r *result.Result) string { return of(r.Settings) }}
-	}
 	return []originFact{
-		{"measured", func(r *result.Result) string {
-			if len(r.Sessions) == 0 {
-				return ""
-			}
-			return r.Sessions[0].Began.UTC().Format("2006-01-02 15:04:05 UTC") + ", " + span(benchTook(r))
-		}},
-		{"command", func(r *result.Result) string {
-			if len(r.Sessions) == 0 {
-				return ""
-			}
-			return strings.Join(r.Sessions[0].Command, " ")
-		}},
-		{"profile", func(r *result.Result) string { return r.Profile }},
 		env("host", func(e result.Environment) string { return e.Host }),
 		env("kernel", func(e result.Environment) string { return strings.TrimSpace(e.Kernel + " " + e.Arch) }),
 		env("processors", func(e result.Environment) string { return strings.TrimSpace(fmt.Sprintf("%d %s", e.CPUs, e.CPUModel)) }),
@@ -131,6 +118,34 @@ func originFacts() []originFact {
 		device("by id", func(d *result.Device) string { return d.ByID }),
 		device("device size", func(d *result.Device) string { return sizeOrNothing(d.Size) }),
 		device("made of", func(d *result.Device) string { return strings.Join(d.Parts, ", ") }),
+	}
+}
+
+// sessionFacts are when it was measured, and by which command.
+func sessionFacts() []originFact {
+	return []originFact{
+		{"measured", func(r *result.Result) string {
+			if len(r.Sessions) == 0 {
+				return ""
+			}
+			return r.Sessions[0].Began.UTC().Format("2006-01-02 15:04:05 UTC") + ", " + span(benchTook(r))
+		}},
+		{"command", func(r *result.Result) string {
+			if len(r.Sessions) == 0 {
+				return ""
+			}
+			return strings.Join(r.Sessions[0].Command, " ")
+		}},
+		{"profile", func(r *result.Result) string { return r.Profile }},
+	}
+}
+
+// settingFacts are how bench run measured.
+func settingFacts() []originFact {
+	set := func(what string, of func(s result.Settings) string) originFact {
+		return originFact{what, func(r *result.Result) string { return of(r.Settings) }}
+	}
+	return []originFact{
 		set("data file", func(s result.Settings) string { return sizeOrNothing(s.Size) }),
 		set("log file", func(s result.Settings) string { return sizeOrNothing(s.LogSize) }),
 		set("each run", func(s result.Settings) string {
@@ -153,8 +168,8 @@ func originFacts() []originFact {
 			f := r.Precondition.Random
 			return fmt.Sprintf("%s windows of %s, steady at the end: %s", whole(float64(len(f.IOPS))), f.Step, map[bool]string{true: "yes", false: "no"}[f.Settling.Steady])
 		}},
-		env("fio", func(e result.Environment) string { return e.Fio }),
-		env("stowage", func(e result.Environment) string { return e.Stowage }),
+		{"fio", func(r *result.Result) string { return r.Environment.Fio }},
+		{"stowage", func(r *result.Result) string { return r.Environment.Stowage }},
 	}
 }
 
@@ -187,7 +202,8 @@ func (d *BenchDocument) queueFacts() []originFact {
 	return out
 }
 
-func noiseFacts() []originFact {
+// noiseFacts are how quiet it was; unit is that of the A/A pair.
+func noiseFacts(unit string) []originFact {
 	both := func(what string, of func(result.Disturbance) float64) originFact {
 		return originFact{what, func(r *result.Result) string {
 			return fmt.Sprintf("%s; at worst %s", percent(of(r.Noise.Mean)), percent(of(r.Noise.Worst)))
@@ -201,7 +217,7 @@ func noiseFacts() []originFact {
 		both("bytes that others moved on the device", func(x result.Disturbance) float64 { return x.Foreign }),
 		{"A/A pair: measured first and last", func(r *result.Result) string {
 			if aa := r.Noise.AA; aa != nil && aa.Ratio > 0 {
-				return fmt.Sprintf("%s: %s and %s IOPS, %s", aa.Step, digits(aa.First), digits(aa.Last), ratioText(aa.Ratio))
+				return fmt.Sprintf("%s: %s and %s %s, %s", aa.Step, digits(aa.First), digits(aa.Last), unit, ratioText(aa.Ratio))
 			}
 			return "not measured"
 		}},

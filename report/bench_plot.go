@@ -19,11 +19,8 @@ type benchPlot struct {
 	boxes        []benchBox // that labels and dots take up
 }
 
-// benchWhisker is an interval, level.
-type benchWhisker struct {
-	X0, X1, Y float64
-	Class     string
-}
+// benchWhisker is an interval.
+type benchWhisker struct{ Path, Class string }
 
 // benchDot is a measured point. Its shape tells the results apart without colours; a hollow one is invalid.
 type benchDot struct {
@@ -71,6 +68,15 @@ func (p *benchPlot) dot(class string, isValid bool, x, y float64, title string) 
 	}
 	p.Dots = append(p.Dots, d)
 	p.boxes = append(p.boxes, benchBox{x - 4, y - 4, x + 4, y + 4})
+}
+
+// whisker is a level interval, whiskerUp an upright one.
+func (p *benchPlot) whisker(class string, x0, x1, y float64) {
+	p.Whiskers = append(p.Whiskers, benchWhisker{fmt.Sprintf("M%g %gH%g", x0, y, x1), class})
+}
+
+func (p *benchPlot) whiskerUp(class string, x, y0, y1 float64) {
+	p.Whiskers = append(p.Whiskers, benchWhisker{fmt.Sprintf("M%g %gV%g", x, y0, y1), class})
 }
 
 // label writes beside a point where nothing stands yet: below to the right, above to the left and so on. Where there is no room it writes nothing:

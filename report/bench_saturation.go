@@ -80,7 +80,7 @@ func (d *BenchDocument) saturationPlot(load string, by map[string]result.Curve) 
 			x, y := at(s)
 			fmt.Fprintf(&path, "%s%g %g", map[bool]string{true: "M", false: "L"}[i == 0], x, y)
 			if s.CI != nil {
-				p.Whiskers = append(p.Whiskers, benchWhisker{p.x(min(s.CI.Low/max(most, 1), 1)), p.x(min(s.CI.High/max(most, 1), 1)), y, side.Class})
+				p.whisker(side.Class, p.x(min(s.CI.Low/max(most, 1), 1)), p.x(min(s.CI.High/max(most, 1), 1)), y)
 			}
 			p.dot(side.Class, s.Valid, x, y, strings.TrimSpace(fmt.Sprintf("%s %s: %s IOPS, p99 %s", side.Letter, s.ID, digits(s.IOPS), micros(s.Lat.P99))))
 			said = append(said, strings.TrimSpace(fmt.Sprintf("%s %s: %s IOPS, p99 %s", side.Letter, s.Depth(), digits(s.IOPS), micros(s.Lat.P99))))

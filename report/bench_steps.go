@@ -82,8 +82,11 @@ func newBenchRow(s *result.Step) benchRow {
 const anything = 10
 
 // sureness is how far the interval of a step reaches.
-func sureness(s *result.Step) string {
-	switch half := s.CI.HalfWidth(); {
+func sureness(s *result.Step) string { return reachText(s.CI) }
+
+// reachText is how far an interval reaches to either side.
+func reachText(i *stat.Interval) string {
+	switch half := i.HalfWidth(); {
 	case half > anything:
 		return "could be anything"
 	case half >= 0.995:
@@ -145,7 +148,7 @@ func (d *BenchDocument) comparisons() []benchComparison {
 		b.Axis = ratioAxisFor(values)
 		b.Axis.band(1, c.Tolerance)
 		for _, s := range c.Steps {
-			b.Rows = append(b.Rows, newBenchVerdict(s, b.Axis))
+			b.Rows = append(b.Rows, newBenchVerdict(s, b.Letter, b.Axis))
 		}
 		out = append(out, b)
 	}
@@ -177,14 +180,15 @@ func countVerdicts(c *result.Comparison) string {
 	return strings.Join(out, ", ")
 }
 
-func newBenchVerdict(s result.Compared, axis ratioAxis) benchVerdict {
+// newBenchVerdict is one step; what a comparison calls B has the letter here.
+func newBenchVerdict(s result.Compared, letter string, axis ratioAxis) benchVerdict {
 	v := benchVerdict{
-		ID: s.ID, Verdict: string(s.Verdict), Sign: verdictSign(s.Verdict), Note: s.Note, A: digits(s.A), B: digits(s.B), More: moreRuns(s.Judgement),
+		ID: s.ID, Verdict: string(s.Verdict), Sign: verdictSign(s.Verdict), Note: strings.NewReplacer("B is invalid", letter+" is invalid", "B is not durable", letter+" is not durable").Replace(s.Note), A: digits(s.A), B: digits(s.B), More: moreRuns(s.Judgement),
 		IsBad: strings.Contains(s.Note, "not durable") || strings.Contains(s.Note, "invalid"),
 	}
 	if s.Ratio > 0 {
 		v.Ratio = ratioText(s.Ratio)
-		v.Plot = axis.plot("IOPS, B / A: ", s.Ratio, intervalOf(s.CI))
+		v.Plot = axis.plot("IOPS, "+letter+" / A: ", s.Ratio, intervalOf(s.CI))
 		v.Interval = intervalText(intervalOf(s.CI))
 	}
 	if t := s.P99; t != nil {

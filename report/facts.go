@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"stowage/bench/engine/sheet"
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/inventory"
@@ -32,6 +33,7 @@ type Facts struct {
 	Compare *digest.Comparison // traffic before and after
 	Proof   *Proof             // of the demo's clients and ledger
 	Benches []Bench            // of storages, MostBenches at most; the first is what the others are held against
+	Engines []*sheet.Result    // of engines: one of each mode at most
 
 	Versions []Fact    // of the program and of the tools it called
 	Commands []Command // what was run, in order

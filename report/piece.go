@@ -52,6 +52,13 @@ func (d *BenchDocument) Piece() (Piece, error) {
 }
 
 // Piece is the document, to be framed by another page.
+func (d *EngineDocument) Piece() (Piece, error) {
+	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, IsBad: d.IsBad, Style: template.CSS(own(benchPages, "benchpage/bench.css")), Data: noCharts}
+	err := p.fill(benchPages, []string{"benchpage/parts.html", "benchpage/engineparts.html"}, "engine-on", d, "engine-body", d)
+	return p, err
+}
+
+// Piece is the document, to be framed by another page.
 func (d *PlanDocument) Piece() (Piece, error) {
 	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, Style: template.CSS(own(planPages, "planpage/plan.css")), Data: noCharts}
 	for _, s := range d.Sections {

@@ -37,7 +37,7 @@ func write(w io.Writer, f Facts, library string) error {
 	}
 	t, err := template.New("report").Funcs(functions()).ParseFS(pages, "page/*.html")
 	if err == nil {
-		t, err = t.ParseFS(benchPages, "benchpage/parts.html")
+		t, err = t.ParseFS(benchPages, "benchpage/parts.html", "benchpage/engineparts.html")
 	}
 	if err != nil {
 		return &farm.Error{Op: "read report templates", Err: err}
@@ -70,6 +70,7 @@ type document struct {
 	Traffic  *traffic
 	Proof    []proofRow
 	Bench    *BenchDocument
+	Engines  []*EngineDocument
 	Findings []farm.Finding
 	Looked   bool // Findings were looked for
 	Notes    made
@@ -104,6 +105,9 @@ func newDocument(f Facts, library string) (*document, error) {
 	}
 	if len(f.Benches) > 0 {
 		d.Bench = NewBenchDocument(f.Benches)
+	}
+	for _, r := range f.Engines {
+		d.Engines = append(d.Engines, NewEngineDocument(r))
 	}
 	d.Tiles = tiles(f, d.Timeline, d.Pauses, d.Traffic)
 	d.Clean, d.IsBad = cleanWords(f.Proof), f.Proof != nil && !f.Proof.isClean()
@@ -142,6 +146,11 @@ func (d *document) sections() []section {
 		if s.is {
 			out = append(out, s.section)
 		}
+		if s.ID == "storage" {
+			for _, e := range d.Engines {
+				out = append(out, section{e.ID, e.Title})
+			}
+		}
 	}
 	return out
 }
@@ -161,7 +170,7 @@ func (d *document) dress(f Facts, library string) error {
 		pairs = len(f.Plan.Basis.Pairs)
 	}
 	d.Style = template.CSS(style) + highlights(d.Packing, pairs)
-	if d.Bench != nil {
+	if d.Bench != nil || len(d.Engines) > 0 {
 		own, err := benchStyle()
 		if err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,17 +48,6 @@ func needsMachines(t *testing.T) {
 // the agents.
 func startNetFarm(t *testing.T, shards, rows int) *netFarm {
 	t.Helper()
-	f := newNetFarm(t, shards)
-	for _, h := range netHosts {
-		f.startAgent(h)
-	}
-	f.serve(shards, rows)
-	return f
-}
-
-// newNetFarm makes the machines and the workspace, and no agents yet.
-func newNetFarm(t *testing.T, shards int) *netFarm {
-	t.Helper()
 	needsMachines(t)
 	f := &netFarm{liveFarm: emptyFarm(t, "dense", 40), hosts: map[farm.HostName]*netlab.Machine{}, agents: map[farm.HostName]*netAgent{}}
 	mark := netlab.Mark()
@@ -76,15 +64,15 @@ func newNetFarm(t *testing.T, shards int) *netFarm {
 	}
 	f.writeWorkspace(shards)
 	f.must("agent", "certs")
-	return f
-}
-
-// serve founds the servers, lets clients write and makes a plan.
-func (f *netFarm) serve(shards, rows int) {
-	f.t.Helper()
+	for _, h := range netHosts {
+		f.startAgent(h)
+	}
 	f.found(shards, rows)
-	f.did(f.startClients())
+	if err := f.startClients(); err != nil {
+		t.Fatal(err)
+	}
 	f.must("plan", "--name", "first")
+	return f
 }
 
 // remove takes everything away again, also after a failed test.
@@ -286,19 +274,18 @@ func (f *netFarm) during(step string, do func()) program {
 	}
 }
 
-// awaitStep waits until the events of the move tell of a step's beginning, of
-// one of some sides.
-func (f *netFarm) awaitStep(step string, sides ...farm.SideName) {
+// awaitStep waits until the events of the move tell of a step's beginning.
+func (f *netFarm) awaitStep(step string) {
 	f.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if f.begun(step, sides...) {
+		if f.begun(step) {
 			return
 		}
 	}
-	f.t.Fatalf("the move never came to %s %v", step, sides)
+	f.t.Fatalf("the move never came to %s", step)
 }
 
-func (f *netFarm) begun(step string, sides ...farm.SideName) bool {
+func (f *netFarm) begun(step string) bool {
 	a := &app{dir: f.dir, log: slog.New(slog.DiscardHandler)}
 	d, err := a.open()
 	if err != nil {
@@ -314,7 +301,7 @@ func (f *netFarm) begun(step string, sides ...farm.SideName) bool {
 		return false
 	}
 	for _, e := range events {
-		if e.Step == step && e.Kind == farm.StepStarted && (len(sides) == 0 || slices.Contains(sides, e.Side)) {
+		if e.Step == step && e.Kind == farm.StepStarted {
 			return true
 		}
 	}

@@ -161,6 +161,9 @@ func (a *app) benchEngine(ctx context.Context, dir, save string, o engine.Order)
 	if err != nil {
 		return cutShort(err, dir, save)
 	}
+	if save != "" {
+		a.say("charts of it: stowage bench show %s --html FILE", shellWord(save))
+	}
 	return a.emit(r, func(w io.Writer) error { return sheet.WriteText(w, r) })
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"stowage/bench/engine/sheet"
 	"stowage/farm"
+	"stowage/report"
 )
 
 // readEngine reads a file that is a result of bench engine; nil where it is something else, or not there.
@@ -19,6 +20,7 @@ func readEngine(path string) (*sheet.Result, error) {
 	if err != nil {
 		return nil, &farm.Error{Op: "read result", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "give a file that bench engine wrote with --save, or its --json"}
 	}
+	r.Judge() // by today's rules; one that was cut short was never judged
 	return r, nil
 }
 
@@ -53,8 +55,8 @@ func (a *app) compareEngines(files []string) (is bool, err error) {
 	return true, nil
 }
 
-// showEngines prints results of bench engine again. It does not feel responsible (is false) for files of which none is one.
-func (a *app) showEngines(files []string) (is bool, err error) {
+// showEngines prints a result of bench engine again, or writes it with charts into the file html where that is named. It does not feel responsible (is false) for files of which none is one.
+func (a *app) showEngines(files []string, html string) (is bool, err error) {
 	for _, path := range files {
 		r, err := readEngine(path)
 		switch {
@@ -65,7 +67,9 @@ func (a *app) showEngines(files []string) (is bool, err error) {
 		case len(files) > 1:
 			return true, &farm.Error{Op: "show", Subject: path, Err: fmt.Errorf("%w: it is a result of bench engine, which is shown alone", farm.ErrInput), Hint: "stowage bench compare A B"}
 		}
-		r.Judge()
+		if html != "" {
+			return true, a.writeBenchHTML(html, report.NewEngineDocument(r))
+		}
 		return true, a.emit(r, func(w io.Writer) error { return sheet.WriteText(w, r) })
 	}
 	return false, nil

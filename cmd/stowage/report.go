@@ -29,8 +29,8 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: `Writes one self-contained HTML file about the newest move of this workspace: the plan
 and its proof, the move step by step, how long gates were closed, traffic before and
 after, and the ledger when there is one. What is missing is named in it. Results of bench
-run that lie in the workspace as bench/*.json are shown with charts, or those that --bench
-names; the oldest is what the others are held against.
+run and bench engine that lie in the workspace as bench/*.json are shown with charts, the oldest of bench run as what
+the others are held against, or those that --bench names, the first as that.
 
 ` + exitHelp,
 		Example: "  stowage report --out report.html",
@@ -47,7 +47,7 @@ names; the oldest is what the others are held against.
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "report.html", "file to write, relative to the workspace")
-	cmd.Flags().StringSliceVar(&benches, "bench", nil, "results of bench run to show instead of bench/*.json of the workspace")
+	cmd.Flags().StringSliceVar(&benches, "bench", nil, "results of bench run and bench engine to show instead of bench/*.json of the workspace")
 	return cmd
 }
 
@@ -89,15 +89,15 @@ func (a *app) reportFacts(d *desk, benches []string) (report.Facts, error) {
 	if _, err := d.store.LatestDocument("proof", "", &proof); err == nil {
 		facts.Proof = &proof
 	}
-	var err error
-	if facts.Benches, err = a.benchesOf(d, benches); err != nil {
+	if err := a.addBenches(d, benches, &facts); err != nil {
 		return facts, err
 	}
 	facts.Versions = []report.Fact{{Name: "stowage", Value: version}}
+	var err error
 	if facts.Commands, err = history(d, facts.Plan); err != nil {
 		return facts, err
 	}
-	facts.Commands = append(facts.Commands, benchCommands(facts.Benches)...)
+	facts.Commands = append(facts.Commands, benchCommands(facts)...)
 	sort.SliceStable(facts.Commands, func(i, j int) bool { return facts.Commands[i].Started.Before(facts.Commands[j].Started) })
 	return facts, nil
 }

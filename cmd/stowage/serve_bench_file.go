@@ -100,7 +100,7 @@ func (f benchFile) runEntry() serve.Bench {
 		Verdict: strings.TrimSpace(doc.Verdict + " " + doc.Lead), IsBad: doc.IsBad,
 	}
 	if !r.Complete {
-		b.Verdict, b.IsBad = "Cut short. "+b.Verdict, true
+		b.Verdict, b.IsBad = "Cut short, or not at its end yet. "+b.Verdict, true
 	}
 	return b
 }
@@ -125,25 +125,21 @@ func (f benchFile) matrixEntry() serve.Bench {
 		b.Made = d.Sessions[0].Began
 	}
 	if !d.Complete {
-		b.Verdict, b.IsBad = strings.Replace(b.Verdict, "Whole", "Cut short", 1), true
+		b.Verdict, b.IsBad = strings.Replace(b.Verdict, "Whole", "Cut short, or not at its end yet", 1), true
 	}
 	return b
 }
 
 func (f benchFile) engineEntry() serve.Bench {
 	r := f.engine
-	r.Judge()
+	doc := report.NewEngineDocument(r)
+	what := map[sheet.Mode]string{sheet.Engines: "engines", sheet.Instances: "servers on one host", sheet.Apply: "a replica that applies"}[r.Mode]
 	b := serve.Bench{
-		Kind: kindEngine, What: fmt.Sprintf("%s, %s on %s", r.Mode, r.Server, r.Environment.Directory), Verdict: "Valid.", IsBad: !r.Valid || !r.Complete,
-	}
-	if len(r.Sessions) > 0 {
-		b.Made = r.Sessions[0].Began
-	}
-	if !r.Valid {
-		b.Verdict = "Invalid: " + strings.Join(r.Invalid, "; ")
+		Kind: kindEngine, What: fmt.Sprintf("%s, %s on %s", what, r.Server, r.Environment.Directory), Made: firstOf(r.Sessions),
+		Verdict: doc.Verdict + " " + doc.Lead, IsBad: doc.IsBad || !r.Complete,
 	}
 	if !r.Complete {
-		b.Verdict = "Cut short. " + b.Verdict
+		b.Verdict = "Cut short, or not at its end yet. " + b.Verdict
 	}
 	return b
 }
@@ -169,17 +165,15 @@ func (f benchFile) show(page serve.Shown) (_ serve.Shown, err error) {
 		if err = matrix.WriteText(&text, f.matrix); err != nil {
 			return page, err
 		}
-		if cells, none := matrixBenches(f.path, f.matrix); none == nil { // otherwise the table is all there is
-			page.Piece, err = report.NewBenchDocument(cells).Piece()
+		if doc, none := matrixPage(f.path, f.matrix); none == nil { // otherwise the table is all there is
+			page.Piece, err = doc.Piece()
 		}
 		if page.Text = text.String(); page.Title == "" {
 			page.Title = "A matrix of " + f.matrixEntry().What
 		}
 	case kindEngine:
-		b := f.engineEntry()
-		page.JSON, page.Title, page.Verdict, page.IsBad = f.engine, "What engines cost: "+b.What, b.Verdict, b.IsBad
-		err = sheet.WriteText(&text, f.engine)
-		page.Text = text.String()
+		page.JSON = f.engine
+		page.Piece, err = report.NewEngineDocument(f.engine).Piece()
 	case kindDecision:
 		page.JSON, page.Command = f.decision, "stowage bench decide "+shellWord(f.path)
 		page.Piece, err = report.NewDecisionDocument(f.decision).Piece()
