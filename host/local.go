@@ -205,25 +205,28 @@ func (l *Local) ReadFile(_ context.Context, path string) ([]byte, error) {
 
 // WriteFile implements Host.
 func (l *Local) WriteFile(_ context.Context, path string, content []byte) error {
-	fail := func(err error) error { return &farm.Error{Op: "write file", Subject: path, Err: err} }
+	if err := replaceFile(path, content, 0o640, l.Own); err != nil {
+		return &farm.Error{Op: "write file", Subject: path, Err: err}
+	}
+	return nil
+}
+
+// replaceFile writes a file whole or not at all, also when the power goes: an
+// option file may hold a fence. Own is told the name it has before its own.
+func replaceFile(path string, content []byte, mode os.FileMode, own func(path string) error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(content)
-	err = errors.Join(err, tmp.Sync(), tmp.Chmod(0o640), tmp.Close(), l.Own(tmp.Name()))
-	if err != nil {
-		return fail(err)
+	if err = errors.Join(err, tmp.Sync(), tmp.Chmod(mode), tmp.Close(), own(tmp.Name())); err != nil {
+		return err
 	}
 	if err := os.Rename(tmp.Name(), path); err != nil {
-		return fail(err)
+		return err
 	}
-	// An option file may hold a fence, which has to be there after a power cut.
-	if err := lasting.SyncDir(filepath.Dir(path)); err != nil {
-		return fail(err)
-	}
-	return nil
+	return lasting.SyncDir(filepath.Dir(path))
 }
 
 // tail is the end of a log, for an error message.

@@ -111,7 +111,7 @@ func (l *Local) Start(ctx context.Context, i Instance, budget time.Duration) err
 	logFile := filepath.Join(i.Dir(), ErrorLog)
 	before := size(logFile)
 	if pid == 0 && l.systemctl != "" {
-		if err := l.startUnit(ctx, i); err != nil {
+		if err := l.startUnit(ctx, i, budget); err != nil {
 			return l.explain(i, before, err)
 		}
 	} else if pid == 0 {

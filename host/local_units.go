@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +18,10 @@ import (
 // in packaging/ reads it.
 const UnitDir = "/etc/stowage/instances"
 
-// UseUnits makes Start and Stop go through systemd: instances come up with
-// their machine, and journal and limits are those of the unit. Everything else,
-// Running above all, stays as it is: a unit's server is a process with the same
-// command line.
+// UseUnits makes Start and Stop go through systemd: instances that run come up
+// with their machine and those that were stopped do not, and journal and limits
+// are those of the unit. Everything else, Running above all, stays as it is: a
+// unit's server is a process with the same command line.
 func (l *Local) UseUnits() error {
 	fail := func(err error, hint string) error {
 		return &farm.Error{Op: "use systemd units", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: hint}
@@ -41,31 +42,75 @@ func (l *Local) UseUnits() error {
 
 func unitOf(i Instance) string { return "mariadb@" + string(i.Name) + ".service" }
 
-// startUnit starts the unit and reports its end as an error of died does.
-func (l *Local) startUnit(ctx context.Context, i Instance) error {
+// startUnit starts the unit, now and with the machine, and reports its end as
+// an error of died does.
+func (l *Local) startUnit(ctx context.Context, i Instance, budget time.Duration) error {
 	if strings.ContainsAny(i.Config, " \t\n\"'\\$") {
 		return &farm.Error{Op: "start unit", Subject: unitOf(i), Err: fmt.Errorf("%w: the path %q cannot stand in a unit's environment", farm.ErrInput, i.Config)}
 	}
 	env := "MYSQLD_MULTI_INSTANCE=--defaults-file=" + i.Config + "\n"
-	if err := os.WriteFile(filepath.Join(UnitDir, string(i.Name)+".env"), []byte(env), 0o644); err != nil {
+	// Torn, it would have the unit start the host's default server.
+	if err := replaceFile(filepath.Join(UnitDir, string(i.Name)+".env"), []byte(env), 0o644, func(string) error { return nil }); err != nil {
 		return &farm.Error{Op: "start unit", Subject: unitOf(i), Err: err}
 	}
-	return l.unit(ctx, "start", i)
+	return l.unit(ctx, budget, "enable", "--now", unitOf(i))
 }
 
-func (l *Local) unit(ctx context.Context, verb string, i Instance) error {
-	cmd := l.command(ctx, l.systemctl, verb, unitOf(i))
-	cmd.SysProcAttr.Credential = nil // systemd is asked by us, not by the servers' account
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return &farm.Error{Op: verb + " unit", Subject: unitOf(i), Err: fmt.Errorf("%w:\n  %s", err, lastLines(out, 5)),
-			Hint: "journalctl -u " + unitOf(i)}
+// stopUnit tells systemd first, or it would start the server again, now or with
+// the machine. A server that another unit runs is stopped through that one,
+// which stays enabled: it is somebody else's.
+func (l *Local) stopUnit(ctx context.Context, i Instance, budget time.Duration) error {
+	err := l.unit(ctx, budget, "disable", "--now", unitOf(i))
+	pid, running := l.Running(ctx, i)
+	if err != nil || running != nil || pid == 0 {
+		return err
+	}
+	if other := unitOfProcess(pid); other != "" && other != unitOfProcess(os.Getpid()) {
+		return l.unit(ctx, budget, "stop", other)
 	}
 	return nil
 }
 
-// stopUnit tells systemd first, or it would start the server again.
-func (l *Local) stopUnit(ctx context.Context, i Instance, budget time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, budget)
+func (l *Local) unit(ctx context.Context, budget time.Duration, args ...string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, budget, fmt.Errorf("it took more than %v", budget))
 	defer cancel()
-	return l.unit(ctx, "stop", i)
+	cmd := l.command(ctx, l.systemctl, args...)
+	cmd.SysProcAttr.Credential = nil // systemd is asked by us, not by the servers' account
+	if out, err := cmd.CombinedOutput(); err != nil {
+		unit := args[len(args)-1]
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return &farm.Error{Op: args[0] + " unit", Subject: unit, Err: fmt.Errorf("%w:\n  %s", err, lastLines(out, 5)), Hint: "journalctl -u " + unit}
+	}
+	return nil
+}
+
+// unitOfProcess is the service of systemd that a process belongs to, or "".
+func unitOfProcess(pid int) string {
+	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	return serviceIn(string(raw))
+}
+
+// serviceIn finds a system service in the text of /proc/PID/cgroup, of either
+// version of control groups: cgroups(7).
+func serviceIn(text string) string {
+	for line := range strings.Lines(text) {
+		number, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		controllers, path, _ := strings.Cut(rest, ":")
+		if controllers != "name=systemd" && (number != "0" || controllers != "") {
+			continue
+		}
+		words := strings.Split(path, "/")
+		at := slices.Index(words, "system.slice")
+		if at < 0 {
+			continue
+		}
+		for _, w := range words[at+1:] {
+			if strings.HasSuffix(w, ".service") {
+				return w
+			}
+		}
+	}
+	return ""
 }

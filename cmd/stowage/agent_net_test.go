@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,17 @@ func needsMachines(t *testing.T) {
 // the agents.
 func startNetFarm(t *testing.T, shards, rows int) *netFarm {
 	t.Helper()
+	f := newNetFarm(t, shards)
+	for _, h := range netHosts {
+		f.startAgent(h)
+	}
+	f.serve(shards, rows)
+	return f
+}
+
+// newNetFarm makes the machines and the workspace, and no agents yet.
+func newNetFarm(t *testing.T, shards int) *netFarm {
+	t.Helper()
 	needsMachines(t)
 	f := &netFarm{liveFarm: emptyFarm(t, "dense", 40), hosts: map[farm.HostName]*netlab.Machine{}, agents: map[farm.HostName]*netAgent{}}
 	mark := netlab.Mark()
@@ -64,15 +76,15 @@ func startNetFarm(t *testing.T, shards, rows int) *netFarm {
 	}
 	f.writeWorkspace(shards)
 	f.must("agent", "certs")
-	for _, h := range netHosts {
-		f.startAgent(h)
-	}
-	f.found(shards, rows)
-	if err := f.startClients(); err != nil {
-		t.Fatal(err)
-	}
-	f.must("plan", "--name", "first")
 	return f
+}
+
+// serve founds the servers, lets clients write and makes a plan.
+func (f *netFarm) serve(shards, rows int) {
+	f.t.Helper()
+	f.found(shards, rows)
+	f.did(f.startClients())
+	f.must("plan", "--name", "first")
 }
 
 // remove takes everything away again, also after a failed test.
@@ -274,18 +286,19 @@ func (f *netFarm) during(step string, do func()) program {
 	}
 }
 
-// awaitStep waits until the events of the move tell of a step's beginning.
-func (f *netFarm) awaitStep(step string) {
+// awaitStep waits until the events of the move tell of a step's beginning, of
+// one of some sides.
+func (f *netFarm) awaitStep(step string, sides ...farm.SideName) {
 	f.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if f.begun(step) {
+		if f.begun(step, sides...) {
 			return
 		}
 	}
-	f.t.Fatalf("the move never came to %s", step)
+	f.t.Fatalf("the move never came to %s %v", step, sides)
 }
 
-func (f *netFarm) begun(step string) bool {
+func (f *netFarm) begun(step string, sides ...farm.SideName) bool {
 	a := &app{dir: f.dir, log: slog.New(slog.DiscardHandler)}
 	d, err := a.open()
 	if err != nil {
@@ -301,7 +314,7 @@ func (f *netFarm) begun(step string) bool {
 		return false
 	}
 	for _, e := range events {
-		if e.Step == step && e.Kind == farm.StepStarted {
+		if e.Step == step && e.Kind == farm.StepStarted && (len(sides) == 0 || slices.Contains(sides, e.Side)) {
 			return true
 		}
 	}

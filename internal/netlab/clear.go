@@ -27,7 +27,7 @@ func Clear(mark string) error {
 	}
 	errs := []error{endAll(names)}
 	for _, n := range names {
-		errs = append(errs, command("ip", "netns", "del", n)) // and the lines of it
+		errs = append(errs, command("ip", "netns", "del", n), endGroup(n)) // and the lines of it
 	}
 	if _, err := os.Stat(filepath.Join("/sys/class/net", mark)); err == nil {
 		errs = append(errs, command("ip", "link", "del", mark))
@@ -52,6 +52,39 @@ func goneLines(mark string) error {
 			_ = command("ip", "link", "del", filepath.Base(line)) // it may be gone by now
 		}
 	}
+}
+
+// endGroup takes away the control groups of a machine that was booted. The
+// kernel refuses while a process is in one, and lets them go some time after.
+func endGroup(name string) error {
+	for _, at := range []string{"/sys/fs/cgroup/systemd", "/sys/fs/cgroup"} {
+		group := filepath.Join(at, name)
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			err := removeGroups(group)
+			if err == nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("control group %s does not go away: %w", group, err)
+			}
+		}
+	}
+	return nil
+}
+
+// removeGroups removes a control group, those below it first. Their files go
+// with them.
+func removeGroups(group string) error {
+	entries, err := os.ReadDir(group)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			err = errors.Join(err, removeGroups(filepath.Join(group, e.Name())))
+		}
+	}
+	return errors.Join(err, syscall.Rmdir(group))
 }
 
 // endAll kills every process of some namespaces, until there is none.
