@@ -104,6 +104,9 @@ func (l *Local) Wipe(ctx context.Context, i Instance, owner string) error {
 	if pid, err := l.Running(ctx, i); err != nil || pid != 0 {
 		return &farm.Error{Op: "empty data directory", Subject: i.Datadir, Err: fmt.Errorf("%w: its server runs (pid %d, %v)", farm.ErrRefused, pid, err)}
 	}
+	if err := l.endOrphans(ctx, i); err != nil {
+		return err
+	}
 	err := errors.Join(os.RemoveAll(i.Datadir), os.Mkdir(i.Datadir, 0o750), l.Own(i.Datadir))
 	if err != nil {
 		return &farm.Error{Op: "empty data directory", Subject: i.Datadir, Err: err}
@@ -122,6 +125,9 @@ func (l *Local) Remove(ctx context.Context, i Instance, owner string) error {
 	if pid, err := l.Running(ctx, i); err != nil || pid != 0 {
 		return &farm.Error{Op: "remove instance", Subject: string(i.Name),
 			Err: fmt.Errorf("%w: it still runs (pid %d, %v)", farm.ErrRefused, pid, err)}
+	}
+	if err := l.endOrphans(ctx, i); err != nil {
+		return err
 	}
 	// The mark goes last: a half-removed directory is still ours. And it goes
 	// under another name: a directory with our name always carries its mark.

@@ -223,10 +223,13 @@ func (l *Local) awaitGone(ctx context.Context, i Instance) error {
 	}
 }
 
+// rollBack is the option with which a server rolls back and ends.
+const rollBack = "--tc-heuristic-recover=ROLLBACK"
+
 // RollbackPrepared implements Host. The server ends by design with status 1
 // once it has rolled the transactions back.
 func (l *Local) RollbackPrepared(ctx context.Context, i Instance) error {
-	cmd := l.command(ctx, l.server, "--defaults-file="+i.Config, "--tc-heuristic-recover=ROLLBACK")
+	cmd := l.command(ctx, l.server, "--defaults-file="+i.Config, rollBack)
 	before := size(filepath.Join(i.Dir(), ErrorLog))
 	err := cmd.Run()
 	raw, readErr := os.ReadFile(filepath.Join(i.Dir(), ErrorLog))
