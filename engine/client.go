@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -21,6 +23,7 @@ type Client struct {
 	temporal client.Client
 	opts     Options
 	log      *slog.Logger
+	name     string // of this client, among all that have been and will be
 	turns    *turns
 	pulse    func(ctx context.Context, token []byte, detail string) error // sends one heartbeat
 }
@@ -52,7 +55,7 @@ func Dial(ctx context.Context, address string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial engine %s: %w", address, context.Cause(ctx))
 	}
-	c := &Client{temporal: t, opts: o, log: o.Log, turns: newTurns()}
+	c := &Client{temporal: t, opts: o, log: o.Log, name: fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()), turns: newTurns()}
 	c.pulse = func(ctx context.Context, token []byte, detail string) error {
 		return t.RecordActivityHeartbeat(ctx, token, detail)
 	}

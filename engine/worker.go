@@ -62,6 +62,7 @@ func (c *Client) startWorker(what string, build func() worker.Worker) (w worker.
 // newWorker is a worker of one queue, for steps that go on until halted ends.
 func (c *Client) newWorker(halted context.Context, queue string, p *performer, concurrency int) worker.Worker {
 	w := worker.New(c.temporal, queue, worker.Options{
+		Identity:                           c.workerName(queue),
 		MaxConcurrentActivityExecutionSize: concurrency,
 		MaxConcurrentActivityTaskPollers:   pollers(queue, concurrency),
 		MaxConcurrentWorkflowTaskPollers:   4,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -307,6 +308,9 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 		return engine.Result{}, &farm.Error{Op: "reach engine", Subject: address, Err: err}
 	}
 	defer client.Close()
+	if a.Address == "" {
+		takeOver(ctx, client, job, o.Log)
+	}
 	a.lookForLater(client, job)
 	stop, err := client.Serve("", a.Mover, job.Budgets[wholeFarm]+4)
 	if err != nil {
@@ -314,6 +318,18 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 	}
 	defer stop()
 	return runInTurn(ctx, client, job)
+}
+
+// takeOver ends what a program had begun that was killed: the engine is ours,
+// and whoever carries a run out holds the workspace, whose lock ends with its
+// process. Where this fails the engine finds out by itself.
+func takeOver(ctx context.Context, client *engine.Client, job engine.Job, log *slog.Logger) {
+	for _, piece := range pieces(job) {
+		ended, err := client.TakeOver(ctx, piece.ID)
+		if log != nil && (err != nil || ended > 0) {
+			log.Info("a program that was killed had begun steps", "job", piece.ID, "steps", ended, "error", err)
+		}
+	}
 }
 
 // runInTurn runs the pieces of a job one after the other. After a piece in

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+)
+
+// takeOverWait bounds TakeOver. After it the missing heartbeats have told the server the same.
+const takeOverWait = heartbeatTimeout
+
+// TakeOver tells the server what it would find out by itself after five seconds without a heartbeat: that nobody works any more on
+// the steps of DefaultQueue that a job has begun. They are attempted again at once by whoever serves that queue next, and what
+// waits for them, clients at a closed gate among it, waits that much shorter. ended is how many there were.
+//
+// It is only for who knows that every process that has served that queue is dead: because the engine is our own, and a lock that
+// ends with its process has passed on to us. Call it before Serve. Steps of other queues are left alone, and so are those that a
+// Stowage has begun that did not say which queue it served. A job that does not exist or has ended is fine.
+func (c *Client) TakeOver(ctx context.Context, jobID string) (ended int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, takeOverWait)
+	defer cancel()
+	job, err := c.lookInto(ctx, jobID)
+	if job == nil || err != nil {
+		return 0, err
+	}
+	for _, lane := range job.GetPendingChildren() {
+		n, err := c.takeOver(ctx, lane.GetWorkflowId())
+		ended += n
+		if err != nil {
+			return ended, err
+		}
+	}
+	return ended, c.unstick(ctx, jobID)
+}
+
+// takeOver is TakeOver for one lane.
+func (c *Client) takeOver(ctx context.Context, id string) (ended int, err error) {
+	lane, err := c.lookInto(ctx, id)
+	if lane == nil || err != nil {
+		return 0, err
+	}
+	for _, a := range lane.GetPendingActivities() {
+		if !c.isOrphan(a) {
+			continue
+		}
+		run := lane.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+		err := c.temporal.CompleteActivityByID(ctx, c.opts.Namespace, id, run, a.GetActivityId(), nil, interrupted("the process that did it has died"))
+		var missing *serviceerror.NotFound
+		if err != nil && !errors.As(err, &missing) { // missing: its time was up meanwhile
+			return ended, err
+		}
+		if err == nil {
+			ended++
+		}
+	}
+	return ended, c.unstick(ctx, id)
+}
+
+// lookInto describes a workflow that runs; nil is one that does not, or not any more.
+func (c *Client) lookInto(ctx context.Context, id string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	var d *workflowservice.DescribeWorkflowExecutionResponse
+	err := patiently(ctx, c.log, "look into "+id, func() (err error) {
+		d, err = c.temporal.DescribeWorkflowExecution(ctx, id, "")
+		return err
+	})
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) || err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return nil, nil
+	}
+	return d, err
+}
+
+// unstick has a workflow's next decision handed to whoever comes, and not kept for the worker that made the last one.
+func (c *Client) unstick(ctx context.Context, id string) error {
+	_, err := c.temporal.WorkflowService().ResetStickyTaskQueue(ctx, &workflowservice.ResetStickyTaskQueueRequest{
+		Namespace: c.opts.Namespace, Execution: &common.WorkflowExecution{WorkflowId: id}})
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return nil
+	}
+	return err
+}
+
+// isOrphan reports whether an attempt is at work as far as the server knows, and was begun for DefaultQueue by another process.
+func (c *Client) isOrphan(a *workflow.PendingActivityInfo) bool {
+	who := a.GetLastWorkerIdentity()
+	return a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED && strings.HasPrefix(who, workerPrefix(DefaultQueue)) && who != c.workerName(DefaultQueue)
+}
+
+// workerName is how the worker of a queue is known to the server: by its queue, and by this process.
+func (c *Client) workerName(queue string) string { return workerPrefix(queue) + c.name }
+
+func workerPrefix(queue string) string { return "stowage/" + queue + "/" }
