@@ -9,6 +9,7 @@ import (
 
 	"stowage/farm"
 	"stowage/move"
+	"stowage/route"
 )
 
 const forward = "--without-way-back"
@@ -188,6 +189,58 @@ func TestUndoFindsTheWayBackLost(t *testing.T) {
 	if n := f.columns(awayOne, "mine"); n != 2 {
 		t.Errorf("the column is on %d of two sides", n)
 	}
+	f.wentForward(b.out.String(), "mine")
+}
+
+// An undo is killed while it holds the clients of a shard, a table is changed at
+// the new place behind that hold, and only then the undo goes on: there is no way
+// back any more, so the clients go on where they were, and a person decides.
+func TestUndoKilledWhileItHoldsClientsFindsTheWayBackLost(t *testing.T) {
+	sideBySide(t, func(run func(string, func(*testing.T))) {
+		for _, x := range []struct {
+			topology farm.Topology
+			points   []string // of the undo, and of each resume after it
+		}{
+			{farm.ActiveActive, []string{"stowage @ after undo cutover/hold", "both @ before undo cutover/lock"}},
+			{farm.PrimaryReplica, []string{"both @ after undo cutover/lock"}},
+			{farm.ActiveActive, []string{"stowage @ before undo cutover/rename"}},
+		} {
+			run(fmt.Sprintf("%s/%s", x.topology, x.points[0]), func(t *testing.T) { undoHeldAndLost(t, x.topology, x.points) })
+		}
+	})
+}
+
+func undoHeldAndLost(t *testing.T, topology farm.Topology, points []string) {
+	f := startShardFarmOf(t, topology)
+	b := f.start("move", "shard", goes, "--to", away, "--gate", "before-settle")
+	f.await(b, "it stands at its gate", func() bool { return len(f.status().Waiting) == 1 })
+	b.kill()
+	for k, point := range points {
+		verb := "resume"
+		if k == 0 {
+			verb = "undo"
+		}
+		if p := runProgram(t, point, "move", verb, "-C", f.dir); p.code != -1 {
+			t.Fatalf("not killed %s: exit %d\n%s", point, p.code, p.stderr)
+		}
+		if held := f.status().HeldShards; len(held) != 1 {
+			t.Fatalf("killed %s, and %v are held", point, held)
+		}
+		if k == 0 {
+			f.alters("ADD COLUMN mine INT NOT NULL DEFAULT 0")
+		}
+	}
+	b = f.start("move", "resume")
+	f.awaitLost(b)
+	if held := f.status().HeldShards; len(held) > 0 {
+		t.Errorf("clients wait: %v", held)
+	}
+	if table, err := route.ReadFile(f.dir + "/routing.json"); err != nil || !slices.Equal(table.Serves(movedShard), []farm.PairName{awayOne}) {
+		t.Errorf("its clients are not at its new place: %v", err)
+	}
+	f.refusesToEndAlready()
+	f.must("move", "approve", forward, "--reason", "it has to stay")
+	b.ends(t, exitFine)
 	f.wentForward(b.out.String(), "mine")
 }
 
