@@ -29,7 +29,7 @@ func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: random faults during moves")
 	}
-	if os.Getenv(chaosLane) != "" {
+	if os.Getenv(chaosBlock) != "" {
 		chaosRounds(t)
 		return
 	}
@@ -37,15 +37,15 @@ func TestChaos(t *testing.T) {
 		t.Skip("SKIPPED: faults of the network need root, for a network namespace")
 	}
 	seed, rounds := number("SEED", 1), number("ROUNDS", 4)
-	first, lanes := 1, min(number("LANES", 2), rounds)
+	first := 1
 	if k := number("ROUND", 0); k > 0 {
-		first, rounds, lanes = k, 1, 1
+		first, rounds = k, 1
 	}
 	end := time.Now().Add(time.Duration(number("MINUTES", 600)) * time.Minute)
 	if d, ok := t.Deadline(); ok && d.Add(-2*time.Minute).Before(end) {
 		end = d.Add(-2 * time.Minute)
 	}
-	all := chaosInLanes(t, seed, first, rounds, lanes, end)
+	all := chaosInLanes(t, seed, chaosBlocks(t, seed, first, first+rounds-1), number("LANES", 2), end)
 	for _, r := range all {
 		if len(r.Wrong) > 0 {
 			t.Errorf("round %d failed; alone: RUNBOOK=%s SEED=%d ROUND=%d make chaos\n%s", r.Number, r.Runbook, seed, r.Number, r.text())
@@ -58,7 +58,7 @@ func TestChaos(t *testing.T) {
 }
 
 const (
-	chaosLane = "STOWAGE_CHAOS" // "seed first last stride unix-end file"
+	chaosBlock = "STOWAGE_CHAOS" // "seed unix-end file round,round,..."
 	// roundsPerFarm keeps a ledger short: it is read in every round.
 	roundsPerFarm = 25
 )
@@ -83,31 +83,83 @@ func (r chaosRound) text() string {
 		strings.Join(r.Faults, "; "), strings.Join(r.Wrong, "\n         "), strings.Join(r.Log, "\n  "), r.Stderr)
 }
 
-// chaosInLanes deals the rounds out to processes with networks of their own.
-func chaosInLanes(t *testing.T, seed, first, rounds, lanes int, end time.Time) []chaosRound {
+// chaosBlocks deals rounds out to farms: those of one scene together, so that
+// their farm is the only one that runs for them, in blocks of about one size,
+// the lowest numbers first.
+func chaosBlocks(t *testing.T, seed, first, last int) [][]int {
+	byScene := map[string][]int{}
+	for n := first; n <= last; n++ {
+		name := sceneOf(t, seed, n).name
+		byScene[name] = append(byScene[name], n)
+	}
+	var out [][]int
+	for _, all := range byScene {
+		blocks := (len(all) + roundsPerFarm - 1) / roundsPerFarm
+		for k := range blocks {
+			out = append(out, all[len(all)*k/blocks:len(all)*(k+1)/blocks])
+		}
+	}
+	slices.SortFunc(out, func(a, b []int) int { return a[0] - b[0] })
+	return out
+}
+
+// Each round is carried out once, on a farm of its scene, and no farm becomes
+// old.
+func TestChaosBlocks(t *testing.T) {
+	if os.Getenv("RUNBOOK") != "" {
+		t.Skip("SKIPPED: RUNBOOK leaves one scene")
+	}
+	const seed, first, last = 3, 5, 1000
+	met := map[int]int{}
+	for _, block := range chaosBlocks(t, seed, first, last) {
+		if len(block) < roundsPerFarm-2 || len(block) > roundsPerFarm {
+			t.Errorf("a block of %d rounds", len(block))
+		}
+		for _, n := range block {
+			met[n]++
+			if a, b := sceneOf(t, seed, n).name, sceneOf(t, seed, block[0]).name; a != b {
+				t.Errorf("round %d is of %s, its block of %s", n, a, b)
+			}
+		}
+	}
+	for n := first; n <= last; n++ {
+		if met[n] != 1 {
+			t.Errorf("round %d is carried out %d times", n, met[n])
+		}
+	}
+	if len(met) != last-first+1 {
+		t.Errorf("%d rounds, want %d", len(met), last-first+1)
+	}
+}
+
+// chaosInLanes carries blocks out, so many at a time, each in a process with a
+// network of its own.
+func chaosInLanes(t *testing.T, seed int, blocks [][]int, lanes int, end time.Time) []chaosRound {
 	var wg sync.WaitGroup
-	files := make([]string, lanes)
-	for lane := range lanes {
-		files[lane] = fmt.Sprintf("%s/lane%d", t.TempDir(), lane)
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChaos$", "-test.timeout=0")
-		cmd.Env = append(os.Environ(), isApart+"=1",
-			fmt.Sprintf("%s=%d %d %d %d %d %s", chaosLane, seed, first+lane, first+rounds-1, lanes, end.Unix(), files[lane]))
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
-		cmd.Stderr = os.Stderr
+	files := make([]string, len(blocks))
+	free := make(chan struct{}, lanes)
+	for k, block := range blocks {
+		files[k] = fmt.Sprintf("%s/block%d", t.TempDir(), k)
+		free <- struct{}{}
+		if time.Now().After(end) {
+			break
+		}
 		wg.Go(func() {
-			out, err := cmd.Output()
-			if err != nil {
-				t.Errorf("lane %d: %v\n%s", lane, err, out)
+			defer func() { <-free }()
+			rounds := strings.Trim(strings.ReplaceAll(fmt.Sprint(block), " ", ","), "[]")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChaos$", "-test.timeout=0")
+			cmd.Env = append(os.Environ(), isApart+"=1", fmt.Sprintf("%s=%d %d %s %s", chaosBlock, seed, end.Unix(), files[k], rounds))
+			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
+			cmd.Stderr = os.Stderr
+			if out, err := cmd.Output(); err != nil {
+				t.Errorf("rounds %s: %v\n%s", rounds, err, out)
 			}
 		})
 	}
 	wg.Wait()
 	var all []chaosRound
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Errorf("a lane left nothing: %v", err)
-		}
+		raw, _ := os.ReadFile(file) // none, when the time was up before
 		for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
 			var r chaosRound
 			if json.Unmarshal([]byte(line), &r) == nil {
@@ -117,12 +169,6 @@ func chaosInLanes(t *testing.T, seed, first, rounds, lanes int, end time.Time) [
 	}
 	slices.SortFunc(all, func(a, b chaosRound) int { return a.Number - b.Number })
 	return all
-}
-
-// chaosFarm is the farm of one scene. Its clients rest between rounds.
-type chaosFarm struct {
-	*liveFarm
-	rounds int
 }
 
 // sceneOf is what the n-th round of a seed moves, or what RUNBOOK= says. Each is
@@ -135,15 +181,16 @@ func sceneOf(t *testing.T, seed, n int) scene {
 	return scenes[turn[(n-1)%len(scenes)]]
 }
 
-// chaosRounds carries out the rounds of one lane.
+// chaosRounds carries out the rounds of one block, on one farm for as long as
+// nothing goes wrong. Its clients rest between rounds.
 func chaosRounds(t *testing.T) {
 	if !apart(t) {
 		return
 	}
-	var seed, first, last, stride int
+	var seed int
 	var end int64
-	var file string
-	if _, err := fmt.Sscan(os.Getenv(chaosLane), &seed, &first, &last, &stride, &end, &file); err != nil {
+	var file, list string
+	if _, err := fmt.Sscan(os.Getenv(chaosBlock), &seed, &end, &file, &list); err != nil {
 		t.Fatal(err)
 	}
 	out, err := os.Create(file)
@@ -151,22 +198,24 @@ func chaosRounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	farms := map[string]*chaosFarm{}
-	for n := first; n <= last && time.Now().Unix() < end; n += stride {
-		c := sceneOf(t, seed, n)
-		f := farms[c.name]
-		if f == nil || f.rounds == roundsPerFarm {
-			if f != nil {
-				f.down()
-			}
-			f = &chaosFarm{liveFarm: c.start(t)}
-			farms[c.name] = f
+	var f *liveFarm
+	for _, word := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			t.Fatal(err)
 		}
-		f.rounds++
+		if time.Now().Unix() >= end {
+			return
+		}
+		c := sceneOf(t, seed, n)
+		if f == nil {
+			f = c.start(t)
+		}
 		r := chaosRound{Number: n, Runbook: c.name, round: f.withFaults(f.next(c), schedule(c, seed, n))}
 		if len(r.Wrong) > 0 {
 			r.Stderr = r.stderr
-			f.rounds = roundsPerFarm // what is broken is not to break the next
+			f.down() // what is broken is not to break the next
+			f = nil
 		}
 		raw, err := json.Marshal(r)
 		if err != nil {
@@ -175,11 +224,16 @@ func chaosRounds(t *testing.T) {
 		if _, err := out.Write(append(raw, '\n')); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(os.Stderr, "%4d %-13s %-7s %5.1f s  exits %v  %s\n", n, c.name, r.end(), r.Seconds, r.Codes, strings.Join(r.Faults, "; "))
-		for _, why := range r.Why {
-			fmt.Fprintln(os.Stderr, "     "+why)
-		}
+		r.print()
 	}
+}
+
+func (r chaosRound) print() {
+	text := fmt.Sprintf("%4d %-13s %-7s %5.1f s  exits %v  %s\n", r.Number, r.Runbook, r.end(), r.Seconds, r.Codes, strings.Join(r.Faults, "; "))
+	for _, why := range r.Why {
+		text += "     " + why + "\n"
+	}
+	fmt.Fprint(os.Stderr, text)
 }
 
 // schedule is the n-th of a seed: one to three faults, each at a border or at
