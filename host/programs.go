@@ -8,31 +8,37 @@ import (
 	"stowage/farm"
 )
 
-// Programs are those of the MariaDB that is installed, for whoever runs throw-away servers as children of its own. Instances of a farm are
-// run by Local.
+// Programs are those of the MariaDB or MySQL that is installed, the first of the PATH, for whoever runs throw-away servers as children of its
+// own. Instances of a farm are run by Local.
 type Programs struct {
-	Server, InstallDB string
+	Server    string
+	IsMySQL   bool
+	InstallDB string // of MariaDB; MySQL's server makes its system tables itself
 	// Account is the one that servers run under, nil for our own: mariadbd refuses to be root.
 	Account *syscall.Credential
 }
 
-// FindPrograms looks for them; a missing one is an error that names the package. MySQL is refused.
+// FindPrograms looks for them; a missing one is an error that names the package.
 func FindPrograms() (Programs, error) {
 	var p Programs
 	l := &Local{log: slog.New(slog.DiscardHandler)}
-	for _, x := range []struct {
-		into  *string
-		names []string
-	}{{&l.server, []string{"mariadbd", "mysqld"}}, {&l.installDB, []string{"mariadb-install-db"}}} {
-		path, err := find(x.names)
+	need := func(into *string, names ...string) error {
+		path, err := find(names)
 		if err != nil {
-			return p, &farm.Error{Op: "find program", Subject: x.names[0], Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "apt-get install mariadb-server"}
+			return &farm.Error{Op: "find program", Subject: names[0], Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "apt-get install mariadb-server"}
 		}
-		if *x.into = path; l.IsMySQL() {
-			return p, &farm.Error{Op: "find program", Subject: path, Err: fmt.Errorf("%w: it is MySQL, and this needs MariaDB", farm.ErrInput), Hint: "put a MariaDB in front of the PATH"}
+		*into = path
+		return nil
+	}
+	if err := need(&l.server, "mariadbd", "mysqld"); err != nil {
+		return p, err
+	}
+	p.Server, p.IsMySQL = l.server, l.IsMySQL()
+	if !p.IsMySQL {
+		if err := need(&p.InstallDB, "mariadb-install-db"); err != nil {
+			return p, err
 		}
 	}
-	p = Programs{Server: l.server, InstallDB: l.installDB}
 	account, err := serverAccount()
 	p.Account = account
 	return p, err

@@ -51,7 +51,7 @@ func (s *server) fill(ctx context.Context, rows int, seed uint64) error {
 			return err
 		}
 	}
-	return s.exec(ctx, append(off, "ANALYZE TABLE bench.t1, bench.t2", "RESET MASTER")...)
+	return s.exec(ctx, append(off, "ANALYZE TABLE bench.t1, bench.t2", s.family().reset)...)
 }
 
 func (s *server) fillTable(ctx context.Context, table, rows int, seed uint64) error {

@@ -31,10 +31,13 @@ func (b *bencher) template(ctx context.Context, pages int64) (string, error) {
 		return fail(err)
 	}
 	// A small log, which is copied with every directory; servers make it as large as they want it.
-	if err := t.writeConfig(16<<20, []string{"innodb_log_file_size=4M", "skip-log-bin"}); err != nil {
+	if err := t.writeConfig(16<<20, []string{t.family().smallLog, "skip-log-bin"}); err != nil {
 		return "", err
 	}
 	cmd := t.command(ctx, b.programs.InstallDB, "--defaults-file="+t.config(), "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+	if b.programs.IsMySQL {
+		cmd = t.command(ctx, b.programs.Server, "--defaults-file="+t.config(), "--initialize-insecure")
+	}
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err := b.keeper.start(cmd)
@@ -45,7 +48,7 @@ func (b *bencher) template(ctx context.Context, pages int64) (string, error) {
 		return "", farm.ErrInterrupted
 	}
 	if err != nil {
-		text := strings.TrimSpace(said.String())
+		text := strings.TrimSpace(said.String() + "\n  " + t.tail(4)) // MySQL says it in its log
 		return fail(fmt.Errorf("%w:\n  %s", err, text[max(0, len(text)-600):]))
 	}
 	return data, nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -84,13 +85,16 @@ func (b *bencher) fillStore(ctx context.Context, s *server, cache int64) error {
 		return err
 	}
 	defer s.kill()
-	if b.result.Server == "" {
-		version, err := s.value(ctx, "SELECT VERSION()")
-		if err != nil {
-			return err
-		}
-		b.result.Server = version
+	version, err := s.value(ctx, "SELECT VERSION()")
+	if err != nil {
+		return err
 	}
+	version = s.family().prefix + version
+	if was := b.result.Server; was != "" && was != version {
+		return &farm.Error{Op: "resume", Subject: b.result.Environment.Directory, Err: fmt.Errorf("%w: the result was begun with another server: %s, now %s", farm.ErrRefused, was, version),
+			Hint: "give another file to --save, or put that server in front of the PATH"}
+	}
+	b.result.Server = version
 	if err := s.hasEngine(ctx); err != nil {
 		return err
 	}
@@ -158,7 +162,7 @@ func (b *bencher) runCell(ctx context.Context, p point, seed uint64) (x sheet.Sa
 		}
 	}
 	for _, s := range servers {
-		if err := errors.Join(s.exec(ctx, "RESET MASTER"), s.stop()); err != nil {
+		if err := errors.Join(s.exec(ctx, s.family().reset), s.stop()); err != nil {
 			return x, nil, err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"stowage/bench/engine/sheet"
 )
 
 func TestHistogramIsExactEnough(t *testing.T) {
@@ -86,5 +88,19 @@ func TestOwnRows(t *testing.T) {
 			}
 			owner[id] = n
 		}
+	}
+}
+
+// TestUndone: after going on in the middle of a round only what it has not run is ahead.
+func TestUndone(t *testing.T) {
+	row := func(rounds ...int) point {
+		r := &sheet.Row{}
+		for _, n := range rounds {
+			r.Samples = append(r.Samples, sheet.Sample{Round: n})
+		}
+		return point{row: r}
+	}
+	if n := undone([]point{row(1, 2), row(1), row(1, 2), row()}, 2); n != 2 {
+		t.Errorf("%d", n)
 	}
 }

@@ -51,6 +51,9 @@ func Run(ctx context.Context, dir string, o Order) (res *sheet.Result, err error
 	if b.programs, err = host.FindPrograms(); err != nil {
 		return nil, err
 	}
+	if b.programs.IsMySQL && o.Mode == sheet.Apply {
+		return nil, &farm.Error{Op: "measure", Subject: b.programs.Server, Err: fmt.Errorf("%w: it is MySQL, and what a replica follows is measured on MariaDB alone", farm.ErrInput), Hint: "put a MariaDB in front of the PATH"}
+	}
 	ground, swept, err := bench.Occupy(dir, bench.MadeByEngine)
 	if err != nil {
 		return nil, err
@@ -104,6 +107,9 @@ func (b *bencher) prepare() error {
 	b.plugins = rocksPlugin()
 	o := b.order
 	cells, points := o.points(func(c sheet.Cell) string {
+		if why := b.family().lacks(c); why != "" {
+			return why
+		}
 		if c.Engine == sheet.MyRocks && b.plugins == "" {
 			return rocksHint
 		}
@@ -143,8 +149,22 @@ func (b *bencher) prepare() error {
 	}
 	stores := len(b.wantedStores())
 	runs, length := sheet.Estimate(b.result.Settings, len(points), stores)
-	b.say("%s: %d cells, %d rows, at least %d runs, about %s; %d KiB of rows in each of %d data directories", o.Profile, len(cells), len(points), runs, hours(length), sheet.DataBytes(o.Rows)>>10, stores)
+	most := length
+	if o.MaxRuns > o.MinRuns {
+		all := b.result.Settings
+		all.MinRuns = o.MaxRuns
+		_, most = sheet.Estimate(all, len(points), stores)
+	}
+	b.say("%s: %d cells, %d rows, at least %d runs, about %s%s; %d KiB of rows in each of %d data directories", o.Profile, len(cells), len(points), runs, hours(length), upTo(length, most), sheet.DataBytes(o.Rows)>>10, stores)
 	return nil
+}
+
+// upTo says what all rounds that there may be would take; nothing where these are all.
+func upTo(least, most time.Duration) string {
+	if most <= least {
+		return ""
+	}
+	return ", up to " + hours(most) + " where intervals stay wide"
 }
 
 // hours is a length of time for people.
@@ -243,7 +263,7 @@ func (b *bencher) measureAll(ctx context.Context) error {
 			if has(p.row, round) {
 				continue // an earlier session did it
 			}
-			if err := b.measure(ctx, p, round, len(wanted)-i); err != nil {
+			if err := b.measure(ctx, p, round, undone(wanted[i:], round)); err != nil {
 				return err
 			}
 		}
@@ -260,6 +280,17 @@ func (b *bencher) wanted(round int) []point {
 		}
 	}
 	return out
+}
+
+// undone is how many of some rows a round has not run: of one that was cut short an earlier session did others.
+func undone(rows []point, round int) int {
+	n := 0
+	for _, p := range rows {
+		if !has(p.row, round) {
+			n++
+		}
+	}
+	return n
 }
 
 func has(r *sheet.Row, round int) bool {
@@ -297,6 +328,9 @@ func (b *bencher) labels() []string {
 	}
 	if !b.ground.Own {
 		out = append(out, "bytes are those of the servers' processes (/proc/PID/io), flushes those the servers count: the directory is not the mount point of a device of its own, and what the file system writes for itself is left out")
+	}
+	if !b.ground.Own && b.programs.IsMySQL {
+		out = append(out, "MySQL does not count how often it syncs the binary log: flushes by transaction leave that out, and are no figure to hold against MariaDB's")
 	}
 	if slices.ContainsFunc(b.result.Rows, func(r *sheet.Row) bool { return r.Runs < 3 }) {
 		out = append(out, "some rows have fewer than three runs: their intervals say little")

@@ -14,6 +14,7 @@ import (
 	"stowage/bench/engine/sheet"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/mariadbtest"
 )
 
 // storage is an empty directory for servers. Where none can run, the test says loudly that nothing was tested.
@@ -102,6 +103,55 @@ func TestEveryEngineAnswers(t *testing.T) {
 	if x := r.Row("innodb-4k-fsync/update again"); x == nil || x.Versus == nil || r.Noise.AA == nil {
 		t.Errorf("the A/A cell: %+v, %+v", x, r.Noise.AA)
 	}
+}
+
+// TestMySQLIsMeasured: InnoDB of a MySQL by the same loads; engines that it does not have are left out with the reason, a replica is refused, and nobody goes on
+// with another server than the one a result was begun with.
+func TestMySQLIsMeasured(t *testing.T) {
+	line := mariadbtest.Named(t, mariadbtest.MySQL9)
+	ours := os.Getenv("PATH")
+	t.Setenv("PATH", line.Path())
+	dir := storage(t)
+	o := small(t, sheet.Engines, []string{"innodb-16k", "innodb-4k-nodw-relaxed", "aria"}, []string{"update", "rw"})
+	r, err := Run(t.Context(), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isEmpty(t, dir)
+	if !r.Complete || !r.Valid || !strings.HasPrefix(r.Server, "MySQL 9.") {
+		t.Errorf("complete %v, valid %v %q, server %q", r.Complete, r.Valid, r.Invalid, r.Server)
+	}
+	if c := r.Cell("aria"); c == nil || !strings.Contains(c.Missing, "is MySQL, which has no Aria") {
+		t.Errorf("aria: %+v", c)
+	}
+	if len(r.Rows) != 6 { // two loads of two cells, and the first cell again
+		t.Errorf("%d rows", len(r.Rows))
+	}
+	for _, x := range r.Rows {
+		l := x.Lat
+		if x.TPS.Mean <= 0 || x.PerCPU.Mean <= 0 || x.RSS < 10<<20 || x.Unsettled || x.Written.Settled <= 0 || x.Written.Settled < x.Written.During || !(0 < l.P50 && l.P50 <= l.P99 && l.P99 <= l.Max) {
+			t.Errorf("%s: %+v tps, %+v by CPU, RSS %d, unsettled %v, written %+v, %+v", x.ID, x.TPS, x.PerCPU, x.RSS, x.Unsettled, x.Written, l)
+		}
+		// Two tables of 2000 rows: nothing of logs, doublewrite files or the server's own schemas is in the size.
+		if x.Size.Loaded < sheet.DataBytes(o.Rows)/2 || x.Size.Loaded > 120<<20 {
+			t.Errorf("%s: %d bytes of data", x.ID, x.Size.Loaded)
+		}
+	}
+	apply := small(t, sheet.Apply, []string{"innodb-16k"}, []string{"write"})
+	if _, err := Run(t.Context(), dir, apply); !errors.Is(err, farm.ErrInput) {
+		t.Errorf("a replica of MySQL: %v", err)
+	}
+	t.Setenv("PATH", ours)
+	r.Complete = false
+	for _, x := range r.Rows {
+		x.Samples = nil
+	}
+	o.Previous, o.Cells = r, o.Cells[:2]
+	r.Settings = o.settings()
+	if _, err := Run(t.Context(), dir, o); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "another server") {
+		t.Errorf("going on with MariaDB: %v", err)
+	}
+	isEmpty(t, dir)
 }
 
 // TestDoublewriteWritesTwice is the positive control: bytes are steady where times are not. Rows are drawn all over tables that are larger than

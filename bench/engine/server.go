@@ -82,11 +82,13 @@ func mkdir(dir string, p host.Programs) error {
 
 // writeConfig writes the whole option file. What is not ours to compare is small and the same in all cells.
 func (s *server) writeConfig(cache int64, extra []string) error {
+	f := s.family()
 	lines := []string{
-		"[mariadbd]", "datadir=" + optionfile.Text(s.datadir()), "socket=" + socketName, "pid-file=pid", "log-error=" + optionfile.Text(s.log()), "tmpdir=" + optionfile.Text(filepath.Join(s.dir, "tmp")),
-		fmt.Sprintf("server-id=%d", s.id), "skip-name-resolve", "performance_schema=0", "query_cache_type=0", "query_cache_size=0", "max_connections=300",
-		"log-bin=bl", "binlog-format=ROW", "innodb_buffer_pool_dump_at_shutdown=0", "innodb_buffer_pool_load_at_startup=0", "skip-slave-start", "log-slave-updates",
+		f.group, "datadir=" + optionfile.Text(s.datadir()), "socket=" + socketName, "pid-file=pid", "log-error=" + optionfile.Text(s.log()), "tmpdir=" + optionfile.Text(filepath.Join(s.dir, "tmp")),
+		fmt.Sprintf("server-id=%d", s.id), "skip-name-resolve", "performance_schema=0", "max_connections=300",
+		"log-bin=bl", "loose_binlog_format=ROW", "innodb_buffer_pool_dump_at_shutdown=0", "innodb_buffer_pool_load_at_startup=0",
 	}
+	lines = append(lines, f.own...)
 	if s.port == 0 {
 		lines = append(lines, "skip-networking")
 	} else {
@@ -95,7 +97,7 @@ func (s *server) writeConfig(cache int64, extra []string) error {
 	if s.plugins != "" {
 		lines = append(lines, "plugin-dir="+optionfile.Text(s.plugins))
 	}
-	lines = append(append(lines, s.cell.Options(cache)...), extra...)
+	lines = append(append(lines, f.lines(s.cell, cache)...), extra...)
 	if err := os.WriteFile(s.config(), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		return s.fail("write option file of", err)
 	}

@@ -52,12 +52,19 @@ func (s *server) settleInnoDB(ctx context.Context, limit time.Duration) (bool, e
 	}
 	done := false
 	for end := time.Now().Add(limit); !done && time.Now().Before(end); {
-		st, err := s.pairs(ctx, "SHOW GLOBAL STATUS WHERE variable_name IN ('Innodb_buffer_pool_pages_dirty', 'Innodb_history_list_length')")
+		st, err := s.pairs(ctx, "SHOW GLOBAL STATUS WHERE variable_name = 'Innodb_buffer_pool_pages_dirty'")
 		if err != nil {
 			return false, err
 		}
-		dirty, _ := strconv.Atoi(st["Innodb_buffer_pool_pages_dirty"]) // the server writes numbers
-		history, _ := strconv.Atoi(st["Innodb_history_list_length"])
+		length, err := s.value(ctx, s.family().history)
+		if err != nil {
+			return false, err
+		}
+		dirty, err := strconv.Atoi(st["Innodb_buffer_pool_pages_dirty"])
+		history, err2 := strconv.Atoi(length)
+		if err := errors.Join(err, err2); err != nil {
+			return false, s.fail("ask whether it is settled", err)
+		}
 		if done = dirty < cleanPages && history < shortEnough; done {
 			break
 		}

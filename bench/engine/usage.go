@@ -137,7 +137,7 @@ func (s *server) syncs(ctx context.Context) (int64, error) {
 
 // logs are files that come and go whatever the data is.
 func isLog(name string) bool {
-	for _, prefix := range []string{"ib_logfile", "bl.", "aria_log", "relay", "ib_buffer_pool", "ibtmp", "LOG", "MANIFEST", "OPTIONS"} {
+	for _, prefix := range []string{"#ib_", "ib_logfile", "bl.", "aria_log", "relay", "ib_buffer_pool", "ibtmp", "LOG", "MANIFEST", "OPTIONS"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
@@ -153,7 +153,7 @@ func (s *server) size() int64 {
 			return nil // gone meanwhile
 		}
 		if e.IsDir() {
-			if n := e.Name(); n == "mysql" || n == "sys" || n == "performance_schema" {
+			if n := e.Name(); n == "mysql" || n == "sys" || n == "performance_schema" || strings.HasPrefix(n, "#innodb_") {
 				return filepath.SkipDir
 			}
 			return nil

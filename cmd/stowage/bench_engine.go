@@ -33,7 +33,7 @@ func (a *app) benchEngineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "engine DIR",
 		Short: "Measure storage engines on servers of its own: transactions by CPU second, bytes by transaction, sizes",
-		Long: `Starts MariaDB servers of its own in DIR/.stowage-bench, fills them, and measures what a transaction costs with
+		Long: `Starts MariaDB or MySQL servers (the first of the PATH) of its own in DIR/.stowage-bench, fills them, and measures what a transaction costs with
 InnoDB (pages of 4, 8, 16 KiB, with and without doublewrite, flush methods), MyRocks and Aria: transactions a
 second and by processor second of the server, percentiles, bytes written and read by transaction, flushes, write
 amplification, size on disk and memory. Figures are given for the run, and settled: with everything the run left
