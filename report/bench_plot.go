@@ -62,7 +62,8 @@ func benchShape(class string, x, y, r float64) string {
 
 // dot marks a point, and keeps labels off it.
 func (p *benchPlot) dot(class string, isValid bool, x, y float64, title string) {
-	d := benchDot{Path: benchShape(class, x, y, 3.6), Class: class, Title: title, X: x, Y: y}
+	shape, _, _ := strings.Cut(class, " ")
+	d := benchDot{Path: benchShape(shape, x, y, 3.6), Class: class, Title: title, X: x, Y: y}
 	if !isValid {
 		d.Class += " hollow"
 	}

@@ -11,7 +11,7 @@ import (
 // applySection is what a replica can follow: applied transactions by threads and mode beside what the primary wrote, and how long an hour's lag takes to go.
 func (d *EngineDocument) applySection() engineSection {
 	s := engineSection{ID: "apply", Name: "Applying",
-		Note: "Left: how fast a backlog was worked off, by slave_parallel_threads, with 95\u00a0% intervals; the band is what the primary of these runs wrote it with. Right, reckoned from that: how long an hour's lag takes to go while a primary goes on writing so much. What is written faster than a replica applies never comes to an end."}
+		Note: "Left: how fast a backlog was worked off, by slave_parallel_threads, with 95\u00a0% intervals; the band is what the primary of these runs wrote it with. Right, reckoned from that: how long an hour's lag takes to go while a primary goes on writing so much. What is written faster than a replica applies never comes to an end. A faint mark could be anything."}
 	for i, f := range d.fields(func(x *sheet.Row) string { return x.Cell }) {
 		sides := paired(applyModes(f.rows))
 		a := applyCurves{id: fmt.Sprintf("%s-%d-%s", d.ID, i, f.id()), field: f, sides: sides}

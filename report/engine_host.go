@@ -11,7 +11,7 @@ import (
 // hostSection is the curve behind a plan that puts several servers on one host: what so many do together, what a transaction waits for, and what it costs.
 func (d *EngineDocument) hostSection() engineSection {
 	s := engineSection{ID: "host", Name: "So many servers at once",
-		Note: "To the right how many servers ran at once, each with its own data, cache and clients, who wait for nothing but their answers: the worst neighbours. Dotted in the first picture: so many times what the fewest did. Ringed: the most that surely did more together than the next fewer; with a question mark where nobody can say whether the next more do."}
+		Note: "To the right how many servers ran at once, each with its own data, cache and clients, who wait for nothing but their answers: the worst neighbours. Dotted in the first picture: so many times what the fewest did. Ringed: the most that surely did more together than the next fewer; with a question mark where nobody can say whether the next more do. A faint mark could be anything."}
 	for _, f := range d.fields(nil) {
 		var cells []string
 		for _, x := range f.rows {
@@ -83,7 +83,11 @@ func (p *benchPlot) series(side benchSide, rows []*sheet.Row, at func(*sheet.Row
 		if ci != nil && ci.HalfWidth() <= anything {
 			p.whiskerUp(side.Class, here.x, up(ci.Low), up(ci.High))
 		}
-		p.dot(side.Class, true, here.x, here.y, x.ID+": "+said(x))
+		class := side.Class
+		if ci != nil && ci.HalfWidth() > anything {
+			class += " faint"
+		}
+		p.dot(class, true, here.x, here.y, x.ID+": "+said(x))
 		p.Desc += x.ID + ": " + said(x) + ". "
 	}
 	p.Lines = append(p.Lines, planLine{Path: pathThrough(through), Class: side.Class, Title: side.Name})
