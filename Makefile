@@ -34,7 +34,7 @@ faults: build ## kill -9, failures and faults at every border of every runbook, 
 
 .PHONY: agents
 agents: build ## moves across machines of their own (network namespaces, root), whose agents are killed and whose lines are cut and slowed
-	@STOWAGE_AGENT_FAULTS=1 go test -v -timeout 60m -run 'TestMoveAcrossMachines|TestRegroupAcrossMachines|TestEngineKilledDuringPreflight|TestAgentsKilledInEveryStep|TestAgentsKilledWhileRegrouping|TestLineCutAndHealed|TestLineCutInEveryStep|TestSlowLine|TestRecordingAgentKilledAtEveryStep|TestLineCutWhileRecording' ./cmd/stowage
+	@STOWAGE_AGENT_FAULTS=1 go test -v -timeout 60m -run 'TestMoveAcrossMachines|TestRegroupAcrossMachines|TestEngineKilledDuringPreflight|TestAgentsKilledInEveryStep|TestAgentsKilledWhileRegrouping|TestLineCutAndHealed|TestLineCutInEveryStep|TestSwitchoverAcrossMachines|TestMoveAcrossBootedMachines|TestSlowLine|TestRecordingAgentKilledAtEveryStep|TestLineCutWhileRecording' ./cmd/stowage
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for five minutes, not the seconds that `make test` takes: an hour

@@ -27,7 +27,7 @@ func bootNetFarm(t *testing.T, shards, rows int) *bootedFarm {
 	if missing := netlab.MissingToBoot(); missing != "" {
 		t.Skip("NOT TESTED: agents and instances as units of systemd: " + missing)
 	}
-	f := &bootedFarm{netFarm: newNetFarm(t, shards), boots: map[farm.HostName]*netlab.Boot{}}
+	f := &bootedFarm{netFarm: newNetFarm(t, farm.ActiveActive, shards), boots: map[farm.HostName]*netlab.Boot{}}
 	program, err := filepath.Abs(os.Args[0])
 	f.did(err)
 	disks := t.TempDir()
@@ -129,7 +129,7 @@ func TestMoveAcrossBootedMachines(t *testing.T) {
 	}
 	f := bootNetFarm(t, 2, 50)
 	for i, side := range farm.SideNames {
-		f.checkUnit(netHosts[i], f.instance(side), true)
+		f.checkUnit(netHosts[i], net001(side), true)
 	}
 	p := f.during("seed", func() {
 		f.on("old1", "systemctl", "restart", "stowage-agent")
@@ -142,8 +142,8 @@ func TestMoveAcrossBootedMachines(t *testing.T) {
 	}
 	f.checkWhole()
 	for i, side := range farm.SideNames {
-		f.checkUnit(netHosts[i], f.instance(side), false)
-		f.checkUnit(netHosts[i+2], f.instance(side), true)
+		f.checkUnit(netHosts[i], net001(side), false)
+		f.checkUnit(netHosts[i+2], net001(side), true)
 	}
 	for _, h := range netHosts {
 		f.powerCut(h)
@@ -151,12 +151,13 @@ func TestMoveAcrossBootedMachines(t *testing.T) {
 	f.awaitServing()
 	f.checkNow()
 	for i, side := range farm.SideNames {
-		f.checkUnit(netHosts[i], f.instance(side), false)
-		f.checkUnit(netHosts[i+2], f.instance(side), true)
+		f.checkUnit(netHosts[i], net001(side), false)
+		f.checkUnit(netHosts[i+2], net001(side), true)
 	}
 }
 
-func (f *bootedFarm) instance(side farm.SideName) farm.InstanceName {
+// net001 is the instance of a side of the only pair.
+func net001(side farm.SideName) farm.InstanceName {
 	return farm.Pair{Name: "net001"}.Instance(side)
 }
 
@@ -168,7 +169,7 @@ func (f *bootedFarm) awaitServing() {
 	admin, err := mysql.ReadAccount(f.dir+"/accounts.cnf", "stowage")
 	f.did(err)
 	for _, side := range farm.SideNames {
-		s := mysql.Open(f.instance(side), fm.Address(fm.Pairs[0].Sides[side]), admin, quietLog())
+		s := mysql.Open(net001(side), fm.Address(fm.Pairs[0].Sides[side]), admin, quietLog())
 		defer s.Close()
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 			repl, err := s.Replication(f.t.Context())
@@ -176,7 +177,7 @@ func (f *bootedFarm) awaitServing() {
 				break
 			}
 			if time.Now().After(deadline) {
-				f.t.Fatalf("%s does not come back with its machine: %+v %v", f.instance(side), repl, err)
+				f.t.Fatalf("%s does not come back with its machine: %+v %v", net001(side), repl, err)
 			}
 		}
 	}

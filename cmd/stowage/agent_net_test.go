@@ -25,9 +25,10 @@ import (
 // in each. The program and the clients stand outside, on the bridge.
 type netFarm struct {
 	*liveFarm
-	lab    *netlab.Lab
-	hosts  map[farm.HostName]*netlab.Machine
-	agents map[farm.HostName]*netAgent
+	topology farm.Topology
+	lab      *netlab.Lab
+	hosts    map[farm.HostName]*netlab.Machine
+	agents   map[farm.HostName]*netAgent
 }
 
 const netPort = 23306
@@ -46,10 +47,15 @@ func needsMachines(t *testing.T) {
 }
 
 // startNetFarm makes a farm of four machines, whose servers are founded through
-// the agents.
+// the agents: an active-active pair.
 func startNetFarm(t *testing.T, shards, rows int) *netFarm {
 	t.Helper()
-	f := newNetFarm(t, shards)
+	return startNetFarmOf(t, farm.ActiveActive, shards, rows)
+}
+
+func startNetFarmOf(t *testing.T, topology farm.Topology, shards, rows int) *netFarm {
+	t.Helper()
+	f := newNetFarm(t, topology, shards)
 	for _, h := range netHosts {
 		f.startAgent(h)
 	}
@@ -58,10 +64,10 @@ func startNetFarm(t *testing.T, shards, rows int) *netFarm {
 }
 
 // newNetFarm makes the machines and the workspace, and no agents yet.
-func newNetFarm(t *testing.T, shards int) *netFarm {
+func newNetFarm(t *testing.T, topology farm.Topology, shards int) *netFarm {
 	t.Helper()
 	needsMachines(t)
-	f := &netFarm{liveFarm: emptyFarm(t, "dense", 40), hosts: map[farm.HostName]*netlab.Machine{}, agents: map[farm.HostName]*netAgent{}}
+	f := &netFarm{liveFarm: emptyFarm(t, "dense", 40), topology: topology, hosts: map[farm.HostName]*netlab.Machine{}, agents: map[farm.HostName]*netAgent{}}
 	mark := netlab.Mark()
 	t.Cleanup(func() { f.remove(mark) })
 	network, err := netlab.Network("10.213")
@@ -131,7 +137,7 @@ func (f *netFarm) writeWorkspace(shards int) {
 			{Name: "platter", Capacity: farm.Resources{farm.CPU: 4, farm.Memory: 8 << 30, farm.Disk: 1e12, farm.IOPS: 1000, farm.Network: 1e9}},
 			{Name: "dense", Capacity: farm.Resources{farm.CPU: 16, farm.Memory: 64 << 30, farm.Disk: 8e12, farm.IOPS: 50000, farm.Network: 1e9}},
 		}}
-	pair := farm.Pair{Name: "net001", Topology: farm.ActiveActive, Sides: map[farm.SideName]farm.Side{}}
+	pair := farm.Pair{Name: "net001", Topology: f.topology, Sides: map[farm.SideName]farm.Side{}}
 	for i, h := range netHosts {
 		kind := farm.HostTypeName("platter")
 		if i >= 2 {
@@ -140,7 +146,7 @@ func (f *netFarm) writeWorkspace(shards int) {
 		fm.Hosts = append(fm.Hosts, farm.Host{Name: h, Type: kind, Address: f.hosts[h].Address, Dir: filepath.Join(f.dir, "hosts", string(h)),
 			Labels: map[string]string{"rack": fmt.Sprintf("r%d", i%2)}})
 	}
-	for i, side := range farm.SideNames {
+	for i, side := range f.sides() {
 		home := filepath.Join(fm.Hosts[i].Dir, string(pair.Instance(side)))
 		pair.Sides[side] = farm.Side{Host: netHosts[i], Port: netPort, Datadir: home + "/data", Config: home + "/my.cnf"}
 	}
@@ -157,11 +163,7 @@ func (f *netFarm) writeWorkspace(shards int) {
 			t.Fatal(err)
 		}
 	}
-	var names []farm.ShardName
-	for _, s := range pair.Shards {
-		names = append(names, s.Name)
-	}
-	table := map[farm.PairName]*route.Pair{pair.Name: route.NewPair(names, fm.Address(pair.Sides[farm.A]), fm.Address(pair.Sides[farm.B]))}
+	table := map[farm.PairName]*route.Pair{pair.Name: route.ForFarm(fm, pair)}
 	if err := route.NewFile(f.dir + "/routing.json").Create(table); err != nil {
 		t.Fatal(err)
 	}
@@ -200,13 +202,13 @@ func (f *netFarm) found(shards, rows int) {
 	}
 	pair := d.farm.Pairs[0]
 	servers := map[farm.SideName]*mysql.Server{}
-	for n, side := range farm.SideNames {
+	for n, side := range f.sides() {
 		s := pair.Sides[side]
 		h, _ := d.farm.Host(s.Host)
 		i := host.Instance{Name: pair.Instance(side), Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config}
 		remote := board.Host(s.Host)
 		for what, err := range map[string]error{
-			"claim": remote.Claim(t.Context(), i, "test"), "config": remote.WriteFile(t.Context(), i.Config, netConfig(i, n)),
+			"claim": remote.Claim(t.Context(), i, "test"), "config": remote.WriteFile(t.Context(), i.Config, netConfig(i, f.topology, n)),
 			"found": remote.Found(t.Context(), i, setup), "start": remote.Start(t.Context(), i, time.Minute),
 		} {
 			if err != nil {
@@ -216,15 +218,31 @@ func (f *netFarm) found(shards, rows int) {
 		servers[side] = mysql.Open(i.Name, i.Dial(), d.admin, a.log)
 		defer servers[side].Close()
 	}
-	for _, side := range farm.SideNames {
-		if err := servers[side].Follow(t.Context(), servers[side.Twin()].Address(), d.replication, 30*time.Second); err != nil {
-			t.Fatal(err)
+	for _, side := range f.sides() {
+		if f.topology != farm.ActiveActive && side == farm.A {
+			continue
 		}
+		f.did(servers[side].Follow(t.Context(), servers[side.Twin()].Address(), d.replication, 30*time.Second))
 	}
 }
 
+// sides are those that the topology has.
+func (f *netFarm) sides() []farm.SideName {
+	if f.topology == farm.Single {
+		return farm.SideNames[:1]
+	}
+	return farm.SideNames[:]
+}
+
 // netConfig is the option file of side n.
-func netConfig(i host.Instance, n int) []byte {
+func netConfig(i host.Instance, topology farm.Topology, n int) []byte {
+	increment, offset, readOnly := 2, 1+n, "OFF"
+	if topology.HasOneWriter() {
+		increment, offset = 1, 1
+		if n > 0 {
+			readOnly = "ON"
+		}
+	}
 	return fmt.Appendf(nil, `[mariadbd]
 bind_address = %s
 port = %d
@@ -237,8 +255,9 @@ log_error = %s
 tmpdir = %s
 server_id = %d
 gtid_domain_id = %d
-auto_increment_increment = 2
+auto_increment_increment = %d
 auto_increment_offset = %d
+read_only = %s
 log_bin = binlog
 relay_log = relay
 log_slave_updates = ON
@@ -265,7 +284,7 @@ table_open_cache = 200
 open_files_limit = 2048
 max_connections = 150
 `, i.Address, i.Port, i.Address, i.Port, i.Datadir, filepath.Join(i.Dir(), host.PidFile), filepath.Join(i.Dir(), host.ErrorLog),
-		filepath.Join(i.Dir(), host.TempDir), 1001+n, 1+n, 1+n)
+		filepath.Join(i.Dir(), host.TempDir), 1001+n, 1+n, increment, offset, readOnly)
 }
 
 // during runs a move and does something when its status first shows a step.

@@ -192,7 +192,8 @@ func (s *strikes) whoPlays(r role, c cast) host.Instance {
 func (f *realEtsy) underWay() []*move.Row {
 	board := move.NewBoard()
 	ended := map[farm.PairName]bool{}
-	for _, e := range eventsSoFar(&app{dir: f.dir, log: quietLog()}) {
+	_, events := runSoFar(&app{dir: f.dir, log: quietLog()})
+	for _, e := range events {
 		board.Apply(e)
 		ended[e.Pair] = e.Kind == farm.LaneEnded
 	}
