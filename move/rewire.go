@@ -29,6 +29,9 @@ func (r *replacement) rewire(ctx context.Context) error {
 	if now.Follows(r.Returns.Address()) && now.Running() {
 		return nil
 	}
+	if err := r.rejoin(ctx); err != nil { // it may have been restarted since it was compared
+		return err
+	}
 	err = r.Phase(ctx, "rewire", "wait", func(ctx context.Context) error {
 		return r.bringUp(ctx, r.Leaves, r.Returns)
 	})

@@ -69,7 +69,8 @@ func TestRestartedTargetGoesOn(t *testing.T) {
 	}
 	f := startFarm(t)
 	r := f.withFaults(f.planned("first"), []fault{
-		{What: "kill", Whom: target, At: "before check", Long: 500 * time.Millisecond},
+		{What: "kill", Whom: target, At: "before rewire", Long: 500 * time.Millisecond},
+		{What: "kill", Whom: target, At: "before check#2", Long: 500 * time.Millisecond},
 		{What: "kill", Whom: target, At: "before in/ready#2", Long: 500 * time.Millisecond},
 	})
 	if r.end() != "done" || len(r.Missed) > 0 {
