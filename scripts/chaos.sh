@@ -7,13 +7,13 @@
 #   SEED=1 ROUND=17 make chaos       one of them, alone
 #   RUNBOOK=switchover ...           only replace, switchover, replica, single, shard or shard-primary
 #   MINUTES=480 ROUNDS=10000 ...     no new round after that time
-#   LANES=3 ...                      so many farms side by side (2)
+#   LANES=3 ...                      so many farms side by side (6)
 #
-# Needs root, for network namespaces of its own; nothing of it is seen outside of them. A round takes 3 to 8 s.
+# Needs root, for network namespaces of its own; nothing of it is seen outside of them. A round takes 3 s of a processor.
 set -euo pipefail
 export GOTOOLCHAIN=auto CGO_ENABLED=0
 cd "$(dirname "$0")/.."
 
-export ROUNDS=${ROUNDS:-200} SEED=${SEED:-1} MINUTES=${MINUTES:-600} LANES=${LANES:-2}
+export ROUNDS=${ROUNDS:-200} SEED=${SEED:-1} MINUTES=${MINUTES:-600} LANES=${LANES:-6}
 echo "==> chaos: ${RUNBOOK:+$RUNBOOK, }${ROUND:+round $ROUND alone, of }$ROUNDS rounds of seed $SEED, at most $MINUTES minutes" >&2
 go test ./cmd/stowage -run '^TestChaos$' -count=1 -timeout 0 -v
