@@ -62,16 +62,6 @@ func Dial(ctx context.Context, address string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// connection notices a line that has been cut sooner than the SDK does by itself (45 s); more often than every 10 s the server
-// would take for abuse.
-func (o Options) connection() client.ConnectionOptions {
-	c := client.ConnectionOptions{TLS: o.TLS}
-	if o.TLS != nil {
-		c.KeepAliveTime, c.KeepAliveTimeout = 11*time.Second, 5*time.Second
-	}
-	return c
-}
-
 // Close lets the connection go. Stop the workers first.
 func (c *Client) Close() { c.temporal.Close() }
 

@@ -23,6 +23,10 @@ type Mover struct {
 	Router route.Router
 	// Host finds the machine an instance lives or will live on.
 	Host func(farm.HostName) (host.Host, error)
+	// Greet returns when a machine answers, and an error when it does not:
+	// what is asked before the first step is asked of machines that are there.
+	// A step waits for its machine instead. Nil: all are there.
+	Greet func(context.Context, farm.HostName) error
 	// Admin is what Stowage logs in to servers with; Replication what they log
 	// in to each other with.
 	Admin, Replication mysql.Account

@@ -108,6 +108,7 @@ func Checks() []string {
 
 // Survey asks everything of every pair of a job, before anything is touched.
 func (m *Mover) Survey(ctx context.Context, job engine.Job) ([]farm.Finding, error) {
+	m = m.greeting(ctx)
 	found := make([][]farm.Finding, len(job.Lanes))
 	var asked sync.WaitGroup
 	tokens := make(chan struct{}, surveysAtOnce)
@@ -124,6 +125,21 @@ func (m *Mover) Survey(ctx context.Context, job engine.Job) ([]farm.Finding, err
 		return out, &farm.Error{Op: "preflight", Err: farm.ErrInterrupted}
 	}
 	return append(out, slices.Concat(found...)...), nil
+}
+
+// greeting is a Mover that greets every machine before it asks it anything.
+func (m *Mover) greeting(ctx context.Context) *Mover {
+	if m.Greet == nil {
+		return m
+	}
+	polite := *m
+	polite.Host = func(name farm.HostName) (host.Host, error) {
+		if err := m.Greet(ctx, name); err != nil {
+			return nil, err
+		}
+		return m.Host(name)
+	}
+	return &polite
 }
 
 // surveysAtOnce is how many pairs are asked side by side. An agent is asked

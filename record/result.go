@@ -52,6 +52,9 @@ type Result struct {
 	Bytes   int64   `json:"bytes"`              // of log or packets
 	Pieces  int     `json:"pieces,omitempty"`   // files the log was cut into
 	Seconds float64 `json:"seconds"`
+	// Late is how many seconds after the others its window began, and so was
+	// shorter: its agent had not answered.
+	Late float64 `json:"late_seconds,omitempty"`
 
 	Stopped Stop   `json:"stopped_because"`
 	Detail  string `json:"stopped_detail,omitempty"`
@@ -79,7 +82,7 @@ type Result struct {
 
 // HasFindings reports whether a person should look at the result.
 func (r Result) HasFindings() bool {
-	return r.Stopped.IsEarly() || r.Dropped > 0 || len(r.SettingsLeft) > 0 || r.Restarted || r.SessionsLeft > 0 && r.SlowLogIsOn
+	return r.Stopped.IsEarly() || r.Late > 0 || r.Dropped > 0 || len(r.SettingsLeft) > 0 || r.Restarted || r.SessionsLeft > 0 && r.SlowLogIsOn
 }
 
 // counted takes the events of a digest.

@@ -221,7 +221,7 @@ func (a *app) agentStatusCommand() *cobra.Command {
 		Short: "Ask every agent who it is",
 		Long: `Asks the agents of the named hosts, or of all, who they are: version, where they
 serve copies, when their certificate expires. Starts the engine for it when none
-runs. An agent that does not answer is a finding.
+runs, and waits until all have found it. An agent that does not answer is a finding.
 
 ` + exitHelp,
 		Example: "  stowage agent status\n  stowage agent status db017",
@@ -231,7 +231,7 @@ runs. An agent that does not answer is a finding.
 		},
 	}
 	cmd.Flags().StringVar(&address, "engine", "", "host:port of a Temporal cluster; default: that of farm.yaml")
-	cmd.Flags().DurationVar(&patience, "wait", 20*time.Second, "how long an agent may take to answer")
+	cmd.Flags().DurationVar(&patience, "wait", agentPatience, "how long agents may take to answer")
 	return cmd
 }
 
@@ -253,22 +253,15 @@ func (a *app) agentStatus(ctx context.Context, given []string, address string, p
 		return err
 	}
 	defer done()
+	m := a.meet(ctx, board, patience)
+	defer m.end()
+	m.gather(ctx, names)
 	states, missing := make([]agentState, len(names)), 0
-	asked := make(chan int)
 	for i, name := range names {
-		go func() {
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			defer cancel()
-			m, err := board.Host(name).Meet(ctx)
-			states[i] = agentState{Meeting: m}
-			if err != nil {
-				states[i].Host, states[i].Error = name, err.Error()
-			}
-			asked <- i
-		}()
-	}
-	for range names {
-		if i := <-asked; states[i].Error != "" {
+		met, err := m.wait(ctx, name)
+		states[i] = agentState{Meeting: met}
+		if err != nil {
+			states[i].Host, states[i].Error = name, err.Error()
 			missing++
 		}
 	}

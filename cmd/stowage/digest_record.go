@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ type recordFlags struct {
 	maxBytes, piece, reserve string
 	parallel                 int
 	engine                   string
+	wait                     time.Duration // for agents
 	restore                  bool
 	several                  bool // instances to record, for the name of --keep
 }
@@ -99,6 +101,8 @@ to look at.
 	fs.StringVar(&f.Keep, "keep", "", "also keep the packets, in this new file")
 	fs.IntVar(&f.parallel, "parallel", 32, "instances at once on one machine")
 	fs.StringVar(&f.engine, "engine", "", "with agents: host:port of a Temporal cluster; default: that of farm.yaml")
+	fs.DurationVar(&f.wait, "wait", agentPatience, "how long agents may take to answer before the windows open")
+	fs.Lookup("wait").DefValue = inHelp(agentPatience)
 	fs.StringVar(&f.digest.rules, "rules", "ptqd", "how statements become fingerprints: ptqd or lexer")
 	fs.StringVar(&f.digest.group, "group-by", "fingerprint", "fingerprint, table, user, host, db or shard")
 	fs.StringVar(&f.digest.filter, "filter", "", "count only events for which this is true")
@@ -117,6 +121,8 @@ func (f *recordFlags) check(c *cobra.Command) error {
 		return usage(c, errors.New("--sample and --log-dir are for --from slow-log"))
 	case f.digest.save == "":
 		return usage(c, errors.New("--save is missing: the digest is all that is kept"))
+	case f.wait < 0:
+		return usage(c, errors.New("--wait is less than nothing"))
 	case f.parallel < 1:
 		return usage(c, errors.New("--parallel wants 1 or more"))
 	}
@@ -161,7 +167,7 @@ func (a *app) notRecorded(errs []error) error {
 		return failed[0]
 	}
 	kind := farm.ErrUndone
-	for _, err := range failed {
+	for _, err := range together(failed) {
 		explain(a.stderr, err)
 	}
 	all := func(k error) bool {

@@ -233,7 +233,57 @@ func TestRecordByAgents(t *testing.T) {
 	r.counts(t)
 	r.agentKilled(t)
 	r.programKilled(t)
+	r.agentIsLate(t)
+	r.agentIsAway(t)
 	r.oneOfTwoFails(t)
+}
+
+// An agent that answers when the other records already is taken in for what is
+// left of the window, and that is said.
+func (r *farRecorded) agentIsLate(t *testing.T) {
+	r.stopAgent("h2")
+	x := r.begin("--save", "joined", "--for", "1h", "--wait", "20s", "--filter", "user = app")
+	r.await(x, r.a)
+	r.startAgent("h2", "")
+	r.await(x, r.b)
+	r.ask(r.a, 20, "of_a")
+	r.ask(r.b, 10, "of_b")
+	if err := x.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	code, s := x.end()
+	if code != exitFindings || len(s.Instances) != 2 || s.Instances[0].Late != 0 || s.Instances[1].Late <= 0 || s.Instances[1].Error != "" {
+		t.Errorf("exit %d\n%s\n%s", code, x.out.String(), &x.err)
+	}
+	if !strings.Contains(x.err.String(), "1 of 2 agents have not answered yet") {
+		t.Errorf("it is not said: %s", &x.err)
+	}
+	if a, b := r.kept("joined", "of_a"), r.kept("joined", "of_b"); a != 20 || b != 10 {
+		t.Errorf("20 and 10 were sent, %d and %d counted", a, b)
+	}
+	r.asBeforeSoon("after a late agent")
+	r.nothingOrdered("after a late agent")
+}
+
+// One that does not come at all is named, and the other is recorded.
+func (r *farRecorded) agentIsAway(t *testing.T) {
+	r.stopAgent("h2")
+	x := r.begin("--save", "alone", "--for", "2s", "--wait", "20s")
+	code, s := x.end()
+	if code != exitFailed || len(s.Instances) != 2 || s.Instances[0].Error != "" || !strings.Contains(s.Instances[1].Error, "the agent of h2 has not answered") {
+		t.Errorf("exit %d\n%s\n%s", code, x.out.String(), &x.err)
+	}
+	if said := x.err.String(); !strings.Contains(said, "waiting for agents: 1 of 2 have answered") || strings.Count(said, "stowage agent status") != 1 {
+		t.Errorf("it is not said: %s", said)
+	}
+	r.startAgent("h2", "")
+	r.nothingOrdered("beside an agent that is away")
+}
+
+func (r *farRecorded) stopAgent(h farm.HostName) {
+	a := r.agents[h]
+	_ = a.cmd.Process.Kill()
+	<-a.exited
 }
 
 // Agents record, and only digests come: what was sent is what is counted, also
@@ -314,9 +364,7 @@ func (r *farRecorded) agentKilled(t *testing.T) {
 	x := r.record("--save", "cut", "--for", "1h", "--filter", "user = app")
 	r.ask(r.a, 40, "of_a")
 	r.ask(r.b, 30, "of_b")
-	a := r.agents["h1"]
-	_ = a.cmd.Process.Kill()
-	<-a.exited
+	r.stopAgent("h1")
 	r.startAgent("h1", "")
 	for end := time.Now().Add(time.Minute); r.a.Value(t, slowSettings) != r.before[0]; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -376,9 +424,7 @@ func TestRecordingAgentKilledAtEveryStep(t *testing.T) {
 	defer r.load(r.a)()
 	points := slices.DeleteFunc(record.Points(r.plan()), func(p string) bool { return strings.HasSuffix(p, " rotate") })
 	for _, point := range points {
-		a := r.agents["h1"]
-		_ = a.cmd.Process.Kill()
-		<-a.exited
+		r.stopAgent("h1")
 		r.startAgent("h1", "stowage @ "+point)
 		x := r.begin("p1a", "--save", "x", "--for", "1s")
 		select {

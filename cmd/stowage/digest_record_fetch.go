@@ -45,8 +45,10 @@ func (a *app) fetchAll(ctx context.Context, d *desk, names []string, engine stri
 		return nil, err
 	}
 	defer done()
+	m := a.meet(ctx, board, agentPatience)
+	defer m.end()
 	for _, n := range left {
-		x, found, err := a.fetchLeft(ctx, board, d, n)
+		x, found, err := a.fetchLeft(ctx, board, m, d, n)
 		errs = append(errs, err)
 		if found && err == nil {
 			s.Fetched = append(s.Fetched, x)
@@ -58,7 +60,7 @@ func (a *app) fetchAll(ctx context.Context, d *desk, names []string, engine stri
 // fetchLeft ends what is left of an instance's recording by its agent, keeps
 // its digest under a name of its own and forgets the order. An error means
 // that it is still to be done.
-func (a *app) fetchLeft(ctx context.Context, board *agent.Switchboard, d *desk, n farm.InstanceName) (x fetched, found bool, err error) {
+func (a *app) fetchLeft(ctx context.Context, board *agent.Switchboard, m *meetings, d *desk, n farm.InstanceName) (x fetched, found bool, err error) {
 	e, err := record.LedgerOf(recordDir(d.Workspace)).Reopen(n)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x, false, nil
@@ -67,9 +69,7 @@ func (a *app) fetchLeft(ctx context.Context, board *agent.Switchboard, d *desk, 
 		return x, true, err
 	}
 	defer e.Close()
-	meeting, cancel := context.WithTimeout(ctx, agentPatience)
-	defer cancel()
-	if _, err := board.Host(e.Host).Meet(meeting); err != nil {
+	if _, err := m.wait(ctx, e.Host); err != nil {
 		return x, true, err
 	}
 	res, part, err := record.Fetch(ctx, board.Host(e.Host), e, d.admin)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type recording struct {
 	d       *desk
 	f       *recordFlags
 	board   *agent.Switchboard // nil: no target has an agent
+	agents  *meetings          // as board
 	targets []recordTarget
 	show    *recordingScreen
 
@@ -76,43 +78,96 @@ func (r *recording) reachAgents(ctx context.Context) (done func(), err error) {
 			return nil, &farm.Error{Op: "record", Subject: string(t.Instance), Err: fmt.Errorf("%w: --keep keeps packets, and those of %s stay on %s: only the digest comes from an agent", farm.ErrInput, t.Instance, t.agent),
 				Hint: "leave --keep out, or run stowage on that host"}
 		}
-		r.board, done, err = r.a.boardFor(ctx, r.d, r.f.engine)
-		return done, err
+		board, done, err := r.a.boardFor(ctx, r.d, r.f.engine)
+		if err != nil {
+			return nil, err
+		}
+		r.board, r.agents = board, r.a.meet(ctx, board, r.f.wait)
+		return func() { r.agents.end(); done() }, nil
 	}
 	return func() {}, nil
 }
 
-// run records on all machines at once, and returns when all have ended.
+// run records on all machines at once, and returns when all have ended. The
+// windows open when all agents have answered, or some have not for too long:
+// these are taken in when they come, for what is left of the windows.
 func (r *recording) run(ctx context.Context) {
-	r.show = r.a.showRecording(len(r.targets), r.f)
-	defer r.show.close()
 	machines := map[farm.HostName][]int{}
 	for i, t := range r.targets {
 		machines[t.agent] = append(machines[t.agent], i)
 	}
+	away := r.gather(ctx, machines)
+	others := len(away) < len(machines)
+	r.show = r.a.showRecording(len(r.targets), r.f)
+	defer r.show.close()
+	end := time.Now().Add(r.f.For)
 	var all sync.WaitGroup
 	for host, on := range machines {
-		all.Go(func() { r.onMachine(ctx, host, on) })
+		late := others && slices.Contains(away, host)
+		until := time.Now()
+		if late {
+			until = end.Add(-shortestWindow)
+		}
+		all.Go(func() {
+			if r.isThere(ctx, host, on, until) {
+				r.onMachine(ctx, host, on, windowUntil(end, r.f.For, late))
+			}
+		})
 	}
 	all.Wait()
 }
 
-// agentPatience is how long an agent may take to say that it is there.
-const agentPatience = 20 * time.Second
+// windowUntil is how long the windows of a machine are.
+func windowUntil(end time.Time, whole time.Duration, late bool) time.Duration {
+	if late {
+		return min(whole, max(shortestWindow, time.Until(end)))
+	}
+	return whole
+}
+
+// shortestWindow is what is still worth opening one for.
+const shortestWindow = time.Second
+
+// gather waits for the agents of these machines, and says which are away.
+func (r *recording) gather(ctx context.Context, machines map[farm.HostName][]int) []farm.HostName {
+	var hosts []farm.HostName
+	for h := range machines {
+		if h != "" {
+			hosts = append(hosts, h)
+		}
+	}
+	if len(hosts) == 0 {
+		return nil
+	}
+	away := r.agents.gather(ctx, hosts)
+	if len(away) > 0 && len(away) < len(machines) {
+		r.a.say("%d of %d agents have not answered yet; they are taken in when they do, for what is left of the window: %s", len(away), len(hosts), hostList(away))
+	}
+	return away
+}
+
+// isThere waits for the agent of a machine, and says of its instances when it
+// does not come.
+func (r *recording) isThere(ctx context.Context, host farm.HostName, on []int, until time.Time) bool {
+	if host == "" {
+		return true
+	}
+	_, err := r.agents.waitUntil(ctx, host, until)
+	if err == nil || ctx.Err() != nil { // what was interrupted says so by itself
+		return true
+	}
+	for _, i := range on {
+		r.ended(i, notBegun(r.targets[i].Target), nil, err)
+	}
+	return false
+}
 
 // onMachine records the targets of one machine.
-func (r *recording) onMachine(ctx context.Context, host farm.HostName, on []int) {
+func (r *recording) onMachine(ctx context.Context, host farm.HostName, on []int, window time.Duration) {
 	take := r.here
 	if host != "" {
-		take = r.through
-		meeting, cancel := context.WithTimeout(ctx, agentPatience)
-		_, err := r.board.Host(host).Meet(meeting)
-		cancel()
-		if err != nil && ctx.Err() == nil {
-			for _, i := range on {
-				r.ended(i, notBegun(r.targets[i].Target), nil, err)
-			}
-			return
+		take = func(ctx context.Context, i int, t record.Target) (record.Result, *digest.Digest, error) {
+			return r.through(ctx, i, t, window)
 		}
 	}
 	targets := make([]record.Target, len(on))
@@ -140,12 +195,13 @@ func (r *recording) here(ctx context.Context, _ int, t record.Target) (record.Re
 	return x.SlowLog(ctx, t)
 }
 
-// through has the agent of an instance's host record it.
-func (r *recording) through(ctx context.Context, i int, t record.Target) (record.Result, *digest.Digest, error) {
+// through has the agent of an instance's host record it, for so long.
+func (r *recording) through(ctx context.Context, i int, t record.Target, window time.Duration) (record.Result, *digest.Digest, error) {
 	x := r.a.recorder(r.d)
 	x.Options, x.Progress = r.f.Options, r.show.add
+	x.Options.For = window
 	host := r.targets[i].agent
-	before, _, err := r.a.fetchLeft(ctx, r.board, r.d, t.Instance)
+	before, _, err := r.a.fetchLeft(ctx, r.board, r.agents, r.d, t.Instance)
 	if err != nil {
 		return notBegun(t), nil, err
 	}
@@ -157,6 +213,9 @@ func (r *recording) through(ctx context.Context, i int, t record.Target) (record
 	r.entries[i] = e
 	r.mu.Unlock()
 	res, d, err := x.Through(ctx, r.board.Host(host), e, t, r.d.admin)
+	if res.Seconds > 0 {
+		res.Late = (r.f.For - window).Seconds()
+	}
 	if before.Note != "" {
 		res.Notes = append(res.Notes, "an earlier recording had not been fetched: "+before.Note)
 	}

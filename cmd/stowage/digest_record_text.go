@@ -16,6 +16,9 @@ func writeKept(w io.Writer, kept []record.Kept) {
 
 // writeRecorded says what a person should know about one instance's window.
 func writeRecorded(w io.Writer, r record.Result) {
+	if r.Late > 0 {
+		fmt.Fprintf(w, "  its agent was late: this window began %.1f s after the others\n", r.Late)
+	}
 	if r.SessionsNotCaptured > 0 {
 		fmt.Fprintf(w, "  %d sessions were connected before and not captured; %d of them were there to the end\n", r.SessionsNotCaptured, r.StillNotCaptured)
 	}

@@ -39,6 +39,7 @@ type etsySum struct {
 	Pauses       load.Distribution
 
 	Recorded       int // servers at once, after the move
+	RecordedOf     int
 	RecordedEvents uint64
 	RecordSeconds  float64
 

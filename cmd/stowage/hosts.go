@@ -30,9 +30,10 @@ type hosts struct {
 	act   *move.Act
 	local *host.Local
 
-	mu     sync.Mutex
-	board  *agent.Switchboard
-	closes []func()
+	mu       sync.Mutex
+	board    *agent.Switchboard
+	meetings *meetings
+	closes   []func()
 }
 
 // hosts gathers them. With agents on every host MariaDB need not be installed
@@ -112,9 +113,22 @@ func (h *hosts) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.board = board
-	h.closes = append(h.closes, done)
+	h.board, h.meetings = board, h.a.meet(ctx, board, agentPatience)
+	h.closes = append(h.closes, done, h.meetings.end)
 	return nil
+}
+
+// greet is what a survey asks first of a machine: it returns when its agent has
+// answered, or has not for too long.
+func (h *hosts) greet(ctx context.Context, name farm.HostName) error {
+	if !h.d.farm.Agents.On(name) {
+		return nil
+	}
+	if _, err := h.host(name); err != nil {
+		return err
+	}
+	_, err := h.meetings.wait(ctx, name)
+	return err
 }
 
 func listens(address string) bool {

@@ -301,6 +301,6 @@ func (a *app) act(address string) (*desk, *move.Act, func(), error) {
 		d.close()
 		return nil, nil, nil, err
 	}
-	act.Mover.Host = hosts.host
+	act.Mover.Host, act.Mover.Greet = hosts.host, hosts.greet
 	return d, act, func() { hosts.close(); d.close() }, nil
 }

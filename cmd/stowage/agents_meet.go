@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stowage/agent"
+	"stowage/farm"
+)
+
+const (
+	// agentPatience is how long agents may take to be back when an engine has been started. Measured on two cores that others used
+	// as well: 60 agents within 4 s, 150 within 26 s.
+	agentPatience = time.Minute
+	// agentAnswer is how long one may take that is asked later: it has found the engine by then.
+	agentAnswer = 20 * time.Second
+	meetingSaid = 5 * time.Second
+)
+
+// meetings asks agents whether they are there, all at once, and waits for their answers. Every verb that needs agents waits for them
+// here first: what is asked of one later waits for it without end. Safe for several goroutines.
+type meetings struct {
+	ask      func(farm.HostName) (agent.Meeting, error)
+	say      func(format string, args ...any)
+	began    time.Time
+	patience time.Duration
+	quit     context.CancelFunc
+	all      sync.WaitGroup
+
+	mu      sync.Mutex
+	asked   map[farm.HostName]*meeting
+	waiting int // goroutines that wait for an answer
+}
+
+// meeting is what one agent says. It may be read when done is closed.
+type meeting struct {
+	done  chan struct{}
+	until time.Time // then it is waited for no more
+	agent.Meeting
+	err error
+}
+
+// awayError: an agent has not answered in time. It may still.
+type awayError struct {
+	hosts []farm.HostName
+	after time.Duration
+}
+
+func (e *awayError) Error() string {
+	if len(e.hosts) == 1 {
+		return fmt.Sprintf("the agent of %s has not answered within %v", e.hosts[0], e.after)
+	}
+	return fmt.Sprintf("%d agents have not answered within %v: %s", len(e.hosts), e.after, hostList(e.hosts))
+}
+
+func hostList(hosts []farm.HostName) string {
+	var names []string
+	for _, h := range hosts {
+		names = append(names, string(h))
+	}
+	return strings.Join(names, ", ")
+}
+
+const awayHint = "does the agent run there, and can it reach the engine? stowage agent status"
+
+// meet begins with nobody asked; end it.
+func (a *app) meet(ctx context.Context, board *agent.Switchboard, patience time.Duration) *meetings {
+	ctx, quit := context.WithCancel(ctx)
+	ask := func(h farm.HostName) (agent.Meeting, error) { return board.Host(h).Meet(ctx) }
+	return newMeetings(ctx, quit, ask, a.say, patience)
+}
+
+func newMeetings(ctx context.Context, quit context.CancelFunc, ask func(farm.HostName) (agent.Meeting, error), say func(string, ...any), patience time.Duration) *meetings {
+	m := &meetings{ask: ask, say: say, began: time.Now(), patience: patience, quit: quit, asked: map[farm.HostName]*meeting{}}
+	m.all.Go(func() { m.tell(ctx) })
+	return m
+}
+
+// end asks no more.
+func (m *meetings) end() {
+	m.quit()
+	m.all.Wait()
+}
+
+// greet asks an agent that has not been asked yet.
+func (m *meetings) greet(h farm.HostName) *meeting {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := m.asked[h]
+	if x == nil {
+		until := m.began.Add(m.patience)
+		if late := time.Now().Add(min(agentAnswer, m.patience)); late.After(until) {
+			until = late
+		}
+		x = &meeting{done: make(chan struct{}), until: until}
+		m.asked[h] = x
+		m.all.Go(func() {
+			defer close(x.done)
+			x.Meeting, x.err = m.ask(h)
+		})
+	}
+	return x
+}
+
+// wait waits until an agent has answered, or for too long.
+func (m *meetings) wait(ctx context.Context, h farm.HostName) (agent.Meeting, error) {
+	x := m.greet(h)
+	return m.waitUntil(ctx, h, x.until)
+}
+
+func (m *meetings) waitUntil(ctx context.Context, h farm.HostName, until time.Time) (agent.Meeting, error) {
+	x := m.greet(h)
+	m.count(1)
+	defer m.count(-1)
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-x.done:
+		return x.Meeting, x.err
+	case <-ctx.Done():
+		return agent.Meeting{}, &farm.Error{Op: "meet agent", Subject: string(h), Err: farm.ErrInterrupted}
+	case <-timer.C:
+	}
+	select { // both may be true
+	case <-x.done:
+		return x.Meeting, x.err
+	default:
+	}
+	return agent.Meeting{}, &farm.Error{Op: "meet agent", Hint: awayHint, Err: &awayError{[]farm.HostName{h}, time.Since(m.began).Round(time.Second)}}
+}
+
+// gather waits for all of them, and returns those that have not answered.
+func (m *meetings) gather(ctx context.Context, hosts []farm.HostName) (away []farm.HostName) {
+	for _, h := range hosts {
+		m.greet(h)
+	}
+	for _, h := range hosts {
+		if _, err := m.wait(ctx, h); err != nil && isAway(err) {
+			away = append(away, h)
+		}
+	}
+	slices.Sort(away)
+	return away
+}
+
+func (m *meetings) count(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting += n
+}
+
+// tell says how many have answered, for as long as somebody waits for one.
+func (m *meetings) tell(ctx context.Context) {
+	tick := time.NewTicker(meetingSaid)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			if met, of, waited := m.met(now); waited {
+				m.say("waiting for agents: %d of %d have answered", met, of)
+			}
+		}
+	}
+}
+
+// met counts; waited says that somebody waits for one that may come in time.
+func (m *meetings) met(now time.Time) (met, of int, waited bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.asked {
+		select {
+		case <-x.done:
+			if x.err == nil {
+				met++
+			}
+		default:
+			waited = waited || m.waiting > 0 && now.Before(x.until)
+		}
+	}
+	return met, len(m.asked), waited
+}
+
+func isAway(err error) bool {
+	var away *awayError
+	return errors.As(err, &away)
+}
+
+// together is a list of errors with one for all agents that were away, at its
+// end.
+func together(errs []error) []error {
+	var out []error
+	all := &awayError{}
+	for _, err := range errs {
+		var away *awayError
+		if !errors.As(err, &away) {
+			out = append(out, err)
+			continue
+		}
+		all.after = max(all.after, away.after)
+		for _, h := range away.hosts {
+			if !slices.Contains(all.hosts, h) {
+				all.hosts = append(all.hosts, h)
+			}
+		}
+	}
+	if len(all.hosts) > 0 {
+		slices.Sort(all.hosts)
+		out = append(out, &farm.Error{Op: "meet agents", Hint: awayHint, Err: all})
+	}
+	return out
+}
