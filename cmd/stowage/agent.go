@@ -232,6 +232,7 @@ runs, and waits until all have found it. An agent that does not answer is a find
 	}
 	cmd.Flags().StringVar(&address, "engine", "", "host:port of a Temporal cluster; default: that of farm.yaml")
 	cmd.Flags().DurationVar(&patience, "wait", agentPatience, "how long agents may take to answer")
+	cmd.Flags().Lookup("wait").DefValue = inHelp(agentPatience)
 	return cmd
 }
 
