@@ -36,6 +36,9 @@ func newSlowLog(b *Builder, name string, r io.Reader, window []byte) *slowLog {
 
 const (
 	firstBuffer = 512 << 10 // stays in the second-level cache
+	// oneRead is what one read asks for. A read that takes longer than 20 microseconds is one that Go's scheduler takes the
+	// processor from, and keeps itself awake for: with two threads at work it has to take one of theirs.
+	oneRead = 64 << 10
 	// lookBehind is how far the reader looks for the end of a literal that holds what looks like an event, before it
 	// decides that the literal was never closed and the event is real.
 	lookBehind = 1 << 20
@@ -128,7 +131,7 @@ func (s *slowLog) fill() error {
 		}
 	}
 	for idle := 0; s.end < len(s.buf); {
-		n, err := s.r.Read(s.buf[s.end:])
+		n, err := s.r.Read(s.buf[s.end:min(len(s.buf), s.end+oneRead)])
 		s.end += n
 		switch {
 		case err == io.EOF:
