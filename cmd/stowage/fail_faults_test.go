@@ -10,52 +10,64 @@ import (
 
 // The lines of docs/failures.md about servers and networks: each fault, at
 // borders of the move. Without STOWAGE_FAULTS=all it is a sample of the borders
-// of one runbook: all of all take hours. RUNBOOK= takes one of them.
+// of one runbook: all of all take an hour. RUNBOOK= takes one of them.
 func TestFaultAtBorders(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() {
 		t.Skip("SKIPPED: faults at the steps of a move")
 	}
-	if !apart(t) {
-		return
-	}
 	all := os.Getenv("STOWAGE_FAULTS") == "all"
+	var rounds []atBorder
 	for _, c := range scenes {
 		if name := os.Getenv("RUNBOOK"); name == c.name || name == "" && (all || c.name == "replace") {
-			faultAtBorders(t, c, all)
+			rounds = append(rounds, faultsAtBorders(c, all)...)
 		}
 	}
+	series{
+		name: "faults at borders",
+		alone: func(n int) string {
+			x := rounds[n-1]
+			return fmt.Sprintf("RUNBOOK=%s FAULT='%s %s %s' go test ./cmd/stowage -run TestOneFault -v", x.scene.name, x.fault.What, x.fault.Whom, x.fault.At)
+		},
+		rounds: len(rounds),
+		scene:  func(n int) scene { return rounds[n-1].scene },
+		faults: func(n int) []fault { return []fault{rounds[n-1].fault} },
+	}.carryOut(t)
 }
 
-func faultAtBorders(t *testing.T, c scene, all bool) {
-	var points []string
-	for _, p := range c.points() { // each step's beginning and each phase's
+// atBorder is one fault at one border of what is moved.
+type atBorder struct {
+	scene scene
+	fault fault
+}
+
+// faultsAtBorders are all of one scene: a server of each role is killed before
+// and after every step and at both ends of every phase, and is cut off or
+// frozen before it; or a sample, one for each.
+func faultsAtBorders(c scene, all bool) (out []atBorder) {
+	var before []string // each step and each phase
+	for _, p := range c.points() {
 		if strings.HasPrefix(p, "before ") {
-			points = append(points, p)
+			before = append(before, p)
 		}
 	}
 	kinds, roles := []string{"kill", "cut", "freeze"}, c.roles()
-	f := c.start(t)
 	for k, what := range kinds {
 		for w, whom := range roles {
-			// As many borders as there are faults, from the first steps to the last.
-			sample := 1 + (w*len(kinds)+k)*(len(points)-1)/(len(kinds)*len(roles))
-			for n, point := range points {
-				if !all && n != sample {
-					continue
-				}
-				x := fault{What: what, Whom: whom, At: point, Long: 1500 * time.Millisecond}
-				r := f.withFaults(f.next(c), []fault{x})
-				t.Logf("%s: %-60s %s, exits %v, %.1f s", c.name, x, r.end(), r.Codes, r.Seconds)
-				if len(r.Wrong) > 0 {
-					t.Errorf("%s: %s:\n  %s\n%s\n%s", c.name, x, strings.Join(r.Wrong, "\n  "), strings.Join(r.Log, "\n"), r.stderr)
-					f.down()
-					f = c.start(t)
-				}
+			points := before
+			switch {
+			case !all: // as many borders as there are faults, from the first steps to the last
+				sample := 1 + (w*len(kinds)+k)*(len(before)-1)/(len(kinds)*len(roles))
+				points = before[sample : sample+1]
+			case what == "kill":
+				points = c.points()
+			}
+			for _, p := range points {
+				out = append(out, atBorder{c, fault{What: what, Whom: whom, At: p, Long: 1500 * time.Millisecond}})
 			}
 		}
 	}
-	f.down()
+	return out
 }
 
 // A new instance that is killed and started again by whoever looks after

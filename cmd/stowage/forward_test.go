@@ -265,6 +265,6 @@ func TestRoundThatAPersonFinishes(t *testing.T) {
 	f.goals("soak: 1h\n")
 	r := f.withFaults(f.next(c), []fault{{What: "ddl", At: "before soak"}})
 	if r.end() != "forward" || r.Forward != 1 || len(r.Missed) > 0 {
-		t.Errorf("it ended %s, after %d decisions\n%s", r.end(), r.Forward, chaosRound{round: r, Stderr: r.stderr}.text())
+		t.Errorf("it ended %s, after %d decisions\n%s", r.end(), r.Forward, seriesRound{round: r, Stderr: r.stderr}.text())
 	}
 }
