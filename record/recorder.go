@@ -109,9 +109,10 @@ func Points(settings []mysql.SlowLogSetting) []string {
 	return slices.Clip(out)
 }
 
-// Each calls do for every target, at most parallel at once, and returns when
-// all have ended. do must not panic; an error of one does not end the others.
-func Each(ctx context.Context, targets []Target, parallel int, do func(context.Context, int, Target)) {
+// Each calls do for every target, or whatever else is one an instance, at most
+// parallel at once, and returns when all have ended. do must not panic; an
+// error of one does not end the others.
+func Each[T any](ctx context.Context, targets []T, parallel int, do func(context.Context, int, T)) {
 	room := make(chan struct{}, max(1, parallel))
 	var wg sync.WaitGroup
 	for i, t := range targets {

@@ -59,14 +59,22 @@ func errorsCause(err error) error {
 	return err
 }
 
-// cutShort says of a measurement that was interrupted where it goes on. Other errors stay as they are.
+// cutShort says of a measurement that was interrupted, or in which a step has
+// failed, where it goes on.
 func cutShort(err error, subject, save string) error {
-	if !errors.Is(err, farm.ErrInterrupted) {
-		return err
-	}
-	hint := "nothing was kept; with --save FILE the next run goes on from there"
-	if save != "" {
+	var hint string
+	switch _, missing := os.Stat(save); {
+	case errors.Is(err, farm.ErrInterrupted) && save != "":
 		hint = "the same command goes on from " + save
+	case errors.Is(err, farm.ErrInterrupted):
+		hint = "nothing was kept; with --save FILE the next run goes on from there"
+	case missing != nil:
+		return err // nothing was measured yet, or is kept
+	default:
+		hint = "what was measured before is kept: the same command goes on from " + save
+		if first := farm.Hint(err); first != "" {
+			hint = first + "; " + hint
+		}
 	}
 	return &farm.Error{Op: "measure", Subject: subject, Err: err, Hint: hint}
 }

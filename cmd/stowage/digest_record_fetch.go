@@ -26,7 +26,7 @@ func (x fetched) writeText(w io.Writer) {
 }
 
 // fetchAll fetches what agents keep of recordings that nobody waited for.
-func (a *app) fetchAll(ctx context.Context, d *desk, names []string, engine string, s *restoreSummary) (errs []error, err error) {
+func (a *app) fetchAll(ctx context.Context, d *desk, names []string, engine string, s *restoreSummary) ([]error, error) {
 	left, err := record.LedgerOf(recordDir(d.Workspace)).Left()
 	if err != nil {
 		return nil, &farm.Error{Op: "restore", Err: err}
@@ -47,11 +47,17 @@ func (a *app) fetchAll(ctx context.Context, d *desk, names []string, engine stri
 	defer done()
 	m := a.meet(ctx, board, agentPatience)
 	defer m.end()
-	for _, n := range left {
-		x, found, err := a.fetchLeft(ctx, board, m, d, n)
-		errs = append(errs, err)
-		if found && err == nil {
-			s.Fetched = append(s.Fetched, x)
+	type one struct {
+		fetched
+		found bool
+	}
+	all, errs := make([]one, len(left)), make([]error, len(left))
+	record.Each(ctx, left, restoredAtOnce, func(ctx context.Context, i int, n farm.InstanceName) {
+		all[i].fetched, all[i].found, errs[i] = a.fetchLeft(ctx, board, m, d, n)
+	})
+	for i, x := range all {
+		if x.found && errs[i] == nil {
+			s.Fetched = append(s.Fetched, x.fetched)
 		}
 	}
 	return errs, nil

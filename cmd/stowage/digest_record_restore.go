@@ -46,6 +46,10 @@ func listed(names []farm.InstanceName) string {
 	return b.String()
 }
 
+// restoredAtOnce is how many instances are asked at the same time: what does not
+// answer is waited for once, and not once for each.
+const restoredAtOnce = 32
+
 // restoreRecorded puts back what recordings have left.
 func (a *app) restoreRecorded(ctx context.Context, names []string, engine string) error {
 	d, err := a.open()
@@ -60,16 +64,17 @@ func (a *app) restoreRecorded(ctx context.Context, names []string, engine string
 	if err != nil {
 		return &farm.Error{Op: "restore", Err: err}
 	}
+	if len(names) > 0 {
+		left = slices.DeleteFunc(left, func(n farm.InstanceName) bool { return !slices.Contains(names, string(n)) })
+	}
+	out, errs := make([]record.Restored, len(left)), make([]error, len(left))
+	record.Each(ctx, left, restoredAtOnce, func(ctx context.Context, i int, n farm.InstanceName) {
+		out[i], errs[i] = a.recorder(d).Restore(ctx, n, record.Here{}, a.server(d))
+	})
 	s := restoreSummary{FormatVersion: 1, Instances: []record.Restored{}}
-	var errs []error
-	for _, n := range left {
-		if len(names) > 0 && !slices.Contains(names, string(n)) {
-			continue
-		}
-		out, err := a.recorder(d).Restore(ctx, n, record.Here{}, a.server(d))
-		errs = append(errs, err)
-		if err == nil {
-			s.Instances = append(s.Instances, out)
+	for i, r := range out {
+		if errs[i] == nil {
+			s.Instances = append(s.Instances, r)
 		}
 	}
 	more, err := a.fetchAll(ctx, d, names, engine, &s)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -89,9 +90,10 @@ func raise(t *testing.T, o demo.Options, rate float64, prepare func(dir string))
 }
 
 // emptyFarm is a directory for one, open to the account that servers run as.
+// FARMS= says where: in memory (/dev/shm) its servers wait for no disk.
 func emptyFarm(t *testing.T, onto string, rate float64) *liveFarm {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "stowage-test-*")
+	dir, err := os.MkdirTemp(cmp.Or(os.Getenv("FARMS"), "/var/tmp"), "stowage-test-*")
 	if err != nil {
 		t.Fatal(err)
 	}
