@@ -29,9 +29,8 @@ test: ## everything that is tested: vet, lint, all tests of both modules, on rea
 	@scripts/test.sh
 
 .PHONY: faults
-faults: build ## kill -9, failures and faults at every border of every runbook, not the sample that `make test` takes: hours
-	@STOWAGE_ALL_POINTS=1 STOWAGE_FAULTS=all go test -timeout 12h -run 'Kill|Fail|Disk' ./cmd/stowage
-	@STOWAGE_FAULTS=all LANES=$${LANES:-6} go test -v -timeout 12h -run TestFaultAtBorders ./cmd/stowage
+faults: build ## kill -9, failures and faults at every border of every runbook, not the sample that `make test` takes: two hours
+	@scripts/faults.sh
 
 .PHONY: agents
 agents: build ## moves across machines of their own (network namespaces, root), whose agents are killed and whose lines are cut and slowed

@@ -187,11 +187,15 @@ func (m machine) about() result.Environment {
 		Memory: m.number("/proc/meminfo", "MemTotal:") * 1024, Load: m.load(),
 	}
 	for line := range strings.Lines(m.read("/proc/cpuinfo")) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+		switch key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) {
+		case "model name":
 			e.CPUModel = strings.TrimSpace(value)
-			break
+		case "flags":
+			e.Hypervisor = slices.Contains(strings.Fields(value), "hypervisor")
 		}
 	}
+	// Xen, and what is no x86: /sys says it, or the device tree.
+	e.Hypervisor = e.Hypervisor || m.read("/sys/hypervisor/type") != "" || m.read("/proc/device-tree/hypervisor/compatible") != ""
 	return e
 }
 

@@ -13,6 +13,7 @@
 set -euo pipefail
 export GOTOOLCHAIN=auto CGO_ENABLED=0
 cd "$(dirname "$0")/.."
+source scripts/farms.sh
 
 export ROUNDS=${ROUNDS:-200} SEED=${SEED:-1} MINUTES=${MINUTES:-600} LANES=${LANES:-6}
 echo "==> chaos: ${RUNBOOK:+$RUNBOOK, }${ROUND:+round $ROUND alone, of }$ROUNDS rounds of seed $SEED, at most $MINUTES minutes" >&2

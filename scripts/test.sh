@@ -6,6 +6,7 @@
 set -euo pipefail
 export GOTOOLCHAIN=auto CGO_ENABLED=0
 cd "$(dirname "$0")/.."
+source scripts/farms.sh
 
 # What is sampled takes turns, commit by commit: cmd/stowage/sample_test.go.
 export STOWAGE_SEED=${STOWAGE_SEED:-$(git rev-list --count HEAD 2>/dev/null || echo 0)}

@@ -76,13 +76,17 @@ type Difference struct {
 
 // Compare holds b against a. The names are what people call them.
 func Compare(nameA string, a *Result, nameB string, b *Result) *Comparison {
-	return CompareWithin(nameA, a, nameB, b, append(a.pairs(), b.pairs()...))
+	return compare(nameA, a, nameB, b, a.drift(b))
 }
 
-// CompareWithin is Compare for two cells of one matrix. They have no A/A pairs of their own; pairs are what one of them, measured as two cells,
-// differs from itself by.
+// CompareWithin is Compare for two cells of one matrix, which were measured in turns. They have no A/A pairs of their own; pairs are what one of
+// them, measured as two cells, differs from itself by.
 func CompareWithin(nameA string, a *Result, nameB string, b *Result, pairs []stat.Pair) *Comparison {
-	c := &Comparison{FormatVersion: FormatVersion, A: subject(nameA, a), B: subject(nameB, b), Method: method, Tolerance: Tolerance, Drift: drift(pairs, a, b)}
+	return compare(nameA, a, nameB, b, math.Hypot(stat.Drift(0, pairs...), hidden(a, b)))
+}
+
+func compare(nameA string, a *Result, nameB string, b *Result, drift float64) *Comparison {
+	c := &Comparison{FormatVersion: FormatVersion, A: subject(nameA, a), B: subject(nameB, b), Method: method, Tolerance: Tolerance, Drift: drift}
 	for _, x := range a.Steps {
 		y := b.step(x.ID)
 		if y == nil {
@@ -131,14 +135,37 @@ func (e Environment) on() string {
 // direction, for as long as a whole result takes, and neither its runs nor its A/A pair need show it.
 const disturbed = 0.3
 
-// drift is what A/A pairs show, and what the disturbance of results may hide.
-func drift(pairs []stat.Pair, all ...*Result) float64 {
+// drift is what A/A pairs of two results, or twice one, show, with what is usual there, and what their disturbance may hide.
+func (r *Result) drift(other *Result) float64 {
+	pairs := r.pairs()
+	if other != r {
+		pairs = append(pairs, other.pairs()...)
+	}
+	return math.Hypot(stat.Drift(max(r.Environment.usual(), other.Environment.usual()), pairs...), hidden(r, other))
+}
+
+// hidden is what the disturbance of results may hide.
+func hidden(all ...*Result) float64 {
 	var worst float64
 	for _, r := range all {
 		m := r.Noise.Mean
 		worst = max(worst, m.CPU, m.IO, m.Steal)
 	}
-	return math.Hypot(stat.Drift(pairs...), disturbed*worst)
+	return disturbed * worst
+}
+
+// What two results of one storage, made one after the other, usually differ by (a standard deviation of logarithms).
+const (
+	usualOwn = 0.01
+	// usualGuest is that of a machine under a hypervisor, whose other guests use the disk unseen: docs/benchmarks.md.
+	usualGuest = 0.06
+)
+
+func (e Environment) usual() float64 {
+	if e.Hypervisor {
+		return usualGuest
+	}
+	return usualOwn
 }
 
 // pairs are the A/A pair of a result, when it has a whole one.

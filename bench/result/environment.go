@@ -11,6 +11,8 @@ type Environment struct {
 	Stowage  string  `json:"stowage"`
 	Fio      string  `json:"fio"`
 	Load     float64 `json:"load_average"`
+	// Hypervisor says that the machine is a guest of one: what other guests do to the disk is not seen.
+	Hypervisor bool `json:"hypervisor,omitempty"`
 
 	Directory    string `json:"directory"`
 	Mount        string `json:"mount_point"`

@@ -18,5 +18,5 @@ func (r *Result) Reach(s *Step, values []float64) (float64, bool) {
 	if ci == nil || s.Durable && foreign > limitForeign {
 		return 0, false
 	}
-	return math.Hypot(math.Log(ci.High/ci.Low)/2, math.Hypot(drift(r.pairs(), r), foreign)), true
+	return math.Hypot(math.Log(ci.High/ci.Low)/2, math.Hypot(r.drift(r), foreign)), true
 }

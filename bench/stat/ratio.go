@@ -104,10 +104,18 @@ type Pair struct {
 	Runs        []float64
 }
 
+// usualPairs is how many pairs what is usual counts for.
+const usualPairs = 3
+
 // Drift is for Rule.Drift: what pairs differ by, less what a run and the next differ by anyway, as a standard deviation times
-// Student's t. Of two pairs that t is 4.3: two of them may agree by chance. Pairs with a zero are left out.
-func Drift(pairs ...Pair) float64 {
+// Student's t. Of two pairs that t is 4.3: two of them may agree by chance, and then it would be nothing. So it is moderated by usual,
+// which is what two results of one storage differ by where such things are measured, a standard deviation of logarithms; it counts as
+// three pairs, as in Smyth's moderated t (2004). With a usual of 0 the pairs alone count. Pairs with a zero are left out.
+func Drift(usual float64, pairs ...Pair) float64 {
 	var sum, n float64
+	if usual > 0 {
+		sum, n = usualPairs*usual*usual, usualPairs
+	}
 	for _, p := range pairs {
 		if p.First <= 0 || p.Last <= 0 {
 			continue

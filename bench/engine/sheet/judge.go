@@ -266,7 +266,7 @@ func drift(of func(Sample) float64, all ...*Result) float64 {
 			}
 		}
 	}
-	return stat.Drift(pairs...)
+	return stat.Drift(0, pairs...)
 }
 
 func (r *Result) sumNoise() {
