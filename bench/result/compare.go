@@ -15,7 +15,7 @@ const Tolerance = 0.05
 
 // method is what a comparison's words rest on, for whoever reads them later.
 const method = "ratio of geometric means of whole runs, B / A; 95 % interval by Welch's t on their logarithms, the variance taken larger where runs resemble the ones before them (von Neumann's ratio), " +
-	"widened by the drift that the A/A pairs show beyond what a run and the next differ by, by three tenths of the part of the time in which either was disturbed, and by the part of the bytes that others moved; durable steps that others did more than 5 % beside are inconclusive; " +
+	"widened by the drift that the A/A pairs show beyond what a run and the next differ by, moderated by what two results usually differ by (more on a guest of a hypervisor), by three tenths of the part of the time in which either was disturbed, and by the part of the bytes that others moved; durable steps that others did more than 5 % beside are inconclusive; " +
 	"better or worse: the whole interval is beyond 5 %; same: the whole interval is within it; anything else is inconclusive"
 
 // Comparison is B held against A.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -138,11 +139,22 @@ func write(path string, text []byte) error {
 // emit prints the person's view, or with --json the same facts as one object.
 func (a *app) emit(value any, text func(io.Writer) error) error {
 	if !a.json {
-		return text(a.stdout)
+		return a.inOnePiece(text)
 	}
 	enc := json.NewEncoder(a.stdout)
 	enc.SetIndent("", " ")
 	return enc.Encode(value)
+}
+
+// inOnePiece prints what write writes line by line, with as few calls of the
+// system as that takes.
+func (a *app) inOnePiece(write func(io.Writer) error) error {
+	b := bufio.NewWriter(a.stdout)
+	if err := write(b); err != nil {
+		_ = b.Flush() // what there is; its own error would be the same
+		return err
+	}
+	return b.Flush()
 }
 
 // say tells a person what is going on, on standard error.

@@ -122,15 +122,15 @@ func (a *app) printDigest(d *digest.Digest, f digestFlags) error {
 	if f.topGiven && (f.csv || a.json) {
 		l.Top(f.top)
 	}
-	var err error
-	switch {
-	case f.csv:
-		err = l.WriteCSV(a.stdout)
-	case a.json:
-		err = l.WriteJSON(a.stdout)
-	default:
-		err = l.WriteText(a.stdout, a.textOptions(f.top))
-	}
+	err := a.inOnePiece(func(w io.Writer) error {
+		switch {
+		case f.csv:
+			return l.WriteCSV(w)
+		case a.json:
+			return l.WriteJSON(w)
+		}
+		return l.WriteText(w, a.textOptions(f.top))
+	})
 	if r := l.Head(); err == nil && r.Events == 0 {
 		err = noLog(r)
 	}
