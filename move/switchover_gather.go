@@ -30,6 +30,9 @@ func (s *succession) gather(ctx context.Context) error {
 			Hint: "set report_host and report_port on it, or end it for the time of the move"}
 	}
 	s.memory.Others = others
+	if err := s.rejoin(ctx); err != nil { // it may have been restarted since it was compared
+		return err
+	}
 	for _, o := range others {
 		if err := s.point(ctx, o, s.Returns); err != nil {
 			return err

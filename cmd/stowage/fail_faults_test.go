@@ -75,19 +75,29 @@ func faultsAtBorders(c scene, all bool) (out []atBorder) {
 // skip_slave_start), and its side was undone: "SQL thread stopped: no error
 // given". It goes on.
 func TestRestartedTargetGoesOn(t *testing.T) {
-	t.Parallel() // it mostly waits
 	if testing.Short() {
 		t.Skip("SKIPPED: a new instance restarted in the middle of a move")
 	}
-	f := startFarm(t)
-	r := f.withFaults(f.planned("first"), []fault{
-		{What: "kill", Whom: target, At: "before rewire", Long: 500 * time.Millisecond},
-		{What: "kill", Whom: target, At: "before check#2", Long: 500 * time.Millisecond},
-		{What: "kill", Whom: target, At: "before in/ready#2", Long: 500 * time.Millisecond},
-	})
-	if r.end() != "done" || len(r.Missed) > 0 {
-		t.Errorf("%s, exits %v, missed %v, wrong %v\n%s\n%s", r.end(), r.Codes, r.Missed, r.Wrong, strings.Join(r.Log, "\n"), r.stderr)
+	borders := map[string][]string{
+		"replace":    {"before rewire", "before check#2", "before in/ready#2"},
+		"switchover": {"before preload", "before gather", "before cutover"},
 	}
+	sideBySide(t, func(run func(string, func(*testing.T))) {
+		for name, at := range borders {
+			run(name, func(t *testing.T) {
+				c := sceneNamed(t, name)
+				f := c.start(t)
+				var faults []fault
+				for _, p := range at {
+					faults = append(faults, fault{What: "kill", Whom: target, At: p, Long: 500 * time.Millisecond})
+				}
+				r := f.withFaults(f.next(c), faults)
+				if r.end() != "done" || len(r.Missed) > 0 {
+					t.Errorf("%s, exits %v, missed %v, wrong %v\n%s\n%s", r.end(), r.Codes, r.Missed, r.Wrong, strings.Join(r.Log, "\n"), r.stderr)
+				}
+			})
+		}
+	})
 }
 
 // One fault, for whoever looks into a line of the table:
