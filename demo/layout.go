@@ -89,29 +89,39 @@ func instance(dir string, f *farm.Farm, name farm.InstanceName, s farm.Side) hos
 	return host.Instance{Name: name, Address: h.Address, Port: s.Port, Datadir: in(s.Datadir), Config: in(s.Config)}
 }
 
-// freeBlock finds a range of addresses on which nothing listens yet, and keeps
-// it for us until release: another demo may be running, or starting.
-func freeBlock(ctx context.Context, l *host.Local, o Options) (block int, release func(), err error) {
+// freeBlock finds a range of addresses on which nothing listens yet and which no
+// farm has that is up, and keeps it for us until it is released: another demo may
+// be running, or starting. Farms that nobody took down keep their addresses only
+// while there are others.
+func freeBlock(ctx context.Context, l *host.Local, o Options) (block int, r *reservation, err error) {
 	need := 2 + 2*o.Pairs/hostsPerBlock + o.Hosts/hostsPerBlock
-	for block := 10; block+need < 250; block += need {
-		release, ok := reserve(block, need)
-		if !ok {
-			continue
-		}
-		free := true
-		for _, h := range lay(o, block).Hosts {
-			if free, err = l.PortFree(ctx, fmt.Sprintf("%s:%d", h.Address, port)); err != nil {
-				release()
-				return 0, nil, err
+	for _, evenClaimed := range []bool{false, true} {
+		for block := 10; block+need < 250; block += need {
+			r, ok := reserve(block, need)
+			if !ok {
+				continue
 			}
-			if !free {
-				break
+			free := evenClaimed || !r.claimed()
+			if free {
+				if free, err = nobodyListens(ctx, l, lay(o, block)); err != nil {
+					r.release()
+					return 0, nil, err
+				}
 			}
+			if free {
+				return block, r, nil
+			}
+			r.release()
 		}
-		if free {
-			return block, release, nil
-		}
-		release()
 	}
 	return 0, nil, &farm.Error{Op: "find free addresses", Err: fmt.Errorf("port %d is taken somewhere in every range of 127.0.x.x", port)}
+}
+
+func nobodyListens(ctx context.Context, l *host.Local, f *farm.Farm) (bool, error) {
+	for _, h := range f.Hosts {
+		if free, err := l.PortFree(ctx, fmt.Sprintf("%s:%d", h.Address, port)); err != nil || !free {
+			return false, err
+		}
+	}
+	return true, nil
 }

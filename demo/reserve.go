@@ -2,21 +2,23 @@ package demo
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
-// reserve keeps other programs on this machine from choosing the same addresses
-// while the servers that are to listen there are being started: until then they
-// look free. Release ends it, and so does the end of the program.
-func reserve(block, n int) (release func(), ok bool) {
-	var held []*os.File
-	release = func() {
-		for _, f := range held {
-			f.Close()
-		}
-	}
+// reservation keeps addresses for one farm. Until its servers listen they look
+// free, and those of hosts that a move will only reach later look free for
+// long: ranges of farms of different sizes overlap, and the port of such a host
+// was given out twice.
+type reservation struct{ held []*os.File }
+
+// reserve keeps other programs on this machine from choosing the same blocks
+// until release or the end of the program.
+func reserve(block, n int) (r *reservation, ok bool) {
+	r = &reservation{}
 	for b := block; b < block+n; b++ {
 		f, err := openShared(filepath.Join(os.TempDir(), fmt.Sprintf("stowage-demo-127.0.%d.lock", b)))
 		if err != nil {
@@ -24,18 +26,47 @@ func reserve(block, n int) (release func(), ok bool) {
 		}
 		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 			f.Close()
-			release()
-			return func() {}, false
+			r.release()
+			return nil, false
 		}
-		held = append(held, f)
+		r.held = append(r.held, f)
 	}
-	return release, true
+	return r, true
+}
+
+func (r *reservation) release() {
+	for _, f := range r.held {
+		f.Close()
+	}
+}
+
+// claim notes, for whoever looks after the release, which farm has these
+// addresses for as long as it is up.
+func (r *reservation) claim(dir string) {
+	for _, f := range r.held {
+		if f.Truncate(0) == nil { // another user's file cannot be written to, and its farm is ended with its servers
+			_, _ = f.WriteAt([]byte(dir+"\n"), 0)
+		}
+	}
+}
+
+// claimed says whether a farm that is up has any of these addresses.
+func (r *reservation) claimed() bool {
+	for _, f := range r.held {
+		text, err := io.ReadAll(io.NewSectionReader(f, 0, 4096))
+		if dir := strings.TrimSpace(string(text)); err == nil && dir != "" {
+			if s, err := readState(dir); err == nil && !s.Down {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // openShared opens a file that another user may have made.
 func openShared(path string) (*os.File, error) {
-	if f, err := os.Open(path); err == nil {
+	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644); err == nil {
 		return f, nil
 	}
-	return os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
+	return os.Open(path)
 }

@@ -57,11 +57,11 @@ func Up(ctx context.Context, o Options, log *slog.Logger) (err error) {
 	if err := vacant(o.Dir); err != nil {
 		return err
 	}
-	block, release, err := freeBlock(ctx, b.local, o)
+	block, addresses, err := freeBlock(ctx, b.local, o)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer addresses.release()
 	b.farm, b.start = lay(o, block), b.startHere
 	b.makeAccounts()
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
@@ -70,6 +70,7 @@ func Up(ctx context.Context, o Options, log *slog.Logger) (err error) {
 	if err := (state{Options: o, Block: block}).write(o.Dir); err != nil {
 		return err
 	}
+	addresses.claim(o.Dir)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, Down(context.WithoutCancel(ctx), o.Dir, log))
