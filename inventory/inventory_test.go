@@ -163,14 +163,14 @@ func sample() (*farm.Farm, Inventory) {
 	up := mysql.Replication{Configured: true, IO: "Yes", SQL: "Yes", SourceLog: "bl.000001"}
 	down := mysql.Replication{Configured: true, IO: "Yes", SQL: "No", SQLError: "Error 'Duplicate entry'"}
 	both := map[farm.ShardName]int64{"etsy_shard_0001": 48_000_000_000, "etsy_shard_0002": 51_500_000_000}
-	version := "MariaDB 10.11.19"
+	version, maria := "MariaDB 10.11.19", mysql.Flavor{Vendor: "MariaDB"}
 	inv := Inventory{FormatVersion: FormatVersion, Farm: f.Name, Taken: time.Date(2021, 6, 1, 12, 0, 0, 0, time.UTC), Hosts: 4, Pairs: 2, Instances: []Instance{
 		{Name: "dbshard001a", Pair: "dbshard001", Side: farm.A, Host: "db001", Address: "10.0.0.1:23306", Version: version, ServerID: 1001, Domain: 1,
-			KnownIDs: []uint32{1001, 1002, 1007}, Source: "10.0.0.2:23306", Behind: &behind, Pool: 8 << 30, Shards: both, facts: mysql.Facts{Replication: up}},
+			KnownIDs: []uint32{1001, 1002, 1007}, Source: "10.0.0.2:23306", Behind: &behind, Pool: 8 << 30, Shards: both, facts: mysql.Facts{Flavor: maria, Replication: up}},
 		{Name: "dbshard001b", Pair: "dbshard001", Side: farm.B, Host: "db002", Address: "10.0.0.2:23306", Version: version, ServerID: 1001, Domain: 1,
-			Source: "10.0.0.1:23306", Pool: 8 << 30, Shards: map[farm.ShardName]int64{"etsy_shard_0001": 49_000_000_000, "left_over": 5}, facts: mysql.Facts{Replication: down}},
+			Source: "10.0.0.1:23306", Pool: 8 << 30, Shards: map[farm.ShardName]int64{"etsy_shard_0001": 49_000_000_000, "left_over": 5}, facts: mysql.Facts{Flavor: maria, Replication: down}},
 		{Name: "dbshard002a", Pair: "dbshard002", Side: farm.A, Host: "db003", Address: "10.0.0.3:23306", Error: "connect dbshard002a (10.0.0.3:23306): connection refused"},
-		{Name: "dbshard002b", Pair: "dbshard002", Side: farm.B, Host: "db004", Address: "10.0.0.4:23306", Version: version, ServerID: 1004, Domain: 4},
+		{Name: "dbshard002b", Pair: "dbshard002", Side: farm.B, Host: "db004", Address: "10.0.0.4:23306", Version: version, ServerID: 1004, Domain: 4, facts: mysql.Facts{Flavor: maria}},
 	}}
 	inv.Findings = reconcile(f, inv.Instances)
 	return f, inv
@@ -212,7 +212,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // TestReconcile: each finding by itself.
 func TestReconcile(t *testing.T) {
-	up := mysql.Facts{Replication: mysql.Replication{Configured: true, IO: "Yes", SQL: "Yes", SourceLog: "bl.000001"}}
+	up := mysql.Facts{Flavor: mysql.Flavor{Vendor: "MariaDB"}, Replication: mysql.Replication{Configured: true, IO: "Yes", SQL: "Yes", SourceLog: "bl.000001"}}
 	good := func() (*farm.Farm, []Instance) {
 		f := farmOf(100, []farm.ShardName{"s"}, "10.0.0.1", "10.0.0.2")
 		s := map[farm.ShardName]int64{"s": 1}
@@ -239,6 +239,15 @@ func TestReconcile(t *testing.T) {
 		{"one id twice", func(_ *farm.Farm, i []Instance) { i[1].ServerID = 1 }, "blocker server-id-unique dbshard001b", "has server_id 1, as dbshard001a has"},
 		{"one domain twice", func(_ *farm.Farm, i []Instance) { i[1].Domain = 1 }, "blocker gtid-domain-unique dbshard001b", "has GTID domain 1, as dbshard001a has"},
 		{"the default domain", func(_ *farm.Farm, i []Instance) { i[0].Domain, i[1].Domain = 0, 0 }, "blocker gtid-domain-unique dbshard001b", "GTID domain 0"},
+		{"one domain of one writer", func(f *farm.Farm, i []Instance) {
+			f.Pairs[0].Topology, i[1].Domain = farm.PrimaryReplica, 1
+			i[0].Source, i[0].facts.Replication = "", mysql.Replication{}
+		}, "", ""},
+		{"MySQL has no domains", func(_ *farm.Farm, i []Instance) {
+			for n := range i {
+				i[n].Domain, i[n].facts.Flavor.Vendor = 0, "MySQL"
+			}
+		}, "", ""},
 		{"an id of a server long gone", func(_ *farm.Farm, i []Instance) { i[0].KnownIDs = []uint32{7, 100} }, "blocker server-id-spent farm.yaml", "next_server_id is 100, and servers know ids up to 100"},
 		{"ring", func(_ *farm.Farm, i []Instance) { i[0].Source = "10.0.0.9:3306" }, "blocker ring dbshard001a", `replicates from "10.0.0.9:3306", its twin is at 10.0.0.2:23306`},
 		{"no ring is asked of a primary", func(f *farm.Farm, i []Instance) {

@@ -12,7 +12,7 @@ func reconcile(f *farm.Farm, instances []Instance) []farm.Finding {
 	out := []farm.Finding{} // never null: a program may ask for its length
 	out = append(out, unreachable(instances)...)
 	out = append(out, sharedIDs(instances)...)
-	out = append(out, sharedDomains(instances)...)
+	out = append(out, sharedDomains(f, instances)...)
 	out = append(out, spentIDs(f, instances)...)
 	for _, p := range f.Pairs {
 		out = append(out, reconcilePair(f, p, instances)...)
@@ -36,8 +36,28 @@ func sharedIDs(instances []Instance) []farm.Finding {
 		func(i Instance) uint32 { return i.ServerID })
 }
 
-func sharedDomains(instances []Instance) []farm.Finding {
-	return shared(instances, "gtid-domain-unique", "GTID domain", "give every side a gtid_domain_id of its own; two writers in one domain cannot be told apart",
+// sharedDomains looks at who may write at the same time: the servers of a pair
+// with one writer may share a domain, and MySQL's GTIDs have none.
+func sharedDomains(f *farm.Farm, instances []Instance) []farm.Finding {
+	var writers []Instance
+	type domain struct {
+		pair farm.PairName
+		id   uint32
+	}
+	seen := map[domain]bool{} // of pairs with one writer
+	for _, i := range instances {
+		if i.Error != "" || !i.facts.Flavor.HasGTIDDomains() {
+			continue
+		}
+		if p, ok := f.Pair(i.Pair); ok && p.Topology.HasOneWriter() {
+			if seen[domain{i.Pair, i.Domain}] {
+				continue
+			}
+			seen[domain{i.Pair, i.Domain}] = true
+		}
+		writers = append(writers, i)
+	}
+	return shared(writers, "gtid-domain-unique", "GTID domain", "give every side a gtid_domain_id of its own; two writers in one domain cannot be told apart",
 		func(i Instance) uint32 { return i.Domain })
 }
 
