@@ -18,10 +18,10 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Path + ": " + p.Text }
 
-// isSafe says what may become a directory, a SQL identifier and a file name
+// IsName says what may be a name in farm.yaml, and so become a directory, a SQL identifier and a file name
 // without quoting: letters, digits, _ and, after the first, . and -; at most
 // 64 of them.
-func isSafe(name string) bool {
+func IsName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
 		word := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
@@ -69,7 +69,7 @@ func (c *checker) name(path, what, name string) {
 	switch {
 	case name == "":
 		c.say(path, "%s has no name", what)
-	case !isSafe(name):
+	case !IsName(name):
 		c.say(path, "%s name %q has characters that cannot be in a directory or an identifier: use letters, digits, _ - and .", what, name)
 	}
 }
@@ -171,7 +171,7 @@ func (c *checker) pairs(profiles map[ProfileName]bool) {
 // shard checks one shard. Its path is only made when there is something to
 // say: a farm may have 100,000 of them.
 func (c *checker) shard(at func() string, s Shard, profiles map[ProfileName]bool) {
-	if !isSafe(string(s.Name)) {
+	if !IsName(string(s.Name)) {
 		c.name(at()+".name", "shard", string(s.Name))
 	}
 	for _, v := range s.Needs {
@@ -186,7 +186,7 @@ func (c *checker) shard(at func() string, s Shard, profiles map[ProfileName]bool
 	if s.Profile != "" && !profiles[s.Profile] {
 		c.say(at()+".profile", "shard %s has unknown profile %q", s.Name, s.Profile)
 	}
-	if s.Customer != "" && !isSafe(string(s.Customer)) {
+	if s.Customer != "" && !IsName(string(s.Customer)) {
 		c.name(at()+".customer", "customer", string(s.Customer))
 	}
 }

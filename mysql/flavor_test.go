@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -311,6 +312,19 @@ func flavorHandOver(t *testing.T, ai, bi *mariadbtest.Instance, a, b *Server) {
 	must(t, err)
 	if len(replicas) != 1 || others != 0 || fmt.Sprint(replicas[0].ServerID) != bi.Value(t, "SELECT @@server_id") {
 		t.Errorf("readers %+v and %d more, want b", replicas, others)
+	}
+	if replicas[0].Address != bi.Address || replicas[0].Port != bi.Port {
+		t.Errorf("reader %+v, want %s", replicas[0], bi.Address)
+	}
+	hosts, err := a.ReaderHosts(t.Context())
+	must(t, err)
+	if len(hosts) != 1 || net.ParseIP(hosts[0]) == nil {
+		t.Errorf("the binary log is read from %v, want one address", hosts)
+	}
+	sources, err := b.Sources(t.Context())
+	must(t, err)
+	if len(sources) != 1 || sources[0].Address() != ai.Address || sources[0].ServerID != ai.ServerID {
+		t.Errorf("b replicates from %+v, want %s", sources, ai.Address)
 	}
 	must(t, a.EndOrphanedLock(t.Context()))
 	lock, err := a.LockWrites(t.Context(), 5*time.Second, 15*time.Second)

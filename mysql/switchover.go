@@ -15,6 +15,7 @@ import (
 type Reader struct {
 	ServerID uint32
 	Address  string // host:port as it reports itself (report_host, report_port); "" when it does not say
+	Port     int    // that it listens on, also when it reports no host; 0 when it does not say
 }
 
 // Readers are the replicas of the server that are connected now, as they
@@ -33,6 +34,7 @@ func (s *Server) Readers(ctx context.Context) (replicas []Reader, others int, er
 		d.translate(h)
 		id, _ := strconv.ParseUint(h["Server_id"], 10, 32)
 		r := Reader{ServerID: uint32(id)}
+		r.Port, _ = strconv.Atoi(h["Port"])
 		if h["Host"] != "" && h["Port"] != "0" {
 			r.Address = net.JoinHostPort(h["Host"], h["Port"])
 		}
