@@ -57,8 +57,16 @@ const farmHeader = `# The farm as agreed: reviewed by people, read by every comm
 // renderFarm prints the farm as farm.yaml. custom are the kinds of resources
 // that are not known; those that are not in it are printed plain.
 func renderFarm(f *farm.Farm, custom map[string]farm.Kind) []byte {
-	w := &farmWriter{custom: custom}
+	return renderRemarked(f, custom, nil)
+}
+
+// renderRemarked is renderFarm with comments: remarks go by the place they
+// stand above, as DraftFarm says.
+func renderRemarked(f *farm.Farm, custom map[string]farm.Kind, remarks map[string][]string) []byte {
+	w := &farmWriter{custom: custom, remarks: remarks}
 	w.WriteString(farmHeader)
+	w.remark("", "")
+	w.remark("", "farm")
 	w.line("farm: %s", scalar(f.Name))
 	if f.NextServerID != 0 {
 		w.line("next_server_id: %d  # only ever grows: a server_id is never given twice", f.NextServerID)
@@ -72,12 +80,21 @@ func renderFarm(f *farm.Farm, custom map[string]farm.Kind) []byte {
 	w.profiles(f.Profiles)
 	w.hosts(f.Hosts)
 	w.pairs(f.Pairs)
+	w.remark("", "end")
 	return w.Bytes()
 }
 
 type farmWriter struct {
 	bytes.Buffer
-	custom map[string]farm.Kind
+	custom  map[string]farm.Kind
+	remarks map[string][]string
+}
+
+// remark writes the comments for a place, if there are any.
+func (w *farmWriter) remark(indent, place string) {
+	for _, text := range w.remarks[place] {
+		w.line("%s# %s", indent, text)
+	}
 }
 
 func (w *farmWriter) line(format string, args ...any) {
@@ -89,8 +106,10 @@ func (w *farmWriter) hostTypes(ts []farm.HostType) {
 	if len(ts) == 0 {
 		return
 	}
+	w.remark("", "host_types")
 	w.line("host_types:")
 	for _, t := range ts {
+		w.remark("  ", "host_types."+string(t.Name))
 		row := resourceRow(t.Capacity, "cores", w.custom)
 		if t.Watts != 0 {
 			row.add("watts", farm.FormatQuantity(t.Watts, farm.KindPlain))
@@ -123,6 +142,7 @@ func (w *farmWriter) hosts(hs []farm.Host) {
 	if len(hs) == 0 {
 		return
 	}
+	w.remark("", "hosts")
 	w.line("hosts:")
 	for _, h := range hs {
 		row := flow{}
@@ -150,8 +170,10 @@ func (w *farmWriter) pairs(ps []farm.Pair) {
 	if len(ps) == 0 {
 		return
 	}
+	w.remark("", "pairs")
 	w.line("pairs:")
 	for _, p := range ps {
+		w.remark("  ", "pairs."+string(p.Name))
 		w.pair(p)
 	}
 }

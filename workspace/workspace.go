@@ -37,7 +37,7 @@ func Open(dir string) (*Workspace, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &farm.Error{
 			Op: "open workspace", Subject: dir,
-			Hint: "run in a directory with a farm.yaml, or name one with --dir; `stowage demo up` makes one to try",
+			Hint: "run in a directory with a farm.yaml, or name one with --dir; `stowage inventory discover` drafts one of servers that run, `stowage demo up` makes one to try",
 			Err:  fmt.Errorf("%w: it has no farm.yaml", farm.ErrInput),
 		}
 	}
