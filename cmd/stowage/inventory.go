@@ -23,8 +23,10 @@ func (a *app) inventoryCommand() *cobra.Command {
 size of every shard, holds the answers against farm.yaml and against each
 other, and keeps them. Reads only. Exit code 1 when there is something to look at.
 
+There is no farm.yaml yet? 'stowage inventory discover' drafts one of servers that run.
+
 ` + exitHelp,
-		Example: "  stowage inventory\n  stowage inventory --json | jq .findings\n  stowage inventory accept",
+		Example: "  stowage inventory discover db001 db002 --follow\n  stowage inventory\n  stowage inventory --json | jq .findings\n  stowage inventory accept",
 		Args:    args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			inv, err := a.inventory(c.Context())
@@ -40,7 +42,7 @@ other, and keeps them. Reads only. Exit code 1 when there is something to look a
 			return nil
 		},
 	}
-	cmd.AddCommand(&cobra.Command{
+	cmd.AddCommand(a.discoverCommand(), &cobra.Command{
 		Use:   "accept",
 		Short: "Write the measured sizes of the newest inventory into farm.yaml",
 		Long: `Writes what the newest inventory measured into farm.yaml: the size of every shard,

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"stowage/farm"
+	"stowage/inventory"
+	"stowage/inventory/discover"
+	"stowage/mysql"
+	"stowage/workspace"
+)
+
+type discoverFlags struct {
+	accounts string
+	from     string
+	output   string
+	follow   bool
+}
+
+func (a *app) discoverCommand() *cobra.Command {
+	var f discoverFlags
+	cmd := &cobra.Command{
+		Use:   "discover [ADDRESS[:PORT]]...",
+		Short: "Draft the first farm.yaml of servers that run",
+		Long: `Asks the servers named for what they are and whom they replicate from, and writes
+a draft of farm.yaml: hosts, pairs, shards with their sizes, and server ids. Two that
+replicate from each other are an active-active pair, one that others replicate from
+is a primary with replicas, one alone is single. What fits none of these (a chain, a
+ring of three, several sources) is not guessed: it is named, with what to do.
+
+Logs in with the account of group [stowage] in the accounts file. Reads only. A
+farm.yaml that is there is never overwritten. What servers cannot know (cores, disks,
+prices) is marked FILL IN. Exit code 1 when somebody did not answer, or something was
+not understood; the draft then holds the rest.
+
+` + exitHelp,
+		Example: "  stowage inventory discover db001 db002:3307\n  stowage inventory discover --from servers.txt --follow\n" +
+			"  stowage inventory discover db001 --follow -o - | diff farm.yaml -",
+		RunE: func(c *cobra.Command, given []string) error { return a.discover(c, given, f) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.accounts, "accounts", "", "the option file with the accounts (default: accounts.cnf of the workspace)")
+	fs.StringVar(&f.from, "from", "", "a file with addresses, one a line; # begins a comment")
+	fs.StringVarP(&f.output, "output", "o", "", "the file to write; - is standard output (default: farm.yaml of the workspace)")
+	fs.BoolVar(&f.follow, "follow", false, "ask servers that replication leads to as well")
+	return cmd
+}
+
+// discovered is what `stowage inventory discover --json` prints.
+type discovered struct {
+	discover.Found
+	File   string `json:"file,omitempty"` // that was written
+	FillIn []int  `json:"fill_in,omitempty"`
+	Faults string `json:"faults,omitempty"` // why it cannot be read before that
+
+	noReplication error
+}
+
+func (a *app) discover(c *cobra.Command, given []string, f discoverFlags) error {
+	addresses, err := f.addresses(given)
+	if err != nil {
+		return err
+	}
+	if len(addresses) == 0 {
+		return usage(c, errors.New("no address given: name one server, and --follow leads to those it replicates with"))
+	}
+	if f.output == "-" && a.json {
+		return usage(c, errors.New("-o - and --json both want standard output"))
+	}
+	path, accounts := f.output, f.accounts
+	if path == "" {
+		path = filepath.Join(a.dir, "farm.yaml")
+	}
+	if accounts == "" {
+		accounts = filepath.Join(a.dir, "accounts.cnf")
+	}
+	if path != "-" { // before anybody is asked
+		if _, err := os.Lstat(path); err == nil {
+			return workspace.FarmIsThere(path)
+		}
+	}
+	found, err := a.askAll(c.Context(), addresses, accounts, f.follow)
+	if err != nil {
+		return err
+	}
+	return a.draft(found, path, accounts)
+}
+
+// addresses are those of the command line and of --from, each once.
+func (f discoverFlags) addresses(given []string) ([]string, error) {
+	var out []string
+	for _, text := range given {
+		address, err := discover.ParseAddress(text)
+		if err != nil {
+			return nil, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage inventory discover --help"}
+		}
+		out = append(out, address)
+	}
+	if f.from != "" {
+		file, err := os.Open(f.from)
+		if err != nil {
+			var cause *fs.PathError
+			if errors.As(err, &cause) {
+				err = cause.Err
+			}
+			return nil, &farm.Error{Op: "read addresses", Subject: f.from, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "name a file with one HOST or HOST:PORT a line"}
+		}
+		defer file.Close()
+		listed, err := discover.ReadAddresses(f.from, file)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, listed...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// askAll asks and derives. The accounts file is looked at as all other verbs
+// will: one that lacks what they need is better known now.
+func (a *app) askAll(ctx context.Context, addresses []string, accounts string, follow bool) (discovered, error) {
+	admin, err := mysql.ReadAccount(accounts, "stowage")
+	if err != nil {
+		return discovered{}, &farm.Error{Op: "log in", Err: err,
+			Hint: "write an option file with groups [stowage] and [replication], each with user= and password=, and name it with --accounts; docs/privileges.md has the grants"}
+	}
+	_, noReplication := mysql.ReadAccount(accounts, "replication")
+	servers, err := discover.Ask(ctx, discover.Question{Addresses: addresses, Follow: follow,
+		Open: func(name farm.InstanceName, address string) *mysql.Server {
+			return mysql.Open(name, address, admin, a.log)
+		},
+		Tell: func(text string) { a.say("%s", text) }})
+	if err != nil {
+		return discovered{}, &farm.Error{Op: "ask servers", Err: err}
+	}
+	return discovered{Found: discover.Derive(servers), noReplication: noReplication}, nil
+}
+
+// draft writes the file and says what was found, and what comes next.
+func (a *app) draft(d discovered, path, accounts string) error {
+	f, remarks := d.Farm(besides(path, accounts))
+	text, faults := workspace.DraftFarm(filepath.Base(path), f, remarks)
+	for n, line := range bytes.Split(text, []byte("\n")) {
+		if bytes.Contains(line, []byte("# "+discover.FillIn+": ")) {
+			d.FillIn = append(d.FillIn, n+1)
+		}
+	}
+	if faults != nil {
+		d.Faults = faults.Error()
+	}
+	switch {
+	case len(d.Pairs) == 0: // an empty draft would only be in the way of the next
+	case path == "-":
+		if _, err := a.stdout.Write(text); err != nil {
+			return err
+		}
+	default:
+		if err := workspace.CreateFarm(path, text); err != nil {
+			return err
+		}
+		d.File = path
+	}
+	var err error
+	if path == "-" {
+		err = d.findings(a.stderr)
+	} else {
+		err = a.emit(d, d.writeText)
+	}
+	if err == nil && (len(d.NotUnderstood) > 0 || faults != nil) {
+		return farm.ErrFindings
+	}
+	return err
+}
+
+// besides is a file as farm.yaml names it: relative to its own directory where
+// it is in there.
+func besides(path, file string) string {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return file
+	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return abs
+	}
+	if rel, err := filepath.Rel(dir, abs); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return abs
+}
+
+func (d discovered) writeText(w io.Writer) error {
+	if err := d.Found.WriteText(w); err != nil {
+		return err
+	}
+	if err := d.findings(w); err != nil {
+		return err
+	}
+	if d.File == "" {
+		_, err := fmt.Fprintln(w, "\nnothing was written: there is no pair to write down. Follow the arrows above, and ask again")
+		return err
+	}
+	fmt.Fprintf(w, "\nwrote %s, a draft. Next:\n", d.File)
+	fmt.Fprintf(w, "  fill in what says %s: %s\n", discover.FillIn, lines(d.FillIn))
+	if d.Faults != "" {
+		fmt.Fprintf(w, "  it cannot be read before that: %s\n", d.Faults)
+	}
+	if d.noReplication != nil {
+		fmt.Fprintf(w, "  make the account that replicas log in with: %v\n", d.noReplication)
+	}
+	if len(d.NotUnderstood) > 0 {
+		fmt.Fprintf(w, "  follow the arrows above; to draft again, move %s away: it is never overwritten\n", filepath.Base(d.File))
+	}
+	verb := "stowage inventory"
+	if dir := filepath.Dir(d.File); dir != "." {
+		verb = "stowage -C " + dir + " inventory"
+	}
+	if filepath.Base(d.File) != "farm.yaml" {
+		verb = "call it farm.yaml in a workspace, then: stowage inventory"
+	}
+	fmt.Fprintf(w, "  %s    asks all servers in it, and shows where it disagrees with them\n", verb)
+	_, err := fmt.Fprintln(w, "  add the hosts to pack onto; then: stowage plan")
+	return err
+}
+
+// findings are what was not understood, and what is worth knowing.
+func (d discovered) findings(w io.Writer) error {
+	all := append(slices.Clone(d.NotUnderstood), d.Notes...)
+	if len(all) == 0 {
+		return nil
+	}
+	return inventory.WriteFindings(w, all)
+}
+
+func lines(numbers []int) string {
+	var out []string
+	for _, n := range numbers {
+		out = append(out, fmt.Sprint(n))
+	}
+	if len(out) == 1 {
+		return "line " + out[0]
+	}
+	return "lines " + strings.Join(out, ", ")
+}

@@ -1,0 +1,187 @@
+package discover
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"stowage/farm"
+)
+
+// FillIn marks what a person has to write into a draft.
+const FillIn = "FILL IN"
+
+// draftName is the farm's until somebody gives it one.
+const draftName = "my-farm"
+
+// Farm is what was found as a farm, and remarks for whoever reads the draft,
+// by the places that workspace.DraftFarm has for them.
+func (f Found) Farm(accounts string) (*farm.Farm, map[string][]string) {
+	out := &farm.Farm{Name: draftName, NextServerID: f.NextServerID, Accounts: accounts}
+	remarks := map[string][]string{
+		"":     f.head(),
+		"farm": {FillIn + ": what you call it"},
+		"host_types": {FillIn + ": what these machines are. Servers do not tell; what is left out counts as without limit.",
+			"The first guess is one type for each sum of InnoDB's buffer pools; give machines that are alike one type. As in:",
+			"  r630-ssd: {cores: 32, memory: 512GiB, disk: 14TB, iops: 70000, network: 10Gbit, watts: 267, price: 16000}"},
+		"pairs": {"Add config: to each side, the instance's own option file, before anything is moved. Servers do not tell it; without",
+			"it my.cnf in the directory that holds the datadir is taken. inventory and plan do not need it."},
+	}
+	if f.NextServerID == 0 && len(f.Pairs) > 0 {
+		remarks["farm"] = append(remarks["farm"], FillIn+": next_server_id: 1 above every id that is in use or will come back")
+	}
+	used := map[farm.HostName]bool{}
+	for _, p := range f.Pairs {
+		pair := farm.Pair{Name: p.Name, Topology: p.Topology, Sides: map[farm.SideName]farm.Side{}}
+		for _, s := range p.Sides {
+			used[s.Host] = true
+			pair.Sides[s.Side] = farm.Side{Host: s.Host, Port: s.Port, Datadir: s.Datadir}
+			if s.IsShared {
+				at := "pairs." + string(p.Name)
+				remarks[at] = append(remarks[at], oneLine(fmt.Sprintf("%s: the datadir of side %s as host %s has it; another server there says the same", FillIn, s.Side, s.Host)))
+			}
+		}
+		for _, s := range p.Shards {
+			shard := farm.Shard{Name: s.Name, Needs: farm.Resources{}}
+			if s.Bytes > 0 { // a database without tables says nothing of what its shard needs
+				shard.Needs[farm.Disk] = float64(s.Bytes)
+			}
+			pair.Shards = append(pair.Shards, shard)
+		}
+		for _, x := range p.LeftOut {
+			at := "pairs." + string(p.Name)
+			remarks[at] = append(remarks[at], oneLine(fmt.Sprintf("left out of the shards: %s %s", x.Name, x.Why)))
+		}
+		out.Pairs = append(out.Pairs, pair)
+	}
+	on := map[farm.HostTypeName][]Host{}
+	for _, h := range f.Hosts {
+		if used[h.Name] {
+			out.Hosts = append(out.Hosts, farm.Host{Name: h.Name, Type: h.Type, Address: h.Address})
+			on[h.Type] = append(on[h.Type], h)
+		}
+	}
+	if len(out.Hosts) > 0 {
+		remarks["hosts"] = []string{"Add the machines to pack onto, with dir: the directory in which instances are made; hosts without it receive none.",
+			"labels: {rack: r1, power: a} on all of them, if the sides of a pair are to differ in such things."}
+	}
+	for _, name := range sorted(on) {
+		out.HostTypes = append(out.HostTypes, farm.HostType{Name: name, Capacity: farm.Resources{}})
+		remarks["host_types."+string(name)] = []string{FillIn + ": " + about(on[name])}
+	}
+	remarks["end"] = f.rest()
+	return out, remarks
+}
+
+// head is for whoever opens the file.
+func (f Found) head() []string {
+	return []string{
+		"A draft: what servers said when `stowage inventory discover` asked them. Read it, and fill in what says " + FillIn + ".",
+		"Rename pairs and hosts now, if you call them otherwise: names of instances are made of the pair's, and last.",
+	}
+}
+
+// about is what is known of the hosts of one type.
+func about(hosts []Host) string {
+	var names []string
+	var instances, most int
+	var data int64
+	for _, h := range hosts {
+		names = append(names, string(h.Name))
+		instances, most, data = instances+len(h.Instances), max(most, len(h.Instances)), max(data, h.Data)
+	}
+	text := few(names) + ": "
+	if len(hosts) > 4 {
+		text = fmt.Sprintf("%d hosts, %s: ", len(hosts), few(names))
+	}
+	text += fmt.Sprintf("more memory than the %s of the pools", farm.FormatQuantity(float64(hosts[0].Pools), farm.KindBytes))
+	if data > 0 {
+		text += fmt.Sprintf(", more disk than %s of data", farm.RoundQuantity(float64(data), farm.KindBytes))
+	}
+	if most > 1 {
+		text += fmt.Sprintf("; up to %d instances each", most)
+	}
+	return text
+}
+
+// rest is what the draft lacks, as comments to write the rest from.
+func (f Found) rest() []string {
+	if len(f.NotUnderstood) == 0 && len(f.Notes) == 0 {
+		return nil
+	}
+	var out []string
+	if len(f.NotUnderstood) > 0 {
+		out = append(out, "NOT UNDERSTOOD:")
+		for _, n := range f.NotUnderstood {
+			out = append(out, oneLine(fmt.Sprintf("  %s: %s", n.Subject, n.Text)), "    -> "+oneLine(n.Remedy))
+		}
+	}
+	if len(f.strays) > 0 {
+		out = append(out, "Servers that are in no pair above, to write them in by hand:")
+		for _, n := range f.strays {
+			out = append(out, oneLine("  "+f.stray(n)))
+		}
+	}
+	if len(f.Notes) > 0 {
+		out = append(out, "NOTES:")
+		for _, n := range f.Notes {
+			out = append(out, oneLine(fmt.Sprintf("  %s: %s", n.Subject, n.Text)), "    -> "+oneLine(n.Remedy))
+		}
+	}
+	return out
+}
+
+func (f Found) stray(n int) string {
+	s := f.Servers[n]
+	names := make([]string, 0, len(s.Shards))
+	for _, name := range sorted(s.Shards) {
+		names = append(names, string(name))
+	}
+	databases := "no databases"
+	if len(names) > 0 {
+		databases = plural(len(names), "database", "databases") + " (" + few(names) + ")"
+	}
+	return fmt.Sprintf("%s: hostname %s, server_id %d, datadir %s, %s", s.Address, s.Hostname, s.ServerID, trimDir(s.Datadir), databases)
+}
+
+// oneLine keeps what a server said from ending a comment.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffd {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// WriteText is the person's view: pairs, and servers that did not answer.
+func (f Found) WriteText(w io.Writer) error {
+	answered := 0
+	for _, s := range f.Servers {
+		if s.answered() {
+			answered++
+		}
+	}
+	fmt.Fprintf(w, "%s, %d answered: %s on %s\n", plural(len(f.Servers), "server", "servers"), answered, plural(len(f.Pairs), "pair", "pairs"), plural(len(f.Hosts), "host", "hosts"))
+	if len(f.Pairs) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "PAIR\tTOPOLOGY\tSIDE\tHOST\tADDRESS\tSERVER ID\tVERSION\tSHARDS\tDATA")
+	for _, p := range f.Pairs {
+		var data int64
+		for _, s := range p.Shards {
+			data += s.Bytes
+		}
+		for i, s := range p.Sides {
+			name, topology, shards, bytes := string(p.Name), string(p.Topology), fmt.Sprint(len(p.Shards)), farm.RoundQuantity(float64(data), farm.KindBytes)
+			if i > 0 {
+				name, topology, shards, bytes = "", "", "", ""
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", name, topology, s.Side, s.Host, s.Address, s.ServerID, f.Servers[s.server].Version, shards, bytes)
+		}
+	}
+	return t.Flush()
+}
