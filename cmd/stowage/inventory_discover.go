@@ -64,6 +64,7 @@ type discovered struct {
 	FillIn []int  `json:"fill_in,omitempty"`
 	Faults string `json:"faults,omitempty"` // why it cannot be read before that
 
+	accounts      string
 	noReplication error
 }
 
@@ -144,7 +145,7 @@ func (a *app) askAll(ctx context.Context, addresses []string, accounts string, f
 	if err != nil {
 		return discovered{}, &farm.Error{Op: "ask servers", Err: err}
 	}
-	return discovered{Found: discover.Derive(servers), noReplication: noReplication}, nil
+	return discovered{Found: discover.Derive(servers), accounts: accounts, noReplication: noReplication}, nil
 }
 
 // draft writes the file and says what was found, and what comes next.
@@ -217,7 +218,7 @@ func (d discovered) writeText(w io.Writer) error {
 		fmt.Fprintf(w, "  it cannot be read before that: %s\n", d.Faults)
 	}
 	if d.noReplication != nil {
-		fmt.Fprintf(w, "  make the account that replicas log in with: %v\n", d.noReplication)
+		fmt.Fprintf(w, "  add the group [replication] to %s, the account that replicas log in with: inventory wants it, too\n", d.accounts)
 	}
 	if len(d.NotUnderstood) > 0 {
 		fmt.Fprintf(w, "  follow the arrows above; to draft again, move %s away: it is never overwritten\n", filepath.Base(d.File))

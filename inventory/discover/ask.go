@@ -277,6 +277,10 @@ func (s *Server) readers(ctx context.Context, db *mysql.Server) error {
 	return nil
 }
 
+// noEntry are the errors of a login: access denied, in two ways, and a host
+// that is blocked or not allowed.
+var noEntry = []uint16{1045, 1698, 1129, 1130}
+
 // cause is an error without the server's name, which stands before it anyway.
 func cause(err error) string {
 	var dial *net.OpError
@@ -284,6 +288,8 @@ func cause(err error) string {
 	switch {
 	case errors.As(err, &dial):
 		return "does not answer: " + dial.Error()
+	case slices.Contains(noEntry, mysql.CodeOf(err)) && errors.As(err, &op):
+		return "does not let us in: " + op.Err.Error()
 	case errors.As(err, &op):
 		return op.Op + ": " + op.Err.Error()
 	}
