@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -116,8 +117,12 @@ func (c *client) followAddresses(ctx context.Context) {
 	}
 }
 
-// readOnly is what a fenced server answers.
-const readOnly = 1290
+const (
+	readOnly       = 1290 // what a fenced server answers
+	noTable        = 1146
+	noDatabase     = 1049
+	readOnlySchema = 3989
+)
 
 // isLost: the connection was refused or is gone. Everything that is not an
 // answer of the server counts, and so do the answers with which a server takes
@@ -136,7 +141,14 @@ func isLost(err error) bool {
 	return err != nil && !errors.Is(err, sql.ErrNoRows)
 }
 
-func isReadOnly(err error) bool {
+func isReadOnly(err error) bool { return answered(err, readOnly) }
+
+// isNotHere: what a shard that has gone to another pair answers, or one that is
+// about to (on MySQL its database is read-only first). It means that only where
+// routing has been written since the look.
+func isNotHere(err error) bool { return answered(err, noTable, noDatabase, readOnlySchema) }
+
+func answered(err error, with ...uint16) bool {
 	var answer *mysql.MySQLError
-	return errors.As(err, &answer) && answer.Number == readOnly
+	return errors.As(err, &answer) && slices.Contains(with, answer.Number)
 }

@@ -3,10 +3,12 @@ package load_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -168,6 +170,92 @@ func TestFencedServer(t *testing.T) {
 		t.Errorf("retried %d %+v, want some with details", s.Retried, s.Retries)
 	}
 	wantWhole(t, p.verify(t, 0), s.Acknowledged)
+}
+
+// TestLateForAShardThatLeft: a statement that the network kept while its shard
+// went elsewhere finds no table. With routing written since its look that is no
+// failure, but the transaction again; without, it is one. (A line that was cut
+// for a second and a half: the kernel sent the statement again when it was
+// healed.)
+func TestLateForAShardThatLeft(t *testing.T) {
+	for _, leaves := range []bool{true, false} {
+		t.Run(fmt.Sprintf("leaves %v", leaves), func(t *testing.T) {
+			p := newPair(t, 1)
+			l := p.start(t, p.options(4, 100))
+			awaitAcks(t, l, 20)
+			p.sides[farm.A].Exec(t, "STOP SLAVE SQL_THREAD") // the other side goes on writing to tables that will be gone here
+			late := p.holdStatements(t, farm.A)
+			if leaves {
+				p.change(t, func(pair *route.Pair) { pair.Shards = nil })
+			}
+			late() // they come when the tables are gone
+			for end := time.Now().Add(30 * time.Second); l.Now().Retried+l.Now().Failed == 0 && time.Now().Before(end); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			p.sides[farm.A].Exec(t, append(p.renamed("_gone", ""), "START SLAVE SQL_THREAD")...)
+			if leaves {
+				p.change(t, func(pair *route.Pair) { pair.Shards = p.shards[pairName] })
+			}
+			awaitAcks(t, l, 20)
+			s := l.Stop()
+			if !leaves {
+				if s.Failed == 0 || !strings.Contains(s.Failures[0].Error, "1146") {
+					t.Errorf("a table is missing, and nothing failed: %+v", s)
+				}
+				return
+			}
+			wantClean(t, s)
+			if s.Retried == 0 || !strings.Contains(s.Retries[0].Error, "1146") {
+				t.Errorf("retried %d %+v, want some with details", s.Retried, s.Retries)
+			}
+			wantWhole(t, p.verify(t, 0), s.Acknowledged)
+		})
+	}
+}
+
+// renamed are the statements, of one session and not replicated, that give the
+// shard's tables other names.
+func (p *pairUnderTest) renamed(from, to string) []string {
+	out := []string{"SET SESSION sql_log_bin = 0"}
+	for _, table := range []string{"counters", "receipts", "listings"} {
+		out = append(out, fmt.Sprintf("RENAME TABLE `%[1]s`.`%[2]s%[3]s` TO `%[1]s`.`%[2]s%[4]s`", p.shards[pairName][0], table, from, to))
+	}
+	return append(out, "SET SESSION sql_log_bin = 1")
+}
+
+// holdStatements keeps whatever clients send to a side from now on, until the
+// answer is called: then the tables have other names first.
+func (p *pairUnderTest) holdStatements(t *testing.T, side farm.SideName) (late func()) {
+	t.Helper()
+	server, shard := p.sides[side], p.shards[pairName][0]
+	db := server.DB(t, mariadbtest.Stowage, "")
+	holder, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock := fmt.Sprintf("LOCK TABLES `%s`.counters WRITE, `%[1]s`.receipts WRITE, `%[1]s`.listings WRITE", shard)
+	if _, err := holder.ExecContext(t.Context(), lock); err != nil {
+		t.Fatal(err)
+	}
+	const waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table metadata lock' AND "
+	await := func(what, query string) {
+		for end := time.Now().Add(30 * time.Second); server.Value(t, query) == "0"; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s is not waiting", what)
+			}
+		}
+	}
+	await("a client", waiting+"USER = 'app'")
+	return func() {
+		var renaming sync.WaitGroup
+		renaming.Go(func() { server.Exec(t, p.renamed("", "_gone")...) })
+		await("the rename", waiting+"INFO LIKE 'RENAME%'")
+		if _, err := holder.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+			t.Error(err)
+		}
+		renaming.Wait()
+		holder.Close()
+	}
 }
 
 // TestKilledServer: kill -9 of a side in the middle of commits. The clients

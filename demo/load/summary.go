@@ -15,7 +15,7 @@ type Summary struct {
 	Acknowledged    int64                    `json:"acknowledged"`          // write transactions, all of them in the ledger
 	Reads           int64                    `json:"reads"`                 // answered
 	Failed          int64                    `json:"failed"`                // any error that is not named below
-	Retried         int64                    `json:"retried"`               // attempts run again under rule 5: read-only, or connection refused or lost before COMMIT
+	Retried         int64                    `json:"retried"`               // attempts run again under rule 5: read-only, connection refused or lost before COMMIT, or the shard is elsewhere
 	RolledBack      int64                    `json:"rolled_back"`           // attempts taken back under rule 4: the second look found another route
 	GateWaits       int64                    `json:"gate_waits"`            // transactions that met a closed gate
 	GateShards      map[farm.ShardName]int64 `json:"gate_shards,omitempty"` // the same, by shard

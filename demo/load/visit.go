@@ -27,8 +27,9 @@ type visit struct {
 // docs/routing.md.
 type place struct {
 	*link
-	pair  farm.PairName
-	route route.Route
+	pair       farm.PairName
+	route      route.Route
+	generation int64 // of the routing that said so
 }
 
 // outcome of one attempt.
@@ -48,7 +49,7 @@ const stale = 20 * time.Millisecond
 // the load ended, or the server refused the login (counted as failed).
 func (v *visit) enter(ctx context.Context) (place, bool) {
 	for {
-		looked := time.Now()
+		looked, generation := time.Now(), v.load.follow.Table().Generation
 		pair, r, address, ok := v.load.follow.LookupShard(v.shard, v.name)
 		if ok {
 			v.pair = pair // a shard may have gone to another
@@ -74,7 +75,7 @@ func (v *visit) enter(ctx context.Context) (place, bool) {
 			v.fail(address, "connect", err)
 			return place{}, false
 		case time.Since(looked) <= stale:
-			return place{link: k, pair: pair, route: r}, true
+			return place{link: k, pair: pair, route: r, generation: generation}, true
 		}
 	}
 }
@@ -146,7 +147,7 @@ func (v *visit) broken(ctx context.Context, at place, statement string, err erro
 	} else {
 		v.rollBack(context.WithoutCancel(ctx), at)
 	}
-	if isLost(err) || isReadOnly(err) {
+	if isLost(err) || isReadOnly(err) || isNotHere(err) && v.load.follow.Table().Generation != at.generation {
 		v.retry(ctx, at.address, statement, err)
 		return again
 	}

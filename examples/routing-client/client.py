@@ -7,6 +7,7 @@ import pymysql
 
 Route = namedtuple("Route", "address gate")
 READ_ONLY, CONNECTION_GONE = 1290, (0, 1053, 1927, 2003, 2006, 2013)
+NOT_HERE = 1146, 1049, 3989  # no such table, no such database, read-only database
 
 
 class Routing:
@@ -38,7 +39,7 @@ class Client:
 
     def __init__(self, routing, account, shard, key):
         self.routing, self.account, self.shard, self.key = routing, account, shard, key
-        self.connection, self.address = None, None
+        self.connection, self.address, self.generation = None, None, None
 
     def look(self):
         return self.routing.look(self.shard, self.key)
@@ -47,6 +48,7 @@ class Client:
         """Rules 1 to 3: where the key is served now, and a connection to it."""
         while True:
             route, looked = self.look(), time.monotonic()
+            self.generation = self.routing.table["generation"]
             if route.gate != "open":
                 time.sleep(0.003)
                 continue
@@ -96,6 +98,8 @@ class Client:
                 code = e.args[0] if isinstance(e, pymysql.Error) and e.args else None
                 if code in CONNECTION_GONE or isinstance(e, OSError):  # rule 5
                     unknown = unknown or committing
+                elif code in NOT_HERE and self.look() and self.routing.table["generation"] != self.generation:
+                    pass  # the shard has gone elsewhere, and this came late
                 elif code != READ_ONLY:  # that one is refused as a whole, even by COMMIT
                     raise  # an error of the application's own
                 time.sleep(0.005)
