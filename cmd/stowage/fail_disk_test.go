@@ -34,6 +34,7 @@ func TestFullDisk(t *testing.T) {
 		if os.Getenv("STOWAGE_FAULTS") != "all" && x.Whom != workspaceDisk && x.Whom != target {
 			continue
 		}
+		f.full = x.Whom == twin || x.Whom == peer
 		r := f.withFaults(f.planned(f.emptied()), []fault{x})
 		t.Logf("%-60s %s, exits %v, %.1f s", x, r.end(), r.Codes, r.Seconds)
 		if len(r.Wrong) > 0 {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +33,9 @@ type liveFarm struct {
 	wanted string
 	// servers is the PATH on which the program finds servers of another line.
 	servers string
+	// full says that clients may be told that a table is full: of a server that
+	// serves them, and whose disk a test fills.
+	full bool
 }
 
 // startFarm is one pair, with a plan named first.
@@ -139,6 +144,11 @@ func (f *liveFarm) lostOrDoubled() []string {
 // settle does, and gives what the clients met and what the servers say besides.
 func (f *liveFarm) settle() (s load.Summary, v load.Verdict, wrong []string) {
 	s = f.load.Stop()
+	if f.full { // MariaDB waits where the binary log does not fit, and answers where a table does not
+		others := slices.DeleteFunc(slices.Clone(s.Failures), func(x load.Failure) bool { return strings.HasPrefix(x.Error, "Error 1114 ") })
+		s.Failed -= int64(len(s.Failures) - len(others))
+		s.Failures = others
+	}
 	if s.Failed+s.StaleReads+s.UnknownLeft != 0 || s.Acknowledged == 0 {
 		wrong = append(wrong, fmt.Sprintf("clients met failed %d, stale %d, unknown %d, acknowledged %d: %v %v",
 			s.Failed, s.StaleReads, s.UnknownLeft, s.Acknowledged, s.Failures, s.Stale))
