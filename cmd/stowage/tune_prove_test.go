@@ -173,7 +173,13 @@ func TestProveIsCutShort(t *testing.T) {
 			if err := first.Start(); err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = first.Process.Kill() })
+			t.Cleanup(func() {
+				_ = first.Process.Kill()
+				_ = first.Wait() // again, or nobody has yet: what it said is whole afterwards
+				if t.Failed() {
+					t.Logf("it said:\n%s", said.String())
+				}
+			})
 			waitUntil(t, "it is set", func() bool { return strings.Contains(p.get("scheduler"), "[none]") })
 			waitUntil(t, "it measures", func() bool { return changes(p.dir + "/.stowage-bench/data") })
 			if err := first.Process.Signal(tt.signal); err != nil {
