@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 
 	"stowage/agent"
 	"stowage/farm"
@@ -31,9 +30,7 @@ func (a *app) fetchAll(ctx context.Context, d *desk, names []string, engine stri
 	if err != nil {
 		return nil, &farm.Error{Op: "restore", Err: err}
 	}
-	if len(names) > 0 {
-		left = slices.DeleteFunc(left, func(n farm.InstanceName) bool { return !slices.Contains(names, string(n)) })
-	}
+	left = amongNamed(left, names)
 	if len(left) == 0 {
 		return nil, nil
 	}

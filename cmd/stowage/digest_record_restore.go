@@ -64,9 +64,7 @@ func (a *app) restoreRecorded(ctx context.Context, names []string, engine string
 	if err != nil {
 		return &farm.Error{Op: "restore", Err: err}
 	}
-	if len(names) > 0 {
-		left = slices.DeleteFunc(left, func(n farm.InstanceName) bool { return !slices.Contains(names, string(n)) })
-	}
+	left = amongNamed(left, names)
 	out, errs := make([]record.Restored, len(left)), make([]error, len(left))
 	record.Each(ctx, left, restoredAtOnce, func(ctx context.Context, i int, n farm.InstanceName) {
 		out[i], errs[i] = a.recorder(d).Restore(ctx, n, record.Here{}, a.server(d))
@@ -80,6 +78,14 @@ func (a *app) restoreRecorded(ctx context.Context, names []string, engine string
 	more, err := a.fetchAll(ctx, d, names, engine, &s)
 	errs = append(errs, more...)
 	return errors.Join(a.emit(s, s.writeText), a.notRestored(errs), err)
+}
+
+// amongNamed are those of left that somebody named, or all when nobody was.
+func amongNamed(left []farm.InstanceName, names []string) []farm.InstanceName {
+	if len(names) == 0 {
+		return left
+	}
+	return slices.DeleteFunc(left, func(n farm.InstanceName) bool { return !slices.Contains(names, string(n)) })
 }
 
 func (a *app) notRestored(errs []error) error {
