@@ -4,7 +4,7 @@ SHELL := /bin/bash
 
 # A module may ask for a newer Go than the one installed: let Go fetch it.
 export GOTOOLCHAIN := auto
-# Nothing here needs a C compiler.
+# Nothing that is shipped needs a C compiler; the race detector does.
 export CGO_ENABLED := 0
 
 ARGS ?=
@@ -22,22 +22,38 @@ demo: setup build ## a real farm on this machine, downsized under load; options 
 	@echo "==> stowage demo $(ARGS)" >&2
 	@bin/stowage demo $(ARGS)
 
+.PHONY: check
+check: ## what needs no servers: gofmt, vet, the tests of all packages; for the hand that types (2 minutes)
+	@scripts/test.sh check
+
 .PHONY: test
-test: ## everything that is tested: vet, lint, all tests of both modules, on real servers
+test: ## every promise, sampled, on real servers: a move and a kill in each runbook, all packages (7 minutes; 15 the first time)
 	@scripts/setup.sh test
-	@$(MAKE) --no-print-directory build
-	@scripts/test.sh
+	@$(MAKE) --no-print-directory build-tests
+	@scripts/test.sh test
+
+.PHONY: test-all
+test-all: ## everything that is tested: besides, e2e/long, lint, models, fuzzing, races in a live move, faults put in (hours)
+	@scripts/setup.sh test
+	@$(MAKE) --no-print-directory build-tests
+	@scripts/test.sh all
+
+.PHONY: test-the-tests
+test-the-tests: ## puts faults in, one at a time, and says which tier finds each, in how many seconds
+	@scripts/setup.sh test
+	@$(MAKE) --no-print-directory build-tests
+	@scripts/test-the-tests.sh
 
 .PHONY: faults
-faults: build ## kill -9, failures and faults at every border of every runbook, not the sample that `make test` takes: two hours
+faults: build ## kill -9, failures and faults at every border of every runbook, not the sample that `make test-all` takes: two hours
 	@scripts/faults.sh
 
 .PHONY: agents
 agents: build ## moves across machines of their own (network namespaces, root), whose agents are killed and whose lines are cut and slowed
-	@STOWAGE_AGENT_FAULTS=1 go test -v -timeout 60m -run 'TestMoveAcrossMachines|TestRegroupAcrossMachines|TestEngineKilledDuringPreflight|TestAgentsKilledInEveryStep|TestAgentsKilledWhileRegrouping|TestLineCutAndHealed|TestLineCutInEveryStep|TestSwitchoverAcrossMachines|TestMoveAcrossBootedMachines|TestSlowLine|TestRecordingAgentKilledAtEveryStep|TestLineCutWhileRecording' ./cmd/stowage
+	@STOWAGE_AGENT_FAULTS=1 go test -v -count=1 -timeout 3h ./e2e/long/agents
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for five minutes, not the seconds that `make test` takes: an hour
+fuzz: ## every fuzz target for five minutes, not the seconds that `make test-all` takes: an hour
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-300} scripts/fuzz.sh
 
 .PHONY: chaos
@@ -57,6 +73,10 @@ build: ## bin/stowage and bin/stowage-engine
 	@go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/stowage ./cmd/stowage
 	@cd engined && go build -trimpath -o ../bin/stowage-engine .
 
+.PHONY: build-tests
+build-tests: build
+	@go build -trimpath -tags livetest -ldflags "-X main.version=$(VERSION)" -o bin/stowage-live ./cmd/stowage
+
 .PHONY: setup
 setup: ## install what is missing: MariaDB and mariadb-backup, from Debian; no server is started
 	@scripts/setup.sh
@@ -68,6 +88,10 @@ flavors: ## MariaDB 11.8 and MySQL 9.7 for the tests, outside of the repository 
 .PHONY: lint
 lint: ## gofmt and golangci-lint, both modules
 	@scripts/lint.sh
+
+.PHONY: notices
+notices: ## NOTICE and THIRD-PARTY-LICENSES.txt, of the modules that are linked; after every change of go.mod or engined/go.mod
+	@go test -count=1 ./internal/notices -write
 
 .PHONY: man
 man: ## the manual pages, into bin/man

@@ -29,6 +29,17 @@ func TestPrivilegesAreDocumented(t *testing.T) {
 	}
 }
 
+// TestBackupPrivilegesAreDocumented holds the account for copies against the
+// statements that people make it with.
+func TestBackupPrivilegesAreDocumented(t *testing.T) {
+	page := readText(t, "docs/privileges.md")
+	for _, x := range []struct{ file, list string }{{"mysql/accounts.go", "backupPrivileges"}, {"mysql/accounts_mysql8.go", "backupPrivilegesMySQL"}} {
+		if grant := "GRANT " + strings.Join(stringList(t, x.file, x.list), ", ") + " ON *.* TO backup@'%';"; !strings.Contains(page, grant) {
+			t.Errorf("docs/privileges.md does not have %s, as %s of %s says", grant, x.list, x.file)
+		}
+	}
+}
+
 // TestFileKeysAreDocumented holds every key that is read against the page.
 func TestFileKeysAreDocumented(t *testing.T) {
 	page := readText(t, "docs/farm.yaml.md")
@@ -84,11 +95,48 @@ func TestEndsAreInTheRunbook(t *testing.T) {
 	}
 }
 
+// TestListenersAreInTheSecurityPage: who looks for what can be reached finds
+// every listener there, where it listens, and how long certificates last.
+func TestListenersAreInTheSecurityPage(t *testing.T) {
+	page := readText(t, "docs/security.md")
+	for _, x := range []struct{ file, says, page string }{
+		{"cmd/stowage/agent.go", `"listen", "([0-9.:]+)"`, "%s by default"},
+		{"cmd/stowage/serve.go", `serveAddress = "([0-9.:]+)"`, "| %s |"},
+		{"engined/ports.go", `lowestPort  = (\d+)`, "between %s and"},
+		{"engined/ports.go", `highestPort = (\d+)`, "and %s each"},
+		{"agent/authority.go", `caLife   = (\d+) \* 365`, "%s years"},
+		{"agent/authority.go", `leafLife = (\d+) \* 365`, "%s years"},
+		{"agent/agent.go", `WarnBefore = (\d+) \* 24`, "below %s days"},
+	} {
+		m := regexp.MustCompile(x.says).FindStringSubmatch(readText(t, x.file))
+		if m == nil {
+			t.Errorf("%s does not say %s any more", x.file, x.says)
+		} else if want := strings.Replace(x.page, "%s", m[1], 1); !strings.Contains(page, want) {
+			t.Errorf("docs/security.md does not say %q, and %s does", want, x.file)
+		}
+	}
+	// The last three open a socket to find out whether its address is free, and close it.
+	known := []string{"agent/agent.go", "cmd/stowage/serve.go", "engined/ports.go", "host/local.go", "bench/engine/apply.go"}
+	opens := regexp.MustCompile(`\.Listen(?:TCP|Unix|Packet|Config|AndServe|AndServeTLS)?\((?:ctx, )?"|ListenConfig\{|\.ListenAndServe`)
+	var found []string
+	err := filepath.WalkDir(".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "internal/") &&
+			!strings.Contains(name, "test/") && opens.MatchString(readText(t, name)) {
+			found = append(found, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameWords(t, "files that open a listener, which docs/security.md has to name", known, "found", found)
+}
+
 // TestNamedSymbolsExist: a page that names `swing.Swing.Out` leads there.
 func TestNamedSymbolsExist(t *testing.T) {
 	declared := declarations(t)
 	named := regexp.MustCompile("`([a-z]+)\\.([A-Za-z]+(?:\\.[A-Z][A-Za-z]*)?)`")
-	files := []string{"yaml", "json", "db", "log", "md", "go", "lock", "cnf"}
+	files := []string{"yaml", "json", "db", "log", "md", "go", "lock", "cnf", "key"}
 	found := 0
 	for _, page := range pages(t) {
 		for _, m := range named.FindAllStringSubmatch(readText(t, page), -1) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"stowage/act"
 	"stowage/move"
 	"stowage/swing"
 )
@@ -76,7 +77,7 @@ func enum(t *testing.T, model, kind, prefix string) []string {
 func dashed(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
 // runbook is the runbook of that name.
-func runbook(t *testing.T, name string) move.Runbook {
+func runbook(t *testing.T, name string) act.Runbook {
 	t.Helper()
 	b, ok := move.ByName(name)
 	if !ok {
@@ -85,7 +86,7 @@ func runbook(t *testing.T, name string) move.Runbook {
 	return b
 }
 
-func phasesOf(t *testing.T, b move.Runbook, step string) []string {
+func phasesOf(t *testing.T, b act.Runbook, step string) []string {
 	t.Helper()
 	for _, s := range b.Steps {
 		if s.Name == step {
@@ -119,7 +120,7 @@ func TestSwingModelHasTheNamesOfTheCode(t *testing.T) {
 			steps = append(steps, dashed(s))
 		}
 	}
-	from := slices.IndexFunc(b.Steps, func(s move.Step) bool { return s.Name == "out" })
+	from := slices.IndexFunc(b.Steps, func(s act.Step) bool { return s.Name == "out" })
 	for _, s := range b.Steps[from:] {
 		if notModelled["swing"][s.Name] == "" {
 			code = append(code, s.Name)
@@ -199,7 +200,7 @@ func TestCopierModelHasTheNamesOfTheCode(t *testing.T) {
 		if !slices.Contains(enum(t, "copier", "step", "s_"), model) {
 			t.Errorf("model copier has no step %s", model)
 		}
-		if !slices.ContainsFunc(b.Steps, func(s move.Step) bool { return s.Name == step }) {
+		if !slices.ContainsFunc(b.Steps, func(s act.Step) bool { return s.Name == step }) {
 			t.Errorf("runbook shard has no step %s, which is %s in the model", step, model)
 		}
 	}
@@ -303,7 +304,7 @@ func TestPreflightIsDocumented(t *testing.T) {
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
-	for _, dir := range []string{"move", "mysql", "cmd/stowage", "swing"} {
+	for _, dir := range []string{"move", "mysql", "cmd/stowage", "swing", "e2e/*", "e2e/long/*"} {
 		files, err := filepath.Glob(dir + "/*_test.go")
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +16,8 @@ import (
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/nested"
+	"stowage/internal/safefile"
 )
 
 // Machine is what an agent plays: this machine.
@@ -65,8 +66,8 @@ const (
 	// concurrency is how many calls run side by side; a copy holds one place
 	// on each end for hours.
 	concurrency = 64
-	// warnBefore is how long before its end a certificate is spoken of.
-	warnBefore = 30 * 24 * time.Hour
+	// WarnBefore is how long before its end a certificate is spoken of.
+	WarnBefore = 30 * 24 * time.Hour
 )
 
 // New prepares an agent: its lock, its memory, its place to listen.
@@ -77,6 +78,9 @@ func New(o Options) (*Agent, error) {
 	}
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return nil, &farm.Error{Op: "start agent", Subject: string(o.Host), Err: err}
+	}
+	if err := safefile.Trusted(o.Data); err != nil {
+		return nil, &farm.Error{Op: "start agent", Subject: string(o.Host), Err: fmt.Errorf("%w: %w", farm.ErrRefused, err), Hint: "give it a directory that only its own user can write: --data"}
 	}
 	if err := lockDir(o.Data); err != nil {
 		return nil, &farm.Error{Op: "start agent", Subject: string(o.Host), Err: err, Hint: "one agent serves a host"}
@@ -93,7 +97,24 @@ func New(o Options) (*Agent, error) {
 	if a.desk, err = newDesk(o.Data); err != nil {
 		return nil, err
 	}
+	if err := a.sayWhatIsListed(); err != nil {
+		return nil, err
+	}
+	if o.Identity.revoked, err = openRevocations(filepath.Join(o.Data, revokedFile)); err != nil {
+		return nil, err
+	}
 	return a, nil
+}
+
+// sayWhatIsListed refuses to begin with a list that cannot be read.
+func (a *Agent) sayWhatIsListed() error {
+	list, given, err := directoriesOf(a.o.Identity).read()
+	if err == nil && !given {
+		a.o.Log.Warn("there is no list of directories: this agent touches whatever a controller names, but for the system's own; stowage agent certs makes one", "file", string(directoriesOf(a.o.Identity)))
+	} else if err == nil {
+		a.o.Log.Info("directories", "list", list)
+	}
+	return err
 }
 
 // lockDir keeps a second agent away for as long as this process lives.
@@ -125,9 +146,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	stop := a.serveCopies(func(err error) { served <- err })
 	defer stop()
 	defer a.desk.stop()
-	if left := time.Until(a.o.Identity.Expires()); left < warnBefore {
-		a.o.Log.Warn("the certificate expires soon", "expires", a.o.Identity.Expires().Format(time.DateOnly))
-	}
+	reminding, quit := context.WithCancel(ctx)
+	defer quit()
+	wg.Go(func() { a.remind(reminding) })
 	a.o.Log.Info("agent is up", "host", a.o.Host, "engine", a.o.Engine, "copies", a.Address(), "certificate_expires", a.o.Identity.Expires().Format(time.DateOnly))
 	for ctx.Err() == nil {
 		lost := make(chan error, 1)
@@ -147,6 +168,22 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// remind speaks of a certificate that ends soon, every day: an agent runs for
+// longer than that.
+func (a *Agent) remind(ctx context.Context) {
+	day := time.NewTicker(24 * time.Hour)
+	defer day.Stop()
+	for ctx.Err() == nil {
+		if left := time.Until(a.o.Identity.Expires()); left < WarnBefore {
+			a.o.Log.Warn("the certificate expires soon: stowage agent certs --renew", "expires", a.o.Identity.Expires().Format(time.DateOnly), "days", int(left.Hours()/24))
+		}
+		select {
+		case <-ctx.Done():
+		case <-day.C:
+		}
+	}
 }
 
 // attend serves the queue of this host until ctx ends or the worker does.
@@ -178,32 +215,49 @@ func (a *Agent) attend(ctx context.Context) error {
 // that this process cannot bring to an end is given back.
 func (a *Agent) deliver(ctx context.Context, d engine.Delivery) ([]byte, error) {
 	if string(d.Request) == callHello {
-		return encode(hello{Certificate: a.o.Identity.cert.Raw, Version: a.o.Version, Address: a.Address()}), nil
+		return a.o.Identity.sign(helloPurpose(a.o.Host, d.ID), encode(hello{Version: a.o.Version, Address: a.Address()}))
 	}
 	plain, from, err := a.o.Identity.open(askPurpose(a.o.Host, d.ID), d.Request, RoleController, "", time.Now())
 	if errors.Is(err, errSealed) {
-		return []byte(renewed), nil
+		return a.plainly(renewed, d.ID, "")
 	}
 	if err != nil {
 		a.audit.refused(d.ID, err)
 		a.o.Log.Warn("a call is refused", "id", d.ID, "error", err)
-		return nil, engine.Refuse(err)
+		return a.plainly(notTaken, d.ID, err.Error())
 	}
 	var q request
-	if err := json.Unmarshal(plain, &q); err != nil {
-		return nil, engine.Refuse(fmt.Errorf("read call: %w", err))
+	if err := nested.Unmarshal(plain, &q); err != nil {
+		return a.plainly(notTaken, d.ID, "read call: "+err.Error())
 	}
+	a.hear(d.ID, q)
 	out, err := a.desk.join(ctx, d, q, func(ctx context.Context, r *running) answer {
 		return a.carryOut(ctx, r, q, from.Subject.CommonName)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return a.o.Identity.seal(answerPurpose(a.o.Host, d.ID), from, encode(out))
+	out.Of = q.bound(a.o.Host, d.ID)
+	sealed, err := a.o.Identity.seal(answerPurpose(a.o.Host, d.ID), from, encode(out))
+	if len(sealed) > engine.MaxCall {
+		out = answer{Of: out.Of, Error: toWire(fmt.Errorf("%w: %w", farm.ErrRefused, &engine.CallTooLargeError{Bytes: len(sealed)}))}
+		return a.o.Identity.seal(answerPurpose(a.o.Host, d.ID), from, encode(out))
+	}
+	return sealed, err
 }
 
-// renewed answers a call that was sealed for an older certificate.
-const renewed = "sealed for another certificate"
+// hear takes in the certificates that are revoked, before anything is done.
+func (a *Agent) hear(id string, q request) {
+	added, err := a.o.Identity.revoked.add(q.Revoked)
+	if err != nil {
+		a.o.Log.Error("the list of revoked certificates is not on the disk", "error", err)
+	}
+	if added {
+		all := a.o.Identity.revoked.list()
+		a.o.Log.Warn("certificates are revoked", "all", len(all), "newest", all[len(all)-1].Host)
+		a.audit.write(auditLine{Event: "revoked", Call: callHear, ID: id, Asker: q.Asker, Peer: string(all[len(all)-1].Host)})
+	}
+}
 
 // carryOut runs a call, with a line in the audit log before and after.
 func (a *Agent) carryOut(ctx context.Context, r *running, q request, by string) answer {
@@ -217,6 +271,9 @@ func (a *Agent) carryOut(ctx context.Context, r *running, q request, by string) 
 
 func (a *Agent) do(ctx context.Context, r *running, q request) (out answer, err error) {
 	m := a.o.Machine
+	if err := mayTouch(q, directoriesOf(a.o.Identity)); err != nil {
+		return out, err
+	}
 	switch q.Call {
 	case callClaim:
 		return out, m.Claim(ctx, q.Instance, q.Owner)
@@ -246,8 +303,12 @@ func (a *Agent) do(ctx context.Context, r *running, q request) (out answer, err 
 		out.Number, err = m.FreeBytes(ctx, q.Path)
 	case callPortFree:
 		out.Yes, err = m.PortFree(ctx, q.Address)
+	case callOptions:
+		out.Start, err = m.Options(ctx, q.Instance)
 	case callFound:
 		return out, m.Found(ctx, q.Instance, q.Content)
+	case callHear:
+		out.Number = int64(len(a.o.Identity.revoked.list()))
 	case callOffer:
 		out.Address = a.Address()
 		return out, a.offer(q)

@@ -28,11 +28,12 @@ type audit struct {
 
 type auditLine struct {
 	Time    time.Time `json:"time"`
-	Event   string    `json:"event"` // begin, done, failed, refused
+	Event   string    `json:"event"` // begin, done, failed, refused, revoked
 	Call    string    `json:"call,omitempty"`
 	ID      string    `json:"id"`
 	By      string    `json:"by,omitempty"`    // the certificate's name
 	Asker   string    `json:"asker,omitempty"` // program and person, as it says itself
+	For     string    `json:"for,omitempty"`   // the attempt of a step
 	On      string    `json:"on,omitempty"`
 	Place   string    `json:"place,omitempty"`
 	Owner   string    `json:"owner,omitempty"`
@@ -81,7 +82,7 @@ func (a *audit) refused(id string, err error) {
 }
 
 func lineOf(event, id string, q request, by string) auditLine {
-	l := auditLine{Event: event, Call: q.Call, ID: id, By: by, Asker: q.Asker, On: q.subject(), Place: keyOf(q), Owner: q.Owner, Peer: string(q.To)}
+	l := auditLine{Event: event, Call: q.Call, ID: id, By: by, Asker: q.Asker, For: q.For, On: q.subject(), Place: keyOf(q), Owner: q.Owner, Peer: string(q.To)}
 	if q.From != "" {
 		l.Peer = string(q.From)
 	}

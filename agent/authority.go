@@ -13,10 +13,12 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"stowage/farm"
 	"stowage/internal/lasting"
+	"stowage/internal/safefile"
 )
 
 // A farm has a certificate authority of its own, made by Authority and kept
@@ -49,6 +51,7 @@ func HostDNS(h farm.HostName) string { return string(h) + ".host.stowage" }
 //	ca.crt, ca.key        the authority
 //	controller/, engine/  what the program that moves the farm needs
 //	hosts/NAME/           to be copied to that host, as it is: ca.crt, own.crt, own.key
+//	issued, revoked       serial numbers: of all certificates, and of those not accepted any more
 //
 // Everything is readable by its owner only.
 type Authority struct {
@@ -63,15 +66,21 @@ func OpenAuthority(dir string, now time.Time) (*Authority, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return newAuthority(dir, now)
 	}
+	a, err := ReadAuthority(dir)
+	if err == nil {
+		a.key, err = readKey(filepath.Join(dir, caKey))
+	}
+	return a, err
+}
+
+// ReadAuthority reads what can be read without the authority's key, which need
+// not be there: it can make no certificate.
+func ReadAuthority(dir string) (*Authority, error) {
 	cert, err := readCertificate(filepath.Join(dir, caFile))
 	if err != nil {
 		return nil, err
 	}
-	key, err := readKey(filepath.Join(dir, caKey))
-	if err != nil {
-		return nil, err
-	}
-	return &Authority{dir, cert, key}, nil
+	return &Authority{dir: dir, cert: cert}, nil
 }
 
 func newAuthority(dir string, now time.Time) (*Authority, error) {
@@ -129,6 +138,7 @@ type Issued struct {
 	Expires time.Time     `json:"expires"`
 	Left    time.Duration `json:"-"`
 	New     bool          `json:"new"`
+	Revoked bool          `json:"revoked,omitempty"` // it is not accepted any more
 }
 
 // Controller and Engine and Host give the directory of a certificate, which is
@@ -144,14 +154,21 @@ func (a *Authority) Engine(now time.Time, renew bool) (Issued, error) {
 
 // Host is the certificate of one host.
 func (a *Authority) Host(name farm.HostName, now time.Time, renew bool) (Issued, error) {
-	return a.issue(string(name), RoleHost, []string{HostDNS(name)}, filepath.Join(a.dir, "hosts", string(name)), now, renew)
+	return a.issue(string(name), RoleHost, []string{HostDNS(name)}, a.hostDir(name), now, renew)
+}
+
+func (a *Authority) hostDir(name farm.HostName) string {
+	return filepath.Join(a.dir, "hosts", string(name))
 }
 
 func (a *Authority) issue(name, role string, dns []string, dir string, now time.Time, renew bool) (Issued, error) {
 	out := Issued{Role: role, Name: name, Dir: dir}
-	if old, err := readCertificate(filepath.Join(dir, ownFile)); err == nil && !renew && a.signed(old) {
-		out.Expires, out.Left = old.NotAfter, old.NotAfter.Sub(now)
-		return out, nil
+	replaced := ""
+	if old, err := readCertificate(filepath.Join(dir, ownFile)); err == nil && a.signed(old) {
+		if !renew {
+			return a.standing(out, old, now)
+		}
+		replaced = serialOf(old)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -174,6 +191,9 @@ func (a *Authority) issue(name, role string, dns []string, dir string, now time.
 	if err != nil {
 		return out, &farm.Error{Op: "make certificate", Subject: name, Err: err}
 	}
+	if err := a.remember(name, role, t.SerialNumber.Text(16), replaced, now); err != nil {
+		return out, err
+	}
 	// The certificate goes first when it is made anew: with a key that does
 	// not fit, loading fails and says so, and a second try makes both.
 	_ = os.Remove(filepath.Join(dir, ownFile))
@@ -190,6 +210,14 @@ func (a *Authority) issue(name, role string, dns []string, dir string, now time.
 	return out, nil
 }
 
+// standing tells of a certificate that is there.
+func (a *Authority) standing(out Issued, c *x509.Certificate, now time.Time) (Issued, error) {
+	out.Expires, out.Left = c.NotAfter, c.NotAfter.Sub(now)
+	revoked, err := a.Revoked()
+	out.Revoked = slices.ContainsFunc(revoked, func(x Revocation) bool { return x.Serial == serialOf(c) })
+	return out, err
+}
+
 func (a *Authority) signed(c *x509.Certificate) bool { return c.CheckSignatureFrom(a.cert) == nil }
 
 // Expires is when the authority itself does.
@@ -203,8 +231,12 @@ func writeKey(path string, key *ecdsa.PrivateKey) error {
 	return writePEM(path, "PRIVATE KEY", der)
 }
 
-// writePEM replaces a file that only its owner may read.
 func writePEM(path, kind string, der []byte) error {
+	return writeFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+// writeFile replaces a file that only its owner may read.
+func writeFile(path string, content []byte) error {
 	fail := func(err error) error { return &farm.Error{Op: "write", Subject: path, Err: err} }
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fail(err)
@@ -214,7 +246,8 @@ func writePEM(path, kind string, der []byte) error {
 		return fail(err)
 	}
 	defer os.Remove(tmp.Name())
-	err = errors.Join(pem.Encode(tmp, &pem.Block{Type: kind, Bytes: der}), tmp.Sync(), tmp.Close())
+	_, err = tmp.Write(content)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
 	}
@@ -228,7 +261,7 @@ func writePEM(path, kind string, der []byte) error {
 }
 
 func readPEM(path string) ([]byte, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := safefile.ReadInput(path, 1<<20)
 	if err != nil {
 		return nil, &farm.Error{Op: "read", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage agent certs makes certificates"}
 	}

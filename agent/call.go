@@ -35,6 +35,9 @@ const (
 	callFreeBytes        = "free-bytes"
 	callPortFree         = "port-free"
 	callFound            = "found"
+	callOptions          = "options" // what is the instance started with?
+
+	callHear = "hear" // nothing but what every call brings: the revoked certificates
 
 	callOffer = "offer" // a copy of this instance may be read once, by that host
 	callPace  = "pace"  // how fast an offered copy may go
@@ -58,6 +61,10 @@ type request struct {
 	// not know the end of.
 	GivenUp []string  `json:"given_up,omitempty"`
 	Until   time.Time `json:"until"` // a delivery after that is refused
+	// For is the attempt of a step that asks, or "".
+	For string `json:"for,omitempty"`
+	// Revoked are all certificates that are not accepted any more.
+	Revoked []Revocation `json:"revoked,omitempty"`
 
 	Instance host.Instance `json:"instance,omitzero"`
 	Owner    string        `json:"owner,omitempty"`
@@ -89,19 +96,20 @@ func (q request) subject() string {
 
 // answer is what comes back.
 type answer struct {
+	Of      bound          `json:"of"`
 	Content []byte         `json:"content,omitempty"`
 	Seed    host.SeedPoint `json:"seed,omitzero"`
 	Number  int64          `json:"number,omitempty"`
 	Yes     bool           `json:"yes,omitempty"`
+	Start   host.Start     `json:"start,omitzero"`
 	Address string         `json:"address,omitempty"`
 	Error   *wireError     `json:"error,omitempty"`
 }
 
-// hello is the unsealed answer to callHello.
+// hello is the unsealed answer to callHello, signed for the call.
 type hello struct {
-	Certificate []byte `json:"certificate"`
-	Version     string `json:"version"`
-	Address     string `json:"address"` // where copies are served
+	Version string `json:"version"`
+	Address string `json:"address"` // where copies are served
 }
 
 // kinds are the errors that callers ask for with errors.Is, by the word they
@@ -116,7 +124,7 @@ var kinds = []struct {
 	{"prepared", host.ErrPrepared}, {"foreign", host.ErrForeign},
 	{"not-exist", fs.ErrNotExist}, {"exist", fs.ErrExist}, {"permission", fs.ErrPermission},
 	{"no-space", syscall.ENOSPC}, {"address-in-use", syscall.EADDRINUSE},
-	{"deadline", context.DeadlineExceeded}, {"cancelled", context.Canceled}, {"copy-cut", ErrCut},
+	{"deadline", context.DeadlineExceeded}, {"cancelled", context.Canceled}, {"copy-cut", ErrCut}, {"revoked", ErrRevoked},
 }
 
 // wireError is an error on its way back.
@@ -183,6 +191,8 @@ func askPurpose(h farm.HostName, id string) string { return fmt.Sprintf("ask %s 
 func answerPurpose(h farm.HostName, id string) string {
 	return fmt.Sprintf("answer %s %s", h, id)
 }
+
+func helloPurpose(h farm.HostName, id string) string { return fmt.Sprintf("hello %s %s", h, id) }
 
 func encode(v any) []byte {
 	raw, err := json.Marshal(v)

@@ -149,12 +149,17 @@ func (a *Agent) sendCopy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer a.offers.drop(key)
+	ctx, stop := a.o.Identity.revoked.guard(r.Context(), peer)
+	defer stop(nil)
 	start := time.Now()
 	note := auditLine{Event: "begin", Call: "send", ID: fmt.Sprintf("%x", key[:6]), On: string(c.source.Name), Peer: string(c.to)}
 	a.audit.write(note)
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Trailer", trailerBytes+", "+trailerSum+", "+trailerError)
-	n, err := a.pump(r.Context(), w, c)
+	n, err := a.pump(ctx, w, c)
+	if cause := context.Cause(ctx); errors.Is(cause, ErrRevoked) {
+		err = cause
+	}
 	note.Event, note.Bytes, note.Seconds = "done", n, time.Since(start).Seconds()
 	if err != nil {
 		note.Event, note.Error = "failed", err.Error()

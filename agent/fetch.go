@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -31,11 +32,13 @@ func (a *Agent) fetch(ctx context.Context, r *running, q request) (int64, error)
 	}
 	client := a.copyClient(q.From)
 	defer client.CloseIdleConnections()
-	body, trailer, err := a.reach(ctx, client, q, r)
+	body, trailer, peer, err := a.reach(ctx, client, q, r)
 	if err != nil {
 		return fail(err)
 	}
 	defer body.Close()
+	ctx, stop := a.o.Identity.revoked.guard(ctx, peer)
+	defer stop(nil)
 	n, sum, err := a.unpack(ctx, body, q.Instance, r)
 	if err == nil {
 		err = honest(trailer, n, sum)
@@ -72,25 +75,25 @@ func dialLine(ctx context.Context, network, address string) (net.Conn, error) {
 }
 
 // reach opens the copy, patiently while the other side does not answer at all.
-func (a *Agent) reach(ctx context.Context, client *http.Client, q request, r *running) (io.ReadCloser, *http.Header, error) {
+func (a *Agent) reach(ctx context.Context, client *http.Client, q request, r *running) (io.ReadCloser, *http.Header, *x509.Certificate, error) {
 	giveUp := time.Now().Add(reachFor)
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+q.Address+copyPath, nil)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		req.Header.Set("Authorization", "Bearer "+q.Token)
 		resp, err := client.Do(req)
 		if err == nil && resp.StatusCode == http.StatusOK && resp.ProtoMajor == 2 {
-			return resp.Body, &resp.Trailer, nil
+			return resp.Body, &resp.Trailer, resp.TLS.PeerCertificates[0], nil
 		}
 		if err == nil {
 			said, _ := io.ReadAll(io.LimitReader(resp.Body, 500))
 			resp.Body.Close()
-			return nil, nil, fmt.Errorf("%w: %s answers %s over %s: %s", ErrCut, q.From, resp.Status, resp.Proto, strings.TrimSpace(string(said)))
+			return nil, nil, nil, fmt.Errorf("%w: %s answers %s over %s: %s", ErrCut, q.From, resp.Status, resp.Proto, strings.TrimSpace(string(said)))
 		}
-		if ctx.Err() != nil || time.Now().After(giveUp) {
-			return nil, nil, err
+		if ctx.Err() != nil || time.Now().After(giveUp) || errors.Is(err, ErrRevoked) {
+			return nil, nil, nil, err
 		}
 		r.progress.Store("0 cannot reach " + string(q.From) + " at " + q.Address + " yet")
 		select {

@@ -24,6 +24,7 @@ type Identity struct {
 	cert       *x509.Certificate
 	key        *ecdsa.PrivateKey
 	roots      *x509.CertPool
+	revoked    *revocations // a controller reads its authority's list, an agent keeps its own
 }
 
 // ReadIdentity reads dir, as Authority writes it.
@@ -48,8 +49,12 @@ func ReadIdentity(dir string, now time.Time) (*Identity, error) {
 		return nil, &farm.Error{Op: "read identity", Subject: dir, Err: fmt.Errorf("%w: the certificate expired on %s", farm.ErrRefused, id.cert.NotAfter.Format(time.DateOnly)),
 			Hint: "stowage agent certs --renew, and copy the directory to its host"}
 	}
-	id.Name, id.Role = id.cert.Subject.CommonName, role(id.cert)
-	return id, nil
+	id.Name, id.Role, id.revoked = id.cert.Subject.CommonName, role(id.cert), &revocations{}
+	if id.Role == RoleController {
+		// Authority puts its list beside the directories of its certificates.
+		id.revoked, err = openRevocations(filepath.Join(filepath.Dir(filepath.Clean(dir)), revokedFile))
+	}
+	return id, err
 }
 
 func role(c *x509.Certificate) string {
@@ -75,7 +80,7 @@ func (id *Identity) pair() tls.Certificate {
 // Client is the TLS configuration to reach a server of the farm by its name in
 // certificates, whatever its address.
 func (id *Identity) Client(server string) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.pair()}, RootCAs: id.roots, ServerName: server}
+	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.pair()}, RootCAs: id.roots, ServerName: server, VerifyConnection: id.revoked.peer}
 }
 
 // clusterDir, beside the certificates, holds others of the same names for a
@@ -110,7 +115,7 @@ func (id *Identity) EngineTLS(address string) (*tls.Config, error) {
 // Server is the TLS configuration of a server that only the farm's own may
 // speak to.
 func (id *Identity) Server() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.pair()}, ClientCAs: id.roots, ClientAuth: tls.RequireAndVerifyClientCert}
+	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.pair()}, ClientCAs: id.roots, ClientAuth: tls.RequireAndVerifyClientCert, VerifyConnection: id.revoked.peer}
 }
 
 // verify parses a certificate that came with a message, and holds it against
@@ -128,5 +133,5 @@ func (id *Identity) verify(der []byte, want, dns string, now time.Time) (*x509.C
 	if !slices.Equal(cert.Subject.OrganizationalUnit, []string{want}) {
 		return nil, fmt.Errorf("%w: %q has the role %q, and this takes a %s", farm.ErrRefused, cert.Subject.CommonName, role(cert), want)
 	}
-	return cert, nil
+	return cert, id.revoked.check(cert)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/nested"
 )
 
 // Asking is how calls reach queues; *engine.Asker is it.
@@ -33,6 +33,9 @@ type Switchboard struct {
 	asker  string
 	term   int64
 	log    *slog.Logger
+	// Alarm is told of answers that a host has not given; nil is fine. Set it
+	// before the first call; it is called from any goroutine.
+	Alarm func(on farm.HostName, call string, err error)
 
 	mu    sync.Mutex
 	hosts map[farm.HostName]*Remote
@@ -43,6 +46,9 @@ type Switchboard struct {
 func NewSwitchboard(asking Asking, id *Identity, asker string, term int64, log *slog.Logger) (*Switchboard, error) {
 	if id.Role != RoleController {
 		return nil, &farm.Error{Op: "reach agents", Subject: id.Dir, Err: fmt.Errorf("%w: the certificate is for %s %q, not for the controller", farm.ErrInput, id.Role, id.Name)}
+	}
+	if left := time.Until(id.Expires()); left < WarnBefore {
+		log.Warn("this program's certificate expires soon: stowage agent certs --renew", "expires", id.Expires().Format(time.DateOnly))
 	}
 	return &Switchboard{asking: asking, id: id, asker: asker, term: term, log: log, hosts: map[farm.HostName]*Remote{}}, nil
 }
@@ -88,15 +94,19 @@ type Meeting struct {
 
 // Meet asks the agent who it is.
 func (r *Remote) Meet(ctx context.Context) (Meeting, error) {
-	raw, _, err := r.board.asking.Ask(ctx, Queue(r.name), callID(), []byte(callHello), nil)
+	id := callID()
+	raw, _, err := r.board.asking.Ask(ctx, Queue(r.name), id, []byte(callHello), nil)
 	if err != nil {
-		return Meeting{}, r.fail(callHello, err)
+		return Meeting{}, r.unanswered(request{Call: callHello}, id, err)
 	}
+	plain, cert, err := r.board.id.signed(helloPurpose(r.name, id), raw, RoleHost, HostDNS(r.name), time.Now())
 	var h hello
-	if err := json.Unmarshal(raw, &h); err != nil {
-		return Meeting{}, r.fail(callHello, err)
+	if err == nil {
+		err = nested.Unmarshal(plain, &h)
 	}
-	cert, err := r.board.id.verify(h.Certificate, RoleHost, HostDNS(r.name), time.Now())
+	if err = forgery(err); errors.Is(err, ErrForged) {
+		return Meeting{}, r.forged(request{Call: callHello}, id, err)
+	}
 	if err != nil {
 		return Meeting{}, r.fail(callHello, err)
 	}
@@ -106,14 +116,20 @@ func (r *Remote) Meet(ctx context.Context) (Meeting, error) {
 	return Meeting{Host: r.name, Version: h.Version, Address: h.Address, Expires: cert.NotAfter}, nil
 }
 
+// Tell gives the agent the list of revoked certificates now, not with its next
+// call, and returns how many it knows.
+func (r *Remote) Tell(ctx context.Context) (int, error) {
+	out, err := r.call(ctx, request{Call: callHear}, nil)
+	return int(out.Number), err
+}
+
 func callID() string { return rand.Text() }
 
 func (r *Remote) fail(call string, err error) error {
 	e := &farm.Error{Op: call, Subject: "on " + string(r.name), Err: err}
 	var large *engine.CallTooLargeError
 	switch {
-	case errors.Is(err, engine.ErrCallRefused):
-		e.Err = fmt.Errorf("%w: %w", farm.ErrRefused, err)
+	case errors.Is(err, farm.ErrRefused):
 		e.Hint = "its agent says why in its log; stowage agent status shows certificates"
 	case errors.As(err, &large):
 		e.Err = fmt.Errorf("%w: %w", farm.ErrRefused, err)
@@ -128,7 +144,7 @@ func (r *Remote) known(ctx context.Context) (*x509.Certificate, error) {
 	r.mu.Lock()
 	cert := r.met
 	r.mu.Unlock()
-	if cert != nil {
+	if cert != nil && r.board.id.revoked.check(cert) == nil {
 		return cert, nil
 	}
 	if _, err := r.Meet(ctx); err != nil {
@@ -162,30 +178,53 @@ func (r *Remote) once(ctx context.Context, q request, told func(string)) (out an
 	if deadline, ok := ctx.Deadline(); ok {
 		q.Until = deadline.Add(clockSkew)
 	}
-	q.GivenUp = r.givenUpOn()
+	q.GivenUp, q.Revoked, q.For = r.givenUpOn(), r.board.id.revoked.list(), engine.AttemptOf(ctx)
 	box, err := r.board.id.seal(askPurpose(r.name, id), cert, encode(q))
 	if err != nil {
 		return out, false, r.fail(q.Call, err)
 	}
 	raw, gone, err := r.board.asking.Ask(ctx, Queue(r.name), id, box, told)
-	if !gone {
-		r.giveUp(id)
+	if !gone || err != nil {
+		r.giveUp(id) // whatever the engine says: only the agent knows that it has ended
 	}
 	if err != nil {
-		return out, false, r.fail(q.Call, err)
+		return out, false, r.unanswered(q, id, err)
 	}
-	r.settled(q.GivenUp)
-	if string(raw) == renewed {
+	if _, ok, _ := r.board.id.said(renewed, r.name, id, raw, time.Now()); ok {
 		return out, true, r.fail(q.Call, errSealed)
 	}
-	plain, _, err := r.board.id.open(answerPurpose(r.name, id), raw, RoleHost, HostDNS(r.name), time.Now())
-	if err == nil {
-		err = json.Unmarshal(plain, &out)
+	if out, err = r.board.id.unbind(q, r.name, id, raw, time.Now()); errors.Is(err, ErrForged) {
+		r.giveUp(id)
+		return out, false, r.forged(q, id, err)
 	}
+	r.settled(q.GivenUp)
 	if err != nil {
 		return out, false, r.fail(q.Call, err)
 	}
 	return out, false, out.Error.fromWire(r.name)
+}
+
+// unanswered is the error of a call to which nothing came back. A host signs
+// its refusals: one that only the engine tells of is somebody else's.
+func (r *Remote) unanswered(q request, id string, err error) error {
+	if errors.Is(err, engine.ErrCallRefused) {
+		return r.forged(q, id, fmt.Errorf("%w: a refusal that the host has not signed: %v", ErrForged, err))
+	}
+	return r.fail(q.Call, err)
+}
+
+// forged says loudly that somebody else answers for the host. None of this
+// happens by itself, but for an agent of an older Stowage, which signs less.
+func (r *Remote) forged(q request, id string, err error) error {
+	r.mu.Lock()
+	r.met = nil
+	r.mu.Unlock()
+	r.log.Error("refused: an answer that this host has not given", "call", q.Call, "id", id, "for", q.For, "error", err)
+	if r.board.Alarm != nil {
+		r.board.Alarm(r.name, q.Call, err)
+	}
+	return &farm.Error{Op: q.Call, Subject: "on " + string(r.name), Err: err,
+		Hint: "is the agent of this Stowage's version (stowage agent status)? If it is, somebody answers in its place: docs/security.md"}
 }
 
 const (
@@ -306,6 +345,12 @@ func (r *Remote) FreeBytes(ctx context.Context, dir string) (int64, error) {
 func (r *Remote) PortFree(ctx context.Context, address string) (bool, error) {
 	out, err := r.call(ctx, request{Call: callPortFree, Address: address}, nil)
 	return out.Yes, err
+}
+
+// Options implements host.Host.
+func (r *Remote) Options(ctx context.Context, i host.Instance) (host.Start, error) {
+	out, err := r.call(ctx, request{Call: callOptions, Instance: i}, nil)
+	return out.Start, err
 }
 
 // Found implements host.Founder.

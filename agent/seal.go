@@ -27,6 +27,9 @@ var errSealed = errors.New("the message was not sealed for this certificate")
 // seal gives purpose-bound bytes that only the holder of to's key can read.
 func (id *Identity) seal(purpose string, to *x509.Certificate, plain []byte) ([]byte, error) {
 	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("seal message: %w", err) }
+	if err := id.revoked.check(to); err != nil {
+		return fail(err)
+	}
 	public, ok := to.PublicKey.(*ecdsa.PublicKey)
 	if !ok {
 		return fail(errors.New("the other side's key is no ECDSA key"))
@@ -43,26 +46,30 @@ func (id *Identity) seal(purpose string, to *x509.Certificate, plain []byte) ([]
 	if err != nil {
 		return fail(err)
 	}
-	signature, err := ecdsa.SignASN1(rand.Reader, id.key, digest(purpose, box))
+	signature, err := id.signature(purpose, box)
 	if err != nil {
 		return fail(err)
 	}
 	return frame(id.cert.Raw, signature, box), nil
 }
 
+func (id *Identity) signature(purpose string, of []byte) ([]byte, error) {
+	return ecdsa.SignASN1(rand.Reader, id.key, digest(purpose, of))
+}
+
+func checkSignature(from *x509.Certificate, purpose string, of, signature []byte) error {
+	public, ok := from.PublicKey.(*ecdsa.PublicKey)
+	if !ok || !ecdsa.VerifyASN1(public, digest(purpose, of), signature) {
+		return fmt.Errorf("%w: the signature of %q does not fit this message", farm.ErrRefused, from.Subject.CommonName)
+	}
+	return nil
+}
+
 // open checks who sealed a message and reads it.
 func (id *Identity) open(purpose string, message []byte, role, dns string, now time.Time) (plain []byte, from *x509.Certificate, err error) {
-	parts, err := unframe(message, 3)
+	box, from, err := id.signed(purpose, message, role, dns, now)
 	if err != nil {
 		return nil, nil, err
-	}
-	der, signature, box := parts[0], parts[1], parts[2]
-	if from, err = id.verify(der, role, dns, now); err != nil {
-		return nil, nil, err
-	}
-	public, ok := from.PublicKey.(*ecdsa.PublicKey)
-	if !ok || !ecdsa.VerifyASN1(public, digest(purpose, box), signature) {
-		return nil, nil, fmt.Errorf("%w: the signature of %q does not fit this message", farm.ErrRefused, from.Subject.CommonName)
 	}
 	private, err := id.key.ECDH()
 	if err != nil {

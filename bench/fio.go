@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/nested"
 )
 
 // fio is the program that makes the I/O.
@@ -131,7 +131,7 @@ func parseFio(out []byte) (*fioOutput, error) {
 		return nil, fmt.Errorf("fio printed no JSON: %.200q", out)
 	}
 	var o fioOutput
-	if err := json.Unmarshal(out[at:], &o); err != nil {
+	if err := nested.Unmarshal(out[at:], &o); err != nil {
 		return nil, fmt.Errorf("what fio printed is no JSON of fio's: %w", err)
 	}
 	if len(o.Jobs) == 0 {

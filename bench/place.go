@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stowage/farm"
+	"stowage/internal/nested"
 )
 
 // What lies in the directory that is measured. All of it is ours, and nothing else is.
@@ -147,7 +148,7 @@ func (p *place) sweep() (int64, error) {
 	// An empty marker is ours, too: killed between making and writing it.
 	text, err := os.ReadFile(path)
 	if err == nil && len(text) > 0 {
-		err = json.Unmarshal(text, &m)
+		err = nested.Unmarshal(text, &m)
 	}
 	tree, known := treesOf[m.MadeBy]
 	if err != nil || len(text) > 0 && !known {

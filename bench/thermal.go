@@ -2,9 +2,10 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"os/exec"
 	"time"
+
+	"stowage/internal/nested"
 )
 
 // thermal asks the device how often it was too hot; at is 0 before and 1 after. Devices and machines that do not say are
@@ -20,7 +21,7 @@ func (r *runner) thermal(ctx context.Context, at int) {
 	var said struct {
 		Health map[string]any `json:"nvme_smart_health_information_log"`
 	}
-	if json.Unmarshal(out, &said) != nil {
+	if nested.Unmarshal(out, &said) != nil {
 		return
 	}
 	for _, name := range []string{"warning_temp_time", "critical_comp_time"} {

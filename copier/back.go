@@ -34,7 +34,7 @@ func (c *Copy) lost(err error) error {
 		hint = "no change to the tables, here or there, brings it back: the binary log has the statement, and not what it did to the rows"
 	case mysql.IsPurged(err):
 		why = fmt.Sprintf("the binary log of %s does not go on where it was read to: %v", c.To.Name(), err)
-		hint = fmt.Sprintf("if %s can have that part of its binary log again: stowage move resume tries again", c.To.Name())
+		hint = fmt.Sprintf("if %s can have that part of its binary log again: stowage resume tries again", c.To.Name())
 	default:
 		return err
 	}

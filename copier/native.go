@@ -26,7 +26,9 @@ import (
 // hands over again.
 type Native struct {
 	Account mysql.Account // what the target logs in to the source with
-	Domains []uint32      // the GTID domains that the source and its twin write
+	// LinkedAs, unless nil, gives it the TLS that links here have.
+	LinkedAs func(context.Context, mysql.Account) (mysql.Account, error)
+	Domains  []uint32 // the GTID domains that the source and its twin write
 	// Last keeps lines in the target's option file, so that filters outlast its
 	// restart; without lines it takes them out. Nil: nothing is kept, and the
 	// target must have been started with skip_slave_start.
@@ -131,7 +133,13 @@ func (r *run) beginLink(ctx context.Context, view *mysql.View) error {
 		}
 	}
 	r.c.tell(farm.StepProgress, 0, 0, "%s follows by its own replication from %s on: connection %s", r.to.Name(), view.At, l.Name)
-	return r.to.OpenLink(ctx, l, r.from.Address(), r.c.Native.Account, view.File, view.Offset)
+	as := r.c.Native.Account
+	if r.c.Native.LinkedAs != nil {
+		if as, err = r.c.Native.LinkedAs(ctx, as); err != nil {
+			return err
+		}
+	}
+	return r.to.OpenLink(ctx, l, r.from.Address(), as, view.File, view.Offset)
 }
 
 // partLink ends the connection, if there is one, and leaves the target's

@@ -454,7 +454,9 @@ func TestRefusals(t *testing.T) {
 	f := start(t, "CREATE TABLE fine (id INT PRIMARY KEY)", "CREATE TABLE nokey (id INT, UNIQUE KEY (id))", "CREATE TABLE old (id INT PRIMARY KEY) ENGINE=Aria", "CREATE TABLE p (id INT PRIMARY KEY)",
 		"CREATE TABLE ch (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE)", "CREATE SEQUENCE sq", "CREATE TABLE ver (id INT PRIMARY KEY) WITH SYSTEM VERSIONING",
 		"CREATE TABLE co (id INT PRIMARY KEY, b BLOB COMPRESSED)", "CREATE TABLE "+strings.Repeat("n", 60)+" (id INT PRIMARY KEY)",
-		"CREATE USER only@here", "CREATE DEFINER = only@here VIEW vw AS SELECT 1")
+		"CREATE USER only@here", "CREATE DEFINER = only@here VIEW vw AS SELECT 1",
+		"CREATE TABLE gone (id INT)", "CREATE VIEW broken AS SELECT id FROM gone", "DROP TABLE gone", "CREATE DATABASE elsewhere", "CREATE TABLE elsewhere.t (id INT)",
+		"CREATE VIEW abroad AS SELECT id FROM elsewhere.t", "CREATE VIEW whole AS SELECT id FROM fine", "CREATE USER late@here", "CREATE DEFINER = late@here VIEW orphan AS SELECT 1", "DROP USER late@here")
 	f.to.Exec(t, "CREATE DATABASE shop")
 	f.from.Exec(t, "SET GLOBAL binlog_row_image = MINIMAL")
 	found, err := f.c.Refusals(t.Context())
@@ -466,10 +468,14 @@ func TestRefusals(t *testing.T) {
 		}
 		fmt.Fprintln(&text, x)
 	}
-	for _, want := range []string{"nokey", "Aria", "CASCADE", "sequence", "system versioned", "compressed", "at most 55", "only@here", "already", "MINIMAL"} {
+	for _, want := range []string{"nokey", "Aria", "CASCADE", "sequence", "system versioned", "compressed", "at most 55", "only@here", "already", "MINIMAL",
+		"view broken: it is invalid", "view abroad: it reads tables of other databases that", "elsewhere.t"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("nothing says %q in:\n%s", want, text.String())
 		}
+	}
+	if strings.Contains(text.String(), "view whole") || strings.Contains(text.String(), "view orphan: ") {
+		t.Errorf("a view that can be made is refused:\n%s", text.String())
 	}
 	if strings.Contains(text.String(), "table fine") {
 		t.Errorf("a fine table is refused:\n%s", text.String())

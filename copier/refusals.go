@@ -14,7 +14,7 @@ import (
 func (c *Copy) Refusals(ctx context.Context) ([]farm.Finding, error) {
 	var out []farm.Finding
 	for _, check := range []func(context.Context) ([]farm.Finding, error){
-		c.checkServers, c.checkDatabase, c.checkTables, c.checkColumns, c.checkCollations, c.checkDefiners,
+		c.checkServers, c.checkDatabase, c.checkTables, c.checkColumns, c.checkCollations, c.checkViews, c.checkDefiners,
 	} {
 		found, err := check(ctx)
 		if err != nil {
@@ -123,6 +123,17 @@ func (c *Copy) checkCollations(ctx context.Context) ([]farm.Finding, error) {
 	var out []farm.Finding
 	for _, u := range unknown {
 		out = append(out, c.finding("copier-collation", farm.Blocker, "convert the columns to a collation that both have", "%s does not know collation %s", c.To.Name(), u))
+	}
+	return out, err
+}
+
+// checkViews: the last step before the comparison makes the views, after all
+// rows have been copied.
+func (c *Copy) checkViews(ctx context.Context) ([]farm.Finding, error) {
+	broken, err := c.From.BrokenViews(ctx, c.Schema, c.To)
+	var out []farm.Finding
+	for _, b := range broken {
+		out = append(out, c.finding("copier-view", farm.Blocker, b.Remedy, "view %s: %s", b.Name, b.Why))
 	}
 	return out, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"stowage/farm"
 	"stowage/host"
+	"stowage/workspace"
 )
 
 // Down kills every instance that runs from a demo's directory and removes
@@ -22,6 +23,11 @@ func Down(ctx context.Context, dir string, log *slog.Logger) error {
 	dir, err := filepath.Abs(dir) // as the servers know it
 	if err != nil {
 		return &farm.Error{Op: "take down", Subject: dir, Err: err}
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		if err := workspace.Trust(dir); err != nil {
+			return err
+		}
 	}
 	s, err := readState(dir)
 	if errors.Is(err, fs.ErrNotExist) {

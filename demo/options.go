@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"stowage/farm"
+	"stowage/internal/nested"
+	"stowage/internal/safefile"
 )
 
 // Options of a demo farm.
@@ -26,7 +28,24 @@ type Options struct {
 
 // Defaults are the options of `stowage demo`.
 func Defaults() Options {
-	return Options{Dir: "/var/tmp/stowage-demo", Pairs: 12, Shards: 4, Hosts: 6, Rows: 200}
+	return Options{Dir: defaultDir(), Pairs: 12, Shards: 4, Hosts: 6, Rows: 200}
+}
+
+// defaultDir lies where nobody else can write: what comes first in a directory
+// that everybody may write to, under a name that everybody knows, is not ours.
+// The servers' account must get into root's, which its home does not let it.
+func defaultDir() string {
+	const name = "stowage-demo"
+	if os.Geteuid() == 0 {
+		return filepath.Join("/var/lib", name)
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, name)
+	}
+	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", name)
+	}
+	return name
 }
 
 // sides of each pair.
@@ -73,11 +92,11 @@ const markFile = "demo.json"
 
 func readState(dir string) (state, error) {
 	var s state
-	raw, err := os.ReadFile(filepath.Join(dir, markFile))
+	raw, err := safefile.ReadInput(filepath.Join(dir, markFile), 1<<20)
 	if err != nil {
 		return s, err
 	}
-	if err := json.Unmarshal(raw, &s); err != nil {
+	if err := nested.Unmarshal(raw, &s); err != nil {
 		return s, &farm.Error{Op: "read", Subject: filepath.Join(dir, markFile), Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
 	}
 	return s, nil

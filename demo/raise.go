@@ -31,7 +31,9 @@ func Raise(ctx context.Context, dir string, f *farm.Farm, rows int, start Starte
 		return err
 	}
 	b := &builder{o: Options{Dir: dir, Rows: rows, Tell: tell}, local: local, farm: f, start: start, log: log}
-	b.makeAccounts()
+	if err := b.makeAccounts(); err != nil {
+		return err
+	}
 	if err := b.writeFiles(); err != nil {
 		return err
 	}

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
+
+	"stowage/internal/safefile"
 )
 
 // reservation keeps addresses for one farm. Until its servers listen they look
@@ -15,14 +16,20 @@ import (
 // was given out twice.
 type reservation struct{ held []*os.File }
 
-// reserve keeps other programs on this machine from choosing the same blocks
-// until release or the end of the program.
+// reserve keeps other programs of this user from choosing the same blocks until
+// release or the end of the program. Locks that users share would be files that
+// any of them can prepare; programs of others are known by what listens.
 func reserve(block, n int) (r *reservation, ok bool) {
 	r = &reservation{}
+	dir, err := safefile.Private()
+	if err != nil {
+		return r, true // locks that cannot be made keep nobody from trying
+	}
+	defer dir.Close()
 	for b := block; b < block+n; b++ {
-		f, err := openShared(filepath.Join(os.TempDir(), fmt.Sprintf("stowage-demo-127.0.%d.lock", b)))
+		f, err := dir.OpenFile(fmt.Sprintf("demo-127.0.%d.lock", b), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
-			continue // a lock that cannot be made keeps nobody from trying
+			continue // the same
 		}
 		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 			f.Close()
@@ -44,7 +51,7 @@ func (r *reservation) release() {
 // addresses for as long as it is up.
 func (r *reservation) claim(dir string) {
 	for _, f := range r.held {
-		if f.Truncate(0) == nil { // another user's file cannot be written to, and its farm is ended with its servers
+		if f.Truncate(0) == nil { // who cannot note it finds out by what listens
 			_, _ = f.WriteAt([]byte(dir+"\n"), 0)
 		}
 	}
@@ -61,12 +68,4 @@ func (r *reservation) claimed() bool {
 		}
 	}
 	return false
-}
-
-// openShared opens a file that another user may have made.
-func openShared(path string) (*os.File, error) {
-	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644); err == nil {
-		return f, nil
-	}
-	return os.Open(path)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -34,6 +35,7 @@ type builder struct {
 	start    Starter
 	accounts mysql.Accounts
 	root     mysql.Account // of MySQL only
+	key      serverKey     // of MySQL only
 	log      *slog.Logger
 }
 
@@ -54,7 +56,7 @@ func Up(ctx context.Context, o Options, log *slog.Logger) (err error) {
 	if err := b.local.CanReach(o.Dir); err != nil {
 		return err
 	}
-	if err := vacant(o.Dir); err != nil {
+	if err := take(o.Dir); err != nil {
 		return err
 	}
 	block, addresses, err := freeBlock(ctx, b.local, o)
@@ -63,9 +65,8 @@ func Up(ctx context.Context, o Options, log *slog.Logger) (err error) {
 	}
 	defer addresses.release()
 	b.farm, b.start = lay(o, block), b.startHere
-	b.makeAccounts()
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return &farm.Error{Op: "make farm", Subject: o.Dir, Err: err}
+	if err := b.makeAccounts(); err != nil {
+		return err
 	}
 	if err := (state{Options: o, Block: block}).write(o.Dir); err != nil {
 		return err
@@ -77,6 +78,23 @@ func Up(ctx context.Context, o Options, log *slog.Logger) (err error) {
 		}
 	}()
 	return b.build(ctx)
+}
+
+// take makes the directory, or takes one that is vacant. One that another user
+// could write in is refused, and a new one is not left behind then.
+func take(dir string) error {
+	_, err := os.Lstat(dir)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return &farm.Error{Op: "make farm", Subject: dir, Err: err}
+	}
+	if err := workspace.Trust(dir); err != nil {
+		if isNew {
+			err = errors.Join(err, os.Remove(dir))
+		}
+		return err
+	}
+	return vacant(dir)
 }
 
 func (b *builder) build(ctx context.Context) error {
@@ -116,13 +134,15 @@ func (b *builder) shards() int {
 	return n
 }
 
-func (b *builder) makeAccounts() {
+func (b *builder) makeAccounts() error {
 	b.accounts = mysql.Accounts{
 		Admin:       mysql.Account{User: "stowage", Password: rand.Text()},
 		Replication: mysql.Account{User: "replication", Password: rand.Text()},
 		Client:      mysql.Account{User: "app", Password: rand.Text()},
+		Backup:      mysql.Account{User: "backup", Password: rand.Text()},
 	}
 	b.root = mysql.Account{User: "root", Password: rand.Text()}
+	return b.pinKey()
 }
 
 func (b *builder) path(rel string) string { return filepath.Join(b.o.Dir, rel) }
@@ -137,10 +157,11 @@ func (b *builder) writeFiles() error {
 	for _, g := range []struct {
 		group string
 		a     mysql.Account
-	}{{"stowage", b.accounts.Admin}, {"replication", b.accounts.Replication}, {"client", b.accounts.Client}} {
-		accounts += fmt.Sprintf("[%s]\nuser = %s\npassword = %s\n", g.group, g.a.User, g.a.Password)
+	}{{"stowage", b.accounts.Admin}, {"replication", b.accounts.Replication}, {"backup", b.accounts.Backup}, {"client", b.accounts.Client}} {
+		accounts += fmt.Sprintf("[%s]\nuser = %s\npassword = %s\n%s", g.group, g.a.User, g.a.Password, b.pinned(g.group))
 	}
 	err := errors.Join(
+		b.writeKey(),
 		workspace.WriteFarm(b.path("farm.yaml"), b.farm),
 		workspace.WriteFileAtomic(b.path("accounts.cnf"), []byte(accounts), 0o600))
 	if err != nil {
@@ -213,7 +234,7 @@ func (b *builder) startPair(ctx context.Context, template host.Instance, n int) 
 		if b.local.IsMySQL() {
 			config = sideConfigMySQL
 		}
-		if err := b.local.WriteFile(ctx, in.Config, config(in, id)); err != nil {
+		if err := b.local.WriteFile(ctx, in.Config, append(config(in, id), b.keyOptions()...)); err != nil {
 			return err
 		}
 		if err := b.start(ctx, p.Sides[side].Host, in); err != nil {

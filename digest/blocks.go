@@ -232,7 +232,7 @@ func tidy(blocks []timeBlock, up uint) []timeBlock {
 	for i := range blocks {
 		blocks[i].number >>= up
 	}
-	slices.SortStableFunc(blocks, func(a, b timeBlock) int {
+	slices.SortFunc(blocks, func(a, b timeBlock) int { // blocks of one number are added up, in any order
 		switch {
 		case a.number < b.number:
 			return -1

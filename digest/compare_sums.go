@@ -3,8 +3,6 @@ package digest
 import (
 	"fmt"
 	"math"
-
-	"stowage/internal/student"
 )
 
 // Sums without single latencies can be compared by their averages and by calls a second. What a quantile would say stays
@@ -49,9 +47,7 @@ func (t *trial) withoutQuantiles() bool {
 // commonAverage is commonFactor where only averages are known.
 func (t *trial) commonAverage(out *Comparison) {
 	o := &out.Overall
-	out.CommonAvg = math.Exp(t.common[figMean])
-	width := student.Quantile(t.o.Alpha/2, t.spread.df)
-	avg := Interval{math.Exp(t.common[figMean] - width*t.spread.common[figMean]), math.Exp(t.common[figMean] + width*t.spread.common[figMean])}
+	avg := t.shared.belief[figMean].around(t.shared.shift[figMean], t.o.Alpha)
 	switch lower, upper := 1/(1+t.o.Margin), 1+t.o.Margin; {
 	case avg.beyond(lower, upper) && avg[0] > 1:
 		o.Verdict = VerdictSlower

@@ -1,12 +1,10 @@
 package digest
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"sort"
-
-	"stowage/internal/student"
 )
 
 // Comparison is what Compare found. Times are in seconds, ratios are AFTER divided by BEFORE.
@@ -17,18 +15,21 @@ type Comparison struct {
 	Before        Side    `json:"before"`
 	After         Side    `json:"after"`
 
-	// CommonFactor is by how much p95 changed in all classes alike: host, load, or everything at once.
+	// CommonFactor is by how much p95 changed in all classes alike: host, load, or everything at once. It is 1, and
+	// CommonReason says why, where that cannot be told from what became of the classes themselves.
 	CommonFactor   float64  `json:"common_factor"`
+	CommonReason   string   `json:"common_factor_reason"`
 	CommonFactorCI Interval `json:"common_factor_ci"`
 	CommonAvg      float64  `json:"common_factor_avg"`
 
 	Overall      Overall  `json:"overall"`
-	BlockSeconds int64    `json:"block_seconds"` // of the blocks that were drawn; 0: too few for any claim
+	BlockSeconds int64    `json:"block_seconds"` // of the blocks of time; 0: too few for any claim
 	BlocksBefore int      `json:"blocks_before"`
 	BlocksAfter  int      `json:"blocks_after"`
+	Correlation  float64  `json:"correlation_seconds"` // for how long load stays up or down; 0: not measured
 	Alpha        float64  `json:"alpha"`
 	Margin       float64  `json:"margin"`
-	SelfCheck    *AACheck `json:"self_check,omitempty"`
+	SelfCheck    *AACheck `json:"self_check"`
 	Classes      []Change `json:"classes"`
 	Notes        []string `json:"notes"`
 }
@@ -45,7 +46,7 @@ type Side struct {
 // Overall is the change of everything together.
 type Overall struct {
 	Verdict  Verdict  `json:"verdict"` // of the common factor
-	Reason   string   `json:"reason,omitempty"`
+	Reason   string   `json:"reason"`
 	AvgRatio float64  `json:"avg_ratio"`
 	P95Ratio float64  `json:"p95_ratio"`
 	CI       Interval `json:"ci"` // of the common factor
@@ -57,7 +58,17 @@ type Overall struct {
 	LoadByAvg    float64 `json:"load_change_by_avg"`
 	SlowerCount  int     `json:"slower"`
 	FasterCount  int     `json:"faster"`
+	SameCount    int     `json:"unchanged"`
 	UnclearCount int     `json:"inconclusive"`
+	// New and Gone are the classes of one side only: how many, and their share of that side's query time.
+	NewCount  int     `json:"new"`
+	NewShare  float64 `json:"new_share"`
+	NewLoad   float64 `json:"new_load"` // seconds of query time per second
+	GoneCount int     `json:"gone"`
+	GoneShare float64 `json:"gone_share"`
+	GoneLoad  float64 `json:"gone_load"`
+	// Heavier says that new classes bring more load than gone ones took away, by more than the margin.
+	Heavier bool `json:"heavier_by_new"`
 }
 
 // Change is what happened to one class.
@@ -66,7 +77,9 @@ type Change struct {
 	ID32        string  `json:"id32"`
 	ID16        string  `json:"id16"`
 	Verdict     Verdict `json:"verdict"`
-	Reason      string  `json:"reason,omitempty"`
+	Reason      string  `json:"reason"`
+	// PlanChange is how the plan changed, where both sides were kept with --explain; else empty.
+	PlanChange string `json:"plan_change"`
 
 	P95Ratio float64  `json:"p95_ratio"`
 	CI       Interval `json:"ci"` // of P95Ratio
@@ -79,7 +92,9 @@ type Change struct {
 	OwnP50CI    Interval `json:"own_p50_ci"`
 	OwnAvgCI    Interval `json:"own_avg_ci"`
 	// Detectable is the smallest own change of p95 these captures could have shown.
-	Detectable float64 `json:"detectable_ratio,omitempty"`
+	Detectable float64 `json:"detectable_ratio"`
+	// TakeSeconds is the length of window that would show a change by half; 0: not known.
+	TakeSeconds float64 `json:"take_seconds"`
 
 	CallsBefore float64  `json:"calls_per_second_before"`
 	CallsAfter  float64  `json:"calls_per_second_after"`
@@ -87,8 +102,32 @@ type Change struct {
 	LoadBefore  float64  `json:"load_before"` // seconds of query time per second
 	LoadAfter   float64  `json:"load_after"`
 
-	Before *ClassSide `json:"before,omitempty"`
-	After  *ClassSide `json:"after,omitempty"`
+	ShareBefore float64 `json:"share_before"` // of all query time of the side
+	ShareAfter  float64 `json:"share_after"`
+
+	Before *ClassSide `json:"before"`
+	After  *ClassSide `json:"after"`
+}
+
+// MarshalJSON writes null for a ratio that has no value.
+func (c Change) MarshalJSON() ([]byte, error) {
+	type plain Change
+	known := func(v float64) *float64 {
+		if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return &v
+	}
+	return json.Marshal(struct {
+		plain
+		P95Ratio    *float64 `json:"p95_ratio"`
+		P50Ratio    *float64 `json:"p50_ratio"`
+		P99Ratio    *float64 `json:"p99_ratio"`
+		AvgRatio    *float64 `json:"avg_ratio"`
+		OwnP95Ratio *float64 `json:"own_p95_ratio"`
+		Detectable  *float64 `json:"detectable_ratio"`
+		TakeSeconds *float64 `json:"take_seconds"`
+	}{plain(c), known(c.P95Ratio), known(c.P50Ratio), known(c.P99Ratio), known(c.AvgRatio), known(c.OwnP95Ratio), known(c.Detectable), known(c.TakeSeconds)})
 }
 
 // ClassSide is one side of a Change.
@@ -98,7 +137,8 @@ type ClassSide struct {
 	Spark     [32]uint64 `json:"histogram"`
 }
 
-// AACheck judges random halves of BEFORE against each other, where nothing can have changed.
+// AACheck judges the first half of each side against its second half, and so the halves of these, where nothing should have
+// changed. What is called a change there either drifts, or changed while it was captured.
 type AACheck struct {
 	Splits      int     `json:"splits"`
 	Judged      int     `json:"judged"` // classes, over all splits
@@ -117,9 +157,9 @@ func (i Interval) beyond(lower, upper float64) bool {
 	return len(i) == 2 && (i[1] < lower || i[0] > upper)
 }
 
-// GotSlower says whether anything did: a class by itself, or all of them alike.
+// GotSlower says whether anything did: a class by itself, all of them alike, or everything under the load of new classes.
 func (c *Comparison) GotSlower() bool {
-	return c.Overall.SlowerCount > 0 || c.Overall.Verdict == VerdictSlower
+	return c.Overall.SlowerCount > 0 || c.Overall.Verdict == VerdictSlower || c.Overall.Heavier
 }
 
 func (d *Digest) side() Side {
@@ -157,6 +197,9 @@ func (t *trial) report(out *Comparison, p pairing) {
 		out.Notes = append(out.Notes, fmt.Sprintf("fewer than %d blocks of time on a side: nothing can be claimed", wantBlocks))
 	}
 	for i := range p.before {
+		out.Correlation = max(out.Correlation, t.correlation(i))
+	}
+	for i := range p.before {
 		out.Classes = append(out.Classes, t.change(i, p, out))
 	}
 	sort.SliceStable(out.Classes, func(i, j int) bool {
@@ -171,17 +214,25 @@ func (t *trial) change(i int, p pairing, out *Comparison) Change {
 	ch.ID16 = ch.ID32[16:]
 	ch.Before, ch.CallsBefore, ch.LoadBefore = p.before[i].side(out.Before.Seconds)
 	ch.After, ch.CallsAfter, ch.LoadAfter = p.after[i].side(out.After.Seconds)
+	if out.Before.QueryTimeSum > 0 && ch.Before != nil {
+		ch.ShareBefore = p.before[i].queryTime.seconds() / out.Before.QueryTimeSum
+	}
+	if out.After.QueryTimeSum > 0 && ch.After != nil {
+		ch.ShareAfter = p.after[i].queryTime.seconds() / out.After.QueryTimeSum
+	}
 	switch {
 	case ch.Before == nil:
 		ch.Verdict = VerdictNew
+		ch.Reason = fmt.Sprintf("%s calls, %.3g %% of AFTER's query time", count(ch.After.Count), 100*ch.ShareAfter)
 		return ch
 	case ch.After == nil:
 		ch.Verdict = VerdictGone
+		ch.Reason = fmt.Sprintf("%s calls, %.3g %% of BEFORE's query time", count(ch.Before.Count), 100*ch.ShareBefore)
 		return ch
 	}
 	b, a := ch.Before.QueryTime, ch.After.QueryTime
 	ch.P50Ratio, ch.P95Ratio, ch.P99Ratio, ch.AvgRatio = ratio(b.P50, a.P50), ratio(b.P95, a.P95), ratio(b.P99, a.P99), ratio(b.Avg, a.Avg)
-	ch.OwnP95Ratio = ch.P95Ratio / math.Exp(t.common[figP95])
+	ch.OwnP95Ratio = ch.P95Ratio / math.Exp(t.shared.shift[figP95])
 	t.verdict(i, &ch)
 	return ch
 }
@@ -197,36 +248,92 @@ func (t *trial) verdict(i int, ch *Change) {
 		return
 	}
 	ct := &t.tests[i]
-	width := student.Quantile(t.level, t.spread.df)
-	around := func(log, se float64) Interval {
-		if math.IsInf(se, 0) || math.IsNaN(log) {
-			return Interval{}
-		}
-		return Interval{math.Exp(log - width*se), math.Exp(log + width*se)}
+	level := 2 * t.o.Alpha // of two one-sided tests
+	if ct.flagged {
+		level = t.level
 	}
 	if ct.tested[figP95] {
-		ch.CI = around(ct.raw[figP95], t.spread.raw[i][figP95])
-		ch.OwnCI = around(ct.own[figP95], t.spread.own[i][figP95])
-		ch.Detectable = math.Exp(math.Log1p(t.o.Margin) + width*t.spread.own[i][figP95])
+		ch.CI = ct.rawBelief[figP95].around(ct.raw[figP95], level)
+		ch.OwnCI = ct.ownBelief[figP95].around(ct.own[figP95], level)
 	}
-	ch.OwnP50CI = around(ct.own[figP50], t.spread.own[i][figP50])
-	ch.OwnAvgCI = around(ct.own[figMean], t.spread.own[i][figMean])
-	ch.CallsCI = around(ct.raw[figRate], t.spread.raw[i][figRate])
+	ch.OwnP50CI = ct.ownBelief[figP50].around(ct.own[figP50], level)
+	ch.OwnAvgCI = ct.ownBelief[figMean].around(ct.own[figMean], level)
+	ch.CallsCI = ct.rawBelief[figRate].around(ct.raw[figRate], level)
+	t.say(ct, ch)
+}
+
+// say is the verdict on a class with its intervals.
+func (t *trial) say(ct *classTest, ch *Change) {
 	lower, upper := 1/(1+t.o.Margin), 1+t.o.Margin
+	within := func(r float64) bool { return r > lower && r < upper }
+	p95, avg := within(ch.P95Ratio), within(ch.AvgRatio)
 	switch {
 	case ct.flagged && ct.own[ct.figure] > 0:
 		ch.Verdict, ch.Reason = VerdictSlower, "by "+figureNames[ct.figure]
 	case ct.flagged:
 		ch.Verdict, ch.Reason = VerdictFaster, "by "+figureNames[ct.figure]
-	case ch.OwnCI.within(lower, upper) && ch.OwnAvgCI.within(lower, upper):
+	case ch.OwnCI.within(lower, upper) && ch.OwnAvgCI.within(lower, upper) && p95 && avg:
 		ch.Verdict = VerdictUnchanged
+	case ch.OwnCI.within(lower, upper) && ch.OwnAvgCI.within(lower, upper):
+		ch.Reason = fmt.Sprintf("moved as the others did (%.2fx): its own part is unchanged", math.Exp(t.shared.shift[figP95]))
 	case !ct.tested[figP95] && onlySums(ch):
 		ch.Reason = reasonSums
 	case !ct.tested[figP95]:
 		ch.Reason = "too few events for p95"
+	case ch.OwnCI.beyond(lower, upper) && t.shared.divided && within(math.Exp(ct.raw[figP95])):
+		ch.Reason = fmt.Sprintf("stood still (%.2fx) while the others moved (%.2fx)", math.Exp(ct.raw[figP95]), math.Exp(t.shared.shift[figP95]))
 	default:
-		ch.Reason = fmt.Sprintf("a change of p95 below %.2f times cannot be told from chance", ch.Detectable)
+		t.short(ct, ch)
 	}
+}
+
+// wantedChange is the change that a window is asked to show when people are told how long it should be.
+const wantedChange = 1.5
+
+// short says what a class would need for a verdict.
+func (t *trial) short(ct *classTest, ch *Change) {
+	half := ct.ownBelief[figP95].width(t.level)
+	ch.Detectable = (1 + t.o.Margin) * math.Exp(min(half, 20))
+	ch.Reason = fmt.Sprintf("a change of p95 below %.3gx cannot be told from chance", ch.Detectable)
+	if ch.Detectable <= wantedChange {
+		return
+	}
+	window := float64(min(t.before.blocks(t.seconds), t.after.blocks(t.seconds))) * float64(t.seconds)
+	need := half / math.Log(wantedChange/(1+t.o.Margin))
+	ch.TakeSeconds = window * min(need*need, 1e4)
+	ch.Reason = fmt.Sprintf("the window is too short, take %s: %s", minutes(ch.TakeSeconds), ch.Reason)
+}
+
+// minutes is a window that people can be asked for: nobody needs it to the second.
+func minutes(seconds float64) string {
+	switch m := math.Ceil(seconds / 60); {
+	case m < 2:
+		return "2 minutes"
+	case m <= 120:
+		return fmt.Sprintf("%.0f minutes", m)
+	}
+	return fmt.Sprintf("%.0f hours", math.Ceil(seconds/3600))
+}
+
+// around is the interval of a ratio, outside of which chance is with the given probability.
+func (b *belief) around(log, level float64) Interval {
+	if b == nil || math.IsNaN(log) {
+		return Interval{}
+	}
+	w := b.width(level)
+	low, high := math.Exp(log-w), math.Exp(log+w)
+	if math.IsNaN(w) || math.IsInf(high, 0) || math.IsInf(low, 0) {
+		return Interval{} // so few events that nothing can be said
+	}
+	return Interval{low, high}
+}
+
+// correlation is for how many seconds what moves a class lasts.
+func (t *trial) correlation(i int) float64 {
+	if t.seconds == 0 || !t.judged[i] || t.tests[i].rawBelief[figMean] == nil {
+		return 0
+	}
+	return t.tests[i].rawBelief[figMean].tau
 }
 
 func (c *class) side(seconds float64) (s *ClassSide, calls, load float64) {
@@ -258,37 +365,55 @@ func (t *trial) overall(out *Comparison) {
 			o.SlowerCount++
 		case VerdictFaster:
 			o.FasterCount++
+		case VerdictUnchanged:
+			o.SameCount++
 		case VerdictInconclusive:
 			o.UnclearCount++
+		case VerdictNew:
+			o.NewCount++
+			o.NewShare += ch.ShareAfter
+			o.NewLoad += ch.LoadAfter
+		case VerdictGone:
+			o.GoneCount++
+			o.GoneShare += ch.ShareBefore
+			o.GoneLoad += ch.LoadBefore
 		}
 	}
+	o.LoadByCalls, o.LoadByAvg = rounded(o.LoadByCalls, o.LoadAfter), rounded(o.LoadByAvg, o.LoadAfter)
+	o.Heavier = o.NewLoad-o.GoneLoad > t.o.Margin*o.LoadBefore && o.NewShare > t.o.Margin
 	t.commonFactor(out)
+}
+
+// rounded takes away what is left over of a sum of which nothing should be.
+func rounded(v, of float64) float64 {
+	if math.Abs(v) < 1e-12*max(1, math.Abs(of)) {
+		return 0
+	}
+	return v
 }
 
 func (t *trial) commonFactor(out *Comparison) {
 	out.CommonFactor, out.CommonAvg, out.CommonFactorCI = 1, 1, Interval{}
 	o := &out.Overall
-	judged := 0
-	for _, j := range t.judged {
-		if j {
-			judged++
+	if t.seconds == 0 || !t.shared.divided {
+		o.Reason = "the captures are too short"
+		if t.seconds != 0 {
+			o.Reason = t.shared.reason + ": every class is judged by its plain ratio"
+			if t.shared.classes > 1 && t.withoutQuantiles() {
+				o.Reason = reasonSums + "; " + o.Reason
+			}
 		}
-	}
-	if t.seconds == 0 || judged < 2 {
-		o.Reason = "no two classes with enough evidence: what they have in common cannot be told from their own change"
+		out.CommonReason = o.Reason
 		return
 	}
-	out.CommonFactor, out.CommonAvg = math.Exp(t.common[figP95]), math.Exp(t.common[figMean])
+	out.CommonFactor, out.CommonAvg = math.Exp(t.shared.shift[figP95]), math.Exp(t.shared.shift[figMean])
 	if t.withoutQuantiles() {
 		t.commonAverage(out)
 		return
 	}
 	// Two figures are judged, p95 and average: each gets half of alpha.
-	width := student.Quantile(t.o.Alpha/4, t.spread.df)
-	around := func(f int) Interval {
-		return Interval{math.Exp(t.common[f] - width*t.spread.common[f]), math.Exp(t.common[f] + width*t.spread.common[f])}
-	}
-	p95, avg := around(figP95), around(figMean)
+	p95 := t.shared.belief[figP95].around(t.shared.shift[figP95], t.o.Alpha/2)
+	avg := t.shared.belief[figMean].around(t.shared.shift[figMean], t.o.Alpha/2)
 	out.CommonFactorCI, o.CI = p95, p95
 	lower, upper := 1/(1+t.o.Margin), 1+t.o.Margin
 	switch {
@@ -306,30 +431,25 @@ func (t *trial) commonFactor(out *Comparison) {
 	}
 }
 
-// selfCheck puts every block of BEFORE at random into one of two halves and judges them against each other.
-func selfCheck(e *evidence, p pairing, o CompareOptions) *AACheck {
+// selfCheck cuts each side in the middle, and each half again, and judges what came first against what came next.
+func selfCheck(sides []*evidence, p pairing, o CompareOptions) *AACheck {
 	check := &AACheck{}
-	r := rand.New(rand.NewPCG(o.Seed, 0xaa))
-	o.Draws = min(o.Draws, 200)
-	take, rest := make([]bool, len(e.numbers)), make([]bool, len(e.numbers))
-	for k := range o.SelfCheck {
-		for i := range take {
-			take[i] = r.IntN(2) == 0
-			rest[i] = !take[i]
-		}
-		o.Seed += uint64(k)
-		t := trial{o: o, before: e.part(take), after: e.part(rest)}
-		t.judge(p)
-		if t.seconds == 0 {
-			continue
-		}
-		check.Splits++
-		for i := range t.judged {
-			if t.judged[i] {
-				check.Judged++
+	for _, e := range sides {
+		n := len(e.numbers)
+		for _, cut := range [][3]int{{0, n / 2, n}, {0, n / 4, n / 2}, {n / 2, n/2 + n/4, n}} {
+			t := trial{o: o, before: e.part(cut[0], cut[1]), after: e.part(cut[1], cut[2])}
+			t.judge(p)
+			if t.seconds == 0 {
+				continue
 			}
-			if t.tests[i].flagged {
-				check.FalseAlarms++
+			check.Splits++
+			for i := range t.judged {
+				if t.judged[i] {
+					check.Judged++
+				}
+				if t.tests[i].flagged {
+					check.FalseAlarms++
+				}
 			}
 		}
 	}

@@ -41,6 +41,7 @@ var csvColumns = []struct {
 	{"first_seen", func(c *Class) string { return csvTime(c.FirstSeen) }},
 	{"last_seen", func(c *Class) string { return csvTime(c.LastSeen) }},
 	{"example", func(c *Class) string { return c.Example.Query }},
+	{"query_time_stddev", func(c *Class) string { return csvNumber(c.QueryTime.Stddev) }},
 }
 
 // WriteCSV writes one line per class below a line of column names (RFC 4180, times in seconds). A text that a spreadsheet

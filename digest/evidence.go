@@ -112,22 +112,14 @@ func (e *evidence) lengthened(seconds int64) *evidence {
 	return out
 }
 
-// part is the evidence of some of the blocks.
-func (e *evidence) part(take []bool) *evidence {
-	out := &evidence{seconds: e.seconds, events: e.events}
-	for i, number := range e.numbers {
-		if take[i] {
-			out.numbers = append(out.numbers, number)
-		}
-	}
+// part is the evidence of the blocks from one to before another.
+func (e *evidence) part(from, to int) *evidence {
+	out := &evidence{seconds: e.seconds, events: e.events, numbers: e.numbers[from:to]}
 	for _, row := range e.classes {
-		var some []blockCounts
-		for i, b := range row {
-			if take[i] {
-				some = append(some, b)
-			}
+		if row != nil {
+			row = row[from:to]
 		}
-		out.classes = append(out.classes, some)
+		out.classes = append(out.classes, row)
 	}
 	return out
 }
@@ -144,6 +136,14 @@ func (e *evidence) totals(class int) (events float64, blocks int) {
 		}
 	}
 	return events, blocks
+}
+
+// singles is how many events of a class have a time of their own.
+func (e *evidence) singles(class int) (n float64) {
+	for _, b := range e.classes[class] {
+		n += b.single
+	}
+	return n
 }
 
 // pool adds up the blocks of a class, each as often as weights say, and forgets what it held before.

@@ -1,6 +1,8 @@
 package digest
 
 import (
+	"crypto/md5"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"regexp"
@@ -15,9 +17,9 @@ import (
 //
 //	numbers   query_time lock_time rows_sent rows_examined rows_affected bytes_sent query_bytes thread
 //	          with = != < <= > >=; times take ns us ms s min h (seconds without a unit), counts take k M G
-//	texts     user host db query fingerprint verb table
+//	texts     user host db query fingerprint id verb table
 //	          with = and != (any case; * stands for anything) and with ~ and !~ (a regular expression, any case);
-//	          table is true when any table of the statement matches
+//	          table is true when any table of the statement matches, id when 32 or 16 digits do
 //	claims    full_scan full_join tmp_table tmp_table_on_disk filesort filesort_on_disk query_cache_hit error killed admin
 //	          stand alone
 //
@@ -240,6 +242,11 @@ var filterTexts = map[string]func(*candidate, func([]byte) bool) bool{
 	"db":          func(c *candidate, test func([]byte) bool) bool { return test(c.e.db.text) },
 	"query":       func(c *candidate, test func([]byte) bool) bool { return test(c.e.text) },
 	"fingerprint": func(c *candidate, test func([]byte) bool) bool { return test(c.b.fingerprint(c.e)) },
+	"id": func(c *candidate, test func([]byte) bool) bool {
+		sum := md5.Sum(c.b.fingerprint(c.e))
+		id := hex.AppendEncode(nil, sum[:])
+		return test(id) || test(id[16:])
+	},
 	"verb": func(c *candidate, test func([]byte) bool) bool {
 		t := tokens{q: c.e.text}
 		t.next()

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -190,4 +191,22 @@ func (h *histogram) quantile(q float64, total, lowest, highest uint64) uint64 {
 		return true
 	})
 	return min(max(value, lowest), highest)
+}
+
+// stddev is the standard deviation of the values, in nanoseconds. Each stands for its bucket, so values that are all in one
+// have none.
+func (h *histogram) stddev() float64 {
+	mean, squares, total := 0.0, 0.0, 0.0
+	h.each(func(b int, n uint64) bool { // after Welford
+		v, w := float64(bucketValue(b)), float64(n)
+		total += w
+		off := v - mean
+		mean += off * w / total
+		squares += w * off * (v - mean)
+		return true
+	})
+	if total < 2 {
+		return 0
+	}
+	return math.Sqrt(max(squares, 0) / (total - 1))
 }

@@ -3,6 +3,8 @@ package digest
 import (
 	"encoding/json"
 	"math"
+
+	"stowage/internal/nested"
 )
 
 // latencyJSON is a Latency in which what is not known is null.
@@ -14,7 +16,8 @@ type latencyJSON struct {
 	P50    *float64 `json:"p50"`
 	P95    *float64 `json:"p95"`
 	P99    *float64 `json:"p99"`
-	Summed uint64   `json:"summed,omitempty"`
+	Stddev *float64 `json:"stddev"`
+	Summed uint64   `json:"summed"`
 }
 
 // MarshalJSON writes null for what is not a number.
@@ -25,13 +28,13 @@ func (l Latency) MarshalJSON() ([]byte, error) {
 		}
 		return v
 	}
-	return json.Marshal(latencyJSON{l.Sum, known(&l.Min), known(&l.Max), l.Avg, known(&l.P50), known(&l.P95), known(&l.P99), l.Summed})
+	return json.Marshal(latencyJSON{l.Sum, known(&l.Min), known(&l.Max), l.Avg, known(&l.P50), known(&l.P95), known(&l.P99), known(&l.Stddev), l.Summed})
 }
 
 // UnmarshalJSON reads null as not a number.
 func (l *Latency) UnmarshalJSON(text []byte) error {
 	var in latencyJSON
-	if err := json.Unmarshal(text, &in); err != nil {
+	if err := nested.Unmarshal(text, &in); err != nil {
 		return err
 	}
 	known := func(v *float64) float64 {
@@ -40,6 +43,6 @@ func (l *Latency) UnmarshalJSON(text []byte) error {
 		}
 		return *v
 	}
-	*l = Latency{in.Sum, known(in.Min), known(in.Max), in.Avg, known(in.P50), known(in.P95), known(in.P99), in.Summed}
+	*l = Latency{in.Sum, known(in.Min), known(in.Max), in.Avg, known(in.P50), known(in.P95), known(in.P99), known(in.Stddev), in.Summed}
 	return nil
 }

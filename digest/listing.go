@@ -13,10 +13,14 @@ import (
 // Listing is a report whose classes are made one at a time, for those who write it out: of a digest of 100,000 classes,
 // the report takes as much memory as the digest.
 type Listing struct {
-	head    Report // without classes
-	total   wide
-	classes []*class // in order
-	shown   int      // how many of them
+	head      Report // without classes
+	total     wide
+	classes   []*class // in order
+	shown     int      // how many of them
+	all       class    // what the head says of all
+	percents  []float64
+	plans     map[string]*Plan
+	anonymous *anonymizer // nil: names and values are shown
 }
 
 // Listing lists the classes by total query time, largest first, all of them.
@@ -32,14 +36,32 @@ func (d *Digest) Listing() *Listing {
 	for i := range d.inputs {
 		l.head.Inputs = append(l.head.Inputs, d.inputs[i].report())
 	}
-	var all class
+	all := &l.all
 	for _, c := range l.classes {
 		all.mergeTimes(c)
 	}
 	l.total = all.queryTime
+	l.head.Quantiles = []Quantile{}
 	l.head.QueryTime = all.latencies()
 	l.head.FirstSeen, l.head.LastSeen = instant(all.first), instant(all.last)
 	return l
+}
+
+// Percentiles adds quantiles to what is said of the classes and of all, as percents: 90, 99.9.
+func (l *Listing) Percentiles(percents []float64) {
+	l.percents = percents
+	l.head.Quantiles = l.all.quantiles(percents)
+}
+
+// TopShare shows the first classes that together have a share of the query time, 0 to 1, at least one.
+func (l *Listing) TopShare(share float64) {
+	sum := 0.0
+	for i, c := range l.classes[:l.shown] {
+		if sum += c.share(l.total); sum >= share-1e-12 {
+			l.shown = i + 1
+			return
+		}
+	}
 }
 
 // Head is the report without its classes.
@@ -59,7 +81,11 @@ func (l *Listing) Report() Report {
 func (l *Listing) Classes() iter.Seq[Class] {
 	return func(yield func(Class) bool) {
 		for _, c := range l.classes[:l.shown] {
-			if !yield(c.report(l.total)) {
+			r := c.report(l.total, l.percents)
+			if r.Plan = l.plans[r.ID32]; l.anonymous != nil {
+				r = l.anonymous.class(r)
+			}
+			if !yield(r) {
 				return
 			}
 		}
@@ -85,7 +111,7 @@ func (l *Listing) OrderBy(name string) error {
 	}
 	places := make([]place, len(l.classes))
 	for i, c := range l.classes {
-		r := c.report(l.total)
+		r := c.report(l.total, l.percents)
 		places[i] = place{c, value(&r)}
 	}
 	sort.SliceStable(places, func(i, j int) bool { return places[i].value > places[j].value })
@@ -138,7 +164,25 @@ func (l *Listing) WriteCSV(w io.Writer) error { return writeCSV(w, l.Classes()) 
 
 // WriteText is the function WriteText. It makes the classes shown in detail only.
 func (l *Listing) WriteText(w io.Writer, o TextOptions) error {
-	top := o.withDefaults().top(len(l.classes))
+	r, rest := l.first(o)
+	return writeText(w, r, rest, o)
+}
+
+// WriteRanking is WriteText without the details of classes.
+func (l *Listing) WriteRanking(w io.Writer, o TextOptions) error {
+	r, rest := l.first(o)
+	p := &page{w: w, o: o.withDefaults()}
+	p.inputs(r.Inputs)
+	p.summary(r)
+	if len(r.Classes) > 0 {
+		p.ranking(r, rest)
+	}
+	return p.err
+}
+
+// first is the report with the classes that a page shows, and what it says of the others.
+func (l *Listing) first(o TextOptions) (Report, otherClasses) {
+	top := min(o.withDefaults().top(len(l.classes)), l.shown)
 	first := *l
 	first.shown = top
 	rest := otherClasses{scale: newSparkScale()}
@@ -148,7 +192,7 @@ func (l *Listing) WriteText(w io.Writer, o TextOptions) error {
 			rest.add(c.share(l.total), c.count)
 		}
 	}
-	return writeText(w, first.Report(), rest, o)
+	return first.Report(), rest
 }
 
 // share is the part of the query time of all classes.

@@ -21,13 +21,14 @@ type Report struct {
 	Events        uint64     `json:"events"`
 	QueryTimeSum  float64    `json:"query_time_sum"`
 	QueryTime     Latency    `json:"query_time"`
-	FirstSeen     *time.Time `json:"first_seen,omitempty"`
-	LastSeen      *time.Time `json:"last_seen,omitempty"`
+	Quantiles     []Quantile `json:"quantiles"`
+	FirstSeen     *time.Time `json:"first_seen"`
+	LastSeen      *time.Time `json:"last_seen"`
 	BlockSeconds  int64      `json:"block_seconds"`
 	RelativeError float64    `json:"quantile_relative_error"`
 
 	ClassCount    int     `json:"class_count"`
-	FoldedClasses uint64  `json:"folded_classes,omitempty"`
+	FoldedClasses uint64  `json:"folded_classes"`
 	Classes       []Class `json:"classes"`
 }
 
@@ -38,16 +39,16 @@ type Input struct {
 	Dialect string   `json:"dialect"`
 	Bytes   int64    `json:"bytes"`
 	Events  uint64   `json:"events"`
-	LeftOut uint64   `json:"left_out,omitempty"` // by since, until or filter
+	LeftOut uint64   `json:"left_out"` // by since, until or filter
 	Skipped []Remark `json:"skipped"`
-	Notes   []Remark `json:"notes,omitempty"`
+	Notes   []Remark `json:"notes"`
 }
 
 // Remark counts something about an input: what was skipped and is in no event, or what is odd but counted.
 type Remark struct {
 	Reason      string `json:"reason"`
 	Count       uint64 `json:"count"`
-	Bytes       int64  `json:"bytes,omitempty"`
+	Bytes       int64  `json:"bytes"`
 	FirstOffset int64  `json:"first_offset"`
 }
 
@@ -61,8 +62,16 @@ type Latency struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
+	// Stddev is the standard deviation, from the histogram: within 1 %.
+	Stddev float64 `json:"stddev"`
 	// Summed is how many events came added up, as sums of performance_schema do: the quantiles rest on the others.
-	Summed uint64 `json:"summed,omitempty"`
+	Summed uint64 `json:"summed"`
+}
+
+// Quantile is a latency that a share of the events did not exceed.
+type Quantile struct {
+	Percent float64 `json:"percent"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Class is all events with one fingerprint, or one group.
@@ -72,30 +81,32 @@ type Class struct {
 	ID16        string `json:"id16"`
 
 	Count     uint64     `json:"count"`
-	Untimed   uint64     `json:"untimed,omitempty"` // of Count: no latency known
+	Untimed   uint64     `json:"untimed"` // of Count: no latency known
 	QueryTime Latency    `json:"query_time"`
-	Share     float64    `json:"share"` // of the query time of all classes, 0 to 1
+	Quantiles []Quantile `json:"quantiles"` // those that were asked for, see Listing.Percentiles
+	Share     float64    `json:"share"`     // of the query time of all classes, 0 to 1
 	Spark     [32]uint64 `json:"histogram"`
 
 	LockTimeSum     float64 `json:"lock_time_sum"`
-	EngineTimeSum   float64 `json:"engine_time_sum,omitempty"`
+	EngineTimeSum   float64 `json:"engine_time_sum"`
 	RowsExaminedSum float64 `json:"rows_examined_sum"`
 	RowsSentSum     float64 `json:"rows_sent_sum"`
-	RowsAffectedSum float64 `json:"rows_affected_sum,omitempty"`
-	BytesSentSum    float64 `json:"bytes_sent_sum,omitempty"`
+	RowsAffectedSum float64 `json:"rows_affected_sum"`
+	BytesSentSum    float64 `json:"bytes_sent_sum"`
 	QueryBytesSum   float64 `json:"query_bytes_sum"`
 
-	Sums      *SumCounts        `json:"sums,omitempty"`  // what only sums of performance_schema tell
-	Flags     map[string]uint64 `json:"flags,omitempty"` // how many events were a full scan, and so on
-	Users     []Named           `json:"users,omitempty"`
-	Hosts     []Named           `json:"hosts,omitempty"`
-	DBs       []Named           `json:"dbs,omitempty"`
+	Sums      *SumCounts        `json:"sums"`  // what only sums of performance_schema tell
+	Flags     map[string]uint64 `json:"flags"` // how many events were a full scan, and so on
+	Users     []Named           `json:"users"`
+	Hosts     []Named           `json:"hosts"`
+	DBs       []Named           `json:"dbs"`
 	Tables    []string          `json:"tables"`
-	Truncated []string          `json:"truncated,omitempty"` // which of these lists are not complete
+	Truncated []string          `json:"truncated"` // which of these lists are not complete
 
-	FirstSeen *time.Time `json:"first_seen,omitempty"`
-	LastSeen  *time.Time `json:"last_seen,omitempty"`
+	FirstSeen *time.Time `json:"first_seen"`
+	LastSeen  *time.Time `json:"last_seen"`
 	Example   Example    `json:"example"`
+	Plan      *Plan      `json:"plan"` // of the example, see Listing.Plans; null where nobody asked for it
 }
 
 // Named is a name and how many events had it.
@@ -107,12 +118,12 @@ type Named struct {
 // Example is the slowest event of a class.
 type Example struct {
 	Query     string     `json:"query"`
-	Truncated bool       `json:"truncated,omitempty"`
+	Truncated bool       `json:"truncated"`
 	QueryTime float64    `json:"query_time"`
-	At        *time.Time `json:"at,omitempty"`
-	User      string     `json:"user,omitempty"`
-	Host      string     `json:"host,omitempty"`
-	DB        string     `json:"db,omitempty"`
+	At        *time.Time `json:"at"`
+	User      string     `json:"user"`
+	Host      string     `json:"host"`
+	DB        string     `json:"db"`
 }
 
 // relativeError is the most a quantile can be off, see histogram.go.
@@ -155,9 +166,10 @@ func (c *class) mergeTimes(from *class) {
 	c.seen(from.last)
 }
 
-func (c *class) report(total wide) Class {
+func (c *class) report(total wide, percents []float64) Class {
 	by := c.people.view()
 	r := Class{
+		Quantiles:   c.quantiles(percents),
 		Fingerprint: valid(c.fingerprint), ID32: c.id32(), Count: c.count, Untimed: c.untimed - c.summed().n,
 		QueryTime: c.latencies(), Share: c.share(total), Spark: c.spark(),
 		LockTimeSum: c.lockTime.seconds(), EngineTimeSum: c.engineTime.seconds(),
@@ -208,7 +220,22 @@ func (c *class) latencies() Latency {
 	return Latency{
 		Sum: c.queryTime.seconds(), Min: narrow(c.least).seconds(), Max: narrow(c.most).seconds(),
 		Avg: c.queryTime.seconds() / float64(n), P50: q(0.50), P95: q(0.95), P99: q(0.99),
+		Stddev: latency.stddev() / 1e9,
 	}
+}
+
+// quantiles are those at these percents; none where the class came added up.
+func (c *class) quantiles(percents []float64) []Quantile {
+	out := []Quantile{}
+	n := c.count - c.untimed
+	if n == 0 || c.sums != nil && !c.sums.isZero() {
+		return out
+	}
+	latency := &c.times.view().latency
+	for _, p := range percents {
+		out = append(out, Quantile{p, narrow(latency.quantile(p/100, n, c.least, c.most)).seconds()})
+	}
+	return out
 }
 
 // sparkFloor is where the histogram of a report begins: 2^10 ns, 1 microsecond. Every column is one power of two, the

@@ -112,11 +112,11 @@ func TestWriteCompareText(t *testing.T) {
 	a := traffic{seed: 1, seconds: 60, perSec: 500}.digest(nil)
 	c := traffic{seed: 2, seconds: 60, perSec: 500, start: 5000, slow: map[int]float64{3: 3}, classes: 12}.digest(nil)
 	var b bytes.Buffer
-	if err := WriteCompareText(&b, Compare(a, c, CompareOptions{}), TextOptions{Top: -1}); err != nil {
+	if err := WriteCompareText(&b, Compare(a, c, CompareOptions{}), TextOptions{Top: -1, Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
-	for _, want := range []string{"BEFORE", "AFTER", "common", "slower", "new", "select d", "blocks of 3 s", "BEFORE against itself"} {
+	for _, want := range []string{"BEFORE", "AFTER", "common", "slower", "new", "select d", "blocks of 1 s", "halves of each side"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -64,6 +64,7 @@ type slowLog struct {
 	scan    statementScan
 	db      name // of the last event that told it, see useLine
 	used    bool // there was a use line
+	doubt   bool // the statement in front had a SET timestamp and ended in a line comment or in mid-text: a header may be its own
 	leans   bool // an event was given a database or a time that lines in front of this part may have told
 	open    bool // the last statement may go on behind the end of this part
 	clock   clock
@@ -216,6 +217,7 @@ func (s *slowLog) step(p int) (next int, pr progress) {
 	case isBlankLine(line):
 		return next, done
 	case s.dialect.banner(line):
+		s.doubt = false // another server, perhaps
 		return next, done
 	}
 	return s.strayLines(p)

@@ -72,7 +72,13 @@ func (s *slowLog) body(p, q int, h *header) (int, progress) {
 			return p, more
 		}
 		if last && !isAdmin(s.buf[next:s.end]) {
-			break // the statement itself is a USE or a SET
+			quoted, known := s.quotedHeader(next)
+			if !known {
+				return p, more
+			}
+			if h.quoted = isSet && quoted; !h.quoted {
+				break // the statement itself is a USE or a SET
+			}
 		}
 		if isUse {
 			h.use = true
@@ -87,6 +93,7 @@ func (s *slowLog) body(p, q int, h *header) (int, progress) {
 	if !known {
 		return p, more
 	}
+	bare = bare && !h.quoted
 	if bare {
 		if !h.queryTime {
 			s.in.skip("event without a statement", s.offset(p), int64(q-p))
@@ -94,12 +101,58 @@ func (s *slowLog) body(p, q int, h *header) (int, progress) {
 		}
 		return s.noStatement(p, q)
 	}
+	doubted := s.doubt
 	text, next, pr := s.statement(q)
 	if pr == more {
 		return p, more
 	}
+	if doubted && !h.set && h.queryTime {
+		s.doubt = true
+		s.in.skip(reasonForged, s.offset(p), int64(next-p))
+		return next, done
+	}
+	s.doubt = s.doubt && h.set
 	s.finish(p, text)
 	return next, done
+}
+
+// reasonForged is the Remark on what looks like an event but lacks the SET timestamp that its server writes with every
+// statement: comments of a statement that quote a header. Events that a server wrote look the same only where the one who
+// wrote the statement could also write that line, which is no SQL in that place.
+const reasonForged = "looks like an event without its SET timestamp: comment of a statement"
+
+// mostHeaderLines is how many lines a header can have.
+const mostHeaderLines = 24
+
+// quotedHeader says whether header lines at p belong to a statement that begins with them.
+func (s *slowLog) quotedHeader(p int) (is, known bool) {
+	if p >= s.end || s.buf[p] != '#' {
+		return false, true
+	}
+	follows, known := s.setFollows(p)
+	return !follows, known
+}
+
+// setFollows says whether the header lines at p are followed by SET timestamp, as those of an event are.
+func (s *slowLog) setFollows(p int) (follows, known bool) {
+	for range mostHeaderLines {
+		if p >= s.end {
+			return false, s.eof
+		}
+		line, next, ok := s.line(p)
+		switch {
+		case !ok && len(line) > maxBanner:
+			return false, true
+		case !ok:
+			return false, false
+		case isAdmin(line), isSetLine(line):
+			return true, true
+		case len(line) == 0 || line[0] != '#' && !isUseLine(line):
+			return false, true
+		}
+		p = next
+	}
+	return false, true
 }
 
 // usualBody is body for what nearly all events are: the SET timestamp line of the event before once more, and a
@@ -110,6 +163,7 @@ func (s *slowLog) usualBody(p, q int) (next int, ok bool) {
 	if len(set) == 0 || s.buf[q] != 'S' || at+1 >= s.end || s.buf[at] != '\n' || s.buf[at+1] == '#' || !bytes.HasPrefix(s.buf[q:s.end], set) {
 		return 0, false
 	}
+	s.doubt = false
 	text, next, ok := s.oneLine(at + 1)
 	if ok {
 		s.clock.epoch = s.clock.set1

@@ -8,6 +8,7 @@ import (
 
 // header is what the lines in front of a statement have told so far.
 type header struct {
+	quoted    bool // the statement begins with comments that look like an event
 	hashes    bool // there was a # line
 	queryTime bool
 	use, set  bool
@@ -19,24 +20,42 @@ const eventStart = 32
 // isEventStart says whether a line can be the first of an event. Servers begin with Time or User@Host; the other three
 // are seen in filtered logs and behind rotations.
 func isEventStart(line []byte) bool {
-	if len(line) < 8 || line[0] != '#' || line[1] != ' ' {
+	if len(line) < 7 || line[0] != '#' || line[1] != ' ' {
 		return false
 	}
 	switch line[2] {
 	case 'T':
-		return bytes.HasPrefix(line, []byte("# Time: ")) && len(line) > 8 && isDigit(line[8]) ||
+		return bytes.HasPrefix(line, []byte("# Time:")) && isTime(line[7:]) ||
 			bytes.HasPrefix(line, []byte("# Thread_id: "))
 	case 'U':
-		return bytes.HasPrefix(line, []byte("# User@Host: "))
+		return bytes.HasPrefix(line, []byte("# User@Host: ")) || bytes.HasPrefix(line, []byte("# User: "))
 	case 'Q':
 		return bytes.HasPrefix(line, []byte("# Query_time: "))
 	}
 	return isAdmin(line)
 }
 
+// isTime says whether what stands behind "# Time:" can be a time: digits, nothing, or what was put in the place of digits.
+func isTime(rest []byte) bool {
+	rest = bytes.TrimLeft(rest, " \t")
+	if len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' || isDigit(rest[0]) {
+		return true
+	}
+	for i, c := range rest {
+		switch c {
+		case 'X', 'x', '*', '?', '-', ':', 'T', 'Z', '.', ' ':
+		case '\n', '\r':
+			return i > 4
+		default:
+			return false
+		}
+	}
+	return len(rest) > 4
+}
+
 // startsOver says whether a line begins another event although the present one has no statement yet.
 func startsOver(line []byte) bool {
-	return len(line) > 8 && (line[2] == 'T' || line[2] == 'U') && isEventStart(line) &&
+	return len(line) > 6 && (line[2] == 'T' || line[2] == 'U') && isEventStart(line) &&
 		!bytes.HasPrefix(line, []byte("# Thread_id: "))
 }
 

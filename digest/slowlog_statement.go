@@ -8,8 +8,9 @@ type statementScan struct {
 	start   int // of the statement
 	pos     int // how far it was read
 	state   lexState
-	suspect int // where, inside a literal, something began that looks like another event; 0: nowhere
-	hole    int // where the middle was dropped; 0: nowhere
+	suspect int  // where, inside a literal, something began that looks like another event; 0: nowhere
+	cut     bool // it ended in mid-text
+	hole    int  // where the middle was dropped; 0: nowhere
 }
 
 func (c *statementScan) move(by int) {
@@ -48,6 +49,7 @@ func (s *slowLog) statement(p int) (text []byte, next int, pr progress) {
 		return nil, 0, more
 	}
 	from := s.scan.start
+	s.doubt = s.scan.state == inLine || s.scan.cut
 	if s.scan.hole > 0 {
 		end = min(end, s.scan.hole)
 		s.remark("statement longer than the reader's window: classed by its beginning")
@@ -215,6 +217,7 @@ func (s *slowLog) lineEnd(i int) (end, next int, ok, known bool) {
 			return 0, 0, false, true
 		}
 		s.remark("statement cut off in mid-text")
+		c.cut = true
 		return text, i + 1, true, true
 	}
 	last, known := s.boundary(i + 1)

@@ -3,13 +3,9 @@ package digest
 import (
 	"bufio"
 	"bytes"
-	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"stowage/capture"
 )
@@ -24,7 +20,7 @@ const (
 )
 
 // Read counts the events of any capture. It looks at the content, never at the name: slow logs, general logs, packet
-// captures (pcap, pcapng, and tcpdump's text), stored digests, each also compressed with gzip, zstd or bzip2, each text
+// captures (pcap, pcapng, and tcpdump's text), ProxySQL's log in JSON, logs that went through syslog, stored digests, each also compressed with gzip, zstd or bzip2, each text
 // also in UTF-16. name is for reports only.
 func (b *Builder) Read(name string, r io.Reader) error {
 	if is, err := b.readSlowLogFile(name, r); is {
@@ -39,47 +35,29 @@ func (b *Builder) read(name string, in *bufio.Reader, nested int) error {
 	if err != nil && err != io.EOF && len(head) == 0 {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	unpack := func(r io.Reader) error {
-		if nested >= maxNested {
-			return fmt.Errorf("read %s: compressed more than %d times", name, maxNested)
-		}
-		return b.read(name, bufio.NewReaderSize(r, sniffSize), nested+1)
-	}
 	switch kind := sniff(head); kind {
 	case kindCapture:
 		return b.ReadCapture(name, in)
 	case kindEmpty:
 		b.d.inputs = append(b.d.inputs, input{name: name, kind: "empty"})
 		return nil
-	case kindGzip:
-		z, err := gzip.NewReader(in)
+	case kindGzip, kindZstd, kindBzip2, kindUTF16LE, kindUTF16BE, kindUTF8, kindSyslog:
+		u, err := unpackKind(kind, in)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		defer z.Close()
-		return unpack(z)
-	case kindZstd:
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return fmt.Errorf("read %s: %w", name, err)
-		}
-		defer z.Close()
-		return unpack(z)
-	case kindBzip2:
-		return unpack(bzip2.NewReader(in))
-	case kindUTF16LE, kindUTF16BE:
-		return unpack(&utf16Reader{r: in, big: kind == kindUTF16BE})
-	case kindUTF8:
-		if _, err := in.Discard(3); err != nil {
-			return fmt.Errorf("read %s: %w", name, err)
-		}
-		return unpack(in)
+		return b.unpack(name, u, nested)
 	case kindStored:
 		return b.readStored(name, in)
 	case kindGeneralLog:
 		return b.ReadGeneralLog(name, in)
 	case kindSlowLog:
 		return b.ReadSlowLog(name, in)
+	case kindProxySQL:
+		return b.ReadProxySQL(name, in)
+	}
+	if is := foreign(head); is != "" {
+		return fmt.Errorf("read %s: %s: %w", name, is, ErrUnknownInput)
 	}
 	n, _ := io.Copy(io.Discard, in)
 	unknown := input{name: name, kind: "unknown", bytes: n}
@@ -115,6 +93,8 @@ const (
 	kindUTF16LE
 	kindUTF16BE
 	kindUTF8 // text with a byte order mark
+	kindSyslog
+	kindProxySQL
 	kindStored
 	kindCapture
 	kindSlowLog
@@ -141,15 +121,57 @@ func sniff(head []byte) kind {
 	if capture.IsCapture(head) {
 		return kindCapture
 	}
+	if foreign(head) != "" {
+		return kindUnknown
+	}
 	if k := sniffUTF16(head); k != kindUnknown {
 		return k
 	}
 	return sniffText(head)
 }
 
+// foreign names what is no log of statements that can be read here, but is known well enough to say what to do.
+func foreign(head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xfebin")):
+		return "a binary log of MySQL or MariaDB: mysqlbinlog (mariadb-binlog) shows what it holds, times and reads are not in it"
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return "a zip file: unpack it first"
+	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
+		return "compressed with xz: unpack it with xz -dc and give - as the file"
+	}
+	postgres := 0
+	for line := range bytes.Lines(head) {
+		if isEventStart(line) || isGeneralLine(line) {
+			return ""
+		}
+		if isPostgresLine(line) {
+			postgres++
+		}
+	}
+	if postgres > 0 {
+		return "a log of PostgreSQL: pgBadger reads these"
+	}
+	return ""
+}
+
+// isPostgresLine knows "2026-01-02 03:04:05.678 UTC [99] user@db LOG:  duration: ..": a date first, and a level with two
+// blanks behind its colon.
+func isPostgresLine(line []byte) bool {
+	if len(line) < 24 || line[4] != '-' || line[7] != '-' || line[10] != ' ' || line[13] != ':' {
+		return false
+	}
+	for _, level := range []string{" LOG:  ", " ERROR:  ", " STATEMENT:  ", " FATAL:  ", " WARNING:  ", " DETAIL:  "} {
+		if bytes.Contains(line[:min(len(line), 300)], []byte(level)) {
+			return true
+		}
+	}
+	return false
+}
+
 // sniffText counts lines that only one kind of log has.
 func sniffText(head []byte) kind {
-	slow, general := 0, 0
+	slow, general, syslog, proxy := 0, 0, 0, 0
 	for line := range bytes.Lines(bytes.TrimLeft(head, "\x00")) {
 		line = trimCR(bytes.TrimSuffix(line, []byte("\n")))
 		switch {
@@ -157,9 +179,17 @@ func sniffText(head []byte) kind {
 			slow++
 		case isGeneralLine(line):
 			general++
+		case isProxyLine(line):
+			proxy++
+		case isSyslogLine(line):
+			syslog++
 		}
 	}
 	switch {
+	case proxy > slow+general+syslog:
+		return kindProxySQL
+	case syslog > slow+general:
+		return kindSyslog
 	case general > slow:
 		return kindGeneralLog
 	case slow > 0 || isProbablyText(head):

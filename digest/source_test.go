@@ -102,10 +102,10 @@ func TestReadRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 	cut := gzipped(t, []byte(strings.Repeat(logged(1, "COMMIT"), 100)))
 	b = New(Options{})
-	if err := b.Read("cut.gz", bytes.NewReader(cut[:len(cut)-20])); err == nil {
-		t.Error("a gzip file cut short, and no error")
-	} else if b.Digest().Events() == 0 {
-		t.Error("nothing of a gzip file cut short was kept")
+	if err := b.Read("cut.gz", bytes.NewReader(cut[:len(cut)-20])); err != nil {
+		t.Error(err)
+	} else if r := b.Digest().Report(); r.Events == 0 || !IsIncomplete(r.Inputs) {
+		t.Errorf("a gzip file cut short: %d events, %+v", r.Events, r.Inputs)
 	}
 }
 

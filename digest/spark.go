@@ -37,6 +37,9 @@ func (s sparkScale) columns() (from, to int) {
 
 // sparkTitle names the left and the right end of the scale.
 func sparkTitle(from, columns int) string {
+	if columns == 0 {
+		return ""
+	}
 	left := duration(columnStart(from))
 	right := duration(columnStart(from + columns))
 	gap := columns - len([]rune(left)) - len([]rune(right))

@@ -2,6 +2,7 @@ package digest
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"stowage/digest/internal/gen"
@@ -46,5 +47,29 @@ func BenchmarkPtqdFast(b *testing.B) {
 	for b.Loop() {
 		out, _ := ptqdFast(buf, q)
 		buf = out[:0]
+	}
+}
+
+// BenchmarkSlowLogMillionClasses is a log in which every statement is a class of its own: names made by a program.
+func BenchmarkSlowLogMillionClasses(b *testing.B) {
+	var log bytes.Buffer
+	name := make([]byte, 5)
+	const events = 1_000_000
+	for i := range events {
+		for k, n := 0, i; k < len(name); k, n = k+1, n/26 {
+			name[k] = byte('a' + n%26)
+		}
+		fmt.Fprintf(&log, "# User@Host: app[app] @ host []\n# Query_time: 0.000%03d  Lock_time: 0.000010  Rows_sent: 1  Rows_examined: 1\nSET timestamp=%d;\nSELECT v_%s FROM orders_%s WHERE id = %d;\n", i%1000, 1795300000+i/5000, name, name, i)
+	}
+	b.SetBytes(int64(log.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		d := New(Options{Workers: 2})
+		if err := d.ReadSlowLog("log", bytes.NewReader(log.Bytes())); err != nil {
+			b.Fatal(err)
+		}
+		if d.Digest().Events() != events {
+			b.Fatal("events lost")
+		}
 	}
 }

@@ -127,7 +127,7 @@ func (o Options) CheckSums() error {
 }
 
 // summedFields are the fields of a filter that are the same for all statements of a server's class, or nearly so.
-var summedFields = []string{"db", "query", "fingerprint", "verb", "table"}
+var summedFields = []string{"db", "query", "fingerprint", "id", "verb", "table"}
 
 // sum counts the statements of a summary. from and to are when they ran, or zero.
 func (b *Builder) sum(in *input, s *Summary, from, to time.Time) {
@@ -326,12 +326,15 @@ func (c *class) spreadOut(s *Summary) {
 // latenciesOfSums are the latencies of a class that came added up, or in part. What is not known is no number.
 func (c *class) latenciesOfSums() Latency {
 	n, sums := c.count-c.untimed, c.summed()
-	l := Latency{Sum: c.queryTime.seconds(), Summed: sums.n, P50: math.NaN(), P95: math.NaN(), P99: math.NaN(), Min: math.NaN(), Max: math.NaN()}
+	l := Latency{Sum: c.queryTime.seconds(), Summed: sums.n, P50: math.NaN(), P95: math.NaN(), P99: math.NaN(), Stddev: math.NaN(), Min: math.NaN(), Max: math.NaN()}
 	l.Avg = l.Sum / float64(max(n+sums.n, 1))
 	if n > 0 {
 		latency := &c.times.view().latency
 		q := func(q float64) float64 { return narrow(latency.quantile(q, n, c.least, c.most)).seconds() }
 		l.P50, l.P95, l.P99 = q(0.50), q(0.95), q(0.99)
+		if sums.n == 0 {
+			l.Stddev = latency.stddev() / 1e9
+		}
 	}
 	if sums.bare > 0 {
 		return l

@@ -52,7 +52,7 @@ func TestSumsHaveNoQuantiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(raw), `"min":0.001,"max":0.02,"avg":0.005,"p50":null,"p95":null,"p99":null,"summed":10}`) {
+	if !strings.Contains(string(raw), `"min":0.001,"max":0.02,"avg":0.005,"p50":null,"p95":null,"p99":null,"stddev":null,"summed":10}`) {
 		t.Errorf("json: %s", raw)
 	}
 	var back Report

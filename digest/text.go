@@ -113,15 +113,15 @@ func (p *page) inputs(ins []Input) {
 			p.line("and %d more inputs", len(ins)-most)
 			break
 		}
-		p.line("%s  %s, %s, %s, %s events", p.bold(clip(in.Name, p.o.Width-50)), in.Type, clip(in.Dialect, 30), bytesText(float64(in.Bytes)), count(in.Events))
+		p.line("%s  %s, %s, %s, %s events", p.bold(clip(in.Name, p.o.Width-60)), in.Type, clip(in.Dialect, 22), bytesText(float64(in.Bytes)), count(in.Events))
 		if in.LeftOut > 0 {
 			p.line("  left out   %s events (since, until, filter)", count(in.LeftOut))
 		}
 		for _, r := range in.Skipped {
-			p.line("  skipped    %s: %s times, %s, first at byte %d", r.Reason, count(r.Count), bytesText(float64(r.Bytes)), r.FirstOffset)
+			p.wrapped("  skipped    ", fmt.Sprintf("%s: %s times, %s, first at byte %d", r.Reason, count(r.Count), bytesText(float64(r.Bytes)), r.FirstOffset))
 		}
 		for _, r := range in.Notes {
-			p.line("  note       %s: %s times, first at byte %d", r.Reason, count(r.Count), r.FirstOffset)
+			p.wrapped("  note       ", fmt.Sprintf("%s: %s times, first at byte %d", r.Reason, count(r.Count), r.FirstOffset))
 		}
 	}
 }
@@ -142,6 +142,9 @@ func (p *page) summary(r Report) {
 	}
 	q := r.QueryTime
 	p.line("         avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	if len(r.Quantiles) > 0 {
+		p.line("         %s", quantilesText(r.Quantiles))
+	}
 	p.sums(q, nil)
 	p.line("         rules %s, grouped by %s, quantiles within %.1f %%", r.RuleSet, r.GroupBy, 100*r.RelativeError)
 }
@@ -150,19 +153,31 @@ const stamp = "2006-01-02 15:04:05"
 
 func (p *page) ranking(r Report, others otherClasses) {
 	from, to := others.scale.columns()
+	const figures = 62
+	if p.o.Width < figures+2+to-from+20 {
+		to = from // no room for pictures
+	}
 	columns := to - from
-	rest := max(10, p.o.Width-64-columns)
+	rest := p.o.Width - figures - min(2, columns) - columns
 	p.line("")
-	p.line("%s", p.bold(fmt.Sprintf("%4s %6s %9s %7s %7s %7s %7s %7s  %-*s  %s", "rank", "share", "calls", "avg", "p50", "p95", "p99", "max",
-		columns, sparkTitle(from, columns), "class")))
+	p.line("%s", p.bold(fmt.Sprintf("%4s %6s %9s %7s %7s %7s %7s %7s %s %s", "rank", "share", "calls", "avg", "p50", "p95", "p99", "max",
+		beside(sparkTitle(from, columns), columns), "class")))
 	for i, c := range r.Classes {
 		q := c.QueryTime
-		p.line("%4d %5.1f%% %9s %7s %7s %7s %7s %7s  %s  %s", i+1, 100*c.Share, count(c.Count), duration(q.Avg), duration(q.P50), duration(q.P95),
-			duration(q.P99), duration(q.Max), sparkline(c.Spark, from, to), clip(c.Fingerprint, rest))
+		p.line("%4d %5.1f%% %9s %7s %7s %7s %7s %7s %s %s", i+1, 100*c.Share, count(c.Count), duration(q.Avg), duration(q.P50), duration(q.P95),
+			duration(q.P99), duration(q.Max), beside(sparkline(c.Spark, from, to), columns), clip(c.Fingerprint, rest))
 	}
 	if others.n > 0 {
 		p.line("%4s %5.1f%% %9s  %d more classes", "", 100*others.share, count(others.calls), others.n)
 	}
+}
+
+// beside is a picture between the figures and the name; where there is no room for pictures, nothing.
+func beside(picture string, columns int) string {
+	if columns == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %-*s ", columns, picture)
 }
 
 func (p *page) class(rank int, c Class, r Report) {
@@ -171,6 +186,12 @@ func (p *page) class(rank int, c Class, r Report) {
 	p.line("%s  %s  %s", p.bold(fmt.Sprintf("%d.", rank)), p.bold(c.ID16), clip(c.Fingerprint, p.o.Width-24))
 	p.line("   calls     %s (%.3g %% of events), %s of query time (%.3g %%)", count(c.Count), percent(float64(c.Count), float64(r.Events)), duration(q.Sum), 100*c.Share)
 	p.line("   latency   min %s  avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Min), duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	if q.Stddev > 0 {
+		p.line("   stddev    %s", duration(q.Stddev))
+	}
+	if len(c.Quantiles) > 0 {
+		p.line("   quantiles %s", quantilesText(c.Quantiles))
+	}
 	p.sums(c.QueryTime, c.Sums)
 	n := float64(max(c.Count, 1))
 	p.line("   rows      examined %s (%.4g a call), sent %s (%.4g a call)%s", number(c.RowsExaminedSum), c.RowsExaminedSum/n, number(c.RowsSentSum), c.RowsSentSum/n, affected(c))
@@ -189,6 +210,15 @@ func (p *page) class(rank int, c Class, r Report) {
 			p.line("             %s", p.faint(l))
 		}
 	}
+	p.plan(c.Plan)
+}
+
+func quantilesText(qs []Quantile) string {
+	var out []string
+	for _, q := range qs {
+		out = append(out, fmt.Sprintf("p%g %s", q.Percent, duration(q.Seconds)))
+	}
+	return strings.Join(out, "  ")
 }
 
 func (p *page) flags(c Class) {

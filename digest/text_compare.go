@@ -16,7 +16,7 @@ func WriteCompareText(w io.Writer, c Comparison, o TextOptions) error {
 	p.line("")
 	p.common(c)
 	for _, n := range c.Notes {
-		p.line("note     %s", n)
+		p.wrapped("note    ", n)
 	}
 	p.changes(c)
 	return p.err
@@ -24,33 +24,39 @@ func WriteCompareText(w io.Writer, c Comparison, o TextOptions) error {
 
 func (p *page) side(title string, s Side) {
 	q := s.QueryTime
-	p.line("%s  %s events in %s, avg %s  p50 %s  p95 %s  p99 %s  max %s", p.bold(fmt.Sprintf("%-6s", title)), count(s.Events), duration(s.Seconds),
-		duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	p.line("%s  %s events in %s", p.bold(fmt.Sprintf("%-6s", title)), count(s.Events), duration(s.Seconds))
+	p.line("        avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
 	for _, in := range s.Inputs {
 		for _, r := range in.Skipped {
-			p.line("        skipped in %s: %s, %s times", clip(in.Name, 40), r.Reason, count(r.Count))
+			p.wrapped("        ", fmt.Sprintf("skipped in %s: %s, %s times", clip(in.Name, 40), r.Reason, count(r.Count)))
 		}
 	}
 }
 
 func (p *page) common(c Comparison) {
 	o := c.Overall
+	common := o.Reason
 	if len(c.CommonFactorCI) == 2 {
-		p.line("%s  all classes alike: p95 %s (%.2f to %.2f), avg %s: %s", p.bold("common"), times(c.CommonFactor), c.CommonFactorCI[0], c.CommonFactorCI[1],
-			times(c.CommonAvg), p.verdict(o.Verdict))
+		common = fmt.Sprintf("all classes alike: p95 %s (%.2f to %.2f), avg %s: %s", times(c.CommonFactor), c.CommonFactorCI[0], c.CommonFactorCI[1],
+			times(c.CommonAvg), o.Verdict)
 	} else if o.Verdict != VerdictInconclusive {
-		p.line("%s  all classes alike: avg %s: %s; %s", p.bold("common"), times(c.CommonAvg), p.verdict(o.Verdict), o.Reason)
-	} else {
-		p.line("%s  %s", p.bold("common"), o.Reason)
+		common = fmt.Sprintf("all classes alike: avg %s: %s; %s", times(c.CommonAvg), o.Verdict, o.Reason)
 	}
-	p.line("load    %.3g -> %.3g seconds of query time a second: %+.3g by calls, %+.3g by latency", o.LoadBefore, o.LoadAfter, o.LoadByCalls, o.LoadByAvg)
-	p.line("result  %d slower, %d faster, %d inconclusive of %d classes", o.SlowerCount, o.FasterCount, o.UnclearCount, len(c.Classes))
+	p.wrapped("common  ", common)
+	p.line("load    %.3g -> %.3g s of query time a second: %+.3g by calls, %+.3g by latency", o.LoadBefore, o.LoadAfter, o.LoadByCalls, o.LoadByAvg)
+	p.line("result  %d slower, %d faster, %d unchanged, %d inconclusive of %d classes", o.SlowerCount, o.FasterCount, o.SameCount, o.UnclearCount, len(c.Classes))
+	if o.NewCount > 0 {
+		p.line("new     %s with %.3g %% of AFTER's query time (%.3g s a second)%s", classes(o.NewCount), 100*o.NewShare, o.NewLoad, heavier(o))
+	}
+	if o.GoneCount > 0 {
+		p.line("gone    %s with %.3g %% of BEFORE's query time (%.3g s a second)", classes(o.GoneCount), 100*o.GoneShare, o.GoneLoad)
+	}
 	if c.BlockSeconds > 0 {
-		p.line("method  %d and %d blocks of %d s drawn again; at most %.3g %% false alarms; within %.3g %% is unchanged",
-			c.BlocksBefore, c.BlocksAfter, c.BlockSeconds, 100*c.Alpha, 100*c.Margin)
+		p.line("method  %d and %d blocks of %d s; load stays up or down for %.3g s; at most", c.BlocksBefore, c.BlocksAfter, c.BlockSeconds, c.Correlation)
+		p.line("        %.3g %% false alarms; within %.3g %% is unchanged", 100*c.Alpha, 100*c.Margin)
 	}
 	if s := c.SelfCheck; s != nil {
-		p.line("check   BEFORE against itself, %d random halves: %d false alarms in %d judgements", s.Splits, s.FalseAlarms, s.Judged)
+		p.line("check   halves of each side against each other: %d alarms in %d judgements", s.FalseAlarms, s.Judged)
 	}
 }
 
@@ -67,6 +73,9 @@ func (p *page) changes(c Comparison) {
 		}
 	}
 	from, to := scale.columns()
+	if p.o.Width < 71+to-from {
+		to = from // no room for pictures
+	}
 	columns := to - from
 	p.line("")
 	p.line("%s", p.bold(fmt.Sprintf("%-12s %17s %17s %6s %13s  %s", "verdict", "p50", "p95", "own", "interval", sparkTitle(from, columns))))
@@ -117,8 +126,21 @@ func (p *page) change(ch Change, from, to int) {
 	name := fmt.Sprintf("  %s %s", ch.ID16, clip(ch.Fingerprint, 50))
 	p.line("%s%s  %-*s", name, strings.Repeat(" ", max(0, 69-utf8.RuneCountInString(name))), columns, below)
 	p.averages(ch)
-	if ch.Reason != "" && ch.Verdict == VerdictInconclusive {
-		p.line("  %s", p.faint(clip(ch.Reason, p.o.Width-2)))
+	if ch.Reason != "" && ch.Verdict != VerdictSlower && ch.Verdict != VerdictFaster {
+		p.wrapped("  ", ch.Reason)
+	}
+	if ch.PlanChange != "" {
+		p.wrapped("  plan: ", clean(ch.PlanChange))
+	}
+}
+
+// wrapped writes text in lines that fit, the first behind a title, the others below it.
+func (p *page) wrapped(title, text string) {
+	for i, l := range wrap(text, p.o.Width-utf8.RuneCountInString(title), 20) {
+		if i > 0 {
+			title = strings.Repeat(" ", utf8.RuneCountInString(title))
+		}
+		p.line("%s%s", title, l)
 	}
 }
 
@@ -137,4 +159,18 @@ func (p *page) verdict(v Verdict) string {
 		return p.paint("32", string(v))
 	}
 	return string(v)
+}
+
+func classes(n int) string {
+	if n == 1 {
+		return "1 class"
+	}
+	return count(uint64(n)) + " classes"
+}
+
+func heavier(o Overall) string {
+	if o.Heavier {
+		return ": more load"
+	}
+	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"stowage/internal/nested"
 )
 
 const (
@@ -43,6 +44,13 @@ func spawn(ctx context.Context, o Options, binary, listen string) (*child, error
 	}
 	args := append([]string{"--db", o.DB, "--listen", listen, "--namespace", o.Namespace, "--lifeline"}, o.Certificates.flags()...)
 	cmd := exec.Command(binary, args...)
+	if o.run != nil {
+		given, err := o.run.hand(cmd)
+		if err != nil {
+			return nil, err
+		}
+		defer given()
+	}
 	cmd.Stderr = log
 	// A process group of its own: Ctrl-C in the terminal must reach Stowage, which then decides, and not its engine.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -98,7 +106,7 @@ func (ch *child) awaitReady(ctx context.Context, firstLine <-chan []byte) error 
 		var ready struct {
 			Address string `json:"address"`
 		}
-		if err := json.Unmarshal(line, &ready); err != nil || ready.Address == "" {
+		if err := nested.Unmarshal(line, &ready); err != nil || ready.Address == "" {
 			return fmt.Errorf("%w (said %q)", errEnded, bytes.TrimSpace(line))
 		}
 		ch.address = ready.Address

@@ -21,6 +21,8 @@ import (
 // subject take turns.
 type Client struct {
 	temporal client.Client
+	jobs     client.Client // the same connection for jobs: what passes here is sealed; nil: no key
+	seal     *sealing
 	opts     Options
 	log      *slog.Logger
 	name     string // of this client, among all that have been and will be
@@ -40,13 +42,7 @@ func Dial(ctx context.Context, address string, o Options) (*Client, error) {
 	var last error
 	err := patiently(try, o.Log, "dial "+address, func() (err error) {
 		defer func() { last = err }()
-		t, err = client.DialContext(try, client.Options{
-			HostPort:                address,
-			Namespace:               o.Namespace,
-			Logger:                  quietLog{o.Log},
-			ConnectionOptions:       o.connection(),
-			WorkerHeartbeatInterval: -1, // nobody looks at these
-		})
+		t, err = client.DialContext(try, o.client(address))
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
@@ -55,21 +51,70 @@ func Dial(ctx context.Context, address string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial engine %s: %w", address, context.Cause(ctx))
 	}
-	c := &Client{temporal: t, opts: o, log: o.Log, name: fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()), turns: newTurns()}
+	jobs, seal, err := o.forJobs(t)
+	if err != nil {
+		t.Close()
+		return nil, err
+	}
+	c := &Client{temporal: t, jobs: jobs, seal: seal, opts: o, log: o.Log, name: fmt.Sprintf("%d-%s", os.Getpid(), rand.Text()), turns: newTurns()}
 	c.pulse = func(ctx context.Context, token []byte, detail string) error {
 		return t.RecordActivityHeartbeat(ctx, token, detail)
 	}
 	return c, nil
 }
 
+func (o Options) client(address string) client.Options {
+	return client.Options{
+		HostPort:                address,
+		Namespace:               o.Namespace,
+		Logger:                  quietLog{o.Log},
+		ConnectionOptions:       o.connection(),
+		WorkerHeartbeatInterval: -1, // nobody looks at these
+	}
+}
+
+// forJobs is a client on the connection of t whose payloads are sealed.
+func (o Options) forJobs(t client.Client) (client.Client, *sealing, error) {
+	if o.KeyFile == "" {
+		return nil, nil, nil
+	}
+	key, err := readKey(o.KeyFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	seal, err := newSealing(key, o.Log)
+	if err != nil {
+		return nil, nil, err
+	}
+	how := o.client("")
+	how.DataConverter = seal
+	how.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: seal, EncodeCommonAttributes: true})
+	jobs, err := client.NewClientFromExisting(t, how)
+	if err != nil {
+		return nil, nil, fmt.Errorf("prepare client of jobs: %w", err)
+	}
+	return jobs, seal, nil
+}
+
+// errNoKey: see Options.KeyFile.
+var errNoKey = errors.New("this client has no key and knows no jobs")
+
 // Close lets the connection go. Stop the workers first.
-func (c *Client) Close() { c.temporal.Close() }
+func (c *Client) Close() {
+	if c.jobs != nil {
+		c.jobs.Close()
+	}
+	c.temporal.Close()
+}
 
 // Run starts the job, or attaches to the one with the same ID, running or ended, and waits for its result. A job that has ended is
 // never run again. Lanes that failed are in the Result, not in the error.
 //
 // While the engine is away Run waits for it. When ctx ends first, Run returns ErrInterrupted; the job stays resumable.
 func (c *Client) Run(ctx context.Context, job Job) (Result, error) {
+	if c.jobs == nil {
+		return Result{}, errNoKey
+	}
 	if err := job.Validate(); err != nil {
 		return Result{}, err
 	}
@@ -87,7 +132,7 @@ const (
 
 func (c *Client) begin(ctx context.Context, job Job) error {
 	err := patiently(ctx, c.log, "start job "+job.ID, func() error {
-		_, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		_, err := c.jobs.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 			ID:                                       job.ID,
 			TaskQueue:                                DefaultQueue,
 			WorkflowTaskTimeout:                      workflowTaskTimeout,
@@ -124,7 +169,7 @@ func (c *Client) checkFormat(ctx context.Context, jobID string) error {
 func (c *Client) await(ctx context.Context, jobID string) (Result, error) {
 	var result Result
 	err := patiently(ctx, c.log, "wait for job "+jobID, func() error {
-		return c.temporal.GetWorkflow(ctx, jobID, "").Get(ctx, &result)
+		return c.jobs.GetWorkflow(ctx, jobID, "").Get(ctx, &result)
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("wait for job %s: %w", jobID, err)
@@ -163,6 +208,9 @@ func (c *Client) Find(ctx context.Context, jobID string) (State, error) {
 // describe is Find without the result.
 func (c *Client) describe(ctx context.Context, jobID string) (State, error) {
 	var state State
+	if c.jobs == nil {
+		return state, errNoKey
+	}
 	err := patiently(ctx, c.log, "find job "+jobID, func() error {
 		d, err := c.temporal.DescribeWorkflowExecution(ctx, jobID, "")
 		if err != nil {
@@ -172,8 +220,11 @@ func (c *Client) describe(ctx context.Context, jobID string) (State, error) {
 		state = State{Phase: Running, Started: about.GetStartTime().AsTime()}
 		fields := about.GetMemo().GetFields()
 		state.Format, state.Kind = 0, ""
-		_ = converter.GetDefaultDataConverter().FromPayload(fields[memoFormat], &state.Format)
-		_ = converter.GetDefaultDataConverter().FromPayload(fields[memoKind], &state.Kind)
+		if fields[memoFormat] != nil && string(fields[memoFormat].GetMetadata()[converter.MetadataEncoding]) != sealedEncoding {
+			return ErrOlder
+		}
+		_ = c.seal.FromPayload(fields[memoFormat], &state.Format)
+		_ = c.seal.FromPayload(fields[memoKind], &state.Kind)
 		if about.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			state.Phase, state.Ended = Ended, about.GetCloseTime().AsTime()
 		}
@@ -226,5 +277,6 @@ func isEnd(err error) bool {
 	var ended *temporal.WorkflowExecutionError
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	var syntax *json.SyntaxError
-	return errors.As(err, &ended) || errors.As(err, &exists) || errors.As(err, &syntax) || errors.Is(err, converter.ErrUnableToDecode)
+	return errors.As(err, &ended) || errors.As(err, &exists) || errors.As(err, &syntax) || errors.Is(err, converter.ErrUnableToDecode) ||
+		errors.Is(err, ErrOlder) || errors.Is(err, errUnsealed)
 }

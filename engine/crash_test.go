@@ -18,7 +18,13 @@ import (
 
 // playWorker serves the default queue of the engine named in the environment until it is killed.
 func playWorker() int {
-	c, err := Dial(context.Background(), os.Getenv("ENGINE_TEST_ADDRESS"), Options{})
+	run := runCertificates{control: []byte(os.Getenv("ENGINE_TEST_CERT")), controlKey: []byte(os.Getenv("ENGINE_TEST_KEY")), ca: []byte(os.Getenv("ENGINE_TEST_CA"))}
+	how, err := run.client()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	c, err := Dial(context.Background(), os.Getenv("ENGINE_TEST_ADDRESS"), Options{Dir: os.Getenv("ENGINE_TEST_DIR"), TLS: how})
 	if err == nil {
 		_, err = c.Serve("", &obeyer{}, 8)
 	}
@@ -43,6 +49,7 @@ func playController() int {
 	if err := os.WriteFile(filepath.Join(dir, "engine.pid"), []byte(strconv.Itoa(s.PID())), 0o600); err != nil {
 		return fail(err)
 	}
+	o.TLS = s.TLS()
 	c, err := Dial(ctx, s.Address(), o)
 	if err != nil {
 		return fail(err)
@@ -210,14 +217,14 @@ func TestKillWorkerMidStep(t *testing.T) {
 	ended := make(chan Result, 1)
 	go func() { ended <- run(t, c, job) }()
 	for range 2 {
-		w := play(t, "worker", "ENGINE_TEST_ADDRESS="+s.Address())
+		w := play(t, "worker", keysOf(s)...)
 		awaitLines(t, journal, 6+rand.IntN(20))
 		if err := w.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = w.Wait()
 	}
-	play(t, "worker", "ENGINE_TEST_ADDRESS="+s.Address())
+	play(t, "worker", keysOf(s)...)
 	if r := <-ended; r.End() != EndDone {
 		t.Errorf("%+v", r)
 	}

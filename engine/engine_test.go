@@ -265,6 +265,34 @@ func TestStopCutsAStepThatDoesNotEnd(t *testing.T) {
 	}
 }
 
+// TestAnswerAfterTheGraceCounts: a step that finishes although its time to stop is up has been done, and is not done again.
+func TestAnswerAfterTheGraceCounts(t *testing.T) {
+	_, c := startEngine(t)
+	c.opts.Grace = 300 * time.Millisecond
+	began := make(chan struct{})
+	d := &obeyer{hook: func(ctx context.Context, call Call) error {
+		if call.Step == "one" {
+			close(began) // twice panics
+			<-ctx.Done()
+			time.Sleep(200 * time.Millisecond) // what a worker does after its grace is done by now
+		}
+		return nil
+	}}
+	stop := serve(t, c, "", d, 1)
+	job := oneLane("late", orders{}, "one", "two")
+	ended := make(chan Result, 1)
+	go func() { r, _ := c.Run(t.Context(), job); ended <- r }()
+	<-began
+	stop()
+	serve(t, c, "", d, 1)
+	if r := <-ended; r.End() != EndDone {
+		t.Errorf("%+v", r)
+	}
+	if got := d.names("s"); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("calls %q", got)
+	}
+}
+
 // TestSpuriousHeartbeatTimeout cuts the heartbeats of a step that works on: the second attempt must cancel and outwait the first.
 func TestSpuriousHeartbeatTimeout(t *testing.T) {
 	if testing.Short() {

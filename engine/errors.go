@@ -87,18 +87,21 @@ func KindOf(err error) Kind {
 	}
 }
 
-// wireError puts kind and full text into the form that crosses the engine.
-func wireError(err error) error {
+// wireError puts kind and full text of a step's error into the form that crosses the engine.
+func wireError(of stepName, err error) error {
 	kind := KindOf(err)
-	final := kind != KindFailed
-	return temporal.NewApplicationErrorWithOptions(wireText(err.Error()), wirePrefix+string(kind),
-		temporal.ApplicationErrorOptions{NonRetryable: final})
+	return wired(of, kind, err.Error(), kind != KindFailed)
+}
+
+// wired has the kind twice: as the error's type, for people with Temporal's own tools, and in the details, which are sealed.
+func wired(of stepName, kind Kind, text string, final bool) error {
+	return temporal.NewApplicationErrorWithOptions(wireText(text), wirePrefix+string(kind),
+		temporal.ApplicationErrorOptions{NonRetryable: final, Details: []any{stepFailure{of, kind, wireText(text)}}})
 }
 
 // overdue is the ordinary error of an attempt that used up its time.
-func overdue(limit time.Duration, err error) error {
-	text := fmt.Sprintf("took longer than %v: %v", limit.Round(100*time.Millisecond), err)
-	return temporal.NewApplicationError(wireText(text), wirePrefix+string(KindTimeout))
+func overdue(of stepName, limit time.Duration, err error) error {
+	return wired(of, KindTimeout, fmt.Sprintf("took longer than %v: %v", limit.Round(100*time.Millisecond), err), false)
 }
 
 // wireText makes any text fit for a protobuf string: server logs quoted in errors can hold any bytes.

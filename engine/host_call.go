@@ -35,10 +35,12 @@ const (
 	callHeartbeat = 10 * time.Second
 	callLimit     = 24 * time.Hour
 	// callGiveUp is how long a cancelled call is waited for.
-	callGiveUp  = 15 * time.Second
-	callLookAt  = time.Second
-	maxCallSize = 1800 << 10 // the server refuses 2 MiB
+	callGiveUp = 15 * time.Second
+	callLookAt = time.Second
 )
+
+// MaxCall bounds a request and an answer, in bytes: the server refuses 2 MiB.
+const MaxCall = 1800 << 10
 
 // ErrCallCancelled is the cause of an Answerer's context when the asker wants
 // the call to end. Any other end of the context only means that this delivery
@@ -57,7 +59,7 @@ func Refuse(err error) error {
 type CallTooLargeError struct{ Bytes int }
 
 func (e *CallTooLargeError) Error() string {
-	return fmt.Sprintf("a message of %d bytes: at most %d pass through the engine", e.Bytes, maxCallSize)
+	return fmt.Sprintf("a message of %d bytes: at most %d pass through the engine", e.Bytes, MaxCall)
 }
 
 type callInput struct {
@@ -126,7 +128,7 @@ func (a *Asker) Close() {
 // say, about once a second; nil is fine. When ctx ends first the call is
 // cancelled and waited for; gone then says that it has really ended.
 func (a *Asker) Ask(ctx context.Context, queue, id string, request []byte, told func(string)) (answer []byte, gone bool, err error) {
-	if len(request) > maxCallSize {
+	if len(request) > MaxCall {
 		return nil, true, &CallTooLargeError{len(request)}
 	}
 	limit := callLimit
@@ -287,7 +289,7 @@ func (c *Client) answer(ctx context.Context, f Answerer, id string, request []by
 	beat, still := p.keepAlive(ctx, about.TaskToken, cancel)
 	defer still()
 	answer, err := f(ctx, Delivery{ID: id, Again: about.Attempt > 1, Request: request, Beat: beat})
-	if len(answer) > maxCallSize {
+	if len(answer) > MaxCall {
 		err = Refuse(&CallTooLargeError{len(answer)})
 	}
 	if err != nil && errors.Is(context.Cause(ctx), ErrCallCancelled) {

@@ -11,7 +11,11 @@ import (
 
 // Format is the version of a job's payload that this code writes, and the newest that it can interpret. Payloads outlive the
 // process that wrote them: a job started last week by an older Stowage is interpreted by today's.
-const Format = 1
+const Format = 2
+
+// formatBound is the first in which workflows are held to their names, and results to what they answer. Older ones are met in
+// recorded histories only: they were not sealed either.
+const formatBound = 2
 
 // DefaultQueue is the task queue of the workflows themselves and of every step that names none.
 const DefaultQueue = "stowage"
@@ -35,6 +39,8 @@ type Job struct {
 	Kind    string         `json:"kind"` // "move", "alter": handed to the Doer
 	Lanes   []Lane         `json:"lanes"`
 	Budgets map[string]int `json:"budgets,omitempty"` // token -> how many lanes may hold it at once
+	// Spares is how many lanes may end undone, by a failure of their own, while other lanes still begin. 0: after any failure no other does.
+	Spares int `json:"spares,omitempty"`
 }
 
 // Lane is one strand of a job: its parts run in order.

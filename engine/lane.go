@@ -89,8 +89,11 @@ func (l *laneRun) do(ctx workflow.Context, part Part, step Step, undo bool, stat
 	for lost := 1; ; lost++ {
 		l.seq++
 		var out stepOutput
-		err := workflow.ExecuteActivity(ctx, stepActivityName,
-			stepInput{Format: Format, Seq: l.seq, Call: l.call(part, step, undo, *state)}).Get(ctx, &out)
+		in := stepInput{Format: l.in.Format, Seq: l.seq, Call: l.call(part, step, undo, *state)}
+		err := workflow.ExecuteActivity(ctx, stepActivityName, in).Get(ctx, &out)
+		if forged := l.forged(ctx, in, out.Of, err); forged != nil {
+			return forged
+		}
 		if err == nil {
 			if len(out.State) > 0 && string(out.State) != "null" {
 				*state = out.State

@@ -76,6 +76,13 @@ func TestManyAnswerersFindAnEngineThatIsStartedAgain(t *testing.T) {
 	t.Parallel() // it mostly waits
 	const many, away = 40, 15 * time.Second
 	o := testOptions(t)
+	var err error
+	if o.run, err = newRunCertificates(time.Now()); err != nil { // of both engines: it is the same farm
+		t.Fatal(err)
+	}
+	if o.TLS, err = o.run.client(); err != nil {
+		t.Fatal(err)
+	}
 	first, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -17,25 +17,36 @@ type Options struct {
 	Dir       string      // where engine.db and engine.log live; created when missing
 	DB        string      // the engine's SQLite file; "": Dir/engine.db
 	Namespace string      // "": "stowage"
-	TLS       *tls.Config // for a cluster of one's own, or our own with Certificates; nil: plain text, fit for loopback only
-	// Listen is where our own engine listens, "10.0.0.5:7233"; "": a free port of 127.0.0.1. Other addresses than loopback need
-	// Certificates.
+	TLS       *tls.Config // for a cluster of one's own, or our own with Certificates; for our own without them see Server.TLS
+	// KeyFile holds the key that seals jobs, made when there is none; "": Dir/engine.key. A client without both makes and answers
+	// calls, which are sealed by others, and can neither run nor serve jobs.
+	KeyFile string
+	// Listen is where our own engine listens, "10.0.0.5:7233"; "": a free port of 127.0.0.1. Who dials it from another process
+	// needs Certificates.
 	Listen       string
 	Certificates Certificates
 	Grace        time.Duration // how long a stopping worker lets running steps finish; 0: 30 s
 	Log          *slog.Logger  // nil: silent
+
+	run *runCertificates // made by Start when there are no Certificates
 }
 
-// Certificates are files that make our own engine demand a certificate of everybody who connects.
+// Certificates are files of certificates that last longer than one run: the engine's own, and the authority of all who may connect.
+// Without them the engine is for this process alone.
 type Certificates struct {
 	Cert, Key, CA string
+	Revoked       string // file of serial numbers that are refused; it may be missing
 }
 
 func (c Certificates) flags() []string {
 	if c == (Certificates{}) {
 		return nil
 	}
-	return []string{"--tls-cert", c.Cert, "--tls-key", c.Key, "--tls-ca", c.CA}
+	flags := []string{"--tls-cert", c.Cert, "--tls-key", c.Key, "--tls-ca", c.CA}
+	if c.Revoked != "" {
+		flags = append(flags, "--tls-revoked", c.Revoked)
+	}
+	return flags
 }
 
 func (o Options) withDefaults() Options {
@@ -50,6 +61,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
+	}
+	if o.KeyFile == "" && o.Dir != "" {
+		o.KeyFile = filepath.Join(o.Dir, "engine.key")
 	}
 	if o.DB == "" {
 		o.DB = filepath.Join(o.Dir, "engine.db")

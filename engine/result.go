@@ -37,6 +37,27 @@ type Result struct {
 	Lanes  []LaneResult `json:"lanes"`
 }
 
+// MayBegin reports whether another lane may begin: none has failed, or no more than so many, each by a failure of its own.
+func (r Result) MayBegin(spares int) bool {
+	for _, lane := range r.Lanes {
+		switch {
+		case lane.End == "" || lane.End == EndDone || lane.End == EndNotStarted:
+		case lane.IsOwnFailure():
+			if spares--; spares < 0 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// IsOwnFailure reports whether the lane was undone because one of its own steps failed: nobody asked for it, and nothing of it is left half-way.
+func (l LaneResult) IsOwnFailure() bool {
+	return l.End == EndUndone && (l.Kind == KindFailed || l.Kind == KindPermanent || l.Kind == KindTimeout)
+}
+
 // End is the gravest end of any lane: unknown, stuck, undone, not-started, done.
 func (r Result) End() End {
 	worst := EndDone

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,7 +36,7 @@ type Server struct {
 	err   error
 }
 
-// Start starts stowage-engine as a child on a free loopback port and waits until it serves. The child ends when this process
+// Start starts stowage-engine as a child on a free loopback port and waits until it serves. Dial it with its TLS. The child ends when this process
 // does, however it ends. ctx bounds the start only.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	o = o.withDefaults()
@@ -46,6 +47,16 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	for _, dir := range []string{o.Dir, filepath.Dir(o.DB)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("make engine directory: %w", err)
+		}
+	}
+	if o.Certificates == (Certificates{}) && o.run == nil {
+		if o.run, err = newRunCertificates(time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	if o.run != nil {
+		if o.TLS, err = o.run.client(); err != nil {
+			return nil, err
 		}
 	}
 	first, err := spawnAnywhere(ctx, o, binary)
@@ -72,6 +83,9 @@ func spawnAnywhere(ctx context.Context, o Options, binary string) (*child, error
 
 // Address is where the engine listens, "127.0.0.1:21034". It stays the same across restarts of the child.
 func (s *Server) Address() string { return s.address }
+
+// TLS is how to dial it: by the certificates of this run, or as Options.TLS said when there were Certificates.
+func (s *Server) TLS() *tls.Config { return s.opts.TLS }
 
 // PID is the child's process ID, 0 while it is being restarted.
 func (s *Server) PID() int {

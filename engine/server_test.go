@@ -56,7 +56,7 @@ func TestWorkerWaitsForAnEngineThatIsAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Listen = first.Address()
+	o.Listen, o.TLS, o.run = first.Address(), first.TLS(), first.opts.run
 	c, err := Dial(t.Context(), o.Listen, o)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -65,8 +64,8 @@ const holdLimit = 10 * 365 * 24 * time.Hour
 
 // hold is the activity of a lane that waits.
 func (p *performer) hold(ctx context.Context, in stepInput) error {
-	if in.Format > Format {
-		return interrupted(fmt.Sprintf("hold has format %d, this program knows up to %d", in.Format, Format))
+	if err := p.refused(ctx, in); err != nil {
+		return err
 	}
 	holder, ok := p.doer.(Holder)
 	if !ok {
@@ -83,9 +82,9 @@ func (p *performer) hold(ctx context.Context, in stepInput) error {
 	beat, still := p.keepAlive(ctx, activity.GetInfo(ctx).TaskToken, cancel)
 	defer still()
 	if err := holder.Hold(ctx, in.Call, beat); err != nil {
-		return interrupted(err.Error())
+		return p.late(ctx, nil, interrupted(err.Error()))
 	}
-	return nil
+	return p.late(ctx, nil, nil)
 }
 
 // onStop has f called as soon as the worker begins to stop: who only waits needs no grace.
@@ -121,9 +120,13 @@ func (l *laneRun) await(ctx workflow.Context, part Part, step Step, undo bool, s
 		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 250 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second},
 	})
-	err := workflow.ExecuteActivity(ctx, holdActivityName, stepInput{Format: Format, Seq: l.seq, Call: l.call(part, step, undo, state)}).Get(ctx, nil)
+	in := stepInput{Format: l.in.Format, Seq: l.seq, Call: l.call(part, step, undo, state)}
+	err := workflow.ExecuteActivity(ctx, holdActivityName, in).Get(ctx, nil)
 	if err == nil {
-		return nil
+		return nil // whoever has said so: the step is asked again, and reads what it may
+	}
+	if forged := l.forged(ctx, in, l.name(ctx, in), err); forged != nil {
+		return forged
 	}
 	why := failureOf(err)
 	return &why

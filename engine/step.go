@@ -42,6 +42,7 @@ type stepInput struct {
 
 type stepOutput struct {
 	State json.RawMessage `json:"state,omitempty"`
+	Of    stepName        `json:"of,omitzero"`
 }
 
 // performer turns activity attempts into calls of a Doer.
@@ -49,7 +50,9 @@ type performer struct {
 	doer  Doer
 	turns *turns
 	pulse func(ctx context.Context, token []byte, detail string) error // one heartbeat
-	log   *slog.Logger
+	// answer gives an attempt's answer past the worker that took it.
+	answer func(ctx context.Context, token []byte, result any, err error) error
+	log    *slog.Logger
 
 	mu       sync.Mutex
 	stopping bool
@@ -60,13 +63,34 @@ type performer struct {
 
 // step is the one activity. An attempt that was cut short by us answers "interrupted", which is no failure of the step.
 func (p *performer) step(ctx context.Context, in stepInput) (stepOutput, error) {
-	if in.Format > Format {
-		return stepOutput{}, interrupted(fmt.Sprintf("step has format %d, this program knows up to %d", in.Format, Format))
+	if err := p.refused(ctx, in); err != nil {
+		return stepOutput{}, err
 	}
 	if !p.enter() {
 		return stepOutput{}, interrupted(errStopping.Error())
 	}
 	defer p.active.Done()
+	out, err := p.attempt(ctx, in)
+	return out, p.late(ctx, out, err)
+}
+
+// late gives the answer of an attempt that ended while the worker stops, and tells the worker that there is none left to give: a
+// worker whose grace is used up (SDK 1.50) replaces every answer by a failure of its own. An answer that does not get through is
+// missed by the server after five seconds without a heartbeat.
+func (p *performer) late(ctx context.Context, result any, err error) error {
+	if !p.isStopping() {
+		return err
+	}
+	token := activity.GetInfo(ctx).TaskToken
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatLimit)
+	defer cancel()
+	if said := p.answer(ctx, token, result, err); said != nil {
+		p.log.Warn("the last answer of a step did not get through; the next worker will attempt it again", "error", said)
+	}
+	return activity.ErrResultPending
+}
+
+func (p *performer) attempt(ctx context.Context, in stepInput) (stepOutput, error) {
 	about := activity.GetInfo(ctx)
 	in.Call.Attempt = int(about.Attempt)
 	ctx, early := context.WithDeadline(ctx, answerBy(about.StartedTime, about.Deadline))
@@ -84,17 +108,17 @@ func (p *performer) step(ctx context.Context, in stepInput) (stepOutput, error) 
 	if p.isStopping() {
 		return stepOutput{}, interrupted(errStopping.Error())
 	}
-	state, err := p.call(ctx, in.Call, beat)
+	state, err := p.call(withAttempt(ctx, nameOf(about.WorkflowExecution.RunID, in), in.Call.Attempt), in.Call, beat)
 	if err != nil && isOurs(ctx) {
 		return stepOutput{}, interrupted(context.Cause(ctx).Error())
 	}
 	if err != nil && KindOf(err) == KindFailed && ctx.Err() != nil {
-		return stepOutput{}, overdue(about.Deadline.Sub(about.StartedTime), err)
+		return stepOutput{}, overdue(nameOf(about.WorkflowExecution.RunID, in), about.Deadline.Sub(about.StartedTime), err)
 	}
 	if err != nil {
-		return stepOutput{}, wireError(err)
+		return stepOutput{}, wireError(nameOf(about.WorkflowExecution.RunID, in), err)
 	}
-	return stepOutput{State: state}, nil
+	return stepOutput{state, nameOf(about.WorkflowExecution.RunID, in)}, nil
 }
 
 // answerBy is when an attempt's context ends: a little before the server gives the attempt up, so that what the Doer says about the

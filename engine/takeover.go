@@ -23,6 +23,9 @@ const takeOverWait = heartbeatTimeout
 // ends with its process has passed on to us. Call it before Serve. Steps of other queues are left alone, and so are those that a
 // Stowage has begun that did not say which queue it served. A job that does not exist or has ended is fine.
 func (c *Client) TakeOver(ctx context.Context, jobID string) (ended int, err error) {
+	if c.jobs == nil {
+		return 0, errNoKey
+	}
 	ctx, cancel := context.WithTimeout(ctx, takeOverWait)
 	defer cancel()
 	job, err := c.lookInto(ctx, jobID)
@@ -50,7 +53,7 @@ func (c *Client) takeOver(ctx context.Context, id string) (ended int, err error)
 			continue
 		}
 		run := lane.GetWorkflowExecutionInfo().GetExecution().GetRunId()
-		err := c.temporal.CompleteActivityByID(ctx, c.opts.Namespace, id, run, a.GetActivityId(), nil, interrupted("the process that did it has died"))
+		err := c.jobs.CompleteActivityByID(ctx, c.opts.Namespace, id, run, a.GetActivityId(), nil, interrupted("the process that did it has died"))
 		var missing *serviceerror.NotFound
 		if err != nil && !errors.As(err, &missing) { // missing: its time was up meanwhile
 			return ended, err

@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/converter"
 )
 
 // tended is the one activity of a lane that is pending.
@@ -34,7 +35,7 @@ func TestTakeOverEndsWhatADeadProcessHadBegun(t *testing.T) {
 		if err := c.begin(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
-		w := play(t, "worker", "ENGINE_TEST_ADDRESS="+s.Address())
+		w := play(t, "worker", keysOf(s)...)
 		awaitLines(t, journal, 1)
 		if a := tended(t, c, job.ID+"/lane"); a.GetState() != enums.PENDING_ACTIVITY_STATE_STARTED {
 			t.Fatalf("the step is %s, want started", a.GetState())
@@ -46,6 +47,7 @@ func TestTakeOverEndsWhatADeadProcessHadBegun(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := tended(t, c, job.ID+"/lane")
+		converter.DecodeCommonFailureAttributes(c.seal, a.GetLastFailure())
 		if ended == 0 && a.GetLastFailure().GetTimeoutFailureInfo() != nil && try < 5 {
 			continue
 		}

@@ -21,13 +21,16 @@ const lastWait = 5 * time.Second
 // stop lets no new step begin, waits for the running ones up to Options.Grace, then cancels their contexts and waits 5 s more. A
 // step that is cut short is attempted again by the next worker. stop may be called more than once.
 func (c *Client) Serve(queue string, d Doer, concurrency int) (stop func(), err error) {
+	if c.jobs == nil {
+		return nil, errNoKey
+	}
 	if d == nil || concurrency < 1 {
 		return nil, errors.New("serve queue " + queue + ": needs a Doer and a concurrency of at least 1")
 	}
 	if queue == "" {
 		queue = DefaultQueue
 	}
-	p := &performer{doer: d, turns: c.turns, log: c.log, pulse: c.pulse}
+	p := &performer{doer: d, turns: c.turns, log: c.log, pulse: c.pulse, answer: c.jobs.CompleteActivity}
 	halted, halt := context.WithCancelCause(context.Background())
 	w, err := c.startWorker("serve queue "+queue, func() worker.Worker { return c.newWorker(halted, queue, p, concurrency) })
 	if err != nil {
@@ -61,7 +64,7 @@ func (c *Client) startWorker(what string, build func() worker.Worker) (w worker.
 
 // newWorker is a worker of one queue, for steps that go on until halted ends.
 func (c *Client) newWorker(halted context.Context, queue string, p *performer, concurrency int) worker.Worker {
-	w := worker.New(c.temporal, queue, worker.Options{
+	w := worker.New(c.jobs, queue, worker.Options{
 		Identity:                           c.workerName(queue),
 		MaxConcurrentActivityExecutionSize: concurrency,
 		MaxConcurrentActivityTaskPollers:   pollers(queue, concurrency),

@@ -39,29 +39,47 @@ func requireFormat(format int) {
 	}
 }
 
-// jobWorkflow starts one child workflow per lane as its budget allows. After a lane failed no other lane starts.
+// requireName stops a workflow whose sealed input was taken from another: an input is good for the workflow it was made for, under
+// the parent that it names. As above, the panic leaves it as it is.
+func requireName(ctx workflow.Context, format int, id, parent string) {
+	if format > 0 && format < formatBound {
+		return
+	}
+	about := workflow.GetInfo(ctx)
+	above := ""
+	if about.ParentWorkflowExecution != nil {
+		above = about.ParentWorkflowExecution.ID
+	}
+	if about.WorkflowExecution.ID != id || above != parent {
+		panic(fmt.Sprintf("refused: workflow %q of %q bears the input of %q of %q", about.WorkflowExecution.ID, above, id, parent))
+	}
+}
+
+// jobWorkflow starts one child workflow per lane as its budget allows. After a lane failed no other lane starts, but for the failures
+// that the job spares.
 func jobWorkflow(ctx workflow.Context, in jobInput) (Result, error) {
 	requireFormat(in.Format)
 	job := in.Job
-	result := Result{Format: Format, Lanes: make([]LaneResult, len(job.Lanes))}
+	requireName(ctx, in.Format, job.ID, "")
+	result := Result{Format: in.Format, Lanes: make([]LaneResult, len(job.Lanes))}
 	for i, lane := range job.Lanes {
 		result.Lanes[i] = LaneResult{Name: lane.Name, End: EndNotStarted}
 	}
 	tokens := newBudget(job)
 	ended := workflow.NewSelector(ctx)
-	running, failed := 0, false
+	running := 0
 	for {
-		for !failed {
+		for result.MayBegin(job.Spares) {
 			i, ok := tokens.next()
 			if !ok {
 				break
 			}
 			running++
-			ended.AddFuture(startLane(ctx, job, job.Lanes[i]), func(f workflow.Future) {
+			result.Lanes[i].End = "" // it runs: neither a failure nor left out
+			ended.AddFuture(startLane(ctx, in, job.Lanes[i]), func(f workflow.Future) {
 				running--
 				tokens.release(job.Lanes[i].Holds)
-				result.Lanes[i] = laneResult(ctx, f, job.Lanes[i].Name)
-				failed = failed || result.Lanes[i].End != EndDone
+				result.Lanes[i] = laneResult(ctx, f, in, job.Lanes[i].Name)
 			})
 		}
 		if running == 0 {
@@ -71,36 +89,46 @@ func jobWorkflow(ctx workflow.Context, in jobInput) (Result, error) {
 	}
 }
 
-func startLane(ctx workflow.Context, job Job, lane Lane) workflow.Future {
+func startLane(ctx workflow.Context, in jobInput, lane Lane) workflow.Future {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            job.ID + "/" + lane.Name,
+		WorkflowID:            in.Job.ID + "/" + lane.Name,
 		WorkflowTaskTimeout:   workflowTaskTimeout,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 	})
-	return workflow.ExecuteChildWorkflow(ctx, laneWorkflowName, laneInput{Format: Format, Job: job.ID, Kind: job.Kind, Lane: lane})
+	return workflow.ExecuteChildWorkflow(ctx, laneWorkflowName, laneInput{Format: in.Format, Job: in.Job.ID, Kind: in.Job.Kind, Lane: lane})
 }
 
 // laneResult reads a lane's own word. A lane workflow never fails by itself, so an error means that somebody ended it from outside,
 // in the middle of nobody knows what.
-func laneResult(ctx workflow.Context, f workflow.Future, name string) LaneResult {
-	var r LaneResult
+func laneResult(ctx workflow.Context, f workflow.Future, in jobInput, name string) LaneResult {
+	var r laneOutput
 	if err := f.Get(ctx, &r); err != nil {
 		why := failureOf(err)
 		return LaneResult{Name: name, End: EndUnknown, Kind: KindOutside, Error: why.Text}
 	}
-	return r
+	if in.Format >= formatBound && (r.Job != in.Job.ID || r.Name != name) {
+		return LaneResult{Name: name, End: EndUnknown, Kind: KindUnknown, Error: fmt.Sprintf("%v: the result of lane %q of job %q", errForged, r.Name, r.Job)}
+	}
+	return r.LaneResult
+}
+
+// laneOutput is a lane's result, with the job that it belongs to.
+type laneOutput struct {
+	LaneResult
+	Job string `json:"job,omitempty"`
 }
 
 // laneWorkflow runs the lane's parts in order and stops at the first that is not done.
-func laneWorkflow(ctx workflow.Context, in laneInput) (LaneResult, error) {
+func laneWorkflow(ctx workflow.Context, in laneInput) (laneOutput, error) {
 	requireFormat(in.Format)
+	requireName(ctx, in.Format, in.Job+"/"+in.Lane.Name, in.Job)
 	l := &laneRun{in: in}
 	for _, part := range in.Lane.Parts {
 		if r := l.runPart(ctx, part); r.End != EndDone {
-			return r, nil
+			return laneOutput{r, in.Job}, nil
 		}
 	}
-	return LaneResult{Name: in.Lane.Name, End: EndDone}, nil
+	return laneOutput{LaneResult{Name: in.Lane.Name, End: EndDone}, in.Job}, nil
 }
 
 func (s Step) activityOptions() workflow.ActivityOptions {

@@ -10,8 +10,10 @@
 //     truth from the databases before they act.
 //   - One process per file: FILE.lock is held with flock for as long as the process lives. The kernel lets go of it at any death.
 //   - The schema and the namespace are created in one SQLite transaction: a half-made file cannot exist.
-//   - Without certificates everything listens on 127.0.0.1 and nowhere else. With them the frontend listens where it is told; whoever
-//     connects shows a certificate of the farm's authority, and a host's may do nothing but serve that host's own queue.
+//   - Nobody gets an answer without a certificate, on any port. The frontend listens where it is told and takes those of the
+//     authority it is given. History and matching listen on 127.0.0.1 and take the one that this process made for itself when it
+//     started, whose key is nowhere else.
+//   - A host's certificate serves that host's own queue and answers what was given to that host; nothing else.
 //
 // It never touches a database server, a host or a farm, and knows nothing of Stowage's workflows.
 //

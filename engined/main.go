@@ -60,10 +60,11 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("stowage-engine", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&set.db, "db", "", "SQLite file that holds all state; created when missing")
-	flags.StringVar(&set.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 picks a free one; others than loopback only with certificates")
-	flags.StringVar(&set.tls.cert, "tls-cert", "", "certificate to show; with --tls-key and --tls-ca everybody must show one of that authority")
+	flags.StringVar(&set.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 picks a free one")
+	flags.StringVar(&set.tls.cert, "tls-cert", "", "certificate to show")
 	flags.StringVar(&set.tls.key, "tls-key", "", "its key")
-	flags.StringVar(&set.tls.ca, "tls-ca", "", "the authority")
+	flags.StringVar(&set.tls.ca, "tls-ca", "", "the authority; everybody who connects shows a certificate of it")
+	flags.StringVar(&set.tls.revoked, "tls-revoked", "", "file of revoked certificates: a serial number in hexadecimal digits a line, # begins a comment; read again when it changes")
 	flags.StringVar(&set.namespace, "namespace", "stowage", "namespace to create and serve")
 	flags.BoolVar(&set.lifeline, "lifeline", false, "stop when stdin reaches its end")
 	if err := flags.Parse(args); err != nil {
@@ -105,18 +106,26 @@ func serve(ctx context.Context, set settings, stdout io.Writer) error {
 	if err := prepare(ctx, set.db); err != nil {
 		return err
 	}
-	ports, err := choosePorts(set.listen, set.tls.given())
+	wires, err := newWires(set.tls)
 	if err != nil {
 		return err
 	}
-	srv, err := newServer(set, ports)
+	key, err := openTokenKey(set.db + ".key")
+	if err != nil {
+		return err
+	}
+	ports, err := choosePorts(set.listen)
+	if err != nil {
+		return err
+	}
+	srv, err := newServer(set, ports, wires, key)
 	if err != nil {
 		return err
 	}
 	if err := srv.Start(); err != nil {
 		return fmt.Errorf("start server: %w", err)
 	}
-	if err := awaitReady(ctx, ports.frontendAddress(), set, readyWait); err != nil {
+	if err := awaitReady(ctx, ports.frontendAddress(), set.namespace, wires, readyWait); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/x509/pkix"
 	"database/sql"
-	"go.temporal.io/api/taskqueue/v1"
-	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/server/common/authorization"
 	"io"
 	"os"
 	"path/filepath"
@@ -70,7 +66,7 @@ func TestLockNamesItsOwnerAndPassesOn(t *testing.T) {
 }
 
 func TestPorts(t *testing.T) {
-	p, err := choosePorts("127.0.0.1:0", false)
+	p, err := choosePorts("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,74 +77,18 @@ func TestPorts(t *testing.T) {
 		}
 		seen[port] = true
 	}
-	if p, err := choosePorts("127.0.0.1:21999", false); err != nil || p.frontend != 21999 {
+	if p, err := choosePorts("127.0.0.1:21999"); err != nil || p.frontend != 21999 {
 		t.Errorf("fixed port: %+v, %v", p, err)
 	}
-	for _, bad := range []string{"0.0.0.0:0", "10.0.0.1:7233", "127.0.0.1", "127.0.0.1:http", ":0"} {
-		if _, err := choosePorts(bad, false); err == nil {
+	for _, bad := range []string{"0.0.0.0:0", "[::]:0", "nonsense:0", "127.0.0.1", "127.0.0.1:http", ":0"} {
+		if _, err := choosePorts(bad); err == nil {
 			t.Errorf("%q accepted", bad)
 		}
 	}
 }
 
-// TestListensForOthersOnlyWithCertificates: anybody who reaches an engine
-// without access control could move the farm.
-func TestListensForOthersOnlyWithCertificates(t *testing.T) {
-	for _, listen := range []string{"0.0.0.0:0", "[::]:0", "nonsense:0"} {
-		if _, err := choosePorts(listen, true); err == nil {
-			t.Errorf("%q accepted", listen)
-		}
-	}
-	if err := loopbackOnly("10.0.0.1", true); err != nil {
-		t.Error(err)
-	}
-	for _, half := range []files{{cert: "a"}, {cert: "a", key: "b"}, {ca: "c"}} {
-		if half.check() == nil {
-			t.Errorf("%+v accepted", half)
-		}
-	}
-}
-
-// TestAccess: what each role may do. A host polls its own queue and no other.
-func TestAccess(t *testing.T) {
-	poll := func(queue string) any {
-		return &workflowservice.PollActivityTaskQueueRequest{TaskQueue: &taskqueue.TaskQueue{Name: queue}}
-	}
-	for _, x := range []struct {
-		unit, name, api string
-		request         any
-		allowed         bool
-	}{
-		{roleController, "controller", "StartWorkflowExecution", nil, true},
-		{roleEngine, "engine", "DescribeNamespace", nil, true},
-		{roleHost, "db1", "PollActivityTaskQueue", poll("host.db1"), true},
-		{roleHost, "db1", "RespondActivityTaskCompleted", nil, true},
-		{roleHost, "db1", "PollActivityTaskQueue", poll("host.db2"), false},
-		{roleHost, "db1", "PollActivityTaskQueue", poll("stowage"), false},
-		{roleHost, "db1", "StartWorkflowExecution", nil, false},
-		{roleHost, "db1", "PollWorkflowTaskQueue", nil, false},
-		{roleHost, "db1", "GetWorkflowExecutionHistory", nil, false},
-		{"", "x", "GetSystemInfo", nil, false},
-		{"another", "x", "StartWorkflowExecution", nil, false},
-	} {
-		c, err := claims{true}.GetClaims(&authorization.AuthInfo{TLSSubject: &pkix.Name{CommonName: x.name, OrganizationalUnit: []string{x.unit}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := access{true}.Authorize(t.Context(), c, &authorization.CallTarget{APIName: "/temporal.api.workflowservice.v1.WorkflowService/" + x.api, Request: x.request})
-		if err != nil || (got.Decision == authorization.DecisionAllow) != x.allowed {
-			t.Errorf("%s %s %s: %+v, %v", x.unit, x.api, x.request, got, err)
-		}
-	}
-	for _, c := range []*authorization.Claims{nil, {}} {
-		if got, _ := (access{true}).Authorize(t.Context(), c, &authorization.CallTarget{APIName: "x"}); got.Decision == authorization.DecisionAllow {
-			t.Errorf("claims %+v are let in", c)
-		}
-	}
-}
-
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"--db", "x", "rest"}, {"--nonsense"}} {
+	for _, args := range [][]string{{}, {"--db", "x", "rest"}, {"--nonsense"}, {"--db", "x"}, {"--db", "x", "--tls-cert", "a", "--tls-key", "b"}, {"--db", "x", "--tls-ca", "c"}} {
 		if code := run(args, os.Stdin, io.Discard, io.Discard); code != 2 {
 			t.Errorf("%q ended with %d, want 2", args, code)
 		}

@@ -28,16 +28,13 @@ func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.It
 
 // choosePorts reads listen ("127.0.0.1:0" or with a fixed port) and finds free ports for the rest. A port can be lost between
 // this look and the server's own listen; the server then dies with "address already in use" and the parent tries again.
-func choosePorts(listen string, certified bool) (ports, error) {
+func choosePorts(listen string) (ports, error) {
 	host, text, err := net.SplitHostPort(listen)
 	if err != nil {
 		return ports{}, fmt.Errorf("read --listen %q: %w", listen, err)
 	}
-	if err := loopbackOnly(host, certified); err != nil {
+	if host, err = addressOf(host); err != nil {
 		return ports{}, fmt.Errorf("read --listen %q: %w", listen, err)
-	}
-	if host == "localhost" {
-		host = "127.0.0.1"
 	}
 	fixed, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {

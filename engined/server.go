@@ -17,7 +17,6 @@ import (
 	"go.temporal.io/server/temporal"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -29,7 +28,7 @@ const (
 	retention = 10 * 365 * 24 * time.Hour
 )
 
-func newServer(set settings, p ports) (temporal.Server, error) {
+func newServer(set settings, p ports, w *wires, key tokenKey) (temporal.Server, error) {
 	cfg := serverConfig(set, p)
 	ns, err := schema.NewNamespaceConfig(clusterName, set.namespace, false, nil)
 	if err != nil {
@@ -52,8 +51,10 @@ func newServer(set settings, p ports) (temporal.Server, error) {
 			primitives.WorkerService: static.SingleLocalHost(p.frontendAddress()),
 		}),
 		temporal.WithLogger(log.NewZapLogger(log.BuildZapLogger(log.Config{Level: "warn", Format: "json"}))),
-		temporal.WithAuthorizer(access{set.tls.given()}),
-		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims{set.tls.given()} }),
+		temporal.WithTLSConfigFactory(w),
+		temporal.WithAuthorizer(access{set.namespace}),
+		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims{w.revoked} }),
+		temporal.WithChainedFrontendGrpcInterceptors(narrow(key)),
 		temporal.WithDynamicConfigClient(tuning()),
 	)
 	if err != nil {
@@ -109,7 +110,6 @@ func serverConfig(set settings, p ports) *config.Config {
 			Visibility: config.VisibilityArchivalNamespaceDefaults{State: off},
 		}},
 		PublicClient: config.PublicClient{HostPort: p.frontendAddress()},
-		Global:       config.Global{TLS: set.tls.server()},
 	}
 }
 
@@ -118,16 +118,8 @@ func service(ip string, port int) config.Service {
 }
 
 // awaitReady asks the frontend for the namespace until it answers: then every service behind it is up.
-func awaitReady(ctx context.Context, address string, set settings, wait time.Duration) error {
-	transport, namespace := insecure.NewCredentials(), set.namespace
-	if set.tls.given() {
-		how, err := set.tls.client()
-		if err != nil {
-			return err
-		}
-		transport = credentials.NewTLS(how)
-	}
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(transport))
+func awaitReady(ctx context.Context, address, namespace string, w *wires, wait time.Duration) error {
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(w.outside.client())))
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", address, err)
 	}

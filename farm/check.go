@@ -38,7 +38,7 @@ func isAmount(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 // Check finds every problem of the farm, in the order of the file. An empty
 // result is the invariant the rest of Stowage builds on.
 func (f *Farm) Check() []Problem {
-	c := &checker{farm: f, hosts: map[HostName]Host{}, listens: map[string]string{}, datadirs: map[string]string{}}
+	c := &checker{farm: f, hosts: map[HostName]Host{}, listens: map[string]string{}, datadirs: map[string]string{}, starts: map[string][]starter{}}
 	c.name("farm", "farm", f.Name)
 	if len(f.Pairs) > 0 && f.NextServerID == 0 {
 		c.say("next_server_id", "next_server_id is missing: give one above every server_id ever used in this farm")
@@ -59,6 +59,7 @@ type checker struct {
 	hosts    map[HostName]Host
 	listens  map[string]string // address:port -> instance
 	datadirs map[string]string // host + datadir -> instance
+	starts   map[string][]starter
 }
 
 func (c *checker) say(path, format string, args ...any) {
@@ -267,4 +268,5 @@ func (c *checker) side(at string, p Pair, n SideName, s Side) {
 	} else {
 		c.datadirs[dir] = me
 	}
+	c.optionFile(at, me, h, s)
 }

@@ -99,6 +99,7 @@ func facts(f *Farm) map[fact]string {
 			put(s, "port", strconv.Itoa(side.Port))
 			put(s, "datadir", side.Datadir)
 			put(s, "config", side.Config)
+			put(s, "group_suffix", side.GroupSuffix)
 		}
 	}
 	return m

@@ -10,6 +10,7 @@ const (
 	StepProgress EventKind = "progress"      // bytes, rows or lag moved; Text says what
 	StepWaiting  EventKind = "waiting"       // nothing moves; Text says for what
 	WayBackLost  EventKind = "way-back-lost" // the part cannot be undone any more and waits for a person; Text says why, and what to do
+	Forged       EventKind = "forged"        // something was refused that nobody here has asked for, or answered; Text says what. It is about the run
 	StepDone     EventKind = "done"          // the step's effect has been read back
 	StepFailed   EventKind = "failed"        // one attempt failed; Text is the error
 	StepUndone   EventKind = "undone"        // the step's effect has been taken back

@@ -123,7 +123,12 @@ type Side struct {
 	Host    HostName
 	Port    int
 	Datadir string // as the server sees it; relative to the workspace or absolute
-	Config  string // the instance's own option file; empty: my.cnf beside Datadir
+	Config  string // the option file it starts with; empty: my.cnf beside Datadir
+
+	// GroupSuffix tells apart servers that start with one option file: the
+	// server's --defaults-group-suffix, "1" under mysqld_multi ([mysqld1]) and
+	// ".s1" under mariadb@s1 ([mysqld.s1]). Empty where the file is its own.
+	GroupSuffix string
 }
 
 // Shard is one logical shard: a database inside a pair, and what it needs.

@@ -20,6 +20,9 @@ type Finding struct {
 	Subject  string   `json:"subject"` // instance, pair or host
 	Text     string   `json:"text"`
 	Remedy   string   `json:"remedy"`
+	// Names are all those of whom Text names the first few; nil where Text has
+	// them all.
+	Names []string `json:"names,omitempty"`
 }
 
 func (f Finding) String() string {

@@ -34,5 +34,6 @@ type Routing struct {
 	Program []string      // and its arguments; exec
 	Timeout time.Duration // of one call; exec. 0: the default
 	Gated   bool          // the owner vouches for the gate; exec
+	Whole   bool          // a side's clients are sent elsewhere all at once; exec
 	Settle  time.Duration // after which a change has reached every client; exec
 }

@@ -5,12 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"stowage/internal/safefile"
 )
 
 // askTimeout bounds a question to a tool. RAID tools take some seconds on a
@@ -34,7 +35,11 @@ func Ask(ctx context.Context, argv ...string) (string, error) {
 	c := exec.CommandContext(ctx, path, argv[1:]...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
-	c.Dir = os.TempDir() // MegaCli leaves a log where it is run
+	c.Dir = "/"
+	if dir, err := safefile.Private(); err == nil { // MegaCli leaves a log where it is run
+		c.Dir = dir.Path()
+		defer dir.Close()
+	}
 	c.WaitDelay = time.Second
 	out, complaint := &limited{}, &limited{}
 	c.Stdout, c.Stderr = out, complaint

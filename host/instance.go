@@ -19,7 +19,20 @@ type Instance struct {
 	Address string // IP to listen on
 	Port    int
 	Datadir string
-	Config  string // its own option file
+	Config  string // the option file it starts with
+
+	// GroupSuffix tells it apart from others that start with the same file:
+	// farm.Side has more. Empty for all that Stowage makes.
+	GroupSuffix string `json:",omitempty"`
+}
+
+// Group is the group of its option file, of which this is the text, that holds
+// its own options and no other server's.
+func (i Instance) Group(text string) string {
+	if i.GroupSuffix != "" {
+		return "mysqld" + i.GroupSuffix
+	}
+	return ServerGroup(text)
 }
 
 // Dial is host:port.
@@ -32,6 +45,9 @@ func (i Instance) Dir() string { return filepath.Dir(i.Config) }
 type Login struct {
 	User, Password string
 	Address        string // host:port
+	// TLS, as PEM; without a CA it is not asked for.
+	CA, Cert, Key string `json:",omitempty"`
+	AnyName       bool   `json:",omitempty"` // the certificate may be for another name
 }
 
 // SeedPoint is the place in the source's binary log that a seed belongs to.
@@ -66,6 +82,9 @@ type Host interface {
 	// written whole and replaced atomically.
 	ReadFile(ctx context.Context, path string) ([]byte, error)
 	WriteFile(ctx context.Context, path string, content []byte) error
+
+	// Options is what the instance is started with.
+	Options(ctx context.Context, i Instance) (Start, error)
 
 	// Send streams a physical copy of a running instance to w.
 	Send(ctx context.Context, source Instance, login Login, w io.Writer) error

@@ -12,14 +12,14 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"stowage/farm"
-	"stowage/internal/lasting"
+	"stowage/internal/safefile"
 )
 
 // Local is this machine. Servers run as an account of their own when Stowage
@@ -31,6 +31,7 @@ type Local struct {
 	installDB  string // mariadb-install-db
 	systemctl  string // "": instances are processes of their own
 	credential *syscall.Credential
+	allSeries  sync.Map // of server programs, by programFile
 }
 
 var _ Host = (*Local)(nil)
@@ -116,12 +117,14 @@ func credentialOf(name string) (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// Own gives a path to the account that servers run under.
-func (l *Local) Own(path string) error {
+// Own gives what was opened to the account that servers run under. It is never
+// done by path: the account may write in the directories that it owns, and could
+// put a link to another file there in between.
+func (l *Local) Own(opened interface{ Chown(uid, gid int) error }) error {
 	if l.credential == nil {
 		return nil
 	}
-	return os.Chown(path, int(l.credential.Uid), int(l.credential.Gid))
+	return opened.Chown(int(l.credential.Uid), int(l.credential.Gid))
 }
 
 // CanReach reports whether the servers' account may enter dir: every parent
@@ -143,7 +146,7 @@ func (l *Local) CanReach(dir string) error {
 		if ok && sys.Uid != l.credential.Uid && st.Mode()&0o001 == 0 {
 			return &farm.Error{Op: "use directory", Subject: dir,
 				Err:  fmt.Errorf("%w: account %s, which the servers run under, may not enter %s", farm.ErrInput, ServerUser, d),
-				Hint: "choose a directory that everybody may enter, for example --dir /var/tmp/stowage-demo"}
+				Hint: "choose a directory that everybody may enter, for example --dir /var/lib/stowage-demo"}
 		}
 	}
 	return nil
@@ -196,7 +199,7 @@ func (l *Local) PortFree(_ context.Context, address string) (bool, error) {
 
 // ReadFile implements Host.
 func (l *Local) ReadFile(_ context.Context, path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
+	b, err := safefile.ReadFile(path, smallFile)
 	if err != nil {
 		return nil, &farm.Error{Op: "read file", Subject: path, Err: err}
 	}
@@ -205,36 +208,30 @@ func (l *Local) ReadFile(_ context.Context, path string) ([]byte, error) {
 
 // WriteFile implements Host.
 func (l *Local) WriteFile(_ context.Context, path string, content []byte) error {
-	if err := replaceFile(path, content, 0o640, l.Own); err != nil {
+	if err := safefile.Rewrite(path, content, 0o640, func(f *os.File) error { return l.Own(f) }); err != nil {
 		return &farm.Error{Op: "write file", Subject: path, Err: err}
 	}
 	return nil
 }
 
+// smallFile is more than option files and lists of buffered pages have.
+const smallFile = 64 << 20
+
 // replaceFile writes a file whole or not at all, also when the power goes: an
-// option file may hold a fence. Own is told the name it has before its own.
-func replaceFile(path string, content []byte, mode os.FileMode, own func(path string) error) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+// option file may hold a fence. own is given the new file before it has its name.
+func replaceFile(path string, content []byte, mode os.FileMode, own func(*os.File) error) error {
+	dir, err := safefile.OpenDir(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(content)
-	if err = errors.Join(err, tmp.Sync(), tmp.Chmod(mode), tmp.Close(), own(tmp.Name())); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return err
-	}
-	return lasting.SyncDir(filepath.Dir(path))
+	return errors.Join(dir.Replace(filepath.Base(path), content, mode, own), dir.Close())
 }
 
 // tail is the end of a log, for an error message.
 func tail(path string, lines int) string {
-	b, err := os.ReadFile(path)
+	b, err := safefile.Tail(path, 64<<10)
 	if err != nil {
 		return ""
 	}
-	all := strings.Split(strings.TrimSpace(string(b)), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n  ")
+	return lastLines(b, lines)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/safefile"
 )
 
 // ownerFile marks an instance directory with the act that made it.
@@ -37,51 +38,92 @@ func (l *Local) Claim(ctx context.Context, i Instance, owner string) error {
 		if err := l.Claimable(ctx, i, owner); err != nil {
 			return err
 		}
-		return l.makeParts(i.Dir(), i) // a removal may have been cut short
+		dir, err := safefile.OpenDir(i.Dir()) // a removal may have been cut short
+		if err == nil {
+			err = errors.Join(l.makeParts(dir, i), dir.Close())
+		}
+		if err != nil {
+			return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
+		}
+		return nil
 	}
+	if err := l.makeDir(i, owner); err != nil {
+		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
+	}
+	return nil
+}
+
+// makeDir makes an instance's directory under another name and renames it, so
+// that a directory with our name always carries its mark, however we are stopped.
+func (l *Local) makeDir(i Instance, owner string) error {
 	if err := os.MkdirAll(filepath.Dir(i.Dir()), 0o755); err != nil {
-		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
+		return err
 	}
-	// Made under another name and renamed, so that a directory with our name
-	// always carries its mark, however we are stopped.
-	tmp, err := os.MkdirTemp(filepath.Dir(i.Dir()), ".claim-*")
+	in, err := safefile.OpenDir(filepath.Dir(i.Dir()))
 	if err != nil {
-		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
+		return err
 	}
-	err = os.WriteFile(filepath.Join(tmp, ownerFile), []byte(owner+"\n"), 0o644)
-	err = errors.Join(err, l.makeParts(tmp, i), os.Chmod(tmp, 0o755), l.Own(tmp))
+	defer in.Close()
+	tmp, err := in.MkdirTemp(".claim-")
+	if err != nil {
+		return err
+	}
+	defer tmp.Close()
+	name := filepath.Base(tmp.Path())
+	err = tmp.Replace(ownerFile, []byte(owner+"\n"), 0o644, nil)
 	if err == nil {
-		err = os.Rename(tmp, i.Dir())
+		err = errors.Join(l.makeParts(tmp, i), tmp.Chmod(0o755), l.Own(tmp))
+	}
+	if err == nil {
+		err = in.Rename(name, in, filepath.Base(i.Dir()))
 	}
 	if err != nil {
-		os.RemoveAll(tmp)
-		return &farm.Error{Op: "make directory", Subject: i.Dir(), Err: err}
+		return errors.Join(err, in.RemoveAll(name))
 	}
 	return nil
 }
 
 // makeParts makes the directories inside an instance's directory that are not
 // there yet.
-func (l *Local) makeParts(dir string, i Instance) error {
+func (l *Local) makeParts(dir *safefile.Dir, i Instance) error {
 	var all error
 	for _, name := range []string{filepath.Base(i.Datadir), TempDir} {
-		path := filepath.Join(dir, name)
-		err := os.Mkdir(path, 0o750)
-		if err == nil {
-			err = l.Own(path)
-		}
-		if !errors.Is(err, fs.ErrExist) {
+		if err := l.makePart(dir, name); !errors.Is(err, fs.ErrExist) {
 			all = errors.Join(all, err)
 		}
 	}
 	return all
 }
 
+func (l *Local) makePart(dir *safefile.Dir, name string) error {
+	part, err := dir.Mkdir(name, 0o750)
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.Own(part), part.Close())
+}
+
+// emptyData makes an instance's data directory anew.
+func (l *Local) emptyData(i Instance) error {
+	dir, err := safefile.OpenDir(i.Dir())
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name := filepath.Base(i.Datadir)
+	if err := dir.RemoveAll(name); err != nil {
+		return err
+	}
+	return l.makePart(dir, name)
+}
+
 // claimed is nil when the directory carries owner's mark.
 func (l *Local) claimed(i Instance, owner string) error {
-	mark, err := os.ReadFile(filepath.Join(i.Dir(), ownerFile))
+	mark, err := safefile.ReadFile(filepath.Join(i.Dir(), ownerFile), 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		mark = []byte("nobody we know")
+	} else if errors.Is(err, safefile.ErrLink) {
+		mark = []byte("nobody: there is a symbolic link")
 	} else if err != nil {
 		return &farm.Error{Op: "read owner", Subject: i.Dir(), Err: err}
 	}
@@ -107,8 +149,7 @@ func (l *Local) Wipe(ctx context.Context, i Instance, owner string) error {
 	if err := l.endOrphans(ctx, i); err != nil {
 		return err
 	}
-	err := errors.Join(os.RemoveAll(i.Datadir), os.Mkdir(i.Datadir, 0o750), l.Own(i.Datadir))
-	if err != nil {
+	if err := l.emptyData(i); err != nil {
 		return &farm.Error{Op: "empty data directory", Subject: i.Datadir, Err: err}
 	}
 	return nil
@@ -131,28 +172,39 @@ func (l *Local) Remove(ctx context.Context, i Instance, owner string) error {
 	}
 	// The mark goes last: a half-removed directory is still ours. And it goes
 	// under another name: a directory with our name always carries its mark.
-	entries, err := os.ReadDir(i.Dir())
-	for _, e := range entries {
-		if e.Name() != ownerFile {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(i.Dir(), e.Name())))
-		}
+	if err := removeParts(i.Dir()); err != nil {
+		return &farm.Error{Op: "remove instance", Subject: i.Dir(), Err: err}
 	}
-	if err == nil {
-		err = removeWhole(i.Dir())
-	}
-	if err != nil {
+	if err := removeWhole(i.Dir()); err != nil {
 		return &farm.Error{Op: "remove instance", Subject: i.Dir(), Err: err}
 	}
 	return nil
 }
 
-func removeWhole(dir string) error {
-	gone, err := os.MkdirTemp(filepath.Dir(dir), ".gone-*")
+func removeParts(path string) error {
+	dir, err := safefile.OpenDir(path)
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(dir, filepath.Join(gone, filepath.Base(dir))); err != nil {
-		return errors.Join(err, os.Remove(gone))
+	names, err := dir.Names()
+	for _, name := range names {
+		if name != ownerFile {
+			err = errors.Join(err, dir.RemoveAll(name))
+		}
 	}
-	return os.RemoveAll(gone)
+	return errors.Join(err, dir.Close())
+}
+
+func removeWhole(path string) error {
+	in, err := safefile.OpenDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	gone, err := in.MkdirTemp(".gone-")
+	if err != nil {
+		return err
+	}
+	defer gone.Close()
+	return errors.Join(in.Rename(filepath.Base(path), gone, filepath.Base(path)), in.RemoveAll(filepath.Base(gone.Path())))
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/safefile"
 )
 
 var _ Founder = (*Local)(nil)
@@ -25,7 +25,7 @@ func (l *Local) Found(ctx context.Context, i Instance, setup []byte) error {
 	if filepath.Dir(i.Datadir) != i.Dir() {
 		return fail(fmt.Errorf("%w: data directory %s is not in %s", farm.ErrRefused, i.Datadir, i.Dir()))
 	}
-	if err := errors.Join(os.RemoveAll(i.Datadir), os.Mkdir(i.Datadir, 0o750), l.Own(i.Datadir)); err != nil {
+	if err := l.emptyData(i); err != nil {
 		return fail(err)
 	}
 	if l.IsMySQL() {
@@ -67,15 +67,18 @@ func (l *Local) firstWords(ctx context.Context, i Instance, setup []byte) error 
 // initFile writes SQL where only the servers' account can read it; remove
 // takes it away again.
 func (l *Local) initFile(i Instance, text []byte) (file string, remove func(), err error) {
-	dir, err := os.MkdirTemp(i.Dir(), ".found-*")
+	in, err := safefile.OpenDir(i.Dir())
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { os.RemoveAll(dir) }
-	file = filepath.Join(dir, "setup.sql")
-	if err := errors.Join(os.WriteFile(file, text, 0o600), l.Own(file), l.Own(dir)); err != nil {
+	dir, err := in.MkdirTemp(".found-")
+	if err != nil {
+		return "", nil, errors.Join(err, in.Close())
+	}
+	remove = func() { _ = errors.Join(in.RemoveAll(filepath.Base(dir.Path())), dir.Close(), in.Close()) }
+	if err := l.hand(dir, map[string]string{"setup.sql": string(text)}); err != nil {
 		remove()
 		return "", nil, err
 	}
-	return file, remove, nil
+	return filepath.Join(dir.Path(), "setup.sql"), remove, nil
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/safefile"
 )
 
 // PidFile and ErrorLog are names inside an instance's directory; the option
@@ -31,17 +33,47 @@ const (
 // its start; until then it is found by the option file alone, or a program
 // that took over from a killed one would start a second server beside it.
 func (l *Local) Running(_ context.Context, i Instance) (int, error) {
+	if i.GroupSuffix != "" { // others start with its option file, too
+		return l.others(i), nil
+	}
 	pid, err := l.serving(i)
 	if pid != 0 || err != nil {
 		return pid, err
 	}
-	return l.starting(i), nil
+	if pid = l.starting(i); pid != 0 {
+		return pid, nil
+	}
+	return l.others(i), nil
 }
+
+// others is a server of this instance that Start did not start, but mysqld_multi
+// or a unit of the distribution. It is known by the directory that it works in,
+// which is its data directory.
+func (l *Local) others(i Instance) int {
+	datadir, err := filepath.EvalSymlinks(i.Datadir)
+	if err != nil {
+		return 0
+	}
+	for _, pid := range servers() {
+		if works, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err != nil || works != datadir || !seesOurFiles(pid) {
+			continue
+		}
+		line := commandLine(pid)
+		if !slices.ContainsFunc(noServer, func(o string) bool { return bytes.Contains(line, []byte("\x00"+o)) }) {
+			return pid
+		}
+	}
+	return 0
+}
+
+// noServer are options of a program that works on the data of an instance and
+// takes no connections.
+var noServer = []string{"--bootstrap", "--initialize", "--skip-networking\x00--skip-log-bin", "--tc-heuristic-recover"}
 
 // serving is the process the pid file names: it listens.
 func (l *Local) serving(i Instance) (int, error) {
-	raw, err := os.ReadFile(filepath.Join(i.Dir(), PidFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	raw, err := safefile.ReadFile(filepath.Join(i.Dir(), PidFile), 100)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, safefile.ErrLink) { // what a link says is not believed
 		return 0, nil
 	}
 	if err != nil {
@@ -142,29 +174,40 @@ func (l *Local) Start(ctx context.Context, i Instance, budget time.Duration) err
 // explain turns the end of a server that should be starting into an error.
 func (l *Local) explain(i Instance, logFrom int64, err error) error {
 	logFile := filepath.Join(i.Dir(), ErrorLog)
-	raw, _ := os.ReadFile(logFile)
-	if int64(len(raw)) > logFrom && bytes.Contains(raw[logFrom:], []byte("prepared transactions!")) {
+	raw, _ := safefile.From(logFile, logFrom, mostLog)
+	if bytes.Contains(raw, []byte("prepared transactions!")) {
 		return &farm.Error{Op: "start instance", Subject: string(i.Name), Err: ErrPrepared}
 	}
+	err = fmt.Errorf("the server ended (%v); its log says:\n  %s", err, tail(logFile, 5))
+	if badOption.Match(raw) { // it would end the same way the next time
+		err = fmt.Errorf("%w: %w", farm.ErrRefused, err)
+	}
 	return &farm.Error{Op: "start instance", Subject: string(i.Name),
-		Err:  fmt.Errorf("the server ended (%v); its log says:\n  %s", err, tail(logFile, 5)),
+		Err:  err,
 		Hint: "read " + logFile}
 }
 
+// badOption is what servers say of an option file that they cannot use: MariaDB
+// 10.11 and MySQL 9.7 in my_getopt.c and my_default.c.
+var badOption = regexp.MustCompile(`(?i)unknown (variable|option|suffix)|ambiguous option|Error while setting value|Unknown/unsupported storage engine|Found option without preceding group|requires an argument`)
+
 func (l *Local) openLog(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	f, err := safefile.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.Own(path); err != nil {
+	if err := l.Own(f); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
+// mostLog is how much of a log is looked at for what a start has said.
+const mostLog = 16 << 20
+
 func size(path string) int64 {
-	st, err := os.Stat(path)
+	st, err := os.Lstat(path)
 	if err != nil {
 		return 0
 	}
@@ -232,8 +275,8 @@ func (l *Local) RollbackPrepared(ctx context.Context, i Instance) error {
 	cmd := l.command(ctx, l.server, "--defaults-file="+i.Config, rollBack)
 	before := size(filepath.Join(i.Dir(), ErrorLog))
 	err := cmd.Run()
-	raw, readErr := os.ReadFile(filepath.Join(i.Dir(), ErrorLog))
-	if readErr == nil && int64(len(raw)) > before && bytes.Contains(raw[before:], []byte("Please restart without --tc-heuristic-recover")) {
+	raw, readErr := safefile.From(filepath.Join(i.Dir(), ErrorLog), before, mostLog)
+	if readErr == nil && bytes.Contains(raw, []byte("Please restart without --tc-heuristic-recover")) {
 		return nil
 	}
 	return &farm.Error{Op: "roll back prepared transactions", Subject: string(i.Name),

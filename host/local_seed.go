@@ -17,6 +17,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/optionfile"
+	"stowage/internal/safefile"
 )
 
 // Send implements Host with mariadb-backup.
@@ -49,20 +50,46 @@ const loginPrefix = ".stowage-seed-"
 // loginDir is a new directory beside the source's data, so that nothing is left
 // outside of an instance's own place even when we are killed; what a killed
 // program left there is removed by the next.
-func loginDir(source Instance) (string, error) {
-	beside := filepath.Dir(source.Datadir)
-	left, _ := filepath.Glob(filepath.Join(beside, loginPrefix+"*"))
-	for _, dir := range left {
-		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), loginPrefix), "-")
-		if _, err := os.Stat("/proc/" + pid); err != nil {
-			_ = os.RemoveAll(dir) // it is tried again by the next
+func loginDir(source Instance) (*safefile.Dir, error) {
+	name := fmt.Sprintf("%s%d-", loginPrefix, os.Getpid())
+	beside, err := safefile.OpenDir(filepath.Dir(source.Datadir))
+	if err != nil {
+		return nil, err
+	}
+	defer beside.Close()
+	names, _ := beside.Names() // none, where it may not be listed
+	for _, n := range names {
+		rest, ours := strings.CutPrefix(n, loginPrefix)
+		pid, _, _ := strings.Cut(rest, "-")
+		if _, err := os.Stat("/proc/" + pid); ours && err != nil {
+			_ = beside.RemoveAll(n) // it is tried again by the next
 		}
 	}
-	name := fmt.Sprintf("%s%d-*", loginPrefix, os.Getpid())
-	if dir, err := os.MkdirTemp(beside, name); err == nil {
+	if dir, err := beside.MkdirTemp(name); err == nil {
 		return dir, nil
 	}
-	return os.MkdirTemp("", name) // data below a directory that is not ours to write in
+	elsewhere, err := safefile.OpenDir(os.TempDir()) // data below a directory that is not ours to write in
+	if err != nil {
+		return nil, err
+	}
+	defer elsewhere.Close()
+	return elsewhere.MkdirTemp(name)
+}
+
+// hand writes files into a new directory of ours, and gives all to the servers'
+// account, the directory last: until then nobody else can get in.
+func (l *Local) hand(dir *safefile.Dir, files map[string]string) error {
+	for name, content := range files {
+		f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(content)
+		if err = errors.Join(err, l.Own(f), f.Close()); err != nil {
+			return err
+		}
+	}
+	return l.Own(dir)
 }
 
 // loginFile is an option file that only the servers' account can read.
@@ -78,15 +105,27 @@ func (l *Local) loginFile(source Instance, login Login) (string, error) {
 	if err != nil {
 		return fail(err)
 	}
-	path := filepath.Join(dir, "login.cnf")
+	defer dir.Close()
 	text := fmt.Sprintf("[mariadb-backup]\nuser=%s\npassword=%s\nhost=%s\nport=%s\nprotocol=tcp\n",
 		optionfile.Text(login.User), optionfile.Text(login.Password), host, port)
-	err = errors.Join(os.WriteFile(path, []byte(text), 0o600), l.Own(path), l.Own(dir))
-	if err != nil {
-		os.RemoveAll(dir)
+	files := map[string]string{}
+	for _, f := range []struct{ option, name, content string }{
+		{"ssl-ca", "ca.pem", login.CA}, {"ssl-cert", "cert.pem", login.Cert}, {"ssl-key", "key.pem", login.Key},
+	} {
+		if f.content != "" {
+			files[f.name] = f.content
+			text += f.option + "=" + optionfile.Text(filepath.Join(dir.Path(), f.name)) + "\n"
+		}
+	}
+	if login.CA != "" && !login.AnyName {
+		text += "ssl-verify-server-cert\n"
+	}
+	files["login.cnf"] = text
+	if err := l.hand(dir, files); err != nil {
+		_ = os.RemoveAll(dir.Path()) // the error above is the one that matters
 		return fail(err)
 	}
-	return path, nil
+	return filepath.Join(dir.Path(), "login.cnf"), nil
 }
 
 // pour runs a command and writes what it prints to w. The pipe between is as
@@ -151,7 +190,7 @@ func readSeedPoint(i Instance) (SeedPoint, error) {
 		return SeedPoint{}, &farm.Error{Op: "read position of copy", Subject: string(i.Name), Err: err}
 	}
 	for _, name := range []string{"xtrabackup_binlog_info", "mariadb_backup_binlog_info"} {
-		raw, err := os.ReadFile(filepath.Join(i.Datadir, name))
+		raw, err := safefile.ReadFile(filepath.Join(i.Datadir, name), 64<<10)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

@@ -50,7 +50,7 @@ func (l *Local) startUnit(ctx context.Context, i Instance, budget time.Duration)
 	}
 	env := "MYSQLD_MULTI_INSTANCE=--defaults-file=" + i.Config + "\n"
 	// Torn, it would have the unit start the host's default server.
-	if err := replaceFile(filepath.Join(UnitDir, string(i.Name)+".env"), []byte(env), 0o644, func(string) error { return nil }); err != nil {
+	if err := replaceFile(filepath.Join(UnitDir, string(i.Name)+".env"), []byte(env), 0o644, nil); err != nil {
 		return &farm.Error{Op: "start unit", Subject: unitOf(i), Err: err}
 	}
 	return l.unit(ctx, budget, "enable", "--now", unitOf(i))

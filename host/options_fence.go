@@ -10,21 +10,77 @@ const (
 	fenceEnds   = "# stowage: end of these lines"
 )
 
-// FenceOptions makes a server of this option file start without taking writes
-// and without firing events. A file that is fenced comes back as it is. MariaDB
-// has no super_read_only, and passes over a loose option that it does not know.
-func FenceOptions(text string) string {
-	if IsFenced(text) {
-		return text
+// fenceLine begins the fence of an instance. One that shares its file with
+// others is named by its group: each of them may have a fence there.
+func (i Instance) fenceLine() string {
+	if i.GroupSuffix == "" {
+		return fenceBegins
 	}
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	return text + strings.Join([]string{fenceBegins, "[" + ServerGroup(text) + "]", "read_only = ON", "loose_super_read_only = ON", "event_scheduler = OFF", fenceEnds, ""}, "\n")
+	return strings.Replace(fenceBegins, "out of rotation", "["+i.Group("")+"] is out of rotation", 1)
 }
 
-// UnfenceOptions is the text without what FenceOptions added.
-func UnfenceOptions(text string) string { return without(text, fenceBegins, fenceEnds) }
+// FenceOptions makes the server of this instance, of whose option file this is
+// the text, start without taking writes and without firing events; no other
+// server that starts with the file does. A file that is fenced comes back as it
+// is. MariaDB has no super_read_only, and passes over a loose option that it does
+// not know.
+func FenceOptions(i Instance, text string) string {
+	if IsFenced(i, text) {
+		return text
+	}
+	return appendBlock(text, i.fenceLine(), []string{"[" + i.Group(text) + "]", "read_only = ON", "loose_super_read_only = ON", "event_scheduler = OFF"}, fenceEnds)
+}
+
+// UnfenceOptions is the text without what FenceOptions added for this instance.
+func UnfenceOptions(i Instance, text string) string { return without(text, i.fenceLine(), fenceEnds) }
 
 // IsFenced reports whether FenceOptions has been at this text.
-func IsFenced(text string) bool { return UnfenceOptions(text) != text }
+func IsFenced(i Instance, text string) bool { return UnfenceOptions(i, text) != text }
+
+// joined is the end of a block's first line where the line before it had no end.
+const joined = " (The line before this one had no end.)"
+
+// appendBlock adds lines to a text, between two lines by which without finds them.
+func appendBlock(text, begins string, lines []string, ends string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text, begins = text+"\n", begins+joined
+	}
+	return text + begins + "\n" + strings.Join(lines, "\n") + "\n" + ends + "\n"
+}
+
+// without is the text without what stands between two lines, and those.
+func without(text, begins, ends string) string {
+	before, rest, found := cutLine(text, begins)
+	wasJoined := false
+	if !found {
+		if before, rest, wasJoined = cutLine(text, begins+joined); !wasJoined {
+			return text
+		}
+	}
+	_, after, ended := cutLine(rest, ends)
+	if !ended { // somebody has edited it; the options that are left say so themselves
+		return text
+	}
+	switch next, more, _ := strings.Cut(after, "\n"); {
+	case wasJoined && after == "":
+		before = strings.TrimSuffix(before, "\n")
+	case wasJoined && strings.HasPrefix(next, ours): // another block, which must know now
+		after = next + joined + "\n" + more
+	}
+	return before + after
+}
+
+// ours is how the first line of each block begins.
+const ours = "# stowage: "
+
+// cutLine cuts a text around a line that is exactly so.
+func cutLine(text, line string) (before, after string, found bool) {
+	if after, found = strings.CutPrefix(text, line+"\n"); found {
+		return "", after, true
+	}
+	before, after, found = strings.Cut(text, "\n"+line+"\n")
+	if found {
+		before += "\n"
+	}
+	return before, after, found
+}

@@ -3,6 +3,7 @@ package host_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -264,7 +265,8 @@ func TestCanReach(t *testing.T) {
 	if err := l.CanReach(inner); err == nil {
 		t.Error("a directory only root may enter")
 	}
-	must(t, l.Own(inner))
+	opened, err := os.Open(inner)
+	must(t, errors.Join(err, l.Own(opened), opened.Close()))
 	must(t, l.CanReach(inner))
 	done := make(chan struct{})
 	go func() { _ = l.CanReach("relative/path"); close(done) }()

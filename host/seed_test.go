@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -279,7 +280,8 @@ func nothingLeft(t *testing.T) {
 func loginFiles() []string {
 	var out []string
 	name := fmt.Sprintf(".stowage-seed-%d-*", os.Getpid())
-	for _, in := range []string{os.TempDir(), filepath.Join(os.TempDir(), "stowage-mariadbtest-*", "*")} {
+	servers := cmp.Or(os.Getenv("FARMS"), os.TempDir()) // where mariadbtest has them
+	for _, in := range []string{os.TempDir(), filepath.Join(servers, "stowage-mariadbtest-*", "*")} {
 		found, _ := filepath.Glob(filepath.Join(in, name))
 		out = append(out, found...)
 	}

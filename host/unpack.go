@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"stowage/internal/safefile"
 )
 
 // mariadb-backup streams files in chunks, several files side by side, each in
@@ -37,6 +39,9 @@ const (
 	chunkPiece     = 'P'
 	chunkFileEnd   = 'E'
 	chunkPathLimit = 512 // mbstream's
+	// chunkPieceLimit is six times what mariadb-backup puts into a piece: its
+	// sum comes with its head, and stands for nothing until the end is there.
+	chunkPieceLimit = 64 << 20
 
 	unpackBuffer = 256 << 10
 	// forgetEvery is how much of a file is written before the kernel is asked to
@@ -63,8 +68,12 @@ type unpacked struct {
 }
 
 func openUnpacker(dir string, from io.Reader, owner *syscall.Credential) (*unpacker, error) {
-	root, err := os.OpenRoot(dir)
+	in, err := safefile.OpenDir(dir)
 	if err != nil {
+		return nil, err
+	}
+	root, err := in.Root()
+	if err = errors.Join(err, in.Close()); err != nil {
 		return nil, err
 	}
 	return &unpacker{root: root, in: bufio.NewReaderSize(from, unpackBuffer), owner: owner, files: map[string]*unpacked{}}, nil
@@ -121,8 +130,8 @@ func (u *unpacker) chunk() (more bool, err error) {
 		return false, cutShort(err)
 	}
 	length, at := binary.LittleEndian.Uint64(piece[:]), binary.LittleEndian.Uint64(piece[8:])
-	if length > 1<<40 {
-		return false, fmt.Errorf("a piece of %d bytes of %s", length, path)
+	if length > chunkPieceLimit {
+		return false, fmt.Errorf("a piece of %d bytes of %s; no more than %d are ever announced", length, path, chunkPieceLimit)
 	}
 	var f *unpacked
 	switch {
@@ -189,9 +198,19 @@ func (u *unpacker) makeDirs(dir string) error {
 		return nil
 	}
 	if err == nil && u.owner != nil {
-		err = u.root.Lchown(dir, int(u.owner.Uid), int(u.owner.Gid))
+		err = u.chown(dir)
 	}
 	return err
+}
+
+// chown gives a directory to the servers' account through a descriptor: by its
+// name it could be another thing by then.
+func (u *unpacker) chown(dir string) error {
+	f, err := u.root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chown(int(u.owner.Uid), int(u.owner.Gid)), f.Close())
 }
 
 // piece writes so many bytes to the end of a file; nil for nowhere. They are

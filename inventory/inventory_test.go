@@ -60,6 +60,7 @@ func checks(findings []farm.Finding) string {
 
 // TestSurvey: a ring that is as agreed, and then everything that may go wrong with it.
 func TestSurvey(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a, b := mariadbtest.Start(t, "a"), mariadbtest.Start(t, "b")
 	mariadbtest.Ring(t, a, b)
 	a.Exec(t, "CREATE DATABASE shard1", "CREATE TABLE shard1.t (id INT PRIMARY KEY)", "CREATE DATABASE shard2")
@@ -177,6 +178,7 @@ func sample() (*farm.Farm, Inventory) {
 }
 
 func TestGolden(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, inv := sample()
 	var text bytes.Buffer
 	must(t, inv.WriteText(&text))
@@ -212,6 +214,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // TestReconcile: each finding by itself.
 func TestReconcile(t *testing.T) {
+	t.Parallel() // it mostly waits
 	up := mysql.Facts{Flavor: mysql.Flavor{Vendor: "MariaDB"}, Replication: mysql.Replication{Configured: true, IO: "Yes", SQL: "Yes", SourceLog: "bl.000001"}}
 	good := func() (*farm.Farm, []Instance) {
 		f := farmOf(100, []farm.ShardName{"s"}, "10.0.0.1", "10.0.0.2")
@@ -239,6 +242,12 @@ func TestReconcile(t *testing.T) {
 		{"one id twice", func(_ *farm.Farm, i []Instance) { i[1].ServerID = 1 }, "blocker server-id-unique dbshard001b", "has server_id 1, as dbshard001a has"},
 		{"one domain twice", func(_ *farm.Farm, i []Instance) { i[1].Domain = 1 }, "blocker gtid-domain-unique dbshard001b", "has GTID domain 1, as dbshard001a has"},
 		{"the default domain", func(_ *farm.Farm, i []Instance) { i[0].Domain, i[1].Domain = 0, 0 }, "blocker gtid-domain-unique dbshard001b", "GTID domain 0"},
+		{"unrelated pairs that share a domain", func(f *farm.Farm, i []Instance) {
+			f.Pairs = append(f.Pairs, farm.Pair{Name: "dbshard002", Topology: farm.Single, Sides: map[farm.SideName]farm.Side{farm.A: {}}})
+			i[0].Domain = 7
+			i[1].Pair, i[1].Name, i[1].Side, i[1].Domain, i[1].Source, i[1].facts.Replication = "dbshard002", "dbshard002a", farm.A, 7, "", mysql.Replication{}
+			i[1].Shards = nil
+		}, "note gtid-domain-shared dbshard001", "writes GTID domain 7, as dbshard002"},
 		{"one domain of one writer", func(f *farm.Farm, i []Instance) {
 			f.Pairs[0].Topology, i[1].Domain = farm.PrimaryReplica, 1
 			i[0].Source, i[0].facts.Replication = "", mysql.Replication{}

@@ -2,7 +2,10 @@ package inventory
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
+	"strings"
 
 	"stowage/farm"
 )
@@ -36,29 +39,50 @@ func sharedIDs(instances []Instance) []farm.Finding {
 		func(i Instance) uint32 { return i.ServerID })
 }
 
-// sharedDomains looks at who may write at the same time: the servers of a pair
-// with one writer may share a domain, and MySQL's GTIDs have none.
+// sharedDomains looks at who may write at the same time, and has each other's
+// transactions: the two sides of a pair in which both write. MySQL's GTIDs have
+// no domains.
 func sharedDomains(f *farm.Farm, instances []Instance) []farm.Finding {
-	var writers []Instance
-	type domain struct {
-		pair farm.PairName
-		id   uint32
-	}
-	seen := map[domain]bool{} // of pairs with one writer
-	for _, i := range instances {
-		if i.Error != "" || !i.facts.Flavor.HasGTIDDomains() {
-			continue
-		}
-		if p, ok := f.Pair(i.Pair); ok && p.Topology.HasOneWriter() {
-			if seen[domain{i.Pair, i.Domain}] {
+	var out []farm.Finding
+	pairs := map[uint32][]string{} // in the order of farm.yaml
+	for _, p := range f.Pairs {
+		writes := map[uint32]farm.InstanceName{}
+		for _, i := range instances {
+			if i.Pair != p.Name || i.Error != "" || !i.facts.Flavor.HasGTIDDomains() {
 				continue
 			}
-			seen[domain{i.Pair, i.Domain}] = true
+			if first, taken := writes[i.Domain]; taken && !p.Topology.HasOneWriter() {
+				out = append(out, OneDomain(p.Name, string(i.Name), string(first), i.Domain))
+			} else if !taken {
+				pairs[i.Domain] = append(pairs[i.Domain], string(p.Name))
+			}
+			writes[i.Domain] = i.Name
 		}
-		writers = append(writers, i)
 	}
-	return shared(writers, "gtid-domain-unique", "GTID domain", "give every side a gtid_domain_id of its own; two writers in one domain cannot be told apart",
-		func(i Instance) uint32 { return i.Domain })
+	return append(out, unrelatedDomains(pairs)...)
+}
+
+// OneDomain is the finding that both sides of a pair write one GTID domain:
+// one rule for the inventory and for what is asked before a move.
+func OneDomain(pair farm.PairName, side, other string, domain uint32) farm.Finding {
+	return farm.Finding{Check: "gtid-domain-unique", Severity: farm.Blocker, Subject: side,
+		Text:   fmt.Sprintf("has GTID domain %d, as %s has: two that write one domain cannot be told apart", domain, other),
+		Remedy: "give each side its own, live: stowage domains separate " + string(pair)}
+}
+
+// unrelatedDomains notes pairs that share a domain. Neither has the other's
+// transactions, so that harms nobody, but for a shard that replication is to
+// carry from one into the other.
+func unrelatedDomains(pairs map[uint32][]string) []farm.Finding {
+	var out []farm.Finding
+	for _, domain := range slices.Sorted(maps.Keys(pairs)) {
+		if names := pairs[domain]; len(names) > 1 {
+			out = append(out, farm.Finding{Check: "gtid-domain-shared", Severity: farm.Note, Subject: names[0],
+				Text:   fmt.Sprintf("writes GTID domain %d, as %s", domain, strings.Join(names[1:], ", ")),
+				Remedy: "nothing to do; only a shard that is moved by replication from one to the other needs different ones: stowage domains separate"})
+		}
+	}
+	return out
 }
 
 func shared(instances []Instance, check, what, remedy string, of func(Instance) uint32) []farm.Finding {

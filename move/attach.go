@@ -38,7 +38,11 @@ func (r *replacement) attach(ctx context.Context) error {
 	if err := r.Returns.SetEvents(ctx, events); err != nil {
 		return err
 	}
-	return r.Returns.Follow(ctx, r.Twin.Address(), r.mover.Replication, 30*time.Second)
+	as, err := r.replicationAs(ctx)
+	if err != nil {
+		return err
+	}
+	return r.Returns.Follow(ctx, r.Twin.Address(), as, 30*time.Second)
 }
 
 // mayAdopt makes sure, once more, that what is about to lose its history is the
@@ -72,7 +76,7 @@ func (r *replacement) rejoin(ctx context.Context) error {
 	if err != nil || !now.Follows(r.Twin.Address()) || !now.Idle() {
 		return err
 	}
-	r.tell(farm.Event{Kind: farm.StepProgress, Text: "it was restarted; it goes on replicating"})
+	r.Report(farm.Event{Kind: farm.StepProgress, Text: "it was restarted; it goes on replicating"})
 	return r.Returns.Follow(ctx, r.Twin.Address(), r.mover.Replication, 30*time.Second)
 }
 
@@ -99,7 +103,7 @@ func (r *replacement) follow(ctx context.Context) error {
 		if err == nil || time.Now().After(deadline) || !isBehind(err) {
 			return err
 		}
-		r.tell(farm.Event{Kind: farm.StepWaiting, Text: r.backlog(ctx, goal)})
+		r.Report(farm.Event{Kind: farm.StepWaiting, Text: r.backlog(ctx, goal)})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
@@ -30,7 +31,7 @@ type emptiedOrder struct {
 
 // emptied is one pair on its way out.
 type emptied struct {
-	doing
+	task
 	order emptiedOrder
 	sides []*oldSide
 }
@@ -43,15 +44,15 @@ type oldSide struct {
 	server *mysql.Server
 }
 
-var _ work = (*emptied)(nil)
+var _ act.Work = (*emptied)(nil)
 
-func (m *Mover) emptied(c engine.Call, step Step, beat func(string)) (*emptied, error) {
+func (m *Mover) emptied(c engine.Call, step act.Step, beat func(string)) (*emptied, error) {
 	e := &emptied{}
 	var err error
-	if e.doing, err = m.begin(c, step, beat, &e.order, nil); err != nil {
+	if e.task, err = m.task(c, step, beat, &e.order, nil); err != nil {
 		return nil, err
 	}
-	e.about = farm.Event{Pair: e.order.Pair}
+	e.About = farm.Event{Pair: e.order.Pair}
 	for _, name := range e.order.Topology.Sides() {
 		place := e.order.Sides[name]
 		s := &oldSide{name: name, here: m.instance(farm.Pair{Name: e.order.Pair}.Instance(name), place)}
@@ -64,17 +65,17 @@ func (m *Mover) emptied(c engine.Call, step Step, beat func(string)) (*emptied, 
 	return e, nil
 }
 
-func (e *emptied) close() {
+func (e *emptied) Close() {
 	for _, s := range e.sides {
 		_ = s.server.Close() // nothing is lost with a connection
 	}
 }
 
-func (e *emptied) remember() json.RawMessage { return nil }
+func (e *emptied) Remember() json.RawMessage { return nil }
 
 // survey asks nothing before a run begins: the pair still has its shards then.
 // The step preflight asks the same as the one that ends it.
-func (e *emptied) survey(context.Context) ([]farm.Finding, error) { return nil, nil }
+func (e *emptied) Survey(context.Context) ([]farm.Finding, error) { return nil, nil }
 
 func (e *emptied) preflight(ctx context.Context) error { return e.mayGo(ctx, true) }
 
@@ -220,7 +221,7 @@ func (e *emptied) soak(ctx context.Context) error {
 	if e.order.Soak <= 0 {
 		return nil
 	}
-	e.tell(farm.Event{Kind: farm.StepWaiting, Text: "the pair is empty and out of routing; it is stopped in " + e.order.Soak.String()})
+	e.Report(farm.Event{Kind: farm.StepWaiting, Text: "the pair is empty and out of routing; it is stopped in " + e.order.Soak.String()})
 	return pauseFor(ctx, e.order.Soak)
 }
 
@@ -230,10 +231,10 @@ func (e *emptied) retire(ctx context.Context) error {
 	if err := e.mayGo(ctx, false); err != nil {
 		return err
 	}
-	if err := e.phase(ctx, "record", func(context.Context) error { return e.mover.RemovePair(e.order.Pair) }); err != nil {
+	if err := e.Phase(ctx, "record", func(context.Context) error { return e.mover.RemovePair(e.order.Pair) }); err != nil {
 		return err
 	}
-	return e.phase(ctx, "stop", e.stop)
+	return e.Phase(ctx, "stop", e.stop)
 }
 
 func (e *emptied) stop(ctx context.Context) error {

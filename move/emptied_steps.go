@@ -3,6 +3,8 @@ package move
 import (
 	"time"
 
+	"stowage/act"
+
 	"stowage/swing"
 )
 
@@ -15,7 +17,7 @@ func emptiedSteps() []swing.Step[*emptied] {
 			Effect:  "none",
 			Known:   "neither farm.yaml, nor routing, nor the servers have anything there, and nobody else replicates from it",
 			Timeout: 5 * time.Minute,
-			Do:      method((*emptied).preflight),
+			Do:      act.Method((*emptied).preflight),
 		},
 		{
 			Name:    "unlist",
@@ -24,8 +26,8 @@ func emptiedSteps() []swing.Step[*emptied] {
 			Known:   "routing does not show it",
 			Undone:  "routing has it again, without a shard",
 			Timeout: 5 * time.Minute,
-			Do:      method((*emptied).unlist),
-			Undo:    method((*emptied).relist),
+			Do:      act.Method((*emptied).unlist),
+			Undo:    act.Method((*emptied).relist),
 		},
 		{
 			Name:    "soak",
@@ -33,7 +35,7 @@ func emptiedSteps() []swing.Step[*emptied] {
 			Effect:  "none: the pair stands by for as long as the goals ask",
 			Known:   "the time is over",
 			Timeout: 7 * 24 * time.Hour,
-			Do:      method((*emptied).soak),
+			Do:      act.Method((*emptied).soak),
 		},
 		{
 			Name:     "retire",
@@ -43,7 +45,7 @@ func emptiedSteps() []swing.Step[*emptied] {
 			NoReturn: true,
 			Phases:   []string{"record", "stop"},
 			Timeout:  30 * time.Minute,
-			Do:       method((*emptied).retire),
+			Do:       act.Method((*emptied).retire),
 		},
 	}
 }

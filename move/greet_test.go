@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"stowage/act"
 	"stowage/farm"
 	"stowage/host"
 	"stowage/route"
@@ -23,7 +24,7 @@ func TestSurveyOfAMachineThatIsAway(t *testing.T) {
 	}
 	away := moves[0].From.Host
 	asked := make(chan farm.HostName, 100)
-	m := &Mover{Router: route.NewFile(filepath.Join(t.TempDir(), "routing.json")), Path: func(p string) string { return p }, Log: slog.New(slog.DiscardHandler),
+	m := &Mover{Conductor: &act.Conductor{Log: slog.New(slog.DiscardHandler)}, Router: route.NewFile(filepath.Join(t.TempDir(), "routing.json")), Path: func(p string) string { return p },
 		Greet: func(_ context.Context, h farm.HostName) error {
 			if h == away {
 				return &farm.Error{Op: "meet agent", Hint: "start it", Err: errors.New("the agent of " + string(h) + " has not answered")}

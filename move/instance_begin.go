@@ -2,11 +2,11 @@ package move
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"time"
+
+	"stowage/act"
+	"stowage/engine"
 
 	"stowage/farm"
 	"stowage/placement"
@@ -28,7 +28,7 @@ func (m InstanceMove) Begin(ctx context.Context, a *Act) (store.Run, []farm.Find
 	if err != nil {
 		return store.Run{}, nil, err
 	}
-	if err := a.nothingOpen(); err != nil {
+	if err := a.NothingOpen(); err != nil {
 		return store.Run{}, nil, err
 	}
 	mv, err := m.order(now)
@@ -36,20 +36,14 @@ func (m InstanceMove) Begin(ctx context.Context, a *Act) (store.Run, []farm.Find
 		return store.Run{}, nil, err
 	}
 	subject := fmt.Sprintf("%s-to-%s", mv.Instance, m.To)
-	run := store.Run{ID: a.nextID(subject), Kind: "move", Subject: subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
-	job, err := NewJob(run.ID, []placement.Move{mv}, now, 1)
-	if err != nil {
-		return store.Run{}, nil, err
-	}
-	a.Mover.Owner = ownerOf(run)
-	findings, err := a.Mover.Survey(ctx, job)
-	if err != nil {
-		return store.Run{}, findings, err
-	}
-	if farm.Blocks(findings) {
-		return store.Run{}, findings, refused("move", string(mv.Instance), errors.New("preflight found blockers"), "remedy them; nothing was touched")
-	}
-	return run, findings, a.write(run, job, placement.Plan{NextServerID: mv.ServerID + 1}, now)
+	return a.Act.Begin(ctx, act.Proposal{
+		Name: subject, Subject: subject,
+		Job: func(run string) (engine.Job, uint32, error) {
+			job, err := NewJob(run, []placement.Move{mv}, now, 1)
+			return job, mv.ServerID + 1, err
+		},
+		Survey: a.Mover.Survey, Remedy: "remedy them; nothing was touched",
+	})
 }
 
 // order is the move as a plan would have it.
@@ -89,7 +83,7 @@ func (m InstanceMove) order(now *farm.Farm) (placement.Move, error) {
 	}
 	return placement.Move{
 		Wave: 1, Stage: 1, Name: string(name), Source: side.Host, Target: to.Name, Pair: m.Pair, Side: m.Side, Instance: name, ServerID: now.NextServerID, Bytes: bytes,
-		From: placement.Place{Host: side.Host, Address: from.Address, Port: side.Port, Datadir: side.Datadir, Config: side.Config},
+		From: placement.Place{Host: side.Host, Address: from.Address, Port: side.Port, Datadir: side.Datadir, Config: side.Config, GroupSuffix: side.GroupSuffix},
 		To: placement.Place{Host: to.Name, Address: to.Address, Port: m.port(now, side.Port),
 			Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")},
 	}, nil

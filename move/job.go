@@ -5,54 +5,18 @@ import (
 	"fmt"
 	"sort"
 
+	"stowage/act"
+
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/placement"
 )
 
-// wholeFarm is the budget of how many pairs are on their way at once.
-const wholeFarm = "farm"
-
-// pieceLanes is how many pairs go into one job of the engine, whose history and
-// messages have limits. A larger move is run in pieces, one after the other.
-const pieceLanes = 120
-
-// pieces cuts a job into jobs that the engine can hold, and at the end of each
-// stage of the plan: what moves in a stage needs the room that the one before
-// has left. They are the same every time, so a resumed move finds the ones it
-// has run.
-func pieces(job engine.Job) []engine.Job {
-	var cuts []int
-	for i, lane := range job.Lanes {
-		if i == 0 || lane.Stage != job.Lanes[i-1].Stage || i-cuts[len(cuts)-1] == pieceLanes {
-			cuts = append(cuts, i)
-		}
-	}
-	if len(cuts) <= 1 {
-		return []engine.Job{job}
-	}
-	var out []engine.Job
-	for n, from := range cuts {
-		to := len(job.Lanes)
-		if n+1 < len(cuts) {
-			to = cuts[n+1]
-		}
-		piece := job
-		piece.ID = fmt.Sprintf("%s-%d", job.ID, n+1)
-		piece.Lanes = job.Lanes[from:to]
-		out = append(out, piece)
-	}
-	return out
-}
-
-// streamsPerHost is how many sides may be on their way to one host at once.
-const streamsPerHost = 2
-
 // NewJob turns the moves of a plan that are still to be done into the engine's
 // job: one lane a pair and stage, in it one part a side, never both sides at
 // once. now is the farm as it stands.
 func NewJob(id string, moves []placement.Move, now *farm.Farm, parallel int) (engine.Job, error) {
-	job := engine.Job{ID: id, Kind: "move", Budgets: map[string]int{wholeFarm: max(1, parallel)}}
+	job := engine.Job{ID: id, Kind: "move", Budgets: map[string]int{act.WholeFarm: max(1, parallel)}}
 	byLane, order := groupByLane(moves)
 	where := map[farm.PairName]map[farm.SideName]placement.Place{}
 	for _, key := range order {
@@ -62,7 +26,7 @@ func NewJob(id string, moves []placement.Move, now *farm.Farm, parallel int) (en
 		}
 		for _, hold := range lane.Holds {
 			if _, known := job.Budgets[hold]; !known {
-				job.Budgets[hold] = streamsPerHost
+				job.Budgets[hold] = act.StreamsPerHost
 			}
 		}
 		job.Lanes = append(job.Lanes, lane)
@@ -100,7 +64,7 @@ func groupByLane(moves []placement.Move) (map[laneKey][]placement.Move, []laneKe
 
 // newOrder chooses the runbook of one part and writes its arguments. sides is
 // where the sides of the pair are by then.
-func newOrder(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place) (Runbook, json.RawMessage, error) {
+func newOrder(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place) (act.Runbook, json.RawMessage, error) {
 	if p.Topology.HasOneWriter() {
 		return newSuccession(p, m, sides)
 	}
@@ -122,11 +86,11 @@ func newLane(key laneKey, moves []placement.Move, now *farm.Farm, where map[farm
 		sides = map[farm.SideName]placement.Place{}
 		for side, s := range p.Sides {
 			h, _ := now.Host(s.Host)
-			sides[side] = placement.Place{Host: s.Host, Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config}
+			sides[side] = placement.Place{Host: s.Host, Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config, GroupSuffix: s.GroupSuffix}
 		}
 		where[key.pair] = sides
 	}
-	lane := engine.Lane{Name: string(key.pair), Holds: []string{wholeFarm}, Stage: key.stage}
+	lane := engine.Lane{Name: string(key.pair), Holds: []string{act.WholeFarm}, Stage: key.stage}
 	held := map[string]bool{}
 	if p.Topology.HasOneWriter() { // the replica first: the primary's copy is taken from the new one
 		sort.SliceStable(moves, func(i, j int) bool { return moves[i].Side > moves[j].Side })
@@ -136,7 +100,7 @@ func newLane(key laneKey, moves []placement.Move, now *farm.Farm, where map[farm
 		if err != nil {
 			return engine.Lane{}, err
 		}
-		lane.Parts = append(lane.Parts, engine.Part{Subject: string(key.pair) + "/" + string(m.Side), Args: args, Steps: book.engineSteps()})
+		lane.Parts = append(lane.Parts, engine.Part{Subject: string(key.pair) + "/" + string(m.Side), Args: args, Steps: book.EngineSteps()})
 		sides[m.Side] = m.To // the next side's twin lives there by then
 		if hold := "host " + string(m.To.Host); !held[hold] {
 			held[hold] = true

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"stowage/act"
+
 	"stowage/farm"
 	"stowage/placement"
 )
@@ -20,7 +22,7 @@ func TestLargeMovesGoInPieces(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	ids := map[string]bool{}
-	for _, p := range pieces(job) {
+	for _, p := range act.Pieces(job) {
 		if err := p.Validate(); err != nil {
 			t.Fatalf("piece %s: %v", p.ID, err)
 		}
@@ -41,11 +43,11 @@ func TestLargeMovesGoInPieces(t *testing.T) {
 	if len(seen) != 1000 {
 		t.Errorf("%d pairs are in a piece, want 1000", len(seen))
 	}
-	if one := pieces(job); len(one) < 2 {
+	if one := act.Pieces(job); len(one) < 2 {
 		t.Errorf("a thousand pairs are one piece")
 	}
 	small, err := NewJob("move-small-1", moves[:2], now, 4)
-	if err != nil || len(pieces(small)) != 1 || pieces(small)[0].ID != small.ID {
+	if err != nil || len(act.Pieces(small)) != 1 || act.Pieces(small)[0].ID != small.ID {
 		t.Errorf("a small move is cut up: %v", err)
 	}
 }
@@ -115,7 +117,7 @@ func TestStagesAreRunOneAfterTheOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ps := pieces(job)
+	ps := act.Pieces(job)
 	if len(ps) != 2 || len(ps[0].Lanes) != 3 || len(ps[1].Lanes) != 3 || ps[0].ID == ps[1].ID {
 		t.Fatalf("pieces %+v", ps)
 	}

@@ -8,6 +8,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/mysql"
+	"stowage/placement"
 	"stowage/swing"
 )
 
@@ -35,7 +36,7 @@ func (l lasting) Fenced(ctx context.Context, server *mysql.Server) error {
 	if err != nil {
 		return err
 	}
-	return editOptions(ctx, h, i, host.FenceOptions)
+	return l.r.mover.editOptions(ctx, h, i, func(text string) string { return host.FenceOptions(i, text) })
 }
 
 // Opened implements swing.Lasting. The new instance gets rid of what it was to
@@ -48,7 +49,7 @@ func (l lasting) Opened(ctx context.Context, server *mysql.Server) error {
 	if server == l.r.Returns {
 		return l.r.settleConfig(ctx)
 	}
-	return editOptions(ctx, h, i, host.UnfenceOptions)
+	return l.r.mover.editOptions(ctx, h, i, func(text string) string { return host.UnfenceOptions(i, text) })
 }
 
 // NeverOpened implements swing.Lasting: settleConfig takes the line out, and
@@ -75,16 +76,13 @@ func (l lasting) IsDown(ctx context.Context, server *mysql.Server) (bool, error)
 	return err == nil && pid == 0, err
 }
 
-// editOptions changes an option file, or leaves it alone when there is nothing
-// to change.
-func editOptions(ctx context.Context, h host.Host, i host.Instance, change func(string) string) error {
-	was, err := h.ReadFile(ctx, i.Config)
+// EditOptions changes the option file of an instance of farm.yaml, where it
+// lies.
+func (m *Mover) EditOptions(ctx context.Context, name farm.InstanceName, place farm.Side, change func(host.Instance, string) string) error {
+	h, err := m.Host(place.Host)
 	if err != nil {
 		return err
 	}
-	is := change(string(was))
-	if is == string(was) {
-		return nil
-	}
-	return h.WriteFile(ctx, i.Config, []byte(is))
+	i := m.instance(name, placement.Place{Host: place.Host, Port: place.Port, Datadir: place.Datadir, Config: place.Config, GroupSuffix: place.GroupSuffix})
+	return m.editOptions(ctx, h, i, func(text string) string { return change(i, text) })
 }

@@ -2,11 +2,8 @@ package move
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"log/slog"
-	"time"
+
+	"stowage/act"
 
 	"stowage/engine"
 	"stowage/farm"
@@ -17,9 +14,10 @@ import (
 	"stowage/swing"
 )
 
-// Mover carries out the steps of moves. It is safe for several goroutines; the
-// engine never runs two steps of one side at once.
+// Mover is what the steps of moves need, besides what every act has. It is safe
+// for several goroutines.
 type Mover struct {
+	*act.Conductor
 	Router route.Router
 	// Host finds the machine an instance lives or will live on.
 	Host func(farm.HostName) (host.Host, error)
@@ -28,8 +26,9 @@ type Mover struct {
 	// A step waits for its machine instead. Nil: all are there.
 	Greet func(context.Context, farm.HostName) error
 	// Admin is what Stowage logs in to servers with; Replication what they log
-	// in to each other with.
-	Admin, Replication mysql.Account
+	// in to each other with; Backup what a copy of one is made with, whose
+	// password its host learns.
+	Admin, Replication, Backup mysql.Account
 	// Path makes a path of farm.yaml absolute.
 	Path func(string) string
 	// Record writes a side's new place into farm.yaml; again is harmless.
@@ -41,24 +40,16 @@ type Mover struct {
 	Farm       func() (*farm.Farm, error)
 	AddPair    func(farm.Pair) error
 	RemovePair func(farm.PairName) error
-	// Owner marks directories this run makes. It is the same after a resume.
-	Owner    string
+	// Logs is the directory for error logs of instances that are taken back; ""
+	// keeps none.
+	Logs     string
 	Settings swing.Settings
-	Sink     farm.Sink
-	Log      *slog.Logger
 	// Repair lets a copy whose rows differ from its source's be made equal, and compared once more. The servers that
 	// serve are never touched.
 	Repair bool
-	// Border is called before and after each step and phase; tests kill the
-	// program there, or let the step fail. Nil in production.
-	Border func(point string) error
-	// Steer is asked before each step begins; nil: nobody steers.
-	Steer    *Steer
-	throttle *Throttle
-	trail    *trail
-}
 
-var _ engine.Doer = (*Mover)(nil)
+	edited *editing
+}
 
 // order is what one part of a job says: which side, and where its twin lives
 // when the part runs.
@@ -78,100 +69,14 @@ type memory struct {
 	Apart mysql.Moment `json:"parted,omitzero"`
 }
 
-// Do carries out one step of one part, or its undo.
-func (m *Mover) Do(ctx context.Context, c engine.Call, beat func(string)) (json.RawMessage, error) {
-	book, err := runbookOf(c.Args)
-	if err != nil {
-		return nil, engine.Permanent(err)
-	}
-	step, n := book.step(c.Step)
-	if n == 0 {
-		return nil, engine.Permanent(fmt.Errorf("this version of Stowage knows no step %q of runbook %s", c.Step, book.Name))
-	}
-	ctx = m.trail.follow(ctx, c)
-	w, err := book.open(m, c, step, beat)
-	if err != nil {
-		return nil, engine.Permanent(err)
-	}
-	defer w.close()
-	if err := m.mayBegin(ctx, c, step); err != nil {
-		return nil, err
-	}
-	if c.Undo {
-		return w.remember(), m.undo(ctx, c, w, step)
-	}
-	ctx, left := m.attend(ctx, c, step)
-	defer left()
-	w.tell(farm.Event{Kind: farm.StepStarted, Text: attemptText(c.Attempt), Number: n, Of: len(book.Steps)})
-	start := time.Now()
-	if err := do(ctx, w, step); err != nil {
-		if held := m.waitLost(c, w, err); held != nil {
-			return nil, held
-		}
-		w.tell(farm.Event{Kind: farm.StepFailed, Text: err.Error()})
-		return nil, m.brokenOff(ctx, classify(withHint(err)))
-	}
-	w.tell(farm.Event{Kind: farm.StepDone, Millis: float64(time.Since(start)) / float64(time.Millisecond)})
-	return w.remember(), nil
+// task is what the steps of moves know about the call they work on.
+type task struct {
+	act.Task
+	mover *Mover
 }
 
-// do is the step between its two borders.
-func do(ctx context.Context, w work, step Step) error {
-	if err := w.border("before " + step.Name); err != nil {
-		return err
-	}
-	if err := step.Do(ctx, w); err != nil {
-		return err
-	}
-	return w.border("after " + step.Name)
-}
-
-func (m *Mover) undo(ctx context.Context, c engine.Call, w work, step Step) error {
-	if err := undoBetweenBorders(ctx, w, step); err != nil {
-		if held := m.waitLost(c, w, err); held != nil {
-			return held
-		}
-		w.tell(farm.Event{Kind: farm.StepFailed, Text: "undo: " + err.Error()})
-		return classify(withHint(err))
-	}
-	w.tell(farm.Event{Kind: farm.StepUndone, Text: step.Undone})
-	return nil
-}
-
-func undoBetweenBorders(ctx context.Context, w work, step Step) error {
-	if err := w.border("before undo " + step.Name); err != nil {
-		return err
-	}
-	if err := step.Undo(ctx, w); err != nil {
-		return err
-	}
-	return w.border("after undo " + step.Name)
-}
-
-func attemptText(n int) string {
-	if n <= 1 {
-		return ""
-	}
-	return fmt.Sprintf("attempt %d", n)
-}
-
-// withHint puts the hint into the text: that is all of an error that comes back
-// through the engine.
-func withHint(err error) error {
-	if hint := farm.Hint(err); hint != "" {
-		return fmt.Errorf("%w\n  -> %s", err, hint)
-	}
-	return err
-}
-
-// classify tells the engine what to do about an error: a refusal will not
-// become right by asking again, an unknown outcome needs a person.
-func classify(err error) error {
-	switch {
-	case errors.Is(err, farm.ErrOutcomeUnknown):
-		return engine.Unknown(err)
-	case errors.Is(err, farm.ErrRefused), errors.Is(err, farm.ErrInput), errors.Is(err, swing.ErrWorse):
-		return engine.Permanent(err)
-	}
-	return err
+// task reads what a call carries.
+func (m *Mover) task(c engine.Call, step act.Step, beat func(string), order, memory any) (task, error) {
+	t, err := m.Conductor.Task(c, step, beat, order, memory)
+	return task{t, m}, err
 }

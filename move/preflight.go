@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"stowage/engine"
+	"stowage/act"
+
 	"stowage/farm"
 	"stowage/host"
+	"stowage/inventory"
 	"stowage/mysql"
 	"stowage/route"
 )
@@ -25,74 +26,89 @@ type survey struct {
 
 // checks are asked in this order, all of them, and every answer is reported.
 // Each stands for something that has broken a move, or was seen to lose data.
-var checks = []question[*survey]{
-	{"privileges", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+var checks = []act.Question[*survey]{
+	{Name: "privileges", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askPrivileges(ctx, p, s.r.mover.repairPrivileges()...) })
 	}},
-	{"topology", checkTopology},
-	{"routing", checkRouting},
-	{"flavor", checkFlavor},
-	{"binary-log", checkBinaryLog},
-	{"server-ids", checkServerIDs},
-	{"gtid-domains", checkDomains},
-	{"auto-increment", checkAutoIncrement},
-	{"replication", checkReplication},
-	{"replication-account", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "topology", Look: checkTopology},
+	{Name: "routing", Look: checkRouting},
+	{Name: "flavor", Look: checkFlavor},
+	{Name: "binary-log", Look: checkBinaryLog},
+	{Name: "server-ids", Look: checkServerIDs},
+	{Name: "gtid-domains", Look: checkDomains},
+	{Name: "auto-increment", Look: checkAutoIncrement},
+	{Name: "replication", Look: checkReplication},
+	{Name: "replication-account", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return askReplicationAccount(ctx, s.twinPeer(), s.r.mover.Replication, s.r.fresh.Address)
 	}},
-	{"tls", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
-		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askTLS(ctx, p, s.r.mover.Replication) })
+	{Name: "tls", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		as, err := s.r.replicationAs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.bothPeers(func(p peer) ([]farm.Finding, error) {
+			return askTLS(ctx, p, as, s.r.order.Move.To.Host, s.r.freshHost)
+		})
 	}},
-	{"accounts", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "backup-account", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return askBackup(ctx, s.twinPeer(), s.r.mover)
+	}},
+	{Name: "accounts", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return askAccounts(ctx, s.twinPeer(), s.r.old.Address, s.r.fresh.Address)
 	}},
-	{"tables", checkTables},
-	{"versioned-tables", func(ctx context.Context, s *survey) ([]farm.Finding, error) { return askVersioned(ctx, s.twinPeer()) }},
-	{"foreign-keys", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "tables", Look: checkTables},
+	{Name: "versioned-tables", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) { return askVersioned(ctx, s.twinPeer()) }},
+	{Name: "foreign-keys", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return askCascades(ctx, s.twinPeer(), farm.Note)
 	}},
-	{"definers", checkDefiners},
-	{"triggers", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "definers", Look: checkDefiners},
+	{Name: "triggers", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askTriggers(ctx, p) })
 	}},
-	{"layout", func(_ context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "layout", Look: func(_ context.Context, s *survey) ([]farm.Finding, error) {
 		return askLayout(s.twinPeer(), s.oldPeer()), nil
 	}},
-	{"files", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "files", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askFiles(ctx, p) })
 	}},
-	{"plugins", func(ctx context.Context, s *survey) ([]farm.Finding, error) { return askPlugins(ctx, s.oldPeer()) }},
-	{"encryption", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "plugins", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) { return askPlugins(ctx, s.oldPeer()) }},
+	{Name: "encryption", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return askEncryption(ctx, s.twinPeer())
 	}},
-	{"character-sets", func(_ context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "character-sets", Look: func(_ context.Context, s *survey) ([]farm.Finding, error) {
 		return askCharsets(s.oldPeer(), s.twinPeer()), nil
 	}},
-	{"sql-mode", func(_ context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "sql-mode", Look: func(_ context.Context, s *survey) ([]farm.Finding, error) {
 		return askSQLMode(s.oldPeer(), s.twinPeer()), nil
 	}},
-	{"time-zones", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "time-zones", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return askTimeZones(ctx, s.oldPeer(), s.twinPeer())
 	}},
-	{"clocks", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "clocks", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return askClocks(ctx, s.oldPeer(), s.twinPeer())
 	}},
-	{"durability", func(_ context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "durability", Look: func(_ context.Context, s *survey) ([]farm.Finding, error) {
 		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askDurability(p), nil })
 	}},
-	{"semi-sync", func(_ context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "semi-sync", Look: func(_ context.Context, s *survey) ([]farm.Finding, error) {
 		return s.bothPeers(func(p peer) ([]farm.Finding, error) { return askSemiSync(p), nil })
 	}},
-	{"fence", checkFence},
-	{"long-work", checkLongWork},
-	{"sessions", checkSessions},
-	{"open-files", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "option-file", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+		return askOptionFiles(ctx, s.r, s.oldPeer(), s.twinPeer())
+	}},
+	{Name: "fence", Look: checkFence},
+	{Name: "long-work", Look: checkLongWork},
+	{Name: "sessions", Look: checkSessions},
+	{Name: "open-files", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return askOpenFiles(ctx, s.twinPeer(), s.oldPeer())
 	}},
-	{"events", checkEvents},
-	{"binlog-retention", checkRetention},
-	{"target", checkTarget},
-	{"space", func(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	{Name: "events", Look: checkEvents},
+	{Name: "binlog-retention", Look: checkRetention},
+	{Name: "way-back", Look: func(_ context.Context, s *survey) ([]farm.Finding, error) {
+		return askWayBack(s.r.mover, s.r.order.Move)
+	}},
+	{Name: "target", Look: checkTarget},
+	{Name: "space", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return askSpace(ctx, s.twinPeer(), s.r.freshHost, s.r.order.Move.To.Host, s.r.fresh.Dir())
 	}},
 }
@@ -101,84 +117,9 @@ var checks = []question[*survey]{
 func Checks() []string {
 	var out []string
 	for _, c := range checks {
-		out = append(out, c.name)
+		out = append(out, c.Name)
 	}
 	return out
-}
-
-// Survey asks everything of every pair of a job, before anything is touched.
-func (m *Mover) Survey(ctx context.Context, job engine.Job) ([]farm.Finding, error) {
-	m = m.greeting(ctx)
-	found := make([][]farm.Finding, len(job.Lanes))
-	var asked sync.WaitGroup
-	tokens := make(chan struct{}, surveysAtOnce)
-	for n, lane := range job.Lanes {
-		tokens <- struct{}{}
-		asked.Go(func() {
-			defer func() { <-tokens }()
-			found[n] = m.surveyLane(ctx, job.ID, lane)
-		})
-	}
-	asked.Wait()
-	out := []farm.Finding{m.Router.Guarantee().Finding()}
-	if ctx.Err() != nil {
-		return out, &farm.Error{Op: "preflight", Err: farm.ErrInterrupted}
-	}
-	return append(out, slices.Concat(found...)...), nil
-}
-
-// greeting is a Mover that greets every machine before it asks it anything.
-func (m *Mover) greeting(ctx context.Context) *Mover {
-	if m.Greet == nil {
-		return m
-	}
-	polite := *m
-	polite.Host = func(name farm.HostName) (host.Host, error) {
-		if err := m.Greet(ctx, name); err != nil {
-			return nil, err
-		}
-		return m.Host(name)
-	}
-	return &polite
-}
-
-// surveysAtOnce is how many pairs are asked side by side. An agent is asked
-// through the engine: one pair after the other would take a large farm minutes.
-const surveysAtOnce = 8
-
-func (m *Mover) surveyLane(ctx context.Context, job string, lane engine.Lane) []farm.Finding {
-	if ctx.Err() != nil {
-		return nil
-	}
-	// Of a pair that moves both sides, the second side's twin does not
-	// exist yet; it is asked when its turn comes.
-	part := lane.Parts[0]
-	found, err := m.surveyPart(ctx, engine.Call{Job: job, Subject: part.Subject, Args: part.Args})
-	if err == nil {
-		return found
-	}
-	// One pair that cannot be asked must not hide what others say.
-	remedy := farm.Hint(err)
-	if remedy == "" {
-		remedy = "stowage inventory shows which servers answer"
-	}
-	f := blocker(part.Subject, err.Error(), remedy)
-	f.Check = "can-be-asked"
-	return []farm.Finding{f}
-}
-
-func (m *Mover) surveyPart(ctx context.Context, c engine.Call) ([]farm.Finding, error) {
-	book, err := runbookOf(c.Args)
-	if err != nil {
-		return nil, err
-	}
-	step, _ := book.step("preflight")
-	w, err := book.open(m, c, step, func(string) {})
-	if err != nil {
-		return nil, err
-	}
-	defer w.close()
-	return w.survey(ctx)
 }
 
 // preflight asks everything once more, right before the side is touched.
@@ -186,13 +127,13 @@ func (r *replacement) preflight(ctx context.Context) error {
 	if n, ok := r.readNote(ctx); ok && n.Position != "" {
 		// Resumed from a later step's failure in another run: the target is
 		// not empty because it is ours.
-		r.tell(farm.Event{Kind: farm.StepProgress, Text: "a seed of this move is there already"})
+		r.Report(farm.Event{Kind: farm.StepProgress, Text: "a seed of this move is there already"})
 	}
-	return mayGoOn(ctx, r)
+	return act.MayGoOn(ctx, r)
 }
 
 // survey runs all checks.
-func (r *replacement) survey(ctx context.Context) ([]farm.Finding, error) {
+func (r *replacement) Survey(ctx context.Context) ([]farm.Finding, error) {
 	s := &survey{r: r}
 	var err error
 	if s.old, err = r.Leaves.Preflight(ctx); err != nil {
@@ -207,7 +148,7 @@ func (r *replacement) survey(ctx context.Context) ([]farm.Finding, error) {
 		return nil, err
 	}
 	s.routing = t.Pairs[r.Pair]
-	return ask(ctx, checks, s)
+	return act.Ask(ctx, checks, s)
 }
 
 func (s *survey) oldName() string  { return string(s.r.order.Move.Instance) }
@@ -266,7 +207,7 @@ func checkRouting(_ context.Context, s *survey) ([]farm.Finding, error) {
 			out = append(out, blocker(pair, fmt.Sprintf("routing sends side %s to %q, farm.yaml says %s", x.side, got, x.address), "make the two agree"))
 		}
 		if s.routing.GateIsClosed(x.side) {
-			out = append(out, blocker(pair, fmt.Sprintf("the gate of side %s is closed", x.side), "finish what closed it: stowage move status, stowage move resume"))
+			out = append(out, blocker(pair, fmt.Sprintf("the gate of side %s is closed", x.side), "finish what closed it: stowage status, stowage resume"))
 		}
 	}
 	return out, nil
@@ -298,15 +239,32 @@ func checkBinaryLog(_ context.Context, s *survey) ([]farm.Finding, error) {
 		var out []farm.Finding
 		for _, n := range need {
 			if f.Variables[n[0]] != n[1] {
-				out = append(out, blocker(name, fmt.Sprintf("%s is %s, must be %s", n[0], f.Variables[n[0]], n[1]),
-					"set "+n[0]+" in the option file and restart, side by side"))
+				out = append(out, blocker(name, fmt.Sprintf("%s is %s, must be %s", n[0], f.Variables[n[0]], n[1]), remedyOf(s.r.order.Move.Pair, f.Flavor, n[0])))
 			}
 		}
 		if !strings.EqualFold(f.Replication.UsingGTID, "Slave_Pos") {
-			out = append(out, blocker(name, "it replicates by file and position", f.Flavor.ByGTID()))
+			out = append(out, blocker(name, "it replicates by file and position", byGTID(s.r.order.Move.Pair, f.Flavor)))
 		}
 		return out
 	}), nil
+}
+
+// remedyOf a variable that a move needs otherwise. What has to do with GTIDs
+// is a matter of their domains, and needs no restart.
+func remedyOf(pair farm.PairName, flavor mysql.Flavor, variable string) string {
+	if flavor.HasGTIDDomains() && strings.HasPrefix(variable, "gtid_") {
+		return "without a restart, in the order that loses nothing: stowage domains separate " + string(pair)
+	}
+	return "set " + variable + " in the option file and restart, one server after the other"
+}
+
+// byGTID is what to do about a replica by file and position. By hand it loses
+// writes where both sides write one domain.
+func byGTID(pair farm.PairName, flavor mysql.Flavor) string {
+	if flavor.HasGTIDDomains() {
+		return "stowage domains separate " + string(pair)
+	}
+	return flavor.ByGTID()
 }
 
 func checkServerIDs(_ context.Context, s *survey) ([]farm.Finding, error) {
@@ -329,8 +287,7 @@ func checkDomains(_ context.Context, s *survey) ([]farm.Finding, error) {
 	if !s.twin.Flavor.HasGTIDDomains() || s.old.Domain != s.twin.Domain {
 		return nil, nil
 	}
-	return []farm.Finding{blocker(s.oldName(), fmt.Sprintf("both sides write GTID domain %d", s.old.Domain),
-		"give each side a gtid_domain_id of its own, unique in the farm")}, nil
+	return []farm.Finding{inventory.OneDomain(s.r.order.Move.Pair, s.oldName(), s.twinName(), s.old.Domain)}, nil
 }
 
 func checkAutoIncrement(_ context.Context, s *survey) ([]farm.Finding, error) {
@@ -372,8 +329,8 @@ func checkTables(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return nil, nil
 	}
 	slices.Sort(names)
-	return []farm.Finding{blocker(s.twinName(), fmt.Sprintf("%d tables cannot be carried live: %s", len(names), strings.Join(names[:min(3, len(names))], ", ")),
-		"convert them to InnoDB and give each a primary key")}, nil
+	return naming(blocker(s.twinName(), fmt.Sprintf("%d tables cannot be carried live: %s", len(names), some(names)),
+		"convert them to InnoDB and give each a primary key"), names), nil
 }
 
 func checkFence(ctx context.Context, s *survey) ([]farm.Finding, error) {
@@ -381,9 +338,8 @@ func checkFence(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	if err != nil || len(who) == 0 {
 		return nil, err
 	}
-	return []farm.Finding{{Severity: farm.Warning, Subject: s.oldName(),
-		Text:   "read_only does not stop " + strings.Join(who[:min(4, len(who))], ", "),
-		Remedy: "revoke READ ONLY ADMIN and SUPER from accounts that applications use; the gate alone holds them back"}}, nil
+	return naming(warning(s.oldName(), "read_only does not stop "+some(who),
+		"revoke READ ONLY ADMIN and SUPER from accounts that applications use; the gate alone holds them back"), who), nil
 }
 
 // checkLongWork asks about the drain budget: how long a transaction may be open before it is better not to

@@ -37,8 +37,8 @@ func askCascades(ctx context.Context, p peer, severity farm.Severity) ([]farm.Fi
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return []farm.Finding{{Severity: severity, Subject: p.name, Text: fmt.Sprintf("%d foreign keys change rows that no binary log shows: %s", len(names), some(names)),
-		Remedy: "each replica does it again by itself, so both ends need the same keys and foreign_key_checks=1; the checksums of the move cover these rows"}}, nil
+	return naming(farm.Finding{Severity: severity, Subject: p.name, Text: fmt.Sprintf("%d foreign keys change rows that no binary log shows: %s", len(names), some(names)),
+		Remedy: "each replica does it again by itself, so both ends need the same keys and foreign_key_checks=1; the checksums of the move cover these rows"}, names), nil
 }
 
 // askVersioned refuses tables whose history is kept by transaction number. What INSERT ... SELECT writes into them never
@@ -49,8 +49,8 @@ func askVersioned(ctx context.Context, p peer) ([]farm.Finding, error) {
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return []farm.Finding{blocker(p.name, fmt.Sprintf("%d tables keep their history by transaction numbers: %s", len(names), some(names)),
-		"replication loses their rows without a word: make the ROW START and ROW END columns TIMESTAMP(6)")}, nil
+	return naming(blocker(p.name, fmt.Sprintf("%d tables keep their history by transaction numbers: %s", len(names), some(names)),
+		"replication loses their rows without a word: make the ROW START and ROW END columns TIMESTAMP(6)"), names), nil
 }
 
 // askDefiners: an object whose definer does not exist on the target fails with error 1449 when it is used. accounts are
@@ -72,8 +72,8 @@ func askDefiners(ctx context.Context, p peer, accounts []mysql.Login) ([]farm.Fi
 	if len(orphans) == 0 {
 		return nil, nil
 	}
-	return []farm.Finding{warning(p.name, fmt.Sprintf("%d objects belong to accounts that will not be there: %s", len(orphans), some(orphans)),
-		"create the accounts (locked, if nobody is to log in) or define the objects anew; using them fails with error 1449")}, nil
+	return naming(warning(p.name, fmt.Sprintf("%d objects belong to accounts that will not be there: %s", len(orphans), some(orphans)),
+		"create the accounts (locked, if nobody is to log in) or define the objects anew; using them fails with error 1449"), orphans), nil
 }
 
 // askTriggers: row events hold what triggers did already. A replica that runs them again does it twice.
@@ -83,10 +83,10 @@ func askTriggers(ctx context.Context, p peer) ([]farm.Finding, error) {
 		return nil, err
 	}
 	if v := p.is("slave_run_triggers_for_rbr"); v != "" && v != "NO" {
-		return []farm.Finding{blocker(p.name, fmt.Sprintf("slave_run_triggers_for_rbr is %s and there are %d triggers: %s", v, len(names), some(names)),
-			"SET GLOBAL slave_run_triggers_for_rbr=NO on every server: what they write is in the row events already and is applied twice")}, nil
+		return naming(blocker(p.name, fmt.Sprintf("slave_run_triggers_for_rbr is %s and there are %d triggers: %s", v, len(names), some(names)),
+			"SET GLOBAL slave_run_triggers_for_rbr=NO on every server: what they write is in the row events already and is applied twice"), names), nil
 	}
-	return []farm.Finding{remark(p.name, fmt.Sprintf("%d triggers come along: %s", len(names), some(names)), "nothing to do; replicas do not run them for row events")}, nil
+	return naming(remark(p.name, fmt.Sprintf("%d triggers come along: %s", len(names), some(names)), "nothing to do; replicas do not run them for row events"), names), nil
 }
 
 // askReplicationAccount asks whether a new server at address from could replicate from source: password, privilege,
@@ -127,22 +127,6 @@ func hosts(logins []mysql.Login) string {
 	return some(out)
 }
 
-// askTLS: Stowage and the replication it sets up speak without TLS so far. (A server with require_secure_transport would
-// not have let us in.)
-func askTLS(ctx context.Context, source peer, as mysql.Account) ([]farm.Finding, error) {
-	var out []farm.Finding
-	logins, err := source.server.Logins(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range logins {
-		if l.User == as.User && l.RequiresTLS {
-			out = append(out, blocker(source.name, "the replication account "+l.String()+" requires TLS, and replication is set up without it so far", "ALTER USER "+l.String()+" REQUIRE NONE, or leave the pair out of the plan"))
-		}
-	}
-	return out, nil
-}
-
 // askAccounts names accounts that admit the address a server leaves and not the one it goes to.
 func askAccounts(ctx context.Context, p peer, was, is string) ([]farm.Finding, error) {
 	if was == is {
@@ -170,8 +154,8 @@ func askAccounts(ctx context.Context, p peer, was, is string) ([]farm.Finding, e
 	if len(lost) == 0 {
 		return nil, nil
 	}
-	return []farm.Finding{warning(p.name, fmt.Sprintf("accounts admit the old address %s and not the new one %s: %s", was, is, some(lost)),
-		"create them for the new address too, if programs on that host log in with them")}, nil
+	return naming(warning(p.name, fmt.Sprintf("accounts admit the old address %s and not the new one %s: %s", was, is, some(lost)),
+		"create them for the new address too, if programs on that host log in with them"), lost), nil
 }
 
 // askOpenFiles asks whether one server can hold open what two hold now.

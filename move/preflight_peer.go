@@ -34,9 +34,19 @@ func remark(subject, text, remedy string) farm.Finding {
 	return farm.Finding{Severity: farm.Note, Subject: subject, Text: text, Remedy: remedy}
 }
 
-// some names the first few of many.
+// few is how many names a finding's text has.
+const few = 3
+
+// naming is the finding with all the names of which its text has the first few.
+func naming(f farm.Finding, names []string) []farm.Finding {
+	if len(names) > few {
+		f.Names = names
+	}
+	return []farm.Finding{f}
+}
+
+// some names the first few of many; --json has them all.
 func some(names []string) string {
-	const few = 3
 	text := strings.Join(names[:min(few, len(names))], ", ")
 	if more := len(names) - few; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
@@ -179,7 +189,7 @@ func askPlugins(ctx context.Context, p peer) ([]farm.Finding, error) {
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return []farm.Finding{warning(p.name, "it has loaded plugins: "+some(names), "install the same libraries on the target host: the new instance does not start without them")}, nil
+	return naming(warning(p.name, "it has loaded plugins: "+some(names), "install the same libraries on the target host: the new instance does not start without them"), names), nil
 }
 
 // askEncryption asks whether the new server needs keys that a copy of the data does not bring.
@@ -201,6 +211,6 @@ func askFiles(ctx context.Context, p peer) ([]farm.Finding, error) {
 	if err != nil || len(outside) == 0 {
 		return nil, err
 	}
-	return []farm.Finding{blocker(p.name, "files lie outside of its data directory: "+some(outside),
-		"use names relative to datadir for these options, and move such tables with ALTER TABLE ... TABLESPACE or by a dump")}, nil
+	return naming(blocker(p.name, "files lie outside of its data directory: "+some(outside),
+		"use names relative to datadir for these options, and move such tables with ALTER TABLE ... TABLESPACE or by a dump"), outside), nil
 }

@@ -2,6 +2,7 @@ package move
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -49,6 +50,7 @@ func (h smallHost) FreeBytes(context.Context, string) (int64, error) { return h.
 // TestEachQuestionSpeaks makes every question about servers find what it is there to find, on real servers, and makes
 // sure that it says nothing before.
 func TestEachQuestionSpeaks(t *testing.T) {
+	t.Parallel() // it mostly waits
 	durable := []string{"--sync-binlog=1", "--table-open-cache=1000", "--innodb-flush-log-at-trx-commit=1"}
 	a := mariadbtest.Start(t, "a", durable...)
 	b := mariadbtest.Start(t, "b", durable...)
@@ -60,7 +62,8 @@ func TestEachQuestionSpeaks(t *testing.T) {
 		"--plugin-load-add=file_key_management", "--file-key-management-filename="+filepath.Join(odd.Dir, "keys"))
 	odd.Restart(t)
 	odd.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.secret (id INT PRIMARY KEY) ENCRYPTED=YES")
-	a.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.parent (id INT PRIMARY KEY)")
+	a.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.parent (id INT PRIMARY KEY)",
+		"CREATE USER copy@'10.%' IDENTIFIED BY 'c'", "GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO copy@'10.%'")
 
 	quiet := func(f ...farm.Finding) ([]farm.Finding, error) { return f, nil }
 	repl := account(mariadbtest.Repl)
@@ -134,9 +137,31 @@ func TestEachQuestionSpeaks(t *testing.T) {
 			spoil: func() { a.Exec(t, "RENAME USER repl@'%' TO repl@'127.%'") },
 			mend:  func() { a.Exec(t, "RENAME USER repl@'127.%' TO repl@'%'") }},
 		{check: "tls", want: "repl@% requires TLS", severity: farm.Blocker,
-			ask:   func(a, _ peer) ([]farm.Finding, error) { return askTLS(t.Context(), a, repl) },
+			ask:   func(a, _ peer) ([]farm.Finding, error) { return askTLS(t.Context(), a, repl, "", nil) },
 			spoil: func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE SSL") },
 			mend:  func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE NONE") }},
+		{check: "replication-tls", want: "repl@% requires TLS", severity: farm.Blocker, // of a single shard, by its target's own replication
+			ask: func(a, b peer) ([]farm.Finding, error) {
+				s := &shardMove{from: ends{main: a.server}, to: ends{main: b.server}, order: shardOrder{To: shardEnd{Side: farm.A}}}
+				s.mover = &Mover{Replication: repl, Host: func(farm.HostName) (host.Host, error) { return local, nil }}
+				return nativeTLS(t.Context(), &nativeSurvey{s: s})
+			},
+			spoil: func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE SSL") },
+			mend:  func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE NONE") }},
+		{check: "tls", want: "repl@% requires TLS", severity: farm.Blocker, // of a new pair
+			ask: func(a, _ peer) ([]farm.Finding, error) {
+				p := &provision{models: []*mysql.Server{a.server}, sides: []*freshSide{{name: farm.A, host: local}, {name: farm.B, host: local}}}
+				p.order.Topology, p.mover = farm.PrimaryReplica, &Mover{Replication: repl}
+				return provisionTLS(t.Context(), &provisionSurvey{p: p, model: a})
+			},
+			spoil: func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE SSL") },
+			mend:  func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE NONE") }},
+		{check: "backup-account", want: "the account copy of [backup] lacks BINLOG MONITOR, LOCK TABLES, PROCESS", severity: farm.Blocker,
+			ask: func(a, _ peer) ([]farm.Finding, error) {
+				return askBackup(t.Context(), a, &Mover{Admin: repl, Backup: mysql.Account{User: "copy"}})
+			},
+			spoil: func() { a.Exec(t, "REVOKE PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* FROM copy@'10.%'") },
+			mend:  func() { a.Exec(t, "GRANT PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO copy@'10.%'") }},
 		{check: "accounts", want: "not the new one 10.2.0.9: cron@10.1.%", severity: farm.Warning,
 			ask: func(a, _ peer) ([]farm.Finding, error) { return askAccounts(t.Context(), a, "10.1.0.5", "10.2.0.9") },
 			spoil: func() {
@@ -237,7 +262,7 @@ var questionsAskedByTheProgram = map[string]string{
 	"topology": "TestPreflightBlockers", "routing": "TestClosedGateIsABlocker", "flavor": "TestFlavorQuestionSpeaks", "binary-log": "TestPreflightBlockers",
 	"server-ids": "TestPreflightBlockers", "gtid-domains": "TestDomainQuestionSpeaks", "auto-increment": "TestPreflightBlockers", "replication": "TestPreflightBlockers",
 	"tables": "TestPreflightBlockers", "fence": "TestUnfenced", "long-work": "TestQuiesce", "sessions": "TestPreflightBlockers",
-	"events": "TestEventsMoveWithTheirSide", "target": "TestPreflightBlockers",
+	"events": "TestEventsMoveWithTheirSide", "option-file": "TestOptionFileQuestionSpeaks", "way-back": "TestHostWithoutADirHasNoWayBack", "target": "TestPreflightBlockers",
 }
 
 func asRoot(t *testing.T, i *mariadbtest.Instance, statement string) func() {
@@ -307,17 +332,19 @@ func (c speech) run(t *testing.T, a, b *mariadbtest.Instance) {
 
 // The sides of a pair that nothing is wrong with: what a whole survey asks of two servers alone.
 func TestDomainQuestionSpeaks(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a := mariadbtest.Start(t, "a", "--gtid-domain-id=7")
 	b := mariadbtest.Start(t, "b", "--gtid-domain-id=7")
 	s := &survey{r: &replacement{}, old: peerOf(t, a).facts, twin: peerOf(t, b).facts}
 	found, err := checkDomains(t.Context(), s)
-	if err != nil || len(found) != 1 || found[0].Severity != farm.Blocker || !strings.Contains(found[0].Text, "both sides write GTID domain 7") {
+	if err != nil || len(found) != 1 || found[0].Severity != farm.Blocker || !strings.Contains(found[0].Text, "GTID domain 7, as ") {
 		t.Errorf("found %v %v", found, err)
 	}
 }
 
 // Servers of two series, as their versions say: no second series is at hand.
 func TestFlavorQuestionSpeaks(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a := mariadbtest.Start(t, "a")
 	s := &survey{r: &replacement{}, old: peerOf(t, a).facts, twin: peerOf(t, a).facts}
 	if found, err := checkFlavor(t.Context(), s); err != nil || len(found) > 0 {
@@ -326,5 +353,23 @@ func TestFlavorQuestionSpeaks(t *testing.T) {
 	s.old.Flavor.Minor++
 	if found, err := checkFlavor(t.Context(), s); err != nil || len(found) != 1 || !strings.Contains(found[0].Remedy, "one series") {
 		t.Errorf("of two series: %v %v", found, err)
+	}
+}
+
+// TestSixCascadesAreAllNamed: a list of six was cut to three, in --json too.
+func TestSixCascadesAreAllNamed(t *testing.T) {
+	t.Parallel() // it mostly waits
+	a := mariadbtest.Start(t, "a")
+	a.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.p (id INT PRIMARY KEY)")
+	for n := range 6 {
+		a.Exec(t, fmt.Sprintf("CREATE TABLE d.c%d (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES d.p (id) ON DELETE CASCADE)", n))
+	}
+	found, err := askCascades(t.Context(), peerOf(t, a), farm.Note)
+	if err != nil || len(found) != 1 || len(found[0].Names) != 6 || !strings.Contains(found[0].Text, "and 3 more") {
+		t.Errorf("found %+v %v", found, err)
+	}
+	raw, err := json.Marshal(found)
+	if err != nil || strings.Count(string(raw), "d/c5 ") != 1 {
+		t.Errorf("%s %v", raw, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
@@ -42,7 +43,7 @@ type newSide struct {
 
 // provision is one pair in the making.
 type provision struct {
-	doing
+	task
 	order provisionOrder
 
 	sides  []*freshSide // in the order A, B
@@ -60,15 +61,15 @@ type freshSide struct {
 	modelHost host.Host
 }
 
-var _ work = (*provision)(nil)
+var _ act.Work = (*provision)(nil)
 
-func (m *Mover) provision(c engine.Call, step Step, beat func(string)) (*provision, error) {
+func (m *Mover) provision(c engine.Call, step act.Step, beat func(string)) (*provision, error) {
 	p := &provision{}
 	var err error
-	if p.doing, err = m.begin(c, step, beat, &p.order, nil); err != nil {
+	if p.task, err = m.task(c, step, beat, &p.order, nil); err != nil {
 		return nil, err
 	}
-	p.about = farm.Event{Pair: p.order.Pair}
+	p.About = farm.Event{Pair: p.order.Pair}
 	for _, name := range p.order.Topology.Sides() {
 		s := &freshSide{newSide: p.order.Sides[name], name: name}
 		instance := farm.Pair{Name: p.order.Pair}.Instance(name)
@@ -88,7 +89,7 @@ func (m *Mover) provision(c engine.Call, step Step, beat func(string)) (*provisi
 	return p, nil
 }
 
-func (p *provision) close() {
+func (p *provision) Close() {
 	for _, s := range p.sides {
 		_ = s.server.Close() // nothing is lost with a connection
 	}
@@ -98,7 +99,7 @@ func (p *provision) close() {
 }
 
 // remember is nothing: every step reads the truth.
-func (p *provision) remember() json.RawMessage { return nil }
+func (p *provision) Remember() json.RawMessage { return nil }
 
 // owner marks a new instance's directory as made by this run for this side.
 func (p *provision) owner(s *freshSide) string {

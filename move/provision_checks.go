@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"stowage/act"
+
 	"stowage/farm"
 	"stowage/host"
 	"stowage/mysql"
@@ -21,18 +23,23 @@ type provisionSurvey struct {
 
 // provisionChecks are asked in this order, all of them, and every answer is
 // reported.
-var provisionChecks = []question[*provisionSurvey]{
-	{"privileges", func(ctx context.Context, v *provisionSurvey) ([]farm.Finding, error) {
+var provisionChecks = []act.Question[*provisionSurvey]{
+	{Name: "privileges", Look: func(ctx context.Context, v *provisionSurvey) ([]farm.Finding, error) {
 		return v.each(func(_ *freshSide, model peer) ([]farm.Finding, error) { return askPrivileges(ctx, model) })
 	}},
-	{"flavor", provisionFlavor},
-	{"farm", provisionFarm},
-	{"routing", provisionRouting},
-	{"accounts", provisionAccounts},
-	{"files", func(ctx context.Context, v *provisionSurvey) ([]farm.Finding, error) {
+	{Name: "flavor", Look: provisionFlavor},
+	{Name: "farm", Look: provisionFarm},
+	{Name: "routing", Look: provisionRouting},
+	{Name: "accounts", Look: provisionAccounts},
+	{Name: "files", Look: func(ctx context.Context, v *provisionSurvey) ([]farm.Finding, error) {
 		return v.each(func(_ *freshSide, model peer) ([]farm.Finding, error) { return askFiles(ctx, model) })
 	}},
-	{"replication-account", func(ctx context.Context, v *provisionSurvey) ([]farm.Finding, error) {
+	{Name: "option-file", Look: func(ctx context.Context, v *provisionSurvey) ([]farm.Finding, error) {
+		return v.each(func(s *freshSide, model peer) ([]farm.Finding, error) {
+			return askOptionFile(ctx, model, s.modelHost, s.model, string(s.Model.Host), farm.Warning)
+		})
+	}},
+	{Name: "replication-account", Look: func(ctx context.Context, v *provisionSurvey) ([]farm.Finding, error) {
 		return v.each(func(s *freshSide, _ peer) ([]farm.Finding, error) {
 			if v.p.follows(s) == nil {
 				return nil, nil
@@ -40,13 +47,14 @@ var provisionChecks = []question[*provisionSurvey]{
 			return askReplicationAccount(ctx, v.model, v.p.mover.Replication, s.here.Address)
 		})
 	}},
-	{"target", provisionTarget},
-	{"space", provisionSpace},
-	{"new-pair", provisionNote},
+	{Name: "tls", Look: provisionTLS},
+	{Name: "target", Look: provisionTarget},
+	{Name: "space", Look: provisionSpace},
+	{Name: "new-pair", Look: provisionNote},
 }
 
 // survey runs all checks.
-func (p *provision) survey(ctx context.Context) ([]farm.Finding, error) {
+func (p *provision) Survey(ctx context.Context) ([]farm.Finding, error) {
 	v := &provisionSurvey{p: p, models: map[farm.SideName]peer{}}
 	for _, s := range p.sides {
 		server := mysql.Open(s.ModelInstance, s.model.Dial(), p.mover.Admin, p.mover.Log)
@@ -57,7 +65,7 @@ func (p *provision) survey(ctx context.Context) ([]farm.Finding, error) {
 		}
 	}
 	v.model = v.models[farm.A]
-	return ask(ctx, provisionChecks, v)
+	return act.Ask(ctx, provisionChecks, v)
 }
 
 func (v *provisionSurvey) each(look func(*freshSide, peer) ([]farm.Finding, error)) ([]farm.Finding, error) {
@@ -127,6 +135,21 @@ func provisionAccounts(ctx context.Context, v *provisionSurvey) ([]farm.Finding,
 	}
 	return []farm.Finding{warning(string(v.p.order.Pair), fmt.Sprintf("the pairs that its shards come from do not agree about the account %s; it gets what %s says", some(differ), v.p.order.Accounts[0].Name),
 		"make the accounts agree, or correct them on the new pair")}, nil
+}
+
+// provisionTLS: the links of the new pair are made with the TLS of those whose
+// accounts it gets.
+func provisionTLS(ctx context.Context, v *provisionSurvey) ([]farm.Finding, error) {
+	as, err := v.p.linkedAs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.each(func(s *freshSide, _ peer) ([]farm.Finding, error) {
+		if v.p.follows(s) == nil {
+			return nil, nil
+		}
+		return askTLS(ctx, v.model, as, s.Place.Host, s.host)
+	})
 }
 
 func provisionTarget(ctx context.Context, v *provisionSurvey) ([]farm.Finding, error) {

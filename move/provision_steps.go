@@ -3,6 +3,8 @@ package move
 import (
 	"time"
 
+	"stowage/act"
+
 	"stowage/swing"
 )
 
@@ -16,7 +18,7 @@ func provisionSteps() []swing.Step[*provision] {
 			Effect:  "none",
 			Known:   "no check found a blocker",
 			Timeout: 5 * time.Minute,
-			Do:      mayGoOn[*provision],
+			Do:      act.MayGoOn[*provision],
 		},
 		{
 			Name:    "found",
@@ -26,8 +28,8 @@ func provisionSteps() []swing.Step[*provision] {
 			Undone:  "the directories are removed, if this move made them and nothing lives there",
 			Phases:  []string{"first", "second"},
 			Timeout: time.Hour,
-			Do:      method((*provision).found),
-			Undo:    method((*provision).remove),
+			Do:      act.Method((*provision).found),
+			Undo:    act.Method((*provision).remove),
 		},
 		{
 			Name:    "start",
@@ -36,8 +38,8 @@ func provisionSteps() []swing.Step[*provision] {
 			Known:   "each answers with its planned server_id",
 			Undone:  "they are stopped, if nothing lives there",
 			Timeout: 30 * time.Minute,
-			Do:      method((*provision).start),
-			Undo:    method((*provision).stop),
+			Do:      act.Method((*provision).start),
+			Undo:    act.Method((*provision).stop),
 		},
 		{
 			Name:    "wire",
@@ -46,8 +48,8 @@ func provisionSteps() []swing.Step[*provision] {
 			Known:   "their replication threads run",
 			Undone:  "they stop replicating, if nothing lives there",
 			Timeout: 10 * time.Minute,
-			Do:      method((*provision).wire),
-			Undo:    method((*provision).unwire),
+			Do:      act.Method((*provision).wire),
+			Undo:    act.Method((*provision).unwire),
 		},
 		{
 			Name:    "check",
@@ -55,7 +57,7 @@ func provisionSteps() []swing.Step[*provision] {
 			Effect:  "none",
 			Known:   "both sides have the same accounts and no database, and are who they should be",
 			Timeout: 5 * time.Minute,
-			Do:      method((*provision).check),
+			Do:      act.Method((*provision).check),
 		},
 		{
 			Name:    "open",
@@ -63,7 +65,7 @@ func provisionSteps() []swing.Step[*provision] {
 			Effect:  "option files say how they start from now on; they take writes; the scheduler is on where the model's is",
 			Known:   "read_only and event_scheduler are as the option file says",
 			Timeout: 5 * time.Minute,
-			Do:      method((*provision).open),
+			Do:      act.Method((*provision).open),
 		},
 		{
 			Name:    "list",
@@ -73,8 +75,8 @@ func provisionSteps() []swing.Step[*provision] {
 			Undone:  "neither has it, if nothing lives there",
 			Phases:  []string{"record", "route"},
 			Timeout: 5 * time.Minute,
-			Do:      method((*provision).list),
-			Undo:    method((*provision).unlist),
+			Do:      act.Method((*provision).list),
+			Undo:    act.Method((*provision).unlist),
 		},
 	}
 }

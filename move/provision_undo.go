@@ -62,7 +62,7 @@ func (p *provision) unless(ctx context.Context, do func(*freshSide) error) error
 		return err
 	}
 	if why != "" {
-		p.tell(farm.Event{Kind: farm.StepProgress, Text: "the pair stays: " + why})
+		p.Report(farm.Event{Kind: farm.StepProgress, Text: "the pair stays: " + why})
 		return nil
 	}
 	for _, s := range slices.Backward(p.sides) {
@@ -115,7 +115,7 @@ func (p *provision) unlist(ctx context.Context) error {
 		return err
 	}
 	if why != "" {
-		p.tell(farm.Event{Kind: farm.StepProgress, Text: "the pair stays: " + why})
+		p.Report(farm.Event{Kind: farm.StepProgress, Text: "the pair stays: " + why})
 		return nil
 	}
 	grower, err := p.grower()

@@ -22,7 +22,7 @@ const foundNote = "stowage-found.json"
 // found makes the data directories, one after the other.
 func (p *provision) found(ctx context.Context) error {
 	for n, s := range p.sides {
-		if err := p.phase(ctx, []string{"first", "second"}[n], func(ctx context.Context) error { return p.foundSide(ctx, s) }); err != nil {
+		if err := p.Phase(ctx, []string{"first", "second"}[n], func(ctx context.Context) error { return p.foundSide(ctx, s) }); err != nil {
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func (p *provision) foundSide(ctx context.Context, s *freshSide) error {
 	if err != nil {
 		return err
 	}
-	p.tell(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("making %s, empty", s.here.Name)})
+	p.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("making %s, empty", s.here.Name)})
 	if err := founder.Found(ctx, s.here, setup); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (p *provision) foundSide(ctx context.Context, s *freshSide) error {
 // options is the option file of a side: that of its model, with an identity of
 // its own.
 func (p *provision) options(ctx context.Context, s *freshSide) ([]byte, error) {
-	model, err := s.modelHost.ReadFile(ctx, s.model.Config)
+	model, err := startOptions(ctx, s.modelHost, s.model)
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +80,12 @@ func (p *provision) options(ctx context.Context, s *freshSide) ([]byte, error) {
 	}
 	more := map[string]string{"gtid_domain_id": strconv.FormatUint(uint64(s.Domain), 10)}
 	const pool = "innodb_buffer_pool_size"
-	if was, ok := host.Option(string(model), host.ServerGroup(string(model)), pool); ok && p.order.Pool > 0 {
+	if was, ok := host.Option(model, host.ServerGroup(model), pool); ok && p.order.Pool > 0 {
 		if size := poolFor(was, p.order.Pool); size != "" {
 			more[pool] = size
 		}
 	}
-	return freshOptions(string(model), flavor, s.here, s.ServerID, more), nil
+	return freshOptions(model, flavor, s.here, s.ServerID, more), nil
 }
 
 // poolFor is a buffer pool of so many times the size, in whole MiB; empty when
@@ -142,13 +142,22 @@ func (p *provision) start(ctx context.Context) error {
 	return nil
 }
 
+// linkedAs is the account of the new pair's links.
+func (p *provision) linkedAs(ctx context.Context) (mysql.Account, error) {
+	return p.mover.Replication.LinkedAs(ctx, p.models...)
+}
+
 func (p *provision) wire(ctx context.Context) error {
 	for _, s := range p.sides {
 		source := p.follows(s)
 		if source == nil {
 			continue
 		}
-		if err := s.server.Follow(ctx, source.server.Address(), p.mover.Replication, 30*time.Second); err != nil {
+		as, err := p.linkedAs(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.server.Follow(ctx, source.server.Address(), as, 30*time.Second); err != nil {
 			return err
 		}
 	}
@@ -191,12 +200,11 @@ func (p *provision) check(ctx context.Context) error {
 // open lets the instances start from now on as their models do, and be so.
 func (p *provision) open(ctx context.Context) error {
 	for _, s := range p.sides {
-		model, err := s.modelHost.ReadFile(ctx, s.model.Config)
+		was, err := startOptions(ctx, s.modelHost, s.model)
 		if err != nil {
 			return err
 		}
-		was := host.UnfenceOptions(string(model))
-		if err := editOptions(ctx, s.host, s.here, func(is string) string { return settledOptions(is, was) }); err != nil {
+		if err := p.mover.editOptions(ctx, s.host, s.here, func(is string) string { return settledOptions(host.UnfenceOptions(s.here, is), was) }); err != nil {
 			return err
 		}
 		if scheduler, _ := host.Option(was, host.ServerGroup(was), "event_scheduler"); isOn(scheduler) {
@@ -217,10 +225,10 @@ func (p *provision) open(ctx context.Context) error {
 func isOn(value string) bool { return value == "1" || value == "ON" || value == "on" }
 
 func (p *provision) list(ctx context.Context) error {
-	if err := p.phase(ctx, "record", func(context.Context) error { return p.mover.AddPair(p.pair()) }); err != nil {
+	if err := p.Phase(ctx, "record", func(context.Context) error { return p.mover.AddPair(p.pair()) }); err != nil {
 		return err
 	}
-	return p.phase(ctx, "route", func(ctx context.Context) error {
+	return p.Phase(ctx, "route", func(ctx context.Context) error {
 		grower, err := p.grower()
 		if err != nil {
 			return err

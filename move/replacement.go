@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
@@ -17,25 +18,27 @@ import (
 // and hosts it is about.
 type replacement struct {
 	*swing.Swing
-	doing
+	task
 	order  order
 	memory memory
 
 	old, fresh, twin             host.Instance
 	oldHost, freshHost, twinHost host.Host
+
+	linked []*mysql.Server // others of the pair whose links show how links are made
 }
 
 // TheSwing lets the steps of package swing work on a replacement.
 func (r *replacement) TheSwing() *swing.Swing { return r.Swing }
 
-func (m *Mover) replacement(c engine.Call, step Step, beat func(string)) (*replacement, error) {
+func (m *Mover) replacement(c engine.Call, step act.Step, beat func(string)) (*replacement, error) {
 	r := &replacement{}
 	var err error
-	if r.doing, err = m.begin(c, step, beat, &r.order, &r.memory); err != nil {
+	if r.task, err = m.task(c, step, beat, &r.order, &r.memory); err != nil {
 		return nil, err
 	}
 	mv := r.order.Move
-	r.about = farm.Event{Pair: mv.Pair, Side: mv.Side}
+	r.About = farm.Event{Pair: mv.Pair, Side: mv.Side}
 	r.old, r.fresh = m.instance(mv.Instance, mv.From), m.instance(mv.Instance, mv.To)
 	r.twin = m.instance(r.order.TwinInstance, r.order.Twin)
 	for _, h := range []struct {
@@ -56,9 +59,9 @@ func (m *Mover) replacement(c engine.Call, step Step, beat func(string)) (*repla
 		Scheduler: r.memory.Scheduler,
 		Apart:     r.memory.Apart,
 		Settings:  drainLonger(m.Settings, c.Attempt),
-		Border:    r.border,
+		Border:    r.AtBorder,
 		Tell: func(kind farm.EventKind, phase, text string, millis float64) {
-			r.tell(farm.Event{Kind: kind, Phase: phase, Text: text, Millis: millis})
+			r.Report(farm.Event{Kind: kind, Phase: phase, Text: text, Millis: millis})
 		},
 	}
 	r.Lasting, r.Rejoin = lasting{r}, r.rejoin
@@ -78,16 +81,16 @@ func (m *Mover) instance(name farm.InstanceName, p placement.Place) host.Instanc
 	if config == "" {
 		config = filepath.Join(filepath.Dir(p.Datadir), "my.cnf")
 	}
-	return host.Instance{Name: name, Address: p.Address, Port: p.Port, Datadir: m.Path(p.Datadir), Config: m.Path(config)}
+	return host.Instance{Name: name, Address: p.Address, Port: p.Port, Datadir: m.Path(p.Datadir), Config: m.Path(config), GroupSuffix: p.GroupSuffix}
 }
 
-func (r *replacement) close() {
+func (r *replacement) Close() {
 	for _, s := range []*mysql.Server{r.Leaves, r.Returns, r.Twin} {
 		_ = s.Close() // nothing is lost with a connection
 	}
 }
 
-func (r *replacement) remember() json.RawMessage {
+func (r *replacement) Remember() json.RawMessage {
 	r.memory.Scheduler = r.Scheduler
 	raw, err := json.Marshal(r.memory)
 	if err != nil { // a struct of strings and numbers always encodes

@@ -173,7 +173,7 @@ func (r *replacement) awaitNoClients(ctx context.Context, budget time.Duration) 
 		if err != nil || n == 0 {
 			return
 		}
-		r.tell(farm.Event{Kind: farm.StepWaiting, Text: "clients still hold idle connections to the old instance"})
+		r.Report(farm.Event{Kind: farm.StepWaiting, Text: "clients still hold idle connections to the old instance"})
 		time.Sleep(100 * time.Millisecond)
 	}
 }

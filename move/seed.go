@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"stowage/act"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/nested"
 	"stowage/mysql"
 )
 
@@ -56,7 +58,7 @@ func (r *replacement) seed(ctx context.Context) error {
 	if n.Bytes, err = r.stream(ctx); err != nil {
 		return err
 	}
-	r.tell(farm.Event{Kind: farm.StepProgress, Text: "applying the copy's log", Bytes: n.Bytes, Total: n.Bytes})
+	r.Report(farm.Event{Kind: farm.StepProgress, Text: "applying the copy's log", Bytes: n.Bytes, Total: n.Bytes})
 	if n.Seed, err = r.freshHost.Prepare(ctx, r.fresh); err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func (r *replacement) writeNote(ctx context.Context, n note) error {
 func (r *replacement) readNote(ctx context.Context) (note, bool) {
 	var n note
 	raw, err := r.freshHost.ReadFile(ctx, r.notePath())
-	if err != nil || json.Unmarshal(raw, &n) != nil || n.Position == "" {
+	if err != nil || nested.Unmarshal(raw, &n) != nil || n.Position == "" {
 		return note{}, false
 	}
 	return n, true
@@ -94,25 +96,35 @@ func (r *replacement) readNote(ctx context.Context) (note, bool) {
 // both have one, and reports how far it is.
 func (r *replacement) stream(ctx context.Context) (int64, error) {
 	told := time.Time{}
-	pace, done := r.mover.throttle.begin(ctx, []*mysql.Server{r.Twin, r.Leaves}, r.order.Move.To.Host, r.order.Twin.Host)
+	pace, done := r.mover.Throttle.Begin(ctx, []*mysql.Server{r.Twin, r.Leaves}, r.order.Move.To.Host, r.order.Twin.Host)
 	defer done()
 	copied := host.Copy{
 		From: r.twinHost, Source: r.twin, To: r.freshHost, Target: r.fresh, Rate: pace.Rate,
-		Login: host.Login{User: r.mover.Admin.User, Password: r.mover.Admin.Password, Address: r.twin.Dial()},
+		Login: backupLogin(r.mover.Backup, r.twin.Dial()),
 		Moved: func(n int64) {
 			pace.Moved(n)
 			if time.Since(told) < 250*time.Millisecond {
 				return
 			}
 			told = time.Now()
-			r.tell(farm.Event{Kind: farm.StepProgress, Text: "copying from " + string(r.order.TwinInstance) + slowed(pace), Bytes: n, Total: r.order.Move.Bytes})
+			r.Report(farm.Event{Kind: farm.StepProgress, Text: "copying from " + string(r.order.TwinInstance) + slowed(pace), Bytes: n, Total: r.order.Move.Bytes})
 		},
 	}
 	return copied.Run(ctx)
 }
 
+// backupLogin is what the source's host is told, and no more.
+func backupLogin(as mysql.Account, address string) host.Login {
+	as = as.At(address)
+	out := host.Login{User: as.User, Password: as.Password, Address: address}
+	if t := as.TLS; t != nil {
+		out.CA, out.Cert, out.Key, out.AnyName = t.CA, t.Cert, t.Key, t.AnyName
+	}
+	return out
+}
+
 // slowed says why a copy is slower than it could be.
-func slowed(p *Pace) string {
+func slowed(p *act.Pace) string {
 	if why := p.Why(); why != "" {
 		return " at " + why + ";"
 	}
@@ -123,31 +135,32 @@ func (r *replacement) removeSeed(ctx context.Context) error {
 	if err := r.stopHalfSeeded(ctx); err != nil {
 		return err
 	}
+	r.keepErrorLog(ctx)
 	return r.freshHost.Remove(ctx, r.fresh, r.owner())
 }
 
 // temporary are the options that a new instance has only until it serves.
 var temporary = map[string]string{"read_only": "ON", "event_scheduler": "OFF", "skip_slave_start": "ON"}
 
-// writeConfig derives the new instance's option file from that of the side it
-// replaces: same domain, same auto-increment offset, same tuning; its own
+// writeConfig derives the new instance's option file from what the side it
+// replaces starts with: same domain, same auto-increment offset, same tuning; its own
 // identity, address and paths.
 func (r *replacement) writeConfig(ctx context.Context) error {
-	raw, err := r.oldHost.ReadFile(ctx, r.old.Config)
+	model, err := startOptions(ctx, r.oldHost, r.old)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w of %s: %w", act.ErrOptions, r.old.Name, err)
 	}
 	flavor, err := r.Twin.Flavor(ctx)
 	if err != nil {
 		return err
 	}
-	return r.freshHost.WriteFile(ctx, r.fresh.Config, freshOptions(string(raw), flavor, r.fresh, r.order.Move.ServerID, nil))
+	return r.freshHost.WriteFile(ctx, r.fresh.Config, freshOptions(model, flavor, r.fresh, r.order.Move.ServerID, nil))
 }
 
 // freshOptions is the option file of a new instance that nobody knows yet, after
 // that of another: its own identity, address and paths, and what else is given.
 func freshOptions(model string, flavor mysql.Flavor, i host.Instance, id uint32, more map[string]string) []byte {
-	text := strings.ReplaceAll(host.UnfenceOptions(model), unused, "") // a fence is of that instance, not of this
+	text := strings.ReplaceAll(model, unused, "")
 	values := map[string]string{
 		"server_id": strconv.FormatUint(uint64(id), 10),
 		"port":      strconv.Itoa(i.Port), "bind_address": i.Address,
@@ -173,18 +186,17 @@ const unused = "# stowage: not in rotation yet. This line and some options go be
 // on: what the old side had in place of the temporary ones, and no fence. It
 // comes before the first client: a server that serves may die at any moment.
 func (r *replacement) settleConfig(ctx context.Context) error {
-	raw, err := r.oldHost.ReadFile(ctx, r.old.Config)
+	was, err := startOptions(ctx, r.oldHost, r.old)
 	if err != nil {
 		return err
 	}
-	was := host.UnfenceOptions(string(raw))
-	return editOptions(ctx, r.freshHost, r.fresh, func(is string) string { return settledOptions(is, was) })
+	return r.mover.editOptions(ctx, r.freshHost, r.fresh, func(is string) string { return settledOptions(host.UnfenceOptions(r.fresh, is), was) })
 }
 
 // settledOptions is an option file with what another has in place of the
 // temporary options.
 func settledOptions(is, was string) string {
-	is = strings.ReplaceAll(host.UnfenceOptions(is), unused, "")
+	is = strings.ReplaceAll(is, unused, "")
 	values := map[string]string{}
 	for _, k := range temporaryOptions() {
 		values[k], _ = host.Option(was, host.ServerGroup(was), k)
@@ -199,7 +211,7 @@ func (r *replacement) start(ctx context.Context) error {
 	if errors.Is(err, host.ErrPrepared) {
 		// The copy was taken between the two phases of some commits. Nobody
 		// was told of them by this copy; they come again by replication.
-		r.tell(farm.Event{Kind: farm.StepProgress, Text: "rolling back transactions that were half committed in the copy"})
+		r.Report(farm.Event{Kind: farm.StepProgress, Text: "rolling back transactions that were half committed in the copy"})
 		if err = r.freshHost.RollbackPrepared(ctx, r.fresh); err == nil {
 			err = r.freshHost.Start(ctx, r.fresh, budget)
 		}

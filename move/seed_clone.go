@@ -48,19 +48,21 @@ func (r *replacement) seedByClone(ctx context.Context) error {
 	if err := r.writeConfig(ctx); err != nil {
 		return err
 	}
-	setup := strings.Join(mysql.FreshStatements(r.mover.Admin), ";\n") + ";\n"
-	if err := founder.Found(ctx, r.fresh, []byte(setup)); err != nil {
+	as := r.newcomer()
+	if err := founder.Found(ctx, r.fresh, freshSetup(as)); err != nil {
 		return err
 	}
 	if err := r.freshHost.Start(ctx, r.fresh, startFresh); err != nil {
 		return err
 	}
-	if err := checkIdentity(ctx, r.Returns, r.fresh, r.order.Move.ServerID); err != nil {
+	empty := mysql.Open(r.Returns.Name(), r.fresh.Dial(), as, r.mover.Log)
+	defer empty.Close()
+	if err := checkIdentity(ctx, empty, r.fresh, r.order.Move.ServerID); err != nil {
 		return err
 	}
 	n := note{From: string(r.order.TwinInstance)}
 	var err error
-	if n.Bytes, err = r.clone(ctx); err != nil {
+	if n.Bytes, err = r.clone(ctx, empty); err != nil {
 		return err
 	}
 	if err := r.awaitEnd(ctx, 5*time.Minute); err != nil {
@@ -77,23 +79,36 @@ func (r *replacement) seedByClone(ctx context.Context) error {
 	return r.writeNote(ctx, n)
 }
 
-// clone lets the new server clone the twin, no faster than the throttle lets
-// it, and reports how far it is.
-func (r *replacement) clone(ctx context.Context) (int64, error) {
-	pace, done := r.mover.throttle.begin(ctx, []*mysql.Server{r.Twin, r.Leaves}, r.order.Move.To.Host, r.order.Twin.Host)
+// newcomer is the account of the empty server, until it is a copy and has the
+// twin's. Root on its host reads the password in the server's first statements:
+// it is the one that the statement which clones shows him anyway.
+func (r *replacement) newcomer() mysql.Account {
+	as, own := r.mover.Backup.At(r.Twin.Address()), r.mover.Admin.At(r.fresh.Dial())
+	as.TLS, as.PublicKey = own.TLS, own.PublicKey
+	return as
+}
+
+func freshSetup(as mysql.Account) []byte {
+	return []byte(strings.Join(mysql.FreshStatements(as), ";\n") + ";\n")
+}
+
+// clone lets the new server, which is empty, clone the twin, no faster than the
+// throttle lets it, and reports how far it is.
+func (r *replacement) clone(ctx context.Context, empty *mysql.Server) (int64, error) {
+	pace, done := r.mover.Throttle.Begin(ctx, []*mysql.Server{r.Twin, r.Leaves}, r.order.Move.To.Host, r.order.Twin.Host)
 	defer done()
 	var copied atomic.Int64
 	limit := host.Copy{Rate: pace.Rate, Moved: pace.Moved}
 	watched := limit.Watch(ctx, copied.Load, func(rate int64) {
 		// The server may be gone because the clone has ended: then it says so itself.
-		if err := r.Returns.LimitClone(ctx, rate); err != nil && ctx.Err() == nil {
+		if err := empty.LimitClone(ctx, rate); err != nil && ctx.Err() == nil {
 			r.mover.Log.Warn("the rate of a clone could not be set", "server", r.fresh.Name, "bytes_per_second", rate, "error", err)
 		}
 	})
 	defer watched()
-	err := r.Returns.Clone(ctx, r.Twin.Address(), r.mover.Admin, func(done, total int64) {
+	err := empty.Clone(ctx, r.Twin.Address(), r.mover.Backup, func(done, total int64) {
 		copied.Store(done)
-		r.tell(farm.Event{Kind: farm.StepProgress, Text: "cloning from " + string(r.order.TwinInstance) + slowed(pace), Bytes: done, Total: total})
+		r.Report(farm.Event{Kind: farm.StepProgress, Text: "cloning from " + string(r.order.TwinInstance) + slowed(pace), Bytes: done, Total: total})
 	})
 	return copied.Load(), err
 }

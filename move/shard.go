@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/mysql"
@@ -49,6 +50,8 @@ type shardPlace struct {
 	Host    farm.HostName `json:"host"`
 	Datadir string        `json:"datadir"`
 	Config  string        `json:"config,omitempty"`
+
+	GroupSuffix string `json:"group_suffix,omitempty"`
 }
 
 func (e shardEnd) instance(side farm.SideName) farm.InstanceName {
@@ -76,7 +79,7 @@ func (e ends) all() []*mysql.Server {
 
 // shardMove is one shard on its way.
 type shardMove struct {
-	doing
+	task
 	order    shardOrder
 	memory   shardMemory
 	settings swing.Settings
@@ -86,15 +89,15 @@ type shardMove struct {
 	heldAt   time.Time // when this attempt began to hold the clients
 }
 
-var _ work = (*shardMove)(nil)
+var _ act.Work = (*shardMove)(nil)
 
-func (m *Mover) shardMove(c engine.Call, step Step, beat func(string)) (*shardMove, error) {
+func (m *Mover) shardMove(c engine.Call, step act.Step, beat func(string)) (*shardMove, error) {
 	s := &shardMove{settings: drainLonger(m.Settings, c.Attempt)}
 	var err error
-	if s.doing, err = m.begin(c, step, beat, &s.order, &s.memory); err != nil {
+	if s.task, err = m.task(c, step, beat, &s.order, &s.memory); err != nil {
 		return nil, err
 	}
-	s.about = farm.Event{Pair: s.order.From.Pair, Shard: s.order.Shard}
+	s.About = farm.Event{Pair: s.order.From.Pair, Shard: s.order.Shard}
 	s.from, s.to = m.ends(s.order.From), m.ends(s.order.To)
 	s.carrier = s.newCarrier()
 	return s, nil
@@ -111,13 +114,13 @@ func (m *Mover) ends(e shardEnd) ends {
 	return ends{main: open(e.Side), twin: open(e.Side.Twin()), twinWrites: e.Topology == farm.ActiveActive}
 }
 
-func (s *shardMove) close() {
+func (s *shardMove) Close() {
 	for _, server := range append(s.from.all(), s.to.all()...) {
 		_ = server.Close() // nothing is lost with a connection
 	}
 }
 
-func (s *shardMove) remember() json.RawMessage {
+func (s *shardMove) Remember() json.RawMessage {
 	raw, err := json.Marshal(s.memory)
 	if err != nil { // a struct of strings always encodes
 		return nil
@@ -133,7 +136,7 @@ func (s *shardMove) table(ctx context.Context) (*route.Table, error) {
 	if m, ok := s.mover.Router.(route.Mender); ok {
 		mended, err := m.Mend(ctx)
 		for _, text := range mended {
-			s.tell(farm.Event{Kind: farm.StepProgress, Phase: "mend routing", Text: text})
+			s.Report(farm.Event{Kind: farm.StepProgress, Phase: "mend routing", Text: text})
 		}
 		if err != nil {
 			return nil, err

@@ -65,7 +65,7 @@ func (s *shardMove) bringHome(ctx context.Context, where serving) (err error) {
 		}
 	}()
 	step := func(name string, do func(context.Context) error) error {
-		return s.phaseOf(ctx, "undo "+s.step, name, do)
+		return s.PhaseOf(ctx, "undo "+s.Step, name, do)
 	}
 	if err := step("hold", func(ctx context.Context) error { return s.hold(ctx, s.order.To.Pair) }); err != nil {
 		return err

@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
+
+	"stowage/act"
 
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/mysql"
-	"stowage/placement"
 	"stowage/store"
 	"stowage/workspace"
 )
@@ -44,34 +43,31 @@ func (a *Act) BeginShards(ctx context.Context, moves []ShardMove, dry bool) (sto
 	if err != nil {
 		return store.Run{}, nil, nil, err
 	}
-	if err := a.nothingOpen(); err != nil {
-		return store.Run{}, nil, nil, err
-	}
-	run := store.Run{Kind: "move", ID: a.nextShardID(moves), Subject: shardsSubject(moves), State: store.Running, Started: time.Now(), PID: os.Getpid()}
-	orders, next, err := a.shardOrders(ctx, run.ID, moves, now)
-	if err != nil || len(orders) == 0 {
-		return store.Run{}, nil, nil, err
-	}
-	job, err := newShardJob(run.ID, orders)
-	if err != nil {
-		return store.Run{}, nil, nil, err
+	name := "shards"
+	if len(moves) == 1 {
+		name = "shard-" + string(moves[0].Shard)
 	}
 	var ways []ShardWay
-	for _, o := range orders {
-		ways = append(ways, o.way())
+	a.Dry = a.Dry || dry
+	run, findings, err := a.Act.Begin(ctx, act.Proposal{
+		Name: name, Subject: shardsSubject(moves),
+		Job: func(run string) (engine.Job, uint32, error) {
+			orders, next, err := a.shardOrders(ctx, run, moves, now)
+			if err != nil {
+				return engine.Job{}, 0, err
+			}
+			for _, o := range orders {
+				ways = append(ways, o.way())
+			}
+			job, err := newShardJob(run, orders)
+			return job, next, err
+		},
+		Survey: a.surveyShards, Remedy: "remedy them, then ask again; nothing was touched",
+	})
+	if a.Dry {
+		run = store.Run{} // it does not exist
 	}
-	a.Mover.Owner = ownerOf(run)
-	findings, err := a.surveyShards(ctx, job)
-	if err != nil {
-		return store.Run{}, ways, findings, err
-	}
-	if farm.Blocks(findings) {
-		return store.Run{}, ways, findings, refused("move "+run.Subject, "", errors.New("preflight found blockers"), "remedy them, then ask again; nothing was touched")
-	}
-	if dry {
-		return store.Run{}, ways, findings, nil
-	}
-	return run, ways, findings, a.write(run, job, placement.Plan{NextServerID: next}, now)
+	return run, ways, findings, err
 }
 
 // surveyShards asks about every shard, not only the first of each lane: none
@@ -99,23 +95,6 @@ func shardsSubject(moves []ShardMove) string {
 	return fmt.Sprintf("%d shards", len(moves))
 }
 
-func (a *Act) nextShardID(moves []ShardMove) string {
-	name := "shards"
-	if len(moves) == 1 {
-		name = "shard-" + string(moves[0].Shard)
-	}
-	prefix := "move-" + name + "-"
-	n := 1
-	if runs, err := a.Store.Runs("move"); err == nil {
-		for _, r := range runs {
-			if strings.HasPrefix(r.ID, prefix) {
-				n++
-			}
-		}
-	}
-	return fmt.Sprintf("%s%d", prefix, n)
-}
-
 // shardOrders turns wishes into orders, against the farm as it stands. Shards
 // that are where they should be are left out. next is the first server id that
 // is still free afterwards.
@@ -132,7 +111,7 @@ func (a *Act) shardOrders(ctx context.Context, run string, moves []ShardMove, no
 	}
 	for _, m := range moves {
 		if seen[m.Shard] {
-			return nil, 0, refused("move shard", string(m.Shard), errors.New("it is asked for twice"), "name each shard once")
+			return nil, 0, act.Refused("move shard", string(m.Shard), errors.New("it is asked for twice"), "name each shard once")
 		}
 		seen[m.Shard] = true
 		from, shard, ok := pairOfShard(now, m.Shard)
@@ -183,7 +162,7 @@ func targetOf(f *farm.Farm, name string) (*farm.Pair, farm.SideName, error) {
 				continue
 			}
 			if p.Topology.HasOneWriter() && side != farm.A {
-				return nil, "", refused("move shard", name, fmt.Errorf("it is the replica of pair %s", p.Name), "name the pair, or its side A")
+				return nil, "", act.Refused("move shard", name, fmt.Errorf("it is the replica of pair %s", p.Name), "name the pair, or its side A")
 			}
 			return p, side, nil
 		}
@@ -212,7 +191,7 @@ func newShardEnd(f *farm.Farm, p *farm.Pair, side farm.SideName) shardEnd {
 	e := shardEnd{Pair: p.Name, Topology: p.Topology, Side: side, Addresses: map[farm.SideName]string{}, Hosts: map[farm.SideName]shardPlace{}}
 	for name, s := range p.Sides {
 		e.Addresses[name] = f.Address(s)
-		e.Hosts[name] = shardPlace{s.Host, s.Datadir, s.Config}
+		e.Hosts[name] = shardPlace{s.Host, s.Datadir, s.Config, s.GroupSuffix}
 	}
 	return e
 }
@@ -221,7 +200,7 @@ func newShardEnd(f *farm.Farm, p *farm.Pair, side farm.SideName) shardEnd {
 // are merged one after the other; a lane also holds the pair that a shard comes
 // from, so that no two cutovers of one pair meet.
 func newShardJob(id string, orders []shardOrder) (engine.Job, error) {
-	job := engine.Job{ID: id, Kind: "move", Budgets: map[string]int{wholeFarm: 4}}
+	job := engine.Job{ID: id, Kind: "move", Budgets: map[string]int{act.WholeFarm: 4}}
 	book, _ := ByName(Shard)
 	lanes := map[farm.PairName]int{}
 	for _, o := range orders {
@@ -233,10 +212,10 @@ func newShardJob(id string, orders []shardOrder) (engine.Job, error) {
 		if !known {
 			n = len(job.Lanes)
 			lanes[o.To.Pair] = n
-			job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.To.Pair), Holds: []string{wholeFarm}})
+			job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.To.Pair), Holds: []string{act.WholeFarm}})
 		}
 		lane := &job.Lanes[n]
-		lane.Parts = append(lane.Parts, engine.Part{Subject: string(o.Shard), Args: args, Steps: book.engineSteps()})
+		lane.Parts = append(lane.Parts, engine.Part{Subject: string(o.Shard), Args: args, Steps: book.EngineSteps()})
 		for _, hold := range []string{"pair " + string(o.From.Pair), "pair " + string(o.To.Pair)} {
 			job.Budgets[hold] = 1
 			if !contains(lane.Holds, hold) {

@@ -129,7 +129,7 @@ func (s *shardMove) newCarrier() carrier {
 		Job: s.order.Job, Native: s.native(), From: s.from.main, To: s.to.main, Schema: s.schema(), ServerID: s.order.Reader,
 		Settings: copier.Settings{LockWait: s.settings.Drain},
 		Tell: func(kind farm.EventKind, text string, done, total int64) {
-			s.tell(farm.Event{Kind: kind, Text: rowsText(text, done, total)})
+			s.Report(farm.Event{Kind: kind, Text: rowsText(text, done, total)})
 		},
 	}}
 }

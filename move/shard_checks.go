@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"stowage/act"
+
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/route"
@@ -22,21 +24,21 @@ type shardSurvey struct {
 }
 
 // shardChecks are asked in this order, all of them, and every answer is reported.
-var shardChecks = []question[*shardSurvey]{
-	{"privileges", shardPrivileges},
-	{"routing", shardRouting},
-	{"databases", shardDatabases},
-	{"flavor", shardFlavor},
-	{"binary-log", shardBinaryLog},
-	{"replication", shardReplication},
-	{"settings", shardSettings},
-	{"long-work", shardLongWork},
-	{"space", shardSpace},
-	{"carrier", shardCarrier},
+var shardChecks = []act.Question[*shardSurvey]{
+	{Name: "privileges", Look: shardPrivileges},
+	{Name: "routing", Look: shardRouting},
+	{Name: "databases", Look: shardDatabases},
+	{Name: "flavor", Look: shardFlavor},
+	{Name: "binary-log", Look: shardBinaryLog},
+	{Name: "replication", Look: shardReplication},
+	{Name: "settings", Look: shardSettings},
+	{Name: "long-work", Look: shardLongWork},
+	{Name: "space", Look: shardSpace},
+	{Name: "carrier", Look: shardCarrier},
 }
 
 // survey runs all checks.
-func (s *shardMove) survey(ctx context.Context) ([]farm.Finding, error) {
+func (s *shardMove) Survey(ctx context.Context) ([]farm.Finding, error) {
 	v := &shardSurvey{s: s}
 	var err error
 	if v.ahead, err = s.isAhead(); err != nil {
@@ -55,7 +57,7 @@ func (s *shardMove) survey(ctx context.Context) ([]farm.Finding, error) {
 	if v.table, err = s.table(ctx); err != nil {
 		return nil, err
 	}
-	return ask(ctx, shardChecks, v)
+	return act.Ask(ctx, shardChecks, v)
 }
 
 // isAhead reports whether the target is still to be made.
@@ -122,7 +124,7 @@ func shardRouting(_ context.Context, v *shardSurvey) ([]farm.Finding, error) {
 		for _, r := range p.Routes {
 			if r.Gate == route.Closed || r.Side != r.Home {
 				out = append(out, blocker(string(e.Pair), fmt.Sprintf("clients of side %s are served by side %s, gate %s: the pair is being switched", r.Home, r.Side, r.Gate),
-					"finish what switches it: stowage move status, stowage move resume"))
+					"finish what switches it: stowage status, stowage resume"))
 			}
 		}
 		for side, address := range p.Sides {
@@ -153,7 +155,7 @@ func shardDatabases(ctx context.Context, v *shardSurvey) ([]farm.Finding, error)
 			out = append(out, blocker(string(server.Name()), "database "+s.schema()+" is read-only there", "whose fence is it? ALTER SCHEMA "+s.schema()+" READ ONLY = 0"))
 		}
 	}
-	if v.ahead || s.step != "" && s.step != "preflight" {
+	if v.ahead || s.Step != "" && s.Step != "preflight" {
 		return out, nil // it is to be made, or the copy is ours
 	}
 	for _, server := range s.to.all() {

@@ -56,8 +56,8 @@ func (c *chooser) choose(ctx context.Context, o *shardOrder) error {
 		o.How, o.Why = ByCopier, why
 		return nil
 	}
-	s := &shardMove{doing: doing{mover: c.mover}, order: *o, from: c.mover.ends(o.From), to: c.mover.ends(o.To)}
-	defer s.close()
+	s := &shardMove{task: task{mover: c.mover}, order: *o, from: c.mover.ends(o.From), to: c.mover.ends(o.To)}
+	defer s.Close()
 	if asked == ByReplication {
 		o.Why = "asked for"
 		if domains, err := domainsOf(ctx, s.from); err == nil { // if not, preflight asks the same server, and says what is wrong with it

@@ -41,7 +41,7 @@ func (s *shardMove) serving(ctx context.Context) (serving, error) {
 	}
 	return atNone, &farm.Error{Op: "read routing", Subject: string(s.order.Shard),
 		Err:  fmt.Errorf("%w: it is listed by %v, and is on its way from %s to %s", farm.ErrRefused, pairs, s.order.From.Pair, s.order.To.Pair),
-		Hint: "routing was changed by hand; let the one pair list the shard that has served it, then: stowage move resume"}
+		Hint: "routing was changed by hand; let the one pair list the shard that has served it, then: stowage resume"}
 }
 
 // cutover sends the shard's clients to the target. It does all of that, or
@@ -72,7 +72,7 @@ func (s *shardMove) cutover(ctx context.Context) (err error) {
 	if err := s.giveNames(ctx, held); err != nil {
 		return err
 	}
-	if err := s.phase(ctx, "ready", func(ctx context.Context) error { return s.ready(ctx, s.from) }); err != nil {
+	if err := s.Phase(ctx, "ready", func(ctx context.Context) error { return s.ready(ctx, s.from) }); err != nil {
 		return err
 	}
 	// From here on clients wait.
@@ -104,7 +104,7 @@ func (s *shardMove) cutover(ctx context.Context) (err error) {
 		{"arrive", func(ctx context.Context) error { return s.arrive(ctx, s.to) }},
 		{"flip", func(ctx context.Context) error { return s.flipTo(ctx, s.order.To.Pair, "") }},
 	} {
-		if err := s.phase(bounded, p.name, p.do); err != nil {
+		if err := s.Phase(bounded, p.name, p.do); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func (s *shardMove) ready(ctx context.Context, e ends) error {
 			return &farm.Error{Op: "wait for long work", Subject: string(s.order.Shard), Err: errors.New(text),
 				Hint: "nothing has been changed; end the long transaction, it will be tried again"}
 		}
-		s.tell(farm.Event{Kind: farm.StepWaiting, Phase: "ready", Text: text})
+		s.Report(farm.Event{Kind: farm.StepWaiting, Phase: "ready", Text: text})
 		if err := pauseFor(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (s *shardMove) hold(ctx context.Context, pair farm.PairName) error {
 	if s.heldAt.IsZero() {
 		s.heldAt = time.Now()
 	}
-	s.tell(farm.Event{Kind: farm.GateClosed, Phase: "hold"})
+	s.Report(farm.Event{Kind: farm.GateClosed, Phase: "hold"})
 	return s.mover.Router.Change(ctx, pair, func(p *route.Pair) error {
 		p.Drop(s.order.Shard)
 		return nil
@@ -291,7 +291,7 @@ func (s *shardMove) flipTo(ctx context.Context, pair farm.PairName, text string)
 		if !s.heldAt.IsZero() {
 			held = float64(time.Since(s.heldAt)) / float64(time.Millisecond)
 		}
-		s.tell(farm.Event{Kind: farm.GateOpened, Phase: "flip", Text: text, Millis: held})
+		s.Report(farm.Event{Kind: farm.GateOpened, Phase: "flip", Text: text, Millis: held})
 	}
 	return err
 }

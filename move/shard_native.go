@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"stowage/act"
+
 	"stowage/copier"
 	"stowage/farm"
 	"stowage/host"
@@ -20,7 +22,14 @@ func (s *shardMove) native() *copier.Native {
 	if s.order.How != ByReplication {
 		return nil
 	}
-	return &copier.Native{Account: s.mover.Replication, Domains: s.order.Domains, Last: s.linkLasts}
+	return &copier.Native{Account: s.mover.Replication, LinkedAs: s.linkedAs, Domains: s.order.Domains, Last: s.linkLasts}
+}
+
+// linkedAs gives the account of the target's link to the source its TLS: that
+// of [replication], else of a link of the target's pair, whose files are there,
+// else of the source's.
+func (s *shardMove) linkedAs(ctx context.Context, as mysql.Account) (mysql.Account, error) {
+	return as.LinkedAs(ctx, append(s.to.all(), s.from.all()...)...)
 }
 
 // linkLasts keeps a connection's filters in the target's option file, or takes
@@ -30,14 +39,14 @@ func (s *shardMove) linkLasts(ctx context.Context, lines []string) error {
 	if err != nil {
 		return err
 	}
-	return editOptions(ctx, h, i, func(text string) string { return host.LinkOptions(text, lines) })
+	return s.mover.editOptions(ctx, h, i, func(text string) string { return host.LinkOptions(i, text, lines) })
 }
 
 func (s *shardMove) targetFile() (host.Host, host.Instance, error) {
 	end := s.order.To
 	place := end.Hosts[end.Side]
 	h, err := s.mover.Host(place.Host)
-	return h, s.mover.instance(end.instance(end.Side), placement.Place{Host: place.Host, Datadir: place.Datadir, Config: place.Config}), err
+	return h, s.mover.instance(end.instance(end.Side), placement.Place{Host: place.Host, Datadir: place.Datadir, Config: place.Config, GroupSuffix: place.GroupSuffix}), err
 }
 
 // nativeSurvey is what the questions look at that speak for or against the
@@ -52,16 +61,17 @@ type nativeSurvey struct {
 // nativeQuestions are asked in this order. Each answer is a reason why the
 // target's own replication cannot carry the shard's changes; what keeps the
 // copier from it, too, is asked elsewhere.
-var nativeQuestions = []question[*nativeSurvey]{
-	{"replication-flavor", nativeFlavor},
-	{"replication-settings", nativeSettings},
-	{"replication-ring", nativeRing},
-	{"replication-domains", nativeDomains},
-	{"replication-connections", nativeConnections},
-	{"replication-names", nativeNames},
-	{"replication-outside", nativeOutside},
-	{"replication-account", nativeAccount},
-	{"replication-filters", nativeFilters},
+var nativeQuestions = []act.Question[*nativeSurvey]{
+	{Name: "replication-flavor", Look: nativeFlavor},
+	{Name: "replication-settings", Look: nativeSettings},
+	{Name: "replication-ring", Look: nativeRing},
+	{Name: "replication-domains", Look: nativeDomains},
+	{Name: "replication-connections", Look: nativeConnections},
+	{Name: "replication-tls", Look: nativeTLS},
+	{Name: "replication-names", Look: nativeNames},
+	{Name: "replication-outside", Look: nativeOutside},
+	{Name: "replication-account", Look: nativeAccount},
+	{Name: "replication-filters", Look: nativeFilters},
 }
 
 // nativeObstacles asks them.
@@ -75,7 +85,7 @@ func (s *shardMove) nativeObstacles(ctx context.Context) ([]farm.Finding, error)
 		return nil, err
 	}
 	// The other questions are put in words that only MariaDB knows.
-	if found, err := ask(ctx, nativeQuestions[:1], v); err != nil || len(found) > 0 {
+	if found, err := act.Ask(ctx, nativeQuestions[:1], v); err != nil || len(found) > 0 {
 		return found, err
 	}
 	if v.is, err = s.to.main.Variables(ctx, "slave_exec_mode", "rpl_semi_sync_slave_enabled"); err != nil {
@@ -84,7 +94,7 @@ func (s *shardMove) nativeObstacles(ctx context.Context) ([]farm.Finding, error)
 	if v.was, err = s.from.main.Variables(ctx, "rpl_semi_sync_master_enabled"); err != nil {
 		return nil, err
 	}
-	return ask(ctx, nativeQuestions, v)
+	return act.Ask(ctx, nativeQuestions, v)
 }
 
 func (v *nativeSurvey) target() string { return string(v.s.to.main.Name()) }
@@ -170,7 +180,7 @@ func nativeDomains(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error)
 		switch {
 		case slices.Contains(own, d):
 			out = append(out, blocker(v.target(), fmt.Sprintf("it writes GTID domain %d, as the source does: each other's positions would be taken for one's own", d),
-				"give each side a gtid_domain_id of its own, or --how copier"))
+				"stowage domains separate gives each side its own; or --how copier"))
 		case has.Seq > source.Seq:
 			out = append(out, blocker(v.target(), fmt.Sprintf("it has %s of GTID domain %d, and the source only %s: somebody else writes that domain, too", has, d, source),
 				"find out who; until then --how copier"))
@@ -254,14 +264,33 @@ func nativeAccount(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error)
 	return out, nil
 }
 
+// nativeTLS: the link speaks TLS where the source's account asks for it, with
+// files that the target's host has.
+func nativeTLS(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error) {
+	as, err := v.s.linkedAs(ctx, v.s.mover.Replication)
+	if err != nil {
+		return nil, err
+	}
+	end := v.s.order.To
+	on := end.Hosts[end.Side].Host
+	h, err := v.s.mover.Host(on)
+	if err != nil {
+		return nil, err
+	}
+	source := v.s.from.main
+	return askTLS(ctx, peer{name: string(source.Name()), server: source}, as, on, h)
+}
+
 // nativeFilters: they have to outlast a restart of the target.
 func nativeFilters(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error) {
 	h, i, err := v.s.targetFile()
 	if err == nil {
-		_, err = h.ReadFile(ctx, i.Config)
-	}
-	if err == nil {
-		return nil, nil
+		var start host.Start
+		if start, err = h.Options(ctx, i); err == nil {
+			end := v.s.order.To
+			to := peer{name: v.target(), server: v.s.to.main}
+			return whoseFile(to, start, i, string(end.Hosts[end.Side].Host), "config of "+to.name+" in farm.yaml"), nil
+		}
 	}
 	return []farm.Finding{blocker(v.target(), "its option file cannot be read, and filters must stand in it: after a restart the connection would run without: "+err.Error(),
 		"config: in farm.yaml says where it is; or --how copier")}, nil

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+
+	"stowage/act"
 
 	"stowage/engine"
 	"stowage/farm"
@@ -49,29 +49,21 @@ func (a *Act) beginShardPlan(ctx context.Context, p placement.Plan, now *farm.Fa
 			moves = append(moves, ShardMove{Shard: farm.ShardName(s), To: string(to), Soak: p.Goals.Soak})
 		}
 	}
-	run := store.Run{Kind: "move", ID: a.nextID(p.Name), Subject: p.Name, State: store.Running, Started: time.Now(), PID: os.Getpid()}
-	orders, next, err := a.shardOrders(ctx, run.ID, moves, planned)
-	if err != nil {
-		return store.Run{}, nil, err
-	}
-	for i := range orders {
-		orders[i].New = slices.ContainsFunc(fresh, func(o provisionOrder) bool { return o.Pair == orders[i].To.Pair })
-	}
-	job, err := regroupingJob(run.ID, fresh, orders, emptiedBy(p, goals, now))
-	if err != nil || len(job.Lanes) == 0 {
-		return store.Run{}, nil, err
-	}
-	a.Mover.Owner = ownerOf(run)
-	findings, err := a.surveyShards(ctx, job)
-	if err != nil {
-		return store.Run{}, findings, err
-	}
-	if farm.Blocks(findings) {
-		return store.Run{}, findings, refused("move", p.Name, errors.New("preflight found blockers"), "remedy them, then move again; nothing was touched")
-	}
-	// The soak is a step of the runbooks, not a wait before their last one.
-	p.NextServerID, p.Goals.Soak = next, 0
-	return run, findings, a.write(run, job, p, now)
+	return a.Act.Begin(ctx, act.Proposal{
+		Name: p.Name, Subject: p.Name, Gates: p.Goals.Gates, // the soak is a step of the runbooks, not a wait before their last one
+		Job: func(run string) (engine.Job, uint32, error) {
+			orders, next, err := a.shardOrders(ctx, run, moves, planned)
+			if err != nil {
+				return engine.Job{}, 0, err
+			}
+			for i := range orders {
+				orders[i].New = slices.ContainsFunc(fresh, func(o provisionOrder) bool { return o.Pair == orders[i].To.Pair })
+			}
+			job, err := regroupingJob(run, fresh, orders, emptiedBy(p, goals, now))
+			return job, next, err
+		},
+		Survey: a.surveyShards, Remedy: "remedy them, then move again; nothing was touched",
+	})
 }
 
 // newPairs are the orders for the pairs of a plan that farm.yaml does not have.
@@ -98,9 +90,12 @@ func newPairs(p placement.Plan, goals map[farm.ShardName]farm.PairName, now *far
 		if side := out[n].Sides[x.Side]; side.Place.Host == "" {
 			h, _ := now.Host(x.Host)
 			if h.Dir == "" {
-				return nil, refused("move", p.Name, fmt.Errorf("host %s has no dir, where new instances are made", x.Host), "give it one in farm.yaml and plan again")
+				return nil, act.Refused("move", p.Name, fmt.Errorf("host %s has no dir, where new instances are made", x.Host), "give it one in farm.yaml and plan again")
 			}
 			dir := filepath.Join(h.Dir, string(x.Instance))
+			if err := farm.CheckPlace(h.Dir, filepath.Join(dir, "data"), filepath.Join(dir, "my.cnf")); err != nil {
+				return nil, act.Refused("move", p.Name, fmt.Errorf("the place of %s on %s is refused: %w", x.Instance, x.Host, err), "plan again")
+			}
 			side.Place = placement.Place{Host: h.Name, Address: h.Address, Port: x.Port, Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}
 			out[n].Sides[x.Side] = side
 		}
@@ -144,12 +139,12 @@ func newPair(p placement.Plan, name farm.PairName, goals map[farm.ShardName]farm
 			model, most, itsMemory = pair, n, pair.Needs()[farm.Memory]
 		}
 		if pair.Topology != from[0].Topology {
-			return o, refused("move", p.Name, fmt.Errorf("pair %s of the plan takes shards of %s, which is %s, and of %s, which is %s", name, from[0].Name, from[0].Topology, pair.Name, pair.Topology),
+			return o, act.Refused("move", p.Name, fmt.Errorf("pair %s of the plan takes shards of %s, which is %s, and of %s, which is %s", name, from[0].Name, from[0].Topology, pair.Name, pair.Topology),
 				"plan them apart: frozen, or forbid, in goals.yaml")
 		}
 	}
 	if model == nil {
-		return o, refused("move", p.Name, fmt.Errorf("no shard of farm.yaml goes into pair %s of the plan", name), "plan again: stowage plan")
+		return o, act.Refused("move", p.Name, fmt.Errorf("no shard of farm.yaml goes into pair %s of the plan", name), "plan again: stowage plan")
 	}
 	if memory > 0 && itsMemory > 0 && memory != itsMemory {
 		o.Pool = memory / itsMemory
@@ -158,7 +153,7 @@ func newPair(p placement.Plan, name farm.PairName, goals map[farm.ShardName]farm
 	for _, side := range o.Topology.Sides() {
 		s := model.Sides[side]
 		h, _ := now.Host(s.Host)
-		o.Sides[side] = newSide{ModelInstance: model.Instance(side), Model: placement.Place{Host: s.Host, Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config}}
+		o.Sides[side] = newSide{ModelInstance: model.Instance(side), Model: placement.Place{Host: s.Host, Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config, GroupSuffix: s.GroupSuffix}}
 	}
 	slices.SortStableFunc(from, func(x, y *farm.Pair) int { // the model first
 		return cmp.Compare(btoi(y == model), btoi(x == model))
@@ -202,7 +197,7 @@ func emptiedBy(p placement.Plan, goals map[farm.ShardName]farm.PairName, now *fa
 		o := emptiedOrder{Runbook: Emptied, Pair: pair.Name, Topology: pair.Topology, Sides: map[farm.SideName]placement.Place{}, Soak: p.Goals.Soak}
 		for name, s := range pair.Sides {
 			h, _ := now.Host(s.Host)
-			o.Sides[name] = placement.Place{Host: s.Host, Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config}
+			o.Sides[name] = placement.Place{Host: s.Host, Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config, GroupSuffix: s.GroupSuffix}
 		}
 		out = append(out, o)
 	}
@@ -248,8 +243,8 @@ func regroupingJob(id string, fresh []provisionOrder, orders []shardOrder, gone 
 func laneOf(book string, stage int, pair farm.PairName, order any) (engine.Lane, error) {
 	args, err := json.Marshal(order)
 	b, _ := ByName(book)
-	return engine.Lane{Name: string(pair), Stage: stage, Holds: []string{wholeFarm},
-		Parts: []engine.Part{{Subject: string(pair), Args: args, Steps: b.engineSteps()}}}, err
+	return engine.Lane{Name: string(pair), Stage: stage, Holds: []string{act.WholeFarm},
+		Parts: []engine.Part{{Subject: string(pair), Args: args, Steps: b.EngineSteps()}}}, err
 }
 
 // shardPlaces is which pair the plan has each shard in.
@@ -281,7 +276,7 @@ func pairsWherePlanned(p placement.Plan, now *farm.Farm) error {
 		}
 	}
 	if len(elsewhere) > 0 {
-		return refused("move", p.Name, errors.New(firstOf(elsewhere, 6)), "make farm.yaml and the plan agree, or plan again")
+		return act.Refused("move", p.Name, errors.New(firstOf(elsewhere, 6)), "make farm.yaml and the plan agree, or plan again")
 	}
 	return nil
 }
@@ -321,6 +316,6 @@ func shardsNotDrifted(p placement.Plan, goals map[farm.ShardName]farm.PairName, 
 	for _, d := range differ {
 		lines = append(lines, d.String())
 	}
-	return refused("move", p.Name, fmt.Errorf("the farm has changed since the plan was made: %s", firstOf(lines, 10)),
+	return act.Refused("move", p.Name, fmt.Errorf("the farm has changed since the plan was made: %s", firstOf(lines, 10)),
 		"look at the difference and plan again: stowage plan")
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"stowage/engine"
+	"stowage/act"
+
 	"stowage/farm"
 	"stowage/placement"
 )
@@ -137,7 +138,7 @@ func TestRegroupingJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines []string
-	for _, piece := range pieces(job) {
+	for _, piece := range act.Pieces(job) {
 		if err := piece.Validate(); err != nil {
 			t.Error(err)
 		}
@@ -145,7 +146,7 @@ func TestRegroupingJob(t *testing.T) {
 		for _, l := range piece.Lanes {
 			line += " " + l.Name
 			for _, part := range l.Parts {
-				book, err := runbookOf(part.Args)
+				book, err := Kind(nil).RunbookOf(part.Args)
 				if err != nil {
 					t.Error(err)
 				}
@@ -164,27 +165,6 @@ func TestRegroupingJob(t *testing.T) {
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("pieces\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
-	}
-	last := pieces(job)[3]
-	end := func(name string, e engine.End) engine.LaneResult { return engine.LaneResult{Name: name, End: e} }
-	for _, c := range []struct {
-		name  string
-		soFar []engine.LaneResult
-		runs  string
-	}{
-		{"all went well", []engine.LaneResult{end("shardset001", engine.EndDone), end("shardset002", engine.EndDone), end("p0", engine.EndDone)}, ""},
-		{"a shard did not come", []engine.LaneResult{end("shardset001", engine.EndDone), end("shardset002", engine.EndDone), end("shardset001", engine.EndUndone), end("shardset002", engine.EndDone)}, "shardset001 shardset002"},
-		{"a pair could not be made", []engine.LaneResult{end("shardset001", engine.EndUndone), end("shardset002", engine.EndDone)}, "shardset002"},
-		{"and could not be taken back", []engine.LaneResult{end("shardset001", engine.EndStuck), end("shardset002", engine.EndNotStarted)}, ""},
-	} {
-		now, rest := closing(last, engine.Result{Lanes: c.soFar})
-		var runs []string
-		for _, l := range now.Lanes {
-			runs = append(runs, l.Name)
-		}
-		if got := strings.Join(runs, " "); got != c.runs || len(runs)+len(rest) != 2 {
-			t.Errorf("%s: closes %q and leaves %v, want %q", c.name, got, rest, c.runs)
-		}
 	}
 }
 

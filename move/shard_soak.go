@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"stowage/act"
+
 	"stowage/copier"
 	"stowage/farm"
 )
@@ -38,7 +40,7 @@ func (s *shardMove) follow(ctx context.Context) error {
 	}
 	timed, cancel := context.WithTimeout(ctx, s.order.Soak)
 	defer cancel()
-	s.tell(farm.Event{Kind: farm.StepWaiting, Text: "the new place serves; the old one follows, for " + s.order.Soak.String()})
+	s.Report(farm.Event{Kind: farm.StepWaiting, Text: "the new place serves; the old one follows, for " + s.order.Soak.String()})
 	err := s.persist(timed, s.carrier.back)
 	if timed.Err() != nil && ctx.Err() == nil {
 		return nil // the time is over
@@ -70,7 +72,7 @@ func (s *shardMove) orLost(ctx context.Context, err error) error {
 	if where, readErr := s.serving(context.WithoutCancel(ctx)); readErr != nil || where != atTo {
 		return errors.Join(err, readErr)
 	}
-	return &lostError{why: lost.Why, error: err}
+	return act.Lost(lost.Why, err)
 }
 
 // stay lets clients go on at the new place whom an undo holds that had begun to
@@ -96,12 +98,12 @@ func isNoWayBack(err error) bool {
 }
 
 // way is what is known of the shard's way back, nil when it is open.
-func (s *shardMove) way() *LostWay {
+func (s *shardMove) way() *act.LostWay {
 	if s.mover.Steer == nil {
 		return nil
 	}
 	now, _ := s.mover.Steer.Now()
-	return now.lostWay(s.part)
+	return now.LostWay(s.Part)
 }
 
 func (s *shardMove) isLost() bool { return s.way() != nil }
@@ -116,10 +118,7 @@ func (s *shardMove) found() error {
 	if !s.isLost() {
 		return nil
 	}
-	if err := s.mover.Steer.note(orderFound, s.part, ""); err != nil {
-		return err
-	}
-	return s.mover.Steer.refresh()
+	return s.mover.Steer.Found(s.Part)
 }
 
 // errForward is why a soak ends early.

@@ -3,6 +3,8 @@ package move
 import (
 	"time"
 
+	"stowage/act"
+
 	"stowage/swing"
 )
 
@@ -16,7 +18,7 @@ func shardSteps() []swing.Step[*shardMove] {
 			Effect:  "none",
 			Known:   "no check found a blocker",
 			Timeout: 5 * time.Minute,
-			Do:      mayGoOn[*shardMove],
+			Do:      act.MayGoOn[*shardMove],
 		},
 		{
 			Name:    "prepare",
@@ -25,8 +27,8 @@ func shardSteps() []swing.Step[*shardMove] {
 			Known:   "the marks name this move",
 			Undone:  "the target's database is removed, if this move made it",
 			Timeout: 15 * time.Minute,
-			Do:      method((*shardMove).prepare),
-			Undo:    method((*shardMove).discard),
+			Do:      act.Method((*shardMove).prepare),
+			Undo:    act.Method((*shardMove).discard),
 		},
 		{
 			Name:    "copy",
@@ -34,7 +36,7 @@ func shardSteps() []swing.Step[*shardMove] {
 			Effect:  "the target has the shard's rows and follows its changes",
 			Known:   "the target and its twin are within moments of the source",
 			Timeout: 7 * 24 * time.Hour,
-			Do:      method((*shardMove).copy),
+			Do:      act.Method((*shardMove).copy),
 		},
 		{
 			Name:    "finish",
@@ -42,7 +44,7 @@ func shardSteps() []swing.Step[*shardMove] {
 			Effect:  "indexes, views, routines and triggers on the target; events, disabled",
 			Known:   "they are there",
 			Timeout: 24 * time.Hour,
-			Do:      method((*shardMove).finish),
+			Do:      act.Method((*shardMove).finish),
 		},
 		{
 			Name:    "compare",
@@ -50,7 +52,7 @@ func shardSteps() []swing.Step[*shardMove] {
 			Effect:  "none",
 			Known:   "the checksums of all rows of all tables are equal at one position",
 			Timeout: 24 * time.Hour,
-			Do:      method((*shardMove).compare),
+			Do:      act.Method((*shardMove).compare),
 		},
 		{
 			Name:    "cutover",
@@ -60,8 +62,8 @@ func shardSteps() []swing.Step[*shardMove] {
 			Undone:  "the shard serves from its old place again, with everything written since",
 			Phases:  cutoverPhases,
 			Timeout: 30 * time.Minute,
-			Do:      method((*shardMove).cutover),
-			Undo:    method((*shardMove).cutBack),
+			Do:      act.Method((*shardMove).cutover),
+			Undo:    act.Method((*shardMove).cutBack),
 		},
 		{
 			Name:    "soak",
@@ -69,7 +71,7 @@ func shardSteps() []swing.Step[*shardMove] {
 			Effect:  "what is written there goes back to the old place, for as long as was asked",
 			Known:   "the time is over and the old place lacked nothing",
 			Timeout: 7 * 24 * time.Hour,
-			Do:      method((*shardMove).soak),
+			Do:      act.Method((*shardMove).soak),
 		},
 		{
 			Name:     "settle",
@@ -79,7 +81,7 @@ func shardSteps() []swing.Step[*shardMove] {
 			NoReturn: true,
 			Phases:   []string{"record", "remove"},
 			Timeout:  2 * time.Hour,
-			Do:       method((*shardMove).settle),
+			Do:       act.Method((*shardMove).settle),
 		},
 	}
 }

@@ -31,7 +31,7 @@ func (s *shardMove) discard(ctx context.Context) error {
 // cutover has only the last moments to wait for.
 func (s *shardMove) copy(ctx context.Context) error {
 	servers := append(s.from.all(), s.to.all()...)
-	pace, done := s.mover.throttle.begin(ctx, servers, s.hosts()...)
+	pace, done := s.mover.Throttle.Begin(ctx, servers, s.hosts()...)
 	defer done()
 	if err := s.carrier.carry(ctx, oneAtOnce(pace.Rest())); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *shardMove) compare(ctx context.Context) error {
 		return err
 	}
 	for _, d := range differ[:min(len(differ), 10)] {
-		s.tell(farm.Event{Kind: farm.StepProgress, Text: "differs: " + d})
+		s.Report(farm.Event{Kind: farm.StepProgress, Text: "differs: " + d})
 	}
 	return &farm.Error{Op: "compare", Subject: string(s.order.Shard),
 		Err:  fmt.Errorf("%w: %d places differ between source and copy, the first: %s", farm.ErrRefused, len(differ), differ[0]),
@@ -164,14 +164,14 @@ func (s *shardMove) settle(ctx context.Context) error {
 			Err: fmt.Errorf("%w: routing does not show %s serving it", farm.ErrRefused, s.order.To.Pair), Hint: "was routing changed by hand during the move?"}
 	}
 	if w := s.way(); w != nil && w.Forward != nil {
-		s.tell(farm.Event{Kind: farm.StepProgress, Text: "settles " + w.String()})
+		s.Report(farm.Event{Kind: farm.StepProgress, Text: "settles " + w.String()})
 	}
-	if err := s.phase(ctx, "record", func(context.Context) error {
+	if err := s.Phase(ctx, "record", func(context.Context) error {
 		return s.mover.RecordShard(s.order.Shard, s.order.To.Pair)
 	}); err != nil {
 		return err
 	}
-	return s.phase(ctx, "remove", s.carrier.settle)
+	return s.Phase(ctx, "remove", s.carrier.settle)
 }
 
 // lagAllowed is how far a twin may be behind when a shard's move begins.

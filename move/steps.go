@@ -3,6 +3,8 @@ package move
 import (
 	"time"
 
+	"stowage/act"
+
 	"stowage/swing"
 )
 
@@ -19,7 +21,7 @@ func replacementSteps() []swing.Step[*replacement] {
 			Effect:  "none",
 			Known:   "no check found a blocker",
 			Timeout: 2 * time.Minute,
-			Do:      method((*replacement).preflight),
+			Do:      act.Method((*replacement).preflight),
 		},
 		{
 			Name:    "seed",
@@ -28,8 +30,8 @@ func replacementSteps() []swing.Step[*replacement] {
 			Known:   "the seed note beside it, written last",
 			Undone:  "the directory is removed, if this move made it",
 			Timeout: 24 * time.Hour,
-			Do:      method((*replacement).seed),
-			Undo:    method((*replacement).removeSeed),
+			Do:      act.Method((*replacement).seed),
+			Undo:    act.Method((*replacement).removeSeed),
 		},
 		{
 			Name:    "start",
@@ -38,8 +40,8 @@ func replacementSteps() []swing.Step[*replacement] {
 			Known:   "it answers with the planned server_id",
 			Undone:  "the new instance is stopped",
 			Timeout: 15 * time.Minute,
-			Do:      method((*replacement).start),
-			Undo:    method((*replacement).stopNew),
+			Do:      act.Method((*replacement).start),
+			Undo:    act.Method((*replacement).stopNew),
 		},
 		{
 			Name:    "attach",
@@ -48,8 +50,8 @@ func replacementSteps() []swing.Step[*replacement] {
 			Known:   "both of its replication threads run",
 			Undone:  "it stops replicating",
 			Timeout: 5 * time.Minute,
-			Do:      method((*replacement).attach),
-			Undo:    method((*replacement).detach),
+			Do:      act.Method((*replacement).attach),
+			Undo:    act.Method((*replacement).detach),
 		},
 		{
 			Name:    "follow",
@@ -57,7 +59,7 @@ func replacementSteps() []swing.Step[*replacement] {
 			Effect:  "none",
 			Known:   "the new instance has applied what the twin had written when the step began",
 			Timeout: 24 * time.Hour,
-			Do:      method((*replacement).follow),
+			Do:      act.Method((*replacement).follow),
 		},
 		{
 			Name:    "compare",
@@ -65,7 +67,7 @@ func replacementSteps() []swing.Step[*replacement] {
 			Effect:  "the new instance stands still at a barrier for the time of the comparison",
 			Known:   "the checksums of all rows of all tables are equal at one GTID position",
 			Timeout: 24 * time.Hour,
-			Do:      method((*replacement).compare),
+			Do:      act.Method((*replacement).compare),
 		},
 		{
 			Name:    "preload",
@@ -73,7 +75,7 @@ func replacementSteps() []swing.Step[*replacement] {
 			Effect:  "the pages in the twin's buffer pool are read into the new one's",
 			Known:   "the server says the load is complete",
 			Timeout: 2 * time.Hour,
-			Do:      method((*replacement).preload),
+			Do:      act.Method((*replacement).preload),
 		},
 	}
 	rewire := swing.Step[*replacement]{
@@ -84,8 +86,8 @@ func replacementSteps() []swing.Step[*replacement] {
 		Undone:  "the twin replicates from the old instance again",
 		Phases:  []string{"wait", "repoint"},
 		Timeout: 10 * time.Minute,
-		Do:      method((*replacement).rewire),
-		Undo:    method((*replacement).unwire),
+		Do:      act.Method((*replacement).rewire),
+		Undo:    act.Method((*replacement).unwire),
 	}
 	retire := swing.Step[*replacement]{
 		Name:     "retire",
@@ -95,7 +97,7 @@ func replacementSteps() []swing.Step[*replacement] {
 		NoReturn: true,
 		Phases:   []string{"settle", "record", "stop"},
 		Timeout:  15 * time.Minute,
-		Do:       method((*replacement).retire),
+		Do:       act.Method((*replacement).retire),
 	}
 	return append(append(before, swing.Steps(rewire)...), retire)
 }

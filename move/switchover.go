@@ -8,9 +8,11 @@ import (
 	"strconv"
 	"time"
 
+	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/nested"
 	"stowage/mysql"
 	"stowage/placement"
 	"stowage/swing"
@@ -35,7 +37,7 @@ type successionOrder struct {
 }
 
 // newSuccession is the order of one part of a pair with one writer.
-func newSuccession(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place) (Runbook, json.RawMessage, error) {
+func newSuccession(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place) (act.Runbook, json.RawMessage, error) {
 	book, _ := ByName(Switchover)
 	o := successionOrder{Source: sides[farm.A], SourceInstance: p.Instance(farm.A)}
 	for _, side := range p.SideNames()[1:] {
@@ -84,18 +86,18 @@ type succession struct {
 }
 
 // successionOf opens a part of one of the two runbooks.
-func successionOf(book string) func(*Mover, engine.Call, Step, func(string)) (*succession, error) {
-	return func(m *Mover, c engine.Call, step Step, beat func(string)) (*succession, error) {
+func successionOf(book string) func(*Mover, engine.Call, act.Step, func(string)) (*succession, error) {
+	return func(m *Mover, c engine.Call, step act.Step, beat func(string)) (*succession, error) {
 		r, err := m.replacement(c, step, beat)
 		if err != nil {
 			return nil, err
 		}
 		s := &succession{replacement: r, book: book}
-		if err := json.Unmarshal(c.Args, &s.order); err != nil {
+		if err := nested.Unmarshal(c.Args, &s.order); err != nil {
 			return nil, fmt.Errorf("read order of %s: %w", c.Subject, err)
 		}
 		if len(c.State) > 0 {
-			if err := json.Unmarshal(c.State, &s.memory); err != nil {
+			if err := nested.Unmarshal(c.State, &s.memory); err != nil {
 				return nil, fmt.Errorf("read state of %s: %w", c.Subject, err)
 			}
 		}
@@ -104,16 +106,17 @@ func successionOf(book string) func(*Mover, engine.Call, Step, func(string)) (*s
 			return nil, err
 		}
 		s.from = mysql.Open(s.order.SourceInstance, s.source.Dial(), m.Admin, m.Log)
+		s.linked = []*mysql.Server{s.from}
 		return s, nil
 	}
 }
 
-func (s *succession) close() {
-	s.replacement.close()
+func (s *succession) Close() {
+	s.replacement.Close()
 	_ = s.from.Close()
 }
 
-func (s *succession) remember() json.RawMessage {
+func (s *succession) Remember() json.RawMessage {
 	s.replacement.memory.Scheduler = s.Scheduler
 	s.memory.memory = s.replacement.memory
 	raw, err := json.Marshal(s.memory)
@@ -178,14 +181,27 @@ func (s *succession) preload(ctx context.Context) error {
 }
 
 // cutover is the handing over of the writes.
-func (s *succession) cutover() *swing.Cutover {
+func (s *succession) cutover(ctx context.Context) (*swing.Cutover, error) {
+	as, err := s.replicationAs(ctx) // the old primary has no link yet
 	return &swing.Cutover{Swing: s.Swing, Step: "cutover", From: s.Leaves, To: s.Returns,
-		Replication: s.mover.Replication, Bar: s.memory.Bar}
+		Replication: as, Bar: s.memory.Bar}, err
 }
 
-func (s *succession) handOver(ctx context.Context) error { return s.cutover().Run(ctx) }
+func (s *succession) handOver(ctx context.Context) error {
+	c, err := s.cutover(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Run(ctx)
+}
 
-func (s *succession) handBack(ctx context.Context) error { return s.cutover().Undo(ctx) }
+func (s *succession) handBack(ctx context.Context) error {
+	c, err := s.cutover(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Undo(ctx)
+}
 
 // soak watches, for as long as the goals ask: the new instance answers, and
 // whoever is to follow follows. Until it ends the way back is open.
@@ -197,7 +213,7 @@ func (s *succession) soak(ctx context.Context) error {
 		if !time.Now().Before(deadline) {
 			return nil
 		}
-		s.tell(farm.Event{Kind: farm.StepWaiting, Text: fmt.Sprintf("watching %s until %s", s.fresh.Name, deadline.Local().Format(time.TimeOnly))})
+		s.Report(farm.Event{Kind: farm.StepWaiting, Text: fmt.Sprintf("watching %s until %s", s.fresh.Name, deadline.Local().Format(time.TimeOnly))})
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

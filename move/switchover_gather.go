@@ -127,7 +127,7 @@ func (s *succession) point(ctx context.Context, o otherReplica, source *mysql.Se
 			return err
 		}
 	}
-	s.tell(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("pointing %s at %s", o.Name, source.Name())})
+	s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("pointing %s at %s", o.Name, source.Name())})
 	if now.Configured {
 		if err := server.StopReplicating(ctx); err != nil {
 			return err

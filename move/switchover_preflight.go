@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"stowage/act"
+
 	"stowage/farm"
-	"stowage/host"
 	"stowage/mysql"
 	"stowage/route"
 )
@@ -25,14 +26,14 @@ type parties struct {
 
 // successionChecks are asked in this order, all of them. What is asked of any
 // two servers is shared with the replacement of a side.
-func successionChecks() []question[*parties] {
+func successionChecks() []act.Question[*parties] {
 	plain := func(ask func(*parties) []farm.Finding) func(context.Context, *parties) ([]farm.Finding, error) {
 		return func(_ context.Context, p *parties) ([]farm.Finding, error) { return ask(p), nil }
 	}
 	// like asks a question of the replacement of a side, whose twin is the
 	// server that takes the writes.
 	like := func(look func(context.Context, *survey) ([]farm.Finding, error)) func(context.Context, *parties) ([]farm.Finding, error) {
-		return func(ctx context.Context, p *parties) ([]farm.Finding, error) { return look(ctx, p.survey()) }
+		return func(ctx context.Context, p *parties) ([]farm.Finding, error) { return look(ctx, p.Survey()) }
 	}
 	each := func(ask func(context.Context, peer) ([]farm.Finding, error)) func(context.Context, *parties) ([]farm.Finding, error) {
 		return func(ctx context.Context, p *parties) (out []farm.Finding, err error) {
@@ -46,40 +47,69 @@ func successionChecks() []question[*parties] {
 			return out, nil
 		}
 	}
-	return []question[*parties]{
-		{"topology", plain(askOneWriter)},
-		{"writer", askNobodyElseWrites},
-		{"routing", plain(askPrimaryRouting)},
-		{"flavor", askSuccessionFlavor},
-		{"binary-log", plain(askSuccessionLog)},
-		{"server-ids", plain(askSuccessionIDs)},
-		{"replication", plain(askSourceHealthy)},
-		{"replicas", askOthers},
-		{"replication-account", func(ctx context.Context, p *parties) ([]farm.Finding, error) {
+	return []act.Question[*parties]{
+		{Name: "privileges", Look: func(ctx context.Context, p *parties) (out []farm.Finding, err error) {
+			for _, x := range p.all() {
+				found, err := askPrivileges(ctx, x, p.s.mover.repairPrivileges()...)
+				if err != nil {
+					return out, err
+				}
+				out = append(out, found...)
+			}
+			return out, nil
+		}},
+		{Name: "topology", Look: plain(askOneWriter)},
+		{Name: "writer", Look: askNobodyElseWrites},
+		{Name: "routing", Look: plain(askPrimaryRouting)},
+		{Name: "flavor", Look: askSuccessionFlavor},
+		{Name: "binary-log", Look: plain(askSuccessionLog)},
+		{Name: "server-ids", Look: plain(askSuccessionIDs)},
+		{Name: "replication", Look: plain(askSourceHealthy)},
+		{Name: "replicas", Look: askOthers},
+		{Name: "replication-account", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) {
 			return askReplicationAccount(ctx, p.primary, p.s.mover.Replication, p.s.fresh.Address)
 		}},
-		{"tls", each(func(ctx context.Context, x peer) ([]farm.Finding, error) { return askTLS(ctx, x, mysql.Account{}) })},
-		{"accounts", func(ctx context.Context, p *parties) ([]farm.Finding, error) {
+		{Name: "tls", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) {
+			as, err := p.s.replicationAs(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return askTLS(ctx, p.primary, as, p.s.order.Move.To.Host, p.s.freshHost)
+		}},
+		{Name: "backup-account", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) {
+			return askBackup(ctx, p.source, p.s.mover)
+		}},
+		{Name: "accounts", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) {
 			return askAccounts(ctx, p.source, p.s.old.Address, p.s.fresh.Address)
 		}},
-		{"tables", like(checkTables)},
-		{"foreign-keys", func(ctx context.Context, p *parties) ([]farm.Finding, error) {
+		{Name: "tables", Look: like(checkTables)},
+		{Name: "foreign-keys", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) {
 			return askCascades(ctx, p.primary, farm.Note)
 		}},
-		{"definers", like(checkDefiners)},
-		{"layout", plain(func(p *parties) []farm.Finding { return askLayout(p.source, p.old) })},
-		{"files", each(askFiles)},
-		{"plugins", func(ctx context.Context, p *parties) ([]farm.Finding, error) { return askPlugins(ctx, p.old) }},
-		{"encryption", func(ctx context.Context, p *parties) ([]farm.Finding, error) { return askEncryption(ctx, p.source) }},
-		{"durability", each(func(_ context.Context, x peer) ([]farm.Finding, error) { return askDurability(x), nil })},
-		{"semi-sync", plain(askSuccessionSemiSync)},
-		{"option-file", askStartsOpen},
-		{"fence", askKeptOut},
-		{"long-work", like(checkLongWork)},
-		{"events", like(checkEvents)},
-		{"binlog-retention", like(checkRetention)},
-		{"target", like(checkTarget)},
-		{"space", func(ctx context.Context, p *parties) ([]farm.Finding, error) {
+		{Name: "definers", Look: like(checkDefiners)},
+		{Name: "layout", Look: plain(func(p *parties) []farm.Finding { return askLayout(p.source, p.old) })},
+		{Name: "files", Look: each(askFiles)},
+		{Name: "plugins", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) { return askPlugins(ctx, p.old) }},
+		{Name: "encryption", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) { return askEncryption(ctx, p.source) }},
+		{Name: "durability", Look: each(func(_ context.Context, x peer) ([]farm.Finding, error) { return askDurability(x), nil })},
+		{Name: "semi-sync", Look: plain(askSuccessionSemiSync)},
+		{Name: "option-file", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) {
+			out, err := askOptionFiles(ctx, p.s.replacement, p.old, p.primary)
+			if err != nil || farm.Blocks(out) {
+				return out, err
+			}
+			open, err := askStartsOpen(ctx, p)
+			return append(out, open...), err
+		}},
+		{Name: "fence", Look: askKeptOut},
+		{Name: "long-work", Look: like(checkLongWork)},
+		{Name: "events", Look: like(checkEvents)},
+		{Name: "binlog-retention", Look: like(checkRetention)},
+		{Name: "way-back", Look: func(_ context.Context, p *parties) ([]farm.Finding, error) {
+			return askWayBack(p.s.mover, p.s.order.Move)
+		}},
+		{Name: "target", Look: like(checkTarget)},
+		{Name: "space", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) {
 			return askSpace(ctx, p.source, p.s.freshHost, p.s.order.Move.To.Host, p.s.fresh.Dir())
 		}},
 	}
@@ -97,7 +127,7 @@ func (p *parties) all() []peer {
 }
 
 // survey is this as the questions of a replacement look at it.
-func (p *parties) survey() *survey {
+func (p *parties) Survey() *survey {
 	return &survey{r: p.s.replacement, old: p.old.facts, twin: p.primary.facts, routing: p.routing}
 }
 
@@ -106,7 +136,7 @@ func (p *parties) survey() *survey {
 func (p *parties) hasReplica() bool { return p.source.server.Address() != p.primary.server.Address() }
 
 // survey runs all checks.
-func (s *succession) survey(ctx context.Context) ([]farm.Finding, error) {
+func (s *succession) Survey(ctx context.Context) ([]farm.Finding, error) {
 	p := &parties{s: s}
 	for _, x := range []struct {
 		into   *peer
@@ -124,7 +154,7 @@ func (s *succession) survey(ctx context.Context) ([]farm.Finding, error) {
 		return nil, err
 	}
 	p.routing = t.Pairs[s.Pair]
-	return ask(ctx, successionChecks(), p)
+	return act.Ask(ctx, successionChecks(), p)
 }
 
 // askOneWriter: one server takes the writes and follows nobody; the other
@@ -181,7 +211,7 @@ func askPrimaryRouting(p *parties) []farm.Finding {
 		out = append(out, blocker(pair, fmt.Sprintf("routing does not send all clients to side A at %s (it has %q)", p.primary.server.Address(), got), "make the two agree"))
 	}
 	if p.routing.GateIsClosed(farm.A) {
-		out = append(out, blocker(pair, "the gate of side A is closed", "finish what closed it: stowage move status, stowage move resume"))
+		out = append(out, blocker(pair, "the gate of side A is closed", "finish what closed it: stowage status, stowage resume"))
 	}
 	if !p.s.movesPrimary() && !slices.Contains(p.routing.Replicas, p.old.server.Address()) {
 		out = append(out, warning(pair, "routing does not name the replica for reads that may be old", "whoever reads there knows its address from elsewhere: tell them the new one before it is retired"))
@@ -216,12 +246,12 @@ func askSuccessionLog(p *parties) []farm.Finding {
 	for _, x := range p.all() {
 		for _, n := range x.facts.Flavor.SuccessionNeeds() {
 			if x.is(n[0]) != n[1] {
-				out = append(out, blocker(x.name, fmt.Sprintf("%s is %s, must be %s", n[0], x.is(n[0]), n[1]), "set "+n[0]+" in the option file and restart"))
+				out = append(out, blocker(x.name, fmt.Sprintf("%s is %s, must be %s", n[0], x.is(n[0]), n[1]), remedyOf(p.s.Pair, x.facts.Flavor, n[0])))
 			}
 		}
 	}
 	if p.hasReplica() && !strings.EqualFold(p.source.facts.Replication.UsingGTID, "Slave_Pos") {
-		out = append(out, blocker(p.source.name, "it replicates by file and position", p.source.facts.Flavor.ByGTID()))
+		out = append(out, blocker(p.source.name, "it replicates by file and position", byGTID(p.s.Pair, p.source.facts.Flavor)))
 	}
 	return out
 }
@@ -282,7 +312,7 @@ func askOthers(ctx context.Context, p *parties) ([]farm.Finding, error) {
 		case !r.Follows(p.old.server.Address()):
 			out = append(out, blocker(string(o.Name), "it is to follow "+p.old.name+" and does not", "point it there, or correct farm.yaml"))
 		case r.Sources > 1 || !strings.EqualFold(r.UsingGTID, "Slave_Pos"):
-			out = append(out, blocker(string(o.Name), "it has several sources, or replicates by file and position", "let it follow one source by GTID: "+p.old.facts.Flavor.ByGTID()))
+			out = append(out, blocker(string(o.Name), "it has several sources, or replicates by file and position", "let it follow one source by GTID: "+byGTID(p.s.Pair, p.old.facts.Flavor)))
 		default:
 			out = append(out, remark(string(o.Name), "it follows "+p.old.name, "nothing to do: it is pointed at the new instance before the old one goes"))
 		}
@@ -333,12 +363,11 @@ func askStartsOpen(ctx context.Context, p *parties) ([]farm.Finding, error) {
 	if !p.s.movesPrimary() {
 		return nil, nil
 	}
-	raw, err := p.s.oldHost.ReadFile(ctx, p.s.old.Config)
+	start, err := p.s.oldHost.Options(ctx, p.s.old)
 	if err != nil {
-		return []farm.Finding{blocker(p.old.name, "its option file cannot be read: "+err.Error(), "say where it is: sides.A.config in farm.yaml")}, nil
+		return nil, nil // askOptionFile says so
 	}
-	text := host.UnfenceOptions(string(raw))
-	if v, ok := host.Option(text, host.ServerGroup(text), "read_only"); ok && v != "OFF" && v != "0" {
+	if v, _, ok := start.Value("read_only"); ok && v != "OFF" && v != "0" {
 		return []farm.Finding{warning(p.old.name, "its option file starts it read-only; the new instance will start so, too",
 			"nothing to do if that is meant: after a restart somebody has to open it")}, nil
 	}

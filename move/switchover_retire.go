@@ -46,7 +46,7 @@ func (s *succession) mayRetire(ctx context.Context) error {
 	}
 	switch {
 	case p.GateIsClosed(farm.A):
-		return wrong("the gate of the pair is closed", "stowage move status")
+		return wrong("the gate of the pair is closed", "stowage status")
 	case s.movesPrimary() && p.Sides[farm.A].Address != s.Returns.Address(),
 		!s.movesPrimary() && (!slices.Contains(p.Replicas, s.Returns.Address()) || slices.Contains(p.Replicas, s.Leaves.Address())):
 		return wrong("routing does not show the new instance", "was routing changed by hand during the move?")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"stowage/act"
+
 	"stowage/swing"
 )
 
@@ -20,8 +22,8 @@ func switchoverSteps() []swing.Step[*succession] {
 			Undone:  "clients are held again; the old instance takes the writes and the new one replicates from it",
 			Phases:  swing.CutoverPhases,
 			Timeout: time.Hour,
-			Do:      method((*succession).handOver),
-			Undo:    method((*succession).handBack),
+			Do:      act.Method((*succession).handOver),
+			Undo:    act.Method((*succession).handBack),
 		},
 		{
 			Name:    "soak",
@@ -29,7 +31,7 @@ func switchoverSteps() []swing.Step[*succession] {
 			Effect:  "none",
 			Known:   "for the time of the goals it answered, and the old one followed it",
 			Timeout: 7 * 24 * time.Hour,
-			Do:      method((*succession).soak),
+			Do:      act.Method((*succession).soak),
 		},
 		{
 			Name:     "retire",
@@ -39,7 +41,7 @@ func switchoverSteps() []swing.Step[*succession] {
 			NoReturn: true,
 			Phases:   []string{"settle", "record", "stop"},
 			Timeout:  15 * time.Minute,
-			Do:       method((*succession).retire),
+			Do:       act.Method((*succession).retire),
 		},
 	}...)
 }
@@ -55,8 +57,8 @@ func replicaSteps() []swing.Step[*succession] {
 			Undone:  "routing names the old replica again",
 			Phases:  []string{"near", "open", "flip"},
 			Timeout: time.Hour,
-			Do:      method((*succession).swap),
-			Undo:    method((*succession).swapBack),
+			Do:      act.Method((*succession).swap),
+			Undo:    act.Method((*succession).swapBack),
 		},
 		{
 			Name:    "soak",
@@ -64,7 +66,7 @@ func replicaSteps() []swing.Step[*succession] {
 			Effect:  "none",
 			Known:   "for the time of the goals it followed the primary",
 			Timeout: 7 * 24 * time.Hour,
-			Do:      method((*succession).soak),
+			Do:      act.Method((*succession).soak),
 		},
 		{
 			Name:     "retire",
@@ -74,7 +76,7 @@ func replicaSteps() []swing.Step[*succession] {
 			NoReturn: true,
 			Phases:   []string{"settle", "record", "stop"},
 			Timeout:  15 * time.Minute,
-			Do:       method((*succession).retire),
+			Do:       act.Method((*succession).retire),
 		},
 	}...)
 }
@@ -88,7 +90,7 @@ func successionSteps() []swing.Step[*succession] {
 			Effect:  "none",
 			Known:   "no check found a blocker",
 			Timeout: 2 * time.Minute,
-			Do:      mayGoOn[*succession],
+			Do:      act.MayGoOn[*succession],
 		},
 		{
 			Name:    "seed",
@@ -97,7 +99,7 @@ func successionSteps() []swing.Step[*succession] {
 			Known:   "the seed note beside it, written last",
 			Undone:  "the directory is removed, if this move made it",
 			Timeout: 24 * time.Hour,
-			Do:      method((*succession).seed),
+			Do:      act.Method((*succession).seed),
 			Undo:    replaced((*replacement).removeSeed),
 		},
 		{
@@ -134,7 +136,7 @@ func successionSteps() []swing.Step[*succession] {
 			Effect:  "the new instance stands still at a barrier for the time of the comparison",
 			Known:   "the checksums of all rows of all tables are equal at one GTID position",
 			Timeout: 24 * time.Hour,
-			Do:      method((*succession).compare),
+			Do:      act.Method((*succession).compare),
 		},
 		{
 			Name:    "preload",
@@ -142,7 +144,7 @@ func successionSteps() []swing.Step[*succession] {
 			Effect:  "the pages in the old instance's buffer pool are read into the new one's",
 			Known:   "the server says the load is complete",
 			Timeout: 2 * time.Hour,
-			Do:      method((*succession).preload),
+			Do:      act.Method((*succession).preload),
 		},
 		{
 			Name:    "gather",
@@ -151,8 +153,8 @@ func successionSteps() []swing.Step[*succession] {
 			Known:   "their replication threads run, from the new address",
 			Undone:  "they replicate from the old instance again",
 			Timeout: time.Hour,
-			Do:      method((*succession).gather),
-			Undo:    method((*succession).scatter),
+			Do:      act.Method((*succession).gather),
+			Undo:    act.Method((*succession).scatter),
 		},
 	}
 }

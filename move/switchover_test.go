@@ -67,7 +67,7 @@ func TestJobOfAPairWithOneWriter(t *testing.T) {
 
 func TestSwitchoverHasThePhasesOfItsModel(t *testing.T) {
 	book, _ := ByName(Switchover)
-	step, n := book.step("cutover")
+	step, n := book.Step("cutover")
 	if n == 0 || !slices.Equal(step.Phases, swing.CutoverPhases) {
 		t.Errorf("phases of cutover: %v", step.Phases)
 	}
@@ -78,23 +78,5 @@ func TestSwitchoverHasThePhasesOfItsModel(t *testing.T) {
 				t.Errorf("%s: step %s is behind the point of no return: %v", name, s.Name, s.NoReturn)
 			}
 		}
-	}
-}
-
-func TestWritePausesAreThoseOfSwitchovers(t *testing.T) {
-	b := NewBoard()
-	for _, e := range []farm.Event{
-		{Kind: farm.GateOpened, Step: "out", Millis: 500},
-		{Kind: farm.GateOpened, Step: "cutover", Millis: 30},
-		{Kind: farm.GateOpened, Step: "cutover", Millis: 40},
-		{Kind: farm.GateOpened, Step: "cutover", Millis: 90},
-	} {
-		b.Apply(e)
-	}
-	if w := b.WritePauses(); w == nil || *w != (WritePauses{3, 40, 90, 90}) {
-		t.Errorf("write pauses %+v", w)
-	}
-	if w := NewBoard().WritePauses(); w != nil {
-		t.Errorf("of a run without switchovers: %+v", w)
 	}
 }

@@ -1,38 +1,26 @@
 package move
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"stowage/act"
+
 	"stowage/engine"
 	"stowage/farm"
+	"stowage/internal/nested"
 	"stowage/placement"
 	"stowage/placement/check"
 	"stowage/store"
 )
 
-// Back is the way back for what has been moved for good: a plan for sides of
-// pairs and single instances, commands for shards.
-type Back struct {
-	Plan     string   `json:"plan,omitempty"`
-	Path     string   `json:"path,omitempty"`
-	Sides    int      `json:"sides"`
-	Commands []string `json:"commands,omitempty"`
-	// Lost are shards whose old pair is not there any more.
-	Lost []farm.ShardName `json:"lost,omitempty"`
-	// InTheWay are directories of the old instances: their files are their
-	// owner's, and a new instance does not take a directory that is there.
-	InTheWay []string `json:"in_the_way,omitempty"`
-}
-
 // PlanBack writes the plan that takes back what a run moved past its point of
 // no return. Nothing is touched: somebody reviews and moves it. Without a side
 // to take back it is nil.
-func (a *Act) PlanBack(run store.Run) (*Back, error) {
+func (a *Act) PlanBack(run store.Run) (*act.Back, error) {
 	var job engine.Job
 	if _, err := a.Store.LatestDocument("job", run.ID, &job); err != nil {
 		return nil, err
@@ -45,8 +33,8 @@ func (a *Act) PlanBack(run store.Run) (*Back, error) {
 	if err != nil {
 		return nil, err
 	}
-	back := &Back{}
-	if err := back.shards(job, now); err != nil {
+	back := &act.Back{}
+	if err := shardsBack(back, job, now); err != nil {
 		return nil, err
 	}
 	if len(moved) == 0 {
@@ -63,7 +51,7 @@ func (a *Act) PlanBack(run store.Run) (*Back, error) {
 	if wrong := check.Plan(now, p); farm.Blocks(wrong) {
 		return nil, &farm.Error{Op: "plan the way back", Subject: run.Subject, Err: errors.New(wrong[0].Text)}
 	}
-	p.Name, p.Made = a.freeName("undo-"+run.Subject), time.Now().UTC().Format(time.RFC3339)
+	p.Name, p.Made = a.freeName(act.WayBack+run.Subject), time.Now().UTC().Format(time.RFC3339)
 	back.Plan, back.Sides = p.Name, len(p.Moves)
 	for _, m := range p.Moves {
 		back.InTheWay = append(back.InTheWay, filepath.Dir(a.Workspace.Path(m.To.Datadir)))
@@ -72,14 +60,14 @@ func (a *Act) PlanBack(run store.Run) (*Back, error) {
 	return back, err
 }
 
-// shards adds how the shards go back that farm.yaml shows as moved.
-func (b *Back) shards(job engine.Job, now *farm.Farm) error {
+// shardsBack adds how the shards go back that farm.yaml shows as moved.
+func shardsBack(b *act.Back, job engine.Job, now *farm.Farm) error {
 	home := map[farm.PairName][]string{}
 	var order []farm.PairName
 	for _, lane := range job.Lanes {
 		for _, part := range lane.Parts {
 			var o shardOrder
-			if err := json.Unmarshal(part.Args, &o); err != nil {
+			if err := nested.Unmarshal(part.Args, &o); err != nil {
 				return fmt.Errorf("read order of %s: %w", part.Subject, err)
 			}
 			at, _, there := pairOfShard(now, o.Shard)
@@ -124,7 +112,7 @@ func movedBy(job engine.Job, now *farm.Farm) ([]placement.Move, error) {
 			var o struct {
 				Move *placement.Move `json:"move"`
 			}
-			if err := json.Unmarshal(part.Args, &o); err != nil {
+			if err := nested.Unmarshal(part.Args, &o); err != nil {
 				return nil, fmt.Errorf("read order of %s: %w", part.Subject, err)
 			}
 			if o.Move != nil && o.Move.Shard == "" && isDone(*o.Move, now) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/nested"
 	"stowage/mysql"
 )
 
@@ -38,8 +39,43 @@ const (
 	tellEvery = time.Second
 )
 
+// Schema changes that come while a table is compared end that attempt; the next goes on with what was found equal. So
+// many, with a pause that grows; then the step is tried again, in the engine's time.
+const (
+	changedTries = 20
+	changedPause = 3 * time.Second // at most
+)
+
 // run leaves the copy's replication stopped, whatever comes of it.
 func (v verification) run(ctx context.Context) (mysql.Verdict, error) {
+	keep := v.keep
+	v.keep = func(ctx context.Context, p mysql.Progress) error {
+		v.begin = p
+		return keep(ctx, p)
+	}
+	for try := 1; ; try++ {
+		verdict, err := v.once(ctx)
+		if !mysql.IsChangedDefinition(err) || try == changedTries {
+			return verdict, v.schemaChanged(err)
+		}
+		v.tell(fmt.Sprintf("a schema change on %s came while it was compared (%v); comparing goes on at a later moment", v.source.Name(), err))
+		if err := pauseFor(ctx, min(changedPause, time.Duration(try)*200*time.Millisecond)); err != nil {
+			return verdict, err
+		}
+	}
+}
+
+// schemaChanged says what to do about changes that leave no moment to compare.
+func (v verification) schemaChanged(err error) error {
+	if !mysql.IsChangedDefinition(err) && !errors.Is(err, mysql.ErrSchemaChanges) {
+		return err
+	}
+	return &farm.Error{Op: "compare", Subject: string(v.source.Name()), Err: err,
+		Hint: "the pair has not drifted apart: tables are changed faster than they can be compared. Hold schema changes back for as long as the step takes; it is tried again"}
+}
+
+// once compares at one moment.
+func (v *verification) once(ctx context.Context) (mysql.Verdict, error) {
 	if err := v.copied.StopReplicating(ctx); err != nil {
 		return mysql.Verdict{}, err
 	}
@@ -51,11 +87,7 @@ func (v verification) run(ctx context.Context) (mysql.Verdict, error) {
 	if err := v.source.WaitFor(ctx, stands, v.patience); err != nil {
 		return mysql.Verdict{}, err
 	}
-	before, err := v.source.Sequences(ctx)
-	if err != nil {
-		return mysql.Verdict{}, err
-	}
-	snap, err := v.source.Snapshot(ctx)
+	snap, err := v.source.DefinedSnapshot(ctx, v.databases)
 	if err != nil {
 		return mysql.Verdict{}, err
 	}
@@ -63,11 +95,11 @@ func (v verification) run(ctx context.Context) (mysql.Verdict, error) {
 	if err := v.copied.StopAt(ctx, snap.At, v.patience); err != nil {
 		return mysql.Verdict{}, err
 	}
-	verdict, err := v.compare(ctx, snap, before, v.begin)
+	verdict, err := v.compare(ctx, snap, snap.Sequences(), v.begin)
 	if err != nil || len(verdict.Mismatches) == 0 || !v.repair {
 		return verdict, err
 	}
-	return v.mend(ctx, snap, before, verdict)
+	return v.mend(ctx, snap, snap.Sequences(), verdict)
 }
 
 func (v verification) compare(ctx context.Context, snap *mysql.Snapshot, before map[string]mysql.Sequence, begin mysql.Progress) (mysql.Verdict, error) {
@@ -136,9 +168,9 @@ func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server
 			kept.With[string(source.Name())] = p
 			return r.writeCompared(ctx, kept)
 		},
-		tell: func(text string) { r.tell(farm.Event{Kind: farm.StepProgress, Text: text}) },
+		tell: func(text string) { r.Report(farm.Event{Kind: farm.StepProgress, Text: text}) },
 		mended: func(text string) {
-			r.tell(farm.Event{Kind: farm.StepProgress, Text: text})
+			r.Report(farm.Event{Kind: farm.StepProgress, Text: text})
 			r.mover.Log.Warn(text, "instance", string(r.Returns.Name()), "source", string(source.Name()))
 		},
 		// The copy must be as the server it was copied from. Where it differs from the side it replaces, the two old sides
@@ -197,7 +229,7 @@ func (r *replacement) readCompared(ctx context.Context) compared {
 		return empty // it is compared from the beginning
 	}
 	var c compared
-	if json.Unmarshal(raw, &c) != nil || c.Of != empty.Of || c.With == nil {
+	if nested.Unmarshal(raw, &c) != nil || c.Of != empty.Of || c.With == nil {
 		return empty
 	}
 	return c

@@ -13,6 +13,7 @@ import (
 // A verification as every runbook does it: at a barrier of its own each time, while the source is written; what was
 // equal before is not summed again, and what differs is mended only when that was asked for.
 func TestVerification(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a := mariadbtest.Start(t, "a")
 	b := mariadbtest.Start(t, "b")
 	mariadbtest.Ring(t, a, b)
@@ -77,4 +78,43 @@ func TestVerification(t *testing.T) {
 	if b.Value(t, "SELECT v FROM d.t WHERE id = 7") != "7" || b.Value(t, "SELECT COUNT(*) FROM d.u") != "2" || a.Value(t, "SELECT COUNT(*) FROM d.u") != "2" {
 		t.Error("the copy is not as its source")
 	}
+}
+
+// TestComparingBesideSchemaChanges: a stream of schema changes on the source was taken for a pair that has drifted apart.
+func TestComparingBesideSchemaChanges(t *testing.T) {
+	t.Parallel() // it mostly waits
+	a := mariadbtest.Start(t, "a")
+	b := mariadbtest.Start(t, "b")
+	mariadbtest.Ring(t, a, b)
+	a.Exec(t, "CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT t SELECT seq, seq FROM seq_1_to_5000", "CREATE TABLE u (id INT PRIMARY KEY)")
+	b.Exec(t, "SET GLOBAL read_only = 1")
+	ctx, stop := context.WithCancel(t.Context())
+	changed := make(chan int)
+	go func() {
+		db, n := a.DB(t, mariadbtest.Stowage, "d"), 0
+		for ; ctx.Err() == nil; n++ {
+			for _, text := range []string{"ALTER TABLE t ADD COLUMN w INT", "CREATE TABLE x (id INT PRIMARY KEY)", "ALTER TABLE t DROP COLUMN w", "DROP TABLE x", "CREATE OR REPLACE VIEW y AS SELECT 1"} {
+				if _, err := db.Exec(text); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(300 * time.Millisecond)
+			}
+		}
+		changed <- n
+	}()
+	told := 0
+	for n := range 3 {
+		v := verification{source: serverOf(t, a, mariadbtest.Stowage), copied: serverOf(t, b, mariadbtest.Stowage), patience: time.Minute,
+			keep: func(context.Context, mysql.Progress) error { return nil }, tell: func(text string) {
+				if strings.Contains(text, "a schema change on a came") {
+					told++
+				}
+			}}
+		verdict, err := v.run(t.Context())
+		if err != nil || len(verdict.Mismatches) > 0 {
+			t.Errorf("the comparison %d: %v %v", n, verdict.Mismatches, err)
+		}
+	}
+	stop()
+	t.Logf("%d rounds of changes, %d comparisons begun again", <-changed, told)
 }

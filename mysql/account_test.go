@@ -110,7 +110,7 @@ func TestReadAccountUnreadable(t *testing.T) {
 }
 
 func TestAccountHidesItsPassword(t *testing.T) {
-	a := Account{"stowage", "secret-word"}
+	a := Account{User: "stowage", Password: "secret-word"}
 	for _, text := range []string{a.String(), fmt.Sprint(a), fmt.Sprintf("%v %s %+v", a, a, &a)} {
 		if strings.Contains(text, "secret-word") {
 			t.Errorf("printed as %s", text)

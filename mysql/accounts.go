@@ -39,9 +39,20 @@ var nativePrivileges = []string{
 	"BINLOG REPLAY", // writes the last of another server's transactions under its own GTID
 }
 
-// Accounts are what a farm needs: Stowage's, replication's and the clients'.
+// backupPrivileges are all that the account needs that mariadb-backup logs in
+// with. Its password lies on the host of the server that is copied, for as long
+// as that takes. With them nobody reads or writes a row over the network.
+var backupPrivileges = []string{
+	"BINLOG MONITOR", // where in the binary log the copy stands
+	"LOCK TABLES",    // tables of other engines
+	"PROCESS",        // SHOW ENGINE INNODB STATUS
+	"RELOAD",         // BACKUP STAGE
+}
+
+// Accounts are what a farm needs: Stowage's, replication's, the clients', and
+// the one for copies if it has one.
 type Accounts struct {
-	Admin, Replication, Client Account
+	Admin, Replication, Client, Backup Account
 }
 
 func grantee(a Account) string { return quote(a.User) + "@'%'" }

@@ -33,6 +33,28 @@ func (d dialect) privileges() []string {
 	return privilegesMySQL
 }
 
+// backupPrivilegesMySQL are all that the account needs that a server clones
+// another with.
+var backupPrivilegesMySQL = []string{"BACKUP_ADMIN"}
+
+func (d dialect) backupPrivileges() []string {
+	if d.flavor.HasGTIDDomains() {
+		return backupPrivileges
+	}
+	return backupPrivilegesMySQL
+}
+
+// backupStatements make the account for copies, if there is one.
+func backupStatements(a Account, privileges []string) []string {
+	if a.User == "" {
+		return nil
+	}
+	return []string{
+		"CREATE USER " + grantee(a) + " IDENTIFIED BY " + quote(a.Password),
+		"GRANT " + strings.Join(privileges, ", ") + " ON *.* TO " + grantee(a),
+	}
+}
+
 // shardPrivilegesMySQL are what the account needs besides where single shards
 // are moved, as shardPrivileges.
 var shardPrivilegesMySQL = slices.Concat(shardPrivileges, []string{
@@ -54,7 +76,7 @@ func (d dialect) shardPrivileges() []string {
 // server; root gets a login over the loopback. They hold the passwords.
 func BootstrapMySQL(a Accounts, root Account) []string {
 	local := quote(root.User) + "@'127.0.0.1'"
-	return []string{
+	return append([]string{
 		"CREATE USER " + grantee(a.Admin) + " IDENTIFIED BY " + quote(a.Admin.Password),
 		"GRANT " + strings.Join(slices.Compact(slices.Sorted(slices.Values(slices.Concat(privilegesMySQL, shardPrivilegesMySQL)))), ", ") + " ON *.* TO " + grantee(a.Admin),
 		"CREATE USER " + grantee(a.Replication) + " IDENTIFIED BY " + quote(a.Replication.Password),
@@ -63,5 +85,5 @@ func BootstrapMySQL(a Accounts, root Account) []string {
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO " + grantee(a.Client),
 		"CREATE USER " + local + " IDENTIFIED BY " + quote(root.Password),
 		"GRANT ALL PRIVILEGES ON *.* TO " + local,
-	}
+	}, backupStatements(a.Backup, backupPrivilegesMySQL)...)
 }

@@ -11,9 +11,10 @@ import (
 // TestPrivilegesSuffice: an account with exactly the listed privileges can do
 // everything this package does to a server.
 func TestPrivilegesSuffice(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, _ := start(t, "a")
 	bi, _ := start(t, "b")
-	little := Account{"little", `it's "a\b`}
+	little := Account{User: "little", Password: `it's "a\b`}
 	for _, i := range []*mariadbtest.Instance{ai, bi} {
 		i.Exec(t, "SET SESSION sql_log_bin=0", "CREATE USER "+grantee(little)+" IDENTIFIED BY "+quote(little.Password),
 			"GRANT "+strings.Join(privileges, ", ")+" ON *.* TO "+grantee(little))
@@ -65,18 +66,19 @@ func TestPrivilegesSuffice(t *testing.T) {
 // TestQuiesceSeesOthersWithLittlePrivilege: PROCESS is what shows other
 // accounts' sessions; without it a busy server would look idle.
 func TestQuiesceSeesOthersWithLittlePrivilege(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, _ := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "CREATE USER little IDENTIFIED BY 'x'",
 		"GRANT "+strings.Join(privileges, ", ")+" ON *.* TO little", "CREATE USER blind IDENTIFIED BY 'x'")
 	c := clientOf(t, i)
 	say(t, c, "BEGIN", "INSERT t VALUES (1)")
 	defer say(t, c, "ROLLBACK")
-	little := Open("a", i.Address, Account{"little", "x"}, slog.New(slog.DiscardHandler))
+	little := Open("a", i.Address, Account{User: "little", Password: "x"}, slog.New(slog.DiscardHandler))
 	defer little.Close()
 	if open := openNow(t, little); len(open) != 1 {
 		t.Errorf("sees %v, want the open transaction", open)
 	}
-	blind := Open("a", i.Address, Account{"blind", "x"}, slog.New(slog.DiscardHandler))
+	blind := Open("a", i.Address, Account{User: "blind", Password: "x"}, slog.New(slog.DiscardHandler))
 	defer blind.Close()
 	if left, err := blind.Quiesce(t.Context(), 0, 0); err == nil {
 		t.Errorf("an account without PROCESS finds the server quiet: %v", left)
@@ -84,6 +86,7 @@ func TestQuiesceSeesOthersWithLittlePrivilege(t *testing.T) {
 }
 
 func TestBuild(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	must(t, s.Build(t.Context(), []string{"CREATE DATABASE d", "USE d", "SET @x = 7", "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT t VALUES (@x)"}))
 	if got := i.Value(t, "SELECT id FROM d.t"); got != "7" {
@@ -100,22 +103,24 @@ func TestBuild(t *testing.T) {
 
 // TestSetupSQL: the accounts of a new server, and no open door.
 func TestSetupSQL(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i := mariadbtest.Start(t, "new")
-	accounts := Accounts{Account{"stowage", "stowage-password"}, Account{"repl", `r'e"p\l`}, Account{"app", "a b#c"}}
+	accounts := Accounts{Admin: Account{User: "stowage", Password: "stowage-password"}, Replication: Account{User: "repl", Password: `r'e"p\l`}, Client: Account{User: "app", Password: "a b#c"},
+		Backup: Account{User: "copy", Password: "c"}}
 	log := slog.New(slog.DiscardHandler)
 	setup, err := SetupSQL(accounts)
 	must(t, err)
 	asTheyCome := []string{"CREATE USER root@'127.0.0.1' IDENTIFIED BY ''", "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION",
 		"CREATE USER ''@'%'", "DROP USER stowage@'%'", "DROP USER repl@'%'", "DROP USER app@'%'"}
 	i.Exec(t, append(asTheyCome, strings.Split(strings.TrimSuffix(string(setup), ";\n"), ";\n")...)...)
-	for _, a := range []Account{accounts.Admin, accounts.Replication, accounts.Client} {
+	for _, a := range []Account{accounts.Admin, accounts.Replication, accounts.Client, accounts.Backup} {
 		s := Open("new", i.Address, a, log)
 		if err := s.Ping(t.Context()); err != nil {
 			t.Errorf("%s cannot log in: %v", a.User, err)
 		}
 		s.Close()
 	}
-	for _, a := range []Account{{"root", ""}, {"", ""}, {"nobody", ""}} {
+	for _, a := range []Account{{User: "root"}, {}, {User: "nobody"}} {
 		s := Open("new", i.Address, a, log)
 		if s.Ping(t.Context()) == nil {
 			t.Errorf("%q logs in without a password", a.User)

@@ -78,17 +78,17 @@ func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, sch
 	if err != nil {
 		return nil, s.fail("read binary log", err)
 	}
-	r := &BinlogReader{server: s}
+	r, told := &BinlogReader{server: s}, &refusal{}
 	// No position in a file is ever used: from 11.4 on events need not carry
 	// one (binlog_legacy_event_pos), so FillZeroLogPos is not needed either.
 	syncer := binlog.NewBinlogSyncer(binlog.BinlogSyncerConfig{
 		ServerID: serverID, Flavor: flavor, Host: host, Port: uint16(port),
-		User: s.account.User, Password: s.account.Password, Charset: "utf8mb4",
+		User: s.account.User, Password: s.account.Password, Charset: "utf8mb4", // and what the login is: Dialer
 		RenderJSONAsMySQLText:   true, // 1.0 stays a double
 		TimestampStringLocation: time.UTC, HeartbeatPeriod: time.Second, ReadTimeout: readerSilence,
 		DisableRetrySync: true, // a lost connection is ours to mend, from the mark
 		Logger:           slog.New(slog.DiscardHandler), EventCacheCount: 256, VerifyChecksum: true,
-		Dialer: (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+		Dialer: s.account.dialer(told),
 		// What another database holds is not our business, and must not stop us where the parser does not know it.
 		RowsEventDecodeFunc: func(e *binlog.RowsEvent, data []byte) error {
 			at, err := e.DecodeHeader(data)
@@ -101,6 +101,9 @@ func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, sch
 	stream, err := syncer.StartSyncGTID(set)
 	if err != nil {
 		syncer.Close()
+		if told.err != nil {
+			err = told.err
+		}
 		return nil, s.fail("read binary log", err)
 	}
 	r.syncer, r.stream = syncer, stream

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"stowage/internal/nested"
 )
 
 // Key is the key of one row, in values that a statement can take: integers, text, bytes. As JSON each says what it is, so
@@ -42,7 +44,7 @@ func (k Key) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON has written.
 func (k *Key) UnmarshalJSON(raw []byte) error {
 	var parts [][2]json.RawMessage
-	if err := json.Unmarshal(raw, &parts); err != nil {
+	if err := nested.Unmarshal(raw, &parts); err != nil {
 		return err
 	}
 	if parts == nil {
@@ -63,12 +65,12 @@ func (k *Key) UnmarshalJSON(raw []byte) error {
 
 func keyValue(part [2]json.RawMessage) (any, error) {
 	var kind, text string
-	if err := json.Unmarshal(part[0], &kind); err != nil {
+	if err := nested.Unmarshal(part[0], &kind); err != nil {
 		return nil, err
 	}
 	if kind == "s" || kind == "b" {
 		var b []byte
-		if err := json.Unmarshal(part[1], &b); err != nil {
+		if err := nested.Unmarshal(part[1], &b); err != nil {
 			return nil, err
 		}
 		if kind == "s" {
@@ -76,7 +78,7 @@ func keyValue(part [2]json.RawMessage) (any, error) {
 		}
 		return b, nil
 	}
-	if err := json.Unmarshal(part[1], &text); err != nil {
+	if err := nested.Unmarshal(part[1], &text); err != nil {
 		return nil, err
 	}
 	switch kind {

@@ -97,9 +97,9 @@ type run struct {
 }
 
 func (r *run) all(ctx context.Context) error {
-	tables, err := tableShapes(ctx, r.Source.conn)
+	tables, err := r.Source.shapes(ctx)
 	if err != nil {
-		return r.Source.server.fail("read tables", err)
+		return err
 	}
 	there, err := tableShapes(ctx, r.Copy.db)
 	if err != nil {
@@ -123,6 +123,24 @@ func (r *run) all(ctx context.Context) error {
 	return nil
 }
 
+// shapes are the tables of the snapshot's moment, or of now.
+func (n *Snapshot) shapes(ctx context.Context) ([]shape, error) {
+	if n.defined != nil {
+		return slices.Clone(n.defined.shapes), nil
+	}
+	out, err := tableShapes(ctx, n.conn)
+	return out, n.server.fail("read tables", err)
+}
+
+// objects are the definitions of the snapshot's moment, or of now.
+func (n *Snapshot) objects(ctx context.Context, databases []string) (map[string]string, error) {
+	if n.defined != nil {
+		return n.defined.objects, nil
+	}
+	out, err := objects(ctx, n.conn, databases)
+	return out, n.server.fail("read definitions", err)
+}
+
 func (r *run) wanted(tables []shape) []shape {
 	if r.Databases == nil {
 		return tables
@@ -132,9 +150,9 @@ func (r *run) wanted(tables []shape) []shape {
 
 // definitions compares what is no row.
 func (r *run) definitions(ctx context.Context) error {
-	was, err := objects(ctx, r.Source.conn, r.Databases)
+	was, err := r.Source.objects(ctx, r.Databases)
 	if err != nil {
-		return r.Source.server.fail("read definitions", err)
+		return err
 	}
 	is, err := objects(ctx, r.Copy.db, r.Databases)
 	if err != nil {

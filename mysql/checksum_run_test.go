@@ -20,6 +20,7 @@ import (
 // A comparison that dies after any chunk and is begun again goes on behind the last chunk it had kept, and finds in the
 // end what one that was never cut short finds.
 func TestComparisonGoesOn(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, bi, a, b := twins(t)
 	whole := verdict(t, a, b, nil)
 	if len(whole.Mismatches) > 0 || whole.Rows == 0 || whole.Fresh != whole.Rows {
@@ -71,6 +72,7 @@ func TestComparisonGoesOn(t *testing.T) {
 
 // A table with a difference is never kept as equal, wherever the comparison was cut.
 func TestDifferencesAreNotForgotten(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, bi, a, b := twins(t)
 	bi.Exec(t, "UPDATE d.many SET v = 'other' WHERE id = 4", "DELETE FROM d.many WHERE id = 100", "INSERT d.many VALUES (101, '')")
 	kept, cut := []byte("{}"), errors.New("cut")
@@ -131,6 +133,7 @@ func verdict(t *testing.T, a, b *Server, databases []string) Verdict {
 }
 
 func TestKeysAreKept(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, k := range []Key{nil, {int64(-7)}, {uint64(1<<64 - 1), "anna", []byte{0, 255}}, {1.25, nil}, {"\xff no UTF-8"}, {""}, {[]byte{}}} {
 		text, err := json.Marshal(k)
 		must(t, err)
@@ -147,6 +150,7 @@ func TestKeysAreKept(t *testing.T) {
 
 // What is no row of a table, each thing spoiled in turn on the copy of a replicating pair.
 func TestComparisonSeesMoreThanRows(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	follow(t, b, ai)
@@ -205,6 +209,7 @@ func TestComparisonSeesMoreThanRows(t *testing.T) {
 // TestRepair: whatever was done to the rows of the copy, afterwards it is equal, the source is as it was, and nothing is
 // in the copy's binary log.
 func TestRepair(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, bi, a, b := twins(t)
 	bi.Exec(t, "UPDATE d.many SET v = 'other' WHERE id = 20", "DELETE FROM d.many WHERE id IN (2, 200)", "INSERT d.many VALUES (101, ''), (100000, '')",
 		"DELETE FROM d.types", "DELETE FROM d.names", "UPDATE d.pairs SET v = 0", "DELETE FROM d.bits WHERE b > 10", "UPDATE d.floats SET v = 0 WHERE v = 20",
@@ -235,6 +240,7 @@ func TestRepair(t *testing.T) {
 }
 
 func TestRepairRefuses(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, bi, a, b := twins(t)
 	for _, i := range []*mariadbtest.Instance{ai, bi} {
 		i.Exec(t, "CREATE TABLE d.hist (id INT PRIMARY KEY) WITH SYSTEM VERSIONING", "CREATE TABLE d.fires (id INT PRIMARY KEY)",
@@ -264,6 +270,7 @@ func TestRepairRefuses(t *testing.T) {
 // Transaction numbers are another on every server, and no difference. (Replication loses such tables: preflight refuses
 // them. A physical copy has them all.)
 func TestTransactionNumbersAreNoDifference(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	bi.Exec(t, "CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY)", "INSERT x.t VALUES (1)", "INSERT x.t VALUES (2)", "DROP DATABASE x")
@@ -283,6 +290,7 @@ func TestTransactionNumbersAreNoDifference(t *testing.T) {
 
 // A comparison stops soon after it is told to.
 func TestComparisonIsCancelled(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, _, a, b := twins(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	snap, err := a.Snapshot(t.Context())
@@ -300,6 +308,7 @@ func TestComparisonIsCancelled(t *testing.T) {
 
 // The child of TestComparisonIsKilled: compares two servers, keeps its progress in a file, and says each chunk.
 func TestComparisonOfAChild(t *testing.T) {
+	t.Parallel() // it mostly waits
 	given := os.Getenv("STOWAGE_COMPARE")
 	if given == "" {
 		t.Skip("it is run by TestComparisonIsKilled")
@@ -334,6 +343,7 @@ func TestComparisonOfAChild(t *testing.T) {
 
 // Killed with kill -9 in the middle, a comparison goes on with the next chunk, not with the first table.
 func TestComparisonIsKilled(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, _ := start(t, "a")
 	bi, _ := start(t, "b")
 	for _, i := range []*mariadbtest.Instance{ai, bi} {

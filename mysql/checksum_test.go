@@ -66,6 +66,7 @@ func compare(t *testing.T, a, b *Server, chunkRows int) []Mismatch {
 }
 
 func TestCompareTables(t *testing.T) {
+	t.Parallel() // it mostly waits
 	// The copy lives in another time zone; that is no difference.
 	ai, bi, a, b := twins(t, "--default-time-zone=+05:30")
 
@@ -179,6 +180,7 @@ func compareOnly(t *testing.T, a, b *Server, table string, chunkRows int) []Mism
 // TestRowsLargerThanAPacket: a function result beyond max_allowed_packet is
 // NULL, and NULL equals NULL.
 func TestRowsLargerThanAPacket(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, a := start(t, "a", "--max-allowed-packet=1M", "--innodb-log-file-size=16M")
 	bi, b := start(t, "b", "--max-allowed-packet=1M", "--innodb-log-file-size=16M")
 	for _, s := range []*Server{a, b} {
@@ -197,6 +199,7 @@ func TestRowsLargerThanAPacket(t *testing.T) {
 }
 
 func TestCompareTablesReportsColumns(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	both := []string{"CREATE DATABASE d", "CREATE TABLE d.same (id INT PRIMARY KEY)"}
@@ -234,6 +237,7 @@ func definitions(t *testing.T, a, b *Server) []Mismatch {
 // TestCompareWhileTheSourceIsWritten is the way a move compares: the copy
 // stops at the snapshot's position, the source goes on.
 func TestCompareWhileTheSourceIsWritten(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	mariadbtest.Ring(t, ai, bi)
@@ -276,6 +280,7 @@ func TestCompareWhileTheSourceIsWritten(t *testing.T) {
 }
 
 func TestSnapshotNeedsABinaryLog(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, s := start(t, "a", "--skip-log-bin")
 	if _, err := s.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "log_bin") {
 		t.Errorf("error %v, want one that names log_bin", err)
@@ -284,6 +289,7 @@ func TestSnapshotNeedsABinaryLog(t *testing.T) {
 
 // TestSnapshotStandsStill: it shows what was there, and its position with it.
 func TestSnapshotStandsStill(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT d.t VALUES (1)")
 	before := position(t, s)

@@ -3,12 +3,11 @@ package mysql
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"sync/atomic"
 
 	driver "github.com/go-sql-driver/mysql"
 )
@@ -45,10 +44,10 @@ type loader struct {
 	lines [][]byte
 }
 
-var loaders atomic.Int64
-
+// newLoader: the name is one that no other server can know, for any server may
+// ask for any registered name at any time, as the answer to any statement.
 func newLoader() *loader {
-	l := &loader{name: "stowage-" + strconv.FormatInt(loaders.Add(1), 10)}
+	l := &loader{name: "stowage-" + rand.Text()}
 	driver.RegisterReaderHandler(l.name, func() io.Reader {
 		readers := make([]io.Reader, len(l.lines))
 		for i, piece := range l.lines {

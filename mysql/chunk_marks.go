@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"stowage/internal/nested"
 )
 
 // Marks are the copier's own tables inside the database it writes to: where
@@ -181,7 +183,7 @@ func (s *Server) Parts(ctx context.Context, m Marks, tables []*CopyTable) ([]*Pa
 		p := &Part{Table: t, N: int(number(r["part"])), Lower: r["lower_key"], Upper: r["upper_key"], Done: r["done"] == "1"}
 		_, _ = fmt.Sscan(r["rows_done"], &p.Rows)
 		if text, ok := r["watermark"]; ok {
-			if err := json.Unmarshal([]byte(text), &p.After); err != nil {
+			if err := nested.Unmarshal([]byte(text), &p.After); err != nil {
 				return nil, s.fail("read mark of "+t.Name, err)
 			}
 		}
@@ -231,7 +233,7 @@ func (s *Server) CheckMarks(ctx context.Context, m Marks) (map[string]CheckMark,
 	for _, r := range records {
 		c := CheckMark{Clean: r["clean"] == "1"}
 		if text, ok := r["watermark"]; ok {
-			if err := json.Unmarshal([]byte(text), &c.After); err != nil {
+			if err := nested.Unmarshal([]byte(text), &c.After); err != nil {
 				return nil, s.fail("read mark of "+r["tbl"], err)
 			}
 		}

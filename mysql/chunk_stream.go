@@ -38,18 +38,14 @@ const (
 // Stream opens such a session. lockWait bounds every wait for a lock.
 func (s *Server) Stream(ctx context.Context, lockWait time.Duration) (*Stream, error) {
 	seconds := strconv.Itoa(max(1, int(lockWait.Round(time.Second)/time.Second)))
-	cfg := driver.NewConfig()
-	cfg.User, cfg.Passwd = s.account.User, s.account.Password
-	cfg.Net, cfg.Addr = "tcp", s.address
-	cfg.Timeout = 3 * time.Second
-	cfg.MaxAllowedPacket = 0 // as the server says
-	cfg.Params = map[string]string{
-		"lock_wait_timeout": seconds, "innodb_lock_wait_timeout": seconds,
-		"sql_mode": strictMode, "time_zone": "'+00:00'", "foreign_key_checks": "0",
-		"wait_timeout": "28800", "net_write_timeout": "600", // a throttle may wait for hours between two chunks
-	}
-	cfg.Logger = quiet()
-	connector, err := driver.NewConnector(cfg)
+	connector, err := Connector(s.address, s.account, func(cfg *driver.Config) {
+		cfg.MaxAllowedPacket = 0 // as the server says
+		cfg.Params = map[string]string{
+			"lock_wait_timeout": seconds, "innodb_lock_wait_timeout": seconds,
+			"sql_mode": strictMode, "time_zone": "'+00:00'", "foreign_key_checks": "0",
+			"wait_timeout": "28800", "net_write_timeout": "600", // a throttle may wait for hours between two chunks
+		}
+	})
 	if err != nil {
 		return nil, s.fail("connect", err)
 	}

@@ -36,7 +36,12 @@ func (s *Server) Clone(ctx context.Context, donor string, as Account, told func(
 	go func() { defer close(done); s.watchClone(watch, told) }()
 	defer func() { cancel(); <-done }()
 	s.log.Debug("statement", "server", s.name, "sql", "CLONE INSTANCE FROM ... "+donor)
-	_, err = s.db.ExecContext(ctx, fmt.Sprintf("CLONE INSTANCE FROM %s@%s:%s IDENTIFIED BY %s", quote(as.User), quote(host), port, quote(as.Password)))
+	as = as.At(donor)
+	statement := fmt.Sprintf("CLONE INSTANCE FROM %s@%s:%s IDENTIFIED BY %s", quote(as.User), quote(host), port, quote(as.Password))
+	if as.TLS != nil {
+		statement += " REQUIRE SSL" // whose certificate is taken is the option clone_ssl_ca of this server
+	}
+	_, err = s.db.ExecContext(ctx, statement)
 	var my *driver.MySQLError
 	switch {
 	case err == nil, errors.As(err, &my) && my.Number == 3707:
@@ -132,11 +137,12 @@ func (s *Server) CanClone(ctx context.Context) (string, error) {
 
 // FreshStatements make the account on a server that was just initialized, so
 // that Clone can be asked of it; everything is replaced by the donor's then.
-// They hold the password.
-func FreshStatements(admin Account) []string {
+// They hold the password, and whoever is root on that host reads it there: as
+// is the account for copies, which Clone hands to this server anyway.
+func FreshStatements(as Account) []string {
 	return []string{
-		"CREATE USER " + grantee(admin) + " IDENTIFIED BY " + quote(admin.Password),
-		"GRANT CLONE_ADMIN, SYSTEM_VARIABLES_ADMIN, CONNECTION_ADMIN, PROCESS, SELECT ON *.* TO " + grantee(admin),
-		"GRANT INSERT ON mysql.plugin TO " + grantee(admin),
+		"CREATE USER " + grantee(as) + " IDENTIFIED BY " + quote(as.Password),
+		"GRANT CLONE_ADMIN, SYSTEM_VARIABLES_ADMIN, CONNECTION_ADMIN, PROCESS, SELECT ON *.* TO " + grantee(as),
+		"GRANT INSERT ON mysql.plugin TO " + grantee(as),
 	}
 }

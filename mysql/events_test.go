@@ -11,6 +11,7 @@ import (
 // replaces, and nothing else of its events changes. Nothing is written to the
 // binary log: the twin has its own statuses.
 func TestSetEventsMirrorsStatuses(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "side")
 	bi, b := start(t, "copy")
 	define := []string{
@@ -69,6 +70,7 @@ func eventText(t testing.TB, i *mariadbtest.Instance) string {
 }
 
 func TestSetEventsSaysWhichEvent(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d")
 	for status, says := range map[string]string{"ENABLED": "d.gone", "ODD": `unknown status "ODD"`} {
@@ -80,6 +82,7 @@ func TestSetEventsSaysWhichEvent(t *testing.T) {
 }
 
 func TestSetScheduler(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	for _, on := range []bool{true, true, false, false} {
 		must(t, s.SetScheduler(t.Context(), on))

@@ -13,6 +13,7 @@ import (
 )
 
 func TestFacts(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	mariadbtest.Ring(t, ai, bi)
@@ -66,6 +67,7 @@ func TestFacts(t *testing.T) {
 
 // TestMultiSource: the default connection is the one that is looked at.
 func TestMultiSource(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, _ := start(t, "a")
 	bi, b := start(t, "b")
 	follow(t, b, ai)
@@ -78,6 +80,7 @@ func TestMultiSource(t *testing.T) {
 }
 
 func TestUncopyable(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "USE d",
 		"CREATE TABLE good (id INT PRIMARY KEY)",
@@ -102,6 +105,7 @@ func TestUncopyable(t *testing.T) {
 }
 
 func TestUnfenced(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "DROP USER root@'127.%'", "CREATE USER plain@'%'", "GRANT ALL ON d.* TO plain@'%'",
 		"CREATE USER dba@'10.%'", "GRANT ALL ON *.* TO dba@'10.%'",
@@ -115,6 +119,7 @@ func TestUnfenced(t *testing.T) {
 }
 
 func TestFlavor(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, test := range []struct {
 		text, want string
 		domains    bool
@@ -159,6 +164,7 @@ func TestFlavor(t *testing.T) {
 
 // TestErrorsNameTheServer: with a hint that says what to do.
 func TestErrorsNameTheServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	for _, test := range []struct {
 		name   string
@@ -167,7 +173,7 @@ func TestErrorsNameTheServer(t *testing.T) {
 		hint   string
 	}{
 		{"nobody listens", Open("gone", "127.0.77.254:1", admin, s.log), "gone (127.0.77.254:1)", "is the instance running"},
-		{"wrong password", Open("a", i.Address, Account{"stowage", "secret-word"}, s.log), "Access denied", "accounts file"},
+		{"wrong password", Open("a", i.Address, Account{User: "stowage", Password: "secret-word"}, s.log), "Access denied", "accounts file"},
 	} {
 		err := test.server.Ping(t.Context())
 		test.server.Close()
@@ -175,7 +181,7 @@ func TestErrorsNameTheServer(t *testing.T) {
 			t.Errorf("%s: %v (hint %q)", test.name, err, farm.Hint(err))
 		}
 	}
-	weak := Open("a", i.Address, Account{"app", mariadbtest.App.Password()}, s.log)
+	weak := Open("a", i.Address, Account{User: "app", Password: mariadbtest.App.Password()}, s.log)
 	defer weak.Close()
 	if err := weak.SetReadOnly(t.Context(), true); err == nil || !strings.Contains(farm.Hint(err), "privileges") || !strings.Contains(err.Error(), "SET GLOBAL read_only") {
 		t.Errorf("a missing privilege: %v (hint %q)", err, farm.Hint(err))

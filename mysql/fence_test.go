@@ -71,6 +71,7 @@ func stillWaits(t testing.TB, s *Server, end func()) {
 }
 
 func TestQuiesce(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)", "INSERT d.t VALUES (1,0),(2,0)")
 	c := clientOf(t, i)
@@ -187,6 +188,7 @@ func threadOf(t testing.TB, c *sql.Conn) (id uint64) {
 // TestQuiesceEndsOnABusyServer: clients of the twin's own share of the traffic
 // go on for ever. Each kind of work is so dense that most looks find it open.
 func TestQuiesceEndsOnABusyServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)", "INSERT d.t VALUES (1,0),(2,0),(3,0),(4,0)")
 	for _, kind := range []struct {
@@ -243,6 +245,7 @@ func TestQuiesceEndsOnABusyServer(t *testing.T) {
 // TestQuiesceIgnoresReplication: neither the replica's threads, busy with a
 // long transaction, nor the source's dump thread are clients.
 func TestQuiesceIgnoresReplication(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	mariadbtest.Ring(t, ai, bi)
@@ -273,6 +276,7 @@ func TestQuiesceIgnoresReplication(t *testing.T) {
 // TestOpenTransactionFailsAtTheFence: read_only does not wait for an idle
 // transaction, its COMMIT fails with 1290. That is why Quiesce comes first.
 func TestOpenTransactionFailsAtTheFence(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 	c := clientOf(t, i)
@@ -300,6 +304,7 @@ func TestOpenTransactionFailsAtTheFence(t *testing.T) {
 }
 
 func TestLongWorkAndClients(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 	c, idle := clientOf(t, i), clientOf(t, i)

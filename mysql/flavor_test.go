@@ -28,6 +28,7 @@ func pairOf(t *testing.T, l mariadbtest.Line) (ai, bi *mariadbtest.Instance, a, 
 // TestOnEveryFlavor: what a move asks of a server, and tells it, means the same
 // on every line that Stowage says it can move.
 func TestOnEveryFlavor(t *testing.T) {
+	t.Parallel() // it mostly waits
 	mariadbtest.OnEach(t, func(t *testing.T, l mariadbtest.Line) {
 		ai, bi, a, b := pairOf(t, l)
 		ai.Exec(t, "CREATE DATABASE shard1", "USE shard1",
@@ -298,7 +299,7 @@ func flavorBroken(t *testing.T, ai, bi *mariadbtest.Instance, a, b *Server) {
 	bi.Exec(t, "SET sql_log_bin = 0", "DELETE FROM shard1.t WHERE id = 1000001")
 	must(t, b.Follow(ctx, ai.Address, replication, patience))
 	must(t, b.WaitFor(ctx, position(t, a), patience))
-	wrong := Account{replication.User, "wrong-password"}
+	wrong := Account{User: replication.User, Password: "wrong-password"}
 	err = b.Follow(ctx, "127.0.77.250:23306", wrong, 2*time.Second)
 	if err == nil || strings.Contains(err.Error(), "wrong-password") {
 		t.Errorf("following nobody: %v", err)

@@ -31,5 +31,6 @@ func SetupSQL(a Accounts, schema ...string) ([]byte, error) {
 		"CREATE USER " + grantee(a.Client) + " IDENTIFIED BY " + quote(a.Client.Password),
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO " + grantee(a.Client),
 	}
+	statements = append(statements, backupStatements(a.Backup, backupPrivileges)...)
 	return []byte(strings.Join(append(statements, schema...), ";\n") + ";\n"), nil
 }

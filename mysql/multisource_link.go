@@ -124,10 +124,17 @@ func (s *Server) OpenLink(ctx context.Context, l Link, source string, as Account
 	if err != nil {
 		return s.fail("CHANGE MASTER", err)
 	}
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
+	if as, err = as.At(source).LinkedAs(ctx, s); err != nil { // as the server's own link
+		return err
+	}
 	name := quote(l.Name)
 	if err := s.alone(ctx, linkLock,
 		fmt.Sprintf("CHANGE MASTER %s TO MASTER_HOST=%s, MASTER_PORT=%s, MASTER_USER=%s, MASTER_PASSWORD=%s, MASTER_LOG_FILE=%s, MASTER_LOG_POS=%d, "+
-			"MASTER_USE_GTID=no, MASTER_CONNECT_RETRY=1, MASTER_HEARTBEAT_PERIOD=2", name, quote(host), port, quote(as.User), quote(as.Password), quote(file), offset),
+			"MASTER_USE_GTID=no, MASTER_CONNECT_RETRY=1, MASTER_HEARTBEAT_PERIOD=2", name, quote(host), port, quote(as.User), quote(as.Password), quote(file), offset)+as.Source.clauses(d),
 		"SET GLOBAL "+l.Name+".replicate_do_db = "+quote(l.Schema),
 		"SET GLOBAL "+l.Name+".replicate_do_table = "+quote(strings.Join(l.tables(), ",")),
 	); err != nil {

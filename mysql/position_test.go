@@ -101,6 +101,7 @@ func TestWaitFor(t *testing.T) {
 // TestPositionAt: what a backup writes down, file and offset, is a position
 // only the source can name.
 func TestPositionAt(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 	for n := range 3 {
@@ -137,6 +138,7 @@ func masterStatus(t testing.TB, i *mariadbtest.Instance) (p binlogPlace) {
 }
 
 func TestServerIDsInBinlog(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	mariadbtest.Ring(t, ai, bi)

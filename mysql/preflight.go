@@ -79,6 +79,31 @@ func (s *Server) Lacking(ctx context.Context, besides ...string) ([]string, erro
 	return out, nil
 }
 
+// BackupLacks are the privileges for a copy that no account of that user has on
+// this server: nil if none is missing, empty if there is no such user. Which of
+// several hosts it will come from is not asked.
+func (s *Server) BackupLacks(ctx context.Context, user string) ([]string, error) {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records, err := s.records(ctx, "SELECT PRIVILEGE_TYPE AS has FROM information_schema.USER_PRIVILEGES WHERE LEFT(GRANTEE, CHAR_LENGTH(QUOTE(?)) + 1) = CONCAT(QUOTE(?), '@')", user, user)
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return []string{}, nil
+	}
+	has := column0(records, "has")
+	var out []string
+	for _, p := range d.backupPrivileges() {
+		if !slices.Contains(has, p) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
 // TransactionVersioned are the system-versioned tables whose rows are stamped with transaction numbers instead of times.
 func (s *Server) TransactionVersioned(ctx context.Context) ([]string, error) {
 	records, err := s.records(ctx, `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name FROM information_schema.COLUMNS
@@ -140,7 +165,9 @@ func (s *Server) Definers(ctx context.Context) ([]Definer, error) {
 type Login struct {
 	User, Host  string
 	RequiresTLS bool
-	Replicates  bool // it may read the binary log
+	// RequiresCertificate: and a certificate of whoever logs in.
+	RequiresCertificate bool
+	Replicates          bool // it may read the binary log
 }
 
 func (l Login) String() string { return l.User + "@" + l.Host }
@@ -162,7 +189,8 @@ func (s *Server) Logins(ctx context.Context) ([]Login, error) {
 	var out []Login
 	for _, r := range records {
 		out = append(out, Login{User: r["user"], Host: r["host"], RequiresTLS: r["tls"] != "",
-			Replicates: may["'"+r["user"]+"'@'"+r["host"]+"'"]})
+			RequiresCertificate: r["tls"] == "X509" || r["tls"] == "SPECIFIED",
+			Replicates:          may["'"+r["user"]+"'@'"+r["host"]+"'"]})
 	}
 	return out, nil
 }

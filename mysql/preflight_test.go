@@ -9,6 +9,7 @@ import (
 )
 
 func TestHostMatches(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, c := range []struct {
 		pattern, address string
 		want             bool
@@ -28,13 +29,14 @@ func TestHostMatches(t *testing.T) {
 // TestPrivilegesShowEverything: an account with what docs/privileges.md asks for, and no more, sees what one with everything
 // sees. Where a privilege is missing, information_schema shows less rather than an error.
 func TestPrivilegesShowEverything(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, all := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.p (id INT PRIMARY KEY)",
 		"CREATE TABLE d.c (id INT PRIMARY KEY, p INT, CONSTRAINT fk FOREIGN KEY (p) REFERENCES d.p (id) ON DELETE CASCADE ON UPDATE CASCADE, CHECK (id > 0))",
 		"CREATE TRIGGER d.tr BEFORE INSERT ON d.p FOR EACH ROW SET NEW.id = NEW.id", "CREATE VIEW d.v AS SELECT * FROM d.p",
 		"CREATE PROCEDURE d.pr() SELECT 1", "CREATE EVENT d.ev ON SCHEDULE EVERY 1 DAY DO SELECT 1", "CREATE SEQUENCE d.sq",
 		"CREATE USER least@'%' IDENTIFIED BY 'x'", "GRANT "+strings.Join(privileges, ", ")+" ON *.* TO least@'%'")
-	least := Open("least", i.Address, Account{"least", "x"}, all.log)
+	least := Open("least", i.Address, Account{User: "least", Password: "x"}, all.log)
 	defer least.Close()
 	flavor := parseFlavor(i.Value(t, "SELECT VERSION()"))
 	for _, ask := range []struct {
@@ -75,6 +77,7 @@ func TestPrivilegesShowEverything(t *testing.T) {
 }
 
 func TestRetentionIsRead(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i := mariadbtest.Start(t, "a", "--expire-logs-days=2.5")
 	s := open(t, i)
 	f, err := s.Preflight(t.Context())

@@ -14,6 +14,7 @@ import (
 // must not be carried out after the server was opened again. (Guard
 // OWN_STATEMENT_ENDED of models/swing.pml.)
 func TestGivenUpFenceIsNotCarriedOutLater(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 	for _, died := range []string{"the sender gave up", "the sender was killed"} {
@@ -65,6 +66,7 @@ func waitingSwitches(t *testing.T, i *mariadbtest.Instance) int {
 // A statement that is still on its way when its sender dies has no place in
 // the process list, but its session holds the lock.
 func TestSessionOfAnEarlierSwitchIsEnded(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d")
 	c := clientAs(t, i, mariadbtest.Stowage)
@@ -82,6 +84,7 @@ func TestSessionOfAnEarlierSwitchIsEnded(t *testing.T) {
 
 // Somebody else who holds a lock of that name is left alone.
 func TestSwitchLockOfAnotherAccount(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d")
 	c := clientOf(t, i)

@@ -73,19 +73,16 @@ func (s *Server) Client(ctx context.Context, o ClientOptions) (*Client, error) {
 		o.Seed = NewSeed()
 	}
 	c := &Client{server: s, prepared: map[string]driver.Stmt{}, seed: o.Seed}
-	cfg := my.NewConfig()
-	cfg.User, cfg.Passwd, cfg.DBName = s.account.User, s.account.Password, o.Database
-	cfg.Net, cfg.Addr = "tcp", s.address
-	cfg.CheckConnLiveness = false
-	cfg.Logger = quiet()
-	cfg.ConnectionAttributes = "program_name:stowage-replay"
-	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		d := net.Dialer{Timeout: 3 * time.Second}
-		conn, err := d.DialContext(ctx, network, address)
-		c.wire = &wire{Conn: conn}
-		return c.wire, err
-	}
-	connector, err := my.NewConnector(cfg)
+	connector, err := Connector(s.address, s.account, func(cfg *my.Config) {
+		cfg.DBName, cfg.CheckConnLiveness = o.Database, false
+		cfg.ConnectionAttributes = "program_name:stowage-replay"
+		dial := cfg.DialFunc
+		cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			c.wire = &wire{Conn: conn} // above TLS: it counts packets
+			return c.wire, err
+		}
+	})
 	if err != nil {
 		return nil, s.fail("connect", err)
 	}

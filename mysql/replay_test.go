@@ -24,6 +24,7 @@ func client(t *testing.T, i *mariadbtest.Instance, o ClientOptions) *Client {
 }
 
 func TestClient(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i := mariadbtest.Start(t, "client", "--max-allowed-packet=64M")
 	i.Exec(t, "CREATE DATABASE shop", "USE shop", "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20), b DOUBLE, c DATETIME)",
 		"INSERT INTO t SELECT seq, CONCAT('n', seq), seq / 3, '2026-11-21 10:00:00' FROM seq_1_to_1000",
@@ -85,6 +86,7 @@ func TestClient(t *testing.T) {
 // TestClientExecutes: prepared statements, with every kind of value, more than
 // are kept open, and twice in a row (MariaDB then leaves out the columns).
 func TestClientExecutes(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i := mariadbtest.Start(t, "prepared")
 	i.Exec(t, "CREATE DATABASE test_seq")
 	c := client(t, i, ClientOptions{Database: "test_seq"})
@@ -115,6 +117,7 @@ func TestClientExecutes(t *testing.T) {
 
 // TestReadOnlyClient: the server itself refuses, whatever is said first.
 func TestReadOnlyClient(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i := mariadbtest.Start(t, "belt")
 	i.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY)", "CREATE SEQUENCE shop.s")
 	c := client(t, i, ClientOptions{Database: "shop", ReadOnly: true})
@@ -129,6 +132,7 @@ func TestReadOnlyClient(t *testing.T) {
 }
 
 func TestClientIsLost(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i := mariadbtest.Start(t, "lost")
 	c := client(t, i, ClientOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -148,6 +152,7 @@ func TestClientIsLost(t *testing.T) {
 }
 
 func TestStanding(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a, b := mariadbtest.Start(t, "a"), mariadbtest.Start(t, "b")
 	ask := func(i *mariadbtest.Instance) Standing {
 		t.Helper()
@@ -225,6 +230,7 @@ func FuzzWire(f *testing.F) {
 // TestWireOfOldServers: before CLIENT_DEPRECATE_EOF, an EOF of five bytes stood
 // behind the columns and behind the rows.
 func TestWireOfOldServers(t *testing.T) {
+	t.Parallel() // it mostly waits
 	w := &wire{}
 	w.begin()
 	w.take([]byte("\x01\x00\x00\x01\x01\x02\x00\x00\x02ab\x05\x00\x00\x03\xfe\x00\x00\x02\x00\x02\x00\x00\x04\x011\x02\x00\x00\x05\x012\x05\x00\x00\x06\xfe\x03\x00\x02\x00"))

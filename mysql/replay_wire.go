@@ -13,7 +13,7 @@ import (
 // Source of the formats: MySQL internals, "Text Protocol" and "OK_Packet". With
 // CLIENT_DEPRECATE_EOF, which the driver speaks where the server does, nothing
 // stands between columns and rows, and an OK that begins with 0xfe ends them; it
-// has 7 bytes or more, an old EOF has 5. Neither compression nor TLS is spoken.
+// has 7 bytes or more, an old EOF has 5. Compression is not spoken, and TLS lies below.
 type wire struct {
 	net.Conn
 	tally  tally

@@ -137,13 +137,33 @@ func (s *Server) Follow(ctx context.Context, source string, as Account, budget t
 	}
 	// Also when source is the same: the account may have been corrected, and
 	// the server does not tell with which password it tries.
-	if err := s.changeSource(ctx, source, as); err != nil {
-		return err
+	begin := func() error {
+		if err := s.changeSource(ctx, source, as); err != nil {
+			return err
+		}
+		return s.exec(ctx, d.start)
 	}
-	if err := s.exec(ctx, d.start); err != nil {
+	err = begin()
+	if hasLostRelayLog(err) {
+		s.log.Warn("the server does not find its relay log any more, and gets what is missing anew", "server", s.name, "error", err)
+		if err := s.exec(ctx, d.forget); err != nil {
+			return err
+		}
+		err = begin()
+	}
+	if err != nil {
 		return err
 	}
 	return s.AwaitReplicating(ctx, budget)
+}
+
+// hasLostRelayLog: the server cannot open the relay log at which its replication stood. A kill while START SLAVE or CHANGE
+// MASTER makes a new one leaves it so: three in 127 (MariaDB 10.11.19: error 1201, "Could not find target log during relay
+// log initialization" in its error log). What it has applied is in a table of its own, mysql.gtid_slave_pos, and not lost
+// with that: RESET SLAVE ALL, and it fetches from there.
+func hasLostRelayLog(err error) bool {
+	var my *driver.MySQLError
+	return errors.As(err, &my) && (my.Number == 1201 || my.Number == 1871 || my.Number == 1872)
 }
 
 func (s *Server) changeSource(ctx context.Context, source string, as Account) error {
@@ -163,11 +183,12 @@ func (s *Server) changeSourceOf(ctx context.Context, source string, as Account, 
 		return err
 	}
 	if !d.flavor.HasGTIDDomains() {
-		return s.changeSourceMySQL(ctx, host, port, as)
+		return s.changeSourceMySQL(ctx, d, host, port, as.At(source))
 	}
+	as = as.At(source)
 	text := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST=%s, MASTER_PORT=%s, MASTER_USER=%s, MASTER_PASSWORD=%s, "+
 		"MASTER_USE_GTID=slave_pos, MASTER_CONNECT_RETRY=1, MASTER_HEARTBEAT_PERIOD=2",
-		quote(host), port, quote(as.User), quote(as.Password)) + more
+		quote(host), port, quote(as.User), quote(as.Password)) + as.Source.clauses(d) + more
 	s.log.Debug("statement", "server", s.name, "sql", "CHANGE MASTER TO MASTER_HOST="+source+" ...")
 	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
 	defer cancel()
@@ -293,6 +314,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 // ReplicaAccountWorks logs in to source with the replication account, so that
 // a wrong password is found before anything is changed.
 func ReplicaAccountWorks(ctx context.Context, source string, as Account, s *Server) error {
+	as = as.At(source)
+	as.TLS, as.PublicKey = s.account.TLS, s.account.PublicKey // as we reach servers: the replica's files are on its host
 	probe := Open(s.name, source, as, s.log)
 	defer probe.Close()
 	if err := probe.Ping(ctx); err != nil {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// changeSourceMySQL is changeSource in MySQL's words. The source's public key
-// is asked for so that an account of caching_sha2_password, the default, can
-// log in without TLS; whether TLS is used stays as it was set.
-func (s *Server) changeSourceMySQL(ctx context.Context, host, port string, as Account) error {
+// changeSourceMySQL is changeSource in MySQL's words. Without TLS the source's
+// public key is asked for, so that an account of caching_sha2_password, the
+// default, can log in; whether TLS is used stays as it was set.
+func (s *Server) changeSourceMySQL(ctx context.Context, d dialect, host, port string, as Account) error {
 	text := fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST=%s, SOURCE_PORT=%s, SOURCE_USER=%s, SOURCE_PASSWORD=%s, "+
-		"SOURCE_AUTO_POSITION=1, SOURCE_CONNECT_RETRY=1, SOURCE_RETRY_COUNT=864000, SOURCE_HEARTBEAT_PERIOD=2, GET_SOURCE_PUBLIC_KEY=1",
-		quote(host), port, quote(as.User), quote(as.Password))
+		"SOURCE_AUTO_POSITION=1, SOURCE_CONNECT_RETRY=1, SOURCE_RETRY_COUNT=864000, SOURCE_HEARTBEAT_PERIOD=2",
+		quote(host), port, quote(as.User), quote(as.Password)) + as.Source.clauses(d)
 	s.log.Debug("statement", "server", s.name, "sql", "CHANGE REPLICATION SOURCE TO SOURCE_HOST="+host+":"+port+" ...")
 	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
 	defer cancel()

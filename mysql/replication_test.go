@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 )
 
 func TestFollow(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	ai.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
@@ -79,6 +82,7 @@ func dumpThread(t testing.TB, source *mariadbtest.Instance) string {
 // what the replica asks for. The IO thread says Yes for a moment before it
 // hears of it, so a short look is not enough; hence several rounds.
 func TestFollowReports1236AtOnce(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	// With ignore_duplicates a replica may be ahead of its source; see below.
 	bi, b := start(t, "b", "--gtid-ignore-duplicates=0")
@@ -122,7 +126,7 @@ func TestWrongPasswordIsNeverShown(t *testing.T) {
 	var logged bytes.Buffer
 	b.log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, password := range []string{"secret-word", `secret'word"`, `secret\word`, "secret\nword", ""} {
-		wrong := Account{"repl", password}
+		wrong := Account{User: "repl", Password: password}
 		must(t, b.ForgetSource(t.Context()))
 		err := within(t, 20*time.Second, func() error { return b.Follow(t.Context(), ai.Address, wrong, time.Second) })
 		if err == nil {
@@ -153,12 +157,13 @@ func TestWrongPasswordIsNeverShown(t *testing.T) {
 // TestOddPasswordsReachTheServer: also on servers whose sql_mode changes how
 // string literals are read.
 func TestOddPasswordsReachTheServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	ai.Exec(t, "CREATE DATABASE d")
 	for n, mode := range []string{"", "NO_BACKSLASH_ESCAPES,ANSI_QUOTES"} {
 		_, b := start(t, "b", "--sql-mode="+mode)
 		for _, password := range []string{`it's`, `a\b`, `x" # y`, "päß"} {
-			odd := Account{fmt.Sprintf("odd%d", n), password}
+			odd := Account{User: fmt.Sprintf("odd%d", n), Password: password}
 			must(t, a.Build(t.Context(), []string{"CREATE OR REPLACE USER " + grantee(odd) + " IDENTIFIED BY " + quote(password),
 				"GRANT REPLICATION SLAVE ON *.* TO " + grantee(odd)}))
 			must(t, b.ForgetSource(t.Context()))
@@ -173,6 +178,7 @@ func TestOddPasswordsReachTheServer(t *testing.T) {
 // TestStopAtStopsExactly: not one transaction more, though the source is
 // written to all the time and the replica applies in parallel.
 func TestStopAtStopsExactly(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	mariadbtest.Ring(t, ai, bi)
@@ -200,6 +206,7 @@ func TestStopAtStopsExactly(t *testing.T) {
 }
 
 func TestStopAtRefusals(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	ai.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
@@ -222,6 +229,7 @@ func TestStopAtRefusals(t *testing.T) {
 // TestTheSourceGoesAway: a connection that may come back is not broken; a
 // start that does not succeed says so at the end of its budget.
 func TestTheSourceGoesAway(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	_, b := start(t, "b")
 	ai.Exec(t, "CREATE DATABASE d")
@@ -244,4 +252,31 @@ func TestTheSourceGoesAway(t *testing.T) {
 	}
 	ai.Restart(t)
 	follow(t, b, ai)
+}
+
+// TestFollowWithoutARelayLog: a server that was killed while START SLAVE made a new relay log did not follow anybody any
+// more: error 1201, whatever was tried again.
+func TestFollowWithoutARelayLog(t *testing.T) {
+	t.Parallel()
+	a, _ := start(t, "a")
+	b, replica := start(t, "b")
+	follow(t, replica, a)
+	a.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1)")
+	mariadbtest.AwaitApplied(t, b, a)
+	b.Kill()
+	a.Exec(t, "INSERT INTO d.t VALUES (2)")
+	gone, err := filepath.Glob(filepath.Join(b.Datadir, "rl.0*"))
+	must(t, err)
+	if len(gone) == 0 {
+		t.Fatal("it has no relay log")
+	}
+	for _, file := range gone {
+		must(t, os.Remove(file))
+	}
+	b.Restart(t)
+	follow(t, replica, a)
+	mariadbtest.AwaitApplied(t, b, a)
+	if n := b.Value(t, "SELECT COUNT(*) FROM d.t"); n != "2" {
+		t.Errorf("the replica has %s rows, want 2", n)
+	}
 }

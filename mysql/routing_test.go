@@ -11,6 +11,7 @@ import (
 // All or nothing: what was looked at has to be as it was, also what is not
 // written itself.
 func TestRoutingTable(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i := mariadbtest.Start(t, "routing")
 	i.Exec(t, "CREATE DATABASE `odd ``name`")
 	s := mysql.Open("routing", i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))

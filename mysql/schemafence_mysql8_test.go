@@ -13,6 +13,7 @@ import (
 // TestSchemaReadOnly: what the fence of one database on MySQL stops, whom it
 // waits for, and what it leaves alone.
 func TestSchemaReadOnly(t *testing.T) {
+	t.Parallel() // it mostly waits
 	l := mariadbtest.Named(t, mariadbtest.MySQL9)
 	ai, bi, a, b := pairOf(t, l)
 	ctx := t.Context()

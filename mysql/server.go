@@ -9,6 +9,7 @@ import (
 	"log"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -37,20 +38,17 @@ const StatementTimeout = 30 * time.Second
 // Open prepares to talk to an instance at host:port. It does not dial; the
 // first statement does.
 func Open(name farm.InstanceName, address string, account Account, log *slog.Logger) *Server {
-	cfg := driver.NewConfig()
-	cfg.User, cfg.Passwd = account.User, account.Password
-	cfg.Net, cfg.Addr = "tcp", address
-	cfg.Timeout = 3 * time.Second
-	cfg.InterpolateParams = true // one round trip a statement; values are ours
-	cfg.Params = map[string]string{
-		"lock_wait_timeout": "10",
-		// Literals read as we quote them, and times that mean the same on
-		// every server, whatever its own settings are.
-		"sql_mode":  "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
-		"time_zone": "'+00:00'",
-	}
-	cfg.Logger = quiet() // every error comes back to us anyway
-	connector, err := driver.NewConnector(cfg)
+	account = account.At(address)
+	connector, err := Connector(address, account, func(cfg *driver.Config) {
+		cfg.InterpolateParams = true // one round trip a statement; values are ours
+		cfg.Params = map[string]string{
+			"lock_wait_timeout": "10",
+			// Literals read as we quote them, and times that mean the same on
+			// every server, whatever its own settings are.
+			"sql_mode":  "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+			"time_zone": "'+00:00'",
+		}
+	})
 	if err != nil { // only an unusable Config; ours is fixed but for strings
 		connector = nil
 	}
@@ -106,6 +104,8 @@ func hintFor(err error) string {
 	switch {
 	case errors.As(err, &my) && my.Number == 1045:
 		return "check the [stowage] group of the accounts file and the grants on this server"
+	case errors.As(err, &my) && my.Number == 3159:
+		return "the server takes logins over TLS only: name the CA of its certificate in the accounts file, ssl-ca=FILE"
 	case errors.As(err, &my) && (my.Number == 1227 || my.Number == 1142):
 		return "the [stowage] account lacks a privilege; docs/privileges.md lists them"
 	case errors.As(err, &op) && op.Op == "dial":
@@ -184,6 +184,15 @@ func quote(text string) string {
 
 // ident is a quoted identifier.
 func ident(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// WillStay reports whether a server refused a statement for a reason that does
+// not go away by asking again: a privilege that is missing (1142, 1143, 1227), a
+// statement or a variable that it does not know (1064, 1193). A refused login
+// (1045) is not among them: a server that just starts says so, too.
+func WillStay(err error) bool {
+	var my *driver.MySQLError
+	return errors.As(err, &my) && slices.Contains([]uint16{1064, 1142, 1143, 1193, 1227}, my.Number)
+}
 
 // IsReadOnlyError reports whether a server refused a write because it is
 // read-only (error 1290).

@@ -16,8 +16,8 @@ import (
 const patience = 30 * time.Second
 
 var (
-	admin       = Account{string(mariadbtest.Stowage), mariadbtest.Stowage.Password()}
-	replication = Account{string(mariadbtest.Repl), mariadbtest.Repl.Password()}
+	admin       = Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+	replication = Account{User: string(mariadbtest.Repl), Password: mariadbtest.Repl.Password()}
 )
 
 // open gives a Server for a test instance.

@@ -24,6 +24,7 @@ func slowLog(t *testing.T, s *Server) *SlowLog {
 // log, once, and nothing of ours; set back, everything is as it was. None of
 // it is in the binary log.
 func TestSlowLogPlanIsWholeAndReversible(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "slow", "--log-slow-filter=full_scan,not_using_index", "--log-slow-rate-limit=7", "--long-query-time=3.5",
 		"--min-examined-row-limit=9", "--log-output=TABLE", "--log-slow-disabled-statements=admin", "--log-slow-verbosity=full")
 	before := allVariables(t, i)
@@ -112,6 +113,7 @@ func lastBinlog(t *testing.T, i *mariadbtest.Instance) string {
 }
 
 func TestSlowLogNamesThePrivilege(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, _ := start(t, "poor")
 	for _, tt := range []struct{ grants, want string }{
 		{"PROCESS", "lacks the privilege SUPER"},
@@ -119,7 +121,7 @@ func TestSlowLogNamesThePrivilege(t *testing.T) {
 		{"SUPER, PROCESS", ""},
 	} {
 		i.Exec(t, "CREATE OR REPLACE USER poor@'%' IDENTIFIED BY 'p'", "GRANT "+tt.grants+" ON *.* TO poor@'%'")
-		s := Open("poor", i.Address, Account{"poor", "p"}, open(t, i).log)
+		s := Open("poor", i.Address, Account{User: "poor", Password: "p"}, open(t, i).log)
 		t.Cleanup(func() { s.Close() })
 		err := slowLog(t, s).MayRecord(t.Context())
 		switch {
@@ -133,6 +135,7 @@ func TestSlowLogNamesThePrivilege(t *testing.T) {
 
 // A session that was cut off connects again, and is as quiet as before.
 func TestSlowLogComesBack(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "cut", "--slow-query-log=1", "--long-query-time=0", "--slow-query-log-file=slow.log")
 	l := slowLog(t, s)
 	was := l.Thread()
@@ -149,6 +152,7 @@ func TestSlowLogComesBack(t *testing.T) {
 }
 
 func TestSlowLogCounts(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "count")
 	source := mariadbtest.Start(t, "source")
 	follow(t, s, source)
@@ -180,6 +184,7 @@ func TestSlowLogCounts(t *testing.T) {
 }
 
 func TestSameSetting(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, tt := range []struct {
 		a, b string
 		same bool
@@ -196,6 +201,7 @@ func TestSameSetting(t *testing.T) {
 // Who is connected already keeps the values of before, unless there is nothing
 // to change but the file.
 func TestSlowLogMisses(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, tt := range []struct {
 		options []string
 		want    bool
@@ -216,6 +222,7 @@ func TestSlowLogMisses(t *testing.T) {
 }
 
 func TestSlowLogSetsNothingElse(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, s := start(t, "else")
 	if err := slowLog(t, s).Set(t.Context(), "max_connections", "1"); !errors.Is(err, farm.ErrInput) {
 		t.Errorf("got %v, want a refusal", err)

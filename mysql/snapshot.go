@@ -20,6 +20,8 @@ type Snapshot struct {
 	At     Position
 	File   string
 	Offset int64
+
+	defined *dictionary // of its moment; nil unless DefinedSnapshot opened it
 }
 
 // Snapshot opens a consistent snapshot. MariaDB tells the place in the binary

@@ -37,6 +37,9 @@ type SummaryReading struct {
 	Classes []digest.Summary
 	Lost    uint64 // statements of classes that the table had no room for, in its row without a class
 	Own     uint64 // statements of Stowage's own, in no class here
+	// Prepared is how many executions of prepared statements are in no class: MariaDB does not add them up by class. Measured
+	// on 10.11.19: 50 of them make 50 statement/com/Execute and no row of events_statements_summary_by_digest.
+	Prepared uint64
 }
 
 // Total is how many statements the reading knows of.
@@ -70,7 +73,25 @@ func (r *Statements) Summary(ctx context.Context) (SummaryReading, error) {
 		out.Classes = append(out.Classes, s)
 		return nil
 	})
+	if err == nil {
+		out.Prepared, err = r.preparedUnseen(ctx, out.Total()+out.Own)
+	}
 	return out, r.fail("read events_statements_summary_by_digest", schemaGrant, err)
+}
+
+// preparedUnseen is how many executions of prepared statements are not among so many statements with a class. Servers that add
+// them up by class, as MySQL does, have them in that number.
+func (r *Statements) preparedUnseen(ctx context.Context, classed uint64) (uint64, error) {
+	var executed, said uint64
+	err := r.each(ctx, "SELECT COALESCE(SUM(IF(EVENT_NAME = 'statement/com/Execute', COUNT_STAR, 0)), 0) AS "+ownMark+", COALESCE(SUM(IF(EVENT_NAME LIKE 'statement/sql/%', COUNT_STAR, 0)), 0) AS said"+
+		" FROM performance_schema.events_statements_summary_global_by_event_name", func(c cells) error {
+		executed, said = c.number(ownMark), c.number("said")
+		return nil
+	})
+	if executed+said <= classed {
+		return 0, err
+	}
+	return min(executed, executed+said-classed), err
 }
 
 func summaryOf(c cells) digest.Summary {

@@ -134,6 +134,7 @@ func counts(r digest.Report) map[string]uint64 {
 
 // The table tells what the file tells: the same classes, counts, sums of times and rows, the same hour; in either engine.
 func TestSlowLogTableIsAsTheFile(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := watchedServer(t, "a")
 	for _, engine := range []string{"CSV", "MyISAM"} {
 		file := filepath.Join(i.Datadir, engine+"-slow.log")
@@ -180,6 +181,7 @@ func TestSlowLogTableIsAsTheFile(t *testing.T) {
 
 // Nothing of what was read leaves a trace in what is read next: readings do not count themselves, or one another.
 func TestReadingsDoNotCount(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := watchedServer(t, "a")
 	read := func() {
 		r := statementsOf(t, s)
@@ -242,6 +244,7 @@ func sums(r *Statements, o digest.Options, before, now SummaryReading) *digest.D
 }
 
 func TestSummaryCountsEveryStatement(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := watchedServer(t, "a")
 	r := statementsOf(t, s)
 	before, err := r.Summary(t.Context())
@@ -286,6 +289,7 @@ func TestSummaryCountsEveryStatement(t *testing.T) {
 
 // What the table of sums has no room for is counted, not lost.
 func TestSummaryWithoutRoomSaysHowMany(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := watchedServer(t, "a", "--performance-schema-digests-size=5")
 	r := statementsOf(t, s)
 	before, err := r.Summary(t.Context())
@@ -301,6 +305,7 @@ func TestSummaryWithoutRoomSaysHowMany(t *testing.T) {
 
 // A ring that is read in time misses nothing; one that is too small misses exactly what the sums say.
 func TestHistoryAndItsGapsAddUp(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, tt := range []struct {
 		name, table string
 		options     []string
@@ -404,6 +409,7 @@ func keepSessions(t *testing.T, i *mariadbtest.Instance) func(rounds int) {
 }
 
 func TestMissingPrivilegesNameTheGrant(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := watchedServer(t, "a")
 	i.Exec(t, "CREATE USER poor@'%' IDENTIFIED BY 'p'")
 	poor := Open("a", i.Address, Account{User: "poor", Password: "p"}, s.log)
@@ -441,6 +447,7 @@ func TestMissingPrivilegesNameTheGrant(t *testing.T) {
 }
 
 func TestSchemaThatIsOffSaysWhatToDo(t *testing.T) {
+	t.Parallel()            // it mostly waits
 	i, s := start(t, "off") // lean servers have it off
 	_, err := statementsOf(t, s).Schema(t.Context())
 	if !errors.Is(err, farm.ErrInput) || !strings.Contains(farm.Hint(err), "performance_schema=ON") || !strings.Contains(farm.Hint(err), "--from slow_log") {
@@ -466,6 +473,7 @@ func TestSchemaThatIsOffSaysWhatToDo(t *testing.T) {
 }
 
 func TestGeneralLogTable(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := watchedServer(t, "a")
 	work(t, i)
 	r := statementsOf(t, s)
@@ -485,6 +493,7 @@ func TestGeneralLogTable(t *testing.T) {
 }
 
 func TestTimeOfDay(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for text, want := range map[string]time.Duration{
 		"00:00:01.200186": 1200186 * time.Microsecond, "838:59:59.999999": 838*time.Hour + 59*time.Minute + 59999999*time.Microsecond,
 		"00:00:03": 3 * time.Second, "": 0, "x:y:z": 0,

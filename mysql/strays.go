@@ -25,8 +25,8 @@ func (s *Server) Strays(ctx context.Context, other *Server) (string, error) {
 	if mine == nil {
 		return s.straysMySQL(ctx, other)
 	}
-	var id string
-	if err := s.row(ctx, "SELECT @@GLOBAL.server_id", nil, &id); err != nil {
+	var id, domain string
+	if err := s.row(ctx, "SELECT @@GLOBAL.server_id, @@GLOBAL.gtid_domain_id", nil, &id, &domain); err != nil {
 		return "", err
 	}
 	theirs, err := other.binlogState(ctx)
@@ -35,11 +35,24 @@ func (s *Server) Strays(ctx context.Context, other *Server) (string, error) {
 	}
 	var out []string
 	for origin, seq := range mine {
+		if of, _, _ := strings.Cut(origin, "-"); of != domain && seq <= highestOf(theirs, of) {
+			continue // a domain that several servers wrote once: a copy's position has its last transaction only, whoever wrote that
+		}
 		if strings.HasSuffix(origin, "-"+id) && seq > theirs[origin] {
 			out = append(out, fmt.Sprintf("%s-%d (the other has them up to %d)", origin, seq, theirs[origin]))
 		}
 	}
 	return strings.Join(out, ", "), nil
+}
+
+// highestOf is the highest sequence number of a domain.
+func highestOf(state map[string]uint64, domain string) (high uint64) {
+	for origin, seq := range state {
+		if of, _, _ := strings.Cut(origin, "-"); of == domain {
+			high = max(high, seq)
+		}
+	}
+	return high
 }
 
 // binlogState is the last sequence number in the binary log by "domain-server";

@@ -11,6 +11,7 @@ import (
 )
 
 func TestPrivilegedAccounts(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t,
 		"CREATE USER boss@'%' IDENTIFIED BY 'b'", "GRANT ALL ON *.* TO boss@'%'",
@@ -55,6 +56,7 @@ func TestPrivilegedAccounts(t *testing.T) {
 }
 
 func TestEndSessionsOf(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE USER boss@'%' IDENTIFIED BY 'b'", "GRANT ALL ON *.* TO boss@'%'")
 	x := Open("a", i.Address, Account{User: "boss", Password: "b"}, s.log)
@@ -73,6 +75,7 @@ func TestEndSessionsOf(t *testing.T) {
 // read_only; the position does not move; a second lock is refused; one whose
 // owner is silent expires; one that an attempt left is ended by the next.
 func TestWriteLock(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 	app := i.DB(t, mariadbtest.App, "")
@@ -134,6 +137,7 @@ func TestWriteLock(t *testing.T) {
 }
 
 func TestDemoteAndReaders(t *testing.T) {
+	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b", "--gtid-domain-id="+ai.Value(t, "SELECT @@GLOBAL.gtid_domain_id"))
 	ai.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT d.t VALUES (1)")

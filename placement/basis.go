@@ -47,6 +47,8 @@ type BasisSide struct {
 	Port    int           `json:"port"`
 	Datadir string        `json:"datadir"`
 	Config  string        `json:"config,omitempty"`
+
+	GroupSuffix string `json:"group_suffix,omitempty"`
 }
 
 func basisOf(f *farm.Farm) Basis {

@@ -83,9 +83,24 @@ type Goals struct {
 	Soak time.Duration `json:"soak_ns"`
 	// Gates are points where a person decides: before-out, before-retire.
 	Gates []string `json:"gates,omitempty"`
+	// AfterFailure is what becomes of the other pairs when one has failed and was
+	// put back; empty: GoOnAfterFailure.
+	AfterFailure AfterFailure `json:"after_failure,omitempty"`
 	// Budgets are how much of the farm moves may use.
 	Budgets Budgets `json:"budgets,omitzero"`
 }
+
+// AfterFailure is what becomes of other pairs when one has failed.
+type AfterFailure string
+
+const (
+	// GoOnAfterFailure: they go on, and others begin, when the failed side was put
+	// back as it was and the cause is its own. After the third such failure no
+	// other begins.
+	GoOnAfterFailure AfterFailure = "go-on"
+	// StopAfterFailure: what runs goes on to its end, and no other begins.
+	StopAfterFailure AfterFailure = "stop"
+)
 
 // Objectives are what Minimise may name.
 var objectives = []string{"hosts", "cost", "watts", "moves", "balance"}

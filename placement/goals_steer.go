@@ -39,6 +39,9 @@ func (c *goalCheck) steering() {
 	if b.Lag < 0 {
 		c.say("budgets.lag", "lag is %s: it must not be negative", b.Lag)
 	}
+	if a := c.goals.AfterFailure; a != "" && a != GoOnAfterFailure && a != StopAfterFailure {
+		c.say("after_failure", "after_failure is %q; it is go-on or stop", a)
+	}
 	for _, g := range c.goals.Gates {
 		if step := strings.TrimPrefix(g, GatePrefix); step == g || step == "" {
 			c.say("gates", "gate %q does not say before which step: write before-out or before-retire", g)

@@ -176,7 +176,7 @@ func (l *layout) move(i int, host map[farm.HostName]farm.Host) Move {
 	to := l.rooms[l.where[i]].host
 	m := Move{
 		Pair: pair.Name, Side: it.side, Instance: pair.Instance(it.side), Bytes: it.bytes,
-		From: Place{from.Name, from.Address, side.Port, side.Datadir, side.Config},
+		From: Place{from.Name, from.Address, side.Port, side.Datadir, side.Config, side.GroupSuffix},
 		To:   Place{Host: to.Name, Address: to.Address, Datadir: path.Join(to.Dir, string(pair.Instance(it.side)), "data"), Config: path.Join(to.Dir, string(pair.Instance(it.side)), "my.cnf")},
 	}
 	m.Name, m.Source, m.Target = string(m.Instance), from.Name, to.Name

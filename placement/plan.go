@@ -89,6 +89,8 @@ type Place struct {
 	Port    int           `json:"port"`
 	Datadir string        `json:"datadir"`
 	Config  string        `json:"config"`
+
+	GroupSuffix string `json:"group_suffix,omitempty"` // farm.Side has what it is
 }
 
 // Move replaces one side of a pair by a new instance on another host, or
@@ -151,5 +153,5 @@ func (p Plan) Apply(f *farm.Farm) *farm.Farm {
 }
 
 func (p Place) side() farm.Side {
-	return farm.Side{Host: p.Host, Port: p.Port, Datadir: p.Datadir, Config: p.Config}
+	return farm.Side{Host: p.Host, Port: p.Port, Datadir: p.Datadir, Config: p.Config, GroupSuffix: p.GroupSuffix}
 }

@@ -65,7 +65,7 @@ func (l *layout) regroup(plan *Plan) error {
 		m := &plan.Moves[i]
 		m.Pair = names[m.Shard]
 		m.Instance = farm.Pair{Name: m.Pair}.Instance(m.Side)
-		m.To.Port, m.To.Datadir, m.To.Config = at[m.Instance], "", ""
+		m.To.Port, m.To.Datadir, m.To.Config, m.To.GroupSuffix = at[m.Instance], "", "", ""
 	}
 	plan.NextServerID = id
 	return nil

@@ -149,32 +149,12 @@ func (s *Station) endCut(ctx context.Context, k kept, given mysql.Account) Outco
 
 // salvage adds what lies there of the log to what was digested before.
 func (s *Station) salvage(ctx context.Context, k kept, j Journal, sum *digest.Digest) (*digest.Digest, error) {
-	o, err := withoutOurs(k.Counts, j.Thread)
-	if err != nil {
-		return sum, err
-	}
-	known := 0
+	j.Counts = k.Counts
+	known := keptSum{d: sum}
 	for _, p := range s.parts(k.ID) {
-		known = max(known, p.n)
+		known.n = max(known.n, p.n)
 	}
-	files, err := filepath.Glob(globbed(j.Prefix) + ".[0-9][0-9][0-9][0-9][0-9][0-9]")
-	slices.Sort(files)
-	for _, path := range files {
-		n, numErr := strconv.Atoi(strings.TrimPrefix(filepath.Ext(path), "."))
-		if numErr != nil || n <= known {
-			continue
-		}
-		d, readErr := Here{}.Digest(ctx, path, fmt.Sprintf("%s, slow log, piece %d, cut short", k.Instance, n), o)
-		switch {
-		case readErr != nil:
-			err = errors.Join(err, fmt.Errorf("piece %d of the log: %w", n, readErr))
-		case sum == nil:
-			sum = d
-		default:
-			err = errors.Join(err, sum.Merge(d))
-		}
-	}
-	return sum, err
+	return j.left(ctx, Here{}, known)
 }
 
 // globbed is a path as a pattern for itself.

@@ -11,6 +11,7 @@ import (
 
 	"stowage/digest"
 	"stowage/farm"
+	"stowage/internal/nested"
 	"stowage/mysql"
 )
 
@@ -132,7 +133,7 @@ func (f *fetch) take(ctx context.Context, told func(string)) (Result, *digest.Di
 		return res, nil, err
 	}
 	var out Outcome
-	if err := json.Unmarshal(raw, &out); err != nil {
+	if err := nested.Unmarshal(raw, &out); err != nil {
 		return res, nil, f.lost(err)
 	}
 	res = out.Result
@@ -180,7 +181,7 @@ type follower struct {
 
 func (w *follower) hear(text string) {
 	var t telling
-	if json.Unmarshal([]byte(text), &t) != nil {
+	if nested.Unmarshal([]byte(text), &t) != nil {
 		return // of another version: no progress is shown
 	}
 	w.mu.Lock()

@@ -12,7 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"stowage/digest"
 	"stowage/farm"
+	"stowage/internal/nested"
 	"stowage/mysql"
 	"stowage/workspace"
 )
@@ -24,10 +26,12 @@ type Journal struct {
 	Instance      farm.InstanceName      `json:"instance"`
 	Address       string                 `json:"address"` // of the server whose settings were changed
 	Begun         time.Time              `json:"begun"`
-	Uptime        time.Duration          `json:"uptime_ns"` // of the server, then
-	Prefix        string                 `json:"prefix"`    // of the files of the log: prefix, a point, six digits
-	Settings      []mysql.SlowLogSetting `json:"settings"`  // in the order in which they are changed
-	Thread        uint64                 `json:"thread"`    // our session, which is left out
+	Uptime        time.Duration          `json:"uptime_ns"`       // of the server, then
+	Prefix        string                 `json:"prefix"`          // of the files of the log: prefix, a point, six digits
+	Settings      []mysql.SlowLogSetting `json:"settings"`        // in the order in which they are changed
+	Thread        uint64                 `json:"thread"`          // our session, which is left out
+	Save          string                 `json:"save,omitempty"`  // where the digest was to be kept; empty: whoever recorded sees to it
+	Counts        digest.Options         `json:"counts,omitzero"` // how events become classes
 }
 
 const journalVersion = 1
@@ -73,7 +77,7 @@ func readJournal(dir string, n farm.InstanceName) (Journal, error) {
 	if err != nil {
 		return j, err
 	}
-	err = json.Unmarshal(raw, &j)
+	err = nested.Unmarshal(raw, &j)
 	switch {
 	case err != nil:
 	case j.FormatVersion != journalVersion:

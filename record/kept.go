@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"stowage/digest"
 	"stowage/farm"
+	"stowage/internal/nested"
 	"stowage/mysql"
 	"stowage/workspace"
 )
@@ -83,7 +85,7 @@ func writeJSON(path string, v any) error {
 func readJSON(path string, v any) error {
 	raw, err := os.ReadFile(path)
 	if err == nil {
-		err = json.Unmarshal(raw, v)
+		err = nested.Unmarshal(raw, v)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &farm.Error{Op: "read", Subject: path, Err: err}
@@ -132,6 +134,35 @@ func writeDigest(path string, d *digest.Digest) (int64, error) {
 		return 0, &farm.Error{Op: "keep digest", Subject: path, Err: err}
 	}
 	return int64(b.Len()), nil
+}
+
+// writeSum is writeDigest with a number in front, which says how many files of a log are in it.
+func writeSum(path string, n int, d *digest.Digest) error {
+	var b strings.Builder
+	fmt.Fprintln(&b, n)
+	err := d.Encode(&b)
+	if err == nil {
+		err = workspace.WriteFileAtomic(path, []byte(b.String()), 0o600)
+	}
+	if err != nil {
+		return &farm.Error{Op: "keep digest", Subject: path, Err: err}
+	}
+	return nil
+}
+
+func readSum(path string) (sum keptSum, err error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return sum, err
+	}
+	number, rest, _ := strings.Cut(string(raw), "\n")
+	if sum.n, err = strconv.Atoi(number); err == nil {
+		sum.d, err = digest.Decode(strings.NewReader(rest))
+	}
+	if err != nil {
+		return sum, fmt.Errorf("read %s: %w", path, err)
+	}
+	return sum, nil
 }
 
 func readDigest(path string) (*digest.Digest, error) {

@@ -9,6 +9,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/lazy"
+	"stowage/internal/nested"
 	"stowage/mysql"
 )
 
@@ -59,6 +60,9 @@ var safeName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 // readOrder reads an order of another program, which may be of another version.
 func readOrder(raw []byte) (Order, error) {
 	var o Order
+	if err := nested.JSON(raw); err != nil {
+		return o, &farm.Error{Op: "read order to record", Err: fmt.Errorf("%w: %w", farm.ErrRefused, err)}
+	}
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.DisallowUnknownFields()
 	err := d.Decode(&o)

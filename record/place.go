@@ -16,6 +16,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/internal/lazy"
+	"stowage/internal/safefile"
 )
 
 // Place is the machine a log lies on. A log is digested there: only the
@@ -85,7 +86,7 @@ func gently() (back func()) {
 }
 
 func digestFile(ctx context.Context, path, name string, o digest.Options) (*digest.Digest, error) {
-	file, err := os.Open(path)
+	file, err := safefile.OpenFile(path, os.O_RDONLY, 0) // the server says where its log is, and may have put a link there
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,10 @@ type Recorder struct {
 	// Sum is given the digest of the files of a log up to the n-th before the
 	// n-th is removed; may be nil.
 	Sum func(n int, d *digest.Digest) error
+	// Save is the name under which the digest is to be kept. Where it is given, the digest of the files so far is kept beside
+	// the journal, and Restore hands Keep what a recording that was killed had come to. Keep may be nil: then it is lost.
+	Save string
+	Keep func(save string, d *digest.Digest) error
 	// Salvage is given the journal of a recording that was cut short: the
 	// settings are back, and its files are still there. May be nil.
 	Salvage func(ctx context.Context, j Journal)

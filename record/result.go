@@ -82,7 +82,12 @@ type Result struct {
 
 // HasFindings reports whether a person should look at the result.
 func (r Result) HasFindings() bool {
-	return r.Stopped.IsEarly() || r.Late > 0 || r.Dropped > 0 || len(r.SettingsLeft) > 0 || r.Restarted || r.SessionsLeft > 0 && r.SlowLogIsOn
+	return r.Stopped.IsEarly() || r.OnlyPools() || r.Late > 0 || r.Dropped > 0 || len(r.SettingsLeft) > 0 || r.Restarted || r.SessionsLeft > 0 && r.SlowLogIsOn
+}
+
+// OnlyPools reports whether the window was empty because all who were there had connected before it.
+func (r Result) OnlyPools() bool {
+	return r.Events == 0 && r.StillNotCaptured > 0 && r.Stopped != StopFailed
 }
 
 // counted takes the events of a digest.

@@ -23,6 +23,8 @@ type Restored struct {
 	Settings  []string          `json:"settings_restored"`
 	Left      []Kept            `json:"settings_left,omitempty"`
 	Restarted bool              `json:"server_restarted,omitempty"` // it has its own values again
+	Save      string            `json:"save,omitempty"`             // where what was recorded is kept
+	Events    uint64            `json:"events,omitempty"`           // of that
 }
 
 // restoreOrder is the order in which settings go back. A log that was off is
@@ -173,8 +175,13 @@ func (r *Recorder) restore(ctx context.Context, n farm.InstanceName, place Place
 	if err != nil {
 		return out, err
 	}
-	if r.Salvage != nil {
+	switch {
+	case r.Salvage != nil:
 		r.Salvage(ctx, j)
+	case j.Save != "" && r.Keep != nil:
+		if err := r.keepLeft(ctx, place, j, &out); err != nil {
+			return out, err
+		}
 	}
 	return out, r.clean(ctx, place, j)
 }
@@ -182,6 +189,9 @@ func (r *Recorder) restore(ctx context.Context, n farm.InstanceName, place Place
 // clean removes the recording's files, then its journal.
 func (r *Recorder) clean(ctx context.Context, place Place, j Journal) error {
 	err := r.step("clean", func() error { return place.Remove(ctx, j.Prefix) })
+	if err == nil {
+		err = removed(sumPath(r.Dir, j.Instance))
+	}
 	if err == nil {
 		err = r.step("forget", func() error { return j.forget(r.Dir) })
 	}

@@ -71,6 +71,9 @@ func (r *Recorder) SlowLog(ctx context.Context, t Target) (Result, *digest.Diges
 	}
 	d, err := w.record(ctx, steady)
 	res.Notes = append(res.Notes, w.guard.notes...)
+	if res.OnlyPools() {
+		res.Notes = append(res.Notes, fmt.Sprintf("nothing was logged: %d sessions were connected before the window and keep their own settings; --from network sees them", res.StillNotCaptured))
+	}
 	return res, d, err
 }
 
@@ -79,13 +82,16 @@ func (r *Recorder) SlowLog(ctx context.Context, t Target) (Result, *digest.Diges
 func (r *Recorder) takeBack(ctx context.Context, t Target, res *Result) error {
 	_, err := os.Stat(journalPath(r.Dir, t.Instance))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return removed(sumPath(r.Dir, t.Instance))
 	}
 	out, err := r.restore(ctx, t.Instance, t.Place, t.Server)
 	if err != nil {
 		return err
 	}
 	res.Notes = append(res.Notes, fmt.Sprintf("an earlier recording had not ended: %d settings were put back first", len(out.Settings)))
+	if out.Save != "" {
+		res.Notes = append(res.Notes, fmt.Sprintf("the earlier recording's %d events are kept as %s", out.Events, out.Save))
+	}
 	return nil
 }
 
@@ -157,7 +163,8 @@ func (w *window) plan(ctx context.Context, dir string) error {
 	now := time.Now()
 	id := strconv.FormatInt(now.UnixNano(), 36)
 	w.j = Journal{FormatVersion: journalVersion, Instance: w.t.Instance, Address: w.t.Address, Begun: now, Uptime: up,
-		Prefix: filepath.Join(dir, markOfName+string(w.t.Instance)+"-"+id), Thread: w.l.Thread()}
+		Prefix: filepath.Join(dir, markOfName+string(w.t.Instance)+"-"+id), Thread: w.l.Thread(),
+		Save: w.r.Save, Counts: w.r.Options.Digest}
 	w.present = 1
 	w.j.Settings, err = w.l.Plan(ctx, w.j.piece(1), w.r.Options.Sample)
 	return err
@@ -169,6 +176,9 @@ func (w *window) record(ctx, steady context.Context) (*digest.Digest, error) {
 		return nil, errors.Join(err, w.j.forget(w.r.Dir))
 	}
 	w.guard.journal = &w.j
+	if w.r.Save != "" && w.r.Sum == nil {
+		w.r.Sum = w.r.sumKeeper(w.t.Instance)
+	}
 	filter, err := withoutOurs(w.r.Options.Digest, w.j.Thread)
 	if err == nil {
 		w.pieces = digestPieces(steady, w, filter)
@@ -188,8 +198,12 @@ func (w *window) record(ctx, steady context.Context) (*digest.Digest, error) {
 	w.res.SettingsRestored, w.res.SettingsLeft, w.res.Restarted = append(w.res.SettingsRestored, back.Settings...), back.Left, back.Restarted
 	w.r.tell(Progress{Instance: w.t.Instance, Bytes: w.res.Bytes, Ended: true, Stopped: end.stop})
 	d, digestErr := w.finish(err == nil, backErr == nil)
-	if backErr == nil {
+	switch {
+	case backErr == nil:
 		backErr = w.r.clean(steady, w.t.Place, w.j)
+	case w.j.Save != "" && digestErr == nil: // whoever called has it: a later Restore need not keep it once more
+		w.j.Save = ""
+		backErr = errors.Join(backErr, w.j.write(w.r.Dir))
 	}
 	return d, errors.Join(backErr, end.err, digestErr)
 }

@@ -128,6 +128,24 @@ func TestSessionsThatAreMissed(t *testing.T) {
 	}
 }
 
+// A window in which only a pool was at work said "0 events" and that all was well.
+func TestAWindowOfPoolsSaysWhatSeesThem(t *testing.T) {
+	b := start(t, "pools", odd...)
+	pool := b.i.DB(t, mariadbtest.App, "d")
+	pool.SetMaxOpenConns(1)
+	if err := pool.Ping(); err != nil {
+		t.Fatal(err)
+	}
+	x := b.during(b.r.SlowLog, func() {
+		if _, err := pool.Exec("SELECT 'of a pool'"); err != nil {
+			t.Error(err)
+		}
+	})
+	if x.err != nil || x.res.Events != 0 || !x.res.HasFindings() || !strings.Contains(strings.Join(x.res.Notes, " "), "--from network") {
+		t.Errorf("%v: %+v", x.err, x.res)
+	}
+}
+
 // Every bound ends the window by itself, with its reason, and all is put back.
 func TestBounds(t *testing.T) {
 	t.Parallel() // it mostly waits

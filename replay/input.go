@@ -3,13 +3,9 @@ package replay
 import (
 	"bufio"
 	"bytes"
-	"compress/bzip2"
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"stowage/capture"
 	"stowage/digest"
@@ -24,8 +20,7 @@ type Input struct {
 
 const (
 	sniffSize  = 64 << 10
-	maxNested  = 3 // of compression; a bomb goes deeper
-	maxWindow  = 128 << 20
+	maxNested  = 3       // of compression; a bomb goes deeper
 	longestSQL = 8 << 20 // longer statements come cut from package digest
 )
 
@@ -34,7 +29,8 @@ type InputReport struct {
 	Name       string   `json:"name"`
 	Kind       string   `json:"kind"` // slow or general log with its server, or capture
 	Statements uint64   `json:"statements"`
-	Left       uint64   `json:"left_out"` // by since, until and filter
+	Left       uint64   `json:"left_out"`   // by since, until and filter
+	Incomplete bool     `json:"incomplete"` // compressed, and cut or damaged: what follows is missing
 	Notes      []string `json:"notes,omitempty"`
 }
 
@@ -73,24 +69,12 @@ func (r *reader) unpack(name string, in *bufio.Reader, nested int) error {
 	if err != nil && err != io.EOF && len(head) == 0 {
 		return &farm.Error{Op: "read", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
 	}
-	var inner io.Reader
+	u, err := digest.Unpack(in)
 	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return &farm.Error{Op: "read", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
-		}
-		defer z.Close()
-		inner = z
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return &farm.Error{Op: "read", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
-		}
-		defer z.Close()
-		inner = z
-	case bytes.HasPrefix(head, []byte("BZh")):
-		inner = bzip2.NewReader(in)
+	case err != nil:
+		return &farm.Error{Op: "read", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
+	case u != nil:
+		defer u.Close()
 	case capture.IsCapture(head):
 		return r.capture(name, in)
 	case len(head) == 0:
@@ -102,7 +86,12 @@ func (r *reader) unpack(name string, in *bufio.Reader, nested int) error {
 	if nested >= maxNested {
 		return &farm.Error{Op: "read", Subject: name, Err: fmt.Errorf("%w: compressed more than %d times", farm.ErrInput, maxNested)}
 	}
-	return r.unpack(name, bufio.NewReaderSize(inner, sniffSize), nested+1)
+	err = r.unpack(name, bufio.NewReaderSize(u, sniffSize), nested+1)
+	if why := u.Incomplete(); why != "" {
+		r.report.Incomplete = true
+		r.report.Notes = append(r.report.Notes, why)
+	}
+	return err
 }
 
 // log reads a slow or general log.

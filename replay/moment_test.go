@@ -193,6 +193,23 @@ func TestFilesOfOneServer(t *testing.T) {
 	}
 }
 
+// A compressed log that was cut ended as a whole one does: half of the statements were replayed, and nothing was said.
+func TestReplayOfACutFileIsAFinding(t *testing.T) {
+	var all bytes.Buffer
+	z := gzip.NewWriter(&all)
+	for i := range 5000 {
+		fmt.Fprint(z, event(noon.Add(time.Duration(i)*time.Second), 1, 0, fmt.Sprintf("SELECT %d", i*i)))
+	}
+	z.Close()
+	got, reading := recorded(t, text("slow.log.gz", all.String()[:all.Len()/2]))
+	if out := (&Outcome{Reading: reading}); len(got) == 0 || len(got) > 4000 || !reading.Inputs[0].Incomplete || !out.HasFindings() || !strings.Contains(strings.Join(reading.Inputs[0].Notes, " "), digest.ReasonCut) {
+		t.Errorf("%d statements, %+v", len(got), reading)
+	}
+	if _, reading := recorded(t, text("slow.log.gz", all.String())); reading.IsIncomplete() {
+		t.Errorf("whole: %+v", reading)
+	}
+}
+
 // TestCutStatements are not taken for whole ones.
 func TestCutStatements(t *testing.T) {
 	log := event(noon, 1, 0, "SELECT 1") + event(noon.Add(time.Second), 1, 0, "SELECT * FROM t WHERE id = 12")

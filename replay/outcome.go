@@ -143,9 +143,9 @@ type Example struct {
 	Differences []Difference `json:"differences"`
 }
 
-// HasFindings says whether anything differs, failed or got slower.
+// HasFindings says whether anything differs, failed, got slower, or is missing from the recording.
 func (o *Outcome) HasFindings() bool {
-	return o.Compared.Different > 0 || o.Errors.Lost+o.Errors.Timeouts+o.Errors.NotSent+o.Errors.LostOriginal > 0 || o.Comparison != nil && o.Comparison.GotSlower()
+	return o.Reading.IsIncomplete() || o.Compared.Different > 0 || o.Errors.Lost+o.Errors.Timeouts+o.Errors.NotSent+o.Errors.LostOriginal > 0 || o.Comparison != nil && o.Comparison.GotSlower()
 }
 
 // outcome sums up a run.

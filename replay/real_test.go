@@ -30,6 +30,7 @@ import (
 // TestSlowLogOfAServer replays the log of one server on a copy, whose own log
 // is the judge: the same classes as often, each session in its order.
 func TestSlowLogOfAServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	original, candidate := start(t, "original", logging...), start(t, "candidate", logging...)
 	openLog(t, original)
 	customers(t, original, 6, 20)
@@ -119,6 +120,7 @@ func checksums(t *testing.T, i *mariadbtest.Instance) []string {
 // judgements: what READ ONLY refuses is no read, and what is a read changes
 // nothing even without that belt, by an account that may do everything.
 func TestServerJudges(t *testing.T) {
+	t.Parallel() // it mostly waits
 	i := start(t, "judge", logging...)
 	belted, _ := Doors(as(t, i, all), nil, false)
 	free, _ := Doors(as(t, i, all), nil, true)
@@ -176,6 +178,7 @@ func ask(t *testing.T, door Door, text string) mysql.Answer {
 // TestAgainst finds one changed row, another order, another column, an error on
 // one side, and does not cry about what may differ.
 func TestAgainst(t *testing.T) {
+	t.Parallel() // it mostly waits
 	original, candidate := start(t, "original"), start(t, "candidate")
 	candidate.Exec(t, "UPDATE shop.orders SET what = 'changed' WHERE id = 77", "ALTER TABLE stock.items ADD extra INT", "DROP FUNCTION shop.twice",
 		"UPDATE shop.orders SET price = price + 1e-14 WHERE id = 3")
@@ -245,6 +248,7 @@ func TestAgainst(t *testing.T) {
 // TestGuardOnServers: writes are refused wherever they could reach anybody, and
 // applied where a person said so.
 func TestGuardOnServers(t *testing.T) {
+	t.Parallel()                                                                                                    // it mostly waits
 	candidate, other := start(t, "candidate"), mariadbtest.Start(t, "other", "--log-bin-trust-function-creators=1") // it replays what start did
 	s := as(t, candidate, all)
 	table := &route.Table{FormatVersion: 1, Pairs: map[farm.PairName]*route.Pair{}}
@@ -324,6 +328,7 @@ func TestGuardOnServers(t *testing.T) {
 
 // Nobody may come, or do anything, while those who leave are waited for.
 func TestWhoMayBeLeaving(t *testing.T) {
+	t.Parallel() // it mostly waits
 	idle := func(ids ...uint64) (list []mysql.Connection) {
 		for _, id := range ids {
 			list = append(list, mysql.Connection{ID: id, IsIdle: true})
@@ -379,6 +384,7 @@ func proxy(t *testing.T, to string) string {
 
 // TestWritesAreApplied on a true throw-away: it ends as the original did.
 func TestWritesAreApplied(t *testing.T) {
+	t.Parallel() // it mostly waits
 	original, candidate := start(t, "original", logging...), start(t, "candidate", logging...)
 	openLog(t, original)
 	original.Exec(t, "USE shop", "BEGIN", "UPDATE orders SET what = 'sold' WHERE who = 7", "INSERT INTO orders VALUES (5000, 1, 'new', 1)", "COMMIT",
@@ -399,6 +405,7 @@ func TestWritesAreApplied(t *testing.T) {
 // TestRotationDuringTheRun: a server that comes into rotation is left alone at
 // once.
 func TestRotationDuringTheRun(t *testing.T) {
+	t.Parallel() // it mostly waits
 	candidate := start(t, "candidate")
 	candidate.Exec(t, mysql.MarkerSQL("bin")...)
 	var mu sync.Mutex
@@ -430,6 +437,7 @@ func TestRotationDuringTheRun(t *testing.T) {
 // TestCaptureWithValues: prepared statements of a packet capture are executed
 // with their values, and rows, warnings and errors are those recorded.
 func TestCaptureWithValues(t *testing.T) {
+	t.Parallel() // it mostly waits
 	path, err := exec.LookPath("tcpdump")
 	if err != nil || os.Getuid() != 0 {
 		t.Skip("NOT TESTED: replay of captures: tcpdump is not installed, or we are not root")

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -57,6 +58,11 @@ type Reading struct {
 	Moved   uint64        `json:"moved"`   // began more than readAhead before they were read: taken for later
 	Cramped uint64        `json:"cramped"` // not held for long enough, for want of memory
 	Backs   uint64        `json:"clock_set_back"`
+}
+
+// IsIncomplete says whether an input is cut or damaged: statements are missing.
+func (r Reading) IsIncomplete() bool {
+	return slices.ContainsFunc(r.Inputs, func(in InputReport) bool { return in.Incomplete })
 }
 
 // windowBytes is what is held to bring all recordings into order.

@@ -25,6 +25,10 @@ type Facts struct {
 	Inventory *inventory.Inventory // versions and measured sizes
 	Findings  []farm.Finding       // nil: nobody looked; empty: nothing was found
 
+	Road     *Road           // all moves; nil where there was one at most
+	Ledger   *farm.Ledger    // of the owners' own clients
+	Accepted []farm.Accepted // findings that people live with
+
 	Run    string       // id of the move
 	Events []farm.Event // of the move, in the order they were told
 	// Forward says, for each part of the move that a person let go on without a way back, which, who, when and why.

@@ -19,8 +19,12 @@ func (t tile) IsLong() bool { return len(t.Before)+len(t.After) > 13 }
 
 // title is the whole report in one line.
 func title(f Facts) string {
-	if f.Plan == nil {
+	if f.Plan == nil && f.Road == nil {
 		return "Farm " + f.Farm
+	}
+	before, after := f.hosts()
+	if f.Plan == nil {
+		return fmt.Sprintf("%s became %d", count(before, "host"), after)
 	}
 	verb := "would become"
 	switch lanes := readLanes(f.Events); {
@@ -29,7 +33,7 @@ func title(f Facts) string {
 	case len(lanes) > 0:
 		verb = "are becoming"
 	}
-	return fmt.Sprintf("%s %s %d", count(f.Plan.HostsBefore, "host"), verb, f.Plan.HostsUsed)
+	return fmt.Sprintf("%s %s %d", count(before, "host"), verb, after)
 }
 
 func allDone(lanes []*lane) bool {
@@ -54,10 +58,21 @@ func tiles(f Facts, t *timeline, p *pauses, tr *traffic) []tile {
 		if t.Done < t.Sides {
 			name = "the move so far"
 		}
-		out = append(out, tile{Name: name, Link: "#move", After: t.Took, Note: note, IsBad: t.Done < t.Sides})
+		if f.Road != nil {
+			took := 0.0
+			for _, l := range f.Road.Legs {
+				took += l.Seconds
+			}
+			out = append(out, tile{Name: "the moves took", Link: "#road", After: span(seconds(took)), Note: count(len(f.Road.Legs), "move"), IsBad: t.Done < t.Sides})
+		} else {
+			out = append(out, tile{Name: name, Link: "#move", After: t.Took, Note: note, IsBad: t.Done < t.Sides})
+		}
 	}
-	if f.Proof != nil {
+	switch {
+	case f.Proof != nil:
 		out = append(out, proofTiles(f.Proof)...)
+	case f.Ledger != nil:
+		out = append(out, ledgerTiles(f.Ledger)...)
 	}
 	if pause, ok := longestPause(f, p); ok {
 		out = append(out, pause)
@@ -72,20 +87,21 @@ func tiles(f Facts, t *timeline, p *pauses, tr *traffic) []tile {
 }
 
 func planTiles(f Facts) []tile {
-	p := f.Plan
+	p, first := f.Plan, f.before()
+	before, after := f.hosts()
 	shards := 0
 	for _, pair := range p.Basis.Pairs {
 		shards += len(pair.Shards)
 	}
 	out := []tile{
-		{Name: "hosts", Link: "#packing", Before: whole(float64(p.HostsBefore)), After: whole(float64(p.HostsUsed)), Note: fewer(float64(p.HostsBefore), float64(p.HostsUsed), "fewer", "more")},
+		{Name: "hosts", Link: "#packing", Before: whole(float64(before)), After: whole(float64(after)), Note: fewer(float64(before), float64(after), "fewer", "more")},
 		{Name: "instances", Link: "#packing", After: whole(float64(len(p.Assignments))), Note: count(shards, "logical shard") + ", " + count(len(p.Basis.Pairs), "pair")},
 	}
-	if p.WattsBefore > 0 {
-		out = append(out, tile{Name: "power", Link: "#plan", Before: whole(p.WattsBefore), After: whole(p.Watts) + " W", Note: fewer(p.WattsBefore, p.Watts, "less", "more")})
+	if first.WattsBefore > 0 {
+		out = append(out, tile{Name: "power", Link: "#plan", Before: whole(first.WattsBefore), After: whole(p.Watts) + " W", Note: fewer(first.WattsBefore, p.Watts, "less", "more")})
 	}
-	if p.CostBefore > 0 {
-		out = append(out, tile{Name: "price of the hosts", Link: "#plan", Before: whole(p.CostBefore), After: whole(p.Cost), Note: "farm.yaml\u2019s currency, " + fewer(p.CostBefore, p.Cost, "less", "more")})
+	if first.CostBefore > 0 {
+		out = append(out, tile{Name: "price of the hosts", Link: "#plan", Before: whole(first.CostBefore), After: whole(p.Cost), Note: "farm.yaml\u2019s currency, " + fewer(first.CostBefore, p.Cost, "less", "more")})
 	}
 	return out
 }
@@ -97,6 +113,18 @@ func proofTiles(p *Proof) []tile {
 		{Name: "writes doubled", Link: "#proof", After: whole(float64(p.Duplicated)), Note: of, IsBad: p.Duplicated > 0},
 		{Name: "queries failed", Link: "#proof", After: whole(float64(p.FailedQueries)), Note: "at any client", IsBad: p.FailedQueries > 0},
 	}
+}
+
+func ledgerTiles(l *farm.Ledger) []tile {
+	of := "of " + whole(float64(l.Acknowledged)) + " acknowledged"
+	out := []tile{
+		{Name: "writes lost", Link: "#ledger", After: whole(float64(l.Lost)), Note: of, IsBad: l.Lost > 0},
+		{Name: "writes doubled", Link: "#ledger", After: whole(float64(l.Duplicated)), Note: of, IsBad: l.Duplicated > 0},
+	}
+	if l.Failed != nil {
+		out = append(out, tile{Name: "queries failed", Link: "#ledger", After: whole(float64(*l.Failed)), Note: "at any client", IsBad: *l.Failed > 0})
+	}
+	return out
 }
 
 func longestPause(f Facts, p *pauses) (tile, bool) {
@@ -126,7 +154,7 @@ func gaps(f Facts) []gap {
 	add(f.Plan != nil && f.Now == nil, "how full the old hosts were", "stowage inventory accept, which writes what shards need to farm.yaml")
 	add(len(f.Events) == 0, "the move", "stowage move PLAN")
 	add(f.Compare == nil, "the traffic before and after", "stowage digest compare BEFORE AFTER")
-	add(f.Proof == nil, "the proof of the ledger", "stowage demo, whose clients keep one")
+	add(f.Proof == nil && f.Ledger == nil, "the proof of a ledger", "stowage demo, whose clients keep one; figures of your own: report.yaml")
 	add(f.Findings == nil, "findings", "stowage inventory")
 	return out
 }

@@ -71,7 +71,7 @@ func newPacking(f Facts) *packing {
 		return nil
 	}
 	s := newStowage(f.Plan, f.Now)
-	before, after := s.before(), s.after()
+	before, after := newStowage(f.before(), f.Now).before(), s.after()
 	numbers, noTwin := map[farm.PairName]int{}, map[farm.PairName]bool{}
 	for i, p := range f.Plan.Basis.Pairs {
 		numbers[p.Name], noTwin[p.Name] = i, len(p.Sides) != 2

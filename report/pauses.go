@@ -51,12 +51,7 @@ const (
 )
 
 func newPauses(f Facts) *pauses {
-	var gates []float64
-	for _, e := range f.Events {
-		if e.Kind == farm.GateOpened {
-			gates = append(gates, e.Millis)
-		}
-	}
+	gates := f.gates()
 	var waits []float64
 	if f.Proof != nil {
 		waits = slices.Clone(f.Proof.Pauses)
@@ -114,11 +109,8 @@ func (p *pauses) group(id string, values []float64, most float64) pauseGroup {
 	return g
 }
 
-// quantile of sorted values: nearest rank, counted from 1.
-func quantile(sorted []float64, q float64) float64 {
-	rank := int(math.Ceil(q * float64(len(sorted))))
-	return sorted[min(max(rank, 1), len(sorted))-1]
-}
+// quantile of values: see farm.Rank.
+func quantile(values []float64, q float64) float64 { return farm.Rank(values, q) }
 
 // ecdf are points (value, share of values up to it), at most mostPoints.
 func ecdf(sorted []float64) [][2]float64 {

@@ -51,6 +51,7 @@ func (c *census) goalsSection() planSection {
 	say("rates", rateWords(g.Rates))
 	say("parallel", count(g.Parallel, "pair"))
 	say("soak", longSpan(g.Soak.Seconds()))
+	say("after_failure", string(g.AfterFailure))
 	say("gates", strings.Join(g.Gates, ", "))
 	return s
 }

@@ -74,7 +74,7 @@ func newTraffic(c *digest.Comparison) *traffic {
 			c.BlocksBefore, c.BlockSeconds, c.BlocksAfter, percent(c.Alpha), percent(c.Margin))
 	}
 	if s := c.SelfCheck; s != nil {
-		t.SelfCheck = fmt.Sprintf("Self-check: the first capture against itself, cut at random %d times, gave %d false alarms in %s judged classes (%s).",
+		t.SelfCheck = fmt.Sprintf("Self-check: halves and quarters of each capture against each other, %d times, gave %d alarms in %s judged classes (%s).",
 			s.Splits, s.FalseAlarms, whole(float64(s.Judged)), percent(s.Share))
 	}
 	n := map[digest.Verdict]int{}
@@ -106,6 +106,9 @@ func overallWords(c *digest.Comparison) string {
 	case digest.VerdictUnchanged:
 		return fmt.Sprintf("What all classes have in common has not changed: %s at p95%s.", ratioText(c.CommonFactor), inWords(c.CommonFactorCI))
 	default:
+		if o := c.Overall; o.SlowerCount+o.FasterCount > 0 {
+			return fmt.Sprintf("The classes did not move alike: %d slower, %d faster, %d unchanged, %d inconclusive.", o.SlowerCount, o.FasterCount, o.SameCount, o.UnclearCount)
+		}
 		return "The captures cannot tell whether everything together became faster or slower."
 	}
 }

@@ -14,39 +14,13 @@ import (
 const times = "\u00d7"
 
 // whole prints a number with commas: 24,310.
-func whole(v float64) string {
-	text := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
-	sign := ""
-	if strings.HasPrefix(text, "-") {
-		sign, text = "-", text[1:]
-	}
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return sign + text
-}
+func whole(v float64) string { return farm.Whole(v) }
 
 // digits prints about three significant digits without an exponent.
-func digits(v float64) string {
-	switch a := math.Abs(v); {
-	case a >= 999.5:
-		return whole(v)
-	case a >= 100:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case a >= 10:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	default:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	}
-}
+func digits(v float64) string { return farm.Digits(v) }
 
 // millis prints milliseconds, in seconds from 10 seconds on.
-func millis(v float64) string {
-	if v >= 10_000 {
-		return digits(v/1000) + " s"
-	}
-	return digits(v) + " ms"
-}
+func millis(v float64) string { return farm.Millis(v) }
 
 // latency prints seconds of query time: microseconds below a millisecond. What is not known (a quantile of what came added
 // up) is nothing.

@@ -69,6 +69,9 @@ type document struct {
 	Pauses   *pauses
 	Traffic  *traffic
 	Proof    []proofRow
+	Road     *road
+	Ledger   []proofRow    // of the owners
+	Accepted []acceptedRow // findings that people live with
 	Bench    *BenchDocument
 	Engines  []*EngineDocument
 	Findings []farm.Finding
@@ -97,10 +100,12 @@ func newDocument(f Facts, library string) (*document, error) {
 	if zone.zone == nil {
 		zone.zone = f.Made.Location()
 	}
+	found, accepted := split(f.Findings, f.Accepted)
 	d := &document{
+		Road: newRoad(f, zone), Ledger: ledgerRows(f.Ledger), Accepted: accepted,
 		Title: title(f), Farm: f.Farm, Made: zone.stamp(f.Made), Gaps: gaps(f),
 		Packing: newPacking(f), Plan: newPlanned(f.Plan), Timeline: newTimeline(f, zone), Pauses: newPauses(f),
-		Traffic: newTraffic(f.Compare), Proof: proofRows(f.Proof), Findings: sortedFindings(f.Findings), Looked: f.Findings != nil,
+		Traffic: newTraffic(f.Compare), Proof: proofRows(f.Proof), Findings: sortedFindings(found), Looked: f.Findings != nil,
 		Notes: newMade(f, zone),
 	}
 	if len(f.Benches) > 0 {
@@ -111,8 +116,23 @@ func newDocument(f Facts, library string) (*document, error) {
 	}
 	d.Tiles = tiles(f, d.Timeline, d.Pauses, d.Traffic)
 	d.Clean, d.IsBad = cleanWords(f.Proof), f.Proof != nil && !f.Proof.isClean()
+	if f.Proof == nil && f.Ledger != nil {
+		d.Clean, d.IsBad = ledgerWords(*f.Ledger), !f.Ledger.IsClean()
+	}
 	d.Sections = d.sections()
 	return d, d.dress(f, library)
+}
+
+// ledgerWords is what the owners' ledger says, in one sentence.
+func ledgerWords(l farm.Ledger) string {
+	if !l.IsClean() {
+		return fmt.Sprintf("The owners\u2019 ledger did not hold: %s lost, %d doubled.", count(int(l.Lost), "write"), l.Duplicated)
+	}
+	text := fmt.Sprintf("%s acknowledged writes, each found exactly once afterwards", whole(float64(l.Acknowledged)))
+	if l.Failed != nil {
+		text += "; no query failed"
+	}
+	return text + ": by the ledger of the owners."
 }
 
 // cleanWords is what the ledger says, in one sentence.
@@ -134,13 +154,16 @@ func (d *document) sections() []section {
 		section
 	}{
 		{d.Packing != nil, section{"packing", "Before and after"}},
+		{d.Road != nil, section{"road", "The road"}},
 		{d.Plan != nil, section{"plan", "The plan"}},
 		{d.Timeline != nil, section{"move", "The move"}},
 		{d.Pauses != nil, section{"pauses", "Pauses"}},
 		{d.Traffic != nil, section{"traffic", "Traffic"}},
 		{d.Proof != nil, section{"proof", "Proof"}},
+		{d.Ledger != nil, section{"ledger", "The owners\u2019 ledger"}},
 		{d.Bench != nil, section{"storage", "Storage"}},
 		{d.Looked, section{"findings", "Findings"}},
+		{len(d.Accepted) > 0, section{"accepted", "Accepted findings"}},
 		{true, section{"made", "How this was made"}},
 	} {
 		if s.is {

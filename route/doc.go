@@ -8,7 +8,8 @@
 //
 // Invariants: slots are covered without gap or overlap; a route's side is
 // always in rotation; a change replaces the table as a whole or not at all,
-// and raises the generation by one.
+// and raises the generation by one; with Keep, what a change makes of a pair is
+// noted before it is made.
 //
 // It never talks to a database server: waiting until it is safe to open a gate
 // is the business of package swing. The format for clients is docs/routing.md.

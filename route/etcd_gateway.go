@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/nested"
 )
 
 // gateway speaks to etcd's JSON gateway, which every etcd from 3.4 on serves
@@ -233,7 +234,7 @@ func (g *gateway) post(ctx context.Context, url, token string, body []byte, answ
 		return err
 	}
 	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, 256<<20))
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
 	if err != nil {
 		return err
 	}
@@ -242,12 +243,12 @@ func (g *gateway) post(ctx context.Context, url, token string, body []byte, answ
 			Error string `json:"error"`
 			Code  int    `json:"code"`
 		}
-		if json.Unmarshal(raw, &e) != nil || e.Error == "" {
+		if nested.Unmarshal(raw, &e) != nil || e.Error == "" {
 			return fmt.Errorf("it answered %s", resp.Status)
 		}
 		return &etcdError{Code: e.Code, Text: e.Error}
 	}
-	if err := json.Unmarshal(raw, answer); err != nil {
+	if err := nested.Unmarshal(raw, answer); err != nil {
 		return fmt.Errorf("its answer is not JSON: %w", err)
 	}
 	return nil

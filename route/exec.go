@@ -24,7 +24,10 @@ type ExecOptions struct {
 	Timeout time.Duration // of one call; 0: 10 s
 	// Gated: the owner vouches that behind a closed gate clients wait, by
 	// Settle after apply has returned.
-	Gated  bool
+	Gated bool
+	// Whole: the program sends all clients of a side to one server; a share of
+	// 1 % or 10 % is not asked of it, nor a single shard.
+	Whole  bool
 	Settle time.Duration
 }
 
@@ -62,15 +65,20 @@ var errConflict = errors.New("it holds another generation")
 // Guarantee implements Router.
 func (e *Exec) Guarantee() Guarantee {
 	if e.o.Gated {
-		return Guarantee{Kind: Gated, Settle: e.o.Settle, Shards: true, Text: fmt.Sprintf("%s, as far as the owner of %s vouches for it", gatedText, e.o.Program[0])}
+		return Guarantee{Kind: Gated, Settle: e.o.Settle, Shards: !e.o.Whole, Whole: e.o.Whole, Text: fmt.Sprintf("%s, as far as the owner of %s vouches for it", gatedText, e.o.Program[0])}
 	}
-	return Guarantee{Kind: FlipOnly, Settle: e.o.Settle,
+	return Guarantee{Kind: FlipOnly, Settle: e.o.Settle, Whole: e.o.Whole,
 		Text: "whoever is not held back by what " + e.o.Program[0] + " sets off gets error 1290 for writes while the side goes out, and on its way back may read what is older than its own last write by as much as replication lags"}
 }
 
 // Create makes the program hold a first table. It refuses to replace one.
 func (e *Exec) Create(ctx context.Context, pairs map[farm.PairName]*Pair) error {
-	t := &Table{FormatVersion: FormatVersion, Generation: 1, Written: time.Now().UTC(), Pairs: pairs}
+	return e.Restore(ctx, &Table{FormatVersion: FormatVersion, Pairs: pairs})
+}
+
+// Restore implements Maker.
+func (e *Exec) Restore(ctx context.Context, last *Table) error {
+	t := &Table{FormatVersion: FormatVersion, Generation: last.Generation + 1, Written: time.Now().UTC(), Pairs: last.Pairs}
 	if err := t.Check(); err != nil {
 		return e.fail("create routing", err)
 	}
@@ -100,7 +108,7 @@ func (e *Exec) Read(ctx context.Context) (*Table, error) {
 		if line > 0 {
 			err = fmt.Errorf("line %d of its answer: %w", line, err)
 		}
-		return nil, e.fail("read routing", fmt.Errorf("%w: %w", farm.ErrInput, err))
+		return nil, e.fail("read routing", fmt.Errorf("%w: %w: %w", farm.ErrInput, ErrUnreadable, err))
 	}
 	return &t, nil
 }

@@ -17,6 +17,8 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/lasting"
+	"stowage/internal/nested"
+	"stowage/internal/safefile"
 )
 
 // File routes by a JSON file that is replaced atomically. It is safe for use
@@ -35,41 +37,67 @@ func (f *File) Path() string { return f.path }
 
 // Create writes a first table. It refuses to replace one that is there.
 func (f *File) Create(pairs map[farm.PairName]*Pair) error {
-	if _, err := os.Lstat(f.path); err == nil {
-		return &farm.Error{Op: "create routing", Subject: f.path, Err: fs.ErrExist}
+	return f.Restore(context.Background(), &Table{FormatVersion: FormatVersion, Pairs: pairs})
+}
+
+// Restore implements Maker.
+func (f *File) Restore(_ context.Context, last *Table) error {
+	unlock, err := f.lock()
+	if err != nil {
+		return err
 	}
-	t := &Table{FormatVersion: FormatVersion, Pairs: pairs}
-	if err := t.Check(); err != nil {
+	defer unlock()
+	if _, err := os.Lstat(f.path); err == nil {
+		return &farm.Error{Op: "create routing", Subject: f.path, Err: fs.ErrExist, Hint: isThereHint}
+	}
+	if err := last.Check(); err != nil {
 		return &farm.Error{Op: "create routing", Subject: f.path, Err: err}
 	}
-	return f.replace(t)
+	t := *last
+	return f.replace(&t)
 }
+
+const (
+	isThereHint = "a table that is there is never replaced; one that cannot be read is moved away first"
+	// lostHint is for a table that cannot be read, or is not there.
+	lostHint = "clients wait. Move the file away if it is there, then: stowage routing init. An old copy, from version control for example, would send clients to servers that no longer serve"
+)
 
 // Read returns the table. A file that cannot be understood is an error that
 // names it; a client must not guess.
 func (f *File) Read(context.Context) (*Table, error) { return ReadFile(f.path) }
 
+// mostTable is more than a table of the largest farm has.
+const mostTable = 256 << 20
+
 // ReadFile reads and checks one routing file.
 func ReadFile(path string) (*Table, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := safefile.ReadInput(path, mostTable)
 	if err != nil {
-		return nil, &farm.Error{Op: "read routing", Subject: path, Err: err}
+		hint := lostHint
+		if errors.Is(err, fs.ErrNotExist) {
+			hint = "stowage routing init writes it, from farm.yaml or from what an unfinished move has written"
+		}
+		return nil, &farm.Error{Op: "read routing", Subject: path, Err: fmt.Errorf("%w: %w", ErrUnreadable, err), Hint: hint}
 	}
 	var t Table
 	if line, err := decode(raw, &t); err != nil {
 		return nil, &farm.Error{Op: "read routing", Subject: fmt.Sprintf("%s:%d", path, line),
-			Err:  fmt.Errorf("%w: %w", farm.ErrInput, err),
-			Hint: "docs/routing.md describes the file; restore it from version control or a copy"}
+			Err: fmt.Errorf("%w: %w: %w", farm.ErrInput, ErrUnreadable, err), Hint: lostHint}
 	}
 	if err := t.Check(); err != nil {
-		return nil, &farm.Error{Op: "read routing", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
-			Hint: "docs/routing.md describes the file"}
+		return nil, &farm.Error{Op: "read routing", Subject: path, Err: fmt.Errorf("%w: %w: %w", farm.ErrInput, ErrUnreadable, err),
+			Hint: "docs/routing.md describes the file. " + lostHint}
 	}
 	return &t, nil
 }
 
 // decode reads one JSON document strictly. line is where it went wrong.
 func decode(raw []byte, into any) (line int, err error) {
+	var deep *nested.TooDeep
+	if err := nested.JSON(raw); errors.As(err, &deep) {
+		return deep.Line, errors.New(deep.Reason())
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	err = dec.Decode(into)
@@ -174,7 +202,7 @@ func (f *File) outdate(next *os.File) error {
 }
 
 func lockFile(path string) (unlock func(), err error) {
-	l, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	l, err := safefile.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,9 @@ import (
 )
 
 // Follower is a client's view of a routing file: the newest table that could
-// be read, looked at again before each use. It is safe for several goroutines.
+// be read, looked at again before each use. While the file cannot be read, a
+// client waits, as at a closed gate: what it knew may be over. It is safe for
+// several goroutines.
 type Follower struct {
 	path  string
 	state atomic.Pointer[seen]
@@ -35,9 +37,11 @@ func Follow(path string) (*Follower, error) {
 
 // Lookup looks at the file (one stat; a read only when it was replaced) and
 // returns the route and address of a client key. ok is false for a pair the
-// table does not know.
+// table does not know. Of a file that cannot be read the gate is closed.
 func (f *Follower) Lookup(pair farm.PairName, key string) (r Route, address string, ok bool) {
-	_ = f.look() // a file that cannot be read now leaves the last good table
+	if f.look() != nil {
+		return Route{Gate: Closed}, "", true
+	}
 	p, ok := f.state.Load().table.Pairs[pair]
 	if !ok {
 		return Route{}, "", false
@@ -46,7 +50,7 @@ func (f *Follower) Lookup(pair farm.PairName, key string) (r Route, address stri
 	return r, address, true
 }
 
-// Table is the newest table that was read.
+// Table is the newest table that was read, also while the file cannot be.
 func (f *Follower) Table() *Table {
 	_ = f.look()
 	return f.state.Load().table

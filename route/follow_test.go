@@ -65,8 +65,9 @@ func TestFilesDifferInTime(t *testing.T) {
 	}
 }
 
-// TestFollowerKeepsTheLastGoodTable: while the file is away or broken.
-func TestFollowerKeepsTheLastGoodTable(t *testing.T) {
+// TestFollowerWaitsWhileThereIsNoTable: a client that goes on with what it knew
+// writes where nobody serves any more.
+func TestFollowerWaitsWhileThereIsNoTable(t *testing.T) {
 	f := newFile(t, onePair())
 	follower := follow(t, f)
 	if _, _, ok := follower.Lookup("dbshard999", "client-01"); ok {
@@ -77,15 +78,19 @@ func TestFollowerKeepsTheLastGoodTable(t *testing.T) {
 	}
 	check := func(when, want string) {
 		t.Helper()
-		if _, address, ok := follower.Lookup(pairName, "client-01"); !ok || address != want {
-			t.Errorf("%s: %s, %v, want %s", when, address, ok, want)
+		r, address, ok := follower.Lookup(pairName, "client-01")
+		if !ok || address != want || (r.Gate == route.Open) != (want != "") {
+			t.Errorf("%s: %s, gate %s, %v, want %q", when, address, r.Gate, ok, want)
+		}
+		if _, _, _, serves := follower.LookupShard("s", "client-01"); serves != (want != "") {
+			t.Errorf("%s: the shard is served: %v", when, serves)
 		}
 	}
-	check("file away", "127.0.10.1:23306")
+	check("file away", "")
 	if err := os.WriteFile(f.Path(), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	check("file broken", "127.0.10.1:23306")
+	check("file broken", "")
 	if err := os.Rename(f.Path()+".away", f.Path()); err != nil {
 		t.Fatal(err)
 	}

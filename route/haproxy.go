@@ -75,8 +75,13 @@ func (h *HAProxy) Guarantee() Guarantee {
 
 // Create writes a first table and makes every process show it.
 func (h *HAProxy) Create(ctx context.Context, pairs map[farm.PairName]*Pair) error {
+	return h.Restore(ctx, &Table{FormatVersion: FormatVersion, Pairs: pairs})
+}
+
+// Restore implements Maker.
+func (h *HAProxy) Restore(ctx context.Context, last *Table) error {
 	var all []backend
-	for name, p := range pairs {
+	for name, p := range last.Pairs {
 		some, err := wanted(name, p)
 		if err != nil {
 			return err
@@ -92,7 +97,7 @@ func (h *HAProxy) Create(ctx context.Context, pairs map[farm.PairName]*Pair) err
 			return err
 		}
 	}
-	if err := h.file.Create(pairs); err != nil {
+	if err := h.file.Restore(ctx, last); err != nil {
 		return err
 	}
 	_, err = h.Mend(ctx)
@@ -132,7 +137,7 @@ func (h *HAProxy) Read(ctx context.Context) (*Table, error) {
 	return t, nil
 }
 
-const mendHint = "was HAProxy restarted or changed by hand? stowage routing mend, or stowage move resume, makes it show the table again"
+const mendHint = "was HAProxy restarted or changed by hand? stowage routing mend, or stowage resume, makes it show the table again"
 
 // Mend implements Mender.
 func (h *HAProxy) Mend(ctx context.Context) ([]string, error) {
@@ -279,7 +284,7 @@ func (h *HAProxy) takeBack(ctx context.Context, in intent, c haChange, cause err
 		all, err := h.all.show(ctx, c.was)
 		if err != nil || begun(all, c) {
 			return &farm.Error{Op: "change routing", Subject: string(c.pair), Err: errors.Join(fmt.Errorf("%w: %w", farm.ErrOutcomeUnknown, cause), err),
-				Hint: "some clients may have been sent on; when every HAProxy of routing.sockets answers again, stowage move resume finishes the change"}
+				Hint: "some clients may have been sent on; when every HAProxy of routing.sockets answers again, stowage resume finishes the change"}
 		}
 	}
 	err := h.make(ctx, h.all.answering(ctx), c.was, nil)

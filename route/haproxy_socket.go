@@ -49,7 +49,7 @@ func (s *haSocket) ask(ctx context.Context, line string) (string, error) {
 	}
 	var answer []byte
 	if err == nil {
-		answer, err = io.ReadAll(io.LimitReader(conn, 256<<20))
+		answer, err = io.ReadAll(io.LimitReader(conn, 64<<20))
 	}
 	if err != nil {
 		return "", &farm.Error{Op: "ask HAProxy", Subject: s.address, Err: err,

@@ -334,7 +334,7 @@ func parseServers(text string) (map[string]map[string]server, error) {
 		}
 		cell := func(name string) string {
 			i, ok := columns[name]
-			if !ok {
+			if !ok || i >= len(cells) { // a name that is there twice counts once
 				return ""
 			}
 			return cells[i]

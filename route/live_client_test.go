@@ -22,8 +22,9 @@ type steer func(ctx context.Context, key string) (address string, open bool)
 type liveClient struct {
 	key       string
 	steer     steer
-	twice     bool // it looks again after its first statement
-	eachTime  bool // a connection for every transaction
+	twice     bool          // it looks again after its first statement
+	eachTime  bool          // a connection for every transaction
+	lifetime  time.Duration // of a connection in its pool; 0: as long as it lasts
 	met       *met
 	acked     int64
 	uncertain bool // the answer to its last COMMIT was lost
@@ -171,6 +172,7 @@ func (c *liveClient) connect(address string) error {
 	}
 	c.db, c.address = sql.OpenDB(connector), address
 	c.db.SetMaxOpenConns(1)
+	c.db.SetConnMaxLifetime(c.lifetime)
 	return nil
 }
 

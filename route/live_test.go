@@ -56,7 +56,7 @@ func TestLive(t *testing.T) {
 	l.a.Exec(t, "CREATE DATABASE live", "CREATE TABLE live.counters (client VARCHAR(20) PRIMARY KEY, n BIGINT NOT NULL)",
 		"CREATE TABLE live.bulk (id INT PRIMARY KEY, v INT NOT NULL)", "USE live", "INSERT INTO live.bulk SELECT seq, 0 FROM seq_1_to_12000")
 	l.pairs = map[farm.PairName]*route.Pair{pairName: route.NewPair([]farm.ShardName{"live"}, l.a.Address, l.b.Address)}
-	for _, open := range []func(*testing.T, *live) way{fileWay, etcdWay, sqlWay, haproxyWay, haproxyKeptWay, execWay} {
+	for _, open := range []func(*testing.T, *live) way{fileWay, etcdWay, sqlWay, haproxyWay, haproxyPoolWay, haproxyKeptWay, execWay} {
 		w := open(t, l)
 		t.Run(w.name, func(t *testing.T) { l.run(t, w, cycles) })
 	}
@@ -120,6 +120,21 @@ func haproxyWay(t *testing.T, l *live) way {
 	r := newHAProxy(t.TempDir(), 0, one.Socket, two.Socket)
 	create(t, r, l.pairs)
 	return way{name: "haproxy", router: r, client: through(true, one, two)}
+}
+
+// haproxyPoolWay: pools with a fixed DSN whose connections live for 500 ms, and
+// nothing that cuts them. The pool ends them between transactions, so that a
+// gate drains, and no client meets a 2013.
+func haproxyPoolWay(t *testing.T, l *live) way {
+	one, two := haproxies(t, l)
+	r := newHAProxy(t.TempDir(), 0, one.Socket, two.Socket)
+	create(t, r, l.pairs)
+	plain := through(false, one, two)
+	return way{name: "haproxy, pool", router: r, client: func(key string, home farm.SideName) liveClient {
+		c := plain(key, home)
+		c.lifetime = 500 * time.Millisecond
+		return c
+	}}
 }
 
 // haproxyKeptWay: connections that are kept, and cut after half a second.

@@ -24,6 +24,21 @@ type Router interface {
 	Guarantee() Guarantee
 }
 
+// Maker is a Router whose table can be written where there is none.
+type Maker interface {
+	Router
+	// Restore writes a table, one generation above last's; 0 stands for none.
+	// One that is there is not replaced: the error wraps fs.ErrExist.
+	Restore(ctx context.Context, last *Table) error
+}
+
+var (
+	_ Maker = (*File)(nil)
+	_ Maker = (*HAProxy)(nil)
+	_ Maker = (*Shared)(nil)
+	_ Maker = (*Exec)(nil)
+)
+
 // Mender is a Router whose clients can come to see something else than was
 // decided: its proxies forget what they were told.
 type Mender interface {
@@ -42,6 +57,10 @@ type Drainer interface {
 	// words which are still there.
 	Drain(ctx context.Context, pair farm.PairName, home farm.SideName, budget time.Duration) (left []string, err error)
 }
+
+// ErrUnreadable: there is no table, or what is there is none. Clients wait for
+// one, and so does who changes it: nothing has been changed.
+var ErrUnreadable = errors.New("no routing table can be read")
 
 // ErrDrift: clients see something else than the table says.
 var ErrDrift = errors.New("clients are not sent where the table says")

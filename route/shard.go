@@ -59,9 +59,11 @@ func (t *Table) places() map[farm.ShardName]farm.PairName {
 
 // LookupShard is Lookup for a client that knows its shard and not the pair: it
 // finds the pair that lists the shard now. ok is false while none does, or two
-// do: the client waits, as at a closed gate.
+// do, or the file cannot be read: the client waits, as at a closed gate.
 func (f *Follower) LookupShard(shard farm.ShardName, key string) (pair farm.PairName, r Route, address string, ok bool) {
-	_ = f.look() // a file that cannot be read now leaves the last good table
+	if f.look() != nil {
+		return "", Route{}, "", false
+	}
 	s := f.state.Load()
 	pair, ok = s.places[shard]
 	if !ok {

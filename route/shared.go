@@ -83,8 +83,13 @@ func (s *Shared) Guarantee() Guarantee {
 // Create writes a first table. It refuses to replace one that is there; what
 // is left of a Create that was cut short is removed.
 func (s *Shared) Create(ctx context.Context, pairs map[farm.PairName]*Pair) error {
+	return s.Restore(ctx, &Table{FormatVersion: FormatVersion, Pairs: pairs})
+}
+
+// Restore implements Maker.
+func (s *Shared) Restore(ctx context.Context, t *Table) error {
 	fail := func(err error) error { return &farm.Error{Op: "create routing", Subject: s.where, Err: err} }
-	t := &Table{FormatVersion: FormatVersion, Pairs: pairs}
+	generation := t.Generation + 1
 	if err := t.Check(); err != nil {
 		return fail(err)
 	}
@@ -99,8 +104,8 @@ func (s *Shared) Create(ctx context.Context, pairs map[farm.PairName]*Pair) erro
 	for name := range left {
 		texts[name] = ""
 	}
-	for name, p := range pairs {
-		if texts[pairPrefix+string(name)], err = encode(pairDocument{Generation: 1, Pair: *p}); err != nil {
+	for name, p := range t.Pairs {
+		if texts[pairPrefix+string(name)], err = encode(pairDocument{Generation: generation, Pair: *p}); err != nil {
 			return fail(err)
 		}
 	}
@@ -108,7 +113,7 @@ func (s *Shared) Create(ctx context.Context, pairs map[farm.PairName]*Pair) erro
 	if err := s.putAll(ctx, texts, left); err != nil {
 		return err
 	}
-	first, err := encode(head{FormatVersion: FormatVersion, Generation: 1, Written: time.Now().UTC(), Pairs: len(pairs), Writer: rand.Text()})
+	first, err := encode(head{FormatVersion: FormatVersion, Generation: generation, Written: time.Now().UTC(), Pairs: len(t.Pairs), Writer: rand.Text()})
 	if err != nil {
 		return fail(err)
 	}
@@ -179,7 +184,7 @@ func (s *Shared) Read(ctx context.Context) (*Table, error) {
 func (s *Shared) head(texts map[string]string) (head, error) {
 	text, there := texts[headName]
 	if !there {
-		return head{}, &farm.Error{Op: "read routing", Subject: s.where, Err: fmt.Errorf("%w: there is no routing table", farm.ErrInput),
+		return head{}, &farm.Error{Op: "read routing", Subject: s.where, Err: fmt.Errorf("%w: %w: there is none", farm.ErrInput, ErrUnreadable),
 			Hint: "stowage routing init writes a first one from farm.yaml"}
 	}
 	var h head
@@ -211,7 +216,7 @@ func (s *Shared) pair(texts map[string]string, h head, name farm.PairName) (pair
 }
 
 func (s *Shared) bad(name string, err error) error {
-	return &farm.Error{Op: "read routing", Subject: fmt.Sprintf("%s, %s", s.where, name), Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
+	return &farm.Error{Op: "read routing", Subject: fmt.Sprintf("%s, %s", s.where, name), Err: fmt.Errorf("%w: %w: %w", farm.ErrInput, ErrUnreadable, err),
 		Hint: "docs/routing.md describes what is kept there; correct it by hand, nothing has been changed"}
 }
 

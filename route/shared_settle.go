@@ -38,7 +38,7 @@ func (s *Shared) settle(ctx context.Context, w write, lost error) (done bool, er
 		}
 		if pause(ctx, 100*time.Millisecond) != nil {
 			return false, &farm.Error{Op: "change routing", Subject: string(w.pair), Err: errors.Join(lost, err),
-				Hint: "the store does not say whether the change was made; when it answers again: stowage routing show, then stowage move resume"}
+				Hint: "the store does not say whether the change was made; when it answers again: stowage routing show, then stowage resume"}
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestSQLRefusals(t *testing.T) {
 	server := mysql.Open("routing", db.Address, account, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { server.Close() })
 	none := route.NewShared(server.RoutingTable("routing"), "SQL table", 0)
-	wantHint(t, "without a table", func() error { _, err := none.Read(t.Context()); return err }, farm.ErrInput, "there is no routing table")
+	wantHint(t, "without a table", func() error { _, err := none.Read(t.Context()); return err }, farm.ErrInput, "no routing table can be read: there is none")
 	r := newSQL(t, db.Address, "routing")
 	create(t, r, onePair())
 	wantHint(t, "made twice", func() error { return r.Create(t.Context(), onePair()) }, nil, "file already exists")

@@ -17,4 +17,4 @@ source scripts/farms.sh
 
 export ROUNDS=${ROUNDS:-200} SEED=${SEED:-1} MINUTES=${MINUTES:-600} LANES=${LANES:-6}
 echo "==> chaos: ${RUNBOOK:+$RUNBOOK, }${ROUND:+round $ROUND alone, of }$ROUNDS rounds of seed $SEED, at most $MINUTES minutes" >&2
-go test ./cmd/stowage -run '^TestChaos$' -count=1 -timeout 0 -v
+go test ./e2e/long/faults -run '^TestChaos$' -count=1 -timeout 0 -v

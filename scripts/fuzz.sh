@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every fuzz target of the main module for a while, two at once: no input, however wrong, ends in a panic or breaks what
-# the target asserts. `make test` calls it; a finding is left in the package's testdata/fuzz, where every later test run
+# the target asserts. `make test-all` calls it; a finding is left in the package's testdata/fuzz, where every later test run
 # tries it again, and printed, so that a log is enough to have it again.
 #
 #   FUZZ_SECONDS=30       for each target

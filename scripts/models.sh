@@ -4,7 +4,7 @@
 # coarse or the guard is for nothing.
 #
 #   scripts/models.sh            all of it: `make models`; 2 min 39 s on two cores with little other work
-#   scripts/models.sh --sample   the bounds that are marked so, and all guards: `make test`
+#   scripts/models.sh --sample   the bounds that are marked so, and all guards: `make test-all`
 #   scripts/models.sh copier     one model
 #   scripts/models.sh --traces   writes models/traces anew instead: for each guard the shortest run that goes wrong without it
 #

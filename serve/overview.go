@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"stowage/farm"
 )
 
 // home is the overview.
@@ -90,7 +92,7 @@ func moveTiles(m Move) []tile {
 	out := []tile{state, {Name: "sides moved", Link: "/moves", After: fmt.Sprintf("%d of %d", m.Done, m.Sides), Note: "begun " + stamp(m.Started)}}
 	gate := tile{Name: "longest gate", Link: "/moves", After: "none yet", Note: "no gate was closed"}
 	if m.Gates > 0 {
-		gate.After, gate.Note = fmt.Sprintf("%.0f ms", m.LongestGate), fmt.Sprintf("of %d that were closed", m.Gates)
+		gate.After, gate.Note = farm.Millis(m.LongestGate), fmt.Sprintf("of %d that were closed", m.Gates)
 	}
 	return append(out, gate)
 }

@@ -32,7 +32,7 @@ type stage struct {
 }
 
 func newStage() *stage {
-	s := &stage{move: Move{State: "running", Run: "move-first-1", Plan: "first", Sides: 2, JSON: map[string]string{"state": "running"}, Command: "stowage -C /srv/farm move status"}}
+	s := &stage{move: Move{State: "running", Run: "move-first-1", Plan: "first", Sides: 2, JSON: map[string]string{"state": "running"}, Command: "stowage -C /srv/farm status"}}
 	get := func() error { s.mu.Lock(); defer s.mu.Unlock(); return s.fault }
 	s.Server = New(Options{Listen: "127.0.0.1:8306", Dir: "/srv/farm", Every: 10 * time.Millisecond, Log: slog.New(slog.DiscardHandler), Sources: Sources{
 		Farm: func() (Farm, error) { return Farm{Name: "small", Hosts: 4, Instances: 4, Pairs: 2, Shards: 3}, get() },

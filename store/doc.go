@@ -3,7 +3,7 @@
 //
 // It answers: "what happened, and what did we find out?" Its main type is
 // Store, one SQLite file (.stowage/stowage.db) in write-ahead mode, so that
-// `stowage move status` reads while a move writes.
+// `stowage status` reads while a move writes.
 //
 // Invariants: events are only ever appended; a document is never changed, a
 // newer one of the same kind and name stands beside it. Nothing here is

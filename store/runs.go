@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/nested"
 )
 
 // RunState is how far a run has come.
@@ -18,6 +19,10 @@ const (
 	Done    RunState = "done"
 	Failed  RunState = "failed"
 )
+
+// Replay is the kind of a replay that wrote: it has a trail, and no steps that
+// could be steered.
+const Replay = "replay"
 
 // Run is one act: a move of a whole plan, for example.
 type Run struct {
@@ -43,9 +48,9 @@ func (s *Store) PutRun(r Run) error {
 	return s.fail("keep run "+r.ID, err)
 }
 
-// Runs are the runs of a kind, newest first.
+// Runs are the runs of a kind, or of all ("") kinds, newest first.
 func (s *Store) Runs(kind string) ([]Run, error) {
-	rows, err := s.db.Query(`SELECT id, kind, subject, state, started, ended, pid, result FROM runs WHERE kind = ? ORDER BY started DESC, id DESC`, kind)
+	rows, err := s.db.Query(`SELECT id, kind, subject, state, started, ended, pid, result FROM runs WHERE kind = ? OR ? = '' ORDER BY started DESC, id DESC`, kind, kind)
 	if err != nil {
 		return nil, s.fail("list runs", err)
 	}
@@ -90,7 +95,7 @@ func (s *Store) Events(run string, after int64) ([]farm.Event, int64, error) {
 			return nil, after, s.fail("read events", err)
 		}
 		var e farm.Event
-		if err := json.Unmarshal(body, &e); err != nil {
+		if err := nested.Unmarshal(body, &e); err != nil {
 			return nil, after, s.fail("read events", err)
 		}
 		out = append(out, e)

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
 
 	"stowage/farm"
+	"stowage/internal/nested"
 )
 
 // Store is one SQLite file. It is safe for several goroutines and processes.
@@ -38,6 +40,9 @@ var schema = []string{
 
 // Open opens or makes the store at path.
 func Open(path string) (*Store, error) {
+	if err := makePrivate(path); err != nil {
+		return nil, &farm.Error{Op: "open store", Subject: path, Err: err}
+	}
 	dsn := "file:" + url.PathEscape(path) + "?_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=busy_timeout(10000)"
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -52,6 +57,18 @@ func Open(path string) (*Store, error) {
 		}
 	}
 	return &Store{db: db, path: path}, nil
+}
+
+// makePrivate makes the file for its owner only: SQLite would let in whoever the umask does.
+func makePrivate(path string) error {
+	if path == ":memory:" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // Close closes the file.
@@ -100,7 +117,26 @@ func (s *Store) LatestDocument(kind, name string, value any) (Document, error) {
 		return d, s.fail("find "+kind, err)
 	}
 	d.Made = parse(made)
-	if err := json.Unmarshal(d.Body, value); err != nil {
+	if err := nested.Unmarshal(d.Body, value); err != nil {
+		return d, s.fail(fmt.Sprintf("read %s %s", kind, d.Name), err)
+	}
+	return d, nil
+}
+
+// FirstDocument decodes the oldest document of a kind into value; ErrNone when
+// there is none.
+func (s *Store) FirstDocument(kind string, value any) (Document, error) {
+	d := Document{Kind: kind}
+	var made string
+	err := s.db.QueryRow(`SELECT id, name, made, body FROM documents WHERE kind = ? ORDER BY id LIMIT 1`, kind).Scan(&d.ID, &d.Name, &made, &d.Body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return d, s.fail("find "+kind, ErrNone)
+	}
+	if err != nil {
+		return d, s.fail("find "+kind, err)
+	}
+	d.Made = parse(made)
+	if err := nested.Unmarshal(d.Body, value); err != nil {
 		return d, s.fail(fmt.Sprintf("read %s %s", kind, d.Name), err)
 	}
 	return d, nil
@@ -124,6 +160,19 @@ func (s *Store) Documents(kind string) ([]Document, error) {
 		out = append(out, d)
 	}
 	return out, s.fail("list "+kind, rows.Err())
+}
+
+// DocumentByID decodes one document into value.
+func (s *Store) DocumentByID(id int64, value any) error {
+	var body []byte
+	err := s.db.QueryRow(`SELECT body FROM documents WHERE id = ?`, id).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNone
+	}
+	if err == nil {
+		err = nested.Unmarshal(body, value)
+	}
+	return s.fail(fmt.Sprintf("read document %d", id), err)
 }
 
 // stamp is a time whose text sorts as the time does: RFC 3339 with all nine

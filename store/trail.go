@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/nested"
 )
 
 // Deed is one line of the audit trail: who did what, when, where and why.
@@ -227,7 +228,7 @@ func (s *Store) takeTrailFile(path string, last int64) error {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var d Deed
-		if json.Unmarshal(lines.Bytes(), &d) != nil {
+		if nested.Unmarshal(lines.Bytes(), &d) != nil {
 			continue // a line that a killed process, or a full disk, cut short
 		}
 		if d.ID <= last-int64(time.Minute) {
@@ -256,7 +257,7 @@ func (s *Store) Deeds(run string) ([]Deed, error) {
 		var d Deed
 		err := rows.Scan(&body)
 		if err == nil {
-			err = json.Unmarshal(body, &d)
+			err = nested.Unmarshal(body, &d)
 		}
 		if err != nil {
 			return nil, s.fail("read audit trail", err)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"stowage/internal/raced"
 )
 
 func openAt(t *testing.T, dir string) *Store {
@@ -94,6 +96,9 @@ func TestTrailCountsRows(t *testing.T) {
 
 // The files keep to their bound, and what they let go of is in the store.
 func TestTrailIsBounded(t *testing.T) {
+	if raced.On {
+		t.Skip("a hundred megabytes through the race detector take a minute")
+	}
 	dir := t.TempDir()
 	s := openAt(t, dir)
 	trail, err := s.OpenTrail()

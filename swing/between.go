@@ -37,7 +37,10 @@ func (s *Swing) rejoin(ctx context.Context) error {
 	return s.Rejoin(ctx)
 }
 
-// compared are the variables that must be equal on Leaves and Returns.
+// Compared are the variables that must be equal on Leaves and Returns: a new
+// instance whose option file says otherwise is refused.
+func Compared() []string { return slices.Clone(compared) }
+
 var compared = []string{
 	"version", "gtid_domain_id", "gtid_strict_mode", "gtid_ignore_duplicates", "log_bin", "log_slave_updates",
 	"binlog_format", "binlog_row_image", "sync_binlog", "innodb_flush_log_at_trx_commit", "innodb_page_size",

@@ -66,6 +66,9 @@ func (c *Cutover) limit() time.Duration {
 // been opened already. From that moment it only goes on forward, and an
 // attempt that is begun again finds out from the servers which of the two it is.
 func (c *Cutover) Run(ctx context.Context) error {
+	if err := c.awaitTable(ctx, c.Settings.Answer); err != nil {
+		return err
+	}
 	if err := c.mend(ctx); err != nil {
 		return err
 	}
@@ -86,6 +89,9 @@ func (c *Cutover) Run(ctx context.Context) error {
 
 // Undo hands over in the other direction, whatever Run has come to.
 func (c *Cutover) Undo(ctx context.Context) error {
+	if err := c.awaitTable(ctx, c.Settings.Patience); err != nil {
+		return err
+	}
 	decided, err := c.decided(ctx)
 	if err != nil {
 		return err

@@ -34,6 +34,9 @@ var (
 // handOver does what h says, or changes nothing. When it has been done
 // already, by an attempt that was killed, it only makes sure of the fences.
 func (s *Swing) handOver(ctx context.Context, h handover) (err error) {
+	if err := s.awaitTable(ctx, s.patience(h)); err != nil {
+		return err
+	}
 	if err := s.mend(ctx); err != nil {
 		return err
 	}

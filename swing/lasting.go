@@ -75,7 +75,7 @@ func (s *Swing) reopen(ctx context.Context, server *mysql.Server) error {
 		}
 		if pause(trying, 100*time.Millisecond) != nil {
 			return &farm.Error{Op: "open again", Subject: string(server.Name()), Err: err,
-				Hint: "the gate of side " + string(s.Side) + " is still closed; bring the server back, then: stowage move resume"}
+				Hint: "the gate of side " + string(s.Side) + " is still closed; bring the server back, then: stowage resume"}
 		}
 	}
 }

@@ -2,7 +2,9 @@ package swing
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"stowage/farm"
 	"stowage/route"
@@ -15,6 +17,27 @@ func (s *Swing) Routing(ctx context.Context) (*route.Table, error) {
 		return nil, err
 	}
 	return s.Router.Read(ctx)
+}
+
+// awaitTable waits for a table that can be read, as for a server that does not
+// answer: somebody has just taken it away, or is about to mend it.
+func (s *Swing) awaitTable(ctx context.Context, wait time.Duration) error {
+	told := false
+	for deadline := time.Now().Add(wait); ; told = true {
+		_, err := s.Router.Read(ctx)
+		if !errors.Is(err, route.ErrUnreadable) {
+			return nil // what else is wrong is found, or mended, by who reads it next
+		}
+		if time.Now().After(deadline) {
+			return err
+		}
+		if !told {
+			s.tell(farm.StepWaiting, "routing", fmt.Sprintf("waits for a routing table: %v. %s", err, farm.Hint(err)), 0)
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 // mend is done at the beginning of an attempt.

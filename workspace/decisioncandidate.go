@@ -3,6 +3,7 @@ package workspace
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -15,7 +16,7 @@ var (
 	candidateKeys = []string{"title", "measured", "entered", "data_sheet", "price", "watts", "devices", "capacity", "write_amplification", "notes"}
 	sheetKeys     = []string{"source", "of", "steps"}
 	speedKeys     = []string{"iops", "mbps", "commits", "mean", "p50", "p95", "p99", "p999"}
-	deviceKeys    = []string{"count", "level", "capacity", "afr", "mtbf", "tbw", "dwpd", "warranty", "rebuild_rate", "replaced_after", "source"}
+	deviceKeys    = []string{"count", "level", "capacity", "afr", "mtbf", "tbw", "dwpd", "warranty", "rebuild_rate", "replaced_after", "ceiling", "source"}
 	amountKeys    = []string{"value", "from", "to", "source", "basis"}
 	basisNames    = []decide.Basis{decide.Given, decide.Measured, decide.Entered, decide.Sheet}
 )
@@ -62,6 +63,7 @@ func (r *decisionReader) candidate(name string, n *yaml.Node) {
 			r.sheet(&c, item)
 		}
 	}
+	c.Notes = append(c.Notes, aboveCeiling(c)...)
 	r.d.Candidates = append(r.d.Candidates, c)
 }
 
@@ -122,6 +124,7 @@ func (r *decisionReader) sheet(c *decide.Candidate, n *yaml.Node) {
 			if ofDevice {
 				f = scaled(c.Array, what, step, f)
 			}
+			f = capped(c, what, step, f)
 			k := decide.Key{What: what, Step: step}
 			if _, there := c.Figures[k]; !there { // what was measured, or found not to be so, is not claimed again
 				c.Figures[k] = f
@@ -140,6 +143,51 @@ func scaled(a decide.Array, what, step string, f decide.Figure) decide.Figure {
 	f.Value *= factor
 	f.Source += fmt.Sprintf(", of one device; the array is taken for %.3g times as fast, at most", factor)
 	return f
+}
+
+// capped is what a claim comes to behind the array's controller, which lets through so much and no more.
+func capped(c *decide.Candidate, what, step string, f decide.Figure) decide.Figure {
+	most := c.Ceiling
+	if what == "iops" {
+		block, ok := blockOf(step)
+		if !ok {
+			return f
+		}
+		most = c.Ceiling * 1e6 / block
+	} else if what != "mbps" {
+		return f
+	}
+	if c.Ceiling == 0 || f.Value <= most {
+		return f
+	}
+	f.Value = most
+	f.Source += fmt.Sprintf(", held to the ceiling of %.4g MB/s", c.Ceiling)
+	return f
+}
+
+// aboveCeiling names the published or measured speeds that the ceiling does not allow: one of the two figures is wrong, or they are about different
+// things. Five percent are left for different ways to count.
+func aboveCeiling(c decide.Candidate) []string {
+	var out []string
+	for k, f := range c.Figures {
+		if k.What == "mbps" && c.Ceiling > 0 && f.Basis != decide.Sheet && f.Value > 1.05*c.Ceiling {
+			out = append(out, fmt.Sprintf("%s did %.4g MB/s, above the ceiling of %.4g MB/s that the devices are said to have: check both figures", k.Step, f.Value, c.Ceiling))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// blockOf is the size of a request that a step's name states, in bytes: RND64K-R-Q8T2 reads 65536.
+func blockOf(step string) (float64, bool) {
+	first, _, _ := strings.Cut(step, "-")
+	var n float64
+	var unit string
+	if got, _ := fmt.Sscanf(strings.TrimLeft(first, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "%f%s", &n, &unit); got != 2 || n <= 0 {
+		return 0, false
+	}
+	factor, ok := map[string]float64{"K": 1 << 10, "M": 1 << 20}[unit]
+	return n * factor, ok
 }
 
 // shareOfReads is what a step's name says of it: RND16K-RW70-Q4T4 reads 0.7.

@@ -52,6 +52,8 @@ func (r *decisionReader) devices(c *decide.Candidate, n *yaml.Node) {
 			put(key, r.amount(v, what, farm.KindByteRate, decide.Given, source))
 		case "replaced_after":
 			put("replace_after", decide.Exactly(r.duration(v, what).Hours(), source))
+		case "ceiling":
+			c.Ceiling = r.above(v, words, farm.KindByteRate) / 1e6
 		case "source":
 		default:
 			return false

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -58,7 +57,7 @@ func parseDecision(path string, src []byte, measured ResultReader) (decide.Decis
 
 // readNamed reads a file that a person named.
 func readNamed(path string) ([]byte, error) {
-	src, err := os.ReadFile(path)
+	src, err := read(path)
 	if err == nil {
 		return src, nil
 	}

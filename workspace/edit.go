@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 
@@ -32,7 +31,7 @@ func (w *Workspace) editFarm(change func(*Edit) error) error {
 	}
 	defer release()
 	path := w.Path(farmFile)
-	src, err := os.ReadFile(path)
+	src, err := read(path)
 	if err != nil {
 		return err
 	}
@@ -50,7 +49,10 @@ func (w *Workspace) editFarm(change func(*Edit) error) error {
 	if err := readsBackAs(farmFile, out, e.farm); err != nil {
 		return err
 	}
-	return WriteFileAtomic(path, out, modeOf(path))
+	if err := WriteFileAtomic(path, out, modeOf(path)); err != nil {
+		return err
+	}
+	return w.keep(out)
 }
 
 // Edit collects changes to farm.yaml. Its methods remember the first error;
@@ -91,6 +93,9 @@ func (e *Edit) SetSide(pair farm.PairName, side farm.SideName, s farm.Side) {
 	entries := sideEntries(s)
 	if s.Config == "" {
 		entries = append(entries, entry{"config", ""})
+	}
+	if s.GroupSuffix == "" {
+		entries = append(entries, entry{"group_suffix", ""})
 	}
 	e.want(n, entries)
 }

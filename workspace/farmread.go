@@ -17,7 +17,7 @@ var (
 	hostTypeKeys = []string{"cores", "memory", "disk", "iops", "network", "watts", "price", "max_instances"}
 	hostKeys     = []string{"name", "type", "address", "dir", "labels", "reserved"}
 	pairKeys     = []string{"name", "topology", "sides", "shards"}
-	sideKeys     = []string{"host", "port", "datadir", "config"}
+	sideKeys     = []string{"host", "port", "datadir", "config", "group_suffix"}
 	shardKeys    = []string{"name", "disk", "growth", "memory", "cpu", "iops", "network", "profile", "customer"}
 	reservedKeys = []string{"disk", "memory", "cpu", "iops", "network"}
 )
@@ -223,6 +223,8 @@ func (r *farmReader) side(n *yaml.Node, where func() string) farm.Side {
 			s.Datadir = r.text(v, what)
 		case "config":
 			s.Config = r.text(v, what)
+		case "group_suffix":
+			s.GroupSuffix = r.text(v, what)
 		default:
 			return false
 		}

@@ -237,11 +237,14 @@ func (f flow) String() string {
 }
 
 // sideEntries are the keys of a side. An empty config is left out: the option
-// file is then my.cnf beside the datadir.
+// file is then my.cnf beside the datadir. So is an empty suffix.
 func sideEntries(s farm.Side) []entry {
 	es := []entry{{"host", scalar(string(s.Host))}, {"port", strconv.Itoa(s.Port)}, {"datadir", scalar(s.Datadir)}}
 	if s.Config != "" {
 		es = append(es, entry{"config", scalar(s.Config)})
+	}
+	if s.GroupSuffix != "" {
+		es = append(es, entry{"group_suffix", scalar(s.GroupSuffix)})
 	}
 	return es
 }

@@ -60,9 +60,15 @@ type inputError string
 func (e inputError) Error() string { return string(e) }
 func (e inputError) Unwrap() error { return farm.ErrInput }
 
+// longWord is longer than any key; what is longer is no misspelt one.
+const longWord = 60
+
 // nearest is the known word closest to a misspelt one, or "" when none is
 // close enough to be what was meant.
 func nearest(word string, known []string) string {
+	if len(word) > longWord {
+		return ""
+	}
 	best, bestDistance := "", 1+max(1, len(word)/3)
 	for _, k := range known {
 		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < bestDistance {

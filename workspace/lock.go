@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/nested"
 )
 
 // Held says who has the workspace: another act is under way. It unwraps to
@@ -54,8 +55,23 @@ func (w *Workspace) Lock(purpose string) (release func(), err error) {
 		return nil, &farm.Error{Op: "lock workspace", Subject: w.Dir, Err: err}
 	}
 	// Closing gives the lock back. The file stays: removing it would let two
-	// processes lock two files of the same name.
-	return func() { _ = file.Close() }, nil
+	// processes lock two files of the same name. It is emptied: see Died.
+	return func() { _, _ = file.Truncate(0), file.Close() }, nil
+}
+
+// Died is who had the workspace last and ended without giving it back: a
+// process that was killed. Nil: nobody, or it still runs.
+func (w *Workspace) Died() *Held {
+	file, err := os.Open(w.StatePath("lock"))
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	held := readHeld(file)
+	if held.PID == 0 || syscall.Kill(held.PID, 0) == nil {
+		return nil
+	}
+	return held
 }
 
 // lockFarm waits for the right to edit farm.yaml. It is a lock of its own,
@@ -89,7 +105,7 @@ func flock(file *os.File, how int) error {
 func readHeld(file *os.File) *Held {
 	held := &Held{}
 	data, err := io.ReadAll(io.LimitReader(file, 4096))
-	if err != nil || json.Unmarshal(data, held) != nil {
+	if err != nil || nested.Unmarshal(data, held) != nil {
 		return &Held{}
 	}
 	return held

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ type matrixReader struct {
 // ReadMatrix reads a file that asks for a bench of many cells. A directory in it is relative to the file. step says whether a step is known: bench
 // stands beside this package. All faults are reported at once; errors wrap farm.ErrInput.
 func ReadMatrix(path string, step func(id string) error) (*matrix.Matrix, error) {
-	src, err := os.ReadFile(path)
+	src, err := read(path)
 	if err != nil {
 		var cause *fs.PathError
 		if errors.As(err, &cause) {

@@ -12,6 +12,8 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/lazy"
+	"stowage/internal/nested"
+	"stowage/internal/safefile"
 	"stowage/placement"
 )
 
@@ -37,7 +39,7 @@ func (w *Workspace) SavePlan(p placement.Plan) (path string, err error) {
 	}
 	data = append(data, '\n')
 	path = w.planPath(p.Name)
-	old, err := os.ReadFile(path)
+	old, err := read(path)
 	switch {
 	case err == nil && bytes.Equal(old, data):
 		return path, nil
@@ -64,7 +66,10 @@ func (w *Workspace) Plan(nameOrPath string) (placement.Plan, error) {
 			path = w.Path(filepath.Join(plansDir, nameOrPath))
 		}
 	}
-	data, err := os.ReadFile(path)
+	if err := trusted(new(safefile.Trust), path); err != nil {
+		return placement.Plan{}, err
+	}
+	data, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return placement.Plan{}, &farm.Error{
 			Op: "read plan", Subject: nameOrPath, Hint: "make one with `stowage plan`, or name one of " + w.planNames(),
@@ -83,7 +88,7 @@ func parsePlan(file string, data []byte) (placement.Plan, error) {
 	var version struct {
 		FormatVersion *int `json:"format_version"`
 	}
-	if err := json.Unmarshal(data, &version); err == nil {
+	if err := nested.Unmarshal(data, &version); err == nil {
 		got := 0
 		if version.FormatVersion != nil {
 			got = *version.FormatVersion

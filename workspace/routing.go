@@ -19,7 +19,7 @@ var (
 	routingHAProxyKeys = []string{"kind", "sockets", "cut_after"}
 	routingEtcdKeys    = []string{"kind", "endpoints", "prefix", "account", "ca", "cert", "key", "good_for"}
 	routingSQLKeys     = []string{"kind", "address", "database", "account", "good_for"}
-	routingExecKeys    = []string{"kind", "program", "timeout", "gated", "settle"}
+	routingExecKeys    = []string{"kind", "program", "timeout", "gated", "whole", "settle"}
 )
 
 // routingKinds are the kinds, with the keys of each and those it cannot do
@@ -127,15 +127,22 @@ func (r *farmReader) routingKey(out *farm.Routing, key string, v *yaml.Node, wha
 	case "settle":
 		out.Settle = r.span(v, what, 0, 5*time.Minute)
 	case "gated":
-		if text := r.text(v, what); !r.bad[v] && text != "true" && text != "false" {
-			r.fault(v, "%s must be true or false, not %q", what(), text)
-		} else {
-			out.Gated = text == "true"
-		}
+		out.Gated = r.truth(v, what)
+	case "whole":
+		out.Whole = r.truth(v, what)
 	default:
 		return false
 	}
 	return true
+}
+
+// truth is true or false.
+func (r *farmReader) truth(v *yaml.Node, what func() string) bool {
+	text := r.text(v, what)
+	if !r.bad[v] && text != "true" && text != "false" {
+		r.fault(v, "%s must be true or false, not %q", what(), text)
+	}
+	return text == "true"
 }
 
 // words is a list with something in it, each entry as it has to be.
@@ -214,6 +221,9 @@ func (w *farmWriter) routing(x farm.Routing) {
 	span("timeout", x.Timeout)
 	if x.Gated {
 		row.add("gated", fmt.Sprint(x.Gated))
+	}
+	if x.Whole {
+		row.add("whole", fmt.Sprint(x.Whole))
 	}
 	span("settle", x.Settle)
 	w.line("routing: %s", row)

@@ -22,8 +22,8 @@ func TestRoutingReadsBack(t *testing.T) {
 			Kind: farm.RoutingEtcd, Endpoints: []string{"https://[::1]:2379"}, Prefix: "/a/b/", Account: "etcd", CA: "ca.pem", Cert: "c.pem", Key: "k.pem",
 			GoodFor: 100 * time.Millisecond},
 		"routing: {kind: sql, address: '10.0.0.5:3306', database: routing}": {Kind: farm.RoutingSQL, Address: "10.0.0.5:3306", Database: "routing"},
-		"routing: {kind: exec, program: [bin/route, --zone, b], timeout: 20s, gated: true, settle: 1s500ms}": {Kind: farm.RoutingExec,
-			Program: []string{"bin/route", "--zone", "b"}, Timeout: 20 * time.Second, Gated: true, Settle: 1500 * time.Millisecond},
+		"routing: {kind: exec, program: [bin/route, --zone, b], timeout: 20s, gated: true, whole: true, settle: 1s500ms}": {Kind: farm.RoutingExec,
+			Program: []string{"bin/route", "--zone", "b"}, Timeout: 20 * time.Second, Gated: true, Whole: true, Settle: 1500 * time.Millisecond},
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "farm.yaml"), []byte("farm: f\nnext_server_id: 7\n"+text+"\nhost_types:\n  t: {cores: 1}\nhosts:\n  - {name: h, type: t, address: 10.0.0.1}\n"), 0o600); err != nil {

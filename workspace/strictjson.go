@@ -8,6 +8,8 @@ import (
 	"io"
 	"reflect"
 	"strings"
+
+	"stowage/internal/nested"
 )
 
 // readStrictJSON decodes data into the struct that into points to. Unlike
@@ -15,6 +17,11 @@ import (
 // another case, and says in which line.
 func readStrictJSON(file string, data []byte, into any) error {
 	fs := &faults{file: file}
+	var deep *nested.TooDeep
+	if err := nested.JSON(data); errors.As(err, &deep) {
+		fs.add(deep.Line, "%s", deep.Reason())
+		return fs.err()
+	}
 	w := &jsonWalk{dec: json.NewDecoder(bytes.NewReader(data)), data: data, faults: fs}
 	w.dec.UseNumber()
 	if err := w.value(reflect.TypeOf(into).Elem(), "the file"); err != nil {
@@ -25,7 +32,7 @@ func readStrictJSON(file string, data []byte, into any) error {
 	if len(fs.list) > 0 {
 		return fs.err()
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := nested.Unmarshal(data, into); err != nil {
 		fs.add(lineAt(data, jsonOffset(err)), "%s", jsonCause(err))
 	}
 	return fs.err()
@@ -36,9 +43,18 @@ type jsonWalk struct {
 	*faults
 	dec  *json.Decoder
 	data []byte
+	at   int64 // up to where lines were counted
+	seen int
 }
 
-func (w *jsonWalk) line() int { return lineAt(w.data, w.dec.InputOffset()) }
+// line is where the decoder is. It goes on counting where it was asked last: a
+// file may have a fault in every line.
+func (w *jsonWalk) line() int {
+	at := w.dec.InputOffset()
+	w.seen += bytes.Count(w.data[w.at:at], []byte("\n"))
+	w.at = at
+	return 1 + w.seen
+}
 
 func (w *jsonWalk) value(t reflect.Type, where string) error {
 	for t != nil && t.Kind() == reflect.Pointer {

@@ -25,8 +25,9 @@ type Workspace struct {
 	Dir string // absolute
 }
 
-// Open finds the workspace in dir. It reads nothing but the presence of
-// farm.yaml; without one the error wraps farm.ErrInput.
+// Open finds the workspace in dir. It reads nothing: it looks for farm.yaml,
+// without which the error wraps farm.ErrInput, and at who may write there: see
+// Trust.
 func Open(dir string) (*Workspace, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -43,6 +44,9 @@ func Open(dir string) (*Workspace, error) {
 	}
 	if err != nil {
 		return nil, &farm.Error{Op: "open workspace", Subject: dir, Err: err}
+	}
+	if err := Trust(abs); err != nil {
+		return nil, err
 	}
 	return w, nil
 }
@@ -69,12 +73,15 @@ func (w *Workspace) StatePath(name string) string { return w.Path(filepath.Join(
 // Farm reads and checks farm.yaml. All its faults come in one error, which
 // wraps farm.ErrInput.
 func (w *Workspace) Farm() (*farm.Farm, error) {
-	src, err := os.ReadFile(w.Path(farmFile))
+	src, err := read(w.Path(farmFile))
 	if err != nil {
 		return nil, &farm.Error{Op: "read", Subject: farmFile, Err: err}
 	}
 	f, _, err := parseFarm(farmFile, src)
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	return f, w.trustNamed(f)
 }
 
 // Goals reads goals.yaml and checks it against the farm. Without the file, or
@@ -89,7 +96,7 @@ func (w *Workspace) Goals() (placement.Goals, error) {
 
 // GoalsFor is Goals for a farm that was read already.
 func (w *Workspace) GoalsFor(f *farm.Farm) (placement.Goals, error) {
-	src, err := os.ReadFile(w.Path(goalsFile))
+	src, err := read(w.Path(goalsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return placement.Defaults(), nil
 	}

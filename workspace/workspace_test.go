@@ -55,7 +55,7 @@ func drawFarm(t *rapid.T) *farm.Farm {
 	for i := range rapid.IntRange(1, 3).Draw(t, "pairs") {
 		p := farm.Pair{Name: farm.PairName(fmt.Sprintf("%03d", i)), Topology: farm.PrimaryReplica, Sides: map[farm.SideName]farm.Side{}}
 		for k, side := range farm.SideNames {
-			p.Sides[side] = farm.Side{Host: f.Hosts[k].Name, Port: 3306 + i, Datadir: fmt.Sprintf("/%d/", i) + text.Draw(t, "datadir"), Config: text.Draw(t, "config")}
+			p.Sides[side] = farm.Side{Host: f.Hosts[k].Name, Port: 3306 + i, Datadir: fmt.Sprintf("/%d/", i) + text.Draw(t, "datadir"), Config: text.Draw(t, "config"), GroupSuffix: fmt.Sprintf(rapid.SampledFrom([]string{"%d", ".s%d", "@no-%d"}).Draw(t, "suffix"), i)}
 		}
 		for j := range rapid.IntRange(0, 3).Draw(t, "shards") {
 			p.Shards = append(p.Shards, farm.Shard{

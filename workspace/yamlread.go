@@ -138,14 +138,19 @@ func (r *reader) fields(n *yaml.Node, where func() string, known []string, use f
 		r.fault(n, "%s must be keys and values, not %s", where(), kindWord(n))
 		return
 	}
+	seen := make(map[string]int, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind != yaml.ScalarNode {
 			r.fault(k, "a key in %s is %s: keys are words", where(), kindWord(k))
 			continue
 		}
-		if first := firstKey(n, k.Value); first != k {
-			r.faultAt(k.Line, v, "key %q is there twice in %s, first in line %d", k.Value, where(), first.Line)
+		first, twice := seen[k.Value]
+		if !twice {
+			seen[k.Value] = k.Line
+		}
+		if twice {
+			r.faultAt(k.Line, v, "key %q is there twice in %s, first in line %d", k.Value, where(), first)
 		} else if !use(k.Value, v) {
 			r.unknown(n, k, v, where(), known)
 		}
@@ -170,15 +175,6 @@ func (r *reader) named(n *yaml.Node, where string, use func(name string, v *yaml
 			use(k.Value, v)
 		}
 	}
-}
-
-func firstKey(n *yaml.Node, key string) *yaml.Node {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i]
-		}
-	}
-	return nil
 }
 
 // value is the value of a key in a mapping, or nil.
@@ -324,4 +320,13 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	sort.Strings(keys)
 	return slices.Clip(keys)
+}
+
+func firstKey(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i]
+		}
+	}
+	return nil
 }

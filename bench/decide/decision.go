@@ -72,6 +72,8 @@ type Candidate struct {
 	Title   string
 	Figures map[Key]Figure // what is known of it
 	Array   Array
+	// Ceiling is what the controller or the bus in front of the devices lets through, in MB/s; 0: nobody named one.
+	Ceiling float64
 	Notes   []string // what must be known besides
 }
 

@@ -23,6 +23,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/internal/optionfile"
+	"stowage/internal/safefile"
 )
 
 const (
@@ -73,11 +74,19 @@ func (s *server) make() error {
 }
 
 func mkdir(dir string, p host.Programs) error {
-	err := os.Mkdir(dir, 0o700)
-	if err == nil && p.Account != nil {
-		err = os.Chown(dir, int(p.Account.Uid), int(p.Account.Gid))
+	in, err := safefile.OpenDir(filepath.Dir(dir))
+	if err != nil {
+		return err
 	}
-	return err
+	defer in.Close()
+	made, err := in.Mkdir(filepath.Base(dir), 0o700)
+	if err != nil {
+		return err
+	}
+	if p.Account != nil {
+		err = made.Chown(int(p.Account.Uid), int(p.Account.Gid))
+	}
+	return errors.Join(err, made.Close())
 }
 
 // writeConfig writes the whole option file. What is not ours to compare is small and the same in all cells.
@@ -98,7 +107,11 @@ func (s *server) writeConfig(cache int64, extra []string) error {
 		lines = append(lines, "plugin-dir="+optionfile.Text(s.plugins))
 	}
 	lines = append(append(lines, f.lines(s.cell, cache)...), extra...)
-	if err := os.WriteFile(s.config(), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+	dir, err := safefile.OpenDir(filepath.Dir(s.config()))
+	if err == nil { // the directory is the servers' account's
+		err = errors.Join(dir.Replace(filepath.Base(s.config()), []byte(strings.Join(lines, "\n")+"\n"), 0o644, nil), dir.Close())
+	}
+	if err != nil {
 		return s.fail("write option file of", err)
 	}
 	return nil
@@ -122,7 +135,7 @@ func (s *server) start(ctx context.Context, cache int64, extra ...string) error 
 	if err := s.writeConfig(cache, extra); err != nil {
 		return err
 	}
-	said, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	said, err := safefile.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
 	if err != nil {
 		return s.fail("start", err)
 	}

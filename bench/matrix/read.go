@@ -1,9 +1,10 @@
 package matrix
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+
+	"stowage/internal/nested"
 )
 
 // IsDocument says whether JSON claims to be the document of a matrix.
@@ -11,13 +12,13 @@ func IsDocument(raw []byte) bool {
 	var head struct {
 		Kind string `json:"kind"`
 	}
-	return json.Unmarshal(raw, &head) == nil && head.Kind == Kind
+	return nested.Unmarshal(raw, &head) == nil && head.Kind == Kind
 }
 
 // Read takes a document back from its JSON, and says why it cannot.
 func Read(raw []byte) (*Document, error) {
 	var d Document
-	if err := json.Unmarshal(raw, &d); err != nil {
+	if err := nested.Unmarshal(raw, &d); err != nil {
 		return nil, fmt.Errorf("it is no result of a matrix: %w", err)
 	}
 	switch {

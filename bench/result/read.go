@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"stowage/internal/nested"
 )
 
 // Read takes a result back from its JSON, and says why it cannot.
 func Read(raw []byte) (*Result, error) {
 	var r Result
-	if err := json.Unmarshal(raw, &r); err != nil {
+	if err := nested.Unmarshal(raw, &r); err != nil {
 		var at *json.SyntaxError
 		if errors.As(err, &at) {
 			return nil, fmt.Errorf("it is no JSON: %w at byte %d of %d", err, at.Offset, len(raw))

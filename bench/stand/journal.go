@@ -14,6 +14,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/lasting"
+	"stowage/internal/nested"
 )
 
 // Where everything of a site lies.
@@ -107,13 +108,13 @@ func (j *journal) read(raw []byte) error {
 		at += int64(len(line))
 		if n == 0 {
 			var h head
-			if json.Unmarshal(line, &h) != nil || h.MadeBy != madeBy {
+			if nested.Unmarshal(line, &h) != nil || h.MadeBy != madeBy {
 				return refuse(j.dir, "look at it, and move it elsewhere if it is not needed there", "%s in it was not written by us", fileJournal)
 			}
 			j.boot = h.Boot
 		} else {
 			var a act
-			if err := json.Unmarshal(line, &a); err != nil {
+			if err := nested.Unmarshal(line, &a); err != nil {
 				return refuse(j.dir, "undo by hand what the lines of the journal say, last first, and remove the directory", "line %d of its journal cannot be read: %v", n+1, err)
 			}
 			j.acts = append(j.acts, a)

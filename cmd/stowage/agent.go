@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,7 +53,7 @@ certificates; copy it here and name it with --certificates.
 	fl.StringVar(&f.certificates, "certificates", "/etc/stowage/certificates", "directory with ca.crt, own.crt and own.key")
 	fl.StringVar(&f.namespace, "namespace", "", "Temporal namespace, for a cluster of your own")
 	fl.BoolVar(&f.units, "units", false, "run instances as systemd units mariadb@NAME, instead of as processes of their own")
-	cmd.AddCommand(a.certsCommand(), a.agentStatusCommand())
+	cmd.AddCommand(a.certsCommand(), a.agentRevokeCommand(), a.agentStatusCommand())
 	return cmd
 }
 
@@ -96,10 +97,16 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 
 // certsSummary is what stowage agent certs prints.
 type certsSummary struct {
-	FormatVersion int            `json:"format_version"`
-	Dir           string         `json:"dir"`
-	Expires       time.Time      `json:"authority_expires"`
-	Certificates  []agent.Issued `json:"certificates"`
+	FormatVersion int               `json:"format_version"`
+	Dir           string            `json:"dir"`
+	Expires       time.Time         `json:"authority_expires"`
+	Certificates  []hostCertificate `json:"certificates"`
+}
+
+// hostCertificate is a certificate, and what goes to its host with it.
+type hostCertificate struct {
+	agent.Issued
+	Directories bool `json:"directories_changed,omitempty"` // the list of what its agent may touch is longer than it was
 }
 
 func (a *app) certsCommand() *cobra.Command {
@@ -123,7 +130,7 @@ that host. Files can be read by their owner only; ca.key is needed here alone.
 			return a.emit(s, s.text)
 		},
 	}
-	cmd.Flags().BoolVar(&renew, "renew", false, "make those of the named hosts anew; without names all of them, this program's too")
+	cmd.Flags().BoolVar(&renew, "renew", false, "make those of the named hosts anew; without names all that are not revoked, this program's too")
 	return cmd
 }
 
@@ -153,16 +160,48 @@ func (a *app) certs(given []string, renew bool) (certsSummary, error) {
 		if err != nil {
 			return s, err
 		}
-		s.Certificates = append(s.Certificates, issued)
+		s.Certificates = append(s.Certificates, hostCertificate{Issued: issued})
 	}
 	for _, h := range names {
-		issued, err := ca.Host(h, now, renew)
+		issued, err := ca.Host(h, now, false)
+		if err == nil && renew && !issued.New && (len(given) > 0 || !issued.Revoked) {
+			issued, err = ca.Host(h, now, true)
+		}
 		if err != nil {
 			return s, err
 		}
-		s.Certificates = append(s.Certificates, issued)
+		added, err := ca.Directories(h, directoriesOn(d, h))
+		if err != nil {
+			return s, err
+		}
+		s.Certificates = append(s.Certificates, hostCertificate{issued, added})
 	}
 	return s, nil
+}
+
+// directoriesOn is what farm.yaml names on a host: where new instances are made, and where each one is.
+func directoriesOn(d *desk, name farm.HostName) (out []string) {
+	if h, ok := d.farm.Host(name); ok && h.Dir != "" {
+		out = append(out, d.Path(h.Dir))
+	}
+	for _, p := range d.farm.Pairs {
+		for _, side := range p.SideNames() {
+			x := p.Sides[side]
+			if x.Host != name {
+				continue
+			}
+			config := x.Config
+			if config == "" {
+				config = filepath.Join(filepath.Dir(x.Datadir), "my.cnf")
+			}
+			if own := filepath.Dir(d.Path(x.Datadir)); own == filepath.Dir(d.Path(config)) && farm.CheckPlace("", d.Path(x.Datadir), d.Path(config)) == nil {
+				out = append(out, own)
+				continue
+			}
+			out = append(out, d.Path(x.Datadir), d.Path(config))
+		}
+	}
+	return out
 }
 
 // hostsWithAgents are the named hosts, or all that farm.yaml gives an agent.
@@ -197,20 +236,29 @@ func (s certsSummary) text(w io.Writer) error {
 		switch {
 		case c.New:
 			state = "  new"
+		case c.Revoked:
+			state = "  REVOKED: stowage agent certs --renew " + c.Name + " makes another"
 		case c.Left <= 0:
 			state = "  EXPIRED: stowage agent certs --renew"
-		case c.Left < 30*24*time.Hour:
-			state = fmt.Sprintf("  expires in %d days: stowage agent certs --renew", int(c.Left.Hours()/24))
+		case c.Left < agent.WarnBefore:
+			state = fmt.Sprintf("  expires in %d days: stowage agent certs --renew", days(c.Left))
+		}
+		if c.Directories && !c.New {
+			state += "  directories have changed: copy it to the host again"
 		}
 		say("%-10s  %-16s  until %s  %s%s", c.Role, c.Name, c.Expires.Format(time.DateOnly), c.Dir, state)
 	}
 	return errs
 }
 
+func days(left time.Duration) int { return int(left.Hours() / 24) }
+
 // agentState is one host in stowage agent status.
 type agentState struct {
 	agent.Meeting
-	Error string `json:"error,omitempty"`
+	DaysLeft int               `json:"certificate_days_left"`
+	Error    string            `json:"error,omitempty"`
+	Revoked  *agent.Revocation `json:"revoked,omitempty"`
 }
 
 func (a *app) agentStatusCommand() *cobra.Command {
@@ -221,7 +269,8 @@ func (a *app) agentStatusCommand() *cobra.Command {
 		Short: "Ask every agent who it is",
 		Long: `Asks the agents of the named hosts, or of all, who they are: version, where they
 serve copies, when their certificate expires. Starts the engine for it when none
-runs, and waits until all have found it. An agent that does not answer is a finding.
+runs, and waits until all have found it. Tells them which certificates are revoked.
+An agent that does not answer is a finding, and so is a host that is revoked.
 
 ` + exitHelp,
 		Example: "  stowage agent status\n  stowage agent status db017",
@@ -254,34 +303,68 @@ func (a *app) agentStatus(ctx context.Context, given []string, address string, p
 		return err
 	}
 	defer done()
+	revoked, all, err := revokedHosts(d, names)
+	if err != nil {
+		return err
+	}
 	m := a.meet(ctx, board, patience)
 	defer m.end()
-	m.gather(ctx, names)
-	states, missing := make([]agentState, len(names)), 0
-	for i, name := range names {
-		met, err := m.wait(ctx, name)
-		states[i] = agentState{Meeting: met}
-		if err != nil {
-			states[i].Host, states[i].Error = name, err.Error()
-			missing++
+	states, missing := askAgents(ctx, m, names, revoked)
+	if len(all) > 0 {
+		if untold := tell(ctx, board, states, len(all)); len(untold) > 0 {
+			a.log.Warn("agents have not taken in the revoked certificates; an older version cannot", "hosts", hostList(untold))
 		}
 	}
-	err = a.emit(map[string]any{"format_version": 1, "agents": states}, func(w io.Writer) error { return printAgents(w, states) })
+	shown := map[string]any{"format_version": 1, "agents": states, "revoked": all}
+	err = a.emit(shown, func(w io.Writer) error { return printAgents(w, states) })
 	if err == nil && missing > 0 {
 		err = fmt.Errorf("%d agents do not answer: %w", missing, farm.ErrFindings)
 	}
 	return err
 }
 
+// askAgents asks all but those whose certificate is revoked.
+func askAgents(ctx context.Context, m *meetings, names []farm.HostName, revoked map[farm.HostName]agent.Revocation) (states []agentState, missing int) {
+	var asked []farm.HostName
+	for _, name := range names {
+		if _, is := revoked[name]; !is {
+			asked = append(asked, name)
+		}
+	}
+	m.gather(ctx, asked)
+	for _, name := range names {
+		if x, is := revoked[name]; is {
+			states = append(states, agentState{Meeting: agent.Meeting{Host: name}, Revoked: &x})
+			missing++
+			continue
+		}
+		met, err := m.wait(ctx, name)
+		s := agentState{Meeting: met, DaysLeft: days(time.Until(met.Expires))}
+		if err != nil {
+			s.Host, s.Error, s.DaysLeft = name, err.Error(), 0
+			missing++
+		}
+		states = append(states, s)
+	}
+	return states, missing
+}
+
 func printAgents(w io.Writer, states []agentState) error {
 	var errs error
 	for _, s := range states {
-		var err error
-		if s.Error != "" {
-			_, err = fmt.Fprintf(w, "%-16s  does not answer: %s\n", s.Host, s.Error)
-		} else {
-			_, err = fmt.Fprintf(w, "%-16s  %-12s  copies at %s  certificate until %s\n", s.Host, s.Version, s.Address, s.Expires.Format(time.DateOnly))
+		said := ""
+		switch {
+		case s.Revoked != nil:
+			said = fmt.Sprintf("REVOKED since %s  %s", s.Revoked.Date, s.Revoked.Reason)
+		case s.Error != "":
+			said = "does not answer: " + s.Error
+		default:
+			said = fmt.Sprintf("%-12s  copies at %s  certificate until %s (%d days)", s.Version, s.Address, s.Expires.Format(time.DateOnly), s.DaysLeft)
+			if time.Until(s.Expires) < agent.WarnBefore {
+				said += "  EXPIRES SOON: stowage agent certs --renew " + string(s.Host)
+			}
 		}
+		_, err := fmt.Fprintf(w, "%-16s  %s\n", s.Host, strings.TrimRight(said, " "))
 		errs = errors.Join(errs, err)
 	}
 	return errs

@@ -14,9 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stowage/act"
 	"stowage/farm"
-	"stowage/move"
 	"stowage/mysql"
+	"stowage/placement"
 	"stowage/store"
 	"stowage/workspace"
 )
@@ -33,7 +34,8 @@ type app struct {
 	border func(point string) error
 	// repair: copies whose rows differ may be made equal.
 	repair bool
-	terms  move.Terms // of the move that is begun
+	terms  act.Terms // of the move that is begun
+	noVerb error     // help was asked for a word that is no verb
 }
 
 // run is the program: arguments in, exit code out.
@@ -44,6 +46,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, border fu
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = a.noVerb
+	}
 	if err != nil {
 		explain(stderr, err)
 	}
@@ -55,7 +60,7 @@ func (a *app) root() *cobra.Command {
 		Use:   "stowage",
 		Short: "Pack a sharded MySQL or MariaDB farm into fewer, faster servers, live, and prove it",
 		Long: `Stowage packs a sharded MySQL or MariaDB farm into fewer, faster servers,
-live, and proves that it was worth it: know, measure, plan, act, prove.
+live, and proves that it was worth it: know, measure, plan, act, steer, prove.
 
 Try it:   stowage demo          a real farm on this machine, downsized under load
 Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
@@ -85,11 +90,27 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object on standard output")
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log every statement (never a password) to standard error")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
-	root.SetHelpFunc(help)
+	root.SetHelpFunc(a.help)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.demoCommand(), a.inventoryCommand(), a.planCommand(), a.moveCommand(),
-		a.routingCommand(), a.digestCommand(), a.reportCommand(), a.serveCommand(), a.tuneCommand())
-	root.AddCommand(a.replayCommand(), a.agentCommand(), a.benchCommand())
+	cobra.EnableCommandSorting = false // in the order of the road
+	for _, g := range []struct {
+		id, title string
+		verbs     []*cobra.Command
+	}{
+		{"try", "Try it", []*cobra.Command{a.demoCommand()}},
+		{"know", "Know what is there", []*cobra.Command{a.inventoryCommand(), a.domainsCommand(), a.routingCommand()}},
+		{"measure", "Measure", []*cobra.Command{a.digestCommand(), a.benchCommand(), a.tuneCommand(), a.replayCommand()}},
+		{"plan", "Plan", []*cobra.Command{a.planCommand()}},
+		{"act", "Act", []*cobra.Command{a.moveCommand(), a.agentCommand()}},
+		{steerGroup, "Steer what runs", a.steeringCommands()},
+		{"prove", "Prove and show", []*cobra.Command{a.reportCommand(), a.serveCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title + ":"})
+		for _, verb := range g.verbs {
+			verb.GroupID = g.id
+			root.AddCommand(verb)
+		}
+	}
 	for _, extra := range extras {
 		root.AddCommand(extra(a))
 	}
@@ -124,8 +145,13 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // write replaces a file that the person named.
-func write(path string, text []byte) error {
-	err := workspace.WriteFileAtomic(path, text, 0o644)
+func write(path string, text []byte) error { return writeAs(path, text, 0o644) }
+
+// writeSecret is write for what only the caller may read.
+func writeSecret(path string, text []byte) error { return writeAs(path, text, 0o600) }
+
+func writeAs(path string, text []byte, mode fs.FileMode) error {
+	err := workspace.WriteFileAtomic(path, text, mode)
 	if err == nil {
 		return nil
 	}
@@ -163,9 +189,9 @@ func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n
 // desk is an open workspace.
 type desk struct {
 	*workspace.Workspace
-	store              *store.Store
-	farm               *farm.Farm
-	admin, replication mysql.Account
+	store                                 *store.Store
+	farm                                  *farm.Farm
+	admin, replication, backup, recording mysql.Account
 }
 
 // open opens the workspace and its store.
@@ -181,6 +207,50 @@ func (a *app) look() (*desk, error) { return a.openStore(kept) }
 // kept is what the workspace keeps, to be read.
 func kept(ws *workspace.Workspace) (*store.Store, error) {
 	return store.OpenToRead(ws.StatePath("stowage.db"))
+}
+
+// openRun is open for who steers a move: while one has not ended, a farm.yaml
+// that cannot be read is no obstacle. The move goes by what it has kept.
+func (a *app) openRun() (*desk, error) {
+	d, err := a.open()
+	if err == nil || !errors.Is(err, farm.ErrInput) {
+		return d, err
+	}
+	ws, bad := workspace.Open(a.dir)
+	if bad != nil {
+		return nil, err
+	}
+	f, bad := ws.KeptFarm()
+	if bad != nil {
+		return nil, err
+	}
+	s, bad := store.Open(filepath.Join(ws.State(), "stowage.db"))
+	if bad != nil {
+		return nil, errors.Join(err, bad)
+	}
+	if run, open, _ := act.Unsettled(s); open {
+		a.say("%v\n  %s has not ended and goes by the farm.yaml that it has kept; correct this one before it is to be written", err, run.ID)
+		return &desk{Workspace: ws, farm: f, store: s}, nil
+	}
+	_ = s.Close() // nothing was written
+	return nil, err
+}
+
+// goals are those of goals.yaml, or what the move has kept of them.
+func (d *desk) goals() (placement.Goals, error) {
+	g, err := d.GoalsFor(d.farm)
+	if err == nil || !errors.Is(err, farm.ErrInput) || !d.isOpenRun() {
+		return g, err
+	}
+	if kept, bad := d.KeptGoals(d.farm); bad == nil {
+		return kept, nil
+	}
+	return g, err
+}
+
+func (d *desk) isOpenRun() bool {
+	_, open, err := act.Unsettled(d.store)
+	return open && err == nil
 }
 
 func (a *app) openStore(open func(*workspace.Workspace) (*store.Store, error)) (*desk, error) {
@@ -209,11 +279,46 @@ func (d *desk) login() (err error) {
 	if d.admin, err = mysql.ReadAccount(path, "stowage"); err != nil {
 		return err
 	}
-	d.replication, err = mysql.ReadAccount(path, "replication")
-	return err
+	if d.replication, err = mysql.ReadAccount(path, "replication"); err != nil {
+		return err
+	}
+	if d.backup, err = mysql.ReadAccount(path, "backup"); errors.Is(err, mysql.ErrNoGroup) {
+		d.backup, err = d.admin, nil // preflight says what that means
+	}
+	if err != nil {
+		return err
+	}
+	if d.recording, err = mysql.ReadAccount(path, "record"); errors.Is(err, mysql.ErrNoGroup) {
+		d.recording, err = d.admin, nil // a recording by agents says what that means
+	}
+	if err != nil {
+		return err
+	}
+	for _, a := range []*mysql.Account{&d.admin, &d.replication, &d.backup, &d.recording} {
+		*a = namedIn(d.farm, *a)
+	}
+	return nil
 }
 
-func (d *desk) close() { _ = d.store.Close() }
+// namedIn lets the accounts file name hosts as farm.yaml does.
+func namedIn(f *farm.Farm, a mysql.Account) mysql.Account {
+	return a.Named(func(name string) (string, bool) {
+		if f != nil {
+			for _, h := range f.Hosts {
+				if string(h.Name) == name {
+					return h.Address, true
+				}
+			}
+		}
+		return "", false
+	})
+}
+
+func (d *desk) close() {
+	if d.store != nil {
+		_ = d.store.Close()
+	}
+}
 
 func (a *app) server(d *desk) func(farm.InstanceName, string) *mysql.Server {
 	return func(name farm.InstanceName, address string) *mysql.Server {

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"stowage/bench/result"
 	"stowage/farm"
+	"stowage/internal/safefile"
 	"stowage/workspace"
 )
 
@@ -95,7 +95,7 @@ func readResult(path string) (*result.Result, error) {
 	if r, err := readCell(path); r != nil || err != nil {
 		return r, err
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := safefile.ReadInput(path, largestResult)
 	if err != nil {
 		return nil, &farm.Error{Op: "read result", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, errorsCause(err)), Hint: "make one: stowage bench run DIR --save " + path}
 	}

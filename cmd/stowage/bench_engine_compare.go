@@ -3,16 +3,16 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"stowage/bench/engine/sheet"
 	"stowage/farm"
+	"stowage/internal/safefile"
 	"stowage/report"
 )
 
 // readEngine reads a file that is a result of bench engine; nil where it is something else, or not there.
 func readEngine(path string) (*sheet.Result, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := safefile.ReadInput(path, largestResult)
 	if err != nil || !sheet.IsEngine(raw) {
 		return nil, nil // whoever reads it as something else says what is wrong
 	}

@@ -9,15 +9,19 @@ import (
 	"path/filepath"
 
 	"stowage/farm"
+	"stowage/internal/safefile"
 	"stowage/workspace"
 )
 
 // A result that is kept while it grows, so that the same command goes on from it: what all benches share.
 
+// largestResult bounds a file that is said to be the result of a bench: one of a matrix of a thousand cells has some 100 MB.
+const largestResult = 1 << 30
+
 // keptBefore is what an earlier run of the same command left in its file, or nil. read makes a result of a file; whole says
 // that nothing is left to do, or what of it could be wanted all the same.
 func keptBefore[T any](path, kind string, read func([]byte) (*T, error), whole func(*T) (is bool, instead string)) (*T, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := safefile.ReadInput(path, largestResult)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"stowage/bench/result"
 	"stowage/bench/trial"
 	"stowage/farm"
+	"stowage/internal/safefile"
 	"stowage/workspace"
 )
 
@@ -140,7 +141,7 @@ func confirmAll(devices, again []string) ([]disk.Disk, error) {
 
 // readMatrixDocument reads a file that is the result of a matrix; nil where it is something else, or not there.
 func readMatrixDocument(path string) (*matrix.Document, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := safefile.ReadInput(path, largestResult)
 	if err != nil || !matrix.IsDocument(raw) {
 		return nil, nil // whoever reads it as something else says what is wrong
 	}

@@ -183,7 +183,7 @@ func (w *walk) know(ctx context.Context) error {
 
 // planAndMove plans, shows the plan, and carries it out under the load.
 func (w *walk) planAndMove(ctx context.Context) error {
-	if err := w.digest("before", w.before); err != nil {
+	if err := w.digest(ctx, "before", w.before); err != nil {
 		return err
 	}
 	w.stage("stowage plan")
@@ -224,11 +224,11 @@ func (w *walk) prove(ctx context.Context) error {
 	if err := w.latencies(); err != nil {
 		return err
 	}
-	if err := w.digest("after", w.after); err != nil {
+	if err := w.digest(ctx, "after", w.after); err != nil {
 		return err
 	}
 	w.stage("stowage digest compare before after")
-	c, err := w.a.compare("before", "after")
+	c, err := w.a.compare(ctx, "before", "after")
 	if err != nil {
 		return err
 	}
@@ -273,13 +273,13 @@ func (w *walk) latencies() error {
 }
 
 // digest sums up a span of all slow logs, as `stowage digest` would.
-func (w *walk) digest(name string, s span) error {
+func (w *walk) digest(ctx context.Context, name string, s span) error {
 	logs, err := filepath.Glob(filepath.Join(w.f.Dir, "hosts", "*", "*", "slow.log"))
 	if err != nil {
 		return err
 	}
 	w.stage("stowage digest --filter 'user = app' --save %s (%d slow logs)", name, len(logs))
-	_, err = w.a.digest(logs, digestFlags{filter: "user = app", save: name, since: s.from.UTC().Format(time.RFC3339), until: s.to.UTC().Format(time.RFC3339)})
+	_, err = w.a.digest(ctx, logs, digestFlags{filter: "user = app", save: name, since: s.from.UTC().Format(time.RFC3339), until: s.to.UTC().Format(time.RFC3339)})
 	return err
 }
 
@@ -317,7 +317,7 @@ func (s demoSummary) writeText(w io.Writer) error {
 	row("lost writes", "%d", s.Lost)
 	row("duplicated writes", "%d", s.Duplicated)
 	row("failed queries", "%d  (retried %d, stale reads %d)", s.Failed, s.Retried, s.Stale)
-	row("pauses", "%d: p50 %.0f ms, p95 %.0f ms, p99 %.0f ms, longest %.0f ms", s.Pauses.Count, s.Pauses.P50, s.Pauses.P95, s.Pauses.P99, s.MaxPause)
+	row("pauses", "%d: p50 %s, p95 %s, p99 %s, longest %s", s.Pauses.Count, farm.Millis(s.Pauses.P50), farm.Millis(s.Pauses.P95), farm.Millis(s.Pauses.P99), farm.Millis(s.MaxPause))
 	row("query latency p50", "%.1f ms -> %.1f ms", s.P50Before, s.P50After)
 	row("query latency p99", "%.1f ms -> %.1f ms  (traffic: %s)", s.P99Before, s.P99After, s.Traffic)
 	row("in all", "%.0f s", s.Seconds)

@@ -27,7 +27,7 @@ other: farm.yaml, goals.yaml, routing.json, and accounts.cnf with the accounts
 (group [client] for applications).
 
 ` + exitHelp,
-		Example: "  stowage demo up --pairs 2 --hosts 2\n  cd /var/tmp/stowage-demo && stowage inventory",
+		Example: "  stowage demo up --pairs 2 --hosts 2\n  stowage inventory --dir DIR",
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.Tell = func(text string) { a.say("%s", text) }
 			if err := demo.Up(c.Context(), f.Options, a.log); err != nil {
@@ -127,7 +127,7 @@ func (a *app) watchLoad(ctx context.Context, l *load.Load, seconds float64) {
 			return
 		case <-tick.C:
 			s := l.Now()
-			a.say("%d writes acknowledged, %d reads, %d failed, longest pause %.0f ms", s.Acknowledged, s.Reads, s.Failed, s.MaxPauseMillis)
+			a.say("%d writes acknowledged, %d reads, %d failed, longest pause %s", s.Acknowledged, s.Reads, s.Failed, farm.Millis(s.MaxPauseMillis))
 		}
 	}
 }
@@ -136,8 +136,8 @@ func writeLoad(w io.Writer, s load.Summary) error {
 	for _, f := range s.Failures {
 		fmt.Fprintf(w, "failed: %s %s %s at %s: %s: %s\n", f.Time.UTC().Format(time.RFC3339Nano), f.Client, f.Shard, f.Address, f.Statement, f.Error)
 	}
-	_, err := fmt.Fprintf(w, "%d writes acknowledged, %d reads, %d failed, %d retried, %d stale reads, %d waited at a gate; pauses p50 %.0f ms, p99 %.0f ms, longest %.0f ms\n",
-		s.Acknowledged, s.Reads, s.Failed, s.Retried, s.StaleReads, s.GateWaits, s.Pauses.P50, s.Pauses.P99, s.MaxPauseMillis)
+	_, err := fmt.Fprintf(w, "%d writes acknowledged, %d reads, %d failed, %d retried, %d stale reads, %d waited at a gate; pauses p50 %s, p99 %s, longest %s\n",
+		s.Acknowledged, s.Reads, s.Failed, s.Retried, s.StaleReads, s.GateWaits, farm.Millis(s.Pauses.P50), farm.Millis(s.Pauses.P99), farm.Millis(s.MaxPauseMillis))
 	return err
 }
 

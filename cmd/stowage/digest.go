@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 
 	"stowage/digest"
 	"stowage/farm"
+	"stowage/internal/safefile"
 	"stowage/store"
 	"stowage/workspace"
 )
@@ -33,7 +35,16 @@ type digestFlags struct {
 	top           int
 	live          []*digest.Digest // of running servers, read already
 	topGiven      bool
-	csv           bool
+	csv, sql      bool
+	html          string
+	anonymize     bool
+	follow        bool
+	explain       string // an instance
+	account       string // option file
+	plans         map[string]*digest.Plan
+	tables        string // of sql
+	limit         string
+	percentiles   []string
 }
 
 func (a *app) digestCommand() *cobra.Command {
@@ -56,19 +67,35 @@ does and folds shard numbers in names. --filter takes an expression such as
 		Example: "  stowage digest /var/log/mysql/slow.log\n  stowage digest --since 2026-11-21T10:00:00Z --save before hosts/*/*/slow.log\n  stowage digest compare before after",
 		Args:    lf.inputs,
 		RunE: func(c *cobra.Command, given []string) error {
-			if f.csv && a.json {
-				return usage(c, errors.New("--csv and --json are two formats"))
+			if (f.csv || f.sql) && a.json || f.csv && f.sql {
+				return usage(c, errors.New("--csv, --sql and --json are two formats"))
+			}
+			if f.follow {
+				if len(given) != 1 || len(lf.instances) > 0 || f.csv || f.sql || a.json {
+					return usage(c, errors.New("--follow takes one log, and shows a page"))
+				}
+				return a.follow(c.Context(), given[0], lf.every, f)
 			}
 			defer boundMemory(digestMemory)()
 			var err error
 			if f.live, err = a.readLive(c.Context(), lf, f); err != nil {
 				return err
 			}
-			d, err := a.digest(given, f)
+			d, err := a.digest(c.Context(), given, f)
 			if err != nil {
 				return err
 			}
 			f.topGiven = c.Flags().Changed("top")
+			if f.account = lf.account; f.explain != "" {
+				if f.plans, err = a.explained(c.Context(), d, f); err != nil {
+					return err
+				}
+			}
+			if f.html != "" {
+				if err := a.writeDigestHTML(d, f); err != nil {
+					return err
+				}
+			}
 			return a.printDigest(d, f)
 		},
 	}
@@ -77,36 +104,21 @@ does and folds shard numbers in names. --filter takes an expression such as
 	cmd.Flags().StringVar(&f.filter, "filter", "", "count only events for which this is true")
 	cmd.Flags().StringVar(&f.order, "order", "", "order classes by: "+strings.Join(digest.OrderNames(), ", "))
 	cmd.Flags().BoolVar(&f.csv, "csv", false, "print one line a class, for a spreadsheet")
-	cmd.Flags().StringVar(&f.since, "since", "", "leave out events before this time (RFC 3339, or 2026-11-21 10:00:00 in UTC)")
+	cmd.Flags().StringVar(&f.html, "html", "", "also write a page of it, complete in itself, into this `FILE`")
+	cmd.Flags().BoolVar(&f.anonymize, "anonymize", false, "leave out values, users, hosts and the names of inputs")
+	cmd.Flags().BoolVar(&f.follow, "follow", false, "show what is being added to a slow log, anew every --every, until Ctrl-C")
+	cmd.Flags().StringVar(&f.explain, "explain", "", "ask this `INSTANCE` for the plans of the classes that are printed; a replica, or the side with more room")
+	cmd.Flags().BoolVar(&f.sql, "sql", false, "print statements that fill the review and history tables of pt-query-digest, for Anemometer")
+	cmd.Flags().StringVar(&f.tables, "sql-tables", "query_review,query_history", "their names")
+	cmd.Flags().StringSliceVar(&f.percentiles, "percentiles", nil, "show these quantiles, too: 90,99.9")
+	cmd.Flags().StringVar(&f.limit, "limit", "", "print the first classes that have so much of the query time, 95%, or so many: 20, or 95%:20 for whichever is less")
+	cmd.Flags().StringVar(&f.since, "since", "", "leave out events before this time (RFC 3339, 2026-11-21 10:00:00 in UTC, or 1h or 2d ago)")
 	cmd.Flags().StringVar(&f.until, "until", "", "leave out events at or after this time")
 	cmd.Flags().StringVar(&f.save, "save", "", "keep the digest: NAME in the workspace, or FILE.digest")
 	cmd.Flags().IntVar(&f.top, "top", 10, "classes to print; 0: all, and so do --json and --csv unless this is given")
 	lf.add(cmd)
-	cmd.AddCommand(&cobra.Command{
-		Use:   "compare BEFORE AFTER",
-		Short: "Say class by class what got faster or slower, and how sure that is",
-		Long: `Compares two digests (saved names, .digest files, or slow logs): per class faster,
-slower, unchanged or inconclusive, with intervals; what all classes have in common
-(another host, another load) is reported apart. Exit code 1 when something got slower.
-
-` + exitHelp,
-		Example: "  stowage digest compare before after",
-		Args:    args(cobra.ExactArgs(2)),
-		RunE: func(_ *cobra.Command, given []string) error {
-			defer boundMemory(compareMemory)()
-			c, err := a.compare(given[0], given[1])
-			if err != nil {
-				return err
-			}
-			if err := a.emit(c, func(w io.Writer) error { return digest.WriteCompareText(w, c, a.textOptions(20)) }); err != nil {
-				return err
-			}
-			if c.GotSlower() {
-				return farm.ErrFindings
-			}
-			return nil
-		},
-	})
+	cmd.AddCommand(a.compareCommand())
+	cmd.AddCommand(a.historyCommand(), a.importCommand())
 	a.addRecord(cmd)
 	return cmd
 }
@@ -119,20 +131,30 @@ func (a *app) printDigest(d *digest.Digest, f digestFlags) error {
 			return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage digest --help"}
 		}
 	}
-	if f.topGiven && (f.csv || a.json) {
-		l.Top(f.top)
+	l.Plans(f.plans)
+	if f.anonymize {
+		l.Anonymize()
+	}
+	if err := f.cut(l, a.json); err != nil {
+		return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage digest --help"}
 	}
 	err := a.inOnePiece(func(w io.Writer) error {
 		switch {
+		case f.sql:
+			review, history, _ := strings.Cut(f.tables, ",")
+			return l.WriteReview(w, digest.ReviewTables{Review: review, History: history})
 		case f.csv:
 			return l.WriteCSV(w)
 		case a.json:
 			return l.WriteJSON(w)
 		}
-		return l.WriteText(w, a.textOptions(f.top))
+		return l.WriteText(w, a.textOptions(f.shown()))
 	})
 	if r := l.Head(); err == nil && r.Events == 0 {
 		err = noLog(r)
+	}
+	if err == nil && digest.IsIncomplete(l.Head().Inputs) {
+		return farm.ErrFindings
 	}
 	return err
 }
@@ -199,7 +221,7 @@ func noLog(r digest.Report) error {
 
 // textOptions fit a report to where it goes: a terminal has a width, and colour unless its owner says NO_COLOR.
 func (a *app) textOptions(top int) digest.TextOptions {
-	o := digest.TextOptions{Top: top, Width: 140}
+	o := digest.TextOptions{Top: top, Width: 80}
 	if top == 0 {
 		o.Top = -1
 	}
@@ -232,7 +254,7 @@ func (f digestFlags) options() (digest.Options, error) {
 }
 
 // digest reads logs and keeps the result when asked to.
-func (a *app) digest(inputs []string, f digestFlags) (*digest.Digest, error) {
+func (a *app) digest(ctx context.Context, inputs []string, f digestFlags) (*digest.Digest, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
@@ -244,7 +266,7 @@ func (a *app) digest(inputs []string, f digestFlags) (*digest.Digest, error) {
 	b := digest.New(o)
 	var stored []*digest.Digest
 	for _, name := range files {
-		d, err := a.readInput(b, name)
+		d, err := a.readInput(ctx, b, name)
 		if err != nil {
 			return nil, err
 		}
@@ -262,19 +284,6 @@ func (a *app) digest(inputs []string, f digestFlags) (*digest.Digest, error) {
 		return d, nil
 	}
 	return d, a.saveDigest(f.save, d)
-}
-
-func parseTime(flag, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, time.DateTime, "2006-01-02T15:04:05", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %s %q is no time", farm.ErrInput, flag, text),
-		Hint: "write it as 2026-11-21T10:00:00Z"}
 }
 
 // expand turns directories into the files in them.
@@ -306,11 +315,11 @@ func expand(inputs []string) ([]string, error) {
 }
 
 // readInput adds one input to b, or returns it when it is a stored digest.
-func (a *app) readInput(b *digest.Builder, name string) (*digest.Digest, error) {
-	file := os.Stdin
+func (a *app) readInput(ctx context.Context, b *digest.Builder, name string) (*digest.Digest, error) {
+	file := safefile.Stream(ctx, os.Stdin)
 	if name != "-" {
 		var err error
-		file, err = os.Open(name)
+		file, err = safefile.OpenStream(ctx, name)
 		if errors.Is(err, os.ErrNotExist) {
 			return a.savedDigest(name)
 		}
@@ -322,13 +331,20 @@ func (a *app) readInput(b *digest.Builder, name string) (*digest.Digest, error) 
 	head, r := peek(file)
 	if digest.IsStored(head) {
 		d, err := digest.Decode(r)
+		if ctx.Err() != nil {
+			return nil, &farm.Error{Op: "read digest", Subject: name, Err: farm.ErrInterrupted}
+		}
 		if err != nil {
 			return nil, &farm.Error{Op: "read digest", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
 				Hint: "make it again from the logs: stowage digest --save " + name + " FILE..."}
 		}
 		return d, nil
 	}
-	if err := b.Read(name, r); err != nil {
+	err := b.Read(name, r)
+	if ctx.Err() != nil {
+		return nil, &farm.Error{Op: "digest", Subject: name, Err: farm.ErrInterrupted}
+	}
+	if err != nil {
 		return nil, &farm.Error{Op: "digest", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
 	}
 	return nil, nil
@@ -336,22 +352,28 @@ func (a *app) readInput(b *digest.Builder, name string) (*digest.Digest, error) 
 
 // peek looks at the beginning of a file and returns what it is to be read from: the file itself where that is possible,
 // because it can be read at several places at once.
-func peek(file *os.File) (head []byte, r io.Reader) {
-	if at, err := file.Seek(0, io.SeekCurrent); err == nil {
-		head = make([]byte, 64)
-		if n, err := file.ReadAt(head, at); err == nil || err == io.EOF { // a short file has a short head
-			return head[:n], file
+func peek(in io.Reader) (head []byte, r io.Reader) {
+	if file, ok := in.(*os.File); ok {
+		if at, err := file.Seek(0, io.SeekCurrent); err == nil {
+			head = make([]byte, 64)
+			if n, err := file.ReadAt(head, at); err == nil || err == io.EOF { // a short file has a short head
+				return head[:n], file
+			}
 		}
 	}
-	buffered := bufio.NewReaderSize(file, 64<<10)
+	buffered := bufio.NewReaderSize(in, 64<<10)
 	head, _ = buffered.Peek(64)
 	return head, buffered
 }
 
 // savedDigest finds a digest kept in the workspace.
 func (a *app) savedDigest(name string) (*digest.Digest, error) {
+	hint := "keep one with: stowage digest --save " + name + " FILE..."
+	if strings.ContainsAny(name, "./") {
+		hint = "check the path"
+	}
 	missing := &farm.Error{Op: "read", Subject: name, Err: fmt.Errorf("%w: no such file, and no digest of that name is kept in the workspace", farm.ErrInput),
-		Hint: "keep one with: stowage digest --save " + name + " FILE..."}
+		Hint: hint}
 	ws, err := workspace.Open(a.dir)
 	if err != nil {
 		return nil, missing
@@ -368,12 +390,15 @@ func (a *app) savedDigest(name string) (*digest.Digest, error) {
 	return digest.Decode(bytes.NewReader(raw))
 }
 
+// isDigestFile says whether --save names a file rather than a name of the workspace.
+func isDigestFile(name string) bool { return filepath.Ext(name) == ".digest" }
+
 func (a *app) saveDigest(name string, d *digest.Digest) error {
 	var b bytes.Buffer
 	if err := d.Encode(&b); err != nil {
 		return err
 	}
-	if filepath.Ext(name) == ".digest" {
+	if isDigestFile(name) {
 		return write(name, b.Bytes())
 	}
 	desk, err := a.open()
@@ -382,27 +407,4 @@ func (a *app) saveDigest(name string, d *digest.Digest) error {
 	}
 	defer desk.close()
 	return desk.store.PutDocument("digest", name, time.Now(), b.Bytes())
-}
-
-// compare compares two digests and keeps the answer, when there is a
-// workspace to keep it in.
-func (a *app) compare(before, after string) (digest.Comparison, error) {
-	b, err := a.digest([]string{before}, digestFlags{})
-	if err != nil {
-		return digest.Comparison{}, err
-	}
-	f, err := a.digest([]string{after}, digestFlags{})
-	if err != nil {
-		return digest.Comparison{}, err
-	}
-	c := digest.Compare(b, f, digest.CompareOptions{})
-	if ws, err := workspace.Open(a.dir); err == nil {
-		s, err := store.Open(filepath.Join(ws.State(), "stowage.db"))
-		if err != nil {
-			return c, err
-		}
-		defer s.Close()
-		return c, s.PutDocument("comparison", before+" "+after, time.Now(), c)
-	}
-	return c, nil
 }

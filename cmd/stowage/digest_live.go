@@ -34,6 +34,7 @@ const (
 	liveSlowLog    = "slow_log"
 	liveGeneralLog = "general_log"
 	liveSchema     = "performance_schema"
+	liveProcesses  = "processlist"
 )
 
 const liveHelp = `--instance reads a running server instead of a file, several at the same time: the
@@ -43,9 +44,9 @@ Sums have no latencies of single statements, so their classes have no quantiles.
 
 func (f *liveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.instances, "instance", nil, "read a running server: an `INSTANCE` of farm.yaml, or host:port; may be given again")
-	cmd.Flags().StringVar(&f.from, "from", "", "what to read there: slow_log, general_log or performance_schema (default slow_log; with --for performance_schema)")
-	cmd.Flags().DurationVar(&f.window, "for", 0, "performance_schema: read what happens from now on, for so long")
-	cmd.Flags().DurationVar(&f.every, "every", 4*time.Second, "performance_schema: time between readings, made a power of two of seconds")
+	cmd.Flags().StringVar(&f.from, "from", "", "what to read there: slow_log, general_log, performance_schema or, with --for, processlist (default slow_log; with --for performance_schema)")
+	cmd.Flags().DurationVar(&f.window, "for", 0, "performance_schema and processlist: read what happens from now on, for so long")
+	cmd.Flags().DurationVar(&f.every, "every", 4*time.Second, "time between readings; of performance_schema, made a power of two of seconds")
 	cmd.Flags().StringVar(&f.account, "defaults-file", "", "option file with user and password in [stowage] or [client] (default: the workspace's accounts, or ~/.my.cnf)")
 }
 
@@ -67,11 +68,13 @@ func (f *liveFlags) check(o digest.Options) error {
 	}
 	var err error
 	switch {
-	case !slices.Contains([]string{liveSlowLog, liveGeneralLog, liveSchema}, f.from):
-		err = fmt.Errorf("--from %q is neither slow_log nor general_log nor performance_schema", f.from)
+	case !slices.Contains([]string{liveSlowLog, liveGeneralLog, liveSchema, liveProcesses}, f.from):
+		err = fmt.Errorf("--from %q is neither slow_log nor general_log nor performance_schema nor processlist", f.from)
 	case f.window < 0 || f.every < time.Second:
 		err = errors.New("--for cannot be negative, and --every is a second at least")
-	case f.window > 0 && f.from != liveSchema:
+	case f.from == liveProcesses && f.window == 0:
+		err = errors.New("--from processlist wants --for: it sees what runs while it looks")
+	case f.window > 0 && f.from != liveSchema && f.from != liveProcesses:
 		err = fmt.Errorf("--for goes with --from performance_schema; a window of %s is --since and --until", f.from)
 	case f.from == liveSchema && f.window == 0:
 		err = o.CheckSums()
@@ -128,6 +131,7 @@ func (a *app) liveServers(lf liveFlags) ([]*mysql.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	who = namedIn(known, who)
 	for _, given := range lf.instances {
 		name, address, err := instanceAddress(known, given)
 		if err != nil {
@@ -184,6 +188,8 @@ func (a *app) readServer(ctx context.Context, s *mysql.Server, lf liveFlags, o d
 	defer r.Close()
 	name := string(s.Name())
 	switch {
+	case lf.from == liveProcesses:
+		return a.readProcesses(ctx, r, name, lf, o)
 	case lf.from != liveSchema:
 		return a.readLogTable(ctx, r, name, lf.from, o)
 	case lf.window > 0:
@@ -244,13 +250,24 @@ func (a *app) readSums(ctx context.Context, r *mysql.Statements, name string, o 
 		in.Sum(s, time.Time{}, time.Time{})
 	}
 	in.Skip(skipNoRoom, reading.Lost)
+	in.Skip(skipPrepared, reading.Prepared)
+	sayPrepared(a.say, name, reading.Prepared, reading.Total())
 	in.Note(noteOwn, reading.Own)
 	in.Close()
 	a.say("%s: %d classes of %s, all since the server started or the table was truncated", name, len(reading.Classes), strings.TrimPrefix(sumsKind, liveSchema+"."))
 	return b.Digest(), nil
 }
 
+// sayPrepared says what performance_schema does not see, and what does.
+func sayPrepared(say func(string, ...any), name string, prepared, seen uint64) {
+	if prepared > 0 {
+		say("%s: %d of %d statements (%.3g %%) were prepared ones, which this server's performance_schema does not add up by class; the slow log sees them: --from slow_log, or stowage digest record",
+			name, prepared, prepared+seen, 100*float64(prepared)/float64(prepared+seen))
+	}
+}
+
 const (
-	sumsKind   = liveSchema + ".events_statements_summary_by_digest"
-	skipNoRoom = "in classes that performance_schema had no room for (performance_schema_digests_size)"
+	skipPrepared = "prepared statements, which this server's performance_schema does not add up by class"
+	sumsKind     = liveSchema + ".events_statements_summary_by_digest"
+	skipNoRoom   = "in classes that performance_schema had no room for (performance_schema_digests_size)"
 )

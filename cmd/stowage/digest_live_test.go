@@ -189,3 +189,53 @@ func TestLiveDigestSaysWhatItCannot(t *testing.T) {
 		t.Errorf("an empty table: exit code %d\n%s", code, said.String())
 	}
 }
+
+// Executions of prepared statements are in no row of performance_schema's sums on MariaDB 10.11, and nothing said so.
+func TestDigestSaysThatPreparedStatementsAreNotSeen(t *testing.T) {
+	i := remembering(t, "prepared", false)
+	db := i.DB(t, mariadbtest.App, "d")
+	prepared, err := db.Prepare("SELECT v FROM t WHERE id = ?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range 50 {
+		rows, err := prepared.Query(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, said := digestJSON(t, "--instance", i.Address, "--defaults-file", loginFile(t), "--from", "performance_schema")
+	if !strings.Contains(said, "50 of ") || !strings.Contains(said, "--from slow_log") {
+		t.Errorf("said %s", said)
+	}
+	for _, s := range r.Inputs[0].Skipped {
+		if s.Reason == skipPrepared && s.Count == 50 {
+			return
+		}
+	}
+	t.Errorf("skipped %+v", r.Inputs[0].Skipped)
+}
+
+// Statements that take long are seen in the list of processes, on a server that logs nothing, with about the time they took.
+func TestDigestReadsTheListOfProcesses(t *testing.T) {
+	i := mariadbtest.Start(t, "processes")
+	db := i.DB(t, mariadbtest.App, "")
+	done := make(chan error, 2)
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		for range 2 {
+			_, err := db.ExecContext(t.Context(), "SELECT SLEEP(0.7)")
+			done <- err
+		}
+	}()
+	r, said := digestJSON(t, "--instance", i.Address, "--defaults-file", loginFile(t), "--from", "processlist", "--for", "2500ms", "--filter", "user = app")
+	if err := errors.Join(<-done, <-done); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Classes) != 1 || r.Classes[0].Count != 2 || r.Classes[0].Fingerprint != "select sleep(?)" || r.Classes[0].QueryTime.Sum < 0.9 || r.Classes[0].QueryTime.Sum > 1.5 || !strings.Contains(said, "too low") {
+		t.Errorf("%+v\n%s", r.Classes, said)
+	}
+}

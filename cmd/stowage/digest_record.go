@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -22,7 +23,8 @@ type recordFlags struct {
 	engine                   string
 	wait                     time.Duration // for agents
 	restore                  bool
-	several                  bool // instances to record, for the name of --keep
+	account                  string // option file
+	several                  bool   // instances to record, for the name of --keep
 }
 
 const (
@@ -48,7 +50,8 @@ func (a *app) recordCommand() *cobra.Command {
 		Short: "Record a window of live traffic and keep its digest",
 		Long: `Collects what the instances of farm.yaml that run on this machine or on hosts with
 agents (or those named) are asked for a while, digests it where it lies, and keeps one
-digest of all. Agents record by themselves: only their digests come here.
+digest of all. Agents record by themselves: only their digests come here. A server of
+this machine may be named by its address, 127.0.0.1:3306, and needs no farm.yaml.
 
 --from slow-log   lets the server log every statement, into files of stowage's own, which
                   are digested and removed while the next is written. The settings of before
@@ -64,11 +67,11 @@ it early too; what was recorded is kept. Exit code 1: recorded, and there is som
 to look at.
 
 ` + exitHelp,
-		Example: "  stowage digest record --for 60s --save before\n  stowage digest record dbshard001a --from network --keep a.pcap --save a.digest\n  stowage digest record --restore",
+		Example: "  stowage digest record --for 60s --save before\n  stowage digest record dbshard001a --from network --keep a.pcap --save a.digest\n  stowage digest record 127.0.0.1:3306 --for 60s --save a.digest\n  stowage digest record --restore",
 		Args:    args(cobra.ArbitraryArgs),
 		RunE: func(c *cobra.Command, given []string) error {
 			if f.restore {
-				return a.restoreRecorded(c.Context(), given, f.engine)
+				return a.restoreRecorded(c.Context(), given, f)
 			}
 			if err := f.check(c); err != nil {
 				return err
@@ -96,7 +99,7 @@ to look at.
 	fs.StringVar(&f.reserve, "reserve", "1GiB", "what stays free on the file system of the log")
 	fs.IntVar(&f.MaxRunning, "max-running", f.MaxRunning, "end the window when Threads_running is above this; 0: do not look")
 	fs.DurationVar(&f.MaxLag, "max-lag", f.MaxLag, "end the window when replication is further behind; 0: do not look")
-	fs.IntVar(&f.Sample, "sample", 0, "log every so manieth statement only, where the server can (log_slow_rate_limit)")
+	fs.IntVar(&f.Sample, "sample", 0, "log one statement in `N` only, where the server can (log_slow_rate_limit)")
 	fs.StringVar(&f.LogDir, "log-dir", "", "where the server is to write; default: beside its slow log")
 	fs.StringVar(&f.Keep, "keep", "", "also keep the packets, in this new file")
 	fs.IntVar(&f.parallel, "parallel", 32, "instances at once on one machine")
@@ -106,6 +109,7 @@ to look at.
 	fs.StringVar(&f.digest.rules, "rules", "ptqd", "how statements become fingerprints: ptqd or lexer")
 	fs.StringVar(&f.digest.group, "group-by", "fingerprint", "fingerprint, table, user, host, db or shard")
 	fs.StringVar(&f.digest.filter, "filter", "", "count only events for which this is true")
+	fs.StringVar(&f.account, "defaults-file", "", "option `FILE` with the account, group [stowage] or [client] (default: that of farm.yaml, else ~/.my.cnf)")
 	fs.BoolVar(&f.restore, "restore", false, "put back what recordings that were killed have left, fetch what agents keep of them, and nothing else")
 	return cmd
 }
@@ -137,6 +141,11 @@ func (f *recordFlags) check(c *cobra.Command) error {
 		*x.into = int64(v)
 	}
 	var err error
+	if isDigestFile(f.digest.save) { // --restore may be run in another directory
+		if f.digest.save, err = filepath.Abs(f.digest.save); err != nil {
+			return err
+		}
+	}
 	if f.Digest, err = f.digest.options(); err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (a *app) fetchLeft(ctx context.Context, board *agent.Switchboard, m *meetin
 	if _, err := m.wait(ctx, e.Host); err != nil {
 		return x, true, err
 	}
-	res, part, err := record.Fetch(ctx, board.Host(e.Host), e, d.admin)
+	res, part, err := record.Fetch(ctx, board.Host(e.Host), e, d.recordAs(e.From, e.Address))
 	if err != nil && !e.IsOver(err) {
 		return x, true, err
 	}

@@ -19,7 +19,9 @@ import (
 func (a *app) warnOfJournals() {
 	ws, err := workspace.Open(a.dir)
 	if err != nil {
-		return // a digest of files needs no workspace
+		if ws, err = ownState(); err != nil {
+			return // a digest of files needs no workspace
+		}
 	}
 	dir := filepath.Join(ws.Dir, ".stowage", "record")
 	left, err := record.Left(dir)
@@ -51,15 +53,12 @@ func listed(names []farm.InstanceName) string {
 const restoredAtOnce = 32
 
 // restoreRecorded puts back what recordings have left.
-func (a *app) restoreRecorded(ctx context.Context, names []string, engine string) error {
-	d, err := a.open()
+func (a *app) restoreRecorded(ctx context.Context, names []string, f *recordFlags) error {
+	d, err := a.recordDesk(names, f.account)
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	if err := d.login(); err != nil {
-		return err
-	}
 	left, err := record.Left(recordDir(d.Workspace))
 	if err != nil {
 		return &farm.Error{Op: "restore", Err: err}
@@ -67,7 +66,7 @@ func (a *app) restoreRecorded(ctx context.Context, names []string, engine string
 	left = amongNamed(left, names)
 	out, errs := make([]record.Restored, len(left)), make([]error, len(left))
 	record.Each(ctx, left, restoredAtOnce, func(ctx context.Context, i int, n farm.InstanceName) {
-		out[i], errs[i] = a.recorder(d).Restore(ctx, n, record.Here{}, a.server(d))
+		out[i], errs[i] = a.recorder(d).Restore(ctx, n, record.Here{}, a.recorded(d))
 	})
 	s := restoreSummary{FormatVersion: 1, Instances: []record.Restored{}}
 	for i, r := range out {
@@ -75,7 +74,7 @@ func (a *app) restoreRecorded(ctx context.Context, names []string, engine string
 			s.Instances = append(s.Instances, r)
 		}
 	}
-	more, err := a.fetchAll(ctx, d, names, engine, &s)
+	more, err := a.fetchAll(ctx, d, names, f.engine, &s)
 	errs = append(errs, more...)
 	return errors.Join(a.emit(s, s.writeText), a.notRestored(errs), err)
 }
@@ -122,6 +121,9 @@ func (s restoreSummary) writeText(w io.Writer) error {
 			fmt.Fprintf(w, "%s: the server was restarted and has its own settings again\n", r.Instance)
 		default:
 			fmt.Fprintf(w, "%s: %d settings put back\n", r.Instance, len(r.Settings))
+		}
+		if r.Save != "" {
+			fmt.Fprintf(w, "  %s had been recorded; kept as %s\n", plural(int(r.Events), "event", "events"), r.Save)
 		}
 		writeKept(w, r.Left)
 	}

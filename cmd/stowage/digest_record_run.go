@@ -34,13 +34,14 @@ type recording struct {
 
 // record records the instances, side by side, and keeps one digest of all.
 func (a *app) record(ctx context.Context, names []string, f *recordFlags) (recordSummary, error) {
-	d, err := a.open()
+	d, err := a.recordDesk(names, f.account)
 	if err != nil {
 		return recordSummary{}, err
 	}
 	defer d.close()
-	if err := d.login(); err != nil {
-		return recordSummary{}, err
+	if d.store == nil && !isDigestFile(f.digest.save) {
+		return recordSummary{}, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: --save %s is a name, and there is no workspace to keep it in", farm.ErrInput, f.digest.save),
+			Hint: "name a file: --save " + f.digest.save + ".digest"}
 	}
 	targets, elsewhere, err := a.targets(ctx, d, names)
 	if err != nil {
@@ -77,6 +78,9 @@ func (r *recording) reachAgents(ctx context.Context) (done func(), err error) {
 		if r.f.Keep != "" {
 			return nil, &farm.Error{Op: "record", Subject: string(t.Instance), Err: fmt.Errorf("%w: --keep keeps packets, and those of %s stay on %s: only the digest comes from an agent", farm.ErrInput, t.Instance, t.agent),
 				Hint: "leave --keep out, or run stowage on that host"}
+		}
+		if r.f.from == fromSlowLog && r.d.recordsAsAdmin() {
+			r.a.say("the hosts of these agents learn the password of %s, who may do everything on every server: a group [record] in the accounts file, with an account that may record and nothing else (docs/privileges.md)", r.d.admin.User)
 		}
 		board, done, err := r.a.boardFor(ctx, r.d, r.f.engine)
 		if err != nil {
@@ -189,6 +193,7 @@ func (r *recording) here(ctx context.Context, _ int, t record.Target) (record.Re
 	x := r.a.recorder(r.d)
 	x.Options, x.Progress = r.f.Options, r.show.add
 	x.Options.Keep = record.KeepFor(r.f.Keep, t.Instance, r.f.several)
+	x.Save = r.f.digest.save
 	if r.f.from == fromNetwork {
 		return x.Network(ctx, t)
 	}
@@ -212,7 +217,7 @@ func (r *recording) through(ctx context.Context, i int, t record.Target, window 
 	r.mu.Lock()
 	r.entries[i] = e
 	r.mu.Unlock()
-	res, d, err := x.Through(ctx, r.board.Host(host), e, t, r.d.admin)
+	res, d, err := x.Through(ctx, r.board.Host(host), e, t, r.d.recordAs(record.From(r.f.from), t.Address))
 	if res.Seconds > 0 {
 		res.Late = (r.f.For - window).Seconds()
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"stowage/farm"
+	"stowage/mysql"
 	"stowage/record"
 	"stowage/workspace"
 )
@@ -21,10 +22,30 @@ type recordTarget struct {
 
 // recorder is a Recorder of this workspace.
 func (a *app) recorder(d *desk) *record.Recorder {
-	return &record.Recorder{Dir: recordDir(d.Workspace), Log: a.log, Border: a.border}
+	return &record.Recorder{Dir: recordDir(d.Workspace), Log: a.log, Border: a.border, Keep: a.saveDigest}
 }
 
 func recordDir(ws *workspace.Workspace) string { return filepath.Join(ws.State(), "record") }
+
+// recordsAsAdmin: the accounts file has no account for recordings alone.
+func (d *desk) recordsAsAdmin() bool { return d.recording.User == d.admin.User }
+
+// recordAs is the login that an agent gets with an order. From the network a
+// recording needs none: only an account that is for recordings goes there, to
+// watch how busy the server is.
+func (d *desk) recordAs(from record.From, address string) mysql.Account {
+	if from == record.FromNetwork && d.recordsAsAdmin() {
+		return mysql.Account{}
+	}
+	return d.recording.At(address)
+}
+
+// recorded are servers as they are recorded, and put back.
+func (a *app) recorded(d *desk) func(farm.InstanceName, string) *mysql.Server {
+	return func(name farm.InstanceName, address string) *mysql.Server {
+		return mysql.Open(name, address, d.recording, a.log)
+	}
+}
 
 // targets are the instances named, or all that run on this machine or have an
 // agent, with the names of those that do not.
@@ -39,15 +60,19 @@ func (a *app) targets(ctx context.Context, d *desk, names []string) (found []rec
 		}
 	}
 	for _, n := range names {
-		if !known[n] {
+		switch {
+		case known[n]:
+		case isAddress(n):
+			found = append(found, recordTarget{Target: record.Target{Instance: farm.InstanceName(n), Address: n, Server: a.server(d), Place: record.Here{}}})
+		default:
 			return nil, nil, &farm.Error{Op: "record", Subject: n, Err: fmt.Errorf("%w: farm.yaml has no instance of that name", farm.ErrInput),
-				Hint: "an instance is called as its pair, with its side: dbshard001a"}
+				Hint: "an instance is called as its pair, with its side: dbshard001a; a server of this machine that is not in farm.yaml: 127.0.0.1:3306"}
 		}
 	}
 	for _, p := range d.farm.Pairs {
 		for _, side := range p.SideNames() {
 			x, n := p.Sides[side], p.Instance(side)
-			t := recordTarget{Target: record.Target{Instance: n, Address: d.farm.Address(x), Server: a.server(d), Place: record.Here{}, Shared: ports[fmt.Sprint(machine[x.Host], x.Port)] > 1}}
+			t := recordTarget{Target: record.Target{Instance: n, Address: d.farm.Address(x), Server: a.recorded(d), Place: record.Here{}, Shared: ports[fmt.Sprint(machine[x.Host], x.Port)] > 1}}
 			if d.farm.Agents.On(x.Host) {
 				t.agent = x.Host
 			}

@@ -20,7 +20,7 @@ func writeRecorded(w io.Writer, r record.Result) {
 		fmt.Fprintf(w, "  its agent was late: this window began %.1f s after the others\n", r.Late)
 	}
 	if r.SessionsNotCaptured > 0 {
-		fmt.Fprintf(w, "  %d sessions were connected before and not captured; %d of them were there to the end\n", r.SessionsNotCaptured, r.StillNotCaptured)
+		fmt.Fprintf(w, "  %d sessions were connected before and not captured (--from network sees them); %d of them were there to the end\n", r.SessionsNotCaptured, r.StillNotCaptured)
 	}
 	switch {
 	case r.SessionsLeft > 0 && r.SlowLogIsOn:

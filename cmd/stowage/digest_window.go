@@ -254,7 +254,13 @@ func (w *liveWindow) giveUp() {
 
 // choose ends both inputs and takes the digest that tells more.
 func (w *liveWindow) choose() *digest.Digest {
+	prepared := w.last.Prepared - min(w.last.Prepared, w.first.Prepared)
 	if w.ring != nil {
+		if _, of := w.missing(); of+prepared > w.single.Events() {
+			prepared = min(prepared, of+prepared-w.single.Events())
+			w.single.Skip(skipPrepared, prepared)
+			sayPrepared(w.say, w.name, prepared, w.single.Events())
+		}
 		missing, of := w.missing()
 		w.single.Skip(skipOverrun, missing)
 		w.single.Note(noteCut, w.ring.Cut)
@@ -266,6 +272,8 @@ func (w *liveWindow) choose() *digest.Digest {
 	}
 	w.summed.Skip(skipNoRoom, w.last.Lost-min(w.last.Lost, w.first.Lost))
 	w.summed.Skip(skipTruncated, w.lost)
+	w.summed.Skip(skipPrepared, prepared)
+	sayPrepared(w.say, w.name, prepared, w.summed.Events())
 	w.summed.Note(noteOwn, w.last.Own-min(w.last.Own, w.first.Own))
 	w.spread()
 	w.summed.Close()

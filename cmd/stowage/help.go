@@ -10,8 +10,13 @@ import (
 )
 
 // help prints what a verb does, how it is called and its flags, and at the end
-// what is looked up most: exit codes and examples.
-func help(c *cobra.Command, _ []string) {
+// what is looked up most: exit codes and examples. Behind a word that is no verb
+// there is nothing to print.
+func (a *app) help(c *cobra.Command, _ []string) {
+	if words := c.Flags().Args(); len(words) > 0 && c.HasSubCommands() && (c == c.Root() || c.Args != nil && c.Args(c, words) != nil) {
+		a.noVerb = unknownVerb(c, words[0])
+		return
+	}
 	about := strings.TrimSpace(strings.ReplaceAll(cmp.Or(c.Long, c.Short), exitHelp, ""))
 	example := c.Example
 	c.Example = "" // not in the middle
@@ -33,7 +38,7 @@ func helpCommand() *cobra.Command {
 		Use:     "help [VERB]",
 		Short:   "Show what a verb does",
 		Long:    "Shows the same as VERB --help.\n\n" + exitHelp,
-		Example: "  stowage help move resume",
+		Example: "  stowage help resume",
 		RunE: func(c *cobra.Command, given []string) error {
 			about, rest, err := c.Root().Find(given)
 			if err != nil || len(rest) > 0 {

@@ -25,10 +25,10 @@ import (
 // agents, which takes an engine that runs. It is started when the first of them
 // is asked for, and stays for the act.
 type hosts struct {
-	a     *app
-	d     *desk
-	act   *move.Act
-	local *host.Local
+	a      *app
+	d      *desk
+	moving *move.Act
+	local  *host.Local
 
 	mu       sync.Mutex
 	board    *agent.Switchboard
@@ -38,8 +38,8 @@ type hosts struct {
 
 // hosts gathers them. With agents on every host MariaDB need not be installed
 // here.
-func (a *app) hosts(d *desk, act *move.Act) (*hosts, error) {
-	h := &hosts{a: a, d: d, act: act}
+func (a *app) hosts(d *desk, moving *move.Act) (*hosts, error) {
+	h := &hosts{a: a, d: d, moving: moving}
 	for _, x := range d.farm.Hosts {
 		if d.farm.Agents.On(x.Name) {
 			continue
@@ -53,7 +53,7 @@ func (a *app) hosts(d *desk, act *move.Act) (*hosts, error) {
 	if !d.farm.Agents.Used() {
 		return h, nil
 	}
-	return h, a.engineForAgents(d, act.Address, &act.Engine)
+	return h, a.engineForAgents(d, moving.Address, &moving.Engine)
 }
 
 // engineForAgents makes our engine listen where agents dial it, behind the
@@ -73,7 +73,7 @@ func (a *app) engineForAgents(d *desk, address string, o *engine.Options) error 
 	}
 	cert, key, ca := its.Files()
 	o.Listen, o.TLS = d.farm.Agents.Engine, id.Client(agent.EngineName)
-	o.Certificates = engine.Certificates{Cert: cert, Key: key, CA: ca}
+	o.Certificates = engine.Certificates{Cert: cert, Key: key, CA: ca, Revoked: filepath.Join(certificatesOf(d), "revoked")}
 	return nil
 }
 
@@ -97,22 +97,23 @@ func (h *hosts) host(name farm.HostName) (host.Host, error) {
 // open reaches the engine, and starts ours where none is there yet. One of ours
 // that was killed is started again by itself: a second one would be in its way.
 func (h *hosts) open(ctx context.Context) error {
-	address := h.act.Address
+	address := h.moving.Address
 	if address == "" {
 		address = h.d.farm.Agents.Engine
-		if h.act.Served == nil && !listens(address) {
-			server, err := engine.Start(ctx, h.act.Engine)
+		if h.moving.Served == nil && !listens(address) {
+			server, err := engine.Start(ctx, h.moving.Engine)
 			if err != nil {
 				return &farm.Error{Op: "start engine", Subject: address, Err: err, Hint: "agents of farm.yaml names the address it listens on"}
 			}
-			h.act.Served = server
+			h.moving.Served = server
 			h.closes = append(h.closes, func() { _ = server.Close() })
 		}
 	}
-	board, done, err := h.a.switchboard(ctx, h.d, address, h.act.Engine)
+	board, done, err := h.a.switchboard(ctx, h.d, address, h.moving.Engine)
 	if err != nil {
 		return err
 	}
+	board.Alarm = h.moving.AnswerRefused
 	h.board, h.meetings = board, h.a.meet(ctx, board, agentPatience)
 	h.closes = append(h.closes, done, h.meetings.end)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,8 @@ func (a *app) inventoryCommand() *cobra.Command {
 		Short: "Ask every server what it is, and show where it disagrees with farm.yaml",
 		Long: `Asks every instance of farm.yaml for its version, identity, replication and the
 size of every shard, holds the answers against farm.yaml and against each
-other, and keeps them. Reads only. Exit code 1 when there is something to look at.
+other, and keeps them. Reads only. Exit code 1 with a blocker or a warning, 0 with notes
+alone.
 
 There is no farm.yaml yet? 'stowage inventory discover' drafts one of servers that run.
 
@@ -36,7 +38,7 @@ There is no farm.yaml yet? 'stowage inventory discover' drafts one of servers th
 			if err := a.emit(inv, inv.WriteText); err != nil {
 				return err
 			}
-			if farm.Blocks(inv.Findings) {
+			if slices.ContainsFunc(inv.Findings, func(f farm.Finding) bool { return f.Severity != farm.Note }) {
 				return farm.ErrFindings
 			}
 			return nil

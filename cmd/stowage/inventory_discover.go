@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"stowage/farm"
+	"stowage/host"
+	"stowage/internal/safefile"
 	"stowage/inventory"
 	"stowage/inventory/discover"
 	"stowage/mysql"
@@ -69,7 +71,7 @@ type discovered struct {
 }
 
 func (a *app) discover(c *cobra.Command, given []string, f discoverFlags) error {
-	addresses, err := f.addresses(given)
+	addresses, err := f.addresses(c.Context(), given)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (a *app) discover(c *cobra.Command, given []string, f discoverFlags) error 
 }
 
 // addresses are those of the command line and of --from, each once.
-func (f discoverFlags) addresses(given []string) ([]string, error) {
+func (f discoverFlags) addresses(ctx context.Context, given []string) ([]string, error) {
 	var out []string
 	for _, text := range given {
 		address, err := discover.ParseAddress(text)
@@ -109,7 +111,7 @@ func (f discoverFlags) addresses(given []string) ([]string, error) {
 		out = append(out, address)
 	}
 	if f.from != "" {
-		file, err := os.Open(f.from)
+		file, err := safefile.OpenStream(ctx, f.from)
 		if err != nil {
 			var cause *fs.PathError
 			if errors.As(err, &cause) {
@@ -119,6 +121,9 @@ func (f discoverFlags) addresses(given []string) ([]string, error) {
 		}
 		defer file.Close()
 		listed, err := discover.ReadAddresses(f.from, file)
+		if ctx.Err() != nil {
+			return nil, &farm.Error{Op: "read addresses", Subject: f.from, Err: farm.ErrInterrupted}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -132,6 +137,9 @@ func (f discoverFlags) addresses(given []string) ([]string, error) {
 // will: one that lacks what they need is better known now.
 func (a *app) askAll(ctx context.Context, addresses []string, accounts string, follow bool) (discovered, error) {
 	admin, err := mysql.ReadAccount(accounts, "stowage")
+	if err != nil && !errors.Is(err, mysql.ErrNoGroup) && !errors.Is(err, fs.ErrNotExist) {
+		return discovered{}, err
+	}
 	if err != nil {
 		return discovered{}, &farm.Error{Op: "log in", Err: err,
 			Hint: "write an option file with groups [stowage] and [replication], each with user= and password=, and name it with --accounts; docs/privileges.md has the grants"}
@@ -141,7 +149,10 @@ func (a *app) askAll(ctx context.Context, addresses []string, accounts string, f
 		Open: func(name farm.InstanceName, address string) *mysql.Server {
 			return mysql.Open(name, address, admin, a.log)
 		},
-		Tell: func(text string) { a.say("%s", text) }})
+		Tell: func(text string) { a.say("%s", text) },
+		Starts: func(ctx context.Context, s discover.Server) (config, suffix string, ok bool) {
+			return host.Started(ctx, s.Address, s.Hostname, s.Datadir)
+		}})
 	if err != nil {
 		return discovered{}, &farm.Error{Op: "ask servers", Err: err}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"stowage/demo"
+	"stowage/e2e/farmtest"
 	"stowage/farm"
 	"stowage/workspace"
 )
@@ -22,10 +23,10 @@ func TestDiscoverDemo(t *testing.T) {
 	t.Parallel() // it mostly waits
 	for _, topology := range []farm.Topology{farm.ActiveActive, farm.PrimaryReplica, farm.Single} {
 		t.Run(string(topology), func(t *testing.T) {
-			f := emptyFarm(t, "r630-ssd", 0)
-			t.Cleanup(f.down)
-			dir := f.dir
-			if err := demo.Up(t.Context(), demo.Options{Dir: dir, Topology: topology, Pairs: 2, Shards: 2, Hosts: 2, Rows: 20, Tell: func(string) {}}, quietLog()); err != nil {
+			f := farmtest.EmptyFarm(t, "r630-ssd", 0)
+			t.Cleanup(f.Down)
+			dir := f.Dir
+			if err := demo.Up(t.Context(), demo.Options{Dir: dir, Topology: topology, Pairs: 2, Shards: 2, Hosts: 2, Rows: 20, Tell: func(string) {}}, farmtest.QuietLog()); err != nil {
 				t.Fatal(err)
 			}
 			own := farmOf(t, dir)
@@ -42,6 +43,9 @@ func TestDiscoverDemo(t *testing.T) {
 			}
 			if got, want := places(farmOf(t, fresh)), places(own); !reflect.DeepEqual(got, want) {
 				t.Errorf("discovered\n%v\nthe demo's own\n%v", got, want)
+			}
+			if got, want := configs(farmOf(t, fresh)), configs(own); !reflect.DeepEqual(got, want) {
+				t.Errorf("option files %v, want %v", got, want)
 			}
 			// Servers have ids, and one above them is the next.
 			if got := farmOf(t, fresh); got.NextServerID != own.NextServerID || got.Accounts != accounts {
@@ -86,6 +90,18 @@ func farmOf(t *testing.T, dir string) *farm.Farm {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// configs are the ends of the paths of all option files.
+func configs(f *farm.Farm) []string {
+	var out []string
+	for _, p := range f.Pairs {
+		for _, s := range p.Sides {
+			out = append(out, filepath.Join(filepath.Base(filepath.Dir(filepath.Dir(s.Config))), filepath.Base(filepath.Dir(s.Config)), filepath.Base(s.Config)))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // places are the sides of all pairs with where they are, and their shards.

@@ -19,7 +19,7 @@ func main() {
 		stopping = append(stopping, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), stopping...)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, nil)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, ordered())
 	stop()
 	os.Exit(code)
 }

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/move"
+	"stowage/route"
 	"stowage/store"
 	"stowage/swing"
 	"stowage/workspace"
@@ -35,14 +38,17 @@ checked: the plan, the farm against what the plan was made from, every pair it t
   a shard (plan --unit shard)      is carried by rows and binary log into another pair:
                                    docs/move-shard.md
 
-It survives a kill at any moment (go on with 'stowage move resume'). What fails is put
+It survives a kill at any moment (go on with 'stowage resume'). What fails is put
 back as it was. Ctrl-C lets running steps end and stops; resume goes on. From another
 terminal: status, pause, throttle, approve, abort, undo, log.
 
 ` + exitHelp,
-		Example: "  stowage move first --dry-run\n  stowage move first\n  stowage move status\n  stowage move resume",
+		Example: "  stowage move first --dry-run\n  stowage move first\n  stowage status\n  stowage resume",
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
+			if err := a.meantTheVerb(c, given[0]); err != nil {
+				return err
+			}
 			if dry {
 				return a.moveDry(c.Context(), given[0], address)
 			}
@@ -51,27 +57,25 @@ terminal: status, pause, throttle, approve, abort, undo, log.
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "ask everything, print all that was found with its remedies, and touch nothing")
-	cmd.PersistentFlags().BoolVar(&a.repair, "repair", false, "a new copy whose rows differ from its source's is made equal, and all is compared once more; servers that serve are never touched")
-	cmd.PersistentFlags().StringVar(&address, "engine", "", "host:port of a Temporal cluster; default: an engine of our own")
-	cmd.PersistentFlags().StringVar(&a.terms.Reason, "reason", "", "why, for those who read the log and the status later")
+	a.repairFlag(cmd.PersistentFlags())
+	engineFlag(cmd.PersistentFlags(), &address)
+	a.reasonFlag(cmd.PersistentFlags())
 	cmd.Flags().StringSliceVar(&a.terms.Gates, "gate", nil, "steps before which a person is asked, besides goals.yaml's gates: before-out, before-retire")
-	cmd.AddCommand(a.steeringCommands(&address)...)
 	cmd.AddCommand(a.moveShardCommand(&address), a.moveInstanceCommand(&address))
-	cmd.AddCommand(&cobra.Command{
-		Use: "resume", Short: "Go on with a move that was cut short", Args: args(cobra.NoArgs),
-		Long: `Goes on with the move that has not ended. When another process is carrying it out,
-waits for that one and takes over if it dies. Takes a pause back, and has a way back that
-was lost tried once more; when another process carries that move out, that one goes on.
-Nothing to go on with is fine.
-
-` + exitHelp,
-		Example: "  stowage move resume",
-		RunE: func(c *cobra.Command, _ []string) error {
-			out, err := a.resume(c.Context(), address)
-			return a.ended(out, err)
-		},
-	}, a.statusCommand())
 	return cmd
+}
+
+// meantTheVerb answers a person who steers as Stowage was steered once: those
+// verbs stood below move. A plan of that name is meant when there is one.
+func (a *app) meantTheVerb(c *cobra.Command, word string) error {
+	verb, _, err := c.Root().Find([]string{word})
+	if err != nil || verb == c.Root() || verb.GroupID != steerGroup {
+		return nil
+	}
+	if ws, err := workspace.Open(a.dir); err != nil || slices.Contains(ws.PlanNames(), word) {
+		return nil
+	}
+	return usage(c, fmt.Errorf("there is no plan %q; the verb that steers what runs is: stowage %s", word, word))
 }
 
 // moveSummary is what a finished move prints.
@@ -87,10 +91,10 @@ type moveSummary struct {
 	GateP95       float64 `json:"gate_p95_ms"`
 	GateMax       float64 `json:"gate_max_ms"`
 	// WritePauses are those of the switchovers among them.
-	WritePauses *move.WritePauses `json:"write_pauses,omitempty"`
-	Outcome     *move.Outcome     `json:"outcome,omitempty"`
+	WritePauses *act.WritePauses `json:"write_pauses,omitempty"`
+	Outcome     *act.Outcome     `json:"outcome,omitempty"`
 	// Forward are those that have settled without a way back.
-	Forward []move.LostWay `json:"without_way_back,omitempty"`
+	Forward []act.LostWay `json:"without_way_back,omitempty"`
 
 	what string // is counted: sides, or shards
 }
@@ -102,7 +106,7 @@ func (a *app) ended(s moveSummary, err error) error {
 	}
 	printErr := a.emit(s, func(w io.Writer) error {
 		if s.State == "nothing-to-do" && s.Plan == "" {
-			_, err := fmt.Fprintln(w, "nothing to go on with: no move has been begun in this workspace")
+			_, err := fmt.Fprintln(w, "nothing to go on with: nothing has been begun in this workspace")
 			return err
 		}
 		if s.State == "nothing-to-do" {
@@ -116,8 +120,8 @@ func (a *app) ended(s moveSummary, err error) error {
 		if s.what != "" {
 			what = s.what
 		}
-		_, err := fmt.Fprintf(w, "%s: %d of %d %s moved in %.1f s; gates were closed for %.0f ms (median), %.0f ms (p95), %.0f ms (longest)\n",
-			s.Run, s.Moved, s.Sides, what, s.Seconds, s.GateP50, s.GateP95, s.GateMax)
+		_, err := fmt.Fprintf(w, "%s: %d of %d %s moved in %.1f s; gates were closed for %s (median), %s (p95), %s (longest)\n",
+			s.Run, s.Moved, s.Sides, what, s.Seconds, farm.Millis(s.GateP50), farm.Millis(s.GateP95), farm.Millis(s.GateMax))
 		writeForward(w, s.Forward)
 		if s.Outcome != nil {
 			writeBack(w, s.Outcome.Back, s.Outcome.NoBack)
@@ -129,7 +133,7 @@ func (a *app) ended(s moveSummary, err error) error {
 
 // move begins a plan and carries it out.
 func (a *app) move(ctx context.Context, plan, address string) (moveSummary, error) {
-	d, act, done, err := a.act(address)
+	d, moving, done, err := a.act(address)
 	if err != nil {
 		return moveSummary{}, err
 	}
@@ -139,7 +143,7 @@ func (a *app) move(ctx context.Context, plan, address string) (moveSummary, erro
 		return moveSummary{}, err
 	}
 	defer release()
-	run, findings, err := act.Begin(ctx, plan)
+	run, findings, err := moving.Begin(ctx, plan)
 	writeFindings(a.stderr, findings)
 	if err != nil {
 		return moveSummary{}, err
@@ -147,13 +151,13 @@ func (a *app) move(ctx context.Context, plan, address string) (moveSummary, erro
 	if run.ID == "" {
 		return moveSummary{FormatVersion: 1, Plan: plan, State: "nothing-to-do"}, nil
 	}
-	return a.carry(ctx, d, act, run)
+	return a.carry(ctx, d, moving, run)
 }
 
 // resume goes on with the run that has not ended, waiting for a process that
 // still works on it.
 func (a *app) resume(ctx context.Context, address string) (moveSummary, error) {
-	d, act, done, err := a.act(address)
+	d, moving, done, err := a.actOpen(address)
 	if err != nil {
 		return moveSummary{}, err
 	}
@@ -161,12 +165,16 @@ func (a *app) resume(ctx context.Context, address string) (moveSummary, error) {
 	if goesOn, err := a.unpause(d); err != nil || goesOn {
 		return moveSummary{}, err
 	}
+	cut := d.cutInPreflight()
 	release, err := a.awaitLock(ctx, d)
 	if err != nil {
 		return moveSummary{}, err
 	}
 	defer release()
-	run, err := act.Unfinished()
+	run, err := moving.Unfinished()
+	if errors.Is(err, store.ErrNone) && cut != nil {
+		return moveSummary{}, a.emit(cut, cut.writeText)
+	}
 	if errors.Is(err, store.ErrNone) {
 		return a.lastEnd(d)
 	}
@@ -174,12 +182,12 @@ func (a *app) resume(ctx context.Context, address string) (moveSummary, error) {
 		return moveSummary{}, err
 	}
 	a.say("going on with %s, begun %s", run.ID, run.Started.Local().Format(time.DateTime))
-	return a.carry(ctx, d, act, run)
+	return a.carry(ctx, d, moving, run)
 }
 
 // lastEnd reports the newest run that has ended already.
 func (a *app) lastEnd(d *desk) (moveSummary, error) {
-	run, err := d.store.LatestRun("move")
+	run, err := act.Latest(d.store)
 	if errors.Is(err, store.ErrNone) {
 		return moveSummary{FormatVersion: 1, State: "nothing-to-do"}, nil
 	}
@@ -193,7 +201,7 @@ func (a *app) lastEnd(d *desk) (moveSummary, error) {
 // awaitLock waits for another process that works in the workspace.
 func (a *app) awaitLock(ctx context.Context, d *desk) (release func(), err error) {
 	for told := false; ; told = true {
-		release, err = d.Lock("move resume")
+		release, err = d.Lock("resume")
 		var held *workspace.Held
 		if err == nil || !errors.As(err, &held) {
 			return release, err
@@ -203,21 +211,24 @@ func (a *app) awaitLock(ctx context.Context, d *desk) (release func(), err error
 		}
 		select {
 		case <-ctx.Done():
-			return nil, &farm.Error{Op: "move resume", Err: farm.ErrInterrupted}
+			return nil, &farm.Error{Op: "resume", Err: farm.ErrInterrupted}
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
 
 // carry shows a run's progress while it is carried out.
-func (a *app) carry(ctx context.Context, d *desk, act *move.Act, run store.Run) (moveSummary, error) {
+func (a *app) carry(ctx context.Context, d *desk, moving *move.Act, run store.Run) (moveSummary, error) {
+	if err := a.noteRouting(ctx, d, moving, run); err != nil {
+		return moveSummary{}, err
+	}
 	recorder := d.store.Record()
 	screen := a.newScreen(run.ID)
-	act.Mover.Sink = func(e farm.Event) {
+	moving.Sink = func(e farm.Event) {
 		recorder.Add(e)
 		screen.Add(e)
 	}
-	out, err := act.Carry(ctx, run)
+	out, err := moving.Carry(ctx, run)
 	screen.Close()
 	if closeErr := recorder.Close(); err == nil {
 		err = closeErr
@@ -229,22 +240,35 @@ func (a *app) carry(ctx context.Context, d *desk, act *move.Act, run store.Run) 
 	return s, errors.Join(err, sumErr)
 }
 
-func summarize(d *desk, run store.Run, out *move.Outcome) (moveSummary, error) {
+// noteRouting keeps where clients are sent, and what was agreed, when a run
+// begins or goes on.
+func (a *app) noteRouting(ctx context.Context, d *desk, moving *move.Act, run store.Run) error {
+	events, _, err := d.store.Events(run.ID, 0)
+	if err != nil {
+		return err
+	}
+	if err := d.Keep(); err != nil {
+		return err
+	}
+	return route.Begin(ctx, moving.Mover.Router, len(events) == 0)
+}
+
+func summarize(d *desk, run store.Run, out *act.Outcome) (moveSummary, error) {
 	events, _, err := d.store.Events(run.ID, 0)
 	if err != nil {
 		return moveSummary{}, err
 	}
-	board := move.NewBoard()
+	board := act.NewBoard()
 	for _, e := range events {
 		board.Apply(e)
 	}
 	s := moveSummary{FormatVersion: 1, Run: run.ID, Plan: run.Subject, State: "done", Sides: len(board.Sides), Moved: board.Done(),
 		Seconds: board.Last.Sub(board.First).Seconds(), GateP50: board.Quantile(0.5), GateP95: board.Quantile(0.95), GateMax: board.Quantile(1), WritePauses: board.WritePauses(), Outcome: out}
-	now, err := move.SteeringOf(d.store, run.ID)
+	now, err := act.SteeringOf(d.store, run.ID)
 	if err != nil {
 		return s, err
 	}
-	s.Forward = slices.DeleteFunc(slices.Clone(now.Lost), func(w move.LostWay) bool { return w.Forward == nil })
+	s.Forward = slices.DeleteFunc(slices.Clone(now.Lost), func(w act.LostWay) bool { return w.Forward == nil })
 	if all, done := board.Shards(); all > 0 { // pairs that are made or retired for them are no moves
 		s.Sides, s.Moved, s.what = all, done, "shards"
 	}
@@ -257,6 +281,16 @@ func summarize(d *desk, run store.Run, out *move.Outcome) (moveSummary, error) {
 // act gathers what carrying out a plan needs.
 func (a *app) act(address string) (*desk, *move.Act, func(), error) {
 	d, err := a.open()
+	return a.actAt(d, err, address)
+}
+
+// actOpen is act for the run that has not ended.
+func (a *app) actOpen(address string) (*desk, *move.Act, func(), error) {
+	d, err := a.openRun()
+	return a.actAt(d, err, address)
+}
+
+func (a *app) actAt(d *desk, err error, address string) (*desk, *move.Act, func(), error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -264,7 +298,7 @@ func (a *app) act(address string) (*desk, *move.Act, func(), error) {
 		d.close()
 		return nil, nil, nil, err
 	}
-	goals, err := d.GoalsFor(d.farm)
+	goals, err := d.goals()
 	if err != nil {
 		d.close()
 		return nil, nil, nil, err
@@ -275,32 +309,34 @@ func (a *app) act(address string) (*desk, *move.Act, func(), error) {
 		return nil, nil, nil, err
 	}
 	settings := swing.Defaults()
-	settings.Soak = min(goals.Soak, move.WatchAtMost)
-	act := &move.Act{
+	settings.Soak = min(goals.Soak, act.WatchAtMost)
+	moving := move.NewAct(&act.Act{
 		Workspace: d.Workspace, Store: d.store, Address: address, Terms: a.terms,
-		Engine: engine.Options{Dir: d.State(), Log: a.log},
-		Mover: &move.Mover{
-			Router: router,
-			Admin:  d.admin, Replication: d.replication, Path: d.Path,
-			Record: func(p farm.PairName, s farm.SideName, to farm.Side) error {
-				return d.EditFarm(func(e *workspace.Edit) error { e.SetSide(p, s, to); return nil })
-			},
-			RecordShard: move.RecordShardIn(d.Workspace),
-			Farm:        d.Farm,
-			AddPair: func(p farm.Pair) error {
-				return d.EditFarm(func(e *workspace.Edit) error { e.AddPair(p); return nil })
-			},
-			RemovePair: func(p farm.PairName) error {
-				return d.EditFarm(func(e *workspace.Edit) error { e.RemovePair(p); return nil })
-			},
-			Settings: settings, Log: a.log, Border: a.border, Repair: a.repair,
+		Engine:    engine.Options{Dir: d.State(), Log: a.log},
+		Conductor: &act.Conductor{Log: a.log, Border: a.border},
+	}, &move.Mover{
+		Router: router,
+		Admin:  d.admin, Replication: d.replication, Backup: d.backup, Path: d.Path,
+		Record: func(p farm.PairName, s farm.SideName, to farm.Side) error {
+			return d.EditFarm(func(e *workspace.Edit) error { e.SetSide(p, s, to); return nil })
 		},
-	}
-	hosts, err := a.hosts(d, act)
+		RecordShard: move.RecordShardIn(d.Workspace),
+		Farm:        d.Farm,
+		Logs:        filepath.Join(d.State(), "errorlogs"),
+		AddPair: func(p farm.Pair) error {
+			return d.EditFarm(func(e *workspace.Edit) error { e.AddPair(p); return nil })
+		},
+		RemovePair: func(p farm.PairName) error {
+			return d.EditFarm(func(e *workspace.Edit) error { e.RemovePair(p); return nil })
+		},
+		Settings: settings, Repair: a.repair,
+	})
+	moving.Elsewhere = func() error { return noDomainsOpen(d) }
+	hosts, err := a.hosts(d, moving)
 	if err != nil {
 		d.close()
 		return nil, nil, nil, err
 	}
-	act.Mover.Host, act.Mover.Greet = hosts.host, hosts.greet
-	return d, act, func() { hosts.close(); d.close() }, nil
+	moving.Mover.Host, moving.Mover.Greet = hosts.host, hosts.greet
+	return d, moving, func() { hosts.close(); d.close() }, nil
 }

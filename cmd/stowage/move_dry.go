@@ -9,7 +9,7 @@ import (
 	"stowage/inventory"
 )
 
-// preflightAnswer is what `move PLAN --dry-run` prints.
+// preflightAnswer is what `move PLAN --dry-run` and `move instance --dry-run` print.
 type preflightAnswer struct {
 	FormatVersion int            `json:"format_version"`
 	Plan          string         `json:"plan"`
@@ -23,16 +23,24 @@ type preflightAnswer struct {
 
 // moveDry asks everything that a move asks before it begins, and touches nothing.
 func (a *app) moveDry(ctx context.Context, plan, address string) error {
-	_, act, done, err := a.act(address)
+	_, moving, done, err := a.act(address)
 	if err != nil {
 		return err
 	}
 	defer done()
-	act.Dry = true
-	_, findings, err := act.Begin(ctx, plan)
+	moving.Dry = true
+	run, findings, err := moving.Begin(ctx, plan)
 	if err != nil && len(findings) == 0 {
 		return err // not even asked
 	}
+	if err == nil && run.ID == "" {
+		return a.ended(moveSummary{FormatVersion: 1, Plan: plan, State: "nothing-to-do"}, nil)
+	}
+	return a.preflightOf(plan, findings, err)
+}
+
+// preflightOf prints what was asked before an act that was not begun.
+func (a *app) preflightOf(plan string, findings []farm.Finding, err error) error {
 	out := preflightAnswer{FormatVersion: 1, Plan: plan, Ready: err == nil, Findings: findings}
 	if err != nil {
 		out.Refused = err.Error()

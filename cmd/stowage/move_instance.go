@@ -13,16 +13,17 @@ import (
 
 func (a *app) moveInstanceCommand(address *string) *cobra.Command {
 	var to string
+	dry := false
 	cmd := &cobra.Command{
 		Use: "instance PAIR/SIDE --to HOST", Short: "Move one instance to another host, live, without a plan",
 		Long: `Moves one instance to a host of farm.yaml, in the way its pair's topology asks for: a
 side of an active-active pair is replaced, the primary of a primary-replica pair and a
 single instance hand over in a switchover, a replica is replaced as a replica. Preflight,
 progress, status and resume are those of a plan. Whether the host has room for it, a plan
-would have looked at; here only its disk is.
+would have looked at; here only its disk is. --dry-run asks all that and touches nothing.
 
 ` + exitHelp,
-		Example: "  stowage move instance dbshard001/A --to ssd01",
+		Example: "  stowage move instance dbshard001/A --to ssd01 --dry-run\n  stowage move instance dbshard001/A --to ssd01",
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
 			pair, side, ok := strings.Cut(given[0], "/")
@@ -32,30 +33,39 @@ would have looked at; here only its disk is.
 			if to == "" {
 				return usage(c, fmt.Errorf("--to is missing: the host that takes the instance"))
 			}
-			return a.moveInstance(c.Context(), move.InstanceMove{Pair: farm.PairName(pair), Side: farm.SideName(side), To: farm.HostName(to)}, *address)
+			return a.moveInstance(c.Context(), move.InstanceMove{Pair: farm.PairName(pair), Side: farm.SideName(side), To: farm.HostName(to)}, dry, *address)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the host that takes the instance")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "ask everything, print all that was found with its remedies, and touch nothing")
 	cmd.Flags().StringSliceVar(&a.terms.Gates, "gate", nil, "steps before which a person is asked: before-cutover, before-retire")
 	return cmd
 }
 
-func (a *app) moveInstance(ctx context.Context, m move.InstanceMove, address string) error {
-	d, act, done, err := a.act(address)
+func (a *app) moveInstance(ctx context.Context, m move.InstanceMove, dry bool, address string) error {
+	d, moving, done, err := a.act(address)
 	if err != nil {
 		return err
 	}
 	defer done()
+	if dry {
+		moving.Dry = true
+		_, findings, err := m.Begin(ctx, moving)
+		if err != nil && len(findings) == 0 {
+			return err // not even asked
+		}
+		return a.preflightOf(fmt.Sprintf("instance %s/%s to %s", m.Pair, m.Side, m.To), findings, err)
+	}
 	release, err := d.Lock(fmt.Sprintf("move instance %s/%s", m.Pair, m.Side))
 	if err != nil {
 		return err
 	}
 	defer release()
-	run, findings, err := m.Begin(ctx, act)
+	run, findings, err := m.Begin(ctx, moving)
 	writeFindings(a.stderr, findings)
 	if err != nil {
 		return err
 	}
-	out, err := a.carry(ctx, d, act, run)
+	out, err := a.carry(ctx, d, moving, run)
 	return a.ended(out, err)
 }

@@ -33,8 +33,8 @@ progress. --dry-run stops before anything is touched.
 
 The shard's clients wait once, while the last changes are applied: usually well below a
 second. Until the move settles everything written at the new place goes back to the old
-one as well, and 'stowage move undo' brings the shard home; --soak says how long.
-'stowage move status' and 'stowage move resume' work as for a plan.
+one as well, and 'stowage undo' brings the shard home; --soak says how long.
+'stowage status' and 'stowage resume' work as for a plan.
 
 Clients must look up which pair lists their shard: docs/routing.md, docs/move-shard.md.
 
@@ -63,7 +63,7 @@ Clients must look up which pair lists their shard: docs/routing.md, docs/move-sh
 
 // moveShards begins the move of shards and carries it out.
 func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool, address string) error {
-	d, act, done, err := a.act(address)
+	d, moving, done, err := a.act(address)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool, 
 		return err
 	}
 	defer release()
-	run, ways, findings, err := act.BeginShards(ctx, moves, dry)
+	run, ways, findings, err := moving.BeginShards(ctx, moves, dry)
 	if dry {
 		return a.dryShards(ways, findings, err)
 	}
@@ -98,7 +98,7 @@ func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool, 
 	if run.ID == "" {
 		return a.ended(moveSummary{FormatVersion: 1, Plan: "move shard", State: "nothing-to-do"}, nil)
 	}
-	out, err := a.carry(ctx, d, act, run)
+	out, err := a.carry(ctx, d, moving, run)
 	return a.ended(out, err)
 }
 

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"stowage/farm"
+	"stowage/internal/safefile"
 	"stowage/placement"
 	"stowage/placement/bound"
 	"stowage/placement/pack"
@@ -190,7 +190,7 @@ const (
 
 // planVBP packs a public instance with the solver that packs farms.
 func (a *app) planVBP(path string) error {
-	file, err := os.Open(path)
+	file, err := safefile.OpenInput(path)
 	if err != nil {
 		return &farm.Error{Op: "read", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
 	}

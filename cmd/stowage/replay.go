@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stowage/farm"
+	"stowage/internal/safefile"
 	"stowage/mysql"
 	"stowage/replay"
 	"stowage/route"
@@ -129,7 +131,7 @@ func (f *replayFlags) pace() (float64, error) {
 }
 
 func (a *app) replay(ctx context.Context, given []string, f replayFlags) error {
-	o, err := f.options(given)
+	o, err := f.options(ctx, given)
 	if err != nil {
 		return err
 	}
@@ -196,7 +198,7 @@ func (a *app) replayed(out *replay.Outcome, f replayFlags, ended error) error {
 }
 
 // options are what the flags and files ask for.
-func (f replayFlags) options(given []string) (replay.Options, error) {
+func (f replayFlags) options(ctx context.Context, given []string) (replay.Options, error) {
 	d, err := digestFlags{rules: f.rules, since: f.since, until: f.until, filter: f.filter}.options()
 	if err != nil {
 		return replay.Options{}, err
@@ -212,10 +214,10 @@ func (f replayFlags) options(given []string) (replay.Options, error) {
 	}
 	for _, name := range files {
 		if name == "-" {
-			o.Inputs = append(o.Inputs, replay.Input{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(os.Stdin), nil }})
+			o.Inputs = append(o.Inputs, replay.Input{Name: name, Open: func() (io.ReadCloser, error) { return safefile.Stream(ctx, os.Stdin), nil }})
 			continue
 		}
-		o.Inputs = append(o.Inputs, replay.Input{Name: name, Open: func() (io.ReadCloser, error) { return os.Open(name) }})
+		o.Inputs = append(o.Inputs, replay.Input{Name: name, Open: func() (io.ReadCloser, error) { return safefile.OpenStream(ctx, name) }})
 	}
 	return o, nil
 }
@@ -250,7 +252,11 @@ func (r *ring) find(a *app) error {
 	for _, file := range files {
 		for _, group := range []string{"replay", "client"} {
 			if r.account, err = mysql.ReadAccount(file, group); err == nil {
+				r.account = namedIn(r.farm, r.account)
 				return nil
+			}
+			if !errors.Is(err, mysql.ErrNoGroup) && !errors.Is(err, fs.ErrNotExist) {
+				return err // a file that others may read, say: its remedy is another
 			}
 		}
 	}
@@ -320,9 +326,9 @@ func (r *ring) table(a *app) (has bool, read func(context.Context) (*route.Table
 	if err != nil {
 		return true, func(context.Context) (*route.Table, error) { return nil, err }
 	}
-	if file, ok := router.(fileRouter); ok {
-		_, err := os.Stat(file.Path())
-		return !errors.Is(err, os.ErrNotExist), file.Read
+	if kind := r.farm.Routing.Kind; kind == "" || kind == farm.RoutingFile {
+		_, err := os.Stat(r.workspace.Path("routing.json"))
+		return !errors.Is(err, os.ErrNotExist), router.Read
 	}
 	return true, router.Read
 }

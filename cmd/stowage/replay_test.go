@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"stowage/e2e/farmtest"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
@@ -131,11 +132,11 @@ func TestReplayExitCodes(t *testing.T) {
 		return candidate.Value(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'replay' AND DB = 'shop'")
 	}
 	for sent() != "0" {
-		pauseTest() // those of the runs before
+		farmtest.PauseTest() // those of the runs before
 	}
 	go func() {
 		for sent() == "0" && ctx.Err() == nil {
-			pauseTest()
+			farmtest.PauseTest()
 		}
 		cancel()
 	}()

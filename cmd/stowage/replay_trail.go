@@ -8,12 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"stowage/move"
+	"stowage/act"
 	"stowage/store"
 )
 
-// replayKind is what replays that write are called among the runs of a store.
-const replayKind = "replay"
+// store.Replay is what replays that write are called among the runs of a store.
 
 // writeDown makes a run of a replay that writes and opens the audit trail for
 // it: what is sent under the context that comes back leaves its line first. The
@@ -38,12 +37,12 @@ func (a *app) writeDown(ctx context.Context, r *ring, given []string) (context.C
 		_ = s.Close()
 		return ctx, nil, err
 	}
-	about := store.Deed{Run: run.ID, Who: move.Who()}
+	about := store.Deed{Run: run.ID, Who: act.Who()}
 	begun := about
-	begun.Kind, begun.Text = replayKind, fmt.Sprintf("%s --to %s --writes --throw-away %s", strings.Join(given, " "), r.f.to, r.f.throwAway)
+	begun.Kind, begun.Text = store.Replay, fmt.Sprintf("%s --to %s --writes --throw-away %s", strings.Join(given, " "), r.f.to, r.f.throwAway)
 	trail.Add(begun)
-	a.say("%s: stowage move log --run %s shows what was sent", run.ID, run.ID)
-	return move.WriteDown(ctx, trail, about), func(ended error) {
+	a.say("%s: stowage log --run %s shows what was sent", run.ID, run.ID)
+	return act.WriteDown(ctx, trail, about), func(ended error) {
 		if err := trail.Close(); err != nil {
 			a.log.Warn("the audit trail has a gap", "error", err)
 		}
@@ -60,10 +59,10 @@ func (a *app) writeDown(ctx context.Context, r *ring, given []string) (context.C
 
 // newReplay makes the next run of its kind.
 func newReplay(s *store.Store, to string) (store.Run, error) {
-	runs, err := s.Runs(replayKind)
+	runs, err := s.Runs(store.Replay)
 	if err != nil {
 		return store.Run{}, err
 	}
-	run := store.Run{ID: fmt.Sprintf("%s-%d", replayKind, len(runs)+1), Kind: replayKind, Subject: to, State: store.Running, Started: time.Now(), PID: os.Getpid()}
+	run := store.Run{ID: fmt.Sprintf("%s-%d", store.Replay, len(runs)+1), Kind: store.Replay, Subject: to, State: store.Running, Started: time.Now(), PID: os.Getpid()}
 	return run, s.PutRun(run)
 }

@@ -54,8 +54,8 @@ func TestReplayThatWritesLeavesATrail(t *testing.T) {
 		t.Errorf("a value or a password is in the trail:\n%s", raw)
 	}
 	var logged, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-C", dir, "move", "log", "--run", "replay-1", "--json"}, &logged, &errs, nil); code != exitFine {
-		t.Fatalf("move log: exit code %d\n%s", code, errs.String())
+	if code := run(t.Context(), []string{"-C", dir, "log", "--run", "replay-1", "--json"}, &logged, &errs, nil); code != exitFine {
+		t.Fatalf("log: exit code %d\n%s", code, errs.String())
 	}
 	sent := map[string]int64{}
 	for line := range strings.Lines(logged.String()) {

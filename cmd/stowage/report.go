@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stowage/act"
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/inventory"
-	"stowage/move"
 	"stowage/placement"
 	"stowage/report"
 	"stowage/store"
@@ -26,9 +26,11 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Write the whole before and after into one HTML file",
-		Long: `Writes one self-contained HTML file about the newest move of this workspace: the plan
-and its proof, the move step by step, how long gates were closed, traffic before and
-after, and the ledger when there is one. What is missing is named in it. Results of bench
+		Long: `Writes one self-contained HTML file about the moves of this workspace, from the first
+inventory to now: every move, the newest plan and its proof, the newest move step by step,
+how long gates were closed, traffic before and after, and the ledger when there is one.
+report.yaml adds the figures of a ledger of your own, and findings that you have accepted,
+with the reason: docs/report.md. What is missing is named in it. Results of bench
 run and bench engine that lie in the workspace as bench/*.json are shown with charts, the oldest of bench run as what
 the others are held against, or those that --bench names, the first as that.
 
@@ -67,7 +69,7 @@ func (a *app) report(out string, benches []string) (string, error) {
 		return "", err
 	}
 	path := d.Path(out)
-	return path, write(path, b.Bytes())
+	return path, writeSecret(path, b.Bytes()) // it shows statements of clients, with their values
 }
 
 // reportFacts are what is kept of the newest move.
@@ -78,9 +80,14 @@ func (a *app) reportFacts(d *desk, benches []string) (report.Facts, error) {
 		facts.Findings = append([]farm.Finding{}, inv.Findings...)
 		facts.Inventory = &inv
 	}
-	if err := addMove(d, &facts); err != nil {
+	if err := errors.Join(addMove(d, &facts), addRoad(d, &facts)); err != nil {
 		return facts, err
 	}
+	said, err := d.Said()
+	if err != nil {
+		return facts, err
+	}
+	facts.Ledger, facts.Accepted = said.Ledger, said.Accepted
 	var c digest.Comparison
 	if _, err := d.store.LatestDocument("comparison", "", &c); err == nil {
 		facts.Compare = &c
@@ -93,8 +100,7 @@ func (a *app) reportFacts(d *desk, benches []string) (report.Facts, error) {
 		return facts, err
 	}
 	facts.Versions = []report.Fact{{Name: "stowage", Value: version}}
-	var err error
-	if facts.Commands, err = history(d, facts.Plan); err != nil {
+	if facts.Commands, err = history(d); err != nil {
 		return facts, err
 	}
 	facts.Commands = append(facts.Commands, benchCommands(facts)...)
@@ -104,7 +110,7 @@ func (a *app) reportFacts(d *desk, benches []string) (report.Facts, error) {
 
 // history are the commands whose results the workspace keeps, in the order
 // they were run.
-func history(d *desk, p *placement.Plan) ([]report.Command, error) {
+func history(d *desk) ([]report.Command, error) {
 	var out []report.Command
 	for _, k := range []struct{ kind, line string }{
 		{"inventory", "stowage inventory"}, {"digest", "stowage digest --save %s FILE..."}, {"comparison", "stowage digest compare %s"}, {"proof", "stowage demo verify"},
@@ -132,7 +138,11 @@ func history(d *desk, p *placement.Plan) ([]report.Command, error) {
 		}
 		out = append(out, c)
 	}
-	if p != nil {
+	for _, name := range d.PlanNames() {
+		p, err := d.Plan(name)
+		if err != nil {
+			continue // a plan that cannot be read is named where it is used
+		}
 		if made, err := time.Parse(time.RFC3339, p.Made); err == nil {
 			out = append(out, report.Command{Line: "stowage plan --name " + p.Name, Started: made, Seconds: p.Seconds})
 		}
@@ -154,7 +164,7 @@ func addMove(d *desk, facts *report.Facts) error {
 	if facts.Events, _, err = d.store.Events(run.ID, 0); err != nil {
 		return err
 	}
-	now, err := move.SteeringOf(d.store, run.ID)
+	now, err := act.SteeringOf(d.store, run.ID)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,18 +18,25 @@ import (
 	"stowage/workspace"
 )
 
-// tableMaker is a router that can be given its first table.
-type tableMaker interface {
-	route.Router
-	Create(ctx context.Context, pairs map[farm.PairName]*route.Pair) error
+// routerOf is the router that farm.yaml names; what it writes is noted. It does
+// not dial.
+func routerOf(ws *workspace.Workspace, f *farm.Farm, log *slog.Logger) (route.Maker, error) {
+	r, err := bareRouterOf(ws, f, log)
+	if err != nil {
+		return nil, err
+	}
+	return route.Keep(r, notesOf(ws)), nil
 }
 
-// routerOf is the router that farm.yaml names. It does not dial.
-func routerOf(ws *workspace.Workspace, f *farm.Farm, log *slog.Logger) (tableMaker, error) {
+func notesOf(ws *workspace.Workspace) *route.Notes {
+	return route.NotesAt(ws.StatePath("routing.notes"))
+}
+
+func bareRouterOf(ws *workspace.Workspace, f *farm.Farm, log *slog.Logger) (route.Maker, error) {
 	x := f.Routing
 	switch x.Kind {
 	case "", farm.RoutingFile:
-		return fileRouter{route.NewFile(ws.Path("routing.json"))}, nil
+		return route.NewFile(ws.Path("routing.json")), nil
 	case farm.RoutingHAProxy:
 		return route.NewHAProxy(route.HAProxyOptions{Path: ws.Path("routing.json"), Sockets: x.Sockets, CutAfter: x.CutAfter}), nil
 	case farm.RoutingEtcd:
@@ -61,7 +69,7 @@ func routerOf(ws *workspace.Workspace, f *farm.Farm, log *slog.Logger) (tableMak
 		if err != nil {
 			return nil, err
 		}
-		table := mysql.Open("routing", x.Address, a, log).RoutingTable(x.Database)
+		table := mysql.Open("routing", x.Address, namedIn(f, a), log).RoutingTable(x.Database)
 		where := fmt.Sprintf("SQL table %s.%s at %s", x.Database, mysql.RoutingTableName, x.Address)
 		return &sqlRouter{route.NewShared(table, where, x.GoodFor), table}, nil
 	case farm.RoutingExec:
@@ -70,15 +78,9 @@ func routerOf(ws *workspace.Workspace, f *farm.Farm, log *slog.Logger) (tableMak
 			program[0] = ws.Path(program[0])
 		}
 		return route.NewExec(route.ExecOptions{Program: program, Dir: ws.Dir, Lock: filepath.Join(ws.State(), "routing"),
-			Timeout: x.Timeout, Gated: x.Gated, Settle: x.Settle}), nil
+			Timeout: x.Timeout, Gated: x.Gated, Whole: x.Whole, Settle: x.Settle}), nil
 	}
 	return nil, &farm.Error{Op: "open routing", Subject: "farm.yaml", Err: fmt.Errorf("%w: routing of kind %q", farm.ErrInput, x.Kind)}
-}
-
-type fileRouter struct{ *route.File }
-
-func (f fileRouter) Create(_ context.Context, pairs map[farm.PairName]*route.Pair) error {
-	return f.File.Create(pairs)
 }
 
 // sqlRouter makes its table before the first thing is written into it.
@@ -87,11 +89,11 @@ type sqlRouter struct {
 	table *mysql.RoutingTable
 }
 
-func (s *sqlRouter) Create(ctx context.Context, pairs map[farm.PairName]*route.Pair) error {
+func (s *sqlRouter) Restore(ctx context.Context, last *route.Table) error {
 	if err := s.table.Make(ctx); err != nil {
 		return err
 	}
-	return s.Shared.Create(ctx, pairs)
+	return s.Shared.Restore(ctx, last)
 }
 
 func (a *app) routingCommand() *cobra.Command {
@@ -99,7 +101,9 @@ func (a *app) routingCommand() *cobra.Command {
 		Use: "routing", Short: "Show who serves whom, and what a switch means for clients", Args: args(cobra.NoArgs),
 		Long: `Reads the routing table from where farm.yaml keeps it (routing.json, HAProxy, etcd, an
 SQL table, a program of yours), checks that clients see it, and says what this way of
-routing guarantees to them while a side is switched.
+routing guarantees to them while a side is switched. Asks every server that clients are
+sent to whether it takes writes, and, while a move has not ended, whether the table is
+what that move has written. Exit code 1 when it is not so.
 
 ` + exitHelp,
 		Example: "  stowage routing\n  stowage routing --json",
@@ -109,6 +113,10 @@ routing guarantees to them while a side is switched.
 		Use: "init", Short: "Write a first table from farm.yaml", Args: args(cobra.NoArgs),
 		Long: `Writes a first routing table: every pair of farm.yaml, each side serving its own clients.
 A table that is there is not replaced.
+
+When a table was lost in the middle of a move that has not ended, it is written again from
+what the move has written, with a higher generation. Either way servers are asked: where
+one refuses writes, the gate that leads to it is closed, and the exit code is 1.
 
 ` + exitHelp,
 		Example: "  stowage routing init",
@@ -125,8 +133,9 @@ to do; nothing to do is fine. A move does the same by itself.
 	}, &cobra.Command{
 		Use: "open PAIR SIDE", Short: "Open a gate that was left closed, where it was", Args: args(cobra.ExactArgs(2)),
 		Long: `Opens the gate of a side's clients again, to the server that served them before. 'stowage
-move resume' is the better answer; this is for when it cannot be run. The server may still be
-fenced: docs/runbook.md says what to do first. Refused while a move runs.
+resume' is the better answer; this is for when it cannot be run. The server behind the
+gate is asked first: refused when it is read_only or does not answer (docs/runbook.md says
+what to do), and while a move runs.
 
 ` + exitHelp,
 		Example: "  stowage routing open dbshard001 A",
@@ -137,17 +146,21 @@ fenced: docs/runbook.md says what to do first. Refused while a move runs.
 	return cmd
 }
 
-func (a *app) openRouting() (tableMaker, *farm.Farm, error) {
-	ws, err := workspace.Open(a.dir)
+// openRouting opens the workspace, to be read, and the router that it names.
+func (a *app) openRouting() (*desk, route.Maker, error) {
+	d, err := a.look()
+	if errors.Is(err, farm.ErrInput) {
+		d, err = a.openRun()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := ws.Farm()
+	r, err := routerOf(d.Workspace, d.farm, a.log)
 	if err != nil {
+		d.close()
 		return nil, nil, err
 	}
-	r, err := routerOf(ws, f, a.log)
-	return r, f, err
+	return d, r, nil
 }
 
 // routingView is what `routing` prints.
@@ -160,23 +173,38 @@ type routingView struct {
 	// Held are shards of farm.yaml that not exactly one pair lists: their
 	// clients wait.
 	Held []farm.ShardName `json:"held"`
+	routingTruth
 }
 
 func (a *app) showRouting(ctx context.Context) error {
-	r, f, err := a.openRouting()
+	d, r, err := a.openRouting()
 	if err != nil {
 		return err
 	}
+	defer d.close()
 	g := r.Guarantee()
-	v := routingView{FormatVersion: 1, Kind: string(f.Routing.Kind), Guarantee: g.Kind, Means: g.Text}
+	v := routingView{FormatVersion: 1, Kind: string(d.farm.Routing.Kind), Guarantee: g.Kind, Means: g.Text}
 	if v.Kind == "" {
 		v.Kind = string(farm.RoutingFile)
 	}
 	if v.Table, err = r.Read(ctx); err != nil {
 		return err
 	}
-	v.Held = heldShards(f, v.Table)
-	return a.emit(v, v.writeText)
+	v.Held = heldShards(d.farm, v.Table)
+	open, unasked := a.opener(d)
+	if v.routingTruth, err = truthOf(ctx, d, r, v.Table, open); err != nil {
+		return err
+	}
+	if unasked != nil {
+		v.WritesUnknown = unasked.Error()
+	}
+	if err := a.emit(v, v.writeText); err != nil {
+		return err
+	}
+	if len(v.alarms()) > 0 {
+		return farm.ErrFindings
+	}
+	return nil
 }
 
 // heldShards are the shards of a farm whose clients wait, because no pair lists
@@ -219,46 +247,91 @@ func (v routingView) writeText(out io.Writer) error {
 		return err
 	}
 	for _, shard := range v.Held {
-		fmt.Fprintf(out, "SHARD HELD: clients of %s are waiting, for not exactly one pair lists it\n", shard)
+		fmt.Fprintf(out, "SHARD HELD: clients of %s wait: no pair lists it, or more than one does\n", shard)
+	}
+	v.routingTruth.write(out)
+	return nil
+}
+
+// routingMade is what `routing init` prints.
+type routingMade struct {
+	FormatVersion int   `json:"format_version"`
+	Pairs         int   `json:"pairs"`
+	Generation    int64 `json:"generation"`
+	// Rebuilt names the run from whose changes the table was made, when one has not ended.
+	Rebuilt string     `json:"rebuilt_from,omitempty"`
+	Closed  []gateLine `json:"closed_gates"`
+
+	Refusing      []refusingLine `json:"refusing_writes"`
+	WritesUnknown string         `json:"writes_unknown,omitempty"`
+}
+
+func (a *app) initRouting(ctx context.Context) error {
+	d, r, err := a.openRouting()
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	open, unasked := a.opener(d)
+	t, run, truth, err := firstTable(ctx, d, open)
+	if err != nil {
+		return err
+	}
+	if err := r.Restore(ctx, t); err != nil {
+		return err
+	}
+	v := routingMade{FormatVersion: 1, Pairs: len(t.Pairs), Generation: t.Generation + 1, Rebuilt: run.ID, Closed: closedGates(d.farm, t), Refusing: truth.Refusing, WritesUnknown: truth.WritesUnknown}
+	if unasked != nil {
+		v.WritesUnknown = unasked.Error()
+	}
+	if err := a.emit(v, v.writeText); err != nil {
+		return err
+	}
+	if len(v.Refusing) > 0 {
+		return farm.ErrFindings
 	}
 	return nil
 }
 
-func (a *app) initRouting(ctx context.Context) error {
-	r, f, err := a.openRouting()
-	if err != nil {
-		return err
+func (v routingMade) writeText(w io.Writer) error {
+	text := fmt.Sprintf("wrote a first table of %d pairs", v.Pairs)
+	if v.Rebuilt != "" {
+		text = fmt.Sprintf("%s has not ended: wrote its table of %d pairs again, generation %d", v.Rebuilt, v.Pairs, v.Generation)
 	}
-	pairs := map[farm.PairName]*route.Pair{}
-	for _, p := range f.Pairs {
-		pairs[p.Name] = route.ForFarm(f, p)
+	_, err := fmt.Fprintln(w, text)
+	for _, r := range v.Refusing {
+		fmt.Fprintf(w, "REFUSES WRITES: %s, which serves clients of %s side %s, is read_only: their gate is closed, they wait\n", r.Address, r.Pair, r.Side)
 	}
-	if err := r.Create(ctx, pairs); err != nil {
-		return err
+	for _, g := range v.Closed {
+		next := fmt.Sprintf("when the server takes writes: stowage routing open %s %s", g.Pair, g.Side)
+		if v.Rebuilt != "" {
+			next = "go on with: stowage resume"
+		}
+		fmt.Fprintf(w, "GATE CLOSED: clients of %s side %s are waiting; %s\n", g.Pair, g.Side, next)
 	}
-	return a.emit(map[string]int{"format_version": 1, "pairs": len(pairs)}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "wrote a first table of %d pairs\n", len(pairs))
-		return err
-	})
+	if v.WritesUnknown != "" {
+		fmt.Fprintf(w, "whether these take writes is not known: %s\n", v.WritesUnknown)
+	}
+	return err
 }
 
 func (a *app) openGate(ctx context.Context, pair farm.PairName, side farm.SideName) error {
 	if side != farm.A && side != farm.B {
 		return &farm.Error{Op: "open gate", Subject: string(side), Err: fmt.Errorf("%w: a side is A or B", farm.ErrInput)}
 	}
-	r, _, err := a.openRouting()
+	d, r, err := a.openRouting()
 	if err != nil {
 		return err
 	}
-	ws, err := workspace.Open(a.dir)
-	if err != nil {
-		return err
-	}
-	release, err := ws.Lock("routing open")
+	defer d.close()
+	release, err := d.Lock("routing open")
 	if err != nil {
 		return err
 	}
 	defer release()
+	if err := a.askBehind(ctx, d, r, pair, side); err != nil {
+		return err
+	}
 	var was bool
 	err = r.Change(ctx, pair, func(p *route.Pair) error {
 		was = p.GateIsClosed(side)
@@ -278,11 +351,43 @@ func (a *app) openGate(ctx context.Context, pair farm.PairName, side farm.SideNa
 	})
 }
 
-func (a *app) mendRouting(ctx context.Context) error {
-	r, _, err := a.openRouting()
+// askBehind refuses to let clients through a closed gate to a server that does
+// not take their writes, or does not answer.
+func (a *app) askBehind(ctx context.Context, d *desk, r route.Router, pair farm.PairName, side farm.SideName) error {
+	t, err := r.Read(ctx)
 	if err != nil {
 		return err
 	}
+	p := t.Pairs[pair]
+	if p == nil || !p.GateIsClosed(side) {
+		return nil // Change says what is wrong; open already is fine
+	}
+	open, err := a.opener(d)
+	if err != nil {
+		return err
+	}
+	opened := &route.Table{Pairs: map[farm.PairName]*route.Pair{pair: p}}
+	p.OpenGate(side)
+	p.CloseGate(side.Twin())
+	closed, unknown := refusing(ctx, opened, open)
+	switch {
+	case len(closed) > 0:
+		return &farm.Error{Op: "open gate", Subject: fmt.Sprintf("%s side %s", pair, side),
+			Err:  fmt.Errorf("%w: %s is behind it and is read_only: every write would fail with error 1290", farm.ErrRefused, closed[0].Address),
+			Hint: "stowage resume opens server and gate; docs/runbook.md says how to do it by hand"}
+	case unknown != "":
+		return &farm.Error{Op: "open gate", Subject: fmt.Sprintf("%s side %s", pair, side), Err: fmt.Errorf("%w: %s", farm.ErrRefused, unknown),
+			Hint: "start the server behind the gate, then again; clients wait meanwhile"}
+	}
+	return nil
+}
+
+func (a *app) mendRouting(ctx context.Context) error {
+	d, r, err := a.openRouting()
+	if err != nil {
+		return err
+	}
+	defer d.close()
 	mended := []string{}
 	if m, ok := r.(route.Mender); ok {
 		done, err := m.Mend(ctx)

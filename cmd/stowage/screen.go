@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/term"
 
+	"stowage/act"
 	"stowage/farm"
-	"stowage/move"
 )
 
 // screen shows a run while it goes on, one line a side at work: on a terminal a
@@ -20,7 +20,7 @@ import (
 type screen struct {
 	mu    sync.Mutex
 	out   io.Writer
-	board *move.Board
+	board *act.Board
 	width int // 0: not a terminal
 	rows  int // painted last time
 	// printed is when lines were last written to something that is not a
@@ -31,7 +31,7 @@ type screen struct {
 }
 
 func (a *app) newScreen(run string) *screen {
-	s := &screen{out: a.stderr, board: move.NewBoard(), stop: make(chan struct{}), done: make(chan struct{})}
+	s := &screen{out: a.stderr, board: act.NewBoard(), stop: make(chan struct{}), done: make(chan struct{})}
 	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !a.verbose {
 		s.width, _, _ = term.GetSize(int(f.Fd()))
 	}
@@ -45,8 +45,12 @@ func (s *screen) Add(e farm.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.board.Apply(e)
-	if e.Kind == farm.WayBackLost {
+	switch e.Kind {
+	case farm.WayBackLost:
 		s.aloud(string(e.Shard) + ": " + e.Text)
+	case farm.Forged:
+		s.aloud("SOMEBODY INTERFERES: " + e.Text + "\n  docs/security.md: a host that somebody has broken into")
+		return
 	}
 	if s.width == 0 {
 		s.line(e)
@@ -64,7 +68,7 @@ func (s *screen) aloud(text string) {
 
 // line prints one event of those worth a line of their own.
 func (s *screen) line(e farm.Event) {
-	row := s.board.Sides[move.Key{Pair: e.Pair, Side: e.Side, Shard: e.Shard}]
+	row := s.board.Sides[act.Key{Pair: e.Pair, Side: e.Side, Shard: e.Shard}]
 	text := row.Line(time.Now())
 	switch e.Kind {
 	case farm.WayBackLost: // Add has
@@ -144,7 +148,7 @@ func (s *screen) headline() string {
 	if s.board.First.IsZero() {
 		took = 0
 	}
-	return fmt.Sprintf("%d sides done, %d at work, %v; longest gate %.0f ms", done, begun-done, took, s.board.Quantile(1))
+	return fmt.Sprintf("%s done, %d at work, %v; longest gate %s", plural(done, "side", "sides"), begun-done, took, farm.Millis(s.board.Quantile(1)))
 }
 
 // Close paints a last time.

@@ -51,7 +51,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv(playsProgram, "1")
 			env.Setenv("SELF", self)
 			env.Values["remembered"] = map[string]string{}
-			return os.CopyFS(env.WorkDir, os.DirFS("testdata/workspace"))
+			err := os.CopyFS(env.WorkDir, os.DirFS("testdata/workspace"))
+			private, _ := filepath.Glob(filepath.Join(env.WorkDir, "*.cnf")) // as people must have them
+			for _, path := range private {
+				err = errors.Join(err, os.Chmod(path, 0o600))
+			}
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"stowage":   func(ts *testscript.TestScript, neg bool, args []string) { runs(ts, neg, 0, args) },

@@ -12,6 +12,7 @@ import (
 	"stowage/bench/matrix"
 	"stowage/bench/result"
 	"stowage/farm"
+	"stowage/internal/safefile"
 	"stowage/report"
 	"stowage/serve"
 	"stowage/workspace"
@@ -58,7 +59,7 @@ func readBenchFile(path string) (f benchFile, err error) {
 
 // readDecision asks a decision again; nil where the file is none.
 func readDecision(path string) (*decide.Outcome, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := safefile.ReadInput(path, largestResult)
 	if err != nil || !bytes.HasPrefix(raw, []byte("decision:")) && !bytes.Contains(raw, []byte("\ndecision:")) {
 		return nil, nil
 	}

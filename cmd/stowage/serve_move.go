@@ -9,15 +9,15 @@ import (
 	"sync"
 	"time"
 
+	"stowage/act"
 	"stowage/farm"
-	"stowage/move"
 	"stowage/report"
 	"stowage/route"
 	"stowage/serve"
 	"stowage/store"
 )
 
-// move is what `stowage move status` says, without asking anybody: where routing is not kept in the workspace, closed gates are not known.
+// move is what `stowage status` says, without asking anybody: where routing is not kept in the workspace, closed gates are not known.
 func (s *shelf) move(context.Context) (serve.Move, error) {
 	d, err := s.desk()
 	if err != nil {
@@ -25,23 +25,25 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 	}
 	defer d.close()
 	t, unknown := keptRouting(d)
-	status, err := statusOf(d, t, func(run string) (*move.Board, error) { return s.board.of(d.store, run) })
+	status, err := statusOf(d, t, func(run string) (*act.Board, error) { return s.board.of(d.store, run) })
 	if err != nil {
 		return serve.Move{}, err
 	}
-	status.GatesUnknown = unknown
+	if err := status.noTable(d, t, unknown); err != nil {
+		return serve.Move{}, err
+	}
 	out := serve.Move{
 		Run: status.Run, Plan: status.Plan, State: status.State, Started: status.Started, Ended: status.Ended, Done: status.SidesDone, Sides: len(status.Sides),
-		Alarms: status.alarms(), Unknown: unknown, Said: status.said(), Command: s.line("move status"), JSON: status,
+		Alarms: status.alarms(), Unknown: unknown, Said: status.said(), Command: s.line("status"), JSON: status,
 	}
 	for _, g := range status.Waiting {
-		out.Waits = append(out.Waits, serve.Wait{Part: g.Part, Step: g.Step, Since: g.Since, Command: s.line("move approve", "before-"+g.Step, "--lane", shellWord(g.Part))})
+		out.Waits = append(out.Waits, serve.Wait{Part: g.Part, Step: g.Step, Since: g.Since, Command: s.line("approve", "before-"+g.Step, "--lane", shellWord(g.Part))})
 	}
 	if status.Steering != nil {
 		for _, l := range status.Steering.Lost {
 			if l.IsOpen() {
 				out.Waits = append(out.Waits, serve.Wait{Part: l.Part, Step: "settle, for its way back is lost: " + l.Why, Since: l.Since,
-					Command: s.line("move approve --without-way-back --reason WHY --lane", shellWord(l.Part))})
+					Command: s.line("approve --without-way-back --reason WHY --lane", shellWord(l.Part))})
 			}
 		}
 	}
@@ -81,7 +83,7 @@ func keptRouting(d *desk) (t *route.Table, unknown string) {
 		}
 		return t, ""
 	default:
-		return nil, fmt.Sprintf("whether gates are closed: routing is kept by %s, which is not asked from here; stowage move status asks it", kind)
+		return nil, fmt.Sprintf("whether gates are closed: routing is kept by %s, which is not asked from here; stowage status asks it", kind)
 	}
 }
 
@@ -90,14 +92,14 @@ type watchedBoard struct {
 	mu    sync.Mutex
 	run   string
 	after int64
-	board *move.Board
+	board *act.Board
 }
 
-func (w *watchedBoard) of(from *store.Store, run string) (*move.Board, error) {
+func (w *watchedBoard) of(from *store.Store, run string) (*act.Board, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.run != run {
-		w.run, w.after, w.board = run, 0, move.NewBoard()
+		w.run, w.after, w.board = run, 0, act.NewBoard()
 	}
 	events, after, err := from.Events(run, w.after)
 	if err != nil {

@@ -234,7 +234,7 @@ func tellMove(t *testing.T, dir string) {
 	x.side("dbshard002", "B", "seed")
 	x.tell(farm.Event{Pair: "dbshard002", Side: "B", Step: "seed", Kind: farm.StepProgress, Text: "copied", Bytes: 12e9, Total: 48e9})
 	x.side("dbshard001", "A", "out")
-	x.tell(farm.Event{Pair: "dbshard001", Side: "A", Step: "out", Kind: farm.StepWaiting, Text: "a person decides before out; stowage move approve"})
+	x.tell(farm.Event{Pair: "dbshard001", Side: "A", Step: "out", Kind: farm.StepWaiting, Text: "a person decides before out; stowage approve"})
 	for _, o := range []store.Order{{Verb: "gate", What: "out"}, {Verb: "asked", Part: "dbshard001/A", What: "out"}} {
 		o.Run, o.At, o.Who = toldRun, time.Now(), "ops"
 		if err := x.store.PutOrder(o); err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"stowage/act"
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/placement"
@@ -47,7 +48,7 @@ func (s *shelf) line(words ...string) string {
 	return strings.Join(append([]string{"stowage -C", shellWord(s.ws.Dir)}, words...), " ")
 }
 
-// within has a command of `stowage move status` work in any directory. Other advice stays as it is.
+// within has a command of `stowage status` work in any directory. Other advice stays as it is.
 func (s *shelf) within(advice string) string {
 	if rest, ok := strings.CutPrefix(advice, "stowage "); ok {
 		return s.line(rest)
@@ -69,12 +70,21 @@ func shellWord(text string) string {
 // desk opens the workspace for one look.
 func (s *shelf) desk() (*desk, error) {
 	f, err := s.agreed()
+	broken := err
 	if err != nil {
-		return nil, err
+		if f, err = s.ws.KeptFarm(); err != nil {
+			return nil, broken
+		}
 	}
 	db, err := kept(s.ws)
 	if err != nil {
 		return nil, err
+	}
+	if broken != nil {
+		if _, open, err := act.Unsettled(db); err != nil || !open {
+			_ = db.Close() // only read
+			return nil, broken
+		}
 	}
 	return &desk{Workspace: s.ws, farm: f, store: db}, nil
 }

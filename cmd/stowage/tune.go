@@ -11,6 +11,7 @@ import (
 
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/safefile"
 	"stowage/tune"
 	"stowage/tune/fix"
 	"stowage/tune/probe"
@@ -188,7 +189,10 @@ func (a *app) facts(ctx context.Context, t *tuneFlags) (*tune.Facts, error) {
 		if err := isTree(t.root); err != nil {
 			return nil, err
 		}
-		facts := probe.Read(ctx, probe.Recorded(t.root), nil, nil)
+		facts, err := readFacts(ctx, probe.Recorded(t.root), nil, nil)
+		if err != nil {
+			return nil, err
+		}
 		return facts, addMeasured(facts, t.measured)
 	}
 	tree := probe.Machine()
@@ -199,7 +203,10 @@ func (a *app) facts(ctx context.Context, t *tuneFlags) (*tune.Facts, error) {
 		tree.Record()
 	}
 	servers, unasked := a.localServers(ctx)
-	facts := probe.Read(ctx, tree, host.Ask, servers)
+	facts, err := readFacts(ctx, tree, host.Ask, servers)
+	if err != nil {
+		return nil, err
+	}
 	facts.Unread = append(facts.Unread, unasked...)
 	if t.record != "" {
 		for _, s := range servers {
@@ -212,6 +219,18 @@ func (a *app) facts(ctx context.Context, t *tuneFlags) (*tune.Facts, error) {
 		a.say("%d files recorded in %s; look at them before you give them away", n, t.record)
 	}
 	return facts, addMeasured(facts, t.measured)
+}
+
+// readFacts is probe.Read, which a signal ends: a machine has files below /sys that take their time, and some that never answer.
+func readFacts(ctx context.Context, tree *probe.Tree, ask probe.Asker, servers []probe.Server) (*tune.Facts, error) {
+	read := make(chan *tune.Facts, 1)
+	go func() { read <- probe.Read(ctx, tree, ask, servers) }() // reads only; it may stay behind until the program ends
+	select {
+	case facts := <-read:
+		return facts, nil
+	case <-ctx.Done():
+		return nil, &farm.Error{Op: "tune", Err: farm.ErrInterrupted}
+	}
 }
 
 // isTree refuses a directory without anything of a machine's: a mistyped name
@@ -256,7 +275,7 @@ func addMeasured(facts *tune.Facts, given []string) error {
 		if !named {
 			disk, file = "", x
 		}
-		raw, err := os.ReadFile(file)
+		raw, err := safefile.ReadInput(file, largestResult)
 		if err != nil {
 			return fail(err)
 		}

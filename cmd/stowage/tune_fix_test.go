@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"stowage/e2e/farmtest"
 	"stowage/internal/mariadbtest"
 	"stowage/internal/treetest"
 	"stowage/mysql"
@@ -32,7 +33,7 @@ func tuneTree(t *testing.T) string {
 func tuneProgram(t *testing.T, kill string, args ...string) (code int, out string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = append(os.Environ(), playsProgram+"=1", killAt+"="+kill)
+	cmd.Env = append(os.Environ(), playsProgram+"=1", farmtest.KillAt+"="+kill)
 	text, _ := cmd.CombinedOutput() // the exit code tells
 	return cmd.ProcessState.ExitCode(), string(text)
 }

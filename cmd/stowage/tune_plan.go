@@ -98,7 +98,7 @@ func (a *app) plannedInstances(ctx context.Context, t *tuneFlags, d *desk, plan 
 				variables, status, err := s.Settings(ctx)
 				i := tune.Instance{Name: string(name), Variables: variables, Status: status, Version: tune.ParseVersion(variables["version"])}
 				if err != nil {
-					i.Options = probe.OptionFile(d.Path(place.Config))
+					i.Options = probe.OptionFile(d.Path(place.Config), place.GroupSuffix)
 				}
 				together.Lock()
 				defer together.Unlock()

@@ -158,3 +158,18 @@ func writeFile(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// awaitWaiting waits until no client writes any more, because none can look.
+func awaitWaiting(t *testing.T, l *load.Load) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; {
+		was := l.Now().Acknowledged
+		time.Sleep(300 * time.Millisecond)
+		if l.Now().Acknowledged == was {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("clients go on without a table")
+		}
+	}
+}

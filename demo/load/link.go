@@ -86,10 +86,14 @@ func (c *client) openAll(ctx context.Context) error {
 				return &farm.Error{Op: "look up pair", Subject: string(pair), Err: farm.ErrInput,
 					Hint: "the pair is not in " + c.load.o.Routing}
 			}
-			if _, _, err = c.connect(ctx, pair, address); err == nil {
+			noTable := address == ""
+			if err = route.ErrUnreadable; !noTable {
+				_, _, err = c.connect(ctx, pair, address)
+			}
+			if err == nil {
 				break
 			}
-			if ctx.Err() != nil || !isLost(err) || time.Now().After(end) {
+			if ctx.Err() != nil || !noTable && !isLost(err) || time.Now().After(end) {
 				return &farm.Error{Op: "connect to", Subject: address, Err: err}
 			}
 			pause(ctx, 50*time.Millisecond)

@@ -19,8 +19,9 @@ import (
 )
 
 // TestGatedSwings: both homes go to the other side and back, again and again,
-// under load; routing.json vanishes for a moment in between.
+// under load; routing.json vanishes for a moment in between, and clients wait.
 func TestGatedSwings(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t, 3)
 	begun := time.Now()
 	l := p.start(t, p.options(6, 250))
@@ -36,9 +37,9 @@ func TestGatedSwings(t *testing.T) {
 	if err := os.Rename(path, path+".away"); err != nil {
 		t.Fatal(err)
 	}
-	awaitAcks(t, l, 20)
+	awaitWaiting(t, l)
 	writeFile(t, path, `{"format_version": 1, "gener`)
-	awaitAcks(t, l, 20)
+	awaitWaiting(t, l)
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +94,7 @@ func checkSamples(t *testing.T, dir string, begun time.Time, s load.Summary) {
 // TestClosedGateIsWaitedOut: clients of the closed home stand still, nobody
 // fails, and the pause is measured.
 func TestClosedGateIsWaitedOut(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t, 1)
 	l := p.start(t, p.options(4, 100))
 	awaitAcks(t, l, 20)
@@ -115,6 +117,7 @@ func TestClosedGateIsWaitedOut(t *testing.T) {
 
 // TestStopBehindClosedGate: Stop does not wait for a gate.
 func TestStopBehindClosedGate(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t, 1)
 	l := p.start(t, p.options(2, 0))
 	awaitAcks(t, l, 5)
@@ -134,6 +137,7 @@ func TestStopBehindClosedGate(t *testing.T) {
 // TestUngatedFlipIsSeen: without a gate, and with the peer behind, clients
 // notice that their own writes are missing.
 func TestUngatedFlipIsSeen(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t, 1)
 	l := p.start(t, p.options(4, 200))
 	awaitAcks(t, l, 20)
@@ -155,6 +159,7 @@ func TestUngatedFlipIsSeen(t *testing.T) {
 // TestFencedServer: a client that meets error 1290 runs the transaction again
 // and counts it; nothing fails.
 func TestFencedServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t, 1)
 	l := p.start(t, p.options(4, 100))
 	awaitAcks(t, l, 20)
@@ -178,6 +183,7 @@ func TestFencedServer(t *testing.T) {
 // for a second and a half: the kernel sent the statement again when it was
 // healed.)
 func TestLateForAShardThatLeft(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, leaves := range []bool{true, false} {
 		t.Run(fmt.Sprintf("leaves %v", leaves), func(t *testing.T) {
 			p := newPair(t, 1)
@@ -261,6 +267,7 @@ func (p *pairUnderTest) holdStatements(t *testing.T, side farm.SideName) (late f
 // TestKilledServer: kill -9 of a side in the middle of commits. The clients
 // find out what became of them, and go on when it is back.
 func TestKilledServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t, 1)
 	l := p.start(t, p.options(8, 0))
 	a := p.sides[farm.A]
@@ -284,6 +291,7 @@ func TestKilledServer(t *testing.T) {
 // TestKilledLoad: kill -9 of the process that runs the clients. What it was
 // acknowledged is in its ledger; the next run goes on from there.
 func TestKilledLoad(t *testing.T) {
+	t.Parallel() // it mostly waits
 	const routing, dir = "STOWAGE_LOAD_TEST_ROUTING", "STOWAGE_LOAD_TEST_DIR"
 	if path := os.Getenv(routing); path != "" {
 		l, err := load.Start(context.Background(), load.Options{Routing: path, Dir: os.Getenv(dir), Clients: 6,
@@ -355,6 +363,7 @@ func awaitLedger(t *testing.T, dir string) {
 // TestStartRefuses: each with a word about what was meant, and nothing left
 // running.
 func TestStartRefuses(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t, 1)
 	p.start(t, p.options(1, 10))
 	for name, c := range map[string]struct {
@@ -390,6 +399,7 @@ func shards(names ...farm.ShardName) map[farm.PairName][]farm.ShardName {
 // route goes to the other side: when the answer comes, the client must not
 // write where it no longer belongs.
 func TestSecondLook(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t, 1)
 	a, b := p.sides[farm.A], p.sides[farm.B]
 	l := p.start(t, p.options(1, 0)) // client-01: slot 193, home A

@@ -14,6 +14,7 @@ import (
 // TestVerifySeesDamage: one kind of damage after the other on one pair, each
 // mended before the next. A verifier that cannot fail proves nothing.
 func TestVerifySeesDamage(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t, 2)
 	l := p.start(t, p.options(4, 0))
 	awaitAcks(t, l, 100)
@@ -99,6 +100,7 @@ func rowOf(t *testing.T, i *mariadbtest.Instance, id string) string {
 // TestVerifyRefuses: no ledger, a server that is not there, and a ledger about
 // shards that are not verified are errors, not verdicts.
 func TestVerifyRefuses(t *testing.T) {
+	t.Parallel() // it mostly waits
 	p := newPair(t, 1)
 	o := load.VerifyOptions{Dir: t.TempDir(), Shards: p.shards, User: string(mariadbtest.App), Password: mariadbtest.App.Password(),
 		Addresses: map[farm.PairName]map[farm.SideName]string{pairName: {farm.A: p.sides[farm.A].Address, farm.B: p.sides[farm.B].Address}}}

@@ -17,12 +17,20 @@ class Routing:
         self.path, self.stamp, self.table = path, None, None
 
     def look(self, shard, key):
+        try:
+            return self.read(shard, key)
+        except (OSError, ValueError, KeyError, TypeError):
+            return Route(None, "closed")  # missing, unreadable or garbage: wait
+
+    def read(self, shard, key):
         st = os.stat(self.path)
         if (st.st_mtime_ns, st.st_ino) != self.stamp:
             with open(self.path) as f:
                 st, table = os.fstat(f.fileno()), json.load(f)
             if table["format_version"] != 1:
                 sys.exit("routing.json: format_version %s is not 1" % table["format_version"])
+            if self.table and table["generation"] < self.table["generation"]:
+                return Route(None, "closed")  # somebody has put an old one there: wait
             self.table, self.stamp = table, (st.st_mtime_ns, st.st_ino)
         serving = [p for p in self.table["pairs"].values() if shard in (p["shards"] or [])]
         if len(serving) != 1:
@@ -48,10 +56,10 @@ class Client:
         """Rules 1 to 3: where the key is served now, and a connection to it."""
         while True:
             route, looked = self.look(), time.monotonic()
-            self.generation = self.routing.table["generation"]
             if route.gate != "open":
                 time.sleep(0.003)
                 continue
+            self.generation = self.routing.table["generation"]
             if self.connection is None or route.address != self.address:
                 self.close()
                 host, port = route.address.rsplit(":", 1)

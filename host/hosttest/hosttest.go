@@ -282,6 +282,10 @@ func startStop(t *testing.T, h host.Host) {
 	if got := Value(t, i, "SELECT @@datadir"); filepath.Clean(got) != i.Datadir {
 		t.Errorf("the server that answers has datadir %s", got)
 	}
+	started, err := h.Options(ctx, i)
+	if v, _, ok := started.Value("datadir"); err != nil || started.PID != pid || !started.Reads(i.Config) || !ok || v != i.Datadir || started.Fence+started.Unwritable != "" || len(started.Sharers) > 0 {
+		t.Errorf("it is started with %+v, %v", started, err)
+	}
 	Must(t, h.Start(ctx, i, Patience)) // a second time is as good as once
 	if again, _ := h.Running(ctx, i); again != pid {
 		t.Errorf("starting again made process %d of %d", again, pid)

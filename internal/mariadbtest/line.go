@@ -30,6 +30,7 @@ func flavorsDir() string {
 // is tried on another.
 func Default(t testing.TB) Line {
 	t.Helper()
+	wanted(t)
 	if name := os.Getenv("STOWAGE_TEST_LINE"); name != "" && name != MariaDB10 {
 		return Named(t, name)
 	}
@@ -55,9 +56,18 @@ const (
 	MySQL9    = "mysql-9.7"
 )
 
+// wanted skips the test where no servers are: make check.
+func wanted(t testing.TB) {
+	t.Helper()
+	if os.Getenv("STOWAGE_SERVERS") == "none" {
+		t.Skip("SKIPPED: no servers are wanted")
+	}
+}
+
 // Named is one line. A test that needs one that is not here is skipped, loudly.
 func Named(t testing.TB, name string) Line {
 	t.Helper()
+	wanted(t)
 	if name == MariaDB10 {
 		return installed(t)
 	}

@@ -39,7 +39,7 @@ func (h *home) template() (string, error) {
 		return "", fmt.Errorf("ask %s for its version: %w", h.line.Server, err)
 	}
 	sum := sha256.Sum256([]byte(string(version) + h.line.lean() + strings.Join(h.line.recipe(), ";")))
-	dir := filepath.Join(h.dir, fmt.Sprintf("template-%x", sum[:6]))
+	dir := filepath.Join(h.data, fmt.Sprintf("template-%x", sum[:6]))
 	unlock, err := lock(filepath.Join(h.dir, "template.lock"), unix.LOCK_EX)
 	if err != nil {
 		return "", err

@@ -20,6 +20,9 @@ type Lab struct {
 
 // Missing says what is needed to make a lab and is not there, or "".
 func Missing() string {
+	if os.Getenv("STOWAGE_SERVERS") == "none" { // make check
+		return "no machines are wanted"
+	}
 	if os.Geteuid() != 0 {
 		return "network namespaces need root"
 	}

@@ -2,7 +2,9 @@
 // MariaDB's own programs do.
 //
 // It answers: "which group, which key and which value does this line hold?" It
-// has no opinion about databases, opens no file, and knows no option by name.
+// has no opinion about databases, opens no file by itself, and knows no option by
+// name. Source.Lines reads many, in the order of the server; whoever calls it
+// opens them.
 // Its oracle in the tests of package host is my_print_defaults.
 package optionfile
 

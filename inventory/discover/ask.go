@@ -21,6 +21,8 @@ type Question struct {
 	Follow    bool     // ask those that replication names as well
 	Open      func(farm.InstanceName, string) *mysql.Server
 	Tell      func(text string) // may be nil
+	// Starts is how a server of this machine was started; nil: nobody looks.
+	Starts func(context.Context, Server) (config, suffix string, ok bool)
 }
 
 // atOnce bounds how many servers are asked at the same time.
@@ -221,6 +223,7 @@ func (a *asker) ask(ctx context.Context, address string) Server {
 	s.Version, s.TooOld = facts.Flavor.String(), facts.Flavor.TooOld()
 	s.ServerID, s.Domain, s.KnownIDs = facts.ServerID, facts.Domain, facts.KnownIDs
 	s.Shards = facts.Shards
+	s.starts(ctx, db, a.Starts)
 	return s
 }
 

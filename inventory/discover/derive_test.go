@@ -413,3 +413,38 @@ func TestNatural(t *testing.T) {
 		t.Errorf("sorted %q", got)
 	}
 }
+
+// TestDraftKnowsNoOptionFile: what servers tell of their option files is in the
+// draft, with a dir for the way back; what they do not is asked for.
+func TestDraftKnowsNoOptionFile(t *testing.T) {
+	s := sketch("h.3306", "h.3307", "db2", "db3", "db4")
+	for n, files := range [][]string{{"/etc/mysql/mariadb.conf.d/50-server.cnf", "/etc/mysql/mariadb.conf.d/60-x.cnf"}, {"/etc/mysql/my.cnf"}, {"/srv/db2/my.cnf"}, {"/etc/my.cnf", "/srv/a.cnf"}, nil} {
+		s[n].OptionFiles, s[n].Config = files, configOf(files)
+	}
+	s[2].Datadir, s[3].Datadir = "/srv/db2/data/", "/data/"
+	found := Derive(s)
+	fm, remarks := found.Farm("accounts.cnf")
+	text, faults := workspace.DraftFarm("farm.yaml", fm, remarks)
+	for _, want := range []string{
+		"A: {host: h, port: 3306, datadir: /var/lib/mysql, config: /etc/mysql/my.cnf}",
+		"# FILL IN: group_suffix of side A; h:3307 starts with the same file. It is 1 for [mysqld1] of mysqld_multi, .s1 for mariadb@s1",
+		"A: {host: db2, port: 3306, datadir: /srv/db2/data, config: /srv/db2/my.cnf}",
+		"# FILL IN: config of side A, the option file that its server reads last; options of it stand in /etc/my.cnf, /srv/a.cnf",
+		"# FILL IN: config of side A, the option file that its server starts with; it does not say which",
+		"name: h, type: pool-16GiB, address: h, dir: /var/lib/stowage}", "name: db2, type: pool-8GiB, address: db2, dir: /srv/stowage}", "name: db3, type: pool-8GiB, address: db3, dir: /stowage}",
+		"pool-16GiB: {max_instances: 2}",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the draft does not say %q:\n%s", want, text)
+		}
+	}
+	if faults == nil || !strings.Contains(faults.Error(), "start with the same option file, /etc/mysql/my.cnf") {
+		t.Errorf("faults: %v", faults)
+	}
+	s[0].GroupSuffix, s[1].GroupSuffix = ".a", ".b"
+	fm, remarks = Derive(s).Farm("accounts.cnf")
+	text, faults = workspace.DraftFarm("farm.yaml", fm, remarks)
+	if faults != nil || !strings.Contains(string(text), "config: /etc/mysql/my.cnf, group_suffix: \".b\"}") || strings.Contains(string(text), "FILL IN: group_suffix") {
+		t.Errorf("faults %v of\n%s", faults, text)
+	}
+}

@@ -25,8 +25,8 @@ func (f Found) Farm(accounts string) (*farm.Farm, map[string][]string) {
 		"host_types": {FillIn + ": what these machines are. Servers do not tell; what is left out counts as without limit.",
 			"The first guess is one type for each sum of InnoDB's buffer pools; give machines that are alike one type. As in:",
 			"  r630-ssd: {cores: 32, memory: 512GiB, disk: 14TB, iops: 70000, network: 10Gbit, watts: 267, price: 16000}"},
-		"pairs": {"Add config: to each side, the instance's own option file, before anything is moved. Servers do not tell it; without",
-			"it my.cnf in the directory that holds the datadir is taken. inventory and plan do not need it."},
+		"pairs": {"config: of each side is the option file that its server starts with and reads last, group_suffix: what tells its group",
+			"there from those of others. A move needs both, inventory and plan do not."},
 	}
 	if f.NextServerID == 0 && len(f.Pairs) > 0 {
 		remarks["farm"] = append(remarks["farm"], FillIn+": next_server_id: 1 above every id that is in use or will come back")
@@ -36,7 +36,11 @@ func (f Found) Farm(accounts string) (*farm.Farm, map[string][]string) {
 		pair := farm.Pair{Name: p.Name, Topology: p.Topology, Sides: map[farm.SideName]farm.Side{}}
 		for _, s := range p.Sides {
 			used[s.Host] = true
-			pair.Sides[s.Side] = farm.Side{Host: s.Host, Port: s.Port, Datadir: s.Datadir}
+			pair.Sides[s.Side] = farm.Side{Host: s.Host, Port: s.Port, Datadir: s.Datadir, Config: f.Servers[s.server].Config, GroupSuffix: f.Servers[s.server].GroupSuffix}
+			if asks := f.Servers[s.server].asksConfig(s.Side, f.sharers(s.Host, s.server)); asks != "" {
+				at := "pairs." + string(p.Name)
+				remarks[at] = append(remarks[at], oneLine(asks))
+			}
 			if s.IsShared {
 				at := "pairs." + string(p.Name)
 				remarks[at] = append(remarks[at], oneLine(fmt.Sprintf("%s: the datadir of side %s as host %s has it; another server there says the same", FillIn, s.Side, s.Host)))
@@ -58,16 +62,22 @@ func (f Found) Farm(accounts string) (*farm.Farm, map[string][]string) {
 	on := map[farm.HostTypeName][]Host{}
 	for _, h := range f.Hosts {
 		if used[h.Name] {
-			out.Hosts = append(out.Hosts, farm.Host{Name: h.Name, Type: h.Type, Address: h.Address})
+			out.Hosts = append(out.Hosts, farm.Host{Name: h.Name, Type: h.Type, Address: h.Address, Dir: f.dirOf(h.Name)})
 			on[h.Type] = append(on[h.Type], h)
 		}
 	}
 	if len(out.Hosts) > 0 {
 		remarks["hosts"] = []string{"Add the machines to pack onto, with dir: the directory in which instances are made; hosts without it receive none.",
+			"dir of the hosts below is for the way back, and a guess: it must lie where there is room.",
 			"labels: {rack: r1, power: a} on all of them, if the sides of a pair are to differ in such things."}
 	}
 	for _, name := range sorted(on) {
-		out.HostTypes = append(out.HostTypes, farm.HostType{Name: name, Capacity: farm.Resources{}})
+		most := 0
+		for _, h := range on[name] {
+			most = max(most, len(h.Instances))
+		}
+		// As many as now: these are the machines to leave, not to pack onto.
+		out.HostTypes = append(out.HostTypes, farm.HostType{Name: name, Capacity: farm.Resources{}, MaxInstances: most})
 		remarks["host_types."+string(name)] = []string{FillIn + ": " + about(on[name])}
 	}
 	remarks["end"] = f.rest()

@@ -38,10 +38,15 @@ type Server struct {
 	Domain   uint32   `json:"gtid_domain_id,omitempty"`
 	KnownIDs []uint32 `json:"server_ids_in_binlog,omitempty"`
 	Datadir  string   `json:"datadir,omitempty"`
+	Config   string   `json:"config,omitempty"` // the option file it starts with
 	Pool     int64    `json:"buffer_pool_bytes,omitempty"`
 	Offset   int      `json:"auto_increment_offset,omitempty"`
 	ReadOnly bool     `json:"read_only,omitempty"`
 	Cluster  string   `json:"cluster,omitempty"` // Galera or Group Replication, with its name
+
+	GroupSuffix string   `json:"group_suffix,omitempty"`
+	OptionFiles []string `json:"option_files,omitempty"` // that set something, as it says itself
+	IsArgued    bool     `json:"has_arguments,omitempty"`
 
 	Sources      []Source                 `json:"replicates_from,omitempty"`
 	Replicas     []Replica                `json:"replicas,omitempty"` // that are connected

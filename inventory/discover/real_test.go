@@ -65,6 +65,7 @@ func missed(f discover.Found) string {
 // TestDiscover: a ring, a primary with a replica and one alone become a
 // farm.yaml that reads, and in which an inventory finds nothing.
 func TestDiscover(t *testing.T) {
+	t.Parallel() // it mostly waits
 	a, b := mariadbtest.Start(t, "a"), mariadbtest.Start(t, "b", "--auto-increment-offset=2")
 	p, alone := mariadbtest.Start(t, "p"), mariadbtest.Start(t, "alone")
 	r := mariadbtest.Start(t, "r")
@@ -174,6 +175,7 @@ func TestDiscover(t *testing.T) {
 
 // TestSameIDs: in many farms every pair has server_ids 1 and 2.
 func TestSameIDs(t *testing.T) {
+	t.Parallel() // it mostly waits
 	var told, want []string
 	for range 2 {
 		p, r := mariadbtest.Start(t, "p", "--server-id=1"), mariadbtest.Start(t, "r", "--server-id=2")
@@ -194,6 +196,7 @@ func TestSameIDs(t *testing.T) {
 // TestOneMachine: two servers, each told by an address of its own, are on one
 // host when one address leads to both; and one that was told twice is one.
 func TestOneMachine(t *testing.T) {
+	t.Parallel() // it mostly waits
 	x, y := mariadbtest.Start(t, "x"), mariadbtest.Start(t, "y")
 	x.Exec(t, "CREATE DATABASE xs")
 	y.Exec(t, "CREATE DATABASE ys")

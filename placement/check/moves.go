@@ -60,13 +60,30 @@ func (j *judge) movePlaces(m placement.Move) {
 	if j.moveTo(m); m.To.Datadir == "" {
 		j.say("move-to", m.Name, "there is no datadir for it on %s", m.To.Host)
 	}
+	j.findings = append(j.findings, Paths(j.farm, []placement.Move{m})...)
 	if m.To.Host == m.From.Host {
 		j.say("move-to", m.Name, "it moves to the host it is on")
 	}
 }
 
+// Paths lists the moves whose new instance would be made where none may be. It
+// is asked before every move, also of what is left of a plan.
+func Paths(f *farm.Farm, moves []placement.Move) (out []farm.Finding) {
+	for _, m := range moves {
+		if m.Shard != "" || m.To.Datadir == "" {
+			continue // its place is made of the host's dir, or there is none: said elsewhere
+		}
+		h, _ := f.Host(m.To.Host)
+		if err := farm.CheckPlace(h.Dir, m.To.Datadir, m.To.Config); err != nil {
+			out = append(out, farm.Finding{Check: "move-paths", Severity: farm.Blocker, Subject: m.Name, Text: "its new place on " + string(m.To.Host) + " is refused: " + err.Error(),
+				Remedy: "make the plan again with `stowage plan`; where new instances are made is dir: of the host in farm.yaml"})
+		}
+	}
+	return out
+}
+
 func (j *judge) moveFrom(m placement.Move, was farm.Side) {
-	from := placement.Place{Host: was.Host, Address: j.hosts[was.Host].Address, Port: was.Port, Datadir: was.Datadir, Config: was.Config}
+	from := placement.Place{Host: was.Host, Address: j.hosts[was.Host].Address, Port: was.Port, Datadir: was.Datadir, Config: was.Config, GroupSuffix: was.GroupSuffix}
 	if m.From != from {
 		j.say("move-from", m.Name, "it moves from %s:%d and is on %s:%d", m.From.Host, m.From.Port, was.Host, was.Port)
 	}

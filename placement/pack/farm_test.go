@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"stowage/internal/raced"
 )
 
 // The host of the measurements: 7.68 TB, 512 GB, 56 cores, 300k IOPS, 20 Gb/s
@@ -140,6 +142,9 @@ func mustSolve(t *testing.T, p Problem, o Options) Solution {
 // three fit a host; a plan with 15 hosts a side is optimal for instances, and
 // 14 for shards.
 func TestEtsy(t *testing.T) {
+	if raced.On {
+		t.Skip("a search takes twenty times as long with the race detector: the tests that are left race the same goroutines")
+	}
 	for seed := range uint64(5) {
 		shards := makeFarm(1, seed)
 		for i := range shards {
@@ -160,6 +165,9 @@ func TestEtsy(t *testing.T) {
 // TestFarms holds the distance to the volume bound that was measured with
 // farms of 1,200 servers; those of 12,000 only without -short.
 func TestFarms(t *testing.T) {
+	if raced.On {
+		t.Skip("a search takes twenty times as long with the race detector: the tests that are left race the same goroutines")
+	}
 	tests := []struct {
 		k         int
 		instances bool

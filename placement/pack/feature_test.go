@@ -5,7 +5,10 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
+
+	"stowage/internal/raced"
 )
 
 // pairs doubles the items: side A, then side B of each, on different bins and
@@ -45,6 +48,9 @@ func TestPairsOnFeeds(t *testing.T) {
 // TestMixOfTypes: fewest, cheapest and least thirsty are three different
 // mixes, each the best by its own measure.
 func TestMixOfTypes(t *testing.T) {
+	if raced.On {
+		t.Skip("a search takes twenty times as long with the race detector: the tests that are left race the same goroutines")
+	}
 	base := farmProblem(makeFarm(2, 5), false)
 	add := func(limit, cost, watts int64, raw [5]float64) Type {
 		ty := Type{Cost: cost, Watts: watts, Limit: int(limit)}
@@ -137,6 +143,9 @@ func TestShrinkMovesLittle(t *testing.T) {
 // TestDeterminism: the same seed gives the same solution on one core and on
 // two, and the bound given by the caller ends the search.
 func TestDeterminism(t *testing.T) {
+	if raced.On {
+		t.Skip("a search takes twenty times as long with the race detector: the tests that are left race the same goroutines")
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	problems := []Problem{farmProblem(makeFarm(6, 4), true), farmProblem(makeFarm(3, 4), false), pairs(farmProblem(makeFarm(1, 5), true))}
 	for seed := range uint64(6) {
@@ -171,9 +180,9 @@ func TestStop(t *testing.T) {
 // TestLowerBound: reaching the bound the caller knows ends the search.
 func TestLowerBound(t *testing.T) {
 	p := farmProblem(makeFarm(10, 1), true)
-	asked := 0
+	var asked atomic.Int64 // asked from several goroutines
 	known := mustSolve(t, p, Options{Effort: 0.1}).Count
-	s := mustSolve(t, p, Options{Effort: 1000, LowerBound: known, Stop: func() bool { asked++; return asked > 3000 }})
+	s := mustSolve(t, p, Options{Effort: 1000, LowerBound: known, Stop: func() bool { return asked.Add(1) > 3000 }})
 	if s.Stopped || s.Count != known || s.Bound != known {
 		t.Errorf("stopped %v, %d hosts, bound %d, known %d", s.Stopped, s.Count, s.Bound, known)
 	}

@@ -19,10 +19,10 @@ trap 'rm -rf "$work"' EXIT
 trap '[[ -z $child ]] || { kill "$child" 2>/dev/null; wait "$child"; }; exit 130' INT TERM HUP
 
 echo "==> bench etsy: $PAIRS pairs, seed $SEED, a fault every $EVERY s" >&2
-go test -c -o "$work/etsy.test" ./cmd/stowage
+go test -c -o "$work/etsy.test" ./e2e/long/etsy
 quiet_from
 failed=
-(cd cmd/stowage && exec "$work/etsy.test" -test.run '^TestEtsyFarmForReal$' -test.v -test.timeout 0) &
+(cd e2e/long/etsy && exec "$work/etsy.test" -test.run '^TestEtsyFarmForReal$' -test.v -test.timeout 0) &
 child=$!
 wait "$child" || failed="exit code $?"
 child=

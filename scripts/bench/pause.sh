@@ -11,10 +11,10 @@ rounds=${ROUNDS:-100}
 [[ -x bin/stowage-engine ]] || die "build first: make build"
 
 echo "==> bench pause: $rounds switchovers there and back" >&2
-go test -c -o "$work/over.test" ./cmd/stowage
+go test -c -o "$work/over.test" ./e2e/long/switchover
 quiet_from
 failed=
-(cd cmd/stowage && STOWAGE_PAUSE_ROUNDS=$rounds "$work/over.test" -test.run '^TestPauses$' -test.v -test.timeout 2h) >"$work/out" 2>&1 || failed=1
+(cd e2e/long/switchover && STOWAGE_PAUSE_ROUNDS=$rounds "$work/over.test" -test.run '^TestPauses$' -test.v -test.timeout 2h) >"$work/out" 2>&1 || failed=1
 line=$(grep -o 'pauses=.*' "$work/out") || { cat "$work/out" >&2; die "the rounds did not come to their end"; }
 get() { sed -n "s/.*\b$1=\([0-9.]*\).*/\1/p" <<<"$line"; }
 

@@ -12,6 +12,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/lasting"
+	"stowage/internal/nested"
 	"stowage/tune"
 )
 
@@ -79,7 +80,7 @@ func (j *Journal) entries() ([]entry, error) {
 			continue
 		}
 		var e entry
-		if err := json.Unmarshal(l, &e); err != nil {
+		if err := nested.Unmarshal(l, &e); err != nil {
 			return nil, &farm.Error{Op: "read journal", Subject: fmt.Sprintf("%s:%d", j.path, n+1), Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
 				Hint: "each line is one change with its value of before; mend the line, or put its setting back by hand and remove it"}
 		}

@@ -1,13 +1,13 @@
 package probe
 
 import (
-	"encoding/json"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"stowage/internal/lazy"
+	"stowage/internal/nested"
 	"stowage/tune"
 )
 
@@ -155,7 +155,7 @@ func parseLsblk(text string) ([]tune.Disk, error) {
 	var answer struct {
 		Devices []map[string]any `json:"blockdevices"`
 	}
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+	if err := nested.Unmarshal([]byte(text), &answer); err != nil {
 		return nil, err
 	}
 	var out []tune.Disk

@@ -1,10 +1,10 @@
 package probe
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 
+	"stowage/internal/nested"
 	"stowage/tune"
 )
 
@@ -43,7 +43,7 @@ func ParseMeasured(text string) (m tune.Measured, disk string, err error) {
 			tune.Step
 		} `json:"steps"`
 	}
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+	if err := nested.Unmarshal([]byte(text), &answer); err != nil {
 		return nil, "", err
 	}
 	if answer.Valid != nil && !*answer.Valid {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"stowage/internal/nested"
 )
 
 // object is a JSON object of which little is certain: keys differ by version,
@@ -19,6 +21,9 @@ func parseObject(text string) (object, error) {
 		text = text[i:]
 	}
 	var out object
+	if err := nested.JSON([]byte(text)); err != nil {
+		return nil, err
+	}
 	err := json.NewDecoder(strings.NewReader(text)).Decode(&out)
 	return out, err
 }

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -10,8 +9,8 @@ import (
 	"stowage/tune"
 )
 
-// defaultFiles are where both vendors' packages look, in their order.
-var defaultFiles = []string{"/etc/my.cnf", "/etc/mysql/my.cnf"}
+// defaultFiles are where servers look that are not told where.
+var defaultFiles = optionfile.PackagedFiles
 
 // optionLine is one option with the group it stands in.
 type optionLine struct {
@@ -22,53 +21,8 @@ type optionLine struct {
 // optionFiles reads files and what they include, in the order of the server.
 func (p *prober) optionFiles(names []string) []optionLine {
 	var out []optionLine
-	files := 0
-	for _, n := range names {
-		out = append(out, p.optionFile(n, nil, &files)...)
-	}
-	return out
-}
-
-// mostFiles is more than any server reads. Files that include each other twice
-// would be without an end otherwise.
-const mostFiles = 1000
-
-// optionFile reads a file that was included by others; files is how many were read
-// so far. One that includes itself is not read again.
-func (p *prober) optionFile(name string, by []string, files *int) []optionLine {
-	if slices.Contains(by, name) || *files >= mostFiles {
-		return nil
-	}
-	*files++
-	text, ok := p.read(name)
-	if !ok {
-		return nil
-	}
-	by = append(slices.Clone(by), name)
-	var out []optionLine
-	group := ""
-	for n, l := range strings.Split(text, "\n") {
-		l = strings.TrimSpace(l)
-		switch {
-		case strings.HasPrefix(l, "!includedir "):
-			dir := strings.TrimSpace(strings.TrimPrefix(l, "!includedir "))
-			for _, file := range p.list(dir) {
-				if strings.HasSuffix(file, ".cnf") {
-					out = append(out, p.optionFile(path.Join(dir, file), by, files)...)
-				}
-			}
-			continue
-		case strings.HasPrefix(l, "!include "):
-			out = append(out, p.optionFile(path.Clean(strings.TrimSpace(strings.TrimPrefix(l, "!include "))), by, files)...)
-			continue
-		}
-		if g, ok := optionfile.Group(l); ok {
-			group = g
-			continue
-		}
-		if key, value, ok := optionfile.Option(l); ok {
-			out = append(out, optionLine{group, option(name, n+1, key, value, strings.Contains(l, "="))})
-		}
+	for _, l := range (optionfile.Source{Read: p.read, List: p.list}).Lines(names) {
+		out = append(out, optionLine{l.Group, option(l.File, l.Number, l.Key, l.Value, l.IsValued)})
 	}
 	return out
 }
@@ -130,30 +84,17 @@ func lastOption(options []tune.Option, key string) string {
 // optionsOf are the options of a running server: its files by its own command
 // line, then the command line itself.
 func (p *prober) optionsOf(argv []string) []tune.Option {
-	files, suffix := defaultFiles, ""
+	a := optionfile.ParseArguments(argv[min(1, len(argv)):])
 	var given []tune.Option
-	for _, arg := range argv[min(1, len(argv)):] {
-		key, value, valued := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-		switch key = optionfile.Canonical(key); {
-		case !strings.HasPrefix(arg, "--"):
-		case key == "defaults_file":
-			files = []string{value}
-		case key == "no_defaults":
-			files = nil
-		case key == "defaults_extra_file":
-			files = append(slices.Clone(files), value)
-		case key == "defaults_group_suffix":
-			suffix = strings.TrimLeft(value, ".@")
-		default:
-			given = append(given, option("command line", 1, key, value, valued))
-		}
+	for _, o := range a.Options {
+		given = append(given, option(o.File, o.Number, o.Key, o.Value, o.IsValued))
 	}
-	return append(inGroups(p.optionFiles(files), suffix), given...)
+	return append(inGroups(p.optionFiles(a.Files(defaultFiles, "")), strings.TrimLeft(a.Suffix, ".@")), given...)
 }
 
 // OptionFile are the options of one file's server groups, with what it
-// includes.
-func OptionFile(name string) []tune.Option {
+// includes; suffix is that of the groups that one server alone reads, or "".
+func OptionFile(name, suffix string) []tune.Option {
 	p := &prober{Tree: Machine()}
-	return inGroups(p.optionFiles([]string{name}), "")
+	return inGroups(p.optionFiles([]string{name}), strings.TrimLeft(suffix, ".@"))
 }

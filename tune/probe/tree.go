@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"stowage/internal/safefile"
 )
 
 // Tree is a machine's root, or a directory that holds a recording of one. All
@@ -36,14 +38,11 @@ func (t *Tree) read(name string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	f, err := os.Open(real)
+	f, err := safefile.OpenInput(real) // a recording may hold a FIFO, which is not waited for
 	if err != nil {
 		return "", false
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", false
-	}
 	raw, err := io.ReadAll(io.LimitReader(f, largest))
 	if err != nil {
 		return "", false
@@ -64,13 +63,13 @@ func (t *Tree) tail(name string, n int64) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	f, err := os.Open(real)
+	f, err := safefile.OpenInput(real)
 	if err != nil {
 		return "", false
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return "", false
 	}
 	if _, err := f.Seek(max(0, info.Size()-n), io.SeekStart); err != nil {
@@ -210,7 +209,7 @@ func (t *Tree) Value(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	raw, err := os.ReadFile(real)
+	raw, err := safefile.ReadInput(real, largest)
 	if err != nil {
 		return "", err
 	}
@@ -224,7 +223,7 @@ func (t *Tree) SetValue(name, value string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(real, os.O_WRONLY|os.O_TRUNC, 0)
+	f, err := safefile.OpenFile(real, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,13 @@
 package sheet
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"stowage/bench/result"
 	"stowage/bench/stat"
+	"stowage/internal/nested"
 )
 
 // FormatVersion is that of the document. Whoever reads a higher one must refuse it.
@@ -199,7 +199,7 @@ type Knee struct {
 // Read takes a document back from its JSON, and says why it cannot.
 func Read(raw []byte) (*Result, error) {
 	var r Result
-	if err := json.Unmarshal(raw, &r); err != nil {
+	if err := nested.Unmarshal(raw, &r); err != nil {
 		return nil, fmt.Errorf("it is no result of bench engine: %w", err)
 	}
 	switch {
@@ -221,7 +221,7 @@ func IsEngine(raw []byte) bool {
 	var r struct {
 		Kind string `json:"kind"`
 	}
-	return json.Unmarshal(raw, &r) == nil && r.Kind == Kind
+	return nested.Unmarshal(raw, &r) == nil && r.Kind == Kind
 }
 
 // Row is the one of that ID, or nil.

@@ -1,0 +1,263 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/store"
+	"stowage/workspace"
+)
+
+// Act is the carrying out of runs of one kind in a workspace: checked, begun, resumed, ended. One Act holds the workspace's lock
+// at a time.
+type Act struct {
+	Workspace *workspace.Workspace
+	Store     *store.Store
+	*Conductor
+	// Engine starts the embedded engine, unless Address names one.
+	Engine  engine.Options
+	Address string
+	// Served is an engine of ours that runs already, because hosts had to be asked before the first step; nil: one is started.
+	// Whoever started it closes it.
+	Served *engine.Server
+	Terms  Terms
+	// Elsewhere refuses beside what another verb has begun and not ended; nil: nothing.
+	Elsewhere func() error
+	// Dry: Begin asks everything and writes nothing; its run does not exist.
+	Dry bool
+	// Admin logs in to servers that are watched while copies run beside them.
+	Admin mysql.Account
+	// WayBack plans how to take back what a run has done for good; nil: there is no such way.
+	WayBack func(store.Run) (*Back, error)
+}
+
+// grace is how long steps may take to end when we are told to stop. It covers everything that happens behind a closed gate several
+// times over; a copy that takes longer is given up and begun again by the resume.
+const grace = 10 * time.Second
+
+// Carry carries a run out, or on, until it has ended or ctx does. The outcome
+// is kept in the store. Its error wraps farm.ErrUndone, ErrOutcomeUnknown or
+// ErrInterrupted as fits.
+func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
+	if err := a.ofThisKind(run); err != nil {
+		return Outcome{}, err
+	}
+	var job engine.Job
+	if _, err := a.Store.LatestDocument("job", run.ID, &job); err != nil {
+		return Outcome{}, err
+	}
+	var err error
+	a.known = bookOf(job)
+	if a.Owner, err = a.ownerOf(run); err != nil {
+		return Outcome{}, err
+	}
+	run.PID = os.Getpid()
+	if err := a.Store.PutRun(run); err != nil {
+		return Outcome{}, err
+	}
+	deaf, err := a.steer(ctx, run)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer deaf()
+	if tell := a.Sink; tell != nil {
+		// A job may be run in pieces; what they tell is of one run.
+		a.Sink = func(e farm.Event) { e.Run = run.ID; tell(e) }
+		defer func() { a.Sink = tell }()
+	}
+	result, err := a.execute(ctx, job)
+	if err != nil {
+		if errors.Is(err, engine.ErrInterrupted) {
+			return Outcome{}, &farm.Error{Op: a.Kind.Name, Subject: run.Subject, Err: farm.ErrInterrupted, Hint: "go on with: stowage resume"}
+		}
+		// The run has begun, and no lane has ended: it is neither undone nor
+		// unknown, whatever kept us from carrying it on.
+		hint := "remedy that and go on with: stowage resume"
+		if more := farm.Hint(err); more != "" {
+			hint = more + "; then: stowage resume"
+		}
+		return Outcome{}, &farm.Error{Op: a.Kind.Name, Subject: run.Subject, Err: fmt.Errorf("%w: %w", farm.ErrInterrupted, err), Hint: hint}
+	}
+	out := newOutcome(a.Kind, run, result)
+	if now, _ := a.Steer.Now(); now.Undo && a.WayBack != nil {
+		if out.Back, err = a.WayBack(run); err != nil {
+			out.NoBack = err.Error() // the run has ended, and says how, all the same
+		}
+	}
+	run.State, run.Ended = store.Done, time.Now()
+	if !out.Whole() {
+		run.State = store.Failed
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return out, err
+	}
+	run.Result = string(raw)
+	if err := a.Store.PutRun(run); err != nil {
+		return out, err
+	}
+	return out, out.Err()
+}
+
+// ofThisKind refuses a run of another kind: its steps are not ours, whatever they are called.
+func (a *Act) ofThisKind(run store.Run) error {
+	if run.Kind == a.Kind.Name {
+		return nil
+	}
+	return Refused(a.Kind.Name, run.ID, fmt.Errorf("it is a %s, which other steps carry out", run.Kind), "go on with it by the Stowage that has begun it; stowage runs lists all")
+}
+
+// hintOfEngine: an engine that is there and does not come up says why itself.
+func hintOfEngine(err error) string {
+	if errors.Is(err, engine.ErrNoBinary) {
+		return "make build puts stowage-engine beside stowage"
+	}
+	return "what it said is in .stowage/engine.log; on a machine that is very busy it may just need another attempt"
+}
+
+func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error) {
+	address := a.Address
+	o := a.Engine
+	o.Grace = grace
+	if address == "" {
+		server := a.Served
+		if server == nil {
+			var err error
+			if server, err = engine.Start(ctx, o); err != nil {
+				return engine.Result{}, &farm.Error{Op: "start engine", Err: err, Hint: hintOfEngine(err)}
+			}
+			defer server.Close()
+			a.Served = server // hosts are reached through it too, also while it is started again
+			defer func() { a.Served = nil }()
+		}
+		address, o.TLS = server.Address(), server.TLS()
+		// An engine that was killed is started again; one that keeps dying is
+		// given up, and we with it: the run can be resumed.
+		given, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			<-server.Gone()
+			cancel()
+		}()
+		ctx = given
+	}
+	client, err := engine.Dial(ctx, address, o)
+	if err != nil {
+		return engine.Result{}, &farm.Error{Op: "reach engine", Subject: address, Err: err}
+	}
+	defer client.Close()
+	if a.Address == "" {
+		takeOver(ctx, client, job, o.Log)
+	}
+	a.lookForLater(client, job)
+	stop, err := client.Serve("", a.Conductor, job.Budgets[WholeFarm]+4)
+	if err != nil {
+		return engine.Result{}, &farm.Error{Op: "serve engine", Subject: address, Err: err}
+	}
+	defer stop()
+	return runInTurn(ctx, client, job)
+}
+
+// takeOver ends what a program had begun that was killed: the engine is ours,
+// and whoever carries a run out holds the workspace, whose lock ends with its
+// process. Where this fails the engine finds out by itself.
+func takeOver(ctx context.Context, client *engine.Client, job engine.Job, log *slog.Logger) {
+	for _, piece := range Pieces(job) {
+		ended, err := client.TakeOver(ctx, piece.ID)
+		if log != nil && (err != nil || ended > 0) {
+			log.Info("a program that was killed had begun steps", "job", piece.ID, "steps", ended, "error", err)
+		}
+	}
+}
+
+// runInTurn runs the pieces of a job one after the other. After a piece in
+// which a lane failed, no other is begun, but those that clear up, and those of
+// the same stage as far as the job spares failures.
+func runInTurn(ctx context.Context, client *engine.Client, job engine.Job) (engine.Result, error) {
+	var all engine.Result
+	stage := 0 // of the piece before
+	for _, piece := range Pieces(job) {
+		now, rest := piece, []engine.LaneResult(nil)
+		switch {
+		case piece.Lanes[0].Closing:
+			now, rest = closing(piece, all)
+		case !pieceMayBegin(all, piece, stage):
+			now.Lanes = nil
+			for _, l := range piece.Lanes {
+				rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted})
+			}
+		}
+		if len(now.Lanes) > 0 {
+			r, err := client.Run(ctx, now)
+			if err != nil {
+				return all, err
+			}
+			all.Format = r.Format
+			rest = append(rest, r.Lanes...)
+		}
+		all.Lanes = append(all.Lanes, inOrder(piece, rest)...)
+		stage = piece.Lanes[0].Stage
+	}
+	return all, nil
+}
+
+// pieceMayBegin reports whether a piece may begin after these results: those of its
+// own stage do not depend on each other, those of later stages on all before.
+func pieceMayBegin(soFar engine.Result, piece engine.Job, stage int) bool {
+	if soFar.End() == engine.EndDone {
+		return true
+	}
+	return soFar.MayBegin(piece.Spares) && stage == piece.Lanes[0].Stage
+}
+
+// closing is what of a closing piece has to be run: the lanes that take back
+// what a lane of the same name has done for others that did not follow. It is
+// the same after a resume: the results so far are.
+func closing(piece engine.Job, soFar engine.Result) (engine.Job, []engine.LaneResult) {
+	if soFar.End() == engine.EndDone {
+		var rest []engine.LaneResult
+		for _, l := range piece.Lanes {
+			rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndDone})
+		}
+		piece.Lanes = nil
+		return piece, rest
+	}
+	made := map[string]bool{}
+	for i := len(soFar.Lanes) - 1; i >= 0; i-- { // the first of a name made it
+		made[soFar.Lanes[i].Name] = soFar.Lanes[i].End == engine.EndDone
+	}
+	var lanes []engine.Lane
+	var rest []engine.LaneResult
+	for _, l := range piece.Lanes {
+		if made[l.Name] {
+			lanes = append(lanes, l)
+		} else {
+			rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted})
+		}
+	}
+	piece.Lanes = lanes
+	return piece, rest
+}
+
+// inOrder sorts the results of a piece as its lanes are.
+func inOrder(piece engine.Job, results []engine.LaneResult) []engine.LaneResult {
+	out := make([]engine.LaneResult, len(piece.Lanes))
+	for i, l := range piece.Lanes {
+		n := slices.IndexFunc(results, func(r engine.LaneResult) bool { return r.Name == l.Name })
+		if n < 0 {
+			out[i] = engine.LaneResult{Name: l.Name, End: engine.EndUnknown}
+			continue
+		}
+		out[i] = results[n]
+	}
+	return out
+}

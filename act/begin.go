@@ -1,0 +1,122 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/store"
+	"stowage/workspace"
+)
+
+// Proposal is a run that somebody wants.
+type Proposal struct {
+	Name    string // in the run's id
+	Subject string // for people
+	// Job makes the engine's job, for a run of that id, and says which is the first server id that it leaves free (0: it takes
+	// none). A job without lanes is done already.
+	Job func(run string) (job engine.Job, nextServerID uint32, err error)
+	// Gates are steps before which a person is asked, and Soak is how long what it makes serves before the old is dropped: as the
+	// plan has them. A soak of no more than WatchAtMost is part of a step.
+	Gates []string
+	Soak  time.Duration
+	// Survey asks everything of what the job touches.
+	Survey func(context.Context, engine.Job) ([]farm.Finding, error)
+	// Remedy is what to do about blockers.
+	Remedy string
+}
+
+// Begin asks everything of a proposal, and makes the run durable before anything is touched. Findings come back in any case; an error
+// that wraps farm.ErrRefused means that nothing was touched. The run of a job without lanes is the zero Run.
+func (a *Act) Begin(ctx context.Context, p Proposal) (store.Run, []farm.Finding, error) {
+	if err := a.NothingOpen(); err != nil {
+		return store.Run{}, nil, err
+	}
+	run := store.Run{ID: a.nextID(p.Name), Kind: a.Kind.Name, Subject: p.Subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
+	job, nextServerID, err := p.Job(run.ID)
+	if err != nil || len(job.Lanes) == 0 {
+		return store.Run{}, nil, err
+	}
+	gates, err := gatesOf(job, append(slices.Clone(p.Gates), a.Terms.Gates...))
+	if err != nil {
+		return store.Run{}, nil, err
+	}
+	a.Owner = ownerOf(run)
+	findings, err := p.Survey(ctx, job)
+	if err != nil {
+		return store.Run{}, findings, err
+	}
+	if farm.Blocks(findings) {
+		return store.Run{}, findings, Refused(a.Kind.Name, p.Subject, errors.New("preflight found blockers"), p.Remedy)
+	}
+	if a.Dry {
+		return run, findings, nil
+	}
+	return run, findings, a.write(run, job, gates, p.Soak, nextServerID)
+}
+
+// write makes the run durable before anything is touched: ids are spent first, so that no crash can give them out twice.
+func (a *Act) write(run store.Run, job engine.Job, gates []string, soak time.Duration, nextServerID uint32) error {
+	now, err := a.Workspace.Farm()
+	if err != nil {
+		return err
+	}
+	if nextServerID > now.NextServerID {
+		err := a.Workspace.EditFarm(func(e *workspace.Edit) error {
+			e.SetNextServerID(nextServerID)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := a.Store.PutDocument("job", run.ID, run.Started, job); err != nil {
+		return err
+	}
+	if err := a.firstOrders(run, gates, soak); err != nil {
+		return err
+	}
+	return a.Store.PutRun(run)
+}
+
+// Refused is the error of what must not be done.
+func Refused(op, subject string, err error, hint string) error {
+	return &farm.Error{Op: op, Subject: subject, Err: fmt.Errorf("%w: %w", farm.ErrRefused, err), Hint: hint}
+}
+
+// NothingOpen refuses to begin beside an act that was cut short.
+func (a *Act) NothingOpen() error {
+	if a.Elsewhere != nil {
+		if err := a.Elsewhere(); err != nil {
+			return err
+		}
+	}
+	last, err := Latest(a.Store)
+	if errors.Is(err, store.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if last.State == store.Running {
+		return Refused(a.Kind.Name, last.Subject, fmt.Errorf("run %s of %s has not ended", last.ID, last.Started.Local().Format(time.DateTime)),
+			"finish it first: stowage resume")
+	}
+	return nil
+}
+
+// nextID is an id that no run has.
+func (a *Act) nextID(name string) string {
+	runs, _ := a.Store.Runs(a.Kind.Name) // unread: PutRun will say so
+	for n := 1; ; n++ {
+		id := fmt.Sprintf("%s-%s-%d", a.Kind.Name, name, n)
+		if !slices.ContainsFunc(runs, func(r store.Run) bool { return r.ID == id }) {
+			return id
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package act
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/placement"
+	"stowage/store"
+)
+
+// Terms are what a person adds to a plan when it is begun.
+type Terms struct {
+	Gates  []string // steps before which somebody decides, besides the plan's
+	Reason string
+}
+
+// Latest is the newest run of any act; store.ErrNone when nothing has been begun.
+func Latest(s *store.Store) (store.Run, error) {
+	runs, err := Runs(s)
+	if err == nil && len(runs) == 0 {
+		err = store.ErrNone
+	}
+	if err != nil {
+		return store.Run{}, err
+	}
+	return runs[0], nil
+}
+
+// Runs are the runs of all acts, newest first.
+func Runs(s *store.Store) ([]store.Run, error) {
+	runs, err := s.Runs("")
+	return slices.DeleteFunc(runs, func(r store.Run) bool { return r.Kind == store.Replay }), err
+}
+
+// openRun is the run that has not ended: the only one there is to steer.
+func openRun(s *store.Store, verb string) (store.Run, error) {
+	last, err := Latest(s)
+	if errors.Is(err, store.ErrNone) {
+		return last, Refused(verb, "", errors.New("nothing has been begun in this workspace"), "stowage plan, then stowage move PLAN")
+	}
+	if err == nil && last.State != store.Running {
+		err = Refused(verb, last.Subject, fmt.Errorf("run %s has ended: %s", last.ID, last.State), "stowage status")
+	}
+	return last, err
+}
+
+func say(s *store.Store, run, verb, part, what, why string) error {
+	return s.PutOrder(store.Order{Run: run, At: time.Now(), Who: Who(), PID: os.Getpid(), Verb: verb, Part: part, What: what, Why: why})
+}
+
+// SteeringOf is what holds for a run.
+func SteeringOf(s *store.Store, run string) (Steering, error) {
+	orders, err := s.Orders(run, 0)
+	return steeringOf(orders), err
+}
+
+// Pause lets no new step begin; with copies, copies that run stand still, too.
+// A step that may hold a gate closed goes on to its end.
+func Pause(s *store.Store, copies bool, why string) (store.Run, error) {
+	run, err := openRun(s, "pause")
+	if err != nil {
+		return run, err
+	}
+	what := ""
+	if copies {
+		what = holdCopies
+	}
+	return run, say(s, run.ID, orderPause, "", what, why)
+}
+
+// Resume takes a pause back. Whether somebody carries the run out is another
+// question.
+func Resume(s *store.Store, run store.Run, why string) error {
+	return say(s, run.ID, orderResume, "", "", why)
+}
+
+// Limit limits all copies of the run together, in bytes a second; 0 stops
+// them, less than 0 takes the limit away.
+func Limit(s *store.Store, bytes int64, why string) (store.Run, error) {
+	run, err := openRun(s, "throttle")
+	if err != nil {
+		return run, err
+	}
+	what := throttleOff
+	if bytes >= 0 {
+		what = strconv.FormatInt(bytes, 10)
+	}
+	return run, say(s, run.ID, orderThrottle, "", what, why)
+}
+
+// Approve lets parts that wait at a gate go on: those of one lane, or all of
+// them; at one gate, or at any. With ahead, everything that will come to that
+// gate may pass, too. What was approved comes back.
+func Approve(s *store.Store, gate, lane string, ahead bool, why string) (store.Run, []Gate, error) {
+	run, err := openRun(s, "approve")
+	if err != nil {
+		return run, nil, err
+	}
+	now, err := SteeringOf(s, run.ID)
+	if err != nil {
+		return run, nil, err
+	}
+	step := strings.TrimPrefix(gate, placement.GatePrefix)
+	if gate != "" && !slices.Contains(now.Gates, step) {
+		return run, nil, Refused("approve", gate, errors.New("this run has no such gate"), "its gates: "+orNone(now.Gates))
+	}
+	var passed []Gate
+	for _, g := range now.Waiting() {
+		pair, _, _ := strings.Cut(g.Part, "/")
+		if (step == "" || g.Step == step) && (lane == "" || lane == pair || lane == g.Part) {
+			passed = append(passed, g)
+		}
+	}
+	for _, g := range passed {
+		if err := say(s, run.ID, orderApprove, g.Part, g.Step, why); err != nil {
+			return run, passed, err
+		}
+	}
+	if ahead {
+		err = say(s, run.ID, orderApprove, "", step, why)
+	}
+	return run, passed, err
+}
+
+func orNone(gates []string) string {
+	if len(gates) == 0 {
+		return "none"
+	}
+	return placement.GatePrefix + strings.Join(gates, ", "+placement.GatePrefix)
+}
+
+// Abort has a run end: sides before their point of no return are undone, the
+// others finished. It is refused while a part waits whose way back is lost.
+func Abort(s *store.Store, why string) (store.Run, error) {
+	run, err := openRun(s, "abort")
+	if err == nil {
+		err = canEnd(s, run.ID, "abort")
+	}
+	if err != nil {
+		return run, err
+	}
+	return run, say(s, run.ID, orderAbort, "", "", why)
+}
+
+// Undo has a run taken back: an unfinished one as by Abort, lane by lane, the
+// last begun first. It is refused where Abort is.
+func Undo(s *store.Store, run store.Run, why string) error {
+	if err := canEnd(s, run.ID, "undo"); err != nil {
+		return err
+	}
+	return say(s, run.ID, orderUndo, "", "", why)
+}
+
+// firstOrders are what plan and person want of a run from its beginning.
+func (a *Act) firstOrders(run store.Run, gates []string, soak time.Duration) (err error) {
+	put := func(verb, what string) {
+		if err == nil {
+			err = say(a.Store, run.ID, verb, "", what, a.Terms.Reason)
+		}
+	}
+	for _, step := range gates {
+		put(orderGate, step)
+	}
+	if soak > WatchAtMost {
+		put(orderSoak, soak.String())
+	}
+	put(orderMove, run.Subject)
+	return err
+}
+
+// WatchAtMost is how long a share of the clients that come back is watched; a
+// longer soak keeps the old side besides.
+const WatchAtMost = 10 * time.Second
+
+// gatesOf are the steps that gates stand before. A gate that no side of the job
+// will ever come to is a mistake that would be noticed too late.
+func gatesOf(job engine.Job, names []string) ([]string, error) {
+	known := map[string]bool{}
+	var list []string
+	for _, lane := range job.Lanes {
+		for _, part := range lane.Parts {
+			for _, s := range part.Steps {
+				if !known[s.Name] {
+					known[s.Name] = true
+					list = append(list, placement.GatePrefix+s.Name)
+				}
+			}
+		}
+	}
+	var out []string
+	for _, name := range names {
+		step := strings.TrimPrefix(name, placement.GatePrefix)
+		if !known[step] {
+			return nil, &farm.Error{Op: "read gates", Subject: name, Err: fmt.Errorf("%w: no step of this move has that name", farm.ErrInput),
+				Hint: "gates of this move: " + strings.Join(list, ", ")}
+		}
+		if !slices.Contains(out, step) {
+			out = append(out, step)
+		}
+	}
+	return out, nil
+}
+
+// steer lets the run hear what people say, until the function that comes back
+// is called.
+func (a *Act) steer(ctx context.Context, run store.Run) (func(), error) {
+	s, err := newSteer(a.Store, run.ID, func(err error) { a.Log.Warn("orders cannot be read; what was said before holds", "error", err) })
+	if err != nil {
+		return nil, err
+	}
+	a.Steer = s
+	a.Throttle = newThrottle(a.budgetsOf(run), s, a.inRotation)
+	trail, err := a.Store.OpenTrail()
+	if err != nil {
+		return nil, err
+	}
+	a.trail = newTrail(trail, run.ID, cmp.Or(a.Terms.Reason, s.now.Reason))
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.watch(ctx)
+	}()
+	return func() {
+		stop()
+		<-done
+		if err := trail.Close(); err != nil {
+			a.Log.Warn("the audit trail has a gap", "error", err)
+		}
+	}, nil
+}
+
+// budgetsOf are those of the plan; a run that is not of a plan has the
+// defaults.
+func (a *Act) budgetsOf(run store.Run) placement.Budgets {
+	p, err := a.Workspace.Plan(run.Subject)
+	if err != nil {
+		return placement.Budgets{}
+	}
+	return p.Goals.Budgets
+}
+
+// inRotation are the servers that farm.yaml has on these hosts.
+func (a *Act) inRotation(hosts ...farm.HostName) []*mysql.Server {
+	now, err := a.Workspace.Farm()
+	if err != nil {
+		return nil // somebody edits it; the step itself will say so
+	}
+	var out []*mysql.Server
+	for _, p := range now.Pairs {
+		for name, side := range p.Sides {
+			if slices.Contains(hosts, side.Host) {
+				out = append(out, mysql.Open(p.Instance(name), now.Address(side), a.Admin, a.Log))
+			}
+		}
+	}
+	return out
+}
+
+// lookForLater tells the steering which lanes of a job began after which.
+func (a *Act) lookForLater(client *engine.Client, job engine.Job) {
+	if a.Steer == nil {
+		return
+	}
+	a.Steer.mu.Lock()
+	defer a.Steer.mu.Unlock()
+	a.Steer.later = func(ctx context.Context, lane string) (string, error) {
+		for _, piece := range Pieces(job) {
+			i := slices.IndexFunc(piece.Lanes, func(l engine.Lane) bool { return l.Name == lane })
+			for n := len(piece.Lanes) - 1; i >= 0 && n > i; n-- {
+				runs, err := client.LaneIsRunning(ctx, piece.ID, piece.Lanes[n].Name)
+				if err != nil {
+					return "", err
+				}
+				if runs {
+					return piece.Lanes[n].Name, nil
+				}
+			}
+		}
+		return "", nil
+	}
+}

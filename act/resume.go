@@ -1,0 +1,139 @@
+package act
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"stowage/engine"
+	"stowage/internal/nested"
+	"stowage/store"
+)
+
+// Unfinished is the run to go on with: one that was cut short, or one that
+// ended stuck: behind the point of no return, which can only go forward, or
+// while it was taken back, which goes on being taken back. It is store.ErrNone
+// when there is none.
+func (a *Act) Unfinished() (store.Run, error) {
+	last, err := Latest(a.Store)
+	if err != nil {
+		return last, err
+	}
+	if last.State == store.Running {
+		return last, a.ofThisKind(last)
+	}
+	if last.Kind != a.Kind.Name {
+		return last, store.ErrNone
+	}
+	if last.State == store.Failed {
+		return a.goOn(last)
+	}
+	return last, store.ErrNone
+}
+
+// goOn makes a run of what a stuck run left to be done, or to be undone.
+func (a *Act) goOn(stuck store.Run) (store.Run, error) {
+	var job engine.Job
+	var out Outcome
+	if _, err := a.Store.LatestDocument("job", stuck.ID, &job); err != nil {
+		return stuck, err
+	}
+	if err := nested.Unmarshal([]byte(stuck.Result), &out); err != nil {
+		return stuck, fmt.Errorf("read result of %s: %w", stuck.ID, err)
+	}
+	rest := remainder(job, out)
+	if len(rest) == 0 {
+		return stuck, store.ErrNone
+	}
+	owner, err := a.ownerOf(stuck)
+	if err != nil {
+		return stuck, err
+	}
+	job.ID, job.Lanes = a.nextID(stuck.Subject), rest
+	run := store.Run{ID: job.ID, Kind: a.Kind.Name, Subject: stuck.Subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
+	err = errors.Join(a.Store.PutDocument(ownerDocument, run.ID, run.Started, owner), a.Store.PutDocument("job", run.ID, run.Started, job), a.handOn(stuck, run))
+	if err != nil {
+		return stuck, err
+	}
+	return run, a.Store.PutRun(run)
+}
+
+// handOn lets a run know who decided in the one before it that a part goes on
+// without a way back.
+func (a *Act) handOn(from, to store.Run) error {
+	was, err := SteeringOf(a.Store, from.ID)
+	for _, w := range was.Lost {
+		if err != nil || w.Forward == nil {
+			continue
+		}
+		err = errors.Join(
+			a.Store.PutOrder(store.Order{Run: to.ID, At: w.Since, Who: "stowage", PID: os.Getpid(), Verb: orderLost, Part: w.Part, Why: w.Why}),
+			a.Store.PutOrder(store.Order{Run: to.ID, At: w.Forward.At, Who: w.Forward.Who, PID: os.Getpid(), Verb: orderForward, Part: w.Part, What: withoutWayBack, Why: w.Forward.Why}))
+	}
+	return err
+}
+
+// remainder are the lanes that stopped at a step of no return, from that step
+// on, and those that stopped while they were undone, from that step back.
+// Nothing is done or undone again, nothing is left out. A lane that was going
+// back does nothing else: its other parts were never begun.
+func remainder(job engine.Job, out Outcome) []engine.Lane {
+	var rest []engine.Lane
+	for i, l := range out.Lanes {
+		if l.End != engine.EndStuck || i >= len(job.Lanes) {
+			continue
+		}
+		lane := job.Lanes[i]
+		lane.Closing = false // it is what this run is about
+		n := slices.IndexFunc(lane.Parts, func(p engine.Part) bool { return p.Subject == l.Part })
+		if n < 0 {
+			continue
+		}
+		part := lane.Parts[n]
+		if l.UndoStep != "" {
+			k := slices.IndexFunc(part.Steps, func(s engine.Step) bool { return s.Name == l.UndoStep })
+			if k < 0 {
+				continue
+			}
+			whole := part.Steps
+			part.Steps, part.State = whole[:k+1], json.RawMessage(l.State)
+			if part.Back == "" {
+				if failed := slices.IndexFunc(whole, func(s engine.Step) bool { return s.Name == l.Step }); failed >= 0 {
+					part.Ahead = whole[failed:]
+				}
+				part.Back = fmt.Sprintf("it had failed at step %s: %s", l.Step, l.Error)
+			}
+			lane.Parts = []engine.Part{part}
+			rest = append(rest, lane)
+			continue
+		}
+		k := slices.IndexFunc(part.Steps, func(s engine.Step) bool { return s.Name == l.Step && s.NoReturn })
+		if k >= 0 {
+			part.Steps = part.Steps[k:]
+			lane.Parts = append([]engine.Part{part}, lane.Parts[n+1:]...)
+			rest = append(rest, lane)
+		}
+	}
+	return rest
+}
+
+// ownerDocument says whose directories a run works on that goes on with what
+// another has begun.
+const ownerDocument = "owner"
+
+// ownerOf marks the directories a run makes.
+func ownerOf(run store.Run) string { return "stowage " + run.ID }
+
+// ownerOf is the mark of the run that made the directories a run works on: its
+// own, or that of the one it goes on with.
+func (a *Act) ownerOf(run store.Run) (string, error) {
+	var owner string
+	_, err := a.Store.LatestDocument(ownerDocument, run.ID, &owner)
+	if errors.Is(err, store.ErrNone) {
+		return ownerOf(run), nil
+	}
+	return owner, err
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/workspace"
+)
+
+// recordDesk is the workspace with the account that reads and sets. Servers that are all named by their address need no
+// workspace: the journal, without which no setting is changed, then lies in the caller's own state directory.
+func (a *app) recordDesk(names []string, account string) (*desk, error) {
+	d, err := a.open()
+	if err != nil {
+		addressed := !slices.ContainsFunc(names, func(n string) bool { return !isAddress(n) })
+		ws, ownErr := ownState()
+		if !errors.Is(err, farm.ErrInput) || hasFarm(a.dir) || !addressed || ownErr != nil {
+			return nil, err
+		}
+		if len(names) == 0 && !isDir(recordDir(ws)) {
+			return nil, err
+		}
+		d = &desk{Workspace: ws, farm: &farm.Farm{}}
+	}
+	if account == "" && d.farm.Accounts != "" {
+		account = d.Path(d.farm.Accounts)
+	}
+	if d.admin, err = readingAccount(account); err != nil {
+		d.close()
+		return nil, err
+	}
+	d.recording, err = d.admin, mysql.ErrNoGroup
+	if account != "" {
+		d.recording, err = mysql.ReadAccount(account, "record")
+	}
+	if errors.Is(err, mysql.ErrNoGroup) {
+		d.recording, err = d.admin, nil // a recording by agents says what that means
+	}
+	if err != nil {
+		d.close()
+		return nil, err
+	}
+	d.admin, d.recording = namedIn(d.farm, d.admin), namedIn(d.farm, d.recording)
+	return d, nil
+}
+
+// isAddress says whether a server is named by host and port.
+func isAddress(name string) bool {
+	host, port, err := net.SplitHostPort(name)
+	return err == nil && host != "" && port != "" && !strings.ContainsAny(name, "/\\")
+}
+
+func hasFarm(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "farm.yaml"))
+	return err == nil
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
+}
+
+// ownState is where what belongs to no workspace is kept: readable by its owner only.
+func ownState() (*workspace.Workspace, error) {
+	dir := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, err
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	return &workspace.Workspace{Dir: filepath.Join(dir, "stowage")}, nil
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/act"
+)
+
+// runLine is one run in the list.
+type runLine struct {
+	Run     string     `json:"run"`
+	Kind    string     `json:"kind"`
+	Subject string     `json:"subject"`
+	State   string     `json:"state"` // running, interrupted, done, failed
+	PID     int        `json:"pid,omitempty"`
+	Started time.Time  `json:"started"`
+	Ended   *time.Time `json:"ended"` // null while it has not
+}
+
+type runList struct {
+	FormatVersion int       `json:"format_version"`
+	Runs          []runLine `json:"runs"`
+}
+
+func (a *app) runsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "runs", Short: "List what has been begun in this workspace", Args: args(cobra.NoArgs),
+		Long:    "Lists every run, newest first: what it was about, when it began and ended, and how.\nReads only.\n\n" + exitHelp,
+		Example: "  stowage runs\n  stowage log --run move-first-1",
+		RunE: func(*cobra.Command, []string) error {
+			d, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer d.close()
+			runs, err := act.Runs(d.store)
+			if err != nil {
+				return err
+			}
+			list := runList{FormatVersion: 1, Runs: []runLine{}}
+			for _, r := range runs {
+				line := runLine{Run: r.ID, Kind: r.Kind, Subject: r.Subject, State: stateOf(r), PID: alive(r), Started: r.Started}
+				if !r.Ended.IsZero() {
+					line.Ended = &r.Ended
+				}
+				list.Runs = append(list.Runs, line)
+			}
+			return a.emit(list, list.writeText)
+		},
+	}
+}
+
+func (l runList) writeText(out io.Writer) error {
+	if len(l.Runs) == 0 {
+		_, err := fmt.Fprintln(out, "nothing has been begun in this workspace\n  next: stowage plan, then stowage move PLAN")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "run\tstate\tbegan\ttook")
+	for _, r := range l.Runs {
+		took := "-"
+		if r.Ended != nil {
+			took = r.Ended.Sub(r.Started).Round(time.Second).String()
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Run, r.State, r.Started.Local().Format(time.DateTime), took)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,395 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"stowage/act"
+	"stowage/farm"
+	"stowage/store"
+	"stowage/workspace"
+)
+
+// steered is what a steering verb prints.
+type steered struct {
+	FormatVersion int        `json:"format_version"`
+	Run           string     `json:"run"`
+	Verb          string     `json:"verb"`
+	Text          string     `json:"text"`
+	Approved      []act.Gate `json:"approved,omitempty"`
+	// Forward are parts that go on without a way back.
+	Forward []act.LostWay `json:"forward,omitempty"`
+	PID     int           `json:"pid,omitempty"` // of the process that carries the run out
+	Back    *act.Back     `json:"back,omitempty"`
+}
+
+func (s steered) writeText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s: %s\n", s.Run, s.Text)
+	writeBack(w, s.Back, "")
+	return err
+}
+
+// steerGroup is where the verbs that steer stand in the help.
+const steerGroup = "steer"
+
+// steeringCommands are the verbs by which a person steers whatever runs, from
+// any terminal on the machine, while it runs and after it was killed.
+func (a *app) steeringCommands() []*cobra.Command {
+	var address string
+	resume := &cobra.Command{
+		Use: "resume", Short: "Go on with a run that was cut short, or paused", Args: args(cobra.NoArgs),
+		Long: `Goes on with the run that has not ended. When another process is carrying it out,
+waits for that one and takes over if it dies. Takes a pause back, and has a way back that
+was lost tried once more; when another process carries that run out, that one goes on.
+Nothing to go on with is fine.
+
+` + exitHelp,
+		Example: "  stowage resume",
+		RunE: func(c *cobra.Command, _ []string) error {
+			out, err := a.resume(c.Context(), address)
+			return a.ended(out, err)
+		},
+	}
+	a.repairFlag(resume.Flags())
+	abort, undo := a.abortCommand(&address), a.undoCommand(&address)
+	for _, c := range []*cobra.Command{resume, abort, undo} {
+		engineFlag(c.Flags(), &address)
+	}
+	said := []*cobra.Command{a.pauseCommand(), resume, a.throttleCommand(), a.approveCommand(), abort, undo}
+	for _, c := range said {
+		a.reasonFlag(c.Flags())
+	}
+	return slices.Concat([]*cobra.Command{a.statusCommand()}, said, []*cobra.Command{a.logCommand(), a.runsCommand()})
+}
+
+func engineFlag(fs *pflag.FlagSet, address *string) {
+	fs.StringVar(address, "engine", "", "host:port of a Temporal cluster; default: an engine of our own")
+}
+
+func (a *app) reasonFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&a.terms.Reason, "reason", "", "why, for those who read the log and the status later")
+}
+
+func (a *app) repairFlag(fs *pflag.FlagSet) {
+	fs.BoolVar(&a.repair, "repair", false, "a new copy whose rows differ from its source's is made equal, and all is compared once more; servers that serve are never touched")
+}
+
+func (a *app) pauseCommand() *cobra.Command {
+	copies := false
+	cmd := &cobra.Command{
+		Use: "pause", Short: "Let no new step of the move begin", Args: args(cobra.NoArgs),
+		Long: `Lets no new step begin in any lane, until 'stowage resume'. Steps that run go on to
+their end, so that no gate of clients stays closed; copies that run, too, unless --copies
+has them stand still (a copy that stands for long may have to begin again).
+
+Works from another terminal while a move runs, and after it was killed. A pause outlives
+both; 'stowage status' shows who, when and why.
+
+` + exitHelp,
+		Example: `  stowage pause --reason "sale starts at nine"` + "\n  stowage resume",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.steerOpen(func(d *desk) (steered, error) {
+				run, err := act.Pause(d.store, copies, a.terms.Reason)
+				text := "paused: no new step begins; running steps end by themselves\n  go on with: stowage resume"
+				return steered{Run: run.ID, Verb: "pause", Text: text, PID: alive(run)}, err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&copies, "copies", false, "running copies stand still, too")
+	return cmd
+}
+
+func (a *app) throttleCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "throttle N|off", Short: "Limit all copies of the move together, in MB/s", Args: args(cobra.ExactArgs(1)),
+		Long: `Limits what all running copies write together, in MB a second; within a second. 0 stops
+them, off takes the limit away. Besides, copies slow down by themselves when servers in
+rotation become slow or fall behind; 'stowage status' says why.
+
+` + exitHelp,
+		Example: "  stowage throttle 40\n  stowage throttle off",
+		RunE: func(c *cobra.Command, given []string) error {
+			bytes, err := throttleOf(given[0])
+			if err != nil {
+				return usage(c, err)
+			}
+			return a.steerOpen(func(d *desk) (steered, error) {
+				run, err := act.Limit(d.store, bytes, a.terms.Reason)
+				text := "copies write no more than " + given[0] + " MB/s together"
+				if bytes < 0 {
+					text = "no limit on copies but their own"
+				}
+				return steered{Run: run.ID, Verb: "throttle", Text: text, PID: alive(run)}, err
+			})
+		},
+	}
+}
+
+// throttleOf reads MB/s; -1 is off.
+func throttleOf(word string) (int64, error) {
+	if word == "off" {
+		return -1, nil
+	}
+	var mb float64
+	if n, err := fmt.Sscanf(strings.TrimSuffix(word, "MB/s"), "%g", &mb); n != 1 || err != nil || mb < 0 || mb > 1e6 {
+		return 0, fmt.Errorf("throttle %q: it wants MB a second such as 40, or off", word)
+	}
+	return int64(mb * 1e6), nil
+}
+
+func (a *app) abortCommand(address *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "abort", Short: "End the move safely: undo what can be undone, finish the rest", Args: args(cobra.NoArgs),
+		Long: `Ends the move: sides before their point of no return (retire) are put back as they were,
+sides behind it are finished, no other begins. What was moved before stays moved. Copies
+that run are broken off at once. Refused where undo is: while a way back is lost.
+
+While another process carries the move out, that one does it and ends with 4; abort says
+so and returns. When nobody does, because it was killed, abort does it itself: 0 when all
+is as asked.
+
+` + exitHelp,
+		Example: `  stowage abort --reason "disks of ssd03 fail"`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.end(c.Context(), *address, func(d *desk) (store.Run, error) { return act.Abort(d.store, a.terms.Reason) })
+		},
+	}
+}
+
+func (a *app) undoCommand(address *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "undo", Short: "Take the whole move back, as far as it goes; plan the rest", Args: args(cobra.NoArgs),
+		Long: `Takes the newest move back. Sides before their point of no return (retire) are put back as
+they were, lane by lane, the last begun first. With a soak in goals.yaml that is possible
+for as long as it lasts.
+
+Refused while a shard waits whose way back is lost: what was written at its new place
+would be lost. Decide about that first: 'stowage approve --without-way-back'.
+
+Sides behind it are moved for good: for them, and for a move that has ended, a plan in the
+other direction is written, plans/undo-NAME.json. Nothing is touched: review it, and
+'stowage move undo-NAME'.
+
+` + exitHelp,
+		Example: "  stowage undo\n  stowage plan show undo-first\n  stowage move undo-first",
+		RunE: func(c *cobra.Command, _ []string) error {
+			d, err := a.openRun()
+			if err != nil {
+				return err
+			}
+			run, err := act.Latest(d.store)
+			d.close()
+			switch {
+			case errors.Is(err, store.ErrNone):
+				return &farm.Error{Op: "undo", Err: fmt.Errorf("%w: nothing has been begun in this workspace", farm.ErrRefused), Hint: "stowage status"}
+			case err != nil:
+				return err
+			case run.State != store.Running:
+				return a.planBack(run, *address)
+			}
+			return a.end(c.Context(), *address, func(d *desk) (store.Run, error) {
+				return run, act.Undo(d.store, run, a.terms.Reason)
+			})
+		},
+	}
+}
+
+// planBack writes the plan that takes an ended move back.
+func (a *app) planBack(run store.Run, address string) error {
+	d, moving, done, err := a.act(address)
+	if err != nil {
+		return err
+	}
+	defer done()
+	back, err := moving.PlanBack(run)
+	if err != nil {
+		return err
+	}
+	if err := d.store.PutOrder(store.Order{Run: run.ID, At: time.Now(), Who: act.Who(), Verb: "undo", Why: a.terms.Reason}); err != nil {
+		return err
+	}
+	s := steered{FormatVersion: 1, Run: run.ID, Verb: "undo", Back: back, Text: "it has ended; farm.yaml shows nothing where it moved it, so there is nothing to take back"}
+	if back != nil {
+		s.Text = "it has ended; what it moved is behind its point of no return"
+	}
+	return a.emit(s, s.writeText)
+}
+
+// writeBack says how what was moved for good is taken back.
+func writeBack(w io.Writer, b *act.Back, none string) {
+	if none != "" {
+		fmt.Fprintf(w, "what was moved for good stays: no plan back: %s\n", none)
+	}
+	if b == nil {
+		return
+	}
+	if b.Plan != "" {
+		fmt.Fprintf(w, "%d sides are moved for good; the way back is a plan: %s\n  review it: stowage plan show %s\n  then:      stowage move %s\n", b.Sides, b.Path, b.Plan, b.Plan)
+	}
+	if len(b.Commands) > 0 {
+		fmt.Fprintf(w, "moved for good; the way back is the same move in the other direction:\n  %s\n", strings.Join(b.Commands, "\n  "))
+	}
+	if len(b.Lost) > 0 {
+		fmt.Fprintf(w, "moved for good, from pairs that are retired: %v\n  plan anew where they are to be: stowage plan\n", b.Lost)
+	}
+	if len(b.InTheWay) > 0 {
+		fmt.Fprintf(w, "  before that, remove or rename the old instances' directories if they are still there:\n    %s\n", strings.Join(b.InTheWay, "\n    "))
+	}
+}
+
+// steerOpen opens the workspace for one order.
+func (a *app) steerOpen(order func(*desk) (steered, error)) error {
+	d, err := a.openRun()
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	s, err := order(d)
+	if err != nil {
+		return err
+	}
+	if s.FormatVersion = 1; s.PID == 0 {
+		s.Text += "\n  nobody carries it out just now: stowage resume"
+		if s.Verb == "pause" {
+			s.Text = "paused; nobody carries it out just now\n  go on with: stowage resume"
+		}
+	}
+	return a.emit(s, s.writeText)
+}
+
+// alive is the process that carries a run out, or 0.
+func alive(run store.Run) int {
+	if run.State != store.Running || run.PID == 0 || syscall.Kill(run.PID, 0) != nil {
+		return 0
+	}
+	return run.PID
+}
+
+// end gives an order that ends the run, and carries it out when nobody else
+// does.
+func (a *app) end(ctx context.Context, address string, order func(*desk) (store.Run, error)) error {
+	d, moving, done, err := a.actOpen(address)
+	if err != nil {
+		return err
+	}
+	defer done()
+	run, err := order(d)
+	if err != nil {
+		return err
+	}
+	release, err := d.Lock("abort or undo")
+	var held *workspace.Held
+	if errors.As(err, &held) {
+		s := steered{FormatVersion: 1, Run: run.ID, Verb: "end", PID: held.PID,
+			Text: fmt.Sprintf("process %d has been told; what can be taken back is taken back\n  look: stowage status", held.PID)}
+		return a.emit(s, s.writeText)
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	// It may have ended between the order and the lock.
+	if run, err = act.Latest(d.store); err != nil || run.State != store.Running {
+		return errors.Join(err, a.ended(a.lastEnd(d)))
+	}
+	s, err := a.carry(ctx, d, moving, run)
+	if s.Outcome != nil && s.Outcome.EndedAsAsked() {
+		err = nil
+		s.State = "ended-as-asked"
+	}
+	return a.ended(s, err)
+}
+
+// unpause takes a pause back, and has ways back tried again that were lost. When
+// another process carries the run out that is all there is to do.
+func (a *app) unpause(d *desk) (goesOn bool, err error) {
+	run, err := act.Latest(d.store)
+	if errors.Is(err, store.ErrNone) || err == nil && run.State != store.Running {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	now, err := act.SteeringOf(d.store, run.ID)
+	lost := slices.ContainsFunc(now.Lost, act.LostWay.IsOpen)
+	if err != nil || now.Paused == nil && !lost {
+		return false, err
+	}
+	if err := act.Resume(d.store, run, a.terms.Reason); err != nil {
+		return false, err
+	}
+	if now.Paused != nil {
+		a.say("no longer paused (it was, %s)", now.Paused)
+	}
+	if lost {
+		a.say("the way back that is lost is tried once more; 'stowage status' tells what came of it")
+	}
+	pid := alive(run)
+	if pid == 0 {
+		return false, nil
+	}
+	s := steered{FormatVersion: 1, Run: run.ID, Verb: "resume", PID: pid, Text: fmt.Sprintf("process %d goes on", pid)}
+	return true, a.emit(s, s.writeText)
+}
+
+// steered reads what people said about the run.
+func (s *moveStatus) steered(from *store.Store) error {
+	now, err := act.SteeringOf(from, s.Run)
+	if err != nil {
+		return err
+	}
+	s.Steering = &now
+	if s.State != string(store.Running) && s.State != "interrupted" {
+		return nil
+	}
+	if w := now.Waiting(); len(w) > 0 {
+		s.Waiting = w
+	}
+	next := []string{}
+	if now.Paused != nil {
+		next = append(next, "stowage resume")
+	}
+	if len(s.Waiting) > 0 && s.State != "interrupted" {
+		next = append(next, "stowage approve")
+	}
+	if slices.ContainsFunc(now.Lost, act.LostWay.IsOpen) && s.State != "interrupted" {
+		next = append(next, "stowage approve --without-way-back")
+	}
+	s.NextSteps = append(next, s.NextSteps...)
+	return nil
+}
+
+func (s moveStatus) writeSteering(w io.Writer) {
+	now := s.Steering
+	if now == nil {
+		return
+	}
+	writeForward(w, now.Lost)
+	for _, text := range s.said() {
+		fmt.Fprintf(w, "  %s\n", text)
+	}
+	for _, g := range s.Waiting {
+		fmt.Fprintf(w, "  A PERSON DECIDES: %s before %s, for %v: stowage approve before-%s\n", g.Part, g.Step, time.Since(g.Since).Round(time.Second), g.Step)
+	}
+	if s.State != string(store.Running) && s.State != "interrupted" {
+		return
+	}
+	for _, l := range now.Lost {
+		switch {
+		case l.IsOpen():
+			fmt.Fprintf(w, "  %s: %s, for %v: %s\n    it serves at its new place and lacks nothing; undo and abort are refused, for what was written there would be lost\n    a person decides: stowage approve --without-way-back --reason WHY\n",
+				act.LostWords, l.Part, time.Since(l.Since).Round(time.Second), l.Why)
+		case l.Again:
+			fmt.Fprintf(w, "  the way back of %s, lost since %s, is tried once more: %s\n", l.Part, l.Since.Local().Format("15:04:05"), l.Why)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"stowage/act"
+	"stowage/farm"
+	"stowage/store"
+)
+
+func (a *app) approveCommand() *cobra.Command {
+	lane, ahead, forward := "", false, false
+	cmd := &cobra.Command{
+		Use: "approve [GATE]", Short: "Let sides go on that wait for a person", Args: args(cobra.MaximumNArgs(1)),
+		Long: `Lets sides go on that wait at a gate: at GATE (before-out, before-retire), or at any. It
+approves what waits now, and nothing that comes there later, unless --ahead is given.
+Nothing times out while it waits.
+
+A shard whose way back is lost (somebody changed a table at its new place during the soak)
+waits for a person, too, and only --without-way-back lets it go on: the soak ends, gates
+before its last step are passed, and it settles where it is. --reason goes to the trail.
+
+` + exitHelp,
+		Example: "  stowage approve\n  stowage approve before-retire --lane dbshard007\n  stowage approve before-out --ahead\n" +
+			"  stowage approve --without-way-back --reason \"the column has to stay\"",
+		RunE: func(c *cobra.Command, given []string) error {
+			gate := strings.Join(given, "")
+			if ahead && gate == "" {
+				return usage(c, errors.New("--ahead wants to know which gate"))
+			}
+			if forward && (ahead || gate != "") {
+				return usage(c, errors.New("--without-way-back is no gate: give it alone, or with --lane and --reason"))
+			}
+			if forward {
+				return a.goForward(lane)
+			}
+			return a.steerOpen(func(d *desk) (steered, error) {
+				run, passed, err := act.Approve(d.store, gate, lane, ahead, a.terms.Reason)
+				s := steered{Run: run.ID, Verb: "approve", Approved: passed, PID: alive(run), Text: approvedText(passed, gate, ahead)}
+				if err == nil && len(passed) == 0 && !ahead {
+					err = a.nothingToApprove(d, run)
+				}
+				return s, err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&forward, "without-way-back", false, "let shards settle whose way back is lost")
+	cmd.Flags().StringVar(&lane, "lane", "", "only this pair, this side of it (dbshard007/B), or this shard")
+	cmd.Flags().BoolVar(&ahead, "ahead", false, "and whatever comes to the gate later")
+	return cmd
+}
+
+// nothingToApprove says what waits instead.
+func (a *app) nothingToApprove(d *desk, run store.Run) error {
+	hint := "stowage status; --ahead approves a gate before anything has come to it"
+	now, err := act.SteeringOf(d.store, run.ID)
+	for _, w := range now.Lost {
+		if w.IsOpen() {
+			hint = fmt.Sprintf("%s waits because its way back is lost; only this lets it settle without one: stowage approve --without-way-back", w.Part)
+		}
+	}
+	return errors.Join(err, &farm.Error{Op: "approve", Subject: run.ID, Err: fmt.Errorf("%w: nothing waits for a person there", farm.ErrRefused), Hint: hint})
+}
+
+// goForward lets shards settle whose way back is lost.
+func (a *app) goForward(part string) error {
+	return a.steerOpen(func(d *desk) (steered, error) {
+		run, ways, err := act.Forward(d.store, part, a.terms.Reason)
+		s := steered{Run: run.ID, Verb: "approve", Forward: ways, PID: alive(run)}
+		for _, w := range ways {
+			s.Text += fmt.Sprintf("%s settles where it is, without a way back; ", w.Part)
+		}
+		s.Text = strings.TrimSuffix(s.Text, "; ")
+		if now, readErr := act.SteeringOf(d.store, run.ID); readErr == nil && now.Paused != nil {
+			s.Text += fmt.Sprintf("\n  but the move is paused %s: stowage resume", now.Paused)
+		}
+		return s, err
+	})
+}
+
+func approvedText(passed []act.Gate, gate string, ahead bool) string {
+	words := make([]string, 0, len(passed))
+	for _, g := range passed {
+		words = append(words, g.Part+" before "+g.Step)
+	}
+	text := "approved: " + strings.Join(words, ", ")
+	if ahead {
+		text += " and all that comes to " + gate
+	}
+	return text
+}
+
+// writeForward names what goes on, or has settled, without a way back.
+func writeForward(w io.Writer, ways []act.LostWay) {
+	for _, l := range ways {
+		if l.Forward != nil {
+			fmt.Fprintf(w, "  %s: %s\n", l.Part, l)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package digest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// weather makes up captures as a busy host writes them: every class has a level of its own and shares one with all others,
+// each an autoregression of first order with the given correlation time; now and then a burst, which lasts as long, makes a
+// part of the classes slower. Nothing of it is a change: what differs between two captures is the weather.
+type weather struct {
+	seed    uint64
+	tau     float64 // seconds
+	seconds int
+	classes int             // default 12
+	slow    map[int]float64 // by class: times as slow
+	all     float64         // all classes: times as slow; 0: as fast
+	start   int64
+	rough   float64 // times as strong; 0: as it is
+}
+
+func (w weather) digest() *Digest {
+	b := New(Options{})
+	in := input{name: "made up"}
+	r := rand.New(rand.NewPCG(w.seed, 18))
+	n := w.classes
+	if n == 0 {
+		n = 12
+	}
+	phi := math.Exp(-1 / w.tau)
+	step := math.Sqrt(1 - phi*phi)
+	host, level, burst := r.NormFloat64(), make([]float64, n), make([]float64, n)
+	names := make([][]byte, n)
+	for k := range level {
+		level[k] = r.NormFloat64()
+		names[k] = fmt.Appendf(nil, "select %c from t", 'a'+k)
+	}
+	for s := range w.seconds + int(3*w.tau) { // the first seconds are thrown away: bursts have to be under way
+		host = phi*host + step*r.NormFloat64()
+		begins := r.Float64() < 1/(6*w.tau)
+		for k := range level {
+			level[k] = phi*level[k] + step*r.NormFloat64()
+			if r.Float64() < 1/w.tau {
+				burst[k] = 0
+			}
+			if begins && r.IntN(2) == 0 {
+				burst[k] = math.Log(1.3 + 0.7*r.Float64())
+			}
+		}
+		if s < int(3*w.tau) {
+			continue
+		}
+		for k := range level {
+			mood := max(w.rough, 1)*(0.10*host+0.06*level[k]+burst[k]*0.5) + math.Log(max(w.all, 0.001))
+			if w.all == 0 {
+				mood -= math.Log(0.001)
+			}
+			if f := w.slow[k]; f != 0 {
+				mood += math.Log(f)
+			}
+			for range 20 + r.IntN(20) {
+				us := 200 * math.Pow(1.7, float64(k)) * math.Exp(0.4*r.NormFloat64()+mood)
+				b.add(&in, &event{
+					at: (w.start+int64(s))*1e6 + r.Int64N(1e6), timed: true, queryTime: narrow(uint64(us) * 1000), fingerprint: names[k], text: names[k],
+				})
+			}
+		}
+	}
+	return b.Digest()
+}
+
+// aaRun is what a number of pairs came to.
+type aaRun struct {
+	pairs, judged, alarms, exits, unchanged int
+	found, wrong, hostSeen, hostSlower      int
+}
+
+func (w weather) pairs(n int) (run aaRun) {
+	for k := range n {
+		before, after := w, w
+		before.seed, after.seed, after.start = w.seed+uint64(2*k), w.seed+uint64(2*k+1), 50_000
+		before.slow, before.all = nil, 0
+		c := Compare(before.digest(), after.digest(), CompareOptions{SelfCheck: -1})
+		run.pairs++
+		if c.GotSlower() {
+			run.exits++
+		}
+		if c.Overall.Verdict == VerdictSlower {
+			run.hostSlower++
+		}
+		if c.Overall.Verdict == VerdictSlower && c.CommonFactor > 1.3 {
+			run.hostSeen++
+		}
+		for _, ch := range c.Classes {
+			run.judged++
+			f, slowed := w.slow[int(ch.Fingerprint[len("select ")]-'a')]
+			switch {
+			case ch.Verdict == VerdictUnchanged:
+				run.unchanged++
+				if slowed {
+					run.wrong++
+				}
+			case slowed && ch.Verdict == VerdictSlower && f > 1:
+				run.found++
+			case ch.Verdict == VerdictFaster && (slowed || len(w.slow) > 1 || w.all != 0):
+				run.wrong++
+			case ch.Verdict == VerdictSlower, ch.Verdict == VerdictFaster:
+				run.alarms++
+			}
+		}
+	}
+	return run
+}
+
+// aaPairs is how many pairs a case has: few by default, as many as STOWAGE_DIGEST_AA says for the table in
+// docs/benchmarks.md.
+func aaPairs(few int) int {
+	if n, err := strconv.Atoi(os.Getenv("STOWAGE_DIGEST_AA")); err == nil && n > 0 {
+		return n
+	}
+	return few
+}
+
+func aaWindows() []int {
+	if os.Getenv("STOWAGE_DIGEST_AA") != "" {
+		if one, err := strconv.Atoi(os.Getenv("STOWAGE_DIGEST_AA_SECONDS")); err == nil {
+			return []int{one}
+		}
+		return []int{160, 640}
+	}
+	return []int{160}
+}
+
+// aaTaus are the correlation times that are tried.
+func aaTaus() []float64 {
+	if one, err := strconv.ParseFloat(os.Getenv("STOWAGE_DIGEST_AA_CORRELATION"), 64); err == nil {
+		return []float64{one}
+	}
+	return []float64{5, 15, 30, 60}
+}
+
+func percentOf(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
+
+// roughness is how strong the weather is in the table of false alarms, and beside it.
+var roughness = []float64{1, 3}
+
+// Load that stays up for as long as a fifth of the window or more was taken for a change in every second comparison.
+func TestCompareRaisesNoFalseAlarmsWhereLoadDriftsSlowly(t *testing.T) {
+	for _, seconds := range aaWindows() {
+		for _, tau := range aaTaus() {
+			for _, rough := range roughness {
+				run := weather{seed: 1000, tau: tau, seconds: seconds, rough: rough}.pairs(aaPairs(6))
+				t.Logf("%d s windows, correlation %2.0f s, load x%.0f as rough: false %.2f %% of %d judgements, exit 1 in %.1f %% of %d pairs (%d by what is common), unchanged %.1f %%",
+					seconds, tau, rough, percentOf(run.alarms, run.judged), run.judged, percentOf(run.exits, run.pairs), run.pairs, run.hostSlower, percentOf(run.unchanged, run.judged))
+				if run.alarms*20 > run.judged || (run.exits-1)*20 > run.pairs && run.exits > 1 {
+					t.Errorf("%d s, correlation %.0f s: %d false alarms in %d judgements, %d exits in %d pairs", seconds, tau, run.alarms, run.judged, run.exits, run.pairs)
+				}
+			}
+		}
+	}
+}
+
+func seven(f float64) map[int]float64 {
+	out := map[int]float64{}
+	for k := range 7 {
+		out[k] = f
+	}
+	return out
+}
+
+// Seven of twelve classes ten times slower were "5 faster", the untouched ones.
+func TestCompareNeverTurnsAChangeRound(t *testing.T) {
+	for _, seconds := range aaWindows() {
+		for _, tau := range aaTaus() {
+			for _, c := range []struct {
+				name string
+				w    weather
+				want float64 // share of what is to be found, at the shortest correlation
+			}{
+				{"one class x2", weather{slow: map[int]float64{5: 2}}, 0.9},
+				{"one class x1.3", weather{slow: map[int]float64{5: 1.3}}, 0.7},
+				{"7 of 12 classes x10", weather{slow: seven(10)}, 0.9},
+				{"host x1.8", weather{all: 1.8}, 0},
+				{"host x1.8, one class x2", weather{all: 1.8, slow: map[int]float64{5: 2}}, 0.9},
+			} {
+				c.w.seed, c.w.tau, c.w.seconds = 7000, tau, seconds
+				run := c.w.pairs(aaPairs(4))
+				t.Logf("%d s windows, correlation %2.0f s, %-24s found %5.1f %%, wrong way %d, others blamed %.2f %%, host seen %.1f %%, exit 1 %.1f %%", seconds, tau, c.name,
+					percentOf(run.found, run.pairs*len(c.w.slow)), run.wrong, percentOf(run.alarms, run.judged), percentOf(run.hostSeen, run.pairs), percentOf(run.exits, run.pairs))
+				if run.wrong > 0 {
+					t.Errorf("%s: %d verdicts against the truth", c.name, run.wrong)
+				}
+				if tau == 5 && float64(run.found+1) < c.want*float64(run.pairs*len(c.w.slow)) {
+					t.Errorf("%s: found in %d of %d", c.name, run.found, run.pairs*len(c.w.slow))
+				}
+			}
+		}
+	}
+}
+
+// picked is the evidence of some of the blocks.
+func picked(e *evidence, take []bool) *evidence {
+	out := &evidence{seconds: e.seconds, events: e.events}
+	for i, number := range e.numbers {
+		if take[i] {
+			out.numbers = append(out.numbers, number)
+		}
+	}
+	for _, row := range e.classes {
+		var some []blockCounts
+		for i, b := range row {
+			if take[i] {
+				some = append(some, b)
+			}
+		}
+		out.classes = append(out.classes, some)
+	}
+	return out
+}
+
+// Of three classes two became three times slower: their median is what they did, and the third was called faster. Beside a
+// COMMIT that became as slow as all others it is the host.
+func TestCompareOfFewClassesDividesOnlyByAWitness(t *testing.T) {
+	few := weather{tau: 5, seconds: 160, classes: 3, seed: 1}
+	after := few
+	after.seed, after.start, after.slow = 2, 50_000, map[int]float64{0: 3, 1: 3}
+	c := Compare(few.digest(), after.digest(), CompareOptions{})
+	if c.CommonFactor != 1 || c.CommonReason == "" || c.Overall.SlowerCount != 2 || c.Overall.FasterCount != 0 {
+		t.Errorf("common %v (%s), %d slower, %d faster", c.CommonFactor, c.CommonReason, c.Overall.SlowerCount, c.Overall.FasterCount)
+	}
+	tests := make([]classTest, 3)
+	for i := range tests {
+		for f := range tests[i].raw {
+			tests[i].raw[f] = math.Log(1.8)
+			tests[i].rawBelief[f] = &belief{parts: []beliefPart{{1, 0.05, tailOf(20)}}}
+		}
+	}
+	tr := trial{o: CompareOptions{}.withDefaults(), judged: []bool{true, true, true}, tests: tests}
+	tr.shared.classes = 3
+	if got := tr.disagreement(tests[0].raw); got == "" {
+		t.Error("three classes alone were believed")
+	}
+	tests[1].witness = true
+	if got := tr.disagreement(tests[0].raw); got != "" {
+		t.Errorf("with a witness: %s", got)
+	}
+}

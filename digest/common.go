@@ -1,0 +1,210 @@
+package digest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// What the classes have in common. Another host or another load moves all of them alike; it is divided out so that it is not
+// blamed on each. But classes that became slower by themselves must not pass for a slower host, nor those that stood still
+// for faster ones. So it is divided out only where the classes agree on it: nearly all of them moved by nearly the same, and
+// they are many, or one of them that does no work of its own (a COMMIT, a ping) says the same.
+
+const (
+	fewClasses = 8    // fewer than these agree by chance
+	agreeing   = 0.75 // of the classes, with each other
+
+	// apartness is how much farther off a figure may be where the classes move apart: a burst of load that slows down some of
+	// them, and lasts as long as the window, looks the same.
+	apartness = 1.5
+)
+
+// shared is what the judged classes have in common.
+type shared struct {
+	divided bool
+	apart   bool   // the classes did not move alike
+	reason  string // why it was not divided out
+	shift   figures
+	belief  [figCount]*belief
+	classes int
+}
+
+// share finds what is in common, and what is left to each class.
+func (t *trial) share(b, a []waved, s *outlines) {
+	t.shared = shared{}
+	for _, j := range t.judged {
+		if j {
+			t.shared.classes++
+		}
+	}
+	kept := map[int][]int{}
+	shift := figures{}
+	for _, f := range judgedFigures {
+		shift[f], kept[f] = t.middle(f)
+	}
+	t.shared.reason = t.disagreement(shift)
+	t.shared.divided = t.shared.reason == ""
+	if t.shared.divided {
+		t.shared.shift = shift
+	}
+	for i := range t.tests {
+		t.tests[i].own, t.tests[i].ownBelief = t.tests[i].raw, t.tests[i].rawBelief
+	}
+	if t.shared.apart {
+		for i := range t.tests {
+			for f := range t.tests[i].rawBelief {
+				t.tests[i].rawBelief[f].stretch(apartness)
+			}
+		}
+	}
+	for _, f := range judgedFigures {
+		if !t.shared.divided || len(kept[f]) < 2 {
+			t.shared.shift[f] = 0
+			continue
+		}
+		t.divide(f, kept[f], b, a, s)
+	}
+}
+
+// divide takes what is in common from one figure of every class.
+func (t *trial) divide(f int, kept []int, b, a []waved, s *outlines) {
+	cb, ca := meanMoves(kept, b, f), meanMoves(kept, a, f)
+	common := s.fit(cb, ca)
+	fits := make([]*fit, len(t.tests))
+	for i := range t.tests {
+		if t.judged[i] {
+			fits[i] = s.fit(without(b[i].moves[f], cb), without(a[i].moves[f], ca))
+		}
+	}
+	all := hearAll(fits)
+	t.shared.belief[f] = common.believe(all, s.taus)
+	for i := range t.tests {
+		if t.judged[i] {
+			t.tests[i].own[f] -= t.shared.shift[f]
+			t.tests[i].ownBelief[f] = fits[i].believe(all, s.taus)
+		}
+	}
+	t.calibrate(f)
+}
+
+// calibrate asks the classes for a second yardstick. Whatever lies between the two windows, however slow, has moved all of
+// them: so their own changes, each by what its spectrum makes it expected to be, scatter as chance does in this very pair.
+// A class is judged by the yardstick that is the shorter one. The third quartile stands for the scatter: a quarter of the
+// classes may have changed, and where more have, the yardstick is a long one.
+func (t *trial) calibrate(f int) {
+	var far []float64
+	for i := range t.tests {
+		if b := t.tests[i].ownBelief[f]; t.judged[i] && b != nil && !math.IsNaN(t.tests[i].own[f]) {
+			far = append(far, math.Abs(t.tests[i].own[f])/b.typical())
+		}
+	}
+	if len(far) < fewClasses {
+		return
+	}
+	slices.Sort(far)
+	const quartile = 1.1503 // of the absolute value of a normal variable
+	scatter := max(far[(3*len(far))/4]/quartile, 0.5)
+	level := t.o.Alpha / float64(6*len(far))
+	for i := range t.tests {
+		b := t.tests[i].ownBelief[f]
+		if !t.judged[i] || b == nil {
+			continue
+		}
+		second := &belief{tau: b.tau, parts: []beliefPart{{1, b.typical() * scatter, tailOf(min(float64(len(far)-4), 60))}}}
+		if second.width(level) < b.width(level) {
+			t.tests[i].ownBelief[f] = second
+		}
+	}
+}
+
+func meanMoves(kept []int, side []waved, f int) []float64 {
+	var out []float64
+	for _, i := range kept {
+		if out == nil {
+			out = make([]float64, len(side[i].moves[f]))
+		}
+		for k, m := range side[i].moves[f] {
+			out[k] += m / float64(len(kept))
+		}
+	}
+	return out
+}
+
+// middle is the mean change of the middle half of the classes, and which these are.
+func (t *trial) middle(f int) (float64, []int) {
+	var known []int
+	for i := range t.tests {
+		if t.judged[i] && !math.IsNaN(t.tests[i].raw[f]) && t.tests[i].rawBelief[f] != nil {
+			known = append(known, i)
+		}
+	}
+	if len(known) < 2 {
+		return 0, nil
+	}
+	slices.SortFunc(known, func(x, y int) int {
+		switch d := t.tests[x].raw[f] - t.tests[y].raw[f]; {
+		case d < 0:
+			return -1
+		case d > 0:
+			return 1
+		}
+		return x - y
+	})
+	cut := len(known) / 4
+	known = known[cut : len(known)-cut]
+	sum := 0.0
+	for _, i := range known {
+		sum += t.tests[i].raw[f]
+	}
+	return sum / float64(len(known)), known
+}
+
+// disagreement says why what is in common cannot be divided out, or nothing.
+func (t *trial) disagreement(shift figures) string {
+	if t.shared.classes < 2 {
+		return "fewer than two classes with enough evidence"
+	}
+	for _, f := range judgedFigures {
+		known, agree := 0, 0
+		for i := range t.tests {
+			if ct := &t.tests[i]; t.judged[i] && ct.rawBelief[f] != nil && !math.IsNaN(ct.raw[f]) {
+				known++
+				if math.Abs(ct.raw[f]-shift[f]) <= max(math.Log1p(2*t.o.Margin), math.Abs(shift[f])/3) {
+					agree++
+				}
+			}
+		}
+		if known >= 2 && float64(agree) < agreeing*float64(known) {
+			t.shared.apart = true
+			return fmt.Sprintf("the classes did not move alike: by %s, %d of %d changed by about %.2fx", figureNames[f], agree, known, math.Exp(shift[f]))
+		}
+	}
+	if t.shared.classes < fewClasses && !t.witnessed(shift) {
+		return fmt.Sprintf("%d classes are too few to tell a change of the host from a change of their own", t.shared.classes)
+	}
+	return ""
+}
+
+// witnessed says whether a class that does no work of its own moved as all did.
+func (t *trial) witnessed(shift figures) bool {
+	for i := range t.tests {
+		if ct := &t.tests[i]; t.judged[i] && ct.witness {
+			f := figMean
+			if math.Abs(ct.raw[f]-shift[f]) <= max(math.Log1p(t.o.Margin), math.Abs(shift[f])/3) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isWitness says whether a class does no work of its own.
+func isWitness(fingerprint string) bool {
+	switch strings.TrimSpace(fingerprint) {
+	case "commit", "select ?", "administrator command: Ping", "do ?":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,207 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"stowage/bench/stat"
+	"stowage/e2e/farmtest"
+	"stowage/tune"
+)
+
+// proving is a throttled loop device, and a /var/lib of the program's own, so that its journal is not this machine's.
+type proving struct {
+	*throttled
+	t   *testing.T
+	lib string
+}
+
+func newProving(t *testing.T) *proving {
+	t.Helper()
+	const control = "/sys/fs/cgroup/blkio"
+	if os.Geteuid() != 0 || !exists(control+"/blkio.throttle.read_iops_device") || !onPath("fio") || !onPath("losetup") || !onPath("mkfs.ext4") || !onPath("unshare") {
+		t.Skip("NOT TESTED: settings are not proved on a real device: that needs root, the blkio controller of cgroup v1, fio, losetup, mkfs.ext4 and unshare")
+	}
+	p := &proving{throttled: throttle(t, control, 2000), t: t, lib: t.TempDir()}
+	// Settings stay with a loop device when its file goes.
+	names := []string{"max_sectors_kb", "rq_affinity", "rotational", "scheduler", "nr_requests"}
+	before := map[string]string{}
+	for _, name := range names {
+		before[name] = tune.Chosen(p.get(name))
+	}
+	t.Cleanup(func() {
+		for _, name := range names {
+			if err := os.WriteFile(p.queue(name), []byte(before[name]), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return p
+}
+
+func (p *proving) queue(name string) string { return "/sys/block/" + p.device + "/queue/" + name }
+
+func (p *proving) get(name string) string {
+	p.t.Helper()
+	raw, err := os.ReadFile(p.queue(name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+func (p *proving) set(name, value string) {
+	p.t.Helper()
+	if err := os.WriteFile(p.queue(name), []byte(value), 0o644); err != nil {
+		p.t.Skipf("NOT TESTED: settings are not proved on a real device: %v", err)
+	}
+}
+
+// tune is `stowage tune` with these arguments, in the group, with the journal in lib.
+func (p *proving) tune(args ...string) *exec.Cmd {
+	p.t.Helper()
+	cmd := p.command(append([]string{"-C", p.t.TempDir(), "tune"}, args...)...)
+	cmd.Args = append([]string{"unshare", "--mount", "sh", "-c", `mount --bind "$0" /var/lib && exec "$@"`, p.lib}, cmd.Args...)
+	var err error
+	if cmd.Path, err = exec.LookPath("unshare"); err != nil {
+		p.t.Fatal(err)
+	}
+	return cmd
+}
+
+// proof runs --prove to its end and returns its JSON.
+func (p *proving) proof(args ...string) (out farmtest.ProofAnswer, code int, said string) {
+	p.t.Helper()
+	cmd := p.tune(append([]string{"--json", "--size", "32MiB", "--runtime", "300ms", "--prove"}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	_ = cmd.Run() // the exit code tells
+	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
+		p.t.Fatalf("exit code %d, %v: %s\n%s", cmd.ProcessState.ExitCode(), err, stdout.String(), stderr.String())
+	}
+	return out, cmd.ProcessState.ExitCode(), stdout.String() + stderr.String()
+}
+
+func (p *proving) journal() string {
+	raw, _ := os.ReadFile(filepath.Join(p.lib, "stowage/tune.journal")) // "" when there is none
+	return string(raw)
+}
+
+// nothingLeft: no files of the benchmark.
+func (p *proving) nothingLeft() {
+	p.t.Helper()
+	if exists(p.dir + "/.stowage-bench") {
+		p.t.Error("files of the benchmark are left behind")
+	}
+}
+
+// TestProveKeepsWhatHelps, on a device that does so many requests a second and no more: requests of 1 MiB that are cut into thirty-two are slower.
+func TestProveKeepsWhatHelps(t *testing.T) {
+	t.Parallel()
+	p := newProving(t)
+	p.set("max_sectors_kb", "32")
+	out, code, said := p.proof("BLK-MICRO", p.dir)
+	if code != farmtest.ExitFine || len(out.Proofs) != 1 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	x := out.Proofs[0]
+	if x.Step != "SEQ1M-R-Q8T1" || !x.Kept || x.Verdict != stat.Better || x.Compared.Ratio < 3 {
+		t.Errorf("%s: kept %v, %s, %+v: %s", x.Step, x.Kept, x.Verdict, x.Compared, x.Why)
+	}
+	if d := x.Comparison.Differs; len(d) != 1 || d[0].What != "queue/max_sectors_kb" || d[0].A != "32" || d[0].B != "1280" {
+		t.Errorf("the two differ in %+v", d)
+	}
+	if j := p.journal(); strings.Count(j, "\n") != 1 || !strings.Contains(j, "max_sectors_kb") || strings.Contains(j, "on_trial") || p.get("max_sectors_kb") != "1280" {
+		t.Errorf("max_sectors_kb is %s, the journal has %s", p.get("max_sectors_kb"), j)
+	}
+	p.nothingLeft()
+	if text, err := p.tune("--revert").CombinedOutput(); err != nil || p.get("max_sectors_kb") != "32" {
+		t.Errorf("taken back: %v, %s\n%s", err, p.get("max_sectors_kb"), text)
+	}
+}
+
+// TestProvePutsBackTheRest: which processor completes a request makes no difference on such a device.
+func TestProvePutsBackTheRest(t *testing.T) {
+	t.Parallel()
+	p := newProving(t)
+	p.set("rq_affinity", "0")
+	out, code, said := p.proof("BLK-MICRO", "--max-runs", "6", p.dir)
+	if code != farmtest.ExitFindings || len(out.Proofs) != 1 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	x := out.Proofs[0]
+	if x.Step != "RND16K-R-Q32T4" || x.Kept || x.Verdict != stat.Same && x.Verdict != stat.Inconclusive || x.Why == "" {
+		t.Errorf("%s: kept %v, %s, %+v", x.Step, x.Kept, x.Verdict, x.Compared)
+	}
+	if p.get("rq_affinity") != "0" || p.journal() != "" {
+		t.Errorf("rq_affinity is %s, the journal has %s", p.get("rq_affinity"), p.journal())
+	}
+	p.nothingLeft()
+}
+
+// TestProveIsCutShort while it measures with the setting. After a kill -9, --revert puts it back, and so does the next proof, of whatever rule;
+// after Ctrl-C nothing is left to put back. With it comes the queue depth that went along with the scheduler.
+func TestProveIsCutShort(t *testing.T) {
+	t.Parallel()
+	p := newProving(t)
+	p.set("rotational", "0")
+	for _, tt := range []struct {
+		name   string
+		signal syscall.Signal
+		code   int
+		then   []string
+		say    string
+	}{
+		{"kill -9, then --revert", syscall.SIGKILL, -1, []string{"--revert"}, "put back"},
+		{"kill -9, then the next proof", syscall.SIGKILL, -1, []string{"--prove", "BLK-MICRO", p.dir}, "left by a proof that was killed"},
+		{"Ctrl-C", syscall.SIGINT, farmtest.ExitInterrupted, nil, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p.t = t
+			p.set("scheduler", "mq-deadline")
+			p.set("nr_requests", "64")
+			first := p.tune("--prove", "BLK-SCHED", p.dir, "--size", "32MiB", "--runtime", "2s")
+			var said strings.Builder
+			first.Stderr = &said
+			if err := first.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				_ = first.Process.Kill()
+				_ = first.Wait() // again, or nobody has yet: what it said is whole afterwards
+				if t.Failed() {
+					t.Logf("it said:\n%s", said.String())
+				}
+			})
+			waitUntil(t, "it is set", func() bool { return strings.Contains(p.get("scheduler"), "[none]") })
+			waitUntil(t, "it measures", func() bool { return changes(p.dir + "/.stowage-bench/data") })
+			if err := first.Process.Signal(tt.signal); err != nil {
+				t.Fatal(err)
+			}
+			_ = first.Wait() // the exit code tells
+			if code := first.ProcessState.ExitCode(); code != tt.code {
+				t.Errorf("exit code %d, want %d: %s", code, tt.code, said.String())
+			}
+			if tt.then != nil {
+				if !strings.Contains(p.get("scheduler"), "[none]") || !strings.Contains(p.journal(), "on_trial") {
+					t.Errorf("scheduler %s, journal %s: nothing was left to put back", p.get("scheduler"), p.journal())
+				}
+				text, err := p.tune(tt.then...).CombinedOutput()
+				if err != nil || !strings.Contains(string(text), tt.say) {
+					t.Errorf("%v: %v\n%s", tt.then, err, text)
+				}
+			} else {
+				p.nothingLeft()
+			}
+			if !strings.Contains(p.get("scheduler"), "[mq-deadline]") || p.get("nr_requests") != "64" || p.journal() != "" {
+				t.Errorf("afterwards: scheduler %s, nr_requests %s, journal %q", p.get("scheduler"), p.get("nr_requests"), p.journal())
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package routing
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"stowage/e2e/farmtest"
+	"stowage/farm"
+	"stowage/route/routetest"
+)
+
+// A whole move with clients behind two processes of HAProxy. It is killed behind
+// a closed gate, and one HAProxy is restarted and forgets everything; whoever
+// comes through the other notices nothing.
+func TestMoveThroughHAProxy(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartFarm(t)
+	_, fm, account, err := farmtest.FarmAccess(f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var backends []routetest.Backend
+	for _, p := range fm.Pairs {
+		for _, home := range farm.SideNames {
+			backends = append(backends, routetest.Backend{Pair: p.Name, Home: home, A: fm.Address(p.Sides[farm.A]), B: fm.Address(p.Sides[farm.B])})
+		}
+	}
+	one, two := routetest.StartHAProxy(t, false, backends...), routetest.StartHAProxy(t, false, backends...)
+	f.RouteBy(fmt.Sprintf("{kind: haproxy, sockets: [%q, %q]}", one.Socket, two.Socket))
+	f.Must("routing")
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var running sync.WaitGroup
+	var asked, failed int
+	running.Go(func() {
+		for ; ctx.Err() == nil; asked++ {
+			if err := askOnce(two.Listen["dbshard001_A"], account.User, account.Password); err != nil {
+				failed++
+				t.Errorf("a query through HAProxy failed: %v", err)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	p := farmtest.RunProgram(t, "stowage @ after out/close", "move", "first", "-C", f.Dir)
+	if p.Code == 0 || !strings.Contains(p.Stderr, farmtest.MarkOfKill) {
+		t.Fatalf("it was not killed: exit %d\n%s", p.Code, p.Stderr)
+	}
+	if !strings.Contains(p.Stderr, "gated: new connections wait in HAProxy") {
+		t.Errorf("preflight does not say what the router guarantees:\n%s", p.Stderr)
+	}
+	one.Restart(t)
+	f.Must("resume")
+	stop()
+	running.Wait()
+	if failed > 0 || asked == 0 {
+		t.Errorf("%d of %d queries through HAProxy failed", failed, asked)
+	}
+	f.Must("routing") // which looks at both
+	state, err := one.Ask("show servers state dbshard001_A")
+	if _, fm, _, _ = farmtest.FarmAccess(f.Dir); err != nil || !strings.Contains(state, " A "+strings.Split(fm.Address(fm.Pairs[0].Sides[farm.A]), ":")[0]+" ") {
+		t.Errorf("the HAProxy that was restarted does not show the new place: %v\n%s", err, state)
+	}
+	f.CheckWhole()
+}
+
+func askOnce(address, user, password string) error {
+	cfg := driver.NewConfig()
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr, cfg.Logger = user, password, "tcp", address, &driver.NopLogger{}
+	connector, err := driver.NewConnector(cfg)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	var n int
+	return db.QueryRow("SELECT 1").Scan(&n)
+}
+
+// A whole move with the table in etcd.
+func TestMoveByEtcd(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartFarm(t)
+	f.Load.Stop() // its clients follow a file
+	cluster := routetest.StartEtcd(t, 1)
+	f.RouteBy(fmt.Sprintf("{kind: etcd, endpoints: [%q]}", cluster.Endpoints[0]))
+	f.Must("routing", "init")
+	f.Must("move", "first")
+	p := farmtest.RunProgram(t, "", "routing", "-C", f.Dir)
+	_, fm, _, err := farmtest.FarmAccess(f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, side := range farm.SideNames {
+		if address := fm.Address(fm.Pairs[0].Sides[side]); !strings.Contains(p.Stdout, address) {
+			t.Errorf("routing does not show side %s at %s:\n%s", side, address, p.Stdout)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+// Package toy is an act of three steps on a real pair, of which no other file
+// knows. That it survives a kill at every border, is shown and leaves a trail is
+// package act's doing.
+package toy
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"stowage/act"
+	"stowage/e2e/farmtest"
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/internal/border"
+	"stowage/mysql"
+	"stowage/store"
+	"stowage/swing"
+)
+
+// toy is what the steps act on.
+type toy struct {
+	act.Task
+	db *sql.DB
+}
+
+func (*toy) Survey(context.Context) ([]farm.Finding, error) { return nil, nil }
+func (*toy) Remember() json.RawMessage                      { return nil }
+func (t *toy) Close()                                       { _ = t.db.Close() }
+
+// does is a step that runs statements, each of which may run again.
+func does(name string, statements ...string) swing.Step[*toy] {
+	return swing.Step[*toy]{Name: name, Timeout: time.Minute, Do: func(ctx context.Context, t *toy) error {
+		for _, s := range statements {
+			if _, err := t.db.ExecContext(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+func kind(c *act.Conductor, open func() *sql.DB) act.Kind {
+	steps := []swing.Step[*toy]{
+		does("make", "CREATE DATABASE IF NOT EXISTS toy", "CREATE TABLE IF NOT EXISTS toy.box (id INT PRIMARY KEY, n INT)"),
+		does("fill", "INSERT IGNORE INTO toy.box VALUES (1, 0)"),
+		does("close", "UPDATE toy.box SET n = 7 WHERE id = 1"),
+	}
+	steps[2].NoReturn = true
+	return act.Kind{Name: "toy", Runbooks: []act.Runbook{act.NewRunbook("play", steps, func(call engine.Call, step act.Step, beat func(string)) (*toy, error) {
+		task, err := c.Task(call, step, beat, &struct{}{}, nil)
+		task.About.Pair = farm.PairName(call.Lane)
+		return &toy{task, open()}, err
+	})}}
+}
+
+// play begins the act in a workspace, or goes on with it, as its verb would.
+func play(ctx context.Context, dir string) error {
+	ws, fm, _, err := farmtest.FarmAccess(dir)
+	if err != nil {
+		return err
+	}
+	admin, err := mysql.ReadAccount(ws.Path(fm.Accounts), "stowage")
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(filepath.Join(ws.State(), "stowage.db"))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	release, err := ws.Lock("toy")
+	if err != nil {
+		return err
+	}
+	defer release()
+	told := s.Record()
+	defer told.Close()
+	log := farmtest.QuietLog()
+	c := &act.Conductor{Log: log, Border: border.Ordered(), Sink: told.Add}
+	pair := fm.Pairs[0]
+	c.Kind = kind(c, func() *sql.DB { return dial(admin, fm.Address(pair.Sides[farm.A])) })
+	a := &act.Act{Workspace: ws, Store: s, Conductor: c, Engine: engine.Options{Dir: ws.State(), Log: log}}
+	run, err := a.Unfinished()
+	if err != nil {
+		run, _, err = a.Begin(ctx, act.Proposal{Name: "box", Subject: "box", Job: func(id string) (engine.Job, uint32, error) {
+			return engine.Job{ID: id, Kind: "toy", Budgets: map[string]int{act.WholeFarm: 1}, Lanes: []engine.Lane{{Name: string(pair.Name), Holds: []string{act.WholeFarm},
+				Parts: []engine.Part{{Subject: string(pair.Name) + "/A", Args: json.RawMessage("{}"), Steps: c.Kind.Runbooks[0].EngineSteps()}}}}}, 0, nil
+		}, Survey: func(context.Context, engine.Job) ([]farm.Finding, error) { return nil, nil }})
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.Carry(ctx, run)
+	return err
+}
+
+func dial(a mysql.Account, address string) *sql.DB {
+	cfg := driver.NewConfig()
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = a.User, a.Password, "tcp", address
+	connector, err := driver.NewConnector(cfg)
+	if err != nil {
+		panic(err)
+	}
+	return sql.OpenDB(connector)
+}
+
+const playIn = "STOWAGE_TEST_TOY"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(playIn); dir != "" {
+		if err := play(context.Background(), dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	farmtest.Main(m)
+}
+
+// The act is killed at each of its borders in turn, with its engine or without,
+// and gone on with; each time it ends whole, on both sides of the pair.
+func TestToyActIsDurableSeenAndSteered(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartFarm(t)
+	player := func(kill string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), playIn+"="+f.Dir, border.KillAt+"="+kill, "PATH="+farmtest.BinDir(t)+":"+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	points := kind(nil, nil).Runbooks[0].Points()
+	if len(points) != 6 {
+		t.Fatalf("borders %q", points)
+	}
+	for n, at := range points {
+		victim := []string{"both", "stowage"}[n%2]
+		if said, _ := player(victim + " @ " + at); !strings.Contains(said, farmtest.MarkOfKill+at) {
+			t.Fatalf("never met %q:\n%s", at, said)
+		}
+		status := farmtest.RunProgram(t, "", "status", "-C", f.Dir)
+		if !strings.Contains(status.Stdout, fmt.Sprintf("toy-box-%d of", n+1)) || !strings.Contains(status.Stdout, "interrupted") {
+			t.Errorf("killed at %q, status says\n%s%s", at, status.Stdout, status.Stderr)
+		}
+		if p := farmtest.RunProgram(t, "", "resume", "-C", f.Dir); p.Code != farmtest.ExitRefused || !strings.Contains(p.Stderr, "it is a toy") {
+			t.Errorf("a program that does not know this act goes on with it: exit %d\n%s", p.Code, p.Stderr)
+		}
+		if said, err := player(""); err != nil {
+			t.Fatalf("gone on with after %q: %v\n%s", at, err, said)
+		}
+		for _, side := range farm.SideNames {
+			var got int
+			for end := time.Now().Add(farmtest.WaitLimit); got != 7 && time.Now().Before(end); farmtest.PauseTest() {
+				_ = f.Root(side).QueryRow("SELECT n FROM toy.box WHERE id = 1").Scan(&got) // not replicated yet
+			}
+			if got != 7 {
+				t.Errorf("killed at %q: side %s has %d", at, side, got)
+			}
+		}
+		if _, err := f.Root(farm.A).Exec("DELETE FROM toy.box"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs := farmtest.RunProgram(t, "", "runs", "-C", f.Dir)
+	if got := strings.Count(runs.Stdout, "done"); got != len(points) {
+		t.Errorf("%d of %d runs are done:\n%s", got, len(points), runs.Stdout)
+	}
+	if log := farmtest.RunProgram(t, "", "log", "-C", f.Dir); !strings.Contains(log.Stdout, "toy-box") && log.Code != farmtest.ExitFine {
+		t.Errorf("log: exit %d\n%s%s", log.Code, log.Stdout, log.Stderr)
+	}
+	if p := farmtest.RunProgram(t, "", "pause", "-C", f.Dir); p.Code != farmtest.ExitRefused || !strings.Contains(p.Stderr, "has ended") {
+		t.Errorf("pause of what has ended: exit %d\n%s", p.Code, p.Stderr)
+	}
+}

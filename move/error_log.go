@@ -1,0 +1,50 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"stowage/farm"
+	"stowage/host"
+	"stowage/workspace"
+)
+
+// keptLog is how much of the end of an error log is kept.
+const keptLog = 1 << 20
+
+// keepErrorLog keeps what an instance that is taken back has said: its
+// directory goes, and why it had to go may stand nowhere else. A log that
+// cannot be kept keeps nothing from being taken back.
+func (r *replacement) keepErrorLog(ctx context.Context) {
+	// Only of what is ours: Remove asks the same.
+	if r.mover.Logs == "" || r.freshHost.Claimable(ctx, r.fresh, r.owner()) != nil {
+		return
+	}
+	raw, err := r.freshHost.ReadFile(ctx, filepath.Join(r.fresh.Dir(), host.ErrorLog))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(raw) == 0 {
+		return
+	}
+	var path string
+	if err == nil {
+		path, err = keepLog(r.mover.Logs, r.Run, string(r.fresh.Name), raw)
+	}
+	text := "its error log is kept: " + path
+	if err != nil {
+		text = fmt.Sprintf("its error log could not be kept: %v", err)
+	}
+	r.Report(farm.Event{Kind: farm.StepProgress, Text: text})
+}
+
+// keepLog writes the end of a log into a directory, and says where. A later
+// one of the same run and instance replaces it.
+func keepLog(dir, run, instance string, log []byte) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, run+"-"+instance+".log")
+	return path, workspace.WriteFileAtomic(path, log[max(0, len(log)-keptLog):], 0o600)
+}
