@@ -32,6 +32,7 @@ type Local struct {
 	systemctl  string // "": instances are processes of their own
 	credential *syscall.Credential
 	allSeries  sync.Map // of server programs, by programFile
+	allReaders readersSeen
 }
 
 var _ Host = (*Local)(nil)

@@ -338,58 +338,6 @@ func (l *Local) fenceFault(ctx context.Context, p process, i Instance) string {
 	return ""
 }
 
-// sharers are other servers on this machine that would start with what is
-// written into this instance's option file.
-func (l *Local) sharers(ctx context.Context, i Instance, own int) (out []string) {
-	for _, pid := range servers() {
-		if pid == own || !seesOurFiles(pid) {
-			continue
-		}
-		p, err := l.process(ctx, pid, false)
-		if err != nil || i.GroupSuffix != "" && p.suffix != i.GroupSuffix {
-			continue
-		}
-		p.account = nil
-		_, files, _ := l.readOptions(ctx, p, Instance{}, nil)
-		if slices.ContainsFunc(files, func(f string) bool { return isSameFile(f, i.Config) }) {
-			text := fmt.Sprintf("pid %d with datadir %s", pid, p.datadir)
-			if p.suffix != "" {
-				text += " and group suffix " + p.suffix
-			}
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
-func isServerName(path string) bool {
-	name := filepath.Base(path)
-	return name == "mariadbd" || name == "mysqld"
-}
-
-// servers are the processes on this machine that are database servers.
-func servers() (pids []int) {
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		comm, _ := os.ReadFile("/proc/" + e.Name() + "/comm")
-		if isServerName(strings.TrimSpace(string(comm))) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// seesOurFiles: a server in a container has files of its own by the same names.
-func seesOurFiles(pid int) bool {
-	its, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/mnt")
-	ours, also := os.Readlink("/proc/self/ns/mnt")
-	return err != nil || also != nil || its == ours
-}
-
 // writable is nil when a file can be replaced, where its name leads to.
 func writable(path string) error {
 	real, err := filepath.EvalSymlinks(path)

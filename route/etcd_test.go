@@ -69,9 +69,16 @@ func TestEtcdGoesOnWithoutOneMember(t *testing.T) {
 	thaw := cluster.Freeze(t, 1)
 	defer thaw()
 	// It may have been the leader; a new one is chosen within seconds, and an
-	// unknown outcome is found out meanwhile.
+	// unknown outcome is found out meanwhile. What was not written is tried
+	// again, as a step does.
 	for n := range 6 {
-		if err := r.Change(t.Context(), pairName, func(p *route.Pair) error { p.Shards = append(p.Shards, farm.ShardName(fmt.Sprint(n))); return nil }); err != nil {
+		add := func(p *route.Pair) error { p.Shards = append(p.Shards, farm.ShardName(fmt.Sprint(n))); return nil }
+		err := r.Change(t.Context(), pairName, add)
+		for tries := 1; tries < 5 && err != nil && !errors.Is(err, farm.ErrOutcomeUnknown); tries++ {
+			t.Log("again:", err)
+			err = r.Change(t.Context(), pairName, add)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,8 @@ import (
 )
 
 // fifoVerbs are all verbs that read a file which somebody names, with FIFO where the file stands; DIR is a directory of its own, and
-// FARM the workspace. waits: a FIFO is a fair input, whose writer is waited for until a signal comes.
+// FARM the workspace. waits: a FIFO is a fair input, whose writer is waited for until a signal comes. The plain tune reads this
+// machine and no FIFO, and may well find nothing to say.
 var fifoVerbs = []struct {
 	args  string
 	waits bool
@@ -66,7 +67,7 @@ func TestAVerbThatReadsAFIFOEndsWithSIGTERM(t *testing.T) {
 			}
 			select {
 			case <-ended:
-				if code := cmd.ProcessState.ExitCode(); code == 0 || code > 128 {
+				if code := cmd.ProcessState.ExitCode(); code == 0 && v.args != "tune" || code > 128 {
 					t.Errorf("exit %d\n%s", code, &said)
 				}
 				return

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,7 +27,8 @@ func TestEveryPortOfAgentsAndRecordingsGivesNobodyNothing(t *testing.T) {
 	f := farmtest.StartNetFarm(t, farm.ActiveActive, 1, 50)
 	l := &lookout{t: t, f: f, dir: farmtest.OpenToNobody(t), met: map[string]farmtest.Socket{}, stop: make(chan struct{}), done: make(chan struct{})}
 	go l.watch()
-	ended(t, "recording", farmtest.RunProgram(t, "", "digest", "record", "-C", f.Dir, "--for", "2s", "--save", "alone", "--max-running", "0", "--max-lag", "0", "--reserve", "1MB"))
+	// On a farm that nobody uses a window may catch nothing, which is a finding.
+	ended(t, "recording", farmtest.RunProgram(t, "", "digest", "record", "-C", f.Dir, "--for", "2s", "--save", "alone", "--max-running", "0", "--max-lag", "0", "--reserve", "1MB"), farmtest.ExitFindings)
 	ended(t, "move", f.During("seed", f.RecordBoth))
 	close(l.stop)
 	<-l.done
@@ -38,10 +40,10 @@ func TestEveryPortOfAgentsAndRecordingsGivesNobodyNothing(t *testing.T) {
 	f.CheckWhole()
 }
 
-func ended(t *testing.T, what string, p farmtest.Program) {
+func ended(t *testing.T, what string, p farmtest.Program, also ...int) {
 	t.Helper()
-	if p.Code != farmtest.ExitFine {
-		t.Errorf("%s: exit %d\n%s", what, p.Code, p.Stderr)
+	if p.Code != farmtest.ExitFine && !slices.Contains(also, p.Code) {
+		t.Errorf("%s: exit %d\n%s%s", what, p.Code, p.Stdout, p.Stderr)
 	}
 }
 

@@ -1,0 +1,112 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// sharers are other servers on this machine that would start with what is
+// written into this instance's option file.
+func (l *Local) sharers(ctx context.Context, i Instance, own int) (out []string) {
+	config, err := os.Stat(i.Config)
+	if err != nil {
+		return nil
+	}
+	for _, r := range l.allReaders.list(ctx, l.readers) {
+		if r.pid == own || i.GroupSuffix != "" && r.suffix != i.GroupSuffix ||
+			!slices.ContainsFunc(r.files, func(f fs.FileInfo) bool { return os.SameFile(f, config) }) {
+			continue
+		}
+		text := fmt.Sprintf("pid %d with datadir %s", r.pid, r.datadir)
+		if r.suffix != "" {
+			text += " and group suffix " + r.suffix
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// reader is a server that runs on this machine, and the option files it reads.
+type reader struct {
+	pid             int
+	suffix, datadir string
+	files           []fs.FileInfo
+}
+
+// readers looks at every server of this machine.
+func (l *Local) readers(ctx context.Context) (all []reader) {
+	for _, pid := range servers() {
+		if !seesOurFiles(pid) {
+			continue
+		}
+		p, err := l.process(ctx, pid, false)
+		if err != nil {
+			continue
+		}
+		p.account = nil
+		r := reader{pid: pid, suffix: p.suffix, datadir: p.datadir}
+		_, files, _ := l.readOptions(ctx, p, Instance{}, nil)
+		for _, f := range files {
+			if info, err := os.Stat(f); err == nil {
+				r.files = append(r.files, info)
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// lookLasts is how long one look at all servers answers for: a farm asks for
+// each of its sides at once, and on dense hosts each look reads a hundred files.
+const lookLasts = 2 * time.Second
+
+type readersSeen struct {
+	mu    sync.Mutex
+	since time.Time
+	all   []reader
+}
+
+func (s *readersSeen) list(ctx context.Context, look func(context.Context) []reader) []reader {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if began := time.Now(); s.since.IsZero() || began.Sub(s.since) > lookLasts {
+		s.all, s.since = look(ctx), began
+	}
+	return s.all
+}
+
+func isServerName(path string) bool {
+	name := filepath.Base(path)
+	return name == "mariadbd" || name == "mysqld"
+}
+
+// servers are the processes on this machine that are database servers.
+func servers() (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		comm, _ := os.ReadFile("/proc/" + e.Name() + "/comm")
+		if isServerName(strings.TrimSpace(string(comm))) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// seesOurFiles: a server in a container has files of its own by the same names.
+func seesOurFiles(pid int) bool {
+	its, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/mnt")
+	ours, also := os.Readlink("/proc/self/ns/mnt")
+	return err != nil || also != nil || its == ours
+}
