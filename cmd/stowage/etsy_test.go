@@ -278,3 +278,20 @@ func TestEtsyReadmeQuotesTheProgram(t *testing.T) {
 		t.Fatal("README.md quotes less, or more, than is printed")
 	}
 }
+
+// TestEtsyLastsThousandsOfDays: what the story's graphs said: 215 TB became 420, 24 kW became 8, and all disks together last for
+// thousands of days.
+func TestEtsyLastsThousandsOfDays(t *testing.T) {
+	dir := etsyCopy(t)
+	stowageIn(t, dir, "plan", "--name", "first")
+	var c capacityAnswer
+	if err := json.Unmarshal([]byte(stowageIn(t, dir, "capacity", "--plan", "first", "--json")), &c); err != nil {
+		t.Fatal(err)
+	}
+	if math.Round(c.Now.Disk/1e12) != 215 || math.Round(c.After.Disk/1e12) != 420 || c.Now.Watts != 24000 || c.After.Watts != 8010 {
+		t.Errorf("%.0f to %.0f bytes, %v to %v watts", c.Now.Disk, c.After.Disk, c.Now.Watts, c.After.Watts)
+	}
+	if c.After.DeclaredDays < 1000 || c.After.DeclaredDays < 2*c.Now.DeclaredDays || c.After.WholeDays < 2000 {
+		t.Errorf("days until the first disk is full: %.0f, then %.0f; until all are: %.0f", c.Now.DeclaredDays, c.After.DeclaredDays, c.After.WholeDays)
+	}
+}

@@ -1,0 +1,208 @@
+package capacity
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"stowage/farm"
+)
+
+// Kind says what a series belongs to.
+type Kind string
+
+// The kinds of subjects.
+const (
+	OfHost  Kind = "host"
+	OfPair  Kind = "pair"
+	OfShard Kind = "shard"
+)
+
+// Series is one resource of one subject over time, from one source.
+type Series struct {
+	Kind     Kind
+	Name     string
+	Resource farm.ResourceName
+	Source   string   // where it was read
+	Limit    *float64 // what it may grow to, where the source says; else the farm does
+	Samples  []Sample
+}
+
+// Row is the outlook of one resource of one subject.
+type Row struct {
+	Kind     Kind              `json:"kind"`
+	Name     string            `json:"name"`
+	Resource farm.ResourceName `json:"resource"`
+	Source   string            `json:"source"`
+	Used     float64           `json:"used"` // base units: bytes, cores, operations a second
+	// DeclaredDays is what farm.yaml's own growth gives, nil where it declares none. Nobody measured it.
+	DeclaredDays *float64 `json:"declared_days"`
+	Forecast
+}
+
+// Side is what a farm has and costs, before or after a plan.
+type Side struct {
+	Hosts         int     `json:"hosts"` // in use
+	Instances     int     `json:"instances"`
+	Disk          float64 `json:"disk_bytes"`   // in all hosts in use
+	Memory        float64 `json:"memory_bytes"` // in all hosts in use
+	MemoryLeast   float64 `json:"memory_per_instance_least_bytes"`
+	MemoryMost    float64 `json:"memory_per_instance_most_bytes"`
+	DiskUsed      float64 `json:"disk_used_bytes"`
+	DiskGrowth    float64 `json:"disk_growth_bytes_per_day"` // as farm.yaml declares
+	Watts         float64 `json:"watts"`
+	Cost          float64 `json:"cost"`
+	DeclaredDays  float64 `json:"declared_days"`        // until the first host is full, as farm.yaml declares; 0: it does not grow
+	DeclaredFirst string  `json:"declared_days_of"`     // that host
+	WholeDays     float64 `json:"declared_days_of_all"` // until all disks together are
+}
+
+// Of sums a farm up.
+func Of(f *farm.Farm) Side {
+	s := Side{}
+	on := load(f)
+	for _, name := range f.HostsInUse() {
+		h, _ := f.Host(name)
+		t, _ := f.HostType(h.Type)
+		l := on[name]
+		s.Hosts++
+		s.Instances += l.instances
+		s.Disk += t.Capacity[farm.Disk]
+		s.Memory += t.Capacity[farm.Memory]
+		s.Watts += t.Watts
+		s.Cost += t.Price
+		s.DiskUsed += l.used[farm.Disk]
+		s.DiskGrowth += l.growth
+		each := (t.Capacity[farm.Memory] - h.Reserved[farm.Memory]) / float64(l.instances)
+		if s.MemoryLeast == 0 || each < s.MemoryLeast {
+			s.MemoryLeast = each
+		}
+		s.MemoryMost = max(s.MemoryMost, each)
+		if days := l.days(limit(f, name, farm.Disk)); days != nil && (s.DeclaredFirst == "" || *days < s.DeclaredDays) {
+			s.DeclaredDays, s.DeclaredFirst = *days, string(name)
+		}
+	}
+	if s.DiskGrowth > 0 {
+		s.WholeDays = (s.Disk - s.DiskUsed) / s.DiskGrowth
+	}
+	return s
+}
+
+type hostLoad struct {
+	instances int
+	used      farm.Resources
+	growth    float64
+}
+
+// days until the declared growth fills the room; nil without growth.
+func (l hostLoad) days(limit float64) *float64 {
+	if l.growth <= 0 || math.IsInf(limit, 1) {
+		return nil
+	}
+	d := max(0, (limit-l.used[farm.Disk])/l.growth)
+	return &d
+}
+
+func load(f *farm.Farm) map[farm.HostName]hostLoad {
+	on := map[farm.HostName]hostLoad{}
+	for _, p := range f.Pairs {
+		needs, growth := p.Needs(), 0.0
+		for _, s := range p.Shards {
+			growth += s.Growth
+		}
+		for _, side := range p.Sides {
+			l := on[side.Host]
+			if l.used == nil {
+				l.used = farm.Resources{}
+			}
+			l.instances++
+			l.used.Add(needs)
+			l.growth += growth
+			on[side.Host] = l
+		}
+	}
+	return on
+}
+
+// limit is what a host has of a resource besides what is reserved; infinite where nothing limits it.
+func limit(f *farm.Farm, name farm.HostName, r farm.ResourceName) float64 {
+	h, _ := f.Host(name)
+	t, ok := f.HostType(h.Type)
+	has, limited := t.Capacity[r]
+	if !ok || !limited {
+		return math.Inf(1)
+	}
+	return has - h.Reserved[r]
+}
+
+// Assess forecasts every series, and the disk of each host in use by what the farm declares where no series tells more. The most
+// urgent rows come first, those that nothing is known of last.
+func Assess(f *farm.Farm, all []Series) []Row {
+	on, rows, measured := load(f), []Row{}, map[farm.HostName]bool{}
+	for _, s := range all {
+		row := Row{Kind: s.Kind, Name: s.Name, Resource: s.Resource, Source: s.Source}
+		to := math.Inf(1)
+		if s.Limit != nil {
+			to = *s.Limit
+		} else {
+			to = limitOf(f, on, s)
+		}
+		if math.IsInf(to, 1) {
+			row.Forecast = Forecast{Samples: len(s.Samples), Steps: []Step{}, Remarks: []string{}, Reason: "no limit is known: give " + string(s.Resource) + " to the host type in farm.yaml"}
+		} else if s.Resource == farm.Disk || s.Resource == farm.Memory {
+			row.Forecast = Level(s.Samples, to)
+		} else {
+			row.Forecast = Rate(s.Samples, to)
+		}
+		row.Used = row.Level
+		if s.Kind == OfHost && s.Resource == farm.Disk {
+			measured[farm.HostName(s.Name)] = true
+			row.DeclaredDays = on[farm.HostName(s.Name)].days(to)
+		}
+		rows = append(rows, row)
+	}
+	for _, name := range f.HostsInUse() {
+		if l := on[name]; !measured[name] && !math.IsInf(limit(f, name, farm.Disk), 1) {
+			rows = append(rows, Row{Kind: OfHost, Name: string(name), Resource: farm.Disk, Source: "farm.yaml", Used: l.used[farm.Disk], DeclaredDays: l.days(limit(f, name, farm.Disk)),
+				Forecast: Forecast{Limit: limit(f, name, farm.Disk), Level: l.used[farm.Disk], Steps: []Step{}, Remarks: []string{}, Reason: "not measured"}})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.urgency(), b.urgency()), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Resource, b.Resource))
+	})
+	return rows
+}
+
+// urgency is the day to look at first.
+func (r Row) urgency() float64 {
+	switch {
+	case r.Days != nil && r.Days.Mid != nil:
+		return *r.Days.Mid
+	case r.Days != nil:
+		return horizon + r.Days.Low
+	case r.DeclaredDays != nil:
+		return 2*horizon + *r.DeclaredDays
+	}
+	return math.Inf(1)
+}
+
+// limitOf is what a series may grow to. A pair or a shard has the room that its fullest host leaves it, so long as the others there
+// stay as they are: their hosts' own rows say when that room is gone.
+func limitOf(f *farm.Farm, on map[farm.HostName]hostLoad, s Series) float64 {
+	if s.Kind == OfHost {
+		return limit(f, farm.HostName(s.Name), s.Resource)
+	}
+	to := math.Inf(1)
+	for _, p := range f.Pairs {
+		mine := s.Kind == OfPair && string(p.Name) == s.Name ||
+			s.Kind == OfShard && slices.ContainsFunc(p.Shards, func(x farm.Shard) bool { return string(x.Name) == s.Name })
+		if !mine || len(s.Samples) == 0 {
+			continue
+		}
+		last := sorted(s.Samples)
+		for _, side := range p.Sides {
+			to = min(to, last[len(last)-1].Value+max(0, limit(f, side.Host, s.Resource)-on[side.Host].used[s.Resource]))
+		}
+	}
+	return to
+}

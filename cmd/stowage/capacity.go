@@ -1,0 +1,240 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/capacity"
+	"stowage/farm"
+	"stowage/internal/nested"
+	"stowage/inventory"
+)
+
+// capacityAnswer is what `stowage capacity` prints.
+type capacityAnswer struct {
+	FormatVersion int            `json:"format_version"`
+	Farm          string         `json:"farm"`
+	Plan          string         `json:"plan"` // empty: none was asked for
+	Now           capacity.Side  `json:"now"`
+	After         *capacity.Side `json:"after"`
+	Rows          []capacity.Row `json:"forecasts"`
+}
+
+type capacityAsk struct {
+	plan   string
+	series []string
+	rows   int
+}
+
+func (a *app) capacityCommand() *cobra.Command {
+	var ask capacityAsk
+	cmd := &cobra.Command{
+		Use:   "capacity",
+		Short: "Say how many days disks, memory, CPU and IOPS last, and what the farm draws and costs",
+		Long: `Says for each host, pair and shard in how many days a resource reaches its limit: the day by which
+that happens with 5, 50 and 95 % probability. It uses every inventory that was kept, and series of your own from
+CSV files (--series) with the columns time, name, resource, value, and limit where farm.yaml does not say it.
+
+One-off imports and purges are taken out, and only growth since its last change counts. With fewer than
+21 days or 3 weeks of samples there is no number. 'Declared' is what the growth in farm.yaml gives; nobody
+measured that. With --plan it also says what the farm has, draws and costs after a plan.
+
+` + exitHelp,
+		Example: "  stowage capacity\n  stowage capacity --plan first\n  stowage capacity --series disks.csv --json | jq '.forecasts[] | {name, days}'",
+		Args:    args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			answer, err := a.capacity(ask)
+			if err != nil {
+				return err
+			}
+			return a.emit(answer, func(w io.Writer) error { return answer.text(w, ask.rows) })
+		},
+	}
+	cmd.Flags().StringVar(&ask.plan, "plan", "", "also show the farm after this plan")
+	cmd.Flags().StringArrayVar(&ask.series, "series", nil, "a CSV `file` with series; may be given again")
+	cmd.Flags().IntVar(&ask.rows, "rows", 30, "show so many forecasts, the most urgent ones; 0 for all. JSON has all")
+	return cmd
+}
+
+func (a *app) capacity(ask capacityAsk) (capacityAnswer, error) {
+	d, err := a.open()
+	if err != nil {
+		return capacityAnswer{}, err
+	}
+	defer d.close()
+	answer := capacityAnswer{FormatVersion: 1, Farm: d.farm.Name, Plan: ask.plan, Now: capacity.Of(d.farm)}
+	if ask.plan != "" {
+		p, err := d.Plan(ask.plan)
+		if err != nil {
+			return answer, err
+		}
+		then := p.Apply(d.farm)
+		for _, h := range p.Hosts {
+			if _, has := then.Host(h.Name); !has { // to be bought
+				then.Hosts = append(then.Hosts, farm.Host{Name: h.Name, Type: h.Type})
+			}
+		}
+		after := capacity.Of(then)
+		answer.After = &after
+	}
+	all, err := a.keptSizes(d)
+	if err != nil {
+		return answer, err
+	}
+	for _, file := range ask.series {
+		more, err := readSeries(file, d.farm)
+		if err != nil {
+			return answer, &farm.Error{Op: "read series", Err: err}
+		}
+		all = append(all, more...)
+	}
+	answer.Rows = capacity.Assess(d.farm, all)
+	return answer, nil
+}
+
+func readSeries(file string, f *farm.Farm) ([]capacity.Series, error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", farm.ErrInput, err)
+	}
+	defer in.Close()
+	return capacity.ReadCSV(file, in, f)
+}
+
+// keptSizes are the sizes in all inventories that were kept.
+func (a *app) keptSizes(d *desk) ([]capacity.Series, error) {
+	docs, err := d.store.Documents("inventory")
+	if err != nil {
+		return nil, err
+	}
+	var taken []inventory.Inventory
+	for _, doc := range docs {
+		var inv inventory.Inventory
+		if err := nested.Unmarshal(doc.Body, &inv); err == nil && inv.Farm == d.farm.Name {
+			taken = append(taken, inv)
+		}
+	}
+	return inventory.Sizes(d.farm, taken), nil
+}
+
+func (c capacityAnswer) text(w io.Writer, most int) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	sides := []capacity.Side{c.Now}
+	head := "\tnow\t"
+	if c.After != nil {
+		sides, head = append(sides, *c.After), "\tnow\tafter "+c.Plan+"\t"
+	}
+	fmt.Fprintln(t, head)
+	for _, line := range []struct {
+		what string
+		show func(capacity.Side) string
+	}{
+		{"hosts in use", func(s capacity.Side) string { return fmt.Sprint(s.Hosts) }},
+		{"instances", func(s capacity.Side) string { return fmt.Sprint(s.Instances) }},
+		{"disk in them", func(s capacity.Side) string { return farm.RoundQuantity(s.Disk, farm.KindBytes) }},
+		{"disk used", func(s capacity.Side) string { return farm.RoundQuantity(s.DiskUsed, farm.KindBytes) }},
+		{"memory for an instance", func(s capacity.Side) string {
+			return farm.RoundQuantity(s.MemoryLeast, farm.KindBytes) + " to " + farm.RoundQuantity(s.MemoryMost, farm.KindBytes)
+		}},
+		{"watts", func(s capacity.Side) string { return fmt.Sprintf("%.0f", s.Watts) }},
+		{"price of the hosts", func(s capacity.Side) string { return fmt.Sprintf("%.0f", s.Cost) }},
+		{"first host full, declared", func(s capacity.Side) string { return declared(s.DeclaredFirst != "", s.DeclaredDays) }},
+		{"all disks full, declared", func(s capacity.Side) string { return declared(s.DiskGrowth > 0, s.WholeDays) }},
+	} {
+		fmt.Fprint(t, line.what+"\t")
+		for _, s := range sides {
+			fmt.Fprint(t, line.show(s)+"\t")
+		}
+		fmt.Fprintln(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return c.forecasts(w, most)
+}
+
+func declared(known bool, days float64) string {
+	if !known {
+		return "-"
+	}
+	return daysText(days)
+}
+
+// daysText never shows more digits than a forecast has.
+func daysText(days float64) string {
+	switch {
+	case days >= 10000:
+		return "over 10,000 days"
+	case days >= 1000:
+		return fmt.Sprintf("over %d,000 days", int(days/1000))
+	case days < 1.5 && days >= 0.5:
+		return "1 day"
+	}
+	return fmt.Sprintf("%.0f days", days)
+}
+
+func (c capacityAnswer) forecasts(w io.Writer, most int) error {
+	rows := c.Rows
+	if most > 0 && len(rows) > most {
+		rows = rows[:most]
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "WHAT\tRESOURCE\tUSED\tLIMIT\tGROWTH\tREACHED IN\t90 % INTERVAL\tDECLARED\tFROM")
+	for _, r := range rows {
+		kind := r.Resource.Kind()
+		growth, reached, interval := "-", "unknown", r.Reason
+		if r.Days != nil {
+			growth = farm.RoundQuantity(r.Growth, kind) + "/day"
+			reached, interval = daysOr(r.Days.Mid, "not in sight"), daysText(r.Days.Low)+" to "+daysOr(r.Days.High, "no bound")
+		}
+		days := "-"
+		if r.DeclaredDays != nil {
+			days = daysText(*r.DeclaredDays)
+		}
+		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Kind, r.Name, r.Resource, farm.RoundQuantity(r.Used, kind), farm.RoundQuantity(r.Limit, kind), growth, reached, interval, days, r.Source)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if n := len(c.Rows) - len(rows); n > 0 {
+		fmt.Fprintf(w, "and %d more: --rows 0\n", n)
+	}
+	for _, r := range rows {
+		for _, remark := range r.Remarks {
+			fmt.Fprintf(w, "%s %s, %s: %s\n", r.Kind, r.Name, r.Resource, remark)
+		}
+		if len(r.Steps) > 0 {
+			fmt.Fprintf(w, "%s %s, %s: left out %s\n", r.Kind, r.Name, r.Resource, stepsText(r))
+		}
+	}
+	return nil
+}
+
+func stepsText(r capacity.Row) string {
+	var parts []string
+	for _, s := range r.Steps[:min(3, len(r.Steps))] {
+		sign := "+"
+		if s.Size < 0 {
+			sign, s.Size = "-", -s.Size
+		}
+		parts = append(parts, sign+farm.RoundQuantity(s.Size, r.Resource.Kind())+" on "+s.At.Format(time.DateOnly))
+	}
+	if n := len(r.Steps) - 3; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func daysOr(days *float64, none string) string {
+	if days == nil {
+		return none
+	}
+	return daysText(*days)
+}
