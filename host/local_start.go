@@ -28,6 +28,11 @@ func (l *Local) Options(ctx context.Context, i Instance) (Start, error) {
 	if err != nil {
 		return Start{}, err
 	}
+	if pid == 0 {
+		if inside := contained(i); inside != 0 {
+			return Start{Contained: inside, Suffix: i.GroupSuffix}, nil
+		}
+	}
 	if _, err := safefile.ReadFile(i.Config, smallFile); err != nil {
 		return Start{}, &farm.Error{Op: "read option file", Subject: i.Config, Err: err, Hint: l.whichFiles(pid)}
 	}
@@ -306,6 +311,17 @@ func seesOurFiles(pid int) bool {
 	its, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/mnt")
 	ours, also := os.Readlink("/proc/self/ns/mnt")
 	return err != nil || also != nil || its == ours
+}
+
+// contained is a server that works in the instance's data directory and sees
+// other files than we by the names that it uses: one in a container. 0: none.
+func contained(i Instance) int {
+	for _, pid := range servers() {
+		if !seesOurFiles(pid) && isSameFile("/proc/"+strconv.Itoa(pid)+"/cwd", i.Datadir) {
+			return pid
+		}
+	}
+	return 0
 }
 
 // writable is nil when a file can be replaced, where its name leads to.
