@@ -170,6 +170,9 @@ func withHint(err error) error {
 	return err
 }
 
+// ErrFarmFile marks a farm.yaml that a run cannot write into as it stands.
+var ErrFarmFile = errors.New("farm.yaml is not written yet")
+
 // ErrOptions marks a failure to read an option file.
 var ErrOptions = errors.New("option file")
 
@@ -181,12 +184,13 @@ func isAboutOptions(err error) bool {
 
 // classify tells the engine what to do about an error: a refusal will not
 // become right by asking again, an unknown outcome needs a person. A routing
-// table that cannot be read is waited for, as a server is that does not answer.
+// table or a farm.yaml that cannot be read is waited for, as a server is that does
+// not answer.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, farm.ErrOutcomeUnknown):
 		return engine.Unknown(err)
-	case errors.Is(err, route.ErrUnreadable):
+	case errors.Is(err, route.ErrUnreadable), errors.Is(err, ErrFarmFile):
 		return err
 	case isAboutOptions(err), errors.Is(err, farm.ErrRefused), errors.Is(err, farm.ErrInput), errors.Is(err, swing.ErrWorse), mysql.WillStay(err):
 		return engine.Permanent(err)

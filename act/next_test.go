@@ -69,6 +69,7 @@ func TestWhatCannotChangeIsNotRetried(t *testing.T) {
 		{&farm.Error{Op: "log in", Err: &driver.MySQLError{Number: 1045, Message: "Access denied"}}, engine.KindFailed},
 		{fmt.Errorf("a pid file: %w", fs.ErrNotExist), engine.KindFailed},
 		{fmt.Errorf("%w: %w: garbage", farm.ErrInput, route.ErrUnreadable), engine.KindFailed},
+		{fmt.Errorf("%w: %w: garbage", ErrFarmFile, farm.ErrInput), engine.KindFailed},
 		{errors.New("no answer"), engine.KindFailed},
 	} {
 		if got := engine.KindOf(classify(tc.err)); got != tc.want {

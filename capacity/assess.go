@@ -141,7 +141,7 @@ func Assess(f *farm.Farm, all []Series) []Row {
 	on, rows, measured := load(f), []Row{}, map[farm.HostName]bool{}
 	for _, s := range all {
 		row := Row{Kind: s.Kind, Name: s.Name, Resource: s.Resource, Source: s.Source}
-		to := math.Inf(1)
+		var to float64
 		if s.Limit != nil {
 			to = *s.Limit
 		} else {

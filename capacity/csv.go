@@ -67,7 +67,7 @@ func ReadCSV(file string, in io.Reader, f *farm.Farm) ([]Series, error) {
 	var order []string
 	for len(bad) < 10 {
 		rec, err := r.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		line, _ := r.FieldPos(0)

@@ -142,10 +142,10 @@ func newMembers(in *bufio.Reader) (*members, error) {
 func (m *members) Read(p []byte) (int, error) {
 	for {
 		n, err := m.z.Read(p)
-		if n > 0 && err == io.EOF {
+		if n > 0 && errors.Is(err, io.EOF) {
 			return n, nil
 		}
-		if n > 0 || err != io.EOF {
+		if n > 0 || !errors.Is(err, io.EOF) {
 			return n, err
 		}
 		if err := m.next(); err != nil {

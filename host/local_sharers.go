@@ -51,10 +51,10 @@ func (l *Local) readers(ctx context.Context) (all []reader) {
 		if err != nil {
 			continue
 		}
-		p.account = nil
 		r := reader{pid: pid, suffix: p.suffix, datadir: p.datadir}
-		_, files, _ := l.readOptions(ctx, p, Instance{}, nil)
-		for _, f := range files {
+		its := lookAs(nil)
+		its.lines(p, Instance{}, nil)
+		for _, f := range its.files {
 			if info, err := os.Stat(f); err == nil {
 				r.files = append(r.files, info)
 			}
@@ -109,4 +109,15 @@ func seesOurFiles(pid int) bool {
 	its, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/mnt")
 	ours, also := os.Readlink("/proc/self/ns/mnt")
 	return err != nil || also != nil || its == ours
+}
+
+// contained is a server that works in the instance's data directory and sees
+// other files than we by the names that it uses: one in a container. 0: none.
+func contained(i Instance) int {
+	for _, pid := range servers() {
+		if !seesOurFiles(pid) && isSameFile("/proc/"+strconv.Itoa(pid)+"/cwd", i.Datadir) {
+			return pid
+		}
+	}
+	return 0
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -29,6 +28,11 @@ func (l *Local) Options(ctx context.Context, i Instance) (Start, error) {
 	if err != nil {
 		return Start{}, err
 	}
+	if pid == 0 {
+		if inside := contained(i); inside != 0 {
+			return Start{Contained: inside, Suffix: i.GroupSuffix}, nil
+		}
+	}
 	if _, err := safefile.ReadFile(i.Config, smallFile); err != nil {
 		return Start{}, &farm.Error{Op: "read option file", Subject: i.Config, Err: err, Hint: l.whichFiles(pid)}
 	}
@@ -39,8 +43,9 @@ func (l *Local) Options(ctx context.Context, i Instance) (Start, error) {
 		return Start{}, &farm.Error{Op: "read command line", Subject: string(i.Name), Err: err}
 	}
 	out := Start{PID: pid, Reader: nameOf(p.account), Suffix: p.suffix}
-	lines, files, skipped := l.readOptions(ctx, p, i, nil)
-	out.Files, out.Skipped, out.Options = i.named(files), skipped, p.starts(lines)
+	seen := lookAs(p.account)
+	lines := seen.lines(p, i, func(text string) string { return UnfenceOptions(i, text) })
+	out.Files, out.Skipped, out.Options = i.named(seen.files), seen.skipped, p.starts(lines)
 	for _, o := range out.Options {
 		if !slices.Contains(out.Groups, o.Group) && o.Group != "" {
 			out.Groups = append(out.Groups, o.Group)
@@ -49,7 +54,9 @@ func (l *Local) Options(ctx context.Context, i Instance) (Start, error) {
 			out.Argued++
 		}
 	}
-	out.Fence = l.fenceFault(ctx, p, i)
+	if out.Reads(i.Config) {
+		out.Fence = fenceFault(seen, p, i)
+	}
 	out.Sharers = l.sharers(ctx, i, pid)
 	if err := writable(i.Config); err != nil {
 		out.Unwritable = err.Error()
@@ -157,15 +164,10 @@ func (l *Local) process(ctx context.Context, pid int, needsSeries bool) (process
 	}
 	first := max(0, slices.IndexFunc(args, isServerName)) // a loader may come before the server
 	a := optionfile.ParseArguments(args[first+1:])
-	home, its := environment(dir, "HOME"), environment(dir, "MYSQL_HOME", "MARIADB_HOME")
-	packaged, own := slices.Clone(optionfile.PackagedFiles), ""
-	if its != "" {
-		packaged = append(packaged, filepath.Join(its, "my.cnf"))
+	p := process{files: a.Files(nil, ""), suffix: a.Suffix, given: a.Options}
+	if a.File == "" && !a.None {
+		p.files = a.Files(packaged(dir))
 	}
-	if home != "" {
-		own = filepath.Join(home, ".my.cnf")
-	}
-	p := process{files: a.Files(packaged, own), suffix: a.Suffix, given: a.Options}
 	p.datadir, _ = os.Readlink(dir + "/cwd")
 	// Who asks for an account was root when it read them.
 	if asks := slices.ContainsFunc(a.Options, func(o optionfile.Line) bool { return o.Key == "user" }); os.Geteuid() == 0 && !asks && st.Uid != 0 {
@@ -181,6 +183,19 @@ func (l *Local) process(ctx context.Context, pid int, needsSeries bool) (process
 	return p, nil
 }
 
+// packaged are the files that a server reads where its command line names none:
+// those of its package, and its user's own.
+func packaged(dir string) (files []string, own string) {
+	files = slices.Clone(optionfile.PackagedFiles)
+	if its := environment(dir, "MYSQL_HOME", "MARIADB_HOME"); its != "" {
+		files = append(files, filepath.Join(its, "my.cnf"))
+	}
+	if home := environment(dir, "HOME"); home != "" {
+		own = filepath.Join(home, ".my.cnf")
+	}
+	return files, own
+}
+
 func environment(dir string, names ...string) string {
 	raw, _ := os.ReadFile(dir + "/environ")
 	for _, name := range names {
@@ -191,56 +206,6 @@ func environment(dir string, names ...string) string {
 		}
 	}
 	return ""
-}
-
-// readOptions reads as the server does, instead for one file that instead has
-// the text of. files are those that were read.
-func (l *Local) readOptions(ctx context.Context, p process, i Instance, instead func(string) string) (lines []optionfile.Line, files, skipped []string) {
-	known := map[string]string{} // why it is passed over, "" for one that is read
-	read := func(name string) (string, bool) {
-		why, asked := known[name]
-		if !asked {
-			why = l.passesOver(ctx, p.account, name)
-			known[name] = why
-			switch why {
-			case "":
-				files = append(files, name)
-			case notThere:
-			default:
-				skipped = append(skipped, name+" ("+why+")")
-			}
-		}
-		if why != "" {
-			return "", false
-		}
-		raw, err := safefile.ReadFile(name, smallFile) // no link of another user's, whatever the server does
-		if err != nil {
-			known[name] = err.Error()
-			files, skipped = slices.DeleteFunc(files, func(f string) bool { return f == name }), append(skipped, err.Error())
-			return "", false
-		}
-		text := string(raw)
-		if isSameFile(name, i.Config) {
-			if text = UnfenceOptions(i, text); instead != nil {
-				text = instead(text)
-			}
-		}
-		return text, true
-	}
-	list := func(dir string) (names []string) {
-		entries, _ := os.ReadDir(dir) // by name
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
-		return names
-	}
-	groups := optionfile.ServerGroups(p.series.number, p.series.mariaDB, p.suffix)
-	for _, o := range (optionfile.Source{Read: read, List: list}).Lines(p.files) {
-		if slices.Contains(groups, o.Group) {
-			lines = append(lines, o)
-		}
-	}
-	return lines, files, skipped
 }
 
 // starts are the options of files with those of the command line behind them.
@@ -273,46 +238,6 @@ func isFenceOption(o optionfile.Line) bool {
 	return o.Key == "loose_super_read_only" || o.Key == "read_only" || o.Key == "event_scheduler"
 }
 
-const notThere = "it is not there"
-
-// passesOver is why a server does not read a file, "" when it does. Servers say
-// nothing of it, or no more than a line in a log.
-func (l *Local) passesOver(ctx context.Context, account *syscall.Credential, name string) string {
-	info, err := os.Stat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return notThere
-	case err != nil:
-		return err.Error()
-	case !info.Mode().IsRegular():
-		return "it is not a regular file"
-	case info.Mode().Perm()&0o002 != 0:
-		return "everybody may write to it"
-	}
-	if !mayRead(ctx, account, name, info) {
-		return "account " + nameOf(account) + ", which reads it, may not"
-	}
-	return ""
-}
-
-// mayRead asks a program that is run under the account, unless everybody may.
-func mayRead(ctx context.Context, account *syscall.Credential, name string, info fs.FileInfo) bool {
-	if account == nil {
-		return unix.Access(name, unix.R_OK) == nil
-	}
-	everybody := info.Mode().Perm()&0o004 != 0
-	for dir := filepath.Dir(name); everybody && dir != "/" && dir != "."; dir = filepath.Dir(dir) {
-		st, err := os.Stat(dir)
-		everybody = err == nil && st.Mode().Perm()&0o001 != 0
-	}
-	if everybody {
-		return true
-	}
-	test := exec.CommandContext(ctx, "/usr/bin/test", "-r", name)
-	test.SysProcAttr = &syscall.SysProcAttr{Credential: account}
-	return test.Run() == nil
-}
-
 func nameOf(account *syscall.Credential) string {
 	if account == nil {
 		return safefile.UserName(uint32(os.Geteuid()))
@@ -320,12 +245,10 @@ func nameOf(account *syscall.Credential) string {
 	return safefile.UserName(account.Uid)
 }
 
-// fenceFault is why a fence at the end of the option file would not hold.
-func (l *Local) fenceFault(ctx context.Context, p process, i Instance) string {
-	lines, files, _ := l.readOptions(ctx, p, i, func(text string) string { return FenceOptions(i, text) })
-	if !slices.Contains(i.named(files), i.Config) {
-		return "" // said elsewhere
-	}
+// fenceFault is why a fence at the end of the option file, which the server
+// reads, would not hold.
+func fenceFault(seen *sight, p process, i Instance) string {
+	lines := seen.lines(p, i, func(text string) string { return FenceOptions(i, UnfenceOptions(i, text)) })
 	s := Start{Options: p.starts(lines)}
 	for _, x := range []struct{ key, want string }{{"read_only", "ON"}, {"event_scheduler", "OFF"}} {
 		if v, where, _ := s.Value(x.key); v != x.want {

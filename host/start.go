@@ -30,6 +30,9 @@ type Start struct {
 	Sharers []string `json:"sharers,omitempty"`
 	// Fence is what keeps a fence at the end of the option file from holding.
 	Fence string `json:"fence,omitempty"`
+	// Contained is the server of the instance where it runs in a container, with
+	// other names for its files: it is not PID then; 0: none.
+	Contained int `json:"contained,omitempty"`
 	// Writable is nil, or what keeps the option file from being changed.
 	Unwritable string `json:"unwritable,omitempty"`
 }

@@ -25,7 +25,7 @@ func Started(ctx context.Context, address, hostname, datadir string) (config, su
 		return "", "", false
 	}
 	for _, file := range p.files {
-		if l.passesOver(ctx, p.account, file) == "" {
+		if passesOver(p.account, file) == "" {
 			config = filepath.Clean(file)
 		}
 	}

@@ -231,7 +231,9 @@ func (e *emptied) retire(ctx context.Context) error {
 	if err := e.mayGo(ctx, false); err != nil {
 		return err
 	}
-	if err := e.Phase(ctx, "record", func(context.Context) error { return e.mover.RemovePair(e.order.Pair) }); err != nil {
+	if err := e.Phase(ctx, "record", func(context.Context) error {
+		return e.mover.awaitFarm(ctx, e.Report, func() error { return e.mover.RemovePair(e.order.Pair) })
+	}); err != nil {
 		return err
 	}
 	return e.Phase(ctx, "stop", e.stop)

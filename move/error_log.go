@@ -16,27 +16,31 @@ import (
 // keptLog is how much of the end of an error log is kept.
 const keptLog = 1 << 20
 
-// keepErrorLog keeps what an instance that is taken back has said: its
-// directory goes, and why it had to go may stand nowhere else. A log that
+// removeFresh removes an instance that is taken back, and keeps what it has said:
+// its directory goes, and why it had to go may stand nowhere else. A log that
 // cannot be kept keeps nothing from being taken back.
-func (r *replacement) keepErrorLog(ctx context.Context) {
+func (t *task) removeFresh(ctx context.Context, h host.Host, i host.Instance, owner string) error {
 	// Only of what is ours: Remove asks the same.
-	if r.mover.Logs == "" || r.freshHost.Claimable(ctx, r.fresh, r.owner()) != nil {
-		return
+	if t.mover.Logs != "" && h.Claimable(ctx, i, owner) == nil {
+		t.keepErrorLog(ctx, h, i)
 	}
-	raw, err := r.freshHost.ReadFile(ctx, filepath.Join(r.fresh.Dir(), host.ErrorLog))
+	return h.Remove(ctx, i, owner)
+}
+
+func (t *task) keepErrorLog(ctx context.Context, h host.Host, i host.Instance) {
+	raw, err := h.ReadFile(ctx, filepath.Join(i.Dir(), host.ErrorLog))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(raw) == 0 {
 		return
 	}
 	var path string
 	if err == nil {
-		path, err = keepLog(r.mover.Logs, r.Run, string(r.fresh.Name), raw)
+		path, err = keepLog(t.mover.Logs, t.Run, string(i.Name), raw)
 	}
 	text := "its error log is kept: " + path
 	if err != nil {
 		text = fmt.Sprintf("its error log could not be kept: %v", err)
 	}
-	r.Report(farm.Event{Kind: farm.StepProgress, Text: text})
+	t.Report(farm.Event{Kind: farm.StepProgress, Text: text})
 }
 
 // keepLog writes the end of a log into a directory, and says where. A later

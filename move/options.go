@@ -2,8 +2,10 @@ package move
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
+	"stowage/farm"
 	"stowage/host"
 )
 
@@ -43,6 +45,9 @@ func startOptions(ctx context.Context, h host.Host, i host.Instance) (string, er
 	start, err := h.Options(ctx, i)
 	if err != nil {
 		return "", err
+	}
+	if start.Contained != 0 {
+		return "", fmt.Errorf("%w: its server, pid %d, runs in a container", farm.ErrRefused, start.Contained)
 	}
 	own, err := h.ReadFile(ctx, i.Config)
 	if err != nil {

@@ -70,6 +70,11 @@ func whoseFile(p peer, start host.Start, i host.Instance, where, key string) (ou
 	say := func(remedy, format string, args ...any) {
 		out = append(out, blocker(p.name, fmt.Sprintf(format, args...), remedy))
 	}
+	if start.Contained != 0 {
+		say("start it outside of the container, from a unit of the host, with the same data directory; then ask again",
+			"its server, pid %d on host %s, runs in a container: its option files are not those of the host, where a move would write and start", start.Contained, where)
+		return out
+	}
 	if start.PID == 0 {
 		say("correct datadir and host of "+p.name+" in farm.yaml; Stowage must run there as root, or as the server's account",
 			"it answers at %s, and no server process on host %s works in %s", p.server.Address(), where, i.Datadir)

@@ -91,3 +91,12 @@ func TestHostWithoutADirHasNoWayBack(t *testing.T) {
 		t.Errorf("%v, %v", out, err)
 	}
 }
+
+// TestServerInAContainerIsNamedSo: preflight said that no server process worked in
+// the data directory of a server that answered.
+func TestServerInAContainerIsNamedSo(t *testing.T) {
+	out := whoseFile(peer{name: "a"}, host.Start{Contained: 77}, host.Instance{}, "db1", "config of a in farm.yaml")
+	if len(out) != 1 || out[0].Severity != farm.Blocker || !strings.Contains(out[0].Text, "pid 77 on host db1, runs in a container") || !strings.Contains(out[0].Remedy, "from a unit of the host") {
+		t.Errorf("%v", out)
+	}
+}

@@ -150,5 +150,5 @@ func (p *provision) stop(ctx context.Context) error {
 // remove also stops what found left running: a founding that was cut short has
 // a server of its own for a moment.
 func (p *provision) remove(ctx context.Context) error {
-	return p.unless(ctx, func(s *freshSide) error { return s.host.Remove(ctx, s.here, p.owner(s)) })
+	return p.unless(ctx, func(s *freshSide) error { return p.removeFresh(ctx, s.host, s.here, p.owner(s)) })
 }

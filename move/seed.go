@@ -135,8 +135,7 @@ func (r *replacement) removeSeed(ctx context.Context) error {
 	if err := r.stopHalfSeeded(ctx); err != nil {
 		return err
 	}
-	r.keepErrorLog(ctx)
-	return r.freshHost.Remove(ctx, r.fresh, r.owner())
+	return r.removeFresh(ctx, r.freshHost, r.fresh, r.owner())
 }
 
 // temporary are the options that a new instance has only until it serves.

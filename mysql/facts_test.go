@@ -104,6 +104,34 @@ func TestUncopyable(t *testing.T) {
 	}
 }
 
+// TestLookAtOneSchemaOpensAllOfTheServers: to say how large a handful of databases
+// are, a server opened every table and view of mysql and sys.
+func TestLookAtOneSchemaOpensAllOfTheServers(t *testing.T) {
+	t.Parallel() // it mostly waits
+	i, s := start(t, "a")
+	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
+	opened := func() (n int) {
+		t.Helper()
+		_, err := fmt.Sscan(i.Value(t, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'OPENED_TABLE_DEFINITIONS'"), &n)
+		must(t, err)
+		return n
+	}
+	all, err := s.records(t.Context(), "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA IN ('mysql', 'sys')")
+	must(t, err)
+	for name, ask := range map[string]func() error{
+		"Shards":     func() error { return second(s.Shards(t.Context())) },
+		"Uncopyable": func() error { return second(s.Uncopyable(t.Context())) },
+		"shapes":     func() error { return second(tableShapes(t.Context(), s.db)) },
+	} {
+		i.Exec(t, "FLUSH TABLES")
+		before := opened()
+		must(t, ask())
+		if n := opened() - before; n > len(all)/4 {
+			t.Errorf("%s opens %d tables; d has one, the server's own databases %d", name, n, len(all))
+		}
+	}
+}
+
 func TestUnfenced(t *testing.T) {
 	t.Parallel() // it mostly waits
 	i, s := start(t, "a")

@@ -3,6 +3,7 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -66,7 +67,7 @@ func (r *reader) read(in Input) (InputReport, error) {
 
 func (r *reader) unpack(name string, in *bufio.Reader, nested int) error {
 	head, err := in.Peek(sniffSize)
-	if err != nil && err != io.EOF && len(head) == 0 {
+	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
 		return &farm.Error{Op: "read", Subject: name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
 	}
 	u, err := digest.Unpack(in)

@@ -33,22 +33,35 @@ func Open(dir string) (*Workspace, error) {
 	if err != nil {
 		return nil, &farm.Error{Op: "open workspace", Subject: dir, Err: err}
 	}
-	w := &Workspace{Dir: abs}
-	_, err = os.Stat(w.Path(farmFile))
+	_, err = os.Stat(filepath.Join(abs, farmFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &farm.Error{
-			Op: "open workspace", Subject: dir,
-			Hint: "run in a directory with a farm.yaml, or name one with --dir; `stowage inventory discover` drafts one of servers that run, `stowage demo up` makes one to try",
-			Err:  fmt.Errorf("%w: it has no farm.yaml", farm.ErrInput),
+		hint := "run in a directory with a farm.yaml, or name one with --dir; `stowage inventory discover` drafts one of servers that run, `stowage demo up` makes one to try"
+		if _, err := os.Stat(filepath.Join(abs, keptDir, farmFile)); err == nil {
+			hint = "put it back from version control, or as the last run had it: cp " + keptDir + "/" + farmFile + " " + farmFile
 		}
+		return nil, &farm.Error{Op: "open workspace", Subject: dir, Hint: hint, Err: fmt.Errorf("%w: it has no farm.yaml", farm.ErrInput)}
 	}
 	if err != nil {
 		return nil, &farm.Error{Op: "open workspace", Subject: dir, Err: err}
 	}
-	if err := Trust(abs); err != nil {
+	return trustedAt(abs)
+}
+
+// OpenKept is Open for who goes on with a run and by what that has kept: a
+// farm.yaml that somebody has taken away meanwhile is no obstacle.
+func OpenKept(dir string) (*Workspace, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, &farm.Error{Op: "open workspace", Subject: dir, Err: err}
+	}
+	return trustedAt(abs)
+}
+
+func trustedAt(dir string) (*Workspace, error) {
+	if err := Trust(dir); err != nil {
 		return nil, err
 	}
-	return w, nil
+	return &Workspace{Dir: dir}, nil
 }
 
 // Path is a path of the workspace; an absolute one passes through.

@@ -210,13 +210,14 @@ func kept(ws *workspace.Workspace) (*store.Store, error) {
 }
 
 // openRun is open for who steers a move: while one has not ended, a farm.yaml
-// that cannot be read is no obstacle. The move goes by what it has kept.
+// that cannot be read, or is not there, is no obstacle. The move goes by what it
+// has kept.
 func (a *app) openRun() (*desk, error) {
 	d, err := a.open()
 	if err == nil || !errors.Is(err, farm.ErrInput) {
 		return d, err
 	}
-	ws, bad := workspace.Open(a.dir)
+	ws, bad := workspace.OpenKept(a.dir)
 	if bad != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -309,8 +310,10 @@ func EnginesOf(pid int) []int {
 	for _, t := range tasks {
 		raw, _ := os.ReadFile(t)
 		for _, field := range strings.Fields(string(raw)) {
-			var child int
-			fmt.Sscan(field, &child)
+			child, err := strconv.Atoi(field)
+			if err != nil {
+				continue
+			}
 			line, _ := os.ReadFile("/proc/" + field + "/cmdline")
 			if strings.Contains(string(line), "stowage-engine") {
 				out = append(out, child)

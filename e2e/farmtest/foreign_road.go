@@ -212,7 +212,7 @@ func (f *Foreign) ByPosition(name farm.InstanceName) {
 		into[n] = &values[n]
 	}
 	if !rows.Next() {
-		f.T.Fatalf("%s replicates from nobody", name)
+		f.T.Fatalf("%s replicates from nobody: %v", name, rows.Err())
 	}
 	f.ok(rows.Scan(into...))
 	is := func(column string) string { return values[slices.Index(columns, column)].String }

@@ -10,8 +10,8 @@ import (
 )
 
 // BROKEN_FILES: somebody breaks farm.yaml, and then the routing table, in the
-// middle of a move. Every verb that steers goes on working, `out` waits for the
-// table, and a move that was killed is taken back by abort.
+// middle of a move, or deletes the first. Every verb that steers goes on working,
+// `out` waits for the table and `retire` for farm.yaml, and a move that was killed is taken back by abort.
 func TestBrokenFilesTakeNoSteeringVerbAway(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
@@ -46,20 +46,33 @@ func TestBrokenFilesTakeNoSteeringVerbAway(t *testing.T) {
 	says(farmtest.ExitFine, "", "throttle", "off")
 	says(farmtest.ExitFine, "resume", "log")
 	says(farmtest.ExitUsage, "farm.yaml", "plan")
+	if err := os.Remove(farmFile); err != nil {
+		t.Fatal(err)
+	}
+	says(farmtest.ExitFine, "goes by the farm.yaml that it has kept", "status")
+	says(farmtest.ExitFine, "paused", "pause")
+	says(farmtest.ExitFine, "goes on", "resume")
+	says(farmtest.ExitFine, "resume", "log")
+	says(farmtest.ExitUsage, "cp .stowage/kept/farm.yaml farm.yaml", "plan")
 
 	routes := read(table)
 	put(table, []byte("{garbage"))
 	h.Release(false)
-	for end := time.Now().Add(farmtest.WaitLimit); ; time.Sleep(50 * time.Millisecond) {
-		p := farmtest.RunWith(t, f.Env(""), "status", "-C", f.Dir)
-		if strings.Contains(p.Stdout, "waits for a routing table") {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("out does not wait for the table\n%s%s", p.Stdout, p.Stderr)
+	awaits := func(words string) {
+		t.Helper()
+		for end := time.Now().Add(farmtest.WaitLimit); ; time.Sleep(50 * time.Millisecond) {
+			p := farmtest.RunWith(t, f.Env(""), "status", "-C", f.Dir)
+			if strings.Contains(p.Stdout, words) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("nothing %s\n%s%s", words, p.Stdout, p.Stderr)
+			}
 		}
 	}
+	awaits("waits for a routing table")
 	put(table, routes)
+	awaits("waits for a farm.yaml") // at retire
 	put(farmFile, agreed)
 	if p := <-h.End; p.Code != farmtest.ExitFine {
 		t.Errorf("exit %d\n%s", p.Code, p.Stderr)
@@ -72,6 +85,10 @@ func TestBrokenFilesTakeNoSteeringVerbAway(t *testing.T) {
 	}
 	agreed = read(farmFile)
 	put(farmFile, []byte("farm: [\n"))
+	says(farmtest.ExitFine, "interrupted", "status")
+	if err := os.Remove(farmFile); err != nil {
+		t.Fatal(err)
+	}
 	says(farmtest.ExitFine, "interrupted", "status")
 	says(farmtest.ExitFine, "", "abort")
 	put(farmFile, agreed)
