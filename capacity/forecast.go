@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"stowage/farm"
 	"stowage/internal/student"
 )
 
@@ -79,7 +80,7 @@ func Level(samples []Sample, limit float64) Forecast {
 	from := lastChange(clean)
 	w := weeksOf(clean[from:], seen[from:])
 	if measured := count(d.seen[from:]); w.n < fewestWeeks || measured < shortest {
-		f.Reason = fmt.Sprintf("too few samples: %s and %s, needs %d days and %d weeks", plural(measured, "day"), plural(w.n, "whole week"), shortest, fewestWeeks)
+		f.Reason = fmt.Sprintf("too few samples: %s and %s, needs %d days and %d weeks", farm.Counted(measured, "day"), farm.Counted(w.n, "whole week"), shortest, fewestWeeks)
 		return f
 	}
 	since := d.at(from)
@@ -92,7 +93,7 @@ func Level(samples []Sample, limit float64) Forecast {
 		f.IfStepsGoOn = w.days(room, j)
 	}
 	if f.Days.Mid != nil && *f.Days.Mid > 5*float64(len(d.level)) {
-		f.Remarks = append(f.Remarks, fmt.Sprintf("more than five times as far ahead as was measured (%s)", plural(len(d.level), "day")))
+		f.Remarks = append(f.Remarks, fmt.Sprintf("more than five times as far ahead as was measured (%s)", farm.Counted(len(d.level), "day")))
 	}
 	return f
 }
@@ -175,11 +176,4 @@ func count(of []bool) int {
 		}
 	}
 	return n
-}
-
-func plural(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
 }

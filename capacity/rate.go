@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"stowage/farm"
 	"stowage/internal/student"
 )
 
@@ -23,7 +24,7 @@ func Rate(samples []Sample, limit float64) Forecast {
 	peaks, ends = peaks[from:], ends[from:]
 	if len(peaks) < fewestWeeks+1 {
 		f.Level = samples[len(samples)-1].Value
-		f.Reason = fmt.Sprintf("too few samples: %s since the last change, needs %d", plural(len(peaks), "whole week"), fewestWeeks+1)
+		f.Reason = fmt.Sprintf("too few samples: %s since the last change, needs %d", farm.Counted(len(peaks), "whole week"), fewestWeeks+1)
 		return f
 	}
 	f.Level = peaks[len(peaks)-1]

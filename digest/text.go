@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"stowage/farm"
 )
 
 // TextOptions say how a report is written for people. The zero value is right for a pipe: 100 columns, no colour.
@@ -128,7 +130,7 @@ func (p *page) inputs(ins []Input) {
 
 func (p *page) summary(r Report) {
 	p.line("")
-	p.line("%s  %s events in %s classes, %s of query time", p.bold("Overall"), count(r.Events), count(uint64(r.ClassCount)), duration(r.QueryTimeSum))
+	p.line("%s  %s in %s, %s of query time", p.bold("Overall"), many(r.Events, "event"), many(uint64(r.ClassCount), "class"), duration(r.QueryTimeSum))
 	if r.FoldedClasses > 0 {
 		p.line("         %s rare classes are folded into one", count(r.FoldedClasses))
 	}
@@ -324,6 +326,12 @@ func count(n uint64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// many is a count with its noun: 1 event, 1,200 events.
+func many(n uint64, noun string) string {
+	_, noun, _ = strings.Cut(farm.Counted(n, noun), " ")
+	return count(n) + " " + noun
 }
 
 // number writes a sum, whole below 10^15.

@@ -24,7 +24,7 @@ func WriteCompareText(w io.Writer, c Comparison, o TextOptions) error {
 
 func (p *page) side(title string, s Side) {
 	q := s.QueryTime
-	p.line("%s  %s events in %s", p.bold(fmt.Sprintf("%-6s", title)), count(s.Events), duration(s.Seconds))
+	p.line("%s  %s in %s", p.bold(fmt.Sprintf("%-6s", title)), many(s.Events, "event"), duration(s.Seconds))
 	p.line("        avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
 	for _, in := range s.Inputs {
 		for _, r := range in.Skipped {

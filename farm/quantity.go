@@ -295,3 +295,15 @@ func threeDigits(v float64) string {
 	}
 	return text
 }
+
+// Counted is a number with its noun: 1 event, 2 events, 3 classes.
+func Counted[N ~int | ~int64 | ~uint64](n N, noun string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "s"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return strconv.FormatUint(uint64(n), 10) + " " + noun
+}

@@ -140,7 +140,7 @@ func (s *Station) endCut(ctx context.Context, k kept, given mysql.Account) Outco
 	came := "nothing of it came"
 	if d != nil {
 		k.Outcome.Result.counted(d)
-		came = fmt.Sprintf("%d events until then came", d.Events())
+		came = fmt.Sprintf("%s until then came", farm.Counted(d.Events(), "event"))
 	}
 	s.Log.Info("a recording that was cut short has been ended", "instance", k.Instance, "came", came)
 	return s.conclude(k, d, errors.Join(&farm.Error{Op: "record", Subject: string(k.Instance),

@@ -72,7 +72,7 @@ func (r *Recorder) SlowLog(ctx context.Context, t Target) (Result, *digest.Diges
 	d, err := w.record(ctx, steady)
 	res.Notes = append(res.Notes, w.guard.notes...)
 	if res.OnlyPools() {
-		res.Notes = append(res.Notes, fmt.Sprintf("nothing was logged: %d sessions were connected before the window and keep their own settings; --from network sees them", res.StillNotCaptured))
+		res.Notes = append(res.Notes, "nothing was logged; connected before the window, and not captured: "+farm.Counted(res.StillNotCaptured, "session")+"; use --from network")
 	}
 	return res, d, err
 }
@@ -90,7 +90,7 @@ func (r *Recorder) takeBack(ctx context.Context, t Target, res *Result) error {
 	}
 	res.Notes = append(res.Notes, fmt.Sprintf("an earlier recording had not ended: %d settings were put back first", len(out.Settings)))
 	if out.Save != "" {
-		res.Notes = append(res.Notes, fmt.Sprintf("the earlier recording's %d events are kept as %s", out.Events, out.Save))
+		res.Notes = append(res.Notes, fmt.Sprintf("the earlier recording's %s are kept as %s", farm.Counted(out.Events, "event"), out.Save))
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type imported struct {
 
 func (i imported) writeText(w io.Writer) error {
 	if i.Windows > 0 {
-		fmt.Fprintf(w, "%d windows with %d events kept as %s; see them with: stowage digest history %s\n", i.Windows-i.Unknown, i.Events, i.Save, i.Save)
+		fmt.Fprintf(w, "%s with %s kept as %s; see them with: stowage digest history %s\n", farm.Counted(i.Windows-i.Unknown, "window"), farm.Counted(i.Events, "event"), i.Save, i.Save)
 	}
 	if i.Unknown > 0 {
 		fmt.Fprintf(w, "%d windows were left out: they have neither a sample nor a class in the review table\n", i.Unknown)

@@ -84,7 +84,7 @@ func (a *app) fetchLeft(ctx context.Context, board *agent.Switchboard, m *meetin
 	case err != nil:
 		x.Note = err.Error()
 	case part != nil:
-		x.Note = fmt.Sprintf("%d events in %.1f s", res.Events, res.Seconds)
+		x.Note = fmt.Sprintf("%s in %.1f s", farm.Counted(res.Events, "event"), res.Seconds)
 	}
 	if part != nil {
 		x.Save = record.KeepFor(e.Save, n, true)

@@ -20,7 +20,7 @@ func writeRecorded(w io.Writer, r record.Result) {
 		fmt.Fprintf(w, "  its agent was late: this window began %.1f s after the others\n", r.Late)
 	}
 	if r.SessionsNotCaptured > 0 {
-		fmt.Fprintf(w, "  %d sessions were connected before and not captured (--from network sees them); %d of them were there to the end\n", r.SessionsNotCaptured, r.StillNotCaptured)
+		fmt.Fprintf(w, "  not captured: %s connected before the window, %d there to its end; --from network sees them\n", farm.Counted(r.SessionsNotCaptured, "session"), r.StillNotCaptured)
 	}
 	switch {
 	case r.SessionsLeft > 0 && r.SlowLogIsOn:
@@ -49,7 +49,7 @@ func (s recordSummary) writeText(w io.Writer) error {
 			fmt.Fprintf(w, "%s: not recorded\n", r.Instance)
 			continue
 		}
-		fmt.Fprintf(w, "%s: %d events in %.1f s, %s; ended: %s", r.Instance, r.Events, r.Seconds, farm.RoundQuantity(float64(r.Bytes), farm.KindBytes), r.Stopped)
+		fmt.Fprintf(w, "%s: %s in %.1f s, %s; ended: %s", r.Instance, farm.Counted(r.Events, "event"), r.Seconds, farm.RoundQuantity(float64(r.Bytes), farm.KindBytes), r.Stopped)
 		if r.Detail != "" {
 			fmt.Fprintf(w, " (%s)", r.Detail)
 		}
@@ -60,6 +60,6 @@ func (s recordSummary) writeText(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "nothing was recorded")
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d events of %d instances kept as %s; see them with: stowage digest %s\n", s.Events, len(s.Instances), s.Save, s.Save)
+	_, err := fmt.Fprintf(w, "%s of %s kept as %s; see them with: stowage digest %s\n", farm.Counted(s.Events, "event"), farm.Counted(len(s.Instances), "instance"), s.Save, s.Save)
 	return err
 }

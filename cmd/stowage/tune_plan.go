@@ -114,7 +114,7 @@ func (a *app) plannedInstances(ctx context.Context, t *tuneFlags, d *desk, plan 
 }
 
 func writePlanned(w io.Writer, r tune.Report, hosts, instances int) error {
-	fmt.Fprintf(w, "plan %s: %s, %s known; nothing was changed\n", r.Host, counted(hosts, "host"), counted(instances, "instance"))
+	fmt.Fprintf(w, "plan %s: %s, %s known; nothing was changed\n", r.Host, farm.Counted(hosts, "host"), farm.Counted(instances, "instance"))
 	var list []farm.Finding
 	for _, f := range r.Findings {
 		list = append(list, farm.Finding{Check: f.ID, Severity: f.Severity, Subject: f.Subject, Text: f.Verdict + " (" + f.Read + ")", Remedy: f.Fix})

@@ -27,23 +27,16 @@ func (v tuneView) headline() string {
 			disks++
 		}
 	}
-	words = append(words, counted(disks, "disk"))
+	words = append(words, farm.Counted(disks, "disk"))
 	if n := len(v.facts.Controllers); n > 0 {
-		words = append(words, counted(n, "RAID controller"))
+		words = append(words, farm.Counted(n, "RAID controller"))
 	}
-	words = append(words, counted(len(v.facts.Instances), "instance"))
+	words = append(words, farm.Counted(len(v.facts.Instances), "instance"))
 	name := v.Host
 	if name == "" {
 		name = "a machine without a name"
 	}
 	return name + ": " + strings.Join(words, ", ")
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // writeShort is one finding in two lines, in the look of all findings.
