@@ -23,5 +23,6 @@ func TestSchemaChangesAreCounted(t *testing.T) {
 			t.Errorf("%s counts %d changes, want 3", s.Name(), after-before)
 		}
 		a.Exec(t, "INSERT INTO d.t VALUES (1, 1)", "DROP TABLE d.t")
+		mariadbtest.AwaitApplied(t, b, a)
 	}
 }

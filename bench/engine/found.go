@@ -10,6 +10,7 @@ import (
 
 	"stowage/bench/engine/sheet"
 	"stowage/farm"
+	"stowage/internal/keeper"
 )
 
 // template makes a data directory with system tables for each page size, once: servers begin as copies of it.
@@ -40,10 +41,7 @@ func (b *bencher) template(ctx context.Context, pages int64) (string, error) {
 	}
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
-	err := b.keeper.start(cmd)
-	if err == nil {
-		err = cmd.Wait()
-	}
+	err := keeper.Run(cmd)
 	if ctx.Err() != nil {
 		return "", farm.ErrInterrupted
 	}
@@ -57,7 +55,7 @@ func (b *bencher) template(ctx context.Context, pages int64) (string, error) {
 // server is one that has no data yet.
 func (b *bencher) server(name string, c sheet.Cell) *server {
 	b.ids++
-	s := &server{name: name, dir: filepath.Join(b.servers, name), cell: c, id: b.ids, programs: b.programs, keeper: b.keeper}
+	s := &server{name: name, dir: filepath.Join(b.servers, name), cell: c, id: b.ids, programs: b.programs}
 	if c.Engine == sheet.MyRocks {
 		s.plugins = b.plugins
 	}
@@ -73,10 +71,7 @@ func (b *bencher) found(ctx context.Context, s *server, from string) error {
 	cmd := s.command(ctx, "/bin/cp", "-a", "--reflink=auto", from, s.datadir())
 	var said strings.Builder
 	cmd.Stderr = &said
-	err := b.keeper.start(cmd)
-	if err == nil {
-		err = cmd.Wait()
-	}
+	err := keeper.Run(cmd)
 	if ctx.Err() != nil {
 		return farm.ErrInterrupted
 	}

@@ -24,7 +24,6 @@ type bencher struct {
 	ground   *bench.Ground
 	programs host.Programs
 	plugins  string
-	keeper   *keeper
 	servers  string // the directory of them all
 	ids      int
 	all      []*server
@@ -43,8 +42,7 @@ func Run(ctx context.Context, dir string, o Order) (res *sheet.Result, err error
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	b := &bencher{order: o, stores: map[string]*server{}, began: time.Now(), keeper: newKeeper()}
-	defer b.keeper.close()
+	b := &bencher{order: o, stores: map[string]*server{}, began: time.Now()}
 	if b.order.Tell == nil {
 		b.order.Tell = func(Progress) {}
 	}

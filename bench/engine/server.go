@@ -22,6 +22,7 @@ import (
 	"stowage/bench/engine/sheet"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/keeper"
 	"stowage/internal/optionfile"
 	"stowage/internal/safefile"
 )
@@ -42,7 +43,6 @@ type server struct {
 	port     int // on 127.0.0.1; 0: sockets only
 	programs host.Programs
 	plugins  string // where ha_rocksdb.so lies; of MyRocks
-	keeper   *keeper
 
 	cmd    *exec.Cmd
 	exited chan error
@@ -117,10 +117,10 @@ func (s *server) writeConfig(cache int64, extra []string) error {
 	return nil
 }
 
-// command is a program under the servers' account, in a group of its own so that Ctrl-C reaches us only, killed by the kernel when we are gone.
+// command is a program under the servers' account, in a group of its own so that Ctrl-C reaches us only; keeper starts it, so that the kernel kills it when we are gone.
 func (s *server) command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: s.programs.Account}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.programs.Account}
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "TMPDIR=" + filepath.Join(s.dir, "tmp")}
 	if s.plugins != "" {
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+s.plugins) // libraries that came with the plugin
@@ -147,7 +147,7 @@ func (s *server) start(ctx context.Context, cache int64, extra ...string) error 
 	}
 	s.cmd = s.command(context.Background(), s.programs.Server, "--defaults-file="+s.config())
 	s.cmd.Stdout, s.cmd.Stderr = said, said
-	if err := s.keeper.start(s.cmd); err != nil {
+	if err := keeper.Start(s.cmd); err != nil {
 		s.cmd = nil
 		return s.fail("start", err)
 	}

@@ -82,10 +82,9 @@ func unprivileged(t testing.TB) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-// attributes run a server as the unprivileged user and kill it when the test
-// process goes, so that a crashed test leaves nothing running.
+// attributes run a server as the unprivileged user, in a group of its own.
 func (h *home) attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Credential: h.account, Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	return &syscall.SysProcAttr{Credential: h.account, Setpgid: true}
 }
 
 // mkdir makes a directory that the server owns.

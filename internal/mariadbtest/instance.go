@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"stowage/internal/keeper"
+
 	_ "github.com/go-sql-driver/mysql" // registers the driver "mysql"
 )
 
@@ -140,7 +142,7 @@ func (i *Instance) Restart(t testing.TB) {
 	i.cmd = exec.Command(i.home.line.Server, "--defaults-file="+i.Config)
 	i.cmd.Dir = i.Dir
 	i.cmd.SysProcAttr = i.home.attributes()
-	if err := i.cmd.Start(); err != nil {
+	if err := keeper.Start(i.cmd); err != nil {
 		t.Fatalf("start %s: %v", i.Name, err)
 	}
 	exited := make(chan error, 1)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stowage/internal/keeper"
 )
 
 // Multi are servers that start with one option file, as many shops have them:
@@ -66,7 +68,7 @@ func (m *Multi) Start(t testing.TB, n int) {
 		cmd = exec.Command("mysqld_multi", "--defaults-file="+m.Config, "start", m.Suffixes[n])
 	}
 	cmd.Dir, cmd.SysProcAttr, cmd.Env = "/", i.home.attributes(), []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/nonexistent"}
-	if err := cmd.Start(); err != nil {
+	if err := keeper.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	exited := make(chan error, 1)

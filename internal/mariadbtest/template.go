@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"stowage/internal/keeper"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -89,7 +91,7 @@ func (h *home) applyRecipe(dir, config string) error {
 	cmd.SysProcAttr = h.attributes()
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
+	if err := keeper.Start(cmd); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)

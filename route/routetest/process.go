@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stowage/internal/heard"
+	"stowage/internal/keeper"
 )
 
 // startLimit is how long a process may take until it answers.
@@ -47,9 +48,9 @@ func start(t testing.TB, path string, args ...string) *process {
 	p := &process{name: filepath.Base(path), exited: make(chan struct{})}
 	p.cmd = exec.Command(path, args...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.WaitDelay = time.Second
-	if err := p.cmd.Start(); err != nil {
+	if err := keeper.Start(p.cmd); err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
 	}
 	go func() {
