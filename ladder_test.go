@@ -102,6 +102,7 @@ var ladder = []rung{
 		"internal/nested":     "how deep JSON and YAML may be nested, for every reader of them",
 		"internal/safefile":   "opens files where somebody else may have prepared something",
 		"internal/lazy":       "what only some commands need, made when it is asked for first",
+		"internal/keeper":     "starts processes that the kernel ends with ours",
 		"internal/optionfile": "one line of an option file; no opinion about databases",
 	},
 }
@@ -169,12 +170,13 @@ var doors = map[string]rung{
 		"mysql": "the binary log is read over a connection to a server",
 	},
 	"os/exec": {
-		"bench":        "runs fio, which makes the I/O, and asks smartctl for heat",
-		"bench/engine": "runs the servers it measures as children, which die with it",
-		"bench/stand":  "runs mkfs, and mdadm where an array is asked for",
-		"host":         "the only package that runs commands on machines",
-		"engine":       "starts stowage-engine as its child",
-		"route":        "the exec hook is a program of the owner's, beside Stowage and not on a host of the farm",
+		"bench":           "runs fio, which makes the I/O, and asks smartctl for heat",
+		"bench/engine":    "runs the servers it measures as children, which die with it",
+		"bench/stand":     "runs mkfs, and mdadm where an array is asked for",
+		"host":            "the only package that runs commands on machines",
+		"internal/keeper": "starts what others made, on a thread that does not end",
+		"engine":          "starts stowage-engine as its child",
+		"route":           "the exec hook is a program of the owner's, beside Stowage and not on a host of the farm",
 	},
 	"go.temporal.io/": {
 		"engine": "the rest of Stowage knows jobs, lanes and steps",

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -50,15 +49,15 @@ func StartEtcd(t testing.TB, members int) *Etcd {
 // them cut off.
 func (e *Etcd) Freeze(t testing.TB, members ...int) (thaw func()) {
 	t.Helper()
-	signal := func(s syscall.Signal) {
-		for _, i := range members {
-			if err := syscall.Kill(-e.members[i].cmd.Process.Pid, s); err != nil {
-				t.Error(err)
-			}
+	var all []func()
+	for _, i := range members {
+		all = append(all, e.members[i].freeze(t))
+	}
+	return func() {
+		for _, thaw := range all {
+			thaw()
 		}
 	}
-	signal(syscall.SIGSTOP)
-	return func() { signal(syscall.SIGCONT) }
 }
 
 // Post asks the first member and gives its answer.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -146,13 +145,7 @@ func (h *HAProxy) Restart(t testing.TB) {
 // Freeze stops it without closing anything, until thaw.
 func (h *HAProxy) Freeze(t testing.TB) (thaw func()) {
 	t.Helper()
-	signal := func(s syscall.Signal) {
-		if err := syscall.Kill(-h.proc.cmd.Process.Pid, s); err != nil {
-			t.Error(err)
-		}
-	}
-	signal(syscall.SIGSTOP)
-	return func() { signal(syscall.SIGCONT) }
+	return h.proc.freeze(t)
 }
 
 // Reload lets the master start a new worker; the old one keeps the connections

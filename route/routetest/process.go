@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -65,6 +67,40 @@ func start(t testing.TB, path string, args ...string) *process {
 func (p *process) kill() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.exited
+}
+
+// freeze stops the process and its children without closing anything, until thaw. The kernel stops one thread after the other
+// and after kill(2) has returned: freeze returns when all stand still.
+func (p *process) freeze(t testing.TB) (thaw func()) {
+	t.Helper()
+	signal := func(s syscall.Signal) {
+		if err := syscall.Kill(-p.cmd.Process.Pid, s); err != nil {
+			t.Error(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	for end := time.Now().Add(startLimit); !p.stands(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s runs on after SIGSTOP", p.name)
+		}
+	}
+	return func() { signal(syscall.SIGCONT) }
+}
+
+// stands says whether no thread of the process group runs, by /proc.
+func (p *process) stands() bool {
+	threads, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*/stat")
+	for _, path := range threads {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(text), ") ") // "1 (name) S 0 1 ...": state, parent, process group
+		if f := strings.Fields(rest); len(f) > 2 && f[2] == strconv.Itoa(p.cmd.Process.Pid) && !strings.Contains("TtZX", f[0]) {
+			return false
+		}
+	}
+	return true
 }
 
 // await waits until the process answers.
