@@ -41,7 +41,8 @@ func TestRecordKilledAtEveryStep(t *testing.T) {
 		} else {
 			p = farmtest.RunProgram(t, "", append(args, "--for", "1ms")...)
 		}
-		if p.Code != 0 {
+		// In a millisecond the pool, connected before the window, may have logged nothing.
+		if idle := p.Code == 1 && strings.Contains(p.Stdout, "nothing was recorded"); p.Code != 0 && !idle {
 			t.Fatalf("after a kill at %q: exit %d\n%s%s", point, p.Code, p.Stdout, p.Stderr)
 		}
 		r.AsBefore(r.A, before, "after a kill at "+point)
