@@ -69,3 +69,24 @@ func TestFaultsThatArePutInStillApply(t *testing.T) {
 		}
 	}
 }
+
+// What both modules link they link in one version, or it is compiled twice: 105
+// packages were, SQLite and gRPC among them, for the sake of golang.org/x/sys.
+func TestModulesOfBothProgramsAreCompiledOnce(t *testing.T) {
+	versions := func(file string) map[string]string {
+		all := map[string]string{}
+		for _, m := range regexp.MustCompile(`(?m)^(?:require )?\s*([a-z0-9.-]+\.[a-z]+/\S+) (v\S+)`).FindAllStringSubmatch(readText(t, file), -1) {
+			all[m[1]] = m[2]
+		}
+		if len(all) < 20 {
+			t.Fatalf("%s: only %d modules were read", file, len(all))
+		}
+		return all
+	}
+	ours, engines := versions("go.mod"), versions("engined/go.mod")
+	for name, v := range ours {
+		if e, both := engines[name]; both && e != v {
+			t.Errorf("%s is %s in go.mod and %s in engined/go.mod: go get the newer one in both, then make notices", name, v, e)
+		}
+	}
+}
