@@ -129,32 +129,41 @@ func seed(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(n, 0))
 }
 
-// TestKilledAndResumed kills the copier at twenty moments of a seeded schedule
-// while clients write: while it copies, in the fence, behind it, and on the way
-// back. Nothing is lost and nothing is there twice.
+// TestKilledAndResumed kills the copier at twenty moments of a seeded schedule,
+// a third of them with -short, while clients write: while it copies, in the
+// fence, behind it, and on the way back. Nothing is lost and nothing is there
+// twice.
 func TestKilledAndResumed(t *testing.T) { killAndResume(t, start(t, busy...)) }
 
 func killAndResume(t *testing.T, f *farmOfTwo) {
 	r := seed(t)
+	some := func(kills int) int {
+		if testing.Short() { // `make test`: the part whole of test-all has them all
+			return (kills + 2) / 3
+		}
+		return kills
+	}
 	stop := f.writers(t, f.from, 2)
-	kills := f.untilDone(t, r, "carry", 10, 500)
+	kills := f.untilDone(t, r, "carry", some(10), 500)
 	t.Logf("carry: killed %d times", kills)
-	for range 3 { // given up in the fence: the source serves on
+	for range some(3) { // given up in the fence: the source serves on
 		f.spawn(t, "fence", time.Duration(1+r.IntN(400))*time.Millisecond)
 		must(t, f.c.Unfence(t.Context()))
 		f.from.Exec(t, "INSERT INTO shop.k (v) VALUES (1)")
 	}
-	kills = f.untilDone(t, r, "fence", 5, 200)
+	kills = f.untilDone(t, r, "fence", some(5), 200)
 	t.Logf("fence: killed %d times", kills)
-	if n := stop(); n < 50 {
+	n := stop()
+	t.Logf("the writers did %d changes", n)
+	if n < 50 {
 		t.Fatalf("the writers did only %d changes, which shows nothing", n)
 	}
 	f.equal(t, mysql.AsidePrefix)
 	stop = f.writers(t, f.to, 2)
-	for range 3 {
+	for range some(3) {
 		f.spawn(t, "back", time.Duration(1+r.IntN(500))*time.Millisecond)
 	}
-	kills = f.untilDone(t, r, "fenceback", 5, 200)
+	kills = f.untilDone(t, r, "fenceback", some(5), 200)
 	t.Logf("fence back: killed %d times", kills)
 	stop()
 	was, is := dump(t, f.to, mysql.AsidePrefix), dump(t, f.from, "")
