@@ -46,7 +46,7 @@ func (a *Act) Begin(ctx context.Context, p Proposal) (store.Run, []farm.Finding,
 	if err != nil {
 		return store.Run{}, nil, err
 	}
-	a.Owner = ownerOf(run)
+	a.Owner, a.Alarm = ownerOf(run), a.AnswerRefused
 	findings, err := p.Survey(ctx, job)
 	if err != nil {
 		return store.Run{}, findings, err
