@@ -46,54 +46,46 @@ type Session struct {
 
 // Open opens the workspace and its store, which is made where there is none.
 func Open(o Options) (*Session, error) {
-	ws, err := workspace.Open(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	f, err := ws.Farm()
-	if err != nil {
-		return nil, err
-	}
-	return o.with(ws, f)
+	return o.open(workspace.Open, (*workspace.Workspace).Farm, worked)
 }
 
 // OpenKept is Open by the farm.yaml that the last run has kept.
 func OpenKept(o Options) (*Session, error) {
-	ws, err := workspace.OpenKept(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	f, err := ws.KeptFarm()
-	if err != nil {
-		return nil, err
-	}
-	return o.with(ws, f)
+	return o.open(workspace.OpenKept, (*workspace.Workspace).KeptFarm, worked)
 }
 
-func (o Options) with(ws *workspace.Workspace, f *farm.Farm) (*Session, error) {
-	db, err := store.Open(filepath.Join(ws.State(), "stowage.db"))
+// Look is Open for who only reads: nothing is made, also where nothing is kept yet.
+func Look(o Options) (*Session, error) {
+	return o.open(workspace.Open, (*workspace.Workspace).Farm, looked)
+}
+
+// LookAt is Look with a workspace and a farm.yaml that were read already.
+func LookAt(ws *workspace.Workspace, f *farm.Farm, o Options) (*Session, error) {
+	db, err := looked(ws)
 	if err != nil {
 		return nil, err
 	}
 	return Of(ws, f, db, o), nil
 }
 
-// Look is Open for who only reads: nothing is made, also where nothing is kept yet.
-func Look(o Options) (*Session, error) {
-	ws, err := workspace.Open(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	f, err := ws.Farm()
-	if err != nil {
-		return nil, err
-	}
-	return LookAt(ws, f, o)
+func worked(ws *workspace.Workspace) (*store.Store, error) {
+	return store.Open(filepath.Join(ws.State(), "stowage.db"))
 }
 
-// LookAt is Look with a farm.yaml that was read already.
-func LookAt(ws *workspace.Workspace, f *farm.Farm, o Options) (*Session, error) {
-	db, err := store.OpenToRead(ws.StatePath("stowage.db"))
+func looked(ws *workspace.Workspace) (*store.Store, error) {
+	return store.OpenToRead(ws.StatePath("stowage.db"))
+}
+
+func (o Options) open(find func(string) (*workspace.Workspace, error), read func(*workspace.Workspace) (*farm.Farm, error), keep func(*workspace.Workspace) (*store.Store, error)) (*Session, error) {
+	ws, err := find(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := read(ws)
+	if err != nil {
+		return nil, err
+	}
+	db, err := keep(ws)
 	if err != nil {
 		return nil, err
 	}
@@ -156,13 +148,18 @@ func (s *Session) onClose(f func()) {
 	s.closes = append(s.closes, f)
 }
 
-// Close lets go of what is open, the last opened first. It may be called twice.
+// Close lets go of what is open, the last opened first, until nothing is: an engine may be taken over meanwhile. It may be called twice.
 func (s *Session) Close() {
-	s.mu.Lock()
-	closes := s.closes
-	s.closes = nil
-	s.mu.Unlock()
-	for i := len(closes) - 1; i >= 0; i-- {
-		closes[i]()
+	for {
+		s.mu.Lock()
+		n := len(s.closes)
+		if n == 0 {
+			s.mu.Unlock()
+			return
+		}
+		last := s.closes[n-1]
+		s.closes = s.closes[:n-1]
+		s.mu.Unlock()
+		last()
 	}
 }
