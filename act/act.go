@@ -41,12 +41,13 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	if err := a.ofThisKind(run); err != nil {
 		return Outcome{}, err
 	}
+	a.hear()
 	var job engine.Job
 	if _, err := a.Store.LatestDocument("job", run.ID, &job); err != nil {
 		return Outcome{}, err
 	}
 	var err error
-	a.known, a.Alarm = bookOf(job), a.AnswerRefused
+	a.known = bookOf(job)
 	if a.Owner, err = a.ownerOf(run); err != nil {
 		return Outcome{}, err
 	}
@@ -96,6 +97,13 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 		return out, err
 	}
 	return out, out.Err()
+}
+
+// hear lets the run tell of answers that a host has not given. It comes before the first host is asked.
+func (a *Act) hear() {
+	if a.Alarm == nil {
+		a.Alarm = a.AnswerRefused
+	}
 }
 
 // ofThisKind refuses a run of another kind: its steps are not ours, whatever they are called.
