@@ -42,6 +42,9 @@ var ladder = []rung{
 		"act": "what makes a list of steps durable, steered and seen; below every act, knows no topology",
 	},
 	{
+		"session": "opens and closes what a program works with: workspace, store, accounts, router, engine, agents; above all of these, below what runs in it, and knows no runs",
+	},
+	{
 		"bench/trial":  "measures the cells of a matrix, round by round: stands are made, measured, and taken away",
 		"record":       "collects a window of live traffic and keeps its digest; above workspace because its journals are files of one. An agent is handed its Station and knows it as an interface, as it knows the machine",
 		"agent":        "plays a host over the network; above engine, on whose queues calls wait, and host, which it plays",

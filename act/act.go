@@ -12,30 +12,20 @@ import (
 
 	"stowage/engine"
 	"stowage/farm"
-	"stowage/mysql"
+	"stowage/session"
 	"stowage/store"
-	"stowage/workspace"
 )
 
-// Act is the carrying out of runs of one kind in a workspace: checked, begun, resumed, ended. One Act holds the workspace's lock
-// at a time.
+// Act is the carrying out of runs of one kind in a session: checked, begun, resumed, ended. Its session has locked the workspace,
+// unless it is Dry.
 type Act struct {
-	Workspace *workspace.Workspace
-	Store     *store.Store
+	*session.Session
 	*Conductor
-	// Engine starts the embedded engine, unless Address names one.
-	Engine  engine.Options
-	Address string
-	// Served is an engine of ours that runs already, because hosts had to be asked before the first step; nil: one is started.
-	// Whoever started it closes it.
-	Served *engine.Server
-	Terms  Terms
+	Terms Terms
 	// Elsewhere refuses beside what another verb has begun and not ended; nil: nothing.
 	Elsewhere func() error
 	// Dry: Begin asks everything and writes nothing; its run does not exist.
 	Dry bool
-	// Admin logs in to servers that are watched while copies run beside them.
-	Admin mysql.Account
 	// WayBack plans how to take back what a run has done for good; nil: there is no such way.
 	WayBack func(store.Run) (*Back, error)
 }
@@ -51,6 +41,7 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	if err := a.ofThisKind(run); err != nil {
 		return Outcome{}, err
 	}
+	a.hear()
 	var job engine.Job
 	if _, err := a.Store.LatestDocument("job", run.ID, &job); err != nil {
 		return Outcome{}, err
@@ -108,6 +99,13 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	return out, out.Err()
 }
 
+// hear lets the run tell of answers that a host has not given. It comes before the first host is asked.
+func (a *Act) hear() {
+	if a.Alarm == nil {
+		a.Alarm = a.AnswerRefused
+	}
+}
+
 // ofThisKind refuses a run of another kind: its steps are not ours, whatever they are called.
 func (a *Act) ofThisKind(run store.Run) error {
 	if run.Kind == a.Kind.Name {
@@ -116,52 +114,34 @@ func (a *Act) ofThisKind(run store.Run) error {
 	return Refused(a.Kind.Name, run.ID, fmt.Errorf("it is a %s, which other steps carry out", run.Kind), "go on with it by the Stowage that has begun it; stowage runs lists all")
 }
 
-// hintOfEngine: an engine that is there and does not come up says why itself.
-func hintOfEngine(err error) string {
-	if errors.Is(err, engine.ErrNoBinary) {
-		return "make build puts stowage-engine beside stowage"
-	}
-	return "what it said is in .stowage/engine.log; on a machine that is very busy it may just need another attempt"
-}
-
 func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error) {
-	address := a.Address
-	o := a.Engine
-	o.Grace = grace
-	if address == "" {
-		server := a.Served
-		if server == nil {
-			var err error
-			if server, err = engine.Start(ctx, o); err != nil {
-				return engine.Result{}, &farm.Error{Op: "start engine", Err: err, Hint: hintOfEngine(err)}
-			}
-			defer server.Close()
-			a.Served = server // hosts are reached through it too, also while it is started again
-			defer func() { a.Served = nil }()
-		}
-		address, o.TLS = server.Address(), server.TLS()
-		// An engine that was killed is started again; one that keeps dying is
-		// given up, and we with it: the run can be resumed.
-		given, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go func() {
-			<-server.Gone()
-			cancel()
-		}()
-		ctx = given
-	}
-	client, err := engine.Dial(ctx, address, o)
+	e, err := a.Session.Engine(ctx)
 	if err != nil {
-		return engine.Result{}, &farm.Error{Op: "reach engine", Subject: address, Err: err}
+		return engine.Result{}, err
+	}
+	e.Grace = grace
+	// An engine that was killed is started again; one that keeps dying is given up, and we with it: the run can be resumed.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-e.Gone:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	client, err := e.Dial(ctx)
+	if err != nil {
+		return engine.Result{}, err
 	}
 	defer client.Close()
-	if a.Address == "" {
-		takeOver(ctx, client, job, o.Log)
+	if e.Ours {
+		takeOver(ctx, client, job, e.Log)
 	}
 	a.lookForLater(client, job)
 	stop, err := client.Serve("", a.Conductor, job.Budgets[WholeFarm]+4)
 	if err != nil {
-		return engine.Result{}, &farm.Error{Op: "serve engine", Subject: address, Err: err}
+		return engine.Result{}, &farm.Error{Op: "serve engine", Subject: e.Address, Err: err}
 	}
 	defer stop()
 	return runInTurn(ctx, client, job)

@@ -37,6 +37,7 @@ func (a *Act) Begin(ctx context.Context, p Proposal) (store.Run, []farm.Finding,
 	if err := a.NothingOpen(); err != nil {
 		return store.Run{}, nil, err
 	}
+	a.hear()
 	run := store.Run{ID: a.nextID(p.Name), Kind: a.Kind.Name, Subject: p.Subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
 	job, nextServerID, err := p.Job(run.ID)
 	if err != nil || len(job.Lanes) == 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stowage/engine"
+	"stowage/session"
 	"stowage/store"
 )
 
@@ -99,7 +100,7 @@ func TestOrdersAboutALostWay(t *testing.T) {
 		t.Errorf("abort when it is decided: %v", err)
 	}
 	next := store.Run{ID: "r2"}
-	if err := (&Act{Store: s}).handOn(run, next); err != nil {
+	if err := (&Act{Session: &session.Session{Store: s}}).handOn(run, next); err != nil {
 		t.Fatal(err)
 	}
 	if now, _ := SteeringOf(s, next.ID); len(now.Lost) != 1 || now.Lost[0].Forward == nil || now.Lost[0].Forward.Why != "it has to stay" || now.Ending != nil {

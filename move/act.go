@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"stowage/act"
 	"stowage/engine"
@@ -12,6 +13,7 @@ import (
 	"stowage/placement"
 	"stowage/placement/check"
 	"stowage/store"
+	"stowage/swing"
 )
 
 // Act is the carrying out of moves in a workspace.
@@ -20,11 +22,14 @@ type Act struct {
 	Mover *Mover
 }
 
-// NewAct makes a Mover's moves the kind that an act carries out.
-func NewAct(a *act.Act, m *Mover) *Act {
-	m.Conductor, m.edited = a.Conductor, &editing{}
+// NewAct makes moves the kind that an act carries out, in a session that is prepared. The soak of the settings is that of the goals,
+// as far as it is part of a step.
+func NewAct(a *act.Act, soak time.Duration, repair bool) *Act {
+	m := &Mover{Conductor: a.Conductor, Workspace: a.Workspace, Router: a.Router, Machines: a.Session, Accounts: a.Accounts,
+		Settings: swing.Defaults(), Repair: repair, edited: &editing{}}
+	m.Settings.Soak = min(soak, act.WatchAtMost)
 	moving := &Act{a, m}
-	a.Kind, a.Admin, a.WayBack = Kind(m), m.Admin, moving.PlanBack
+	a.Kind, a.WayBack = Kind(m), moving.PlanBack
 	return moving
 }
 

@@ -85,7 +85,7 @@ func (e *emptied) mayGo(ctx context.Context, listed bool) error {
 	wrong := func(hint, format string, args ...any) error {
 		return &farm.Error{Op: "retire", Subject: string(e.order.Pair), Err: fmt.Errorf("%w: "+format, append([]any{farm.ErrRefused}, args...)...), Hint: hint}
 	}
-	now, err := e.mover.Farm()
+	now, err := e.mover.Workspace.Farm()
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (e *emptied) relist(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, err := e.mover.Farm()
+	now, err := e.mover.Workspace.Farm()
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (e *emptied) retire(ctx context.Context) error {
 		return err
 	}
 	if err := e.Phase(ctx, "record", func(context.Context) error {
-		return e.mover.awaitFarm(ctx, e.Report, func() error { return e.mover.RemovePair(e.order.Pair) })
+		return e.mover.awaitFarm(ctx, e.Report, func() error { return e.mover.removePair(e.order.Pair) })
 	}); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ const keptLog = 1 << 20
 // cannot be kept keeps nothing from being taken back.
 func (t *task) removeFresh(ctx context.Context, h host.Host, i host.Instance, owner string) error {
 	// Only of what is ours: Remove asks the same.
-	if t.mover.Logs != "" && h.Claimable(ctx, i, owner) == nil {
+	if h.Claimable(ctx, i, owner) == nil {
 		t.keepErrorLog(ctx, h, i)
 	}
 	return h.Remove(ctx, i, owner)
@@ -34,7 +34,7 @@ func (t *task) keepErrorLog(ctx context.Context, h host.Host, i host.Instance) {
 	}
 	var path string
 	if err == nil {
-		path, err = keepLog(t.mover.Logs, t.Run, string(i.Name), raw)
+		path, err = keepLog(filepath.Join(t.mover.Workspace.State(), "errorlogs"), t.Run, string(i.Name), raw)
 	}
 	text := "its error log is kept: " + path
 	if err != nil {

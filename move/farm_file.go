@@ -9,7 +9,26 @@ import (
 
 	"stowage/act"
 	"stowage/farm"
+	"stowage/workspace"
 )
+
+// What moves change in farm.yaml; each may be said again.
+
+func (m *Mover) record(p farm.PairName, s farm.SideName, to farm.Side) error {
+	return m.Workspace.EditFarm(func(e *workspace.Edit) error { e.SetSide(p, s, to); return nil })
+}
+
+func (m *Mover) recordShard(s farm.ShardName, to farm.PairName) error {
+	return m.Workspace.EditFarm(func(e *workspace.Edit) error { e.MoveShard(s, to); return nil })
+}
+
+func (m *Mover) addPair(p farm.Pair) error {
+	return m.Workspace.EditFarm(func(e *workspace.Edit) error { e.AddPair(p); return nil })
+}
+
+func (m *Mover) removePair(p farm.PairName) error {
+	return m.Workspace.EditFarm(func(e *workspace.Edit) error { e.RemovePair(p); return nil })
+}
 
 // awaitFarm writes into farm.yaml, and waits for a file that somebody has broken
 // or taken away just now: the servers are where they are to be, and what is left

@@ -12,7 +12,26 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/route"
+	"stowage/workspace"
 )
+
+// oneAway are machines of which one is away; the others are asked in vain.
+type oneAway struct {
+	away  farm.HostName
+	asked chan farm.HostName
+}
+
+func (o oneAway) Greet(_ context.Context, h farm.HostName) error {
+	if h == o.away {
+		return &farm.Error{Op: "meet agent", Hint: "start it", Err: errors.New("the agent of " + string(h) + " has not answered")}
+	}
+	return nil
+}
+
+func (o oneAway) Host(h farm.HostName) (host.Host, error) {
+	o.asked <- h
+	return nil, errors.New("no such machine in this test")
+}
 
 // A machine whose agent is away is a blocker that names it; it is asked nothing,
 // which would wait for it without end, and other pairs are asked all the same.
@@ -24,17 +43,8 @@ func TestSurveyOfAMachineThatIsAway(t *testing.T) {
 	}
 	away := moves[0].From.Host
 	asked := make(chan farm.HostName, 100)
-	m := &Mover{Conductor: &act.Conductor{Log: slog.New(slog.DiscardHandler)}, Router: route.NewFile(filepath.Join(t.TempDir(), "routing.json")), Path: func(p string) string { return p },
-		Greet: func(_ context.Context, h farm.HostName) error {
-			if h == away {
-				return &farm.Error{Op: "meet agent", Hint: "start it", Err: errors.New("the agent of " + string(h) + " has not answered")}
-			}
-			return nil
-		},
-		Host: func(h farm.HostName) (host.Host, error) {
-			asked <- h
-			return nil, errors.New("no such machine in this test")
-		}}
+	m := &Mover{Conductor: &act.Conductor{Log: slog.New(slog.DiscardHandler)}, Router: route.NewFile(filepath.Join(t.TempDir(), "routing.json")), Workspace: &workspace.Workspace{},
+		Machines: oneAway{away, asked}}
 	found, err := m.Survey(t.Context(), job)
 	if err != nil {
 		t.Fatal(err)

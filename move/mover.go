@@ -4,51 +4,41 @@ import (
 	"context"
 
 	"stowage/act"
-
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
 	"stowage/mysql"
 	"stowage/placement"
 	"stowage/route"
+	"stowage/session"
 	"stowage/swing"
+	"stowage/workspace"
 )
 
 // Mover is what the steps of moves need, besides what every act has. It is safe
 // for several goroutines.
 type Mover struct {
 	*act.Conductor
-	Router route.Router
-	// Host finds the machine an instance lives or will live on.
-	Host func(farm.HostName) (host.Host, error)
-	// Greet returns when a machine answers, and an error when it does not:
-	// what is asked before the first step is asked of machines that are there.
-	// A step waits for its machine instead. Nil: all are there.
-	Greet func(context.Context, farm.HostName) error
-	// Admin is what Stowage logs in to servers with; Replication what they log
-	// in to each other with; Backup what a copy of one is made with, whose
-	// password its host learns.
-	Admin, Replication, Backup mysql.Account
-	// Path makes a path of farm.yaml absolute.
-	Path func(string) string
-	// Record writes a side's new place into farm.yaml; again is harmless.
-	Record func(farm.PairName, farm.SideName, farm.Side) error
-	// RecordShard puts a shard under another pair in farm.yaml; again is harmless.
-	RecordShard func(farm.ShardName, farm.PairName) error
-	// Farm is farm.yaml as it stands. AddPair and RemovePair put an empty pair
-	// into it and take one away; again is harmless.
-	Farm       func() (*farm.Farm, error)
-	AddPair    func(farm.Pair) error
-	RemovePair func(farm.PairName) error
-	// Logs is the directory for error logs of instances that are taken back; ""
-	// keeps none.
-	Logs     string
+	Workspace *workspace.Workspace
+	Router    route.Router
+	Machines
+	session.Accounts
 	Settings swing.Settings
 	// Repair lets a copy whose rows differ from its source's be made equal, and compared once more. The servers that
 	// serve are never touched.
 	Repair bool
 
 	edited *editing
+}
+
+// Machines are the hosts of a farm.
+type Machines interface {
+	// Host finds the machine an instance lives or will live on.
+	Host(farm.HostName) (host.Host, error)
+	// Greet returns when a machine answers, and an error when it does not:
+	// what is asked before the first step is asked of machines that are there.
+	// A step waits for its machine instead.
+	Greet(context.Context, farm.HostName) error
 }
 
 // order is what one part of a job says: which side, and where its twin lives

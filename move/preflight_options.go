@@ -193,10 +193,10 @@ func askSettings(ctx context.Context, p peer, start host.Start, i host.Instance,
 // askWayBack: what has retired goes back by a new move, to where its host makes
 // instances.
 func askWayBack(m *Mover, mv placement.Move) ([]farm.Finding, error) {
-	if m.Farm == nil {
+	if m.Workspace == nil {
 		return nil, nil
 	}
-	f, err := m.Farm()
+	f, err := m.Workspace.Farm()
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"stowage/host"
 	"stowage/internal/mariadbtest"
 	"stowage/placement"
+	"stowage/workspace"
 )
 
 // TestOptionFileQuestionSpeaks: all that made a move fail half way, or a copy be
@@ -79,14 +80,20 @@ func TestOptionFileQuestionSpeaks(t *testing.T) {
 // TestHostWithoutADirHasNoWayBack: it used to be found out at the undo, when the
 // side had retired.
 func TestHostWithoutADirHasNoWayBack(t *testing.T) {
-	f := &farm.Farm{Hosts: []farm.Host{{Name: "old"}, {Name: "ssd", Dir: "/srv"}}}
-	m := &Mover{Farm: func() (*farm.Farm, error) { return f, nil }}
+	m := &Mover{Workspace: &workspace.Workspace{Dir: t.TempDir()}}
+	write := func(dir string) {
+		text := "farm: f\nhost_types:\n  t: {cores: 1}\nhosts:\n  - {name: old, type: t, address: 10.0.0.1" + dir + "}\n  - {name: ssd, type: t, address: 10.0.0.2, dir: /srv}\n"
+		if err := os.WriteFile(m.Workspace.Path("farm.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("")
 	mv := placement.Move{Instance: "p1a", From: placement.Place{Host: "old"}, To: placement.Place{Host: "ssd"}}
 	out, err := askWayBack(m, mv)
 	if err != nil || len(out) != 1 || out[0].Severity != farm.Warning || !strings.Contains(out[0].Text, "host old has no dir") {
 		t.Errorf("%v, %v", out, err)
 	}
-	f.Hosts[0].Dir = "/var/lib/stowage"
+	write(", dir: /var/lib/stowage")
 	if out, err := askWayBack(m, mv); err != nil || len(out) > 0 {
 		t.Errorf("%v, %v", out, err)
 	}

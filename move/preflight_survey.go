@@ -12,7 +12,9 @@ import (
 
 // Survey asks everything of every pair of a job, before anything is touched.
 func (m *Mover) Survey(ctx context.Context, job engine.Job) ([]farm.Finding, error) {
-	m = m.greeting(ctx)
+	polite := *m
+	polite.Machines = greeting{m.Machines, ctx}
+	m = &polite
 	found := make([][]farm.Finding, len(job.Lanes))
 	var asked sync.WaitGroup
 	tokens := make(chan struct{}, surveysAtOnce)
@@ -31,19 +33,17 @@ func (m *Mover) Survey(ctx context.Context, job engine.Job) ([]farm.Finding, err
 	return append(out, slices.Concat(found...)...), nil
 }
 
-// greeting is a Mover that greets every machine before it asks it anything.
-func (m *Mover) greeting(ctx context.Context) *Mover {
-	if m.Greet == nil {
-		return m
+// greeting greets every machine before it is asked anything.
+type greeting struct {
+	Machines
+	ctx context.Context //nolint:containedctx // of the survey, in whose place it stands
+}
+
+func (g greeting) Host(name farm.HostName) (host.Host, error) {
+	if err := g.Greet(g.ctx, name); err != nil {
+		return nil, err
 	}
-	polite := *m
-	polite.Host = func(name farm.HostName) (host.Host, error) {
-		if err := m.Greet(ctx, name); err != nil {
-			return nil, err
-		}
-		return m.Host(name)
-	}
-	return &polite
+	return g.Machines.Host(name)
 }
 
 // surveysAtOnce is how many pairs are asked side by side. An agent is asked

@@ -17,7 +17,14 @@ import (
 	"stowage/host"
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
+	"stowage/session"
 )
+
+// everywhere is one machine that plays every host.
+type everywhere struct{ it host.Host }
+
+func (e everywhere) Greet(context.Context, farm.HostName) error { return nil }
+func (e everywhere) Host(farm.HostName) (host.Host, error)      { return e.it, nil }
 
 func account(a mariadbtest.Account) mysql.Account {
 	return mysql.Account{User: string(a), Password: a.Password()}
@@ -143,7 +150,7 @@ func TestEachQuestionSpeaks(t *testing.T) {
 		{check: "replication-tls", want: "repl@% requires TLS", severity: farm.Blocker, // of a single shard, by its target's own replication
 			ask: func(a, b peer) ([]farm.Finding, error) {
 				s := &shardMove{from: ends{main: a.server}, to: ends{main: b.server}, order: shardOrder{To: shardEnd{Side: farm.A}}}
-				s.mover = &Mover{Replication: repl, Host: func(farm.HostName) (host.Host, error) { return local, nil }}
+				s.mover = &Mover{Accounts: session.Accounts{Replication: repl}, Machines: everywhere{local}}
 				return nativeTLS(t.Context(), &nativeSurvey{s: s})
 			},
 			spoil: func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE SSL") },
@@ -151,14 +158,14 @@ func TestEachQuestionSpeaks(t *testing.T) {
 		{check: "tls", want: "repl@% requires TLS", severity: farm.Blocker, // of a new pair
 			ask: func(a, _ peer) ([]farm.Finding, error) {
 				p := &provision{models: []*mysql.Server{a.server}, sides: []*freshSide{{name: farm.A, host: local}, {name: farm.B, host: local}}}
-				p.order.Topology, p.mover = farm.PrimaryReplica, &Mover{Replication: repl}
+				p.order.Topology, p.mover = farm.PrimaryReplica, &Mover{Accounts: session.Accounts{Replication: repl}}
 				return provisionTLS(t.Context(), &provisionSurvey{p: p, model: a})
 			},
 			spoil: func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE SSL") },
 			mend:  func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE NONE") }},
 		{check: "backup-account", want: "the account copy of [backup] lacks BINLOG MONITOR, LOCK TABLES, PROCESS", severity: farm.Blocker,
 			ask: func(a, _ peer) ([]farm.Finding, error) {
-				return askBackup(t.Context(), a, &Mover{Admin: repl, Backup: mysql.Account{User: "copy"}})
+				return askBackup(t.Context(), a, &Mover{Accounts: session.Accounts{Admin: repl, Backup: mysql.Account{User: "copy"}}})
 			},
 			spoil: func() { a.Exec(t, "REVOKE PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* FROM copy@'10.%'") },
 			mend:  func() { a.Exec(t, "GRANT PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO copy@'10.%'") }},

@@ -90,7 +90,7 @@ func provisionFlavor(_ context.Context, v *provisionSurvey) ([]farm.Finding, err
 
 // provisionFarm: nobody else has the name, the place or the numbers.
 func provisionFarm(_ context.Context, v *provisionSurvey) ([]farm.Finding, error) {
-	now, err := v.p.mover.Farm()
+	now, err := v.p.mover.Workspace.Farm()
 	if err != nil {
 		return nil, err
 	}

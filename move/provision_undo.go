@@ -13,7 +13,7 @@ import (
 // lives says what lives on the pair by now; empty: nothing. What is there is
 // not taken away, whoever says so.
 func (p *provision) lives(ctx context.Context) (string, error) {
-	now, err := p.mover.Farm()
+	now, err := p.mover.Workspace.Farm()
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +75,7 @@ func (p *provision) unless(ctx context.Context, do func(*freshSide) error) error
 
 // listed says where the pair still stands.
 func (p *provision) listed(ctx context.Context) (string, error) {
-	now, err := p.mover.Farm()
+	now, err := p.mover.Workspace.Farm()
 	if err != nil {
 		return "", err
 	}
@@ -125,7 +125,7 @@ func (p *provision) unlist(ctx context.Context) error {
 	if err := grower.Remove(ctx, p.order.Pair); err != nil {
 		return err
 	}
-	return p.mover.RemovePair(p.order.Pair)
+	return p.mover.removePair(p.order.Pair)
 }
 
 func (p *provision) unwire(ctx context.Context) error {

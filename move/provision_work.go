@@ -225,7 +225,7 @@ func (p *provision) open(ctx context.Context) error {
 func isOn(value string) bool { return value == "1" || value == "ON" || value == "on" }
 
 func (p *provision) list(ctx context.Context) error {
-	if err := p.Phase(ctx, "record", func(context.Context) error { return p.mover.AddPair(p.pair()) }); err != nil {
+	if err := p.Phase(ctx, "record", func(context.Context) error { return p.mover.addPair(p.pair()) }); err != nil {
 		return err
 	}
 	return p.Phase(ctx, "route", func(ctx context.Context) error {
@@ -233,7 +233,7 @@ func (p *provision) list(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		now, err := p.mover.Farm()
+		now, err := p.mover.Workspace.Farm()
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func (m *Mover) instance(name farm.InstanceName, p placement.Place) host.Instanc
 	if config == "" {
 		config = filepath.Join(filepath.Dir(p.Datadir), "my.cnf")
 	}
-	return host.Instance{Name: name, Address: p.Address, Port: p.Port, Datadir: m.Path(p.Datadir), Config: m.Path(config), GroupSuffix: p.GroupSuffix}
+	return host.Instance{Name: name, Address: p.Address, Port: p.Port, Datadir: m.Workspace.Path(p.Datadir), Config: m.Workspace.Path(config), GroupSuffix: p.GroupSuffix}
 }
 
 func (r *replacement) Close() {

@@ -117,7 +117,7 @@ func (r *replacement) retire(ctx context.Context) error {
 		{"settle", r.settleConfig},
 		{"record", func(context.Context) error {
 			return r.mover.awaitFarm(ctx, r.Report, func() error {
-				return r.mover.Record(r.Pair, r.Side, farm.Side{Host: to.Host, Port: to.Port, Datadir: to.Datadir, Config: to.Config})
+				return r.mover.record(r.Pair, r.Side, farm.Side{Host: to.Host, Port: to.Port, Datadir: to.Datadir, Config: to.Config})
 			})
 		}},
 		{"stop", r.stopOld},

@@ -8,6 +8,7 @@ import (
 	"stowage/act"
 	"stowage/host"
 	"stowage/mysql"
+	"stowage/session"
 	"stowage/swing"
 )
 
@@ -18,7 +19,7 @@ func TestEmptyServerThatClonesIsNotToldStowagesPassword(t *testing.T) {
 	admin := mysql.Account{User: "stowage", Password: "admin-canary", PublicKey: "pinned"}
 	backup := mysql.Account{User: "backup", Password: "backup-canary", Hosts: map[string]mysql.Account{"127.0.0.3": {User: "backup_db3", Password: "db3-canary"}}}
 	r := &replacement{fresh: host.Instance{Name: "p1a", Address: "127.0.0.9", Port: 3306}}
-	r.mover = &Mover{Admin: admin, Backup: backup, Conductor: &act.Conductor{Log: quiet}}
+	r.mover = &Mover{Accounts: session.Accounts{Admin: admin, Backup: backup}, Conductor: &act.Conductor{Log: quiet}}
 	for address, want := range map[string]string{"127.0.0.2:3306": "'backup-canary'", "127.0.0.3:3306": "'db3-canary'"} {
 		r.Swing = &swing.Swing{Twin: mysql.Open("p1b", address, admin, quiet)}
 		defer r.Twin.Close()

@@ -13,7 +13,6 @@ import (
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/store"
-	"stowage/workspace"
 )
 
 // ShardMove is one shard to be moved, as a person asks for it.
@@ -254,11 +253,4 @@ func (o shardOrder) way() ShardWay {
 	say("4. soak: %s; what is written at %s goes back to %s, so that the move can be undone", o.Soak, o.To.Pair, o.From.Pair)
 	say("5. settle (point of no return): farm.yaml has the shard under %s, the old tables are removed from %s", o.To.Pair, o.From.Pair)
 	return w
-}
-
-// RecordShardIn is how a workspace takes note of a shard's new pair.
-func RecordShardIn(w *workspace.Workspace) func(farm.ShardName, farm.PairName) error {
-	return func(s farm.ShardName, to farm.PairName) error {
-		return w.EditFarm(func(e *workspace.Edit) error { e.MoveShard(s, to); return nil })
-	}
 }

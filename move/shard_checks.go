@@ -65,7 +65,7 @@ func (s *shardMove) isAhead() (bool, error) {
 	if !s.order.New {
 		return false, nil
 	}
-	now, err := s.mover.Farm()
+	now, err := s.mover.Workspace.Farm()
 	if err != nil {
 		return false, err
 	}
@@ -285,7 +285,7 @@ func shardSpace(ctx context.Context, v *shardSurvey) ([]farm.Finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		free, err := h.FreeBytes(ctx, v.s.mover.Path(place.Datadir))
+		free, err := h.FreeBytes(ctx, v.s.mover.Workspace.Path(place.Datadir))
 		if err != nil {
 			return nil, err
 		}

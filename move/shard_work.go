@@ -167,7 +167,7 @@ func (s *shardMove) settle(ctx context.Context) error {
 		s.Report(farm.Event{Kind: farm.StepProgress, Text: "settles " + w.String()})
 	}
 	if err := s.Phase(ctx, "record", func(context.Context) error {
-		return s.mover.awaitFarm(ctx, s.Report, func() error { return s.mover.RecordShard(s.order.Shard, s.order.To.Pair) })
+		return s.mover.awaitFarm(ctx, s.Report, func() error { return s.mover.recordShard(s.order.Shard, s.order.To.Pair) })
 	}); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (s *succession) retire(ctx context.Context) error {
 		{"settle", s.settleConfig},
 		{"record", func(context.Context) error {
 			return s.mover.awaitFarm(ctx, s.Report, func() error {
-				return s.mover.Record(s.Pair, s.Side, farm.Side{Host: to.Host, Port: to.Port, Datadir: to.Datadir, Config: to.Config})
+				return s.mover.record(s.Pair, s.Side, farm.Side{Host: to.Host, Port: to.Port, Datadir: to.Datadir, Config: to.Config})
 			})
 		}},
 		{"stop", s.stopOld},

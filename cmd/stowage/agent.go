@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"stowage/agent"
-	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
 	"stowage/record"
+	"stowage/session"
 )
 
 // agentFlags are what an agent is told.
@@ -139,13 +139,13 @@ func (a *app) certs(given []string, renew bool) (certsSummary, error) {
 	if err != nil {
 		return certsSummary{}, err
 	}
-	defer d.close()
-	names, err := hostsWithAgents(d.farm, given)
+	defer d.Close()
+	names, err := hostsWithAgents(d.Farm, given)
 	if err != nil {
 		return certsSummary{}, err
 	}
 	now := time.Now()
-	s := certsSummary{FormatVersion: 1, Dir: certificatesOf(d)}
+	s := certsSummary{FormatVersion: 1, Dir: d.Certificates()}
 	ca, err := agent.OpenAuthority(s.Dir, now)
 	if err != nil {
 		return s, err
@@ -180,11 +180,11 @@ func (a *app) certs(given []string, renew bool) (certsSummary, error) {
 }
 
 // directoriesOn is what farm.yaml names on a host: where new instances are made, and where each one is.
-func directoriesOn(d *desk, name farm.HostName) (out []string) {
-	if h, ok := d.farm.Host(name); ok && h.Dir != "" {
+func directoriesOn(d *session.Session, name farm.HostName) (out []string) {
+	if h, ok := d.Farm.Host(name); ok && h.Dir != "" {
 		out = append(out, d.Path(h.Dir))
 	}
-	for _, p := range d.farm.Pairs {
+	for _, p := range d.Farm.Pairs {
 		for _, side := range p.SideNames() {
 			x := p.Sides[side]
 			if x.Host != name {
@@ -262,7 +262,6 @@ type agentState struct {
 }
 
 func (a *app) agentStatusCommand() *cobra.Command {
-	var address string
 	var patience time.Duration
 	cmd := &cobra.Command{
 		Use:   "status [HOST...]",
@@ -276,43 +275,41 @@ An agent that does not answer is a finding, and so is a host that is revoked.
 		Example: "  stowage agent status\n  stowage agent status db017",
 		Args:    args(cobra.ArbitraryArgs),
 		RunE: func(c *cobra.Command, given []string) error {
-			return a.agentStatus(c.Context(), given, address, patience)
+			return a.agentStatus(c.Context(), given, patience)
 		},
 	}
-	cmd.Flags().StringVar(&address, "engine", "", "host:port of a Temporal cluster; default: that of farm.yaml")
-	cmd.Flags().DurationVar(&patience, "wait", agentPatience, "how long agents may take to answer")
-	cmd.Flags().Lookup("wait").DefValue = inHelp(agentPatience)
+	cmd.Flags().StringVar(&a.engine, "engine", "", "host:port of a Temporal cluster; default: that of farm.yaml")
+	cmd.Flags().DurationVar(&patience, "wait", session.AgentPatience, "how long agents may take to answer")
+	cmd.Flags().Lookup("wait").DefValue = inHelp(session.AgentPatience)
 	return cmd
 }
 
-func (a *app) agentStatus(ctx context.Context, given []string, address string, patience time.Duration) error {
+func (a *app) agentStatus(ctx context.Context, given []string, patience time.Duration) error {
 	d, err := a.open()
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	if !d.farm.Agents.Used() {
+	defer d.Close()
+	if !d.Farm.Agents.Used() {
 		return &farm.Error{Op: "ask agents", Subject: "farm.yaml", Err: fmt.Errorf("%w: it has no agents", farm.ErrInput), Hint: "docs/agents.md"}
 	}
-	names, err := hostsWithAgents(d.farm, given)
+	names, err := hostsWithAgents(d.Farm, given)
 	if err != nil {
 		return err
 	}
-	board, done, err := a.boardFor(ctx, d, address)
+	board, err := d.Board(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
 	revoked, all, err := revokedHosts(d, names)
 	if err != nil {
 		return err
 	}
-	m := a.meet(ctx, board, patience)
-	defer m.end()
+	m := d.Handshakes(ctx, patience)
 	states, missing := askAgents(ctx, m, names, revoked)
 	if len(all) > 0 {
 		if untold := tell(ctx, board, states, len(all)); len(untold) > 0 {
-			a.log.Warn("agents have not taken in the revoked certificates; an older version cannot", "hosts", hostList(untold))
+			a.log.Warn("agents have not taken in the revoked certificates; an older version cannot", "hosts", session.HostList(untold))
 		}
 	}
 	shown := map[string]any{"format_version": 1, "agents": states, "revoked": all}
@@ -324,21 +321,21 @@ func (a *app) agentStatus(ctx context.Context, given []string, address string, p
 }
 
 // askAgents asks all but those whose certificate is revoked.
-func askAgents(ctx context.Context, m *meetings, names []farm.HostName, revoked map[farm.HostName]agent.Revocation) (states []agentState, missing int) {
+func askAgents(ctx context.Context, m *session.Handshakes, names []farm.HostName, revoked map[farm.HostName]agent.Revocation) (states []agentState, missing int) {
 	var asked []farm.HostName
 	for _, name := range names {
 		if _, is := revoked[name]; !is {
 			asked = append(asked, name)
 		}
 	}
-	m.gather(ctx, asked)
+	m.Gather(ctx, asked)
 	for _, name := range names {
 		if x, is := revoked[name]; is {
 			states = append(states, agentState{Meeting: agent.Meeting{Host: name}, Revoked: &x})
 			missing++
 			continue
 		}
-		met, err := m.wait(ctx, name)
+		met, err := m.Wait(ctx, name)
 		s := agentState{Meeting: met, DaysLeft: days(time.Until(met.Expires))}
 		if err != nil {
 			s.Host, s.Error, s.DaysLeft = name, err.Error(), 0
@@ -368,26 +365,4 @@ func printAgents(w io.Writer, states []agentState) error {
 		errs = errors.Join(errs, err)
 	}
 	return errs
-}
-
-// boardFor reaches agents through an engine that runs, or one started for it.
-func (a *app) boardFor(ctx context.Context, d *desk, address string) (*agent.Switchboard, func(), error) {
-	o := engine.Options{Dir: d.State(), Log: a.log}
-	if err := a.engineForAgents(d, address, &o); err != nil {
-		return nil, nil, err
-	}
-	stop := func() {}
-	if address == "" {
-		address = d.farm.Agents.Engine
-		var err error
-		if stop, err = keepEngine(ctx, d, o); err != nil {
-			return nil, nil, err
-		}
-	}
-	board, done, err := a.switchboard(ctx, d, address, o)
-	if err != nil {
-		stop()
-		return nil, nil, err
-	}
-	return board, func() { done(); stop() }, nil
 }

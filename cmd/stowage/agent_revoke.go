@@ -12,6 +12,7 @@ import (
 
 	"stowage/agent"
 	"stowage/farm"
+	"stowage/session"
 )
 
 func (a *app) agentRevokeCommand() *cobra.Command {
@@ -58,8 +59,8 @@ func (a *app) revoke(name farm.HostName, reason string) (revokeSummary, error) {
 	if err != nil {
 		return revokeSummary{}, err
 	}
-	defer d.close()
-	ca, err := agent.ReadAuthority(certificatesOf(d))
+	defer d.Close()
+	ca, err := agent.ReadAuthority(d.Certificates())
 	if err != nil {
 		return revokeSummary{}, err
 	}
@@ -90,8 +91,8 @@ func (s revokeSummary) text(w io.Writer) error {
 
 // revokedHosts are the hosts whose newest certificate is revoked, and all
 // revocations by host.
-func revokedHosts(d *desk, names []farm.HostName) (out map[farm.HostName]agent.Revocation, all []agent.Revocation, err error) {
-	ca, err := agent.ReadAuthority(certificatesOf(d))
+func revokedHosts(d *session.Session, names []farm.HostName) (out map[farm.HostName]agent.Revocation, all []agent.Revocation, err error) {
+	ca, err := agent.ReadAuthority(d.Certificates())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +116,7 @@ func revokedHosts(d *desk, names []farm.HostName) (out map[farm.HostName]agent.R
 // tell gives the agents that answered the list of revoked certificates, and
 // returns the hosts whose agents do not know it.
 func tell(ctx context.Context, board *agent.Switchboard, states []agentState, want int) (untold []farm.HostName) {
-	ctx, cancel := context.WithTimeout(ctx, agentAnswer)
+	ctx, cancel := context.WithTimeout(ctx, session.AgentAnswer)
 	defer cancel()
 	for i := range states {
 		if states[i].Error != "" || states[i].Revoked != nil {

@@ -9,16 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"stowage/act"
 	"stowage/farm"
-	"stowage/mysql"
-	"stowage/placement"
-	"stowage/store"
+	"stowage/session"
 	"stowage/workspace"
 )
 
@@ -34,6 +31,7 @@ type app struct {
 	border func(point string) error
 	// repair: copies whose rows differ may be made equal.
 	repair bool
+	engine string    // host:port of a Temporal cluster; "": an engine of our own, or that of farm.yaml
 	terms  act.Terms // of the move that is begun
 	noVerb error     // help was asked for a word that is no verb
 }
@@ -186,143 +184,16 @@ func (a *app) inOnePiece(write func(io.Writer) error) error {
 // say tells a person what is going on, on standard error.
 func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
 
-// desk is an open workspace.
-type desk struct {
-	*workspace.Workspace
-	store                                 *store.Store
-	farm                                  *farm.Farm
-	admin, replication, backup, recording mysql.Account
+// options are those of a session in the workspace that was named.
+func (a *app) options() session.Options {
+	return session.Options{Dir: a.dir, Engine: a.engine, Log: a.log, Say: a.say}
 }
 
 // open opens the workspace and its store.
-func (a *app) open() (*desk, error) {
-	return a.openStore(func(ws *workspace.Workspace) (*store.Store, error) {
-		return store.Open(filepath.Join(ws.State(), "stowage.db"))
-	})
-}
+func (a *app) open() (*session.Session, error) { return session.Open(a.options()) }
 
-// look is open for who only reads: nothing is made, also where nothing is kept yet.
-func (a *app) look() (*desk, error) { return a.openStore(kept) }
+// look is open for who only reads.
+func (a *app) look() (*session.Session, error) { return session.Look(a.options()) }
 
-// kept is what the workspace keeps, to be read.
-func kept(ws *workspace.Workspace) (*store.Store, error) {
-	return store.OpenToRead(ws.StatePath("stowage.db"))
-}
-
-// openRun is open for who steers a move: while one has not ended, a farm.yaml
-// that cannot be read, or is not there, is no obstacle. The move goes by what it
-// has kept.
-func (a *app) openRun() (*desk, error) {
-	d, err := a.open()
-	if err == nil || !errors.Is(err, farm.ErrInput) {
-		return d, err
-	}
-	ws, bad := workspace.OpenKept(a.dir)
-	if bad != nil {
-		return nil, err
-	}
-	f, bad := ws.KeptFarm()
-	if bad != nil {
-		return nil, err
-	}
-	s, bad := store.Open(filepath.Join(ws.State(), "stowage.db"))
-	if bad != nil {
-		return nil, errors.Join(err, bad)
-	}
-	if run, open, _ := act.Unsettled(s); open {
-		a.say("%v\n  %s has not ended and goes by the farm.yaml that it has kept; correct this one before it is to be written", err, run.ID)
-		return &desk{Workspace: ws, farm: f, store: s}, nil
-	}
-	_ = s.Close() // nothing was written
-	return nil, err
-}
-
-// goals are those of goals.yaml, or what the move has kept of them.
-func (d *desk) goals() (placement.Goals, error) {
-	g, err := d.GoalsFor(d.farm)
-	if err == nil || !errors.Is(err, farm.ErrInput) || !d.isOpenRun() {
-		return g, err
-	}
-	if kept, bad := d.KeptGoals(d.farm); bad == nil {
-		return kept, nil
-	}
-	return g, err
-}
-
-func (d *desk) isOpenRun() bool {
-	_, open, err := act.Unsettled(d.store)
-	return open && err == nil
-}
-
-func (a *app) openStore(open func(*workspace.Workspace) (*store.Store, error)) (*desk, error) {
-	ws, err := workspace.Open(a.dir)
-	if err != nil {
-		return nil, err
-	}
-	f, err := ws.Farm()
-	if err != nil {
-		return nil, err
-	}
-	s, err := open(ws)
-	if err != nil {
-		return nil, err
-	}
-	return &desk{Workspace: ws, farm: f, store: s}, nil
-}
-
-// login reads the accounts that talking to servers needs.
-func (d *desk) login() (err error) {
-	if d.farm.Accounts == "" {
-		return &farm.Error{Op: "read accounts", Subject: "farm.yaml", Err: fmt.Errorf("%w: no accounts: key", farm.ErrInput),
-			Hint: "name an option file with the groups [stowage] and [replication]"}
-	}
-	path := d.Path(d.farm.Accounts)
-	if d.admin, err = mysql.ReadAccount(path, "stowage"); err != nil {
-		return err
-	}
-	if d.replication, err = mysql.ReadAccount(path, "replication"); err != nil {
-		return err
-	}
-	if d.backup, err = mysql.ReadAccount(path, "backup"); errors.Is(err, mysql.ErrNoGroup) {
-		d.backup, err = d.admin, nil // preflight says what that means
-	}
-	if err != nil {
-		return err
-	}
-	if d.recording, err = mysql.ReadAccount(path, "record"); errors.Is(err, mysql.ErrNoGroup) {
-		d.recording, err = d.admin, nil // a recording by agents says what that means
-	}
-	if err != nil {
-		return err
-	}
-	for _, a := range []*mysql.Account{&d.admin, &d.replication, &d.backup, &d.recording} {
-		*a = namedIn(d.farm, *a)
-	}
-	return nil
-}
-
-// namedIn lets the accounts file name hosts as farm.yaml does.
-func namedIn(f *farm.Farm, a mysql.Account) mysql.Account {
-	return a.Named(func(name string) (string, bool) {
-		if f != nil {
-			for _, h := range f.Hosts {
-				if string(h.Name) == name {
-					return h.Address, true
-				}
-			}
-		}
-		return "", false
-	})
-}
-
-func (d *desk) close() {
-	if d.store != nil {
-		_ = d.store.Close()
-	}
-}
-
-func (a *app) server(d *desk) func(farm.InstanceName, string) *mysql.Server {
-	return func(name farm.InstanceName, address string) *mysql.Server {
-		return mysql.Open(name, address, d.admin, a.log)
-	}
-}
+// openRun is open for who steers.
+func (a *app) openRun() (*session.Session, error) { return act.OpenRun(a.options()) }

@@ -14,6 +14,7 @@ import (
 	"stowage/farm"
 	"stowage/internal/nested"
 	"stowage/inventory"
+	"stowage/session"
 )
 
 // capacityAnswer is what `stowage capacity` prints.
@@ -67,14 +68,14 @@ func (a *app) capacity(ask capacityAsk) (capacityAnswer, error) {
 	if err != nil {
 		return capacityAnswer{}, err
 	}
-	defer d.close()
-	answer := capacityAnswer{FormatVersion: 1, Farm: d.farm.Name, Plan: ask.plan, Now: capacity.Of(d.farm)}
+	defer d.Close()
+	answer := capacityAnswer{FormatVersion: 1, Farm: d.Farm.Name, Plan: ask.plan, Now: capacity.Of(d.Farm)}
 	if ask.plan != "" {
 		p, err := d.Plan(ask.plan)
 		if err != nil {
 			return answer, err
 		}
-		then := p.Apply(d.farm)
+		then := p.Apply(d.Farm)
 		for _, h := range p.Hosts {
 			if _, has := then.Host(h.Name); !has { // to be bought
 				then.Hosts = append(then.Hosts, farm.Host{Name: h.Name, Type: h.Type})
@@ -88,13 +89,13 @@ func (a *app) capacity(ask capacityAsk) (capacityAnswer, error) {
 		return answer, err
 	}
 	for _, file := range ask.series {
-		more, err := readSeries(file, d.farm)
+		more, err := readSeries(file, d.Farm)
 		if err != nil {
 			return answer, &farm.Error{Op: "read series", Err: err}
 		}
 		all = append(all, more...)
 	}
-	answer.Rows = capacity.Assess(d.farm, all)
+	answer.Rows = capacity.Assess(d.Farm, all)
 	return answer, nil
 }
 
@@ -108,19 +109,19 @@ func readSeries(file string, f *farm.Farm) ([]capacity.Series, error) {
 }
 
 // keptSizes are the sizes in all inventories that were kept.
-func (a *app) keptSizes(d *desk) ([]capacity.Series, error) {
-	docs, err := d.store.Documents("inventory")
+func (a *app) keptSizes(d *session.Session) ([]capacity.Series, error) {
+	docs, err := d.Store.Documents("inventory")
 	if err != nil {
 		return nil, err
 	}
 	var taken []inventory.Inventory
 	for _, doc := range docs {
 		var inv inventory.Inventory
-		if err := nested.Unmarshal(doc.Body, &inv); err == nil && inv.Farm == d.farm.Name {
+		if err := nested.Unmarshal(doc.Body, &inv); err == nil && inv.Farm == d.Farm.Name {
 			taken = append(taken, inv)
 		}
 	}
-	return inventory.Sizes(d.farm, taken), nil
+	return inventory.Sizes(d.Farm, taken), nil
 }
 
 func (c capacityAnswer) text(w io.Writer, most int) error {

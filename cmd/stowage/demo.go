@@ -22,7 +22,6 @@ type demoFlags struct {
 	clients int
 	rate    float64
 	keep    bool
-	engine  string
 }
 
 // window is how long traffic is captured before and after the move: a digest
@@ -70,7 +69,7 @@ func (f *demoFlags) register(cmd *cobra.Command, a *app) {
 	fs.IntVar(&f.clients, "clients", 8, "clients of the load")
 	fs.Float64Var(&f.rate, "rate", 120, "transactions a second of all clients together; 0: as many as they can")
 	fs.BoolVar(&f.keep, "keep", false, "leave the farm running at the end")
-	fs.StringVar(&f.engine, "engine", "", "host:port of a Temporal cluster; default: an engine of our own")
+	a.engineFlag(fs)
 }
 
 // demoSummary is what `stowage demo --json` prints.
@@ -195,7 +194,7 @@ func (w *walk) planAndMove(ctx context.Context) error {
 	w.stage("%d hosts -> %d (no plan needs fewer than %d), %d moves in %d waves: %s", p.HostsBefore, p.HostsUsed, p.LowerBound, len(p.Moves), p.Waves(), path)
 	w.stage("stowage move demo")
 	w.moving.from = time.Now()
-	w.move, err = w.a.move(ctx, "demo", w.f.engine)
+	w.move, err = w.a.move(ctx, "demo")
 	w.moving.to = time.Now()
 	w.sum.MoveSeconds = w.move.Seconds
 	return err
@@ -288,9 +287,9 @@ func (w *walk) keepProof() error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	s := w.sum
-	return d.store.PutDocument("proof", "demo", time.Now(), report.Proof{
+	return d.Store.PutDocument("proof", "demo", time.Now(), report.Proof{
 		Pauses: w.load.PauseMillis(), Acknowledged: s.Acknowledged, Lost: s.Lost, Duplicated: s.Duplicated, FailedQueries: s.Failed, StaleReads: s.Stale, Retried: s.Retried,
 		MaxPauseMillis: s.MaxPause, PauseP50: s.Pauses.P50, PauseP95: s.Pauses.P95, PauseP99: s.Pauses.P99,
 		P50Before: s.P50Before, P99Before: s.P99Before, P50After: s.P50After, P99After: s.P99After, Seconds: s.MoveSeconds,

@@ -405,6 +405,6 @@ func (a *app) saveDigest(name string, d *digest.Digest) error {
 	if err != nil {
 		return err
 	}
-	defer desk.close()
-	return desk.store.PutDocument("digest", name, time.Now(), b.Bytes())
+	defer desk.Close()
+	return desk.Store.PutDocument("digest", name, time.Now(), b.Bytes())
 }

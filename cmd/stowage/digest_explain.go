@@ -83,8 +83,8 @@ func (a *app) savePlans(name string, plans map[string]*digest.Plan) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	return d.store.PutDocument(plansKind, name, time.Now(), plans)
+	defer d.Close()
+	return d.Store.PutDocument(plansKind, name, time.Now(), plans)
 }
 
 // keptPlans are those kept under a name; none where there are none.
@@ -93,9 +93,9 @@ func (a *app) keptPlans(name string) (map[string]*digest.Plan, error) {
 	if err != nil {
 		return nil, nil // files are compared without a workspace
 	}
-	defer d.close()
+	defer d.Close()
 	var out map[string]*digest.Plan
-	_, err = d.store.LatestDocument(plansKind, name, &out)
+	_, err = d.Store.LatestDocument(plansKind, name, &out)
 	if errors.Is(err, store.ErrNone) {
 		err = nil
 	}

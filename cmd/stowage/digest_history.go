@@ -83,9 +83,9 @@ func (a *app) remember(t *digest.Trend) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	var all []digest.Reviewed
-	_, err = d.store.LatestDocument(reviewedKind, "", &all)
+	_, err = d.Store.LatestDocument(reviewedKind, "", &all)
 	if errors.Is(err, store.ErrNone) {
 		return nil
 	}
@@ -129,8 +129,8 @@ func (a *app) keptWindows(names []string) ([]keptWindow, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
-	documents, err := d.store.Documents("digest")
+	defer d.Close()
+	documents, err := d.Store.Documents("digest")
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (a *app) keptWindows(names []string) ([]keptWindow, error) {
 			continue
 		}
 		var raw []byte
-		if err := d.store.DocumentByID(doc.ID, &raw); err != nil {
+		if err := d.Store.DocumentByID(doc.ID, &raw); err != nil {
 			return nil, err
 		}
 		x := keptWindow{name: doc.Name}

@@ -86,9 +86,9 @@ func (a *app) importReview(review, history, save string) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	if len(r.Reviewed) > 0 {
-		if err := d.store.PutDocument(reviewedKind, "", time.Now(), r.Reviewed); err != nil {
+		if err := d.Store.PutDocument(reviewedKind, "", time.Now(), r.Reviewed); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/session"
 	"stowage/workspace"
 )
 
@@ -131,7 +132,7 @@ func (a *app) liveServers(lf liveFlags) ([]*mysql.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	who = namedIn(known, who)
+	who = session.NamedIn(known, who)
 	for _, given := range lf.instances {
 		name, address, err := instanceAddress(known, given)
 		if err != nil {

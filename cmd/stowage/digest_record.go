@@ -11,6 +11,7 @@ import (
 
 	"stowage/farm"
 	"stowage/record"
+	"stowage/session"
 )
 
 // recordFlags are what `stowage digest record` is asked.
@@ -20,7 +21,6 @@ type recordFlags struct {
 	from                     string
 	maxBytes, piece, reserve string
 	parallel                 int
-	engine                   string
 	wait                     time.Duration // for agents
 	restore                  bool
 	account                  string // option file
@@ -103,9 +103,9 @@ to look at.
 	fs.StringVar(&f.LogDir, "log-dir", "", "where the server is to write; default: beside its slow log")
 	fs.StringVar(&f.Keep, "keep", "", "also keep the packets, in this new file")
 	fs.IntVar(&f.parallel, "parallel", 32, "instances at once on one machine")
-	fs.StringVar(&f.engine, "engine", "", "with agents: host:port of a Temporal cluster; default: that of farm.yaml")
-	fs.DurationVar(&f.wait, "wait", agentPatience, "how long agents may take to answer before the windows open")
-	fs.Lookup("wait").DefValue = inHelp(agentPatience)
+	fs.StringVar(&a.engine, "engine", "", "with agents: host:port of a Temporal cluster; default: that of farm.yaml")
+	fs.DurationVar(&f.wait, "wait", session.AgentPatience, "how long agents may take to answer before the windows open")
+	fs.Lookup("wait").DefValue = inHelp(session.AgentPatience)
 	fs.StringVar(&f.digest.rules, "rules", "ptqd", "how statements become fingerprints: ptqd or lexer")
 	fs.StringVar(&f.digest.group, "group-by", "fingerprint", "fingerprint, table, user, host, db or shard")
 	fs.StringVar(&f.digest.filter, "filter", "", "count only events for which this is true")
@@ -176,7 +176,7 @@ func (a *app) notRecorded(errs []error) error {
 		return failed[0]
 	}
 	kind := farm.ErrUndone
-	for _, err := range together(failed) {
+	for _, err := range session.Together(failed) {
 		explain(a.stderr, err)
 	}
 	all := func(k error) bool {

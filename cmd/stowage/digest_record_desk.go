@@ -10,12 +10,13 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/session"
 	"stowage/workspace"
 )
 
 // recordDesk is the workspace with the account that reads and sets. Servers that are all named by their address need no
 // workspace: the journal, without which no setting is changed, then lies in the caller's own state directory.
-func (a *app) recordDesk(names []string, account string) (*desk, error) {
+func (a *app) recordDesk(names []string, account string) (*session.Session, error) {
 	d, err := a.open()
 	if err != nil {
 		addressed := !slices.ContainsFunc(names, func(n string) bool { return !isAddress(n) })
@@ -26,27 +27,27 @@ func (a *app) recordDesk(names []string, account string) (*desk, error) {
 		if len(names) == 0 && !isDir(recordDir(ws)) {
 			return nil, err
 		}
-		d = &desk{Workspace: ws, farm: &farm.Farm{}}
+		d = session.Of(ws, &farm.Farm{}, nil, a.options())
 	}
-	if account == "" && d.farm.Accounts != "" {
-		account = d.Path(d.farm.Accounts)
+	if account == "" && d.Farm.Accounts != "" {
+		account = d.Path(d.Farm.Accounts)
 	}
-	if d.admin, err = readingAccount(account); err != nil {
-		d.close()
+	if d.Admin, err = readingAccount(account); err != nil {
+		d.Close()
 		return nil, err
 	}
-	d.recording, err = d.admin, mysql.ErrNoGroup
+	d.Recording, err = d.Admin, mysql.ErrNoGroup
 	if account != "" {
-		d.recording, err = mysql.ReadAccount(account, "record")
+		d.Recording, err = mysql.ReadAccount(account, "record")
 	}
 	if errors.Is(err, mysql.ErrNoGroup) {
-		d.recording, err = d.admin, nil // a recording by agents says what that means
+		d.Recording, err = d.Admin, nil // a recording by agents says what that means
 	}
 	if err != nil {
-		d.close()
+		d.Close()
 		return nil, err
 	}
-	d.admin, d.recording = namedIn(d.farm, d.admin), namedIn(d.farm, d.recording)
+	d.Admin, d.Recording = session.NamedIn(d.Farm, d.Admin), session.NamedIn(d.Farm, d.Recording)
 	return d, nil
 }
 

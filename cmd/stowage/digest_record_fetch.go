@@ -10,6 +10,7 @@ import (
 	"stowage/agent"
 	"stowage/farm"
 	"stowage/record"
+	"stowage/session"
 )
 
 // fetched is what came of a recording whose program was gone.
@@ -25,7 +26,7 @@ func (x fetched) writeText(w io.Writer) {
 }
 
 // fetchAll fetches what agents keep of recordings that nobody waited for.
-func (a *app) fetchAll(ctx context.Context, d *desk, names []string, engine string, s *restoreSummary) ([]error, error) {
+func (a *app) fetchAll(ctx context.Context, d *session.Session, names []string, s *restoreSummary) ([]error, error) {
 	left, err := record.LedgerOf(recordDir(d.Workspace)).Left()
 	if err != nil {
 		return nil, &farm.Error{Op: "restore", Err: err}
@@ -34,16 +35,14 @@ func (a *app) fetchAll(ctx context.Context, d *desk, names []string, engine stri
 	if len(left) == 0 {
 		return nil, nil
 	}
-	if !d.farm.Agents.Used() {
+	if !d.Farm.Agents.Used() {
 		return nil, &farm.Error{Op: "fetch recordings", Subject: "farm.yaml", Err: fmt.Errorf("%w: agents have recorded %s, and farm.yaml has none any more", farm.ErrInput, listed(left)), Hint: "docs/agents.md"}
 	}
-	board, done, err := a.boardFor(ctx, d, engine)
+	board, err := d.Board(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	m := a.meet(ctx, board, agentPatience)
-	defer m.end()
+	m := d.Handshakes(ctx, session.AgentPatience)
 	type one struct {
 		fetched
 		found bool
@@ -63,7 +62,7 @@ func (a *app) fetchAll(ctx context.Context, d *desk, names []string, engine stri
 // fetchLeft ends what is left of an instance's recording by its agent, keeps
 // its digest under a name of its own and forgets the order. An error means
 // that it is still to be done.
-func (a *app) fetchLeft(ctx context.Context, board *agent.Switchboard, m *meetings, d *desk, n farm.InstanceName) (x fetched, found bool, err error) {
+func (a *app) fetchLeft(ctx context.Context, board *agent.Switchboard, m *session.Handshakes, d *session.Session, n farm.InstanceName) (x fetched, found bool, err error) {
 	e, err := record.LedgerOf(recordDir(d.Workspace)).Reopen(n)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x, false, nil
@@ -72,10 +71,10 @@ func (a *app) fetchLeft(ctx context.Context, board *agent.Switchboard, m *meetin
 		return x, true, err
 	}
 	defer e.Close()
-	if _, err := m.wait(ctx, e.Host); err != nil {
+	if _, err := m.Wait(ctx, e.Host); err != nil {
 		return x, true, err
 	}
-	res, part, err := record.Fetch(ctx, board.Host(e.Host), e, d.recordAs(e.From, e.Address))
+	res, part, err := record.Fetch(ctx, board.Host(e.Host), e, recordAs(d, e.From, e.Address))
 	if err != nil && !e.IsOver(err) {
 		return x, true, err
 	}

@@ -58,7 +58,7 @@ func (a *app) restoreRecorded(ctx context.Context, names []string, f *recordFlag
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	left, err := record.Left(recordDir(d.Workspace))
 	if err != nil {
 		return &farm.Error{Op: "restore", Err: err}
@@ -74,7 +74,7 @@ func (a *app) restoreRecorded(ctx context.Context, names []string, f *recordFlag
 			s.Instances = append(s.Instances, r)
 		}
 	}
-	more, err := a.fetchAll(ctx, d, names, f.engine, &s)
+	more, err := a.fetchAll(ctx, d, names, &s)
 	errs = append(errs, more...)
 	return errors.Join(a.emit(s, s.writeText), a.notRestored(errs), err)
 }

@@ -12,16 +12,17 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/record"
+	"stowage/session"
 )
 
 // recording is one run of `digest record`: windows on many machines, and what
 // came of them.
 type recording struct {
 	a       *app
-	d       *desk
+	d       *session.Session
 	f       *recordFlags
-	board   *agent.Switchboard // nil: no target has an agent
-	agents  *meetings          // as board
+	board   *agent.Switchboard  // nil: no target has an agent
+	agents  *session.Handshakes // as board
 	targets []recordTarget
 	show    *recordingScreen
 
@@ -38,8 +39,8 @@ func (a *app) record(ctx context.Context, names []string, f *recordFlags) (recor
 	if err != nil {
 		return recordSummary{}, err
 	}
-	defer d.close()
-	if d.store == nil && !isDigestFile(f.digest.save) {
+	defer d.Close()
+	if d.Store == nil && !isDigestFile(f.digest.save) {
 		return recordSummary{}, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: --save %s is a name, and there is no workspace to keep it in", farm.ErrInput, f.digest.save),
 			Hint: "name a file: --save " + f.digest.save + ".digest"}
 	}
@@ -52,10 +53,8 @@ func (a *app) record(ctx context.Context, names []string, f *recordFlags) (recor
 	}
 	f.several = len(targets) > 1
 	r := &recording{a: a, d: d, f: f, targets: targets, results: make([]record.Result, len(targets)), errs: make([]error, len(targets)), entries: make([]*record.Entry, len(targets))}
-	if done, err := r.reachAgents(ctx); err != nil {
+	if err := r.reachAgents(ctx); err != nil {
 		return recordSummary{}, err
-	} else {
-		defer done()
 	}
 	r.run(ctx)
 	s := recordSummary{FormatVersion: 1, From: f.from, Save: f.digest.save, Instances: r.results, Elsewhere: elsewhere}
@@ -70,26 +69,25 @@ func (a *app) record(ctx context.Context, names []string, f *recordFlags) (recor
 }
 
 // reachAgents opens the way to agents, when any is wanted.
-func (r *recording) reachAgents(ctx context.Context) (done func(), err error) {
+func (r *recording) reachAgents(ctx context.Context) (err error) {
 	for _, t := range r.targets {
 		if t.agent == "" {
 			continue
 		}
 		if r.f.Keep != "" {
-			return nil, &farm.Error{Op: "record", Subject: string(t.Instance), Err: fmt.Errorf("%w: --keep keeps packets, and those of %s stay on %s: only the digest comes from an agent", farm.ErrInput, t.Instance, t.agent),
+			return &farm.Error{Op: "record", Subject: string(t.Instance), Err: fmt.Errorf("%w: --keep keeps packets, and those of %s stay on %s: only the digest comes from an agent", farm.ErrInput, t.Instance, t.agent),
 				Hint: "leave --keep out, or run stowage on that host"}
 		}
-		if r.f.from == fromSlowLog && r.d.recordsAsAdmin() {
-			r.a.say("the hosts of these agents learn the password of %s, who may do everything on every server: a group [record] in the accounts file, with an account that may record and nothing else (docs/privileges.md)", r.d.admin.User)
+		if r.f.from == fromSlowLog && recordsAsAdmin(r.d) {
+			r.a.say("the hosts of these agents learn the password of %s, who may do everything on every server: a group [record] in the accounts file, with an account that may record and nothing else (docs/privileges.md)", r.d.Admin.User)
 		}
-		board, done, err := r.a.boardFor(ctx, r.d, r.f.engine)
-		if err != nil {
-			return nil, err
+		if r.board, err = r.d.Board(ctx); err != nil {
+			return err
 		}
-		r.board, r.agents = board, r.a.meet(ctx, board, r.f.wait)
-		return func() { r.agents.end(); done() }, nil
+		r.agents = r.d.Handshakes(ctx, r.f.wait)
+		return nil
 	}
-	return func() {}, nil
+	return nil
 }
 
 // run records on all machines at once, and returns when all have ended. The
@@ -143,9 +141,9 @@ func (r *recording) gather(ctx context.Context, machines map[farm.HostName][]int
 	if len(hosts) == 0 {
 		return nil
 	}
-	away := r.agents.gather(ctx, hosts)
+	away := r.agents.Gather(ctx, hosts)
 	if len(away) > 0 && len(away) < len(machines) {
-		r.a.say("%d of %d agents have not answered yet; they are taken in when they do, for what is left of the window: %s", len(away), len(hosts), hostList(away))
+		r.a.say("%d of %d agents have not answered yet; they are taken in when they do, for what is left of the window: %s", len(away), len(hosts), session.HostList(away))
 	}
 	return away
 }
@@ -156,7 +154,7 @@ func (r *recording) isThere(ctx context.Context, host farm.HostName, on []int, u
 	if host == "" {
 		return true
 	}
-	_, err := r.agents.waitUntil(ctx, host, until)
+	_, err := r.agents.WaitUntil(ctx, host, until)
 	if err == nil || ctx.Err() != nil { // what was interrupted says so by itself
 		return true
 	}
@@ -217,7 +215,7 @@ func (r *recording) through(ctx context.Context, i int, t record.Target, window 
 	r.mu.Lock()
 	r.entries[i] = e
 	r.mu.Unlock()
-	res, d, err := x.Through(ctx, r.board.Host(host), e, t, r.d.recordAs(record.From(r.f.from), t.Address))
+	res, d, err := x.Through(ctx, r.board.Host(host), e, t, recordAs(r.d, record.From(r.f.from), t.Address))
 	if res.Seconds > 0 {
 		res.Late = (r.f.For - window).Seconds()
 	}

@@ -10,6 +10,7 @@ import (
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/record"
+	"stowage/session"
 	"stowage/workspace"
 )
 
@@ -21,38 +22,38 @@ type recordTarget struct {
 }
 
 // recorder is a Recorder of this workspace.
-func (a *app) recorder(d *desk) *record.Recorder {
+func (a *app) recorder(d *session.Session) *record.Recorder {
 	return &record.Recorder{Dir: recordDir(d.Workspace), Log: a.log, Border: a.border, Keep: a.saveDigest}
 }
 
 func recordDir(ws *workspace.Workspace) string { return filepath.Join(ws.State(), "record") }
 
 // recordsAsAdmin: the accounts file has no account for recordings alone.
-func (d *desk) recordsAsAdmin() bool { return d.recording.User == d.admin.User }
+func recordsAsAdmin(d *session.Session) bool { return d.Recording.User == d.Admin.User }
 
 // recordAs is the login that an agent gets with an order. From the network a
 // recording needs none: only an account that is for recordings goes there, to
 // watch how busy the server is.
-func (d *desk) recordAs(from record.From, address string) mysql.Account {
-	if from == record.FromNetwork && d.recordsAsAdmin() {
+func recordAs(d *session.Session, from record.From, address string) mysql.Account {
+	if from == record.FromNetwork && recordsAsAdmin(d) {
 		return mysql.Account{}
 	}
-	return d.recording.At(address)
+	return d.Recording.At(address)
 }
 
 // recorded are servers as they are recorded, and put back.
-func (a *app) recorded(d *desk) func(farm.InstanceName, string) *mysql.Server {
+func (a *app) recorded(d *session.Session) func(farm.InstanceName, string) *mysql.Server {
 	return func(name farm.InstanceName, address string) *mysql.Server {
-		return mysql.Open(name, address, d.recording, a.log)
+		return mysql.Open(name, address, d.Recording, a.log)
 	}
 }
 
 // targets are the instances named, or all that run on this machine or have an
 // agent, with the names of those that do not.
-func (a *app) targets(ctx context.Context, d *desk, names []string) (found []recordTarget, elsewhere []string, err error) {
+func (a *app) targets(ctx context.Context, d *session.Session, names []string) (found []recordTarget, elsewhere []string, err error) {
 	known, ports := map[string]bool{}, map[string]int{}
-	machine := a.machines(ctx, d.farm)
-	for _, p := range d.farm.Pairs {
+	machine := a.machines(ctx, d.Farm)
+	for _, p := range d.Farm.Pairs {
 		for _, side := range p.SideNames() {
 			x := p.Sides[side]
 			known[string(p.Instance(side))] = true
@@ -63,17 +64,17 @@ func (a *app) targets(ctx context.Context, d *desk, names []string) (found []rec
 		switch {
 		case known[n]:
 		case isAddress(n):
-			found = append(found, recordTarget{Target: record.Target{Instance: farm.InstanceName(n), Address: n, Server: a.server(d), Place: record.Here{}}})
+			found = append(found, recordTarget{Target: record.Target{Instance: farm.InstanceName(n), Address: n, Server: d.Server, Place: record.Here{}}})
 		default:
 			return nil, nil, &farm.Error{Op: "record", Subject: n, Err: fmt.Errorf("%w: farm.yaml has no instance of that name", farm.ErrInput),
 				Hint: "an instance is called as its pair, with its side: dbshard001a; a server of this machine that is not in farm.yaml: 127.0.0.1:3306"}
 		}
 	}
-	for _, p := range d.farm.Pairs {
+	for _, p := range d.Farm.Pairs {
 		for _, side := range p.SideNames() {
 			x, n := p.Sides[side], p.Instance(side)
-			t := recordTarget{Target: record.Target{Instance: n, Address: d.farm.Address(x), Server: a.recorded(d), Place: record.Here{}, Shared: ports[fmt.Sprint(machine[x.Host], x.Port)] > 1}}
-			if d.farm.Agents.On(x.Host) {
+			t := recordTarget{Target: record.Target{Instance: n, Address: d.Farm.Address(x), Server: a.recorded(d), Place: record.Here{}, Shared: ports[fmt.Sprint(machine[x.Host], x.Port)] > 1}}
+			if d.Farm.Agents.On(x.Host) {
 				t.agent = x.Host
 			}
 			switch {

@@ -14,6 +14,7 @@ import (
 	"stowage/act"
 	"stowage/domains"
 	"stowage/farm"
+	"stowage/session"
 	"stowage/store"
 )
 
@@ -75,25 +76,25 @@ strict mode, duplicates, file and position or GTID. Of the pairs that are named,
 const domainsKind = "domains"
 
 // domainsAct gathers what the verb needs.
-func (a *app) domainsAct() (*desk, *domains.Act, func(), error) {
-	d, moving, done, err := a.act("")
+func (a *app) domainsAct() (*session.Session, *domains.Act, error) {
+	d, moving, err := a.act()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	return d, &domains.Act{
-		Farm: d.farm, Open: a.server(d), Edit: moving.Mover.EditOptions,
+		Farm: d.Farm, Open: d.Server, Edit: moving.Mover.EditOptions,
 		Kept: func(p farm.PairName) (*domains.Record, error) { return keptDomains(d, p) },
 		Keep: func(r domains.Record) error {
-			return d.store.PutDocument(domainsKind, string(r.Pair), time.Now(), r)
+			return d.Store.PutDocument(domainsKind, string(r.Pair), time.Now(), r)
 		},
 		Tell: func(text string) { a.say("%s", text) }, Border: a.border,
-	}, done, nil
+	}, nil
 }
 
 // keptDomains is the newest record of a pair; nil for none.
-func keptDomains(d *desk, p farm.PairName) (*domains.Record, error) {
+func keptDomains(d *session.Session, p farm.PairName) (*domains.Record, error) {
 	var r domains.Record
-	_, err := d.store.LatestDocument(domainsKind, string(p), &r)
+	_, err := d.Store.LatestDocument(domainsKind, string(p), &r)
 	if errors.Is(err, store.ErrNone) {
 		return nil, nil
 	}
@@ -102,8 +103,8 @@ func keptDomains(d *desk, p farm.PairName) (*domains.Record, error) {
 
 // noDomainsOpen refuses a move beside a change of domains that was begun and
 // has not ended.
-func noDomainsOpen(d *desk) error {
-	for _, p := range d.farm.Pairs {
+func noDomainsOpen(d *session.Session) error {
+	for _, p := range d.Farm.Pairs {
 		r, err := keptDomains(d, p.Name)
 		if err != nil {
 			return err
@@ -125,11 +126,11 @@ func pairNames(given []string) []farm.PairName {
 }
 
 func (a *app) showDomains(ctx context.Context, given []string) error {
-	_, separation, done, err := a.domainsAct()
+	d, separation, err := a.domainsAct()
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer d.Close()
 	v, err := separation.Look(ctx, pairNames(given)...)
 	if err != nil {
 		return err
@@ -220,21 +221,19 @@ type domainsDone struct {
 }
 
 func (a *app) changeDomains(ctx context.Context, verb string, given []string, wait time.Duration) error {
-	d, separation, done, err := a.domainsAct()
+	d, separation, err := a.domainsAct()
 	if err != nil {
 		return err
 	}
-	defer done()
-	release, err := d.Lock("domains " + verb)
-	if err != nil {
+	defer d.Close()
+	if err := d.Lock("domains " + verb); err != nil {
 		return err
 	}
-	defer release()
-	if last, err := act.Latest(d.store); err == nil && last.State == store.Running {
+	if last, err := act.Latest(d.Store); err == nil && last.State == store.Running {
 		return &farm.Error{Op: "domains " + verb, Subject: last.ID, Err: fmt.Errorf("%w: a move has begun and not ended", farm.ErrRefused), Hint: "finish it first: stowage resume"}
 	}
 	separation.Wait = wait
-	trail, err := d.store.OpenTrail()
+	trail, err := d.Store.OpenTrail()
 	if err != nil {
 		return err
 	}

@@ -74,15 +74,15 @@ func (a *app) inventory(ctx context.Context) (inventory.Inventory, error) {
 	if err != nil {
 		return inventory.Inventory{}, err
 	}
-	defer d.close()
-	if err := d.login(); err != nil {
+	defer d.Close()
+	if err := d.Login(); err != nil {
 		return inventory.Inventory{}, err
 	}
-	inv, err := inventory.Survey(ctx, d.farm, a.server(d), nil)
+	inv, err := inventory.Survey(ctx, d.Farm, d.Server, nil)
 	if err != nil {
 		return inv, err
 	}
-	return inv, d.store.PutDocument("inventory", d.farm.Name, time.Now(), inv)
+	return inv, d.Store.PutDocument("inventory", d.Farm.Name, time.Now(), inv)
 }
 
 // acceptInventory writes measured sizes into farm.yaml and counts them.
@@ -91,9 +91,9 @@ func (a *app) acceptInventory() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer d.close()
+	defer d.Close()
 	var inv inventory.Inventory
-	_, err = d.store.LatestDocument("inventory", "", &inv)
+	_, err = d.Store.LatestDocument("inventory", "", &inv)
 	if errors.Is(err, store.ErrNone) {
 		return 0, &farm.Error{Op: "accept inventory", Err: fmt.Errorf("%w: none has been taken in this workspace", farm.ErrInput), Hint: "take one first: stowage inventory"}
 	}
@@ -101,13 +101,13 @@ func (a *app) acceptInventory() (int, error) {
 		return 0, err
 	}
 	sizes := inv.ShardBytes()
-	if len(sizes) == 0 && len(d.farm.Pairs) > 0 {
+	if len(sizes) == 0 && len(d.Farm.Pairs) > 0 {
 		return 0, &farm.Error{Op: "accept inventory", Err: fmt.Errorf("%w: the newest one measured nothing", farm.ErrInput),
 			Hint: "see why, and take another: stowage inventory"}
 	}
 	n := 0
 	err = d.EditFarm(func(e *workspace.Edit) error {
-		for _, p := range d.farm.Pairs {
+		for _, p := range d.Farm.Pairs {
 			for _, s := range p.Shards {
 				bytes, measured := sizes[s.Name]
 				if !measured || bytes == 0 { // a database without tables says nothing of what its shard needs
@@ -120,7 +120,7 @@ func (a *app) acceptInventory() (int, error) {
 				n++
 			}
 		}
-		if high := inv.HighestServerID(); high >= d.farm.NextServerID {
+		if high := inv.HighestServerID(); high >= d.Farm.NextServerID {
 			e.SetNextServerID(high + 1)
 		}
 		return nil

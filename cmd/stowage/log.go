@@ -48,16 +48,16 @@ func (a *app) deeds(run string, all bool) ([]store.Deed, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
-	moves, err := act.Runs(d.store)
-	replays, moreErr := d.store.Runs(store.Replay)
+	defer d.Close()
+	moves, err := act.Runs(d.Store)
+	replays, moreErr := d.Store.Runs(store.Replay)
 	if err := errors.Join(err, moreErr); err != nil {
 		return nil, err
 	}
 	if len(moves) == 0 && run == "" && (!all || len(replays) == 0) {
 		return nil, &farm.Error{Op: "log", Err: fmt.Errorf("%w: nothing has been begun in this workspace", farm.ErrRefused), Hint: "stowage move PLAN"}
 	}
-	if err := d.store.TakeTrail(); err != nil {
+	if err := d.Store.TakeTrail(); err != nil {
 		return nil, err
 	}
 	if run == "" && !all {
@@ -70,8 +70,8 @@ func (a *app) deeds(run string, all bool) ([]store.Deed, error) {
 			continue
 		}
 		found = true
-		sent, err := d.store.Deeds(r.ID)
-		said, sayErr := d.store.Orders(r.ID, 0)
+		sent, err := d.Store.Deeds(r.ID)
+		said, sayErr := d.Store.Orders(r.ID, 0)
 		if err := errors.Join(err, sayErr); err != nil {
 			return nil, err
 		}

@@ -5,24 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"stowage/act"
-	"stowage/engine"
 	"stowage/farm"
 	"stowage/move"
 	"stowage/route"
+	"stowage/session"
 	"stowage/store"
-	"stowage/swing"
 	"stowage/workspace"
 )
 
 func (a *app) moveCommand() *cobra.Command {
-	var address string
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "move PLAN",
@@ -50,18 +47,18 @@ terminal: status, pause, throttle, approve, abort, undo, log.
 				return err
 			}
 			if dry {
-				return a.moveDry(c.Context(), given[0], address)
+				return a.moveDry(c.Context(), given[0])
 			}
-			out, err := a.move(c.Context(), given[0], address)
+			out, err := a.move(c.Context(), given[0])
 			return a.ended(out, err)
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "ask everything, print all that was found with its remedies, and touch nothing")
 	a.repairFlag(cmd.PersistentFlags())
-	engineFlag(cmd.PersistentFlags(), &address)
+	a.engineFlag(cmd.PersistentFlags())
 	a.reasonFlag(cmd.PersistentFlags())
 	cmd.Flags().StringSliceVar(&a.terms.Gates, "gate", nil, "steps before which a person is asked, besides goals.yaml's gates: before-out, before-retire")
-	cmd.AddCommand(a.moveShardCommand(&address), a.moveInstanceCommand(&address))
+	cmd.AddCommand(a.moveShardCommand(), a.moveInstanceCommand())
 	return cmd
 }
 
@@ -132,17 +129,15 @@ func (a *app) ended(s moveSummary, err error) error {
 }
 
 // move begins a plan and carries it out.
-func (a *app) move(ctx context.Context, plan, address string) (moveSummary, error) {
-	d, moving, done, err := a.act(address)
+func (a *app) move(ctx context.Context, plan string) (moveSummary, error) {
+	d, moving, err := a.act()
 	if err != nil {
 		return moveSummary{}, err
 	}
-	defer done()
-	release, err := d.Lock("move " + plan)
-	if err != nil {
+	defer d.Close()
+	if err := d.Lock("move " + plan); err != nil {
 		return moveSummary{}, err
 	}
-	defer release()
 	run, findings, err := moving.Begin(ctx, plan)
 	writeFindings(a.stderr, findings)
 	if err != nil {
@@ -151,26 +146,24 @@ func (a *app) move(ctx context.Context, plan, address string) (moveSummary, erro
 	if run.ID == "" {
 		return moveSummary{FormatVersion: 1, Plan: plan, State: "nothing-to-do"}, nil
 	}
-	return a.carry(ctx, d, moving, run)
+	return a.carry(ctx, moving, run)
 }
 
 // resume goes on with the run that has not ended, waiting for a process that
 // still works on it.
-func (a *app) resume(ctx context.Context, address string) (moveSummary, error) {
-	d, moving, done, err := a.actOpen(address)
+func (a *app) resume(ctx context.Context) (moveSummary, error) {
+	d, moving, err := a.actOpen()
 	if err != nil {
 		return moveSummary{}, err
 	}
-	defer done()
+	defer d.Close()
 	if goesOn, err := a.unpause(d); err != nil || goesOn {
 		return moveSummary{}, err
 	}
-	cut := d.cutInPreflight()
-	release, err := a.awaitLock(ctx, d)
-	if err != nil {
+	cut := cutInPreflight(d)
+	if err := a.awaitLock(ctx, d); err != nil {
 		return moveSummary{}, err
 	}
-	defer release()
 	run, err := moving.Unfinished()
 	if errors.Is(err, store.ErrNone) && cut != nil {
 		return moveSummary{}, a.emit(cut, cut.writeText)
@@ -182,12 +175,12 @@ func (a *app) resume(ctx context.Context, address string) (moveSummary, error) {
 		return moveSummary{}, err
 	}
 	a.say("going on with %s, begun %s", run.ID, run.Started.Local().Format(time.DateTime))
-	return a.carry(ctx, d, moving, run)
+	return a.carry(ctx, moving, run)
 }
 
 // lastEnd reports the newest run that has ended already.
-func (a *app) lastEnd(d *desk) (moveSummary, error) {
-	run, err := act.Latest(d.store)
+func (a *app) lastEnd(d *session.Session) (moveSummary, error) {
+	run, err := act.Latest(d.Store)
 	if errors.Is(err, store.ErrNone) {
 		return moveSummary{FormatVersion: 1, State: "nothing-to-do"}, nil
 	}
@@ -199,30 +192,30 @@ func (a *app) lastEnd(d *desk) (moveSummary, error) {
 }
 
 // awaitLock waits for another process that works in the workspace.
-func (a *app) awaitLock(ctx context.Context, d *desk) (release func(), err error) {
+func (a *app) awaitLock(ctx context.Context, d *session.Session) error {
 	for told := false; ; told = true {
-		release, err = d.Lock("resume")
+		err := d.Lock("resume")
 		var held *workspace.Held
 		if err == nil || !errors.As(err, &held) {
-			return release, err
+			return err
 		}
 		if !told {
 			a.say("%v; waiting for it to end", held)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, &farm.Error{Op: "resume", Err: farm.ErrInterrupted}
+			return &farm.Error{Op: "resume", Err: farm.ErrInterrupted}
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
 
 // carry shows a run's progress while it is carried out.
-func (a *app) carry(ctx context.Context, d *desk, moving *move.Act, run store.Run) (moveSummary, error) {
-	if err := a.noteRouting(ctx, d, moving, run); err != nil {
+func (a *app) carry(ctx context.Context, moving *move.Act, run store.Run) (moveSummary, error) {
+	if err := a.noteRouting(ctx, moving, run); err != nil {
 		return moveSummary{}, err
 	}
-	recorder := d.store.Record()
+	recorder := moving.Store.Record()
 	screen := a.newScreen(run.ID)
 	moving.Sink = func(e farm.Event) {
 		recorder.Add(e)
@@ -236,25 +229,25 @@ func (a *app) carry(ctx context.Context, d *desk, moving *move.Act, run store.Ru
 	if out.Run == "" {
 		return moveSummary{}, err
 	}
-	s, sumErr := summarize(d, run, &out)
+	s, sumErr := summarize(moving.Session, run, &out)
 	return s, errors.Join(err, sumErr)
 }
 
 // noteRouting keeps where clients are sent, and what was agreed, when a run
 // begins or goes on.
-func (a *app) noteRouting(ctx context.Context, d *desk, moving *move.Act, run store.Run) error {
-	events, _, err := d.store.Events(run.ID, 0)
+func (a *app) noteRouting(ctx context.Context, moving *move.Act, run store.Run) error {
+	events, _, err := moving.Store.Events(run.ID, 0)
 	if err != nil {
 		return err
 	}
-	if err := d.Keep(); err != nil {
+	if err := moving.Keep(); err != nil {
 		return err
 	}
-	return route.Begin(ctx, moving.Mover.Router, len(events) == 0)
+	return route.Begin(ctx, moving.Router, len(events) == 0)
 }
 
-func summarize(d *desk, run store.Run, out *act.Outcome) (moveSummary, error) {
-	events, _, err := d.store.Events(run.ID, 0)
+func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary, error) {
+	events, _, err := d.Store.Events(run.ID, 0)
 	if err != nil {
 		return moveSummary{}, err
 	}
@@ -264,7 +257,7 @@ func summarize(d *desk, run store.Run, out *act.Outcome) (moveSummary, error) {
 	}
 	s := moveSummary{FormatVersion: 1, Run: run.ID, Plan: run.Subject, State: "done", Sides: len(board.Sides), Moved: board.Done(),
 		Seconds: board.Last.Sub(board.First).Seconds(), GateP50: board.Quantile(0.5), GateP95: board.Quantile(0.95), GateMax: board.Quantile(1), WritePauses: board.WritePauses(), Outcome: out}
-	now, err := act.SteeringOf(d.store, run.ID)
+	now, err := act.SteeringOf(d.Store, run.ID)
 	if err != nil {
 		return s, err
 	}
@@ -279,64 +272,24 @@ func summarize(d *desk, run store.Run, out *act.Outcome) (moveSummary, error) {
 }
 
 // act gathers what carrying out a plan needs.
-func (a *app) act(address string) (*desk, *move.Act, func(), error) {
-	d, err := a.open()
-	return a.actAt(d, err, address)
-}
+func (a *app) act() (*session.Session, *move.Act, error) { return a.actIn(a.open()) }
 
 // actOpen is act for the run that has not ended.
-func (a *app) actOpen(address string) (*desk, *move.Act, func(), error) {
-	d, err := a.openRun()
-	return a.actAt(d, err, address)
-}
+func (a *app) actOpen() (*session.Session, *move.Act, error) { return a.actIn(a.openRun()) }
 
-func (a *app) actAt(d *desk, err error, address string) (*desk, *move.Act, func(), error) {
+func (a *app) actIn(d *session.Session, err error) (*session.Session, *move.Act, error) {
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if err := d.login(); err != nil {
-		d.close()
-		return nil, nil, nil, err
+	goals, err := act.Goals(d)
+	if err == nil {
+		err = d.Prepare()
 	}
-	goals, err := d.goals()
 	if err != nil {
-		d.close()
-		return nil, nil, nil, err
+		d.Close()
+		return nil, nil, err
 	}
-	router, err := routerOf(d.Workspace, d.farm, a.log)
-	if err != nil {
-		d.close()
-		return nil, nil, nil, err
-	}
-	settings := swing.Defaults()
-	settings.Soak = min(goals.Soak, act.WatchAtMost)
-	moving := move.NewAct(&act.Act{
-		Workspace: d.Workspace, Store: d.store, Address: address, Terms: a.terms,
-		Engine:    engine.Options{Dir: d.State(), Log: a.log},
-		Conductor: &act.Conductor{Log: a.log, Border: a.border},
-	}, &move.Mover{
-		Router: router,
-		Admin:  d.admin, Replication: d.replication, Backup: d.backup, Path: d.Path,
-		Record: func(p farm.PairName, s farm.SideName, to farm.Side) error {
-			return d.EditFarm(func(e *workspace.Edit) error { e.SetSide(p, s, to); return nil })
-		},
-		RecordShard: move.RecordShardIn(d.Workspace),
-		Farm:        d.Farm,
-		Logs:        filepath.Join(d.State(), "errorlogs"),
-		AddPair: func(p farm.Pair) error {
-			return d.EditFarm(func(e *workspace.Edit) error { e.AddPair(p); return nil })
-		},
-		RemovePair: func(p farm.PairName) error {
-			return d.EditFarm(func(e *workspace.Edit) error { e.RemovePair(p); return nil })
-		},
-		Settings: settings, Repair: a.repair,
-	})
-	moving.Elsewhere = func() error { return noDomainsOpen(d) }
-	hosts, err := a.hosts(d, moving)
-	if err != nil {
-		d.close()
-		return nil, nil, nil, err
-	}
-	moving.Mover.Host, moving.Mover.Greet = hosts.host, hosts.greet
-	return d, moving, func() { hosts.close(); d.close() }, nil
+	moving := move.NewAct(&act.Act{Session: d, Terms: a.terms, Conductor: &act.Conductor{Log: a.log, Border: a.border},
+		Elsewhere: func() error { return noDomainsOpen(d) }}, goals.Soak, a.repair)
+	return d, moving, nil
 }

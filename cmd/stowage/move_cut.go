@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stowage/act"
+	"stowage/session"
 	"stowage/store"
 )
 
@@ -20,12 +21,12 @@ type cutMove struct {
 }
 
 // cutInPreflight is nil when the last move that was begun here has become a run.
-func (d *desk) cutInPreflight() *cutMove {
+func cutInPreflight(d *session.Session) *cutMove {
 	held := d.Died()
 	if held == nil || !strings.HasPrefix(held.Purpose, "move ") || held.Purpose == "move resume" || strings.HasPrefix(held.Purpose, "move abort") {
 		return nil
 	}
-	last, err := act.Latest(d.store)
+	last, err := act.Latest(d.Store)
 	if err != nil && !errors.Is(err, store.ErrNone) || err == nil && !held.Since.After(last.Started) {
 		return nil
 	}

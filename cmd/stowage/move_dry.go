@@ -22,12 +22,12 @@ type preflightAnswer struct {
 }
 
 // moveDry asks everything that a move asks before it begins, and touches nothing.
-func (a *app) moveDry(ctx context.Context, plan, address string) error {
-	_, moving, done, err := a.act(address)
+func (a *app) moveDry(ctx context.Context, plan string) error {
+	d, moving, err := a.act()
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer d.Close()
 	moving.Dry = true
 	run, findings, err := moving.Begin(ctx, plan)
 	if err != nil && len(findings) == 0 {

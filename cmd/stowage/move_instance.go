@@ -11,7 +11,7 @@ import (
 	"stowage/move"
 )
 
-func (a *app) moveInstanceCommand(address *string) *cobra.Command {
+func (a *app) moveInstanceCommand() *cobra.Command {
 	var to string
 	dry := false
 	cmd := &cobra.Command{
@@ -33,7 +33,7 @@ would have looked at; here only its disk is. --dry-run asks all that and touches
 			if to == "" {
 				return usage(c, fmt.Errorf("--to is missing: the host that takes the instance"))
 			}
-			return a.moveInstance(c.Context(), move.InstanceMove{Pair: farm.PairName(pair), Side: farm.SideName(side), To: farm.HostName(to)}, dry, *address)
+			return a.moveInstance(c.Context(), move.InstanceMove{Pair: farm.PairName(pair), Side: farm.SideName(side), To: farm.HostName(to)}, dry)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the host that takes the instance")
@@ -42,12 +42,12 @@ would have looked at; here only its disk is. --dry-run asks all that and touches
 	return cmd
 }
 
-func (a *app) moveInstance(ctx context.Context, m move.InstanceMove, dry bool, address string) error {
-	d, moving, done, err := a.act(address)
+func (a *app) moveInstance(ctx context.Context, m move.InstanceMove, dry bool) error {
+	d, moving, err := a.act()
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer d.Close()
 	if dry {
 		moving.Dry = true
 		_, findings, err := m.Begin(ctx, moving)
@@ -56,16 +56,14 @@ func (a *app) moveInstance(ctx context.Context, m move.InstanceMove, dry bool, a
 		}
 		return a.preflightOf(fmt.Sprintf("instance %s/%s to %s", m.Pair, m.Side, m.To), findings, err)
 	}
-	release, err := d.Lock(fmt.Sprintf("move instance %s/%s", m.Pair, m.Side))
-	if err != nil {
+	if err := d.Lock(fmt.Sprintf("move instance %s/%s", m.Pair, m.Side)); err != nil {
 		return err
 	}
-	defer release()
 	run, findings, err := m.Begin(ctx, moving)
 	writeFindings(a.stderr, findings)
 	if err != nil {
 		return err
 	}
-	out, err := a.carry(ctx, d, moving, run)
+	out, err := a.carry(ctx, moving, run)
 	return a.ended(out, err)
 }

@@ -20,7 +20,7 @@ type shardAnswer struct {
 	Findings      []farm.Finding  `json:"findings"`
 }
 
-func (a *app) moveShardCommand(address *string) *cobra.Command {
+func (a *app) moveShardCommand() *cobra.Command {
 	var to, how string
 	var dry bool
 	soak := time.Duration(-1)
@@ -49,7 +49,7 @@ Clients must look up which pair lists their shard: docs/routing.md, docs/move-sh
 			for _, name := range given {
 				moves = append(moves, move.ShardMove{Shard: farm.ShardName(name), To: to, How: move.How(how), Soak: soak})
 			}
-			return a.moveShards(c.Context(), moves, dry, *address)
+			return a.moveShards(c.Context(), moves, dry)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the pair, or the instance of a pair, that takes the shard")
@@ -62,13 +62,13 @@ Clients must look up which pair lists their shard: docs/routing.md, docs/move-sh
 }
 
 // moveShards begins the move of shards and carries it out.
-func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool, address string) error {
-	d, moving, done, err := a.act(address)
+func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool) error {
+	d, moving, err := a.act()
 	if err != nil {
 		return err
 	}
-	defer done()
-	goals, err := d.GoalsFor(d.farm)
+	defer d.Close()
+	goals, err := d.GoalsFor(d.Farm)
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,9 @@ func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool, 
 			moves[i].Soak = goals.Soak
 		}
 	}
-	release, err := d.Lock("move shard " + string(moves[0].Shard))
-	if err != nil {
+	if err := d.Lock("move shard " + string(moves[0].Shard)); err != nil {
 		return err
 	}
-	defer release()
 	run, ways, findings, err := moving.BeginShards(ctx, moves, dry)
 	if dry {
 		return a.dryShards(ways, findings, err)
@@ -98,7 +96,7 @@ func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool, 
 	if run.ID == "" {
 		return a.ended(moveSummary{FormatVersion: 1, Plan: "move shard", State: "nothing-to-do"}, nil)
 	}
-	out, err := a.carry(ctx, d, moving, run)
+	out, err := a.carry(ctx, moving, run)
 	return a.ended(out, err)
 }
 

@@ -157,20 +157,20 @@ func (a *app) planWith(f planFlags) (placement.Plan, string, error) {
 	if err != nil {
 		return placement.Plan{}, "", err
 	}
-	defer d.close()
-	goals, err := d.GoalsFor(d.farm)
+	defer d.Close()
+	goals, err := d.GoalsFor(d.Farm)
 	if err != nil {
 		return placement.Plan{}, "", err
 	}
-	if err := f.apply(&goals, d.farm); err != nil {
+	if err := f.apply(&goals, d.Farm); err != nil {
 		return placement.Plan{}, "", err
 	}
 	start := time.Now()
-	p, err := placement.Solve(d.farm, goals)
+	p, err := placement.Solve(d.Farm, goals)
 	if err != nil {
 		return p, "", err
 	}
-	if wrong := check.Plan(d.farm, p); len(wrong) > 0 {
+	if wrong := check.Plan(d.Farm, p); len(wrong) > 0 {
 		return p, "", fmt.Errorf("plan does not pass its own check, which is a fault of Stowage: %s", wrong[0])
 	}
 	p.Name, p.Made, p.Seconds = strings.TrimSuffix(f.name, ".json"), start.UTC().Format(time.RFC3339), time.Since(start).Seconds()

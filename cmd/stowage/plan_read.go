@@ -14,6 +14,7 @@ import (
 	"stowage/placement"
 	"stowage/placement/bound"
 	"stowage/placement/pack"
+	"stowage/session"
 )
 
 // planPaper is where to write the document of a plan, relative to the
@@ -42,7 +43,7 @@ are relative to the workspace.
 			if err != nil {
 				return err
 			}
-			defer d.close()
+			defer d.Close()
 			p, err := d.Plan(given[0])
 			if err != nil {
 				return err
@@ -59,8 +60,8 @@ are relative to the workspace.
 }
 
 // paper writes the document of a plan.
-func (a *app) paper(d *desk, p placement.Plan, out planPaper) error {
-	doc := planDocument(p, d.farm)
+func (a *app) paper(d *session.Session, p placement.Plan, out planPaper) error {
+	doc := planDocument(p, d.Farm)
 	for _, x := range []struct {
 		path  *string
 		write func(io.Writer) error
@@ -106,12 +107,12 @@ both of its instances.
 			if err != nil {
 				return err
 			}
-			defer d.close()
-			p, err := d.planOrLatest(name)
+			defer d.Close()
+			p, err := planOrLatest(d, name)
 			if err != nil {
 				return err
 			}
-			e, err := placement.Explain(d.farm, p, given[0])
+			e, err := placement.Explain(d.Farm, p, given[0])
 			if err != nil {
 				return err
 			}
@@ -123,7 +124,7 @@ both of its instances.
 }
 
 // planOrLatest is a plan by name, or the one that was made last.
-func (d *desk) planOrLatest(name string) (placement.Plan, error) {
+func planOrLatest(d *session.Session, name string) (placement.Plan, error) {
 	if name != "" {
 		return d.Plan(name)
 	}
@@ -153,7 +154,7 @@ func (a *app) planCompareCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer d.close()
+			defer d.Close()
 			x, err := d.Plan(given[0])
 			if err != nil {
 				return err

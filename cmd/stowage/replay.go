@@ -19,6 +19,7 @@ import (
 	"stowage/mysql"
 	"stowage/replay"
 	"stowage/route"
+	"stowage/session"
 	"stowage/workspace"
 )
 
@@ -252,7 +253,7 @@ func (r *ring) find(a *app) error {
 	for _, file := range files {
 		for _, group := range []string{"replay", "client"} {
 			if r.account, err = mysql.ReadAccount(file, group); err == nil {
-				r.account = namedIn(r.farm, r.account)
+				r.account = session.NamedIn(r.farm, r.account)
 				return nil
 			}
 			if !errors.Is(err, mysql.ErrNoGroup) && !errors.Is(err, fs.ErrNotExist) {
@@ -322,7 +323,7 @@ func (r *ring) guard(a *app, candidate *mysql.Server) *replay.Guard {
 // table reads who is in rotation. A workspace without routing.json has no
 // table; one that says that its table is elsewhere has one, reachable or not.
 func (r *ring) table(a *app) (has bool, read func(context.Context) (*route.Table, error)) {
-	router, err := routerOf(r.workspace, r.farm, a.log)
+	router, err := session.Of(r.workspace, r.farm, nil, a.options()).Routing()
 	if err != nil {
 		return true, func(context.Context) (*route.Table, error) { return nil, err }
 	}

@@ -17,6 +17,7 @@ import (
 	"stowage/inventory"
 	"stowage/placement"
 	"stowage/report"
+	"stowage/session"
 	"stowage/store"
 )
 
@@ -59,7 +60,7 @@ func (a *app) report(out string, benches []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer d.close()
+	defer d.Close()
 	facts, err := a.reportFacts(d, benches)
 	if err != nil {
 		return "", err
@@ -73,10 +74,10 @@ func (a *app) report(out string, benches []string) (string, error) {
 }
 
 // reportFacts are what is kept of the newest move.
-func (a *app) reportFacts(d *desk, benches []string) (report.Facts, error) {
-	facts := report.Facts{Farm: d.farm.Name, Made: time.Now(), Now: d.farm}
+func (a *app) reportFacts(d *session.Session, benches []string) (report.Facts, error) {
+	facts := report.Facts{Farm: d.Farm.Name, Made: time.Now(), Now: d.Farm}
 	var inv inventory.Inventory
-	if _, err := d.store.LatestDocument("inventory", "", &inv); err == nil {
+	if _, err := d.Store.LatestDocument("inventory", "", &inv); err == nil {
 		facts.Findings = append([]farm.Finding{}, inv.Findings...)
 		facts.Inventory = &inv
 	}
@@ -89,11 +90,11 @@ func (a *app) reportFacts(d *desk, benches []string) (report.Facts, error) {
 	}
 	facts.Ledger, facts.Accepted = said.Ledger, said.Accepted
 	var c digest.Comparison
-	if _, err := d.store.LatestDocument("comparison", "", &c); err == nil {
+	if _, err := d.Store.LatestDocument("comparison", "", &c); err == nil {
 		facts.Compare = &c
 	}
 	var proof report.Proof
-	if _, err := d.store.LatestDocument("proof", "", &proof); err == nil {
+	if _, err := d.Store.LatestDocument("proof", "", &proof); err == nil {
 		facts.Proof = &proof
 	}
 	if err := a.addBenches(d, benches, &facts); err != nil {
@@ -110,12 +111,12 @@ func (a *app) reportFacts(d *desk, benches []string) (report.Facts, error) {
 
 // history are the commands whose results the workspace keeps, in the order
 // they were run.
-func history(d *desk) ([]report.Command, error) {
+func history(d *session.Session) ([]report.Command, error) {
 	var out []report.Command
 	for _, k := range []struct{ kind, line string }{
 		{"inventory", "stowage inventory"}, {"digest", "stowage digest --save %s FILE..."}, {"comparison", "stowage digest compare %s"}, {"proof", "stowage demo verify"},
 	} {
-		docs, err := d.store.Documents(k.kind)
+		docs, err := d.Store.Documents(k.kind)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +128,7 @@ func history(d *desk) ([]report.Command, error) {
 			out = append(out, report.Command{Line: line, Started: doc.Made})
 		}
 	}
-	runs, err := d.store.Runs("move")
+	runs, err := d.Store.Runs("move")
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +153,8 @@ func history(d *desk) ([]report.Command, error) {
 }
 
 // addMove adds the newest move, and its plan, when there was one.
-func addMove(d *desk, facts *report.Facts) error {
-	run, err := d.store.LatestRun("move")
+func addMove(d *session.Session, facts *report.Facts) error {
+	run, err := d.Store.LatestRun("move")
 	if errors.Is(err, store.ErrNone) {
 		return nil
 	}
@@ -161,10 +162,10 @@ func addMove(d *desk, facts *report.Facts) error {
 		return err
 	}
 	facts.Run = run.ID
-	if facts.Events, _, err = d.store.Events(run.ID, 0); err != nil {
+	if facts.Events, _, err = d.Store.Events(run.ID, 0); err != nil {
 		return err
 	}
-	now, err := act.SteeringOf(d.store, run.ID)
+	now, err := act.SteeringOf(d.Store, run.ID)
 	if err != nil {
 		return err
 	}

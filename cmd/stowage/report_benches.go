@@ -11,11 +11,12 @@ import (
 	"stowage/bench/result"
 	"stowage/farm"
 	"stowage/report"
+	"stowage/session"
 )
 
 // addBenches adds the results that a report shows: those that were named, or the newest that lie in the workspace, oldest first. Of results of
 // bench engine it is the newest of each mode.
-func (a *app) addBenches(d *desk, named []string, f *report.Facts) error {
+func (a *app) addBenches(d *session.Session, named []string, f *report.Facts) error {
 	paths := named
 	if len(named) == 0 {
 		var err error

@@ -8,17 +8,18 @@ import (
 	"stowage/farm"
 	"stowage/inventory"
 	"stowage/report"
+	"stowage/session"
 	"stowage/store"
 )
 
 // addRoad adds all moves since the first inventory, where there was more than one.
-func addRoad(d *desk, facts *report.Facts) error {
-	runs, err := d.store.Runs("move")
+func addRoad(d *session.Session, facts *report.Facts) error {
+	runs, err := d.Store.Runs("move")
 	if err != nil || len(runs) < 2 {
 		return err
 	}
 	slices.Reverse(runs) // oldest first
-	road := &report.Road{From: runs[0].Started, HostsNow: hostsWith(d.farm)}
+	road := &report.Road{From: runs[0].Started, HostsNow: hostsWith(d.Farm)}
 	for _, run := range runs {
 		leg, err := legOf(d, run)
 		if err != nil {
@@ -31,7 +32,7 @@ func addRoad(d *desk, facts *report.Facts) error {
 		}
 	}
 	var inv inventory.Inventory
-	doc, err := d.store.FirstDocument("inventory", &inv)
+	doc, err := d.Store.FirstDocument("inventory", &inv)
 	switch {
 	case errors.Is(err, store.ErrNone):
 	case err != nil:
@@ -50,8 +51,8 @@ func addRoad(d *desk, facts *report.Facts) error {
 	return nil
 }
 
-func legOf(d *desk, run store.Run) (report.Leg, error) {
-	events, _, err := d.store.Events(run.ID, 0)
+func legOf(d *session.Session, run store.Run) (report.Leg, error) {
+	events, _, err := d.Store.Events(run.ID, 0)
 	if err != nil {
 		return report.Leg{}, err
 	}

@@ -5,96 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"path/filepath"
 	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"stowage/farm"
-	"stowage/mysql"
 	"stowage/route"
-	"stowage/workspace"
+	"stowage/session"
 )
-
-// routerOf is the router that farm.yaml names; what it writes is noted. It does
-// not dial.
-func routerOf(ws *workspace.Workspace, f *farm.Farm, log *slog.Logger) (route.Maker, error) {
-	r, err := bareRouterOf(ws, f, log)
-	if err != nil {
-		return nil, err
-	}
-	return route.Keep(r, notesOf(ws)), nil
-}
-
-func notesOf(ws *workspace.Workspace) *route.Notes {
-	return route.NotesAt(ws.StatePath("routing.notes"))
-}
-
-func bareRouterOf(ws *workspace.Workspace, f *farm.Farm, log *slog.Logger) (route.Maker, error) {
-	x := f.Routing
-	switch x.Kind {
-	case "", farm.RoutingFile:
-		return route.NewFile(ws.Path("routing.json")), nil
-	case farm.RoutingHAProxy:
-		return route.NewHAProxy(route.HAProxyOptions{Path: ws.Path("routing.json"), Sockets: x.Sockets, CutAfter: x.CutAfter}), nil
-	case farm.RoutingEtcd:
-		o := route.EtcdOptions{Endpoints: x.Endpoints, Prefix: x.Prefix, GoodFor: x.GoodFor}
-		if o.Prefix == "" {
-			o.Prefix = "/stowage/" + f.Name + "/"
-		}
-		for _, file := range []struct {
-			into *string
-			name string
-		}{{&o.CA, x.CA}, {&o.Cert, x.Cert}, {&o.Key, x.Key}} {
-			if file.name != "" {
-				*file.into = ws.Path(file.name)
-			}
-		}
-		if x.Account != "" {
-			a, err := mysql.ReadAccount(ws.Path(f.Accounts), x.Account)
-			if err != nil {
-				return nil, err
-			}
-			o.User, o.Password = a.User, a.Password
-		}
-		return route.NewEtcd(o)
-	case farm.RoutingSQL:
-		group := x.Account
-		if group == "" {
-			group = "stowage"
-		}
-		a, err := mysql.ReadAccount(ws.Path(f.Accounts), group)
-		if err != nil {
-			return nil, err
-		}
-		table := mysql.Open("routing", x.Address, namedIn(f, a), log).RoutingTable(x.Database)
-		where := fmt.Sprintf("SQL table %s.%s at %s", x.Database, mysql.RoutingTableName, x.Address)
-		return &sqlRouter{route.NewShared(table, where, x.GoodFor), table}, nil
-	case farm.RoutingExec:
-		program := slices.Clone(x.Program)
-		if filepath.Base(program[0]) != program[0] { // a path, not a name to look for
-			program[0] = ws.Path(program[0])
-		}
-		return route.NewExec(route.ExecOptions{Program: program, Dir: ws.Dir, Lock: filepath.Join(ws.State(), "routing"),
-			Timeout: x.Timeout, Gated: x.Gated, Whole: x.Whole, Settle: x.Settle}), nil
-	}
-	return nil, &farm.Error{Op: "open routing", Subject: "farm.yaml", Err: fmt.Errorf("%w: routing of kind %q", farm.ErrInput, x.Kind)}
-}
-
-// sqlRouter makes its table before the first thing is written into it.
-type sqlRouter struct {
-	*route.Shared
-	table *mysql.RoutingTable
-}
-
-func (s *sqlRouter) Restore(ctx context.Context, last *route.Table) error {
-	if err := s.table.Make(ctx); err != nil {
-		return err
-	}
-	return s.Shared.Restore(ctx, last)
-}
 
 func (a *app) routingCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -147,7 +66,7 @@ what to do), and while a move runs.
 }
 
 // openRouting opens the workspace, to be read, and the router that it names.
-func (a *app) openRouting() (*desk, route.Maker, error) {
+func (a *app) openRouting() (*session.Session, route.Maker, error) {
 	d, err := a.look()
 	if errors.Is(err, farm.ErrInput) {
 		d, err = a.openRun()
@@ -155,9 +74,9 @@ func (a *app) openRouting() (*desk, route.Maker, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := routerOf(d.Workspace, d.farm, a.log)
+	r, err := d.Routing()
 	if err != nil {
-		d.close()
+		d.Close()
 		return nil, nil, err
 	}
 	return d, r, nil
@@ -181,17 +100,17 @@ func (a *app) showRouting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	g := r.Guarantee()
-	v := routingView{FormatVersion: 1, Kind: string(d.farm.Routing.Kind), Guarantee: g.Kind, Means: g.Text}
+	v := routingView{FormatVersion: 1, Kind: string(d.Farm.Routing.Kind), Guarantee: g.Kind, Means: g.Text}
 	if v.Kind == "" {
 		v.Kind = string(farm.RoutingFile)
 	}
 	if v.Table, err = r.Read(ctx); err != nil {
 		return err
 	}
-	v.Held = heldShards(d.farm, v.Table)
-	open, unasked := a.opener(d)
+	v.Held = heldShards(d.Farm, v.Table)
+	open, unasked := openerOf(d)
 	if v.routingTruth, err = truthOf(ctx, d, r, v.Table, open); err != nil {
 		return err
 	}
@@ -271,8 +190,8 @@ func (a *app) initRouting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	open, unasked := a.opener(d)
+	defer d.Close()
+	open, unasked := openerOf(d)
 	t, run, truth, err := firstTable(ctx, d, open)
 	if err != nil {
 		return err
@@ -280,7 +199,7 @@ func (a *app) initRouting(ctx context.Context) error {
 	if err := r.Restore(ctx, t); err != nil {
 		return err
 	}
-	v := routingMade{FormatVersion: 1, Pairs: len(t.Pairs), Generation: t.Generation + 1, Rebuilt: run.ID, Closed: closedGates(d.farm, t), Refusing: truth.Refusing, WritesUnknown: truth.WritesUnknown}
+	v := routingMade{FormatVersion: 1, Pairs: len(t.Pairs), Generation: t.Generation + 1, Rebuilt: run.ID, Closed: closedGates(d.Farm, t), Refusing: truth.Refusing, WritesUnknown: truth.WritesUnknown}
 	if unasked != nil {
 		v.WritesUnknown = unasked.Error()
 	}
@@ -323,12 +242,10 @@ func (a *app) openGate(ctx context.Context, pair farm.PairName, side farm.SideNa
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	release, err := d.Lock("routing open")
-	if err != nil {
+	defer d.Close()
+	if err := d.Lock("routing open"); err != nil {
 		return err
 	}
-	defer release()
 	if err := a.askBehind(ctx, d, r, pair, side); err != nil {
 		return err
 	}
@@ -353,7 +270,7 @@ func (a *app) openGate(ctx context.Context, pair farm.PairName, side farm.SideNa
 
 // askBehind refuses to let clients through a closed gate to a server that does
 // not take their writes, or does not answer.
-func (a *app) askBehind(ctx context.Context, d *desk, r route.Router, pair farm.PairName, side farm.SideName) error {
+func (a *app) askBehind(ctx context.Context, d *session.Session, r route.Router, pair farm.PairName, side farm.SideName) error {
 	t, err := r.Read(ctx)
 	if err != nil {
 		return err
@@ -362,7 +279,7 @@ func (a *app) askBehind(ctx context.Context, d *desk, r route.Router, pair farm.
 	if p == nil || !p.GateIsClosed(side) {
 		return nil // Change says what is wrong; open already is fine
 	}
-	open, err := a.opener(d)
+	open, err := openerOf(d)
 	if err != nil {
 		return err
 	}
@@ -387,7 +304,7 @@ func (a *app) mendRouting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	mended := []string{}
 	if m, ok := r.(route.Mender); ok {
 		done, err := m.Mend(ctx)

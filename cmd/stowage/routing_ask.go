@@ -15,6 +15,7 @@ import (
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/route"
+	"stowage/session"
 	"stowage/store"
 )
 
@@ -61,17 +62,17 @@ func (v routingTruth) write(w io.Writer) {
 type opener func(name farm.InstanceName, address string) *mysql.Server
 
 // opener asks servers as the administrator; without an account nobody is asked.
-func (a *app) opener(d *desk) (opener, error) {
-	if err := d.login(); err != nil {
+func openerOf(d *session.Session) (opener, error) {
+	if err := d.Login(); err != nil {
 		return nil, err
 	}
-	return func(n farm.InstanceName, address string) *mysql.Server { return mysql.Open(n, address, d.admin, a.log) }, nil
+	return d.Server, nil
 }
 
 // truthOf holds a table against the run that is open and against the servers. A
 // switch between reading the one and asking the other looks like a fault: what
 // is found is looked at a second time.
-func truthOf(ctx context.Context, d *desk, r route.Router, t *route.Table, open opener) (routingTruth, error) {
+func truthOf(ctx context.Context, d *session.Session, r route.Router, t *route.Table, open opener) (routingTruth, error) {
 	first, err := truthNow(ctx, d, t, open)
 	if err != nil || len(first.alarms()) == 0 {
 		return first, err
@@ -93,14 +94,14 @@ func truthOf(ctx context.Context, d *desk, r route.Router, t *route.Table, open 
 // lookAgain is longer than most gates are closed.
 const lookAgain = 300 * time.Millisecond
 
-func truthNow(ctx context.Context, d *desk, t *route.Table, open opener) (routingTruth, error) {
+func truthNow(ctx context.Context, d *session.Session, t *route.Table, open opener) (routingTruth, error) {
 	v := routingTruth{Differs: []route.Difference{}, Refusing: []refusingLine{}}
-	_, unsettled, err := act.Unsettled(d.store)
+	_, unsettled, err := act.Unsettled(d.Store)
 	if err != nil {
 		return v, err
 	}
 	if unsettled {
-		noted, err := notesOf(d.Workspace).Read()
+		noted, err := d.RoutingNotes().Read()
 		if err != nil {
 			return v, err
 		}
@@ -164,17 +165,17 @@ func openRoutes(t *route.Table) []refusingLine {
 // firstTable is what `routing init` writes: the farm at rest, or, in the middle
 // of a run, what that run has written last. Where a server refuses writes, the
 // gate that leads to it is closed.
-func firstTable(ctx context.Context, d *desk, open opener) (*route.Table, store.Run, routingTruth, error) {
+func firstTable(ctx context.Context, d *session.Session, open opener) (*route.Table, store.Run, routingTruth, error) {
 	first := map[farm.PairName]*route.Pair{}
-	for _, p := range d.farm.Pairs {
-		first[p.Name] = route.ForFarm(d.farm, p)
+	for _, p := range d.Farm.Pairs {
+		first[p.Name] = route.ForFarm(d.Farm, p)
 	}
 	v := routingTruth{Refusing: []refusingLine{}}
-	run, unsettled, err := act.Unsettled(d.store)
+	run, unsettled, err := act.Unsettled(d.Store)
 	if err != nil {
 		return nil, run, v, err
 	}
-	noted, err := notesOf(d.Workspace).Read()
+	noted, err := d.RoutingNotes().Read()
 	if err != nil {
 		return nil, run, v, err
 	}

@@ -37,8 +37,8 @@ func (a *app) runsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer d.close()
-			runs, err := act.Runs(d.store)
+			defer d.Close()
+			runs, err := act.Runs(d.Store)
 			if err != nil {
 				return err
 			}

@@ -62,7 +62,7 @@ func (a *app) serve(ctx context.Context, listen string) error {
 	if err != nil {
 		return err
 	}
-	d.close()
+	d.Close()
 	l, err := a.listen(listen)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"stowage/report"
 	"stowage/route"
 	"stowage/serve"
+	"stowage/session"
 	"stowage/store"
 )
 
@@ -23,9 +24,9 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 	if err != nil {
 		return serve.Move{}, err
 	}
-	defer d.close()
+	defer d.Close()
 	t, unknown := keptRouting(d)
-	status, err := statusOf(d, t, func(run string) (*act.Board, error) { return s.board.of(d.store, run) })
+	status, err := statusOf(d, t, func(run string) (*act.Board, error) { return s.board.of(d.Store, run) })
 	if err != nil {
 		return serve.Move{}, err
 	}
@@ -74,8 +75,8 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 var fenced = []string{"rewire", "catch-up", "check", "warm"}
 
 // keptRouting is the routing table where the workspace has it; otherwise why not.
-func keptRouting(d *desk) (t *route.Table, unknown string) {
-	switch kind := d.farm.Routing.Kind; kind {
+func keptRouting(d *session.Session) (t *route.Table, unknown string) {
+	switch kind := d.Farm.Routing.Kind; kind {
 	case "", farm.RoutingFile, farm.RoutingHAProxy: // the file says what HAProxy is to show
 		t, err := route.ReadFile(d.Path("routing.json"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -118,8 +119,8 @@ func (s *shelf) history() (report.Piece, error) {
 	if err != nil {
 		return report.Piece{}, err
 	}
-	defer d.close()
-	facts := report.Facts{Farm: d.farm.Name, Made: time.Now()}
+	defer d.Close()
+	facts := report.Facts{Farm: d.Farm.Name, Made: time.Now()}
 	if err := addMove(d, &facts); err != nil {
 		return report.Piece{}, err
 	}

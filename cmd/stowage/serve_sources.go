@@ -17,6 +17,7 @@ import (
 	"stowage/placement"
 	"stowage/report"
 	"stowage/serve"
+	"stowage/session"
 	"stowage/store"
 	"stowage/workspace"
 )
@@ -68,26 +69,7 @@ func shellWord(text string) string {
 }
 
 // desk opens the workspace for one look.
-func (s *shelf) desk() (*desk, error) {
-	f, err := s.agreed()
-	broken := err
-	if err != nil {
-		if f, err = s.ws.KeptFarm(); err != nil {
-			return nil, broken
-		}
-	}
-	db, err := kept(s.ws)
-	if err != nil {
-		return nil, err
-	}
-	if broken != nil {
-		if _, open, err := act.Unsettled(db); err != nil || !open {
-			_ = db.Close() // only read
-			return nil, broken
-		}
-	}
-	return &desk{Workspace: s.ws, farm: f, store: db}, nil
-}
+func (s *shelf) desk() (*session.Session, error) { return act.LookAt(s.ws, s.agreed) }
 
 // agreed is farm.yaml, read again when it has changed: one of 100,000 shards takes seconds.
 func (s *shelf) agreed() (*farm.Farm, error) {
@@ -156,8 +138,8 @@ func (s *shelf) digests() ([]serve.Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
-	docs, err := d.store.Documents("digest")
+	defer d.Close()
+	docs, err := d.Store.Documents("digest")
 	out := []serve.Kept{}
 	for _, doc := range slices.Backward(docs) {
 		if !slices.ContainsFunc(out, func(k serve.Kept) bool { return k.Name == doc.Name }) {
@@ -172,11 +154,11 @@ func (s *shelf) proof() (serve.Shown, error) {
 	if err != nil {
 		return serve.Shown{}, err
 	}
-	defer d.close()
-	facts := report.Facts{Farm: d.farm.Name, Made: time.Now()}
+	defer d.Close()
+	facts := report.Facts{Farm: d.Farm.Name, Made: time.Now()}
 	var shown serve.Shown
 	var c digest.Comparison
-	doc, err := d.store.LatestDocument("comparison", "", &c)
+	doc, err := d.Store.LatestDocument("comparison", "", &c)
 	switch {
 	case err == nil:
 		facts.Compare, shown.JSON, shown.Command, shown.Kicker, shown.Note = &c, c, s.line("digest compare", doc.Name), "digest compare "+doc.Name, ownChanges(c)
@@ -184,7 +166,7 @@ func (s *shelf) proof() (serve.Shown, error) {
 		return shown, err
 	}
 	var ledger report.Proof
-	switch _, err := d.store.LatestDocument("proof", "", &ledger); {
+	switch _, err := d.Store.LatestDocument("proof", "", &ledger); {
 	case err == nil:
 		facts.Proof = &ledger
 	case !errors.Is(err, store.ErrNone):
@@ -214,7 +196,7 @@ func (s *shelf) report(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	facts, err := s.app.reportFacts(d, nil)
 	if err != nil {
 		return err

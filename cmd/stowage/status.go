@@ -14,6 +14,7 @@ import (
 	"stowage/act"
 	"stowage/farm"
 	"stowage/route"
+	"stowage/session"
 	"stowage/store"
 )
 
@@ -87,8 +88,8 @@ func (a *app) status(c *cobra.Command) (moveStatus, error) {
 	if err != nil {
 		return moveStatus{}, err
 	}
-	defer d.close()
-	router, err := routerOf(d.Workspace, d.farm, a.log)
+	defer d.Close()
+	router, err := d.Routing()
 	if err != nil {
 		return moveStatus{}, err
 	}
@@ -102,7 +103,7 @@ func (a *app) status(c *cobra.Command) (moveStatus, error) {
 		t = nil
 	}
 	s, err := statusOf(d, t, func(run string) (*act.Board, error) {
-		events, _, err := d.store.Events(run, 0)
+		events, _, err := d.Store.Events(run, 0)
 		board := act.NewBoard()
 		for _, e := range events {
 			board.Apply(e)
@@ -115,7 +116,7 @@ func (a *app) status(c *cobra.Command) (moveStatus, error) {
 	if err != nil || t == nil {
 		return s, err
 	}
-	open, err := a.opener(d)
+	open, err := openerOf(d)
 	if err != nil {
 		s.LinksUnknown = err.Error()
 	} else {
@@ -137,13 +138,13 @@ func stateOf(r store.Run) string {
 }
 
 // statusOf is how far the newest move has come, by what the workspace keeps. t is nil where gates are not known; boardOf is what the events of a run say.
-func statusOf(d *desk, t *route.Table, boardOf func(run string) (*act.Board, error)) (moveStatus, error) {
+func statusOf(d *session.Session, t *route.Table, boardOf func(run string) (*act.Board, error)) (moveStatus, error) {
 	s := moveStatus{FormatVersion: 1, State: "none", Sides: []sideRow{}, ClosedGates: []gateLine{}, NotReplicating: []linkLine{}, HeldShards: []farm.ShardName{}, Waiting: []act.Gate{}, routingTruth: routingTruth{Differs: []route.Difference{}, Refusing: []refusingLine{}}, NextSteps: []string{"stowage plan", "stowage move PLAN"}}
 	if t != nil {
-		s.gates(d.farm, t)
+		s.gates(d.Farm, t)
 	}
-	s.NotBegun = d.cutInPreflight()
-	run, err := act.Latest(d.store)
+	s.NotBegun = cutInPreflight(d)
+	run, err := act.Latest(d.Store)
 	if errors.Is(err, store.ErrNone) {
 		return s, nil
 	}
@@ -151,7 +152,7 @@ func statusOf(d *desk, t *route.Table, boardOf func(run string) (*act.Board, err
 		return s, err
 	}
 	s.Run, s.Plan, s.State, s.PID, s.Started, s.Ended = run.ID, run.Subject, stateOf(run), run.PID, run.Started, run.Ended
-	if s.NextSteps, err = act.NextSteps(d.store, run, slices.Contains(d.PlanNames(), run.Subject)); err != nil {
+	if s.NextSteps, err = act.NextSteps(d.Store, run, slices.Contains(d.PlanNames(), run.Subject)); err != nil {
 		return s, err
 	}
 	if run.State == store.Running {
@@ -160,7 +161,7 @@ func statusOf(d *desk, t *route.Table, boardOf func(run string) (*act.Board, err
 			s.NextSteps = []string{"stowage resume"}
 		}
 	}
-	if err := s.steered(d.store); err != nil {
+	if err := s.steered(d.Store); err != nil {
 		return s, err
 	}
 	board, err := boardOf(run.ID)
@@ -182,11 +183,11 @@ func (s *moveStatus) gates(f *farm.Farm, t *route.Table) {
 
 // noTable says why there is none: it is not known, or, in the middle of a move,
 // lost.
-func (s *moveStatus) noTable(d *desk, t *route.Table, unknown string) (err error) {
+func (s *moveStatus) noTable(d *session.Session, t *route.Table, unknown string) (err error) {
 	if s.GatesUnknown = unknown; t != nil || unknown != "" {
 		return nil
 	}
-	if _, s.RoutingLost, err = act.Unsettled(d.store); s.RoutingLost {
+	if _, s.RoutingLost, err = act.Unsettled(d.Store); s.RoutingLost {
 		s.NextSteps = append([]string{"stowage routing init"}, s.NextSteps...)
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/route"
+	"stowage/session"
 )
 
 // linkLine is a server that clients are sent to and that does not apply what
@@ -55,8 +56,8 @@ func linksOf(f *farm.Farm, t *route.Table) []linkLine {
 }
 
 // links asks those servers, side by side. What could not be asked is named, once for each.
-func (s *moveStatus) links(ctx context.Context, d *desk, t *route.Table, open opener) {
-	asked := linksOf(d.farm, t)
+func (s *moveStatus) links(ctx context.Context, d *session.Session, t *route.Table, open opener) {
+	asked := linksOf(d.Farm, t)
 	faults := make([]error, len(asked))
 	var wait sync.WaitGroup
 	tokens := make(chan struct{}, linkAtOnce)

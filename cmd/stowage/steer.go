@@ -15,6 +15,7 @@ import (
 
 	"stowage/act"
 	"stowage/farm"
+	"stowage/session"
 	"stowage/store"
 	"stowage/workspace"
 )
@@ -44,7 +45,6 @@ const steerGroup = "steer"
 // steeringCommands are the verbs by which a person steers whatever runs, from
 // any terminal on the machine, while it runs and after it was killed.
 func (a *app) steeringCommands() []*cobra.Command {
-	var address string
 	resume := &cobra.Command{
 		Use: "resume", Short: "Go on with a run that was cut short, or paused", Args: args(cobra.NoArgs),
 		Long: `Goes on with the run that has not ended. When another process is carrying it out,
@@ -55,14 +55,14 @@ Nothing to go on with is fine.
 ` + exitHelp,
 		Example: "  stowage resume",
 		RunE: func(c *cobra.Command, _ []string) error {
-			out, err := a.resume(c.Context(), address)
+			out, err := a.resume(c.Context())
 			return a.ended(out, err)
 		},
 	}
 	a.repairFlag(resume.Flags())
-	abort, undo := a.abortCommand(&address), a.undoCommand(&address)
+	abort, undo := a.abortCommand(), a.undoCommand()
 	for _, c := range []*cobra.Command{resume, abort, undo} {
-		engineFlag(c.Flags(), &address)
+		a.engineFlag(c.Flags())
 	}
 	said := []*cobra.Command{a.pauseCommand(), resume, a.throttleCommand(), a.approveCommand(), abort, undo}
 	for _, c := range said {
@@ -71,8 +71,8 @@ Nothing to go on with is fine.
 	return slices.Concat([]*cobra.Command{a.statusCommand()}, said, []*cobra.Command{a.logCommand(), a.runsCommand()})
 }
 
-func engineFlag(fs *pflag.FlagSet, address *string) {
-	fs.StringVar(address, "engine", "", "host:port of a Temporal cluster; default: an engine of our own")
+func (a *app) engineFlag(fs *pflag.FlagSet) {
+	fs.StringVar(&a.engine, "engine", "", "host:port of a Temporal cluster; default: an engine of our own")
 }
 
 func (a *app) reasonFlag(fs *pflag.FlagSet) {
@@ -97,8 +97,8 @@ both; 'stowage status' shows who, when and why.
 ` + exitHelp,
 		Example: `  stowage pause --reason "sale starts at nine"` + "\n  stowage resume",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.steerOpen(func(d *desk) (steered, error) {
-				run, err := act.Pause(d.store, copies, a.terms.Reason)
+			return a.steerOpen(func(d *session.Session) (steered, error) {
+				run, err := act.Pause(d.Store, copies, a.terms.Reason)
 				text := "paused: no new step begins; running steps end by themselves\n  go on with: stowage resume"
 				return steered{Run: run.ID, Verb: "pause", Text: text, PID: alive(run)}, err
 			})
@@ -122,8 +122,8 @@ rotation become slow or fall behind; 'stowage status' says why.
 			if err != nil {
 				return usage(c, err)
 			}
-			return a.steerOpen(func(d *desk) (steered, error) {
-				run, err := act.Limit(d.store, bytes, a.terms.Reason)
+			return a.steerOpen(func(d *session.Session) (steered, error) {
+				run, err := act.Limit(d.Store, bytes, a.terms.Reason)
 				text := "copies write no more than " + given[0] + " MB/s together"
 				if bytes < 0 {
 					text = "no limit on copies but their own"
@@ -146,7 +146,7 @@ func throttleOf(word string) (int64, error) {
 	return int64(mb * 1e6), nil
 }
 
-func (a *app) abortCommand(address *string) *cobra.Command {
+func (a *app) abortCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "abort", Short: "End the move safely: undo what can be undone, finish the rest", Args: args(cobra.NoArgs),
 		Long: `Ends the move: sides before their point of no return (retire) are put back as they were,
@@ -160,12 +160,12 @@ is as asked.
 ` + exitHelp,
 		Example: `  stowage abort --reason "disks of ssd03 fail"`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.end(c.Context(), *address, func(d *desk) (store.Run, error) { return act.Abort(d.store, a.terms.Reason) })
+			return a.end(c.Context(), func(d *session.Session) (store.Run, error) { return act.Abort(d.Store, a.terms.Reason) })
 		},
 	}
 }
 
-func (a *app) undoCommand(address *string) *cobra.Command {
+func (a *app) undoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "undo", Short: "Take the whole move back, as far as it goes; plan the rest", Args: args(cobra.NoArgs),
 		Long: `Takes the newest move back. Sides before their point of no return (retire) are put back as
@@ -186,35 +186,35 @@ other direction is written, plans/undo-NAME.json. Nothing is touched: review it,
 			if err != nil {
 				return err
 			}
-			run, err := act.Latest(d.store)
-			d.close()
+			run, err := act.Latest(d.Store)
+			d.Close()
 			switch {
 			case errors.Is(err, store.ErrNone):
 				return &farm.Error{Op: "undo", Err: fmt.Errorf("%w: nothing has been begun in this workspace", farm.ErrRefused), Hint: "stowage status"}
 			case err != nil:
 				return err
 			case run.State != store.Running:
-				return a.planBack(run, *address)
+				return a.planBack(run)
 			}
-			return a.end(c.Context(), *address, func(d *desk) (store.Run, error) {
-				return run, act.Undo(d.store, run, a.terms.Reason)
+			return a.end(c.Context(), func(d *session.Session) (store.Run, error) {
+				return run, act.Undo(d.Store, run, a.terms.Reason)
 			})
 		},
 	}
 }
 
 // planBack writes the plan that takes an ended move back.
-func (a *app) planBack(run store.Run, address string) error {
-	d, moving, done, err := a.act(address)
+func (a *app) planBack(run store.Run) error {
+	d, moving, err := a.act()
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer d.Close()
 	back, err := moving.PlanBack(run)
 	if err != nil {
 		return err
 	}
-	if err := d.store.PutOrder(store.Order{Run: run.ID, At: time.Now(), Who: act.Who(), Verb: "undo", Why: a.terms.Reason}); err != nil {
+	if err := d.Store.PutOrder(store.Order{Run: run.ID, At: time.Now(), Who: act.Who(), Verb: "undo", Why: a.terms.Reason}); err != nil {
 		return err
 	}
 	s := steered{FormatVersion: 1, Run: run.ID, Verb: "undo", Back: back, Text: "it has ended; farm.yaml shows nothing where it moved it, so there is nothing to take back"}
@@ -247,12 +247,12 @@ func writeBack(w io.Writer, b *act.Back, none string) {
 }
 
 // steerOpen opens the workspace for one order.
-func (a *app) steerOpen(order func(*desk) (steered, error)) error {
+func (a *app) steerOpen(order func(*session.Session) (steered, error)) error {
 	d, err := a.openRun()
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	s, err := order(d)
 	if err != nil {
 		return err
@@ -276,17 +276,17 @@ func alive(run store.Run) int {
 
 // end gives an order that ends the run, and carries it out when nobody else
 // does.
-func (a *app) end(ctx context.Context, address string, order func(*desk) (store.Run, error)) error {
-	d, moving, done, err := a.actOpen(address)
+func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, error)) error {
+	d, moving, err := a.actOpen()
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer d.Close()
 	run, err := order(d)
 	if err != nil {
 		return err
 	}
-	release, err := d.Lock("abort or undo")
+	err = d.Lock("abort or undo")
 	var held *workspace.Held
 	if errors.As(err, &held) {
 		s := steered{FormatVersion: 1, Run: run.ID, Verb: "end", PID: held.PID,
@@ -296,12 +296,11 @@ func (a *app) end(ctx context.Context, address string, order func(*desk) (store.
 	if err != nil {
 		return err
 	}
-	defer release()
 	// It may have ended between the order and the lock.
-	if run, err = act.Latest(d.store); err != nil || run.State != store.Running {
+	if run, err = act.Latest(d.Store); err != nil || run.State != store.Running {
 		return errors.Join(err, a.ended(a.lastEnd(d)))
 	}
-	s, err := a.carry(ctx, d, moving, run)
+	s, err := a.carry(ctx, moving, run)
 	if s.Outcome != nil && s.Outcome.EndedAsAsked() {
 		err = nil
 		s.State = "ended-as-asked"
@@ -311,20 +310,20 @@ func (a *app) end(ctx context.Context, address string, order func(*desk) (store.
 
 // unpause takes a pause back, and has ways back tried again that were lost. When
 // another process carries the run out that is all there is to do.
-func (a *app) unpause(d *desk) (goesOn bool, err error) {
-	run, err := act.Latest(d.store)
+func (a *app) unpause(d *session.Session) (goesOn bool, err error) {
+	run, err := act.Latest(d.Store)
 	if errors.Is(err, store.ErrNone) || err == nil && run.State != store.Running {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	now, err := act.SteeringOf(d.store, run.ID)
+	now, err := act.SteeringOf(d.Store, run.ID)
 	lost := slices.ContainsFunc(now.Lost, act.LostWay.IsOpen)
 	if err != nil || now.Paused == nil && !lost {
 		return false, err
 	}
-	if err := act.Resume(d.store, run, a.terms.Reason); err != nil {
+	if err := act.Resume(d.Store, run, a.terms.Reason); err != nil {
 		return false, err
 	}
 	if now.Paused != nil {

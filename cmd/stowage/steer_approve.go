@@ -10,6 +10,7 @@ import (
 
 	"stowage/act"
 	"stowage/farm"
+	"stowage/session"
 	"stowage/store"
 )
 
@@ -39,8 +40,8 @@ before its last step are passed, and it settles where it is. --reason goes to th
 			if forward {
 				return a.goForward(lane)
 			}
-			return a.steerOpen(func(d *desk) (steered, error) {
-				run, passed, err := act.Approve(d.store, gate, lane, ahead, a.terms.Reason)
+			return a.steerOpen(func(d *session.Session) (steered, error) {
+				run, passed, err := act.Approve(d.Store, gate, lane, ahead, a.terms.Reason)
 				s := steered{Run: run.ID, Verb: "approve", Approved: passed, PID: alive(run), Text: approvedText(passed, gate, ahead)}
 				if err == nil && len(passed) == 0 && !ahead {
 					err = a.nothingToApprove(d, run)
@@ -56,9 +57,9 @@ before its last step are passed, and it settles where it is. --reason goes to th
 }
 
 // nothingToApprove says what waits instead.
-func (a *app) nothingToApprove(d *desk, run store.Run) error {
+func (a *app) nothingToApprove(d *session.Session, run store.Run) error {
 	hint := "stowage status; --ahead approves a gate before anything has come to it"
-	now, err := act.SteeringOf(d.store, run.ID)
+	now, err := act.SteeringOf(d.Store, run.ID)
 	for _, w := range now.Lost {
 		if w.IsOpen() {
 			hint = fmt.Sprintf("%s waits because its way back is lost; only this lets it settle without one: stowage approve --without-way-back", w.Part)
@@ -69,14 +70,14 @@ func (a *app) nothingToApprove(d *desk, run store.Run) error {
 
 // goForward lets shards settle whose way back is lost.
 func (a *app) goForward(part string) error {
-	return a.steerOpen(func(d *desk) (steered, error) {
-		run, ways, err := act.Forward(d.store, part, a.terms.Reason)
+	return a.steerOpen(func(d *session.Session) (steered, error) {
+		run, ways, err := act.Forward(d.Store, part, a.terms.Reason)
 		s := steered{Run: run.ID, Verb: "approve", Forward: ways, PID: alive(run)}
 		for _, w := range ways {
 			s.Text += fmt.Sprintf("%s settles where it is, without a way back; ", w.Part)
 		}
 		s.Text = strings.TrimSuffix(s.Text, "; ")
-		if now, readErr := act.SteeringOf(d.store, run.ID); readErr == nil && now.Paused != nil {
+		if now, readErr := act.SteeringOf(d.Store, run.ID); readErr == nil && now.Paused != nil {
 			s.Text += fmt.Sprintf("\n  but the move is paused %s: stowage resume", now.Paused)
 		}
 		return s, err

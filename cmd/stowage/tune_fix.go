@@ -13,6 +13,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/session"
 	"stowage/tune"
 	"stowage/tune/fix"
 	"stowage/tune/probe"
@@ -192,7 +193,7 @@ type settings struct {
 	tree    *probe.Tree
 	root    string
 	servers map[string]*mysql.Server // nil: not looked for yet
-	desk    *desk
+	desk    *session.Session
 	err     error
 }
 
@@ -255,7 +256,7 @@ func (s *settings) server(ctx context.Context, name string) (*mysql.Server, erro
 	if s.servers == nil && s.err == nil {
 		s.servers = map[string]*mysql.Server{}
 		if s.desk, s.err = s.app.open(); s.err == nil {
-			if s.err = s.desk.login(); s.err == nil {
+			if s.err = s.desk.Login(); s.err == nil {
 				for n, x := range s.app.serversHere(ctx, s.desk) {
 					s.servers[string(n)] = x
 				}
@@ -276,6 +277,6 @@ func (s *settings) close() {
 		_ = x.Close()
 	}
 	if s.desk != nil {
-		s.desk.close()
+		s.desk.Close()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"stowage/farm"
 	"stowage/inventory"
 	"stowage/placement"
+	"stowage/session"
 	"stowage/tune"
 	"stowage/tune/probe"
 )
@@ -23,7 +24,7 @@ func (a *app) tunePlan(ctx context.Context, t *tuneFlags, severity farm.Severity
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	plan, err := d.Plan(t.plan)
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func (a *app) tunePlan(ctx context.Context, t *tuneFlags, severity farm.Severity
 	var hosts []tune.Planned
 	for _, h := range plan.Hosts {
 		x := tune.Planned{Host: string(h.Name)}
-		if shape, ok := d.farm.HostType(h.Type); ok {
+		if shape, ok := d.Farm.HostType(h.Type); ok {
 			x.Memory = int64(shape.Capacity[farm.Memory])
 		}
 		for _, name := range h.Instances {
@@ -58,7 +59,7 @@ func (a *app) tunePlan(ctx context.Context, t *tuneFlags, severity farm.Severity
 
 // plannedInstances are the settings of all instances that the plan's hosts
 // carry, eight servers at once, or those of a recorded tree.
-func (a *app) plannedInstances(ctx context.Context, t *tuneFlags, d *desk, plan placement.Plan) (map[farm.InstanceName]tune.Instance, []tune.Unread, error) {
+func (a *app) plannedInstances(ctx context.Context, t *tuneFlags, d *session.Session, plan placement.Plan) (map[farm.InstanceName]tune.Instance, []tune.Unread, error) {
 	wanted := map[farm.InstanceName]bool{}
 	for _, h := range plan.Hosts {
 		for _, name := range h.Instances {
@@ -77,14 +78,14 @@ func (a *app) plannedInstances(ctx context.Context, t *tuneFlags, d *desk, plan 
 		}
 		return out, nil, nil
 	}
-	if err := d.login(); err != nil {
+	if err := d.Login(); err != nil {
 		return nil, nil, err
 	}
 	var turn sync.WaitGroup
 	var together sync.Mutex
 	var unread []tune.Unread
 	room := make(chan struct{}, 8)
-	for _, p := range d.farm.Pairs {
+	for _, p := range d.Farm.Pairs {
 		for _, side := range p.SideNames() {
 			name, place := p.Instance(side), p.Sides[side]
 			if !wanted[name] {
@@ -93,7 +94,7 @@ func (a *app) plannedInstances(ctx context.Context, t *tuneFlags, d *desk, plan 
 			turn.Go(func() {
 				room <- struct{}{}
 				defer func() { <-room }()
-				s := a.server(d)(name, d.farm.Address(place))
+				s := d.Server(name, d.Farm.Address(place))
 				defer s.Close()
 				variables, status, err := s.Settings(ctx)
 				i := tune.Instance{Name: string(name), Variables: variables, Status: status, Version: tune.ParseVersion(variables["version"])}

@@ -9,6 +9,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/session"
 	"stowage/tune"
 	"stowage/tune/probe"
 )
@@ -24,8 +25,8 @@ func (a *app) localServers(ctx context.Context) ([]probe.Server, []tune.Unread) 
 	if err != nil {
 		return nil, unasked(err.Error())
 	}
-	defer d.close()
-	if err := d.login(); err != nil {
+	defer d.Close()
+	if err := d.Login(); err != nil {
 		return nil, unasked(err.Error())
 	}
 	var out []probe.Server
@@ -43,17 +44,17 @@ func (a *app) localServers(ctx context.Context) ([]probe.Server, []tune.Unread) 
 }
 
 // serversHere yields the instances of farm.yaml on this machine, in its order.
-func (a *app) serversHere(ctx context.Context, d *desk) func(func(farm.InstanceName, *mysql.Server) bool) {
+func (a *app) serversHere(ctx context.Context, d *session.Session) func(func(farm.InstanceName, *mysql.Server) bool) {
 	return func(yield func(farm.InstanceName, *mysql.Server) bool) {
-		machine := a.machines(ctx, d.farm)
-		for _, p := range d.farm.Pairs {
+		machine := a.machines(ctx, d.Farm)
+		for _, p := range d.Farm.Pairs {
 			for _, side := range p.SideNames() {
 				x := p.Sides[side]
 				if machine[x.Host] != thisMachine {
 					continue
 				}
 				name := p.Instance(side)
-				if !yield(name, a.server(d)(name, d.farm.Address(x))) {
+				if !yield(name, d.Server(name, d.Farm.Address(x))) {
 					return
 				}
 			}

@@ -12,14 +12,11 @@ import (
 	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
-	"stowage/host"
 	"stowage/internal/mariadbtest"
 	"stowage/move"
 	"stowage/mysql"
-	"stowage/route"
+	"stowage/session"
 	"stowage/store"
-	"stowage/swing"
-	"stowage/workspace"
 )
 
 // AnotherReplica follows the pair's primary from its first transaction on.
@@ -139,34 +136,19 @@ func (f *LiveFarm) Begin(side farm.SideName, border func(string) error) *driven 
 func (f *LiveFarm) act(border func(string) error) (*move.Act, *store.Store) {
 	t := f.T
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+	s, err := session.Open(session.Options{Dir: f.Dir, Log: QuietLog()})
+	if err != nil {
+		t.Fatal(err)
 	}
-	ws, fm, _, err := FarmAccess(f.Dir)
-	must(err)
-	goals, err := ws.GoalsFor(fm)
-	must(err)
-	settings := swing.Defaults()
-	settings.Soak = min(goals.Soak, act.WatchAtMost)
-	kept, err := keptIn(f.Dir)
-	must(err)
-	t.Cleanup(func() { _ = kept.Close() })
-	local, err := host.NewLocal(QuietLog())
-	must(err)
-	return move.NewAct(&act.Act{
-		Workspace: ws, Store: kept, Engine: engine.Options{Dir: ws.State(), Log: QuietLog()},
-		Conductor: &act.Conductor{Log: QuietLog(), Border: border},
-	}, &move.Mover{
-		Router: route.NewFile(f.Dir + "/routing.json"), Admin: f.account("stowage"), Replication: f.account("replication"), Backup: f.account("backup"), Path: ws.Path,
-		Record: func(p farm.PairName, s farm.SideName, to farm.Side) error {
-			return ws.EditFarm(func(e *workspace.Edit) error { e.SetSide(p, s, to); return nil })
-		},
-		Farm: ws.Farm, Settings: settings,
-		Host: func(farm.HostName) (host.Host, error) { return local, nil },
-	}), kept
+	t.Cleanup(s.Close)
+	goals, err := act.Goals(s)
+	if err == nil {
+		err = s.Prepare()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return move.NewAct(&act.Act{Session: s, Conductor: &act.Conductor{Log: QuietLog(), Border: border}}, goals.Soak, false), s.Store
 }
 
 func (x *driven) Step(name string, undo bool) error {

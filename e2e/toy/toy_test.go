@@ -7,10 +7,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +23,7 @@ import (
 	"stowage/farm"
 	"stowage/internal/border"
 	"stowage/mysql"
-	"stowage/store"
+	"stowage/session"
 	"stowage/swing"
 )
 
@@ -65,31 +65,20 @@ func kind(c *act.Conductor, open func() *sql.DB) act.Kind {
 
 // play begins the act in a workspace, or goes on with it, as its verb would.
 func play(ctx context.Context, dir string) error {
-	ws, fm, _, err := farmtest.FarmAccess(dir)
-	if err != nil {
-		return err
-	}
-	admin, err := mysql.ReadAccount(ws.Path(fm.Accounts), "stowage")
-	if err != nil {
-		return err
-	}
-	s, err := store.Open(filepath.Join(ws.State(), "stowage.db"))
+	s, err := session.Open(session.Options{Dir: dir, Log: farmtest.QuietLog()})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	release, err := ws.Lock("toy")
-	if err != nil {
+	if err := errors.Join(s.Prepare(), s.Lock("toy")); err != nil {
 		return err
 	}
-	defer release()
-	told := s.Record()
+	told := s.Store.Record()
 	defer told.Close()
-	log := farmtest.QuietLog()
-	c := &act.Conductor{Log: log, Border: border.Ordered(), Sink: told.Add}
-	pair := fm.Pairs[0]
-	c.Kind = kind(c, func() *sql.DB { return dial(admin, fm.Address(pair.Sides[farm.A])) })
-	a := &act.Act{Workspace: ws, Store: s, Conductor: c, Engine: engine.Options{Dir: ws.State(), Log: log}}
+	c := &act.Conductor{Log: farmtest.QuietLog(), Border: border.Ordered(), Sink: told.Add}
+	pair := s.Farm.Pairs[0]
+	c.Kind = kind(c, func() *sql.DB { return dial(s.Admin, s.Farm.Address(pair.Sides[farm.A])) })
+	a := &act.Act{Session: s, Conductor: c}
 	run, err := a.Unfinished()
 	if err != nil {
 		run, _, err = a.Begin(ctx, act.Proposal{Name: "box", Subject: "box", Job: func(id string) (engine.Job, uint32, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -44,12 +45,20 @@ func MissingToBoot() string {
 	return ""
 }
 
+// cleared are directories whose content systemd-tmpfiles(8) removes as a machine boots, and those above them.
+var cleared = []string{"/", "/tmp", "/var", "/var/tmp", "/run"}
+
 // Boot boots systemd in the machine and waits until it is up. The machine has
 // processes, files and units of its own: it sees the files of this one, and
 // what it changes is kept in dir, over its next boot, too. Shared are
 // directories that are the same inside and outside. It fails where the kernel
 // does not allow it.
 func (m *Machine) Boot(dir string, shared ...string) (*Boot, error) {
+	for _, x := range shared {
+		if slices.Contains(cleared, filepath.Clean(x)) {
+			return nil, fmt.Errorf("boot machine %s: it clears %s as it boots, of this machine, too, if the two share it: share a directory below it", m.Name, x)
+		}
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("boot machine %s: %w", m.Name, err)
 	}

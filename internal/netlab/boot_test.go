@@ -71,3 +71,13 @@ func TestBoot(t *testing.T) {
 		t.Errorf("after a boot the unit is %s", out)
 	}
 }
+
+// A program that lay in /tmp had all of /tmp shared with a machine, and its systemd removed what was in it.
+func TestNoMachineIsGivenWhatItClears(t *testing.T) {
+	for _, dir := range []string{"/tmp", "/tmp/", "/", "/var/tmp"} {
+		m := &Machine{Name: "m"}
+		if _, err := m.Boot(t.TempDir(), "/work", dir); err == nil || !strings.Contains(err.Error(), "clears") {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 // comeAfter are agents that answer after so long, or never.
 type comeAfter map[farm.HostName]time.Duration
 
-func (c comeAfter) meetings(t *testing.T, patience time.Duration) (m *meetings, said *[]string) {
+func (c comeAfter) handshakes(t *testing.T, patience time.Duration) (m *Handshakes, said *[]string) {
 	t.Helper()
 	ctx, quit := context.WithCancel(t.Context())
 	said = &[]string{}
-	m = newMeetings(ctx, quit, func(h farm.HostName) (agent.Meeting, error) {
+	m = newHandshakes(ctx, quit, func(h farm.HostName) (agent.Meeting, error) {
 		wait, comes := c[h]
 		if !comes {
 			<-ctx.Done()
@@ -49,9 +49,9 @@ func TestAgentsAreWaitedFor(t *testing.T) {
 		}
 		delete(come, "db007")
 		come["db009"] = 80 * time.Second
-		m, said := come.meetings(t, time.Minute)
+		m, said := come.handshakes(t, time.Minute)
 		began := time.Now()
-		if away := m.gather(t.Context(), hosts); !slices.Equal(away, []farm.HostName{"db007", "db009"}) {
+		if away := m.Gather(t.Context(), hosts); !slices.Equal(away, []farm.HostName{"db007", "db009"}) {
 			t.Errorf("away: %v", away)
 		}
 		if took := time.Since(began); took != time.Minute {
@@ -61,13 +61,13 @@ func TestAgentsAreWaitedFor(t *testing.T) {
 			t.Errorf("said: %q", *said)
 		}
 		n := len(*said)
-		if x, err := m.waitUntil(t.Context(), "db009", began.Add(90*time.Second)); err != nil || x.Host != "db009" {
+		if x, err := m.WaitUntil(t.Context(), "db009", began.Add(90*time.Second)); err != nil || x.Host != "db009" {
 			t.Errorf("the one that is late: %v, %v", x, err)
 		}
 		if len(*said) != n {
 			t.Errorf("said of those that are waited for no more: %q", (*said)[n:])
 		}
-		_, err := m.waitUntil(t.Context(), "db007", began.Add(100*time.Second))
+		_, err := m.WaitUntil(t.Context(), "db007", began.Add(100*time.Second))
 		if !isAway(err) || !strings.Contains(err.Error(), "the agent of db007 has not answered within 1m40s") || farm.Hint(err) == "" {
 			t.Errorf("the one that does not come: %v", err)
 		}
@@ -79,20 +79,20 @@ func TestAgentsAreWaitedFor(t *testing.T) {
 // engine by then.
 func TestAgentsThatAreThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, said := comeAfter{"a": 0, "b": time.Second}.meetings(t, time.Minute)
+		m, said := comeAfter{"a": 0, "b": time.Second}.handshakes(t, time.Minute)
 		defer m.end()
 		began := time.Now()
-		if away := m.gather(t.Context(), []farm.HostName{"a", "b"}); len(away) > 0 || time.Since(began) != time.Second || len(*said) > 0 {
+		if away := m.Gather(t.Context(), []farm.HostName{"a", "b"}); len(away) > 0 || time.Since(began) != time.Second || len(*said) > 0 {
 			t.Errorf("away %v after %v, said %q", away, time.Since(began), *said)
 		}
 		time.Sleep(time.Hour)
 		began = time.Now()
-		if _, err := m.wait(t.Context(), "c"); !isAway(err) || time.Since(began) != agentAnswer {
+		if _, err := m.Wait(t.Context(), "c"); !isAway(err) || time.Since(began) != AgentAnswer {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := m.wait(ctx, "d"); !errors.Is(err, farm.ErrInterrupted) {
+		if _, err := m.Wait(ctx, "d"); !errors.Is(err, farm.ErrInterrupted) {
 			t.Errorf("interrupted: %v", err)
 		}
 	})
@@ -103,28 +103,8 @@ func TestOneMessageForAllAgentsThatAreAway(t *testing.T) {
 	away := func(h farm.HostName) error {
 		return &farm.Error{Op: "meet agent", Err: &awayError{[]farm.HostName{h}, 90 * time.Second}}
 	}
-	got := together([]error{away("db003"), errors.New("the disk is full"), away("db001"), away("db003")})
+	got := Together([]error{away("db003"), errors.New("the disk is full"), away("db001"), away("db003")})
 	if len(got) != 2 || got[0].Error() != "the disk is full" || !strings.HasSuffix(got[1].Error(), "2 agents have not answered within 1m30s: db001, db003") {
 		t.Errorf("%v", got)
 	}
-}
-
-// What is late ends with the others, and is never longer than asked.
-func TestWindowOfALateAgent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, c := range []struct {
-			left, whole time.Duration
-			late        bool
-			want        time.Duration
-		}{
-			{30 * time.Second, 30 * time.Second, false, 30 * time.Second},
-			{12 * time.Second, 30 * time.Second, true, 12 * time.Second},
-			{-time.Second, 30 * time.Second, true, shortestWindow},
-			{-time.Second, 50 * time.Millisecond, true, 50 * time.Millisecond},
-		} {
-			if got := windowUntil(time.Now().Add(c.left), c.whole, c.late); got != c.want {
-				t.Errorf("%+v: %v", c, got)
-			}
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// agentPatience is how long agents may take to be back when an engine has been started. Measured on two cores that others used
+	// AgentPatience is how long agents may take to be back when an engine has been started. Measured on two cores that others used
 	// as well: 60 agents within 4 s, 150 within 26 s.
-	agentPatience = time.Minute
-	// agentAnswer is how long one may take that is asked later: it has found the engine by then.
-	agentAnswer = 20 * time.Second
-	meetingSaid = 5 * time.Second
+	AgentPatience = time.Minute
+	// AgentAnswer is how long one may take that is asked later: it has found the engine by then.
+	AgentAnswer = 20 * time.Second
+	countSaid   = 5 * time.Second
 )
 
-// meetings asks agents whether they are there, all at once, and waits for their answers. Every verb that needs agents waits for them
+// Handshakes asks agents whether they are there, all at once, and waits for their answers. Every verb that needs agents waits for them
 // here first: what is asked of one later waits for it without end. Safe for several goroutines.
-type meetings struct {
+type Handshakes struct {
 	ask      func(farm.HostName) (agent.Meeting, error)
 	say      func(format string, args ...any)
 	began    time.Time
@@ -33,12 +33,12 @@ type meetings struct {
 	all      sync.WaitGroup
 
 	mu      sync.Mutex
-	asked   map[farm.HostName]*meeting
+	asked   map[farm.HostName]*handshake
 	waiting int // goroutines that wait for an answer
 }
 
-// meeting is what one agent says. It may be read when done is closed.
-type meeting struct {
+// handshake is what one agent says. It may be read when done is closed.
+type handshake struct {
 	done  chan struct{}
 	until time.Time // then it is waited for no more
 	agent.Meeting
@@ -55,10 +55,10 @@ func (e *awayError) Error() string {
 	if len(e.hosts) == 1 {
 		return fmt.Sprintf("the agent of %s has not answered within %v", e.hosts[0], e.after)
 	}
-	return fmt.Sprintf("%d agents have not answered within %v: %s", len(e.hosts), e.after, hostList(e.hosts))
+	return fmt.Sprintf("%d agents have not answered within %v: %s", len(e.hosts), e.after, HostList(e.hosts))
 }
 
-func hostList(hosts []farm.HostName) string {
+func HostList(hosts []farm.HostName) string {
 	var names []string
 	for _, h := range hosts {
 		names = append(names, string(h))
@@ -68,36 +68,38 @@ func hostList(hosts []farm.HostName) string {
 
 const awayHint = "does the agent run there, and can it reach the engine? stowage agent status"
 
-// meet begins with nobody asked; end it.
-func (a *app) meet(ctx context.Context, board *agent.Switchboard, patience time.Duration) *meetings {
+// Handshakes begins with nobody asked, and ends with the session. Board comes first.
+func (s *Session) Handshakes(ctx context.Context, patience time.Duration) *Handshakes {
 	ctx, quit := context.WithCancel(ctx)
-	ask := func(h farm.HostName) (agent.Meeting, error) { return board.Host(h).Meet(ctx) }
-	return newMeetings(ctx, quit, ask, a.say, patience)
+	ask := func(h farm.HostName) (agent.Meeting, error) { return s.board.Host(h).Meet(ctx) }
+	m := newHandshakes(ctx, quit, ask, s.opts.Say, patience)
+	s.onClose(m.end)
+	return m
 }
 
-func newMeetings(ctx context.Context, quit context.CancelFunc, ask func(farm.HostName) (agent.Meeting, error), say func(string, ...any), patience time.Duration) *meetings {
-	m := &meetings{ask: ask, say: say, began: time.Now(), patience: patience, quit: quit, asked: map[farm.HostName]*meeting{}}
+func newHandshakes(ctx context.Context, quit context.CancelFunc, ask func(farm.HostName) (agent.Meeting, error), say func(string, ...any), patience time.Duration) *Handshakes {
+	m := &Handshakes{ask: ask, say: say, began: time.Now(), patience: patience, quit: quit, asked: map[farm.HostName]*handshake{}}
 	m.all.Go(func() { m.tell(ctx) })
 	return m
 }
 
 // end asks no more.
-func (m *meetings) end() {
+func (m *Handshakes) end() {
 	m.quit()
 	m.all.Wait()
 }
 
 // greet asks an agent that has not been asked yet.
-func (m *meetings) greet(h farm.HostName) *meeting {
+func (m *Handshakes) greet(h farm.HostName) *handshake {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := m.asked[h]
 	if x == nil {
 		until := m.began.Add(m.patience)
-		if late := time.Now().Add(min(agentAnswer, m.patience)); late.After(until) {
+		if late := time.Now().Add(min(AgentAnswer, m.patience)); late.After(until) {
 			until = late
 		}
-		x = &meeting{done: make(chan struct{}), until: until}
+		x = &handshake{done: make(chan struct{}), until: until}
 		m.asked[h] = x
 		m.all.Go(func() {
 			defer close(x.done)
@@ -107,13 +109,13 @@ func (m *meetings) greet(h farm.HostName) *meeting {
 	return x
 }
 
-// wait waits until an agent has answered, or for too long.
-func (m *meetings) wait(ctx context.Context, h farm.HostName) (agent.Meeting, error) {
+// Wait waits until an agent has answered, or for too long.
+func (m *Handshakes) Wait(ctx context.Context, h farm.HostName) (agent.Meeting, error) {
 	x := m.greet(h)
-	return m.waitUntil(ctx, h, x.until)
+	return m.WaitUntil(ctx, h, x.until)
 }
 
-func (m *meetings) waitUntil(ctx context.Context, h farm.HostName, until time.Time) (agent.Meeting, error) {
+func (m *Handshakes) WaitUntil(ctx context.Context, h farm.HostName, until time.Time) (agent.Meeting, error) {
 	x := m.greet(h)
 	m.count(1)
 	defer m.count(-1)
@@ -134,13 +136,13 @@ func (m *meetings) waitUntil(ctx context.Context, h farm.HostName, until time.Ti
 	return agent.Meeting{}, &farm.Error{Op: "meet agent", Hint: awayHint, Err: &awayError{[]farm.HostName{h}, time.Since(m.began).Round(time.Second)}}
 }
 
-// gather waits for all of them, and returns those that have not answered.
-func (m *meetings) gather(ctx context.Context, hosts []farm.HostName) (away []farm.HostName) {
+// Gather waits for all of them, and returns those that have not answered.
+func (m *Handshakes) Gather(ctx context.Context, hosts []farm.HostName) (away []farm.HostName) {
 	for _, h := range hosts {
 		m.greet(h)
 	}
 	for _, h := range hosts {
-		if _, err := m.wait(ctx, h); err != nil && isAway(err) {
+		if _, err := m.Wait(ctx, h); err != nil && isAway(err) {
 			away = append(away, h)
 		}
 	}
@@ -148,15 +150,15 @@ func (m *meetings) gather(ctx context.Context, hosts []farm.HostName) (away []fa
 	return away
 }
 
-func (m *meetings) count(n int) {
+func (m *Handshakes) count(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waiting += n
 }
 
 // tell says how many have answered, for as long as somebody waits for one.
-func (m *meetings) tell(ctx context.Context) {
-	tick := time.NewTicker(meetingSaid)
+func (m *Handshakes) tell(ctx context.Context) {
+	tick := time.NewTicker(countSaid)
 	defer tick.Stop()
 	for {
 		select {
@@ -171,7 +173,7 @@ func (m *meetings) tell(ctx context.Context) {
 }
 
 // met counts; waited says that somebody waits for one that may come in time.
-func (m *meetings) met(now time.Time) (met, of int, waited bool) {
+func (m *Handshakes) met(now time.Time) (met, of int, waited bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, x := range m.asked {
@@ -192,9 +194,9 @@ func isAway(err error) bool {
 	return errors.As(err, &away)
 }
 
-// together is a list of errors with one for all agents that were away, at its
+// Together is a list of errors with one for all agents that were away, at its
 // end.
-func together(errs []error) []error {
+func Together(errs []error) []error {
 	var out []error
 	all := &awayError{}
 	for _, err := range errs {
