@@ -211,29 +211,30 @@ func toBegin(piece engine.Job, before []engine.Lane, soFar engine.Result) (engin
 	var lanes []engine.Lane
 	var rest []engine.LaneResult
 	for _, l := range piece.Lanes {
-		missing, waits := lacks(l, before, soFar)
-		switch {
-		case may && !waits:
+		end := engine.LaneResult{Name: l.Name, End: engine.EndNotStarted}
+		missing := lacks(l, before, soFar)
+		if may && missing == "" {
 			lanes = append(lanes, l)
-		case may && missing != "":
-			rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted, Error: "it needs " + missing + ", which was not done"})
-		default:
-			rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted})
+			continue
 		}
+		if may {
+			end.Error = "it needs " + missing + ", which was not done"
+		}
+		rest = append(rest, end)
 	}
 	piece.Lanes, piece.Spares = lanes, max(0, piece.Spares-soFar.OwnFailures())
 	return piece, rest
 }
 
-// lacks reports whether a lane of an earlier stage was not done without which
-// this one cannot begin, and which.
-func lacks(l engine.Lane, before []engine.Lane, soFar engine.Result) (missing string, waits bool) {
+// lacks is a lane of an earlier stage that was not done and without which this one
+// cannot begin; "" for none.
+func lacks(l engine.Lane, before []engine.Lane, soFar engine.Result) string {
 	for n, b := range before {
 		if b.Stage != l.Stage && soFar.Lanes[n].End != engine.EndDone && (!l.Apart || slices.Contains(l.Needs, b.Name)) {
-			return b.Name, true
+			return b.Name
 		}
 	}
-	return "", false
+	return ""
 }
 
 // closing is what of a closing piece has to be run: the lanes that take back
