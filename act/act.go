@@ -159,23 +159,12 @@ func takeOver(ctx context.Context, client *engine.Client, job engine.Job, log *s
 	}
 }
 
-// runInTurn runs the pieces of a job one after the other. After a piece in
-// which a lane failed, no other is begun, but those that clear up, and those of
-// the same stage as far as the job spares failures.
+// runInTurn runs the pieces of a job one after the other, as far as there is
+// something of each to be begun.
 func runInTurn(ctx context.Context, client *engine.Client, job engine.Job) (engine.Result, error) {
 	var all engine.Result
-	stage := 0 // of the piece before
 	for _, piece := range Pieces(job) {
-		now, rest := piece, []engine.LaneResult(nil)
-		switch {
-		case piece.Lanes[0].Closing:
-			now, rest = closing(piece, all)
-		case !pieceMayBegin(all, piece, stage):
-			now.Lanes = nil
-			for _, l := range piece.Lanes {
-				rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted})
-			}
-		}
+		now, rest := toBegin(piece, job.Lanes[:len(all.Lanes)], all)
 		if len(now.Lanes) > 0 {
 			r, err := client.Run(ctx, now)
 			if err != nil {
@@ -185,18 +174,47 @@ func runInTurn(ctx context.Context, client *engine.Client, job engine.Job) (engi
 			rest = append(rest, r.Lanes...)
 		}
 		all.Lanes = append(all.Lanes, inOrder(piece, rest)...)
-		stage = piece.Lanes[0].Stage
 	}
 	return all, nil
 }
 
-// pieceMayBegin reports whether a piece may begin after these results: those of its
-// own stage do not depend on each other, those of later stages on all before.
-func pieceMayBegin(soFar engine.Result, piece engine.Job, stage int) bool {
-	if soFar.End() == engine.EndDone {
-		return true
+// toBegin is what of a piece is begun after what came of the lanes before, and
+// the ends of those that are not. It is the same after a resume: the results are.
+func toBegin(piece engine.Job, before []engine.Lane, soFar engine.Result) (engine.Job, []engine.LaneResult) {
+	if piece.Lanes[0].Closing {
+		return closing(piece, soFar)
 	}
-	return soFar.MayBegin(piece.Spares) && stage == piece.Lanes[0].Stage
+	if soFar.End() == engine.EndDone {
+		return piece, nil
+	}
+	may := soFar.MayBegin(piece.Spares)
+	var lanes []engine.Lane
+	var rest []engine.LaneResult
+	for _, l := range piece.Lanes {
+		end := engine.LaneResult{Name: l.Name, End: engine.EndNotStarted}
+		missing := lacks(l, before, soFar)
+		if may && missing == "" {
+			lanes = append(lanes, l)
+			continue
+		}
+		if may {
+			end.Error = "it needs " + missing + ", which was not done"
+		}
+		rest = append(rest, end)
+	}
+	piece.Lanes, piece.Spares = lanes, max(0, piece.Spares-soFar.OwnFailures())
+	return piece, rest
+}
+
+// lacks is a lane of an earlier stage that was not done and without which this one
+// cannot begin; "" for none.
+func lacks(l engine.Lane, before []engine.Lane, soFar engine.Result) string {
+	for n, b := range before {
+		if b.Stage != l.Stage && soFar.Lanes[n].End != engine.EndDone && (!l.Apart || slices.Contains(l.Needs, b.Name)) {
+			return b.Name
+		}
+	}
+	return ""
 }
 
 // closing is what of a closing piece has to be run: the lanes that take back
@@ -211,17 +229,24 @@ func closing(piece engine.Job, soFar engine.Result) (engine.Job, []engine.LaneRe
 		piece.Lanes = nil
 		return piece, rest
 	}
-	made := map[string]bool{}
-	for i := len(soFar.Lanes) - 1; i >= 0; i-- { // the first of a name made it
-		made[soFar.Lanes[i].Name] = soFar.Lanes[i].End == engine.EndDone
+	made, came := map[string]bool{}, map[string]bool{}
+	for _, was := range soFar.Lanes { // the first of a name made it, the next came to it
+		if _, known := made[was.Name]; !known {
+			made[was.Name] = was.End == engine.EndDone
+		} else {
+			came[was.Name] = was.End == engine.EndDone
+		}
 	}
 	var lanes []engine.Lane
 	var rest []engine.LaneResult
 	for _, l := range piece.Lanes {
-		if made[l.Name] {
-			lanes = append(lanes, l)
-		} else {
+		switch {
+		case !made[l.Name]:
 			rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted})
+		case came[l.Name]: // it was not made in vain
+			rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndDone})
+		default:
+			lanes = append(lanes, l)
 		}
 	}
 	piece.Lanes = lanes

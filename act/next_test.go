@@ -78,17 +78,46 @@ func TestWhatCannotChangeIsNotRetried(t *testing.T) {
 	}
 }
 
-// Pieces of one stage go on after failures that are spared, later stages do not.
-func TestLaterStagesWaitForAllBefore(t *testing.T) {
-	piece := engine.Job{Spares: Spares(placement.Goals{}), Lanes: []engine.Lane{{Stage: 1}}}
-	failed := engine.Result{Lanes: []engine.LaneResult{{End: engine.EndUndone, Kind: engine.KindPermanent}}}
-	if !pieceMayBegin(failed, piece, 1) {
-		t.Error("the rest of a stage does not begin after one failure")
+// After a failure that is spared, lanes of its stage begin, and of later stages
+// those that say what they need, and have it.
+func TestLaterStagesBeginWithWhatTheyNeed(t *testing.T) {
+	lane := func(name string, stage int, needs ...string) engine.Lane {
+		return engine.Lane{Name: name, Stage: stage, Apart: len(needs) > 0, Needs: needs}
 	}
-	if pieceMayBegin(failed, piece, 0) {
-		t.Error("a later stage begins after a failure")
-	}
-	if piece.Spares = Spares(placement.Goals{AfterFailure: placement.StopAfterFailure}); pieceMayBegin(failed, piece, 1) {
-		t.Error("after_failure: stop, and another piece begins")
+	before := []engine.Lane{lane("set1", 1), lane("set2", 1), lane("set3", 1)}
+	for _, tc := range []struct {
+		name, ends string // of those before: done, failed, aborted, skipped
+		spares     int
+		lanes      []engine.Lane
+		want       string
+		spared     int
+	}{
+		{"a later stage, whole", "done done done", 2, []engine.Lane{lane("a", 2), lane("set2", 2, "set2")}, "a set2", 2},
+		{"a later stage", "done failed done", 2, []engine.Lane{lane("set1", 2, "set1"), lane("set2", 2, "set2"), lane("set3", 2, "set3"), lane("a", 2), lane("b", 2, "no new pair")}, "set1 set3 b", 1},
+		{"one that was not begun", "done failed skipped", 2, []engine.Lane{lane("set1", 2, "set1"), lane("set3", 2, "set3")}, "set1", 1},
+		{"the same stage", "done failed failed", 2, []engine.Lane{lane("set4", 1), lane("set5", 1)}, "set4 set5", 0},
+		{"too many", "failed failed failed", 2, []engine.Lane{lane("set4", 1), lane("b", 2, "no new pair")}, "", 0},
+		{"after_failure: stop", "done failed done", Spares(placement.Goals{AfterFailure: placement.StopAfterFailure}), []engine.Lane{lane("set4", 1), lane("set1", 2, "set1")}, "", 0},
+		{"an abort", "done aborted done", 2, []engine.Lane{lane("set4", 1), lane("set1", 2, "set1")}, "", 0},
+	} {
+		var soFar engine.Result
+		for _, end := range strings.Fields(tc.ends) {
+			soFar.Lanes = append(soFar.Lanes, map[string]engine.LaneResult{"done": {End: engine.EndDone}, "skipped": {End: engine.EndNotStarted},
+				"failed": {End: engine.EndUndone, Kind: engine.KindPermanent}, "aborted": {End: engine.EndUndone, Kind: engine.KindAborted}}[end])
+		}
+		for n := range soFar.Lanes {
+			soFar.Lanes[n].Name = before[n].Name
+		}
+		now, rest := toBegin(engine.Job{Spares: tc.spares, Lanes: tc.lanes}, before, soFar)
+		var got []string
+		for _, l := range now.Lanes {
+			got = append(got, l.Name)
+		}
+		if strings.Join(got, " ") != tc.want || len(got)+len(rest) != len(tc.lanes) {
+			t.Errorf("%s: begins %v, want %s; the rest is %v", tc.name, got, tc.want, rest)
+		}
+		if tc.want != "" && now.Spares != tc.spared {
+			t.Errorf("%s: spares %d more, want %d", tc.name, now.Spares, tc.spared)
+		}
 	}
 }

@@ -18,8 +18,8 @@ func TestClosingLanes(t *testing.T) {
 		runs  string
 	}{
 		{"all went well", []engine.LaneResult{end("shardset001", engine.EndDone), end("shardset002", engine.EndDone), end("p0", engine.EndDone)}, ""},
-		{"a shard did not come", []engine.LaneResult{end("shardset001", engine.EndDone), end("shardset002", engine.EndDone), end("shardset001", engine.EndUndone), end("shardset002", engine.EndDone)}, "shardset001 shardset002"},
-		{"a pair could not be made", []engine.LaneResult{end("shardset001", engine.EndUndone), end("shardset002", engine.EndDone)}, "shardset002"},
+		{"a shard did not come", []engine.LaneResult{end("shardset001", engine.EndDone), end("shardset002", engine.EndDone), end("shardset001", engine.EndUndone), end("shardset002", engine.EndDone)}, "shardset001"},
+		{"a pair could not be made", []engine.LaneResult{end("shardset001", engine.EndUndone), end("shardset002", engine.EndDone), end("shardset001", engine.EndNotStarted), end("shardset002", engine.EndNotStarted)}, "shardset002"},
 		{"and could not be taken back", []engine.LaneResult{end("shardset001", engine.EndStuck), end("shardset002", engine.EndNotStarted)}, ""},
 	} {
 		now, rest := closing(last, engine.Result{Lanes: c.soFar})

@@ -295,6 +295,8 @@ func (a *Agent) do(ctx context.Context, r *running, q request) (out answer, err 
 		return out, m.RollbackPrepared(ctx, q.Instance)
 	case callStop:
 		return out, m.Stop(ctx, q.Instance, q.Budget)
+	case callRetire:
+		out.Retired, err = m.Retire(ctx, q.Instance, q.Budget, string(q.Content))
 	case callRunning:
 		var pid int
 		pid, err = m.Running(ctx, q.Instance)

@@ -31,6 +31,7 @@ const (
 	callStart            = "start"
 	callRollbackPrepared = "rollback-prepared"
 	callStop             = "stop"
+	callRetire           = "retire" // stop, and not to be started by mistake
 	callRunning          = "running"
 	callFreeBytes        = "free-bytes"
 	callPortFree         = "port-free"
@@ -102,6 +103,7 @@ type answer struct {
 	Number  int64          `json:"number,omitempty"`
 	Yes     bool           `json:"yes,omitempty"`
 	Start   host.Start     `json:"start,omitzero"`
+	Retired host.Retired   `json:"retired,omitzero"`
 	Address string         `json:"address,omitempty"`
 	Error   *wireError     `json:"error,omitempty"`
 }

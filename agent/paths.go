@@ -21,7 +21,7 @@ func mayTouch(q request, listed directories) error {
 		return fmt.Errorf("%w: a host's agent does not touch this: %w", farm.ErrRefused, err)
 	}
 	switch q.Call {
-	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callFetch, callRollbackPrepared, callStart, callStop, callRunning, callOffer:
+	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callFetch, callRollbackPrepared, callStart, callStop, callRetire, callRunning, callOffer:
 		return listed.allow(q.Instance.Datadir, q.Instance.Config)
 	case callWriteFile:
 		return listed.allow(q.Path)
@@ -39,6 +39,10 @@ func plausible(q request) (err error) {
 	switch q.Call {
 	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callFetch, callRollbackPrepared:
 		if err = farm.CheckPlace("", q.Instance.Datadir, q.Instance.Config); err == nil && !path.IsAbs(q.Instance.Datadir) {
+			err = fmt.Errorf("%s is not an absolute path", q.Instance.Datadir)
+		}
+	case callRetire:
+		if !path.IsAbs(q.Instance.Datadir) {
 			err = fmt.Errorf("%s is not an absolute path", q.Instance.Datadir)
 		}
 	case callReadFile, callWriteFile:

@@ -329,6 +329,12 @@ func (r *Remote) Stop(ctx context.Context, i host.Instance, budget time.Duration
 	return err
 }
 
+// Retire implements host.Host.
+func (r *Remote) Retire(ctx context.Context, i host.Instance, budget time.Duration, note string) (host.Retired, error) {
+	out, err := r.call(ctx, request{Call: callRetire, Instance: i, Budget: budget, Content: []byte(note)}, nil)
+	return out.Retired, err
+}
+
 // Running implements host.Host.
 func (r *Remote) Running(ctx context.Context, i host.Instance) (int, error) {
 	out, err := r.call(ctx, request{Call: callRunning, Instance: i}, nil)

@@ -51,6 +51,9 @@ type Lane struct {
 	// Stage orders lanes that must not overlap: the caller runs a stage as a
 	// job of its own when the one before has ended. The engine takes no notice.
 	Stage int `json:"stage,omitempty"`
+	// Apart: of the lanes of earlier stages it needs only those that Needs names, not all. The engine takes no notice.
+	Apart bool     `json:"apart,omitempty"`
+	Needs []string `json:"needs,omitempty"`
 	// Closing: the lane has something to do only when a lane of an earlier stage
 	// was not done. The engine takes no notice of this either.
 	Closing bool `json:"closing,omitempty"`

@@ -53,6 +53,16 @@ func (r Result) MayBegin(spares int) bool {
 	return true
 }
 
+// OwnFailures counts them.
+func (r Result) OwnFailures() (n int) {
+	for _, lane := range r.Lanes {
+		if lane.IsOwnFailure() {
+			n++
+		}
+	}
+	return n
+}
+
 // IsOwnFailure reports whether the lane was undone because one of its own steps failed: nobody asked for it, and nothing of it is left half-way.
 func (l LaneResult) IsOwnFailure() bool {
 	return l.End == EndUndone && (l.Kind == KindFailed || l.Kind == KindPermanent || l.Kind == KindTimeout)

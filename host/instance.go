@@ -101,6 +101,10 @@ type Host interface {
 	// Stop ends the instance, cleanly if it does so within the budget and as a
 	// crash would if not; one that does not run is left alone.
 	Stop(ctx context.Context, i Instance, budget time.Duration) error
+	// Retire stops an instance that nobody needs any more. The data directory of
+	// one that Stowage did not make is closed behind it, with a note in it, so
+	// that it cannot be started by mistake.
+	Retire(ctx context.Context, i Instance, budget time.Duration, note string) (Retired, error)
 	// Running is the process id of the instance, or 0.
 	Running(ctx context.Context, i Instance) (int, error)
 

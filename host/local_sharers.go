@@ -97,11 +97,17 @@ func servers() (pids []int) {
 			continue
 		}
 		comm, _ := os.ReadFile("/proc/" + e.Name() + "/comm")
-		if isServerName(strings.TrimSpace(string(comm))) {
+		name := strings.TrimSpace(string(comm))
+		if isServerName(name) || strings.HasPrefix(name, "ld-linux") && isLoaded(pid) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// isLoaded: the loader that a wrapper has started runs a server, under its own name.
+func isLoaded(pid int) bool {
+	return slices.ContainsFunc(strings.Split(string(commandLine(pid)), "\x00"), isServerName)
 }
 
 // seesOurFiles: a server in a container has files of its own by the same names.

@@ -46,6 +46,11 @@ func (l *Local) Options(ctx context.Context, i Instance) (Start, error) {
 	seen := lookAs(p.account)
 	lines := seen.lines(p, i, func(text string) string { return UnfenceOptions(i, text) })
 	out.Files, out.Skipped, out.Options = i.named(seen.files), seen.skipped, p.starts(lines)
+	persisted, err := p.persisted(i, out.Options)
+	if err != nil {
+		return Start{}, err
+	}
+	out.Options, out.Persisted = append(out.Options, persisted...), len(persisted)
 	for _, o := range out.Options {
 		if !slices.Contains(out.Groups, o.Group) && o.Group != "" {
 			out.Groups = append(out.Groups, o.Group)
@@ -55,7 +60,7 @@ func (l *Local) Options(ctx context.Context, i Instance) (Start, error) {
 		}
 	}
 	if out.Reads(i.Config) {
-		out.Fence = fenceFault(seen, p, i)
+		out.Fence = fenceFault(seen, p, i, persisted)
 	}
 	out.Sharers = l.sharers(ctx, i, pid)
 	if err := writable(i.Config); err != nil {
@@ -247,9 +252,9 @@ func nameOf(account *syscall.Credential) string {
 
 // fenceFault is why a fence at the end of the option file, which the server
 // reads, would not hold.
-func fenceFault(seen *sight, p process, i Instance) string {
+func fenceFault(seen *sight, p process, i Instance, persisted []optionfile.Line) string {
 	lines := seen.lines(p, i, func(text string) string { return FenceOptions(i, UnfenceOptions(i, text)) })
-	s := Start{Options: p.starts(lines)}
+	s := Start{Options: append(p.starts(lines), persisted...)}
 	for _, x := range []struct{ key, want string }{{"read_only", "ON"}, {"event_scheduler", "OFF"}} {
 		if v, where, _ := s.Value(x.key); v != x.want {
 			if where == "" {

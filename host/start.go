@@ -22,6 +22,8 @@ type Start struct {
 	Options []optionfile.Line `json:"options"`
 	// Argued are those of them that stand on its command line and in no file.
 	Argued int `json:"argued,omitempty"`
+	// Persisted are those of them that SET PERSIST has said to a MySQL server.
+	Persisted int `json:"persisted,omitempty"`
 	// Groups are the groups it reads that are there.
 	Groups []string `json:"groups,omitempty"`
 	// Skipped are files that it passes over without a word, each with why.
@@ -71,6 +73,9 @@ func place(o optionfile.Line) string {
 	if o.File == optionfile.CommandLine {
 		return "its command line"
 	}
+	if o.Number == 0 {
+		return o.File
+	}
 	return fmt.Sprintf("%s:%d", o.File, o.Number)
 }
 
@@ -91,7 +96,7 @@ func isRepeated(key string) bool {
 // text, of which own is the content; else all it reads in one group, each with
 // where it comes from.
 func (s Start) Text(i Instance, own string) string {
-	if len(s.Files) == 1 && s.Files[0] == i.Config && s.Suffix == "" && s.Argued == 0 {
+	if len(s.Files) == 1 && s.Files[0] == i.Config && s.Suffix == "" && s.Argued == 0 && s.Persisted == 0 {
 		return own
 	}
 	last := map[string]int{}

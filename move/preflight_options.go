@@ -137,13 +137,19 @@ func quotedOr(text, none string) string {
 // optionOf are variables that have another name in option files.
 var optionOf = map[string]string{"time_zone": "default_time_zone"}
 
+// otherNames are options that have two names.
+var otherNames = map[string]string{"log_slave_updates": "log_replica_updates"}
+
+// onlyMySQL are compared here besides: without them a copy does not replicate.
+var onlyMySQL = []string{"gtid_mode", "enforce_gtid_consistency"}
+
 // notFromFiles are compared, and follow from something else.
 var notFromFiles = []string{"version"}
 
 // askSettings holds what a server runs with against what its files say: a copy
 // starts from the files, and is refused where it differs from this server.
 func askSettings(ctx context.Context, p peer, start host.Start, i host.Instance, severity farm.Severity) ([]farm.Finding, error) {
-	names := slices.DeleteFunc(swing.Compared(), func(n string) bool { return slices.Contains(notFromFiles, n) })
+	names := slices.DeleteFunc(append(swing.Compared(), onlyMySQL...), func(n string) bool { return slices.Contains(notFromFiles, n) })
 	origins, err := p.server.VariablesWithOrigin(ctx, names...)
 	if err != nil {
 		return nil, err
@@ -159,11 +165,17 @@ func askSettings(ctx context.Context, p peer, start host.Start, i host.Instance,
 			option = o
 		}
 		text, at, set := start.Value(option)
+		if !set && otherNames[option] != "" {
+			text, at, set = start.Value(otherNames[option])
+		}
 		next := text
 		switch {
 		case name == "log_bin": // the option has a file's name
-			if next = "OFF"; set && text != "OFF" && text != "0" {
+			if next = x.Default; set {
 				next = "ON"
+			}
+			if set && (text == "OFF" || text == "0") {
+				next = "OFF"
 			}
 		case name == "collation_server" && !set:
 			if _, _, follows := start.Value("character_set_server"); follows {

@@ -3,6 +3,7 @@ package move
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -104,7 +105,7 @@ func (r *replacement) resume(ctx context.Context) error {
 }
 
 // retire ends the old instance. Its files stay where they are: they are the
-// owner's to delete.
+// owner's to delete, and to open again (host.Host.Retire).
 func (r *replacement) retire(ctx context.Context) error {
 	if err := r.mayRetire(ctx); err != nil {
 		return err
@@ -156,14 +157,35 @@ func (r *replacement) mayRetire(ctx context.Context) error {
 
 func (r *replacement) stopOld(ctx context.Context) error {
 	pid, err := r.oldHost.Running(ctx, r.old)
-	if err != nil || pid == 0 {
+	if err != nil {
 		return err
 	}
-	r.awaitNoClients(ctx, 2*time.Second)
-	if err := r.Leaves.ForgetSource(ctx); err != nil {
+	if pid != 0 {
+		r.awaitNoClients(ctx, 2*time.Second)
+		if err := r.Leaves.ForgetSource(ctx); err != nil {
+			return err
+		}
+	}
+	to := r.order.Move.To
+	is, err := r.oldHost.Retire(ctx, r.old, 10*time.Minute,
+		fmt.Sprintf("Stowage moved %s of %s to port %d of host %s.", r.old.Name, r.Pair, to.Port, to.Host))
+	if err != nil {
 		return err
 	}
-	return r.oldHost.Stop(ctx, r.old, 10*time.Minute)
+	return r.releaseOptions(ctx, is)
+}
+
+// releaseOptions takes the fence of an old instance that cannot be started any
+// more out of its option file: the file is its owner's, and may be others' too.
+// Where the instance can be started, the fence stays, and it is said.
+func (r *replacement) releaseOptions(ctx context.Context, is host.Retired) error {
+	if is.Closed {
+		return r.mover.editOptions(ctx, r.oldHost, r.old, func(text string) string { return host.UnfenceOptions(r.old, text) })
+	}
+	if is.Why != "" {
+		r.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s keeps its fence in %s, so that it takes no writes when it is started by mistake: %s", r.old.Name, r.old.Config, is.Why)})
+	}
+	return nil
 }
 
 // awaitNoClients gives clients that keep idle connections a moment to notice

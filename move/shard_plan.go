@@ -18,8 +18,9 @@ import (
 	"stowage/store"
 )
 
-// Stages of a run that regroups shards. What a stage does needs the whole of
-// the one before; the last has something to do only when one of them failed.
+// Stages of a run that regroups shards. A shard needs the pair that it goes to,
+// a pair that is retired all shards that leave it; the last stage has something to
+// do only when a lane failed.
 const (
 	stageProvision = iota + 1
 	stageShards
@@ -60,6 +61,7 @@ func (a *Act) beginShardPlan(ctx context.Context, p placement.Plan, now *farm.Fa
 				orders[i].New = slices.ContainsFunc(fresh, func(o provisionOrder) bool { return o.Pair == orders[i].To.Pair })
 			}
 			job, err := regroupingJob(run, fresh, orders, emptiedBy(p, goals, now))
+			job.Spares = act.Spares(p.Goals)
 			return job, next, err
 		},
 		Survey: a.surveyShards, Remedy: "remedy them, then move again; nothing was touched",
@@ -212,8 +214,15 @@ func regroupingJob(id string, fresh []provisionOrder, orders []shardOrder, gone 
 	if err != nil {
 		return job, err
 	}
+	from := map[farm.PairName][]string{} // the lanes that take its shards
+	for _, o := range orders {
+		if !contains(from[o.From.Pair], string(o.To.Pair)) {
+			from[o.From.Pair] = append(from[o.From.Pair], string(o.To.Pair))
+		}
+	}
 	for i := range job.Lanes {
-		job.Lanes[i].Stage = stageShards
+		lane := &job.Lanes[i]
+		lane.Stage, lane.Apart, lane.Needs = stageShards, true, []string{lane.Name} // the pair that it goes to, where that is made
 	}
 	var made, left, undone []engine.Lane
 	for _, o := range fresh {
@@ -233,6 +242,7 @@ func regroupingJob(id string, fresh []provisionOrder, orders []shardOrder, gone 
 		if err != nil {
 			return job, err
 		}
+		lane.Apart, lane.Needs = true, from[o.Pair]
 		left = append(left, lane)
 	}
 	job.Lanes = slices.Concat(made, job.Lanes, left, undone)

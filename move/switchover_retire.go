@@ -12,7 +12,7 @@ import (
 
 // retire ends the old instance. Its files stay where they are: they are the
 // owner's to delete. Accounts that the cutover kept out of it stay locked in
-// them, and its option file stays fenced.
+// them.
 func (s *succession) retire(ctx context.Context) error {
 	if err := s.mayRetire(ctx); err != nil {
 		return err

@@ -18,12 +18,15 @@ type Variable struct {
 	File string // the option file, where From is CONFIG
 }
 
-// VariablesWithOrigin reads variables with where they come from. MySQL has no such table
-// of defaults: there the answer is empty.
+// VariablesWithOrigin reads variables with where they come from. Of MySQL those that
+// usual has: others are left out.
 func (s *Server) VariablesWithOrigin(ctx context.Context, names ...string) (map[string]Variable, error) {
-	flavor, err := s.Flavor(ctx)
-	if err != nil || flavor.Vendor != "MariaDB" {
+	d, err := s.dialect(ctx)
+	if err != nil {
 		return nil, err
+	}
+	if d.flavor.Vendor != "MariaDB" {
+		return s.variablesWithOrigin(ctx, d, names)
 	}
 	quoted := make([]string, len(names))
 	for n, name := range names {

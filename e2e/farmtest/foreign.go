@@ -195,11 +195,7 @@ func (f *Foreign) debian(dir, options string) (config string) {
 func (f *Foreign) StartAsOwner(name farm.InstanceName) {
 	f.T.Helper()
 	argv := f.starts[name]
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/nonexistent"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: f.asThey}
-	f.ok(cmd.Start())
-	go func() { _ = cmd.Wait() }() // its end is seen by what follows
+	f.launch(name)
 	s := f.Server(name)
 	defer s.Close()
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -210,6 +206,33 @@ func (f *Foreign) StartAsOwner(name farm.InstanceName) {
 		if time.Now().After(end) {
 			f.T.Fatalf("%v: %s does not come up: %v %+v", argv, name, err, r)
 		}
+	}
+}
+
+// launch starts what starts a server; its end is what the channel says.
+func (f *Foreign) launch(name farm.InstanceName) <-chan error {
+	f.T.Helper()
+	argv := f.starts[name]
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/nonexistent"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: f.asThey}
+	f.ok(cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	return ended
+}
+
+// StaysRetired is somebody who starts a server that has retired, by mistake, as
+// ever: it does not come up.
+func (f *Foreign) StaysRetired(name farm.InstanceName) {
+	f.T.Helper()
+	select {
+	case <-f.launch(name):
+	case <-time.After(2 * time.Minute):
+		f.T.Errorf("%s has retired, and runs", name)
+	}
+	if pid, err := f.local.Running(f.T.Context(), f.Places[name]); err != nil || pid != 0 {
+		f.T.Errorf("%s has retired, and process %d runs (%v)", name, pid, err)
 	}
 }
 
@@ -232,10 +255,8 @@ func (f *Foreign) Server(name farm.InstanceName) *mysql.Server {
 }
 
 // Files are all files of the machines' owners: what each holds, or leads to,
-// with owner, group and mode. What a retired server's fence has added to its own
-// group is left out: it stays, or the server could be started again and written
-// to (docs/decisions/0031).
-func (f *Foreign) Files(retired ...farm.InstanceName) map[string]string {
+// with owner, group and mode.
+func (f *Foreign) Files() map[string]string {
 	f.T.Helper()
 	out := map[string]string{}
 	f.ok(filepath.WalkDir(filepath.Join(f.Dir, "machines"), func(path string, d fs.DirEntry, err error) error {
@@ -260,11 +281,6 @@ func (f *Foreign) Files(retired ...farm.InstanceName) map[string]string {
 			if err != nil {
 				return err
 			}
-			for _, name := range retired {
-				if real, _ := filepath.EvalSymlinks(f.Places[name].Config); real == path {
-					text = []byte(host.UnfenceOptions(f.Places[name], string(text)))
-				}
-			}
 			what += "\n" + string(text)
 		}
 		out[path] = what
@@ -278,9 +294,9 @@ func (f *Foreign) Files(retired ...farm.InstanceName) map[string]string {
 func (f *Foreign) FilesAreTheirs() { f.T.Helper(); f.was = f.Files() }
 
 // CheckFiles holds all files of the machines' owners against what they were.
-func (f *Foreign) CheckFiles(retired ...farm.InstanceName) {
+func (f *Foreign) CheckFiles() {
 	f.T.Helper()
-	is := f.Files(retired...)
+	is := f.Files()
 	for path, was := range f.was {
 		if is[path] != was {
 			f.T.Errorf("%s became\n%s\nand was\n%s", path, is[path], was)

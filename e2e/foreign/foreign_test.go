@@ -12,7 +12,8 @@ import (
 
 // TestNeighbourStartsReadOnly: two servers of one option file, of which one is
 // moved under load. The other was never touched: it starts as ever, and nobody's
-// file, owner, mode or link has changed.
+// file, owner, mode or link has changed. The one that has retired does not come up
+// when somebody starts it by mistake.
 func TestNeighbourStartsReadOnly(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.RaiseForeign(t, demo.Options{Pairs: 2, Shards: 1, Hosts: 2, Rows: 50}, 40,
@@ -39,19 +40,20 @@ func TestNeighbourStartsReadOnly(t *testing.T) {
 	}
 	f.CheckFiles()
 	f.Must("move", "instance", "dbshard001/B", "--to", freeHost(t, f))
-	f.CheckFiles("dbshard001b")
+	f.CheckFiles()
 	s := f.Server("dbshard001b")
 	defer s.Close()
 	if s.Ping(t.Context()) == nil {
 		t.Error("dbshard001b has retired, and answers at its old place")
 	}
+	f.StaysRetired("dbshard001b")
 	for _, name := range []farm.InstanceName{"dbshard002a", "dbshard002b"} {
 		f.RestartAsOwner(name)
 		if got := settings(name); got != was || !strings.HasPrefix(got, "OFF") {
 			t.Errorf("%s, which nobody touched, starts with read_only and event_scheduler %s, was %s", name, got, was)
 		}
 	}
-	f.CheckFiles("dbshard001b")
+	f.CheckFiles()
 	f.CheckLedger()
 }
 

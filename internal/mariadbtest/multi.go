@@ -62,6 +62,14 @@ func Together(t testing.TB, path, shared string, suffixes []string, instances ..
 // Start starts one of them and waits for a login.
 func (m *Multi) Start(t testing.TB, n int) {
 	t.Helper()
+	if err := m.Try(t, n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Try is Start for a server that may not come up.
+func (m *Multi) Try(t testing.TB, n int) error {
+	t.Helper()
 	i := m.Instances[n]
 	cmd := exec.Command(i.home.line.Server, "--defaults-file="+m.Config, "--defaults-group-suffix="+m.Suffixes[n])
 	if m.byMulti {
@@ -69,7 +77,7 @@ func (m *Multi) Start(t testing.TB, n int) {
 	}
 	cmd.Dir, cmd.SysProcAttr, cmd.Env = "/", i.home.attributes(), []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/nonexistent"}
 	if err := keeper.Start(cmd); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	exited := make(chan error, 1)
 	go func() {
@@ -79,8 +87,9 @@ func (m *Multi) Start(t testing.TB, n int) {
 	}()
 	i.exited = exited
 	if err := i.awaitLogin(); err != nil {
-		t.Fatalf("start %s (%s) with group suffix %s: %v\n%s", i.Name, i.Address, m.Suffixes[n], err, i.LogTail(40))
+		return fmt.Errorf("start %s (%s) with group suffix %s: %w\n%s", i.Name, i.Address, m.Suffixes[n], err, i.LogTail(40))
 	}
+	return nil
 }
 
 // Restart stops one, as somebody would who knows nothing of us, and starts it.

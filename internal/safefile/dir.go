@@ -155,6 +155,9 @@ func (d *Dir) Sync() error { return d.file.Sync() }
 // Chown gives the directory away.
 func (d *Dir) Chown(uid, gid int) error { return d.file.Chown(uid, gid) }
 
+// Stat is what the directory is now.
+func (d *Dir) Stat() (fs.FileInfo, error) { return d.file.Stat() }
+
 // Chmod sets its mode.
 func (d *Dir) Chmod(mode fs.FileMode) error { return d.file.Chmod(mode) }
 

@@ -75,6 +75,44 @@ func TestFailRegroupingAtPoints(t *testing.T) {
 	})
 }
 
+// TestOneSetOfShardsFailsAndTheOtherStands: of two new pairs, one cannot be made, or
+// gets a shard that fails. The other is made, gets its shards, and the pairs that
+// they leave are retired; of the one that failed nothing is left. The same plan
+// brings the rest.
+func TestOneSetOfShardsFailsAndTheOtherStands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: plans of single shards, one of whose pairs fails")
+	}
+	farmtest.SideBySide(t, func(run func(name string, test func(*testing.T))) {
+		for _, point := range []string{"after found/second", "before copy"} {
+			run(point, func(t *testing.T) {
+				f := farmtest.StartRegrouping(t, farm.ActiveActive, 4, 4)
+				p := farmtest.RunProgram(t, "step @ "+point, "move", "regroup", "-C", f.Dir)
+				if !strings.Contains(p.Stderr, farmtest.MarkOfKill+point) || p.Code != farmtest.ExitFailed {
+					t.Fatalf("failed at %q: exit %d, want %d\n%s", point, p.Code, farmtest.ExitFailed, p.Stderr)
+				}
+				_, now, _, err := farmtest.FarmAccess(f.Dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var has []string
+				for _, pair := range now.Pairs {
+					has = append(has, fmt.Sprintf("%.8s %d", pair.Name, len(pair.Shards)))
+				}
+				slices.Sort(has)
+				if got, want := strings.Join(has, ", "), "dbshard0 2, dbshard0 2, shardset 4"; got != want {
+					t.Errorf("failed at %q: the pairs hold %s shards, want %s\n%s", point, got, want, p.Stderr)
+				}
+				if left, _ := filepath.Glob(f.Dir + "/hosts/ssd*/*"); len(left) != 2 {
+					t.Errorf("failed at %q: on the new hosts are %v, want one pair", point, left)
+				}
+				f.Must("move", "regroup")
+				f.CheckRegrouped(farm.ActiveActive)
+			})
+		}
+	})
+}
+
 func failRegroupingInTurn(t *testing.T, points []string) {
 	f := farmtest.StartRegrouping(t, farm.ActiveActive, 2, 4)
 	before, table := f.FarmFile(), f.Routing()
