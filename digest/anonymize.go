@@ -3,6 +3,7 @@ package digest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,11 @@ func (a *anonymizer) class(c Class) Class {
 		x.Query = c.Fingerprint
 	}
 	x.User, x.Host = alias(a.users, "user", x.User), alias(a.hosts, "host", x.Host)
+	c.Samples = slices.Clone(c.Samples)
+	for i := range c.Samples {
+		s := &c.Samples[i].Example
+		s.Query, s.User, s.Host = c.Fingerprint, alias(a.users, "user", s.User), alias(a.hosts, "host", s.Host)
+	}
 	return c
 }
 

@@ -212,6 +212,16 @@ func (p *page) class(rank int, c Class, r Report) {
 			p.line("             %s", p.faint(l))
 		}
 	}
+	for _, s := range c.Samples {
+		about := duration(s.QueryTime) + at(s.At)
+		if len(s.Flags) > 0 {
+			about += ", " + strings.ReplaceAll(strings.Join(s.Flags, ", "), "_", " ")
+		}
+		p.line("   %-9s %s", s.Why, clip(about, p.o.Width-13))
+		for _, l := range wrap(s.Query, p.o.Width-13, 2) {
+			p.line("             %s", p.faint(l))
+		}
+	}
 	p.plan(c.Plan)
 }
 
