@@ -38,10 +38,12 @@ type page struct {
 }
 
 func (p *page) line(format string, args ...any) {
-	if p.err != nil {
-		return
+	for _, l := range folded(strings.TrimRight(fmt.Sprintf(format, args...), " "), p.o.Width) {
+		if p.err != nil {
+			return
+		}
+		_, p.err = fmt.Fprintln(p.w, l)
 	}
-	_, p.err = fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
 func (p *page) bold(s string) string  { return p.paint("1", s) }
@@ -155,7 +157,7 @@ const stamp = "2006-01-02 15:04:05"
 
 func (p *page) ranking(r Report, others otherClasses) {
 	from, to := others.scale.columns()
-	const figures = 62
+	const figures = 63 // of columns in front of picture and class
 	if p.o.Width < figures+2+to-from+20 {
 		to = from // no room for pictures
 	}
