@@ -137,3 +137,32 @@ func samplesOf(d *Digest) string {
 	}
 	return out.String()
 }
+
+// By user and by host the classes are what is left out of an anonymous page, and an ID is the MD5 of its class.
+func TestGroupsAreAnonymized(t *testing.T) {
+	for _, by := range []GroupBy{ByUser, ByHost} {
+		b := New(Options{GroupBy: by})
+		log := banner + ranAs(1, 1000, "anna", "SELECT 1", false, false) + ranAs(2, 2000, "berta", "SELECT 2", false, false)
+		if err := b.ReadSlowLog("log", strings.NewReader(log)); err != nil {
+			t.Fatal(err)
+		}
+		d := b.Digest()
+		plain := d.Report()
+		c := Compare(d, d, CompareOptions{})
+		c.Anonymize()
+		l := d.Listing()
+		l.Anonymize()
+		var out, compared bytes.Buffer
+		if err := l.WriteJSON(&out); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteCompareText(&compared, c, TextOptions{Top: -1}); err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range []string{"anna", "berta", "web1", plain.Classes[0].ID16} {
+			if strings.Contains(out.String(), secret) || strings.Contains(compared.String(), secret) {
+				t.Errorf("by %s: %s is told:\n%s\n%s", by, secret, out.String(), compared.String())
+			}
+		}
+	}
+}
