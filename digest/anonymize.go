@@ -1,17 +1,37 @@
 package digest
 
 import (
+	"crypto/md5"
+	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // anonymizer takes out what tells of people: values in statements, users, hosts and the names of files. Names of tables and
 // databases stay, for without them nobody knows what a class is.
-type anonymizer struct{ users, hosts, inputs map[string]string }
+type anonymizer struct {
+	groupBy              GroupBy
+	users, hosts, inputs map[string]string
+}
 
-func newAnonymizer() *anonymizer {
-	return &anonymizer{map[string]string{}, map[string]string{}, map[string]string{}}
+func newAnonymizer(g GroupBy) *anonymizer {
+	return &anonymizer{g, map[string]string{}, map[string]string{}, map[string]string{}}
+}
+
+// group is what a class may be called, and the IDs that go with it: those of a user would tell who it is to whoever tries names.
+func (a *anonymizer) group(fingerprint, id32 string) (name, newID string) {
+	switch a.groupBy {
+	case ByUser:
+		name = alias(a.users, "user", fingerprint)
+	case ByHost:
+		name = alias(a.hosts, "host", fingerprint)
+	default:
+		return withoutValues(fingerprint), id32
+	}
+	id := md5.Sum([]byte(name))
+	return name, strings.ToUpper(hex.EncodeToString(id[:]))
 }
 
 // alias gives equal names equal numbers, in the order in which they are met.
@@ -31,7 +51,8 @@ func (a *anonymizer) input(in Input) Input {
 }
 
 func (a *anonymizer) class(c Class) Class {
-	c.Fingerprint = withoutValues(c.Fingerprint)
+	c.Fingerprint, c.ID32 = a.group(c.Fingerprint, c.ID32)
+	c.ID16 = c.ID32[16:]
 	c.Users, c.Hosts = a.named(a.users, "user", c.Users), a.named(a.hosts, "host", c.Hosts)
 	c.Plan = nil // definitions of tables hold defaults and comments
 	x := &c.Example
@@ -39,6 +60,11 @@ func (a *anonymizer) class(c Class) Class {
 		x.Query = c.Fingerprint
 	}
 	x.User, x.Host = alias(a.users, "user", x.User), alias(a.hosts, "host", x.Host)
+	c.Samples = slices.Clone(c.Samples)
+	for i := range c.Samples {
+		s := &c.Samples[i].Example
+		s.Query, s.User, s.Host = c.Fingerprint, alias(a.users, "user", s.User), alias(a.hosts, "host", s.Host)
+	}
 	return c
 }
 
@@ -61,7 +87,7 @@ var remains = regexp.MustCompile(`(^|[^\pL\pN_.$])\?[\pL\pN_]+`)
 
 // Anonymize takes values, users, hosts and the names of inputs out of what the listing says. Equal names have equal numbers.
 func (l *Listing) Anonymize() {
-	l.anonymous = newAnonymizer()
+	l.anonymous = newAnonymizer(l.head.GroupBy)
 	for i, in := range l.head.Inputs {
 		l.head.Inputs[i] = l.anonymous.input(in)
 	}
@@ -69,14 +95,16 @@ func (l *Listing) Anonymize() {
 
 // Anonymize takes values and the names of inputs out of a comparison.
 func (c *Comparison) Anonymize() {
-	a := newAnonymizer()
+	a := newAnonymizer(c.GroupBy)
 	for _, s := range []*Side{&c.Before, &c.After} {
 		for i, in := range s.Inputs {
 			s.Inputs[i] = a.input(in)
 		}
 	}
 	for i := range c.Classes {
-		c.Classes[i].Fingerprint = withoutValues(c.Classes[i].Fingerprint)
+		ch := &c.Classes[i]
+		ch.Fingerprint, ch.ID32 = a.group(ch.Fingerprint, ch.ID32)
+		ch.ID16 = ch.ID32[16:]
 	}
 }
 

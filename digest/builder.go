@@ -171,6 +171,9 @@ func floorSeconds(at int64) int64 {
 func (b *Builder) exemplify(c *class, e *event) {
 	ns := e.queryTime.saturated()
 	x := &c.example
+	if x.valid {
+		b.sampled(c, e, ns)
+	}
 	if x.valid && ns < x.ns {
 		return
 	}
@@ -183,7 +186,7 @@ func (b *Builder) exemplify(c *class, e *event) {
 	}
 	*x = example{
 		ns: ns, at: e.at, text: string(text), cut: cut, who: b.crowd.find(e),
-		rowsSent: e.rowsSent, rowsExamined: e.rowsExamined, lockTime: e.lockTime, valid: true,
+		rowsSent: e.rowsSent, rowsExamined: e.rowsExamined, lockTime: e.lockTime, valid: true, plan: uint8(e.flags & planFlags),
 	}
 	if cut && !c.perEventTables {
 		tables := texts(tablesOf(nil, e.text))
@@ -261,7 +264,7 @@ func (d *Digest) foldSmallest(keep int) {
 		rest.merge(c)
 	}
 	d.folds++
-	rest.example, rest.tables = example{}, nil
+	rest.example, rest.more, rest.tables = example{}, nil, nil
 	rest.times.rewrite(0)
 	d.byHash = make(map[uint64]*class, keep)
 	for _, c := range append(all[:keep:keep], rest) {

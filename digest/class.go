@@ -33,6 +33,7 @@ type class struct {
 	sums   *sums  // what came added up, see summary.go; nil: nothing
 
 	example example
+	more    *sampleSet // other statements of it; nil: none
 }
 
 // flagCounts is how many events had each flag.
@@ -92,6 +93,7 @@ type example struct {
 	rowsExamined uint64
 	lockTime     uint64
 	tables       *[]string // of the whole statement; nil: those in text
+	plan         uint8     // the flags that tell how it ran, see sampleSet
 }
 
 func (x *example) ranBy() who {
@@ -159,6 +161,7 @@ func (c *class) merge(from *class) {
 	if from.sums != nil {
 		c.ownSums().merge(from.sums)
 	}
+	c.mergeSamples(from)
 	if from.example.valid && c.example.beats(from.example.ns, from.example.at, from.example.text) {
 		c.example = from.example
 	}

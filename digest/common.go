@@ -91,32 +91,41 @@ func (t *trial) divide(f int, kept []int, b, a []waved, s *outlines) {
 
 // calibrate asks the classes for a second yardstick. Whatever lies between the two windows, however slow, has moved all of
 // them: so their own changes, each by what its spectrum makes it expected to be, scatter as chance does in this very pair.
-// A class is judged by the yardstick that is the shorter one. The third quartile stands for the scatter: a quarter of the
+// A class is judged by the yardstick that is the shorter one. The lower three quarters stand for the scatter: a quarter of the
 // classes may have changed, and where more have, the yardstick is a long one.
 func (t *trial) calibrate(f int) {
-	var far []float64
-	for i := range t.tests {
-		if b := t.tests[i].ownBelief[f]; t.judged[i] && b != nil && !math.IsNaN(t.tests[i].own[f]) {
-			far = append(far, math.Abs(t.tests[i].own[f])/b.typical())
-		}
-	}
-	if len(far) < fewClasses {
+	expected := t.moderated(f)
+	if len(expected) < fewClasses {
 		return
 	}
-	slices.Sort(far)
-	const quartile = 1.1503 // of the absolute value of a normal variable
-	scatter := max(far[(3*len(far))/4]/quartile, 0.5)
+	var far []float64
+	for i, se := range expected {
+		far = append(far, math.Abs(t.tests[i].own[f])/se)
+	}
+	scatter := max(scatterOf(far), leastScatter)
 	level := t.o.Alpha / float64(6*len(far))
-	for i := range t.tests {
+	for i, se := range expected {
 		b := t.tests[i].ownBelief[f]
-		if !t.judged[i] || b == nil {
-			continue
-		}
-		second := &belief{tau: b.tau, parts: []beliefPart{{1, b.typical() * scatter, tailOf(min(float64(len(far)-4), 60))}}}
+		second := &belief{tau: b.tau, parts: []beliefPart{{1, se * scatter, tailOf(min(float64(len(far)-2), 60))}}}
 		if second.width(level) < b.width(level) {
 			t.tests[i].ownBelief[f] = second
 		}
 	}
+}
+
+// leastScatter is the least that the classes' own changes may be said to scatter, of what their spectra make expected: that they lie
+// together closer than that is luck.
+const leastScatter = 0.3
+
+// scatterOf is the scatter of values that are normal but for the farthest quarter, which may be anything.
+func scatterOf(far []float64) float64 {
+	const ofNormal = 0.4 // mean square of the lower three quarters of 8 to 40 normal variables
+	slices.Sort(far)
+	sum, n := 0.0, (3*len(far)+3)/4
+	for _, x := range far[:n] {
+		sum += x * x
+	}
+	return math.Sqrt(sum / float64(n) / ofNormal)
 }
 
 func meanMoves(kept []int, side []waved, f int) []float64 {

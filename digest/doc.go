@@ -20,7 +20,7 @@
 //   - A comparison claims a change only where the evidence carries it, and says inconclusive otherwise. The unit of
 //     evidence is a block of time, not an event: events of one second share the fate of that second.
 //
-// Where to look: source.go tells what a file is; slowlog*.go, genlog*.go and capture*.go read the three kinds; ptqd*.go and
+// Where to look: source.go tells what a file is; samples.go keeps statements of a class; slowlog*.go, genlog*.go and capture*.go read the three kinds; ptqd*.go and
 // lexer.go make fingerprints, shapes*.go spares making most of them; live*.go takes what is read from running servers, and
 // summary.go their sums; builder.go, class.go, histogram.go, blocks.go, timing.go, tally.go and people.go add up; digest.go
 // merges, stored.go keeps; report.go, listing.go, text*.go and csv.go show; compare.go, trial.go and comparison.go compare, evidence.go

@@ -65,11 +65,18 @@ func TestOddLogs(t *testing.T) {
 						found = append(found, u.Name)
 					}
 				}
-				skipped := 0
+				skipped, zeros, cut := 0, 0, 0
 				for _, s := range r.Inputs[0].Skipped {
-					skipped += int(s.Count)
+					if skipped += int(s.Count); s.Reason == reasonZeros {
+						zeros = int(s.Bytes)
+					}
 				}
-				got := map[string]string{"events": fmt.Sprint(r.Events), "classes": fmt.Sprint(r.ClassCount), "max": fmt.Sprint(r.QueryTime.Max), "skipped": fmt.Sprint(skipped)}
+				for _, n := range r.Inputs[0].Notes {
+					if n.Reason == "statement cut off by zero bytes" {
+						cut = int(n.Count)
+					}
+				}
+				got := map[string]string{"events": fmt.Sprint(r.Events), "classes": fmt.Sprint(r.ClassCount), "max": fmt.Sprint(r.QueryTime.Max), "skipped": fmt.Sprint(skipped), "zeros": fmt.Sprint(zeros), "cut": fmt.Sprint(cut), "users": fmt.Sprint(len(found))}
 				for key, want := range l.truth {
 					if key == "absent" {
 						if strings.Contains(strings.Join(found, " "), want) {

@@ -106,7 +106,8 @@ type Class struct {
 	FirstSeen *time.Time `json:"first_seen"`
 	LastSeen  *time.Time `json:"last_seen"`
 	Example   Example    `json:"example"`
-	Plan      *Plan      `json:"plan"` // of the example, see Listing.Plans; null where nobody asked for it
+	Samples   []Sample   `json:"samples"` // others than the slowest
+	Plan      *Plan      `json:"plan"`    // of the example, see Listing.Plans; null where nobody asked for it
 }
 
 // Named is a name and how many events had it.
@@ -177,7 +178,7 @@ func (c *class) report(total wide, percents []float64) Class {
 		BytesSentSum: c.bytesSent.float(), QueryBytesSum: c.queryBytes.float(),
 		Users: by.users.report(), Hosts: by.hosts.report(), DBs: by.dbs.report(), Tables: []string{},
 		FirstSeen: instant(c.first), LastSeen: instant(c.last),
-		Example: c.example.report(),
+		Example: c.example.report(), Samples: c.reportSamples(),
 	}
 	if c.sums != nil {
 		r.Sums = c.sums.report()

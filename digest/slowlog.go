@@ -61,6 +61,7 @@ type slowLog struct {
 	began   int64    // offset of the present event
 	remarks []string // on the present event
 	strayed int64    // where the last stray lines ended, see strayLines
+	zeroed  int64    // where the last hole ended, see hole
 	scan    statementScan
 	db      name // of the last event that told it, see useLine
 	used    bool // there was a use line
@@ -186,13 +187,18 @@ func (s *slowLog) dropMiddle() {
 // offset is where in the file a position of the window lies.
 func (s *slowLog) offset(pos int) int64 { return s.base + int64(pos) }
 
-// line is the line at p without its end, and where the next begins. ok is false when its end is not in the window yet.
+// line is the line at p without its end, and where the next begins, or the hole that cuts it. ok is false when its end is not in
+// the window yet.
 func (s *slowLog) line(p int) (line []byte, next int, ok bool) {
 	n := bytes.IndexByte(s.buf[p:s.end], '\n')
-	if n < 0 {
-		return trimCR(s.buf[p:s.end]), s.end, s.eof
+	line, next, ok = s.buf[p:s.end], s.end, s.eof
+	if n >= 0 {
+		line, next, ok = s.buf[p:p+n], p+n+1, true
 	}
-	return trimCR(s.buf[p : p+n]), p + n + 1, true
+	if z := s.holeIn(line, n < 0 && s.eof); z >= 0 {
+		return line[:z], p + z, true
+	}
+	return trimCR(line), next, ok
 }
 
 func trimCR(b []byte) []byte {
@@ -207,6 +213,9 @@ func (s *slowLog) step(p int) (next int, pr progress) {
 	if s.end-p > eventStart && isEventStart(s.buf[p:p+eventStart]) {
 		return s.event(p)
 	}
+	if p < s.end && s.buf[p] == 0 {
+		return s.hole(p), done
+	}
 	line, next, ok := s.line(p)
 	if !ok {
 		return p, more
@@ -215,6 +224,9 @@ func (s *slowLog) step(p int) (next int, pr progress) {
 	case len(line) > 1 && line[0] == '#' && isEventStart(line):
 		return s.event(p)
 	case isBlankLine(line):
+		if z := bytes.IndexByte(line, 0); z > 0 {
+			next = p + z
+		}
 		return next, done
 	case s.dialect.banner(line):
 		s.doubt = false // another server, perhaps
@@ -229,6 +241,9 @@ func (s *slowLog) strayLines(p int) (int, progress) {
 	const reason = ReasonOutside
 	q := p
 	for {
+		if q < s.end && s.buf[q] == 0 {
+			break
+		}
 		line, next, ok := s.line(q)
 		if !ok && q == p {
 			return p, more
@@ -251,7 +266,7 @@ func (s *slowLog) strayLines(p int) (int, progress) {
 
 func isBlankLine(line []byte) bool {
 	for _, c := range line {
-		if !isBlank(c) && c != 0 { // a file that was truncated while open begins with a hole of zero bytes
+		if !isBlank(c) && c != 0 {
 			return false
 		}
 	}

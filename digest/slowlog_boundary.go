@@ -2,13 +2,22 @@ package digest
 
 import "bytes"
 
-// boundary says whether an event can end in front of p: the end of the file, another event or a banner follows, blank
+// boundary says whether an event can end in front of p: the end of the file, a hole, another event or a banner follows, blank
 // lines apart. known is false when the window ends too early to tell.
 func (s *slowLog) boundary(p int) (is, known bool) {
 	if s.end-p > eventStart && s.buf[p] == '#' { // the common case, without looking for the end of the line
 		return isEventStart(s.buf[p : p+eventStart]), true
 	}
 	for {
+		if p < s.end && s.buf[p] == 0 {
+			q := s.pastZeros(p)
+			if q-p >= holeRun {
+				return true, true
+			}
+			if p = q; p == s.end {
+				return s.eof, s.eof
+			}
+		}
 		line, next, ok := s.line(p)
 		if !ok {
 			if len(line) > maxBanner {

@@ -306,3 +306,19 @@ func TestWhatIsNoSlowLog(t *testing.T) {
 		t.Errorf("skipped %+v", s)
 	}
 }
+
+// A log that logrotate truncated while the server went on writing at its old place begins with a hole as long as the old log.
+func TestLogBehindALongHole(t *testing.T) {
+	for _, n := range []int{sniffSize - 1, sniffSize, 3*sniffSize + 7, 2 << 20} {
+		log := append(make([]byte, n), banner[strings.Index(banner, "\n")+1:]+logged(30, "SELECT 1")+logged(20, "COMMIT")...)
+		log = append(log, make([]byte, n)...)
+		r := read(t, Options{Workers: 2}, log)
+		if in := r.Inputs[0]; r.Events != 2 || in.Type != "slowlog" || len(in.Skipped) != 1 || in.Skipped[0].Bytes != int64(2*n) || in.Skipped[0].Count != 2 || in.Bytes != int64(len(log)) {
+			t.Errorf("%d zero bytes: %d events, %+v", n, r.Events, in)
+		}
+	}
+	b := New(Options{})
+	if err := b.Read("other", bytes.NewReader(append(make([]byte, sniffSize), "\x7fELF\x01\x02\x03\x04"...))); err == nil {
+		t.Error("a program behind a hole passes for a log")
+	}
+}

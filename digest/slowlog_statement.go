@@ -118,6 +118,16 @@ func (s *slowLog) scanStatement() (end, next int, pr progress) {
 			c.pos++
 			continue
 		}
+		if b == 0 {
+			end, next, ok, known := s.zeros(i)
+			if !known {
+				return 0, 0, more
+			}
+			if ok {
+				return end, next, done
+			}
+			continue
+		}
 		if i+3 > s.end && !s.eof {
 			return 0, 0, more
 		}
@@ -225,7 +235,7 @@ func (s *slowLog) lineEnd(i int) (end, next int, ok, known bool) {
 		return 0, 0, false, false
 	}
 	switch {
-	case !last:
+	case !last, open && i+1 < s.end && s.buf[i+1] == 0: // zero bytes in a literal are data: see zeros
 		return 0, 0, false, true
 	case open && i+1 < s.end && !s.onlyBlank(i+1):
 		c.suspected(i + 1)
@@ -249,7 +259,10 @@ func (c *statementScan) suspected(at int) {
 func (s *slowLog) resync() (end, next int, ok, known bool) {
 	at := s.scan.suspect
 	s.remark("literal that is never closed")
-	end = at - 1
+	for at > s.scan.start && s.buf[at-1] == 0 {
+		at-- // they are read, and counted, for themselves
+	}
+	end = at
 	for end > s.scan.start && (s.buf[end-1] == '\n' || s.buf[end-1] == '\r') {
 		end--
 	}
@@ -267,14 +280,16 @@ func (s *slowLog) lastStatement() (end, next int, pr progress) {
 		end, next, _, _ := s.resync()
 		return end, next, done
 	}
-	end = s.end
-	for end > c.start && isBlank(s.buf[end-1]) {
-		end--
+	end, next = s.end, s.end
+	for end > c.start && (isBlank(s.buf[end-1]) || s.buf[end-1] == 0) {
+		if end--; s.buf[end] == 0 {
+			next = end
+		}
 	}
 	if end > c.start && s.buf[end-1] == ';' {
 		s.open = c.state != inCode && c.state != inLine
-		return end - 1, s.end, done
+		return end - 1, next, done
 	}
 	s.remark("last statement cut off by the end of the file")
-	return end, s.end, done
+	return end, next, done
 }

@@ -36,6 +36,8 @@ func (b *Builder) read(name string, in *bufio.Reader, nested int) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	switch kind := sniff(head); kind {
+	case kindZeros:
+		return b.readBehindZeros(name, in)
 	case kindCapture:
 		return b.ReadCapture(name, in)
 	case kindEmpty:
@@ -66,6 +68,37 @@ func (b *Builder) read(name string, in *bufio.Reader, nested int) error {
 	return fmt.Errorf("read %s: %w", name, ErrUnknownInput)
 }
 
+// readBehindZeros reads a log behind a hole that is longer than what tells a file: one that was truncated while a server went
+// on writing at its old place.
+func (b *Builder) readBehindZeros(name string, in *bufio.Reader) error {
+	zeros := int64(0)
+	for {
+		head, err := in.Peek(sniffSize)
+		if err != nil && err != io.EOF && len(head) == 0 {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		n := len(head) - len(bytes.TrimLeft(head, "\x00"))
+		zeros += int64(n)
+		_, _ = in.Discard(n) // they lie in its buffer
+		if n == 0 || n < len(head) || err == io.EOF {
+			break
+		}
+	}
+	head, _ := in.Peek(sniffSize)
+	if len(head) > 0 && sniff(head) != kindSlowLog {
+		return fmt.Errorf("read %s: behind %d zero bytes: %w", name, zeros, ErrUnknownInput)
+	}
+	return b.ReadSlowLog(name, io.MultiReader(io.LimitReader(zeroReader{}, zeros), in))
+}
+
+// zeroReader gives zero bytes without end.
+type zeroReader struct{}
+
+func (zeroReader) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
 // readStored adds a stored digest.
 func (b *Builder) readStored(name string, r io.Reader) error {
 	if b.sink != nil {
@@ -87,6 +120,7 @@ type kind int
 const (
 	kindUnknown kind = iota
 	kindEmpty
+	kindZeros // mostly, in front of what can be seen
 	kindGzip
 	kindZstd
 	kindBzip2
@@ -105,6 +139,9 @@ const (
 func sniff(head []byte) kind {
 	if len(head) == 0 {
 		return kindEmpty
+	}
+	if head[0] == 0 && len(bytes.TrimLeft(head, "\x00")) < len(head)/2 {
+		return kindZeros
 	}
 	switch {
 	case IsStored(head):

@@ -17,7 +17,7 @@ import (
 // variable-length numbers and counted strings, in the order of encode below. Equal digests give equal bytes. Version 2 added
 // sums, behind the example of each class, and the cell of summed events in blocks of time; version 1 is still read.
 const (
-	storedMagic   = "STOWDIG\x02"
+	storedMagic   = "STOWDIG\x03"
 	storedWindow  = 1 << 20
 	storedMaximum = 1 << 30 // bytes of an unpacked digest: far above any, so that a bad file cannot fill the memory
 )
@@ -64,7 +64,7 @@ func Decode(r io.Reader) (*Digest, error) {
 		return nil, fmt.Errorf("read digest: %w", err)
 	}
 	defer z.Close()
-	u := unpacker{r: io.LimitReader(z, storedMaximum), old: head[7] == 1}
+	u := unpacker{r: io.LimitReader(z, storedMaximum), version: head[7]}
 	d := decode(&u)
 	if u.need(1); u.err == nil && len(u.in) > 0 {
 		u.err = errors.New("bytes behind the end")
@@ -192,6 +192,8 @@ func (c *class) encode(p *packer) {
 	c.example.encode(p, !c.perEventTables)
 	sums := c.summed()
 	sums.encode(p)
+	p.number(uint64(c.example.plan))
+	c.more.encode(p)
 }
 
 func decodeClass(u *unpacker) *class {
@@ -236,8 +238,12 @@ func decodeClass(u *unpacker) *class {
 	c.perEventTables = u.flag()
 	c.example = decodeExample(u, !c.perEventTables)
 	var sums sums
-	if !u.old {
+	if u.version >= 2 {
 		sums.decode(u)
+	}
+	if u.version >= 3 {
+		c.example.plan = uint8(u.number() & planFlags)
+		c.more = decodeSamples(u)
 	}
 	if !sums.isZero() {
 		c.sums = &sums

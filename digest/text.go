@@ -38,10 +38,12 @@ type page struct {
 }
 
 func (p *page) line(format string, args ...any) {
-	if p.err != nil {
-		return
+	for _, l := range folded(strings.TrimRight(fmt.Sprintf(format, args...), " "), p.o.Width) {
+		if p.err != nil {
+			return
+		}
+		_, p.err = fmt.Fprintln(p.w, l)
 	}
-	_, p.err = fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
 func (p *page) bold(s string) string  { return p.paint("1", s) }
@@ -155,7 +157,7 @@ const stamp = "2006-01-02 15:04:05"
 
 func (p *page) ranking(r Report, others otherClasses) {
 	from, to := others.scale.columns()
-	const figures = 62
+	const figures = 63 // of columns in front of picture and class
 	if p.o.Width < figures+2+to-from+20 {
 		to = from // no room for pictures
 	}
@@ -209,6 +211,16 @@ func (p *page) class(rank int, c Class, r Report) {
 	if c.Example.Query != "" {
 		p.line("   example   %s%s", duration(c.Example.QueryTime), at(c.Example.At))
 		for _, l := range wrap(c.Example.Query, p.o.Width-13, 6) {
+			p.line("             %s", p.faint(l))
+		}
+	}
+	for _, s := range c.Samples {
+		about := duration(s.QueryTime) + at(s.At)
+		if len(s.Flags) > 0 {
+			about += ", " + strings.ReplaceAll(strings.Join(s.Flags, ", "), "_", " ")
+		}
+		p.line("   %-9s %s", s.Why, clip(about, p.o.Width-13))
+		for _, l := range wrap(s.Query, p.o.Width-13, 2) {
 			p.line("             %s", p.faint(l))
 		}
 	}

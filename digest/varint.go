@@ -61,10 +61,10 @@ func (p *packer) flag(b bool) {
 
 // unpacker takes them off again. After the first error everything reads as zero.
 type unpacker struct {
-	in  []byte    // what was read and not taken yet
-	r   io.Reader // where there may be more; nil: nowhere
-	err error
-	old bool // of version 1, without sums
+	in      []byte    // what was read and not taken yet
+	r       io.Reader // where there may be more; nil: nowhere
+	err     error
+	version byte // of what is read: 1 has no sums, 2 no samples
 
 	crowd crowd
 }

@@ -55,8 +55,23 @@ type digestClass struct {
 	Over   *loadPicture
 	Sample string
 	About  string // when and by whom the sample ran
+	Others []digestSample
 	Wider  *spark
 	Edges  string
+}
+
+// digestSample is another statement of a class.
+type digestSample struct{ Title, Text, About string }
+
+func otherSamples(ss []digest.Sample) (out []digestSample) {
+	for _, s := range ss {
+		title := map[string]string{"fastest": "The fastest", "random": "One taken at random", "plan": "The slowest that ran in another way"}[s.Why]
+		if len(s.Flags) > 0 {
+			title += " (" + strings.ReplaceAll(strings.Join(s.Flags, ", "), "_", " ") + ")"
+		}
+		out = append(out, digestSample{title, s.Query, sampleAbout(s.Example)})
+	}
+	return out
 }
 
 // NewDigestDocument lays out a digest: everything together, its load over time (t), and the classes of r in detail.
@@ -88,7 +103,7 @@ func NewDigestDocument(r digest.Report, t digest.Trend) *DigestDocument {
 		row := newDigestRow(i+1, c, from, to)
 		d.Ranking = append(d.Ranking, row)
 		d.Classes = append(d.Classes, digestClass{
-			digestRow: row, Facts: digestFacts(c), Sample: c.Example.Query, About: sampleAbout(c.Example),
+			digestRow: row, Facts: digestFacts(c), Sample: c.Example.Query, About: sampleAbout(c.Example), Others: otherSamples(c.Samples),
 			Over: newLoadPicture("load-"+c.ID16, over[c.ID32], t.StepSeconds, 520, 90), Wider: bars(c.Spark, from, to, 420, 90), Edges: columnEdge(from) + " to " + columnEdge(to+1),
 		})
 	}

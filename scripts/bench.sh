@@ -4,6 +4,7 @@
 #   BENCH=demo     the default demo: 12 pairs, 24 hosts to 6
 #   BENCH=etsy     60 pairs with 16 shards each, 120 hosts to 30
 #   BENCH=digest   a slow log of 400 MB and a capture, beside pt-query-digest, a Go library and grep
+#   BENCH=compare  what `stowage digest compare` claims falsely, and what it finds, on load that drifts slowly
 #   BENCH=plan     Etsy, farms of 1,200 and 12,000 servers beside a public prototype, public packing instances
 #   BENCH=copier   one database between two servers, beside mydumper and myloader; COPIER_MB=n for its size
 #   BENCH=pause    100 switchovers there and back between a primary and its successor; ROUNDS=n for another number
@@ -16,12 +17,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 failed=
-for name in ${BENCH:-demo etsy digest plan pause copier seed storage engine}; do
+for name in ${BENCH:-demo etsy digest compare plan pause copier seed storage engine}; do
 	case $name in
 	demo | etsy) scripts/bench/demo.sh "$name" || failed+=" $name" ;;
-	digest | plan | pause | copier | seed | storage | engine) "scripts/bench/$name.sh" || failed+=" $name" ;;
+	digest | compare | plan | pause | copier | seed | storage | engine) "scripts/bench/$name.sh" || failed+=" $name" ;;
 	*)
-		echo "bench: BENCH is $name; it is demo, etsy, digest, plan, pause, copier, seed, storage or engine" >&2
+		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, copier, seed, storage or engine" >&2
 		exit 2
 		;;
 	esac
