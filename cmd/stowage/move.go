@@ -60,7 +60,7 @@ terminal: status, pause, throttle, approve, abort, undo, log.
 	a.repairFlag(cmd.PersistentFlags())
 	engineFlag(cmd.PersistentFlags(), &address)
 	a.reasonFlag(cmd.PersistentFlags())
-	cmd.Flags().StringSliceVar(&a.terms.Gates, "gate", nil, "steps before which a person is asked, besides goals.yaml's gates: before-out, before-retire")
+	cmd.Flags().StringSliceVar(&a.terms.ApproveBefore, "approve-before", nil, "steps before which a person decides, besides those of goals.yaml: out, retire")
 	cmd.AddCommand(a.moveShardCommand(&address), a.moveInstanceCommand(&address))
 	return cmd
 }
