@@ -102,7 +102,7 @@ func TestUndoKilledWhileItHoldsClientsFindsTheWayBackLost(t *testing.T) {
 			topology farm.Topology
 			points   []string // of the undo, and of each resume after it
 		}{
-			{farm.ActiveActive, []string{"stowage @ after undo cutover/hold", "both @ before undo cutover/lock"}},
+			{farm.ActiveActive, []string{"stowage @ after undo cutover/close", "both @ before undo cutover/lock"}},
 			{farm.PrimaryReplica, []string{"both @ after undo cutover/lock"}},
 			{farm.ActiveActive, []string{"stowage @ before undo cutover/rename"}},
 		} {
