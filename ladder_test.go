@@ -45,7 +45,7 @@ var ladder = []rung{
 		"session": "opens and closes what a program works with: workspace, store, accounts, router, engine, agents; above all of these, below what runs in it, and knows no runs",
 	},
 	{
-		"bench/trial":  "measures the cells of a matrix, round by round: stands are made, measured, and taken away",
+		"bench/trial":  "measures the cells of a matrix, round by round: testbeds are made, measured, and taken away",
 		"record":       "collects a window of live traffic and keeps its digest; above workspace because its journals are files of one. An agent is handed its Station and knows it as an interface, as it knows the machine",
 		"agent":        "plays a host over the network; above engine, on whose queues calls wait, and host, which it plays",
 		"bench/engine": "runs servers of its own and loads them; above bench, whose place, lock and ear for others it uses, and host, which finds the programs",
@@ -56,7 +56,7 @@ var ladder = []rung{
 	{
 		"copier":             "carries one database by rows and by the binary log; asks nobody which side serves",
 		"engine":             "durable execution; knows no farm",
-		"bench/stand":        "makes what a cell of a matrix is measured on, and takes it away, also after a kill: files, loop devices, arrays, file systems, mounts, queue settings",
+		"bench/testbed":      "makes what a cell of a matrix is measured on, and takes it away, also after a kill: files, loop devices, arrays, file systems, mounts, queue settings",
 		"bench":              "makes I/O on a storage through fio, and finds out what disturbed it; knows no farm",
 		"route":              "who is in rotation; talks to no server",
 		"store":              "what is kept: runs, events, documents",
@@ -175,7 +175,7 @@ var doors = map[string]rung{
 	"os/exec": {
 		"bench":           "runs fio, which makes the I/O, and asks smartctl for heat",
 		"bench/engine":    "runs the servers it measures as children, which die with it",
-		"bench/stand":     "runs mkfs, and mdadm where an array is asked for",
+		"bench/testbed":   "runs mkfs, and mdadm where an array is asked for",
 		"host":            "the only package that runs commands on machines",
 		"internal/keeper": "starts what others made, on a thread that does not end",
 		"engine":          "starts stowage-engine as its child",

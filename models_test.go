@@ -32,11 +32,11 @@ var modelParts = map[string]map[string][2]string{
 		"serve": {"flip", "swing.Cutover.flipTo"}, // only without ONE_FLIP
 	},
 	"copier": {
-		"position":    {"lock", "copier.Fence.take"},
-		"reach_again": {"unlock", "copier.Fence.reachAgain"},
-		"open":        {"unlock", "copier.Fence.open"},
-		"save":        {"unlock", "copier.Fence.save"},
-		"save_late":   {"unlock", "copier.Fence.save"}, // only without SAVE_FIRST
+		"position":      {"lock", "copier.Fence.take"},
+		"barrier_again": {"unlock", "copier.Fence.reachAgain"},
+		"open":          {"unlock", "copier.Fence.open"},
+		"save":          {"unlock", "copier.Fence.save"},
+		"save_late":     {"unlock", "copier.Fence.save"}, // only without SAVE_FIRST
 	},
 }
 
@@ -48,8 +48,8 @@ var notModelled = map[string]map[string]string{
 	},
 	"copier": {
 		"ready":  "waits with nothing closed, and changes nothing",
-		"hold":   "the model's client sleeps for as long as it likes between its look and its statement: it needs no gate",
-		"drain":  "as hold",
+		"close":  "the model's client sleeps for as long as it likes between its look and its statement: it needs no gate",
+		"drain":  "as close",
 		"gather": "one side only is modelled; an active-active source is brought to one side before, by a barrier as in the swing",
 		"arrive": "as gather, of the target",
 	},

@@ -21,10 +21,10 @@ type Proposal struct {
 	// Job makes the engine's job, for a run of that id, and says which is the first server id that it leaves free (0: it takes
 	// none). A job without lanes is done already.
 	Job func(run string) (job engine.Job, nextServerID uint32, err error)
-	// Gates are steps before which a person is asked, and Soak is how long what it makes serves before the old is dropped: as the
+	// ApproveBefore are steps before which a person is asked, and Soak is how long what it makes serves before the old is dropped: as the
 	// plan has them. A soak of no more than WatchAtMost is part of a step.
-	Gates []string
-	Soak  time.Duration
+	ApproveBefore []string
+	Soak          time.Duration
 	// Survey asks everything of what the job touches.
 	Survey func(context.Context, engine.Job) ([]farm.Finding, error)
 	// Remedy is what to do about blockers.
@@ -43,7 +43,7 @@ func (a *Act) Begin(ctx context.Context, p Proposal) (store.Run, []farm.Finding,
 	if err != nil || len(job.Lanes) == 0 {
 		return store.Run{}, nil, err
 	}
-	gates, err := gatesOf(job, append(slices.Clone(p.Gates), a.Terms.Gates...))
+	approvals, err := approvalsOf(job, append(slices.Clone(p.ApproveBefore), a.Terms.ApproveBefore...))
 	if err != nil {
 		return store.Run{}, nil, err
 	}
@@ -58,11 +58,11 @@ func (a *Act) Begin(ctx context.Context, p Proposal) (store.Run, []farm.Finding,
 	if a.Dry {
 		return run, findings, nil
 	}
-	return run, findings, a.write(run, job, gates, p.Soak, nextServerID)
+	return run, findings, a.write(run, job, approvals, p.Soak, nextServerID)
 }
 
 // write makes the run durable before anything is touched: ids are spent first, so that no crash can give them out twice.
-func (a *Act) write(run store.Run, job engine.Job, gates []string, soak time.Duration, nextServerID uint32) error {
+func (a *Act) write(run store.Run, job engine.Job, approvals []string, soak time.Duration, nextServerID uint32) error {
 	now, err := a.Workspace.Farm()
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (a *Act) write(run store.Run, job engine.Job, gates []string, soak time.Dur
 	if err := a.Store.PutDocument("job", run.ID, run.Started, job); err != nil {
 		return err
 	}
-	if err := a.firstOrders(run, gates, soak); err != nil {
+	if err := a.firstOrders(run, approvals, soak); err != nil {
 		return err
 	}
 	return a.Store.PutRun(run)

@@ -12,17 +12,17 @@ import (
 // A forged "done" of the step that a person was to decide about leads to the next step, which reads the approvals itself.
 func TestForgedStepDoesNotPassAnApproval(t *testing.T) {
 	const part = "p1/B"
-	gate := []store.Order{order1(orderGate, "", "out"), order1(orderAsked, part, "out")}
-	if v := steeringOf(gate).judge(part, retireStep, 1, time.Unix(1000, 0), "", "seed", "out"); v.may != mustWait || v.note != "" {
-		t.Errorf("past a gate that nobody opened: %+v", v)
+	asks := []store.Order{order1(orderAskBefore, "", "out"), order1(orderAsked, part, "out")}
+	if v := steeringOf(asks).judge(part, retireStep, 1, time.Unix(1000, 0), "", "seed", "out"); v.may != mustWait || v.note != "" {
+		t.Errorf("past an approval that nobody gave: %+v", v)
 	}
 	for name, said := range map[string]store.Order{"this part": order1(orderApprove, part, "out"), "every part": order1(orderApprove, "", "out")} {
-		if v := steeringOf(append(gate, said)).judge(part, retireStep, 1, time.Unix(1000, 0), "", "seed", "out"); v.may != mayBegin {
+		if v := steeringOf(append(asks, said)).judge(part, retireStep, 1, time.Unix(1000, 0), "", "seed", "out"); v.may != mayBegin {
 			t.Errorf("approved for %s: %+v", name, v)
 		}
 	}
-	if v := steeringOf(gate).judge(part, seedStep, 1, time.Unix(1000, 0), ""); v.may != mayBegin {
-		t.Errorf("in front of the gate: %+v", v)
+	if v := steeringOf(asks).judge(part, seedStep, 1, time.Unix(1000, 0), ""); v.may != mayBegin {
+		t.Errorf("in front of it: %+v", v)
 	}
 }
 

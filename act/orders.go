@@ -20,8 +20,8 @@ import (
 
 // Terms are what a person adds to a plan when it is begun.
 type Terms struct {
-	Gates  []string // steps before which somebody decides, besides the plan's
-	Reason string
+	ApproveBefore []string // steps before which a person decides, besides the plan's
+	Reason        string
 }
 
 // Latest is the newest run of any act; store.ErrNone when nothing has been begun.
@@ -98,10 +98,10 @@ func Limit(s *store.Store, bytes int64, why string) (store.Run, error) {
 	return run, say(s, run.ID, orderThrottle, "", what, why)
 }
 
-// Approve lets parts that wait at a gate go on: those of one lane, or all of
-// them; at one gate, or at any. With ahead, everything that will come to that
-// gate may pass, too. What was approved comes back.
-func Approve(s *store.Store, gate, lane string, ahead bool, why string) (store.Run, []Gate, error) {
+// Approve lets parts that wait for an approval go on: those of one lane, or all
+// of them; before one step, or before any. With ahead, everything that will come
+// to that step may begin it, too. What was approved comes back.
+func Approve(s *store.Store, step, lane string, ahead bool, why string) (store.Run, []Approval, error) {
 	run, err := openRun(s, "approve")
 	if err != nil {
 		return run, nil, err
@@ -110,11 +110,10 @@ func Approve(s *store.Store, gate, lane string, ahead bool, why string) (store.R
 	if err != nil {
 		return run, nil, err
 	}
-	step := strings.TrimPrefix(gate, placement.GatePrefix)
-	if gate != "" && !slices.Contains(now.Gates, step) {
-		return run, nil, Refused("approve", gate, errors.New("this run has no such gate"), "its gates: "+orNone(now.Gates))
+	if step != "" && !slices.Contains(now.ApproveBefore, step) {
+		return run, nil, Refused("approve", step, errors.New("this run waits for no approval before that step"), "it waits before: "+cmp.Or(strings.Join(now.ApproveBefore, ", "), "none"))
 	}
-	var passed []Gate
+	var passed []Approval
 	for _, g := range now.Waiting() {
 		pair, _, _ := strings.Cut(g.Part, "/")
 		if (step == "" || g.Step == step) && (lane == "" || lane == pair || lane == g.Part) {
@@ -130,13 +129,6 @@ func Approve(s *store.Store, gate, lane string, ahead bool, why string) (store.R
 		err = say(s, run.ID, orderApprove, "", step, why)
 	}
 	return run, passed, err
-}
-
-func orNone(gates []string) string {
-	if len(gates) == 0 {
-		return "none"
-	}
-	return placement.GatePrefix + strings.Join(gates, ", "+placement.GatePrefix)
 }
 
 // Abort has a run end: sides before their point of no return are undone, the
@@ -162,14 +154,14 @@ func Undo(s *store.Store, run store.Run, why string) error {
 }
 
 // firstOrders are what plan and person want of a run from its beginning.
-func (a *Act) firstOrders(run store.Run, gates []string, soak time.Duration) (err error) {
+func (a *Act) firstOrders(run store.Run, approvals []string, soak time.Duration) (err error) {
 	put := func(verb, what string) {
 		if err == nil {
 			err = say(a.Store, run.ID, verb, "", what, a.Terms.Reason)
 		}
 	}
-	for _, step := range gates {
-		put(orderGate, step)
+	for _, step := range approvals {
+		put(orderAskBefore, step)
 	}
 	if soak > WatchAtMost {
 		put(orderSoak, soak.String())
@@ -182,9 +174,9 @@ func (a *Act) firstOrders(run store.Run, gates []string, soak time.Duration) (er
 // longer soak keeps the old side besides.
 const WatchAtMost = 10 * time.Second
 
-// gatesOf are the steps that gates stand before. A gate that no side of the job
-// will ever come to is a mistake that would be noticed too late.
-func gatesOf(job engine.Job, names []string) ([]string, error) {
+// approvalsOf are the steps before which a person decides, each once. A step that
+// no side of the job will ever come to is a mistake that would be noticed too late.
+func approvalsOf(job engine.Job, names []string) ([]string, error) {
 	known := map[string]bool{}
 	var list []string
 	for _, lane := range job.Lanes {
@@ -192,17 +184,16 @@ func gatesOf(job engine.Job, names []string) ([]string, error) {
 			for _, s := range part.Steps {
 				if !known[s.Name] {
 					known[s.Name] = true
-					list = append(list, placement.GatePrefix+s.Name)
+					list = append(list, s.Name)
 				}
 			}
 		}
 	}
 	var out []string
-	for _, name := range names {
-		step := strings.TrimPrefix(name, placement.GatePrefix)
+	for _, step := range names {
 		if !known[step] {
-			return nil, &farm.Error{Op: "read gates", Subject: name, Err: fmt.Errorf("%w: no step of this move has that name", farm.ErrInput),
-				Hint: "gates of this move: " + strings.Join(list, ", ")}
+			return nil, &farm.Error{Op: "approve before", Subject: step, Err: fmt.Errorf("%w: no step of this move has that name", farm.ErrInput),
+				Hint: "steps of this move: " + strings.Join(list, ", ")}
 		}
 		if !slices.Contains(out, step) {
 			out = append(out, step)

@@ -216,11 +216,11 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func sortGates(gates []Gate) {
-	sort.Slice(gates, func(i, j int) bool {
-		if !gates[i].Since.Equal(gates[j].Since) {
-			return gates[i].Since.Before(gates[j].Since)
+func sortApprovals(all []Approval) {
+	sort.Slice(all, func(i, j int) bool {
+		if !all[i].Since.Equal(all[j].Since) {
+			return all[i].Since.Before(all[j].Since)
 		}
-		return gates[i].Part < gates[j].Part
+		return all[i].Part < all[j].Part
 	})
 }

@@ -12,18 +12,18 @@ import (
 // The verbs of orders. Those of the second group are notes that the run makes
 // beside what people say, so that a kill forgets nothing.
 const (
-	orderMove     = "move"     // the run was begun; Why is --reason
-	orderGate     = "gate"     // What: a step before which a person is asked
-	orderSoak     = "soak"     // What: how long a side serves before the old one is dropped
-	orderPause    = "pause"    // What: holdCopies, or nothing
-	orderResume   = "resume"   //
-	orderThrottle = "throttle" // What: bytes a second, or throttleOff
-	orderApprove  = "approve"  // Part (empty: every part), What: a step
-	orderAbort    = "abort"    //
-	orderUndo     = "undo"     //
-	orderForward  = "forward"  // Part: it goes on without a way back
+	orderMove      = "move"       // the run was begun; Why is --reason
+	orderAskBefore = "ask-before" // What: a step before which a person is asked
+	orderSoak      = "soak"       // What: how long a side serves before the old one is dropped
+	orderPause     = "pause"      // What: holdCopies, or nothing
+	orderResume    = "resume"     //
+	orderThrottle  = "throttle"   // What: bytes a second, or throttleOff
+	orderApprove   = "approve"    // Part (empty: every part), What: a step
+	orderAbort     = "abort"      //
+	orderUndo      = "undo"       //
+	orderForward   = "forward"    // Part: it goes on without a way back
 
-	orderAsked   = "asked"   // a part came to a gate
+	orderAsked   = "asked"   // a part waits for an approval
 	orderSoaking = "soaking" // a part began to soak
 	orderBegun   = "begun"   // a step with a gate of clients, or of no return, began
 	orderSealed  = "sealed"  // the same, of no return
@@ -63,8 +63,8 @@ type Steering struct {
 	Ending *Said `json:"ending,omitempty"`
 	Undo   bool  `json:"undo,omitempty"`
 
-	Gates []string      `json:"gates,omitempty"`
-	Soak  time.Duration `json:"soak_ns,omitempty"`
+	ApproveBefore []string      `json:"approve_before,omitempty"`
+	Soak          time.Duration `json:"soak_ns,omitempty"`
 	// Reason is why the run was begun.
 	Reason string `json:"reason,omitempty"`
 	// Lost are the parts that cannot be undone though they are not behind their
@@ -96,8 +96,8 @@ func (s *Steering) take(o store.Order) {
 	switch o.Verb {
 	case orderMove:
 		s.Reason = o.Why
-	case orderGate:
-		s.Gates = append(s.Gates, o.What)
+	case orderAskBefore, "gate": // a run that an older program began
+		s.ApproveBefore = append(s.ApproveBefore, o.What)
 	case orderSoak:
 		s.Soak, _ = time.ParseDuration(o.What)
 	case orderPause:
@@ -191,7 +191,7 @@ func (s Steering) judge(part string, step Step, attempt int, now time.Time, late
 	if v := s.judgeBehind(part, step, behind); v.may != mayBegin {
 		return v
 	}
-	if v := s.judgeGate(here); v.may != mayBegin {
+	if v := s.judgeApproval(here); v.may != mayBegin {
 		return v
 	}
 	if v := s.judgeSoak(here, step, now); v.may != mayBegin {
@@ -222,20 +222,20 @@ func (s Steering) endWord() string {
 	return "aborted"
 }
 
-// judgeBehind holds a step that came past a gate which nobody has opened: that a
+// judgeBehind holds a step that came past an approval which nobody has given: that a
 // step in front of it was answered "done" is no approval.
 func (s Steering) judgeBehind(part string, step Step, behind []string) verdict {
-	for _, gate := range s.Gates {
-		if slices.Contains(behind, gate) && !s.isApproved(at{part, gate}) {
-			return verdict{may: mustWait, text: fmt.Sprintf("nobody has approved %s, which comes before %s, and yet it is said to be done: look at both servers; then stowage approve %s, or stowage abort", gate, step.Name, gate)}
+	for _, before := range s.ApproveBefore {
+		if slices.Contains(behind, before) && !s.isApproved(at{part, before}) {
+			return verdict{may: mustWait, text: fmt.Sprintf("nobody has approved %s, which comes before %s, and yet it is said to be done: look at both servers; then stowage approve %s, or stowage abort", before, step.Name, before)}
 		}
 	}
 	return verdict{}
 }
 
-func (s Steering) judgeGate(here at) verdict {
-	for _, gate := range s.Gates {
-		if gate != here.step || s.isApproved(here) {
+func (s Steering) judgeApproval(here at) verdict {
+	for _, step := range s.ApproveBefore {
+		if step != here.step || s.isApproved(here) {
 			continue
 		}
 		v := verdict{may: mustWait, text: fmt.Sprintf("a person decides before %s; stowage approve", here.step)}
@@ -269,21 +269,21 @@ func (s Steering) judgeSoak(here at, step Step, now time.Time) verdict {
 	return verdict{}
 }
 
-// Gate is one part that waits for a person.
-type Gate struct {
+// Approval is one part that waits for a person, before a step.
+type Approval struct {
 	Part  string    `json:"part"`
 	Step  string    `json:"step"`
 	Since time.Time `json:"since"`
 }
 
-// Waiting are the gates at which parts were asked about and not answered.
-func (s Steering) Waiting() []Gate {
-	var out []Gate
+// Waiting are the approvals that parts wait for.
+func (s Steering) Waiting() []Approval {
+	var out []Approval
 	for here, since := range s.asked {
 		if !s.isApproved(here) {
-			out = append(out, Gate{here.part, here.step, since})
+			out = append(out, Approval{here.part, here.step, since})
 		}
 	}
-	sortGates(out)
+	sortApprovals(out)
 	return out
 }

@@ -39,18 +39,18 @@ func TestJudge(t *testing.T) {
 		{"paused and resumed", []store.Order{order1(orderPause, "", ""), order1(orderResume, "", "")}, seedStep, 1, "", mayBegin, "", ""},
 		{"paused, and a gate may be closed since before", []store.Order{order1(orderBegun, part, "out"), order1(orderPause, "", "")}, outStep, 1, "", mayBegin, "", ""},
 		{"paused, and another side's gate may be closed", []store.Order{order1(orderBegun, "p2/B", "out"), order1(orderPause, "", "")}, outStep, 1, "", mustWait, "", "paused"},
-		{"gate", []store.Order{order1(orderGate, "", "out")}, outStep, 1, "", mustWait, orderAsked, "a person decides before out"},
-		{"gate of another step", []store.Order{order1(orderGate, "", "retire")}, outStep, 1, "", mayBegin, orderBegun, ""},
-		{"gate, asked", []store.Order{order1(orderGate, "", "out"), order1(orderAsked, part, "out")}, outStep, 1, "", mustWait, "", "since"},
-		{"gate, approved", []store.Order{order1(orderGate, "", "out"), order1(orderAsked, part, "out"), order1(orderApprove, part, "out")}, outStep, 1, "", mayBegin, orderBegun, ""},
-		{"gate, approved for another", []store.Order{order1(orderGate, "", "out"), order1(orderApprove, "p2/B", "out")}, outStep, 1, "", mustWait, orderAsked, ""},
-		{"gate, approved for all", []store.Order{order1(orderGate, "", "out"), order1(orderApprove, "", "out")}, outStep, 1, "", mayBegin, orderBegun, ""},
+		{"approval", []store.Order{order1(orderAskBefore, "", "out")}, outStep, 1, "", mustWait, orderAsked, "a person decides before out"},
+		{"approval of another step", []store.Order{order1(orderAskBefore, "", "retire")}, outStep, 1, "", mayBegin, orderBegun, ""},
+		{"approval, asked", []store.Order{order1(orderAskBefore, "", "out"), order1(orderAsked, part, "out")}, outStep, 1, "", mustWait, "", "since"},
+		{"approval, approved", []store.Order{order1(orderAskBefore, "", "out"), order1(orderAsked, part, "out"), order1(orderApprove, part, "out")}, outStep, 1, "", mayBegin, orderBegun, ""},
+		{"approval, approved for another", []store.Order{order1(orderAskBefore, "", "out"), order1(orderApprove, "p2/B", "out")}, outStep, 1, "", mustWait, orderAsked, ""},
+		{"approval, approved for all", []store.Order{order1(orderAskBefore, "", "out"), order1(orderApprove, "", "out")}, outStep, 1, "", mayBegin, orderBegun, ""},
 		{"soak begins", []store.Order{order1(orderSoak, "", "30m")}, retireStep, 1, "", mustWait, orderSoaking, ""},
 		{"soak goes on", []store.Order{order1(orderSoak, "", "30m"), order1(orderSoaking, part, "retire")}, retireStep, 1, "", mustWait, "", "then the old one is dropped"},
 		{"soak is for the step of no return", []store.Order{order1(orderSoak, "", "30m")}, outStep, 1, "", mayBegin, orderBegun, ""},
 		{"aborted", []store.Order{order1(orderAbort, "", "")}, seedStep, 1, "", mustEnd, "", "aborted by ada"},
 		{"aborted during a pause", []store.Order{order1(orderPause, "", ""), order1(orderAbort, "", "")}, seedStep, 1, "", mustEnd, "", ""},
-		{"aborted at a gate", []store.Order{order1(orderGate, "", "retire"), order1(orderAsked, part, "retire"), order1(orderAbort, "", "")}, retireStep, 1, "", mustEnd, "", ""},
+		{"aborted at an approval", []store.Order{order1(orderAskBefore, "", "retire"), order1(orderAsked, part, "retire"), order1(orderAbort, "", "")}, retireStep, 1, "", mustEnd, "", ""},
 		{"aborted during a soak", []store.Order{order1(orderSoak, "", "30m"), order1(orderSoaking, part, "retire"), order1(orderUndo, "", "")}, retireStep, 1, "", mustEnd, "", "undone by ada"},
 		{"aborted behind the point of no return", []store.Order{order1(orderSealed, part, "retire"), order1(orderAbort, "", "")}, retireStep, 1, "", mayBegin, "", ""},
 		{"aborted, and the step of no return was tried before", []store.Order{order1(orderAbort, "", "")}, retireStep, 2, "", mayBegin, "", ""},
@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 // never kept waiting once it has begun, unless it is to be undone, and a part
 // behind its point of no return always goes on.
 func TestJudgeNeverStrandsAGate(t *testing.T) {
-	verbs := []string{orderPause, orderResume, orderGate, orderSoak, orderThrottle, orderApprove, orderAbort, orderUndo, orderAsked, orderSoaking, orderLost, orderFound, orderForward}
+	verbs := []string{orderPause, orderResume, orderAskBefore, orderSoak, orderThrottle, orderApprove, orderAbort, orderUndo, orderAsked, orderSoaking, orderLost, orderFound, orderForward}
 	for seed := range uint64(5000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		var said []store.Order

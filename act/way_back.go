@@ -75,7 +75,7 @@ func (s *Steering) tryAgain() {
 	s.changeLost(func(w *LostWay) { w.Again = w.Forward == nil })
 }
 
-// judgeLost decides about a part whose way back is lost. A gate and the rest of
+// judgeLost decides about a part whose way back is lost. An approval and the rest of
 // a soak are behind whoever was told to go on without; a pause is not.
 func (s Steering) judgeLost(here at, step Step) (v verdict, decided bool) {
 	way := s.LostWay(here.part)

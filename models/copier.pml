@@ -4,7 +4,7 @@
  * Phases and guards are named as in package copier; models/guards.tsv says
  * which function holds each. The move is, in steps: begin (the reader's position),
  * copy (chunks by key, beside the feed), checksum, cutover, soak; a cutover is,
- * in phases: lock, position, reach, rename, unlock, reach-again, open, save,
+ * in phases: lock, position, barrier, rename, unlock, barrier-again, open, save,
  * flip. After it the feed runs back, so that the same cutover in the other
  * direction is the way back.
  *
@@ -66,7 +66,7 @@ byte cursor;                  /* the next key to copy */
 
 /* The copier. step is what the engine keeps. */
 mtype:step = { s_begin, s_copy, s_checksum, s_cutover, s_soak, s_undo, s_done, s_undone };
-mtype:phase = { p_begin, p_lock, p_position, p_reach, p_rename, p_unlock, p_reach_again, p_open, p_save, p_flip, p_save_late, p_backout, p_finished };
+mtype:phase = { p_begin, p_lock, p_position, p_barrier, p_rename, p_unlock, p_barrier_again, p_open, p_save, p_flip, p_save_late, p_backout, p_finished };
 mtype:step  step = s_begin;
 mtype:phase phase = p_begin;
 bit  writing;                 /* a chunk has been read and is not written yet: row `cursor` is `held` */
@@ -79,7 +79,7 @@ byte kills = KILLS, crashes = CRASHES, fails = FAILS, cuts = CUTS, past = PASTS,
 #define FROM  (step == s_undo -> T : S)
 #define TO    (1 - FROM)
 #define ENDED (step == s_done || step == s_undone)
-#define WAITS (phase == p_reach || phase == p_reach_again || step == s_checksum)
+#define WAITS (phase == p_barrier || phase == p_barrier_again || step == s_checksum)
 
 /* The next event of side s, and whether it can be applied to the other. */
 #define EVENT(s) ((s)*L + mark[s])
@@ -232,7 +232,7 @@ inline apply(s) {
 	fi
 }
 inline at_begin() { phase = p_begin; goal = 0; printf("copier: step %e\n", step) }
-#define IN_CUTOVER (phase == p_lock || phase == p_position || phase == p_reach || phase == p_rename || phase == p_unlock || phase == p_reach_again)
+#define IN_CUTOVER (phase == p_lock || phase == p_position || phase == p_barrier || phase == p_rename || phase == p_unlock || phase == p_barrier_again)
 
 #ifndef NO_LOCK
 #define LOCKABLE (at_ != FROM && !locked[FROM])
@@ -334,7 +334,7 @@ proctype copier() {
 #endif
 #ifndef NO_TRUTH
 		/* Once the other side is open, somebody may have written there: forward only. */
-		phase = (serves == TO -> p_finished : (step == s_undo && !renamed[TO] -> p_save : (renamed[FROM] -> p_reach_again : p_lock)))
+		phase = (serves == TO -> p_finished : (step == s_undo && !renamed[TO] -> p_save : (renamed[FROM] -> p_barrier_again : p_lock)))
 #else
 		phase = (renamed[FROM] -> p_backout : p_lock)
 #endif
@@ -342,13 +342,14 @@ proctype copier() {
 	:: atomic { phase == p_lock && !up[FROM] -> phase = p_backout }
 #ifndef NO_POSITION_AFTER_LOCK
 	:: atomic { phase == p_lock && up[FROM] && LOCKABLE -> lock(); phase = p_position }
-	:: atomic { phase == p_position -> goal = logged[FROM]; printf("copier: %e: position %d\n", step, goal); phase = p_reach }
+	:: atomic { phase == p_position -> goal = logged[FROM]; printf("copier: %e: position %d\n", step, goal); phase = p_barrier }
 #else
 	:: atomic { phase == p_lock && up[FROM] -> goal = logged[FROM]; printf("copier: %e: position %d\n", step, goal); phase = p_position }
-	:: atomic { phase == p_position && up[FROM] && LOCKABLE -> lock(); phase = p_reach }
+	:: atomic { phase == p_position && up[FROM] && LOCKABLE -> lock(); phase = p_barrier }
 #endif
-	:: atomic { phase == p_reach && REACHED -> printf("copier: %e: reach\n", step); goal = 0; phase = p_rename }
-	:: atomic { phase == p_reach && timeout -> phase = p_backout }
+	:: atomic { phase == p_barrier && REACHED -> printf("copier: %e: barrier
+", step); goal = 0; phase = p_rename }
+	:: atomic { phase == p_barrier && timeout -> phase = p_backout }
 #ifndef NO_TURN
 	/* Taken back on the way back: it serves where it did, and a person is asked. */
 	:: atomic { phase == p_backout && TURNS && up[T] -> mine = 0; queued[T] = 0; locked[T] = 0;
@@ -367,11 +368,12 @@ proctype copier() {
 #ifndef NO_RENAME
 		:: !renamed[FROM] -> phase = p_backout /* the server died in between */
 #endif
-		:: else -> phase = p_reach_again
+		:: else -> phase = p_barrier_again
 		fi }
 	:: atomic { phase == p_unlock && !up[FROM] -> phase = p_backout }
 	/* Was the lock held until RENAME? It does not matter: nobody writes any more. */
-	:: atomic { phase == p_reach_again && REACHED_AGAIN -> printf("copier: %e: reach again\n", step); phase = p_open }
+	:: atomic { phase == p_barrier_again && REACHED_AGAIN -> printf("copier: %e: barrier again
+", step); phase = p_open }
 	:: atomic { phase == p_open && up[TO] ->
 #ifndef NO_OPEN
 		renamed[TO] = 0;

@@ -3,8 +3,8 @@
  * that the same cutover in the other direction is the way back.
  *
  * Phases and guards are named as in package move; models/guards.tsv says which
- * function holds each. A cutover is, in phases: hold, drain, fence, kill,
- * lock, position, catch-up, open, flip, unlock, release. Up to `open` everything
+ * function holds each. A cutover is, in phases: close, drain, fence, kill,
+ * lock, position, barrier, open, flip, unlock, release. Up to `open` everything
  * can be taken back; from then on it only goes forward, and which of the two
  * it is, is read from N itself: does it take writes?
  *
@@ -65,7 +65,7 @@ bit  excused;                 /* something died or ran out of time: clients may 
 
 /* The controller */
 mtype:step = { s_cutover, s_soak, s_undo, s_done, s_undone };
-mtype:phase = { p_begin, p_hold, p_drain, p_fence, p_kill, p_lock, p_position, p_catch_up, p_open, p_flip, p_serve, p_unlock,
+mtype:phase = { p_begin, p_close, p_drain, p_fence, p_kill, p_lock, p_position, p_barrier, p_open, p_flip, p_serve, p_unlock,
                 p_release, p_backout, p_backout_gate, p_failed, p_finished };
 mtype:step  step = s_cutover;
 mtype:phase phase = p_begin;
@@ -77,7 +77,7 @@ byte kills = KILLS, crashes = CRASHES, fails = FAILS, bad = BADS;
 #define FROM   (step == s_cutover -> P : N)
 #define TO     (1 - FROM)
 #define ENDED  (step == s_done || step == s_undone)
-#define WAITS  (phase == p_catch_up)
+#define WAITS  (phase == p_barrier)
 
 /* Guards that are conditions. */
 #ifndef NO_DRAIN
@@ -284,7 +284,7 @@ inline maybe_late() {
 	:: true
 	fi
 }
-#define RETURNS (phase == p_hold || phase == p_drain || phase == p_fence || phase == p_kill || phase == p_lock || phase == p_position || phase == p_catch_up || phase == p_open && !DECIDED)
+#define RETURNS (phase == p_close || phase == p_drain || phase == p_fence || phase == p_kill || phase == p_lock || phase == p_position || phase == p_barrier || phase == p_open && !DECIDED)
 
 proctype stowage() {
 	byte k;
@@ -299,13 +299,14 @@ proctype stowage() {
 
 	/* The truth is read first: once routing names TO there is no way but forward. */
 	:: atomic { phase == p_begin && (step == s_cutover || step == s_undo) ->
-		phase = (DECIDED -> p_open : p_hold)
+		phase = (DECIDED -> p_open : p_close)
 		}
-	:: atomic { phase == p_hold ->
+	:: atomic { phase == p_close ->
 #ifndef NO_HOLD
 		closed = 1;
 #endif
-		printf("stowage: %e: hold\n", step); phase = p_drain }
+		printf("stowage: %e: close
+", step); phase = p_drain }
 	:: atomic { phase == p_drain && !up[FROM] -> phase = p_backout }
 	:: atomic { phase == p_drain && up[FROM] && DRAINED -> printf("stowage: %e: drain\n", step); phase = p_fence }
 	:: atomic { phase == p_fence && !up[FROM] -> phase = p_backout }
@@ -337,19 +338,20 @@ proctype stowage() {
 #ifndef NO_POSITION_AFTER_LOCK
 		phase = p_position
 #else
-		phase = p_catch_up
+		phase = p_barrier
 #endif
 		}
 	:: atomic { phase == p_position && !up[FROM] -> phase = p_backout }
 	:: atomic { phase == p_position && up[FROM] -> goal = pos[FROM]; printf("stowage: %e: position %d\n", step, goal);
 #ifndef NO_POSITION_AFTER_LOCK
-		phase = p_catch_up
+		phase = p_barrier
 #else
 		phase = p_lock
 #endif
 		}
-	:: atomic { phase == p_catch_up && CAUGHT_UP -> printf("stowage: %e: catch-up\n", step); goal = 0; phase = p_open }
-	:: atomic { phase == p_catch_up && (!up[TO] || timeout) && pos[TO] < goal -> printf("stowage: catch-up fails\n"); phase = p_backout }
+	:: atomic { phase == p_barrier && CAUGHT_UP -> printf("stowage: %e: barrier
+", step); goal = 0; phase = p_open }
+	:: atomic { phase == p_barrier && (!up[TO] || timeout) && pos[TO] < goal -> printf("stowage: barrier fails\n"); phase = p_backout }
 	:: atomic { phase == p_open && !up[TO] && !DECIDED -> phase = p_backout }
 	:: atomic { phase == p_open && up[TO] ->
 		source[TO] = NONE; set_read_only(TO, 0); scheduler[TO] = 1; barred[TO] = 0; printf("stowage: %e: open #%d\n", step, TO); phase = p_flip }

@@ -91,7 +91,7 @@ func (a *Act) Begin(ctx context.Context, name string) (store.Run, []farm.Finding
 		}
 	}
 	return a.Act.Begin(ctx, act.Proposal{
-		Name: p.Name, Subject: p.Name, Gates: p.Goals.Gates, Soak: p.Goals.Soak,
+		Name: p.Name, Subject: p.Name, ApproveBefore: p.Goals.ApproveBefore, Soak: p.Goals.Soak,
 		Job: func(run string) (engine.Job, uint32, error) {
 			job, err := NewJob(run, pending, now, p.Goals.Parallel)
 			act.LimitStreams(&job, now, p.Goals.Budgets)

@@ -67,7 +67,7 @@ func (s *shardMove) bringHome(ctx context.Context, where serving) (err error) {
 	step := func(name string, do func(context.Context) error) error {
 		return s.PhaseOf(ctx, "undo "+s.Step, name, do)
 	}
-	if err := step("hold", func(ctx context.Context) error { return s.hold(ctx, s.order.To.Pair) }); err != nil {
+	if err := step("close", func(ctx context.Context) error { return s.hold(ctx, s.order.To.Pair) }); err != nil {
 		return err
 	}
 	if err := step("drain", func(ctx context.Context) error { return s.drain(ctx, s.to) }); err != nil {
@@ -87,7 +87,7 @@ func (s *shardMove) bringHome(ctx context.Context, where serving) (err error) {
 		do   func(context.Context) error
 	}{
 		{"gather", func(ctx context.Context) error { return s.gather(ctx, s.to, held) }},
-		{"reach", func(ctx context.Context) error { return fence.Reach(ctx) }},
+		{"barrier", func(ctx context.Context) error { return fence.Reach(ctx) }},
 		{"rename", func(ctx context.Context) error { turning = false; return fence.Rename(ctx) }},
 		{"unlock", func(ctx context.Context) error {
 			last := fence

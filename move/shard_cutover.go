@@ -90,11 +90,11 @@ func (s *shardMove) cutover(ctx context.Context) (err error) {
 		name string
 		do   func(context.Context) error
 	}{
-		{"hold", func(ctx context.Context) error { return s.hold(ctx, s.order.From.Pair) }},
+		{"close", func(ctx context.Context) error { return s.hold(ctx, s.order.From.Pair) }},
 		{"drain", func(ctx context.Context) error { return s.drain(ctx, s.from) }},
 		{"lock", func(ctx context.Context) (err error) { fence, err = s.carrier.fence(ctx); return err }},
 		{"gather", func(ctx context.Context) error { return s.gather(ctx, s.from, held) }},
-		{"reach", func(ctx context.Context) error { return fence.Reach(ctx) }},
+		{"barrier", func(ctx context.Context) error { return fence.Reach(ctx) }},
 		{"rename", func(ctx context.Context) error { return fence.Rename(ctx) }},
 		{"unlock", func(ctx context.Context) error {
 			last := fence
@@ -175,7 +175,7 @@ func (s *shardMove) hold(ctx context.Context, pair farm.PairName) error {
 	if s.heldAt.IsZero() {
 		s.heldAt = time.Now()
 	}
-	s.Report(farm.Event{Kind: farm.GateClosed, Phase: "hold"})
+	s.Report(farm.Event{Kind: farm.GateClosed, Phase: "close"})
 	return s.mover.Router.Change(ctx, pair, func(p *route.Pair) error {
 		p.Drop(s.order.Shard)
 		return nil

@@ -51,7 +51,7 @@ func (a *Act) beginShardPlan(ctx context.Context, p placement.Plan, now *farm.Fa
 		}
 	}
 	return a.Act.Begin(ctx, act.Proposal{
-		Name: p.Name, Subject: p.Name, Gates: p.Goals.Gates, // the soak is a step of the runbooks, not a wait before their last one
+		Name: p.Name, Subject: p.Name, ApproveBefore: p.Goals.ApproveBefore, // the soak is a step of the runbooks, not a wait before their last one
 		Job: func(run string) (engine.Job, uint32, error) {
 			orders, next, err := a.shardOrders(ctx, run, moves, planned)
 			if err != nil {

@@ -87,4 +87,4 @@ func shardSteps() []swing.Step[*shardMove] {
 }
 
 // cutoverPhases, in order. Lock to flip are those of models/copier.pml.
-var cutoverPhases = []string{"ready", "hold", "drain", "lock", "gather", "reach", "rename", "unlock", "arrive", "flip"}
+var cutoverPhases = []string{"ready", "close", "drain", "lock", "gather", "barrier", "rename", "unlock", "arrive", "flip"}

@@ -151,7 +151,7 @@ func (b *balancing) hasSlot(bin int) bool {
 // allowed says whether rules about places let an item into a bin.
 func (b *balancing) allowed(n, bin int) bool {
 	i, r := b.items[n], b.bins[bin][0]
-	if b.rooms[r].shut != "" || b.rooms[r].full || b.emptied[r] || !b.allows(i, bin) {
+	if b.hosts[r].shut != "" || b.hosts[r].full || b.emptied[r] || !b.allows(i, bin) {
 		return false
 	}
 	if b.mirrored {

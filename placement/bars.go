@@ -6,7 +6,7 @@ import (
 	"stowage/farm"
 )
 
-// bar notes which rooms pins and forbids rule out, for the items they speak of.
+// bar notes which hosts pins and forbids rule out, for the items they speak of.
 func (p *problem) bar() {
 	if len(p.goals.Pins)+len(p.goals.Forbids) == 0 {
 		return
@@ -19,9 +19,9 @@ func (p *problem) bar() {
 		items[which] = append(items[which], i)
 	}
 	apply := func(b Binding, rules func(listed bool) bool) {
-		listed := make([]bool, len(p.rooms))
+		listed := make([]bool, len(p.hosts))
 		for _, h := range b.Hosts {
-			if r, ok := p.room[h]; ok {
+			if r, ok := p.host[h]; ok {
 				listed[r] = true
 			}
 		}
@@ -29,9 +29,9 @@ func (p *problem) bar() {
 			for _, which := range named[what] {
 				for _, i := range items[which] {
 					if p.bars[i] == nil {
-						p.bars[i] = make([]bool, len(p.rooms))
+						p.bars[i] = make([]bool, len(p.hosts))
 					}
-					for r := range p.rooms {
+					for r := range p.hosts {
 						p.bars[i][r] = p.bars[i][r] || rules(listed[r])
 					}
 				}
@@ -46,7 +46,7 @@ func (p *problem) bar() {
 	}
 }
 
-// isBarred says whether pins or forbids keep item i out of room r.
+// isBarred says whether pins or forbids keep item i out of host r.
 func (p *problem) isBarred(i, r int) bool {
 	bars := p.bars[i]
 	return bars != nil && bars[r]

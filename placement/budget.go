@@ -53,7 +53,7 @@ func (l *layout) copied() float64 {
 	return sum
 }
 
-// least is the layout that copies least when these rooms are emptied.
+// least is the layout that copies least when these hosts are emptied.
 func (p *problem) least(empty []int, proof proof) (*layout, error) {
 	q := *p
 	q.goals.Minimise = append([]string{"moves"}, slices.DeleteFunc(slices.Clone(p.goals.Minimise), func(m string) bool { return m == "moves" })...)
@@ -68,7 +68,7 @@ func (p *problem) least(empty []int, proof proof) (*layout, error) {
 	return &layout{problem: p, where: l.where}, nil
 }
 
-// byContent are the rooms that hold something now, those with the least bytes
+// byContent are the hosts that hold something now, those with the least bytes
 // first.
 func (p *problem) byContent() []int {
 	bytes := map[int]int64{}
@@ -78,7 +78,7 @@ func (p *problem) byContent() []int {
 		}
 	}
 	var out []int
-	for r := range p.rooms {
+	for r := range p.hosts {
 		if _, holds := bytes[r]; holds {
 			out = append(out, r)
 		}

@@ -8,10 +8,10 @@ import (
 	"stowage/farm"
 )
 
-// couples pairs rooms that may hold the two sides of a pair. Rooms that are
+// couples pairs hosts that may hold the two sides of a pair. Hosts that are
 // alike come first; those with the commonest labels are coupled first, each
 // with one of the commonest labels that differ: with one label that leaves the
-// fewest over. Shards are then dealt to rooms that are not alike as well, and
+// fewest over. Shards are then dealt to hosts that are not alike as well, and
 // the smaller of the two counts.
 func (p *problem) couples() [][]int {
 	byShape := map[string][]int{}
@@ -21,11 +21,11 @@ func (p *problem) couples() [][]int {
 	for _, c := range out {
 		taken[c[0]], taken[c[1]] = true, true
 	}
-	for r, room := range p.rooms {
+	for r, host := range p.hosts {
 		if taken[r] || !p.takesNewInstances(r) {
 			continue
 		}
-		key := room.shape()
+		key := host.shape()
 		if byShape[key] == nil {
 			shapes = append(shapes, key)
 		}
@@ -46,10 +46,10 @@ func (p *problem) couples() [][]int {
 	return out
 }
 
-// takesNewInstances says whether anything new may be made on a room.
+// takesNewInstances says whether anything new may be made on a host.
 func (p *problem) takesNewInstances(r int) bool {
-	room := p.rooms[r]
-	return room.shut == "" && !room.full && !p.emptied[r] && (room.most == 0 || p.goals.Unit != UnitShard || room.frozen.instances < room.most)
+	host := p.hosts[r]
+	return host.shut == "" && !host.full && !p.emptied[r] && (host.most == 0 || p.goals.Unit != UnitShard || host.frozen.instances < host.most)
 }
 
 // couplesOfFrozen are the couples on which shards have to join frozen pairs.
@@ -71,17 +71,17 @@ func (p *problem) couplesOfFrozen() [][]int {
 	return out
 }
 
-// frozenAt is the room of one side of a frozen pair.
+// frozenAt is the host of one side of a frozen pair.
 func (p *problem) frozenAt(name farm.PairName, side farm.SideName) (r int, ok bool) {
 	pair, known := p.farm.Pair(name)
 	if !known || !p.frozen[name] {
 		return 0, false
 	}
 	at, ok := pair.Sides[side]
-	return p.room[at.Host], ok
+	return p.host[at.Host], ok
 }
 
-// frozenOn are the rooms of a frozen pair.
+// frozenOn are the hosts of a frozen pair.
 func (p *problem) frozenOn(name farm.PairName) (a, b int, ok bool) {
 	if !p.frozen[name] {
 		return 0, 0, false
@@ -90,16 +90,16 @@ func (p *problem) frozenOn(name farm.PairName) (a, b int, ok bool) {
 	if !ok {
 		return 0, 0, false
 	}
-	return p.room[pair.Sides[farm.A].Host], p.room[pair.Sides[farm.B].Host], true
+	return p.host[pair.Sides[farm.A].Host], p.host[pair.Sides[farm.B].Host], true
 }
 
-// couple couples rooms, and returns those that are left over.
-func (p *problem) couple(rooms []int) (out [][]int, left []int) {
+// couple couples hosts, and returns those that are left over.
+func (p *problem) couple(hosts []int) (out [][]int, left []int) {
 	classes := map[string][]int{}
-	for _, r := range rooms {
+	for _, r := range hosts {
 		key := ""
 		for _, l := range p.goals.SpreadLabels {
-			key += p.rooms[r].host.Labels[l] + "\x00"
+			key += p.hosts[r].spec.Labels[l] + "\x00"
 		}
 		classes[key] = append(classes[key], r)
 	}
@@ -126,7 +126,7 @@ func (p *problem) couple(rooms []int) (out [][]int, left []int) {
 	return out, left
 }
 
-// differing are the first two classes of which a room each may be coupled.
+// differing are the first two classes of which a host each may be coupled.
 func (p *problem) differing(keys []string, classes map[string][]int) (i, j int) {
 	for i := range keys {
 		for j := i; j < len(keys); j++ {

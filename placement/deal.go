@@ -10,7 +10,7 @@ import (
 )
 
 // dealing places shards one set after another, the largest first, each on the
-// couple of rooms where it costs least. Couples are made as they are needed
+// couple of hosts where it costs least. Couples are made as they are needed
 // and may overlap, which the search over couples fixed beforehand cannot do:
 // it is what is left where few hosts, pins or groups leave that no way.
 type dealing struct {
@@ -20,7 +20,7 @@ type dealing struct {
 	on     []load
 	theirs []map[farm.CustomerName]int
 	whose  map[farm.CustomerName]int
-	owners []map[farm.PairName]int // of pairs that are to be apart, by room: items
+	owners []map[farm.PairName]int // of pairs that are to be apart, by host: items
 	rivals map[farm.PairName]map[farm.PairName]bool
 	layout *layout
 	dice   *rand.Rand
@@ -109,9 +109,9 @@ func (p *problem) bulk(unit []int) float64 {
 func (p *problem) newDealing(units [][]int) *dealing {
 	d := &dealing{problem: p, units: units, couple: map[[2]int]int{}, whose: p.customerShards(), rivals: map[farm.PairName]map[farm.PairName]bool{}, layout: p.asFrozen()}
 	d.on = d.layout.loads()
-	d.theirs = make([]map[farm.CustomerName]int, len(p.rooms))
-	d.owners = make([]map[farm.PairName]int, len(p.rooms))
-	for r := range p.rooms {
+	d.theirs = make([]map[farm.CustomerName]int, len(p.hosts))
+	d.owners = make([]map[farm.PairName]int, len(p.hosts))
+	for r := range p.hosts {
 		d.theirs[r], d.owners[r] = map[farm.CustomerName]int{}, map[farm.PairName]int{}
 	}
 	for i, r := range d.layout.where {
@@ -132,7 +132,7 @@ func (p *problem) newDealing(units [][]int) *dealing {
 	return d
 }
 
-// note counts customers and owners of item i on room r.
+// note counts customers and owners of item i on host r.
 func (d *dealing) note(i, r int) {
 	d.owners[r][d.pair(i).Name]++
 	if d.goals.Surface.Customer > 0 {
@@ -145,8 +145,8 @@ func (d *dealing) note(i, r int) {
 func (d *dealing) run() bool {
 	for _, unit := range d.units {
 		best, at := 0.0, [2]int{-1, -1}
-		for a := range d.rooms {
-			for b := range d.rooms {
+		for a := range d.hosts {
+			for b := range d.hosts {
 				if a == b || !d.allowed(unit, a, b) {
 					continue
 				}
@@ -163,7 +163,7 @@ func (d *dealing) run() bool {
 	return true
 }
 
-// allowed says whether a unit may go to a couple of rooms as things stand.
+// allowed says whether a unit may go to a couple of hosts as things stand.
 func (d *dealing) allowed(unit []int, a, b int) bool {
 	if !d.takesNewInstances(a) || !d.takesNewInstances(b) || d.clash(a, b) != "" {
 		return false
@@ -190,8 +190,8 @@ func (d *dealing) moreInstances(n, a, b int) int {
 }
 
 func (d *dealing) hasRoom(unit []int, r, more int) bool {
-	room, on := d.rooms[r], d.on[r]
-	if room.most > 0 && on.instances+more > room.most {
+	host, on := d.hosts[r], d.on[r]
+	if host.most > 0 && on.instances+more > host.most {
 		return false
 	}
 	for k := range d.dims {
@@ -199,7 +199,7 @@ func (d *dealing) hasRoom(unit []int, r, more int) bool {
 		for _, i := range unit {
 			sum += d.items[i].needs[k]
 		}
-		if sum > room.limit[k] {
+		if sum > host.limit[k] {
 			return false
 		}
 	}
@@ -241,7 +241,7 @@ func (d *dealing) costOf(unit []int, a, b int) float64 {
 	cost += 1e3 * float64(d.moreInstances(len(unit), a, b))
 	for _, r := range []int{a, b} {
 		for k, v := range d.on[r].needs {
-			if limit := d.rooms[r].limit[k]; limit > 0 && limit != NoLimit {
+			if limit := d.hosts[r].limit[k]; limit > 0 && limit != NoLimit {
 				cost += float64(v) / float64(limit)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 type dimension struct {
 	resource farm.ResourceName
 	hour     int     // -1: the whole day
-	scale    float64 // units of the search in one base unit of the resource: the largest room is resolution units
+	scale    float64 // units of the search in one base unit of the resource: the largest host is resolution units
 }
 
 // resolution is how many units of the search the largest capacity is. Needs
@@ -30,9 +30,9 @@ const lenience = 2e-7
 // limits it at all, and on the others sums stay countable.
 const mostNeeded = 2 * resolution
 
-// dimensions are what the rooms limit and something needs, in a fixed order.
+// dimensions are what the hosts limit and something needs, in a fixed order.
 // The number of instances and of shards are not among them.
-func dimensions(f *farm.Farm, rooms []room, g Goals) []dimension {
+func dimensions(f *farm.Farm, hosts []host, g Goals) []dimension {
 	needed := farm.Resources{}
 	needed.Add(g.Overhead)
 	for _, p := range f.Pairs {
@@ -47,7 +47,7 @@ func dimensions(f *farm.Farm, rooms []room, g Goals) []dimension {
 	var dims []dimension
 	for _, n := range needed.Names() {
 		most, limited := 0.0, false
-		for _, r := range rooms {
+		for _, r := range hosts {
 			if c, ok := r.offers(n, g); ok && !r.outside {
 				most, limited = max(most, c), true
 			}
@@ -100,8 +100,8 @@ func (d dimension) units(v float64) int64 {
 	return int64(max(1, math.Round(min(v*d.scale, mostNeeded))))
 }
 
-// room is what a host offers out of its whole capacity, in units of the search.
-func (d dimension) room(offered, whole float64) int64 {
+// offer is what a host offers out of its whole capacity, in units of the search.
+func (d dimension) offer(offered, whole float64) int64 {
 	if offered <= 0 {
 		return 0
 	}

@@ -37,7 +37,7 @@ type Fill struct {
 // farm the plan was made for. Errors wrap farm.ErrInput for an unknown name.
 func Explain(f *farm.Farm, p Plan, name string) (Explanation, error) {
 	l := p.layout(f)
-	if r, ok := l.room[farm.HostName(name)]; ok {
+	if r, ok := l.host[farm.HostName(name)]; ok {
 		return l.explainHost(p, r), nil
 	}
 	var found []int
@@ -76,7 +76,7 @@ func (p Plan) layout(f *farm.Farm) *layout {
 	}
 	at := map[key]int{}
 	for _, a := range p.Assignments {
-		r, ok := problem.room[a.Host]
+		r, ok := problem.host[a.Host]
 		if !ok {
 			r = -1
 		}
@@ -107,7 +107,7 @@ func (l *layout) explainItem(i int) Explanation {
 		out.Facts = []string{"It stays on a host that is not packed onto."}
 		return out
 	}
-	name := l.rooms[r].host.Name
+	name := l.hosts[r].spec.Name
 	was := l.pair(i).Sides[it.side].Host
 	switch {
 	case l.isFrozen(i):
@@ -127,7 +127,7 @@ func (l *layout) explainItem(i int) Explanation {
 	alone := *l
 	alone.where = append([]int(nil), l.where...)
 	alone.where[i] = -1
-	for other := range l.rooms {
+	for other := range l.hosts {
 		if other != r {
 			out.Others[l.whyNot(&alone, i, other, on)]++
 		}
@@ -135,7 +135,7 @@ func (l *layout) explainItem(i int) Explanation {
 	return out
 }
 
-// whyNot is the first rule that keeps an item out of a room as the plan stands.
+// whyNot is the first rule that keeps an item out of a host as the plan stands.
 func (l *layout) whyNot(alone *layout, i, r int, on []load) string {
 	text := alone.reason(i, r, on)
 	switch {
@@ -147,25 +147,25 @@ func (l *layout) whyNot(alone *layout, i, r int, on []load) string {
 	return "with room for it too, and no better"
 }
 
-// fill lists a room's resources, the fullest first.
+// fill lists a host's resources, the fullest first.
 func (l *layout) fill(r int, on load) []Fill {
-	room := l.rooms[r]
+	host := l.hosts[r]
 	byName := map[farm.ResourceName]Fill{}
 	for d, dim := range l.dims {
-		if room.limit[d] == NoLimit || room.limit[d] == 0 {
+		if host.limit[d] == NoLimit || host.limit[d] == 0 {
 			continue
 		}
-		share := float64(on.needs[d]) / float64(room.limit[d])
+		share := float64(on.needs[d]) / float64(host.limit[d])
 		if old, ok := byName[dim.resource]; !ok || share > old.Share {
-			byName[dim.resource] = Fill{string(dim.resource), dim.amount(on.needs[d]), dim.amount(room.limit[d]), share}
+			byName[dim.resource] = Fill{string(dim.resource), dim.amount(on.needs[d]), dim.amount(host.limit[d]), share}
 		}
 	}
 	var out []Fill
 	for _, f := range byName {
 		out = append(out, f)
 	}
-	if room.most > 0 && l.goals.Unit != UnitShard {
-		out = append(out, Fill{MaxInstances, fmt.Sprint(on.items), fmt.Sprint(room.most), float64(on.items) / float64(room.most)})
+	if host.most > 0 && l.goals.Unit != UnitShard {
+		out = append(out, Fill{MaxInstances, fmt.Sprint(on.items), fmt.Sprint(host.most), float64(on.items) / float64(host.most)})
 	}
 	sort.Slice(out, func(a, b int) bool {
 		if out[a].Share != out[b].Share {
@@ -178,7 +178,7 @@ func (l *layout) fill(r int, on load) []Fill {
 
 func (l *layout) explainHost(p Plan, r int) Explanation {
 	on := l.loads()
-	out := Explanation{Subject: string(l.rooms[r].host.Name), Kind: "host", Fill: l.fill(r, on[r])}
+	out := Explanation{Subject: string(l.hosts[r].spec.Name), Kind: "host", Fill: l.fill(r, on[r])}
 	if on[r].items == 0 {
 		out.Facts = []string{"Nothing is on it after the plan: it is not needed."}
 		return out
@@ -193,7 +193,7 @@ func (l *layout) explainHost(p Plan, r int) Explanation {
 			continue
 		}
 		can := false
-		for other := range l.rooms {
+		for other := range l.hosts {
 			can = can || other != r && on[other].items > 0 && l.reason(i, other, on) == "free, but only by moving others first"
 		}
 		if can {
@@ -234,7 +234,7 @@ func (l *layout) whyApart(sides []int) string {
 		if l.where[i] < 0 {
 			return "One of its sides is on a host that is not packed onto."
 		}
-		host := l.rooms[l.where[i]].host
+		host := l.hosts[l.where[i]].spec
 		hosts = append(hosts, string(host.Name))
 		for n, label := range l.goals.SpreadLabels {
 			labels[n] = append(labels[n], host.Labels[label])

@@ -81,8 +81,8 @@ type Goals struct {
 	Parallel int `json:"parallel"`
 	// Soak is how long a side serves in its new place before it counts as moved.
 	Soak time.Duration `json:"soak_ns"`
-	// Gates are points where a person decides: before-out, before-retire.
-	Gates []string `json:"gates,omitempty"`
+	// ApproveBefore are the steps before which a person decides: out, retire.
+	ApproveBefore []string `json:"approve_before,omitempty"`
 	// AfterFailure is what becomes of the other pairs when one has failed and was
 	// put back; empty: GoOnAfterFailure.
 	AfterFailure AfterFailure `json:"after_failure,omitempty"`

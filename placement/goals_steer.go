@@ -22,9 +22,6 @@ type Budgets struct {
 	Lag time.Duration `json:"lag_ns,omitempty"`
 }
 
-// GatePrefix begins the name of every gate: before-retire.
-const GatePrefix = "before-"
-
 func (c *goalCheck) steering() {
 	b := c.goals.Budgets
 	for _, n := range []struct {
@@ -42,9 +39,9 @@ func (c *goalCheck) steering() {
 	if a := c.goals.AfterFailure; a != "" && a != GoOnAfterFailure && a != StopAfterFailure {
 		c.say("after_failure", "after_failure is %q; it is go-on or stop", a)
 	}
-	for _, g := range c.goals.Gates {
-		if step := strings.TrimPrefix(g, GatePrefix); step == g || step == "" {
-			c.say("gates", "gate %q does not say before which step: write before-out or before-retire", g)
+	for _, step := range c.goals.ApproveBefore {
+		if step == "" || strings.HasPrefix(step, "before-") {
+			c.say("approve_before", "%q is no name of a step: write out or retire", step)
 		}
 	}
 }

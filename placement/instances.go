@@ -24,11 +24,11 @@ func (v *view) ownShare() []int64 {
 	return out
 }
 
-// capacity is what room r offers to the items that are placed. hopeful leaves
+// capacity is what host r offers to the items that are placed. hopeful leaves
 // out what may turn out not to be needed.
 func (p *problem) capacity(r int, hopeful bool) []int64 {
-	room := p.rooms[r]
-	out := append([]int64(nil), room.limit...)
+	host := p.hosts[r]
+	out := append([]int64(nil), host.limit...)
 	if p.goals.Unit != UnitShard {
 		return out
 	}
@@ -37,8 +37,8 @@ func (p *problem) capacity(r int, hopeful bool) []int64 {
 		if out[d] == NoLimit {
 			continue
 		}
-		if room.frozen.needs != nil {
-			out[d] -= room.frozen.needs[d]
+		if host.frozen.needs != nil {
+			out[d] -= host.frozen.needs[d]
 		}
 		switch {
 		case s == 0:
@@ -51,18 +51,18 @@ func (p *problem) capacity(r int, hopeful bool) []int64 {
 	return out
 }
 
-// mostItems is how many of the items that are placed a room may hold; 0: any
+// mostItems is how many of the items that are placed a host may hold; 0: any
 // number.
-func (p *problem) mostItems(room room) int {
-	if p.goals.Unit != UnitShard || room.most == 0 {
-		return room.most
+func (p *problem) mostItems(host host) int {
+	if p.goals.Unit != UnitShard || host.most == 0 {
+		return host.most
 	}
-	return p.goals.ShardsPerInstance * max(0, room.most-room.frozen.instances)
+	return p.goals.ShardsPerInstance * max(0, host.most-host.frozen.instances)
 }
 
-// newInstances is how many new instances each room gets.
+// newInstances is how many new instances each host gets.
 func (l *layout) newInstances() []int {
-	out := make([]int, len(l.rooms))
+	out := make([]int, len(l.hosts))
 	if l.goals.Unit != UnitShard {
 		return out
 	}

@@ -14,7 +14,7 @@ func (l *layout) broken() string {
 		case r < 0:
 			return "there is no place for " + l.name(i)
 		case l.isFrozen(i):
-		case l.rooms[r].shut != "" && l.items[i].from != r, l.rooms[r].outside, l.emptied[r]:
+		case l.hosts[r].shut != "" && l.items[i].from != r, l.hosts[r].outside, l.emptied[r]:
 			return fmt.Sprintf("%s is on a host that takes nothing", l.name(i))
 		case l.isBarred(i, r):
 			return fmt.Sprintf("%s is pinned or forbidden", l.name(i))
@@ -45,19 +45,19 @@ func (l *layout) clashes(i int) bool {
 	return false
 }
 
-// overfull says what a room holds too much of.
+// overfull says what a host holds too much of.
 func (l *layout) overfull(r int, on load) string {
-	room := l.rooms[r]
-	if on.items == room.frozen.instances {
+	host := l.hosts[r]
+	if on.items == host.frozen.instances {
 		return "" // nothing is on it, or only what is frozen
 	}
-	name := string(room.host.Name)
+	name := string(host.spec.Name)
 	for d, v := range on.needs {
-		if v > room.limit[d] {
+		if v > host.limit[d] {
 			return fmt.Sprintf("%s has too little %s", name, l.dims[d].resource)
 		}
 	}
-	if room.most > 0 && on.instances > room.most {
+	if host.most > 0 && on.instances > host.most {
 		return name + " holds too many instances"
 	}
 	if l.goals.Surface.Shards > 0 && on.shards > l.goals.Surface.MostShards(l.all) {
@@ -72,7 +72,7 @@ func (l *layout) customersHeld() string {
 	}
 	all := l.customerShards()
 	type held struct {
-		room     int
+		host     int
 		customer farm.CustomerName
 	}
 	on, moving := map[held]int{}, map[int]bool{}
@@ -83,8 +83,8 @@ func (l *layout) customersHeld() string {
 		}
 	}
 	for at, n := range on {
-		if moving[at.room] && n > l.goals.Surface.MostOfCustomer(all[at.customer]) {
-			return string(l.rooms[at.room].host.Name) + " holds too many shards of one customer"
+		if moving[at.host] && n > l.goals.Surface.MostOfCustomer(all[at.customer]) {
+			return string(l.hosts[at.host].spec.Name) + " holds too many shards of one customer"
 		}
 	}
 	return ""
@@ -105,14 +105,14 @@ func (l *layout) groupsKept() string {
 	}
 	for _, union := range l.unions() {
 		for _, side := range l.sideNames() {
-			rooms, moving := map[int]bool{}, false
+			hosts, moving := map[int]bool{}, false
 			for _, name := range union {
 				for r := range on[Copy{name, side}] {
-					rooms[r] = true
+					hosts[r] = true
 					moving = moving || !l.frozen[name]
 				}
 			}
-			if moving && len(rooms) > 1 {
+			if moving && len(hosts) > 1 {
 				return fmt.Sprintf("%s and others do not share a host", union[0])
 			}
 		}

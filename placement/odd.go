@@ -37,13 +37,13 @@ func (p *problem) odd(best *layout, proof proof) (*layout, error) {
 	return l, nil
 }
 
-// triangle is three couples of three of the four rooms of two couples.
+// triangle is three couples of three of the four hosts of two couples.
 func (p *problem) triangle(x, y []int) [][]int {
-	rooms := append(append([]int(nil), x...), y...)
-	for without := range rooms {
+	hosts := append(append([]int(nil), x...), y...)
+	for without := range hosts {
 		var three []int
-		for i, r := range rooms {
-			if i != without && (p.rooms[r].most == 0 || p.rooms[r].most > 1) {
+		for i, r := range hosts {
+			if i != without && (p.hosts[r].most == 0 || p.hosts[r].most > 1) {
 				three = append(three, r)
 			}
 		}

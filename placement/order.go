@@ -15,7 +15,7 @@ import (
 // overloads no host, with a port and a server_id for each new instance.
 func (l *layout) order(plan *Plan) error {
 	moves, items := l.scheduled()
-	hosts := l.hosts()
+	hosts := l.hostsThere()
 	rules := l.rules()
 	steps, err := schedule.Make(moves, hosts, rules)
 	var stuck *schedule.Stuck
@@ -80,7 +80,7 @@ func (l *layout) scheduled() ([]schedule.Move, []int) {
 			continue // single shards go to new instances, on the same host too
 		}
 		host := l.farm.Pairs[it.pair].Sides[it.side].Host
-		from, is := l.room[host]
+		from, is := l.host[host]
 		if !is {
 			from = outside[host]
 		}
@@ -90,24 +90,24 @@ func (l *layout) scheduled() ([]schedule.Move, []int) {
 	return moves, items
 }
 
-// outside numbers the hosts that are no rooms, behind the rooms.
+// outside numbers the hosts that are not packed onto, behind the others.
 func (p *problem) outside() map[farm.HostName]int {
 	out := map[farm.HostName]int{}
 	for _, h := range p.farm.Hosts {
-		if _, is := p.room[h.Name]; !is {
-			out[h.Name] = len(p.rooms) + len(out)
+		if _, is := p.host[h.Name]; !is {
+			out[h.Name] = len(p.hosts) + len(out)
 		}
 	}
 	return out
 }
 
-// hosts are all hosts for package schedule: the rooms, with what is on them
+// hostsThere are all hosts for package schedule: those packed onto, with what is on them
 // now, and those outside, of which only the streams count.
-func (l *layout) hosts() []schedule.Host {
-	out := make([]schedule.Host, 0, len(l.rooms))
+func (l *layout) hostsThere() []schedule.Host {
+	out := make([]schedule.Host, 0, len(l.hosts))
 	slots := len(l.dims)
-	for _, r := range l.rooms {
-		h := schedule.Host{Name: string(r.host.Name), Rack: r.host.Labels[l.goals.Rates.RackLabel], Limit: append([]int64(nil), r.hard...), Used: make([]int64, slots+1)}
+	for _, r := range l.hosts {
+		h := schedule.Host{Name: string(r.spec.Name), Rack: r.spec.Labels[l.goals.Rates.RackLabel], Limit: append([]int64(nil), r.hard...), Used: make([]int64, slots+1)}
 		h.Limit = append(h.Limit, -1)
 		if r.most > 0 && l.goals.Unit != UnitShard {
 			h.Limit[slots] = int64(r.most)
@@ -115,7 +115,7 @@ func (l *layout) hosts() []schedule.Host {
 		out = append(out, h)
 	}
 	for i, it := range l.items {
-		if r, is := l.room[l.pair(i).Sides[it.side].Host]; is {
+		if r, is := l.host[l.pair(i).Sides[it.side].Host]; is {
 			for d, v := range it.today {
 				out[r].Used[d] += v
 			}
@@ -123,7 +123,7 @@ func (l *layout) hosts() []schedule.Host {
 		}
 	}
 	for _, h := range l.farm.Hosts {
-		if _, is := l.room[h.Name]; !is {
+		if _, is := l.host[h.Name]; !is {
 			limit := make([]int64, slots+1)
 			for d := range limit {
 				limit[d] = -1
@@ -137,7 +137,7 @@ func (l *layout) hosts() []schedule.Host {
 func (l *layout) rules() schedule.Rules {
 	at := func(thing, side int) int {
 		i := l.first[thing] + side
-		if r, is := l.room[l.pair(i).Sides[l.items[i].side].Host]; is {
+		if r, is := l.host[l.pair(i).Sides[l.items[i].side].Host]; is {
 			return r
 		}
 		return -1
@@ -173,7 +173,7 @@ func (l *layout) move(i int, host map[farm.HostName]farm.Host) Move {
 	pair := l.pair(i)
 	side := pair.Sides[it.side]
 	from := host[side.Host]
-	to := l.rooms[l.where[i]].host
+	to := l.hosts[l.where[i]].spec
 	m := Move{
 		Pair: pair.Name, Side: it.side, Instance: pair.Instance(it.side), Bytes: it.bytes,
 		From: Place{from.Name, from.Address, side.Port, side.Datadir, side.Config, side.GroupSuffix},

@@ -12,7 +12,7 @@ type item struct {
 	needs []int64       // at the end of the runway, by dimension
 	today []int64       // now
 	bytes int64         // to copy
-	from  int           // the room it is in now, or -1 when that is no host to pack onto
+	from  int           // the host it is in now, or -1 when that is no host to pack onto
 }
 
 // problem is a farm and goals in the shape the search works on. It is not
@@ -21,30 +21,30 @@ type problem struct {
 	farm   *farm.Farm
 	goals  Goals
 	dims   []dimension
-	rooms  []room
+	hosts  []host
 	items  []item
 	first  []int // by thing (a pair, a single instance, or a shard), its item of side A
 	notTwo int   // things that are not of two sides: single instances, and sets with further replicas
-	room   map[farm.HostName]int
+	host   map[farm.HostName]int
 	frozen map[farm.PairName]bool
 	own    []int64        // what an instance needs for itself, by dimension
-	bars   map[int][]bool // by item, the rooms that pins and forbids rule out
+	bars   map[int][]bool // by item, the hosts that pins and forbids rule out
 	all    int            // shards
 	haste  float64        // a factor on the effort of the search; 0: 1
-	// emptied rooms receive nothing and keep only what is frozen.
+	// emptied hosts receive nothing and keep only what is frozen.
 	emptied map[int]bool
 }
 
 func newProblem(f *farm.Farm, g Goals) *problem {
 	f = planned(f, g)
-	p := &problem{farm: f, goals: g, rooms: rooms(f, g), room: map[farm.HostName]int{}, frozen: map[farm.PairName]bool{}}
+	p := &problem{farm: f, goals: g, hosts: hosts(f, g), host: map[farm.HostName]int{}, frozen: map[farm.PairName]bool{}}
 	for _, name := range g.Frozen {
 		p.frozen[name] = true
 	}
-	p.dims = dimensions(f, p.rooms, g)
-	for r := range p.rooms {
-		p.rooms[r].measure(p.dims, g)
-		p.room[p.rooms[r].host.Name] = r
+	p.dims = dimensions(f, p.hosts, g)
+	for r := range p.hosts {
+		p.hosts[r].measure(p.dims, g)
+		p.host[p.hosts[r].spec.Name] = r
 	}
 	end, now := later(f, p.dims, g), today(f, p.dims)
 	own := make([]float64, len(p.dims))
@@ -96,7 +96,7 @@ func (p *problem) addItems(pair, shard int, shards []farm.Shard, overhead farm.R
 	}
 	for _, side := range sides {
 		it := item{pair: pair, shard: shard, thing: len(p.first) - 1, side: side, needs: later, today: today, bytes: int64(bytes), from: -1}
-		if r, ok := p.room[p.farm.Pairs[pair].Sides[side].Host]; ok && shard < 0 && (!p.rooms[r].outside || p.frozen[p.farm.Pairs[pair].Name]) {
+		if r, ok := p.host[p.farm.Pairs[pair].Sides[side].Host]; ok && shard < 0 && (!p.hosts[r].outside || p.frozen[p.farm.Pairs[pair].Name]) {
 			it.from = r // single shards go to new instances wherever they are
 		}
 		p.items = append(p.items, it)
@@ -122,44 +122,44 @@ func (p *problem) fewest() int {
 	return most
 }
 
-// source is the room an item's data is on now, or -1.
+// source is the host an item's data is on now, or -1.
 func (p *problem) source(i int) int {
-	if r, ok := p.room[p.pair(i).Sides[p.items[i].side].Host]; ok && !p.rooms[r].outside {
+	if r, ok := p.host[p.pair(i).Sides[p.items[i].side].Host]; ok && !p.hosts[r].outside {
 		return r
 	}
 	return -1
 }
 
-// freeze adds up what is frozen on each room.
+// freeze adds up what is frozen on each host.
 func (p *problem) freeze() {
 	if len(p.frozen) == 0 {
 		return
 	}
-	for r := range p.rooms {
-		p.rooms[r].frozen.needs = make([]int64, len(p.dims))
+	for r := range p.hosts {
+		p.hosts[r].frozen.needs = make([]int64, len(p.dims))
 	}
 	for i, it := range p.items {
 		if !p.isFrozen(i) {
 			continue
 		}
-		on := &p.rooms[it.from].frozen
+		on := &p.hosts[it.from].frozen
 		for d, v := range it.needs {
 			on.needs[d] += v
 		}
 		on.instances++
 		on.shards += p.shards(i)
 	}
-	for r := range p.rooms {
-		room := &p.rooms[r]
-		room.full = room.most > 0 && room.frozen.instances > room.most
-		for d, v := range room.frozen.needs {
-			room.full = room.full || v > room.limit[d]
+	for r := range p.hosts {
+		host := &p.hosts[r]
+		host.full = host.most > 0 && host.frozen.instances > host.most
+		for d, v := range host.frozen.needs {
+			host.full = host.full || v > host.limit[d]
 		}
 		if most := p.goals.Surface.Shards; most > 0 {
-			room.full = room.full || room.frozen.shards > p.goals.Surface.MostShards(p.all)
+			host.full = host.full || host.frozen.shards > p.goals.Surface.MostShards(p.all)
 		}
 		for c, all := range p.customerShards() {
-			room.full = room.full || room.frozen.instances > 0 && p.frozenOf(c, r) > p.goals.Surface.MostOfCustomer(all)
+			host.full = host.full || host.frozen.instances > 0 && p.frozenOf(c, r) > p.goals.Surface.MostOfCustomer(all)
 		}
 	}
 }
@@ -185,17 +185,17 @@ func (p *problem) shards(i int) int {
 	return len(p.pair(i).Shards)
 }
 
-// labels numbers the values of the spread labels: [room][label], -1 where a
-// room has none.
+// labels numbers the values of the spread labels: [host][label], -1 where a
+// host has none.
 func (p *problem) labels() [][]int {
 	numbers := make([]map[string]int, len(p.goals.SpreadLabels))
-	out := make([][]int, len(p.rooms))
-	for r, room := range p.rooms {
+	out := make([][]int, len(p.hosts))
+	for r, host := range p.hosts {
 		for n, label := range p.goals.SpreadLabels {
 			if numbers[n] == nil {
 				numbers[n] = map[string]int{}
 			}
-			v, has := room.host.Labels[label]
+			v, has := host.spec.Labels[label]
 			if !has {
 				out[r] = append(out[r], -1)
 				continue
@@ -209,14 +209,14 @@ func (p *problem) labels() [][]int {
 	return out
 }
 
-// clash is why the two rooms may not hold the two sides of a pair: "twin", the
+// clash is why the two hosts may not hold the two sides of a pair: "twin", the
 // name of a spread label, or "".
 func (p *problem) clash(a, b int) string {
 	if a == b {
 		return "twin"
 	}
 	for _, label := range p.goals.SpreadLabels {
-		if v := p.rooms[a].host.Labels[label]; v == p.rooms[b].host.Labels[label] {
+		if v := p.hosts[a].spec.Labels[label]; v == p.hosts[b].spec.Labels[label] {
 			return label
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"stowage/placement/pack"
 )
 
-// bounding is the problem for package bound: items and rooms by kind, twins
+// bounding is the problem for package bound: items and hosts by kind, twins
 // on different hosts, as often as they are. Labels, groups and pins are left out, so what holds for
 // it holds for the problem with them. Hosts not packed onto are left out with
 // what is frozen on them, see elsewhere; what is frozen on another host and
@@ -38,7 +38,7 @@ func (p *problem) bounding() bound.Problem {
 		_, end := p.sides(thing)
 		copies := end - i
 		for k := i; k < end; k++ {
-			if r := p.items[k].from; p.isFrozen(k) && (p.rooms[r].outside || p.rooms[r].full) {
+			if r := p.items[k].from; p.isFrozen(k) && (p.hosts[r].outside || p.hosts[r].full) {
 				copies--
 			}
 		}
@@ -50,12 +50,12 @@ func (p *problem) bounding() bound.Problem {
 		case p.items[i].shard >= 0 && own != nil:
 			needs = sum(needs, own, 1)
 		case p.goals.Unit == UnitShard && p.items[i].shard < 0 && p.goals.ShardsPerInstance == 0:
-			needs = sum(needs, p.own, -1) // it is taken off the room
+			needs = sum(needs, p.own, -1) // it is taken off the host
 		}
 		add(i, needs, copies)
 	}
 	shapes := map[string]int{}
-	for _, r := range p.rooms {
+	for _, r := range p.hosts {
 		if r.outside {
 			continue
 		}
@@ -66,12 +66,12 @@ func (p *problem) bounding() bound.Problem {
 		}
 		shapes[key] = len(out.Bins)
 		out.Bins = append(out.Bins, bound.Bin{
-			Name: key, Room: p.roomForBound(r), MaxItems: p.mostForBound(r), Available: 1, Cost: cents(r.typ.Price), Watts: cents(r.typ.Watts),
+			Name: key, Room: p.limitForBound(r), MaxItems: p.mostForBound(r), Available: 1, Cost: cents(r.typ.Price), Watts: cents(r.typ.Watts),
 		})
 	}
 	filled := map[int]bool{}
 	for i, it := range p.items {
-		if r := it.from; p.isFrozen(i) && p.rooms[r].full && !p.rooms[r].outside && !filled[r] {
+		if r := it.from; p.isFrozen(i) && p.hosts[r].full && !p.hosts[r].outside && !filled[r] {
 			filled[r] = true
 			add(i, p.clipped(r), 1)
 		}
@@ -100,8 +100,8 @@ func sum(a, b []int64, sign int64) []int64 {
 	return out
 }
 
-// roomForBound is what a room offers at most.
-func (p *problem) roomForBound(r room) []int64 {
+// limitForBound is what a host offers at most.
+func (p *problem) limitForBound(r host) []int64 {
 	if p.goals.Unit != UnitShard || p.goals.ShardsPerInstance > 0 {
 		return r.limit
 	}
@@ -114,26 +114,26 @@ func (p *problem) roomForBound(r room) []int64 {
 	return out
 }
 
-func (p *problem) mostForBound(r room) int {
+func (p *problem) mostForBound(r host) int {
 	if p.goals.Unit != UnitShard {
 		return r.most
 	}
 	return r.most * p.goals.ShardsPerInstance
 }
 
-// clipped is what a room offers at most, or what is frozen on it where that is
+// clipped is what a host offers at most, or what is frozen on it where that is
 // less.
 func (p *problem) clipped(r int) []int64 {
-	out := append([]int64(nil), p.roomForBound(p.rooms[r])...)
-	for d, v := range p.rooms[r].frozen.needs {
+	out := append([]int64(nil), p.limitForBound(p.hosts[r])...)
+	for d, v := range p.hosts[r].frozen.needs {
 		out[d] = min(out[d], v)
 	}
 	return out
 }
 
-// elsewhere is the rooms not packed onto, which are in use whatever the plan.
+// elsewhere is the hosts not packed onto, which are in use whatever the plan.
 func (p *problem) elsewhere() (hosts int, cost, watts int64) {
-	for _, r := range p.rooms {
+	for _, r := range p.hosts {
 		if r.outside {
 			hosts++
 			cost += cents(r.typ.Price)
@@ -212,7 +212,7 @@ func (p *problem) prove(effort bound.Effort) (proof, error) {
 	if len(p.items) == 0 {
 		return proof{hosts: proved{0, "nothing to place"}}, nil
 	}
-	if len(p.rooms) == hosts && p.free() > 0 {
+	if len(p.hosts) == hosts && p.free() > 0 {
 		return proof{}, p.noRooms()
 	}
 	if p.free() == 0 && len(p.bounding().Items) == 0 {
@@ -243,7 +243,7 @@ func (p *problem) proveOne(out *proof, o bound.Objective, how bound.Options) err
 		return fmt.Errorf("%w: %w", farm.ErrInput, err)
 	}
 	if r.Infeasible {
-		out.hosts = proved{len(p.rooms) + 1, p.method(r.Certificate, asked.Items)}
+		out.hosts = proved{len(p.hosts) + 1, p.method(r.Certificate, asked.Items)}
 		return nil
 	}
 	switch o {
@@ -293,7 +293,7 @@ const mostPerRoom = 20
 func (p *problem) boundedObjectives() []bound.Objective {
 	out := []bound.Objective{bound.Bins}
 	price, watts := false, false
-	for _, r := range p.rooms {
+	for _, r := range p.hosts {
 		price, watts = price || r.typ.Price > 0, watts || r.typ.Watts > 0
 	}
 	if price {
@@ -310,7 +310,7 @@ func (p *problem) boundedObjectives() []bound.Objective {
 func (v *view) lower(p proof, o pack.Objective) int64 {
 	mirrored := v.mirrored
 	if mirrored && len(v.frozen) > 0 {
-		return 0 // rooms that are in use anyway are not told apart
+		return 0 // hosts that are in use anyway are not told apart
 	}
 	switch o {
 	case pack.Count:

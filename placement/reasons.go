@@ -19,7 +19,7 @@ func (p *problem) noRooms() error {
 	return fmt.Errorf("%w: farm.yaml has no host of the types to pack onto (%s)", farm.ErrInput, strings.Join(names, ", "))
 }
 
-// tooLarge names the first item that is larger than every room.
+// tooLarge names the first item that is larger than every host.
 func (p *problem) tooLarge() string {
 	roomiest := make([]int64, len(p.dims))
 	for d := range p.dims {
@@ -76,10 +76,10 @@ func (p *problem) horizon() string {
 	return ""
 }
 
-// roomiest is the largest limit of one dimension over all rooms.
+// roomiest is the largest limit of one dimension over all hosts.
 func (p *problem) roomiest(d int) int64 {
 	most := int64(0)
-	for _, r := range p.rooms {
+	for _, r := range p.hosts {
 		switch {
 		case r.outside:
 		case p.goals.Unit == UnitShard && r.limit[d] != NoLimit:
@@ -98,9 +98,9 @@ func (p *problem) lessHeadroom(n farm.ResourceName) string {
 	return ""
 }
 
-// tooFew refuses where the bound says that the rooms cannot be enough.
+// tooFew refuses where the bound says that the hosts cannot be enough.
 func (p *problem) tooFew(proof proof) error {
-	if proof.hosts.value <= len(p.rooms) {
+	if proof.hosts.value <= len(p.hosts) {
 		return nil
 	}
 	why := p.shortfall()
@@ -112,7 +112,7 @@ func (p *problem) tooFew(proof proof) error {
 		}
 		why = fmt.Sprintf("more are needed (%s)", proof.hosts.method)
 	}
-	return fmt.Errorf("%w: %s not enough: %s", farm.ErrRefused, hostsAre(len(p.rooms)), why)
+	return fmt.Errorf("%w: %s not enough: %s", farm.ErrRefused, hostsAre(len(p.hosts)), why)
 }
 
 func hostsAre(n int) string {
@@ -122,12 +122,12 @@ func hostsAre(n int) string {
 	return count(n, "host") + " are"
 }
 
-// shortfall names the resource of which all rooms together have least, if any
+// shortfall names the resource of which all hosts together have least, if any
 // has less than is needed.
 func (p *problem) shortfall() string {
-	if least := p.fewest(); len(p.rooms) < 2 && least == 2 {
+	if least := p.fewest(); len(p.hosts) < 2 && least == 2 {
 		return "the sides of a pair need two hosts"
-	} else if len(p.rooms) < least {
+	} else if len(p.hosts) < least {
 		return fmt.Sprintf("the %d sides of a pair need as many hosts", least)
 	}
 	worst, text := 1.0, ""
@@ -178,10 +178,10 @@ func (l *layout) explainMissing() error {
 	i := l.missing()
 	on := l.loads()
 	reasons := map[string]int{}
-	for r := range l.rooms {
+	for r := range l.hosts {
 		reasons[l.reason(i, r, on)]++
 	}
-	return fmt.Errorf("%w: found no place for %s (%s): of %s, %s", farm.ErrRefused, l.name(i), l.wants(i), count(len(l.rooms), "host"), counted(reasons))
+	return fmt.Errorf("%w: found no place for %s (%s): of %s, %s", farm.ErrRefused, l.name(i), l.wants(i), count(len(l.hosts), "host"), counted(reasons))
 }
 
 // counted lists reasons, the commonest first.
@@ -202,13 +202,13 @@ func counted(reasons map[string]int) string {
 	return strings.Join(texts, ", ")
 }
 
-// reason is the first thing that forbids room r to item i.
+// reason is the first thing that forbids host r to item i.
 func (l *layout) reason(i, r int, on []load) string {
-	room := l.rooms[r]
+	host := l.hosts[r]
 	switch {
-	case room.shut != "" && l.items[i].from != r:
-		return room.shut
-	case room.full:
+	case host.shut != "" && l.items[i].from != r:
+		return host.shut
+	case host.full:
 		return "overfull with what is frozen there"
 	case l.isBarred(i, r):
 		return "ruled out by pin or forbid"
@@ -228,7 +228,7 @@ func (l *layout) reason(i, r int, on []load) string {
 	if l.items[i].shard >= 0 {
 		return l.reasonOfShard(i, r, on)
 	}
-	if room.most > 0 && on[r].instances+1 > room.most {
+	if host.most > 0 && on[r].instances+1 > host.most {
 		return "at max_instances"
 	}
 	if text := l.lacking(l.items[i].needs, r, on); text != "" {
@@ -240,12 +240,12 @@ func (l *layout) reason(i, r int, on []load) string {
 	return "free, but only by moving others first"
 }
 
-// lacking is the resource of which room r has least left for needs, if it has
+// lacking is the resource of which host r has least left for needs, if it has
 // too little.
 func (l *layout) lacking(needs []int64, r int, on []load) string {
 	text, worst := "", int64(0)
 	for d, v := range needs {
-		if over := on[r].needs[d] + v - l.rooms[r].limit[d]; over > worst {
+		if over := on[r].needs[d] + v - l.hosts[r].limit[d]; over > worst {
 			worst, text = over, fmt.Sprintf("lacking %s", l.dims[d].resource)
 		}
 	}
@@ -256,8 +256,8 @@ func (l *layout) lacking(needs []int64, r int, on []load) string {
 // is there or may still be made.
 func (l *layout) reasonOfShard(i, r int, on []load) string {
 	needs := l.items[i].needs
-	if on[r].instances == l.rooms[r].frozen.instances {
-		if most := l.rooms[r].most; most > 0 && on[r].instances+1 > most {
+	if on[r].instances == l.hosts[r].frozen.instances {
+		if most := l.hosts[r].most; most > 0 && on[r].instances+1 > most {
 			return "at max_instances"
 		}
 		needs = sum(needs, l.own, 1)
@@ -271,7 +271,7 @@ func (l *layout) reasonOfShard(i, r int, on []load) string {
 	return "free, but only by moving others first"
 }
 
-// grouped is the rule about several pairs that keeps item i out of room r, or "".
+// grouped is the rule about several pairs that keeps item i out of host r, or "".
 func (l *layout) grouped(i, r int, on []load) string {
 	pair := l.pair(i).Name
 	for _, g := range l.goals.Apart {
@@ -303,7 +303,7 @@ func (l *layout) grouped(i, r int, on []load) string {
 	return ""
 }
 
-// customersFull names a customer of whose shards room r holds too many for
+// customersFull names a customer of whose shards host r holds too many for
 // item i.
 func (l *layout) customersFull(i, r int) string {
 	all, held := l.customerShards(), map[farm.CustomerName]int{}

@@ -13,7 +13,7 @@ import (
 // to them in the order of the farm.
 func (l *layout) regroup(plan *Plan) error {
 	type couple struct{ a, b int }
-	groups := map[couple][]int{} // A items by couple of rooms
+	groups := map[couple][]int{} // A items by couple of hosts
 	var order []couple
 	for i := 0; i < len(l.items); i += 2 {
 		if l.isFrozen(i) {
@@ -44,7 +44,7 @@ func (l *layout) regroup(plan *Plan) error {
 		for _, part := range l.parts(groups[c]) {
 			pair := newPairName(&number, taken)
 			for n, side := range farm.SideNames {
-				host := l.rooms[[2]int{c.a, c.b}[n]].host
+				host := l.hosts[[2]int{c.a, c.b}[n]].spec
 				port, err := ports.next(host.Address, host.Name)
 				if err != nil {
 					return fmt.Errorf("%w: host %s: %w", farm.ErrRefused, host.Name, err)

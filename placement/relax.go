@@ -312,7 +312,7 @@ func (p *problem) allows(target int) bool {
 		effort = bound.Normal
 	}
 	proof, err := p.prove(effort)
-	return err == nil && proof.hosts.value <= min(target, len(p.rooms))
+	return err == nil && proof.hosts.value <= min(target, len(p.hosts))
 }
 
 // within looks for a plan with at most so many hosts, with an order of moves
@@ -323,7 +323,7 @@ func (p *problem) within(target int) (hosts int, ok bool) {
 	if len(p.items) > mostDirect {
 		q.haste = 0.3
 	}
-	proof := proof{hosts: proved{value: min(target, len(p.rooms))}}
+	proof := proof{hosts: proved{value: min(target, len(p.hosts))}}
 	l, err := q.place(proof)
 	if err != nil || l.inUse() > target {
 		return 0, false

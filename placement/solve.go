@@ -198,7 +198,7 @@ func (v *view) layout(where []int) *layout {
 // layout is where everything goes.
 type layout struct {
 	*problem
-	where []int // room by item; -1: it found no place
+	where []int // host by item; -1: it found no place
 }
 
 // asFrozen is the layout of what is frozen, and nothing else.
@@ -233,9 +233,9 @@ func (l *layout) missing() int {
 	return -1
 }
 
-// used says which rooms hold something.
+// used says which hosts hold something.
 func (l *layout) used() []bool {
-	out := make([]bool, len(l.rooms))
+	out := make([]bool, len(l.hosts))
 	for _, r := range l.where {
 		if r >= 0 {
 			out[r] = true
@@ -244,7 +244,7 @@ func (l *layout) used() []bool {
 	return out
 }
 
-// inUse counts the rooms that hold something.
+// inUse counts the hosts that hold something.
 func (l *layout) inUse() int {
 	n := 0
 	for _, is := range l.used() {
@@ -272,9 +272,9 @@ func (l *layout) value(o pack.Objective) float64 {
 		}
 		switch o {
 		case pack.Cost:
-			v += l.rooms[r].typ.Price
+			v += l.hosts[r].typ.Price
 		case pack.Watts:
-			v += l.rooms[r].typ.Watts
+			v += l.hosts[r].typ.Watts
 		default:
 			v++
 		}

@@ -11,7 +11,7 @@ import (
 // failure. It is one more dimension of the packing.
 type surface struct {
 	weight func(item int) int64
-	frozen func(room int) int64 // what is frozen there
+	frozen func(host int) int64 // what is frozen there
 	most   int64
 }
 
@@ -22,7 +22,7 @@ func (v *view) surfaces() []surface {
 	if v.goals.Surface.Shards > 0 {
 		out = append(out, surface{
 			weight: func(i int) int64 { return int64(v.shards(i)) },
-			frozen: func(r int) int64 { return int64(v.rooms[r].frozen.shards) },
+			frozen: func(r int) int64 { return int64(v.hosts[r].frozen.shards) },
 			most:   int64(v.goals.Surface.MostShards(v.all)),
 		})
 	}
@@ -66,7 +66,7 @@ func (v *view) uneven() []farm.CustomerName {
 	return out[:min(len(out), mostUneven)]
 }
 
-// frozenOf is how many shards of a customer are frozen on a room.
+// frozenOf is how many shards of a customer are frozen on a host.
 func (p *problem) frozenOf(c farm.CustomerName, r int) int {
 	n := 0
 	for i, it := range p.items {

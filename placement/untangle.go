@@ -45,10 +45,10 @@ func (p *problem) untangled(l *layout, proof proof, err error) (Plan, bool) {
 		tangled, err = next, ordered
 	}
 	q = *p
-	q.rooms = slices.Clone(p.rooms)
+	q.hosts = slices.Clone(p.hosts)
 	for i, r := range l.where {
 		if from := p.source(i); from >= 0 && l.items[i].from != r {
-			q.rooms[from].shut = "giving something away, so that it receives nothing"
+			q.hosts[from].shut = "giving something away, so that it receives nothing"
 		}
 	}
 	next, searched := q.place(proof)
@@ -59,10 +59,10 @@ func (p *problem) untangled(l *layout, proof proof, err error) (Plan, bool) {
 	return plan, ordered == nil
 }
 
-// keepFrom bars a room to an item.
+// keepFrom bars a host to an item.
 func (p *problem) keepFrom(i, r int) {
 	if p.bars[i] == nil {
-		p.bars[i] = make([]bool, len(p.rooms))
+		p.bars[i] = make([]bool, len(p.hosts))
 	}
 	p.bars[i][r] = true
 }

@@ -11,25 +11,25 @@ import (
 
 // view is a problem as package pack is asked: which items, into which bins.
 //
-// Directly, every item is placed and every room is a bin. Mirrored, rooms are
+// Directly, every item is placed and every host is a bin. Mirrored, hosts are
 // coupled, one for A sides and one for B sides, alike and on different values
 // of every spread label; only A sides are placed, and the B sides follow into
-// the other room of the couple. That halves the problem and makes its rules
+// the other host of the couple. That halves the problem and makes its rules
 // about twins go away; whole instances can only be asked so where nothing has
 // a home yet and all of it is of two sides, and shards are always,
 // because what regroups them are pairs.
 type view struct {
 	*problem
-	bins     [][]int // rooms by bin: one, or a couple
+	bins     [][]int // hosts by bin: one, or a couple
 	items    []int
 	mirrored bool
 	hopeful  bool // shards need as few instances as can be: to be checked afterwards
-	halves   int  // so many bins at the end have half of their rooms; see odd
+	halves   int  // so many bins at the end have half of their hosts; see odd
 }
 
 func (p *problem) direct() *view {
 	v := &view{problem: p}
-	for r := range p.rooms {
+	for r := range p.hosts {
 		v.bins = append(v.bins, []int{r})
 	}
 	for i := range p.items {
@@ -65,10 +65,10 @@ func (v *view) packing() pack.Problem {
 	extra, numbers := v.surfaces(), map[int]int{} // of an item, in the view
 	v.types(&out, extra)
 	labels := v.labels()
-	for n, rooms := range v.bins {
-		r := rooms[0]
+	for n, hosts := range v.bins {
+		r := hosts[0]
 		if !v.mirrored {
-			out.Bins[n].Closed, out.Bins[n].Drained = v.rooms[r].shut != "", v.emptied[r] || v.rooms[r].full
+			out.Bins[n].Closed, out.Bins[n].Drained = v.hosts[r].shut != "", v.emptied[r] || v.hosts[r].full
 			out.Bins[n].Labels = labels[r]
 		}
 	}
@@ -119,8 +119,8 @@ func (v *view) packItem(i int, extra []surface) pack.Item {
 func (v *view) bar(out *pack.Problem) {
 	number := map[[2]int]int{} // of a couple
 	if v.mirrored {
-		for n, rooms := range v.bins {
-			number[[2]int{rooms[0], rooms[1]}] = n
+		for n, hosts := range v.bins {
+			number[[2]int{hosts[0], hosts[1]}] = n
 		}
 	}
 	for n, i := range v.items {
@@ -147,15 +147,15 @@ func (v *view) bar(out *pack.Problem) {
 // allows says whether rules about places let an item into a bin: what is
 // pinned and forbidden, and that two copies cannot change places.
 func (v *view) allows(i, bin int) bool {
-	rooms := v.bins[bin]
-	if v.isBarred(i, rooms[0]) {
+	hosts := v.bins[bin]
+	if v.isBarred(i, hosts[0]) {
 		return false
 	}
-	return !v.mirrored || !v.isBarred(i+1, rooms[1]) && (v.source(i) != rooms[1] || v.source(i+1) != rooms[0])
+	return !v.mirrored || !v.isBarred(i+1, hosts[1]) && (v.source(i) != hosts[1] || v.source(i+1) != hosts[0])
 }
 
 // types adds the bins, and as many types of them as differ. Package pack knows
-// up to 64; beyond that rooms that are nearly alike are taken to be, at what
+// up to 64; beyond that hosts that are nearly alike are taken to be, at what
 // the smallest offers.
 func (v *view) types(out *pack.Problem, extra []surface) {
 	for quantum := int64(1); ; quantum *= 4 {
@@ -196,21 +196,21 @@ func (v *view) binType(n int, extra []surface, quantum int64) pack.Type {
 		t.Capacity[d] = c / quantum * quantum
 	}
 	for _, r := range v.bins[n] {
-		t.Cost += cents(v.rooms[r].typ.Price)
-		t.Watts += cents(v.rooms[r].typ.Watts)
+		t.Cost += cents(v.hosts[r].typ.Price)
+		t.Watts += cents(v.hosts[r].typ.Watts)
 	}
 	return t
 }
 
 // limit is what a bin offers to items of the view: of a couple, what both of
-// its rooms do.
+// its hosts do.
 func (v *view) limit(n int, extra []surface) []int64 {
 	var out []int64
 	for _, r := range v.bins[n] {
 		limit := v.capacity(r, v.hopeful)
 		for _, s := range extra {
 			most := s.most
-			if v.mirrored && v.rooms[r].frozen.instances > 0 {
+			if v.mirrored && v.hosts[r].frozen.instances > 0 {
 				most = max(0, most-s.frozen(r))
 			}
 			limit = append(limit, most)
@@ -241,7 +241,7 @@ func (v *view) limit(n int, extra []surface) []int64 {
 func (v *view) most(n int) int {
 	least := 0
 	for _, r := range v.bins[n] {
-		if most := v.mostItems(v.rooms[r]); most > 0 && (least == 0 || most < least) {
+		if most := v.mostItems(v.hosts[r]); most > 0 && (least == 0 || most < least) {
 			least = most
 		}
 	}
@@ -327,8 +327,8 @@ func (v *view) joinFrozen(out *pack.Problem, union []farm.PairName, side farm.Si
 					out.Items[n].Pin = pack.At(r)
 					continue
 				}
-				for bin, rooms := range v.bins {
-					if rooms[0] != a || rooms[1] != b {
+				for bin, hosts := range v.bins {
+					if hosts[0] != a || hosts[1] != b {
 						out.Items[n].NotBins = append(out.Items[n].NotBins, bin)
 					}
 				}
@@ -356,8 +356,8 @@ func (v *view) apart(out *pack.Problem, g Group, of map[Copy][]int, numbers map[
 				continue
 			}
 			for _, n := range of[Copy{other, farm.A}] {
-				for bin, rooms := range v.bins {
-					if slices.Contains(rooms, a) || slices.Contains(rooms, b) {
+				for bin, hosts := range v.bins {
+					if slices.Contains(hosts, a) || slices.Contains(hosts, b) {
 						out.Items[n].NotBins = append(out.Items[n].NotBins, bin)
 					}
 				}

@@ -25,8 +25,8 @@ func (p *problem) write(l *layout, proof proof) (Plan, error) {
 	for r, is := range l.used() {
 		if is {
 			plan.Hosts = append(plan.Hosts, l.hostUse(r, use[r]))
-			plan.Cost += p.rooms[r].typ.Price
-			plan.Watts += p.rooms[r].typ.Watts
+			plan.Cost += p.hosts[r].typ.Price
+			plan.Watts += p.hosts[r].typ.Watts
 		}
 	}
 	byInstance := map[farm.HostName][]farm.InstanceName{}
@@ -46,7 +46,7 @@ func (p *problem) write(l *layout, proof proof) (Plan, error) {
 	return plan, nil
 }
 
-// load is what stands on a room, in units of the search.
+// load is what stands on a host, in units of the search.
 type load struct {
 	needs     []int64
 	items     int
@@ -55,7 +55,7 @@ type load struct {
 }
 
 func (l *layout) loads() []load {
-	out := make([]load, len(l.rooms))
+	out := make([]load, len(l.hosts))
 	for r := range out {
 		out[r].needs = make([]int64, len(l.dims))
 	}
@@ -81,36 +81,36 @@ func (l *layout) loads() []load {
 	return out
 }
 
-// hostUse is how full a room is: the fullest hour counts.
+// hostUse is how full a host is: the fullest hour counts.
 func (l *layout) hostUse(r int, on load) HostUse {
-	room := l.rooms[r]
+	host := l.hosts[r]
 	exact := l.exactly(r)
-	u := HostUse{Name: room.host.Name, Type: room.typ.Name, New: room.bought, Shards: on.shards, Use: map[farm.ResourceName]float64{}}
+	u := HostUse{Name: host.spec.Name, Type: host.typ.Name, New: host.bought, Shards: on.shards, Use: map[farm.ResourceName]float64{}}
 	for d, dim := range l.dims {
-		capacity := room.typ.Capacity[dim.resource]
-		if _, limited := room.typ.Capacity[dim.resource]; !limited || capacity <= 0 {
+		capacity := host.typ.Capacity[dim.resource]
+		if _, limited := host.typ.Capacity[dim.resource]; !limited || capacity <= 0 {
 			continue
 		}
 		needs := float64(on.needs[d]) / dim.scale
 		if exact != nil {
 			needs = exact[dim.resource]
 		}
-		use := (needs + room.host.Reserved[dim.resource]) / capacity
+		use := (needs + host.spec.Reserved[dim.resource]) / capacity
 		u.Use[dim.resource] = max(u.Use[dim.resource], use)
 	}
-	for n, c := range room.typ.Capacity {
+	for n, c := range host.typ.Capacity {
 		if _, counted := u.Use[n]; !counted && c > 0 {
-			u.Use[n] = (exact[n] + room.host.Reserved[n]) / c
+			u.Use[n] = (exact[n] + host.spec.Reserved[n]) / c
 		}
 	}
 	return u
 }
 
-// exactly is what stands on a room on which something is frozen, which may be
+// exactly is what stands on a host on which something is frozen, which may be
 // more than units of the search can say, and of other resources than other
-// rooms have; nil for all other rooms.
+// hosts have; nil for all other hosts.
 func (l *layout) exactly(r int) farm.Resources {
-	if l.rooms[r].frozen.instances == 0 {
+	if l.hosts[r].frozen.instances == 0 {
 		return nil
 	}
 	hours := [24]farm.Resources{}
@@ -156,14 +156,14 @@ func (l *layout) exactly(r int) farm.Resources {
 
 // bind says what is nearest its limit on a host, counting what headroom leaves.
 func (p *problem) bind(h *HostUse) {
-	room := p.rooms[p.room[h.Name]]
+	host := p.hosts[p.host[h.Name]]
 	worst := -1.0
 	for _, n := range farm.Resources(h.Use).Names() {
 		if left := 1 - p.goals.Headroom[n]; left > 0 && h.Use[n]/left > worst {
 			worst, h.Binding = h.Use[n]/left, string(n)
 		}
 	}
-	if room.most > 0 && float64(len(h.Instances))/float64(room.most) > worst {
+	if host.most > 0 && float64(len(h.Instances))/float64(host.most) > worst {
 		h.Binding = MaxInstances
 	}
 }

@@ -52,7 +52,7 @@ func (c *census) goalsSection() planSection {
 	say("parallel", count(g.Parallel, "pair"))
 	say("soak", longSpan(g.Soak.Seconds()))
 	say("after_failure", string(g.AfterFailure))
-	say("gates", strings.Join(g.Gates, ", "))
+	say("approve_before", strings.Join(g.ApproveBefore, ", "))
 	return s
 }
 

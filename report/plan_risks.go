@@ -95,7 +95,7 @@ func riskTopology(c *census) (farm.Finding, bool) {
 	return farm.Finding{
 		Check: "plan-topology", Severity: farm.Note, Subject: string(first),
 		Text:   fmt.Sprintf("the primary of %s moves: all writes of such a pair wait once, in the router, while it hands over", count(len(moved), "pair")),
-		Remedy: "none needed: docs/switchover.md says what the pause was where it was measured; stowage move prints each, and a gate before-cutover lets a person choose the moment",
+		Remedy: "none needed: docs/switchover.md says what the pause was where it was measured; stowage move prints each, and --approve-before cutover lets a person choose the moment",
 	}, len(moved) > 0
 }
 

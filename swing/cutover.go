@@ -42,7 +42,7 @@ type Cutover struct {
 }
 
 // CutoverPhases are the phases of a cutover, in order.
-var CutoverPhases = []string{"hold", "drain", "fence", "kill", "lock", "position", "catch-up", "open", "flip", "unlock", "release"}
+var CutoverPhases = []string{"close", "drain", "fence", "kill", "lock", "position", "barrier", "open", "flip", "unlock", "release"}
 
 // Budgets behind the closed gate, besides Settings.Drain. All of them spent
 // are what clients wait for at worst before a cutover gives up.
@@ -218,8 +218,8 @@ func (c *Cutover) handOver(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.limit())
 	defer cancel()
 	return c.phases(ctx,
-		part{"hold", c.hold}, part{"drain", c.drainAll}, part{"fence", c.fenceFrom}, part{"kill", c.kill},
-		part{"lock", c.lockFrom}, part{"position", c.position}, part{"catch-up", c.catchUp})
+		part{"close", c.closeGates}, part{"drain", c.drainAll}, part{"fence", c.fenceFrom}, part{"kill", c.kill},
+		part{"lock", c.lockFrom}, part{"position", c.position}, part{"barrier", c.barrier})
 }
 
 // finish goes forward only, and may be begun again at any point.
@@ -285,8 +285,8 @@ func contains(all []mysql.Grantee, one mysql.Grantee) bool {
 	return false
 }
 
-// hold closes the gate. From here on clients wait.
-func (c *Cutover) hold(ctx context.Context) error {
+// closeGates closes the gate. From here on clients wait.
+func (c *Cutover) closeGates(ctx context.Context) error {
 	if c.found { // they wait already, since then
 		return nil
 	}
@@ -355,9 +355,9 @@ func (c *Cutover) position(ctx context.Context) error {
 	return err
 }
 
-// catchUp waits until the next server has everything, and makes sure that
+// barrier waits until the next server has everything, and makes sure that
 // nothing came after it: a lock whose session was lost is no lock.
-func (c *Cutover) catchUp(ctx context.Context) error {
+func (c *Cutover) barrier(ctx context.Context) error {
 	if err := c.To.WaitFor(ctx, c.goal, behindTime); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ var (
 		"onto", "unit", "minimise", "headroom", "runway", "growth", "overhead", "max_instances", "shards_per_instance",
 		"spread_labels", "surface", "groups", "together", "apart", "pin", "forbid", "frozen",
 		"buy", "moved_most", "rates", "parallel", "soak",
-		"gates", "after_failure", "budgets",
+		"approve_before", "after_failure", "budgets",
 	}
 	budgetKeys   = []string{"streams_per_host", "streams_per_rack", "streams_per_network", "disk_write", "lag"}
 	bindingKeys  = []string{"what", "hosts"}
@@ -98,8 +98,8 @@ func (r *goalsReader) goal(key string, v *yaml.Node) bool {
 		g.Parallel = int(r.whole(v, what, 1, 1000))
 	case "soak":
 		g.Soak = r.duration(v, key)
-	case "gates":
-		g.Gates = r.words(v, key)
+	case "approve_before":
+		g.ApproveBefore = r.words(v, key)
 	case "after_failure":
 		g.AfterFailure = placement.AfterFailure(r.text(v, what))
 	case "budgets":

@@ -9,5 +9,5 @@
 // seed and round alone; a cell that could not be made keeps the reason as its
 // result; every verdict is that of result.CompareWithin.
 //
-// It is pure: bench/trial measures, bench/stand makes what is measured.
+// It is pure: bench/trial measures, bench/testbed makes what is measured.
 package matrix

@@ -3,7 +3,7 @@
 //
 // Run does it and returns a matrix.Document; Plan says before how long it takes.
 //
-// What holds: a visit of a cell is a file system made anew (bench/stand) and one
+// What holds: a visit of a cell is a file system made anew (bench/testbed) and one
 // run of every step (bench.Run with a round). Every round visits every cell, in
 // an order of its own. A cell that is refused, or breaks, keeps the reason and
 // is not visited again; the others go on. The document is saved after every run,

@@ -7,7 +7,7 @@ import (
 	"stowage/bench/matrix"
 )
 
-// making is about how long it takes to make a stand and to take it away.
+// making is about how long it takes to make a testbed and to take it away.
 const making = 3 * time.Second
 
 // profile is the barrage of a matrix.

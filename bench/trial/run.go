@@ -12,7 +12,7 @@ import (
 	"stowage/bench/disk"
 	"stowage/bench/matrix"
 	"stowage/bench/result"
-	"stowage/bench/stand"
+	"stowage/bench/testbed"
 	"stowage/farm"
 )
 
@@ -29,7 +29,7 @@ type Order struct {
 	// Save keeps the document; called after every run. Nil keeps nothing.
 	Save func(*matrix.Document) error
 	Tell func(Progress)
-	// Border is told every act of a stand; tests kill the process there. Nil in production.
+	// Border is told every act of a testbed; tests kill the process there. Nil in production.
 	Border func(string) error
 }
 
@@ -49,7 +49,7 @@ type trial struct {
 	order   Order
 	profile bench.Profile
 	doc     *matrix.Document
-	site    *stand.Site
+	site    *testbed.Site
 	below   string // the disk under loop files
 	began   time.Time
 	visits  int // of this session
@@ -60,7 +60,7 @@ type trial struct {
 // Run measures a matrix. The document is also returned with an error that came later. Errors: farm.ErrInput for a matrix or machine that cannot be
 // measured, farm.ErrRefused where that would not be safe, farm.ErrInterrupted when ctx ended.
 func Run(ctx context.Context, o Order) (doc *matrix.Document, err error) {
-	err = stand.Apart(func() error {
+	err = testbed.Apart(func() error {
 		doc, err = run(ctx, o)
 		return err
 	})
@@ -103,7 +103,7 @@ func (t *trial) open() (err error) {
 			return err
 		}
 	}
-	t.site, err = stand.Open(o.Matrix.Directory, stand.Options{
+	t.site, err = testbed.Open(o.Matrix.Directory, testbed.Options{
 		Loops: o.Matrix.Loops.Count, Size: o.Matrix.Loops.Size, Disks: o.Disks, Overwrite: o.Overwrite, Border: o.Border,
 		Tell: func(text string) { t.say("%s", text) },
 	})
@@ -179,10 +179,10 @@ func (t *trial) rounds(ctx context.Context) error {
 // visit makes a cell, runs each of its steps once, and takes it away. What is wrong with the cell is its result; an error is of the matrix.
 func (t *trial) visit(ctx context.Context, c *matrix.Measured, round int) (err error) {
 	t.say("visit %d of %d, round %d: %s", t.done+1, t.visits, round, c.Name)
-	st, err := t.site.Make(ctx, stand.Spec{
+	st, err := t.site.Make(ctx, testbed.Spec{
 		Filesystem: c.Filesystem, Mkfs: options(c.Mkfs), Mount: options(c.Mount), Queue: c.Queue, RAID: c.RAID, Devices: matrix.UsedBy(c.RAID, t.doc.Matrix.Count()),
 	})
-	if refusal := (*stand.Refusal)(nil); errors.As(err, &refusal) {
+	if refusal := (*testbed.Refusal)(nil); errors.As(err, &refusal) {
 		c.Refused = refusal.Error()
 		t.say("%s: %s", c.Name, c.Refused)
 		return nil
@@ -218,7 +218,7 @@ func (t *trial) visit(ctx context.Context, c *matrix.Measured, round int) (err e
 	return nil
 }
 
-// options are what a stand is given: nothing for the word that says so.
+// options are what a testbed is given: nothing for the word that says so.
 func options(text string) string {
 	if text == matrix.NoOptions {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"stowage/bench"
 	"stowage/bench/disk"
 	"stowage/bench/result"
-	"stowage/bench/stand"
+	"stowage/bench/testbed"
 	"stowage/farm"
 )
 
@@ -58,7 +58,7 @@ directory does the same. Nothing there is no error.
 		Example: "  sudo stowage bench clean /srv/bench",
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, given []string) error {
-			undone, err := stand.Clean(given[0], func(text string) { a.say("%s", text) })
+			undone, err := testbed.Clean(given[0], func(text string) { a.say("%s", text) })
 			if err != nil {
 				if errors.Is(err, os.ErrPermission) {
 					return &farm.Error{Op: "clean", Subject: given[0], Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "it was made by root: sudo stowage bench clean " + given[0]}

@@ -57,7 +57,7 @@ terminal: status, pause, throttle, approve, abort, undo, log.
 	a.repairFlag(cmd.PersistentFlags())
 	a.engineFlag(cmd.PersistentFlags())
 	a.reasonFlag(cmd.PersistentFlags())
-	cmd.Flags().StringSliceVar(&a.terms.Gates, "gate", nil, "steps before which a person is asked, besides goals.yaml's gates: before-out, before-retire")
+	cmd.Flags().StringSliceVar(&a.terms.ApproveBefore, "approve-before", nil, "steps before which a person decides, besides those of goals.yaml: out, retire")
 	cmd.AddCommand(a.moveShardCommand(), a.moveInstanceCommand())
 	return cmd
 }

@@ -38,7 +38,7 @@ would have looked at; here only its disk is. --dry-run asks all that and touches
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the host that takes the instance")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "ask everything, print all that was found with its remedies, and touch nothing")
-	cmd.Flags().StringSliceVar(&a.terms.Gates, "gate", nil, "steps before which a person is asked: before-cutover, before-retire")
+	cmd.Flags().StringSliceVar(&a.terms.ApproveBefore, "approve-before", nil, "steps before which a person decides: cutover, retire")
 	return cmd
 }
 

@@ -38,7 +38,7 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 		Alarms: status.alarms(), Unknown: unknown, Said: status.said(), Command: s.line("status"), JSON: status,
 	}
 	for _, g := range status.Waiting {
-		out.Waits = append(out.Waits, serve.Wait{Part: g.Part, Step: g.Step, Since: g.Since, Command: s.line("approve", "before-"+g.Step, "--lane", shellWord(g.Part))})
+		out.Waits = append(out.Waits, serve.Wait{Part: g.Part, Step: g.Step, Since: g.Since, Command: s.line("approve", g.Step, "--lane", shellWord(g.Part))})
 	}
 	if status.Steering != nil {
 		for _, l := range status.Steering.Lost {

@@ -46,8 +46,8 @@ type moveStatus struct {
 
 	WritePauses *act.WritePauses `json:"write_pauses,omitempty"` // of switchovers
 
-	Steering *act.Steering `json:"steering,omitempty"`
-	Waiting  []act.Gate    `json:"waiting"` // for a person
+	Steering *act.Steering  `json:"steering,omitempty"`
+	Waiting  []act.Approval `json:"waiting"` // for a person
 
 	board *act.Board // nil where nothing has been begun
 }
@@ -139,7 +139,7 @@ func stateOf(r store.Run) string {
 
 // statusOf is how far the newest move has come, by what the workspace keeps. t is nil where gates are not known; boardOf is what the events of a run say.
 func statusOf(d *session.Session, t *route.Table, boardOf func(run string) (*act.Board, error)) (moveStatus, error) {
-	s := moveStatus{FormatVersion: 1, State: "none", Sides: []sideRow{}, ClosedGates: []gateLine{}, NotReplicating: []linkLine{}, HeldShards: []farm.ShardName{}, Waiting: []act.Gate{}, routingTruth: routingTruth{Differs: []route.Difference{}, Refusing: []refusingLine{}}, NextSteps: []string{"stowage plan", "stowage move PLAN"}}
+	s := moveStatus{FormatVersion: 1, State: "none", Sides: []sideRow{}, ClosedGates: []gateLine{}, NotReplicating: []linkLine{}, HeldShards: []farm.ShardName{}, Waiting: []act.Approval{}, routingTruth: routingTruth{Differs: []route.Difference{}, Refusing: []refusingLine{}}, NextSteps: []string{"stowage plan", "stowage move PLAN"}}
 	if t != nil {
 		s.gates(d.Farm, t)
 	}

@@ -22,11 +22,11 @@ import (
 
 // steered is what a steering verb prints.
 type steered struct {
-	FormatVersion int        `json:"format_version"`
-	Run           string     `json:"run"`
-	Verb          string     `json:"verb"`
-	Text          string     `json:"text"`
-	Approved      []act.Gate `json:"approved,omitempty"`
+	FormatVersion int            `json:"format_version"`
+	Run           string         `json:"run"`
+	Verb          string         `json:"verb"`
+	Text          string         `json:"text"`
+	Approved      []act.Approval `json:"approved,omitempty"`
 	// Forward are parts that go on without a way back.
 	Forward []act.LostWay `json:"forward,omitempty"`
 	PID     int           `json:"pid,omitempty"` // of the process that carries the run out

@@ -17,32 +17,32 @@ import (
 func (a *app) approveCommand() *cobra.Command {
 	lane, ahead, forward := "", false, false
 	cmd := &cobra.Command{
-		Use: "approve [GATE]", Short: "Let sides go on that wait for a person", Args: args(cobra.MaximumNArgs(1)),
-		Long: `Lets sides go on that wait at a gate: at GATE (before-out, before-retire), or at any. It
-approves what waits now, and nothing that comes there later, unless --ahead is given.
+		Use: "approve [STEP]", Short: "Let sides go on that wait for a person", Args: args(cobra.MaximumNArgs(1)),
+		Long: `Lets sides go on that wait for a person: before STEP (out, retire), or before any. It approves
+what waits now, and nothing that comes there later, unless --ahead is given.
 Nothing times out while it waits.
 
 A shard whose way back is lost (somebody changed a table at its new place during the soak)
-waits for a person, too, and only --without-way-back lets it go on: the soak ends, gates
-before its last step are passed, and it settles where it is. --reason goes to the trail.
+waits for a person, too, and only --without-way-back lets it go on: the soak ends,
+its last step is approved, and it settles where it is. --reason goes to the trail.
 
 ` + exitHelp,
-		Example: "  stowage approve\n  stowage approve before-retire --lane dbshard007\n  stowage approve before-out --ahead\n" +
+		Example: "  stowage approve\n  stowage approve retire --lane dbshard007\n  stowage approve out --ahead\n" +
 			"  stowage approve --without-way-back --reason \"the column has to stay\"",
 		RunE: func(c *cobra.Command, given []string) error {
-			gate := strings.Join(given, "")
-			if ahead && gate == "" {
-				return usage(c, errors.New("--ahead wants to know which gate"))
+			step := strings.Join(given, "")
+			if ahead && step == "" {
+				return usage(c, errors.New("--ahead wants to know before which step"))
 			}
-			if forward && (ahead || gate != "") {
-				return usage(c, errors.New("--without-way-back is no gate: give it alone, or with --lane and --reason"))
+			if forward && (ahead || step != "") {
+				return usage(c, errors.New("--without-way-back is about no step: give it alone, or with --lane and --reason"))
 			}
 			if forward {
 				return a.goForward(lane)
 			}
 			return a.steerOpen(func(d *session.Session) (steered, error) {
-				run, passed, err := act.Approve(d.Store, gate, lane, ahead, a.terms.Reason)
-				s := steered{Run: run.ID, Verb: "approve", Approved: passed, PID: alive(run), Text: approvedText(passed, gate, ahead)}
+				run, passed, err := act.Approve(d.Store, step, lane, ahead, a.terms.Reason)
+				s := steered{Run: run.ID, Verb: "approve", Approved: passed, PID: alive(run), Text: approvedText(passed, step, ahead)}
 				if err == nil && len(passed) == 0 && !ahead {
 					err = a.nothingToApprove(d, run)
 				}
@@ -52,13 +52,13 @@ before its last step are passed, and it settles where it is. --reason goes to th
 	}
 	cmd.Flags().BoolVar(&forward, "without-way-back", false, "let shards settle whose way back is lost")
 	cmd.Flags().StringVar(&lane, "lane", "", "only this pair, this side of it (dbshard007/B), or this shard")
-	cmd.Flags().BoolVar(&ahead, "ahead", false, "and whatever comes to the gate later")
+	cmd.Flags().BoolVar(&ahead, "ahead", false, "and whatever comes to that step later")
 	return cmd
 }
 
 // nothingToApprove says what waits instead.
 func (a *app) nothingToApprove(d *session.Session, run store.Run) error {
-	hint := "stowage status; --ahead approves a gate before anything has come to it"
+	hint := "stowage status; --ahead approves a step before anything has come to it"
 	now, err := act.SteeringOf(d.Store, run.ID)
 	for _, w := range now.Lost {
 		if w.IsOpen() {
@@ -84,14 +84,14 @@ func (a *app) goForward(part string) error {
 	})
 }
 
-func approvedText(passed []act.Gate, gate string, ahead bool) string {
+func approvedText(passed []act.Approval, step string, ahead bool) string {
 	words := make([]string, 0, len(passed))
 	for _, g := range passed {
 		words = append(words, g.Part+" before "+g.Step)
 	}
 	text := "approved: " + strings.Join(words, ", ")
 	if ahead {
-		text += " and all that comes to " + gate
+		text += " and all that comes to " + step
 	}
 	return text
 }

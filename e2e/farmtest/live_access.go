@@ -85,7 +85,7 @@ type StatusAnswer struct {
 	} `json:"closed_gates"`
 	HeldShards []farm.ShardName `json:"held_shards"`
 	Steering   *act.Steering    `json:"steering"`
-	Waiting    []act.Gate       `json:"waiting"`
+	Waiting    []act.Approval   `json:"waiting"`
 }
 
 type sideLine struct {

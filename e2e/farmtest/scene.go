@@ -60,7 +60,7 @@ func (c Scene) UndoPoints() []string {
 	case move.Switchover:
 		phases["cutover"] = swing.CutoverPhases
 	case move.Shard:
-		phases["cutover"] = []string{"hold", "drain", "lock", "gather", "reach", "rename", "unlock", "flip"}
+		phases["cutover"] = []string{"close", "drain", "lock", "gather", "barrier", "rename", "unlock", "flip"}
 	}
 	var out []string
 	for _, s := range slices.Backward(book.Steps) {

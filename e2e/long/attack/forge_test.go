@@ -162,7 +162,7 @@ func (e frontend) poll(ctx context.Context, queue string) (*workflowservice.Poll
 // person was believed, and the side undone.)
 func TestForgerOnALiveMoveGetsNothing(t *testing.T) {
 	f := farmtest.StartNetFarm(t, farm.ActiveActive, 1, 50)
-	b := f.Start("move", "first", "--gate", "before-out")
+	b := f.Start("move", "first", "--approve-before", "out")
 	var part string // that waits
 	atGate := func(other string) func() bool {
 		return func() bool {

@@ -177,11 +177,11 @@ func TestMatrixKilled(t *testing.T) {
 	t.Parallel()
 	dir, path := matrixFile(t, "rounds: 1\nsteps: [RND16K-W-Q8T1]\naxes: {filesystem: ext4, queue: [defaults, {scheduler: mq-deadline}], size: 16MiB}\n")
 	saved := filepath.Join(dir, "matrix.json")
-	p := farmtest.RunAlone(t, "stowage @ stand undo mount", "bench", "matrix", path, "--save", saved)
+	p := farmtest.RunAlone(t, "stowage @ testbed undo mount", "bench", "matrix", path, "--save", saved)
 	if p.Code != -1 || len(leftOf(t, dir)) < 2 {
 		t.Fatalf("it was to be killed and to leave something: exit code %d, left %q\n%s", p.Code, leftOf(t, dir), p.Stderr)
 	}
-	p = farmtest.RunAlone(t, "stowage @ stand mount done", "bench", "matrix", path, "--save", saved)
+	p = farmtest.RunAlone(t, "stowage @ testbed mount done", "bench", "matrix", path, "--save", saved)
 	if p.Code != -1 || !strings.Contains(p.Stderr, "a killed run left") || !strings.Contains(p.Stderr, "going on with the matrix") {
 		t.Fatalf("killed again: exit code %d\n%s", p.Code, p.Stderr)
 	}

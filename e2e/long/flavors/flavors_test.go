@@ -48,7 +48,7 @@ func TestSwitchoverOnOtherFlavors(t *testing.T) {
 			// There is a way back until the end: what was written on the new
 			// primary is on the old one again.
 			f.Wanted = "anywhere"
-			for _, point := range sample([]string{"before soak"}, "after cutover/catch-up", "after cutover/open", "before soak") {
+			for _, point := range sample([]string{"before soak"}, "after cutover/barrier", "after cutover/open", "before soak") {
 				before := f.Addresses()
 				p := farmtest.RunWith(t, f.Env("step @ "+point), f.Instance(farm.A)...)
 				if p.Code != farmtest.ExitFailed || !strings.Contains(p.Stderr, farmtest.MarkOfKill+point) {

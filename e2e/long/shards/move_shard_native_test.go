@@ -83,7 +83,7 @@ func TestKillShardNatively(t *testing.T) {
 		t.Skip("SKIPPED: kills at the steps of a shard's move by replication")
 	}
 	farmtest.SideBySide(t, func(run func(name string, test func(*testing.T))) {
-		for n, mine := range farmtest.Dealt(nativeSample("after finish", "before cutover/lock", "after cutover/reach", "before cutover/arrive", "after settle/record"), 2) {
+		for n, mine := range farmtest.Dealt(nativeSample("after finish", "before cutover/lock", "after cutover/barrier", "before cutover/arrive", "after settle/record"), 2) {
 			run(fmt.Sprintf("farm%d", n), func(t *testing.T) {
 				killShardInTurn(t, farmtest.StartShardFarmOf(t, farm.PrimaryReplica), mine, natively)
 			})

@@ -72,7 +72,7 @@ func TestUndoGoesBackwards(t *testing.T) {
 	f.Wanted, f.Onto = "anywhere", "r630-ssd"
 	f.Goals("soak: 50ms\nbudgets: {streams_per_host: 4}\n")
 	f.Must("plan", "--name", "both")
-	b := f.Start("move", "both", "--gate", "before-retire")
+	b := f.Start("move", "both", "--approve-before", "retire")
 	f.Await(b, "a side of each pair waits", func() bool { return len(f.Status().Waiting) == 2 })
 	f.Must("undo")
 	b.Ends(t, farmtest.ExitFailed)

@@ -55,10 +55,10 @@ func TestThrottlePauseKillResume(t *testing.T) {
 func TestApprove(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
-	if p := farmtest.RunProgram(t, "", "move", "first", "--gate", "before-lunch", "-C", f.Dir); p.Code != farmtest.ExitUsage || !strings.Contains(p.Stderr, "before-retire") {
-		t.Errorf("a gate that nobody comes to: exit %d\n%s", p.Code, p.Stderr)
+	if p := farmtest.RunProgram(t, "", "move", "first", "--approve-before", "lunch", "-C", f.Dir); p.Code != farmtest.ExitUsage || !strings.Contains(p.Stderr, "retire") {
+		t.Errorf("an approval that nobody comes to: exit %d\n%s", p.Code, p.Stderr)
 	}
-	b := f.Start("move", "first", "--gate", "before-retire", "--gate", "before-out")
+	b := f.Start("move", "first", "--approve-before", "retire", "--approve-before", "out")
 	f.Await(b, "a side waits before out", func() bool { return len(f.Status().Waiting) == 1 })
 	if g := f.Status().Waiting[0]; g.Step != "out" || g.Part != "dbshard001/B" {
 		t.Errorf("waits: %+v", g)
@@ -68,9 +68,9 @@ func TestApprove(t *testing.T) {
 		t.Helper()
 		f.Await(b, "the page has: "+want, func() bool { _, text := s.Get("/moves"); return strings.Contains(text, want) })
 	}
-	page("approve before-out --lane dbshard001/B")
+	page("approve out --lane dbshard001/B")
 	page(`<b>running</b>`)
-	if p := farmtest.RunProgram(t, "", "approve", "before-retire", "-C", f.Dir); p.Code != farmtest.ExitRefused {
+	if p := farmtest.RunProgram(t, "", "approve", "retire", "-C", f.Dir); p.Code != farmtest.ExitRefused {
 		t.Errorf("approved what does not wait: exit %d\n%s", p.Code, p.Stdout)
 	}
 	b.Kill()
@@ -84,11 +84,11 @@ func TestApprove(t *testing.T) {
 	b = f.Start("resume")
 	time.Sleep(2 * time.Second)
 	if s := f.Steps(); strings.Contains(s, "B:out") {
-		t.Fatalf("went through a gate: %s", s)
+		t.Fatalf("went on without an approval: %s", s)
 	}
-	f.Must("approve", "before-out", "--ahead", "--reason", "checked by hand")
+	f.Must("approve", "out", "--ahead", "--reason", "checked by hand")
 	f.Await(b, "a side waits before retire", func() bool { w := f.Status().Waiting; return len(w) == 1 && w[0].Step == "retire" })
-	f.Must("approve", "before-retire", "--lane", "dbshard001")
+	f.Must("approve", "retire", "--lane", "dbshard001")
 	page("<b>1 of 2</b>")
 	f.Await(b, "the other side waits before retire", func() bool { w := f.Status().Waiting; return len(w) == 1 && w[0].Part == "dbshard001/A" })
 	f.Must("approve")
@@ -110,7 +110,7 @@ func TestAbortInEachPhase(t *testing.T) {
 	for n, step := range []string{"seed", "start", "out", "rewire", "in", "retire"} {
 		plan := fmt.Sprintf("try-%d", n)
 		f.Must("plan", "--name", plan)
-		b := f.Start("move", plan, "--gate", "before-"+step)
+		b := f.Start("move", plan, "--approve-before", step)
 		f.Await(b, "a side waits before "+step, func() bool { return len(f.Status().Waiting) == 1 })
 		killed := n%2 == 1
 		if killed {
@@ -177,7 +177,7 @@ func TestUndo(t *testing.T) {
 	// The same, and one side is moved for good meanwhile.
 	f.Goals("soak: 50ms\n")
 	f.Must("plan", "--name", "half")
-	b = f.Start("move", "half", "--gate", "before-retire")
+	b = f.Start("move", "half", "--approve-before", "retire")
 	f.Await(b, "side B waits", func() bool { return len(f.Status().Waiting) == 1 })
 	f.Must("approve")
 	f.Await(b, "side A waits", func() bool { w := f.Status().Waiting; return len(w) == 1 && w[0].Part == "dbshard001/A" })

@@ -18,7 +18,7 @@ import (
 func TestWayBackLostInTheSoak(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.StartShardFarm(t)
-	b := f.Soaks("--gate", "before-settle")
+	b := f.Soaks("--approve-before", "settle")
 	if p := farmtest.RunProgram(t, "", "approve", farmtest.Forward, "-C", f.Dir); p.Code != farmtest.ExitRefused {
 		t.Errorf("nothing is lost: exit %d\n%s", p.Code, p.Stderr)
 	}
@@ -73,8 +73,8 @@ func TestWayBackLostInTheSoak(t *testing.T) {
 func TestUndoFindsTheWayBackLost(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.StartShardFarmOf(t, farm.PrimaryReplica)
-	b := f.Start("move", "shard", farmtest.Goes, "--to", farmtest.Away, "--gate", "before-settle")
-	f.Await(b, "it stands at its gate", func() bool { return len(f.Status().Waiting) == 1 })
+	b := f.Start("move", "shard", farmtest.Goes, "--to", farmtest.Away, "--approve-before", "settle")
+	f.Await(b, "it waits for its approval", func() bool { return len(f.Status().Waiting) == 1 })
 	f.Alters("ADD COLUMN mine INT NOT NULL DEFAULT 0")
 	f.Must("undo")
 	f.AwaitLost(b)
@@ -102,7 +102,7 @@ func TestUndoKilledWhileItHoldsClientsFindsTheWayBackLost(t *testing.T) {
 			topology farm.Topology
 			points   []string // of the undo, and of each resume after it
 		}{
-			{farm.ActiveActive, []string{"stowage @ after undo cutover/hold", "both @ before undo cutover/lock"}},
+			{farm.ActiveActive, []string{"stowage @ after undo cutover/close", "both @ before undo cutover/lock"}},
 			{farm.PrimaryReplica, []string{"both @ after undo cutover/lock"}},
 			{farm.ActiveActive, []string{"stowage @ before undo cutover/rename"}},
 		} {
@@ -113,8 +113,8 @@ func TestUndoKilledWhileItHoldsClientsFindsTheWayBackLost(t *testing.T) {
 
 func undoHeldAndLost(t *testing.T, topology farm.Topology, points []string) {
 	f := farmtest.StartShardFarmOf(t, topology)
-	b := f.Start("move", "shard", farmtest.Goes, "--to", farmtest.Away, "--gate", "before-settle")
-	f.Await(b, "it stands at its gate", func() bool { return len(f.Status().Waiting) == 1 })
+	b := f.Start("move", "shard", farmtest.Goes, "--to", farmtest.Away, "--approve-before", "settle")
+	f.Await(b, "it waits for its approval", func() bool { return len(f.Status().Waiting) == 1 })
 	b.Kill()
 	for k, point := range points {
 		verb := "resume"

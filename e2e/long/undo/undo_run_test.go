@@ -8,7 +8,7 @@ import (
 	"stowage/farm"
 )
 
-// A pair with one writer is undone whole: its replica at its gate; then its
+// A pair with one writer is undone whole: its replica, which waits for an approval; then its
 // primary, which has handed over, while the replica has moved for good and gets
 // a plan back; and a primary's move that got stuck on its way back.
 func TestUndoOfAPrimaryReplicaPair(t *testing.T) {
@@ -25,13 +25,13 @@ func TestUndoOfAPrimaryReplicaPair(t *testing.T) {
 		f.CheckOneServes()
 	}
 	f.Must("plan", "--name", "first")
-	f.UndoAt("move", "first", "--gate", "before-retire")
+	f.UndoAt("move", "first", "--approve-before", "retire")
 	undone("the replica undone")
 	f.StuckUndoing("after soak", "before undo gather", f.Instance(farm.A)...)
 	undone("the primary taken back from where it was stuck")
 
 	f.Must("plan", "--name", "half")
-	b := f.Start("move", "half", "--gate", "before-retire")
+	b := f.Start("move", "half", "--approve-before", "retire")
 	f.Await(b, "the replica waits", func() bool { return len(f.Status().Waiting) == 1 })
 	f.Must("approve")
 	f.Await(b, "the primary waits", func() bool { w := f.Status().Waiting; return len(w) == 1 && w[0].Part == "dbshard001/A" })
@@ -56,7 +56,7 @@ func TestUndoOfASingleInstance(t *testing.T) {
 	f := farmtest.StartOneWriter(t, farm.Single)
 	f.Wanted = "anywhere"
 	before := f.Addresses()
-	f.UndoAt(append(f.Instance(farm.A), "--gate", "before-retire")...)
+	f.UndoAt(append(f.Instance(farm.A), "--approve-before", "retire")...)
 	f.CheckOneServes()
 	f.StuckUndoing("after soak", "before undo seed", f.Instance(farm.A)...)
 	if now := f.Addresses(); now != before {
@@ -83,7 +83,7 @@ func TestUndoOfAShard(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.StartShardFarm(t)
 	there := []string{"move", "shard", farmtest.Goes, "--to", farmtest.Away}
-	f.UndoAt(append(there, "--gate", "before-settle")...)
+	f.UndoAt(append(there, "--approve-before", "settle")...)
 	f.ShardIsAt(farmtest.MovedShard, farmtest.HomePair)
 	f.StuckUndoing("after soak", "before undo prepare", append(there, "-C", f.Dir)...)
 	f.ShardIsAt(farmtest.MovedShard, farmtest.HomePair)

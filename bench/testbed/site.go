@@ -1,4 +1,4 @@
-package stand
+package testbed
 
 import (
 	"errors"
@@ -26,17 +26,17 @@ type Options struct {
 	Overwrite bool
 
 	Tell func(string)
-	// Border is told every act, before ("stand attach") and after ("stand attached"); tests kill the process there. Nil in production.
+	// Border is told every act, before ("testbed attach") and after ("testbed attached"); tests kill the process there. Nil in production.
 	Border func(string) error
 }
 
-// Site is a directory in which stands are made, one at a time.
+// Site is a directory in which testbeds are made, one at a time.
 type Site struct {
 	dir     string // DIR/.stowage-stand
 	journal *journal
 	options Options
 	machine disk.Machine
-	ground  int // acts of the site itself; those behind them are of the stand
+	ground  int // acts of the site itself; those behind them are of the testbed
 }
 
 // Open makes a site in a directory, after it has undone what a killed process left there. Errors: farm.ErrInput where nothing can be made,
@@ -203,13 +203,13 @@ func (s *Site) do(a act, work func() error) error {
 	if err := s.journal.write(a); err != nil {
 		return err
 	}
-	if err := s.border("stand " + a.Act); err != nil {
+	if err := s.border("testbed " + a.Act); err != nil {
 		return err
 	}
 	if err := work(); err != nil {
 		return err
 	}
-	return s.border("stand " + a.Act + " done")
+	return s.border("testbed " + a.Act + " done")
 }
 
 func (s *Site) border(point string) error {

@@ -1,4 +1,4 @@
-package stand
+package testbed
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 func (s *Site) undoTo(n int) error {
 	for len(s.journal.acts) > n {
 		a := s.journal.acts[len(s.journal.acts)-1]
-		if err := s.border("stand undo " + a.Act); err != nil {
+		if err := s.border("testbed undo " + a.Act); err != nil {
 			return err
 		}
 		if err := s.undo(a); err != nil {

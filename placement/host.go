@@ -7,10 +7,10 @@ import (
 	"stowage/farm"
 )
 
-// room is one host to pack onto: one of the farm's, or one that may be bought.
-// Other hosts on which something is frozen are rooms too, behind the others.
-type room struct {
-	host    farm.Host
+// host is one host to pack onto: one of the farm's, or one that may be bought.
+// Other hosts on which something is frozen are among them, behind the others.
+type host struct {
+	spec    farm.Host
 	typ     farm.HostType
 	bought  bool
 	outside bool    // not to be packed onto: only what is frozen is on it
@@ -22,7 +22,7 @@ type room struct {
 	full    bool    // what is frozen on it is more than its limits: it takes nothing else
 }
 
-// burden is what stands on a room, in units of the search.
+// burden is what stands on a host, in units of the search.
 type burden struct {
 	needs     []int64
 	instances int
@@ -33,19 +33,19 @@ type burden struct {
 // limit: more than all needs together.
 const NoLimit = int64(1) << 51
 
-// offers is what a room has of a resource for instances; ok is false where it
+// offers is what a host has of a resource for instances; ok is false where it
 // is not limited.
-func (r room) offers(n farm.ResourceName, g Goals) (amount float64, ok bool) {
+func (r host) offers(n farm.ResourceName, g Goals) (amount float64, ok bool) {
 	c, ok := r.typ.Capacity[n]
 	if !ok {
 		return 0, false
 	}
-	return max(0, c*(1-g.Headroom[n])-r.host.Reserved[n]), true
+	return max(0, c*(1-g.Headroom[n])-r.spec.Reserved[n]), true
 }
 
-// rooms are the hosts to pack onto: the farm's in its order, then those that
+// hosts are the hosts to pack onto: the farm's in its order, then those that
 // may be bought; then the other hosts on which something is frozen.
-func rooms(f *farm.Farm, g Goals) []room {
+func hosts(f *farm.Farm, g Goals) []host {
 	types := map[farm.HostTypeName]farm.HostType{}
 	for _, t := range f.HostTypes {
 		types[t.Name] = t
@@ -55,9 +55,9 @@ func rooms(f *farm.Farm, g Goals) []room {
 		without[h] = true
 	}
 	frozen := frozenHosts(f, g)
-	var out, outside []room
+	var out, outside []host
 	for _, h := range f.Hosts {
-		r := newRoom(h, types[h.Type], g)
+		r := newHost(h, types[h.Type], g)
 		if g.packsOnto(h.Type) && !without[h.Name] {
 			out = append(out, r)
 		} else if frozen[h.Name] {
@@ -67,7 +67,7 @@ func rooms(f *farm.Farm, g Goals) []room {
 	}
 	for _, b := range g.Buy {
 		for _, h := range b.Hosts(f) {
-			r := newRoom(h, types[b.Type], g)
+			r := newHost(h, types[b.Type], g)
 			r.bought, r.shut = true, ""
 			out = append(out, r)
 		}
@@ -95,37 +95,37 @@ func frozenHosts(f *farm.Farm, g Goals) map[farm.HostName]bool {
 	return out
 }
 
-func newRoom(h farm.Host, t farm.HostType, g Goals) room {
+func newHost(h farm.Host, t farm.HostType, g Goals) host {
 	most := t.MaxInstances
 	if g.MaxInstances > 0 && (most == 0 || g.MaxInstances < most) {
 		most = g.MaxInstances
 	}
-	r := room{host: h, typ: t, most: most}
+	r := host{spec: h, typ: t, most: most}
 	if h.Dir == "" {
 		r.shut = "without dir in farm.yaml, so that nothing can be made there"
 	}
 	return r
 }
 
-// measure sets the room's limits.
-func (r *room) measure(dims []dimension, g Goals) {
+// measure sets the host's limits.
+func (r *host) measure(dims []dimension, g Goals) {
 	r.limit, r.hard = make([]int64, len(dims)), make([]int64, len(dims))
 	for i, d := range dims {
 		r.limit[i], r.hard[i] = NoLimit, NoLimit
 		if c, ok := r.offers(d.resource, g); ok {
 			whole := r.typ.Capacity[d.resource]
-			r.limit[i] = d.room(c, whole)
-			r.hard[i] = d.room(max(0, whole-r.host.Reserved[d.resource]), whole)
+			r.limit[i] = d.offer(c, whole)
+			r.hard[i] = d.offer(max(0, whole-r.spec.Reserved[d.resource]), whole)
 		}
 	}
 }
 
-// shape is equal for rooms that are alike in everything but name and labels.
-func (r room) shape() string {
+// shape is equal for hosts that are alike in everything but name and labels.
+func (r host) shape() string {
 	var b strings.Builder
 	b.WriteString(string(r.typ.Name))
-	for _, n := range r.host.Reserved.Names() {
-		fmt.Fprintf(&b, " %s=%v", n, r.host.Reserved[n])
+	for _, n := range r.spec.Reserved.Names() {
+		fmt.Fprintf(&b, " %s=%v", n, r.spec.Reserved[n])
 	}
 	return b.String()
 }

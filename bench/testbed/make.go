@@ -1,4 +1,4 @@
-package stand
+package testbed
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Spec is what a stand is to be.
+// Spec is what a testbed is to be.
 type Spec struct {
 	Filesystem  string // xfs, ext4 or btrfs
 	Mkfs, Mount string // options; "" for none
@@ -35,12 +35,12 @@ func refused(act, format string, args ...any) error {
 	return &Refusal{act, fmt.Sprintf(format, args...)}
 }
 
-// Make makes a stand; there is one at a time. What was made before an error is undone, so that the next can be made.
+// Make makes a testbed; there is one at a time. What was made before an error is undone, so that the next can be made.
 func (s *Site) Make(ctx context.Context, spec Spec) (*Stand, error) {
 	st, err := s.make(ctx, spec)
 	if err != nil {
 		if bad := s.undoTo(s.ground); bad != nil {
-			return nil, errors.Join(bad, errors.New(err.Error())) // no Refusal any more: the next stand could not be made
+			return nil, errors.Join(bad, errors.New(err.Error())) // no Refusal any more: the next testbed could not be made
 		}
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (s *Site) make(ctx context.Context, spec Spec) (*Stand, error) {
 	return &Stand{Dir: s.mount(), Devices: devices, site: s}, nil
 }
 
-// Close undoes the stand; the site stays.
+// Close undoes the testbed; the site stays.
 func (st *Stand) Close() error { return st.site.undoTo(st.site.ground) }
 
 // Dir is where the site lies.

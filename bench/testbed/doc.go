@@ -1,9 +1,9 @@
-// Package stand makes what a cell of a matrix is measured on, and takes it away
+// Package testbed makes what a cell of a matrix is measured on, and takes it away
 // again: "give me an ext4 mounted so on two devices, and leave nothing behind".
 //
 // Site is a directory with a journal; Site.Make makes a Stand in it: files, loop
 // devices, queue settings, an array, a file system, a mount. Stand.Close undoes
-// a stand, Site.Close the rest, Clean what a killed process left.
+// a testbed, Site.Close the rest, Clean what a killed process left.
 //
 // What holds: an act is in the journal, and the journal synced, before the act;
 // so what a kill -9 leaves can be taken back, by the next Open or by Clean.
@@ -16,4 +16,4 @@
 // An act that the kernel or a tool does not do is a Refusal: a result, and no
 // fault of the machine. It formats devices; that they may be is decided by
 // whoever hands it their names (bench/disk).
-package stand
+package testbed

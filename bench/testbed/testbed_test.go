@@ -1,4 +1,4 @@
-package stand
+package testbed
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 const (
 	killAt = "STOWAGE_STAND_KILL"
 	in     = "STOWAGE_STAND_DIR"
-	on     = "STOWAGE_STAND_DISK" // a device of somebody else's to make the stand on
+	on     = "STOWAGE_STAND_DISK" // a device of somebody else's to make the testbed on
 )
 
 func TestMain(m *testing.M) {
@@ -45,10 +45,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// wanted is a stand of everything: two loop devices, queue settings, a file system on one of them, a mount.
+// wanted is a testbed of everything: two loop devices, queue settings, a file system on one of them, a mount.
 var wanted = Spec{Filesystem: "ext4", Mkfs: "-b 1024", Mount: "noatime", Queue: map[string]string{"scheduler": "mq-deadline", "nomerges": "2"}, RAID: "single", Devices: 1}
 
-// makeAndUnmake makes a stand, writes a file into it, and takes all away.
+// makeAndUnmake makes a testbed, writes a file into it, and takes all away.
 func makeAndUnmake(dir string, border func(string) error) error {
 	o := Options{Loops: 2, Size: 24 << 20, Border: border}
 	if given := os.Getenv(on); given != "" {
@@ -70,11 +70,11 @@ func makeAndUnmake(dir string, border func(string) error) error {
 	return errors.Join(err, s.Close())
 }
 
-// needs skips, loudly, where stands cannot be made.
+// needs skips, loudly, where testbeds cannot be made.
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: stands are made by root")
+		t.Skip("NOT TESTED: testbeds are made by root")
 	}
 	if _, err := freeLoop(); err != nil {
 		t.Skipf("NOT TESTED: %v", err)
@@ -144,7 +144,7 @@ func TestNothingIsLeft(t *testing.T) {
 	var set []act
 	err := Apart(func() error {
 		return makeAndUnmake(dir, func(point string) error {
-			if point == "stand queue done" {
+			if point == "testbed queue done" {
 				set = queues(t, dir)
 				for _, a := range set {
 					if now, err := setting(a.Device, "scheduler"); err != nil || now != "mq-deadline" {
@@ -168,8 +168,8 @@ func TestNothingIsLeft(t *testing.T) {
 func TestKilledAtEveryBorder(t *testing.T) {
 	needs(t, "mkfs.ext4")
 	for i, point := range []string{
-		"stand file", "stand file done", "stand attach", "stand attach done", "stand queue", "stand queue done", "stand format", "stand format done", "stand mount", "stand mount done",
-		"stand undo mount", "stand undo format", "stand undo queue", "stand undo attach", "stand undo file",
+		"testbed file", "testbed file done", "testbed attach", "testbed attach done", "testbed queue", "testbed queue done", "testbed format", "testbed format done", "testbed mount", "testbed mount done",
+		"testbed undo mount", "testbed undo format", "testbed undo queue", "testbed undo attach", "testbed undo file",
 	} {
 		dir := t.TempDir()
 		cmd := exec.Command(os.Args[0])
@@ -320,7 +320,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// TestRefusals are results: the kernel's own reason, and the next stand can be made.
+// TestRefusals are results: the kernel's own reason, and the next testbed can be made.
 func TestRefusals(t *testing.T) {
 	needs(t, "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs")
 	dir := t.TempDir()
@@ -430,7 +430,7 @@ func TestDevicesOfOthers(t *testing.T) {
 	if found, err := disk.Signature(raw, 32<<20); err != nil || found != "" {
 		t.Errorf("left on it: %q, %v", found, err)
 	}
-	for _, point := range []string{"stand format done", "stand mount done", "stand undo format"} {
+	for _, point := range []string{"testbed format done", "testbed mount done", "testbed undo format"} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), in+"="+dir, on+"="+device, killAt+"="+point)
 		if out, err := cmd.CombinedOutput(); err == nil {
