@@ -10,7 +10,9 @@ import (
 // TestFailedWayBackIsRefusedForItsServerIDs: an attempt that failed had spent them, and
 // the plan that status named next was refused.
 func TestFailedWayBackIsRefusedForItsServerIDs(t *testing.T) {
-	at := func(host farm.HostName) placement.Place { return placement.Place{Host: host, Port: 3306, Datadir: "/srv/x/data"} }
+	at := func(host farm.HostName) placement.Place {
+		return placement.Place{Host: host, Port: 3306, Datadir: "/srv/x/data"}
+	}
 	now := &farm.Farm{NextServerID: 40, Pairs: []farm.Pair{{Name: "p", Sides: map[farm.SideName]farm.Side{
 		farm.A: {Host: "old", Port: 3306, Datadir: "/srv/x/data"}, farm.B: {Host: "new", Port: 3306, Datadir: "/srv/x/data"}}}}}
 	p := placement.Plan{Name: "undo-first", NextServerID: 32, Basis: placement.Basis{NextServerID: 30}, Moves: []placement.Move{
