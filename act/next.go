@@ -32,7 +32,7 @@ func NextSteps(s *store.Store, run store.Run, isPlan bool) ([]string, error) {
 	switch {
 	case !isPlan:
 		again = "remedy the cause, then the same command once more"
-	case isWayBack(run.Subject): // another plan would not be the way back
+	case IsWayBack(run.Subject): // another plan would not be the way back
 		again = "remedy the cause, then: stowage move " + run.Subject
 	}
 	return []string{again, "stowage report"}, nil

@@ -26,7 +26,8 @@ type Outcome struct {
 // WayBack begins the names of plans that take back what a run has done.
 const WayBack = "undo-"
 
-func isWayBack(plan string) bool { return strings.HasPrefix(plan, WayBack) }
+// IsWayBack reports whether a plan is one that undo has written.
+func IsWayBack(plan string) bool { return strings.HasPrefix(plan, WayBack) }
 
 // Back is the way back for what has been done for good: a plan for sides of
 // pairs and single instances, commands for shards.
@@ -100,7 +101,7 @@ func (o Outcome) Err() error {
 		return nil
 	}
 	hint := "remedy the cause and plan again; pairs that were moved stay moved"
-	if isWayBack(o.Plan) {
+	if IsWayBack(o.Plan) {
 		hint = "remedy the cause, then take back what is left: stowage move " + o.Plan
 	}
 	if first.Kind == engine.KindAborted {

@@ -75,6 +75,7 @@ func (a *Act) Begin(ctx context.Context, name string) (store.Run, []farm.Finding
 	if p.Goals.Unit == placement.UnitShard {
 		return a.beginShardPlan(ctx, p, now)
 	}
+	p = withFreshIDs(p, now)
 	if err := notDrifted(p, now); err != nil {
 		return store.Run{}, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,25 @@ func (a *Act) PlanBack(run store.Run) (*act.Back, error) {
 	}
 	back.Path, err = a.Workspace.SavePlan(p)
 	return back, err
+}
+
+// withFreshIDs gives the sides that a way back has still to move server ids that
+// nobody has had: an attempt that failed has spent those of the plan, and another
+// plan would not be the way back.
+func withFreshIDs(p placement.Plan, now *farm.Farm) placement.Plan {
+	if !act.IsWayBack(p.Name) || now.NextServerID == p.Basis.NextServerID {
+		return p
+	}
+	p.Moves = slices.Clone(p.Moves)
+	id := now.NextServerID
+	for n := range p.Moves {
+		if !isDone(p.Moves[n], now) {
+			p.Moves[n].ServerID = id
+			id++
+		}
+	}
+	p.Basis.NextServerID, p.NextServerID = now.NextServerID, id
+	return p
 }
 
 // shardsBack adds how the shards go back that farm.yaml shows as moved.

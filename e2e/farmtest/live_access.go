@@ -86,6 +86,7 @@ type StatusAnswer struct {
 	HeldShards []farm.ShardName `json:"held_shards"`
 	Steering   *act.Steering    `json:"steering"`
 	Waiting    []act.Approval   `json:"waiting"`
+	NextSteps  []string         `json:"next_steps"`
 }
 
 type sideLine struct {

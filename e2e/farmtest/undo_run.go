@@ -43,3 +43,22 @@ func (f *LiveFarm) NothingLeft() {
 		f.T.Errorf("left behind: %s", d)
 	}
 }
+
+// TakesNext checks what status names as the next step.
+func (f *LiveFarm) TakesNext(command string) {
+	f.T.Helper()
+	next := f.Status().NextSteps
+	if len(next) == 0 || !strings.Contains(next[0], command) {
+		f.T.Fatalf("next: %q, want %s", next, command)
+	}
+}
+
+// TakeNext takes the next step that status names.
+func (f *LiveFarm) TakeNext(command string, code int) {
+	f.T.Helper()
+	f.TakesNext(command)
+	args := append(strings.Fields(command)[1:], "-C", f.Dir)
+	if p := RunProgram(f.T, "", args...); p.Code != code {
+		f.T.Fatalf("%s, which status named: exit %d, want %d\n%s%s", command, p.Code, code, p.Stdout, p.Stderr)
+	}
+}

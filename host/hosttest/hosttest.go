@@ -37,6 +37,7 @@ func Run(t *testing.T, h host.Host) {
 	t.Run("removal cut short", func(t *testing.T) { cutShort(t, h) })
 	t.Run("files", func(t *testing.T) { files(t, h) })
 	t.Run("start and stop", func(t *testing.T) { startStop(t, h) })
+	t.Run("retire", func(t *testing.T) { retire(t, h) })
 	t.Run("free room and ports", func(t *testing.T) { roomAndPorts(t, h) })
 }
 
@@ -264,6 +265,31 @@ func files(t *testing.T, h host.Host) {
 		if e.Name()[0] == '.' {
 			t.Errorf("a temporary file is left: %s", e.Name())
 		}
+	}
+}
+
+// retire: an instance that was made by an act is stopped; one that was not cannot
+// be started any more besides.
+func retire(t *testing.T, h host.Host) {
+	ctx := t.Context()
+	i, _ := Filled(t, h, "leaves")
+	Must(t, h.Start(ctx, i, Patience))
+	if is, err := h.Retire(ctx, i, Patience, "It lives elsewhere."); err != nil || is != (host.Retired{}) {
+		t.Errorf("one that was made by an act: %+v, %v", is, err)
+	}
+	Must(t, h.Start(ctx, i, Patience)) // the fence in its own file is what keeps writes out
+	Must(t, os.Remove(filepath.Join(i.Dir(), "stowage-owner")))
+	t.Cleanup(func() { _ = os.Chmod(i.Datadir, 0o700) })
+	for range 2 {
+		if is, err := h.Retire(ctx, i, Patience, "It lives elsewhere."); err != nil || is != (host.Retired{Closed: true}) {
+			t.Errorf("one that was not: %+v, %v", is, err)
+		}
+	}
+	if err := h.Start(ctx, i, Patience); err == nil {
+		t.Error("it was started again")
+	}
+	if pid, err := h.Running(ctx, i); pid != 0 || err != nil {
+		t.Errorf("retired and runs: %d, %v", pid, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package shards
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,6 +112,30 @@ func TestOneSetOfShardsFailsAndTheOtherStands(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestPairTakenBackKeepsItsErrorLogs: a pair is made for shards that do not come, and
+// taken away whole. What its two servers said is kept.
+func TestPairTakenBackKeepsItsErrorLogs(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartRegrouping(t, farm.ActiveActive, 2, 4)
+	if p := farmtest.RunProgram(t, "step @ before copy", "move", "regroup", "-C", f.Dir); p.Code != farmtest.ExitFailed {
+		t.Fatalf("exit %d, want %d\n%s", p.Code, farmtest.ExitFailed, p.Stderr)
+	}
+	if left, _ := filepath.Glob(f.Dir + "/hosts/ssd*/*"); len(left) > 0 {
+		t.Errorf("left behind %v", left)
+	}
+	for _, side := range []string{"a", "b"} {
+		logs, _ := filepath.Glob(filepath.Join(f.Dir, ".stowage", "errorlogs", "*-shardset001"+side+".log"))
+		if len(logs) != 1 {
+			t.Errorf("%d error logs of shardset001%s are kept, want 1", len(logs), side)
+			continue
+		}
+		if log, err := os.ReadFile(logs[0]); err != nil || !strings.Contains(string(log), "ready for connections") {
+			t.Errorf("%s: %v\n%s", logs[0], err, log)
+		}
+	}
+	f.CheckWhole()
 }
 
 func failRegroupingInTurn(t *testing.T, points []string) {

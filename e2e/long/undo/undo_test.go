@@ -180,9 +180,11 @@ func TestDriftedPlanIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Must("move", "first")
-	again := farmtest.RunProgram(t, "", "move", "first", "-C", f.Dir)
-	if again.Code != farmtest.ExitFine || !strings.Contains(again.Stdout, "nothing to do") {
-		t.Errorf("a plan that is done: exit %d\n%s%s", again.Code, again.Stdout, again.Stderr)
+	for _, args := range [][]string{{"move", "first"}, {"move", "first", "--dry-run"}} {
+		again := farmtest.RunProgram(t, "", append(args, "-C", f.Dir)...)
+		if again.Code != farmtest.ExitFine || !strings.Contains(again.Stdout, "nothing to do") {
+			t.Errorf("%v of a plan that is done: exit %d\n%s%s", args, again.Code, again.Stdout, again.Stderr)
+		}
 	}
 	f.CheckWhole()
 }
