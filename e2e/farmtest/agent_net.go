@@ -17,6 +17,7 @@ import (
 	"stowage/internal/netlab"
 	"stowage/mysql"
 	"stowage/route"
+	"stowage/session"
 	"stowage/workspace"
 )
 
@@ -168,14 +169,15 @@ func (f *NetFarm) WriteWorkspace(shards int) {
 func (f *NetFarm) found(shards, rows int) {
 	t := f.T
 	t.Helper()
-	ws, fm, client, err := FarmAccess(f.Dir)
+	_, _, client, err := FarmAccess(f.Dir)
 	f.Did(err)
-	admin, err := mysql.ReadAccount(ws.Path(fm.Accounts), "stowage")
+	open, err := session.Open(session.Options{Dir: f.Dir, Log: QuietLog()})
 	f.Did(err)
-	repl, err := mysql.ReadAccount(ws.Path(fm.Accounts), "replication")
+	defer open.Close()
+	f.Did(open.Prepare())
+	local, err := host.NewLocal(QuietLog()) // a data directory is made where its files are, which is here
 	f.Did(err)
-	local, err := host.NewLocal(QuietLog())
-	f.Did(err)
+	fm, admin, repl := open.Farm, open.Admin, open.Replication
 	var schema []string
 	for _, s := range fm.Pairs[0].Shards {
 		schema = append(append(schema, load.Schema(s.Name)...), load.Seed(s.Name, rows)...)
@@ -190,9 +192,11 @@ func (f *NetFarm) found(shards, rows int) {
 		s := pair.Sides[side]
 		h, _ := fm.Host(s.Host)
 		i := host.Instance{Name: pair.Instance(side), Address: h.Address, Port: s.Port, Datadir: s.Datadir, Config: s.Config}
+		machine, err := open.Host(s.Host) // through its agent: as units, where the machine has booted
+		f.Did(err)
 		for what, err := range map[string]error{
-			"claim": local.Claim(t.Context(), i, "test"), "config": local.WriteFile(t.Context(), i.Config, append(netConfig(i, f.Topology, n), f.Options...)),
-			"found": local.Found(t.Context(), i, setup), "start": f.Hosts[s.Host].Do(func() error { return local.Start(t.Context(), i, time.Minute) }),
+			"claim": machine.Claim(t.Context(), i, "test"), "config": machine.WriteFile(t.Context(), i.Config, append(netConfig(i, f.Topology, n), f.Options...)),
+			"found": local.Found(t.Context(), i, setup), "start": machine.Start(t.Context(), i, time.Minute),
 		} {
 			if err != nil {
 				t.Fatalf("%s %s: %v", what, i.Name, err)
