@@ -231,6 +231,12 @@ func (f *Foreign) StaysRetired(name farm.InstanceName) {
 	case <-time.After(2 * time.Minute):
 		f.T.Errorf("%s has retired, and runs", name)
 	}
+	// What mysqld_multi starts outlives it, and works nowhere for its first moments.
+	i := f.Places[name]
+	own := func(line string) bool { return strings.Contains(line+" ", "--defaults-group-suffix="+i.GroupSuffix+" ") }
+	for end := time.Now().Add(2 * time.Minute); slices.ContainsFunc(ProcessesIn(i.Config), own) && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
 	if pid, err := f.local.Running(f.T.Context(), f.Places[name]); err != nil || pid != 0 {
 		f.T.Errorf("%s has retired, and process %d runs (%v)", name, pid, err)
 	}
