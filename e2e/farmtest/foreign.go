@@ -233,7 +233,9 @@ func (f *Foreign) StaysRetired(name farm.InstanceName) {
 	}
 	// What mysqld_multi starts outlives it, and works nowhere for its first moments.
 	i := f.Places[name]
-	own := func(line string) bool { return strings.Contains(line+" ", "--defaults-group-suffix="+i.GroupSuffix+" ") }
+	own := func(line string) bool {
+		return strings.Contains(line+" ", "--defaults-group-suffix="+i.GroupSuffix+" ")
+	}
 	for end := time.Now().Add(2 * time.Minute); slices.ContainsFunc(ProcessesIn(i.Config), own) && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
