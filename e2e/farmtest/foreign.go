@@ -209,16 +209,16 @@ func (f *Foreign) StartAsOwner(name farm.InstanceName) {
 	}
 }
 
-// launch starts what starts a server; its end is what the channel says.
-func (f *Foreign) launch(name farm.InstanceName) <-chan error {
+// launch starts what starts a server. The channel is closed when that has ended.
+func (f *Foreign) launch(name farm.InstanceName) <-chan struct{} {
 	f.T.Helper()
 	argv := f.starts[name]
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/nonexistent"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: f.asThey}
 	f.ok(cmd.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }() // what comes of it is seen by what follows
 	return ended
 }
 
@@ -230,6 +230,14 @@ func (f *Foreign) StaysRetired(name farm.InstanceName) {
 	case <-f.launch(name):
 	case <-time.After(2 * time.Minute):
 		f.T.Errorf("%s has retired, and runs", name)
+	}
+	// What mysqld_multi starts outlives it, and works nowhere for its first moments.
+	i := f.Places[name]
+	own := func(line string) bool {
+		return strings.Contains(line+" ", "--defaults-group-suffix="+i.GroupSuffix+" ")
+	}
+	for end := time.Now().Add(2 * time.Minute); slices.ContainsFunc(ProcessesIn(i.Config), own) && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
 	}
 	if pid, err := f.local.Running(f.T.Context(), f.Places[name]); err != nil || pid != 0 {
 		f.T.Errorf("%s has retired, and process %d runs (%v)", name, pid, err)
