@@ -284,3 +284,34 @@ func TestCompareOfFewClassesDividesOnlyByAWitness(t *testing.T) {
 		t.Errorf("with a witness: %s", got)
 	}
 }
+
+// Seven of twelve classes became ten times slower, and an eighth, which nobody had touched, was "faster": of so many discoveries
+// one may be false.
+func TestCompareAsksMoreOfAClassThatMovedAgainstTheOthers(t *testing.T) {
+	for _, c := range []struct {
+		off  float64 // how far off its figures may be
+		want bool
+	}{{0.168, false}, {0.05, true}} {
+		tests := make([]classTest, 12)
+		tr := trial{o: CompareOptions{}.withDefaults(), judged: make([]bool, len(tests)), tests: tests}
+		for i := range tests {
+			change, off := 0.0, 0.05
+			switch {
+			case i < 7:
+				change = math.Log(10)
+			case i == 7:
+				change, off = -0.6, c.off
+			}
+			tr.judged[i] = true
+			for _, f := range judgedFigures {
+				tests[i].tested[f], tests[i].raw[f], tests[i].own[f] = true, change, change
+				tests[i].rawBelief[f] = &belief{parts: []beliefPart{{1, off, tailOf(20)}}}
+				tests[i].ownBelief[f] = tests[i].rawBelief[f]
+			}
+		}
+		tr.decide()
+		if tests[7].flagged != c.want || !tests[6].flagged || tests[8].flagged {
+			t.Errorf("off by %v: p %v, flagged %v, want %v; a slow one %v, one that stood still %v", c.off, tests[7].p, tests[7].flagged, c.want, tests[6].flagged, tests[8].flagged)
+		}
+	}
+}

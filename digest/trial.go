@@ -146,11 +146,29 @@ func (t *trial) decide() {
 			found = k + 1
 		}
 	}
+	slower := 0
 	for _, i := range order[:found] {
 		t.tests[i].flagged = true
+		if t.tests[i].own[t.tests[i].figure] > 0 {
+			slower++
+		}
+	}
+	if !t.shared.divided {
+		t.doubtMinority(order[:found], 2*slower > found, m)
 	}
 	if m > 0 {
 		t.level = float64(max(found, 1)) * t.o.Alpha / m / 3
+	}
+}
+
+// doubtMinority takes back what moved against most others on no better evidence than that many moved: the share of false
+// discoveries allows one in twenty, and where seven classes became slower that one must not be another that became faster.
+func (t *trial) doubtMinority(found []int, mostSlower bool, m float64) {
+	for _, i := range found {
+		ct := &t.tests[i]
+		if isSlower := ct.own[ct.figure] > 0; isSlower != mostSlower && ct.p > t.o.Alpha/m {
+			ct.flagged = false
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ if [[ ! $compared ]]; then
 		pairs=$((pairs / 2))
 	done
 fi
-noise=$(noise)
+noise=$([[ ${COMPARED:-} ]] && echo "of earlier runs: not noted; the figures do not depend on it" || noise)
 
 # Each line of the tests' output is a sentence; what is wanted of it stands before or behind known words.
 # shellcheck disable=SC2086
