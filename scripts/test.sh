@@ -125,7 +125,7 @@ part() {
 		check "go test -race, all packages that start no servers" raced_all
 		;;
 	faultseeds) check "test the tests" scripts/test-the-tests.sh ;;
-	long/agents) check "e2e/long/agents" env STOWAGE_AGENT_FAULTS=1 "${BASH:-bash}" scripts/test.sh package ./e2e/long/agents ;;
+	agentfaults) check "e2e/long/agents, faults" env STOWAGE_AGENT_FAULTS=1 "${BASH:-bash}" scripts/test.sh package ./e2e/long/agents ;;
 	long/*) check "e2e/$1" run_tests . "./e2e/$1" ;;
 	*) echo "test: there is no part $1; there are:" >&2; parts >&2; exit 2 ;;
 	esac
@@ -133,7 +133,7 @@ part() {
 
 # parts are their names and the minutes each took on two cores, by scripts/parts.tsv; "-": nobody has measured it.
 parts() {
-	{ printf '%s\n' whole lint models fuzz race faultseeds; long | sed 's,^,long/,'; } | while read -r name; do
+	{ printf '%s\n' whole lint models fuzz race faultseeds agentfaults; long | sed 's,^,long/,'; } | while read -r name; do
 		printf '%s\t%s\n' "$name" "$(awk -v n="$name" '$1 == n { print $2 }' scripts/parts.tsv)"
 	done
 }
