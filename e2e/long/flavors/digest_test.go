@@ -79,7 +79,13 @@ func (d *digested) work(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k := range executed {
-		if _, err := prepared.ExecContext(t.Context(), k); err != nil {
+		rows, err := prepared.QueryContext(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
