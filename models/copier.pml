@@ -347,8 +347,7 @@ proctype copier() {
 	:: atomic { phase == p_lock && up[FROM] -> goal = logged[FROM]; printf("copier: %e: position %d\n", step, goal); phase = p_position }
 	:: atomic { phase == p_position && up[FROM] && LOCKABLE -> lock(); phase = p_barrier }
 #endif
-	:: atomic { phase == p_barrier && REACHED -> printf("copier: %e: barrier
-", step); goal = 0; phase = p_rename }
+	:: atomic { phase == p_barrier && REACHED -> printf("copier: %e: barrier\n", step); goal = 0; phase = p_rename }
 	:: atomic { phase == p_barrier && timeout -> phase = p_backout }
 #ifndef NO_TURN
 	/* Taken back on the way back: it serves where it did, and a person is asked. */
@@ -372,8 +371,7 @@ proctype copier() {
 		fi }
 	:: atomic { phase == p_unlock && !up[FROM] -> phase = p_backout }
 	/* Was the lock held until RENAME? It does not matter: nobody writes any more. */
-	:: atomic { phase == p_barrier_again && REACHED_AGAIN -> printf("copier: %e: barrier again
-", step); phase = p_open }
+	:: atomic { phase == p_barrier_again && REACHED_AGAIN -> printf("copier: %e: barrier again\n", step); phase = p_open }
 	:: atomic { phase == p_open && up[TO] ->
 #ifndef NO_OPEN
 		renamed[TO] = 0;

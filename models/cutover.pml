@@ -305,8 +305,7 @@ proctype stowage() {
 #ifndef NO_HOLD
 		closed = 1;
 #endif
-		printf("stowage: %e: close
-", step); phase = p_drain }
+		printf("stowage: %e: close\n", step); phase = p_drain }
 	:: atomic { phase == p_drain && !up[FROM] -> phase = p_backout }
 	:: atomic { phase == p_drain && up[FROM] && DRAINED -> printf("stowage: %e: drain\n", step); phase = p_fence }
 	:: atomic { phase == p_fence && !up[FROM] -> phase = p_backout }
@@ -349,8 +348,7 @@ proctype stowage() {
 		phase = p_lock
 #endif
 		}
-	:: atomic { phase == p_barrier && CAUGHT_UP -> printf("stowage: %e: barrier
-", step); goal = 0; phase = p_open }
+	:: atomic { phase == p_barrier && CAUGHT_UP -> printf("stowage: %e: barrier\n", step); goal = 0; phase = p_open }
 	:: atomic { phase == p_barrier && (!up[TO] || timeout) && pos[TO] < goal -> printf("stowage: barrier fails\n"); phase = p_backout }
 	:: atomic { phase == p_open && !up[TO] && !DECIDED -> phase = p_backout }
 	:: atomic { phase == p_open && up[TO] ->

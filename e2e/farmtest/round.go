@@ -233,9 +233,8 @@ func (f *LiveFarm) struck(s *Striker, faults []Fault, args []string, r *Round) (
 // undo is refused, and the shard goes on without. A program that has been killed
 // since it said so asks again.
 func (f *LiveFarm) goesForward(s *Striker, r *Round) {
-	st := RunProgram(f.T, "", "status", "-C", f.Dir)
-	if !strings.Contains(st.Stdout, act.LostWords) {
-		return // somebody was asked already
+	if st := f.Status(); st.Steering == nil || !slices.ContainsFunc(st.Steering.Lost, act.LostWay.IsOpen) {
+		return // the screen says it more than once, and somebody has decided
 	}
 	if p := RunProgram(f.T, "", "undo", "-C", f.Dir); p.Code != ExitRefused {
 		r.Wrong = append(r.Wrong, fmt.Sprintf("undo without a way back: exit %d\n%s", p.Code, p.Stderr))
