@@ -180,6 +180,7 @@ func lines(path string) int {
 }
 
 func TestKillEngineMidStep(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s, c := startEngine(t)
 	journal := filepath.Join(t.TempDir(), "journal")
 	job := crashJob(journal)
@@ -211,6 +212,7 @@ func TestKillEngineMidStep(t *testing.T) {
 }
 
 func TestKillWorkerMidStep(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s, c := startEngine(t)
 	journal := filepath.Join(t.TempDir(), "journal")
 	job := crashJob(journal)
@@ -233,6 +235,7 @@ func TestKillWorkerMidStep(t *testing.T) {
 
 // TestKillEverything kills the controller, its engine, or both, at random moments, and starts a new one each time.
 func TestKillEverything(t *testing.T) {
+	t.Parallel() // it mostly waits
 	dir := t.TempDir()
 	journal, result := filepath.Join(dir, "journal"), filepath.Join(dir, "result")
 	env := []string{"ENGINE_TEST_DIR=" + dir, "ENGINE_TEST_BINARY=" + engineBinary(t)}

@@ -322,6 +322,7 @@ func TestSpuriousHeartbeatTimeout(t *testing.T) {
 // TestOverdueStep: the context ends in time for the step's own words to be heard; a step that does not listen is not run twice at
 // once, nor undone while it still works.
 func TestOverdueStep(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, c := startEngine(t)
 	d := &obeyer{hook: func(ctx context.Context, call Call) error {
 		if call.Undo || call.Step != "slow" {
