@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"stowage/internal/keeper"
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
 )
@@ -101,10 +102,9 @@ func (f *farmOfTwo) spawn(t *testing.T, what string, life time.Duration) (done b
 		what += fmt.Sprintf(" %d", f.from.ServerID)
 	}
 	cmd.Env = append(os.Environ(), childEnv+"="+f.from.Address+" "+f.to.Address+" "+what)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	must(t, err)
-	must(t, cmd.Start())
+	must(t, keeper.Start(cmd))
 	lines := bufio.NewScanner(out)
 	var timer *time.Timer
 	for lines.Scan() {
@@ -209,10 +209,9 @@ func TestLockDiesWithItsProcess(t *testing.T) {
 			f.carried(t)
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), childEnv+"="+f.from.Address+" "+f.to.Address+" lock")
-			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 			out, err := cmd.StdoutPipe()
 			must(t, err)
-			must(t, cmd.Start())
+			must(t, keeper.Start(cmd))
 			defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 			lines := bufio.NewScanner(out)
 			for lines.Scan() && lines.Text() != "LOCKED" {
