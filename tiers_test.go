@@ -70,8 +70,8 @@ func TestFaultsThatArePutInStillApply(t *testing.T) {
 	}
 }
 
-// What both modules link they link in one version, or it is compiled twice: 105
-// packages were, SQLite and gRPC among them, for the sake of golang.org/x/sys.
+// A module that both programs link has one version, or Go compiles it twice. Two
+// versions of golang.org/x/sys once cost 105 packages, SQLite and gRPC among them.
 func TestModulesOfBothProgramsAreCompiledOnce(t *testing.T) {
 	versions := func(file string) map[string]string {
 		all := map[string]string{}

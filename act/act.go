@@ -178,8 +178,9 @@ func runInTurn(ctx context.Context, client *engine.Client, job engine.Job) (engi
 	return all, nil
 }
 
-// toBegin is what of a piece is begun after what came of the lanes before, and
-// the ends of those that are not. It is the same after a resume: the results are.
+// toBegin gives the lanes of a piece that may begin, by the results of the lanes
+// before it, and the ends of those that may not. A resume has the same results
+// and gets the same answer.
 func toBegin(piece engine.Job, before []engine.Lane, soFar engine.Result) (engine.Job, []engine.LaneResult) {
 	if piece.Lanes[0].Closing {
 		return closing(piece, soFar)
