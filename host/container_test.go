@@ -3,6 +3,7 @@ package host_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -28,7 +29,8 @@ func TestServerInAContainerIsNoServerAtAll(t *testing.T) {
 	defer func() { _, _ = box.Process.Kill(), box.Wait() }()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		start, err := l.Options(t.Context(), i)
-		if err == nil && start.Contained == box.Process.Pid {
+		_, written := os.Stat(filepath.Join(i.Dir(), host.PidFile)) // by a server that listens
+		if err == nil && start.Contained == box.Process.Pid && written == nil {
 			break
 		}
 		if time.Now().After(end) {

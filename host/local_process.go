@@ -80,8 +80,8 @@ func (l *Local) serving(i Instance) (int, error) {
 		return 0, &farm.Error{Op: "read pid file", Subject: string(i.Name), Err: err}
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil || !bytes.Contains(commandLine(pid), []byte("--defaults-file="+i.Config+"\x00")) {
-		return 0, nil // being written, torn or old: no process we could name
+	if err != nil || !bytes.Contains(commandLine(pid), []byte("--defaults-file="+i.Config+"\x00")) || !seesOurFiles(pid) {
+		return 0, nil // being written, torn, old, or of a container: no process we could name
 	}
 	return pid, nil
 }
@@ -98,7 +98,7 @@ func (l *Local) starting(i Instance) int {
 		if err != nil {
 			continue
 		}
-		if l.isStart(commandLine(pid), i) {
+		if l.isStart(commandLine(pid), i) && seesOurFiles(pid) {
 			return pid
 		}
 	}
