@@ -56,10 +56,7 @@ func TestHAProxyConforms(t *testing.T) {
 // greeter is a server that says its name to whoever connects and echoes lines.
 func greeter(t *testing.T, name string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", routetest.FreeAddress(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := routetest.Listen(t)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {

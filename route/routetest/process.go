@@ -1,14 +1,11 @@
 package routetest
 
 import (
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -118,27 +115,4 @@ func (p *process) await(t testing.TB, answers func() error) {
 		}
 	}
 	t.Fatalf("%s does not answer: %v\n%s", p.name, err, &p.said)
-}
-
-// FreeAddress is an address on loopback that nobody listened at a moment ago,
-// below the ports that the kernel gives out by itself.
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-	taken.Lock()
-	defer taken.Unlock()
-	for range 5000 {
-		taken.next++
-		address := fmt.Sprintf("127.0.78.%d:%d", 1+os.Getpid()%250, 24000+(os.Getpid()*7+taken.next)%8000)
-		if l, err := net.Listen("tcp", address); err == nil {
-			l.Close()
-			return address
-		}
-	}
-	t.Fatal("no free port on loopback")
-	return ""
-}
-
-var taken struct { // ports handed out, so that two of one test differ
-	sync.Mutex
-	next int
 }

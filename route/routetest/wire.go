@@ -38,10 +38,7 @@ const (
 // NewWire puts a wire in front of a TCP address.
 func NewWire(t testing.TB, target string) *Wire {
 	t.Helper()
-	l, err := net.Listen("tcp", FreeAddress(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := Listen(t)
 	w := &Wire{Address: l.Addr().String(), target: target, listen: l, conns: map[net.Conn]bool{}}
 	var running sync.WaitGroup
 	running.Go(func() {
