@@ -28,6 +28,7 @@ type Facts struct {
 	Filesystems []Filesystem // geometry, as xfs_info and dumpe2fs tell it
 	Arrays      []Array      // Linux software RAID
 	Controllers []Controller // RAID controllers
+	Unanswered  string       // why RAID controllers that are there, or may be, did not answer; "" when all did
 	Lines       []Line       // of rules, scripts and boot parameters that set what rules here are about
 	Systemd     bool         // units were readable
 	TrimTimer   bool         // fstrim.timer is enabled
@@ -87,8 +88,8 @@ type Array struct {
 	Level    string // "raid10"
 	Chunk    int64  // bytes
 	Disks    int
-	Degraded int    // missing members
-	Action   string // sync_action: "idle", "resync", "check"
+	Degraded int    // missing members; -1: not known
+	Action   string // sync_action: "idle", "resync", "check"; "" when it is not known
 }
 
 // Measured is what a storage benchmark found, by step: "LOG4K-FDS-Q1T1".

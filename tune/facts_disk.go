@@ -59,6 +59,14 @@ type Health struct {
 	MediaErrors    int64
 	HotMinutes     int64 // above the warning temperature, ever
 	CriticalMins   int64 // above the critical one
+
+	UsedFrom      string   // which of the drive's figures Used is: "attribute 233 Media_Wearout_Indicator"
+	Reallocated   int64    // sectors replaced by spare ones; -1: it did not say
+	Pending       int64    // sectors it could not read, not replaced yet; -1
+	Uncorrectable int64    // sectors it could not read, or errors it reported; -1
+	Failing       []string // attributes that are at their threshold now
+	Failed        []string // attributes that were at it before
+	Missing       []string // what a drive of its kind tells, and this answer lacks
 }
 
 // LBAFormat is one way a namespace can be formatted.

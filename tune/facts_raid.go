@@ -11,6 +11,8 @@ type Controller struct {
 	CacheUnguarded bool // volumes go on writing back when the battery is bad
 	Volumes        []Volume
 	Drives         []Drive
+	VolumesMissing string // why not all volumes are known; "" when they are
+	DrivesMissing  string // why not all drives are known
 	Busy           string // a patrol read or a consistency check that runs now
 }
 
@@ -49,10 +51,13 @@ type Drive struct {
 	Media       string // "SSD" or "HDD"; "" when the tool does not say
 	Model       string
 	State       string
+	Sound       bool // by its state
 	Failed      bool
 	Rebuilding  bool
+	Counted     bool // the controller told the two counters that follow
 	MediaErrors int64
 	Predicted   int64 // predictive failures
+	Alert       bool  // the drive has warned the controller (SMART)
 	Device      int   // the controller's number for it, which smartctl wants; -1: not known
 	Health      *Health
 }

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"strings"
 
 	"stowage/farm"
 )
@@ -11,14 +12,16 @@ var hwHeat = Rule{
 	Source: "NVM Express, SMART log: minutes above the two limits, over the drive's life",
 	Except: "a drive that had another place before",
 	Check: func(f *Facts) Outcome {
-		var out []Finding
-		n := 0
+		l := &look{}
 		for _, d := range f.storage() {
-			if d.Health == nil || d.Health.HotMinutes < 0 {
+			h := d.Health
+			if h == nil || h.HotMinutes < 0 {
+				if strings.HasPrefix(d.Name, "nvme") {
+					l.lacks(d.Name, "warning_temp_time", "smartctl -x /dev/"+d.Name+" as root, or nvme smart-log")
+				}
 				continue
 			}
-			n++
-			h := d.Health
+			l.see(d.Name)
 			if h.HotMinutes == 0 && h.CriticalMins == 0 {
 				continue
 			}
@@ -28,8 +31,8 @@ var hwHeat = Rule{
 			if h.CriticalMins > 0 {
 				x.Severity = farm.Warning
 			}
-			out = append(out, x)
+			l.find(x)
 		}
-		return judged(out, n, "no drive told of its temperature")
+		return l.outcome("no drive told of its temperature")
 	},
 }

@@ -30,7 +30,7 @@ func PlanRules() []Rule {
 // AuditPlan asks the plan's rules about every host.
 func AuditPlan(plan string, hosts []Planned) Report {
 	asked := map[string]func(Planned) Outcome{memSum.ID: Planned.memory, dbPageSize.ID: Planned.pages, dbAIO.ID: Planned.aio}
-	all := Report{FormatVersion: 1, Host: plan, Findings: []Finding{}, NotApplicable: []NotApplicable{}, Followed: []string{}, Unread: []Unread{}}
+	all := Report{FormatVersion: 1, Host: plan, Findings: []Finding{}, NotApplicable: []NotApplicable{}, NotKnown: []NotKnown{}, Followed: []string{}, States: []State{}, Unread: []Unread{}}
 	for _, r := range PlanRules() {
 		r.Check = func(*Facts) Outcome {
 			var out Outcome
@@ -49,6 +49,7 @@ func AuditPlan(plan string, hosts []Planned) Report {
 		all.Findings = append(all.Findings, one.Findings...)
 		all.NotApplicable = append(all.NotApplicable, one.NotApplicable...)
 		all.Followed = append(all.Followed, one.Followed...)
+		all.States = append(all.States, one.States...)
 	}
 	slices.SortStableFunc(all.Findings, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
 	return all

@@ -56,11 +56,23 @@ func (c Change) Setting() string {
 	return c.Instance + ": " + c.Variable
 }
 
-// Outcome is a rule's answer. Without findings and without a reason why it
-// does not apply, the machine follows the advice.
+// Outcome is a rule's answer. Without findings, without anything that is not
+// known, and without a reason why it does not apply, the machine follows the
+// advice.
 type Outcome struct {
 	Findings      []Finding
+	NotKnown      []NotKnown
+	Subjects      []string // what it looked at, where it judges one after the other
 	NotApplicable string
+}
+
+// NotKnown is a subject that a rule could not judge: an answer was not there, was
+// empty, was cut, or lacked what the rule asks for.
+type NotKnown struct {
+	ID      string `json:"id"`
+	Subject string `json:"subject"`
+	Missing string `json:"missing"` // what was not read
+	Get     string `json:"get"`     // how to get it
 }
 
 func found(fs ...Finding) Outcome { return Outcome{Findings: fs} }
@@ -82,14 +94,52 @@ type NotApplicable struct {
 	Why string `json:"why"`
 }
 
+// The three states of a rule about one subject.
+const (
+	Followed    = "followed"
+	NotFollowed = "not followed"
+	Unknown     = "not known"
+)
+
+// State is what one rule says about one subject.
+type State struct {
+	ID      string `json:"id"`
+	Subject string `json:"subject"`
+	State   string `json:"state"`
+}
+
+// states are those of all subjects of an outcome, each once: what is not
+// followed counts before what is not known.
+func (o Outcome) states(id string) (out []State) {
+	done := map[string]bool{}
+	add := func(subject, state string) {
+		if !done[subject] {
+			done[subject] = true
+			out = append(out, State{id, subject, state})
+		}
+	}
+	for _, f := range o.Findings {
+		add(f.Subject, NotFollowed)
+	}
+	for _, n := range o.NotKnown {
+		add(n.Subject, Unknown)
+	}
+	for _, s := range o.Subjects {
+		add(s, Followed)
+	}
+	return out
+}
+
 // Report is what all rules say about one machine.
 type Report struct {
 	FormatVersion int             `json:"format_version"`
 	Host          string          `json:"host"`
 	Findings      []Finding       `json:"findings"` // gravest first, then in the order of the rules
 	NotApplicable []NotApplicable `json:"not_applicable"`
-	Followed      []string        `json:"followed"` // rules with nothing to find
-	Unread        []Unread        `json:"unread"`   // what could not be read, which rules may have missed
+	NotKnown      []NotKnown      `json:"not_known"` // what rules could not judge
+	Followed      []string        `json:"followed"`  // rules with nothing to find, which had all they ask for
+	States        []State         `json:"states"`    // by rule and subject; of rules that judge a machine as a whole, findings only
+	Unread        []Unread        `json:"unread"`    // what could not be read, which rules may have missed
 }
 
 // Unread is a source of facts that did not speak.
@@ -101,15 +151,20 @@ type Unread struct {
 // Audit asks every rule. Findings carry the rule's source, exceptions and
 // proof from here, so that a rule says them once.
 func Audit(f *Facts, rules []Rule) Report {
-	r := Report{FormatVersion: 1, Host: f.Host, Findings: []Finding{}, NotApplicable: []NotApplicable{}, Followed: []string{}, Unread: []Unread{}}
+	r := Report{FormatVersion: 1, Host: f.Host, Findings: []Finding{}, NotApplicable: []NotApplicable{}, NotKnown: []NotKnown{}, Followed: []string{}, States: []State{}, Unread: []Unread{}}
 	r.Unread = append(r.Unread, f.Unread...)
 	for _, rule := range rules {
 		out := rule.Check(f)
 		switch {
 		case out.NotApplicable != "":
 			r.NotApplicable = append(r.NotApplicable, NotApplicable{rule.ID, out.NotApplicable})
-		case len(out.Findings) == 0:
+		case len(out.Findings)+len(out.NotKnown) == 0:
 			r.Followed = append(r.Followed, rule.ID)
+		}
+		r.States = append(r.States, out.states(rule.ID)...)
+		for _, x := range out.NotKnown {
+			x.ID = rule.ID
+			r.NotKnown = append(r.NotKnown, x)
 		}
 		for _, x := range out.Findings {
 			x.ID, x.Source, x.Except = rule.ID, rule.Source, rule.Except

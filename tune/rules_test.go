@@ -23,6 +23,7 @@ var update = flag.Bool("update", false, "rewrite what the rules say in testdata/
 //
 //	followed                       nothing to find
 //	not applicable: WHY
+//	not known: SUBJECT: WHAT IS MISSING
 //	SEVERITY SUBJECT: VERDICT      and below it what was read, the fix, and the change that could be carried out
 //
 // `go test ./tune -update` rewrites it.
@@ -122,6 +123,9 @@ func said(r tune.Rule, facts *tune.Facts) string {
 	for range report.Followed {
 		fmt.Fprintln(&b, "followed")
 	}
+	for _, n := range report.NotKnown {
+		fmt.Fprintf(&b, "not known: %s: %s\n  get: %s\n", n.Subject, n.Missing, n.Get)
+	}
 	for _, f := range report.Findings {
 		fmt.Fprintf(&b, "%s %s: %s\n  read: %s\n  fix: %s\n", f.Severity, f.Subject, f.Verdict, f.Read, f.Fix)
 		for _, c := range f.Changes() {
@@ -154,6 +158,12 @@ func TestEveryFindingIsComplete(t *testing.T) {
 			}
 			for _, id := range report.Followed {
 				answers[id] = true
+			}
+			for _, n := range report.NotKnown {
+				answers[n.ID] = true
+				if n.Subject == "" || n.Missing == "" || n.Get == "" {
+					t.Errorf("%s, %s: what is not known is not said: %+v", r.ID, name, n)
+				}
 			}
 			for _, f := range report.Findings {
 				answers[f.ID] = true

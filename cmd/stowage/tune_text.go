@@ -49,11 +49,33 @@ func (v tuneView) writeShort(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "\n%s followed, %s not apply here; nothing was changed\n", plural(len(v.Followed), "rule is", "rules are"), plural(len(v.NotApplicable), "does", "do"))
+	v.writeNotKnown(w)
 	v.writeUnread(w)
 	if len(v.Findings) > 0 {
 		fmt.Fprintf(w, "  -> all about one of them: stowage tune --rule %s\n", v.Findings[0].ID)
 	}
 	return nil
+}
+
+// writeNotKnown says what no rule could judge, and how it can: subjects that lack
+// the same in one line.
+func (v tuneView) writeNotKnown(w io.Writer) {
+	type lack struct{ id, missing string }
+	subjects := map[lack][]string{}
+	for _, n := range v.NotKnown {
+		subjects[lack{n.ID, n.Missing}] = append(subjects[lack{n.ID, n.Missing}], n.Subject)
+	}
+	for _, n := range v.NotKnown {
+		same := subjects[lack{n.ID, n.Missing}]
+		if n.Subject != same[0] {
+			continue
+		}
+		names := same[0]
+		if more := len(same) - 1; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		fmt.Fprintf(w, "not known: %s: %s  (%s)\n  -> %s\n", names, n.Missing, n.ID, n.Get)
+	}
 }
 
 func plural(n int, one, many string) string {
@@ -90,6 +112,12 @@ func (v tuneView) writeFull(w io.Writer) error {
 		}
 		if slices.Contains(v.Followed, r.ID) {
 			entry(w, "here", "followed")
+		}
+		for _, n := range v.NotKnown {
+			if n.ID == r.ID {
+				entry(w, "not known", n.Subject+": "+n.Missing)
+				entry(w, "to know it", n.Get)
+			}
 		}
 		for _, f := range v.Findings {
 			if f.ID != r.ID {

@@ -189,7 +189,10 @@ func (p *prober) arrays() {
 		a := tune.Array{Name: d.Name, Level: level, Action: p.value(dir + "/sync_action")}
 		a.Chunk, _ = strconv.ParseInt(p.value(dir+"/chunk_size"), 10, 64) // 0: RAID 1 has none
 		a.Disks, _ = strconv.Atoi(p.value(dir + "/raid_disks"))
-		a.Degraded, _ = strconv.Atoi(p.value(dir + "/degraded"))
+		var err error
+		if a.Degraded, err = strconv.Atoi(p.value(dir + "/degraded")); err != nil || a.Degraded < 0 {
+			a.Degraded = -1
+		}
 		p.facts.Arrays = append(p.facts.Arrays, a)
 	}
 }

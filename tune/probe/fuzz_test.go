@@ -28,14 +28,14 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		facts := &tune.Facts{Memory: 1 << 30}
-		if cs, err := parseStorcli("storcli", text); err == nil {
+		if cs, _, err := parseStorcli("storcli", text); err == nil {
 			facts.Controllers = cs
 		}
 		if disks, err := parseLsblk(text); err == nil {
 			facts.Disks = disks
 		}
 		if o, err := parseObject(text); err == nil {
-			h, cache, _ := parseSmartctl(o)
+			h, cache, _ := parseSmartctl(o, false)
 			facts.Disks = append(facts.Disks, tune.Disk{Name: "sda", Kind: tune.Real, Health: h, WriteCache: cache, NVMe: parseFormats(o), Queue: map[string]string{"rotational": "1"}})
 		}
 		if m, _, err := ParseMeasured(text); err == nil {

@@ -107,9 +107,17 @@ func (o object) maybe(keys ...string) (int64, bool) {
 }
 
 func (o object) truth(key string) bool {
-	switch o.text(key) {
-	case "true", "1", "yes", "Yes", "on", "On":
-		return true
+	yes, _ := o.maybeTrue(key)
+	return yes
+}
+
+// maybeTrue is a truth value, and whether there is one.
+func (o object) maybeTrue(key string) (yes, known bool) {
+	switch strings.ToLower(o.text(key)) {
+	case "true", "1", "yes", "on":
+		return true, true
+	case "false", "0", "no", "off":
+		return false, true
 	}
-	return false
+	return false, false
 }

@@ -2,10 +2,12 @@ package probe
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"stowage/internal/lazy"
 	"stowage/tune"
 )
 
@@ -42,13 +44,26 @@ func (p *prober) controllers() {
 	for _, generation := range raidTools {
 		older = p.generation(generation)
 	}
-	if older {
-		return
+	if !older {
+		p.megaCli()
 	}
-	adapters, _ := p.command("megacli-adpallinfo.txt", with(megaCli, "-AdpAllInfo", "-aALL", "-NoLog")...)
-	battery, _ := p.command("megacli-bbu.txt", with(megaCli, "-AdpBbuCmd", "-GetBbuStatus", "-aALL", "-NoLog")...)
-	drives, _ := p.command("megacli-ldpdinfo.txt", with(megaCli, "-LdPdInfo", "-aALL", "-NoLog")...)
-	p.addControllers(parseMegaCli(adapters, battery, drives))
+	if len(p.facts.Controllers) == 0 && p.facts.Unanswered == "" && slices.ContainsFunc(p.facts.Disks, func(d tune.Disk) bool { return d.RAID() }) {
+		p.facts.Unanswered = "no tool of its maker answered"
+	}
+}
+
+func (p *prober) megaCli() {
+	adapters, one := p.command("megacli-adpallinfo.txt", with(megaCli, "-AdpAllInfo", "-aALL", "-NoLog")...)
+	battery, two := p.command("megacli-bbu.txt", with(megaCli, "-AdpBbuCmd", "-GetBbuStatus", "-aALL", "-NoLog")...)
+	drives, three := p.command("megacli-ldpdinfo.txt", with(megaCli, "-LdPdInfo", "-aALL", "-NoLog")...)
+	cs := parseMegaCli(adapters, battery, drives)
+	p.addControllers(cs)
+	switch {
+	case len(cs) > 0:
+		p.facts.Unanswered = ""
+	case one || two || three:
+		p.facts.Unanswered = "MegaCli named no controller"
+	}
 }
 
 // generation asks the tools of one generation until one knows a controller, and
@@ -59,11 +74,17 @@ func (p *prober) generation(tools []raidTool) bool {
 		if !ok {
 			continue
 		}
-		cs, err := parseStorcli(t.tool, text)
+		cs, silent, err := parseStorcli(t.tool, text)
 		if err != nil {
 			p.unread(t.tool, "its answer is no JSON: "+err.Error())
+			p.facts.Unanswered = t.tool + " gave an answer that is no JSON, or that was cut"
 		}
-		if p.addControllers(cs); len(cs) > 0 {
+		if err == nil && silent > 0 {
+			p.facts.Unanswered = fmt.Sprintf("%s gave no answer about %d controllers", t.tool, silent)
+		}
+		if len(cs) > 0 {
+			p.driveCounters(t, cs)
+			p.addControllers(cs)
 			return true
 		}
 	}
@@ -90,22 +111,30 @@ func with(programs []string, args ...string) [][]string {
 }
 
 // parseStorcli reads `/call show all J` of storcli, perccli, storcli2 and
-// perccli2. A controller that failed to answer is left out.
+// perccli2. Controllers that failed to answer are left out, and counted.
 //
 // The two generations: storcli (7.x) has "Basics", one column Cache such as
 // RWBD, states in State, and a battery in BBU_Info or Cachevault_Info; storcli2
 // (8.x) has "Product Name" at the top or in Basics, the columns CurrentCache
 // and DefaultCache such as "NR,WB", a second column Status, and Energy Pack
 // Info. HBAs have no VD LIST.
-func parseStorcli(tool, text string) ([]tune.Controller, error) {
+func parseStorcli(tool, text string) (out []tune.Controller, silent int, err error) {
 	answer, err := parseObject(text)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var out []tune.Controller
-	for n, c := range answer.rows("Controllers") {
+	rows, _ := answer["Controllers"].([]any)
+	for n := range max(len(rows), 1) {
+		var c object
+		if n < len(rows) {
+			c, _ = rows[n].(map[string]any)
+		}
 		data := c.at("Response Data")
+		if strings.EqualFold(c.at("Command Status").text("Description"), "No Controller found") {
+			continue
+		}
 		if data == nil || c.at("Command Status").text("Status") == "Failure" {
+			silent++
 			continue
 		}
 		number, known := c.at("Command Status").maybe("Controller")
@@ -118,18 +147,74 @@ func parseStorcli(tool, text string) ([]tune.Controller, error) {
 			x.Model = data.text("Product Name", "Model")
 		}
 		x.Battery = storcliBattery(data)
-		x.CacheUnguarded = strings.EqualFold(data.at("Defaults").text("Cache When BBU Bad"), "On")
+		unguarded, known := data.at("Defaults").maybeTrue("Cache When BBU Bad")
+		x.CacheUnguarded = unguarded
 		for _, v := range data.rows("VD LIST", "Virtual Drive List") {
 			x.Volumes = append(x.Volumes, storcliVolume(v))
 		}
 		for _, d := range data.allRows("PD LIST", "Physical Device Information", "Physical Drive List") {
 			x.Drives = append(x.Drives, storcliDrive(d))
 		}
-		if x.Model != "" || len(x.Volumes)+len(x.Drives) > 0 {
-			out = append(out, x)
+		_, lists := anyOf(data, "VD LIST", "Virtual Drive List")
+		if lists || !isHBA(data) {
+			x.VolumesMissing = listMissing(data, "Virtual Drives", lists, len(x.Volumes))
+		}
+		if data.at("Basics") != nil && !isHBA(data) && tool[len(tool)-1] != '2' && !known && x.VolumesMissing == "" { // `show all`, which says so
+			x.VolumesMissing = "what becomes of the cache when the battery is bad"
+		}
+		_, lists = anyOf(data, "PD LIST", "Physical Device Information", "Physical Drive List")
+		x.DrivesMissing = listMissing(data, "Physical Drives", lists, len(x.Drives))
+		if n := headings(data); n > len(x.Drives) {
+			x.DrivesMissing = fmt.Sprintf("the answer has %d of %d", len(x.Drives), n)
+		}
+		if x.Model == "" && len(x.Volumes)+len(x.Drives) == 0 {
+			silent++
+			continue
+		}
+		out = append(out, x)
+	}
+	return out, silent, nil
+}
+
+// anyOf is the first of these keys that is there.
+func anyOf(o object, keys ...string) (value any, there bool) {
+	for _, k := range keys {
+		if value, there = o[k]; there {
+			return value, true
 		}
 	}
-	return out, nil
+	return nil, false
+}
+
+// headings is how many drives an HBA's answer has headings for.
+func headings(data object) int {
+	places := map[string]bool{}
+	for title := range data.at("Physical Device Information") {
+		if place, _, _ := strings.Cut(title, " - "); strings.HasPrefix(place, "Drive ") {
+			places[place] = true
+		}
+	}
+	return len(places)
+}
+
+// isHBA: an adapter that makes no volumes lists none.
+func isHBA(data object) bool {
+	driver := data.text("Driver Name") + data.at("Version").text("Driver Name")
+	return strings.HasPrefix(driver, "mpt")
+}
+
+// listMissing says what a list lacks, by the number that stands beside it.
+func listMissing(data object, count string, there bool, n int) string {
+	want, counted := data.maybe(count)
+	switch {
+	case counted && want != int64(n):
+		return fmt.Sprintf("the list has %d of %d", n, want)
+	case !counted && !there:
+		return "the answer has no list of them"
+	case !counted && n == 0:
+		return "the list is empty"
+	}
+	return ""
 }
 
 func storcliVolume(v object) tune.Volume {
@@ -155,6 +240,10 @@ func writeCache(word string) tune.WriteCache {
 	return tune.CacheHidden
 }
 
+// soundStates are words for drives that do their work, or could: the columns State
+// and Status of both generations.
+var soundStates = []string{"onln", "online", "ghs", "dhs", "ugood", "ugunsp", "jbod", "conf", "uconf", "good", "optl", "optimal", "hotspare", "ready"}
+
 func storcliDrive(d object) tune.Drive {
 	state, status := d.text("State"), d.text("Status")
 	word := strings.TrimSpace(state + " " + status)
@@ -166,8 +255,54 @@ func storcliDrive(d object) tune.Drive {
 	return tune.Drive{
 		ID: d.text("EID:Slt", "EID:Slot"), Media: strings.ToUpper(d.text("Med", "Media Type")), Model: d.text("Model", "Model Number"), State: word,
 		Device: deviceNumber(d.text("DID")),
+		Sound:  word != "" && !slices.ContainsFunc(strings.Fields(word), func(w string) bool { return !slices.Contains(soundStates, strings.ToLower(w)) }),
 		Failed: has("Failed", "Offln", "Offline", "UBad", "Missing"), Rebuilding: has("Rbld", "Rebuild", "Cpybck"),
-		MediaErrors: d.number("Media Error Count"), Predicted: d.number("Predictive Failure Count"),
+	}
+}
+
+// driveCounters asks for what `/call show all` does not say of drives: how many
+// errors each had, and whether it has warned.
+func (p *prober) driveCounters(t raidTool, cs []tune.Controller) {
+	text, ok := p.command(t.tool+"-drives.json", with(t.programs, "/cALL/eALL/sALL", "show", "all", "J")...)
+	if !ok {
+		return
+	}
+	answer, err := parseObject(text)
+	if err != nil {
+		p.unread(t.tool+" drives", "its answer is no JSON: "+err.Error())
+		return
+	}
+	for _, c := range answer.rows("Controllers") {
+		for _, title := range slices.Sorted(maps.Keys(c.at("Response Data"))) {
+			place := drivePlace().FindStringSubmatch(title)
+			if place == nil {
+				continue
+			}
+			inner := c.at("Response Data", title)
+			for _, name := range slices.Sorted(maps.Keys(inner)) {
+				if strings.HasSuffix(name, " State") {
+					countDrive(cs, place, inner.at(name))
+				}
+			}
+		}
+	}
+}
+
+// drivePlace is controller, enclosure and slot in "Drive /c0/e252/s3 - Detailed Information".
+var drivePlace = lazy.Regexp(`^Drive /c(\d+)(?:/e(\d+))?/s(\d+) - Detailed Information$`)
+
+func countDrive(cs []tune.Controller, place []string, state object) {
+	for i := range cs {
+		for n := range cs[i].Drives {
+			d := &cs[i].Drives[n]
+			if strconv.Itoa(cs[i].Number) != place[1] || strings.TrimSpace(d.ID) != place[2]+":"+place[3] {
+				continue
+			}
+			media, one := state.maybe("Media Error Count")
+			predicted, two := state.maybe("Predictive Failure Count")
+			d.MediaErrors, d.Predicted, d.Counted = media, predicted, one && two
+			d.Alert = state.truth("S.M.A.R.T alert flagged by drive")
+		}
 	}
 }
 
@@ -244,7 +379,7 @@ func (p *prober) drive(disk string, d *tune.Drive) {
 		p.unread("smartctl megaraid,"+number, "its answer is no JSON; smartctl before 7.0 has none")
 		return
 	}
-	if d.Health, _, _ = parseSmartctl(answer); d.Health == nil {
+	if d.Health, _, _ = parseSmartctl(answer, false); d.Health == nil {
 		p.unread("smartctl megaraid,"+number, "it told nothing about the drive's health")
 	}
 }
@@ -259,7 +394,14 @@ func storcliBattery(data object) tune.Battery {
 			return tune.Battery{Known: true, Present: true, Healthy: strings.EqualFold(state, "Optimal") || strings.EqualFold(state, "Optl"), State: state}
 		}
 	}
-	if strings.EqualFold(data.at("HwCfg").text("BBU"), "No") {
+	if _, there := anyOf(data, "Energy Pack Info", "Cachevault_Info", "BBU_Info"); there {
+		return tune.Battery{} // it has one, and does not say how it is
+	}
+	switch strings.ToLower(data.at("HwCfg").text("BBU")) {
+	case "no", "absent":
+		return tune.Battery{Known: true, State: "none"}
+	}
+	if strings.EqualFold(data.at("Status").text("BBU Status"), "NA") {
 		return tune.Battery{Known: true, State: "none"}
 	}
 	n, ok := data.at("Status").maybe("BBU Status")

@@ -35,7 +35,7 @@ func (p *prober) smartctl(d *tune.Disk) {
 		p.unread("smartctl "+d.Name, "its answer is no JSON; smartctl before 7.0 has none")
 		return
 	}
-	h, cache, complaint := parseSmartctl(answer)
+	h, cache, complaint := parseSmartctl(answer, strings.HasPrefix(d.Name, "nvme"))
 	if h == nil {
 		p.unread("smartctl "+d.Name, complaint)
 		return
@@ -50,11 +50,12 @@ func (p *prober) smartctl(d *tune.Disk) {
 }
 
 // parseSmartctl reads `smartctl -j -x`, of ATA, SCSI and NVMe. h is nil when
-// smartctl could not talk to the device, and complaint says why.
-func parseSmartctl(o object) (h *tune.Health, cache *bool, complaint string) {
+// smartctl could not talk to the device, and complaint says why. What the answer
+// lacks although drives of its kind tell it is in Health.Missing.
+func parseSmartctl(o object, isNVMe bool) (h *tune.Health, cache *bool, complaint string) {
 	log := o.at("nvme_smart_health_information_log")
-	_, rotates := o["rotation_rate"]
-	passed, told := o.at("smart_status")["passed"].(bool)
+	rotation, rotates := o.maybe("rotation_rate")
+	passed, told := o.at("smart_status").maybeTrue("passed")
 	if log == nil && !rotates && !told {
 		for _, m := range o.at("smartctl").rows("messages") {
 			complaint = m.text("string")
@@ -64,51 +65,92 @@ func parseSmartctl(o object) (h *tune.Health, cache *bool, complaint string) {
 		}
 		return nil, nil, complaint
 	}
-	h = &tune.Health{From: "smartctl", Rotation: -1, Used: -1, Spare: -1, HotMinutes: -1}
+	h = noHealth("smartctl")
 	if rotates {
-		h.Rotation = int(o.number("rotation_rate"))
+		h.Rotation = int(rotation)
 	}
 	if told {
 		h.Passed = &passed
+	} else {
+		h.Missing = append(h.Missing, "its overall self-assessment")
+	}
+	if flags, ok := o.at("smartctl").maybe("exit_status"); ok && flags&8 != 0 { // smartctl(8): SMART status check returned "DISK FAILING"
+		failing := false
+		h.Passed = &failing
 	}
 	if n, ok := o.at("endurance_used").maybe("current_percent"); ok {
-		h.Used = int(n)
+		used(h, int(n), "")
 	}
 	if n, ok := o.at("power_on_time").maybe("hours"); ok && n > 0 {
 		h.Hours = n
 	}
-	if log != nil {
+	switch {
+	case isNVMe || log != nil || protocol(o) == "NVME":
 		nvmeLog(h, log)
+	case protocol(o) == "SCSI":
+		scsiHealth(h, o)
+	default:
+		ataHealth(h, o)
 	}
-	if on, ok := o.at("write_cache")["enabled"].(bool); ok {
+	if on, ok := o.at("write_cache").maybeTrue("enabled"); ok {
 		cache = &on
 	}
 	return h, cache, ""
+}
+
+// noHealth is one that says nothing yet.
+func noHealth(from string) *tune.Health {
+	return &tune.Health{From: from, Rotation: -1, Used: -1, Spare: -1, HotMinutes: -1, Reallocated: -1, Pending: -1, Uncorrectable: -1}
+}
+
+// protocol is what the drive speaks, by the answer's own word or by what is in it.
+func protocol(o object) string {
+	word := strings.ToUpper(o.at("device").text("protocol"))
+	_, scsi := o["scsi_error_counter_log"]
+	_, ata := o["ata_smart_attributes"]
+	switch {
+	case ata:
+		return "ATA"
+	case word == "" && scsi:
+		return "SCSI"
+	}
+	return word
 }
 
 // nvmeLog reads the health log of smartctl or of nvme-cli, which name its
 // fields differently.
 func nvmeLog(h *tune.Health, log object) {
 	h.Rotation = 0
-	h.Critical = int(log.number("critical_warning"))
+	warning, told := log.maybe("critical_warning")
 	if inner := log.at("critical_warning"); inner != nil { // nvme-cli -v
-		h.Critical = int(inner.number("value"))
+		warning, told = inner.maybe("value")
 	}
-	if n, ok := log.maybe("percentage_used", "percent_used"); ok {
-		h.Used = int(n)
+	h.Critical = int(warning)
+	lacks := func(there bool, what string) {
+		if !there {
+			h.Missing = append(h.Missing, what)
+		}
 	}
-	if n, ok := log.maybe("available_spare", "avail_spare"); ok {
+	lacks(told, "critical_warning")
+	n, told := log.maybe("percentage_used", "percent_used")
+	if lacks(told, "percentage_used"); told {
+		used(h, int(n), "")
+	}
+	n, told = log.maybe("available_spare", "avail_spare")
+	if lacks(told, "available_spare"); told {
 		h.Spare = int(n)
 	}
 	h.SpareThreshold = int(log.number("available_spare_threshold", "spare_thresh"))
 	if n, ok := log.maybe("power_on_hours"); ok && n > 0 {
 		h.Hours = n
 	}
-	h.MediaErrors = log.number("media_errors")
-	if n, ok := log.maybe("warning_temp_time"); ok {
-		h.HotMinutes = n
+	h.MediaErrors, told = log.maybe("media_errors")
+	lacks(told, "media_errors")
+	hot, one := log.maybe("warning_temp_time")
+	critical, two := log.maybe("critical_comp_time")
+	if one && two {
+		h.HotMinutes, h.CriticalMins = hot, critical
 	}
-	h.CriticalMins = log.number("critical_comp_time")
 }
 
 // nvme asks what smartctl does not tell: the volatile cache, the formats, and
@@ -137,7 +179,7 @@ func (p *prober) nvme(d *tune.Disk) {
 		if o, err := parseObject(text); err != nil {
 			p.unread("nvme smart-log "+d.Name, "its answer is no JSON")
 		} else {
-			d.Health = &tune.Health{From: "nvme", Used: -1, Spare: -1, HotMinutes: -1}
+			d.Health = noHealth("nvme")
 			nvmeLog(d.Health, o)
 		}
 	}

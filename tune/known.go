@@ -1,0 +1,57 @@
+package tune
+
+import "fmt"
+
+// look gathers what a rule says of one subject after the other.
+type look struct {
+	Outcome
+}
+
+// see names a subject that the rule is about.
+func (l *look) see(subject string) { l.Subjects = append(l.Subjects, subject) }
+
+func (l *look) find(x Finding) { l.Findings = append(l.Findings, x) }
+
+// lacks says that a subject cannot be judged, for something is missing.
+func (l *look) lacks(subject, missing, get string) {
+	l.NotKnown = append(l.NotKnown, NotKnown{Subject: subject, Missing: missing, Get: get})
+}
+
+// outcome is what all subjects come to; none says why there are none.
+func (l *look) outcome(none string) Outcome {
+	if len(l.Subjects) == 0 && len(l.Findings)+len(l.NotKnown) == 0 {
+		return notApplicable(none)
+	}
+	return l.Outcome
+}
+
+// unanswered says that there is, or may be, a controller of which nothing is known.
+func (l *look) unanswered(f *Facts) {
+	if f.Unanswered != "" {
+		l.lacks("RAID controller", f.Unanswered, "install its maker's tool (storcli, perccli, MegaCli), run as root, and look whether it answers")
+	}
+}
+
+func (c Controller) name() string { return fmt.Sprintf("%s %d", c.Tool, c.Number) }
+
+// askVolumes and askDrives are the commands that tell what is missing.
+func (c Controller) askVolumes() string {
+	if c.Tool == "MegaCli" {
+		return fmt.Sprintf("MegaCli -LdPdInfo -a%d -NoLog", c.Number)
+	}
+	return fmt.Sprintf("%s /c%d/vall show all J", c.Tool, c.Number)
+}
+
+func (c Controller) askDrives() string {
+	if c.Tool == "MegaCli" {
+		return fmt.Sprintf("MegaCli -LdPdInfo -a%d -NoLog", c.Number)
+	}
+	return fmt.Sprintf("%s /c%d/eall/sall show all J", c.Tool, c.Number)
+}
+
+func (c Controller) askBattery() string {
+	if c.Tool == "MegaCli" {
+		return fmt.Sprintf("MegaCli -AdpBbuCmd -GetBbuStatus -a%d -NoLog", c.Number)
+	}
+	return fmt.Sprintf("%s /c%d/cv show all J, or /c%d/bbu", c.Tool, c.Number, c.Number)
+}
