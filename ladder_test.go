@@ -77,6 +77,7 @@ var ladder = []rung{
 	{
 		"placement":              "pure: farm and goals to a plan",
 		"capacity":               "pure: measured series to days with an interval",
+		"inventory/claims":       "pure: what sources say to conflicts and culprits; reads no source",
 		"placement/bound/verify": "proves the certificates of bounds again; above placement/bound for its words only, it shares no code with it",
 		"bench/decide":           "pure: goals and candidates to an outcome; above bench/result, whose figures it weighs",
 		"digest":                 "pure: a stream of events to classes and comparisons",
@@ -138,6 +139,7 @@ var pure = map[string]string{
 	"placement/schedule":     "the same moves give the same order",
 	"placement/check":        "a verdict about a plan is a function of the plan",
 	"capacity":               "the same series give the same days",
+	"inventory/claims":       "the same claims give the same culprits",
 	"placement/pack":         "equal problems and seeds give equal solutions, whatever the machine",
 	"placement/bound":        "effort is counted in steps, so that a bound can be found again",
 	"placement/bound/verify": "a proof is a function of the certificate",
