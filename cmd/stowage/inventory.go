@@ -25,7 +25,8 @@ size of every shard, holds the answers against farm.yaml and against each
 other, and keeps them. Reads only. Exit code 1 with a blocker or a warning, 0 with notes
 alone.
 
-There is no farm.yaml yet? 'stowage inventory discover' drafts one of servers that run.
+There is no farm.yaml yet? 'stowage inventory discover' drafts one of servers that run. More sources than
+farm.yaml and servers? 'stowage inventory check' holds them all against each other.
 
 ` + exitHelp,
 		Example: "  stowage inventory discover db001 db002 --follow\n  stowage inventory\n  stowage inventory --json | jq .findings\n  stowage inventory accept",
@@ -44,7 +45,7 @@ There is no farm.yaml yet? 'stowage inventory discover' drafts one of servers th
 			return nil
 		},
 	}
-	cmd.AddCommand(a.discoverCommand(), &cobra.Command{
+	cmd.AddCommand(a.discoverCommand(), a.checkCommand(), &cobra.Command{
 		Use:   "accept",
 		Short: "Write the measured sizes of the newest inventory into farm.yaml",
 		Long: `Writes what the newest inventory measured into farm.yaml: the size of every shard,

@@ -125,6 +125,9 @@ func (r *reconciler) freshOnly(groups []side) []side { return without(groups, r.
 // decide is judge for fresh sides that are at least two.
 func (r *reconciler) decide(d dispute, groups []side) ruling {
 	groups = r.voting(groups)
+	if at := onlyVoter(groups); at >= 0 {
+		return r.against(groups, at, Wrong, true, "a copy differs from what it is a copy of")
+	}
 	rule := ruleOf(d.subject.Kind, d.attribute)
 	if rule.own || d.attribute == listed {
 		if out, ok := r.byServer(groups); ok {
@@ -157,6 +160,20 @@ func (r *reconciler) voting(groups []side) []side {
 		}
 	}
 	return out
+}
+
+// onlyVoter is the one side with a vote: the others are copies of its sources.
+func onlyVoter(groups []side) int {
+	at := -1
+	for i, g := range groups {
+		if g.votes != 0 {
+			if at >= 0 {
+				return -1
+			}
+			at = i
+		}
+	}
+	return at
 }
 
 // against makes everybody a culprit who is not on one side.
@@ -289,7 +306,7 @@ func (r *reconciler) isListed(s Subject) bool {
 func (r *reconciler) byWeight(d dispute, groups []side, rule attribute) ruling {
 	at := mostVotes(groups)
 	if at < 0 {
-		out := ruling{verdict: Tie, reason: fmt.Sprintf("%s say the one, as many the other, and no authority is declared", count(groups[0].votes.count(), "source"))}
+		out := ruling{verdict: Tie, reason: fmt.Sprintf("%d against %d, and no authority is declared", groups[0].votes.count(), r.total(groups)-groups[0].votes.count())}
 		if new := r.newest(groups); new >= 0 && rule.moves {
 			out.reason += fmt.Sprintf("; %s were written last: a change that reached %d of %d sources?", r.namesOf(groups[new].who), groups[new].votes.count(), r.total(groups))
 		}

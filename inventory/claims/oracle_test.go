@@ -1,4 +1,4 @@
-package claims
+package claims_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	. "stowage/inventory/claims" // workspace imports it, so that this cannot be a part of it
 	"stowage/workspace"
 )
 
@@ -136,7 +137,7 @@ func (s *told) change(r *rand.Rand) (indexes []int, key string) {
 		case "alive", "backup", "memory", "port", "topology", "replicates_from":
 			continue // said by one source alone, or the same of everybody
 		}
-		key := attributeKey(c.Subject.Kind, c.Attribute)
+		key := string(c.Subject.Kind) + "." + c.Attribute
 		by[key] = append(by[key], i)
 	}
 	keys := slices.Sorted(maps.Keys(by))
@@ -211,7 +212,7 @@ var corruptions = map[string]corruption{
 		}
 		c := &s.claims[of[r.IntN(len(of))]]
 		was := c.Value
-		if r.IntN(2) == 0 && !isSpot(c.Subject.Name) { // in the name, wherever the source has it
+		if r.IntN(2) == 0 && !strings.Contains(c.Subject.Name, ":") { // in the name, wherever the source has it
 			name, was := c.Subject.Name, c.Subject
 			to := misspell(r, name)
 			for i := range s.claims {

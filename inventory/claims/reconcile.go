@@ -399,6 +399,13 @@ func (r *reconciler) describe(taken time.Time) {
 		r.report.Subjects[r.set.subjects.things[sub].Kind]++
 	}
 	for _, key := range sortedKeys(r.tallies) {
+		who := 0
+		for _, t := range r.tallies[key] {
+			who += min(1, t.claims)
+		}
+		if who < 2 {
+			continue // nobody to disagree with
+		}
 		r.report.Authorities = append(r.report.Authorities, r.authority(key))
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 )
 
-// say reads lines of a small story: "source: kind name attribute = value".
+var testDay = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// story reads lines of a small story: "source: kind name attribute = value".
 // Source names that begin with "live" are servers.
 func story(t *testing.T, change func(*Source), lines ...string) (*Set, Rules) {
 	t.Helper()
@@ -105,7 +107,14 @@ func TestStories(t *testing.T) {
 				s.CopyOf = "a"
 			}
 		}, lines: []string{"a: instance x server_id = 7", "b: instance x server_id = 1", "c: instance x server_id = 7"},
-			want: "conflict instance x.server_id: stale or wrong [b]"},
+			want: "conflict instance x.server_id: wrong surely [b]"},
+		{name: "a copy alone against its origin", change: func(s *Source) {
+			if s.Name == "b" {
+				s.CopyOf = "a"
+			}
+		}, rules: Rules{Authorities: map[string][]string{"*": {"a"}}}, lines: []string{"a: instance x host = db1", "b: instance x host = db2"}, want: "conflict instance x.host: wrong surely [b]"},
+		{name: "an address that two have, and one has another, too", lines: []string{"a: instance x address = 10.0.0.1:3306", "b: instance x address = 10.0.0.2:3306", "a: instance y address = 10.0.0.2:3306",
+			"a: instance x pair = p", "a: instance y pair = q", "a: pair p", "a: pair q", "a: shard s pair = q", "c: shard s address = 10.0.0.2:3306"}, want: "conflict instance x.address: tie []"},
 		{name: "one source says both", lines: []string{"a: instance x host = db1", "a: instance x host = db2", "b: instance x host = db1"},
 			want: "twice instance x.host: wrong surely [a]"},
 		{name: "a reference that is misspelt", lines: []string{"a: host dbalpha address = 10.0.0.1", "a: instance x host = dbalpha", "b: instance x host = dbaplha"},

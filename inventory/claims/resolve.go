@@ -174,11 +174,13 @@ func (r *resolver) findInstances() {
 		spots.add(r.set.subjects.things[at.subject].Name, h+":"+cmp.Or(ports[at], usualPort), at.source)
 	}
 	// An address that some say and others do not still leads to the instance:
-	// a move may be half known.
+	// a move may be half known. Of two instances with equal right to an address
+	// it is that of the one which has no other.
 	weights := map[string]int{}
 	for _, name := range sortedKeys(spots) {
 		for spot, m := range spots[name] {
-			if w := r.weight(m); w > weights[spot] {
+			w, before := r.weight(m), r.instances[spot]
+			if w > weights[spot] || w == weights[spot] && before != "" && len(spots[name]) < len(spots[before]) {
 				r.instances[spot], weights[spot] = name, w
 			}
 		}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/farm"
+	"stowage/inventory/claims"
+	"stowage/inventory/sources"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Hold all sources of inventory.yaml against each other, and name who is wrong",
+		Long: `Reads every source of inventory.yaml: servers, option files, Ansible inventories, tables, application
+configuration, HAProxy, Prometheus, programs. Holds what they claim against each other: every disagreement with all
+claims side by side, what is missing or unknown, and what cannot be. Names the culprits, and says how sure that is.
+Without inventory.yaml the sources are farm.yaml and its servers.
+
+A source that cannot be read is stale: its last claims stand in for it, without a vote. A line that cannot be
+read is reported with file:line, and the rest is read. Reads only; the last claims are kept below .stowage.
+Exit code 1 with a conflict, a stale source or a line that cannot be read. docs/sources.md.
+
+` + exitHelp,
+		Example: "  stowage inventory check\n  stowage inventory check --json | jq '.conflicts[] | {subject, attribute, culprits}'",
+		Args:    args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			report, err := a.checkSources(c.Context())
+			if err != nil {
+				return err
+			}
+			if err := a.emit(report, report.WriteText); err != nil {
+				return err
+			}
+			if report.HasFindings() {
+				return farm.ErrFindings
+			}
+			return nil
+		},
+	}
+}
+
+// checkSources reads all sources and holds them against each other.
+func (a *app) checkSources(ctx context.Context) (claims.Report, error) {
+	d, err := a.look()
+	if err != nil {
+		return claims.Report{}, err
+	}
+	defer d.Close()
+	declared, err := d.Inventory()
+	if err != nil {
+		return claims.Report{}, err
+	}
+	f, line, err := d.FarmPlaces()
+	if err != nil {
+		return claims.Report{}, err
+	}
+	world := sources.World{Dir: d.Dir, State: d.State(), Farm: f, Line: line}
+	if world.Closed = d.Login(); world.Closed == nil {
+		world.Open = d.Server
+	}
+	if a.verbose {
+		world.Tell = func(text string) { a.say("%s", text) }
+	}
+	set, faults, err := sources.Collect(ctx, world, declared.Specs)
+	if err != nil {
+		return claims.Report{}, err
+	}
+	report := claims.Reconcile(set, declared.Rules, time.Now().UTC())
+	report.Farm, report.Faults = f.Name, faults
+	return report, nil
+}
