@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,8 @@ func (a *app) checkSources(ctx context.Context) (claims.Report, error) {
 	if err != nil {
 		return claims.Report{}, err
 	}
+	// Millions of claims are built up and nothing is thrown away meanwhile: with the usual setting as much garbage again is kept.
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	world := sources.World{Dir: d.Dir, State: d.State(), Farm: f, Line: line}
 	if world.Closed = d.Login(); world.Closed == nil {
 		world.Open = d.Server

@@ -22,12 +22,15 @@ const fewShards = 2
 // conflict about each of its shards otherwise.
 func (r *resolver) inferPairs(direct vote[string]) {
 	address, instance, pair := r.attribute("address"), r.attribute("instance"), r.attribute("pair")
-	says, on := map[uint32]map[string]mask{}, map[uint32]map[string]mask{}
-	keep := func(in map[uint32]map[string]mask, sub uint32, value string, source uint8) {
-		if in[sub] == nil {
-			in[sub] = map[string]mask{}
+	says, on := map[uint32][]side{}, map[uint32][]side{} // few each, and many shards: no maps
+	keep := func(in map[uint32][]side, sub uint32, value string, source uint8) {
+		for i := range in[sub] {
+			if in[sub][i].value == value {
+				in[sub][i].who |= bit(int(source))
+				return
+			}
 		}
-		in[sub][value] |= bit(int(source))
+		in[sub] = append(in[sub], side{value: value, who: bit(int(source))})
 	}
 	for i := range r.set.rows {
 		w := &r.set.rows[i]
@@ -45,12 +48,14 @@ func (r *resolver) inferPairs(direct vote[string]) {
 	}
 	counts, total := map[string]map[string]*inference{}, map[string]int{}
 	for shard, instances := range on {
-		for name, by := range instances {
+		for _, at := range instances {
+			name, by := at.value, at.who
 			if len(says[shard]) == 0 {
 				continue
 			}
 			total[name]++
-			for p, who := range says[shard] {
+			for _, in := range says[shard] {
+				p, who := in.value, in.who
 				if counts[name] == nil {
 					counts[name] = map[string]*inference{}
 				}

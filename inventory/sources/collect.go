@@ -39,6 +39,7 @@ func Collect(ctx context.Context, w World, specs []claims.Spec) (*claims.Set, []
 		ours.at = info.ModTime()
 	}
 	faults := []claims.Fault{}
+	w.Line = nil // it holds all of farm.yaml, line by line
 	w.put(set, ours, nil, &faults)
 	spots := newSpots(w.Farm)
 	remote := make([]*reader, len(specs))
