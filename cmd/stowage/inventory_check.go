@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"runtime/debug"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	return &cobra.Command{
+	var patch bool
+	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Hold all sources of inventory.yaml against each other, and name who is wrong",
 		Long: `Reads every source of inventory.yaml: servers, option files, Ansible inventories, tables, application
@@ -22,7 +24,7 @@ claims side by side, what is missing or unknown, and what cannot be. Names the c
 Without inventory.yaml the sources are farm.yaml and its servers.
 
 A source that cannot be read is stale: its last claims stand in for it, without a vote. A line that cannot be
-read is reported with file:line, and the rest is read. Reads only; the last claims are kept below .stowage.
+read is reported with file:line, and the rest is read. --patch prints what culprits would have to change. Reads only; the last claims are kept below .stowage.
 Exit code 1 with a conflict, a stale source or a line that cannot be read. docs/sources.md.
 
 ` + exitHelp,
@@ -33,7 +35,11 @@ Exit code 1 with a conflict, a stale source or a line that cannot be read. docs/
 			if err != nil {
 				return err
 			}
-			if err := a.emit(report, report.WriteText); err != nil {
+			show := report.WriteText
+			if patch {
+				show = func(w io.Writer) error { return writePatch(w, a, report) }
+			}
+			if err := a.emit(report, show); err != nil {
 				return err
 			}
 			if report.HasFindings() {
@@ -42,6 +48,18 @@ Exit code 1 with a conflict, a stale source or a line that cannot be read. docs/
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&patch, "patch", false, "print a patch for the files of culprits instead; it is never applied")
+	return cmd
+}
+
+// writePatch prints the patch, and on standard error what is not in it.
+func writePatch(w io.Writer, a *app, r claims.Report) error {
+	diff, left := sources.Patch(a.dir, r)
+	if left > 0 {
+		a.say("wrong claims that are not in the patch: %d; see stowage inventory check", left)
+	}
+	_, err := io.WriteString(w, diff)
+	return err
 }
 
 // checkSources reads all sources and holds them against each other.

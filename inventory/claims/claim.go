@@ -60,6 +60,8 @@ type Source struct {
 	// Covers are the kinds of which the source should list every subject. Nil:
 	// those of which it lists nearly all.
 	Covers []Kind
+	// CoversMore: besides Covers those of which it lists nearly all.
+	CoversMore bool
 	// IsPart: it was not read to its end, or not without faults. What it does
 	// not say means nothing.
 	IsPart bool

@@ -149,9 +149,9 @@ func (r *reconciler) findCoverage() {
 	for i, src := range r.sources {
 		for _, k := range Kinds {
 			declared := slices.Contains(src.Covers, k)
-			if src.Covers == nil && !src.IsLive {
+			if (src.Covers == nil || src.CoversMore) && !src.IsLive {
 				lacks := of[k] - has[k][i]
-				declared = of[k] >= someSubjects && (lacks*5 <= of[k] || lacks == 1 && has[k][i] > 1)
+				declared = declared || of[k] >= someSubjects && (lacks*5 <= of[k] || lacks == 1 && has[k][i] > 1)
 			}
 			if declared {
 				r.covers[k] |= bit(i)

@@ -136,6 +136,8 @@ func TestStories(t *testing.T) {
 			"a: instance dbshard021", "b: instance dbshard021", "c: instance dbshard021"}, want: "name instance dbshard012.name: wrong surely [c]"},
 		{name: "a name of its own at a known address", change: covers("a", "b", "c"), lines: []string{"a: instance x1 address = 10.0.0.1", "b: instance x1 address = 10.0.0.1", "c: instance mysql-main address = 10.0.0.1"},
 			want: "name instance x1.name: stale or wrong [c]"},
+		{name: "two shards of one pair with names that are near", change: func(s *Source) { s.Covers = []Kind{Shard} }, lines: []string{"a: shard s1 pair = p", "b: shard s2 pair = p", "c: shard s1 pair = p"},
+			want: "missing shard s1.listed: stale or wrong [b]\nunknown shard s2.listed: stale or wrong [b]"},
 		{name: "exchanged", lines: []string{"a: instance x host = db1", "b: instance x host = db1", "c: instance x host = db2", "a: instance y host = db2", "b: instance y host = db2", "c: instance y host = db1"},
 			want: "conflict instance x.host: stale or wrong [c]\nconflict instance y.host: stale or wrong [c]"},
 		{name: "two at one address", lines: []string{"a: instance x address = 10.0.0.1:3306", "a: instance y address = 10.0.0.1:3306"},

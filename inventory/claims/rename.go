@@ -120,7 +120,7 @@ func (r *reconciler) renameOne(source int, unknown uint32, missing []uint32, kno
 			same[m] = true
 		case isSlip(u.Name, name):
 			slips = append(slips, m)
-		case agree > 0 && differ == 0 && isNear(u.Name, name):
+		case (u.Kind == Instance || u.Kind == Host) && agree > 0 && differ == 0 && isNear(u.Name, name): // shards of one pair agree in all
 			fits = append(fits, m)
 		}
 	}

@@ -120,6 +120,9 @@ func (r *reader) read(ctx context.Context) error {
 // which nothing could be read, those that were kept.
 func (w World) put(set *claims.Set, r *reader, err error, faults *[]claims.Fault) {
 	src := claims.Source{Name: r.spec.Name, Kind: r.spec.Kind, Where: where(r.spec), At: r.at, IsLive: r.spec.Kind == "live", CopyOf: r.spec.CopyOf, Covers: r.spec.Covers, IsPart: len(r.faults) > 0}
+	if src.Kind == "farm" { // of hosts a table may have those of the whole company
+		src.Covers, src.CoversMore = []claims.Kind{claims.Instance, claims.Pair, claims.Shard}, true
+	}
 	if src.IsPart {
 		src.Why = fmt.Sprintf("%d faults", len(r.faults)+r.more)
 	}
