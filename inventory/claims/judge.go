@@ -269,6 +269,10 @@ func (r *reconciler) soleSense(d dispute, groups []side) int {
 	for at, g := range groups {
 		sense := g.votes.count() > 1 || r.isUsed(d, g.value)
 		for i, o := range groups {
+			if i != at && isNear(g.value, o.value) && isWhole(g.value) && !isWhole(o.value) && isBroken(g.value, o.value) {
+				sense = true // 10..00.7 is no address, whoever says so
+				continue
+			}
 			if i != at && (!isSlip(g.value, o.value) || o.votes.count() > 1 || r.isUsed(d, o.value)) {
 				sense = false
 			}

@@ -119,6 +119,8 @@ func TestStories(t *testing.T) {
 			want: "twice instance x.host: wrong surely [a]"},
 		{name: "a reference that is misspelt", lines: []string{"a: host dbalpha address = 10.0.0.1", "a: instance x host = dbalpha", "b: instance x host = dbaplha"},
 			want: "conflict instance x.host: wrong surely [b]"},
+		{name: "what is no address", lines: []string{"a: host x address = 10.0.0.77", "b: host x address = 10..00.77"}, want: "conflict host x.address: wrong surely [b]"},
+		{name: "what is no number", lines: []string{"a: instance x server_id = 1l18", "b: instance x server_id = 1118"}, want: "conflict instance x.server_id: wrong surely [a]"},
 		{name: "the neighbour is no slip", lines: []string{"a: host db12 address = 10.0.0.12", "a: instance x host = db12", "b: instance x host = db13"},
 			want: "conflict instance x.host: tie []"},
 		{name: "missing", change: covers("a", "b", "c"), lines: []string{"a: instance x", "b: instance x", "c: instance y", "a: instance y", "b: instance y"},
@@ -134,6 +136,14 @@ func TestStories(t *testing.T) {
 		}, lines: []string{"a: instance x", "b: instance x", "c: instance y", "a: instance y", "b: instance y"}},
 		{name: "a name misspelt", change: covers("a", "b", "c"), lines: []string{"a: instance dbshard012", "b: instance dbshard012", "c: instance dbshrad012",
 			"a: instance dbshard021", "b: instance dbshard021", "c: instance dbshard021"}, want: "name instance dbshard012.name: wrong surely [c]"},
+		{name: "a host misspelt by one of two, and named by others", change: func(s *Source) {
+			s.Covers = []Kind{}
+			if s.Name == "a" || s.Name == "b" {
+				s.Covers = []Kind{Host}
+			}
+		}, lines: []string{
+			"a: host db075 address = 10.0.0.75", "b: host bd075 address = 10.0.0.75", "a: instance x host = db075", "c: instance x host = db075", "d: instance x address = 10.0.0.75"},
+			want: "name host db075.name: wrong surely [b]"},
 		{name: "a name of its own at a known address", change: covers("a", "b", "c"), lines: []string{"a: instance x1 address = 10.0.0.1", "b: instance x1 address = 10.0.0.1", "c: instance mysql-main address = 10.0.0.1"},
 			want: "name instance x1.name: stale or wrong [c]"},
 		{name: "two shards of one pair with names that are near", change: func(s *Source) { s.Covers = []Kind{Shard} }, lines: []string{"a: shard s1 pair = p", "b: shard s2 pair = p", "c: shard s1 pair = p"},

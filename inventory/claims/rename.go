@@ -132,6 +132,9 @@ func (r *reconciler) renameOne(source int, unknown uint32, missing []uint32, kno
 		return
 	}
 	to := r.set.subjects.things[candidates[0]]
+	if u.Kind == Host && r.mentions[u.Name]&^bit(source) != 0 {
+		return // others know it by this name, too
+	}
 	if _, taken := r.listing[candidates[0]]; !taken || r.listing[candidates[0]].has(source) {
 		return
 	}
@@ -139,7 +142,11 @@ func (r *reconciler) renameOne(source int, unknown uint32, missing []uint32, kno
 	sure := isSlip(u.Name, to.Name) || same[candidates[0]] && isNear(u.Name, to.Name)
 	d := dispute{subject: to, attribute: "name"}
 	d.groups = []side{{value: to.Name, who: r.listing[candidates[0]]}, {value: u.Name, who: r.listing[unknown]}}
-	if r.roots(r.listing[candidates[0]]&r.fresh).count() < 2 { // one says the one, one the other
+	knows := r.listing[candidates[0]]
+	if u.Kind == Host {
+		knows |= r.mentions[to.Name]
+	}
+	if r.roots(knows&r.fresh).count() < 2 { // one says the one, one the other
 		sure = false
 		d.verdict = ruling{check: "name", verdict: Tie, reason: "two sources have one name each for what looks like one thing"}
 	} else {
@@ -172,6 +179,16 @@ func alike(k Kind, a, b feature) (strong bool, agree, differ int) {
 // renameFollow lets what was learnt about names hold for values, too: an
 // instance in a pair that is misspelt is in the pair.
 func (r *reconciler) renameFollow() {
+	for u, to := range r.renamed {
+		if u.Kind == Host {
+			r.hosts[u.Name] = to.Name
+		}
+	}
+	for address, name := range r.hosts {
+		if to, ok := r.renamed[Subject{Host, name}]; ok {
+			r.hosts[address] = to.Name
+		}
+	}
 	for spot, name := range r.instances {
 		if to, ok := r.renamed[Subject{Instance, name}]; ok {
 			r.instances[spot] = to.Name

@@ -19,7 +19,9 @@ type resolver struct {
 	instances map[string]string // host:port -> instance
 	pairs     map[string]string // instance -> pair
 	inferred  []inference
-	known     map[Subject]bool // subjects under names of their own
+	// mentions are the sources that name a host as the place of something.
+	mentions map[string]mask
+	known    map[Subject]bool // subjects under names of their own
 }
 
 // mask is a set of sources.
@@ -66,7 +68,7 @@ func (v vote[T]) best(r *resolver, name string) (value T, weight int) {
 func (r *resolver) weight(m mask) int { return 2*r.roots(m&r.fresh).count() + min(1, m.count()) }
 
 func newResolver(s *Set, fresh mask, root []int) *resolver {
-	r := &resolver{set: s, fresh: fresh, root: root, hosts: map[string]string{}, instances: map[string]string{}, pairs: map[string]string{}, known: map[Subject]bool{}}
+	r := &resolver{set: s, fresh: fresh, root: root, hosts: map[string]string{}, instances: map[string]string{}, pairs: map[string]string{}, known: map[Subject]bool{}, mentions: map[string]mask{}}
 	for _, sub := range s.subjects.things {
 		if sub.Kind != Instance && sub.Kind != Host || !isSpot(sub.Name) {
 			r.known[sub] = true
@@ -75,7 +77,9 @@ func newResolver(s *Set, fresh mask, root []int) *resolver {
 	host := r.attribute("host")
 	for i := range s.rows { // machines that are named only as the place of something
 		if w := &s.rows[i]; w.attribute == host {
-			r.known[Subject{Host, plainName(s.words.things[w.value])}] = true
+			name := plainName(s.words.things[w.value])
+			r.known[Subject{Host, name}] = true
+			r.mentions[name] |= bit(int(w.source))
 		}
 	}
 	r.findHosts()
@@ -98,6 +102,8 @@ func (r *resolver) findHosts() {
 	weights := map[string]int{}
 	for _, name := range sortedKeys(votes) {
 		address, weight := votes.best(r, name)
+		// Of two names for one address the one that others use is right.
+		weight = weight*MostSources + r.roots(r.mentions[name]).count()
 		if weight > weights[address] {
 			r.hosts[address], weights[address] = name, weight
 		}

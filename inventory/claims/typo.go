@@ -38,6 +38,12 @@ func isNear(a, b string) bool {
 	return abs(len(a)-len(b)) <= most && distance(a, b) <= most
 }
 
+// isWhole reports whether a text is an address or a number.
+func isWhole(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 64)
+	return err == nil || net.ParseIP(text) != nil
+}
+
 func digits(s string) []byte {
 	var out []byte
 	for i := range len(s) {

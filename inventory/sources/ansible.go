@@ -26,6 +26,7 @@ type ansible struct {
 	hosts  map[string]map[string]variable
 	places map[string]claims.Place
 	groups map[string]*ansibleGroup
+	lost   []lostVariable
 }
 
 type ansibleGroup struct {
@@ -189,9 +190,19 @@ func (a *ansible) iniHost(group, line string, place claims.Place) {
 	for _, name := range names {
 		a.addHost(group, name, place)
 		for k, v := range vars {
+			if was, twice := a.hosts[name][k]; twice && was.text != v.text {
+				a.lost = append(a.lost, lostVariable{name, k, was})
+			}
 			a.hosts[name][k] = v
 		}
 	}
+}
+
+// lostVariable is what a host was given before a later line gave it something
+// else. Ansible takes the last without a word; the inventory says both.
+type lostVariable struct {
+	host, name string
+	value      variable
 }
 
 var rangePart = regexp.MustCompile(`\[([0-9]*|[a-zA-Z]):([0-9]+|[a-zA-Z])(?::([0-9]+))?\]`)
@@ -374,6 +385,13 @@ func (a *ansible) claimHost(host string, vars map[string]variable, attributes ma
 	}
 	s := claims.Subject{Kind: a.subject(claims.Host), Name: name}
 	a.say(s, "", "", a.places[host])
+	for _, l := range a.lost {
+		for _, attribute := range sortedKeys(attributes) {
+			if l.host == host && attributes[attribute] == l.name {
+				a.value(s, attribute, resolveTemplate(l.value.text, host, vars, 0), l.value.place)
+			}
+		}
+	}
 	for _, attribute := range sortedKeys(attributes) {
 		if attributes[attribute] == "inventory_hostname" {
 			a.value(s, attribute, host, a.places[host])

@@ -31,8 +31,13 @@ func (r *reader) properties(file string, src []byte) {
 			continue
 		}
 		at := root
+		above := root
 		for _, part := range parts {
-			at = at.child(part, number)
+			above, at = at, at.child(part, number)
+		}
+		if at.isPlain && at.text != value { // said twice: a reader of properties takes the last
+			at = &node{key: at.key, line: number}
+			above.items = append(above.items, at)
 		}
 		at.isPlain, at.text = true, value
 	}

@@ -82,6 +82,10 @@ func TestReaders(t *testing.T) {
 		{"properties", claims.Spec{Kind: "properties", Path: "x.properties", Each: "spring.datasource.*", Attributes: map[string]string{"address": "url"}}, map[string]string{
 			"x.properties": "# comment\nspring.datasource.s1.url=jdbc:mysql:\\\n  //h1:3307/s1\nspring.datasource.s2.url : jdbc:mysql://${DB}/s2\nspring.datasource.s2.password=canary\n = x\n"},
 			"shard s1 address=h1:3307 x.properties:2\nshard s2 address=(template) x.properties:4", "x.properties:6 a line without a key"},
+		{"properties, said twice", claims.Spec{Kind: "properties", Path: "x", Attributes: map[string]string{"address": "u"}}, map[string]string{"x": "s1.u=h1\ns1.u=h1\ns1.u=h2\n"},
+			"shard s1 address=h1 x:1\nshard s1 address=h2 x:3", ""},
+		{"ansible, said twice", claims.Spec{Kind: "ansible", Path: "hosts"}, map[string]string{"hosts": "[a]\ndb1 ansible_host=h1\n[b]\ndb1\ndb1 ansible_host=h2\n"},
+			"host db1 address=h1 hosts:2\nhost db1 address=h2 hosts:5", ""},
 		{"php", claims.Spec{Kind: "php", Path: "x.php", Each: "shards.*", Attributes: map[string]string{"address": "dsn", "disk": "size"}}, map[string]string{
 			"x.php": "<?php\nconst H = 'h1';\n// 'x\n$a[1] = f(2);\nreturn ['shards' => array(\n 's1' => ['dsn' => 'mysql:host=' . H . ';port=3307', 'size' => 3306+1],\n 's2' => ['dsn' => getenv('X') ?: 'mysql:host=h2'],\n 3 => [ 'dsn' => \"mysql://u:canary@h3/x\" ],\n)];\n"},
 			"shard s1 address=h1:3307 x.php:6\nshard s1 disk=(computed) x.php:6\nshard s2 address=(computed) x.php:7\nshard 3 address=h3:3306 x.php:8", ""},
