@@ -144,6 +144,8 @@ func TestStories(t *testing.T) {
 		}, lines: []string{
 			"a: host db075 address = 10.0.0.75", "b: host bd075 address = 10.0.0.75", "a: instance x host = db075", "c: instance x host = db075", "d: instance x address = 10.0.0.75"},
 			want: "name host db075.name: wrong surely [b]"},
+		{name: "of two names for an address the one that others use", change: covers(), lines: []string{
+			"a: host db075 address = 10.0.0.75", "b: host bd075 address = 10.0.0.75", "a: instance x host = db075", "c: instance x host = db075", "d: instance x address = 10.0.0.75"}},
 		{name: "a name of its own at a known address", change: covers("a", "b", "c"), lines: []string{"a: instance x1 address = 10.0.0.1", "b: instance x1 address = 10.0.0.1", "c: instance mysql-main address = 10.0.0.1"},
 			want: "name instance x1.name: stale or wrong [c]"},
 		{name: "two shards of one pair with names that are near", change: func(s *Source) { s.Covers = []Kind{Shard} }, lines: []string{"a: shard s1 pair = p", "b: shard s2 pair = p", "c: shard s1 pair = p"},
