@@ -25,7 +25,8 @@ size of every shard, holds the answers against farm.yaml and against each
 other, and keeps them. Reads only. Exit code 1 with a blocker or a warning, 0 with notes
 alone.
 
-There is no farm.yaml yet? 'stowage inventory discover' drafts one of servers that run.
+There is no farm.yaml yet? 'stowage inventory discover' drafts one of servers that run. More sources than
+farm.yaml and servers? 'stowage inventory check' holds them all against each other.
 
 ` + exitHelp,
 		Example: "  stowage inventory discover db001 db002 --follow\n  stowage inventory\n  stowage inventory --json | jq .findings\n  stowage inventory accept",
@@ -44,17 +45,34 @@ There is no farm.yaml yet? 'stowage inventory discover' drafts one of servers th
 			return nil
 		},
 	}
-	cmd.AddCommand(a.discoverCommand(), &cobra.Command{
+	cmd.AddCommand(a.discoverCommand(), a.checkCommand(), a.acceptCommand())
+	return cmd
+}
+
+func (a *app) acceptCommand() *cobra.Command {
+	var fromSources bool
+	cmd := &cobra.Command{
 		Use:   "accept",
-		Short: "Write the measured sizes of the newest inventory into farm.yaml",
+		Short: "Write measured sizes, or what sources have decided, into farm.yaml",
 		Long: `Writes what the newest inventory measured into farm.yaml: the size of every shard,
 and next_server_id when servers know higher ids. Comments, order and all other
 values stay as they are.
 
+With --sources it checks the sources of inventory.yaml and writes what they have surely decided against
+farm.yaml: addresses, types and labels of hosts, host, port and datadir of instances, topologies, and pair and
+size of shards. What is not sure is listed and left. Other sources are never written.
+
 ` + exitHelp,
-		Example: "  stowage inventory && stowage inventory accept && git diff farm.yaml",
+		Example: "  stowage inventory && stowage inventory accept && git diff farm.yaml\n  stowage inventory accept --sources && git diff farm.yaml",
 		Args:    args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
+			if fromSources {
+				out, err := a.acceptSources(c.Context())
+				if err != nil {
+					return err
+				}
+				return a.emit(out, out.writeText)
+			}
 			n, err := a.acceptInventory()
 			if err != nil {
 				return err
@@ -64,7 +82,8 @@ values stay as they are.
 				return err
 			})
 		},
-	})
+	}
+	cmd.Flags().BoolVar(&fromSources, "sources", false, "write what the sources of inventory.yaml have decided, instead of measured sizes")
 	return cmd
 }
 

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"io"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/farm"
+	"stowage/inventory/claims"
+	"stowage/inventory/sources"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	var patch bool
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Hold all sources of inventory.yaml against each other, and name who is wrong",
+		Long: `Reads every source of inventory.yaml: servers, option files, Ansible inventories, tables, application
+configuration, HAProxy, Prometheus, programs. Holds what they claim against each other: every disagreement with all
+claims side by side, what is missing or unknown, and what cannot be. Names the culprits, and says how sure that is.
+Without inventory.yaml the sources are farm.yaml and its servers.
+
+A source that cannot be read is stale: its last claims stand in for it, without a vote. A line that cannot be
+read is reported with file:line, and the rest is read. --patch prints what culprits would have to change. Reads only; the last claims are kept below .stowage.
+Exit code 1 with a conflict, a stale source or a line that cannot be read. docs/sources.md.
+
+` + exitHelp,
+		Example: "  stowage inventory check\n  stowage inventory check --json | jq '.conflicts[] | {subject, attribute, culprits}'",
+		Args:    args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			report, err := a.checkSources(c.Context())
+			if err != nil {
+				return err
+			}
+			show := report.WriteText
+			if patch {
+				show = func(w io.Writer) error { return writePatch(w, a, report) }
+			}
+			if err := a.emit(report, show); err != nil {
+				return err
+			}
+			if report.HasFindings() {
+				return farm.ErrFindings
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&patch, "patch", false, "print a patch for the files of culprits instead; it is never applied")
+	return cmd
+}
+
+// writePatch prints the patch, and on standard error what is not in it.
+func writePatch(w io.Writer, a *app, r claims.Report) error {
+	diff, left := sources.Patch(a.dir, r)
+	if left > 0 {
+		a.say("wrong claims that are not in the patch: %d; see stowage inventory check", left)
+	}
+	_, err := io.WriteString(w, diff)
+	return err
+}
+
+// checkSources reads all sources and holds them against each other.
+func (a *app) checkSources(ctx context.Context) (claims.Report, error) {
+	d, err := a.look()
+	if err != nil {
+		return claims.Report{}, err
+	}
+	defer d.Close()
+	declared, err := d.Inventory()
+	if err != nil {
+		return claims.Report{}, err
+	}
+	f, line, err := d.FarmPlaces()
+	if err != nil {
+		return claims.Report{}, err
+	}
+	// Millions of claims are built up and nothing is thrown away meanwhile: with the usual setting as much garbage again is kept.
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	world := sources.World{Dir: d.Dir, State: d.State(), Farm: f, Line: line}
+	if world.Closed = d.Login(); world.Closed == nil {
+		world.Open = d.Server
+	}
+	if a.verbose {
+		world.Tell = func(text string) { a.say("%s", text) }
+	}
+	set, faults, err := sources.Collect(ctx, world, declared.Specs)
+	if err != nil {
+		return claims.Report{}, err
+	}
+	report := claims.Reconcile(set, declared.Rules, time.Now().UTC())
+	report.Farm, report.Faults = f.Name, faults
+	return report, nil
+}

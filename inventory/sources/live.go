@@ -1,0 +1,165 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"stowage/farm"
+	"stowage/inventory/claims"
+	"stowage/mysql"
+)
+
+// A server that hangs costs its own wait and nobody else's: as many are asked
+// at once as that takes.
+const (
+	serverWait = 3 * time.Second
+	atOnce     = 32
+	// mostServers ends the crawl: that many are no farm that anybody meant.
+	mostServers = 20_000
+)
+
+// answer is what one server said.
+type answer struct {
+	facts mysql.Facts
+	err   error
+}
+
+// crawl asks every address, and makes claims of what servers say of
+// themselves. A server that does not answer is claimed not to be alive.
+func (r *reader) crawl(ctx context.Context, addresses []string, open func(farm.InstanceName, string) *mysql.Server) error {
+	wait := r.spec.Timeout
+	if wait == 0 {
+		wait = serverWait
+	}
+	answers := make([]answer, len(addresses))
+	var wg sync.WaitGroup
+	tokens := make(chan struct{}, atOnce)
+	for i, address := range addresses {
+		tokens <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-tokens }()
+			answers[i] = askServer(ctx, address, wait, open)
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.at = time.Now()
+	alive := 0
+	for i, address := range addresses {
+		if answers[i].err == nil {
+			alive++
+		}
+		r.ofServer(address, answers[i])
+	}
+	if alive == 0 && len(addresses) > 0 {
+		return fmt.Errorf("no server answers; the first: %w", answers[0].err)
+	}
+	r.errant(ctx, addresses, answers, wait, open)
+	return nil
+}
+
+// askServer waits for one server, and no longer: what still waits for a server
+// that is stopped in the middle of an answer ends by itself when the
+// connection does.
+func askServer(ctx context.Context, address string, wait time.Duration, open func(farm.InstanceName, string) *mysql.Server) answer {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	done := make(chan answer, 1)
+	go func() {
+		server := open(farm.InstanceName(address), address)
+		defer server.Close()
+		facts, err := server.Facts(ctx)
+		done <- answer{facts: facts, err: err}
+	}()
+	select {
+	case a := <-done:
+		return a
+	case <-ctx.Done():
+		return answer{err: fmt.Errorf("%s does not answer within %s", address, wait)}
+	}
+}
+
+// ofServer makes claims of what one server says. It is known by its address:
+// which instance that is, other sources say.
+func (r *reader) ofServer(address string, a answer) {
+	s := claims.Subject{Kind: claims.Instance, Name: address}
+	at := func(query string) claims.Place { return claims.Place{Where: address + " " + query} }
+	if a.err != nil {
+		r.say(s, "alive", "no", at("connect"))
+		return
+	}
+	r.say(s, "alive", "yes", at("connect"))
+	variables := at("SHOW GLOBAL VARIABLES")
+	r.say(s, "server_id", strconv.FormatUint(uint64(a.facts.ServerID), 10), variables)
+	if a.facts.Flavor.HasGTIDDomains() {
+		r.say(s, "domain", strconv.FormatUint(uint64(a.facts.Domain), 10), variables)
+	}
+	r.say(s, "version", a.facts.Flavor.String(), variables)
+	for name, attribute := range map[string]string{"datadir": "datadir", "innodb_buffer_pool_size": "memory", "read_only": "read_only"} {
+		if v := a.facts.Variables[name]; v != "" {
+			r.say(s, attribute, v, variables)
+		}
+	}
+	from := ""
+	if a.facts.Replication.Configured {
+		from = net.JoinHostPort(a.facts.Replication.Host, strconv.Itoa(a.facts.Replication.Port))
+	}
+	r.say(s, "replicates_from", from, at("SHOW REPLICA STATUS"))
+	for name, bytes := range a.facts.Shards {
+		shard, place := claims.Subject{Kind: claims.Shard, Name: string(name)}, at("information_schema.SCHEMATA")
+		r.say(shard, "address", address, place)
+		if bytes > 0 && !a.facts.Replication.Configured { // a replica may be behind
+			r.say(shard, "disk", strconv.FormatInt(bytes, 10), place)
+		}
+	}
+}
+
+// errant looks for transactions of replicas that their sources never had. The
+// source is asked again after the replica has answered: what a replica has
+// applied meanwhile is no error. Servers that replicate from each other both
+// write, and nothing can be said of them.
+func (r *reader) errant(ctx context.Context, addresses []string, answers []answer, wait time.Duration, open func(farm.InstanceName, string) *mysql.Server) {
+	at := map[string]int{}
+	for i, address := range addresses {
+		if answers[i].err == nil {
+			at[address] = i
+		}
+	}
+	for i, address := range addresses {
+		rep := answers[i].facts.Replication
+		if answers[i].err != nil || !rep.Configured {
+			continue
+		}
+		n, ok := at[net.JoinHostPort(rep.Host, strconv.Itoa(rep.Port))]
+		if !ok || answers[n].facts.Replication.Follows(address) {
+			continue
+		}
+		missing := lacking(answers[n].facts, answers[i].facts.Binlog)
+		if len(missing) > 0 {
+			again := askServer(ctx, addresses[n], wait, open)
+			if again.err != nil {
+				continue
+			}
+			missing = lacking(again.facts, answers[i].facts.Binlog)
+		}
+		r.say(claims.Subject{Kind: claims.Instance, Name: address}, "errant", strings.Join(missing, ","), claims.Place{Where: address + " gtid_binlog_pos"})
+	}
+}
+
+// lacking is what of a replica's binary log a source has neither written nor applied.
+func lacking(source mysql.Facts, replica mysql.Position) []string {
+	var out []string
+	for _, o := range replica.Origins() {
+		if p := replica.From(o); !source.Binlog.Reached(p) && !source.Applied.Reached(p) {
+			out = append(out, p.String())
+		}
+	}
+	return out
+}

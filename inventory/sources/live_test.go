@@ -1,0 +1,75 @@
+package sources
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"stowage/farm"
+	"stowage/internal/mariadbtest"
+	"stowage/inventory/claims"
+	"stowage/mysql"
+)
+
+// TestLiveServers asks a primary, its replica and one that hangs.
+func TestLiveServers(t *testing.T) {
+	t.Parallel()
+	a, b := mariadbtest.Start(t, "a"), mariadbtest.Start(t, "b")
+	a.Exec(t, "CREATE DATABASE shard1", "CREATE TABLE shard1.t (id INT PRIMARY KEY) ENGINE=InnoDB")
+	mariadbtest.Replicate(t, b, a)
+	mariadbtest.AwaitApplied(t, b, a)
+	hang, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer hang.Close()
+
+	f := &farm.Farm{Name: "test", Pairs: []farm.Pair{{Name: "p", Topology: farm.PrimaryReplica, Sides: map[farm.SideName]farm.Side{}, Shards: []farm.Shard{{Name: "shard1"}}}}}
+	for i, address := range []string{a.Address, b.Address, hang.Addr().String()} {
+		host, port, err := net.SplitHostPort(address)
+		must(t, err)
+		n, err := strconv.Atoi(port)
+		must(t, err)
+		name := farm.HostName(fmt.Sprintf("db%d", i+1))
+		f.Hosts = append(f.Hosts, farm.Host{Name: name, Address: host})
+		f.Pairs[0].Sides[[]farm.SideName{"A", "B", "C"}[i]] = farm.Side{Host: name, Port: n}
+	}
+	check := func() string {
+		world := World{Dir: t.TempDir(), Farm: f, Line: func(string) int { return 1 }, Open: func(n farm.InstanceName, address string) *mysql.Server {
+			account := mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+			return mysql.Open(n, address, account, slog.New(slog.DiscardHandler))
+		}}
+		set, _, err := Collect(t.Context(), world, []claims.Spec{{Name: "live", Kind: "live", Timeout: 3 * time.Second}})
+		must(t, err)
+		r := claims.Reconcile(set, claims.Rules{}, time.Now())
+		if len(r.Stale) > 0 {
+			t.Errorf("stale: %v, %+v", r.Stale, r.Sources)
+		}
+		var out []string
+		for _, c := range r.Conflicts {
+			out = append(out, fmt.Sprintf("%s %s.%s %v", c.Check, c.Subject, c.Attribute, c.Culprits))
+		}
+		slices.Sort(out)
+		return strings.Join(out, "\n")
+	}
+	// The replica that hangs says nothing of itself, and that is no conflict.
+	if got := check(); got != "" {
+		t.Errorf("a farm that is as it should be has\n%s", got)
+	}
+	b.Exec(t, "INSERT INTO shard1.t VALUES (7)")
+	if got := check(); got != "errant pb.errant []" {
+		t.Errorf("a row that only the replica has: %s", got)
+	}
+	f.Pairs[0].Shards[0].Name = "shard2"
+	f.Pairs[0].Sides["B"], f.Pairs[0].Sides["A"] = f.Pairs[0].Sides["A"], f.Pairs[0].Sides["B"]
+	got := check()
+	if !strings.Contains(got, "conflict pa.replicates_from [farm]") && !strings.Contains(got, "conflict pb.replicates_from [farm]") {
+		t.Errorf("sides that are the other way round: %s", got)
+	}
+	if !strings.Contains(got, "missing shard1.listed [farm]") {
+		t.Errorf("a database that farm.yaml does not know: %s", got)
+	}
+}

@@ -1,0 +1,133 @@
+package sources
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"stowage/internal/safefile"
+	"stowage/inventory/claims"
+)
+
+// mostBytes is more than any file here has that is read as a whole.
+const mostBytes = 256 << 20
+
+// mostFaults of one source are kept; the rest are one mistake made often.
+const mostFaults = 20
+
+// reader collects what one source says.
+type reader struct {
+	spec   claims.Spec
+	dir    string // of the workspace
+	claims []claims.Claim
+	faults []claims.Fault
+	more   int
+	at     time.Time // of the newest file
+}
+
+// say makes a claim. Templates are claims that nobody can read.
+func (r *reader) say(s claims.Subject, attribute, value string, place claims.Place) {
+	c := claims.Claim{Subject: s, Attribute: attribute, Value: value, Place: place}
+	if isSecret(attribute) {
+		return
+	}
+	if isTemplate(value) {
+		c.Unknown, c.Value = true, "template"
+	}
+	r.claims = append(r.claims, c)
+}
+
+func (r *reader) fault(place claims.Place, format string, args ...any) {
+	if len(r.faults) >= mostFaults {
+		r.more++
+		return
+	}
+	r.faults = append(r.faults, claims.Fault{Source: r.spec.Name, Place: place.String(), Text: fmt.Sprintf(format, args...)})
+}
+
+var (
+	secrets   = regexp.MustCompile(`(?i)pass|secret|token|(^|[._-])key$|credential`)
+	templates = []string{"{{", "{%", "<%", "${", "%env(", "$ANSIBLE_VAULT"}
+)
+
+func isSecret(name string) bool { return secrets.MatchString(name) }
+
+func isTemplate(value string) bool {
+	return slices.ContainsFunc(templates, func(t string) bool { return strings.Contains(value, t) })
+}
+
+// files are those that a path or a pattern names, sorted.
+func (r *reader) files() ([]string, error) {
+	path := r.spec.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.dir, path)
+	}
+	if !strings.ContainsAny(path, "*?[") {
+		if _, err := os.Stat(path); err != nil {
+			return nil, err
+		}
+		return []string{path}, nil
+	}
+	found, err := filepath.Glob(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no file is named %s", r.spec.Path)
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// text is a file's content, without a byte order mark.
+func (r *reader) text(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.ModTime().After(r.at) {
+		r.at = info.ModTime()
+	}
+	src, err := safefile.ReadInput(path, mostBytes)
+	return []byte(strings.TrimPrefix(string(src), "\ufeff")), err
+}
+
+// shown is a path as reports have it: relative to the workspace where it is in there.
+func (r *reader) shown(path string) string {
+	if rel, err := filepath.Rel(r.dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
+}
+
+func (r *reader) subject(other claims.Kind) claims.Kind {
+	if r.spec.Subject != "" {
+		return r.spec.Subject
+	}
+	return other
+}
+
+// eachFile reads every file of a source. One that cannot be read is a fault of
+// the source; if none can, the source is down.
+func (r *reader) eachFile(read func(file string, src []byte)) error {
+	files, err := r.files()
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		src, err := r.text(path)
+		if err != nil {
+			if len(files) == 1 {
+				return err
+			}
+			r.fault(claims.Place{Where: r.shown(path)}, "%s", err)
+			continue
+		}
+		read(r.shown(path), src)
+	}
+	return nil
+}
