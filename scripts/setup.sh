@@ -2,7 +2,7 @@
 # Installs what Stowage needs on a Debian machine, and only what is missing.
 #
 #   scripts/setup.sh         MariaDB server and mariadb-backup, for the demo
-#   scripts/setup.sh test    besides, for tests: Chromium (the report), HAProxy and etcd (routing), spin and gcc (the models), tcpdump, ip, fio, mkfs.xfs, mkfs.btrfs
+#   scripts/setup.sh test    besides, for tests: Chromium (the report), HAProxy and etcd (routing), Prometheus (facts), spin and gcc (the models), tcpdump, ip, fio, mkfs.xfs, mkfs.btrfs
 #   scripts/setup.sh bench   besides, for measuring: fio, and the peers that Stowage is measured beside; MyRocks, unpacked and not installed
 #
 # Safe to run again: with everything there it looks and returns. It never starts, stops or configures a database server.
@@ -32,6 +32,7 @@ missing() {
 		has mkfs.xfs || echo xfsprogs # and makes these
 		has mkfs.btrfs || echo btrfs-progs
 		has ip || echo iproute2 # network namespaces
+		has prometheus || echo prometheus # a source of facts
 		has gcc && [[ -e /usr/include/stdio.h ]] || printf "gcc\nlibc6-dev\n"
 	fi
 	if [[ $1 == bench ]]; then
@@ -90,7 +91,7 @@ install() {
 		# Nor shall it start at the next boot: Stowage starts instances of its own.
 		update-rc.d mariadb disable >/dev/null 2>&1 || true
 	fi
-	for service in haproxy etcd; do # nor shall these: the tests start their own
+	for service in haproxy etcd prometheus; do # nor shall these: the tests start their own
 		[[ " ${packages[*]} " != *" $service"* ]] || update-rc.d "$service" disable >/dev/null 2>&1 || true
 	done
 	say "installed ${packages[*]}; $outcome"
