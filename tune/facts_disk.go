@@ -18,6 +18,7 @@ type Disk struct {
 	Model      string
 	PCI        string            // address of what it hangs on: "0000:02:00.0"; "" when it is not known
 	Driver     string            // of the device: "sd", "nvme", "virtio_blk"
+	Adapter    string            // the driver of what it hangs on: "megaraid_sas", "ahci"; "" when it is not known
 	ByID       string            // "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4"
 	Queue      map[string]string // /sys/block/D/queue, values without the line end
 	Offset     string            // alignment_offset
@@ -106,8 +107,26 @@ func (d Disk) guest() bool {
 	return strings.HasPrefix(d.Name, "vd") || strings.HasPrefix(d.Name, "xvd") || d.Driver == "virtio_blk" || strings.Contains(d.Model, "Virtual disk")
 }
 
-// RAID reports whether a RAID controller hands out this disk.
+// raidDrivers are drivers of controllers that make volumes of drives, and the tools
+// that ask them.
+var raidDrivers = map[string]string{
+	"megaraid_sas": "storcli, perccli or MegaCli", "megaraid": "MegaCli", "aacraid": "arcconf", "smartpqi": "ssacli", "hpsa": "ssacli", "cciss": "ssacli",
+}
+
+// MakersTool is what asks the RAID controller that hands out this disk, by its
+// driver; "" when the driver is not known.
+func (d Disk) MakersTool() string { return raidDrivers[d.Adapter] }
+
+// RAID reports whether a RAID controller hands out this disk: by the driver that
+// it hangs on, and where that is not known, or makes volumes of some drives and
+// hands out others as they are (mpt3sas), by its name.
 func (d Disk) RAID() bool {
+	if d.MakersTool() != "" {
+		return true
+	}
+	if d.Adapter != "" && !strings.HasPrefix(d.Adapter, "mpt") {
+		return false
+	}
 	for _, mark := range []string{"PERC", "MEGARAID", "LSI", "AVAGO", "BROADCOM", "SERVERAID", "LOGICAL VOLUME", "MR9", "RAID"} {
 		if strings.Contains(strings.ToUpper(d.Vendor+" "+d.Model), mark) {
 			return true

@@ -28,7 +28,7 @@ func (l *look) outcome(none string) Outcome {
 // unanswered says that there is, or may be, a controller of which nothing is known.
 func (l *look) unanswered(f *Facts) {
 	if f.Unanswered != "" {
-		l.lacks("RAID controller", f.Unanswered, "install its maker's tool (storcli, perccli, MegaCli), run as root, and look whether it answers")
+		l.lacks("RAID controller", f.Unanswered, "run its maker's tool as root (storcli, perccli, MegaCli, ssacli, arcconf); of the last two, look at the answer yourself")
 	}
 }
 

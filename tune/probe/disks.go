@@ -39,7 +39,7 @@ func (p *prober) disk(name string) tune.Disk {
 		Driver: path.Base("/" + p.link(dir+"/device/driver")), Alias: p.value(dir + "/dm/name"),
 		Offset: p.value(dir + "/alignment_offset"), Queue: map[string]string{},
 	}
-	d.PCI = p.hangsOn(dir)
+	d.PCI, d.Adapter = p.hangsOn(dir)
 	if d.Driver == "/" {
 		d.Driver = ""
 	}
@@ -72,8 +72,8 @@ var pciPlace = lazy.Regexp(`[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]`)
 
 // hangsOn is the PCI address of the controller that a SCSI disk hangs on: the
 // disk is known as host:channel:target:lun, and the host is a link into the tree
-// of devices. "" for disks of other kinds.
-func (p *prober) hangsOn(disk string) string {
+// of devices. adapter is that host's driver. Both are "" for disks of other kinds.
+func (p *prober) hangsOn(disk string) (pci, adapter string) {
 	for _, name := range p.list(disk + "/device/scsi_device") {
 		host, _, ok := strings.Cut(name, ":")
 		if _, err := strconv.Atoi(host); !ok || err != nil {
@@ -82,10 +82,13 @@ func (p *prober) hangsOn(disk string) string {
 		p.keep(disk+"/device/scsi_device/"+name, "")
 		places := pciPlace().FindAllString(p.link("/sys/class/scsi_host/host"+host), -1)
 		if len(places) > 0 {
-			return places[len(places)-1]
+			pci = places[len(places)-1]
+		}
+		if adapter = p.value("/sys/class/scsi_host/host" + host + "/proc_name"); pci != "" || adapter != "" {
+			return pci, adapter
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // virtualMedia are marks of what remote consoles show as disks.
@@ -165,7 +168,7 @@ func parseLsblk(text string) ([]tune.Disk, error) {
 		if kind := v.text("type"); name == "" || kind != "" && kind != "disk" && kind != "loop" && kind != "rom" {
 			continue
 		}
-		d := tune.Disk{Name: name, Size: v.number("size"), Removable: v.truth("rm"), Model: v.text("model"), Vendor: v.text("vendor"), Queue: map[string]string{}}
+		d := tune.Disk{Name: name, Size: lsblkSize(v), Removable: v.truth("rm"), Model: v.text("model"), Vendor: v.text("vendor"), Queue: map[string]string{}}
 		if s := v.text("sched"); s != "" {
 			d.Queue["scheduler"] = "[" + s + "]"
 		}
@@ -176,6 +179,23 @@ func parseLsblk(text string) ([]tune.Disk, error) {
 		out = append(out, d)
 	}
 	return out, nil
+}
+
+// lsblkSize is in bytes; `lsblk` without -b writes "447.1G". -1: not known.
+func lsblkSize(v object) int64 {
+	if n, ok := v.maybe("size"); ok {
+		return n
+	}
+	text := v.text("size")
+	if text == "" {
+		return -1
+	}
+	shift := strings.Index("BKMGTPE", text[len(text)-1:])
+	n, err := strconv.ParseFloat(strings.Replace(text[:len(text)-1], ",", ".", 1), 64)
+	if shift < 0 || err != nil || n < 0 || n*float64(int64(1)<<(10*shift)) > 1<<62 {
+		return -1
+	}
+	return int64(n * float64(int64(1)<<(10*shift)))
 }
 
 // arrays are md devices, as /sys shows them.

@@ -10,18 +10,22 @@ import (
 
 // geometry asks how the filesystems on disks were made.
 func (p *prober) geometry() {
+	asked := map[string]bool{} // what is mounted twice, as bind mounts are, is one filesystem
 	for _, m := range p.facts.Mounts {
+		if asked[m.Device] {
+			continue
+		}
 		var fs tune.Filesystem
-		name := fileWord(m.Dir)
+		name, text, ok := fileWord(m.Dir), "", false
 		switch m.Type {
 		case "xfs":
-			text, ok := p.command("xfs_info-"+name+".txt", []string{"xfs_info", m.Dir})
+			text, ok = p.command("xfs_info-"+name+".txt", []string{"xfs_info", m.Dir})
 			if !ok {
 				continue
 			}
 			fs = parseXFSInfo(text)
 		case "ext2", "ext3", "ext4":
-			text, ok := p.command("dumpe2fs-"+name+".txt", []string{"dumpe2fs", "-h", m.Device})
+			text, ok = p.command("dumpe2fs-"+name+".txt", []string{"dumpe2fs", "-h", m.Device})
 			if !ok {
 				continue
 			}
@@ -29,13 +33,23 @@ func (p *prober) geometry() {
 		default:
 			continue
 		}
+		asked[m.Device] = true
 		if fs.Block == 0 {
-			p.unread(m.Dir, "the answer about its geometry could not be read")
+			p.unread(m.Dir, "the answer about its geometry could not be read: "+lastLine(text))
 			continue
 		}
 		fs.Dir, fs.Device, fs.Type = m.Dir, m.Device, m.Type
 		p.facts.Filesystems = append(p.facts.Filesystems, fs)
 	}
+}
+
+// lastLine is the end of an answer, where programs say what went wrong.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if last := lines[len(lines)-1]; last != "" && len(last) < 200 {
+		return last
+	}
+	return "it is empty"
 }
 
 // fileWord is a path as part of a file's name: "var-lib-mysql", "root".

@@ -47,8 +47,22 @@ func (p *prober) controllers() {
 	if !older {
 		p.megaCli()
 	}
-	if len(p.facts.Controllers) == 0 && p.facts.Unanswered == "" && slices.ContainsFunc(p.facts.Disks, func(d tune.Disk) bool { return d.RAID() }) {
-		p.facts.Unanswered = "no tool of its maker answered"
+	p.silentControllers()
+}
+
+// silentControllers says of which controllers, by the drivers of their disks,
+// nobody told anything.
+func (p *prober) silentControllers() {
+	for _, d := range p.facts.Disks {
+		switch tool := d.MakersTool(); {
+		case p.facts.Unanswered != "" || !d.RAID():
+		case tool != "" && !strings.Contains(tool, "MegaCli"):
+			p.facts.Unanswered = fmt.Sprintf("%s hangs on driver %s, whose tool is %s, which Stowage cannot read yet", d.Name, d.Adapter, tool)
+		case len(p.facts.Controllers) == 0 && tool != "":
+			p.facts.Unanswered = fmt.Sprintf("%s hangs on driver %s, and %s did not answer", d.Name, d.Adapter, tool)
+		case len(p.facts.Controllers) == 0:
+			p.facts.Unanswered = "no tool of its maker answered"
+		}
 	}
 }
 
