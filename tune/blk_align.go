@@ -12,26 +12,25 @@ var blkAlign = Rule{
 	Except: "volumes of a cloud",
 	Prove:  "RND16K-W-Q8T4",
 	Check: func(f *Facts) Outcome {
-		var out []Finding
-		n := 0
+		l := &look{}
 		for _, d := range f.storage() {
-			if d.Offset != "" {
-				n++
+			if l.see(d.Name); d.Offset == "" {
+				l.lacks(d.Name, "its alignment", "cat /sys/block/"+d.Name+"/alignment_offset")
 			}
 			if d.Offset != "" && d.Offset != "0" {
-				out = append(out, misaligned(d.Name, fmt.Sprintf("/sys/block/%s/alignment_offset: %s", d.Name, d.Offset)))
+				l.find(misaligned(d.Name, fmt.Sprintf("/sys/block/%s/alignment_offset: %s", d.Name, d.Offset)))
 			}
 			for _, p := range d.Parts {
-				n++
+				l.see(p.Name)
 				if p.Start%2048 != 0 {
-					out = append(out, misaligned(p.Name, fmt.Sprintf("/sys/block/%s/%s/start: %d, no multiple of 2048 sectors (1 MiB)", d.Name, p.Name, p.Start)))
+					l.find(misaligned(p.Name, fmt.Sprintf("/sys/block/%s/%s/start: %d, no multiple of 2048 sectors (1 MiB)", d.Name, p.Name, p.Start)))
 				}
 			}
 			if x, ok := betterFormat(d); ok {
-				out = append(out, x)
+				l.find(x)
 			}
 		}
-		return judged(out, n, "no disk whose alignment can be read")
+		return l.outcome("no disk whose alignment can be read")
 	},
 }
 

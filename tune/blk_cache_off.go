@@ -12,21 +12,23 @@ var blkCacheOff = Rule{
 	Except: "a filesystem mounted without barriers, a RAID controller that does not pass flushes on, a device known to lie",
 	Prove:  "LOG4K-FDS-Q1T1",
 	Check: func(f *Facts) Outcome {
-		var out []Finding
-		n := 0
+		l := &look{}
 		for _, d := range f.storage() {
-			if d.WriteCache == nil {
+			if d.guest() || d.RAID() {
+				continue // its cache is another's
+			}
+			if l.see(d.Name); d.WriteCache == nil {
+				l.lacks(d.Name, "whether its cache is on", d.askCache())
 				continue
 			}
-			n++
 			if is, _, _ := f.flash(d); *d.WriteCache || !is {
 				continue
 			}
-			out = append(out, Finding{Severity: farm.Note, Subject: d.Name, Read: fmt.Sprintf("the write cache of /dev/%s is off", d.Name),
+			l.find(Finding{Severity: farm.Note, Subject: d.Name, Read: fmt.Sprintf("the write cache of /dev/%s is off", d.Name),
 				Verdict: "its cache was switched off to be safe: today that costs speed and life of the flash, and is no safer",
 				Why:     "the advice is from 2008, when kernels did not flush; they do since, and flash without its cache writes each small block by itself",
 				Fix:     "hdparm -W1 /dev/" + d.Name, Persist: "/etc/hdparm.conf: write_cache = on", Revert: "hdparm -W0 /dev/" + d.Name})
 		}
-		return judged(out, n, "no device said whether its cache is on")
+		return l.outcome("no device said whether its cache is on")
 	},
 }

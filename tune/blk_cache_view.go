@@ -8,13 +8,15 @@ var blkCacheView = Rule{
 	Except: "a device that really has no volatile cache, whatever it says",
 	Prove:  "LOG4K-FDS-Q1T1",
 	Check: func(f *Facts) Outcome {
-		var out []Finding
-		n := 0
+		l := &look{}
 		for _, d := range f.storage() {
-			if d.WriteCache == nil || d.Queue["write_cache"] == "" {
+			if d.guest() || d.RAID() {
+				continue // its cache is another's
+			}
+			if l.see(d.Name); d.WriteCache == nil || d.Queue["write_cache"] == "" {
+				l.lacks(d.Name, "whether its cache is on, by the device and by the kernel", d.askCache()+"; cat "+d.attribute("write_cache"))
 				continue
 			}
-			n++
 			if !*d.WriteCache || d.Queue["write_cache"] != "write through" {
 				continue
 			}
@@ -22,8 +24,8 @@ var blkCacheView = Rule{
 				Verdict: "the kernel has stopped flushing a cache that is on: a power cut loses commits",
 				Why:     "old tuning pages write \"write through\" here because fsync gets fast; it gets fast because nothing is flushed any more"}
 			fixFile(&x, d.set("write_cache", "write back"), "remove the line that wrote it (udev rule, rc.local); the kernel asks the device at start-up")
-			out = append(out, x)
+			l.find(x)
 		}
-		return judged(out, n, "no device said whether its cache is on")
+		return l.outcome("no device said whether its cache is on")
 	},
 }

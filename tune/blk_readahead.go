@@ -13,14 +13,13 @@ var blkReadAhead = Rule{
 	Except: "backups and scans gain from large values; RAID of many spinning disks too",
 	Prove:  "RND16K-R-Q1T1",
 	Check: func(f *Facts) Outcome {
-		var out []Finding
-		n := 0
+		l := &look{}
 		for _, d := range f.storage() {
 			kb, err := strconv.Atoi(d.Queue["read_ahead_kb"])
-			if err != nil {
+			if l.see(d.Name); err != nil {
+				l.lacks(d.Name, "its read-ahead", "cat "+d.attribute("read_ahead_kb"))
 				continue
 			}
-			n++
 			x := Finding{Severity: farm.Note, Subject: d.Name, Read: fmt.Sprintf("%s: %d", d.attribute("read_ahead_kb"), kb)}
 			engine := f.buffered()
 			switch {
@@ -35,9 +34,9 @@ var blkReadAhead = Rule{
 				continue
 			}
 			fixFile(&x, d.set("read_ahead_kb", "128"), udev(d, "read_ahead_kb", "128"))
-			out = append(out, x)
+			l.find(x)
 		}
-		return judged(out, n, "no disk with a read-ahead setting")
+		return l.outcome("no disk with a read-ahead setting")
 	},
 }
 

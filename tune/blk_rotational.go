@@ -12,15 +12,17 @@ var blkRotational = Rule{
 	Except: "a real hard disk",
 	Prove:  "RND16K-R-Q1T1",
 	Check: func(f *Facts) Outcome {
-		var out []Finding
-		n := 0
+		l := &look{}
 		for _, d := range f.storage() {
 			kernel := d.Queue["rotational"]
 			is, known, says := f.flashWithoutKernel(d)
-			if kernel == "" || !known {
+			if d.guest() && !known {
 				continue
 			}
-			n++
+			if l.see(d.Name); kernel == "" || !known {
+				l.lacks(d.Name, "what it is made of, by the kernel and by somebody who knows", "cat "+d.attribute("rotational")+"; "+d.askMedium())
+				continue
+			}
 			if kernel != "1" || !is {
 				continue
 			}
@@ -28,8 +30,8 @@ var blkRotational = Rule{
 				Verdict: "the kernel takes a disk without moving parts for a spinning one",
 				Why:     "MariaDB and tuning programs believe it: neighbours are flushed, read-ahead and schedulers are chosen for a moving head"}
 			fixFile(&x, d.set("rotational", "0"), udev(d, "rotational", "0"))
-			out = append(out, x)
+			l.find(x)
 		}
-		return judged(out, n, "nothing here knows better than the kernel what the disks are made of: no SMART, no RAID controller, no measurement")
+		return l.outcome("nothing here knows better than the kernel what the disks are made of: no SMART, no RAID controller, no measurement")
 	},
 }

@@ -12,19 +12,20 @@ var blkScheduler = Rule{
 	Except: "shares of I/O between instances (io.weight) need bfq or iocost; guests of a hypervisor: no single answer, measure",
 	Prove:  "RND16K-RW70-Q32T4",
 	Check: func(f *Facts) Outcome {
-		var out []Finding
-		n := 0
+		l := &look{}
 		for _, d := range f.storage() {
 			is, known, says := f.flash(d)
 			now := d.Scheduler()
 			if now == "" || !known || d.guest() {
 				if x, ok := undecided(d, now); ok {
-					n++
-					out = append(out, x)
+					l.see(d.Name)
+					l.find(x)
+				} else if !d.guest() {
+					l.lacksScheduler(d, now)
 				}
 				continue
 			}
-			n++
+			l.see(d.Name)
 			want, severity := "none", farm.Note
 			why := "a device that answers in microseconds gains nothing from sorting, and pays for it with processor time"
 			if now == "bfq" {
@@ -42,9 +43,9 @@ var blkScheduler = Rule{
 			if !d.offers(want) {
 				x.Change = nil
 			}
-			out = append(out, x)
+			l.find(x)
 		}
-		return judged(out, n, "no disk here of which is known what it is made of and that is not a guest's: measure")
+		return l.outcome("no disk here of which is known what it is made of and that is not a guest's: measure")
 	},
 }
 
@@ -60,4 +61,13 @@ func undecided(d Disk, now string) (Finding, bool) {
 		Why:     "a hypervisor or a RAID controller sorts requests itself, or does not; what is below it is not shown"}
 	fixFile(&x, d.set("scheduler", other), udev(d, "scheduler", other))
 	return x, true
+}
+
+// lacksScheduler says what is missing to judge a disk's scheduler.
+func (l *look) lacksScheduler(d Disk, now string) {
+	if now == "" {
+		l.lacks(d.Name, "its scheduler", "cat "+d.attribute("scheduler"))
+		return
+	}
+	l.lacks(d.Name, "what it is made of", d.askMedium())
 }

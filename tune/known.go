@@ -1,6 +1,9 @@
 package tune
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // look gathers what a rule says of one subject after the other.
 type look struct {
@@ -54,4 +57,20 @@ func (c Controller) askBattery() string {
 		return fmt.Sprintf("MegaCli -AdpBbuCmd -GetBbuStatus -a%d -NoLog", c.Number)
 	}
 	return fmt.Sprintf("%s /c%d/cv show all J, or /c%d/bbu", c.Tool, c.Number, c.Number)
+}
+
+// askMedium and askCache are the commands that tell what a disk is made of and
+// whether its cache is on.
+func (d Disk) askMedium() string {
+	if d.RAID() {
+		return "ask its RAID controller's tool for the drives"
+	}
+	return "smartctl -i /dev/" + d.Name + " as root (Debian: smartmontools)"
+}
+
+func (d Disk) askCache() string {
+	if strings.HasPrefix(d.Name, "nvme") {
+		return "nvme id-ctrl /dev/" + d.Name + " as root (Debian: nvme-cli)"
+	}
+	return "hdparm -W /dev/" + d.Name + " as root (Debian: hdparm)"
 }
