@@ -84,7 +84,7 @@ func TestSpoiltAnswersPassNothing(t *testing.T) {
 	t.Parallel()
 	rounds := 10000
 	if testing.Short() {
-		rounds = 1500
+		rounds = 500
 	}
 	var trees []*machine
 	for _, id := range []string{"RAID-AWB", "RAID-DEGR", "HW-WEAR", "HW-HEAT"} {
