@@ -110,11 +110,14 @@ func isLoaded(pid int) bool {
 	return slices.ContainsFunc(strings.Split(string(commandLine(pid)), "\x00"), isServerName)
 }
 
-// seesOurFiles: a server in a container has files of its own by the same names.
+// seesOurFiles: a server in a container has files of its own by the same names, for
+// its root is another. That its mounts are others says nothing: systemd gives a
+// service that it protects (ProtectSystem, as Debian's mariadb@) mounts of its own,
+// with the same files.
 func seesOurFiles(pid int) bool {
-	its, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/mnt")
-	ours, also := os.Readlink("/proc/self/ns/mnt")
-	return err != nil || also != nil || its == ours
+	root := "/proc/" + strconv.Itoa(pid) + "/root"
+	_, err := os.Stat(root)
+	return err != nil || isSameFile(root, "/")
 }
 
 // contained is a server that works in the instance's data directory and sees
