@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite"
 
 	"stowage/farm"
 	"stowage/internal/nested"
@@ -43,14 +43,14 @@ func Open(path string) (*Store, error) {
 	if err := makePrivate(path); err != nil {
 		return nil, &farm.Error{Op: "open store", Subject: path, Err: err}
 	}
-	dsn := "file:" + url.PathEscape(path) + "?_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=busy_timeout(10000)"
+	dsn := "file:" + url.PathEscape(path) + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)"
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, &farm.Error{Op: "open store", Subject: path, Err: err}
 	}
 	db.SetMaxOpenConns(1) // SQLite has one writer; a queue here beats busy errors there
 	for _, st := range schema {
-		if _, err := db.Exec(st); err != nil {
+		if err := patiently(func() error { _, err := db.Exec(st); return err }); err != nil {
 			db.Close()
 			return nil, &farm.Error{Op: "open store", Subject: path, Err: err,
 				Hint: "if the file is damaged, move it away: it holds history only, no state of an act"}
@@ -58,6 +58,20 @@ func Open(path string) (*Store, error) {
 	}
 	return &Store{db: db, path: path}, nil
 }
+
+// patiently does what a program that opens or closes the same file may make
+// SQLite refuse at once: the busy timeout does not hold for the change to a write-ahead log.
+func patiently(do func() error) error {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		err := do()
+		var coded *sqlite.Error
+		if !errors.As(err, &coded) || coded.Code()&0xff != busy || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+const busy = 5 // SQLITE_BUSY
 
 // makePrivate makes the file for its owner only: SQLite would let in whoever the umask does.
 func makePrivate(path string) error {

@@ -118,17 +118,6 @@ func clone(sources []*told) []*told {
 // corruption is one mistake of one kind in one source.
 type corruption func(r *rand.Rand, s *told) (what string, ok bool)
 
-// about are the claims of a source about one attribute of one kind, by subject.
-func (s *told) about(k Kind, attribute string) []int {
-	var out []int
-	for i, c := range s.claims {
-		if c.Subject.Kind == k && c.Attribute == attribute {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
 // change is an attribute of a source with which a mistake can be made.
 func (s *told) change(r *rand.Rand) (indexes []int, key string) {
 	by := map[string][]int{}

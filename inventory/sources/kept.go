@@ -34,26 +34,22 @@ func keptPath(state, name string) string {
 // be written again.
 func keep(path string, at time.Time, list []claims.Claim) error {
 	var b bytes.Buffer
-	w := bufio.NewWriterSize(&b, 1<<16)
-	fmt.Fprintf(w, "%s\t%d\t%d\n", keptHead, at.UnixNano(), len(list))
+	fmt.Fprintf(&b, "%s\t%d\t%d\n", keptHead, at.UnixNano(), len(list))
 	for _, c := range list {
 		for _, text := range []string{string(c.Subject.Kind), c.Subject.Name, c.Attribute, c.Value} {
-			keptWord(w, text)
+			keptWord(&b, text)
 		}
 		if c.Unknown {
-			w.WriteByte('?')
+			b.WriteByte('?')
 		}
-		w.WriteByte('\t')
-		keptWord(w, c.Place.Where)
-		w.WriteString(strconv.Itoa(c.Place.Line))
-		w.WriteByte('\t')
+		b.WriteByte('\t')
+		keptWord(&b, c.Place.Where)
+		b.WriteString(strconv.Itoa(c.Place.Line))
+		b.WriteByte('\t')
 		if !c.At.IsZero() {
-			w.WriteString(strconv.FormatInt(c.At.UnixNano(), 10))
+			b.WriteString(strconv.FormatInt(c.At.UnixNano(), 10))
 		}
-		w.WriteByte('\n')
-	}
-	if err := w.Flush(); err != nil {
-		return err
+		b.WriteByte('\n')
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -76,12 +72,12 @@ func keep(path string, at time.Time, list []claims.Claim) error {
 	return lasting.SyncDir(filepath.Dir(path))
 }
 
-func keptWord(w *bufio.Writer, text string) {
+func keptWord(b *bytes.Buffer, text string) {
 	if strings.ContainsAny(text, "\t\n\r\"\\") {
 		text = strconv.Quote(text)
 	}
-	w.WriteString(text)
-	w.WriteByte('\t')
+	b.WriteString(text)
+	b.WriteByte('\t')
 }
 
 // keptAt is the time of the kept claims, zero without any.

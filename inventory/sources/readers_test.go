@@ -62,8 +62,8 @@ func TestReaders(t *testing.T) {
 		{"csv", claims.Spec{Kind: "csv", Path: "x.csv", Called: "Name", Attributes: map[string]string{"address": "IP", "server_id": "id"}}, map[string]string{
 			"x.csv": "\ufeffName;Note;IP;id\r\ndb1;\"a;\nb\";10.0.0.1;7\r\ndb2;x;10.0.0.2\r\n\r\n;x;10.0.0.3;9\r\ndb4;x;10.0.0.4;\r\n"},
 			"instance db1 address=10.0.0.1 x.csv:2\ninstance db1 server_id=7 x.csv:2\ninstance db4 address=10.0.0.4 x.csv:7", "x.csv:4 3 fields, and the header has 4\nx.csv:6 Name is empty"},
-		{"a column that is not there", claims.Spec{Kind: "csv", Path: "x.csv", Called: "Name", Attributes: map[string]string{"address": "Adress"}}, map[string]string{"x.csv": "Name,IP\ndb1,1\n"},
-			"", `x.csv:1 no column "Adress"; there are Name, IP`},
+		{"a column that is not there", claims.Spec{Kind: "csv", Path: "x.csv", Called: "Name", Attributes: map[string]string{"address": "Addr"}}, map[string]string{"x.csv": "Name,IP\ndb1,1\n"},
+			"", `x.csv:1 no column "Addr"; there are Name, IP`},
 		{"tsv", claims.Spec{Kind: "tsv", Path: "x.tsv", Subject: claims.Host, Called: "n", Attributes: map[string]string{"memory": "m"}}, map[string]string{"x.tsv": "n\tm\ndb1\t5\" disk\n"},
 			"host db1 memory=5\" disk x.tsv:2", ""},
 		{"json by shard", claims.Spec{Kind: "json", Path: "x.json", Each: "shards.*", Attributes: map[string]string{"address": "dsn", "disk": "size"}}, map[string]string{
