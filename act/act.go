@@ -119,7 +119,7 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 	if err != nil {
 		return engine.Result{}, err
 	}
-	e.Grace = grace
+	e.Grace, e.Queue = grace, queueOf(job)
 	// An engine that was killed is started again; one that keeps dying is given up, and we with it: the run can be resumed.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -146,6 +146,9 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 	defer stop()
 	return runInTurn(ctx, client, job)
 }
+
+// queueOf is where the workflows and steps of a run wait for the program that carries it out.
+func queueOf(job engine.Job) string { return "run." + job.ID }
 
 // takeOver ends what a program had begun that was killed: the engine is ours,
 // and whoever carries a run out holds the workspace, whose lock ends with its

@@ -26,7 +26,6 @@ const (
 // child is one process of stowage-engine.
 type child struct {
 	cmd     *exec.Cmd
-	stdin   io.WriteCloser // the lifeline: the child stops when it closes, and the kernel closes it when we die
 	address string
 	exited  chan struct{}
 }
@@ -42,7 +41,7 @@ func spawn(ctx context.Context, o Options, binary, listen string) (*child, error
 	if err != nil {
 		return nil, fmt.Errorf("seek %s: %w", log.Name(), err)
 	}
-	args := append([]string{"--db", o.DB, "--listen", listen, "--namespace", o.Namespace, "--lifeline"}, o.Certificates.flags()...)
+	args := append([]string{"--db", o.DB, "--listen", listen, "--namespace", o.Namespace, "--users", o.file(usersName)}, o.Certificates.flags()...)
 	cmd := exec.Command(binary, args...)
 	if o.run != nil {
 		given, err := o.run.hand(cmd)
@@ -54,10 +53,6 @@ func spawn(ctx context.Context, o Options, binary, listen string) (*child, error
 	cmd.Stderr = log
 	// A process group of its own: Ctrl-C in the terminal must reach Stowage, which then decides, and not its engine.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, fmt.Errorf("pipe to %s: %w", binary, err)
-	}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, fmt.Errorf("pipe from %s: %w", binary, err)
@@ -65,7 +60,7 @@ func spawn(ctx context.Context, o Options, binary, listen string) (*child, error
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", binary, err)
 	}
-	ch := &child{cmd: cmd, stdin: stdin, exited: make(chan struct{})}
+	ch := &child{cmd: cmd, exited: make(chan struct{})}
 	firstLine := make(chan []byte, 1)
 	go ch.reap(stdout, firstLine)
 	if err := ch.awaitReady(ctx, firstLine); err != nil {
@@ -118,18 +113,15 @@ func (ch *child) awaitReady(ctx context.Context, firstLine <-chan []byte) error 
 	}
 }
 
-// stop ends the child: lifeline, then SIGTERM, then SIGKILL. Every one of them is safe for the data.
+// stop ends the child: SIGTERM, then SIGKILL. Both are safe for the data.
 func (ch *child) stop() {
-	_ = ch.stdin.Close()
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		select {
-		case <-ch.exited:
-			return
-		case <-time.After(termWait):
-			_ = ch.cmd.Process.Signal(sig)
-		}
+	_ = ch.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-ch.exited:
+	case <-time.After(termWait):
+		_ = ch.cmd.Process.Kill()
+		<-ch.exited
 	}
-	<-ch.exited
 }
 
 func openLog(path string) (*os.File, error) {

@@ -134,7 +134,7 @@ func (c *Client) begin(ctx context.Context, job Job) error {
 	err := patiently(ctx, c.log, "start job "+job.ID, func() error {
 		_, err := c.jobs.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 			ID:                                       job.ID,
-			TaskQueue:                                DefaultQueue,
+			TaskQueue:                                c.opts.Queue,
 			WorkflowTaskTimeout:                      workflowTaskTimeout,
 			WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 			WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
@@ -146,7 +146,7 @@ func (c *Client) begin(ctx context.Context, job Job) error {
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &exists) {
 		c.log.Info("attached to the job that exists", "job", job.ID)
-		return c.checkFormat(ctx, job.ID)
+		return c.checkAttached(ctx, job.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("start job %s: %w", job.ID, err)
@@ -154,14 +154,17 @@ func (c *Client) begin(ctx context.Context, job Job) error {
 	return nil
 }
 
-// checkFormat refuses to wait for a job that no worker of this program could ever finish.
-func (c *Client) checkFormat(ctx context.Context, jobID string) error {
+// checkAttached refuses to wait for a job that no worker of this program could ever finish.
+func (c *Client) checkAttached(ctx context.Context, jobID string) error {
 	state, err := c.Find(ctx, jobID)
 	if err != nil {
 		return err
 	}
 	if state.Format > Format {
 		return fmt.Errorf("attach to job %s: a newer Stowage started it (format %d, this one knows %d)", jobID, state.Format, Format)
+	}
+	if state.queue != c.opts.Queue {
+		return fmt.Errorf("attach to job %s: %w", jobID, ErrOlder)
 	}
 	return nil
 }
@@ -194,6 +197,8 @@ type State struct {
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Result  Result    `json:"result,omitzero"`
+
+	queue string
 }
 
 // Find looks a job up without waiting for it.
@@ -217,7 +222,7 @@ func (c *Client) describe(ctx context.Context, jobID string) (State, error) {
 			return err
 		}
 		about := d.GetWorkflowExecutionInfo()
-		state = State{Phase: Running, Started: about.GetStartTime().AsTime()}
+		state = State{Phase: Running, Started: about.GetStartTime().AsTime(), queue: d.GetExecutionConfig().GetTaskQueue().GetName()}
 		fields := about.GetMemo().GetFields()
 		state.Format, state.Kind = 0, ""
 		if fields[memoFormat] != nil && string(fields[memoFormat].GetMetadata()[converter.MetadataEncoding]) != sealedEncoding {

@@ -18,7 +18,7 @@ import (
 
 // playWorker serves the default queue of the engine named in the environment until it is killed.
 func playWorker() int {
-	run := runCertificates{control: []byte(os.Getenv("ENGINE_TEST_CERT")), controlKey: []byte(os.Getenv("ENGINE_TEST_KEY")), ca: []byte(os.Getenv("ENGINE_TEST_CA"))}
+	run := runCertificates{Control: []byte(os.Getenv("ENGINE_TEST_CERT")), ControlKey: []byte(os.Getenv("ENGINE_TEST_KEY")), CA: []byte(os.Getenv("ENGINE_TEST_CA"))}
 	how, err := run.client()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

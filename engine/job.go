@@ -17,7 +17,7 @@ const Format = 2
 // recorded histories only: they were not sealed either.
 const formatBound = 2
 
-// DefaultQueue is the task queue of the workflows themselves and of every step that names none.
+// DefaultQueue is the task queue of the workflows themselves, and of every step that names none, of a client without Options.Queue.
 const DefaultQueue = "stowage"
 
 // Limits keep a job inside what one workflow history (50,000 events) and one message (2 MiB) can hold.
@@ -73,7 +73,7 @@ type Part struct {
 	State json.RawMessage `json:"state,omitempty"`
 }
 
-// Step is one activity. The zero Timeout is 24 h, zero Attempts are 8, the empty Queue is DefaultQueue.
+// Step is one activity. The zero Timeout is 24 h, zero Attempts are 8, the empty Queue is that of the workflow.
 type Step struct {
 	Name     string        `json:"name"`
 	Queue    string        `json:"queue,omitempty"`

@@ -85,7 +85,7 @@ func (l *laneRun) undo(ctx workflow.Context, part Part, started []Step, state js
 
 // do runs one step to its end, through any number of worker deaths, and replaces *state by what the step returned, if anything.
 func (l *laneRun) do(ctx workflow.Context, part Part, step Step, undo bool, state *json.RawMessage) *failure {
-	ctx = workflow.WithActivityOptions(ctx, step.activityOptions())
+	ctx = workflow.WithActivityOptions(ctx, step.activityOptions(ctx))
 	for lost := 1; ; lost++ {
 		l.seq++
 		var out stepOutput

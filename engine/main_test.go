@@ -203,11 +203,11 @@ func startEngine(t *testing.T) (*Server, *Client) {
 	return s, c
 }
 
-// keysOf tells another process of the test how to dial the engine: the certificates of the run are in no file.
+// keysOf tells another process of the test how to dial the engine.
 func keysOf(s *Server) []string {
 	r := s.opts.run
 	return []string{"ENGINE_TEST_ADDRESS=" + s.Address(), "ENGINE_TEST_DIR=" + s.opts.Dir,
-		"ENGINE_TEST_CERT=" + string(r.control), "ENGINE_TEST_KEY=" + string(r.controlKey), "ENGINE_TEST_CA=" + string(r.ca)}
+		"ENGINE_TEST_CERT=" + string(r.Control), "ENGINE_TEST_KEY=" + string(r.ControlKey), "ENGINE_TEST_CA=" + string(r.CA)}
 }
 
 func serve(t *testing.T, c *Client, queue string, d Doer, n int) (stop func()) {

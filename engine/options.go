@@ -25,8 +25,11 @@ type Options struct {
 	// needs Certificates.
 	Listen       string
 	Certificates Certificates
-	Grace        time.Duration // how long a stopping worker lets running steps finish; 0: 30 s
-	Log          *slog.Logger  // nil: silent
+	// Queue is where the workflows of this client's jobs, and the steps that name no queue, wait for whoever serves it; "": DefaultQueue.
+	// Programs that share an engine have each its own.
+	Queue string
+	Grace time.Duration // how long a stopping worker lets running steps finish; 0: 30 s
+	Log   *slog.Logger  // nil: silent
 
 	run *runCertificates // made by Start when there are no Certificates
 }
@@ -52,6 +55,9 @@ func (c Certificates) flags() []string {
 func (o Options) withDefaults() Options {
 	if o.Namespace == "" {
 		o.Namespace = "stowage"
+	}
+	if o.Queue == "" {
+		o.Queue = DefaultQueue
 	}
 	if o.Grace == 0 {
 		o.Grace = 30 * time.Second

@@ -15,9 +15,10 @@ import (
 	"time"
 )
 
-// An engine for this machine alone gets certificates that are made for the run and are never in a file: the child reads its own from
-// pipes that it inherits, and the client's stays in this process. Every user of a machine reaches a loopback port; only who holds
-// this process holds the key.
+// An engine for this machine alone gets certificates that are made when it is first started, and forgotten when the last program
+// that needs it ends. The child reads its own from pipes that it inherits. Programs that join it find them in engine.at, which only
+// the owner of the workspace can read: whoever can, can read engine.key and the engine's file, too. Every user of a machine reaches
+// a loopback port; only who may read that file holds a key.
 const (
 	engineName     = "engine.stowage" // what the engine's certificate is valid for, whatever address it listens on
 	roleController = "controller"
@@ -27,9 +28,11 @@ const (
 
 // runCertificates are those of one run, as PEM. A child that is started again is given the same.
 type runCertificates struct {
-	ca                  []byte
-	engine, engineKey   []byte // certificate and key of the child
-	control, controlKey []byte // of whoever dials it
+	CA         []byte `json:"ca"`
+	Engine     []byte `json:"engine"` // certificate and key of the child
+	EngineKey  []byte `json:"engine_key"`
+	Control    []byte `json:"control"` // of whoever dials it
+	ControlKey []byte `json:"control_key"`
 }
 
 func newRunCertificates(now time.Time) (*runCertificates, error) {
@@ -43,12 +46,12 @@ func newRunCertificates(now time.Time) (*runCertificates, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make certificates of the engine: %w", err)
 	}
-	r := &runCertificates{ca: pemOf("CERTIFICATE", der)}
+	r := &runCertificates{CA: pemOf("CERTIFICATE", der)}
 	// The authority's own key is forgotten here: nobody can issue a third certificate of the run.
-	if r.engine, r.engineKey, err = leaf(root, key, 2, roleEngine, x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth); err != nil {
+	if r.Engine, r.EngineKey, err = leaf(root, key, 2, roleEngine, x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth); err != nil {
 		return nil, err
 	}
-	r.control, r.controlKey, err = leaf(root, key, 3, roleController, x509.ExtKeyUsageClientAuth)
+	r.Control, r.ControlKey, err = leaf(root, key, 3, roleController, x509.ExtKeyUsageClientAuth)
 	return r, err
 }
 
@@ -79,12 +82,12 @@ func pemOf(kind string, der []byte) []byte {
 
 // client is how to dial the engine of this run.
 func (r *runCertificates) client() (*tls.Config, error) {
-	pair, err := tls.X509KeyPair(r.control, r.controlKey)
+	pair, err := tls.X509KeyPair(r.Control, r.ControlKey)
 	if err != nil {
 		return nil, fmt.Errorf("read certificate of the run: %w", err)
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(r.ca)
+	roots.AppendCertsFromPEM(r.CA)
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: roots, ServerName: engineName}, nil
 }
 
@@ -99,7 +102,7 @@ func (r *runCertificates) hand(cmd *exec.Cmd) (given func(), err error) {
 	for _, x := range []struct {
 		flag string
 		text []byte
-	}{{"--tls-cert", r.engine}, {"--tls-key", r.engineKey}, {"--tls-ca", r.ca}} {
+	}{{"--tls-cert", r.Engine}, {"--tls-key", r.EngineKey}, {"--tls-ca", r.CA}} {
 		out, in, err := os.Pipe()
 		if err != nil {
 			given()

@@ -33,7 +33,7 @@ const (
 var errUnsealed = errors.New("not sealed with the key of this workspace (.stowage/engine.key)")
 
 // ErrOlder: a job of a Stowage that did not seal what jobs hand on.
-var ErrOlder = errors.New("an older Stowage began it, whose steps are not sealed: finish or abort the run with that version (stowage resume, stowage abort), then use this one")
+var ErrOlder = errors.New("an older Stowage began it: finish or abort the run with that version (stowage resume, stowage abort), then use this one")
 
 // readKey reads the key in path, or makes it when there is none. Two programs that make it at once get the same.
 func readKey(path string) ([]byte, error) {

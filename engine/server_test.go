@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,23 +86,113 @@ func TestWorkerWaitsForAnEngineThatIsAway(t *testing.T) {
 	}
 }
 
-// TestLockKeepsASecondEngineOut: it waits for the first one instead of opening the same file, and takes over when that one goes.
-func TestLockKeepsASecondEngineOut(t *testing.T) {
+// Programs of one directory share one engine: it outlives the one that has started it for as long as another needs it.
+func TestProgramsShareAnEngine(t *testing.T) {
+	t.Parallel()
 	o := testOptions(t)
 	first, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const held = time.Second
-	go func() { time.Sleep(held); first.Close() }()
-	begun := time.Now()
 	second, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer second.Close()
-	if time.Since(begun) < held {
-		t.Errorf("the second engine was ready after %v, while the first had the file", time.Since(begun))
+	pid := first.PID()
+	if second.PID() != pid || second.Address() != first.Address() {
+		t.Errorf("the first has engine %d on %s, the second %d on %s", pid, first.Address(), second.PID(), second.Address())
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	dialled := o
+	dialled.TLS = second.TLS()
+	c, err := Dial(t.Context(), second.Address(), dialled)
+	if err != nil {
+		t.Fatalf("after the program that has started it left: %v", err)
+	}
+	c.Close()
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	awaitEnd(t, pid)
+	if _, err := os.Stat(filepath.Join(o.Dir, atName)); err == nil {
+		t.Error("engine.at was left behind")
+	}
+}
+
+// Whoever notices first that the shared engine died starts it again, for all, where it was.
+func TestSharedEngineIsStartedAgainOnce(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	var all []*Server
+	for range 3 {
+		s, err := Start(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		all = append(all, s)
+	}
+	was := all[0].PID()
+	if err := all[0].Close(); err != nil { // its parent: the others are no parents of it
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(was, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if a, b := all[1].PID(), all[2].PID(); a == b && a != 0 && a != was {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("engines %d and %d after one that was %d", all[1].PID(), all[2].PID(), was)
+		}
+	}
+	if all[1].Address() != all[2].Address() {
+		t.Errorf("on %s and %s", all[1].Address(), all[2].Address())
+	}
+}
+
+// A program that was killed leaves its engine to the next one, which finds it alive or starts another.
+func TestEngineAfterAKilledProgram(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctl := play(t, "controller", "ENGINE_TEST_DIR="+dir, "ENGINE_TEST_BINARY="+engineBinary(t))
+	pid := filepath.Join(dir, "engine.pid")
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(pid); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("no engine")
+		}
+	}
+	if err := ctl.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = ctl.Wait()
+	s, err := Start(t.Context(), Options{Dir: dir, Binary: engineBinary(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	awaitEnd(t, s.PID())
+}
+
+// awaitEnd waits until a process has ended; one that nobody has waited for yet has.
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err != nil || len(line) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("engine %d still runs, and nobody needs it", pid)
+		}
 	}
 }
 

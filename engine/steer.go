@@ -112,7 +112,7 @@ func (p *performer) onStop(f func()) (release func()) {
 func (l *laneRun) await(ctx workflow.Context, part Part, step Step, undo bool, state []byte) *failure {
 	queue := step.Queue
 	if queue == "" {
-		queue = DefaultQueue
+		queue = workflow.GetInfo(ctx).TaskQueueName
 	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           queue,

@@ -16,11 +16,11 @@ import (
 const takeOverWait = heartbeatTimeout
 
 // TakeOver tells the server what it would find out by itself after five seconds without a heartbeat: that nobody works any more on
-// the steps of DefaultQueue that a job has begun. They are attempted again at once by whoever serves that queue next, and what
+// the steps of this client's queue that a job has begun. They are attempted again at once by whoever serves that queue next, and what
 // waits for them, clients at a closed gate among it, waits that much shorter. ended is how many there were.
 //
-// It is only for who knows that every process that has served that queue is dead: because the engine is our own, and a lock that
-// ends with its process has passed on to us. Call it before Serve. Steps of other queues are left alone, and so are those that a
+// It is only for who knows that every process that has served that queue is dead: because the engine is our own, and the lock of
+// whoever carries the job out, which ends with its process, has passed on to us. Call it before Serve. Steps of other queues are left alone, and so are those that a
 // Stowage has begun that did not say which queue it served. A job that does not exist or has ended is fine.
 func (c *Client) TakeOver(ctx context.Context, jobID string) (ended int, err error) {
 	if c.jobs == nil {
@@ -90,10 +90,10 @@ func (c *Client) unstick(ctx context.Context, id string) error {
 	return err
 }
 
-// isOrphan reports whether an attempt is at work as far as the server knows, and was begun for DefaultQueue by another process.
+// isOrphan reports whether an attempt is at work as far as the server knows, and was begun for this client's queue by another process.
 func (c *Client) isOrphan(a *workflow.PendingActivityInfo) bool {
 	who := a.GetLastWorkerIdentity()
-	return a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED && strings.HasPrefix(who, workerPrefix(DefaultQueue)) && who != c.workerName(DefaultQueue)
+	return a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED && strings.HasPrefix(who, workerPrefix(c.opts.Queue)) && who != c.workerName(c.opts.Queue)
 }
 
 // workerName is how the worker of a queue is known to the server: by its queue, and by this process.

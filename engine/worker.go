@@ -15,8 +15,8 @@ import (
 // lastWait is how long a stopping worker waits for steps whose contexts it has cancelled at the end of the grace.
 const lastWait = 5 * time.Second
 
-// Serve offers d for the steps of one queue, at most concurrency at once, until stop is called. Whoever serves DefaultQueue also
-// runs the workflows. Queues of one process may be served side by side.
+// Serve offers d for the steps of one queue, at most concurrency at once, until stop is called. Whoever serves the client's own queue,
+// which "" stands for, also runs the workflows. Queues of one process may be served side by side.
 //
 // stop lets no new step begin, waits for the running ones up to Options.Grace, then cancels their contexts and waits 5 s more. A
 // step that is cut short is attempted again by the next worker. stop may be called more than once.
@@ -28,7 +28,7 @@ func (c *Client) Serve(queue string, d Doer, concurrency int) (stop func(), err 
 		return nil, errors.New("serve queue " + queue + ": needs a Doer and a concurrency of at least 1")
 	}
 	if queue == "" {
-		queue = DefaultQueue
+		queue = c.opts.Queue
 	}
 	p := &performer{doer: d, turns: c.turns, log: c.log, pulse: c.pulse, answer: c.jobs.CompleteActivity}
 	halted, halt := context.WithCancelCause(context.Background())
@@ -67,9 +67,9 @@ func (c *Client) newWorker(halted context.Context, queue string, p *performer, c
 	w := worker.New(c.jobs, queue, worker.Options{
 		Identity:                           c.workerName(queue),
 		MaxConcurrentActivityExecutionSize: concurrency,
-		MaxConcurrentActivityTaskPollers:   pollers(queue, concurrency),
+		MaxConcurrentActivityTaskPollers:   c.pollers(queue, concurrency),
 		MaxConcurrentWorkflowTaskPollers:   4,
-		DisableWorkflowWorker:              queue != DefaultQueue,
+		DisableWorkflowWorker:              queue != c.opts.Queue,
 		StickyScheduleToStartTimeout:       time.Second, // how long a workflow waits for a worker that was killed
 		DeadlockDetectionTimeout:           10 * time.Second,
 		WorkerStopTimeout:                  c.opts.Grace,
@@ -77,7 +77,7 @@ func (c *Client) newWorker(halted context.Context, queue string, p *performer, c
 		DisableRegistrationAliasing:        true,
 		OnFatalError:                       func(err error) { c.log.Error("worker stopped", "queue", queue, "error", err) },
 	})
-	if queue == DefaultQueue {
+	if queue == c.opts.Queue {
 		w.RegisterWorkflowWithOptions(jobWorkflow, workflow.RegisterOptions{Name: jobWorkflowName})
 		w.RegisterWorkflowWithOptions(laneWorkflow, workflow.RegisterOptions{Name: laneWorkflowName})
 	}
@@ -87,8 +87,8 @@ func (c *Client) newWorker(halted context.Context, queue string, p *performer, c
 }
 
 // pollers keeps the queues of a hundred hosts cheap: one long poll each.
-func pollers(queue string, concurrency int) int {
-	if queue != DefaultQueue || concurrency < 4 {
+func (c *Client) pollers(queue string, concurrency int) int {
+	if queue != c.opts.Queue || concurrency < 4 {
 		return 1
 	}
 	return 4

@@ -131,7 +131,8 @@ func laneWorkflow(ctx workflow.Context, in laneInput) (laneOutput, error) {
 	return laneOutput{LaneResult{Name: in.Lane.Name, End: EndDone}, in.Job}, nil
 }
 
-func (s Step) activityOptions() workflow.ActivityOptions {
+// activityOptions are those of one step of a lane; a step that names no queue waits where its workflow does.
+func (s Step) activityOptions(ctx workflow.Context) workflow.ActivityOptions {
 	o := workflow.ActivityOptions{
 		TaskQueue:           s.Queue,
 		StartToCloseTimeout: s.Timeout,
@@ -144,7 +145,7 @@ func (s Step) activityOptions() workflow.ActivityOptions {
 		},
 	}
 	if s.Queue == "" {
-		o.TaskQueue = DefaultQueue
+		o.TaskQueue = workflow.GetInfo(ctx).TaskQueueName
 	}
 	if s.Timeout == 0 {
 		o.StartToCloseTimeout = defaultTimeout

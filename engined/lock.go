@@ -47,3 +47,32 @@ func ownerOf(f *os.File) string {
 	}
 	return strings.TrimSpace(string(text))
 }
+
+// look is how often an engine looks whether anybody needs it.
+const look = 100 * time.Millisecond
+
+// untilUnused returns a context that ends when nobody holds a lock on the file at path: the kernel lets go of a lock when its process
+// ends, whatever killed it. From then on the lock is ours until we end, so that nobody begins to use an engine that is stopping.
+func untilUnused(ctx context.Context, path string) (context.Context, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the users' lock: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		for syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(look):
+			}
+		}
+		// Never closed: it is ours until this process has ended.
+		usersLock = f
+	}()
+	return ctx, nil
+}
+
+// usersLock keeps the file open: one that nobody holds is closed by the garbage collector.
+var usersLock *os.File

@@ -25,15 +25,15 @@ type settings struct {
 	db        string
 	listen    string
 	namespace string
-	lifeline  bool
+	users     string
 	tls       files
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(args []string, stdout, stderr io.Writer) int {
 	set, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -45,8 +45,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	syscall.Umask(0o077) // the file holds what every step was told
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if set.lifeline {
-		ctx = untilEOF(ctx, stdin)
+	if set.users != "" {
+		unused, err := untilUnused(ctx, set.users)
+		if err != nil {
+			fmt.Fprintln(stderr, "stowage-engine:", err)
+			return 1
+		}
+		ctx = unused
 	}
 	if err := serve(ctx, set, stdout); err != nil {
 		fmt.Fprintln(stderr, "stowage-engine:", err)
@@ -66,7 +71,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.StringVar(&set.tls.ca, "tls-ca", "", "the authority; everybody who connects shows a certificate of it")
 	flags.StringVar(&set.tls.revoked, "tls-revoked", "", "file of revoked certificates: a serial number in hexadecimal digits a line, # begins a comment; read again when it changes")
 	flags.StringVar(&set.namespace, "namespace", "stowage", "namespace to create and serve")
-	flags.BoolVar(&set.lifeline, "lifeline", false, "stop when stdin reaches its end")
+	flags.StringVar(&set.users, "users", "", "file that every program which needs the engine keeps locked; stop when nobody does")
 	if err := flags.Parse(args); err != nil {
 		return set, err
 	}
@@ -85,16 +90,6 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	}
 	set.db = path
 	return set, nil
-}
-
-// untilEOF returns a context that ends when in does: the parent's death closes the pipe, whatever killed it.
-func untilEOF(ctx context.Context, in io.Reader) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		cancel()
-	}()
-	return ctx
 }
 
 func serve(ctx context.Context, set settings, stdout io.Writer) error {

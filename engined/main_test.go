@@ -1,12 +1,12 @@
 package main
 
 import (
-	"context"
 	"database/sql"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,18 +89,44 @@ func TestPorts(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{{}, {"--db", "x", "rest"}, {"--nonsense"}, {"--db", "x"}, {"--db", "x", "--tls-cert", "a", "--tls-key", "b"}, {"--db", "x", "--tls-ca", "c"}} {
-		if code := run(args, os.Stdin, io.Discard, io.Discard); code != 2 {
+		if code := run(args, io.Discard, io.Discard); code != 2 {
 			t.Errorf("%q ended with %d, want 2", args, code)
 		}
 	}
 }
 
-func TestLifelineEndsWithItsInput(t *testing.T) {
-	r, w := io.Pipe()
-	ctx := untilEOF(context.Background(), r)
-	if ctx.Err() != nil {
-		t.Fatal("ended early")
+func TestEndsWhenNobodyNeedsIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users")
+	var programs []*os.File
+	for range 2 {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != nil {
+			t.Fatal(err)
+		}
+		programs = append(programs, f)
 	}
-	w.Close()
+	ctx, err := untilUnused(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs[0].Close()
+	select {
+	case <-ctx.Done():
+		t.Fatal("it ended while a program needed it")
+	case <-time.After(5 * look):
+	}
+	programs[1].Close()
 	<-ctx.Done()
+	late, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close()
+	if syscall.Flock(int(late.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
+		t.Error("somebody may begin to use it while it stops")
+	}
 }

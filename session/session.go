@@ -136,9 +136,6 @@ func (s *Session) Lock(purpose string) error {
 		return err
 	}
 	s.onClose(free)
-	s.engine.mu.Lock()
-	defer s.engine.mu.Unlock()
-	s.engine.locked = true
 	return nil
 }
 
@@ -148,7 +145,7 @@ func (s *Session) onClose(f func()) {
 	s.closes = append(s.closes, f)
 }
 
-// Close lets go of what is open, the last opened first, until nothing is: an engine may be taken over meanwhile. It may be called twice.
+// Close lets go of what is open, the last opened first. It may be called twice.
 func (s *Session) Close() {
 	for {
 		s.mu.Lock()

@@ -22,7 +22,6 @@ import (
 
 	"stowage/agent"
 	"stowage/e2e/farmtest"
-	"stowage/engine"
 	"stowage/farm"
 )
 
@@ -124,7 +123,7 @@ func (e frontend) forgeries(ctx context.Context, l lane) map[string]func() error
 		},
 		"begin a job": func() error {
 			_, err := e.StartWorkflowExecution(ctx, &workflowservice.StartWorkflowExecutionRequest{Namespace: namespace, WorkflowId: "mine", RequestId: "mine",
-				WorkflowType: &common.WorkflowType{Name: "stowage.job"}, TaskQueue: &taskqueue.TaskQueue{Name: engine.DefaultQueue}})
+				WorkflowType: &common.WorkflowType{Name: "stowage.job"}, TaskQueue: &taskqueue.TaskQueue{Name: "run.mine"}})
 			return err
 		},
 		"read the history": func() error {
@@ -132,7 +131,8 @@ func (e frontend) forgeries(ctx context.Context, l lane) map[string]func() error
 			return err
 		},
 	}
-	for _, queue := range []string{engine.DefaultQueue, "host.old1", "host.old2"} {
+	of, _, _ := strings.Cut(id, "/")
+	for _, queue := range []string{"run." + of, "host.old1", "host.old2"} {
 		out["take calls of "+queue] = func() error { _, err := e.poll(ctx, queue); return err }
 	}
 	for n, token := range l.tokens() {
