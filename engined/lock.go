@@ -60,19 +60,17 @@ func untilUnused(ctx context.Context, path string) (context.Context, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
-		defer cancel()
+		defer f.Close() // an open file that nobody holds is closed by the garbage collector
 		for syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 			select {
 			case <-ctx.Done():
+				cancel()
 				return
 			case <-time.After(look):
 			}
 		}
-		// Never closed: it is ours until this process has ended.
-		usersLock = f
+		cancel()
+		<-make(chan struct{}) // the lock ends with the process
 	}()
 	return ctx, nil
 }
-
-// usersLock keeps the file open: one that nobody holds is closed by the garbage collector.
-var usersLock *os.File
