@@ -14,10 +14,11 @@ import (
 	"stowage/farm"
 	"stowage/session"
 	"stowage/store"
+	"stowage/workspace"
 )
 
-// Act is the carrying out of runs of one kind in a session: checked, begun, resumed, ended. Its session has locked the workspace,
-// unless it is Dry.
+// Act is the carrying out of runs of one kind in a session: checked, begun, resumed, ended. Its session shares the workspace,
+// and has the turn where a run begins, unless it is Dry.
 type Act struct {
 	*session.Session
 	*Conductor
@@ -26,8 +27,12 @@ type Act struct {
 	Elsewhere func() error
 	// Dry: Begin asks everything and writes nothing; its run does not exist.
 	Dry bool
+	// Parallel is how many lanes all runs together may have on their way; 0: as many as the job has.
+	Parallel int
 	// WayBack plans how to take back what a run has done for good; nil: there is no such way.
 	WayBack func(store.Run) (*Back, error)
+
+	taken *workspace.Taken // the claim of the run
 }
 
 // grace is how long steps may take to end when we are told to stop. It covers everything that happens behind a closed gate several
@@ -96,6 +101,9 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	if err := a.Store.PutRun(run); err != nil {
 		return out, err
 	}
+	if err := a.taken.Drop(); err != nil {
+		a.Log.Warn("the claim of a run that has ended stays until the next one begins", "run", run.ID, "error", err)
+	}
 	return out, out.Err()
 }
 
@@ -151,7 +159,7 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 func queueOf(job engine.Job) string { return "run." + job.ID }
 
 // takeOver ends what a program had begun that was killed: the engine is ours,
-// and whoever carries a run out holds the workspace, whose lock ends with its
+// and whoever carries a run out holds its claim, whose lock ends with its
 // process. Where this fails the engine finds out by itself.
 func takeOver(ctx context.Context, client *engine.Client, job engine.Job, log *slog.Logger) {
 	for _, piece := range Pieces(job) {

@@ -37,12 +37,22 @@ func (a *Act) Begin(ctx context.Context, p Proposal) (store.Run, []farm.Finding,
 	if err := a.NothingOpen(); err != nil {
 		return store.Run{}, nil, err
 	}
+	defer a.EndTurn() // also where it is refused: the next may begin
 	a.hear()
 	run := store.Run{ID: a.nextID(p.Name), Kind: a.Kind.Name, Subject: p.Subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
 	job, nextServerID, err := p.Job(run.ID)
 	if err != nil || len(job.Lanes) == 0 {
 		return store.Run{}, nil, err
 	}
+	if err := a.claim(run, &job); err != nil {
+		return store.Run{}, nil, err
+	}
+	begun := false
+	defer func() {
+		if !begun {
+			_ = a.taken.Drop() // one that stays is removed by the next run
+		}
+	}()
 	approvals, err := approvalsOf(job, append(slices.Clone(p.ApproveBefore), a.Terms.ApproveBefore...))
 	if err != nil {
 		return store.Run{}, nil, err
@@ -58,7 +68,9 @@ func (a *Act) Begin(ctx context.Context, p Proposal) (store.Run, []farm.Finding,
 	if a.Dry {
 		return run, findings, nil
 	}
-	return run, findings, a.write(run, job, approvals, p.Soak, nextServerID)
+	err = a.write(run, job, approvals, p.Soak, nextServerID)
+	begun = err == nil
+	return run, findings, err
 }
 
 // write makes the run durable before anything is touched: ids are spent first, so that no crash can give them out twice.
@@ -90,25 +102,12 @@ func Refused(op, subject string, err error, hint string) error {
 	return &farm.Error{Op: op, Subject: subject, Err: fmt.Errorf("%w: %w", farm.ErrRefused, err), Hint: hint}
 }
 
-// NothingOpen refuses to begin beside an act that was cut short.
+// NothingOpen refuses to begin beside what another verb has begun that goes for all pairs.
 func (a *Act) NothingOpen() error {
-	if a.Elsewhere != nil {
-		if err := a.Elsewhere(); err != nil {
-			return err
-		}
-	}
-	last, err := Latest(a.Store)
-	if errors.Is(err, store.ErrNone) {
+	if a.Elsewhere == nil {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if last.State == store.Running {
-		return Refused(a.Kind.Name, last.Subject, fmt.Errorf("run %s of %s has not ended", last.ID, last.Started.Local().Format(time.DateTime)),
-			"finish it first: stowage resume")
-	}
-	return nil
+	return a.Elsewhere()
 }
 
 // nextID is an id that no run has.

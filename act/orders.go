@@ -42,16 +42,16 @@ func Runs(s *store.Store) ([]store.Run, error) {
 	return slices.DeleteFunc(runs, func(r store.Run) bool { return r.Kind == store.Replay }), err
 }
 
-// openRun is the run that has not ended: the only one there is to steer.
-func openRun(s *store.Store, verb string) (store.Run, error) {
-	last, err := Latest(s)
+// openRun is the run to steer, which has not ended: the one that was named, or the only one.
+func openRun(s *store.Store, verb, name string) (store.Run, error) {
+	run, err := Choose(s, name, verb)
 	if errors.Is(err, store.ErrNone) {
-		return last, Refused(verb, "", errors.New("nothing has been begun in this workspace"), "stowage plan, then stowage move PLAN")
+		return run, Refused(verb, "", errors.New("nothing has been begun in this workspace"), "stowage plan, then stowage move PLAN")
 	}
-	if err == nil && last.State != store.Running {
-		err = Refused(verb, last.Subject, fmt.Errorf("run %s has ended: %s", last.ID, last.State), "stowage status")
+	if err == nil && run.State != store.Running {
+		err = Refused(verb, run.Subject, fmt.Errorf("run %s has ended: %s", run.ID, run.State), "stowage status")
 	}
-	return last, err
+	return run, err
 }
 
 func say(s *store.Store, run, verb, part, what, why string) error {
@@ -66,8 +66,8 @@ func SteeringOf(s *store.Store, run string) (Steering, error) {
 
 // Pause lets no new step begin; with copies, copies that run stand still, too.
 // A step that may hold a gate closed goes on to its end.
-func Pause(s *store.Store, copies bool, why string) (store.Run, error) {
-	run, err := openRun(s, "pause")
+func Pause(s *store.Store, name string, copies bool, why string) (store.Run, error) {
+	run, err := openRun(s, "pause", name)
 	if err != nil {
 		return run, err
 	}
@@ -86,8 +86,8 @@ func Resume(s *store.Store, run store.Run, why string) error {
 
 // Limit limits all copies of the run together, in bytes a second; 0 stops
 // them, less than 0 takes the limit away.
-func Limit(s *store.Store, bytes int64, why string) (store.Run, error) {
-	run, err := openRun(s, "throttle")
+func Limit(s *store.Store, name string, bytes int64, why string) (store.Run, error) {
+	run, err := openRun(s, "throttle", name)
 	if err != nil {
 		return run, err
 	}
@@ -101,8 +101,8 @@ func Limit(s *store.Store, bytes int64, why string) (store.Run, error) {
 // Approve lets parts that wait for an approval go on: those of one lane, or all
 // of them; before one step, or before any. With ahead, everything that will come
 // to that step may begin it, too. What was approved comes back.
-func Approve(s *store.Store, step, lane string, ahead bool, why string) (store.Run, []Approval, error) {
-	run, err := openRun(s, "approve")
+func Approve(s *store.Store, name, step, lane string, ahead bool, why string) (store.Run, []Approval, error) {
+	run, err := openRun(s, "approve", name)
 	if err != nil {
 		return run, nil, err
 	}
@@ -133,8 +133,8 @@ func Approve(s *store.Store, step, lane string, ahead bool, why string) (store.R
 
 // Abort has a run end: sides before their point of no return are undone, the
 // others finished. It is refused while a part waits whose way back is lost.
-func Abort(s *store.Store, why string) (store.Run, error) {
-	run, err := openRun(s, "abort")
+func Abort(s *store.Store, name, why string) (store.Run, error) {
+	run, err := openRun(s, "abort", name)
 	if err == nil {
 		err = canEnd(s, run.ID, "abort")
 	}

@@ -1,6 +1,8 @@
 package act
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,27 +13,39 @@ import (
 	"stowage/engine"
 	"stowage/internal/nested"
 	"stowage/store"
+	"stowage/workspace"
 )
 
-// Unfinished is the run to go on with: one that was cut short, or one that
-// ended stuck: behind the point of no return, which can only go forward, or
-// while it was taken back, which goes on being taken back. It is store.ErrNone
-// when there is none.
-func (a *Act) Unfinished() (store.Run, error) {
-	last, err := Latest(a.Store)
-	if err != nil {
-		return last, err
+// GoOn is the run to go on with: the given one, when it was cut short, or one
+// with what it left when it ended stuck: behind the point of no return, which can
+// only go forward, or while it was taken back, which goes on being taken back. It
+// is store.ErrNone when there is nothing to go on with. Its claim is taken; while
+// another process holds that, wait is told once.
+func (a *Act) GoOn(ctx context.Context, run store.Run, wait func(*workspace.Held)) (store.Run, error) {
+	if run.State == store.Running {
+		if err := a.ofThisKind(run); err != nil {
+			return run, err
+		}
+		if err := a.TakeOn(ctx, run, wait); err != nil {
+			return run, err
+		}
+		now, err := Choose(a.Store, run.ID, "resume") // it may have ended while we waited
+		if err != nil || now.State == store.Running {
+			return now, err
+		}
+		if err := a.taken.Drop(); err != nil {
+			return now, err
+		}
+		run = now
 	}
-	if last.State == store.Running {
-		return last, a.ofThisKind(last)
+	if run.Kind != a.Kind.Name || run.State != store.Failed {
+		return run, store.ErrNone
 	}
-	if last.Kind != a.Kind.Name {
-		return last, store.ErrNone
+	if err := a.Turn(ctx, "resume"); err != nil {
+		return run, err
 	}
-	if last.State == store.Failed {
-		return a.goOn(last)
-	}
-	return last, store.ErrNone
+	defer a.EndTurn()
+	return a.goOn(run)
 }
 
 // goOn makes a run of what a stuck run left to be done, or to be undone.
@@ -52,13 +66,34 @@ func (a *Act) goOn(stuck store.Run) (store.Run, error) {
 	if err != nil {
 		return stuck, err
 	}
+	if gone, err := a.wasGoneOnWith(stuck, owner); gone || err != nil {
+		return stuck, cmp.Or(err, store.ErrNone)
+	}
 	job.ID, job.Lanes = a.nextID(stuck.Subject), rest
 	run := store.Run{ID: job.ID, Kind: a.Kind.Name, Subject: stuck.Subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
+	if err := a.claim(run, &job); err != nil {
+		return stuck, err
+	}
 	err = errors.Join(a.Store.PutDocument(ownerDocument, run.ID, run.Started, owner), a.Store.PutDocument("job", run.ID, run.Started, job), a.handOn(stuck, run))
 	if err != nil {
 		return stuck, err
 	}
 	return run, a.Store.PutRun(run)
+}
+
+// wasGoneOnWith reports whether a later run has what a stuck one left.
+func (a *Act) wasGoneOnWith(stuck store.Run, owner string) (bool, error) {
+	runs, err := Runs(a.Store)
+	for _, r := range runs {
+		if err != nil || r.ID == stuck.ID { // newest first: those after it are older
+			break
+		}
+		var whose string
+		if whose, err = a.ownerOf(r); err == nil && whose == owner {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 // handOn lets a run know who decided in the one before it that a part goes on

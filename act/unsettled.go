@@ -1,24 +1,27 @@
 package act
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 
 	"stowage/engine"
 	"stowage/internal/nested"
 	"stowage/store"
 )
 
-// Unsettled is the newest run when routing may stand in the middle of it: it
-// has not ended, or it ended with a lane that is stuck or unknown. Otherwise
-// every pair is where farm.yaml says, and open is false.
+// Unsettled is a run in the middle of which routing may stand: the newest that
+// has not ended, or the newest of all when it ended with a lane that is stuck or
+// unknown. Otherwise every pair is where farm.yaml says, and open is false.
 func Unsettled(s *store.Store) (run store.Run, open bool, err error) {
-	run, err = Latest(s)
+	runs, err := Runs(s)
+	if err != nil || len(runs) == 0 {
+		return run, false, err
+	}
+	if n := slices.IndexFunc(runs, func(r store.Run) bool { return r.State == store.Running }); n >= 0 {
+		return runs[n], true, nil
+	}
+	run = runs[0]
 	switch {
-	case errors.Is(err, store.ErrNone):
-		return run, false, nil
-	case err != nil || run.State == store.Running:
-		return run, err == nil, err
 	case run.State != store.Failed || run.Result == "":
 		return run, false, nil
 	}

@@ -154,8 +154,8 @@ func canEnd(s *store.Store, run, verb string) error {
 
 // Forward lets parts whose way back is lost go on without it: one, or all that
 // wait for that. They come back.
-func Forward(s *store.Store, part, why string) (store.Run, []LostWay, error) {
-	run, err := openRun(s, "approve")
+func Forward(s *store.Store, name, part, why string) (store.Run, []LostWay, error) {
+	run, err := openRun(s, "approve", name)
 	if err != nil {
 		return run, nil, err
 	}

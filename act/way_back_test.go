@@ -77,11 +77,11 @@ func TestOrdersAboutALostWay(t *testing.T) {
 	if err := s.PutRun(run); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Forward(s, "", ""); err == nil {
+	if _, _, err := Forward(s, "", "", ""); err == nil {
 		t.Error("forward while nothing is lost")
 	}
 	put(order1(orderLost, "s1", "soak"))
-	if _, err := Abort(s, ""); err == nil || !strings.Contains(err.Error(), "would be lost") {
+	if _, err := Abort(s, "", ""); err == nil || !strings.Contains(err.Error(), "would be lost") {
 		t.Errorf("abort: %v", err)
 	}
 	if err := Undo(s, run, ""); err == nil {
@@ -90,13 +90,13 @@ func TestOrdersAboutALostWay(t *testing.T) {
 	if now, _ := SteeringOf(s, run.ID); now.Ending != nil {
 		t.Errorf("a refused order holds: %+v", now)
 	}
-	if _, _, err := Forward(s, "s2", ""); err == nil {
+	if _, _, err := Forward(s, "", "s2", ""); err == nil {
 		t.Error("forward for a part that is not lost")
 	}
-	if _, ways, err := Forward(s, "", "it has to stay"); err != nil || len(ways) != 1 {
+	if _, ways, err := Forward(s, "", "", "it has to stay"); err != nil || len(ways) != 1 {
 		t.Fatalf("forward: %v %v", ways, err)
 	}
-	if _, err := Abort(s, ""); err != nil {
+	if _, err := Abort(s, "", ""); err != nil {
 		t.Errorf("abort when it is decided: %v", err)
 	}
 	next := store.Run{ID: "r2"}

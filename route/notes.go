@@ -108,6 +108,11 @@ func (n *Notes) add(sync bool, lines ...note) error {
 	if err := os.MkdirAll(filepath.Dir(n.path), 0o700); err != nil {
 		return n.fail(err)
 	}
+	unlock, err := lockFile(n.path + ".lock") // another run may be writing them anew
+	if err != nil {
+		return n.fail(err)
+	}
+	defer unlock()
 	if info, err := os.Stat(n.path); err == nil && info.Size() > mostNotes {
 		if err := n.shorten(); err != nil {
 			return n.fail(err)
@@ -178,15 +183,16 @@ func Keep(r Maker, notes *Notes) Maker {
 // Begin notes the table as it stands, for a run that begins (fresh) or goes on:
 // what the run has not changed yet is known, too. A run that goes on keeps what
 // it has written: somebody may have put another table there since. A table that
-// cannot be read is not noted, for it is waited for later.
-func Begin(ctx context.Context, r Router, fresh bool) error {
+// cannot be read is not noted, for it is waited for later. Pairs that are not
+// mine are left to the run that has claimed them.
+func Begin(ctx context.Context, r Router, fresh bool, mine func(farm.PairName) bool) error {
 	k, ok := r.(interface {
-		begin(ctx context.Context, fresh bool) error
+		begin(ctx context.Context, fresh bool, mine func(farm.PairName) bool) error
 	})
 	if !ok {
 		return nil
 	}
-	return k.begin(ctx, fresh)
+	return k.begin(ctx, fresh, mine)
 }
 
 type kept struct {
@@ -197,7 +203,7 @@ type kept struct {
 	generation int64 // of the last table that was seen, and one more for each change since
 }
 
-func (k *kept) begin(ctx context.Context, fresh bool) error {
+func (k *kept) begin(ctx context.Context, fresh bool, mine func(farm.PairName) bool) error {
 	known, err := k.notes.Read()
 	if err != nil {
 		return k.notes.fail(err)
@@ -212,6 +218,9 @@ func (k *kept) begin(ctx context.Context, fresh bool) error {
 	}
 	lines := []note{{Generation: t.Generation}}
 	for name, p := range t.Pairs {
+		if !mine(name) {
+			continue
+		}
 		was := known.Pairs[name]
 		settled := was.Next != nil && (reflect.DeepEqual(p, was.Next) || reflect.DeepEqual(p, was.Last))
 		if fresh || was.Last == nil || settled {

@@ -41,7 +41,7 @@ func read(t *testing.T, n *route.Notes) *route.Noted {
 // that is fenced.
 func TestLostTableComesBackAsTheRunWroteIt(t *testing.T) {
 	r, notes, path := noted(t, onePair())
-	must(t, route.Begin(t.Context(), r, true))
+	must(t, route.Begin(t.Context(), r, true, func(farm.PairName) bool { return true }))
 	for _, edit := range []func(*route.Pair) error{
 		func(p *route.Pair) error { p.CloseGate(farm.A); return nil },
 		func(p *route.Pair) error {
@@ -70,7 +70,7 @@ func TestLostTableComesBackAsTheRunWroteIt(t *testing.T) {
 // so the clients of that side wait, and the others do not.
 func TestChangeInDoubtComesBackWithAClosedGate(t *testing.T) {
 	r, notes, path := noted(t, onePair())
-	must(t, route.Begin(t.Context(), r, true))
+	must(t, route.Begin(t.Context(), r, true, func(farm.PairName) bool { return true }))
 	err := r.Change(t.Context(), pairName, func(p *route.Pair) error {
 		p.Serve(farm.A, farm.B, "127.0.10.2:23306", 100)
 		p.Shards = nil
@@ -92,7 +92,7 @@ func TestChangeInDoubtComesBackWithAClosedGate(t *testing.T) {
 // not.
 func TestRestoredOldTableIsADifference(t *testing.T) {
 	r, notes, path := noted(t, onePair())
-	must(t, route.Begin(t.Context(), r, true))
+	must(t, route.Begin(t.Context(), r, true, func(farm.PairName) bool { return true }))
 	old, err := os.ReadFile(path)
 	must(t, err)
 	must(t, r.Change(t.Context(), pairName, func(p *route.Pair) error { p.Serve(farm.A, farm.B, "127.0.10.2:23306", 100); return nil }))
@@ -109,11 +109,11 @@ func TestRestoredOldTableIsADifference(t *testing.T) {
 	if d := differ(); len(d) != 1 || d[0].Side != farm.A || d[0].Pair != pairName {
 		t.Errorf("an old table: %+v", d)
 	}
-	must(t, route.Begin(t.Context(), r, false)) // a resume: the old one is still a difference
+	must(t, route.Begin(t.Context(), r, false, func(farm.PairName) bool { return true })) // a resume: the old one is still a difference
 	if d := differ(); len(d) != 1 {
 		t.Errorf("after a resume: %+v", d)
 	}
-	must(t, route.Begin(t.Context(), r, true)) // another run: it begins with what is there
+	must(t, route.Begin(t.Context(), r, true, func(farm.PairName) bool { return true })) // another run: it begins with what is there
 	if d := differ(); len(d) != 0 {
 		t.Errorf("another run: %+v", d)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -42,6 +43,7 @@ type Session struct {
 
 	mu     sync.Mutex
 	closes []func()
+	turn   func() // lets the next program begin; nil: we have none
 }
 
 // Open opens the workspace and its store, which is made where there is none.
@@ -129,7 +131,7 @@ func (s *Session) Prepare() (err error) {
 	return nil
 }
 
-// Lock takes the workspace for one act, until the session is closed: see workspace.Workspace.Lock.
+// Lock takes the workspace for what no run may be beside, until the session is closed: see workspace.Workspace.Lock.
 func (s *Session) Lock(purpose string) error {
 	free, err := s.Workspace.Lock(purpose)
 	if err != nil {
@@ -137,6 +139,58 @@ func (s *Session) Lock(purpose string) error {
 	}
 	s.onClose(free)
 	return nil
+}
+
+// Share takes part in the workspace beside other runs, until the session is closed: see workspace.Workspace.Share.
+func (s *Session) Share() error {
+	free, err := s.Workspace.Share()
+	if err != nil {
+		return err
+	}
+	s.onClose(free)
+	return nil
+}
+
+// Turn is Share for who begins a run: it waits until no other program does. EndTurn lets the next one, and so does Close.
+func (s *Session) Turn(ctx context.Context, purpose string) error {
+	s.mu.Lock()
+	has := s.turn != nil
+	s.mu.Unlock()
+	if has {
+		return nil
+	}
+	if err := s.Share(); err != nil {
+		return err
+	}
+	free, err := s.Workspace.Turn(ctx, purpose, func(h *workspace.Held) { s.opts.Say("%v; waiting until it has begun", h) })
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.turn = sync.OnceFunc(free)
+	s.mu.Unlock()
+	s.onClose(s.EndTurn)
+	return nil
+}
+
+// EndTurn lets the next program begin a run. It may be called without a turn.
+func (s *Session) EndTurn() {
+	s.mu.Lock()
+	free := s.turn
+	s.turn = nil
+	s.mu.Unlock()
+	if free != nil {
+		free()
+	}
+}
+
+// Claim takes a claim, which goes with the session: see workspace.Workspace.Take.
+func (s *Session) Claim(c workspace.Claim) (*workspace.Taken, error) {
+	t, err := s.Workspace.Take(c)
+	if err == nil {
+		s.onClose(t.Leave)
+	}
+	return t, err
 }
 
 func (s *Session) onClose(f func()) {

@@ -31,8 +31,8 @@ func (h *Held) Error() string {
 
 func (h *Held) Unwrap() error { return farm.ErrRefused }
 
-// Lock takes the workspace for one act. It does not wait: when it is taken, the
-// error holds a *Held. The lock goes with the process, however it ends. release
+// Lock takes the workspace for one act that no other may run beside; Share is
+// for all others. It does not wait: when it is taken, the error holds a *Held. The lock goes with the process, however it ends. release
 // may be called twice; keep it until then, for an open file that nobody holds
 // is closed by the garbage collector.
 func (w *Workspace) Lock(purpose string) (release func(), err error) {
@@ -42,7 +42,7 @@ func (w *Workspace) Lock(purpose string) (release func(), err error) {
 	}
 	err = flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		held := readHeld(file)
+		held := w.holder(file)
 		_ = file.Close() // read only, nothing to lose
 		return nil, &farm.Error{Op: "lock workspace", Subject: w.Dir, Err: held, Hint: "wait for it to end, or stop it; its lock ends with it"}
 	}
@@ -59,10 +59,28 @@ func (w *Workspace) Lock(purpose string) (release func(), err error) {
 	return func() { _, _ = file.Truncate(0), file.Close() }, nil
 }
 
-// Died is who had the workspace last and ended without giving it back: a
-// process that was killed. Nil: nobody, or it still runs.
+// holder is who has the workspace for himself, or one of those who share it.
+func (w *Workspace) holder(file *os.File) *Held {
+	if held := readHeld(file); held.PID != 0 {
+		return held
+	}
+	claims, _ := w.Claims() // unread: somebody unknown
+	for _, c := range claims {
+		if c.Live {
+			return c.Held()
+		}
+	}
+	if turn, err := os.Open(w.StatePath("turn")); err == nil {
+		defer turn.Close()
+		return readHeld(turn)
+	}
+	return &Held{}
+}
+
+// Died is who was about to begin a run and ended without saying how: a process
+// that was killed. Nil: nobody, or it still runs.
 func (w *Workspace) Died() *Held {
-	file, err := os.Open(w.StatePath("lock"))
+	file, err := os.Open(w.StatePath("turn"))
 	if err != nil {
 		return nil
 	}

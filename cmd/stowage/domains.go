@@ -229,8 +229,8 @@ func (a *app) changeDomains(ctx context.Context, verb string, given []string, wa
 	if err := d.Lock("domains " + verb); err != nil {
 		return err
 	}
-	if last, err := act.Latest(d.Store); err == nil && last.State == store.Running {
-		return &farm.Error{Op: "domains " + verb, Subject: last.ID, Err: fmt.Errorf("%w: a move has begun and not ended", farm.ErrRefused), Hint: "finish it first: stowage resume"}
+	if open, err := act.Open(d.Store); err == nil && len(open) > 0 {
+		return &farm.Error{Op: "domains " + verb, Subject: open[0].ID, Err: fmt.Errorf("%w: a move has begun and not ended", farm.ErrRefused), Hint: "finish it first: stowage resume"}
 	}
 	separation.Wait = wait
 	trail, err := d.Store.OpenTrail()

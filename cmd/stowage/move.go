@@ -135,7 +135,7 @@ func (a *app) move(ctx context.Context, plan string) (moveSummary, error) {
 		return moveSummary{}, err
 	}
 	defer d.Close()
-	if err := d.Lock("move " + plan); err != nil {
+	if err := d.Turn(ctx, "move "+plan); err != nil {
 		return moveSummary{}, err
 	}
 	run, findings, err := moving.Begin(ctx, plan)
@@ -157,19 +157,29 @@ func (a *app) resume(ctx context.Context) (moveSummary, error) {
 		return moveSummary{}, err
 	}
 	defer d.Close()
-	if goesOn, err := a.unpause(d); err != nil || goesOn {
+	cut := cutInPreflight(d)
+	last, err := act.Choose(d.Store, a.run, "resume")
+	if errors.Is(err, store.ErrNone) && cut == nil {
+		return moveSummary{FormatVersion: 1, State: "nothing-to-do"}, nil
+	}
+	if err != nil && !errors.Is(err, store.ErrNone) {
 		return moveSummary{}, err
 	}
-	cut := cutInPreflight(d)
+	if goesOn, err := a.unpause(d, last); err != nil || goesOn {
+		return moveSummary{}, err
+	}
 	if err := a.awaitLock(ctx, d); err != nil {
 		return moveSummary{}, err
 	}
-	run, err := moving.Unfinished()
+	run, err := moving.GoOn(ctx, last, func(h *workspace.Held) { a.say("%v; waiting for it to end", h) })
 	if errors.Is(err, store.ErrNone) && cut != nil {
+		if err := d.Turn(ctx, "resume"); err != nil { // it is forgotten with that
+			return moveSummary{}, err
+		}
 		return moveSummary{}, a.emit(cut, cut.writeText)
 	}
 	if errors.Is(err, store.ErrNone) {
-		return a.lastEnd(d)
+		return a.endOf(d, run)
 	}
 	if err != nil {
 		return moveSummary{}, err
@@ -178,23 +188,16 @@ func (a *app) resume(ctx context.Context) (moveSummary, error) {
 	return a.carry(ctx, moving, run)
 }
 
-// lastEnd reports the newest run that has ended already.
-func (a *app) lastEnd(d *session.Session) (moveSummary, error) {
-	run, err := act.Latest(d.Store)
-	if errors.Is(err, store.ErrNone) {
-		return moveSummary{FormatVersion: 1, State: "nothing-to-do"}, nil
-	}
-	if err != nil {
-		return moveSummary{}, err
-	}
+// endOf reports a run that has ended already.
+func (a *app) endOf(d *session.Session, run store.Run) (moveSummary, error) {
 	a.say("%s has ended: %s", run.ID, run.State)
 	return summarize(d, run, nil)
 }
 
-// awaitLock waits for another process that works in the workspace.
+// awaitLock waits for another process that has the workspace for itself.
 func (a *app) awaitLock(ctx context.Context, d *session.Session) error {
 	for told := false; ; told = true {
-		err := d.Lock("resume")
+		err := d.Share()
 		var held *workspace.Held
 		if err == nil || !errors.As(err, &held) {
 			return err
@@ -243,7 +246,11 @@ func (a *app) noteRouting(ctx context.Context, moving *move.Act, run store.Run) 
 	if err := moving.Keep(); err != nil {
 		return err
 	}
-	return route.Begin(ctx, moving.Router, len(events) == 0)
+	mine, err := moving.MayNote(run)
+	if err != nil {
+		return err
+	}
+	return route.Begin(ctx, moving.Router, len(events) == 0, mine)
 }
 
 func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary, error) {
@@ -289,7 +296,7 @@ func (a *app) actIn(d *session.Session, err error) (*session.Session, *move.Act,
 		d.Close()
 		return nil, nil, err
 	}
-	moving := move.NewAct(&act.Act{Session: d, Terms: a.terms, Conductor: &act.Conductor{Log: a.log, Border: a.border},
+	moving := move.NewAct(&act.Act{Session: d, Terms: a.terms, Parallel: goals.Parallel, Conductor: &act.Conductor{Log: a.log, Border: a.border},
 		Elsewhere: func() error { return noDomainsOpen(d) }}, goals.Soak, a.repair)
 	return d, moving, nil
 }

@@ -56,7 +56,7 @@ func (a *app) moveInstance(ctx context.Context, m move.InstanceMove, dry bool) e
 		}
 		return a.preflightOf(fmt.Sprintf("instance %s/%s to %s", m.Pair, m.Side, m.To), findings, err)
 	}
-	if err := d.Lock(fmt.Sprintf("move instance %s/%s", m.Pair, m.Side)); err != nil {
+	if err := d.Turn(ctx, fmt.Sprintf("move instance %s/%s", m.Pair, m.Side)); err != nil {
 		return err
 	}
 	run, findings, err := m.Begin(ctx, moving)

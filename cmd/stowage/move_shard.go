@@ -77,7 +77,7 @@ func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool) 
 			moves[i].Soak = goals.Soak
 		}
 	}
-	if err := d.Lock("move shard " + string(moves[0].Shard)); err != nil {
+	if err := d.Turn(ctx, "move shard "+string(moves[0].Shard)); err != nil {
 		return err
 	}
 	run, ways, findings, err := moving.BeginShards(ctx, moves, dry)

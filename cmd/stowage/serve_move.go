@@ -26,7 +26,7 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 	}
 	defer d.Close()
 	t, unknown := keptRouting(d)
-	status, err := statusOf(d, t, func(run string) (*act.Board, error) { return s.board.of(d.Store, run) })
+	status, err := statusOf(d, t, "", func(run string) (*act.Board, error) { return s.board.of(d.Store, run) })
 	if err != nil {
 		return serve.Move{}, err
 	}

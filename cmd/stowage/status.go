@@ -37,6 +37,10 @@ type moveStatus struct {
 	LinksUnknown   string     `json:"links_unknown,omitempty"` // servers that could not be asked
 	// Forged are steps and answers of this move that were refused: somebody interferes.
 	Forged []string `json:"forged,omitempty"`
+	// AlsoOpen are other runs that have not ended.
+	AlsoOpen []alsoOpen `json:"also_open,omitempty"`
+	// Claim is what the run has for itself until it ends.
+	Claim *claimLine `json:"claim,omitempty"`
 	// RoutingLost: the move has not ended, and there is no routing table.
 	RoutingLost bool `json:"routing_lost,omitempty"`
 	// NotBegun is a later move, killed while it asked whether it may begin.
@@ -50,6 +54,35 @@ type moveStatus struct {
 	Waiting  []act.Approval `json:"waiting"` // for a person
 
 	board *act.Board // nil where nothing has been begun
+}
+
+// alsoOpen is a run that has not ended, besides the one that is shown.
+type alsoOpen struct {
+	Run   string `json:"run"`
+	Plan  string `json:"plan"`
+	State string `json:"state"`
+}
+
+// claimLine is what no other run may touch.
+type claimLine struct {
+	Whole bool            `json:"whole,omitempty"` // the whole farm
+	Pairs []farm.PairName `json:"pairs,omitempty"`
+	Hosts []farm.HostName `json:"hosts,omitempty"`
+}
+
+func claimed(d *session.Session, run store.Run) (*claimLine, error) {
+	c, err := d.ClaimOf(run.ID)
+	if errors.Is(err, fs.ErrNotExist) || run.State != store.Running {
+		return nil, nil
+	}
+	return &claimLine{c.Whole, c.Pairs, c.Hosts}, err
+}
+
+func (c claimLine) String() string {
+	if c.Whole {
+		return "the whole farm"
+	}
+	return fmt.Sprintf("%s on %s", plural(len(c.Pairs), "pair", "pairs"), plural(len(c.Hosts), "host", "hosts"))
 }
 
 type sideRow struct {
@@ -70,8 +103,8 @@ type gateLine struct {
 
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "status", Short: "Show how far the newest run has come", Args: args(cobra.NoArgs),
-		Long:    "Shows the newest run, side by side, any gate that is closed, any side in rotation that does not\nreplicate, and what to do next.\nReads only; works while it runs and after it was killed.\n\n" + exitHelp,
+		Use: "status", Short: "Show how far a run has come", Args: args(cobra.NoArgs),
+		Long:    "Shows the newest run that has not ended, or the newest, side by side, any gate that is closed, any side in rotation that does not\nreplicate, and what to do next.\nReads only; works while it runs and after it was killed.\n\n" + exitHelp,
 		Example: "  stowage status",
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := a.status(c)
@@ -102,7 +135,7 @@ func (a *app) status(c *cobra.Command) (moveStatus, error) {
 	if err != nil {
 		t = nil
 	}
-	s, err := statusOf(d, t, func(run string) (*act.Board, error) {
+	s, err := statusOf(d, t, a.run, func(run string) (*act.Board, error) {
 		events, _, err := d.Store.Events(run, 0)
 		board := act.NewBoard()
 		for _, e := range events {
@@ -137,18 +170,33 @@ func stateOf(r store.Run) string {
 	return string(r.State)
 }
 
-// statusOf is how far the newest move has come, by what the workspace keeps. t is nil where gates are not known; boardOf is what the events of a run say.
-func statusOf(d *session.Session, t *route.Table, boardOf func(run string) (*act.Board, error)) (moveStatus, error) {
+// statusOf is how far a run has come, by what the workspace keeps: the named one, the newest that has not ended, or the newest. t is nil where gates are not known; boardOf is what the events of a run say.
+func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run string) (*act.Board, error)) (moveStatus, error) {
 	s := moveStatus{FormatVersion: 1, State: "none", Sides: []sideRow{}, ClosedGates: []gateLine{}, NotReplicating: []linkLine{}, HeldShards: []farm.ShardName{}, Waiting: []act.Approval{}, routingTruth: routingTruth{Differs: []route.Difference{}, Refusing: []refusingLine{}}, NextSteps: []string{"stowage plan", "stowage move PLAN"}}
 	if t != nil {
 		s.gates(d.Farm, t)
 	}
 	s.NotBegun = cutInPreflight(d)
-	run, err := act.Latest(d.Store)
+	open, err := act.Open(d.Store)
+	if err != nil {
+		return s, err
+	}
+	if name == "" && len(open) > 0 {
+		name = open[0].ID
+	}
+	run, err := act.Choose(d.Store, name, "status")
 	if errors.Is(err, store.ErrNone) {
 		return s, nil
 	}
 	if err != nil {
+		return s, err
+	}
+	for _, r := range open {
+		if r.ID != run.ID {
+			s.AlsoOpen = append(s.AlsoOpen, alsoOpen{r.ID, r.Subject, stateOf(r)})
+		}
+	}
+	if s.Claim, err = claimed(d, run); err != nil {
 		return s, err
 	}
 	s.Run, s.Plan, s.State, s.PID, s.Started, s.Ended = run.ID, run.Subject, stateOf(run), run.PID, run.Started, run.Ended
@@ -159,6 +207,9 @@ func statusOf(d *session.Session, t *route.Table, boardOf func(run string) (*act
 		s.NextSteps = []string{"wait, or Ctrl-C in the process that runs it"}
 		if s.State == interrupted {
 			s.NextSteps = []string{"stowage resume"}
+			if len(s.AlsoOpen) > 0 {
+				s.NextSteps = []string{"stowage resume --run " + run.ID}
+			}
 		}
 	}
 	if err := s.steered(d.Store); err != nil {
@@ -269,6 +320,12 @@ func (s moveStatus) writeText(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s of plan %s: %s, %s done\n", s.Run, s.Plan, s.State, plural(s.SidesDone, "side", "sides"))
+	for _, r := range s.AlsoOpen {
+		fmt.Fprintf(w, "  not ended either: %s of %s, %s: stowage status --run %s\n", r.Run, r.Plan, r.State, r.Run)
+	}
+	if s.Claim != nil && len(s.AlsoOpen) > 0 {
+		fmt.Fprintf(w, "  nobody else touches %s of it until it ends\n", s.Claim)
+	}
 	if s.WritePauses != nil {
 		fmt.Fprintf(w, "  %s\n", s.WritePauses)
 	}

@@ -47,7 +47,7 @@ const steerGroup = "steer"
 func (a *app) steeringCommands() []*cobra.Command {
 	resume := &cobra.Command{
 		Use: "resume", Short: "Go on with a run that was cut short, or paused", Args: args(cobra.NoArgs),
-		Long: `Goes on with the run that has not ended. When another process is carrying it out,
+		Long: `Goes on with the run that has not ended; with --run where there are several. When another process is carrying it out,
 waits for that one and takes over if it dies. Takes a pause back, and has a way back that
 was lost tried once more; when another process carries that run out, that one goes on.
 Nothing to go on with is fine.
@@ -68,7 +68,11 @@ Nothing to go on with is fine.
 	for _, c := range said {
 		a.reasonFlag(c.Flags())
 	}
-	return slices.Concat([]*cobra.Command{a.statusCommand()}, said, []*cobra.Command{a.logCommand(), a.runsCommand()})
+	status := a.statusCommand()
+	for _, c := range append([]*cobra.Command{status}, said...) {
+		c.Flags().StringVar(&a.run, "run", "", "this run (stowage runs lists them); default: the one that has not ended, or the newest")
+	}
+	return slices.Concat([]*cobra.Command{status}, said, []*cobra.Command{a.logCommand(), a.runsCommand()})
 }
 
 func (a *app) engineFlag(fs *pflag.FlagSet) {
@@ -98,7 +102,7 @@ both; 'stowage status' shows who, when and why.
 		Example: `  stowage pause --reason "sale starts at nine"` + "\n  stowage resume",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.steerOpen(func(d *session.Session) (steered, error) {
-				run, err := act.Pause(d.Store, copies, a.terms.Reason)
+				run, err := act.Pause(d.Store, a.run, copies, a.terms.Reason)
 				text := "paused: no new step begins; running steps end by themselves\n  go on with: stowage resume"
 				return steered{Run: run.ID, Verb: "pause", Text: text, PID: alive(run)}, err
 			})
@@ -123,7 +127,7 @@ rotation become slow or fall behind; 'stowage status' says why.
 				return usage(c, err)
 			}
 			return a.steerOpen(func(d *session.Session) (steered, error) {
-				run, err := act.Limit(d.Store, bytes, a.terms.Reason)
+				run, err := act.Limit(d.Store, a.run, bytes, a.terms.Reason)
 				text := "copies write no more than " + given[0] + " MB/s together"
 				if bytes < 0 {
 					text = "no limit on copies but their own"
@@ -160,7 +164,7 @@ is as asked.
 ` + exitHelp,
 		Example: `  stowage abort --reason "disks of ssd03 fail"`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.end(c.Context(), func(d *session.Session) (store.Run, error) { return act.Abort(d.Store, a.terms.Reason) })
+			return a.end(c.Context(), func(d *session.Session) (store.Run, error) { return act.Abort(d.Store, a.run, a.terms.Reason) })
 		},
 	}
 }
@@ -186,7 +190,7 @@ other direction is written, plans/undo-NAME.json. Nothing is touched: review it,
 			if err != nil {
 				return err
 			}
-			run, err := act.Latest(d.Store)
+			run, err := act.Choose(d.Store, a.run, "undo")
 			d.Close()
 			switch {
 			case errors.Is(err, store.ErrNone):
@@ -286,7 +290,9 @@ func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, 
 	if err != nil {
 		return err
 	}
-	err = d.Lock("abort or undo")
+	if err = d.Share(); err == nil {
+		err = moving.TakeOn(ctx, run, nil)
+	}
 	var held *workspace.Held
 	if errors.As(err, &held) {
 		s := steered{FormatVersion: 1, Run: run.ID, Verb: "end", PID: held.PID,
@@ -296,9 +302,9 @@ func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, 
 	if err != nil {
 		return err
 	}
-	// It may have ended between the order and the lock.
-	if run, err = act.Latest(d.Store); err != nil || run.State != store.Running {
-		return errors.Join(err, a.ended(a.lastEnd(d)))
+	// It may have ended between the order and the claim.
+	if run, err = act.Choose(d.Store, run.ID, "abort"); err != nil || run.State != store.Running {
+		return errors.Join(err, a.ended(a.endOf(d, run)))
 	}
 	s, err := a.carry(ctx, moving, run)
 	if s.Outcome != nil && s.Outcome.EndedAsAsked() {
@@ -310,13 +316,9 @@ func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, 
 
 // unpause takes a pause back, and has ways back tried again that were lost. When
 // another process carries the run out that is all there is to do.
-func (a *app) unpause(d *session.Session) (goesOn bool, err error) {
-	run, err := act.Latest(d.Store)
-	if errors.Is(err, store.ErrNone) || err == nil && run.State != store.Running {
+func (a *app) unpause(d *session.Session, run store.Run) (goesOn bool, err error) {
+	if run.State != store.Running {
 		return false, nil
-	}
-	if err != nil {
-		return false, err
 	}
 	now, err := act.SteeringOf(d.Store, run.ID)
 	lost := slices.ContainsFunc(now.Lost, act.LostWay.IsOpen)

@@ -41,7 +41,7 @@ its last step is approved, and it settles where it is. --reason goes to the trai
 				return a.goForward(lane)
 			}
 			return a.steerOpen(func(d *session.Session) (steered, error) {
-				run, passed, err := act.Approve(d.Store, step, lane, ahead, a.terms.Reason)
+				run, passed, err := act.Approve(d.Store, a.run, step, lane, ahead, a.terms.Reason)
 				s := steered{Run: run.ID, Verb: "approve", Approved: passed, PID: alive(run), Text: approvedText(passed, step, ahead)}
 				if err == nil && len(passed) == 0 && !ahead {
 					err = a.nothingToApprove(d, run)
@@ -71,7 +71,7 @@ func (a *app) nothingToApprove(d *session.Session, run store.Run) error {
 // goForward lets shards settle whose way back is lost.
 func (a *app) goForward(part string) error {
 	return a.steerOpen(func(d *session.Session) (steered, error) {
-		run, ways, err := act.Forward(d.Store, part, a.terms.Reason)
+		run, ways, err := act.Forward(d.Store, a.run, part, a.terms.Reason)
 		s := steered{Run: run.ID, Verb: "approve", Forward: ways, PID: alive(run)}
 		for _, w := range ways {
 			s.Text += fmt.Sprintf("%s settles where it is, without a way back; ", w.Part)

@@ -69,6 +69,43 @@ func (f *LiveFarm) freeHosts() (fm *farm.Farm, free []farm.Host) {
 	return fm, free
 }
 
+// FreeHosts are the hosts that carry nothing, cleared of what moved away from them.
+func (f *LiveFarm) FreeHosts() []string {
+	f.T.Helper()
+	_, free := f.freeHosts()
+	var out []string
+	for _, h := range free {
+		os.RemoveAll(f.Dir + "/" + h.Dir)
+		out = append(out, string(h.Name))
+	}
+	return out
+}
+
+// ServerIDs are those of all servers of farm.yaml.
+func (f *LiveFarm) ServerIDs() (out []uint32) {
+	f.T.Helper()
+	_, fm, _, err := FarmAccess(f.Dir)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	admin, err := mysql.ReadAccount(f.Dir+"/accounts.cnf", "stowage")
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	for _, p := range fm.Pairs {
+		for side, place := range p.Sides {
+			s := mysql.Open(p.Instance(side), fm.Address(place), admin, slog.New(slog.DiscardHandler))
+			defer s.Close()
+			facts, err := s.Facts(f.T.Context())
+			if err != nil {
+				f.T.Fatal(err)
+			}
+			out = append(out, facts.ServerID)
+		}
+	}
+	return out
+}
+
 // TurnAround clears the place the farm came from and makes a plan that goes
 // back there.
 func (f *LiveFarm) TurnAround() {

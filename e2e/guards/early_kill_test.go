@@ -40,7 +40,7 @@ func TestResumeAfterAKillInEarlyPreflight(t *testing.T) {
 	}
 	b := f.Start("move", "second")
 	f.Await(b, "it has the workspace", func() bool {
-		held, _ := os.ReadFile(f.Path(".stowage/lock"))
+		held, _ := os.ReadFile(f.Path(".stowage/turn"))
 		return strings.Contains(string(held), "move second")
 	})
 	b.Kill()

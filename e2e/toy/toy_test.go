@@ -70,7 +70,7 @@ func play(ctx context.Context, dir string) error {
 		return err
 	}
 	defer s.Close()
-	if err := errors.Join(s.Prepare(), s.Lock("toy")); err != nil {
+	if err := errors.Join(s.Prepare(), s.Turn(ctx, "toy")); err != nil {
 		return err
 	}
 	told := s.Store.Record()
@@ -79,7 +79,10 @@ func play(ctx context.Context, dir string) error {
 	pair := s.Farm.Pairs[0]
 	c.Kind = kind(c, func() *sql.DB { return dial(s.Admin, s.Farm.Address(pair.Sides[farm.A])) })
 	a := &act.Act{Session: s, Conductor: c}
-	run, err := a.Unfinished()
+	run, err := act.Choose(s.Store, "", "toy")
+	if err == nil {
+		run, err = a.GoOn(ctx, run, nil)
+	}
 	if err != nil {
 		run, _, err = a.Begin(ctx, act.Proposal{Name: "box", Subject: "box", Job: func(id string) (engine.Job, uint32, error) {
 			return engine.Job{ID: id, Kind: "toy", Budgets: map[string]int{act.WholeFarm: 1}, Lanes: []engine.Lane{{Name: string(pair.Name), Holds: []string{act.WholeFarm},

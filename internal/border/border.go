@@ -1,7 +1,6 @@
 package border
 
 import (
-	"bytes"
 	"fmt"
 	"net/url"
 	"os"
@@ -64,21 +63,27 @@ func killer(order string) func(string) error {
 	}
 }
 
-// engines are the processes of our own that run stowage-engine.
+// engines are the stowage-engine processes that this program uses, whoever has started them: those that look after a file which we
+// have open.
 func engines() []int {
-	var out []int
-	tasks, _ := filepath.Glob("/proc/self/task/*/children")
-	for _, t := range tasks {
-		raw, err := os.ReadFile(t)
-		if err != nil {
-			continue
+	ours := map[string]bool{}
+	open, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range open {
+		if path, err := os.Readlink(fd); err == nil && filepath.Base(path) == "engine.users" {
+			ours[path] = true
 		}
-		for _, field := range strings.Fields(string(raw)) {
-			pid, _ := strconv.Atoi(field)
-			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-			if bytes.Contains(line, []byte("stowage-engine")) {
-				out = append(out, pid)
-			}
+	}
+	var out []int
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range all {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		args := strings.Split(string(raw), "\x00")
+		if n := slices.Index(args, "--users"); n > 0 && n+1 < len(args) && ours[args[n+1]] {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			out = append(out, pid)
 		}
 	}
 	return out
