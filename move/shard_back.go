@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/swing"
 )
 
 // cutBack is the mirror image of the cutover: the shard serves from its old
@@ -64,16 +65,14 @@ func (s *shardMove) bringHome(ctx context.Context, where serving) (err error) {
 			err = errors.Join(err, s.stay(clean))
 		}
 	}()
-	step := func(name string, do func(context.Context) error) error {
+	within := func(ctx context.Context, name string, do func(context.Context) error) error {
 		return s.PhaseOf(ctx, "undo "+s.Step, name, do)
 	}
-	if err := step("close", func(ctx context.Context) error { return s.hold(ctx, s.order.To.Pair) }); err != nil {
-		return err
-	}
-	if err := step("drain", func(ctx context.Context) error { return s.drain(ctx, s.to) }); err != nil {
-		return err
-	}
-	err = step("lock", func(ctx context.Context) (err error) { fence, err = s.carrier.fenceBack(ctx); return err })
+	err = swing.Handover{Within: within, Phases: []swing.Phase{
+		{Name: "close", Do: func(ctx context.Context) error { return s.hold(ctx, s.order.To.Pair) }},
+		{Name: "drain", Do: func(ctx context.Context) error { return s.drain(ctx, s.to) }},
+		{Name: "lock", Do: func(ctx context.Context) (err error) { fence, err = s.carrier.fenceBack(ctx); return err }},
+	}}.Run(ctx)
 	if where == atNone && errors.Is(err, farm.ErrRefused) && !isNoWayBack(err) {
 		// The cutover had not come so far that a client could have been sent to
 		// the target: there is nothing to bring back, only a fence to take away.
@@ -82,25 +81,17 @@ func (s *shardMove) bringHome(ctx context.Context, where serving) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, p := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"gather", func(ctx context.Context) error { return s.gather(ctx, s.to, held) }},
-		{"barrier", func(ctx context.Context) error { return fence.Reach(ctx) }},
-		{"rename", func(ctx context.Context) error { turning = false; return fence.Rename(ctx) }},
-		{"unlock", func(ctx context.Context) error {
+	return swing.Handover{Within: within, Phases: []swing.Phase{
+		{Name: "gather", Do: func(ctx context.Context) error { return s.gather(ctx, s.to, held) }},
+		{Name: "barrier", Do: func(ctx context.Context) error { return fence.Reach(ctx) }},
+		{Name: "rename", Do: func(ctx context.Context) error { turning = false; return fence.Rename(ctx) }},
+		{Name: "unlock", Do: func(ctx context.Context) error {
 			last := fence
 			fence = nil // it is asked once, and ends the fence in any case
 			return s.unlock(ctx, s.to, last, held)
 		}},
-		{"flip", func(ctx context.Context) error { return s.openAtHome(ctx, nil) }},
-	} {
-		if err := step(p.name, p.do); err != nil {
-			return err
-		}
-	}
-	return nil
+		{Name: "flip", Do: func(ctx context.Context) error { return s.openAtHome(ctx, nil) }},
+	}}.Run(ctx)
 }
 
 // openAtHome lets the clients go on at the source, once its twin is as far, too.

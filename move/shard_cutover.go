@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/route"
+	"stowage/swing"
 )
 
 // heldAtMost bounds how long the clients of a shard wait in one attempt. What
@@ -49,7 +49,7 @@ func (s *shardMove) serving(ctx context.Context) (serving, error) {
 // the clients to the source. An attempt that was killed is begun anew from
 // what routing says; once the target lists the shard there is no way but
 // forward (or cutBack, which brings back what was written there).
-func (s *shardMove) cutover(ctx context.Context) (err error) {
+func (s *shardMove) cutover(ctx context.Context) error {
 	where, err := s.serving(ctx)
 	if err != nil {
 		return err
@@ -62,53 +62,52 @@ func (s *shardMove) cutover(ctx context.Context) (err error) {
 	}
 	held := &holds{}
 	defer held.release()
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.backOut(ctx, held))
-		}
-	}()
-	// What an attempt that was killed has left is taken back: nobody was sent
-	// to the target yet, so nothing there can be lost by it.
-	if err := s.giveNames(ctx, held); err != nil {
-		return err
-	}
-	if err := s.Phase(ctx, "ready", func(ctx context.Context) error { return s.ready(ctx, s.from) }); err != nil {
-		return err
-	}
-	// From here on clients wait.
-	bounded, cancel := context.WithTimeout(ctx, heldAtMost+s.settings.Drain)
-	defer cancel()
 	var fence shardFence
-	defer func() {
-		if err != nil && fence != nil {
-			clean, done := context.WithTimeout(context.WithoutCancel(ctx), heldAtMost)
-			defer done()
-			err = errors.Join(err, fence.Unlock(clean)) // before the names are given back
-		}
-	}()
-	for _, p := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"close", func(ctx context.Context) error { return s.hold(ctx, s.order.From.Pair) }},
-		{"drain", func(ctx context.Context) error { return s.drain(ctx, s.from) }},
-		{"lock", func(ctx context.Context) (err error) { fence, err = s.carrier.fence(ctx); return err }},
-		{"gather", func(ctx context.Context) error { return s.gather(ctx, s.from, held) }},
-		{"barrier", func(ctx context.Context) error { return fence.Reach(ctx) }},
-		{"rename", func(ctx context.Context) error { return fence.Rename(ctx) }},
-		{"unlock", func(ctx context.Context) error {
-			last := fence
-			fence = nil // it is asked once, and ends the fence in any case
-			return s.unlock(ctx, s.from, last, held)
-		}},
-		{"arrive", func(ctx context.Context) error { return s.arrive(ctx, s.to) }},
-		{"flip", func(ctx context.Context) error { return s.flipTo(ctx, s.order.To.Pair, "") }},
-	} {
-		if err := s.Phase(bounded, p.name, p.do); err != nil {
-			return err
-		}
+	err = swing.Handover{
+		Within: s.Phase,
+		Ready: func(ctx context.Context) error {
+			// What an attempt that was killed has left is taken back: nobody was sent
+			// to the target yet, so nothing there can be lost by it.
+			if err := s.giveNames(ctx, held); err != nil {
+				return err
+			}
+			return s.Phase(ctx, "ready", func(ctx context.Context) error { return s.ready(ctx, s.from) })
+		},
+		Hold: heldAtMost + s.settings.Drain,
+		Phases: []swing.Phase{
+			{Name: "close", Do: func(ctx context.Context) error { return s.hold(ctx, s.order.From.Pair) }},
+			{Name: "drain", Do: func(ctx context.Context) error { return s.drain(ctx, s.from) }},
+			{Name: "lock", Do: func(ctx context.Context) (err error) { fence, err = s.carrier.fence(ctx); return err }},
+			{Name: "gather", Do: func(ctx context.Context) error { return s.gather(ctx, s.from, held) }},
+			{Name: "barrier", Do: func(ctx context.Context) error { return fence.Reach(ctx) }},
+			{Name: "rename", Do: func(ctx context.Context) error { return fence.Rename(ctx) }},
+			{Name: "unlock", Do: func(ctx context.Context) error {
+				last := fence
+				fence = nil // it is asked once, and ends the fence in any case
+				return s.unlock(ctx, s.from, last, held)
+			}},
+			{Name: "arrive", Do: func(ctx context.Context) error { return s.arrive(ctx, s.to) }},
+			{Name: "flip", Do: func(ctx context.Context) error { return s.flipTo(ctx, s.order.To.Pair, "") }},
+		},
+		Back: func(ctx context.Context, _ error) error {
+			// The fence ends before the names are given back.
+			return errors.Join(unlockFence(ctx, fence), s.backOut(ctx, held))
+		},
+	}.Run(ctx)
+	if err != nil {
+		return err
 	}
 	return s.afterFlip(ctx)
+}
+
+// unlockFence ends a fence, if there is one, also when ctx has ended.
+func unlockFence(ctx context.Context, fence shardFence) error {
+	if fence == nil {
+		return nil
+	}
+	clean, done := context.WithTimeout(context.WithoutCancel(ctx), heldAtMost)
+	defer done()
+	return fence.Unlock(clean)
 }
 
 // holds are the locks that an attempt has of its own, beside the carrier's.
@@ -121,33 +120,19 @@ func (h *holds) release() {
 	h.all = nil
 }
 
-// ready waits, while the shard is served as ever, until no transaction is open
+// ready waits, while the shard is served as ever, until nothing is in sight
 // that would keep its clients waiting for long.
 func (s *shardMove) ready(ctx context.Context, e ends) error {
-	for deadline := time.Now().Add(s.settings.Patience); ; {
-		var open []string
-		for _, server := range e.writers() {
-			long, err := server.LongWork(ctx, s.settings.Long)
-			if err != nil {
-				return err
-			}
-			for _, b := range long {
-				open = append(open, fmt.Sprintf("%s on %s", b, server.Name()))
-			}
-		}
-		if len(open) == 0 {
-			return s.abreast(ctx, e)
-		}
-		text := fmt.Sprintf("%d sessions hold work open, the first: %s", len(open), open[0])
-		if time.Now().After(deadline) {
-			return &farm.Error{Op: "wait for long work", Subject: string(s.order.Shard), Err: errors.New(text),
-				Hint: "nothing has been changed; end the long transaction, it will be tried again"}
-		}
-		s.Report(farm.Event{Kind: farm.StepWaiting, Phase: "ready", Text: text})
-		if err := pauseFor(ctx, 200*time.Millisecond); err != nil {
-			return err
-		}
+	told := func(text string) { s.Report(farm.Event{Kind: farm.StepWaiting, Phase: "ready", Text: text}) }
+	if err := s.clients(e).AwaitNoLongWork(ctx, s.settings, told); err != nil {
+		return err
 	}
+	return s.abreast(ctx, e)
+}
+
+// clients are those of the shard, and of its neighbours.
+func (s *shardMove) clients(e ends) swing.Clients {
+	return swing.Clients{On: e.writers(), Subject: string(s.order.Shard)}
 }
 
 // abreast waits until each side has what the other had written: behind the
@@ -186,23 +171,7 @@ func (s *shardMove) hold(ctx context.Context, pair farm.PairName) error {
 // held. Servers do not tell which shard a transaction is for, so those of
 // neighbours are waited for too; theirs that begin later are not.
 func (s *shardMove) drain(ctx context.Context, e ends) error {
-	settle := max(s.settings.Settle, s.mover.Router.Guarantee().Settle)
-	writers := e.writers()
-	errs := make([]error, len(writers))
-	var wg sync.WaitGroup
-	for i, server := range writers {
-		wg.Go(func() {
-			left, err := server.Quiesce(ctx, settle, s.settings.Drain)
-			if err == nil && len(left) > 0 {
-				err = &farm.Error{Op: "drain", Subject: string(server.Name()),
-					Err:  fmt.Errorf("%d sessions still hold work open after %v, the first: %s", len(left), s.settings.Drain, left[0]),
-					Hint: "the shard serves where it did and nothing has changed; end the long transaction, it will be tried again"}
-			}
-			errs[i] = err
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return s.clients(e).Drain(ctx, s.settings, max(s.settings.Settle, s.mover.Router.Guarantee().Settle))
 }
 
 // gather makes sure that the locked side has everything that was written on its

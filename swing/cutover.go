@@ -81,7 +81,7 @@ func (c *Cutover) Run(ctx context.Context) error {
 	}
 	if !decided {
 		if err := c.handOver(ctx); err != nil {
-			return errors.Join(err, c.backOut(ctx))
+			return err
 		}
 	}
 	return c.finish(ctx)
@@ -195,36 +195,24 @@ func (c *Cutover) pair(ctx context.Context) (*route.Pair, error) {
 	return p, nil
 }
 
-// part is one phase.
-type part struct {
-	name string
-	do   func(context.Context) error
-}
-
-func (c *Cutover) phases(ctx context.Context, parts ...part) error {
-	for _, p := range parts {
-		if err := c.Phase(ctx, c.Step, p.name, p.do); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // handOver is everything that can be taken back.
 func (c *Cutover) handOver(ctx context.Context) error {
-	if err := c.near(ctx); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.limit())
-	defer cancel()
-	return c.phases(ctx,
-		part{"close", c.closeGates}, part{"drain", c.drainAll}, part{"fence", c.fenceFrom}, part{"kill", c.kill},
-		part{"lock", c.lockFrom}, part{"position", c.position}, part{"barrier", c.barrier})
+	return Handover{
+		Within: c.within, Ready: c.near, Hold: c.limit(),
+		Phases: []Phase{{Name: "close", Do: c.closeGates}, {Name: "drain", Do: c.drainAll}, {Name: "fence", Do: c.fenceFrom}, {Name: "kill", Do: c.kill},
+			{Name: "lock", Do: c.lockFrom}, {Name: "position", Do: c.position}, {Name: "barrier", Do: c.barrier}},
+		Back: func(ctx context.Context, _ error) error { return c.backOut(ctx) },
+	}.Run(ctx)
 }
 
 // finish goes forward only, and may be begun again at any point.
 func (c *Cutover) finish(ctx context.Context) error {
-	return c.phases(ctx, part{"open", c.openTo}, part{"flip", c.flipTo}, part{"unlock", c.unlock}, part{"release", c.release})
+	return Handover{Within: c.within, Phases: []Phase{{Name: "open", Do: c.openTo}, {Name: "flip", Do: c.flipTo},
+		{Name: "unlock", Do: c.unlock}, {Name: "release", Do: c.release}}}.Run(ctx)
+}
+
+func (c *Cutover) within(ctx context.Context, name string, do func(context.Context) error) error {
+	return c.Phase(ctx, c.Step, name, do)
 }
 
 // near waits with the gate open until nothing is in sight that would keep it
@@ -251,7 +239,7 @@ func (c *Cutover) near(ctx context.Context) error {
 		}
 	}
 	c.users = p.Users
-	if err := c.ready(ctx, c.From); err != nil {
+	if err := c.writers().AwaitNoLongWork(ctx, c.Settings, c.waiting); err != nil {
 		return err
 	}
 	if err := c.To.Follow(ctx, c.From.Address(), c.Replication, 30*time.Second); err != nil {
@@ -293,23 +281,14 @@ func (c *Cutover) closeGates(ctx context.Context) error {
 	return c.closeGate(ctx)
 }
 
+// writers are the clients of the pair; the server serves nobody else.
+func (c *Cutover) writers() Clients {
+	return Clients{On: []*mysql.Server{c.From}, Subject: string(c.From.Name())}
+}
+
 // drainAll waits until the work that was open when the gate closed has ended:
 // read_only would make its COMMIT fail.
-func (c *Cutover) drainAll(ctx context.Context) error {
-	if err := c.drainRouter(ctx); err != nil {
-		return err
-	}
-	left, err := c.From.Quiesce(ctx, c.settle(), c.Settings.Drain)
-	if err != nil {
-		return err
-	}
-	if len(left) > 0 {
-		return &farm.Error{Op: "drain", Subject: string(c.From.Name()),
-			Err:  fmt.Errorf("%d sessions still hold work open after %v, the first: %s", len(left), c.Settings.Drain, left[0]),
-			Hint: "clients go on and nothing has changed; wait for the long transaction or end it, it will be tried again"}
-	}
-	return nil
-}
+func (c *Cutover) drainAll(ctx context.Context) error { return c.drain(ctx, c.writers(), c.settle()) }
 
 // settle is how long a client may come after its look. A swing waits longer,
 // for there a late write is taken by the other side; here it meets the fence

@@ -2,7 +2,6 @@ package swing
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -33,7 +32,7 @@ var (
 
 // handOver does what h says, or changes nothing. When it has been done
 // already, by an attempt that was killed, it only makes sure of the fences.
-func (s *Swing) handOver(ctx context.Context, h handover) (err error) {
+func (s *Swing) handOver(ctx context.Context, h handover) error {
 	if err := s.awaitTable(ctx, s.patience(h)); err != nil {
 		return err
 	}
@@ -48,45 +47,54 @@ func (s *Swing) handOver(ctx context.Context, h handover) (err error) {
 		return s.afterwards(ctx, h)
 	}
 	back := &wayBack{gate: p.GateIsClosed(s.Side), closed: s.suspects(ctx, h, p)}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.backOut(ctx, h, back))
-		}
-	}()
 	wait := s.patience(h)
 	if back.gate { // by an attempt that was killed: clients wait already
 		wait = min(wait, 5*time.Second)
 	}
-	if err := s.Await(ctx, wait, h.from, h.to); err != nil {
+	from := s.clients(h.from)
+	return Handover{
+		Within: func(ctx context.Context, name string, do func(context.Context) error) error {
+			return s.Phase(ctx, h.step, name, do)
+		},
+		Ready: func(ctx context.Context) error {
+			if err := s.Await(ctx, wait, h.from, h.to); err != nil || !h.open {
+				return err
+			}
+			return s.rejoin(ctx) // to is Returns
+		},
+		Phases: []Phase{
+			{Name: "ready", Do: func(ctx context.Context) error { return from.AwaitNoLongWork(ctx, s.Settings, s.waiting) }},
+			{Name: "close", Do: func(ctx context.Context) error { back.gate = true; return s.closeGate(ctx) }},
+			{Name: "drain", Do: func(ctx context.Context) error {
+				return s.drain(ctx, from, max(s.Settings.Settle, s.Router.Guarantee().Settle))
+			}},
+			{Name: "fence", Skip: !h.fence, Do: func(ctx context.Context) error { back.add(h.from); return s.fence(ctx, h.from) }},
+			{Name: "barrier", Do: func(ctx context.Context) error { return s.barrier(ctx, h) }},
+			{Name: "open", Skip: !h.open, Do: func(ctx context.Context) error { return s.open(ctx, h.to) }},
+			{Name: "flip", Do: func(ctx context.Context) error { return s.flip(ctx, h) }},
+		},
+		Back: func(ctx context.Context, _ error) error { return s.backOut(ctx, h, back) },
+	}.Run(ctx)
+}
+
+// clients are those that are served by a server. Work on the twin that is older than the swing is not theirs.
+func (s *Swing) clients(on *mysql.Server) Clients {
+	return Clients{On: []*mysql.Server{on}, Subject: string(on.Name()), Foreign: func(ctx context.Context, on *mysql.Server) (time.Time, error) {
+		if on != s.Twin {
+			return time.Time{}, nil
+		}
+		return s.Apart.At(ctx, s.Twin)
+	}}
+}
+
+func (s *Swing) waiting(text string) { s.tell(farm.StepWaiting, "ready", text, 0) }
+
+// drain waits for the router's connections, and then for the clients' work.
+func (s *Swing) drain(ctx context.Context, c Clients, settle time.Duration) error {
+	if err := s.drainRouter(ctx); err != nil {
 		return err
 	}
-	if h.open { // to is Returns
-		if err := s.rejoin(ctx); err != nil {
-			return err
-		}
-	}
-	type part struct {
-		name string
-		skip bool
-		do   func(context.Context) error
-	}
-	for _, p := range []part{
-		{"ready", false, func(ctx context.Context) error { return s.ready(ctx, h.from) }},
-		{"close", false, func(ctx context.Context) error { back.gate = true; return s.closeGate(ctx) }},
-		{"drain", false, func(ctx context.Context) error { return s.drain(ctx, h.from) }},
-		{"fence", !h.fence, func(ctx context.Context) error { back.add(h.from); return s.fence(ctx, h.from) }},
-		{"barrier", false, func(ctx context.Context) error { return s.barrier(ctx, h) }},
-		{"open", !h.open, func(ctx context.Context) error { return s.open(ctx, h.to) }},
-		{"flip", false, func(ctx context.Context) error { return s.flip(ctx, h) }},
-	} {
-		if p.skip {
-			continue
-		}
-		if err := s.Phase(ctx, h.step, p.name, p.do); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.Drain(ctx, s.Settings, settle)
 }
 
 // patience is how long an attempt waits for servers that do not answer.
@@ -169,44 +177,6 @@ func (s *Swing) afterwards(ctx context.Context, h handover) error {
 	return nil
 }
 
-// ready waits, with the gate open, until no transaction is open that would keep
-// it closed for long. Clients notice nothing of that wait.
-func (s *Swing) ready(ctx context.Context, from *mysql.Server) error {
-	for deadline := time.Now().Add(s.Settings.Patience); ; {
-		foreign, err := s.foreign(ctx, from)
-		if err != nil {
-			return err
-		}
-		long, err := from.LongWorkSince(ctx, foreign, s.Settings.Long)
-		if err != nil {
-			return err
-		}
-		if len(long) == 0 {
-			return nil
-		}
-		text := fmt.Sprintf("%d sessions hold work open, the first: %s", len(long), long[0])
-		if time.Now().After(deadline) {
-			return &farm.Error{Op: "wait for long work", Subject: string(from.Name()), Err: errors.New(text),
-				Hint: "nothing has been changed for this switch; end the long transaction, it will be tried again"}
-		}
-		s.tell(farm.StepWaiting, "ready", text, 0)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
-
-// foreign is the moment before which work on a server is not of the clients
-// that are to be switched; zero when that is not known, and all is waited for.
-func (s *Swing) foreign(ctx context.Context, from *mysql.Server) (time.Time, error) {
-	if from != s.Twin {
-		return time.Time{}, nil
-	}
-	return s.Apart.At(ctx, s.Twin)
-}
-
 func (s *Swing) closeGate(ctx context.Context) error {
 	s.closedAt = time.Now()
 	s.tell(farm.GateClosed, "close", "", 0)
@@ -214,30 +184,6 @@ func (s *Swing) closeGate(ctx context.Context) error {
 		p.CloseGate(s.Side)
 		return nil
 	})
-}
-
-// drain waits until the work that was open when the gate closed has ended. On
-// a server that also serves its own clients, their later work is not waited
-// for.
-func (s *Swing) drain(ctx context.Context, from *mysql.Server) error {
-	if err := s.drainRouter(ctx); err != nil {
-		return err
-	}
-	settle := max(s.Settings.Settle, s.Router.Guarantee().Settle)
-	foreign, err := s.foreign(ctx, from)
-	if err != nil {
-		return err
-	}
-	left, err := from.QuiesceSince(ctx, foreign, settle, s.Settings.Drain)
-	if err != nil {
-		return err
-	}
-	if len(left) > 0 {
-		return &farm.Error{Op: "drain", Subject: string(from.Name()),
-			Err:  fmt.Errorf("%d sessions still hold work open after %v, the first: %s", len(left), s.Settings.Drain, left[0]),
-			Hint: "the gate is open again and nothing has changed; wait for the long transaction or end it, it will be tried again"}
-	}
-	return nil
 }
 
 // barrier waits until the next server has everything that from has written or

@@ -36,7 +36,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 //	replace FILE A B     the first A in FILE becomes B; it must be there
 //	cut FILE BYTES       FILE keeps its first bytes
 //	remember, unchanged  every file outside of .stowage has the bytes it had
-//	slowlog FILE SECONDS CLASS=TIME...   ten statements a second of each class, taking about so long
+//	slowlog FILE SECONDS CLASS=TIME...   ten statements a second of each class, taking about so long; start=2026-11-22T10:00:00Z: from then on
 //	surveyed SHARD=SIZE...               an inventory, as if the servers had been there
 //
 // `go test ./cmd/stowage -run TestScripts -update` rewrites what cmp compares with.
@@ -239,6 +239,13 @@ func slowLogOf(seconds int, classes ...string) (string, error) {
 	var b strings.Builder
 	b.WriteString("/usr/sbin/mariadbd, Version: 10.11.14-MariaDB-log (Debian). started with:\nTcp port: 3306  Unix socket: mysqld.sock\nTime\t\t    Id Command\tArgument\n")
 	start, n := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), 0
+	if when, ok := strings.CutPrefix(classes[0], "start="); ok {
+		var err error
+		if start, err = time.Parse(time.RFC3339, when); err != nil {
+			return "", err
+		}
+		classes = classes[1:]
+	}
 	for s := range seconds {
 		at := start.Add(time.Duration(s) * time.Second)
 		fmt.Fprintf(&b, "# Time: %s\n", at.Format("060102 15:04:05"))
