@@ -73,8 +73,8 @@ func (s *Swing) Check(ctx context.Context) error {
 // fence does not stop an account with SUPER or READ ONLY ADMIN, and once the
 // twin follows the side's successor nobody reads such a write there.
 func (s *Swing) CheckStrays(ctx context.Context) error {
-	if s.Leaves == s.Returns {
-		return nil
+	if s.isInPlace() {
+		return nil // its binary log is what the twin follows: a write there is on both
 	}
 	strays, err := s.Leaves.Strays(ctx, s.Twin)
 	if err != nil || strays == "" {
@@ -85,9 +85,13 @@ func (s *Swing) CheckStrays(ctx context.Context) error {
 		Hint: "an account with SUPER or READ ONLY ADMIN does not look at routing; stop it, and see docs/failures.md"}
 }
 
-// CheckVariables compares what must not differ between Leaves and Returns. An
-// act that replaces the side asks before the side leaves, too.
+// CheckVariables compares what must not differ between Leaves and Returns, or
+// in place between the side and its Baseline. An act that replaces the side asks
+// before the side leaves, too.
 func (s *Swing) CheckVariables(ctx context.Context) error {
+	if s.isInPlace() {
+		return s.checkBaseline(ctx)
+	}
 	was, err := s.Leaves.Variables(ctx, compared...)
 	if err != nil {
 		return err
@@ -121,12 +125,14 @@ func (s *Swing) checkReplication(ctx context.Context, replica, source *mysql.Ser
 	return nil
 }
 
-// checkTables compares the definitions of all tables.
+// checkTables compares the definitions of all tables, but for those that the
+// act says may differ.
 func (s *Swing) checkTables(ctx context.Context) error {
 	differ, err := mysql.CompareDefinitions(ctx, s.Twin, s.Returns)
 	if err != nil {
 		return err
 	}
+	differ = slices.DeleteFunc(differ, func(m mysql.Mismatch) bool { return slices.Contains(s.TablesMayDiffer, m.Table) })
 	if len(differ) > 0 {
 		return &farm.Error{Op: "check", Subject: string(s.Returns.Name()),
 			Err: fmt.Errorf("%w: %d tables differ from the twin's, the first: %s", farm.ErrRefused, len(differ), differ[0])}

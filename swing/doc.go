@@ -3,7 +3,8 @@
 //
 // It answers: "how does a side leave and return without one failed query and
 // without one lost write?" Its main type is Swing, one side of one pair being
-// swung; Steps composes a verb's own work with the dance around it:
+// swung; a Group is several that leave together because they live on one host.
+// Steps composes a verb's own work with the dance around either:
 //
 //	out       clients go to the twin          (ready, close, drain, fence, barrier, flip)
 //	act       the verb's own work
@@ -18,6 +19,9 @@
 // when a step fails, the gate is open again and the side that serves takes
 // writes before the error is returned. Every step reads the truth first and
 // may be run again after a kill at any point.
+//
+// A side that returns in place is held to its Baseline, read before it left, and
+// to what the act says may differ.
 //
 // The package decides nothing about which sides are swung, or how many at
 // once, and keeps no state of its own.

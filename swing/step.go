@@ -28,8 +28,8 @@ type Step[T any] struct {
 	Undo func(context.Context, T) error
 }
 
-// Swinger is an act's context that carries a Swing.
-type Swinger interface{ TheSwing() *Swing }
+// Swinger is an act's context that carries a Swing, or a Group of them.
+type Swinger interface{ TheSwing() Dance }
 
 // Steps is the whole dance around act. An act that replaces the side runs its
 // long work in steps of its own before these.

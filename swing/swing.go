@@ -27,9 +27,12 @@ type Swing struct {
 	// Scheduler: the event scheduler was on before the swing, and is on again
 	// after it.
 	Scheduler bool
-	// MayDiffer are variables that Check does not compare between Leaves and
-	// Returns.
-	MayDiffer []string
+	// Baseline is what the side was before it left, where it returns in place.
+	Baseline *Baseline
+	// MayDiffer are variables that the act may change: Check does not compare
+	// them. TablesMayDiffer are tables, as schema.table, whose definitions may
+	// differ from the twin's.
+	MayDiffer, TablesMayDiffer []string
 
 	Settings Settings
 

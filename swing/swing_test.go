@@ -30,13 +30,30 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	t.Parallel() // it mostly waits
-	x := &scene{t: t, a: mariadbtest.Start(t, "a"), b: mariadbtest.Start(t, "b"), router: route.NewFile(t.TempDir() + "/routing.json")}
+	return newScenes(t, pair)[0]
+}
+
+// newScenes are pairs in rotation, in one routing table.
+func newScenes(t *testing.T, names ...farm.PairName) (out []*scene) {
+	t.Helper()
+	router, pairs := route.NewFile(t.TempDir()+"/routing.json"), map[farm.PairName]*route.Pair{}
+	for _, name := range names {
+		x := newServers(t, name, router)
+		pairs[name] = route.NewPair([]farm.ShardName{farm.ShardName(name + "_d")}, x.a.Address, x.b.Address)
+		out = append(out, x)
+	}
+	if err := router.Create(pairs); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func newServers(t *testing.T, name farm.PairName, router *route.File) *scene {
+	t.Helper()
+	x := &scene{t: t, a: mariadbtest.Start(t, "a"), b: mariadbtest.Start(t, "b"), router: router}
 	mariadbtest.Ring(t, x.a, x.b)
 	x.a.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 	mariadbtest.AwaitApplied(t, x.b, x.a)
-	if err := x.router.Create(map[farm.PairName]*route.Pair{pair: route.NewPair([]farm.ShardName{"d"}, x.a.Address, x.b.Address)}); err != nil {
-		t.Fatal(err)
-	}
 	account := mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
 	open := func(i *mariadbtest.Instance) *mysql.Server {
 		s := mysql.Open(farm.InstanceName(i.Name), i.Address, account, slog.New(slog.DiscardHandler))
@@ -47,7 +64,7 @@ func newScene(t *testing.T) *scene {
 	settings := swing.Defaults()
 	settings.Soak, settings.Barrier, settings.Patience = 10*time.Millisecond, time.Second, time.Minute
 	settings.Ramp = []float64{100}
-	x.swing = &swing.Swing{Pair: pair, Side: farm.A, Router: x.router, Leaves: a, Returns: a, Twin: b, Settings: settings,
+	x.swing = &swing.Swing{Pair: name, Side: farm.A, Router: x.router, Leaves: a, Returns: a, Twin: b, Settings: settings,
 		Border: func(point string) error { x.points = append(x.points, point); return nil }}
 	return x
 }
@@ -58,7 +75,7 @@ func (x *scene) table() *route.Pair {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	return table.Pairs[pair]
+	return table.Pairs[x.swing.Pair]
 }
 
 func (x *scene) servedBy() farm.SideName {

@@ -1,0 +1,65 @@
+package swing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stowage/farm"
+	"stowage/mysql"
+)
+
+// Baseline is what a side was before it left. A side that an act changes in
+// place (Returns is Leaves) is checked against it: compared with itself it
+// would always be equal. An act reads it before out and remembers it, because
+// afterwards nobody can tell it any more.
+type Baseline struct {
+	Variables map[string]string `json:"variables"`
+	Events    bool              `json:"events"` // the event scheduler was on
+}
+
+// inPlace are variables that only a server that stays itself must keep, beside
+// those of Compared.
+var inPlace = []string{"server_id", "port", "datadir", "log_bin_basename", "innodb_buffer_pool_size", "skip_name_resolve", "character_set_client", "max_allowed_packet"}
+
+// ReadBaseline reads the baseline of a side that is in rotation.
+func ReadBaseline(ctx context.Context, side *mysql.Server) (Baseline, error) {
+	was, err := side.Variables(ctx, slices.Concat(compared, inPlace, []string{"event_scheduler"})...)
+	if err != nil {
+		return Baseline{}, err
+	}
+	events := was["event_scheduler"] == "ON"
+	delete(was, "event_scheduler") // a fence turns it off
+	return Baseline{Variables: was, Events: events}, nil
+}
+
+// isInPlace reports whether the act changes the side and does not replace it.
+func (s *Swing) isInPlace() bool { return s.Leaves == s.Returns }
+
+// checkBaseline holds a side that returns in place to what it was. All
+// variables that differ are named at once: a person reads this once.
+func (s *Swing) checkBaseline(ctx context.Context) error {
+	if s.Baseline == nil {
+		return &farm.Error{Op: "check", Subject: string(s.Returns.Name()), Err: fmt.Errorf("%w: nobody read its variables before it left", farm.ErrRefused),
+			Hint: "an act in place has to set Swing.Baseline: this is a fault of Stowage"}
+	}
+	is, err := s.Returns.Variables(ctx, slices.Concat(compared, inPlace)...)
+	if err != nil {
+		return err
+	}
+	var differ []string
+	for _, name := range slices.Concat(compared, inPlace) {
+		if was := s.Baseline.Variables[name]; was != is[name] && !slices.Contains(s.MayDiffer, name) {
+			differ = append(differ, fmt.Sprintf("%s is %q, was %q", name, is[name], was))
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	text := differ[0]
+	if n := len(differ) - 1; n > 0 {
+		text = fmt.Sprintf("%s, and %s more", text, farm.Counted(n, "variable"))
+	}
+	return &farm.Error{Op: "check", Subject: string(s.Returns.Name()), Err: fmt.Errorf("%w: %s, before the side left", farm.ErrRefused, text),
+		Hint: "the act does not announce this change; set the variable back in the option file, or announce it"}
+}

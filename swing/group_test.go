@@ -1,0 +1,130 @@
+package swing_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"stowage/farm"
+	"stowage/swing"
+)
+
+func newGroup(t *testing.T, names ...farm.PairName) ([]*scene, swing.Group) {
+	t.Helper()
+	t.Parallel() // it mostly waits
+	all := newScenes(t, names...)
+	var g swing.Group
+	for _, x := range all {
+		g = append(g, x.swing)
+	}
+	return all, g
+}
+
+// The sides of a host leave one gate after the other, what was written on the
+// twins meanwhile is there when they return, and one that fails keeps none out.
+func TestSidesOfAHostLeaveTogetherOrNotAtAll(t *testing.T) {
+	all, g := newGroup(t, "dbshard001", "dbshard002", "dbshard003")
+	closed := 0
+	for _, x := range all {
+		x.swing.Tell = func(kind farm.EventKind, _, _ string, _ float64) {
+			switch kind {
+			case farm.GateClosed:
+				closed++
+			case farm.GateOpened:
+				closed--
+			}
+			if closed > 1 {
+				t.Errorf("%s: the clients of %d pairs wait at once", x.swing.Pair, closed)
+			}
+		}
+	}
+	broken := errors.New("a test says so")
+	all[2].swing.Border = func(point string) error {
+		if point == "after out/barrier" {
+			return broken
+		}
+		return nil
+	}
+	if err := g.Out(t.Context()); !errors.Is(err, broken) {
+		t.Fatalf("out: %v", err)
+	}
+	for _, x := range all {
+		x.atRest("one of three could not leave")
+	}
+	all[2].swing.Border = nil
+	if err := g.Out(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		if x.servedBy() != farm.B || !x.isFenced() {
+			t.Errorf("%s is out: served by %s, fenced %v", x.swing.Pair, x.servedBy(), x.isFenced())
+		}
+		x.b.Exec(t, "INSERT d.t VALUES (3)")
+	}
+	if err := errors.Join(g.CatchUp(t.Context()), g.Warm(t.Context()), g.In(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		x.atRest("back")
+		if x.a.Value(t, "SELECT COUNT(*) FROM d.t") != "1" {
+			t.Errorf("%s serves and lacks what was written on its twin", x.swing.Pair)
+		}
+	}
+	if err := errors.Join(g.Out(t.Context()), g.UndoOut(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		x.atRest("undone")
+	}
+}
+
+func TestBothSidesOfAPairNeverLeaveTogether(t *testing.T) {
+	all, g := newGroup(t, "dbshard001")
+	other := *all[0].swing
+	other.Side, other.Leaves, other.Returns, other.Twin = farm.B, other.Twin, other.Twin, other.Leaves
+	err := append(g, &other).Out(t.Context())
+	if !errors.Is(err, farm.ErrRefused) || farm.Hint(err) == "" {
+		t.Errorf("%v", err)
+	}
+	if len(all[0].points) > 0 {
+		t.Errorf("it had begun: %v", all[0].points)
+	}
+	all[0].atRest("refused")
+}
+
+// A side that was changed in place is held to what it was before it left, not
+// to itself. What the act announces may differ, and nothing else.
+func TestSideInPlaceIsHeldToWhatItWas(t *testing.T) {
+	x := newScene(t)
+	s := x.swing
+	if err := s.Check(t.Context()); !errors.Is(err, farm.ErrRefused) {
+		t.Errorf("checked without a baseline: %v", err)
+	}
+	was, err := swing.ReadBaseline(t.Context(), s.Leaves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Baseline = &was
+	if err := errors.Join(s.Out(t.Context()), s.CatchUp(t.Context()), s.Check(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	x.a.Exec(t, "SET GLOBAL sync_binlog = 77", "SET GLOBAL max_connections = 99")
+	err = s.Check(t.Context())
+	if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), `sync_binlog is "77", was "`+was.Variables["sync_binlog"]+`", and 1 variable more`) {
+		t.Errorf("two variables differ: %v", err)
+	}
+	s.MayDiffer = []string{"sync_binlog", "max_connections"}
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("both are announced: %v", err)
+	}
+
+	x.a.Exec(t, "SET sql_log_bin = 0", "ALTER TABLE d.t ADD COLUMN c INT")
+	if err := s.Check(t.Context()); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "d.t") {
+		t.Errorf("a table differs from the twin's: %v", err)
+	}
+	s.TablesMayDiffer = []string{"d.t"}
+	if err := errors.Join(s.Check(t.Context()), s.In(t.Context())); err != nil {
+		t.Errorf("the table is announced: %v", err)
+	}
+	x.atRest("back")
+}
