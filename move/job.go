@@ -16,7 +16,7 @@ import (
 // job: one lane a pair and stage, in it one part a side, never both sides at
 // once. now is the farm as it stands.
 func NewJob(id string, moves []placement.Move, now *farm.Farm, parallel int) (engine.Job, error) {
-	job := engine.Job{ID: id, Kind: "move", Budgets: map[string]int{act.WholeFarm: max(1, parallel)}}
+	job := engine.Job{ID: id, Kind: Name, Budgets: map[string]int{act.WholeFarm: max(1, parallel)}}
 	byLane, order := groupByLane(moves)
 	where := map[farm.PairName]map[farm.SideName]placement.Place{}
 	for _, key := range order {

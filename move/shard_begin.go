@@ -199,7 +199,7 @@ func newShardEnd(f *farm.Farm, p *farm.Pair, side farm.SideName) shardEnd {
 // are merged one after the other; a lane also holds the pair that a shard comes
 // from, so that no two cutovers of one pair meet.
 func newShardJob(id string, orders []shardOrder) (engine.Job, error) {
-	job := engine.Job{ID: id, Kind: "move", Budgets: map[string]int{act.WholeFarm: 4}}
+	job := engine.Job{ID: id, Kind: Name, Budgets: map[string]int{act.WholeFarm: 4}}
 	book, _ := ByName(Shard)
 	lanes := map[farm.PairName]int{}
 	for _, o := range orders {

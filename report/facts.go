@@ -34,6 +34,8 @@ type Facts struct {
 	// Forward says, for each part of the move that a person let go on without a way back, which, who, when and why.
 	Forward []string
 
+	Acts []Act // that are no moves: the newest run of each kind
+
 	Compare *digest.Comparison // traffic before and after
 	Proof   *Proof             // of the demo's clients and ledger
 	Benches []Bench            // of storages, MostBenches at most; the first is what the others are held against
@@ -41,6 +43,14 @@ type Facts struct {
 
 	Versions []Fact    // of the program and of the tools it called
 	Commands []Command // what was run, in order
+}
+
+// Act is one run of an act that is no move.
+type Act struct {
+	Run, Kind, Subject string
+	State              string // done, failed, running
+	Events             []farm.Event
+	Forward            []string // as of the move
 }
 
 // Fact is a name and its value, both for people.

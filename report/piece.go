@@ -78,8 +78,9 @@ func (d *DecisionDocument) Piece() (Piece, error) {
 	return p, err
 }
 
-// MovePiece is what the report says of the move itself: its timeline, step by step, and how long gates were closed. Empty where nothing of it has begun.
-func MovePiece(f Facts) (Piece, error) {
+// ActPiece is what the report says of the newest run: its timeline, step by step, and how long gates were closed. It is that of f.Run, or where that
+// is empty of the first of f.Acts. Empty where nothing of it has begun.
+func ActPiece(f Facts) (Piece, error) {
 	d, err := newDocument(f, "")
 	if err != nil {
 		return Piece{}, err
@@ -88,6 +89,9 @@ func MovePiece(f Facts) (Piece, error) {
 	var parts []any
 	if d.Timeline != nil {
 		parts = append(parts, "move.html", d.Timeline)
+	}
+	for _, a := range d.Acts {
+		parts = append(parts, "act.html", a)
 	}
 	if d.Pauses != nil {
 		parts = append(parts, "pauses.html", d.Pauses)

@@ -22,7 +22,7 @@ func TestPieces(t *testing.T) {
 		has   string
 		draws bool
 	}{
-		{"move", func() string { return whole }, func() (Piece, error) { return MovePiece(facts) }, `class="timeline"`, true},
+		{"move", func() string { return whole }, func() (Piece, error) { return ActPiece(facts) }, `class="timeline"`, true},
 		{"proof", func() string { return whole }, func() (Piece, error) { return ProofPiece(facts) }, "acknowledged writes", true},
 		{"plan", func() string { return paper(t, plan.WriteHTML) }, plan.Piece, `class="packing"`, false},
 		{"bench", func() string { return paper(t, storage.WriteHTML) }, storage.Piece, `class="bplot"`, false},

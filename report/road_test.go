@@ -44,3 +44,31 @@ func TestReportCoversTheRoad(t *testing.T) {
 		t.Error("accepted findings are not told from others")
 	}
 }
+
+// An act that no page was made for has its section, its step names and its
+// place in the table of contents; the move keeps its own.
+func TestReportShowsEveryAct(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	event := func(kind farm.EventKind, seconds int, text string) farm.Event {
+		return farm.Event{Run: "toy-box-2", Pair: "dbshard001", Side: farm.A, Kind: kind, Step: "fill", Time: noon.Add(time.Duration(seconds) * time.Second), Text: text}
+	}
+	f := Facts{Farm: "ten", Made: noon.Add(time.Hour), Zone: time.UTC, Acts: []Act{
+		{Run: "toy-box-2", Kind: "toy", Subject: "box", State: "done", Forward: []string{"dbshard001/A, by anna"}, Events: []farm.Event{
+			event(farm.StepStarted, 0, ""), event(farm.StepFailed, 2, "no room"), event(farm.StepStarted, 3, ""), event(farm.StepDone, 7, "")}},
+		{Run: "other-1", Kind: "other", Subject: "<none>", State: "running"},
+	}}
+	var b bytes.Buffer
+	if err := write(&b, f, ""); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{`<section id="toy-box-2"><h2>Toy box</h2>`, "1 of 1 part done in 7.0 s; the run is done.", "made again or taken back: 1", "by anna",
+		`<li><a href="#toy-box-2">Toy box</a></li>`, `id="tl-t-toy-box-2"`, `<th scope="row">fill</th>`, "Other &lt;none&gt;", "0 of 0 parts done"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	if strings.Contains(page, `<section id="move">`) {
+		t.Error("the report shows a move, and there was none")
+	}
+}

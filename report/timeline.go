@@ -3,14 +3,17 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"stowage/farm"
 )
 
-// timeline is the move as a picture: one row a side, one bar a step.
+// timeline is the move, or another act, as a picture: one row a side, one bar a step.
 type timeline struct {
 	Run             string
+	Title, State    string // of an act that is no move
+	Mark            string // behind names in the page that are to be unique; empty: the move
 	Started, Ended  string
 	Took            string
 	Sides, Done     int
@@ -76,6 +79,19 @@ const (
 	timelineRight = 8.0
 	timelineTop   = 26.0
 )
+
+// newActs are the timelines of acts that are no moves.
+func newActs(f Facts, zone clock) (out []*timeline) {
+	for _, a := range f.Acts {
+		t := newTimeline(Facts{Run: a.Run, Events: a.Events, Forward: a.Forward}, zone)
+		if t == nil {
+			t = &timeline{Run: a.Run, Took: span(0), Forward: a.Forward}
+		}
+		t.Title, t.State, t.Mark = strings.ToUpper(a.Kind[:1])+a.Kind[1:]+" "+a.Subject, a.State, "-"+a.Run
+		out = append(out, t)
+	}
+	return out
+}
 
 func newTimeline(f Facts, zone clock) *timeline {
 	lanes := readLanes(f.Events)

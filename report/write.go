@@ -66,6 +66,7 @@ type document struct {
 	Packing  *packing
 	Plan     *planned
 	Timeline *timeline
+	Acts     []*timeline
 	Pauses   *pauses
 	Traffic  *traffic
 	Proof    []proofRow
@@ -104,7 +105,7 @@ func newDocument(f Facts, library string) (*document, error) {
 	d := &document{
 		Road: newRoad(f, zone), Ledger: ledgerRows(f.Ledger), Accepted: accepted,
 		Title: title(f), Farm: f.Farm, Made: zone.stamp(f.Made), Gaps: gaps(f),
-		Packing: newPacking(f), Plan: newPlanned(f.Plan), Timeline: newTimeline(f, zone), Pauses: newPauses(f),
+		Packing: newPacking(f), Plan: newPlanned(f.Plan), Timeline: newTimeline(f, zone), Acts: newActs(f, zone), Pauses: newPauses(f),
 		Traffic: newTraffic(f.Compare), Proof: proofRows(f.Proof), Findings: sortedFindings(found), Looked: f.Findings != nil,
 		Notes: newMade(f, zone),
 	}
@@ -168,6 +169,11 @@ func (d *document) sections() []section {
 	} {
 		if s.is {
 			out = append(out, s.section)
+		}
+		if s.ID == "move" {
+			for _, a := range d.Acts {
+				out = append(out, section{a.Run, a.Title})
+			}
 		}
 		if s.ID == "storage" {
 			for _, e := range d.Engines {

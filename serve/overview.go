@@ -83,13 +83,13 @@ func farmTiles(f Farm, plan *Plan) []tile {
 // moveTiles are how far the newest move is. They stand on the overview and above the lanes.
 func moveTiles(m Move) []tile {
 	if m.State == "" || m.State == "none" {
-		return []tile{{Name: "move", Link: "/moves", After: "none", Note: "none has been begun"}}
+		return []tile{{Name: "newest run", Link: "/moves", After: "none", Note: "none has been begun"}}
 	}
-	state := tile{Name: "move of plan " + m.Plan, Link: "/moves", After: m.State, Note: m.Run, IsBad: m.State == "failed" || m.State == "interrupted"}
+	state := tile{Name: "newest run, " + m.Plan, Link: "/moves", After: m.State, Note: m.Run, IsBad: m.State == "failed" || m.State == "interrupted"}
 	if n := len(m.Waits); n > 0 {
 		state.Note = fmt.Sprintf("waiting for a person: %d", n)
 	}
-	out := []tile{state, {Name: "sides moved", Link: "/moves", After: fmt.Sprintf("%d of %d", m.Done, m.Sides), Note: "begun " + stamp(m.Started)}}
+	out := []tile{state, {Name: "sides done", Link: "/moves", After: fmt.Sprintf("%d of %d", m.Done, m.Sides), Note: "begun " + stamp(m.Started)}}
 	gate := tile{Name: "longest gate", Link: "/moves", After: "none yet", Note: "no gate was closed"}
 	if m.Gates > 0 {
 		gate.After, gate.Note = farm.Millis(m.LongestGate), fmt.Sprintf("of %d that were closed", m.Gates)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/inventory"
+	"stowage/move"
 	"stowage/placement"
 	"stowage/report"
 	"stowage/session"
@@ -28,8 +30,8 @@ func (a *app) reportCommand() *cobra.Command {
 		Use:   "report",
 		Short: "Write the whole before and after into one HTML file",
 		Long: `Writes one self-contained HTML file about the moves of this workspace, from the first
-inventory to now: every move, the newest plan and its proof, the newest move step by step,
-how long gates were closed, traffic before and after, and the ledger when there is one.
+inventory to now: every move, the newest plan and its proof, the newest move and the newest
+run of every other act step by step, how long gates were closed, traffic before and after, and the ledger when there is one.
 report.yaml adds the figures of a ledger of your own, and findings that you have accepted,
 with the reason: docs/report.md. What is missing is named in it. Results of bench
 run and bench engine that lie in the workspace as bench/*.json are shown with charts, the oldest of bench run as what
@@ -81,7 +83,7 @@ func (a *app) reportFacts(d *session.Session, benches []string) (report.Facts, e
 		facts.Findings = append([]farm.Finding{}, inv.Findings...)
 		facts.Inventory = &inv
 	}
-	if err := errors.Join(addMove(d, &facts), addRoad(d, &facts)); err != nil {
+	if err := errors.Join(addMove(d, &facts), addActs(d, &facts), addRoad(d, &facts)); err != nil {
 		return facts, err
 	}
 	said, err := d.Said()
@@ -128,12 +130,12 @@ func history(d *session.Session) ([]report.Command, error) {
 			out = append(out, report.Command{Line: line, Started: doc.Made})
 		}
 	}
-	runs, err := d.Store.Runs("move")
+	runs, err := act.Runs(d.Store)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range runs {
-		c := report.Command{Line: "stowage move " + r.Subject, Started: r.Started}
+		c := report.Command{Line: "stowage " + r.Kind + " " + r.Subject, Started: r.Started}
 		if !r.Ended.IsZero() {
 			c.Seconds = r.Ended.Sub(r.Started).Seconds()
 		}
@@ -154,7 +156,7 @@ func history(d *session.Session) ([]report.Command, error) {
 
 // addMove adds the newest move, and its plan, when there was one.
 func addMove(d *session.Session, facts *report.Facts) error {
-	run, err := d.Store.LatestRun("move")
+	run, err := d.Store.LatestRun(move.Name)
 	if errors.Is(err, store.ErrNone) {
 		return nil
 	}
@@ -162,21 +164,47 @@ func addMove(d *session.Session, facts *report.Facts) error {
 		return err
 	}
 	facts.Run = run.ID
-	if facts.Events, _, err = d.Store.Events(run.ID, 0); err != nil {
+	if facts.Events, facts.Forward, err = toldOf(d, run); err != nil {
 		return err
-	}
-	now, err := act.SteeringOf(d.Store, run.ID)
-	if err != nil {
-		return err
-	}
-	for _, w := range now.Lost {
-		if w.Forward != nil {
-			facts.Forward = append(facts.Forward, fmt.Sprintf("%s, %s", w.Part, w))
-		}
 	}
 	var p placement.Plan
 	if p, err = d.Plan(run.Subject); err == nil {
 		facts.Plan = &p
 	}
 	return nil // a plan file that was deleted since is left out of the report
+}
+
+// toldOf are the events of a run, and what people let go on without a way back.
+func toldOf(d *session.Session, run store.Run) (events []farm.Event, forward []string, err error) {
+	if events, _, err = d.Store.Events(run.ID, 0); err != nil {
+		return nil, nil, err
+	}
+	now, err := act.SteeringOf(d.Store, run.ID)
+	for _, w := range now.Lost {
+		if w.Forward != nil {
+			forward = append(forward, fmt.Sprintf("%s, %s", w.Part, w))
+		}
+	}
+	return events, forward, err
+}
+
+// addActs adds the newest run of each kind of act that is no move, newest first.
+func addActs(d *session.Session, facts *report.Facts) error {
+	runs, err := act.Runs(d.Store)
+	for _, run := range runs {
+		if run.Kind == move.Name || slices.ContainsFunc(facts.Acts, func(a report.Act) bool { return a.Kind == run.Kind }) {
+			continue
+		}
+		a, err := actOf(d, run)
+		if err != nil {
+			return err
+		}
+		facts.Acts = append(facts.Acts, a)
+	}
+	return err
+}
+
+func actOf(d *session.Session, run store.Run) (report.Act, error) {
+	events, forward, err := toldOf(d, run)
+	return report.Act{Run: run.ID, Kind: run.Kind, Subject: run.Subject, State: string(run.State), Events: events, Forward: forward}, err
 }

@@ -7,6 +7,7 @@ import (
 	"stowage/act"
 	"stowage/farm"
 	"stowage/inventory"
+	"stowage/move"
 	"stowage/report"
 	"stowage/session"
 	"stowage/store"
@@ -14,7 +15,7 @@ import (
 
 // addRoad adds all moves since the first inventory, where there was more than one.
 func addRoad(d *session.Session, facts *report.Facts) error {
-	runs, err := d.Store.Runs("move")
+	runs, err := d.Store.Runs(move.Name)
 	if err != nil || len(runs) < 2 {
 		return err
 	}

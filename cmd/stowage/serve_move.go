@@ -11,6 +11,7 @@ import (
 
 	"stowage/act"
 	"stowage/farm"
+	"stowage/move"
 	"stowage/report"
 	"stowage/route"
 	"stowage/serve"
@@ -113,7 +114,7 @@ func (w *watchedBoard) of(from *store.Store, run string) (*act.Board, error) {
 	return w.board, nil
 }
 
-// history is what the report says of the newest move.
+// history is what the report says of the newest run, whichever act it is of.
 func (s *shelf) history() (report.Piece, error) {
 	d, err := s.desk()
 	if err != nil {
@@ -121,8 +122,20 @@ func (s *shelf) history() (report.Piece, error) {
 	}
 	defer d.Close()
 	facts := report.Facts{Farm: d.Farm.Name, Made: time.Now()}
-	if err := addMove(d, &facts); err != nil {
+	run, err := act.Latest(d.Store)
+	switch {
+	case errors.Is(err, store.ErrNone):
+		return report.Piece{}, nil
+	case err != nil:
+		return report.Piece{}, err
+	case run.Kind == move.Name:
+		err = addMove(d, &facts)
+	default:
+		facts.Acts = make([]report.Act, 1)
+		facts.Acts[0], err = actOf(d, run)
+	}
+	if err != nil {
 		return report.Piece{}, err
 	}
-	return report.MovePiece(facts)
+	return report.ActPiece(facts)
 }

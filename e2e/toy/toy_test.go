@@ -169,6 +169,22 @@ func TestToyActIsDurableSeenAndSteered(t *testing.T) {
 	if log := farmtest.RunProgram(t, "", "log", "-C", f.Dir); !strings.Contains(log.Stdout, "toy-box") && log.Code != farmtest.ExitFine {
 		t.Errorf("log: exit %d\n%s%s", log.Code, log.Stdout, log.Stderr)
 	}
+	// What shows any run shows this one, too.
+	last := fmt.Sprintf("toy-box-%d", len(points))
+	if p := farmtest.RunProgram(t, "", "report", "-C", f.Dir); p.Code != farmtest.ExitFine {
+		t.Fatalf("report: exit %d\n%s", p.Code, p.Stderr)
+	}
+	paper, err := os.ReadFile(f.Dir + "/report.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page := farmtest.OpenPages(t, f.Dir).Get("/moves")
+	for name, text := range map[string]string{"the report": string(paper), "the dashboard": page} {
+		_, section, found := strings.Cut(text, `<section id="`+last+`"><h2>Toy box</h2>`)
+		if !found || !strings.Contains(section, "1 of 1 part done") || !strings.Contains(section, `<th scope="row">fill</th>`) {
+			t.Errorf("%s does not show %s step by step", name, last)
+		}
+	}
 	if p := farmtest.RunProgram(t, "", "pause", "-C", f.Dir); p.Code != farmtest.ExitRefused || !strings.Contains(p.Stderr, "has ended") {
 		t.Errorf("pause of what has ended: exit %d\n%s", p.Code, p.Stderr)
 	}
