@@ -148,7 +148,7 @@ func canEnd(s *store.Store, run, verb string) error {
 		return nil
 	}
 	w := now.Lost[n]
-	return Refused(verb, w.Part, fmt.Errorf("what was written at its new place would be lost, for the way back is lost since %s: %s", w.Since.Local().Format("15:04:05"), w.Why),
+	return Refused(verb, w.Part, fmt.Errorf("the way back is lost since %s: %s; undo would lose what was written at the new place", w.Since.Local().Format("15:04:05"), w.Why),
 		"it serves there and waits. Go on without a way back: "+goForward+" --reason WHY; what else the run moves can be ended after that. Back again is then a new move")
 }
 

@@ -81,7 +81,7 @@ func TestOrdersAboutALostWay(t *testing.T) {
 		t.Error("forward while nothing is lost")
 	}
 	put(order1(orderLost, "s1", "soak"))
-	if _, err := Abort(s, "", ""); err == nil || !strings.Contains(err.Error(), "would be lost") {
+	if _, err := Abort(s, "", ""); err == nil || !strings.Contains(err.Error(), "would lose what was written") {
 		t.Errorf("abort: %v", err)
 	}
 	if err := Undo(s, run, ""); err == nil {

@@ -119,7 +119,7 @@ func vacant(dir string) error {
 	s, err := readState(dir)
 	switch {
 	case err == nil && !s.Down:
-		return &farm.Error{Op: "make farm", Subject: dir, Err: fmt.Errorf("%w: a demo farm is there already", farm.ErrRefused),
+		return &farm.Error{Op: "make farm", Subject: dir, Err: fmt.Errorf("%w: the directory holds a demo farm", farm.ErrRefused),
 			Hint: "take it down first: stowage demo down --dir " + dir}
 	case err == nil:
 		return clear(dir)

@@ -127,7 +127,7 @@ func (r *replacement) preflight(ctx context.Context) error {
 	if n, ok := r.readNote(ctx); ok && n.Position != "" {
 		// Resumed from a later step's failure in another run: the target is
 		// not empty because it is ours.
-		r.Report(farm.Event{Kind: farm.StepProgress, Text: "a seed of this move is there already"})
+		r.Report(farm.Event{Kind: farm.StepProgress, Text: "this move has made a seed before"})
 	}
 	return act.MayGoOn(ctx, r)
 }

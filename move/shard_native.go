@@ -120,7 +120,7 @@ func nativeSettings(_ context.Context, v *nativeSurvey) ([]farm.Finding, error) 
 		}
 	}
 	need(v.target(), "log_slave_updates", v.to.Variables["log_slave_updates"], "ON", "what comes from the source would not be in the binary log, and not reach the twin")
-	need(v.target(), "slave_exec_mode", v.is["slave_exec_mode"], "STRICT", "rows that are missing or there already would be passed over")
+	need(v.target(), "slave_exec_mode", v.is["slave_exec_mode"], "STRICT", "the server would skip rows that are missing or present twice")
 	if v.was["rpl_semi_sync_master_enabled"] == "ON" && v.is["rpl_semi_sync_slave_enabled"] == "ON" {
 		out = append(out, blocker(v.target(), "it would acknowledge the source's commits (semi-synchronous replication) of which it keeps only the shard's", "--how copier"))
 	}

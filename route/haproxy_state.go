@@ -219,7 +219,7 @@ func readBack(ctx context.Context, who fleet, want []backend, right func(shown, 
 		for _, b := range want {
 			if !right(s, b) {
 				return &farm.Error{Op: "change routing", Subject: "HAProxy at " + s.socket.address,
-					Err:  fmt.Errorf("it does not do what it is told: it %s; it said: %s", s.differs(b), s.socket.lastWords()),
+					Err:  fmt.Errorf("HAProxy did not apply the command: it %s; it answered: %s", s.differs(b), s.socket.lastWords()),
 					Hint: "its socket needs level admin; docs/routing.md shows the configuration"}
 			}
 		}

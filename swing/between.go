@@ -82,7 +82,7 @@ func (s *Swing) CheckStrays(ctx context.Context) error {
 	}
 	return &farm.Error{Op: "check", Subject: string(s.Leaves.Name()),
 		Err:  fmt.Errorf("%w: somebody wrote on it after its clients had left: %s", farm.ErrRefused, strays),
-		Hint: "an account with SUPER or READ ONLY ADMIN does not look at routing; stop it, and see docs/failures.md"}
+		Hint: "an account with SUPER or READ ONLY ADMIN bypasses read_only; stop that writer, and see docs/failures.md"}
 }
 
 // CheckVariables compares what must not differ between Leaves and Returns, or

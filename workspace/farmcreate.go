@@ -49,6 +49,6 @@ func CreateFarm(path string, text []byte) error {
 
 // FarmIsThere refuses to write over a farm.yaml.
 func FarmIsThere(path string) error {
-	return &farm.Error{Op: "write", Subject: path, Err: fmt.Errorf("%w: it is there already, and people have agreed on it", farm.ErrInput),
+	return &farm.Error{Op: "write", Subject: path, Err: fmt.Errorf("%w: the file exists; not overwriting it", farm.ErrInput),
 		Hint: "write beside it and compare: -o draft.yaml; or move it away first"}
 }

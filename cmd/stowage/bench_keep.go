@@ -84,4 +84,4 @@ func cutShort(err error, subject, save string) error {
 }
 
 // unkept is said before a long measurement that keeps nothing.
-const unkept = "nothing is kept until the end: with --save FILE this could be gone on with after an interruption"
+const unkept = "nothing is kept until the end: with --save FILE an interrupted run can be resumed"

@@ -101,7 +101,7 @@ func (a *app) listen(listen string) (net.Listener, error) {
 	l, err := net.Listen("tcp", listen)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return refuse(errors.New("something listens there already, perhaps another stowage serve"), "take any free port: --listen 127.0.0.1:0")
+		return refuse(errors.New("another process listens there, perhaps another stowage serve"), "take any free port: --listen 127.0.0.1:0")
 	case errors.Is(err, syscall.EACCES):
 		return refuse(errors.New("this port is for root only"), "take one above 1023, or any free one: --listen 127.0.0.1:0")
 	case errors.Is(err, syscall.EADDRNOTAVAIL):

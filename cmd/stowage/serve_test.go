@@ -185,7 +185,7 @@ func TestServeProgram(t *testing.T) {
 	}
 
 	again := farmtest.RunAlone(t, "", "serve", "--listen", said.Listen, "-C", dir)
-	if again.Code != exitUsage || !strings.Contains(again.Stderr, "listen on "+said.Listen+": unusable input: something listens there already") || !strings.Contains(again.Stderr, "--listen 127.0.0.1:0") {
+	if again.Code != exitUsage || !strings.Contains(again.Stderr, "listen on "+said.Listen+": unusable input: another process listens there") || !strings.Contains(again.Stderr, "--listen 127.0.0.1:0") {
 		t.Errorf("a port that is taken: exit %d\n%s", again.Code, again.Stderr)
 	}
 

@@ -84,7 +84,7 @@ func (a *app) reasonFlag(fs *pflag.FlagSet) {
 }
 
 func (a *app) repairFlag(fs *pflag.FlagSet) {
-	fs.BoolVar(&a.repair, "repair", false, "a new copy whose rows differ from its source's is made equal, and all is compared once more; servers that serve are never touched")
+	fs.BoolVar(&a.repair, "repair", false, "correct differing rows in the new copy, then compare again; servers in rotation are never touched")
 }
 
 func (a *app) pauseCommand() *cobra.Command {
@@ -387,7 +387,7 @@ func (s moveStatus) writeSteering(w io.Writer) {
 	for _, l := range now.Lost {
 		switch {
 		case l.IsOpen():
-			fmt.Fprintf(w, "  %s: %s, for %v: %s\n    it serves at its new place and lacks nothing; undo and abort are refused, for what was written there would be lost\n    a person decides: stowage approve --without-way-back --reason WHY\n",
+			fmt.Fprintf(w, "  %s: %s, for %v: %s\n    it serves at its new place and lacks nothing; undo and abort are refused: they would lose what was written there\n    a person decides: stowage approve --without-way-back --reason WHY\n",
 				act.LostWords, l.Part, time.Since(l.Since).Round(time.Second), l.Why)
 		case l.Again:
 			fmt.Fprintf(w, "  the way back of %s, lost since %s, is tried once more: %s\n", l.Part, l.Since.Local().Format("15:04:05"), l.Why)
