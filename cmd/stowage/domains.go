@@ -77,7 +77,7 @@ const domainsKind = "domains"
 
 // domainsAct gathers what the verb needs.
 func (a *app) domainsAct() (*session.Session, *domains.Act, error) {
-	d, moving, err := a.act()
+	d, moving, err := a.moving()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"stowage/act"
 	"stowage/farm"
-	"stowage/move"
 	"stowage/route"
 	"stowage/session"
 	"stowage/store"
@@ -130,7 +129,7 @@ func (a *app) ended(s moveSummary, err error) error {
 
 // move begins a plan and carries it out.
 func (a *app) move(ctx context.Context, plan string) (moveSummary, error) {
-	d, moving, err := a.act()
+	d, moving, err := a.moving()
 	if err != nil {
 		return moveSummary{}, err
 	}
@@ -146,13 +145,13 @@ func (a *app) move(ctx context.Context, plan string) (moveSummary, error) {
 	if run.ID == "" {
 		return moveSummary{FormatVersion: 1, Plan: plan, State: "nothing-to-do"}, nil
 	}
-	return a.carry(ctx, moving, run)
+	return a.carry(ctx, moving.Act, run)
 }
 
 // resume goes on with the run that has not ended, waiting for a process that
 // still works on it.
 func (a *app) resume(ctx context.Context) (moveSummary, error) {
-	d, moving, err := a.actOpen()
+	d, err := a.openRun()
 	if err != nil {
 		return moveSummary{}, err
 	}
@@ -165,13 +164,17 @@ func (a *app) resume(ctx context.Context) (moveSummary, error) {
 	if err != nil && !errors.Is(err, store.ErrNone) {
 		return moveSummary{}, err
 	}
+	going, err := a.actOf(d, last.Kind)
+	if err != nil {
+		return moveSummary{}, err
+	}
 	if goesOn, err := a.unpause(d, last); err != nil || goesOn {
 		return moveSummary{}, err
 	}
 	if err := a.awaitLock(ctx, d); err != nil {
 		return moveSummary{}, err
 	}
-	run, err := moving.GoOn(ctx, last, func(h *workspace.Held) { a.say("%v; waiting for it to end", h) })
+	run, err := going.GoOn(ctx, last, func(h *workspace.Held) { a.say("%v; waiting for it to end", h) })
 	if errors.Is(err, store.ErrNone) && cut != nil {
 		if err := d.Turn(ctx, "resume"); err != nil { // it is forgotten with that
 			return moveSummary{}, err
@@ -185,7 +188,7 @@ func (a *app) resume(ctx context.Context) (moveSummary, error) {
 		return moveSummary{}, err
 	}
 	a.say("going on with %s, begun %s", run.ID, run.Started.Local().Format(time.DateTime))
-	return a.carry(ctx, moving, run)
+	return a.carry(ctx, going, run)
 }
 
 // endOf reports a run that has ended already.
@@ -214,17 +217,17 @@ func (a *app) awaitLock(ctx context.Context, d *session.Session) error {
 }
 
 // carry shows a run's progress while it is carried out.
-func (a *app) carry(ctx context.Context, moving *move.Act, run store.Run) (moveSummary, error) {
-	if err := a.noteRouting(ctx, moving, run); err != nil {
+func (a *app) carry(ctx context.Context, going *act.Act, run store.Run) (moveSummary, error) {
+	if err := a.noteRouting(ctx, going, run); err != nil {
 		return moveSummary{}, err
 	}
-	recorder := moving.Store.Record()
+	recorder := going.Store.Record()
 	screen := a.newScreen(run.ID)
-	moving.Sink = func(e farm.Event) {
+	going.Sink = func(e farm.Event) {
 		recorder.Add(e)
 		screen.Add(e)
 	}
-	out, err := moving.Carry(ctx, run)
+	out, err := going.Carry(ctx, run)
 	screen.Close()
 	if closeErr := recorder.Close(); err == nil {
 		err = closeErr
@@ -232,25 +235,25 @@ func (a *app) carry(ctx context.Context, moving *move.Act, run store.Run) (moveS
 	if out.Run == "" {
 		return moveSummary{}, err
 	}
-	s, sumErr := summarize(moving.Session, run, &out)
+	s, sumErr := summarize(going.Session, run, &out)
 	return s, errors.Join(err, sumErr)
 }
 
 // noteRouting keeps where clients are sent, and what was agreed, when a run
 // begins or goes on.
-func (a *app) noteRouting(ctx context.Context, moving *move.Act, run store.Run) error {
-	events, _, err := moving.Store.Events(run.ID, 0)
+func (a *app) noteRouting(ctx context.Context, going *act.Act, run store.Run) error {
+	events, _, err := going.Store.Events(run.ID, 0)
 	if err != nil {
 		return err
 	}
-	if err := moving.Keep(); err != nil {
+	if err := going.Keep(); err != nil {
 		return err
 	}
-	mine, err := moving.MayNote(run)
+	mine, err := going.MayNote(run)
 	if err != nil {
 		return err
 	}
-	return route.Begin(ctx, moving.Router, len(events) == 0, mine)
+	return route.Begin(ctx, going.Router, len(events) == 0, mine)
 }
 
 func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary, error) {
@@ -276,27 +279,4 @@ func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary
 		s.State = "failed"
 	}
 	return s, nil
-}
-
-// act gathers what carrying out a plan needs.
-func (a *app) act() (*session.Session, *move.Act, error) { return a.actIn(a.open()) }
-
-// actOpen is act for the run that has not ended.
-func (a *app) actOpen() (*session.Session, *move.Act, error) { return a.actIn(a.openRun()) }
-
-func (a *app) actIn(d *session.Session, err error) (*session.Session, *move.Act, error) {
-	if err != nil {
-		return nil, nil, err
-	}
-	goals, err := act.Goals(d)
-	if err == nil {
-		err = d.Prepare()
-	}
-	if err != nil {
-		d.Close()
-		return nil, nil, err
-	}
-	moving := move.NewAct(&act.Act{Session: d, Terms: a.terms, Parallel: goals.Parallel, Conductor: &act.Conductor{Log: a.log, Border: a.border},
-		Elsewhere: func() error { return noDomainsOpen(d) }}, goals.Soak, a.repair)
-	return d, moving, nil
 }

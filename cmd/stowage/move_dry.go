@@ -23,7 +23,7 @@ type preflightAnswer struct {
 
 // moveDry asks everything that a move asks before it begins, and touches nothing.
 func (a *app) moveDry(ctx context.Context, plan string) error {
-	d, moving, err := a.act()
+	d, moving, err := a.moving()
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ would have looked at; here only its disk is. --dry-run asks all that and touches
 }
 
 func (a *app) moveInstance(ctx context.Context, m move.InstanceMove, dry bool) error {
-	d, moving, err := a.act()
+	d, moving, err := a.moving()
 	if err != nil {
 		return err
 	}
@@ -64,6 +64,6 @@ func (a *app) moveInstance(ctx context.Context, m move.InstanceMove, dry bool) e
 	if err != nil {
 		return err
 	}
-	out, err := a.carry(ctx, moving, run)
+	out, err := a.carry(ctx, moving.Act, run)
 	return a.ended(out, err)
 }

@@ -63,7 +63,7 @@ Clients must look up which pair lists their shard: docs/routing.md, docs/move-sh
 
 // moveShards begins the move of shards and carries it out.
 func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool) error {
-	d, moving, err := a.act()
+	d, moving, err := a.moving()
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool) 
 	if run.ID == "" {
 		return a.ended(moveSummary{FormatVersion: 1, Plan: "move shard", State: "nothing-to-do"}, nil)
 	}
-	out, err := a.carry(ctx, moving, run)
+	out, err := a.carry(ctx, moving.Act, run)
 	return a.ended(out, err)
 }
 

@@ -209,12 +209,19 @@ other direction is written, plans/undo-NAME.json. Nothing is touched: review it,
 
 // planBack writes the plan that takes an ended move back.
 func (a *app) planBack(run store.Run) error {
-	d, moving, err := a.act()
+	d, err := a.open()
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	back, err := moving.PlanBack(run)
+	ended, err := a.actOf(d, run.Kind)
+	if err == nil && ended.WayBack == nil {
+		err = act.Refused("undo", run.ID, fmt.Errorf("a %s that has ended is not taken back", run.Kind), "stowage log "+run.ID+" says what it did")
+	}
+	if err != nil {
+		return err
+	}
+	back, err := ended.WayBack(run)
 	if err != nil {
 		return err
 	}
@@ -281,7 +288,7 @@ func alive(run store.Run) int {
 // end gives an order that ends the run, and carries it out when nobody else
 // does.
 func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, error)) error {
-	d, moving, err := a.actOpen()
+	d, err := a.openRun()
 	if err != nil {
 		return err
 	}
@@ -290,8 +297,12 @@ func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, 
 	if err != nil {
 		return err
 	}
+	going, err := a.actOf(d, run.Kind)
+	if err != nil {
+		return err
+	}
 	if err = d.Share(); err == nil {
-		err = moving.TakeOn(ctx, run, nil)
+		err = going.TakeOn(ctx, run, nil)
 	}
 	var held *workspace.Held
 	if errors.As(err, &held) {
@@ -306,7 +317,7 @@ func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, 
 	if run, err = act.Choose(d.Store, run.ID, "abort"); err != nil || run.State != store.Running {
 		return errors.Join(err, a.ended(a.endOf(d, run)))
 	}
-	s, err := a.carry(ctx, moving, run)
+	s, err := a.carry(ctx, going, run)
 	if s.Outcome != nil && s.Outcome.EndedAsAsked() {
 		err = nil
 		s.State = "ended-as-asked"
