@@ -16,7 +16,7 @@ import (
 type Difference struct {
 	Table string   `json:"table"`
 	Key   string   `json:"key,omitempty"` // as people read it
-	Kind  string   `json:"kind"`          // missing, extra, differs, definition
+	Kind  string   `json:"kind"`          // "is missing", "should not be there", "differs", "definition"
 	Row   []string `json:"row,omitempty"` // the key as literals, for Repair
 }
 
@@ -24,100 +24,90 @@ func (d Difference) String() string {
 	if d.Row == nil {
 		return fmt.Sprintf("table %s: %s: %s", d.Table, d.Kind, d.Key)
 	}
-	return fmt.Sprintf("table %s, key %s: %s", d.Table, d.Key, d.Kind)
+	return fmt.Sprintf("table %s, key %s %s", d.Table, d.Key, d.Kind)
 }
 
 // Differences are what a comparison has found; none: it was whole and clean.
 type Differences []Difference
 
 const (
-	sumRows    = 20000            // rows of one checksum
+	sumRows    = 20000            // rows of one checksum: a throttle is asked before each
 	viewTime   = 60 * time.Second // a view is renewed after so long: it keeps the server from cleaning up
 	mostListed = 1000             // differing keys of one table that are listed
 	mostTold   = 20
+	checkEvery = 250 * time.Millisecond // how old the mark of what is equal gets
 )
 
-// Compare sums every row of every table on both ends, at one position, chunk
-// by chunk, while clients write and changes are applied. What is known to be
-// equal is kept in the marks: an attempt that was cut short goes on there, and
+// Compare compares every row of every table on both ends, at one position, while clients write and changes are applied
+// (mysql.Comparison). What is known to be equal is kept in the marks: an attempt that was cut short goes on there, and
 // a table that is clean is not read again until Repair or Recheck forgets it.
 func (c *Copy) Compare(ctx context.Context) (Differences, error) {
-	found, err := c.compareShapes(ctx)
-	if err != nil || len(found) > 0 {
-		return found, err
-	}
-	here, err := c.standing(ctx, c.From)
-	if err != nil {
-		return nil, err
+	tables, differ, err := mysql.CompareSchema(ctx, c.From, c.To, c.Schema)
+	if err != nil || len(differ) > 0 {
+		return differences(differ), err
 	}
 	r, err := c.open(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
-	clean, err := c.To.CheckMarks(ctx, c.marks())
+	begin, err := c.To.CheckMark(ctx, c.marks())
 	if err != nil {
 		return nil, err
 	}
-	k := &comparison{run: r, clean: clean}
-	var done, total int64
-	for _, t := range here.tables {
-		total += t.Rows
-	}
-	for _, t := range here.tables {
-		if !clean[t.Name].Clean {
-			if err := k.table(ctx, t); err != nil {
-				return nil, errors.Join(err, k.close())
+	k, told := &views{run: r}, time.Time{}
+	verdict, err := mysql.Comparison{
+		Ends: k.ends, Copy: c.To, ChunkRows: sumRows, List: mostListed, Begin: begin, SaveEvery: checkEvery,
+		// Not with a context that has ended: what was found equal is worth keeping then too.
+		Save: func(p mysql.Progress) error {
+			return c.To.SaveCheckMark(context.WithoutCancel(ctx), c.marks(), r.epoch, p)
+		},
+		Tell: func(s mysql.Compared) {
+			if time.Since(told) > time.Second {
+				told = time.Now()
+				c.tell(farm.StepProgress, 0, 0, "comparing rows, table %d of %d, %d rows, %.0f rows/s", s.Done+1, s.Of, s.Rows, s.PerSecond)
 			}
-		}
-		done += t.Rows
-		c.tell(farm.StepProgress, done, total, "%s compared", t.Name)
+		},
+	}.Rows(ctx, tables)
+	if err = errors.Join(err, k.close()); err != nil {
+		return nil, err
 	}
-	for i, d := range k.found {
-		if i < mostTold {
-			c.tell(farm.StepProgress, done, total, "%s", d)
+	found := differences(verdict.Mismatches)
+	for _, d := range found[:min(mostTold, len(found))] {
+		c.tell(farm.StepProgress, 0, 0, "%s", d)
+	}
+	return found, nil
+}
+
+func differences(of []mysql.Mismatch) Differences {
+	var out Differences
+	for _, m := range of {
+		if m.Rows == nil {
+			out = append(out, Difference{Table: m.Table, Kind: "definition", Key: fmt.Sprintf("source %q, target %q", m.Was, m.Is)})
+			continue
+		}
+		_, name, _ := strings.Cut(m.Table, ".")
+		if m.Rows.Missing+m.Rows.Extra+m.Rows.Changed == 0 {
+			out = append(out, Difference{Table: name, Kind: "a checksum differs and no row does", Key: m.Chunk})
+		}
+		for _, row := range m.Rows.First {
+			out = append(out, Difference{name, mysql.ShowKey(row.Key), row.What, row.Key})
 		}
 	}
-	return k.found, k.close()
+	return out
 }
 
 // Recheck forgets what is known to be equal: the next Compare reads all rows.
 func (c *Copy) Recheck(ctx context.Context) error { return c.To.ForgetChecks(ctx, c.marks()) }
 
-func (c *Copy) compareShapes(ctx context.Context) (Differences, error) {
-	was, err := c.From.Shapes(ctx, c.Schema)
-	if err != nil {
-		return nil, err
-	}
-	is, err := c.To.Shapes(ctx, c.Schema)
-	if err != nil {
-		return nil, err
-	}
-	var out Differences
-	for name, shape := range was {
-		if is[name] != shape {
-			out = append(out, Difference{Table: name, Kind: "definition", Key: fmt.Sprintf("source %q, target %q", shape, is[name])})
-		}
-	}
-	for name, shape := range is {
-		if was[name] == "" {
-			out = append(out, Difference{Table: name, Kind: "definition", Key: fmt.Sprintf("source has no such table, target %q", shape)})
-		}
-	}
-	slices.SortFunc(out, func(a, b Difference) int { return strings.Compare(a.Table, b.Table) })
-	return out, nil
-}
-
-// comparison is one pass: a pair of views at one position, renewed now and then.
-type comparison struct {
+// views are both ends at one position, renewed now and then.
+type views struct {
 	run      *run
-	clean    map[string]mysql.CheckMark
 	src, dst *mysql.View
 	until    time.Time
-	found    Differences
 }
 
-func (k *comparison) close() error {
+func (k *views) close() error {
 	var err error
 	for _, v := range []*mysql.View{k.src, k.dst} {
 		if v != nil {
@@ -128,126 +118,42 @@ func (k *comparison) close() error {
 	return err
 }
 
-// views gives both ends at one position: the feed stands still from before the
+// ends gives both ends at one position: the feed stands still from before the
 // source's view is opened until the target's is, and in between applies
 // exactly what the source's view shows.
-func (k *comparison) views(ctx context.Context) error {
-	if k.src != nil && time.Now().Before(k.until) {
-		return nil
+func (k *views) ends(ctx context.Context) (source, copied *mysql.View, err error) {
+	if err := errors.Join(k.run.c.throttle(ctx), k.run.feed.err()); err != nil {
+		return nil, nil, err
 	}
-	if err := k.close(); err != nil {
-		return err
-	}
-	for try := 0; ; try++ {
+	for k.src == nil || !time.Now().Before(k.until) {
+		if err := k.close(); err != nil {
+			return nil, nil, err
+		}
 		ok, err := k.barrier(ctx)
-		if err != nil || ok {
-			k.until = time.Now().Add(viewTime)
-			return err
+		if err != nil {
+			return nil, nil, err
 		}
-		if err := errors.Join(k.close(), pause(ctx, 5*time.Millisecond)); err != nil {
-			return err
+		if ok {
+			k.until = time.Now().Add(viewTime)
+			break
+		}
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return nil, nil, err
 		}
 	}
+	return k.src, k.dst, nil
 }
 
 // barrier is false when it has to be tried again.
-func (k *comparison) barrier(ctx context.Context) (ok bool, err error) {
+func (k *views) barrier(ctx context.Context) (ok bool, err error) {
 	view, lift, err := k.run.still(ctx)
 	if err != nil || view == nil {
 		return false, err
 	}
 	k.src = view
-	k.dst, err = k.run.to.View(ctx, false)
+	k.dst, err = k.run.to.View(ctx, true)
 	err = errors.Join(err, lift())
 	return err == nil, err
-}
-
-func (k *comparison) table(ctx context.Context, t *mysql.CopyTable) error {
-	there := k.run.tables[t.Name]
-	mark := k.clean[t.Name]
-	isClean, listed := true, 0
-	for after := mark.After; ; {
-		if err := errors.Join(k.run.c.throttle(ctx), k.run.feed.err()); err != nil {
-			return err
-		}
-		if err := k.views(ctx); err != nil {
-			return err
-		}
-		upTo, err := k.src.End(ctx, t, after, sumRows)
-		if err != nil {
-			return err
-		}
-		equal, err := k.sums(ctx, t, there, after, upTo)
-		if err != nil {
-			return err
-		}
-		if !equal {
-			isClean = false
-			if err := k.list(ctx, t, there, after, upTo, &listed); err != nil {
-				return err
-			}
-		}
-		if isClean {
-			if err := k.run.to.SaveCheckMark(ctx, k.run.c.marks(), t.Name, mysql.CheckMark{After: upTo, Clean: upTo == nil}); err != nil {
-				return err
-			}
-		}
-		if upTo == nil {
-			return nil
-		}
-		after = upTo
-	}
-}
-
-// sums asks both ends at the same time.
-func (k *comparison) sums(ctx context.Context, here, there *mysql.CopyTable, after, upTo []string) (bool, error) {
-	type result struct {
-		rows int64
-		sum  string
-		err  error
-	}
-	was := make(chan result, 1)
-	go func() {
-		rows, sum, err := k.src.Sum(ctx, here, after, upTo)
-		was <- result{rows, sum, err}
-	}()
-	rows, sum, err := k.dst.Sum(ctx, there, after, upTo)
-	w := <-was
-	return w.rows == rows && w.sum == sum, errors.Join(w.err, err)
-}
-
-// list names the rows of a range that differ.
-func (k *comparison) list(ctx context.Context, here, there *mysql.CopyTable, after, upTo []string, listed *int) error {
-	was, err := k.src.Hashes(ctx, here, after, upTo)
-	if err != nil {
-		return err
-	}
-	is, err := k.dst.Hashes(ctx, there, after, upTo)
-	if err != nil {
-		return err
-	}
-	var found Differences
-	for key, row := range was {
-		switch other, ok := is[key]; {
-		case !ok:
-			found = append(found, Difference{here.Name, row.Shown, "missing", row.Key})
-		case other.Hash != row.Hash:
-			found = append(found, Difference{here.Name, row.Shown, "differs", row.Key})
-		}
-	}
-	for key, row := range is {
-		if _, ok := was[key]; !ok {
-			found = append(found, Difference{here.Name, row.Shown, "extra", row.Key})
-		}
-	}
-	if len(found) == 0 {
-		return k.run.c.fail("compare "+here.Name, errors.New("a checksum differs and no row does"))
-	}
-	slices.SortFunc(found, func(a, b Difference) int { return strings.Compare(a.Key, b.Key) })
-	room := max(0, mostListed-*listed)
-	*listed += len(found)
-	k.found = append(k.found, found[:min(room, len(found))]...)
-	return nil
 }
 
 // Repair brings rows that differ to what the source has now, under the rules of

@@ -253,7 +253,7 @@ func (r *run) still(ctx context.Context) (view *mysql.View, lift func() error, e
 	}
 	id, begun := r.hold.place(mysql.Position{})
 	lift = func() error { r.hold.lift(id); return nil }
-	view, err = r.from.View(ctx, true)
+	view, err = r.from.Snapshot(ctx)
 	if err != nil {
 		return nil, nil, errors.Join(err, lift())
 	}

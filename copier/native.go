@@ -262,7 +262,7 @@ func (n *native) still(ctx context.Context) (view *mysql.View, lift func() error
 	if err := n.c.To.HoldLink(ctx, n.link); err != nil {
 		return undo(err)
 	}
-	if view, err = n.c.From.View(ctx, true); err != nil {
+	if view, err = n.c.From.Snapshot(ctx); err != nil {
 		return undo(err)
 	}
 	has, err := n.applied(ctx)

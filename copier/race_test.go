@@ -344,7 +344,7 @@ func TestCompareFindsAndRepairs(t *testing.T) {
 		for _, d := range found {
 			got = append(got, d.String())
 		}
-		want := "table k, key 17: differs; table k, key 2999: missing; table k, key 77777: extra; table txt, key B: extra; table txt, key b: missing"
+		want := "table k, key (17) differs; table k, key (2999) is missing; table k, key (77777) should not be there; table txt, key (b) is missing; table txt, key (B) should not be there"
 		if text := strings.Join(got, "; "); text != want {
 			t.Fatalf("found %s\nwant  %s", text, want)
 		}

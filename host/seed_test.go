@@ -126,11 +126,11 @@ func TestSeedUnderLoadAttaches(t *testing.T) {
 		snap, err := source.Snapshot(ctx)
 		must(t, err)
 		must(t, server.StopAt(ctx, snap.At, patience))
-		differ, err := mysql.CompareTables(ctx, snap, server, nil)
+		differ, err := mysql.Comparison{Copy: server}.Compare(ctx, snap, nil)
 		must(t, err)
 		must(t, snap.Close())
-		if len(differ) > 0 {
-			t.Fatalf("round %d: the copy differs: %v", round, differ)
+		if len(differ.Mismatches) > 0 {
+			t.Fatalf("round %d: the copy differs: %v", round, differ.Mismatches)
 		}
 		must(t, l.Stop(ctx, i, patience))
 		must(t, l.Remove(ctx, i, "test"))

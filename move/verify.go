@@ -33,10 +33,11 @@ type verification struct {
 	mended func(string)
 }
 
-// What is kept at most so often, and told so often.
+// What is kept at most so often, and told so often; and how many rows of a table are named.
 const (
 	keepEvery = 250 * time.Millisecond
 	tellEvery = time.Second
+	listed    = 10
 )
 
 // Schema changes that come while a table is compared end that attempt; the next goes on with what was found equal. So
@@ -95,17 +96,17 @@ func (v *verification) once(ctx context.Context) (mysql.Verdict, error) {
 	if err := v.copied.StopAt(ctx, snap.At, v.patience); err != nil {
 		return mysql.Verdict{}, err
 	}
-	verdict, err := v.compare(ctx, snap, snap.Sequences(), v.begin)
+	verdict, err := v.compare(ctx, snap, v.begin)
 	if err != nil || len(verdict.Mismatches) == 0 || !v.repair {
 		return verdict, err
 	}
-	return v.mend(ctx, snap, snap.Sequences(), verdict)
+	return v.mend(ctx, snap, verdict)
 }
 
-func (v verification) compare(ctx context.Context, snap *mysql.Snapshot, before map[string]mysql.Sequence, begin mysql.Progress) (mysql.Verdict, error) {
+func (v verification) compare(ctx context.Context, snap *mysql.View, begin mysql.Progress) (mysql.Verdict, error) {
 	told := time.Time{}
 	c := mysql.Comparison{
-		Source: snap, Copy: v.copied, Before: before, Databases: v.databases, Details: true, Begin: begin, SaveEvery: keepEvery,
+		Copy: v.copied, List: listed, Begin: begin, SaveEvery: keepEvery,
 		// Not with a context that has ended: what was found equal is worth keeping then too.
 		Save: func(p mysql.Progress) error { return v.keep(context.WithoutCancel(ctx), p) },
 		Tell: func(s mysql.Compared) {
@@ -116,7 +117,7 @@ func (v verification) compare(ctx context.Context, snap *mysql.Snapshot, before 
 			v.tell(fmt.Sprintf("comparing rows with %s, table %d of %d, %d rows, %.0f rows/s", v.source.Name(), s.Done+1, s.Of, s.Rows, s.PerSecond))
 		},
 	}
-	verdict, err := c.Run(ctx)
+	verdict, err := c.Compare(ctx, snap, v.databases)
 	if err == nil {
 		v.tell(fmt.Sprintf("compared with %s: %d tables, %d rows, %d of them now (%.0f rows/s), %d differences", v.source.Name(),
 			verdict.Tables, verdict.Rows, verdict.Fresh, verdict.PerSecond(), len(verdict.Mismatches)))
@@ -125,7 +126,7 @@ func (v verification) compare(ctx context.Context, snap *mysql.Snapshot, before 
 }
 
 // mend repairs the copy, and believes nothing of what was found equal before.
-func (v verification) mend(ctx context.Context, snap *mysql.Snapshot, before map[string]mysql.Sequence, found mysql.Verdict) (mysql.Verdict, error) {
+func (v verification) mend(ctx context.Context, snap *mysql.View, found mysql.Verdict) (mysql.Verdict, error) {
 	if err := v.keep(ctx, mysql.Progress{}); err != nil {
 		return found, err
 	}
@@ -134,7 +135,7 @@ func (v verification) mend(ctx context.Context, snap *mysql.Snapshot, before map
 		return found, fmt.Errorf("%w; it differs in %s", err, found.Mismatches[0])
 	}
 	v.mended(fmt.Sprintf("repaired %d chunks on the copy: %d rows taken away, %d written; comparing everything once more", did.Chunks, did.Removed, did.Written))
-	return v.compare(ctx, snap, before, mysql.Progress{})
+	return v.compare(ctx, snap, mysql.Progress{})
 }
 
 // compare proves that the new instance holds what the pair holds: first against the twin it was copied from, then

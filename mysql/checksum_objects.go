@@ -3,110 +3,163 @@ package mysql
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 )
 
-// objectQueries are what belongs to a database and is not its tables' rows and columns: each gives a name and everything
-// about it that must be the same on a copy. They are asked of information_schema and of InnoDB with nothing but
-// SELECT, PROCESS, EVENT, TRIGGER and SHOW VIEW; what an account may not see is not shown, rather than refused.
-var objectQueries = []struct {
-	kind, query string
-	mariadb     bool // MySQL knows the table by another name or not at all
-}{
-	{kind: "index", query: `SELECT TABLE_SCHEMA, CONCAT(TABLE_NAME, '.', INDEX_NAME), CONCAT_WS(' ', NON_UNIQUE, INDEX_TYPE,
-			GROUP_CONCAT(CONCAT_WS(' ', COLUMN_NAME, SUB_PART, COLLATION) ORDER BY SEQ_IN_INDEX SEPARATOR ', '))
-		FROM (SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, INDEX_TYPE, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, COLLATION
-			FROM information_schema.STATISTICS WHERE TABLE_SCHEMA NOT IN ` + systemSchemas + `) AS s
-		GROUP BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, INDEX_TYPE`},
-	{kind: "column", query: `SELECT TABLE_SCHEMA, CONCAT(TABLE_NAME, '.', COLUMN_NAME), CONCAT_WS(' ', COALESCE(COLUMN_DEFAULT, 'no default'), EXTRA, GENERATION_EXPRESSION)
-		FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + systemSchemas + ` AND (COLUMN_DEFAULT IS NOT NULL AND COLUMN_DEFAULT <> 'NULL' OR EXTRA <> '')`},
-	{kind: "table", query: `SELECT TABLE_SCHEMA, TABLE_NAME, CONCAT_WS(' ', TABLE_TYPE, ENGINE, TABLE_COLLATION, CREATE_OPTIONS)
-		FROM information_schema.TABLES WHERE TABLE_SCHEMA NOT IN ` + systemSchemas + ` AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')`},
-	{kind: "foreign key", mariadb: true, query: `SELECT SUBSTRING_INDEX(f.ID, '/', 1), SUBSTRING_INDEX(f.ID, '/', -1), CONCAT(f.FOR_NAME, ' -> ', f.REF_NAME, ' ', f.TYPE, ' ',
-			GROUP_CONCAT(CONCAT(c.FOR_COL_NAME, '=', c.REF_COL_NAME) ORDER BY c.POS))
-		FROM information_schema.INNODB_SYS_FOREIGN f JOIN information_schema.INNODB_SYS_FOREIGN_COLS c ON c.ID = f.ID GROUP BY f.ID, f.FOR_NAME, f.REF_NAME, f.TYPE`},
-	{kind: "check", mariadb: true, query: `SELECT CONSTRAINT_SCHEMA, CONCAT(TABLE_NAME, '.', CONSTRAINT_NAME), CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS
-		WHERE CONSTRAINT_SCHEMA NOT IN ` + systemSchemas},
-	{kind: "trigger", query: `SELECT TRIGGER_SCHEMA, TRIGGER_NAME, CONCAT_WS(' ', ACTION_TIMING, EVENT_MANIPULATION, EVENT_OBJECT_TABLE, ACTION_ORDER, DEFINER, SQL_MODE, ACTION_STATEMENT)
-		FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN ` + systemSchemas},
-	{kind: "view", query: `SELECT TABLE_SCHEMA, TABLE_NAME, CONCAT_WS(' ', DEFINER, SECURITY_TYPE, CHECK_OPTION, VIEW_DEFINITION)
-		FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ` + systemSchemas},
-	{kind: "routine", query: `SELECT ROUTINE_SCHEMA, CONCAT(ROUTINE_NAME, ' (', LOWER(ROUTINE_TYPE), ')'), CONCAT_WS(' ', DEFINER, SECURITY_TYPE, SQL_MODE, IS_DETERMINISTIC, DTD_IDENTIFIER, ROUTINE_DEFINITION)
-		FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA NOT IN ` + systemSchemas},
-	{kind: "event", query: `SELECT EVENT_SCHEMA, EVENT_NAME, CONCAT_WS(' ', DEFINER, TIME_ZONE, SQL_MODE, EVENT_TYPE, EXECUTE_AT, INTERVAL_VALUE, INTERVAL_FIELD, STARTS, ENDS, EVENT_DEFINITION)
-		FROM information_schema.EVENTS WHERE EVENT_SCHEMA NOT IN ` + systemSchemas},
+// definitions are what two servers must share before their rows can be compared.
+type definitions struct {
+	tables  []*CopyTable
+	objects map[string]string // "index d.t.PRIMARY" and what it is
 }
 
-// objects are the definitions of everything but columns and rows: "index d.t.PRIMARY" and what it is. wanted
-// says which databases count; nil is all of them.
-func objects(ctx context.Context, q queryer, wanted []string) (map[string]string, error) {
-	version, err := scanText(ctx, q, "SELECT VERSION()")
+func (s *Server) definitions(ctx context.Context, databases []string, kinds ...string) (d definitions, err error) {
+	if d.tables, err = s.tables(ctx, databases); err != nil {
+		return d, err
+	}
+	d.objects, err = s.objects(ctx, databases, kinds)
+	return d, err
+}
+
+// tableKinds are the kinds of objects that belong to tables, without what acts on rows.
+var tableKinds = []string{"index", "column", "table", "foreign key", "check"}
+
+// objectQueries are what belongs to a database and is not its tables' rows and columns: each gives a database, a name and
+// everything about it that must be the same on a copy, in as many rows as it has parts (GROUP_CONCAT cuts off what is
+// longer than 1024 bytes in MySQL). They are asked of information_schema and of InnoDB with nothing but
+// SELECT, PROCESS, EVENT, TRIGGER and SHOW VIEW; what an account may not see is not shown, rather than refused.
+// "{in}" is the condition for the databases.
+var objectQueries = []struct {
+	kind, query string
+	mysql       string // where MySQL has it otherwise
+	parts       bool   // a row is one part of it
+}{
+	{kind: "index", parts: true, query: indexQuery("COLUMN_NAME"), mysql: indexQuery("COALESCE(COLUMN_NAME, EXPRESSION)")},
+	{kind: "column", query: `SELECT TABLE_SCHEMA, CONCAT(TABLE_NAME, '.', COLUMN_NAME), CONCAT_WS(' ', COALESCE(COLUMN_DEFAULT, 'no default'), EXTRA, GENERATION_EXPRESSION)
+		FROM information_schema.COLUMNS WHERE TABLE_SCHEMA {in} AND (COLUMN_DEFAULT IS NOT NULL AND COLUMN_DEFAULT <> 'NULL' OR EXTRA <> '')`},
+	{kind: "table", query: `SELECT TABLE_SCHEMA, TABLE_NAME, CONCAT_WS(' ', TABLE_TYPE, ENGINE, TABLE_COLLATION, CREATE_OPTIONS)
+		FROM information_schema.TABLES WHERE TABLE_SCHEMA {in} AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')`},
+	{kind: "foreign key", parts: true, query: foreignKeyQuery("INNODB_SYS_FOREIGN"), mysql: foreignKeyQuery("INNODB_FOREIGN")},
+	{kind: "check", query: `SELECT CONSTRAINT_SCHEMA, CONCAT(TABLE_NAME, '.', CONSTRAINT_NAME), CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS
+		WHERE CONSTRAINT_SCHEMA {in}`,
+		mysql: `SELECT c.CONSTRAINT_SCHEMA, CONCAT_WS('.', t.TABLE_NAME, c.CONSTRAINT_NAME), CONCAT_WS(' ', c.CHECK_CLAUSE, IF(t.ENFORCED = 'NO', 'NOT ENFORCED', NULL))
+		FROM information_schema.CHECK_CONSTRAINTS c LEFT JOIN information_schema.TABLE_CONSTRAINTS t
+			ON t.CONSTRAINT_SCHEMA = c.CONSTRAINT_SCHEMA AND t.CONSTRAINT_NAME = c.CONSTRAINT_NAME AND t.CONSTRAINT_TYPE = 'CHECK'
+		WHERE c.CONSTRAINT_SCHEMA {in}`},
+	{kind: "trigger", query: `SELECT TRIGGER_SCHEMA, TRIGGER_NAME, CONCAT_WS(' ', ACTION_TIMING, EVENT_MANIPULATION, EVENT_OBJECT_TABLE, ACTION_ORDER, DEFINER, SQL_MODE, ACTION_STATEMENT)
+		FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA {in}`},
+	{kind: "view", query: `SELECT TABLE_SCHEMA, TABLE_NAME, CONCAT_WS(' ', DEFINER, SECURITY_TYPE, CHECK_OPTION, VIEW_DEFINITION)
+		FROM information_schema.VIEWS WHERE TABLE_SCHEMA {in}`},
+	{kind: "routine", query: `SELECT ROUTINE_SCHEMA, CONCAT(ROUTINE_NAME, ' (', LOWER(ROUTINE_TYPE), ')'), CONCAT_WS(' ', DEFINER, SECURITY_TYPE, SQL_MODE, IS_DETERMINISTIC, DTD_IDENTIFIER, ROUTINE_DEFINITION)
+		FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA {in}`},
+	{kind: "event", query: `SELECT EVENT_SCHEMA, EVENT_NAME, CONCAT_WS(' ', DEFINER, TIME_ZONE, SQL_MODE, EVENT_TYPE, EXECUTE_AT, INTERVAL_VALUE, INTERVAL_FIELD, STARTS, ENDS, EVENT_DEFINITION)
+		FROM information_schema.EVENTS WHERE EVENT_SCHEMA {in}`},
+}
+
+// indexQuery: a functional part of MySQL's has an expression and no column.
+func indexQuery(column string) string {
+	return `SELECT TABLE_SCHEMA, CONCAT(TABLE_NAME, '.', INDEX_NAME), CONCAT_WS(' ', NON_UNIQUE, INDEX_TYPE, part, SUB_PART, COLLATION)
+		FROM (SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, INDEX_TYPE, SEQ_IN_INDEX, ` + column + ` AS part, SUB_PART, COLLATION
+			FROM information_schema.STATISTICS WHERE TABLE_SCHEMA {in}) AS s ORDER BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX`
+}
+
+// foreignKeyQuery: information_schema's own views of foreign keys show them to those who may change the tables.
+func foreignKeyQuery(table string) string {
+	return `SELECT SUBSTRING_INDEX(f.ID, '/', 1), SUBSTRING_INDEX(f.ID, '/', -1), CONCAT(f.FOR_NAME, ' -> ', f.REF_NAME, ' ', f.TYPE, ' ', c.FOR_COL_NAME, '=', c.REF_COL_NAME)
+		FROM information_schema.` + table + ` f JOIN information_schema.` + table + `_COLS c ON c.ID = f.ID ORDER BY f.ID, c.POS`
+}
+
+// objects are the definitions of everything but columns and rows, of some databases, nil: of all; and of some kinds.
+func (s *Server) objects(ctx context.Context, databases, kinds []string) (map[string]string, error) {
+	d, err := s.dialect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]string{}
 	for _, ask := range objectQueries {
-		if ask.mariadb && !strings.Contains(version, "MariaDB") {
+		if len(kinds) > 0 && !slices.Contains(kinds, ask.kind) {
 			continue
 		}
-		if err := askObjects(ctx, q, ask.kind, ask.query, wanted, out); err != nil {
-			return nil, fmt.Errorf("read each %s: %w", ask.kind, err)
+		query := ask.query
+		if ask.mysql != "" && !d.flavor.HasGTIDDomains() {
+			query = ask.mysql
+		}
+		found, err := s.askObjects(ctx, strings.ReplaceAll(query, "{in}", inSchemas(databases)))
+		if err != nil {
+			return nil, s.fail("read each "+ask.kind, err)
+		}
+		for _, o := range found {
+			if databases != nil && !slices.Contains(databases, o.schema) {
+				continue
+			}
+			key := ask.kind + " " + o.schema + "." + o.name
+			if before, more := out[key]; more && ask.parts {
+				o.text = before + ", " + o.text
+			}
+			out[key] = o.text
 		}
 	}
 	return out, nil
 }
 
-func askObjects(ctx context.Context, q queryer, kind, query string, wanted []string, into map[string]string) error {
-	rows, err := q.QueryContext(ctx, query)
+type object struct{ schema, name, text string }
+
+func (s *Server) askObjects(ctx context.Context, query string) ([]object, error) {
+	rows, err := s.db.QueryContext(ctx, query)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
+	var out []object
 	for rows.Next() {
-		var schema, name, text string
-		if err := rows.Scan(&schema, &name, &text); err != nil {
-			return err
+		var o object
+		if err := rows.Scan(&o.schema, &o.name, &o.text); err != nil {
+			return nil, err
 		}
-		if wanted == nil || slices.Contains(wanted, schema) {
-			into[kind+" "+schema+"."+name] = text
-		}
+		out = append(out, o)
 	}
-	return rows.Err()
+	return out, rows.Err()
 }
 
-func scanText(ctx context.Context, q queryer, query string) (text string, err error) {
-	rows, err := q.QueryContext(ctx, query)
-	if err != nil {
-		return "", err
+// diff is what of two readings differs: of the columns, where those do, and else of the rest.
+func (was definitions) diff(is definitions) []Mismatch {
+	if out := diffTexts(was.columns(), is.columns(), "columns", "no such table"); len(out) > 0 {
+		return out
 	}
-	defer rows.Close()
-	if rows.Next() {
-		err = rows.Scan(&text)
-	}
-	if err != nil {
-		return "", err
-	}
-	return text, rows.Err()
+	return diffTexts(was.objects, is.objects, "definition", "none")
 }
 
-func diffObjects(was, is map[string]string) []Mismatch {
-	var out []Mismatch
-	for name, text := range was {
-		if other, there := is[name]; !there {
-			out = append(out, Mismatch{Table: name, Chunk: "definition", Was: text, Is: "none"})
-		} else if other != text {
-			out = append(out, Mismatch{Table: name, Chunk: "definition", Was: text, Is: other})
-		}
+func (d definitions) columns() map[string]string {
+	out := map[string]string{}
+	for _, t := range d.tables {
+		out[t.String()] = t.definition
 	}
-	for name, text := range is {
-		if _, there := was[name]; !there {
-			out = append(out, Mismatch{Table: name, Chunk: "definition", Was: "none", Is: text})
-		}
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Table < out[j].Table })
 	return out
+}
+
+func diffTexts(was, is map[string]string, what, none string) []Mismatch {
+	var out []Mismatch
+	all := maps.Clone(was)
+	maps.Copy(all, is)
+	for name := range all {
+		m := Mismatch{Table: name, Chunk: what, Was: none, Is: none}
+		if text, there := was[name]; there {
+			m.Was = text
+		}
+		if text, there := is[name]; there {
+			m.Is = text
+		}
+		if m.Was != m.Is {
+			out = append(out, m)
+		}
+	}
+	sortMismatches(out)
+	return out
+}
+
+func sortMismatches(list []Mismatch) {
+	slices.SortFunc(list, func(a, b Mismatch) int { return strings.Compare(a.Table, b.Table) })
 }
 
 // Sequence is how a sequence stands: next_not_cached_value only ever moves on, by Increment, unless it cycles.
@@ -164,7 +217,7 @@ func diffSequences(before, is, now map[string]Sequence, wanted []string) []Misma
 		}
 		out = append(out, m)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Table < out[j].Table })
+	sortMismatches(out)
 	return out
 }
 

@@ -2,11 +2,9 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"stowage/farm"
 )
@@ -22,20 +20,28 @@ type Repaired struct {
 // afterwards. What is no rows of a table with a key is refused: a definition, a sequence, a versioned table, whose
 // history nobody can write.
 //
-// Each chunk is one transaction. Cut short, some chunks are repaired and some are not; it can be run again.
-func Repair(ctx context.Context, source *Snapshot, copyServer *Server, differ []Mismatch) (Repaired, error) {
+// Only rows that differ are touched, some in each transaction. Cut short, some are repaired and some are not; it can be run again.
+func Repair(ctx context.Context, source *View, copyServer *Server, differ []Mismatch) (Repaired, error) {
 	var done Repaired
 	if err := mayRepair(ctx, copyServer, differ); err != nil {
 		return done, err
 	}
+	w, err := copyServer.Stream(ctx, StatementTimeout)
+	if err != nil {
+		return done, err
+	}
+	defer w.Close()
+	for _, set := range []string{"SET SESSION sql_log_bin = 0", "SET SESSION sql_mode = " + lenientMode} {
+		if _, err := w.conn.ExecContext(ctx, set); err != nil {
+			return done, copyServer.fail(set, err)
+		}
+	}
+	r := repair{source: source, into: w, copied: &View{server: copyServer, conn: w.conn}, done: &done}
 	for _, m := range differ {
-		removed, written, err := repairChunk(ctx, source, copyServer, m)
-		if err != nil {
+		if err := r.chunk(ctx, m.of, m.from, m.to); err != nil {
 			return done, copyServer.fail("repair "+m.Table+" "+m.Chunk, err)
 		}
 		done.Chunks++
-		done.Removed += removed
-		done.Written += written
 	}
 	return done, nil
 }
@@ -47,11 +53,11 @@ func mayRepair(ctx context.Context, copyServer *Server, differ []Mismatch) error
 	}
 	for _, m := range differ {
 		switch {
-		case m.of.name == "":
+		case m.of == nil:
 			return refuse("%s differs in its %s, which is not rows", m.Table, m.Chunk)
-		case len(m.of.key) == 0:
-			return refuse("%s has no primary key", m.Table)
-		case m.of.versioned:
+		case len(m.of.Key) == 0:
+			return refuse("%s has no primary key, nor a unique one without NULL", m.Table)
+		case m.of.Versioned:
 			return refuse("%s keeps its history, which cannot be written", m.Table)
 		}
 	}
@@ -87,107 +93,68 @@ func mayRepair(ctx context.Context, copyServer *Server, differ []Mismatch) error
 	return nil
 }
 
-// repairBatch is how many rows go into one INSERT.
+// repairBatch is how many rows are corrected in one transaction.
 const repairBatch = 200
 
-func repairChunk(ctx context.Context, source *Snapshot, copyServer *Server, m Mismatch) (removed, written int64, err error) {
-	err = withoutLog(ctx, copyServer, func(conn *sql.Conn) error {
-		for _, st := range []string{"SET SESSION foreign_key_checks = 0, unique_checks = 1, check_constraint_checks = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES'", "START TRANSACTION"} {
-			if _, err := conn.ExecContext(ctx, st); err != nil {
-				return err
-			}
-		}
-		where, args := m.of.within(m.from, m.to)
-		gone, err := conn.ExecContext(ctx, "DELETE FROM "+m.of.from()+where, args...)
+type repair struct {
+	source, copied *View
+	into           *Stream
+	done           *Repaired
+}
+
+// chunk finds the rows of a chunk that differ, piece by piece: a copy that lacks a whole table has it in one chunk.
+func (r repair) chunk(ctx context.Context, t *CopyTable, from, upTo []string) error {
+	for {
+		to, err := r.source.End(ctx, t, from, upTo, ChunkRows)
 		if err != nil {
 			return err
 		}
-		if removed, err = gone.RowsAffected(); err != nil {
+		if to == nil || slices.Equal(to, from) {
+			to = upTo
+		}
+		d, err := diffRows(ctx, r.source, r.copied, t, from, to, diffLimit)
+		if err != nil {
 			return err
 		}
-		if written, err = copyRows(ctx, source, conn, m.of, where, args); err != nil {
-			return err
+		for rows := range slices.Chunk(d.First, repairBatch) {
+			if err := r.rows(ctx, t, rows); err != nil {
+				return err
+			}
 		}
-		_, err = conn.ExecContext(ctx, "COMMIT")
-		return err
-	})
-	return removed, written, err
-}
-
-// withoutLog runs work on a connection of its own that writes nothing to the binary log, for as long as it takes, and
-// throws the connection away, with the transaction if it is open.
-func withoutLog(ctx context.Context, s *Server, work func(*sql.Conn) error) error {
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	defer func() { _ = conn.Raw(func(any) error { return errBadConnection }) }()
-	if _, err := conn.ExecContext(ctx, "SET SESSION sql_log_bin = 0"); err != nil {
-		return err
-	}
-	return work(conn)
-}
-
-// copyRows writes the rows of a chunk as the source's snapshot shows them.
-func copyRows(ctx context.Context, source *Snapshot, into *sql.Conn, t shape, where string, args []any) (int64, error) {
-	var names, values []string
-	for _, c := range t.columns {
-		if c.generated == "" {
-			names, values = append(names, ident(c.name)), append(values, c.exact())
-		}
-	}
-	found, err := source.conn.QueryContext(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+t.from()+where, args...)
-	if err != nil {
-		return 0, err
-	}
-	defer found.Close()
-	insert := "INSERT INTO " + t.from() + " (" + strings.Join(names, ", ") + ") VALUES "
-	one := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(names)), ", ") + ")"
-	var batch []any
-	var written int64
-	flush := func() error {
-		n := len(batch) / len(names)
-		if n == 0 {
+		r.done.Removed += int64(d.Extra + d.Changed)
+		r.done.Written += int64(d.Missing + d.Changed)
+		switch {
+		case d.Cut && d.Extra == 0:
+			return errors.New("there are more rows of one key than are looked at")
+		case d.Cut: // so many too many on the copy that the rest was not looked at
+		case slices.Equal(to, upTo):
 			return nil
-		}
-		_, err := into.ExecContext(ctx, insert+strings.TrimSuffix(strings.Repeat(one+", ", n), ", "), batch...)
-		written, batch = written+int64(n), batch[:0]
-		return err
-	}
-	row := make([]any, len(names))
-	pointers := make([]any, len(names))
-	for i := range row {
-		pointers[i] = &row[i]
-	}
-	size := 0
-	for found.Next() {
-		if err := found.Scan(pointers...); err != nil {
-			return written, err
-		}
-		for _, v := range row {
-			if b, ok := v.([]byte); ok {
-				size += len(b)
-				v = slices.Clone(b)
-			}
-			batch = append(batch, v)
-		}
-		if len(batch) >= repairBatch*len(names) || size > 1<<20 {
-			if err := flush(); err != nil {
-				return written, err
-			}
-			size = 0
+		default:
+			from = to
 		}
 	}
-	return written, errors.Join(found.Err(), flush())
 }
 
-// exact is the column's value in a form that, inserted, gives the same value again: numbers and times as they are, what
-// is text or bytes as bytes, so that no character set is applied on the way.
-func (c column) exact() string {
-	switch c.kind {
-	case "tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "double", "year", "bit", "enum", "set", "float":
-		return c.bound()
+// rows makes some rows what the source's snapshot shows.
+func (r repair) rows(ctx context.Context, t *CopyTable, rows []RowName) error {
+	keys := make([][]string, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].Key
 	}
-	return "CAST(" + ident(c.name) + " AS BINARY)"
+	chunk, err := r.source.server.readRows(ctx, r.source.conn, t, " WHERE "+t.anyOf(keys), t, false)
+	if err != nil {
+		return err
+	}
+	cargo := chunk.Repair(t, keys)
+	told := r.into.tell(ctx, cargo)
+	err = r.into.within(ctx, func(run func(string) error) error {
+		for _, st := range cargo.Statements {
+			if err := run(string(st)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	told(err)
+	return err
 }

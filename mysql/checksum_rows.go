@@ -7,11 +7,26 @@ import (
 	"strings"
 )
 
+// How a row of the copy differs.
+const (
+	Missing = "is missing"
+	Extra   = "should not be there"
+	Changed = "differs"
+)
+
+// RowName is one row that differs.
+type RowName struct {
+	Key  []string // literals
+	What string
+}
+
+func (r RowName) String() string { return ShowKey(r.Key) + " " + r.What }
+
 // RowDiff are the rows of a chunk that differ.
 type RowDiff struct {
-	Missing, Extra, Changed int      // on the copy
-	First                   []string // a few: "(7) is missing"
-	Cut                     bool     // there were more rows than are looked at: the counts are of the first ones
+	Missing, Extra, Changed int       // on the copy
+	First                   []RowName // as many as were asked for
+	Cut                     bool      // there were more rows than are looked at: the counts are of the first ones
 }
 
 func (d RowDiff) String() string {
@@ -23,7 +38,11 @@ func (d RowDiff) String() string {
 		text = "at least " + text
 	}
 	if len(d.First) > 0 {
-		text += ": " + strings.Join(d.First, ", ")
+		names := make([]string, min(diffNamed, len(d.First)))
+		for i := range names {
+			names[i] = d.First[i].String()
+		}
+		text += ": " + strings.Join(names, ", ")
 	}
 	return text
 }
@@ -34,81 +53,47 @@ const (
 	diffNamed = 10
 )
 
-// diffRows finds the rows of a chunk that differ, by key.
-func diffRows(ctx context.Context, source *Snapshot, copyServer *Server, t shape, from, to []any) (RowDiff, error) {
-	if len(t.key) == 0 {
+// diffRows finds the rows of a chunk that differ, by key, and lists the first few of them.
+func diffRows(ctx context.Context, source, copied *View, t *CopyTable, from, to []string, list int) (RowDiff, error) {
+	if len(t.Key) == 0 {
 		return RowDiff{}, nil
 	}
-	was, cut, err := rowSums(ctx, source.conn, t, from, to)
+	was, cut, err := source.rows(ctx, t, from, to, diffLimit)
 	if err != nil {
-		return RowDiff{}, source.server.fail("compare rows of "+t.String(), err)
+		return RowDiff{}, err
 	}
-	is, cutToo, err := rowSums(ctx, copyServer.db, t, from, to)
-	if err != nil {
-		return RowDiff{}, copyServer.fail("compare rows of "+t.String(), err)
+	if cut { // what is not looked at on one end is not looked at on the other
+		to = was.order[len(was.order)-1]
 	}
-	return matchRows(was, is, cut || cutToo), nil
+	is, cutToo, err := copied.rows(ctx, t, from, to, diffLimit)
+	if err == nil && cutToo {
+		was, _, err = source.rows(ctx, t, from, is.order[len(is.order)-1], diffLimit)
+	}
+	d := matchRows(was, is, list)
+	d.Cut = cut || cutToo
+	return d, err
 }
 
-// rowSet are the sums of rows by key, in the order of keys. A versioned table has several of one key.
-type rowSet struct {
-	order []string
-	sums  map[string][]string
-}
-
-func rowSums(ctx context.Context, q queryer, t shape, from, to []any) (out rowSet, cut bool, err error) {
-	out.sums = map[string][]string{}
-	where, args := t.within(from, to)
-	cols := make([]string, len(t.key))
-	for i, k := range t.key {
-		cols[i] = ident(k)
-	}
-	query := fmt.Sprintf("SELECT CONCAT('(', CONCAT_WS(', ', %s), ')'), %s FROM %s%s ORDER BY %s LIMIT %d",
-		strings.Join(t.keyBounds(), ", "), t.rowSum(), t.from(), where, strings.Join(cols, ", "), diffLimit+1)
-	found, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return out, false, err
-	}
-	defer found.Close()
-	n := 0
-	for found.Next() {
-		if n++; n > diffLimit {
-			return out, true, nil
-		}
-		var key, sum string
-		if err := found.Scan(&key, &sum); err != nil {
-			return out, false, err
-		}
-		if out.sums[key] == nil {
-			out.order = append(out.order, key)
-		}
-		out.sums[key] = append(out.sums[key], sum)
-	}
-	return out, false, found.Err()
-}
-
-func matchRows(was, is rowSet, cut bool) RowDiff {
-	d := RowDiff{Cut: cut, First: []string{}}
-	note := func(count *int, key, what string) {
+func matchRows(was, is rowSet, list int) RowDiff {
+	d := RowDiff{First: []RowName{}}
+	note := func(count *int, key []string, what string) {
 		*count++
-		if len(d.First) < diffNamed {
-			d.First = append(d.First, key+" "+what)
+		if len(d.First) < list {
+			d.First = append(d.First, RowName{key, what})
 		}
 	}
 	for _, key := range was.order {
-		a, b := was.sums[key], is.sums[key]
-		slices.Sort(a)
-		slices.Sort(b)
+		a, b := was.of(key), is.of(key)
 		switch {
 		case b == nil:
-			note(&d.Missing, key, "is missing")
+			note(&d.Missing, key, Missing)
 		case !slices.Equal(a, b):
-			note(&d.Changed, key, "differs")
+			note(&d.Changed, key, Changed)
 		}
 	}
 	for _, key := range is.order {
-		if was.sums[key] == nil {
-			note(&d.Extra, key, "should not be there")
+		if was.of(key) == nil {
+			note(&d.Extra, key, Extra)
 		}
 	}
 	return d

@@ -5,32 +5,30 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// Comparison compares a copy that stands still with a snapshot of its source, at the one position that both show: every
-// row of every table, the history rows of versioned tables, sequences, and the definitions of everything.
+// Comparison compares the rows of a copy with those of its source, at one position that both show: every row of every
+// table, the history rows of versioned tables too. Compare says what it compares besides.
 //
 // It can be cut short at any moment and gone on with: Begin takes the progress that Save was last given. A chunk that was
 // equal at one barrier is not summed again at the next. That gives up nothing: each chunk has been proven
 // equal once after it was copied, and what comes after that, for whichever chunk, is replication's.
 type Comparison struct {
-	Source *Snapshot
-	Copy   *Server
-	// Before are the source's sequences, read before the snapshot was taken; nil leaves sequences out.
-	Before map[string]Sequence
-	// Databases are the ones that count; nil is all.
-	Databases []string
+	// Ends gives a view of each end, at one position. It is asked before each chunk, and may give others than the last time.
+	Ends func(context.Context) (source, copied *View, err error)
+	Copy *Server
 	// ChunkRows is how many rows are summed at a time; 0 is the constant of that name.
 	ChunkRows int
-	// Details names the rows that differ.
-	Details bool
+	// List is how many of the rows that differ are listed, of each table; 0 finds out none.
+	List int
 
 	Begin Progress
-	// Save keeps a progress, so that it outlives us; called after a chunk, at most every SaveEvery (0: after each), and at the end of Run.
+	// Save keeps a progress, so that it outlives us; called after a chunk, at most every SaveEvery (0: after each), and at the end.
 	// Where it takes its time, it is called so much less often that comparing does not wait for it.
 	Save      func(Progress) error
 	SaveEvery time.Duration
@@ -43,7 +41,7 @@ type Progress struct {
 	Tables map[string]string `json:"tables"` // finished ones, each with a fingerprint of its definition
 	Table  string            `json:"table"`  // the one in which it is, up to Key
 	Shape  string            `json:"shape"`
-	Key    Key               `json:"key"`
+	Key    []string          `json:"key"` // literals
 	Rows   int64             `json:"rows"`
 	Chunks int64             `json:"chunks"`
 }
@@ -68,27 +66,105 @@ type Verdict struct {
 // PerSecond is how many rows were compared in a second.
 func (v Verdict) PerSecond() float64 { return float64(v.Fresh) / max(v.Took.Seconds(), 1e-3) }
 
-// Run compares until everything is compared or ctx ends. Differences are in the verdict, and no error.
-func (c *Comparison) Run(ctx context.Context) (Verdict, error) {
-	r := run{Comparison: c, started: time.Now(), progress: c.Begin}
-	if r.ChunkRows == 0 {
-		r.ChunkRows = ChunkRows
+// Compare compares all that a snapshot's server holds, or some of its databases, with a copy that stands still at its
+// position: definitions, sequences, and, where those are equal, rows. It looks until everything is compared or ctx ends. Differences
+// are in the verdict, and no error.
+func (c Comparison) Compare(ctx context.Context, source *View, databases []string) (Verdict, error) {
+	was, err := source.definitions(ctx, databases)
+	if err != nil {
+		return Verdict{}, err
 	}
+	is, err := c.Copy.definitions(ctx, databases)
+	if err != nil {
+		return Verdict{}, err
+	}
+	found := was.diff(is)
+	if len(found) > 0 && found[0].Chunk == "columns" {
+		return Verdict{Mismatches: found}, nil // summing rows of different shapes would only confuse
+	}
+	if source.defined != nil {
+		moved, err := source.sequences(ctx, c.Copy, databases)
+		if err != nil {
+			return Verdict{}, err
+		}
+		found = append(found, moved...)
+	}
+	copied, err := c.Copy.View(ctx, false)
+	if err != nil {
+		return Verdict{}, err
+	}
+	c.Ends = func(context.Context) (*View, *View, error) { return source, copied, nil }
+	verdict, err := c.Rows(ctx, pairs(was, is))
+	verdict.Mismatches = append(found, verdict.Mismatches...)
+	return verdict, errors.Join(err, copied.Close())
+}
+
+// CompareSchema compares the definitions of the tables of one database that is copied while both ends serve, but for the
+// copier's own. Where none differs, it returns the tables, for Rows.
+func CompareSchema(ctx context.Context, source, copied *Server, schema string) ([]TablePair, []Mismatch, error) {
+	was, err := source.tableDefinitions(ctx, schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	is, err := copied.tableDefinitions(ctx, schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found := was.diff(is); len(found) > 0 {
+		return nil, found, nil
+	}
+	return pairs(was, is), nil, nil
+}
+
+// TablePair is one table on both ends.
+type TablePair struct{ was, is *CopyTable }
+
+func pairs(was, is definitions) []TablePair {
+	copies := map[string]*CopyTable{}
+	for _, t := range is.tables {
+		copies[t.String()] = t
+	}
+	out := make([]TablePair, len(was.tables))
+	for i, t := range was.tables {
+		out[i] = TablePair{t, copies[t.String()]}
+	}
+	return out
+}
+
+// Rows compares the rows of tables whose definitions are equal.
+func (c Comparison) Rows(ctx context.Context, tables []TablePair) (Verdict, error) {
+	if c.ChunkRows == 0 {
+		c.ChunkRows = ChunkRows
+	}
+	r := run{Comparison: c, started: time.Now(), progress: c.Begin, of: len(tables)}
 	if r.progress.Tables == nil {
 		r.progress.Tables = map[string]string{}
 	}
-	err := r.all(ctx)
+	var err error
+	if r.bounds, err = c.Copy.View(ctx, false); err != nil {
+		return r.verdict, err
+	}
+	for _, t := range tables {
+		if err = r.table(ctx, t); err != nil {
+			break
+		}
+		r.done++
+	}
+	if err == nil {
+		r.verdict.Tables = len(tables)
+	}
 	r.verdict.Took = time.Since(r.started)
 	r.verdict.Rows = r.progress.Rows
 	if saveErr := r.save(); err == nil {
 		err = saveErr
 	}
-	return r.verdict, err
+	return r.verdict, errors.Join(err, r.bounds.Close())
 }
 
 // run is a comparison on its way.
 type run struct {
-	*Comparison
+	Comparison
+	bounds         *View // of the copy: where chunks end is read beside the sums
 	started, saved time.Time
 	saving         time.Duration // how long the last Save took
 	progress       Progress
@@ -96,116 +172,79 @@ type run struct {
 	done, of       int
 }
 
-func (r *run) all(ctx context.Context) error {
-	tables, err := r.Source.shapes(ctx)
-	if err != nil {
-		return err
+// definitions are those of the view's moment, or of now.
+func (v *View) definitions(ctx context.Context, databases []string) (definitions, error) {
+	if v.defined != nil {
+		return v.defined.definitions, nil
 	}
-	there, err := tableShapes(ctx, r.Copy.db)
-	if err != nil {
-		return r.Copy.fail("read tables", err)
-	}
-	tables, there = r.wanted(tables), r.wanted(there)
-	if r.verdict.Mismatches = diffShapes(tables, there); len(r.verdict.Mismatches) > 0 {
-		return nil // summing rows of different shapes would only confuse
-	}
-	if err := r.definitions(ctx); err != nil {
-		return err
-	}
-	r.of = len(tables)
-	for _, t := range tables {
-		if err := r.table(ctx, t); err != nil {
-			return err
-		}
-		r.done++
-	}
-	r.verdict.Tables = len(tables)
-	return nil
+	return v.server.definitions(ctx, databases)
 }
 
-// shapes are the tables of the snapshot's moment, or of now.
-func (n *Snapshot) shapes(ctx context.Context) ([]shape, error) {
-	if n.defined != nil {
-		return slices.Clone(n.defined.shapes), nil
+// sequences compares those of a copy that stands at the view's moment.
+func (v *View) sequences(ctx context.Context, copied *Server, databases []string) ([]Mismatch, error) {
+	is, err := copied.Sequences(ctx)
+	if err != nil {
+		return nil, err
 	}
-	out, err := tableShapes(ctx, n.conn)
-	return out, n.server.fail("read tables", err)
+	now, err := v.server.Sequences(ctx)
+	return diffSequences(v.defined.sequences, is, now, databases), err
 }
 
-// objects are the definitions of the snapshot's moment, or of now.
-func (n *Snapshot) objects(ctx context.Context, databases []string) (map[string]string, error) {
-	if n.defined != nil {
-		return n.defined.objects, nil
-	}
-	out, err := objects(ctx, n.conn, databases)
-	return out, n.server.fail("read definitions", err)
-}
-
-func (r *run) wanted(tables []shape) []shape {
-	if r.Databases == nil {
-		return tables
-	}
-	return slices.DeleteFunc(tables, func(t shape) bool { return !slices.Contains(r.Databases, t.schema) })
-}
-
-// definitions compares what is no row.
-func (r *run) definitions(ctx context.Context) error {
-	was, err := r.Source.objects(ctx, r.Databases)
-	if err != nil {
-		return err
-	}
-	is, err := objects(ctx, r.Copy.db, r.Databases)
-	if err != nil {
-		return r.Copy.fail("read definitions", err)
-	}
-	r.verdict.Mismatches = append(r.verdict.Mismatches, diffObjects(was, is)...)
-	if r.Before == nil {
-		return nil
-	}
-	copied, err := r.Copy.Sequences(ctx)
-	if err != nil {
-		return err
-	}
-	now, err := r.Source.server.Sequences(ctx)
-	if err != nil {
-		return err
-	}
-	r.verdict.Mismatches = append(r.verdict.Mismatches, diffSequences(r.Before, copied, now, r.Databases)...)
-	return nil
+// tableDefinitions are a database's tables, without the copier's own, and what belongs to them.
+func (s *Server) tableDefinitions(ctx context.Context, schema string) (definitions, error) {
+	d, err := s.definitions(ctx, []string{schema}, tableKinds...)
+	d.tables = slices.DeleteFunc(d.tables, func(t *CopyTable) bool { return IsMark(t.Name) })
+	maps.DeleteFunc(d.objects, func(name, _ string) bool {
+		_, table, _ := strings.Cut(name, " "+schema+".")
+		return IsMark(table)
+	})
+	return d, err
 }
 
 // table walks the key of one table chunk by chunk. Both ends sum the same ranges of keys, the last one open-ended, so a
-// row that exists on one end only falls into some chunk as well. The bounds come from the copy: it has nothing else to do,
+// row that exists on one end only falls into some chunk as well. The bounds come from the copy: it has the least else to do,
 // and while both ends sum one chunk it looks for the end of the next.
-func (r *run) table(ctx context.Context, t shape) error {
+func (r *run) table(ctx context.Context, pair TablePair) error {
+	t := pair.was
 	fingerprint := t.fingerprint()
 	if r.progress.Tables[t.String()] == fingerprint {
 		r.tell(t)
 		return nil
 	}
-	var from []any
+	var from []string
 	if r.progress.Table == t.String() && r.progress.Shape == fingerprint {
 		from = r.progress.Key
 	}
 	r.progress.Table, r.progress.Shape, r.progress.Key = t.String(), fingerprint, from
-	to, err := r.end(ctx, t, from)
+	to, err := r.end(ctx, pair.is, from)
 	if err != nil {
 		return err
 	}
-	equal := true
+	equal, room := true, r.List
 	for {
-		was, is, next, err := r.chunk(ctx, t, from, to)
+		source, copied, err := r.Ends(ctx)
+		if err != nil {
+			return err
+		}
+		was, is, next, err := r.chunk(ctx, source, copied, pair, from, to)
 		if err != nil {
 			return err
 		}
 		if was != is {
 			equal = false
-			if err := r.differ(ctx, t, from, to, was, is); err != nil {
-				return err
+			m := Mismatch{Table: t.String(), Chunk: chunkName(from, to), Was: was.String(), Is: is.String(), of: t, from: from, to: to}
+			if r.List > 0 {
+				rows, err := diffRows(ctx, source, copied, t, from, to, room)
+				if err != nil {
+					return err
+				}
+				room -= len(rows.First)
+				m.Rows = &rows
 			}
+			r.verdict.Mismatches = append(r.verdict.Mismatches, m)
 		}
-		r.verdict.Fresh += was.rows
-		r.progress.Rows += was.rows
+		r.verdict.Fresh += was.Rows
+		r.progress.Rows += was.Rows
 		r.progress.Chunks++
 		if equal && to != nil {
 			r.progress.Key = to
@@ -228,19 +267,16 @@ func (r *run) table(ctx context.Context, t shape) error {
 }
 
 // end is the end of the chunk after from, nil for the last.
-func (r *run) end(ctx context.Context, t shape, from []any) ([]any, error) {
-	to, err := chunkEnd(ctx, r.Copy.db, t, from, r.ChunkRows)
-	if err != nil {
-		return nil, r.Copy.fail("find chunk of "+t.String(), err)
-	}
-	if from != nil && keyText(to, "") == keyText(from, "") {
-		return nil, nil // a key that does not compare as it is ordered: the rest is one chunk
+func (r *run) end(ctx context.Context, t *CopyTable, from []string) ([]string, error) {
+	to, err := r.bounds.End(ctx, t, from, nil, r.ChunkRows)
+	if err != nil || slices.Equal(to, from) {
+		return nil, err // equal: a key that does not compare as it is ordered, so the rest is one chunk
 	}
 	return to, nil
 }
 
 // chunk sums one chunk on both ends and finds the end of the next, all at once.
-func (r *run) chunk(ctx context.Context, t shape, from, to []any) (was, is sum, next []any, err error) {
+func (r *run) chunk(ctx context.Context, source, copied *View, t TablePair, from, to []string) (was, is Sum, next []string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wait sync.WaitGroup
@@ -252,19 +288,10 @@ func (r *run) chunk(ctx context.Context, t shape, from, to []any) (was, is sum, 
 			}
 		})
 	}
-	at(0, func() (err error) {
-		was, err = chunkSum(ctx, r.Source.conn, t, from, to)
-		return r.Source.server.fail("checksum "+t.String(), err)
-	})
-	at(1, func() (err error) {
-		is, err = chunkSum(ctx, r.Copy.db, t, from, to)
-		return r.Copy.fail("checksum "+t.String(), err)
-	})
+	at(0, func() (err error) { was, err = source.Sum(ctx, t.was, from, to); return err })
+	at(1, func() (err error) { is, err = copied.Sum(ctx, t.is, from, to); return err })
 	if to != nil {
-		at(2, func() (err error) {
-			next, err = r.end(ctx, t, to)
-			return err
-		})
+		at(2, func() (err error) { next, err = r.end(ctx, t.is, to); return err })
 	}
 	wait.Wait()
 	for _, e := range errs { // the first that failed by itself, not by being cancelled
@@ -275,21 +302,7 @@ func (r *run) chunk(ctx context.Context, t shape, from, to []any) (was, is sum, 
 	return was, is, next, err
 }
 
-// differ notes a chunk that differs.
-func (r *run) differ(ctx context.Context, t shape, from, to []any, was, is sum) error {
-	m := Mismatch{Table: t.String(), Chunk: chunkName(from, to), Was: was.String(), Is: is.String(), of: t, from: from, to: to}
-	if r.Details {
-		rows, err := diffRows(ctx, r.Source, r.Copy, t, from, to)
-		if err != nil {
-			return err
-		}
-		m.Rows = &rows
-	}
-	r.verdict.Mismatches = append(r.verdict.Mismatches, m)
-	return nil
-}
-
-func (r *run) tell(t shape) {
+func (r *run) tell(t *CopyTable) {
 	if r.Tell != nil {
 		r.Tell(Compared{Done: r.done, Of: r.of, Table: t.String(), Rows: r.progress.Rows,
 			PerSecond: float64(r.verdict.Fresh) / max(time.Since(r.started).Seconds(), 1e-3)})
@@ -316,7 +329,7 @@ func (r *run) save() error {
 }
 
 // fingerprint changes with the table's columns and key.
-func (t shape) fingerprint() string {
-	h := md5.Sum([]byte(t.definition + "|" + strings.Join(t.key, ",")))
+func (t *CopyTable) fingerprint() string {
+	h := md5.Sum([]byte(t.definition + "|" + t.keyColumns()))
 	return hex.EncodeToString(h[:8])
 }

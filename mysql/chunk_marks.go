@@ -217,43 +217,22 @@ func (s *Server) Divide(ctx context.Context, t *CopyTable, n int) ([]*Part, erro
 	return append(out, &Part{Table: t, N: n - 1, Lower: lower}), nil
 }
 
-// CheckMark is how far a table is known to be equal.
-type CheckMark struct {
-	After []string
-	Clean bool
+// CheckMark is how far a comparison of this job has come. It has one row of its table, without the name of one.
+func (s *Server) CheckMark(ctx context.Context, m Marks) (p Progress, err error) {
+	records, err := s.records(ctx, "SELECT watermark FROM "+m.table("check")+" WHERE "+m.job()+" AND tbl = ''")
+	if err != nil || len(records) == 0 {
+		return p, err
+	}
+	return p, s.fail("read mark of a comparison", nested.Unmarshal([]byte(records[0]["watermark"]), &p))
 }
 
-// CheckMarks are the marks of a comparison, by table.
-func (s *Server) CheckMarks(ctx context.Context, m Marks) (map[string]CheckMark, error) {
-	records, err := s.records(ctx, "SELECT tbl, watermark, clean FROM "+m.table("check")+" WHERE "+m.job())
+// SaveCheckMark keeps it, while epoch is the job's: one that another has taken over from brings nothing back that was forgotten.
+func (s *Server) SaveCheckMark(ctx context.Context, m Marks, epoch int64, p Progress) error {
+	text, err := json.Marshal(p)
 	if err != nil {
-		return nil, err
+		return s.fail("keep a comparison", err)
 	}
-	out := map[string]CheckMark{}
-	for _, r := range records {
-		c := CheckMark{Clean: r["clean"] == "1"}
-		if text, ok := r["watermark"]; ok {
-			if err := nested.Unmarshal([]byte(text), &c.After); err != nil {
-				return nil, s.fail("read mark of "+r["tbl"], err)
-			}
-		}
-		out[r["tbl"]] = c
-	}
-	return out, nil
-}
-
-// SaveCheckMark keeps how far a table is known to be equal.
-func (s *Server) SaveCheckMark(ctx context.Context, m Marks, table string, c CheckMark) error {
-	var mark any
-	if c.After != nil {
-		text, _ := json.Marshal(c.After)
-		mark = string(text)
-	}
-	clean := 0
-	if c.Clean {
-		clean = 1
-	}
-	return s.exec(ctx, "REPLACE INTO "+m.table("check")+" (job, tbl, watermark, clean) VALUES (?, ?, ?, ?)", m.Job, table, mark, clean)
+	return s.exec(ctx, "REPLACE INTO "+m.table("check")+" (job, tbl, watermark) SELECT job, '', ? FROM "+m.table("job")+" WHERE "+m.job()+" AND epoch = ?", string(text), epoch)
 }
 
 // ForgetChecks begins a new comparison.

@@ -227,7 +227,7 @@ type CopyObject struct {
 
 // CopyObjects are the routines, views and events of a database, in the order in which they can be made.
 func (s *Server) CopyObjects(ctx context.Context, schema string) ([]CopyObject, error) {
-	return s.objects(ctx, `SELECT 1 AS o, ROUTINE_TYPE AS kind, ROUTINE_NAME AS name, DEFINER AS definer, SQL_MODE AS mode, CHARACTER_SET_CLIENT AS client,
+	return s.texts(ctx, `SELECT 1 AS o, ROUTINE_TYPE AS kind, ROUTINE_NAME AS name, DEFINER AS definer, SQL_MODE AS mode, CHARACTER_SET_CLIENT AS client,
 			COLLATION_CONNECTION AS coll, '' AS zone FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = ? AND ROUTINE_TYPE IN ('PROCEDURE', 'FUNCTION')
 		UNION ALL SELECT 2, 'VIEW', TABLE_NAME, DEFINER, '', CHARACTER_SET_CLIENT, COLLATION_CONNECTION, '' FROM information_schema.VIEWS WHERE TABLE_SCHEMA = ?
 		UNION ALL SELECT 3, 'EVENT', EVENT_NAME, DEFINER, SQL_MODE, CHARACTER_SET_CLIENT, COLLATION_CONNECTION, TIME_ZONE FROM information_schema.EVENTS WHERE EVENT_SCHEMA = ?
@@ -236,12 +236,12 @@ func (s *Server) CopyObjects(ctx context.Context, schema string) ([]CopyObject, 
 
 // CopyTriggers are the triggers of a database's tables, in the order in which they act.
 func (s *Server) CopyTriggers(ctx context.Context, schema string) ([]CopyObject, error) {
-	return s.objects(ctx, `SELECT 'TRIGGER' AS kind, TRIGGER_NAME AS name, DEFINER AS definer, SQL_MODE AS mode, CHARACTER_SET_CLIENT AS client,
+	return s.texts(ctx, `SELECT 'TRIGGER' AS kind, TRIGGER_NAME AS name, DEFINER AS definer, SQL_MODE AS mode, CHARACTER_SET_CLIENT AS client,
 			COLLATION_CONNECTION AS coll, '' AS zone FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = ?
 		ORDER BY EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_TIMING, ACTION_ORDER`, schema, schema)
 }
 
-func (s *Server) objects(ctx context.Context, query, schema string, args ...any) ([]CopyObject, error) {
+func (s *Server) texts(ctx context.Context, query, schema string, args ...any) ([]CopyObject, error) {
 	records, err := s.records(ctx, query, args...)
 	if err != nil || len(records) == 0 {
 		return nil, err

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"strconv"
@@ -37,6 +38,11 @@ const (
 
 // Stream opens such a session. lockWait bounds every wait for a lock.
 func (s *Server) Stream(ctx context.Context, lockWait time.Duration) (*Stream, error) {
+	return s.stream(ctx, lockWait, func(c sqldriver.Connector) sqldriver.Connector { return c })
+}
+
+// stream: by is what its statements pass through. Rows that it writes tell the trail of themselves.
+func (s *Server) stream(ctx context.Context, lockWait time.Duration, by func(sqldriver.Connector) sqldriver.Connector) (*Stream, error) {
 	seconds := strconv.Itoa(max(1, int(lockWait.Round(time.Second)/time.Second)))
 	connector, err := Connector(s.address, s.account, func(cfg *driver.Config) {
 		cfg.MaxAllowedPacket = 0 // as the server says
@@ -49,7 +55,7 @@ func (s *Server) Stream(ctx context.Context, lockWait time.Duration) (*Stream, e
 	if err != nil {
 		return nil, s.fail("connect", err)
 	}
-	w := &Stream{server: s, db: sql.OpenDB(connector), loader: newLoader()}
+	w := &Stream{server: s, db: sql.OpenDB(by(connector)), loader: newLoader()}
 	if w.conn, err = w.db.Conn(ctx); err != nil {
 		w.Close()
 		return nil, s.fail("connect", err)
@@ -135,31 +141,24 @@ type Chunk struct {
 // yet visible is waited for. The statements write to the table `to`; with load
 // they are lines for it.
 func (w *Stream) ReadChunk(ctx context.Context, p *Part, limit int, to *CopyTable, load bool) (Chunk, error) {
-	return w.readRows(ctx, p.Table, p.where(p.After), limit, to, load)
+	return w.server.readRows(ctx, w.conn, p.Table, p.where(p.After)+p.Table.first(limit)+" LOCK IN SHARE MODE", to, load)
 }
 
 // ReadKeys reads the rows that have these keys, under the same locks.
 func (w *Stream) ReadKeys(ctx context.Context, t *CopyTable, keys [][]string, to *CopyTable) (Chunk, error) {
-	terms := make([]string, len(keys))
-	for i, k := range keys {
-		terms[i] = t.same(k)
-	}
-	return w.readRows(ctx, t, " WHERE "+strings.Join(terms, " OR "), len(keys), to, false)
+	return w.server.readRows(ctx, w.conn, t, " WHERE "+t.anyOf(keys)+t.first(len(keys))+" LOCK IN SHARE MODE", to, false)
 }
 
-func (w *Stream) readRows(ctx context.Context, t *CopyTable, where string, limit int, to *CopyTable, load bool) (Chunk, error) {
+// readRows makes statements for the table `to` of rows of t, or lines for it.
+func (s *Server) readRows(ctx context.Context, conn *sql.Conn, t *CopyTable, which string, to *CopyTable, load bool) (Chunk, error) {
 	exprs := make([]string, 0, len(t.Columns))
 	for _, c := range t.written {
 		exprs = append(exprs, t.Columns[c].read())
 	}
-	for _, k := range t.Key {
-		exprs = append(exprs, t.Columns[k].read())
-	}
-	query := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s)%s ORDER BY %s LIMIT %d LOCK IN SHARE MODE",
-		strings.Join(exprs, ", "), t.At(), ident(t.KeyName), where, t.keyColumns(), limit)
-	rows, err := w.conn.QueryContext(ctx, query)
+	exprs = append(exprs, t.keyValues()...)
+	rows, err := conn.QueryContext(ctx, "SELECT "+strings.Join(exprs, ", ")+" FROM "+t.source()+which)
 	if err != nil {
-		return Chunk{}, w.server.fail("read rows of "+t.At(), err)
+		return Chunk{}, s.fail("read rows of "+t.At(), err)
 	}
 	defer rows.Close()
 	build := newRows(to)
@@ -175,7 +174,7 @@ func (w *Stream) readRows(ctx context.Context, t *CopyTable, where string, limit
 			break
 		}
 		if err := rows.Scan(into...); err != nil {
-			return Chunk{}, w.server.fail("read rows of "+t.At(), err)
+			return Chunk{}, s.fail("read rows of "+t.At(), err)
 		}
 		if load {
 			build.line(cells[:len(t.written)])
@@ -187,13 +186,10 @@ func (w *Stream) readRows(ctx context.Context, t *CopyTable, where string, limit
 			}
 			build.end()
 		}
-		out.Last = out.Last[:0]
-		for i, k := range t.Key {
-			out.Last = append(out.Last, t.Columns[k].keyText(cells[len(t.written)+i]))
-		}
+		out.Last = t.keyOfCells(cells[len(t.written):])
 	}
 	if err := rows.Err(); err != nil {
-		return Chunk{}, w.server.fail("read rows of "+t.At(), err)
+		return Chunk{}, s.fail("read rows of "+t.At(), err)
 	}
 	out.Statements, out.Rows, out.Bytes = build.done(), build.rows, build.bytes
 	return out, nil
@@ -296,14 +292,7 @@ func (w *Stream) Write(ctx context.Context, m Marks, epoch int64, mark string, c
 var refusedValue = map[uint16]bool{1265: true, 1366: true, 1292: true, 1264: true, 1406: true}
 
 func (w *Stream) write(ctx context.Context, m Marks, epoch int64, mark string, cargo Cargo) error {
-	run := func(text string) error {
-		_, err := w.conn.ExecContext(ctx, text)
-		return err
-	}
-	if err := run("START TRANSACTION"); err != nil {
-		return w.server.fail("write rows", err)
-	}
-	err := func() error {
+	err := w.within(ctx, func(run func(string) error) error {
 		var now int64
 		query := "SELECT epoch FROM " + m.table("job") + " WHERE job = " + quote(m.Job) + " LOCK IN SHARE MODE"
 		if err := w.conn.QueryRowContext(ctx, query).Scan(&now); err != nil {
@@ -316,26 +305,38 @@ func (w *Stream) write(ctx context.Context, m Marks, epoch int64, mark string, c
 			return err
 		}
 		if cargo.load != nil && len(cargo.Statements) > 0 {
-			if err := w.load(ctx, cargo.load, cargo.Statements); err != nil {
-				return err
-			}
-			return run("COMMIT")
+			return w.load(ctx, cargo.load, cargo.Statements)
 		}
 		for _, st := range cargo.Statements {
-			if len(st)+1024 > w.packet {
-				return fmt.Errorf("a row takes %d bytes in a statement, max_allowed_packet is %d", len(st), w.packet)
-			}
 			if err := run(string(st)); err != nil {
 				return err
 			}
 		}
-		return run("COMMIT")
-	}()
+		return nil
+	})
+	return w.server.fail("write rows", err)
+}
+
+// within does work in one transaction.
+func (w *Stream) within(ctx context.Context, work func(run func(string) error) error) error {
+	run := func(text string) error {
+		if len(text)+1024 > w.packet {
+			return fmt.Errorf("a row takes %d bytes in a statement, max_allowed_packet is %d", len(text), w.packet)
+		}
+		_, err := w.conn.ExecContext(ctx, text)
+		return err
+	}
+	if err := run("START TRANSACTION"); err != nil {
+		return err
+	}
+	err := work(run)
+	if err == nil {
+		err = run("COMMIT")
+	}
 	if err != nil {
 		_ = run("ROLLBACK") // a broken connection is rolled back by the server
-		return w.server.fail("write rows", err)
 	}
-	return nil
+	return err
 }
 
 // IsLockWait reports that a lock was not to be had in time, or a deadlock: the
@@ -479,14 +480,7 @@ func (b *Batch) Statements() [][]byte {
 	return out
 }
 
-// Deletes are statements that remove the rows with these keys.
-func (t *CopyTable) Deletes(keys [][]string) [][]byte {
-	terms := make([]string, len(keys))
-	for i, k := range keys {
-		terms[i] = t.same(k)
-	}
-	if len(terms) == 0 {
-		return nil
-	}
-	return [][]byte{[]byte("DELETE FROM " + t.At() + " WHERE " + strings.Join(terms, " OR "))}
+// delete is a statement that removes the rows with these keys.
+func (t *CopyTable) delete(keys [][]string) []byte {
+	return []byte("DELETE FROM " + t.At() + " WHERE " + t.anyOf(keys))
 }

@@ -4,206 +4,143 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// View is one session that sees a server as it was at one moment, for reading
-// checksums.
-type View struct {
-	server *Server
-	conn   *sql.Conn
-	db     *sql.DB
-	// At is the position it shows: exact on a source, unset on a target whose writer the caller holds. File and Offset
-	// are the same place in the binary log.
-	At     Position
-	File   string
-	Offset int64
+// cell is the column's value as bytes that are equal only for equal values of
+// one column. plain: they hold no '#', so that it is seen where they end.
+func (c CopyColumn) cell() (expr string, plain bool) {
+	name := ident(c.Name)
+	switch c.Kind {
+	case "tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "double", "year", "date", "time", "datetime", "timestamp":
+		return "CAST(" + name + " AS BINARY)", true
+	case "bit":
+		return "HEX(" + name + ")", true
+	case "enum", "set": // as a number: the word of an ENUM without a value is that of one whose value is ''
+		return "CAST(" + c.read() + " AS BINARY)", true
+	case "float": // as text it has six digits; the rest would not be compared
+		return "CAST(CAST(" + name + " AS DOUBLE) AS BINARY)", true
+	case "json": // MySQL's: a date in it has the text of a string, and takes other room
+		return "CONCAT(SHA2(CAST(" + name + " AS BINARY), 256), '-', JSON_STORAGE_SIZE(JSON_EXTRACT(" + name + ", _utf8mb4'$')))", true
+	case "tinytext", "text", "mediumtext", "longtext", "tinyblob", "blob", "mediumblob", "longblob", "vector",
+		"geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection":
+		// Two large values side by side may exceed max_allowed_packet, and the
+		// row would be NULL on both ends, equal whatever it holds.
+		return "SHA2(CAST(" + name + " AS BINARY), 256)", true // MySQL 9.6 took MD5 out of the server
+	}
+	return "CAST(" + name + " AS BINARY)", false
 }
 
-// View opens a consistent view; with a position if exact.
-func (s *Server) View(ctx context.Context, exact bool) (*View, error) {
-	w, err := s.Stream(ctx, StatementTimeout)
-	if err != nil {
-		return nil, err
-	}
-	v := &View{server: s, conn: w.conn, db: w.db}
-	// Literals and results as bytes; times as everywhere in the copier.
-	snap := &Snapshot{server: s, conn: v.conn}
-	if exact {
-		err = snap.open(ctx)
-		v.At, v.File, v.Offset = snap.At, snap.File, snap.Offset
-	} else {
-		for _, st := range []string{"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"} {
-			if _, e := v.conn.ExecContext(ctx, st); e != nil && err == nil {
-				err = s.fail(firstWords(st), e)
-			}
-		}
-	}
-	d, e := s.dialect(ctx)
-	if err == nil {
-		err = e
-	}
-	if err == nil && d.flavor.HasGTIDDomains() { // it may stand idle while the other end sums
-		_, err = v.conn.ExecContext(ctx, "SET SESSION idle_transaction_timeout = 0")
-	}
-	if err != nil {
-		v.Close()
-		return nil, err
-	}
-	return v, nil
-}
-
-// Close ends the view.
-func (v *View) Close() error {
-	v.conn.Close()
-	return v.db.Close()
-}
-
-// End is the key of the row that is n rows behind `after`, nil when there are
-// not so many.
-func (v *View) End(ctx context.Context, t *CopyTable, after []string, n int) ([]string, error) {
-	exprs := make([]string, len(t.Key))
-	for i, k := range t.Key {
-		exprs[i] = t.Columns[k].read()
-	}
-	p := &Part{Table: t}
-	rows, err := v.conn.QueryContext(ctx, fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s)%s ORDER BY %s LIMIT 1 OFFSET %d",
-		strings.Join(exprs, ", "), t.At(), ident(t.KeyName), p.where(after), t.keyColumns(), n-1))
-	if err != nil {
-		return nil, v.server.fail("find chunk of "+t.At(), err)
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return nil, v.server.fail("find chunk of "+t.At(), rows.Err())
-	}
-	cells := make([]sql.RawBytes, len(exprs))
-	into := make([]any, len(exprs))
-	for i := range cells {
-		into[i] = &cells[i]
-	}
-	if err := rows.Scan(into...); err != nil {
-		return nil, v.server.fail("find chunk of "+t.At(), err)
-	}
-	key := make([]string, len(exprs))
-	for i, k := range t.Key {
-		key[i] = t.Columns[k].keyText(cells[i])
-	}
-	return key, rows.Err()
-}
-
-func (t *CopyTable) between(after, upTo []string) string {
-	var conditions []string
-	if after != nil {
-		conditions = append(conditions, t.beyond(after, ">"))
-	}
-	if upTo != nil {
-		conditions = append(conditions, t.beyond(upTo, "<="))
-	}
-	if len(conditions) == 0 {
-		return ""
-	}
-	return " WHERE " + strings.Join(conditions, " AND ")
-}
-
-// hash is the SHA-256 of a whole row: each value as bytes, its length, and which are NULL.
+// hash is the SHA-256 of a whole row. It can be read backwards: which columns
+// are NULL, then each value, which ends at a '#' or has its length behind it.
+// So no two rows come to the same text.
 func (t *CopyTable) hash() string {
 	var cells, nulls []string
 	for _, c := range t.Columns {
-		cell := column{name: c.Name, kind: c.Kind}.cell()
-		switch c.Kind {
-		case "geomcollection":
-			cell = "SHA2(CAST(" + ident(c.Name) + " AS BINARY), 256)"
-		case "json": // MySQL's: a date in it has the text of a string, and takes other room
-			cell = "CONCAT(SHA2(CAST(" + ident(c.Name) + " AS BINARY), 256), '-', JSON_STORAGE_SIZE(JSON_EXTRACT(" + ident(c.Name) + ", _utf8mb4'$')))"
+		if c.isLocal {
+			continue
 		}
-		cells = append(cells, "COALESCE("+cell+", '')", "LENGTH(COALESCE("+cell+", ''))")
+		cell, plain := c.cell()
+		cells = append(cells, "COALESCE("+cell+", '')")
+		if !plain {
+			cells = append(cells, "COALESCE(LENGTH("+cell+"), 0)")
+		}
 		nulls = append(nulls, "ISNULL("+ident(c.Name)+")")
 	}
 	return "SHA2(CONCAT_WS('#', " + strings.Join(cells, ", ") + ", CONCAT(" + strings.Join(nulls, ", ") + ")), 256)"
 }
 
-// Sum is the number of rows behind `after` up to `upTo` (nil: no bound) and a
-// checksum over all their values.
-func (v *View) Sum(ctx context.Context, t *CopyTable, after, upTo []string) (rows int64, sum string, err error) {
-	query := fmt.Sprintf(`SELECT COUNT(*), COALESCE(CONCAT(
-			HEX(BIT_XOR(CAST(CONV(LEFT(h, 16), 16, 10) AS UNSIGNED))),
-			HEX(BIT_XOR(CAST(CONV(RIGHT(h, 16), 16, 10) AS UNSIGNED))), '-', SUM(CRC32(h))), '0')
-		FROM (SELECT %s AS h FROM %s FORCE INDEX (%s)%s) AS chunk`, t.hash(), t.At(), ident(t.KeyName), t.between(after, upTo))
-	err = v.conn.QueryRowContext(ctx, query).Scan(&rows, &sum)
-	return rows, sum, v.server.fail("checksum "+t.At(), err)
+// Sum is what a chunk of rows comes to.
+type Sum struct {
+	Rows int64
+	Text string
 }
 
-// Hashes are the rows of a range: checksum by key.
-func (v *View) Hashes(ctx context.Context, t *CopyTable, after, upTo []string) (map[string]HashedRow, error) {
-	exprs := make([]string, len(t.Key))
-	for i, k := range t.Key {
-		exprs[i] = t.Columns[k].read()
+func (s Sum) String() string { return fmt.Sprintf("%d rows, sum %s", s.Rows, s.Text) }
+
+// Sum is the number of rows behind `after` up to `upTo` (nil: no bound) and two
+// sums over the hash of each. XOR alone would not see a pair of equal rows come
+// or go; the sum does.
+func (v *View) Sum(ctx context.Context, t *CopyTable, after, upTo []string) (out Sum, err error) {
+	query := fmt.Sprintf(`SELECT COUNT(*), COALESCE(LOWER(CONCAT(
+			HEX(BIT_XOR(CAST(CONV(LEFT(h, 16), 16, 10) AS UNSIGNED))),
+			HEX(BIT_XOR(CAST(CONV(RIGHT(h, 16), 16, 10) AS UNSIGNED))), '-', SUM(CRC32(h)))), '0')
+		FROM (SELECT %s AS h FROM %s%s) AS chunk`, t.hash(), t.source(), t.between(after, upTo))
+	err = v.conn.QueryRowContext(ctx, query).Scan(&out.Rows, &out.Text)
+	return out, v.server.fail("checksum "+t.String(), err)
+}
+
+// End is the key of the row that is n rows behind `after` and not beyond
+// `upTo`; nil when there are not so many, or the table has no key.
+func (v *View) End(ctx context.Context, t *CopyTable, after, upTo []string, n int) ([]string, error) {
+	if len(t.Key) == 0 {
+		return nil, nil
 	}
-	rows, err := v.conn.QueryContext(ctx, fmt.Sprintf("SELECT %s, %s FROM %s FORCE INDEX (%s)%s",
-		t.hash(), strings.Join(exprs, ", "), t.At(), ident(t.KeyName), t.between(after, upTo)))
+	keys, err := v.keyed(ctx, t, "", t.between(after, upTo)+t.first(1)+fmt.Sprintf(" OFFSET %d", n-1), "find chunk of ")
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	return keys[0].key, nil
+}
+
+// keyedRow is a row's key, as literals, and its hash where that was asked for.
+type keyedRow struct {
+	key  []string
+	hash string
+}
+
+func (v *View) keyed(ctx context.Context, t *CopyTable, hash, which, op string) ([]keyedRow, error) {
+	exprs := t.keyValues()
+	if hash == "" {
+		hash = "''"
+	}
+	rows, err := v.conn.QueryContext(ctx, "SELECT "+strings.Join(append(exprs, hash), ", ")+" FROM "+t.source()+which)
 	if err != nil {
-		return nil, v.server.fail("read keys of "+t.At(), err)
+		return nil, v.server.fail(op+t.String(), err)
 	}
 	defer rows.Close()
-	out := map[string]HashedRow{}
-	cells := make([]sql.RawBytes, len(exprs)+1)
+	cells := make([]sql.RawBytes, len(t.Key)+1)
 	into := make([]any, len(cells))
 	for i := range cells {
 		into[i] = &cells[i]
 	}
+	var out []keyedRow
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
-			return nil, v.server.fail("read keys of "+t.At(), err)
+			return nil, v.server.fail(op+t.String(), err)
 		}
-		h := HashedRow{Hash: string(cells[0])}
-		var shown []string
-		for i, k := range t.Key {
-			h.Key = append(h.Key, t.Columns[k].keyText(cells[i+1]))
-			shown = append(shown, string(cells[i+1]))
-		}
-		h.Shown = strings.ToValidUTF8(strings.Join(shown, ", "), "?")
-		out[strings.Join(h.Key, ",")] = h
+		out = append(out, keyedRow{t.keyOfCells(cells), string(cells[len(t.Key)])})
 	}
-	return out, v.server.fail("read keys of "+t.At(), rows.Err())
+	return out, v.server.fail(op+t.String(), rows.Err())
 }
 
-// HashedRow is one row: its key as literals and as people read it, and a checksum of all of it.
-type HashedRow struct {
-	Key   []string
-	Shown string
-	Hash  string
+// rowSet are the hashes of rows by key, in the order of keys. A versioned table has several of one key.
+type rowSet struct {
+	order [][]string
+	sums  map[string][]string
 }
 
-// Shapes are the definitions of a database's tables as columns, keys and
-// options, by the name clients know, so that two servers can be compared. They
-// are joined here: GROUP_CONCAT cuts off what is longer than 1024 bytes in MySQL.
-func (s *Server) Shapes(ctx context.Context, schema string) (map[string]string, error) {
-	columns, err := s.records(ctx, `SELECT TABLE_NAME AS tbl, CONCAT_WS(' ', COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COALESCE(COLLATION_NAME, ''),
-			COALESCE(COLUMN_DEFAULT, '-'), EXTRA, COALESCE(GENERATION_EXPRESSION, '')) AS shape
-		FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? ORDER BY TABLE_NAME, ORDINAL_POSITION`, schema)
-	if err != nil {
-		return nil, err
+func keyName(key []string) string { return strings.Join(key, ",") }
+
+func (r rowSet) of(key []string) []string { return r.sums[keyName(key)] }
+
+// rows are the rows of a chunk, at most limit; cut: there are more.
+func (v *View) rows(ctx context.Context, t *CopyTable, after, upTo []string, limit int) (out rowSet, cut bool, err error) {
+	found, err := v.keyed(ctx, t, t.hash(), t.between(after, upTo)+t.first(limit+1), "compare rows of ")
+	if len(found) > limit {
+		found, cut = found[:limit], true
 	}
-	keys, err := s.records(ctx, `SELECT TABLE_NAME AS tbl, INDEX_NAME AS name, CONCAT_WS(' ', INDEX_NAME, NON_UNIQUE, INDEX_TYPE) AS shape, COALESCE(COLUMN_NAME, '') AS col
-		FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX`, schema)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for _, r := range columns {
-		if !strings.HasPrefix(r["tbl"], markPrefix) {
-			out[strings.TrimPrefix(r["tbl"], AsidePrefix)] += r["shape"] + "; "
+	out.sums = map[string][]string{}
+	for _, r := range found {
+		name := keyName(r.key)
+		if out.sums[name] == nil {
+			out.order = append(out.order, r.key)
 		}
+		out.sums[name] = append(out.sums[name], r.hash)
 	}
-	for i, r := range keys {
-		name := strings.TrimPrefix(r["tbl"], AsidePrefix)
-		if _, ok := out[name]; !ok {
-			continue
-		}
-		if i == 0 || keys[i-1]["tbl"] != r["tbl"] || keys[i-1]["name"] != r["name"] {
-			out[name] += "key " + r["shape"]
-		}
-		out[name] += " " + r["col"]
+	for _, sums := range out.sums {
+		slices.Sort(sums)
 	}
-	return out, nil
+	return out, cut, err
 }

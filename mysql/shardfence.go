@@ -145,7 +145,7 @@ func (s *Server) RenameAside(ctx context.Context, tables []*CopyTable, aside boo
 	var pairs []string
 	for _, t := range tables {
 		if t.IsAside != aside {
-			pairs = append(pairs, t.At()+" TO "+t.as(aside).At())
+			pairs = append(pairs, t.At()+" TO "+t.Aside(aside).At())
 		}
 	}
 	if len(pairs) == 0 {

@@ -10,13 +10,13 @@ import (
 
 var errBadConnection = driver.ErrBadConn
 
-// Snapshot is one connection that sees the server as it was at one GTID
-// position, while others go on writing.
-type Snapshot struct {
+// View is one session that reads rows as bytes, whatever their character sets, with times in UTC. It shows a server as it
+// is, or as it was at one moment while others go on writing. It is not safe for several goroutines.
+type View struct {
 	server *Server
 	conn   *sql.Conn
-	// At is the position the snapshot shows, and File and Offset the same as a
-	// place in the binary log; MariaDB only.
+	db     *sql.DB
+	// At is the position that a Snapshot shows; File and Offset are the same as a place in the binary log, MariaDB only.
 	At     Position
 	File   string
 	Offset int64
@@ -24,64 +24,93 @@ type Snapshot struct {
 	defined *dictionary // of its moment; nil unless DefinedSnapshot opened it
 }
 
-// Snapshot opens a consistent snapshot. MariaDB tells the place in the binary
-// log that belongs to it without any lock (binlog_snapshot_file, _position);
-// MySQL holds writes back for some milliseconds.
-func (s *Server) Snapshot(ctx context.Context) (*Snapshot, error) {
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return nil, s.fail("connect", err)
-	}
-	snap := &Snapshot{server: s, conn: conn}
-	if err := snap.open(ctx); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return snap, nil
+// View shows the server as it is. frozen: as it is now, for as long as the view is open; at which position, only somebody
+// knows who holds its writers.
+func (s *Server) View(ctx context.Context, frozen bool) (*View, error) {
+	return s.view(ctx, func(v *View) error {
+		if !frozen {
+			return nil
+		}
+		return v.freeze(ctx)
+	})
 }
 
-func (n *Snapshot) open(ctx context.Context) error {
-	d, err := n.server.dialect(ctx)
+// Snapshot is a view of one GTID position. MariaDB tells the place in the binary
+// log that belongs to it without any lock (binlog_snapshot_file, _position);
+// MySQL holds writes back for some milliseconds.
+func (s *Server) Snapshot(ctx context.Context) (*View, error) {
+	return s.view(ctx, func(v *View) error { return v.open(ctx) })
+}
+
+func (s *Server) view(ctx context.Context, open func(*View) error) (*View, error) {
+	d, err := s.dialect(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !d.flavor.HasGTIDDomains() {
-		return n.openLocked(ctx)
+	w, err := s.stream(ctx, StatementTimeout, func(c driver.Connector) driver.Connector { return door{c, s} })
+	if err != nil {
+		return nil, err
 	}
+	w.loader.close()
+	v := &View{server: s, conn: w.conn, db: w.db}
+	if d.flavor.HasGTIDDomains() { // it may stand idle while the other end sums
+		_, err = v.conn.ExecContext(ctx, "SET SESSION idle_transaction_timeout = 0")
+	}
+	if err == nil {
+		err = open(v)
+	}
+	if err != nil {
+		return nil, errors.Join(s.fail("open view", err), v.Close())
+	}
+	return v, nil
+}
+
+func (v *View) freeze(ctx context.Context) error {
 	for _, st := range []string{
 		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 		"START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
 	} {
-		if _, err := n.conn.ExecContext(ctx, st); err != nil {
-			return n.server.fail(firstWords(st), err)
+		if _, err := v.conn.ExecContext(ctx, st); err != nil {
+			return v.server.fail(firstWords(st), err)
 		}
+	}
+	return nil
+}
+
+func (v *View) open(ctx context.Context) error {
+	d, err := v.server.dialect(ctx)
+	if err != nil {
+		return err
+	}
+	if !d.flavor.HasGTIDDomains() {
+		return v.openLocked(ctx)
+	}
+	if err := v.freeze(ctx); err != nil {
+		return err
 	}
 	var name, file, offset string
 	query := "SHOW SESSION STATUS LIKE 'binlog_snapshot_file'"
-	if err := n.conn.QueryRowContext(ctx, query).Scan(&name, &file); err != nil {
-		return n.server.fail("read snapshot position", err)
+	if err := v.conn.QueryRowContext(ctx, query).Scan(&name, &file); err != nil {
+		return v.server.fail("read snapshot position", err)
 	}
 	query = "SHOW SESSION STATUS LIKE 'binlog_snapshot_position'"
-	if err := n.conn.QueryRowContext(ctx, query).Scan(&name, &offset); err != nil {
-		return n.server.fail("read snapshot position", err)
+	if err := v.conn.QueryRowContext(ctx, query).Scan(&name, &offset); err != nil {
+		return v.server.fail("read snapshot position", err)
 	}
 	if file == "" {
-		return n.server.fail("read snapshot position", errors.New("there is none; is log_bin on?"))
+		return v.server.fail("read snapshot position", errors.New("there is none; is log_bin on?"))
 	}
 	at, err := strconv.ParseInt(offset, 10, 64)
 	if err != nil {
-		return n.server.fail("read snapshot position", err)
+		return v.server.fail("read snapshot position", err)
 	}
-	n.File, n.Offset = file, at
-	n.At, err = n.server.PositionAt(ctx, file, at)
+	v.File, v.Offset = file, at
+	v.At, err = v.server.PositionAt(ctx, file, at)
 	return err
 }
 
-// Close ends the snapshot.
-func (n *Snapshot) Close() error {
-	_, err := n.conn.ExecContext(context.Background(), "ROLLBACK")
-	if closeErr := n.conn.Close(); err == nil {
-		err = closeErr
-	}
-	return n.server.fail("close snapshot", err)
+// Close ends the view.
+func (v *View) Close() error {
+	_ = v.conn.Close() // closed already, where the server was lost
+	return v.db.Close()
 }

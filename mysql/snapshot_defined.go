@@ -18,8 +18,7 @@ import (
 
 // dictionary is all definitions of a moment at which a snapshot was taken.
 type dictionary struct {
-	shapes    []shape
-	objects   map[string]string
+	definitions
 	sequences map[string]Sequence
 	changes   uint64 // schemaChanges by then
 }
@@ -33,7 +32,7 @@ const (
 )
 
 // DefinedSnapshot is a Snapshot of a moment in which no definition changed, with the definitions of that moment.
-func (s *Server) DefinedSnapshot(ctx context.Context, databases []string) (*Snapshot, error) {
+func (s *Server) DefinedSnapshot(ctx context.Context, databases []string) (*View, error) {
 	for range definedTries {
 		before, err := s.dictionary(ctx, databases)
 		if err != nil {
@@ -75,18 +74,15 @@ func (s *Server) dictionary(ctx context.Context, databases []string) (dictionary
 	if d.sequences, err = s.Sequences(ctx); err != nil {
 		return d, err
 	}
-	if d.shapes, err = tableShapes(ctx, s.db); err != nil {
-		return d, s.fail("read tables", err)
-	}
-	d.objects, err = objects(ctx, s.db, databases)
-	return d, s.fail("read definitions", err)
+	d.definitions, err = s.definitions(ctx, databases)
+	return d, err
 }
 
 // isAs reports whether no definition changed between two readings: neither did a change begin meanwhile, nor did one that
 // had begun before end.
 func (d dictionary) isAs(later dictionary) bool {
 	return d.changes == later.changes && maps.Equal(d.objects, later.objects) &&
-		slices.EqualFunc(d.shapes, later.shapes, func(a, b shape) bool { return a.String() == b.String() && a.definition == b.definition })
+		slices.EqualFunc(d.tables, later.tables, func(a, b *CopyTable) bool { return a.String() == b.String() && a.definition == b.definition })
 }
 
 // schemaChanges counts the statements that change definitions, of clients and of replication, since the server was
@@ -105,14 +101,6 @@ func (s *Server) schemaChanges(ctx context.Context) (uint64, error) {
 		n += count
 	}
 	return n, nil
-}
-
-// Sequences are those of the snapshot's moment, read before it; nil where it was not opened by DefinedSnapshot.
-func (n *Snapshot) Sequences() map[string]Sequence {
-	if n.defined == nil {
-		return nil
-	}
-	return n.defined.sequences
 }
 
 // IsChangedDefinition reports whether reading a table of a snapshot failed because the table has been changed or is gone

@@ -27,24 +27,24 @@ const (
 // it is not asked for while one runs that has for a while, is given up after a
 // second, and asked for again. The server gives it back by itself five seconds
 // after it has heard nothing more of us.
-func (n *Snapshot) openLocked(ctx context.Context) error {
+func (v *View) openLocked(ctx context.Context) error {
 	var err error
 	for try := 0; try < lockTries; try++ {
 		var busy bool
-		if busy, err = n.server.runsLong(ctx); err != nil {
+		if busy, err = v.server.runsLong(ctx); err != nil {
 			return err
 		}
 		if !busy {
-			err = n.lockAndOpen(ctx)
+			err = v.lockAndOpen(ctx)
 			if !isLockTimeout(err) {
 				return err
 			}
 		}
 		if e := sleep(ctx, 250*time.Millisecond); e != nil {
-			return n.server.fail("open snapshot", e)
+			return v.server.fail("open snapshot", e)
 		}
 	}
-	return n.server.fail("open snapshot", errors.Join(fmt.Errorf("%d times there was a statement that runs long", lockTries), err))
+	return v.server.fail("open snapshot", errors.Join(fmt.Errorf("%d times there was a statement that runs long", lockTries), err))
 }
 
 // runsLong reports whether a statement has been running for so long that the
@@ -67,12 +67,12 @@ func isLockTimeout(err error) bool {
 	return errors.As(err, &my) && my.Number == 1205
 }
 
-func (n *Snapshot) lockAndOpen(ctx context.Context) (err error) {
+func (v *View) lockAndOpen(ctx context.Context) (err error) {
 	begin := time.Now()
 	exec := func(text string) {
 		if err == nil {
-			_, err = n.conn.ExecContext(ctx, text)
-			err = n.server.fail(firstWords(text), err)
+			_, err = v.conn.ExecContext(ctx, text)
+			err = v.server.fail(firstWords(text), err)
 		}
 	}
 	exec(fmt.Sprintf("SET SESSION lock_wait_timeout = %d, wait_timeout = 5", int(lockPatience/time.Second)))
@@ -81,18 +81,18 @@ func (n *Snapshot) lockAndOpen(ctx context.Context) (err error) {
 	exec("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
 	var text string
 	if err == nil {
-		err = n.server.fail("read gtid_executed", n.conn.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&text))
+		err = v.server.fail("read gtid_executed", v.conn.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&text))
 	}
 	// Whatever came: the lock goes, or its connection does.
-	if _, e := n.conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES"); e != nil {
-		_ = n.conn.Raw(func(any) error { return errBadConnection })
-		return errors.Join(err, n.server.fail("UNLOCK TABLES", e))
+	if _, e := v.conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES"); e != nil {
+		_ = v.conn.Raw(func(any) error { return errBadConnection })
+		return errors.Join(err, v.server.fail("UNLOCK TABLES", e))
 	}
-	n.server.log.Debug("writes were held back for a snapshot", "server", n.server.name, "for", time.Since(begin))
+	v.server.log.Debug("writes were held back for a snapshot", "server", v.server.name, "for", time.Since(begin))
 	exec("SET SESSION lock_wait_timeout = 10, wait_timeout = 86400")
 	if err != nil {
 		return err
 	}
-	n.At, err = ParsePosition(text)
-	return n.server.fail("read gtid_executed", err)
+	v.At, err = ParsePosition(text)
+	return v.server.fail("read gtid_executed", err)
 }

@@ -56,7 +56,7 @@ func isWhole(literal string) bool {
 // Repair is the rows that a comparison found different: those of the target are
 // deleted, and the source's, if there are any, are written.
 func (c Chunk) Repair(to *CopyTable, keys [][]string) Cargo {
-	return Cargo{Statements: append(to.Deletes(keys), c.Statements...), What: fmt.Sprintf("DELETE %d rows and REPLACE %d INTO %s", len(keys), c.Rows, to.At())}
+	return Cargo{Statements: append([][]byte{to.delete(keys)}, c.Statements...), What: fmt.Sprintf("DELETE %d rows and REPLACE %d INTO %s", len(keys), c.Rows, to.At())}
 }
 
 // Cargo is what carries the batch out.
