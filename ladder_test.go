@@ -68,6 +68,9 @@ var ladder = []rung{
 		"tune/fix":           "carries out what tune proposes, and takes it back by its journal; is handed what reads and writes settings",
 	},
 	{
+		"mysql/traffic": "what servers were asked, and asking it again; reads no rows of tables",
+	},
+	{
 		"mysql":      "the door to database servers",
 		"host":       "the door to machines",
 		"bench/disk": "which block device is meant, and whether its data may be destroyed",
@@ -168,9 +171,10 @@ var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "T
 // that ends in / stands for everything below.
 var doors = map[string]rung{
 	"github.com/go-sql-driver/mysql": {
-		"mysql":        "every statement that Stowage sends is written there",
-		"demo/load":    "a client of the farm that must not share the code, or the mistakes, of what it judges",
-		"bench/engine": "a load whose own cost must be small, on servers that are no part of any farm",
+		"mysql":         "every statement that Stowage sends is written there, or below it",
+		"mysql/traffic": "it sits on the wire of a session, and reads what the server says of statements",
+		"demo/load":     "a client of the farm that must not share the code, or the mistakes, of what it judges",
+		"bench/engine":  "a load whose own cost must be small, on servers that are no part of any farm",
 	},
 	"github.com/go-mysql-org/go-mysql/": {
 		"mysql": "the binary log is read over a connection to a server",
@@ -255,6 +259,7 @@ func TestLadderFails(t *testing.T) {
 		{"pure clock, renamed", "farm/x.go", "import t \"time\"\nvar _ = t.Since", "farm/x.go uses time.Since, and farm is pure"},
 		{"pure clock, hidden", "farm/x.go", `import . "time"`, "farm/x.go imports time with a dot"},
 		{"driver", "swing/x.go", `import _ "github.com/go-sql-driver/mysql"`, "swing/x.go imports github.com/go-sql-driver/mysql, which is for bench/engine (a load whose own cost must be small, on servers that are no part of any farm) and demo/load"},
+		{"statements", "move/x.go", "import \"stowage/mysql\"\nvar _ = mysql.Through(nil)", "move/x.go uses mysql.Through; only packages below mysql write statements"},
 		{"commands", "move/x.go", `import "os/exec"`, "move/x.go imports os/exec, which is for"},
 		{"below a door", "move/x.go", `import "go.temporal.io/sdk/client"`, "move/x.go imports go.temporal.io/sdk/client, which is for engine"},
 		{"exit", "move/x.go", "import \"os\"\nfunc f() { os.Exit(1) }", "move/x.go uses os.Exit; only cmd/stowage exits"},
@@ -302,6 +307,7 @@ func checkLadder(sources []source) []string {
 		}
 		faults = append(faults, checkDirection(s)...)
 		faults = append(faults, checkDoors(s)...)
+		faults = append(faults, checkStatements(s)...)
 		faults = append(faults, checkPurity(s)...)
 		faults = append(faults, checkExits(s)...)
 	}
@@ -357,6 +363,14 @@ func checkDoors(s source) []string {
 		}
 	}
 	return faults
+}
+
+// checkStatements: SQL for servers is written in package mysql and below it.
+func checkStatements(s source) []string {
+	if slices.Contains(s.calls, "stowage/mysql.Through") && !strings.HasPrefix(s.pkg, "mysql/") {
+		return []string{fmt.Sprintf("%s uses mysql.Through; only packages below mysql write statements", s.file)}
+	}
+	return nil
 }
 
 func checkPurity(s source) []string {

@@ -123,11 +123,11 @@ func (s *Server) askObjects(ctx context.Context, query string) ([]object, error)
 }
 
 // diff is what of two readings differs: of the columns, where those do, and else of the rest.
-func (was definitions) diff(is definitions) []Mismatch {
-	if out := diffTexts(was.columns(), is.columns(), "columns", "no such table"); len(out) > 0 {
+func (d definitions) diff(is definitions) []Mismatch {
+	if out := diffTexts(d.columns(), is.columns(), "columns", "no such table"); len(out) > 0 {
 		return out
 	}
-	return diffTexts(was.objects, is.objects, "definition", "none")
+	return diffTexts(d.objects, is.objects, "definition", "none")
 }
 
 func (d definitions) columns() map[string]string {

@@ -1,5 +1,6 @@
 // Package mysql is the only door to database servers: every statement that
-// Stowage sends is written here.
+// Stowage sends is written here or in a package below, which goes Through it:
+// mysql/traffic, what servers were asked.
 //
 // It answers: "what does this server say it is, where does its replication
 // stand, and make it so." Its main type is Server, one instance reached over

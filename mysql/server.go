@@ -205,3 +205,19 @@ func IsReadOnlyError(err error) bool {
 	var my *driver.MySQLError
 	return errors.As(err, &my) && my.Number == 1290
 }
+
+// IsDenied reports whether a server refused a statement for want of a
+// privilege.
+func IsDenied(err error) bool {
+	var refused *driver.MySQLError
+	return errors.As(err, &refused) && (refused.Number == 1227 || refused.Number == 1142)
+}
+
+// CodeOf is the server's error number in err, or 0.
+func CodeOf(err error) uint16 {
+	var said *driver.MySQLError
+	if errors.As(err, &said) {
+		return said.Number
+	}
+	return 0
+}

@@ -93,16 +93,6 @@ func (w *Stream) tell(ctx context.Context, c Cargo) func(error) {
 	}
 }
 
-// tell reports a statement of a recording. It is not ours and may hold
-// anything, so the trail gets its first words and counts those that begin so.
-func (c *Client) tell(ctx context.Context, text string) {
-	told, ok := ctx.Value(trailKey{}).(func(Sent))
-	if !ok || !changes(text) {
-		return
-	}
-	told(Sent{Server: c.server.name, Address: c.server.address, Statement: "replays " + opening(text) + " ...", Rows: true})
-}
-
 // opening is a statement's first words, up to whatever could be a value.
 func opening(statement string) string {
 	text := statement[len(comments().FindString(statement)):]

@@ -15,23 +15,23 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/internal/nested"
-	"stowage/mysql"
+	"stowage/mysql/traffic"
 	"stowage/workspace"
 )
 
 // Journal is what has to be known to put a server back as it was. It is
 // written before anything is changed and removed when everything is back.
 type Journal struct {
-	FormatVersion int                    `json:"format_version"`
-	Instance      farm.InstanceName      `json:"instance"`
-	Address       string                 `json:"address"` // of the server whose settings were changed
-	Begun         time.Time              `json:"begun"`
-	Uptime        time.Duration          `json:"uptime_ns"`       // of the server, then
-	Prefix        string                 `json:"prefix"`          // of the files of the log: prefix, a point, six digits
-	Settings      []mysql.SlowLogSetting `json:"settings"`        // in the order in which they are changed
-	Thread        uint64                 `json:"thread"`          // our session, which is left out
-	Save          string                 `json:"save,omitempty"`  // where the digest was to be kept; empty: whoever recorded sees to it
-	Counts        digest.Options         `json:"counts,omitzero"` // how events become classes
+	FormatVersion int                      `json:"format_version"`
+	Instance      farm.InstanceName        `json:"instance"`
+	Address       string                   `json:"address"` // of the server whose settings were changed
+	Begun         time.Time                `json:"begun"`
+	Uptime        time.Duration            `json:"uptime_ns"`       // of the server, then
+	Prefix        string                   `json:"prefix"`          // of the files of the log: prefix, a point, six digits
+	Settings      []traffic.SlowLogSetting `json:"settings"`        // in the order in which they are changed
+	Thread        uint64                   `json:"thread"`          // our session, which is left out
+	Save          string                   `json:"save,omitempty"`  // where the digest was to be kept; empty: whoever recorded sees to it
+	Counts        digest.Options           `json:"counts,omitzero"` // how events become classes
 }
 
 const journalVersion = 1
@@ -40,11 +40,11 @@ const journalVersion = 1
 func (j Journal) piece(n int) string { return fmt.Sprintf("%s.%06d", j.Prefix, n) }
 
 // isOurs reports whether a value is one that the recording set.
-func (j Journal) isOurs(s mysql.SlowLogSetting, now string) bool {
+func (j Journal) isOurs(s traffic.SlowLogSetting, now string) bool {
 	if s.Name == fileSetting {
 		return strings.HasPrefix(now, j.Prefix+".")
 	}
-	return mysql.SameSetting(now, s.Ours)
+	return traffic.SameSetting(now, s.Ours)
 }
 
 func journalPath(dir string, n farm.InstanceName) string {

@@ -17,6 +17,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // wire is one recording of one instance from the network.
@@ -25,7 +26,7 @@ type wire struct {
 	t     Target
 	res   *Result
 	guard *guard // nil: the server does not let us look
-	l     *mysql.SlowLog
+	l     *traffic.SlowLog
 	bytes atomic.Int64
 }
 
@@ -89,7 +90,7 @@ func (w *wire) meet(ctx context.Context, s *mysql.Server) (endpoint, error) {
 		}
 	}
 	w.res.Notes = append(w.res.Notes, "clients on the server's own Unix socket are not seen")
-	if w.l, err = s.SlowLog(ctx); err != nil {
+	if w.l, err = traffic.OpenSlowLog(ctx, s); err != nil {
 		w.res.Notes = append(w.res.Notes, fmt.Sprintf("the load of the server was not watched: %v", err))
 		w.l = nil
 		return e, nil

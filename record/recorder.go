@@ -11,6 +11,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // Recorder records windows. It is safe for several instances at once.
@@ -97,7 +98,7 @@ func (r *Recorder) border(point string) error {
 
 // Points are all borders of a recording from the slow log that changes these
 // settings, in about the order in which they are met. Tests kill at each.
-func Points(settings []mysql.SlowLogSetting) []string {
+func Points(settings []traffic.SlowLogSetting) []string {
 	steps := []string{"check", "journal"}
 	for _, s := range settings {
 		steps = append(steps, "switch "+s.Name)

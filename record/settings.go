@@ -10,6 +10,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 const (
@@ -30,8 +31,8 @@ type Restored struct {
 // restoreOrder is the order in which settings go back. A log that was off is
 // switched off first and nothing more is written. One that was on gets its
 // own file back last, so that nothing of ours gets into it.
-func restoreOrder(settings []mysql.SlowLogSetting) []mysql.SlowLogSetting {
-	rank := func(s mysql.SlowLogSetting) int {
+func restoreOrder(settings []traffic.SlowLogSetting) []traffic.SlowLogSetting {
+	rank := func(s traffic.SlowLogSetting) int {
 		switch s.Name {
 		case switchSetting:
 			return 0
@@ -41,7 +42,7 @@ func restoreOrder(settings []mysql.SlowLogSetting) []mysql.SlowLogSetting {
 		return 1
 	}
 	out := slices.Clone(settings)
-	slices.SortStableFunc(out, func(a, b mysql.SlowLogSetting) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(out, func(a, b traffic.SlowLogSetting) int { return rank(a) - rank(b) })
 	return out
 }
 
@@ -50,7 +51,7 @@ func restoreOrder(settings []mysql.SlowLogSetting) []mysql.SlowLogSetting {
 //
 // Precondition: j is on the disk. Done: every setting reads as before, or as
 // somebody else set it.
-func (r *Recorder) putBack(ctx context.Context, l *mysql.SlowLog, j Journal) (Restored, error) {
+func (r *Recorder) putBack(ctx context.Context, l *traffic.SlowLog, j Journal) (Restored, error) {
 	out := Restored{Instance: j.Instance}
 	now, err := l.Settings(ctx)
 	if err != nil {
@@ -78,7 +79,7 @@ func (r *Recorder) putBack(ctx context.Context, l *mysql.SlowLog, j Journal) (Re
 		return out, unknown(j, err)
 	}
 	for _, s := range j.Settings {
-		if slices.Contains(out.Settings, s.Name) && !mysql.SameSetting(now[s.Name], s.Old) {
+		if slices.Contains(out.Settings, s.Name) && !traffic.SameSetting(now[s.Name], s.Old) {
 			faults = append(faults, fmt.Errorf("%s was set to %q and is %q", s.Name, s.Old, now[s.Name]))
 		}
 	}
@@ -90,14 +91,14 @@ func (r *Recorder) putBack(ctx context.Context, l *mysql.SlowLog, j Journal) (Re
 
 // putBackOne reads a setting right before it sets it: another one may show the
 // same bits, and a person may just have changed it.
-func (r *Recorder) putBackOne(ctx context.Context, l *mysql.SlowLog, j Journal, s mysql.SlowLogSetting, out *Restored) error {
+func (r *Recorder) putBackOne(ctx context.Context, l *traffic.SlowLog, j Journal, s traffic.SlowLogSetting, out *Restored) error {
 	all, err := l.Settings(ctx)
 	if err != nil {
 		return err
 	}
 	now, has := all[s.Name]
 	switch {
-	case !has || mysql.SameSetting(now, s.Old):
+	case !has || traffic.SameSetting(now, s.Old):
 		return nil // never changed, or put back by an earlier run
 	case !j.isOurs(s, now):
 		out.Left = append(out.Left, Kept{s.Name, now, s.Ours, s.Old})
@@ -113,7 +114,7 @@ func (r *Recorder) putBackOne(ctx context.Context, l *mysql.SlowLog, j Journal, 
 // hasRestarted: a server that was restarted has the values of its option file
 // again. The log's file tells for certain when it is still ours; else the
 // server has been up for less long than it should.
-func hasRestarted(ctx context.Context, l *mysql.SlowLog, j Journal, file string) (bool, error) {
+func hasRestarted(ctx context.Context, l *traffic.SlowLog, j Journal, file string) (bool, error) {
 	if strings.HasPrefix(file, j.Prefix+".") {
 		return false, nil
 	}
@@ -132,7 +133,7 @@ func unknown(j Journal, err error) error {
 }
 
 // settle tries putBack a few times: a server that is just busy is not given up.
-func (r *Recorder) settle(ctx context.Context, l *mysql.SlowLog, j Journal) (out Restored, err error) {
+func (r *Recorder) settle(ctx context.Context, l *traffic.SlowLog, j Journal) (out Restored, err error) {
 	done := []string{}
 	for try := range 3 {
 		time.Sleep(time.Duration(try) * 100 * time.Millisecond)
@@ -166,7 +167,7 @@ func (r *Recorder) restore(ctx context.Context, n farm.InstanceName, place Place
 	ctx = context.WithoutCancel(ctx) // half put back is worse than a second of waiting
 	s := server(n, j.Address)
 	defer s.Close()
-	l, err := s.SlowLog(ctx)
+	l, err := traffic.OpenSlowLog(ctx, s)
 	if err != nil {
 		return Restored{Instance: n}, unknown(j, err)
 	}

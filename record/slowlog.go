@@ -15,13 +15,14 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // window is one recording of one instance from its slow log.
 type window struct {
 	r     *Recorder
 	t     Target
-	l     *mysql.SlowLog
+	l     *traffic.SlowLog
 	j     Journal
 	guard *guard
 	res   *Result
@@ -56,7 +57,7 @@ func (r *Recorder) SlowLog(ctx context.Context, t Target) (Result, *digest.Diges
 	steady := context.WithoutCancel(ctx)
 	s := t.Server(t.Instance, t.Address)
 	defer s.Close()
-	l, err := s.SlowLog(steady)
+	l, err := traffic.OpenSlowLog(steady, s)
 	if err != nil {
 		return res, nil, err
 	}
@@ -108,7 +109,7 @@ func (w *window) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if at.GeneralLog && !mysql.SameSetting(at.Output, "FILE") {
+	if at.GeneralLog && !traffic.SameSetting(at.Output, "FILE") {
 		return w.refuse(fmt.Errorf("the general log is on and goes to %s; recording would send it into a file", at.Output), "switch it off, or set log_output=FILE yourself")
 	}
 	file, _, err := w.l.File(ctx)
@@ -193,7 +194,7 @@ func (w *window) record(ctx, steady context.Context) (*digest.Digest, error) {
 	w.res.Seconds = time.Since(began).Seconds()
 	w.countSessions(steady)
 	w.res.Stopped, w.res.Detail = end.stop, end.detail
-	w.res.SlowLogIsOn = !slices.ContainsFunc(w.j.Settings, func(s mysql.SlowLogSetting) bool { return s.Name == switchSetting })
+	w.res.SlowLogIsOn = !slices.ContainsFunc(w.j.Settings, func(s traffic.SlowLogSetting) bool { return s.Name == switchSetting })
 	back, backErr := w.r.settle(steady, w.l, w.j)
 	w.res.SettingsRestored, w.res.SettingsLeft, w.res.Restarted = append(w.res.SettingsRestored, back.Settings...), back.Left, back.Restarted
 	w.r.tell(Progress{Instance: w.t.Instance, Bytes: w.res.Bytes, Ended: true, Stopped: end.stop})

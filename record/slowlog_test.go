@@ -13,7 +13,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
-	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // What clients sent is counted, exactly, over several files of the log, none
@@ -300,7 +300,7 @@ func TestEveryStepMayFail(t *testing.T) {
 	before := b.settings()
 	s := as(mariadbtest.Stowage)("plan", b.i.Address)
 	defer s.Close()
-	l, err := s.SlowLog(t.Context())
+	l, err := traffic.OpenSlowLog(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -555,7 +555,7 @@ func TestSeveralAtOnce(t *testing.T) {
 }
 
 func TestRestoreOrder(t *testing.T) {
-	in := []mysql.SlowLogSetting{{Name: fileSetting}, {Name: "long_query_time"}, {Name: switchSetting}}
+	in := []traffic.SlowLogSetting{{Name: fileSetting}, {Name: "long_query_time"}, {Name: switchSetting}}
 	var got []string
 	for _, s := range restoreOrder(in) {
 		got = append(got, s.Name)

@@ -7,12 +7,13 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // guard looks at a server once a second and says, once, why a recording of it
 // should stop. It returns when ctx ends.
 type guard struct {
-	l       *mysql.SlowLog
+	l       *traffic.SlowLog
 	o       Options
 	journal *Journal // nil: the server's settings are not ours
 	notes   []string
@@ -112,7 +113,7 @@ func (g *guard) settings(ctx context.Context) *ending {
 	switch {
 	case err != nil:
 		return nil // the next look will count it
-	case !g.journal.isOurs(mysql.SlowLogSetting{Name: fileSetting}, file):
+	case !g.journal.isOurs(traffic.SlowLogSetting{Name: fileSetting}, file):
 		return endf(StopChanged, "slow_query_log_file is %s, which is not ours", file)
 	case !on:
 		return endf(StopChanged, "the slow log was switched off")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // exchange is one statement that was sent, with what came back.
@@ -17,8 +17,8 @@ type exchange struct {
 	late  time.Duration // how long after its time it was sent
 	own   time.Duration // how much of that this machine was late to notice; -1 where the session was busy
 	total time.Duration // from its time to the last row
-	is    mysql.Answer
-	was   *mysql.Answer // of the original; nil: not asked
+	is    traffic.Answer
+	was   *traffic.Answer // of the original; nil: not asked
 }
 
 // Difference is one way in which an answer is not what it was.
@@ -65,7 +65,7 @@ func (e *exchange) compareRecorded() (out []Difference, told bool) {
 }
 
 // compareAnswers compares two servers.
-func compareAnswers(was, is *mysql.Answer, isOrdered bool) (out []Difference) {
+func compareAnswers(was, is *traffic.Answer, isOrdered bool) (out []Difference) {
 	differ := func(kind, a, b string) {
 		if a != b {
 			out = append(out, Difference{kind, a, b})
@@ -105,7 +105,7 @@ func errorText(code uint16, text string) string {
 }
 
 // firstOther is a row of each answer that the other does not have.
-func firstOther(was, is *mysql.Answer) (string, string) {
+func firstOther(was, is *traffic.Answer) (string, string) {
 	if !was.IsWhole || !is.IsWhole {
 		return "other values", "among more rows than are kept"
 	}
@@ -126,7 +126,7 @@ func lacking(a, b []string) string {
 	return "no such row"
 }
 
-func firstMoved(was, is *mysql.Answer) (string, string) {
+func firstMoved(was, is *traffic.Answer) (string, string) {
 	for i := range min(len(was.Sample), len(is.Sample)) {
 		if was.Sample[i] != is.Sample[i] {
 			return fmt.Sprintf("row %d (%s)", i+1, clip(was.Sample[i], 200)), "(" + clip(is.Sample[i], 200) + ")"

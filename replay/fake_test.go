@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // stage is a server of the mind: it takes time and remembers, so that order
@@ -59,33 +59,33 @@ type actor struct {
 	closed bool
 }
 
-func (a *actor) Query(ctx context.Context, text string, _ bool) (mysql.Answer, error) {
+func (a *actor) Query(ctx context.Context, text string, _ bool) (traffic.Answer, error) {
 	began := time.Now()
 	var d time.Duration
 	if a.s.takes != nil {
 		d = a.s.takes(text)
 	}
 	if !sleepUntil(ctx, began.Add(d)) {
-		return mysql.Answer{}, fmt.Errorf("%w: %w", mysql.ErrLost, context.Cause(ctx))
+		return traffic.Answer{}, fmt.Errorf("%w: %w", traffic.ErrLost, context.Cause(ctx))
 	}
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
 	a.s.log = append(a.s.log, performance{a.id, text, began, time.Now()})
 	if a.s.dies != nil && a.s.dies(len(a.s.log)) {
-		return mysql.Answer{}, mysql.ErrLost
+		return traffic.Answer{}, traffic.ErrLost
 	}
-	return mysql.Answer{Took: time.Since(began), Rows: 1}, nil
+	return traffic.Answer{Took: time.Since(began), Rows: 1}, nil
 }
 
-func (a *actor) Execute(ctx context.Context, text string, values []any, sum bool) (mysql.Answer, error) {
+func (a *actor) Execute(ctx context.Context, text string, values []any, sum bool) (traffic.Answer, error) {
 	return a.Query(ctx, fmt.Sprint(text, values), sum)
 }
 
-func (a *actor) Use(ctx context.Context, db string) (mysql.Answer, error) {
+func (a *actor) Use(ctx context.Context, db string) (traffic.Answer, error) {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
 	a.s.log = append(a.s.log, performance{a.id, "USE " + db, time.Now(), time.Now()})
-	return mysql.Answer{}, nil
+	return traffic.Answer{}, nil
 }
 
 func (a *actor) Mode(context.Context) (string, error) { return "", nil }

@@ -11,6 +11,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 	"stowage/route"
 )
 
@@ -24,7 +25,7 @@ import (
 //   - nothing can come or go: it has no source, no replica, no cluster, and no
 //     table whose rows are elsewhere;
 //   - a person has said so on the server itself, with a name that is given again
-//     here, and with the server's own identity beside it: see mysql.MarkerSQL. A
+//     here, and with the server's own identity beside it: see traffic.MarkerSQL. A
 //     copy of that server, or a replica, is not what the person spoke of.
 //
 // It is for one goroutine.
@@ -39,10 +40,10 @@ type Guard struct {
 	// Instances of the farm, by address.
 	Instances map[string]farm.InstanceName
 	// Identify asks another server who it is; nil: nobody can be asked.
-	Identify func(ctx context.Context, address string) (mysql.Identity, error)
+	Identify func(ctx context.Context, address string) (traffic.Identity, error)
 
 	asked    time.Time
-	identity mysql.Identity
+	identity traffic.Identity
 	known    map[string]bool // addresses that are not the candidate's
 }
 
@@ -116,28 +117,28 @@ const leavingTime = 5 * time.Second
 // would be the reason to refuse, those who were there at the first look and do
 // nothing get a moment to be gone. Once writes are sent, whoever is there is one
 // too many.
-func (g *Guard) settled(ctx context.Context) (mysql.Standing, error) {
-	st, err := g.Server.Standing(ctx)
+func (g *Guard) settled(ctx context.Context) (traffic.Standing, error) {
+	st, err := traffic.StandingOf(ctx, g.Server)
 	first := st.Clients
 	for end := time.Now().Add(leavingTime); err == nil && g.asked.IsZero() && g.Table == nil && mayBeLeaving(st.Clients, first) && time.Now().Before(end); {
 		if !sleepUntil(ctx, time.Now().Add(50*time.Millisecond)) {
 			return st, ctx.Err()
 		}
-		st, err = g.Server.Standing(ctx)
+		st, err = traffic.StandingOf(ctx, g.Server)
 	}
 	return st, err
 }
 
 // mayBeLeaving says whether somebody is there, and everybody was there before
 // and does nothing.
-func mayBeLeaving(now, before []mysql.Connection) bool {
-	isOther := func(c mysql.Connection) bool {
-		return !c.IsIdle || !slices.ContainsFunc(before, func(b mysql.Connection) bool { return b.ID == c.ID })
+func mayBeLeaving(now, before []traffic.Connection) bool {
+	isOther := func(c traffic.Connection) bool {
+		return !c.IsIdle || !slices.ContainsFunc(before, func(b traffic.Connection) bool { return b.ID == c.ID })
 	}
 	return len(now) > 0 && !slices.ContainsFunc(now, isOther)
 }
 
-func names(list []mysql.Connection) string {
+func names(list []traffic.Connection) string {
 	var out []string
 	for _, c := range list {
 		out = append(out, c.Who)
@@ -146,16 +147,16 @@ func names(list []mysql.Connection) string {
 }
 
 // marker looks for what a person said.
-func (g *Guard) marker(st mysql.Standing) error {
+func (g *Guard) marker(st traffic.Standing) error {
 	subject := string(g.Server.Name())
-	how := "if this server may be destroyed, run on it: " + strings.Join(mysql.MarkerSQL(g.Name), "; ")
+	how := "if this server may be destroyed, run on it: " + strings.Join(traffic.MarkerSQL(g.Name), "; ")
 	switch {
 	case len(st.Markers) == 0:
 		return refused(subject, how, "nobody has marked it as one to throw away")
 	case len(st.Markers) > 1:
-		return refused(subject, "leave the one row of "+mysql.MarkerTable+" that is meant", "it has %d marks", len(st.Markers))
+		return refused(subject, "leave the one row of "+traffic.MarkerTable+" that is meant", "it has %d marks", len(st.Markers))
 	case st.Markers[0].Name != g.Name:
-		return refused(subject, "give --throw-away the name that stands in "+mysql.MarkerTable, "it is not marked as %q", g.Name)
+		return refused(subject, "give --throw-away the name that stands in "+traffic.MarkerTable, "it is not marked as %q", g.Name)
 	case st.Markers[0].Of != st.Identity:
 		return refused(subject, how+" (after DROP DATABASE stowage_throw_away)", "its mark is that of another server (%s) of which it is a copy; it is %s",
 			st.Markers[0].Of, st.Identity)
@@ -279,10 +280,10 @@ func sameAddress(ctx context.Context, a, b string) bool {
 // Doors are the ways to a candidate and, unless it is nil, an original. Only a
 // candidate that may be written to gets connections that can write.
 func Doors(candidate, original *mysql.Server, writes bool) (is, was Door) {
-	seed := mysql.NewSeed()
+	seed := traffic.NewSeed()
 	door := func(s *mysql.Server, readOnly bool) Door {
 		return func(ctx context.Context, database string) (Conn, error) {
-			c, err := s.Client(ctx, mysql.ClientOptions{Database: database, ReadOnly: readOnly, Seed: seed})
+			c, err := traffic.OpenClient(ctx, s, traffic.ClientOptions{Database: database, ReadOnly: readOnly, Seed: seed})
 			if err != nil {
 				return nil, fmt.Errorf("log in: %w", err)
 			}

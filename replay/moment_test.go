@@ -41,7 +41,7 @@ type happened struct {
 
 // traffic makes sessions that ask one thing after the other, some of which
 // take many seconds.
-func traffic(r *rand.Rand, sessions, each int) []happened {
+func sample(r *rand.Rand, sessions, each int) []happened {
 	var out []happened
 	for thread := range sessions {
 		at := noon.Add(time.Duration(r.IntN(1e9)))
@@ -80,7 +80,7 @@ func TestMomentsAreFound(t *testing.T) {
 		}, 1500 * time.Millisecond, 500 * time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			all := traffic(rand.New(rand.NewPCG(1, 2)), 8, 200)
+			all := sample(rand.New(rand.NewPCG(1, 2)), 8, 200)
 			if tt.name == "general log" {
 				sort.SliceStable(all, func(i, j int) bool { return all[i].start.Before(all[j].start) })
 			}

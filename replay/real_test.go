@@ -24,6 +24,7 @@ import (
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 	"stowage/route"
 )
 
@@ -159,7 +160,7 @@ func TestServerJudges(t *testing.T) {
 }
 
 // ask says one thing over a connection of its own.
-func ask(t *testing.T, door Door, text string) mysql.Answer {
+func ask(t *testing.T, door Door, text string) traffic.Answer {
 	t.Helper()
 	c, err := door(t.Context(), "shop")
 	if err != nil {
@@ -235,8 +236,8 @@ func TestAgainst(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	// One order against another.
-	a := mysql.Answer{Rows: 2, Sample: []string{"1", "2"}, IsWhole: true, Sum: mysql.RowSum{Bag: 5, Ordered: 1}}
-	b := mysql.Answer{Rows: 2, Sample: []string{"2", "1"}, IsWhole: true, Sum: mysql.RowSum{Bag: 5, Ordered: 2}}
+	a := traffic.Answer{Rows: 2, Sample: []string{"1", "2"}, IsWhole: true, Sum: traffic.RowSum{Bag: 5, Ordered: 1}}
+	b := traffic.Answer{Rows: 2, Sample: []string{"2", "1"}, IsWhole: true, Sum: traffic.RowSum{Bag: 5, Ordered: 2}}
 	if d := compareAnswers(&a, &b, true); len(d) != 1 || d[0].Kind != "order" {
 		t.Errorf("%+v", d)
 	}
@@ -253,10 +254,10 @@ func TestGuardOnServers(t *testing.T) {
 	s := as(t, candidate, all)
 	table := &route.Table{FormatVersion: 1, Pairs: map[farm.PairName]*route.Pair{}}
 	routing := func(context.Context) (*route.Table, error) { return table, nil }
-	identify := func(ctx context.Context, address string) (mysql.Identity, error) {
+	identify := func(ctx context.Context, address string) (traffic.Identity, error) {
 		x := mysql.Open("x", address, all, slog.New(slog.DiscardHandler))
 		defer x.Close()
-		return x.Identity(ctx)
+		return traffic.IdentityOf(ctx, x)
 	}
 	guard := func(change func(*Guard)) *Guard {
 		g := &Guard{Server: s, Name: "old copy", Table: routing, HasTable: true, Identify: identify}
@@ -273,7 +274,7 @@ func TestGuardOnServers(t *testing.T) {
 		}
 	}
 	refuses("without a mark", guard(nil), "nobody has marked it")
-	candidate.Exec(t, mysql.MarkerSQL("old copy")...)
+	candidate.Exec(t, traffic.MarkerSQL("old copy")...)
 	if err := guard(nil).Check(t.Context()); err != nil {
 		t.Errorf("marked: %v", err)
 	}
@@ -329,16 +330,16 @@ func TestGuardOnServers(t *testing.T) {
 // Nobody may come, or do anything, while those who leave are waited for.
 func TestWhoMayBeLeaving(t *testing.T) {
 	t.Parallel() // it mostly waits
-	idle := func(ids ...uint64) (list []mysql.Connection) {
+	idle := func(ids ...uint64) (list []traffic.Connection) {
 		for _, id := range ids {
-			list = append(list, mysql.Connection{ID: id, IsIdle: true})
+			list = append(list, traffic.Connection{ID: id, IsIdle: true})
 		}
 		return list
 	}
-	busy := []mysql.Connection{{ID: 1, IsIdle: true}, {ID: 2}}
+	busy := []traffic.Connection{{ID: 1, IsIdle: true}, {ID: 2}}
 	for _, x := range []struct {
 		name        string
-		now, before []mysql.Connection
+		now, before []traffic.Connection
 		want        bool
 	}{
 		{"they rest", idle(1, 2), idle(1, 2), true},
@@ -390,7 +391,7 @@ func TestWritesAreApplied(t *testing.T) {
 	original.Exec(t, "USE shop", "BEGIN", "UPDATE orders SET what = 'sold' WHERE who = 7", "INSERT INTO orders VALUES (5000, 1, 'new', 1)", "COMMIT",
 		"BEGIN", "DELETE FROM orders", "ROLLBACK", "CREATE TEMPORARY TABLE mine AS SELECT id FROM orders WHERE who = 3", "DELETE FROM orders WHERE id IN (SELECT id FROM mine)",
 		"CREATE TABLE more (id INT PRIMARY KEY)", "INSERT INTO more SELECT NEXTVAL(s)", "SELECT COUNT(*) FROM orders")
-	candidate.Exec(t, mysql.MarkerSQL("bin")...)
+	candidate.Exec(t, traffic.MarkerSQL("bin")...)
 	g := &Guard{Server: as(t, candidate, all), Name: "bin"}
 	is, _ := Doors(g.Server, nil, true)
 	out, err := Run(t.Context(), Options{Inputs: []Input{slowLog(t, original)}, Candidate: is, Allow: Allowance{Writes: true}, Guard: g.Check, Speed: 10})
@@ -407,7 +408,7 @@ func TestWritesAreApplied(t *testing.T) {
 func TestRotationDuringTheRun(t *testing.T) {
 	t.Parallel() // it mostly waits
 	candidate := start(t, "candidate")
-	candidate.Exec(t, mysql.MarkerSQL("bin")...)
+	candidate.Exec(t, traffic.MarkerSQL("bin")...)
 	var mu sync.Mutex
 	table := &route.Table{FormatVersion: 1, Pairs: map[farm.PairName]*route.Pair{}}
 	g := &Guard{Server: as(t, candidate, all), Name: "bin", HasTable: true, Table: func(context.Context) (*route.Table, error) {

@@ -9,15 +9,15 @@ import (
 
 	"stowage/digest"
 	"stowage/farm"
-	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
-// Conn is one connection, as *mysql.Client is. It is used by one goroutine at
+// Conn is one connection, as *traffic.Client is. It is used by one goroutine at
 // a time, but for Close.
 type Conn interface {
-	Query(ctx context.Context, text string, sum bool) (mysql.Answer, error)
-	Execute(ctx context.Context, text string, values []any, sum bool) (mysql.Answer, error)
-	Use(ctx context.Context, database string) (mysql.Answer, error)
+	Query(ctx context.Context, text string, sum bool) (traffic.Answer, error)
+	Execute(ctx context.Context, text string, values []any, sum bool) (traffic.Answer, error)
+	Use(ctx context.Context, database string) (traffic.Answer, error)
 	Mode(ctx context.Context) (string, error)
 	RoundTrip(ctx context.Context) (time.Duration, error)
 	Close() error

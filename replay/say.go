@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // say sends one statement, unless it may not be sent, and compares.
@@ -77,7 +77,7 @@ func (p *player) sayOne(s *session, st *Statement, j *Judgement, own time.Durati
 	var err error
 	e.is, e.was, err = p.ask(ctx, s, st, j)
 	if err != nil {
-		if errors.Is(err, mysql.ErrValues) {
+		if errors.Is(err, traffic.ErrValues) {
 			p.tally.skip(st, j.Kind, "the values of its parameters are not in the recording")
 			return
 		}
@@ -94,7 +94,7 @@ func (p *player) enterDatabase(ctx context.Context, s *session) error {
 	if s.database == "" || s.database == s.link.database {
 		return nil
 	}
-	a, err := s.link.both(func(c Conn) (mysql.Answer, error) { return c.Use(ctx, s.database) })
+	a, err := s.link.both(func(c Conn) (traffic.Answer, error) { return c.Use(ctx, s.database) })
 	if err == nil {
 		s.link.database = s.database
 		if a.Code != 0 {
@@ -106,13 +106,13 @@ func (p *player) enterDatabase(ctx context.Context, s *session) error {
 
 // ask sends the statement to the candidate, and what changes no rows to the
 // original at the same time.
-func (p *player) ask(ctx context.Context, s *session, st *Statement, j *Judgement) (is mysql.Answer, was *mysql.Answer, err error) {
+func (p *player) ask(ctx context.Context, s *session, st *Statement, j *Judgement) (is traffic.Answer, was *traffic.Answer, err error) {
 	if s.link.original == nil || j.Kind > Function {
 		is, err = utter(ctx, s.link.candidate, st, false)
 		return is, nil, err
 	}
 	type reply struct {
-		a   mysql.Answer
+		a   traffic.Answer
 		err error
 	}
 	there := make(chan reply, 1)
@@ -128,7 +128,7 @@ func (p *player) ask(ctx context.Context, s *session, st *Statement, j *Judgemen
 	return is, &r.a, err
 }
 
-func utter(ctx context.Context, c Conn, st *Statement, sum bool) (mysql.Answer, error) {
+func utter(ctx context.Context, c Conn, st *Statement, sum bool) (traffic.Answer, error) {
 	if st.IsBound {
 		return c.Execute(ctx, string(st.Query), st.Values, sum)
 	}

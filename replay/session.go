@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // session is one client of the recording. Its queue, state and connection are
@@ -272,7 +273,7 @@ func (p *player) connectOnce(s *session) (l link, err error) {
 		}
 	}
 	for _, text := range s.setup {
-		if _, err = l.both(func(c Conn) (mysql.Answer, error) { return c.Query(ctx, text, false) }); err != nil {
+		if _, err = l.both(func(c Conn) (traffic.Answer, error) { return c.Query(ctx, text, false) }); err != nil {
 			l.close()
 			return link{}, err
 		}
@@ -287,7 +288,7 @@ func (p *player) connectOnce(s *session) (l link, err error) {
 }
 
 // both does something over both connections and gives the candidate's answer.
-func (l *link) both(do func(Conn) (mysql.Answer, error)) (mysql.Answer, error) {
+func (l *link) both(do func(Conn) (traffic.Answer, error)) (traffic.Answer, error) {
 	a, err := do(l.candidate)
 	if err == nil && l.original != nil {
 		_, err = do(l.original)

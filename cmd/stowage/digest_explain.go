@@ -7,6 +7,7 @@ import (
 
 	"stowage/digest"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 	"stowage/replay"
 	"stowage/store"
 )
@@ -63,7 +64,7 @@ func (a *app) planOf(ctx context.Context, s *mysql.Server, c digest.Class) (*dig
 	case !isSelect(c.Example.Query):
 		return none("it is no SELECT")
 	}
-	return s.Explain(ctx, c.Example.DB, c.Example.Query, c.Tables)
+	return traffic.Explain(ctx, s, c.Example.DB, c.Example.Query, c.Tables)
 }
 
 // isSelect says whether a statement that was judged to be a read can stand behind EXPLAIN.

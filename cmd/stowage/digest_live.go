@@ -17,6 +17,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 	"stowage/session"
 	"stowage/workspace"
 )
@@ -182,7 +183,7 @@ func instanceAddress(f *farm.Farm, given string) (farm.InstanceName, string, err
 
 // readServer makes the digest of one server.
 func (a *app) readServer(ctx context.Context, s *mysql.Server, lf liveFlags, o digest.Options) (*digest.Digest, error) {
-	r, err := s.Statements(ctx)
+	r, err := traffic.OpenStatements(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ func (a *app) readServer(ctx context.Context, s *mysql.Server, lf liveFlags, o d
 // noteOwn is the remark on what Stowage sent itself.
 const noteOwn = "sent by Stowage to read this source: left out"
 
-func (a *app) readLogTable(ctx context.Context, r *mysql.Statements, name, from string, o digest.Options) (*digest.Digest, error) {
+func (a *app) readLogTable(ctx context.Context, r *traffic.Statements, name, from string, o digest.Options) (*digest.Digest, error) {
 	table, err := r.LogTable(ctx, from)
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (a *app) readLogTable(ctx context.Context, r *mysql.Statements, name, from 
 }
 
 // readSums takes what performance_schema has added up since the server started or the table was truncated.
-func (a *app) readSums(ctx context.Context, r *mysql.Statements, name string, o digest.Options) (*digest.Digest, error) {
+func (a *app) readSums(ctx context.Context, r *traffic.Statements, name string, o digest.Options) (*digest.Digest, error) {
 	if _, err := r.Schema(ctx); err != nil {
 		return nil, err
 	}

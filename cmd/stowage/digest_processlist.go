@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"stowage/digest"
-	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // glance is how often the list of processes is read.
@@ -25,7 +25,7 @@ type runningKey struct {
 
 // readProcesses looks at what runs, ten times a second, and counts each statement when it is gone. It sees what takes long, on
 // any server, with nothing switched on; what is short it sees by chance.
-func (a *app) readProcesses(ctx context.Context, r *mysql.Statements, name string, lf liveFlags, o digest.Options) (*digest.Digest, error) {
+func (a *app) readProcesses(ctx context.Context, r *traffic.Statements, name string, lf liveFlags, o digest.Options) (*digest.Digest, error) {
 	b := digest.New(o)
 	in := b.Live(name, "processlist", r.Dialect())
 	a.say("%s: reading the list of processes for %s; statements shorter than %s are mostly missed, so counts are too low", name, lf.window, glance)

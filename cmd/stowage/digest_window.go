@@ -8,7 +8,7 @@ import (
 
 	"stowage/digest"
 	"stowage/farm"
-	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // liveWindow reads performance_schema of one server from now on for a while, in two ways at once, each into a digest of its
@@ -16,25 +16,25 @@ import (
 // is seen at the end: single statements tell more, but only if hardly any has left the ring before it was read. The sums
 // say how many there should have been. Nothing is truncated and nothing is switched on.
 type liveWindow struct {
-	r    *mysql.Statements
+	r    *traffic.Statements
 	name string
 	say  func(string, ...any)
 
 	sums   *digest.Builder
 	summed *digest.Live
 	diff   digest.Window
-	first  mysql.SummaryReading
-	last   mysql.SummaryReading
+	first  traffic.SummaryReading
+	last   traffic.SummaryReading
 	lost   uint64 // truncations
 	every  time.Duration
 	refuse error // what is asked for cannot be answered from sums: the ring or nothing
 
-	ring     *mysql.History // nil: not used
-	why      string         // not
+	ring     *traffic.History // nil: not used
+	why      string           // not
 	events   *digest.Builder
 	single   *digest.Live
 	from     uint64 // timer
-	now      mysql.Tick
+	now      traffic.Tick
 	counted  uint64 // statements from the ring that the sums hold too
 	interval time.Duration
 }
@@ -50,7 +50,7 @@ const (
 	noteNameless  = "its session had ended before its user was asked for"
 )
 
-func (a *app) readWindow(ctx context.Context, r *mysql.Statements, name string, lf liveFlags, o digest.Options) (*digest.Digest, error) {
+func (a *app) readWindow(ctx context.Context, r *traffic.Statements, name string, lf liveFlags, o digest.Options) (*digest.Digest, error) {
 	w := &liveWindow{r: r, name: name, say: a.say, sums: digest.New(o), events: digest.New(o), interval: 100 * time.Millisecond}
 	if w.refuse = o.CheckSums(); w.refuse != nil {
 		w.sums = digest.New(digest.Options{}) // only to know how many statements there were
@@ -61,7 +61,7 @@ func (a *app) readWindow(ctx context.Context, r *mysql.Statements, name string, 
 	if err != nil {
 		return nil, err
 	}
-	if w.ring, err = r.History(ctx, consumers); errors.Is(err, mysql.ErrNoHistory) {
+	if w.ring, err = r.History(ctx, consumers); errors.Is(err, traffic.ErrNoHistory) {
 		w.ring, w.why = nil, err.Error()
 	} else if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (w *liveWindow) tick(ctx context.Context, isEnd bool) error {
 		return nil
 	}
 	now, err := w.ring.Tick(ctx)
-	if errors.Is(err, mysql.ErrNoHistory) {
+	if errors.Is(err, traffic.ErrNoHistory) {
 		w.ring, w.why = nil, err.Error()
 		return nil
 	}
@@ -160,7 +160,7 @@ func (w *liveWindow) tick(ctx context.Context, isEnd bool) error {
 	return w.take(ctx, now, isEnd)
 }
 
-func (w *liveWindow) take(ctx context.Context, now mysql.Tick, isEnd bool) error {
+func (w *liveWindow) take(ctx context.Context, now traffic.Tick, isEnd bool) error {
 	to := uint64(0)
 	if isEnd {
 		to = now.Timer

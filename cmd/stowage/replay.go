@@ -17,6 +17,7 @@ import (
 	"stowage/farm"
 	"stowage/internal/safefile"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 	"stowage/replay"
 	"stowage/route"
 	"stowage/session"
@@ -312,10 +313,10 @@ func (r *ring) guard(a *app, candidate *mysql.Server) *replay.Guard {
 		return g
 	}
 	g.HasTable, g.Table = r.table(a)
-	g.Identify = func(ctx context.Context, address string) (mysql.Identity, error) {
+	g.Identify = func(ctx context.Context, address string) (traffic.Identity, error) {
 		s := mysql.Open(farm.InstanceName(address), address, r.account, a.log)
 		defer s.Close()
-		return s.Identity(ctx)
+		return traffic.IdentityOf(ctx, s)
 	}
 	return g
 }

@@ -14,7 +14,7 @@ import (
 	"stowage/e2e/farmtest"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
-	"stowage/mysql"
+	"stowage/mysql/traffic"
 	"stowage/replay"
 	"stowage/route"
 )
@@ -102,7 +102,7 @@ func TestReplayExitCodes(t *testing.T) {
 	if o, text := play(exitRefused, append(writing, account("writer"))...); o != nil || !strings.Contains(text, "nobody has marked it") || !strings.Contains(text, "INSERT INTO stowage_throw_away.this_server") {
 		t.Error(text)
 	}
-	candidate.Exec(t, mysql.MarkerSQL("bin")...)
+	candidate.Exec(t, traffic.MarkerSQL("bin")...)
 	if o, _ = play(exitFindings, append(writing, account("writer"))...); o.Sent.Write != 1 {
 		t.Errorf("%+v", o.Sent)
 	}

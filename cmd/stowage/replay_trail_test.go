@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"stowage/internal/mariadbtest"
-	"stowage/mysql"
+	"stowage/mysql/traffic"
 	"stowage/store"
 )
 
@@ -22,7 +22,7 @@ func TestReplayThatWritesLeavesATrail(t *testing.T) {
 		t.Fatal(err)
 	}
 	candidate := mariadbtest.Start(t, "candidate")
-	candidate.Exec(t, append(mysql.MarkerSQL("bin"), "CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY, a VARCHAR(20))", "INSERT INTO shop.t VALUES (1, ''), (2, '')",
+	candidate.Exec(t, append(traffic.MarkerSQL("bin"), "CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY, a VARCHAR(20))", "INSERT INTO shop.t VALUES (1, ''), (2, '')",
 		"CREATE USER writer@'%' IDENTIFIED BY 'writer-canary'", "GRANT SELECT, INSERT, UPDATE, DELETE, ALTER, PROCESS, REPLICA MONITOR, REPLICATION MASTER ADMIN ON *.* TO writer@'%'")...)
 	account := filepath.Join(dir, "writer.cnf")
 	if err := os.WriteFile(account, []byte("[replay]\nuser = writer\npassword = writer-canary\n"), 0o600); err != nil {

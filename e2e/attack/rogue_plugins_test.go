@@ -17,6 +17,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 const secret = "the-password-of-all-servers"
@@ -127,7 +128,7 @@ var doors = []struct {
 		return err
 	}},
 	{"replay", 0, func(ctx context.Context, s *mysql.Server) error {
-		c, err := s.Client(ctx, mysql.ClientOptions{})
+		c, err := traffic.OpenClient(ctx, s, traffic.ClientOptions{})
 		if err == nil {
 			c.Close()
 		}

@@ -14,6 +14,7 @@ import (
 	"stowage/host"
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 
 	"stowage/e2e/farmtest"
 )
@@ -59,7 +60,7 @@ func TestEveryDoorHasTLS(t *testing.T) {
 		w, err := s.Stream(t.Context(), time.Second)
 		must(t, err)
 		w.Close()
-		c, err := s.Client(t.Context(), mysql.ClientOptions{})
+		c, err := traffic.OpenClient(t.Context(), s, traffic.ClientOptions{})
 		must(t, err)
 		defer c.Close()
 		a, err := c.Query(t.Context(), "SELECT * FROM d.t", true)

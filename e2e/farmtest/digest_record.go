@@ -13,6 +13,7 @@ import (
 
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 )
 
 // Recorded is a workspace of two servers with odd settings of the slow log.
@@ -91,11 +92,11 @@ func (r *Recorded) Load(i *mariadbtest.Instance) (stop func()) {
 }
 
 // Plan is what a recording changes on these servers.
-func (r *Recorded) Plan() []mysql.SlowLogSetting {
+func (r *Recorded) Plan() []traffic.SlowLogSetting {
 	r.T.Helper()
 	s := mysql.Open("plan", r.A.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
 	defer s.Close()
-	l, err := s.SlowLog(r.T.Context())
+	l, err := traffic.OpenSlowLog(r.T.Context(), s)
 	if err != nil {
 		r.T.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package mysql
+package traffic
 
 import (
 	"errors"
@@ -10,11 +10,12 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/mysql"
 )
 
-func slowLog(t *testing.T, s *Server) *SlowLog {
+func slowLog(t *testing.T, s *mysql.Server) *SlowLog {
 	t.Helper()
-	l, err := s.SlowLog(t.Context())
+	l, err := OpenSlowLog(t.Context(), s)
 	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
@@ -88,10 +89,10 @@ func logWith(t *testing.T, path, statement string) string {
 // allVariables are the global variables but for those that run.
 func allVariables(t *testing.T, i *mariadbtest.Instance) map[string]string {
 	t.Helper()
-	rows, err := i.DB(t, mariadbtest.Stowage, "").Query("SHOW GLOBAL VARIABLES WHERE Variable_name NOT LIKE 'gtid%' AND Variable_name NOT LIKE '%timestamp%'")
+	conn, err := i.DB(t, mariadbtest.Stowage, "").Conn(t.Context())
 	must(t, err)
-	defer rows.Close()
-	records, err := scanRecords(rows)
+	defer conn.Close()
+	records, err := mysql.RecordsOn(t.Context(), conn, "SHOW GLOBAL VARIABLES WHERE Variable_name NOT LIKE 'gtid%' AND Variable_name NOT LIKE '%timestamp%'")
 	must(t, err)
 	out := map[string]string{}
 	for _, r := range records {
@@ -121,7 +122,7 @@ func TestSlowLogNamesThePrivilege(t *testing.T) {
 		{"SUPER, PROCESS", ""},
 	} {
 		i.Exec(t, "CREATE OR REPLACE USER poor@'%' IDENTIFIED BY 'p'", "GRANT "+tt.grants+" ON *.* TO poor@'%'")
-		s := Open("poor", i.Address, Account{User: "poor", Password: "p"}, open(t, i).log)
+		s := mysql.Open("poor", i.Address, mysql.Account{User: "poor", Password: "p"}, quiet)
 		t.Cleanup(func() { s.Close() })
 		err := slowLog(t, s).MayRecord(t.Context())
 		switch {
@@ -155,7 +156,7 @@ func TestSlowLogCounts(t *testing.T) {
 	t.Parallel() // it mostly waits
 	i, s := start(t, "count")
 	source := mariadbtest.Start(t, "source")
-	follow(t, s, source)
+	must(t, s.Follow(t.Context(), source.Address, mysql.Account{User: string(mariadbtest.Repl), Password: mariadbtest.Repl.Password()}, patience))
 	l := slowLog(t, s)
 	db := i.DB(t, mariadbtest.App, "")
 	must(t, db.Ping())

@@ -1,4 +1,4 @@
-package mysql
+package traffic
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package mysql
+package traffic
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"stowage/mysql"
 )
 
 // Identity is by what a server is told from a copy of it: a physical copy has
@@ -31,7 +33,7 @@ func MarkerSQL(name string) []string {
 	return []string{
 		"CREATE DATABASE stowage_throw_away",
 		"CREATE TABLE " + MarkerTable + " (name VARCHAR(64) PRIMARY KEY, hostname VARCHAR(255), port INT, server_id BIGINT, datadir VARCHAR(1024))",
-		"INSERT INTO " + MarkerTable + " VALUES (" + quote(name) + ", @@hostname, @@port, @@server_id, @@datadir)",
+		"INSERT INTO " + MarkerTable + " VALUES (" + mysql.Quote(name) + ", @@hostname, @@port, @@server_id, @@datadir)",
 	}
 }
 
@@ -69,22 +71,23 @@ var outboundEngines = []string{"FEDERATED", "SPIDER", "CONNECT", "S3", "NDBCLUST
 // until the server has noticed.
 var idleCommands = []string{"Sleep", "Quit", "Killed"}
 
-// Standing asks. It needs PROCESS, REPLICA MONITOR, REPLICATION MASTER ADMIN and
+// StandingOf asks. It needs PROCESS, REPLICA MONITOR, REPLICATION MASTER ADMIN and
 // SELECT; without one of them it fails rather than to see half.
-func (s *Server) Standing(ctx context.Context) (Standing, error) {
+func StandingOf(ctx context.Context, server *mysql.Server) (Standing, error) {
+	s := mysql.Through(server)
 	var st Standing
 	var err error
-	if st.Identity, err = s.Identity(ctx); err != nil {
+	if st.Identity, err = IdentityOf(ctx, server); err != nil {
 		return st, err
 	}
 	// Without PROCESS the process list is short and nobody says so; this fails.
-	if _, err = s.records(ctx, "SHOW ENGINE INNODB STATUS"); err != nil {
+	if _, err = s.Records(ctx, "SHOW ENGINE INNODB STATUS"); err != nil {
 		return st, err
 	}
-	if err = s.neighbours(ctx, &st); err != nil {
+	if err = neighbours(ctx, s, &st); err != nil {
 		return st, err
 	}
-	sessions, err := s.records(ctx, `SELECT ID, USER, HOST, COMMAND FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID()`)
+	sessions, err := s.Records(ctx, `SELECT ID, USER, HOST, COMMAND FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID()`)
 	if err != nil {
 		return st, err
 	}
@@ -93,28 +96,28 @@ func (s *Server) Standing(ctx context.Context) (Standing, error) {
 		switch {
 		case strings.HasPrefix(r["COMMAND"], "Binlog Dump"):
 			st.Replicas = append(st.Replicas, who)
-		case r["USER"] == "system user" || r["USER"] == "event_scheduler" || r["COMMAND"] == "Daemon" || r["USER"] == s.account.User:
+		case r["USER"] == "system user" || r["USER"] == "event_scheduler" || r["COMMAND"] == "Daemon" || r["USER"] == s.Account().User:
 		default:
 			id, _ := strconv.ParseUint(r["ID"], 10, 64)
 			st.Clients = append(st.Clients, Connection{id, who, slices.Contains(idleCommands, r["COMMAND"])})
 		}
 	}
-	st.Markers, err = s.markers(ctx)
+	st.Markers, err = markers(ctx, s)
 	return st, err
 }
 
-// Identity asks a server who it is. Any account may.
-func (s *Server) Identity(ctx context.Context) (Identity, error) {
+// IdentityOf asks a server who it is. Any account may.
+func IdentityOf(ctx context.Context, s *mysql.Server) (Identity, error) {
 	var i Identity
-	err := s.row(ctx, "SELECT @@hostname, @@port, @@server_id, @@datadir", nil, &i.Hostname, &i.Port, &i.ServerID, &i.Datadir)
+	err := mysql.Through(s).Row(ctx, "SELECT @@hostname, @@port, @@server_id, @@datadir", nil, &i.Hostname, &i.Port, &i.ServerID, &i.Datadir)
 	return i, err
 }
 
 // neighbours are the servers that writes could go to or come from.
-func (s *Server) neighbours(ctx context.Context, st *Standing) error {
-	sources, err := s.records(ctx, "SHOW ALL SLAVES STATUS")
-	if CodeOf(err) == 1064 { // MySQL has another word
-		sources, err = s.records(ctx, "SHOW REPLICA STATUS")
+func neighbours(ctx context.Context, s mysql.Door, st *Standing) error {
+	sources, err := s.Records(ctx, "SHOW ALL SLAVES STATUS")
+	if mysql.CodeOf(err) == 1064 { // MySQL has another word
+		sources, err = s.Records(ctx, "SHOW REPLICA STATUS")
 	}
 	if err != nil {
 		return err
@@ -126,9 +129,9 @@ func (s *Server) neighbours(ctx context.Context, st *Standing) error {
 		}
 		st.Sources = append(st.Sources, host+":"+port)
 	}
-	replicas, err := s.records(ctx, "SHOW SLAVE HOSTS")
-	if CodeOf(err) == 1064 {
-		replicas, err = s.records(ctx, "SHOW REPLICAS")
+	replicas, err := s.Records(ctx, "SHOW SLAVE HOSTS")
+	if mysql.CodeOf(err) == 1064 {
+		replicas, err = s.Records(ctx, "SHOW REPLICAS")
 	}
 	if err != nil {
 		return err
@@ -136,7 +139,7 @@ func (s *Server) neighbours(ctx context.Context, st *Standing) error {
 	for _, r := range replicas {
 		st.Replicas = append(st.Replicas, fmt.Sprintf("server_id %s at %s:%s", r["Server_id"], r["Host"], r["Port"]))
 	}
-	cluster, err := s.records(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size', 'wsrep_incoming_addresses')")
+	cluster, err := s.Records(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size', 'wsrep_incoming_addresses')")
 	if err != nil {
 		return err
 	}
@@ -145,14 +148,14 @@ func (s *Server) neighbours(ctx context.Context, st *Standing) error {
 			st.Cluster = strings.TrimSpace(st.Cluster + " " + r["Value"])
 		}
 	}
-	st.Outbound, err = s.outbound(ctx)
+	st.Outbound, err = outbound(ctx, s)
 	return err
 }
 
 // outbound are tables whose rows are on another server. Looking at all tables
 // takes long on a large server, so engines are asked for first: few have one.
-func (s *Server) outbound(ctx context.Context) ([]string, error) {
-	engines, err := s.records(ctx, "SHOW ENGINES")
+func outbound(ctx context.Context, s mysql.Door) ([]string, error) {
+	engines, err := s.Records(ctx, "SHOW ENGINES")
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +169,7 @@ func (s *Server) outbound(ctx context.Context) ([]string, error) {
 	if len(loaded) == 0 {
 		return nil, nil
 	}
-	tables, err := s.records(ctx, `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name, ENGINE AS engine FROM information_schema.TABLES
+	tables, err := s.Records(ctx, `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name, ENGINE AS engine FROM information_schema.TABLES
 		WHERE ENGINE IN (`+quotedList(loaded)+`) LIMIT 20`)
 	var out []string
 	for _, r := range tables {
@@ -176,9 +179,9 @@ func (s *Server) outbound(ctx context.Context) ([]string, error) {
 }
 
 // markers are the rows of MarkerTable; none where there is no such table.
-func (s *Server) markers(ctx context.Context) ([]Marker, error) {
-	records, err := s.records(ctx, "SELECT name, hostname, port, server_id, datadir FROM "+MarkerTable)
-	switch CodeOf(err) {
+func markers(ctx context.Context, s mysql.Door) ([]Marker, error) {
+	records, err := s.Records(ctx, "SELECT name, hostname, port, server_id, datadir FROM "+MarkerTable)
+	switch mysql.CodeOf(err) {
 	case 1146, 1049: // no such table, no such database
 		return nil, nil
 	}
@@ -188,7 +191,7 @@ func (s *Server) markers(ctx context.Context) ([]Marker, error) {
 	var out []Marker
 	for _, r := range records {
 		port, _ := strconv.Atoi(r["port"])
-		out = append(out, Marker{r["name"], Identity{r["hostname"], port, number(r["server_id"]), r["datadir"]}})
+		out = append(out, Marker{r["name"], Identity{r["hostname"], port, mysql.Number(r["server_id"]), r["datadir"]}})
 	}
 	return out, nil
 }

@@ -1,9 +1,10 @@
-package mysql
+package traffic
 
 import (
 	"bytes"
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"stowage/digest"
 	"stowage/farm"
+	"stowage/mysql"
 )
 
 // Statements is one session that reads what a server remembers of statements: its log tables and performance_schema. It
@@ -25,11 +27,11 @@ import (
 // that name in it is left out, whichever session sent it. The one statement that cannot carry it is the SET with which
 // each of our connections begins.
 type Statements struct {
-	server  *Server
+	server  mysql.Door
 	conn    *sql.Conn
 	thread  uint64
 	opened  time.Time // by the server's clock
-	flavor  Flavor
+	flavor  mysql.Flavor
 	facts   map[string]string // global variables
 	account string            // as grants name it
 
@@ -44,18 +46,19 @@ var readingVariables = []string{"version", "performance_schema", "slow_query_log
 	"performance_schema_events_statements_history_long_size", "performance_schema_events_statements_history_size",
 	"performance_schema_max_sql_text_length"}
 
-// Statements opens the session. Close it.
-func (s *Server) Statements(ctx context.Context) (*Statements, error) {
-	if s.db == nil {
-		return nil, s.fail("connect", errors.New("unusable address"))
+// OpenStatements opens the session. Close it.
+func OpenStatements(ctx context.Context, server *mysql.Server) (*Statements, error) {
+	s := mysql.Through(server)
+	if s.DB() == nil {
+		return nil, s.Fail("connect", errors.New("unusable address"))
 	}
-	conn, err := s.db.Conn(ctx)
+	conn, err := s.DB().Conn(ctx)
 	if err != nil {
-		return nil, s.fail("connect", err)
+		return nil, s.Fail("connect", err)
 	}
 	r := &Statements{server: s, conn: conn, facts: map[string]string{}}
 	if err := r.begin(ctx); err != nil {
-		return nil, errors.Join(s.fail("read settings", err), r.Close())
+		return nil, errors.Join(s.Fail("read settings", err), r.Close())
 	}
 	return r, nil
 }
@@ -63,7 +66,7 @@ func (s *Server) Statements(ctx context.Context) (*Statements, error) {
 func (r *Statements) begin(ctx context.Context) error {
 	names := make([]string, len(readingVariables))
 	for i, n := range readingVariables {
-		names[i] = quote(n)
+		names[i] = mysql.Quote(n)
 	}
 	err := r.each(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+strings.Join(names, ",")+") AND (SELECT 1 AS "+ownMark+") = 1", func(c cells) error {
 		r.facts[c.text("Variable_name")] = c.text("Value")
@@ -72,7 +75,7 @@ func (r *Statements) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.flavor = parseFlavor(r.facts["version"])
+	r.flavor = mysql.ParseFlavor(r.facts["version"])
 	return r.each(ctx, "SELECT CONNECTION_ID() AS "+ownMark+", UNIX_TIMESTAMP(NOW(6)) AS now, CURRENT_USER() AS account", func(c cells) error {
 		r.thread, r.opened, r.account = c.number(ownMark), c.instant("now"), c.text("account")
 		return nil
@@ -81,7 +84,7 @@ func (r *Statements) begin(ctx context.Context) error {
 
 // Close ends the session for good: it may have a time zone that the pool's other sessions do not have.
 func (r *Statements) Close() error {
-	_ = r.conn.Raw(func(any) error { return errBadConnection })
+	_ = r.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
 	_ = r.conn.Close() // it is closed already
 	return nil
 }
@@ -120,10 +123,10 @@ func (r *Statements) LogTable(ctx context.Context, name string) (LogTable, error
 	}
 	// Sessions have the server's zone unless they set their own, and UNIX_TIMESTAMP reads a time of day by ours.
 	if _, err := r.conn.ExecContext(ctx, "SET time_zone = (SELECT @@GLOBAL.time_zone AS "+ownMark+")"); err != nil {
-		return t, r.server.fail("SET time_zone", err)
+		return t, r.server.Fail("SET time_zone", err)
 	}
 	grant := "SELECT ON mysql." + name
-	err := r.each(ctx, "SELECT ENGINE AS "+ownMark+", UNIX_TIMESTAMP(NOW(6)) AS now FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'mysql' AND TABLE_NAME = "+quote(name),
+	err := r.each(ctx, "SELECT ENGINE AS "+ownMark+", UNIX_TIMESTAMP(NOW(6)) AS now FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'mysql' AND TABLE_NAME = "+mysql.Quote(name),
 		func(c cells) error { t.Engine, t.Now = c.text(ownMark), c.instant("now"); return nil })
 	if err == nil && t.Engine == "" {
 		// A table without a privilege on it is not listed. Asking for a row brings the server's own words.
@@ -267,10 +270,10 @@ func (r *Statements) fail(op, grant string, err error) error {
 	var my *driver.MySQLError
 	if errors.As(err, &my) && (my.Number == 1142 || my.Number == 1143 || my.Number == 1044 || my.Number == 1227) {
 		user, host, _ := strings.Cut(r.account, "@")
-		return &farm.Error{Op: op, Subject: string(r.server.name), Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
-			Hint: fmt.Sprintf("GRANT %s TO %s@%s", grant, quote(user), quote(host))}
+		return &farm.Error{Op: op, Subject: string(r.server.Name()), Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
+			Hint: fmt.Sprintf("GRANT %s TO %s@%s", grant, mysql.Quote(user), mysql.Quote(host))}
 	}
-	return r.server.fail(op, err)
+	return r.server.Fail(op, err)
 }
 
 // cells is one row, by column name in lower case. It is valid until the next.
@@ -304,7 +307,7 @@ func (c cells) instant(name string) time.Time {
 
 // each runs a query and visits its rows as they come in. An error of visit ends it.
 func (r *Statements) each(ctx context.Context, query string, visit func(cells) error) error {
-	r.server.log.Debug("statement", "server", r.server.name, "sql", query)
+	r.server.Log().Debug("statement", "server", r.server.Name(), "sql", query)
 	rows, err := r.conn.QueryContext(ctx, query)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package mysql
+package traffic
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/mysql"
 )
 
 // watched are the options of a server that remembers statements in every way there is. Its time zone is odd on purpose.
@@ -85,7 +86,7 @@ func work(t *testing.T, i *mariadbtest.Instance) {
 	}
 }
 
-func watchedServer(t *testing.T, name string, more ...string) (*mariadbtest.Instance, *Server) {
+func watchedServer(t *testing.T, name string, more ...string) (*mariadbtest.Instance, *mysql.Server) {
 	t.Helper()
 	i, s := start(t, name, append(slices.Clone(watched), more...)...)
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(50)) ENGINE=InnoDB", "INSERT d.t SELECT seq, CONCAT('v', seq) FROM d.seq_0_to_99",
@@ -93,9 +94,9 @@ func watchedServer(t *testing.T, name string, more ...string) (*mariadbtest.Inst
 	return i, s
 }
 
-func statementsOf(t *testing.T, s *Server) *Statements {
+func statementsOf(t *testing.T, s *mysql.Server) *Statements {
 	t.Helper()
-	r, err := s.Statements(t.Context())
+	r, err := OpenStatements(t.Context(), s)
 	must(t, err)
 	t.Cleanup(func() { _ = r.Close() })
 	return r
@@ -428,9 +429,9 @@ func keepSessions(t *testing.T, i *mariadbtest.Instance) func(rounds int) {
 
 func TestMissingPrivilegesNameTheGrant(t *testing.T) {
 	t.Parallel() // it mostly waits
-	i, s := watchedServer(t, "a")
+	i, _ := watchedServer(t, "a")
 	i.Exec(t, "CREATE USER poor@'%' IDENTIFIED BY 'p'")
-	poor := Open("a", i.Address, Account{User: "poor", Password: "p"}, s.log)
+	poor := mysql.Open("a", i.Address, mysql.Account{User: "poor", Password: "p"}, quiet)
 	defer poor.Close()
 	r := statementsOf(t, poor)
 	says := func(what string, err error, grant string) {

@@ -1,4 +1,4 @@
-package mysql
+package traffic
 
 import (
 	"context"
@@ -17,7 +17,7 @@ const schemaGrant = "SELECT ON performance_schema.*"
 // Schema checks that performance_schema is there to be read, and says which of its consumers are on.
 func (r *Statements) Schema(ctx context.Context) (consumers map[string]bool, err error) {
 	if r.facts["performance_schema"] != "ON" {
-		return nil, &farm.Error{Op: "read performance_schema", Subject: string(r.server.name), Err: fmt.Errorf("%w: it is off", farm.ErrInput),
+		return nil, &farm.Error{Op: "read performance_schema", Subject: string(r.server.Name()), Err: fmt.Errorf("%w: it is off", farm.ErrInput),
 			Hint: "set performance_schema=ON in the server's option file and restart it, or do without: --from slow_log, or record its traffic (stowage digest record)"}
 	}
 	consumers = map[string]bool{}
@@ -26,7 +26,7 @@ func (r *Statements) Schema(ctx context.Context) (consumers map[string]bool, err
 		return nil
 	})
 	if err == nil && (!consumers["global_instrumentation"] || !consumers["statements_digest"]) {
-		return nil, &farm.Error{Op: "read performance_schema", Subject: string(r.server.name), Err: fmt.Errorf("%w: its consumer statements_digest is off", farm.ErrInput),
+		return nil, &farm.Error{Op: "read performance_schema", Subject: string(r.server.Name()), Err: fmt.Errorf("%w: its consumer statements_digest is off", farm.ErrInput),
 			Hint: "UPDATE performance_schema.setup_consumers SET ENABLED='YES' WHERE NAME IN ('global_instrumentation','statements_digest')"}
 	}
 	return consumers, r.fail("read performance_schema", schemaGrant, err)

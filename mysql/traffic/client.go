@@ -1,4 +1,4 @@
-package mysql
+package traffic
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	my "github.com/go-sql-driver/mysql"
 
 	"stowage/farm"
+	"stowage/mysql"
 )
 
 // Client is one connection that says what others once said: statements that
@@ -26,7 +27,7 @@ import (
 // It is for one goroutine at a time. Unlike Server it keeps the server's own
 // defaults (sql_mode, time zone), as the clients did that it stands for.
 type Client struct {
-	server   *Server
+	server   mysql.Door
 	conn     driver.Conn
 	wire     *wire
 	prepared map[string]driver.Stmt
@@ -67,13 +68,14 @@ type RowSum struct{ Bag, Ordered uint64 }
 // ErrLost says that a connection broke: whether the statement ran is unknown.
 var ErrLost = errors.New("connection lost")
 
-// Client logs in.
-func (s *Server) Client(ctx context.Context, o ClientOptions) (*Client, error) {
+// OpenClient logs in.
+func OpenClient(ctx context.Context, server *mysql.Server, o ClientOptions) (*Client, error) {
+	s := mysql.Through(server)
 	if o.Seed == (maphash.Seed{}) {
 		o.Seed = NewSeed()
 	}
 	c := &Client{server: s, prepared: map[string]driver.Stmt{}, seed: o.Seed}
-	connector, err := Connector(s.address, s.account, func(cfg *my.Config) {
+	connector, err := mysql.Connector(s.Address(), s.Account(), func(cfg *my.Config) {
 		cfg.DBName, cfg.CheckConnLiveness = o.Database, false
 		cfg.ConnectionAttributes = "program_name:stowage-replay"
 		dial := cfg.DialFunc
@@ -84,16 +86,16 @@ func (s *Server) Client(ctx context.Context, o ClientOptions) (*Client, error) {
 		}
 	})
 	if err != nil {
-		return nil, s.fail("connect", err)
+		return nil, s.Fail("connect", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, StatementTimeout)
+	ctx, cancel := context.WithTimeout(ctx, mysql.StatementTimeout)
 	defer cancel()
 	if c.conn, err = connector.Connect(ctx); err != nil {
-		return nil, s.fail("connect", err)
+		return nil, s.Fail("connect", err)
 	}
 	if err := c.greet(ctx, o.ReadOnly); err != nil {
 		_ = c.Close()
-		return nil, s.fail("connect", err)
+		return nil, s.Fail("connect", err)
 	}
 	return c, nil
 }
@@ -120,7 +122,7 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Query sends one statement as text. An error of the server is in the Answer;
 // an error returned means that the connection is of no more use.
 func (c *Client) Query(ctx context.Context, text string, sum bool) (Answer, error) {
-	c.tell(ctx, text)
+	c.server.Tell(ctx, "replays", text)
 	return c.say(func() (driver.Rows, error) {
 		return c.conn.(driver.QueryerContext).QueryContext(ctx, text, nil)
 	}, sum)
@@ -135,14 +137,14 @@ func (c *Client) Execute(ctx context.Context, text string, values []any, sum boo
 		return c.failed(err)
 	}
 	if n := st.NumInput(); n != len(values) {
-		return Answer{}, &farm.Error{Op: "execute", Subject: string(c.server.name),
+		return Answer{}, &farm.Error{Op: "execute", Subject: string(c.server.Name()),
 			Err: fmt.Errorf("%w: the statement has %d parameters, the recording has %d values", ErrValues, n, len(values))}
 	}
 	named := make([]driver.NamedValue, len(values))
 	for i, v := range values {
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
 	}
-	c.tell(ctx, text)
+	c.server.Tell(ctx, "replays", text)
 	return c.say(func() (driver.Rows, error) { return st.(driver.StmtQueryContext).QueryContext(ctx, named) }, sum)
 }
 
@@ -201,7 +203,7 @@ func (c *Client) failed(err error) (Answer, error) {
 	if errors.As(err, &said) && said.Number != 0 {
 		return Answer{Code: said.Number, Text: said.Message}, nil
 	}
-	return Answer{}, c.server.fail("say", fmt.Errorf("%w: %w", ErrLost, err))
+	return Answer{}, c.server.Fail("say", fmt.Errorf("%w: %w", ErrLost, err))
 }
 
 // sampleBytes is how much of a result is kept as text.
@@ -295,7 +297,7 @@ func appendFloat(to []byte, v float64, digits int) []byte {
 // Use changes the database. A server that does not have it says so in the
 // Answer.
 func (c *Client) Use(ctx context.Context, database string) (Answer, error) {
-	return c.Query(ctx, "USE "+ident(database), false)
+	return c.Query(ctx, "USE "+mysql.Ident(database), false)
 }
 
 // Mode is the session's sql_mode.
@@ -307,7 +309,7 @@ func (c *Client) Mode(ctx context.Context) (string, error) {
 func (c *Client) RoundTrip(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
 	err := c.conn.(driver.Pinger).Ping(ctx)
-	return time.Since(begin), c.server.fail("ping", err)
+	return time.Since(begin), c.server.Fail("ping", err)
 }
 
 // must runs a statement of ours.
@@ -328,7 +330,7 @@ func (c *Client) ask(ctx context.Context, query string) (string, error) {
 	case a.Code != 0:
 		return "", &my.MySQLError{Number: a.Code, Message: a.Text}
 	case len(a.Sample) == 0:
-		return "", fmt.Errorf("%s: no answer", firstWords(query))
+		return "", fmt.Errorf("%s: no answer", mysql.FirstWords(query))
 	}
 	if text, err := strconv.Unquote(a.Sample[0]); err == nil {
 		return text, nil
@@ -336,20 +338,11 @@ func (c *Client) ask(ctx context.Context, query string) (string, error) {
 	return a.Sample[0], nil
 }
 
-// CodeOf is the server's error number in err, or 0.
-func CodeOf(err error) uint16 {
-	var said *my.MySQLError
-	if errors.As(err, &said) {
-		return said.Number
-	}
-	return 0
-}
-
 // quotedList is the names as literals of an IN.
 func quotedList(names []string) string {
 	out := make([]string, len(names))
 	for i, n := range names {
-		out[i] = quote(n)
+		out[i] = mysql.Quote(n)
 	}
 	return strings.Join(out, ", ")
 }

@@ -1,4 +1,4 @@
-package mysql
+package traffic
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"stowage/farm"
+	"stowage/mysql"
 )
 
 // slowLogSettings are the global variables that decide what the slow log
@@ -64,20 +65,20 @@ type SlowLogSetting struct {
 // long_query_time is a year. It is safe for several goroutines, which take
 // turns, and connects again when its connection was lost.
 type SlowLog struct {
-	server *Server
+	server mysql.Door
 	turn   chan struct{}
 	conn   *sql.Conn
 	thread uint64
-	flavor Flavor
+	flavor mysql.Flavor
 }
 
 // slowLogTimeout bounds each statement: a server that does not answer in this
 // time is one to leave alone.
 const slowLogTimeout = 10 * time.Second
 
-// SlowLog opens the session. Close it.
-func (s *Server) SlowLog(ctx context.Context) (*SlowLog, error) {
-	l := &SlowLog{server: s, turn: make(chan struct{}, 1)}
+// OpenSlowLog opens the session. Close it.
+func OpenSlowLog(ctx context.Context, s *mysql.Server) (*SlowLog, error) {
+	l := &SlowLog{server: mysql.Through(s), turn: make(chan struct{}, 1)}
 	err := l.do(ctx, "connect", func(context.Context, *sql.Conn) error { return nil })
 	return l, err
 }
@@ -109,22 +110,22 @@ func (l *SlowLog) Thread() uint64 { return l.thread }
 func (l *SlowLog) do(ctx context.Context, op string, work func(context.Context, *sql.Conn) error) error {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
-	if l.server.db == nil {
-		return l.server.fail(op, errors.New("unusable address"))
+	if l.server.DB() == nil {
+		return l.server.Fail(op, errors.New("unusable address"))
 	}
 	err := l.once(ctx, work)
 	if errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, driver.ErrInvalidConn) {
 		l.drop()
 		err = l.once(ctx, work)
 	}
-	return l.server.fail(op, err)
+	return l.server.Fail(op, err)
 }
 
 func (l *SlowLog) once(ctx context.Context, work func(context.Context, *sql.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, slowLogTimeout)
 	defer cancel()
 	if l.conn == nil {
-		conn, err := l.server.db.Conn(ctx)
+		conn, err := l.server.DB().Conn(ctx)
 		if err != nil {
 			return err
 		}
@@ -138,19 +139,14 @@ func (l *SlowLog) once(ctx context.Context, work func(context.Context, *sql.Conn
 			l.drop()
 			return err
 		}
-		l.flavor = parseFlavor(version)
+		l.flavor = mysql.ParseFlavor(version)
 	}
 	return work(ctx, l.conn)
 }
 
 func (l *SlowLog) records(ctx context.Context, query string) (out []map[string]string, err error) {
-	err = l.do(ctx, firstWords(query), func(ctx context.Context, conn *sql.Conn) error {
-		rows, err := conn.QueryContext(ctx, query)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		out, err = scanRecords(rows)
+	err = l.do(ctx, mysql.FirstWords(query), func(ctx context.Context, conn *sql.Conn) error {
+		out, err = mysql.RecordsOn(ctx, conn, query)
 		return err
 	})
 	return out, err
@@ -161,7 +157,7 @@ func (l *SlowLog) records(ctx context.Context, query string) (out []map[string]s
 func (l *SlowLog) variables(ctx context.Context, names ...string) (map[string]string, error) {
 	quoted := make([]string, len(names))
 	for i, n := range names {
-		quoted[i] = quote(n)
+		quoted[i] = mysql.Quote(n)
 	}
 	records, err := l.records(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+strings.Join(quoted, ",")+")")
 	out := map[string]string{}
@@ -190,7 +186,7 @@ func (l *SlowLog) Plan(ctx context.Context, file string, sample int) ([]SlowLogS
 		return nil, err
 	}
 	if _, can := now["log_slow_rate_limit"]; !can && sample > 1 {
-		return nil, l.server.fail("plan recording", fmt.Errorf("%w: this server has no log_slow_rate_limit and cannot log a sample", farm.ErrInput))
+		return nil, l.server.Fail("plan recording", fmt.Errorf("%w: this server has no log_slow_rate_limit and cannot log a sample", farm.ErrInput))
 	}
 	var plan []SlowLogSetting
 	for _, v := range slowLogSettings {
@@ -270,16 +266,16 @@ func (l *SlowLog) Set(ctx context.Context, name, value string) error {
 			continue
 		}
 		if _, err := strconv.ParseFloat(value, 64); err != nil || !v.numeric {
-			value = quote(value)
+			value = mysql.Quote(value)
 		}
 		statement := "SET GLOBAL " + name + " = " + value
-		l.server.log.Debug("statement", "server", l.server.name, "sql", statement)
+		l.server.Log().Debug("statement", "server", l.server.Name(), "sql", statement)
 		return l.do(ctx, statement, func(ctx context.Context, conn *sql.Conn) error {
 			_, err := conn.ExecContext(ctx, statement)
 			return err
 		})
 	}
-	return l.server.fail("set "+name, fmt.Errorf("%w: no variable of the slow log", farm.ErrInput))
+	return l.server.Fail("set "+name, fmt.Errorf("%w: no variable of the slow log", farm.ErrInput))
 }
 
 // File is the file the slow log goes to now and whether it is on.
@@ -312,9 +308,9 @@ func (l *SlowLog) MayRecord(ctx context.Context) error {
 		{"PROCESS", "counts the sessions that are not recorded", "SELECT 1 FROM information_schema.INNODB_CMP LIMIT 1"},
 	} {
 		_, err := l.records(ctx, need.statement)
-		if IsDenied(err) {
-			return &farm.Error{Op: "record", Subject: fmt.Sprintf("%s (%s)", l.server.name, l.server.address),
-				Err:  fmt.Errorf("%w: account %s lacks the privilege %s, which %s", farm.ErrInput, l.server.account.User, need.privilege, need.what),
+		if mysql.IsDenied(err) {
+			return &farm.Error{Op: "record", Subject: fmt.Sprintf("%s (%s)", l.server.Name(), l.server.Address()),
+				Err:  fmt.Errorf("%w: account %s lacks the privilege %s, which %s", farm.ErrInput, l.server.Account().User, need.privilege, need.what),
 				Hint: "GRANT it ON *.*; docs/privileges.md says what for"}
 		}
 		if err != nil {
@@ -365,12 +361,12 @@ func (l *SlowLog) Uptime(ctx context.Context) (time.Duration, error) {
 }
 
 func (l *SlowLog) counter(ctx context.Context, name string) (int64, error) {
-	records, err := l.records(ctx, "SHOW GLOBAL STATUS LIKE "+quote(name))
+	records, err := l.records(ctx, "SHOW GLOBAL STATUS LIKE "+mysql.Quote(name))
 	if err != nil || len(records) == 0 {
 		return 0, err
 	}
 	n, err := strconv.ParseInt(records[0]["Value"], 10, 64)
-	return n, l.server.fail("read "+name, err)
+	return n, l.server.Fail("read "+name, err)
 }
 
 // Lag is how far the server is behind the source that it is furthest behind;
@@ -390,11 +386,4 @@ func (l *SlowLog) Lag(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	return worst, err
-}
-
-// IsDenied reports whether a server refused a statement for want of a
-// privilege.
-func IsDenied(err error) bool {
-	var refused *driver.MySQLError
-	return errors.As(err, &refused) && (refused.Number == 1227 || refused.Number == 1142)
 }

@@ -1,4 +1,4 @@
-package mysql
+package traffic
 
 import (
 	"context"
@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"stowage/internal/mariadbtest"
+	"stowage/mysql"
 )
 
 func client(t *testing.T, i *mariadbtest.Instance, o ClientOptions) *Client {
 	t.Helper()
-	c, err := open(t, i).Client(t.Context(), o)
+	c, err := OpenClient(t.Context(), open(t, i), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestClientIsLost(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	i.Kill()
-	if _, err := open(t, i).Client(t.Context(), ClientOptions{}); err == nil || errors.Is(err, ErrLost) {
+	if _, err := OpenClient(t.Context(), open(t, i), ClientOptions{}); err == nil || errors.Is(err, ErrLost) {
 		t.Errorf("%v", err)
 	}
 }
@@ -156,7 +157,7 @@ func TestStanding(t *testing.T) {
 	a, b := mariadbtest.Start(t, "a"), mariadbtest.Start(t, "b")
 	ask := func(i *mariadbtest.Instance) Standing {
 		t.Helper()
-		st, err := open(t, i).Standing(t.Context())
+		st, err := StandingOf(t.Context(), open(t, i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,9 +197,9 @@ func TestStanding(t *testing.T) {
 	}
 	// An account that cannot see says so.
 	a.Exec(t, "CREATE USER blind@'%' IDENTIFIED BY 'x'", "GRANT SELECT ON *.* TO blind@'%'")
-	blind := Open("a", a.Address, Account{User: "blind", Password: "x"}, slog.New(slog.DiscardHandler))
+	blind := mysql.Open("a", a.Address, mysql.Account{User: "blind", Password: "x"}, slog.New(slog.DiscardHandler))
 	defer blind.Close()
-	if _, err := blind.Standing(t.Context()); CodeOf(err) != 1227 {
+	if _, err := StandingOf(t.Context(), blind); mysql.CodeOf(err) != 1227 {
 		t.Errorf("%v", err)
 	}
 }
