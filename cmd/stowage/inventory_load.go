@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -13,7 +14,6 @@ import (
 
 	"stowage/farm"
 	"stowage/host"
-	"stowage/internal/nested"
 	"stowage/inventory/shardload"
 	"stowage/session"
 	"stowage/survey"
@@ -184,7 +184,7 @@ type machinesOf struct {
 
 func (a *app) placesOf(ctx context.Context, d *session.Session) *machinesOf {
 	p := &machinesOf{app: a, ctx: ctx, d: d, machine: a.machines(ctx, d.Farm)}
-	if slices.Contains(mapValues(p.machine), thisMachine) {
+	if slices.Contains(slices.Collect(maps.Values(p.machine)), thisMachine) {
 		p.local, p.fault = host.NewLocal(a.log)
 	}
 	if d.Farm.Agents.Used() {
@@ -205,13 +205,6 @@ func (p *machinesOf) meet() {
 		}
 	}
 	all.Wait()
-}
-
-func mapValues(m map[farm.HostName]string) (out []string) {
-	for _, v := range m {
-		out = append(out, v)
-	}
-	return out
 }
 
 // group is a host without its instances.
@@ -240,11 +233,7 @@ func (p *machinesOf) group(h farm.HostName) survey.Group {
 }
 
 // newestLoad is the report that was kept last.
-func newestLoad(d *session.Session) (shardload.Report, error) {
-	var r shardload.Report
-	doc, err := d.Store.LatestDocument(loadKind, d.Farm.Name, &r)
-	if err == nil {
-		err = nested.Unmarshal(doc.Body, &r)
-	}
+func newestLoad(d *session.Session) (r shardload.Report, err error) {
+	_, err = d.Store.LatestDocument(loadKind, d.Farm.Name, &r)
 	return r, err
 }

@@ -126,11 +126,10 @@ func measure(w Window) Instance {
 	return i
 }
 
-// sides of what a disk holds.
+// onDisk are the instances of one disk.
 type onDisk struct {
 	machine, disk string
 	members       []int // of Report.Instances
-	all           bool  // every instance there was measured
 }
 
 // byDisk are the instances of each disk, in the order of the report.

@@ -211,6 +211,8 @@ func (w Window) noCPU(time weights) Lack {
 		return Lack{"the process used no CPU time that its counter shows", "a longer window: --for 10m"}
 	case w.Last.Pooled:
 		return Lack{"thread_handling is pool-of-threads, so that threads are no sessions, and digests do not see enough of the statements", "performance_schema=ON and statements that the client does not prepare on the server"}
+	case w.threadTime().threads && w.threadTime().lost == 0:
+		return Lack{"no session in a schema was seen at work", "measure while the farm is in use"}
 	case w.Last.Statements == nil && len(w.Ticks) < 2:
 		return w.Last.Without["statements"]
 	}
