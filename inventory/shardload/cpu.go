@@ -120,7 +120,7 @@ func (w Window) pages() (work, written, rows weights) {
 func (w Window) commits() weights {
 	out, applied := weights{}, 0.0
 	for id, c := range w.Last.Commits {
-		n := float64(grown(c.Count, w.First.Commits[id].Count))
+		n := c.transactions(w.First.Commits[id])
 		switch {
 		case c.Own:
 			applied += n

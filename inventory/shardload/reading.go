@@ -62,11 +62,21 @@ func (f File) Plus(g File) File {
 // Rows are rows read and changed.
 type Rows struct{ Read, Changed uint64 }
 
-// Commits are the transactions with writes that a session has prepared, each once for every engine in it.
+// Commits are what a session has committed.
 type Commits struct {
-	Schema string
-	Own    bool // it applies what its source has written
-	Count  uint64
+	Schema   string
+	Own      bool   // it applies what its source has written
+	Prepared uint64 // Handler_prepare: two for each statement that writes, and two for the COMMIT behind them
+	Explicit uint64 // statements COMMIT, of transactions that only read as well
+}
+
+// transactions are those with writes since an earlier look. A session that sends COMMIT is taken to send it always.
+func (c Commits) transactions(d Commits) float64 {
+	prepared, explicit := float64(grown(c.Prepared, d.Prepared)), float64(grown(c.Explicit, d.Explicit))
+	if explicit > 0 {
+		return min(explicit, prepared/4)
+	}
+	return prepared / 2
 }
 
 // Connection is a session at one moment.

@@ -130,6 +130,27 @@ func TestWhatIsNotMeasuredIsNoNumber(t *testing.T) {
 	}
 }
 
+// Transactions that write are counted whether they end with COMMIT or by themselves, and what a replica applies is spread by
+// the rows that it changed.
+func TestTransactionsThatWrite(t *testing.T) {
+	w := window(map[string]float64{"s1": 10, "s2": 10}, 6)
+	w.First.Commits = map[uint64]Commits{1: {Schema: "s1", Prepared: 80, Explicit: 10}}
+	w.Last.Commits = map[uint64]Commits{
+		1: {Schema: "s1", Prepared: 160, Explicit: 20}, // ten transactions of three statements
+		2: {Schema: "s2", Prepared: 40},                // twenty statements
+		3: {Schema: "s2", Explicit: 900},               // reads
+		4: {Own: true, Prepared: 60},
+	}
+	w.First.Rows = map[string]Rows{}
+	w.Last.Rows = map[string]Rows{"s1": {Changed: 20}, "s2": {Changed: 10}}
+	if got := w.commits(); !near(got["s1"], 10+20) || !near(got["s2"], 20+10) {
+		t.Errorf("%v", got)
+	}
+	if s1 := shardOf(t, Assess("f", []Window{w}), "s1").CPU; !near(*s1.Value, (10+6*0.5)/60) || !near(*s1.High, (10+6*20.0/30)/60) {
+		t.Errorf("%v to %v", *s1.Value, *s1.High)
+	}
+}
+
 // Without sessions at threads, statements' time spreads the process's CPU, and says that it is less sure.
 func TestStatementTimeStandsInForThreads(t *testing.T) {
 	w := window(map[string]float64{"s1": 10, "s2": 10}, 0)
