@@ -162,17 +162,18 @@ func (b *bench) counters() counters {
 	b.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(b.group, "cpuacct.usage"))
 	if err != nil {
-		b.t.Fatal(err)
+		b.t.Error(err)
 	}
 	ns, err := strconv.ParseFloat(strings.TrimSpace(string(raw)), 64)
 	if err != nil {
-		b.t.Fatal(err)
+		b.t.Error(err)
 	}
 	stat, err := os.ReadFile("/sys/block/" + b.disk + "/stat")
-	if err != nil {
-		b.t.Fatal(err)
-	}
 	f := strings.Fields(string(stat))
+	if err != nil || len(f) < 5 {
+		b.t.Errorf("counters of %s: %q, %v", b.disk, stat, err)
+		return counters{}
+	}
 	reads, _ := strconv.ParseFloat(f[0], 64)
 	writes, _ := strconv.ParseFloat(f[4], 64)
 	return counters{ns / 1e9, reads + writes}
