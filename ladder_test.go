@@ -46,6 +46,7 @@ var ladder = []rung{
 	},
 	{
 		"bench/trial":  "measures the cells of a matrix, round by round: testbeds are made, measured, and taken away",
+		"survey":       "reads counters and settings of servers and machines. An agent is handed its Station and knows it as an interface, as it does record's",
 		"record":       "collects a window of live traffic and keeps its digest; above workspace because its journals are files of one. An agent is handed its Station and knows it as an interface, as it knows the machine",
 		"agent":        "plays a host over the network; above engine, on whose queues calls wait, and host, which it plays",
 		"bench/engine": "runs servers of its own and loads them; above bench, whose place, lock and ear for others it uses, and host, which finds the programs",
@@ -82,6 +83,7 @@ var ladder = []rung{
 		"placement":              "pure: farm and goals to a plan",
 		"capacity":               "pure: measured series to days with an interval",
 		"inventory/claims":       "pure: what sources say to conflicts and culprits; reads no source",
+		"inventory/shardload":    "pure: counters of servers, processes and disks to the load of each shard; below mysql and host, which read them",
 		"placement/bound/verify": "proves the certificates of bounds again; above placement/bound for its words only, it shares no code with it",
 		"bench/decide":           "pure: goals and candidates to an outcome; above bench/result, whose figures it weighs",
 		"digest":                 "pure: a stream of events to classes and comparisons",
@@ -144,6 +146,7 @@ var pure = map[string]string{
 	"placement/check":        "a verdict about a plan is a function of the plan",
 	"capacity":               "the same series give the same days",
 	"inventory/claims":       "the same claims give the same culprits",
+	"inventory/shardload":    "the same counters give the same load",
 	"placement/pack":         "equal problems and seeds give equal solutions, whatever the machine",
 	"placement/bound":        "effort is counted in steps, so that a bound can be found again",
 	"placement/bound/verify": "a proof is a function of the certificate",

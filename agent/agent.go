@@ -36,6 +36,11 @@ type Recorder interface {
 	Forget(id string) error
 }
 
+// Looker reads counters and settings of this machine, as questions say, which the agent passes on unread. It changes nothing.
+type Looker interface {
+	Look(ctx context.Context, question []byte) ([]byte, error)
+}
+
 // Options say how an agent runs.
 type Options struct {
 	Host   farm.HostName
@@ -50,6 +55,7 @@ type Options struct {
 	Identity  *Identity
 	Machine   Machine
 	Recorder  Recorder // nil: this agent records nothing
+	Looker    Looker   // nil: this agent reads no counters
 	Log       *slog.Logger
 }
 
@@ -318,6 +324,11 @@ func (a *Agent) do(ctx context.Context, r *running, q request) (out answer, err 
 		return out, a.pace(q)
 	case callFetch:
 		out.Number, err = a.fetch(ctx, r, q)
+	case callLook:
+		if a.o.Looker == nil {
+			return out, a.unknown(q)
+		}
+		out.Content, err = a.o.Looker.Look(ctx, q.Content)
 	default:
 		if a.o.Recorder != nil {
 			return a.record(ctx, r, q)

@@ -48,6 +48,8 @@ const (
 	callEndRecording    = "end-recording"    // early, or put back what is left of one
 	callReadRecording   = "read-recording"   // a part of its digest
 	callForgetRecording = "forget-recording" // whoever asked for it has it
+
+	callLook = "look" // what do counters and settings of this machine say? Changes nothing
 )
 
 // request is what a controller asks. Which fields mean something depends on

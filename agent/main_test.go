@@ -56,7 +56,7 @@ func playAgent(raw string) error {
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(agent.Options{Recorder: patientRecorder{}, Host: p.Host, Engine: p.Engine, Listen: p.Listen, Data: p.Data, Version: "test", Identity: id, Machine: l, Log: log})
+	a, err := agent.New(agent.Options{Recorder: patientRecorder{}, Looker: echo{}, Host: p.Host, Engine: p.Engine, Listen: p.Listen, Data: p.Data, Version: "test", Identity: id, Machine: l, Log: log})
 	if err != nil {
 		return err
 	}

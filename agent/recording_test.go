@@ -75,3 +75,39 @@ func TestRecordingsStandBesideMoves(t *testing.T) {
 		t.Errorf("audited %v", calls)
 	}
 }
+
+// echo answers with what it is asked.
+type echo struct{}
+
+func (echo) Look(_ context.Context, question []byte) ([]byte, error) {
+	if len(question) == 0 {
+		return nil, farm.ErrInput
+	}
+	return question, nil
+}
+
+// A look takes nothing over, also by an earlier program, and leaves a line in the audit log only when it fails.
+func TestLooksStandBesideEverything(t *testing.T) {
+	needsMariaDB(t)
+	r := newRig(t)
+	early := r.agent("db017")
+	must(t, r.program(2).Host("db017").Claim(t.Context(), somewhere(t), "act"))
+	if out, err := early.Look(t.Context(), []byte("what?")); err != nil || string(out) != "what?" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := early.Look(t.Context(), nil); !errors.Is(err, farm.ErrInput) {
+		t.Errorf("%v", err)
+	}
+	looks := 0
+	for _, l := range r.auditOf("db017") {
+		if l["call"] == "look" {
+			looks++
+			if l["event"] != "failed" {
+				t.Errorf("audited: %v", l)
+			}
+		}
+	}
+	if looks != 1 {
+		t.Errorf("%d looks are in the audit log", looks)
+	}
+}

@@ -142,7 +142,7 @@ func vacant(dir string) error {
 
 // made are the names a demo makes in its directory; clear removes these and
 // nothing else.
-var made = []string{"farm.yaml", "goals.yaml", "accounts.cnf", "routing.json", "routing.json.lock", "plans", "hosts",
+var made = []string{"farm.yaml", "goals.yaml", "measured.json", "accounts.cnf", "routing.json", "routing.json.lock", "plans", "hosts",
 	"template", "load", "report.html", ".stowage", markFile}
 
 func clear(dir string) error {

@@ -44,6 +44,8 @@ type Plan struct {
 	NextServerID uint32 `json:"next_server_id"` // the farm's, once the plan has begun
 	Basis        Basis  `json:"basis"`          // the farm the plan was made for
 
+	Evidence []Evidence `json:"evidence,omitempty"` // which figures were measured, set by the caller; none: all were typed
+
 	Other *OtherUnit `json:"other_unit,omitempty"` // what the other unit gives; nil for large farms, and where it is impossible
 
 	// Certificates prove the bounds to anybody who recomputes the packing

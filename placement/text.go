@@ -28,6 +28,9 @@ func (p Plan) WriteText(w io.Writer) error {
 	if text := p.choice(); text != "" {
 		fmt.Fprintln(b, clip(text))
 	}
+	for _, e := range p.Evidence {
+		fmt.Fprintln(b, clip("figures of "+e.String()))
+	}
 	p.writeHosts(b)
 	p.writeMoves(b)
 	return b.Flush()

@@ -50,6 +50,9 @@ func newPlanned(p *placement.Plan) *planned {
 		out.Proof = fmt.Sprintf("At least %s are needed: %s. This plan uses %d, which is %s above that bound; it is not proved that fewer would not do.",
 			count(p.LowerBound, "host"), boundWords(p.BoundMethod), p.HostsUsed, percent(p.Gap))
 	}
+	for _, e := range p.Evidence {
+		out.Goals = append(out.Goals, Fact{"figures of " + string(e.Resource), strings.TrimPrefix(e.String(), string(e.Resource)+": ")})
+	}
 	for _, m := range p.Moves {
 		if len(out.Waves) == 0 || out.Waves[len(out.Waves)-1].Number != m.Wave {
 			out.Waves = append(out.Waves, wave{Number: m.Wave})

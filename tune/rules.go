@@ -5,6 +5,8 @@ package tune
 func Rules() []Rule {
 	return []Rule{
 		dbDoublewrite, dbFlush, dbDurable, dbNeighbors, dbIOCapacity, dbPageSize, dbGone, dbAIO,
+		dbParallel,
+		dbRocks,
 		memSum, memSwap, memHugePages, memNUMA, memDirty, memAllocator, cpuGovernor, cpuClock,
 		fsXFSGone, fsNoBarrier, fsAtime, fsXFSLayout, fsXFSGroups, fsXFSMisc, fsExt4Stripe, fsExt4Data, fsCopyOnWrite, fsAtomic,
 		blkScheduler, blkSchedulerOld, blkRotational, blkReadAhead, blkCacheView, blkCacheOff, blkPowerLoss, blkRequests, blkMicro,

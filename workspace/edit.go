@@ -130,6 +130,22 @@ func (e *Edit) SetShardNeeds(shard farm.ShardName, needs farm.Resources) {
 	e.want(n, entries)
 }
 
+// SetShardGrowth says by how many bytes a shard grows a day; 0 takes the key away.
+func (e *Edit) SetShardGrowth(shard farm.ShardName, perDay float64) {
+	at, ok := e.shardIndex()[shard]
+	if !ok {
+		e.fail("farm.yaml has no shard %q", shard)
+		return
+	}
+	e.farm.Pairs[at[0]].Shards[at[1]].Growth = perDay
+	n, _, _ := follow(e.root, fmt.Sprintf("pairs[%d].shards[%d]", at[0], at[1]))
+	text := ""
+	if perDay != 0 {
+		text = farm.FormatQuantity(perDay, farm.KindBytesPerDay)
+	}
+	e.want(n, []entry{{"growth", text}})
+}
+
 func (e *Edit) shardIndex() map[farm.ShardName][2]int {
 	if e.shards == nil {
 		e.shards = map[farm.ShardName][2]int{}

@@ -18,6 +18,7 @@ import (
 	"stowage/host"
 	"stowage/record"
 	"stowage/session"
+	"stowage/survey"
 )
 
 // agentFlags are what an agent is told.
@@ -83,7 +84,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	}
 	station := &record.Station{Dir: filepath.Join(f.data, "record"), Log: log, Border: a.border}
 	x, err := agent.New(agent.Options{Host: farm.HostName(f.host), Engine: f.engine, Listen: f.listen, Advertise: f.advertise, Data: f.data,
-		Namespace: f.namespace, Version: version, Identity: id, Machine: machine, Recorder: station, Log: log})
+		Namespace: f.namespace, Version: version, Identity: id, Machine: machine, Recorder: station, Looker: survey.Station{Here: survey.Here{Machine: machine}}, Log: log})
 	if err != nil {
 		return err
 	}

@@ -45,15 +45,15 @@ farm.yaml and servers? 'stowage inventory check' holds them all against each oth
 			return nil
 		},
 	}
-	cmd.AddCommand(a.discoverCommand(), a.checkCommand(), a.acceptCommand())
+	cmd.AddCommand(a.discoverCommand(), a.checkCommand(), a.loadCommand(), a.acceptCommand())
 	return cmd
 }
 
 func (a *app) acceptCommand() *cobra.Command {
-	var fromSources bool
+	var fromSources, fromLoad bool
 	cmd := &cobra.Command{
 		Use:   "accept",
-		Short: "Write measured sizes, or what sources have decided, into farm.yaml",
+		Short: "Write measured sizes or load, or what sources have decided, into farm.yaml",
 		Long: `Writes what the newest inventory measured into farm.yaml: the size of every shard,
 and next_server_id when servers know higher ids. Comments, order and all other
 values stay as they are.
@@ -62,11 +62,24 @@ With --sources it checks the sources of inventory.yaml and writes what they have
 farm.yaml: addresses, types and labels of hosts, host, port and datadir of instances, topologies, and pair and
 size of shards. What is not sure is listed and left. Other sources are never written.
 
+With --load it writes what the newest 'stowage inventory load' has measured: cpu, iops, memory and growth of each shard.
+What was not measured, or only poorly, is listed and stays as it was. measured.json, beside farm.yaml, remembers which
+figures were measured and when: a plan says how many of the figures it rests on were.
+
 ` + exitHelp,
-		Example: "  stowage inventory && stowage inventory accept && git diff farm.yaml\n  stowage inventory accept --sources && git diff farm.yaml",
+		Example: "  stowage inventory && stowage inventory accept && git diff farm.yaml\n  stowage inventory load --for 10m && stowage inventory accept --load\n  stowage inventory accept --sources && git diff farm.yaml",
 		Args:    args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if fromSources {
+			switch {
+			case fromSources && fromLoad:
+				return usage(c, errors.New("--sources and --load cannot be combined"))
+			case fromLoad:
+				out, err := a.acceptLoad()
+				if err != nil {
+					return err
+				}
+				return a.emit(out, out.writeText)
+			case fromSources:
 				out, err := a.acceptSources(c.Context())
 				if err != nil {
 					return err
@@ -84,6 +97,7 @@ size of shards. What is not sure is listed and left. Other sources are never wri
 		},
 	}
 	cmd.Flags().BoolVar(&fromSources, "sources", false, "write what the sources of inventory.yaml have decided, instead of measured sizes")
+	cmd.Flags().BoolVar(&fromLoad, "load", false, "write the measured load of shards, instead of measured sizes")
 	return cmd
 }
 

@@ -174,6 +174,11 @@ func (a *app) planWith(f planFlags) (placement.Plan, string, error) {
 		return p, "", fmt.Errorf("plan does not pass its own check, which is a fault of Stowage: %s", wrong[0])
 	}
 	p.Name, p.Made, p.Seconds = strings.TrimSuffix(f.name, ".json"), start.UTC().Format(time.RFC3339), time.Since(start).Seconds()
+	measured, err := d.Measured()
+	if err != nil {
+		return p, "", err
+	}
+	p.Evidence = measured.Evidence(d.Farm)
 	if f.dry {
 		return p, "", nil
 	}

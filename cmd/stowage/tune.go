@@ -24,6 +24,7 @@ type tuneFlags struct {
 	plan                   string
 	rules, measured        []string
 	fix, dryRun, revert    bool
+	all                    bool   // hosts of the farm
 	prove                  string // a rule
 	proof                  proofFlags
 }
@@ -61,6 +62,10 @@ DIR or where the disk's data lies, until the rules of bench compare have a verdi
 What helped is kept as --fix would set it; anything else is put back, and so it is
 after Ctrl-C, and after a kill -9 by --revert or the next --prove or --fix.
 
+--all looks at every host of farm.yaml, through its agent where it has one, and at
+this machine: one table by rule and host, and each finding once. Hosts that do not
+answer are named, and exit code 1 says so. With --record DIR, a directory for each host.
+
 --plan NAME looks at a plan before anything moves: buffer pools that do not fit
 together, page sizes that cannot be merged, limits that many instances share.
 
@@ -83,13 +88,15 @@ instead.
 			return a.tune(c, t)
 		},
 	}
-	cmd.Example += "\n  sudo stowage tune --dry-run && sudo stowage tune --fix --rule BLK-ROT\n  sudo stowage tune --revert\n  sudo stowage tune --prove BLK-SCHED /var/lib/mysql\n  stowage tune --plan first"
+	cmd.Example += "\n  sudo stowage tune --dry-run && sudo stowage tune --fix --rule BLK-ROT\n  sudo stowage tune --revert\n  sudo stowage tune --prove BLK-SCHED /var/lib/mysql\n  stowage tune --plan first\n  stowage tune --all --severity blocker"
 	f := cmd.Flags()
 	f.StringVar(&t.root, "root", "", "look at a recorded tree instead of this machine (docs/tune.md has its layout)")
 	f.StringVar(&t.record, "record", "", "write what is read into this directory, which must be new or empty")
 	f.StringVar(&t.severity, "severity", "warning", "what counts for the exit code: note, warning or blocker")
 	f.StringArrayVar(&t.rules, "rule", nil, "ask only this `RULE`, and print all that it says; may be repeated")
 	f.StringArrayVar(&t.measured, "measured", nil, "`FILE` that bench run --save wrote, or DISK=FILE; may be repeated")
+	f.BoolVar(&t.all, "all", false, "look at all hosts of the farm, through their agents")
+	f.StringVar(&a.engine, "engine", "", "with --all: host:port of a Temporal cluster; default: that of farm.yaml")
 	f.StringVar(&t.plan, "plan", "", "look at the hosts of this plan as it leaves them, before anything moves")
 	f.BoolVar(&t.fix, "fix", false, "carry out what can be carried out")
 	f.BoolVar(&t.dryRun, "dry-run", false, "print what --fix would do, and do nothing")
@@ -128,6 +135,9 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 	if t.record != "" && (t.fix || t.root != "") {
 		return usage(c, fmt.Errorf("--record reads this machine and changes nothing: it goes neither with --root nor with --fix"))
 	}
+	if t.all && (t.fix || t.dryRun || t.revert || t.plan != "" || t.root != "" || len(t.measured) > 0) {
+		return usage(c, fmt.Errorf("--all looks at the hosts as they are: it goes with --rule, --severity and --record only"))
+	}
 	if t.plan != "" {
 		if t.fix || t.dryRun || t.revert || t.record != "" || len(t.rules)+len(t.measured) > 0 {
 			return usage(c, fmt.Errorf("--plan goes with --root and --severity only"))
@@ -144,6 +154,9 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 			return usage(c, fmt.Errorf("--rule %s: there is no such rule; docs/tune.md lists them", unknown))
 		}
 		rules = some
+	}
+	if t.all {
+		return a.tuneFarm(c.Context(), t, rules, severity)
 	}
 	var left []fix.Result
 	if t.fix && !t.dryRun {

@@ -189,6 +189,35 @@ func (t *Tree) Save(dir string) (files int, err error) {
 	return files, nil
 }
 
+// Kept is what was read, by path, without lines that hold passwords.
+func (t *Tree) Kept() map[string]string {
+	out := make(map[string]string, len(t.saved))
+	for name, text := range t.saved {
+		out[name] = withoutPasswords(text)
+	}
+	return out
+}
+
+// Write writes what another machine has kept into a directory, in the layout that Recorded reads. A name that leads out of
+// it is refused.
+func Write(dir string, kept map[string]string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for name, text := range kept {
+		inside := strings.TrimPrefix(path.Clean("/"+name), "/")
+		if err := root.MkdirAll(path.Dir(inside), 0o755); err != nil {
+			return err
+		}
+		if err := root.WriteFile(inside, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func withoutPasswords(text string) string {
 	if !strings.Contains(strings.ToLower(text), "passw") {
 		return text

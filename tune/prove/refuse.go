@@ -33,7 +33,7 @@ var refusals = []struct {
 	{
 		"what it changes is how a server writes, which no load on bare files shows",
 		"stowage bench engine, with both values, on servers of its own",
-		[]string{"DB-FLUSH", "DB-NEIGH", "DB-PAGE", "MEM-NUMA"},
+		[]string{"DB-FLUSH", "DB-NEIGH", "DB-PAGE", "MEM-NUMA", "DB-PARALLEL", "DB-ROCKS"},
 	},
 	{
 		"the step tells how fast the disk can write at all, which the setting does not change and is held against",

@@ -1,0 +1,10 @@
+// Package load holds `stowage inventory load` against what each shard of a demo farm costs alone.
+package load
+
+import (
+	"testing"
+
+	"stowage/e2e/farmtest"
+)
+
+func TestMain(m *testing.M) { farmtest.Main(m) }
