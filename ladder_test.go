@@ -77,6 +77,10 @@ var ladder = []rung{
 		"bench/disk": "which block device is meant, and whether its data may be destroyed",
 	},
 	{
+		"explain": "pure: what each code means; above tune, whose rules explain themselves",
+		"metrics": "pure: what is known of a farm to what Prometheus reads; above capacity and digest, whose answers it tells",
+	},
+	{
 		"placement/check": "judges plans; above placement for the words of a plan only, it shares no code with the solver",
 	},
 	{
@@ -104,6 +108,7 @@ var ladder = []rung{
 	},
 	{
 		"farm":                "the words all of the above share; imports none of ours",
+		"due":                 "pure: intervals and what was done to what is due; knows no task",
 		"pace":                "pure: readings of servers to the rate of a copy",
 		"placement/pack":      "pure: demands and capacities to an assignment; knows no farm",
 		"placement/bound":     "pure: what no packing can do without, in numbers; knows no farm",
@@ -145,6 +150,9 @@ var pure = map[string]string{
 	"placement/schedule":     "the same moves give the same order",
 	"placement/check":        "a verdict about a plan is a function of the plan",
 	"capacity":               "the same series give the same days",
+	"explain":                "a code means the same whoever asks",
+	"due":                    "the same times give the same turns",
+	"metrics":                "the same facts give the same text",
 	"inventory/claims":       "the same claims give the same culprits",
 	"inventory/shardload":    "the same counters give the same load",
 	"placement/pack":         "equal problems and seeds give equal solutions, whatever the machine",

@@ -101,3 +101,6 @@ func (o Options) findBinary() (string, error) {
 	}
 	return path, nil
 }
+
+// Binary is where stowage-engine is found: beside this program, or in PATH.
+func Binary() (string, error) { return Options{}.findBinary() }

@@ -47,6 +47,7 @@ func (f *Farm) Check() []Problem {
 	profiles := c.profiles()
 	c.hostList()
 	c.agents()
+	c.due()
 	c.pairs(profiles)
 	c.totals()
 	return c.problems

@@ -83,6 +83,9 @@ type Farm struct {
 	// Agents says which hosts are other machines, and how they are reached.
 	Agents Agents
 
+	// Due says how often what comes back is done.
+	Due Due
+
 	// Accounts is the option file with the accounts Stowage logs in with,
 	// relative to the workspace. Groups: [stowage], [replication].
 	Accounts string

@@ -26,7 +26,7 @@ const askLimit = 8 << 20
 // into their exit codes. One that is not installed gives fs.ErrNotExist. It runs
 // under our own account: disks talk to root only.
 func Ask(ctx context.Context, argv ...string) (string, error) {
-	path, err := lookUp(argv[0])
+	path, err := LookUp(argv[0])
 	if err != nil {
 		return "", err
 	}
@@ -65,8 +65,8 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lookUp finds a program where administrators' tools are, whatever our PATH is.
-func lookUp(name string) (string, error) {
+// LookUp finds a program where administrators' tools are, whatever our PATH is.
+func LookUp(name string) (string, error) {
 	candidates := []string{name, filepath.Join("/usr/sbin", name), filepath.Join("/sbin", name), filepath.Join("/usr/local/sbin", name)}
 	if filepath.IsAbs(name) {
 		candidates = candidates[:1]

@@ -22,6 +22,9 @@ type Options struct {
 	Dir    string        // of the workspace, to be shown
 	Every  time.Duration // how often a page that is open learns of something new, at most; 0: a second
 	Log    *slog.Logger
+
+	// Scraper is what Prometheus sends as a bearer token to read /metrics; empty: only a browser that has entered may.
+	Scraper string
 }
 
 // Server shows one workspace. It is safe for several goroutines.
@@ -34,9 +37,10 @@ type Server struct {
 
 // The paths that are not pages.
 const (
-	enterPath  = "/enter"
-	livePath   = "/live"
-	assetsPath = "/assets/"
+	enterPath   = "/enter"
+	livePath    = "/live"
+	metricsPath = "/metrics"
+	assetsPath  = "/assets/"
 )
 
 // lastWords is how long what was asked before the end may take to be answered.
@@ -57,6 +61,7 @@ func New(o Options) *Server {
 	}
 	s.route.HandleFunc("/report", s.showReport)
 	s.route.HandleFunc(livePath, s.stream)
+	s.route.HandleFunc(metricsPath, s.showMetrics)
 	return s
 }
 
@@ -111,6 +116,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.enter(w, r)
 	case assets[r.URL.Path].text != nil:
 		showAsset(w, r)
+	case r.URL.Path == metricsPath && s.scrapes(r):
+		s.showMetrics(w, r)
 	case !s.door.knows(r):
 		s.refuse(w, http.StatusUnauthorized, "Who is there?", "Open the link that stowage serve has printed. It works once, in one browser; another start prints another.")
 	default:

@@ -59,6 +59,10 @@ func newStage() *stage {
 		Proof: func() (Shown, error) {
 			return Shown{Piece: report.Piece{Verdict: "faster"}, JSON: 1, Note: "in figures"}, get()
 		},
+		Metrics: func(w io.Writer) error {
+			_, err := io.WriteString(w, "stowage_build_info 1\n")
+			return errors.Join(get(), err)
+		},
 		Report: func(w io.Writer) error {
 			_, err := io.WriteString(w, `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;sha256-x&#39;">`)
 			return errors.Join(get(), err)

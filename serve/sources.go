@@ -21,6 +21,7 @@ type Sources struct {
 	Digests func() ([]Kept, error) // that are saved, newest first
 	Proof   func() (Shown, error)
 	Report  func(io.Writer) error // the file that stowage report writes
+	Metrics func(io.Writer) error // in the text format of Prometheus
 
 	OverviewCommand, BenchCommand string // what shows the same as the two pages that no verb prints
 }

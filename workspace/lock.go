@@ -140,3 +140,24 @@ func writeHeld(file *os.File, h Held) error {
 	_, err = file.WriteAt(append(data, '\n'), 0)
 	return err
 }
+
+// Alone takes the right to do one task that comes back, see `stowage due`. Where another process has it, busy is who; the right goes with the
+// process, however it ends.
+func (w *Workspace) Alone(task string) (release func(), busy *Held, err error) {
+	file, err := openLock(filepath.Join(w.State(), "due-"+task+".lock"))
+	if err != nil {
+		return nil, nil, &farm.Error{Op: "lock task", Subject: task, Err: err}
+	}
+	err = flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		held := readHeld(file)
+		return nil, held, file.Close()
+	}
+	if err == nil {
+		err = writeHeld(file, Held{PID: os.Getpid(), Since: time.Now().Truncate(time.Second), Purpose: "due " + task})
+	}
+	if err != nil {
+		return nil, nil, &farm.Error{Op: "lock task", Subject: task, Err: errors.Join(err, file.Close())}
+	}
+	return func() { _, _ = file.Truncate(0), file.Close() }, nil, nil
+}

@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, border fu
 		err = a.noVerb
 	}
 	if err != nil {
-		explain(stderr, err)
+		sayError(stderr, err)
 	}
 	return exitCode(err)
 }
@@ -97,7 +97,7 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 		verbs     []*cobra.Command
 	}{
 		{"try", "Try it", []*cobra.Command{a.demoCommand()}},
-		{"know", "Know what is there", []*cobra.Command{a.inventoryCommand(), a.domainsCommand(), a.routingCommand()}},
+		{"know", "Know what is there", []*cobra.Command{a.inventoryCommand(), a.domainsCommand(), a.routingCommand(), a.doctorCommand(), a.explainCommand(), a.dueCommand(), a.metricsCommand()}},
 		{"measure", "Measure", []*cobra.Command{a.digestCommand(), a.benchCommand(), a.tuneCommand(), a.replayCommand()}},
 		{"plan", "Plan", []*cobra.Command{a.planCommand(), a.capacityCommand()}},
 		{"act", "Act", []*cobra.Command{a.moveCommand(), a.agentCommand()}},

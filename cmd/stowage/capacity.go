@@ -12,7 +12,6 @@ import (
 
 	"stowage/capacity"
 	"stowage/farm"
-	"stowage/internal/nested"
 	"stowage/inventory"
 	"stowage/session"
 )
@@ -117,11 +116,37 @@ func (a *app) keptSizes(d *session.Session) ([]capacity.Series, error) {
 	var taken []inventory.Inventory
 	for _, doc := range docs {
 		var inv inventory.Inventory
-		if err := nested.Unmarshal(doc.Body, &inv); err == nil && inv.Farm == d.Farm.Name {
+		if err := d.Store.DocumentByID(doc.ID, &inv); err != nil {
+			return nil, err
+		}
+		if inv.Farm == d.Farm.Name {
 			taken = append(taken, inv)
 		}
 	}
-	return inventory.Sizes(d.Farm, taken), nil
+	levels, err := keptLevels(d)
+	return joined(inventory.Sizes(d.Farm, taken), levels), err
+}
+
+// joined has the samples of both where both know the same subject.
+func joined(all, more []capacity.Series) []capacity.Series {
+	type key struct {
+		kind     capacity.Kind
+		name     string
+		resource farm.ResourceName
+	}
+	at := map[key]int{}
+	for i, s := range all {
+		at[key{s.Kind, s.Name, s.Resource}] = i
+	}
+	for _, s := range more {
+		if i, ok := at[key{s.Kind, s.Name, s.Resource}]; ok {
+			all[i].Samples = append(all[i].Samples, s.Samples...)
+			all[i].Source += ", " + s.Source
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 func (c capacityAnswer) text(w io.Writer, most int) error {

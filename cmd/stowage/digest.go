@@ -118,7 +118,7 @@ does and folds shard numbers in names. --filter takes an expression such as
 	cmd.Flags().IntVar(&f.top, "top", 10, "classes to print; 0: all, and so do --json and --csv unless this is given")
 	lf.add(cmd)
 	cmd.AddCommand(a.compareCommand())
-	cmd.AddCommand(a.historyCommand(), a.importCommand())
+	cmd.AddCommand(a.historyCommand(), a.digestFarmCommand(), a.importCommand())
 	a.addRecord(cmd)
 	return cmd
 }

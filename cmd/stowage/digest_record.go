@@ -177,7 +177,7 @@ func (a *app) notRecorded(errs []error) error {
 	}
 	kind := farm.ErrUndone
 	for _, err := range session.Together(failed) {
-		explain(a.stderr, err)
+		sayError(a.stderr, err)
 	}
 	all := func(k error) bool {
 		return !slices.ContainsFunc(failed, func(err error) bool { return !errors.Is(err, k) })

@@ -96,7 +96,7 @@ func (a *app) notRestored(errs []error) error {
 		return failed[0]
 	}
 	for _, err := range failed {
-		explain(a.stderr, err)
+		sayError(a.stderr, err)
 	}
 	return &farm.Error{Op: "restore", Err: fmt.Errorf("%w: %d of %d instances", farm.ErrOutcomeUnknown, len(failed), len(errs)), Hint: "run it again when they answer"}
 }

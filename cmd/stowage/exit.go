@@ -47,8 +47,8 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// explain prints an error as one message: what failed, why, what to do next.
-func explain(w io.Writer, err error) {
+// sayError prints an error as one message: what failed, why, what to do next.
+func sayError(w io.Writer, err error) {
 	if errors.Is(err, farm.ErrFindings) {
 		return // they have been printed
 	}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"stowage/farm"
+	"stowage/internal/safefile"
 	"stowage/serve"
 )
 
@@ -19,7 +21,7 @@ import (
 const serveAddress = "127.0.0.1:8306"
 
 func (a *app) serveCommand() *cobra.Command {
-	var listen string
+	var listen, scraper string
 	cmd := &cobra.Command{
 		Use:        "serve",
 		Short:      "Show this workspace in a browser, live, and as JSON",
@@ -37,9 +39,10 @@ only this machine can reach it; from elsewhere come through a tunnel (ssh -L). C
 ` + exitHelp,
 		Example: "  stowage serve\n  stowage serve -C farm --listen 127.0.0.1:0",
 		Args:    args(cobra.NoArgs),
-		RunE:    func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), listen) },
+		RunE:    func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), listen, scraper) },
 	}
 	cmd.Flags().StringVar(&listen, "listen", serveAddress, "HOST:PORT to listen on; port 0 is any that is free")
+	cmd.Flags().StringVar(&scraper, "metrics-token", "", "a `FILE` with a word; who sends it as a bearer token may read /metrics, as Prometheus does")
 	return cmd
 }
 
@@ -57,18 +60,22 @@ func (s served) text(w io.Writer) error {
 }
 
 // serve shows the workspace until ctx ends, which is how it is meant to end.
-func (a *app) serve(ctx context.Context, listen string) error {
+func (a *app) serve(ctx context.Context, listen, scraper string) error {
 	d, err := a.look()
 	if err != nil {
 		return err
 	}
 	d.Close()
+	word, err := readWord(scraper)
+	if err != nil {
+		return err
+	}
 	l, err := a.listen(listen)
 	if err != nil {
 		return err
 	}
 	address := l.Addr().String()
-	server := serve.New(serve.Options{Sources: a.serveSources(d.Workspace), Listen: renamed(listen, l.Addr()), Dir: d.Dir, Log: a.log})
+	server := serve.New(serve.Options{Sources: a.serveSources(d.Workspace), Listen: renamed(listen, l.Addr()), Dir: d.Dir, Log: a.log, Scraper: word})
 	if host, port, _ := net.SplitHostPort(address); net.ParseIP(host).IsUnspecified() {
 		address = net.JoinHostPort("127.0.0.1", port) // from elsewhere it is this machine's address
 	}
@@ -77,6 +84,34 @@ func (a *app) serve(ctx context.Context, listen string) error {
 		return errors.Join(err, l.Close())
 	}
 	return server.Run(ctx, l)
+}
+
+// leastWord is how long a token must be: a hundred bits of base64 or more.
+const leastWord = 20
+
+// readWord reads the token of Prometheus.
+func readWord(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	fail := func(err error) (string, error) {
+		return "", &farm.Error{Op: "read token", Subject: file, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "make one: (umask 077; openssl rand -hex 20 > " + shellWord(file) + "), and name the file in Prometheus: authorization: {credentials_file: ...}"}
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return fail(err)
+	}
+	text, err := safefile.ReadFile(file, 4096)
+	word := strings.TrimSpace(string(text))
+	switch {
+	case err != nil:
+		return fail(err)
+	case info.Mode().Perm()&0o007 != 0:
+		return fail(fmt.Errorf("its mode is %#o: everybody on this machine may read it", info.Mode().Perm()))
+	case len(word) < leastWord:
+		return fail(fmt.Errorf("it has %d characters, and a token has %d at least", len(word), leastWord))
+	}
+	return word, nil
 }
 
 // renamed is the address that was asked for, with the port that it became.

@@ -362,3 +362,15 @@ func (h *History) nameUsers(ctx context.Context, batch []polled) error {
 	}
 	return nil
 }
+
+// Clock is the server's clock, and how far ahead of ours it is, give or take the time that the question took.
+func (r *Statements) Clock(ctx context.Context) (ahead, give time.Duration, err error) {
+	asked := time.Now()
+	var there time.Time
+	err = r.each(ctx, "SELECT UNIX_TIMESTAMP(NOW(6)) AS "+ownMark, func(c cells) error {
+		there = c.instant(ownMark)
+		return nil
+	})
+	took := time.Since(asked)
+	return there.Sub(asked.Add(took / 2)), took / 2, r.fail("read clock", "", err)
+}
