@@ -12,7 +12,6 @@ import (
 
 	"stowage/capacity"
 	"stowage/farm"
-	"stowage/internal/nested"
 	"stowage/inventory"
 	"stowage/session"
 )
@@ -117,7 +116,10 @@ func (a *app) keptSizes(d *session.Session) ([]capacity.Series, error) {
 	var taken []inventory.Inventory
 	for _, doc := range docs {
 		var inv inventory.Inventory
-		if err := nested.Unmarshal(doc.Body, &inv); err == nil && inv.Farm == d.Farm.Name {
+		if err := d.Store.DocumentByID(doc.ID, &inv); err != nil {
+			return nil, err
+		}
+		if inv.Farm == d.Farm.Name {
 			taken = append(taken, inv)
 		}
 	}
