@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -136,7 +137,7 @@ func TestKnownPages(t *testing.T) {
 			dec := xml.NewDecoder(strings.NewReader("<x>" + strings.ReplaceAll(text, "&rarr;", "") + "</x>"))
 			dec.Strict, dec.Entity = true, xml.HTMLEntity
 			for {
-				if _, err := dec.Token(); err == io.EOF {
+				if _, err := dec.Token(); errors.Is(err, io.EOF) {
 					break
 				} else if err != nil {
 					t.Errorf("%s: %v", name, err)
@@ -243,7 +244,7 @@ func TestGraphAsAFile(t *testing.T) {
 	}
 	dec := xml.NewDecoder(bytes.NewReader(b.Bytes()))
 	for {
-		if _, err := dec.Token(); err == io.EOF {
+		if _, err := dec.Token(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatalf("%v in\n%s", err, b.String())

@@ -78,7 +78,8 @@ type known struct {
 	Graph  graph.Graph   `json:"graph"`
 }
 
-func knownPath(state string) string { return filepath.Join(state, "sources", "check.json") }
+// knownFile is where it is kept, below .stowage.
+const knownFile = "sources/check.json"
 
 // checkAndKeep checks the sources, and keeps what was found. A workspace that cannot be written is no reason to say nothing.
 func (a *app) checkAndKeep(ctx context.Context) (known, error) {
@@ -103,7 +104,7 @@ func (k known) keep(state string) error {
 	if err != nil {
 		return err
 	}
-	path := knownPath(state)
+	path := filepath.Join(state, knownFile)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -113,7 +114,8 @@ func (k known) keep(state string) error {
 // readKnown is the newest check that was kept; false where there is none.
 func readKnown(d *session.Session) (known, bool, error) {
 	var k known
-	text, err := safefile.ReadInput(knownPath(d.State()), 1<<30)
+	path := d.StatePath(knownFile) // who only looks makes no directory
+	text, err := safefile.ReadInput(path, 1<<30)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, false, nil
 	}
@@ -121,7 +123,7 @@ func readKnown(d *session.Session) (known, bool, error) {
 		err = nested.Unmarshal(text, &k)
 	}
 	if err != nil {
-		return k, false, &farm.Error{Op: "read check of the sources", Subject: knownPath(d.State()), Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "make it anew: stowage inventory check"}
+		return k, false, &farm.Error{Op: "read check of the sources", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "make it anew: stowage inventory check"}
 	}
 	return k, true, nil
 }

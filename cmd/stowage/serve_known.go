@@ -33,7 +33,11 @@ func (s *shelf) sources() (serve.Shown, error) {
 }
 
 func (s *shelf) runway() (serve.Shown, error) {
-	return s.known("", []string{"capacity"}, s.app.knownRunway, report.NewRunwayDocument)
+	// Thousands of forecasts of as many series take seconds: they are made again when the store or farm.yaml has changed.
+	db := s.ws.StatePath("stowage.db")
+	return s.runways.of(func() (serve.Shown, error) {
+		return s.known("", []string{"capacity"}, s.app.knownRunway, report.NewRunwayDocument)
+	}, db, db+"-wal", s.ws.Path("farm.yaml"))
 }
 
 func (s *shelf) load() (serve.Shown, error) {

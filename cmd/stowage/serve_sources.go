@@ -32,6 +32,7 @@ type shelf struct {
 	plans   seen[serve.Plan]
 	papers  seen[report.Piece]
 	benches seen[serve.Bench]
+	runways seen[serve.Shown]
 }
 
 // serveSources are the facts of a workspace, for pages.
