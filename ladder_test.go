@@ -62,6 +62,7 @@ var ladder = []rung{
 		"route":              "who is in rotation; talks to no server",
 		"store":              "what is kept: runs, events, documents",
 		"inventory":          "what the servers say against what farm.yaml says",
+		"inventory/graph":    "pure: which source is made of which, and what breaks if one is wrong; above inventory/claims, whose report it reads",
 		"inventory/discover": "what servers say, where there is no farm.yaml yet; knows no inventory, which begins with one",
 		"inventory/sources":  "what each source of inventory.yaml claims; is handed what opens servers",
 		"workspace":          "the team's files and the lock; above placement because plans and goals are files",
@@ -155,6 +156,7 @@ var pure = map[string]string{
 	"metrics":                "the same facts give the same text",
 	"inventory/claims":       "the same claims give the same culprits",
 	"inventory/shardload":    "the same counters give the same load",
+	"inventory/graph":        "the same report gives the same graph",
 	"placement/pack":         "equal problems and seeds give equal solutions, whatever the machine",
 	"placement/bound":        "effort is counted in steps, so that a bound can be found again",
 	"placement/bound/verify": "a proof is a function of the certificate",
@@ -221,7 +223,7 @@ var only = map[string]struct {
 	ours []string
 	why  string
 }{
-	"report":                 {[]string{"bench/decide", "bench/engine/sheet", "bench/result", "bench/stat", "digest", "farm", "internal/lazy", "inventory", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
+	"report":                 {[]string{"bench/decide", "bench/engine/sheet", "bench/result", "bench/stat", "capacity", "digest", "farm", "internal/lazy", "inventory", "inventory/claims", "inventory/graph", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
 	"serve":                  {[]string{"farm", "internal/lazy", "report"}, "it is handed facts, and never touches a server, a store or a file of the workspace"},
 	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
 	"copier":                 {[]string{"farm", "mysql"}, "where clients go is decided above it"},

@@ -41,6 +41,8 @@ type Facts struct {
 	Benches []Bench            // of storages, MostBenches at most; the first is what the others are held against
 	Engines []*sheet.Result    // of engines: one of each mode at most
 
+	Know *KnowFacts // what is known by asking and measuring; nil: nobody has
+
 	Versions []Fact    // of the program and of the tools it called
 	Commands []Command // what was run, in order
 }

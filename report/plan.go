@@ -55,6 +55,9 @@ type planSection struct {
 	Text     []string
 	Packing  *planPacking
 	Chart    *planChart
+	Charts   []*planChart // more of them, in pairs side by side
+	Graph    *graphPicture
+	Topology *topologyPicture
 	Tables   []planTable
 	Findings []farm.Finding
 	Looked   bool // Findings were looked for

@@ -17,6 +17,7 @@ type planChart struct {
 	Width, Height            float64
 	X0, X1, Y0, Y1           float64 // of the plot
 	XTicks, YTicks           []tick
+	Bands                    []planBand
 	Lines                    []planLine
 	Bars                     []planBar
 	Marks                    []planMark // across the plot, upright
@@ -29,6 +30,9 @@ type planLine struct {
 	Path, Class, Label, Title string
 	LX, LY                    float64
 }
+
+// planBand is an area, such as the days between which something happens.
+type planBand struct{ Path, Class, Title string }
 
 type planBar struct {
 	X, Y, W, H   float64

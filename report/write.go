@@ -39,6 +39,9 @@ func write(w io.Writer, f Facts, library string) error {
 	if err == nil {
 		t, err = t.ParseFS(benchPages, "benchpage/parts.html", "benchpage/engineparts.html")
 	}
+	if err == nil {
+		t, err = t.ParseFS(planPages, "planpage/sections.html")
+	}
 	if err != nil {
 		return &farm.Error{Op: "read report templates", Err: err}
 	}
@@ -73,6 +76,7 @@ type document struct {
 	Road     *road
 	Ledger   []proofRow    // of the owners
 	Accepted []acceptedRow // findings that people live with
+	Know     []planSection // sources, runway, load, queries, rules
 	Bench    *BenchDocument
 	Engines  []*EngineDocument
 	Findings []farm.Finding
@@ -107,7 +111,7 @@ func newDocument(f Facts, library string) (*document, error) {
 		Title: title(f), Farm: f.Farm, Made: zone.stamp(f.Made), Gaps: gaps(f),
 		Packing: newPacking(f), Plan: newPlanned(f.Plan), Timeline: newTimeline(f, zone), Acts: newActs(f, zone), Pauses: newPauses(f),
 		Traffic: newTraffic(f.Compare), Proof: proofRows(f.Proof), Findings: sortedFindings(found), Looked: f.Findings != nil,
-		Notes: newMade(f, zone),
+		Notes: newMade(f, zone), Know: knowSections(f.Know, found, f.Findings != nil),
 	}
 	if len(f.Benches) > 0 {
 		d.Bench = NewBenchDocument(f.Benches)
@@ -123,6 +127,9 @@ func newDocument(f Facts, library string) (*document, error) {
 	d.Sections = d.sections()
 	return d, d.dress(f, library)
 }
+
+// KnowPart is what is known, as its template takes it.
+func (d *document) KnowPart() *KnowDocument { return &KnowDocument{Sections: d.Know} }
 
 // ledgerWords is what the owners' ledger says, in one sentence.
 func ledgerWords(l farm.Ledger) string {
@@ -163,6 +170,7 @@ func (d *document) sections() []section {
 		{d.Proof != nil, section{"proof", "Proof"}},
 		{d.Ledger != nil, section{"ledger", "The owners\u2019 ledger"}},
 		{d.Bench != nil, section{"storage", "Storage"}},
+		{len(d.Know) > 0, section{"know", "What is known"}},
 		{d.Looked, section{"findings", "Findings"}},
 		{len(d.Accepted) > 0, section{"accepted", "Accepted findings"}},
 		{true, section{"made", "How this was made"}},
@@ -205,6 +213,9 @@ func (d *document) dress(f Facts, library string) error {
 			return err
 		}
 		d.Style += own
+	}
+	if len(d.Know) > 0 {
+		d.Style += template.CSS(own(planPages, "planpage/plan.css"))
 	}
 	d.Code = template.JS(code)
 	d.Library = template.JS(library)

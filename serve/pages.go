@@ -23,6 +23,11 @@ func pages() []pageOf {
 	return []pageOf{
 		{"/{$}", "Overview", "overview.html", true, (*Server).fillOverview, (*Server).overviewFacts},
 		{"/moves", "Moves", "moves.html", true, (*Server).fillMoves, (*Server).moveFacts},
+		{"/sources", "Sources", "known.html", false, fillKnown(known), knownFacts(known)},
+		{"/runway", "Runway", "known.html", false, fillKnown(runway), knownFacts(runway)},
+		{"/load", "Load by shard", "known.html", false, fillKnown(load), knownFacts(load)},
+		{"/queries", "Queries over time", "known.html", false, fillKnown(queries), knownFacts(queries)},
+		{"/findings", "Findings", "known.html", false, fillKnown(findings), knownFacts(findings)},
 		{"/bench", "Bench", "bench.html", false, (*Server).fillBenches, (*Server).benchesFacts},
 		{"/bench/show", "", "shown.html", false, (*Server).fillBench, (*Server).benchFacts},
 		{"/plan", "Plan", "plan.html", false, (*Server).fillPlan, (*Server).planFacts},

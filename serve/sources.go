@@ -20,8 +20,11 @@ type Sources struct {
 	Plan    func(name string) (Shown, error)
 	Digests func() ([]Kept, error) // that are saved, newest first
 	Proof   func() (Shown, error)
-	Report  func(io.Writer) error // the file that stowage report writes
 	Metrics func(io.Writer) error // in the text format of Prometheus
+	// What is known of the farm: what sources say of each other, days that are left, load by shard, queries over time, findings by rule and host. One
+	// without a body was not looked for yet; its Text says how that is done.
+	Known, Runway, Load, Queries, Findings func() (Shown, error)
+	Report                                 func(io.Writer) error // the file that stowage report writes
 
 	OverviewCommand, BenchCommand string // what shows the same as the two pages that no verb prints
 }

@@ -21,7 +21,7 @@ const inventoryFile = "inventory.yaml"
 // The keys of inventory.yaml, by level.
 var (
 	inventoryKeys = []string{"sources", "authorities", "tolerances"}
-	sourceKeys    = []string{"kind", "path", "url", "command", "timeout", "copy_of", "covers", "subject", "each", "name", "attributes", "groups"}
+	sourceKeys    = []string{"kind", "path", "url", "command", "timeout", "copy_of", "feeds", "covers", "subject", "each", "name", "attributes", "groups"}
 )
 
 // SourceKinds are the kinds of sources, with the keys that each needs. What a
@@ -42,7 +42,7 @@ var SourceKinds = map[string]struct{ Needs, May []string }{
 }
 
 // everySource are keys that each kind may have.
-var everySource = []string{"kind", "copy_of", "covers"}
+var everySource = []string{"kind", "copy_of", "feeds", "covers"}
 
 // secretKey are attributes and variables that are never read.
 var secretKey = regexp.MustCompile(`(?i)pass|secret|token|(^|[._-])key$|credential`)
@@ -129,6 +129,13 @@ func parseInventory(file string, src []byte) (claims.Declared, error) {
 			r.add(s.Line, "source %s is a copy of %q, which is no other source; known are %s", s.Name, s.CopyOf, strings.Join(known, ", "))
 		}
 	}
+	for _, s := range r.d.Specs {
+		for _, to := range s.Feeds {
+			if !slices.Contains(known, to) || to == s.Name {
+				r.add(s.Line, "source %s feeds %q, which is no other source; known are %s", s.Name, to, strings.Join(known, ", "))
+			}
+		}
+	}
 	authorities := value(root, "authorities")
 	for _, name := range slices.Sorted(maps.Keys(r.d.Authorities)) {
 		for _, who := range r.d.Authorities[name] {
@@ -211,6 +218,8 @@ func (r *inventoryReader) sourceKey(s *claims.Spec, key string, v *yaml.Node) {
 		s.Timeout = d
 	case "copy_of":
 		s.CopyOf = r.text(v, what)
+	case "feeds":
+		s.Feeds = r.wordOrWords(v, what())
 	case "covers":
 		s.Covers = []claims.Kind{}
 		for _, n := range r.items(v, what()) {

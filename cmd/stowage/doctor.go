@@ -17,6 +17,7 @@ import (
 	"stowage/host"
 	"stowage/inventory"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 	"stowage/session"
 	"stowage/workspace"
 )
@@ -212,7 +213,7 @@ func diagnose(ctx context.Context, server *mysql.Server) []farm.Finding {
 		o.Findings = append(o.Findings, farm.Finding{Check: "privileges", Severity: farm.Warning, Subject: name, Names: lacking, Text: "Stowage's account lacks " + strings.Join(lacking, ", "),
 			Remedy: "GRANT " + strings.Join(lacking, ", ") + " ON *.* TO the account of [stowage]; docs/privileges.md says what each is for"})
 	}
-	r, err := server.Statements(ctx)
+	r, err := traffic.OpenStatements(ctx, server)
 	if err != nil {
 		o.wrong("login", farm.Blocker, name, err)
 		return o.Findings

@@ -15,6 +15,7 @@ import (
 	"stowage/farm"
 	"stowage/inventory"
 	"stowage/mysql"
+	"stowage/mysql/traffic"
 	"stowage/session"
 	"stowage/store"
 )
@@ -104,7 +105,7 @@ type checked struct {
 }
 
 func (a *app) dueSources(ctx context.Context, d *session.Session) (found, error) {
-	report, err := a.checkSources(ctx)
+	report, _, err := a.checkSources(ctx, d)
 	if err != nil {
 		return found{}, err
 	}
@@ -203,7 +204,7 @@ type loadWindow struct {
 func readLoad(ctx context.Context, s *mysql.Server, window time.Duration) (loadWindow, error) {
 	ctx, cancel := context.WithTimeout(ctx, window+2*answerIn)
 	defer cancel()
-	r, err := s.Statements(ctx)
+	r, err := traffic.OpenStatements(ctx, s)
 	if err != nil {
 		return loadWindow{}, err
 	}

@@ -45,7 +45,7 @@ farm.yaml and servers? 'stowage inventory check' holds them all against each oth
 			return nil
 		},
 	}
-	cmd.AddCommand(a.discoverCommand(), a.checkCommand(), a.loadCommand(), a.acceptCommand())
+	cmd.AddCommand(a.discoverCommand(), a.checkCommand(), a.graphCommand(), a.loadCommand(), a.acceptCommand())
 	return cmd
 }
 

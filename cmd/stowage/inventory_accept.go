@@ -33,10 +33,11 @@ type change struct {
 // is sure is written; the rest is for a person.
 func (a *app) acceptSources(ctx context.Context) (taken, error) {
 	out := taken{Written: []change{}, Left: []change{}}
-	report, err := a.checkSources(ctx)
+	known, err := a.checkAndKeep(ctx)
 	if err != nil {
 		return out, err
 	}
+	report := known.Report
 	d, err := a.open()
 	if err != nil {
 		return out, err

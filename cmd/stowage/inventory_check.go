@@ -11,6 +11,7 @@ import (
 	"stowage/farm"
 	"stowage/inventory/claims"
 	"stowage/inventory/sources"
+	"stowage/session"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -31,10 +32,11 @@ Exit code 1 with a conflict, a stale source or a line that cannot be read. docs/
 		Example: "  stowage inventory check\n  stowage inventory check --json | jq '.conflicts[] | {subject, attribute, culprits}'",
 		Args:    args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			report, err := a.checkSources(c.Context())
+			known, err := a.checkAndKeep(c.Context())
 			if err != nil {
 				return err
 			}
+			report := known.Report
 			show := report.WriteText
 			if patch {
 				show = func(w io.Writer) error { return writePatch(w, a, report) }
@@ -63,19 +65,14 @@ func writePatch(w io.Writer, a *app, r claims.Report) error {
 }
 
 // checkSources reads all sources and holds them against each other.
-func (a *app) checkSources(ctx context.Context) (claims.Report, error) {
-	d, err := a.look()
-	if err != nil {
-		return claims.Report{}, err
-	}
-	defer d.Close()
+func (a *app) checkSources(ctx context.Context, d *session.Session) (claims.Report, []claims.Spec, error) {
 	declared, err := d.Inventory()
 	if err != nil {
-		return claims.Report{}, err
+		return claims.Report{}, nil, err
 	}
 	f, line, err := d.FarmPlaces()
 	if err != nil {
-		return claims.Report{}, err
+		return claims.Report{}, nil, err
 	}
 	// Millions of claims are built up and nothing is thrown away meanwhile: with the usual setting as much garbage again is kept.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
@@ -88,9 +85,9 @@ func (a *app) checkSources(ctx context.Context) (claims.Report, error) {
 	}
 	set, faults, err := sources.Collect(ctx, world, declared.Specs)
 	if err != nil {
-		return claims.Report{}, err
+		return claims.Report{}, nil, err
 	}
 	report := claims.Reconcile(set, declared.Rules, time.Now().UTC())
 	report.Farm, report.Faults = f.Name, faults
-	return report, nil
+	return report, declared.Specs, nil
 }

@@ -119,7 +119,7 @@ func TestServeInABrowser(t *testing.T) {
 	s.enter()
 	drawn := regexp.MustCompile(`(?s)data-chart="[a-z]+"[^>]*>\s*<div[^>]*><svg`)
 	for path, wants := range map[string][]string{
-		"/bench/show?f=bench/old.json&f=bench/new.json": {`class="bplot"`}, "/plan": {`class="packing"`}, "/proof": {"select * from orders"},
+		"/bench/show?f=bench/old.json&f=bench/new.json": {`class="bplot"`}, "/plan": {`class="packing"`}, "/sources": {`class="source plain`, `id="topology-d"`}, "/queries": {`id="chart-trend-t"`}, "/load": {`id="chart-load-disk-t"`}, "/runway": {"Without one"}, "/proof": {"select * from orders"},
 	} {
 		dom, console := browsertest.Open(t, standBetween(t, s, "data:").URL+path)
 		if console != "" {

@@ -124,6 +124,9 @@ func servedWorkspace(t *testing.T) string {
 		do(exitFine, "digest", "--save", name, path)
 	}
 	do(exitFindings, "digest", "compare", "before", "after")
+	check(os.WriteFile(filepath.Join(dir, "inventory.yaml"), []byte("sources:\n  cmdb: {kind: csv, path: cmdb.csv, name: name, attributes: {host: host}}\n"), 0o600))
+	check(os.WriteFile(filepath.Join(dir, "cmdb.csv"), []byte("name,host\ndbshard001a,db001\ndbshard001b,db009\n"), 0o600))
+	do(exitFindings, "inventory", "check")
 	check(os.MkdirAll(filepath.Join(dir, "bench"), 0o755))
 	for i, name := range []string{"old", "new"} {
 		text, err := json.Marshal(inventedBench(i))

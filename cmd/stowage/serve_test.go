@@ -92,6 +92,7 @@ func TestServeSaysWhatVerbsPrint(t *testing.T) {
 		"/api/moves":                       {"status"},
 		"/api/plan":                        {"plan", "show", "first"},
 		"/api/proof":                       {"digest", "compare", "before", "after"},
+		"/api/runway":                      {"capacity"},
 		"/api/bench/show?f=bench/new.json": {"bench", "show", filepath.Join(dir, "bench/new.json")},
 		"/api/bench/show?f=bench/old.json&f=bench/new.json": {"bench", "compare", filepath.Join(dir, "bench/old.json"), filepath.Join(dir, "bench/new.json")},
 		"/api/bench/show?f=bench/decision.yaml":             {"bench", "decide", filepath.Join(dir, "bench/decision.yaml")},
@@ -175,7 +176,7 @@ func TestServeProgram(t *testing.T) {
 		t.Fatalf("%v\n%s", err, errOut.String())
 	}
 	s := visit(t, said)
-	for _, path := range []string{"/", "/moves", "/bench", "/plan", "/proof", "/report", "/api/moves"} {
+	for _, path := range []string{"/", "/moves", "/bench", "/plan", "/proof", "/sources", "/runway", "/load", "/queries", "/findings", "/report", "/api/moves"} {
 		if status, text := s.get(path); status != http.StatusOK || strings.Contains(text, "Cannot be read") {
 			t.Errorf("%s of an empty workspace: %d\n%s", path, status, text)
 		}

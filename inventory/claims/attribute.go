@@ -35,6 +35,8 @@ type attribute struct {
 	moves bool
 	// own: a server that answers knows this of itself, and nobody better.
 	own bool
+	// reading: it is another value at every look, and nobody is wrong.
+	reading bool
 }
 
 // attributes are those with more to them than a word. Others may be claimed.
@@ -50,7 +52,7 @@ var attributes = map[Kind]map[string]attribute{
 		"replicates_from": {shape: spot, moves: true, own: true}, "pair": {shape: group, moves: true},
 		"role": {shape: role, moves: true}, "alive": {shape: yes, moves: true, own: true}, "version": {shape: release, moves: true, own: true},
 		"memory": {shape: amount, tolerance: 0.02, own: true}, "datadir": {shape: path, own: true},
-		"read_only": {shape: yes, moves: true, own: true},
+		"read_only": {shape: yes, moves: true, own: true}, "lag": {shape: number, reading: true},
 	},
 	Pair: {
 		"topology": {shape: word}, "primary": {shape: spot, moves: true},

@@ -11,7 +11,7 @@ import (
 // they can all be true at once.
 var checked = map[string]bool{
 	"instance.host": true, "instance.port": true, "instance.server_id": true, "instance.domain": true, "instance.pair": true,
-	"instance.replicates_from": true, "instance.alive": true, "instance.errant": true,
+	"instance.lag": true, "instance.role": true, "instance.replicates_from": true, "instance.alive": true, "instance.errant": true,
 	"instance.backup": true, "pair.backup": true, "host.backup": true,
 	"pair.topology": true, "pair.primary": true, "shard.pair": true,
 }
@@ -37,7 +37,7 @@ func (r *reconciler) impossible() {
 }
 
 // find reports something impossible. subjects are all who take part; with one
-// source behind all of them it is that source's fault.
+// source behind all of them that source is named.
 func (r *reconciler) find(check string, k Kind, attribute string, subjects []string, text, remedy string) {
 	var who mask
 	var claims []Shown
@@ -57,8 +57,11 @@ func (r *reconciler) find(check string, k Kind, attribute string, subjects []str
 	}
 	out := Conflict{Check: check, Kind: k, Subject: subjects[0], Attribute: attribute, Claims: claims, Verdict: Wrong, Culprits: []string{}, Reason: text, Remedy: remedy}
 	roots := r.roots(who)
-	if roots.count() == 1 && roots&r.live() == 0 {
-		out.Culprits, out.IsSure = r.nameList(roots), len(subjects) > 1
+	// Who tells of transactions or of a dead server is not to blame for them. Of equal
+	// ids either the one source is wrong or the servers are as it says; two names for
+	// one address are a mistake of whoever has both.
+	if roots.count() == 1 && roots&r.live() == 0 && check != "errant" && check != "dead-primary" {
+		out.Culprits, out.IsSure = r.nameList(roots), check == "address-unique"
 	}
 	r.report.Conflicts = append(r.report.Conflicts, out)
 }

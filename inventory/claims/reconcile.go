@@ -21,17 +21,19 @@ type fact struct {
 // reconciler holds one set against itself.
 type reconciler struct {
 	*resolver
-	rules   Rules
-	sources []Source
-	stale   mask
-	facts   []fact
-	listing map[uint32]mask // by subject: who has it
-	covers  map[Kind]mask
-	tallies map[string][]tally // by "instance.host", by source
-	agreed  map[string]map[string]agreement
-	open    []dispute
-	report  *Report
-	renamed map[Subject]Subject
+	rules    Rules
+	sources  []Source
+	stale    mask
+	facts    []fact
+	listing  map[uint32]mask // by subject: who has it
+	covers   map[Kind]mask
+	tallies  map[string][]tally // by "instance.host", by source
+	agreed   map[string]map[string]agreement
+	open     []dispute
+	report   *Report
+	renamed  map[Subject]Subject
+	overlaps []common   // by a*sources+b
+	orders   [][]uint32 // by source, see order
 	// firstRow is by source and subject the first row; nil until it is asked for.
 	firstRow map[mention]int
 }
@@ -43,7 +45,8 @@ type agreement struct {
 }
 
 // tally counts how often a source said what the others say.
-type tally struct{ claims, checked, agreed int }
+// disputed: somebody says otherwise; alone: nobody independent says anything.
+type tally struct{ claims, checked, agreed, alone, disputed int }
 
 // Reconcile holds the claims of a set against each other. Equal sets and rules
 // give equal reports; taken is the time of the report.
@@ -72,6 +75,7 @@ func Reconcile(s *Set, rules Rules, taken time.Time) Report {
 			root[i] = root[root[i]]
 		}
 	}
+	r.overlaps = make([]common, len(s.sources)*len(s.sources))
 	r.resolver = newResolver(s, fresh, root)
 	r.list()
 	r.findCoverage()
@@ -89,6 +93,8 @@ func Reconcile(s *Set, rules Rules, taken time.Time) Report {
 	r.write()
 	r.impossible()
 	r.describe(taken)
+	r.describeOverlaps()
+	r.describeMembers()
 	return out
 }
 
@@ -238,6 +244,11 @@ func (r *reconciler) compareOne(facts []fact) {
 	if len(d.groups) == 0 {
 		return
 	}
+	if ruleOf(sub.Kind, d.attribute).reading {
+		r.agree(sub, d.attribute, d.groups[len(d.groups)-1]) // servers come last
+		return
+	}
+	r.overlap(facts)
 	if len(d.groups) > 1 {
 		d.verdict = r.judge(d)
 		r.count(d)
@@ -351,6 +362,12 @@ func (r *reconciler) count(d dispute) {
 			}
 			t[i].claims++
 			others := r.roots(all&r.fresh) &^ bit(r.root[i])
+			if len(d.groups) > 1 {
+				t[i].disputed++
+			}
+			if others == 0 {
+				t[i].alone++
+			}
 			if others.count() < 2 {
 				continue
 			}

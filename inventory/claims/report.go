@@ -28,6 +28,43 @@ type Report struct {
 	Conflicts     []Conflict    `json:"conflicts"`
 	Faults        []Fault       `json:"faults"` // of files
 	Stale         []string      `json:"stale"`  // sources
+
+	Tallies  []Tally   `json:"-"` // for the graph of sources
+	Overlaps []Overlap `json:"-"`
+	Members  []Member  `json:"-"`
+}
+
+// Tally is how much rests on a source for one attribute.
+type Tally struct {
+	Source    string `json:"source"`
+	Attribute string `json:"attribute"` // "instance.host"
+	Claims    int    `json:"claims"`
+	Alone     int    `json:"alone"`    // of these, nobody independent says anything: a mistake is seen by nobody
+	Disputed  int    `json:"disputed"` // of these, somebody says otherwise
+}
+
+// Overlap is what two sources say of the same things.
+type Overlap struct {
+	A        string `json:"a"`
+	B        string `json:"b"`
+	Shared   int    `json:"shared"`
+	Equal    int    `json:"equal"`
+	Verbatim int    `json:"verbatim"` // of these, written in the same letters
+	// IsInOrder: both list the same subjects in one order, which is not that of names. Files that were made apart seldom do.
+	IsInOrder bool `json:"in_order"`
+}
+
+// Member is an instance in the topology, as far as sources agree.
+type Member struct {
+	Instance string `json:"instance"`
+	Pair     string `json:"pair"`
+	Topology string `json:"topology,omitempty"`
+	Host     string `json:"host"`
+	From     string `json:"from,omitempty"` // whom it replicates from
+	Role     string `json:"role,omitempty"`
+	Alive    string `json:"alive,omitempty"`       // yes or no; "" where nobody asked
+	Lag      string `json:"lag_seconds,omitempty"` // "" where nobody knows
+	Disputed bool   `json:"disputed,omitempty"`    // sources disagree about it
 }
 
 // SourceState is how a source was read.

@@ -12,7 +12,8 @@ type Spec struct {
 	Command []string
 	Timeout time.Duration // 0: that of its kind
 	CopyOf  string
-	Covers  []Kind // nil: not declared
+	Feeds   []string // sources that are made of this one
+	Covers  []Kind   // nil: not declared
 	// What an entry of the source is, how it is called, and what it claims.
 	Subject    Kind
 	Each       string            // where the entries are: a path into the file

@@ -3,6 +3,7 @@ package sources
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -113,6 +114,10 @@ var section = regexp.MustCompile(`^\[([^:\]\s]+)(?::(hosts|vars|children))?\]\s*
 // ini reads the INI form. A line that Ansible refuses is a fault, and the next
 // one is read all the same.
 func (a *ansible) ini(file, src string) {
+	if strings.HasPrefix(src, "#!") {
+		a.fault(claims.Place{Where: file, Line: 1}, "this is a program; programs are not run here: give it to a source of kind exec")
+		return
+	}
 	group, state := "ungrouped", "hosts"
 	for i, line := range strings.Split(src, "\n") {
 		place := claims.Place{Where: file, Line: i + 1}
@@ -135,7 +140,7 @@ func (a *ansible) ini(file, src string) {
 		case state == "vars":
 			key, value, ok := strings.Cut(line, "=")
 			if !ok {
-				a.fault(place, "a variable of a group is written key=value, not %q", line)
+				a.fault(place, "a variable of a group is written key=value")
 				continue
 			}
 			a.group(group).vars[strings.TrimSpace(key)] = variable{text: unquoted(strings.TrimSpace(value)), place: place}
@@ -166,23 +171,27 @@ func (a *ansible) iniHost(group, line string, place claims.Place) {
 		a.fault(place, "a quote is not closed")
 		return
 	}
-	pattern, port := words[0], ""
-	if name, p, ok := strings.Cut(pattern, ":"); ok && isNumber(p) {
-		pattern, port = name, p
-	}
+	pattern, port := hostPort(words[0])
 	names, err := ranges(pattern)
+	if net.ParseIP(pattern) != nil {
+		names, err = []string{pattern}, nil
+	}
 	if err != nil {
 		a.fault(place, "%s", err)
 		return
 	}
 	vars := map[string]variable{}
+	isBad := false
 	for _, w := range words[1:] {
 		key, value, ok := strings.Cut(w, "=")
 		if !ok || key == "" {
-			a.fault(place, "%q behind a host is no key=value", w)
+			isBad = true
 			continue
 		}
 		vars[key] = variable{text: value, place: place}
+	}
+	if isBad { // the word is not repeated: it may be the second half of a password
+		a.fault(place, "a word behind host %s is no key=value", words[0])
 	}
 	if port != "" {
 		vars["ansible_port"] = variable{text: port, place: place}
@@ -196,6 +205,21 @@ func (a *ansible) iniHost(group, line string, place claims.Place) {
 			a.hosts[name][k] = v
 		}
 	}
+}
+
+// hostPort takes the SSH port off a pattern: db1:22, db[1:3]:22, [::1]:22.
+func hostPort(pattern string) (name, port string) {
+	if rest, ok := strings.CutPrefix(pattern, "["); ok {
+		ip, after, _ := strings.Cut(rest, "]")
+		if net.ParseIP(ip) != nil && (after == "" || after[0] == ':' && isNumber(after[1:])) {
+			return ip, strings.TrimPrefix(after, ":")
+		}
+	}
+	i := strings.LastIndexByte(pattern, ':')
+	if i < 0 || !isNumber(pattern[i+1:]) || net.ParseIP(pattern) != nil || strings.Count(pattern[:i], "[") != strings.Count(pattern[:i], "]") {
+		return pattern, ""
+	}
+	return pattern[:i], pattern[i+1:]
 }
 
 // lostVariable is what a host was given before a later line gave it something
@@ -221,6 +245,12 @@ func ranges(pattern string) ([]string, error) {
 		return []string{pattern}, nil
 	}
 	m := rangePart.FindStringSubmatch(pattern)
+	unreadable := fmt.Errorf("%s holds a range that cannot be read: it is [01:20] or [a:c]", pattern)
+	for _, digits := range m[1:] {
+		if len(digits) > 9 { // no farm has that many, and sums stay small
+			return nil, unreadable
+		}
+	}
 	step := 1
 	if m[3] != "" {
 		step, _ = strconv.Atoi(m[3])
@@ -241,7 +271,10 @@ func ranges(pattern string) ([]string, error) {
 			values = append(values, string(rune(c)))
 		}
 	default:
-		return nil, fmt.Errorf("%s holds a range that cannot be read: it is [01:20] or [a:c]", pattern)
+		return nil, unreadable
+	}
+	if len(values) == 0 {
+		return nil, fmt.Errorf("%s: the range is empty, its end is before its begin", pattern)
 	}
 	var out []string
 	rest, err := ranges(pattern[at[1]:])
@@ -280,7 +313,7 @@ func (a *ansible) yamlGroup(file string, n *node, depth int) {
 	for _, part := range n.items {
 		place := claims.Place{Where: file, Line: part.line}
 		if part.isPlain && part.text != "" {
-			a.fault(place, "%s of group %s must be keys and values, not %q: is a colon missing?", part.key, n.key, part.text)
+			a.fault(place, "%s of group %s must be keys and values, not a word: is a colon missing?", part.key, n.key)
 			continue
 		}
 		switch part.key {
@@ -397,15 +430,29 @@ func (a *ansible) claimHost(host string, vars map[string]variable, attributes ma
 			a.value(s, attribute, host, a.places[host])
 			continue
 		}
-		v, ok := vars[attributes[attribute]]
+		v, ok := a.variable(vars, attributes[attribute])
 		switch text := resolveTemplate(v.text, host, vars, 0); {
 		case !ok:
 		case v.unknown:
-			a.claims = append(a.claims, claims.Claim{Subject: s, Attribute: attribute, Value: "vaulted", Unknown: true, Place: v.place})
+			a.hide(s, attribute, "vaulted", v.place)
 		case text != "":
 			a.value(s, attribute, text, v.place)
 		}
 	}
+}
+
+// variable is a variable by name; HOST:PORT are two of them as one address.
+func (a *ansible) variable(vars map[string]variable, name string) (variable, bool) {
+	v, ok := vars[name]
+	host, port, two := splitName(name)
+	if ok || !two {
+		return v, ok
+	}
+	if v, ok = vars[host]; ok {
+		p := vars[port]
+		v.text, v.unknown = together(v.text, p.text), v.unknown || p.unknown
+	}
+	return v, ok
 }
 
 var simpleTemplate = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)

@@ -132,8 +132,11 @@ func (w World) put(set *claims.Set, r *reader, err error, faults *[]claims.Fault
 	*faults = append(*faults, r.faults...)
 	list, path := r.claims, keptPath(w.State, r.spec.Name)
 	switch {
-	case err != nil || src.IsPart && len(list) == 0:
-		src.IsStale, src.Why = true, "no claim could be read"
+	case err != nil || len(list) == 0 && (src.IsPart || !src.IsLive && r.spec.Kind != "farm"):
+		src.IsStale, src.Why = true, "it says nothing" // an empty file is rather one that was cut
+		if src.IsPart {
+			src.Why = "no claim could be read"
+		}
 		if err != nil {
 			src.Why = plainError(err)
 		}

@@ -164,7 +164,17 @@ func TestRealPrometheus(t *testing.T) {
 	address := l.Addr().String()
 	must(t, l.Close())
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "p.yml"), []byte("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: self\n  static_configs: [{targets: ['"+address+"'], labels: {server: '10.0.0.1:3306'}}]\n"), 0o644))
+	exporters := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		fmt.Fprint(w, map[string]string{"/mysql": mysqldMetrics, "/node": nodeMetrics}[req.URL.Path])
+	}))
+	defer exporters.Close()
+	target := strings.TrimPrefix(exporters.URL, "http://")
+	must(t, os.WriteFile(filepath.Join(dir, "p.yml"), fmt.Appendf(nil, `global: {scrape_interval: 1s}
+scrape_configs:
+- {job_name: self, static_configs: [{targets: ['%s'], labels: {server: '10.0.0.1:3306'}}]}
+- {job_name: mysql, metrics_path: /mysql, static_configs: [{targets: ['%s'], labels: {instance: '10.0.0.1:9104'}}]}
+- {job_name: node, metrics_path: /node, static_configs: [{targets: ['%s'], labels: {instance: '10.0.0.1:9100'}}]}
+`, address, target, target), 0o644))
 	ctx, cancel := context.WithCancel(t.Context())
 	c := exec.CommandContext(ctx, program, "--config.file="+filepath.Join(dir, "p.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
 	var log bytes.Buffer
@@ -179,9 +189,49 @@ func TestRealPrometheus(t *testing.T) {
 		r := &reader{spec: spec}
 		err := r.read(ctx)
 		if said, _ := lines(r); err == nil && len(said) == 2 && strings.Contains(said[0], "alive=1") && strings.Contains(said[1], "version=2.") {
-			return
+			break
 		} else if time.Now().After(until) {
 			t.Fatalf("said %q, %v\n%s", said, err, log.String())
 		}
 	}
+	// What the exporters say, by the queries that nobody has to write.
+	for kind, want := range map[claims.Kind]string{
+		claims.Instance: "instance 10.0.0.1:3306 alive=1|instance 10.0.0.1:3306 memory=134217728|instance 10.0.0.1:3306 read_only=0|instance 10.0.0.1:3306 server_id=7",
+		claims.Host:     "host 10.0.0.1:9100 cores=2|host 10.0.0.1:9100 memory=8589934592",
+	} {
+		for until := time.Now().Add(60 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+			r := &reader{spec: claims.Spec{Name: "p", Kind: "prometheus", URL: "http://" + address, Subject: kind}}
+			err := r.read(ctx)
+			said, _ := lines(r)
+			for i := range said {
+				said[i], _, _ = strings.Cut(said[i], " http://")
+			}
+			if got := strings.Join(said, "|"); err == nil && got == want {
+				break
+			} else if time.Now().After(until) {
+				t.Fatalf("%s: said %q, %v", kind, got, err)
+			}
+		}
+	}
 }
+
+// As mysqld_exporter 0.14 and node_exporter 1.5 print them.
+const (
+	mysqldMetrics = `# TYPE mysql_up gauge
+mysql_up 1
+# TYPE mysql_global_variables_server_id gauge
+mysql_global_variables_server_id 7
+# TYPE mysql_global_variables_read_only gauge
+mysql_global_variables_read_only 0
+# TYPE mysql_global_variables_innodb_buffer_pool_size gauge
+mysql_global_variables_innodb_buffer_pool_size 1.34217728e+08
+`
+	nodeMetrics = `# TYPE node_memory_MemTotal_bytes gauge
+node_memory_MemTotal_bytes 8.589934592e+09
+# TYPE node_cpu_seconds_total counter
+node_cpu_seconds_total{cpu="0",mode="idle"} 11.5
+node_cpu_seconds_total{cpu="0",mode="user"} 1.5
+node_cpu_seconds_total{cpu="1",mode="idle"} 12.5
+node_cpu_seconds_total{cpu="1",mode="user"} 2.5
+`
+)

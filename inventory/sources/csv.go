@@ -14,47 +14,36 @@ import (
 // table reads a CSV or TSV file with a header. Columns are found by name,
 // never by position. Spreadsheets write ; for a comma.
 func (r *reader) table(file string, src []byte) {
-	in := csv.NewReader(bytes.NewReader(src))
-	in.FieldsPerRecord, in.LazyQuotes, in.TrimLeadingSpace = -1, r.spec.Kind == "tsv", true
+	in := r.tableReader(src, 0)
 	first, _, _ := bytes.Cut(src, []byte("\n"))
-	switch {
-	case r.spec.Kind == "tsv":
-		in.Comma = '\t'
-	case bytes.Count(first, []byte(";")) > bytes.Count(first, []byte(",")):
+	if r.spec.Kind != "tsv" && bytes.Count(first, []byte(";")) > bytes.Count(first, []byte(",")) {
 		in.Comma = ';'
 	}
+	comma := in.Comma
 	head, err := in.Read()
 	if err != nil {
 		r.fault(claims.Place{Where: file, Line: 1}, "the header cannot be read: %s", err)
 		return
 	}
-	columns := map[string]int{}
-	for i, name := range head {
-		columns[strings.ToLower(strings.TrimSpace(name))] = i
-	}
-	at := func(name string) int {
-		if i, ok := columns[strings.ToLower(name)]; ok {
-			return i
-		}
-		r.fault(claims.Place{Where: file, Line: 1}, "no column %q; there are %s", name, strings.Join(head, ", "))
-		return -1
-	}
-	named, from := at(r.spec.Called), map[string]int{}
-	for _, attribute := range sortedKeys(r.spec.Attributes) {
-		from[attribute] = at(r.spec.Attributes[attribute])
-	}
-	if named < 0 {
+	h := r.header(file, head)
+	if h.named.host < 0 {
 		return
 	}
-	names := sortedKeys(from)
-	for {
+	starts := newLines(src)
+	for base := 0; ; { // lines before the reader's first
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
 			return
 		}
 		var parse *csv.ParseError
 		if errors.As(err, &parse) {
-			r.fault(claims.Place{Where: file, Line: parse.Line}, "%s", parse.Err)
+			// A quote that is not closed swallows the rest of the file: go on behind the line where it was opened.
+			line := base + parse.StartLine
+			r.fault(claims.Place{Where: file, Line: line}, "%s", parse.Err)
+			if line >= len(starts) || r.more > 0 {
+				return
+			}
+			base, in = line, r.tableReader(src[starts[line]:], comma)
 			continue
 		}
 		if err != nil {
@@ -62,30 +51,105 @@ func (r *reader) table(file string, src []byte) {
 			return
 		}
 		line, _ := in.FieldPos(0)
-		r.row(claims.Place{Where: file, Line: line}, row, named, len(head), names, from)
+		r.row(claims.Place{Where: file, Line: base + line}, row, h)
 	}
 }
 
-func (r *reader) row(place claims.Place, row []string, named, width int, names []string, from map[string]int) {
+func (r *reader) tableReader(src []byte, comma rune) *csv.Reader {
+	in := csv.NewReader(bytes.NewReader(src))
+	in.FieldsPerRecord, in.LazyQuotes, in.TrimLeadingSpace = -1, r.spec.Kind == "tsv", true
+	switch {
+	case comma != 0:
+		in.Comma = comma
+	case r.spec.Kind == "tsv":
+		in.Comma = '\t'
+	}
+	return in
+}
+
+// tableHead is where the columns of a table are.
+type tableHead struct {
+	width      int
+	named      column
+	attributes []string // sorted
+	from       map[string]column
+}
+
+// column is one column, or two that are the host and the port of an address.
+// -1 is none.
+type column struct{ host, port int }
+
+// header finds the columns. One that is not there, or twice, is a fault.
+func (r *reader) header(file string, head []string) tableHead {
+	columns, place := map[string]int{}, claims.Place{Where: file, Line: 1}
+	twice := map[string]bool{}
+	for i, name := range head {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if _, ok := columns[name]; ok {
+			twice[name] = true
+		}
+		columns[name] = i
+	}
+	find := func(name string) (int, bool) {
+		name = strings.ToLower(name)
+		i, ok := columns[name]
+		if ok && twice[name] {
+			r.fault(place, "two columns are called %q: which of them is meant?", name)
+			return -1, true
+		}
+		return i, ok
+	}
+	at := func(name string) column {
+		if i, ok := find(name); ok {
+			return column{i, -1}
+		}
+		if host, port, two := splitName(name); two {
+			if i, ok := find(host); ok {
+				if j, ok := find(port); ok {
+					return column{i, j}
+				}
+			}
+		}
+		r.fault(place, "no column %q; there are %s", name, strings.Join(head, ", "))
+		return column{-1, -1}
+	}
+	out := tableHead{width: len(head), named: at(r.spec.Called), attributes: sortedKeys(r.spec.Attributes), from: map[string]column{}}
+	for _, attribute := range out.attributes {
+		out.from[attribute] = at(r.spec.Attributes[attribute])
+	}
+	return out
+}
+
+func (r *reader) row(place claims.Place, row []string, h tableHead) {
 	if len(row) == 1 && strings.TrimSpace(row[0]) == "" {
 		return
 	}
-	if len(row) != width {
-		r.fault(place, "%d fields, and the header has %d", len(row), width)
+	if len(row) != h.width {
+		r.fault(place, "%d fields, and the header has %d", len(row), h.width)
 		return
 	}
-	name := strings.TrimSpace(row[named])
+	name := h.named.text(row)
 	if name == "" {
 		r.fault(place, "%s is empty", r.spec.Called)
 		return
 	}
 	s := claims.Subject{Kind: r.subject(claims.Instance), Name: name}
 	r.say(s, "", "", place)
-	for _, attribute := range names {
-		if i := from[attribute]; i >= 0 && strings.TrimSpace(row[i]) != "" {
-			r.value(s, attribute, strings.TrimSpace(row[i]), place)
+	for _, attribute := range h.attributes {
+		if text := h.from[attribute].text(row); text != "" {
+			r.value(s, attribute, text, place)
 		}
 	}
+}
+
+func (c column) text(row []string) string {
+	switch {
+	case c.host < 0:
+		return ""
+	case c.port < 0:
+		return strings.TrimSpace(row[c.host])
+	}
+	return together(strings.TrimSpace(row[c.host]), strings.TrimSpace(row[c.port]))
 }
 
 // value claims a value. Addresses may be data source names.
@@ -103,7 +167,7 @@ func (r *reader) value(s claims.Subject, attribute, value string, place claims.P
 		r.say(s, "address", address, place)
 	}
 	if len(d.addresses) == 0 {
-		r.claims = append(r.claims, claims.Claim{Subject: s, Attribute: "address", Value: "a socket", Unknown: true, Place: place})
+		r.hide(s, "address", "a socket", place)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"stowage/internal/nested"
@@ -48,6 +49,8 @@ func (r *reader) program(ctx context.Context) error {
 	}
 	c := exec.CommandContext(ctx, name, r.spec.Command[1:]...)
 	c.Dir, c.WaitDelay = r.dir, time.Second
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) } // with what it started
 	var said, failed limited
 	c.Stdout, c.Stderr = &said, &failed
 	err := c.Run()
@@ -127,7 +130,7 @@ func (r *reader) toldClaim(t told, n int, place claims.Place) {
 		return
 	}
 	if t.Place != "" {
-		place = claims.Place{Where: t.Place, Line: t.Line}
+		place = claims.Place{Where: bare(t.Place), Line: t.Line}
 	}
 	value, ok := plainJSON(t.Value)
 	if !ok {

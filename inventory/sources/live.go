@@ -110,6 +110,9 @@ func (r *reader) ofServer(address string, a answer) {
 	from := ""
 	if a.facts.Replication.Configured {
 		from = net.JoinHostPort(a.facts.Replication.Host, strconv.Itoa(a.facts.Replication.Port))
+		if a.facts.Replication.BehindOK {
+			r.say(s, "lag", strconv.Itoa(int(a.facts.Replication.Behind.Seconds())), at("SHOW REPLICA STATUS"))
+		}
 	}
 	r.say(s, "replicates_from", from, at("SHOW REPLICA STATUS"))
 	for name, bytes := range a.facts.Shards {
@@ -132,6 +135,9 @@ func (r *reader) errant(ctx context.Context, addresses []string, answers []answe
 			at[address] = i
 		}
 	}
+	missing, known := make([][]string, len(addresses)), make([]bool, len(addresses))
+	var wg sync.WaitGroup
+	tokens := make(chan struct{}, atOnce)
 	for i, address := range addresses {
 		rep := answers[i].facts.Replication
 		if answers[i].err != nil || !rep.Configured {
@@ -141,15 +147,23 @@ func (r *reader) errant(ctx context.Context, addresses []string, answers []answe
 		if !ok || answers[n].facts.Replication.Follows(address) {
 			continue
 		}
-		missing := lacking(answers[n].facts, answers[i].facts.Binlog)
-		if len(missing) > 0 {
-			again := askServer(ctx, addresses[n], wait, open)
-			if again.err != nil {
-				continue
-			}
-			missing = lacking(again.facts, answers[i].facts.Binlog)
+		known[i] = true
+		if missing[i] = lacking(answers[n].facts, answers[i].facts.Binlog); len(missing[i]) == 0 {
+			continue
 		}
-		r.say(claims.Subject{Kind: claims.Instance, Name: address}, "errant", strings.Join(missing, ","), claims.Place{Where: address + " gtid_binlog_pos"})
+		tokens <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-tokens }()
+			again := askServer(ctx, addresses[n], wait, open)
+			known[i] = again.err == nil
+			missing[i] = lacking(again.facts, answers[i].facts.Binlog)
+		})
+	}
+	wg.Wait()
+	for i, address := range addresses {
+		if known[i] {
+			r.say(claims.Subject{Kind: claims.Instance, Name: address}, "errant", strings.Join(missing[i], ","), claims.Place{Where: address + " gtid_binlog_pos"})
+		}
 	}
 }
 

@@ -73,3 +73,30 @@ func TestLiveServers(t *testing.T) {
 		t.Errorf("a database that farm.yaml does not know: %s", got)
 	}
 }
+
+// TestAShardInTwoPlaces: servers of two pairs have one database, and nobody is wrong about it.
+func TestAShardInTwoPlaces(t *testing.T) {
+	t.Parallel()
+	f := &farm.Farm{Name: "test"}
+	for i, name := range []farm.PairName{"p", "q"} {
+		s := mariadbtest.Start(t, string(name))
+		s.Exec(t, "CREATE DATABASE shard1", "CREATE TABLE shard1.t (id INT PRIMARY KEY) ENGINE=InnoDB", fmt.Sprintf("SET GLOBAL server_id = %d", 70+i))
+		host, port, err := net.SplitHostPort(s.Address)
+		must(t, err)
+		n, err := strconv.Atoi(port)
+		must(t, err)
+		f.Hosts = append(f.Hosts, farm.Host{Name: farm.HostName("db" + name), Address: host})
+		f.Pairs = append(f.Pairs, farm.Pair{Name: name, Topology: farm.Single, Sides: map[farm.SideName]farm.Side{farm.A: {Host: farm.HostName("db" + name), Port: n}}})
+	}
+	f.Pairs[0].Shards = []farm.Shard{{Name: "shard1"}}
+	world := World{Dir: t.TempDir(), Farm: f, Line: func(string) int { return 1 }, Open: func(n farm.InstanceName, address string) *mysql.Server {
+		return mysql.Open(n, address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
+	}}
+	set, _, err := Collect(t.Context(), world, []claims.Spec{{Name: "live", Kind: "live", Timeout: 3 * time.Second}})
+	must(t, err)
+	r := claims.Reconcile(set, claims.Rules{}, time.Now())
+	i := slices.IndexFunc(r.Conflicts, func(c claims.Conflict) bool { return c.Check == "two-places" })
+	if i < 0 || r.Conflicts[i].Subject != "shard1" || len(r.Conflicts[i].Culprits) != 0 || len(r.Conflicts[i].Claims) < 3 {
+		t.Errorf("conflicts %+v", r.Conflicts)
+	}
+}

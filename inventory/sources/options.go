@@ -27,7 +27,11 @@ var (
 // file is of one. A server is known by its address: report_host, bind_address,
 // or the directory that a * in the path stands for, and its port.
 func (r *reader) options(file string, path string) {
-	list := optionfile.Source{Read: r.option, List: directory}.Lines([]string{path})
+	m := machine{reader: r, root: starredRoot(r.spec.Path, path, r.dir), top: path}
+	list := optionfile.Source{Read: m.option, List: m.list}.Lines([]string{path})
+	for i := range list {
+		list[i].File, _ = m.find(list[i].File)
+	}
 	suffixes := []string{}
 	for _, l := range list {
 		for _, re := range []*regexp.Regexp{multiGroup, suffixGroup} {
@@ -45,9 +49,67 @@ func (r *reader) options(file string, path string) {
 	}
 }
 
+// machine finds the files of one machine among those that were collected. An
+// include of /etc/mysql/conf.d in another machine's file is not ours.
+type machine struct {
+	*reader
+	root string // "" for this machine
+	top  string // the file that is read
+}
+
+// find is where a file lies that an option file names; false where it was not collected.
+func (m machine) find(name string) (string, bool) {
+	if name == m.top && m.root == "" {
+		return name, true
+	}
+	for range mostLinks {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(m.top), name) // a server takes it from its working directory, which nobody knows
+		}
+		if m.root != "" && name != m.root && !strings.HasPrefix(name, m.root+"/") {
+			name = filepath.Join(m.root, name)
+		}
+		to, err := os.Readlink(name)
+		if err != nil {
+			_, err = os.Lstat(name)
+			return name, err == nil
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(name), to)
+		}
+		name = to
+	}
+	return name, false
+}
+
+// mostLinks is as many as Linux follows.
+const mostLinks = 40
+
+func (m machine) list(dir string) []string {
+	at, ok := m.find(dir)
+	if !ok {
+		m.fault(claims.Place{Where: m.shown(m.top)}, "it includes the directory %s, which is not there%s", dir, m.hint())
+	}
+	return directory(at)
+}
+
+func (m machine) hint() string {
+	if m.root == "" {
+		return ""
+	}
+	return ": collect it below " + m.shown(m.root)
+}
+
 // option is the text of an option file. A group that is not closed is a fault:
 // servers refuse to start with it.
-func (r *reader) option(name string) (string, bool) {
+func (m machine) option(name string) (string, bool) {
+	r := m.reader
+	at, ok := m.find(name)
+	if !ok {
+		r.fault(claims.Place{Where: r.shown(m.top)}, "it includes %s, which is not there%s", name, m.hint())
+		return "", false
+	}
+	name = at
 	src, err := r.text(name)
 	if err != nil {
 		r.fault(claims.Place{Where: r.shown(name)}, "%s", err)
@@ -77,7 +139,10 @@ var serverGroups = []string{"mysqld", "server", "mariadb", "mariadbd", "client-s
 // series, [mariadb-10.11], are read by servers of it; the file does not say
 // which that is, and usually there is one.
 func isOf(group, suffix string) bool {
-	name, _, _ := strings.Cut(group, "-1")
+	name := group
+	if i := strings.LastIndexByte(group, '-'); i > 0 && i+1 < len(group) && group[i+1] >= '0' && group[i+1] <= '9' {
+		name = group[:i]
+	}
 	if slices.Contains(serverGroups, group) || slices.Contains(serverGroups, name) {
 		return true
 	}
@@ -140,6 +205,21 @@ func starred(pattern, path string) string {
 	for i := range min(len(a), len(b)) {
 		if before, after, ok := strings.Cut(a[i], "*"); ok && strings.HasPrefix(b[i], before) && strings.HasSuffix(b[i], after) && len(b[i]) >= len(before)+len(after) {
 			return b[i][len(before) : len(b[i])-len(after)]
+		}
+	}
+	return ""
+}
+
+// starredRoot is the directory that stands for one machine: that of the first
+// * in the pattern. "" without one.
+func starredRoot(pattern, path, dir string) string {
+	if !filepath.IsAbs(pattern) {
+		pattern = filepath.Join(dir, pattern)
+	}
+	a, b := strings.Split(filepath.Clean(pattern), "/"), strings.Split(filepath.Clean(path), "/")
+	for i := range min(len(a), len(b)) - 1 {
+		if strings.Contains(a[i], "*") {
+			return strings.Join(b[:i+1], "/")
 		}
 	}
 	return ""

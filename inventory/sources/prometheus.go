@@ -132,7 +132,7 @@ func (r *reader) samples(body []byte, attribute, query, label string) error {
 	return nil
 }
 
-var userinfo = regexp.MustCompile(`//[^/@]*@`)
+var userinfo = regexp.MustCompile(`//\S*@`)
 
 // bare is an address without user and password.
 func bare(address string) string { return userinfo.ReplaceAllString(address, "//") }

@@ -1,7 +1,10 @@
 package sources
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -38,7 +41,19 @@ func (r *reader) say(s claims.Subject, attribute, value string, place claims.Pla
 	if isTemplate(value) {
 		c.Unknown, c.Value = true, "template"
 	}
+	c.Subject.Name, _ = withoutUser(s.Name)
+	if plain, ok := withoutUser(c.Value); ok {
+		c.Value = plain
+	} else {
+		c.Unknown, c.Value = true, "a socket"
+	}
 	r.claims = append(r.claims, c)
+}
+
+// hide claims that there is a value which cannot be read here, and why.
+func (r *reader) hide(s claims.Subject, attribute, why string, place claims.Place) {
+	s.Name, _ = withoutUser(s.Name)
+	r.claims = append(r.claims, claims.Claim{Subject: s, Attribute: attribute, Value: why, Unknown: true, Place: place})
 }
 
 func (r *reader) fault(place claims.Place, format string, args ...any) {
@@ -53,6 +68,18 @@ var (
 	secrets   = regexp.MustCompile(`(?i)pass|secret|token|(^|[._-])key$|credential`)
 	templates = []string{"{{", "{%", "<%", "${", "%env(", "$ANSIBLE_VAULT"}
 )
+
+// withoutUser is a text without the user and the password that an address in it
+// may hold. It is false for one of which nothing is left.
+func withoutUser(text string) (string, bool) {
+	if !strings.Contains(text, "@") && !strings.Contains(text, "mysql:") {
+		return text, true
+	}
+	if d, ok := parseDSN(text); ok {
+		return cmp.Or(strings.Join(d.addresses, ","), d.database), len(d.addresses) > 0
+	}
+	return bare(text), true
+}
 
 func isSecret(name string) bool { return secrets.MatchString(name) }
 
@@ -93,7 +120,10 @@ func (r *reader) text(path string) ([]byte, error) {
 		r.at = info.ModTime()
 	}
 	src, err := safefile.ReadInput(path, mostBytes)
-	return []byte(strings.TrimPrefix(string(src), "\ufeff")), err
+	if i := bytes.IndexByte(src, 0); err == nil && i >= 0 {
+		err = fmt.Errorf("line %d: this is no text in UTF-8: there is a zero byte", 1+bytes.Count(src[:i], []byte("\n")))
+	}
+	return bytes.TrimPrefix(src, []byte("\ufeff")), err
 }
 
 // shown is a path as reports have it: relative to the workspace where it is in there.
@@ -130,4 +160,21 @@ func (r *reader) eachFile(read func(file string, src []byte)) error {
 		read(r.shown(path), src)
 	}
 	return nil
+}
+
+// splitName takes HOST:PORT apart: two columns, paths or variables that are one address.
+func splitName(name string) (host, port string, ok bool) {
+	host, port, ok = strings.Cut(name, ":")
+	return host, port, ok && host != "" && port != ""
+}
+
+// together is an address made of its two parts. A host that brings a port along, or is a data source name, stays as it is.
+func together(host, port string) string {
+	if _, isDSN := parseDSN(host); host == "" || port == "" || isDSN {
+		return host
+	}
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), port)
 }

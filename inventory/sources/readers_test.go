@@ -21,9 +21,11 @@ func readTree(t *testing.T, spec claims.Spec, files map[string]string) (said, fa
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+		if to, ok := strings.CutPrefix(text, "-> "); ok {
+			must(t, os.Symlink(to, path))
+			continue
 		}
+		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	r := &reader{spec: spec, dir: dir}
 	if err := r.read(t.Context()); err != nil {
@@ -100,10 +102,10 @@ func TestReaders(t *testing.T) {
 			"host_vars/db09.yml": "ansible_host: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6162\n"},
 			"host db08 address=10.0.3.8 host_vars/db08.yml:1\nhost db08 memory=1GB group_vars/dbs/9.yml:1\nhost db08 type=host hosts:2\nhost db09 address=(vaulted) host_vars/db09.yml:1\nhost db09 memory=1GB group_vars/dbs/9.yml:1\nhost db09 type=host hosts:2\n" +
 				"host db1 address=10.0.0.1 hosts:3\nhost db1 memory=1GB group_vars/dbs/9.yml:1\nhost db1 type=group hosts:7\nhost db10 memory=1GB group_vars/dbs/9.yml:1\nhost db10 type=host hosts:2",
-			"hosts:3 \"port\" behind a host is no key=value\nhosts:3 \"=\" behind a host is no key=value\nhosts:3 \"5\" behind a host is no key=value\nhosts:4 db[1: holds a range that cannot be read: it is [01:20] or [a:c]"},
+			"hosts:3 a word behind host db1 is no key=value\nhosts:4 db[1: holds a range that cannot be read: it is [01:20] or [a:c]"},
 		{"ansible yaml", claims.Spec{Kind: "ansible", Path: "inv.yml", Subject: claims.Instance, Called: "instance", Groups: []string{"db"}, Attributes: map[string]string{"address": "addr", "server_id": "id"}}, map[string]string{
 			"inv.yml": "all:\n  vars: {id: 1}\n  children:\n    db:\n      hosts:\n        h[a:b]: {instance: '{{ inventory_hostname }}x', addr: '10.0.0.1:{{ p }}', p: 3307}\n        other:\n      vars: {id: 2}\n    web:\n      hosts: {w1: {instance: w}}\n    bad:\n      hosts: lone\n"},
-			"instance hax address=10.0.0.1:3307 inv.yml:6\ninstance hax server_id=2 inv.yml:8\ninstance hbx address=10.0.0.1:3307 inv.yml:6\ninstance hbx server_id=2 inv.yml:8", "inv.yml:12 hosts of group bad must be keys and values, not \"lone\": is a colon missing?"},
+			"instance hax address=10.0.0.1:3307 inv.yml:6\ninstance hax server_id=2 inv.yml:8\ninstance hbx address=10.0.0.1:3307 inv.yml:6\ninstance hbx server_id=2 inv.yml:8", "inv.yml:12 hosts of group bad must be keys and values, not a word: is a colon missing?"},
 		{"options", claims.Spec{Kind: "options", Path: "hosts/*/my.cnf"}, map[string]string{
 			"hosts/db1/my.cnf": "[mysqld]\nport = 3306\nserver-id=1 # one\n[mariadb-10.11]\nserver_id=11\n[client]\nport=9\n",
 			"hosts/db2/my.cnf": "[mysqld]\nserver_id=1\ndatadir=/x\n[mysqld1]\nport=3307\nserver_id=2\n[mysqld\n[mysqld.s2]\nport=3308\nserver_id=3\n"},
@@ -155,6 +157,7 @@ func TestRanges(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{
 		"db": "db", "db[8:10]": "db8 db9 db10", "db[08:10]": "db08 db09 db10", "db[a:e:2]x": "dbax dbcx dbex", "[1:2]-[:1]": "1-0 1-1 2-0 2-1",
+		"db[1:9:9223372036854775807]": "error", "db[a:z:9999999999999999999]": "error", "db[5:3]": "error", "db[99999999999999999999:99999999999999999999]": "error",
 		"db[001:3]": "error", "db[1:99999999]": "error", "db[a:3]": "error", "db]": "error",
 	} {
 		names, err := ranges(pattern)

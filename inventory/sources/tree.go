@@ -58,6 +58,21 @@ func (n *node) plain(path string) []*node {
 	return out
 }
 
+// address is what HOST:PORT leads to: two plain values as one.
+func (n *node) address(path string) []*node {
+	host, port, two := splitName(path)
+	if !two {
+		return n.plain(path)
+	}
+	hosts, ports := n.plain(host), n.plain(port)
+	if len(hosts) == 1 && len(ports) == 1 {
+		one := *hosts[0]
+		one.text, one.unknown = together(one.text, ports[0].text), one.unknown || ports[0].unknown
+		return []*node{&one}
+	}
+	return hosts
+}
+
 // theKey stands for the key of an entry where a path is asked for.
 const theKey = "@key"
 
@@ -109,11 +124,11 @@ func (r *reader) entry(file string, e *node, attributes map[string]string) {
 			path := attributes[attribute]
 			values := []*node{{text: e.key, isPlain: true, line: e.line}}
 			if path != theKey {
-				values = e.plain(path)
+				values = e.address(path)
 			}
 			for _, v := range values {
 				if v.unknown {
-					r.claims = append(r.claims, claims.Claim{Subject: s, Attribute: attribute, Value: "computed", Unknown: true, Place: claims.Place{Where: file, Line: v.line}})
+					r.hide(s, attribute, "computed", claims.Place{Where: file, Line: v.line})
 				} else if v.text != "" {
 					r.value(s, attribute, v.text, claims.Place{Where: file, Line: v.line})
 				}

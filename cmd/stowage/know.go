@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"stowage/capacity"
+	"stowage/digest"
+	"stowage/inventory"
+	"stowage/report"
+	"stowage/session"
+	"stowage/store"
+)
+
+// The parts of what is known of a farm. Each is read from what was kept; nobody is asked.
+
+func knownSources(d *session.Session, f *report.KnowFacts) (any, error) {
+	k, ok, err := readKnown(d)
+	if err != nil || !ok {
+		return nil, err
+	}
+	f.Check, f.Graph = &k.Report, &k.Graph
+	return k, nil
+}
+
+func (a *app) knownRunway(d *session.Session, f *report.KnowFacts) (any, error) {
+	series, err := a.keptSizes(d)
+	if err != nil {
+		return nil, err
+	}
+	f.Series, f.Rows = series, capacity.Assess(d.Farm, series)
+	return capacityAnswer{FormatVersion: 1, Farm: d.Farm.Name, Now: capacity.Of(d.Farm), Rows: f.Rows}, nil
+}
+
+// shardNeeds is the load of one shard as JSON.
+type shardNeeds struct {
+	Shard  string             `json:"shard"`
+	Pair   string             `json:"pair"`
+	Needs  map[string]float64 `json:"needs"` // base units
+	Growth float64            `json:"growth_per_day"`
+	// DiskMeasured is what the newest inventory measured, null where it did not; needs are typed in farm.yaml.
+	DiskMeasured *int64 `json:"disk_measured"`
+}
+
+func knownLoad(d *session.Session, f *report.KnowFacts) (any, error) {
+	var inv inventory.Inventory
+	switch _, err := d.Store.LatestDocument("inventory", "", &inv); {
+	case err == nil:
+		f.Inventory = &inv
+	case !errors.Is(err, store.ErrNone):
+		return nil, err
+	}
+	sizes, out := inv.ShardBytes(), []shardNeeds{}
+	for _, p := range d.Farm.Pairs {
+		for _, s := range p.Shards {
+			x := shardNeeds{Shard: string(s.Name), Pair: string(p.Name), Needs: map[string]float64{}, Growth: s.Growth}
+			for r, v := range s.Needs {
+				x.Needs[string(r)] = v
+			}
+			if n, ok := sizes[s.Name]; ok && n > 0 {
+				x.DiskMeasured = &n
+			}
+			out = append(out, x)
+		}
+	}
+	return map[string]any{"format_version": 1, "shards": out}, nil
+}
+
+// classesShown is how many classes of queries are shown.
+const classesShown = 25
+
+func (a *app) knownQueries(d *session.Session, f *report.KnowFacts) (any, error) {
+	docs, err := d.Store.Documents("digest")
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	kept, err := a.keptWindows(nil)
+	if err != nil {
+		return nil, err
+	}
+	all, err := merged(kept)
+	if err != nil {
+		return nil, err
+	}
+	t := all.Trend(digest.TrendOptions{Classes: classesShown})
+	if err := a.remember(&t); err != nil {
+		return nil, err
+	}
+	f.Trend = &t
+	return t, nil
+}
+
+func knownFindings(d *session.Session, f *report.KnowFacts) (any, error) {
+	var inv inventory.Inventory
+	switch _, err := d.Store.LatestDocument("inventory", "", &inv); {
+	case errors.Is(err, store.ErrNone):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	f.Findings = []report.Found{}
+	for _, x := range inv.Findings {
+		f.Findings = append(f.Findings, report.Found{Finding: x, From: "inventory"})
+	}
+	return map[string]any{"format_version": 1, "taken": inv.Taken, "findings": inv.Findings}, nil
+}
+
+// addKnown adds all that is known to a report. What cannot be read is left out of it; its page says why.
+func (a *app) addKnown(d *session.Session, facts *report.Facts) {
+	k := &report.KnowFacts{Farm: d.Farm, Made: time.Now()}
+	for _, add := range []func(*session.Session, *report.KnowFacts) (any, error){knownSources, a.knownRunway, knownLoad, a.knownQueries} {
+		_, _ = add(d, k) // as the comment says
+	}
+	if len(k.Series) == 0 {
+		k.Rows = nil // nothing but what is declared, which the plan has
+	}
+	if k.Inventory == nil && k.Check == nil && k.Rows == nil && k.Trend == nil {
+		return // nobody has asked yet: a report of a plan or a bench alone
+	}
+	facts.Know = k
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"time"
+
+	"stowage/report"
+	"stowage/serve"
+	"stowage/session"
+)
+
+// known makes a page of what was kept. add reads the facts, and returns them as JSON, nil where nobody has looked yet; none says then how that is done.
+func (s *shelf) known(none string, command []string, add func(*session.Session, *report.KnowFacts) (any, error), of func(report.KnowFacts) *report.KnowDocument) (serve.Shown, error) {
+	d, err := s.desk()
+	if err != nil {
+		return serve.Shown{}, err
+	}
+	defer d.Close()
+	facts := report.KnowFacts{Farm: d.Farm, Made: time.Now()}
+	out := serve.Shown{Command: s.line(command...)}
+	if out.JSON, err = add(d, &facts); err != nil {
+		return out, err
+	}
+	if out.JSON == nil {
+		out.Text = none
+		return out, nil
+	}
+	out.Piece, err = of(facts).Piece()
+	return out, err
+}
+
+func (s *shelf) sources() (serve.Shown, error) {
+	return s.known("Nobody has compared the sources of this farm yet: stowage inventory check does, and keeps what it finds.", []string{"inventory graph"}, knownSources, report.NewSourcesDocument)
+}
+
+func (s *shelf) runway() (serve.Shown, error) {
+	// Thousands of forecasts of as many series take seconds: they are made again when the store or farm.yaml has changed.
+	db := s.ws.StatePath("stowage.db")
+	return s.runways.of(func() (serve.Shown, error) {
+		return s.known("", []string{"capacity"}, s.app.knownRunway, report.NewRunwayDocument)
+	}, db, db+"-wal", s.ws.Path("farm.yaml"))
+}
+
+func (s *shelf) load() (serve.Shown, error) {
+	return s.known("", []string{"inventory"}, knownLoad, report.NewLoadDocument)
+}
+
+func (s *shelf) queries() (serve.Shown, error) {
+	return s.known("No digest is kept yet: stowage digest --save NAME LOG... keeps one, and so does stowage digest record --save NAME.", []string{"digest history"}, s.app.knownQueries, report.NewQueriesDocument)
+}
+
+func (s *shelf) findings() (serve.Shown, error) {
+	return s.known("No inventory was taken yet: stowage inventory asks every server, and keeps what it finds.", []string{"inventory"}, knownFindings, report.NewFindingsDocument)
+}
