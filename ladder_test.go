@@ -36,6 +36,7 @@ var ladder = []rung{
 		"demo":    "makes and removes a farm to try things on; knows nothing of moving",
 		"domains": "a verb: leads sides out of a GTID domain that others write; is handed what edits option files and keeps its records",
 		"move":    "a verb: reads like the runbook it replaces",
+		"roll":    "a verb: takes sides out for whoever works on their servers, and brings them back",
 		"replay":  "a verb: sends recorded statements to a candidate, and writes only where its guard finds nobody else",
 	},
 	{

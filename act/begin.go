@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"stowage/engine"
@@ -110,8 +111,9 @@ func (a *Act) NothingOpen() error {
 	return a.Elsewhere()
 }
 
-// nextID is an id that no run has.
+// nextID is an id that no run has. The engine takes none with a slash.
 func (a *Act) nextID(name string) string {
+	name = strings.ReplaceAll(name, "/", "-")
 	runs, _ := a.Store.Runs(a.Kind.Name) // unread: PutRun will say so
 	for n := 1; ; n++ {
 		id := fmt.Sprintf("%s-%s-%d", a.Kind.Name, name, n)

@@ -10,6 +10,7 @@ import (
 	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
+	"stowage/host"
 	"stowage/placement"
 	"stowage/placement/check"
 	"stowage/store"
@@ -26,7 +27,7 @@ type Act struct {
 // as far as it is part of a step.
 func NewAct(a *act.Act, soak time.Duration, repair bool) *Act {
 	m := &Mover{Conductor: a.Conductor, Workspace: a.Workspace, Router: a.Router, Machines: a.Session, Accounts: a.Accounts,
-		Settings: swing.Defaults(), Repair: repair, edited: &editing{}}
+		Settings: swing.Defaults(), Repair: repair, edited: &host.Editor{}}
 	m.Settings.Soak = min(soak, act.WatchAtMost)
 	moving := &Act{a, m}
 	a.Kind, a.WayBack = Kind(m), moving.PlanBack

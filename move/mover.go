@@ -28,7 +28,7 @@ type Mover struct {
 	// serve are never touched.
 	Repair bool
 
-	edited *editing
+	edited *host.Editor
 }
 
 // Machines are the hosts of a farm.

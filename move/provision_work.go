@@ -204,7 +204,7 @@ func (p *provision) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := p.mover.editOptions(ctx, s.host, s.here, func(is string) string { return settledOptions(host.UnfenceOptions(s.here, is), was) }); err != nil {
+		if err := p.mover.edited.Edit(ctx, s.host, s.here, func(is string) string { return settledOptions(host.UnfenceOptions(s.here, is), was) }); err != nil {
 			return err
 		}
 		if scheduler, _ := host.Option(was, host.ServerGroup(was), "event_scheduler"); isOn(scheduler) {

@@ -3,7 +3,6 @@ package move
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 
 	"stowage/act"
 	"stowage/engine"
@@ -11,6 +10,7 @@ import (
 	"stowage/host"
 	"stowage/mysql"
 	"stowage/placement"
+	"stowage/session"
 	"stowage/swing"
 )
 
@@ -64,7 +64,7 @@ func (m *Mover) replacement(c engine.Call, step act.Step, beat func(string)) (*r
 			r.Report(farm.Event{Kind: kind, Phase: phase, Text: text, Millis: millis})
 		},
 	}
-	r.Lasting, r.Rejoin = lasting{r}, r.rejoin
+	r.Lasting, r.Rejoin = newLasting(r), r.rejoin
 	return r, nil
 }
 
@@ -77,11 +77,7 @@ func drainLonger(s swing.Settings, attempt int) swing.Settings {
 }
 
 func (m *Mover) instance(name farm.InstanceName, p placement.Place) host.Instance {
-	config := p.Config
-	if config == "" {
-		config = filepath.Join(filepath.Dir(p.Datadir), "my.cnf")
-	}
-	return host.Instance{Name: name, Address: p.Address, Port: p.Port, Datadir: m.Workspace.Path(p.Datadir), Config: m.Workspace.Path(config), GroupSuffix: p.GroupSuffix}
+	return session.InstanceAt(m.Workspace, name, p.Address, farm.Side{Port: p.Port, Datadir: p.Datadir, Config: p.Config, GroupSuffix: p.GroupSuffix})
 }
 
 func (r *replacement) Close() {

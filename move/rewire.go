@@ -180,7 +180,7 @@ func (r *replacement) stopOld(ctx context.Context) error {
 // Where the instance can be started, the fence stays, and it is said.
 func (r *replacement) releaseOptions(ctx context.Context, is host.Retired) error {
 	if is.Closed {
-		return r.mover.editOptions(ctx, r.oldHost, r.old, func(text string) string { return host.UnfenceOptions(r.old, text) })
+		return r.mover.edited.Edit(ctx, r.oldHost, r.old, func(text string) string { return host.UnfenceOptions(r.old, text) })
 	}
 	if is.Why != "" {
 		r.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s keeps its fence in %s, so that it takes no writes when it is started by mistake: %s", r.old.Name, r.old.Config, is.Why)})

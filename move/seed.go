@@ -189,7 +189,7 @@ func (r *replacement) settleConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.mover.editOptions(ctx, r.freshHost, r.fresh, func(is string) string { return settledOptions(host.UnfenceOptions(r.fresh, is), was) })
+	return r.mover.edited.Edit(ctx, r.freshHost, r.fresh, func(is string) string { return settledOptions(host.UnfenceOptions(r.fresh, is), was) })
 }
 
 // settledOptions is an option file with what another has in place of the

@@ -39,7 +39,7 @@ func (s *shardMove) linkLasts(ctx context.Context, lines []string) error {
 	if err != nil {
 		return err
 	}
-	return s.mover.editOptions(ctx, h, i, func(text string) string { return host.LinkOptions(i, text, lines) })
+	return s.mover.edited.Edit(ctx, h, i, func(text string) string { return host.LinkOptions(i, text, lines) })
 }
 
 func (s *shardMove) targetFile() (host.Host, host.Instance, error) {

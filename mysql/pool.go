@@ -41,7 +41,8 @@ func (s *Server) awaitStatus(ctx context.Context, name, word string, budget time
 		}
 		// A load that was cut short is not a reason to stop: the pool warms
 		// by itself. Say so by returning with what we have.
-		if strings.Contains(value, word) || time.Now().After(deadline) {
+		ended := strings.Contains(value, word) || strings.Contains(value, "Cannot open") || strings.Contains(value, "Error ")
+		if ended || time.Now().After(deadline) {
 			return nil
 		}
 		if err := sleep(ctx, 5*time.Millisecond); err != nil {

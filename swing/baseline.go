@@ -22,9 +22,13 @@ type Baseline struct {
 // those of Compared.
 var inPlace = []string{"server_id", "port", "datadir", "log_bin_basename", "innodb_buffer_pool_size", "skip_name_resolve", "character_set_client", "max_allowed_packet"}
 
+// CheckedInPlace are the variables that must be what they were on a side that
+// returns in place, unless the act announces them.
+func CheckedInPlace() []string { return slices.Concat(compared, inPlace) }
+
 // ReadBaseline reads the baseline of a side that is in rotation.
 func ReadBaseline(ctx context.Context, side *mysql.Server) (Baseline, error) {
-	was, err := side.Variables(ctx, slices.Concat(compared, inPlace, []string{"event_scheduler"})...)
+	was, err := side.Variables(ctx, append(CheckedInPlace(), "event_scheduler")...)
 	if err != nil {
 		return Baseline{}, err
 	}
@@ -43,12 +47,12 @@ func (s *Swing) checkBaseline(ctx context.Context) error {
 		return &farm.Error{Op: "check", Subject: string(s.Returns.Name()), Err: fmt.Errorf("%w: nobody read its variables before it left", farm.ErrRefused),
 			Hint: "an act in place has to set Swing.Baseline: this is a fault of Stowage"}
 	}
-	is, err := s.Returns.Variables(ctx, slices.Concat(compared, inPlace)...)
+	is, err := s.Returns.Variables(ctx, CheckedInPlace()...)
 	if err != nil {
 		return err
 	}
 	var differ []string
-	for _, name := range slices.Concat(compared, inPlace) {
+	for _, name := range CheckedInPlace() {
 		if was := s.Baseline.Variables[name]; was != is[name] && !slices.Contains(s.MayDiffer, name) {
 			differ = append(differ, fmt.Sprintf("%s is %q, was %q", name, is[name], was))
 		}

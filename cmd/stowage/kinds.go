@@ -2,12 +2,16 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	"stowage/act"
 	"stowage/move"
 	"stowage/placement"
+	"stowage/roll"
 	"stowage/session"
+	"stowage/store"
 )
 
 // kind is an act that this program carries out.
@@ -15,13 +19,44 @@ type kind struct {
 	name string
 	// of gives an act its steps, in a session that is prepared.
 	of func(a *app, bare *act.Act, goals placement.Goals) *act.Act
+	// holdsBefore is a step that is approved by a verb of its own: the program ends where the run waits for that, and nobody has to carry it
+	// out meanwhile. Empty: there is none.
+	holdsBefore string
+	// letsGoOn are the verbs for a run that is held, by its subject.
+	letsGoOn func(run store.Run) []string
+}
+
+// kindOf is the kind of a run; the zero kind when this program does not know it.
+func kindOf(run store.Run) kind {
+	for _, k := range kinds {
+		if k.name == run.Kind {
+			return k
+		}
+	}
+	return kind{}
+}
+
+// errHeld: a run waits for a verb of its own.
+var errHeld = errors.New("held")
+
+// isHeld reports whether a run waits for the verb of its kind, and for nothing else.
+func isHeld(s *store.Store, run store.Run) bool {
+	now, err := act.SteeringOf(s, run.ID)
+	return err == nil && slices.ContainsFunc(now.Waiting(), func(w act.Approval) bool { return w.Step == kindOf(run).holdsBefore })
 }
 
 // kinds are all of them. A new act is a line here, and its verb.
 var kinds = []kind{
-	{move.Name, func(a *app, bare *act.Act, goals placement.Goals) *act.Act {
+	{name: move.Name, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act {
 		return move.NewAct(bare, goals.Soak, a.repair).Act
 	}},
+	{
+		name: roll.Side, of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act { return newRoll(bare, goals).Act },
+		holdsBefore: roll.StepReturn,
+		letsGoOn: func(r store.Run) []string {
+			return []string{"stowage side in " + r.Subject, "stowage undo --run " + r.ID}
+		},
+	},
 }
 
 // actOf is the act that carries out runs of a kind; "": nothing has been begun, and any will do.

@@ -79,7 +79,7 @@ type moveSummary struct {
 	FormatVersion int     `json:"format_version"`
 	Run           string  `json:"run,omitempty"`
 	Plan          string  `json:"plan,omitempty"`
-	State         string  `json:"state"` // done, failed, nothing-to-do
+	State         string  `json:"state"` // done, failed, held, nothing-to-do
 	Sides         int     `json:"sides"`
 	Moved         int     `json:"sides_moved"`
 	Seconds       float64 `json:"seconds"`
@@ -91,6 +91,8 @@ type moveSummary struct {
 	Outcome     *act.Outcome     `json:"outcome,omitempty"`
 	// Forward are those that have settled without a way back.
 	Forward []act.LostWay `json:"without_way_back,omitempty"`
+	// Next are the verbs by which a run that is held goes on.
+	Next []string `json:"next_steps,omitempty"`
 
 	what string // is counted: sides, or shards
 }
@@ -107,6 +109,10 @@ func (a *app) ended(s moveSummary, err error) error {
 		}
 		if s.State == "nothing-to-do" {
 			_, err := fmt.Fprintln(w, "nothing to do: farm.yaml shows every side where the plan wants it")
+			return err
+		}
+		if s.State == stateHeld {
+			_, err := fmt.Fprintf(w, "%s: %s is out; its twin serves all clients of the pair\n  bring it back: %s\n", s.Run, s.Plan, s.Next[0])
 			return err
 		}
 		if s.WritePauses != nil {
@@ -221,16 +227,29 @@ func (a *app) carry(ctx context.Context, going *act.Act, run store.Run) (moveSum
 	if err := a.noteRouting(ctx, going, run); err != nil {
 		return moveSummary{}, err
 	}
+	until, hold := context.WithCancelCause(ctx)
+	defer hold(nil)
+	held := false
 	recorder := going.Store.Record()
 	screen := a.newScreen(run.ID)
 	going.Sink = func(e farm.Event) {
 		recorder.Add(e)
 		screen.Add(e)
+		if k := kindOf(run); e.Kind == farm.StepWaiting && e.Step == k.holdsBefore && isHeld(going.Store, run) {
+			hold(errHeld)
+		}
 	}
-	out, err := going.Carry(ctx, run)
+	out, err := going.Carry(until, run)
 	screen.Close()
+	if errors.Is(context.Cause(until), errHeld) && errors.Is(err, farm.ErrInterrupted) {
+		err = nil
+		held = true
+	}
 	if closeErr := recorder.Close(); err == nil {
 		err = closeErr
+	}
+	if held {
+		return moveSummary{FormatVersion: 1, Run: run.ID, Plan: run.Subject, State: stateHeld, Next: kindOf(run).letsGoOn(run)}, err
 	}
 	if out.Run == "" {
 		return moveSummary{}, err

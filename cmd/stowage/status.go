@@ -23,7 +23,7 @@ type moveStatus struct {
 	FormatVersion int              `json:"format_version"`
 	Run           string           `json:"run,omitempty"`
 	Plan          string           `json:"plan,omitempty"`
-	State         string           `json:"state"` // none, running, interrupted, done, failed
+	State         string           `json:"state"` // none, running, interrupted, held, done, failed
 	PID           int              `json:"pid,omitempty"`
 	Started       time.Time        `json:"started,omitzero"`
 	Ended         time.Time        `json:"ended,omitzero"`
@@ -162,6 +162,9 @@ func (a *app) status(c *cobra.Command) (moveStatus, error) {
 // interrupted is the state of a run that has not ended and that no process carries out.
 const interrupted = "interrupted"
 
+// stateHeld is the state of a run that holds a side out until a person brings it back. No process has to carry it out meanwhile.
+const stateHeld = "held"
+
 // stateOf is how a run is: as the store has it, or interrupted.
 func stateOf(r store.Run) string {
 	if r.State == store.Running && syscall.Kill(r.PID, 0) != nil {
@@ -214,6 +217,9 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 	}
 	if err := s.steered(d.Store); err != nil {
 		return s, err
+	}
+	if s.State == interrupted && isHeld(d.Store, run) {
+		s.State, s.NextSteps = stateHeld, kindOf(run).letsGoOn(run)
 	}
 	board, err := boardOf(run.ID)
 	if err != nil {

@@ -1,0 +1,18 @@
+// Package roll takes sides out of rotation so that somebody can work on their
+// servers, and brings them back.
+//
+// It answers: "how is a server of a live pair patched, restarted or looked at
+// without a failed query?" Its main type is Act, which carries out runs of kind
+// "side": one side of one active-active pair leaves, is held out for as long as
+// a person needs, and returns caught up, checked and warm.
+//
+// Invariants: never both sides of a pair are out; a side is held to the Baseline
+// that was read before it left, and what a person announces may differ from it;
+// once the return has begun, a failure leaves the side out and says why, because
+// a server that is not what it was must not get clients. Before that, undo sends
+// the clients back.
+//
+// The package changes nothing on a host but the fence in the side's option file,
+// and takes that away byte for byte. It never starts or stops a server: whoever
+// took the side out does.
+package roll

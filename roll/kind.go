@@ -1,0 +1,113 @@
+package roll
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"stowage/act"
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/session"
+	"stowage/store"
+	"stowage/swing"
+)
+
+// Side is the name of the kind: one side is taken out and brought back.
+const Side = "side"
+
+// StepReturn is the step before which a side is held out.
+const StepReturn = "return"
+
+// Act is the carrying out of runs of kind Side in a session.
+type Act struct {
+	*act.Act
+	settings swing.Settings
+	editor   *host.Editor
+}
+
+// NewAct makes holding a side out what an act carries out, in a session that is
+// prepared.
+func NewAct(bare *act.Act, settings swing.Settings) *Act {
+	a := &Act{Act: bare, settings: settings, editor: &host.Editor{}}
+	a.Kind = Kind(a)
+	return a
+}
+
+// Kind is taking sides out. That of an Act that is nil can be looked at and not carried out.
+func Kind(a *Act) act.Kind {
+	return act.Kind{Name: Side, Runbooks: []act.Runbook{
+		act.NewRunbook("hold", steps(), func(c engine.Call, s act.Step, beat func(string)) (*visit, error) { return a.visit(c, s, beat) }),
+	}}
+}
+
+// Begin takes one side of one pair out, after everything was asked. It is held
+// before StepReturn until a person approves that: see Approve.
+func (a *Act) Begin(ctx context.Context, pair farm.PairName, side farm.SideName) (store.Run, []farm.Finding, error) {
+	o, err := a.order(pair, side)
+	if err != nil {
+		return store.Run{}, nil, err
+	}
+	args, err := json.Marshal(o)
+	if err != nil {
+		return store.Run{}, nil, err
+	}
+	return a.Act.Begin(ctx, act.Proposal{
+		Name: fmt.Sprintf("%s-%s", pair, side), Subject: o.subject(), ApproveBefore: []string{StepReturn},
+		Job: func(run string) (engine.Job, uint32, error) {
+			part := engine.Part{Subject: o.subject(), Args: args, Steps: a.Kind.Runbooks[0].EngineSteps()}
+			return engine.Job{ID: run, Kind: Side, Budgets: map[string]int{act.WholeFarm: 1},
+				Lanes: []engine.Lane{{Name: string(pair), Holds: []string{act.WholeFarm}, Parts: []engine.Part{part}}}}, 0, nil
+		},
+		Survey: func(ctx context.Context, job engine.Job) ([]farm.Finding, error) {
+			part := job.Lanes[0].Parts[0]
+			w, err := a.Kind.Open(engine.Call{Job: job.ID, Kind: Side, Lane: job.Lanes[0].Name, Subject: part.Subject, Args: part.Args, Attempt: 1})
+			if err != nil {
+				return nil, err
+			}
+			defer w.Close()
+			return w.Survey(ctx)
+		},
+		Remedy: "remedy them; nothing has been touched",
+	})
+}
+
+// order is what one part says: which side, and where it and its twin live.
+type order struct {
+	Pair   farm.PairName `json:"pair"`
+	Side   farm.SideName `json:"side"`
+	Leaves place         `json:"leaves"`
+	Twin   place         `json:"twin"`
+}
+
+// place is one instance of farm.yaml.
+type place struct {
+	Name farm.InstanceName `json:"instance"`
+	At   farm.Side         `json:"at"`
+}
+
+func (o order) subject() string { return string(o.Pair) + "/" + string(o.Side) }
+
+// order reads the side from farm.yaml.
+func (a *Act) order(pair farm.PairName, side farm.SideName) (order, error) {
+	p, ok := a.Farm.Pair(pair)
+	if !ok {
+		return order{}, &farm.Error{Op: "take out", Subject: string(pair), Err: fmt.Errorf("%w: farm.yaml has no such pair", farm.ErrInput), Hint: "stowage inventory lists the pairs"}
+	}
+	if p.Topology != farm.ActiveActive {
+		return order{}, act.Refused("take out", string(pair), fmt.Errorf("the pair is %s: one server takes all writes, and no other side can serve its clients", p.Topology),
+			"stowage move instance hands a primary over; a replica that nobody reads needs no swing")
+	}
+	return order{pair, side, place{p.Instance(side), p.Sides[side]}, place{p.Instance(side.Twin()), p.Sides[side.Twin()]}}, nil
+}
+
+// instance is a place as its host knows it.
+func (a *Act) instance(p place) (host.Host, host.Instance, error) {
+	h, ok := a.Farm.Host(p.At.Host)
+	if !ok {
+		return nil, host.Instance{}, fmt.Errorf("%w: farm.yaml has no host %s", farm.ErrInput, p.At.Host)
+	}
+	machine, err := a.Host(p.At.Host)
+	return machine, session.InstanceAt(a.Workspace, p.Name, h.Address, p.At), err
+}

@@ -1,0 +1,131 @@
+package roll
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"stowage/act"
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/route"
+)
+
+// survey is what the questions of one side look at.
+type survey struct {
+	v          *visit
+	routing    *route.Pair
+	side, twin mysql.Facts
+}
+
+// questions are asked in this order, all of them, and every answer is reported.
+var questions = []act.Question[*survey]{
+	{Name: "routing", Look: askRouting},
+	{Name: "replication", Look: askReplication},
+	{Name: "binary-log", Look: askBinaryLog},
+	{Name: "twin-writes", Look: askTwinWrites},
+	{Name: "twin-room", Look: askTwinRoom},
+}
+
+// Survey implements act.Work.
+func (v *visit) Survey(ctx context.Context) ([]farm.Finding, error) {
+	s := &survey{v: v}
+	var err error
+	if s.side, err = v.Leaves.Facts(ctx); err != nil {
+		return nil, err
+	}
+	if s.twin, err = v.Twin.Facts(ctx); err != nil {
+		return nil, err
+	}
+	t, err := v.Routing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.routing = t.Pairs[v.Pair]
+	return act.Ask(ctx, questions, s)
+}
+
+func blocker(subject, text, remedy string) farm.Finding {
+	return farm.Finding{Severity: farm.Blocker, Subject: subject, Text: text, Remedy: remedy}
+}
+
+// askRouting: both sides are in rotation, at the addresses of farm.yaml, with open gates.
+func askRouting(_ context.Context, s *survey) ([]farm.Finding, error) {
+	pair := string(s.v.Pair)
+	if s.routing == nil {
+		return []farm.Finding{blocker(pair, "routing does not know the pair", "add it: stowage routing init")}, nil
+	}
+	var out []farm.Finding
+	for side, server := range map[farm.SideName]*mysql.Server{s.v.Side: s.v.Leaves, s.v.Side.Twin(): s.v.Twin} {
+		switch got := s.routing.Sides[side].Address; {
+		case got != server.Address():
+			out = append(out, blocker(pair, fmt.Sprintf("routing sends side %s to %q, farm.yaml says %s", side, got, server.Address()), "make the two agree"))
+		case s.routing.GateIsClosed(side):
+			out = append(out, blocker(pair, fmt.Sprintf("the gate of side %s is closed", side), "finish what closed it: stowage status, stowage resume"))
+		case s.routing.Share(side, side) != 100:
+			out = append(out, blocker(pair, fmt.Sprintf("side %s serves %g %% of its clients", side, s.routing.Share(side, side)), "finish what took it out: stowage status, stowage resume"))
+		}
+	}
+	return out, nil
+}
+
+// askReplication: each side follows the other, and runs.
+func askReplication(_ context.Context, s *survey) ([]farm.Finding, error) {
+	var out []farm.Finding
+	for _, x := range []struct {
+		server *mysql.Server
+		is     mysql.Replication
+		of     *mysql.Server
+	}{{s.v.Leaves, s.side.Replication, s.v.Twin}, {s.v.Twin, s.twin.Replication, s.v.Leaves}} {
+		name := string(x.server.Name())
+		if !x.is.Follows(x.of.Address()) {
+			out = append(out, blocker(name, "it does not replicate from its twin at "+x.of.Address(), "repair the ring, or correct farm.yaml"))
+		} else if err := x.is.Broken(); err != nil {
+			out = append(out, blocker(name, err.Error(), "repair its replication first"))
+		}
+	}
+	return out, nil
+}
+
+// askBinaryLog: without GTIDs of its own nobody can tell what the other side has.
+func askBinaryLog(_ context.Context, s *survey) ([]farm.Finding, error) {
+	var out []farm.Finding
+	for server, f := range map[*mysql.Server]mysql.Facts{s.v.Leaves: s.side, s.v.Twin: s.twin} {
+		for _, need := range f.Flavor.RingNeeds() {
+			if f.Variables[need[0]] != need[1] {
+				out = append(out, blocker(string(server.Name()), fmt.Sprintf("%s is %s, must be %s", need[0], f.Variables[need[0]], need[1]), "stowage domains separate "+string(s.v.Pair)+" sets GTID variables; others need the option file and a restart"))
+			}
+		}
+	}
+	return out, nil
+}
+
+// askTwinWrites: the twin is about to take all writes.
+func askTwinWrites(_ context.Context, s *survey) ([]farm.Finding, error) {
+	if s.twin.Variables["read_only"] != "ON" {
+		return nil, nil
+	}
+	return []farm.Finding{blocker(string(s.v.Twin.Name()), "read_only is ON", "find out who fenced it and why; then SET GLOBAL read_only = OFF")}, nil
+}
+
+// askTwinRoom: the twin will have the connections of both sides.
+func askTwinRoom(ctx context.Context, s *survey) ([]farm.Finding, error) {
+	limit, err := strconv.Atoi(s.twin.Variables["max_connections"])
+	if err != nil {
+		return nil, nil //nolint:nilerr // a server that does not say has no limit that we know
+	}
+	sum := 0
+	for _, server := range []*mysql.Server{s.v.Leaves, s.v.Twin} {
+		text, err := server.Status(ctx, "Threads_connected")
+		if err != nil {
+			return nil, err
+		}
+		n, _ := strconv.Atoi(text)
+		sum += n
+	}
+	if sum < limit*9/10 {
+		return nil, nil
+	}
+	return []farm.Finding{blocker(string(s.v.Twin.Name()), fmt.Sprintf("both sides have %d connections together, and max_connections of this one is %d", sum, limit),
+		fmt.Sprintf("SET GLOBAL max_connections = %d, or wait for a quieter hour", sum*3/2))}, nil
+}
