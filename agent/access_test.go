@@ -39,7 +39,7 @@ func TestEngineKnowsRoles(t *testing.T) {
 	if got, _, err := asker.Ask(ctx, "host.db001", "one", []byte("x"), nil); err != nil || string(got) != "mine" {
 		t.Errorf("its own queue: %q, %v", got, err)
 	}
-	if _, err := c.Run(ctx, engine.Job{ID: "j", Kind: "k", Lanes: []engine.Lane{{Name: "l", Parts: []engine.Part{{Subject: "s", Steps: []engine.Step{{Name: "x"}}}}}}}); err == nil {
+	if _, err := c.Run(ctx, engine.Job{ID: "j", Kind: "k", Lanes: []engine.Lane{{Name: "l", Parts: []engine.Part{{Subject: "s", Steps: []engine.Step{{Name: "x"}}}}}}}, nil); err == nil {
 		t.Error("a host began a job")
 	}
 	// The queue of another: never served.
