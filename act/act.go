@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -48,10 +47,13 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	}
 	a.hear()
 	var job engine.Job
-	if _, err := a.Store.LatestDocument("job", run.ID, &job); err != nil {
+	_, err := a.Store.LatestDocument("job", run.ID, &job)
+	if err != nil {
 		return Outcome{}, err
 	}
-	var err error
+	if err := job.CheckFormat(); err != nil {
+		return Outcome{}, Refused(a.Kind.Name, run.ID, err, "stowage runs lists all")
+	}
 	a.known = bookOf(job)
 	if a.Owner, err = a.ownerOf(run); err != nil {
 		return Outcome{}, err
@@ -66,7 +68,7 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	}
 	defer deaf()
 	if tell := a.Sink; tell != nil {
-		// A job may be run in pieces; what they tell is of one run.
+		// A job of several stages is several to the engine; what they tell is of one run.
 		a.Sink = func(e farm.Event) { e.Run = run.ID; tell(e) }
 		defer func() { a.Sink = tell }()
 	}
@@ -143,66 +145,61 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 		return engine.Result{}, err
 	}
 	defer client.Close()
-	if e.Ours {
-		takeOver(ctx, client, job, e.Log)
+	lanes, err := openLedger(a.Store, job)
+	if err != nil {
+		return engine.Result{}, err
 	}
-	a.lookForLater(client, job)
+	if e.Ours {
+		ended, err := lanes.takeOver(ctx, client, job)
+		if e.Log != nil && (err != nil || ended > 0) {
+			e.Log.Info("a program that was killed had begun steps", "run", job.ID, "steps", ended, "error", err)
+		}
+	}
+	a.lookForLater(lanes)
 	stop, err := client.Serve("", a.Conductor, job.Budgets[WholeFarm]+4)
 	if err != nil {
 		return engine.Result{}, &farm.Error{Op: "serve engine", Subject: e.Address, Err: err}
 	}
 	defer stop()
-	return runInTurn(ctx, client, job)
+	return runInTurn(ctx, client, job, lanes)
 }
 
 // queueOf is where the workflows and steps of a run wait for the program that carries it out.
 func queueOf(job engine.Job) string { return "run." + job.ID }
 
-// takeOver ends what a program had begun that was killed: the engine is ours,
-// and whoever carries a run out holds its claim, whose lock ends with its
-// process. Where this fails the engine finds out by itself.
-func takeOver(ctx context.Context, client *engine.Client, job engine.Job, log *slog.Logger) {
-	for _, piece := range Pieces(job) {
-		ended, err := client.TakeOver(ctx, piece.ID)
-		if log != nil && (err != nil || ended > 0) {
-			log.Info("a program that was killed had begun steps", "job", piece.ID, "steps", ended, "error", err)
-		}
-	}
-}
-
-// runInTurn runs the pieces of a job one after the other, as far as there is
+// runInTurn runs the stages of a job one after the other, as far as there is
 // something of each to be begun.
-func runInTurn(ctx context.Context, client *engine.Client, job engine.Job) (engine.Result, error) {
+func runInTurn(ctx context.Context, client *engine.Client, job engine.Job, m engine.Memory) (engine.Result, error) {
 	var all engine.Result
-	for _, piece := range Pieces(job) {
-		now, rest := toBegin(piece, job.Lanes[:len(all.Lanes)], all)
+	for _, stage := range Stages(job) {
+		now, rest := toBegin(stage, job.Lanes[:len(all.Lanes)], all)
 		if len(now.Lanes) > 0 {
-			r, err := client.Run(ctx, now)
+			r, err := client.Run(ctx, now, m)
 			if err != nil {
 				return all, err
 			}
 			all.Format = r.Format
 			rest = append(rest, r.Lanes...)
 		}
-		all.Lanes = append(all.Lanes, inOrder(piece, rest)...)
+		all.Lanes = append(all.Lanes, inOrder(stage, rest)...)
 	}
 	return all, nil
 }
 
-// toBegin gives the lanes of a piece that may begin, by the results of the lanes
+// toBegin gives the lanes of a stage that may begin, by the results of the lanes
 // before it, and the ends of those that may not. A resume has the same results
 // and gets the same answer.
-func toBegin(piece engine.Job, before []engine.Lane, soFar engine.Result) (engine.Job, []engine.LaneResult) {
-	if piece.Lanes[0].Closing {
-		return closing(piece, soFar)
+func toBegin(stage engine.Job, before []engine.Lane, soFar engine.Result) (engine.Job, []engine.LaneResult) {
+	if stage.Lanes[0].Closing {
+		return closing(stage, soFar)
 	}
 	if soFar.End() == engine.EndDone {
-		return piece, nil
+		return stage, nil
 	}
-	may := soFar.MayBegin(piece.Spares)
+	may := soFar.MayBegin(stage.Spares)
 	var lanes []engine.Lane
 	var rest []engine.LaneResult
-	for _, l := range piece.Lanes {
+	for _, l := range stage.Lanes {
 		end := engine.LaneResult{Name: l.Name, End: engine.EndNotStarted}
 		missing := lacks(l, before, soFar)
 		if may && missing == "" {
@@ -214,8 +211,8 @@ func toBegin(piece engine.Job, before []engine.Lane, soFar engine.Result) (engin
 		}
 		rest = append(rest, end)
 	}
-	piece.Lanes, piece.Spares = lanes, max(0, piece.Spares-soFar.OwnFailures())
-	return piece, rest
+	stage.Lanes, stage.Spares = lanes, max(0, stage.Spares-soFar.OwnFailures())
+	return stage, rest
 }
 
 // lacks is a lane of an earlier stage that was not done and without which this one
@@ -229,17 +226,17 @@ func lacks(l engine.Lane, before []engine.Lane, soFar engine.Result) string {
 	return ""
 }
 
-// closing is what of a closing piece has to be run: the lanes that take back
+// closing is what of a closing stage has to be run: the lanes that take back
 // what a lane of the same name has done for others that did not follow. It is
 // the same after a resume: the results so far are.
-func closing(piece engine.Job, soFar engine.Result) (engine.Job, []engine.LaneResult) {
+func closing(stage engine.Job, soFar engine.Result) (engine.Job, []engine.LaneResult) {
 	if soFar.End() == engine.EndDone {
 		var rest []engine.LaneResult
-		for _, l := range piece.Lanes {
+		for _, l := range stage.Lanes {
 			rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndDone})
 		}
-		piece.Lanes = nil
-		return piece, rest
+		stage.Lanes = nil
+		return stage, rest
 	}
 	made, came := map[string]bool{}, map[string]bool{}
 	for _, was := range soFar.Lanes { // the first of a name made it, the next came to it
@@ -251,7 +248,7 @@ func closing(piece engine.Job, soFar engine.Result) (engine.Job, []engine.LaneRe
 	}
 	var lanes []engine.Lane
 	var rest []engine.LaneResult
-	for _, l := range piece.Lanes {
+	for _, l := range stage.Lanes {
 		switch {
 		case !made[l.Name]:
 			rest = append(rest, engine.LaneResult{Name: l.Name, End: engine.EndNotStarted})
@@ -261,20 +258,23 @@ func closing(piece engine.Job, soFar engine.Result) (engine.Job, []engine.LaneRe
 			lanes = append(lanes, l)
 		}
 	}
-	piece.Lanes = lanes
-	return piece, rest
+	stage.Lanes = lanes
+	return stage, rest
 }
 
-// inOrder sorts the results of a piece as its lanes are.
-func inOrder(piece engine.Job, results []engine.LaneResult) []engine.LaneResult {
-	out := make([]engine.LaneResult, len(piece.Lanes))
-	for i, l := range piece.Lanes {
-		n := slices.IndexFunc(results, func(r engine.LaneResult) bool { return r.Name == l.Name })
-		if n < 0 {
-			out[i] = engine.LaneResult{Name: l.Name, End: engine.EndUnknown}
-			continue
+// inOrder sorts the results of a stage as its lanes are.
+func inOrder(stage engine.Job, results []engine.LaneResult) []engine.LaneResult {
+	of := make(map[string]engine.LaneResult, len(results))
+	for _, r := range results {
+		of[r.Name] = r
+	}
+	out := make([]engine.LaneResult, len(stage.Lanes))
+	for i, l := range stage.Lanes {
+		r, has := of[l.Name]
+		if !has {
+			r = engine.LaneResult{Name: l.Name, End: engine.EndUnknown}
 		}
-		out[i] = results[n]
+		out[i] = r
 	}
 	return out
 }

@@ -89,6 +89,7 @@ func (a *Act) write(run store.Run, job engine.Job, approvals []string, soak time
 			return err
 		}
 	}
+	job.Format = engine.Format
 	if err := a.Store.PutDocument("job", run.ID, run.Started, job); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (m *Conductor) Do(ctx context.Context, c engine.Call, beat func(string)) (j
 		return nil, engine.Permanent(err)
 	}
 	defer w.Close()
-	if err := m.mayBegin(ctx, c, step); err != nil {
+	if err := m.mayBegin(c, step); err != nil {
 		return nil, err
 	}
 	if c.Undo {
@@ -85,11 +85,11 @@ func (m *Conductor) Hold(ctx context.Context, c engine.Call, beat func(string)) 
 }
 
 // mayBegin is nil when a step, or its undo, may begin.
-func (m *Conductor) mayBegin(ctx context.Context, c engine.Call, step Step) error {
+func (m *Conductor) mayBegin(c engine.Call, step Step) error {
 	if m.Steer == nil {
 		return nil
 	}
-	v, err := m.Steer.ask(ctx, c, step, m.known.behind(c))
+	v, err := m.Steer.ask(c, step, m.known.behind(c))
 	switch {
 	case err != nil:
 		return err

@@ -19,11 +19,11 @@ type book map[[3]string]engine.Part
 // bookOf is the book of a job that was read from the store.
 func bookOf(job engine.Job) book {
 	b := book{}
-	for _, piece := range Pieces(job) {
-		for _, lane := range piece.Lanes {
+	for _, stage := range Stages(job) {
+		for _, lane := range stage.Lanes {
 			for _, part := range lane.Parts {
 				part.Args = asSent(part.Args)
-				b[[3]string{piece.ID, lane.Name, part.Subject}] = part
+				b[[3]string{stage.ID, lane.Name, part.Subject}] = part
 			}
 		}
 	}

@@ -259,25 +259,11 @@ func (a *Act) inRotation(hosts ...farm.HostName) []*mysql.Server {
 }
 
 // lookForLater tells the steering which lanes of a job began after which.
-func (a *Act) lookForLater(client *engine.Client, job engine.Job) {
+func (a *Act) lookForLater(lanes *ledger) {
 	if a.Steer == nil {
 		return
 	}
 	a.Steer.mu.Lock()
 	defer a.Steer.mu.Unlock()
-	a.Steer.later = func(ctx context.Context, lane string) (string, error) {
-		for _, piece := range Pieces(job) {
-			i := slices.IndexFunc(piece.Lanes, func(l engine.Lane) bool { return l.Name == lane })
-			for n := len(piece.Lanes) - 1; i >= 0 && n > i; n-- {
-				runs, err := client.LaneIsRunning(ctx, piece.ID, piece.Lanes[n].Name)
-				if err != nil {
-					return "", err
-				}
-				if runs {
-					return piece.Lanes[n].Name, nil
-				}
-			}
-		}
-		return "", nil
-	}
+	a.Steer.later = lanes.later
 }

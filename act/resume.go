@@ -69,7 +69,7 @@ func (a *Act) goOn(stuck store.Run) (store.Run, error) {
 	if gone, err := a.wasGoneOnWith(stuck, owner); gone || err != nil {
 		return stuck, cmp.Or(err, store.ErrNone)
 	}
-	job.ID, job.Lanes = a.nextID(stuck.Subject), rest
+	job.ID, job.Format, job.Lanes = a.nextID(stuck.Subject), engine.Format, rest
 	run := store.Run{ID: job.ID, Kind: a.Kind.Name, Subject: stuck.Subject, State: store.Running, Started: time.Now(), PID: os.Getpid()}
 	if err := a.claim(run, &job); err != nil {
 		return stuck, err

@@ -29,8 +29,8 @@ type Steer struct {
 	now     Steering
 	last    int64
 	changed chan struct{} // closed, and replaced, with every change
-	// later names a lane that began after this one and has not ended.
-	later func(ctx context.Context, lane string) (string, error)
+	// later names a lane of the same job that began after this one and has not ended.
+	later func(job, lane string) string
 }
 
 // Who is the person at the keyboard, for orders and the trail.
@@ -106,7 +106,7 @@ func (s *Steer) Found(part string) error {
 
 // ask says whether a step, or its undo, may begin, and writes down what follows
 // from that.
-func (s *Steer) ask(ctx context.Context, c engine.Call, step Step, behind []string) (verdict, error) {
+func (s *Steer) ask(c engine.Call, step Step, behind []string) (verdict, error) {
 	err := s.refresh()
 	if c.Undo { // what was said before holds
 		now, _ := s.Now()
@@ -115,10 +115,7 @@ func (s *Steer) ask(ctx context.Context, c engine.Call, step Step, behind []stri
 	if err != nil {
 		return verdict{}, err
 	}
-	later, err := s.laterLane(ctx, c.Lane)
-	if err != nil {
-		return verdict{}, err
-	}
+	later := s.laterLane(c)
 	s.mu.Lock()
 	v := s.now.judge(c.Subject, step, c.Attempt, time.Now(), later, behind...)
 	s.mu.Unlock()
@@ -131,14 +128,14 @@ func (s *Steer) ask(ctx context.Context, c engine.Call, step Step, behind []stri
 	return v, s.refresh()
 }
 
-func (s *Steer) laterLane(ctx context.Context, lane string) (string, error) {
+func (s *Steer) laterLane(c engine.Call) string {
 	s.mu.Lock()
 	asked, later := s.now.Undo, s.later
 	s.mu.Unlock()
 	if !asked || later == nil {
-		return "", nil
+		return ""
 	}
-	return later(ctx, lane)
+	return later(c.Job, c.Lane)
 }
 
 // hold returns when it is worth asking again. tell is told why it waits, once
@@ -147,7 +144,7 @@ func (s *Steer) hold(ctx context.Context, c engine.Call, step Step, behind []str
 	said := ""
 	for {
 		_, changed := s.Now()
-		v, err := s.ask(ctx, c, step, behind)
+		v, err := s.ask(c, step, behind)
 		if err != nil || v.may != mustWait {
 			return err
 		}

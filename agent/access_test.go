@@ -31,15 +31,14 @@ func TestEngineKnowsRoles(t *testing.T) {
 	mine, err := engine.Dial(t.Context(), r.address, r.opts)
 	must(t, err)
 	t.Cleanup(mine.Close)
-	asker, err := mine.Asker()
-	must(t, err)
+	asker := mine.Asker()
 	t.Cleanup(asker.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	if got, _, err := asker.Ask(ctx, "host.db001", "one", []byte("x"), nil); err != nil || string(got) != "mine" {
 		t.Errorf("its own queue: %q, %v", got, err)
 	}
-	if _, err := c.Run(ctx, engine.Job{ID: "j", Kind: "k", Lanes: []engine.Lane{{Name: "l", Parts: []engine.Part{{Subject: "s", Steps: []engine.Step{{Name: "x"}}}}}}}); err == nil {
+	if _, err := c.Run(ctx, engine.Job{ID: "j", Kind: "k", Lanes: []engine.Lane{{Name: "l", Parts: []engine.Part{{Subject: "s", Steps: []engine.Step{{Name: "x"}}}}}}}, nil); err == nil {
 		t.Error("a host began a job")
 	}
 	// The queue of another: never served.

@@ -67,9 +67,6 @@ func (l *laneRun) name(ctx workflow.Context, in stepInput) stepName {
 // done: the part is neither gone on with nor undone. What the server itself says (an attempt's time is up) and an attempt that was
 // cut short lead at worst to one more attempt, and need no proof.
 func (l *laneRun) forged(ctx workflow.Context, in stepInput, answered stepName, err error) *failure {
-	if l.in.Format < formatBound {
-		return nil
-	}
 	want := l.name(ctx, in)
 	var app *temporal.ApplicationError
 	switch {
@@ -118,7 +115,7 @@ func (p *performer) refused(ctx context.Context, in stepInput) error {
 }
 
 func (p *performer) unexpected(workflowID string, in stepInput) error {
-	if in.Format < formatBound || workflowID != in.Call.Job+"/"+in.Call.Lane {
+	if in.Format != Format || workflowID != laneID(in.Call.Job, in.Call.Lane) {
 		return fmt.Errorf("workflow %q bears a step of lane %q of job %q, in format %d", workflowID, in.Call.Lane, in.Call.Job, in.Format)
 	}
 	if k, ok := p.doer.(Knower); ok {

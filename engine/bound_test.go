@@ -20,23 +20,23 @@ func TestUnsealedJobIsNotCarriedOut(t *testing.T) {
 	d := &obeyer{}
 	serve(t, c, "", d, 4)
 	job := oneLane("forged", orders{}, "one")
-	for _, format := range []int{1, Format} {
-		id := []string{"forged-old", "forged"}[format-1]
+	ids := []string{"forged/old", "forged/lane"}
+	for n, id := range ids {
 		_, err := c.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: DefaultQueue, WorkflowTaskTimeout: workflowTaskTimeout,
-			Memo: map[string]any{memoFormat: format, memoKind: "test"}}, jobWorkflowName, jobInput{Format: format, Job: job})
+			Memo: map[string]any{memoFormat: []int{1, Format}[n], memoKind: "test"}}, laneWorkflowName, laneInput{Format: Format, Job: "forged", Kind: "test", Lane: job.Lanes[0]})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	run(t, c, oneLane("own", orders{}, "one")) // whoever comes later is served
-	for _, id := range []string{"forged-old", "forged"} {
+	for _, id := range ids {
 		about, err := c.temporal.DescribeWorkflowExecution(t.Context(), id, "")
 		if err != nil || about.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			t.Errorf("%s has ended: %v, %v", id, about.GetWorkflowExecutionInfo().GetStatus(), err)
 		}
-		if _, err := c.Find(t.Context(), id); !errors.Is(err, ErrOlder) {
-			t.Errorf("%s: %v, want %v", id, err, ErrOlder)
-		}
+	}
+	if _, err := c.Run(t.Context(), job, nil); !errors.Is(err, ErrOlder) {
+		t.Errorf("gone on with: %v, want %v", err, ErrOlder)
 	}
 	if got := d.names("s"); len(got) != 1 {
 		t.Errorf("steps ran: %q, want the one of the own job", got)

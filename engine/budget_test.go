@@ -89,3 +89,48 @@ func TestBigLaneDoesNotStarve(t *testing.T) {
 		running = running[1:]
 	}
 }
+
+// TestLanesThatWaitForABusyHostLeaveTheFarmFull: half of the lanes go to one host. While others wait that do not, as many run as the
+// farm allows.
+func TestLanesThatWaitForABusyHostLeaveTheFarmFull(t *testing.T) {
+	const atOnce = 16
+	job := Job{Budgets: map[string]int{"farm": atOnce, "host busy": 2}}
+	for i := range 200 {
+		host := "host busy"
+		if i%2 == 1 {
+			host = fmt.Sprint("host ", i)
+			job.Budgets[host] = 2
+		}
+		job.Lanes = append(job.Lanes, Lane{Holds: []string{"farm", host}})
+	}
+	b := newBudget(job)
+	var running []int
+	others := 100
+	for ended := 0; ended < len(job.Lanes); ended++ {
+		for lane, ok := b.next(); ok; lane, ok = b.next() {
+			running = append(running, lane)
+			others -= lane % 2
+		}
+		if others > 0 && len(running) != atOnce {
+			t.Fatalf("%d lanes run while %d wait that could, the farm allows %d", len(running), others, atOnce)
+		}
+		b.release(job.Lanes[running[0]].Holds)
+		running = running[1:]
+	}
+}
+
+// TestSeizedTokensAreNotGivenOut: what a lane holds that has begun before is not free.
+func TestSeizedTokensAreNotGivenOut(t *testing.T) {
+	b := newBudget(Job{Budgets: map[string]int{"x": 2}, Lanes: []Lane{{Holds: []string{"x"}}, {Holds: []string{"x"}}, {Holds: []string{"x"}}}})
+	b.seize(2)
+	if lane, ok := b.next(); !ok || lane != 0 {
+		t.Errorf("next is %d, %v; want 0", lane, ok)
+	}
+	if lane, ok := b.next(); ok {
+		t.Errorf("lane %d began beyond the budget", lane)
+	}
+	b.release([]string{"x"})
+	if lane, ok := b.next(); !ok || lane != 1 {
+		t.Errorf("next is %d, %v; want 1", lane, ok)
+	}
+}

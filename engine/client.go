@@ -86,14 +86,18 @@ func (o Options) forJobs(t client.Client) (client.Client, *sealing, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	how := o.client("")
-	how.DataConverter = seal
-	how.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: seal, EncodeCommonAttributes: true})
-	jobs, err := client.NewClientFromExisting(t, how)
+	jobs, err := client.NewClientFromExisting(t, o.jobs(seal))
 	if err != nil {
 		return nil, nil, fmt.Errorf("prepare client of jobs: %w", err)
 	}
 	return jobs, seal, nil
+}
+
+func (o Options) jobs(seal *sealing) client.Options {
+	how := o.client("")
+	how.DataConverter = seal
+	how.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: seal, EncodeCommonAttributes: true})
+	return how
 }
 
 // errNoKey: see Options.KeyFile.
@@ -107,80 +111,76 @@ func (c *Client) Close() {
 	c.temporal.Close()
 }
 
-// Run starts the job, or attaches to the one with the same ID, running or ended, and waits for its result. A job that has ended is
-// never run again. Lanes that failed are in the Result, not in the error.
-//
-// While the engine is away Run waits for it. When ctx ends first, Run returns ErrInterrupted; the job stays resumable.
-func (c *Client) Run(ctx context.Context, job Job) (Result, error) {
-	if c.jobs == nil {
-		return Result{}, errNoKey
-	}
-	if err := job.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := c.begin(ctx, job); err != nil {
-		return Result{}, err
-	}
-	return c.await(ctx, job.ID)
-}
-
-// Notes on the workflow that Find and begin read back without decoding its input.
+// Notes on a lane's workflow that describeLane reads back without decoding its input.
 const (
 	memoFormat = "format"
 	memoKind   = "kind"
 )
 
-func (c *Client) begin(ctx context.Context, job Job) error {
-	err := patiently(ctx, c.log, "start job "+job.ID, func() error {
+// laneID is the workflow of a lane.
+func laneID(job, lane string) string { return job + "/" + lane }
+
+// beginLane has a lane begin, or finds that it has begun.
+func (c *Client) beginLane(ctx context.Context, job Job, lane Lane) error {
+	id := laneID(job.ID, lane.Name)
+	err := patiently(ctx, c.log, "begin lane "+id, func() error {
 		_, err := c.jobs.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			ID:                                       job.ID,
+			ID:                                       id,
 			TaskQueue:                                c.opts.Queue,
 			WorkflowTaskTimeout:                      workflowTaskTimeout,
 			WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 			WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 			WorkflowExecutionErrorWhenAlreadyStarted: true,
 			Memo:                                     map[string]any{memoFormat: Format, memoKind: job.Kind},
-		}, jobWorkflowName, jobInput{Format: Format, Job: job})
+		}, laneWorkflowName, laneInput{Format: Format, Job: job.ID, Kind: job.Kind, Lane: lane})
 		return err
 	})
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &exists) {
-		c.log.Info("attached to the job that exists", "job", job.ID)
-		return c.checkAttached(ctx, job.ID)
+		return c.checkAttached(ctx, job.ID, lane.Name)
 	}
 	if err != nil {
-		return fmt.Errorf("start job %s: %w", job.ID, err)
+		return fmt.Errorf("begin lane %s: %w", id, err)
 	}
 	return nil
 }
 
-// checkAttached refuses to wait for a job that no worker of this program could ever finish.
-func (c *Client) checkAttached(ctx context.Context, jobID string) error {
-	state, err := c.Find(ctx, jobID)
+// checkAttached refuses to wait for a lane that no worker of this program could ever finish.
+func (c *Client) checkAttached(ctx context.Context, job, lane string) error {
+	about, err := c.describeLane(ctx, job, lane)
 	if err != nil {
 		return err
 	}
-	if state.Format > Format {
-		return fmt.Errorf("attach to job %s: a newer Stowage started it (format %d, this one knows %d)", jobID, state.Format, Format)
+	if about.Format > Format {
+		return fmt.Errorf("go on with lane %s: %w", laneID(job, lane), ErrNewer)
 	}
-	if state.queue != c.opts.Queue {
-		return fmt.Errorf("attach to job %s: %w", jobID, ErrOlder)
+	if about.queue != c.opts.Queue || about.Format < Format {
+		return fmt.Errorf("go on with lane %s: %w", laneID(job, lane), ErrOlder)
 	}
 	return nil
 }
 
-func (c *Client) await(ctx context.Context, jobID string) (Result, error) {
-	var result Result
-	err := patiently(ctx, c.log, "wait for job "+jobID, func() error {
-		return c.jobs.GetWorkflow(ctx, jobID, "").Get(ctx, &result)
-	})
-	if err != nil {
-		return Result{}, fmt.Errorf("wait for job %s: %w", jobID, err)
+// awaitLane waits for the result of a lane that has begun. A lane workflow never fails by itself, so a failure means that somebody
+// ended it from outside, in the middle of nobody knows what.
+func (c *Client) awaitLane(ctx context.Context, job, lane string) (LaneResult, error) {
+	id := laneID(job, lane)
+	var out laneOutput
+	err := patiently(ctx, c.log, "wait for lane "+id, func() error { return c.jobs.GetWorkflow(ctx, id, "").Get(ctx, &out) })
+	var ended *temporal.WorkflowExecutionError
+	switch {
+	case errors.As(err, &ended):
+		return LaneResult{Name: lane, End: EndUnknown, Kind: KindOutside, Error: failureOf(err).Text}, nil
+	case errors.Is(err, errUnsealed):
+		return LaneResult{Name: lane, End: EndUnknown, Kind: KindUnknown, Error: fmt.Sprintf("%v: %v", errForged, err)}, nil
+	case err != nil:
+		return LaneResult{}, fmt.Errorf("wait for lane %s: %w", id, err)
+	case out.Job != job || out.Name != lane:
+		return LaneResult{Name: lane, End: EndUnknown, Kind: KindUnknown, Error: fmt.Sprintf("%v: the result of lane %q of job %q", errForged, out.Name, out.Job)}, nil
 	}
-	return result, nil
+	return out.LaneResult, nil
 }
 
-// Phase tells whether a job exists and still runs.
+// Phase tells whether a lane has begun and still runs.
 type Phase string
 
 const (
@@ -189,58 +189,45 @@ const (
 	Ended    Phase = "ended"
 )
 
-// State is what the engine knows about one job. Result is set when Phase is Ended.
-type State struct {
-	Phase   Phase     `json:"phase"`
-	Kind    string    `json:"kind,omitempty"`
-	Format  int       `json:"format,omitempty"`
-	Started time.Time `json:"started,omitzero"`
-	Ended   time.Time `json:"ended,omitzero"`
-	Result  Result    `json:"result,omitzero"`
-
-	queue string
+// laneState is what the engine knows about one lane.
+type laneState struct {
+	Phase  Phase
+	Kind   string
+	Format int
+	queue  string
 }
 
-// Find looks a job up without waiting for it.
-func (c *Client) Find(ctx context.Context, jobID string) (State, error) {
-	state, err := c.describe(ctx, jobID)
-	if err == nil && state.Phase == Ended {
-		state.Result, err = c.await(ctx, jobID)
-	}
-	return state, err
-}
-
-// describe is Find without the result.
-func (c *Client) describe(ctx context.Context, jobID string) (State, error) {
-	var state State
+// describeLane looks a lane up without waiting for it.
+func (c *Client) describeLane(ctx context.Context, job, lane string) (laneState, error) {
+	var state laneState
 	if c.jobs == nil {
 		return state, errNoKey
 	}
-	err := patiently(ctx, c.log, "find job "+jobID, func() error {
-		d, err := c.temporal.DescribeWorkflowExecution(ctx, jobID, "")
+	id := laneID(job, lane)
+	err := patiently(ctx, c.log, "find lane "+id, func() error {
+		d, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
 		if err != nil {
 			return err
 		}
 		about := d.GetWorkflowExecutionInfo()
-		state = State{Phase: Running, Started: about.GetStartTime().AsTime(), queue: d.GetExecutionConfig().GetTaskQueue().GetName()}
+		state = laneState{Phase: Running, queue: d.GetExecutionConfig().GetTaskQueue().GetName()}
 		fields := about.GetMemo().GetFields()
-		state.Format, state.Kind = 0, ""
-		if fields[memoFormat] != nil && string(fields[memoFormat].GetMetadata()[converter.MetadataEncoding]) != sealedEncoding {
+		if fields[memoFormat] == nil || string(fields[memoFormat].GetMetadata()[converter.MetadataEncoding]) != sealedEncoding {
 			return ErrOlder
 		}
 		_ = c.seal.FromPayload(fields[memoFormat], &state.Format)
 		_ = c.seal.FromPayload(fields[memoKind], &state.Kind)
 		if about.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-			state.Phase, state.Ended = Ended, about.GetCloseTime().AsTime()
+			state.Phase = Ended
 		}
 		return nil
 	})
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
-		return State{Phase: NotFound}, nil
+		return laneState{Phase: NotFound}, nil
 	}
 	if err != nil {
-		return State{}, fmt.Errorf("find job %s: %w", jobID, err)
+		return laneState{}, fmt.Errorf("find lane %s: %w", id, err)
 	}
 	return state, nil
 }

@@ -60,7 +60,7 @@ func playController() int {
 		return fail(err)
 	}
 	defer stop()
-	r, err := c.Run(ctx, crashJob(filepath.Join(dir, "journal")))
+	r, err := c.Run(ctx, crashJob(filepath.Join(dir, "journal")), journalled(filepath.Join(dir, "lanes")))
 	if err != nil {
 		return fail(err)
 	}
@@ -193,7 +193,7 @@ func TestKillEngineMidStep(t *testing.T) {
 	ended := make(chan outcome, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	go func() { r, err := c.Run(ctx, job); ended <- outcome{r, err} }()
+	go func() { r, err := c.Run(ctx, job, nil); ended <- outcome{r, err} }()
 	address, killed := s.Address(), 0
 	for range 3 {
 		awaitLines(t, journal, 6+rand.IntN(12))

@@ -208,10 +208,10 @@ func TestInterruptLeavesTheJobResumable(t *testing.T) {
 		}
 		cancel()
 	}()
-	if _, err := c.Run(ctx, job); !errors.Is(err, ErrInterrupted) {
+	if _, err := c.Run(ctx, job, nil); !errors.Is(err, ErrInterrupted) {
 		t.Fatalf("error %v, want ErrInterrupted", err)
 	}
-	if s, err := c.Find(t.Context(), job.ID); err != nil || s.Phase != Running || s.Kind != "test" || s.Format != Format {
+	if s, err := c.describeLane(t.Context(), job.ID, "lane"); err != nil || s.Phase != Running || s.Kind != "test" || s.Format != Format {
 		t.Fatalf("state %+v, error %v; want running", s, err)
 	}
 	stop()
@@ -226,12 +226,11 @@ func TestInterruptLeavesTheJobResumable(t *testing.T) {
 	if both := append(d.names("s"), d2.names("s")...); !slices.Equal(both, []string{"one", "two", "three"}) {
 		t.Errorf("calls %q: a graceful stop must neither cut a step short nor repeat it", both)
 	}
-	s, err := c.Find(t.Context(), job.ID)
-	if err != nil || s.Phase != Ended || s.Result.End() != EndDone {
-		t.Errorf("state %+v, error %v; want ended", s, err)
+	if is := phaseOf(t, c, job.ID, "lane"); is != Ended {
+		t.Errorf("the lane is %s, want ended", is)
 	}
-	if s, err := c.Find(t.Context(), "nobody"); err != nil || s.Phase != NotFound {
-		t.Errorf("state %+v, error %v; want not found", s, err)
+	if is := phaseOf(t, c, "nobody", "lane"); is != NotFound {
+		t.Errorf("a lane that nobody has begun is %s", is)
 	}
 }
 
@@ -251,7 +250,7 @@ func TestStopCutsAStepThatDoesNotEnd(t *testing.T) {
 	job.Lanes[0].Parts[0].Steps[0].Attempts = 1
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error, 1)
-	go func() { _, err := c.Run(ctx, job); failed <- err }()
+	go func() { _, err := c.Run(ctx, job, nil); failed <- err }()
 	<-began
 	stop()
 	cancel()
@@ -281,7 +280,7 @@ func TestAnswerAfterTheGraceCounts(t *testing.T) {
 	stop := serve(t, c, "", d, 1)
 	job := oneLane("late", orders{}, "one", "two")
 	ended := make(chan Result, 1)
-	go func() { r, _ := c.Run(t.Context(), job); ended <- r }()
+	go func() { r, _ := c.Run(t.Context(), job, nil); ended <- r }()
 	<-began
 	stop()
 	serve(t, c, "", d, 1)

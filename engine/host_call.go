@@ -1,29 +1,28 @@
 package engine
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
 )
 
 // A call is one request to whoever serves a queue and one answer, both opaque
 // bytes: what a step asks of a host that is not this machine. It waits for a
 // host that is away, and is delivered again when the one that took it died.
-// Each call is an activity under a workflow of its own, so that it works on
-// every Temporal cluster.
+// Each call is an activity of its own. A cluster whose server does not know
+// those (before 1.31, or where they are switched off) gets each as a workflow
+// with that activity in it, which costs it several times as much.
 const (
 	callWorkflowName = "stowage.call"
 	callActivityName = "stowage.answer"
@@ -38,6 +37,11 @@ const (
 	callGiveUp = 15 * time.Second
 	callLookAt = time.Second
 )
+
+// callRetry has a call delivered again for as long as its asker waits.
+func callRetry() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{InitialInterval: 250 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 3 * time.Second}
+}
 
 // MaxCall bounds a request and an answer, in bytes: the server refuses 2 MiB.
 const MaxCall = 1800 << 10
@@ -62,64 +66,43 @@ func (e *CallTooLargeError) Error() string {
 	return fmt.Sprintf("a message of %d bytes: at most %d pass through the engine", e.Bytes, MaxCall)
 }
 
-type callInput struct {
-	Format int           `json:"format"`
-	ID     string        `json:"id"`
-	Queue  string        `json:"queue"`
-	Limit  time.Duration `json:"limit"`
-}
-
-// callWorkflow is one call. The server delivers it again when the answerer
-// dies, without end: only the asker's patience bounds it.
-func callWorkflow(ctx workflow.Context, in callInput, request []byte) ([]byte, error) {
-	requireFormat(in.Format)
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue:              in.Queue,
-		ScheduleToCloseTimeout: in.Limit,
-		HeartbeatTimeout:       callHeartbeat,
-		WaitForCancellation:    true,
-		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 250 * time.Millisecond, BackoffCoefficient: 1.5, MaximumInterval: 3 * time.Second},
-	})
-	var answer []byte
-	err := workflow.ExecuteActivity(ctx, callActivityName, in.ID, request).Get(ctx, &answer)
-	return answer, err
-}
-
-// Asker sends calls. Each has a queue of its own for its workflows: a call
-// means nothing without the process that waits for it.
+// Asker sends calls.
 type Asker struct {
-	c      *Client
-	queue  string
-	worker worker.Worker
-	tidy   sync.WaitGroup
+	c    *Client
+	tidy sync.WaitGroup
+
+	mu     sync.Mutex
+	worker *callWorker // nil: until now every call was an activity of its own
 }
 
 // Asker makes one; Close it before the Client.
-func (c *Client) Asker() (*Asker, error) {
-	a := &Asker{c: c, queue: callQueuePrefix + rand.Text()}
-	var err error
-	a.worker, err = c.startWorker("start asker", func() worker.Worker {
-		w := worker.New(c.temporal, a.queue, worker.Options{
-			LocalActivityWorkerOnly:          true,
-			MaxConcurrentWorkflowTaskPollers: 4,
-			StickyScheduleToStartTimeout:     time.Second,
-			DeadlockDetectionTimeout:         10 * time.Second,
-			DisableRegistrationAliasing:      true,
-			OnFatalError:                     func(err error) { c.log.Error("asker stopped", "error", err) },
-		})
-		w.RegisterWorkflowWithOptions(callWorkflow, workflow.RegisterOptions{Name: callWorkflowName})
-		return w
-	})
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
-}
+func (c *Client) Asker() *Asker { return &Asker{c: c} }
 
 // Close ends the asker. Calls under way should have ended.
 func (a *Asker) Close() {
 	a.tidy.Wait()
-	a.worker.Stop()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.worker != nil {
+		a.worker.Stop()
+	}
+}
+
+// underway is a call that was sent.
+type underway interface {
+	Get(ctx context.Context, answer any) error
+	cancel(ctx context.Context) error
+	// beat is what the answerer said last; "" is nothing.
+	beat(ctx context.Context) (string, error)
+	// forget deletes a call that has ended.
+	forget(ctx context.Context) error
+}
+
+// message is what a call is made of.
+type message struct {
+	id, queue string
+	limit     time.Duration
+	request   []byte
 }
 
 // Ask sends a request to the queue under an id that nobody else uses, and
@@ -135,30 +118,25 @@ func (a *Asker) Ask(ctx context.Context, queue, id string, request []byte, told 
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = max(time.Second, min(limit, time.Until(deadline)))
 	}
-	workflowID := "call/" + id
-	o := client.StartWorkflowOptions{
-		ID: workflowID, TaskQueue: a.queue, WorkflowTaskTimeout: workflowTaskTimeout,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		WorkflowExecutionTimeout: limit + time.Minute,
-	}
-	in := callInput{Format: Format, ID: id, Queue: queue, Limit: limit}
-	err = patiently(ctx, a.c.log, "ask "+queue, func() error {
-		_, err := a.c.temporal.ExecuteWorkflow(ctx, o, callWorkflowName, in, request)
-		return err // one that was begun by a try whose answer got lost is attached to
-	})
+	call, err := a.send(ctx, message{id, queue, limit, request})
 	if err != nil {
 		return nil, ctx.Err() == nil, fmt.Errorf("ask %s: %w", queue, err)
 	}
-	quiet := a.listen(ctx, workflowID, told)
+	quiet := a.listen(ctx, call, told)
+	var bad error
 	err = patiently(ctx, a.c.log, "wait for "+queue, func() error {
-		return a.c.temporal.GetWorkflow(ctx, workflowID, "").Get(ctx, &answer)
+		bad = call.Get(ctx, &answer)
+		if isOutcome(bad) {
+			return nil
+		}
+		return bad
 	})
 	quiet()
-	if ctx.Err() != nil && err != nil {
-		return nil, a.giveUp(context.WithoutCancel(ctx), workflowID), fmt.Errorf("ask %s: %w", queue, context.Cause(ctx))
+	if ctx.Err() != nil && (err != nil || bad != nil) {
+		return nil, a.giveUp(context.WithoutCancel(ctx), call), fmt.Errorf("ask %s: %w", queue, context.Cause(ctx))
 	}
-	a.forget(workflowID)
-	if err != nil {
+	a.forget(call)
+	if err = cmp.Or(err, bad); err != nil {
 		why := failureOf(err)
 		if why.Kind == KindPermanent {
 			return nil, true, fmt.Errorf("ask %s: %w: %s", queue, ErrCallRefused, why.Text)
@@ -168,35 +146,116 @@ func (a *Asker) Ask(ctx context.Context, queue, id string, request []byte, told 
 	return answer, true, nil
 }
 
+// isOutcome reports whether err is how a call has ended, and not why its end cannot be heard of.
+func isOutcome(err error) bool {
+	var app *temporal.ApplicationError
+	var late *temporal.TimeoutError
+	var stopped *temporal.CanceledError
+	var killed *temporal.TerminatedError
+	return errors.As(err, &app) || errors.As(err, &late) || errors.As(err, &stopped) || errors.As(err, &killed)
+}
+
+// send has a call wait at its queue.
+func (a *Asker) send(ctx context.Context, m message) (call underway, err error) {
+	a.mu.Lock()
+	w := a.worker
+	a.mu.Unlock()
+	if w != nil {
+		return w.send(ctx, m)
+	}
+	call, err = a.c.sendDirectly(ctx, m)
+	var unknown *serviceerror.Unimplemented
+	if !errors.As(err, &unknown) {
+		return call, err
+	}
+	if w, err = a.worked(); err != nil {
+		return nil, err
+	}
+	return w.send(ctx, m)
+}
+
+// worked starts the worker of calls that are workflows.
+func (a *Asker) worked() (w *callWorker, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.worker == nil {
+		a.c.log.Info("this cluster takes no activities without a workflow: each call is a workflow")
+		a.worker, err = a.c.startCallWorker()
+	}
+	return a.worker, err
+}
+
+// directCall is a call as an activity of its own.
+type directCall struct {
+	client.ActivityHandle
+	c *Client
+}
+
+func (c *Client) sendDirectly(ctx context.Context, m message) (underway, error) {
+	o := client.StartActivityOptions{
+		ID: "call/" + m.id, TaskQueue: m.queue, ScheduleToCloseTimeout: m.limit, HeartbeatTimeout: callHeartbeat, RetryPolicy: callRetry(),
+		ActivityIDReusePolicy: enums.ACTIVITY_ID_REUSE_POLICY_REJECT_DUPLICATE, ActivityIDConflictPolicy: enums.ACTIVITY_ID_CONFLICT_POLICY_USE_EXISTING,
+	}
+	var h client.ActivityHandle
+	err := patiently(ctx, c.log, "ask "+m.queue, func() (err error) {
+		h, err = c.temporal.ExecuteActivity(ctx, o, callActivityName, m.id, m.request)
+		var ended *serviceerror.ActivityExecutionAlreadyStarted
+		if errors.As(err, &ended) { // begun by a try whose answer got lost
+			h, err = c.temporal.GetActivityHandle(client.GetActivityHandleOptions{ActivityID: o.ID}), nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return directCall{h, c}, nil
+}
+
+func (d directCall) cancel(ctx context.Context) error {
+	return d.Cancel(ctx, client.CancelActivityOptions{Reason: "whoever asked has given up"})
+}
+
+func (d directCall) beat(ctx context.Context) (text string, err error) {
+	about, err := d.Describe(ctx, client.DescribeActivityOptions{IncludeHeartbeatDetails: true})
+	if err == nil && about.HasHeartbeatDetails() {
+		err = about.GetHeartbeatDetails(&text)
+	}
+	return text, err
+}
+
+func (d directCall) forget(ctx context.Context) error {
+	_, err := d.c.temporal.WorkflowService().DeleteActivityExecution(ctx, &workflowservice.DeleteActivityExecutionRequest{
+		Namespace: d.c.opts.Namespace, ActivityId: d.GetID(), RunId: d.GetRunID()})
+	return err
+}
+
 // giveUp cancels a call and reports whether it is known to have ended.
-func (a *Asker) giveUp(ctx context.Context, workflowID string) bool {
+func (a *Asker) giveUp(ctx context.Context, call underway) bool {
 	ctx, cancel := context.WithTimeout(ctx, callGiveUp)
 	defer cancel()
-	defer a.forget(workflowID)
-	if err := a.c.temporal.CancelWorkflow(ctx, workflowID, ""); err != nil {
-		a.c.log.Debug("a call cannot be cancelled", "call", workflowID, "error", err)
+	defer a.forget(call)
+	if err := call.cancel(ctx); err != nil {
+		a.c.log.Debug("a call cannot be cancelled", "error", err)
 		return false
 	}
-	_ = a.c.temporal.GetWorkflow(ctx, workflowID, "").Get(ctx, nil)
+	_ = call.Get(ctx, nil)
 	return ctx.Err() == nil
 }
 
-// forget deletes a call that has ended: the engine keeps workflows for years,
+// forget deletes a call that has ended: the engine keeps what has ended for years,
 // and nobody will look at this one again.
-func (a *Asker) forget(workflowID string) {
+func (a *Asker) forget(call underway) {
 	a.tidy.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		_, err := a.c.temporal.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
-			Namespace: a.c.opts.Namespace, WorkflowExecution: execution(workflowID)})
-		if err != nil {
-			a.c.log.Debug("a call's record stays", "call", workflowID, "error", err)
+		if err := call.forget(ctx); err != nil {
+			a.c.log.Debug("a call's record stays", "error", err)
 		}
 	})
 }
 
 // listen reads the answerer's beats until quiet is called.
-func (a *Asker) listen(ctx context.Context, workflowID string, told func(string)) (quiet func()) {
+func (a *Asker) listen(ctx context.Context, call underway, told func(string)) (quiet func()) {
 	if told == nil {
 		return func() {}
 	}
@@ -212,15 +271,8 @@ func (a *Asker) listen(ctx context.Context, workflowID string, told func(string)
 				return
 			case <-tick.C:
 			}
-			d, err := a.c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
-			if err != nil {
-				continue
-			}
-			for _, p := range d.GetPendingActivities() {
-				var text string
-				if converter.GetDefaultDataConverter().FromPayloads(p.GetHeartbeatDetails(), &text) == nil && text != "" {
-					told(text)
-				}
+			if text, err := call.beat(ctx); err == nil && text != "" {
+				told(text)
 			}
 		}
 	}()
@@ -248,7 +300,7 @@ func (c *Client) Answer(queue string, f Answerer, concurrency int) (stop func(),
 	halted, halt := context.WithCancelCause(context.Background())
 	w := worker.New(c.temporal, queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: concurrency,
-		MaxConcurrentActivityTaskPollers:   2,
+		MaxConcurrentActivityTaskPollers:   1, // hundreds of hosts wait; a poll that was given a call is followed by the next at once
 		DisableWorkflowWorker:              true,
 		WorkerStopTimeout:                  lastWait,
 		BackgroundActivityContext:          halted,
@@ -297,5 +349,3 @@ func (c *Client) answer(ctx context.Context, f Answerer, id string, request []by
 	}
 	return answer, err
 }
-
-func execution(id string) *common.WorkflowExecution { return &common.WorkflowExecution{WorkflowId: id} }

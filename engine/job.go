@@ -9,22 +9,17 @@ import (
 	"time"
 )
 
-// Format is the version of a job's payload that this code writes, and the newest that it can interpret. Payloads outlive the
-// process that wrote them: a job started last week by an older Stowage is interpreted by today's.
-const Format = 2
-
-// formatBound is the first in which workflows are held to their names, and results to what they answer. Older ones are met in
-// recorded histories only: they were not sealed either.
-const formatBound = 2
+// Format is the version of the payloads that this code writes, and the only one that it interprets. Payloads outlive the process that
+// wrote them: lanes of another format are left to the Stowage that began them. Before format 3 a workflow of the job began its lanes.
+const Format = 3
 
 // DefaultQueue is the task queue of the workflows themselves, and of every step that names none, of a client without Options.Queue.
 const DefaultQueue = "stowage"
 
-// Limits keep a job inside what one workflow history (50,000 events) and one message (2 MiB) can hold.
+// Limits keep a lane inside what one workflow history (50,000 events) and one message (2 MiB) can hold. A job has as many lanes as it likes.
 const (
-	maxLanes     = 1000
 	maxLaneSteps = 2000
-	maxJobBytes  = 1 << 20
+	maxLaneBytes = 1 << 20
 	maxName      = 200
 )
 
@@ -35,9 +30,11 @@ const (
 
 // Job is one durable act: lanes that run side by side, each a list of parts, each part a list of steps.
 type Job struct {
-	ID      string         `json:"id"`   // names the run for ever; no "/"
-	Kind    string         `json:"kind"` // "move", "alter": handed to the Doer
-	Lanes   []Lane         `json:"lanes"`
+	ID    string `json:"id"`   // names the run for ever; no "/"
+	Kind  string `json:"kind"` // "move", "alter": handed to the Doer
+	Lanes []Lane `json:"lanes"`
+	// Format is that of the Stowage that began it; 0: before format 3. See CheckFormat.
+	Format  int            `json:"format,omitempty"`
 	Budgets map[string]int `json:"budgets,omitempty"` // token -> how many lanes may hold it at once
 	// Spares is how many lanes may end undone, by a failure of their own, while other lanes still begin. 0: after any failure no other does.
 	Spares int `json:"spares,omitempty"`
@@ -97,6 +94,17 @@ type Call struct {
 	Attempt int             `json:"attempt"` // from 1; deaths of workers count
 }
 
+// CheckFormat refuses a job that was begun by a Stowage whose lanes this one does not understand.
+func (j Job) CheckFormat() error {
+	switch {
+	case j.Format > Format:
+		return fmt.Errorf("job %s: %w", j.ID, ErrNewer)
+	case j.Format < Format:
+		return fmt.Errorf("job %s: %w", j.ID, ErrOlder)
+	}
+	return nil
+}
+
 // Validate reports everything that is wrong with the job, in the order of its fields.
 func (j Job) Validate() error {
 	var errs []error
@@ -106,8 +114,8 @@ func (j Job) Validate() error {
 	} else if strings.Contains(j.ID, "/") {
 		bad(`job id %q: must not contain "/"`, j.ID)
 	}
-	if len(j.Lanes) == 0 || len(j.Lanes) > maxLanes {
-		bad("job has %d lanes: must be 1 to %d", len(j.Lanes), maxLanes)
+	if len(j.Lanes) == 0 {
+		bad("job has no lanes")
 	}
 	for name, n := range j.Budgets {
 		if n < 1 {
@@ -123,11 +131,6 @@ func (j Job) Validate() error {
 		if err := lane.validate(j.Budgets); err != nil {
 			bad("lane %q: %w", lane.Name, err)
 		}
-	}
-	if text, err := json.Marshal(j); err != nil {
-		bad("encode job: %w", err)
-	} else if len(text) > maxJobBytes {
-		bad("job is %d bytes: at most %d; keep large arguments in a file and pass its name", len(text), maxJobBytes)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("check job %s: %w", j.ID, err)
@@ -157,6 +160,11 @@ func (l Lane) validate(budgets map[string]int) error {
 	}
 	if steps == 0 || steps > maxLaneSteps {
 		errs = append(errs, fmt.Errorf("has %d steps: must be 1 to %d", steps, maxLaneSteps))
+	}
+	if text, err := json.Marshal(l); err != nil {
+		errs = append(errs, fmt.Errorf("encode: %w", err))
+	} else if len(text) > maxLaneBytes {
+		errs = append(errs, fmt.Errorf("is %d bytes: at most %d; keep large arguments in a file and pass its name", len(text), maxLaneBytes))
 	}
 	return errors.Join(errs...)
 }

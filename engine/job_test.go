@@ -23,9 +23,9 @@ func TestValidateReportsEverything(t *testing.T) {
 			t.Errorf("missing %q in:\n%v", want, err)
 		}
 	}
-	big := oneLane("big", orders{Text: strings.Repeat("x", maxJobBytes)}, "one")
+	big := oneLane("big", orders{Text: strings.Repeat("x", maxLaneBytes)}, "one")
 	if err := big.Validate(); err == nil || !strings.Contains(err.Error(), "at most") {
-		t.Errorf("a job too large for one message: %v", err)
+		t.Errorf("a lane too large for one message: %v", err)
 	}
 	if err := oneLane("fine", orders{}, "one", "two?", "three!").Validate(); err != nil {
 		t.Error(err)

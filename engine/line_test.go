@@ -124,10 +124,7 @@ func askAll(t *testing.T, o Options, many int) time.Duration {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	asker, err := c.Asker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	asker := c.Asker()
 	defer asker.Close()
 	answers := make(chan error)
 	for n := range many {

@@ -176,9 +176,11 @@ func engineBinary(t *testing.T) string {
 	return path
 }
 
-func testOptions(t *testing.T) Options {
+func testOptions(t *testing.T) Options { return testOptionsIn(t, t.TempDir()) }
+
+func testOptionsIn(t *testing.T, dir string) Options {
 	t.Helper()
-	o := Options{Binary: engineBinary(t), Dir: t.TempDir(), Grace: 10 * time.Second}
+	o := Options{Binary: engineBinary(t), Dir: dir, Grace: 10 * time.Second}
 	if testing.Verbose() {
 		o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
@@ -188,7 +190,12 @@ func testOptions(t *testing.T) Options {
 // startEngine gives a test an engine and a client of its own.
 func startEngine(t *testing.T) (*Server, *Client) {
 	t.Helper()
-	o := testOptions(t)
+	return startEngineIn(t, t.TempDir())
+}
+
+func startEngineIn(t *testing.T, dir string) (*Server, *Client) {
+	t.Helper()
+	o := testOptionsIn(t, dir)
 	s, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -224,11 +231,39 @@ func run(t *testing.T, c *Client, job Job) Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	r, err := c.Run(ctx, job)
+	r, err := c.Run(ctx, job, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// begin has the lanes of a job begin, and nobody wait for them.
+func begin(t *testing.T, c *Client, job Job) error {
+	t.Helper()
+	for _, lane := range job.Lanes {
+		if err := c.beginLane(t.Context(), job, lane); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lanesOf(job Job) (names []string) {
+	for _, lane := range job.Lanes {
+		names = append(names, lane.Name)
+	}
+	return names
+}
+
+// phaseOf is how far a lane is, as the engine knows it.
+func phaseOf(t *testing.T, c *Client, job, lane string) Phase {
+	t.Helper()
+	state, err := c.describeLane(t.Context(), job, lane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state.Phase
 }
 
 // steps makes plain steps out of names; a trailing "?" makes one undoable, a trailing "!" one without return.

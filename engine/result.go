@@ -11,9 +11,11 @@ const (
 	EndNotStarted End = "not-started" // another lane failed first
 )
 
+var severities = map[End]int{EndDone: 0, EndNotStarted: 1, EndUndone: 2, EndStuck: 3, EndUnknown: 4}
+
 // severity orders ends for Result.End; a table, so that no code compares ends by position.
 func (e End) severity() int {
-	return map[End]int{EndDone: 0, EndNotStarted: 1, EndUndone: 2, EndStuck: 3, EndUnknown: 4}[e]
+	return severities[e]
 }
 
 // LaneResult tells how one lane ended and, unless it is done, where and why. Part and Step name the step that failed.
@@ -38,29 +40,16 @@ type Result struct {
 }
 
 // MayBegin reports whether another lane may begin: none has failed, or no more than so many, each by a failure of its own.
-func (r Result) MayBegin(spares int) bool {
-	for _, lane := range r.Lanes {
-		switch {
-		case lane.End == "" || lane.End == EndDone || lane.End == EndNotStarted:
-		case lane.IsOwnFailure():
-			if spares--; spares < 0 {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
+func (r Result) MayBegin(spares int) bool { return r.tally().mayBegin(spares) }
 
-// OwnFailures counts them.
-func (r Result) OwnFailures() (n int) {
+// OwnFailures counts the lanes that IsOwnFailure is true of.
+func (r Result) OwnFailures() int { return r.tally().own }
+
+func (r Result) tally() (t tally) {
 	for _, lane := range r.Lanes {
-		if lane.IsOwnFailure() {
-			n++
-		}
+		t.add(lane)
 	}
-	return n
+	return t
 }
 
 // IsOwnFailure reports whether the lane was undone because one of its own steps failed: nobody asked for it, and nothing of it is left half-way.

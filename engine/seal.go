@@ -32,8 +32,11 @@ const (
 // errUnsealed: a payload was not sealed with this workspace's key.
 var errUnsealed = errors.New("not sealed with the key of this workspace (.stowage/engine.key)")
 
-// ErrOlder: a job of a Stowage that did not seal what jobs hand on.
+// ErrOlder: a job of a Stowage that wrote another format.
 var ErrOlder = errors.New("an older Stowage began it: finish or abort the run with that version (stowage resume, stowage abort), then use this one")
+
+// ErrNewer is ErrOlder the other way round.
+var ErrNewer = errors.New("a newer Stowage began it: use that version for it")
 
 // readKey reads the key in path, or makes it when there is none. Two programs that make it at once get the same.
 func readKey(path string) ([]byte, error) {
@@ -187,7 +190,7 @@ func (s *sealing) FromPayloads(all *common.Payloads, into ...any) error {
 		s.log.Error("refused: a payload that no program of this workspace has sealed", "error", err)
 		for _, x := range into {
 			switch x.(type) {
-			case *jobInput, *laneInput:
+			case *laneInput:
 				panic(fmt.Sprintf("job refused: its input is %v", err))
 			}
 		}

@@ -131,9 +131,3 @@ func (l *laneRun) await(ctx workflow.Context, part Part, step Step, undo bool, s
 	why := failureOf(err)
 	return &why
 }
-
-// LaneIsRunning reports whether a lane of a job has begun and not ended.
-func (c *Client) LaneIsRunning(ctx context.Context, jobID, lane string) (bool, error) {
-	state, err := c.describe(ctx, jobID+"/"+lane)
-	return state.Phase == Running, err
-}

@@ -65,8 +65,7 @@ func TestHeldStepWaitsAndRunsOnce(t *testing.T) {
 	go func() { ended <- run(t, c, job) }()
 	waitFor(t, "the lane waits", func() bool { return p.hold.Load() > 0 })
 	waitFor(t, "the other lane ends", func() bool {
-		on, err := c.LaneIsRunning(t.Context(), "held", "other")
-		return err == nil && !on
+		return phaseOf(t, c, "held", "other") == Ended
 	})
 	began := time.Now()
 	stop()
@@ -76,8 +75,8 @@ func TestHeldStepWaitsAndRunsOnce(t *testing.T) {
 	serve(t, c, "", p, 4)
 	waitFor(t, "the next worker waits", func() bool { return p.hold.Load() > 1 })
 	time.Sleep(1500 * time.Millisecond) // longer than the step's time-out
-	if on, err := c.LaneIsRunning(t.Context(), "held", "lane"); err != nil || !on {
-		t.Errorf("while it waits the lane runs: %v, %v", on, err)
+	if is := phaseOf(t, c, "held", "lane"); is != Running {
+		t.Errorf("while it waits the lane is %s", is)
 	}
 	if got := p.names("s"); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("while it waits these steps ran: %v", got)

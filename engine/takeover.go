@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
+	"sync"
 
 	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
@@ -15,31 +17,36 @@ import (
 // takeOverWait bounds TakeOver. After it the missing heartbeats have told the server the same.
 const takeOverWait = heartbeatTimeout
 
+const takeOverAtOnce = 8
+
 // TakeOver tells the server what it would find out by itself after five seconds without a heartbeat: that nobody works any more on
-// the steps of this client's queue that a job has begun. They are attempted again at once by whoever serves that queue next, and what
+// the steps of this client's queue that these lanes of a job have begun. They are attempted again at once by whoever serves that queue next, and what
 // waits for them, clients at a closed gate among it, waits that much shorter. ended is how many there were.
 //
 // It is only for who knows that every process that has served that queue is dead: because the engine is our own, and the lock of
 // whoever carries the job out, which ends with its process, has passed on to us. Call it before Serve. Steps of other queues are left alone, and so are those that a
-// Stowage has begun that did not say which queue it served. A job that does not exist or has ended is fine.
-func (c *Client) TakeOver(ctx context.Context, jobID string) (ended int, err error) {
+// Stowage has begun that did not say which queue it served. A lane that does not exist or has ended is fine.
+func (c *Client) TakeOver(ctx context.Context, jobID string, lanes []string) (ended int, err error) {
 	if c.jobs == nil {
 		return 0, errNoKey
 	}
 	ctx, cancel := context.WithTimeout(ctx, takeOverWait)
 	defer cancel()
-	job, err := c.lookInto(ctx, jobID)
-	if job == nil || err != nil {
-		return 0, err
+	var some sync.Mutex // guards ended and err
+	var all sync.WaitGroup
+	turn := make(chan struct{}, takeOverAtOnce)
+	for _, lane := range lanes {
+		turn <- struct{}{}
+		all.Go(func() {
+			n, bad := c.takeOver(ctx, laneID(jobID, lane))
+			some.Lock()
+			ended, err = ended+n, cmp.Or(err, bad)
+			some.Unlock()
+			<-turn
+		})
 	}
-	for _, lane := range job.GetPendingChildren() {
-		n, err := c.takeOver(ctx, lane.GetWorkflowId())
-		ended += n
-		if err != nil {
-			return ended, err
-		}
-	}
-	return ended, c.unstick(ctx, jobID)
+	all.Wait()
+	return ended, err
 }
 
 // takeOver is TakeOver for one lane.

@@ -32,7 +32,7 @@ func TestTakeOverEndsWhatADeadProcessHadBegun(t *testing.T) {
 	for try := 1; ; try++ { // a machine that stood still for five seconds has had the heartbeats missed
 		journal := filepath.Join(t.TempDir(), "journal")
 		job := oneLane(fmt.Sprint("orphaned-", try), orders{Sleep: time.Hour, Journal: journal}, "long")
-		if err := c.begin(t.Context(), job); err != nil {
+		if err := begin(t, c, job); err != nil {
 			t.Fatal(err)
 		}
 		w := play(t, "worker", keysOf(s)...)
@@ -42,7 +42,7 @@ func TestTakeOverEndsWhatADeadProcessHadBegun(t *testing.T) {
 		}
 		_ = w.Process.Kill()
 		_ = w.Wait()
-		ended, err := c.TakeOver(t.Context(), job.ID)
+		ended, err := c.TakeOver(t.Context(), job.ID, lanesOf(job))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,12 +76,12 @@ func TestTakeOverLeavesTheLivingAlone(t *testing.T) {
 	job := oneLane("living", orders{}, "own")
 	job.Lanes = append(job.Lanes, oneLane("", orders{}, "far").Lanes...)
 	job.Lanes[1].Name, job.Lanes[1].Parts[0].Subject, job.Lanes[1].Parts[0].Steps[0].Queue = "other", "o", "elsewhere"
-	if err := c.begin(t.Context(), job); err != nil {
+	if err := begin(t, c, job); err != nil {
 		t.Fatal(err)
 	}
 	<-begun
 	<-begun
-	if ended, err := c.TakeOver(t.Context(), job.ID); ended != 0 || err != nil {
+	if ended, err := c.TakeOver(t.Context(), job.ID, lanesOf(job)); ended != 0 || err != nil {
 		t.Errorf("ended %d, error %v", ended, err)
 	}
 	// To a client of another process the own step is an orphan, and the far one is not.
@@ -90,20 +90,20 @@ func TestTakeOverLeavesTheLivingAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer late.Close()
-	if ended, err := late.TakeOver(t.Context(), job.ID); ended != 1 || err != nil {
+	if ended, err := late.TakeOver(t.Context(), job.ID, lanesOf(job)); ended != 1 || err != nil {
 		t.Errorf("ended %d, error %v; want the one of the default queue", ended, err)
 	}
 }
 
 func TestTakeOverOfNothing(t *testing.T) {
 	_, c := startEngine(t)
-	if ended, err := c.TakeOver(t.Context(), "never-begun"); ended != 0 || err != nil {
+	if ended, err := c.TakeOver(t.Context(), "never-begun", []string{"lane"}); ended != 0 || err != nil {
 		t.Errorf("of a job that does not exist: ended %d, error %v", ended, err)
 	}
 	serve(t, c, "", &obeyer{}, 4)
 	job := oneLane("over", orders{}, "one")
 	run(t, c, job)
-	if ended, err := c.TakeOver(t.Context(), job.ID); ended != 0 || err != nil {
+	if ended, err := c.TakeOver(t.Context(), job.ID, lanesOf(job)); ended != 0 || err != nil {
 		t.Errorf("of a job that has ended: ended %d, error %v", ended, err)
 	}
 }

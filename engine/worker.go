@@ -78,7 +78,6 @@ func (c *Client) newWorker(halted context.Context, queue string, p *performer, c
 		OnFatalError:                       func(err error) { c.log.Error("worker stopped", "queue", queue, "error", err) },
 	})
 	if queue == c.opts.Queue {
-		w.RegisterWorkflowWithOptions(jobWorkflow, workflow.RegisterOptions{Name: jobWorkflowName})
 		w.RegisterWorkflowWithOptions(laneWorkflow, workflow.RegisterOptions{Name: laneWorkflowName})
 	}
 	w.RegisterActivityWithOptions(p.step, activity.RegisterOptions{Name: stepActivityName})

@@ -56,6 +56,7 @@ func newServer(set settings, p ports, w *wires, key tokenKey) (temporal.Server, 
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims{w.revoked} }),
 		temporal.WithChainedFrontendGrpcInterceptors(narrow(key)),
 		temporal.WithDynamicConfigClient(tuning()),
+		temporal.WithCustomVisibilityStoreFactory(unlisted{}),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("assemble server: %w", err)
@@ -83,9 +84,9 @@ func serverConfig(set settings, p ports) *config.Config {
 	return &config.Config{
 		Persistence: config.Persistence{
 			DefaultStore:     sqlitestore.PluginName,
-			VisibilityStore:  sqlitestore.PluginName,
+			VisibilityStore:  unlistedName,
 			NumHistoryShards: historyShards,
-			DataStores:       map[string]config.DataStore{sqlitestore.PluginName: {SQL: store}},
+			DataStores:       map[string]config.DataStore{sqlitestore.PluginName: {SQL: store}, unlistedName: unlistedStore},
 		},
 		ClusterMetadata: &cluster.Config{
 			FailoverVersionIncrement: 10,

@@ -36,6 +36,9 @@ func tuning() dynamicconfig.StaticClient {
 		dynamicconfig.TransferProcessorMaxPollRPS.Key(): 1000,
 		dynamicconfig.TimerProcessorMaxPollRPS.Key():    1000,
 
+		// Whoever waits for a lane or a call asks again after this long. The default is 20 s; the SDK gives an ask 65.
+		dynamicconfig.HistoryLongPollExpirationInterval.Key(): 55 * time.Second,
+
 		// Stopping: nothing to hand over to anybody.
 		dynamicconfig.ShardFinalizerTimeout.Key(): time.Duration(0),
 

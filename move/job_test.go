@@ -11,44 +11,32 @@ import (
 	"stowage/placement"
 )
 
-// A farm of a thousand pairs goes into jobs that the engine accepts: every pair
-// in exactly one, its sides in the plan's order, each side's twin where it will
+// A farm of six thousand pairs is one job that the engine accepts: every pair
+// in one lane, its sides in the plan's order, each side's twin where it will
 // be by then.
-func TestLargeMovesGoInPieces(t *testing.T) {
-	now, moves := largeFarm(1000)
+func TestLargeMovesAreOneJob(t *testing.T) {
+	const pairs = 6000
+	now, moves := largeFarm(pairs)
 	job, err := NewJob("move-large-1", moves, now, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
+	stages := act.Stages(job)
+	if len(stages) != 1 || stages[0].ID != job.ID || len(stages[0].Lanes) != pairs {
+		t.Fatalf("%d stages, the first %s with %d lanes", len(stages), stages[0].ID, len(stages[0].Lanes))
+	}
+	if err := job.Validate(); err != nil {
+		t.Fatal(err)
+	}
 	seen := map[string]bool{}
-	ids := map[string]bool{}
-	for _, p := range act.Pieces(job) {
-		if err := p.Validate(); err != nil {
-			t.Fatalf("piece %s: %v", p.ID, err)
+	for _, l := range job.Lanes {
+		if seen[l.Name] {
+			t.Errorf("pair %s has two lanes", l.Name)
 		}
-		if ids[p.ID] {
-			t.Errorf("two pieces are named %s", p.ID)
+		seen[l.Name] = true
+		if len(l.Parts) != 2 || l.Parts[0].Subject != l.Name+"/B" || l.Parts[1].Subject != l.Name+"/A" {
+			t.Fatalf("parts of %s are %v", l.Name, l.Parts)
 		}
-		ids[p.ID] = true
-		for _, l := range p.Lanes {
-			if seen[l.Name] {
-				t.Errorf("pair %s is in two pieces", l.Name)
-			}
-			seen[l.Name] = true
-			if len(l.Parts) != 2 || l.Parts[0].Subject != l.Name+"/B" || l.Parts[1].Subject != l.Name+"/A" {
-				t.Fatalf("parts of %s are %v", l.Name, l.Parts)
-			}
-		}
-	}
-	if len(seen) != 1000 {
-		t.Errorf("%d pairs are in a piece, want 1000", len(seen))
-	}
-	if one := act.Pieces(job); len(one) < 2 {
-		t.Errorf("a thousand pairs are one piece")
-	}
-	small, err := NewJob("move-small-1", moves[:2], now, 4)
-	if err != nil || len(act.Pieces(small)) != 1 || act.Pieces(small)[0].ID != small.ID {
-		t.Errorf("a small move is cut up: %v", err)
 	}
 }
 
@@ -103,7 +91,7 @@ func TestPointsAreDistinct(t *testing.T) {
 	}
 }
 
-// What moves in a later stage is in a later piece, and its twin is where the
+// What moves in a later stage is in a later job, and its twin is where the
 // stages before have brought it.
 func TestStagesAreRunOneAfterTheOther(t *testing.T) {
 	now, moves := largeFarm(3)
@@ -117,9 +105,9 @@ func TestStagesAreRunOneAfterTheOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ps := act.Pieces(job)
+	ps := act.Stages(job)
 	if len(ps) != 2 || len(ps[0].Lanes) != 3 || len(ps[1].Lanes) != 3 || ps[0].ID == ps[1].ID {
-		t.Fatalf("pieces %+v", ps)
+		t.Fatalf("stages %+v", ps)
 	}
 	for n, p := range ps {
 		if err := p.Validate(); err != nil {
@@ -127,7 +115,7 @@ func TestStagesAreRunOneAfterTheOther(t *testing.T) {
 		}
 		for _, l := range p.Lanes {
 			if want := l.Name + "/" + []string{"B", "A"}[n]; len(l.Parts) != 1 || l.Parts[0].Subject != want {
-				t.Errorf("piece %d has %v, want %s", n, l.Parts, want)
+				t.Errorf("stage %d has %v, want %s", n, l.Parts, want)
 			}
 		}
 	}

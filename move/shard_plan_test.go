@@ -138,12 +138,12 @@ func TestRegroupingJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines []string
-	for _, piece := range act.Pieces(job) {
-		if err := piece.Validate(); err != nil {
+	for _, stage := range act.Stages(job) {
+		if err := stage.Validate(); err != nil {
 			t.Error(err)
 		}
-		line := piece.ID + ":"
-		for _, l := range piece.Lanes {
+		line := stage.ID + ":"
+		for _, l := range stage.Lanes {
 			line += " " + l.Name
 			for _, part := range l.Parts {
 				book, err := Kind(nil).RunbookOf(part.Args)

@@ -12,6 +12,8 @@
 #   BENCH=inventory  10,000 instances and 100,000 shards in eight sources, held against each other
 #   BENCH=load     what each shard uses, measured together and alone; LOAD_SECONDS=n, LOAD_ROUNDS=n for other windows
 #   BENCH=engine   what a transaction costs with each engine, by `stowage bench engine`
+#   BENCH=engine-scale  a run of 6,000 pairs beside runs of sixty, killed in the middle: a quarter of an hour
+#   BENCH=engine-calls  what a call to one of 150 agents costs the engine
 #   BENCH=storage  whether `stowage bench` can be believed: throttled devices, fio by hand, a disk against itself
 #
 # Several names may be given, with blanks between; without BENCH: all. One that fails does not keep the others from running.
@@ -19,12 +21,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 failed=
-for name in ${BENCH:-demo etsy digest compare plan pause copier seed storage engine inventory load}; do
+for name in ${BENCH:-demo etsy digest compare plan pause copier seed storage engine inventory load engine-calls engine-scale}; do
 	case $name in
 	demo | etsy) scripts/bench/demo.sh "$name" || failed+=" $name" ;;
-	digest | compare | plan | pause | copier | seed | storage | engine | inventory | load) "scripts/bench/$name.sh" || failed+=" $name" ;;
+	digest | compare | plan | pause | copier | seed | storage | engine | inventory | load | engine-calls | engine-scale) "scripts/bench/$name.sh" || failed+=" $name" ;;
 	*)
-		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, copier, seed, storage, engine, inventory or load" >&2
+		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, copier, seed, storage, engine, inventory, load, engine-calls or engine-scale" >&2
 		exit 2
 		;;
 	esac

@@ -69,10 +69,7 @@ func (s *Session) Board(ctx context.Context) (*agent.Switchboard, error) {
 		return nil, err
 	}
 	s.onClose(c.Close)
-	asker, err := c.Asker()
-	if err != nil {
-		return nil, &farm.Error{Op: "reach engine", Subject: e.Address, Err: err}
-	}
+	asker := c.Asker()
 	s.onClose(asker.Close)
 	board, err := agent.NewSwitchboard(asker, id, whoAsks(), term, s.opts.Log)
 	if err != nil {

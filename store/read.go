@@ -15,7 +15,7 @@ import (
 // is an empty one. What is looked at stays as it was at the first look, so open it anew for each.
 func OpenToRead(path string) (*Store, error) {
 	fail := func(err error) error {
-		return &farm.Error{Op: "open store", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "if the file is damaged, move it away: it holds history only, no state of an act"}
+		return &farm.Error{Op: "open store", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "if the file is damaged and no run is under way, move it away: then it holds history only"}
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 { // somebody is just making it

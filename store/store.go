@@ -36,6 +36,7 @@ var schema = []string{
 		pid INTEGER NOT NULL, verb TEXT NOT NULL, part TEXT NOT NULL, what TEXT NOT NULL, why TEXT NOT NULL)`,
 	`CREATE INDEX IF NOT EXISTS orders_by_run ON orders (run, id)`,
 	`CREATE TABLE IF NOT EXISTS audit (id INTEGER PRIMARY KEY, run TEXT NOT NULL, body TEXT NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS lanes (job TEXT NOT NULL, lane TEXT NOT NULL, result TEXT NOT NULL DEFAULT '', PRIMARY KEY (job, lane))`,
 	`CREATE INDEX IF NOT EXISTS documents_by_name ON documents (kind, name, id)`,
 }
 
@@ -54,7 +55,7 @@ func Open(path string) (*Store, error) {
 		if err := patiently(func() error { _, err := db.Exec(st); return err }); err != nil {
 			db.Close()
 			return nil, &farm.Error{Op: "open store", Subject: path, Err: err,
-				Hint: "if the file is damaged, move it away: it holds history only, no state of an act"}
+				Hint: "if the file is damaged and no run is under way, move it away: then it holds history only"}
 		}
 	}
 	return &Store{db: db, path: path}, nil
