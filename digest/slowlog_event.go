@@ -198,7 +198,7 @@ func (s *slowLog) admin(p int, line []byte) {
 // finish hands the event to the builder.
 func (s *slowLog) finish(p int, text []byte) {
 	s.ev.text = text
-	s.ev.at = s.clock.now(s.ev.thread, text)
+	s.ev.at = s.clock.now(s.ev.thread, text, s.ev.known != nil)
 	if len(s.ev.db.text) == 0 && !s.memo.hasSchema {
 		s.ev.db = s.db
 		s.leans = s.leans || !s.used
