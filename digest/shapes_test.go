@@ -154,7 +154,7 @@ func TestMayUpsetSeesEachByte(t *testing.T) {
 			word := []byte("abcdefgh")
 			word[at] = byte(c)
 			if literalUpset[c] && !mayUpset(le64(word)) {
-				t.Errorf("byte %q at %d is not seen", c, at)
+				t.Errorf("byte %q at %d is not seen", byte(c), at)
 			}
 			literal := append([]byte("'"), word...)
 			literal = append(literal, "tail'    "...)
