@@ -214,7 +214,8 @@ func (b *Builder) newClass(key []byte, hash, slot uint64, e *event) *class {
 		for slot = hash; b.d.byHash[slot] != nil; slot++ {
 		}
 	}
-	c := &class{id: md5.Sum(key), hash: hash, length: int32(len(key))}
+	c := b.d.blankClass()
+	c.id, c.hash, c.length = md5.Sum(key), hash, int32(len(key))
 	c.fingerprint = string(key[:min(len(key), maxFingerprint)])
 	if b.options.GroupBy == ByFingerprint && len(key) <= maxFingerprint && foldsNames(key) {
 		b.names = tablesOf(b.names[:0], key)
@@ -249,40 +250,6 @@ func foldsNames(key []byte) bool {
 	return false
 }
 
-// foldSmallest keeps the classes with the most query time and puts the others into one, named foldedName. What was
-// folded is counted; a Digest in which something was folded no longer merges exactly.
-func (d *Digest) foldSmallest(keep int) {
-	all := d.split(keep)
-	if len(all) <= keep {
-		return
-	}
-	rest := newClassNamed(foldedName)
-	for _, c := range all[keep:] {
-		if c.fingerprint != foldedName {
-			d.folded++
-		}
-		rest.merge(c)
-	}
-	d.folds++
-	rest.example, rest.more, rest.tables = example{}, nil, nil
-	rest.times.rewrite(0)
-	d.byHash = make(map[uint64]*class, keep)
-	for _, c := range append(all[:keep:keep], rest) {
-		if c.fingerprint == foldedName && c != rest {
-			rest.merge(c)
-			continue
-		}
-		d.place(c)
-	}
-}
-
-const foldedName = "(folded: rare classes)"
-
-func newClassNamed(s string) *class {
-	key := []byte(s)
-	return &class{fingerprint: s, id: md5.Sum(key), hash: hashBytes(key), length: int32(len(key))}
-}
-
 // place puts a class where Builder.class finds it.
 func (d *Digest) place(c *class) {
 	slot := c.hash
@@ -313,68 +280,4 @@ func (c *class) outweighs(b *class) bool {
 		return c.fingerprint < b.fingerprint
 	}
 	return bytes.Compare(c.id[:], b.id[:]) < 0
-}
-
-// split is the classes with the first keep of sorted in front, both parts in no order: folding 100,000 classes some dozen
-// times spends most of its time on sorting them.
-func (d *Digest) split(keep int) []*class {
-	all := make([]weighed, 0, len(d.byHash))
-	for _, c := range d.byHash {
-		all = append(all, weighed{c.queryTime.saturated(), c})
-	}
-	for part := all; keep > 0 && keep < len(part); {
-		n := pivot(part)
-		switch {
-		case n == keep:
-			part = nil
-		case n > keep:
-			part = part[:n]
-		default:
-			part, keep = part[n:], keep-n
-		}
-	}
-	out := make([]*class, len(all))
-	for i, w := range all {
-		out[i] = w.class
-	}
-	return out
-}
-
-// weighed is a class with its query time at hand.
-type weighed struct {
-	time  uint64
-	class *class
-}
-
-func (w weighed) outweighs(v weighed) bool {
-	if w.time != v.time {
-		return w.time > v.time
-	}
-	return w.class.outweighs(v.class)
-}
-
-// pivot puts what outweighs one of the classes in front of it, and returns how many stand in front of what it outweighs: at
-// least one, and fewer than all where there are two.
-func pivot(part []weighed) int {
-	last := len(part) - 1
-	low, middle, high := 0, last/2, last
-	if part[middle].outweighs(part[low]) {
-		low, middle = middle, low
-	}
-	if part[high].outweighs(part[middle]) {
-		middle = high
-		if part[middle].outweighs(part[low]) {
-			middle = low
-		}
-	}
-	part[middle], part[last] = part[last], part[middle]
-	n := 0
-	for i := range part[:last] {
-		if part[i].outweighs(part[last]) {
-			part[i], part[n] = part[n], part[i]
-			n++
-		}
-	}
-	part[n], part[last] = part[last], part[n]
-	return max(n, 1)
 }

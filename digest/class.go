@@ -132,6 +132,19 @@ func (x *example) beats(ns uint64, at int64, text string) bool {
 }
 
 func (c *class) merge(from *class) {
+	c.mergeSamples(from)
+	if from.example.valid && c.example.beats(from.example.ns, from.example.at, from.example.text) {
+		c.example = from.example
+	}
+	if from.tables != nil {
+		c.tableTally().merge(from.tables)
+	}
+	c.addUp(from)
+	c.times.merge(&from.times)
+}
+
+// addUp adds the figures of another class: all that is the same whatever the statements were, but for their times.
+func (c *class) addUp(from *class) {
 	if from.count > from.untimed {
 		if c.count == c.untimed {
 			c.least, c.most = from.least, from.most
@@ -153,17 +166,9 @@ func (c *class) merge(from *class) {
 	}
 	c.seen(from.first)
 	c.seen(from.last)
-	c.times.merge(&from.times)
 	c.people.merge(&from.people)
-	if from.tables != nil {
-		c.tableTally().merge(from.tables)
-	}
 	if from.sums != nil {
 		c.ownSums().merge(from.sums)
-	}
-	c.mergeSamples(from)
-	if from.example.valid && c.example.beats(from.example.ns, from.example.at, from.example.text) {
-		c.example = from.example
 	}
 }
 

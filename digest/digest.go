@@ -19,7 +19,8 @@ type Digest struct {
 	level     uint // blocks of time are 2^level seconds long
 	grown     int  // cells packed since the last fit
 	folded    uint64
-	folds     int // how often classes were folded: pointers to classes do not outlive that
+	folds     int      // how often classes were folded: pointers to classes do not outlive that
+	spare     []*class // were folded: to be used again
 	inputs    []input
 	byHash    map[uint64]*class // by hash of the fingerprint; a taken slot moves on to the next
 }
@@ -80,6 +81,7 @@ func (d *Digest) sumOfClasses(f func(*class) int) int {
 
 // settle brings the digest into the one form that equal data always has.
 func (d *Digest) settle() {
+	d.spare = nil
 	d.fit()
 	for i := range d.inputs {
 		sortRemarks(d.inputs[i].skipped)

@@ -116,19 +116,40 @@ func (n *shape) child(c byte) *shape {
 // plainEnd is where the literal ends that the quote at i begins, or 0 when it has no end or is not plain. What counts as
 // plain is that of the rows of an INSERT, the narrowest.
 func plainEnd(b []byte, i int) int {
-	n := 0
-	for q := b[i+1:]; ; n++ {
-		if n == len(q) {
-			return 0
+	n := i + 1
+	for len(b)-n >= 8 {
+		if !mayUpset(le64(b[n:])) {
+			n += 8
+			continue
 		}
-		if literalUpset[q[n]] {
-			break
+		for end := n + 8; n < end; n++ {
+			if literalUpset[b[n]] {
+				return endAt(b, i, n)
+			}
 		}
 	}
-	if b[i+1+n] != b[i] {
+	for ; n < len(b); n++ {
+		if literalUpset[b[n]] {
+			return endAt(b, i, n)
+		}
+	}
+	return 0
+}
+
+// endAt is where the literal ends that the quote at i begins, when n is the first byte in it that is not plain.
+func endAt(b []byte, i, n int) int {
+	if b[n] != b[i] {
 		return 0
 	}
-	return i + n + 2
+	return n + 1
+}
+
+// mayUpset says whether one of the eight bytes of a word may be in literalUpset: they are all below '+', but for the backslash.
+func mayUpset(word uint64) bool {
+	const backslashes = '\\' * everyByte
+	below := (word - '+'*everyByte) &^ word
+	x := word ^ backslashes
+	return (below|(x-everyByte)&^x)&highBits != 0
 }
 
 // shapePart is a piece of a statement: some text and the gap behind it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -144,4 +145,29 @@ func FuzzShapes(f *testing.F) {
 		checkShape(t, &tree, seen, b)
 		checkShape(t, &tree, seen, a)
 	})
+}
+
+// TestMayUpsetSeesEachByte holds the look at eight bytes at once against the table.
+func TestMayUpsetSeesEachByte(t *testing.T) {
+	for c := range 256 {
+		for at := range 8 {
+			word := []byte("abcdefgh")
+			word[at] = byte(c)
+			if literalUpset[c] && !mayUpset(le64(word)) {
+				t.Errorf("byte %q at %d is not seen", byte(c), at)
+			}
+			literal := append([]byte("'"), word...)
+			literal = append(literal, "tail'    "...)
+			want := 0
+			if n := strings.IndexFunc(string(literal[1:]), func(r rune) bool { return r < 256 && literalUpset[byte(r)] }); literal[1+n] == '\'' {
+				want = n + 2
+			}
+			if got := plainEnd(literal, 0); got != want {
+				t.Errorf("%q ends at %d, not at %d", literal, got, want)
+			}
+		}
+	}
+	if mayUpset(le64([]byte("ab-c+d_9"))) {
+		t.Error("plain bytes are looked at one by one")
+	}
 }

@@ -66,6 +66,7 @@ type slowLog struct {
 	db      name // of the last event that told it, see useLine
 	used    bool // there was a use line
 	doubt   bool // the statement in front had a SET timestamp and ended in a line comment or in mid-text: a header may be its own
+	dated   bool // the event being read has a SET timestamp
 	leans   bool // an event was given a database or a time that lines in front of this part may have told
 	open    bool // the last statement may go on behind the end of this part
 	clock   clock

@@ -38,8 +38,12 @@ type witnesses struct{ epoch, old int64 }
 
 func (c *clock) begin() { c.iso, c.epoch = 0, 0 }
 
-// now is the time of the present event, which is this statement.
-func (c *clock) now(thread uint64, text []byte) int64 {
+// now is the time of the present event, which is this statement. Statements of a known shape do not set a clock, see shapes.parts.
+func (c *clock) now(thread uint64, text []byte, known bool) int64 {
+	if known && len(c.own) == 0 {
+		c.last = c.told()
+		return c.last
+	}
 	own := len(c.own) > 0 && c.own[thread]
 	c.statement(thread, text)
 	if own || len(c.own) > 0 && c.own[thread] {

@@ -37,10 +37,10 @@ func firstCut(text []byte) int {
 // lastCut is the last such place, or 0. It searches forwards in stretches from the end: searching backwards is ten times
 // slower.
 func lastCut(text []byte) int {
-	const stretch, before = 16 << 10, 3
+	const stretch, before, header = 16 << 10, 3, 4 << 10
 	for end := len(text); end > 0; end -= stretch {
 		from := max(0, end-stretch-before)
-		piece := text[from:min(len(text), end+eventStart)]
+		piece := text[from:min(len(text), end+header)]
 		last := 0
 		for i := firstCut(piece); i > 0; i = firstCut(piece[last:]) {
 			last += i
@@ -59,7 +59,10 @@ func isCut(text []byte, i int) bool {
 		return false
 	}
 	line := text[i:min(len(text), i+eventStart)]
-	return bytes.HasPrefix(line, []byte("# User@Host: ")) || bytes.HasPrefix(line, []byte("# Time: ")) && isEventStart(line)
+	if !bytes.HasPrefix(line, []byte("# User@Host: ")) && (!bytes.HasPrefix(line, []byte("# Time: ")) || !isEventStart(line)) {
+		return false
+	}
+	return setIn(text[i:]) // otherwise it may be a comment, see slowlog_forged.go
 }
 
 // readAgain is a log of which any part can be read at any time, and its size: a file, or bytes in memory. It is nil for

@@ -34,7 +34,7 @@ func (s *slowLog) event(p int) (next int, pr progress) {
 			break
 		}
 		if h.queryTime && startsOver(line) {
-			return s.noStatement(p, q)
+			return s.noStatement(p, q, &h)
 		}
 		if isAdmin(line) {
 			s.admin(p, line)
@@ -99,9 +99,12 @@ func (s *slowLog) body(p, q int, h *header) (int, progress) {
 			s.in.skip("event without a statement", s.offset(p), int64(q-p))
 			return q, done
 		}
-		return s.noStatement(p, q)
+		return s.noStatement(p, q, h)
 	}
 	doubted := s.doubt
+	if s.dated = h.set; h.quoted {
+		s.quote(q)
+	}
 	text, next, pr := s.statement(q)
 	if pr == more {
 		return p, more
@@ -121,40 +124,6 @@ func (s *slowLog) body(p, q int, h *header) (int, progress) {
 // wrote the statement could also write that line, which is no SQL in that place.
 const reasonForged = "looks like an event without its SET timestamp: comment of a statement"
 
-// mostHeaderLines is how many lines a header can have.
-const mostHeaderLines = 24
-
-// quotedHeader says whether header lines at p belong to a statement that begins with them.
-func (s *slowLog) quotedHeader(p int) (is, known bool) {
-	if p >= s.end || s.buf[p] != '#' {
-		return false, true
-	}
-	follows, known := s.setFollows(p)
-	return !follows, known
-}
-
-// setFollows says whether the header lines at p are followed by SET timestamp, as those of an event are.
-func (s *slowLog) setFollows(p int) (follows, known bool) {
-	for range mostHeaderLines {
-		if p >= s.end {
-			return false, s.eof
-		}
-		line, next, ok := s.line(p)
-		switch {
-		case !ok && len(line) > maxBanner:
-			return false, true
-		case !ok:
-			return false, false
-		case isAdmin(line), isSetLine(line):
-			return true, true
-		case len(line) == 0 || line[0] != '#' && !isUseLine(line):
-			return false, true
-		}
-		p = next
-	}
-	return false, true
-}
-
 // usualBody is body for what nearly all events are: the SET timestamp line of the event before once more, and a
 // statement of one line. A statement that ends in a semicolon is no banner, so nothing else need be looked at.
 func (s *slowLog) usualBody(p, q int) (next int, ok bool) {
@@ -173,9 +142,13 @@ func (s *slowLog) usualBody(p, q int) (next int, ok bool) {
 }
 
 // noStatement ends an event that has a header and nothing else, as servers write for some failed connections.
-func (s *slowLog) noStatement(p, next int) (int, progress) {
+func (s *slowLog) noStatement(p, next int, h *header) (int, progress) {
 	if !s.ev.timed {
 		s.in.skip("event without a statement", s.offset(p), int64(next-p))
+		return next, done
+	}
+	if s.doubt && !h.set {
+		s.in.skip(reasonForged, s.offset(p), int64(next-p))
 		return next, done
 	}
 	s.remark("event without a statement")
@@ -198,7 +171,7 @@ func (s *slowLog) admin(p int, line []byte) {
 // finish hands the event to the builder.
 func (s *slowLog) finish(p int, text []byte) {
 	s.ev.text = text
-	s.ev.at = s.clock.now(s.ev.thread, text)
+	s.ev.at = s.clock.now(s.ev.thread, text, s.ev.known != nil)
 	if len(s.ev.db.text) == 0 && !s.memo.hasSchema {
 		s.ev.db = s.db
 		s.leans = s.leans || !s.used

@@ -161,6 +161,9 @@ func pagesLine(b []byte) int {
 
 // knownCount reads the number of at most eighteen digits at i.
 func knownCount(b []byte, i int) (v uint64, end int, ok bool) {
+	if c := b[i] - '0'; c <= 9 && b[i+1]-'0' > 9 { // most rows are few
+		return uint64(c), i + 1, true
+	}
 	if v, end, ok = shortCount(b, i); ok {
 		return v, end, true
 	}

@@ -222,6 +222,9 @@ func (s *slowLog) lineEnd(i int) (end, next int, ok, known bool) {
 		if !cut {
 			return 0, 0, false, true
 		}
+		if is, known := s.inComment(i + 1); is || !known {
+			return 0, 0, false, known
+		}
 		if open {
 			c.suspected(i + 1)
 			return 0, 0, false, true
@@ -233,6 +236,9 @@ func (s *slowLog) lineEnd(i int) (end, next int, ok, known bool) {
 	last, known := s.boundary(i + 1)
 	if !known {
 		return 0, 0, false, false
+	}
+	if is, known := s.inComment(i + 1); last && (is || !known) {
+		return 0, 0, false, known
 	}
 	switch {
 	case !last, open && i+1 < s.end && s.buf[i+1] == 0: // zero bytes in a literal are data: see zeros
