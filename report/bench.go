@@ -29,6 +29,7 @@ type BenchDocument struct {
 	Tiles                []tile
 	Cautions             []Caution
 	Compared             []benchComparison
+	Tables               []planTable // the classic ones
 	Figures              []benchFigures
 	Latency              benchLatency
 	Saturation           benchSaturation
@@ -87,6 +88,7 @@ func NewBenchDocument(benches []Bench) *BenchDocument {
 	d.Heat = d.heat()
 	d.Even = d.even()
 	d.Origin = d.origin()
+	d.classic()
 	d.say()
 	d.Tiles = d.tiles()
 	return d
@@ -108,12 +110,13 @@ func (d *BenchDocument) say() {
 	}
 	if len(d.Sides) == 1 {
 		r := d.Sides[0].result
-		d.Title, d.Verdict = "What "+r.Environment.Directory+" sustains", "Valid."
-		if !r.Valid {
-			d.Verdict = "Invalid."
-		}
-		if r.Kind == result.Entered {
+		d.Title, d.Verdict = "What "+r.Environment.Directory+" sustains", validity(r.Valid, r.Noise)
+		switch r.Kind {
+		case result.Entered:
 			d.Title, d.Verdict, d.Lead = d.Sides[0].Name, "Entered.", "Somebody published it, and nothing says how it would be a second time."
+			return
+		case result.Imported:
+			d.Title, d.Verdict, d.Lead = d.Sides[0].Name, "Imported.", fmt.Sprintf("Another program measured it (%s). Nothing is known of what disturbed it.", r.Source)
 			return
 		}
 		quiet := "nobody disturbed it"
@@ -133,6 +136,19 @@ func (d *BenchDocument) say() {
 	}
 	d.Verdict = strings.Join(all, "; ") + "."
 	d.Lead = fmt.Sprintf("Better and worse: by more than %s, surely; the same: surely by less.", percent(result.Tolerance))
+}
+
+// validity is the word at the top. "Valid" alone is only said of what nobody disturbed: noise makes no figure wrong, and every interval wide.
+func validity(isValid bool, n result.Noise) string {
+	switch {
+	case !isValid:
+		return "Invalid."
+	case n.Quiet:
+		return "Valid."
+	case n.Disturbed > 0 && n.Disturbed == n.Runs:
+		return "Disturbed from beginning to end."
+	}
+	return "Disturbed."
 }
 
 // benchTook is how long all sessions of a result took.
@@ -176,6 +192,9 @@ func (d *BenchDocument) cautions() []Caution {
 		}
 		if s.result.Kind == result.Entered {
 			say("ENTERED", false, "published and typed in, nothing of it was measured here: "+s.result.Source)
+		}
+		if s.result.Kind == result.Imported {
+			say("IMPORTED", false, "measured by another program: no A/A pair, no check against the device, nothing said of what disturbed it: "+s.result.Source)
 		}
 		say("INVALID", true, s.result.InvalidBecause...)
 		if !s.result.Valid && len(s.result.InvalidBecause) == 0 {

@@ -105,7 +105,9 @@ func machineFacts() []originFact {
 	return []originFact{
 		env("host", func(e result.Environment) string { return e.Host }),
 		env("kernel", func(e result.Environment) string { return strings.TrimSpace(e.Kernel + " " + e.Arch) }),
-		env("processors", func(e result.Environment) string { return strings.TrimSpace(fmt.Sprintf("%d %s", e.CPUs, e.CPUModel)) }),
+		env("processors", func(e result.Environment) string {
+			return strings.TrimSpace(strings.TrimPrefix(fmt.Sprintf("%d %s", e.CPUs, e.CPUModel), "0 "))
+		}),
 		env("memory", func(e result.Environment) string { return sizeOrNothing(e.Memory) }),
 		env("directory", func(e result.Environment) string { return e.Directory }),
 		env("file system", func(e result.Environment) string { return strings.TrimSpace(e.Filesystem + " " + e.MountSource) }),
@@ -143,7 +145,12 @@ func sessionFacts() []originFact {
 // settingFacts are how bench run measured.
 func settingFacts() []originFact {
 	set := func(what string, of func(s result.Settings) string) originFact {
-		return originFact{what, func(r *result.Result) string { return of(r.Settings) }}
+		return originFact{what, func(r *result.Result) string {
+			if r.IsSecondhand() {
+				return "" // nobody said
+			}
+			return of(r.Settings)
+		}}
 	}
 	return []originFact{
 		set("data file", func(s result.Settings) string { return sizeOrNothing(s.Size) }),

@@ -71,10 +71,7 @@ func (d *EngineDocument) say() {
 	if d.Title == "" {
 		d.Title = "What engines cost"
 	}
-	d.Verdict, d.IsBad = "Valid.", !r.Valid
-	if !r.Valid {
-		d.Verdict = "Invalid."
-	}
+	d.Verdict, d.IsBad = validity(r.Valid, r.Noise), !r.Valid
 	quiet := "nobody disturbed it"
 	if !r.Noise.Quiet {
 		quiet = fmt.Sprintf("%d of them disturbed", r.Noise.Disturbed)

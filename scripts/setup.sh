@@ -37,6 +37,7 @@ missing() {
 	fi
 	if [[ $1 == bench ]]; then
 		has sysbench || echo sysbench
+		has perf || echo linux-perf # bench engine --why
 		has pt-query-digest || echo percona-toolkit
 		has mydumper && has myloader || echo mydumper
 		has tcpdump || echo tcpdump

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"stowage/bench/decide"
+	"stowage/bench/result"
 	"stowage/farm"
 )
 
@@ -120,6 +121,7 @@ func (r *decisionReader) sheet(c *decide.Candidate, n *yaml.Node) {
 		return
 	}
 	r.named(steps, "steps of "+where(), func(step string, v *yaml.Node) {
+		c.Notes = append(c.Notes, r.disagreeing(step, v)...)
 		for what, f := range r.speeds(v, step, func(value float64) decide.Figure { return decide.Claimed(value, decide.Sheet, source) }) {
 			if ofDevice {
 				f = scaled(c.Array, what, step, f)
@@ -149,7 +151,7 @@ func scaled(a decide.Array, what, step string, f decide.Figure) decide.Figure {
 func capped(c *decide.Candidate, what, step string, f decide.Figure) decide.Figure {
 	most := c.Ceiling
 	if what == "iops" {
-		block, ok := blockOf(step)
+		block, ok := result.BlockOf(step)
 		if !ok {
 			return f
 		}
@@ -178,18 +180,6 @@ func aboveCeiling(c decide.Candidate) []string {
 	return out
 }
 
-// blockOf is the size of a request that a step's name states, in bytes: RND64K-R-Q8T2 reads 65536.
-func blockOf(step string) (float64, bool) {
-	first, _, _ := strings.Cut(step, "-")
-	var n float64
-	var unit string
-	if got, _ := fmt.Sscanf(strings.TrimLeft(first, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "%f%s", &n, &unit); got != 2 || n <= 0 {
-		return 0, false
-	}
-	factor, ok := map[string]float64{"K": 1 << 10, "M": 1 << 20}[unit]
-	return n * factor, ok
-}
-
 // shareOfReads is what a step's name says of it: RND16K-RW70-Q4T4 reads 0.7.
 func shareOfReads(step string) (float64, bool) {
 	if strings.Contains(step, "-FDS") {
@@ -209,6 +199,19 @@ func shareOfReads(step string) (float64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// disagreeing names claims of a data sheet about one step that cannot all be true.
+func (r *reader) disagreeing(step string, n *yaml.Node) []string {
+	quiet := reader{faults: faults{file: r.file}} // their faults are found where they are read for good
+	got := quiet.speeds(n, step, func(v float64) decide.Figure { return decide.Figure{Value: v} })
+	s := result.Step{ID: step, IOPS: got["iops"].Value, MBps: got["mbps"].Value,
+		Lat: result.Latency{Mean: got["mean"].Value, P50: got["p50"].Value, P95: got["p95"].Value, P99: got["p99"].Value, P999: got["p999"].Value}}
+	var out []string
+	for _, text := range s.Contradictions() {
+		out = append(out, fmt.Sprintf("%s, line %d: %s: one of these figures is wrong", r.file, n.Line, text))
+	}
+	return out
 }
 
 // speeds reads the figures of one step: {iops: 35000, p99: 2ms}.

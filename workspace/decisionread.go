@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -27,6 +28,7 @@ var (
 type decisionReader struct {
 	reader
 	dir    string // of the file: what it names lies beside it
+	goals  []namedStep
 	d      decide.Decision
 	result ResultReader
 }
@@ -106,6 +108,7 @@ func (r *decisionReader) whatIsMissing(root *yaml.Node) {
 	if n := value(root, "candidates"); (n == nil || len(r.d.Candidates) == 0) && !r.meant[missing{root, "candidates"}] && !r.bad[n] {
 		r.add(root.Line, "there are no candidates")
 	}
+	r.stepsOfGoals()
 	weighs := false
 	for _, a := range r.d.Aspects {
 		for _, g := range a.Goals {
@@ -114,6 +117,39 @@ func (r *decisionReader) whatIsMissing(root *yaml.Node) {
 	}
 	if !weighs && len(r.list) == 0 {
 		r.add(root.Line, "no goal has a weight: %s have weights and goals", strings.Join(decide.AspectNames, ", "))
+	}
+}
+
+// namedStep is a step that a goal names, and where.
+type namedStep struct {
+	node *yaml.Node
+	id   string
+}
+
+// stepsOfGoals holds the steps that goals name against those that any candidate has figures of. One that nobody has would be unknown of
+// everybody, and leave its weight out of the decision without a word.
+func (r *decisionReader) stepsOfGoals() {
+	var have []string
+	for _, c := range r.d.Candidates {
+		for k := range c.Figures {
+			if k.Step != "" && !slices.Contains(have, k.Step) {
+				have = append(have, k.Step)
+			}
+		}
+	}
+	if len(have) == 0 || len(r.list) > 0 {
+		return // what could not be read may have it
+	}
+	slices.Sort(have)
+	for _, g := range r.goals {
+		if slices.Contains(have, g.id) {
+			continue
+		}
+		if near := nearest(g.id, have); near != "" {
+			r.fault(g.node, "no candidate has a step %q; did you mean %q?", g.id, near)
+		} else {
+			r.fault(g.node, "no candidate has a step %q; theirs are %s", g.id, strings.Join(have[:min(len(have), 12)], ", "))
+		}
 	}
 }
 
@@ -202,6 +238,8 @@ func (r *decisionReader) goal(where string, n *yaml.Node) (decide.Goal, bool) {
 			g.Step = r.text(v, what)
 			if kind.Step == "-" {
 				r.fault(v, "%s is of the whole, and has no step", kind.Name)
+			} else if g.Step != "" {
+				r.goals = append(r.goals, namedStep{v, g.Step})
 			}
 		case "weight":
 			g.Weight = r.quantity(v, what, farm.KindPlain)

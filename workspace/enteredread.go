@@ -21,6 +21,29 @@ var (
 // published is 0 in it, and shown as nothing. Errors wrap farm.ErrInput.
 func ReadEntered(reference string) (*result.Result, error) {
 	path, name, _ := strings.Cut(reference, "#")
+	all, err := ReadAllEntered(path)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" && len(all) == 1 {
+		return all[0].Result, nil
+	}
+	var names []string
+	for _, n := range all {
+		if n.Name == name {
+			return n.Result, nil
+		}
+		names = append(names, n.Name)
+	}
+	text := "it holds several results: " + strings.Join(names, ", ")
+	if name != "" {
+		text = fmt.Sprintf("it holds no result %s; it holds %s", name, strings.Join(names, ", "))
+	}
+	return nil, &farm.Error{Op: "read", Subject: path, Err: inputError(text), Hint: "name one of them: " + path + "#" + names[0]}
+}
+
+// ReadAllEntered reads all results of such a file, in its order.
+func ReadAllEntered(path string) ([]result.Named, error) {
 	src, err := readNamed(path)
 	if err != nil {
 		return nil, err
@@ -32,17 +55,11 @@ func ReadEntered(reference string) (*result.Result, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	if name == "" && len(r.names) == 1 {
-		name = r.names[0]
+	var out []result.Named
+	for _, name := range r.names {
+		out = append(out, result.Named{Name: name, Result: r.results[name]})
 	}
-	if got, ok := r.results[name]; ok {
-		return got, nil
-	}
-	text := "it holds several results: " + strings.Join(r.names, ", ")
-	if name != "" {
-		text = fmt.Sprintf("it holds no result %s; it holds %s", name, strings.Join(r.names, ", "))
-	}
-	return nil, &farm.Error{Op: "read", Subject: path, Err: inputError(text), Hint: "name one of them: " + path + "#" + r.names[0]}
+	return out, nil
 }
 
 // IsEntered reports whether a reference is to a file of published results.
@@ -102,6 +119,7 @@ func (r *enteredReader) one(name string, n *yaml.Node) {
 	out := &result.Result{FormatVersion: result.FormatVersion, Kind: result.Entered, Source: r.source, Profile: result.Entered, Complete: true, Valid: true}
 	out.Environment.Fio = r.tool
 	where := func() string { return "result " + name }
+	var doubts []string
 	r.fields(n, where, enteredOneKeys, func(key string, v *yaml.Node) bool {
 		what := func() string { return key + " of " + where() }
 		switch key {
@@ -114,12 +132,19 @@ func (r *enteredReader) one(name string, n *yaml.Node) {
 		case "notes":
 			out.Labels = r.oneOrMore(v, what())
 		case "steps":
-			r.named(v, what(), func(step string, v *yaml.Node) { out.Steps = append(out.Steps, r.step(step, v)) })
+			r.named(v, what(), func(step string, v *yaml.Node) {
+				s := r.step(step, v)
+				out.Steps = append(out.Steps, s)
+				for _, text := range s.Contradictions() {
+					doubts = append(doubts, fmt.Sprintf("%s, line %d: %s: one of these figures is wrong", r.file, v.Line, text))
+				}
+			})
 		default:
 			return false
 		}
 		return true
 	})
+	out.Labels = append(out.Labels, doubts...)
 	if len(out.Steps) == 0 && len(r.list) == 0 {
 		r.fault(n, "%s has no steps", where())
 	}

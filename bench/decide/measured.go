@@ -81,7 +81,10 @@ func figuresOf(name string, r *result.Result, s *result.Step) map[string]Figure 
 // notesOf is what must be said beside a result's figures.
 func notesOf(name string, r *result.Result) []string {
 	if r.Kind == result.Entered {
-		return []string{"entered, not measured here: " + r.Source}
+		return append([]string{"entered, not measured here: " + r.Source}, r.Labels...)
+	}
+	if r.Kind == result.Imported {
+		return append([]string{"imported, measured by another program: " + r.Source + "; nothing is known of what disturbed it"}, r.Labels...)
 	}
 	e := r.Environment
 	out := []string{strings.TrimSpace(fmt.Sprintf("measured: %s (%s %s, %s, %s profile, %d runs)", name, e.Host, e.Directory, e.Filesystem, r.Profile, r.Noise.Runs))}

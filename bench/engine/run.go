@@ -39,22 +39,36 @@ type bencher struct {
 // Errors: farm.ErrInput for a directory or a machine that cannot be measured, farm.ErrRefused where another bench runs, foreign files
 // lie, or memory would not do, farm.ErrInterrupted when ctx ended.
 func Run(ctx context.Context, dir string, o Order) (res *sheet.Result, err error) {
+	err = within(ctx, dir, o, func(b *bencher) error {
+		res = b.result
+		err := b.measureAll(ctx)
+		b.result.Complete = err == nil
+		b.result.Sessions[len(b.result.Sessions)-1].Ended = time.Now().UTC()
+		b.result.Labels = b.labels()
+		b.result.Judge()
+		return errors.Join(err, b.save())
+	})
+	return res, err
+}
+
+// within takes the place in dir, prepares what an order asks for, has it measured, and leaves nothing in dir.
+func within(ctx context.Context, dir string, o Order, measure func(*bencher) error) (err error) {
 	if err := o.Check(); err != nil {
-		return nil, err
+		return err
 	}
 	b := &bencher{order: o, stores: map[string]*server{}, began: time.Now()}
 	if b.order.Tell == nil {
 		b.order.Tell = func(Progress) {}
 	}
 	if b.programs, err = host.FindPrograms(); err != nil {
-		return nil, err
+		return err
 	}
 	if b.programs.IsMySQL && o.Mode == sheet.Apply {
-		return nil, &farm.Error{Op: "measure", Subject: b.programs.Server, Err: fmt.Errorf("%w: it is MySQL, and what a replica follows is measured on MariaDB alone", farm.ErrInput), Hint: "put a MariaDB in front of the PATH"}
+		return &farm.Error{Op: "measure", Subject: b.programs.Server, Err: fmt.Errorf("%w: it is MySQL, and what a replica follows is measured on MariaDB alone", farm.ErrInput), Hint: "put a MariaDB in front of the PATH"}
 	}
 	ground, swept, err := bench.Occupy(dir, bench.MadeByEngine)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.ground = ground
 	defer func() {
@@ -64,20 +78,15 @@ func Run(ctx context.Context, dir string, o Order) (res *sheet.Result, err error
 		err = errors.Join(err, ground.Close())
 	}()
 	if err := b.programs.CanReach(filepath.Dir(ground.Dir)); err != nil {
-		return nil, &farm.Error{Op: "measure", Subject: dir, Err: err, Hint: "name a directory that everybody may enter, or open the one that is named"}
+		return &farm.Error{Op: "measure", Subject: dir, Err: err, Hint: "name a directory that everybody may enter, or open the one that is named"}
 	}
 	if swept > 0 {
 		b.say("removed %d MiB that a killed run had left", swept>>20)
 	}
 	if err := b.prepare(); err != nil {
-		return nil, err
+		return err
 	}
-	err = b.measureAll(ctx)
-	b.result.Complete = err == nil
-	b.result.Sessions[len(b.result.Sessions)-1].Ended = time.Now().UTC()
-	b.result.Labels = b.labels()
-	b.result.Judge()
-	return b.result, errors.Join(err, b.save())
+	return measure(b)
 }
 
 func (b *bencher) say(format string, args ...any) {

@@ -15,8 +15,9 @@ import (
 // WriteText is the outcome for people: a table for each step, with a row for each cell.
 func WriteText(w io.Writer, d *Document) error {
 	fmt.Fprintf(w, "Matrix of %d cells x %d rounds on %s, in %v, seed %d.\n", len(d.Cells), d.Matrix.Rounds, d.Ground, d.Took().Round(time.Second), d.Seed)
-	for _, id := range d.stepIDs() {
-		if err := d.table(w, id); err != nil {
+	for _, t := range d.Tables() {
+		fmt.Fprintln(w)
+		if err := t.Write(w); err != nil {
 			return err
 		}
 	}
@@ -42,27 +43,22 @@ func (d *Document) stepIDs() []string {
 	return out
 }
 
-// table is the classic one: Transfer/s, Requests/s, Avg/Request, 95%/Request, and what it never had.
-func (d *Document) table(w io.Writer, id string) error {
-	answers := ""
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	var rows []string
-	for _, c := range d.Cells {
-		s := c.step(id)
-		if s == nil {
-			continue
+// Tables are the classic ones, a table a step with a row for every cell that was measured, the one that is there twice among them.
+func (d *Document) Tables() []result.ClassicTable {
+	var out []result.ClassicTable
+	for _, id := range d.stepIDs() {
+		t := result.ClassicTable{Step: id, Of: "cell", Against: d.Baseline}
+		for _, c := range d.Cells {
+			s := c.step(id)
+			if s == nil {
+				continue
+			}
+			t.Answers = s.Answers
+			t.Rows = append(t.Rows, result.ClassicRow{Name: c.Name, Step: s, Verdict: d.verdict(c, id), Flags: s.Flags()})
 		}
-		answers = s.Answers
-		rows = append(rows, strings.Join([]string{
-			c.Name, megabytes(s.MBps), result.Short(s.IOPS), millis(s.Lat.Mean), millis(s.Lat.P95), millis(s.Lat.P99), result.Sureness(s.CI), fmt.Sprint(s.Runs), d.verdict(c, id), flags(s),
-		}, "\t")+"\t")
+		out = append(out, t)
 	}
-	fmt.Fprintf(w, "\n%s: %s\n", id, answers)
-	fmt.Fprintln(t, "cell\tTransfer/s\tRequests/s\tAvg/Request\t95%/Request\t99%/Request\t+-95 %\truns\tagainst "+d.Baseline+"\t\t")
-	for _, row := range rows {
-		fmt.Fprintln(t, row)
-	}
-	return t.Flush()
+	return out
 }
 
 func (c *Measured) step(id string) *result.Step {
@@ -109,18 +105,6 @@ func tail(s result.Compared) string {
 		return ""
 	}
 	return fmt.Sprintf(", p99 %s x%.2f", s.P99.Verdict, s.P99.Ratio)
-}
-
-// flags are what a row must not be read without.
-func flags(s *result.Step) string {
-	var out []string
-	if s.Undurable {
-		out = append(out, "NOT DURABLE")
-	}
-	if !s.Valid {
-		out = append(out, "INVALID")
-	}
-	return strings.Join(out, ", ")
 }
 
 // notes say what was refused, and what must be known before the figures are believed.
@@ -209,7 +193,3 @@ func WritePlan(w io.Writer, p Plan) error {
 	fmt.Fprintf(w, "\nSteps: %s.\n", strings.Join(p.Steps, ", "))
 	return nil
 }
-
-func megabytes(v float64) string { return result.Short(v) + "MB" }
-
-func millis(us float64) string { return result.Short(us/1000) + "ms" }

@@ -60,7 +60,8 @@ type Compared struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Tail compares latencies: a ratio above 1 is worse.
+// Tail compares the 99th percentiles of single runs: A and B are their geometric means, of which Ratio is the ratio; above 1 is worse.
+// The percentile of all runs together is another figure: one bad run of three makes all of it.
 type Tail struct {
 	A float64 `json:"a_us"`
 	B float64 `json:"b_us"`
@@ -120,7 +121,13 @@ func (r *Result) step(id string) *Step {
 }
 
 func subject(name string, r *Result) Subject {
-	return Subject{Name: name, Host: r.Environment.Host, Directory: r.Environment.Directory, On: r.Environment.on(), Runs: r.Noise.Runs, Valid: r.Valid, Quiet: r.Noise.Quiet}
+	runs := r.Noise.Runs
+	if r.IsSecondhand() { // each has but its own
+		for _, s := range r.Steps {
+			runs = max(runs, s.Runs)
+		}
+	}
+	return Subject{Name: name, Host: r.Environment.Host, Directory: r.Environment.Directory, On: r.Environment.on(), Runs: runs, Valid: r.Valid, Quiet: r.Noise.Quiet}
 }
 
 // on is file system and disk in a few words.
@@ -248,8 +255,10 @@ func compareTail(a, b *Step, rule stat.Rule) *Tail {
 	if len(from) == 0 || len(to) == 0 {
 		return nil
 	}
-	t := &Tail{A: a.Lat.P99, B: b.Lat.P99, Judgement: stat.Judge(from, to, rule)}
-	t.Ratio = 1 / t.Ratio
+	t := &Tail{Judgement: stat.Judge(from, to, rule)}
+	speedA, _ := stat.Mean(from)
+	speedB, _ := stat.Mean(to)
+	t.A, t.B, t.Ratio = 1/speedA, 1/speedB, 1/t.Ratio
 	if t.CI != nil {
 		t.CI = &stat.Interval{Low: 1 / t.CI.High, High: 1 / t.CI.Low}
 	}
@@ -266,8 +275,10 @@ func (c *Comparison) differences(a, b *Result) {
 	}
 	add("host", x.Host, y.Host)
 	add("kernel", x.Kernel, y.Kernel)
-	add("processors", fmt.Sprintf("%d %s", x.CPUs, x.CPUModel), fmt.Sprintf("%d %s", y.CPUs, y.CPUModel))
-	add("memory", mebibytes(x.Memory), mebibytes(y.Memory))
+	if x.CPUs > 0 && y.CPUs > 0 { // of one that was entered they are not known
+		add("processors", fmt.Sprintf("%d %s", x.CPUs, x.CPUModel), fmt.Sprintf("%d %s", y.CPUs, y.CPUModel))
+		add("memory", mebibytes(x.Memory), mebibytes(y.Memory))
+	}
 	add("directory", x.Directory, y.Directory)
 	add("file system", x.Filesystem, y.Filesystem)
 	add("mount options", x.MountOptions, y.MountOptions)
@@ -294,8 +305,8 @@ func (c *Comparison) differences(a, b *Result) {
 
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// caveats are what makes the comparison unfair, or one of its sides doubtful.
-func (c *Comparison) caveats(a, b *Result) {
+// settings are differences in how it was measured.
+func (c *Comparison) settings(a, b *Result) {
 	say := func(format string, args ...any) { c.Caveats = append(c.Caveats, fmt.Sprintf(format, args...)) }
 	x, y := a.Settings, b.Settings
 	if x.Size != y.Size {
@@ -313,12 +324,23 @@ func (c *Comparison) caveats(a, b *Result) {
 	if a.Environment.Fio != b.Environment.Fio {
 		say("fio %s and %s", a.Environment.Fio, b.Environment.Fio)
 	}
+}
+
+// caveats are what makes the comparison unfair, or one of its sides doubtful.
+func (c *Comparison) caveats(a, b *Result) {
+	say := func(format string, args ...any) { c.Caveats = append(c.Caveats, fmt.Sprintf(format, args...)) }
+	if !a.IsSecondhand() && !b.IsSecondhand() { // of those nobody says how
+		c.settings(a, b)
+	}
 	for _, s := range []struct {
 		name string
 		r    *Result
 	}{{"A", a}, {"B", b}} {
-		if s.r.Kind == Entered {
+		switch s.r.Kind {
+		case Entered:
 			say("%s was not measured here, but published: %s", s.name, s.r.Source)
+		case Imported:
+			say("%s was measured by another program: %s", s.name, s.r.Source)
 		}
 		for _, why := range s.r.InvalidBecause {
 			say("%s is invalid: %s", s.name, why)

@@ -13,22 +13,26 @@ func CompareText(w io.Writer, c *Comparison) error {
 		name string
 		Subject
 	}{{"A", c.A}, {"B", c.B}} {
-		fmt.Fprintf(w, "%s  %s: %s %s, %s, %d runs\n", s.name, s.Name, s.Host, s.Directory, s.On, s.Runs)
+		runs := "1 run"
+		if s.Runs != 1 {
+			runs = fmt.Sprintf("%d runs", s.Runs)
+		}
+		fmt.Fprintf(w, "%s  %s: %s, %s\n", s.name, s.Name, joined(strings.TrimSpace(s.Host+" "+s.Directory), s.On), runs)
 	}
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "step\tA IOPS\tB IOPS\tB / A\t95 % interval\tverdict\tmore runs\tA p99 us\tB p99 us\tp99 verdict\t")
+	fmt.Fprintln(t, "step\tA IOPS\tB IOPS\tB / A\t95 % interval\tverdict\tmore runs\tA run's p99 us\tB run's\tp99 B / A\tp99 verdict\t")
 	for _, s := range c.Steps {
-		tailA, tailB, tail := "-", "-", "-"
+		tailA, tailB, times, tail := "-", "-", "-", "-"
 		if s.P99 != nil {
-			tailA, tailB, tail = Short(s.P99.A), Short(s.P99.B), string(s.P99.Verdict)
+			tailA, tailB, times, tail = Short(s.P99.A), Short(s.P99.B), fmt.Sprintf("%.3f", s.P99.Ratio), string(s.P99.Verdict)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.ID, Short(s.A), Short(s.B), s.Ratio, Span(s.CI), s.Verdict, More(s.MoreRuns), tailA, tailB, tail)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.ID, Short(s.A), Short(s.B), s.Ratio, Span(s.CI), s.Verdict, More(s.MoreRuns), tailA, tailB, times, tail)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nBetter and worse: by more than %.0f %%, surely. Same: surely by less. More runs: of each side, for a verdict; 'never' where drift or disturbance hides it.\n", 100*c.Tolerance)
+	fmt.Fprintf(w, "\nBetter and worse: by more than %.0f %%, surely. Same: surely by less. More runs: of each side, for a verdict; 'never' where drift or disturbance hides it. A run's p99: the geometric mean over single runs.\n", 100*c.Tolerance)
 	for _, s := range c.Steps {
 		if s.Note != "" {
 			fmt.Fprintf(w, "%s: %s.\n", s.ID, s.Note)

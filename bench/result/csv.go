@@ -82,8 +82,8 @@ func (r *Result) writeRows(out *csv.Writer, more ...string) error {
 				strconv.Itoa(x.Seq), x.Began.UTC().Format(time.RFC3339), number(x.ClientCPU), number(x.Noise.CPU), number(x.Noise.IO), number(x.Noise.Steal), number(x.Noise.Foreign),
 				strconv.FormatBool(x.Check.Short), r.Environment.Host, r.Environment.Directory, r.Environment.Filesystem, device, fmt.Sprint(r.Settings.Size >> 20), r.Profile,
 			}
-			if r.Kind == Entered {
-				blank(row)
+			if r.IsSecondhand() {
+				blank(row, r.Kind == Entered)
 			}
 			if err := out.Write(append(row, more...)); err != nil {
 				return err
@@ -93,13 +93,18 @@ func (r *Result) writeRows(out *csv.Writer, more ...string) error {
 	return nil
 }
 
-// blank empties what nobody published: 0 in an entered result is not a figure. Columns are those of csvColumns.
-func blank(row []string) {
+// blank empties what nobody gave: 0 in a result that bench run has not measured is not a figure. Of one that was typed in the load is not known either.
+// Columns are those of csvColumns.
+func blank(row []string, isEntered bool) {
 	for i, name := range csvColumns {
 		switch name {
 		case "Test", "Run", "Durable", "Directory", "File System", "Profile", "Host", "Device":
-		case "IO Type", "Kind", "Read %", "Short", "Began", "Seq":
+		case "Short", "Began", "Seq":
 			row[i] = ""
+		case "IO Type", "Kind", "Read %":
+			if isEntered {
+				row[i] = ""
+			}
 		default:
 			if row[i] == "0" {
 				row[i] = ""

@@ -3,12 +3,17 @@ package result
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
 
 // WriteText is the result for people.
 func WriteText(w io.Writer, r *Result) error {
+	if r.IsSecondhand() {
+		return WriteClassic(w, []Named{{Name: r.Kind, Result: r}})
+	}
 	e := r.Environment
 	var took time.Duration
 	for _, s := range r.Sessions {
@@ -63,4 +68,44 @@ func (r *Result) writeNotes(w io.Writer) {
 		}
 	}
 	WriteRemarks(w, r.Labels, &r.Noise, r.InvalidBecause)
+}
+
+// WriteClassic prints results in the classic table, as those that were not measured here are, and what must be known of each.
+func WriteClassic(w io.Writer, all []Named) error {
+	for _, n := range all {
+		e := n.Result.Environment
+		if what := joined(e.Directory, e.on(), e.MountOptions); what != "" {
+			fmt.Fprintln(w, n.Name+": "+what)
+		}
+	}
+	for _, t := range Classic(all) {
+		fmt.Fprintln(w)
+		if err := t.Write(w); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(w)
+	said := map[string]bool{}
+	for _, n := range all {
+		lines := map[string]string{Entered: "Entered, not measured here: ", Imported: "Imported, measured by another program: "}
+		texts := append([]string{}, n.Result.Labels...)
+		if n.Result.IsSecondhand() {
+			texts = append([]string{lines[n.Result.Kind] + n.Result.Source}, texts...)
+		}
+		for _, why := range n.Result.InvalidBecause {
+			texts = append(texts, "INVALID: "+why)
+		}
+		for _, text := range texts {
+			if !said[text] {
+				said[text] = true
+				fmt.Fprintf(w, "%s.\n", text)
+			}
+		}
+	}
+	return nil
+}
+
+// joined are those of some texts that say anything.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), ", ")
 }

@@ -40,7 +40,7 @@ says how sure they are.
 		Args:    args(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	cmd.AddCommand(a.benchRunCommand(), a.benchMatrixCommand(), a.benchEngineCommand(), a.benchShowCommand(), a.benchCompareCommand(), a.benchCSVCommand(), a.benchDecideCommand(), a.benchCleanCommand())
+	cmd.AddCommand(a.benchRunCommand(), a.benchMatrixCommand(), a.benchEngineCommand(), a.benchImportCommand(), a.benchShowCommand(), a.benchCompareCommand(), a.benchCSVCommand(), a.benchDecideCommand(), a.benchCleanCommand())
 	return cmd
 }
 

@@ -23,6 +23,8 @@ type benchEngineFlags struct {
 	runtime                          time.Duration
 	seed                             uint64
 	noDurabilityOK, wantsReplication bool
+	why                              bool
+	flames                           string
 	instances, threads               []int
 	modes                            []string
 	backlog                          int
@@ -46,18 +48,29 @@ Loads are point, update, write, rw.
 With --n-instances 1,2,4,8 so many servers run at once: how the host's sum grows, and where it stops to.
 With --replication a replica works off a backlog: how many writes a second it can follow, by threads and mode.
 
+With --why each cell is run four times under each load: as it is; under perf, for where the processors are, with a
+flame graph (--flames DIR); with its system calls counted, futex among them; and with the server's own instruments
+on, for its mutexes. What this machine does not allow is named, with what would allow it.
+
 Nothing else is touched, no port is used but, for --replication, a free one on 127.0.0.1, and everything goes when
 it ends; what a kill -9 left goes with the next run. With --save the result is kept after every run, and the same
 command goes on from there.
 
 ` + exitHelp,
 		Example: "  stowage bench engine /var/lib/mysql\n  stowage bench engine /mnt/new --cells innodb-16k,innodb-16k-nodw --loads update --ratio 0.5,4 --save engines.json\n" +
-			"  stowage bench engine /mnt/new --n-instances 1,2,4,8\n  stowage bench engine /mnt/new --replication",
+			"  stowage bench engine /mnt/new --n-instances 1,2,4,8\n  stowage bench engine /mnt/new --replication\n" +
+			"  sudo stowage bench engine /mnt/new --why --flames flames --cells innodb-16k,innodb-4k,myrocks --loads point",
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
 			o, err := f.order(c)
 			if err != nil {
 				return err
+			}
+			if f.why {
+				return a.benchEngineWhy(c.Context(), given[0], f.save, f.flames, o)
+			}
+			if f.flames != "" {
+				return usage(c, errors.New("--flames belongs to --why"))
 			}
 			return a.benchEngine(c.Context(), given[0], f.save, o)
 		},
@@ -77,6 +90,8 @@ command goes on from there.
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of rows, keys and order (default: a new one, stored with the result)")
 	fl.StringVar(&f.save, "save", "", "keep the result in this file, and go on from it when it was cut short")
 	fl.BoolVar(&f.noDurabilityOK, "no-durability-ok", false, "MyISAM may be measured: what it writes is not safe")
+	fl.BoolVar(&f.why, "why", false, "where the processor time of a transaction goes, and what threads wait for, instead of how fast it is")
+	fl.StringVar(&f.flames, "flames", "", "with --why: write a flame graph of each row into this `DIR`, as SVG")
 	fl.IntSliceVar(&f.instances, "n-instances", nil, "so many servers of a cell at once, as 1,2,4,8")
 	fl.BoolVar(&f.wantsReplication, "replication", false, "how fast a replica applies a backlog")
 	fl.IntSliceVar(&f.threads, "threads", nil, "with --replication: slave_parallel_threads (default 0,2,4,8)")

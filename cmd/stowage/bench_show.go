@@ -14,6 +14,7 @@ import (
 	"stowage/bench/matrix"
 	"stowage/bench/result"
 	"stowage/report"
+	"stowage/workspace"
 )
 
 func (a *app) benchShowCommand() *cobra.Command {
@@ -24,6 +25,8 @@ func (a *app) benchShowCommand() *cobra.Command {
 		SuggestFor: []string{"report", "chart", "html"},
 		Long: fmt.Sprintf(`Shows a result that bench run, bench matrix or bench engine has saved, as they did, or a cell of a matrix: FILE#CELL.
 Several of bench run are each held against the first, as by bench compare; the cells of a matrix against its baseline.
+FILE.yaml#NAME is a result that somebody published (docs/decide.md), FILE.yaml all of them: they are shown in the
+classic table, Transfer/s, Requests/s, Avg/Request, 95%%/Request, and so is what bench import has read.
 
 With --html it writes one HTML file instead, complete in itself: latency percentile curves, saturation curves
 with their knee, maps of block size by depth, how even the speed stayed, all steps with their intervals,
@@ -63,9 +66,9 @@ relative to the current directory.
 				return err
 			}
 			if html == "" {
-				return a.showBenches(c, benches)
+				return a.showBenches(c, benches, len(given))
 			}
-			return a.writeBenchHTML(html, report.NewBenchDocument(benches))
+			return a.writeBenchHTML(html, benchPage(benches))
 		},
 	}
 	cmd.Flags().StringVar(&html, "html", "", "write one HTML file with charts")
@@ -87,17 +90,51 @@ func (a *app) writeBenchHTML(path string, d interface{ WriteHTML(io.Writer) erro
 	})
 }
 
-// showBenches prints what was saved.
-func (a *app) showBenches(c *cobra.Command, benches []report.Bench) error {
+// benchPage is the document of results. Of more than can be told apart, as a file of published ones may hold, the first are drawn, and all are in the
+// classic table.
+func benchPage(benches []report.Bench) *report.BenchDocument {
+	doc := report.NewBenchDocument(benches)
+	if len(benches) <= report.MostBenches {
+		return doc
+	}
+	var undrawn []string
+	for _, b := range benches[report.MostBenches:] {
+		undrawn = append(undrawn, b.Name)
+	}
+	doc.Of(doc.Title, report.Caution{Kind: "Not drawn", Text: fmt.Sprintf("%s: %d is as many as can be told apart; they stand in the table", strings.Join(undrawn, ", "), report.MostBenches)})
+	doc.Classic(result.Classic(named(benches)))
+	return doc
+}
+
+func named(benches []report.Bench) []result.Named {
+	var out []result.Named
+	for _, b := range benches {
+		out = append(out, result.Named{Name: b.Name, Result: b.Result})
+	}
+	return out
+}
+
+// showBenches prints what was saved: one as it was, several each held against the first, those that were not measured here in the classic table. A
+// file of several published ones is a table, and compares nothing that was not asked for.
+func (a *app) showBenches(c *cobra.Command, benches []report.Bench, asked int) error {
 	first := benches[0]
-	if len(benches) == 1 {
+	if len(benches) == 1 && !(first.Result.IsSecondhand() && !a.json) {
 		return a.emit(first.Result, func(w io.Writer) error { return result.WriteText(w, first.Result) })
 	}
 	if a.json {
 		return usage(c, errors.New("--json of several results is what bench compare prints, of two"))
 	}
+	isClassic := slices.ContainsFunc(benches, func(b report.Bench) bool { return b.Result.IsSecondhand() })
+	if isClassic {
+		if err := result.WriteClassic(a.stdout, named(benches)); err != nil {
+			return err
+		}
+	}
+	if asked == 1 {
+		return nil
+	}
 	for i, b := range benches[1:] {
-		if i > 0 {
+		if i > 0 || isClassic {
 			if _, err := fmt.Fprintln(a.stdout); err != nil {
 				return err
 			}
@@ -109,12 +146,23 @@ func (a *app) showBenches(c *cobra.Command, benches []report.Bench) error {
 	return nil
 }
 
-// readBenches reads results, and calls each by as little of its path as tells it from the others.
+// readBenches reads results, and calls each by as little of its path as tells it from the others. A file of published results without a name behind it
+// is all of them.
 func readBenches(paths []string) ([]report.Bench, error) {
 	var out []report.Bench
 	names := shortest(paths)
 	for i, path := range paths {
-		r, err := readResult(path)
+		if workspace.IsEntered(path) && !strings.Contains(path, "#") {
+			all, err := workspace.ReadAllEntered(path)
+			if err != nil {
+				return nil, err
+			}
+			for _, n := range all {
+				out = append(out, report.Bench{Name: n.Name, Result: n.Result})
+			}
+			continue
+		}
+		r, err := readAnyResult(path)
 		if err != nil {
 			return nil, err
 		}

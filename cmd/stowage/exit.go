@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 
 	"stowage/farm"
 )
@@ -35,7 +36,7 @@ func exitCode(err error) int {
 		return exitFine
 	case errors.Is(err, farm.ErrOutcomeUnknown):
 		return exitUnknown
-	case errors.Is(err, farm.ErrInterrupted), errors.Is(err, context.Canceled):
+	case errors.Is(err, farm.ErrInterrupted), errors.Is(err, context.Canceled), errors.Is(err, syscall.EPIPE):
 		return exitInterrupted
 	case errors.Is(err, farm.ErrFindings):
 		return exitFindings
@@ -51,6 +52,9 @@ func exitCode(err error) int {
 func sayError(w io.Writer, err error) {
 	if errors.Is(err, farm.ErrFindings) {
 		return // they have been printed
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return // whoever read it has what was wanted
 	}
 	fmt.Fprintf(w, "stowage: %v\n", err)
 	if hint := farm.Hint(err); hint != "" {

@@ -19,7 +19,9 @@ func main() {
 		stopping = append(stopping, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), stopping...)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, ordered())
+	ctx, stdout, stderr, done := hearPipes(ctx, os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], stdout, stderr, ordered())
+	done()
 	stop()
 	os.Exit(code)
 }

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr, border.Ordered()))
+	ctx, stdout, stderr, _ := hearPipes(ctx, os.Stdout, os.Stderr)
+	os.Exit(run(ctx, os.Args[1:], stdout, stderr, border.Ordered()))
 }
 
 // farmsAtOnce is how many tests that call t.Parallel run at once. Each has a farm

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"stowage/bench/engine/sheet"
 	"stowage/bench/result"
 	"stowage/farm"
+	"stowage/internal/safefile"
 	"stowage/report"
 	"stowage/session"
 )
@@ -23,6 +25,13 @@ func (a *app) addBenches(d *session.Session, named []string, f *report.Facts) er
 		if paths, err = filepath.Glob(d.Path("bench/*.json")); err != nil {
 			return err
 		}
+	}
+	if len(named) == 0 {
+		published, err := filepath.Glob(d.Path("bench/*.yaml"))
+		if err != nil {
+			return err
+		}
+		paths = append(paths, slices.DeleteFunc(published, func(path string) bool { return !isPublished(path) })...)
 	}
 	names := shortest(paths)
 	for i, path := range paths {
@@ -64,12 +73,21 @@ func addBench(f *report.Facts, name, path string) error {
 		}
 		return err
 	}
-	r, err := readResult(path)
+	benches, err := readBenches([]string{path})
 	if err != nil {
 		return err
 	}
-	f.Benches = append(f.Benches, report.Bench{Name: name, Result: r})
+	if len(benches) == 1 {
+		benches[0].Name = name
+	}
+	f.Benches = append(f.Benches, benches...)
 	return nil
+}
+
+// isPublished reports whether a file says of itself that it holds published results. Other YAML files of benches are questions: matrix.yaml, decision.yaml.
+func isPublished(path string) bool {
+	raw, err := safefile.ReadInput(path, largestResult)
+	return err == nil && (bytes.HasPrefix(raw, []byte("kind: entered")) || bytes.Contains(raw, []byte("\nkind: entered")))
 }
 
 // newestOfEach are the newest results of each mode, in the order of modes.
