@@ -19,7 +19,7 @@ import (
 type KnowFacts struct {
 	Farm      *farm.Farm
 	Made      time.Time
-	Check     *claims.Report // the newest inventory check, and the graph of its sources
+	Sources   *claims.Report // the newest inventory check, and the graph of its sources
 	Graph     *graph.Graph
 	Rows      []capacity.Row
 	Series    []capacity.Series // that the rows were made of

@@ -14,10 +14,10 @@ import (
 // NewSourcesDocument is what the sources of the farm say of each other.
 func NewSourcesDocument(f KnowFacts) *KnowDocument {
 	d := &KnowDocument{Title: "Sources"}
-	if f.Check == nil || f.Graph == nil {
+	if f.Sources == nil || f.Graph == nil {
 		return d
 	}
-	c, g := f.Check, f.Graph
+	c, g := f.Sources, f.Graph
 	d.Verdict, d.Lead = "Agreed.", fmt.Sprintf("%s say the same of %s.", count(len(c.Sources), "source"), subjectsText(*c))
 	if n := len(c.Conflicts); n > 0 {
 		sure := 0
@@ -47,7 +47,7 @@ func (f KnowFacts) since(at any) string {
 	if !ok || t.IsZero() {
 		return "not known"
 	}
-	return graph.Age(f.Made, f.Check.Taken)
+	return graph.Age(f.Made, f.Sources.Taken)
 }
 
 func subjectsText(c claims.Report) string {

@@ -27,8 +27,8 @@ var knownAt = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // knownFarm is a farm of so many pairs about which everything is known.
 func knownFarm(pairs int) KnowFacts {
-	f := KnowFacts{Made: knownAt, Farm: &farm.Farm{Name: "f"}, Inventory: &inventory.Inventory{}, Check: &claims.Report{Farm: "f", Taken: knownAt, Subjects: map[claims.Kind]int{claims.Pair: pairs}}}
-	r := f.Check
+	f := KnowFacts{Made: knownAt, Farm: &farm.Farm{Name: "f"}, Inventory: &inventory.Inventory{}, Sources: &claims.Report{Farm: "f", Taken: knownAt, Subjects: map[claims.Kind]int{claims.Pair: pairs}}}
+	r := f.Sources
 	r.Sources = []claims.SourceState{{Name: "farm", Kind: "farm", At: knownAt}, {Name: "cmdb", Kind: "csv", At: knownAt, Claims: 9}, {Name: "<lb>", Kind: "haproxy", At: knownAt.Add(-90 * time.Hour), IsPart: true}}
 	r.Conflicts = []claims.Conflict{{Kind: claims.Instance, Subject: "p0001a", Attribute: "host", Culprits: []string{"<lb>"}, IsSure: true, Claims: []claims.Shown{{Value: "db1", Source: "<lb>", Place: "lb:3"}}}}
 	r.Overlaps = []claims.Overlap{{A: "cmdb", B: "<lb>", Shared: 9, Equal: 8}}

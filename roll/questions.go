@@ -24,7 +24,7 @@ var questions = []act.Question[*survey]{
 	{Name: "replication", Look: askReplication},
 	{Name: "binary-log", Look: askBinaryLog},
 	{Name: "twin-writes", Look: askTwinWrites},
-	{Name: "twin-room", Look: askTwinRoom},
+	{Name: "sessions", Look: askTwinRoom},
 }
 
 // Survey implements act.Work.

@@ -19,7 +19,7 @@ func knownSources(d *session.Session, f *report.KnowFacts) (any, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	f.Check, f.Graph = &k.Report, &k.Graph
+	f.Sources, f.Graph = &k.Report, &k.Graph
 	return k, nil
 }
 
@@ -114,7 +114,7 @@ func (a *app) addKnown(d *session.Session, facts *report.Facts) {
 	if len(k.Series) == 0 {
 		k.Rows = nil // nothing but what is declared, which the plan has
 	}
-	if k.Inventory == nil && k.Check == nil && k.Rows == nil && k.Trend == nil {
+	if k.Inventory == nil && k.Sources == nil && k.Rows == nil && k.Trend == nil {
 		return // nobody has asked yet: a report of a plan or a bench alone
 	}
 	facts.Know = k
