@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"strconv"
 
 	"stowage/farm"
 )
@@ -14,15 +15,17 @@ var blkAlign = Rule{
 	Check: func(f *Facts) Outcome {
 		l := &look{}
 		for _, d := range f.storage() {
-			if l.see(d.Name); d.Offset == "" {
+			_, err := strconv.Atoi(d.Offset)
+			if l.see(d.Name); err != nil {
 				l.lacks(d.Name, "its alignment", "cat /sys/block/"+d.Name+"/alignment_offset")
 			}
-			if d.Offset != "" && d.Offset != "0" {
+			if err == nil && d.Offset != "0" {
 				l.find(misaligned(d.Name, fmt.Sprintf("/sys/block/%s/alignment_offset: %s", d.Name, d.Offset)))
 			}
 			for _, p := range d.Parts {
-				l.see(p.Name)
-				if p.Start%2048 != 0 {
+				if l.see(p.Name); p.Start < 0 {
+					l.lacks(p.Name, "where it begins", fmt.Sprintf("cat /sys/block/%s/%s/start", d.Name, p.Name))
+				} else if p.Start%2048 != 0 {
 					l.find(misaligned(p.Name, fmt.Sprintf("/sys/block/%s/%s/start: %d, no multiple of 2048 sectors (1 MiB)", d.Name, p.Name, p.Start)))
 				}
 			}

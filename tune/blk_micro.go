@@ -23,16 +23,18 @@ var blkMicro = Rule{
 	Except: "hosts with more than a million requests a second; add_random on spinning disks; arrays whose vendor asks for a small max_sectors_kb",
 	Prove:  "RND16K-R-Q32T4",
 	Check: func(f *Facts) Outcome {
-		var out []Finding
-		n := 0
+		l := &look{}
 		for _, d := range f.storage() {
 			is, _, _ := f.flash(d)
 			for _, s := range queueDefaults {
-				now := d.Queue[s.name]
-				if now == "" {
+				now, there := d.Queue[s.name]
+				if !there {
+					continue // kernels differ
+				}
+				if l.see(d.Name); number(now) < 0 {
+					l.lacks(d.Name, "its "+s.name, "cat "+d.attribute(s.name))
 					continue
 				}
-				n++
 				if now == s.want || s.name == "add_random" && !is || s.name == "rq_affinity" && d.guest() {
 					continue
 				}
@@ -42,18 +44,32 @@ var blkMicro = Rule{
 					x.Severity, x.Verdict = farm.Warning, "the disk is not counted: nobody can see what it does"
 				}
 				fixFile(&x, d.set(s.name, s.want), udev(d, s.name, s.want))
-				out = append(out, x)
+				l.find(x)
+			}
+			for _, name := range []string{"max_sectors_kb", "max_hw_sectors_kb"} {
+				if now, there := d.Queue[name]; there && number(now) < 0 {
+					l.lacks(d.Name, "its "+name, "cat "+d.attribute(name))
+				}
 			}
 			if x, ok := cutSmall(d); ok {
-				out = append(out, x)
+				l.find(x)
 			}
 		}
-		return judged(out, n, "no disk with these settings")
+		return l.outcome("no disk with these settings")
 	},
 }
 
 // usualSectors is the largest max_sectors_kb that kernels chose by themselves for twenty years; newer ones go to 4096.
 const usualSectors = 1280
+
+// number is -1 where there is none.
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
 
 // cutSmall: the disk takes large requests, and somebody has them cut into small ones.
 func cutSmall(d Disk) (Finding, bool) {

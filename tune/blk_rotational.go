@@ -19,7 +19,7 @@ var blkRotational = Rule{
 			if d.guest() && !known {
 				continue
 			}
-			if l.see(d.Name); kernel == "" || !known {
+			if l.see(d.Name); kernel != "0" && kernel != "1" || !known {
 				l.lacks(d.Name, "what it is made of, by the kernel and by somebody who knows", "cat "+d.attribute("rotational")+"; "+d.askMedium())
 				continue
 			}

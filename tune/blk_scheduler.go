@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 
 	"stowage/farm"
 )
@@ -16,6 +17,12 @@ var blkScheduler = Rule{
 		for _, d := range f.storage() {
 			is, known, says := f.flash(d)
 			now := d.Scheduler()
+			if !slices.Contains(schedulers, now) {
+				now = ""
+			}
+			if known && !is && says == kernelSpins && d.Adapter == "" {
+				known = false // behind what, nobody says: kernels take disks for spinning until they are told
+			}
 			if now == "" || !known || d.guest() {
 				if x, ok := undecided(d, now); ok {
 					l.see(d.Name)
@@ -48,6 +55,9 @@ var blkScheduler = Rule{
 		return l.outcome("no disk here of which is known what it is made of and that is not a guest's: measure")
 	},
 }
+
+// schedulers are all names that kernels have had.
+var schedulers = []string{"none", "mq-deadline", "kyber", "bfq", "noop", "deadline", "cfq", "anticipatory"}
 
 // undecided: nobody can say which scheduler fits, and somebody wants to know it by
 // measuring. The other one of the two is what there is to try.

@@ -44,7 +44,7 @@ const (
 // Partition is one partition of a disk.
 type Partition struct {
 	Name  string
-	Start int64 // in sectors of 512 bytes, whatever the disk's are
+	Start int64 // in sectors of 512 bytes, whatever the disk's are; -1: not known
 }
 
 // Health is what a device says about itself.
@@ -198,10 +198,12 @@ func (f *Facts) flash(d Disk) (is, known bool, says string) {
 	case "0":
 		return true, true, "the kernel (rotational=0)"
 	case "1":
-		return false, !d.guest() && !d.RAID(), "the kernel (rotational=1)"
+		return false, !d.guest() && !d.RAID(), kernelSpins
 	}
 	return false, false, ""
 }
+
+const kernelSpins = "the kernel (rotational=1)"
 
 // fast is the median of random reads, in microseconds, that no moving head
 // reaches: a turn of a 15,000 rpm disk takes 4,000.

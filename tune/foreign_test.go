@@ -1,6 +1,7 @@
 package tune_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/rand/v2"
 	"os"
@@ -16,18 +17,12 @@ import (
 )
 
 // foreignTrees are machines that others recorded. They lie beside the project's
-// own directory, and a user's clone has none.
-const foreignTrees = "../../shared/conformance/tune/trees"
+// own directory, or where STOWAGE_MACHINES says; a user's clone has none.
+var foreignTrees = cmp.Or(os.Getenv("STOWAGE_MACHINES"), "../../shared/conformance/tune/trees")
 
-// hardware are the rules that judge answers of tools, one subject after the other.
-func hardware(t *testing.T) []tune.Rule {
-	t.Helper()
-	rules, unknown := tune.Only(tune.Rules(), []string{"RAID-AWB", "RAID-DEGR", "HW-WEAR", "HW-HEAT"})
-	if unknown != "" {
-		t.Fatal(unknown)
-	}
-	return rules
-}
+// byAnswers are the rules that judge answers of tools, one subject after the other. Their trees are spoilt, and no
+// finding of any rule may turn into "followed" by that.
+var byAnswers = []string{"RAID-AWB", "RAID-DEGR", "HW-WEAR", "HW-HEAT"}
 
 // TestForeignMachines: no rule says "followed" of a machine where that is not
 // known, and what is wrong there is found.
@@ -46,7 +41,7 @@ func TestForeignMachines(t *testing.T) {
 		}
 		f := strings.Split(line, "\t")
 		if _, ok := reports[f[0]]; !ok {
-			reports[f[0]] = tune.Audit(probe.Read(t.Context(), probe.Recorded(filepath.Join(foreignTrees, f[0])), nil, nil), hardware(t))
+			reports[f[0]] = tune.Audit(probe.Read(t.Context(), probe.Recorded(filepath.Join(foreignTrees, f[0])), nil, nil), tune.Rules())
 		}
 		if got := stateOf(reports[f[0]], f[1], f[2]); got != f[3] {
 			t.Errorf("%s, %s, %s: %s, want %s (%s)", f[0], f[1], f[2], got, f[3], strings.Join(f[4:], ""))
@@ -87,7 +82,7 @@ func TestSpoiltAnswersPassNothing(t *testing.T) {
 		rounds = 500
 	}
 	var trees []*machine
-	for _, id := range []string{"RAID-AWB", "RAID-DEGR", "HW-WEAR", "HW-HEAT"} {
+	for _, id := range byAnswers {
 		a, err := txtar.ParseFile(filepath.Join("testdata", "rules", id+".txtar"))
 		if err != nil {
 			t.Fatal(err)
@@ -154,10 +149,10 @@ func foreign(t *testing.T) (all []*machine) {
 	return all
 }
 
-// answers are the names of the files that tools filled.
+// answers are the names of the files that tools filled, or the kernel for a disk.
 func (m *machine) answers() (names []string) {
 	for name := range m.files {
-		if strings.HasPrefix(name, "commands/") {
+		if strings.HasPrefix(name, "commands/") || strings.HasPrefix(name, "sys/block/") {
 			names = append(names, name)
 		}
 	}
@@ -191,7 +186,7 @@ func (m *machine) write(t *testing.T, name, text string) {
 }
 
 func (m *machine) audit(t *testing.T) tune.Report {
-	return tune.Audit(probe.Read(t.Context(), probe.Recorded(m.dir), nil, nil), hardware(t))
+	return tune.Audit(probe.Read(t.Context(), probe.Recorded(m.dir), nil, nil), tune.Rules())
 }
 
 // spoil is one answer, changed.

@@ -51,12 +51,16 @@ func (p *prober) disk(name string) tune.Disk {
 		d.Size = -1 // not known
 	}
 	for _, q := range queueFiles {
-		if v := p.value(dir + "/queue/" + q); v != "" {
-			d.Queue[q] = v
+		if v := p.value(dir + "/queue/" + q); v != "" || p.exists(dir+"/queue/"+q) {
+			d.Queue[q] = v // "": it is there and says nothing
 		}
 	}
 	for _, part := range p.list(dir) {
-		if start, err := strconv.ParseInt(p.value(dir+"/"+part+"/start"), 10, 64); err == nil {
+		start, err := strconv.ParseInt(p.value(dir+"/"+part+"/start"), 10, 64)
+		if err != nil || start < 0 {
+			start = -1
+		}
+		if start >= 0 || p.exists(dir+"/"+part+"/start") {
 			d.Parts = append(d.Parts, tune.Partition{Name: part, Start: start})
 		}
 	}

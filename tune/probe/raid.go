@@ -124,6 +124,30 @@ func with(programs []string, args ...string) [][]string {
 	return out
 }
 
+// garbledKey finds a key with a byte that these tools write in none. What it named is missing, and nobody could tell.
+func garbledKey(v any) (string, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, inside := range v {
+			if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '}' || r == '?' }) {
+				return key, true
+			}
+			if key, garbled := garbledKey(inside); garbled {
+				return key, true
+			}
+		}
+	case []any:
+		for _, inside := range v {
+			if key, garbled := garbledKey(inside); garbled {
+				return key, true
+			}
+		}
+	case object:
+		return garbledKey(map[string]any(v))
+	}
+	return "", false
+}
+
 // parseStorcli reads `/call show all J` of storcli, perccli, storcli2 and
 // perccli2. Controllers that failed to answer are left out, and counted.
 //
@@ -136,6 +160,9 @@ func parseStorcli(tool, text string) (out []tune.Controller, silent int, err err
 	answer, err := parseObject(text)
 	if err != nil {
 		return nil, 0, err
+	}
+	if key, garbled := garbledKey(answer); garbled {
+		return nil, 0, fmt.Errorf("its answer is garbled: it has a key %q", key)
 	}
 	rows, _ := answer["Controllers"].([]any)
 	for n := range max(len(rows), 1) {
