@@ -10,7 +10,7 @@ import (
 )
 
 // Every directory of e2e/long has its row in docs/tests.md and its minutes in
-// scripts/parts.tsv, and neither speaks of one that is gone.
+// scripts/parts.tsv, once each, and neither speaks of one that is gone.
 func TestTableOfTestsHasEveryPart(t *testing.T) {
 	want := map[string]bool{"whole": true, "lint": true, "models": true, "fuzz": true, "race": true, "faultseeds": true, "agentfaults": true}
 	dirs, err := filepath.Glob("e2e/long/*")
@@ -26,6 +26,9 @@ func TestTableOfTestsHasEveryPart(t *testing.T) {
 	for file, row := range map[string]string{"docs/tests.md": "(?m)^\\| `([a-z/]+)` \\|", "scripts/parts.tsv": `(?m)^([a-z/]+)\t(?:\d+|-)$`} {
 		has := map[string]bool{}
 		for _, m := range regexp.MustCompile(row).FindAllStringSubmatch(readText(t, file), -1) {
+			if has[m[1]] {
+				t.Errorf("%s has the part %s twice", file, m[1])
+			}
 			has[m[1]] = true
 			if !want[m[1]] {
 				t.Errorf("%s has a part %s, which is not there", file, m[1])

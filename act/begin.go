@@ -74,10 +74,15 @@ func (a *Act) Begin(ctx context.Context, p Proposal) (store.Run, []farm.Finding,
 	return run, findings, err
 }
 
-// write makes the run durable before anything is touched: ids are spent first, so that no crash can give them out twice.
+// write makes the run durable before anything is touched: its server ids are spent before it is recorded, so that no crash can give them
+// out twice. CutShort knows a run that was killed between the two by its job.
 func (a *Act) write(run store.Run, job engine.Job, approvals []string, soak time.Duration, nextServerID uint32) error {
 	now, err := a.Workspace.Farm()
 	if err != nil {
+		return err
+	}
+	job.Format = engine.Format
+	if err := a.Store.PutDocument("job", run.ID, run.Started, job); err != nil {
 		return err
 	}
 	if nextServerID > now.NextServerID {
@@ -89,14 +94,23 @@ func (a *Act) write(run store.Run, job engine.Job, approvals []string, soak time
 			return err
 		}
 	}
-	job.Format = engine.Format
-	if err := a.Store.PutDocument("job", run.ID, run.Started, job); err != nil {
-		return err
-	}
 	if err := a.firstOrders(run, approvals, soak); err != nil {
 		return err
 	}
+	if a.Border != nil {
+		if err := a.Border("before run"); err != nil {
+			return err
+		}
+	}
 	return a.Store.PutRun(run)
+}
+
+// CutShort reports whether a run of that name, the next that would begin, was killed before it was recorded. Nothing was touched, but
+// the server ids it was to give are spent.
+func (a *Act) CutShort(name string) bool {
+	var job engine.Job
+	_, err := a.Store.LatestDocument("job", a.nextID(name), &job)
+	return err == nil
 }
 
 // Refused is the error of what must not be done.

@@ -76,7 +76,9 @@ func (a *Act) Begin(ctx context.Context, name string) (store.Run, []farm.Finding
 	if p.Goals.Unit == placement.UnitShard {
 		return a.beginShardPlan(ctx, p, now)
 	}
-	p = withFreshIDs(p, now)
+	if p.Basis.NextServerID != now.NextServerID && (act.IsWayBack(p.Name) || a.CutShort(p.Name)) {
+		p = withFreshIDs(p, now)
+	}
 	if err := notDrifted(p, now); err != nil {
 		return store.Run{}, nil, err
 	}

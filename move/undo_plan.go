@@ -61,13 +61,11 @@ func (a *Act) PlanBack(run store.Run) (*act.Back, error) {
 	return back, err
 }
 
-// withFreshIDs gives the sides that a way back has still to move server ids that
-// nobody has had: an attempt that failed has spent those of the plan, and another
-// plan would not be the way back.
+// withFreshIDs gives the sides that a plan has still to move server ids that
+// nobody has had, where an attempt at this plan has spent its own: a way back that
+// failed, for another plan would not be the way back, or a run that was killed
+// before it was recorded.
 func withFreshIDs(p placement.Plan, now *farm.Farm) placement.Plan {
-	if !act.IsWayBack(p.Name) || now.NextServerID == p.Basis.NextServerID {
-		return p
-	}
 	p.Moves = slices.Clone(p.Moves)
 	id := now.NextServerID
 	for n := range p.Moves {

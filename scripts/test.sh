@@ -138,7 +138,7 @@ part() {
 # parts are their names and the minutes each took on two cores, by scripts/parts.tsv; "-": nobody has measured it.
 parts() {
 	{ printf '%s\n' whole lint models fuzz race faultseeds agentfaults; long | sed 's,^,long/,'; } | while read -r name; do
-		printf '%s\t%s\n' "$name" "$(awk -v n="$name" '$1 == n { print $2 }' scripts/parts.tsv)"
+		printf '%s\t%s\n' "$name" "$(awk -v n="$name" '$1 == n { print $2; exit }' scripts/parts.tsv)"
 	done
 }
 

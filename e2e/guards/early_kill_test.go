@@ -56,3 +56,17 @@ func TestResumeAfterAKillInEarlyPreflight(t *testing.T) {
 	f.Must("move", "second")
 	f.CheckWhole()
 }
+
+// TestKilledBeforeTheRunWasRecorded: the server ids of the plan were spent, nothing else was done, and the same plan was refused for its
+// server ids.
+func TestKilledBeforeTheRunWasRecorded(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartFarm(t)
+	for range 2 {
+		if p := farmtest.RunProgram(t, "stowage @ before run", "move", "first", "-C", f.Dir); p.Code != -1 {
+			t.Fatalf("it was to be killed: exit %d\n%s", p.Code, p.Stderr)
+		}
+	}
+	f.Must("move", "first")
+	f.CheckWhole()
+}
