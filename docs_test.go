@@ -188,6 +188,20 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// TestDecisionsAreListed: docs/README.md names every page of docs/decisions.
+func TestDecisionsAreListed(t *testing.T) {
+	all, err := filepath.Glob("docs/decisions/*.md")
+	if err != nil || len(all) == 0 {
+		t.Fatal(all, err)
+	}
+	index := readText(t, "docs/README.md")
+	for _, page := range all {
+		if !strings.Contains(index, "(decisions/"+filepath.Base(page)+")") {
+			t.Errorf("docs/README.md does not list %s", page)
+		}
+	}
+}
+
 func readText(t *testing.T, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile(name)
