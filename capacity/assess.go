@@ -46,6 +46,7 @@ type Side struct {
 	Instances     int     `json:"instances"`
 	Disk          float64 `json:"disk_bytes"`   // in all hosts in use
 	Memory        float64 `json:"memory_bytes"` // in all hosts in use
+	// What an instance gets: as much as its shards ask for, or less where its host has less than all there ask for together.
 	MemoryLeast   float64 `json:"memory_per_instance_least_bytes"`
 	MemoryMost    float64 `json:"memory_per_instance_most_bytes"`
 	DiskUsed      float64 `json:"disk_used_bytes"`
@@ -73,11 +74,12 @@ func Of(f *farm.Farm) Side {
 		s.Cost += t.Price
 		s.DiskUsed += l.used[farm.Disk]
 		s.DiskGrowth += l.growth
-		each := (t.Capacity[farm.Memory] - h.Reserved[farm.Memory]) / float64(l.instances)
-		if s.MemoryLeast == 0 || each < s.MemoryLeast {
-			s.MemoryLeast = each
+		for _, gets := range l.memory(limit(f, name, farm.Memory)) {
+			if s.MemoryMost == 0 || gets < s.MemoryLeast {
+				s.MemoryLeast = gets
+			}
+			s.MemoryMost = max(s.MemoryMost, gets)
 		}
-		s.MemoryMost = max(s.MemoryMost, each)
 		if days := l.days(limit(f, name, farm.Disk)); days != nil && (s.DeclaredFirst == "" || *days < s.DeclaredDays) {
 			s.DeclaredDays, s.DeclaredFirst = *days, string(name)
 		}
@@ -92,6 +94,22 @@ type hostLoad struct {
 	instances int
 	used      farm.Resources
 	growth    float64
+	asked     []float64 // memory, by instance
+}
+
+// memory is what each instance gets of a host that has so much for them. Where no shard says what it asks for, all get the same.
+func (l hostLoad) memory(has float64) []float64 {
+	gets := slices.Clone(l.asked)
+	all := l.used[farm.Memory]
+	for i := range gets {
+		switch {
+		case all == 0 && !math.IsInf(has, 1):
+			gets[i] = has / float64(len(gets))
+		case all > has:
+			gets[i] *= has / all
+		}
+	}
+	return gets
 }
 
 // days until the declared growth fills the room; nil without growth.
@@ -117,6 +135,7 @@ func load(f *farm.Farm) map[farm.HostName]hostLoad {
 			}
 			l.instances++
 			l.used.Add(needs)
+			l.asked = append(l.asked, needs[farm.Memory])
 			l.growth += growth
 			on[side.Host] = l
 		}
