@@ -1,8 +1,8 @@
 package capacity
 
 import (
-	"math"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"

@@ -201,3 +201,14 @@ func show(d *Days) string {
 	}
 	return fmt.Sprintf("%.1f, %s, %s", d.Low, text(d.Mid), text(d.High))
 }
+
+func BenchmarkLevel(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var all []farmSeries
+	for range 20 {
+		all = append(all, generated(r))
+	}
+	for i := 0; b.Loop(); i++ {
+		Level(all[i%len(all)].samples, all[i%len(all)].limit)
+	}
+}
