@@ -13,6 +13,7 @@ import (
 	"stowage/inventory"
 	"stowage/inventory/claims"
 	"stowage/inventory/graph"
+	"stowage/inventory/shardload"
 )
 
 // KnowFacts are what is known of a farm by asking and measuring. What is nil is left out.
@@ -25,7 +26,10 @@ type KnowFacts struct {
 	Series    []capacity.Series // that the rows were made of
 	Inventory *inventory.Inventory
 	Trend     *digest.Trend
-	Findings  []Found
+	Load      *shardload.Report // the newest measurement of load
+	// Accepted are the figures of farm.yaml that were measured (measured.json). A figure that somebody has changed since is typed.
+	Accepted map[farm.ShardName]farm.Resources
+	Findings []Found
 }
 
 // Found is a finding, and where it is from.

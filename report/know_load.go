@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stowage/farm"
+	"stowage/inventory/shardload"
 )
 
 // shardLoad is what one shard needs, and how that is known.
@@ -13,10 +15,35 @@ type shardLoad struct {
 	name, pair string
 	needs      farm.Resources
 	growth     float64
-	isMeasured bool // its disk, by an inventory
+	measured   map[farm.ResourceName]string // how; what is not in it is typed in farm.yaml
 }
 
-// NewLoadDocument is what each shard needs, as farm.yaml has it, with sizes as the newest inventory measured them.
+// typed says that a figure is farm.yaml's, and that nobody measured it.
+const typed = "typed"
+
+func (x shardLoad) how(r farm.ResourceName) string { return cmp.Or(x.measured[r], typed) }
+
+// take puts measured figures in the place of typed ones. Those that farm.yaml has from an earlier measurement count as measured, too.
+func (x *shardLoad) take(s *shardload.Shard, accepted farm.Resources) {
+	for r, v := range accepted {
+		if x.needs[r] == v {
+			x.measured[r] = "measured, as in farm.yaml"
+		}
+	}
+	if s == nil {
+		return
+	}
+	for r, f := range map[farm.ResourceName]shardload.Figure{farm.CPU: s.CPU, farm.IOPS: s.IOPS, farm.Memory: s.Memory, farm.Disk: s.Disk} {
+		if f.Measured() {
+			x.needs[r], x.measured[r] = *f.Value, strings.TrimSpace("measured "+string(f.Sure))
+			if f.Low != nil && f.High != nil && *f.Low < *f.High {
+				x.measured[r] += fmt.Sprintf(" (%s to %s)", amountOf(*f.Low, r), amountOf(*f.High, r))
+			}
+		}
+	}
+}
+
+// NewLoadDocument is what each shard needs: as the newest measurement of load found it, else as farm.yaml has it, with sizes as the newest inventory measured them.
 func NewLoadDocument(f KnowFacts) *KnowDocument {
 	d := &KnowDocument{Title: "Load by shard"}
 	if f.Farm == nil {
@@ -27,13 +54,23 @@ func NewLoadDocument(f KnowFacts) *KnowDocument {
 	if f.Inventory != nil {
 		sizes = f.Inventory.ShardBytes()
 	}
-	measured := 0
+	sizesOf, measured := 0, 0
+	load := map[farm.ShardName]*shardload.Shard{}
+	if f.Load != nil {
+		for i := range f.Load.Shards {
+			load[f.Load.Shards[i].Shard] = &f.Load.Shards[i]
+		}
+	}
 	for _, p := range f.Farm.Pairs {
 		for _, s := range p.Shards {
-			x := shardLoad{name: string(s.Name), pair: string(p.Name), needs: farm.Resources{}, growth: s.Growth}
+			x := shardLoad{name: string(s.Name), pair: string(p.Name), needs: farm.Resources{}, growth: s.Growth, measured: map[farm.ResourceName]string{}}
 			x.needs.Add(s.Needs)
 			if bytes, ok := sizes[s.Name]; ok && bytes > 0 {
-				x.needs[farm.Disk], x.isMeasured = float64(bytes), true
+				x.needs[farm.Disk], x.measured[farm.Disk] = float64(bytes), "measured by the inventory"
+				sizesOf++
+			}
+			x.take(load[s.Name], f.Accepted[s.Name])
+			if x.how(farm.CPU) != typed {
 				measured++
 			}
 			all = append(all, x)
@@ -44,7 +81,16 @@ func NewLoadDocument(f KnowFacts) *KnowDocument {
 		return d
 	}
 	d.Verdict = fmt.Sprintf("%s.", count(len(all), "shard"))
-	d.Lead = fmt.Sprintf("CPU, IOPS and memory are typed in farm.yaml. Disk is measured for %s of them, and typed for the others.", whole(float64(measured)))
+	d.Lead = fmt.Sprintf("CPU, IOPS and memory are typed in farm.yaml: stowage inventory load measures them. Disk is measured for %s of them, and typed for the others.", whole(float64(sizesOf)))
+	if measured > 0 {
+		d.Lead = fmt.Sprintf("CPU is measured for %s of them, and typed in farm.yaml for the others.", whole(float64(measured)))
+	}
+	if f.Load != nil {
+		d.Lead += fmt.Sprintf(" The newest measurement began on %s UTC and took %s.", f.Load.Began.UTC().Format("2006-01-02 15:04"), count(int(f.Load.Seconds+0.5), "second"))
+		if n := len(f.Load.Silent); n > 0 {
+			d.Lead += fmt.Sprintf(" %s not measured.", isAre(n, "instance"))
+		}
+	}
 	var resources []farm.ResourceName
 	for _, x := range all {
 		for r := range x.needs {
@@ -64,6 +110,9 @@ func NewLoadDocument(f KnowFacts) *KnowDocument {
 	for _, r := range resources {
 		d.Sections = append(d.Sections, loadSection(r, all))
 	}
+	if f.Load != nil && len(f.Load.Sums) > 0 {
+		d.Sections = append(d.Sections, sumsSection(f.Load.Sums))
+	}
 	d.Sections = append(d.Sections, loadTable(all, resources))
 	return d
 }
@@ -76,11 +125,11 @@ func loadSection(r farm.ResourceName, all []shardLoad) planSection {
 	slices.SortStableFunc(sorted, func(a, b shardLoad) int {
 		return cmp.Or(cmp.Compare(b.needs[r], a.needs[r]), cmp.Compare(a.name, b.name))
 	})
-	total, typed := 0.0, 0
+	total, guessed := 0.0, 0
 	for _, x := range sorted {
 		total += x.needs[r]
-		if r != farm.Disk || !x.isMeasured {
-			typed++
+		if x.how(r) == typed {
+			guessed++
 		}
 	}
 	s := planSection{ID: "load-" + string(r), Name: string(r)}
@@ -95,7 +144,7 @@ func loadSection(r farm.ResourceName, all []shardLoad) planSection {
 	for _, x := range sorted[:tenth] {
 		heavy += x.needs[r]
 	}
-	s.Text = []string{fmt.Sprintf("%s together; the heaviest tenth of all shards has %s of it. %s typed, %s measured.", amountOf(total, r), percent(heavy/total), whole(float64(typed)), whole(float64(len(all)-typed)))}
+	s.Text = []string{fmt.Sprintf("%s together; the heaviest tenth of all shards has %s of it. %s typed, %s measured.", amountOf(total, r), percent(heavy/total), whole(float64(guessed)), whole(float64(len(all)-guessed)))}
 	c := newChart("chart-load-"+string(r), "The shards that need most "+string(r), 76, 12)
 	c.Desc = fmt.Sprintf("A bar for each of the %s that need most %s. The table below has all.", count(len(shown), "shard"), r)
 	c.Caption = fmt.Sprintf("%s of the %s that need most", r, count(len(shown), "shard"))
@@ -116,13 +165,13 @@ func loadSection(r farm.ResourceName, all []shardLoad) planSection {
 	}
 	short := brief(names)
 	for i, x := range shown {
-		class := "typed"
-		if r == farm.Disk && x.isMeasured {
+		class := typed
+		if x.how(r) != typed {
 			class = "measured"
 		}
 		y := c.y(x.needs[r] / most)
 		c.Bars = append(c.Bars, planBar{X: round1(c.X0 + wide*float64(i) + 1), Y: y, W: round1(max(1, wide-2)), H: round1(c.Y1 - y), Class: class,
-			Title: fmt.Sprintf("%s in %s: %s, %s, %s", x.name, x.pair, amountOf(x.needs[r], r), percent(x.needs[r]/total), class)})
+			Title: fmt.Sprintf("%s in %s: %s, %s, %s", x.name, x.pair, amountOf(x.needs[r], r), percent(x.needs[r]/total), x.how(r))})
 		if every := max(1, (len(shown)+19)/20); i%every == 0 {
 			c.XTicks = append(c.XTicks, tick{round1(c.X0 + wide*(float64(i)+0.5)), shortened(short(x.name), 12)})
 		}
@@ -136,17 +185,19 @@ func loadTable(all []shardLoad, resources []farm.ResourceName) planSection {
 	for _, r := range resources {
 		head = append(head, "#"+string(r))
 	}
-	t := planTable{Caption: "All shards", Head: columns(append(head, "#growth", "disk is")...)}
+	t := planTable{Caption: "All shards", Head: columns(append(head, "#growth", "measured")...)}
 	for _, x := range all {
 		row := []string{x.name, x.pair}
 		for _, r := range resources {
 			row = append(row, amountOf(x.needs[r], r))
 		}
-		how := "typed"
-		if x.isMeasured {
-			how = "measured"
+		how := []string{}
+		for _, r := range resources {
+			if x.how(r) != typed {
+				how = append(how, string(r))
+			}
 		}
-		t.Rows = append(t.Rows, cells(append(row, amount(x.growth, farm.KindBytesPerDay), how)...))
+		t.Rows = append(t.Rows, cells(append(row, amount(x.growth, farm.KindBytesPerDay), cmp.Or(strings.Join(how, ", "), "nothing"))...))
 	}
 	s := planSection{ID: "all", Name: "Every shard"}
 	if n := len(t.Rows); n > mostRows {
@@ -155,6 +206,20 @@ func loadTable(all []shardLoad, resources []farm.ResourceName) planSection {
 	}
 	s.Tables = []planTable{t.fold()}
 	return s
+}
+
+// sumsSection holds the shards against the counters of processes, disks and machines.
+func sumsSection(sums []shardload.Sum) planSection {
+	t := planTable{Caption: "Shards together, and the counter of the machine", Head: columns("of", "what", "#shards", "#others", "#counter", "#of the counter", "counter from", "remark")}
+	for _, s := range sums {
+		r := map[string]farm.ResourceName{"cpu": farm.CPU, "iops": farm.IOPS, "bytes": farm.Disk}[s.What]
+		ratio := "\u2013"
+		if s.Counter > 0 {
+			ratio = percent(s.Ratio())
+		}
+		t.Rows = append(t.Rows, cells(s.Of, s.What, amountOf(s.Shards, r), amountOf(s.Others, r), amountOf(s.Counter, r), ratio, s.Source, s.Note))
+	}
+	return planSection{ID: "sums", Name: "Held against counters", Tables: []planTable{t.fold()}}
 }
 
 // mostRows is as many as a browser shows at once without effort.

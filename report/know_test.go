@@ -21,6 +21,7 @@ import (
 	"stowage/inventory"
 	"stowage/inventory/claims"
 	"stowage/inventory/graph"
+	"stowage/inventory/shardload"
 )
 
 var knownAt = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
@@ -76,6 +77,35 @@ func knownFarm(pairs int) KnowFacts {
 	t.Classes = []digest.TrendClass{{Fingerprint: "select <?> from t", ID16: "A", Events: 240, Share: 1, Steps: t.Steps}}
 	f.Trend = &t
 	return f
+}
+
+// TestLoadPageShowsWhatWasMeasured: a figure that was measured stands in the place of the typed one, with its interval; one that farm.yaml has from a
+// measurement counts as measured until somebody changes it; the rest is typed, and said to be.
+func TestLoadPageShowsWhatWasMeasured(t *testing.T) {
+	t.Parallel()
+	v := func(x float64) *float64 { return &x }
+	f := KnowFacts{Farm: &farm.Farm{Pairs: []farm.Pair{{Name: "p", Shards: []farm.Shard{
+		{Name: "s1", Needs: farm.Resources{farm.CPU: 1, farm.IOPS: 10}}, {Name: "s2", Needs: farm.Resources{farm.CPU: 2, farm.IOPS: 20}}, {Name: "s3", Needs: farm.Resources{farm.CPU: 3, farm.IOPS: 30}}}}}},
+		Load: &shardload.Report{Began: knownAt, Seconds: 60, Shards: []shardload.Shard{{Shard: "s1", CPU: shardload.Figure{Value: v(7.25), Low: v(6.5), High: v(8), Sure: "fair"}}},
+			Sums: []shardload.Sum{{Of: "i1", What: "cpu", Shards: 7.25, Counter: 7.3, Source: "/proc/PID/stat"}}, Silent: []shardload.Silent{{Instance: "i2"}}},
+		Accepted: map[farm.ShardName]farm.Resources{"s2": {farm.CPU: 2, farm.IOPS: 21}},
+	}
+	p, err := NewLoadDocument(f).Piece()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := p.Lead + string(p.Body)
+	for _, want := range []string{"CPU is measured for 2 of them", "60 seconds", "1 instance is not measured", "s1 in p: 7.25", "measured fair (6.5 to 8)", "s2 in p: 2", "measured, as in farm.yaml", "s3 in p: 3", "typed", "Held against counters", "/proc/PID/stat"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(text, "s1 in p: 1,") {
+		t.Error("a typed figure stands where a measured one should")
+	}
+	if d := NewLoadDocument(KnowFacts{Farm: f.Farm}); !strings.Contains(d.Lead, "stowage inventory load measures them") {
+		t.Errorf("without a measurement: %s", d.Lead)
+	}
 }
 
 func knownDocuments(f KnowFacts) map[string]*KnowDocument {

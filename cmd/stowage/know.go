@@ -6,7 +6,9 @@ import (
 
 	"stowage/capacity"
 	"stowage/digest"
+	"stowage/farm"
 	"stowage/inventory"
+	"stowage/inventory/shardload"
 	"stowage/report"
 	"stowage/session"
 	"stowage/store"
@@ -38,6 +40,8 @@ type shardNeeds struct {
 	Pair   string             `json:"pair"`
 	Needs  map[string]float64 `json:"needs"` // base units
 	Growth float64            `json:"growth_per_day"`
+	// Measured is what the newest measurement of load found; what is not in it was not measured, or is typed.
+	Measured map[string]float64 `json:"measured"`
 	// DiskMeasured is what the newest inventory measured, null where it did not; needs are typed in farm.yaml.
 	DiskMeasured *int64 `json:"disk_measured"`
 }
@@ -50,10 +54,34 @@ func knownLoad(d *session.Session, f *report.KnowFacts) (any, error) {
 	case !errors.Is(err, store.ErrNone):
 		return nil, err
 	}
+	var load shardload.Report
+	switch _, err := d.Store.LatestDocument(loadKind, d.Farm.Name, &load); {
+	case err == nil:
+		f.Load = &load
+	case !errors.Is(err, store.ErrNone):
+		return nil, err
+	}
+	accepted, err := d.Measured()
+	if err != nil {
+		return nil, err
+	}
+	f.Accepted = map[farm.ShardName]farm.Resources{}
+	for name, m := range accepted.Shards {
+		f.Accepted[name] = m.Figures
+	}
+	found := map[farm.ShardName]map[string]float64{}
+	for _, s := range load.Shards {
+		found[s.Shard] = map[string]float64{}
+		for r, x := range map[farm.ResourceName]shardload.Figure{farm.CPU: s.CPU, farm.IOPS: s.IOPS, farm.Memory: s.Memory, farm.Disk: s.Disk} {
+			if x.Measured() {
+				found[s.Shard][string(r)] = *x.Value
+			}
+		}
+	}
 	sizes, out := inv.ShardBytes(), []shardNeeds{}
 	for _, p := range d.Farm.Pairs {
 		for _, s := range p.Shards {
-			x := shardNeeds{Shard: string(s.Name), Pair: string(p.Name), Needs: map[string]float64{}, Growth: s.Growth}
+			x := shardNeeds{Shard: string(s.Name), Pair: string(p.Name), Needs: map[string]float64{}, Growth: s.Growth, Measured: found[s.Name]}
 			for r, v := range s.Needs {
 				x.Needs[string(r)] = v
 			}
@@ -92,17 +120,32 @@ func (a *app) knownQueries(d *session.Session, f *report.KnowFacts) (any, error)
 
 func knownFindings(d *session.Session, f *report.KnowFacts) (any, error) {
 	var inv inventory.Inventory
-	switch _, err := d.Store.LatestDocument("inventory", "", &inv); {
-	case errors.Is(err, store.ErrNone):
+	_, noInventory := d.Store.LatestDocument("inventory", "", &inv)
+	var tuned tuneAll
+	_, noTune := d.Store.LatestDocument(tuneKind, d.Farm.Name, &tuned)
+	for _, err := range []error{noInventory, noTune} {
+		if err != nil && !errors.Is(err, store.ErrNone) {
+			return nil, err
+		}
+	}
+	if noInventory != nil && noTune != nil {
 		return nil, nil
-	case err != nil:
-		return nil, err
 	}
 	f.Findings = []report.Found{}
 	for _, x := range inv.Findings {
 		f.Findings = append(f.Findings, report.Found{Finding: x, From: "inventory"})
 	}
-	return map[string]any{"format_version": 1, "taken": inv.Taken, "findings": inv.Findings}, nil
+	out := map[string]any{"format_version": 1, "findings": append([]farm.Finding{}, inv.Findings...)}
+	if noInventory == nil {
+		out["taken"] = inv.Taken
+	}
+	if noTune == nil {
+		for _, x := range tuned.byHost() {
+			f.Findings = append(f.Findings, report.Found{Finding: x, From: "tune"})
+		}
+		out["tune"] = map[string]any{"table": tuned.Table, "silent": tuned.Silent}
+	}
+	return out, nil
 }
 
 // addKnown adds all that is known to a report. What cannot be read is left out of it; its page says why.

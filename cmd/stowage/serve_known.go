@@ -41,7 +41,7 @@ func (s *shelf) runway() (serve.Shown, error) {
 }
 
 func (s *shelf) load() (serve.Shown, error) {
-	return s.known("", []string{"inventory"}, knownLoad, report.NewLoadDocument)
+	return s.known("", []string{"inventory load"}, knownLoad, report.NewLoadDocument)
 }
 
 func (s *shelf) queries() (serve.Shown, error) {
@@ -49,5 +49,5 @@ func (s *shelf) queries() (serve.Shown, error) {
 }
 
 func (s *shelf) findings() (serve.Shown, error) {
-	return s.known("No inventory was taken yet: stowage inventory asks every server, and keeps what it finds.", []string{"inventory"}, knownFindings, report.NewFindingsDocument)
+	return s.known("Nobody has looked yet: stowage inventory asks every server, stowage tune --all looks at every host, and both keep what they find.", []string{"inventory"}, knownFindings, report.NewFindingsDocument)
 }

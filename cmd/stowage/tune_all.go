@@ -112,6 +112,11 @@ func (a *app) tuneFarm(ctx context.Context, t *tuneFlags, rules []tune.Rule, sev
 		out.Hosts = append(out.Hosts, g.hosts...)
 	}
 	out.fill(rules)
+	if ctx.Err() == nil && len(rules) == len(tune.Rules()) { // for the page of findings
+		if err := d.Store.PutDocument(tuneKind, d.Farm.Name, time.Now(), out); err != nil {
+			return err
+		}
+	}
 	if err := a.emit(out, func(w io.Writer) error { return out.writeText(w, rules) }); err != nil {
 		return err
 	}
@@ -310,6 +315,22 @@ func (t tuneAll) writeTable(w io.Writer, rules []tune.Rule, said map[string]bool
 		}
 	}
 	return nil
+}
+
+// tuneKind is the kind of document that tune --all keeps.
+const tuneKind = "tune-all"
+
+// byHost are the findings of all machines, one for each host.
+func (t tuneAll) byHost() []farm.Finding {
+	out := []farm.Finding{}
+	for _, m := range t.Machines {
+		for _, f := range m.Report.Findings {
+			for _, h := range m.Hosts {
+				out = append(out, farm.Finding{Check: f.ID, Severity: f.Severity, Subject: string(h) + " " + f.Subject, Text: f.Verdict, Remedy: f.Fix})
+			}
+		}
+	}
+	return out
 }
 
 // findings are those of all machines, each once: what is said alike of several is said of the first, with the others' number.
