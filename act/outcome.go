@@ -105,7 +105,7 @@ func (o Outcome) Err() error {
 		hint = "remedy the cause, then take back what is left: stowage move " + o.Plan
 	}
 	if first.Kind == engine.KindAborted {
-		hint = "it was taken back because somebody said so; pairs that were moved stay moved"
+		hint = "it was undone by order; pairs that were moved stay moved"
 	}
 	if first.End == engine.EndStuck && first.UndoStep != "" {
 		return &farm.Error{Op: o.kind.Name, Subject: first.Name,

@@ -133,7 +133,7 @@ func (k *desk) take(d engine.Delivery, q request, work func(context.Context, *ru
 		return r, nil
 	}
 	if time.Now().After(q.Until) {
-		return nil, fmt.Errorf("%w: the call came after %s, when nobody waited for it any more", farm.ErrRefused, q.Until.Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: the call came after %s, too late: the program no longer waited for it", farm.ErrRefused, q.Until.Format(time.RFC3339))
 	}
 	// Whoever only looks takes nothing over, and neither does who records.
 	if takes := takesOver(q); takes && q.Term < k.term {

@@ -184,7 +184,7 @@ func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server
 	}
 	hint := "the two old sides have drifted apart (a write with sql_log_bin=0, a skipped event); repair the pair before moving it"
 	if source == r.Twin {
-		hint = "the copy is not as its source: what was written there with sql_log_bin=0 since it was made? Move again (the copy is made anew), or with --repair"
+		hint = "the copy differs from its source: what was written there with sql_log_bin=0 since it was made? Move again (with a new copy), or with --repair"
 	}
 	return &farm.Error{Op: "compare", Subject: string(r.fresh.Name), Err: fmt.Errorf("%w: %s", farm.ErrRefused, differences(source, verdict.Mismatches)), Hint: hint}
 }

@@ -131,7 +131,7 @@ that host. Files can be read by their owner only; ca.key is needed here alone.
 			return a.emit(s, s.text)
 		},
 	}
-	cmd.Flags().BoolVar(&renew, "renew", false, "make those of the named hosts anew; without names all that are not revoked, this program's too")
+	cmd.Flags().BoolVar(&renew, "renew", false, "renew those of the named hosts; without names all that are not revoked, this program's too")
 	return cmd
 }
 

@@ -104,7 +104,7 @@ func (a *app) ended(s moveSummary, err error) error {
 	}
 	printErr := a.emit(s, func(w io.Writer) error {
 		if s.State == "nothing-to-do" && s.Plan == "" {
-			_, err := fmt.Fprintln(w, "nothing to go on with: nothing has been begun in this workspace")
+			_, err := fmt.Fprintln(w, "nothing to go on with: no run has begun in this workspace")
 			return err
 		}
 		if s.State == "nothing-to-do" {

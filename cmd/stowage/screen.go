@@ -49,7 +49,7 @@ func (s *screen) Add(e farm.Event) {
 	case farm.WayBackLost:
 		s.aloud(string(e.Shard) + ": " + e.Text)
 	case farm.Forged:
-		s.aloud("SOMEBODY INTERFERES: " + e.Text + "\n  docs/security.md: a host that somebody has broken into")
+		s.aloud("SOMEBODY INTERFERES: " + e.Text + "\n  docs/security.md: a host that an attacker controls")
 		return
 	}
 	if s.width == 0 {

@@ -322,7 +322,7 @@ func (s moveStatus) writeText(w io.Writer) error {
 		}
 	}
 	if s.State == "none" {
-		_, err := fmt.Fprintln(w, "nothing has been begun in this workspace\n  next: stowage plan, then stowage move PLAN")
+		_, err := fmt.Fprintln(w, "no run has begun in this workspace\n  next: stowage plan, then stowage move PLAN")
 		return err
 	}
 	fmt.Fprintf(w, "%s of plan %s: %s, %s done\n", s.Run, s.Plan, s.State, plural(s.SidesDone, "side", "sides"))
@@ -330,7 +330,7 @@ func (s moveStatus) writeText(w io.Writer) error {
 		fmt.Fprintf(w, "  not ended either: %s of %s, %s: stowage status --run %s\n", r.Run, r.Plan, r.State, r.Run)
 	}
 	if s.Claim != nil && len(s.AlsoOpen) > 0 {
-		fmt.Fprintf(w, "  nobody else touches %s of it until it ends\n", s.Claim)
+		fmt.Fprintf(w, "  no other run touches %s of it until it ends\n", s.Claim)
 	}
 	if s.WritePauses != nil {
 		fmt.Fprintf(w, "  %s\n", s.WritePauses)
