@@ -37,7 +37,7 @@ type successionOrder struct {
 }
 
 // newSuccession is the order of one part of a pair with one writer.
-func newSuccession(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place) (act.Runbook, json.RawMessage, error) {
+func newSuccession(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place, options map[string]string) (act.Runbook, json.RawMessage, error) {
 	book, _ := ByName(Switchover)
 	o := successionOrder{Source: sides[farm.A], SourceInstance: p.Instance(farm.A)}
 	for _, side := range p.SideNames()[1:] {
@@ -51,7 +51,7 @@ func newSuccession(p *farm.Pair, m placement.Move, sides map[farm.SideName]place
 		book, _ = ByName(Replica)
 		o.Others = nil
 	}
-	o.order = order{Runbook: book.Name, Move: m, TwinInstance: p.Instance(farm.A), Twin: sides[farm.A]}
+	o.order = order{Runbook: book.Name, Move: m, TwinInstance: p.Instance(farm.A), Twin: sides[farm.A], Options: options}
 	args, err := json.Marshal(o)
 	return book, args, err
 }

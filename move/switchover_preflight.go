@@ -101,6 +101,7 @@ func successionChecks() []act.Question[*parties] {
 			open, err := askStartsOpen(ctx, p)
 			return append(out, open...), err
 		}},
+		{Name: "memory", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) { return p.s.surveyMemory(ctx) }},
 		{Name: "fence", Look: askKeptOut},
 		{Name: "long-work", Look: like(checkLongWork)},
 		{Name: "events", Look: like(checkEvents)},
