@@ -14,7 +14,7 @@ func TestNoWayBack(t *testing.T) {
 		spoil []string
 		says  string
 	}{
-		"changed": {[]string{"ALTER TABLE shop.k ADD COLUMN mine INT"}, "somebody ran: ALTER TABLE shop.k"},
+		"changed": {[]string{"ALTER TABLE shop.k ADD COLUMN mine INT"}, "another client ran: ALTER TABLE shop.k"},
 		"purged":  {[]string{"INSERT INTO shop.k (v) VALUES (2)", "FLUSH BINARY LOGS", "FLUSH BINARY LOGS", "SELECT SLEEP(2)", "PURGE BINARY LOGS BEFORE NOW()"}, "binary log"},
 	} {
 		t.Run(name, func(t *testing.T) {
