@@ -10,6 +10,7 @@ import (
 
 // There is no way back past a changed definition: whoever tries is told so, again and again, and the target goes on serving.
 func TestNoWayBack(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for name, x := range map[string]struct {
 		spoil []string
 		says  string
