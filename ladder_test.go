@@ -48,6 +48,7 @@ var ladder = []rung{
 	{
 		"bench/trial":  "measures the cells of a matrix, round by round: testbeds are made, measured, and taken away",
 		"survey":       "reads counters and settings of servers and machines. An agent is handed its Station and knows it as an interface, as it does record's",
+		"command":      "runs a command on this machine exactly once; above host, which finds the program, and workspace, whose way of writing files it uses. An agent is handed its Station and knows it as an interface",
 		"record":       "collects a window of live traffic and keeps its digest; above workspace because its journals are files of one. An agent is handed its Station and knows it as an interface, as it knows the machine",
 		"agent":        "plays a host over the network; above engine, on whose queues calls wait, and host, which it plays",
 		"bench/engine": "runs servers of its own and loads them; above bench, whose place, lock and ear for others it uses, and host, which finds the programs",
@@ -200,6 +201,7 @@ var doors = map[string]rung{
 	"os/exec": {
 		"bench":             "runs fio, which makes the I/O, and asks smartctl for heat",
 		"bench/engine":      "runs the servers it measures as children, which die with it",
+		"command":           "runs what a person orders on a host, once, through a process of its own",
 		"bench/testbed":     "runs mkfs, and mdadm where an array is asked for",
 		"host":              "the only package that runs commands on machines",
 		"internal/keeper":   "starts what others made, on a thread that does not end",
