@@ -88,6 +88,7 @@ var ladder = []rung{
 	},
 	{
 		"placement":              "pure: farm and goals to a plan",
+		"roll/agenda":            "pure: hosts and limits to the order in which they are rolled; below workspace, because its plans and playbooks are files",
 		"capacity":               "pure: measured series to days with an interval",
 		"inventory/claims":       "pure: what sources say to conflicts and culprits; reads no source",
 		"inventory/shardload":    "pure: counters of servers, processes and disks to the load of each shard; below mysql and host, which read them",
@@ -153,6 +154,7 @@ var pure = map[string]string{
 	"farm":                   "the invariants of a farm hold whoever asks and whenever",
 	"placement":              "the same farm and goals give the same plan, byte for byte",
 	"placement/schedule":     "the same moves give the same order",
+	"roll/agenda":            "the same farm gives the same plan",
 	"placement/check":        "a verdict about a plan is a function of the plan",
 	"capacity":               "the same series give the same days",
 	"explain":                "a code means the same whoever asks",
