@@ -13,7 +13,7 @@ import (
 
 // survey is what the questions of one side look at.
 type survey struct {
-	v          *visit
+	v          *member
 	routing    *route.Pair
 	side, twin mysql.Facts
 }
@@ -27,8 +27,8 @@ var questions = []act.Question[*survey]{
 	{Name: "sessions", Look: askTwinRoom},
 }
 
-// Survey implements act.Work.
-func (v *visit) Survey(ctx context.Context) ([]farm.Finding, error) {
+// Survey asks whether the side may leave.
+func (v *member) Survey(ctx context.Context) ([]farm.Finding, error) {
 	s := &survey{v: v}
 	var err error
 	if s.side, err = v.Leaves.Facts(ctx); err != nil {

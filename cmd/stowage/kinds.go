@@ -50,6 +50,7 @@ var kinds = []kind{
 	{name: move.Name, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act {
 		return move.NewAct(bare, goals.Soak, a.repair).Act
 	}},
+	{name: roll.Roll, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act { return a.newRoller(bare, goals).Act }},
 	{
 		name: roll.Side, of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act { return newRoll(bare, goals).Act },
 		holdsBefore: roll.StepReturn,

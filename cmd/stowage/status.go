@@ -88,6 +88,7 @@ func (c claimLine) String() string {
 type sideRow struct {
 	Pair  farm.PairName `json:"pair"`
 	Side  farm.SideName `json:"side"`
+	Host  farm.HostName `json:"host,omitempty"` // it is rolled: all its sides
 	Step  string        `json:"step"`
 	Done  bool          `json:"done"`
 	Text  string        `json:"text,omitempty"`
@@ -228,7 +229,7 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 	s.board, s.SidesDone, s.WritePauses = board, board.Done(), board.WritePauses()
 	s.Forged = board.Forged
 	for _, r := range board.Rows() {
-		s.Sides = append(s.Sides, sideRow{r.Key.Pair, r.Key.Side, r.Step, r.IsDone(), r.Text, r.Bytes, r.Total, r.Line(time.Now())})
+		s.Sides = append(s.Sides, sideRow{r.Key.Pair, r.Key.Side, r.Key.Host, r.Step, r.IsDone(), r.Text, r.Bytes, r.Total, r.Line(time.Now())})
 	}
 	return s, nil
 }
