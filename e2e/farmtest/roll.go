@@ -64,7 +64,40 @@ func (r *RolledFarm) Read(p Program) (out Rolled) {
 // Lines is how often a command has run on a host.
 func (r *RolledFarm) Lines(h farm.HostName) int {
 	raw, _ := os.ReadFile(r.Trace) // not there: nothing has run
-	return strings.Count("\n"+string(raw), fmt.Sprintf("\n%s\n", h)) + strings.Count(string(raw), fmt.Sprintf("\n%s\n%s\n", h, h))
+	n := 0
+	for line := range strings.Lines(string(raw)) {
+		if strings.TrimSpace(line) == string(h) {
+			n++
+		}
+	}
+	return n
+}
+
+// Forget takes the trace away.
+func (r *RolledFarm) Forget() { _ = os.Remove(r.Trace) }
+
+// Once has the hosts of a plan rolled, with a kill at a border on the way, and gone on with: each command has run once.
+func (r *RolledFarm) Once(kill, at, name string) Rolled {
+	t := r.F.T
+	t.Helper()
+	r.Forget()
+	p := RunProgram(t, kill+" @ "+at, "-C", r.F.Dir, "roll", name, "--json")
+	if !strings.Contains(p.Stdout+p.Stderr, MarkOfKill+at) {
+		t.Fatalf("never met %q: exit %d\n%s%s", at, p.Code, p.Stdout, p.Stderr)
+	}
+	return r.Read(r.Run(ExitFine, "", "resume", "--json"))
+}
+
+// File writes a file of the workspace.
+func (r *RolledFarm) File(name, text string) {
+	r.F.T.Helper()
+	path := r.F.Path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.F.T.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		r.F.T.Fatal(err)
+	}
 }
 
 // AddsALine is a command that does, and nothing else.
@@ -107,4 +140,24 @@ func (r *RolledFarm) AllServe() {
 			}
 		}
 	}
+}
+
+// Processes are the servers of the farm, by instance: process numbers, as their pid files have them.
+func (r *RolledFarm) Processes() map[farm.InstanceName]string {
+	r.F.T.Helper()
+	_, fm, _, err := FarmAccess(r.F.Dir)
+	if err != nil {
+		r.F.T.Fatal(err)
+	}
+	out := map[farm.InstanceName]string{}
+	for _, p := range fm.Pairs {
+		for _, side := range farm.SideNames {
+			pid, err := os.ReadFile(filepath.Join(filepath.Dir(r.F.Path(p.Sides[side].Datadir)), "mysqld.pid"))
+			if err != nil {
+				r.F.T.Fatal(err)
+			}
+			out[p.Instance(side)] = string(pid)
+		}
+	}
+	return out
 }
