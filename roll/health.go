@@ -17,7 +17,7 @@ const ErrorLog = "error-log"
 
 // healthy is what is asked of the returning sides besides what a swing checks: that the options of the work hold, and that no server has written errors into its
 // log since the host left.
-func (s *stay) healthy(err error, ctx context.Context) error {
+func (s *stay) healthy(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func hostSteps(phases []string) []swing.Step[*stay] {
 				return s.note(do(ctx, s), func(x *Rolled) { x.Out = orNow(x.Out) })
 			}
 		case "check":
-			all[n].Do = func(ctx context.Context, s *stay) error { return s.healthy(do(ctx, s), ctx) }
+			all[n].Do = func(ctx context.Context, s *stay) error { return s.healthy(ctx, do(ctx, s)) }
 		case "in":
 			all[n].Do = func(ctx context.Context, s *stay) error { return s.returned(do(ctx, s)) }
 		}

@@ -1,7 +1,6 @@
 package roll
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -215,7 +214,7 @@ func (n near) Command(ctx context.Context, order []byte, told func(string)) ([]b
 	return out, err
 }
 
-// took is how long hosts were out in earlier rolls of the same work: the median. What was never rolled is assumed.
+// Took is how long hosts were out in earlier rolls of the same work: the median. What was never rolled is assumed.
 func Took(s *store.Store, w agenda.Work) (agenda.Took, error) {
 	docs, err := s.Documents(rolledDocument)
 	if err != nil {
@@ -236,5 +235,5 @@ func Took(s *store.Store, w agenda.Work) (agenda.Took, error) {
 
 // fingerprint is the same for the same work.
 func fingerprint(w agenda.Work) string {
-	return cmp.Or(w.Playbook, "") + " " + fmt.Sprint(w.Steps)
+	return w.Playbook + " " + fmt.Sprint(w.Steps)
 }

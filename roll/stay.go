@@ -93,7 +93,7 @@ func (s *stay) Survey(ctx context.Context) ([]farm.Finding, error) {
 func (s *stay) allowed(ctx context.Context) (found []farm.Finding, err error) {
 	var on commander
 	for n, step := range s.order.Work.Steps {
-		for _, argv := range [][]string{step.Command, step.Check} {
+		for _, argv := range [][]string{step.Command, step.MustPass} {
 			if len(argv) == 0 {
 				continue
 			}

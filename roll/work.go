@@ -117,10 +117,10 @@ func (s *stay) run(ctx context.Context, o command.Order) (command.Outcome, error
 
 // checked runs the check of a step; failed is why it is not as it must be. A check may run again: each time it is an order of its own.
 func (s *stay) checked(ctx context.Context, n int, step agenda.Step) (failed string, err error) {
-	if len(step.Check) == 0 {
+	if len(step.MustPass) == 0 {
 		return "", nil
 	}
-	o := s.command(n, step.Check, step)
+	o := s.command(n, step.MustPass, step)
 	o.ID, o.Repeatable = o.ID+".check."+strings.ToLower(rand.Text())[:8], true
 	out, err := s.run(ctx, o)
 	if err != nil || out.Code == 0 && out.Unknown == "" && !out.TimedOut {

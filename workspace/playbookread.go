@@ -99,7 +99,7 @@ func (r *playbookReader) step(n *yaml.Node) (s agenda.Step) {
 			does++
 			s.Options = r.options(v)
 		case "check":
-			s.Check = r.argv(v, what)
+			s.MustPass = r.argv(v, what)
 		case "time_limit":
 			if s.Limit = r.duration(v, what()); s.Limit == 0 && !r.bad[v] || s.Limit > 23*time.Hour {
 				r.fault(v, "%s must be above 0 and at most 23h", what())

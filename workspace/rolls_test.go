@@ -34,7 +34,7 @@ func rolledFarm(t testing.TB) *farm.Farm {
 func TestPlaybookIsRead(t *testing.T) {
 	got, err := parsePlaybook("rolls/kernel.yaml", []byte(goodPlaybook), rolledFarm(t))
 	want := agenda.Work{Hosts: []string{"h1", "h*"}, Changes: []string{"version"}, Takes: 5 * time.Minute, Steps: []agenda.Step{
-		{Command: []string{"/usr/local/sbin/patch", "--all"}, Check: []string{"/usr/bin/test", "-e", "/etc/patched"}, Limit: 30 * time.Minute, OnFailure: agenda.GoOn, Repeatable: true},
+		{Command: []string{"/usr/local/sbin/patch", "--all"}, MustPass: []string{"/usr/bin/test", "-e", "/etc/patched"}, Limit: 30 * time.Minute, OnFailure: agenda.GoOn, Repeatable: true},
 		{Options: map[string]string{"innodb_io_capacity": "2000", "innodb_buffer_pool_size": "87G"}},
 		{Restart: true, Limit: 10 * time.Minute},
 	}}

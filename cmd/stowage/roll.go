@@ -172,7 +172,7 @@ func (f rollFlags) work(c *cobra.Command, d *session.Session, names, argv []stri
 	}
 	w.Changes = append(w.Changes, f.changed...)
 	for _, s := range w.Steps {
-		for _, argv := range [][]string{s.Command, s.Check} {
+		for _, argv := range [][]string{s.Command, s.MustPass} {
 			if len(argv) == 0 {
 				continue
 			}

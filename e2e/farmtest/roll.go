@@ -7,11 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"stowage/demo"
 	"stowage/farm"
+	"stowage/host"
 	"stowage/roll"
 	"stowage/route"
+	"stowage/session"
 )
 
 // RolledFarm is a farm under load whose hosts are rolled.
@@ -160,4 +163,31 @@ func (r *RolledFarm) Processes() map[farm.InstanceName]string {
 		}
 	}
 	return out
+}
+
+// RestartAll restarts every server, one after the other, with its clients on it.
+func (r *RolledFarm) RestartAll() {
+	t := r.F.T
+	t.Helper()
+	ws, fm, _, err := FarmAccess(r.F.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, err := host.NewLocal(QuietLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range fm.Pairs {
+		for _, side := range farm.SideNames {
+			h, _ := fm.Host(p.Sides[side].Host)
+			i := session.InstanceAt(ws, p.Instance(side), h.Address, p.Sides[side])
+			if err := local.Stop(t.Context(), i, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			if err := local.Start(t.Context(), i, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second) // as such loops do, until it is "up"
+		}
+	}
 }

@@ -208,7 +208,7 @@ func TestDriftIsNamed(t *testing.T) {
 
 func TestPlanInWords(t *testing.T) {
 	p, _, err := agenda.Make(small(), agenda.Work{Hosts: []string{"db*"}, Changes: []string{"version"}, Takes: 90 * time.Second, Steps: []agenda.Step{
-		{Command: []string{"/usr/local/sbin/patch", "all of it"}, Limit: 10 * time.Minute, Check: []string{"/bin/true"}, OnFailure: agenda.GoOn},
+		{Command: []string{"/usr/local/sbin/patch", "all of it"}, Limit: 10 * time.Minute, MustPass: []string{"/bin/true"}, OnFailure: agenda.GoOn},
 		{Options: map[string]string{"innodb-io-capacity": "2000"}}, {Restart: true}}}, agenda.Limits{Hosts: 2, PerRack: 1, PerFeed: 0}, agenda.Assumed)
 	if err != nil {
 		t.Fatal(err)

@@ -49,8 +49,8 @@ func (s Step) terms() string {
 	if s.Limit > 0 {
 		out = append(out, "at most "+s.Limit.String())
 	}
-	if len(s.Check) > 0 {
-		out = append(out, "then must succeed: "+words(s.Check))
+	if len(s.MustPass) > 0 {
+		out = append(out, "then must succeed: "+words(s.MustPass))
 	}
 	if s.OnFailure == GoOn {
 		out = append(out, "a failure is noted only")

@@ -24,7 +24,7 @@ type Step struct {
 	Restart bool              `json:"restart,omitempty"` // of all its instances
 	Options map[string]string `json:"options,omitempty"` // written into their option files; they hold from the next restart on
 
-	Check      []string      `json:"check,omitempty"` // a command that must end with 0 afterwards; it changes nothing, and may run again
+	MustPass   []string      `json:"check,omitempty"` // a command that must end with 0 afterwards; it changes nothing, and may run again
 	Limit      time.Duration `json:"time_limit_ns,omitempty"`
 	OnFailure  OnFailure     `json:"on_failure,omitempty"`
 	Repeatable bool          `json:"repeatable,omitempty"` // the command may run again where nobody can tell how it ended
