@@ -28,20 +28,20 @@ var questions = []act.Question[*survey]{
 }
 
 // Survey asks whether the side may leave.
-func (v *member) Survey(ctx context.Context) ([]farm.Finding, error) {
-	s := &survey{v: v}
+func (m *member) Survey(ctx context.Context) ([]farm.Finding, error) {
+	s := &survey{v: m}
 	var err error
-	if s.side, err = v.Leaves.Facts(ctx); err != nil {
+	if s.side, err = m.Leaves.Facts(ctx); err != nil {
 		return nil, err
 	}
-	if s.twin, err = v.Twin.Facts(ctx); err != nil {
+	if s.twin, err = m.Twin.Facts(ctx); err != nil {
 		return nil, err
 	}
-	t, err := v.Routing(ctx)
+	t, err := m.Routing(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.routing = t.Pairs[v.Pair]
+	s.routing = t.Pairs[m.Pair]
 	return act.Ask(ctx, questions, s)
 }
 

@@ -315,3 +315,21 @@ func (s moveSummary) writeHosts(w io.Writer) error {
 	}
 	return err
 }
+
+// rollNext is what a person does after a roll that has left hosts out: resume tries again what can be tried again, and a command is never that.
+func rollNext(d *session.Session, run store.Run, next []string) ([]string, error) {
+	if run.Kind != roll.Roll || run.State != store.Failed {
+		return next, nil
+	}
+	ends, err := roll.Ends(d.Store, run, time.Now())
+	if err != nil {
+		return next, err
+	}
+	var out []string
+	for _, e := range ends {
+		if e.End == "stuck" {
+			out = append(out, fmt.Sprintf("look at %s, which is out; then: stowage roll in %s", e.Host, e.Host))
+		}
+	}
+	return append(out, next...), nil
+}

@@ -207,6 +207,9 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 	if s.NextSteps, err = act.NextSteps(d.Store, run, slices.Contains(d.PlanNames(), run.Subject)); err != nil {
 		return s, err
 	}
+	if s.NextSteps, err = rollNext(d, run, s.NextSteps); err != nil {
+		return s, err
+	}
 	if run.State == store.Running {
 		s.NextSteps = []string{"wait, or Ctrl-C in the process that runs it"}
 		if s.State == interrupted {

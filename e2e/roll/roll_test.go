@@ -123,6 +123,7 @@ func failing(t *testing.T, r *farmtest.RolledFarm) {
 			t.Errorf("%+v (code %d, ran %d times), want %+v", h, code, r.Lines(h.Host), want)
 		}
 	}
+	r.Run(farmtest.ExitFine, "next: look at db002, which is out; then: stowage roll in db002", "status")
 	r.Run(farmtest.ExitFine, "exit code 1", "log")
 	r.Run(farmtest.ExitFine, "dbshard001b of db002", "log")
 	r.Run(farmtest.ExitUnknown, "the host stays out", "resume") // it is not run again

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"stowage/demo/load"
 	"stowage/e2e/farmtest"
 	"stowage/farm"
 	"stowage/roll"
@@ -107,7 +108,8 @@ func unknown(t *testing.T, r *farmtest.RolledFarm) {
 	r.AllServe()
 }
 
-// The yardstick: a loop that restarts the same servers one after the other, as people do without Stowage. A roll fails no query; this does.
+// The yardstick: a loop that restarts the same servers one after the other, as people do without Stowage. The clients of the demo try again where a server
+// refuses them or hangs up: those attempts are queries that a client without that would have lost.
 func TestLoopOfRestartsFailsQueries(t *testing.T) {
 	r := farmtest.StartRolledFarm(t)
 	name := r.Plan("--hosts", "db*", "--restart")
@@ -121,8 +123,9 @@ func TestLoopOfRestartsFailsQueries(t *testing.T) {
 	}
 	r.RestartAll()
 	looped := r.F.Load.Stop()
-	t.Logf("a roll: %d transactions acknowledged, %d queries failed, ledger whole: %v; a loop of restarts: %d acknowledged, %d failed", rolled.Acknowledged, rolled.Failed, v.Whole(), looped.Acknowledged, looped.Failed)
-	if looped.Failed == 0 {
+	lost := func(s load.Summary) int64 { return s.Failed + s.Retried + s.UnknownResolved + s.UnknownLeft }
+	t.Logf("queries that failed: a roll %d of %d transactions (ledger whole: %v), a loop of restarts %d of %d", lost(rolled), rolled.Acknowledged, v.Whole(), lost(looped), looped.Acknowledged)
+	if lost(looped) == 0 {
 		t.Error("the loop failed no query: it measures nothing")
 	}
 }
