@@ -27,7 +27,7 @@ var dbAIO = Rule{
 			if k := f.Kernel; k.AtLeast(5, 11, 0) && !k.AtLeast(5, 15, 3) {
 				x := Finding{Severity: farm.Warning, Subject: i.Name, Read: "error log: Using io_uring; kernel " + k.Text,
 					Verdict: "this kernel's io_uring loses requests: the server hangs or stops", Why: "MDEV-26674; kernels from 5.15.3 on are mended"}
-				fixOption(&x, "innodb_use_native_aio", "OFF", "ON")
+				fixOption(&x, i, "innodb_use_native_aio", "OFF", "ON")
 				x.Fix += "; better, a newer kernel"
 				out = append(out, x)
 			}

@@ -33,7 +33,7 @@ var dbRocks = Rule{
 				x := Finding{Severity: farm.Warning, Subject: i.Name, Read: fmt.Sprintf("%s; innodb_buffer_pool_size %s; default_storage_engine=%s", where, bytes(pool), engine),
 					Verdict: "most memory is given to the engine that new tables do not use",
 					Why:     "MyRocks reads through its block cache, and InnoDB's pool serves the system tables and what has not been converted"}
-				fixOption(&x, "rocksdb_block_cache_size", bytes(pool), bytes(cache))
+				fixOption(&x, i, "rocksdb_block_cache_size", bytes(pool), bytes(cache))
 				x.Fix += ", with the buffer pool made smaller by as much"
 				out = append(out, x)
 			}

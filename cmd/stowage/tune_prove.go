@@ -91,6 +91,9 @@ func (a *app) tuneProve(c *cobra.Command, t *tuneFlags, given []string) error {
 	if err != nil {
 		return err
 	}
+	if strings.EqualFold(t.prove, prove.All) {
+		return a.tuneProveAll(c, t, given, order)
+	}
 	rules, unknown := tune.Only(tune.Rules(), []string{t.prove})
 	if unknown != "" {
 		return usage(c, fmt.Errorf("--prove %s: there is no such rule; docs/tune.md lists them", unknown))
@@ -117,7 +120,7 @@ func (a *app) tuneProve(c *cobra.Command, t *tuneFlags, given []string) error {
 		return err
 	}
 	defer j.Close()
-	p := &prove.Prover{Journal: j, Settings: s, Now: bootOf(tree), Measure: bench.ByTurns, Border: a.at}
+	p := &prove.Prover{Journal: j, Settings: s, Now: bootOf(tree), Measure: bench.ByTurns, Serve: a.throwAway, Border: a.at}
 	left, err := p.Leftover(c.Context()) // before the rule looks: it must not see what a killed proof has set
 	if err != nil {
 		return err

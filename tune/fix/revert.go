@@ -71,7 +71,7 @@ func (j *Journal) revert(ctx context.Context, s Settings, now Now, border func(s
 // restarted reports whether the machine was restarted since. Then the kernel has
 // made all its settings anew.
 func (e entry) restarted(now Now) bool {
-	return e.Path != "" && e.Boot != "" && now.Boot != "" && e.Boot != now.Boot
+	return e.Variable == "" && e.Boot != "" && now.Boot != "" && e.Boot != now.Boot
 }
 
 func putBack(ctx context.Context, s Settings, now Now, e entry, r *Result) {

@@ -9,10 +9,10 @@ import (
 	"stowage/tune"
 )
 
-// provable are rules whose fix is a setting of the kernel's, of a disk's queue or
-// of the processors: it can be switched between two runs, and the rule's step
-// feels it.
-var provable = []string{"BLK-SCHED", "BLK-MICRO", "CPU-GOV"}
+// provable are rules whose fix can be switched between two runs, and whose step feels it: a
+// setting of the kernel's, of a disk's queue, of the disk's cache, of a mount or of the processors, or
+// an option of a server, which is tried on a server of our own.
+var provable = []string{"BLK-SCHED", "BLK-MICRO", "CPU-GOV", "BLK-RA", "BLK-WC-OFF", "FS-ATIME", "DB-IOCAP", "DB-NEIGH", "DB-FLUSH"}
 
 // refusals are all other rules, with the reason and what to do instead. RULE
 // stands for the rule.
@@ -31,19 +31,14 @@ var refusals = []struct {
 		[]string{"FS-XFS-LAYOUT", "FS-EXT4-STRIPE", "FS-EXT4-DATA", "FS-COW", "BLK-ALIGN"},
 	},
 	{
-		"what it changes is how a server writes, which no load on bare files shows",
+		"page sizes are fixed when a server's files are made, and memory of several processors is felt by pools of their size",
 		"stowage bench engine, with both values, on servers of its own",
-		[]string{"DB-FLUSH", "DB-NEIGH", "DB-PAGE", "MEM-NUMA", "DB-PARALLEL", "DB-ROCKS"},
+		[]string{"DB-PAGE", "MEM-NUMA", "DB-PARALLEL", "DB-ROCKS"},
 	},
 	{
-		"the step tells how fast the disk can write at all, which the setting does not change and is held against",
-		"stowage bench run DATADIR --steps RND16K-W-Q8T4 --save now.json && stowage tune --measured now.json --rule RULE",
-		[]string{"DB-IOCAP"},
-	},
-	{
-		"every step goes past the page cache (O_DIRECT), as InnoDB does, and this setting is about the page cache",
-		"time what uses it, a backup or a scan of MyISAM tables, before and after: stowage tune --fix --rule RULE",
-		[]string{"BLK-RA", "MEM-DIRTY"},
+		"it is about pauses when the page cache is full, which come once in minutes; no short run sees one",
+		"time a backup or a load of many gigabytes, before and after: stowage tune --fix --rule RULE",
+		[]string{"MEM-DIRTY"},
 	},
 	{
 		"it is felt when files are removed, and no step removes any",
@@ -61,15 +56,10 @@ var refusals = []struct {
 		[]string{"BLK-PLP", "CLD-INIT"},
 	},
 	{
-		"it is the drive's own, and hdparm sets it, so it cannot be switched under a journal",
-		"stowage bench run DIR --save before.json, set it by hand, bench run DIR --save after.json, stowage bench compare before.json after.json",
-		[]string{"BLK-WC-OFF"},
-	},
-	{
 		"no load on a storage decides it: it is right or wrong as it stands",
 		"stowage tune --rule RULE says why, and how it is put right",
 		[]string{
-			"DB-GONE", "DB-AIO", "MEM-SUM", "MEM-SWAP", "MEM-THP", "MEM-ALLOC", "CPU-CLK", "FS-XFS-GONE", "FS-ATIME", "FS-XFS-AG", "FS-XFS-MISC", "FS-ATOMIC",
+			"DB-GONE", "DB-AIO", "MEM-SUM", "MEM-SWAP", "MEM-THP", "MEM-ALLOC", "CPU-CLK", "FS-XFS-GONE", "FS-XFS-AG", "FS-XFS-MISC", "FS-ATOMIC",
 			"BLK-SCHED-OLD", "BLK-NRQ", "BLK-IRQ", "RAID-DEGR", "HW-WEAR", "HW-HEAT", "HW-ID",
 		},
 	},

@@ -6,13 +6,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"stowage/bench/stat"
 	"stowage/e2e/farmtest"
 	"stowage/tune"
+	"stowage/tune/prove"
 )
 
 // proving is a throttled loop device, and a /var/lib of the program's own, so that its journal is not this machine's.
@@ -203,5 +206,119 @@ func TestProveIsCutShort(t *testing.T) {
 				t.Errorf("afterwards: scheduler %s, nr_requests %s, journal %q", p.get("scheduler"), p.get("nr_requests"), p.journal())
 			}
 		})
+	}
+}
+
+// scanned is how many MB a second a file gives when it is read from its beginning, by hand, through the page cache.
+func (p *proving) scanned(readAhead string) float64 {
+	p.t.Helper()
+	p.set("read_ahead_kb", readAhead)
+	file := filepath.Join(p.dir, "by-hand")
+	script := `echo $$ >"$0/cgroup.procs" && dd if="$1" iflag=nocache count=0 status=none && exec dd if="$1" of=/dev/null bs=16k`
+	began := time.Now()
+	if out, err := exec.Command("sh", "-c", script, p.group, file).CombinedOutput(); err != nil {
+		p.t.Fatalf("%v: %s", err, out)
+	}
+	return 16 / time.Since(began).Seconds()
+}
+
+// TestProveAll on a device with a read-ahead of nothing, with requests that are cut small, and with times of access that are always written: each
+// setting alone and all together, beside a run by hand; everything is put back.
+func TestProveAll(t *testing.T) {
+	t.Parallel()
+	p := newProving(t)
+	before := p.get("read_ahead_kb")
+	t.Cleanup(func() { _ = os.WriteFile(p.queue("read_ahead_kb"), []byte(before), 0o644) })
+	if err := os.WriteFile(filepath.Join(p.dir, "by-hand"), bytes.Repeat([]byte("stowage."), 2<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-o", "remount,strictatime", p.dir).CombinedOutput(); err != nil {
+		t.Skipf("NOT TESTED: all settings together on a real device: %v: %s", err, out)
+	}
+	byHand := map[bool][]float64{}
+	for _, with := range []bool{false, true, true, false} {
+		byHand[with] = append(byHand[with], p.scanned(map[bool]string{true: "128", false: "0"}[with]))
+	}
+	p.set("max_sectors_kb", "32")
+	p.set("read_ahead_kb", "0") // last: the kernel sets it anew with the other
+	cmd := p.tune("--json", "--size", "16MiB", "--runtime", "300ms", "--max-runs", "6", "--prove", "all", p.dir)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var out struct{ Proofs, Whole []prove.Proof }
+	if err != nil || json.Unmarshal(stdout.Bytes(), &out) != nil {
+		t.Fatalf("%v: %s\n%s", err, stdout.String(), stderr.String())
+	}
+	byStep := func(all []prove.Proof, step string) *prove.Proof {
+		for i := range all {
+			if all[i].Step == step && all[i].Compared != nil {
+				return &all[i]
+			}
+		}
+		t.Fatalf("%s was not measured:\n%s", step, stdout.String())
+		return nil
+	}
+	scan, cut, whole := byStep(out.Proofs, "SCAN16K-R"), byStep(out.Proofs, "SEQ1M-R-Q8T1"), byStep(out.Whole, "SCAN16K-R")
+	byStep(out.Proofs, "FILES4K-R")
+	hand := (byHand[true][0] + byHand[true][1]) / (byHand[false][0] + byHand[false][1])
+	t.Logf("read-ahead by hand %.2f times, alone %.2f (%.2f to %.2f), together %.2f (%.2f to %.2f); requests cut small %.2f times", hand,
+		scan.Compared.Ratio, scan.Compared.CI.Low, scan.Compared.CI.High, whole.Compared.Ratio, whole.Compared.CI.Low, whole.Compared.CI.High, cut.Compared.Ratio)
+	for _, x := range []*prove.Proof{scan, whole} {
+		// By hand with a program that starts, and another minute of a machine that has other work: a quarter to either side.
+		if c := x.Compared; hand < c.CI.Low/1.25 || hand > c.CI.High*1.25 || c.Verdict != stat.Better {
+			t.Errorf("%s of %s: %s, %.2f (%.2f to %.2f), by hand %.2f", x.Step, x.Rule, c.Verdict, c.Ratio, c.CI.Low, c.CI.High, hand)
+		}
+	}
+	if cut.Compared.Verdict != stat.Better || cut.Compared.Ratio < 3 {
+		t.Errorf("requests cut small: %+v", cut.Compared)
+	}
+	if p.get("read_ahead_kb") != "0" || p.get("max_sectors_kb") != "32" || p.journal() != "" {
+		t.Errorf("left behind: read-ahead %s, requests of %s KiB, journal %s", p.get("read_ahead_kb"), p.get("max_sectors_kb"), p.journal())
+	}
+	p.nothingLeft()
+}
+
+// TestProveAMountIsCutShort: what a mount does with times of access comes back after a kill -9, too. One mount namespace lives through all of it.
+func TestProveAMountIsCutShort(t *testing.T) {
+	t.Parallel()
+	p := newProving(t)
+	holder := exec.Command("unshare", "--mount", "sh", "-c", `mount --bind "$0" /var/lib && mount -o remount,strictatime "$1" && echo ready && exec sleep 600`, p.lib, p.dir)
+	ready, err := holder.StdoutPipe()
+	if err == nil {
+		err = holder.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = holder.Process.Kill()
+		_ = holder.Wait()
+	})
+	if _, err := ready.Read(make([]byte, 5)); err != nil {
+		t.Skipf("NOT TESTED: whether a mount comes back: %v", err)
+	}
+	within := func(args ...string) *exec.Cmd {
+		return exec.Command("nsenter", append([]string{"--mount", "--target", strconv.Itoa(holder.Process.Pid)}, args...)...)
+	}
+	options := func() string {
+		raw, _ := within("findmnt", "-n", "-o", "OPTIONS", p.dir).Output() // "" when it fails
+		return string(raw)
+	}
+	command := within(p.program, "-C", t.TempDir(), "tune", "--prove", "FS-ATIME", p.dir, "--runtime", "2s")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = command.Process.Kill() })
+	waitUntil(t, "it is mounted with noatime", func() bool { return strings.Contains(options(), "noatime") })
+	if err := command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait() // it was killed
+	if !strings.Contains(p.journal(), "on_trial") || !strings.Contains(options(), "noatime") {
+		t.Errorf("journal %s, options %s: nothing was left to put back", p.journal(), options())
+	}
+	text, err := within(p.program, "-C", t.TempDir(), "tune", "--revert").CombinedOutput()
+	if got := options(); err != nil || strings.Contains(got, "atime") || p.journal() != "" {
+		t.Errorf("%v, options %s, journal %s\n%s", err, got, p.journal(), text)
 	}
 }
