@@ -24,10 +24,7 @@ func Open(ctx context.Context, dir string, o Order) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = b.prepare(); err == nil {
-		err = b.load(ctx)
-	}
-	if err != nil {
+	if err := b.load(ctx); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	return &Session{b: b, point: b.points[0]}, nil

@@ -81,7 +81,7 @@ type tuneProofs struct {
 
 // tuneProve tries what one rule proposes, and keeps what helps.
 func (a *app) tuneProve(c *cobra.Command, t *tuneFlags, given []string) error {
-	if t.fix || t.revert || t.record != "" || t.plan != "" || len(t.rules) > 0 {
+	if t.fix || t.revert || t.record != "" || t.plan != "" || t.watch > 0 || len(t.rules) > 0 {
 		return usage(c, errors.New("--prove goes with --measured, --dry-run, and with --root where that is given"))
 	}
 	if t.root != "" && !t.dryRun {

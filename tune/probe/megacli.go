@@ -190,6 +190,12 @@ func megaVolume(c *tune.Controller, v *tune.Volume, key, value string) {
 		}
 	case "State":
 		v.State, v.Optimal = value, value == "Optimal"
+	case "Strip Size", "Stripe Size":
+		v.Strip = stripSize(value)
+	case "Number Of Drives", "Number Of Drives per span":
+		v.Disks = max(0, int(number(value)))
+	case "Span Depth":
+		v.Disks *= max(1, int(number(value)))
 	case "Default Cache Policy":
 		v.Cache = megaCache(value)
 	case "Current Cache Policy":

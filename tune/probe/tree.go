@@ -18,6 +18,7 @@ import (
 type Tree struct {
 	dir   string
 	saved map[string]string // nil: not recording
+	seen  string            // of Watch
 }
 
 // Machine is this machine.
