@@ -38,6 +38,7 @@ type tunedTable struct {
 	Whole         []prove.Proof   `json:"whole"`    // of together, in their order
 	LeftOut       []prove.LeftOut `json:"left_out"`
 	Leftover      []fix.Result    `json:"leftover"` // put back first: of a proof that was killed
+	PutBack       bool            `json:"put_back"` // all settings are as they were before; false in a dry run, too
 }
 
 // tuneProveAll measures each setting that the rules propose alone, then all of them
@@ -157,6 +158,9 @@ func (a *app) carryOutAll(ctx context.Context, p *prove.Prover, out tunedTable, 
 			if unfit && !errors.Is(err, farm.ErrOutcomeUnknown) { // no space for a server: the others can be measured all the same
 				proof.Why, err = errorsCause(err).Error(), nil
 			}
+			if err != nil && proof.Why == "" {
+				proof.Why = errorsCause(err).Error()
+			}
 			*into = append(*into, proof)
 			if err != nil {
 				return err
@@ -168,6 +172,7 @@ func (a *app) carryOutAll(ctx context.Context, p *prove.Prover, out tunedTable, 
 	if err == nil {
 		err = run(out.Together, &out.Whole)
 	}
+	out.PutBack = !errors.Is(err, farm.ErrOutcomeUnknown)
 	if printErr := a.emit(out, out.writeText); printErr != nil {
 		return errors.Join(err, printErr)
 	}
@@ -214,7 +219,7 @@ func (v tunedTable) writeText(w io.Writer) error {
 	for _, l := range v.LeftOut {
 		fmt.Fprintf(w, "left out: %s, %s: %s\n  -> %s\n", l.Rule, l.Subject, l.Why, l.Instead)
 	}
-	if len(v.Proofs) == 0 {
+	if !v.PutBack {
 		return nil
 	}
 	fmt.Fprintln(w, "everything was put back; to keep one that helped: stowage tune --prove RULE, or --fix --rule RULE")
