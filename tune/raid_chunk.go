@@ -17,10 +17,14 @@ var raidChunk = Rule{
 	Check: func(f *Facts) Outcome {
 		l := &look{}
 		for _, a := range f.Arrays {
-			if !stripes(a.Level) {
+			if isWhole(a.Level) {
 				continue
 			}
 			l.see(a.Name)
+			if !stripes(a.Level) {
+				l.lacks(a.Name, fmt.Sprintf("what its level %q means", a.Level), "mdadm --detail /dev/"+a.Name+" as root")
+				continue
+			}
 			if a.Chunk <= 0 {
 				l.lacks(a.Name, "its chunk size", "cat /sys/block/"+a.Name+"/md/chunk_size")
 				continue
@@ -38,7 +42,14 @@ var raidChunk = Rule{
 			}
 			for _, v := range c.Volumes {
 				subject := c.name() + " volume " + v.ID
-				if !stripes(v.Level) && (v.Level != "RAID1" || v.Disks <= 2) || v.Disks == 1 { // MegaCli calls spans of mirrors RAID1
+				switch spans := c.Tool == "MegaCli" && v.Level == "RAID1"; { // MegaCli calls spans of mirrors RAID1, too
+				case spans && v.Disks <= 0:
+					l.lacks(subject, "of how many drives it is", c.askVolumes())
+					continue
+				case !stripes(v.Level) && !spans && !isWhole(v.Level):
+					l.lacks(subject, fmt.Sprintf("what its level %q means", v.Level), c.askVolumes())
+					continue
+				case spans && v.Disks <= 2 || isWhole(v.Level) && !spans || v.Disks == 1:
 					continue
 				}
 				l.see(subject)
@@ -60,6 +71,15 @@ var raidChunk = Rule{
 func stripes(level string) bool {
 	switch level = strings.ToLower(level); level {
 	case "raid0", "raid4", "raid5", "raid6", "raid10", "raid00", "raid50", "raid60":
+		return true
+	}
+	return false
+}
+
+// isWhole reports whether each disk of an array of this level has all of it, or one piece without a break.
+func isWhole(level string) bool {
+	switch strings.ToLower(level) {
+	case "raid1", "jbod", "linear", "multipath", "container", "faulty":
 		return true
 	}
 	return false

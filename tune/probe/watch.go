@@ -64,6 +64,9 @@ func (p *prober) watch() {
 	}
 	for l := range strings.Lines(text) {
 		f := strings.Fields(l)
+		if !strings.HasSuffix(l, "\n") {
+			continue // cut: its last number may be
+		}
 		if len(f) == 2 && f[0] == "at" {
 			if at, err := strconv.ParseFloat(f[1], 64); err == nil && (len(p.looks) == 0 || at > p.looks[len(p.looks)-1].at) {
 				p.looks = append(p.looks, look{at: at, disks: map[string]diskCount{}, threads: map[int][2]float64{}})
@@ -160,8 +163,8 @@ func (p *prober) cpu() {
 		}
 	}
 	text, _ := p.read("/proc/stat")
-	line, _, _ := strings.Cut(text, "\n")
-	if f := strings.Fields(line); len(f) >= 9 && f[0] == "cpu" {
+	line, _, whole := strings.Cut(text, "\n")
+	if f := strings.Fields(line); whole && len(f) >= 9 && f[0] == "cpu" {
 		if busy, stolen, ok := cpuLine(f); ok {
 			p.facts.CPU = &tune.CPUTime{Busy: busy, Stolen: stolen}
 		}
@@ -181,7 +184,7 @@ func (p *prober) queue(pid int) *tune.RunQueue {
 	var ran, waited uint64
 	if p.ask == nil {
 		text, _ := p.read(file)
-		if n, err := fmt.Sscanf(text, "%d %d\n", &ran, &waited); n != 2 || err != nil {
+		if n, err := fmt.Sscanf(text, "%d %d\n", &ran, &waited); n != 2 || err != nil || !strings.HasSuffix(text, "\n") {
 			return nil
 		}
 	} else {
