@@ -14,7 +14,7 @@ const (
 )
 
 var cpuWait = Rule{
-	ID: "CPU-WAIT", Title: "processors that others have", Reads: "/proc/stat (steal), schedstat of the servers' threads, cpu.stat of their control groups; in a window with --watch",
+	ID: "CPU-WAIT", Title: "waiting for processors", Reads: "/proc/stat (steal), schedstat of the servers' threads, cpu.stat of their control groups; in a window with --watch",
 	Source: "proc(5): steal; kernel, sched-stats: time on the run queue; kernel, cgroup-v2: nr_throttled",
 	Except: "hosts that are meant to be full, where latency does not count; a backup that runs just now",
 	Check: func(f *Facts) Outcome {
@@ -41,8 +41,8 @@ func (c CPUTime) judge(l *look) {
 	l.see("processors")
 	if part := c.Stolen / (c.Busy + c.Stolen); c.Busy+c.Stolen > 0 && part >= stolen {
 		l.find(Finding{Severity: farm.Warning, Subject: "processors", Read: fmt.Sprintf("/proc/stat: %.0f s stolen beside %.0f s busy %s", c.Stolen, c.Busy, c.since()),
-			Verdict: fmt.Sprintf("the hypervisor gives %.0f %% of the time that this guest wants to others", 100*part),
-			Why:     "a commit that holds a lock stands still with its processor, and everybody behind it waits",
+			Verdict: fmt.Sprintf("the hypervisor withholds %.0f %% of the processor time that this guest needs", 100*part),
+			Why:     "a thread that holds a lock stops with its processor, and all threads that wait for the lock wait longer",
 			Fix:     "a host with fewer guests, or an instance type whose processors are not shared", Persist: "-", Revert: "-"})
 	}
 }
@@ -56,9 +56,9 @@ func (i Instance) queued(l *look) {
 	}
 	if part := q.Waited / (q.Ran + q.Waited); q.Ran+q.Waited > 1 && part >= queued {
 		l.find(Finding{Severity: farm.Warning, Subject: i.Name, Read: fmt.Sprintf("/proc/%d/task/*/schedstat: threads ran %.1f s and waited %.1f s for a processor, %s", i.Process.PID, q.Ran, q.Waited, q.since()),
-			Verdict: fmt.Sprintf("its threads stand in the run queue for %.0f %% of the time in which they could work", 100*part),
-			Why:     "more threads want to run than there are processors; each query is longer by that",
-			Fix:     "find who else runs here (top, pidstat -u 1), and take instances or jobs away; stowage capacity says what fits", Persist: "-", Revert: "-"})
+			Verdict: fmt.Sprintf("its threads waited for a processor in %.0f %% of the time they could have run", 100*part),
+			Why:     "more threads want to run than there are processors, and each query takes longer by that",
+			Fix:     "see what else runs here (top, pidstat -u 1), and move instances or jobs away; stowage capacity says what fits", Persist: "-", Revert: "-"})
 	}
 }
 
@@ -71,8 +71,8 @@ func (i Instance) heldBack(l *look) {
 			l.lacks(i.Name, "whether its control group "+t.Group+" holds it back", "cat cpu.stat of "+t.Group+" below /sys/fs/cgroup")
 		case part >= holding:
 			l.find(Finding{Severity: farm.Warning, Subject: i.Name, Read: fmt.Sprintf("cpu.stat of %s: held back in %d of %d periods", t.Group, t.Held, t.Periods),
-				Verdict: fmt.Sprintf("the quota of its control group stops it in %.0f %% of the periods in which it runs", 100*part),
-				Why:     "all its threads stand still for the rest of the period, usually up to 100 ms, with the locks that they hold",
+				Verdict: fmt.Sprintf("the CPU quota of its control group stopped it in %.0f %% of its periods", 100*part),
+				Why:     "all its threads stop for the rest of the period, up to 100 ms, and keep the locks that they hold",
 				Fix:     "a larger quota, or none: systemctl set-property UNIT CPUQuota= ; in containers the limit of the CPU", Persist: "set-property writes it down; for containers their own description", Revert: "the quota of before"})
 		}
 	}

@@ -41,7 +41,7 @@ var dbAIO = Rule{
 			out = append(out, x)
 		case limit >= 1<<20 && used == 0 && rings > 0:
 			out = append(out, Finding{Severity: farm.Note, Subject: "fs.aio-max-nr", Read: read + "; io_uring in use",
-				Verdict: "the limit was raised for nothing: nobody here uses that kind of asynchronous I/O", Why: "advice from the time of libaio; io_uring has no such limit",
+				Verdict: "the limit was raised for nothing: no server here uses that kind of asynchronous I/O", Why: "advice from the time of libaio; io_uring has no such limit",
 				Fix: "nothing needs to be done", Persist: "-", Revert: "-"})
 		}
 		return found(out...)

@@ -27,7 +27,7 @@ var dbIOCapacity = Rule{
 			case known && set > measured.IOPS/2:
 				half := fmt.Sprintf("%.0f", measured.IOPS/2)
 				x.Read += fmt.Sprintf("; %s: %.0f a second", step, measured.IOPS)
-				x.Verdict = "it is told to flush more than half of what the disk can write at all"
+				x.Verdict = "InnoDB may flush more than half of what the disk can write"
 				x.Why = "pages are written again and again that would have changed once more: wear, and reads that wait behind writes"
 				fixVariable(&x, i, "innodb_io_capacity", half)
 			case set > 20000:

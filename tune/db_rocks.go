@@ -60,7 +60,7 @@ func (i Instance) rocksLogged() []Finding {
 	if on, _, known := i.setting("log_bin"); !ok || known && is(on, "OFF", "0") || is(format, "ROW") {
 		return nil
 	}
-	x := Finding{Severity: farm.Warning, Subject: i.Name, Read: where, Verdict: "replicas of its MyRocks tables can come to other rows, or writes are refused",
+	x := Finding{Severity: farm.Warning, Subject: i.Name, Read: where, Verdict: "replicas of its MyRocks tables can get different rows, or writes are refused",
 		Why: "MyRocks takes no gap locks: only rows, and not statements, mean the same on a replica"}
 	fixVariable(&x, i, "binlog_format", "ROW")
 	x.Fix += "; sessions that are connected keep the old format until they end"

@@ -130,7 +130,7 @@ func chunkOf(subject, read string, chunk, page int64) (Finding, bool) {
 	case chunk < page:
 		x.Severity = farm.Warning
 		x.Verdict = fmt.Sprintf("every page lies on %d disks: each read of one waits for as many", (page+chunk-1)/chunk)
-		x.Why = "a disk does so many reads a second, however small; small chunks divide that number by the disks that each page needs"
+		x.Why = "a disk does a fixed number of reads a second, however small they are; a page on several disks takes one from each"
 	case part >= split:
 		x.Verdict = fmt.Sprintf("up to %.0f %% of the reads of pages need two disks", 100*part)
 		x.Why = "a page that begins near the end of a chunk ends on the next disk; from 256 KiB on that is rare, and nothing of a database gains by less"

@@ -11,7 +11,7 @@ import (
 var raidHot = Rule{
 	ID: "RAID-HOT", Title: "one busy disk beside idle ones", Reads: "/proc/diskstats, once a second with --watch; files of the servers (performance_schema)",
 	Source: "kernel, iostats: time in which a disk had a request; arithmetic: an array is as fast as the member that all wait for",
-	Except: "volumes made of disks one after the other, of which the first is not full yet; drives behind a RAID controller, which the kernel does not see",
+	Except: "volumes that fill one disk after the other (linear); drives behind a RAID controller, which the kernel does not see",
 	Check: func(f *Facts) Outcome {
 		l := &look{}
 		for _, d := range f.Disks {
@@ -100,13 +100,13 @@ func (f *Facts) hotFinding(d Disk, members []string, hot string, when []int) Fin
 		Read:    fmt.Sprintf("busy over %.0f s, in %%: %s", f.Watch.Seconds, strings.Join(lines, "; ")),
 		Persist: "-", Revert: "-"}
 	if is.IOPS <= 1.5*others.IOPS && is.Wait >= 2*others.Wait {
-		x.Verdict = fmt.Sprintf("%s is slow: %.0f requests a second as its neighbours have (%.0f), and %.1f ms for each instead of %.1f", hot, is.IOPS, others.IOPS, is.Wait, others.Wait)
+		x.Verdict = fmt.Sprintf("%s is slow: it serves %.0f requests a second, its neighbours %.0f, but it takes %.1f ms for each instead of %.1f", hot, is.IOPS, others.IOPS, is.Wait, others.Wait)
 		x.Why = "the array waits for its slowest disk, and a disk that has become slow is often about to fail"
 		x.Fix = fmt.Sprintf("smartctl -x /dev/%s, cable and slot; replace it if its neighbours stay faster (HW-WEAR)", hot)
 		return x
 	}
-	x.Verdict = fmt.Sprintf("%s has all the work: %.0f requests a second, and its neighbours %.0f", hot, is.IOPS, others.IOPS)
-	x.Why = "what is asked for lies on one disk, so that the array is as fast as that one"
+	x.Verdict = fmt.Sprintf("%s takes the load alone: %.0f requests a second, its neighbours %.0f", hot, is.IOPS, others.IOPS)
+	x.Why = "the requests are for one disk, so the array is as fast as that one"
 	x.Fix = "spread the busy files over all disks: another layout or chunk, or files moved away"
 	if files, known := f.busiestFiles(members); known {
 		x.Read += "; busiest files: " + files

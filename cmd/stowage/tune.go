@@ -52,12 +52,12 @@ and disks talk to root only.
 recorded so, anywhere. With --rule, everything that a rule has to say.
 
 --watch 1m looks once a second for so long, while the load runs: one busy disk
-beside idle ones, with the files that are busy, and processors that others have.
+beside idle ones, with the files that are busy, and waiting for processors.
 
 --fix carries out what is one write to a setting: files below /sys and
-/proc/sys, and dynamic variables of the instances. It takes findings as grave as
---severity, or graver, and of --rule only when that is given; --dry-run says
-what it would do. What was there before is in a journal before anything is
+/proc/sys, and dynamic variables of the instances. It takes findings at
+or above --severity, of --rule only when that is given; --dry-run says what it
+would do. What was there before is in a journal before anything is
 changed, and --revert puts it back, also after a kill -9; a setting that
 somebody else has changed since is left alone, and said. What --fix sets holds
 until the next restart: each rule says how to make it last.
@@ -75,7 +75,7 @@ answer are named, and exit code 1 says so. With --record DIR, a directory for ea
 --plan NAME looks at a plan before anything moves: buffer pools that do not fit
 together, page sizes that cannot be merged, limits that many instances share.
 
-Exit code 1 when there is a finding as grave as --severity, or graver; with
+Exit code 1 when there is a finding at or above --severity; with
 --fix and --revert, when a setting was left alone; with --prove, when one was not
 kept. Exit code 3 when the rule cannot be proved so; the message says what to do
 instead.
@@ -161,7 +161,7 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 	if len(t.rules) > 0 {
 		some, unknown := tune.Only(rules, t.rules)
 		if unknown != "" {
-			return usage(c, fmt.Errorf("--rule %s: there is no such rule; docs/tune.md lists them", unknown))
+			return usage(c, fmt.Errorf("--rule %s: no such rule; docs/tune.md lists them", unknown))
 		}
 		rules = some
 	}

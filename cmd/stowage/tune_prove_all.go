@@ -212,7 +212,7 @@ func (v tunedTable) writeText(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "%s: as it is against as the rules would have it, on %s (%s)\n", v.Host, v.Directory, strings.Join(v.Disks, ", "))
 	if len(v.Trials) == 0 {
-		fmt.Fprintln(w, "  nothing to try: no rule proposes anything here that can be switched")
+		fmt.Fprintln(w, "  nothing to try: no rule proposes a setting here that can be switched")
 	} else {
 		v.writeTable(w)
 	}

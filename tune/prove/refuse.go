@@ -40,7 +40,7 @@ var refusals = []struct {
 		[]string{"MEM-NUMA"},
 	},
 	{
-		"it is about a pair: how fast a replica follows its source",
+		"it is about two servers: how fast a replica follows its source",
 		"stowage bench engine --replication DIR",
 		[]string{"DB-PARALLEL"},
 	},
@@ -85,7 +85,7 @@ var refusals = []struct {
 		[]string{"RAID-DEGR", "RAID-HOT", "HW-WEAR", "HW-HEAT"},
 	},
 	{
-		"others have the processors, and no setting of this machine brings more",
+		"other processes or guests use the processors, and no setting of this machine adds any",
 		"stowage tune --watch 1m --rule RULE, before and after something was moved away",
 		[]string{"CPU-WAIT"},
 	},
@@ -124,7 +124,7 @@ func refuse(rule tune.Rule) error {
 			return refused(rule.ID, r.why, strings.ReplaceAll(r.instead, "RULE", rule.ID))
 		}
 	}
-	return refused(rule.ID, "nobody has said how", "stowage tune --rule "+rule.ID)
+	return refused(rule.ID, "no step for it is known", "stowage tune --rule "+rule.ID)
 }
 
 func refused(subject, why, hint string) error {
