@@ -77,7 +77,7 @@ func TestB2ForgedEventInsideALiteral(t *testing.T) {
 	}
 }
 
-// The other side of the same coin: a literal that is never closed must not swallow the events behind it.
+// The other side of the same coin: a literal without an end must not swallow the events behind it.
 func TestB2LiteralNeverClosed(t *testing.T) {
 	log := logged(30, "SELEC broken 'abc") + strings.Repeat(logged(20, "COMMIT"), 10)
 	r := readLog(t, log)
