@@ -322,3 +322,19 @@ func TestLogBehindALongHole(t *testing.T) {
 		t.Error("a program behind a hole passes for a log")
 	}
 }
+
+// A statement in one line that is longer than any window was skipped, with its time, where no SET timestamp stood in front of it.
+func TestAStatementLongerThanTheWindowCounts(t *testing.T) {
+	for _, set := range []string{"", "SET timestamp=1764000000;\n"} {
+		big := "# Time: 2025-11-24T16:00:00.000000Z\n# User@Host: a[a] @ h []\n# Query_time: 0.5  Lock_time: 0  Rows_sent: 1  Rows_examined: 1\n" + set +
+			"select '" + strings.Repeat("x", 8<<20) + "' from t;\n"
+		b := New(Options{MaxStatement: 64 << 10})
+		if err := b.ReadSlowLog("log", strings.NewReader(big+logged(20, "COMMIT"))); err != nil {
+			t.Fatal(err)
+		}
+		r := b.Digest().Report()
+		if r.Events != 2 || r.QueryTime.Max != 0.5 || len(r.Inputs[0].Skipped) > 0 || r.ClassCount != 2 {
+			t.Errorf("set %q: %d events, the longest took %v s: %+v", set, r.Events, r.QueryTime.Max, r.Inputs)
+		}
+	}
+}

@@ -249,7 +249,11 @@ func (p *page) class(rank int, c Class, r Report) {
 		if len(s.Flags) > 0 {
 			about += ", " + strings.ReplaceAll(strings.Join(s.Flags, ", "), "_", " ")
 		}
-		p.line("   %-9s %s", s.Why, clip(about, p.o.Width-13))
+		why := s.Why
+		if why == "plan" { // what EXPLAIN says is called so, too
+			why = "other run"
+		}
+		p.line("   %-9s %s", why, clip(about, p.o.Width-13))
 		for _, l := range wrap(s.Query, p.o.Width-13, 2) {
 			p.line("             %s", p.faint(l))
 		}
