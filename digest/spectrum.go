@@ -220,8 +220,9 @@ type belief struct {
 	lasts float64 // by how much what lasts makes a mean less certain than events that come by themselves: times the variance
 }
 
-// leastLasting is from which belief.lasts on load is said to stay up or down: below, a tau is that of next to nothing.
-const leastLasting = 2
+// leastLasting is from which belief.lasts on load is said to stay up or down: below, a tau is that of next to nothing. Measured on
+// windows of 160 s, the class in the middle: 1.3 to 2.7 where nothing lasts, 3.8 and more from 3 s on.
+const leastLasting = 3
 
 type beliefPart struct {
 	weight, se float64
