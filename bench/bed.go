@@ -27,6 +27,7 @@ func (m machine) sum(devices []string) counters {
 	for _, name := range devices {
 		c, _ := m.counters(name) // one that is gone counts nothing, and the check says so
 		all.read, all.written, all.flushes = all.read+c.read, all.written+c.written, all.flushes+c.flushes
+		all.operations += c.operations
 		all.busy = max(all.busy, c.busy)
 	}
 	return all

@@ -148,6 +148,7 @@ func (m machine) byID(name string) string {
 // counters is what a disk has done since it was plugged in.
 type counters struct {
 	read, written, flushes int64 // bytes, bytes, requests
+	operations             int64 // reads and writes that were completed
 	busy                   int64 // milliseconds
 }
 
@@ -164,7 +165,7 @@ func (m machine) counters(name string) (counters, bool) {
 		n, _ := strconv.ParseInt(f[i], 10, 64) // the kernel writes numbers
 		return n
 	}
-	return counters{read: at(2) * 512, written: at(6) * 512, busy: at(9), flushes: at(15)}, true
+	return counters{operations: at(0) + at(4), read: at(2) * 512, written: at(6) * 512, busy: at(9), flushes: at(15)}, true
 }
 
 // facts is the machine, the file system and the device below a directory. Why says why there is no device.

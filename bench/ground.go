@@ -75,13 +75,14 @@ func (g *Ground) Available() (memory, disk int64) {
 // Counts is what the device below has done since it was plugged in, by everybody; zero where no single device lies below.
 type Counts struct {
 	Read, Written, Flushes int64 // bytes, bytes, requests
+	Operations             int64 // reads and writes
 	ticks                  processors
 }
 
 // Counts reads them, and what the processors did.
 func (g *Ground) Counts() Counts {
 	c, _ := g.machine.counters(g.device)
-	return Counts{Read: c.read, Written: c.written, Flushes: c.flushes, ticks: g.machine.processors()}
+	return Counts{Read: c.read, Written: c.written, Flushes: c.flushes, Operations: c.operations, ticks: g.machine.processors()}
 }
 
 // Steal is the part of the processors' time between the two that the hypervisor took.

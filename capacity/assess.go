@@ -3,7 +3,9 @@ package capacity
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 
 	"stowage/farm"
 )
@@ -42,10 +44,11 @@ type Row struct {
 
 // Side is what a farm has and costs, before or after a plan.
 type Side struct {
-	Hosts         int     `json:"hosts"` // in use
-	Instances     int     `json:"instances"`
-	Disk          float64 `json:"disk_bytes"`   // in all hosts in use
-	Memory        float64 `json:"memory_bytes"` // in all hosts in use
+	Hosts     int     `json:"hosts"` // in use
+	Instances int     `json:"instances"`
+	Disk      float64 `json:"disk_bytes"`   // in all hosts in use
+	Memory    float64 `json:"memory_bytes"` // in all hosts in use
+	// What an instance gets: as much as its shards ask for, or less where its host has less than all there ask for together.
 	MemoryLeast   float64 `json:"memory_per_instance_least_bytes"`
 	MemoryMost    float64 `json:"memory_per_instance_most_bytes"`
 	DiskUsed      float64 `json:"disk_used_bytes"`
@@ -60,11 +63,9 @@ type Side struct {
 // Of sums a farm up.
 func Of(f *farm.Farm) Side {
 	s := Side{}
-	on := load(f)
+	x := indexed(f)
 	for _, name := range f.HostsInUse() {
-		h, _ := f.Host(name)
-		t, _ := f.HostType(h.Type)
-		l := on[name]
+		t, l := x.types[x.hosts[name].Type], x.on[name]
 		s.Hosts++
 		s.Instances += l.instances
 		s.Disk += t.Capacity[farm.Disk]
@@ -73,12 +74,13 @@ func Of(f *farm.Farm) Side {
 		s.Cost += t.Price
 		s.DiskUsed += l.used[farm.Disk]
 		s.DiskGrowth += l.growth
-		each := (t.Capacity[farm.Memory] - h.Reserved[farm.Memory]) / float64(l.instances)
-		if s.MemoryLeast == 0 || each < s.MemoryLeast {
-			s.MemoryLeast = each
+		for _, gets := range l.memory(x.limit(name, farm.Memory)) {
+			if s.MemoryMost == 0 || gets < s.MemoryLeast {
+				s.MemoryLeast = gets
+			}
+			s.MemoryMost = max(s.MemoryMost, gets)
 		}
-		s.MemoryMost = max(s.MemoryMost, each)
-		if days := l.days(limit(f, name, farm.Disk)); days != nil && (s.DeclaredFirst == "" || *days < s.DeclaredDays) {
+		if days := l.days(x.limit(name, farm.Disk)); days != nil && (s.DeclaredFirst == "" || *days < s.DeclaredDays) {
 			s.DeclaredDays, s.DeclaredFirst = *days, string(name)
 		}
 	}
@@ -92,6 +94,22 @@ type hostLoad struct {
 	instances int
 	used      farm.Resources
 	growth    float64
+	asked     []float64 // memory, by instance
+}
+
+// memory is what each instance gets of a host that has so much for them. Where no shard says what it asks for, all get the same.
+func (l hostLoad) memory(has float64) []float64 {
+	gets := slices.Clone(l.asked)
+	all := l.used[farm.Memory]
+	for i := range gets {
+		switch {
+		case all == 0 && !math.IsInf(has, 1):
+			gets[i] = has / float64(len(gets))
+		case all > has:
+			gets[i] *= has / all
+		}
+	}
+	return gets
 }
 
 // days until the declared growth fills the room; nil without growth.
@@ -117,6 +135,7 @@ func load(f *farm.Farm) map[farm.HostName]hostLoad {
 			}
 			l.instances++
 			l.used.Add(needs)
+			l.asked = append(l.asked, needs[farm.Memory])
 			l.growth += growth
 			on[side.Host] = l
 		}
@@ -124,53 +143,60 @@ func load(f *farm.Farm) map[farm.HostName]hostLoad {
 	return on
 }
 
-// limit is what a host has of a resource besides what is reserved; infinite where nothing limits it.
-func limit(f *farm.Farm, name farm.HostName, r farm.ResourceName) float64 {
-	h, _ := f.Host(name)
-	t, ok := f.HostType(h.Type)
-	has, limited := t.Capacity[r]
-	if !ok || !limited {
-		return math.Inf(1)
-	}
-	return has - h.Reserved[r]
-}
-
 // Assess forecasts every series, and the disk of each host in use by what the farm declares where no series tells more. The most
 // urgent rows come first, those that nothing is known of last.
 func Assess(f *farm.Farm, all []Series) []Row {
-	on, rows, measured := load(f), []Row{}, map[farm.HostName]bool{}
+	x, measured := indexed(f), map[farm.HostName]bool{}
+	rows := make([]Row, len(all))
+	var workers sync.WaitGroup
+	turns := runtime.GOMAXPROCS(0)
+	for turn := range turns { // each forecast stands alone, and thousands of them take a while
+		workers.Go(func() {
+			for i := turn; i < len(all); i += turns {
+				rows[i] = x.row(all[i])
+			}
+		})
+	}
+	workers.Wait()
 	for _, s := range all {
-		row := Row{Kind: s.Kind, Name: s.Name, Resource: s.Resource, Source: s.Source}
-		var to float64
-		if s.Limit != nil {
-			to = *s.Limit
-		} else {
-			to = limitOf(f, on, s)
-		}
-		if math.IsInf(to, 1) {
-			row.Forecast = Forecast{Samples: len(s.Samples), Steps: []Step{}, Remarks: []string{}, Reason: "no limit is known: give " + string(s.Resource) + " to the host type in farm.yaml"}
-		} else if s.Resource == farm.Disk || s.Resource == farm.Memory {
-			row.Forecast = Level(s.Samples, to)
-		} else {
-			row.Forecast = Rate(s.Samples, to)
-		}
-		row.Used = row.Level
 		if s.Kind == OfHost && s.Resource == farm.Disk {
 			measured[farm.HostName(s.Name)] = true
-			row.DeclaredDays = on[farm.HostName(s.Name)].days(to)
 		}
-		rows = append(rows, row)
 	}
 	for _, name := range f.HostsInUse() {
-		if l := on[name]; !measured[name] && !math.IsInf(limit(f, name, farm.Disk), 1) {
-			rows = append(rows, Row{Kind: OfHost, Name: string(name), Resource: farm.Disk, Source: "farm.yaml", Used: l.used[farm.Disk], DeclaredDays: l.days(limit(f, name, farm.Disk)),
-				Forecast: Forecast{Limit: limit(f, name, farm.Disk), Level: l.used[farm.Disk], Steps: []Step{}, Remarks: []string{}, Reason: "not measured"}})
+		if l := x.on[name]; !measured[name] && !math.IsInf(x.limit(name, farm.Disk), 1) {
+			rows = append(rows, Row{Kind: OfHost, Name: string(name), Resource: farm.Disk, Source: "farm.yaml", Used: l.used[farm.Disk], DeclaredDays: l.days(x.limit(name, farm.Disk)),
+				Forecast: Forecast{Limit: x.limit(name, farm.Disk), Level: l.used[farm.Disk], Steps: []Step{}, Remarks: []string{}, Reason: "not measured"}})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.urgency(), b.urgency()), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Resource, b.Resource))
 	})
 	return rows
+}
+
+// row is the outlook of one series.
+func (x index) row(s Series) Row {
+	row := Row{Kind: s.Kind, Name: s.Name, Resource: s.Resource, Source: s.Source}
+	var to float64
+	if s.Limit != nil {
+		to = *s.Limit
+	} else {
+		to = x.limitOf(s)
+	}
+	switch {
+	case math.IsInf(to, 1):
+		row.Forecast = Forecast{Samples: len(s.Samples), Steps: []Step{}, Remarks: []string{}, Reason: "no limit is known: give " + string(s.Resource) + " to the host type in farm.yaml"}
+	case s.Resource == farm.Disk || s.Resource == farm.Memory:
+		row.Forecast = Level(s.Samples, to)
+	default:
+		row.Forecast = Rate(s.Samples, to)
+	}
+	row.Used = row.Level
+	if s.Kind == OfHost && s.Resource == farm.Disk {
+		row.DeclaredDays = x.on[farm.HostName(s.Name)].days(to)
+	}
+	return row
 }
 
 // urgency is the day to look at first.
@@ -184,25 +210,4 @@ func (r Row) urgency() float64 {
 		return 2*horizon + *r.DeclaredDays
 	}
 	return math.Inf(1)
-}
-
-// limitOf is what a series may grow to. A pair or a shard has the room that its fullest host leaves it, so long as the others there
-// stay as they are: their hosts' own rows say when that room is gone.
-func limitOf(f *farm.Farm, on map[farm.HostName]hostLoad, s Series) float64 {
-	if s.Kind == OfHost {
-		return limit(f, farm.HostName(s.Name), s.Resource)
-	}
-	to := math.Inf(1)
-	for _, p := range f.Pairs {
-		mine := s.Kind == OfPair && string(p.Name) == s.Name ||
-			s.Kind == OfShard && slices.ContainsFunc(p.Shards, func(x farm.Shard) bool { return string(x.Name) == s.Name })
-		if !mine || len(s.Samples) == 0 {
-			continue
-		}
-		last := sorted(s.Samples)
-		for _, side := range p.Sides {
-			to = min(to, last[len(last)-1].Value+max(0, limit(f, side.Host, s.Resource)-on[side.Host].used[s.Resource]))
-		}
-	}
-	return to
 }

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,29 @@ func TestAssess(t *testing.T) {
 	s := Of(f)
 	if s.Hosts != 2 || s.Disk != 2000e9 || s.MemoryLeast != 90e9 || s.MemoryMost != 100e9 || s.Watts != 400 || s.DeclaredDays != 600 || s.WholeDays != 600 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// An instance gets what its shards ask for, or its part of what the host has for all.
+func TestMemoryOfInstances(t *testing.T) {
+	for _, c := range []struct {
+		asked []float64
+		has   float64
+		want  []float64
+	}{
+		{[]float64{10, 20}, 90, []float64{10, 20}},
+		{[]float64{60, 120}, 90, []float64{30, 60}},
+		{[]float64{0, 0}, 90, []float64{45, 45}},
+		{[]float64{10, 20}, math.Inf(1), []float64{10, 20}},
+		{[]float64{0}, math.Inf(1), []float64{0}},
+	} {
+		l := hostLoad{asked: c.asked, used: farm.Resources{}}
+		for _, v := range c.asked {
+			l.used[farm.Memory] += v
+		}
+		if got := l.memory(c.has); !slices.Equal(got, c.want) {
+			t.Errorf("%v of %v: %v, not %v", c.asked, c.has, got, c.want)
+		}
 	}
 }
 

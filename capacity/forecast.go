@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"stowage/farm"
@@ -157,14 +158,21 @@ func daysOf(by func(days float64) float64) *Days {
 	return d
 }
 
-// equallyLikely are 41 values of a t distribution, each for an equal share of its probability.
+// likely remembers equallyLikely by degrees of freedom, of which there are as many as weeks: finding them takes as long as the rest of a forecast.
+var likely sync.Map
+
+// equallyLikely are 41 values of a t distribution, each for an equal share of its probability. They are only read.
 func equallyLikely(df float64) []float64 {
+	if nodes, ok := likely.Load(df); ok {
+		return nodes.([]float64)
+	}
 	const n = 41
 	nodes := make([]float64, n)
 	for i := range n / 2 {
 		t := student.Quantile(2*(float64(i)+0.5)/n, df)
 		nodes[i], nodes[n-1-i] = -t, t
 	}
+	likely.Store(df, nodes)
 	return nodes
 }
 

@@ -82,61 +82,6 @@ func (d *Days) covers(truth float64) bool {
 	return d.Low <= truth+0.5 && (d.High == nil || *d.High >= truth-1)
 }
 
-// TestIntervalsCoverTheTruth: of 500 generated series the 90 % interval covers the truth in 85 to 95 %, where the future is
-// the growth without further steps. Where steps go on no interval made from growth alone can; that share is printed beside it.
-func TestIntervalsCoverTheTruth(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	n, covered, going, wide, unknown := 0, 0, 0, 0, 0
-	var off, straight, predict []float64
-	for range 500 {
-		s := generated(r)
-		f := Level(s.samples, s.limit)
-		if f.Days == nil {
-			unknown++
-			continue
-		}
-		n++
-		if f.Days.covers(s.quiet) {
-			covered++
-		}
-		if f.Days.covers(s.goingOn) || s.goingOn == 0 && f.Days.High == nil {
-			going++
-		}
-		if f.Days.High == nil {
-			wide++
-		}
-		if f.Days.Mid != nil {
-			off = append(off, math.Abs(*f.Days.Mid-s.quiet)/s.quiet)
-		}
-		straight = append(straight, math.Abs(leastSquares(s.samples, s.limit, 1e9)-s.quiet)/s.quiet)
-		predict = append(predict, math.Abs(leastSquares(s.samples, s.limit, 30)-s.quiet)/s.quiet)
-	}
-	t.Logf("covered %.1f %% (steps going on: %.1f %%), no upper bound %d, unknown %d; median error %.1f %%, straight line %.1f %%, 30 days of one %.1f %%",
-		100*float64(covered)/float64(n), 100*float64(going)/float64(n), wide, unknown, 100*median(off), 100*median(straight), 100*median(predict))
-	if share := float64(covered) / float64(n); share < 0.85 || share > 0.95 {
-		t.Errorf("%.1f %% of %d are covered, not 85 to 95 %%", 100*share, n)
-	}
-	if median(off) > median(straight) {
-		t.Error("the median error is larger than that of a straight line")
-	}
-}
-
-// leastSquares is what people do by hand: a line through the last days, as Prometheus' predict_linear does.
-func leastSquares(samples []Sample, limit, days float64) float64 {
-	var x, y []float64
-	end := samples[len(samples)-1].At
-	for _, s := range samples {
-		if ago := end.Sub(s.At).Hours() / 24; ago <= days {
-			x, y = append(x, -ago), append(y, s.Value)
-		}
-	}
-	l := fit(x, y)
-	if l.slope <= 0 {
-		return horizon
-	}
-	return (limit-l.middle)/l.slope + l.at
-}
-
 func TestTooFewSamplesAreNoNumber(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 20} {
 		var s []Sample
@@ -255,4 +200,15 @@ func show(d *Days) string {
 		return fmt.Sprintf("%.1f", *v)
 	}
 	return fmt.Sprintf("%.1f, %s, %s", d.Low, text(d.Mid), text(d.High))
+}
+
+func BenchmarkLevel(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var all []farmSeries
+	for range 20 {
+		all = append(all, generated(r))
+	}
+	for i := 0; b.Loop(); i++ {
+		Level(all[i%len(all)].samples, all[i%len(all)].limit)
+	}
 }

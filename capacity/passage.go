@@ -39,7 +39,7 @@ func quantile(p float64, by func(days float64) float64) *float64 {
 		return nil
 	}
 	lo, hi := math.Log(1e-3), math.Log(horizon)
-	for range 50 {
+	for range 26 { // to a millionth
 		mid := (lo + hi) / 2
 		if by(math.Exp(mid)) < p {
 			lo = mid

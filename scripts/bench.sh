@@ -10,6 +10,7 @@
 #   BENCH=pause    100 switchovers there and back between a primary and its successor; ROUNDS=n for another number
 #   BENCH=seed     a copy from agent to agent, beside mariadb-backup | mbstream between the same directories
 #   BENCH=inventory  10,000 instances and 100,000 shards in eight sources, held against each other
+#   BENCH=capacity  days that are left of 500 generated series, beside a straight line and Prometheus' predict_linear
 #   BENCH=load     what each shard uses, measured together and alone; LOAD_SECONDS=n, LOAD_ROUNDS=n for other windows
 #   BENCH=engine   what a transaction costs with each engine, by `stowage bench engine`
 #   BENCH=engine-scale  a run of 6,000 pairs beside runs of sixty, killed in the middle: a quarter of an hour
@@ -21,12 +22,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 failed=
-for name in ${BENCH:-demo etsy digest compare plan pause copier seed storage engine inventory load engine-calls engine-scale}; do
+for name in ${BENCH:-demo etsy digest compare plan pause copier seed storage engine inventory capacity load engine-calls engine-scale}; do
 	case $name in
 	demo | etsy) scripts/bench/demo.sh "$name" || failed+=" $name" ;;
-	digest | compare | plan | pause | copier | seed | storage | engine | inventory | load | engine-calls | engine-scale) "scripts/bench/$name.sh" || failed+=" $name" ;;
+	digest | compare | plan | pause | copier | seed | storage | engine | inventory | capacity | load | engine-calls | engine-scale) "scripts/bench/$name.sh" || failed+=" $name" ;;
 	*)
-		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, copier, seed, storage, engine, inventory, load, engine-calls or engine-scale" >&2
+		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, copier, seed, storage, engine, inventory, capacity, load, engine-calls or engine-scale" >&2
 		exit 2
 		;;
 	esac

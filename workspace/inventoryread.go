@@ -21,7 +21,7 @@ const inventoryFile = "inventory.yaml"
 // The keys of inventory.yaml, by level.
 var (
 	inventoryKeys = []string{"sources", "authorities", "tolerances"}
-	sourceKeys    = []string{"kind", "path", "url", "command", "timeout", "copy_of", "feeds", "covers", "subject", "each", "name", "attributes", "groups"}
+	sourceKeys    = []string{"kind", "path", "url", "command", "timeout", "copy_of", "feeds", "covers", "subject", "each", "name", "attributes", "groups", "series"}
 )
 
 // SourceKinds are the kinds of sources, with the keys that each needs. What a
@@ -37,7 +37,7 @@ var SourceKinds = map[string]struct{ Needs, May []string }{
 	"csv":        {[]string{"path", "name", "attributes"}, []string{"subject"}},
 	"tsv":        {[]string{"path", "name", "attributes"}, []string{"subject"}},
 	"haproxy":    {[]string{"path"}, []string{"subject"}},
-	"prometheus": {[]string{"url"}, []string{"subject", "name", "attributes", "timeout"}},
+	"prometheus": {[]string{"url"}, []string{"subject", "name", "attributes", "series", "timeout"}},
 	"exec":       {[]string{"command"}, []string{"timeout"}},
 }
 
@@ -233,6 +233,11 @@ func (r *inventoryReader) sourceKey(s *claims.Spec, key string, v *yaml.Node) {
 		s.Called = r.text(v, what)
 	case "groups":
 		s.Groups = r.wordOrWords(v, what())
+	case "series":
+		s.Series = map[string]string{}
+		r.named(v, what(), func(name string, v *yaml.Node) {
+			s.Series[name] = r.text(v, func() string { return name + " of " + what() })
+		})
 	case "attributes":
 		s.Attributes = map[string]string{}
 		r.named(v, what(), func(name string, v *yaml.Node) {

@@ -58,6 +58,7 @@ func (b *bencher) moved(from, to usage) sheet.Moved {
 	}
 	if b.ground.Own {
 		m.Written, m.Read, m.Flushes = m.DeviceWritten, to.device.Read-from.device.Read, to.device.Flushes-from.device.Flushes
+		m.Operations = to.device.Operations - from.device.Operations
 	}
 	return m
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -24,12 +25,18 @@ type capacityAnswer struct {
 	Now           capacity.Side  `json:"now"`
 	After         *capacity.Side `json:"after"`
 	Rows          []capacity.Row `json:"forecasts"`
+	// What one death, more instances on a host and a backup mean, now and after the plan. Curve is what bench engine measured; null: nothing.
+	Outlook      farmOutlook     `json:"outlook"`
+	OutlookAfter *farmOutlook    `json:"outlook_after"`
+	Curve        *capacity.Curve `json:"curve"`
 }
 
 type capacityAsk struct {
 	plan   string
 	series []string
 	rows   int
+	rate   string // of a backup; empty: measured
+	asks   bool   // the Prometheus of inventory.yaml
 }
 
 func (a *app) capacityCommand() *cobra.Command {
@@ -40,16 +47,21 @@ func (a *app) capacityCommand() *cobra.Command {
 		Long: `Says for each host, pair and shard in how many days a resource reaches its limit: the day by which
 that happens with 5, 50 and 95 % probability. It uses every inventory that was kept, and series of your own from
 CSV files (--series) with the columns time, name, resource, value, and limit where farm.yaml does not say it.
+--prometheus reads what node_exporter told the Prometheus servers of inventory.yaml.
 
 One-off imports and purges are taken out, and only growth since its last change counts. With fewer than
 21 days or 3 weeks of samples there is no number. 'Declared' is what the growth in farm.yaml gives; nobody
 measured that. With --plan it also says what the farm has, draws and costs after a plan.
 
+It also says who takes the load of each host if it dies, how CPU and IOPS grow with the instances on a host (as
+stowage bench engine measured; else linear, not measured), and how long a backup of all takes at the rate of
+the copies of the last moves.
+
 ` + exitHelp,
 		Example: "  stowage capacity\n  stowage capacity --plan first\n  stowage capacity --series disks.csv --json | jq '.forecasts[] | {name, days}'",
 		Args:    args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			answer, err := a.capacity(ask)
+		RunE: func(c *cobra.Command, _ []string) error {
+			answer, err := a.capacity(c.Context(), ask)
 			if err != nil {
 				return err
 			}
@@ -58,17 +70,25 @@ measured that. With --plan it also says what the farm has, draws and costs after
 	}
 	cmd.Flags().StringVar(&ask.plan, "plan", "", "also show the farm after this plan")
 	cmd.Flags().StringArrayVar(&ask.series, "series", nil, "a CSV `file` with series; may be given again")
+	cmd.Flags().BoolVar(&ask.asks, "prometheus", false, "also read series from each Prometheus of inventory.yaml")
+	cmd.Flags().StringVar(&ask.rate, "backup-rate", "", "how fast a backup is read, such as 120MB/s; without it, as fast as the copies of moves")
 	cmd.Flags().IntVar(&ask.rows, "rows", 30, "show so many forecasts, the most urgent ones; 0 for all. JSON has all")
 	return cmd
 }
 
-func (a *app) capacity(ask capacityAsk) (capacityAnswer, error) {
+func (a *app) capacity(ctx context.Context, ask capacityAsk) (capacityAnswer, error) {
 	d, err := a.open()
 	if err != nil {
 		return capacityAnswer{}, err
 	}
 	defer d.Close()
 	answer := capacityAnswer{FormatVersion: 1, Farm: d.Farm.Name, Plan: ask.plan, Now: capacity.Of(d.Farm)}
+	rate, err := a.copyRate(d, ask.rate)
+	if err != nil {
+		return capacityAnswer{}, err
+	}
+	answer.Curve = a.newestCurve(d)
+	answer.Outlook = outlook(d.Farm, answer.Curve, rate)
 	if ask.plan != "" {
 		p, err := d.Plan(ask.plan)
 		if err != nil {
@@ -82,6 +102,8 @@ func (a *app) capacity(ask capacityAsk) (capacityAnswer, error) {
 		}
 		after := capacity.Of(then)
 		answer.After = &after
+		look := outlook(then, answer.Curve, rate)
+		answer.OutlookAfter = &look
 	}
 	all, err := a.keptSizes(d)
 	if err != nil {
@@ -91,6 +113,13 @@ func (a *app) capacity(ask capacityAsk) (capacityAnswer, error) {
 		more, err := readSeries(file, d.Farm)
 		if err != nil {
 			return answer, &farm.Error{Op: "read series", Err: err}
+		}
+		all = append(all, more...)
+	}
+	if ask.asks {
+		more, err := a.prometheusSeries(ctx, d)
+		if err != nil {
+			return answer, err
 		}
 		all = append(all, more...)
 	}
@@ -182,7 +211,16 @@ func (c capacityAnswer) text(w io.Writer, most int) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	return c.forecasts(w, most)
+	if err := c.forecasts(w, most); err != nil {
+		return err
+	}
+	if c.OutlookAfter == nil {
+		return c.Outlook.text(w, "", c.Curve)
+	}
+	if err := c.Outlook.text(w, " now", c.Curve); err != nil {
+		return err
+	}
+	return c.OutlookAfter.text(w, " after "+c.Plan, c.Curve)
 }
 
 func declared(known bool, days float64) string {

@@ -26,7 +26,8 @@ const etsyHead = `# The farm of 2016: 120 servers in 60 pairs, 960 logical shard
 #   pair i (1 to 60)   its disks are 55 % + (7 i mod 31) % full: 55 % to 85 %
 #   shard j of n       80 % to 120 % of the mean of its pair, in even steps
 #   growth             (2 + i mod 4) hundredths of a percent of its size a day: 7 % to 18 % a year
-#   memory             6 GB of buffer pool a shard, cpu, iops and network alike for all
+#   memory             5.91 GB of buffer pool a shard: 130 GB for an instance of 22; cpu, iops and network alike for all
+#   reserved           9 GB of the old servers' 96, so that 87 GB are left for the instance
 # Prices, cores, IOPS and the memory of the old servers are assumptions; see README.md.
 farm: etsy-2016
 next_server_id: 1121
@@ -50,7 +51,7 @@ func etsyFarm() string {
 		if h >= 60 {
 			kind = "platter-1.1"
 		}
-		fmt.Fprintf(&b, "  - {name: db%03d, type: %s, address: 10.0.0.%d, labels: {rack: r%02d, power: %s}}\n", h+1, kind, h+1, h%12+1, []string{"a", "b"}[h%2])
+		fmt.Fprintf(&b, "  - {name: db%03d, type: %s, address: 10.0.0.%d, labels: {rack: r%02d, power: %s}, reserved: {memory: 9GB}}\n", h+1, kind, h+1, h%12+1, []string{"a", "b"}[h%2])
 	}
 	b.WriteString("pairs:\n")
 	shard := 0
@@ -70,7 +71,7 @@ func etsyFarm() string {
 			shard++
 			size := full * disk / float64(n) * (0.8 + 0.4*float64(j)/float64(n-1))
 			grows := size * 1000 * float64(2+i%4) / 10000
-			fmt.Fprintf(&b, "      - {name: etsy_shard_%03d, disk: %.1fGB, growth: %.0fMB/day, memory: 6GB, cpu: 0.3, iops: 55, network: 8Mbit}\n", shard, size, grows)
+			fmt.Fprintf(&b, "      - {name: etsy_shard_%03d, disk: %.1fGB, growth: %.0fMB/day, memory: 5.91GB, cpu: 0.3, iops: 55, network: 8Mbit}\n", shard, size, grows)
 		}
 	}
 	return b.String()
@@ -279,8 +280,8 @@ func TestEtsyReadmeQuotesTheProgram(t *testing.T) {
 	}
 }
 
-// TestEtsyLastsThousandsOfDays: what the story's graphs said: 215 TB became 420, 24 kW became 8, and all disks together last for
-// thousands of days.
+// TestEtsyLastsThousandsOfDays: what the story says: 215 TB became 420, 24 kW became 8, an instance of 22 shards has 130 GB instead of
+// 87, and all disks together last for thousands of days.
 func TestEtsyLastsThousandsOfDays(t *testing.T) {
 	dir := etsyCopy(t)
 	stowageIn(t, dir, "plan", "--name", "first")
@@ -290,6 +291,9 @@ func TestEtsyLastsThousandsOfDays(t *testing.T) {
 	}
 	if math.Round(c.Now.Disk/1e12) != 215 || math.Round(c.After.Disk/1e12) != 420 || c.Now.Watts != 24000 || c.After.Watts != 8010 {
 		t.Errorf("%.0f to %.0f bytes, %v to %v watts", c.Now.Disk, c.After.Disk, c.Now.Watts, c.After.Watts)
+	}
+	if gb := func(v float64) float64 { return math.Round(v / 1e9) }; gb(c.Now.MemoryMost) != 87 || gb(c.After.MemoryMost) != 130 || gb(c.Now.MemoryLeast) != 59 || gb(c.After.MemoryLeast) != 59 {
+		t.Errorf("memory for an instance: %.1f to %.1f GB, then %.1f to %.1f", c.Now.MemoryLeast/1e9, c.Now.MemoryMost/1e9, c.After.MemoryLeast/1e9, c.After.MemoryMost/1e9)
 	}
 	if c.After.DeclaredDays < 1000 || c.After.DeclaredDays < 2*c.Now.DeclaredDays || c.After.WholeDays < 2000 {
 		t.Errorf("days until the first disk is full: %.0f, then %.0f; until all are: %.0f", c.Now.DeclaredDays, c.After.DeclaredDays, c.After.WholeDays)

@@ -20,6 +20,7 @@ type Spec struct {
 	Called     string            // column, path or variable with the name
 	Attributes map[string]string // attribute -> column, path, variable or query
 	Groups     []string          // of an Ansible inventory; none: all hosts
+	Series     map[string]string // resource -> query of Prometheus, for forecasts; none: the usual ones
 }
 
 // Declared is inventory.yaml.

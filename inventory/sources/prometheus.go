@@ -43,7 +43,7 @@ func (r *reader) prometheus(ctx context.Context) error {
 	}
 	for _, attribute := range sortedKeys(queries) {
 		query, label, _ := strings.Cut(queries[attribute], " -> ")
-		body, err := r.ask(ctx, query)
+		body, err := r.ask(ctx, "query", query, nil)
 		if err != nil {
 			return err
 		}
@@ -54,9 +54,13 @@ func (r *reader) prometheus(ctx context.Context) error {
 	return nil
 }
 
-func (r *reader) ask(ctx context.Context, query string) ([]byte, error) {
+// ask asks one of the API's endpoints, query or query_range, which takes more.
+func (r *reader) ask(ctx context.Context, endpoint, query string, more url.Values) ([]byte, error) {
 	form := url.Values{"query": {query}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.spec.URL+"/api/v1/query", strings.NewReader(form.Encode()))
+	for k, v := range more {
+		form[k] = v
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.spec.URL+"/api/v1/"+endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, err
 	}

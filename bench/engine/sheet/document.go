@@ -102,7 +102,8 @@ type Row struct {
 	// Amplification is bytes written by byte of rows changed; nil for loads that change nothing.
 	Amplification *Phases `json:"write_amplification,omitempty"`
 	Flushes       float64 `json:"flushes_per_tx"`
-	FlushesFrom   string  `json:"flushes_from"` // "device", or "server": its own counts
+	Operations    float64 `json:"operations_per_tx,omitempty"` // 0: not counted
+	FlushesFrom   string  `json:"flushes_from"`                // "device", or "server": its own counts
 	Size          Sizes   `json:"size_bytes"`
 	RSS           int64   `json:"rss_bytes"` // of all servers of the row, the largest of its runs
 	// DebtUnpaid: settling wrote so much more than the run did that the run was shorter than compaction needs. Only the settled figures count then.
@@ -174,6 +175,7 @@ type Moved struct {
 	Written        int64 `json:"written_bytes"`
 	Read           int64 `json:"read_bytes"`
 	Flushes        int64 `json:"flushes"`
+	Operations     int64 `json:"operations,omitempty"` // reads and writes of the device; 0 where it is not ours alone
 	DeviceWritten  int64 `json:"device_written_bytes"` // by everybody
 	ProcessWritten int64 `json:"process_written_bytes"`
 }

@@ -58,6 +58,7 @@ func (r *Row) figure(target float64) {
 		r.Written = Phases{float64(sum.During.Written) / n, float64(sum.During.Written+sum.Settling.Written) / n}
 		r.Read = float64(sum.During.Read) / n
 		r.Flushes = float64(sum.During.Flushes) / n
+		r.Operations = float64(sum.During.Operations) / n
 	}
 	if r.Amplification = nil; sum.Changed > 0 {
 		c := float64(sum.Changed)
@@ -82,6 +83,7 @@ func (r *Row) IsTight(target float64) bool { return r.TPS.CI != nil && r.TPS.CI.
 
 func (m *Moved) add(x Moved) {
 	m.Written, m.Read, m.Flushes = m.Written+x.Written, m.Read+x.Read, m.Flushes+x.Flushes
+	m.Operations += x.Operations
 }
 
 func metric(values []float64) Metric {

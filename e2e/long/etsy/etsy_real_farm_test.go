@@ -67,6 +67,11 @@ func (f *realEtsy) shrink(fm *farm.Farm) {
 		t.Capacity[farm.Disk] /= by
 		t.Capacity[farm.Memory] /= by
 	}
+	for _, h := range fm.Hosts {
+		if h.Reserved != nil {
+			h.Reserved[farm.Memory] /= by
+		}
+	}
 	for _, p := range fm.Pairs {
 		for i := range p.Shards {
 			p.Shards[i].Needs[farm.Disk] /= by
