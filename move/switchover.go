@@ -152,23 +152,11 @@ func (s *succession) seed(ctx context.Context) error {
 // compare holds every row against the server that takes the writes and against
 // the old instance, whose readers must find everything again.
 func (s *succession) compare(ctx context.Context) error {
-	err := s.CheckVariables(ctx)
 	sources := []*mysql.Server{s.Twin}
 	if !s.movesPrimary() {
 		sources = append(sources, s.Leaves)
 	}
-	for _, source := range sources {
-		if err == nil {
-			err = s.compareAtBarrier(ctx, source)
-		}
-	}
-	if again := s.Returns.Follow(ctx, s.Twin.Address(), s.mover.Replication, 30*time.Second); err == nil {
-		err = again
-	}
-	if err != nil {
-		return err
-	}
-	return s.follow(ctx)
+	return s.compareWith(ctx, sources)
 }
 
 // preload warms the new instance with the pages that the old one holds.
@@ -188,6 +176,9 @@ func (s *succession) cutover(ctx context.Context) (*swing.Cutover, error) {
 }
 
 func (s *succession) handOver(ctx context.Context) error {
+	if err := s.comparedSinceItsStart(ctx, s.compare); err != nil {
+		return err
+	}
 	c, err := s.cutover(ctx)
 	if err != nil {
 		return err
