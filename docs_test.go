@@ -60,6 +60,18 @@ func TestFileKeysAreDocumented(t *testing.T) {
 	}
 }
 
+// TestPlaybookKeysAreDocumented holds every key of a playbook against the page.
+func TestPlaybookKeysAreDocumented(t *testing.T) {
+	page := readText(t, "docs/roll.md")
+	for _, list := range []string{"playbookKeys", "stepKeys"} {
+		for _, key := range stringList(t, "workspace/playbookread.go", list) {
+			if !strings.Contains(page, "`"+key+"`") {
+				t.Errorf("docs/roll.md does not explain %s of %s", key, list)
+			}
+		}
+	}
+}
+
 // TestMatrixKeysAreDocumented holds every key of a matrix, and every queue setting, against the page.
 func TestMatrixKeysAreDocumented(t *testing.T) {
 	page := readText(t, "docs/matrix.md")

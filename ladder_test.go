@@ -48,6 +48,7 @@ var ladder = []rung{
 	{
 		"bench/trial":  "measures the cells of a matrix, round by round: testbeds are made, measured, and taken away",
 		"survey":       "reads counters and settings of servers and machines. An agent is handed its Station and knows it as an interface, as it does record's",
+		"command":      "runs a command on this machine exactly once; above host, which finds the program, and workspace, whose way of writing files it uses. An agent is handed its Station and knows it as an interface",
 		"record":       "collects a window of live traffic and keeps its digest; above workspace because its journals are files of one. An agent is handed its Station and knows it as an interface, as it knows the machine",
 		"agent":        "plays a host over the network; above engine, on whose queues calls wait, and host, which it plays",
 		"bench/engine": "runs servers of its own and loads them; above bench, whose place, lock and ear for others it uses, and host, which finds the programs",
@@ -87,6 +88,7 @@ var ladder = []rung{
 	},
 	{
 		"placement":              "pure: farm and goals to a plan",
+		"roll/agenda":            "pure: hosts and limits to the order in which they are rolled; below workspace, because its plans and playbooks are files",
 		"capacity":               "pure: measured series to days with an interval",
 		"inventory/claims":       "pure: what sources say to conflicts and culprits; reads no source",
 		"inventory/shardload":    "pure: counters of servers, processes and disks to the load of each shard; below mysql and host, which read them",
@@ -152,6 +154,7 @@ var pure = map[string]string{
 	"farm":                   "the invariants of a farm hold whoever asks and whenever",
 	"placement":              "the same farm and goals give the same plan, byte for byte",
 	"placement/schedule":     "the same moves give the same order",
+	"roll/agenda":            "the same farm gives the same plan",
 	"placement/check":        "a verdict about a plan is a function of the plan",
 	"capacity":               "the same series give the same days",
 	"explain":                "a code means the same whoever asks",
@@ -200,6 +203,7 @@ var doors = map[string]rung{
 	"os/exec": {
 		"bench":             "runs fio, which makes the I/O, and asks smartctl for heat",
 		"bench/engine":      "runs the servers it measures as children, which die with it",
+		"command":           "runs what a person orders on a host, once, through a process of its own",
 		"bench/testbed":     "runs mkfs, and mdadm where an array is asked for",
 		"host":              "the only package that runs commands on machines",
 		"internal/keeper":   "starts what others made, on a thread that does not end",

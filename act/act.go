@@ -104,7 +104,7 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 		return out, err
 	}
 	if err := a.taken.Drop(); err != nil {
-		a.Log.Warn("the claim of a run that has ended stays until the next one begins", "run", run.ID, "error", err)
+		a.Log.Warn("could not remove the claim of a run that has ended; the next run removes it", "run", run.ID, "error", err)
 	}
 	return out, out.Err()
 }
@@ -121,7 +121,7 @@ func (a *Act) ofThisKind(run store.Run) error {
 	if run.Kind == a.Kind.Name {
 		return nil
 	}
-	return Refused(a.Kind.Name, run.ID, fmt.Errorf("it is a %s, which other steps carry out", run.Kind), "go on with it by the Stowage that has begun it; stowage runs lists all")
+	return Refused(a.Kind.Name, run.ID, fmt.Errorf("it is a %s, which this verb does not carry out", run.Kind), "use the version of Stowage that began it; stowage runs lists all")
 }
 
 func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error) {

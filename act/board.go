@@ -24,15 +24,26 @@ type Board struct {
 }
 
 // Key names what is moved: one side of one pair, or one shard out of it, or a
-// pair that is made or retired.
+// pair that is made or retired; or the host that is rolled.
 type Key struct {
+	Host  farm.HostName
 	Pair  farm.PairName
 	Side  farm.SideName
 	Shard farm.ShardName
 }
 
+// KeyOf is what an event is about. A host that is rolled is one, whichever of its sides an event is of.
+func KeyOf(e farm.Event) Key {
+	if e.Host != "" {
+		return Key{Host: e.Host}
+	}
+	return Key{Pair: e.Pair, Side: e.Side, Shard: e.Shard}
+}
+
 func (k Key) String() string {
 	switch {
+	case k.Host != "":
+		return string(k.Host)
 	case k.Shard != "":
 		return string(k.Shard)
 	case k.Side == "": // the pair as a whole: it is made, or retired
@@ -77,7 +88,7 @@ func (b *Board) Apply(e farm.Event) {
 		b.Forged = append(b.Forged, e.Text)
 		return
 	}
-	k := Key{e.Pair, e.Side, e.Shard}
+	k := KeyOf(e)
 	r := b.Sides[k]
 	if r == nil {
 		r = &Row{Key: k, Started: e.Time}

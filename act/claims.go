@@ -36,6 +36,10 @@ func claimOf(run store.Run, job engine.Job, now *farm.Farm, purpose string) work
 		}
 		for _, name := range names {
 			p, known := now.Pair(farm.PairName(name))
+			if _, isHost := now.Host(farm.HostName(name)); !known && isHost { // a host that is rolled
+				hosts[farm.HostName(name)] = true
+				continue
+			}
 			if !known {
 				c.Whole = true
 				continue

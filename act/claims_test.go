@@ -38,6 +38,10 @@ func TestClaimOf(t *testing.T) {
 	if want := map[string]int{WholeFarm: 2, "rack r1": 1}; !maps.Equal(c.Uses, want) {
 		t.Errorf("uses %v, want %v", c.Uses, want)
 	}
+	job.Lanes = []engine.Lane{laneOf("new2", "pair p3")} // a host that is rolled
+	if c := claimOf(store.Run{}, job, f, ""); c.Whole || !slices.Equal(c.Pairs, []farm.PairName{"p3"}) || !slices.Equal(c.Hosts, []farm.HostName{"both", "new2", "old3"}) {
+		t.Errorf("a lane about a host claims %+v", c)
+	}
 	job.Lanes = append(job.Lanes, laneOf("still-to-be-made"))
 	if c := claimOf(store.Run{}, job, f, ""); !c.Whole {
 		t.Errorf("a lane about no pair of the farm: %+v", c)

@@ -14,6 +14,8 @@ import (
 type Kind struct {
 	Name     string
 	Runbooks []Runbook
+	// Stuck is what a person does about a part that stopped behind its point of no return; "": a new instance serves, and resume goes on.
+	Stuck string
 }
 
 // Runbook is the one of that name.

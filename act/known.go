@@ -45,14 +45,14 @@ func (m *Conductor) Knows(c engine.Call) error {
 	}
 	err := m.known.holds(c)
 	if err != nil {
-		m.refused(c.Step, "a step that nobody here has asked for: "+err.Error())
+		m.refused(c.Step, "a step that this workspace did not ask for: "+err.Error())
 	}
 	return err
 }
 
 // AnswerRefused tells of an answer that the agent of a host has not given.
 func (m *Conductor) AnswerRefused(on farm.HostName, call string, err error) {
-	m.refused("", fmt.Sprintf("an answer to %s in the place of %s: %v", call, on, err))
+	m.refused("", fmt.Sprintf("an answer to %s that came instead of one to %s: %v", call, on, err))
 }
 
 func (m *Conductor) refused(step, what string) {

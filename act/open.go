@@ -21,7 +21,7 @@ func OpenRun(o session.Options) (*session.Session, error) {
 		return nil, err
 	}
 	if run, open, _ := Unsettled(kept.Store); open {
-		o.Say("%v\n  %s has not ended and goes by the farm.yaml that it has kept; correct this one before it is to be written", err, run.ID)
+		o.Say("%v\n  %s has not ended and uses the copy of farm.yaml that it keeps; correct this one before the run writes it", err, run.ID)
 		return kept, nil
 	}
 	kept.Close() // nothing was written

@@ -46,7 +46,7 @@ func Runs(s *store.Store) ([]store.Run, error) {
 func openRun(s *store.Store, verb, name string) (store.Run, error) {
 	run, err := Choose(s, name, verb)
 	if errors.Is(err, store.ErrNone) {
-		return run, Refused(verb, "", errors.New("nothing has been begun in this workspace"), "stowage plan, then stowage move PLAN")
+		return run, Refused(verb, "", errors.New("no run has begun in this workspace"), "stowage plan, then stowage move PLAN")
 	}
 	if err == nil && run.State != store.Running {
 		err = Refused(verb, run.Subject, fmt.Errorf("run %s has ended: %s", run.ID, run.State), "stowage status")
@@ -205,7 +205,7 @@ func approvalsOf(job engine.Job, names []string) ([]string, error) {
 // steer lets the run hear what people say, until the function that comes back
 // is called.
 func (a *Act) steer(ctx context.Context, run store.Run) (func(), error) {
-	s, err := newSteer(a.Store, run.ID, func(err error) { a.Log.Warn("orders cannot be read; what was said before holds", "error", err) })
+	s, err := newSteer(a.Store, run.ID, func(err error) { a.Log.Warn("orders cannot be read; earlier orders stay in force", "error", err) })
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package act
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -105,7 +106,7 @@ func (o Outcome) Err() error {
 		hint = "remedy the cause, then take back what is left: stowage move " + o.Plan
 	}
 	if first.Kind == engine.KindAborted {
-		hint = "it was taken back because somebody said so; pairs that were moved stay moved"
+		hint = "it was undone by order; pairs that were moved stay moved"
 	}
 	if first.End == engine.EndStuck && first.UndoStep != "" {
 		return &farm.Error{Op: o.kind.Name, Subject: first.Name,
@@ -113,7 +114,7 @@ func (o Outcome) Err() error {
 			Hint: "remedy what stopped it; stowage resume goes on taking it back"}
 	}
 	if first.End == engine.EndStuck && o.kind.isBehindReturn(first.Step) {
-		hint = "the new instance serves and nothing is lost; remedy the cause, then: stowage resume"
+		hint = cmp.Or(o.kind.Stuck, "the new instance serves and nothing is lost; remedy the cause, then: stowage resume")
 	} else if errors.Is(kind, farm.ErrOutcomeUnknown) {
 		hint = "look at the pair before anything else is done to it; docs/runbook.md says how"
 	}

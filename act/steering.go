@@ -227,7 +227,7 @@ func (s Steering) endWord() string {
 func (s Steering) judgeBehind(part string, step Step, behind []string) verdict {
 	for _, before := range s.ApproveBefore {
 		if slices.Contains(behind, before) && !s.isApproved(at{part, before}) {
-			return verdict{may: mustWait, text: fmt.Sprintf("nobody has approved %s, which comes before %s, and yet it is said to be done: look at both servers; then stowage approve %s, or stowage abort", before, step.Name, before)}
+			return verdict{may: mustWait, text: fmt.Sprintf("%s is reported done, but nobody approved it, and %s comes next: look at both servers; then stowage approve %s, or stowage abort", before, step.Name, before)}
 		}
 	}
 	return verdict{}

@@ -9,6 +9,7 @@ import (
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/internal/nested"
+	"stowage/store"
 )
 
 // Task is what the steps of every runbook know about the call they work on: whose it is, where its borders are, and how to tell of
@@ -18,7 +19,7 @@ type Task struct {
 	Run       string // the engine's job
 	Part      string
 	Step      string
-	About     farm.Event // its pair, side and shard are those of every event
+	About     farm.Event // its pair, side, shard and host are those of every event
 	beat      func(string)
 }
 
@@ -40,12 +41,22 @@ func (m *Conductor) Task(c engine.Call, step Step, beat func(string), order, mem
 func (d *Task) Report(e farm.Event) {
 	e.Time, e.Run, e.Step = time.Now(), d.Run, d.Step
 	e.Pair, e.Side, e.Shard = cmp.Or(d.About.Pair, e.Pair), cmp.Or(d.About.Side, e.Side), cmp.Or(d.About.Shard, e.Shard)
+	e.Host = cmp.Or(d.About.Host, e.Host)
 	if e.Kind == farm.StepProgress || e.Kind == farm.StepWaiting || e.Kind == farm.WayBackLost {
 		d.beat(e.Text)
 	}
 	if d.Conductor.Sink != nil {
 		d.Conductor.Sink(e)
 	}
+}
+
+// WriteDown adds a line to the run's trail: what was done beside statements, of which kind, and how it failed, if it did.
+func (d *Task) WriteDown(kind, text, failed string) {
+	t := d.Conductor.trail
+	if t == nil {
+		return
+	}
+	t.deeds.Add(store.Deed{Run: t.run, Kind: kind, Who: t.who, Why: t.why, Part: d.Part, Step: d.Step, Text: text, Error: failed})
 }
 
 // AtBorder is where a test lets the program die; see Conductor.Border.

@@ -13,6 +13,7 @@ import (
 // TestEngineKnowsRoles: what a host's certificate may do with the engine, and
 // that nobody without one gets in.
 func TestEngineKnowsRoles(t *testing.T) {
+	t.Parallel() // it mostly waits
 	r := newRig(t)
 	issued, err := r.certs.Host("db001", time.Now(), false)
 	must(t, err)

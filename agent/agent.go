@@ -36,6 +36,13 @@ type Recorder interface {
 	Forget(id string) error
 }
 
+// Commander runs commands on this machine, each order once, as orders say, which the agent passes on unread. When ctx ends the command runs on. What an
+// order wants, and what came of it, is text for the audit log.
+type Commander interface {
+	May(order []byte) (wants string, err error)
+	Run(ctx context.Context, order []byte, told func(string)) (outcome []byte, came string, err error)
+}
+
 // Looker reads counters and settings of this machine, as questions say, which the agent passes on unread. It changes nothing.
 type Looker interface {
 	Look(ctx context.Context, question []byte) ([]byte, error)
@@ -54,8 +61,9 @@ type Options struct {
 	Version   string
 	Identity  *Identity
 	Machine   Machine
-	Recorder  Recorder // nil: this agent records nothing
-	Looker    Looker   // nil: this agent reads no counters
+	Recorder  Recorder  // nil: this agent records nothing
+	Looker    Looker    // nil: this agent reads no counters
+	Commander Commander // nil: this agent runs no commands
 	Log       *slog.Logger
 }
 
@@ -324,6 +332,11 @@ func (a *Agent) do(ctx context.Context, r *running, q request) (out answer, err 
 		return out, a.pace(q)
 	case callFetch:
 		out.Number, err = a.fetch(ctx, r, q)
+	case callMayCommand, callCommand:
+		if a.o.Commander == nil {
+			return out, a.unknown(q)
+		}
+		return a.command(ctx, r, q)
 	case callLook:
 		if a.o.Looker == nil {
 			return out, a.unknown(q)
@@ -351,6 +364,21 @@ func (a *Agent) record(ctx context.Context, r *running, q request) (out answer, 
 		return out, a.o.Recorder.Forget(q.Recording)
 	default:
 		err = a.unknown(q)
+	}
+	return out, err
+}
+
+// command is do for the calls of commands.
+func (a *Agent) command(ctx context.Context, r *running, q request) (out answer, err error) {
+	wants, err := a.o.Commander.May(q.Content)
+	if err != nil || q.Call == callMayCommand {
+		return out, err
+	}
+	a.audit.write(auditLine{Event: "command", Call: q.Call, ID: r.id, Asker: q.Asker, For: q.For, Text: wants})
+	var came string
+	out.Content, came, err = a.o.Commander.Run(ctx, q.Content, func(text string) { r.progress.Store(text) })
+	if err == nil {
+		a.audit.write(auditLine{Event: "command-ended", Call: q.Call, ID: r.id, Asker: q.Asker, For: q.For, Text: came})
 	}
 	return out, err
 }

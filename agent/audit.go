@@ -17,7 +17,7 @@ const (
 
 // audit is what the agent did, one JSON object a line: when, asked by whom, for
 // which call, on what, how it ended. Contents of files, logins and tokens are
-// never in it. Calls that only look are written when they fail.
+// never in it; what a command printed is, its first and its last part. Calls that only look are written when they fail.
 type audit struct {
 	mu   sync.Mutex
 	path string
@@ -28,7 +28,7 @@ type audit struct {
 
 type auditLine struct {
 	Time    time.Time `json:"time"`
-	Event   string    `json:"event"` // begin, done, failed, refused, revoked
+	Event   string    `json:"event"` // begin, done, failed, refused, revoked, command, command-ended
 	Call    string    `json:"call,omitempty"`
 	ID      string    `json:"id"`
 	By      string    `json:"by,omitempty"`    // the certificate's name
@@ -40,6 +40,7 @@ type auditLine struct {
 	Peer    string    `json:"peer,omitempty"` // the other end of a copy
 	Bytes   int64     `json:"bytes,omitempty"`
 	Seconds float64   `json:"seconds,omitempty"`
+	Text    string    `json:"text,omitempty"` // a command, or its exit code and what it printed
 	Error   string    `json:"error,omitempty"`
 }
 

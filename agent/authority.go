@@ -288,7 +288,7 @@ func readKey(path string) (*ecdsa.PrivateKey, error) {
 	about, err := os.Stat(path)
 	if err == nil && about.Mode()&0o077 != 0 {
 		return nil, &farm.Error{Op: "read key", Subject: path, Err: fmt.Errorf("%w: others may read it (mode %04o)", farm.ErrRefused, about.Mode().Perm()),
-			Hint: "chmod 600 " + path + "; if somebody has read it: stowage agent certs --renew"}
+			Hint: "chmod 600 " + path + "; if anyone may have read it: stowage agent certs --renew"}
 	}
 	der, err := readPEM(path)
 	if err != nil {

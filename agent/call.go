@@ -49,6 +49,9 @@ const (
 	callReadRecording   = "read-recording"   // a part of its digest
 	callForgetRecording = "forget-recording" // whoever asked for it has it
 
+	callMayCommand = "may-command" // is this command one that the host's owner allows? Changes nothing
+	callCommand    = "command"     // run it, once
+
 	callLook = "look" // what do counters and settings of this machine say? Changes nothing
 )
 

@@ -19,6 +19,7 @@ import (
 
 // Errors keep their text, hint and kind, and say where they happened.
 func TestErrorsSurviveTheTrip(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)
 	h := r.agent("db017")
@@ -44,6 +45,7 @@ func TestErrorsSurviveTheTrip(t *testing.T) {
 
 // A call waits for an agent that is away, and goes to the one that comes.
 func TestCallWaitsForItsAgent(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -68,6 +70,7 @@ func TestCallWaitsForItsAgent(t *testing.T) {
 
 // The engine dies and comes back; agents and programs find it again.
 func TestEngineRestarts(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)
 	h := r.agent("db017")
@@ -87,6 +90,7 @@ func ask(t *testing.T, h *agent.Remote) error {
 
 // The certificate of an agent is renewed while a program knows the old one.
 func TestRenewedCertificate(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)
 	h := r.agent("db017")
@@ -100,6 +104,7 @@ func TestRenewedCertificate(t *testing.T) {
 // A program that has taken over ends what the one before it began, and that
 // one's calls are refused from then on, also after a restart of the agent.
 func TestLaterProgramTakesOver(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)
 	h := r.agent("db017")
@@ -123,6 +128,7 @@ func TestLaterProgramTakesOver(t *testing.T) {
 // What passes through the engine cannot be read there: not a login, not a
 // password in an option file, not what was read.
 func TestNothingIsKeptInTheClear(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	const canary = "kanarienvogel-7f3a"
 	r := newRig(t)

@@ -133,7 +133,7 @@ func (k *desk) take(d engine.Delivery, q request, work func(context.Context, *ru
 		return r, nil
 	}
 	if time.Now().After(q.Until) {
-		return nil, fmt.Errorf("%w: the call came after %s, when nobody waited for it any more", farm.ErrRefused, q.Until.Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: the call came after %s, too late: the program no longer waited for it", farm.ErrRefused, q.Until.Format(time.RFC3339))
 	}
 	// Whoever only looks takes nothing over, and neither does who records.
 	if takes := takesOver(q); takes && q.Term < k.term {
@@ -145,7 +145,7 @@ func (k *desk) take(d engine.Delivery, q request, work func(context.Context, *ru
 	}
 	k.forget()
 	ctx, cancel := context.WithCancelCause(k.root)
-	r := &running{id: d.ID, asker: q.Asker, term: q.Term, again: d.Again, beside: isRecording(q), cancel: cancel, done: make(chan struct{})}
+	r := &running{id: d.ID, asker: q.Asker, term: q.Term, again: d.Again, beside: isBeside(q), cancel: cancel, done: make(chan struct{})}
 	waits := k.endOlder(q)
 	place, before := keyOf(q), (*running)(nil)
 	if place != "" {
@@ -253,8 +253,11 @@ func takesOver(q request) bool {
 
 // isChange reports whether a call does more than look.
 func isChange(q request) bool {
-	return takesOver(q) || isRecording(q) && q.Call != callReadRecording
+	return takesOver(q) || isRecording(q) && q.Call != callReadRecording || q.Call == callCommand
 }
+
+// isBeside: such a call must neither end one that another program has under way, nor end with one that begins. A command runs once, whoever asks.
+func isBeside(q request) bool { return isRecording(q) || q.Call == callCommand }
 
 // isRecording: such a call is beside moves. It must neither end one that
 // another program has under way, nor end with one that begins.

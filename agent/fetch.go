@@ -28,7 +28,7 @@ func (a *Agent) fetch(ctx context.Context, r *running, q request) (int64, error)
 		return 0, &farm.Error{Op: "fetch copy from " + string(q.From), Subject: string(q.Instance.Name), Err: err}
 	}
 	if r.again {
-		return fail(fmt.Errorf("%w: the agent was started again meanwhile", ErrCut))
+		return fail(fmt.Errorf("%w: the agent was restarted in between", ErrCut))
 	}
 	client := a.copyClient(q.From)
 	defer client.CloseIdleConnections()

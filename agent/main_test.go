@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"stowage/agent"
+	"stowage/command"
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
@@ -26,6 +27,13 @@ const roleVar = "AGENT_TEST_OPTIONS"
 
 // TestMain lets the test program be an agent of its own process.
 func TestMain(m *testing.M) {
+	if os.Getenv(carrierVar) != "" {
+		if err := command.Carry(os.Args[len(os.Args)-1], nil); err != nil {
+			fmt.Fprintln(os.Stderr, "carry:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	raw := os.Getenv(roleVar)
 	if raw == "" {
 		os.Exit(m.Run())
@@ -56,7 +64,7 @@ func playAgent(raw string) error {
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(agent.Options{Recorder: patientRecorder{}, Looker: echo{}, Host: p.Host, Engine: p.Engine, Listen: p.Listen, Data: p.Data, Version: "test", Identity: id, Machine: l, Log: log})
+	a, err := agent.New(agent.Options{Recorder: patientRecorder{}, Looker: echo{}, Commander: commandsOf(p.Data), Host: p.Host, Engine: p.Engine, Listen: p.Listen, Data: p.Data, Version: "test", Identity: id, Machine: l, Log: log})
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ func (patientRecorder) Forget(string) error                { return farm.ErrFind
 // A recording neither ends what another program has under way nor ends with
 // it, in either order; it is audited, but not when it is only read.
 func TestRecordingsStandBesideMoves(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)
 	early := r.agent("db017")
@@ -88,6 +89,7 @@ func (echo) Look(_ context.Context, question []byte) ([]byte, error) {
 
 // A look takes nothing over, also by an earlier program, and leaves a line in the audit log only when it fails.
 func TestLooksStandBesideEverything(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)
 	early := r.agent("db017")

@@ -28,6 +28,7 @@ func needsMariaDB(t testing.TB) {
 // TestRemote: a host with an agent, behind a real engine that demands
 // certificates, keeps all promises that this machine keeps.
 func TestRemote(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)
 	hosttest.Run(t, r.agent("db017"))

@@ -17,6 +17,7 @@ import (
 // any more, and its answers are refused, also by a later program. Another agent
 // keeps the list. With a new certificate the host is asked again.
 func TestRevokedHostIsNotAsked(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)
 	revoked, other := r.agent("db017"), r.agent("db018")

@@ -43,7 +43,7 @@ func endServers(dir string) error {
 			}
 		}
 		if time.Now().After(end) {
-			return errors.New("a server of ours does not end: its disk may not answer")
+			return errors.New("a server that Stowage started does not stop; its disk may not respond")
 		}
 	}
 }

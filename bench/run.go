@@ -337,7 +337,7 @@ func (r *runner) labels() []string {
 		out = append(out, "not held against the kernel's counts: "+r.why)
 	}
 	if p := r.result.Precondition; p != nil && p.Random != nil && !p.Random.Settling.Steady {
-		out = append(out, "the device did not come to a steady state in the time it was given")
+		out = append(out, "the device did not reach a steady state in the time allowed")
 	}
 	if e.Filesystem == "zfs" || e.Filesystem == "overlay" {
 		out = append(out, e.Filesystem+" may answer O_DIRECT from memory")

@@ -54,7 +54,7 @@ func read(l Load, j fioJob, dir, name string, window time.Duration) (measured, e
 		s.Lat = result.LatencyOf(m.latency, least, mean, max(j.Read.Lat.Max, j.Write.Lat.Max))
 	}
 	if l.Durable && syncs.Count() == 0 && writes.Count() > 0 {
-		return m, fmt.Errorf("no fdatasync came to its end in %s: the run is too short for this storage", name)
+		return m, fmt.Errorf("no fdatasync completed in %s: the run is too short for this storage", name)
 	}
 	if m.latency.Count() == 0 {
 		return m, fmt.Errorf("fio printed no histogram for %s: is it as old as 3.0?", name)

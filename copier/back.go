@@ -115,7 +115,7 @@ func (c *Copy) openBack(ctx context.Context) (*run, error) {
 		return nil, err
 	}
 	if !st.isAside() {
-		return nil, c.refuse("carry back", "", "the tables on %s are not set aside: somebody may write to them", c.From.Name())
+		return nil, c.refuse("carry back", "", "the tables on %s are not set aside: clients may write to them", c.From.Name())
 	}
 	return c.open(ctx, true)
 }

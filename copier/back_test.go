@@ -10,11 +10,12 @@ import (
 
 // There is no way back past a changed definition: whoever tries is told so, again and again, and the target goes on serving.
 func TestNoWayBack(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for name, x := range map[string]struct {
 		spoil []string
 		says  string
 	}{
-		"changed": {[]string{"ALTER TABLE shop.k ADD COLUMN mine INT"}, "somebody ran: ALTER TABLE shop.k"},
+		"changed": {[]string{"ALTER TABLE shop.k ADD COLUMN mine INT"}, "another client ran: ALTER TABLE shop.k"},
 		"purged":  {[]string{"INSERT INTO shop.k (v) VALUES (2)", "FLUSH BINARY LOGS", "FLUSH BINARY LOGS", "SELECT SLEEP(2)", "PURGE BINARY LOGS BEFORE NOW()"}, "binary log"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -256,6 +256,7 @@ var busy = []string{
 }
 
 func TestCarryUnderWriters(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, busy...)
 	stop := f.writers(t, f.from, 3)
 	f.carried(t)
@@ -273,6 +274,7 @@ func TestCarryUnderWriters(t *testing.T) {
 
 // TestThereAndBack writes on the target after the cutover and takes everything back.
 func TestThereAndBack(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, busy...)
 	f.carried(t)
 	f.cutOver(t)

@@ -244,9 +244,9 @@ func put(b *mysql.Batch, t *mysql.CopyTable, c mysql.Change) error {
 func (f *feed) statement(c mysql.Change) error {
 	switch mysql.Understand(f.run.c.Schema, c.Schema, c.Text) {
 	case mysql.Definition:
-		return f.cannot("somebody ran: %s", short(c.Text))
+		return f.cannot("another client ran: %s", short(c.Text))
 	case mysql.Writing:
-		return f.cannot("somebody writes by statements (binlog_format), not by rows: %s", short(c.Text))
+		return f.cannot("a client writes by statements (binlog_format), not by rows: %s", short(c.Text))
 	case mysql.TwoPhase:
 		if len(f.trx.changes) > 0 || f.trx.pieces {
 			return f.cannot("an XA transaction wrote to the database: its rows are in the binary log before it is decided")

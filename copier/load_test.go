@@ -41,6 +41,7 @@ func loads(t *testing.T, i *mariadbtest.Instance, l mariadbtest.Line) int {
 
 // TestLoaded: rows that go as lines arrive as they are, byte by byte.
 func TestLoaded(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, line := range []mariadbtest.Line{mariadbtest.Default(t), mariadbtest.Named(t, mariadbtest.MySQL9)} {
 		t.Run(line.Name, func(t *testing.T) {
 			f := startOn(t, line, loadable()...)
@@ -61,6 +62,7 @@ func TestLoaded(t *testing.T) {
 
 // TestNotLoadedWhereForbidden: a server that takes no lines gets statements.
 func TestNotLoadedWhereForbidden(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, loadable()...)
 	f.to.Exec(t, "SET GLOBAL local_infile = 0")
 	must(t, f.c.Prepare(t.Context()))
@@ -74,6 +76,7 @@ func TestNotLoadedWhereForbidden(t *testing.T) {
 // TestLoadedWithWarnings: LOAD DATA LOCAL would shorten a value without an error. Nothing of such a chunk stays; it goes as
 // statements, which say what they could not keep, and the comparison finds it.
 func TestLoadedWithWarnings(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE short (id INT PRIMARY KEY, v VARCHAR(20))", "INSERT INTO short SELECT seq, CONCAT('value ', seq) FROM seq_1_to_3000")
 	must(t, f.c.Prepare(t.Context()))
 	f.to.Exec(t, "ALTER TABLE shop.short MODIFY v VARCHAR(9)") // values from 1000 on are longer

@@ -240,7 +240,7 @@ func (n *native) err(ctx context.Context) error {
 	case is.Error != "":
 		return n.c.fail("follow", fmt.Errorf("the replication of %s has stopped: %s", n.c.To.Name(), is.Error))
 	case is.SQL == "No":
-		return n.c.fail("follow", fmt.Errorf("somebody has stopped connection %s of %s", n.link.Name, n.c.To.Name()))
+		return n.c.fail("follow", fmt.Errorf("another client stopped connection %s of %s", n.link.Name, n.c.To.Name()))
 	}
 	return nil
 }

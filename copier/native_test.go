@@ -56,6 +56,7 @@ func (f *farmOfTwo) parted(t *testing.T) {
 // A target that follows by itself gets every row, while clients write to the
 // database and to its neighbours; and everything written there comes back.
 func TestNativeThereAndBack(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startNative(t, busy...)
 	f.from.Exec(t, "CREATE TRIGGER shop.up BEFORE INSERT ON shop.k FOR EACH ROW SET NEW.v = NEW.v + 1")
 	beat := func() {
@@ -104,6 +105,7 @@ func TestNativeThereAndBack(t *testing.T) {
 // What the filters pass over in silence ends the job: a definition that is
 // changed from elsewhere, and a transaction of a GTID domain that nobody knows.
 func TestNativeGuard(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for name, statements := range map[string][]string{
 		"definition": {"USE ops", "ALTER TABLE shop.r ADD COLUMN w INT", "INSERT INTO shop.r VALUES (7, 7, 7)"},
 		"truncated":  {"USE ops", "TRUNCATE shop.r"},
@@ -133,6 +135,7 @@ func TestNativeGuard(t *testing.T) {
 // the copier hands over anew. A connection that was started without filters
 // is stopped, and refused.
 func TestNativeTargetKilled(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startNative(t, busy...)
 	stop := f.writers(t, f.from, 2)
 	f.carried(t)
@@ -158,6 +161,7 @@ func TestNativeTargetKilled(t *testing.T) {
 // The same where a server replicates as soon as it is started: the filters stand
 // in its option file by then, and nothing runs without them.
 func TestNativeFiltersLast(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := &farmOfTwo{native: true, from: mariadbtest.Start(t, "source"), to: mariadbtest.Start(t, "target", "skip-slave-start=0")}
 	for i, place := range []*mariadbtest.Instance{f.from, f.to} {
 		place.Exec(t, "CREATE DATABASE ops", "CREATE TABLE ops.beat (id INT PRIMARY KEY, n INT NOT NULL)", fmt.Sprintf("INSERT INTO ops.beat VALUES (1, %d)", i))
@@ -193,6 +197,7 @@ func TestNativeFiltersLast(t *testing.T) {
 }
 
 func TestNativeWithoutFilters(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startNative(t, "CREATE TABLE r (id INT PRIMARY KEY, v INT)", "INSERT INTO r VALUES (1, 1)")
 	f.carried(t)
 	f.to.Kill()
@@ -212,6 +217,7 @@ func TestNativeWithoutFilters(t *testing.T) {
 // Rows that differ stop the target's replication. Before the cutover the copier
 // goes on, and all is compared again; at the cutover it is refused.
 func TestNativeStopsAtADifference(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startNative(t, "CREATE TABLE r (id INT PRIMARY KEY, v INT)", "INSERT INTO r VALUES (1, 1), (2, 2)")
 	f.carried(t)
 	f.clean(t)
@@ -233,6 +239,7 @@ func TestNativeStopsAtADifference(t *testing.T) {
 // TestNativeKilledAndResumed is TestKilledAndResumed with a target that follows
 // by itself.
 func TestNativeKilledAndResumed(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := startNative(t, busy...)
 	killAndResume(t, f)
 	f.parted(t)

@@ -13,6 +13,7 @@ import (
 // TestPrivilegesSuffice goes all the way, and back, with an account that has
 // what docs/privileges.md grants and nothing else.
 func TestPrivilegesSuffice(t *testing.T) {
+	t.Parallel() // it mostly waits
 	page, err := os.ReadFile("../docs/privileges.md")
 	must(t, err)
 	grants := regexp.MustCompile(`GRANT [A-Z_, \n]+ ON \*\.\* TO stowage@'%';`).FindAllString(string(page), -1)

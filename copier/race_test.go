@@ -18,6 +18,7 @@ import (
 // row: before it is read, between reading and writing, and after it is
 // written, each for a row that is changed, deleted, inserted, or moved.
 func TestOrders(t *testing.T) {
+	t.Parallel() // it mostly waits
 	changes := map[string][]string{
 		"r_update": {"UPDATE r_update SET v = 'new' WHERE id = 5"},
 		"r_delete": {"DELETE FROM r_delete WHERE id = 5"},
@@ -65,6 +66,7 @@ func TestOrders(t *testing.T) {
 
 // TestLockedRowsAreWaitedFor: a change whose transaction has not ended is not read past.
 func TestLockedRowsAreWaitedFor(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE r (id INT PRIMARY KEY, v INT)", "INSERT INTO r VALUES (1, 1), (2, 2)")
 	must(t, f.c.Prepare(t.Context()))
 	tx, err := f.from.DB(t, mariadbtest.App, "shop").Begin()
@@ -96,6 +98,7 @@ func (f *farmOfTwo) parts(t *testing.T) []*mysql.Part {
 
 // TestSuperseded: what a copier sends after another has taken over does not land.
 func TestSuperseded(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE r (id INT PRIMARY KEY, v INT)", "INSERT INTO r VALUES (1, 1)")
 	must(t, f.c.Prepare(t.Context()))
 	old, err := f.c.open(t.Context(), false)
@@ -120,6 +123,7 @@ func TestSuperseded(t *testing.T) {
 // TestWriterBehindTheLock: who waits at the lock when the tables are renamed
 // gets an error, and nothing of it is on either side.
 func TestWriterBehindTheLock(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE r (id INT PRIMARY KEY, v INT)", "INSERT INTO r VALUES (1, 1)")
 	f.carried(t)
 	fence, err := f.c.Fence(t.Context())
@@ -152,6 +156,7 @@ func TestWriterBehindTheLock(t *testing.T) {
 // TestLockLostUnnoticed: the session that locks is lost between the last look
 // at it and the RENAME, and a write gets in. It is on the target before clients are.
 func TestLockLostUnnoticed(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE r (id INT PRIMARY KEY, v INT)", "INSERT INTO r VALUES (1, 1)")
 	f.carried(t)
 	fence, err := f.c.Fence(t.Context())
@@ -176,6 +181,7 @@ func TestLockLostUnnoticed(t *testing.T) {
 
 // TestReaderIsMended: the feed goes on when its connection to the source is lost.
 func TestReaderIsMended(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE r (id INT PRIMARY KEY, v INT)")
 	must(t, f.c.Prepare(t.Context()))
 	r, err := f.c.open(t.Context(), false)
@@ -195,6 +201,7 @@ func TestReaderIsMended(t *testing.T) {
 
 // TestPositionIsGone: a source that has purged what comes next is an error at once, not a gap.
 func TestPositionIsGone(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE r (id INT PRIMARY KEY, v INT)")
 	must(t, f.c.Prepare(t.Context()))
 	f.from.Exec(t, "INSERT INTO shop.r VALUES (1, 1)", "FLUSH BINARY LOGS", "INSERT INTO shop.r VALUES (2, 2)", "FLUSH BINARY LOGS")
@@ -221,6 +228,7 @@ func await(t *testing.T, claim func() bool) {
 // TestRenameOfTheDead: a RENAME that a killed copier has left waiting is ended
 // and not carried out later.
 func TestRenameOfTheDead(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE r (id INT PRIMARY KEY, v INT)")
 	f.carried(t)
 	tx, err := f.from.DB(t, mariadbtest.App, "shop").Begin()
@@ -239,6 +247,7 @@ func TestRenameOfTheDead(t *testing.T) {
 
 // TestUnfenceFromEveryPhase: writers go on afterwards, and the copy can go on too.
 func TestUnfenceFromEveryPhase(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE r (id INT AUTO_INCREMENT PRIMARY KEY, v INT)", "CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, w INT)", "INSERT INTO r (v) VALUES (1), (2)",
 		"CREATE TRIGGER tr AFTER INSERT ON r FOR EACH ROW INSERT INTO log (w) VALUES (NEW.v)")
 	f.carried(t)
@@ -289,6 +298,7 @@ func position(t *testing.T, s *mysql.Server) mysql.Position {
 
 // TestDefinitionsAreNoticed: what rows do not show ends the copy, at once and for good.
 func TestDefinitionsAreNoticed(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t)
 	for name, statements := range map[string][]string{
 		"altered":    {"ALTER TABLE DB.r ADD COLUMN z INT"},
@@ -334,6 +344,7 @@ func TestDefinitionsAreNoticed(t *testing.T) {
 }
 
 func TestCompareFindsAndRepairs(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, append(busy, "CREATE TABLE txt (w VARCHAR(20) PRIMARY KEY, v INT)", "INSERT INTO txt VALUES ('a', 1), ('b', 2)")...)
 	f.carried(t)
 	f.to.Exec(t, "USE shop", "SET SESSION sql_log_bin = 0", "UPDATE k SET v = v + 1 WHERE id = 17", "DELETE FROM k WHERE id = 2999", "INSERT INTO k VALUES (77777, 1)", "UPDATE txt SET w = 'B' WHERE w = 'b'")
@@ -370,6 +381,7 @@ func TestCompareFindsAndRepairs(t *testing.T) {
 
 // TestManyTables carries 200 small ones and what hangs on them.
 func TestManyTables(t *testing.T) {
+	t.Parallel() // it mostly waits
 	var statements []string
 	for i := range 200 {
 		statements = append(statements, fmt.Sprintf("CREATE TABLE t%03d (id INT AUTO_INCREMENT PRIMARY KEY, v INT, KEY (v))", i), fmt.Sprintf("INSERT INTO t%03d (v) SELECT seq FROM seq_1_to_5", i))
@@ -384,6 +396,7 @@ func TestManyTables(t *testing.T) {
 }
 
 func TestObjects(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "SET NAMES utf8mb4",
 		"CREATE TABLE parent (id INT PRIMARY KEY, v VARCHAR(20), KEY (v))", "CREATE TABLE child (id INT PRIMARY KEY, p INT, CONSTRAINT fk FOREIGN KEY (p) REFERENCES parent (id))",
 		"CREATE TABLE counted (id INT AUTO_INCREMENT PRIMARY KEY) COMMENT 'größe'", "INSERT INTO counted () VALUES (), (), (), ()", "DELETE FROM counted WHERE id > 2",
@@ -451,6 +464,7 @@ func objectsOf(t *testing.T, i *mariadbtest.Instance) map[string]string {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE fine (id INT PRIMARY KEY)", "CREATE TABLE nokey (id INT, UNIQUE KEY (id))", "CREATE TABLE old (id INT PRIMARY KEY) ENGINE=Aria", "CREATE TABLE p (id INT PRIMARY KEY)",
 		"CREATE TABLE ch (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE)", "CREATE SEQUENCE sq", "CREATE TABLE ver (id INT PRIMARY KEY) WITH SYSTEM VERSIONING",
 		"CREATE TABLE co (id INT PRIMARY KEY, b BLOB COMPRESSED)", "CREATE TABLE "+strings.Repeat("n", 60)+" (id INT PRIMARY KEY)",
@@ -491,6 +505,7 @@ func TestRefusals(t *testing.T) {
 
 // TestThrottle: it is asked before chunks and batches, and its no is the end.
 func TestThrottle(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, busy...)
 	must(t, f.c.Prepare(t.Context()))
 	asked := 0

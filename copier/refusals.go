@@ -43,23 +43,23 @@ func (c *Copy) checkServers(ctx context.Context) ([]farm.Finding, error) {
 		}
 		vendors[flavor.Vendor] = true
 		if v["binlog_row_value_options"] != "" {
-			out = append(out, c.finding("copier-row-image", farm.Blocker, "SET GLOBAL binlog_row_value_options = '', and let clients connect anew",
+			out = append(out, c.finding("copier-row-image", farm.Blocker, "SET GLOBAL binlog_row_value_options = '', then let clients reconnect",
 				"%s logs with binlog_row_value_options=%s: what a change leaves of a JSON value is not all in the binary log", s.Name(), v["binlog_row_value_options"]))
 		}
 		if v["log_bin"] != "ON" {
 			out = append(out, c.finding("copier-binlog", farm.Blocker, "start it with log_bin", "%s has no binary log", s.Name()))
 		}
 		if v["binlog_format"] != "ROW" || v["binlog_row_image"] != "FULL" {
-			out = append(out, c.finding("copier-row-image", farm.Blocker, "SET GLOBAL binlog_format = ROW, binlog_row_image = FULL, and let clients connect anew",
+			out = append(out, c.finding("copier-row-image", farm.Blocker, "SET GLOBAL binlog_format = ROW, binlog_row_image = FULL, then let clients reconnect",
 				"%s logs with binlog_format=%s, binlog_row_image=%s", s.Name(), v["binlog_format"], v["binlog_row_image"]))
 		}
 		if v["server_id"] == fmt.Sprint(c.ServerID) || c.ServerID == 0 {
-			out = append(out, c.finding("copier-server-id", farm.Blocker, "give the job a server id that nobody has", "the reader's server id %d is not its own", c.ServerID))
+			out = append(out, c.finding("copier-server-id", farm.Blocker, "give the job a server id that no server has", "another server has the reader's server id %d", c.ServerID))
 		}
 		lower[v["lower_case_table_names"]] = true
 	}
 	if len(vendors) > 1 {
-		out = append(out, c.finding("copier-flavor", farm.Blocker, "choose a target of the same vendor", "%s and %s are of two vendors: types, collations and positions of one are not those of the other", c.From.Name(), c.To.Name()))
+		out = append(out, c.finding("copier-flavor", farm.Blocker, "choose a target of the same vendor", "%s and %s are of different vendors: their types, collations and positions differ", c.From.Name(), c.To.Name()))
 	}
 	if len(lower) > 1 {
 		out = append(out, c.finding("copier-names", farm.Blocker, "servers must agree in lower_case_table_names", "%s and %s treat the case of names differently", c.From.Name(), c.To.Name()))

@@ -12,6 +12,7 @@ import (
 // The trail has a line for each chunk that was written, and one for changes of
 // the binary log, with table, rows and numbers of keys, and no value of a row.
 func TestTrailOfACopyHasNoValues(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, "CREATE TABLE numbered (id INT PRIMARY KEY, v VARCHAR(20))", "INSERT INTO numbered VALUES (7, 'canary'), (900, 'canary')",
 		"CREATE TABLE named (name VARCHAR(20) PRIMARY KEY, v INT)", "INSERT INTO named VALUES ('canary', 7654321)")
 	var mu sync.Mutex

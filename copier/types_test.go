@@ -52,6 +52,7 @@ func members(n int) string {
 }
 
 func TestEveryType(t *testing.T) {
+	t.Parallel() // it mostly waits
 	f := start(t, wide...)
 	must(t, f.c.Prepare(t.Context()))
 	must(t, f.c.Carry(t.Context()))
@@ -68,6 +69,7 @@ func TestEveryType(t *testing.T) {
 
 // TestKeys carries tables whose keys compare in ways of their own.
 func TestKeys(t *testing.T) {
+	t.Parallel() // it mostly waits
 	keys := map[string]string{
 		"kdec": "a DECIMAL(20,10)", "kdt": "a DATETIME(6)", "kts": "a TIMESTAMP(6)", "kbin": "a BINARY(8)", "kvb": "a VARBINARY(20)",
 		"kci": "a VARCHAR(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci", "kl1": "a VARCHAR(30) CHARACTER SET latin1 COLLATE latin1_german2_ci",

@@ -90,7 +90,7 @@ func (c *capturedEvents) count(p *capture.Event) {
 		return
 	}
 	if p.Holed {
-		c.in.skip("statement of which a piece was lost", p.Offset, int64(p.QueryBytes))
+		c.in.skip("statement with a lost piece", p.Offset, int64(p.QueryBytes))
 		return
 	}
 	c.e = event{
@@ -279,7 +279,7 @@ func (c *capturedEvents) conclude(sum *capture.Summary) {
 	}
 	for k, l := range sum.Losses {
 		if k == maxLossy {
-			in.notes = append(in.notes, remark{reason: "connections that lost segments, and are not named", count: sum.Lossy - maxLossy, offset: l.FirstOffset})
+			in.notes = append(in.notes, remark{reason: "more connections with lost segments", count: sum.Lossy - maxLossy, offset: l.FirstOffset})
 			break
 		}
 		in.skipped = append(in.skipped, remark{

@@ -79,11 +79,11 @@ func (t *trial) divide(f int, kept []int, b, a []waved, s *outlines) {
 		}
 	}
 	all := hearAll(fits)
-	t.shared.belief[f] = common.believe(all, s.taus)
+	t.shared.belief[f] = common.believe(all, s)
 	for i := range t.tests {
 		if t.judged[i] {
 			t.tests[i].own[f] -= t.shared.shift[f]
-			t.tests[i].ownBelief[f] = fits[i].believe(all, s.taus)
+			t.tests[i].ownBelief[f] = fits[i].believe(all, s)
 		}
 	}
 	t.calibrate(f)
@@ -99,14 +99,16 @@ func (t *trial) calibrate(f int) {
 		return
 	}
 	var far []float64
-	for i, se := range expected {
-		far = append(far, math.Abs(t.tests[i].own[f])/se)
+	for i, e := range expected {
+		far = append(far, math.Abs(t.tests[i].own[f])/e.se)
 	}
 	scatter := max(scatterOf(far), leastScatter)
 	level := t.o.Alpha / float64(6*len(far))
-	for i, se := range expected {
+	for i, e := range expected {
 		b := t.tests[i].ownBelief[f]
-		second := &belief{tau: b.tau, parts: []beliefPart{{1, se * scatter, tailOf(min(float64(len(far)-2), 60))}}}
+		// Two things are estimated, the scatter from the classes and what is expected of this one from its stretches (Satterthwaite 1946).
+		df := 1 / (1/float64(len(far)-2) + 1/e.stretches)
+		second := &belief{tau: b.tau, lasts: b.lasts, parts: []beliefPart{{1, e.se * scatter, tailOf(min(df, 60))}}}
 		if second.width(level) < b.width(level) {
 			t.tests[i].ownBelief[f] = second
 		}

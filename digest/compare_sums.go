@@ -26,7 +26,7 @@ func caveatsOfSums(before, after *Digest) (out []string) {
 			loose += c.summed().loose
 		}
 		if loose > 0 {
-			out = append(out, fmt.Sprintf("%s holds %s statements of one reading of performance_schema, of which nobody knows when they ran: its calls and load a second say nothing; read a window (--for)",
+			out = append(out, fmt.Sprintf("%s holds %s statements of one reading of performance_schema, which does not say when they ran: calls and load a second mean nothing; read a window instead (--for)",
 				s.name, count(loose)))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -194,11 +195,9 @@ func (t *trial) report(out *Comparison, p pairing) {
 	if t.seconds > 0 {
 		out.BlocksBefore, out.BlocksAfter = t.before.blocks(t.seconds), t.after.blocks(t.seconds)
 	} else {
-		out.Notes = append(out.Notes, fmt.Sprintf("fewer than %d blocks of time on a side: nothing can be claimed", wantBlocks))
+		out.Notes = append(out.Notes, fmt.Sprintf("a side has fewer than %d blocks of time: no verdicts", wantBlocks))
 	}
-	for i := range p.before {
-		out.Correlation = max(out.Correlation, t.correlation(i))
-	}
+	out.Correlation = t.correlation()
 	for i := range p.before {
 		out.Classes = append(out.Classes, t.change(i, p, out))
 	}
@@ -248,7 +247,7 @@ func (t *trial) verdict(i int, ch *Change) {
 		return
 	}
 	ct := &t.tests[i]
-	level := 2 * t.o.Alpha // of two one-sided tests
+	level := t.each()
 	if ct.flagged {
 		level = t.level
 	}
@@ -292,14 +291,18 @@ const wantedChange = 1.5
 
 // short says what a class would need for a verdict.
 func (t *trial) short(ct *classTest, ch *Change) {
-	half := ct.ownBelief[figP95].width(t.level)
-	ch.Detectable = (1 + t.o.Margin) * math.Exp(min(half, 20))
+	b, margin := ct.ownBelief[figP95], math.Log1p(t.o.Margin)
+	change, half := b.width(t.level), b.width(t.each()) // from nothing, by all; beyond the margin, by itself
+	if !t.shared.divided {
+		half = change
+	}
+	ch.Detectable = math.Exp(min(max(change, half+margin), 20))
 	ch.Reason = fmt.Sprintf("a change of p95 below %.3gx cannot be told from chance", ch.Detectable)
 	if ch.Detectable <= wantedChange {
 		return
 	}
 	window := float64(min(t.before.blocks(t.seconds), t.after.blocks(t.seconds))) * float64(t.seconds)
-	need := half / math.Log(wantedChange/(1+t.o.Margin))
+	need := max(change/math.Log(wantedChange), half/(math.Log(wantedChange)-margin))
 	ch.TakeSeconds = window * min(need*need, 1e4)
 	ch.Reason = fmt.Sprintf("the window is too short, take %s: %s", minutes(ch.TakeSeconds), ch.Reason)
 }
@@ -328,12 +331,23 @@ func (b *belief) around(log, level float64) Interval {
 	return Interval{low, high}
 }
 
-// correlation is for how many seconds what moves a class lasts.
-func (t *trial) correlation(i int) float64 {
-	if t.seconds == 0 || !t.judged[i] || t.tests[i].rawBelief[figMean] == nil {
+// correlation is for how many seconds load stays up or down, by the class in the middle; 0 where nothing lasts.
+func (t *trial) correlation() float64 {
+	var taus []float64
+	for i := range t.tests {
+		if b := t.tests[i].rawBelief[figMean]; t.judged[i] && b != nil {
+			tau := b.tau
+			if b.lasts < leastLasting {
+				tau = 0
+			}
+			taus = append(taus, tau)
+		}
+	}
+	if len(taus) == 0 {
 		return 0
 	}
-	return t.tests[i].rawBelief[figMean].tau
+	slices.Sort(taus)
+	return taus[len(taus)/2]
 }
 
 func (c *class) side(seconds float64) (s *ClassSide, calls, load float64) {
@@ -355,7 +369,7 @@ func (t *trial) overall(out *Comparison) {
 		o.LoadBefore += ch.LoadBefore
 		o.LoadAfter += ch.LoadAfter
 		byAvg := 0.0
-		if ch.Before != nil && ch.After != nil {
+		if ch.Before != nil && ch.After != nil && ch.Before.QueryTime.isKnown() && ch.After.QueryTime.isKnown() {
 			byAvg = ch.CallsAfter * (ch.After.QueryTime.Avg - ch.Before.QueryTime.Avg)
 		}
 		o.LoadByAvg += byAvg

@@ -137,7 +137,7 @@ func (g *generalLog) line(l keptLine) {
 
 // reopen ends a statement whose literal never closes in front of the first line that looks like an event.
 func (g *generalLog) reopen() {
-	g.in.note("literal that is never closed", g.began)
+	g.in.note("literal without an end", g.began)
 	g.again = append(g.suspect, g.again...)
 	g.suspect, g.held = nil, 0
 	g.text = g.text[:g.keep]

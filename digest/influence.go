@@ -3,6 +3,7 @@ package digest
 import (
 	"math"
 	"slices"
+	"sync"
 )
 
 // The figures a comparison tests, each as the logarithm of AFTER divided by BEFORE.
@@ -64,11 +65,11 @@ func (p *pool) quantileMoves(row []blockCounts, q, h float64) []float64 {
 	log := p.logQuantile(q)
 	wide := max(p.logQuantile(q+h)-p.logQuantile(q-h), 1e-3)
 	scale := float64(len(row)) * wide / (2 * h) / p.single
-	out := make([]float64, len(row))
+	out, logs := make([]float64, len(row)), coarseLogs()
 	for i, b := range row {
 		below := 0.0
 		for _, c := range b.cells {
-			lower, upper := coarseEdges(c.bucket)
+			lower, upper := logs[c.bucket], logs[c.bucket+1]
 			below += float64(c.n) * min(max((log-lower)/(upper-lower), 0), 1)
 		}
 		out[i] = scale * (q*b.single - below)
@@ -76,11 +77,16 @@ func (p *pool) quantileMoves(row []blockCounts, q, h float64) []float64 {
 	return out
 }
 
-// coarseEdges are the logarithms of where a bucket of a block begins and ends.
-func coarseEdges(coarse int) (lower, upper float64) {
-	b := coarse << coarseBits
-	return math.Log(float64(bucketLower(b)) + 0.5), math.Log(float64(bucketLower(b)+bucketWidth(b)<<coarseBits) + 0.5)
-}
+// coarseLogs are the logarithms of where the buckets of blocks begin, and of where the last one ends.
+var coarseLogs = sync.OnceValue(func() []float64 {
+	out := make([]float64, bucketCount>>coarseBits+1)
+	for i := range out[1:] {
+		b := i << coarseBits
+		out[i] = math.Log(float64(bucketLower(b)) + 0.5)
+		out[i+1] = math.Log(float64(bucketLower(b)) + float64(bucketWidth(b))*float64(int(1)<<coarseBits) + 0.5)
+	}
+	return out
+})
 
 func minus(a, b figures) figures {
 	for i := range a {

@@ -81,7 +81,7 @@ func (l *Live) Spread(s Summary) {
 func (s *Summary) sampled() bool { return s.Sample != nil }
 
 const (
-	noteServerClasses = "classed by the server's own text (DIGEST_TEXT): such classes have other IDs than those of logs"
+	noteServerClasses = "classes by the server's own text (DIGEST_TEXT): their IDs differ from those of logs"
 	noteBins          = "times by the server's histogram: quantiles are within 2.4 %"
 )
 

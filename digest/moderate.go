@@ -10,17 +10,22 @@ import "math"
 // mostPrior is for how many stretches the word of all classes counts at most.
 const mostPrior = 60
 
-// moderated is how far off a figure is expected to be, by class.
-func (t *trial) moderated(f int) map[int]float64 {
-	out := map[int]float64{}
+// expectation is how far off a figure is expected to be, and on how many stretches of time that rests: its own, and those that the
+// word of all classes counts for.
+type expectation struct{ se, stretches float64 }
+
+// moderated is what is expected of a figure, by class.
+func (t *trial) moderated(f int) map[int]expectation {
+	out := map[int]expectation{}
 	mean, stretches, n := 0.0, 0.0, 0.0
 	for i := range t.tests {
 		b := t.tests[i].ownBelief[f]
 		if !t.judged[i] || b == nil || math.IsNaN(t.tests[i].own[f]) {
 			continue
 		}
-		out[i] = b.typical()
-		mean, stretches, n = mean+2*math.Log(out[i]), stretches+b.stretches(), n+1
+		e := expectation{b.typical(), b.stretches()}
+		out[i] = e
+		mean, stretches, n = mean+2*math.Log(e.se), stretches+e.stretches, n+1
 	}
 	if n < fewClasses {
 		return out
@@ -28,7 +33,7 @@ func (t *trial) moderated(f int) map[int]float64 {
 	mean, stretches = mean/n, stretches/n
 	spread := 0.0
 	for i := range t.tests { // in one order: sums of fractions depend on it
-		if se := out[i]; se != 0 {
+		if se := out[i].se; se != 0 {
 			spread += (2*math.Log(se) - mean) * (2*math.Log(se) - mean) / (n - 1)
 		}
 	}
@@ -36,8 +41,8 @@ func (t *trial) moderated(f int) map[int]float64 {
 	if beyond := spread - trigamma(stretches/2); beyond > 0 {
 		prior = min(2*inverseTrigamma(beyond), mostPrior)
 	}
-	for i, se := range out {
-		out[i] = math.Sqrt((prior*math.Exp(mean) + stretches*se*se) / (prior + stretches))
+	for i, e := range out {
+		out[i] = expectation{math.Sqrt((prior*math.Exp(mean) + stretches*e.se*e.se) / (prior + stretches)), prior + e.stretches}
 	}
 	return out
 }

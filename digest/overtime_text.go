@@ -26,7 +26,7 @@ func (c ClassLoad) finding() (farm.Finding, bool) {
 	case c.TimeChange != nil && *c.TimeChange >= worse:
 		f.Check = "query-slower"
 		f.Text = fmt.Sprintf("takes %.2f times as long a call as a week ago (load %.2f times, 95 %%: %.2f to %.2f): %s", *c.TimeChange, *c.Change, *c.Low, *c.High, brief(c.Fingerprint))
-		f.Remedy = "hold its plan and its data against last week's: stowage digest --explain INSTANCE"
+		f.Remedy = "compare its plan and its data with last week's: stowage digest --explain INSTANCE"
 	default:
 		f.Check = "query-more"
 		f.Text = fmt.Sprintf("is called %.2f times as often as a week ago (load %.2f times, 95 %%: %.2f to %.2f): %s", *cmp.Or(c.CallsChange, c.Change), *c.Change, *c.Low, *c.High, brief(c.Fingerprint))
@@ -61,15 +61,15 @@ func (c ClassLoad) added() float64 {
 // WriteText is the person's view.
 func (o OverTime) WriteText(w io.Writer, most int) error {
 	if o.Until.IsZero() {
-		_, err := fmt.Fprintln(w, "nothing was measured yet: stowage due reads what servers are asked, once an hour")
+		_, err := fmt.Fprintln(w, "nothing measured yet: stowage due reads the statements of all servers once an hour")
 		return err
 	}
-	fmt.Fprintf(w, "%s to %s UTC: %.3g seconds of query time a second, %d server hours were looked at, %d of them also a week before\n", o.From.Format(time.DateTime), o.Until.Format(time.DateTime), o.Load, o.Hours, o.HoursBefore)
+	fmt.Fprintf(w, "%s to %s UTC: %.3g seconds of query time a second, %d server hours measured, %d of them also a week before\n", o.From.Format(time.DateTime), o.Until.Format(time.DateTime), o.Load, o.Hours, o.HoursBefore)
 	if o.UnseenShare > 0.005 {
-		fmt.Fprintf(w, "%.0f %% of all statements were seen by number only: prepared ones, and those in classes without room\n", 100*o.UnseenShare)
+		fmt.Fprintf(w, "%.0f %% of all statements were counted without their class: prepared ones, and those that performance_schema had no room for\n", 100*o.UnseenShare)
 	}
 	if len(o.NotMeasured) > 0 {
-		fmt.Fprintf(w, "not measured, or in part only: %s\n", strings.Join(o.NotMeasured[:min(5, len(o.NotMeasured))], ", ")+andMore(len(o.NotMeasured)-5))
+		fmt.Fprintf(w, "not measured, or only in part: %s\n", strings.Join(o.NotMeasured[:min(5, len(o.NotMeasured))], ", ")+andMore(len(o.NotMeasured)-5))
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\nCLASS\tLOAD\tSHARE\tCALLS/S\tTIME/CALL\tSINCE LAST WEEK\tCALLS\tTIME\tSHARDS\tMOST IN\tSTATEMENT")

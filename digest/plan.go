@@ -79,8 +79,15 @@ func (p *page) plan(plan *Plan) {
 		if s.Key != "" {
 			key = "index " + clean(s.Key)
 		}
-		p.wrapped(title, fmt.Sprintf("%s: %s, %s, about %s rows%s", clean(s.Table), clean(s.Type), key, clean(s.Rows), extraText(s.Extra)))
+		p.wrapped(title, fmt.Sprintf("%s: %s, %s, about %s%s", clean(s.Table), clean(s.Type), key, rowsText(s.Rows), extraText(s.Extra)))
 	}
+}
+
+func rowsText(rows string) string {
+	if rows == "1" {
+		return "1 row"
+	}
+	return clean(rows) + " rows"
 }
 
 func extraText(extra string) string {

@@ -37,8 +37,8 @@ func isProxyLine(line []byte) bool {
 }
 
 const (
-	skipProxyLine  = "lines that are no event of ProxySQL's log"
-	skipProxyEvent = "events of ProxySQL's log that are no statement"
+	skipProxyLine  = "lines that are not events of ProxySQL's log"
+	skipProxyEvent = "events of ProxySQL's log other than statements"
 	longestLine    = 64 << 20
 )
 

@@ -2,6 +2,7 @@ package digest
 
 import (
 	"encoding/hex"
+	"math"
 	"strings"
 	"time"
 )
@@ -120,7 +121,7 @@ type Named struct {
 type Example struct {
 	Query     string     `json:"query"`
 	Truncated bool       `json:"truncated"`
-	QueryTime float64    `json:"query_time"`
+	QueryTime Seconds    `json:"query_time"`
 	At        *time.Time `json:"at"`
 	User      string     `json:"user"`
 	Host      string     `json:"host"`
@@ -176,12 +177,15 @@ func (c *class) report(total wide, percents []float64) Class {
 		LockTimeSum: c.lockTime.seconds(), EngineTimeSum: c.engineTime.seconds(),
 		RowsExaminedSum: c.rowsExamined.float(), RowsSentSum: c.rowsSent.float(), RowsAffectedSum: c.rowsAffected.float(),
 		BytesSentSum: c.bytesSent.float(), QueryBytesSum: c.queryBytes.float(),
-		Users: by.users.report(), Hosts: by.hosts.report(), DBs: by.dbs.report(), Tables: []string{},
+		Users: by.users.report(), Hosts: by.hosts.report(), DBs: by.dbs.report(), Tables: []string{}, Flags: map[string]uint64{}, Truncated: []string{},
 		FirstSeen: instant(c.first), LastSeen: instant(c.last),
 		Example: c.example.report(), Samples: c.reportSamples(),
 	}
 	if c.sums != nil {
 		r.Sums = c.sums.report()
+	}
+	if r.Untimed == r.Count {
+		r.untimedExamples()
 	}
 	r.ID16 = r.ID32[16:]
 	for _, t := range c.tableNames() {
@@ -189,9 +193,6 @@ func (c *class) report(total wide, percents []float64) Class {
 	}
 	for i, n := range c.flagCounts() {
 		if n > 0 {
-			if r.Flags == nil {
-				r.Flags = map[string]uint64{}
-			}
 			r.Flags[flagNames[i]] = n
 		}
 	}
@@ -206,6 +207,14 @@ func (c *class) report(total wide, percents []float64) Class {
 	return r
 }
 
+// untimedExamples says that nobody knows how long the examples took.
+func (c *Class) untimedExamples() {
+	c.Example.QueryTime = Seconds(math.NaN())
+	for i := range c.Samples {
+		c.Samples[i].QueryTime = Seconds(math.NaN())
+	}
+}
+
 func (c *class) id32() string { return strings.ToUpper(hex.EncodeToString(c.id[:])) }
 
 func (c *class) latencies() Latency {
@@ -214,7 +223,7 @@ func (c *class) latencies() Latency {
 		return c.latenciesOfSums()
 	}
 	if n == 0 {
-		return Latency{}
+		return unknown()
 	}
 	latency := &c.times.view().latency
 	q := func(q float64) float64 { return narrow(latency.quantile(q, n, c.least, c.most)).seconds() }
@@ -256,7 +265,7 @@ func (c *class) spark() (out [32]uint64) {
 }
 
 func (t *tally) report() []Named {
-	var out []Named
+	out := []Named{}
 	for _, n := range t.ranked() {
 		out = append(out, Named{valid(n.name.text), n.n})
 	}
@@ -266,7 +275,7 @@ func (t *tally) report() []Named {
 func (x *example) report() Example {
 	w := x.ranBy()
 	return Example{
-		Query: valid(x.text), Truncated: x.cut, QueryTime: narrow(x.ns).seconds(), At: instant(x.at),
+		Query: valid(x.text), Truncated: x.cut, QueryTime: Seconds(narrow(x.ns).seconds()), At: instant(x.at),
 		User: valid(w.user.String()), Host: valid(w.host.String()), DB: valid(w.db.String()),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -78,7 +79,7 @@ func TestWriteText(t *testing.T) {
 	}
 	text := b.String()
 	for _, want := range []string{"4 events in 3 classes", "981µs of query time", "91.7%", "select a from t_? where b=?", "examined 4", "app (2)", "t_1, t_2",
-		"skipped    text outside of any event: 1 times", "2026-11-21 21:45:44"} {
+		"skipped    text outside of any event: once, 8 B", "2026-11-21 21:45:44"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -159,5 +160,69 @@ func TestOrderAndTop(t *testing.T) {
 	r.Top(1)
 	if len(r.Classes) != 1 || r.ClassCount != 3 {
 		t.Errorf("top 1: %d classes of %d", len(r.Classes), r.ClassCount)
+	}
+}
+
+// A general log does not tell how long statements took: "avg 0, p95 0" was said of them, and of rows that nobody had counted.
+func TestWhatASourceDoesNotTellIsNotZero(t *testing.T) {
+	g := New(Options{})
+	if err := g.Read("log", strings.NewReader("/usr/sbin/mariadbd, Version: 10.11.19-MariaDB-log (Debian). started with:\nTcp port: 3306  Unix socket: /run/s\nTime\t\t    Id Command\tArgument\n"+
+		"251124 16:00:00\t    30 Query\tselect * from t where id=1\n\t\t    30 Query\tselect * from t where id=2\n")); err != nil {
+		t.Fatal(err)
+	}
+	r := g.Digest().Report()
+	if r.Events != 2 || r.Inputs[0].Type != "genlog" {
+		t.Fatalf("%+v", r.Inputs)
+	}
+	var text, js, table bytes.Buffer
+	if err := errors.Join(WriteText(&text, r, TextOptions{}), WriteCSV(&table, r), json.NewEncoder(&js).Encode(r)); err != nil {
+		t.Fatal(err)
+	}
+	for _, no := range []string{"p95 0", "max 0", "query time", "load 0", "rows  ", "lock  ", "example   0"} {
+		if strings.Contains(text.String(), no) {
+			t.Errorf("%q in\n%s", no, text.String())
+		}
+	}
+	if !strings.Contains(text.String(), "does not tell how long") || !strings.Contains(text.String(), "example   at 2025-11-24 16:00:00") {
+		t.Errorf("\n%s", text.String())
+	}
+	var out map[string]any
+	if err := json.Unmarshal(js.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	class := out["classes"].([]any)[0].(map[string]any)
+	for of, times := range map[string]any{"all": out["query_time"], "class": class["query_time"], "example": class["example"]} {
+		for _, key := range []string{"min", "max", "avg", "p50", "p95", "p99", "stddev", "query_time"} {
+			if v, is := times.(map[string]any)[key]; is && v != nil {
+				t.Errorf("%s: %s is %v", of, key, v)
+			}
+		}
+	}
+	for _, list := range []string{"users", "hosts", "dbs", "tables", "truncated", "samples"} {
+		if _, is := class[list].([]any); !is {
+			t.Errorf("%s is %v", list, class[list])
+		}
+	}
+	if _, is := class["flags"].(map[string]any); !is {
+		t.Errorf("flags is %v", class["flags"])
+	}
+	var back Class
+	if raw, err := json.Marshal(class); err != nil || json.Unmarshal(raw, &back) != nil || !math.IsNaN(float64(back.Example.QueryTime)) || !math.IsNaN(back.QueryTime.Avg) {
+		t.Errorf("read back: %+v", back)
+	}
+}
+
+func TestRemarksSayOnceAndLeaveOutWhatIsNothing(t *testing.T) {
+	for want, r := range map[string]Remark{
+		"cut: once, at byte 7":                    {"cut", 1, 0, 7},
+		"odd: 1,200 times, 30 B, first at byte 9": {"odd", 1200, 30, 9},
+		"sent by Stowage: 5 times":                {"sent by Stowage", 5, 0, 0},
+	} {
+		if got := r.text(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := aCall(1_200_000, 60); got != "1,200,000 (20,000 a call)" {
+		t.Errorf("%q", got)
 	}
 }

@@ -48,7 +48,7 @@ func TestSamplesOfAClass(t *testing.T) {
 		t.Errorf("a class of one statement has others: %+v", r.Classes[1].Samples)
 	}
 	var text bytes.Buffer
-	if err := WriteText(&text, r, TextOptions{Width: 80}); err != nil || !strings.Contains(text.String(), "plan      30.0ms at 2026-11-21 21:50:47, full scan, filesort") {
+	if err := WriteText(&text, r, TextOptions{Width: 80}); err != nil || !strings.Contains(text.String(), "other run 30.0ms at 2026-11-21 21:50:47, full scan, filesort") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 }

@@ -22,6 +22,9 @@ func (s *slowLog) event(p int) (next int, pr progress) {
 			return next, done
 		}
 		line, next, ok := s.line(q)
+		if !ok && len(line) > maxBanner && line[0] != '#' {
+			break // a statement, whose end may be beyond any window
+		}
 		if !ok {
 			return p, more
 		}

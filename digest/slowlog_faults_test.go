@@ -77,7 +77,7 @@ func TestB2ForgedEventInsideALiteral(t *testing.T) {
 	}
 }
 
-// The other side of the same coin: a literal that is never closed must not swallow the events behind it.
+// The other side of the same coin: a literal without an end must not swallow the events behind it.
 func TestB2LiteralNeverClosed(t *testing.T) {
 	log := logged(30, "SELEC broken 'abc") + strings.Repeat(logged(20, "COMMIT"), 10)
 	r := readLog(t, log)
@@ -320,5 +320,21 @@ func TestLogBehindALongHole(t *testing.T) {
 	b := New(Options{})
 	if err := b.Read("other", bytes.NewReader(append(make([]byte, sniffSize), "\x7fELF\x01\x02\x03\x04"...))); err == nil {
 		t.Error("a program behind a hole passes for a log")
+	}
+}
+
+// A statement in one line that is longer than any window was skipped, with its time, where no SET timestamp stood in front of it.
+func TestAStatementLongerThanTheWindowCounts(t *testing.T) {
+	for _, set := range []string{"", "SET timestamp=1764000000;\n"} {
+		big := "# Time: 2025-11-24T16:00:00.000000Z\n# User@Host: a[a] @ h []\n# Query_time: 0.5  Lock_time: 0  Rows_sent: 1  Rows_examined: 1\n" + set +
+			"select '" + strings.Repeat("x", 8<<20) + "' from t;\n"
+		b := New(Options{MaxStatement: 64 << 10})
+		if err := b.ReadSlowLog("log", strings.NewReader(big+logged(20, "COMMIT"))); err != nil {
+			t.Fatal(err)
+		}
+		r := b.Digest().Report()
+		if r.Events != 2 || r.QueryTime.Max != 0.5 || len(r.Inputs[0].Skipped) > 0 || r.ClassCount != 2 {
+			t.Errorf("set %q: %d events, the longest took %v s: %+v", set, r.Events, r.QueryTime.Max, r.Inputs)
+		}
 	}
 }

@@ -264,7 +264,7 @@ func (c *statementScan) suspected(at int) {
 // resync ends a statement whose literal was never closed at the first thing inside it that looks like an event.
 func (s *slowLog) resync() (end, next int, ok, known bool) {
 	at := s.scan.suspect
-	s.remark("literal that is never closed")
+	s.remark("literal without an end")
 	for at > s.scan.start && s.buf[at-1] == 0 {
 		at-- // they are read, and counted, for themselves
 	}

@@ -171,11 +171,11 @@ func sniff(head []byte) kind {
 func foreign(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xfebin")):
-		return "a binary log of MySQL or MariaDB: mysqlbinlog (mariadb-binlog) shows what it holds, times and reads are not in it"
+		return "a binary log of MySQL or MariaDB (read it with mysqlbinlog or mariadb-binlog; it holds changes only, without latencies)"
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return "a zip file: unpack it first"
+		return "a zip file (unpack it first)"
 	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
-		return "compressed with xz: unpack it with xz -dc and give - as the file"
+		return "compressed with xz (xz -dc FILE | stowage digest -)"
 	}
 	postgres := 0
 	for line := range bytes.Lines(head) {
@@ -187,7 +187,7 @@ func foreign(head []byte) string {
 		}
 	}
 	if postgres > 0 {
-		return "a log of PostgreSQL: pgBadger reads these"
+		return "a PostgreSQL log (pgBadger reads those)"
 	}
 	return ""
 }

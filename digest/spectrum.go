@@ -76,7 +76,8 @@ func (w *waves) outline(tau, white float64) outline {
 // outlines are all that are tried, for windows as long as those of both sides.
 type outlines struct {
 	taus          []float64
-	before, after [][]outline // by tau, then by share of white noise
+	lasts         [][len(whiteShares)]float64 // see belief
+	before, after [][]outline                 // by tau, then by share of white noise
 	tails         [][len(whiteShares)]*tail
 	b, a          *waves
 }
@@ -88,11 +89,14 @@ func newOutlines(before, after *evidence) *outlines {
 		s.taus = append(s.taus, tau)
 		var b, a []outline
 		var tails [len(whiteShares)]*tail
+		var lasts [len(whiteShares)]float64
+		phi := math.Exp(-float64(before.seconds) / tau)
 		for k, white := range whiteShares {
+			lasts[k] = (1 + white) / ((1-phi)/(1+phi) + white) // power at period infinity, by that of all periods
 			tails[k] = s.tail(tau, white)
 			b, a = append(b, s.b.outline(tau, white)), append(a, s.a.outline(tau, white))
 		}
-		s.before, s.after, s.tails = append(s.before, b), append(s.after, a), append(s.tails, tails)
+		s.before, s.after, s.tails, s.lasts = append(s.before, b), append(s.after, a), append(s.tails, tails), append(s.lasts, lasts)
 	}
 	return s
 }
@@ -213,7 +217,12 @@ func hearAll(fits []*fit) (all []float64) {
 type belief struct {
 	parts []beliefPart
 	tau   float64 // of what lasts, in seconds, weighted by its part in the variance
+	lasts float64 // by how much what lasts makes a mean less certain than events that come by themselves: times the variance
 }
+
+// leastLasting is from which belief.lasts on load is said to stay up or down: below, a tau is that of next to nothing. Measured on
+// windows of 160 s, the class in the middle: 1.3 to 2.7 where nothing lasts, 3.8 and more from 3 s on.
+const leastLasting = 3
 
 type beliefPart struct {
 	weight, se float64
@@ -221,7 +230,7 @@ type beliefPart struct {
 }
 
 // believe weighs the shapes by a class's own word and that of all.
-func (f *fit) believe(all, taus []float64) *belief {
+func (f *fit) believe(all []float64, s *outlines) *belief {
 	if f == nil {
 		return nil
 	}
@@ -233,24 +242,25 @@ func (f *fit) believe(all, taus []float64) *belief {
 		}
 		return l
 	}
-	for i := range taus {
+	for i := range s.taus {
 		for k := range whiteShares {
 			most = max(most, at(i, k))
 		}
 	}
 	b := &belief{}
 	sum, lasting := 0.0, 0.0
-	for i, tau := range taus {
+	for i, tau := range s.taus {
 		for k := range whiteShares {
 			if w := math.Exp(at(i, k) - most); w > 1e-4 {
 				b.parts = append(b.parts, beliefPart{w, math.Sqrt(max(f.variance[i][k], 1e-12)), f.tails[i][k]})
 				sum += w
 				lasting += w * math.Log(tau) / (1 + whiteShares[k])
 				b.tau += w / (1 + whiteShares[k])
+				b.lasts += w * math.Log(s.lasts[i][k])
 			}
 		}
 	}
-	b.tau = math.Exp(lasting / b.tau)
+	b.tau, b.lasts = math.Exp(lasting/b.tau), math.Exp(b.lasts/sum)
 	for i := range b.parts {
 		b.parts[i].weight /= sum
 	}

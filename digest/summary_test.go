@@ -380,7 +380,7 @@ func TestCompareSumsByTheirAverages(t *testing.T) {
 		t.Errorf("nothing has changed: %+v", b)
 	}
 	loose := sumsDigest(t, Options{}, sumOf("select a from t", 1000, 1))
-	if c := Compare(loose, loose, CompareOptions{}); len(c.Notes) < 2 || !strings.Contains(strings.Join(c.Notes, "\n"), "nobody knows when") {
+	if c := Compare(loose, loose, CompareOptions{}); len(c.Notes) < 2 || !strings.Contains(strings.Join(c.Notes, "\n"), "does not say when") {
 		t.Errorf("notes %q", c.Notes)
 	}
 }

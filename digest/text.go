@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -117,22 +117,43 @@ func (p *page) inputs(ins []Input) {
 			p.line("and %d more inputs", len(ins)-most)
 			break
 		}
-		p.line("%s  %s, %s, %s, %s events", p.bold(clip(in.Name, p.o.Width-60)), in.Type, clip(in.Dialect, 22), bytesText(float64(in.Bytes)), count(in.Events))
+		p.line("%s  %s", p.bold(clip(in.Name, p.o.Width-60)), listed(in.Type, clip(in.Dialect, 22), bytesText(float64(in.Bytes)), many(in.Events, "event")))
 		if in.LeftOut > 0 {
 			p.line("  left out   %s events (since, until, filter)", count(in.LeftOut))
 		}
 		for _, r := range in.Skipped {
-			p.wrapped("  skipped    ", fmt.Sprintf("%s: %s times, %s, first at byte %d", r.Reason, count(r.Count), bytesText(float64(r.Bytes)), r.FirstOffset))
+			p.wrapped("  skipped    ", r.text())
 		}
 		for _, r := range in.Notes {
-			p.wrapped("  note       ", fmt.Sprintf("%s: %s times, first at byte %d", r.Reason, count(r.Count), r.FirstOffset))
+			p.wrapped("  note       ", r.text())
 		}
 	}
 }
 
+// listed puts what is known of several things behind each other.
+func listed(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+// text is how often something was seen, in how many bytes, and where first. Remarks on servers have neither bytes nor places.
+func (r Remark) text() string {
+	often, where := count(r.Count)+" times", "first at byte %d"
+	if r.Count == 1 {
+		often, where = "once", "at byte %d"
+	}
+	out := []string{often}
+	if r.Bytes > 0 {
+		out = append(out, bytesText(float64(r.Bytes)))
+	}
+	if r.FirstOffset > 0 {
+		out = append(out, fmt.Sprintf(where, r.FirstOffset))
+	}
+	return r.Reason + ": " + listed(out...)
+}
+
 func (p *page) summary(r Report) {
 	p.line("")
-	p.line("%s  %s in %s, %s of query time", p.bold("Overall"), many(r.Events, "event"), many(uint64(r.ClassCount), "class"), duration(r.QueryTimeSum))
+	p.line("%s  %s in %s%s", p.bold("Overall"), many(r.Events, "event"), many(uint64(r.ClassCount), "class"), timed(r.QueryTime, ", "+duration(r.QueryTimeSum)+" of query time"))
 	if r.FoldedClasses > 0 {
 		p.line("         %s rare classes are folded into one", count(r.FoldedClasses))
 	}
@@ -140,12 +161,16 @@ func (p *page) summary(r Report) {
 		span := r.LastSeen.Sub(*r.FirstSeen).Seconds()
 		rate := ""
 		if span >= 1 {
-			rate = fmt.Sprintf(", %.4g events/s, load %.3g", float64(r.Events)/span, r.QueryTimeSum/span)
+			rate = fmt.Sprintf(", %.4g events/s%s", float64(r.Events)/span, timed(r.QueryTime, fmt.Sprintf(", load %.3g", r.QueryTimeSum/span)))
 		}
 		p.line("         %s to %s UTC%s", r.FirstSeen.Format(stamp), r.LastSeen.Format(stamp), rate)
 	}
 	q := r.QueryTime
-	p.line("         avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	if q.isKnown() {
+		p.line("         avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	} else if r.Events > 0 {
+		p.line("         no latencies: the source does not tell how long statements took")
+	}
 	if len(r.Quantiles) > 0 {
 		p.line("         %s", quantilesText(r.Quantiles))
 	}
@@ -188,8 +213,10 @@ func (p *page) class(rank int, c Class, r Report) {
 	q := c.QueryTime
 	p.line("")
 	p.line("%s  %s  %s", p.bold(fmt.Sprintf("%d.", rank)), p.bold(c.ID16), clip(c.Fingerprint, p.o.Width-24))
-	p.line("   calls     %s (%.3g %% of events), %s of query time (%.3g %%)", count(c.Count), percent(float64(c.Count), float64(r.Events)), duration(q.Sum), 100*c.Share)
-	p.line("   latency   min %s  avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Min), duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	p.line("   calls     %s (%.3g %% of events)%s", count(c.Count), percent(float64(c.Count), float64(r.Events)), timed(q, fmt.Sprintf(", %s of query time (%.3g %%)", duration(q.Sum), 100*c.Share)))
+	if q.isKnown() {
+		p.line("   latency   min %s  avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Min), duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
+	}
 	if q.Stddev > 0 {
 		p.line("   stddev    %s", duration(q.Stddev))
 	}
@@ -197,9 +224,12 @@ func (p *page) class(rank int, c Class, r Report) {
 		p.line("   quantiles %s", quantilesText(c.Quantiles))
 	}
 	p.sums(c.QueryTime, c.Sums)
-	n := float64(max(c.Count, 1))
-	p.line("   rows      examined %s (%.4g a call), sent %s (%.4g a call)%s", number(c.RowsExaminedSum), c.RowsExaminedSum/n, number(c.RowsSentSum), c.RowsSentSum/n, affected(c))
-	p.line("   lock      %s (%.3g %% of query time)", duration(c.LockTimeSum), percent(c.LockTimeSum, q.Sum))
+	if c.RowsExaminedSum+c.RowsSentSum+c.RowsAffectedSum > 0 { // many sources do not tell
+		p.line("   rows      examined %s, sent %s%s", aCall(c.RowsExaminedSum, c.Count), aCall(c.RowsSentSum, c.Count), affected(c))
+	}
+	if c.LockTimeSum > 0 {
+		p.line("   lock      %s (%.3g %% of query time)", duration(c.LockTimeSum), percent(c.LockTimeSum, q.Sum))
+	}
 	p.flags(c)
 	p.names("tables", tableNames(c.Tables), false)
 	p.names("users", namedText(c.Users), isTruncated(c, "users"))
@@ -209,17 +239,21 @@ func (p *page) class(rank int, c Class, r Report) {
 		p.line("   seen      %s to %s", c.FirstSeen.Format(stamp), c.LastSeen.Format(stamp))
 	}
 	if c.Example.Query != "" {
-		p.line("   example   %s%s", duration(c.Example.QueryTime), at(c.Example.At))
+		p.line("   example   %s", c.Example.about())
 		for _, l := range wrap(c.Example.Query, p.o.Width-13, 6) {
 			p.line("             %s", p.faint(l))
 		}
 	}
 	for _, s := range c.Samples {
-		about := duration(s.QueryTime) + at(s.At)
+		about := s.about()
 		if len(s.Flags) > 0 {
 			about += ", " + strings.ReplaceAll(strings.Join(s.Flags, ", "), "_", " ")
 		}
-		p.line("   %-9s %s", s.Why, clip(about, p.o.Width-13))
+		why := s.Why
+		if why == "plan" { // what EXPLAIN says is called so, too
+			why = "other run"
+		}
+		p.line("   %-9s %s", why, clip(about, p.o.Width-13))
 		for _, l := range wrap(s.Query, p.o.Width-13, 2) {
 			p.line("             %s", p.faint(l))
 		}
@@ -286,11 +320,33 @@ func tableNames(ts []string) (out []string) {
 	return out
 }
 
-func at(t *time.Time) string {
-	if t == nil {
+// about is how long an event took and when it was, as far as that is known.
+func (e *Example) about() string {
+	var out []string
+	if v := float64(e.QueryTime); !math.IsNaN(v) {
+		out = append(out, duration(v))
+	}
+	if e.At != nil {
+		out = append(out, "at "+e.At.Format(stamp))
+	}
+	return strings.Join(out, " ")
+}
+
+// timed is a text about latencies, or nothing where none is known.
+func timed(q Latency, text string) string {
+	if !q.isKnown() {
 		return ""
 	}
-	return " at " + t.Format(stamp)
+	return text
+}
+
+// aCall is a sum and what of it falls to one call.
+func aCall(sum float64, calls uint64) string {
+	each := sum / float64(max(calls, 1))
+	if each >= 1e4 {
+		return fmt.Sprintf("%s (%s a call)", number(sum), number(each))
+	}
+	return fmt.Sprintf("%s (%.4g a call)", number(sum), each)
 }
 
 func percent(part, whole float64) float64 {

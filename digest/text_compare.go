@@ -28,7 +28,7 @@ func (p *page) side(title string, s Side) {
 	p.line("        avg %s  p50 %s  p95 %s  p99 %s  max %s", duration(q.Avg), duration(q.P50), duration(q.P95), duration(q.P99), duration(q.Max))
 	for _, in := range s.Inputs {
 		for _, r := range in.Skipped {
-			p.wrapped("        ", fmt.Sprintf("skipped in %s: %s, %s times", clip(in.Name, 40), r.Reason, count(r.Count)))
+			p.wrapped("        ", fmt.Sprintf("skipped in %s: %s", clip(in.Name, 40), r.text()))
 		}
 	}
 }
@@ -52,8 +52,11 @@ func (p *page) common(c Comparison) {
 		p.line("gone    %s with %.3g %% of BEFORE's query time (%.3g s a second)", classes(o.GoneCount), 100*o.GoneShare, o.GoneLoad)
 	}
 	if c.BlockSeconds > 0 {
-		p.line("method  %d and %d blocks of %d s; load stays up or down for %.3g s; at most", c.BlocksBefore, c.BlocksAfter, c.BlockSeconds, c.Correlation)
-		p.line("        %.3g %% false alarms; within %.3g %% is unchanged", 100*c.Alpha, 100*c.Margin)
+		stays := ""
+		if c.Correlation > 0 {
+			stays = fmt.Sprintf("load stays up or down for %.3g s; ", c.Correlation)
+		}
+		p.wrapped("method  ", fmt.Sprintf("%d and %d blocks of %d s; %sat most %.3g %% false alarms; within %.3g %% is unchanged", c.BlocksBefore, c.BlocksAfter, c.BlockSeconds, stays, 100*c.Alpha, 100*c.Margin))
 	}
 	if s := c.SelfCheck; s != nil {
 		p.line("check   halves of each side against each other: %d alarms in %d judgements", s.FalseAlarms, s.Judged)

@@ -15,12 +15,12 @@ import (
 // ReasonCut and ReasonDamaged are the Remarks on compressed input of which only a beginning could be unpacked. What lies in
 // front of it is counted like any other.
 const (
-	ReasonCut     = "the compressed file is cut: what follows is missing"
+	ReasonCut     = "the compressed file is cut short: the rest is missing"
 	ReasonDamaged = "the compressed file is damaged: what follows cannot be unpacked"
 )
 
 // noteTrailing is the Remark on bytes behind a gzip file that are no gzip.
-const noteTrailing = "bytes behind the compressed data that are no compressed data: not read"
+const noteTrailing = "bytes after the compressed data: not read"
 
 // Unpacked is what a compressed or otherwise encoded file holds, up to where that ends, well or not. It must be closed.
 type Unpacked struct {

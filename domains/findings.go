@@ -71,7 +71,7 @@ func (a *Act) memberFindings(ctx context.Context, m *member) []farm.Finding {
 		if strays, err := m.server.Strays(ctx, source.server); err != nil {
 			block("strays", err.Error(), farm.Hint(err))
 		} else if strays != "" {
-			block("strays", "it has written transactions that its primary does not have: "+strays, "look at them with mariadb-binlog; make the replica anew, or repeat them on the primary")
+			block("strays", "it has written transactions that its primary does not have: "+strays, "look at them with mariadb-binlog; build the replica again, or repeat them on the primary")
 		}
 	}
 	if err := a.Edit(ctx, m.name, m.place, func(_ host.Instance, text string) string { return text }); err != nil {

@@ -155,7 +155,7 @@ func (a *Act) oldSessions(ctx context.Context, j *job, grown map[*member]uint64)
 			continue
 		}
 		if quiet = false; looked && own != was && len(older) == 0 {
-			left = append(left, fmt.Sprintf("somebody who sets gtid_domain_id = %d in a session on %s: that domain has grown from %d to %d", old, m.name, was, own))
+			left = append(left, fmt.Sprintf("a session on %s sets gtid_domain_id = %d: that domain has grown from %d to %d", m.name, old, was, own))
 		}
 	}
 	return left, quiet, nil

@@ -110,7 +110,7 @@ func (p *performer) refused(ctx context.Context, in stepInput) error {
 	if err == nil {
 		return nil
 	}
-	p.log.Error("refused: a step that nobody here has asked for", "workflow", about.WorkflowExecution.ID, "subject", in.Call.Subject, "step", in.Call.Step, "error", err)
+	p.log.Error("refused: a step that this program did not ask for", "workflow", about.WorkflowExecution.ID, "subject", in.Call.Subject, "step", in.Call.Step, "error", err)
 	return wireError(nameOf(about.WorkflowExecution.RunID, in), Permanent(fmt.Errorf("refused: %w", err)))
 }
 

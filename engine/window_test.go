@@ -103,7 +103,7 @@ func manyLanes(id string, lanes, atOnce int) Job {
 // TestNoLaneWaitsForASlowOne: the first lane ends after all others have: its place is the only one that it keeps.
 func TestNoLaneWaitsForASlowOne(t *testing.T) {
 	_, c := startEngine(t)
-	const lanes, atOnce = 150, 4
+	const lanes, atOnce = 60, 4
 	job := manyLanes("slow", lanes, atOnce)
 	var mu sync.Mutex
 	others, first := 0, make(chan struct{})

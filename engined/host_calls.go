@@ -65,7 +65,7 @@ func narrow(k tokenKey) grpc.UnaryServerInterceptor {
 			return handle(ctx, request)
 		case roleHost:
 		default:
-			return nil, serviceerror.NewPermissionDenied("nobody calls without a role", "")
+			return nil, serviceerror.NewPermissionDenied("a caller needs a role", "")
 		}
 		request, err := k.narrowed(who, request)
 		if err != nil {

@@ -71,7 +71,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.StringVar(&set.tls.ca, "tls-ca", "", "the authority; everybody who connects shows a certificate of it")
 	flags.StringVar(&set.tls.revoked, "tls-revoked", "", "file of revoked certificates: a serial number in hexadecimal digits a line, # begins a comment; read again when it changes")
 	flags.StringVar(&set.namespace, "namespace", "stowage", "namespace to create and serve")
-	flags.StringVar(&set.users, "users", "", "file that every program which needs the engine keeps locked; stop when nobody does")
+	flags.StringVar(&set.users, "users", "", "file that each program using the engine keeps locked; stop when none does")
 	if err := flags.Parse(args); err != nil {
 		return set, err
 	}

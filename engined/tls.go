@@ -24,7 +24,7 @@ type files struct {
 
 func (f files) check() error {
 	if f.cert == "" || f.key == "" || f.ca == "" {
-		return errors.New("--tls-cert, --tls-key and --tls-ca are required: nobody reaches an engine without a certificate")
+		return errors.New("--tls-cert, --tls-key and --tls-ca are required: the engine serves no client without a certificate")
 	}
 	return nil
 }

@@ -103,6 +103,7 @@ func (c *checker) hostTypes() {
 		if t.MaxInstances < 0 {
 			c.say(at+".max_instances", "max_instances of host type %s is %d: it must be 1 or more, or left out", t.Name, t.MaxInstances)
 		}
+		c.options(at, t)
 	}
 }
 

@@ -27,6 +27,7 @@ type Event struct {
 	Pair  PairName  `json:"pair,omitempty"`
 	Side  SideName  `json:"side,omitempty"`
 	Shard ShardName `json:"shard,omitempty"` // where a single shard goes elsewhere
+	Host  HostName  `json:"host,omitempty"`  // where a host is rolled with all its sides; Pair and Side say which of them, if one
 	Step  string    `json:"step,omitempty"`
 	Phase string    `json:"phase,omitempty"` // a step's own part: close, drain, ...
 	Kind  EventKind `json:"kind"`

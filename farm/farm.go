@@ -98,6 +98,9 @@ type HostType struct {
 	MaxInstances int     // 0: no limit
 	Watts        float64 // drawn under load
 	Price        float64 // in the owner's currency
+
+	// Options are what servers on hosts of this type start with, sorted by name.
+	Options []HostOption
 }
 
 // Host is one machine.

@@ -130,7 +130,7 @@ func (l *Local) claimed(i Instance, owner string) error {
 	if got := strings.TrimSpace(string(mark)); got != owner {
 		return &farm.Error{Op: "claim directory", Subject: i.Dir(),
 			Err:  fmt.Errorf("%w: %w: it belongs to %s", farm.ErrRefused, ErrForeign, got),
-			Hint: "move it away if nobody needs it; Stowage deletes only what it made"}
+			Hint: "move it away if it is unused; Stowage deletes only what it made"}
 	}
 	return nil
 }

@@ -93,6 +93,11 @@ func load(t *testing.T, sides ...*mariadbtest.Instance) (stop func()) {
 // data in a few seeds of a hundred; file and offset, translated on the source,
 // are exact in all. A wrong one shows as a duplicate key, or a missing row.
 func TestSeedUnderLoadAttaches(t *testing.T) {
+	t.Parallel() // it mostly waits
+	rounds := 5
+	if testing.Short() {
+		rounds = 2
+	}
 	l := local(t)
 	parallel := []string{"--slave-parallel-threads=4", "--slave-parallel-mode=optimistic"}
 	ai, bi := mariadbtest.Start(t, "a", parallel...), mariadbtest.Start(t, "b", parallel...)
@@ -101,7 +106,7 @@ func TestSeedUnderLoadAttaches(t *testing.T) {
 	source := mysql.Open("b", bi.Address, admin, newLog())
 	defer source.Close()
 	ctx := t.Context()
-	for round := range 5 {
+	for round := range rounds {
 		i := place(t, l, fmt.Sprintf("copy%d", round))
 		must(t, l.Claim(ctx, i, "test"))
 		at := seed(t, l, bi, i)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sort"
 	"sync"
 	"text/tabwriter"
@@ -44,7 +46,8 @@ type Instance struct {
 	Pool     int64                    `json:"buffer_pool_bytes,omitempty"`
 	Shards   map[farm.ShardName]int64 `json:"shard_bytes,omitempty"`
 
-	facts mysql.Facts
+	facts   mysql.Facts
+	options map[string]string // variables that the host's type has a say in
 }
 
 // Bytes is the data on the instance.
@@ -75,7 +78,7 @@ func Survey(ctx context.Context, f *farm.Farm, open func(farm.InstanceName, stri
 		tokens <- struct{}{}
 		go func(i *Instance) {
 			defer wg.Done()
-			i.ask(ctx, open)
+			i.ask(ctx, open, slices.Sorted(maps.Keys(f.OptionsOn(i.Host, 1))))
 			<-tokens
 			mu.Lock()
 			defer mu.Unlock()
@@ -93,10 +96,13 @@ func Survey(ctx context.Context, f *farm.Farm, open func(farm.InstanceName, stri
 	return inv, nil
 }
 
-func (i *Instance) ask(ctx context.Context, open func(farm.InstanceName, string) *mysql.Server) {
+func (i *Instance) ask(ctx context.Context, open func(farm.InstanceName, string) *mysql.Server, options []string) {
 	server := open(i.Name, i.Address)
 	defer server.Close()
 	facts, err := server.Facts(ctx)
+	if err == nil && len(options) > 0 {
+		i.options, err = server.Variables(ctx, options...)
+	}
 	if err != nil {
 		i.Error = err.Error()
 		return

@@ -258,6 +258,17 @@ func TestReconcile(t *testing.T) {
 			}
 		}, "", ""},
 		{"an id of a server long gone", func(_ *farm.Farm, i []Instance) { i[0].KnownIDs = []uint32{7, 100} }, "blocker server-id-spent farm.yaml", "next_server_id is 100, and servers know ids up to 100"},
+		{"options of another size", func(f *farm.Farm, i []Instance) {
+			f.HostTypes = []farm.HostType{{Name: "t", Capacity: farm.Resources{farm.Memory: 8 << 30}, Options: []farm.HostOption{{Name: "innodb_buffer_pool_size", Share: 0.5}, {Name: "innodb_io_capacity", Value: "300"}, {Name: "innodb_flush_method", Value: "O_DIRECT"}}}}
+			f.Hosts[0].Type, f.Hosts[1].Type = "t", "t"
+			i[0].Host, i[0].options = f.Hosts[0].Name, map[string]string{"innodb_buffer_pool_size": "4294967296", "innodb_io_capacity": "300", "innodb_flush_method": "o_direct"}
+			i[1].Host, i[1].options = f.Hosts[1].Name, map[string]string{"innodb_buffer_pool_size": "2147483648", "innodb_io_capacity": "300"}
+		}, "warning options-drift dbshard001b", "runs with innodb_buffer_pool_size = 2147483648, and host type t says 4096M (instances there: 1)"},
+		{"a pool that the server has rounded", func(f *farm.Farm, i []Instance) {
+			f.HostTypes = []farm.HostType{{Name: "t", Capacity: farm.Resources{farm.Memory: 8 << 30}, Options: []farm.HostOption{{Name: "innodb_buffer_pool_size", Value: "200M"}}}}
+			f.Hosts[0].Type = "t"
+			i[0].Host, i[0].options = f.Hosts[0].Name, map[string]string{"innodb_buffer_pool_size": "268435456"}
+		}, "", ""},
 		{"ring", func(_ *farm.Farm, i []Instance) { i[0].Source = "10.0.0.9:3306" }, "blocker ring dbshard001a", `replicates from "10.0.0.9:3306", its twin is at 10.0.0.2:23306`},
 		{"no ring is asked of a primary", func(f *farm.Farm, i []Instance) {
 			f.Pairs[0].Topology = farm.PrimaryReplica

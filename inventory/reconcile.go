@@ -17,6 +17,7 @@ func reconcile(f *farm.Farm, instances []Instance) []farm.Finding {
 	out = append(out, sharedIDs(instances)...)
 	out = append(out, sharedDomains(f, instances)...)
 	out = append(out, spentIDs(f, instances)...)
+	out = append(out, strayOptions(f, instances)...)
 	for _, p := range f.Pairs {
 		out = append(out, reconcilePair(f, p, instances)...)
 	}

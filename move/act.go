@@ -87,7 +87,7 @@ func (a *Act) Begin(ctx context.Context, name string) (store.Run, []farm.Finding
 		return store.Run{}, nil, nil
 	}
 	if wrong := check.Paths(now, pending); farm.Blocks(wrong) {
-		return store.Run{}, wrong, act.Refused("move", p.Name, errors.New("the plan names directories that are not for instances"), "plan again")
+		return store.Run{}, wrong, act.Refused("move", p.Name, errors.New("the plan names directories that may not hold instances"), "plan again")
 	}
 	if len(pending) == len(p.Moves) {
 		if wrong := check.Plan(now, p); farm.Blocks(wrong) {
@@ -102,7 +102,7 @@ func (a *Act) Begin(ctx context.Context, name string) (store.Run, []farm.Finding
 			job.Spares = act.Spares(p.Goals)
 			return job, p.NextServerID, err
 		},
-		Survey: a.Mover.Survey, Remedy: "remedy them, or leave the pairs out of the plan",
+		Survey: a.Mover.Survey, Remedy: "fix them, or leave the pairs out of the plan",
 	})
 }
 
@@ -111,7 +111,7 @@ func (a *Act) Begin(ctx context.Context, name string) (store.Run, []farm.Finding
 func carryable(p placement.Plan) error {
 	for _, h := range p.Hosts {
 		if h.New {
-			return act.Refused("move", p.Name, fmt.Errorf("host %s of the plan is still to be bought", h.Name),
+			return act.Refused("move", p.Name, fmt.Errorf("host %s of the plan has not been bought yet", h.Name),
 				"put the new hosts into farm.yaml with address and dir, take buy out of goals.yaml, and plan again")
 		}
 	}

@@ -62,8 +62,8 @@ func (r *replacement) mayAdopt(ctx context.Context) error {
 	}
 	if !closed || clients > 0 {
 		return &farm.Error{Op: "attach", Subject: string(r.fresh.Name),
-			Err:  fmt.Errorf("%w: read_only is %v and %d clients are connected, on an instance that nobody should know yet", farm.ErrRefused, closed, clients),
-			Hint: "who uses it? its binary log would be reset"}
+			Err:  fmt.Errorf("%w: read_only is %v and %d clients are connected, on an instance that no client should know yet", farm.ErrRefused, closed, clients),
+			Hint: "find who uses it: the move would reset its binary log"}
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (r *replacement) rejoin(ctx context.Context) error {
 	if err != nil || !now.Follows(r.Twin.Address()) || !now.Idle() {
 		return err
 	}
-	r.Report(farm.Event{Kind: farm.StepProgress, Text: "it was restarted; it goes on replicating"})
+	r.Report(farm.Event{Kind: farm.StepProgress, Text: "it was restarted and replicates again"})
 	return r.Returns.Follow(ctx, r.Twin.Address(), r.mover.Replication, 30*time.Second)
 }
 

@@ -114,7 +114,7 @@ func (e *emptied) mayGo(ctx context.Context, listed bool) error {
 			return err
 		}
 		for name := range has {
-			return wrong("look whose it is: move it elsewhere or drop it, then move the plan again", "%s has a database %s that farm.yaml does not have there", s.here.Name, name)
+			return wrong("find its owner: move it elsewhere or drop it, then move the plan again", "%s has a database %s that farm.yaml does not have there", s.here.Name, name)
 		}
 		if n, err := e.othersRead(ctx, s, running); err != nil {
 			return err
@@ -182,7 +182,7 @@ func (e *emptied) othersRead(ctx context.Context, s *oldSide, running []*oldSide
 	return len(readers) + others, nil
 }
 
-// unlist takes the pair out of routing: nobody is sent there any more.
+// unlist takes the pair out of routing: routing sends no client there any more.
 func (e *emptied) unlist(ctx context.Context) error {
 	grower, err := e.grower()
 	if err != nil {
@@ -210,7 +210,7 @@ func (e *emptied) relist(ctx context.Context) error {
 func (e *emptied) grower() (route.Grower, error) {
 	g, ok := e.mover.Router.(route.Grower)
 	if !ok {
-		return nil, &farm.Error{Op: "change routing", Subject: string(e.order.Pair), Err: fmt.Errorf("%w: this way of routing gives up no pairs while it runs", farm.ErrRefused),
+		return nil, &farm.Error{Op: "change routing", Subject: string(e.order.Pair), Err: fmt.Errorf("%w: this kind of routing cannot drop a pair while it runs", farm.ErrRefused),
 			Hint: "docs/routing.md says which do"}
 	}
 	return g, nil

@@ -15,7 +15,7 @@ func emptiedSteps() []swing.Step[*emptied] {
 			Name:    "preflight",
 			Needs:   "all shards of the pair have settled elsewhere",
 			Effect:  "none",
-			Known:   "neither farm.yaml, nor routing, nor the servers have anything there, and nobody else replicates from it",
+			Known:   "neither farm.yaml, nor routing, nor the servers have anything there, and no server replicates from it",
 			Timeout: 5 * time.Minute,
 			Do:      act.Method((*emptied).preflight),
 		},
@@ -31,7 +31,7 @@ func emptiedSteps() []swing.Step[*emptied] {
 		},
 		{
 			Name:    "soak",
-			Needs:   "nobody is sent there",
+			Needs:   "routing sends no client there",
 			Effect:  "none: the pair stands by for as long as the goals ask",
 			Known:   "the time is over",
 			Timeout: 7 * 24 * time.Hour,
@@ -39,7 +39,7 @@ func emptiedSteps() []swing.Step[*emptied] {
 		},
 		{
 			Name:     "retire",
-			Needs:    "the pair is still empty, and nobody replicates from it",
+			Needs:    "the pair is still empty, and no server replicates from it",
 			Effect:   "farm.yaml does not have the pair any more; its instances are stopped, their files stay",
 			Known:    "farm.yaml does not show it and the processes are gone",
 			NoReturn: true,

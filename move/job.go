@@ -18,9 +18,11 @@ import (
 func NewJob(id string, moves []placement.Move, now *farm.Farm, parallel int) (engine.Job, error) {
 	job := engine.Job{ID: id, Kind: Name, Budgets: map[string]int{act.WholeFarm: max(1, parallel)}}
 	byLane, order := groupByLane(moves)
+	counts := afterMoves(now, moves)
+	options := func(m placement.Move) map[string]string { return now.OptionsOn(m.To.Host, counts[m.To.Host]) }
 	where := map[farm.PairName]map[farm.SideName]placement.Place{}
 	for _, key := range order {
-		lane, err := newLane(key, byLane[key], now, where)
+		lane, err := newLane(key, byLane[key], now, where, options)
 		if err != nil {
 			return engine.Job{}, err
 		}
@@ -64,19 +66,19 @@ func groupByLane(moves []placement.Move) (map[laneKey][]placement.Move, []laneKe
 
 // newOrder chooses the runbook of one part and writes its arguments. sides is
 // where the sides of the pair are by then.
-func newOrder(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place) (act.Runbook, json.RawMessage, error) {
+func newOrder(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place, options map[string]string) (act.Runbook, json.RawMessage, error) {
 	if p.Topology.HasOneWriter() {
-		return newSuccession(p, m, sides)
+		return newSuccession(p, m, sides, options)
 	}
 	twin := m.Side.Twin()
 	book, _ := ByName(Replace)
-	args, err := json.Marshal(order{Runbook: book.Name, Move: m, TwinInstance: p.Instance(twin), Twin: sides[twin]})
+	args, err := json.Marshal(order{Runbook: book.Name, Move: m, TwinInstance: p.Instance(twin), Twin: sides[twin], Options: options})
 	return book, args, err
 }
 
 // newLane makes one lane. where says where the sides of each pair are by then,
 // and is brought up to date.
-func newLane(key laneKey, moves []placement.Move, now *farm.Farm, where map[farm.PairName]map[farm.SideName]placement.Place) (engine.Lane, error) {
+func newLane(key laneKey, moves []placement.Move, now *farm.Farm, where map[farm.PairName]map[farm.SideName]placement.Place, options func(placement.Move) map[string]string) (engine.Lane, error) {
 	p, ok := now.Pair(key.pair)
 	if !ok {
 		return engine.Lane{}, fmt.Errorf("%w: plan moves pair %s, which farm.yaml does not know", farm.ErrInput, key.pair)
@@ -96,7 +98,7 @@ func newLane(key laneKey, moves []placement.Move, now *farm.Farm, where map[farm
 		sort.SliceStable(moves, func(i, j int) bool { return moves[i].Side > moves[j].Side })
 	}
 	for _, m := range moves {
-		book, args, err := newOrder(p, m, sides)
+		book, args, err := newOrder(p, m, sides, options(m))
 		if err != nil {
 			return engine.Lane{}, err
 		}

@@ -127,3 +127,31 @@ func TestStagesAreRunOneAfterTheOther(t *testing.T) {
 		t.Errorf("the twin of %+v is taken to be at %+v", o.Move, o.Twin)
 	}
 }
+
+// TestOrdersHaveTheOptionsOfTheNewHost: shares are divided by the instances that
+// the host has when all moves are done, those that stay among them.
+func TestOrdersHaveTheOptionsOfTheNewHost(t *testing.T) {
+	now, moves := largeFarm(3)
+	now.HostTypes = []farm.HostType{{Name: "dense", Capacity: farm.Resources{farm.Memory: 100 << 30}, Options: []farm.HostOption{{Name: "innodb_buffer_pool_size", Share: 0.75}}}}
+	now.Hosts = append(now.Hosts, farm.Host{Name: "ssd", Type: "dense", Address: "10.9.9.9"})
+	now.Pairs[0].Sides[farm.B] = farm.Side{Host: "ssd", Port: 3306, Datadir: "/x/data", Config: "/x/my.cnf"} // there already
+	moves = moves[2:]
+	for n := range moves {
+		moves[n].To.Host = "ssd"
+	}
+	job, err := NewJob("x", moves, now, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lane := range job.Lanes {
+		for _, part := range lane.Parts {
+			var o order
+			if err := json.Unmarshal(part.Args, &o); err != nil {
+				t.Fatal(err)
+			}
+			if o.Options["innodb_buffer_pool_size"] != "15360M" || len(o.Options) != 1 { // 75 GiB by five
+				t.Errorf("%s: %v", part.Subject, o.Options)
+			}
+		}
+	}
+}

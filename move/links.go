@@ -69,7 +69,7 @@ func askBackup(ctx context.Context, p peer, m *Mover) ([]farm.Finding, error) {
 	as := m.Backup.At(p.server.Address())
 	admin := m.Admin.At(p.server.Address())
 	if as.User == admin.User {
-		return []farm.Finding{remark(p.name, "its host learns the password of "+as.User+", who may do everything on this server: copies are made with this account",
+		return []farm.Finding{remark(p.name, "its host sees the password of "+as.User+", who may do everything on this server: copies are made with this account",
 			"a group [backup] in the accounts file, with an account that may be copied from and nothing else: docs/privileges.md")}, nil
 	}
 	lacking, err := p.server.BackupLacks(ctx, as.User)

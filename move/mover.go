@@ -48,6 +48,9 @@ type order struct {
 	Move         placement.Move    `json:"move"`
 	TwinInstance farm.InstanceName `json:"twin_instance"`
 	Twin         placement.Place   `json:"twin"`
+	// Options are what the new host's type says, in place of what the old
+	// instance had.
+	Options map[string]string `json:"options,omitempty"`
 }
 
 // memory is what the steps of one side hand on to each other.

@@ -96,6 +96,7 @@ var checks = []act.Question[*survey]{
 	{Name: "option-file", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return askOptionFiles(ctx, s.r, s.oldPeer(), s.twinPeer())
 	}},
+	{Name: "memory", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) { return s.r.surveyMemory(ctx) }},
 	{Name: "fence", Look: checkFence},
 	{Name: "long-work", Look: checkLongWork},
 	{Name: "sessions", Look: checkSessions},

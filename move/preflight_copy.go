@@ -73,7 +73,7 @@ func askDefiners(ctx context.Context, p peer, accounts []mysql.Login) ([]farm.Fi
 		return nil, nil
 	}
 	return naming(warning(p.name, fmt.Sprintf("%d objects belong to accounts that will not be there: %s", len(orphans), some(orphans)),
-		"create the accounts (locked, if nobody is to log in) or define the objects anew; using them fails with error 1449"), orphans), nil
+		"create the accounts (locked, if no one is to log in) or redefine the objects; using them fails with error 1449"), orphans), nil
 }
 
 // askTriggers: row events hold what triggers did already. A replica that runs them again does it twice.

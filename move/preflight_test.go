@@ -269,7 +269,7 @@ var questionsAskedByTheProgram = map[string]string{
 	"topology": "TestPreflightBlockers", "routing": "TestClosedGateIsABlocker", "flavor": "TestFlavorQuestionSpeaks", "binary-log": "TestPreflightBlockers",
 	"server-ids": "TestPreflightBlockers", "gtid-domains": "TestDomainQuestionSpeaks", "auto-increment": "TestPreflightBlockers", "replication": "TestPreflightBlockers",
 	"tables": "TestPreflightBlockers", "fence": "TestUnfenced", "long-work": "TestQuiesce", "sessions": "TestPreflightBlockers",
-	"events": "TestEventsMoveWithTheirSide", "option-file": "TestOptionFileQuestionSpeaks", "way-back": "TestHostWithoutADirHasNoWayBack", "target": "TestPreflightBlockers",
+	"events": "TestEventsMoveWithTheirSide", "memory": "TestCachesMustFit", "option-file": "TestOptionFileQuestionSpeaks", "way-back": "TestHostWithoutADirHasNoWayBack", "target": "TestPreflightBlockers",
 }
 
 func asRoot(t *testing.T, i *mariadbtest.Instance, statement string) func() {

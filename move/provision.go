@@ -39,6 +39,7 @@ type newSide struct {
 	Domain        uint32            `json:"domain"`
 	Model         placement.Place   `json:"model"`
 	ModelInstance farm.InstanceName `json:"model_instance"`
+	Options       map[string]string `json:"options,omitempty"` // what the host's type says, in place of what the model has
 }
 
 // provision is one pair in the making.

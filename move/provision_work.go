@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -85,6 +86,7 @@ func (p *provision) options(ctx context.Context, s *freshSide) ([]byte, error) {
 			more[pool] = size
 		}
 	}
+	maps.Copy(more, s.Options)
 	return freshOptions(model, flavor, s.here, s.ServerID, more), nil
 }
 

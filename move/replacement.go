@@ -29,7 +29,7 @@ type replacement struct {
 }
 
 // TheSwing lets the steps of package swing work on a replacement.
-func (r *replacement) TheSwing() swing.Dance { return r.Swing }
+func (r *replacement) TheSwing() swing.Dance { return dance{r.Swing, r} }
 
 func (m *Mover) replacement(c engine.Call, step act.Step, beat func(string)) (*replacement, error) {
 	r := &replacement{}

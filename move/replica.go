@@ -11,6 +11,9 @@ import (
 // swap lets the new replica take the old one's place for reads that may be
 // old. Sessions on the old one go on there until it is retired.
 func (s *succession) swap(ctx context.Context) error {
+	if err := s.comparedSinceItsStart(ctx, s.compare); err != nil {
+		return err
+	}
 	for _, p := range []struct {
 		name string
 		do   func(context.Context) error

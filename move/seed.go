@@ -142,8 +142,8 @@ func (r *replacement) removeSeed(ctx context.Context) error {
 var temporary = map[string]string{"read_only": "ON", "event_scheduler": "OFF", "skip_slave_start": "ON"}
 
 // writeConfig derives the new instance's option file from what the side it
-// replaces starts with: same domain, same auto-increment offset, same tuning; its own
-// identity, address and paths.
+// replaces starts with: same domain, same auto-increment offset, same tuning but
+// for what the new host's type says; its own identity, address and paths.
 func (r *replacement) writeConfig(ctx context.Context) error {
 	model, err := startOptions(ctx, r.oldHost, r.old)
 	if err != nil {
@@ -153,7 +153,7 @@ func (r *replacement) writeConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.freshHost.WriteFile(ctx, r.fresh.Config, freshOptions(model, flavor, r.fresh, r.order.Move.ServerID, nil))
+	return r.freshHost.WriteFile(ctx, r.fresh.Config, freshOptions(model, flavor, r.fresh, r.order.Move.ServerID, r.order.Options))
 }
 
 // freshOptions is the option file of a new instance that nobody knows yet, after

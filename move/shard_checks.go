@@ -165,7 +165,7 @@ func shardDatabases(ctx context.Context, v *shardSurvey) ([]farm.Finding, error)
 		}
 		if there {
 			out = append(out, blocker(string(server.Name()), "it has a database "+s.schema()+" already",
-				"look whose it is; when it is a copy that nobody needs: DROP DATABASE "+s.schema()))
+				"find its owner; if it is an unused copy: DROP DATABASE "+s.schema()))
 		}
 	}
 	return out, nil

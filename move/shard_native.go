@@ -122,7 +122,7 @@ func nativeSettings(_ context.Context, v *nativeSurvey) ([]farm.Finding, error) 
 	need(v.target(), "log_slave_updates", v.to.Variables["log_slave_updates"], "ON", "what comes from the source would not be in the binary log, and not reach the twin")
 	need(v.target(), "slave_exec_mode", v.is["slave_exec_mode"], "STRICT", "the server would skip rows that are missing or present twice")
 	if v.was["rpl_semi_sync_master_enabled"] == "ON" && v.is["rpl_semi_sync_slave_enabled"] == "ON" {
-		out = append(out, blocker(v.target(), "it would acknowledge the source's commits (semi-synchronous replication) of which it keeps only the shard's", "--how copier"))
+		out = append(out, blocker(v.target(), "it would acknowledge all of the source's commits (semi-synchronous replication) and keep only the shard's", "--how copier"))
 	}
 	return out, nil
 }
@@ -182,7 +182,7 @@ func nativeDomains(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error)
 			out = append(out, blocker(v.target(), fmt.Sprintf("it writes GTID domain %d, as the source does: each other's positions would be taken for one's own", d),
 				"stowage domains separate gives each side its own; or --how copier"))
 		case has.Seq > source.Seq:
-			out = append(out, blocker(v.target(), fmt.Sprintf("it has %s of GTID domain %d, and the source only %s: somebody else writes that domain, too", has, d, source),
+			out = append(out, blocker(v.target(), fmt.Sprintf("it has %s of GTID domain %d, and the source only %s: another server writes that domain, too", has, d, source),
 				"find out who; until then --how copier"))
 		}
 	}

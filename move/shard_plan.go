@@ -74,6 +74,10 @@ func (a *Act) beginShardPlan(ctx context.Context, p placement.Plan, now *farm.Fa
 func newPairs(p placement.Plan, goals map[farm.ShardName]farm.PairName, now *farm.Farm) ([]provisionOrder, error) {
 	var out []provisionOrder
 	index := map[farm.PairName]int{}
+	onHost := map[farm.HostName]int{}
+	for _, h := range p.Hosts {
+		onHost[h.Name] = len(h.Instances)
+	}
 	id := now.NextServerID
 	for _, x := range p.Assignments {
 		if _, there := now.Pair(x.Pair); there {
@@ -99,6 +103,7 @@ func newPairs(p placement.Plan, goals map[farm.ShardName]farm.PairName, now *far
 				return nil, act.Refused("move", p.Name, fmt.Errorf("the place of %s on %s is refused: %w", x.Instance, x.Host, err), "plan again")
 			}
 			side.Place = placement.Place{Host: h.Name, Address: h.Address, Port: x.Port, Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}
+			side.Options = now.OptionsOn(h.Name, onHost[h.Name])
 			out[n].Sides[x.Side] = side
 		}
 	}

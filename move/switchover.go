@@ -37,7 +37,7 @@ type successionOrder struct {
 }
 
 // newSuccession is the order of one part of a pair with one writer.
-func newSuccession(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place) (act.Runbook, json.RawMessage, error) {
+func newSuccession(p *farm.Pair, m placement.Move, sides map[farm.SideName]placement.Place, options map[string]string) (act.Runbook, json.RawMessage, error) {
 	book, _ := ByName(Switchover)
 	o := successionOrder{Source: sides[farm.A], SourceInstance: p.Instance(farm.A)}
 	for _, side := range p.SideNames()[1:] {
@@ -51,7 +51,7 @@ func newSuccession(p *farm.Pair, m placement.Move, sides map[farm.SideName]place
 		book, _ = ByName(Replica)
 		o.Others = nil
 	}
-	o.order = order{Runbook: book.Name, Move: m, TwinInstance: p.Instance(farm.A), Twin: sides[farm.A]}
+	o.order = order{Runbook: book.Name, Move: m, TwinInstance: p.Instance(farm.A), Twin: sides[farm.A], Options: options}
 	args, err := json.Marshal(o)
 	return book, args, err
 }
@@ -152,23 +152,11 @@ func (s *succession) seed(ctx context.Context) error {
 // compare holds every row against the server that takes the writes and against
 // the old instance, whose readers must find everything again.
 func (s *succession) compare(ctx context.Context) error {
-	err := s.CheckVariables(ctx)
 	sources := []*mysql.Server{s.Twin}
 	if !s.movesPrimary() {
 		sources = append(sources, s.Leaves)
 	}
-	for _, source := range sources {
-		if err == nil {
-			err = s.compareAtBarrier(ctx, source)
-		}
-	}
-	if again := s.Returns.Follow(ctx, s.Twin.Address(), s.mover.Replication, 30*time.Second); err == nil {
-		err = again
-	}
-	if err != nil {
-		return err
-	}
-	return s.follow(ctx)
+	return s.compareWith(ctx, sources)
 }
 
 // preload warms the new instance with the pages that the old one holds.
@@ -188,6 +176,9 @@ func (s *succession) cutover(ctx context.Context) (*swing.Cutover, error) {
 }
 
 func (s *succession) handOver(ctx context.Context) error {
+	if err := s.comparedSinceItsStart(ctx, s.compare); err != nil {
+		return err
+	}
 	c, err := s.cutover(ctx)
 	if err != nil {
 		return err

@@ -101,6 +101,7 @@ func successionChecks() []act.Question[*parties] {
 			open, err := askStartsOpen(ctx, p)
 			return append(out, open...), err
 		}},
+		{Name: "memory", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) { return p.s.surveyMemory(ctx) }},
 		{Name: "fence", Look: askKeptOut},
 		{Name: "long-work", Look: like(checkLongWork)},
 		{Name: "events", Look: like(checkEvents)},
@@ -196,7 +197,7 @@ func askNobodyElseWrites(ctx context.Context, p *parties) ([]farm.Finding, error
 	}
 	if !now.Reached(p.source.facts.Binlog) {
 		out = append(out, blocker(p.source.name, fmt.Sprintf("it has transactions that the primary lacks: %s, and the primary is at %s", p.source.facts.Binlog, now),
-			"somebody wrote to the replica: find the transactions in its binary log, bring the two together, and set the replica up anew"))
+			"a client wrote to the replica: find the transactions in its binary log, reconcile the two servers, and rebuild the replica"))
 	}
 	return out, nil
 }
@@ -279,7 +280,7 @@ func askSourceHealthy(p *parties) []farm.Finding {
 	}
 	r := p.source.facts.Replication
 	if r.Filters != "" {
-		return []farm.Finding{blocker(p.source.name, "it filters replication: "+r.Filters, "a copy of it would not hold everything: remove the filters and set it up anew")}
+		return []farm.Finding{blocker(p.source.name, "it filters replication: "+r.Filters, "a copy of it would be incomplete: remove the filters and rebuild it")}
 	}
 	if err := r.Broken(); err != nil {
 		return []farm.Finding{blocker(p.source.name, err.Error(), "repair replication before moving anything")}
@@ -369,7 +370,7 @@ func askStartsOpen(ctx context.Context, p *parties) ([]farm.Finding, error) {
 	}
 	if v, _, ok := start.Value("read_only"); ok && v != "OFF" && v != "0" {
 		return []farm.Finding{warning(p.old.name, "its option file starts it read-only; the new instance will start so, too",
-			"nothing to do if that is meant: after a restart somebody has to open it")}, nil
+			"nothing to do if that is intended: after a restart a person has to open it")}, nil
 	}
 	return nil, nil
 }

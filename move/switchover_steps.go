@@ -35,7 +35,7 @@ func switchoverSteps() []swing.Step[*succession] {
 		},
 		{
 			Name:     "retire",
-			Needs:    "the new instance serves, and nobody replicates from the old one",
+			Needs:    "the new instance serves, and no server replicates from the old one",
 			Effect:   "farm.yaml names the new place; the old instance is stopped, its files stay",
 			Known:    "farm.yaml shows the new place and the old process is gone",
 			NoReturn: true,
@@ -70,7 +70,7 @@ func replicaSteps() []swing.Step[*succession] {
 		},
 		{
 			Name:     "retire",
-			Needs:    "routing names the new replica, and nobody replicates from the old one",
+			Needs:    "routing names the new replica, and no server replicates from the old one",
 			Effect:   "farm.yaml names the new place; the old replica is stopped, its files stay",
 			Known:    "farm.yaml shows the new place and the old process is gone",
 			NoReturn: true,

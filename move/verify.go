@@ -142,12 +142,19 @@ func (v verification) mend(ctx context.Context, snap *mysql.View, found mysql.Ve
 // against the side it will replace, whose own clients must find everything again. (Rows that only that side ever had,
 // because a write bypassed the binary log, would otherwise vanish without a word.)
 func (r *replacement) compare(ctx context.Context) error {
-	err := r.CheckVariables(ctx)
+	return r.compareWith(ctx, []*mysql.Server{r.Twin, r.Leaves})
+}
+
+func (r *replacement) compareWith(ctx context.Context, sources []*mysql.Server) error {
+	if err := r.CheckVariables(ctx); err != nil {
+		return err
+	}
+	kept, err := r.readCompared(ctx)
 	if err != nil {
 		return err
 	}
-	for _, source := range []*mysql.Server{r.Twin, r.Leaves} {
-		if err = r.compareAtBarrier(ctx, source); err != nil {
+	for _, source := range sources {
+		if err = r.compareAtBarrier(ctx, source, kept); err != nil {
 			break
 		}
 	}
@@ -155,14 +162,17 @@ func (r *replacement) compare(ctx context.Context) error {
 	if again := r.Returns.Follow(ctx, r.Twin.Address(), r.mover.Replication, 30*time.Second); err == nil {
 		err = again
 	}
+	if err == nil {
+		kept.Equal = true
+		err = r.writeCompared(ctx, kept)
+	}
 	if err != nil {
 		return err
 	}
 	return r.follow(ctx)
 }
 
-func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server) error {
-	kept := r.readCompared(ctx)
+func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server, kept compared) error {
 	v := verification{
 		source: source, copied: r.Returns, patience: r.Settings.CatchUp, begin: kept.With[string(source.Name())],
 		keep: func(ctx context.Context, p mysql.Progress) error {
@@ -184,7 +194,7 @@ func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server
 	}
 	hint := "the two old sides have drifted apart (a write with sql_log_bin=0, a skipped event); repair the pair before moving it"
 	if source == r.Twin {
-		hint = "the copy is not as its source: what was written there with sql_log_bin=0 since it was made? Move again (the copy is made anew), or with --repair"
+		hint = "the copy differs from its source: what was written there with sql_log_bin=0 since it was made? Move again (with a new copy), or with --repair"
 	}
 	return &farm.Error{Op: "compare", Subject: string(r.fresh.Name), Err: fmt.Errorf("%w: %s", farm.ErrRefused, differences(source, verdict.Mismatches)), Hint: hint}
 }
@@ -212,28 +222,30 @@ func (m *Mover) repairPrivileges() []string {
 
 // compared is what has been found equal of one copy, kept beside it.
 type compared struct {
-	Of   string                    `json:"of"` // the copy: its seed and its server id
-	With map[string]mysql.Progress `json:"with"`
+	Of    string                    `json:"of"` // the copy: its seed, its server id, and the process that served it
+	With  map[string]mysql.Progress `json:"with"`
+	Equal bool                      `json:"equal,omitempty"` // all of it, with all
 }
 
 const comparedNote = "stowage-compared.json"
 
-func (r *replacement) copyID() string {
-	return fmt.Sprintf("%s, server_id %d", r.memory.Position, r.order.Move.ServerID)
-}
-
-// readCompared is empty where nothing was kept, or of another copy.
-func (r *replacement) readCompared(ctx context.Context) compared {
-	empty := compared{Of: r.copyID(), With: map[string]mysql.Progress{}}
+// readCompared is empty where nothing was kept, or of another copy, or of a
+// server that was restarted since: what a crash has left is another copy.
+func (r *replacement) readCompared(ctx context.Context) (compared, error) {
+	pid, err := r.freshHost.Running(ctx, r.fresh)
+	if err != nil {
+		return compared{}, err
+	}
+	empty := compared{Of: fmt.Sprintf("%s, server_id %d, process %d", r.memory.Position, r.order.Move.ServerID, pid), With: map[string]mysql.Progress{}}
 	raw, err := r.freshHost.ReadFile(ctx, filepath.Join(r.fresh.Dir(), comparedNote))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return empty // it is compared from the beginning
+		return empty, nil // it is compared from the beginning
 	}
 	var c compared
 	if nested.Unmarshal(raw, &c) != nil || c.Of != empty.Of || c.With == nil {
-		return empty
+		return empty, nil
 	}
-	return c
+	return c, nil
 }
 
 func (r *replacement) writeCompared(ctx context.Context, c compared) error {

@@ -246,7 +246,7 @@ func (c Change) Fits(t *CopyTable) error {
 		}
 		for _, missing := range c.Skipped[i] {
 			if !t.Columns[missing].Generated {
-				return fmt.Errorf("an event of %s.%s lacks column %s: somebody writes with binlog_row_image other than FULL", c.Schema, c.Table, t.Columns[missing].Name)
+				return fmt.Errorf("an event of %s.%s lacks column %s: a client writes with a binlog_row_image other than FULL", c.Schema, c.Table, t.Columns[missing].Name)
 			}
 		}
 	}

@@ -260,7 +260,7 @@ func (b *rowsOf) done() [][]byte {
 }
 
 // ErrSuperseded: another copier has taken this job over.
-var ErrSuperseded = errors.New("another copier has gone on with this job")
+var ErrSuperseded = errors.New("another copier has taken over this job")
 
 // Write carries out cargo and a mark in one transaction, which happens as
 // a whole and only while epoch is the job's. The mark comes first: whoever

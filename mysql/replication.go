@@ -145,7 +145,7 @@ func (s *Server) Follow(ctx context.Context, source string, as Account, budget t
 	}
 	err = begin()
 	if hasLostRelayLog(err) {
-		s.log.Warn("the server does not find its relay log any more, and gets what is missing anew", "server", s.name, "error", err)
+		s.log.Warn("the server no longer finds its relay log, and fetches the missing part again", "server", s.name, "error", err)
 		if err := s.exec(ctx, d.forget); err != nil {
 			return err
 		}

@@ -63,3 +63,25 @@ func (s *Server) SetSetting(ctx context.Context, name, value string) error {
 	}
 	return s.exec(ctx, "SET GLOBAL "+ident(name)+" = "+text)
 }
+
+// FileCount is what a server has counted for one file since it was started.
+type FileCount struct{ Operations, Bytes uint64 }
+
+// FileCounts are the counters of all open files, by path as the server writes it; none
+// where performance_schema is off.
+func (s *Server) FileCounts(ctx context.Context) (map[string]FileCount, error) {
+	if s.db == nil {
+		return nil, s.fail("connect", errors.New("unusable address"))
+	}
+	records, err := s.records(ctx, `SELECT FILE_NAME, COUNT_READ + COUNT_WRITE AS n, SUM_NUMBER_OF_BYTES_READ + SUM_NUMBER_OF_BYTES_WRITE AS b
+		FROM performance_schema.file_summary_by_instance WHERE COUNT_READ + COUNT_WRITE > 0`)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]FileCount{}
+	for _, r := range records {
+		c := out[r["FILE_NAME"]] // a file may be there for several instruments
+		out[r["FILE_NAME"]] = FileCount{c.Operations + counter(r["n"]), c.Bytes + counter(r["b"])}
+	}
+	return out, nil
+}

@@ -82,7 +82,7 @@ func (c *goalCheck) mostInstances() int {
 		if !c.goals.packsOnto(h.Type) {
 			continue
 		}
-		limit := c.types[h.Type].MaxInstances
+		limit := c.types[h.Type].Most()
 		if g := c.goals.MaxInstances; g > 0 && (limit == 0 || g < limit) {
 			limit = g
 		}

@@ -20,6 +20,12 @@ type Budgets struct {
 	// Lag is how far anything in rotation may fall behind before copies are
 	// slowed down; 0: 5 s.
 	Lag time.Duration `json:"lag_ns,omitempty"`
+	// HostsOut, PerRack and PerPower are how many hosts `stowage roll` may have out
+	// at once, in all and with one value of the labels rack and power; 0: one host,
+	// no limit.
+	HostsOut         int `json:"hosts_out,omitempty"`
+	HostsOutPerRack  int `json:"hosts_out_per_rack,omitempty"`
+	HostsOutPerPower int `json:"hosts_out_per_power,omitempty"`
 }
 
 func (c *goalCheck) steering() {
@@ -27,7 +33,8 @@ func (c *goalCheck) steering() {
 	for _, n := range []struct {
 		key string
 		v   int
-	}{{"streams_per_host", b.StreamsPerHost}, {"streams_per_rack", b.StreamsPerRack}, {"streams_per_network", b.StreamsPerNetwork}} {
+	}{{"streams_per_host", b.StreamsPerHost}, {"streams_per_rack", b.StreamsPerRack}, {"streams_per_network", b.StreamsPerNetwork},
+		{"hosts_out", b.HostsOut}, {"hosts_out_per_rack", b.HostsOutPerRack}, {"hosts_out_per_power", b.HostsOutPerPower}} {
 		if n.v < 0 {
 			c.say("budgets."+n.key, "%s is %d: it must be 1 or more, or left out", n.key, n.v)
 		}

@@ -96,7 +96,7 @@ func frozenHosts(f *farm.Farm, g Goals) map[farm.HostName]bool {
 }
 
 func newHost(h farm.Host, t farm.HostType, g Goals) host {
-	most := t.MaxInstances
+	most := t.Most()
 	if g.MaxInstances > 0 && (most == 0 || g.MaxInstances < most) {
 		most = g.MaxInstances
 	}

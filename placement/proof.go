@@ -168,7 +168,7 @@ func (p *problem) cutWords(c bound.Cut, items []bound.Item) string {
 	case bound.Shape:
 		return "sizes of " + sizes + ": large ones cannot share a host better (dual feasible function)"
 	case bound.Clique:
-		return fmt.Sprintf("%d of which no two fit on one host", len(c.Items))
+		return fmt.Sprintf("%d, no two of which fit on one host", len(c.Items))
 	case bound.Copies:
 		return fmt.Sprintf("so few as large as %s fit on one host", items[c.Items[0]].Name)
 	}

@@ -113,7 +113,7 @@ func (d *BenchDocument) say() {
 		d.Title, d.Verdict = "What "+r.Environment.Directory+" sustains", validity(r.Valid, r.Noise)
 		switch r.Kind {
 		case result.Entered:
-			d.Title, d.Verdict, d.Lead = d.Sides[0].Name, "Entered.", "Somebody published it, and nothing says how it would be a second time."
+			d.Title, d.Verdict, d.Lead = d.Sides[0].Name, "Entered.", "Published by others; how a second run would differ is not known."
 			return
 		case result.Imported:
 			d.Title, d.Verdict, d.Lead = d.Sides[0].Name, "Imported.", fmt.Sprintf("Another program measured it (%s). Nothing is known of what disturbed it.", r.Source)

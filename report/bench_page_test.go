@@ -90,7 +90,7 @@ func TestNothingBreaksThePage(t *testing.T) {
 	spoilt.Steps[3].Samples[0].Check.Short = true
 	half := 0.01
 	spoilt.Steps[1].Undurable, spoilt.Steps[1].Flushes = true, &half
-	spoilt.Valid, spoilt.Steps[3].Valid, spoilt.InvalidBecause = false, false, []string{"RND16K-R-Q8T4: some cache answered"}
+	spoilt.Valid, spoilt.Steps[3].Valid, spoilt.InvalidBecause = false, false, []string{"RND16K-R-Q8T4: a cache answered"}
 	zero := inventBench(bench.Quick(), oldStorage)
 	for _, s := range zero.Steps {
 		s.IOPS, s.MBps, s.CI, s.Lat, s.Histogram, s.Samples = 0, 0, nil, result.Latency{}, nil, nil
@@ -107,7 +107,7 @@ func TestNothingBreaksThePage(t *testing.T) {
 		"bare":        {[]Bench{{Name: "bare", Result: bare()}}, "not measured"},
 		"bare beside": {[]Bench{{Name: "bare", Result: bare()}, {Name: "quick", Result: inventBench(bench.Quick(), newStorage)}}, "inconclusive"},
 		"one run":     {[]Bench{{Name: "one", Result: small("RND16K-R-Q1T1", 1, 1, 1000, stat.Histogram{{100_000, 1}}, 7)}}, "1,000"},
-		"invalid":     {[]Bench{{Name: "spoilt", Result: spoilt}}, "some cache answered"},
+		"invalid":     {[]Bench{{Name: "spoilt", Result: spoilt}}, "a cache answered"},
 		"not durable": {[]Bench{{Name: "spoilt", Result: spoilt}, {Name: "quick", Result: inventBench(bench.Quick(), newStorage)}}, "NOT DURABLE"},
 		"zero":        {[]Bench{{Name: "zero", Result: zero}, {Name: "zero", Result: zero}}, "inconclusive"},
 		"no steps":    {[]Bench{{Name: "empty", Result: &result.Result{FormatVersion: 1}}}, "Invalid."},

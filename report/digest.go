@@ -200,7 +200,7 @@ func named(ns []digest.Named) string {
 }
 
 func sampleAbout(x digest.Example) string {
-	about := latency(x.QueryTime)
+	about := latency(float64(x.QueryTime))
 	if x.At != nil {
 		about += " at " + x.At.Format(time.DateTime)
 	}

@@ -231,7 +231,7 @@ func TestNothingBreaksTheEnginePage(t *testing.T) {
 		"empty":     {&sheet.Result{FormatVersion: 1, Kind: sheet.Kind}, "What engines cost"},
 		"no rows":   {inventEngines(sheet.Instances, []string{"innodb-16k"}), "How many servers"},
 		"no apply":  {inventEngines(sheet.Apply, []string{"innodb-16k"}), "How many writes"},
-		"cut short": {cut, "it has not come to its end"},
+		"cut short": {cut, "it was cut short before its end"},
 		"one run":   {one, "servers that still add something"},
 		"evil":      {odd, "&lt;script&gt;"},
 		"zero":      {zero, "Applying"},

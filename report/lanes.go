@@ -55,6 +55,9 @@ func readLanes(events []farm.Event) []*lane {
 	var out []*lane
 	tones := map[key]tone{}
 	for _, e := range events {
+		if e.Host != "" { // a host that is rolled is one lane, and has a pair's place
+			e.Pair, e.Side = farm.PairName(e.Host), ""
+		}
 		if e.Pair == "" {
 			continue
 		}

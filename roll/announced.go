@@ -42,13 +42,22 @@ func Newest(s *store.Store, pair farm.PairName, side farm.SideName) (store.Run, 
 	return runs[n], nil
 }
 
+// isCompared refuses a variable that no return compares: a slip of the keyboard would be found only when the return fails.
+func isCompared(subject, name string) error {
+	known := swing.CheckedInPlace()
+	if slices.Contains(known, name) {
+		return nil
+	}
+	return &farm.Error{Op: "bring back", Subject: subject, Err: fmt.Errorf("%w: %q is none of the variables that are compared", farm.ErrInput, name),
+		Hint: "these are: " + strings.Join(known, ", ")}
+}
+
 // LetBackIn approves the return of a side, and notes which variables a person
 // has changed meanwhile.
 func (a *Act) LetBackIn(run store.Run, changed []string, why string) error {
 	for _, name := range changed {
-		if known := swing.CheckedInPlace(); !slices.Contains(known, name) { // a slip of the keyboard would be found only when the return fails
-			return &farm.Error{Op: "bring back", Subject: run.Subject, Err: fmt.Errorf("%w: %q is none of the variables that are compared", farm.ErrInput, name),
-				Hint: "these are: " + strings.Join(known, ", ")}
+		if err := isCompared(run.Subject, name); err != nil {
+			return err
 		}
 	}
 	if len(changed) > 0 {
@@ -63,3 +72,6 @@ func (a *Act) LetBackIn(run store.Run, changed []string, why string) error {
 	_, _, err = act.Approve(a.Store, run.ID, StepReturn, "", true, why)
 	return err
 }
+
+// Compared are the variables that must be what they were on a side that returns, unless somebody announces them.
+func Compared() []string { return swing.CheckedInPlace() }

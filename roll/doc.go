@@ -4,7 +4,9 @@
 // It answers: "how is a server of a live pair patched, restarted or looked at
 // without a failed query?" Its main type is Act, which carries out runs of kind
 // "side": one side of one active-active pair leaves, is held out for as long as
-// a person needs, and returns caught up, checked and warm.
+// a person needs, and returns caught up, checked and warm. Roller carries out
+// runs of kind "roll": every side of a host leaves, something is done to the host,
+// and they return; then the next host, as an agenda.Plan says.
 //
 // Invariants: never both sides of a pair are out; a side is held to the Baseline
 // that was read before it left, and what a person announces may differ from it;
@@ -12,7 +14,11 @@
 // a server that is not what it was must not get clients. Before that, undo sends
 // the clients back.
 //
-// The package changes nothing on a host but the fence in the side's option file,
-// and takes that away byte for byte. It never starts or stops a server: whoever
-// took the side out does.
+// A command of a roll runs exactly once on a host, see package command; a host
+// that failed from its work on stays out, and no other begins.
+//
+// For a side the package changes nothing on a host but the fence in the option
+// file, and takes that away byte for byte: whoever took the side out starts and
+// stops its server. For a roll it restarts servers and writes options as the plan
+// says, and starts those that do not run when the work is done.
 package roll

@@ -20,17 +20,20 @@ const Side = "side"
 // StepReturn is the step before which a side is held out.
 const StepReturn = "return"
 
-// Act is the carrying out of runs of kind Side in a session.
-type Act struct {
+// base is what taking sides out needs of a session.
+type base struct {
 	*act.Act
 	settings swing.Settings
 	editor   *host.Editor
 }
 
+// Act is the carrying out of runs of kind Side in a session.
+type Act struct{ base }
+
 // NewAct makes holding a side out what an act carries out, in a session that is
 // prepared.
 func NewAct(bare *act.Act, settings swing.Settings) *Act {
-	a := &Act{Act: bare, settings: settings, editor: &host.Editor{}}
+	a := &Act{base{bare, settings, &host.Editor{}}}
 	a.Kind = Kind(a)
 	return a
 }
@@ -90,7 +93,7 @@ type place struct {
 func (o order) subject() string { return string(o.Pair) + "/" + string(o.Side) }
 
 // order reads the side from farm.yaml.
-func (a *Act) order(pair farm.PairName, side farm.SideName) (order, error) {
+func (a *base) order(pair farm.PairName, side farm.SideName) (order, error) {
 	p, ok := a.Farm.Pair(pair)
 	if !ok {
 		return order{}, &farm.Error{Op: "take out", Subject: string(pair), Err: fmt.Errorf("%w: farm.yaml has no such pair", farm.ErrInput), Hint: "stowage inventory lists the pairs"}
@@ -103,7 +106,7 @@ func (a *Act) order(pair farm.PairName, side farm.SideName) (order, error) {
 }
 
 // instance is a place as its host knows it.
-func (a *Act) instance(p place) (host.Host, host.Instance, error) {
+func (a *base) instance(p place) (host.Host, host.Instance, error) {
 	h, ok := a.Farm.Host(p.At.Host)
 	if !ok {
 		return nil, host.Instance{}, fmt.Errorf("%w: farm.yaml has no host %s", farm.ErrInput, p.At.Host)

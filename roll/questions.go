@@ -13,7 +13,7 @@ import (
 
 // survey is what the questions of one side look at.
 type survey struct {
-	v          *visit
+	v          *member
 	routing    *route.Pair
 	side, twin mysql.Facts
 }
@@ -27,21 +27,21 @@ var questions = []act.Question[*survey]{
 	{Name: "sessions", Look: askTwinRoom},
 }
 
-// Survey implements act.Work.
-func (v *visit) Survey(ctx context.Context) ([]farm.Finding, error) {
-	s := &survey{v: v}
+// Survey asks whether the side may leave.
+func (m *member) Survey(ctx context.Context) ([]farm.Finding, error) {
+	s := &survey{v: m}
 	var err error
-	if s.side, err = v.Leaves.Facts(ctx); err != nil {
+	if s.side, err = m.Leaves.Facts(ctx); err != nil {
 		return nil, err
 	}
-	if s.twin, err = v.Twin.Facts(ctx); err != nil {
+	if s.twin, err = m.Twin.Facts(ctx); err != nil {
 		return nil, err
 	}
-	t, err := v.Routing(ctx)
+	t, err := m.Routing(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.routing = t.Pairs[v.Pair]
+	s.routing = t.Pairs[m.Pair]
 	return act.Ask(ctx, questions, s)
 }
 
@@ -58,12 +58,12 @@ func askRouting(_ context.Context, s *survey) ([]farm.Finding, error) {
 	var out []farm.Finding
 	for side, server := range map[farm.SideName]*mysql.Server{s.v.Side: s.v.Leaves, s.v.Side.Twin(): s.v.Twin} {
 		switch got := s.routing.Sides[side].Address; {
-		case got != server.Address():
-			out = append(out, blocker(pair, fmt.Sprintf("routing sends side %s to %q, farm.yaml says %s", side, got, server.Address()), "make the two agree"))
 		case s.routing.GateIsClosed(side):
 			out = append(out, blocker(pair, fmt.Sprintf("the gate of side %s is closed", side), "finish what closed it: stowage status, stowage resume"))
 		case s.routing.Share(side, side) != 100:
 			out = append(out, blocker(pair, fmt.Sprintf("side %s serves %g %% of its clients", side, s.routing.Share(side, side)), "finish what took it out: stowage status, stowage resume"))
+		case got != server.Address():
+			out = append(out, blocker(pair, fmt.Sprintf("routing sends side %s to %q, farm.yaml says %s", side, got, server.Address()), "make the two agree"))
 		}
 	}
 	return out, nil

@@ -238,7 +238,7 @@ func (h *HAProxy) hold(ctx context.Context, who fleet, c haChange) error {
 		return nil
 	}
 	return &farm.Error{Op: "change routing", Subject: string(c.pair), Err: drift,
-		Hint: "it shows the table again, but clients may have passed meanwhile: the switch is tried again from its beginning"}
+		Hint: "HAProxy shows the table again, but clients may have passed in between: the switch starts again from its beginning"}
 }
 
 // replace makes the change: intent, processes, table.

@@ -129,7 +129,7 @@ func (s shown) complete(of []backend) error {
 			}
 		}
 		if at := s.backends[b.name][gateServer].address; at != gateAddress {
-			return s.socket.fail(fmt.Errorf("its server %s/%s is at %s, and has to be at %s, where nobody listens", b.name, gateServer, at, gateAddress))
+			return s.socket.fail(fmt.Errorf("its server %s/%s is at %s, and must be at %s, where nothing listens", b.name, gateServer, at, gateAddress))
 		}
 	}
 	return nil

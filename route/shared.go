@@ -77,7 +77,7 @@ type pairDocument struct {
 // Guarantee implements Router.
 func (s *Shared) Guarantee() Guarantee {
 	return Guarantee{Kind: Gated, Settle: s.goodFor + lookMargin, Shards: true,
-		Text: fmt.Sprintf("%s, for clients that read their route anew when what they have read is older than %v", gatedText, s.goodFor)}
+		Text: fmt.Sprintf("%s, for clients that read their route again once it is older than %v", gatedText, s.goodFor)}
 }
 
 // Create writes a first table. It refuses to replace one that is there; what
@@ -145,7 +145,7 @@ func (s *Shared) put(ctx context.Context, texts map[string]string, versions map[
 	}
 	swapped, err := s.docs.Swap(ctx, texts, versions)
 	if err == nil && !swapped {
-		err = &farm.Error{Op: "create routing", Subject: s.where, Err: errors.New("somebody else is writing there")}
+		err = &farm.Error{Op: "create routing", Subject: s.where, Err: errors.New("another program is writing there")}
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func (s *Shared) settleOnce(ctx context.Context, w write) (known, done bool, err
 	case versions[headName] != w.versions[headName]:
 		// Others have written since. Ours can never succeed any more; it has
 		// not before if the pair is as it was.
-		return versions[key] == w.versions[key], false, errors.New("others have changed the pair meanwhile")
+		return versions[key] == w.versions[key], false, errors.New("another program changed the pair in between")
 	}
 	again := w.head
 	again.Writer = rand.Text()

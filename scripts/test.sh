@@ -21,8 +21,8 @@ source scripts/farms.sh
 export STOWAGE_SEED=${STOWAGE_SEED:-$(git rev-list --count HEAD 2>/dev/null || echo 0)}
 export STOWAGE_LIVE=${STOWAGE_LIVE:-$PWD/bin/stowage-live}
 
-# Tests wait for servers for a fifth of their time: three packages at once keep two cores busy.
-at_once=3
+# Packages of tests wait for their servers for half of the time: four at once keep two cores busy.
+at_once=4
 # Tests that say t.Parallel mostly wait for servers.
 farms=6
 # Only hangs take so long: a slow machine is no fault.

@@ -44,7 +44,7 @@ func (s *Swing) isInPlace() bool { return s.Leaves == s.Returns }
 // variables that differ are named at once: a person reads this once.
 func (s *Swing) checkBaseline(ctx context.Context) error {
 	if s.Baseline == nil {
-		return &farm.Error{Op: "check", Subject: string(s.Returns.Name()), Err: fmt.Errorf("%w: nobody read its variables before it left", farm.ErrRefused),
+		return &farm.Error{Op: "check", Subject: string(s.Returns.Name()), Err: fmt.Errorf("%w: its variables were not recorded before it left", farm.ErrRefused),
 			Hint: "an act in place has to set Swing.Baseline: this is a fault of Stowage"}
 	}
 	is, err := s.Returns.Variables(ctx, CheckedInPlace()...)

@@ -81,7 +81,7 @@ func (s *Swing) CheckStrays(ctx context.Context) error {
 		return err
 	}
 	return &farm.Error{Op: "check", Subject: string(s.Leaves.Name()),
-		Err:  fmt.Errorf("%w: somebody wrote on it after its clients had left: %s", farm.ErrRefused, strays),
+		Err:  fmt.Errorf("%w: a client wrote on it after its clients had left: %s", farm.ErrRefused, strays),
 		Hint: "an account with SUPER or READ ONLY ADMIN bypasses read_only; stop that writer, and see docs/failures.md"}
 }
 

@@ -235,7 +235,7 @@ func (c *Cutover) near(ctx context.Context) error {
 		if !contains(c.Bar, account) {
 			return &farm.Error{Op: c.Step, Subject: string(c.From.Name()),
 				Err:  fmt.Errorf("%w: account %s has got READ ONLY ADMIN since the move began", farm.ErrRefused, account),
-				Hint: "revoke it, or begin the move anew; clients were not held"}
+				Hint: "revoke it, or start the move again; clients were not held"}
 		}
 	}
 	c.users = p.Users

@@ -97,7 +97,7 @@ func (x *scene) atRest(when string) {
 
 // At each border on the way out everything that the next phase stands on holds:
 // the gate is closed until the flip, the side is fenced before the barrier, the
-// twin has the last write before it serves, and nobody is sent there before.
+// twin has the last write before it serves, and routing sends no client there before.
 func TestClientsGoToTheTwinWithEverythingTheyWrote(t *testing.T) {
 	x := newScene(t)
 	x.swing.Border = func(point string) error {

@@ -24,10 +24,14 @@ var blkCacheOff = Rule{
 			if is, _, _ := f.flash(d); *d.WriteCache || !is {
 				continue
 			}
-			l.find(Finding{Severity: farm.Note, Subject: d.Name, Read: fmt.Sprintf("the write cache of /dev/%s is off", d.Name),
+			x := Finding{Severity: farm.Note, Subject: d.Name, Read: fmt.Sprintf("the write cache of /dev/%s is off", d.Name),
 				Verdict: "its cache was switched off to be safe: today that costs speed and life of the flash, and is no safer",
 				Why:     "the advice is from 2008, when kernels did not flush; they do since, and flash without its cache writes each small block by itself",
-				Fix:     "hdparm -W1 /dev/" + d.Name, Persist: "/etc/hdparm.conf: write_cache = on", Revert: "hdparm -W0 /dev/" + d.Name})
+				Fix:     "hdparm -W1 /dev/" + d.Name, Persist: "/etc/hdparm.conf: write_cache = on", Revert: "hdparm -W0 /dev/" + d.Name}
+			if d.CacheType != "" { // sd sends it to the drive as MODE SELECT, and flushes from then on
+				x.Change = &Change{Path: d.CacheType, From: "write through", To: "write back"}
+			}
+			l.find(x)
 		}
 		return l.outcome("no device said whether its cache is on")
 	},

@@ -11,7 +11,7 @@ import (
 // kernels 5.x and 6.x for multi-queue devices, and the step that shows what they
 // do where it is not the rule's own. sysfs-block has what they mean.
 var queueDefaults = []struct{ name, want, prove, why string }{
-	{"iostats", "1", "", "with it off the counters in /sys/block/D/stat stand still: iostat, this program and every cross-check of a benchmark are blind, for some nanoseconds a request"},
+	{"iostats", "1", "", "with it off the counters in /sys/block/D/stat stand still: iostat, Stowage and the cross-check of a benchmark see nothing. It saves some nanoseconds a request"},
 	{"nomerges", "0", "SEQ16K-R-Q32T1", "merging adjacent requests costs little and saves whole requests for logs and scans"},
 	{"rq_affinity", "1", "", "the default completes a request on the group of processors that asked for it; 2 forces the very same one, which matters above a million requests a second"},
 	{"add_random", "0", "", "it feeds each completion's time into the entropy pool; kernels set it to 0 for anything but spinning disks"},
@@ -80,7 +80,7 @@ func cutSmall(d Disk) (Finding, bool) {
 	}
 	x := Finding{Severity: farm.Note, Subject: d.Name, Read: fmt.Sprintf("%s: %d; the device takes %d", d.attribute("max_sectors_kb"), now, device), Prove: "SEQ1M-R-Q8T1",
 		Verdict: fmt.Sprintf("scans and backups are cut into pieces of %d KiB", now),
-		Why:     "each piece is a request of its own, with an interrupt of its own; a small limit helps nobody but devices that answer badly to large requests"}
+		Why:     "each piece is a request and an interrupt; a small limit only helps devices that handle large requests badly"}
 	to := strconv.Itoa(min(device, usualSectors))
 	fixFile(&x, d.set("max_sectors_kb", to), udev(d, "max_sectors_kb", to))
 	return x, true

@@ -11,7 +11,7 @@ var blkReadAhead = Rule{
 	ID: "BLK-RA", Title: "read-ahead", Reads: "/sys/block/D/queue/read_ahead_kb, engines of the instances",
 	Source: "kernel, sysfs-block: read-ahead is for filesystems, through the page cache; tuned's throughput-performance raises it to 4096",
 	Except: "backups and scans gain from large values; RAID of many spinning disks too",
-	Prove:  "RND16K-R-Q1T1",
+	Prove:  "SCAN16K-R",
 	Check: func(f *Facts) Outcome {
 		l := &look{}
 		for _, d := range f.storage() {

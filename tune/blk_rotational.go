@@ -20,7 +20,7 @@ var blkRotational = Rule{
 				continue
 			}
 			if l.see(d.Name); kernel != "0" && kernel != "1" || !known {
-				l.lacks(d.Name, "what it is made of, by the kernel and by somebody who knows", "cat "+d.attribute("rotational")+"; "+d.askMedium())
+				l.lacks(d.Name, "whether it spins, from the kernel and from a second source", "cat "+d.attribute("rotational")+"; "+d.askMedium())
 				continue
 			}
 			if kernel != "1" || !is {

@@ -52,7 +52,7 @@ var blkScheduler = Rule{
 			}
 			l.find(x)
 		}
-		return l.outcome("no disk here of which is known what it is made of and that is not a guest's: measure")
+		return l.outcome("no disk whose medium is known, other than a guest's: measure")
 	},
 }
 
@@ -67,7 +67,7 @@ func undecided(d Disk, now string) (Finding, bool) {
 		return Finding{}, false
 	}
 	x := Finding{Severity: farm.Note, Subject: d.Name, Read: d.attribute("scheduler") + ": " + d.Queue["scheduler"],
-		Verdict: fmt.Sprintf("nobody can say from here whether %s or %s fits it better: measure", now, other),
+		Verdict: fmt.Sprintf("whether %s or %s suits it better is not known from here: measure", now, other),
 		Why:     "a hypervisor or a RAID controller sorts requests itself, or does not; what is below it is not shown"}
 	fixFile(&x, d.set("scheduler", other), udev(d, "scheduler", other))
 	return x, true

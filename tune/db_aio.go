@@ -27,7 +27,7 @@ var dbAIO = Rule{
 			if k := f.Kernel; k.AtLeast(5, 11, 0) && !k.AtLeast(5, 15, 3) {
 				x := Finding{Severity: farm.Warning, Subject: i.Name, Read: "error log: Using io_uring; kernel " + k.Text,
 					Verdict: "this kernel's io_uring loses requests: the server hangs or stops", Why: "MDEV-26674; kernels from 5.15.3 on are mended"}
-				fixOption(&x, "innodb_use_native_aio", "OFF", "ON")
+				fixOption(&x, i, "innodb_use_native_aio", "OFF", "ON")
 				x.Fix += "; better, a newer kernel"
 				out = append(out, x)
 			}
@@ -41,7 +41,7 @@ var dbAIO = Rule{
 			out = append(out, x)
 		case limit >= 1<<20 && used == 0 && rings > 0:
 			out = append(out, Finding{Severity: farm.Note, Subject: "fs.aio-max-nr", Read: read + "; io_uring in use",
-				Verdict: "the limit was raised for nothing: nobody here uses that kind of asynchronous I/O", Why: "advice from the time of libaio; io_uring has no such limit",
+				Verdict: "the limit was raised for nothing: no server here uses that kind of asynchronous I/O", Why: "advice from the time of libaio; io_uring has no such limit",
 				Fix: "nothing needs to be done", Persist: "-", Revert: "-"})
 		}
 		return found(out...)

@@ -12,7 +12,7 @@ var dbDoublewrite = Rule{
 			x := Finding{Severity: farm.Blocker, Subject: i.Name, Read: where,
 				Verdict: "a page that is half written when the power fails cannot be repaired: the instance is lost",
 				Why:     "InnoDB writes pages of 16 KiB, disks promise 4 KiB at most. The pages it saves are the only reason why it is off anywhere"}
-			fixOption(&x, "innodb_doublewrite", "ON", value)
+			fixOption(&x, i, "innodb_doublewrite", "ON", value)
 			switch {
 			case is(value, "OFF", "0", "FALSE"):
 				return x, true

@@ -23,7 +23,7 @@ var dbFlush = Rule{
 			if m.Type != "" {
 				x.Read += "; " + i.Datadir + " is on " + m.Type
 			}
-			fixOption(&x, "innodb_flush_method", "O_DIRECT", value)
+			fixOption(&x, i, "innodb_flush_method", "O_DIRECT", value)
 			switch {
 			case is(value, "nosync", "littlesync"):
 				x.Severity, x.Verdict = farm.Blocker, "InnoDB does not flush: a power cut breaks the instance"

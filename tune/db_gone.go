@@ -63,7 +63,7 @@ var dbGone = Rule{
 				}
 			}
 		}
-		return judged(out, n, "no instance of which both version and option files are known")
+		return judged(out, n, "no instance with a known version and known option files")
 	},
 }
 

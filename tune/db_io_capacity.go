@@ -11,7 +11,7 @@ var dbIOCapacity = Rule{
 	ID: "DB-IOCAP", Title: "how fast InnoDB flushes", Reads: "innodb_io_capacity, measured RND16K-W, Innodb_buffer_pool_wait_free, Innodb_checkpoint_age",
 	Source: "MySQL manual: as low as practical, above 20000 not recommended; Percona 2019: reduce it; defaults: MySQL 8.4 10000, MariaDB 200",
 	Except: "idle flushing only; the figure of a data sheet is none of these",
-	Prove:  "RND16K-W-Q8T4",
+	Prove:  "OLTP-W",
 	Check: func(f *Facts) Outcome {
 		return f.each("innodb_io_capacity", func(i Instance, value, where string) (Finding, bool) {
 			set, _ := strconv.ParseFloat(value, 64) // 0 when it is no number: then nothing below is true
@@ -27,7 +27,7 @@ var dbIOCapacity = Rule{
 			case known && set > measured.IOPS/2:
 				half := fmt.Sprintf("%.0f", measured.IOPS/2)
 				x.Read += fmt.Sprintf("; %s: %.0f a second", step, measured.IOPS)
-				x.Verdict = "it is told to flush more than half of what the disk can write at all"
+				x.Verdict = "InnoDB may flush more than half of what the disk can write"
 				x.Why = "pages are written again and again that would have changed once more: wear, and reads that wait behind writes"
 				fixVariable(&x, i, "innodb_io_capacity", half)
 			case set > 20000:

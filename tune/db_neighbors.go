@@ -33,13 +33,13 @@ var dbNeighbors = Rule{
 				Why:     "it saves movements of a head, and here is none"}
 			if i.MariaDB && below[0].Queue["rotational"] == "0" {
 				x.Severity, x.Verdict = farm.Note, "MariaDB ignores it here, because the kernel says that the disk is flash"
-				x.Why = "0 says the same in words that a person can read"
+				x.Why = "0 says so openly"
 			} else if i.MariaDB {
 				x.Verdict += "; MariaDB would ignore it, if the kernel did not take the disk for a spinning one (BLK-ROT)"
 			}
 			fixVariable(&x, i, "innodb_flush_neighbors", "0")
 			out = append(out, x)
 		}
-		return judged(out, n, "no instance of which both the setting and its disk are known")
+		return judged(out, n, "no instance with a known setting and a known disk")
 	},
 }

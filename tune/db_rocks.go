@@ -33,7 +33,7 @@ var dbRocks = Rule{
 				x := Finding{Severity: farm.Warning, Subject: i.Name, Read: fmt.Sprintf("%s; innodb_buffer_pool_size %s; default_storage_engine=%s", where, bytes(pool), engine),
 					Verdict: "most memory is given to the engine that new tables do not use",
 					Why:     "MyRocks reads through its block cache, and InnoDB's pool serves the system tables and what has not been converted"}
-				fixOption(&x, "rocksdb_block_cache_size", bytes(pool), bytes(cache))
+				fixOption(&x, i, "rocksdb_block_cache_size", bytes(pool), bytes(cache))
 				x.Fix += ", with the buffer pool made smaller by as much"
 				out = append(out, x)
 			}
@@ -60,7 +60,7 @@ func (i Instance) rocksLogged() []Finding {
 	if on, _, known := i.setting("log_bin"); !ok || known && is(on, "OFF", "0") || is(format, "ROW") {
 		return nil
 	}
-	x := Finding{Severity: farm.Warning, Subject: i.Name, Read: where, Verdict: "replicas of its MyRocks tables can come to other rows, or writes are refused",
+	x := Finding{Severity: farm.Warning, Subject: i.Name, Read: where, Verdict: "replicas of its MyRocks tables can get different rows, or writes are refused",
 		Why: "MyRocks takes no gap locks: only rows, and not statements, mean the same on a replica"}
 	fixVariable(&x, i, "binlog_format", "ROW")
 	x.Fix += "; sessions that are connected keep the old format until they end"

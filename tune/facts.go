@@ -20,7 +20,9 @@ type Facts struct {
 	HugePages string            // transparent_hugepage/enabled: always, madvise or never
 	Nodes     []Node            // NUMA
 	Governors []Governor
-	Clock     string // current_clocksource
+	Clock     string   // current_clocksource
+	CPU       *CPUTime // nil: not known
+	Watch     *Watch   // nil: nobody watched
 
 	Disks       []Disk
 	Mounts      []Mount

@@ -25,6 +25,7 @@ type Disk struct {
 	Parts      []Partition
 	Slaves     []string // what it is made of: md and device-mapper
 	Health     *Health  // nil: nobody could ask the device
+	CacheType  string   // file that switches the device's own cache: "/sys/block/sda/device/scsi_disk/0:0:0:0/cache_type"; "" where there is none
 	WriteCache *bool    // the device's own cache, as the device says; nil: unknown
 	NVMe       []LBAFormat
 }

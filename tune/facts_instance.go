@@ -19,6 +19,7 @@ type Instance struct {
 	Process   *Process
 	AIO       string // how InnoDB waits for disks, by its log: "io_uring", "libaio"
 	Atomic    *AtomicWrites
+	Files     []FileUse // while somebody watched
 }
 
 // AtomicWrites are the sizes of writes of a file that are never torn, in bytes;
@@ -39,9 +40,11 @@ type Process struct {
 	PID       int
 	RSS       int64 // bytes
 	Swapped   int64
-	HugePages *bool  // may have transparent huge pages at all
-	Huge      int64  // has so many bytes of them
-	Allocator string // "jemalloc", "tcmalloc", "glibc"
+	HugePages *bool      // may have transparent huge pages at all
+	Huge      int64      // has so many bytes of them
+	Allocator string     // "jemalloc", "tcmalloc", "glibc"
+	Queue     *RunQueue  // nil: not known
+	Throttles []Throttle // of its control group and those around it
 }
 
 // setting is a variable's value and where it was read: from the running server

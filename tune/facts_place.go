@@ -75,3 +75,20 @@ func (c Change) Disk() string {
 	disk, _, _ := strings.Cut(rest, "/")
 	return disk
 }
+
+// MountDir is the directory where the filesystem is mounted that holds a path; "" when
+// it is not known.
+func (f *Facts) MountDir(path string) string {
+	m, _ := f.mountOf(path)
+	return m.Dir
+}
+
+// KeepsIn reports whether an instance keeps its data on one of the disks below a directory.
+func (f *Facts) KeepsIn(instance, dir string) bool {
+	for _, i := range f.Instances {
+		if i.Name == instance && slices.ContainsFunc(f.Below(i.Datadir), func(d string) bool { return slices.Contains(f.Below(dir), d) }) {
+			return true
+		}
+	}
+	return false
+}

@@ -43,6 +43,8 @@ type Volume struct {
 	Optimal  bool
 	Cache    WriteCache // as it is configured
 	CacheNow WriteCache // as it is at this moment, when the tool tells
+	Strip    int64      // bytes; 0: not known
+	Disks    int        // 0 or less: not known
 }
 
 // Drive is one physical drive behind a controller.

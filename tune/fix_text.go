@@ -27,13 +27,15 @@ func fixSysctl(f *Finding, facts *Facts, name, path, to string) {
 func fixVariable(f *Finding, i Instance, name, to string) {
 	now, _, _ := i.setting(name)
 	f.Change = i.variable(name, to)
+	f.Option = &Change{Instance: i.Name, Variable: name, From: now, To: to}
 	f.Fix = fmt.Sprintf("SET GLOBAL %s = %s", name, to)
 	f.Persist = fmt.Sprintf("%s = %s in the [mysqld] group of its option file", name, to)
 	f.Revert = fmt.Sprintf("SET GLOBAL %s = %s", name, now)
 }
 
 // fixOption fills in a fix that is an option file and a restart.
-func fixOption(f *Finding, name, to, now string) {
+func fixOption(f *Finding, i Instance, name, to, now string) {
+	f.Option = &Change{Instance: i.Name, Variable: name, From: now, To: to}
 	f.Fix = fmt.Sprintf("%s = %s in the [mysqld] group of its option file, then restart the instance", name, to)
 	f.Persist = "the option file is what lasts"
 	f.Revert = fmt.Sprintf("%s = %s there, then restart", name, now)

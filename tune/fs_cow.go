@@ -38,6 +38,6 @@ var fsCopyOnWrite = Rule{
 			}
 			out = append(out, x)
 		}
-		return judged(out, n, "no data directory of which is known where it lies")
+		return judged(out, n, "no instance with a known data directory")
 	},
 }

@@ -35,7 +35,7 @@ var memNUMA = Rule{
 			x := Finding{Severity: farm.Warning, Subject: i.Name, Read: fmt.Sprintf("%s; %d nodes, the smallest has %s; innodb_numa_interleave is not on", where, len(f.Nodes), bytes(least)),
 				Verdict: "its buffer pool is larger than a node and filled from one side: one node swaps while the other has room",
 				Why:     "pages are taken where the thread runs that touches them first, and that is one thread at start-up"}
-			fixOption(&x, "innodb_numa_interleave", "ON", "OFF")
+			fixOption(&x, i, "innodb_numa_interleave", "ON", "OFF")
 			x.Fix += "; or numactl --interleave=all in the unit"
 			out = append(out, x)
 		}

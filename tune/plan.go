@@ -93,7 +93,7 @@ func (h Planned) pages() Outcome {
 		return Outcome{}
 	}
 	x := mixedPages(sizes)
-	x.Subject, x.Why = h.Host, "they can be neighbours, and whole instances move as they are; whoever wants to make one of them by files later, cannot"
+	x.Subject, x.Why = h.Host, "they can share a host and move as they are, but their files cannot be merged into one instance later"
 	return found(x)
 }
 
@@ -127,6 +127,6 @@ func (h Planned) aio() Outcome {
 	}
 	return found(Finding{Severity: farm.Warning, Subject: h.Host, Read: fmt.Sprintf("%d instances may ask for %d asynchronous requests; a kernel's default is %d", n, sum, aioDefault),
 		Verdict: "the last instances may not start there",
-		Why:     "all instances of a host share one limit, and a server takes its part at its start. With io_uring there is none: an estimate, for which one a server will use is known when it runs",
+		Why:     "all instances of a host share one limit, and each server takes its part when it starts. With io_uring there is no limit. Which of the two a server uses is only known when it runs, so this is an estimate",
 		Fix:     "sysctl fs.aio-max-nr=1048576 on that host", Persist: "/etc/sysctl.d/60-stowage.conf: fs.aio-max-nr = 1048576", Revert: fmt.Sprintf("sysctl fs.aio-max-nr=%d", aioDefault)})
 }

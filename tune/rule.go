@@ -35,13 +35,15 @@ type Finding struct {
 	Prove    string        `json:"prove"`
 	Change   *Change       `json:"change,omitempty"` // the fix, when the program can carry it out
 	Also     []Change      `json:"also,omitempty"`   // further writes, where it takes several
+	Option   *Change       `json:"option,omitempty"` // the fix as an option of a server, which a restart may be needed for
 }
 
 // Change is a setting that can be written while the machine runs: a file below
-// /sys or /proc/sys, or a dynamic variable of a server. Exactly one of Path
-// and Variable is set.
+// /sys or /proc/sys, a dynamic variable of a server, or how a mount keeps times of
+// access (noatime, relatime or strictatime). Exactly one of Path, Variable and Mount is set.
 type Change struct {
-	Path     string `json:"path,omitempty"` // "/sys/block/sda/queue/scheduler"
+	Path     string `json:"path,omitempty"`  // "/sys/block/sda/queue/scheduler"
+	Mount    string `json:"mount,omitempty"` // "/var/lib/mysql"
 	Instance string `json:"instance,omitempty"`
 	Variable string `json:"variable,omitempty"`
 	From     string `json:"from"`
@@ -50,8 +52,11 @@ type Change struct {
 
 // Setting names what is changed, for people.
 func (c Change) Setting() string {
-	if c.Path != "" {
+	switch {
+	case c.Path != "":
 		return c.Path
+	case c.Mount != "":
+		return c.Mount + ": times of access"
 	}
 	return c.Instance + ": " + c.Variable
 }

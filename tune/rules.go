@@ -7,10 +7,10 @@ func Rules() []Rule {
 		dbDoublewrite, dbFlush, dbDurable, dbNeighbors, dbIOCapacity, dbPageSize, dbGone, dbAIO,
 		dbParallel,
 		dbRocks,
-		memSum, memSwap, memHugePages, memNUMA, memDirty, memAllocator, cpuGovernor, cpuClock,
+		memSum, memSwap, memHugePages, memNUMA, memDirty, memAllocator, cpuGovernor, cpuClock, cpuWait,
 		fsXFSGone, fsNoBarrier, fsAtime, fsXFSLayout, fsXFSGroups, fsXFSMisc, fsExt4Stripe, fsExt4Data, fsCopyOnWrite, fsAtomic,
 		blkScheduler, blkSchedulerOld, blkRotational, blkReadAhead, blkCacheView, blkCacheOff, blkPowerLoss, blkRequests, blkMicro,
 		blkInterrupts, blkAlign, blkDiscard,
-		raidAlwaysBack, raidDegraded, hwWear, hwHeat, hwNames, cloudInit,
+		raidAlwaysBack, raidDegraded, raidChunk, raidHot, hwWear, hwHeat, hwNames, cloudInit,
 	}
 }

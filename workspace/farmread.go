@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -14,7 +16,7 @@ import (
 // with.
 var (
 	farmKeys     = []string{"farm", "next_server_id", "accounts", "routing", "agents", "due", "host_types", "profiles", "hosts", "pairs"}
-	hostTypeKeys = []string{"cores", "memory", "disk", "iops", "network", "watts", "price", "max_instances"}
+	hostTypeKeys = []string{"cores", "memory", "disk", "iops", "network", "watts", "price", "max_instances", "options"}
 	hostKeys     = []string{"name", "type", "address", "dir", "labels", "reserved"}
 	pairKeys     = []string{"name", "topology", "sides", "shards"}
 	sideKeys     = []string{"host", "port", "datadir", "config", "group_suffix"}
@@ -112,6 +114,9 @@ func (r *farmReader) hostType(name string, n *yaml.Node) {
 			t.Price = r.quantity(v, what, farm.KindPlain)
 		case "max_instances":
 			t.MaxInstances = int(r.whole(v, what, 1, 1000))
+		case "options":
+			r.named(v, what(), func(name string, v *yaml.Node) { t.Options = append(t.Options, r.hostOption(name, v, what)) })
+			slices.SortStableFunc(t.Options, func(a, b farm.HostOption) int { return strings.Compare(a.Name, b.Name) })
 		default:
 			resource, known := knownResources[key]
 			if !known {
@@ -122,6 +127,29 @@ func (r *farmReader) hostType(name string, n *yaml.Node) {
 		return true
 	})
 	r.farm.HostTypes = append(r.farm.HostTypes, t)
+}
+
+// hostOption is one option of the servers on hosts of a type: a value, or with
+// a percent sign a share.
+func (r *farmReader) hostOption(name string, v *yaml.Node, what func() string) farm.HostOption {
+	o := farm.HostOption{Name: farm.OptionName(name), Value: r.text(v, func() string { return name + " in " + what() })}
+	for _, c := range o.Name {
+		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '.') {
+			r.fault(v, "%q in %s is no name of an option", name, what())
+			return o
+		}
+	}
+	if number, isShare := strings.CutSuffix(o.Value, "%"); isShare {
+		percent, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || !(percent > 0 && percent <= 100) {
+			r.fault(v, "%s in %s is %q: a share is more than 0%% and at most 100%%", name, what(), o.Value)
+			percent = 100
+		}
+		o.Value, o.Share = "", percent/100
+	} else if o.Value == "" || strings.ContainsFunc(o.Value, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		r.fault(v, "%s in %s must be a value in one line", name, what())
+	}
+	return o
 }
 
 // declare takes a key of a host type that is not known as a resource of the

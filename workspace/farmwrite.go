@@ -121,6 +121,13 @@ func (w *farmWriter) hostTypes(ts []farm.HostType) {
 		if t.MaxInstances != 0 {
 			row.add("max_instances", strconv.Itoa(t.MaxInstances))
 		}
+		if len(t.Options) > 0 {
+			options := flow{}
+			for _, o := range t.Options {
+				options.add(scalar(o.Name), scalar(o.String()))
+			}
+			row.add("options", options.String())
+		}
 		w.line("  %s: %s", scalar(string(t.Name)), row)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 const fuzzedFarm = `farm: f
 next_server_id: 1
-host_types: {t: {cores: 1, disk: 2TB, seats: 3, max_instances: 2}}
+host_types: {t: {cores: 1, memory: 4GB, disk: 2TB, seats: 3, max_instances: 2, options: {innodb_buffer_pool_size: 70%, innodb_io_capacity: 20000}}}
 profiles: {office: [0.1, 40%, 1]}
 hosts:
   - {name: h1, type: t, address: 10.0.0.1, labels: {rack: r1}, reserved: {disk: 1GB}}

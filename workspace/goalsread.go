@@ -19,7 +19,7 @@ var (
 		"buy", "moved_most", "rates", "parallel", "soak",
 		"approve_before", "after_failure", "budgets",
 	}
-	budgetKeys   = []string{"streams_per_host", "streams_per_rack", "streams_per_network", "disk_write", "lag"}
+	budgetKeys   = []string{"streams_per_host", "streams_per_rack", "streams_per_network", "disk_write", "lag", "hosts_out", "hosts_out_per_rack", "hosts_out_per_power"}
 	bindingKeys  = []string{"what", "hosts"}
 	surfaceKeys  = []string{"customer", "shards"}
 	purchaseKeys = []string{"most", "labels"}
@@ -211,6 +211,12 @@ func (r *goalsReader) budgets(n *yaml.Node) {
 			b.DiskWrite = r.above(v, what, farm.KindByteRate)
 		case "lag":
 			b.Lag = r.duration(v, what())
+		case "hosts_out":
+			b.HostsOut = int(r.whole(v, what, 1, 1000))
+		case "hosts_out_per_rack":
+			b.HostsOutPerRack = int(r.whole(v, what, 1, 1000))
+		case "hosts_out_per_power":
+			b.HostsOutPerPower = int(r.whole(v, what, 1, 1000))
 		default:
 			return false
 		}

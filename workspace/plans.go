@@ -33,26 +33,30 @@ func (w *Workspace) SavePlan(p placement.Plan) (path string, err error) {
 	if !planName().MatchString(p.Name) {
 		return "", &farm.Error{Op: "save plan", Subject: p.Name, Err: fmt.Errorf("%w: a plan's name is letters, digits, _ - and .", farm.ErrInput)}
 	}
-	data, err := json.MarshalIndent(p, "", " ")
+	return w.saveAs("save plan", p.Name, w.planPath(p.Name), p)
+}
+
+// saveAs writes what people review, and never replaces what says something else.
+func (w *Workspace) saveAs(op, name, path string, v any) (string, error) {
+	data, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
-		return "", &farm.Error{Op: "save plan", Subject: p.Name, Err: err}
+		return "", &farm.Error{Op: op, Subject: name, Err: err}
 	}
 	data = append(data, '\n')
-	path = w.planPath(p.Name)
 	old, err := read(path)
 	switch {
 	case err == nil && bytes.Equal(old, data):
 		return path, nil
 	case err == nil:
 		return "", &farm.Error{
-			Op: "save plan", Subject: p.Name, Hint: "choose another name, or remove " + path,
+			Op: op, Subject: name, Hint: "choose another name, or remove " + path,
 			Err: fmt.Errorf("%w: another plan of that name is there", farm.ErrRefused),
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", &farm.Error{Op: "save plan", Subject: p.Name, Err: err}
+		return "", &farm.Error{Op: op, Subject: name, Err: err}
 	}
 	if err := WriteFileAtomic(path, data, 0o644); err != nil {
-		return "", &farm.Error{Op: "save plan", Subject: p.Name, Err: err}
+		return "", &farm.Error{Op: op, Subject: name, Err: err}
 	}
 	return path, nil
 }

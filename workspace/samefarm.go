@@ -19,7 +19,7 @@ func sameFarm(a, b *farm.Farm) bool {
 
 func sameHostType(a, b farm.HostType) bool {
 	return a.Name == b.Name && a.MaxInstances == b.MaxInstances && a.Watts == b.Watts && a.Price == b.Price &&
-		maps.Equal(a.Capacity, b.Capacity)
+		maps.Equal(a.Capacity, b.Capacity) && slices.Equal(a.Options, b.Options)
 }
 
 func sameHost(a, b farm.Host) bool {

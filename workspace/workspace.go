@@ -16,6 +16,7 @@ const (
 	farmFile  = "farm.yaml"
 	goalsFile = "goals.yaml"
 	plansDir  = "plans"
+	rollsDir  = "rolls"
 	stateDir  = ".stowage"
 )
 

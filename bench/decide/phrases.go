@@ -58,7 +58,7 @@ func (o *Outcome) Changes(figures int) []string {
 		}
 	}
 	if left := len(o.Sensitive.Figures) - shown; left > 0 && shown == figures {
-		out = append(out, fmt.Sprintf("and %s further figures, none of which is nearer (--json has them all)", whole(float64(left))))
+		out = append(out, fmt.Sprintf("and %s more figures, none nearer (--json has them all)", whole(float64(left))))
 	} else if left > 0 {
 		out = append(out, fmt.Sprintf("%s further figures would have to be off by more than a factor of %s (--json has them all)", whole(float64(left)), whole(far)))
 	}

@@ -168,7 +168,7 @@ func (o *Outcome) Marks() []string {
 		text  string
 	}{
 		{Sheet, "[sheet] a data sheet claims it, or something that it is reckoned from"},
-		{Entered, "[entered] somebody published it, and nothing says how it would be a second time"},
+		{Entered, "[entered] published by others; how a second run would differ is not known"},
 		{Unbounded, "[no interval] measured here, once, or while others used the device: nothing says how sure it is"},
 	} {
 		if seen[x.basis] {

@@ -114,7 +114,7 @@ func (t *table) explain(o *Outcome, first int, shown bool) {
 		}
 	}
 	if left > 0 {
-		why("so %s of the weight is left out of who is ahead", percent(left))
+		why("so %s of the weight does not count towards who is ahead", percent(left))
 	}
 	for _, l := range o.Leads {
 		switch {
@@ -127,7 +127,7 @@ func (t *table) explain(o *Outcome, first int, shown bool) {
 		case left > 0:
 			why("%s leads %s by %s in what is known of all", o.Ahead, l.Over, times(l.By))
 		case l.OffBy != nil:
-			why("%s leads %s by %s on figures of which nobody says how sure they are: it is surely ahead only if none of them is off by more than %s", o.Ahead, l.Over, times(l.By), times(*l.OffBy))
+			why("%s leads %s by %s on figures without an interval: the lead is sure only if no figure is off by more than %s", o.Ahead, l.Over, times(l.By), times(*l.OffBy))
 		case l.By < 1+Tolerance:
 			why("%s and %s cannot be told apart: %s between them%s", o.Ahead, l.Over, times(l.By), within(l))
 		default:
@@ -135,7 +135,7 @@ func (t *table) explain(o *Outcome, first int, shown bool) {
 		}
 	}
 	if slices.ContainsFunc(o.Leads, func(l Lead) bool { return l.OffBy != nil }) {
-		why("how far such figures may be off can be said: doubt: {data_sheet: 20%%, entered: 10%%} in the decision")
+		why("to say how far such figures may be off: doubt: {data_sheet: 20%%, entered: 10%%} in the decision")
 	}
 	if on := t.claimed(first); len(on) > 0 {
 		why("%s holds %s by figures without an interval", o.Ahead, strings.Join(on, ", "))

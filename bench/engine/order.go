@@ -37,6 +37,8 @@ type Order struct {
 	// Save keeps the result, which has not come to its end yet; called after every run. Nil keeps nothing.
 	Save func(*sheet.Result) error
 	Tell func(Progress)
+
+	alone bool // of a Session: the first cell is not there a second time
 }
 
 // Progress is one thing that happened.

@@ -45,7 +45,7 @@ func (o Order) points(missing func(sheet.Cell) string) (cells []*sheet.Cell, all
 				switch o.Mode {
 				case sheet.Engines:
 					add(c, l, ratio, c.ID+"/"+l.ID, c.ID)
-					if c.ID == base {
+					if c.ID == base && !o.alone {
 						add(c, l, ratio, c.ID+"/"+l.ID+" again", c.ID+"-again").Again = true
 					}
 				case sheet.Instances:

@@ -39,7 +39,7 @@ type bencher struct {
 // Errors: farm.ErrInput for a directory or a machine that cannot be measured, farm.ErrRefused where another bench runs, foreign files
 // lie, or memory would not do, farm.ErrInterrupted when ctx ended.
 func Run(ctx context.Context, dir string, o Order) (res *sheet.Result, err error) {
-	err = within(ctx, dir, o, func(b *bencher) error {
+	err = within(dir, o, func(b *bencher) error {
 		res = b.result
 		err := b.measureAll(ctx)
 		b.result.Complete = err == nil
@@ -52,41 +52,52 @@ func Run(ctx context.Context, dir string, o Order) (res *sheet.Result, err error
 }
 
 // within takes the place in dir, prepares what an order asks for, has it measured, and leaves nothing in dir.
-func within(ctx context.Context, dir string, o Order, measure func(*bencher) error) (err error) {
-	if err := o.Check(); err != nil {
+func within(dir string, o Order, measure func(*bencher) error) error {
+	b, err := occupy(dir, o)
+	if err != nil {
 		return err
 	}
-	b := &bencher{order: o, stores: map[string]*server{}, began: time.Now()}
+	return errors.Join(measure(b), b.close())
+}
+
+// occupy takes the place in dir and prepares what an order asks for. The bencher is to be closed.
+func occupy(dir string, o Order) (b *bencher, err error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	b = &bencher{order: o, stores: map[string]*server{}, began: time.Now()}
 	if b.order.Tell == nil {
 		b.order.Tell = func(Progress) {}
 	}
 	if b.programs, err = host.FindPrograms(); err != nil {
-		return err
+		return nil, err
 	}
 	if b.programs.IsMySQL && o.Mode == sheet.Apply {
-		return &farm.Error{Op: "measure", Subject: b.programs.Server, Err: fmt.Errorf("%w: it is MySQL, and what a replica follows is measured on MariaDB alone", farm.ErrInput), Hint: "put a MariaDB in front of the PATH"}
+		return nil, &farm.Error{Op: "measure", Subject: b.programs.Server, Err: fmt.Errorf("%w: it is MySQL, and what a replica follows is measured on MariaDB alone", farm.ErrInput), Hint: "put a MariaDB in front of the PATH"}
 	}
 	ground, swept, err := bench.Occupy(dir, bench.MadeByEngine)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b.ground = ground
-	defer func() {
-		for _, s := range b.all {
-			s.kill()
-		}
-		err = errors.Join(err, ground.Close())
-	}()
 	if err := b.programs.CanReach(filepath.Dir(ground.Dir)); err != nil {
-		return &farm.Error{Op: "measure", Subject: dir, Err: err, Hint: "name a directory that everybody may enter, or open the one that is named"}
+		return nil, errors.Join(&farm.Error{Op: "measure", Subject: dir, Err: err, Hint: "name a directory that everybody may enter, or open the one that is named"}, b.close())
 	}
 	if swept > 0 {
 		b.say("removed %d MiB that a killed run had left", swept>>20)
 	}
 	if err := b.prepare(); err != nil {
-		return err
+		return nil, errors.Join(err, b.close())
 	}
-	return measure(b)
+	return b, nil
+}
+
+// close kills the servers and removes everything that is ours.
+func (b *bencher) close() error {
+	for _, s := range b.all {
+		s.kill()
+	}
+	return b.ground.Close()
 }
 
 func (b *bencher) say(format string, args ...any) {

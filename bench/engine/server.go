@@ -42,7 +42,8 @@ type server struct {
 	id       int // server_id
 	port     int // on 127.0.0.1; 0: sockets only
 	programs host.Programs
-	plugins  string // where ha_rocksdb.so lies; of MyRocks
+	plugins  string   // where ha_rocksdb.so lies; of MyRocks
+	also     []string // lines of the option file that come last, and so count
 
 	cmd    *exec.Cmd
 	exited chan error
@@ -106,7 +107,7 @@ func (s *server) writeConfig(cache int64, extra []string) error {
 	if s.plugins != "" {
 		lines = append(lines, "plugin-dir="+optionfile.Text(s.plugins))
 	}
-	lines = append(append(lines, f.lines(s.cell, cache)...), extra...)
+	lines = append(append(lines, f.lines(s.cell, cache)...), append(extra, s.also...)...)
 	dir, err := safefile.OpenDir(filepath.Dir(s.config()))
 	if err == nil { // the directory is the servers' account's
 		err = errors.Join(dir.Replace(filepath.Base(s.config()), []byte(strings.Join(lines, "\n")+"\n"), 0o644, nil), dir.Close())

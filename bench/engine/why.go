@@ -25,7 +25,7 @@ type Picture func(row string, g *flame.Graph, sub string) (string, error)
 func Why(ctx context.Context, dir string, o Order, draw Picture) (*sheet.Why, error) {
 	o.Mode, o.Ratios = sheet.Engines, o.Ratios[:1]
 	w := &sheet.Why{FormatVersion: sheet.FormatVersion, Kind: sheet.KindWhy, Settings: o.settings(), Unmeasured: []sheet.Gap{}}
-	err := within(ctx, dir, o, func(b *bencher) error {
+	err := within(dir, o, func(b *bencher) error {
 		b.points = slices.DeleteFunc(b.points, func(p point) bool { return p.row.Again })
 		w.Environment = b.result.Environment
 		if err := b.load(ctx); err != nil {

@@ -218,7 +218,7 @@ func checkOptions(path, axis, text string, add adder) {
 	case !optionText().MatchString(text):
 		add(path, "%s options may hold letters, digits and . , : = ^ + - _, and no path, not %q", axis, text)
 	case axis == "mkfs" && namesIdentity(text):
-		add(path, "mkfs options may not set a UUID or a label: by these the file system is known as one that may be taken away")
+		add(path, "mkfs options may not set a UUID or a label: Stowage recognises its own file systems by them before it removes one")
 	case axis == "mkfs" && slices.Contains(strings.Fields(text), "--"):
 		add(path, "mkfs options hold a -- that ends them")
 	}

@@ -129,11 +129,11 @@ func TestOrder(t *testing.T) {
 func TestHours(t *testing.T) {
 	m := small()
 	p := m.Plan([]string{"MIX"}, func(c Cell) Visit { return Visit{Least: time.Minute, Most: time.Minute} })
-	if want := "21 minutes (0.3 hours): 7 cells (one of them twice) x 3 rounds = 21 visits of 1 steps"; p.Hours() != want {
+	if want := "21 minutes (0.3 hours): 7 cells (one of them twice) x 3 rounds = 21 visits of 1 step"; p.Hours() != want {
 		t.Errorf("%s\nwant %s", p.Hours(), want)
 	}
 	p = m.Plan([]string{"MIX"}, func(c Cell) Visit { return Visit{Least: time.Hour, Most: 2 * time.Hour} })
-	if want := "21.0 hours: 7 cells (one of them twice) x 3 rounds = 21 visits of 1 steps; up to 42.0 hours if"; !strings.HasPrefix(p.Hours(), want) {
+	if want := "21.0 hours: 7 cells (one of them twice) x 3 rounds = 21 visits of 1 step; up to 42.0 hours if"; !strings.HasPrefix(p.Hours(), want) {
 		t.Errorf("%s\nwant %s", p.Hours(), want)
 	}
 	var text bytes.Buffer

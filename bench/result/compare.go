@@ -342,6 +342,11 @@ func (c *Comparison) caveats(a, b *Result) {
 		case Imported:
 			say("%s was measured by another program: %s", s.name, s.r.Source)
 		}
+		for _, x := range s.r.Steps {
+			for _, why := range x.Contradictions() {
+				say("%s: %s: one of these figures is wrong", s.name, why)
+			}
+		}
 		for _, why := range s.r.InvalidBecause {
 			say("%s is invalid: %s", s.name, why)
 		}
@@ -349,7 +354,7 @@ func (c *Comparison) caveats(a, b *Result) {
 			say("%s was disturbed: %s", s.name, why)
 		}
 	}
-	if c.Drift > 0.02 {
+	if c.Drift > 0.02 && slices.ContainsFunc(c.Steps, func(s Compared) bool { return s.CI != nil }) {
 		say("speeds drift, or others were at work: every interval reaches to a factor of %.2f on either side at least", math.Exp(c.Drift))
 	}
 }

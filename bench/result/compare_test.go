@@ -30,6 +30,18 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestCompareNamesWhatCannotBeTrue: 9,999 MB/s at 22,788 requests of 64 KiB were compared without a word, and of figures without an interval it was said
+// how wide every interval is.
+func TestCompareNamesWhatCannotBeTrue(t *testing.T) {
+	entered := func(mbps float64) *Result {
+		return &Result{Kind: Entered, Source: "a page", Complete: true, Valid: true, Steps: []*Step{{ID: "RND64K-R-Q8T2", IOPS: 22788, MBps: mbps, Valid: true}}}
+	}
+	all := strings.Join(Compare("a", entered(9999), "b", entered(1493)).Caveats, "\n")
+	if !strings.Contains(all, "A: RND64K-R-Q8T2: 9999 MB/s") || strings.Contains(all, "B: RND64K") || strings.Contains(all, "every interval") {
+		t.Errorf("caveats:\n%s", all)
+	}
+}
+
 func TestCompareSaysWhatDiffers(t *testing.T) {
 	a, b := made(1000, 1004, 996), made(1000, 1004, 996)
 	a.Environment.Device = &Device{Name: "sda", Queue: map[string]string{"scheduler": "[none] bfq", "rotational": "1"}}

@@ -164,7 +164,7 @@ type Check struct {
 	Written     int64   `json:"device_written_bytes"`
 	Flushes     int64   `json:"device_flushes"`
 	Syncs       int64   `json:"fio_syncs"`
-	Short       bool    `json:"short"`   // less reached the device than fio says: some cache answered
+	Short       bool    `json:"short"`   // less reached the device than fio says: a cache answered
 	Foreign     float64 `json:"foreign"` // what others moved, as a part of all
 	Utilisation float64 `json:"utilisation"`
 }

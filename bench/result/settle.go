@@ -123,7 +123,7 @@ func (r *Result) Judge() {
 		for _, x := range s.Samples {
 			switch c := x.Check; {
 			case c.Short:
-				invalid("%s: fio says it read %d and wrote %d bytes, of which %s saw %d and %d: some cache answered", s.ID, c.FioRead, c.FioWritten, c.Of, c.Read, c.Written)
+				invalid("%s: fio read %d and wrote %d bytes, but %s counted %d and %d: a cache answered", s.ID, c.FioRead, c.FioWritten, c.Of, c.Read, c.Written)
 			case s.Outstanding > 1 && s.AskedIOPS == 0 && x.Depth1 > mostlyAlone:
 				invalid("%s: %.0f %% of the requests went out alone, and %d at a time were asked for", s.ID, 100*x.Depth1, s.Outstanding)
 			case x.IOPS <= 0:
@@ -142,7 +142,7 @@ func (r *Result) Judge() {
 		}
 	}
 	if len(r.Steps) == 0 || !r.Complete {
-		invalid("it has not come to its end")
+		invalid("it was cut short before its end")
 	}
 }
 

@@ -46,9 +46,9 @@ func TestResultIsInvalid(t *testing.T) {
 		change func(*Result)
 		want   string
 	}{
-		"a cache answered":    {func(r *Result) { r.Steps[0].Samples[1].Check.Short = true }, "some cache answered"},
+		"a cache answered":    {func(r *Result) { r.Steps[0].Samples[1].Check.Short = true }, "a cache answered"},
 		"not so many at once": {func(r *Result) { r.Steps[0].Samples[1].Depth1 = 0.99 }, "went out alone"},
-		"cut short":           {func(r *Result) { r.Complete = false }, "not come to its end"},
+		"cut short":           {func(r *Result) { r.Complete = false }, "cut short before its end"},
 		"too hot": {func(r *Result) {
 			r.Environment.Device = &Device{Thermal: map[string][2]int64{"warning_temp_time": {3, 4}}}
 		}, "too hot"},

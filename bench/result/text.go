@@ -38,7 +38,7 @@ func WriteText(w io.Writer, r *Result) error {
 		return err
 	}
 	fmt.Fprintln(w, "\nLatency is that of a whole request; of FDS and MIX steps that of the fdatasync alone (the writes before it are in --json).")
-	fmt.Fprintf(w, "More: about so many runs more would bring the interval within +-%.0f %%.\n", 100*r.Settings.Target)
+	fmt.Fprintf(w, "More: about this many more runs would narrow the interval to +-%.0f %%.\n", 100*r.Settings.Target)
 	if p := r.Precondition; p != nil {
 		fmt.Fprintf(w, "Laid out: %d MiB of random data at %s MB/s.\n", p.Bytes>>20, Short(p.MBps))
 	}

@@ -55,8 +55,8 @@ func TestWriteRemarks(t *testing.T) {
 	}{
 		"":                              {},
 		"Quiet: nobody disturbed it.\n": {noise: Noise{Quiet: true}},
-		"Note: one.\nNote: two.\nNoise: others wrote.\nINVALID: some cache answered.\nINVALID: cut short.\n": {
-			labels: []string{"one", "two"}, noise: Noise{Reasons: []string{"others wrote"}}, invalid: []string{"some cache answered", "cut short"},
+		"Note: one.\nNote: two.\nNoise: others wrote.\nINVALID: a cache answered.\nINVALID: cut short.\n": {
+			labels: []string{"one", "two"}, noise: Noise{Reasons: []string{"others wrote"}}, invalid: []string{"a cache answered", "cut short"},
 		},
 	} {
 		var b bytes.Buffer

@@ -114,7 +114,7 @@ func restoreQueue(device string, a act, isOurs bool) (said []string, err error) 
 			continue
 		}
 		if to, isSet := a.To[name]; !isOurs && isSet && !sameSetting(name, now, to) {
-			said = append(said, fmt.Sprintf("%s of %s is %s, which somebody else has set: left alone", name, device, now))
+			said = append(said, fmt.Sprintf("%s of %s is %s, set by another process: left alone", name, device, now))
 			continue
 		}
 		if err := write(device, name, a.From[name]); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stowage/agent"
+	"stowage/command"
 	"stowage/farm"
 	"stowage/host"
 	"stowage/record"
@@ -24,6 +25,7 @@ import (
 // agentFlags are what an agent is told.
 type agentFlags struct {
 	host, engine, listen, advertise, data, certificates, namespace string
+	allow                                                          string
 	units                                                          bool
 }
 
@@ -54,7 +56,8 @@ certificates; copy it here and name it with --certificates.
 	fl.StringVar(&f.certificates, "certificates", "/etc/stowage/certificates", "directory with ca.crt, own.crt and own.key")
 	fl.StringVar(&f.namespace, "namespace", "", "Temporal namespace, for a cluster of your own")
 	fl.BoolVar(&f.units, "units", false, "run instances as systemd units mariadb@NAME, instead of as processes of their own")
-	cmd.AddCommand(a.certsCommand(), a.agentRevokeCommand(), a.agentStatusCommand())
+	fl.StringVar(&f.allow, "allow", "", "list of the commands that 'stowage roll' may run here, docs/roll.md; without it none")
+	cmd.AddCommand(a.certsCommand(), a.agentRevokeCommand(), a.agentStatusCommand(), a.carryCommand())
 	return cmd
 }
 
@@ -83,8 +86,15 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 		}
 	}
 	station := &record.Station{Dir: filepath.Join(f.data, "record"), Log: log, Border: a.border}
+	commands := a.commands(filepath.Join(f.data, "commands"))
+	if f.allow != "" {
+		commands.Allow = command.Allowed(f.allow)
+		if _, err := commands.Allow.Read(); err != nil {
+			return err
+		}
+	}
 	x, err := agent.New(agent.Options{Host: farm.HostName(f.host), Engine: f.engine, Listen: f.listen, Advertise: f.advertise, Data: f.data,
-		Namespace: f.namespace, Version: version, Identity: id, Machine: machine, Recorder: station, Looker: survey.Station{Here: survey.Here{Machine: machine}}, Log: log})
+		Namespace: f.namespace, Version: version, Identity: id, Machine: machine, Recorder: station, Looker: survey.Station{Here: survey.Here{Machine: machine}}, Commander: commands, Log: log})
 	if err != nil {
 		return err
 	}
@@ -131,7 +141,7 @@ that host. Files can be read by their owner only; ca.key is needed here alone.
 			return a.emit(s, s.text)
 		},
 	}
-	cmd.Flags().BoolVar(&renew, "renew", false, "make those of the named hosts anew; without names all that are not revoked, this program's too")
+	cmd.Flags().BoolVar(&renew, "renew", false, "renew those of the named hosts; without names all that are not revoked, this program's too")
 	return cmd
 }
 

@@ -92,7 +92,7 @@ command goes on from there.
 	fl.BoolVar(&f.noDurabilityOK, "no-durability-ok", false, "MyISAM may be measured: what it writes is not safe")
 	fl.BoolVar(&f.why, "why", false, "where the processor time of a transaction goes, and what threads wait for, instead of how fast it is")
 	fl.StringVar(&f.flames, "flames", "", "with --why: write a flame graph of each row into this `DIR`, as SVG")
-	fl.IntSliceVar(&f.instances, "n-instances", nil, "so many servers of a cell at once, as 1,2,4,8")
+	fl.IntSliceVar(&f.instances, "n-instances", nil, "numbers of servers of a cell that run at once, as 1,2,4,8")
 	fl.BoolVar(&f.wantsReplication, "replication", false, "how fast a replica applies a backlog")
 	fl.IntSliceVar(&f.threads, "threads", nil, "with --replication: slave_parallel_threads (default 0,2,4,8)")
 	fl.StringSliceVar(&f.modes, "modes", nil, "with --replication: slave_parallel_mode (default conservative,optimistic)")

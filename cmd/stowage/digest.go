@@ -68,11 +68,11 @@ does and folds shard numbers in names. --filter takes an expression such as
 		Args:    lf.inputs,
 		RunE: func(c *cobra.Command, given []string) error {
 			if (f.csv || f.sql) && a.json || f.csv && f.sql {
-				return usage(c, errors.New("--csv, --sql and --json are two formats"))
+				return usage(c, errors.New("--csv, --sql and --json cannot be combined"))
 			}
 			if f.follow {
 				if len(given) != 1 || len(lf.instances) > 0 || f.csv || f.sql || a.json {
-					return usage(c, errors.New("--follow takes one log, and shows a page"))
+					return usage(c, errors.New("--follow takes one log, and cannot be combined with --instance, --csv, --sql or --json"))
 				}
 				return a.follow(c.Context(), given[0], lf.every, f)
 			}
@@ -104,14 +104,14 @@ does and folds shard numbers in names. --filter takes an expression such as
 	cmd.Flags().StringVar(&f.filter, "filter", "", "count only events for which this is true")
 	cmd.Flags().StringVar(&f.order, "order", "", "order classes by: "+strings.Join(digest.OrderNames(), ", "))
 	cmd.Flags().BoolVar(&f.csv, "csv", false, "print one line a class, for a spreadsheet")
-	cmd.Flags().StringVar(&f.html, "html", "", "also write a page of it, complete in itself, into this `FILE`")
+	cmd.Flags().StringVar(&f.html, "html", "", "also write a self-contained HTML page to this `FILE`")
 	cmd.Flags().BoolVar(&f.anonymize, "anonymize", false, "leave out values, users, hosts and the names of inputs")
-	cmd.Flags().BoolVar(&f.follow, "follow", false, "show what is being added to a slow log, anew every --every, until Ctrl-C")
-	cmd.Flags().StringVar(&f.explain, "explain", "", "ask this `INSTANCE` for the plans of the classes that are printed; a replica, or the side with more room")
+	cmd.Flags().BoolVar(&f.follow, "follow", false, "show what is added to a slow log, redrawn every --every, until Ctrl-C")
+	cmd.Flags().StringVar(&f.explain, "explain", "", "ask this `INSTANCE` for the plans of the printed classes; best a replica, or the side with more room")
 	cmd.Flags().BoolVar(&f.sql, "sql", false, "print statements that fill the review and history tables of pt-query-digest, for Anemometer")
-	cmd.Flags().StringVar(&f.tables, "sql-tables", "query_review,query_history", "their names")
-	cmd.Flags().StringSliceVar(&f.percentiles, "percentiles", nil, "show these quantiles, too: 90,99.9")
-	cmd.Flags().StringVar(&f.limit, "limit", "", "print the first classes that have so much of the query time, 95%, or so many: 20, or 95%:20 for whichever is less")
+	cmd.Flags().StringVar(&f.tables, "sql-tables", "query_review,query_history", "the names of these tables, for --sql")
+	cmd.Flags().StringSliceVar(&f.percentiles, "percentiles", nil, "also show these quantiles: 90,99.9")
+	cmd.Flags().StringVar(&f.limit, "limit", "", "print the heaviest classes: up to this share of the query time (95%), this many (20), or whichever is less (95%:20)")
 	cmd.Flags().StringVar(&f.since, "since", "", "leave out events before this time (RFC 3339, 2026-11-21 10:00:00 in UTC, or 1h or 2d ago)")
 	cmd.Flags().StringVar(&f.until, "until", "", "leave out events at or after this time")
 	cmd.Flags().StringVar(&f.save, "save", "", "keep the digest: NAME in the workspace, or FILE.digest")
@@ -215,7 +215,7 @@ func noLog(r digest.Report) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &farm.Error{Op: "read " + strings.Join(names, ", "), Err: fmt.Errorf("%w: no line of it begins an event", farm.ErrInput),
+	return &farm.Error{Op: "read " + strings.Join(names, ", "), Err: fmt.Errorf("%w: no line in it begins an event", farm.ErrInput),
 		Hint: "give a slow log, a general log, a pcap or pcapng capture, or a saved digest; gzip, zstd and bzip2 are unpacked"}
 }
 

@@ -51,7 +51,7 @@ when new classes bring more load, or when an input is cut.
 			return a.compared(c)
 		},
 	}
-	cmd.Flags().StringVar(&f.html, "html", "", "also write a page of it, complete in itself, into this `FILE`")
+	cmd.Flags().StringVar(&f.html, "html", "", "also write a self-contained HTML page to this `FILE`")
 	cmd.Flags().BoolVar(&f.anonymize, "anonymize", false, "leave out values and the names of inputs")
 	return cmd
 }

@@ -54,15 +54,15 @@ func (a *app) planOf(ctx context.Context, s *mysql.Server, c digest.Class) (*dig
 	case j.Kind != replay.Read:
 		why := j.Reason
 		if why == "" {
-			why = "it is no read"
+			why = "it is not a read"
 		}
 		return none(why)
 	case len(j.Parts) > 1:
-		return none("it is several statements")
+		return none("it holds several statements")
 	case j.Params > 0:
 		return none("the values of its parameters were not kept")
 	case !isSelect(c.Example.Query):
-		return none("it is no SELECT")
+		return none("it is not a SELECT")
 	}
 	return traffic.Explain(ctx, s, c.Example.DB, c.Example.Query, c.Tables)
 }

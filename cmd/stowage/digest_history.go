@@ -40,10 +40,10 @@ with the one before.
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.class, "class", "", "only the class with this `ID`, or its beginning")
-	fl.StringVar(&f.since, "since", "", "leave out what was before this time, or so long ago: 1h, 2d, 1w")
-	fl.StringVar(&f.until, "until", "", "leave out what was at or after this time")
+	fl.StringVar(&f.since, "since", "", "leave out what is older than this: a time, or 1h, 2d, 1w")
+	fl.StringVar(&f.until, "until", "", "leave out what came at or after this time")
 	fl.StringVar(&f.step, "step", "", "length of a step of time: 10m, 1h, 1d; default: about 30 steps")
-	fl.StringVar(&f.period, "period", "", "compare the last so long with as long before: 1h, 1d, 1w")
+	fl.StringVar(&f.period, "period", "", "compare the newest period of this length with the one before: 1h, 1d, 1w")
 	fl.IntVar(&f.top, "top", 10, "classes to print; 0: all")
 	return cmd
 }
@@ -110,7 +110,7 @@ func (f historyFlags) options() (o digest.TrendOptions, period time.Duration, er
 	}{{"--step", f.step, &o.Step}, {"--period", f.period, &period}} {
 		var ok bool
 		if *x.into, ok = parseSpan(x.text); x.text != "" && !ok {
-			return o, 0, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %s %q is no length of time", farm.ErrInput, x.flag, x.text), Hint: "write it as 10m, 1h, 1d or 1w"}
+			return o, 0, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %s %q is not a length of time", farm.ErrInput, x.flag, x.text), Hint: "write it as 10m, 1h, 1d or 1w"}
 		}
 	}
 	return o, period, nil
@@ -170,9 +170,9 @@ func overlaps(kept []keptWindow) (out []string) {
 	for i, x := range kept {
 		for _, y := range kept[:i] {
 			if x.first.Before(y.last) && y.first.Before(x.last) {
-				out = append(out, fmt.Sprintf("windows of %s and %s overlap from %s: what is in both counts twice; fine when they are of different servers", y.name, x.name, later(x.first, y.first).Format(time.DateTime)))
+				out = append(out, fmt.Sprintf("windows of %s and %s overlap from %s: statements in both count twice; fine if they come from different servers", y.name, x.name, later(x.first, y.first).Format(time.DateTime)))
 				if len(out) == 3 {
-					return append(out, "there may be more that overlap; name those that are wanted")
+					return append(out, "more windows may overlap; name the ones to use")
 				}
 			}
 		}
@@ -191,7 +191,7 @@ func merged(kept []keptWindow) (*digest.Digest, error) {
 	all := kept[0].digest
 	for _, x := range kept[1:] {
 		if err := all.Merge(x.digest); err != nil {
-			return nil, &farm.Error{Op: "merge digests", Subject: x.name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "name those of one kind: stowage digest history NAME..."}
+			return nil, &farm.Error{Op: "merge digests", Subject: x.name, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "name windows with the same rules and groups: stowage digest history NAME..."}
 		}
 	}
 	return all, nil
@@ -215,7 +215,7 @@ func (a *app) periods(kept []keptWindow, period time.Duration) error {
 		}
 	}
 	if len(before) == 0 || len(after) == 0 {
-		return &farm.Error{Op: "compare periods", Err: fmt.Errorf("%w: %d windows are in the last %v and %d in the %v before", farm.ErrInput, len(after), period, len(before), period),
+		return &farm.Error{Op: "compare periods", Err: fmt.Errorf("%w: %s in the last %s and %d in the %s before", farm.ErrInput, farm.Counted(len(after), "window"), spanText(period), len(before), spanText(period)),
 			Hint: "keep one window of each period at least, or name a shorter --period"}
 	}
 	b, err := merged(before)
@@ -224,6 +224,6 @@ func (a *app) periods(kept []keptWindow, period time.Duration) error {
 		return err
 	}
 	c := digest.Compare(b, f, digest.CompareOptions{})
-	a.say("BEFORE is %d windows up to %s, AFTER %d up to %s", len(before), newest.Add(-period).Format(time.DateTime), len(after), newest.Format(time.DateTime))
+	a.say("BEFORE is %s up to %s, AFTER %s up to %s", farm.Counted(len(before), "window"), newest.Add(-period).Format(time.DateTime), farm.Counted(len(after), "window"), newest.Format(time.DateTime))
 	return a.compared(c)
 }

@@ -25,12 +25,12 @@ type imported struct {
 
 func (i imported) writeText(w io.Writer) error {
 	if i.Windows > 0 {
-		fmt.Fprintf(w, "%s with %s kept as %s; see them with: stowage digest history %s\n", farm.Counted(i.Windows-i.Unknown, "window"), farm.Counted(i.Events, "event"), i.Save, i.Save)
+		fmt.Fprintf(w, "%s of history with %s kept as %s; see them with: stowage digest history %s\n", farm.Counted(i.Windows-i.Unknown, "row"), farm.Counted(i.Events, "event"), i.Save, i.Save)
 	}
 	if i.Unknown > 0 {
-		fmt.Fprintf(w, "%d windows were left out: they have neither a sample nor a class in the review table\n", i.Unknown)
+		fmt.Fprintf(w, "%s left out: neither a sample nor a class in the review table\n", farm.Counted(i.Unknown, "row"))
 	}
-	_, err := fmt.Fprintf(w, "%d classes have a remark of a person; stowage digest history --class shows it\n", i.Reviewed)
+	_, err := fmt.Fprintf(w, "%s with a reviewer's comment; stowage digest history --class shows it\n", farm.Counted(i.Reviewed, "class"))
 	return err
 }
 
@@ -40,7 +40,7 @@ func (a *app) importCommand() *cobra.Command {
 		Use:   "import",
 		Short: "Take over the review and history tables of pt-query-digest",
 		Long: `Reads what mysql prints of the tables that pt-query-digest --review and --history fill,
-and keeps it in the workspace: windows for ` + "`digest history`" + `, remarks of people for
+and keeps it in the workspace: rows for ` + "`digest history`" + `, comments of reviewers for
 --class. stowage digest --sql writes the other way.
 
   mysql -B -e 'SELECT * FROM percona_schema.query_review' > review.tsv
@@ -54,7 +54,7 @@ and keeps it in the workspace: windows for ` + "`digest history`" + `, remarks o
 				return usage(c, errors.New("--review or --history is missing: there is nothing to read"))
 			}
 			if history != "" && save == "" {
-				return usage(c, errors.New("--save is missing: the name that the windows are to have"))
+				return usage(c, errors.New("--save is missing: the name to keep the windows under"))
 			}
 			return a.importReview(review, history, save)
 		},

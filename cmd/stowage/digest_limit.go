@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,7 +14,7 @@ func (f digestFlags) cut(l *digest.Listing, isJSON bool) error {
 	for _, text := range f.percentiles {
 		v, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(text), "p"), 64)
 		if err != nil || !(v > 0) || v > 100 {
-			return fmt.Errorf("--percentiles %q is not a number above 0, up to 100", text)
+			return fmt.Errorf("--percentiles %q: write numbers above 0 and up to 100, such as 90,99.9", text)
 		}
 		percents = append(percents, v)
 	}
@@ -47,7 +46,7 @@ func (f digestFlags) shown() int {
 
 // parseLimit reads 95%, 20 and 95%:20. What is not said is 0.
 func parseLimit(text string) (share float64, most int, err error) {
-	wrong := errors.New("--limit is 95%, 20 or 95%:20")
+	wrong := fmt.Errorf("--limit %q: write a share of the query time, a number of classes, or both: 95%%, 20 or 95%%:20", text)
 	for _, part := range strings.SplitN(text, ":", 2) {
 		if percent, is := strings.CutSuffix(part, "%"); is {
 			if share, err = strconv.ParseFloat(percent, 64); err != nil || !(share > 0) || share > 100 {

@@ -73,11 +73,11 @@ func (f *liveFlags) check(o digest.Options) error {
 	case !slices.Contains([]string{liveSlowLog, liveGeneralLog, liveSchema, liveProcesses}, f.from):
 		err = fmt.Errorf("--from %q is neither slow_log nor general_log nor performance_schema nor processlist", f.from)
 	case f.window < 0 || f.every < time.Second:
-		err = errors.New("--for cannot be negative, and --every is a second at least")
+		err = errors.New("--for cannot be negative, and --every must be a second or more")
 	case f.from == liveProcesses && f.window == 0:
-		err = errors.New("--from processlist wants --for: it sees what runs while it looks")
+		err = errors.New("--from processlist needs --for: it sees only what runs meanwhile")
 	case f.window > 0 && f.from != liveSchema && f.from != liveProcesses:
-		err = fmt.Errorf("--for goes with --from performance_schema; a window of %s is --since and --until", f.from)
+		err = fmt.Errorf("--for needs --from performance_schema or processlist; for a window of %s use --since and --until", f.from)
 	case f.from == liveSchema && f.window == 0:
 		err = o.CheckSums()
 	}

@@ -94,8 +94,8 @@ to look at.
 	fs.Lookup("for").DefValue = inHelp(f.For)
 	fs.StringVar(&f.from, "from", fromSlowLog, "slow-log or network")
 	fs.StringVar(&f.digest.save, "save", "", "keep the digest: NAME in the workspace, or FILE.digest")
-	fs.StringVar(&f.maxBytes, "max-bytes", "2GiB", "end the window after so many bytes of log, or of packets, of one instance")
-	fs.StringVar(&f.piece, "piece", "256MiB", "finish, digest and remove a file of the log when it is so large")
+	fs.StringVar(&f.maxBytes, "max-bytes", "2GiB", "end the window when one instance has this much log, or this many bytes of packets")
+	fs.StringVar(&f.piece, "piece", "256MiB", "start a new log file at this size; the full one is digested and removed")
 	fs.StringVar(&f.reserve, "reserve", "1GiB", "what stays free on the file system of the log")
 	fs.IntVar(&f.MaxRunning, "max-running", f.MaxRunning, "end the window when Threads_running is above this; 0: do not look")
 	fs.DurationVar(&f.MaxLag, "max-lag", f.MaxLag, "end the window when replication is further behind; 0: do not look")
@@ -120,15 +120,15 @@ func (f *recordFlags) check(c *cobra.Command) error {
 	case f.from != fromSlowLog && f.from != fromNetwork:
 		return usage(c, fmt.Errorf("--from %q is neither %s nor %s", f.from, fromSlowLog, fromNetwork))
 	case f.Keep != "" && f.from != fromNetwork:
-		return usage(c, errors.New("--keep keeps packets: it wants --from network"))
+		return usage(c, errors.New("--keep needs --from network: it keeps packets"))
 	case f.from == fromNetwork && (f.Sample > 0 || f.LogDir != ""):
 		return usage(c, errors.New("--sample and --log-dir are for --from slow-log"))
 	case f.digest.save == "":
 		return usage(c, errors.New("--save is missing: the digest is all that is kept"))
 	case f.wait < 0:
-		return usage(c, errors.New("--wait is less than nothing"))
+		return usage(c, errors.New("--wait cannot be negative"))
 	case f.parallel < 1:
-		return usage(c, errors.New("--parallel wants 1 or more"))
+		return usage(c, errors.New("--parallel must be 1 or more"))
 	}
 	for _, x := range []struct {
 		flag, text string

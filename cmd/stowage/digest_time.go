@@ -22,7 +22,7 @@ func parseTime(flag, text string) (time.Time, error) {
 	if ago, ok := parseSpan(strings.TrimSpace(strings.TrimSuffix(text, "ago"))); ok {
 		return time.Now().Add(-ago), nil
 	}
-	return time.Time{}, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %s %q is no time", farm.ErrInput, flag, text),
+	return time.Time{}, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %s %q is not a time", farm.ErrInput, flag, text),
 		Hint: "write it as 2026-11-21T10:00:00Z, or how long ago: 1h, 2d, 1w"}
 }
 
@@ -36,4 +36,16 @@ func parseSpan(text string) (time.Duration, bool) {
 	}
 	d, err := time.ParseDuration(text)
 	return d, err == nil && d > 0
+}
+
+// spanText is a length of time as people write it: 1w, 2d, 1h30m0s.
+func spanText(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d%(7*day) == 0:
+		return fmt.Sprintf("%dw", d/(7*day))
+	case d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return d.String()
 }

@@ -44,8 +44,8 @@ const (
 	hopeless      = 0.10 // share above which the ring is not read any more
 	shortestPoll  = 10 * time.Millisecond
 	longestPoll   = time.Second
-	skipOverrun   = "had left the ring of statements before it was read"
-	skipTruncated = "performance_schema's sums were truncated while they were read: how many statements that hid is not known"
+	skipOverrun   = "overwritten in the ring of statements before they were read"
+	skipTruncated = "performance_schema's sums were truncated during the reading: the number of lost statements is not known"
 	noteCut       = "cut off by the server (performance_schema_max_sql_text_length): classed by its beginning"
 	noteNameless  = "its session had ended before its user was asked for"
 )
@@ -209,7 +209,7 @@ func (w *liveWindow) end(ctx context.Context) error {
 	switch {
 	case w.ring == nil:
 	case w.lost > 0:
-		w.leave("the sums were truncated meanwhile, so nobody knows how many single statements are missing")
+		w.leave("the sums were truncated during the window: the number of missing statements is not known")
 	case float64(missing) > mostLoss*float64(of):
 		w.leave(fmt.Sprintf("%s missed %d of %d statements", w.ring.Table(), missing, of))
 	}

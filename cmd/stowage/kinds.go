@@ -50,6 +50,7 @@ var kinds = []kind{
 	{name: move.Name, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act {
 		return move.NewAct(bare, goals.Soak, a.repair).Act
 	}},
+	{name: roll.Roll, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act { return a.newRoller(bare, goals).Act }},
 	{
 		name: roll.Side, of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act { return newRoll(bare, goals).Act },
 		holdsBefore: roll.StepReturn,
@@ -70,7 +71,7 @@ func (a *app) actOf(d *session.Session, name string) (*act.Act, error) {
 			return k.of(a, bare, goals), nil
 		}
 	}
-	return nil, act.Refused("go on", name, fmt.Errorf("it is a %s, which this program does not know", name), "go on with it by the Stowage that has begun it; stowage runs lists all")
+	return nil, act.Refused("go on", name, fmt.Errorf("it is a %s, which this program does not know", name), "use the version of Stowage that began it; stowage runs lists all")
 }
 
 // bareAct is what all acts need, without the steps of one.

@@ -55,7 +55,7 @@ func (a *app) deeds(run string, all bool) ([]store.Deed, error) {
 		return nil, err
 	}
 	if len(moves) == 0 && run == "" && (!all || len(replays) == 0) {
-		return nil, &farm.Error{Op: "log", Err: fmt.Errorf("%w: nothing has been begun in this workspace", farm.ErrRefused), Hint: "stowage move PLAN"}
+		return nil, &farm.Error{Op: "log", Err: fmt.Errorf("%w: no run has begun in this workspace", farm.ErrRefused), Hint: "stowage move PLAN"}
 	}
 	if err := d.Store.TakeTrail(); err != nil {
 		return nil, err

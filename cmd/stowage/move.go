@@ -12,6 +12,7 @@ import (
 
 	"stowage/act"
 	"stowage/farm"
+	"stowage/roll"
 	"stowage/route"
 	"stowage/session"
 	"stowage/store"
@@ -89,6 +90,7 @@ type moveSummary struct {
 	// WritePauses are those of the switchovers among them.
 	WritePauses *act.WritePauses `json:"write_pauses,omitempty"`
 	Outcome     *act.Outcome     `json:"outcome,omitempty"`
+	Hosts       []roll.HostEnd   `json:"hosts,omitempty"` // of a roll
 	// Forward are those that have settled without a way back.
 	Forward []act.LostWay `json:"without_way_back,omitempty"`
 	// Next are the verbs by which a run that is held goes on.
@@ -104,7 +106,11 @@ func (a *app) ended(s moveSummary, err error) error {
 	}
 	printErr := a.emit(s, func(w io.Writer) error {
 		if s.State == "nothing-to-do" && s.Plan == "" {
-			_, err := fmt.Fprintln(w, "nothing to go on with: nothing has been begun in this workspace")
+			_, err := fmt.Fprintln(w, "nothing to go on with: no run has begun in this workspace")
+			return err
+		}
+		if s.State == "nothing-to-do" && s.Hosts != nil {
+			_, err := fmt.Fprintln(w, "nothing to do: the plan has rolled every host")
 			return err
 		}
 		if s.State == "nothing-to-do" {
@@ -114,6 +120,9 @@ func (a *app) ended(s moveSummary, err error) error {
 		if s.State == stateHeld {
 			_, err := fmt.Fprintf(w, "%s: %s is out; its twin serves all clients of the pair\n  bring it back: %s\n", s.Run, s.Plan, s.Next[0])
 			return err
+		}
+		if s.Hosts != nil {
+			return s.writeHosts(w)
 		}
 		if s.WritePauses != nil {
 			fmt.Fprintf(w, "%s: %s\n", s.Run, s.WritePauses)
@@ -293,6 +302,14 @@ func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary
 	s.Forward = slices.DeleteFunc(slices.Clone(now.Lost), func(w act.LostWay) bool { return w.Forward == nil })
 	if all, done := board.Shards(); all > 0 { // pairs that are made or retired for them are no moves
 		s.Sides, s.Moved, s.what = all, done, "shards"
+	}
+	if run.Kind == roll.Roll {
+		if run, err = act.Choose(d.Store, run.ID, "roll"); err == nil {
+			s.Hosts, err = roll.Ends(d.Store, run, time.Now())
+		}
+		if err != nil {
+			return s, err
+		}
 	}
 	if out != nil && !out.Whole() || run.State == store.Failed {
 		s.State = "failed"

@@ -88,7 +88,7 @@ Exit code 1 when answers differ, statements failed to run, or something got slow
 	fl.StringVar(&f.until, "until", "", "leave out what was recorded at or after this time")
 	fl.StringVar(&f.filter, "filter", "", "send only what this is true of, as in digest")
 	fl.StringVar(&f.rules, "rules", "ptqd", "how statements become classes: ptqd or lexer")
-	fl.BoolVar(&f.functions, "functions", false, "send reads that call functions somebody made")
+	fl.BoolVar(&f.functions, "functions", false, "send reads that call stored functions")
 	fl.BoolVar(&f.writes, "writes", false, "send writes too; needs --throw-away")
 	fl.StringVar(&f.throwAway, "throw-away", "", "the name under which a person marked the candidate as one to throw away")
 	fl.StringVar(&f.defaults, "defaults-file", "", "the option file with the account")

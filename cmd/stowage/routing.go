@@ -294,7 +294,7 @@ func (a *app) askBehind(ctx context.Context, d *session.Session, r route.Router,
 			Hint: "stowage resume opens server and gate; docs/runbook.md says how to do it by hand"}
 	case unknown != "":
 		return &farm.Error{Op: "open gate", Subject: fmt.Sprintf("%s side %s", pair, side), Err: fmt.Errorf("%w: %s", farm.ErrRefused, unknown),
-			Hint: "start the server behind the gate, then again; clients wait meanwhile"}
+			Hint: "start the server behind the gate, then try again; its clients wait until then"}
 	}
 	return nil
 }

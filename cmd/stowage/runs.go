@@ -57,7 +57,7 @@ func (a *app) runsCommand() *cobra.Command {
 
 func (l runList) writeText(out io.Writer) error {
 	if len(l.Runs) == 0 {
-		_, err := fmt.Fprintln(out, "nothing has been begun in this workspace\n  next: stowage plan, then stowage move PLAN")
+		_, err := fmt.Fprintln(out, "no run has begun in this workspace\n  next: stowage plan, then stowage move PLAN")
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -49,7 +49,7 @@ func (s *screen) Add(e farm.Event) {
 	case farm.WayBackLost:
 		s.aloud(string(e.Shard) + ": " + e.Text)
 	case farm.Forged:
-		s.aloud("SOMEBODY INTERFERES: " + e.Text + "\n  docs/security.md: a host that somebody has broken into")
+		s.aloud("SOMEBODY INTERFERES: " + e.Text + "\n  docs/security.md: a host that an attacker controls")
 		return
 	}
 	if s.width == 0 {
@@ -68,7 +68,7 @@ func (s *screen) aloud(text string) {
 
 // line prints one event of those worth a line of their own.
 func (s *screen) line(e farm.Event) {
-	row := s.board.Sides[act.Key{Pair: e.Pair, Side: e.Side, Shard: e.Shard}]
+	row := s.board.Sides[act.KeyOf(e)]
 	text := row.Line(time.Now())
 	switch e.Kind {
 	case farm.WayBackLost: // Add has

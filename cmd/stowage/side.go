@@ -125,7 +125,7 @@ func (a *app) sideIn(ctx context.Context, pair farm.PairName, side farm.SideName
 	defer d.Close()
 	last, err := roll.Newest(d.Store, pair, side)
 	if errors.Is(err, store.ErrNone) || err == nil && last.State == store.Done {
-		return &farm.Error{Op: "bring back", Subject: fmt.Sprintf("%s/%s", pair, side), Err: fmt.Errorf("%w: nobody has taken it out", farm.ErrRefused), Hint: "stowage status says where its clients are"}
+		return &farm.Error{Op: "bring back", Subject: fmt.Sprintf("%s/%s", pair, side), Err: fmt.Errorf("%w: it is not out", farm.ErrRefused), Hint: "stowage status says where its clients are"}
 	}
 	if err != nil {
 		return err
@@ -148,7 +148,11 @@ func (a *app) sideIn(ctx context.Context, pair farm.PairName, side farm.SideName
 
 // newRoll makes taking sides out what an act carries out. A share of the clients that come back is watched for as long as in a move.
 func newRoll(bare *act.Act, goals placement.Goals) *roll.Act {
+	return roll.NewAct(bare, swingSettings(goals))
+}
+
+func swingSettings(goals placement.Goals) swing.Settings {
 	s := swing.Defaults()
 	s.Soak = min(goals.Soak, act.WatchAtMost)
-	return roll.NewAct(bare, s)
+	return s
 }

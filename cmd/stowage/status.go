@@ -88,6 +88,7 @@ func (c claimLine) String() string {
 type sideRow struct {
 	Pair  farm.PairName `json:"pair"`
 	Side  farm.SideName `json:"side"`
+	Host  farm.HostName `json:"host,omitempty"` // it is rolled: all its sides
 	Step  string        `json:"step"`
 	Done  bool          `json:"done"`
 	Text  string        `json:"text,omitempty"`
@@ -206,6 +207,9 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 	if s.NextSteps, err = act.NextSteps(d.Store, run, slices.Contains(d.PlanNames(), run.Subject)); err != nil {
 		return s, err
 	}
+	if s.NextSteps, err = rollNext(d, run, s.NextSteps); err != nil {
+		return s, err
+	}
 	if run.State == store.Running {
 		s.NextSteps = []string{"wait, or Ctrl-C in the process that runs it"}
 		if s.State == interrupted {
@@ -228,7 +232,7 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 	s.board, s.SidesDone, s.WritePauses = board, board.Done(), board.WritePauses()
 	s.Forged = board.Forged
 	for _, r := range board.Rows() {
-		s.Sides = append(s.Sides, sideRow{r.Key.Pair, r.Key.Side, r.Step, r.IsDone(), r.Text, r.Bytes, r.Total, r.Line(time.Now())})
+		s.Sides = append(s.Sides, sideRow{r.Key.Pair, r.Key.Side, r.Key.Host, r.Step, r.IsDone(), r.Text, r.Bytes, r.Total, r.Line(time.Now())})
 	}
 	return s, nil
 }
@@ -322,7 +326,7 @@ func (s moveStatus) writeText(w io.Writer) error {
 		}
 	}
 	if s.State == "none" {
-		_, err := fmt.Fprintln(w, "nothing has been begun in this workspace\n  next: stowage plan, then stowage move PLAN")
+		_, err := fmt.Fprintln(w, "no run has begun in this workspace\n  next: stowage plan, then stowage move PLAN")
 		return err
 	}
 	fmt.Fprintf(w, "%s of plan %s: %s, %s done\n", s.Run, s.Plan, s.State, plural(s.SidesDone, "side", "sides"))
@@ -330,7 +334,7 @@ func (s moveStatus) writeText(w io.Writer) error {
 		fmt.Fprintf(w, "  not ended either: %s of %s, %s: stowage status --run %s\n", r.Run, r.Plan, r.State, r.Run)
 	}
 	if s.Claim != nil && len(s.AlsoOpen) > 0 {
-		fmt.Fprintf(w, "  nobody else touches %s of it until it ends\n", s.Claim)
+		fmt.Fprintf(w, "  no other run touches %s of it until it ends\n", s.Claim)
 	}
 	if s.WritePauses != nil {
 		fmt.Fprintf(w, "  %s\n", s.WritePauses)

@@ -194,7 +194,7 @@ other direction is written, plans/undo-NAME.json. Nothing is touched: review it,
 			d.Close()
 			switch {
 			case errors.Is(err, store.ErrNone):
-				return &farm.Error{Op: "undo", Err: fmt.Errorf("%w: nothing has been begun in this workspace", farm.ErrRefused), Hint: "stowage status"}
+				return &farm.Error{Op: "undo", Err: fmt.Errorf("%w: no run has begun in this workspace", farm.ErrRefused), Hint: "stowage status"}
 			case err != nil:
 				return err
 			case run.State != store.Running:
@@ -250,7 +250,7 @@ func writeBack(w io.Writer, b *act.Back, none string) {
 		fmt.Fprintf(w, "moved for good; the way back is the same move in the other direction:\n  %s\n", strings.Join(b.Commands, "\n  "))
 	}
 	if len(b.Lost) > 0 {
-		fmt.Fprintf(w, "moved for good, from pairs that are retired: %v\n  plan anew where they are to be: stowage plan\n", b.Lost)
+		fmt.Fprintf(w, "moved for good, from pairs that are retired: %v\n  plan their new place: stowage plan\n", b.Lost)
 	}
 	if len(b.InTheWay) > 0 {
 		fmt.Fprintf(w, "  before that, remove or rename the old instances' directories if they are still there:\n    %s\n", strings.Join(b.InTheWay, "\n    "))
@@ -269,9 +269,9 @@ func (a *app) steerOpen(order func(*session.Session) (steered, error)) error {
 		return err
 	}
 	if s.FormatVersion = 1; s.PID == 0 {
-		s.Text += "\n  nobody carries it out just now: stowage resume"
+		s.Text += "\n  no program carries it out: stowage resume"
 		if s.Verb == "pause" {
-			s.Text = "paused; nobody carries it out just now\n  go on with: stowage resume"
+			s.Text = "paused; no program carries it out\n  go on with: stowage resume"
 		}
 	}
 	return a.emit(s, s.writeText)

@@ -6,12 +6,14 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"stowage/farm"
 	"stowage/host"
 	"stowage/internal/safefile"
+	"stowage/mysql"
 	"stowage/tune"
 	"stowage/tune/fix"
 	"stowage/tune/probe"
@@ -27,6 +29,7 @@ type tuneFlags struct {
 	all                    bool   // hosts of the farm
 	prove                  string // a rule
 	proof                  proofFlags
+	watch                  time.Duration
 }
 
 func (a *app) tuneCommand() *cobra.Command {
@@ -48,10 +51,13 @@ and disks talk to root only.
 --record DIR keeps what was read; --root DIR looks at a machine that was
 recorded so, anywhere. With --rule, everything that a rule has to say.
 
+--watch 1m looks once a second for so long, while the load runs: one busy disk
+beside idle ones, with the files that are busy, and waiting for processors.
+
 --fix carries out what is one write to a setting: files below /sys and
-/proc/sys, and dynamic variables of the instances. It takes findings as grave as
---severity, or graver, and of --rule only when that is given; --dry-run says
-what it would do. What was there before is in a journal before anything is
+/proc/sys, and dynamic variables of the instances. It takes findings at
+or above --severity, of --rule only when that is given; --dry-run says what it
+would do. What was there before is in a journal before anything is
 changed, and --revert puts it back, also after a kill -9; a setting that
 somebody else has changed since is left alone, and said. What --fix sets holds
 until the next restart: each rule says how to make it last.
@@ -69,13 +75,13 @@ answer are named, and exit code 1 says so. With --record DIR, a directory for ea
 --plan NAME looks at a plan before anything moves: buffer pools that do not fit
 together, page sizes that cannot be merged, limits that many instances share.
 
-Exit code 1 when there is a finding as grave as --severity, or graver; with
+Exit code 1 when there is a finding at or above --severity; with
 --fix and --revert, when a setting was left alone; with --prove, when one was not
 kept. Exit code 3 when the rule cannot be proved so; the message says what to do
 instead.
 
 ` + exitHelp,
-		Example: "  sudo stowage tune\n  stowage tune --rule FS-XFS-GONE --rule BLK-ROT\n  sudo stowage tune --record db017 && scp -r db017 me@elsewhere:\n" +
+		Example: "  sudo stowage tune\n  sudo stowage tune --watch 1m\n  stowage tune --rule FS-XFS-GONE --rule BLK-ROT\n  sudo stowage tune --record db017 && scp -r db017 me@elsewhere:\n" +
 			"  stowage tune --root db017 --severity blocker --json | jq .findings",
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
@@ -92,6 +98,7 @@ instead.
 	f := cmd.Flags()
 	f.StringVar(&t.root, "root", "", "look at a recorded tree instead of this machine (docs/tune.md has its layout)")
 	f.StringVar(&t.record, "record", "", "write what is read into this directory, which must be new or empty")
+	f.DurationVar(&t.watch, "watch", 0, "look at disks, processors and files for so long, once a second, before the rules judge")
 	f.StringVar(&t.severity, "severity", "warning", "what counts for the exit code: note, warning or blocker")
 	f.StringArrayVar(&t.rules, "rule", nil, "ask only this `RULE`, and print all that it says; may be repeated")
 	f.StringArrayVar(&t.measured, "measured", nil, "`FILE` that bench run --save wrote, or DISK=FILE; may be repeated")
@@ -135,6 +142,9 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 	if t.record != "" && (t.fix || t.root != "") {
 		return usage(c, fmt.Errorf("--record reads this machine and changes nothing: it goes neither with --root nor with --fix"))
 	}
+	if err := t.asksNoWatch(); err != nil {
+		return usage(c, err)
+	}
 	if t.all && (t.fix || t.dryRun || t.revert || t.plan != "" || t.root != "" || len(t.measured) > 0) {
 		return usage(c, fmt.Errorf("--all looks at the hosts as they are: it goes with --rule, --severity and --record only"))
 	}
@@ -151,7 +161,7 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 	if len(t.rules) > 0 {
 		some, unknown := tune.Only(rules, t.rules)
 		if unknown != "" {
-			return usage(c, fmt.Errorf("--rule %s: there is no such rule; docs/tune.md lists them", unknown))
+			return usage(c, fmt.Errorf("--rule %s: no such rule; docs/tune.md lists them", unknown))
 		}
 		rules = some
 	}
@@ -215,7 +225,15 @@ func (a *app) facts(ctx context.Context, t *tuneFlags) (*tune.Facts, error) {
 		}
 		tree.Record()
 	}
+	var done map[string]map[string]mysql.FileCount
+	if t.watch > 0 {
+		var err error
+		if done, err = a.watchMachine(ctx, tree, t.watch); err != nil {
+			return nil, err
+		}
+	}
 	servers, unasked := a.localServers(ctx)
+	withFiles(servers, done)
 	facts, err := readFacts(ctx, tree, host.Ask, servers)
 	if err != nil {
 		return nil, err

@@ -212,6 +212,9 @@ func (s *settings) Get(ctx context.Context, c tune.Change) (string, error) {
 		}
 		return s.tree.Value(c.Path)
 	}
+	if c.Mount != "" {
+		return mountTimes(s.tree, c)
+	}
 	server, err := s.server(ctx, c.Instance)
 	if err != nil {
 		return "", err
@@ -225,6 +228,12 @@ func (s *settings) Set(ctx context.Context, c tune.Change, value string) error {
 			return err
 		}
 		return s.tree.SetValue(c.Path, value)
+	}
+	if c.Mount != "" {
+		if s.root != "" {
+			return fmt.Errorf("%w: the mounts of a recorded tree are not here", farm.ErrInput)
+		}
+		return setMountTimes(c, value)
 	}
 	server, err := s.server(ctx, c.Instance)
 	if err != nil {

@@ -81,7 +81,7 @@ type tuneProofs struct {
 
 // tuneProve tries what one rule proposes, and keeps what helps.
 func (a *app) tuneProve(c *cobra.Command, t *tuneFlags, given []string) error {
-	if t.fix || t.revert || t.record != "" || t.plan != "" || len(t.rules) > 0 {
+	if t.fix || t.revert || t.record != "" || t.plan != "" || t.watch > 0 || len(t.rules) > 0 {
 		return usage(c, errors.New("--prove goes with --measured, --dry-run, and with --root where that is given"))
 	}
 	if t.root != "" && !t.dryRun {
@@ -91,9 +91,12 @@ func (a *app) tuneProve(c *cobra.Command, t *tuneFlags, given []string) error {
 	if err != nil {
 		return err
 	}
+	if strings.EqualFold(t.prove, prove.All) {
+		return a.tuneProveAll(c, t, given, order)
+	}
 	rules, unknown := tune.Only(tune.Rules(), []string{t.prove})
 	if unknown != "" {
-		return usage(c, fmt.Errorf("--prove %s: there is no such rule; docs/tune.md lists them", unknown))
+		return usage(c, fmt.Errorf("--prove %s: no such rule; docs/tune.md lists them", unknown))
 	}
 	if _, err := prove.Plan(rules[0], nil, nil, ""); err != nil {
 		return err // whatever this machine is like
@@ -117,7 +120,7 @@ func (a *app) tuneProve(c *cobra.Command, t *tuneFlags, given []string) error {
 		return err
 	}
 	defer j.Close()
-	p := &prove.Prover{Journal: j, Settings: s, Now: bootOf(tree), Measure: bench.ByTurns, Border: a.at}
+	p := &prove.Prover{Journal: j, Settings: s, Now: bootOf(tree), Measure: bench.ByTurns, Serve: a.throwAway, Border: a.at}
 	left, err := p.Leftover(c.Context()) // before the rule looks: it must not see what a killed proof has set
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func TestBrokenFilesTakeNoSteeringVerbAway(t *testing.T) {
 	h := f.HoldAt("before out")
 	agreed := read(farmFile)
 	put(farmFile, append(agreed, "\npairs: [\n"...))
-	says(farmtest.ExitFine, "goes by the farm.yaml that it has kept", "status")
+	says(farmtest.ExitFine, "uses the copy of farm.yaml that it keeps", "status")
 	says(farmtest.ExitFine, "paused", "pause")
 	says(farmtest.ExitFine, "goes on", "resume")
 	says(farmtest.ExitFine, "", "throttle", "off")
@@ -49,7 +49,7 @@ func TestBrokenFilesTakeNoSteeringVerbAway(t *testing.T) {
 	if err := os.Remove(farmFile); err != nil {
 		t.Fatal(err)
 	}
-	says(farmtest.ExitFine, "goes by the farm.yaml that it has kept", "status")
+	says(farmtest.ExitFine, "uses the copy of farm.yaml that it keeps", "status")
 	says(farmtest.ExitFine, "paused", "pause")
 	says(farmtest.ExitFine, "goes on", "resume")
 	says(farmtest.ExitFine, "resume", "log")

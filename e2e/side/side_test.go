@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { farmtest.Main(m) }
 // and was not announced keeps the side out.
 func TestServerIsRestartedWhileItsTwinServes(t *testing.T) {
 	s := farmtest.StartHeldSide(t)
-	s.Run(farmtest.ExitRefused, "nobody has taken it out", "side", "in", s.Name)
+	s.Run(farmtest.ExitRefused, "it is not out", "side", "in", s.Name)
 	s.Run(farmtest.ExitFine, "stowage side in "+s.Name, "side", "out", s.Name, "--reason", "new memory")
 	if s.Share() != 0 {
 		t.Fatalf("it is out, and serves %g %% of its clients", s.Share())

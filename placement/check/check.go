@@ -47,6 +47,7 @@ var standing = []rule{
 	(*judge).sidesApart,
 	(*judge).rightHosts,
 	(*judge).hostLoads,
+	(*judge).optionsFit,
 	(*judge).bindings,
 	(*judge).groups,
 	(*judge).isolation,

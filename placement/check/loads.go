@@ -1,6 +1,9 @@
 package check
 
 import (
+	"maps"
+	"slices"
+
 	"stowage/farm"
 )
 
@@ -141,8 +144,23 @@ func (j *judge) hostLoads() {
 	}
 }
 
+// optionsFit: the memory that host types give each of their servers is there on
+// every host that takes some.
+func (j *judge) optionsFit() {
+	counts := map[farm.HostName]int{}
+	for name, l := range j.after {
+		if l.moving {
+			counts[name] = len(l.instances)
+		}
+	}
+	over := j.farm.Overfilled(counts)
+	for _, name := range slices.Sorted(maps.Keys(over)) {
+		j.say("options-fit", string(name), "%s", over[name])
+	}
+}
+
 func (j *judge) mostInstances(t farm.HostType) int {
-	most := t.MaxInstances
+	most := t.Most()
 	if g := j.plan.Goals.MaxInstances; g > 0 && (most == 0 || g < most) {
 		most = g
 	}

@@ -293,6 +293,26 @@ func TestTrialAfterEveryKill(t *testing.T) {
 	}
 }
 
+// TestKilledBetweenTwoThatGoTogether: a limit of the queue takes read-ahead along, and read-ahead is tried as well. Killed between the two, it has a
+// value that nobody chose: it comes back all the same.
+func TestKilledBetweenTwoThatGoTogether(t *testing.T) {
+	limit, ahead := tune.Change{Path: "/limit", From: "32", To: "1280"}, tune.Change{Path: "/ahead", From: "0", To: "128"}
+	for n := range 3 {
+		m := &machine{values: map[string]string{"/limit": "32", "/ahead": "0"}, along: map[string]map[string]string{"/limit=1280": {"/ahead": "2560"}, "/limit=32": {"/ahead": "128"}}}
+		j := open(t, filepath.Join(t.TempDir(), "tune.journal"))
+		_, _ = j.Try(t.Context(), m, Now{}, []tune.Change{limit, ahead}, killAt("tune set", n))
+		got, err := j.TakeBack(t.Context(), m, Now{}, nowhere)
+		if err != nil || m.values["/limit"] != "32" || m.values["/ahead"] != "0" {
+			t.Errorf("killed at border %d: %v, %v, %v", n, states(got), m.values, err)
+		}
+		for _, r := range got {
+			if r.State != Restored && r.State != Already {
+				t.Errorf("killed at border %d: %s is %s: %s", n, r.Path, r.State, r.Why)
+			}
+		}
+	}
+}
+
 // TestWhatChangesAlong: a scheduler brings a queue depth of its own. The way back leads to the depth of before, and not to the kernel's default.
 func TestWhatChangesAlong(t *testing.T) {
 	m := &machine{values: map[string]string{"/scheduler": "bfq", "/depth": "64"}, along: map[string]map[string]string{

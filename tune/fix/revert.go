@@ -37,6 +37,12 @@ func (j *Journal) revert(ctx context.Context, s Settings, now Now, border func(s
 	if err != nil {
 		return nil, err
 	}
+	ours := map[string]bool{} // what the kernel sets anew when we set something else is nobody's choice
+	for _, e := range entries {
+		for path := range e.Along {
+			ours[path] = ours[path] || wanted(e)
+		}
+	}
 	var out []Result
 	var kept []entry
 	for _, e := range slices.Backward(entries) {
@@ -51,7 +57,7 @@ func (j *Journal) revert(ctx context.Context, s Settings, now Now, border func(s
 			out = append(out, r)
 			continue
 		}
-		putBack(ctx, s, now, e, &r)
+		putBack(ctx, s, now, e, ours[e.Path], &r)
 		all := append([]Result{r}, putBackAlong(ctx, s, now, e, r)...)
 		if slices.ContainsFunc(all, func(r Result) bool { return r.State == Failed || r.State == Unknown }) {
 			kept = append(kept, e)
@@ -71,23 +77,24 @@ func (j *Journal) revert(ctx context.Context, s Settings, now Now, border func(s
 // restarted reports whether the machine was restarted since. Then the kernel has
 // made all its settings anew.
 func (e entry) restarted(now Now) bool {
-	return e.Path != "" && e.Boot != "" && now.Boot != "" && e.Boot != now.Boot
+	return e.Variable == "" && e.Boot != "" && now.Boot != "" && e.Boot != now.Boot
 }
 
-func putBack(ctx context.Context, s Settings, now Now, e entry, r *Result) {
+// putBack sets what was there before us. ours: another entry's setting takes this one along, so that any value may be the kernel's.
+func putBack(ctx context.Context, s Settings, now Now, e entry, ours bool, r *Result) {
 	current, err := s.Get(ctx, e.Change)
 	switch {
 	case err != nil:
 		r.State, r.Why = Failed, err.Error()
 	case same(current, e.From):
 		r.State, r.Why = Already, "it is as it was before"
-	case !same(current, e.To):
+	case !same(current, e.To) && !(ours && !e.restarted(now)):
 		r.State, r.Why = Left, fmt.Sprintf("somebody else has set it to %s since; it was %s before us", current, e.From)
 	case e.restarted(now):
 		r.State, r.Why = Left, fmt.Sprintf("the machine was restarted since, so somebody else has set it to %s; it was %s before us", current, e.From)
 	default:
 		back := Result{Change: e.Change}
-		back.From, back.To = e.To, e.From
+		back.From, back.To = current, e.From
 		if set(ctx, s, &back); back.State == Set {
 			r.State = Restored
 			return

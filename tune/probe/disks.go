@@ -64,6 +64,11 @@ func (p *prober) disk(name string) tune.Disk {
 			d.Parts = append(d.Parts, tune.Partition{Name: part, Start: start})
 		}
 	}
+	for _, place := range p.list(dir + "/device/scsi_disk") {
+		if file := dir + "/device/scsi_disk/" + place + "/cache_type"; p.value(file) == "write through" {
+			d.CacheType = file
+		}
+	}
 	d.Slaves = p.list(dir + "/slaves")
 	for _, s := range d.Slaves {
 		p.keep(dir+"/slaves/"+s, "")

@@ -45,6 +45,33 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
+// FuzzWatch: whatever was counted, no panic, and no disk is busier than always.
+func FuzzWatch(f *testing.F) {
+	const looks = "at 0.000\ncpu  1 0 2 3 4 5 6 7 0 0\n 8 0 sda 5 0 80 7 0 0 0 0 0 4 9 0 0 0 0 0 0\nthreads 5 6 7\nat 1.000\ncpu  11 0 2 3 4 5 6 9 0 0\n 8 0 sda 9 0 90 8 0 0 0 0 0 999 9 0 0 0 0 0 0\nthreads 5 16 17\n"
+	f.Add(looks, "64 KB")
+	f.Add(looks[:90], "1.000 MB")
+	f.Add("at 0\nat -1\nat 1e300\n", "9e99 MB")
+	f.Fuzz(func(t *testing.T, text, strip string) {
+		p := &prober{Tree: &Tree{dir: t.TempDir(), seen: text}}
+		p.watch()
+		p.cpu()
+		if w := p.facts.Watch; w != nil {
+			for name, uses := range w.Disks {
+				for _, u := range uses {
+					if !(u.Busy >= 0 && u.Busy <= 1 && u.IOPS >= 0 && u.Wait >= 0) {
+						t.Errorf("%s: %+v", name, u)
+					}
+				}
+			}
+		}
+		if n := stripSize(strip); n < 0 || n > 16<<20 {
+			t.Errorf("%q is %d bytes", strip, n)
+		}
+		p.facts.Disks = []tune.Disk{{Name: "md0", Kind: tune.Stacked, Slaves: []string{"sda", "sdb"}}, {Name: "sda", Kind: tune.Real}, {Name: "sdb", Kind: tune.Real}}
+		tune.Audit(&p.facts, tune.Rules())
+	})
+}
+
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{
 		"Adapter #0\nProduct Name : PERC H700\nVirtual Drive: 0 (Target Id: 0)\nRAID Level : Primary-1, Secondary-3, RAID Level Qualifier-0\nState : Optimal\nDefault Cache Policy: WriteBack, Write Cache OK if Bad BBU\nEnclosure Device ID: 32\nSlot Number: 0\nMedia Error Count: 72\nFirmware state: Online, Spun Up\n",

@@ -1,8 +1,10 @@
 package probe
 
 import (
+	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"stowage/tune"
@@ -39,7 +41,7 @@ func (p *prober) instances(servers []Server) {
 			n = len(found) - 1
 		}
 		i := &found[n]
-		i.Name, i.Datadir, i.Variables, i.Status = s.Name, dir, s.Variables, s.Status
+		i.Name, i.Datadir, i.Variables, i.Status, i.Files = s.Name, dir, s.Variables, s.Status, s.Files
 		setVersion(i, s.Variables["version"]+" "+s.Variables["version_comment"])
 	}
 	for i := range found {
@@ -105,6 +107,8 @@ func (p *prober) recordedServers() []Server {
 		s.Variables = parseVariables(text)
 		text, _ = p.read("/instances/" + name + ".status.txt")
 		s.Status = parseVariables(text)
+		text, _ = p.read("/instances/" + name + ".files.txt")
+		s.Files = parseFiles(text)
 		out = append(out, s)
 	}
 	return out
@@ -114,6 +118,29 @@ func (p *prober) recordedServers() []Server {
 func (t *Tree) Keep(s Server) {
 	t.keep("/instances/"+s.Name+".variables.txt", variableText(s.Variables))
 	t.keep("/instances/"+s.Name+".status.txt", variableText(s.Status))
+	if len(s.Files) > 0 {
+		var b strings.Builder
+		for _, x := range s.Files {
+			fmt.Fprintf(&b, "%d %d %s\n", x.Operations, x.Bytes, x.Path)
+		}
+		t.keep("/instances/"+s.Name+".files.txt", b.String())
+	}
+}
+
+// parseFiles reads lines of operations, bytes and a path.
+func parseFiles(text string) (out []tune.FileUse) {
+	for l := range strings.Lines(text) {
+		f := strings.SplitN(strings.TrimSpace(l), " ", 3)
+		if len(f) != 3 {
+			continue
+		}
+		operations, err := strconv.ParseUint(f[0], 10, 64)
+		size, err2 := strconv.ParseUint(f[1], 10, 64)
+		if err == nil && err2 == nil && operations < 1<<50 {
+			out = append(out, tune.FileUse{Path: f[2], Operations: operations, Bytes: size})
+		}
+	}
+	return out
 }
 
 func variableText(m map[string]string) string {

@@ -190,6 +190,16 @@ func megaVolume(c *tune.Controller, v *tune.Volume, key, value string) {
 		}
 	case "State":
 		v.State, v.Optimal = value, value == "Optimal"
+	case "Strip Size", "Stripe Size":
+		v.Strip = stripSize(value)
+	case "Number Of Drives":
+		v.Disks = max(0, int(number(value)))
+	case "Number Of Drives per span":
+		v.Disks = min(0, -int(number(value))) // not known before the number of spans is
+	case "Span Depth":
+		if spans := int(number(value)); v.Disks < 0 && spans > 0 && spans < 1000 && v.Disks > -1000 {
+			v.Disks *= -spans
+		}
 	case "Default Cache Policy":
 		v.Cache = megaCache(value)
 	case "Current Cache Policy":

@@ -18,6 +18,7 @@ type Asker func(ctx context.Context, argv ...string) (string, error)
 type Server struct {
 	Name              string
 	Variables, Status map[string]string
+	Files             []tune.FileUse // while somebody watched
 }
 
 // prober gathers facts from one tree.
@@ -26,6 +27,7 @@ type prober struct {
 	ctx   context.Context
 	ask   Asker // nil: a recording
 	facts tune.Facts
+	looks []look // of somebody who watched
 }
 
 func chosen(text string) string { return tune.Chosen(text) }
@@ -34,6 +36,7 @@ func chosen(text string) string { return tune.Chosen(text) }
 // servers are the instances that were asked, which a tree may hold as well.
 func Read(ctx context.Context, t *Tree, ask Asker, servers []Server) *tune.Facts {
 	p := &prober{Tree: t, ctx: ctx, ask: ask}
+	p.watch()
 	p.system()
 	p.disks()
 	p.arrays()

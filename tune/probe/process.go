@@ -38,6 +38,8 @@ func (p *prober) processes() []running {
 			r.Huge = kilobytes(rollup, "AnonHugePages:")
 		}
 		r.Allocator = p.allocator(dir + "/maps")
+		r.Queue = p.queue(pid)
+		r.Throttles = p.throttles(dir)
 		out = append(out, r)
 	}
 	return out

@@ -98,6 +98,7 @@ func (p *prober) generation(tools []raidTool) bool {
 		}
 		if len(cs) > 0 {
 			p.driveCounters(t, cs)
+			p.volumeStrips(t, cs)
 			p.addControllers(cs)
 			return true
 		}
@@ -328,6 +329,56 @@ func (p *prober) driveCounters(t raidTool, cs []tune.Controller) {
 		}
 	}
 }
+
+// volumeStrips asks for what `/call show all` does not say of volumes: how they are laid over their drives.
+func (p *prober) volumeStrips(t raidTool, cs []tune.Controller) {
+	text, ok := p.command(t.tool+"-volumes.json", with(t.programs, "/cALL/vALL", "show", "all", "J")...)
+	if !ok {
+		return
+	}
+	answer, err := parseObject(text)
+	if err != nil {
+		p.unread(t.tool+" volumes", "its answer is no JSON: "+err.Error())
+		return
+	}
+	for _, c := range answer.rows("Controllers") {
+		number, known := c.at("Command Status").maybe("Controller")
+		for i := range cs {
+			if !known || int64(cs[i].Number) != number {
+				continue
+			}
+			for n := range cs[i].Volumes {
+				v := &cs[i].Volumes[n]
+				id := v.ID[strings.LastIndex(v.ID, "/")+1:] // "0/239" is group and volume
+				inner := c.at("Response Data", "VD"+id+" Properties")
+				v.Strip = stripSize(inner.text("Strip Size"))
+				per, one := inner.maybe("Number of Drives Per Span")
+				spans, two := inner.maybe("Span Depth")
+				if one && two && per > 0 && spans > 0 && per*spans < 1000 {
+					v.Disks = int(per * spans)
+				}
+			}
+		}
+	}
+}
+
+// stripSize reads "256 KB", "64kB" and "1.0 MB"; 0 when it is something else.
+func stripSize(text string) int64 {
+	m := stripText().FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if unit := strings.ToUpper(m[2]); err == nil && unit == "MB" {
+		n *= 1024
+	}
+	if kb := int64(n); err == nil && kb >= 4 && kb <= 16<<10 && kb&(kb-1) == 0 { // powers of two from 4 KiB on
+		return kb << 10
+	}
+	return 0
+}
+
+var stripText = lazy.Regexp(`^(\d+(?:\.\d+)?) ?([kKM]B)$`)
 
 // drivePlace is controller, enclosure and slot in "Drive /c0/e252/s3 - Detailed Information".
 var drivePlace = lazy.Regexp(`^Drive /c(\d+)(?:/e(\d+))?/s(\d+) - Detailed Information$`)

@@ -39,6 +39,7 @@ func (p *prober) system() {
 	}
 	f.HugePages = tune.Chosen(p.value("/sys/kernel/mm/transparent_hugepage/enabled"))
 	f.Clock = p.value("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+	p.cpu()
 	p.nodes()
 	p.governors()
 }

@@ -18,6 +18,7 @@ import (
 type Tree struct {
 	dir   string
 	saved map[string]string // nil: not recording
+	seen  string            // of Watch
 }
 
 // Machine is this machine.
@@ -275,6 +276,9 @@ func (t *Tree) Along(name string) map[string]string {
 		for _, tunable := range t.list(path.Dir(name) + "/iosched") {
 			names = append(names, "iosched/"+tunable)
 		}
+	case "max_sectors_kb", "rotational", "iostats", "add_random", "write_cache":
+		// Kernels set the limits of a queue as a whole, and take read-ahead from them each time. Seen on 6.18 with the first three.
+		names = []string{"read_ahead_kb"}
 	case "scaling_governor":
 		names = []string{"energy_performance_preference"}
 	}

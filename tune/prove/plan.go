@@ -16,12 +16,28 @@ type Trial struct {
 	Directory string        `json:"directory"`
 	Step      string        `json:"step"` // of the storage benchmark
 	Changes   []tune.Change `json:"changes"`
-	Persist   []string      `json:"persist"` // how each change lasts, for the case that it is kept
-	Revert    []string      `json:"revert"`
+	// Options are those of a server that are tried on one of our own. Live are the same on the servers that run, which
+	// are touched only to keep what helped; none where they were not asked.
+	Options []tune.Change `json:"options,omitempty"`
+	Live    []tune.Change `json:"live,omitempty"`
+	Persist []string      `json:"persist"` // how each change lasts, for the case that it is kept
+	Revert  []string      `json:"revert"`
 }
 
 // setting is what the changes of one trial have in common: "scheduler".
-func (t Trial) setting() string { return path.Base(t.Changes[0].Path) }
+func (t Trial) setting() string {
+	if len(t.Options) > 0 {
+		return t.Options[0].Variable
+	}
+	return settingOf(t.Changes[0])
+}
+
+func settingOf(c tune.Change) string {
+	if c.Path == "" {
+		return c.Setting()
+	}
+	return path.Base(c.Path)
+}
 
 // Plan says what a proof of the rule tries: a trial for each directory and
 // setting, in the order of the findings. dir is the directory that somebody
@@ -34,7 +50,20 @@ func Plan(rule tune.Rule, findings []tune.Finding, facts *tune.Facts, dir string
 	}
 	var out []Trial
 	for _, f := range findings {
-		if f.ID != rule.ID || f.Change == nil {
+		if f.ID != rule.ID || f.Change == nil && (f.Option == nil || rule.Prove != ServerStep) {
+			continue
+		}
+		if rule.Prove == ServerStep {
+			if f.Option == nil {
+				continue
+			}
+			home, err := serverHome(f, facts, dir)
+			if err != nil {
+				return nil, err
+			}
+			if home != "" {
+				out = addServer(out, f, home)
+			}
 			continue
 		}
 		if path.Base(f.Change.Path) == "iostats" {
@@ -55,6 +84,15 @@ func Plan(rule tune.Rule, findings []tune.Finding, facts *tune.Facts, dir string
 // homeOf is the directory for a finding; "" when it is about a disk and dir is on
 // others. What is about no disk is measured wherever commits are made.
 func homeOf(f tune.Finding, facts *tune.Facts, dir string) (string, error) {
+	if at := f.Change.Mount; at != "" {
+		if dir != "" && facts.MountDir(dir) != at {
+			return "", nil
+		}
+		if dir == "" {
+			dir = at
+		}
+		return dir, nil
+	}
 	disk := f.Change.Disk()
 	if dir != "" {
 		if disk == "" || slices.Contains(facts.Below(dir), disk) {
@@ -79,7 +117,7 @@ func homeOf(f tune.Finding, facts *tune.Facts, dir string) (string, error) {
 // begins one.
 func add(trials []Trial, f tune.Finding, home string) []Trial {
 	i := slices.IndexFunc(trials, func(t Trial) bool {
-		return t.Directory == home && t.Step == f.Prove && t.setting() == path.Base(f.Change.Path)
+		return t.Directory == home && t.Step == f.Prove && t.setting() == settingOf(*f.Change)
 	})
 	if i < 0 {
 		trials = append(trials, Trial{Rule: f.ID, Directory: home, Step: f.Prove})
@@ -90,5 +128,37 @@ func add(trials []Trial, f tune.Finding, home string) []Trial {
 	t.Changes = append(t.Changes, f.Changes()...)
 	t.Persist = append(t.Persist, f.Persist)
 	t.Revert = append(t.Revert, f.Revert)
+	return trials
+}
+
+// serverHome is where a server of our own is run for a finding about an instance; "" when dir is on other disks than its data.
+func serverHome(f tune.Finding, facts *tune.Facts, dir string) (string, error) {
+	if dir != "" {
+		if facts.KeepsIn(f.Option.Instance, dir) {
+			return dir, nil
+		}
+		return "", nil
+	}
+	for _, i := range facts.Instances {
+		if i.Name == f.Option.Instance && facts.MountDir(i.Datadir) != "" {
+			return facts.MountDir(i.Datadir), nil
+		}
+	}
+	return "", refused(f.ID, "where "+f.Option.Instance+" keeps its data is not known", "name a directory on the same disk: stowage tune --prove "+f.ID+" DIR")
+}
+
+// addServer puts an option to a trial of the same option and values, or begins one.
+func addServer(trials []Trial, f tune.Finding, home string) []Trial {
+	i := slices.IndexFunc(trials, func(t Trial) bool {
+		o := t.Options[0]
+		return t.Directory == home && o.Variable == f.Option.Variable && o.From == f.Option.From && o.To == f.Option.To
+	})
+	if i < 0 {
+		trials = append(trials, Trial{Rule: f.ID, Directory: home, Step: ServerStep, Options: []tune.Change{*f.Option}, Changes: []tune.Change{}})
+		i = len(trials) - 1
+	}
+	t := &trials[i]
+	t.Subjects, t.Persist, t.Revert = append(t.Subjects, f.Subject), append(t.Persist, f.Persist), append(t.Revert, f.Revert)
+	t.Live = append(t.Live, f.Changes()...)
 	return trials
 }

@@ -3,6 +3,8 @@ package prove
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +43,20 @@ func TestEveryRuleIsProvedOrRefused(t *testing.T) {
 	for id := range said {
 		if !slices.Contains(provable, id) {
 			t.Errorf("%s is no rule", id)
+		}
+	}
+}
+
+// TestRefusalsAreDocumented: docs/tune.md names for each rule that cannot be proved the reason and what to do instead, in the same words.
+func TestRefusalsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tune.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range refusals {
+		row := fmt.Sprintf("\n| `%s` | %s | %s |\n", strings.Join(r.rules, "`, `"), r.why, r.instead)
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/tune.md lacks the row%s", row)
 		}
 	}
 }

@@ -19,6 +19,10 @@ type Prover struct {
 	Now      fix.Now
 	// Measure is bench.ByTurns.
 	Measure func(ctx context.Context, dir string, o bench.Order, t bench.Turns) (a, b *result.Result, err error)
+	// Serve opens a server of our own below a directory: its options in both states, of the option file.
+	Serve func(ctx context.Context, dir string, options [2][]string, o bench.Order) (Runner, error)
+	// PutBack keeps nothing, whatever helped.
+	PutBack bool
 	// Border is told when the journal is synced ("tune journal"), behind each write ("tune set"), on the way back ("tune revert"), and
 	// before what helped is kept ("tune keep"). Tests kill the process there.
 	Border func(string) error
@@ -34,16 +38,15 @@ type Proof struct {
 	// not come to that.
 	Compared   *result.Compared   `json:"compared"`
 	Comparison *result.Comparison `json:"comparison"`
+	Unit       string             `json:"unit"` // of Compared: IOPS, MB/s, files/s, transactions/s
+	Times      [2]int             `json:"runs"` // without and with
 	// Settings are those that are not as this proof should have left them, or were changed by somebody else meanwhile.
 	Settings []fix.Result `json:"settings"`
 }
 
 // Runs says how often the step was run in each state, for people.
 func (p Proof) Runs() string {
-	if p.Comparison == nil {
-		return "0 runs"
-	}
-	return fmt.Sprintf("%d and %d runs", p.Comparison.A.Runs, p.Comparison.B.Runs)
+	return fmt.Sprintf("%d and %d runs", p.Times[0], p.Times[1])
 }
 
 // Leftover takes back what a proof has left that was killed. It has to be called
@@ -58,30 +61,43 @@ func (p *Prover) Leftover(ctx context.Context) ([]fix.Result, error) {
 // The Proof holds with an error as well.
 func (p *Prover) Prove(ctx context.Context, t Trial, o bench.Order) (Proof, error) {
 	out := Proof{Trial: t, Verdict: stat.Inconclusive, Settings: []fix.Result{}}
-	if err := o.Profile.Only([]string{t.Step}); err != nil {
-		return out, err
-	}
 	o.Profile.MaxRuns += o.Profile.MaxRuns % 2 // whole turns, A B B A
 	o.Profile.MinRuns = min(o.Profile.MinRuns, o.Profile.MaxRuns)
+	measure := p.measureFio
+	if isOurs(t.Step) {
+		measure = p.measureOurs
+	}
+	keep, err := measure(ctx, &out, o)
+	if out.Compared != nil {
+		out.Verdict = out.Compared.Verdict
+	}
+	return out, errors.Join(err, p.end(ctx, &out, keep && err == nil && !p.PutBack))
+}
+
+// measureFio runs a step of the storage benchmark by turns.
+func (p *Prover) measureFio(ctx context.Context, out *Proof, o bench.Order) (keep bool, err error) {
+	out.Unit = "IOPS"
+	if err := o.Profile.Only([]string{out.Step}); err != nil {
+		return false, err
+	}
 	var seen looks
-	a, b, err := p.Measure(ctx, t.Directory, o, bench.Turns{
-		Switch: func(ctx context.Context, toB bool) error { return p.turn(ctx, &out, toB) },
+	a, b, err := p.Measure(ctx, out.Directory, o, bench.Turns{
+		Switch: func(ctx context.Context, toB bool) error { return p.turn(ctx, out, toB) },
 		Enough: func(a, b *result.Result) bool {
-			c, _ := compare(t, a, b)
+			c, _ := compare(out.Trial, a, b)
 			return c != nil && seen.enough(c.Verdict)
 		},
 	})
-	keep := false
-	if err == nil {
-		out.Compared, out.Comparison = compare(t, a, b)
-		if out.Compared == nil {
-			err = fmt.Errorf("the benchmark has not run %s", t.Step) // a bug of ours
-		} else {
-			out.Verdict = out.Compared.Verdict
-			keep, out.Why = seen.decide(*out.Compared, after(b, t.Step))
-		}
+	if err != nil {
+		return false, err
 	}
-	return out, errors.Join(err, p.end(ctx, &out, keep && err == nil))
+	out.Compared, out.Comparison = compare(out.Trial, a, b)
+	if out.Compared == nil {
+		return false, fmt.Errorf("the benchmark has not run %s", out.Step) // a bug of ours
+	}
+	out.Times = [2]int{out.Comparison.A.Runs, out.Comparison.B.Runs}
+	keep, out.Why = seen.decide(*out.Compared, after(b, out.Step))
+	return keep, nil
 }
 
 // turn switches to state B, with the setting, or back to A.
@@ -111,6 +127,9 @@ func (p *Prover) end(ctx context.Context, out *Proof, keep bool) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := p.takeBack(ctx, out); err != nil || !keep {
 		return err
+	}
+	if len(out.Options) > 0 {
+		return p.keepLive(ctx, out)
 	}
 	if err := p.turn(ctx, out, true); err != nil {
 		return errors.Join(err, p.takeBack(ctx, out))

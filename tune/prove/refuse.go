@@ -9,13 +9,12 @@ import (
 	"stowage/tune"
 )
 
-// provable are rules whose fix is a setting of the kernel's, of a disk's queue or
-// of the processors: it can be switched between two runs, and the rule's step
-// feels it.
-var provable = []string{"BLK-SCHED", "BLK-MICRO", "CPU-GOV"}
+// provable are rules whose fix can be switched between two runs, and whose step feels it: a
+// setting of the kernel's, of a disk's queue, of the disk's cache, of a mount or of the processors, or
+// an option of a server, which is tried on a server of our own.
+var provable = []string{"BLK-SCHED", "BLK-MICRO", "CPU-GOV", "BLK-RA", "BLK-WC-OFF", "FS-ATIME", "DB-IOCAP", "DB-NEIGH", "DB-FLUSH"}
 
-// refusals are all other rules, with the reason and what to do instead. RULE
-// stands for the rule.
+// refusals are all other rules, with the reason and what to do instead. RULE stands for the rule. docs/tune.md has the same table.
 var refusals = []struct {
 	why, instead string
 	rules        []string
@@ -23,27 +22,47 @@ var refusals = []struct {
 	{
 		"it is about what a power cut loses, and no speed decides that: the unsafe way is always the faster one",
 		"what is safe: stowage tune --rule RULE; what safety costs here: stowage bench run DIR --steps LOG4K-FDS-Q1T1",
-		[]string{"DB-DBLWR", "DB-DURABLE", "FS-NOBARRIER", "BLK-WC-VIEW", "RAID-AWB"},
+		[]string{"DB-DBLWR", "DB-DURABLE", "FS-NOBARRIER", "BLK-WC-VIEW", "RAID-AWB", "FS-ATOMIC"},
 	},
 	{
-		"it is fixed when the filesystem or the partition is made, or mounted anew: nothing can be switched while data lies there",
+		"it is fixed when the array, the partition or the filesystem is made, or mounted anew: nothing can be switched while data lies there",
 		"stowage bench matrix, with both ways as an axis, on an empty disk or on loop files",
-		[]string{"FS-XFS-LAYOUT", "FS-EXT4-STRIPE", "FS-EXT4-DATA", "FS-COW", "BLK-ALIGN"},
+		[]string{"RAID-CHUNK", "FS-XFS-LAYOUT", "FS-XFS-AG", "FS-XFS-MISC", "FS-EXT4-STRIPE", "FS-EXT4-DATA", "FS-COW", "BLK-ALIGN"},
 	},
 	{
-		"what it changes is how a server writes, which no load on bare files shows",
-		"stowage bench engine, with both values, on servers of its own",
-		[]string{"DB-FLUSH", "DB-NEIGH", "DB-PAGE", "MEM-NUMA", "DB-PARALLEL", "DB-ROCKS"},
+		"it is fixed when a server's files are made",
+		"stowage bench engine, with both page sizes as cells, on servers of its own",
+		[]string{"DB-PAGE"},
 	},
 	{
-		"the step tells how fast the disk can write at all, which the setting does not change and is held against",
-		"stowage bench run DATADIR --steps RND16K-W-Q8T4 --save now.json && stowage tune --measured now.json --rule RULE",
-		[]string{"DB-IOCAP"},
+		"it is felt by pools of hundreds of GiB on machines with several memory nodes, and a throw-away server has neither",
+		"restart one instance with it, and hold stowage digest of before against after",
+		[]string{"MEM-NUMA"},
 	},
 	{
-		"every step goes past the page cache (O_DIRECT), as InnoDB does, and this setting is about the page cache",
-		"time what uses it, a backup or a scan of MyISAM tables, before and after: stowage tune --fix --rule RULE",
-		[]string{"BLK-RA", "MEM-DIRTY"},
+		"it is about two servers: how fast a replica follows its source",
+		"stowage bench engine --replication DIR",
+		[]string{"DB-PARALLEL"},
+	},
+	{
+		"what it finds is durability, replication that is not safe, or memory in the wrong engine: the throw-away server runs InnoDB",
+		"stowage tune --rule RULE; engines against each other: stowage bench engine",
+		[]string{"DB-ROCKS"},
+	},
+	{
+		"it is about pauses when the page cache is full, which come once in minutes; no short run sees one",
+		"time a backup or a load of many gigabytes, before and after: stowage tune --fix --rule RULE",
+		[]string{"MEM-DIRTY"},
+	},
+	{
+		"it is felt when memory runs out, and a proof would have to use up this machine's",
+		"stowage tune --rule RULE says how much is missing; watch Swapped and the OOM killer's lines (dmesg)",
+		[]string{"MEM-SUM", "MEM-SWAP"},
+	},
+	{
+		"it shows after days, in how much memory a server has beyond its pool",
+		"restart one instance with it, and hold its RSS against its neighbour's after a week",
+		[]string{"MEM-THP", "MEM-ALLOC"},
 	},
 	{
 		"it is felt when files are removed, and no step removes any",
@@ -61,17 +80,34 @@ var refusals = []struct {
 		[]string{"BLK-PLP", "CLD-INIT"},
 	},
 	{
-		"it is the drive's own, and hdparm sets it, so it cannot be switched under a journal",
-		"stowage bench run DIR --save before.json, set it by hand, bench run DIR --save after.json, stowage bench compare before.json after.json",
-		[]string{"BLK-WC-OFF"},
+		"the disk or the array is at fault, not a setting: it has to be repaired or replaced first",
+		"stowage tune --rule RULE says which one, and why",
+		[]string{"RAID-DEGR", "RAID-HOT", "HW-WEAR", "HW-HEAT"},
 	},
 	{
-		"no load on a storage decides it: it is right or wrong as it stands",
-		"stowage tune --rule RULE says why, and how it is put right",
-		[]string{
-			"DB-GONE", "DB-AIO", "MEM-SUM", "MEM-SWAP", "MEM-THP", "MEM-ALLOC", "CPU-CLK", "FS-XFS-GONE", "FS-ATIME", "FS-XFS-AG", "FS-XFS-MISC", "FS-ATOMIC",
-			"BLK-SCHED-OLD", "BLK-NRQ", "BLK-IRQ", "RAID-DEGR", "HW-WEAR", "HW-HEAT", "HW-ID",
-		},
+		"other processes or guests use the processors, and no setting of this machine adds any",
+		"stowage tune --watch 1m --rule RULE, before and after something was moved away",
+		[]string{"CPU-WAIT"},
+	},
+	{
+		"another clock under running servers is a risk of its own: the kernel has marked a clock unstable, or the boot line chooses one",
+		"boot with it, and hold stowage bench engine of before against after",
+		[]string{"CPU-CLK"},
+	},
+	{
+		"it is a line that does nothing any more, or that keeps a server or a mount from starting: taking it out changes no speed",
+		"stowage tune --rule RULE names file and line",
+		[]string{"DB-GONE", "FS-XFS-GONE", "BLK-SCHED-OLD", "BLK-NRQ", "BLK-IRQ"},
+	},
+	{
+		"it is a limit: below it nothing is felt, at it the next server does not start",
+		"stowage tune --rule RULE says how far away it is",
+		[]string{"DB-AIO"},
+	},
+	{
+		"it is about names: which device a script or fstab means after the next restart",
+		"stowage tune --rule RULE",
+		[]string{"HW-ID"},
 	},
 }
 
@@ -88,7 +124,7 @@ func refuse(rule tune.Rule) error {
 			return refused(rule.ID, r.why, strings.ReplaceAll(r.instead, "RULE", rule.ID))
 		}
 	}
-	return refused(rule.ID, "nobody has said how", "stowage tune --rule "+rule.ID)
+	return refused(rule.ID, "no step for it is known", "stowage tune --rule "+rule.ID)
 }
 
 func refused(subject, why, hint string) error {

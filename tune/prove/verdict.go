@@ -29,7 +29,7 @@ func (l *looks) enough(v stat.Verdict) bool {
 func (l looks) decide(c result.Compared, after *result.Step) (keep bool, why string) {
 	switch {
 	case after != nil && after.Undurable:
-		return false, "with it the device gets no flush for a fdatasync: what is faster is not on the disk"
+		return false, "with it, fdatasync no longer flushes the device (no flush was counted): it is faster because the data is not on the disk"
 	case c.Verdict == stat.Better && l.held < 2:
 		return false, "only the last look of all found it better, which chance does as well"
 	case c.Verdict == stat.Better && c.P99 != nil && c.P99.Verdict == stat.Worse:

@@ -107,7 +107,7 @@ func TestDecide(t *testing.T) {
 		"better":          {looks{stat.Better, 2}, better, &result.Step{}, true, "it helped"},
 		"better once":     {looks{stat.Better, 1}, better, &result.Step{}, false, "only the last look of all found it better, which chance does as well"},
 		"slower tail":     {looks{stat.Better, 2}, tail, &result.Step{}, false, "more requests a second, and its slowest hundredth takes 1.70 times as long: for you to weigh"},
-		"without flushes": {looks{stat.Better, 2}, better, &result.Step{Undurable: true}, false, "with it the device gets no flush for a fdatasync: what is faster is not on the disk"},
+		"without flushes": {looks{stat.Better, 2}, better, &result.Step{Undurable: true}, false, "with it, fdatasync no longer flushes the device (no flush was counted): it is faster because the data is not on the disk"},
 		"same":            {looks{stat.Same, 2}, result.Compared{Judgement: stat.Judgement{Verdict: stat.Same}}, nil, false, "it makes no difference of more than 5 % here"},
 		"worse":           {looks{stat.Worse, 2}, result.Compared{Judgement: stat.Judgement{Verdict: stat.Worse}}, nil, false, "it does harm here"},
 		"more runs":       {looks{stat.Inconclusive, 5}, result.Compared{Judgement: stat.Judgement{Verdict: stat.Inconclusive, MoreRuns: &seven}}, nil, false, "cannot be said: about 7 runs more of each side would do (--max-runs), if the storage stays as even as it was"},

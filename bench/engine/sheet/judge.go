@@ -187,7 +187,7 @@ func (r *Result) Judge() {
 		r.Valid, r.Invalid = false, append(r.Invalid, fmt.Sprintf(format, args...))
 	}
 	if !r.Complete {
-		invalid("it has not come to its end")
+		invalid("it was cut short before its end")
 	}
 	for _, x := range r.Rows {
 		for _, s := range x.Samples {

@@ -59,7 +59,7 @@ func TestSuperWriterIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := h.LetGo(false)
-	if p.Code != farmtest.ExitFailed || !strings.Contains(p.Stderr, "somebody wrote on it after its clients had left") {
+	if p.Code != farmtest.ExitFailed || !strings.Contains(p.Stderr, "a client wrote on it after its clients had left") {
 		t.Errorf("exit %d\n%s", p.Code, p.Stderr)
 	}
 	f.ExpectWhole()
@@ -84,7 +84,7 @@ func TestSuperWriterBeforeRetire(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := h.LetGo(false)
-	if p.Code != farmtest.ExitUnknown || !strings.Contains(p.Stderr, "somebody wrote on it after its clients had left") {
+	if p.Code != farmtest.ExitUnknown || !strings.Contains(p.Stderr, "a client wrote on it after its clients had left") {
 		t.Errorf("exit %d\n%s", p.Code, p.Stderr)
 	}
 	if pid, _ := h.Host.Running(t.Context(), h.Instance(farmtest.Fault{Whom: farmtest.Peer})); pid == 0 {

@@ -81,7 +81,7 @@ func TestKillAtAnyMoment(t *testing.T) {
 				args := []string{"move", "first", "-C", f.Dir}
 				for i := range 4 {
 					farmtest.KillAfter(t, time.Duration(250+450*i+137*lane)*time.Millisecond, args...)
-					if st := farmtest.RunProgram(t, "", "status", "-C", f.Dir); strings.Contains(st.Stdout, "nothing has been begun") {
+					if st := farmtest.RunProgram(t, "", "status", "-C", f.Dir); strings.Contains(st.Stdout, "no run has begun") {
 						continue // a slow machine: killed before anything was recorded or touched
 					}
 					args = []string{"resume", "-C", f.Dir}

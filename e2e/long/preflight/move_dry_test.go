@@ -41,7 +41,7 @@ func TestDryRun(t *testing.T) {
 		if made, _ := filepath.Glob(f.Dir + "/hosts/ssd*/*"); len(made) > 0 {
 			t.Errorf("a dry run made %v", made)
 		}
-		if st := farmtest.RunProgram(t, "", "status", "-C", f.Dir); !strings.Contains(st.Stdout, "nothing has been begun") {
+		if st := farmtest.RunProgram(t, "", "status", "-C", f.Dir); !strings.Contains(st.Stdout, "no run has begun") {
 			t.Errorf("a dry run is a move:\n%s", st.Stdout)
 		}
 		return out

@@ -24,11 +24,11 @@ func TestWayBackLostInTheSoak(t *testing.T) {
 	}
 	f.Alters("ADD COLUMN mine INT NOT NULL DEFAULT 0")
 	way := f.AwaitLost(b)
-	if way.Part != farmtest.Goes || !strings.Contains(way.Why, "somebody ran: ALTER TABLE") || !strings.Contains(b.Out.String(), act.LostWords) || way.Since.IsZero() {
+	if way.Part != farmtest.Goes || !strings.Contains(way.Why, "another client ran: ALTER TABLE") || !strings.Contains(b.Out.String(), act.LostWords) || way.Since.IsZero() {
 		t.Errorf("it says %+v\n%s", way, &b.Out)
 	}
 	st := farmtest.RunProgram(t, "", "status", "-C", f.Dir)
-	for _, want := range []string{act.LostWords + ": " + farmtest.Goes, "somebody ran", "next: stowage approve " + farmtest.Forward} {
+	for _, want := range []string{act.LostWords + ": " + farmtest.Goes, "another client ran", "next: stowage approve " + farmtest.Forward} {
 		if !strings.Contains(st.Stdout, want) {
 			t.Errorf("the status lacks %q:\n%s", want, st.Stdout)
 		}
@@ -36,7 +36,7 @@ func TestWayBackLostInTheSoak(t *testing.T) {
 	page := farmtest.OpenPages(t, f.Dir)
 	farmtest.Await(t, "the page says what a person may decide", func() bool {
 		_, text := page.Get("/moves")
-		return strings.Contains(text, "its way back is lost: somebody ran") && strings.Contains(text, "--lane "+farmtest.Goes)
+		return strings.Contains(text, "its way back is lost: another client ran") && strings.Contains(text, "--lane "+farmtest.Goes)
 	})
 	f.RefusesToEnd()
 	if p := farmtest.RunProgram(t, "", "approve", "-C", f.Dir); p.Code != farmtest.ExitRefused || !strings.Contains(p.Stderr, farmtest.Forward) {

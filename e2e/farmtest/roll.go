@@ -1,0 +1,193 @@
+package farmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stowage/demo"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/roll"
+	"stowage/route"
+	"stowage/session"
+)
+
+// RolledFarm is a farm under load whose hosts are rolled.
+type RolledFarm struct {
+	F     *LiveFarm
+	Trace string // a file to which commands add a line, with the name of their host
+	rolls int
+}
+
+// StartRolledFarm is two pairs, each side on a host of its own.
+func StartRolledFarm(t *testing.T) *RolledFarm {
+	t.Helper()
+	t.Parallel() // it mostly waits
+	f := Raise(t, demo.Options{Pairs: 2, Shards: 1, Hosts: 2, Rows: 50}, 40, nil)
+	return &RolledFarm{F: f, Trace: filepath.Join(t.TempDir(), "trace")}
+}
+
+// Rolled is what `roll --json` prints of hosts.
+type Rolled struct {
+	Run   string         `json:"run"`
+	State string         `json:"state"`
+	Hosts []roll.HostEnd `json:"hosts"`
+}
+
+// Run runs the program, which must end with a code and say something.
+func (r *RolledFarm) Run(code int, want string, args ...string) Program {
+	r.F.T.Helper()
+	return r.Killed("", code, want, args...)
+}
+
+// Killed is Run with a border at which the program dies.
+func (r *RolledFarm) Killed(kill string, code int, want string, args ...string) Program {
+	r.F.T.Helper()
+	p := RunProgram(r.F.T, kill, append([]string{"-C", r.F.Dir}, args...)...)
+	if p.Code != code || !strings.Contains(p.Stdout+p.Stderr, want) {
+		r.F.T.Fatalf("stowage %s (kill %q): exit %d, want %d and %q\n%s%s", strings.Join(args, " "), kill, p.Code, code, want, p.Stdout, p.Stderr)
+	}
+	return p
+}
+
+// Read is what was printed with --json.
+func (r *RolledFarm) Read(p Program) (out Rolled) {
+	r.F.T.Helper()
+	if err := json.Unmarshal([]byte(p.Stdout), &out); err != nil {
+		r.F.T.Fatalf("%v\n%s", err, p.Stdout)
+	}
+	return out
+}
+
+// Lines is how often a command has run on a host.
+func (r *RolledFarm) Lines(h farm.HostName) int {
+	raw, _ := os.ReadFile(r.Trace) // not there: nothing has run
+	n := 0
+	for line := range strings.Lines(string(raw)) {
+		if strings.TrimSpace(line) == string(h) {
+			n++
+		}
+	}
+	return n
+}
+
+// Forget takes the trace away.
+func (r *RolledFarm) Forget() { _ = os.Remove(r.Trace) }
+
+// Once has the hosts of a plan rolled, with a kill at a border on the way, and gone on with: each command has run once.
+func (r *RolledFarm) Once(kill, at, name string) Rolled {
+	t := r.F.T
+	t.Helper()
+	r.Forget()
+	p := RunProgram(t, kill+" @ "+at, "-C", r.F.Dir, "roll", name, "--json")
+	if !strings.Contains(p.Stdout+p.Stderr, MarkOfKill+at) {
+		t.Fatalf("never met %q: exit %d\n%s%s", at, p.Code, p.Stdout, p.Stderr)
+	}
+	return r.Read(r.Run(ExitFine, "", "resume", "--json"))
+}
+
+// File writes a file of the workspace.
+func (r *RolledFarm) File(name, text string) {
+	r.F.T.Helper()
+	path := r.F.Path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.F.T.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		r.F.T.Fatal(err)
+	}
+}
+
+// AddsALine is a command that does, and nothing else.
+func (r *RolledFarm) AddsALine() []string {
+	return []string{"/bin/sh", "-c", `echo "$STOWAGE_HOST" >> ` + r.Trace}
+}
+
+// Plan writes a plan under a new name, and gives that.
+func (r *RolledFarm) Plan(args ...string) string {
+	r.F.T.Helper()
+	r.rolls++
+	name := fmt.Sprintf("test-%d", r.rolls)
+	r.Run(ExitFine, "stands on one leg", append([]string{"roll", "--name", name}, args...)...)
+	return name
+}
+
+// AllServe fails the test unless every side serves its own clients and its option file is not fenced.
+func (r *RolledFarm) AllServe() {
+	r.F.T.Helper()
+	table, err := route.ReadFile(r.F.Dir + "/routing.json")
+	if err != nil {
+		r.F.T.Fatal(err)
+	}
+	for name, p := range table.Pairs {
+		for _, side := range farm.SideNames {
+			if p.Share(side, side) != 100 || p.GateIsClosed(side) {
+				r.F.T.Errorf("side %s of %s serves %g %% of its clients (gate closed: %v)", side, name, p.Share(side, side), p.GateIsClosed(side))
+			}
+		}
+	}
+	_, fm, _, err := FarmAccess(r.F.Dir)
+	if err != nil {
+		r.F.T.Fatal(err)
+	}
+	for _, p := range fm.Pairs {
+		for _, side := range farm.SideNames {
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(r.F.Path(p.Sides[side].Datadir)), "my.cnf"))
+			if err != nil || strings.Contains(string(text), "out of rotation") {
+				r.F.T.Errorf("the option file of %s/%s: %v\n%s", p.Name, side, err, text)
+			}
+		}
+	}
+}
+
+// Processes are the servers of the farm, by instance: process numbers, as their pid files have them.
+func (r *RolledFarm) Processes() map[farm.InstanceName]string {
+	r.F.T.Helper()
+	_, fm, _, err := FarmAccess(r.F.Dir)
+	if err != nil {
+		r.F.T.Fatal(err)
+	}
+	out := map[farm.InstanceName]string{}
+	for _, p := range fm.Pairs {
+		for _, side := range farm.SideNames {
+			pid, err := os.ReadFile(filepath.Join(filepath.Dir(r.F.Path(p.Sides[side].Datadir)), "mysqld.pid"))
+			if err != nil {
+				r.F.T.Fatal(err)
+			}
+			out[p.Instance(side)] = string(pid)
+		}
+	}
+	return out
+}
+
+// RestartAll restarts every server, one after the other, with its clients on it.
+func (r *RolledFarm) RestartAll() {
+	t := r.F.T
+	t.Helper()
+	ws, fm, _, err := FarmAccess(r.F.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, err := host.NewLocal(QuietLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range fm.Pairs {
+		for _, side := range farm.SideNames {
+			h, _ := fm.Host(p.Sides[side].Host)
+			i := session.InstanceAt(ws, p.Instance(side), h.Address, p.Sides[side])
+			if err := local.Stop(t.Context(), i, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			if err := local.Start(t.Context(), i, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second) // as such loops do, until it is "up"
+		}
+	}
+}

@@ -1,0 +1,131 @@
+// Package roll rolls hosts with two instances each, and kills what does it at
+// every border.
+package roll
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stowage/demo/load"
+	"stowage/e2e/farmtest"
+	"stowage/farm"
+	"stowage/roll"
+)
+
+// The farm is packed onto two hosts first: each has a side of both pairs, and all of them leave together. A playbook changes an option that needs a restart, and
+// each way of rolling is killed at each of its borders, with its engine or without: those that all share, of out, in and what is between, once.
+func TestDenseHostsAreRolled(t *testing.T) {
+	r := farmtest.StartRolledFarm(t)
+	r.Run(farmtest.ExitFine, "", "plan", "--without", "platter-22", "--name", "first")
+	r.Run(farmtest.ExitFine, "", "move", "first")
+	playbook(t, r)
+	unknown(t, r)
+	killed := map[string]bool{}
+	for _, b := range roll.RollKind(nil).Runbooks {
+		book, args := b.Name, map[string][]string{roll.ByCommand: append([]string{"--"}, r.AddsALine()...), roll.ByRestart: {"--restart"}}[b.Name]
+		for n, at := range b.Points() {
+			if killed[at] && !strings.Contains(at, roll.StepWork) {
+				continue
+			}
+			killed[at] = true
+			args := append([]string{"--hosts", "ssd01"}, args...)
+			if book == roll.ByPlaybook {
+				r.File("rolls/both.yaml", fmt.Sprintf("steps:\n  - {command: [%s]}\n  - {options: {max_connections: %d}}\n  - {restart: true}\n", quoted(r.AddsALine()), 200+n))
+				args = append([]string{"both"}, args...)
+			}
+			out := r.Once([]string{"both", "stowage"}[n%2], at, r.Plan(args...))
+			if len(out.Hosts) != 1 || out.Hosts[0].End != "done" || len(out.Hosts[0].Pairs) != 2 {
+				t.Fatalf("%s killed at %q: %+v", book, at, out)
+			}
+			if ran := r.Lines("ssd01"); book != roll.ByRestart && (ran != 1 || out.Hosts[0].Runs != 1 || *out.Hosts[0].CommandRC != 0) {
+				t.Fatalf("%s killed at %q: the command has run %d times: %+v", book, at, ran, out.Hosts)
+			}
+			r.AllServe()
+		}
+	}
+	r.F.CheckLedger()
+}
+
+func quoted(argv []string) string {
+	out := make([]string, len(argv))
+	for n, w := range argv {
+		out[n] = "'" + strings.ReplaceAll(w, "'", "''") + "'"
+	}
+	return strings.Join(out, ", ")
+}
+
+// A playbook changes an option on every host: it holds afterwards, in the option file, too, and nothing else differs.
+func playbook(t *testing.T, r *farmtest.RolledFarm) {
+	t.Helper()
+	r.File("rolls/pool.yaml", "hosts: ssd*\nsteps:\n  - options: {innodb_log_buffer_size: 20M, max_connections: 233}\n  - {restart: true, time_limit: 5m, check: [/bin/true]}\n")
+	name := r.Plan("pool")
+	out := r.Read(r.Run(farmtest.ExitFine, "", "roll", name, "--json"))
+	if len(out.Hosts) != 2 || len(out.Hosts[0].Pairs) != 2 {
+		t.Fatalf("%+v", out)
+	}
+	for _, side := range farm.SideNames {
+		if got := r.F.Value(side, "SELECT CONCAT(@@innodb_log_buffer_size, ' ', @@max_connections)"); got != "20971520 233" {
+			t.Errorf("side %s has %s", side, got)
+		}
+	}
+	r.AllServe()
+	// A check that fails leaves the host out, and nothing that was announced is complained of.
+	r.File("rolls/checked.yaml", "hosts: ssd*\nsteps:\n  - {restart: true, check: [/bin/sh, -c, 'test -e "+filepath.Join(filepath.Dir(r.Trace), "mended")+"']}\n")
+	name = r.Plan("checked")
+	r.Run(farmtest.ExitUnknown, "its check", "roll", name)
+	was := r.Processes()
+	r.File(filepath.Join(filepath.Dir(r.Trace), "mended"), "")
+	r.Run(farmtest.ExitFine, "", "resume")
+	for instance, pid := range r.Processes() {
+		if pid != was[instance] {
+			t.Errorf("%s was restarted again by the resume", instance)
+		}
+	}
+	r.Run(farmtest.ExitFine, "", "roll", name)
+	r.AllServe()
+}
+
+// The carrier of a command is killed: nobody can tell how it ended, it is not run again, and a person brings the host back.
+func unknown(t *testing.T, r *farmtest.RolledFarm) {
+	t.Helper()
+	r.Forget()
+	name := r.Plan("--hosts", "ssd01", "--", "/bin/sh", "-c", `echo "$STOWAGE_HOST" >> `+r.Trace+`; kill -9 $(cut -d' ' -f4 /proc/$$/stat)`) // its parent is the carrier
+	out := r.Read(r.Run(farmtest.ExitUnknown, "it is not run a second time", "roll", name, "--json"))
+	if h := out.Hosts[0]; !h.Unknown || h.Runs != 1 || h.End != "stuck" || r.Lines("ssd01") != 1 {
+		t.Errorf("%+v", h)
+	}
+	r.Run(farmtest.ExitUnknown, "it is not run a second time", "resume")
+	r.Run(farmtest.ExitFine, "", "roll", "in", "ssd01")
+	if n := r.Lines("ssd01"); n != 1 {
+		t.Errorf("it ran %d times", n)
+	}
+	if _, err := os.Stat(r.F.Path("rolls/" + name + ".json")); err != nil {
+		t.Error(err)
+	}
+	r.AllServe()
+}
+
+// The yardstick: a loop that restarts the same servers one after the other, as people do without Stowage. The clients of the demo try again where a server
+// refuses them or hangs up: those attempts are queries that a client without that would have lost.
+func TestLoopOfRestartsFailsQueries(t *testing.T) {
+	r := farmtest.StartRolledFarm(t)
+	name := r.Plan("--hosts", "db*", "--restart")
+	r.Run(farmtest.ExitFine, "", "roll", name)
+	rolled, v, wrong := r.F.Settle()
+	if len(wrong) > 0 || rolled.Failed != 0 {
+		t.Errorf("rolled: %v", wrong)
+	}
+	if err := r.F.StartClients(); err != nil {
+		t.Fatal(err)
+	}
+	r.RestartAll()
+	looped := r.F.Load.Stop()
+	lost := func(s load.Summary) int64 { return s.Failed + s.Retried + s.UnknownResolved + s.UnknownLeft }
+	t.Logf("queries that failed: a roll %d of %d transactions (ledger whole: %v), a loop of restarts %d of %d", lost(rolled), rolled.Acknowledged, v.Whole(), lost(looped), looped.Acknowledged)
+	if lost(looped) == 0 {
+		t.Error("the loop failed no query: it measures nothing")
+	}
+}

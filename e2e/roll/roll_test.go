@@ -1,0 +1,162 @@
+// Package roll rolls the hosts of a farm under load, as people do who patch it,
+// and kills once what does it.
+package roll
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"stowage/e2e/farmtest"
+	"stowage/farm"
+	"stowage/roll"
+)
+
+func TestMain(m *testing.M) { farmtest.Main(m) }
+
+var hosts = []farm.HostName{"db001", "db002", "db003", "db004"}
+
+// A person restarts all servers of a farm, two hosts at a time; then runs a command on each, which fails on one; then what does it is killed. Clients notice nothing.
+func TestHostsAreRolledUnderLoad(t *testing.T) {
+	r := farmtest.StartRolledFarm(t)
+	r.File("goals.yaml", "budgets: {hosts_out: 2}\n")
+	refused(t, r)
+	restarted(t, r)
+	failing(t, r)
+	drifted(t, r)
+
+	name := r.Plan(append([]string{"--hosts", "db00[12]", "--"}, r.AddsALine()...)...)
+	book, _ := roll.RollKind(nil).Runbook(roll.ByCommand)
+	points := book.Points()
+	at := points[farmtest.Turn()%len(points)]
+	out := r.Once("both", at, name)
+	for _, h := range hosts[:2] {
+		if n := r.Lines(h); n != 1 {
+			t.Errorf("killed at %q: the command has run %d times on %s", at, n, h)
+		}
+	}
+	for _, h := range out.Hosts {
+		if h.End != "done" || h.CommandRC == nil || *h.CommandRC != 0 || h.Runs != 1 || h.SecondsOut <= 0 || len(h.Pairs) != 1 {
+			t.Errorf("killed at %q: %+v", at, h)
+		}
+	}
+	r.AllServe()
+	r.F.CheckLedger()
+}
+
+// What cannot be done is said before anything is touched, with file and line where there is one.
+func refused(t *testing.T, r *farmtest.RolledFarm) {
+	t.Helper()
+	r.File("rolls/bad.yaml", "hosts: db*\nsteps:\n  - {comand: [/bin/true]}\n")
+	r.File("rolls/nobody.yaml", "hosts:\n  - db*\n  - web*\nsteps: [{restart: true}]\n")
+	for _, x := range []struct {
+		code int
+		want string
+		args string
+	}{
+		{farmtest.ExitUsage, `rolls/bad.yaml:3: unknown key "comand" in a step; did you mean "command"?`, "roll bad"},
+		{farmtest.ExitUsage, "rolls/nobody.yaml:3: no host of farm.yaml is called web*", "roll nobody"},
+		{farmtest.ExitUsage, "no host of farm.yaml is called web*", "roll --hosts web* --restart"},
+		{farmtest.ExitUsage, "say which hosts", "roll --restart"},
+		{farmtest.ExitUsage, "say what is to be done", "roll --hosts db*"},
+		{farmtest.ExitUsage, "none of the variables that are compared", "roll --hosts db* --restart --changed vershion"},
+		{farmtest.ExitUsage, "is a relative path", "roll --hosts db* -- bin/patch"},
+		{farmtest.ExitUsage, "there is no rolls/nothing.json", "roll nothing"},
+		{farmtest.ExitRefused, "no roll has taken it out", "roll in db001"},
+	} {
+		r.Run(x.code, x.want, strings.Fields(x.args)...)
+	}
+	r.File("goals.yaml", "budgets: {hosts_out_per_power: 1}\n")
+	r.Run(farmtest.ExitUsage, "farm.yaml:", "roll", "--hosts", "db*", "--restart")
+	r.Run(farmtest.ExitUsage, "host db001 has no label power", "roll", "--hosts", "db001", "--restart")
+	r.File("goals.yaml", "budgets: {hosts_out: 2}\n")
+	name := r.Plan("--hosts", "db001", "--", "no-such-program-here")
+	r.Run(farmtest.ExitRefused, "is not installed here", "roll", name)
+	if entries, err := os.ReadDir(r.F.Path(".stowage/commands")); err == nil && len(entries) > 0 {
+		t.Errorf("refused, and there are orders: %v", entries)
+	}
+	r.AllServe()
+}
+
+// All servers are other processes afterwards, and nobody has noticed.
+func restarted(t *testing.T, r *farmtest.RolledFarm) {
+	t.Helper()
+	name := r.Plan("--hosts", "db*", "--restart")
+	r.Run(farmtest.ExitFine, "batch 2, from 1m to 2m: db002, db004", "roll", "show", name)
+	was := r.Processes()
+	out := r.Read(r.Run(farmtest.ExitFine, "", "roll", name, "--json"))
+	if len(out.Hosts) != 4 || out.State != "done" {
+		t.Errorf("%+v", out)
+	}
+	for _, h := range out.Hosts {
+		if h.End != "done" || h.CommandRC != nil || h.Runs != 0 || h.SecondsOut <= 0 {
+			t.Errorf("%+v", h)
+		}
+	}
+	for server, pid := range r.Processes() {
+		if pid == was[server] {
+			t.Errorf("%s was not restarted", server)
+		}
+	}
+	r.AllServe()
+	r.Run(farmtest.ExitFine, "nothing to do: the plan has rolled every host", "roll", name)
+}
+
+// A command fails on one host: it stays out, no other begins, and nothing runs twice.
+func failing(t *testing.T, r *farmtest.RolledFarm) {
+	t.Helper()
+	r.File("goals.yaml", "budgets: {hosts_out: 1}\n")
+	name := r.Plan("--hosts", "db*", "--", "/bin/sh", "-c", `echo "$STOWAGE_HOST" >> `+r.Trace+`; echo "$STOWAGE_INSTANCES of $STOWAGE_HOST"; test "$STOWAGE_HOST" != db002`)
+	out := r.Read(r.Run(farmtest.ExitUnknown, "stowage roll in db002", "roll", name, "--json"))
+	for n, want := range []struct {
+		end  string
+		code int
+		runs int
+	}{{"done", 0, 1}, {"stuck", 1, 1}, {"not-started", -1, 0}, {"not-started", -1, 0}} {
+		h := out.Hosts[n]
+		code := -1
+		if h.CommandRC != nil {
+			code = *h.CommandRC
+		}
+		if string(h.End) != want.end || code != want.code || h.Runs != want.runs || r.Lines(h.Host) != want.runs {
+			t.Errorf("%+v (code %d, ran %d times), want %+v", h, code, r.Lines(h.Host), want)
+		}
+	}
+	r.Run(farmtest.ExitFine, "next: look at db002, which is out; then: stowage roll in db002", "status")
+	r.Run(farmtest.ExitFine, "exit code 1", "log")
+	r.Run(farmtest.ExitFine, "dbshard001b of db002", "log")
+	r.Run(farmtest.ExitUnknown, "the host stays out", "resume") // it is not run again
+	r.Run(farmtest.ExitRefused, "finish what took it out", "roll", name)
+	r.Run(farmtest.ExitUsage, "none of the variables that are compared", "roll", "in", "db002", "--changed", "max_conections")
+	r.Run(farmtest.ExitFine, "", "roll", "in", "db002")
+	r.AllServe()
+	out = r.Read(r.Run(farmtest.ExitFine, "", "roll", name, "--json")) // the others
+	if len(out.Hosts) != 2 || out.Hosts[0].Host != "db003" || out.Hosts[1].Host != "db004" {
+		t.Errorf("%+v", out.Hosts)
+	}
+	for _, h := range hosts {
+		if n := r.Lines(h); n != 1 {
+			t.Errorf("the command has run %d times on %s", n, h)
+		}
+	}
+	r.AllServe()
+}
+
+// A plan is carried out as it was reviewed, or not at all.
+func drifted(t *testing.T, r *farmtest.RolledFarm) {
+	t.Helper()
+	name := r.Plan("--hosts", "db*", "--restart")
+	raw, err := os.ReadFile(r.F.Path("farm.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.File("farm.yaml", strings.Replace(string(raw), "name: db003", "name: db003x", 1))
+	p := farmtest.RunProgram(t, "", "-C", r.F.Dir, "roll", name)
+	if p.Code != farmtest.ExitUsage && p.Code != farmtest.ExitRefused { // the file itself is wrong then, too
+		t.Errorf("exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
+	}
+	r.File("farm.yaml", strings.Replace(string(raw), "rack: r2", "rack: r7", 1))
+	r.Run(farmtest.ExitRefused, fmt.Sprintf("rack of host db002 is %q, was %q", "r7", "r2"), "roll", name)
+	r.File("farm.yaml", string(raw))
+}

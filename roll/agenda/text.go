@@ -1,0 +1,85 @@
+package agenda
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"stowage/farm"
+)
+
+// WriteText is the plan for a person who reviews it.
+func (p Plan) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "roll %s: %s in %s, about %s (%s a host, %s)\n", p.Name, farm.Counted(len(p.Hosts), "host"), batches(len(p.Batches)), span(p.Seconds), span(p.HostSeconds), p.From)
+	fmt.Fprintf(&b, "at once: %s\n", p.Limits)
+	b.WriteString("on each host, while all its instances are out of rotation:\n")
+	for n, s := range p.Work.Steps {
+		fmt.Fprintf(&b, "  %d. %s%s\n", n+1, s, s.terms())
+	}
+	if all := p.Work.Announced(); len(all) > 0 {
+		fmt.Fprintf(&b, "may differ afterwards: %s\n", strings.Join(all, ", "))
+	}
+	for n, batch := range p.Batches {
+		fmt.Fprintf(&b, "batch %d, from %s to %s: %s\n", n+1, span(batch.From), span(batch.To), hostList(batch.Hosts))
+		for _, leg := range batch.OneLeg {
+			fmt.Fprintf(&b, "  %s stands on one leg: %s/%s is out, %s serves all its clients\n", leg.Pair, leg.Pair, leg.Out, leg.On)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// String is the limits for people.
+func (l Limits) String() string {
+	out := "at most " + farm.Counted(max(1, l.Hosts), "host")
+	if l.PerRack > 0 {
+		out += fmt.Sprintf(", %d of a rack", l.PerRack)
+	}
+	if l.PerFeed > 0 {
+		out += fmt.Sprintf(", %d of a feed (label %s)", l.PerFeed, FeedLabel)
+	}
+	return out + ", never both sides of a pair"
+}
+
+// terms are a step's conditions for people.
+func (s Step) terms() string {
+	var out []string
+	if s.Limit > 0 {
+		out = append(out, "at most "+s.Limit.String())
+	}
+	if len(s.MustPass) > 0 {
+		out = append(out, "then must succeed: "+words(s.MustPass))
+	}
+	if s.OnFailure == GoOn {
+		out = append(out, "a failure is noted only")
+	}
+	if s.Repeatable {
+		out = append(out, "may run again")
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(out, "; ")
+}
+
+func batches(n int) string {
+	if n == 1 {
+		return "1 batch"
+	}
+	return fmt.Sprintf("%d batches", n)
+}
+
+func hostList(hosts []farm.HostName) string {
+	out := make([]string, len(hosts))
+	for n, h := range hosts {
+		out[n] = string(h)
+	}
+	return strings.Join(out, ", ")
+}
+
+func span(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second)).Round(time.Second)
+	return strings.TrimSuffix(d.String(), "m0s") + map[bool]string{true: "m"}[strings.HasSuffix(d.String(), "m0s")]
+}

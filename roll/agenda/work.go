@@ -1,0 +1,80 @@
+package agenda
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// OnFailure is what follows when a step of the work fails on a host.
+type OnFailure string
+
+const (
+	// StayOut: the host stays out, and no other begins. The default.
+	StayOut OnFailure = "stay-out"
+	// GoOn: what failed is noted, and the host goes on as if it had not.
+	GoOn OnFailure = "go-on"
+)
+
+// Step is one thing that is done to a host while it is out. Exactly one of Command, Restart and Options says what.
+type Step struct {
+	Command []string          `json:"command,omitempty"`
+	Restart bool              `json:"restart,omitempty"` // of all its instances
+	Options map[string]string `json:"options,omitempty"` // written into their option files; they hold from the next restart on
+
+	MustPass   []string      `json:"check,omitempty"` // a command that must end with 0 afterwards; it changes nothing, and may run again
+	Limit      time.Duration `json:"time_limit_ns,omitempty"`
+	OnFailure  OnFailure     `json:"on_failure,omitempty"`
+	Repeatable bool          `json:"repeatable,omitempty"` // the command may run again where nobody can tell how it ended
+}
+
+// Work is what is done to each host.
+type Work struct {
+	Playbook string   `json:"playbook,omitempty"` // its name; "": of the command line
+	Hosts    []string `json:"hosts,omitempty"`    // names and patterns
+	Changes  []string `json:"changes,omitempty"`  // variables that may differ afterwards
+	Steps    []Step   `json:"steps"`
+	// Takes is how long the work on one host takes, as whoever asks for it says; 0: not said.
+	Takes time.Duration `json:"takes_ns,omitempty"`
+}
+
+// Announced are the variables that may differ on a side that returns: those that are named, and those that options set.
+func (w Work) Announced() []string {
+	all := map[string]bool{}
+	for _, name := range w.Changes {
+		all[name] = true
+	}
+	for _, s := range w.Steps {
+		for name := range s.Options {
+			all[strings.ReplaceAll(name, "-", "_")] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// String is a step for people.
+func (s Step) String() string {
+	switch {
+	case s.Restart:
+		return "restart its instances"
+	case len(s.Options) > 0:
+		var all []string
+		for _, name := range slices.Sorted(maps.Keys(s.Options)) {
+			all = append(all, name+" = "+s.Options[name])
+		}
+		return "write options: " + strings.Join(all, ", ")
+	}
+	return "run: " + words(s.Command)
+}
+
+func words(argv []string) string {
+	out := make([]string, len(argv))
+	for n, w := range argv {
+		if out[n] = w; w == "" || strings.ContainsAny(w, " \t\n'\"") {
+			out[n] = fmt.Sprintf("%q", w)
+		}
+	}
+	return strings.Join(out, " ")
+}

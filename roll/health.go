@@ -1,0 +1,139 @@
+package roll
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stowage/farm"
+	"stowage/host"
+)
+
+// ErrorLog is the name by which what an error log says since may be announced, as a variable is.
+const ErrorLog = "error-log"
+
+// healthy is what is asked of the returning sides besides what a swing checks: that the options of the work hold, and that no server has written errors into its
+// log since the host left.
+func (s *stay) healthy(ctx context.Context, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.each(func(m *member) error {
+		if err := s.optionsHold(ctx, m); err != nil {
+			return err
+		}
+		return s.logIsQuiet(ctx, m)
+	})
+}
+
+// optionsHold reads back what the server has of the options that were written. One that is no variable cannot be read back.
+func (s *stay) optionsHold(ctx context.Context, m *member) error {
+	for n, step := range s.order.Work.Steps {
+		if len(step.Options) == 0 || !restartsAfter(s.order, n) {
+			continue
+		}
+		var names []string
+		for name := range step.Options {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		is, err := m.Leaves.Variables(ctx, names...)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if v, has := is[name]; has && !sameValue(v, step.Options[name]) {
+				return &farm.Error{Op: "check", Subject: string(m.order.Leaves.Name), Err: fmt.Errorf("%w: %s is %q, and was to be %q", farm.ErrRefused, name, v, step.Options[name]),
+					Hint: fmt.Sprintf("does a later line of its option files set it, or does the server round it? Correct that, restart it, then: stowage roll in %s", s.order.Host)}
+			}
+		}
+	}
+	return nil
+}
+
+// restartsAfter reports whether a restart follows a step: without one its options do not hold yet.
+func restartsAfter(o hostOrder, n int) bool {
+	for _, s := range o.Work.Steps[n+1:] {
+		if s.Restart {
+			return true
+		}
+	}
+	return false
+}
+
+// sameValue compares a variable with an option: 87G is 93415538688, ON is 1, and case does not count.
+func sameValue(variable, option string) bool {
+	a, b := plainValue(variable), plainValue(option)
+	if a == b {
+		return true
+	}
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return errX == nil && errY == nil && x == y
+}
+
+func plainValue(v string) string {
+	v = strings.ToUpper(strings.Trim(strings.TrimSpace(v), `'"`))
+	switch v {
+	case "ON", "TRUE", "YES":
+		return "1"
+	case "OFF", "FALSE", "NO":
+		return "0"
+	}
+	if len(v) < 2 {
+		return v
+	}
+	if shift, ok := map[byte]uint{'K': 10, 'M': 20, 'G': 30, 'T': 40}[v[len(v)-1]]; ok {
+		if n, err := strconv.ParseUint(v[:len(v)-1], 10, 40); err == nil {
+			return strconv.FormatUint(n<<shift, 10)
+		}
+	}
+	return v
+}
+
+// errorLog is the error log of a side's server. Where it says that it has none, there is none.
+func (s *stay) errorLog(ctx context.Context, m *member) (string, error) {
+	vars, err := m.Leaves.Variables(ctx, "log_error", "datadir")
+	if err != nil {
+		return "", err
+	}
+	path := vars["log_error"]
+	switch {
+	case path == "" || path == "stderr":
+		path = filepath.Join(m.at.Dir(), host.ErrorLog) // where its starter sends it
+	case !filepath.IsAbs(path):
+		path = filepath.Join(vars["datadir"], path)
+	}
+	raw, err := m.at.ReadFile(ctx, path)
+	return string(raw), err
+}
+
+// logIsQuiet refuses a side whose server has written errors since it left.
+func (s *stay) logIsQuiet(ctx context.Context, m *member) error {
+	was, known := s.rolled.Logs[m.order.Leaves.Name]
+	if !known || was < 0 || slices.Contains(m.MayDiffer, ErrorLog) {
+		return nil
+	}
+	text, err := s.errorLog(ctx, m)
+	if err != nil {
+		s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("the error log of %s cannot be read any more, and is not compared: %v", m.order.Leaves.Name, err)})
+		return nil
+	}
+	if was > len(text) { // it was rotated
+		was = 0
+	}
+	var lines []string
+	for line := range strings.Lines(text[was:]) {
+		if strings.Contains(line, "[ERROR]") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return &farm.Error{Op: "check", Subject: string(m.order.Leaves.Name), Err: fmt.Errorf("%w: its error log has %s since the host left, the first: %s", farm.ErrRefused, farm.Counted(len(lines), "error"), lines[0]),
+		Hint: fmt.Sprintf("when that is as it should be: stowage roll in %s --changed %s", s.order.Host, ErrorLog)}
+}

@@ -1,0 +1,70 @@
+package roll
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"stowage/act"
+	"stowage/swing"
+)
+
+// StepWork is the step in which what a roll is for is done to a host.
+const StepWork = "work"
+
+// hostSteps are those of a host that is rolled, in order.
+func hostSteps(phases []string) []swing.Step[*stay] {
+	preflight := swing.Step[*stay]{
+		Name:    "preflight",
+		Needs:   "all pairs of the host serve on both sides; the host's owner allows the commands",
+		Effect:  "none",
+		Known:   "no question found a blocker; what the sides are is remembered",
+		Timeout: 5 * time.Minute,
+		Do:      act.Method((*stay).preflight),
+	}
+	work := swing.Step[*stay]{
+		Name:    StepWork,
+		Needs:   "all sides of the host are out",
+		Effect:  "the commands, options and restarts of the plan, each once",
+		Known:   "the outcome of each is written down, on the host and here",
+		Phases:  phases,
+		Timeout: 24 * time.Hour,
+		Do:      act.Method((*stay).work),
+	}
+	back := swing.Step[*stay]{
+		Name:    StepReturn,
+		Needs:   "the work is done",
+		Effect:  "instances that do not run are started; they replicate again, and serve nobody yet",
+		Known:   "every server answers and follows its twin",
+		Timeout: time.Hour,
+		Do:      act.Method((*stay).comeBack),
+	}
+	all := append([]swing.Step[*stay]{preflight}, swing.Steps(work)...)
+	at := slices.IndexFunc(all, func(s swing.Step[*stay]) bool { return s.Name == StepWork })
+	all = slices.Insert(all, at+1, back)
+	for n := range all {
+		do := all[n].Do
+		switch all[n].Name {
+		case "out":
+			all[n].Do = func(ctx context.Context, s *stay) error {
+				return s.note(do(ctx, s), func(x *Rolled) { x.Out = orNow(x.Out) })
+			}
+		case "check":
+			all[n].Do = func(ctx context.Context, s *stay) error { return s.healthy(ctx, do(ctx, s)) }
+		case "in":
+			all[n].Do = func(ctx context.Context, s *stay) error { return s.returned(do(ctx, s)) }
+		}
+		// What was done to a host cannot be taken back, and one that is not what it was gets no clients: a failure leaves it out.
+		if n >= at {
+			all[n].NoReturn, all[n].Undo, all[n].Undone = true, nil, ""
+		}
+	}
+	return all
+}
+
+func orNow(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Now().UTC()
+	}
+	return t
+}

@@ -1,0 +1,167 @@
+package roll
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"stowage/act"
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/swing"
+)
+
+// stay is one host that is out, or about to be, with all its sides: what the steps of kind Roll act on.
+type stay struct {
+	act.Task
+	roller  *Roller
+	order   hostOrder
+	members []*member
+	machine host.Host
+	rolled  Rolled
+}
+
+func (r *Roller) stay(c engine.Call, step act.Step, beat func(string)) (*stay, error) {
+	s := &stay{roller: r}
+	var err error
+	if s.Task, err = r.Conductor.Task(c, step, beat, &s.order, nil); err != nil {
+		return nil, err
+	}
+	s.About = farm.Event{Host: s.order.Host}
+	if s.rolled, err = rolledOf(r.Store, s.order); err != nil {
+		return nil, err
+	}
+	if s.machine, err = r.Host(s.order.Host); err != nil {
+		return nil, err
+	}
+	mayDiffer := slices.Concat(s.order.Work.Announced(), s.rolled.Changed)
+	for _, o := range s.order.Sides {
+		m, err := r.member(o, s.AtBorder, s.Report, mayDiffer)
+		if err != nil {
+			return nil, err
+		}
+		s.members = append(s.members, m)
+	}
+	return s, nil
+}
+
+// TheSwing lets the steps of package swing work on all sides of the host.
+func (s *stay) TheSwing() swing.Dance {
+	var g swing.Group
+	for _, m := range s.members {
+		g = append(g, m.Swing)
+	}
+	return g
+}
+
+// Remember implements act.Work.
+func (*stay) Remember() json.RawMessage { return nil }
+
+// Close implements act.Work.
+func (s *stay) Close() {
+	for _, m := range s.members {
+		m.close()
+	}
+}
+
+// Survey implements act.Work: whether every side may leave, and whether the host's owner allows the commands.
+func (s *stay) Survey(ctx context.Context) ([]farm.Finding, error) {
+	if err := s.roller.Greet(ctx, s.order.Host); err != nil {
+		return nil, err
+	}
+	var found []farm.Finding
+	for _, m := range s.members {
+		if err := s.roller.Greet(ctx, m.order.Twin.At.Host); err != nil { // its fence is a line in the twin's option file, once the clients are there
+			return nil, err
+		}
+		of, err := m.Survey(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, of...)
+	}
+	more, err := s.allowed(ctx)
+	return append(found, more...), err
+}
+
+// allowed asks the host whether its owner allows the commands of the work.
+func (s *stay) allowed(ctx context.Context) (found []farm.Finding, err error) {
+	var on commander
+	for n, step := range s.order.Work.Steps {
+		for _, argv := range [][]string{step.Command, step.MustPass} {
+			if len(argv) == 0 {
+				continue
+			}
+			if on == nil {
+				if on, err = s.roller.commands(s.order.Host); err != nil {
+					return nil, err
+				}
+			}
+			err := on.MayCommand(ctx, s.command(n, argv, step).Encode())
+			if err != nil && !errors.Is(err, farm.ErrRefused) {
+				return nil, err
+			}
+			if err != nil {
+				f := blocker(string(s.order.Host), err.Error(), farm.Hint(err))
+				f.Check = "command"
+				found = append(found, f)
+			}
+		}
+	}
+	return found, nil
+}
+
+// preflight asks everything once more, and keeps what the sides are before they leave.
+func (s *stay) preflight(ctx context.Context) error {
+	if err := act.MayGoOn(ctx, s); err != nil {
+		return err
+	}
+	errs := make([]error, len(s.members))
+	var wg sync.WaitGroup
+	for n, m := range s.members {
+		wg.Go(func() { errs[n] = m.remember(ctx, s.roller.Store) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	logs := map[farm.InstanceName]int{}
+	for _, m := range s.members {
+		text, err := s.errorLog(ctx, m)
+		logs[m.order.Leaves.Name] = len(text)
+		if err != nil {
+			logs[m.order.Leaves.Name] = -1
+			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("the error log of %s cannot be read, and is not compared: %v", m.order.Leaves.Name, err)})
+		}
+	}
+	return s.note(nil, func(x *Rolled) { x.Logs = logs })
+}
+
+// note keeps what is known of the host by now, where nothing has failed.
+func (s *stay) note(err error, change func(*Rolled)) error {
+	if err != nil {
+		return err
+	}
+	x := s.rolled
+	change(&x)
+	x.Run = s.Run
+	if err := s.roller.Store.PutDocument(rolledDocument, s.order.key(), time.Now(), x); err != nil {
+		return err
+	}
+	s.rolled = x
+	return nil
+}
+
+// returned notes that the host serves again: its plan is done with it.
+func (s *stay) returned(err error) error {
+	err = s.note(err, func(x *Rolled) { x.Back = orNow(x.Back) })
+	if err != nil {
+		return err
+	}
+	return s.roller.Store.PutDocument(doneDocument, planKey(s.order.Plan, s.order.Made, s.order.Host), time.Now(), s.rolled.Back)
+}

@@ -1,0 +1,227 @@
+package roll
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"stowage/command"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/roll/agenda"
+)
+
+// work does the steps of the plan's work on the host, one after the other. What was done already, before a kill or a resume, is written down and not done
+// again; the host itself has the outcome of each command.
+func (s *stay) work(ctx context.Context) error {
+	for n, step := range s.order.Work.Steps {
+		d, known, ok := s.rolled.did(n)
+		if ok {
+			continue
+		}
+		var err error
+		if known && len(step.Command) > 0 { // a command is not asked twice: it has failed, and would answer the same
+			return s.stays(n, step, d)
+		}
+		if d, err = s.one(ctx, n, step); err != nil {
+			return err
+		}
+		if d.Failed == "" {
+			if d.Failed, err = s.checked(ctx, n, step); err != nil {
+				return err
+			}
+		}
+		d.Noted = d.Failed != "" && step.OnFailure == agenda.GoOn && (d.Command == nil || d.Command.Unknown == "")
+		if d.Failed == "" || d.Command != nil || d.Noted { // a restart that failed is tried again
+			if err := s.note(nil, func(x *Rolled) { *x = x.with(d) }); err != nil {
+				return err
+			}
+		}
+		if d.Failed != "" && !d.Noted {
+			return s.stays(n, step, d)
+		}
+	}
+	return nil
+}
+
+// stays is why the host stays out.
+func (s *stay) stays(n int, step agenda.Step, d Did) error {
+	hint := fmt.Sprintf("look at %s; when it is as it should be: stowage roll in %s", s.order.Host, s.order.Host)
+	if d.Command != nil && d.Command.Unknown != "" {
+		hint = fmt.Sprintf("it is not run a second time; look at %s whether it has done its work, finish that by hand, then: stowage roll in %s", s.order.Host, s.order.Host)
+	}
+	return &farm.Error{Op: "roll", Subject: string(s.order.Host), Err: fmt.Errorf("%w: step %d, %s: %s; the host stays out", farm.ErrRefused, n+1, step, d.Failed), Hint: hint}
+}
+
+// one does one step.
+func (s *stay) one(ctx context.Context, n int, step agenda.Step) (Did, error) {
+	d := Did{Step: n, What: step.String()}
+	s.Report(farm.Event{Kind: farm.StepProgress, Text: step.String()})
+	switch {
+	case step.Restart:
+		return d, s.restart(ctx, n, step)
+	case len(step.Options) > 0:
+		return d, s.writeOptions(ctx, step.Options)
+	}
+	out, err := s.run(ctx, s.command(n, step.Command, step))
+	if err != nil {
+		return d, err
+	}
+	d.Command = &out
+	if out.Unknown != "" || out.Code != 0 || out.TimedOut {
+		d.Failed = out.String()
+		if said := strings.TrimSpace(out.Output); said != "" {
+			d.Failed += "; it printed:\n" + said
+		}
+	}
+	return d, nil
+}
+
+// command is the order of one step of the work. It has the same number whenever it is asked for.
+func (s *stay) command(n int, argv []string, step agenda.Step) command.Order {
+	names := make([]string, len(s.order.Sides))
+	for i, side := range s.order.Sides {
+		names[i] = string(side.Leaves.Name)
+	}
+	return command.Order{ID: fmt.Sprintf("%s.%d", s.order.Number, n+1), Argv: argv, Limit: step.Limit, Repeatable: step.Repeatable,
+		Env: map[string]string{"STOWAGE_HOST": string(s.order.Host), "STOWAGE_RUN": s.order.Number, "STOWAGE_INSTANCES": strings.Join(names, " ")}}
+}
+
+// run has a command run on the host, once, and writes what came of it into the trail.
+func (s *stay) run(ctx context.Context, o command.Order) (command.Outcome, error) {
+	on, err := s.roller.commands(s.order.Host)
+	if err != nil {
+		return command.Outcome{}, err
+	}
+	s.WriteDown("command", fmt.Sprintf("on %s, order %s: %s", s.order.Host, o.ID, o), "")
+	raw, err := on.Command(ctx, o.Encode(), func(text string) { s.Report(farm.Event{Kind: farm.StepProgress, Text: text}) })
+	if err != nil {
+		s.WriteDown("command", fmt.Sprintf("on %s, order %s", s.order.Host, o.ID), err.Error())
+		return command.Outcome{}, err
+	}
+	out, err := command.ReadOutcome(raw)
+	if err != nil {
+		return out, err
+	}
+	said := out.String()
+	if text := strings.TrimSpace(out.Output); text != "" {
+		said += "; it printed:\n" + text
+	}
+	s.WriteDown("command", fmt.Sprintf("on %s, order %s: %s", s.order.Host, o.ID, said), "")
+	s.Report(farm.Event{Kind: farm.StepProgress, Text: o.String() + ": " + out.String()})
+	return out, nil
+}
+
+// checked runs the check of a step; failed is why it is not as it must be. A check may run again: each time it is an order of its own.
+func (s *stay) checked(ctx context.Context, n int, step agenda.Step) (failed string, err error) {
+	if len(step.MustPass) == 0 {
+		return "", nil
+	}
+	o := s.command(n, step.MustPass, step)
+	o.ID, o.Repeatable = o.ID+".check."+strings.ToLower(rand.Text())[:8], true
+	out, err := s.run(ctx, o)
+	if err != nil || out.Code == 0 && out.Unknown == "" && !out.TimedOut {
+		return "", err
+	}
+	return fmt.Sprintf("its check %q: %s\n%s", o, out, strings.TrimSpace(out.Output)), nil
+}
+
+// restartPhases are the parts of a restart, and optionPhases that of writing options.
+var (
+	restartPhases = []string{"stop", "start"}
+	optionPhases  = []string{"options"}
+)
+
+// stopLimit is how long an instance has to stop cleanly, and startLimit to take connections, where the step has no limit of its own. A large buffer pool
+// takes minutes to be written, and recovery as long.
+const (
+	stopLimit  = 15 * time.Minute
+	startLimit = 15 * time.Minute
+)
+
+// restart stops all instances of the host and starts them again. What was restarted is known by its process: it is another than the one that was found first.
+func (s *stay) restart(ctx context.Context, n int, step agenda.Step) error {
+	if step.Limit > 0 {
+		bounded, cancel := context.WithTimeout(ctx, step.Limit)
+		defer cancel()
+		ctx = bounded
+	}
+	was, known := s.rolled.Restarting[n]
+	if !known {
+		was = map[farm.InstanceName]int{}
+		for _, m := range s.members {
+			pid, err := s.machine.Running(ctx, m.at.Instance)
+			if err != nil {
+				return err
+			}
+			was[m.order.Leaves.Name] = pid
+		}
+		err := s.note(nil, func(x *Rolled) {
+			all := map[int]map[farm.InstanceName]int{n: was}
+			for k, v := range x.Restarting {
+				all[k] = v
+			}
+			x.Restarting = all
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := s.Phase(ctx, restartPhases[0], func(ctx context.Context) error {
+		return s.each(func(m *member) error {
+			pid, err := s.machine.Running(ctx, m.at.Instance)
+			if err != nil || pid == 0 || pid != was[m.order.Leaves.Name] {
+				return err
+			}
+			return s.machine.Stop(ctx, m.at.Instance, stopLimit)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return s.Phase(ctx, restartPhases[1], func(ctx context.Context) error {
+		return s.each(func(m *member) error { return s.machine.Start(ctx, m.at.Instance, startLimit) })
+	})
+}
+
+// each does something to every instance, one after the other, and says what is wrong with each.
+func (s *stay) each(do func(*member) error) error {
+	var errs []error
+	for _, m := range s.members {
+		errs = append(errs, do(m))
+	}
+	return errors.Join(errs...)
+}
+
+// writeOptions writes options into the option file of every instance. They hold from its next start on. The fence is taken out for the edit and put back:
+// what stood between its lines would go with it.
+func (s *stay) writeOptions(ctx context.Context, values map[string]string) error {
+	return s.Phase(ctx, optionPhases[0], func(ctx context.Context) error {
+		return s.each(func(m *member) error {
+			i := m.at.Instance
+			return s.roller.editor.Edit(ctx, m.at.Host, i, func(text string) string { return withOptions(i, text, values) })
+		})
+	})
+}
+
+func withOptions(i host.Instance, text string, values map[string]string) string {
+	own := host.UnfenceOptions(i, text)
+	is := host.RewriteOptions(own, i.Group(own), values)
+	if host.IsFenced(i, text) {
+		is = host.FenceOptions(i, is)
+	}
+	return is
+}
+
+// comeBack starts what does not run, and waits until every server answers and replicates.
+func (s *stay) comeBack(ctx context.Context) error {
+	return s.each(func(m *member) error {
+		if err := s.machine.Start(ctx, m.at.Instance, startLimit); err != nil {
+			return err
+		}
+		return m.comeBack(ctx)
+	})
+}
