@@ -63,7 +63,7 @@ func idlePart(idle, ours counters, seconds float64) float64 {
 }
 
 func (c counters) since(from counters) counters {
-	return counters{read: c.read - from.read, written: c.written - from.written, flushes: c.flushes - from.flushes, busy: c.busy - from.busy}
+	return counters{read: c.read - from.read, written: c.written - from.written, flushes: c.flushes - from.flushes, operations: c.operations - from.operations, busy: c.busy - from.busy}
 }
 
 // Below says on what a directory lies: the kind of file system, and the disk, "" where there is no single one of this machine. A directory in

@@ -41,7 +41,7 @@ func TestDeviceBelowADirectory(t *testing.T) {
 	if d.Model != "X9" || d.Size != 1<<20 || d.Queue["scheduler"] != "[none] mq-deadline" || d.ByID != "nvme-X9_1" {
 		t.Errorf("%+v", d)
 	}
-	if c, ok := m.counters("nvme0n1"); !ok || c != (counters{read: 800 * 512, written: 1600 * 512, flushes: 5, busy: 70}) {
+	if c, ok := m.counters("nvme0n1"); !ok || c != (counters{read: 800 * 512, written: 1600 * 512, flushes: 5, operations: 30, busy: 70}) {
 		t.Errorf("counters %+v %v", c, ok)
 	}
 	if _, ok := m.counters("absent"); ok {

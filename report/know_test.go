@@ -87,7 +87,7 @@ func TestLoadPageShowsWhatWasMeasured(t *testing.T) {
 	f := KnowFacts{Farm: &farm.Farm{Pairs: []farm.Pair{{Name: "p", Shards: []farm.Shard{
 		{Name: "s1", Needs: farm.Resources{farm.CPU: 1, farm.IOPS: 10}}, {Name: "s2", Needs: farm.Resources{farm.CPU: 2, farm.IOPS: 20}}, {Name: "s3", Needs: farm.Resources{farm.CPU: 3, farm.IOPS: 30}}}}}},
 		Load: &shardload.Report{Began: knownAt, Seconds: 60, Shards: []shardload.Shard{{Shard: "s1", CPU: shardload.Figure{Value: v(7.25), Low: v(6.5), High: v(8), Sure: "fair"}}},
-			Sums: []shardload.Sum{{Of: "i1", What: "cpu", Shards: 7.25, Counter: 7.3, Source: "/proc/PID/stat"}}, Silent: []shardload.Silent{{Instance: "i2"}}},
+			Sums: []shardload.Sum{{Of: "i1", What: "cpu", Shards: 7.25, Counter: 7.3, Source: "/proc/PID/stat"}}, Silent: []shardload.Silent{{Name: "i2"}}},
 		Accepted: map[farm.ShardName]farm.Resources{"s2": {farm.CPU: 2, farm.IOPS: 21}},
 	}
 	p, err := NewLoadDocument(f).Piece()

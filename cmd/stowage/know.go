@@ -31,7 +31,12 @@ func (a *app) knownRunway(d *session.Session, f *report.KnowFacts) (any, error) 
 		return nil, err
 	}
 	f.Series, f.Rows = series, capacity.Assess(d.Farm, series)
-	return capacityAnswer{FormatVersion: 1, Farm: d.Farm.Name, Now: capacity.Of(d.Farm), Rows: f.Rows}, nil
+	rate, err := a.copyRate(d, "")
+	if err != nil {
+		return nil, err
+	}
+	curve := a.newestCurve(d)
+	return capacityAnswer{FormatVersion: 1, Farm: d.Farm.Name, Now: capacity.Of(d.Farm), Rows: f.Rows, Curve: curve, Outlook: outlook(d.Farm, curve, rate)}, nil
 }
 
 // shardNeeds is the load of one shard as JSON.
