@@ -49,7 +49,7 @@ func (f *LiveFarm) RefusesToEnd() {
 	f.T.Helper()
 	for _, verb := range []string{"undo", "abort"} {
 		p := RunProgram(f.T, "", verb, "-C", f.Dir)
-		if p.Code != ExitRefused || !strings.Contains(p.Stderr, "would be lost") || !strings.Contains(p.Stderr, Forward) {
+		if p.Code != ExitRefused || !strings.Contains(p.Stderr, "would lose what was written") || !strings.Contains(p.Stderr, Forward) {
 			f.T.Errorf("%s while the way back is lost: exit %d, want %d and what to do instead\n%s", verb, p.Code, ExitRefused, p.Stderr)
 		}
 	}

@@ -60,14 +60,14 @@ func quoted(argv []string) string {
 // A playbook changes an option on every host: it holds afterwards, in the option file, too, and nothing else differs.
 func playbook(t *testing.T, r *farmtest.RolledFarm) {
 	t.Helper()
-	r.File("rolls/pool.yaml", "hosts: ssd*\nsteps:\n  - options: {innodb_log_buffer_size: 20M, max_connections: 233}\n  - {restart: true, time_limit: 5m, check: [/bin/true]}\n")
+	r.File("rolls/pool.yaml", "hosts: ssd*\nsteps:\n  - options: {innodb_read_io_threads: 3, max_connections: 233}\n  - {restart: true, time_limit: 5m, check: [/bin/true]}\n")
 	name := r.Plan("pool")
 	out := r.Read(r.Run(farmtest.ExitFine, "", "roll", name, "--json"))
 	if len(out.Hosts) != 2 || len(out.Hosts[0].Pairs) != 2 {
 		t.Fatalf("%+v", out)
 	}
 	for _, side := range farm.SideNames {
-		if got := r.F.Value(side, "SELECT CONCAT(@@innodb_log_buffer_size, ' ', @@max_connections)"); got != "20971520 233" {
+		if got := r.F.Value(side, "SELECT CONCAT(@@innodb_read_io_threads, ' ', @@max_connections)"); got != "3 233" {
 			t.Errorf("side %s has %s", side, got)
 		}
 	}
