@@ -111,7 +111,7 @@ func (d Disk) guest() bool {
 // raidDrivers are drivers of controllers that make volumes of drives, and the tools
 // that ask them.
 var raidDrivers = map[string]string{
-	"megaraid_sas": "storcli, perccli or MegaCli", "megaraid": "MegaCli", "aacraid": "arcconf", "smartpqi": "ssacli", "hpsa": "ssacli", "cciss": "ssacli",
+	"megaraid_sas": "storcli, perccli or MegaCli", "megaraid": "MegaCli", "aacraid": "arcconf", "smartpqi": "ssacli or arcconf", "hpsa": "ssacli", "cciss": "ssacli",
 }
 
 // MakersTool is what asks the RAID controller that hands out this disk, by its

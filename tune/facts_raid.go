@@ -3,8 +3,8 @@ package tune
 // Controller is one hardware RAID controller, in the words that all
 // generations of tools share.
 type Controller struct {
-	Tool           string // which program told: "storcli", "perccli2", "MegaCli"
-	Number         int
+	Tool           string // which program told: "storcli", "perccli2", "MegaCli", "ssacli", "arcconf"
+	Number         int    // as the tool counts; ssacli: the slot
 	PCI            string // "0000:02:00.0"; "" when the tool does not say
 	Model          string
 	Battery        Battery
@@ -14,6 +14,7 @@ type Controller struct {
 	VolumesMissing string // why not all volumes are known; "" when they are
 	DrivesMissing  string // why not all drives are known
 	Busy           string // a patrol read or a consistency check that runs now
+	Ailing         string // what it says against itself: "Controller Status: Failed"
 }
 
 // Battery is what keeps a controller's cache over a power cut: a BBU or a
@@ -61,6 +62,7 @@ type Drive struct {
 	Predicted   int64 // predictive failures
 	Alert       bool  // the drive has warned the controller (SMART)
 	Device      int   // the controller's number for it, which smartctl wants; -1: not known
+	Serial      string
 	Health      *Health
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 var hwWear = Rule{
-	ID: "HW-WEAR", Title: "how worn the drives are", Reads: "smartctl -j or nvme smart-log: percentage_used, power_on_hours, available_spare, critical_warning, media_errors; attributes and device statistics of SATA drives, defects and error counters of SAS drives; the same of drives behind RAID controllers (smartctl -d megaraid,N), and their media errors",
+	ID: "HW-WEAR", Title: "how worn the drives are", Reads: "smartctl -j or nvme smart-log: percentage_used, power_on_hours, available_spare, critical_warning, media_errors; attributes and device statistics of SATA drives, defects and error counters of SAS drives; the same of drives behind RAID controllers (smartctl -d megaraid,N or cciss,N), and their media errors",
 	Source: "NVM Express, SMART log; smartmontools' JSON",
 	Except: "guests, which see no device",
 	Check: func(f *Facts) Outcome {
@@ -94,11 +94,15 @@ func worn(l *look, name string, h *Health, get string) {
 func (c Controller) wornBehind(l *look, d Drive) {
 	name := c.name() + " drive " + d.ID
 	if d.MediaErrors > 0 || d.Predicted > 0 || d.Alert {
-		sayWorn(l, farm.Warning, name, fmt.Sprintf("%s: %d media errors, %d predictive failures, warned: %v", d.Model, d.MediaErrors, d.Predicted, d.Alert), "the drive has begun to fail")
+		read := fmt.Sprintf("%s: %d media errors, %d predictive failures, warned: %v", d.Model, d.MediaErrors, d.Predicted, d.Alert)
+		if !d.Counted {
+			read = fmt.Sprintf("%s: %s, warned: %v", d.Model, d.State, d.Alert)
+		}
+		sayWorn(l, farm.Warning, name, read, "the drive has begun to fail")
 	}
 	ask := c.askDrives()
 	if d.Device >= 0 {
-		ask += fmt.Sprintf("; smartctl -x -d megaraid,%d on a disk of this controller", d.Device)
+		ask += "; smartctl -x -d " + c.SmartDevice(d.Device) + " on a disk of this controller"
 	}
 	switch {
 	case d.Health != nil:

@@ -31,33 +31,11 @@ func (l *look) outcome(none string) Outcome {
 // unanswered says that there is, or may be, a controller of which nothing is known.
 func (l *look) unanswered(f *Facts) {
 	if f.Unanswered != "" {
-		l.lacks("RAID controller", f.Unanswered, "run its maker's tool as root (storcli, perccli, MegaCli, ssacli, arcconf); of the last two, look at the answer yourself")
+		l.lacks("RAID controller", f.Unanswered, "run its maker's tool as root (storcli, perccli, MegaCli, ssacli, arcconf)")
 	}
 }
 
 func (c Controller) name() string { return fmt.Sprintf("%s %d", c.Tool, c.Number) }
-
-// askVolumes and askDrives are the commands that tell what is missing.
-func (c Controller) askVolumes() string {
-	if c.Tool == "MegaCli" {
-		return fmt.Sprintf("MegaCli -LdPdInfo -a%d -NoLog", c.Number)
-	}
-	return fmt.Sprintf("%s /c%d/vall show all J", c.Tool, c.Number)
-}
-
-func (c Controller) askDrives() string {
-	if c.Tool == "MegaCli" {
-		return fmt.Sprintf("MegaCli -LdPdInfo -a%d -NoLog", c.Number)
-	}
-	return fmt.Sprintf("%s /c%d/eall/sall show all J", c.Tool, c.Number)
-}
-
-func (c Controller) askBattery() string {
-	if c.Tool == "MegaCli" {
-		return fmt.Sprintf("MegaCli -AdpBbuCmd -GetBbuStatus -a%d -NoLog", c.Number)
-	}
-	return fmt.Sprintf("%s /c%d/cv show all J, or /c%d/bbu", c.Tool, c.Number, c.Number)
-}
 
 // askMedium and askCache are the commands that tell what a disk is made of and
 // whether its cache is on.

@@ -7,7 +7,7 @@ import (
 )
 
 var raidAlwaysBack = Rule{
-	ID: "RAID-AWB", Title: "a RAID controller's cache and its battery", Reads: "storcli, perccli, perccli2 or MegaCli: cache policy of each volume, battery",
+	ID: "RAID-AWB", Title: "a RAID controller's cache and its battery", Reads: "storcli, perccli, perccli2, MegaCli, ssacli or arcconf: cache policy of each volume, battery",
 	Source: "the controllers' own help: WB writes back while the battery is good, AWB always, WT never",
 	Except: "throw-away data",
 	Prove:  "LOG4K-FDS-Q1T1",
@@ -19,7 +19,7 @@ var raidAlwaysBack = Rule{
 			if c.CacheUnguarded {
 				l.find(Finding{Severity: farm.Blocker, Subject: c.name(), Read: c.Model + ": write cache stays on when the battery is bad",
 					Verdict: "a power cut with a bad battery loses acknowledged commits", Why: "the controller answers a flush from memory that nothing keeps alive",
-					Fix: c.writeBack("all"), Persist: "the controller keeps it", Revert: "the same with awb, or CachedBadBBU"})
+					Fix: c.writeBack("all"), Persist: "the controller keeps it", Revert: c.words().undoBack})
 			}
 			if c.VolumesMissing != "" {
 				l.lacks(c.name(), "its volumes and their cache policy: "+c.VolumesMissing, c.askVolumes())
@@ -45,10 +45,15 @@ func (c Controller) cached(l *look, v Volume) {
 		x.Verdict = "its cache writes back whatever the battery says: a power cut may lose acknowledged commits"
 		x.Why = "AWB and \"force write back\" make benchmarks of machines with empty batteries look good; what is in the memory is gone with the power"
 		x.Fix = c.writeBack(lastPart(v.ID))
-		x.Revert = "the same with awb, or CachedBadBBU"
+		x.Revert = c.words().undoBack
 	case v.Cache == CacheHidden || v.CacheNow == CacheHidden:
 		l.lacks(name, "its cache policy", c.askVolumes())
 		return
+	case v.Cache == Back && now == Through && c.Battery.Healthy:
+		x.Severity = farm.Warning
+		x.Verdict = "writes go through to the disks now, though write back is configured and the battery is well: commits are slow"
+		x.Why = "the controller has switched its cache off; it does so for a fault of its memory, of the cache board, or while it has no room"
+		x.Fix = "ask the controller why: " + c.askBattery()
 	case v.Cache == Back && now == Through:
 		x.Severity = farm.Warning
 		x.Verdict = "writes go through to the disks now, because the battery is not well: commits are slow"
@@ -72,28 +77,11 @@ func (c Controller) cached(l *look, v Volume) {
 	l.find(x)
 }
 
-// writeThrough is the command that makes a volume answer only when the disks have it.
-func (c Controller) writeThrough(volume string) string {
-	if c.Tool == "MegaCli" {
-		return fmt.Sprintf("MegaCli -LDSetProp WT -L%s -a%d", volume, c.Number)
-	}
-	return fmt.Sprintf("%s /c%d/v%s set wrcache=wt", c.Tool, c.Number, volume)
-}
-
 func (w WriteCache) word() string {
 	if w == CacheHidden {
 		return "not told"
 	}
 	return string(w)
-}
-
-// writeBack is the command that makes a volume, or all, write back only while
-// the battery is good.
-func (c Controller) writeBack(volume string) string {
-	if c.Tool == "MegaCli" {
-		return fmt.Sprintf("MegaCli -LDSetProp NoCachedBadBBU -L%s -a%d", volume, c.Number)
-	}
-	return fmt.Sprintf("%s /c%d/v%s set wrcache=wb", c.Tool, c.Number, volume)
 }
 
 func (b Battery) word() string {

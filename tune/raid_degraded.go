@@ -73,6 +73,9 @@ func (c Controller) whole(l *look, say func(subject, read, verdict string)) {
 			l.lacks(c.name()+" drive "+d.ID, fmt.Sprintf("what its state %q means", d.State), c.askDrives())
 		}
 	}
+	if c.Ailing != "" {
+		say(c.name(), c.Ailing, "the controller says itself that something is wrong with it")
+	}
 	if c.Busy != "" {
 		say(c.name(), c.Busy, "the controller reads all its disks just now")
 	}

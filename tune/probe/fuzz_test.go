@@ -23,6 +23,8 @@ func FuzzJSON(f *testing.F) {
 		`{"Controllers":[{"Response Data":{"Basics":{"Model":"x","PCI Address":"00:02:00:00"}}},{"Response Data":{"Basics":{"Model":"x","PCI Address":"zz:1"}}}]}`,
 		`{"rotation_rate":0,"power_on_time":{"hours":4800},"endurance_used":{"current_percent":40},"smart_status":{"passed":true}}`,
 		`{"Controllers":[null,{"Response Data":{"VD LIST":{"0":1}}}]}`,
+		"Smart Array P420i in Slot 0 (Embedded)\n   Cache Ratio: 10% Read / 90% Write\n   array A\n      Logical Drive: 1\n         Status: OK\n      physicaldrive 1I:1:1\n         Status: OK\n      physicaldrive 1I:1:2 (port 1I, OK)\n",
+		"Controllers found: 1\n----------------------\nController information\n----------------------\n  Controller Model : x\nLogical device number 0\n  Write-cache mode : Enabled\n----------------------\nLogical device segment information\n----------------------\n Segment 0 : Present (0,0) A\n      Device #0\n  State : Online\n  Serial number : A\n",
 	} {
 		f.Add(seed)
 	}
@@ -30,6 +32,10 @@ func FuzzJSON(f *testing.F) {
 		facts := &tune.Facts{Memory: 1 << 30}
 		if cs, _, err := parseStorcli("storcli", text); err == nil {
 			facts.Controllers = cs
+		}
+		facts.Controllers = append(facts.Controllers, parseSsacli(text, text)...)
+		if c, n := parseArcconf(1, text); n > 0 {
+			facts.Controllers = append(facts.Controllers, c)
 		}
 		if disks, err := parseLsblk(text); err == nil {
 			facts.Disks = disks

@@ -47,20 +47,35 @@ func (p *prober) controllers() {
 	if !older {
 		p.megaCli()
 	}
+	if p.asks("ssacli") {
+		p.smartArray()
+	}
+	if p.asks("arcconf") {
+		p.adaptec()
+	}
 	p.silentControllers()
+}
+
+// asks reports whether a tool is to be asked: of a recording all are read, and of a machine those whose drivers are there.
+func (p *prober) asks(tool string) bool {
+	return p.ask == nil || slices.ContainsFunc(p.facts.Disks, func(d tune.Disk) bool {
+		return d.RAID() && (d.MakersTool() == "" || strings.Contains(d.MakersTool(), tool))
+	})
 }
 
 // silentControllers says of which controllers, by the drivers of their disks,
 // nobody told anything.
 func (p *prober) silentControllers() {
 	for _, d := range p.facts.Disks {
-		switch tool := d.MakersTool(); {
-		case p.facts.Unanswered != "" || !d.RAID():
-		case tool != "" && !strings.Contains(tool, "MegaCli"):
-			p.facts.Unanswered = fmt.Sprintf("%s hangs on driver %s, whose tool is %s, which Stowage cannot read yet", d.Name, d.Adapter, tool)
-		case len(p.facts.Controllers) == 0 && tool != "":
+		tool := d.MakersTool()
+		answered := slices.ContainsFunc(p.facts.Controllers, func(c tune.Controller) bool {
+			return tool == "" || strings.Contains(tool, strings.TrimSuffix(c.Tool, "2"))
+		})
+		switch {
+		case p.facts.Unanswered != "" || !d.RAID() || answered:
+		case tool != "":
 			p.facts.Unanswered = fmt.Sprintf("%s hangs on driver %s, and %s did not answer", d.Name, d.Adapter, tool)
-		case len(p.facts.Controllers) == 0:
+		default:
 			p.facts.Unanswered = "no tool of its maker answered"
 		}
 	}
@@ -189,6 +204,7 @@ func parseStorcli(tool, text string) (out []tune.Controller, silent int, err err
 			x.Model = data.text("Product Name", "Model")
 		}
 		x.Battery = storcliBattery(data)
+		x.Ailing = storcliAiling(data.at("Status"))
 		unguarded, known := data.at("Defaults").maybeTrue("Cache When BBU Bad")
 		x.CacheUnguarded = unguarded
 		for _, v := range data.rows("VD LIST", "Virtual Drive List") {
@@ -425,13 +441,15 @@ func pciAddress(text string) string {
 	return fmt.Sprintf("%04x:%02x:%02x.%x", n[0], n[1], n[2], n[3])
 }
 
-// drives asks the drives behind MegaRAID and PERC controllers about themselves,
-// each through a disk that its own controller hands out: the numbers of drives
-// are the controller's. NVMe drives there cannot be asked (smartmontools #274).
+// drives asks the drives behind controllers about themselves, each through a disk
+// that its own controller hands out: the numbers of drives are the controller's.
+// NVMe drives behind MegaRAID cannot be asked (smartmontools #274). A Smart Array
+// does not tell its numbers: all are asked, and drives are known by their serial numbers.
 func (p *prober) drives() {
 	for c := range p.facts.Controllers {
 		x := &p.facts.Controllers[c]
-		if !slices.ContainsFunc(x.Drives, askable) {
+		bySerial := x.Tool == "ssacli" && len(x.Drives) > 0
+		if !bySerial && !slices.ContainsFunc(x.Drives, askable) {
 			continue
 		}
 		disk := p.diskOf(*x)
@@ -440,14 +458,28 @@ func (p *prober) drives() {
 			continue
 		}
 		for n := range x.Drives {
-			if askable(x.Drives[n]) {
-				p.drive(disk, &x.Drives[n])
+			if bySerial {
+				p.driveBySerial(disk, x, n)
+			} else if askable(x.Drives[n]) {
+				if health, _ := p.behind(disk, x.SmartDevice(x.Drives[n].Device)); health != nil {
+					x.Drives[n].Health = health
+				}
 			}
 		}
 	}
 }
 
 func askable(d tune.Drive) bool { return d.Device >= 0 && !d.Failed }
+
+// driveBySerial asks the drive with a number, and gives what it says to the one that has its serial number.
+func (p *prober) driveBySerial(disk string, x *tune.Controller, n int) {
+	health, serial := p.behind(disk, x.SmartDevice(n))
+	for i := range x.Drives {
+		if d := &x.Drives[i]; health != nil && serial != "" && d.Serial == serial {
+			d.Health, d.Device = health, n
+		}
+	}
+}
 
 // diskOf is a disk that a controller hands out, by the place of both in the
 // machine. Where there is one controller, any disk of a controller's is its own.
@@ -460,20 +492,24 @@ func (p *prober) diskOf(c tune.Controller) string {
 	return ""
 }
 
-func (p *prober) drive(disk string, d *tune.Drive) {
-	number := strconv.Itoa(d.Device)
-	text, ok := p.command("smartctl-"+disk+"-megaraid-"+number+".json", []string{"smartctl", "-j", "-x", "-d", "megaraid," + number, "/dev/" + disk})
+// behind asks a drive behind a controller, "megaraid,3" or "cciss,3"; nil when it told nothing.
+func (p *prober) behind(disk, drive string) (health *tune.Health, serial string) {
+	if drive == "" {
+		return nil, ""
+	}
+	text, ok := p.command("smartctl-"+disk+"-"+strings.Replace(drive, ",", "-", 1)+".json", []string{"smartctl", "-j", "-x", "-d", drive, "/dev/" + disk})
 	if !ok {
-		return
+		return nil, ""
 	}
 	answer, err := parseObject(text)
 	if err != nil {
-		p.unread("smartctl megaraid,"+number, "its answer is no JSON; smartctl before 7.0 has none")
-		return
+		p.unread("smartctl "+drive, "its answer is no JSON; smartctl before 7.0 has none")
+		return nil, ""
 	}
-	if d.Health, _, _ = parseSmartctl(answer, false); d.Health == nil {
-		p.unread("smartctl megaraid,"+number, "it told nothing about the drive's health")
+	if health, _, _ = parseSmartctl(answer, false); health == nil {
+		p.unread("smartctl "+drive, "it told nothing about the drive's health")
 	}
+	return health, answer.text("serial_number")
 }
 
 // storcliBattery finds the battery in any of the places it has been in. "BBU
@@ -502,4 +538,16 @@ func storcliBattery(data object) tune.Battery {
 	}
 	healthy := n == 0 || n == 8 || n == 4096
 	return tune.Battery{Known: true, Present: true, Healthy: healthy, State: "BBU Status " + data.at("Status").text("BBU Status")}
+}
+
+// storcliAiling is what a controller says against itself: its state, and errors of its memory that it could not correct.
+func storcliAiling(status object) string {
+	if n, ok := status.maybe("Memory Uncorrectable Errors"); ok && n > 0 {
+		return fmt.Sprintf("Memory Uncorrectable Errors: %d", n)
+	}
+	state := status.text("Controller Status")
+	if strings.EqualFold(state, "OK") {
+		return ""
+	}
+	return ailing("Controller Status", state, "Optimal")
 }
