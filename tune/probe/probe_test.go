@@ -122,6 +122,27 @@ func TestMissingToolsAreNoted(t *testing.T) {
 	}
 }
 
+// TestMakersToolIsAsked: ssacli and arcconf only where a disk hangs on a driver of theirs, each controller of arcconf by its number.
+func TestMakersToolIsAsked(t *testing.T) {
+	for driver, want := range map[string]string{"hpsa": "ssacli", "smartpqi": "ssacli arcconf 1 arcconf 2", "aacraid": "arcconf 1 arcconf 2", "ahci": ""} {
+		dir := treetest.Make(t, map[string]string{"sys/block/sda/size": "1000", "sys/block/sda/device/model": "VOLUME", "sys/block/sda/device/scsi_device/2:1:0:0": "", "sys/class/scsi_host/host2/proc_name": driver})
+		var asked []string
+		Read(t.Context(), &Tree{dir: dir}, func(_ context.Context, argv ...string) (string, error) {
+			switch {
+			case argv[0] == "ssacli" && argv[len(argv)-1] == "detail":
+				asked = append(asked, "ssacli")
+			case argv[0] == "arcconf":
+				asked = append(asked, "arcconf", argv[2])
+				return "Controllers found: 2\n", nil
+			}
+			return "", fs.ErrNotExist
+		}, nil)
+		if got := strings.Join(asked, " "); got != want {
+			t.Errorf("behind %s: asked %q, want %q", driver, got, want)
+		}
+	}
+}
+
 // TestKindsOfDisks: what is a disk, and what only looks like one.
 func TestKindsOfDisks(t *testing.T) {
 	for name, want := range map[string]tune.Kind{"sda": tune.Real, "nvme0n1": tune.Real, "vda": tune.Real, "loop3": tune.Loop, "zram0": tune.Memory, "sr0": tune.Medium, "dm-0": tune.Stacked, "md127": tune.Stacked} {
