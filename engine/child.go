@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,10 +18,12 @@ import (
 )
 
 const (
-	readyWait  = 90 * time.Second // the child itself gives up after 15 s on the lock and 60 s on its services
-	termWait   = 3 * time.Second
-	maxLogSize = 8 << 20
-	tailSize   = 2 << 10
+	readyWait   = 90 * time.Second // the child itself gives up after 15 s on the lock and 60 s on its services
+	termWait    = 3 * time.Second
+	maxLogSize  = 8 << 20
+	readBack    = 256 << 10 // of its log, for its last words
+	mostWords   = 6         // lines
+	longestWord = 400       // bytes of one
 )
 
 // child is one process of stowage-engine.
@@ -68,7 +71,7 @@ func spawn(ctx context.Context, o Options, binary, listen string) (*child, error
 		if errors.Is(err, errEnded) && ch.wasKilled() {
 			err = fmt.Errorf("%w: %w", errKilled, err)
 		}
-		return nil, fmt.Errorf("start %s: %w%s", binary, err, tailOf(log, start))
+		return nil, fmt.Errorf("start %s: %w%s", binary, err, lastWords(log, start))
 	}
 	return ch, nil
 }
@@ -137,17 +140,34 @@ func openLog(path string) (*os.File, error) {
 	return f, nil
 }
 
-// tailOf quotes the end of what the child wrote since start.
-func tailOf(log *os.File, start int64) string {
+// lastWords is the end of what the child wrote since start, without the stack traces of its log, which are longer than all it
+// has to say: of a line of JSON the message and the error.
+func lastWords(log *os.File, start int64) string {
 	end, err := log.Seek(0, io.SeekEnd)
 	if err != nil || end <= start {
 		return ""
 	}
-	from := max(start, end-tailSize)
+	from := max(start, end-readBack)
 	text := make([]byte, end-from)
 	n, err := log.ReadAt(text, from)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return ""
 	}
-	return fmt.Sprintf("\nlast words in %s:\n%s", log.Name(), bytes.TrimSpace(text[:n]))
+	var said []string
+	for line := range strings.Lines(strings.TrimSpace(string(text[:n]))) {
+		line = saidIn(strings.TrimSpace(line))
+		said = append(said, strings.ToValidUTF8(line[:min(len(line), longestWord)], ""))
+	}
+	return fmt.Sprintf("\nlast words in %s:\n%s", log.Name(), strings.Join(said[max(0, len(said)-mostWords):], "\n"))
+}
+
+func saidIn(line string) string {
+	var entry struct{ Msg, Error string }
+	if err := nested.Unmarshal([]byte(line), &entry); err != nil || entry.Msg == "" {
+		return line
+	}
+	if entry.Error == "" {
+		return entry.Msg
+	}
+	return entry.Msg + ": " + entry.Error
 }

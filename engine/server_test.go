@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +44,34 @@ func TestStartGoesOnWhenTheEngineIsKilledAsItStarts(t *testing.T) {
 	if _, err := os.Stat(killed); err != nil {
 		t.Errorf("the first was not killed: %v", err)
 	}
+}
+
+// TestStartGoesOnWhenAPortIsTaken: somebody takes a port between the engine's look and its listen. Its log has a stack trace
+// behind that, and a person is told the reason and not the trace.
+func TestStartGoesOnWhenAPortIsTaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	o := testOptions(t)
+	o.Listen = taken.Addr().String()
+	_, err = Start(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), "address already in use") || strings.Contains(err.Error(), ".go:") {
+		t.Errorf("got %v", err)
+	}
+	o = testOptions(t)
+	first := filepath.Join(o.Dir, "first")
+	script := "#!/bin/sh\n[ -e " + first + " ] || { touch " + first + "; exec " + o.Binary + " \"$@\" --listen " + taken.Addr().String() + "; }\nexec " + o.Binary + " \"$@\"\n"
+	o.Binary = filepath.Join(o.Dir, "taken-first")
+	if err := os.WriteFile(o.Binary, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
 }
 
 // TestWorkerWaitsForAnEngineThatIsAway: the SDK asks for 10 s when a worker starts, and an engine that was killed on a busy
