@@ -156,6 +156,9 @@ func largeGoals() string {
 // TestLargeFarm reads all of it. There is no clock in it: what grows with the
 // square of the farm would take minutes instead of a second, and be noticed.
 func TestLargeFarm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a hundred thousand shards take half a minute with the race detector: the part whole of test-all has them")
+	}
 	f, err := largeWorkspace(t).Farm()
 	if err != nil {
 		t.Fatal(err)

@@ -162,6 +162,9 @@ func TestMySQLIsMeasured(t *testing.T) {
 // the log, too. Where a device of our own can be made, it is
 // that device's counts that must show it.
 func TestDoublewriteWritesTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute of writes: the part whole of test-all has it")
+	}
 	t.Parallel()
 	dir, device := ownDevice(t)
 	o := small(t, sheet.Engines, []string{"innodb-16k-relaxed", "innodb-16k-nodw-relaxed"}, []string{"update"})

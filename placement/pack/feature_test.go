@@ -179,7 +179,7 @@ func TestStop(t *testing.T) {
 
 // TestLowerBound: reaching the bound the caller knows ends the search.
 func TestLowerBound(t *testing.T) {
-	p := farmProblem(makeFarm(10, 1), true)
+	p := farmProblem(makeFarm(4, 1), true)
 	var asked atomic.Int64 // asked from several goroutines
 	known := mustSolve(t, p, Options{Effort: 0.1}).Count
 	s := mustSolve(t, p, Options{Effort: 1000, LowerBound: known, Stop: func() bool { return asked.Add(1) > 3000 }})
