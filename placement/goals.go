@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"stowage/due"
 	"stowage/farm"
 )
 
@@ -88,6 +89,8 @@ type Goals struct {
 	AfterFailure AfterFailure `json:"after_failure,omitempty"`
 	// Budgets are how much of the farm moves may use.
 	Budgets Budgets `json:"budgets,omitzero"`
+	// Windows are when `stowage roll` may begin with a host; none: at any time.
+	Windows []due.Window `json:"windows,omitempty"`
 }
 
 // AfterFailure is what becomes of other pairs when one has failed.

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -45,6 +46,11 @@ func (c *goalCheck) steering() {
 	}
 	if a := c.goals.AfterFailure; a != "" && a != GoOnAfterFailure && a != StopAfterFailure {
 		c.say("after_failure", "after_failure is %q; it is go-on or stop", a)
+	}
+	for i, w := range c.goals.Windows {
+		if err := w.Check(); err != nil {
+			c.say(fmt.Sprintf("windows[%d]", i), "window number %d: %v", i+1, err)
+		}
 	}
 	for _, step := range c.goals.ApproveBefore {
 		if step == "" || strings.HasPrefix(step, "before-") {

@@ -20,6 +20,8 @@ type HostEnd struct {
 	CommandRC  *int            `json:"command_rc"`
 	Runs       int             `json:"runs"` // how often its command was begun; of several the most
 	SecondsOut float64         `json:"seconds_out"`
+	Out        time.Time       `json:"out_at,omitzero"`  // when the last of its sides had left
+	Back       time.Time       `json:"back_at,omitzero"` // when the last served again
 	Pairs      []farm.PairName `json:"pairs"`
 	Unknown    bool            `json:"unknown,omitempty"` // nobody can tell how its command ended
 	Noted      int             `json:"failures_noted,omitempty"`
@@ -44,7 +46,7 @@ func Ends(s *store.Store, run store.Run, now time.Time) ([]HostEnd, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := HostEnd{Host: o.Host, SecondsOut: x.SecondsOut(now), Pairs: x.Pairs}
+		e := HostEnd{Host: o.Host, SecondsOut: x.SecondsOut(now), Out: x.Out, Back: x.Back, Pairs: x.Pairs}
 		if code, runs, ok := x.Code(); ok {
 			e.CommandRC, e.Runs = &code, runs
 		}

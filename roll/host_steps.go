@@ -12,8 +12,19 @@ import (
 // StepWork is the step in which what a roll is for is done to a host.
 const StepWork = "work"
 
+// StepWindow is the step in which a host waits for a time at which it may be out.
+const StepWindow = "window"
+
 // hostSteps are those of a host that is rolled, in order.
 func hostSteps(phases []string) []swing.Step[*stay] {
+	window := swing.Step[*stay]{
+		Name:    StepWindow,
+		Needs:   "room for the host beside those that are out",
+		Effect:  "none",
+		Known:   "a window of the plan stays open for as long as the host takes",
+		Timeout: 15 * 24 * time.Hour,
+		Do:      act.Method((*stay).awaitWindow),
+	}
 	preflight := swing.Step[*stay]{
 		Name:    "preflight",
 		Needs:   "all pairs of the host serve on both sides; the host's owner allows the commands",
@@ -39,7 +50,7 @@ func hostSteps(phases []string) []swing.Step[*stay] {
 		Timeout: time.Hour,
 		Do:      act.Method((*stay).comeBack),
 	}
-	all := append([]swing.Step[*stay]{preflight}, swing.Steps(work)...)
+	all := append([]swing.Step[*stay]{window, preflight}, swing.Steps(work)...)
 	at := slices.IndexFunc(all, func(s swing.Step[*stay]) bool { return s.Name == StepWork })
 	all = slices.Insert(all, at+1, back)
 	for n := range all {

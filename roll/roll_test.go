@@ -101,7 +101,7 @@ func TestStepsOfAHost(t *testing.T) {
 				t.Errorf("%s: step %s: no return %v, undo %v", b.Name, s.Name, s.NoReturn, s.Undo != nil)
 			}
 		}
-		if got := strings.Join(names, " "); got != "preflight out work return catch-up check warm in" {
+		if got := strings.Join(names, " "); got != "window preflight out work return catch-up check warm in" {
 			t.Errorf("%s: %s", b.Name, got)
 		}
 	}
@@ -121,7 +121,7 @@ func TestLanesHoldWhatLimitsThem(t *testing.T) {
 	f := &farm.Farm{Hosts: []farm.Host{{Name: "db1", Labels: map[string]string{"rack": "r1", "power": "a"}}, {Name: "db2", Labels: map[string]string{"rack": "r2", "power": "a"}}}}
 	f.Pairs = []farm.Pair{{Name: "p1", Topology: farm.ActiveActive, Sides: map[farm.SideName]farm.Side{farm.A: {Host: "db1", Port: 1}, farm.B: {Host: "db2", Port: 1}}}}
 	work := agenda.Work{Hosts: []string{"db*"}, Steps: []agenda.Step{{Restart: true}}}
-	p, _, err := agenda.Make(f, work, agenda.Limits{Hosts: 3, PerRack: 1, PerFeed: 2}, agenda.Assumed)
+	p, _, err := agenda.Make(f, work, agenda.Rules{Limits: agenda.Limits{Hosts: 3, PerRack: 1, PerFeed: 2}}, agenda.Assumed)
 	if err != nil {
 		t.Fatal(err)
 	}

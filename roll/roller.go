@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"stowage/act"
 	"stowage/command"
+	"stowage/due"
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
@@ -77,6 +79,8 @@ type hostOrder struct {
 	Host    farm.HostName `json:"host"`
 	Sides   []order       `json:"sides"`
 	Work    agenda.Work   `json:"work"`
+	Windows []due.Window  `json:"windows,omitempty"`
+	Takes   time.Duration `json:"takes_ns,omitempty"` // as the plan thinks
 	// Number is unlike that of any other run of any workspace: orders on the host's disk bear it. A run that goes on with what another has left has the same.
 	Number string `json:"number"`
 }
@@ -126,7 +130,7 @@ func (r *Roller) job(run string, p agenda.Plan, hosts []agenda.Host) (engine.Job
 	number := strings.ToLower(rand.Text())[:16]
 	book, _ := r.Kind.Runbook(bookFor(p.Work))
 	for _, h := range hosts {
-		o := hostOrder{Runbook: book.Name, Plan: p.Name, Made: p.Made, Host: h.Name, Work: p.Work, Number: number, Sides: []order{}}
+		o := hostOrder{Runbook: book.Name, Plan: p.Name, Made: p.Made, Host: h.Name, Work: p.Work, Windows: p.Windows, Takes: p.HostTakes(), Number: number, Sides: []order{}}
 		lane := engine.Lane{Name: string(h.Name), Holds: []string{act.WholeFarm}}
 		hold := func(token string, n int) {
 			job.Budgets[token] = n

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stowage/act"
+	"stowage/due"
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
@@ -114,6 +115,31 @@ func (s *stay) allowed(ctx context.Context) (found []farm.Finding, err error) {
 		}
 	}
 	return found, nil
+}
+
+// awaitWindow waits until the host would be done in time, and says until when.
+func (s *stay) awaitWindow(ctx context.Context) error {
+	told := ""
+	for {
+		now := time.Now()
+		begin, ok := due.Opens(s.order.Windows, now, s.order.Takes)
+		if !ok {
+			return &farm.Error{Op: "wait", Subject: string(s.order.Host), Err: fmt.Errorf("%w: no window of the plan is open for %v", farm.ErrRefused, s.order.Takes),
+				Hint: "change windows in goals.yaml, and plan again"}
+		}
+		if !begin.After(now) {
+			return nil
+		}
+		if text := "no window is open for as long as it takes; it begins at " + begin.Local().Format("Mon 2 Jan 15:04 MST"); text != told {
+			s.Report(farm.Event{Kind: farm.StepWaiting, Text: text})
+			told = text
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(time.Second, time.Until(begin)+time.Millisecond)):
+		}
+	}
 }
 
 // preflight asks everything once more, and keeps what the sides are before they leave.

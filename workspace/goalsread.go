@@ -17,9 +17,10 @@ var (
 		"onto", "unit", "minimise", "headroom", "runway", "growth", "overhead", "max_instances", "shards_per_instance",
 		"spread_labels", "surface", "groups", "together", "apart", "pin", "forbid", "frozen",
 		"buy", "moved_most", "rates", "parallel", "soak",
-		"approve_before", "after_failure", "budgets",
+		"approve_before", "after_failure", "budgets", "windows",
 	}
 	budgetKeys   = []string{"streams_per_host", "streams_per_rack", "streams_per_network", "disk_write", "lag", "hosts_out", "hosts_out_per_rack", "hosts_out_per_power"}
+	windowKeys   = []string{"days", "from", "to", "zone"}
 	bindingKeys  = []string{"what", "hosts"}
 	surfaceKeys  = []string{"customer", "shards"}
 	purchaseKeys = []string{"most", "labels"}
@@ -104,6 +105,8 @@ func (r *goalsReader) goal(key string, v *yaml.Node) bool {
 		g.AfterFailure = placement.AfterFailure(r.text(v, what))
 	case "budgets":
 		r.budgets(v)
+	case "windows":
+		r.goals.Windows = r.windows(v)
 	default:
 		return r.rule(key, v)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"stowage/due"
 	"stowage/farm"
 	"stowage/placement"
 )
@@ -45,6 +46,40 @@ func (r *goalsReader) bindings(n *yaml.Node, key string) []placement.Binding {
 		if len(r.list) > before {
 			r.markBad(item) // what it says of itself then is only a consequence
 		}
+	}
+	return list
+}
+
+// windows reads when hosts may begin to be rolled.
+func (r *goalsReader) windows(n *yaml.Node) (list []due.Window) {
+	for i, item := range r.items(n, "windows") {
+		before, where := len(r.list), fmt.Sprintf("window number %d", i+1)
+		var w due.Window
+		r.fields(item, func() string { return where }, windowKeys, func(key string, v *yaml.Node) bool {
+			what := func() string { return key + " of " + where }
+			switch key {
+			case "days":
+				w.Days = r.oneOrMore(v, "days of "+where)
+			case "from":
+				w.From = r.text(v, what)
+			case "to":
+				w.To = r.text(v, what)
+			case "zone":
+				w.Zone = r.text(v, what)
+			default:
+				return false
+			}
+			return true
+		})
+		for _, key := range []string{"from", "to"} {
+			if item.Kind == yaml.MappingNode && value(item, key) == nil && !r.meant[missing{item, key}] {
+				r.fault(item, "%s has no %s", where, key)
+			}
+		}
+		if len(r.list) > before {
+			r.markBad(item)
+		}
+		list = append(list, w)
 	}
 	return list
 }

@@ -147,3 +147,33 @@ func (w *Workspace) FarmFaults(problems []farm.Problem) error {
 	}
 	return fs.err()
 }
+
+// SaveAnnouncement writes what people are told of a roll beside its plan: rolls/NAME.md and rolls/NAME.ics. An earlier edition is replaced.
+func (w *Workspace) SaveAnnouncement(name string, markdown, calendar []byte) (paths []string, err error) {
+	if !planName().MatchString(name) {
+		return nil, &farm.Error{Op: "announce", Subject: name, Err: fmt.Errorf("%w: it is no name of a plan", farm.ErrInput)}
+	}
+	for _, f := range []struct {
+		ext  string
+		data []byte
+	}{{".md", markdown}, {".ics", calendar}} {
+		path := w.rollPath(name, f.ext)
+		if err := WriteFileAtomic(path, f.data, 0o644); err != nil {
+			return paths, &farm.Error{Op: "announce", Subject: name, Err: err}
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// Calendar is the text of rolls/NAME.ics; "" when there is none.
+func (w *Workspace) Calendar(name string) (string, error) {
+	data, err := read(w.rollPath(name, ".ics"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", &farm.Error{Op: "announce", Subject: name, Err: err}
+	}
+	return string(data), nil
+}

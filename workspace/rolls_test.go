@@ -107,7 +107,7 @@ func TestRollsAreKeptAndNeverReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _, err := agenda.Make(rolledFarm(t), agenda.Work{Hosts: []string{"h*"}, Steps: []agenda.Step{{Restart: true}}}, agenda.Limits{}, agenda.Assumed)
+	p, _, err := agenda.Make(rolledFarm(t), agenda.Work{Hosts: []string{"h*"}, Steps: []agenda.Step{{Restart: true}}}, agenda.Rules{}, agenda.Assumed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ that you changed on purpose; error-log lets errors pass that the server has logg
 		a.engineFlag(c.Flags())
 		a.reasonFlag(c.Flags())
 	}
-	cmd.AddCommand(in, show)
+	cmd.AddCommand(in, show, a.rollAnnounceCommand())
 	return cmd
 }
 
@@ -204,7 +204,7 @@ func rollPlan(d *session.Session, w agenda.Work, name string) (agenda.Plan, stri
 	if err != nil {
 		return agenda.Plan{}, "", err
 	}
-	p, problems, err := agenda.Make(d.Farm, w, limitsOf(goals.Budgets), took)
+	p, problems, err := agenda.Make(d.Farm, w, agenda.Rules{Limits: limitsOf(goals.Budgets), Windows: goals.Windows}, took)
 	if err != nil {
 		return p, "", &farm.Error{Op: "plan a roll", Subject: strings.Join(w.Hosts, ","), Err: err, Hint: "stowage inventory lists the hosts"}
 	}

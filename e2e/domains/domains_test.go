@@ -33,6 +33,7 @@ dbshard002b: domain 1003 strict true ignores false threads 2 by Slave_Pos true`}
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			f := farmtest.StartInDomainZero(t, x.topology, x.pairs, x.byGTID)
+			f.AwaitReplicas() // one that still connects is not what it will be
 			before, was := f.OptionFiles(), f.Identities()
 			w := f.WritersThatReconnect()
 

@@ -134,6 +134,16 @@ func (f *LiveFarm) Identities() string {
 	return strings.Join(out, "\n")
 }
 
+// AwaitReplicas waits until every server that has a source follows it.
+func (f *LiveFarm) AwaitReplicas() {
+	f.T.Helper()
+	for end := time.Now().Add(WaitLimit); strings.Contains(f.Identities()+"\n", " false\n"); PauseTest() {
+		if time.Now().After(end) {
+			f.T.Fatalf("replicas do not run:\n%s", f.Identities())
+		}
+	}
+}
+
 // Reconnect lets the clients of the load open new connections.
 func (f *LiveFarm) Reconnect() {
 	f.T.Helper()

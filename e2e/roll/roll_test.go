@@ -70,7 +70,10 @@ func refused(t *testing.T, r *farmtest.RolledFarm) {
 	r.File("goals.yaml", "budgets: {hosts_out_per_power: 1}\n")
 	r.Run(farmtest.ExitUsage, "farm.yaml:", "roll", "--hosts", "db*", "--restart")
 	r.Run(farmtest.ExitUsage, "host db001 has no label power", "roll", "--hosts", "db001", "--restart")
+	r.File("goals.yaml", "windows: [{from: \"22:00\", to: \"04:00\"}]\n")
+	r.Run(farmtest.ExitUsage, "no window of goals.yaml is open for so long", "roll", "--hosts", "db001", "--restart", "--takes", "7h")
 	r.File("goals.yaml", "budgets: {hosts_out: 2}\n")
+	r.Run(farmtest.ExitUsage, "there is no rolls/nothing.json", "roll", "announce", "nothing")
 	name := r.Plan("--hosts", "db001", "--", "no-such-program-here")
 	r.Run(farmtest.ExitRefused, "is not installed here", "roll", name)
 	if entries, err := os.ReadDir(r.F.Path(".stowage/commands")); err == nil && len(entries) > 0 {
@@ -84,6 +87,7 @@ func restarted(t *testing.T, r *farmtest.RolledFarm) {
 	t.Helper()
 	name := r.Plan("--hosts", "db*", "--restart")
 	r.Run(farmtest.ExitFine, "batch 2, from 1m to 2m: db002, db004", "roll", "show", name)
+	r.Run(farmtest.ExitFine, "| Thu 3 Dec 2026 22:01 UTC | Thu 3 Dec 2026 22:02 UTC | db002, db004 |", "roll", "announce", name, "--begin", "2026-12-03 22:00")
 	was := r.Processes()
 	out := r.Read(r.Run(farmtest.ExitFine, "", "roll", name, "--json"))
 	if len(out.Hosts) != 4 || out.State != "done" {
@@ -101,6 +105,12 @@ func restarted(t *testing.T, r *farmtest.RolledFarm) {
 	}
 	r.AllServe()
 	r.Run(farmtest.ExitFine, "nothing to do: the plan has rolled every host", "roll", name)
+	r.Run(farmtest.ExitFine, `"over": true`, "roll", "announce", name, "--json")
+	for file, want := range map[string]string{".md": "## What happened", ".ics": "SEQUENCE:1\r\n"} {
+		if text, err := os.ReadFile(r.F.Path("rolls/" + name + file)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s does not say %q (%v):\n%s", file, want, err, text)
+		}
+	}
 }
 
 // A command fails on one host: it stays out, no other begins, and nothing runs twice.

@@ -92,7 +92,7 @@ func TestPlansRespectEveryLimit(t *testing.T) {
 		limits := agenda.Limits{Hosts: 1 + rng.Intn(6), PerRack: rng.Intn(3), PerFeed: rng.Intn(4)}
 		pattern := []string{"*", "db0*", "db*[02468]"}[rng.Intn(3)]
 		work := agenda.Work{Hosts: []string{pattern}, Steps: []agenda.Step{{Restart: true}}}
-		p, problems, err := agenda.Make(f, work, limits, agenda.Assumed)
+		p, problems, err := agenda.Make(f, work, agenda.Rules{Limits: limits}, agenda.Assumed)
 		if err != nil || len(problems) > 0 {
 			t.Fatal(seed, err, problems)
 		}
@@ -102,7 +102,7 @@ func TestPlansRespectEveryLimit(t *testing.T) {
 		if text := wrong(p, f, chosen); text != "" {
 			t.Fatalf("seed %d, %+v: %s", seed, limits, text)
 		}
-		again, _, _ := agenda.Make(f, work, limits, agenda.Assumed)
+		again, _, _ := agenda.Make(f, work, agenda.Rules{Limits: limits}, agenda.Assumed)
 		one, _ := json.Marshal(p)
 		two, _ := json.Marshal(again)
 		if string(one) != string(two) {
@@ -154,7 +154,7 @@ func small() *farm.Farm {
 
 func make1(t *testing.T, f *farm.Farm, l agenda.Limits) (agenda.Plan, []farm.Problem) {
 	t.Helper()
-	p, problems, err := agenda.Make(f, agenda.Work{Hosts: []string{"db*"}, Steps: []agenda.Step{{Command: []string{"/bin/true"}}}, Takes: time.Minute}, l, agenda.Assumed)
+	p, problems, err := agenda.Make(f, agenda.Work{Hosts: []string{"db*"}, Steps: []agenda.Step{{Command: []string{"/bin/true"}}}, Takes: time.Minute}, agenda.Rules{Limits: l}, agenda.Assumed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestWhatKeepsHostsFromBeingRolled(t *testing.T) {
 		t.Errorf("%v", problems)
 	}
 	for pattern, want := range map[string]string{"web*": "no host of farm.yaml is called web*", "[": "is no pattern"} {
-		if _, _, err := agenda.Make(small(), agenda.Work{Hosts: []string{"db1", pattern}}, agenda.Limits{}, agenda.Assumed); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), want) {
+		if _, _, err := agenda.Make(small(), agenda.Work{Hosts: []string{"db1", pattern}}, agenda.Rules{}, agenda.Assumed); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
@@ -209,7 +209,7 @@ func TestDriftIsNamed(t *testing.T) {
 func TestPlanInWords(t *testing.T) {
 	p, _, err := agenda.Make(small(), agenda.Work{Hosts: []string{"db*"}, Changes: []string{"version"}, Takes: 90 * time.Second, Steps: []agenda.Step{
 		{Command: []string{"/usr/local/sbin/patch", "all of it"}, Limit: 10 * time.Minute, MustPass: []string{"/bin/true"}, OnFailure: agenda.GoOn},
-		{Options: map[string]string{"innodb-io-capacity": "2000"}}, {Restart: true}}}, agenda.Limits{Hosts: 2, PerRack: 1, PerFeed: 0}, agenda.Assumed)
+		{Options: map[string]string{"innodb-io-capacity": "2000"}}, {Restart: true}}}, agenda.Rules{Limits: agenda.Limits{Hosts: 2, PerRack: 1, PerFeed: 0}}, agenda.Assumed)
 	if err != nil {
 		t.Fatal(err)
 	}

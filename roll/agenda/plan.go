@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"stowage/due"
 	"stowage/farm"
 )
 
@@ -34,6 +35,8 @@ type Plan struct {
 	Made          string `json:"made,omitempty"` // RFC 3339
 	Work          Work   `json:"work"`
 	Limits        Limits `json:"limits"`
+	// Windows are when a host may begin, if it would be done in time; none: at any time.
+	Windows []due.Window `json:"windows,omitempty"`
 	// Hosts are those that are rolled, in order, as farm.yaml had them.
 	Hosts   []Host  `json:"hosts"`
 	Batches []Batch `json:"batches"`
@@ -116,9 +119,15 @@ func Matching(f *farm.Farm, patterns []string) (hosts []farm.HostName, none []st
 	return hosts, none, nil
 }
 
+// Rules are what goals.yaml says of rolls.
+type Rules struct {
+	Limits  Limits
+	Windows []due.Window
+}
+
 // Make plans. Problems say what keeps hosts from being rolled, each with its path in farm.yaml.
-func Make(f *farm.Farm, work Work, limits Limits, took Took) (Plan, []farm.Problem, error) {
-	p := Plan{FormatVersion: FormatVersion, Kind: Kind, Work: work, Limits: limits, HostSeconds: took.Seconds, From: took.From}
+func Make(f *farm.Farm, work Work, rules Rules, took Took) (Plan, []farm.Problem, error) {
+	p := Plan{FormatVersion: FormatVersion, Kind: Kind, Work: work, Limits: rules.Limits, Windows: rules.Windows, HostSeconds: took.Seconds, From: took.From}
 	p.Limits.Hosts = max(1, p.Limits.Hosts)
 	if work.Takes > 0 {
 		p.HostSeconds, p.From = work.Takes.Seconds(), "as said"
@@ -140,6 +149,9 @@ func Make(f *farm.Farm, work Work, limits Limits, took Took) (Plan, []farm.Probl
 			problems = append(problems, farm.Problem{Path: fmt.Sprintf("hosts[%d]", n), Text: text})
 		}
 		p.Hosts = append(p.Hosts, host)
+	}
+	if _, ok := due.Opens(p.Windows, someDay, p.HostTakes()); !ok {
+		return p, problems, fmt.Errorf("%w: one host is out for %s (%s), and no window of goals.yaml is open for so long", farm.ErrInput, span(p.HostSeconds), p.From)
 	}
 	p.arrange()
 	return p, problems, nil
@@ -274,5 +286,29 @@ func (h Host) differs(is Host) (out []string) {
 	return out
 }
 
-// Duration is how long the whole takes.
-func (p Plan) Duration() time.Duration { return time.Duration(p.Seconds * float64(time.Second)) }
+// someDay is any: windows come back every week.
+var someDay = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// HostTakes is how long one host is out.
+func (p Plan) HostTakes() time.Duration { return time.Duration(p.HostSeconds * float64(time.Second)) }
+
+// Turn is when a batch is expected to be out.
+type Turn struct {
+	Batch
+	Begin, End time.Time
+}
+
+// Schedule is when the batches are expected to be out, if the first may begin at some moment: each one after the one before, in a window in which it
+// is done in time.
+func (p Plan) Schedule(from time.Time) []Turn {
+	var out []Turn
+	for _, b := range p.Batches {
+		begin, ok := due.Opens(p.Windows, from, p.HostTakes())
+		if !ok { // Make refuses such plans
+			begin = from
+		}
+		from = begin.Add(p.HostTakes())
+		out = append(out, Turn{b, begin, from})
+	}
+	return out
+}

@@ -14,6 +14,9 @@ func (p Plan) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "roll %s: %s in %s, about %s (%s a host, %s)\n", p.Name, farm.Counted(len(p.Hosts), "host"), batches(len(p.Batches)), span(p.Seconds), span(p.HostSeconds), p.From)
 	fmt.Fprintf(&b, "at once: %s\n", p.Limits)
+	for _, w := range p.Windows {
+		fmt.Fprintf(&b, "a host begins only when it would be done in time: %s\n", w)
+	}
 	b.WriteString("on each host, while all its instances are out of rotation:\n")
 	for n, s := range p.Work.Steps {
 		fmt.Fprintf(&b, "  %d. %s%s\n", n+1, s, s.terms())

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"stowage/demo/load"
 	"stowage/e2e/farmtest"
@@ -23,6 +24,7 @@ func TestDenseHostsAreRolled(t *testing.T) {
 	r.Run(farmtest.ExitFine, "", "move", "first")
 	playbook(t, r)
 	unknown(t, r)
+	waits(t, r)
 	killed := map[string]bool{}
 	for _, b := range roll.RollKind(nil).Runbooks {
 		book, args := b.Name, map[string][]string{roll.ByCommand: append([]string{"--"}, r.AddsALine()...), roll.ByRestart: {"--restart"}}[b.Name]
@@ -85,6 +87,26 @@ func playbook(t *testing.T, r *farmtest.RolledFarm) {
 		}
 	}
 	r.Run(farmtest.ExitFine, "", "roll", name)
+	r.AllServe()
+}
+
+// A host does not begin before its window opens: at the next full minute but one at most.
+func waits(t *testing.T, r *farmtest.RolledFarm) {
+	t.Helper()
+	opens := time.Now().UTC().Truncate(time.Minute).Add(time.Minute)
+	if time.Until(opens) < 10*time.Second { // the plan is made before
+		opens = opens.Add(time.Minute)
+	}
+	r.File("goals.yaml", fmt.Sprintf("windows: [{from: %q, to: %q}]\n", opens.Format("15:04"), opens.Add(3*time.Hour).Format("15:04")))
+	name := r.Plan("--hosts", "ssd01", "--restart")
+	r.Run(farmtest.ExitFine, "a host begins only when it would be done in time: every day "+opens.Format("15:04"), "roll", "show", name)
+	p := r.Run(farmtest.ExitFine, "", "roll", name, "--json")
+	out := r.Read(p)
+	if len(out.Hosts) != 1 || out.Hosts[0].Out.Before(opens) {
+		t.Errorf("its window opens at %v: %+v", opens, out.Hosts)
+	}
+	r.Run(farmtest.ExitFine, "no window is open for as long as it takes; it begins at", "log")
+	r.File("goals.yaml", "")
 	r.AllServe()
 }
 
