@@ -11,10 +11,11 @@ type Controller struct {
 	CacheUnguarded bool // volumes go on writing back when the battery is bad
 	Volumes        []Volume
 	Drives         []Drive
-	VolumesMissing string // why not all volumes are known; "" when they are
-	DrivesMissing  string // why not all drives are known
-	Busy           string // a patrol read or a consistency check that runs now
-	Ailing         string // what it says against itself: "Controller Status: Failed"
+	VolumesMissing string     // why not all volumes are known; "" when they are
+	DrivesMissing  string     // why not all drives are known
+	Busy           string     // a patrol read or a consistency check that runs now
+	Ailing         string     // what it says against itself: "Controller Status: Failed"
+	DriveCache     DriveCache // what it has set for all drives, where it tells
 }
 
 // Battery is what keeps a controller's cache over a power cut: a BBU or a
@@ -36,16 +37,38 @@ const (
 	CacheHidden WriteCache = ""
 )
 
+// DriveCache is what a controller has made of the drives' own caches, which are
+// behind its own.
+type DriveCache string
+
+const (
+	DriveCacheOn      DriveCache = "on"
+	DriveCacheOff     DriveCache = "off"
+	DriveCacheDefault DriveCache = "the drive's default"
+	DriveCacheHidden  DriveCache = ""
+)
+
+// ReadAhead is whether a controller reads on behind what it was asked for.
+type ReadAhead string
+
+const (
+	ReadsAhead      ReadAhead = "read ahead"
+	ReadsNoMore     ReadAhead = "no read ahead"
+	ReadAheadHidden ReadAhead = ""
+)
+
 // Volume is one virtual drive.
 type Volume struct {
-	ID       string // "0/0", as the tool names it
-	Level    string // "RAID10"
-	State    string // as the tool writes it
-	Optimal  bool
-	Cache    WriteCache // as it is configured
-	CacheNow WriteCache // as it is at this moment, when the tool tells
-	Strip    int64      // bytes; 0: not known
-	Disks    int        // 0 or less: not known
+	ID         string // "0/0", as the tool names it
+	Level      string // "RAID10"
+	State      string // as the tool writes it
+	Optimal    bool
+	Cache      WriteCache // as it is configured
+	CacheNow   WriteCache // as it is at this moment, when the tool tells
+	Strip      int64      // bytes; 0: not known
+	Disks      int        // 0 or less: not known
+	ReadAhead  ReadAhead
+	DriveCache DriveCache // of its drives
 }
 
 // Drive is one physical drive behind a controller.
@@ -63,6 +86,8 @@ type Drive struct {
 	Alert       bool  // the drive has warned the controller (SMART)
 	Device      int   // the controller's number for it, which smartctl wants; -1: not known
 	Serial      string
+	Cache       DriveCache // as the drive, or the controller of this one drive, says
+	Unsupported bool       // the controller will not use it
 	Health      *Health
 }
 

@@ -22,7 +22,7 @@ var foreignTrees = cmp.Or(os.Getenv("STOWAGE_MACHINES"), "../../shared/conforman
 
 // byAnswers are the rules that judge answers of tools, one subject after the other. Their trees are spoilt, and no
 // finding of any rule may turn into "followed" by that.
-var byAnswers = []string{"RAID-AWB", "RAID-DEGR", "RAID-CHUNK", "RAID-HOT", "HW-WEAR", "HW-HEAT", "CPU-WAIT"}
+var byAnswers = []string{"RAID-AWB", "RAID-DISK", "RAID-RA", "RAID-DEGR", "RAID-CHUNK", "RAID-HOT", "HW-WEAR", "HW-HEAT", "CPU-WAIT"}
 
 // TestForeignMachines: no rule says "followed" of a machine where that is not
 // known, and what is wrong there is found.

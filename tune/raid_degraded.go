@@ -67,6 +67,9 @@ func (c Controller) whole(l *look, say func(subject, read, verdict string)) {
 			l.lacks(c.name()+" drive "+d.ID, "its state", c.askDrives())
 		case d.Failed:
 			say(c.name()+" drive "+d.ID, d.Model+": "+d.State, "the drive has failed")
+		case d.Unsupported:
+			l.find(Finding{Severity: farm.Warning, Subject: c.name() + " drive " + d.ID, Read: d.Model + ": " + d.State, Verdict: "the controller does not support this drive, and will not use it",
+				Why: "a spare that is none shows when it is needed", Fix: "replace it by a drive that the controller's maker lists", Persist: "-", Revert: "-"})
 		case d.Rebuilding:
 			say(c.name()+" drive "+d.ID, d.Model+": "+d.State, "a rebuild is running")
 		case !d.Sound:

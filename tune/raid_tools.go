@@ -11,6 +11,8 @@ type raidWords struct {
 	volumes, drives, battery string // what tells of them
 	through                  string // a volume answers only when the disks have it
 	back, undoBack           string // it writes back only while the battery is good; what takes that back
+	drivesOff                string // the drives' own caches are switched off
+	noAhead                  string // nothing is read ahead; "": it has no such policy
 	smart                    string // asks a drive behind the controller about itself, {d} by its number; "": nothing does
 }
 
@@ -19,17 +21,20 @@ func (c Controller) words() raidWords {
 	switch {
 	case c.Tool == "MegaCli":
 		return raidWords{volumes: "MegaCli -LdPdInfo -a{c} -NoLog", drives: "MegaCli -LdPdInfo -a{c} -NoLog", battery: "MegaCli -AdpBbuCmd -GetBbuStatus -a{c} -NoLog",
-			through: "MegaCli -LDSetProp WT -L{v} -a{c}", back: "MegaCli -LDSetProp NoCachedBadBBU -L{v} -a{c}", undoBack: "the same with awb, or CachedBadBBU", smart: "megaraid,{d}"}
+			through: "MegaCli -LDSetProp WT -L{v} -a{c}", back: "MegaCli -LDSetProp NoCachedBadBBU -L{v} -a{c}", undoBack: "the same with awb, or CachedBadBBU",
+			drivesOff: "MegaCli -LDSetProp -DisDskCache -L{v} -a{c}", noAhead: "MegaCli -LDSetProp NORA -L{v} -a{c}", smart: "megaraid,{d}"}
 	case c.Tool == "ssacli":
 		return raidWords{volumes: "ssacli ctrl slot={c} ld all show detail", drives: "ssacli ctrl slot={c} pd all show detail", battery: "ssacli ctrl slot={c} show",
-			through: "ssacli ctrl slot={c} ld {v} modify caching=disable", back: "ssacli ctrl slot={c} modify nobatterywritecache=disable", undoBack: "the same with enable", smart: "cciss,{d}"}
+			through: "ssacli ctrl slot={c} ld {v} modify caching=disable", back: "ssacli ctrl slot={c} modify nobatterywritecache=disable", undoBack: "the same with enable",
+			drivesOff: "ssacli ctrl slot={c} modify drivewritecache=disable, on newer ones with usage=configured", smart: "cciss,{d}"}
 	case c.Tool == "arcconf":
 		return raidWords{volumes: "arcconf getconfig {c} ld", drives: "arcconf getconfig {c} pd", battery: "arcconf getconfig {c} ad",
 			through: "arcconf setcache {c} logicaldrive {v} wt, or coff in place of wt", back: "arcconf setcache {c} logicaldrive {v} wbb, or where it does not know wbb: arcconf setcache {c} nobatterywritecache disable",
-			undoBack: "the same with wb, or enable"}
+			undoBack: "the same with wb, or enable", drivesOff: "arcconf setcache {c} deviceall wt, or drivewritecachepolicy configured disable"}
 	}
 	return raidWords{volumes: c.Tool + " /c{c}/vall show all J", drives: c.Tool + " /c{c}/eall/sall show all J", battery: c.Tool + " /c{c}/cv show all J, or /c{c}/bbu",
-		through: c.Tool + " /c{c}/v{v} set wrcache=wt", back: c.Tool + " /c{c}/v{v} set wrcache=wb", undoBack: "the same with awb, or CachedBadBBU", smart: "megaraid,{d}"}
+		through: c.Tool + " /c{c}/v{v} set wrcache=wt", back: c.Tool + " /c{c}/v{v} set wrcache=wb", undoBack: "the same with awb, or CachedBadBBU",
+		drivesOff: c.Tool + " /c{c}/v{v} set pdcache=off", noAhead: c.Tool + " /c{c}/v{v} set rdcache=nora", smart: "megaraid,{d}"}
 }
 
 func (c Controller) fill(command, volume string) string {

@@ -11,6 +11,6 @@ func Rules() []Rule {
 		fsXFSGone, fsNoBarrier, fsAtime, fsXFSLayout, fsXFSGroups, fsXFSMisc, fsExt4Stripe, fsExt4Data, fsCopyOnWrite, fsAtomic,
 		blkScheduler, blkSchedulerOld, blkRotational, blkReadAhead, blkCacheView, blkCacheOff, blkPowerLoss, blkRequests, blkMicro,
 		blkInterrupts, blkAlign, blkDiscard,
-		raidAlwaysBack, raidDegraded, raidChunk, raidHot, hwWear, hwHeat, hwNames, cloudInit,
+		raidAlwaysBack, raidDriveCache, raidReadAhead, raidDegraded, raidChunk, raidHot, hwWear, hwHeat, hwNames, cloudInit,
 	}
 }

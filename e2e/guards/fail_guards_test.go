@@ -169,7 +169,7 @@ func TestCrashedCopyIsComparedAgain(t *testing.T) {
 			if want := map[bool]int{true: farmtest.ExitFailed, false: farmtest.ExitFine}[lost]; p.Code != want {
 				t.Errorf("exit %d, want %d\n%s", p.Code, want, p.Stderr)
 			}
-			if log := farmtest.RunProgram(t, "", "log", "-C", f.Dir); !regexp.MustCompile(`/B +` + strings.TrimPrefix(point, "before ") + ` .*START SLAVE UNTIL`).MatchString(log.Stdout) {
+			if log := farmtest.RunProgram(t, "", "log", "-C", f.Dir); !regexp.MustCompile(`/B +` + strings.TrimPrefix(point, "before ") + ` .*: STOP SLAVE`).MatchString(log.Stdout) {
 				t.Errorf("nothing says that it was compared again\n%s", log.Stdout)
 			}
 			if lost && !strings.Contains(p.Stderr, "listings") {

@@ -139,6 +139,9 @@ func arcTitle(c *tune.Controller, b *block, own map[string]string) {
 		if m := percentText().FindStringSubmatch(b.keys["Write Cache Percentage"]); m != nil {
 			own["share"] = m[1]
 		}
+		c.DriveCache = driveCache(b.keys["Global Physical Device Write Cache Policy"])
+	case strings.HasPrefix(b.name, "physical drive write cache policy"):
+		c.DriveCache = driveCache(b.keys["Configured Drives"])
 	case strings.HasPrefix(b.name, "controller battery"), strings.HasPrefix(b.name, "controller zmm"):
 		arcBattery(c, b.keys["Status"])
 	case strings.HasPrefix(b.name, "controller cache backup unit"):
@@ -233,6 +236,7 @@ func arcDriveOf(b *block) tune.Drive {
 	case "No":
 		d.Media = "HDD"
 	}
+	d.Cache = driveCache(b.keys["Write Cache"])
 	media, predicted, warned := number(cmp.Or(b.keys["Medium Error Count"], b.keys["Media Failures"])), number(cmp.Or(b.keys["SMART Warning Count"], b.keys["Predictive Failures"])), number(b.keys["S.M.A.R.T. warnings"])
 	d.Counted = media >= 0 && predicted >= 0 && warned >= 0
 	d.MediaErrors, d.Predicted = max(0, media), max(0, predicted, warned)

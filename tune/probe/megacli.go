@@ -204,6 +204,14 @@ func megaVolume(c *tune.Controller, v *tune.Volume, key, value string) {
 		v.Cache = megaCache(value)
 	case "Current Cache Policy":
 		v.CacheNow = megaCache(value)
+		v.ReadAhead = tune.ReadAheadHidden
+		if strings.Contains(value, "ReadAheadNone") {
+			v.ReadAhead = tune.ReadsNoMore
+		} else if strings.Contains(value, "ReadA") {
+			v.ReadAhead = tune.ReadsAhead
+		}
+	case "Disk Cache Policy":
+		v.DriveCache = driveCache(value)
 	case "Ongoing Progresses":
 		c.Busy = key
 	case "Check Consistency", "Background Initialization", "Patrol Read":
@@ -249,9 +257,11 @@ func megaPhysical(d *tune.Drive, key, value string) bool {
 	case "Drive has flagged a S.M.A.R.T alert":
 		d.Alert = strings.EqualFold(value, "Yes")
 	case "Media Type":
-		d.Media = "HDD"
-		if strings.Contains(value, "Solid State") {
+		switch {
+		case strings.Contains(value, "Solid State"):
 			d.Media = "SSD"
+		case strings.Contains(value, "Hard Disk"):
+			d.Media = "HDD"
 		}
 	case "Inquiry Data":
 		d.Model = strings.Join(strings.Fields(value), " ")

@@ -280,8 +280,32 @@ func storcliVolume(v object) tune.Volume {
 	now := v.text("CurrentCache", "Cache")
 	return tune.Volume{
 		ID: v.text("DG/VD", "VD"), Level: v.text("TYPE", "RAID Level"), State: state, Optimal: strings.EqualFold(state, "Optl") || strings.EqualFold(state, "Optimal"),
-		Cache: writeCache(v.text("DefaultCache", "Cache")), CacheNow: writeCache(now),
+		Cache: writeCache(v.text("DefaultCache", "Cache")), CacheNow: writeCache(now), ReadAhead: readAhead(now),
 	}
+}
+
+// readAhead reads the first part of the same word.
+func readAhead(word string) tune.ReadAhead {
+	switch word = strings.ToUpper(word); {
+	case strings.HasPrefix(word, "NR"):
+		return tune.ReadsNoMore
+	case strings.HasPrefix(word, "R"):
+		return tune.ReadsAhead
+	}
+	return tune.ReadAheadHidden
+}
+
+// driveCache reads a policy of the drives' own caches.
+func driveCache(text string) tune.DriveCache {
+	switch low := strings.ToLower(strings.TrimSpace(text)); {
+	case strings.Contains(low, "default"), low == "unchanged", low == "drive specific":
+		return tune.DriveCacheDefault
+	case strings.HasPrefix(low, "enabled"):
+		return tune.DriveCacheOn
+	case strings.HasPrefix(low, "disabled"):
+		return tune.DriveCacheOff
+	}
+	return tune.DriveCacheHidden
 }
 
 // writeCache reads a word such as RWBD, NRAWBC or "NR,WB": what is read ahead,
@@ -300,7 +324,7 @@ func writeCache(word string) tune.WriteCache {
 
 // soundStates are words for drives that do their work, or could: the columns State
 // and Status of both generations.
-var soundStates = []string{"onln", "online", "ghs", "dhs", "ugood", "ugunsp", "jbod", "conf", "uconf", "good", "optl", "optimal", "hotspare", "ready"}
+var soundStates = []string{"onln", "online", "ghs", "dhs", "ugood", "jbod", "conf", "uconf", "good", "optl", "optimal", "hotspare", "ready"}
 
 func storcliDrive(d object) tune.Drive {
 	state, status := d.text("State"), d.text("Status")
@@ -314,7 +338,7 @@ func storcliDrive(d object) tune.Drive {
 		ID: d.text("EID:Slt", "EID:Slot"), Media: strings.ToUpper(d.text("Med", "Media Type")), Model: d.text("Model", "Model Number"), State: word,
 		Device: deviceNumber(d.text("DID")),
 		Sound:  word != "" && !slices.ContainsFunc(strings.Fields(word), func(w string) bool { return !slices.Contains(soundStates, strings.ToLower(w)) }),
-		Failed: has("Failed", "Offln", "Offline", "UBad", "Missing"), Rebuilding: has("Rbld", "Rebuild", "Cpybck"),
+		Failed: has("Failed", "Offln", "Offline", "UBad", "Missing"), Rebuilding: has("Rbld", "Rebuild", "Cpybck"), Unsupported: has("UGUnsp", "UBUnsp"),
 	}
 }
 
@@ -368,6 +392,7 @@ func (p *prober) volumeStrips(t raidTool, cs []tune.Controller) {
 				id := v.ID[strings.LastIndex(v.ID, "/")+1:] // "0/239" is group and volume
 				inner := c.at("Response Data", "VD"+id+" Properties")
 				v.Strip = stripSize(inner.text("Strip Size"))
+				v.DriveCache = driveCache(inner.text("Disk Cache Policy"))
 				per, one := inner.maybe("Number of Drives Per Span")
 				spans, two := inner.maybe("Span Depth")
 				if one && two && per > 0 && spans > 0 && per*spans < 1000 {
@@ -461,8 +486,8 @@ func (p *prober) drives() {
 			if bySerial {
 				p.driveBySerial(disk, x, n)
 			} else if askable(x.Drives[n]) {
-				if health, _ := p.behind(disk, x.SmartDevice(x.Drives[n].Device)); health != nil {
-					x.Drives[n].Health = health
+				if a := p.behind(disk, x.SmartDevice(x.Drives[n].Device)); a.health != nil {
+					x.Drives[n].Health, x.Drives[n].Cache = a.health, a.cache
 				}
 			}
 		}
@@ -473,10 +498,10 @@ func askable(d tune.Drive) bool { return d.Device >= 0 && !d.Failed }
 
 // driveBySerial asks the drive with a number, and gives what it says to the one that has its serial number.
 func (p *prober) driveBySerial(disk string, x *tune.Controller, n int) {
-	health, serial := p.behind(disk, x.SmartDevice(n))
+	a := p.behind(disk, x.SmartDevice(n))
 	for i := range x.Drives {
-		if d := &x.Drives[i]; health != nil && serial != "" && d.Serial == serial {
-			d.Health, d.Device = health, n
+		if d := &x.Drives[i]; a.health != nil && a.serial != "" && d.Serial == a.serial {
+			d.Health, d.Device, d.Cache = a.health, n, a.cache
 		}
 	}
 }
@@ -492,24 +517,40 @@ func (p *prober) diskOf(c tune.Controller) string {
 	return ""
 }
 
-// behind asks a drive behind a controller, "megaraid,3" or "cciss,3"; nil when it told nothing.
-func (p *prober) behind(disk, drive string) (health *tune.Health, serial string) {
+// behindAnswer is what a drive behind a controller says of itself.
+type behindAnswer struct {
+	health *tune.Health // nil: it told nothing
+	serial string
+	cache  tune.DriveCache
+}
+
+// behind asks a drive behind a controller, "megaraid,3" or "cciss,3".
+func (p *prober) behind(disk, drive string) (a behindAnswer) {
 	if drive == "" {
-		return nil, ""
+		return a
 	}
 	text, ok := p.command("smartctl-"+disk+"-"+strings.Replace(drive, ",", "-", 1)+".json", []string{"smartctl", "-j", "-x", "-d", drive, "/dev/" + disk})
 	if !ok {
-		return nil, ""
+		return a
 	}
 	answer, err := parseObject(text)
 	if err != nil {
 		p.unread("smartctl "+drive, "its answer is no JSON; smartctl before 7.0 has none")
-		return nil, ""
+		return a
 	}
-	if health, _, _ = parseSmartctl(answer, false); health == nil {
+	var cache *bool
+	if a.health, cache, _ = parseSmartctl(answer, false); a.health == nil {
 		p.unread("smartctl "+drive, "it told nothing about the drive's health")
 	}
-	return health, answer.text("serial_number")
+	switch {
+	case cache == nil:
+	case *cache:
+		a.cache = tune.DriveCacheOn
+	default:
+		a.cache = tune.DriveCacheOff
+	}
+	a.serial = answer.text("serial_number")
+	return a
 }
 
 // storcliBattery finds the battery in any of the places it has been in. "BBU

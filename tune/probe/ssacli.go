@@ -119,6 +119,7 @@ func parseSsacli(detail, list string) (out []tune.Controller) {
 		c.PCI = pciAddress(strings.ReplaceAll(own["PCI Address (Domain:Bus:Device.Function)"], ".", ":"))
 		c.Battery = ssaBattery(own)
 		c.Ailing = ailing("Controller Status", own["Controller Status"], "OK")
+		c.DriveCache = driveCache(cmp.Or(own["Configured Drive Write Cache Policy"], own["Drive Write Cache"]))
 		for _, b := range s.blocks {
 			switch b.kind {
 			case "volume":

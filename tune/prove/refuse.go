@@ -22,7 +22,7 @@ var refusals = []struct {
 	{
 		"it is about what a power cut loses, and no speed decides that: the unsafe way is always the faster one",
 		"what is safe: stowage tune --rule RULE; what safety costs here: stowage bench run DIR --steps LOG4K-FDS-Q1T1",
-		[]string{"DB-DBLWR", "DB-DURABLE", "FS-NOBARRIER", "BLK-WC-VIEW", "RAID-AWB", "FS-ATOMIC"},
+		[]string{"DB-DBLWR", "DB-DURABLE", "FS-NOBARRIER", "BLK-WC-VIEW", "RAID-AWB", "RAID-DISK", "FS-ATOMIC"},
 	},
 	{
 		"it is fixed when the array, the partition or the filesystem is made, or mounted anew: nothing can be switched while data lies there",
@@ -78,6 +78,11 @@ var refusals = []struct {
 		"it is about the device itself, and there is no second one to switch to",
 		"stowage bench run DIR --save one.json on each, then stowage bench compare one.json other.json",
 		[]string{"BLK-PLP", "CLD-INIT"},
+	},
+	{
+		"only the controller's own tool switches it, and Stowage gives controllers no commands",
+		"stowage bench run DIR --steps RND16K-R-Q32T4 before and after, then stowage bench compare",
+		[]string{"RAID-RA"},
 	},
 	{
 		"the disk or the array is at fault, not a setting: it has to be repaired or replaced first",
