@@ -22,7 +22,7 @@ func (l *Local) sharers(ctx context.Context, i Instance, own int) (out []string)
 	}
 	for _, r := range l.allReaders.list(ctx, l.readers) {
 		if r.pid == own || i.GroupSuffix != "" && r.suffix != i.GroupSuffix ||
-			!slices.ContainsFunc(r.files, func(f fs.FileInfo) bool { return os.SameFile(f, config) }) {
+			!slices.ContainsFunc(r.files, func(f readFile) bool { return os.SameFile(f.was, config) && isSameFile(f.path, i.Config) }) {
 			continue
 		}
 		text := fmt.Sprintf("pid %d with datadir %s", r.pid, r.datadir)
@@ -38,7 +38,14 @@ func (l *Local) sharers(ctx context.Context, i Instance, own int) (out []string)
 type reader struct {
 	pid             int
 	suffix, datadir string
-	files           []fs.FileInfo
+	files           []readFile
+}
+
+// readFile is a file as it was when its reader was looked at. A file that was replaced since gives its number free, and the next
+// file that is written may get it: that two were the same has to be true now as well.
+type readFile struct {
+	path string
+	was  fs.FileInfo
 }
 
 // readers looks at every server of this machine.
@@ -56,7 +63,7 @@ func (l *Local) readers(ctx context.Context) (all []reader) {
 		its.lines(p, Instance{}, nil)
 		for _, f := range its.files {
 			if info, err := os.Stat(f); err == nil {
-				r.files = append(r.files, info)
+				r.files = append(r.files, readFile{f, info})
 			}
 		}
 		all = append(all, r)
