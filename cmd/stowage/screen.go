@@ -12,6 +12,7 @@ import (
 
 	"stowage/act"
 	"stowage/farm"
+	"stowage/roll"
 )
 
 // screen shows a run while it goes on, one line a side at work: on a terminal a
@@ -50,6 +51,10 @@ func (s *screen) Add(e farm.Event) {
 		s.aloud(string(e.Shard) + ": " + e.Text)
 	case farm.Forged:
 		s.aloud("SOMEBODY INTERFERES: " + e.Text + "\n  docs/security.md: a host that an attacker controls")
+		return
+	}
+	if e.Kind == farm.StepWaiting && e.Step == roll.StepWindow { // for hours, perhaps
+		s.aloud(string(e.Host) + ": " + e.Text)
 		return
 	}
 	if s.width == 0 {
