@@ -135,14 +135,11 @@ func (a Announcement) WriteMarkdown(w io.Writer) error {
 	}
 	b.WriteString("\n## Expected\n\n| from | to | hosts | pairs on one leg |\n|---|---|---|---|\n")
 	for _, t := range a.Turns {
-		var hosts, pairs []string
-		for _, h := range t.Hosts {
-			hosts = append(hosts, string(h))
-		}
+		var pairs []string
 		for _, l := range t.OneLeg {
 			pairs = append(pairs, fmt.Sprintf("%s (on %s)", l.Pair, l.On))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", clockOf(t.Begin), clockOf(t.End), markdown(strings.Join(hosts, ", ")), markdown(strings.Join(pairs, ", ")))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", clockOf(t.Begin), clockOf(t.End), markdown(strings.Join(names(t.Hosts), ", ")), markdown(strings.Join(pairs, ", ")))
 	}
 	a.writeHappened(&b)
 	_, err := io.WriteString(w, b.String())

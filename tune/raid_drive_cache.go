@@ -31,7 +31,7 @@ var raidDriveCache = Rule{
 				case DriveCacheDefault:
 					l.lacks(name, "whether its drives' own caches are on: the controller leaves that to the drives", c.askDriveCaches())
 				default:
-					l.lacks(name, "whether its drives' own caches are on", c.askVolumes())
+					l.lacks(name, "whether its drives' own caches are on", c.askDiskCachePolicy())
 				}
 			}
 		}

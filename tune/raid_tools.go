@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,7 @@ type raidWords struct {
 	through                  string // a volume answers only when the disks have it
 	back, undoBack           string // it writes back only while the battery is good; what takes that back
 	drivesOff                string // the drives' own caches are switched off
+	diskCache                string // tells of the disk cache policy; "": what tells of the volumes does
 	noAhead                  string // nothing is read ahead; "": it has no such policy
 	smart                    string // asks a drive behind the controller about itself, {d} by its number; "": nothing does
 }
@@ -26,7 +28,7 @@ func (c Controller) words() raidWords {
 	case c.Tool == "ssacli":
 		return raidWords{volumes: "ssacli ctrl slot={c} ld all show detail", drives: "ssacli ctrl slot={c} pd all show detail", battery: "ssacli ctrl slot={c} show",
 			through: "ssacli ctrl slot={c} ld {v} modify caching=disable", back: "ssacli ctrl slot={c} modify nobatterywritecache=disable", undoBack: "the same with enable",
-			drivesOff: "ssacli ctrl slot={c} modify drivewritecache=disable, on newer ones with usage=configured", smart: "cciss,{d}"}
+			drivesOff: "ssacli ctrl slot={c} modify drivewritecache=disable, on newer ones with usage=configured", diskCache: "ssacli ctrl slot={c} show", smart: "cciss,{d}"}
 	case c.Tool == "arcconf":
 		return raidWords{volumes: "arcconf getconfig {c} ld", drives: "arcconf getconfig {c} pd", battery: "arcconf getconfig {c} ad",
 			through: "arcconf setcache {c} logicaldrive {v} wt, or coff in place of wt", back: "arcconf setcache {c} logicaldrive {v} wbb, or where it does not know wbb: arcconf setcache {c} nobatterywritecache disable",
@@ -41,9 +43,12 @@ func (c Controller) fill(command, volume string) string {
 	return strings.NewReplacer("{c}", strconv.Itoa(c.Number), "{v}", volume).Replace(command)
 }
 
-// askVolumes, askDrives and askBattery are the commands that tell what is missing.
+// askVolumes, askDrives, askDiskCachePolicy and askBattery are the commands that tell what is missing.
 func (c Controller) askVolumes() string { return c.fill(c.words().volumes, "") }
 func (c Controller) askDrives() string  { return c.fill(c.words().drives, "") }
+func (c Controller) askDiskCachePolicy() string {
+	return c.fill(cmp.Or(c.words().diskCache, c.words().volumes), "")
+}
 func (c Controller) askBattery() string { return c.fill(c.words().battery, "") }
 
 // writeThrough is the command that makes a volume answer only when the disks have it.

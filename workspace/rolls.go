@@ -148,7 +148,7 @@ func (w *Workspace) FarmFaults(problems []farm.Problem) error {
 	return fs.err()
 }
 
-// SaveAnnouncement writes what people are told of a roll beside its plan: rolls/NAME.md and rolls/NAME.ics. An earlier edition is replaced.
+// SaveAnnouncement writes rolls/NAME.md and rolls/NAME.ics, the announcement of a roll. It replaces an earlier edition.
 func (w *Workspace) SaveAnnouncement(name string, markdown, calendar []byte) (paths []string, err error) {
 	if !planName().MatchString(name) {
 		return nil, &farm.Error{Op: "announce", Subject: name, Err: fmt.Errorf("%w: it is no name of a plan", farm.ErrInput)}

@@ -45,8 +45,8 @@ and is not any more (noop, nobarrier, agcount, ...) is named as such. Without
 
 In a workspace the instances of farm.yaml that run on this machine are asked,
 too; elsewhere their option files have to do. What cannot be read is said:
-smartctl, nvme, storcli, perccli, MegaCli are asked where they are installed,
-and disks talk to root only.
+smartctl, nvme, storcli, perccli, MegaCli, ssacli and arcconf are asked where
+they are installed, and disks talk to root only.
 
 --record DIR keeps what was read; --root DIR looks at a machine that was
 recorded so, anywhere. With --rule, everything that a rule has to say.

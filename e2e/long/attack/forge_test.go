@@ -55,34 +55,25 @@ type lane struct {
 	waits       string
 }
 
-// waiting finds it, with the eyes of a controller.
-func (e frontend) waiting(ctx context.Context) lane {
+// waiting finds it by its name, with the eyes of a controller.
+func (e frontend) waiting(ctx context.Context, id string) lane {
 	e.t.Helper()
 	about, err := e.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		open, err := e.ListOpenWorkflowExecutions(ctx, &workflowservice.ListOpenWorkflowExecutionsRequest{Namespace: namespace})
+		d, err := e.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{Namespace: namespace, Execution: &common.WorkflowExecution{WorkflowId: id}})
 		if err != nil {
 			e.t.Fatal(err)
 		}
-		for _, x := range open.GetExecutions() {
-			if x.GetType().GetName() != "stowage.lane" {
-				continue
-			}
-			d, err := e.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{Namespace: namespace, Execution: x.GetExecution()})
-			if err != nil {
-				e.t.Fatal(err)
-			}
-			for _, a := range d.GetPendingActivities() {
-				if a.GetActivityType().GetName() == "stowage.hold" && a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED {
-					return lane{about.GetNamespaceInfo().GetId(), x.GetExecution(), a.GetActivityId()}
-				}
+		for _, a := range d.GetPendingActivities() {
+			if a.GetActivityType().GetName() == "stowage.hold" && a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED {
+				return lane{about.GetNamespaceInfo().GetId(), d.GetWorkflowExecutionInfo().GetExecution(), a.GetActivityId()}
 			}
 		}
 	}
-	e.t.Fatal("no lane waits for a person")
+	e.t.Fatalf("%s waits for nobody", id)
 	return lane{}
 }
 
@@ -178,7 +169,7 @@ func TestForgerOnALiveMoveGetsNothing(t *testing.T) {
 	f.Await(b, "a side waits at its gate", atGate(""))
 	first, target := part, targetOf(f, part)
 	controller, host := as(f, "controller"), as(f, "hosts/"+string(target))
-	l := controller.waiting(t.Context())
+	l := controller.waiting(t.Context(), laneOf(f, part))
 	for what, try := range host.forgeries(t.Context(), l) {
 		if err := try(); status.Code(err) != codes.PermissionDenied {
 			t.Errorf("with a host's certificate: %s: %v", what, err)
@@ -214,7 +205,7 @@ func TestForgerOnALiveMoveGetsNothing(t *testing.T) {
 		t.Errorf("status says nothing of it:\n%s", p.Stdout)
 	}
 
-	l = controller.waiting(t.Context())
+	l = controller.waiting(t.Context(), laneOf(f, part))
 	if err := controller.forgeries(t.Context(), l)["let it fail"](); err != nil {
 		t.Fatalf("past the authorizer: %v", err)
 	}
@@ -223,6 +214,12 @@ func TestForgerOnALiveMoveGetsNothing(t *testing.T) {
 		t.Errorf("the failure that nobody answered: %s\n%s", steps, &b.Out)
 	}
 	f.CheckLedger()
+}
+
+// laneOf is the workflow that brings a side over: its run's name, and its pair's.
+func laneOf(f *farmtest.NetFarm, part string) string {
+	pair, _, _ := strings.Cut(part, "/")
+	return f.Events()[0].Run + "/" + pair
 }
 
 // targetOf is where a side goes.
