@@ -19,7 +19,8 @@ type Starts struct {
 
 var _ swing.Lasting = Starts{}
 
-func (s Starts) edit(ctx context.Context, server *mysql.Server, change func(host.Instance, string) string) error {
+// Edit changes the option file of a server.
+func (s Starts) Edit(ctx context.Context, server *mysql.Server, change func(host.Instance, string) string) error {
 	h, i, err := s.Of(server)
 	if err != nil {
 		return err
@@ -29,12 +30,12 @@ func (s Starts) edit(ctx context.Context, server *mysql.Server, change func(host
 
 // Fenced implements swing.Lasting.
 func (s Starts) Fenced(ctx context.Context, server *mysql.Server) error {
-	return s.edit(ctx, server, host.FenceOptions)
+	return s.Edit(ctx, server, host.FenceOptions)
 }
 
 // Opened implements swing.Lasting.
 func (s Starts) Opened(ctx context.Context, server *mysql.Server) error {
-	return s.edit(ctx, server, host.UnfenceOptions)
+	return s.Edit(ctx, server, host.UnfenceOptions)
 }
 
 // NeverOpened implements swing.Lasting: these servers served before.

@@ -8,6 +8,8 @@ import "strings"
 const (
 	fenceBegins = "# stowage: out of rotation. It must not take writes, not even after a restart. These lines go when it serves again."
 	fenceEnds   = "# stowage: end of these lines"
+	serveBegins = "# stowage: takes the writes of its primary for a while. These lines go when the primary serves again."
+	serveEnds   = "# stowage: end of the lines of a replica that takes writes"
 )
 
 // fenceLine begins the fence of an instance. One that shares its file with
@@ -36,6 +38,26 @@ func UnfenceOptions(i Instance, text string) string { return without(text, i.fen
 
 // IsFenced reports whether FenceOptions has been at this text.
 func IsFenced(i Instance, text string) bool { return UnfenceOptions(i, text) != text }
+
+func (i Instance) serveLine() string {
+	if i.GroupSuffix == "" {
+		return serveBegins
+	}
+	return strings.Replace(serveBegins, "takes the writes", "["+i.Group("")+"] takes the writes", 1)
+}
+
+// ServeOptions makes the server of this instance start with taking writes,
+// whatever its file says before: a replica that takes those of its primary for a
+// while. A file that has the block comes back as it is.
+func ServeOptions(i Instance, text string) string {
+	if UnserveOptions(i, text) != text {
+		return text
+	}
+	return appendBlock(text, i.serveLine(), []string{"[" + i.Group(text) + "]", "read_only = OFF", "loose_super_read_only = OFF"}, serveEnds)
+}
+
+// UnserveOptions is the text without what ServeOptions added for this instance.
+func UnserveOptions(i Instance, text string) string { return without(text, i.serveLine(), serveEnds) }
 
 // joined is the end of a block's first line where the line before it had no end.
 const joined = " (The line before this one had no end.)"

@@ -104,3 +104,26 @@ func TestDomainOptions(t *testing.T) {
 		}
 	}
 }
+
+// A replica that takes writes for a while starts with that, whatever its file says; fences and these lines come and go in any order, and the file is its owner's
+// again, byte for byte.
+func TestServeOptions(t *testing.T) {
+	for _, text := range []string{"", "[mysqld]\nread_only = ON\n", "[mysqld]\nread_only=1", "# no end\n[mysqld]\nx=1\n!includedir /etc/mysql/conf.d/", "[mysqld]\r\nread_only=ON\r\n"} {
+		for _, i := range []Instance{{Name: "p1b"}, {Name: "p1b", GroupSuffix: "7"}} {
+			serving := ServeOptions(i, text)
+			if v, _ := Option(serving, i.Group(text), "read_only"); v != "OFF" || ServeOptions(i, serving) != serving {
+				t.Errorf("%q: read_only is %q in\n%s", text, v, serving)
+			}
+			if got := UnserveOptions(i, serving); got != text {
+				t.Errorf("%q came back as %q", text, got)
+			}
+			fenced := FenceOptions(i, UnserveOptions(i, serving))
+			if got := UnserveOptions(i, UnfenceOptions(i, ServeOptions(i, fenced))); got != text {
+				t.Errorf("%q: fenced, served and free again: %q", text, got)
+			}
+			if got := UnfenceOptions(i, UnserveOptions(i, ServeOptions(i, fenced))); got != text {
+				t.Errorf("%q: fenced, served and free again, in the other order: %q", text, got)
+			}
+		}
+	}
+}

@@ -104,14 +104,25 @@ func (a Announcement) title() string {
 
 // effect is what clients and operators should expect.
 func (a Announcement) effect() string {
-	pairs := map[farm.PairName]bool{}
+	of := map[agenda.Role]map[farm.PairName]bool{agenda.Serves: {}, agenda.Primary: {}, agenda.Replica: {}, agenda.Single: {}}
 	for _, h := range a.Plan.Hosts {
 		for _, i := range h.Instances {
-			pairs[i.Pair] = true
+			of[i.Role][i.Pair] = true
 		}
 	}
-	return fmt.Sprintf("No query is expected to fail. The clients of %s go to the other side for a while and come back; at each change they wait for some milliseconds. "+
-		"Meanwhile that side has no twin that serves: please plan no other work on these hosts.", farm.Counted(len(pairs), "pair"))
+	out := "No query is expected to fail."
+	say := func(role agenda.Role, format, noun string) {
+		if n := len(of[role]); n > 0 {
+			out += " " + fmt.Sprintf(format, farm.Counted(n, noun))
+		}
+	}
+	say(agenda.Serves, "The clients of %s go to the other side for a while and come back; at each change they wait for some milliseconds.", "pair")
+	say(agenda.Primary, "The writes of %s go to a replica for a while and come back; at each change clients wait for a moment.", "primary")
+	say(agenda.Replica, "Reads from the replicas of %s go elsewhere for a while.", "pair")
+	if n := len(of[agenda.Single]); n > 0 {
+		out += fmt.Sprintf(" The clients of %s wait for about %v.", farm.Counted(n, "single instance"), a.Plan.HostTakes().Round(time.Second))
+	}
+	return out + " Meanwhile what serves has no twin: please plan no other work on these hosts."
 }
 
 // clockOf is a moment for readers in many places.
@@ -137,6 +148,10 @@ func (a Announcement) WriteMarkdown(w io.Writer) error {
 	for _, t := range a.Turns {
 		var pairs []string
 		for _, l := range t.OneLeg {
+			if l.Role == agenda.Single {
+				pairs = append(pairs, string(l.Pair)+" (its clients wait)")
+				continue
+			}
 			pairs = append(pairs, fmt.Sprintf("%s (on %s)", l.Pair, l.On))
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", clockOf(t.Begin), clockOf(t.End), markdown(strings.Join(names(t.Hosts), ", ")), markdown(strings.Join(pairs, ", ")))

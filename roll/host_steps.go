@@ -15,8 +15,8 @@ const StepWork = "work"
 // StepWindow is the step in which a host waits for a time at which it may be out.
 const StepWindow = "window"
 
-// hostSteps are those of a host that is rolled, in order.
-func hostSteps(phases []string) []swing.Step[*stay] {
+// hostSteps are those of a host that is rolled, in order; phases are those of its work, of out and of in.
+func hostSteps(phases, out, in []string) []swing.Step[*stay] {
 	window := swing.Step[*stay]{
 		Name:    StepWindow,
 		Needs:   "room for the host beside those that are out",
@@ -27,7 +27,7 @@ func hostSteps(phases []string) []swing.Step[*stay] {
 	}
 	preflight := swing.Step[*stay]{
 		Name:    "preflight",
-		Needs:   "all pairs of the host serve on both sides; the host's owner allows the commands",
+		Needs:   "all pairs of the host serve, and their servers follow each other as farm.yaml says; the host's owner allows the commands",
 		Effect:  "none",
 		Known:   "no question found a blocker; what the sides are is remembered",
 		Timeout: 5 * time.Minute,
@@ -50,7 +50,7 @@ func hostSteps(phases []string) []swing.Step[*stay] {
 		Timeout: time.Hour,
 		Do:      act.Method((*stay).comeBack),
 	}
-	all := append([]swing.Step[*stay]{window, preflight}, swing.Steps(work)...)
+	all := append([]swing.Step[*stay]{window, preflight}, swing.StepsWith(work, out, in)...)
 	at := slices.IndexFunc(all, func(s swing.Step[*stay]) bool { return s.Name == StepWork })
 	all = slices.Insert(all, at+1, back)
 	for n := range all {

@@ -3,12 +3,14 @@ package roll
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/roll/agenda"
 	"stowage/session"
 	"stowage/store"
 	"stowage/swing"
@@ -40,9 +42,20 @@ func NewAct(bare *act.Act, settings swing.Settings) *Act {
 
 // Kind is taking sides out. That of an Act that is nil can be looked at and not carried out.
 func Kind(a *Act) act.Kind {
+	open := func(c engine.Call, s act.Step, beat func(string)) (*visit, error) { return a.visit(c, s, beat) }
 	return act.Kind{Name: Side, Runbooks: []act.Runbook{
-		act.NewRunbook("hold", steps(), func(c engine.Call, s act.Step, beat func(string)) (*visit, error) { return a.visit(c, s, beat) }),
+		act.NewRunbook("hold", steps(swing.OutPhases, swing.InPhases), open),
+		act.NewRunbook("hold-primary", steps(swing.StepdownOut, swing.StepdownIn), open),
+		act.NewRunbook("hold-replica", steps(swing.FollowerOut, swing.FollowerIn), open),
 	}}
+}
+
+// holding is the runbook of a side that is held out.
+func holding(role agenda.Role) string {
+	if role == agenda.Serves {
+		return "hold"
+	}
+	return "hold-" + string(role)
 }
 
 // Begin takes one side of one pair out, after everything was asked. It is held
@@ -52,6 +65,12 @@ func (a *Act) Begin(ctx context.Context, pair farm.PairName, side farm.SideName)
 	if err != nil {
 		return store.Run{}, nil, err
 	}
+	if o.Role == agenda.Single {
+		return store.Run{}, nil, act.Refused("take out", o.subject(), errors.New("it is a single instance: nobody else can serve its clients"),
+			"stowage roll --allow-downtime lets them wait at the gate while its host is worked on; stowage move instance takes it to another host")
+	}
+	book, _ := a.Kind.Runbook(holding(o.Role))
+	o.Runbook = book.Name
 	args, err := json.Marshal(o)
 	if err != nil {
 		return store.Run{}, nil, err
@@ -59,7 +78,7 @@ func (a *Act) Begin(ctx context.Context, pair farm.PairName, side farm.SideName)
 	return a.Act.Begin(ctx, act.Proposal{
 		Name: fmt.Sprintf("%s-%s", pair, side), Subject: o.subject(), ApproveBefore: []string{StepReturn},
 		Job: func(run string) (engine.Job, uint32, error) {
-			part := engine.Part{Subject: o.subject(), Args: args, Steps: a.Kind.Runbooks[0].EngineSteps()}
+			part := engine.Part{Subject: o.subject(), Args: args, Steps: book.EngineSteps()}
 			return engine.Job{ID: run, Kind: Side, Budgets: map[string]int{act.WholeFarm: 1},
 				Lanes: []engine.Lane{{Name: string(pair), Holds: []string{act.WholeFarm}, Parts: []engine.Part{part}}}}, 0, nil
 		},
@@ -78,10 +97,12 @@ func (a *Act) Begin(ctx context.Context, pair farm.PairName, side farm.SideName)
 
 // order is what one part says: which side, and where it and its twin live.
 type order struct {
-	Pair   farm.PairName `json:"pair"`
-	Side   farm.SideName `json:"side"`
-	Leaves place         `json:"leaves"`
-	Twin   place         `json:"twin"`
+	Runbook string        `json:"runbook,omitempty"` // of kind Side
+	Pair    farm.PairName `json:"pair"`
+	Side    farm.SideName `json:"side"`
+	Role    agenda.Role   `json:"role,omitempty"`
+	Leaves  place         `json:"leaves"`
+	Twin    place         `json:"twin"` // who serves meanwhile; of a single instance the zero place
 }
 
 // place is one instance of farm.yaml.
@@ -98,11 +119,22 @@ func (a *base) order(pair farm.PairName, side farm.SideName) (order, error) {
 	if !ok {
 		return order{}, &farm.Error{Op: "take out", Subject: string(pair), Err: fmt.Errorf("%w: farm.yaml has no such pair", farm.ErrInput), Hint: "stowage inventory lists the pairs"}
 	}
-	if p.Topology != farm.ActiveActive {
-		return order{}, act.Refused("take out", string(pair), fmt.Errorf("the pair is %s: one server takes all writes, and no other side can serve its clients", p.Topology),
-			"stowage move instance hands a primary over; a replica that nobody reads needs no swing")
+	if _, has := p.Sides[side]; !has {
+		return order{}, &farm.Error{Op: "take out", Subject: string(pair) + "/" + string(side), Err: fmt.Errorf("%w: farm.yaml has no such side", farm.ErrInput), Hint: "stowage inventory lists the pairs and their sides"}
 	}
-	return order{pair, side, place{p.Instance(side), p.Sides[side]}, place{p.Instance(side.Twin()), p.Sides[side.Twin()]}}, nil
+	i, wrong := agenda.InstanceOf(*p, side)
+	if wrong != "" {
+		return order{}, act.Refused("take out", string(pair), errors.New(wrong), "stowage move instance takes one of them to another host")
+	}
+	o := order{Pair: pair, Side: side, Role: i.Role, Leaves: place{p.Instance(side), p.Sides[side]}}
+	twin := i.TwinSide
+	if i.Role == agenda.Serves {
+		twin = side.Twin()
+	}
+	if i.Role != agenda.Single {
+		o.Twin = place{p.Instance(twin), p.Sides[twin]}
+	}
+	return o, nil
 }
 
 // instance is a place as its host knows it.

@@ -10,6 +10,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/mysql"
+	"stowage/roll/agenda"
 	"stowage/store"
 	"stowage/swing"
 )
@@ -17,8 +18,12 @@ import (
 // member is one side that is out, or about to be, and its server.
 type member struct {
 	*swing.Swing
+	dance  swing.Member // how it leaves and returns: by its role in the pair
+	base   *base
 	order  order
 	at     onHost // the side's own
+	twin   onHost
+	was    before
 	report func(farm.Event)
 }
 
@@ -33,6 +38,20 @@ type before struct {
 	Baseline swing.Baseline `json:"baseline"`
 	// Apart is a moment before any client of the side was sent to the twin.
 	Apart mysql.Moment `json:"apart,omitzero"`
+	// Differ are the tables whose definitions differed from the twin's already.
+	Differ []string `json:"tables_differ,omitempty"`
+
+	// Of a replica: its place in routing's list, -1 where it has none; whether it took writes; what it alone had.
+	Named  int    `json:"named"`
+	Open   bool   `json:"open,omitempty"`
+	Strays string `json:"strays,omitempty"`
+
+	// Of a primary: the accounts that read_only does not stop, on it and on the replica that takes its writes; what the link of that replica speaks; and
+	// whether the replica fires events.
+	Bar        []mysql.Grantee  `json:"bar,omitempty"`
+	TwinBar    []mysql.Grantee  `json:"twin_bar,omitempty"`
+	Link       *mysql.SourceTLS `json:"link,omitempty"`
+	TwinEvents bool             `json:"twin_events,omitempty"`
 }
 
 // beforeDocument has one before a side, under PAIR/SIDE.
@@ -40,57 +59,102 @@ const beforeDocument = "before side"
 
 // member opens a side for the steps of a task. What is reported is completed by report.
 func (a *base) member(o order, border func(string) error, report func(farm.Event), mayDiffer []string) (*member, error) {
-	m := &member{order: o, report: report}
-	of := map[farm.InstanceName]onHost{}
-	for _, p := range []place{o.Leaves, o.Twin} {
+	m := &member{base: a, order: o, report: report, was: before{Named: -1}}
+	open := func(p place, into *onHost) (*mysql.Server, error) {
 		h, i, err := a.instance(p)
 		if err != nil {
 			return nil, err
 		}
-		of[p.Name] = onHost{h, i}
+		*into = onHost{h, i}
+		return mysql.Open(p.Name, i.Dial(), a.Admin, a.Log), nil
 	}
-	m.at = of[o.Leaves.Name]
-	open := func(p place) *mysql.Server { return mysql.Open(p.Name, of[p.Name].Dial(), a.Admin, a.Log) }
-	side := open(o.Leaves)
+	side, err := open(o.Leaves, &m.at)
+	if err != nil {
+		return nil, err
+	}
 	m.Swing = &swing.Swing{
-		Pair: o.Pair, Side: o.Side, Router: a.Router, Leaves: side, Returns: side, Twin: open(o.Twin),
-		Settings: a.settings, Border: border, Rejoin: m.rejoin, MayDiffer: mayDiffer,
-		Lasting: act.Starts{Editor: a.editor, Of: func(s *mysql.Server) (host.Host, host.Instance, error) {
-			x := of[s.Name()]
-			return x.Host, x.Instance, nil
-		}},
+		Pair: o.Pair, Side: o.Side, Router: a.Router, Leaves: side, Returns: side,
+		Settings: a.settings, Border: border, Rejoin: m.rejoin, MayDiffer: mayDiffer, Lasting: starts{act.Starts{Editor: a.editor, Of: m.place}, m},
 		Tell: func(kind farm.EventKind, phase, text string, millis float64) {
 			report(farm.Event{Kind: kind, Pair: o.Pair, Side: o.Side, Phase: phase, Text: text, Millis: millis})
 		},
 	}
+	if o.Role != agenda.Single {
+		if m.Twin, err = open(o.Twin, &m.twin); err != nil {
+			return nil, err
+		}
+	}
 	var was before
-	_, err := a.Store.LatestDocument(beforeDocument, o.subject(), &was)
-	if err == nil {
+	_, err = a.Store.LatestDocument(beforeDocument, o.subject(), &was)
+	switch {
+	case errors.Is(err, store.ErrNone):
+		m.dance, err = m.danceOf(), nil
+	case err == nil:
 		m.knew(was)
-	} else if errors.Is(err, store.ErrNone) {
-		err = nil
 	}
 	return m, err
 }
 
+// place is where a server's option file lies.
+func (m *member) place(s *mysql.Server) (host.Host, host.Instance, error) {
+	if s == m.Twin {
+		return m.twin.Host, m.twin.Instance, nil
+	}
+	return m.at.Host, m.at.Instance, nil
+}
+
 func (m *member) knew(was before) {
-	m.Baseline, m.Scheduler, m.Apart = &was.Baseline, was.Baseline.Events, was.Apart
+	m.was = was
+	m.Baseline, m.Scheduler, m.Apart, m.TablesMayDiffer = &m.was.Baseline, was.Baseline.Events, was.Apart, was.Differ
+	m.dance = m.danceOf()
+}
+
+// danceOf is how a side of this role leaves and returns.
+func (m *member) danceOf() swing.Member {
+	switch m.order.Role {
+	case agenda.Primary:
+		return m.stepdown()
+	case agenda.Replica:
+		return swing.NewFollower(m.Swing, m.was.Named, m.was.Open, m.was.Strays)
+	case agenda.Single:
+		return swing.Alone{Swing: m.Swing}
+	}
+	return m.Swing
 }
 
 func (m *member) close() {
-	for _, s := range []*mysql.Server{m.Leaves, m.Twin} {
-		_ = s.Close() // nothing is lost with a connection
+	_ = m.Leaves.Close() // nothing is lost with a connection
+	if m.Twin != nil {
+		_ = m.Twin.Close()
 	}
 }
 
 // remember keeps what the side is before it leaves. The server writes down which pages are in its buffer pool: after a restart it reads them again.
 func (m *member) remember(ctx context.Context, in *store.Store) error {
-	var was before
+	was := before{Named: -1}
 	var err error
 	if was.Baseline, err = swing.ReadBaseline(ctx, m.Leaves); err != nil {
 		return err
 	}
-	if was.Apart, err = m.Twin.Moment(ctx); err != nil {
+	if m.Twin != nil {
+		if was.Apart, err = m.Twin.Moment(ctx); err != nil {
+			return err
+		}
+		differ, err := mysql.CompareDefinitions(ctx, m.Twin, m.Leaves)
+		if err != nil {
+			return err
+		}
+		for _, d := range differ {
+			was.Differ = append(was.Differ, d.Table)
+		}
+	}
+	switch m.order.Role {
+	case agenda.Primary:
+		err = m.rememberPrimary(ctx, &was)
+	case agenda.Replica:
+		err = m.rememberReplica(ctx, &was)
+	}
+	if err != nil {
 		return err
 	}
 	if err := m.Leaves.DumpPool(ctx, time.Minute); err != nil {
@@ -124,6 +188,9 @@ func (m *member) comeBack(ctx context.Context) error {
 // rejoin makes the side replicate again when its server was started and not told
 // to. Replication that has stopped for a reason stays as it is.
 func (m *member) rejoin(ctx context.Context) error {
+	if m.Twin == nil {
+		return nil
+	}
 	now, err := m.Returns.Replication(ctx)
 	if err != nil || !now.Follows(m.Twin.Address()) || !now.Idle() {
 		return err

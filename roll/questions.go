@@ -8,6 +8,7 @@ import (
 	"stowage/act"
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/roll/agenda"
 	"stowage/route"
 )
 
@@ -18,13 +19,37 @@ type survey struct {
 	side, twin mysql.Facts
 }
 
-// questions are asked in this order, all of them, and every answer is reported.
-var questions = []act.Question[*survey]{
-	{Name: "routing", Look: askRouting},
-	{Name: "replication", Look: askReplication},
-	{Name: "binary-log", Look: askBinaryLog},
-	{Name: "twin-writes", Look: askTwinWrites},
-	{Name: "sessions", Look: askTwinRoom},
+// questions are asked in this order, all of them, and every answer is reported. They follow from what the side is in its pair.
+var questions = map[agenda.Role][]act.Question[*survey]{
+	agenda.Serves: {
+		{Name: "routing", Look: askRouting},
+		{Name: "replication", Look: askReplication},
+		{Name: "binary-log", Look: askBinaryLog},
+		{Name: "twin-writes", Look: askTwinWrites},
+		{Name: "sessions", Look: askTwinRoom},
+		{Name: "semi-sync", Look: askSemiSync},
+	},
+	agenda.Primary: {
+		{Name: "routing", Look: askOneWriterRouting},
+		{Name: "replication", Look: askReplicaFollows},
+		{Name: "flavor", Look: askFlavor},
+		{Name: "binary-log", Look: askOneWriterLog},
+		{Name: "writer", Look: askOneWrites},
+		{Name: "sessions", Look: askTwinRoom},
+		{Name: "semi-sync", Look: askSemiSync},
+		{Name: "fence", Look: askKeptOut},
+		{Name: "replicas", Look: askWhoFollows},
+	},
+	agenda.Replica: {
+		{Name: "routing", Look: askReplicaRouting},
+		{Name: "replication", Look: askReplicaFollows},
+		{Name: "semi-sync", Look: askSemiSync},
+		{Name: "replicas", Look: askWhoFollows},
+	},
+	agenda.Single: {
+		{Name: "routing", Look: askOneWriterRouting},
+		{Name: "replicas", Look: askWhoFollows},
+	},
 }
 
 // Survey asks whether the side may leave.
@@ -34,15 +59,17 @@ func (m *member) Survey(ctx context.Context) ([]farm.Finding, error) {
 	if s.side, err = m.Leaves.Facts(ctx); err != nil {
 		return nil, err
 	}
-	if s.twin, err = m.Twin.Facts(ctx); err != nil {
-		return nil, err
+	if m.Twin != nil {
+		if s.twin, err = m.Twin.Facts(ctx); err != nil {
+			return nil, err
+		}
 	}
 	t, err := m.Routing(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.routing = t.Pairs[m.Pair]
-	return act.Ask(ctx, questions, s)
+	return act.Ask(ctx, questions[m.order.Role], s)
 }
 
 func blocker(subject, text, remedy string) farm.Finding {

@@ -110,8 +110,11 @@ func TestStepsOfAHost(t *testing.T) {
 		ByRestart:  {{Restart: true}},
 		ByPlaybook: {{Options: map[string]string{"a": "b"}}, {Restart: true}},
 	} {
-		if got := bookFor(agenda.Work{Steps: steps}); got != want {
+		if got := bookFor(agenda.Work{Steps: steps}, agenda.Host{Instances: []agenda.Instance{{Role: agenda.Replica}}}); got != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+		if got := bookFor(agenda.Work{Steps: steps}, agenda.Host{Instances: []agenda.Instance{{}, {Role: agenda.Primary}}}); got != want+OneWriter {
+			t.Errorf("%s, want %s", got, want+OneWriter)
 		}
 	}
 }

@@ -46,22 +46,39 @@ const (
 	ByPlaybook = "playbook"
 )
 
+// OneWriter ends the name of a runbook for hosts that carry a primary: its clients go and return by a cutover.
+const OneWriter = "-one-writer"
+
 // RollKind is rolling hosts. That of a Roller that is nil can be looked at and not carried out.
 func RollKind(r *Roller) act.Kind {
-	book := func(name string, phases []string) act.Runbook {
-		return act.NewRunbook(name, hostSteps(phases), func(c engine.Call, s act.Step, beat func(string)) (*stay, error) { return r.stay(c, s, beat) })
+	var books []act.Runbook
+	for _, with := range []struct {
+		suffix  string
+		out, in []string
+	}{{"", swing.OutPhases, swing.InPhases}, {OneWriter, swing.StepdownOut, swing.StepdownIn}} {
+		book := func(name string, phases []string) {
+			books = append(books, act.NewRunbook(name+with.suffix, hostSteps(phases, with.out, with.in),
+				func(c engine.Call, s act.Step, beat func(string)) (*stay, error) { return r.stay(c, s, beat) }))
+		}
+		book(ByCommand, command.Phases)
+		book(ByRestart, restartPhases)
+		book(ByPlaybook, slices.Concat(command.Phases, optionPhases, restartPhases))
 	}
 	return act.Kind{
-		Name: Roll,
-		Runbooks: []act.Runbook{
-			book(ByCommand, command.Phases), book(ByRestart, restartPhases), book(ByPlaybook, slices.Concat(command.Phases, optionPhases, restartPhases)),
-		},
+		Name: Roll, Runbooks: books,
 		Stuck: "the host stays out, its twins serve all clients, and no other host begins; look at the host, remedy the cause, then: stowage roll in HOST",
 	}
 }
 
-// bookFor is the runbook that a piece of work follows.
-func bookFor(w agenda.Work) string {
+// bookFor is the runbook that a piece of work on a host follows.
+func bookFor(w agenda.Work, h agenda.Host) string {
+	if slices.ContainsFunc(h.Instances, func(i agenda.Instance) bool { return i.Role == agenda.Primary }) {
+		return byWork(w) + OneWriter
+	}
+	return byWork(w)
+}
+
+func byWork(w agenda.Work) string {
 	switch {
 	case len(w.Steps) == 1 && len(w.Steps[0].Command) > 0:
 		return ByCommand
@@ -128,8 +145,8 @@ func (r *Roller) pending(p agenda.Plan) (out []agenda.Host, err error) {
 func (r *Roller) job(run string, p agenda.Plan, hosts []agenda.Host) (engine.Job, error) {
 	job := engine.Job{ID: run, Kind: Roll, Budgets: map[string]int{act.WholeFarm: max(1, p.Limits.Hosts)}}
 	number := strings.ToLower(rand.Text())[:16]
-	book, _ := r.Kind.Runbook(bookFor(p.Work))
 	for _, h := range hosts {
+		book, _ := r.Kind.Runbook(bookFor(p.Work, h))
 		o := hostOrder{Runbook: book.Name, Plan: p.Name, Made: p.Made, Host: h.Name, Work: p.Work, Windows: p.Windows, Takes: p.HostTakes(), Number: number, Sides: []order{}}
 		lane := engine.Lane{Name: string(h.Name), Holds: []string{act.WholeFarm}}
 		hold := func(token string, n int) {

@@ -55,7 +55,7 @@ func (r *Roller) stay(c engine.Call, step act.Step, beat func(string)) (*stay, e
 func (s *stay) TheSwing() swing.Dance {
 	var g swing.Group
 	for _, m := range s.members {
-		g = append(g, m.Swing)
+		g = append(g, m.dance)
 	}
 	return g
 }
@@ -77,8 +77,10 @@ func (s *stay) Survey(ctx context.Context) ([]farm.Finding, error) {
 	}
 	var found []farm.Finding
 	for _, m := range s.members {
-		if err := s.roller.Greet(ctx, m.order.Twin.At.Host); err != nil { // its fence is a line in the twin's option file, once the clients are there
-			return nil, err
+		if m.Twin != nil { // its fence is a line in the twin's option file, once the clients are there
+			if err := s.roller.Greet(ctx, m.order.Twin.At.Host); err != nil {
+				return nil, err
+			}
 		}
 		of, err := m.Survey(ctx)
 		if err != nil {

@@ -9,10 +9,10 @@ import (
 )
 
 // steps are those of a side that is held out, in order.
-func steps() []swing.Step[*visit] {
+func steps(out, in []string) []swing.Step[*visit] {
 	preflight := swing.Step[*visit]{
 		Name:    "preflight",
-		Needs:   "the pair serves on both sides",
+		Needs:   "the pair serves, and its servers follow each other as farm.yaml says",
 		Effect:  "none",
 		Known:   "no question found a blocker; the side's variables are remembered",
 		Timeout: 2 * time.Minute,
@@ -26,7 +26,7 @@ func steps() []swing.Step[*visit] {
 		Timeout: 24 * time.Hour,
 		Do:      act.Method((*visit).comeBack),
 	}
-	all := append([]swing.Step[*visit]{preflight}, swing.Steps(back)...)
+	all := append([]swing.Step[*visit]{preflight}, swing.StepsWith(back, out, in)...)
 	// A server that is not what it was gets no clients: what fails from the return on leaves the side out, and the next attempt goes on from there.
 	for n := slices.IndexFunc(all, func(s swing.Step[*visit]) bool { return s.Name == StepReturn }); n < len(all); n++ {
 		all[n].NoReturn, all[n].Undo, all[n].Undone = true, nil, ""

@@ -34,7 +34,7 @@ func (a *Act) visit(c engine.Call, step act.Step, beat func(string)) (*visit, er
 }
 
 // TheSwing lets the steps of package swing work on a visit.
-func (v *visit) TheSwing() swing.Dance { return v.Swing }
+func (v *visit) TheSwing() swing.Dance { return v.dance }
 
 // Remember implements act.Work.
 func (*visit) Remember() json.RawMessage { return nil }

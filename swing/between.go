@@ -76,8 +76,13 @@ func (s *Swing) CheckStrays(ctx context.Context) error {
 	if s.isInPlace() {
 		return nil // its binary log is what the twin follows: a write there is on both
 	}
+	return s.strays(ctx, "")
+}
+
+// strays refuses what a client wrote on the side alone. What was there before it left is known.
+func (s *Swing) strays(ctx context.Context, known string) error {
 	strays, err := s.Leaves.Strays(ctx, s.Twin)
-	if err != nil || strays == "" {
+	if err != nil || strays == known {
 		return err
 	}
 	return &farm.Error{Op: "check", Subject: string(s.Leaves.Name()),

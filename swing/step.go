@@ -33,7 +33,10 @@ type Swinger interface{ TheSwing() Dance }
 
 // Steps is the whole dance around act. An act that replaces the side runs its
 // long work in steps of its own before these.
-func Steps[T Swinger](act Step[T]) []Step[T] {
+func Steps[T Swinger](act Step[T]) []Step[T] { return StepsWith(act, OutPhases, InPhases) }
+
+// StepsWith is Steps for a dance that has other phases: Stepdown, Follower and Alone have.
+func StepsWith[T Swinger](act Step[T], out, in []string) []Step[T] {
 	return []Step[T]{
 		{
 			Name:    "out",
@@ -41,7 +44,7 @@ func Steps[T Swinger](act Step[T]) []Step[T] {
 			Effect:  "the side's clients are served by the twin; the side takes no writes",
 			Known:   "routing shows the twin for all of the side's slots",
 			Undone:  "the side takes writes again and its clients are sent back",
-			Phases:  OutPhases,
+			Phases:  out,
 			Timeout: time.Hour,
 			Do:      func(ctx context.Context, t T) error { return t.TheSwing().Out(ctx) },
 			Undo:    func(ctx context.Context, t T) error { return t.TheSwing().UndoOut(ctx) },
@@ -77,7 +80,7 @@ func Steps[T Swinger](act Step[T]) []Step[T] {
 			Effect:  "the side takes writes; its clients come back in steps, each watched",
 			Known:   "routing shows the side for all of its slots",
 			Undone:  "its clients are sent to the twin again and the side takes no writes",
-			Phases:  InPhases,
+			Phases:  in,
 			Timeout: 3 * time.Hour,
 			Do:      func(ctx context.Context, t T) error { return t.TheSwing().In(ctx) },
 			Undo:    func(ctx context.Context, t T) error { return t.TheSwing().UndoIn(ctx) },

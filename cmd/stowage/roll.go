@@ -29,6 +29,7 @@ type rollFlags struct {
 	name    string
 	restart bool
 	yes     bool
+	down    bool
 	takes   time.Duration
 	limit   time.Duration
 }
@@ -39,7 +40,10 @@ func (a *app) rollCommand() *cobra.Command {
 		Use:   "roll [PLAN | PLAYBOOK] [--hosts PATTERN] [--restart | -- CMD...]",
 		Short: "Do something to many hosts, one after the other, while their twins serve",
 		Long: `Takes all sides of a host out of rotation, does something to the host, and brings them
-back: caught up, checked and warm. Then the next host. Clients notice nothing.
+back: caught up, checked and warm. Then the next host. No query fails: an active-active
+pair is served by the other side, the writes of a primary go to its replica and come back
+(two pauses of writes), replicas go before their primaries. A single instance has nobody
+to serve for it: --allow-downtime lets its clients wait.
 
 First a plan is written, rolls/NAME.json, and printed: which host when, which of them at
 once, how long, and which pairs stand on one leg meanwhile. Review it; 'stowage roll NAME'
@@ -72,6 +76,7 @@ Hosts with an agent run only what their owner allows ('stowage agent --allow FIL
 	fl.StringVar(&f.name, "name", "", "name of the plan; default PLAYBOOK-001, roll-001 and so on")
 	fl.DurationVar(&f.takes, "takes", 0, "how long one host is out, for the plan's times; default: as measured before")
 	fl.DurationVar(&f.limit, "time-limit", 0, "how long the command, or the restart, may take on one host")
+	fl.BoolVar(&f.down, "allow-downtime", false, "roll hosts of single instances, too: their clients wait at the gate meanwhile")
 	fl.BoolVar(&f.yes, "yes", false, "carry the plan out at once")
 	in := &cobra.Command{
 		Use: "in HOST", Short: "Bring a host back that a roll has left out, when its trouble is remedied",
@@ -122,7 +127,7 @@ func (a *app) roll(c *cobra.Command, f rollFlags, names, argv []string) error {
 	}
 	defer d.Close()
 	if len(names) == 1 && !d.HasPlaybook(names[0]) {
-		if len(argv) > 0 || f.restart || len(f.hosts) > 0 || len(f.changed) > 0 || f.takes != 0 || f.limit != 0 || f.name != "" {
+		if len(argv) > 0 || f.restart || len(f.hosts) > 0 || len(f.changed) > 0 || f.takes != 0 || f.down || f.limit != 0 || f.name != "" {
 			return usage(c, fmt.Errorf("there is no playbook %q, and a plan is carried out as it is", names[0]))
 		}
 		return a.rollPlan(c.Context(), d, names[0])
@@ -170,7 +175,7 @@ func (f rollFlags) work(c *cobra.Command, d *session.Session, names, argv []stri
 	if f.takes > 0 {
 		w.Takes = f.takes
 	}
-	w.Changes = append(w.Changes, f.changed...)
+	w.Changes, w.Downtime = append(w.Changes, f.changed...), f.down
 	for _, s := range w.Steps {
 		for _, argv := range [][]string{s.Command, s.MustPass} {
 			if len(argv) == 0 {

@@ -21,9 +21,12 @@ import (
 func (a *app) sideCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "side", Short: "Take one side of a pair out of rotation, and bring it back",
-		Long: `Takes one side of an active-active pair out of rotation without a failed query, holds it
-out for as long as you need, and brings it back: caught up, checked and warm. What you do
-to its server meanwhile is yours: a restart, a reboot, a disk, an option.
+		Long: `Takes one side of a pair out of rotation without a failed query, holds it out for as long
+as you need, and brings it back: caught up, checked and warm. What you do to its server
+meanwhile is yours: a restart, a reboot, a disk, an option.
+
+An active-active pair is served by the other side meanwhile. The writes of a primary go to
+its replica and come back; the clients of a replica read elsewhere.
 
 ` + exitHelp,
 		Example: "  stowage side out dbshard001/A --reason \"new memory\"\n  systemctl restart mariadb@dbshard001a\n  stowage side in dbshard001/A",
@@ -77,11 +80,11 @@ remedied.
 	return cmd
 }
 
-// sideOf reads PAIR/A or PAIR/B.
+// sideOf reads PAIR/SIDE; farm.yaml tells which sides there are.
 func sideOf(word string) (farm.PairName, farm.SideName, error) {
 	pair, side, ok := strings.Cut(word, "/")
-	if n := farm.SideName(side); !ok || pair == "" || n != farm.A && n != farm.B {
-		return "", "", fmt.Errorf("%q is not PAIR/A or PAIR/B", word)
+	if !ok || pair == "" || side == "" {
+		return "", "", fmt.Errorf("%q is not PAIR/SIDE, as dbshard001/A", word)
 	}
 	return farm.PairName(pair), farm.SideName(side), nil
 }

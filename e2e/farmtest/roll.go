@@ -191,3 +191,72 @@ func (r *RolledFarm) RestartAll() {
 		}
 	}
 }
+
+// StartRolledWriters is two pairs with one writer (or two single instances), each server on a host of its own, for whoever rolls them. Each pair has an account
+// that read_only does not stop, as farms have.
+func StartRolledWriters(t *testing.T, topology farm.Topology) *RolledFarm {
+	t.Helper()
+	t.Parallel() // it mostly waits
+	f := Raise(t, demo.Options{Topology: topology, Pairs: 2, Shards: 1, Hosts: 2, Rows: 50}, 40, nil)
+	if topology == farm.PrimaryReplica {
+		for _, q := range []string{"CREATE USER 'boss'@'10.9.8.7' IDENTIFIED BY 'x'", "GRANT ALL PRIVILEGES ON *.* TO 'boss'@'10.9.8.7'"} {
+			if _, err := f.Root(farm.A).Exec(q); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return &RolledFarm{F: f, Trace: filepath.Join(t.TempDir(), "trace")}
+}
+
+// OptionFiles are the texts of all option files, by instance.
+func (r *RolledFarm) OptionFiles() map[farm.InstanceName]string {
+	r.F.T.Helper()
+	_, fm, _, err := FarmAccess(r.F.Dir)
+	if err != nil {
+		r.F.T.Fatal(err)
+	}
+	out := map[farm.InstanceName]string{}
+	for _, p := range fm.Pairs {
+		for side, at := range p.Sides {
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(r.F.Path(at.Datadir)), "my.cnf"))
+			if err != nil {
+				r.F.T.Fatal(err)
+			}
+			out[p.Instance(side)] = string(text)
+		}
+	}
+	return out
+}
+
+// WritersServe fails the test unless each pair is what farm.yaml says: the primary serves and takes writes, the replica follows it, takes none, and is named
+// for reads; and unless option files and accounts are what they were.
+func (r *RolledFarm) WritersServe(files map[farm.InstanceName]string) {
+	t := r.F.T
+	t.Helper()
+	r.F.Onto, r.F.Wanted = "", "anywhere"
+	r.F.CheckOneServes()
+	for instance, text := range r.OptionFiles() {
+		if files[instance] != text {
+			t.Errorf("the option file of %s was\n%s\nand is\n%s", instance, files[instance], text)
+		}
+	}
+	_, fm, _, err := FarmAccess(r.F.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for side := range fm.Pairs[0].Sides {
+		if got := r.F.Value(side, "SELECT COUNT(*) FROM mysql.global_priv WHERE COALESCE(JSON_VALUE(Priv, '$.account_locked'), 0) NOT IN (0, 'false') AND User = 'boss'"); got != "0" {
+			t.Errorf("side %s locks an account that it did not lock before", side)
+		}
+	}
+}
+
+// Replicas are those that routing names for reads that may be old.
+func (r *RolledFarm) Replicas(pair farm.PairName) []string {
+	r.F.T.Helper()
+	table, err := route.ReadFile(r.F.Dir + "/routing.json")
+	if err != nil {
+		r.F.T.Fatal(err)
+	}
+	return table.Pairs[pair].Replicas
+}

@@ -45,6 +45,38 @@ func TestHostsAreRolledUnderLoad(t *testing.T) {
 	r.F.CheckLedger()
 }
 
+// Primaries and replicas of pairs with one writer are rolled: a replica takes the writes of its primary for a while. Then what does it is killed once.
+func TestPrimariesAreRolledUnderLoad(t *testing.T) {
+	r := farmtest.StartRolledWriters(t, farm.PrimaryReplica)
+	files := r.OptionFiles()
+	name := r.Plan("--hosts", "db*", "--restart")
+	p := r.Run(farmtest.ExitFine, "the replica on db002 takes the writes", "roll", "show", name)
+	if replica, primary := strings.Index(p.Stdout, "dbshard001/B is out"), strings.Index(p.Stdout, "dbshard001/A is out"); replica < 0 || primary < replica {
+		t.Errorf("the replica is not rolled before its primary:\n%s", p.Stdout)
+	}
+	was := r.Processes()
+	out := r.Read(r.Run(farmtest.ExitFine, "", "roll", name, "--json"))
+	if len(out.Hosts) != 4 || out.State != "done" {
+		t.Errorf("%+v", out)
+	}
+	for server, pid := range r.Processes() {
+		if pid == was[server] {
+			t.Errorf("%s was not restarted", server)
+		}
+	}
+	r.WritersServe(files)
+
+	book, _ := roll.RollKind(nil).Runbook(roll.ByCommand + roll.OneWriter)
+	points := book.Points()
+	at := points[farmtest.Turn()%len(points)]
+	out = r.Once("both", at, r.Plan(append([]string{"--hosts", "db001", "--"}, r.AddsALine()...)...))
+	if n := r.Lines("db001"); n != 1 || len(out.Hosts) != 1 || out.Hosts[0].End != "done" {
+		t.Errorf("killed at %q: the command has run %d times: %+v", at, n, out)
+	}
+	r.WritersServe(files)
+	r.F.CheckLedger()
+}
+
 // What cannot be done is said before anything is touched, with file and line where there is one.
 func refused(t *testing.T, r *farmtest.RolledFarm) {
 	t.Helper()

@@ -175,7 +175,14 @@ func TestWhatKeepsHostsFromBeingRolled(t *testing.T) {
 	}
 	f = small()
 	f.Pairs[0].Topology = farm.PrimaryReplica
-	if _, problems = make1(t, f, agenda.Limits{}); len(problems) != 2 || !strings.Contains(problems[0].Text, "primary-replica") {
+	f.Pairs[0].Sides[farm.B] = farm.Side{Host: "db1", Port: 2}
+	if _, problems = make1(t, f, agenda.Limits{}); len(problems) != 2 || !strings.Contains(problems[0].Text, "both sides of p1") {
+		t.Errorf("%v", problems)
+	}
+	f = small()
+	f.Pairs[0].Topology = farm.Single
+	delete(f.Pairs[0].Sides, farm.B)
+	if _, problems = make1(t, f, agenda.Limits{}); len(problems) != 1 || problems[0].Path != "hosts[0]" || !strings.Contains(problems[0].Text, "--allow-downtime") {
 		t.Errorf("%v", problems)
 	}
 	for pattern, want := range map[string]string{"web*": "no host of farm.yaml is called web*", "[": "is no pattern"} {
@@ -232,5 +239,47 @@ batch 2, from 1m30s to 3m: db2
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+// A replica is rolled before its primary, whatever the order of farm.yaml; a primary gives its writes to a replica on another host; where hosts carry
+// primaries of each other the order stays.
+func TestReplicasGoFirst(t *testing.T) {
+	at := func(a, b, c string) map[farm.SideName]farm.Side {
+		out := map[farm.SideName]farm.Side{farm.A: {Host: farm.HostName(a), Port: 1}, farm.B: {Host: farm.HostName(b), Port: 1}}
+		if c != "" {
+			out["C"] = farm.Side{Host: farm.HostName(c), Port: 2}
+		}
+		return out
+	}
+	order := func(p agenda.Plan) (out string) {
+		for _, h := range p.Hosts {
+			out += string(h.Name) + " "
+		}
+		return out
+	}
+	f := small()
+	f.Pairs[0].Topology = farm.PrimaryReplica
+	if p, problems := make1(t, f, agenda.Limits{}); len(problems) > 0 || order(p) != "db2 db1 db3 " {
+		t.Errorf("%s%v", order(p), problems)
+	}
+	f.Pairs[0].Sides = at("db1", "db1", "db3")
+	if _, wrong := make1(t, f, agenda.Limits{}); len(wrong) != 1 { // B is on its primary's host
+		t.Errorf("%v", wrong)
+	}
+	f.Pairs[0].Sides = at("db1", "db2", "db3")
+	f.Pairs = append(f.Pairs, farm.Pair{Name: "p2", Topology: farm.PrimaryReplica, Sides: at("db2", "db1", "")})
+	p, problems := make1(t, f, agenda.Limits{Hosts: 3})
+	if len(problems) > 0 || order(p) != "db3 db1 db2 " || len(p.Batches) != 3 {
+		t.Errorf("%s%v %+v", order(p), problems, p.Batches)
+	}
+	var b strings.Builder
+	if err := p.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"p1 stands on one leg: p1/A is out, the replica on db2 takes the writes: two pauses of writes", "p1 stands on one leg: p1/C is out, no write waits"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("want %q in\n%s", want, b.String())
+		}
 	}
 }

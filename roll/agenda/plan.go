@@ -63,7 +63,49 @@ type Instance struct {
 	Pair farm.PairName `json:"pair"`
 	Side farm.SideName `json:"side"`
 	Port int           `json:"port"`
-	Twin farm.HostName `json:"twin_host"`
+	Role Role          `json:"role,omitempty"`
+	// Twin is the host that serves meanwhile; "" for a single instance.
+	Twin     farm.HostName `json:"twin_host"`
+	TwinSide farm.SideName `json:"twin_side,omitempty"` // where it is not the other of A and B
+}
+
+// Role is what a side is in its pair, and so how it leaves.
+type Role string
+
+// The roles of sides.
+const (
+	Serves  Role = ""        // of an active-active pair: its twin serves both
+	Primary Role = "primary" // a replica takes the writes meanwhile: two pauses of writes
+	Replica Role = "replica" // readers are sent elsewhere
+	Single  Role = "single"  // nobody else can serve: its clients wait
+)
+
+// InstanceOf is a side of a pair as a plan has it, and why it cannot leave; "" if it can.
+func InstanceOf(p farm.Pair, side farm.SideName) (i Instance, wrong string) {
+	s := p.Sides[side]
+	i = Instance{Pair: p.Name, Side: side, Port: s.Port}
+	switch {
+	case p.Topology == farm.ActiveActive:
+		i.Twin = p.Sides[side.Twin()].Host
+	case p.Topology == farm.Single:
+		i.Role = Single
+		return i, ""
+	case side != farm.A:
+		i.Role, i.TwinSide, i.Twin = Replica, farm.A, p.Sides[farm.A].Host
+	default:
+		i.Role, i.TwinSide = Primary, farm.B
+		for _, n := range p.SideNames()[1:] {
+			if p.Sides[n].Host != s.Host {
+				i.TwinSide = n
+				break
+			}
+		}
+		i.Twin = p.Sides[i.TwinSide].Host
+	}
+	if i.Twin == s.Host {
+		return i, fmt.Sprintf("host %s carries both sides of %s: they would be out together", s.Host, p.Name)
+	}
+	return i, ""
 }
 
 // Batch is hosts that may be out together. The next host begins as soon as there is room for it, and not when a whole batch has ended: batches show people
@@ -77,11 +119,25 @@ type Batch struct {
 	OneLeg []OneLeg `json:"one_leg"`
 }
 
-// OneLeg is a pair that stands on one leg: its side is out, its twin on another host serves all.
+// OneLeg is a pair that stands on one leg: its side is out, its twin on another host serves all. A single instance stands on none.
 type OneLeg struct {
 	Pair farm.PairName `json:"pair"`
 	Out  farm.SideName `json:"out"`
 	On   farm.HostName `json:"twin_host"`
+	Role Role          `json:"role,omitempty"` // of the side that is out
+}
+
+// String is what happens to the pair, for people.
+func (l OneLeg) String() string {
+	switch l.Role {
+	case Primary:
+		return fmt.Sprintf("%s/%s is out, the replica on %s takes the writes: two pauses of writes", l.Pair, l.Out, l.On)
+	case Replica:
+		return fmt.Sprintf("%s/%s is out, no write waits; who reads from it is sent elsewhere", l.Pair, l.Out)
+	case Single:
+		return fmt.Sprintf("%s/%s is out, and its clients wait for as long", l.Pair, l.Out)
+	}
+	return fmt.Sprintf("%s/%s is out, %s serves all its clients", l.Pair, l.Out, l.On)
 }
 
 // Took is how long one host is out, and who says so.
@@ -144,7 +200,7 @@ func Make(f *farm.Farm, work Work, rules Rules, took Took) (Plan, []farm.Problem
 		if !slices.Contains(names, h.Name) {
 			continue
 		}
-		host, wrong := hostOf(f, h, p.Limits)
+		host, wrong := hostOf(f, h, work, p.Limits)
 		for _, text := range wrong {
 			problems = append(problems, farm.Problem{Path: fmt.Sprintf("hosts[%d]", n), Text: text})
 		}
@@ -153,12 +209,13 @@ func Make(f *farm.Farm, work Work, rules Rules, took Took) (Plan, []farm.Problem
 	if _, ok := due.Opens(p.Windows, someDay, p.HostTakes()); !ok {
 		return p, problems, fmt.Errorf("%w: one host is out for %s (%s), and no window of goals.yaml is open for so long", farm.ErrInput, span(p.HostSeconds), p.From)
 	}
+	p.Hosts = replicasFirst(p.Hosts)
 	p.arrange()
 	return p, problems, nil
 }
 
 // hostOf is a host as it stands in farm.yaml, and what keeps it from being rolled.
-func hostOf(f *farm.Farm, h farm.Host, limits Limits) (out Host, wrong []string) {
+func hostOf(f *farm.Farm, h farm.Host, work Work, limits Limits) (out Host, wrong []string) {
 	out = Host{Name: h.Name, Address: h.Address, Rack: h.Labels[RackLabel], Feed: h.Labels[FeedLabel], Instances: []Instance{}}
 	if limits.PerRack > 0 && out.Rack == "" {
 		wrong = append(wrong, fmt.Sprintf("host %s has no label %s, and hosts_out_per_rack in goals.yaml limits how many of a rack are out at once", h.Name, RackLabel))
@@ -168,22 +225,44 @@ func hostOf(f *farm.Farm, h farm.Host, limits Limits) (out Host, wrong []string)
 	}
 	for _, p := range f.Pairs {
 		for _, side := range p.SideNames() {
-			s := p.Sides[side]
-			if s.Host != h.Name {
+			if p.Sides[side].Host != h.Name {
 				continue
 			}
-			if p.Topology != farm.ActiveActive {
-				wrong = append(wrong, fmt.Sprintf("host %s carries side %s of %s, which is %s: only sides of active-active pairs can leave without a pause", h.Name, side, p.Name, p.Topology))
-				continue
+			i, why := InstanceOf(p, side)
+			if why == "" && i.Role == Single && !work.Downtime {
+				why = fmt.Sprintf("host %s carries %s, a single instance: nobody else can serve its clients. --allow-downtime lets them wait at the gate meanwhile", h.Name, p.Name)
 			}
-			twin := p.Sides[side.Twin()].Host
-			if twin == h.Name {
-				wrong = append(wrong, fmt.Sprintf("host %s carries both sides of %s: they would be out together", h.Name, p.Name))
+			if why != "" {
+				wrong = append(wrong, why)
 			}
-			out.Instances = append(out.Instances, Instance{p.Name, side, s.Port, twin})
+			out.Instances = append(out.Instances, i)
 		}
 	}
 	return out, wrong
+}
+
+// replicasFirst is the hosts in their order, but for this: a replica is rolled before its primary, so that the new version is seen where nobody writes. Where
+// hosts carry primaries of each other the order stays as it is.
+func replicasFirst(hosts []Host) (out []Host) {
+	left := slices.Clone(hosts)
+	waits := func(h Host) bool { // for the host of a replica
+		for _, i := range h.Instances {
+			if i.Role == Primary && slices.ContainsFunc(left, func(o Host) bool { return o.Name != h.Name && o.has(i.Pair, Replica) }) {
+				return true
+			}
+		}
+		return false
+	}
+	for len(left) > 0 {
+		n := max(0, slices.IndexFunc(left, func(h Host) bool { return !waits(h) }))
+		out = append(out, left[n])
+		left = slices.Delete(left, n, n+1)
+	}
+	return out
+}
+
+func (h Host) has(pair farm.PairName, role Role) bool {
+	return slices.ContainsFunc(h.Instances, func(i Instance) bool { return i.Pair == pair && i.Role == role })
 }
 
 // arrange puts the hosts into batches: each takes, in their order, whatever fits beside what it has.
@@ -206,7 +285,7 @@ func (p *Plan) arrange() {
 		for _, h := range batch.hosts {
 			b.Hosts = append(b.Hosts, h.Name)
 			for _, i := range h.Instances {
-				b.OneLeg = append(b.OneLeg, OneLeg{i.Pair, i.Side, i.Twin})
+				b.OneLeg = append(b.OneLeg, OneLeg{i.Pair, i.Side, i.Twin, i.Role})
 			}
 		}
 		p.Batches, order, left = append(p.Batches, b), append(order, batch.hosts...), later
@@ -260,7 +339,7 @@ func Drift(p Plan, now *farm.Farm) []string {
 			out = append(out, fmt.Sprintf("host %s is not in farm.yaml any more", was.Name))
 			continue
 		}
-		is, wrong := hostOf(now, h, p.Limits)
+		is, wrong := hostOf(now, h, p.Work, p.Limits)
 		out = append(out, wrong...)
 		out = append(out, was.differs(is)...)
 	}

@@ -14,6 +14,9 @@ func (p Plan) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "roll %s: %s in %s, about %s (%s a host, %s)\n", p.Name, farm.Counted(len(p.Hosts), "host"), batches(len(p.Batches)), span(p.Seconds), span(p.HostSeconds), p.From)
 	fmt.Fprintf(&b, "at once: %s\n", p.Limits)
+	if n := p.alone(); n > 0 {
+		fmt.Fprintf(&b, "downtime: the clients of %s wait for about %s each\n", farm.Counted(n, "single instance"), span(p.HostSeconds))
+	}
 	for _, w := range p.Windows {
 		fmt.Fprintf(&b, "a host begins only when it would be done in time: %s\n", w)
 	}
@@ -27,11 +30,27 @@ func (p Plan) WriteText(w io.Writer) error {
 	for n, batch := range p.Batches {
 		fmt.Fprintf(&b, "batch %d, from %s to %s: %s\n", n+1, span(batch.From), span(batch.To), hostList(batch.Hosts))
 		for _, leg := range batch.OneLeg {
-			fmt.Fprintf(&b, "  %s stands on one leg: %s/%s is out, %s serves all its clients\n", leg.Pair, leg.Pair, leg.Out, leg.On)
+			if leg.Role == Single {
+				fmt.Fprintf(&b, "  %s has downtime: %s\n", leg.Pair, leg)
+				continue
+			}
+			fmt.Fprintf(&b, "  %s stands on one leg: %s\n", leg.Pair, leg)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// alone is how many single instances are out at some time.
+func (p Plan) alone() (n int) {
+	for _, b := range p.Batches {
+		for _, leg := range b.OneLeg {
+			if leg.Role == Single {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // String is the limits for people.

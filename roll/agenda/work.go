@@ -38,6 +38,8 @@ type Work struct {
 	Steps    []Step   `json:"steps"`
 	// Takes is how long the work on one host takes, as whoever asks for it says; 0: not said.
 	Takes time.Duration `json:"takes_ns,omitempty"`
+	// Downtime: single instances are rolled, too, and their clients wait.
+	Downtime bool `json:"allow_downtime,omitempty"`
 }
 
 // Announced are the variables that may differ on a side that returns: those that are named, and those that options set.
