@@ -61,8 +61,8 @@ var (
 	optionsOfMoves = []string{"read_only", "super_read_only", "event_scheduler", "skip_slave_start", "skip_replica_start", "skip_grant_tables", "skip_networking", "offline_mode"}
 )
 
-// optionRefused says why a host type may not set an option; empty: it may.
-func optionRefused(name string) string {
+// OptionRefused says why a host type may not set an option; empty: it may.
+func OptionRefused(name string) string {
 	switch {
 	case slices.Contains(optionsOfOne, name):
 		return "each instance has its own"
@@ -153,6 +153,34 @@ func SameOption(a, b string) bool {
 	return x1 == y1 || x1 == "ON" && y1 == "1" || x1 == "1" && y1 == "ON" || x1 == "OFF" && y1 == "0" || x1 == "0" && y1 == "OFF"
 }
 
+// OptionHolds reports whether a server runs with an option, as it reads it:
+// servers round a buffer pool up to whole chunks of 128 MiB for each of up to
+// eight parts.
+func OptionHolds(name, is, want string) bool {
+	if SameOption(is, want) {
+		return true
+	}
+	got, err := strconv.ParseFloat(is, 64)
+	size, ok := sizeOption(want)
+	if name != "innodb_buffer_pool_size" || err != nil || !ok {
+		return false
+	}
+	for _, chunk := range []float64{128 << 20, 1 << 30} {
+		if over := got - size; over > 0 && over < chunk && int64(got)%int64(chunk) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// PlainOption is an option's value as SET GLOBAL takes it: sizes as numbers.
+func PlainOption(value string) string {
+	if size, ok := sizeOption(value); ok {
+		return strconv.FormatFloat(size, 'f', 0, 64)
+	}
+	return value
+}
+
 // options: what a host type says of its servers.
 func (c *checker) options(at string, t HostType) {
 	seen, shares := map[string]bool{}, map[ResourceName]float64{}
@@ -163,7 +191,7 @@ func (c *checker) options(at string, t HostType) {
 			c.say(here, "host type %s has option %s twice", t.Name, o.Name)
 		}
 		seen[o.Name] = true
-		if why := optionRefused(o.Name); why != "" {
+		if why := OptionRefused(o.Name); why != "" {
 			c.say(here, "a host type must not set %s: %s", o.Name, why)
 		}
 		by, may := dividedBy(o.Name)

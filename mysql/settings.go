@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	driver "github.com/go-sql-driver/mysql"
+
 	"stowage/farm"
 )
 
@@ -62,6 +64,13 @@ func (s *Server) SetSetting(ctx context.Context, name, value string) error {
 		text = value
 	}
 	return s.exec(ctx, "SET GLOBAL "+ident(name)+" = "+text)
+}
+
+// IsFixedVariable reports whether SetSetting failed because the variable cannot
+// be changed while the server runs (1238), or while it replicates (1198).
+func IsFixedVariable(err error) bool {
+	var my *driver.MySQLError
+	return errors.As(err, &my) && (my.Number == 1238 || my.Number == 1198)
 }
 
 // FileCount is what a server has counted for one file since it was started.

@@ -32,7 +32,7 @@ func (s *stay) healthy(ctx context.Context, err error) error {
 // optionsHold reads back what the server has of the options that were written. One that is no variable cannot be read back.
 func (s *stay) optionsHold(ctx context.Context, m *member) error {
 	for n, step := range s.order.Work.Steps {
-		if len(step.Options) == 0 || !restartsAfter(s.order, n) {
+		if len(step.Options) == 0 || !step.Apply && !restartsAfter(s.order, n) {
 			continue
 		}
 		var names []string
@@ -45,7 +45,7 @@ func (s *stay) optionsHold(ctx context.Context, m *member) error {
 			return err
 		}
 		for _, name := range names {
-			if v, has := is[name]; has && !sameValue(v, step.Options[name]) {
+			if v, has := is[name]; has && !sameValue(v, step.Options[name]) && !farm.OptionHolds(name, v, step.Options[name]) {
 				return &farm.Error{Op: "check", Subject: string(m.order.Leaves.Name), Err: fmt.Errorf("%w: %s is %q, and was to be %q", farm.ErrRefused, name, v, step.Options[name]),
 					Hint: fmt.Sprintf("does a later line of its option files set it, or does the server round it? Correct that, restart it, then: stowage roll in %s", s.order.Host)}
 			}

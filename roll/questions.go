@@ -19,17 +19,17 @@ type survey struct {
 	side, twin mysql.Facts
 }
 
-// questions are asked in this order, all of them, and every answer is reported. They follow from what the side is in its pair.
-var questions = map[agenda.Role][]act.Question[*survey]{
-	agenda.Serves: {
+// Questions are asked in this order, all of them, and every answer is reported. They follow from what the side is in its pair.
+var (
+	ofServes = []act.Question[*survey]{
 		{Name: "routing", Look: askRouting},
 		{Name: "replication", Look: askReplication},
 		{Name: "binary-log", Look: askBinaryLog},
 		{Name: "twin-writes", Look: askTwinWrites},
 		{Name: "sessions", Look: askTwinRoom},
 		{Name: "semi-sync", Look: askSemiSync},
-	},
-	agenda.Primary: {
+	}
+	ofPrimary = []act.Question[*survey]{
 		{Name: "routing", Look: askOneWriterRouting},
 		{Name: "replication", Look: askReplicaFollows},
 		{Name: "flavor", Look: askFlavor},
@@ -39,18 +39,20 @@ var questions = map[agenda.Role][]act.Question[*survey]{
 		{Name: "semi-sync", Look: askSemiSync},
 		{Name: "fence", Look: askKeptOut},
 		{Name: "replicas", Look: askWhoFollows},
-	},
-	agenda.Replica: {
+	}
+	ofReplica = []act.Question[*survey]{
 		{Name: "routing", Look: askReplicaRouting},
 		{Name: "replication", Look: askReplicaFollows},
 		{Name: "semi-sync", Look: askSemiSync},
 		{Name: "replicas", Look: askWhoFollows},
-	},
-	agenda.Single: {
+	}
+	ofSingle = []act.Question[*survey]{
 		{Name: "routing", Look: askOneWriterRouting},
 		{Name: "replicas", Look: askWhoFollows},
-	},
-}
+	}
+)
+
+var questions = map[agenda.Role][]act.Question[*survey]{agenda.Serves: ofServes, agenda.Primary: ofPrimary, agenda.Replica: ofReplica, agenda.Single: ofSingle}
 
 // Survey asks whether the side may leave.
 func (m *member) Survey(ctx context.Context) ([]farm.Finding, error) {

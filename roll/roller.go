@@ -147,7 +147,7 @@ func (r *Roller) job(run string, p agenda.Plan, hosts []agenda.Host) (engine.Job
 	number := strings.ToLower(rand.Text())[:16]
 	for _, h := range hosts {
 		book, _ := r.Kind.Runbook(bookFor(p.Work, h))
-		o := hostOrder{Runbook: book.Name, Plan: p.Name, Made: p.Made, Host: h.Name, Work: p.Work, Windows: p.Windows, Takes: p.HostTakes(), Number: number, Sides: []order{}}
+		o := hostOrder{Runbook: book.Name, Plan: p.Name, Made: p.Made, Host: h.Name, Work: p.Work.For(h), Windows: p.Windows, Takes: p.HostTakes(), Number: number, Sides: []order{}}
 		lane := engine.Lane{Name: string(h.Name), Holds: []string{act.WholeFarm}}
 		hold := func(token string, n int) {
 			job.Budgets[token] = n
@@ -256,5 +256,11 @@ func Took(s *store.Store, w agenda.Work) (agenda.Took, error) {
 
 // fingerprint is the same for the same work.
 func fingerprint(w agenda.Work) string {
-	return w.Playbook + " " + fmt.Sprint(w.Steps)
+	steps := slices.Clone(w.Steps)
+	for n := range steps {
+		if steps[n].HostOptions { // each host has its own
+			steps[n].Options, steps[n].Apply = nil, false
+		}
+	}
+	return w.Playbook + " " + fmt.Sprint(steps)
 }

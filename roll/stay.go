@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -86,7 +87,11 @@ func (s *stay) Survey(ctx context.Context) ([]farm.Finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, of...)
+		unknown, err := s.unknownOptions(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		found = slices.Concat(found, of, unknown)
 	}
 	more, err := s.allowed(ctx)
 	return append(found, more...), err
@@ -112,6 +117,27 @@ func (s *stay) allowed(ctx context.Context) (found []farm.Finding, err error) {
 			if err != nil {
 				f := blocker(string(s.order.Host), err.Error(), farm.Hint(err))
 				f.Check = "command"
+				found = append(found, f)
+			}
+		}
+	}
+	return found, nil
+}
+
+// unknownOptions: a server does not start with an option that it does not know.
+func (s *stay) unknownOptions(ctx context.Context, m *member) (found []farm.Finding, err error) {
+	for _, step := range s.order.Work.Steps {
+		if !step.Apply {
+			continue
+		}
+		is, err := m.Leaves.Variables(ctx, slices.Sorted(maps.Keys(step.Options))...)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range slices.Sorted(maps.Keys(step.Options)) {
+			if _, known := is[name]; !known {
+				f := blocker(string(m.order.Leaves.Name), "it has no variable "+name+", and would not start with that option", "take it out of options in farm.yaml, or of the playbook's step")
+				f.Check = "options"
 				found = append(found, f)
 			}
 		}

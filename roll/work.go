@@ -1,16 +1,20 @@
 package roll
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"stowage/command"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/mysql"
 	"stowage/roll/agenda"
 )
 
@@ -63,6 +67,8 @@ func (s *stay) one(ctx context.Context, n int, step agenda.Step) (Did, error) {
 	switch {
 	case step.Restart:
 		return d, s.restart(ctx, n, step)
+	case len(step.Options) > 0 && step.Apply:
+		return d, s.applyOptions(ctx, n, step)
 	case len(step.Options) > 0:
 		return d, s.writeOptions(ctx, step.Options)
 	}
@@ -205,6 +211,56 @@ func (s *stay) writeOptions(ctx context.Context, values map[string]string) error
 			return s.roller.editor.Edit(ctx, m.at.Host, i, func(text string) string { return withOptions(i, text, values) })
 		})
 	})
+}
+
+// applyOptions writes options, sets those that the servers can change while they run, and restarts all of them where one cannot.
+func (s *stay) applyOptions(ctx context.Context, n int, step agenda.Step) error {
+	if err := s.writeOptions(ctx, step.Options); err != nil {
+		return err
+	}
+	_, restarting := s.rolled.Restarting[n]
+	if !restarting {
+		err := s.each(func(m *member) error {
+			needs, err := s.setOptions(ctx, m, step.Options)
+			restarting = restarting || needs
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !restarting {
+		return nil
+	}
+	return s.restart(ctx, n, step)
+}
+
+// setOptions sets what differs and the server can change; restart: there is more.
+func (s *stay) setOptions(ctx context.Context, m *member, want map[string]string) (restart bool, err error) {
+	names := slices.Sorted(maps.Keys(want))
+	slices.SortStableFunc(names, func(a, b string) int { // innodb_io_capacity_max first: a server raises it by itself otherwise
+		return cmp.Compare(len(b)-len(strings.TrimSuffix(b, "_max")), len(a)-len(strings.TrimSuffix(a, "_max")))
+	})
+	is, err := m.Leaves.Variables(ctx, names...)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		if now, known := is[name]; known && farm.OptionHolds(name, now, want[name]) {
+			continue
+		}
+		err := m.Leaves.SetSetting(ctx, name, farm.PlainOption(want[name]))
+		switch {
+		case err == nil:
+			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s: %s was %s, is %s", m.order.Leaves.Name, name, is[name], want[name])})
+		case mysql.IsFixedVariable(err):
+			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s: %s is %s, and becomes %s by a restart", m.order.Leaves.Name, name, is[name], want[name])})
+			restart = true
+		default:
+			return false, err
+		}
+	}
+	return restart, nil
 }
 
 func withOptions(i host.Instance, text string, values map[string]string) string {

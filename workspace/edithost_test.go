@@ -68,3 +68,51 @@ func TestSetHostKeepsTheRest(t *testing.T) {
 		t.Errorf("refused edits have changed the file: %v\n%s", err, after)
 	}
 }
+
+// TestOptionsOfHostTypesAreWritten: into the options that a type has, spelled as they are there, or as its first; nothing else changes.
+func TestOptionsOfHostTypesAreWritten(t *testing.T) {
+	t.Parallel()
+	const text = `farm: f
+next_server_id: 1
+host_types:
+  t: {cores: 1, disk: 2TB, memory: 8GB} # no options yet
+  u:
+    cores: 2
+    memory: 8GB
+    options:
+      innodb-io-capacity: 200 # disks
+      innodb_buffer_pool_size: 50%
+  v: {cores: 3, options: {innodb_flush_neighbors: 1}}
+hosts: []
+pairs: []
+`
+	dir := t.TempDir()
+	path := filepath.Join(dir, farmFile)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w := &Workspace{Dir: dir}
+	err := w.EditFarm(func(e *Edit) error {
+		e.SetHostTypeOption("t", "innodb_flush_method", "O_DIRECT")
+		e.SetHostTypeOption("t", "innodb_flush_neighbors", "0")
+		e.SetHostTypeOption("u", "innodb_io_capacity", "2000")
+		e.SetHostTypeOption("u", "innodb_flush_neighbors", "0")
+		e.SetHostTypeOption("v", "innodb_flush_neighbors", "0")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.NewReplacer("memory: 8GB} # no", "memory: 8GB, options: {innodb_flush_method: O_DIRECT, innodb_flush_neighbors: 0}} # no", "capacity: 200 #", "capacity: 2000 #",
+		"pool_size: 50%\n", "pool_size: 50%\n      innodb_flush_neighbors: 0\n", "{innodb_flush_neighbors: 1}", "{innodb_flush_neighbors: 0}").Replace(text)
+	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if err := w.EditFarm(func(e *Edit) error { e.SetHostTypeOption("x", "innodb_flush_neighbors", "0"); return nil }); err == nil {
+		t.Error("a type that is not there has got an option")
+	}
+}

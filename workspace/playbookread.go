@@ -14,7 +14,7 @@ import (
 // The keys of a playbook, by level.
 var (
 	playbookKeys = []string{"hosts", "changes", "takes", "steps"}
-	stepKeys     = []string{"command", "restart", "options", "check", "time_limit", "on_failure", "repeatable"}
+	stepKeys     = []string{"command", "restart", "options", "apply", "check", "time_limit", "on_failure", "repeatable"}
 )
 
 // playbookReader reads rolls/NAME.yaml against a farm.
@@ -98,6 +98,8 @@ func (r *playbookReader) step(n *yaml.Node) (s agenda.Step) {
 		case "options":
 			does++
 			s.Options = r.options(v)
+		case "apply":
+			s.Apply = r.yes(v, what)
 		case "check":
 			s.MustPass = r.argv(v, what)
 		case "time_limit":
@@ -119,6 +121,8 @@ func (r *playbookReader) step(n *yaml.Node) (s agenda.Step) {
 	case n.Kind != yaml.MappingNode:
 	case does != 1 && len(r.list) == 0:
 		r.fault(n, "a step is one of command, restart and options; this one is %s", map[bool]string{true: "none of them", false: "more than one"}[does == 0])
+	case s.Apply && len(s.Options) == 0 && len(r.list) == 0:
+		r.fault(n, "apply is about options: set them while the server runs, or restart it")
 	case s.Repeatable && len(s.Command) == 0 && len(r.list) == 0:
 		r.fault(n, "repeatable is about a command; restarts and options may be repeated in any case")
 	}

@@ -18,6 +18,7 @@ takes: 5m
 steps:
   - {command: [/usr/local/sbin/patch, --all], check: [/usr/bin/test, -e, /etc/patched], time_limit: 30m, on_failure: go-on, repeatable: true}
   - options: {innodb-io-capacity: 2000, innodb_buffer_pool_size: 87G}
+  - {options: {innodb-io-capacity: 2100}, apply: true}
   - restart: true
     time_limit: 10m
 `
@@ -36,6 +37,7 @@ func TestPlaybookIsRead(t *testing.T) {
 	want := agenda.Work{Hosts: []string{"h1", "h*"}, Changes: []string{"version"}, Takes: 5 * time.Minute, Steps: []agenda.Step{
 		{Command: []string{"/usr/local/sbin/patch", "--all"}, MustPass: []string{"/usr/bin/test", "-e", "/etc/patched"}, Limit: 30 * time.Minute, OnFailure: agenda.GoOn, Repeatable: true},
 		{Options: map[string]string{"innodb_io_capacity": "2000", "innodb_buffer_pool_size": "87G"}},
+		{Options: map[string]string{"innodb_io_capacity": "2100"}, Apply: true},
 		{Restart: true, Limit: 10 * time.Minute},
 	}}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -60,6 +62,7 @@ func TestFaultsOfPlaybooksSayTheirLine(t *testing.T) {
 		"steps: [{restart: true, on_failure: shrug}]\n":        "on_failure is \"shrug\": it is stay-out or go-on",
 		"steps: [{restart: true, time_limit: 48h}]\n":          "at most 23h",
 		"steps: [{restart: true, repeatable: true}]\n":         "repeatable is about a command",
+		"steps: [{restart: true, apply: true}]\n":              "apply is about options",
 		"steps: [{restart: true}]\nsteps: [{restart: true}]\n": "is there twice",
 	} {
 		_, err := parsePlaybook("k.yaml", []byte(text), rolledFarm(t))

@@ -50,10 +50,10 @@ farm.yaml and servers? 'stowage inventory check' holds them all against each oth
 }
 
 func (a *app) acceptCommand() *cobra.Command {
-	var fromSources, fromLoad bool
+	var fromSources, fromLoad, fromTune bool
 	cmd := &cobra.Command{
 		Use:   "accept",
-		Short: "Write measured sizes or load, or what sources have decided, into farm.yaml",
+		Short: "Write measured sizes or load, findings of tune, or what sources have decided, into farm.yaml",
 		Long: `Writes what the newest inventory measured into farm.yaml: the size of every shard,
 and next_server_id when servers know higher ids. Comments, order and all other
 values stay as they are.
@@ -66,13 +66,22 @@ With --load it writes what the newest 'stowage inventory load' has measured: cpu
 What was not measured, or only poorly, is listed and stays as it was. measured.json, beside farm.yaml, remembers which
 figures were measured and when: a plan says how many of the figures it rests on were.
 
+With --options it writes what the newest 'stowage tune --all' would change in servers as options of their host types.
+Where servers of one type ask for different values, neither is written. 'stowage roll options' brings servers there.
+
 ` + exitHelp,
 		Example: "  stowage inventory && stowage inventory accept && git diff farm.yaml\n  stowage inventory load --for 10m && stowage inventory accept --load\n  stowage inventory accept --sources && git diff farm.yaml",
 		Args:    args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
-			case fromSources && fromLoad:
-				return usage(c, errors.New("--sources and --load cannot be combined"))
+			case fromSources && fromLoad, fromSources && fromTune, fromLoad && fromTune:
+				return usage(c, errors.New("--sources, --load and --options cannot be combined"))
+			case fromTune:
+				out, err := a.acceptOptions()
+				if err != nil {
+					return err
+				}
+				return a.emit(out, out.writeText)
 			case fromLoad:
 				out, err := a.acceptLoad()
 				if err != nil {
@@ -97,6 +106,7 @@ figures were measured and when: a plan says how many of the figures it rests on 
 		},
 	}
 	cmd.Flags().BoolVar(&fromSources, "sources", false, "write what the sources of inventory.yaml have decided, instead of measured sizes")
+	cmd.Flags().BoolVar(&fromTune, "options", false, "write what tune --all found as options of host types")
 	cmd.Flags().BoolVar(&fromLoad, "load", false, "write the measured load of shards, instead of measured sizes")
 	return cmd
 }

@@ -51,6 +51,7 @@ carries it out as it is, or not at all when the farm has changed. --yes does bot
 
   stowage roll --hosts 'db0*' -- CMD...      a command on each host, exactly once
   stowage roll --hosts 'db0*' --restart      restart the instances of each host
+  stowage roll options                       bring servers to the options of their host types
   stowage roll PLAYBOOK                      the steps of rolls/PLAYBOOK.yaml: docs/roll.md
   stowage roll PLAN                          carry a plan out, or on with what is left of it
 
@@ -112,7 +113,7 @@ that you changed on purpose; error-log lets errors pass that the server has logg
 		a.engineFlag(c.Flags())
 		a.reasonFlag(c.Flags())
 	}
-	cmd.AddCommand(in, show, a.rollAnnounceCommand())
+	cmd.AddCommand(in, show, a.rollAnnounceCommand(), a.rollOptionsCommand())
 	return cmd
 }
 

@@ -15,6 +15,7 @@ import (
 	"stowage/roll"
 	"stowage/route"
 	"stowage/session"
+	"stowage/workspace"
 )
 
 // RolledFarm is a farm under load whose hosts are rolled.
@@ -113,7 +114,11 @@ func (r *RolledFarm) Plan(args ...string) string {
 	r.F.T.Helper()
 	r.rolls++
 	name := fmt.Sprintf("test-%d", r.rolls)
-	r.Run(ExitFine, "stands on one leg", append([]string{"roll", "--name", name}, args...)...)
+	verb := []string{"roll"}
+	if args[0] == "options" {
+		verb, args = append(verb, args[0]), args[1:]
+	}
+	r.Run(ExitFine, "stands on one leg", append(append(verb, "--name", name), args...)...)
 	return name
 }
 
@@ -259,4 +264,24 @@ func (r *RolledFarm) Replicas(pair farm.PairName) []string {
 		r.F.T.Fatal(err)
 	}
 	return table.Pairs[pair].Replicas
+}
+
+// TypeOptions makes farm.yaml what it was, and gives the type of the first host options: names and values.
+func (r *RolledFarm) TypeOptions(was []byte, options ...string) {
+	t := r.F.T
+	t.Helper()
+	r.File("farm.yaml", string(was))
+	ws, fm, _, err := FarmAccess(r.F.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = ws.EditFarm(func(e *workspace.Edit) error {
+		for i := 0; i < len(options); i += 2 {
+			e.SetHostTypeOption(fm.Hosts[0].Type, options[i], options[i+1])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

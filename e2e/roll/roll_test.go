@@ -65,6 +65,8 @@ func TestPrimariesAreRolledUnderLoad(t *testing.T) {
 		}
 	}
 	r.WritersServe(files)
+	options(t, r)
+	files = r.OptionFiles()
 
 	book, _ := roll.RollKind(nil).Runbook(roll.ByCommand + roll.OneWriter)
 	points := book.Points()
@@ -75,6 +77,44 @@ func TestPrimariesAreRolledUnderLoad(t *testing.T) {
 	}
 	r.WritersServe(files)
 	r.F.CheckLedger()
+}
+
+// Servers are brought to the options of their host type: what they can change is set, the rest needs a restart, and who has everything is left alone.
+func options(t *testing.T, r *farmtest.RolledFarm) {
+	t.Helper()
+	raw, err := os.ReadFile(r.F.Path("farm.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Run(farmtest.ExitUsage, "no host type of these hosts has options", "roll", "options")
+	r.TypeOptions(raw, "innodb_no_such_thing", "3")
+	name := r.Plan("options", "--hosts", "db001")
+	r.Run(farmtest.ExitRefused, "it has no variable innodb_no_such_thing", "roll", name)
+
+	r.TypeOptions(raw, "innodb_io_capacity", "1500", "innodb_io_capacity_max", "3000")
+	was := r.Processes()
+	name = r.Plan("options", "--hosts", "db00[12]")
+	r.Run(farmtest.ExitFine, "db001, each of its 1 server: innodb_io_capacity = 1500, innodb_io_capacity_max = 3000", "roll", "show", name)
+	r.TypeOptions(raw, "innodb_io_capacity", "1600", "innodb_io_capacity_max", "3000")
+	r.Run(farmtest.ExitRefused, "options of host db001 are innodb_io_capacity = 1600", "roll", name)
+	r.TypeOptions(raw, "innodb_io_capacity", "1500", "innodb_io_capacity_max", "3000")
+	r.Run(farmtest.ExitFine, "", "roll", name)
+	for side, server := range map[farm.SideName]farm.InstanceName{farm.A: "dbshard001a", farm.B: "dbshard001b"} {
+		if got := r.F.Value(side, "SELECT CONCAT(@@innodb_io_capacity, ' ', @@innodb_io_capacity_max)"); got != "1500 3000" {
+			t.Errorf("%s runs with %s", server, got)
+		}
+		if text := r.OptionFiles()[server]; !strings.Contains(text, "innodb_io_capacity = 1500") || r.Processes()[server] != was[server] {
+			t.Errorf("%s was restarted (%s, was %s), or would start without:\n%s", server, r.Processes()[server], was[server], text)
+		}
+	}
+	r.Run(farmtest.ExitFine, "nothing to do", "roll", "options", "--hosts", "db00[12]")
+
+	r.TypeOptions(raw, "innodb_io_capacity", "1500", "thread_stack", "256K")
+	r.Run(farmtest.ExitFine, "", "roll", "options", "--hosts", "db001", "--yes")
+	if got := r.F.Value(farm.A, "SELECT @@thread_stack"); got != "262144" || r.Processes()["dbshard001a"] == was["dbshard001a"] {
+		t.Errorf("thread_stack is %s (restarted: %v)", got, r.Processes()["dbshard001a"] != was["dbshard001a"])
+	}
+	r.File("farm.yaml", string(raw))
 }
 
 // What cannot be done is said before anything is touched, with file and line where there is one.

@@ -2,6 +2,7 @@ package agenda
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -56,6 +57,8 @@ type Host struct {
 	Rack      string        `json:"rack,omitempty"`
 	Feed      string        `json:"power,omitempty"`
 	Instances []Instance    `json:"instances"`
+	// Options are those of its type, for each of its instances, where the work asks for them.
+	Options map[string]string `json:"options,omitempty"`
 }
 
 // Instance is one side of a pair, and where its twin serves meanwhile.
@@ -238,6 +241,11 @@ func hostOf(f *farm.Farm, h farm.Host, work Work, limits Limits) (out Host, wron
 			out.Instances = append(out.Instances, i)
 		}
 	}
+	if work.asksOptions() {
+		if out.Options = f.OptionsOn(h.Name, len(out.Instances)); len(out.Options) == 0 {
+			wrong = append(wrong, fmt.Sprintf("host type %s of host %s has no options", h.Type, h.Name))
+		}
+	}
 	return out, wrong
 }
 
@@ -351,6 +359,9 @@ func (h Host) differs(is Host) (out []string) {
 		if x.was != x.is {
 			out = append(out, fmt.Sprintf("%s of host %s is %q, was %q", x.what, h.Name, x.is, x.was))
 		}
+	}
+	if !maps.Equal(h.Options, is.Options) {
+		out = append(out, fmt.Sprintf("options of host %s are %s, were %s", h.Name, Step{Options: is.Options}.pairs(), Step{Options: h.Options}.pairs()))
 	}
 	for _, i := range h.Instances {
 		if !slices.Contains(is.Instances, i) {

@@ -24,6 +24,11 @@ func (p Plan) WriteText(w io.Writer) error {
 	for n, s := range p.Work.Steps {
 		fmt.Fprintf(&b, "  %d. %s%s\n", n+1, s, s.terms())
 	}
+	for _, h := range p.Hosts {
+		if len(h.Options) > 0 {
+			fmt.Fprintf(&b, "     %s, each of its %s: %s\n", h.Name, farm.Counted(len(h.Instances), "server"), Step{Options: h.Options}.pairs())
+		}
+	}
 	if all := p.Work.Announced(); len(all) > 0 {
 		fmt.Fprintf(&b, "may differ afterwards: %s\n", strings.Join(all, ", "))
 	}

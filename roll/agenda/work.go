@@ -24,6 +24,11 @@ type Step struct {
 	Restart bool              `json:"restart,omitempty"` // of all its instances
 	Options map[string]string `json:"options,omitempty"` // written into their option files; they hold from the next restart on
 
+	// Apply: the options hold at the end of the step. What the server can change while it runs is set; it is restarted for the rest.
+	Apply bool `json:"apply,omitempty"`
+	// HostOptions: the options are those that farm.yaml has for the type of each host; a plan has them for each host.
+	HostOptions bool `json:"host_options,omitempty"`
+
 	MustPass   []string      `json:"check,omitempty"` // a command that must end with 0 afterwards; it changes nothing, and may run again
 	Limit      time.Duration `json:"time_limit_ns,omitempty"`
 	OnFailure  OnFailure     `json:"on_failure,omitempty"`
@@ -61,14 +66,25 @@ func (s Step) String() string {
 	switch {
 	case s.Restart:
 		return "restart its instances"
+	case s.HostOptions && len(s.Options) == 0:
+		return "bring its servers to the options of its host type: set what they can change, restart them for the rest"
 	case len(s.Options) > 0:
-		var all []string
-		for _, name := range slices.Sorted(maps.Keys(s.Options)) {
-			all = append(all, name+" = "+s.Options[name])
+		does := "write options: "
+		if s.Apply {
+			does = "write options, and set them or restart: "
 		}
-		return "write options: " + strings.Join(all, ", ")
+		return does + s.pairs()
 	}
 	return "run: " + words(s.Command)
+}
+
+// pairs are the options of a step for people.
+func (s Step) pairs() string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
+		all = append(all, name+" = "+s.Options[name])
+	}
+	return strings.Join(all, ", ")
 }
 
 func words(argv []string) string {
@@ -79,4 +95,20 @@ func words(argv []string) string {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+// For is the work as it is done on one host: with the options of its own.
+func (w Work) For(h Host) Work {
+	w.Steps = slices.Clone(w.Steps)
+	for n := range w.Steps {
+		if w.Steps[n].HostOptions {
+			w.Steps[n].Options, w.Steps[n].Apply = h.Options, true
+		}
+	}
+	return w
+}
+
+// asksOptions reports whether the work brings servers to the options of their host types.
+func (w Work) asksOptions() bool {
+	return slices.ContainsFunc(w.Steps, func(s Step) bool { return s.HostOptions })
 }
