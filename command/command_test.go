@@ -22,6 +22,7 @@ const (
 	carrierVar = "COMMAND_TEST_CARRIER" // and where it dies
 	askerVar   = "COMMAND_TEST_ASKER"   // the directory; the order comes on standard input
 	dieVar     = "COMMAND_TEST_DIE"
+	bootVar    = "COMMAND_TEST_BOOT" // the file that says which start of the machine this is
 )
 
 func TestMain(m *testing.M) {
@@ -31,6 +32,9 @@ func TestMain(m *testing.M) {
 			select {}
 		}
 		return nil
+	}
+	if f := os.Getenv(bootVar); f != "" {
+		BootIDFile = f
 	}
 	switch {
 	case os.Getenv(carrierVar) != "":
@@ -56,7 +60,7 @@ func TestMain(m *testing.M) {
 
 // station is one whose carriers die at a point; "": they do not.
 func station(dir, dies string) *Station {
-	return &Station{Dir: dir, Trusting: true, Carrier: []string{"/usr/bin/env", carrierVar + "=1", dieVar + "=" + dies, os.Args[0]}}
+	return &Station{Dir: dir, Trusting: true, Carrier: []string{"/usr/bin/env", carrierVar + "=1", dieVar + "=" + dies, bootVar + "=" + BootIDFile, os.Args[0]}}
 }
 
 func shell(id, script string) Order {
@@ -265,7 +269,7 @@ func TestOrdersThatAreRefused(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", o, err, want)
 		}
 	}
-	if _, _, err := s.Run(t.Context(), []byte(`{"version":2,"id":"x"}`), nil); err == nil || !strings.Contains(err.Error(), "version is 2") {
+	if _, _, err := s.Run(t.Context(), []byte(`{"version":3,"id":"x"}`), nil); err == nil || !strings.Contains(err.Error(), "version is 3") {
 		t.Error(err)
 	}
 	if entries, _ := os.ReadDir(s.Dir); len(entries) != 0 {

@@ -27,14 +27,23 @@ type Order struct {
 	Limit time.Duration `json:"limit_ns,omitempty"`
 	// Repeatable: it may be run again where nobody can tell how it ended.
 	Repeatable bool `json:"repeatable,omitempty"`
+	// Reboots: the command starts the machine again. The order is done when the machine is another start than the one it began in, and until then the command may be
+	// run again: nothing else has happened. Limit bounds how long the machine may stay up.
+	Reboots bool `json:"reboots,omitempty"`
 }
 
-// orderVersion goes up when an older Station would do something else than it is asked.
-const orderVersion = 1
+// orderVersion goes up when an older Station would do something else than it is asked. Those of rebootVersion know reboots.
+const (
+	orderVersion  = 1
+	rebootVersion = 2
+)
 
 // Encode is the order as a Station reads it.
 func (o Order) Encode() []byte {
 	o.Version = orderVersion
+	if o.Reboots {
+		o.Version = rebootVersion
+	}
 	raw, _ := json.Marshal(o) // strings and numbers always encode
 	return raw
 }
@@ -54,7 +63,7 @@ func Line(argv []string) string {
 }
 
 func (o Order) same(other Order) bool {
-	return slices.Equal(o.Argv, other.Argv) && maps.Equal(o.Env, other.Env) && o.Limit == other.Limit && o.Repeatable == other.Repeatable
+	return slices.Equal(o.Argv, other.Argv) && maps.Equal(o.Env, other.Env) && o.Limit == other.Limit && o.Repeatable == other.Repeatable && o.Reboots == other.Reboots
 }
 
 var (
@@ -95,8 +104,8 @@ func readOrder(raw []byte) (Order, error) {
 	if err := nested.Unmarshal(raw, &o); err != nil {
 		return fail(err, "")
 	}
-	if o.Version != orderVersion {
-		return fail(fmt.Errorf("its version is %d, this program knows %d", o.Version, orderVersion), "let program and agents be of one version: stowage agent status")
+	if o.Version != orderVersion && o.Version != rebootVersion {
+		return fail(fmt.Errorf("its version is %d, this program knows %d", o.Version, rebootVersion), "let program and agents be of one version: stowage agent status")
 	}
 	if !safeID().MatchString(o.ID) {
 		return fail(fmt.Errorf("%q is no number of an order", o.ID), "")
@@ -135,6 +144,10 @@ type Outcome struct {
 	Kept   string `json:"kept,omitempty"`
 	// Unknown is why nobody can tell how it ended; "": it is known.
 	Unknown string `json:"unknown,omitempty"`
+	// Rebooted: the machine was started again, as its order asks.
+	Rebooted bool `json:"rebooted,omitempty"`
+	// StayedUp: it was not, within the time of the order; TimedOut is set, too.
+	StayedUp bool `json:"stayed_up,omitempty"`
 }
 
 // ReadOutcome reads what a Station has answered.
@@ -151,6 +164,10 @@ func (o Outcome) String() string {
 	switch {
 	case o.Unknown != "":
 		return "nobody can tell how it ended: " + o.Unknown
+	case o.Rebooted:
+		return "the machine was started again"
+	case o.StayedUp:
+		return "the machine was not started again in time"
 	case o.TimedOut:
 		return fmt.Sprintf("it was ended after %v, when its time was over (exit code %d)", o.Ended.Sub(o.Began).Round(time.Millisecond), o.Code)
 	}

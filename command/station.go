@@ -81,13 +81,16 @@ func (s *Station) Run(ctx context.Context, order []byte, told func(string)) (out
 		switch {
 		case err != nil:
 			return nil, "", err
-		case now == ended, now == lost && !o.Repeatable:
+		case now == ended, now == lost && !o.Repeatable && !o.Reboots:
 			outcome, err = json.Marshal(out)
 			return outcome, fmt.Sprintf("order %s: %s; it printed:\n%s", o.ID, out, out.Output), err
 		case now == lost:
 			err = again(dir)
 		case now == notBegun:
 			err = s.phase(Phases[1], func() error { return s.send(ctx, dir, o) })
+		case now == goingDown:
+			told(fmt.Sprintf("%s: the machine has not gone down yet, after %v", o, time.Since(out.Began).Round(time.Second)))
+			err = wait(ctx)
 		default:
 			if !out.Began.IsZero() {
 				told(fmt.Sprintf("%s runs for %v", o, time.Since(out.Began).Round(time.Second)))
@@ -174,6 +177,8 @@ const (
 	running  state = "running"
 	ended    state = "ended"
 	lost     state = "lost" // begun, and nobody can tell how it ended
+
+	goingDown state = "going down" // its command has ended, and the machine is still up
 )
 
 // begun is what a carrier writes down before it starts the command.
@@ -196,21 +201,55 @@ func look(dir string, o Order) (Outcome, state, error) {
 		return out, running, nil
 	}
 	defer free()
-	if done, err := readKept[Outcome](dir, endFile); err == nil || !errors.Is(err, fs.ErrNotExist) {
+	done, err := readKept[Outcome](dir, endFile)
+	switch {
+	case err == nil && o.Reboots && done.Code == 0 && !done.TimedOut:
+		b, err := readKept[begun](dir, beginFile)
+		if err != nil {
+			return done, "", err
+		}
+		return awaitBoot(o, b, done), map[bool]state{true: ended, false: goingDown}[isOver(o, b)], nil
+	case err == nil || !errors.Is(err, fs.ErrNotExist):
 		return done, ended, err
 	}
 	b, err := readKept[begun](dir, beginFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, notBegun, nil
 	}
+	if o.Reboots && b.isPast() {
+		out.Began, out.Runs = b.At, runsOf(dir)
+		return awaitBoot(o, b, out), ended, nil
+	}
 	out.Began, out.Runs, out.Kept, out.Unknown = b.At, runsOf(dir), filepath.Join(dir, outputFile), whyLost(dir, b)
 	readOutput(dir, &out)
 	return out, lost, nil
 }
 
+// isPast reports whether the machine was started again since. A begin that is torn, or a kernel that does not say, is no proof.
+func (b begun) isPast() bool {
+	id := BootID()
+	return b.BootID != "" && id != "" && b.BootID != id
+}
+
+// isOver reports whether a reboot whose command has ended is over: the machine was started again, or it has stayed up for too long.
+func isOver(o Order, b begun) bool {
+	return b.isPast() || o.Limit > 0 && time.Since(b.At) > o.Limit
+}
+
+// awaitBoot is the outcome of a reboot so far.
+func awaitBoot(o Order, b begun, out Outcome) Outcome {
+	switch {
+	case b.isPast():
+		out.Rebooted = true
+	case isOver(o, b):
+		out.TimedOut, out.StayedUp = true, true
+	}
+	return out
+}
+
 // whyLost says what is known of a command whose carrier is gone. A begin that is torn says nothing.
 func whyLost(dir string, b begun) string {
-	if id := BootID(); b.BootID != "" && id != "" && b.BootID != id {
+	if b.isPast() {
 		return "the machine was started again while it ran"
 	}
 	raw, _ := os.ReadFile(filepath.Join(dir, pidFile))
@@ -222,9 +261,12 @@ func whyLost(dir string, b begun) string {
 	return "what waited for it was killed"
 }
 
+// BootIDFile is where the kernel says which start of the machine this is. Tests have another: in a container it is that of the machine around it.
+var BootIDFile = "/proc/sys/kernel/random/boot_id"
+
 // BootID is unlike that of every other start of this machine; "" where the kernel does not say.
 func BootID() string {
-	raw, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	raw, _ := os.ReadFile(BootIDFile)
 	return strings.TrimSpace(string(raw))
 }
 

@@ -110,6 +110,12 @@ func (s *stay) allowed(ctx context.Context) (found []farm.Finding, err error) {
 					return nil, err
 				}
 			}
+			if _, here := on.(near); here && step.Reboot {
+				f := blocker(string(s.order.Host), "it has no agent: the reboot would be one of this machine", "set up its agent (docs/agents.md), or take it out of the plan")
+				f.Check = "command"
+				found = append(found, f)
+				continue
+			}
 			err := on.MayCommand(ctx, s.command(n, argv, step).Encode())
 			if err != nil && !errors.Is(err, farm.ErrRefused) {
 				return nil, err

@@ -92,7 +92,11 @@ func (s *stay) command(n int, argv []string, step agenda.Step) command.Order {
 	for i, side := range s.order.Sides {
 		names[i] = string(side.Leaves.Name)
 	}
-	return command.Order{ID: fmt.Sprintf("%s.%d", s.order.Number, n+1), Argv: argv, Limit: step.Limit, Repeatable: step.Repeatable,
+	reboots, limit := step.Reboot && slices.Equal(argv, step.Command), step.Limit // and not its check
+	if reboots && limit == 0 {
+		limit = agenda.RebootLimit
+	}
+	return command.Order{ID: fmt.Sprintf("%s.%d", s.order.Number, n+1), Argv: argv, Limit: limit, Repeatable: step.Repeatable, Reboots: reboots,
 		Env: map[string]string{"STOWAGE_HOST": string(s.order.Host), "STOWAGE_RUN": s.order.Number, "STOWAGE_INSTANCES": strings.Join(names, " ")}}
 }
 

@@ -14,7 +14,7 @@ import (
 // The keys of a playbook, by level.
 var (
 	playbookKeys = []string{"hosts", "changes", "takes", "steps"}
-	stepKeys     = []string{"command", "restart", "options", "apply", "check", "time_limit", "on_failure", "repeatable"}
+	stepKeys     = []string{"command", "reboot", "restart", "options", "apply", "check", "time_limit", "on_failure", "repeatable"}
 )
 
 // playbookReader reads rolls/NAME.yaml against a farm.
@@ -90,6 +90,13 @@ func (r *playbookReader) step(n *yaml.Node) (s agenda.Step) {
 		case "command":
 			does++
 			s.Command = r.argv(v, what)
+		case "reboot":
+			does++
+			if s.Reboot, s.Command = true, agenda.RebootCommand; v.Kind == yaml.SequenceNode {
+				s.Command = r.argv(v, what)
+			} else if !r.yes(v, what) && !r.bad[v] {
+				r.fault(v, "reboot is true, or the command that starts the machine again: [/sbin/shutdown, -r, now]")
+			}
 		case "restart":
 			does++
 			if s.Restart = r.yes(v, what); !s.Restart {
@@ -120,10 +127,10 @@ func (r *playbookReader) step(n *yaml.Node) (s agenda.Step) {
 	switch {
 	case n.Kind != yaml.MappingNode:
 	case does != 1 && len(r.list) == 0:
-		r.fault(n, "a step is one of command, restart and options; this one is %s", map[bool]string{true: "none of them", false: "more than one"}[does == 0])
+		r.fault(n, "a step is one of command, reboot, restart and options; this one is %s", map[bool]string{true: "none of them", false: "more than one"}[does == 0])
 	case s.Apply && len(s.Options) == 0 && len(r.list) == 0:
 		r.fault(n, "apply is about options: set them while the server runs, or restart it")
-	case s.Repeatable && len(s.Command) == 0 && len(r.list) == 0:
+	case s.Repeatable && (len(s.Command) == 0 || s.Reboot) && len(r.list) == 0:
 		r.fault(n, "repeatable is about a command; restarts and options may be repeated in any case")
 	}
 	return s

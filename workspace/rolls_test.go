@@ -21,6 +21,8 @@ steps:
   - {options: {innodb-io-capacity: 2100}, apply: true}
   - restart: true
     time_limit: 10m
+  - reboot: true
+  - {reboot: [/sbin/shutdown, -r, now], time_limit: 20m}
 `
 
 func rolledFarm(t testing.TB) *farm.Farm {
@@ -39,6 +41,8 @@ func TestPlaybookIsRead(t *testing.T) {
 		{Options: map[string]string{"innodb_io_capacity": "2000", "innodb_buffer_pool_size": "87G"}},
 		{Options: map[string]string{"innodb_io_capacity": "2100"}, Apply: true},
 		{Restart: true, Limit: 10 * time.Minute},
+		{Reboot: true, Command: []string{"/usr/bin/systemctl", "reboot"}},
+		{Reboot: true, Command: []string{"/sbin/shutdown", "-r", "now"}, Limit: 20 * time.Minute},
 	}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
@@ -61,6 +65,8 @@ func TestFaultsOfPlaybooksSayTheirLine(t *testing.T) {
 		"steps: [{restart: perhaps}]\n":                        "must be true or false",
 		"steps: [{restart: true, on_failure: shrug}]\n":        "on_failure is \"shrug\": it is stay-out or go-on",
 		"steps: [{restart: true, time_limit: 48h}]\n":          "at most 23h",
+		"steps: [{reboot: false}]\n":                           "reboot is true, or the command",
+		"steps: [{reboot: true, repeatable: true}]\n":          "repeatable is about a command",
 		"steps: [{restart: true, repeatable: true}]\n":         "repeatable is about a command",
 		"steps: [{restart: true, apply: true}]\n":              "apply is about options",
 		"steps: [{restart: true}]\nsteps: [{restart: true}]\n": "is there twice",

@@ -28,6 +28,7 @@ type rollFlags struct {
 	changed []string
 	name    string
 	restart bool
+	reboot  bool
 	yes     bool
 	down    bool
 	takes   time.Duration
@@ -51,6 +52,7 @@ carries it out as it is, or not at all when the farm has changed. --yes does bot
 
   stowage roll --hosts 'db0*' -- CMD...      a command on each host, exactly once
   stowage roll --hosts 'db0*' --restart      restart the instances of each host
+  stowage roll --hosts 'db0*' --reboot       reboot each host
   stowage roll options                       bring servers to the options of their host types
   stowage roll PLAYBOOK                      the steps of rolls/PLAYBOOK.yaml: docs/roll.md
   stowage roll PLAN                          carry a plan out, or on with what is left of it
@@ -73,6 +75,7 @@ Hosts with an agent run only what their owner allows ('stowage agent --allow FIL
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.hosts, "hosts", nil, "names and patterns of hosts: 'db0*'")
 	fl.BoolVar(&f.restart, "restart", false, "restart the instances of each host")
+	fl.BoolVar(&f.reboot, "reboot", false, "reboot each host; it needs an agent")
 	fl.StringSliceVar(&f.changed, "changed", nil, "variables that may differ afterwards: version")
 	fl.StringVar(&f.name, "name", "", "name of the plan; default PLAYBOOK-001, roll-001 and so on")
 	fl.DurationVar(&f.takes, "takes", 0, "how long one host is out, for the plan's times; default: as measured before")
@@ -128,7 +131,7 @@ func (a *app) roll(c *cobra.Command, f rollFlags, names, argv []string) error {
 	}
 	defer d.Close()
 	if len(names) == 1 && !d.HasPlaybook(names[0]) {
-		if len(argv) > 0 || f.restart || len(f.hosts) > 0 || len(f.changed) > 0 || f.takes != 0 || f.down || f.limit != 0 || f.name != "" {
+		if len(argv) > 0 || f.restart || f.reboot || len(f.hosts) > 0 || len(f.changed) > 0 || f.takes != 0 || f.down || f.limit != 0 || f.name != "" {
 			return usage(c, fmt.Errorf("there is no playbook %q, and a plan is carried out as it is", names[0]))
 		}
 		return a.rollPlan(c.Context(), d, names[0])
@@ -154,14 +157,16 @@ func (f rollFlags) work(c *cobra.Command, d *session.Session, names, argv []stri
 	var w agenda.Work
 	var err error
 	switch {
-	case len(names) == 1 && (len(argv) > 0 || f.restart):
-		return w, usage(c, errors.New("a playbook has its own steps: leave --restart and the command out"))
+	case len(names) == 1 && (len(argv) > 0 || f.restart || f.reboot):
+		return w, usage(c, errors.New("a playbook has its own steps: leave --restart, --reboot and the command out"))
 	case len(names) == 1:
 		if w, err = d.Playbook(names[0], d.Farm); err != nil {
 			return w, err
 		}
-	case f.restart == (len(argv) > 0):
-		return w, usage(c, errors.New("say what is to be done to each host: a command behind --, --restart, or a playbook"))
+	case oneOf(f.restart, f.reboot, len(argv) > 0) != 1:
+		return w, usage(c, errors.New("say what is to be done to each host: a command behind --, --restart, --reboot, or a playbook"))
+	case f.reboot:
+		w.Steps = []agenda.Step{{Reboot: true, Command: agenda.RebootCommand, Limit: f.limit}}
 	case f.restart:
 		w.Steps = []agenda.Step{{Restart: true, Limit: f.limit}}
 	default:
@@ -188,6 +193,16 @@ func (f rollFlags) work(c *cobra.Command, d *session.Session, names, argv []stri
 		}
 	}
 	return w, announcedExist(c, w)
+}
+
+// oneOf is how many of these are true.
+func oneOf(all ...bool) (n int) {
+	for _, is := range all {
+		if is {
+			n++
+		}
+	}
+	return n
 }
 
 // announcedExist refuses a variable that no return compares: it would be a slip of the keyboard.

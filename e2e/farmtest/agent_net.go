@@ -30,6 +30,7 @@ type NetFarm struct {
 	Hosts    map[farm.HostName]*netlab.Machine
 	Agents   map[farm.HostName]*NetAgent
 	Options  string // further lines of the servers' option files
+	Allow    string // what their agents may run: a file
 }
 
 const netPort = 23306

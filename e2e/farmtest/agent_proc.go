@@ -45,7 +45,10 @@ func (f *NetFarm) StartAgent(h farm.HostName) {
 	own := filepath.Join(f.Dir, "agent-"+string(h))
 	a := &NetAgent{in: f.Hosts[h], Args: []string{LiveProgram(f.T), "agent", "--host", string(h), "--engine", f.EngineAddress(),
 		"--listen", f.Hosts[h].Address + ":7234", "--data", own, "--certificates", filepath.Join(f.Dir, ".stowage/certificates/hosts", string(h))}}
-	a.Start(f.T)
+	if f.Allow != "" {
+		a.Args = append(a.Args, "--allow", f.Allow)
+	}
+	a.Start(f.T, "STOWAGE_BOOT_ID_FILE="+filepath.Join(own, "boot_id"))
 	f.Agents[h] = a
 }
 

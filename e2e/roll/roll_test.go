@@ -148,6 +148,8 @@ func refused(t *testing.T, r *farmtest.RolledFarm) {
 	r.Run(farmtest.ExitUsage, "there is no rolls/nothing.json", "roll", "announce", "nothing")
 	name := r.Plan("--hosts", "db001", "--", "no-such-program-here")
 	r.Run(farmtest.ExitRefused, "is not installed here", "roll", name)
+	name = r.Plan("--hosts", "db001", "--reboot")
+	r.Run(farmtest.ExitRefused, "it has no agent: the reboot would be one of this machine", "roll", name)
 	if entries, err := os.ReadDir(r.F.Path(".stowage/commands")); err == nil && len(entries) > 0 {
 		t.Errorf("refused, and there are orders: %v", entries)
 	}

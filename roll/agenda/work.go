@@ -21,6 +21,7 @@ const (
 // Step is one thing that is done to a host while it is out. Exactly one of Command, Restart and Options says what.
 type Step struct {
 	Command []string          `json:"command,omitempty"`
+	Reboot  bool              `json:"reboot,omitempty"`  // the command starts the machine again: the step is done when it has
 	Restart bool              `json:"restart,omitempty"` // of all its instances
 	Options map[string]string `json:"options,omitempty"` // written into their option files; they hold from the next restart on
 
@@ -34,6 +35,12 @@ type Step struct {
 	OnFailure  OnFailure     `json:"on_failure,omitempty"`
 	Repeatable bool          `json:"repeatable,omitempty"` // the command may run again where nobody can tell how it ended
 }
+
+// RebootCommand is what starts a machine again where nobody says more, and RebootLimit how long it may take to go down and come up.
+var RebootCommand = []string{"/usr/bin/systemctl", "reboot"}
+
+// RebootLimit: see RebootCommand.
+const RebootLimit = 30 * time.Minute
 
 // Work is what is done to each host.
 type Work struct {
@@ -64,6 +71,8 @@ func (w Work) Announced() []string {
 // String is a step for people.
 func (s Step) String() string {
 	switch {
+	case s.Reboot:
+		return "reboot: " + words(s.Command)
 	case s.Restart:
 		return "restart its instances"
 	case s.HostOptions && len(s.Options) == 0:
