@@ -305,6 +305,10 @@ func (a *Agent) do(ctx context.Context, r *running, q request) (out answer, err 
 		out.Seed, err = m.Prepare(ctx, q.Instance)
 	case callStart:
 		return out, m.Start(ctx, q.Instance, q.Budget)
+	case callNoteStart:
+		return out, m.NoteStart(ctx, q.Instance)
+	case callStartAgain:
+		return out, m.StartAgain(ctx, q.Instance, q.Budget)
 	case callRollbackPrepared:
 		return out, m.RollbackPrepared(ctx, q.Instance)
 	case callStop:

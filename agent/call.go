@@ -29,6 +29,8 @@ const (
 	callWriteFile        = "write-file"
 	callPrepare          = "prepare"
 	callStart            = "start"
+	callNoteStart        = "note-start"
+	callStartAgain       = "start-again" // as it was started when that was noted
 	callRollbackPrepared = "rollback-prepared"
 	callStop             = "stop"
 	callRetire           = "retire" // stop, and not to be started by mistake

@@ -239,7 +239,7 @@ func keyOf(q request) string {
 	switch q.Call {
 	case callWriteFile:
 		return filepath.Dir(filepath.Clean(q.Path))
-	case callClaim, callWipe, callRemove, callPrepare, callStart, callRollbackPrepared, callStop, callRetire, callFound, callFetch:
+	case callClaim, callWipe, callRemove, callPrepare, callStart, callNoteStart, callStartAgain, callRollbackPrepared, callStop, callRetire, callFound, callFetch:
 		return filepath.Clean(q.Instance.Dir())
 	}
 	return ""

@@ -21,7 +21,7 @@ func mayTouch(q request, listed directories) error {
 		return fmt.Errorf("%w: a host's agent does not touch this: %w", farm.ErrRefused, err)
 	}
 	switch q.Call {
-	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callFetch, callRollbackPrepared, callStart, callStop, callRetire, callRunning, callOffer:
+	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callFetch, callRollbackPrepared, callStart, callNoteStart, callStartAgain, callStop, callRetire, callRunning, callOffer:
 		return listed.allow(q.Instance.Datadir, q.Instance.Config)
 	case callWriteFile:
 		return listed.allow(q.Path)

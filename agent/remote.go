@@ -317,6 +317,18 @@ func (r *Remote) Start(ctx context.Context, i host.Instance, budget time.Duratio
 	return err
 }
 
+// NoteStart implements host.Host.
+func (r *Remote) NoteStart(ctx context.Context, i host.Instance) error {
+	_, err := r.call(ctx, request{Call: callNoteStart, Instance: i}, nil)
+	return err
+}
+
+// StartAgain implements host.Host.
+func (r *Remote) StartAgain(ctx context.Context, i host.Instance, budget time.Duration) error {
+	_, err := r.call(ctx, request{Call: callStartAgain, Instance: i, Budget: budget}, nil)
+	return err
+}
+
 // RollbackPrepared implements host.Host.
 func (r *Remote) RollbackPrepared(ctx context.Context, i host.Instance) error {
 	_, err := r.call(ctx, request{Call: callRollbackPrepared, Instance: i}, nil)

@@ -96,6 +96,13 @@ type Host interface {
 	// Start starts the instance and returns when it takes connections. One
 	// that runs already is left alone.
 	Start(ctx context.Context, i Instance, budget time.Duration) error
+	// NoteStart notes on the machine how an instance that runs was started: by which
+	// unit, or with which command line, environment and account. One that does not
+	// run keeps the note that it has.
+	NoteStart(ctx context.Context, i Instance) error
+	// StartAgain is Start in the way that was noted last: an instance that its owner
+	// starts in ways of his own is not started in ours.
+	StartAgain(ctx context.Context, i Instance, budget time.Duration) error
 	// RollbackPrepared decides the prepared transactions of a fresh copy.
 	RollbackPrepared(ctx context.Context, i Instance) error
 	// Stop ends the instance, cleanly if it does so within the budget and as a

@@ -30,6 +30,7 @@ type Local struct {
 	backup     string // mariadb-backup
 	installDB  string // mariadb-install-db
 	systemctl  string // "": instances are processes of their own
+	notes      string // of how servers were started
 	credential *syscall.Credential
 	allSeries  sync.Map // of server programs, by programFile
 	allReaders readersSeen

@@ -215,13 +215,19 @@ func size(path string) int64 {
 }
 
 func (l *Local) awaitListening(ctx context.Context, i Instance, budget time.Duration, died <-chan error) error {
+	return l.awaitAnswer(ctx, i, budget, died, func() bool {
+		pid, _ := l.serving(i)
+		return pid != 0
+	})
+}
+
+// awaitAnswer waits until somebody answers, and it is ours.
+func (l *Local) awaitAnswer(ctx context.Context, i Instance, budget time.Duration, died <-chan error, isOurs func() bool) error {
 	deadline := time.Now().Add(budget)
 	for {
 		// Somebody answers; it is ours only when our process runs.
-		if answers(i) {
-			if pid, _ := l.serving(i); pid != 0 {
-				return nil
-			}
+		if answers(i) && isOurs() {
+			return nil
 		}
 		select {
 		case err := <-died:

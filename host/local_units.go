@@ -72,9 +72,13 @@ func (l *Local) stopUnit(ctx context.Context, i Instance, budget time.Duration) 
 }
 
 func (l *Local) unit(ctx context.Context, budget time.Duration, args ...string) error {
+	return l.askSystemd(ctx, l.systemctl, budget, args...)
+}
+
+func (l *Local) askSystemd(ctx context.Context, systemctl string, budget time.Duration, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, budget, fmt.Errorf("it took more than %v", budget))
 	defer cancel()
-	cmd := l.command(ctx, l.systemctl, args...)
+	cmd := l.command(ctx, systemctl, args...)
 	cmd.SysProcAttr.Credential = nil // systemd is asked by us, not by the servers' account
 	if out, err := cmd.CombinedOutput(); err != nil {
 		unit := args[len(args)-1]

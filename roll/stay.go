@@ -184,7 +184,9 @@ func (s *stay) preflight(ctx context.Context) error {
 	errs := make([]error, len(s.members))
 	var wg sync.WaitGroup
 	for n, m := range s.members {
-		wg.Go(func() { errs[n] = m.remember(ctx, s.roller.Store) })
+		wg.Go(func() {
+			errs[n] = errors.Join(m.remember(ctx, s.roller.Store), s.machine.NoteStart(ctx, m.at.Instance))
+		})
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {

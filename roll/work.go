@@ -193,7 +193,7 @@ func (s *stay) restart(ctx context.Context, n int, step agenda.Step) error {
 		return err
 	}
 	return s.Phase(ctx, restartPhases[1], func(ctx context.Context) error {
-		return s.each(func(m *member) error { return s.machine.Start(ctx, m.at.Instance, startLimit) })
+		return s.each(func(m *member) error { return s.machine.StartAgain(ctx, m.at.Instance, startLimit) })
 	})
 }
 
@@ -279,7 +279,7 @@ func withOptions(i host.Instance, text string, values map[string]string) string 
 // comeBack starts what does not run, and waits until every server answers and replicates.
 func (s *stay) comeBack(ctx context.Context) error {
 	return s.each(func(m *member) error {
-		if err := s.machine.Start(ctx, m.at.Instance, startLimit); err != nil {
+		if err := s.machine.StartAgain(ctx, m.at.Instance, startLimit); err != nil {
 			return err
 		}
 		return m.comeBack(ctx)

@@ -123,6 +123,7 @@ func (s *Session) Prepare() (err error) {
 		if s.local, err = host.NewLocal(s.opts.Log); err != nil {
 			return err
 		}
+		s.local.KeepNotes(s.StatePath("starts"))
 		break
 	}
 	if s.Farm.Agents.Used() {

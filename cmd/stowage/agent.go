@@ -80,6 +80,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	if err != nil {
 		return err
 	}
+	machine.KeepNotes(filepath.Join(f.data, "starts"))
 	if f.units {
 		if err := machine.UseUnits(); err != nil {
 			return err

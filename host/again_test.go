@@ -1,0 +1,99 @@
+package host_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"stowage/host"
+	"stowage/host/hosttest"
+)
+
+// A server that its owner starts in a way of his own, with options on the command line, a variable in its environment, or under mysqld_safe, is started so again;
+// who writes the note cannot be anybody else.
+func TestServerIsStartedAgainAsItsOwnerDoes(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		name string
+		argv []string
+	}{
+		{"again-plain", []string{"/usr/sbin/mariadbd"}},
+		{"again-safe", []string{"/usr/bin/mysqld_safe"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if _, err := os.Stat(x.argv[0]); err != nil {
+				t.Skipf("NOT TESTED: %s is not installed", x.argv[0])
+			}
+			l, err := host.NewLocal(newLog())
+			must(t, err)
+			notes := t.TempDir()
+			must(t, os.Chmod(notes, 0o700))
+			l.KeepNotes(notes)
+			i, _ := hosttest.Filled(t, l, x.name)
+			must(t, l.Start(t.Context(), i, patience)) // nothing is noted: as ever
+			must(t, l.Stop(t.Context(), i, patience))
+
+			own := exec.Command(x.argv[0], append(x.argv[1:], "--defaults-file="+i.Config, "--max-connections=77")...)
+			own.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "TZ=Asia/Tokyo"}
+			own.Dir = "/"
+			own.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			if os.Geteuid() == 0 && !strings.HasSuffix(x.argv[0], "_safe") {
+				u, err := user.Lookup(host.ServerUser)
+				must(t, err)
+				uid, _ := strconv.Atoi(u.Uid)
+				gid, _ := strconv.Atoi(u.Gid)
+				own.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+			} else if os.Geteuid() == 0 {
+				own.Args = append(own.Args, "--user=mysql")
+			}
+			must(t, own.Start())
+			go func() { _ = own.Wait() }()
+			settings := func() string {
+				t.Helper()
+				return hosttest.Value(t, i, "SELECT CONCAT(@@max_connections, ' ', @@system_time_zone)")
+			}
+			for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+				conn, err := net.DialTimeout("tcp", i.Dial(), time.Second)
+				if err == nil {
+					_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+					_, err = conn.Read(make([]byte, 5))
+					_ = conn.Close()
+				}
+				if err == nil {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatal(err)
+				}
+			}
+			was := settings()
+			must(t, l.NoteStart(t.Context(), i))
+			must(t, l.NoteStart(t.Context(), i))
+			must(t, l.Stop(t.Context(), i, patience))
+			must(t, l.NoteStart(t.Context(), i)) // it does not run: the note stays
+			must(t, l.StartAgain(t.Context(), i, patience))
+			must(t, l.StartAgain(t.Context(), i, patience))
+			if is := settings(); is != was || !strings.HasPrefix(is, "77 ") {
+				t.Errorf("started again it has %q, had %q", is, was)
+			}
+			must(t, l.Stop(t.Context(), i, patience))
+
+			must(t, os.Chmod(notes, 0o777))
+			if err := l.StartAgain(t.Context(), i, patience); err == nil {
+				t.Error("a note was believed that everybody can write")
+			}
+			must(t, os.Chmod(notes, 0o700))
+			files, _ := filepath.Glob(notes + "/*")
+			if len(files) != 1 {
+				t.Errorf("%v", files)
+			}
+		})
+	}
+}
