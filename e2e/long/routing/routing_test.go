@@ -11,6 +11,7 @@ import (
 
 	driver "github.com/go-sql-driver/mysql"
 
+	"stowage/demo"
 	"stowage/e2e/farmtest"
 	"stowage/farm"
 	"stowage/route/routetest"
@@ -102,5 +103,47 @@ func TestMoveByEtcd(t *testing.T) {
 		if address := fm.Address(fm.Pairs[0].Sides[side]); !strings.Contains(p.Stdout, address) {
 			t.Errorf("routing does not show side %s at %s:\n%s", side, address, p.Stdout)
 		}
+	}
+}
+
+// Hosts are rolled while clients come through HAProxy, each query with a connection of its own: none fails, of pairs that serve on both sides and of pairs with one writer.
+func TestRollThroughHAProxy(t *testing.T) {
+	for _, topology := range []farm.Topology{farm.ActiveActive, farm.PrimaryReplica} {
+		t.Run(string(topology), func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			f := farmtest.Raise(t, demo.Options{Topology: topology, Pairs: 1, Shards: 1, Hosts: 2, Rows: 50}, 40, nil)
+			_, fm, account, err := farmtest.FarmAccess(f.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := fm.Pairs[0]
+			backends := []routetest.Backend{{Pair: p.Name, Home: farm.A, A: fm.Address(p.Sides[farm.A]), B: fm.Address(p.Sides[farm.B])}}
+			if topology == farm.ActiveActive {
+				backends = append(backends, routetest.Backend{Pair: p.Name, Home: farm.B, A: fm.Address(p.Sides[farm.A]), B: fm.Address(p.Sides[farm.B])})
+			}
+			proxy := routetest.StartHAProxy(t, false, backends...)
+			f.RouteBy(fmt.Sprintf("{kind: haproxy, sockets: [%q]}", proxy.Socket))
+			f.Must("routing")
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var running sync.WaitGroup
+			asked := 0
+			running.Go(func() {
+				for ; ctx.Err() == nil; asked++ {
+					if err := askOnce(proxy.Listen[string(p.Name)+"_A"], account.User, account.Password); err != nil {
+						t.Errorf("a query through HAProxy failed: %v", err)
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+			})
+			f.Must("roll", "--hosts", "db*", "--restart", "--name", "all")
+			f.Must("roll", "all")
+			stop()
+			running.Wait()
+			if asked < 100 {
+				t.Errorf("only %d queries", asked)
+			}
+			f.Must("routing")
+		})
 	}
 }
