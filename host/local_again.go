@@ -76,17 +76,19 @@ func (l *Local) noteOf(i Instance) string {
 
 // startedAs reads how a process was started.
 func (l *Local) startedAs(ctx context.Context, pid int) (asStarted, error) {
-	if unit := unitOfProcess(pid); unit != "" && unit != unitOfProcess(os.Getpid()) {
-		if program, err := l.systemd(); err == nil {
-			return asStarted{Unit: unit, Enabled: exec.CommandContext(ctx, program, "is-enabled", "--quiet", unit).Run() == nil}, nil
-		}
-	}
 	// mysqld_safe starts its server again when that dies, and ends with it when it is told to end.
 	starter := pid
 	if parent := parentOf(pid); parent > 1 && slices.ContainsFunc(argsOf(parent), func(a string) bool {
 		return slices.Contains([]string{"mysqld_safe", "mariadbd-safe"}, filepath.Base(a))
 	}) {
 		starter = parent
+	}
+	// Whoever was started from a job or a login service is in its unit, and is not what that unit is for.
+	if unit := unitOfProcess(pid); unit != "" && unit != unitOfProcess(os.Getpid()) {
+		program, err := l.systemd()
+		if err == nil && l.isMainOf(ctx, program, unit, starter) {
+			return asStarted{Unit: unit, Enabled: exec.CommandContext(ctx, program, "is-enabled", "--quiet", unit).Run() == nil}, nil
+		}
 	}
 	dir := "/proc/" + strconv.Itoa(starter)
 	out := asStarted{Argv: argsOf(starter)}
@@ -114,6 +116,13 @@ func (l *Local) startedAs(ctx context.Context, pid int) (asStarted, error) {
 		}
 	}
 	return out, nil
+}
+
+// isMainOf reports whether a unit is there for a process.
+func (l *Local) isMainOf(ctx context.Context, systemctl, unit string, pid int) bool {
+	out, err := exec.CommandContext(ctx, systemctl, "show", "--property=MainPID", "--value", unit).Output()
+	main, _ := strconv.Atoi(strings.TrimSpace(string(out)))
+	return err == nil && main == pid
 }
 
 // argsOf is the command line of a process.
@@ -194,7 +203,7 @@ func (l *Local) StartAgain(ctx context.Context, i Instance, budget time.Duration
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: how.UID, Gid: how.GID}
 	}
 	if how.Output != "" {
-		out, err := os.OpenFile(how.Output, os.O_WRONLY|os.O_APPEND|unix.O_NOFOLLOW, 0)
+		out, err := safefile.OpenFile(how.Output, os.O_WRONLY|os.O_APPEND, 0)
 		if err == nil {
 			defer out.Close()
 			cmd.Stdout, cmd.Stderr = out, out

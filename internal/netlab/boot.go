@@ -97,6 +97,10 @@ func (b *Boot) Up() error {
 	}
 }
 
+// Down is closed when the machine has gone down: it was cut, or it has rebooted
+// itself, which ends it here. Up boots it again.
+func (b *Boot) Down() <-chan struct{} { return b.ended }
+
 // firstOf is the child of a process that is process 1 of a namespace, or 0: the
 // script has other children before.
 func firstOf(pid int) int {

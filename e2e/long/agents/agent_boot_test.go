@@ -73,7 +73,9 @@ func (f *bootedFarm) install(h farm.HostName, program string) {
 	for _, c := range files {
 		put("/etc/stowage/certificates/"+c.Name(), filepath.Join(certificates, c.Name()), 0o600)
 	}
-	env := fmt.Sprintf("STOWAGE_HOST=%s\nSTOWAGE_ENGINE=%s\nSTOWAGE_LISTEN=%s:7234\nSTOWAGE_FLAGS=--units\n", h, f.EngineAddress(), f.Hosts[h].Address)
+	env := fmt.Sprintf("STOWAGE_HOST=%s\nSTOWAGE_ENGINE=%s\nSTOWAGE_LISTEN=%s:7234\nSTOWAGE_FLAGS=--units --allow /etc/stowage/allowed\nSTOWAGE_BOOT_ID_FILE=%s\n", h, f.EngineAddress(), f.Hosts[h].Address, f.bootID(h))
+	f.Did(f.boots[h].Write("/etc/stowage/allowed", []byte("/usr/bin/systemctl reboot\n"), 0o644))
+	f.startsAs(h, 1)
 	f.Did(f.boots[h].Write("/etc/stowage/agent.env", []byte(env), 0o600))
 	f.on(h, "ln", "-s", program, "/usr/bin/stowage")
 	f.on(h, "systemctl", "daemon-reload")
@@ -177,4 +179,63 @@ func (f *bootedFarm) awaitServing() {
 			}
 		}
 	}
+}
+
+// bootID is the file that says which start of a machine this is: of namespaces the kernel's is that of the machine around them.
+func (f *bootedFarm) bootID(h farm.HostName) string {
+	return filepath.Join(f.Dir, "boot-id-"+string(h))
+}
+
+func (f *bootedFarm) startsAs(h farm.HostName, n int) {
+	f.Did(os.WriteFile(f.bootID(h), fmt.Appendf(nil, "start-%d\n", n), 0o644))
+}
+
+// TestBootedMachinesAreRolled: servers that are units are restarted as units, and come up with their machine as before; then the machines are rebooted, for real, by their
+// own systemd, under load, one after the other.
+func TestBootedMachinesAreRolled(t *testing.T) {
+	t.Parallel() // it mostly waits
+	if testing.Short() {
+		t.Skip("SKIPPED: a roll of machines that boot systemd")
+	}
+	f := bootNetFarm(t, 2, 50)
+	serving := map[farm.HostName]farm.InstanceName{"old1": farmtest.Net001(farm.A), "old2": farmtest.Net001(farm.B)}
+	mainPID := func(h farm.HostName) string {
+		return f.on(h, "systemctl", "show", "--property=MainPID", "--value", "mariadb@"+string(serving[h]))
+	}
+	was := map[farm.HostName]string{}
+	for h := range serving {
+		was[h] = mainPID(h)
+	}
+	f.Must("roll", "--hosts", "old*", "--restart", "--name", "restart")
+	f.Must("roll", "restart")
+	for h, i := range serving {
+		f.checkUnit(h, i, true)
+		if is := mainPID(h); is == was[h] || is == "0" {
+			t.Errorf("%s on %s is process %s of its unit, was %s", i, h, is, was[h])
+		}
+	}
+	for h := range serving { // a carrier has no environment of ours
+		f.on(h, "ln", "-sf", f.bootID(h), "/var/lib/stowage-agent/boot_id")
+	}
+	var boots sync.WaitGroup
+	for h := range serving {
+		boots.Go(func() {
+			select {
+			case <-f.boots[h].Down():
+				f.startsAs(h, 2)
+				if err := f.boots[h].Up(); err != nil {
+					t.Error(err)
+				}
+			case <-t.Context().Done():
+			}
+		})
+	}
+	f.Must("roll", "--hosts", "old*", "--reboot", "--name", "reboot")
+	f.Must("roll", "reboot")
+	boots.Wait()
+	for h, i := range serving {
+		f.checkUnit(h, i, true)
+	}
+	f.awaitServing()
+	f.CheckLedger()
 }
