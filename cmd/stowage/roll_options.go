@@ -30,7 +30,7 @@ Hosts whose servers have everything already are left alone.
 		RunE:    func(c *cobra.Command, _ []string) error { return a.rollOptions(c.Context(), f) },
 	}
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.hosts, "hosts", []string{"*"}, "names and patterns of hosts")
+	fl.StringSliceVar(&f.hosts, "hosts", nil, "names and patterns of hosts; default: all")
 	fl.StringVar(&f.name, "name", "", "name of the plan; default roll-001 and so on")
 	fl.DurationVar(&f.takes, "takes", 0, "how long one host is out, for the plan's times; default: as measured before")
 	fl.BoolVar(&f.down, "allow-downtime", false, "roll hosts of single instances, too: their clients wait at the gate meanwhile")
@@ -48,6 +48,9 @@ func (a *app) rollOptions(ctx context.Context, f rollFlags) error {
 	defer d.Close()
 	if err := d.Login(); err != nil {
 		return err
+	}
+	if len(f.hosts) == 0 {
+		f.hosts = []string{"*"}
 	}
 	asked, none, err := agenda.Matching(d.Farm, f.hosts)
 	if err == nil && len(none) > 0 {

@@ -116,8 +116,9 @@ func TestMoveShardOnOtherFlavors(t *testing.T) {
 // the program itself, whose PATH has that line's servers in front.
 func startOn(t *testing.T, line string, topology farm.Topology, pairs int) *farmtest.LiveFarm {
 	t.Helper()
+	servers := mariadbtest.Named(t, line).Path() // or there is nothing to test
 	f := farmtest.EmptyFarm(t, "r630-ssd", 40)
-	f.Servers = mariadbtest.Named(t, line).Path()
+	f.Servers = servers
 	t.Cleanup(f.Down)
 	hosts := min(2, pairs*len(topology.Sides()))
 	p := farmtest.RunWith(t, f.Env(""), "demo", "up", "-C", f.Dir, "--topology", string(topology), "--shards", "2", "--pairs", strconv.Itoa(pairs), "--hosts", strconv.Itoa(hosts))
