@@ -117,7 +117,7 @@ func (a Announcement) effect() string {
 		}
 	}
 	say(agenda.Serves, "The clients of %s go to the other side for a while and come back; at each change they wait for some milliseconds.", "pair")
-	say(agenda.Primary, "The writes of %s go to a replica for a while and come back; at each change clients wait for a moment.", "primary")
+	say(agenda.Primary, "The writes of %s go to a replica for a while and come back; at each change clients wait for a moment.", "pair")
 	say(agenda.Replica, "Reads from the replicas of %s go elsewhere for a while.", "pair")
 	if n := len(of[agenda.Single]); n > 0 {
 		out += fmt.Sprintf(" The clients of %s wait for about %v.", farm.Counted(n, "single instance"), a.Plan.HostTakes().Round(time.Second))

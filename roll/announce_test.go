@@ -88,3 +88,14 @@ func TestMarkdownSaysWhatIsExpectedAndWhatHappened(t *testing.T) {
 	a.Happened = []HostEnd{{Host: "db1", End: engine.EndStuck, CommandRC: &code, Out: a.Turns[0].Begin, SecondsOut: 100}}
 	says("## What happened", "| db1 | Thu 3 Dec 2026 22:00 UTC | still out | 100.0 | stuck |", "2 hosts have not begun")
 }
+
+// What clients should expect follows from what each side is in its pair.
+func TestEffectIsSaidByRole(t *testing.T) {
+	a := Announcement{Plan: agenda.Plan{HostSeconds: 90, Hosts: []agenda.Host{{Instances: []agenda.Instance{
+		{Pair: "p1", Role: agenda.Primary}, {Pair: "p2", Role: agenda.Primary}, {Pair: "p3", Role: agenda.Replica}, {Pair: "p4", Role: agenda.Single}}}}}}
+	for _, want := range []string{"The writes of 2 pairs go to a replica", "Reads from the replicas of 1 pair go elsewhere", "The clients of 1 single instance wait for about 1m30s."} {
+		if got := a.effect(); !strings.Contains(got, want) {
+			t.Errorf("want %q in %q", want, got)
+		}
+	}
+}

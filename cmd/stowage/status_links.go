@@ -30,8 +30,8 @@ const (
 )
 
 // linksOf are the servers that must replicate by what the routing table says:
-// both sides where both serve, and the replicas that reads are sent to. The only
-// side in rotation is left out: its twin may be away on purpose.
+// both sides where both serve, and the replicas that reads are sent to, unless one
+// takes the writes while its primary is away. The only side in rotation is left out: its twin may be away on purpose.
 func linksOf(f *farm.Farm, t *route.Table) []linkLine {
 	var out []linkLine
 	for _, p := range f.Pairs {
@@ -44,7 +44,7 @@ func linksOf(f *farm.Farm, t *route.Table) []linkLine {
 			address := f.Address(p.Sides[side])
 			if now, ok := r.Sides[side]; ok && now.Weight > 0 {
 				serving = append(serving, linkLine{Pair: p.Name, Side: side, Address: now.Address})
-			} else if slices.Contains(r.Replicas, address) {
+			} else if slices.Contains(r.Replicas, address) && !serves(r, address) {
 				out = append(out, linkLine{Pair: p.Name, Side: side, Address: address})
 			}
 		}
@@ -53,6 +53,16 @@ func linksOf(f *farm.Farm, t *route.Table) []linkLine {
 		}
 	}
 	return out
+}
+
+// serves reports whether clients that write are sent to an address: of a replica, while its primary is away.
+func serves(r *route.Pair, address string) bool {
+	for _, now := range r.Sides {
+		if now.Address == address && now.Weight > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // links asks those servers, side by side. What could not be asked is named, once for each.

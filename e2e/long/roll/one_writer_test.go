@@ -45,6 +45,9 @@ func held(t *testing.T, r *farmtest.RolledFarm, files map[farm.InstanceName]stri
 	if a, b := r.F.Value(farm.A, "SELECT @@read_only"), r.F.Value(farm.B, "SELECT @@read_only"); a != "1" || b != "0" {
 		t.Errorf("the primary is out, and read_only is %s there and %s on the replica", a, b)
 	}
+	if p := r.Run(farmtest.ExitFine, "held", "status"); strings.Contains(p.Stdout+p.Stderr, "NOT REPLICATING") {
+		t.Errorf("a replica that serves for its primary follows nobody, and that is called a fault:\n%s%s", p.Stdout, p.Stderr)
+	}
 	if text := r.OptionFiles()["dbshard001b"]; !strings.Contains(text, "read_only = OFF") {
 		t.Errorf("the replica takes the writes, and would start without:\n%s", text)
 	}
