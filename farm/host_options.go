@@ -140,17 +140,24 @@ func CacheOptions(value func(name string) string) (bytes float64) {
 	return bytes
 }
 
-// SameOption reports whether a server's value is that of an option: sizes and
-// switches are written in several ways.
+// SameOption reports whether a server's value is that of an option: sizes,
+// switches and numbers are written in several ways, some of them in quotes.
 func SameOption(a, b string) bool {
-	x, okX := sizeOption(a)
-	y, okY := sizeOption(b)
-	if okX && okY {
-		return x == y
+	a, b = optionMeans(a), optionMeans(b)
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return a == b || errX == nil && errY == nil && x == y
+}
+
+func optionMeans(text string) string {
+	v := strings.ToUpper(strings.Trim(strings.TrimSpace(text), `'"`))
+	switch v {
+	case "ON", "TRUE", "YES":
+		return "1"
+	case "OFF", "FALSE", "NO":
+		return "0"
 	}
-	switchOf := strings.NewReplacer("TRUE", "ON", "FALSE", "OFF")
-	x1, y1 := switchOf.Replace(strings.ToUpper(a)), switchOf.Replace(strings.ToUpper(b))
-	return x1 == y1 || x1 == "ON" && y1 == "1" || x1 == "1" && y1 == "ON" || x1 == "OFF" && y1 == "0" || x1 == "0" && y1 == "OFF"
+	return PlainOption(v)
 }
 
 // OptionHolds reports whether a server runs with an option, as it reads it:

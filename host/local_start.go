@@ -162,7 +162,7 @@ func (l *Local) askSeries(ctx context.Context, program string) series {
 // process reads how a server was started. Its series takes a program to find out.
 func (l *Local) process(ctx context.Context, pid int, needsSeries bool) (process, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
-	args := strings.Split(strings.TrimSuffix(string(commandLine(pid)), "\x00"), "\x00")
+	args := argsOf(pid)
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil || len(args) == 0 || args[0] == "" {
 		return process{}, errors.Join(err, fmt.Errorf("process %d has ended", pid))

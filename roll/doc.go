@@ -3,8 +3,9 @@
 //
 // It answers: "how is a server of a live pair patched, restarted or looked at
 // without a failed query?" Its main type is Act, which carries out runs of kind
-// "side": one side of one active-active pair leaves, is held out for as long as
-// a person needs, and returns caught up, checked and warm. Roller carries out
+// "side": one side of one pair leaves, is held out for as long as a person needs,
+// and returns caught up, checked and warm. How it leaves follows from its role: an
+// active-active side, a primary, a replica. Roller carries out
 // runs of kind "roll": every side of a host leaves, something is done to the host,
 // and they return; then the next host, as an agenda.Plan says.
 //
@@ -20,5 +21,6 @@
 // For a side the package changes nothing on a host but the fence in the option
 // file, and takes that away byte for byte: whoever took the side out starts and
 // stops its server. For a roll it restarts servers and writes options as the plan
-// says, and starts those that do not run when the work is done.
+// says, and starts those that do not run when the work is done. A replica that takes
+// the writes of its primary has a block in its option file for that time.
 package roll

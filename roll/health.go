@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"stowage/farm"
@@ -45,7 +44,7 @@ func (s *stay) optionsHold(ctx context.Context, m *member) error {
 			return err
 		}
 		for _, name := range names {
-			if v, has := is[name]; has && !sameValue(v, step.Options[name]) && !farm.OptionHolds(name, v, step.Options[name]) {
+			if v, has := is[name]; has && !farm.OptionHolds(name, v, step.Options[name]) {
 				return &farm.Error{Op: "check", Subject: string(m.order.Leaves.Name), Err: fmt.Errorf("%w: %s is %q, and was to be %q", farm.ErrRefused, name, v, step.Options[name]),
 					Hint: fmt.Sprintf("does a later line of its option files set it, or does the server round it? Correct that, restart it, then: stowage roll in %s", s.order.Host)}
 			}
@@ -62,36 +61,6 @@ func restartsAfter(o hostOrder, n int) bool {
 		}
 	}
 	return false
-}
-
-// sameValue compares a variable with an option: 87G is 93415538688, ON is 1, and case does not count.
-func sameValue(variable, option string) bool {
-	a, b := plainValue(variable), plainValue(option)
-	if a == b {
-		return true
-	}
-	x, errX := strconv.ParseFloat(a, 64)
-	y, errY := strconv.ParseFloat(b, 64)
-	return errX == nil && errY == nil && x == y
-}
-
-func plainValue(v string) string {
-	v = strings.ToUpper(strings.Trim(strings.TrimSpace(v), `'"`))
-	switch v {
-	case "ON", "TRUE", "YES":
-		return "1"
-	case "OFF", "FALSE", "NO":
-		return "0"
-	}
-	if len(v) < 2 {
-		return v
-	}
-	if shift, ok := map[byte]uint{'K': 10, 'M': 20, 'G': 30, 'T': 40}[v[len(v)-1]]; ok {
-		if n, err := strconv.ParseUint(v[:len(v)-1], 10, 40); err == nil {
-			return strconv.FormatUint(n<<shift, 10)
-		}
-	}
-	return v
 }
 
 // errorLog is the error log of a side's server. Where it says that it has none, there is none.

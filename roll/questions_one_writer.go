@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/roll/agenda"
 )
 
 func warning(subject, text, remedy string) farm.Finding {
@@ -34,12 +36,8 @@ func askOneWriterRouting(_ context.Context, s *survey) ([]farm.Finding, error) {
 
 // askReplicaRouting: whoever reads from a replica that routing does not name cannot be sent elsewhere.
 func askReplicaRouting(ctx context.Context, s *survey) ([]farm.Finding, error) {
-	if s.routing != nil {
-		for _, a := range s.routing.Replicas {
-			if a == s.v.Leaves.Address() {
-				return nil, nil
-			}
-		}
+	if s.routing != nil && slices.Contains(s.routing.Replicas, s.v.Leaves.Address()) {
+		return nil, nil
 	}
 	n, err := s.v.Leaves.Clients(ctx)
 	if err != nil || n == 0 {
@@ -52,7 +50,7 @@ func askReplicaRouting(ctx context.Context, s *survey) ([]farm.Finding, error) {
 // askReplicaFollows: the replica follows its primary alone, by GTID, and has nearly everything.
 func askReplicaFollows(_ context.Context, s *survey) ([]farm.Finding, error) {
 	primary, replica, is := s.v.Leaves, s.v.Twin, s.twin
-	if s.v.order.Role != "primary" {
+	if s.v.order.Role != agenda.Primary {
 		primary, replica, is = s.v.Twin, s.v.Leaves, s.side
 	}
 	name, r := string(replica.Name()), is.Replication
@@ -65,7 +63,7 @@ func askReplicaFollows(_ context.Context, s *survey) ([]farm.Finding, error) {
 	case r.BehindOK && r.Behind > time.Minute:
 		out = append(out, blocker(name, fmt.Sprintf("it is %v behind the primary", r.Behind), "wait until it has caught up"))
 	}
-	if s.v.order.Role != "primary" {
+	if s.v.order.Role != agenda.Primary {
 		return out, nil
 	}
 	if r.Sources > 1 {

@@ -22,7 +22,7 @@ func TestValuesAreComparedAsServersReadThem(t *testing.T) {
 		{"93415538688", "87G", true}, {"134217728", "128M", true}, {"ON", "1", true}, {"OFF", "false", true}, {"ROW", "row", true}, {"0.5", "0.50", true}, {"", `""`, true},
 		{"93415538687", "87G", false}, {"ON", "OFF", false}, {"128M", "128K", false}, {"G", "0", false},
 	} {
-		if got := sameValue(x.is, x.want); got != x.same {
+		if got := farm.SameOption(x.is, x.want); got != x.same {
 			t.Errorf("%q and %q: %v", x.is, x.want, got)
 		}
 	}

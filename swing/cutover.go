@@ -459,15 +459,7 @@ func (c *Cutover) backOut(ctx context.Context) error {
 	if err := c.reopen(ctx, c.From); err != nil {
 		return fmt.Errorf("%w: %w", farm.ErrOutcomeUnknown, err)
 	}
-	was := false
-	err := c.Router.Change(ctx, c.Pair, func(p *route.Pair) error {
-		was = p.GateIsClosed(c.Side)
-		p.OpenGate(c.Side)
-		return nil
-	})
-	if err == nil && was {
-		c.tellOpen("backed out")
-	}
+	err := c.openGate(ctx, "backed out")
 	c.closedAt, c.found = time.Time{}, false
 	// After the gate: the server may be down, and its clients' way must not
 	// wait for accounts that few of them use.

@@ -3,7 +3,9 @@
 //
 // It answers: "how does a side leave and return without one failed query and
 // without one lost write?" Its main type is Swing, one side of one pair being
-// swung; a Group is several that leave together because they live on one host.
+// swung; a Stepdown is a primary whose writes a replica takes for a while, a Follower
+// a replica, an Alone a single instance; a Group is several of these that leave
+// together because they live on one host.
 // Steps composes a verb's own work with the dance around either:
 //
 //	out       clients go to the twin          (ready, close, drain, fence, barrier, flip)

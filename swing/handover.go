@@ -214,6 +214,20 @@ func (s *Swing) flip(ctx context.Context, h handover) error {
 	return err
 }
 
+// openGate lets the clients go on where they are, and tells of it where they had to wait.
+func (s *Swing) openGate(ctx context.Context, text string) error {
+	was := false
+	err := s.Router.Change(ctx, s.Pair, func(p *route.Pair) error {
+		was = p.GateIsClosed(s.Side)
+		p.OpenGate(s.Side)
+		return nil
+	})
+	if err == nil && was {
+		s.tellOpen(text)
+	}
+	return err
+}
+
 func (s *Swing) tellOpen(text string) {
 	s.tell(farm.GateOpened, "flip", text, float64(time.Since(s.closedAt))/float64(time.Millisecond))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"stowage/farm"
 	"stowage/mysql"
 )
 
@@ -121,6 +120,3 @@ func (d *Stepdown) restore(ctx context.Context, step string) error {
 		return d.Restore(ctx)
 	})
 }
-
-// Of implements Member.
-func (d *Stepdown) Of() (farm.PairName, farm.SideName) { return d.Pair, d.Side }

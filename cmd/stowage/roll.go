@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"stowage/act"
 	"stowage/command"
@@ -38,7 +39,7 @@ type rollFlags struct {
 func (a *app) rollCommand() *cobra.Command {
 	var f rollFlags
 	cmd := &cobra.Command{
-		Use:   "roll [PLAN | PLAYBOOK] [--hosts PATTERN] [--restart | -- CMD...]",
+		Use:   "roll [PLAN | PLAYBOOK] [--hosts PATTERN] [--restart | --reboot | -- CMD...]",
 		Short: "Do something to many hosts, one after the other, while their twins serve",
 		Long: `Takes all sides of a host out of rotation, does something to the host, and brings them
 back: caught up, checked and warm. Then the next host. No query fails: an active-active
@@ -77,11 +78,8 @@ Hosts with an agent run only what their owner allows ('stowage agent --allow FIL
 	fl.BoolVar(&f.restart, "restart", false, "restart the instances of each host")
 	fl.BoolVar(&f.reboot, "reboot", false, "reboot each host; it needs an agent")
 	fl.StringSliceVar(&f.changed, "changed", nil, "variables that may differ afterwards: version")
-	fl.StringVar(&f.name, "name", "", "name of the plan; default PLAYBOOK-001, roll-001 and so on")
-	fl.DurationVar(&f.takes, "takes", 0, "how long one host is out, for the plan's times; default: as measured before")
-	fl.DurationVar(&f.limit, "time-limit", 0, "how long the command, or the restart, may take on one host")
-	fl.BoolVar(&f.down, "allow-downtime", false, "roll hosts of single instances, too: their clients wait at the gate meanwhile")
-	fl.BoolVar(&f.yes, "yes", false, "carry the plan out at once")
+	fl.DurationVar(&f.limit, "time-limit", 0, "how long the command, the restart or the reboot may take on one host")
+	f.ofPlan(fl)
 	in := &cobra.Command{
 		Use: "in HOST", Short: "Bring a host back that a roll has left out, when its trouble is remedied",
 		Long: `Goes on with the host that a roll has left out, and with the rest of its work. A command
@@ -118,6 +116,14 @@ that you changed on purpose; error-log lets errors pass that the server has logg
 	}
 	cmd.AddCommand(in, show, a.rollAnnounceCommand(), a.rollOptionsCommand())
 	return cmd
+}
+
+// ofPlan adds the flags of every plan of a roll.
+func (f *rollFlags) ofPlan(fl *pflag.FlagSet) {
+	fl.StringVar(&f.name, "name", "", "name of the plan; default PLAYBOOK-001, roll-001 and so on")
+	fl.DurationVar(&f.takes, "takes", 0, "how long you expect one host to be out; default: as long as in earlier rolls")
+	fl.BoolVar(&f.down, "allow-downtime", false, "roll hosts of single instances, too: their clients wait at the gate meanwhile")
+	fl.BoolVar(&f.yes, "yes", false, "carry the plan out at once")
 }
 
 // roll makes a plan, or carries one out.

@@ -31,10 +31,7 @@ Hosts whose servers have everything already are left alone.
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.hosts, "hosts", nil, "names and patterns of hosts; default: all")
-	fl.StringVar(&f.name, "name", "", "name of the plan; default roll-001 and so on")
-	fl.DurationVar(&f.takes, "takes", 0, "how long one host is out, for the plan's times; default: as measured before")
-	fl.BoolVar(&f.down, "allow-downtime", false, "roll hosts of single instances, too: their clients wait at the gate meanwhile")
-	fl.BoolVar(&f.yes, "yes", false, "carry the plan out at once")
+	f.ofPlan(fl)
 	a.engineFlag(fl)
 	a.reasonFlag(fl)
 	return cmd

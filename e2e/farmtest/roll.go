@@ -136,22 +136,18 @@ func (r *RolledFarm) AllServe() {
 			}
 		}
 	}
-	_, fm, _, err := FarmAccess(r.F.Dir)
-	if err != nil {
-		r.F.T.Fatal(err)
-	}
-	for _, p := range fm.Pairs {
-		for _, side := range farm.SideNames {
-			text, err := os.ReadFile(filepath.Join(filepath.Dir(r.F.Path(p.Sides[side].Datadir)), "my.cnf"))
-			if err != nil || strings.Contains(string(text), "out of rotation") {
-				r.F.T.Errorf("the option file of %s/%s: %v\n%s", p.Name, side, err, text)
-			}
+	for instance, text := range r.OptionFiles() {
+		if strings.Contains(text, "out of rotation") {
+			r.F.T.Errorf("the option file of %s:\n%s", instance, text)
 		}
 	}
 }
 
 // Processes are the servers of the farm, by instance: process numbers, as their pid files have them.
-func (r *RolledFarm) Processes() map[farm.InstanceName]string {
+func (r *RolledFarm) Processes() map[farm.InstanceName]string { return r.beside("mysqld.pid") }
+
+// beside is a file of every server, in the directory around its data.
+func (r *RolledFarm) beside(name string) map[farm.InstanceName]string {
 	r.F.T.Helper()
 	_, fm, _, err := FarmAccess(r.F.Dir)
 	if err != nil {
@@ -159,12 +155,12 @@ func (r *RolledFarm) Processes() map[farm.InstanceName]string {
 	}
 	out := map[farm.InstanceName]string{}
 	for _, p := range fm.Pairs {
-		for _, side := range farm.SideNames {
-			pid, err := os.ReadFile(filepath.Join(filepath.Dir(r.F.Path(p.Sides[side].Datadir)), "mysqld.pid"))
+		for side, at := range p.Sides {
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(r.F.Path(at.Datadir)), name))
 			if err != nil {
 				r.F.T.Fatal(err)
 			}
-			out[p.Instance(side)] = string(pid)
+			out[p.Instance(side)] = string(text)
 		}
 	}
 	return out
@@ -214,24 +210,7 @@ func StartRolledWriters(t *testing.T, topology farm.Topology) *RolledFarm {
 }
 
 // OptionFiles are the texts of all option files, by instance.
-func (r *RolledFarm) OptionFiles() map[farm.InstanceName]string {
-	r.F.T.Helper()
-	_, fm, _, err := FarmAccess(r.F.Dir)
-	if err != nil {
-		r.F.T.Fatal(err)
-	}
-	out := map[farm.InstanceName]string{}
-	for _, p := range fm.Pairs {
-		for side, at := range p.Sides {
-			text, err := os.ReadFile(filepath.Join(filepath.Dir(r.F.Path(at.Datadir)), "my.cnf"))
-			if err != nil {
-				r.F.T.Fatal(err)
-			}
-			out[p.Instance(side)] = string(text)
-		}
-	}
-	return out
-}
+func (r *RolledFarm) OptionFiles() map[farm.InstanceName]string { return r.beside("my.cnf") }
 
 // WritersServe fails the test unless each pair is what farm.yaml says: the primary serves and takes writes, the replica follows it, takes none, and is named
 // for reads; and unless option files and accounts are what they were.
