@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,12 +21,15 @@ import (
 // who writes the note cannot be anybody else.
 func TestServerIsStartedAgainAsItsOwnerDoes(t *testing.T) {
 	t.Parallel()
+	slow := filepath.Join(t.TempDir(), "mysqld_safe") // that takes its time to end
+	must(t, os.WriteFile(slow, []byte("#!/bin/sh\n/usr/sbin/mariadbd \"$@\"\nsleep 1\n"), 0o700))
 	for _, x := range []struct {
 		name string
 		argv []string
 	}{
 		{"again-plain", []string{"/usr/sbin/mariadbd"}},
 		{"again-safe", []string{"/usr/bin/mysqld_safe"}},
+		{"again-slow", []string{slow}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if _, err := os.Stat(x.argv[0]); err != nil {
@@ -84,6 +88,12 @@ func TestServerIsStartedAgainAsItsOwnerDoes(t *testing.T) {
 				t.Errorf("started again it has %q, had %q", is, was)
 			}
 			must(t, l.Stop(t.Context(), i, patience))
+			if left, _ := filepath.Glob("/proc/[0-9]*/cmdline"); slices.ContainsFunc(left, func(p string) bool {
+				raw, _ := os.ReadFile(p)
+				return strings.Contains(string(raw), i.Config)
+			}) {
+				t.Error("the server is stopped, and what has started it goes on")
+			}
 
 			must(t, os.Chmod(notes, 0o777))
 			if err := l.StartAgain(t.Context(), i, patience); err == nil {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,13 +77,7 @@ func (l *Local) noteOf(i Instance) string {
 
 // startedAs reads how a process was started.
 func (l *Local) startedAs(ctx context.Context, pid int) (asStarted, error) {
-	// mysqld_safe starts its server again when that dies, and ends with it when it is told to end.
-	starter := pid
-	if parent := parentOf(pid); parent > 1 && slices.ContainsFunc(argsOf(parent), func(a string) bool {
-		return slices.Contains([]string{"mysqld_safe", "mariadbd-safe"}, filepath.Base(a))
-	}) {
-		starter = parent
-	}
+	starter := cmp.Or(safeAround(pid), pid)
 	// Whoever was started from a job or a login service is in its unit, and is not what that unit is for.
 	if unit := unitOfProcess(pid); unit != "" && unit != unitOfProcess(os.Getpid()) {
 		program, err := l.systemd()
@@ -116,6 +111,20 @@ func (l *Local) startedAs(ctx context.Context, pid int) (asStarted, error) {
 		}
 	}
 	return out, nil
+}
+
+// safeAround is the mysqld_safe that started a server and waits for its end, 0 where there is none. It ends after a server that was told to end, and starts one again that died.
+func safeAround(pid int) int {
+	if parent := parentOf(pid); parent > 1 && isSafe(parent) {
+		return parent
+	}
+	return 0
+}
+
+func isSafe(pid int) bool {
+	return slices.ContainsFunc(argsOf(pid), func(a string) bool {
+		return slices.Contains([]string{"mysqld_safe", "mariadbd-safe"}, filepath.Base(a))
+	})
 }
 
 // isMainOf reports whether a unit is there for a process.

@@ -318,13 +318,23 @@ func (l *Local) signal(ctx context.Context, i Instance, sig syscall.Signal, budg
 	deadline := time.Now().Add(budget)
 	// A server that is starting is better left alone until it is up; see answers.
 	ripe := time.Now().Add(min(budget/2, 30*time.Second))
+	safe := 0
 	for sent := false; ; {
 		pid, err := l.Running(ctx, i)
 		if err != nil {
 			return err
 		}
-		if pid == 0 {
+		// A mysqld_safe looks for the pid file of its server after that has ended: it would take the file of a server that was started meanwhile for a crash, and start another.
+		if pid == 0 && (safe == 0 || !isSafe(safe)) {
 			return nil
+		}
+		if pid == 0 {
+			pid, sent = safe, true
+		} else if safe == 0 {
+			safe = safeAround(pid)
+		}
+		if !sent && sig == syscall.SIGKILL && safe != 0 { // first: it starts a server again that was killed
+			_ = syscall.Kill(safe, sig)
 		}
 		if !sent && (sig == syscall.SIGKILL || answers(i) || time.Now().After(ripe)) {
 			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
