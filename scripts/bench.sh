@@ -13,6 +13,7 @@
 #   BENCH=capacity  days that are left of 500 generated series, beside a straight line and Prometheus' predict_linear
 #   BENCH=load     what each shard uses, measured together and alone; LOAD_SECONDS=n, LOAD_ROUNDS=n for other windows
 #   BENCH=engine   what a transaction costs with each engine, by `stowage bench engine`
+#   BENCH=reboots  the 150 machines of `make bench-etsy` are rebooted under load, a fault a minute: needs root and 12 GB; not part of all
 #   BENCH=engine-scale  a run of 6,000 pairs beside runs of sixty, killed in the middle: a quarter of an hour
 #   BENCH=engine-calls  what a call to one of 150 agents costs the engine
 #   BENCH=storage  whether `stowage bench` can be believed: throttled devices, fio by hand, a disk against itself
@@ -25,9 +26,10 @@ failed=
 for name in ${BENCH:-demo etsy digest compare plan pause copier seed storage engine inventory capacity load engine-calls engine-scale}; do
 	case $name in
 	demo | etsy) scripts/bench/demo.sh "$name" || failed+=" $name" ;;
+	reboots) scripts/bench/etsy.sh reboots || failed+=" $name" ;;
 	digest | compare | plan | pause | copier | seed | storage | engine | inventory | capacity | load | engine-calls | engine-scale) "scripts/bench/$name.sh" || failed+=" $name" ;;
 	*)
-		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, copier, seed, storage, engine, inventory, capacity, load, engine-calls or engine-scale" >&2
+		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, copier, seed, storage, engine, inventory, capacity, load, engine-calls, engine-scale or reboots" >&2
 		exit 2
 		;;
 	esac

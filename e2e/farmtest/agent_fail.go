@@ -49,13 +49,16 @@ func (f *NetFarm) stepsOf(args []string, met func(e farm.Event)) Program {
 }
 
 // RunSoFar is the newest move and what it has told.
-func RunSoFar(dir string) (id string, events []farm.Event) {
+func RunSoFar(dir string) (id string, events []farm.Event) { return RunOfKind(dir, "move") }
+
+// RunOfKind is the newest run of a kind and what it has told.
+func RunOfKind(dir, kind string) (id string, events []farm.Event) {
 	kept, err := keptIn(dir)
 	if err != nil {
 		return "", nil
 	}
 	defer kept.Close()
-	run, err := kept.LatestRun("move")
+	run, err := kept.LatestRun(kind)
 	if err != nil {
 		return "", nil
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ type NetFarm struct {
 	Agents   map[farm.HostName]*NetAgent
 	Options  string // further lines of the servers' option files
 	Allow    string // what their agents may run: a file
+
+	agents sync.Mutex // held to look at Agents while machines are rebooted
 }
 
 const netPort = 23306

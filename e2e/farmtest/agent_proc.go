@@ -48,14 +48,23 @@ func (f *NetFarm) StartAgent(h farm.HostName) {
 	if f.Allow != "" {
 		a.Args = append(a.Args, "--allow", f.Allow)
 	}
+	f.agents.Lock()
+	defer f.agents.Unlock()
 	a.Start(f.T, "STOWAGE_BOOT_ID_FILE="+filepath.Join(own, "boot_id"))
 	f.Agents[h] = a
+}
+
+// AgentOf is the agent that was started last on a host.
+func (f *NetFarm) AgentOf(h farm.HostName) *NetAgent {
+	f.agents.Lock()
+	defer f.agents.Unlock()
+	return f.Agents[h]
 }
 
 // KillAgent ends an agent as a crash would, and starts it again after a while.
 func (f *NetFarm) KillAgent(h farm.HostName, away time.Duration) {
 	f.T.Helper()
-	a := f.Agents[h]
+	a := f.AgentOf(h)
 	_ = a.Cmd.Process.Kill()
 	<-a.Exited
 	time.Sleep(away)

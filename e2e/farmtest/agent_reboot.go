@@ -2,8 +2,10 @@ package farmtest
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +26,8 @@ func (f *NetFarm) Reboots() (script string, count func(farm.HostName) int) {
 	f.Did(os.WriteFile(script, []byte("#!/bin/sh\necho $PPID > "+down+"/$STOWAGE_HOST.part && mv "+down+"/$STOWAGE_HOST.part "+down+"/$STOWAGE_HOST\n"), 0o755))
 	f.Allow = filepath.Join(f.Dir, "allowed")
 	f.Did(os.WriteFile(f.Allow, []byte(script+"\n"), 0o644))
-	for _, h := range NetHosts {
+	all := slices.Sorted(maps.Keys(f.Hosts))
+	for _, h := range all {
 		f.bootAs(h, 1)
 	}
 	var mu sync.Mutex
@@ -39,7 +42,7 @@ func (f *NetFarm) Reboots() (script string, count func(farm.HostName) int) {
 				return
 			case <-time.After(20 * time.Millisecond):
 			}
-			for _, h := range NetHosts {
+			for _, h := range all {
 				raw, err := os.ReadFile(filepath.Join(down, string(h)))
 				if err != nil {
 					continue
@@ -50,7 +53,7 @@ func (f *NetFarm) Reboots() (script string, count func(farm.HostName) int) {
 				n := boots[h]
 				mu.Unlock()
 				carrier, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
-				f.reboot(h, carrier, n+1)
+				watching.Go(func() { f.reboot(h, carrier, n+1) }) // several may go down at once
 			}
 		}
 	})
@@ -70,7 +73,7 @@ func (f *NetFarm) bootAs(h farm.HostName, n int) {
 
 // reboot is what a machine does, as seen from outside.
 func (f *NetFarm) reboot(h farm.HostName, carrier, n int) {
-	a := f.Agents[h]
+	a := f.AgentOf(h)
 	_ = a.Cmd.Process.Kill()
 	<-a.Exited
 	if carrier > 1 {

@@ -20,6 +20,8 @@ import (
 type strikes struct {
 	*farmtest.Striker
 	f      *realEtsy
+	kind   string           // of the run
+	faults []farmtest.Fault // each is dealt once before any comes again
 	rnd    *rand.Rand
 	deck   []farmtest.Fault
 	struck map[string]int
@@ -28,7 +30,7 @@ type strikes struct {
 	program *os.Process // that moves; nil between two runs
 }
 
-// etsyFaults are the kinds; each is dealt once before any comes again. Long is
+// etsyFaults strike while a farm is moved. Long is
 // the longest that it lasts.
 var etsyFaults = []farmtest.Fault{
 	{What: "kill", Whom: farmtest.Twin, Long: 12 * time.Second},
@@ -45,9 +47,9 @@ var etsyFaults = []farmtest.Fault{
 	{What: "stowage"}, {What: "engine"}, {What: "both"}, {What: "interrupt"},
 }
 
-func (f *realEtsy) strikes(j farmtest.Journey, seed int) *strikes {
+func (f *realEtsy) strikes(j farmtest.Journey, kind string, faults []farmtest.Fault, seed int) *strikes {
 	f.T.Helper()
-	s := &strikes{Striker: f.Striker(j), f: f, rnd: rand.New(rand.NewPCG(uint64(seed), 2016)), struck: map[string]int{}}
+	s := &strikes{Striker: f.Striker(j), f: f, kind: kind, faults: faults, rnd: rand.New(rand.NewPCG(uint64(seed), 2016)), struck: map[string]int{}}
 	s.Serve = func(i host.Instance) error {
 		return f.Machine(i).Do(func() error { return s.Host.Start(context.Background(), i, 30*time.Second) })
 	}
@@ -62,10 +64,14 @@ func (f *realEtsy) strikes(j farmtest.Journey, seed int) *strikes {
 		},
 		"agent": func(i host.Instance) func() {
 			h := farm.HostName(f.Machine(i).Name)
-			a := f.Agents[h]
+			a := f.AgentOf(h)
 			_ = a.Cmd.Process.Kill()
 			<-a.Exited
-			return func() { f.StartAgent(h) }
+			return func() {
+				if f.AgentOf(h) == a { // else its machine was rebooted meanwhile
+					f.StartAgent(h)
+				}
+			}
 		},
 	}
 	return s
@@ -116,7 +122,7 @@ func (s *strikes) strikeEvery(ctx context.Context, every time.Duration) {
 // deal draws the next fault.
 func (s *strikes) deal() farmtest.Fault {
 	if len(s.deck) == 0 {
-		s.deck = append(s.deck, etsyFaults...)
+		s.deck = append(s.deck, s.faults...)
 		s.rnd.Shuffle(len(s.deck), func(i, j int) { s.deck[i], s.deck[j] = s.deck[j], s.deck[i] })
 	}
 	x := s.deck[0]
@@ -146,9 +152,9 @@ func (s *strikes) try(ctx context.Context, x farmtest.Fault) bool {
 	}
 	var all []host.Instance
 	var steps []string
-	for _, r := range s.f.underWay() {
+	for _, r := range s.underWay() {
 		for _, c := range casts {
-			if c.Pair != r.Key.Pair || c.Side != r.Key.Side {
+			if r.Key.Host == "" && (c.Pair != r.Key.Pair || c.Side != r.Key.Side) || r.Key.Host != "" && s.f.Machine(c.Who[farmtest.Target]).Name != string(r.Key.Host) {
 				continue
 			}
 			i := s.whoPlays(x.Whom, c)
@@ -178,18 +184,19 @@ func (s *strikes) whoPlays(r farmtest.Role, c farmtest.Cast) host.Instance {
 	return s.f.At(farm.Pair{Name: c.Pair}.Instance(c.Side.Twin()), farmtest.PlaceOf(fm, c.Pair, c.Side.Twin()))
 }
 
-// underWay are the sides that are being moved, by name.
-func (f *realEtsy) underWay() []*act.Row {
+// underWay are the sides that are being moved, or the hosts that are being rolled, by name.
+func (s *strikes) underWay() []*act.Row {
+	lane := func(k act.Key) string { return string(k.Host) + string(k.Pair) }
 	board := act.NewBoard()
-	ended := map[farm.PairName]bool{}
-	_, events := farmtest.RunSoFar(f.Dir)
+	ended := map[string]bool{}
+	_, events := farmtest.RunOfKind(s.f.Dir, s.kind)
 	for _, e := range events {
 		board.Apply(e)
-		ended[e.Pair] = e.Kind == farm.LaneEnded
+		ended[lane(act.KeyOf(e))] = e.Kind == farm.LaneEnded
 	}
 	var out []*act.Row
 	for _, r := range board.Rows() {
-		if !r.IsDone() && !ended[r.Key.Pair] && !r.Undone && r.Key.Pair != "" {
+		if !r.IsDone() && !ended[lane(r.Key)] && !r.Undone && lane(r.Key) != "" {
 			out = append(out, r)
 		}
 	}

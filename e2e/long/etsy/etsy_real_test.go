@@ -1,12 +1,16 @@
 package etsy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +21,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/internal/netlab"
+	"stowage/move"
 )
 
 // The farm of examples/etsy-2016 for real: every host a machine of its own
@@ -40,10 +45,11 @@ func TestEtsyFarmForReal(t *testing.T) {
 	defer stop()
 	f := newRealEtsy(t, dir)
 	f.raise(ctx, farmtest.Number("PAIRS", 60))
+	f.begin()
 	f.sum.Seed = farmtest.Number("SEED", 1)
 	f.carryOut(ctx, time.Duration(farmtest.Number("EVERY", 60))*time.Second)
 	f.recordAll()
-	f.judge()
+	f.judge(f.misplaced)
 	f.sum.Seconds = time.Since(f.began).Seconds()
 	f.sum.tell(os.Getenv("STOWAGE_ETSY_SUM"), f.T)
 }
@@ -102,8 +108,7 @@ func (f *realEtsy) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "[%6.1f s] %s\n", time.Since(f.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// raise draws the farm, starts its servers, its agents and its clients, and
-// plans.
+// raise draws the farm, plans, and starts its servers.
 func (f *realEtsy) raise(ctx context.Context, pairs int) {
 	t := f.T
 	f.memory = watchMemory(f.Dir)
@@ -119,8 +124,12 @@ func (f *realEtsy) raise(ctx context.Context, pairs int) {
 	}
 	f.Did(demo.Raise(ctx, f.Dir, fm, 50, start, func(text string) { f.say("%s", text) }, farmtest.QuietLog()))
 	f.Must("agent", "certs")
-	for _, h := range fm.Hosts {
-		f.StartAgent(h.Name)
+}
+
+// begin starts the agents and the clients.
+func (f *realEtsy) begin() {
+	for _, h := range slices.Sorted(maps.Keys(f.Hosts)) {
+		f.StartAgent(h)
 	}
 	f.Rate = min(120, 30*float64(f.sum.Pairs))
 	f.Did(f.StartClients())
@@ -132,7 +141,7 @@ func (f *realEtsy) raise(ctx context.Context, pairs int) {
 // undone what is left is planned and moved again.
 func (f *realEtsy) carryOut(ctx context.Context, every time.Duration) {
 	plan, began := "first", time.Now()
-	s := f.strikes(f.Planned(plan), f.sum.Seed)
+	s := f.strikes(f.Planned(plan), move.Name, etsyFaults, f.sum.Seed)
 	faults, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() { defer close(ended); s.strikeEvery(faults, every) }()
@@ -146,7 +155,7 @@ func (f *realEtsy) carryOut(ctx context.Context, every time.Duration) {
 	}()
 	args := []string{"move", plan}
 	for attempts := 0; ; attempts++ {
-		code, said := f.move(ctx, s, args...)
+		code, said, _ := f.program(ctx, s, args...)
 		f.sum.Codes = append(f.sum.Codes, code)
 		switch {
 		case ctx.Err() != nil:
@@ -181,8 +190,8 @@ func (f *realEtsy) carryOut(ctx context.Context, every time.Duration) {
 	}
 }
 
-// move runs the program once and returns its exit code and what it said last.
-func (f *realEtsy) move(ctx context.Context, s *strikes, args ...string) (int, string) {
+// program runs it once and returns its exit code, what it said last, and what it printed.
+func (f *realEtsy) program(ctx context.Context, s *strikes, args ...string) (code int, said, printed string) {
 	cmd := exec.CommandContext(ctx, farmtest.LiveProgram(f.T), append(args, "-C", f.Dir)...)
 	cmd.Env = append(os.Environ(), "PATH="+farmtest.BinDir(f.T)+":"+os.Getenv("PATH"))
 	log, err := os.OpenFile(f.moveLog(), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
@@ -194,7 +203,8 @@ func (f *realEtsy) move(ctx context.Context, s *strikes, args ...string) (int, s
 	if err != nil {
 		f.T.Fatal(err)
 	}
-	cmd.Stdout, cmd.Stderr = log, log
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(log, &out), log
 	f.Did(cmd.Start())
 	s.runs(cmd.Process)
 	_ = cmd.Wait() // the exit code tells
@@ -204,11 +214,11 @@ func (f *realEtsy) move(ctx context.Context, s *strikes, args ...string) (int, s
 		f.T.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(raw[from:])), "\n")
-	return cmd.ProcessState.ExitCode(), "  " + strings.Join(lines[max(0, len(lines)-12):], "\n  ")
+	return cmd.ProcessState.ExitCode(), "  " + strings.Join(lines[max(0, len(lines)-12):], "\n  "), out.String()
 }
 
-// judge holds every promise against the servers.
-func (f *realEtsy) judge() {
+// judge holds every promise against the servers; misplaced is what is not where it should be.
+func (f *realEtsy) judge(misplaced func(*farm.Farm) []string) {
 	f.say("looking at every server")
 	wrong := f.WrongNow(2 * time.Minute)
 	f.say("holding the ledger against both sides of every pair")
@@ -219,7 +229,7 @@ func (f *realEtsy) judge() {
 	if err != nil {
 		f.T.Fatal(err)
 	}
-	wrong = append(append(wrong, more...), f.misplaced(fm)...)
+	wrong = append(append(wrong, more...), misplaced(fm)...)
 	f.sum.Wrong = wrong
 	for _, w := range wrong {
 		f.T.Error(w)
