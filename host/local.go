@@ -182,6 +182,15 @@ func (l *Local) FreeBytes(_ context.Context, dir string) (int64, error) {
 	}
 }
 
+// FreePort is a port of 127.0.0.1 that nobody listens on, for a server that is thrown away.
+func FreePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, &farm.Error{Op: "find a free port", Err: err}
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
 // PortFree implements Host.
 func (l *Local) PortFree(_ context.Context, address string) (bool, error) {
 	conn, err := net.DialTimeout("tcp", address, time.Second)

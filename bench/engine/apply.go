@@ -5,13 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"time"
 
 	"stowage/bench/engine/sheet"
 	"stowage/bench/stat"
 	"stowage/farm"
+	"stowage/host"
 )
 
 // runApply lets a primary write a backlog, carries it to a replica whose appliers stand still, and then measures how fast they work it off.
@@ -19,7 +19,7 @@ func (b *bencher) runApply(ctx context.Context, p point, seed uint64) (x sheet.S
 	primary, replica := b.stores[p.stores[0]], b.stores[p.stores[1]]
 	defer primary.kill()
 	defer replica.kill()
-	if primary.port, err = freePort(); err != nil {
+	if primary.port, err = host.FreePort(); err != nil {
 		return x, nil, err
 	}
 	for _, s := range []*server{primary, replica} {
@@ -77,15 +77,6 @@ func (b *bencher) runApply(ctx context.Context, p point, seed uint64) (x sheet.S
 		return x, nil, err
 	}
 	return x, nil, errors.Join(replica.exec(ctx, "STOP SLAVE", "RESET SLAVE ALL"), replica.stop(), primary.stop())
-}
-
-// freePort is one on 127.0.0.1 that nobody listens on now.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, &farm.Error{Op: "find a free port", Err: err}
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 // follow lets the replica fetch what the primary will write, and apply nothing. Both begin with an empty history, and with the same rows.

@@ -97,7 +97,7 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 		verbs     []*cobra.Command
 	}{
 		{"try", "Try it", []*cobra.Command{a.demoCommand()}},
-		{"know", "Know what is there", []*cobra.Command{a.inventoryCommand(), a.domainsCommand(), a.routingCommand(), a.doctorCommand(), a.explainCommand(), a.dueCommand(), a.metricsCommand()}},
+		{"know", "Know what is there", []*cobra.Command{a.inventoryCommand(), a.schemaCommand(), a.domainsCommand(), a.routingCommand(), a.doctorCommand(), a.explainCommand(), a.dueCommand(), a.metricsCommand()}},
 		{"measure", "Measure", []*cobra.Command{a.digestCommand(), a.benchCommand(), a.tuneCommand(), a.replayCommand()}},
 		{"plan", "Plan", []*cobra.Command{a.planCommand(), a.capacityCommand()}},
 		{"act", "Act", []*cobra.Command{a.moveCommand(), a.rollCommand(), a.sideCommand(), a.agentCommand()}},

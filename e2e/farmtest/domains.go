@@ -198,7 +198,7 @@ func (f *LiveFarm) WritersThatReconnect() *Writers {
 	go func() {
 		defer close(w.ended)
 		for n := 0; ctx.Err() == nil; n++ {
-			db := f.login(addresses[sides[n%len(sides)]], "client")
+			db := f.Login(addresses[sides[n%len(sides)]], "client")
 			db.SetMaxIdleConns(0)
 			if _, err := db.Exec(fmt.Sprintf("INSERT INTO %s (n) VALUES (%d)", table, n)); err != nil {
 				t.Errorf("a writer that reconnects: %v", err)

@@ -63,7 +63,7 @@ func (h *held) Release(fail bool) {
 // server is one of the servers, as an account of accounts.cnf.
 func (h *held) server(whom Role, group string) *sql.DB {
 	h.t.Helper()
-	return h.f.login(h.Instance(Fault{Whom: whom}).Dial(), group)
+	return h.f.Login(h.Instance(Fault{Whom: whom}).Dial(), group)
 }
 
 func (h *held) Value(whom Role, query string) string {
@@ -111,8 +111,8 @@ func (f *LiveFarm) Shard() farm.ShardName {
 	return fm.Pairs[0].Shards[0].Name
 }
 
-// login opens connections to a server.
-func (f *LiveFarm) login(address, group string) *sql.DB {
+// Login opens connections to a server.
+func (f *LiveFarm) Login(address, group string) *sql.DB {
 	f.T.Helper()
 	account := f.account(group)
 	cfg := driver.NewConfig()

@@ -95,7 +95,7 @@ func (f *LiveFarm) Columns(pair farm.PairName, name string) (n int) {
 	}
 	p, _ := fm.Pair(pair)
 	for _, side := range p.Sides {
-		db := f.login(fm.Address(side), "stowage")
+		db := f.Login(fm.Address(side), "stowage")
 		defer db.Close()
 		var has int
 		query := "SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = 'listings' AND COLUMN_NAME = ?"

@@ -151,7 +151,7 @@ func (r *reality) missing(ctx context.Context, p farm.Pair, side farm.SideName, 
 	if r.f.people == nil || !r.table.Pairs[p.Name].Lists(MovedShard) {
 		return
 	}
-	db := r.f.login(address, "stowage")
+	db := r.f.Login(address, "stowage")
 	defer db.Close()
 	r.f.people.mu.Lock()
 	defer r.f.people.mu.Unlock()

@@ -110,7 +110,7 @@ func (r *reality) side(ctx context.Context, p farm.Pair, side farm.SideName, s *
 // leftOvers are databases of shards that do not serve there, and tables of
 // copies that have ended.
 func (r *reality) leftOvers(ctx context.Context, p farm.Pair, side farm.SideName, s *mysql.Server) {
-	db := r.f.login(s.Address(), "stowage")
+	db := r.f.Login(s.Address(), "stowage")
 	defer db.Close()
 	var all sql.NullString
 	err := db.QueryRowContext(ctx, "SELECT JSON_ARRAYAGG(SCHEMA_NAME) FROM information_schema.SCHEMATA").Scan(&all)
@@ -138,7 +138,7 @@ func (r *reality) leftOvers(ctx context.Context, p farm.Pair, side farm.SideName
 
 // probe is a write that changes nothing: neither fence nor lock is in its way.
 func (r *reality) probe(ctx context.Context, p farm.Pair, side farm.SideName, s *mysql.Server) {
-	db := r.f.login(s.Address(), "client")
+	db := r.f.Login(s.Address(), "client")
 	defer db.Close()
 	for _, shard := range p.Shards {
 		query := fmt.Sprintf("SET STATEMENT lock_wait_timeout = 3, innodb_lock_wait_timeout = 3 FOR UPDATE `%s`.listings SET price = price WHERE id = 1", shard.Name)

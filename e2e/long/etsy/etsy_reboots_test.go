@@ -36,6 +36,7 @@ func TestEtsyFarmIsRebooted(t *testing.T) {
 	f.sum.Seed = farmtest.Number("SEED", 1)
 	reboot, boots := f.Reboots()
 	f.begin()
+	asked := f.askAll()
 	f.planReboots(reboot, farmtest.Number("OUT", 8))
 	hosts := f.reboot(ctx, time.Duration(farmtest.Number("EVERY", 60))*time.Second)
 	f.judge(func(*farm.Farm) []string {
@@ -47,7 +48,30 @@ func TestEtsyFarmIsRebooted(t *testing.T) {
 		}
 		return wrong
 	})
-	f.tellReboots(hosts, os.Getenv("STOWAGE_ETSY_SUM"))
+	f.tellReboots(hosts, asked, os.Getenv("STOWAGE_ETSY_SUM"))
+}
+
+// askAll asks every server what it is, while three of them hang, and which tables its shards have: in seconds, a cell of the table.
+func (f *realEtsy) askAll() string {
+	j := f.sidesThatRoll()
+	s := f.Striker(j)
+	began := time.Now()
+	for n := range 3 {
+		s.Hit(farmtest.Fault{What: "freeze", Whom: farmtest.Target, Long: 25 * time.Second}, j.Casts[n*len(j.Casts)/3].Who[farmtest.Target])
+	}
+	p := farmtest.RunProgram(f.T, "", "inventory", "-C", f.Dir)
+	known := time.Since(began).Seconds()
+	s.Healing.Wait()
+	if p.Code != farmtest.ExitFindings {
+		f.T.Errorf("inventory, three servers hang: exit %d\n%s", p.Code, p.Stderr)
+	}
+	f.Must("schema", "pull")
+	files, _ := filepath.Glob(f.Dir + "/schema/*.sql")
+	began = time.Now()
+	f.Must("schema", "drift")
+	out := fmt.Sprintf("inventory %.1f s, three hang; schema drift of %d shards x %d tables %.1f s", known, f.sum.Shards, len(files), time.Since(began).Seconds())
+	f.say("%s", out)
+	return out
 }
 
 // planReboots writes and plans a playbook for all machines.
@@ -158,7 +182,7 @@ func (f *realEtsy) reboot(ctx context.Context, every time.Duration) map[farm.Hos
 }
 
 // tellReboots prints the figures, and writes the row of docs/benchmarks.md.
-func (f *realEtsy) tellReboots(hosts map[farm.HostName]roll.HostEnd, file string) {
+func (f *realEtsy) tellReboots(hosts map[farm.HostName]roll.HostEnd, asked, file string) {
 	out := []float64{}
 	for _, h := range hosts {
 		if len(h.Pairs) > 0 {
@@ -170,10 +194,10 @@ func (f *realEtsy) tellReboots(hosts map[farm.HostName]roll.HostEnd, file string
 	}
 	slices.SortFunc(out, cmp.Compare[float64])
 	s := &f.sum
-	row := fmt.Sprintf("%d / %d | %d | %.0f | %d | %.0f / %.0f / %.0f | %d | %d | %d | %d | %d | %d | %d: %.0f / %.0f / %.0f / %.0f | %s | %d / %d",
+	row := fmt.Sprintf("%d / %d | %d | %.0f | %d | %.0f / %.0f / %.0f | %d | %d | %d | %d | %d | %d | %d: %.0f / %.0f / %.0f / %.0f | %s | %d / %d | %s",
 		len(f.Hosts), 2*s.Pairs, s.Seed, s.MoveSeconds/60, s.PeakMB, out[len(out)/2], out[len(out)*95/100], out[len(out)-1],
 		s.Acknowledged, s.Lost, s.Duplicated, s.Failed, s.Stale, len(s.Wrong),
-		s.Pauses.Count, s.Pauses.P50, s.Pauses.P95, s.Pauses.P99, s.Pauses.Max, s.kinds(), s.Resumes, s.Again)
+		s.Pauses.Count, s.Pauses.P50, s.Pauses.P95, s.Pauses.P99, s.Pauses.Max, s.kinds(), s.Resumes, s.Again, asked)
 	f.say("%s; exit codes %v", row, s.Codes)
 	if file != "" {
 		f.Did(os.WriteFile(file, []byte(row+"\n"), 0o644))
