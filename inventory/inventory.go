@@ -99,6 +99,10 @@ func Survey(ctx context.Context, f *farm.Farm, open func(farm.InstanceName, stri
 func (i *Instance) ask(ctx context.Context, open func(farm.InstanceName, string) *mysql.Server, options []string) {
 	server := open(i.Name, i.Address)
 	defer server.Close()
+	if err := server.Answers(ctx); err != nil {
+		i.Error = err.Error()
+		return
+	}
 	facts, err := server.Facts(ctx)
 	if err == nil && len(options) > 0 {
 		i.options, err = server.Variables(ctx, options...)

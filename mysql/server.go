@@ -90,6 +90,22 @@ func (s *Server) Ping(ctx context.Context) error {
 	return s.fail("connect", s.db.PingContext(ctx))
 }
 
+// answerLimit is within what a server that is well takes a login, however busy it is.
+const answerLimit = 5 * time.Second
+
+// Answers is nil when the server takes a login within seconds. Asked first, a server that hangs costs those, and not the time of a statement.
+func (s *Server) Answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerLimit, errHangs)
+	defer cancel()
+	err := s.Ping(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errHangs) {
+		return s.fail("connect", errHangs)
+	}
+	return err
+}
+
+var errHangs = fmt.Errorf("no answer within %v: the server or its machine hangs", answerLimit)
+
 // fail dresses an error with operation and subject; nil stays nil.
 func (s *Server) fail(op string, err error) error {
 	if err == nil {

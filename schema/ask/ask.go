@@ -7,7 +7,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -26,7 +25,6 @@ type Target struct {
 const (
 	atOnce    = 16
 	perServer = 10 * time.Minute
-	answers   = 10 * time.Second // within which a server says anything at all
 )
 
 // Shards reads all of them. versions are the series of those that answered, like "MariaDB 10.11", with how many have each.
@@ -61,14 +59,14 @@ func Shards(ctx context.Context, targets []Target) (seen []schema.Seen, silent [
 }
 
 func one(ctx context.Context, t Target) ([]schema.Seen, string, error) {
-	// A frozen server takes the connection and says nothing.
-	first, cancel := context.WithTimeoutCause(ctx, answers, errors.New("no answer"))
-	defer cancel()
-	flavor, err := t.Server.Flavor(first)
+	if err := t.Server.Answers(ctx); err != nil {
+		return nil, "", err
+	}
+	flavor, err := t.Server.Flavor(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	ctx, cancel = context.WithTimeout(ctx, perServer)
+	ctx, cancel := context.WithTimeout(ctx, perServer)
 	defer cancel()
 	names := make([]string, len(t.Shards))
 	for n, s := range t.Shards {
