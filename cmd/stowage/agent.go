@@ -17,6 +17,7 @@ import (
 	"stowage/command"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/packages"
 	"stowage/record"
 	"stowage/session"
 	"stowage/survey"
@@ -57,7 +58,7 @@ certificates; copy it here and name it with --certificates.
 	fl.StringVar(&f.namespace, "namespace", "", "Temporal namespace, for a cluster of your own")
 	fl.BoolVar(&f.units, "units", false, "run instances as systemd units mariadb@NAME, instead of as processes of their own")
 	fl.StringVar(&f.allow, "allow", "", "list of the commands that 'stowage roll' may run here, docs/roll.md; without it none")
-	cmd.AddCommand(a.certsCommand(), a.agentRevokeCommand(), a.agentStatusCommand(), a.carryCommand())
+	cmd.AddCommand(a.certsCommand(), a.agentRevokeCommand(), a.agentStatusCommand(), a.carryCommand(), a.packagesCommand())
 	return cmd
 }
 
@@ -102,6 +103,11 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	mending, stop := context.WithCancel(ctx)
 	var mended sync.WaitGroup
 	mended.Go(func() { station.Mend(mending) })
+	mended.Go(func() {
+		if err := packages.Mend(mending); err != nil && mending.Err() == nil {
+			log.Error("packages", "error", err)
+		}
+	})
 	defer mended.Wait()
 	defer stop()
 	return x.Run(ctx)
