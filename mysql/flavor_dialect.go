@@ -134,6 +134,9 @@ func (s *Server) Flavor(ctx context.Context) (Flavor, error) {
 // clone plugin, from server to server; else a backup program carries the files.
 func (f Flavor) ClonesItself() bool { return f.Vendor != "MariaDB" }
 
+// UpgradesItself reports whether the server brings its system tables to its own version as it starts: MySQL does from 8.0.16 on, MariaDB needs mariadb-upgrade.
+func (f Flavor) UpgradesItself() bool { return f.Vendor != "MariaDB" }
+
 // TooOld says why a server of this flavor cannot be moved, or "".
 func (f Flavor) TooOld() string {
 	switch {

@@ -20,7 +20,9 @@
 //
 // For a side the package changes nothing on a host but the fence in the option
 // file, and takes that away byte for byte: whoever took the side out starts and
-// stops its server. For a roll it restarts servers and writes options as the plan
-// says, and starts those that do not run when the work is done. A replica that takes
+// stops its server. For a roll it restarts servers, writes options and has packages
+// installed as the plan says, and starts those that do not run when the work is done.
+// Packages come by orders as well; on the host, package packages carries them out.
+// A replica that takes
 // the writes of its primary has a block in its option file for that time.
 package roll

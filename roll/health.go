@@ -63,13 +63,13 @@ func restartsAfter(o hostOrder, n int) bool {
 	return false
 }
 
-// errorLog is the error log of a side's server. Where it says that it has none, there is none.
-func (s *stay) errorLog(ctx context.Context, m *member) (string, error) {
+// errorLog is the error log of a side's server, and where it lies. Where it says that it has none, there is none.
+func (s *stay) errorLog(ctx context.Context, m *member) (path, text string, err error) {
 	vars, err := m.Leaves.Variables(ctx, "log_error", "datadir")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	path := vars["log_error"]
+	path = vars["log_error"]
 	switch {
 	case path == "" || path == "stderr":
 		path = filepath.Join(m.at.Dir(), host.ErrorLog) // where its starter sends it
@@ -77,7 +77,7 @@ func (s *stay) errorLog(ctx context.Context, m *member) (string, error) {
 		path = filepath.Join(vars["datadir"], path)
 	}
 	raw, err := m.at.ReadFile(ctx, path)
-	return string(raw), err
+	return path, string(raw), err
 }
 
 // logIsQuiet refuses a side whose server has written errors since it left.
@@ -86,7 +86,7 @@ func (s *stay) logIsQuiet(ctx context.Context, m *member) error {
 	if !known || was < 0 || slices.Contains(m.MayDiffer, ErrorLog) {
 		return nil
 	}
-	text, err := s.errorLog(ctx, m)
+	_, text, err := s.errorLog(ctx, m)
 	if err != nil {
 		s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("the error log of %s cannot be read any more, and is not compared: %v", m.order.Leaves.Name, err)})
 		return nil

@@ -30,7 +30,7 @@ func hostSteps(phases, out, in []string) []swing.Step[*stay] {
 		Needs:   "all pairs of the host serve, and their servers follow each other as farm.yaml says; the host's owner allows the commands",
 		Effect:  "none",
 		Known:   "no question found a blocker; what the sides are is remembered",
-		Timeout: 5 * time.Minute,
+		Timeout: 2 * time.Hour, // packages are downloaded
 		Do:      act.Method((*stay).preflight),
 	}
 	work := swing.Step[*stay]{

@@ -108,6 +108,7 @@ func TestStepsOfAHost(t *testing.T) {
 	for want, steps := range map[string][]agenda.Step{
 		ByCommand:  {{Command: []string{"a"}}},
 		ByRestart:  {{Restart: true}},
+		ByPackages: {{Packages: map[string]string{"ab": "1"}}},
 		ByPlaybook: {{Options: map[string]string{"a": "b"}}, {Restart: true}},
 	} {
 		if got := bookFor(agenda.Work{Steps: steps}, agenda.Host{Instances: []agenda.Instance{{Role: agenda.Replica}}}); got != want {

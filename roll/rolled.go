@@ -7,6 +7,7 @@ import (
 
 	"stowage/command"
 	"stowage/farm"
+	"stowage/packages"
 	"stowage/store"
 )
 
@@ -25,8 +26,14 @@ type Rolled struct {
 	Done []Did `json:"done,omitempty"`
 	// Restarting are the processes that a restart which is under way has found, by step.
 	Restarting map[int]map[farm.InstanceName]int `json:"restarting,omitempty"`
+	// Packages are, by step, what packages were before the host left, and are to be.
+	Packages map[int]packages.Report `json:"packages,omitempty"`
+	// Backing are the steps whose packages of before are installed again.
+	Backing map[int]backing `json:"backing,omitempty"`
 	// Logs are how long the error logs were before the host left; -1: nobody could read them.
 	Logs map[farm.InstanceName]int `json:"logs,omitempty"`
+	// LogFiles are where they lie: of a server that does not start nobody can ask it.
+	LogFiles map[farm.InstanceName]string `json:"log_files,omitempty"`
 	// Accepted are steps that failed, and that a person has remedied.
 	Accepted []int `json:"accepted,omitempty"`
 	// Changed are variables that a person has changed meanwhile.

@@ -44,6 +44,7 @@ const (
 	ByCommand  = "command"
 	ByRestart  = "restart"
 	ByPlaybook = "playbook"
+	ByPackages = "packages"
 )
 
 // OneWriter ends the name of a runbook for hosts that carry a primary: its clients go and return by a cutover.
@@ -62,6 +63,7 @@ func RollKind(r *Roller) act.Kind {
 		}
 		book(ByCommand, command.Phases)
 		book(ByRestart, restartPhases)
+		book(ByPackages, packagePhases)
 		book(ByPlaybook, slices.Concat(command.Phases, optionPhases, restartPhases))
 	}
 	return act.Kind{
@@ -84,6 +86,8 @@ func byWork(w agenda.Work) string {
 		return ByCommand
 	case len(w.Steps) == 1 && w.Steps[0].Restart:
 		return ByRestart
+	case len(w.Steps) == 1 && len(w.Steps[0].Packages) > 0:
+		return ByPackages
 	}
 	return ByPlaybook
 }

@@ -15,6 +15,7 @@ import (
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/packages"
 	"stowage/swing"
 )
 
@@ -26,6 +27,7 @@ type stay struct {
 	members []*member
 	machine host.Host
 	rolled  Rolled
+	looked  map[int]packages.Report // by step of the work: what the host says of its packages
 }
 
 func (r *Roller) stay(c engine.Call, step act.Step, beat func(string)) (*stay, error) {
@@ -94,7 +96,11 @@ func (s *stay) Survey(ctx context.Context) ([]farm.Finding, error) {
 		found = slices.Concat(found, of, unknown)
 	}
 	more, err := s.allowed(ctx)
-	return append(found, more...), err
+	if err != nil {
+		return nil, err
+	}
+	of, err := s.askPackages(ctx)
+	return slices.Concat(found, more, of), err
 }
 
 // allowed asks the host whether its owner allows the commands of the work.
@@ -181,6 +187,9 @@ func (s *stay) preflight(ctx context.Context) error {
 	if err := act.MayGoOn(ctx, s); err != nil {
 		return err
 	}
+	if err := s.fetchPackages(ctx); err != nil {
+		return err
+	}
 	errs := make([]error, len(s.members))
 	var wg sync.WaitGroup
 	for n, m := range s.members {
@@ -192,16 +201,16 @@ func (s *stay) preflight(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	logs := map[farm.InstanceName]int{}
+	logs, files := map[farm.InstanceName]int{}, map[farm.InstanceName]string{}
 	for _, m := range s.members {
-		text, err := s.errorLog(ctx, m)
-		logs[m.order.Leaves.Name] = len(text)
+		path, text, err := s.errorLog(ctx, m)
+		logs[m.order.Leaves.Name], files[m.order.Leaves.Name] = len(text), path
 		if err != nil {
 			logs[m.order.Leaves.Name] = -1
 			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("the error log of %s cannot be read, and is not compared: %v", m.order.Leaves.Name, err)})
 		}
 	}
-	return s.note(nil, func(x *Rolled) { x.Logs = logs })
+	return s.note(nil, func(x *Rolled) { x.Logs, x.LogFiles = logs, files })
 }
 
 // note keeps what is known of the host by now, where nothing has failed.

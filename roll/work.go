@@ -27,13 +27,13 @@ func (s *stay) work(ctx context.Context) error {
 			continue
 		}
 		var err error
-		if known && len(step.Command) > 0 { // a command is not asked twice: it has failed, and would answer the same
+		if known && (len(step.Command) > 0 || len(step.Packages) > 0) { // a command is not asked twice: it has failed, and would answer the same
 			return s.stays(n, step, d)
 		}
 		if d, err = s.one(ctx, n, step); err != nil {
 			return err
 		}
-		if d.Failed == "" {
+		if d.Failed == "" && len(step.Packages) == 0 { // those are checked where there is a way back
 			if d.Failed, err = s.checked(ctx, n, step); err != nil {
 				return err
 			}
@@ -65,6 +65,8 @@ func (s *stay) one(ctx context.Context, n int, step agenda.Step) (Did, error) {
 	d := Did{Step: n, What: step.String()}
 	s.Report(farm.Event{Kind: farm.StepProgress, Text: step.String()})
 	switch {
+	case len(step.Packages) > 0:
+		return s.changePackages(ctx, n, step)
 	case step.Restart:
 		return d, s.restart(ctx, n, step)
 	case len(step.Options) > 0 && step.Apply:
@@ -159,41 +161,61 @@ func (s *stay) restart(ctx context.Context, n int, step agenda.Step) error {
 		defer cancel()
 		ctx = bounded
 	}
-	was, known := s.rolled.Restarting[n]
-	if !known {
-		was = map[farm.InstanceName]int{}
-		for _, m := range s.members {
-			pid, err := s.machine.Running(ctx, m.at.Instance)
-			if err != nil {
-				return err
-			}
-			was[m.order.Leaves.Name] = pid
-		}
-		err := s.note(nil, func(x *Rolled) {
-			all := map[int]map[farm.InstanceName]int{n: was}
-			for k, v := range x.Restarting {
-				all[k] = v
-			}
-			x.Restarting = all
-		})
-		if err != nil {
-			return err
-		}
-	}
-	err := s.Phase(ctx, restartPhases[0], func(ctx context.Context) error {
-		return s.each(func(m *member) error {
-			pid, err := s.machine.Running(ctx, m.at.Instance)
-			if err != nil || pid == 0 || pid != was[m.order.Leaves.Name] {
-				return err
-			}
-			return s.machine.Stop(ctx, m.at.Instance, stopLimit)
-		})
-	})
+	was, err := s.foundFirst(ctx, n)
 	if err != nil {
+		return err
+	}
+	if err := s.Phase(ctx, restartPhases[0], func(ctx context.Context) error { return s.stopThose(ctx, was) }); err != nil {
 		return err
 	}
 	return s.Phase(ctx, restartPhases[1], func(ctx context.Context) error {
 		return s.each(func(m *member) error { return s.machine.StartAgain(ctx, m.at.Instance, startLimit) })
+	})
+}
+
+// foundFirst are the processes that a step found when it began, also after a kill.
+func (s *stay) foundFirst(ctx context.Context, n int) (map[farm.InstanceName]int, error) {
+	if was, known := s.rolled.Restarting[n]; known {
+		return was, nil
+	}
+	was, err := s.processes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return was, s.note(nil, func(x *Rolled) { x.Restarting = withStep(x.Restarting, n, was) })
+}
+
+// withStep is a map, and an entry more. The map itself stays: what was noted before may have it.
+func withStep[T any](all map[int]T, n int, v T) map[int]T {
+	out := maps.Clone(all)
+	if out == nil {
+		out = map[int]T{}
+	}
+	out[n] = v
+	return out
+}
+
+// processes are those of all instances of the host; 0: it does not run.
+func (s *stay) processes(ctx context.Context) (map[farm.InstanceName]int, error) {
+	out := map[farm.InstanceName]int{}
+	for _, m := range s.members {
+		pid, err := s.machine.Running(ctx, m.at.Instance)
+		if err != nil {
+			return nil, err
+		}
+		out[m.order.Leaves.Name] = pid
+	}
+	return out, nil
+}
+
+// stopThose stops every instance that still is the process it was.
+func (s *stay) stopThose(ctx context.Context, was map[farm.InstanceName]int) error {
+	return s.each(func(m *member) error {
+		pid, err := s.machine.Running(ctx, m.at.Instance)
+		if err != nil || pid == 0 || pid != was[m.order.Leaves.Name] {
+			return err
+		}
+		return s.machine.Stop(ctx, m.at.Instance, stopLimit)
 	})
 }
 

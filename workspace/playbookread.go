@@ -8,13 +8,14 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"stowage/farm"
+	"stowage/packages/pin"
 	"stowage/roll/agenda"
 )
 
 // The keys of a playbook, by level.
 var (
 	playbookKeys = []string{"hosts", "changes", "takes", "steps"}
-	stepKeys     = []string{"command", "reboot", "restart", "options", "apply", "check", "time_limit", "on_failure", "repeatable"}
+	stepKeys     = []string{"command", "reboot", "restart", "options", "apply", "packages", "upgrade", "way_back", "check", "time_limit", "on_failure", "repeatable"}
 )
 
 // playbookReader reads rolls/NAME.yaml against a farm.
@@ -105,6 +106,17 @@ func (r *playbookReader) step(n *yaml.Node) (s agenda.Step) {
 		case "options":
 			does++
 			s.Options = r.options(v)
+		case "packages":
+			does++
+			s.Packages = r.packages(v)
+		case "upgrade":
+			if s.Upgrade = agenda.Upgrade(r.text(v, what)); s.Upgrade != agenda.WhereNeeded && s.Upgrade != agenda.NoUpgrade {
+				r.fault(v, "upgrade is %q: it is %s or %s", s.Upgrade, agenda.WhereNeeded, agenda.NoUpgrade)
+			}
+		case "way_back":
+			if s.WayBack = agenda.WayBack(r.text(v, what)); s.WayBack != agenda.OldPackages && s.WayBack != agenda.NoWayBack {
+				r.fault(v, "way_back is %q: it is %s or %s", s.WayBack, agenda.OldPackages, agenda.NoWayBack)
+			}
 		case "apply":
 			s.Apply = r.yes(v, what)
 		case "check":
@@ -127,11 +139,15 @@ func (r *playbookReader) step(n *yaml.Node) (s agenda.Step) {
 	switch {
 	case n.Kind != yaml.MappingNode:
 	case does != 1 && len(r.list) == 0:
-		r.fault(n, "a step is one of command, reboot, restart and options; this one is %s", map[bool]string{true: "none of them", false: "more than one"}[does == 0])
+		r.fault(n, "a step is one of command, reboot, restart, options and packages; this one is %s", map[bool]string{true: "none of them", false: "more than one"}[does == 0])
 	case s.Apply && len(s.Options) == 0 && len(r.list) == 0:
 		r.fault(n, "apply is about options: set them while the server runs, or restart it")
 	case s.Repeatable && (len(s.Command) == 0 || s.Reboot) && len(r.list) == 0:
 		r.fault(n, "repeatable is about a command; restarts and options may be repeated in any case")
+	case len(s.Packages) == 0 && (s.Upgrade != "" || s.WayBack != "") && len(r.list) == 0:
+		r.fault(n, "upgrade and way_back are about packages, and this step has none")
+	case len(s.Packages) > 0 && s.OnFailure == agenda.GoOn && len(r.list) == 0:
+		r.fault(n, "a host on which packages failed cannot go on; way_back says what follows")
 	}
 	return s
 }
@@ -145,6 +161,21 @@ func (r *playbookReader) argv(v *yaml.Node, what func() string) []string {
 	out := r.words(v, what())
 	if strings.Contains(out[0], "/") && !filepath.IsAbs(out[0]) {
 		r.fault(v.Content[0], "%q is a relative path: write it from / on, or a name that is found in PATH", out[0])
+	}
+	return out
+}
+
+// packages are versions by name, each one version and no pattern: what is reviewed is what is installed.
+func (r *playbookReader) packages(v *yaml.Node) map[string]string {
+	out := map[string]string{}
+	r.named(v, "packages", func(name string, v *yaml.Node) {
+		out[name] = r.text(v, func() string { return name + " of packages" })
+		if wrong := pin.Fault(name, out[name]); wrong != "" && !r.bad[v] {
+			r.fault(v, "%s", wrong)
+		}
+	})
+	if v.Kind == yaml.MappingNode && len(v.Content) == 0 {
+		r.fault(v, "packages is empty: there is nothing to install")
 	}
 	return out
 }

@@ -23,6 +23,9 @@ steps:
     time_limit: 10m
   - reboot: true
   - {reboot: [/sbin/shutdown, -r, now], time_limit: 20m}
+  - packages: {mariadb-server: "1:10.11.19-0+deb12u1", galera-4: 26.4.20-1}
+    upgrade: none
+    way_back: packages
 `
 
 func rolledFarm(t testing.TB) *farm.Farm {
@@ -43,6 +46,7 @@ func TestPlaybookIsRead(t *testing.T) {
 		{Restart: true, Limit: 10 * time.Minute},
 		{Reboot: true, Command: []string{"/usr/bin/systemctl", "reboot"}},
 		{Reboot: true, Command: []string{"/sbin/shutdown", "-r", "now"}, Limit: 20 * time.Minute},
+		{Packages: map[string]string{"mariadb-server": "1:10.11.19-0+deb12u1", "galera-4": "26.4.20-1"}, Upgrade: agenda.NoUpgrade, WayBack: agenda.OldPackages},
 	}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
@@ -69,6 +73,15 @@ func TestFaultsOfPlaybooksSayTheirLine(t *testing.T) {
 		"steps: [{reboot: true, repeatable: true}]\n":          "repeatable is about a command",
 		"steps: [{restart: true, repeatable: true}]\n":         "repeatable is about a command",
 		"steps: [{restart: true, apply: true}]\n":              "apply is about options",
+		"steps: [{packages: {mariadb-server: latest}}]\n":      `k.yaml:1: "latest" is no version of mariadb-server`,
+		"steps: [{packages: {-o: 1}}]\n":                       `"-o" is no name of a package`,
+		"steps: [{packages: {}}]\n":                            "packages is empty",
+		"steps: [{packages: [mariadb-server]}]\n":              "packages",
+		"steps: [{packages: {ab: 1}, way_back: rebuild}]\n":    `way_back is "rebuild": it is packages or none`,
+		"steps: [{packages: {ab: 1}, upgrade: always}]\n":      `upgrade is "always": it is auto or none`,
+		"steps: [{packages: {ab: 1}, on_failure: go-on}]\n":    "cannot go on; way_back says what follows",
+		"steps: [{packages: {ab: 1}, restart: true}]\n":        "more than one",
+		"steps: [{restart: true, way_back: packages}]\n":       "upgrade and way_back are about packages",
 		"steps: [{restart: true}]\nsteps: [{restart: true}]\n": "is there twice",
 	} {
 		_, err := parsePlaybook("k.yaml", []byte(text), rolledFarm(t))
@@ -92,7 +105,7 @@ func FuzzPlaybook(f *testing.F) {
 		}
 		for _, s := range work.Steps {
 			n := 0
-			for _, is := range []bool{len(s.Command) > 0, s.Restart, len(s.Options) > 0} {
+			for _, is := range []bool{len(s.Command) > 0, s.Restart, len(s.Options) > 0, len(s.Packages) > 0} {
 				if is {
 					n++
 				}

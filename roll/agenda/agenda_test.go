@@ -214,9 +214,11 @@ func TestDriftIsNamed(t *testing.T) {
 }
 
 func TestPlanInWords(t *testing.T) {
-	p, _, err := agenda.Make(small(), agenda.Work{Hosts: []string{"db*"}, Changes: []string{"version"}, Takes: 90 * time.Second, Steps: []agenda.Step{
+	p, _, err := agenda.Make(small(), agenda.Work{Hosts: []string{"db*"}, Changes: []string{"time_zone"}, Takes: 90 * time.Second, Steps: []agenda.Step{
 		{Command: []string{"/usr/local/sbin/patch", "all of it"}, Limit: 10 * time.Minute, MustPass: []string{"/bin/true"}, OnFailure: agenda.GoOn},
-		{Options: map[string]string{"innodb-io-capacity": "2000"}}, {Restart: true}}}, agenda.Rules{Limits: agenda.Limits{Hosts: 2, PerRack: 1, PerFeed: 0}}, agenda.Assumed)
+		{Options: map[string]string{"innodb-io-capacity": "2000"}}, {Restart: true},
+		{Packages: map[string]string{"mariadb-server": "1:10.11.19-1", "galera-4": "26-1"}, WayBack: agenda.OldPackages, Limit: time.Minute}, {Packages: map[string]string{"mysql-server": "8.4.5-1"}, Upgrade: agenda.NoUpgrade},
+	}}, agenda.Rules{Limits: agenda.Limits{Hosts: 2, PerRack: 1, PerFeed: 0}}, agenda.Assumed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +233,11 @@ on each host, while all its instances are out of rotation:
   1. run: /usr/local/sbin/patch "all of it"; at most 10m0s; then must succeed: /bin/true; a failure is noted only
   2. write options: innodb-io-capacity = 2000
   3. restart its instances
-may differ afterwards: innodb_io_capacity, version
+  4. bring packages to galera-4 26-1, mariadb-server 1:10.11.19-1, with all that was built from the same source; at most 1m0s; then mariadb-upgrade where a server needs it
+     way back: the packages of before are installed again. An older server need not start on files that a newer one has written: if it does not, rebuild its sides from their twins (stowage move instance)
+  5. bring packages to mysql-server 8.4.5-1, with all that was built from the same source
+     no way back: a host on which it fails stays out as it is; its sides can be rebuilt from their twins (stowage move instance)
+may differ afterwards: innodb_io_capacity, time_zone, version
 batch 1, from 0s to 1m30s: db1, db3
   p1 stands on one leg: p1/A is out, db2 serves all its clients
 batch 2, from 1m30s to 3m: db2

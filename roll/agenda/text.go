@@ -23,6 +23,9 @@ func (p Plan) WriteText(w io.Writer) error {
 	b.WriteString("on each host, while all its instances are out of rotation:\n")
 	for n, s := range p.Work.Steps {
 		fmt.Fprintf(&b, "  %d. %s%s\n", n+1, s, s.terms())
+		if text := s.wayBack(); text != "" {
+			fmt.Fprintf(&b, "     %s\n", text)
+		}
 	}
 	for _, h := range p.Hosts {
 		if len(h.Options) > 0 {
@@ -76,6 +79,9 @@ func (s Step) terms() string {
 	if s.Limit > 0 {
 		out = append(out, "at most "+s.Limit.String())
 	}
+	if len(s.Packages) > 0 && s.Upgrade != NoUpgrade {
+		out = append(out, "then mariadb-upgrade where a server needs it")
+	}
 	if len(s.MustPass) > 0 {
 		out = append(out, "then must succeed: "+words(s.MustPass))
 	}
@@ -89,6 +95,17 @@ func (s Step) terms() string {
 		return ""
 	}
 	return "; " + strings.Join(out, "; ")
+}
+
+// wayBack is what follows when the packages of a step fail, for people.
+func (s Step) wayBack() string {
+	switch {
+	case len(s.Packages) == 0:
+		return ""
+	case s.WayBack == OldPackages:
+		return "way back: the packages of before are installed again. An older server need not start on files that a newer one has written: if it does not, rebuild its sides from their twins (stowage move instance)"
+	}
+	return "no way back: a host on which it fails stays out as it is; its sides can be rebuilt from their twins (stowage move instance)"
 }
 
 func batches(n int) string {

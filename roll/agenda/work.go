@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stowage/packages/pin"
 )
 
 // OnFailure is what follows when a step of the work fails on a host.
@@ -18,12 +20,37 @@ const (
 	GoOn OnFailure = "go-on"
 )
 
-// Step is one thing that is done to a host while it is out. Exactly one of Command, Restart and Options says what.
+// Upgrade says whether mariadb-upgrade runs after packages were installed.
+type Upgrade string
+
+const (
+	// WhereNeeded: on each server that says that it needs it. The default.
+	WhereNeeded Upgrade = "auto"
+	// NoUpgrade: never.
+	NoUpgrade Upgrade = "none"
+)
+
+// WayBack is what follows when packages cannot be installed, or a server is not well with them.
+type WayBack string
+
+const (
+	// NoWayBack: the host stays out as it is. The default.
+	NoWayBack WayBack = "none"
+	// OldPackages: the packages of before are installed again and the servers started, and the host stays out.
+	OldPackages WayBack = "packages"
+)
+
+// Step is one thing that is done to a host while it is out. Exactly one of Command, Restart, Options and Packages says what.
 type Step struct {
 	Command []string          `json:"command,omitempty"`
 	Reboot  bool              `json:"reboot,omitempty"`  // the command starts the machine again: the step is done when it has
 	Restart bool              `json:"restart,omitempty"` // of all its instances
 	Options map[string]string `json:"options,omitempty"` // written into their option files; they hold from the next restart on
+
+	// Packages are versions by name. All instances are stopped, the packages installed, the instances started and looked at.
+	Packages map[string]string `json:"packages,omitempty"`
+	Upgrade  Upgrade           `json:"upgrade,omitempty"`
+	WayBack  WayBack           `json:"way_back,omitempty"`
 
 	// Apply: the options hold at the end of the step. What the server can change while it runs is set; it is restarted for the rest.
 	Apply bool `json:"apply,omitempty"`
@@ -42,6 +69,9 @@ var RebootCommand = []string{"/usr/bin/systemctl", "reboot"}
 // RebootLimit: see RebootCommand.
 const RebootLimit = 30 * time.Minute
 
+// PackagesLimit is how long packages may take to be installed where nobody says more.
+const PackagesLimit = time.Hour
+
 // Work is what is done to each host.
 type Work struct {
 	Playbook string   `json:"playbook,omitempty"` // its name; "": of the command line
@@ -54,13 +84,16 @@ type Work struct {
 	Downtime bool `json:"allow_downtime,omitempty"`
 }
 
-// Announced are the variables that may differ on a side that returns: those that are named, and those that options set.
+// Announced are the variables that may differ on a side that returns: those that are named, those that options set, and the version of servers whose packages change.
 func (w Work) Announced() []string {
 	all := map[string]bool{}
 	for _, name := range w.Changes {
 		all[name] = true
 	}
 	for _, s := range w.Steps {
+		if len(s.Packages) > 0 {
+			all["version"] = true
+		}
 		for name := range s.Options {
 			all[strings.ReplaceAll(name, "-", "_")] = true
 		}
@@ -75,6 +108,12 @@ func (s Step) String() string {
 		return "reboot: " + words(s.Command)
 	case s.Restart:
 		return "restart its instances"
+	case len(s.Packages) > 0:
+		var all []string
+		for _, p := range pin.Of(s.Packages) {
+			all = append(all, p.Name+" "+p.Version)
+		}
+		return "bring packages to " + strings.Join(all, ", ") + ", with all that was built from the same source"
 	case s.HostOptions && len(s.Options) == 0:
 		return "bring its servers to the options of its host type: set what they can change, restart them for the rest"
 	case len(s.Options) > 0:
