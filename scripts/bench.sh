@@ -16,6 +16,7 @@
 #   BENCH=reboots  the 150 machines of `make bench-etsy` are rebooted under load, a fault a minute: needs root and 12 GB; not part of all
 #   BENCH=engine-scale  a run of 6,000 pairs beside runs of sixty, killed in the middle: a quarter of an hour
 #   BENCH=engine-calls  what a call to one of 150 agents costs the engine
+#   BENCH=roll     rolling restarts, an option and a minor upgrade under load, beside a shell loop of restarts
 #   BENCH=storage  whether `stowage bench` can be believed: throttled devices, fio by hand, a disk against itself
 #
 # Several names may be given, with blanks between; without BENCH: all. One that fails does not keep the others from running.
@@ -23,7 +24,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 failed=
-for name in ${BENCH:-demo etsy digest compare plan pause copier seed storage engine inventory capacity load engine-calls engine-scale}; do
+for name in ${BENCH:-demo etsy digest compare plan pause copier roll seed storage engine inventory capacity load engine-calls engine-scale}; do
 	case $name in
 	demo | etsy) scripts/bench/demo.sh "$name" || failed+=" $name" ;;
 	reboots) scripts/bench/etsy.sh reboots || failed+=" $name" ;;

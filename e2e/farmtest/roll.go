@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stowage/demo"
+	"stowage/demo/load"
 	"stowage/farm"
 	"stowage/host"
 	"stowage/roll"
@@ -63,6 +64,24 @@ func (r *RolledFarm) Read(p Program) (out Rolled) {
 		r.F.T.Fatalf("%v\n%s", err, p.Stdout)
 	}
 	return out
+}
+
+// LongestOut is for how long the host was out that was it longest, in seconds.
+func (r Rolled) LongestOut() (longest float64) {
+	for _, h := range r.Hosts {
+		longest = max(longest, h.SecondsOut)
+	}
+	return longest
+}
+
+// Lost is how many queries have failed. The clients of the demo try again where a server refuses them or hangs up, and ask what became of a commit: those are queries that a
+// client without that would have lost.
+func Lost(s load.Summary) int64 { return s.Failed + s.Retried + s.UnknownResolved + s.UnknownLeft }
+
+// Figure is a row of docs/benchmarks.md, as scripts/bench/roll.sh reads it. ledger says whether it is whole, out is for how many seconds one host was out at most.
+func Figure(t *testing.T, what string, s load.Summary, ledger string, out string) {
+	t.Helper()
+	t.Logf("FIGURE\t%s\t%d\t%d\t%s\t%s", what, Lost(s), s.Acknowledged, ledger, out)
 }
 
 // Lines is how often a command has run on a host.

@@ -25,6 +25,14 @@ type bootedFarm struct {
 // farm.
 func bootNetFarm(t *testing.T, shards, rows int) *bootedFarm {
 	t.Helper()
+	f := bootMachines(t, shards)
+	f.Serve(shards, rows)
+	return f
+}
+
+// bootMachines is bootNetFarm up to the servers.
+func bootMachines(t *testing.T, shards int) *bootedFarm {
+	t.Helper()
 	if missing := netlab.MissingToBoot(); missing != "" {
 		t.Skip("NOT TESTED: agents and instances as units of systemd: " + missing)
 	}
@@ -52,7 +60,6 @@ func bootNetFarm(t *testing.T, shards, rows int) *bootedFarm {
 		f.install(h, program)
 	}
 	t.Cleanup(f.tell)
-	f.Serve(shards, rows)
 	return f
 }
 
@@ -74,7 +81,7 @@ func (f *bootedFarm) install(h farm.HostName, program string) {
 		put("/etc/stowage/certificates/"+c.Name(), filepath.Join(certificates, c.Name()), 0o600)
 	}
 	env := fmt.Sprintf("STOWAGE_HOST=%s\nSTOWAGE_ENGINE=%s\nSTOWAGE_LISTEN=%s:7234\nSTOWAGE_FLAGS=--units --allow /etc/stowage/allowed\nSTOWAGE_BOOT_ID_FILE=%s\n", h, f.EngineAddress(), f.Hosts[h].Address, f.bootID(h))
-	f.Did(f.boots[h].Write("/etc/stowage/allowed", []byte("/usr/bin/systemctl reboot\n"), 0o644))
+	f.Did(f.boots[h].Write("/etc/stowage/allowed", []byte("/usr/bin/systemctl reboot\n/usr/bin/stowage agent packages ...\n"), 0o644))
 	f.startsAs(h, 1)
 	f.Did(f.boots[h].Write("/etc/stowage/agent.env", []byte(env), 0o600))
 	f.on(h, "ln", "-s", program, "/usr/bin/stowage")
