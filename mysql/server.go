@@ -29,6 +29,7 @@ type Server struct {
 	log     *slog.Logger
 	speaks  atomic.Pointer[dialect] // nil until asked
 	watched atomic.Bool             // MySQL: performance_schema is known to see what openWork needs
+	asked   atomic.Uint64           // statements sent, as the server counts them
 }
 
 // StatementTimeout bounds a statement that should be quick. A frozen host

@@ -50,6 +50,7 @@ func (d door) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("connection of type %T cannot be followed", conn)
 	}
+	d.server.asked.Add(1) // the driver has set the variables of the session
 	return passage{full, d.server}, nil
 }
 
@@ -117,6 +118,7 @@ func (p passage) PrepareContext(ctx context.Context, query string) (driver.Stmt,
 // report tells of a statement before it goes out, and returns what is to be
 // told its error.
 func (p passage) report(ctx context.Context, query string, args []driver.NamedValue) func(error) {
+	p.server.asked.Add(1)
 	told, ok := ctx.Value(trailKey{}).(func(Sent))
 	if !ok || !changes(query) {
 		return func(error) {}
