@@ -16,6 +16,7 @@ import (
 	"stowage/mysql"
 	"stowage/placement"
 	"stowage/store"
+	"stowage/swing"
 )
 
 // Terms are what a person adds to a plan when it is begun.
@@ -170,7 +171,19 @@ func (a *Act) firstOrders(run store.Run, approvals []string, soak time.Duration)
 	return err
 }
 
-// WatchAtMost is how long a share of the clients that come back is watched; a
+// SwingSettings are those for production, with what the goals say of clients that come back.
+func SwingSettings(g placement.Goals) swing.Settings {
+	s := swing.Defaults()
+	s.Soak = min(g.Soak, WatchAtMost)
+	l := &s.Limits
+	*l = swing.Limits{
+		Latency: cmp.Or(g.Ramp.Latency, l.Latency), Floor: cmp.Or(g.Ramp.Floor, l.Floor), Errors: cmp.Or(g.Ramp.Errors, l.Errors),
+		Statements: cmp.Or(g.Ramp.Statements, l.Statements), Longest: cmp.Or(g.Ramp.Longest, l.Longest),
+	}
+	return s
+}
+
+// WatchAtMost is how long a share of the clients that come back is watched, but for one with few statements; a
 // longer soak keeps the old side besides.
 const WatchAtMost = 10 * time.Second
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"stowage/act"
 	"stowage/engine"
@@ -23,12 +22,11 @@ type Act struct {
 	Mover *Mover
 }
 
-// NewAct makes moves the kind that an act carries out, in a session that is prepared. The soak of the settings is that of the goals,
-// as far as it is part of a step.
-func NewAct(a *act.Act, soak time.Duration, repair bool) *Act {
+// NewAct makes moves the kind that an act carries out, in a session that is prepared. The settings are those of the goals,
+// act.SwingSettings.
+func NewAct(a *act.Act, settings swing.Settings, repair bool) *Act {
 	m := &Mover{Conductor: a.Conductor, Workspace: a.Workspace, Router: a.Router, Machines: a.Session, Accounts: a.Accounts,
-		Settings: swing.Defaults(), Repair: repair, edited: &host.Editor{}}
-	m.Settings.Soak = min(soak, act.WatchAtMost)
+		Settings: settings, Repair: repair, edited: &host.Editor{}}
 	moving := &Act{a, m}
 	a.Kind, a.WayBack = Kind(m), moving.PlanBack
 	return moving

@@ -82,6 +82,8 @@ type Goals struct {
 	Parallel int `json:"parallel"`
 	// Soak is how long a side serves in its new place before it counts as moved.
 	Soak time.Duration `json:"soak_ns"`
+	// Ramp are the limits beyond which clients that have come back are sent to the twin again.
+	Ramp Ramp `json:"ramp,omitzero"`
 	// ApproveBefore are the steps before which a person decides: out, retire.
 	ApproveBefore []string `json:"approve_before,omitempty"`
 	// AfterFailure is what becomes of the other pairs when one has failed and was

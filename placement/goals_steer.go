@@ -58,3 +58,13 @@ func (c *goalCheck) steering() {
 		}
 	}
 }
+
+// Ramp is how much worse than on its twin the clients of a side that comes back may be served; see swing.Limits. What is zero has the
+// default there.
+type Ramp struct {
+	Latency    float64       `json:"latency,omitempty"` // times as long as on the twin
+	Floor      time.Duration `json:"floor_ns,omitempty"`
+	Errors     float64       `json:"errors,omitempty"` // 0 to 1
+	Statements int           `json:"statements,omitempty"`
+	Longest    time.Duration `json:"longest_ns,omitempty"`
+}

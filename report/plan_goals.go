@@ -51,6 +51,7 @@ func (c *census) goalsSection() planSection {
 	say("rates", rateWords(g.Rates))
 	say("parallel", count(g.Parallel, "pair"))
 	say("soak", longSpan(g.Soak.Seconds()))
+	say("ramp", rampWords(g.Ramp))
 	say("after_failure", string(g.AfterFailure))
 	say("approve_before", strings.Join(g.ApproveBefore, ", "))
 	return s
@@ -119,6 +120,22 @@ func rateWords(r placement.Rates) string {
 	}{{"stream", r.Stream}, {"host", r.Host}, {"rack", r.Rack}} {
 		if x.rate > 0 && !math.IsInf(x.rate, 0) {
 			out = append(out, x.name+" "+amount(x.rate, farm.KindBytes)+"/s")
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func rampWords(r placement.Ramp) string {
+	var out []string
+	for _, x := range []struct {
+		given bool
+		text  string
+	}{
+		{r.Latency > 0, fmt.Sprintf("latency x%g", r.Latency)}, {r.Floor > 0, "floor " + r.Floor.String()}, {r.Errors > 0, "errors " + percent(r.Errors)},
+		{r.Statements > 0, fmt.Sprintf("statements %d", r.Statements)}, {r.Longest > 0, "longest " + r.Longest.String()},
+	} {
+		if x.given {
+			out = append(out, x.text)
 		}
 	}
 	return strings.Join(out, ", ")

@@ -12,7 +12,7 @@ import (
 func newGroup(t *testing.T, names ...farm.PairName) ([]*scene, swing.Group) {
 	t.Helper()
 	t.Parallel() // it mostly waits
-	all := newScenes(t, names...)
+	all := newScenes(t, nil, names...)
 	var g swing.Group
 	for _, x := range all {
 		g = append(g, x.swing)

@@ -73,8 +73,10 @@ type Settings struct {
 	Answer time.Duration
 	// CatchUp is how long a replica may need for a backlog.
 	CatchUp time.Duration
-	// Soak is how long each share of the clients is watched.
+	// Soak is how long each share of the clients is watched; longer, within Limits, where it has few statements.
 	Soak time.Duration
+	// Limits are how much worse than on the twin a share may be served.
+	Limits Limits
 	// Ramp are the shares in percent that come back, ending with 100.
 	Ramp []float64
 	// WarmShare is the part of the twin's buffered pages that the returning
@@ -93,6 +95,7 @@ func Defaults() Settings {
 		Answer:    30 * time.Second,
 		CatchUp:   30 * time.Minute,
 		Soak:      2 * time.Second,
+		Limits:    Limits{Latency: 3, Floor: 5 * time.Millisecond, Errors: 0.02, Statements: 200, Longest: 10 * time.Second},
 		Ramp:      []float64{1, 10, 100},
 		WarmShare: 0.9,
 	}

@@ -27,18 +27,18 @@ type scene struct {
 	points []string
 }
 
-func newScene(t *testing.T) *scene {
+func newScene(t *testing.T, options ...string) *scene {
 	t.Helper()
 	t.Parallel() // it mostly waits
-	return newScenes(t, pair)[0]
+	return newScenes(t, options, pair)[0]
 }
 
-// newScenes are pairs in rotation, in one routing table.
-func newScenes(t *testing.T, names ...farm.PairName) (out []*scene) {
+// newScenes are pairs in rotation, in one routing table, on servers with more options.
+func newScenes(t *testing.T, options []string, names ...farm.PairName) (out []*scene) {
 	t.Helper()
 	router, pairs := route.NewFile(t.TempDir()+"/routing.json"), map[farm.PairName]*route.Pair{}
 	for _, name := range names {
-		x := newServers(t, name, router)
+		x := newServers(t, name, router, options)
 		pairs[name] = route.NewPair([]farm.ShardName{farm.ShardName(name + "_d")}, x.a.Address, x.b.Address)
 		out = append(out, x)
 	}
@@ -48,9 +48,9 @@ func newScenes(t *testing.T, names ...farm.PairName) (out []*scene) {
 	return out
 }
 
-func newServers(t *testing.T, name farm.PairName, router *route.File) *scene {
+func newServers(t *testing.T, name farm.PairName, router *route.File, options []string) *scene {
 	t.Helper()
-	x := &scene{t: t, a: mariadbtest.Start(t, "a"), b: mariadbtest.Start(t, "b"), router: router}
+	x := &scene{t: t, a: mariadbtest.Start(t, "a", options...), b: mariadbtest.Start(t, "b", options...), router: router}
 	mariadbtest.Ring(t, x.a, x.b)
 	x.a.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 	mariadbtest.AwaitApplied(t, x.b, x.a)

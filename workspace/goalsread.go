@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -16,10 +17,11 @@ var (
 	goalKeys = []string{
 		"onto", "unit", "minimise", "headroom", "runway", "growth", "overhead", "max_instances", "shards_per_instance",
 		"spread_labels", "surface", "groups", "together", "apart", "pin", "forbid", "frozen",
-		"buy", "moved_most", "rates", "parallel", "soak",
+		"buy", "moved_most", "rates", "parallel", "soak", "ramp",
 		"approve_before", "after_failure", "budgets", "windows",
 	}
 	budgetKeys   = []string{"streams_per_host", "streams_per_rack", "streams_per_network", "disk_write", "lag", "hosts_out", "hosts_out_per_rack", "hosts_out_per_power"}
+	rampKeys     = []string{"latency", "floor", "errors", "statements", "longest"}
 	windowKeys   = []string{"days", "from", "to", "zone"}
 	bindingKeys  = []string{"what", "hosts"}
 	surfaceKeys  = []string{"customer", "shards"}
@@ -99,6 +101,8 @@ func (r *goalsReader) goal(key string, v *yaml.Node) bool {
 		g.Parallel = int(r.whole(v, what, 1, 1000))
 	case "soak":
 		g.Soak = r.duration(v, key)
+	case "ramp":
+		r.ramp(v)
 	case "approve_before":
 		g.ApproveBefore = r.words(v, key)
 	case "after_failure":
@@ -197,6 +201,36 @@ func (r *goalsReader) rates(n *yaml.Node) {
 		return true
 	})
 }
+
+// ramp reads the limits beyond which clients that have come back are sent away again.
+func (r *goalsReader) ramp(n *yaml.Node) {
+	x := &r.goals.Ramp
+	r.fields(n, func() string { return "ramp" }, rampKeys, func(key string, v *yaml.Node) bool {
+		what := func() string { return key + " of ramp" }
+		switch key {
+		case "latency":
+			if x.Latency = r.factor(v, what()); x.Latency > 0 && x.Latency < 1 {
+				r.fault(v, "%s wants a factor of at least x1, not %s", what(), shownNode(v))
+			}
+		case "floor":
+			x.Floor = r.duration(v, what())
+		case "errors":
+			x.Errors = r.share(v, what())
+		case "statements":
+			x.Statements = int(r.whole(v, what, 20, 1_000_000))
+		case "longest":
+			if x.Longest = r.duration(v, what()); x.Longest > longestRamp {
+				r.fault(v, "%s is %s: at most %s", what(), x.Longest, longestRamp)
+			}
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// longestRamp: the step in which clients return has three hours for all of its shares.
+const longestRamp = 10 * time.Minute
 
 // budgets reads how much of the farm moves may use at once.
 func (r *goalsReader) budgets(n *yaml.Node) {

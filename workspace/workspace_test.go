@@ -179,7 +179,8 @@ func TestGoals(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(g, placement.Defaults()) {
 		t.Errorf("without goals.yaml: %+v, %v", g, err)
 	}
-	text := "onto: [platter-22]\nheadroom: {disk: 25%}\nspread_labels: []\nparallel: 8\nsoak: 2s\n"
+	text := "onto: [platter-22]\nheadroom: {disk: 25%}\nspread_labels: []\nparallel: 8\nsoak: 2s\n" +
+		"ramp: {latency: x4, floor: 20ms, errors: 5%, statements: 500, longest: 1m}\n"
 	if err := os.WriteFile(w.Path("goals.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +188,7 @@ func TestGoals(t *testing.T) {
 	want := placement.Goals{
 		Onto: []farm.HostTypeName{"platter-22"}, Minimise: []string{"hosts"},
 		Headroom: map[farm.ResourceName]float64{farm.Disk: 0.25}, Parallel: 8, Soak: 2 * time.Second,
+		Ramp: placement.Ramp{Latency: 4, Floor: 20 * time.Millisecond, Errors: 0.05, Statements: 500, Longest: time.Minute},
 	}
 	if err != nil || !reflect.DeepEqual(g, want) {
 		t.Errorf("got %+v, %v\nwant %+v", g, err, want)

@@ -48,7 +48,7 @@ func isHeld(s *store.Store, run store.Run) bool {
 // kinds are all of them. A new act is a line here, and its verb.
 var kinds = []kind{
 	{name: move.Name, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act {
-		return move.NewAct(bare, goals.Soak, a.repair).Act
+		return move.NewAct(bare, act.SwingSettings(goals), a.repair).Act
 	}},
 	{name: roll.Roll, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act { return a.newRoller(bare, goals).Act }},
 	{
@@ -95,5 +95,5 @@ func (a *app) moving() (*session.Session, *move.Act, error) {
 		d.Close()
 		return nil, nil, err
 	}
-	return d, move.NewAct(bare, goals.Soak, a.repair), nil
+	return d, move.NewAct(bare, act.SwingSettings(goals), a.repair), nil
 }

@@ -310,7 +310,7 @@ func (a *app) rollIn(ctx context.Context, h farm.HostName, changed []string) err
 // newRoller makes rolling hosts what an act carries out. For hosts without an agent commands run on this machine, and are kept below .stowage, for each host apart:
 // one machine may play several.
 func (a *app) newRoller(bare *act.Act, goals placement.Goals) *roll.Roller {
-	return roll.NewRoller(bare, swingSettings(goals), func(h farm.HostName) *command.Station {
+	return roll.NewRoller(bare, act.SwingSettings(goals), func(h farm.HostName) *command.Station {
 		s := a.commands(bare.StatePath("commands/" + string(h)))
 		s.Trusting = true
 		return s

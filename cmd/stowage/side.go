@@ -14,7 +14,6 @@ import (
 	"stowage/roll"
 	"stowage/session"
 	"stowage/store"
-	"stowage/swing"
 	"stowage/workspace"
 )
 
@@ -151,11 +150,5 @@ func (a *app) sideIn(ctx context.Context, pair farm.PairName, side farm.SideName
 
 // newRoll makes taking sides out what an act carries out. A share of the clients that come back is watched for as long as in a move.
 func newRoll(bare *act.Act, goals placement.Goals) *roll.Act {
-	return roll.NewAct(bare, swingSettings(goals))
-}
-
-func swingSettings(goals placement.Goals) swing.Settings {
-	s := swing.Defaults()
-	s.Soak = min(goals.Soak, act.WatchAtMost)
-	return s
+	return roll.NewAct(bare, act.SwingSettings(goals))
 }

@@ -148,7 +148,7 @@ func (f *LiveFarm) act(border func(string) error) (*move.Act, *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return move.NewAct(&act.Act{Session: s, Conductor: &act.Conductor{Log: QuietLog(), Border: border}}, goals.Soak, false), s.Store
+	return move.NewAct(&act.Act{Session: s, Conductor: &act.Conductor{Log: QuietLog(), Border: border}}, act.SwingSettings(goals), false), s.Store
 }
 
 func (x *driven) Step(name string, undo bool) error {
