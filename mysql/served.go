@@ -144,6 +144,28 @@ func (s *Server) userStatistics(ctx context.Context) (map[string]ServedKind, err
 	return map[string]ServedKind{anyCommand: {Statements: counter(records[0]["n"]), Time: busy}}, nil
 }
 
+// Stuck is how many statements of clients have run for a second or longer by now: counters have them when they end.
+func (s *Server) Stuck(ctx context.Context) (int, error) {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	err = s.row(ctx, "SELECT COUNT(*) FROM "+d.processes+" WHERE COMMAND IN ('Query', 'Execute') AND TIME >= 1 AND USER NOT IN (?, 'system user', 'event_scheduler')", []any{s.account.User}, &n)
+	return n, err
+}
+
+// Statements are all of them, of any kind.
+func (n Served) Statements() (all uint64) {
+	for _, k := range n.Kinds {
+		all += k.Statements
+	}
+	for _, t := range n.Times {
+		all += t.Statements
+	}
+	return all
+}
+
 // Since is what was counted after before was. False: a counter is lower than it was. Somebody reset it, or the server was started again.
 // With StatementEvents a session that ends while its server is read can be missing once, too: then the next reading is right.
 func (n Served) Since(before Served) (Served, bool) {

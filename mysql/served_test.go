@@ -55,7 +55,7 @@ func served(t *testing.T, s *Server, source ServedSource) (n Served) {
 		must(t, err)
 		time.Sleep(20 * time.Millisecond)
 		since, ok := n.Since(was)
-		return was.Source != "" && ok && statements(since) == 0
+		return was.Source != "" && ok && since.Statements() == 0
 	})
 	return n
 }
@@ -99,6 +99,21 @@ func TestServedByStatementEvents(t *testing.T) {
 		if len(n.Kinds) != 3 {
 			t.Errorf("kinds that no client has asked: %v", n.Kinds)
 		}
+		asleep, wake := context.WithCancel(t.Context())
+		slept := make(chan error, 1)
+		go func() { _, err := c.ExecContext(asleep, "SELECT SLEEP(600)"); slept <- err }()
+		eventually(t, "a statement that runs for longer than a second", func() bool {
+			n, err := s.Stuck(t.Context())
+			must(t, err)
+			return n == 1
+		})
+		wake()
+		if err := <-slept; err == nil {
+			t.Error("it slept for ten minutes")
+		}
+		c, err = i.DB(t, mariadbtest.App, "d").Conn(t.Context())
+		must(t, err)
+		defer c.Close()
 		before = served(t, s, StatementEvents)
 		i.Exec(t, "TRUNCATE performance_schema.events_statements_summary_by_user_by_event_name", "TRUNCATE performance_schema.users")
 		serve(t, c, 2, 0, 0)
@@ -129,7 +144,7 @@ func TestServedByResponseTimes(t *testing.T) {
 		must(t, err)
 	}
 	n, ok := served(t, s, ResponseTimes).Since(before)
-	if all := statements(n); !ok || all != 0 {
+	if all := n.Statements(); !ok || all != 0 {
 		t.Errorf("nobody but us has asked, and %d were counted (%v)", all, ok)
 	}
 	before = served(t, s, ResponseTimes)
@@ -139,7 +154,7 @@ func TestServedByResponseTimes(t *testing.T) {
 	position(t, s)
 	n, ok = served(t, s, ResponseTimes).Since(before)
 	// serve prepares a statement and closes it.
-	if all := statements(n); !ok || all < 21 || all > 23 {
+	if all := n.Statements(); !ok || all < 21 || all > 23 {
 		t.Errorf("21 statements and one prepared: %d were counted (%v)", all, ok)
 	}
 	var slow uint64
@@ -156,16 +171,6 @@ func TestServedByResponseTimes(t *testing.T) {
 	if n, ok := served(t, s, ResponseTimes).Since(before); ok {
 		t.Errorf("counters were reset, and %v were counted since", n)
 	}
-}
-
-func statements(n Served) (all uint64) {
-	for _, x := range n.Times {
-		all += x.Statements
-	}
-	for _, k := range n.Kinds {
-		all += k.Statements
-	}
-	return all
 }
 
 func TestServedByUserStatistics(t *testing.T) {

@@ -25,6 +25,7 @@ type feeling struct {
 	since time.Time // and when that was
 	spans []span
 	open  span // what was counted since
+	heard answers
 	odd   int  // readings in a row with a counter that is lower than before
 	reset bool // somebody reset counters
 }
@@ -36,7 +37,7 @@ const leastSpan = 250 * time.Millisecond
 const isReset = 3
 
 // look reads the counters. An error that is not ErrWorse says that a server did not answer.
-func (f *feeling) look(ctx context.Context) error {
+func (f *feeling) look(ctx context.Context, took answers) error {
 	if !f.asked {
 		if err := f.ask(ctx); err != nil {
 			return err
@@ -53,7 +54,33 @@ func (f *feeling) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return f.add(now, time.Now())
+	now.answers = took
+	if err := f.add(now, time.Now()); err != nil {
+		return err
+	}
+	return f.lookForStuck(ctx)
+}
+
+// lookForStuck is ErrWorse when the clients of a share are hardly answered any more: what has not ended is in no counter.
+func (f *feeling) lookForStuck(ctx context.Context) error {
+	took, ended := time.Since(f.since), f.open.here.Statements()
+	if took < f.swing.Settings.Limits.Longest/5 || ended >= leastOfSpan {
+		return nil
+	}
+	here, err := f.swing.Returns.Stuck(ctx)
+	if err != nil || here < leastOfSpan {
+		return err
+	}
+	twin, err := f.swing.Twin.Stuck(ctx)
+	if err != nil || here < twin*inARow {
+		return err
+	}
+	return &farm.Error{Op: "watch", Subject: string(f.swing.Returns.Name()), Err: fmt.Errorf("%w: at %g %% of its clients %s have run for a second or longer, on %s %d; %d ended in the last %v",
+		ErrWorse, f.percent, farm.Counted(here, "statement"), f.swing.Twin.Name(), twin, ended, rounded(took)), Hint: f.compareHint()}
+}
+
+func (f *feeling) compareHint() string {
+	return fmt.Sprintf("compare %s with %s: what is in the buffer pool, what its disks and CPUs do, SHOW FULL PROCESSLIST, indexes", f.swing.Returns.Name(), f.swing.Twin.Name())
 }
 
 // add takes one reading, made at a time. It is ErrWorse when clients are served worse.
@@ -62,6 +89,7 @@ func (f *feeling) add(now span, at time.Time) error {
 		f.begin(now, at)
 		return nil
 	}
+	f.heard = span{answers: f.heard}.plus(span{answers: now.answers}).answers
 	here, ok := now.here.Since(f.last.here)
 	twin, too := now.twin.Since(f.last.twin)
 	if !ok || !too {
@@ -71,7 +99,7 @@ func (f *feeling) add(now span, at time.Time) error {
 		}
 		return nil
 	}
-	f.odd, f.open = 0, span{here, twin}
+	f.odd, f.open = 0, span{here, twin, f.heard}
 	if !f.isSpan(at.Sub(f.since)) {
 		return nil
 	}
@@ -80,7 +108,9 @@ func (f *feeling) add(now span, at time.Time) error {
 	return f.judge()
 }
 
-func (f *feeling) begin(now span, at time.Time) { f.last, f.open, f.since, f.odd = now, span{}, at, 0 }
+func (f *feeling) begin(now span, at time.Time) {
+	f.last, f.open, f.heard, f.since, f.odd = now, span{}, answers{}, at, 0
+}
 
 // ask finds the best source that both servers offer.
 func (f *feeling) ask(ctx context.Context) error {
@@ -158,7 +188,11 @@ func (f *feeling) judge() error {
 		}
 		return &farm.Error{Op: "watch", Subject: here, Err: fmt.Errorf("%w: at %g %% of its clients %s %v, on %s %v in the same seconds (limit: %g times and %v more); %s%s",
 			ErrWorse, f.percent, f.took(), rounded(v.here), twin, rounded(v.twin), l.Latency, l.Floor, farm.Counted(v.statements, "statement"), most),
-			Hint: fmt.Sprintf("compare %s with %s: what is in the buffer pool, what its disks and CPUs do, SHOW FULL PROCESSLIST, indexes; the limits are ramp.latency and ramp.floor in goals.yaml", here, twin)}
+			Hint: f.compareHint() + "; the limits are ramp.latency and ramp.floor in goals.yaml"}
+	case v.waiting:
+		return &farm.Error{Op: "watch", Subject: here, Err: fmt.Errorf("%w: at %g %% of its clients it answered %v later than at best, %s %v in the same seconds (limit: %g times and %v more)",
+			ErrWorse, f.percent, rounded(v.waits), twin, rounded(v.waitsTwin), l.Latency, waitFloor),
+			Hint: fmt.Sprintf("statements wait before %s reads them: look at what else takes the CPUs of its host, and at the network there; the limit is ramp.latency in goals.yaml", here)}
 	}
 	return nil
 }

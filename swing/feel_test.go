@@ -102,7 +102,7 @@ func ramp(t *testing.T, seed uint64, rate float64, ill func(*server)) (worse flo
 		here, twin := &server{r: r, rate: rate * percent / 100, slower: 1}, &server{r: r, rate: rate * (2 - percent/100), slower: 1}
 		ill(here)
 		f := newFeeling(t, mysql.StatementEvents, percent)
-		err, _ := f.soak(func(time.Duration) span { here.step(); twin.step(); return span{here.counts, twin.counts} })
+		err, _ := f.soak(func(time.Duration) span { here.step(); twin.step(); return span{here: here.counts, twin: twin.counts} })
 		texts = append(texts, f.String())
 		if err != nil {
 			return percent, err, texts
@@ -166,7 +166,7 @@ func TestResetCountersBeginAnew(t *testing.T) {
 		}
 		here.step()
 		twin.step()
-		return span{here.counts, twin.counts}
+		return span{here: here.counts, twin: twin.counts}
 	})
 	if err != nil || took < 4*time.Second || !f.reset || !strings.Contains(f.String(), "reset") {
 		t.Errorf("%v after %v: %s", err, took, f)
@@ -186,9 +186,9 @@ func TestReadingThatMissesASessionIsPassedOver(t *testing.T) {
 		here.step()
 		twin.step()
 		if n++; n%4 == 0 {
-			return span{ran(selects, 1, 0, 1), twin.counts}
+			return span{here: ran(selects, 1, 0, 1), twin: twin.counts}
 		}
-		return span{here.counts, twin.counts}
+		return span{here: here.counts, twin: twin.counts}
 	})
 	if err != nil || f.reset || len(f.spans) < inARow {
 		t.Errorf("%v, reset %v, %d spans", err, f.reset, len(f.spans))
@@ -202,7 +202,7 @@ func TestShareWithoutClientsPasses(t *testing.T) {
 	for rate, most := range map[float64]time.Duration{0: l.Longest / 5, 400: l.Longest} {
 		here, twin := &server{r: r, rate: rate / 100, slower: 1}, &server{r: r, rate: rate, slower: 1}
 		f := newFeeling(t, mysql.StatementEvents, 1)
-		err, took := f.soak(func(time.Duration) span { here.step(); twin.step(); return span{here.counts, twin.counts} })
+		err, took := f.soak(func(time.Duration) span { here.step(); twin.step(); return span{here: here.counts, twin: twin.counts} })
 		if err != nil || took > most || !strings.Contains(f.String(), "too few statements") {
 			t.Errorf("%v statements a second on the twin: %v after %v: %s", rate, err, took, f)
 		}

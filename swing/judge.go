@@ -20,8 +20,11 @@ type Limits struct {
 	Longest time.Duration
 }
 
-// span is a part of a soak: what two servers counted in the same seconds.
-type span struct{ here, twin mysql.Served }
+// span is a part of a soak: what two servers counted in the same seconds, and how long they took to answer us.
+type span struct {
+	here, twin mysql.Served
+	answers
+}
 
 // A verdict rests on so many spans in a row: a lock that was waited for, a burst, the first statements of new connections make one of
 // them slow, or two. Errors are counted over all of them, and have to be in more than one.
@@ -38,9 +41,14 @@ const (
 	worseErrors = 0.5
 )
 
+// waitFloor is how much longer than on the twin our questions may wait in the mean. Servers do not count the time until they have read a statement:
+// where CPU is short most of the waiting is there.
+const waitFloor = 5 * time.Millisecond
+
 // verdict is what spans say.
 type verdict struct {
 	latency, errors bool // worse by that
+	waiting         bool // or by how long they take to answer us
 	enough          bool // spans and statements to say that it is not
 	doubt           bool // the last span, or most of the last, are over a limit
 	measured             // of the spans that are worse, or of all
@@ -51,6 +59,7 @@ type measured struct {
 	statements, onTwin uint64
 	here, twin         time.Duration // of one statement: a mean by the kinds of here, or around the 95th percentile
 	failed, failedTwin float64       // shares, by the kinds of here
+	waits, waitsTwin   time.Duration // of our questions, longer than the quickest
 	worst              string        // the kind that adds most to the difference in time; "" where kinds are not known
 	failing            string        // the kind with the most errors
 }
@@ -67,7 +76,7 @@ func (l Limits) judge(spans []span) verdict {
 		return v
 	}
 	recent := spans[max(0, len(spans)-inARow):]
-	var slow, gross, failing int
+	var slow, gross, failing, waiting int
 	together := span{}
 	for _, s := range recent {
 		m := s.measure(all.twin)
@@ -75,10 +84,12 @@ func (l Limits) judge(spans []span) verdict {
 		slow, gross = slow+one(isSlow), gross+one(isSlow && m.here > m.twin*worseFactor+worseFloor)
 		isFailing := m.failed > m.failedTwin+l.Errors
 		failing += one(isFailing)
-		v.doubt = isSlow || isFailing
+		isWaiting := s.answers.here.beyond(all.answers.here.least) > time.Duration(float64(s.answers.twin.beyond(all.answers.twin.least))*l.Latency)+waitFloor
+		waiting += one(isWaiting)
+		v.doubt = isSlow || isFailing || isWaiting
 		together = together.plus(s)
 	}
-	v.doubt = v.doubt || slow == inARow-1 || failing == inARow-1
+	v.doubt = v.doubt || slow == inARow-1 || failing == inARow-1 || waiting == inARow-1
 	if len(recent) < inARow {
 		return v
 	}
@@ -86,7 +97,9 @@ func (l Limits) judge(spans []span) verdict {
 	enough := min(m.statements, m.onTwin) >= uint64(l.Statements)
 	v.latency = gross == inARow || slow == inARow && enough
 	v.errors = failing >= inARow-1 && l.isFailing(m) && (enough || m.failed > m.failedTwin+worseErrors)
-	if v.latency || v.errors {
+	v.waiting = waiting == inARow
+	if v.latency || v.errors || v.waiting {
+		m.waits, m.waitsTwin = together.answers.here.beyond(all.answers.here.least), together.answers.twin.beyond(all.answers.twin.least)
 		v.measured = m
 	}
 	return v
@@ -115,7 +128,9 @@ func (l Limits) isFailing(m measured) bool {
 	return m.failed*n > expected+l.Errors*n+3*math.Sqrt(expected+1)
 }
 
-func (s span) plus(t span) span { return span{s.here.Plus(t.here), s.twin.Plus(t.twin)} }
+func (s span) plus(t span) span {
+	return span{s.here.Plus(t.here), s.twin.Plus(t.twin), answers{s.answers.here.plus(t.answers.here), s.answers.twin.plus(t.answers.twin)}}
+}
 
 // measure compares kind with kind: the twin's figures are what the statements of here would have taken there, for a side with a tenth of its
 // clients has other statements than its twin. A kind that the twin has hardly had in this span is held against its whole soak, and left out

@@ -13,7 +13,7 @@ func ran(kind string, n, failed uint64, ms float64) mysql.Served {
 		kind: {Statements: n, Errors: failed, Time: time.Duration(float64(n) * ms * 1e6)}}}
 }
 
-func both(here, twin mysql.Served) span { return span{here, twin} }
+func both(here, twin mysql.Served) span { return span{here: here, twin: twin} }
 
 const selects, inserts = "statement/sql/select", "statement/sql/insert"
 
@@ -27,6 +27,18 @@ func TestJudge(t *testing.T) {
 	other := both(ran(selects, 70, 0, 30).Plus(ran(inserts, 5, 0, 1)), ran(inserts, 700, 0, 1))
 	weak := slow
 	weak.here.Source, weak.twin.Source = mysql.UserStatistics, mysql.UserStatistics
+	late, away := healthy, healthy
+	late.answers = answers{delays{5, 100 * time.Millisecond, time.Millisecond}, delays{5, 10 * time.Millisecond, time.Millisecond}}
+	away.answers = answers{delays{5, 210 * time.Millisecond, 40 * time.Millisecond}, delays{5, 10 * time.Millisecond, time.Millisecond}}
+	if v := l.judge([]span{late, healthy, late}); v.waiting || !v.doubt {
+		t.Errorf("answers come late twice: %+v", v)
+	}
+	if v := l.judge([]span{late, late, late}); !v.waiting || v.waits != 19*time.Millisecond || v.waitsTwin != time.Millisecond {
+		t.Errorf("answers come late three times: %+v", v)
+	}
+	if v := l.judge([]span{away, away, away}); v.waiting || v.doubt {
+		t.Errorf("the side is 40 ms away: %+v", v)
+	}
 	for _, x := range []struct {
 		name                           string
 		spans                          []span

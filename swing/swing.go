@@ -95,7 +95,7 @@ func Defaults() Settings {
 		Answer:    30 * time.Second,
 		CatchUp:   30 * time.Minute,
 		Soak:      2 * time.Second,
-		Limits:    Limits{Latency: 3, Floor: 5 * time.Millisecond, Errors: 0.02, Statements: 200, Longest: 10 * time.Second},
+		Limits:    Limits{Latency: 3, Floor: time.Millisecond, Errors: 0.02, Statements: 200, Longest: 10 * time.Second},
 		Ramp:      []float64{1, 10, 100},
 		WarmShare: 0.9,
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"stowage/farm"
@@ -19,9 +20,9 @@ var ErrWorse = errors.New("the side does worse than its twin")
 func (s *Swing) watch(ctx context.Context, percent float64) error {
 	felt := &feeling{swing: s, percent: percent}
 	for began, answered := time.Now(), time.Now(); ; {
-		err := s.look(ctx)
+		took, err := s.look(ctx)
 		if err == nil {
-			err = felt.look(ctx)
+			err = felt.look(ctx, took)
 		}
 		switch {
 		case err == nil:
@@ -35,7 +36,9 @@ func (s *Swing) watch(ctx context.Context, percent float64) error {
 			s.tell(farm.StepProgress, "watch", fmt.Sprintf("%g %% of its clients watched: %s", percent, felt), 0)
 			return nil
 		}
-		if err := pause(ctx, min(100*time.Millisecond, s.Settings.Soak/4+time.Millisecond)); err != nil {
+		// At odd times: what stalls a server ten times a second is met neither always nor never.
+		every := min(100*time.Millisecond, s.Settings.Soak/4+time.Millisecond)
+		if err := pause(ctx, every/2+rand.N(every)); err != nil {
 			return err
 		}
 	}
@@ -56,17 +59,19 @@ func (s *Swing) blame(ctx context.Context, err error) error {
 
 // look is one look of watch. An error that is not ErrWorse says that a server
 // did not answer.
-func (s *Swing) look(ctx context.Context) error {
-	for _, server := range []*mysql.Server{s.Returns, s.Twin} {
+func (s *Swing) look(ctx context.Context) (a answers, err error) {
+	for server, took := range map[*mysql.Server]*delays{s.Returns: &a.here, s.Twin: &a.twin} {
+		began := time.Now()
 		r, err := server.Replication(ctx)
 		if err != nil {
-			return err
+			return a, err
 		}
+		*took = delays{1, time.Since(began), time.Since(began)}
 		if err := r.Broken(); err != nil {
-			return &farm.Error{Op: "watch", Subject: string(server.Name()), Err: fmt.Errorf("%w: %w", ErrWorse, err)}
+			return a, &farm.Error{Op: "watch", Subject: string(server.Name()), Err: fmt.Errorf("%w: %w", ErrWorse, err)}
 		}
 	}
-	return s.compareProbes(ctx)
+	return a, s.compareProbes(ctx)
 }
 
 // probes are asked of each server; the side is worse when their median is beyond worseFactor and worseFloor.
@@ -97,6 +102,33 @@ func medianProbe(ctx context.Context, server *mysql.Server) (time.Duration, erro
 		}
 		took = append(took, time.Since(start))
 	}
-	sort.Slice(took, func(i, j int) bool { return took[i] < took[j] })
+	slices.Sort(took)
 	return took[len(took)/2], nil
+}
+
+// answers are how long both servers took to answer us.
+type answers struct{ here, twin delays }
+
+// delays are how long one took, question by question.
+type delays struct {
+	count      int
+	sum, least time.Duration
+}
+
+func (d delays) plus(e delays) delays {
+	switch {
+	case d.count == 0:
+		return e
+	case e.count == 0:
+		return d
+	}
+	return delays{d.count + e.count, d.sum + e.sum, min(d.least, e.least)}
+}
+
+// beyond is how much longer than the quickest the mean answer took: what we waited, without the way there.
+func (d delays) beyond(quickest time.Duration) time.Duration {
+	if d.count == 0 {
+		return 0
+	}
+	return d.sum/time.Duration(d.count) - quickest
 }
