@@ -29,13 +29,13 @@ func newFeeling(t *testing.T, source mysql.ServedSource, percent float64) *feeli
 }
 
 // soak feeds a feeling with what two servers count until it is done. counters gives the readings after so long.
-func (f *feeling) soak(counters func(time.Duration) span) (err error, took time.Duration) {
+func (f *feeling) soak(counters func(time.Duration) span) (took time.Duration, err error) {
 	for began := time.Unix(0, 0); ; took += every {
 		if err := f.add(counters(took), began.Add(took)); err != nil {
-			return err, took
+			return took, err
 		}
 		if f.isDone(took) {
-			return nil, took
+			return took, nil
 		}
 	}
 }
@@ -96,19 +96,19 @@ func poisson(r *rand.Rand, mean float64) (n int) {
 }
 
 // ramp is the watching of all shares of a side; the error is of the share that is worse.
-func ramp(t *testing.T, seed uint64, rate float64, ill func(*server)) (worse float64, err error, texts []string) {
+func ramp(t *testing.T, seed uint64, rate float64, ill func(*server)) (worse float64, texts []string, err error) {
 	r := rand.New(rand.NewPCG(seed, 20))
 	for _, percent := range []float64{1, 10, 100} {
 		here, twin := &server{r: r, rate: rate * percent / 100, slower: 1}, &server{r: r, rate: rate * (2 - percent/100), slower: 1}
 		ill(here)
 		f := newFeeling(t, mysql.StatementEvents, percent)
-		err, _ := f.soak(func(time.Duration) span { here.step(); twin.step(); return span{here: here.counts, twin: twin.counts} })
+		_, err := f.soak(func(time.Duration) span { here.step(); twin.step(); return span{here: here.counts, twin: twin.counts} })
 		texts = append(texts, f.String())
 		if err != nil {
-			return percent, err, texts
+			return percent, texts, err
 		}
 	}
-	return 0, nil, texts
+	return 0, texts, nil
 }
 
 // A false alarm takes a healthy side out of a roll, a miss gives all clients a sick one. Both are counted over many ramps, with few and with
@@ -117,7 +117,7 @@ func TestHealthySidesStayAndSickOnesGo(t *testing.T) {
 	for rate, ramps := range map[float64]int{30: 400, 300: 400, 3000: 100} {
 		alarms := 0
 		for seed := range uint64(ramps) {
-			if _, err, _ := ramp(t, seed, rate, func(*server) {}); err != nil {
+			if _, _, err := ramp(t, seed, rate, func(*server) {}); err != nil {
 				alarms++
 				t.Log(err)
 			}
@@ -136,7 +136,7 @@ func TestHealthySidesStayAndSickOnesGo(t *testing.T) {
 	} {
 		at := map[float64]int{}
 		for seed := range uint64(ramps) {
-			worse, err, texts := ramp(t, seed, 3000, ill)
+			worse, texts, err := ramp(t, seed, 3000, ill)
 			if err != nil && !errors.Is(err, ErrWorse) {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func TestResetCountersBeginAnew(t *testing.T) {
 	f := newFeeling(t, mysql.StatementEvents, 100)
 	f.swing.Settings.Soak = 4 * time.Second
 	before := uint64(0)
-	err, took := f.soak(func(at time.Duration) span {
+	took, err := f.soak(func(at time.Duration) span {
 		if at == 2*time.Second {
 			before = f.all().here.Kinds[selects].Statements
 			here.counts = mysql.Served{}
@@ -182,7 +182,7 @@ func TestReadingThatMissesASessionIsPassedOver(t *testing.T) {
 	here, twin := &server{r: r, rate: 1000, slower: 1}, &server{r: r, rate: 1000, slower: 1}
 	f := newFeeling(t, mysql.StatementEvents, 100)
 	n := 0
-	err, _ := f.soak(func(time.Duration) span {
+	_, err := f.soak(func(time.Duration) span {
 		here.step()
 		twin.step()
 		if n++; n%4 == 0 {
@@ -202,7 +202,7 @@ func TestShareWithoutClientsPasses(t *testing.T) {
 	for rate, most := range map[float64]time.Duration{0: l.Longest / 5, 400: l.Longest} {
 		here, twin := &server{r: r, rate: rate / 100, slower: 1}, &server{r: r, rate: rate, slower: 1}
 		f := newFeeling(t, mysql.StatementEvents, 1)
-		err, took := f.soak(func(time.Duration) span { here.step(); twin.step(); return span{here: here.counts, twin: twin.counts} })
+		took, err := f.soak(func(time.Duration) span { here.step(); twin.step(); return span{here: here.counts, twin: twin.counts} })
 		if err != nil || took > most || !strings.Contains(f.String(), "too few statements") {
 			t.Errorf("%v statements a second on the twin: %v after %v: %s", rate, err, took, f)
 		}
