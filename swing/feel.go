@@ -159,8 +159,8 @@ func (f *feeling) read(ctx context.Context) (now span, err error) {
 // isSpan reports whether what was counted since the last span is one: enough statements for a third of a verdict, or its time is up.
 func (f *feeling) isSpan(took time.Duration) bool {
 	m, l := f.open.measure(f.all().twin), f.swing.Settings.Limits
-	n := min(m.statements, m.onTwin)
-	return took >= leastSpan && n*inARow >= uint64(l.Statements) || took >= l.Longest/5 && n >= leastOfSpan
+	m.statements, m.onTwin = m.statements*inARow, m.onTwin*inARow
+	return took >= leastSpan && l.isEnough(m) || took >= l.Longest/5 && min(m.statements, m.onTwin) >= leastOfSpan*inARow
 }
 
 func (f *feeling) all() span {
@@ -210,8 +210,8 @@ func (f *feeling) isDone(watched time.Duration) bool {
 		return !v.doubt
 	}
 	// Where not even a few are to be expected nothing is gained by waiting.
-	m := f.all().measure(f.all().twin)
-	few := float64(m.statements) + float64(m.onTwin)*f.percent/100
+	all := f.all()
+	few := float64(all.here.Statements()) + float64(all.twin.Statements())*f.percent/100
 	return watched >= l.Longest/5 && few*l.Longest.Seconds() < watched.Seconds()*leastOfSpan*inARow
 }
 
@@ -220,13 +220,17 @@ func (f *feeling) String() string {
 	if f.source == "" {
 		return fmt.Sprintf("replication and probe only (%s)", f.why)
 	}
-	m, l := f.all().measure(f.all().twin), f.swing.Settings.Limits
+	all, l := f.all(), f.swing.Settings.Limits
+	m := all.measure(all.twin)
 	twin, again := f.swing.Twin.Name(), ""
 	if f.reset {
 		again = "; counters were reset meanwhile, counted since then"
 	}
-	if min(m.statements, m.onTwin) < uint64(l.Statements) {
-		return fmt.Sprintf("replication and probe, and too few statements to judge by: %d, on %s %d (%s; a verdict needs %d)%s", m.statements, twin, m.onTwin, f.source, l.Statements, again)
+	if !l.isEnough(m) {
+		return fmt.Sprintf("replication and probe, and too few statements to judge by: %d, on %s %d (%s; a verdict needs %d)%s", all.here.Statements(), twin, all.twin.Statements(), f.source, l.Statements, again)
+	}
+	if v := l.judge(f.spans); v.doubt {
+		again += "; over a limit now and then, not for long enough to decide"
 	}
 	failed := ""
 	if f.source == mysql.StatementEvents {

@@ -14,7 +14,7 @@ type Limits struct {
 	Floor   time.Duration
 	// Errors is how much larger the share of statements that fail may be than on the twin, 0 to 1.
 	Errors float64
-	// Statements are what a verdict rests on at least, on either server.
+	// Statements are what a verdict rests on at least, of the whole share; on the twin a quarter.
 	Statements int
 	// Longest is how long a share is watched until it has had as many; then it passes without a verdict.
 	Longest time.Duration
@@ -71,7 +71,8 @@ func (l Limits) judge(spans []span) verdict {
 		all = all.plus(s)
 	}
 	v := verdict{measured: all.measure(all.twin)}
-	v.enough = len(spans) >= inARow && min(v.statements, v.onTwin) >= uint64(l.Statements)
+	counted := l.isEnough(v.measured)
+	v.enough = len(spans) >= inARow && counted
 	if len(spans) == 0 {
 		return v
 	}
@@ -94,15 +95,19 @@ func (l Limits) judge(spans []span) verdict {
 		return v
 	}
 	m := together.measure(all.twin)
-	enough := min(m.statements, m.onTwin) >= uint64(l.Statements)
-	v.latency = gross == inARow || slow == inARow && enough
-	v.errors = failing >= inARow-1 && l.isFailing(m) && (enough || m.failed > m.failedTwin+worseErrors)
+	v.latency = gross == inARow || slow == inARow && counted
+	v.errors = failing >= inARow-1 && l.isFailing(m) && (counted || m.failed > m.failedTwin+worseErrors)
 	v.waiting = waiting == inARow
 	if v.latency || v.errors || v.waiting {
 		m.waits, m.waitsTwin = together.answers.here.beyond(all.answers.here.least), together.answers.twin.beyond(all.answers.twin.least)
 		v.measured = m
 	}
 	return v
+}
+
+// isEnough: a mean of the twin rests on a quarter of what is asked of the side, for it is the one that is not doubted.
+func (l Limits) isEnough(m measured) bool {
+	return m.statements >= uint64(l.Statements) && 4*m.onTwin >= uint64(l.Statements)
 }
 
 func one(is bool) int {
