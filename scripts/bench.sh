@@ -28,9 +28,9 @@ for name in ${BENCH:-demo etsy digest compare plan pause copier roll seed storag
 	case $name in
 	demo | etsy) scripts/bench/demo.sh "$name" || failed+=" $name" ;;
 	reboots) scripts/bench/etsy.sh reboots || failed+=" $name" ;;
-	digest | compare | plan | pause | copier | seed | storage | engine | inventory | capacity | load | engine-calls | engine-scale) "scripts/bench/$name.sh" || failed+=" $name" ;;
+	digest | compare | plan | pause | copier | roll | seed | storage | engine | inventory | capacity | load | engine-calls | engine-scale) "scripts/bench/$name.sh" || failed+=" $name" ;;
 	*)
-		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, copier, seed, storage, engine, inventory, capacity, load, engine-calls, engine-scale or reboots" >&2
+		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, copier, roll, seed, storage, engine, inventory, capacity, load, engine-calls, engine-scale or reboots" >&2
 		exit 2
 		;;
 	esac
