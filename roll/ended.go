@@ -105,11 +105,8 @@ func NewestOf(s *store.Store, h farm.HostName) (store.Run, error) {
 // nobody can tell how they ended, count as done.
 func (r *Roller) LetHostIn(run store.Run, h farm.HostName, changed []string) error {
 	for _, name := range changed {
-		if name == ErrorLog {
-			continue
-		}
-		if err := isCompared(string(h), name); err != nil {
-			return err
+		if !MayAnnounce(name) {
+			return &farm.Error{Op: "bring back", Subject: string(h), Err: fmt.Errorf("%w: %q is none of the variables that are compared, and no rule of tune", farm.ErrInput, name), Hint: "these are: " + Announceable()}
 		}
 	}
 	orders, err := ordersOf(r.Store, run.ID)

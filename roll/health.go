@@ -14,18 +14,22 @@ import (
 // ErrorLog is the name by which what an error log says since may be announced, as a variable is.
 const ErrorLog = "error-log"
 
-// healthy is what is asked of the returning sides besides what a swing checks: that the options of the work hold, and that no server has written errors into its
-// log since the host left.
+// healthy is what is asked of the returning sides besides what a swing checks: that the options of the work hold, that no server has written errors into its
+// log since the host left, and that tune finds nothing new.
 func (s *stay) healthy(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	return s.each(func(m *member) error {
+	err = s.each(func(m *member) error {
 		if err := s.optionsHold(ctx, m); err != nil {
 			return err
 		}
 		return s.logIsQuiet(ctx, m)
 	})
+	if err != nil {
+		return err
+	}
+	return s.adviceHolds(ctx)
 }
 
 // optionsHold reads back what the server has of the options that were written. One that is no variable cannot be read back.

@@ -34,10 +34,18 @@ type Rolled struct {
 	Logs map[farm.InstanceName]int `json:"logs,omitempty"`
 	// LogFiles are where they lie: of a server that does not start nobody can ask it.
 	LogFiles map[farm.InstanceName]string `json:"log_files,omitempty"`
+	// Advised is what tune found on the host after the work and not before, and the other way round; nil: not compared yet, or not at all.
+	Advised *Advised `json:"advised,omitempty"`
 	// Accepted are steps that failed, and that a person has remedied.
 	Accepted []int `json:"accepted,omitempty"`
-	// Changed are variables that a person has changed meanwhile.
+	// Changed are variables that a person has changed meanwhile, and rules of tune whose findings are as they should be.
 	Changed []string `json:"changed,omitempty"`
+}
+
+// Advised are findings of tune that differ before and after, in words.
+type Advised struct {
+	Fresh []string `json:"fresh,omitempty"` // announced or not
+	Gone  []string `json:"gone,omitempty"`
 }
 
 // Did is one step of the work on one host.
@@ -122,6 +130,9 @@ func (x Rolled) Code() (code, runs int, ok bool) {
 	}
 	return code, runs, ok
 }
+
+// IsOut reports whether the host is out of rotation: all its sides have left, and not all serve again.
+func (x Rolled) IsOut() bool { return !x.Out.IsZero() && x.Back.IsZero() }
 
 // SecondsOut is how long the host was out, or is by now.
 func (x Rolled) SecondsOut(now time.Time) float64 {

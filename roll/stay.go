@@ -43,9 +43,8 @@ func (r *Roller) stay(c engine.Call, step act.Step, beat func(string)) (*stay, e
 	if s.machine, err = r.Host(s.order.Host); err != nil {
 		return nil, err
 	}
-	mayDiffer := slices.Concat(s.order.Work.Announced(), s.rolled.Changed)
 	for _, o := range s.order.Sides {
-		m, err := r.member(o, s.AtBorder, s.Report, mayDiffer)
+		m, err := r.member(o, s.AtBorder, s.Report, s.mayDiffer())
 		if err != nil {
 			return nil, err
 		}
@@ -53,6 +52,9 @@ func (r *Roller) stay(c engine.Call, step act.Step, beat func(string)) (*stay, e
 	}
 	return s, nil
 }
+
+// mayDiffer are variables, and rules of tune, that may say something else after the work: those that it announces, and those that a person has named since.
+func (s *stay) mayDiffer() []string { return slices.Concat(s.order.Work.Announced(), s.rolled.Changed) }
 
 // TheSwing lets the steps of package swing work on all sides of the host.
 func (s *stay) TheSwing() swing.Dance {
@@ -210,7 +212,10 @@ func (s *stay) preflight(ctx context.Context) error {
 			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("the error log of %s cannot be read, and is not compared: %v", m.order.Leaves.Name, err)})
 		}
 	}
-	return s.note(nil, func(x *Rolled) { x.Logs, x.LogFiles = logs, files })
+	if err := s.note(nil, func(x *Rolled) { x.Logs, x.LogFiles = logs, files }); err != nil {
+		return err
+	}
+	return s.lookBefore(ctx)
 }
 
 // note keeps what is known of the host by now, where nothing has failed.

@@ -15,7 +15,9 @@ type Rule struct {
 	Source string // who says so; "measured" is what we saw ourselves
 	Except string // when it does not apply although the condition is met
 	Prove  string // the step of the storage benchmark that decides it here; "" when nothing is to be measured
-	Check  func(*Facts) Outcome
+	// Passing: its findings come and go with load and temperature, and say nothing of what was changed between two times.
+	Passing bool
+	Check   func(*Facts) Outcome
 }
 
 // Finding is what one rule says about one subject. All texts are for people

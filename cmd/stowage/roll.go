@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +76,7 @@ Hosts with an agent run only what their owner allows ('stowage agent --allow FIL
 	fl.StringSliceVar(&f.hosts, "hosts", nil, "names and patterns of hosts: 'db0*'")
 	fl.BoolVar(&f.restart, "restart", false, "restart the instances of each host")
 	fl.BoolVar(&f.reboot, "reboot", false, "reboot each host; it needs an agent")
-	fl.StringSliceVar(&f.changed, "changed", nil, "variables that may differ afterwards: version")
+	fl.StringSliceVar(&f.changed, "changed", nil, "variables that may differ afterwards: version; rules of tune that may find something: MEM-SWAP")
 	fl.DurationVar(&f.limit, "time-limit", 0, "how long the command, the restart or the reboot may take on one host")
 	f.ofPlan(fl)
 	in := &cobra.Command{
@@ -85,7 +84,8 @@ Hosts with an agent run only what their owner allows ('stowage agent --allow FIL
 		Long: `Goes on with the host that a roll has left out, and with the rest of its work. A command
 that failed, or of which nobody can tell how it ended, counts as done: it is not run again.
 The host's sides return when they are caught up, healthy and warm. --changed names variables
-that you changed on purpose; error-log lets errors pass that the server has logged meanwhile.
+that you changed on purpose, and rules of tune (MEM-SWAP) whose new findings are as they
+should be; error-log lets errors pass that the server has logged meanwhile.
 
 ` + exitHelp,
 		Example: "  stowage roll in db003\n  stowage roll in db003 --changed max_connections",
@@ -94,7 +94,7 @@ that you changed on purpose; error-log lets errors pass that the server has logg
 			return a.rollIn(c.Context(), farm.HostName(given[0]), f.changed)
 		},
 	}
-	in.Flags().StringSliceVar(&f.changed, "changed", nil, "variables that may differ from what they were; error-log: new errors in the error log")
+	in.Flags().StringSliceVar(&f.changed, "changed", nil, "variables that may differ from what they were; rules of tune that may find something; error-log: new errors in the error log")
 	show := &cobra.Command{
 		Use: "show PLAN", Short: "Print a plan of a roll", Args: args(cobra.ExactArgs(1)), Long: "Prints a plan as it was written: which host when, and which pairs stand on one leg.\n\n" + exitHelp,
 		Example: "  stowage roll show roll-001",
@@ -214,8 +214,8 @@ func oneOf(all ...bool) (n int) {
 // announcedExist refuses a variable that no return compares: it would be a slip of the keyboard.
 func announcedExist(c *cobra.Command, w agenda.Work) error {
 	for _, name := range w.Changes {
-		if name != roll.ErrorLog && !slices.Contains(roll.Compared(), name) {
-			return usage(c, fmt.Errorf("%q is none of the variables that are compared: %s, and %s", name, strings.Join(roll.Compared(), ", "), roll.ErrorLog))
+		if !roll.MayAnnounce(name) {
+			return usage(c, fmt.Errorf("%q is none of the variables that are compared: %s", name, roll.Announceable()))
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -171,10 +170,6 @@ func (a *app) lookAt(ctx context.Context, d *session.Session, g survey.Group, re
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
-	files, err := g.Place.Settings(ctx)
-	if err != nil {
-		return tune.Report{}, err
-	}
 	var servers []probe.Server
 	var unread []tune.Unread
 	for _, x := range g.Targets {
@@ -187,31 +182,15 @@ func (a *app) lookAt(ctx context.Context, d *session.Session, g survey.Group, re
 		}
 		servers = append(servers, probe.Server{Name: string(x.Instance), Variables: variables, Status: status})
 	}
-	facts, err := factsOf(ctx, files, servers, record, g.Host)
+	if record != "" {
+		record = filepath.Join(record, string(g.Host))
+	}
+	facts, err := survey.Facts(ctx, g.Place, g.Host, servers, record)
 	if err != nil {
 		return tune.Report{}, err
 	}
-	facts.Host = string(g.Host)
 	facts.Unread = append(facts.Unread, unread...)
 	return tune.Audit(facts, rules), nil
-}
-
-// factsOf reads what a machine has kept as any recorded tree is read: in the directory that --record names, or one that goes.
-func factsOf(ctx context.Context, files map[string]string, servers []probe.Server, record string, h farm.HostName) (*tune.Facts, error) {
-	dir := filepath.Join(record, string(h))
-	var err error
-	if record == "" {
-		if dir, err = os.MkdirTemp("", "stowage-tune-*"); err != nil {
-			return nil, &farm.Error{Op: "tune", Subject: string(h), Err: err}
-		}
-		defer os.RemoveAll(dir)
-	} else if err = os.MkdirAll(dir, 0o755); err != nil {
-		return nil, &farm.Error{Op: "record", Subject: dir, Err: fmt.Errorf("%w: %w", farm.ErrInput, err)}
-	}
-	if err := probe.Write(dir, files); err != nil {
-		return nil, &farm.Error{Op: "tune", Subject: string(h), Err: err}
-	}
-	return probe.Read(ctx, probe.Recorded(dir), nil, servers), nil
 }
 
 // fill makes the table.

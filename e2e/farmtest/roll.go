@@ -185,6 +185,24 @@ func (r *RolledFarm) beside(name string) map[farm.InstanceName]string {
 	return out
 }
 
+// OptionFile is the path of a server's option file.
+func (r *RolledFarm) OptionFile(i farm.InstanceName) string {
+	r.F.T.Helper()
+	_, fm, _, err := FarmAccess(r.F.Dir)
+	if err != nil {
+		r.F.T.Fatal(err)
+	}
+	for _, p := range fm.Pairs {
+		for side, at := range p.Sides {
+			if p.Instance(side) == i {
+				return filepath.Join(filepath.Dir(r.F.Path(at.Datadir)), "my.cnf")
+			}
+		}
+	}
+	r.F.T.Fatalf("farm.yaml has no %s", i)
+	return ""
+}
+
 // RestartAll restarts every server, one after the other, with its clients on it.
 func (r *RolledFarm) RestartAll() {
 	t := r.F.T

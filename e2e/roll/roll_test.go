@@ -24,6 +24,7 @@ func TestHostsAreRolledUnderLoad(t *testing.T) {
 	refused(t, r)
 	restarted(t, r)
 	failing(t, r)
+	advised(t, r)
 	drifted(t, r)
 
 	name := r.Plan(append([]string{"--hosts", "db00[12]", "--"}, r.AddsALine()...)...)
@@ -224,6 +225,29 @@ func failing(t *testing.T, r *farmtest.RolledFarm) {
 			t.Errorf("the command has run %d times on %s", n, h)
 		}
 	}
+	r.AllServe()
+}
+
+// What tune finds after the work and not before keeps the host out, unless the playbook or a person names its rule; what it no longer finds is told.
+func advised(t *testing.T, r *farmtest.RolledFarm) {
+	t.Helper()
+	file := r.OptionFile("dbshard001a")
+	add := `steps: [{command: [/bin/sh, -c, 'printf "[mysqld]\nloose_innodb_file_format = Barracuda\n" >> ` + file + `']}]` + "\n"
+	r.File("rolls/gone.yaml", "hosts: db00[12]\n"+add)
+	out := r.Read(r.Run(farmtest.ExitUnknown, "tune has a finding that was not there before the host left: "+file+":", "roll", r.Plan("gone"), "--json"))
+	if len(out.Hosts) != 2 || out.Hosts[0].End != "stuck" || out.Hosts[0].CommandRC == nil || out.Hosts[1].End != "not-started" {
+		t.Errorf("%+v", out.Hosts)
+	}
+	r.Run(farmtest.ExitUsage, "no rule of tune", "roll", "in", "db001", "--changed", "DB-GON")
+	r.Run(farmtest.ExitUnknown, "stowage roll in db001 --changed DB-GONE", "resume")
+	r.Run(farmtest.ExitFine, "", "roll", "in", "db001", "--changed", "DB-GONE")
+
+	r.Run(farmtest.ExitFine, "", "roll", r.Plan("--hosts", "db001", "--", "/bin/sed", "-i", "/loose_innodb_file_format/d", file))
+	r.Run(farmtest.ExitFine, "tune no longer finds: "+file+":", "log")
+
+	r.File("rolls/known.yaml", "hosts: db001\nchanges: [DB-GONE]\n"+add)
+	r.Run(farmtest.ExitFine, "", "roll", r.Plan("known"))
+	r.Run(farmtest.ExitFine, "tune finds, as announced: "+file+":", "log")
 	r.AllServe()
 }
 
