@@ -34,7 +34,8 @@ type Facts struct {
 	// Forward says, for each part of the move that a person let go on without a way back, which, who, when and why.
 	Forward []string
 
-	Acts []Act // that are no moves: the newest run of each kind
+	Acts []Act      // that are no moves: the newest run of each kind
+	Roll *RollFacts // the newest plan of hosts that was rolled; nil: none
 
 	Compare *digest.Comparison // traffic before and after
 	Proof   *Proof             // of the demo's clients and ledger

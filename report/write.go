@@ -70,6 +70,7 @@ type document struct {
 	Plan     *planned
 	Timeline *timeline
 	Acts     []*timeline
+	Roll     *rollSection
 	Pauses   *pauses
 	Traffic  *traffic
 	Proof    []proofRow
@@ -112,6 +113,9 @@ func newDocument(f Facts, library string) (*document, error) {
 		Packing: newPacking(f), Plan: newPlanned(f.Plan), Timeline: newTimeline(f, zone), Acts: newActs(f, zone), Pauses: newPauses(f),
 		Traffic: newTraffic(f.Compare), Proof: proofRows(f.Proof), Findings: sortedFindings(found), Looked: f.Findings != nil,
 		Notes: newMade(f, zone), Know: knowSections(f.Know, found, f.Findings != nil),
+	}
+	if f.Roll != nil {
+		d.Roll = newRollSection(*f.Roll)
 	}
 	if len(f.Benches) > 0 {
 		d.Bench = NewBenchDocument(f.Benches)
@@ -165,6 +169,7 @@ func (d *document) sections() []section {
 		{d.Road != nil, section{"road", "The road"}},
 		{d.Plan != nil, section{"plan", "The plan"}},
 		{d.Timeline != nil, section{"move", "The move"}},
+		{d.Roll != nil, section{"roll", "The roll"}},
 		{d.Pauses != nil, section{"pauses", "Pauses"}},
 		{d.Traffic != nil, section{"traffic", "Traffic"}},
 		{d.Proof != nil, section{"proof", "Proof"}},

@@ -96,8 +96,11 @@ func (x Rolled) did(step int) (d Did, known, ok bool) {
 		return Did{}, false, false
 	}
 	d = x.Done[n]
-	return d, true, d.Failed == "" || d.Noted || slices.Contains(x.Accepted, step)
+	return d, true, d.Failed == "" || d.Noted || x.IsRemedied(step)
 }
+
+// IsRemedied reports whether a step of the work failed and a person has seen to it.
+func (x Rolled) IsRemedied(step int) bool { return slices.Contains(x.Accepted, step) }
 
 // with is what is known, and one step more.
 func (x Rolled) with(d Did) Rolled {

@@ -22,7 +22,7 @@ type Stand string
 const (
 	Waiting   Stand = "waiting"
 	Leaving   Stand = "leaving"
-	AtWork    Stand = "work"
+	AtWork    Stand = "at work"
 	Returning Stand = "returning"
 	Done      Stand = "done"
 	Stuck     Stand = "stuck"
@@ -36,6 +36,7 @@ type Standing struct {
 	Stand Stand
 	Step  string    // of the run, that it is at or has failed at
 	Text  string    // what is going on, why it waits, or what is wrong
+	Doing string    // the step of the work that it is at: "2 of 3: restart its instances"
 	Holds bool      // Text is the reason for which nothing moves: a window, an approval, a server that does not answer
 	Since time.Time // when the step began; zero: it has not
 }
@@ -248,12 +249,29 @@ func (w *Watch) standing(s *store.Store, x *watched, o hostOrder, end engine.Lan
 		h.Sides = append(h.Sides, agenda.Instance{Pair: side.Pair, Side: side.Side, Port: side.Leaves.At.Port, Role: side.Role, Twin: side.Twin.At.Host})
 	}
 	h.Stand = standOf(h, *r, end)
+	if h.Stand == AtWork {
+		h.Doing = doing(o.Work, known.Rolled)
+	}
 	if h.Stand == Stuck || h.Stand == Undone {
 		h.Step, h.Text = end.Step, end.Error
 	} else if r.failed != "" {
 		h.Text = "trying again: " + r.failed
 	}
 	return h, nil
+}
+
+// doing is the first step of the work that is not done yet.
+func doing(w agenda.Work, x Rolled) string {
+	for n, s := range w.Steps {
+		switch _, _, ok := x.did(n); {
+		case ok:
+		case len(w.Steps) == 1:
+			return s.String()
+		default:
+			return fmt.Sprintf("%d of %d: %s", n+1, len(w.Steps), s)
+		}
+	}
+	return ""
 }
 
 // standOf follows from how the lane has ended, and else from the step that it is at.

@@ -7,7 +7,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,10 +26,13 @@ type live struct {
 
 // state is the newest move as it was read last.
 type state struct {
-	move Move
-	err  error
-	id   string // of what the stream says of it
-	raw  []byte // that, as one line
+	move    Move
+	roll    Roll
+	err     error
+	rollErr error
+	id      string            // of what the stream says of it
+	parts   map[string]string // of pages, as they are to be
+	spoken  string            // for who listens rather than looks
 }
 
 // patience is how long reading may take; routing of a farm, or a disk, may hang.
@@ -48,31 +53,60 @@ func (s *Server) look(ctx context.Context) state {
 	defer stop()
 	var now state
 	now.move, now.err = s.Move(ctx)
-	now.id, now.raw = s.said(now)
+	now.roll, now.rollErr = s.Roll(ctx)
+	s.say(&now)
 	l.now, l.at = now, time.Now()
 	return now
 }
 
-// said is what the stream says of a state: parts of pages as they are to be now, and a sentence for who listens rather than looks.
-func (s *Server) said(now state) (id string, raw []byte) {
-	p := &page{Move: now.move, IsLive: true}
+// say fills in what the stream says of a state: parts of pages as they are to be now, and a sentence.
+func (s *Server) say(now *state) {
+	p := &page{Move: now.move, Roll: now.roll, IsLive: true}
 	p.take(now.err)
+	p.take(now.rollErr)
 	p.Home.Tiles = moveTiles(now.move)
-	parts := map[string]string{}
+	now.parts, now.spoken = map[string]string{}, spoken(p)
 	for _, name := range []string{"banner", "move"} {
 		var b bytes.Buffer
 		if err := templates().ExecuteTemplate(&b, name, p); err != nil {
 			s.Log.Error("write part", "part", name, "error", err)
 			continue
 		}
-		parts[name] = b.String()
+		now.parts[name] = b.String()
 	}
-	raw, err := json.Marshal(map[string]any{"parts": parts, "spoken": spoken(p)})
+	board := now.roll.Board
+	now.parts["roll"], now.parts["roll-now"] = string(board.Head), string(board.Now)
+	for n, rack := range board.Racks {
+		now.parts[rackPart(n)] = string(rack)
+	}
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(now.parts)) {
+		fmt.Fprintf(sum, "%q %q ", name, now.parts[name])
+	}
+	fmt.Fprintf(sum, "%q %q", now.spoken, board.Plan)
+	now.id = hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// rollParts begin the names of parts that only a page about a roll has.
+var rollParts = []string{"roll", "rack-"}
+
+// news is a state as one line for a page that has these parts already, or an older form of them. It notes what the page has then. A roll of 2,000 hosts has half a
+// megabyte of racks: only pages about it are sent them, and only those racks in which a host has gone on.
+func (s *Server) news(now state, aboutRoll bool, has map[string]string) []byte {
+	parts := map[string]string{}
+	for name, html := range now.parts {
+		if !aboutRoll && slices.ContainsFunc(rollParts, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			continue
+		}
+		if old, known := has[name]; !known || old != html {
+			parts[name], has[name] = html, html
+		}
+	}
+	raw, err := json.Marshal(map[string]any{"parts": parts, "spoken": now.spoken, "roll": now.roll.Board.Plan})
 	if err != nil {
 		s.Log.Error("write stream", "error", err)
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:8]), raw
+	return raw
 }
 
 // spoken is a state in a sentence that changes seldom enough to be read out.
@@ -88,6 +122,9 @@ func spoken(p *page) string {
 	}
 	if m.Run != "" {
 		out = append(out, fmt.Sprintf("move %s: %d of %d done", m.State, m.Done, m.Sides))
+	}
+	if p.Roll.IsOpen {
+		out = append(out, p.Roll.Spoken)
 	}
 	return strings.Join(out, "; ")
 }
@@ -109,7 +146,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	if !send("retry: 1000\n\n") {
 		return
 	}
-	known := r.Header.Get("Last-Event-ID")
+	known, has, aboutRoll := r.Header.Get("Last-Event-ID"), map[string]string{}, r.URL.Query().Has("roll")
 	tick := time.NewTicker(s.Every)
 	defer tick.Stop()
 	var told time.Time
@@ -118,7 +155,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		text := ""
 		switch {
 		case now.id != known:
-			text = fmt.Sprintf("id: %s\nevent: state\ndata: %s\n\n", now.id, now.raw)
+			text = fmt.Sprintf("id: %s\nevent: state\ndata: %s\n\n", now.id, s.news(now, aboutRoll, has))
 		case time.Since(told) >= beat:
 			text = "event: beat\ndata: \n\n"
 		}

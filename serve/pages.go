@@ -23,6 +23,7 @@ func pages() []pageOf {
 	return []pageOf{
 		{"/{$}", "Overview", "overview.html", true, (*Server).fillOverview, (*Server).overviewFacts},
 		{"/moves", "Moves", "moves.html", true, (*Server).fillMoves, (*Server).moveFacts},
+		{"/rolls", "Rolls", "rolls.html", true, (*Server).fillRolls, (*Server).rollFacts},
 		{"/sources", "Sources", "known.html", false, fillKnown(known), knownFacts(known)},
 		{"/runway", "Runway", "known.html", false, fillKnown(runway), knownFacts(runway)},
 		{"/load", "Load by shard", "known.html", false, fillKnown(load), knownFacts(load)},
@@ -60,6 +61,7 @@ type page struct {
 	Text                 string
 
 	Move    Move
+	Roll    Roll
 	Home    home
 	Benches []Bench
 	Plans   []Plan
@@ -122,7 +124,10 @@ func (s *Server) newPage(r *http.Request, of pageOf) *page {
 	if now.err == nil || of.isLive {
 		p.take(now.err)
 	}
-	p.Move = now.move
+	if now.rollErr == nil || of.isLive {
+		p.take(now.rollErr)
+	}
+	p.Move, p.Roll = now.move, now.roll
 	return p
 }
 

@@ -13,6 +13,8 @@ import (
 type Sources struct {
 	Farm    func() (Farm, error)
 	Move    func(context.Context) (Move, error)
+	Roll    func(context.Context) (Roll, error)
+	Rolled  func() (report.Piece, error) // what the newest roll has done to each host
 	History func() (report.Piece, error) // the newest move, step by step, and how long gates were closed
 	Benches func() ([]Bench, error)      // newest first
 	Bench   func(files []string) (Shown, error)
@@ -98,6 +100,17 @@ type Move struct {
 
 	Command string
 	JSON    any
+}
+
+// Roll is how far the newest roll of hosts has come.
+type Roll struct {
+	Board  report.RollBoard
+	Spoken string // in a sentence that changes seldom
+	Text   string // why there is none
+	// IsOpen: it has not ended.
+	IsOpen  bool
+	Command string
+	JSON    any // nil: nothing was rolled
 }
 
 // Wait is a side that waits for a person, and the command by which that person lets it go on.

@@ -69,19 +69,19 @@ func (s Seen) judged(x Finding) bool {
 }
 
 // about names what a finding is about, from one time to the other: lines of a file move when others are written into it.
-func (x Finding) about() string {
-	subject := x.Subject
+func (f Finding) about() string {
+	subject := f.Subject
 	if at := strings.LastIndexByte(subject, ':'); strings.HasPrefix(subject, "/") && at > 0 && strings.Trim(subject[at+1:], "0123456789") == "" {
 		subject = subject[:at]
 	}
-	return x.ID + " " + subject
+	return f.ID + " " + subject
 }
 
 // Sets reports whether the fix of a finding sets one of these variables of a server.
-func (x Finding) Sets(variables []string) bool {
-	all := x.Changes()
-	if x.Option != nil {
-		all = append(all, *x.Option)
+func (f Finding) Sets(variables []string) bool {
+	all := f.Changes()
+	if f.Option != nil {
+		all = append(all, *f.Option)
 	}
 	return slices.ContainsFunc(all, func(c Change) bool { return c.Variable != "" && slices.Contains(variables, c.Variable) })
 }

@@ -99,6 +99,9 @@ func (a *app) reportFacts(d *session.Session, benches []string) (report.Facts, e
 	if _, err := d.Store.LatestDocument("proof", "", &proof); err == nil {
 		facts.Proof = &proof
 	}
+	if err := addRoll(d, &facts); err != nil {
+		return facts, err
+	}
 	a.addKnown(d, &facts)
 	if err := a.addBenches(d, benches, &facts); err != nil {
 		return facts, err

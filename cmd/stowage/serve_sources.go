@@ -16,6 +16,7 @@ import (
 	"stowage/farm"
 	"stowage/placement"
 	"stowage/report"
+	"stowage/roll"
 	"stowage/serve"
 	"stowage/session"
 	"stowage/store"
@@ -27,6 +28,8 @@ type shelf struct {
 	app   app // says nothing on the terminal: what cannot be read is said on a page
 	ws    *workspace.Workspace
 	board watchedBoard
+
+	rolled roll.Watch
 
 	farms   seen[*farm.Farm]
 	plans   seen[serve.Plan]
@@ -40,7 +43,7 @@ func (a *app) serveSources(ws *workspace.Workspace) serve.Sources {
 	s := &shelf{app: *a, ws: ws}
 	s.app.stderr, s.app.stdout = io.Discard, io.Discard
 	return serve.Sources{
-		Farm: s.farm, Move: s.move, History: s.history, Benches: s.allBenches, Bench: s.bench, Plans: s.allPlans, Plan: s.plan, Digests: s.digests, Proof: s.proof, Report: s.report, Metrics: s.metrics,
+		Farm: s.farm, Move: s.move, History: s.history, Roll: s.rolls, Rolled: s.rolledHosts, Benches: s.allBenches, Bench: s.bench, Plans: s.allPlans, Plan: s.plan, Digests: s.digests, Proof: s.proof, Report: s.report, Metrics: s.metrics,
 		Known: s.sources, Runway: s.runway, Load: s.load, Queries: s.queries, Findings: s.findings,
 		OverviewCommand: s.line("report"), BenchCommand: "ls " + shellWord(ws.Path("bench")),
 	}

@@ -5,6 +5,7 @@ package roll
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,6 +24,7 @@ func TestHostsAreRolledUnderLoad(t *testing.T) {
 	r.File("goals.yaml", "budgets: {hosts_out: 2}\n")
 	refused(t, r)
 	restarted(t, r)
+	shown(t, r)
 	failing(t, r)
 	advised(t, r)
 	drifted(t, r)
@@ -210,6 +212,14 @@ func failing(t *testing.T, r *farmtest.RolledFarm) {
 	}
 	r.Run(farmtest.ExitFine, "next: look at db002, which is out; then: stowage roll in db002", "status")
 	r.Run(farmtest.ExitFine, "exit code 1", "log")
+	for _, path := range []string{"/rolls", "/report"} {
+		_, page := farmtest.OpenPages(t, r.F.Dir).Get(path)
+		for _, want := range []string{`title="db002: stuck: work; dbshard001/B; out since`, `title="db001: done; dbshard001/A; was out for`, "roll in db002", "exit code 1", "1 of 4 hosts done"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s does not have %q", path, want)
+			}
+		}
+	}
 	r.Run(farmtest.ExitFine, "dbshard001b of db002", "log")
 	r.Run(farmtest.ExitUnknown, "the host stays out", "resume") // it is not run again
 	r.Run(farmtest.ExitRefused, "finish what took it out", "roll", name)
@@ -226,6 +236,31 @@ func failing(t *testing.T, r *farmtest.RolledFarm) {
 		}
 	}
 	r.AllServe()
+}
+
+// The dashboard shows a host that is out while it is, which pair stands on one leg, and the host when it serves again.
+func shown(t *testing.T, r *farmtest.RolledFarm) {
+	t.Helper()
+	goOn := filepath.Join(t.TempDir(), "go-on")
+	name := r.Plan("--hosts", "db001", "--", "/bin/sh", "-c", "until test -e "+goOn+"; do sleep 0.1; done")
+	pages := farmtest.OpenPages(t, r.F.Dir)
+	ended := make(chan farmtest.Program, 1)
+	go func() { ended <- farmtest.RunProgram(t, "", "-C", r.F.Dir, "roll", name) }()
+	has := func(wants ...string) {
+		t.Helper()
+		for _, want := range wants {
+			farmtest.Await(t, "the page has "+want, func() bool { _, text := pages.Get("/rolls"); return strings.Contains(text, want) })
+		}
+	}
+	has(`title="db001: at work: run: /bin/sh`, `title="db002: not in this roll"`, "dbshard001</th><td>side A</td><td>db002 serves all its clients", "0 of 1 host done")
+	if _, text := pages.Get("/api/rolls"); !strings.Contains(text, `"stand": "at work"`) {
+		t.Error(text)
+	}
+	r.File(goOn, "")
+	has("1 of 1 host done", `title="db001: done; dbshard001/A; was out for`)
+	if p := <-ended; p.Code != farmtest.ExitFine {
+		t.Errorf("exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
+	}
 }
 
 // What tune finds after the work and not before keeps the host out, unless the playbook or a person names its rule; what it no longer finds is told.

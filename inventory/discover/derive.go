@@ -332,7 +332,7 @@ func (d *derivation) order(group []int, primary int) (order []int, words []strin
 			return map[bool]int{true: -1, false: 1}[a == primary]
 		}
 		return cmp.Or(cmp.Compare(letters[a], letters[b]), cmp.Compare(d.Servers[a].Offset, d.Servers[b].Offset),
-			natural(string(d.hostOf[a].Name), string(d.hostOf[b].Name)), byAddress(d.Servers[a].Address, d.Servers[b].Address))
+			farm.Natural(string(d.hostOf[a].Name), string(d.hostOf[b].Name)), byAddress(d.Servers[a].Address, d.Servers[b].Address))
 	})
 	sameDir, joined := "", ""
 	if len(slices.Compact(slices.Clone(dirs))) == 1 {
@@ -363,5 +363,5 @@ func (d *derivation) namePairs() {
 	for n, name := range firstUnique(d.words, "pair") {
 		d.Pairs[n].Name = farm.PairName(name)
 	}
-	slices.SortFunc(d.Pairs, func(a, b Pair) int { return natural(string(a.Name), string(b.Name)) })
+	slices.SortFunc(d.Pairs, func(a, b Pair) int { return farm.Natural(string(a.Name), string(b.Name)) })
 }

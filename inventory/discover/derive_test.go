@@ -408,7 +408,7 @@ func TestNatural(t *testing.T) {
 	want := []string{"", "a", "db", "db1", "db01", "db2", "db10", "db10a", "dc"}
 	got := slices.Clone(want)
 	rand.Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
-	slices.SortFunc(got, natural)
+	slices.SortFunc(got, farm.Natural)
 	if !slices.Equal(got, want) {
 		t.Errorf("sorted %q", got)
 	}

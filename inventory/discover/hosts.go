@@ -48,7 +48,7 @@ func machines(servers []Server) []Host {
 	for n, name := range firstUnique(words, "host") {
 		out[n].Name = farm.HostName(name)
 	}
-	slices.SortFunc(out, func(a, b Host) int { return natural(string(a.Name), string(b.Name)) })
+	slices.SortFunc(out, func(a, b Host) int { return farm.Natural(string(a.Name), string(b.Name)) })
 	return out
 }
 
@@ -173,6 +173,6 @@ func sorted[K ~string, V any](m map[K]V) []K {
 	for k := range m {
 		out = append(out, k)
 	}
-	slices.SortFunc(out, func(a, b K) int { return natural(string(a), string(b)) })
+	slices.SortFunc(out, func(a, b K) int { return farm.Natural(string(a), string(b)) })
 	return out
 }

@@ -11,35 +11,6 @@ import (
 	"stowage/farm"
 )
 
-// natural orders names as people do: db2 before db10.
-func natural(a, b string) int {
-	for a != "" && b != "" {
-		x, y := digits(a), digits(b)
-		if x > 0 && y > 0 {
-			m, n := strings.TrimLeft(a[:x], "0"), strings.TrimLeft(b[:y], "0")
-			if c := cmp.Or(cmp.Compare(len(m), len(n)), cmp.Compare(m, n), cmp.Compare(x, y)); c != 0 {
-				return c
-			}
-			a, b = a[x:], b[y:]
-			continue
-		}
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		a, b = a[1:], b[1:]
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// digits is how many the text begins with.
-func digits(text string) int {
-	n := 0
-	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
-		n++
-	}
-	return n
-}
-
 // byAddress orders addresses: names before numbers, for names last longer.
 func byAddress(a, b string) int {
 	x, y := 0, 0
@@ -49,7 +20,7 @@ func byAddress(a, b string) int {
 	if isIP(hostOf(b)) {
 		y = 1
 	}
-	return cmp.Or(cmp.Compare(x, y), natural(a, b))
+	return cmp.Or(cmp.Compare(x, y), farm.Natural(a, b))
 }
 
 func isIP(host string) bool { return net.ParseIP(host) != nil }
@@ -104,7 +75,7 @@ func dirName(datadir string) string {
 	dir := path.Clean(datadir)
 	for range 2 {
 		word := path.Base(dir)
-		if !slices.Contains(usualDirs, word) && digits(word) < len(word) {
+		if !slices.Contains(usualDirs, word) && strings.Trim(word, "0123456789") != "" {
 			return word
 		}
 		dir = path.Dir(dir)

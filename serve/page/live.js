@@ -52,9 +52,11 @@ function alive() {
   say('live');
 }
 
-const stream = new EventSource('/live');
+const grid = document.querySelector('[data-roll]');
+const stream = new EventSource(grid ? '/live?roll' : '/live');
 stream.addEventListener('state', (event) => {
   const state = JSON.parse(event.data);
+  if (grid && grid.dataset.roll !== state.roll) { location.reload(); return; } // another roll: other racks, other tables
   for (const [name, html] of Object.entries(state.parts)) replace(name, html);
   if (spoken && spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
   alive();
