@@ -15,7 +15,7 @@ type Rule struct {
 	Source string // who says so; "measured" is what we saw ourselves
 	Except string // when it does not apply although the condition is met
 	Prove  string // the step of the storage benchmark that decides it here; "" when nothing is to be measured
-	// Passing: its findings come and go with load and temperature, and say nothing of what was changed between two times.
+	// Passing: its findings come and go by themselves, with load, temperature or the use of a file, and say nothing of what was changed between two times.
 	Passing bool
 	Check   func(*Facts) Outcome
 }
