@@ -188,7 +188,7 @@ func TestGridCanBeRead(t *testing.T) {
 		}
 		for _, s := range rollStands {
 			class := strings.Fields(string(s.Stand))[0]
-			rule := regexp.MustCompile(`\.host\.` + class + ` \{([^}]*)\}`).FindStringSubmatch(css)
+			rule := regexp.MustCompile(`\.rollhost\.` + class + ` \{([^}]*)\}`).FindStringSubmatch(css)
 			ink, paper := "var(--ink)", "var(--paper)"
 			if rule != nil {
 				for _, d := range strings.Split(rule[1], ";") {
@@ -267,7 +267,7 @@ func TestRollInABrowser(t *testing.T) {
 		if console != "" {
 			t.Errorf("the console says:\n%s", console)
 		}
-		if got := strings.Count(dom, `<li class="host`); got != n || !strings.Contains(dom, `href="#roll"`) {
+		if got := strings.Count(dom, `<li class="rollhost`); got != n || !strings.Contains(dom, `href="#roll"`) {
 			t.Errorf("%d cells of %d hosts", got, n)
 		}
 	}

@@ -125,8 +125,8 @@ func TestServeRoll(t *testing.T) {
 		s := serveNow(t, dir)
 		s.enter()
 		status, text := s.get("/rolls")
-		if status != http.StatusOK || strings.Contains(text, "Cannot be read") || strings.Count(text, `<li class="host`) != hosts {
-			t.Fatalf("%d hosts: %d, %d cells\n%.2000s", hosts, status, strings.Count(text, `<li class="host`), text)
+		if status != http.StatusOK || strings.Contains(text, "Cannot be read") || strings.Count(text, `<li class="rollhost`) != hosts {
+			t.Fatalf("%d hosts: %d, %d cells\n%.2000s", hosts, status, strings.Count(text, `<li class="rollhost`), text)
 		}
 		wants := []string{`title="db0002: not in this roll`}
 		if hosts > 2 {

@@ -2,6 +2,7 @@ package roll
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"stowage/e2e/farmtest"
@@ -31,6 +32,9 @@ func TestMachinesAreRebooted(t *testing.T) {
 				if n := count(h); n != 1 {
 					t.Errorf("%s went down %d times", h, n)
 				}
+			}
+			if p := farmtest.RunWith(t, f.Env(""), "log", "-C", f.Dir); p.Code != farmtest.ExitFine || strings.Contains(p.Stdout, "is not compared") {
+				t.Errorf("what tune finds was not read through an agent: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
 			}
 			f.CheckLedger()
 			if topology == farm.PrimaryReplica {
