@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -143,6 +144,31 @@ func TestAWindowOfPoolsSaysWhatSeesThem(t *testing.T) {
 	})
 	if x.err != nil || x.res.Events != 0 || !x.res.HasFindings() || !strings.Contains(strings.Join(x.res.Notes, " "), "--from network") {
 		t.Errorf("%v: %+v", x.err, x.res)
+	}
+}
+
+// The end of a window cut the guard's statement short, which closed our session: the login of the next one was recorded, as an event of clients.
+func TestTheEndOfAWindowRecordsNothingOfOurs(t *testing.T) {
+	b := start(t, "ends", odd...)
+	pool := b.i.DB(t, mariadbtest.App, "d")
+	pool.SetMaxOpenConns(1)
+	if err := pool.Ping(); err != nil {
+		t.Fatal(err)
+	}
+	b.r.Options.For = 3 * pace / 2
+	b.r.Progress = func(p Progress) {
+		if p.Began { // the server stands still from before the guard looks until after the window is over
+			go func() {
+				time.Sleep(7 * pace / 10)
+				_ = syscall.Kill(b.i.PID(), syscall.SIGSTOP)
+				time.Sleep(6 * pace / 5)
+				_ = syscall.Kill(b.i.PID(), syscall.SIGCONT)
+			}()
+		}
+	}
+	res, d, err := b.r.SlowLog(t.Context(), b.target())
+	if err != nil || res.Events != 0 || !res.OnlyPools() || res.Stopped != StopTime {
+		t.Errorf("%v: %+v, %+v", err, res, d.Report().Classes)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // guard looks at a server once a second and says, once, why a recording of it
-// should stop. It returns when ctx ends.
+// should stop. It returns when ctx ends, after a look that has begun.
 type guard struct {
 	l       *traffic.SlowLog
 	o       Options
@@ -37,7 +37,8 @@ func (g *guard) run(ctx context.Context, why chan<- *ending) {
 			return
 		case <-tick.C:
 		}
-		if e := g.look(ctx); e != nil && ctx.Err() == nil {
+		// A look is never cut short: the driver would close the session, and the login of the next would be in the log that is recorded.
+		if e := g.look(context.WithoutCancel(ctx)); e != nil && ctx.Err() == nil {
 			why <- e
 			return
 		}
