@@ -25,7 +25,7 @@ func (l *Live) Close() {
 		l.clock.flush()
 	}
 	if l.log != nil {
-		l.log.in, l.in = input{}, l.log.in
+		l.in, l.log = l.log.in, nil
 	}
 	l.b.d.inputs = append(l.b.d.inputs, l.in)
 }
