@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,8 @@ func TestDigestOnOtherFlavors(t *testing.T) {
 			d := startDigested(t, l.line)
 			t.Run("the slow log, as a file and as a table", func(t *testing.T) { d.slowLog(t, l.dialect) })
 			t.Run("performance_schema", d.sums)
+			t.Run("the general log, as a table", d.generalLog)
+			t.Run("a window of performance_schema", d.windows)
 			t.Run("plans", d.plans)
 			t.Run("what runs now", d.processlist)
 			t.Run("a recording", d.record)
@@ -50,7 +53,7 @@ func startDigested(t *testing.T, line string) *digested {
 	l := mariadbtest.Named(t, line)
 	d := &digested{isMySQL: l.MySQL, dir: t.TempDir(), prepared: "select id from t where v = ?"}
 	d.Instance = l.Start(t, "digested", "--slow-query-log=1", "--long-query-time=0", "--log-output=FILE,TABLE", "--slow-query-log-file=slow.log",
-		"--performance-schema=ON", "--performance-schema-digests-size=1000")
+		"--performance-schema=ON", "--performance-schema-digests-size=1000", "--performance-schema-events-statements-history-long-size=1000")
 	d.log = filepath.Join(d.Datadir, "slow.log")
 	d.login = filepath.Join(d.dir, "my.cnf")
 	text := "[client]\nuser=" + string(mariadbtest.Stowage) + "\npassword=" + mariadbtest.Stowage.Password() + "\n"
@@ -58,12 +61,12 @@ func startDigested(t *testing.T, line string) *digested {
 		t.Fatal(err)
 	}
 	d.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB")
-	d.work(t)
+	d.work(t, 0)
 	return d
 }
 
-// work is what clients do.
-func (d *digested) work(t *testing.T) {
+// work is what clients do; they stay connected for a while.
+func (d *digested) work(t *testing.T, stay time.Duration) {
 	t.Helper()
 	db := d.DB(t, mariadbtest.App, "d")
 	db.SetMaxOpenConns(1)
@@ -89,6 +92,7 @@ func (d *digested) work(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	time.Sleep(stay)
 	if err := errors.Join(prepared.Close(), db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -169,6 +173,87 @@ func (d *digested) sums(t *testing.T) {
 	}
 }
 
+// generalLog: by pt-query-digest's rules an execution of a prepared statement is none of its class, by our own it is.
+func (d *digested) generalLog(t *testing.T) {
+	d.Exec(t, "SET GLOBAL general_log=ON")
+	d.work(t, 0)
+	d.Exec(t, "SET GLOBAL general_log=OFF")
+	for rules, prepared := range map[string]uint64{"ptqd": 0, "lexer": executed} {
+		r := d.digest(t, "--instance", d.Address, "--from", "general_log", "--filter", byApp, "--rules", rules)
+		got := map[string]uint64{}
+		for class, n := range counts(r) {
+			got[beginning(class)] += n
+		}
+		if got["replace into"] != asked || got["select v"] != asked || got["select id"] != prepared {
+			t.Errorf("%s: %v", rules, counts(r))
+		}
+		for _, c := range r.Classes {
+			if c.Untimed != c.Count || c.FirstSeen == nil || time.Since(*c.FirstSeen).Abs() > time.Hour {
+				t.Errorf("%s: %d of %d without a time, first seen %v", c.Fingerprint, c.Untimed, c.Count, c.FirstSeen)
+			}
+		}
+	}
+}
+
+// beginning is the first two words of a class.
+func beginning(class string) string {
+	words := append(strings.Fields(strings.ToLower(strings.ReplaceAll(class, "`", ""))), "", "")
+	return words[0] + " " + words[1]
+}
+
+// windows: with the ring on single statements are counted, with users and quantiles; without it sums. Executions of prepared statements
+// are in both on MySQL and in neither on MariaDB, which says how many it left out.
+func (d *digested) windows(t *testing.T) {
+	const consumers = "UPDATE performance_schema.setup_consumers SET ENABLED='%s' WHERE NAME LIKE 'events_statements_%%'"
+	for _, ring := range []string{"YES", "NO"} {
+		d.Exec(t, fmt.Sprintf(consumers, ring))
+		read, began := make(chan digest.Report, 1), time.Now()
+		go func() {
+			defer close(read)
+			read <- d.digest(t, "--instance", d.Address, "--from", "performance_schema", "--for", "6s", "--every", "1s", "--filter", "db = d and table = *t")
+		}()
+		time.Sleep(2500 * time.Millisecond) // a window begins within a second of its connection
+		d.work(t, 1200*time.Millisecond)    // the ring is read every second at least, and asks who it was
+		worked := time.Since(began)
+		r, ok := <-read
+		if worked > 6*time.Second {
+			t.Skipf("NOT TESTED: this machine took %s for work of a moment, which the window may have missed", worked)
+		}
+		if !ok {
+			return // it has said why
+		}
+		d.window(t, r, ring == "YES")
+	}
+}
+
+func (d *digested) window(t *testing.T, r digest.Report, ring bool) {
+	t.Helper()
+	classes := map[string]digest.Class{}
+	for _, c := range r.Classes {
+		classes[beginning(c.Fingerprint)] = c
+	}
+	for _, class := range []string{"replace into", "select v"} {
+		c := classes[class]
+		hasSingle := ring || d.isMySQL // MySQL's histograms give sums their quantiles
+		if c.Count != asked || math.IsNaN(c.QueryTime.P95) == hasSingle || c.QueryTime.Sum <= 0 {
+			t.Errorf("ring %v: %d of %s, p95 %v, sum %v; %v", ring, c.Count, class, c.QueryTime.P95, c.QueryTime.Sum, counts(r))
+		}
+		if ring && (len(c.Users) != 1 || c.Users[0].Name != "app") {
+			t.Errorf("%s: users %v", class, c.Users)
+		}
+	}
+	skipped := uint64(0)
+	for _, x := range r.Inputs[0].Skipped {
+		skipped += x.Count
+	}
+	if n := classes["select id"].Count; d.isMySQL && n < executed || !d.isMySQL && (n != 0 || skipped != executed) {
+		t.Errorf("ring %v: of %d executions of a prepared statement %d are counted and %d skipped", ring, executed, n, skipped)
+	}
+	if isRing := strings.Contains(r.Inputs[0].Type, "history"); isRing != ring {
+		t.Errorf("ring %v: read %s", ring, r.Inputs[0].Type)
+	}
+}
+
 func (d *digested) plans(t *testing.T) {
 	r := d.digest(t, d.log, "--filter", byApp, "--explain", d.Address)
 	asked := 0
@@ -224,7 +309,7 @@ func (d *digested) record(t *testing.T) {
 		case p = <-ended:
 			done = true
 		default:
-			d.work(t)
+			d.work(t, 0)
 			rounds++
 			time.Sleep(10 * time.Millisecond)
 		}
