@@ -11,8 +11,8 @@ import "math"
 const mostPrior = 60
 
 // expectation is how far off a figure is expected to be, and on how many stretches of time that rests: its own, and those that the
-// word of all classes counts for.
-type expectation struct{ se, stretches float64 }
+// word of all classes counts for, which prior has alone.
+type expectation struct{ se, stretches, prior float64 }
 
 // moderated is what is expected of a figure, by class.
 func (t *trial) moderated(f int) map[int]expectation {
@@ -23,7 +23,7 @@ func (t *trial) moderated(f int) map[int]expectation {
 		if !t.judged[i] || b == nil || math.IsNaN(t.tests[i].own[f]) {
 			continue
 		}
-		e := expectation{b.typical(), b.stretches()}
+		e := expectation{b.typical(), b.stretches(), 1}
 		out[i] = e
 		mean, stretches, n = mean+2*math.Log(e.se), stretches+e.stretches, n+1
 	}
@@ -42,7 +42,7 @@ func (t *trial) moderated(f int) map[int]expectation {
 		prior = min(2*inverseTrigamma(beyond), mostPrior)
 	}
 	for i, e := range out {
-		out[i] = expectation{math.Sqrt((prior*math.Exp(mean) + stretches*e.se*e.se) / (prior + stretches)), prior + e.stretches}
+		out[i] = expectation{math.Sqrt((prior*math.Exp(mean) + stretches*e.se*e.se) / (prior + stretches)), prior + e.stretches, prior}
 	}
 	return out
 }
