@@ -10,7 +10,8 @@ import (
 // What the classes have in common. Another host or another load moves all of them alike; it is divided out so that it is not
 // blamed on each. But classes that became slower by themselves must not pass for a slower host, nor those that stood still
 // for faster ones. So it is divided out only where the classes agree on it: nearly all of them moved by nearly the same, and
-// they are many, or one of them that does no work of its own (a COMMIT, a ping) says the same.
+// they are many, or a witness says the same: one of them that does no work of its own (a COMMIT, a ping), or what the host was timed
+// at while it was recorded (see probe.go).
 
 const (
 	fewClasses = 8    // fewer than these agree by chance
@@ -201,23 +202,24 @@ func (t *trial) disagreement(shift figures) string {
 			return fmt.Sprintf("the classes did not move alike: by %s, %d of %d changed by about %.2fx", figureNames[f], agree, known, math.Exp(shift[f]))
 		}
 	}
-	if t.shared.classes < fewClasses && !t.witnessed(shift) {
-		return fmt.Sprintf("%d classes are too few to tell a change of the host from a change of their own", t.shared.classes)
+	if t.shared.classes >= fewClasses || t.witnessed(shift) {
+		return ""
 	}
-	return ""
+	few := fmt.Sprintf("%d classes are too few to tell a change of the host from a change of their own", t.shared.classes)
+	if t.isProbed {
+		few += fmt.Sprintf(", and by avg they changed by about %.2fx while the host's own work took %.2fx", math.Exp(shift[figMean]), math.Exp(t.probe))
+	}
+	return few
 }
 
-// witnessed says whether a class that does no work of its own moved as all did.
+// witnessed says whether a class that does no work of its own, or the host's own work, moved as all did.
 func (t *trial) witnessed(shift figures) bool {
 	for i := range t.tests {
-		if ct := &t.tests[i]; t.judged[i] && ct.witness {
-			f := figMean
-			if math.Abs(ct.raw[f]-shift[f]) <= max(math.Log1p(t.o.Margin), math.Abs(shift[f])/3) {
-				return true
-			}
+		if ct := &t.tests[i]; t.judged[i] && ct.witness && t.isNear(ct.raw[figMean], shift[figMean]) {
+			return true
 		}
 	}
-	return false
+	return t.probeAgrees(shift)
 }
 
 // isWitness says whether a class does no work of its own.

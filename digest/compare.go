@@ -48,7 +48,7 @@ const (
 // Compare says which classes changed between two digests, and how sure that is.
 //
 // What the classes have in common (another host, another load) is divided out and reported as CommonFactor, where it can be
-// told from what became of the classes themselves (see common.go); then a class is judged by what is left, its own change.
+// told from what became of the classes themselves or from the host's own work (see common.go); then a class is judged by what is left, its own change.
 // Otherwise every class is judged by its plain ratio. How far a figure may be off comes from the spectrum of what blocks of
 // time do to it (see spectrum.go). A class is called slower or faster when its median, p95 or average moved by more than the
 // margin, with false discoveries among all classes held at alpha (Benjamini and Hochberg 1995), never against its plain
@@ -71,6 +71,7 @@ func Compare(before, after *Digest, o CompareOptions) Comparison {
 	pairs := pairUp(before, after)
 	b, a := gather(pairs.before, before.level), gather(pairs.after, after.level)
 	t := trial{o: o, before: b, after: a}
+	t.probe, t.isProbed = probeRatio(before, after)
 	t.judge(pairs)
 	t.report(&out, pairs)
 	if o.SelfCheck >= 0 && t.seconds > 0 {

@@ -22,6 +22,8 @@ type Comparison struct {
 	CommonReason   string   `json:"common_factor_reason"`
 	CommonFactorCI Interval `json:"common_factor_ci"`
 	CommonAvg      float64  `json:"common_factor_avg"`
+	// HostRatio is by how much the hosts' own work took longer (see Probe); nil where a side was recorded without.
+	HostRatio *float64 `json:"host_ratio"`
 
 	Overall      Overall  `json:"overall"`
 	BlockSeconds int64    `json:"block_seconds"` // of the blocks of time; 0: too few for any claim
@@ -196,6 +198,10 @@ func (t *trial) report(out *Comparison, p pairing) {
 		out.BlocksBefore, out.BlocksAfter = t.before.blocks(t.seconds), t.after.blocks(t.seconds)
 	} else {
 		out.Notes = append(out.Notes, fmt.Sprintf("a side has fewer than %d blocks of time: no verdicts", wantBlocks))
+	}
+	if t.isProbed {
+		host := math.Exp(t.probe)
+		out.HostRatio = &host
 	}
 	out.Correlation = t.correlation()
 	for i := range p.before {

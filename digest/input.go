@@ -10,6 +10,8 @@ type input struct {
 	bytes   int64
 	events  uint64
 	left    uint64 // events left out by Since, Until or Filter
+	probes  uint64 // how often the host was probed meanwhile, see Probe; 0: it was not
+	probe   uint64 // nanoseconds, the median
 	skipped []remark
 	notes   []remark
 }

@@ -43,6 +43,7 @@ type Input struct {
 	LeftOut uint64   `json:"left_out"` // by since, until or filter
 	Skipped []Remark `json:"skipped"`
 	Notes   []Remark `json:"notes"`
+	Probe   *Probe   `json:"probe"` // null where nobody probed the host
 }
 
 // Remark counts something about an input: what was skipped and is in no event, or what is odd but counted.
@@ -135,10 +136,14 @@ const relativeError = 1.0 / octave
 func (d *Digest) Report() Report { return d.Listing().Report() }
 
 func (in *input) report() Input {
-	return Input{
+	out := Input{
 		Name: in.name, Type: in.kind, Dialect: in.dialect, Bytes: in.bytes, Events: in.events, LeftOut: in.left,
 		Skipped: remarks(in.skipped), Notes: remarks(in.notes),
 	}
+	if in.probes > 0 {
+		out.Probe = &Probe{Count: in.probes, Median: float64(in.probe) / 1e9}
+	}
+	return out
 }
 
 func remarks(rs []remark) []Remark {

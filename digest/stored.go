@@ -15,9 +15,10 @@ import (
 
 // A stored digest is the eight bytes of storedMagic, whose last is the version, and a zstd frame of unsigned and signed
 // variable-length numbers and counted strings, in the order of encode below. Equal digests give equal bytes. Version 2 added
-// sums, behind the example of each class, and the cell of summed events in blocks of time; version 1 is still read.
+// sums, behind the example of each class, and the cell of summed events in blocks of time; version 3 samples, version 4 probes of the
+// host behind each input. All are still read.
 const (
-	storedMagic   = "STOWDIG\x03"
+	storedMagic   = "STOWDIG\x04"
 	storedWindow  = 1 << 20
 	storedMaximum = 1 << 30 // bytes of an unpacked digest: far above any, so that a bad file cannot fill the memory
 )
@@ -139,6 +140,8 @@ func (in *input) encode(p *packer) {
 			p.number(uint64(r.offset))
 		}
 	}
+	p.number(in.probes)
+	p.number(in.probe)
 }
 
 func decodeInput(u *unpacker) input {
@@ -148,6 +151,9 @@ func decodeInput(u *unpacker) input {
 		for range u.size() {
 			*rs = append(*rs, remark{u.text(), u.number(), int64(u.number()), int64(u.number())})
 		}
+	}
+	if u.version >= 4 {
+		in.probes, in.probe = u.number(), u.number()
 	}
 	return in
 }

@@ -99,7 +99,7 @@ func TestMixedClassRestsOnItsSingleStatements(t *testing.T) {
 	}
 }
 
-// Version 1 had no sums, version 2 no samples: what is missing is missing, all else is as it was.
+// Version 1 had no sums, version 2 no samples, version 3 no probes: what is missing is missing, all else is as it was.
 func TestOlderStoredFormsAreRead(t *testing.T) {
 	log, err := os.ReadFile("testdata/stored-v1.log")
 	if err != nil {
@@ -123,7 +123,9 @@ func TestOlderStoredFormsAreRead(t *testing.T) {
 		}
 		d := b.Digest()
 		for _, c := range d.byHash {
-			c.more, c.example.plan = nil, 0
+			if version < 3 {
+				c.more, c.example.plan = nil, 0
+			}
 		}
 		same(t, fmt.Sprintf("version %d and the log it was made from", version), encoded(t, old), encoded(t, d))
 	}

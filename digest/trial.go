@@ -14,6 +14,8 @@ type trial struct {
 	reasons       []string // why not
 	tests         []classTest
 	shared        shared
+	probe         float64 // logarithm of by how much the hosts' own work took longer
+	isProbed      bool
 	level         float64 // two-sided error of the intervals of what is called faster or slower
 }
 

@@ -136,7 +136,9 @@ func (w *wire) record(ctx, steady context.Context, sock *socket) (*digest.Digest
 	}()
 	began := time.Now()
 	w.r.tell(Progress{Instance: w.t.Instance, Began: true})
+	probes := beginProbing()
 	end := watch(ctx, steady, w.r.Options.For, w.guard, received, w.look)
+	noteProbes := probes.end()
 	w.res.Seconds = time.Since(began).Seconds()
 	w.res.Stopped, w.res.Detail = end.stop, end.detail
 	close(stop)
@@ -150,6 +152,7 @@ func (w *wire) record(ctx, steady context.Context, sock *socket) (*digest.Digest
 	w.res.Bytes, w.res.Packets, w.res.Dropped = w.bytes.Load(), sock.seen-sock.dropped, sock.dropped
 	w.r.tell(Progress{Instance: w.t.Instance, Bytes: w.res.Bytes, Ended: true, Stopped: end.stop})
 	d := b.Digest()
+	noteProbes(d)
 	w.res.counted(d)
 	if err := errors.Join(end.err, readErr); err != nil {
 		w.res.Stopped = StopFailed

@@ -187,9 +187,12 @@ func (w *window) record(ctx, steady context.Context) (*digest.Digest, error) {
 	}
 	began := time.Now()
 	end := &ending{stop: StopFailed, err: err}
+	noteProbes := func(*digest.Digest) {}
 	if err == nil {
 		w.r.tell(Progress{Instance: w.t.Instance, Began: true})
+		probes := beginProbing()
 		end = watch(ctx, steady, w.r.Options.For, w.guard, nil, w.look)
+		noteProbes = probes.end()
 	}
 	w.res.Seconds = time.Since(began).Seconds()
 	w.countSessions(steady)
@@ -199,6 +202,7 @@ func (w *window) record(ctx, steady context.Context) (*digest.Digest, error) {
 	w.res.SettingsRestored, w.res.SettingsLeft, w.res.Restarted = append(w.res.SettingsRestored, back.Settings...), back.Left, back.Restarted
 	w.r.tell(Progress{Instance: w.t.Instance, Bytes: w.res.Bytes, Ended: true, Stopped: end.stop})
 	d, digestErr := w.finish(err == nil, backErr == nil)
+	noteProbes(d)
 	switch {
 	case backErr == nil:
 		backErr = w.r.clean(steady, w.t.Place, w.j)
