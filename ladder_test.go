@@ -118,6 +118,7 @@ var ladder = []rung{
 	},
 	{
 		"farm":                "the words all of the above share; imports none of ours",
+		"replay/effect":       "pure: what a statement does, by its text; knows no recording, so that whoever sends recorded statements asks it",
 		"due":                 "pure: intervals and what was done to what is due; knows no task",
 		"pace":                "pure: readings of servers to the rate of a copy",
 		"placement/pack":      "pure: demands and capacities to an assignment; knows no farm",
@@ -172,6 +173,7 @@ var pure = map[string]string{
 	"placement/pack":         "equal problems and seeds give equal solutions, whatever the machine",
 	"placement/bound":        "effort is counted in steps, so that a bound can be found again",
 	"placement/bound/verify": "a proof is a function of the certificate",
+	"replay/effect":          "the same text gives the same judgement",
 	"bench/stat":             "the same runs give the same verdict",
 	"bench/result":           "a document says the same whoever reads it",
 	"bench/engine/flame":     "the same samples make the same picture",

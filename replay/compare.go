@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"stowage/mysql/traffic"
+	"stowage/replay/effect"
 )
 
 // exchange is one statement that was sent, with what came back.
 type exchange struct {
 	st    *Statement
-	j     *Judgement
+	j     *effect.Judgement
 	began time.Time
 	late  time.Duration // how long after its time it was sent
 	own   time.Duration // how much of that this machine was late to notice; -1 where the session was busy
@@ -52,10 +53,10 @@ func (e *exchange) compareRecorded() (out []Difference, told bool) {
 	case is.Code != 0:
 		return []Difference{{"error", "not told", errorText(is.Code, is.Text)}}, true
 	}
-	if tells.Rows && is.Rows != st.RowsSent && (e.j.Kind == Read || e.j.Kind == Function) {
+	if tells.Rows && is.Rows != st.RowsSent && (e.j.Kind == effect.Read || e.j.Kind == effect.Function) {
 		out = append(out, Difference{"rows", fmt.Sprint(st.RowsSent), fmt.Sprint(is.Rows)})
 	}
-	if tells.Affected && e.j.Kind == Write && is.Affected != st.RowsAffected {
+	if tells.Affected && e.j.Kind == effect.Write && is.Affected != st.RowsAffected {
 		out = append(out, Difference{"affected", fmt.Sprint(st.RowsAffected), fmt.Sprint(is.Affected)})
 	}
 	if tells.Warnings && is.Warnings != st.Warned {
@@ -77,7 +78,7 @@ func compareAnswers(was, is *traffic.Answer, isOrdered bool) (out []Difference) 
 		}
 		return out
 	}
-	differ("columns", clip(strings.Join(was.Columns, ", "), 300), clip(strings.Join(is.Columns, ", "), 300))
+	differ("columns", effect.Clip(strings.Join(was.Columns, ", "), 300), effect.Clip(strings.Join(is.Columns, ", "), 300))
 	differ("rows", fmt.Sprint(was.Rows), fmt.Sprint(is.Rows))
 	switch {
 	case was.Sum.Bag != is.Sum.Bag && was.Rows == is.Rows:
@@ -101,7 +102,7 @@ func errorText(code uint16, text string) string {
 	if text == "" {
 		return fmt.Sprintf("error %d", code)
 	}
-	return fmt.Sprintf("error %d: %s", code, clip(text, 200))
+	return fmt.Sprintf("error %d: %s", code, effect.Clip(text, 200))
 }
 
 // firstOther is a row of each answer that the other does not have.
@@ -120,7 +121,7 @@ func lacking(a, b []string) string {
 	}
 	for _, row := range a {
 		if left[row]--; left[row] < 0 {
-			return "(" + clip(row, 300) + ")"
+			return "(" + effect.Clip(row, 300) + ")"
 		}
 	}
 	return "no such row"
@@ -129,7 +130,7 @@ func lacking(a, b []string) string {
 func firstMoved(was, is *traffic.Answer) (string, string) {
 	for i := range min(len(was.Sample), len(is.Sample)) {
 		if was.Sample[i] != is.Sample[i] {
-			return fmt.Sprintf("row %d (%s)", i+1, clip(was.Sample[i], 200)), "(" + clip(is.Sample[i], 200) + ")"
+			return fmt.Sprintf("row %d (%s)", i+1, effect.Clip(was.Sample[i], 200)), "(" + effect.Clip(is.Sample[i], 200) + ")"
 		}
 	}
 	return "another order", "behind the rows that are kept"

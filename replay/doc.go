@@ -7,11 +7,11 @@
 //
 // Invariants:
 //
-//   - Two belts. Every statement is judged by its text (Judge), and only what is
+//   - Two belts. Every statement is judged by its text (effect.Judge), and only what is
 //     known to be a read is sent; and without writes every connection is READ
 //     ONLY, so the server itself refuses to change tables. The third belt is the
 //     account: it should have SELECT and nothing else.
-//   - No connection takes several statements in one text, whatever Judge thinks
+//   - No connection takes several statements in one text, whatever effect.Judge thinks
 //     of semicolons.
 //   - Writes are sent only while Guard finds the candidate out of rotation, free
 //     of replication, and marked by a person as one to throw away.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"stowage/farm"
+	"stowage/replay/effect"
 )
 
 // DryRun says what Run would send, and what not, without a connection.
@@ -27,7 +28,7 @@ func DryRun(ctx context.Context, o Options) (*Outcome, error) {
 		out.Ended, err = "as asked", nil
 	}
 	for _, k := range t.classes {
-		out.Classes = append(out.Classes, Class{ID32: k.id32(), Fingerprint: clip(k.fingerprint, 5000), Sent: k.sent, Kinds: map[string]uint64{}})
+		out.Classes = append(out.Classes, Class{ID32: k.id32(), Fingerprint: effect.Clip(k.fingerprint, 5000), Sent: k.sent, Kinds: map[string]uint64{}})
 	}
 	sortClasses(out.Classes)
 	return out, err
@@ -79,7 +80,7 @@ func (d *dry) visit(s *Statement) error {
 	case Renew:
 		*m = memory{}
 	case Other:
-		d.tally.skip(s, Unknown, "no statement: "+s.Reason)
+		d.tally.skip(s, effect.Unknown, "no statement: "+s.Reason)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stowage/digest"
+	"stowage/replay/effect"
 )
 
 // FormatVersion of the outcome as JSON.
@@ -74,10 +75,10 @@ type Sent struct {
 
 // Skip is one reason for which statements were not sent.
 type Skip struct {
-	Kind    Kind   `json:"kind"`
-	Reason  string `json:"reason"`
-	Count   uint64 `json:"count"`
-	Example string `json:"example"`
+	Kind    effect.Kind `json:"kind"`
+	Reason  string      `json:"reason"`
+	Count   uint64      `json:"count"`
+	Example string      `json:"example"`
 }
 
 // Sessions counts connections.
@@ -178,7 +179,7 @@ func (t *tally) pace() Pace {
 }
 
 func (t *tally) sums() Sent {
-	s := Sent{Read: t.sent[Read], Session: t.sent[Session], Function: t.sent[Function], Write: t.sent[Write], Define: t.sent[Define]}
+	s := Sent{Read: t.sent[effect.Read], Session: t.sent[effect.Session], Function: t.sent[effect.Function], Write: t.sent[effect.Write], Define: t.sent[effect.Define]}
 	s.All = s.Read + s.Session + s.Function + s.Write + s.Define
 	return s
 }
@@ -212,7 +213,7 @@ func (t *tally) classList(c *digest.Comparison) []Class {
 	out := []Class{}
 	for _, k := range t.classes {
 		class := Class{
-			ID32: k.id32(), Fingerprint: clip(k.fingerprint, 5000), Sent: k.sent, Errors: k.errors, Different: k.different,
+			ID32: k.id32(), Fingerprint: effect.Clip(k.fingerprint, 5000), Sent: k.sent, Errors: k.errors, Different: k.different,
 			Chance: k.chance, Kinds: k.kinds, Verdict: digest.VerdictInconclusive, Reason: "no times to compare",
 		}
 		if ch := changes[class.ID32]; ch != nil {
@@ -246,7 +247,7 @@ func (o *Outcome) note(t *tally) {
 	say := func(format string, args ...any) { o.Notes = append(o.Notes, fmt.Sprintf(format, args...)) }
 	var writes uint64
 	for _, s := range o.Skipped {
-		if s.Kind == Write || s.Kind == Define {
+		if s.Kind == effect.Write || s.Kind == effect.Define {
 			writes += s.Count
 		}
 	}
@@ -306,10 +307,10 @@ func valuesText(values []any) string {
 		case nil:
 			out = append(out, "NULL")
 		case string:
-			out = append(out, fmt.Sprintf("%q", clip(v, 100)))
+			out = append(out, fmt.Sprintf("%q", effect.Clip(v, 100)))
 		default:
 			out = append(out, fmt.Sprint(v))
 		}
 	}
-	return clip(strings.Join(out, ", "), 500)
+	return effect.Clip(strings.Join(out, ", "), 500)
 }

@@ -1,6 +1,10 @@
 package replay
 
-import "strings"
+import (
+	"strings"
+
+	"stowage/replay/effect"
+)
 
 // Allowance is what may be sent besides reads.
 type Allowance struct {
@@ -9,13 +13,13 @@ type Allowance struct {
 }
 
 // permits says whether a statement may be sent, and why not.
-func (a Allowance) permits(j *Judgement) (bool, string) {
+func (a Allowance) permits(j *effect.Judgement) (bool, string) {
 	switch j.Kind {
-	case Read, Session:
+	case effect.Read, effect.Session:
 		return true, ""
-	case Function:
+	case effect.Function:
 		return a.Functions || a.Writes, j.Reason
-	case Write, Define:
+	case effect.Write, effect.Define:
 		return a.Writes, j.Reason
 	}
 	return false, j.Reason
@@ -23,7 +27,7 @@ func (a Allowance) permits(j *Judgement) (bool, string) {
 
 // memory is what a session must remember to judge its next statement.
 type memory struct {
-	mode    Mode
+	mode    effect.Mode
 	missing map[string]bool // temporary tables that were not made
 	begun   bool            // inside a transaction
 }
@@ -32,12 +36,12 @@ type memory struct {
 const maxMissing = 64
 
 // judge decides about the next statement of a session.
-func (m *memory) judge(s *Statement, a Allowance) (j Judgement, ok bool, reason string) {
+func (m *memory) judge(s *Statement, a Allowance) (j effect.Judgement, ok bool, reason string) {
 	if s.IsCut {
-		return Judgement{Kind: Truncated}, false, "not all of it is in the recording"
+		return effect.Judgement{Kind: effect.Truncated}, false, "not all of it is in the recording"
 	}
-	j = Judge(s.Query, m.mode)
-	if s.IsBound && j.Kind <= Define && j.Params != len(s.Values) {
+	j = effect.Judge(s.Query, m.mode)
+	if s.IsBound && j.Kind <= effect.Define && j.Params != len(s.Values) {
 		return j, false, "the values of its parameters are not in the recording"
 	}
 	if !s.IsBound && j.Params > 0 {
@@ -52,24 +56,14 @@ func (m *memory) judge(s *Statement, a Allowance) (j Judgement, ok bool, reason 
 		if len(m.missing) < maxMissing {
 			m.missing[j.Temporary] = true
 		}
-	case ok && len(m.missing) > 0 && m.mentions(s.Query):
+	case ok && len(m.missing) > 0 && effect.Mentions(s.Query, m.mode, m.missing):
 		return j, false, "reads a temporary table that was not made"
 	}
 	return j, ok, reason
 }
 
-// mentions says whether a statement names a table that was not made.
-func (m *memory) mentions(text []byte) bool {
-	for _, t := range lex(text, m.mode).tokens {
-		if (t.kind == aWord || t.kind == aQuoted) && m.missing[t.text] {
-			return true
-		}
-	}
-	return false
-}
-
 // sent notes what a statement that was sent has changed.
-func (m *memory) sent(j *Judgement) {
+func (m *memory) sent(j *effect.Judgement) {
 	switch {
 	case j.Begins:
 		m.begun = true
@@ -79,9 +73,9 @@ func (m *memory) sent(j *Judgement) {
 }
 
 // modeOf reads a value of sql_mode.
-func modeOf(value string) Mode {
+func modeOf(value string) effect.Mode {
 	words := strings.Split(strings.ToUpper(value), ",")
-	var m Mode
+	var m effect.Mode
 	for _, w := range words {
 		switch w {
 		case "NO_BACKSLASH_ESCAPES":
@@ -94,7 +88,7 @@ func modeOf(value string) Mode {
 }
 
 // modeIn guesses the mode that a SET leaves behind, for a dry run.
-func modeIn(set string) Mode {
+func modeIn(set string) effect.Mode {
 	return modeOf(strings.Map(func(r rune) rune {
 		if r == '\'' || r == '"' || r == ' ' || r == '=' || r == ';' {
 			return ','

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stowage/mysql/traffic"
+	"stowage/replay/effect"
 )
 
 // say sends one statement, unless it may not be sent, and compares.
@@ -41,7 +42,7 @@ func (p *player) say(s *session, st *Statement, idleSince time.Time) {
 	for _, text := range j.Parts {
 		part := *st
 		part.Query, part.Tells, part.Timed = text, Tells{}, false
-		jp := Judge(text, s.memory.mode)
+		jp := effect.Judge(text, s.memory.mode)
 		if ok, reason := p.o.Allow.permits(&jp); !ok {
 			p.tally.skip(&part, jp.Kind, reason)
 			return
@@ -62,7 +63,7 @@ func ownLateness(idleSince, due, woke time.Time) time.Duration {
 	return max(0, woke.Sub(due))
 }
 
-func (p *player) sayOne(s *session, st *Statement, j *Judgement, own time.Duration) {
+func (p *player) sayOne(s *session, st *Statement, j *effect.Judgement, own time.Duration) {
 	ctx, cancel := context.WithTimeout(p.ctx, p.o.Timeout+10*st.Time)
 	defer cancel()
 	if err := p.enterDatabase(ctx, s); err != nil {
@@ -106,8 +107,8 @@ func (p *player) enterDatabase(ctx context.Context, s *session) error {
 
 // ask sends the statement to the candidate, and what changes no rows to the
 // original at the same time.
-func (p *player) ask(ctx context.Context, s *session, st *Statement, j *Judgement) (is traffic.Answer, was *traffic.Answer, err error) {
-	if s.link.original == nil || j.Kind > Function {
+func (p *player) ask(ctx context.Context, s *session, st *Statement, j *effect.Judgement) (is traffic.Answer, was *traffic.Answer, err error) {
+	if s.link.original == nil || j.Kind > effect.Function {
 		is, err = utter(ctx, s.link.candidate, st, false)
 		return is, nil, err
 	}
@@ -151,20 +152,20 @@ func (p *player) lost(s *session, st *Statement, err error) {
 }
 
 // after keeps what the statement has changed in its session.
-func (p *player) after(ctx context.Context, s *session, st *Statement, j *Judgement, code uint16) {
+func (p *player) after(ctx context.Context, s *session, st *Statement, j *effect.Judgement, code uint16) {
 	if code != 0 {
 		return
 	}
 	p.mu.Lock() // others look whether there is a transaction
 	s.memory.sent(j)
 	p.mu.Unlock()
-	if j.Kind != Session {
+	if j.Kind != effect.Session {
 		return
 	}
 	switch {
 	case j.Database != "":
 		s.database, s.link.database = j.Database, j.Database
-	case len(st.Query) < 4096 && len(s.setup) < maxSetup && isSet(st.Query):
+	case len(st.Query) < 4096 && len(s.setup) < maxSetup && effect.IsSet(st.Query):
 		s.setup = append(s.setup, string(st.Query))
 	}
 	if j.SetsMode {
@@ -175,9 +176,4 @@ func (p *player) after(ctx context.Context, s *session, st *Statement, j *Judgem
 		}
 		s.memory.mode = modeOf(mode)
 	}
-}
-
-func isSet(text []byte) bool {
-	t := lex(text, Mode{}).tokens
-	return len(t) > 1 && t[0].text == "set" && t[1].text != "transaction"
 }

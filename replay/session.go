@@ -7,6 +7,7 @@ import (
 
 	"stowage/mysql"
 	"stowage/mysql/traffic"
+	"stowage/replay/effect"
 )
 
 // session is one client of the recording. Its queue, state and connection are
@@ -155,7 +156,7 @@ func (p *player) act(s *session, st *Statement) {
 		p.mu.Unlock()
 	case Use:
 	case Other:
-		p.tally.skip(st, Unknown, "no statement: "+st.Reason)
+		p.tally.skip(st, effect.Unknown, "no statement: "+st.Reason)
 	}
 	s.told, s.ended = time.Now(), st.end()
 }

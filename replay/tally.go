@@ -12,6 +12,7 @@ import (
 
 	"stowage/digest"
 	"stowage/mysql"
+	"stowage/replay/effect"
 )
 
 // tally gathers what happens during a run. It is safe for several goroutines.
@@ -23,7 +24,7 @@ type tally struct {
 	began                  time.Time
 	first, last            time.Time // of the recording
 	seen                   uint64    // statements
-	sent                   map[Kind]uint64
+	sent                   map[effect.Kind]uint64
 	skips                  map[skipKey]*Skip
 	unsent, gone, timeouts uint64
 	goneOriginal           uint64
@@ -46,7 +47,7 @@ type tally struct {
 }
 
 type skipKey struct {
-	kind   Kind
+	kind   effect.Kind
 	reason string
 }
 
@@ -69,7 +70,7 @@ const (
 func newTally(o Options) *tally {
 	d := digest.Options{Rules: o.Digest.Rules}
 	return &tally{
-		o: o, sent: map[Kind]uint64{}, skips: map[skipKey]*Skip{}, codes: map[uint16]*ErrorCount{}, databases: map[string]string{},
+		o: o, sent: map[effect.Kind]uint64{}, skips: map[skipKey]*Skip{}, codes: map[uint16]*ErrorCount{}, databases: map[string]string{},
 		classes: map[string]*classTally{}, before: digest.New(d), after: digest.New(d), due: digest.New(d),
 	}
 }
@@ -93,7 +94,7 @@ func (t *tally) read(s *Statement) {
 }
 
 // skip counts a statement that is not sent.
-func (t *tally) skip(s *Statement, k Kind, reason string) {
+func (t *tally) skip(s *Statement, k effect.Kind, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := skipKey{k, reason}
@@ -102,7 +103,7 @@ func (t *tally) skip(s *Statement, k Kind, reason string) {
 			key.reason = "other reasons"
 		}
 		if t.skips[key] == nil {
-			t.skips[key] = &Skip{Kind: k, Reason: key.reason, Example: clip(string(s.Query), 200)}
+			t.skips[key] = &Skip{Kind: k, Reason: key.reason, Example: effect.Clip(string(s.Query), 200)}
 		}
 	}
 	t.skips[key].Count++
@@ -132,7 +133,7 @@ func (t *tally) lost(s *Statement, err error) {
 	c := t.class(s)
 	c.sent++
 	c.errors++
-	t.example(c, s, []Difference{{"error", "an answer", "none: " + clip(err.Error(), 200)}})
+	t.example(c, s, []Difference{{"error", "an answer", "none: " + effect.Clip(err.Error(), 200)}})
 }
 
 func (t *tally) originalLost(err error) {
@@ -228,7 +229,7 @@ func (t *tally) said(e *exchange) {
 		c.errors++
 	}
 	t.times(e)
-	if e.j.Kind == Session && len(differences) == 0 {
+	if e.j.Kind == effect.Session && len(differences) == 0 {
 		return
 	}
 	switch {
@@ -261,7 +262,7 @@ func hasKind(ds []Difference, kind string) bool {
 func (t *tally) failed(e *exchange) {
 	n := t.codes[e.is.Code]
 	if n == nil {
-		n = &ErrorCount{Code: e.is.Code, Text: clip(e.is.Text, 200)}
+		n = &ErrorCount{Code: e.is.Code, Text: effect.Clip(e.is.Text, 200)}
 		t.codes[e.is.Code] = n
 	}
 	n.Count++
@@ -308,7 +309,7 @@ func (t *tally) example(c *classTally, s *Statement, ds []Difference) {
 	}
 	c.examples++
 	t.examples = append(t.examples, Example{
-		At: s.Start, Thread: s.Thread, Database: s.DB, Statement: clip(string(s.Query), maxStatement), Values: valuesText(s.Values), Differences: ds,
+		At: s.Start, Thread: s.Thread, Database: s.DB, Statement: effect.Clip(string(s.Query), maxStatement), Values: valuesText(s.Values), Differences: ds,
 	})
 }
 

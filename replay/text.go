@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stowage/digest"
+	"stowage/replay/effect"
 )
 
 // WriteText writes an outcome for people: what was sent and what not, what
@@ -188,7 +189,7 @@ func oneLine(s string, n int) string {
 		}
 		return r
 	}, s)
-	return clip(strings.Join(strings.Fields(s), " "), n)
+	return effect.Clip(strings.Join(strings.Fields(s), " "), n)
 }
 
 func seconds(s float64) string {

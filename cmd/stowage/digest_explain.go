@@ -8,7 +8,7 @@ import (
 	"stowage/digest"
 	"stowage/mysql"
 	"stowage/mysql/traffic"
-	"stowage/replay"
+	"stowage/replay/effect"
 	"stowage/store"
 )
 
@@ -45,13 +45,13 @@ func (a *app) planOf(ctx context.Context, s *mysql.Server, c digest.Class) (*dig
 	none := func(why string) (*digest.Plan, error) {
 		return &digest.Plan{Steps: []digest.PlanStep{}, Tables: []string{}, Reason: why}, nil
 	}
-	j := replay.Judge([]byte(c.Example.Query), replay.Mode{})
+	j := effect.Judge([]byte(c.Example.Query), effect.Mode{})
 	switch {
 	case c.Example.Query == "":
 		return none("no statement of the class was kept")
 	case c.Example.Truncated:
 		return none("only the beginning of its statement was kept")
-	case j.Kind != replay.Read:
+	case j.Kind != effect.Read:
 		why := j.Reason
 		if why == "" {
 			why = "it is not a read"

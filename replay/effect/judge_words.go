@@ -1,4 +1,4 @@
-package replay
+package effect
 
 import "strings"
 
@@ -36,8 +36,10 @@ func (c clause) plain(j Judgement) Judgement {
 				limits.see(c, i)
 			}
 		case aVariable:
+			j.Variables = true
 			j.chance("variables of the session")
 		case aSystem:
+			j.Variables = true
 			j.chance("variables of the server")
 		}
 	}
@@ -130,7 +132,7 @@ func (c clause) call(i int, behindDot bool, j *Judgement, worst func(Kind, strin
 	v := vocabulary
 	switch {
 	case behindDot:
-		worst(Function, "calls a function that somebody made: "+clip(f, 40))
+		worst(Function, "calls a function that somebody made: "+Clip(f, 40))
 		j.chance("functions that somebody made")
 		return
 	case v.effects[f]:
@@ -139,7 +141,7 @@ func (c clause) call(i int, behindDot bool, j *Judgement, worst func(Kind, strin
 		worst(Write, "has an effect: last_insert_id with a value")
 	case f == "values" || f == "default":
 	case !v.known[f] && f != "load_file":
-		worst(Function, "calls a function that somebody made: "+clip(f, 40))
+		worst(Function, "calls a function that somebody made: "+Clip(f, 40))
 		j.chance("functions that somebody made")
 	}
 	switch {
@@ -236,7 +238,9 @@ func (c clause) setStatement() Judgement {
 		if scratch.SetsMode || i+1 == len(c.t) {
 			return unknown("SET STATEMENT that changes how text is read")
 		}
-		return c.from(i + 1).judge()
+		j := c.from(i + 1).judge()
+		j.IsQuery, j.Variables = false, true
+		return j
 	}
 	return unknown("a SET STATEMENT without FOR")
 }

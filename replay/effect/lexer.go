@@ -1,4 +1,4 @@
-package replay
+package effect
 
 import (
 	"bytes"
@@ -283,4 +283,20 @@ func nameOf(q []byte, t token) string {
 		return strings.ReplaceAll(raw[1:len(raw)-1], quote+quote, quote)
 	}
 	return raw
+}
+
+// Mentions reports whether a statement has one of these names in it. Names are in lower case.
+func Mentions(text []byte, m Mode, names map[string]bool) bool {
+	for _, t := range lex(text, m).tokens {
+		if (t.kind == aWord || t.kind == aQuoted) && names[t.text] {
+			return true
+		}
+	}
+	return false
+}
+
+// IsSet reports whether a statement is a SET, other than of a transaction's properties.
+func IsSet(text []byte) bool {
+	t := lex(text, Mode{}).tokens
+	return len(t) > 1 && t[0].text == "set" && t[1].text != "transaction"
 }

@@ -1,4 +1,4 @@
-package replay
+package effect
 
 import (
 	"fmt"
@@ -48,6 +48,8 @@ type Judgement struct {
 	// one server twice; empty where they may not.
 	Chance    string
 	IsOrdered bool // the order of rows is part of the answer
+	IsQuery   bool // SELECT, VALUES or TABLE, also behind WITH; no SHOW, no EXPLAIN
+	Variables bool // it reads or sets variables of the session or the server
 	Params    int  // question marks
 
 	Database  string   // it makes this the session's database
@@ -210,7 +212,7 @@ func (c clause) judge() Judgement {
 		"check", "cache", "stop", "binlog", "backup", "restart", "clone", "xa":
 		return server("a statement for administrators: " + w)
 	default:
-		return unknown("not known: " + clip(w, 20))
+		return unknown("not known: " + Clip(w, 20))
 	}
 	return unknown("not known")
 }
@@ -225,7 +227,7 @@ func (c clause) query() Judgement {
 		return unknown("not a query")
 	}
 	j := c.plain(Judgement{})
-	j.IsOrdered = j.Kind == Read && c.isOrdered()
+	j.IsQuery, j.IsOrdered = true, j.Kind == Read && c.isOrdered()
 	return j
 }
 
@@ -410,7 +412,7 @@ func (c clause) explain() Judgement {
 			return server("asks about another connection")
 		case w == "select" || w == "with" || w == "values" || w == "table" && c.word(0) != "desc" || c.symbol(i) == "(":
 			j := c.from(i).query()
-			j.Chance, j.IsOrdered = "plans are the server's", false
+			j.Chance, j.IsOrdered, j.IsQuery = "plans are the server's", false, false
 			return j
 		case w == "insert" || w == "update" || w == "delete" || w == "replace":
 			return write("explains a change, which READ ONLY refuses")
@@ -423,7 +425,8 @@ func (c clause) explain() Judgement {
 	return unknown("an EXPLAIN of nothing")
 }
 
-func clip(s string, n int) string {
+// Clip is the first n bytes of a text, and three dots where there are more.
+func Clip(s string, n int) string {
 	if len(s) > n {
 		return s[:n] + "..."
 	}
