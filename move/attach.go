@@ -122,7 +122,7 @@ func (r *replacement) preload(ctx context.Context) error {
 	if r.memory.Apart, err = r.Twin.Moment(ctx); err != nil {
 		return err
 	}
-	if err := r.Twin.DumpPool(ctx, time.Minute); err != nil {
+	if err := r.Twin.DumpPool(ctx, false, time.Minute); err != nil {
 		return err
 	}
 	pages, err := r.twinHost.ReadFile(ctx, poolFile(r.twin))
@@ -132,5 +132,6 @@ func (r *replacement) preload(ctx context.Context) error {
 	if err := r.freshHost.WriteFile(ctx, poolFile(r.fresh), pages); err != nil {
 		return err
 	}
-	return r.Returns.LoadPool(ctx, r.Settings.CatchUp)
+	_, err = r.Returns.LoadPool(ctx, r.Settings.CatchUp)
+	return err
 }

@@ -64,7 +64,8 @@ func (m *Mover) replacement(c engine.Call, step act.Step, beat func(string)) (*r
 			r.Report(farm.Event{Kind: kind, Phase: phase, Text: text, Millis: millis})
 		},
 	}
-	r.Lasting, r.Rejoin = newLasting(r), r.rejoin
+	r.Note = func(text string) { r.WriteDown("measured", text, "") }
+	r.Lasting, r.Rejoin, r.DataFile = newLasting(r), r.rejoin, r.dataFile
 	return r, nil
 }
 

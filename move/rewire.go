@@ -16,6 +16,14 @@ func isBehind(err error) bool { return errors.Is(err, mysql.ErrBehind) }
 
 func poolFile(i host.Instance) string { return filepath.Join(i.Datadir, mysql.PoolFile) }
 
+// dataFile reads a file of the twin: of the others no step wants one.
+func (r *replacement) dataFile(ctx context.Context, of *mysql.Server, name string) ([]byte, error) {
+	if of != r.Twin {
+		return nil, fmt.Errorf("%w: %s of %s", farm.ErrInput, name, of.Name())
+	}
+	return r.twinHost.ReadFile(ctx, filepath.Join(r.twin.Datadir, name))
+}
+
 // rewire makes the twin replicate from the new instance. It comes before the
 // new instance's first write: a write that the twin has not been pointed at
 // yet would be asked for later, when the binary log no longer connects.

@@ -269,10 +269,10 @@ func flavorEvents(t *testing.T, ai, bi *mariadbtest.Instance, a, b *Server) {
 }
 
 func flavorPool(t *testing.T, _, _ *mariadbtest.Instance, a, _ *Server) {
-	must(t, a.DumpPool(t.Context(), patience))
-	must(t, a.LoadPool(t.Context(), patience))
-	if n, err := a.PoolPages(t.Context()); err != nil || n == "" || n == "0" {
-		t.Errorf("%q pages, %v", n, err)
+	must(t, a.DumpPool(t.Context(), true, patience))
+	must(t, second(a.LoadPool(t.Context(), patience)))
+	if n, err := a.PoolPages(t.Context()); err != nil || n == 0 {
+		t.Errorf("%d pages, %v", n, err)
 	}
 }
 

@@ -209,7 +209,7 @@ var stepWords = map[string]string{
 	"rewire":    "the twin replicates from the new instance",
 	"catch-up":  "both directions at a fresh barrier",
 	"check":     "replication, identity and variables as planned",
-	"warm":      "buffer pool filled up to the target",
+	"warm":      "buffer pool filled; reads take no longer than on the twin",
 	"in":        "clients come back in steps, each one watched",
 	"gather":    "whoever followed the old instance follows the new one",
 	"cutover":   "clients are held for a moment; the new place takes their writes, the old one follows it",

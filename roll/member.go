@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"stowage/act"
@@ -57,8 +58,9 @@ type before struct {
 // beforeDocument has one before a side, under PAIR/SIDE.
 const beforeDocument = "before side"
 
-// member opens a side for the steps of a task. What is reported is completed by report.
-func (a *base) member(o order, border func(string) error, report func(farm.Event), mayDiffer []string) (*member, error) {
+// member opens a side for the steps of a task, which completes what is reported.
+func (a *base) member(o order, of *act.Task, border func(string) error, mayDiffer []string) (*member, error) {
+	report := of.Report
 	m := &member{base: a, order: o, report: report, was: before{Named: -1}}
 	open := func(p place, into *onHost) (*mysql.Server, error) {
 		h, i, err := a.instance(p)
@@ -74,7 +76,8 @@ func (a *base) member(o order, border func(string) error, report func(farm.Event
 	}
 	m.Swing = &swing.Swing{
 		Pair: o.Pair, Side: o.Side, Router: a.Router, Leaves: side, Returns: side,
-		Settings: a.settings, Border: border, Rejoin: m.rejoin, MayDiffer: mayDiffer, Lasting: starts{act.Starts{Editor: a.editor, Of: m.place}, m},
+		Settings: a.settings, Border: border, Rejoin: m.rejoin, MayDiffer: mayDiffer, Lasting: starts{act.Starts{Editor: a.editor, Of: m.place}, m}, DataFile: m.dataFile,
+		Note: func(text string) { of.WriteDown("measured", o.subject()+": "+text, "") },
 		Tell: func(kind farm.EventKind, phase, text string, millis float64) {
 			report(farm.Event{Kind: kind, Pair: o.Pair, Side: o.Side, Phase: phase, Text: text, Millis: millis})
 		},
@@ -103,6 +106,14 @@ func (m *member) place(s *mysql.Server) (host.Host, host.Instance, error) {
 	return m.at.Host, m.at.Instance, nil
 }
 
+func (m *member) dataFile(ctx context.Context, of *mysql.Server, name string) ([]byte, error) {
+	h, i, err := m.place(of)
+	if err != nil {
+		return nil, err
+	}
+	return h.ReadFile(ctx, filepath.Join(i.Datadir, name))
+}
+
 func (m *member) knew(was before) {
 	m.was = was
 	m.Baseline, m.Scheduler, m.Apart, m.TablesMayDiffer = &m.was.Baseline, was.Baseline.Events, was.Apart, was.Differ
@@ -129,7 +140,7 @@ func (m *member) close() {
 	}
 }
 
-// remember keeps what the side is before it leaves. The server writes down which pages are in its buffer pool: after a restart it reads them again.
+// remember keeps what the side is before it leaves.
 func (m *member) remember(ctx context.Context, in *store.Store) error {
 	was := before{Named: -1}
 	var err error
@@ -155,9 +166,6 @@ func (m *member) remember(ctx context.Context, in *store.Store) error {
 		err = m.rememberReplica(ctx, &was)
 	}
 	if err != nil {
-		return err
-	}
-	if err := m.Leaves.DumpPool(ctx, time.Minute); err != nil {
 		return err
 	}
 	m.knew(was)

@@ -44,7 +44,7 @@ func (r *Roller) stay(c engine.Call, step act.Step, beat func(string)) (*stay, e
 		return nil, err
 	}
 	for _, o := range s.order.Sides {
-		m, err := r.member(o, s.AtBorder, s.Report, s.mayDiffer())
+		m, err := r.member(o, &s.Task, s.AtBorder, s.mayDiffer())
 		if err != nil {
 			return nil, err
 		}

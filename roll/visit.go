@@ -29,7 +29,7 @@ func (a *Act) visit(c engine.Call, step act.Step, beat func(string)) (*visit, er
 	if err != nil {
 		return nil, err
 	}
-	v.member, err = a.member(o, v.AtBorder, v.Report, mayDiffer)
+	v.member, err = a.member(o, &v.Task, v.AtBorder, mayDiffer)
 	return v, err
 }
 

@@ -16,6 +16,8 @@ import (
 type Baseline struct {
 	Variables map[string]string `json:"variables"`
 	Events    bool              `json:"events"` // the event scheduler was on
+	// Pool are the settings of its buffer pool that Stowage changes while it is out.
+	Pool map[string]string `json:"pool,omitempty"`
 }
 
 // inPlace are variables that only a server that stays itself must keep, beside
@@ -34,7 +36,8 @@ func ReadBaseline(ctx context.Context, side *mysql.Server) (Baseline, error) {
 	}
 	events := was["event_scheduler"] == "ON"
 	delete(was, "event_scheduler") // a fence turns it off
-	return Baseline{Variables: was, Events: events}, nil
+	pool, err := side.PoolSettings(ctx)
+	return Baseline{Variables: was, Events: events, Pool: pool}, err
 }
 
 // isInPlace reports whether the act changes the side and does not replace it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"stowage/farm"
 	"stowage/mysql"
@@ -143,31 +142,4 @@ func (s *Swing) checkTables(ctx context.Context) error {
 			Err: fmt.Errorf("%w: %d tables differ from the twin's, the first: %s", farm.ErrRefused, len(differ), differ[0])}
 	}
 	return nil
-}
-
-// Warm makes sure the returning side's buffer pool holds a fair share of what
-// the twin's holds. A swing whose act read the pool in already finds it done.
-func (s *Swing) Warm(ctx context.Context) error {
-	want, err := pages(ctx, s.Twin)
-	if err != nil {
-		return err
-	}
-	have, err := pages(ctx, s.Returns)
-	if err != nil {
-		return err
-	}
-	if float64(have) >= s.Settings.WarmShare*float64(want) {
-		return nil
-	}
-	// A smaller pool can never hold as much; loading fills it and ends.
-	s.tell(farm.StepWaiting, "warm", fmt.Sprintf("buffer pool holds %d of the twin's %d pages", have, want), 0)
-	return s.Returns.LoadPool(ctx, s.Settings.CatchUp)
-}
-
-func pages(ctx context.Context, server *mysql.Server) (int64, error) {
-	text, err := server.PoolPages(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(text, 10, 64)
 }

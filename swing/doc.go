@@ -12,7 +12,7 @@
 //	act       the verb's own work
 //	catch-up  both sides have everything the other has
 //	check     replication, identity and variables as they must be
-//	warm      the buffer pool holds what the twin's holds
+//	warm      the buffer pool is filled, and reads take no longer than on the twin
 //	in        clients come back, 1 % -> 10 % -> 100 %
 //
 // Invariants: a gate is closed only while the next server is within a few

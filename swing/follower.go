@@ -41,7 +41,7 @@ func (f *Follower) Out(ctx context.Context) error {
 		return err
 	}
 	readers := Clients{On: []*mysql.Server{f.Leaves}, Subject: string(f.Leaves.Name())}
-	return Handover{
+	err := Handover{
 		Within: func(ctx context.Context, name string, do func(context.Context) error) error {
 			return f.Phase(ctx, "out", name, do)
 		},
@@ -63,6 +63,10 @@ func (f *Follower) Out(ctx context.Context) error {
 			return f.name(short)
 		},
 	}.Run(ctx)
+	if err != nil {
+		return err
+	}
+	return f.keepPool(ctx)
 }
 
 // UndoOut puts the replica back on the list. It has followed all the time.
@@ -70,6 +74,7 @@ func (f *Follower) UndoOut(ctx context.Context) error {
 	if err := f.awaitTable(ctx, f.Settings.Patience); err != nil {
 		return err
 	}
+	f.forgetPool(ctx)
 	return f.name(ctx)
 }
 

@@ -4,9 +4,13 @@ import "context"
 
 // Out sends the side's clients to the twin and stops writes on the side.
 func (s *Swing) Out(ctx context.Context) error {
-	return s.handOver(ctx, handover{
+	err := s.handOver(ctx, handover{
 		step: "out", from: s.Leaves, to: s.Twin, toSide: s.Side.Twin(), percent: 100, fence: true,
 	})
+	if err != nil {
+		return err
+	}
+	return s.keepPool(ctx)
 }
 
 // UndoOut sends the clients back to the side as it was. Leaves still
@@ -18,6 +22,7 @@ func (s *Swing) UndoOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.forgetPool(ctx)
 	err = s.restoreScheduler(ctx, s.Leaves)
 	if err != nil && s.willStartOpen(ctx, s.Leaves) {
 		return nil // it is down, and its option file says how it comes back

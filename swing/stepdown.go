@@ -83,7 +83,7 @@ func (d *Stepdown) Out(ctx context.Context) error {
 	c := d.toReplica()
 	err := c.Run(ctx)
 	if err == nil {
-		return nil
+		return d.keepPool(ctx)
 	}
 	back, cancel := cleanup(ctx)
 	defer cancel()
@@ -98,6 +98,7 @@ func (d *Stepdown) UndoOut(ctx context.Context) error {
 	if err := d.toReplica().Undo(ctx); err != nil {
 		return err
 	}
+	d.forgetPool(ctx)
 	return d.restore(ctx, "undo out")
 }
 

@@ -39,12 +39,17 @@ type Swing struct {
 	// Lasting makes fences last a restart of the server. Nil: they do not.
 	Lasting Lasting
 
+	// DataFile reads a file in the data directory of one of the servers. Nil: nobody can.
+	DataFile func(ctx context.Context, of *mysql.Server, name string) ([]byte, error)
+
 	// Rejoin makes Returns replicate again when it has been restarted in the
 	// middle of the swing and does not go on by itself. Nil: it does.
 	Rejoin func(context.Context) error
 
 	// Tell takes events: kind, phase, text, and how long a gate was closed.
 	Tell func(kind farm.EventKind, phase, text string, millis float64)
+	// Note writes what was measured into the trail. Nil: nobody keeps it.
+	Note func(text string)
 	// Border is called before and after each phase, as "before out/close";
 	// tests kill the program there, or let the phase fail. Nil in production.
 	Border func(point string) error
@@ -79,9 +84,15 @@ type Settings struct {
 	Limits Limits
 	// Ramp are the shares in percent that come back, ending with 100.
 	Ramp []float64
-	// WarmShare is the part of the twin's buffered pages that the returning
-	// side must hold, 0 to 1.
+	// WarmShare is the part of the twin's buffered pages to which the returning
+	// side's pool is filled, 0 to 1.
 	WarmShare float64
+	// A side is warm when the p95 of WarmReads reads or more, each sent for the first time, is at
+	// most WarmWithin times that of the twin for the same. After WarmLimit it returns
+	// as it is.
+	WarmWithin float64
+	WarmReads  int
+	WarmLimit  time.Duration
 }
 
 // Defaults are settings for production.
@@ -97,7 +108,7 @@ func Defaults() Settings {
 		Soak:      2 * time.Second,
 		Limits:    Limits{Latency: 3, Floor: time.Millisecond, Errors: 0.02, Statements: 200, Longest: 10 * time.Second},
 		Ramp:      []float64{1, 10, 100},
-		WarmShare: 0.9,
+		WarmShare: 0.9, WarmWithin: 1.10, WarmReads: 100, WarmLimit: 2 * time.Minute,
 	}
 }
 
@@ -125,6 +136,14 @@ func (s *Swing) border(point string) error {
 func (s *Swing) tell(kind farm.EventKind, phase, text string, millis float64) {
 	if s.Tell != nil {
 		s.Tell(kind, phase, text, millis)
+	}
+}
+
+// measured tells something, and has it kept.
+func (s *Swing) measured(phase, text string) {
+	s.tell(farm.StepProgress, phase, text, 0)
+	if s.Note != nil {
+		s.Note(text)
 	}
 }
 

@@ -39,8 +39,11 @@ type Client struct {
 // ClientOptions say how a Client logs in.
 type ClientOptions struct {
 	Database string
-	ReadOnly bool         // every transaction is READ ONLY
-	Seed     maphash.Seed // of row sums; two clients with one seed can be compared; zero: one of its own
+	ReadOnly bool // every transaction is READ ONLY
+	// Longest is after which time the server cuts off a query, and one that waits for the lock of a table after a second.
+	// Zero: never.
+	Longest time.Duration
+	Seed    maphash.Seed // of row sums; two clients with one seed can be compared; zero: one of its own
 }
 
 // maxPrepared is how many prepared statements a Client keeps open.
@@ -93,22 +96,36 @@ func OpenClient(ctx context.Context, server *mysql.Server, o ClientOptions) (*Cl
 	if c.conn, err = connector.Connect(ctx); err != nil {
 		return nil, s.Fail("connect", err)
 	}
-	if err := c.greet(ctx, o.ReadOnly); err != nil {
+	if err := c.greet(ctx, o); err != nil {
 		_ = c.Close()
 		return nil, s.Fail("connect", err)
 	}
 	return c, nil
 }
 
-func (c *Client) greet(ctx context.Context, readOnly bool) error {
-	if readOnly {
+func (c *Client) greet(ctx context.Context, o ClientOptions) error {
+	if o.ReadOnly {
 		if err := c.must(ctx, "SET SESSION TRANSACTION READ ONLY"); err != nil {
+			return err
+		}
+	}
+	if o.Longest > 0 {
+		if err := c.bound(ctx, o.Longest); err != nil {
 			return err
 		}
 	}
 	id, err := c.ask(ctx, "SELECT CONNECTION_ID()")
 	if err == nil {
 		c.thread, err = strconv.ParseUint(id, 10, 64)
+	}
+	return err
+}
+
+// bound has the server cut queries off, in MariaDB's words or MySQL's.
+func (c *Client) bound(ctx context.Context, longest time.Duration) error {
+	err := c.must(ctx, fmt.Sprintf("SET SESSION max_statement_time = %.3f, lock_wait_timeout = 1", longest.Seconds()))
+	if mysql.CodeOf(err) == 1193 {
+		err = c.must(ctx, fmt.Sprintf("SET SESSION max_execution_time = %d, lock_wait_timeout = 1", longest.Milliseconds()))
 	}
 	return err
 }
