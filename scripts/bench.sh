@@ -7,6 +7,7 @@
 #   BENCH=compare  what `stowage digest compare` claims falsely, and what it finds, on load that drifts slowly
 #   BENCH=plan     Etsy, farms of 1,200 and 12,000 servers beside a public prototype, public packing instances
 #   BENCH=copier   one database between two servers, beside mydumper and myloader; COPIER_MB=n for its size
+#   BENCH=warm     the first minute of a side that was restarted, with warming and without, on slow disks; a quarter of an hour; ROUNDS=n
 #   BENCH=pause    100 switchovers there and back between a primary and its successor; ROUNDS=n for another number
 #   BENCH=seed     a copy from agent to agent, beside mariadb-backup | mbstream between the same directories
 #   BENCH=inventory  10,000 instances and 100,000 shards in eight sources, held against each other
@@ -24,13 +25,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 failed=
-for name in ${BENCH:-demo etsy digest compare plan pause copier roll seed storage engine inventory capacity load engine-calls engine-scale}; do
+for name in ${BENCH:-demo etsy digest compare plan pause warm copier roll seed storage engine inventory capacity load engine-calls engine-scale}; do
 	case $name in
 	demo | etsy) scripts/bench/demo.sh "$name" || failed+=" $name" ;;
 	reboots) scripts/bench/etsy.sh reboots || failed+=" $name" ;;
-	digest | compare | plan | pause | copier | roll | seed | storage | engine | inventory | capacity | load | engine-calls | engine-scale) "scripts/bench/$name.sh" || failed+=" $name" ;;
+	digest | compare | plan | pause | warm | copier | roll | seed | storage | engine | inventory | capacity | load | engine-calls | engine-scale) "scripts/bench/$name.sh" || failed+=" $name" ;;
 	*)
-		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, copier, roll, seed, storage, engine, inventory, capacity, load, engine-calls, engine-scale or reboots" >&2
+		echo "bench: BENCH is $name; it is demo, etsy, digest, compare, plan, pause, warm, copier, roll, seed, storage, engine, inventory, capacity, load, engine-calls, engine-scale or reboots" >&2
 		exit 2
 		;;
 	esac
