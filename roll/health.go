@@ -84,6 +84,17 @@ func (s *stay) errorLog(ctx context.Context, m *member) (path, text string, err 
 	return path, string(raw), err
 }
 
+// ofTheLink are words of errors that a receiver of replication writes when its source is away: they say nothing of this server, and whether replication runs is asked of the server itself.
+var ofTheLink = []string{
+	"Slave I/O: ", "Error reading packet from server: ", "error reconnecting to master", "error connecting to master", // MariaDB
+	"Replica I/O for channel", "Slave I/O for channel", "Error reading packet from server for channel", // MySQL
+}
+
+// isError reports whether a line of an error log is an error of its server.
+func isError(line string) bool {
+	return strings.Contains(line, "[ERROR]") && !slices.ContainsFunc(ofTheLink, func(words string) bool { return strings.Contains(line, words) })
+}
+
 // logIsQuiet refuses a side whose server has written errors since it left.
 func (s *stay) logIsQuiet(ctx context.Context, m *member) error {
 	was, known := s.rolled.Logs[m.order.Leaves.Name]
@@ -100,7 +111,7 @@ func (s *stay) logIsQuiet(ctx context.Context, m *member) error {
 	}
 	var lines []string
 	for line := range strings.Lines(text[was:]) {
-		if strings.Contains(line, "[ERROR]") {
+		if isError(line) {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
