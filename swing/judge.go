@@ -85,7 +85,7 @@ func (l Limits) judge(spans []span) verdict {
 		slow, gross = slow+one(isSlow), gross+one(isSlow && m.here > m.twin*worseFactor+worseFloor)
 		isFailing := m.failed > m.failedTwin+l.Errors
 		failing += one(isFailing)
-		isWaiting := s.answers.here.beyond(all.answers.here.least) > time.Duration(float64(s.answers.twin.beyond(all.answers.twin.least))*l.Latency)+waitFloor
+		isWaiting := s.answers.here.beyond(all.answers.here.least) > time.Duration(float64(all.answers.twin.beyond(all.answers.twin.least))*l.Latency)+waitFloor
 		waiting += one(isWaiting)
 		v.doubt = isSlow || isFailing || isWaiting
 		together = together.plus(s)

@@ -106,7 +106,7 @@ func Defaults() Settings {
 		Answer:    30 * time.Second,
 		CatchUp:   30 * time.Minute,
 		Soak:      2 * time.Second,
-		Limits:    Limits{Latency: 3, Floor: time.Millisecond, Errors: 0.02, Statements: 200, Longest: 10 * time.Second},
+		Limits:    Limits{Latency: 3, Floor: 2 * time.Millisecond, Errors: 0.02, Statements: 200, Longest: 10 * time.Second},
 		Ramp:      []float64{1, 10, 100},
 		WarmShare: 0.9, WarmWithin: 1.10, WarmReads: 100, WarmLimit: 2 * time.Minute,
 	}
