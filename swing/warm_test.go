@@ -63,6 +63,7 @@ func (x *warmScene) ask(texts ...string) {
 				if err == nil {
 					for rows.Next() { // to its end
 					}
+					_ = rows.Err() // many are refused, on purpose
 					rows.Close()
 				}
 			}
