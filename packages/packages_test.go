@@ -93,6 +93,7 @@ func TestLookFinds(t *testing.T) {
 		tiny{"tinyd", "0.9.9-1", "tiny", "", ""}, tiny{"tiny-common", "0.9.9-1", "tiny", "", ""},
 		tiny{"tinyd", "2.0.0-1", "tiny", "", ""}, tiny{"tiny-common", "2.0.0-1", "tiny", "", ""},
 		tiny{"other", "1", "", "", ""}, tiny{"other", "2", "", "", ""})
+	offer(t, all...)
 	for _, x := range []struct {
 		pins, spoil string
 		wayBack     bool
@@ -116,7 +117,6 @@ func TestLookFinds(t *testing.T) {
 		{"tinyd=1.0.2-1", "sed -i 's/^Version: 1.0.1-1/Version: 1.0.0-1/' /var/lib/dpkg/status; sed -i '/^Package: tiny-common$/,/^$/s/^Version: .*/Version: 1.0.1-1/; s/(= 1.0.1-1)/(>= 0)/' /var/lib/dpkg/status", false, "have different versions now"},
 	} {
 		clean(t)
-		offer(t, all...)
 		install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1", "other=1")
 		sh(t, "cp /var/lib/dpkg/status /status")
 		sh(t, x.spoil)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -95,7 +96,8 @@ func child(do string) {
 			err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
 		}
 		fmt.Println("locked", err)
-		select {}
+		time.Sleep(time.Hour) // it is killed before
+		_ = f.Close()         // and not earlier, by the garbage collector
 	}
 	os.Exit(0)
 }
