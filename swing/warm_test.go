@@ -92,7 +92,8 @@ func TestReadsOfTheTwinSayThatASideIsWarm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x := newWarmScene(t, options...)
 			x.ask("SELECT COUNT(*) FROM d.r WHERE pad <> '%d'") // some milliseconds
-			x.swing.Settings.WarmReads = 30
+			// One read in the first second is enough then: how many a busy machine lets be seen is no matter here.
+			x.swing.Settings.WarmReads = 10
 			x.warm("on the twin; seen in " + strings.Split(name, ",")[0])
 		})
 	}
