@@ -98,6 +98,11 @@ func (s *Server) PoolRoom(ctx context.Context) (int64, error) {
 	return s.poolCounter(ctx, "Innodb_buffer_pool_pages_total")
 }
 
+// PoolMisses counts pages that were read from disk because the pool did not hold them, since the server started.
+func (s *Server) PoolMisses(ctx context.Context) (int64, error) {
+	return s.poolCounter(ctx, "Innodb_buffer_pool_reads")
+}
+
 func (s *Server) poolCounter(ctx context.Context, name string) (int64, error) {
 	text, err := s.Status(ctx, name)
 	if err != nil {

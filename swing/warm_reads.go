@@ -51,7 +51,7 @@ func (s *Swing) meetTwin(ctx context.Context) error {
 		if err != nil {
 			return s.unjudged(ctx, err.Error())
 		}
-		w, err := both.compare(ctx, append(reads, more...), began)
+		w, err := s.compare(ctx, both, append(reads, more...), began)
 		if err != nil {
 			return s.unjudged(ctx, err.Error())
 		}
@@ -59,6 +59,9 @@ func (s *Swing) meetTwin(ctx context.Context) error {
 		switch {
 		case w.isWarm(s.Settings):
 			s.measured("warm", fmt.Sprintf("warm: %s; seen in %s", w, watch.Source()))
+			return nil
+		case w.isFull(s.Settings):
+			s.measured("warm", fmt.Sprintf("slower than its twin, and not for want of pages: %s, %s from disk; seen in %s", w, farm.Counted(int(w.misses), "page"), watch.Source()))
 			return nil
 		case late && len(w.here) < s.Settings.WarmReads:
 			return s.unjudged(ctx, fmt.Sprintf("%s in %s, %d are needed%s", farm.Counted(len(w.here), "read"), s.Settings.WarmLimit, s.Settings.WarmReads, both.refused()))
@@ -69,6 +72,21 @@ func (s *Swing) meetTwin(ctx context.Context) error {
 		s.tell(farm.StepWaiting, "warm", "not warm yet: "+w.String(), 0)
 		reads = nil
 	}
+}
+
+// compare is a round, with the pages that the side read from disk meanwhile. Those that its applier reads count, too: it is called full later then, never earlier.
+func (s *Swing) compare(ctx context.Context, both *readers, reads []traffic.Read, began time.Time) (*warmth, error) {
+	before, err := s.Returns.PoolMisses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w, err := both.compare(ctx, reads, began)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.Returns.PoolMisses(ctx)
+	w.misses = after - before
+	return w, err
 }
 
 // gather collects reads for a round, until there are enough with those it has or the time is over.

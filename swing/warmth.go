@@ -7,7 +7,10 @@ import (
 )
 
 // warmth is how long the same reads took on the side and on its twin, without the way there.
-type warmth struct{ here, twin []time.Duration }
+type warmth struct {
+	here, twin []time.Duration
+	misses     int64 // pages that the side read from disk for them, at most
+}
 
 // readFloor is a difference that no client notices, and that a busy machine makes: one read of a flash disk.
 const readFloor = 200 * time.Microsecond
@@ -21,6 +24,11 @@ func (w *warmth) add(here, twin time.Duration) {
 func (w *warmth) isWarm(s Settings) bool {
 	here, twin := p95(w.here), p95(w.twin)
 	return len(w.here) >= s.WarmReads && here <= time.Duration(float64(twin)*s.WarmWithin)+readFloor
+}
+
+// isFull reports whether fewer than one read in twenty can have waited for the disk: what is slow then is not the buffer pool, and more warming does not help.
+func (w *warmth) isFull(s Settings) bool {
+	return len(w.here) >= s.WarmReads && w.misses*20 < int64(len(w.here))
 }
 
 func (w *warmth) String() string {

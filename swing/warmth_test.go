@@ -33,8 +33,20 @@ func TestWarmIsJudgedByTheTwin(t *testing.T) {
 		{"too few", ms(99, time.Millisecond, 0, 0), ms(99, time.Millisecond, 0, 0), false},
 		{"none", nil, nil, false},
 	} {
-		if w := (&warmth{tt.here, tt.twin}); w.isWarm(s) != tt.want {
+		if w := (&warmth{here: tt.here, twin: tt.twin}); w.isWarm(s) != tt.want {
 			t.Errorf("%s: warm is %v (%s), want %v", tt.name, w.isWarm(s), w, tt.want)
 		}
+	}
+}
+
+func TestFullPoolIsNotWaitedFor(t *testing.T) {
+	s := Defaults()
+	for misses, want := range map[int64]bool{0: true, 9: true, 10: false, 500: false} {
+		if w := (&warmth{here: make([]time.Duration, 200), misses: misses}); w.isFull(s) != want {
+			t.Errorf("200 reads, %d pages from disk: full is %v", misses, !want)
+		}
+	}
+	if w := (&warmth{here: make([]time.Duration, 50)}); w.isFull(s) {
+		t.Error("50 reads say that it is full")
 	}
 }

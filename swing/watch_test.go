@@ -154,6 +154,9 @@ func (x *felt) retreated(err error, words ...string) {
 }
 
 func TestHealthySideGetsItsClientsBack(t *testing.T) {
+	if testing.Short() { // it loads both cores: the part whole of test-all has it
+		t.Skip("SKIPPED: servers under load for up to a minute")
+	}
 	for name, options := range map[string][]string{"performance_schema": countsEvents, "QUERY_RESPONSE_TIME": countsTimes} {
 		t.Run(name, func(t *testing.T) {
 			x := newFelt(t, options)
@@ -173,6 +176,9 @@ func TestHealthySideGetsItsClientsBack(t *testing.T) {
 
 // An index that only the side lacks: the probe does not see it, its clients do.
 func TestSideWithoutAnIndexIsSentAway(t *testing.T) {
+	if testing.Short() { // it loads both cores: the part whole of test-all has it
+		t.Skip("SKIPPED: servers under load for up to a minute")
+	}
 	for name, options := range map[string][]string{"a statement took": countsEvents, "the 95th percentile of statements was": countsTimes} {
 		t.Run(name, func(t *testing.T) {
 			x := newFelt(t, options)
@@ -207,6 +213,9 @@ func TestSideThatRefusesWritesIsSentAway(t *testing.T) {
 // Something takes the side's CPU for four fifths of the time. Most of what clients wait is before the server reads a statement, which no
 // counter of it has: our own questions wait there, too.
 func TestSideWithoutCPUIsSentAway(t *testing.T) {
+	if testing.Short() { // it loads both cores: the part whole of test-all has it
+		t.Skip("SKIPPED: servers under load for up to a minute")
+	}
 	x := newFelt(t, countsEvents)
 	var taken sync.WaitGroup
 	over := make(chan struct{})
@@ -231,6 +240,9 @@ func TestSideWithoutCPUIsSentAway(t *testing.T) {
 
 // The side was started again, its buffer pool is empty, and its disk reads three hundred pages a second.
 func TestColdSideOnASlowDiskIsSentAway(t *testing.T) {
+	if testing.Short() { // it loads both cores: the part whole of test-all has it
+		t.Skip("SKIPPED: servers under load for up to a minute")
+	}
 	t.Setenv("FARMS", "") // not in memory
 	x := feltOn(newScenes(t, append([]string{"--innodb_buffer_pool_size=128M"}, countsEvents[:1]...), pair)[0], 400_000)
 	squeeze := group(t, "blkio", "whether a cold side is sent away")
