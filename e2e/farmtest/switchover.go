@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 
 	"stowage/farm"
 	"stowage/mysql"
@@ -65,6 +66,9 @@ func (f *LiveFarm) CheckOneServes() {
 				t.Errorf("%s %s: read_only is %v (%v)", p.Name, side, on, err)
 			}
 			repl, err := s.Replication(t.Context())
+			for end := time.Now().Add(WaitLimit); err == nil && side != farm.A && !repl.Running() && time.Now().Before(end); repl, err = s.Replication(t.Context()) {
+				PauseTest() // a link that was made anew, or whose source was restarted, connects just now
+			}
 			switch {
 			case err != nil:
 				t.Errorf("%s %s: %v", p.Name, side, err)
