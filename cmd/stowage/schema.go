@@ -77,27 +77,19 @@ and pull again.
 }
 
 func (a *app) schemaReport(c *cobra.Command, patterns []string, text func(schema.Report, io.Writer) error) error {
-	d, err := a.schemaSession()
+	x, err := a.readTables(c, patterns)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	dirs, err := d.Workspace.Schemas()
+	defer x.Close()
+	sets, err := a.declared(c.Context(), x.dirs, x.seen, x.versions)
 	if err != nil {
 		return err
 	}
-	seen, silent, versions, err := a.askShards(c, d, patterns)
-	if err != nil {
-		return err
-	}
-	sets, err := a.declared(c.Context(), dirs, seen, versions)
-	if err != nil {
-		return err
-	}
-	r := schema.Judge(d.Farm.Name, seen, sets)
-	r.Silent = append(r.Silent, silent...)
-	if len(versions) > 1 {
-		a.say("servers of %s were read: they may write the same definition in several ways", strings.Join(slices.Sorted(maps.Keys(versions)), " and "))
+	r := schema.Judge(x.Farm.Name, x.seen, sets)
+	r.Silent = append(r.Silent, x.silent...)
+	if len(x.versions) > 1 {
+		a.say("servers of %s were read: they may write the same definition in several ways", strings.Join(slices.Sorted(maps.Keys(x.versions)), " and "))
 	}
 	if err := a.emit(r, func(w io.Writer) error { return text(r, w) }); err != nil {
 		return err
@@ -108,19 +100,31 @@ func (a *app) schemaReport(c *cobra.Command, patterns []string, text func(schema
 	return nil
 }
 
-func (a *app) schemaSession() (*session.Session, error) {
-	d, err := a.look()
-	if err != nil {
-		return nil, err
-	}
-	if err := d.Login(); err != nil {
-		d.Close()
-		return nil, err
-	}
-	return d, nil
+// readTables are what is declared, and the tables of the shards that are named, or of all, on each of their servers.
+type readTables struct {
+	*session.Session
+	dirs     []workspace.SchemaDir
+	seen     []schema.Seen
+	silent   []schema.Silent
+	versions map[string]int // of servers, by series
 }
 
-// askShards reads the tables of the shards that are named, or of all, from each of their servers.
+func (a *app) readTables(c *cobra.Command, patterns []string) (x readTables, err error) {
+	if x.Session, err = a.look(); err != nil {
+		return x, err
+	}
+	if err = x.Login(); err == nil {
+		x.dirs, err = x.Workspace.Schemas()
+	}
+	if err == nil {
+		x.seen, x.silent, x.versions, err = a.askShards(c, x.Session, patterns)
+	}
+	if err != nil {
+		x.Close()
+	}
+	return x, err
+}
+
 func (a *app) askShards(c *cobra.Command, d *session.Session, patterns []string) ([]schema.Seen, []schema.Silent, map[string]int, error) {
 	used := map[string]bool{}
 	var targets []ask.Target

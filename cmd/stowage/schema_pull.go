@@ -24,19 +24,12 @@ type pulled struct {
 }
 
 func (a *app) schemaPull(c *cobra.Command, patterns []string) error {
-	d, err := a.schemaSession()
+	x, err := a.readTables(c, patterns)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	dirs, err := d.Workspace.Schemas()
-	if err != nil {
-		return err
-	}
-	seen, silent, _, err := a.askShards(c, d, patterns)
-	if err != nil {
-		return err
-	}
+	defer x.Close()
+	dirs := x.dirs
 	if !slices.ContainsFunc(dirs, func(x workspace.SchemaDir) bool { return len(x.Patterns) == 0 }) {
 		dirs = append(dirs, workspace.SchemaDir{}) // schema/ itself, for the rest
 	}
@@ -44,20 +37,20 @@ func (a *app) schemaPull(c *cobra.Command, patterns []string) error {
 	for n, dir := range dirs {
 		sets[n] = schema.Set{Name: dir.Name, Patterns: dir.Patterns, Ignore: dir.Ignore}
 	}
-	out := pulled{FormatVersion: 1, Written: []string{}, Nowhere: []string{}, Few: []string{}, Silent: append([]schema.Silent{}, silent...)}
+	out := pulled{FormatVersion: 1, Written: []string{}, Nowhere: []string{}, Few: []string{}, Silent: append([]schema.Silent{}, x.silent...)}
 	for n, dir := range dirs {
-		of := schema.Of(seen, sets, n)
+		of := schema.Of(x.seen, sets, n)
 		if len(of) == 0 {
 			continue
 		}
-		if err := a.pullInto(d.Workspace, dir, sets[n], of, &out); err != nil {
+		if err := a.pullInto(x.Workspace, dir, sets[n], of, &out); err != nil {
 			return err
 		}
 	}
 	if err := a.emit(out, out.writeText); err != nil {
 		return err
 	}
-	if len(silent) > 0 {
+	if len(x.silent) > 0 {
 		return farm.ErrFindings
 	}
 	return nil
