@@ -244,6 +244,15 @@ func (s *Server) StopReplicating(ctx context.Context) error {
 	return s.exec(ctx, d.stop)
 }
 
+// StopAllReplicating stops the threads of every connection and keeps their configuration. It waits for what they apply just now.
+func (s *Server) StopAllReplicating(ctx context.Context) error {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, d.stopAll)
+}
+
 // ForgetSource stops replication and forgets where it came from.
 func (s *Server) ForgetSource(ctx context.Context) error {
 	d, err := s.dialect(ctx)

@@ -208,12 +208,16 @@ func (s *stay) processes(ctx context.Context) (map[farm.InstanceName]int, error)
 	return out, nil
 }
 
-// stopThose stops every instance that still is the process it was.
+// stopThose stops every instance that still is the process it was. Its appliers end first: MariaDB 10.11 can wait for ever in a shutdown that meets one in the middle of a transaction. They start with the server,
+// or with Rejoin.
 func (s *stay) stopThose(ctx context.Context, was map[farm.InstanceName]int) error {
 	return s.each(func(m *member) error {
 		pid, err := s.machine.Running(ctx, m.at.Instance)
 		if err != nil || pid == 0 || pid != was[m.order.Leaves.Name] {
 			return err
+		}
+		if err := m.Leaves.StopAllReplicating(ctx); err != nil {
+			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s is stopped while it applies: %v", m.order.Leaves.Name, err)})
 		}
 		return s.machine.Stop(ctx, m.at.Instance, stopLimit)
 	})
