@@ -129,6 +129,21 @@ func TestJudgeFindsTheOddOnes(t *testing.T) {
 	}
 }
 
+// Names may hold anything: what is printed to be read is never carried out.
+func TestCommentsEndWithTheirLine(t *testing.T) {
+	evil := "CREATE TABLE `x\nDROP TABLE users;#` (\n  `c\r\nDROP TABLE users;#` int\n)"
+	seen := []Seen{{Shard: "s", Instance: "i", Tables: map[string]string{"x\nDROP TABLE users;#": evil, "t": "CREATE TABLE `t` (\n  `c\nDROP TABLE users;#` int,\n  `d` int\n)"}}}
+	r := Judge("f", seen, []Set{{Tables: map[string]Table{"t": read(t, "CREATE TABLE `t` (\n  `d` int\n)")}}})
+	var out strings.Builder
+	if err := r.WriteAlters(&out); err != nil {
+		t.Fatal(err)
+	}
+	statements := Statements(out.String())
+	if len(r.Variants) != 2 || len(statements) != 1 || !strings.HasPrefix(statements[0].Text, "ALTER TABLE `t`\n  DROP COLUMN") {
+		t.Errorf("%d statements in\n%s", len(statements), out.String())
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(events)
 	f.Add("CREATE TABLE `a` (\n  `b` int /*!80023 INVISIBLE */,\n  KEY `x` ((`b` + 1))\n) /*!50100 PARTITION BY HASH (b) */")

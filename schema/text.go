@@ -29,9 +29,9 @@ func (r Report) WriteDrift(w io.Writer) error {
 func (r Report) WriteAlters(w io.Writer) error {
 	p := &page{w: w}
 	for _, v := range r.Variants {
-		p.line("-- %s: %s: %s", v.title(), v.count(), v.who())
+		p.comment("%s: %s: %s", v.title(), v.count(), v.who())
 		for _, d := range v.Differences {
-			p.line("-- %s", d.short())
+			p.comment("%s", d.short())
 		}
 		switch {
 		case v.Table == "":
@@ -59,6 +59,11 @@ func (p *page) line(format string, args ...any) {
 	}
 }
 
+// comment is one line of SQL that does nothing: names may hold line breaks, and what stands behind one would be carried out.
+func (p *page) comment(format string, args ...any) {
+	p.line("-- %s", strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
+}
+
 func (p *page) head(r Report) {
 	than := "as declared"
 	if !r.Declared {
@@ -69,10 +74,10 @@ func (p *page) head(r Report) {
 
 func (p *page) foot(r Report) {
 	for _, s := range r.Unclaimed {
-		p.line("-- shard %s: no directory of schema/ names it", s)
+		p.comment("shard %s: no directory of schema/ names it", s)
 	}
 	for _, s := range r.Silent {
-		p.line("-- %s was not read: %s", s.Instance, s.Error)
+		p.comment("%s was not read: %s", s.Instance, s.Error)
 	}
 }
 
