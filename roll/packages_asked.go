@@ -199,7 +199,7 @@ func (s *stay) upgraded(ctx context.Context, step agenda.Step) (sockets []string
 	return sockets, nil
 }
 
-// fetchPackages downloads what the work needs, for the way back too, and keeps what the packages are: the host still serves.
+// fetchPackages downloads the packages of the work and of its way back while the host still serves, and notes which versions are installed.
 func (s *stay) fetchPackages(ctx context.Context) error {
 	for n, step := range s.order.Work.Steps {
 		report, asked := s.looked[n]

@@ -169,8 +169,8 @@ func (r *readers) close() {
 	}
 }
 
-// compare sends reads to the side first, then to the twin, which has just answered them. When the twin has worked
-// enough for us the rest goes to the side alone, for the sake of its pages.
+// compare sends each read to the side first, then to the twin. When the twin has spent its share of time on these reads,
+// the rest goes to the side alone, to bring in its pages.
 func (r *readers) compare(ctx context.Context, reads []traffic.Read, began time.Time) (*warmth, error) {
 	w := &warmth{}
 	for _, read := range reads {

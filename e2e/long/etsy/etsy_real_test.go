@@ -36,22 +36,29 @@ import (
 // and in the kernel, is cleared. STOWAGE_ETSY_SUM is a file for the row of
 // docs/benchmarks.md.
 func TestEtsyFarmForReal(t *testing.T) {
-	dir := os.Getenv("STOWAGE_ETSY_DIR")
-	if dir == "" {
-		t.Skip("SKIPPED: the farm of 2016 on machines of its own; make bench-etsy runs it")
-	}
-	farmtest.NeedsMachines(t)
-	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	f := newRealEtsy(t, dir)
-	f.raise(ctx, farmtest.Number("PAIRS", 60))
+	f, ctx := startRealEtsy(t, "the farm of 2016 on machines of its own; make bench-etsy runs it")
 	f.begin()
-	f.sum.Seed = farmtest.Number("SEED", 1)
 	f.carryOut(ctx, time.Duration(farmtest.Number("EVERY", 60))*time.Second)
 	f.recordAll()
 	f.judge(f.misplaced)
 	f.sum.Seconds = time.Since(f.began).Seconds()
 	f.sum.tell(os.Getenv("STOWAGE_ETSY_SUM"), f.T)
+}
+
+// startRealEtsy raises the farm, where a directory for it is named; otherwise the test is skipped, and says what it would have done. Its context ends with a signal.
+func startRealEtsy(t *testing.T, what string) (*realEtsy, context.Context) {
+	t.Helper()
+	dir := os.Getenv("STOWAGE_ETSY_DIR")
+	if dir == "" {
+		t.Skip("SKIPPED: " + what)
+	}
+	farmtest.NeedsMachines(t)
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	t.Cleanup(stop)
+	f := newRealEtsy(t, dir)
+	f.raise(ctx, farmtest.Number("PAIRS", 60))
+	f.sum.Seed = farmtest.Number("SEED", 1)
+	return f, ctx
 }
 
 // realEtsy is that farm, and the account of what happens to it.

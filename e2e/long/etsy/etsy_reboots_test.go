@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,16 +22,7 @@ import (
 // Every machine of that farm, 120 that serve and 30 that were bought, is rebooted once under load, while a fault strikes each minute. PAIRS, SEED, EVERY and the
 // directories are those of TestEtsyFarmForReal; OUT=n is how many hosts may be out at once (8).
 func TestEtsyFarmIsRebooted(t *testing.T) {
-	dir := os.Getenv("STOWAGE_ETSY_DIR")
-	if dir == "" {
-		t.Skip("SKIPPED: 150 machines are rebooted; BENCH=reboots make bench runs it")
-	}
-	farmtest.NeedsMachines(t)
-	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	f := newRealEtsy(t, dir)
-	f.raise(ctx, farmtest.Number("PAIRS", 60))
-	f.sum.Seed = farmtest.Number("SEED", 1)
+	f, ctx := startRealEtsy(t, "150 machines are rebooted; BENCH=reboots make bench runs it")
 	reboot, boots := f.Reboots()
 	f.begin()
 	asked := f.askAll()
