@@ -40,6 +40,9 @@ var ladder = []rung{
 		"replay":  "a verb: sends recorded statements to a candidate, and writes only where its guard finds nobody else",
 	},
 	{
+		"sides": "opens sides by their role for acts that work on servers in place; above act, whose tasks and questions it uses, and below the verbs, which share it",
+	},
+	{
 		"act": "what makes a list of steps durable, steered and seen; below every act, knows no topology",
 	},
 	{

@@ -131,7 +131,7 @@ func (s *stay) look(ctx context.Context, fence map[farm.InstanceName]map[string]
 	}
 	var servers []probe.Server
 	for _, m := range s.members {
-		name := m.order.Leaves.Name
+		name := m.Order.Leaves.Name
 		variables, status, err := m.Leaves.Settings(ctx)
 		if err != nil {
 			return a, err

@@ -9,6 +9,7 @@ import (
 
 	"stowage/act"
 	"stowage/farm"
+	"stowage/sides"
 	"stowage/store"
 	"stowage/swing"
 )
@@ -34,7 +35,7 @@ func Newest(s *store.Store, pair farm.PairName, side farm.SideName) (store.Run, 
 	if err != nil {
 		return store.Run{}, err
 	}
-	subject := order{Pair: pair, Side: side}.subject()
+	subject := sides.Order{Pair: pair, Side: side}.Subject()
 	n := slices.IndexFunc(runs, func(r store.Run) bool { return r.Subject == subject })
 	if n < 0 {
 		return store.Run{}, store.ErrNone

@@ -9,6 +9,7 @@ import (
 
 	"stowage/farm"
 	"stowage/host"
+	"stowage/sides"
 )
 
 // ErrorLog is the name by which what an error log says since may be announced, as a variable is.
@@ -20,7 +21,7 @@ func (s *stay) healthy(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	err = s.each(func(m *member) error {
+	err = s.each(func(m *sides.Member) error {
 		if err := s.optionsHold(ctx, m); err != nil {
 			return err
 		}
@@ -33,7 +34,7 @@ func (s *stay) healthy(ctx context.Context, err error) error {
 }
 
 // optionsHold reads back what the server has of the options that were written. One that is no variable cannot be read back.
-func (s *stay) optionsHold(ctx context.Context, m *member) error {
+func (s *stay) optionsHold(ctx context.Context, m *sides.Member) error {
 	for n, step := range s.order.Work.Steps {
 		if len(step.Options) == 0 || !step.Apply && !restartsAfter(s.order, n) {
 			continue
@@ -49,7 +50,7 @@ func (s *stay) optionsHold(ctx context.Context, m *member) error {
 		}
 		for _, name := range names {
 			if v, has := is[name]; has && !farm.OptionHolds(name, v, step.Options[name]) {
-				return &farm.Error{Op: "check", Subject: string(m.order.Leaves.Name), Err: fmt.Errorf("%w: %s is %q, and was to be %q", farm.ErrRefused, name, v, step.Options[name]),
+				return &farm.Error{Op: "check", Subject: string(m.Order.Leaves.Name), Err: fmt.Errorf("%w: %s is %q, and was to be %q", farm.ErrRefused, name, v, step.Options[name]),
 					Hint: fmt.Sprintf("does a later line of its option files set it, or does the server round it? Correct that, restart it, then: stowage roll in %s", s.order.Host)}
 			}
 		}
@@ -68,7 +69,7 @@ func restartsAfter(o hostOrder, n int) bool {
 }
 
 // errorLog is the error log of a side's server, and where it lies. Where it says that it has none, there is none.
-func (s *stay) errorLog(ctx context.Context, m *member) (path, text string, err error) {
+func (s *stay) errorLog(ctx context.Context, m *sides.Member) (path, text string, err error) {
 	vars, err := m.Leaves.Variables(ctx, "log_error", "datadir")
 	if err != nil {
 		return "", "", err
@@ -76,11 +77,11 @@ func (s *stay) errorLog(ctx context.Context, m *member) (path, text string, err 
 	path = vars["log_error"]
 	switch {
 	case path == "" || path == "stderr":
-		path = filepath.Join(m.at.Dir(), host.ErrorLog) // where its starter sends it
+		path = filepath.Join(m.At.Dir(), host.ErrorLog) // where its starter sends it
 	case !filepath.IsAbs(path):
 		path = filepath.Join(vars["datadir"], path)
 	}
-	raw, err := m.at.ReadFile(ctx, path)
+	raw, err := m.At.ReadFile(ctx, path)
 	return path, string(raw), err
 }
 
@@ -96,14 +97,14 @@ func isError(line string) bool {
 }
 
 // logIsQuiet refuses a side whose server has written errors since it left.
-func (s *stay) logIsQuiet(ctx context.Context, m *member) error {
-	was, known := s.rolled.Logs[m.order.Leaves.Name]
+func (s *stay) logIsQuiet(ctx context.Context, m *sides.Member) error {
+	was, known := s.rolled.Logs[m.Order.Leaves.Name]
 	if !known || was < 0 || slices.Contains(m.MayDiffer, ErrorLog) {
 		return nil
 	}
 	_, text, err := s.errorLog(ctx, m)
 	if err != nil {
-		s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("the error log of %s cannot be read any more, and is not compared: %v", m.order.Leaves.Name, err)})
+		s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("the error log of %s cannot be read any more, and is not compared: %v", m.Order.Leaves.Name, err)})
 		return nil
 	}
 	if was > len(text) { // it was rotated
@@ -118,6 +119,6 @@ func (s *stay) logIsQuiet(ctx context.Context, m *member) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	return &farm.Error{Op: "check", Subject: string(m.order.Leaves.Name), Err: fmt.Errorf("%w: its error log has %s since the host left, the first: %s", farm.ErrRefused, farm.Counted(len(lines), "error"), lines[0]),
+	return &farm.Error{Op: "check", Subject: string(m.Order.Leaves.Name), Err: fmt.Errorf("%w: its error log has %s since the host left, the first: %s", farm.ErrRefused, farm.Counted(len(lines), "error"), lines[0]),
 		Hint: fmt.Sprintf("when that is as it should be: stowage roll in %s --changed %s", s.order.Host, ErrorLog)}
 }

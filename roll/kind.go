@@ -11,7 +11,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/roll/agenda"
-	"stowage/session"
+	"stowage/sides"
 	"stowage/store"
 	"stowage/swing"
 )
@@ -22,20 +22,13 @@ const Side = "side"
 // StepReturn is the step before which a side is held out.
 const StepReturn = "return"
 
-// base is what taking sides out needs of a session.
-type base struct {
-	*act.Act
-	settings swing.Settings
-	editor   *host.Editor
-}
-
 // Act is the carrying out of runs of kind Side in a session.
-type Act struct{ base }
+type Act struct{ sides.Opener }
 
 // NewAct makes holding a side out what an act carries out, in a session that is
 // prepared.
 func NewAct(bare *act.Act, settings swing.Settings) *Act {
-	a := &Act{base{bare, settings, &host.Editor{}}}
+	a := &Act{sides.Opener{Act: bare, Settings: settings, Editor: &host.Editor{}}}
 	a.Kind = Kind(a)
 	return a
 }
@@ -61,12 +54,12 @@ func holding(role agenda.Role) string {
 // Begin takes one side of one pair out, after everything was asked. It is held
 // before StepReturn until a person approves that: see Approve.
 func (a *Act) Begin(ctx context.Context, pair farm.PairName, side farm.SideName) (store.Run, []farm.Finding, error) {
-	o, err := a.order(pair, side)
+	o, err := a.Order(pair, side)
 	if err != nil {
 		return store.Run{}, nil, err
 	}
 	if o.Role == agenda.Single {
-		return store.Run{}, nil, act.Refused("take out", o.subject(), errors.New("it is a single instance: nobody else can serve its clients"),
+		return store.Run{}, nil, act.Refused("take out", o.Subject(), errors.New("it is a single instance: nobody else can serve its clients"),
 			"stowage roll --allow-downtime lets them wait at the gate while its host is worked on; stowage move instance takes it to another host")
 	}
 	book, _ := a.Kind.Runbook(holding(o.Role))
@@ -76,9 +69,9 @@ func (a *Act) Begin(ctx context.Context, pair farm.PairName, side farm.SideName)
 		return store.Run{}, nil, err
 	}
 	return a.Act.Begin(ctx, act.Proposal{
-		Name: fmt.Sprintf("%s-%s", pair, side), Subject: o.subject(), ApproveBefore: []string{StepReturn},
+		Name: fmt.Sprintf("%s-%s", pair, side), Subject: o.Subject(), ApproveBefore: []string{StepReturn},
 		Job: func(run string) (engine.Job, uint32, error) {
-			part := engine.Part{Subject: o.subject(), Args: args, Steps: book.EngineSteps()}
+			part := engine.Part{Subject: o.Subject(), Args: args, Steps: book.EngineSteps()}
 			return engine.Job{ID: run, Kind: Side, Budgets: map[string]int{act.WholeFarm: 1},
 				Lanes: []engine.Lane{{Name: string(pair), Holds: []string{act.WholeFarm}, Parts: []engine.Part{part}}}}, 0, nil
 		},
@@ -93,56 +86,4 @@ func (a *Act) Begin(ctx context.Context, pair farm.PairName, side farm.SideName)
 		},
 		Remedy: "remedy them; nothing has been touched",
 	})
-}
-
-// order is what one part says: which side, and where it and its twin live.
-type order struct {
-	Runbook string        `json:"runbook,omitempty"` // of kind Side
-	Pair    farm.PairName `json:"pair"`
-	Side    farm.SideName `json:"side"`
-	Role    agenda.Role   `json:"role,omitempty"`
-	Leaves  place         `json:"leaves"`
-	Twin    place         `json:"twin"` // who serves meanwhile; of a single instance the zero place
-}
-
-// place is one instance of farm.yaml.
-type place struct {
-	Name farm.InstanceName `json:"instance"`
-	At   farm.Side         `json:"at"`
-}
-
-func (o order) subject() string { return string(o.Pair) + "/" + string(o.Side) }
-
-// order reads the side from farm.yaml.
-func (a *base) order(pair farm.PairName, side farm.SideName) (order, error) {
-	p, ok := a.Farm.Pair(pair)
-	if !ok {
-		return order{}, &farm.Error{Op: "take out", Subject: string(pair), Err: fmt.Errorf("%w: farm.yaml has no such pair", farm.ErrInput), Hint: "stowage inventory lists the pairs"}
-	}
-	if _, has := p.Sides[side]; !has {
-		return order{}, &farm.Error{Op: "take out", Subject: string(pair) + "/" + string(side), Err: fmt.Errorf("%w: farm.yaml has no such side", farm.ErrInput), Hint: "stowage inventory lists the pairs and their sides"}
-	}
-	i, wrong := agenda.InstanceOf(*p, side)
-	if wrong != "" {
-		return order{}, act.Refused("take out", string(pair), errors.New(wrong), "stowage move instance takes one of them to another host")
-	}
-	o := order{Pair: pair, Side: side, Role: i.Role, Leaves: place{p.Instance(side), p.Sides[side]}}
-	twin := i.TwinSide
-	if i.Role == agenda.Serves {
-		twin = side.Twin()
-	}
-	if i.Role != agenda.Single {
-		o.Twin = place{p.Instance(twin), p.Sides[twin]}
-	}
-	return o, nil
-}
-
-// instance is a place as its host knows it.
-func (a *base) instance(p place) (host.Host, host.Instance, error) {
-	h, ok := a.Farm.Host(p.At.Host)
-	if !ok {
-		return nil, host.Instance{}, fmt.Errorf("%w: farm.yaml has no host %s", farm.ErrInput, p.At.Host)
-	}
-	machine, err := a.Host(p.At.Host)
-	return machine, session.InstanceAt(a.Workspace, p.Name, h.Address, p.At), err
 }

@@ -11,6 +11,7 @@ import (
 	"stowage/packages"
 	"stowage/packages/pin"
 	"stowage/roll/agenda"
+	"stowage/sides"
 )
 
 // packagePhases are the parts of a step that brings packages to other versions, and WayBackPhases those of its way back.
@@ -127,11 +128,11 @@ func failure(out command.Outcome) string {
 func (s *stay) startAll(ctx context.Context) (failed string, err error) {
 	var all []string
 	for _, m := range s.members {
-		err := s.machine.StartAgain(ctx, m.at.Instance, startLimit)
+		err := s.machine.StartAgain(ctx, m.At.Instance, startLimit)
 		if err == nil {
 			continue
 		}
-		if _, gone := s.machine.Running(ctx, m.at.Instance); gone != nil { // its host does not answer: nothing is known of the server
+		if _, gone := s.machine.Running(ctx, m.At.Instance); gone != nil { // its host does not answer: nothing is known of the server
 			return "", err
 		}
 		all = append(all, err.Error())
@@ -171,8 +172,8 @@ func (s *stay) areWell(ctx context.Context, is []pin.Pin) (failed string, err er
 	return "", nil
 }
 
-func (s *stay) isWell(ctx context.Context, m *member, is []pin.Pin) error {
-	if err := m.comeBack(ctx); err != nil {
+func (s *stay) isWell(ctx context.Context, m *sides.Member, is []pin.Pin) error {
+	if err := m.ComeBack(ctx); err != nil {
 		return err
 	}
 	if err := runsVersion(ctx, m, is); err != nil {
@@ -188,7 +189,7 @@ func (s *stay) isWell(ctx context.Context, m *member, is []pin.Pin) error {
 }
 
 // runsVersion: the server is the one that was installed. One that was not restarted would run on with a file that is gone.
-func runsVersion(ctx context.Context, m *member, is []pin.Pin) error {
+func runsVersion(ctx context.Context, m *sides.Member, is []pin.Pin) error {
 	for _, p := range is {
 		if !strings.Contains(p.Name, "server") {
 			continue
@@ -198,7 +199,7 @@ func runsVersion(ctx context.Context, m *member, is []pin.Pin) error {
 			return err
 		}
 		if want := digits(pin.Upstream(p.Version)); digits(got["version"]) != want {
-			return &farm.Error{Op: "check", Subject: string(m.order.Leaves.Name), Err: fmt.Errorf("%w: its version is %s, and %s is installed", farm.ErrRefused, got["version"], p)}
+			return &farm.Error{Op: "check", Subject: string(m.Order.Leaves.Name), Err: fmt.Errorf("%w: its version is %s, and %s is installed", farm.ErrRefused, got["version"], p)}
 		}
 		return nil
 	}
@@ -211,7 +212,7 @@ func digits(version string) string {
 }
 
 // replicates waits until the server does so again, where it is to.
-func (s *stay) replicates(ctx context.Context, m *member) error {
+func (s *stay) replicates(ctx context.Context, m *sides.Member) error {
 	if m.Twin == nil {
 		return nil
 	}
@@ -221,11 +222,11 @@ func (s *stay) replicates(ctx context.Context, m *member) error {
 			return err
 		}
 		if broken := now.Broken(); broken != nil {
-			return &farm.Error{Op: "check", Subject: string(m.order.Leaves.Name), Err: broken}
+			return &farm.Error{Op: "check", Subject: string(m.Order.Leaves.Name), Err: broken}
 		}
 		select {
 		case <-ctx.Done():
-			return &farm.Error{Op: "check", Subject: string(m.order.Leaves.Name), Err: fmt.Errorf("it does not replicate yet: %s: %w", now.IOError, ctx.Err())}
+			return &farm.Error{Op: "check", Subject: string(m.Order.Leaves.Name), Err: fmt.Errorf("it does not replicate yet: %s: %w", now.IOError, ctx.Err())}
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -240,11 +241,11 @@ func (s *stay) turnBack(ctx context.Context, n int, d Did) (backing, error) {
 	b := backing{Why: d.Failed, Was: was, Ran: d.Command}
 	logs := map[farm.InstanceName]int{}
 	for _, m := range s.members {
-		name := m.order.Leaves.Name
+		name := m.Order.Leaves.Name
 		if logs[name] = s.rolled.Logs[name]; logs[name] < 0 {
 			continue
 		}
-		if raw, err := m.at.ReadFile(ctx, s.rolled.LogFiles[name]); err == nil {
+		if raw, err := m.At.ReadFile(ctx, s.rolled.LogFiles[name]); err == nil {
 			logs[name] = len(raw)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"stowage/packages"
 	"stowage/packages/pin"
 	"stowage/roll/agenda"
+	"stowage/sides"
 )
 
 // packageOrder is a command of a step on the host: `stowage agent packages`, as its owner allows. The part tells orders of one step apart.
@@ -63,7 +64,7 @@ func (s *stay) askPackagesOf(ctx context.Context, n int, step agenda.Step) ([]fa
 		return nil, err
 	}
 	if _, here := on.(near); here {
-		return []farm.Finding{blocker(host, "it has no agent: the packages would be those of this machine", "set up its agent (docs/agents.md), or take it out of the plan")}, nil
+		return []farm.Finding{sides.Blocker(host, "it has no agent: the packages would be those of this machine", "set up its agent (docs/agents.md), or take it out of the plan")}, nil
 	}
 	sockets, err := s.upgraded(ctx, step)
 	if err != nil {
@@ -89,11 +90,11 @@ func (s *stay) askPackagesOf(ctx context.Context, n int, step agenda.Step) ([]fa
 		return nil, err
 	}
 	if out.Code != 0 || out.Unknown != "" || out.TimedOut {
-		return []farm.Finding{blocker(host, fmt.Sprintf("it does not say what installing the packages would do: %s; it printed: %s", out, strings.TrimSpace(out.Output)), "is its stowage of this version, and does apt work there?")}, nil
+		return []farm.Finding{sides.Blocker(host, fmt.Sprintf("it does not say what installing the packages would do: %s; it printed: %s", out, strings.TrimSpace(out.Output)), "is its stowage of this version, and does apt work there?")}, nil
 	}
 	report, err := packages.ReadReport(out.Output)
 	if err != nil {
-		return []farm.Finding{blocker(host, err.Error(), "is its stowage of this version? The whole report lies in "+out.Kept+" there")}, nil
+		return []farm.Finding{sides.Blocker(host, err.Error(), "is its stowage of this version? The whole report lies in "+out.Kept+" there")}, nil
 	}
 	if s.looked == nil {
 		s.looked = map[int]packages.Report{}
@@ -101,14 +102,14 @@ func (s *stay) askPackagesOf(ctx context.Context, n int, step agenda.Step) ([]fa
 	s.looked[n] = report
 	var found []farm.Finding
 	for _, f := range report.Faults {
-		found = append(found, blocker(host, f.Text, f.Remedy))
+		found = append(found, sides.Blocker(host, f.Text, f.Remedy))
 	}
 	strangers, err := s.strangers(ctx, report)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range strangers {
-		found = append(found, blocker(host, fmt.Sprintf("process %d, %s, is a server that farm.yaml does not have: its files would be replaced below it", p.PID, p.Program), "stop it, or take it into farm.yaml"))
+		found = append(found, sides.Blocker(host, fmt.Sprintf("process %d, %s, is a server that farm.yaml does not have: its files would be replaced below it", p.PID, p.Program), "stop it, or take it into farm.yaml"))
 	}
 	for _, o := range []command.Order{s.installing(n, step, report), s.goingBack(n, step, report), s.fetching(n, step, report.Goal()), s.settling(n, step, report.Goal()), s.upgrading(n, step, sockets)} {
 		if refused, err := mayNot(ctx, on, host, o); len(refused) > 0 || err != nil {
@@ -152,7 +153,7 @@ func mayNot(ctx context.Context, on commander, host string, o command.Order) ([]
 	case err == nil:
 		return nil, nil
 	case errors.Is(err, farm.ErrRefused):
-		return []farm.Finding{blocker(host, err.Error(), farm.Hint(err))}, nil
+		return []farm.Finding{sides.Blocker(host, err.Error(), farm.Hint(err))}, nil
 	}
 	return nil, err
 }

@@ -12,6 +12,7 @@ import (
 	"stowage/host"
 	"stowage/roll/agenda"
 	"stowage/session"
+	"stowage/sides"
 )
 
 func TestValuesAreComparedAsServersReadThem(t *testing.T) {
@@ -129,7 +130,7 @@ func TestLanesHoldWhatLimitsThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Roller{base: base{Act: &act.Act{Session: &session.Session{Farm: f}, Conductor: &act.Conductor{Kind: RollKind(nil)}}}}
+	r := &Roller{Opener: sides.Opener{Act: &act.Act{Session: &session.Session{Farm: f}, Conductor: &act.Conductor{Kind: RollKind(nil)}}}}
 	job, err := r.job("roll-x-1", p, p.Hosts)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/roll/agenda"
+	"stowage/sides"
 	"stowage/store"
 	"stowage/swing"
 )
@@ -27,14 +28,14 @@ const Roll = "roll"
 
 // Roller is the carrying out of runs of kind Roll in a session.
 type Roller struct {
-	base
+	sides.Opener
 	// Local runs commands for a host that has no agent: on this machine.
 	Local func(farm.HostName) *command.Station
 }
 
 // NewRoller makes rolling hosts what an act carries out, in a session that is prepared.
 func NewRoller(bare *act.Act, settings swing.Settings, local func(farm.HostName) *command.Station) *Roller {
-	r := &Roller{base{bare, settings, &host.Editor{}}, local}
+	r := &Roller{sides.Opener{Act: bare, Settings: settings, Editor: &host.Editor{}}, local}
 	r.Kind = RollKind(r)
 	return r
 }
@@ -98,7 +99,7 @@ type hostOrder struct {
 	Plan    string        `json:"plan"`
 	Made    string        `json:"made"` // the plan's: another plan may get its name
 	Host    farm.HostName `json:"host"`
-	Sides   []order       `json:"sides"`
+	Sides   []sides.Order `json:"sides"`
 	Work    agenda.Work   `json:"work"`
 	Windows []due.Window  `json:"windows,omitempty"`
 	Takes   time.Duration `json:"takes_ns,omitempty"` // as the plan thinks
@@ -151,7 +152,7 @@ func (r *Roller) job(run string, p agenda.Plan, hosts []agenda.Host) (engine.Job
 	number := strings.ToLower(rand.Text())[:16]
 	for _, h := range hosts {
 		book, _ := r.Kind.Runbook(bookFor(p.Work, h))
-		o := hostOrder{Runbook: book.Name, Plan: p.Name, Made: p.Made, Host: h.Name, Work: p.Work.For(h), Windows: p.Windows, Takes: p.HostTakes(), Number: number, Sides: []order{}}
+		o := hostOrder{Runbook: book.Name, Plan: p.Name, Made: p.Made, Host: h.Name, Work: p.Work.For(h), Windows: p.Windows, Takes: p.HostTakes(), Number: number, Sides: []sides.Order{}}
 		lane := engine.Lane{Name: string(h.Name), Holds: []string{act.WholeFarm}}
 		hold := func(token string, n int) {
 			job.Budgets[token] = n
@@ -165,7 +166,7 @@ func (r *Roller) job(run string, p agenda.Plan, hosts []agenda.Host) (engine.Job
 			hold("power-out "+h.Feed, p.Limits.PerFeed)
 		}
 		for _, i := range h.Instances {
-			side, err := r.order(i.Pair, i.Side)
+			side, err := r.Order(i.Pair, i.Side)
 			if err != nil {
 				return job, err
 			}

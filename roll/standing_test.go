@@ -11,6 +11,7 @@ import (
 	"stowage/engine"
 	"stowage/farm"
 	"stowage/roll/agenda"
+	"stowage/sides"
 	"stowage/store"
 )
 
@@ -55,7 +56,7 @@ func (x *rollTold) begin(run, number string, hosts ...farm.HostName) {
 
 func (x *rollTold) order(number string, h farm.HostName) hostOrder {
 	return hostOrder{Plan: "roll-001", Made: "today", Host: h, Number: number, Takes: time.Minute, Work: agenda.Work{Steps: []agenda.Step{{Restart: true}}},
-		Sides: []order{{Pair: farm.PairName("p-" + h), Side: farm.A, Twin: place{At: farm.Side{Host: "twin"}}}}}
+		Sides: []sides.Order{{Pair: farm.PairName("p-" + h), Side: farm.A, Twin: sides.Place{At: farm.Side{Host: "twin"}}}}}
 }
 
 func (x *rollTold) tell(run string, h farm.HostName, kind farm.EventKind, step, text string) {

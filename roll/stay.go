@@ -16,6 +16,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/packages"
+	"stowage/sides"
 	"stowage/swing"
 )
 
@@ -24,7 +25,7 @@ type stay struct {
 	act.Task
 	roller  *Roller
 	order   hostOrder
-	members []*member
+	members []*sides.Member
 	machine host.Host
 	rolled  Rolled
 	looked  map[int]packages.Report // by step of the work: what the host says of its packages
@@ -44,7 +45,7 @@ func (r *Roller) stay(c engine.Call, step act.Step, beat func(string)) (*stay, e
 		return nil, err
 	}
 	for _, o := range s.order.Sides {
-		m, err := r.member(o, &s.Task, s.AtBorder, s.mayDiffer())
+		m, err := r.Member(o, &s.Task, s.AtBorder, s.mayDiffer())
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +61,7 @@ func (s *stay) mayDiffer() []string { return slices.Concat(s.order.Work.Announce
 func (s *stay) TheSwing() swing.Dance {
 	var g swing.Group
 	for _, m := range s.members {
-		g = append(g, m.dance)
+		g = append(g, m.Dance)
 	}
 	return g
 }
@@ -71,7 +72,7 @@ func (*stay) Remember() json.RawMessage { return nil }
 // Close implements act.Work.
 func (s *stay) Close() {
 	for _, m := range s.members {
-		m.close()
+		m.Close()
 	}
 }
 
@@ -83,7 +84,7 @@ func (s *stay) Survey(ctx context.Context) ([]farm.Finding, error) {
 	var found []farm.Finding
 	for _, m := range s.members {
 		if m.Twin != nil { // its fence is a line in the twin's option file, once the clients are there
-			if err := s.roller.Greet(ctx, m.order.Twin.At.Host); err != nil {
+			if err := s.roller.Greet(ctx, m.Order.Twin.At.Host); err != nil {
 				return nil, err
 			}
 		}
@@ -119,7 +120,7 @@ func (s *stay) allowed(ctx context.Context) (found []farm.Finding, err error) {
 				}
 			}
 			if _, here := on.(near); here && step.Reboot {
-				f := blocker(string(s.order.Host), "it has no agent: the reboot would be one of this machine", "set up its agent (docs/agents.md), or take it out of the plan")
+				f := sides.Blocker(string(s.order.Host), "it has no agent: the reboot would be one of this machine", "set up its agent (docs/agents.md), or take it out of the plan")
 				f.Check = "command"
 				found = append(found, f)
 				continue
@@ -129,7 +130,7 @@ func (s *stay) allowed(ctx context.Context) (found []farm.Finding, err error) {
 				return nil, err
 			}
 			if err != nil {
-				f := blocker(string(s.order.Host), err.Error(), farm.Hint(err))
+				f := sides.Blocker(string(s.order.Host), err.Error(), farm.Hint(err))
 				f.Check = "command"
 				found = append(found, f)
 			}
@@ -139,7 +140,7 @@ func (s *stay) allowed(ctx context.Context) (found []farm.Finding, err error) {
 }
 
 // unknownOptions: a server does not start with an option that it does not know.
-func (s *stay) unknownOptions(ctx context.Context, m *member) (found []farm.Finding, err error) {
+func (s *stay) unknownOptions(ctx context.Context, m *sides.Member) (found []farm.Finding, err error) {
 	for _, step := range s.order.Work.Steps {
 		if !step.Apply {
 			continue
@@ -150,7 +151,7 @@ func (s *stay) unknownOptions(ctx context.Context, m *member) (found []farm.Find
 		}
 		for _, name := range slices.Sorted(maps.Keys(step.Options)) {
 			if _, known := is[name]; !known {
-				f := blocker(string(m.order.Leaves.Name), "it has no variable "+name+", and would not start with that option", "take it out of options in farm.yaml, or of the playbook's step")
+				f := sides.Blocker(string(m.Order.Leaves.Name), "it has no variable "+name+", and would not start with that option", "take it out of options in farm.yaml, or of the playbook's step")
 				f.Check = "options"
 				found = append(found, f)
 			}
@@ -196,7 +197,7 @@ func (s *stay) preflight(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for n, m := range s.members {
 		wg.Go(func() {
-			errs[n] = errors.Join(m.remember(ctx, s.roller.Store), s.machine.NoteStart(ctx, m.at.Instance))
+			errs[n] = errors.Join(m.KeepBefore(ctx, s.roller.Store), s.machine.NoteStart(ctx, m.At.Instance))
 		})
 	}
 	wg.Wait()
@@ -206,10 +207,10 @@ func (s *stay) preflight(ctx context.Context) error {
 	logs, files := map[farm.InstanceName]int{}, map[farm.InstanceName]string{}
 	for _, m := range s.members {
 		path, text, err := s.errorLog(ctx, m)
-		logs[m.order.Leaves.Name], files[m.order.Leaves.Name] = len(text), path
+		logs[m.Order.Leaves.Name], files[m.Order.Leaves.Name] = len(text), path
 		if err != nil {
-			logs[m.order.Leaves.Name] = -1
-			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("the error log of %s cannot be read, and is not compared: %v", m.order.Leaves.Name, err)})
+			logs[m.Order.Leaves.Name] = -1
+			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("the error log of %s cannot be read, and is not compared: %v", m.Order.Leaves.Name, err)})
 		}
 	}
 	if err := s.note(nil, func(x *Rolled) { x.Logs, x.LogFiles = logs, files }); err != nil {

@@ -7,19 +7,20 @@ import (
 	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
+	"stowage/sides"
 	"stowage/swing"
 )
 
 // visit is one side that is out, or about to be: what the steps of kind Side act on.
 type visit struct {
-	*member
+	*sides.Member
 	act.Task
 	act *Act
 }
 
 func (a *Act) visit(c engine.Call, step act.Step, beat func(string)) (*visit, error) {
 	v := &visit{act: a}
-	var o order
+	var o sides.Order
 	var err error
 	if v.Task, err = a.Conductor.Task(c, step, beat, &o, nil); err != nil {
 		return nil, err
@@ -29,25 +30,25 @@ func (a *Act) visit(c engine.Call, step act.Step, beat func(string)) (*visit, er
 	if err != nil {
 		return nil, err
 	}
-	v.member, err = a.member(o, &v.Task, v.AtBorder, mayDiffer)
+	v.Member, err = a.Member(o, &v.Task, v.AtBorder, mayDiffer)
 	return v, err
 }
 
 // TheSwing lets the steps of package swing work on a visit.
-func (v *visit) TheSwing() swing.Dance { return v.dance }
+func (v *visit) TheSwing() swing.Dance { return v.Dance }
 
 // Remember implements act.Work.
 func (*visit) Remember() json.RawMessage { return nil }
 
 // Close implements act.Work.
-func (v *visit) Close() { v.close() }
+func (v *visit) Close() { v.Member.Close() }
 
 // preflight asks everything once more, and keeps what the side is before it leaves.
 func (v *visit) preflight(ctx context.Context) error {
 	if err := act.MayGoOn(ctx, v); err != nil {
 		return err
 	}
-	return v.remember(ctx, v.act.Store)
+	return v.KeepBefore(ctx, v.act.Store)
 }
 
-func (v *visit) comeBack(ctx context.Context) error { return v.member.comeBack(ctx) }
+func (v *visit) comeBack(ctx context.Context) error { return v.Member.ComeBack(ctx) }

@@ -16,6 +16,7 @@ import (
 	"stowage/host"
 	"stowage/mysql"
 	"stowage/roll/agenda"
+	"stowage/sides"
 )
 
 // work does the steps of the plan's work on the host, one after the other. What was done already, before a kill or a resume, is written down and not done
@@ -169,7 +170,7 @@ func (s *stay) restart(ctx context.Context, n int, step agenda.Step) error {
 		return err
 	}
 	return s.Phase(ctx, restartPhases[1], func(ctx context.Context) error {
-		return s.each(func(m *member) error { return s.machine.StartAgain(ctx, m.at.Instance, startLimit) })
+		return s.each(func(m *sides.Member) error { return s.machine.StartAgain(ctx, m.At.Instance, startLimit) })
 	})
 }
 
@@ -199,11 +200,11 @@ func withStep[T any](all map[int]T, n int, v T) map[int]T {
 func (s *stay) processes(ctx context.Context) (map[farm.InstanceName]int, error) {
 	out := map[farm.InstanceName]int{}
 	for _, m := range s.members {
-		pid, err := s.machine.Running(ctx, m.at.Instance)
+		pid, err := s.machine.Running(ctx, m.At.Instance)
 		if err != nil {
 			return nil, err
 		}
-		out[m.order.Leaves.Name] = pid
+		out[m.Order.Leaves.Name] = pid
 	}
 	return out, nil
 }
@@ -211,20 +212,20 @@ func (s *stay) processes(ctx context.Context) (map[farm.InstanceName]int, error)
 // stopThose stops every instance that still is the process it was. Its appliers end first: MariaDB 10.11 can wait for ever in a shutdown that meets one in the middle of a transaction. They start with the server,
 // or with Rejoin.
 func (s *stay) stopThose(ctx context.Context, was map[farm.InstanceName]int) error {
-	return s.each(func(m *member) error {
-		pid, err := s.machine.Running(ctx, m.at.Instance)
-		if err != nil || pid == 0 || pid != was[m.order.Leaves.Name] {
+	return s.each(func(m *sides.Member) error {
+		pid, err := s.machine.Running(ctx, m.At.Instance)
+		if err != nil || pid == 0 || pid != was[m.Order.Leaves.Name] {
 			return err
 		}
 		if err := m.Leaves.StopAllReplicating(ctx); err != nil {
-			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s is stopped while it applies: %v", m.order.Leaves.Name, err)})
+			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s is stopped while it applies: %v", m.Order.Leaves.Name, err)})
 		}
-		return s.machine.Stop(ctx, m.at.Instance, stopLimit)
+		return s.machine.Stop(ctx, m.At.Instance, stopLimit)
 	})
 }
 
 // each does something to every instance, one after the other, and says what is wrong with each.
-func (s *stay) each(do func(*member) error) error {
+func (s *stay) each(do func(*sides.Member) error) error {
 	var errs []error
 	for _, m := range s.members {
 		errs = append(errs, do(m))
@@ -236,9 +237,9 @@ func (s *stay) each(do func(*member) error) error {
 // what stood between its lines would go with it.
 func (s *stay) writeOptions(ctx context.Context, values map[string]string) error {
 	return s.Phase(ctx, optionPhases[0], func(ctx context.Context) error {
-		return s.each(func(m *member) error {
-			i := m.at.Instance
-			return s.roller.editor.Edit(ctx, m.at.Host, i, func(text string) string { return withOptions(i, text, values) })
+		return s.each(func(m *sides.Member) error {
+			i := m.At.Instance
+			return s.roller.Editor.Edit(ctx, m.At.Host, i, func(text string) string { return withOptions(i, text, values) })
 		})
 	})
 }
@@ -250,7 +251,7 @@ func (s *stay) applyOptions(ctx context.Context, n int, step agenda.Step) error 
 	}
 	_, restarting := s.rolled.Restarting[n]
 	if !restarting {
-		err := s.each(func(m *member) error {
+		err := s.each(func(m *sides.Member) error {
 			needs, err := s.setOptions(ctx, m, step.Options)
 			restarting = restarting || needs
 			return err
@@ -266,7 +267,7 @@ func (s *stay) applyOptions(ctx context.Context, n int, step agenda.Step) error 
 }
 
 // setOptions sets what differs and the server can change; restart: there is more.
-func (s *stay) setOptions(ctx context.Context, m *member, want map[string]string) (restart bool, err error) {
+func (s *stay) setOptions(ctx context.Context, m *sides.Member, want map[string]string) (restart bool, err error) {
 	names := slices.Sorted(maps.Keys(want))
 	slices.SortStableFunc(names, func(a, b string) int { // innodb_io_capacity_max first: a server raises it by itself otherwise
 		return cmp.Compare(len(b)-len(strings.TrimSuffix(b, "_max")), len(a)-len(strings.TrimSuffix(a, "_max")))
@@ -282,9 +283,9 @@ func (s *stay) setOptions(ctx context.Context, m *member, want map[string]string
 		err := m.Leaves.SetSetting(ctx, name, farm.PlainOption(want[name]))
 		switch {
 		case err == nil:
-			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s: %s was %s, is %s", m.order.Leaves.Name, name, is[name], want[name])})
+			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s: %s was %s, is %s", m.Order.Leaves.Name, name, is[name], want[name])})
 		case mysql.IsFixedVariable(err):
-			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s: %s is %s, and becomes %s by a restart", m.order.Leaves.Name, name, is[name], want[name])})
+			s.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s: %s is %s, and becomes %s by a restart", m.Order.Leaves.Name, name, is[name], want[name])})
 			restart = true
 		default:
 			return false, err
@@ -304,10 +305,10 @@ func withOptions(i host.Instance, text string, values map[string]string) string 
 
 // comeBack starts what does not run, and waits until every server answers and replicates.
 func (s *stay) comeBack(ctx context.Context) error {
-	return s.each(func(m *member) error {
-		if err := s.machine.StartAgain(ctx, m.at.Instance, startLimit); err != nil {
+	return s.each(func(m *sides.Member) error {
+		if err := s.machine.StartAgain(ctx, m.At.Instance, startLimit); err != nil {
 			return err
 		}
-		return m.comeBack(ctx)
+		return m.ComeBack(ctx)
 	})
 }

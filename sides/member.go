@@ -1,4 +1,4 @@
-package roll
+package sides
 
 import (
 	"context"
@@ -16,26 +16,27 @@ import (
 	"stowage/swing"
 )
 
-// member is one side that is out, or about to be, and its server.
-type member struct {
+// Member is one side that is out, or about to be, and its server.
+type Member struct {
 	*swing.Swing
-	dance  swing.Member // how it leaves and returns: by its role in the pair
-	base   *base
-	order  order
-	at     onHost // the side's own
-	twin   onHost
-	was    before
+	Dance  swing.Member // how it leaves and returns: by its role in the pair
+	base   Opener
+	Order  Order
+	At     OnHost // the side's own
+	TwinAt OnHost
+	was    Before
 	report func(farm.Event)
 }
 
-type onHost struct {
+// OnHost is an instance, and the machine that it runs on.
+type OnHost struct {
 	host.Host
 	host.Instance
 }
 
-// before is what was known of a side before it left. It is kept in the store and not handed from step to step: the run that brings a side back may be
+// Before is what was known of a side before it left. It is kept in the store and not handed from step to step: the run that brings a side back may be
 // another than the one that has taken it out.
-type before struct {
+type Before struct {
 	Baseline swing.Baseline `json:"baseline"`
 	// Apart is a moment before any client of the side was sent to the twin.
 	Apart mysql.Moment `json:"apart,omitzero"`
@@ -58,40 +59,40 @@ type before struct {
 // beforeDocument has one before a side, under PAIR/SIDE.
 const beforeDocument = "before side"
 
-// member opens a side for the steps of a task, which completes what is reported.
-func (a *base) member(o order, of *act.Task, border func(string) error, mayDiffer []string) (*member, error) {
+// Member opens a side for the steps of a task, which completes what is reported.
+func (a Opener) Member(o Order, of *act.Task, border func(string) error, mayDiffer []string) (*Member, error) {
 	report := of.Report
-	m := &member{base: a, order: o, report: report, was: before{Named: -1}}
-	open := func(p place, into *onHost) (*mysql.Server, error) {
-		h, i, err := a.instance(p)
+	m := &Member{base: a, Order: o, report: report, was: Before{Named: -1}}
+	open := func(p Place, into *OnHost) (*mysql.Server, error) {
+		h, i, err := a.Instance(p)
 		if err != nil {
 			return nil, err
 		}
-		*into = onHost{h, i}
+		*into = OnHost{h, i}
 		return mysql.Open(p.Name, i.Dial(), a.Admin, a.Log), nil
 	}
-	side, err := open(o.Leaves, &m.at)
+	side, err := open(o.Leaves, &m.At)
 	if err != nil {
 		return nil, err
 	}
 	m.Swing = &swing.Swing{
 		Pair: o.Pair, Side: o.Side, Router: a.Router, Leaves: side, Returns: side,
-		Settings: a.settings, Border: border, Rejoin: m.rejoin, MayDiffer: mayDiffer, Lasting: starts{act.Starts{Editor: a.editor, Of: m.place}, m}, DataFile: m.dataFile,
-		Note: func(text string) { of.WriteDown("measured", o.subject()+": "+text, "") },
+		Settings: a.Settings, Border: border, Rejoin: m.rejoin, MayDiffer: mayDiffer, Lasting: starts{act.Starts{Editor: a.Editor, Of: m.place}, m}, DataFile: m.dataFile,
+		Note: func(text string) { of.WriteDown("measured", o.Subject()+": "+text, "") },
 		Tell: func(kind farm.EventKind, phase, text string, millis float64) {
 			report(farm.Event{Kind: kind, Pair: o.Pair, Side: o.Side, Phase: phase, Text: text, Millis: millis})
 		},
 	}
 	if o.Role != agenda.Single {
-		if m.Twin, err = open(o.Twin, &m.twin); err != nil {
+		if m.Twin, err = open(o.Twin, &m.TwinAt); err != nil {
 			return nil, err
 		}
 	}
-	var was before
-	_, err = a.Store.LatestDocument(beforeDocument, o.subject(), &was)
+	var was Before
+	_, err = a.Store.LatestDocument(beforeDocument, o.Subject(), &was)
 	switch {
 	case errors.Is(err, store.ErrNone):
-		m.dance, err = m.danceOf(), nil
+		m.Dance, err = m.danceOf(), nil
 	case err == nil:
 		m.knew(was)
 	}
@@ -99,14 +100,14 @@ func (a *base) member(o order, of *act.Task, border func(string) error, mayDiffe
 }
 
 // place is where a server's option file lies.
-func (m *member) place(s *mysql.Server) (host.Host, host.Instance, error) {
+func (m *Member) place(s *mysql.Server) (host.Host, host.Instance, error) {
 	if s == m.Twin {
-		return m.twin.Host, m.twin.Instance, nil
+		return m.TwinAt.Host, m.TwinAt.Instance, nil
 	}
-	return m.at.Host, m.at.Instance, nil
+	return m.At.Host, m.At.Instance, nil
 }
 
-func (m *member) dataFile(ctx context.Context, of *mysql.Server, name string) ([]byte, error) {
+func (m *Member) dataFile(ctx context.Context, of *mysql.Server, name string) ([]byte, error) {
 	h, i, err := m.place(of)
 	if err != nil {
 		return nil, err
@@ -114,15 +115,15 @@ func (m *member) dataFile(ctx context.Context, of *mysql.Server, name string) ([
 	return h.ReadFile(ctx, filepath.Join(i.Datadir, name))
 }
 
-func (m *member) knew(was before) {
+func (m *Member) knew(was Before) {
 	m.was = was
 	m.Baseline, m.Scheduler, m.Apart, m.TablesMayDiffer = &m.was.Baseline, was.Baseline.Events, was.Apart, was.Differ
-	m.dance = m.danceOf()
+	m.Dance = m.danceOf()
 }
 
 // danceOf is how a side of this role leaves and returns.
-func (m *member) danceOf() swing.Member {
-	switch m.order.Role {
+func (m *Member) danceOf() swing.Member {
+	switch m.Order.Role {
 	case agenda.Primary:
 		return m.stepdown()
 	case agenda.Replica:
@@ -133,16 +134,17 @@ func (m *member) danceOf() swing.Member {
 	return m.Swing
 }
 
-func (m *member) close() {
+// Close lets go of its servers.
+func (m *Member) Close() {
 	_ = m.Leaves.Close() // nothing is lost with a connection
 	if m.Twin != nil {
 		_ = m.Twin.Close()
 	}
 }
 
-// remember keeps what the side is before it leaves.
-func (m *member) remember(ctx context.Context, in *store.Store) error {
-	was := before{Named: -1}
+// KeepBefore keeps what the side is before it leaves.
+func (m *Member) KeepBefore(ctx context.Context, in *store.Store) error {
+	was := Before{Named: -1}
 	var err error
 	if was.Baseline, err = swing.ReadBaseline(ctx, m.Leaves); err != nil {
 		return err
@@ -159,7 +161,7 @@ func (m *member) remember(ctx context.Context, in *store.Store) error {
 			was.Differ = append(was.Differ, d.Table)
 		}
 	}
-	switch m.order.Role {
+	switch m.Order.Role {
 	case agenda.Primary:
 		err = m.rememberPrimary(ctx, &was)
 	case agenda.Replica:
@@ -169,12 +171,12 @@ func (m *member) remember(ctx context.Context, in *store.Store) error {
 		return err
 	}
 	m.knew(was)
-	return in.PutDocument(beforeDocument, m.order.subject(), time.Now(), was)
+	return in.PutDocument(beforeDocument, m.Order.Subject(), time.Now(), was)
 }
 
-// comeBack waits for the side's server, for as long as it takes: a machine that
+// ComeBack waits for the side's server, for as long as it takes: a machine that
 // boots, or a person who has not started it yet.
-func (m *member) comeBack(ctx context.Context) error {
+func (m *Member) ComeBack(ctx context.Context) error {
 	told := false
 	for {
 		err := m.Leaves.Ping(ctx)
@@ -195,7 +197,7 @@ func (m *member) comeBack(ctx context.Context) error {
 
 // rejoin makes the side replicate again when its server was started and not told
 // to. Replication that has stopped for a reason stays as it is.
-func (m *member) rejoin(ctx context.Context) error {
+func (m *Member) rejoin(ctx context.Context) error {
 	if m.Twin == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package roll
+package sides
 
 import (
 	"context"
@@ -22,14 +22,14 @@ func warning(subject, text, remedy string) farm.Finding {
 func askOneWriterRouting(_ context.Context, s *survey) ([]farm.Finding, error) {
 	pair, side := string(s.v.Pair), s.v.Side
 	if s.routing == nil {
-		return []farm.Finding{blocker(pair, "routing does not know the pair", "add it: stowage routing init")}, nil
+		return []farm.Finding{Blocker(pair, "routing does not know the pair", "add it: stowage routing init")}, nil
 	}
 	var out []farm.Finding
 	if got := s.routing.Sides[side].Address; got != s.v.Leaves.Address() || s.routing.Share(side, side) != 100 {
-		out = append(out, blocker(pair, fmt.Sprintf("routing does not send all clients to %s at %s (it has %q)", s.v.Leaves.Name(), s.v.Leaves.Address(), got), "make the two agree"))
+		out = append(out, Blocker(pair, fmt.Sprintf("routing does not send all clients to %s at %s (it has %q)", s.v.Leaves.Name(), s.v.Leaves.Address(), got), "make the two agree"))
 	}
 	if s.routing.GateIsClosed(side) {
-		out = append(out, blocker(pair, "the gate of the pair is closed", "finish what closed it: stowage status, stowage resume"))
+		out = append(out, Blocker(pair, "the gate of the pair is closed", "finish what closed it: stowage status, stowage resume"))
 	}
 	return out, nil
 }
@@ -50,33 +50,33 @@ func askReplicaRouting(ctx context.Context, s *survey) ([]farm.Finding, error) {
 // askReplicaFollows: the replica follows its primary alone, by GTID, and has nearly everything.
 func askReplicaFollows(_ context.Context, s *survey) ([]farm.Finding, error) {
 	primary, replica, is := s.v.Leaves, s.v.Twin, s.twin
-	if s.v.order.Role != agenda.Primary {
+	if s.v.Order.Role != agenda.Primary {
 		primary, replica, is = s.v.Twin, s.v.Leaves, s.side
 	}
 	name, r := string(replica.Name()), is.Replication
 	var out []farm.Finding
 	switch {
 	case !r.Follows(primary.Address()):
-		return []farm.Finding{blocker(name, "it does not replicate from the primary at "+primary.Address(), "point it there, or correct farm.yaml")}, nil
+		return []farm.Finding{Blocker(name, "it does not replicate from the primary at "+primary.Address(), "point it there, or correct farm.yaml")}, nil
 	case r.Broken() != nil:
-		return []farm.Finding{blocker(name, r.Broken().Error(), "repair its replication first")}, nil
+		return []farm.Finding{Blocker(name, r.Broken().Error(), "repair its replication first")}, nil
 	case r.BehindOK && r.Behind > time.Minute:
-		out = append(out, blocker(name, fmt.Sprintf("it is %v behind the primary", r.Behind), "wait until it has caught up"))
+		out = append(out, Blocker(name, fmt.Sprintf("it is %v behind the primary", r.Behind), "wait until it has caught up"))
 	}
-	if s.v.order.Role != agenda.Primary {
+	if s.v.Order.Role != agenda.Primary {
 		return out, nil
 	}
 	if r.Sources > 1 {
-		out = append(out, blocker(name, fmt.Sprintf("it replicates from %d sources", r.Sources), "a replica that is to take writes must follow one primary only"))
+		out = append(out, Blocker(name, fmt.Sprintf("it replicates from %d sources", r.Sources), "a replica that is to take writes must follow one primary only"))
 	}
 	if r.Filters != "" {
-		out = append(out, blocker(name, "it filters replication: "+r.Filters, "it lacks what it filters, and cannot take the writes: remove the filters and rebuild it"))
+		out = append(out, Blocker(name, "it filters replication: "+r.Filters, "it lacks what it filters, and cannot take the writes: remove the filters and rebuild it"))
 	}
 	if is.Flavor.HasGTIDDomains() && !strings.EqualFold(r.UsingGTID, "Slave_Pos") {
-		out = append(out, blocker(name, "it replicates by file and position", "STOP SLAVE; CHANGE MASTER TO MASTER_USE_GTID = slave_pos; START SLAVE"))
+		out = append(out, Blocker(name, "it replicates by file and position", "STOP SLAVE; CHANGE MASTER TO MASTER_USE_GTID = slave_pos; START SLAVE"))
 	}
 	if p := s.side.Replication; p.Configured {
-		out = append(out, blocker(string(primary.Name()), fmt.Sprintf("it takes the writes and is set up to replicate from %s:%d", p.Host, p.Port),
+		out = append(out, Blocker(string(primary.Name()), fmt.Sprintf("it takes the writes and is set up to replicate from %s:%d", p.Host, p.Port),
 			"it would get writes from two sides: "+s.side.Flavor.Forget()+" there, or correct farm.yaml (active-active?)"))
 	}
 	return out, nil
@@ -87,11 +87,11 @@ func askFlavor(_ context.Context, s *survey) ([]farm.Finding, error) {
 	var out []farm.Finding
 	for server, f := range map[*mysql.Server]mysql.Facts{s.v.Leaves: s.side, s.v.Twin: s.twin} {
 		if why := f.Flavor.TooOld(); why != "" {
-			out = append(out, blocker(string(server.Name()), "it is "+f.Flavor.String()+"; "+why, "upgrade the pair first, or leave its hosts out"))
+			out = append(out, Blocker(string(server.Name()), "it is "+f.Flavor.String()+"; "+why, "upgrade the pair first, or leave its hosts out"))
 		}
 	}
 	if !s.twin.Flavor.CanSeedFrom(s.side.Flavor) {
-		out = append(out, blocker(string(s.v.Twin.Name()), fmt.Sprintf("the servers of the pair run %s and %s", s.side.Flavor, s.twin.Flavor), "bring both to one series first"))
+		out = append(out, Blocker(string(s.v.Twin.Name()), fmt.Sprintf("the servers of the pair run %s and %s", s.side.Flavor, s.twin.Flavor), "bring both to one series first"))
 	}
 	return out, nil
 }
@@ -102,7 +102,7 @@ func askOneWriterLog(_ context.Context, s *survey) ([]farm.Finding, error) {
 	for server, f := range map[*mysql.Server]mysql.Facts{s.v.Leaves: s.side, s.v.Twin: s.twin} {
 		for _, need := range f.Flavor.SuccessionNeeds() {
 			if f.Variables[need[0]] != need[1] {
-				out = append(out, blocker(string(server.Name()), fmt.Sprintf("%s is %s, must be %s", need[0], f.Variables[need[0]], need[1]),
+				out = append(out, Blocker(string(server.Name()), fmt.Sprintf("%s is %s, must be %s", need[0], f.Variables[need[0]], need[1]),
 					"stowage domains separate "+string(s.v.Pair)+" sets GTID variables; others need the option file and a restart"))
 			}
 		}
@@ -114,17 +114,17 @@ func askOneWriterLog(_ context.Context, s *survey) ([]farm.Finding, error) {
 func askOneWrites(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	var out []farm.Finding
 	if s.side.Variables["read_only"] != "OFF" {
-		out = append(out, blocker(string(s.v.Leaves.Name()), "farm.yaml has it as the server that takes the writes, and it is read-only", "which server serves? correct farm.yaml, or SET GLOBAL read_only = OFF"))
+		out = append(out, Blocker(string(s.v.Leaves.Name()), "farm.yaml has it as the server that takes the writes, and it is read-only", "which server serves? correct farm.yaml, or SET GLOBAL read_only = OFF"))
 	}
 	if s.twin.Variables["read_only"] == "OFF" {
-		out = append(out, blocker(string(s.v.Twin.Name()), "it is a replica and takes writes", "SET GLOBAL read_only = ON, and in its option file"))
+		out = append(out, Blocker(string(s.v.Twin.Name()), "it is a replica and takes writes", "SET GLOBAL read_only = ON, and in its option file"))
 	}
 	now, err := s.v.Leaves.BinlogPosition(ctx) // later than what the replica said
 	if err != nil {
 		return out, err
 	}
 	if !now.Reached(s.twin.Binlog) {
-		out = append(out, blocker(string(s.v.Twin.Name()), fmt.Sprintf("it has transactions that the primary lacks: %s, and the primary is at %s", s.twin.Binlog, now),
+		out = append(out, Blocker(string(s.v.Twin.Name()), fmt.Sprintf("it has transactions that the primary lacks: %s, and the primary is at %s", s.twin.Binlog, now),
 			"a client wrote to the replica: find the transactions in its binary log, reconcile the two servers, and rebuild the replica"))
 	}
 	return out, nil
@@ -143,7 +143,7 @@ func askSemiSync(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	if n, _ := strconv.Atoi(text); n > 1 {
 		return nil, nil // another replica acknowledges
 	}
-	return []farm.Finding{blocker(string(s.v.Twin.Name()),
+	return []farm.Finding{Blocker(string(s.v.Twin.Name()),
 		fmt.Sprintf("its commits wait for a replica's acknowledgement, and while %s is away none gives it: the first ones would wait for %s ms", s.v.Leaves.Name(), is["rpl_semi_sync_master_timeout"]),
 		"SET GLOBAL rpl_semi_sync_master_enabled = OFF there for that time")}, nil
 }
@@ -164,7 +164,7 @@ func askKeptOut(ctx context.Context, s *survey) ([]farm.Finding, error) {
 			names += fmt.Sprintf(" and %s more", farm.Counted(n, "account"))
 		}
 		if err := server.MayBar(ctx); err != nil { // better known before the gate is closed
-			out = append(out, blocker(string(server.Name()), fmt.Sprintf("read_only does not stop %s, and Stowage may not lock accounts: %v", names, errors.Unwrap(err)),
+			out = append(out, Blocker(string(server.Name()), fmt.Sprintf("read_only does not stop %s, and Stowage may not lock accounts: %v", names, errors.Unwrap(err)),
 				"GRANT CREATE USER to the [stowage] account, or revoke READ ONLY ADMIN from these: docs/privileges.md"))
 			continue
 		}

@@ -1,4 +1,4 @@
-package roll
+package sides
 
 import (
 	"context"
@@ -17,12 +17,12 @@ import (
 // as a rule, and would come back from a crash with it.
 type starts struct {
 	act.Starts
-	m *member
+	m *Member
 }
 
 // standsIn reports whether this server takes another's writes for a while.
 func (s starts) standsIn(server *mysql.Server) bool {
-	_, steps := s.m.dance.(*swing.Stepdown)
+	_, steps := s.m.Dance.(*swing.Stepdown)
 	return steps && server == s.m.Twin
 }
 
@@ -43,7 +43,7 @@ func (s starts) Fenced(ctx context.Context, server *mysql.Server) error {
 }
 
 // stepdown is how a primary leaves and returns.
-func (m *member) stepdown() *swing.Stepdown {
+func (m *Member) stepdown() *swing.Stepdown {
 	as := m.base.Replication
 	if as.Source == nil {
 		as.Source = m.was.Link
@@ -52,7 +52,7 @@ func (m *member) stepdown() *swing.Stepdown {
 }
 
 // barred are the accounts that read_only does not stop, on either of the two servers.
-func (m *member) barred() []mysql.Grantee {
+func (m *Member) barred() []mysql.Grantee {
 	out := slices.Clone(m.was.Bar)
 	for _, g := range m.was.TwinBar {
 		if !slices.Contains(out, g) {
@@ -63,8 +63,8 @@ func (m *member) barred() []mysql.Grantee {
 }
 
 // restore puts back what the two cutovers have changed on the servers besides who serves. The primary serves by now, and the replica follows it.
-func (m *member) restore(ctx context.Context) error {
-	s := starts{act.Starts{Editor: m.base.editor, Of: m.place}, m}
+func (m *Member) restore(ctx context.Context) error {
+	s := starts{act.Starts{Editor: m.base.Editor, Of: m.place}, m}
 	err := s.Edit(ctx, m.Twin, func(i host.Instance, text string) string { return host.UnfenceOptions(i, host.UnserveOptions(i, text)) })
 	lockedOn := func(own []mysql.Grantee) (locked []mysql.Grantee) { // accounts that were locked there before
 		return slices.DeleteFunc(m.barred(), func(g mysql.Grantee) bool { return slices.Contains(own, g) })
@@ -76,7 +76,7 @@ func (m *member) restore(ctx context.Context) error {
 		m.Twin.SetScheduler(ctx, m.was.TwinEvents))
 }
 
-func (m *member) rememberPrimary(ctx context.Context, was *before) error {
+func (m *Member) rememberPrimary(ctx context.Context, was *Before) error {
 	for server, into := range map[*mysql.Server]*[]mysql.Grantee{m.Leaves: &was.Bar, m.Twin: &was.TwinBar} {
 		p, err := server.Privileged(ctx, m.base.Replication.User)
 		if err != nil {
@@ -93,7 +93,7 @@ func (m *member) rememberPrimary(ctx context.Context, was *before) error {
 	return err
 }
 
-func (m *member) rememberReplica(ctx context.Context, was *before) error {
+func (m *Member) rememberReplica(ctx context.Context, was *Before) error {
 	t, err := m.Routing(ctx)
 	if err != nil {
 		return err

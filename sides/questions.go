@@ -1,4 +1,4 @@
-package roll
+package sides
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // survey is what the questions of one side look at.
 type survey struct {
-	v          *member
+	v          *Member
 	routing    *route.Pair
 	side, twin mysql.Facts
 }
@@ -55,7 +55,7 @@ var (
 var questions = map[agenda.Role][]act.Question[*survey]{agenda.Serves: ofServes, agenda.Primary: ofPrimary, agenda.Replica: ofReplica, agenda.Single: ofSingle}
 
 // Survey asks whether the side may leave.
-func (m *member) Survey(ctx context.Context) ([]farm.Finding, error) {
+func (m *Member) Survey(ctx context.Context) ([]farm.Finding, error) {
 	s := &survey{v: m}
 	var err error
 	if s.side, err = m.Leaves.Facts(ctx); err != nil {
@@ -71,10 +71,11 @@ func (m *member) Survey(ctx context.Context) ([]farm.Finding, error) {
 		return nil, err
 	}
 	s.routing = t.Pairs[m.Pair]
-	return act.Ask(ctx, questions[m.order.Role], s)
+	return act.Ask(ctx, questions[m.Order.Role], s)
 }
 
-func blocker(subject, text, remedy string) farm.Finding {
+// Blocker is a finding that refuses.
+func Blocker(subject, text, remedy string) farm.Finding {
 	return farm.Finding{Severity: farm.Blocker, Subject: subject, Text: text, Remedy: remedy}
 }
 
@@ -82,17 +83,17 @@ func blocker(subject, text, remedy string) farm.Finding {
 func askRouting(_ context.Context, s *survey) ([]farm.Finding, error) {
 	pair := string(s.v.Pair)
 	if s.routing == nil {
-		return []farm.Finding{blocker(pair, "routing does not know the pair", "add it: stowage routing init")}, nil
+		return []farm.Finding{Blocker(pair, "routing does not know the pair", "add it: stowage routing init")}, nil
 	}
 	var out []farm.Finding
 	for side, server := range map[farm.SideName]*mysql.Server{s.v.Side: s.v.Leaves, s.v.Side.Twin(): s.v.Twin} {
 		switch got := s.routing.Sides[side].Address; {
 		case s.routing.GateIsClosed(side):
-			out = append(out, blocker(pair, fmt.Sprintf("the gate of side %s is closed", side), "finish what closed it: stowage status, stowage resume"))
+			out = append(out, Blocker(pair, fmt.Sprintf("the gate of side %s is closed", side), "finish what closed it: stowage status, stowage resume"))
 		case s.routing.Share(side, side) != 100:
-			out = append(out, blocker(pair, fmt.Sprintf("side %s serves %g %% of its clients", side, s.routing.Share(side, side)), "finish what took it out: stowage status, stowage resume"))
+			out = append(out, Blocker(pair, fmt.Sprintf("side %s serves %g %% of its clients", side, s.routing.Share(side, side)), "finish what took it out: stowage status, stowage resume"))
 		case got != server.Address():
-			out = append(out, blocker(pair, fmt.Sprintf("routing sends side %s to %q, farm.yaml says %s", side, got, server.Address()), "make the two agree"))
+			out = append(out, Blocker(pair, fmt.Sprintf("routing sends side %s to %q, farm.yaml says %s", side, got, server.Address()), "make the two agree"))
 		}
 	}
 	return out, nil
@@ -108,9 +109,9 @@ func askReplication(_ context.Context, s *survey) ([]farm.Finding, error) {
 	}{{s.v.Leaves, s.side.Replication, s.v.Twin}, {s.v.Twin, s.twin.Replication, s.v.Leaves}} {
 		name := string(x.server.Name())
 		if !x.is.Follows(x.of.Address()) {
-			out = append(out, blocker(name, "it does not replicate from its twin at "+x.of.Address(), "repair the ring, or correct farm.yaml"))
+			out = append(out, Blocker(name, "it does not replicate from its twin at "+x.of.Address(), "repair the ring, or correct farm.yaml"))
 		} else if err := x.is.Broken(); err != nil {
-			out = append(out, blocker(name, err.Error(), "repair its replication first"))
+			out = append(out, Blocker(name, err.Error(), "repair its replication first"))
 		}
 	}
 	return out, nil
@@ -122,7 +123,7 @@ func askBinaryLog(_ context.Context, s *survey) ([]farm.Finding, error) {
 	for server, f := range map[*mysql.Server]mysql.Facts{s.v.Leaves: s.side, s.v.Twin: s.twin} {
 		for _, need := range f.Flavor.RingNeeds() {
 			if f.Variables[need[0]] != need[1] {
-				out = append(out, blocker(string(server.Name()), fmt.Sprintf("%s is %s, must be %s", need[0], f.Variables[need[0]], need[1]), "stowage domains separate "+string(s.v.Pair)+" sets GTID variables; others need the option file and a restart"))
+				out = append(out, Blocker(string(server.Name()), fmt.Sprintf("%s is %s, must be %s", need[0], f.Variables[need[0]], need[1]), "stowage domains separate "+string(s.v.Pair)+" sets GTID variables; others need the option file and a restart"))
 			}
 		}
 	}
@@ -134,7 +135,7 @@ func askTwinWrites(_ context.Context, s *survey) ([]farm.Finding, error) {
 	if s.twin.Variables["read_only"] != "ON" {
 		return nil, nil
 	}
-	return []farm.Finding{blocker(string(s.v.Twin.Name()), "read_only is ON", "find out who fenced it and why; then SET GLOBAL read_only = OFF")}, nil
+	return []farm.Finding{Blocker(string(s.v.Twin.Name()), "read_only is ON", "find out who fenced it and why; then SET GLOBAL read_only = OFF")}, nil
 }
 
 // askTwinRoom: the twin will have the connections of both sides.
@@ -155,6 +156,6 @@ func askTwinRoom(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	if sum < limit*9/10 {
 		return nil, nil
 	}
-	return []farm.Finding{blocker(string(s.v.Twin.Name()), fmt.Sprintf("both sides have %d connections together, and max_connections of this one is %d", sum, limit),
+	return []farm.Finding{Blocker(string(s.v.Twin.Name()), fmt.Sprintf("both sides have %d connections together, and max_connections of this one is %d", sum, limit),
 		fmt.Sprintf("SET GLOBAL max_connections = %d, or wait for a quieter hour", sum*3/2))}, nil
 }
