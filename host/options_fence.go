@@ -10,6 +10,8 @@ const (
 	fenceEnds   = "# stowage: end of these lines"
 	serveBegins = "# stowage: takes the writes of its primary for a while. These lines go when the primary serves again."
 	serveEnds   = "# stowage: end of the lines of a replica that takes writes"
+	holdBegins  = "# stowage: must not apply what its twin writes, not even after a restart: its tables are changed first. These lines go when they are."
+	holdEnds    = "# stowage: end of the lines of a server that does not apply yet"
 )
 
 // fenceLine begins the fence of an instance. One that shares its file with
@@ -58,6 +60,25 @@ func ServeOptions(i Instance, text string) string {
 
 // UnserveOptions is the text without what ServeOptions added for this instance.
 func UnserveOptions(i Instance, text string) string { return without(text, i.serveLine(), serveEnds) }
+
+func (i Instance) holdLine() string {
+	if i.GroupSuffix == "" {
+		return holdBegins
+	}
+	return strings.Replace(holdBegins, "must not apply", "["+i.Group("")+"] must not apply", 1)
+}
+
+// HoldOptions makes the server of this instance start without replicating. A file
+// that has the block comes back as it is.
+func HoldOptions(i Instance, text string) string {
+	if UnholdOptions(i, text) != text {
+		return text
+	}
+	return appendBlock(text, i.holdLine(), []string{"[" + i.Group(text) + "]", "loose_skip_slave_start = ON", "loose_skip_replica_start = ON"}, holdEnds)
+}
+
+// UnholdOptions is the text without what HoldOptions added for this instance.
+func UnholdOptions(i Instance, text string) string { return without(text, i.holdLine(), holdEnds) }
 
 // joined is the end of a block's first line where the line before it had no end.
 const joined = " (The line before this one had no end.)"

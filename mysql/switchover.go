@@ -51,11 +51,20 @@ func (s *Server) Readers(ctx context.Context) (replicas []Reader, others int, er
 // written itself counts as applied: source has all of it, the caller has seen
 // to that. The server must be read-only.
 func (s *Server) Demote(ctx context.Context, source string, as Account, budget time.Duration) error {
+	return s.demote(ctx, source, as, budget, false)
+}
+
+// DemoteHeld is Demote for a server that receives what source writes and does not apply it yet: see HoldApplier.
+func (s *Server) DemoteHeld(ctx context.Context, source string, as Account, budget time.Duration) error {
+	return s.demote(ctx, source, as, budget, true)
+}
+
+func (s *Server) demote(ctx context.Context, source string, as Account, budget time.Duration, held bool) error {
 	now, err := s.Replication(ctx)
 	if err != nil {
 		return err
 	}
-	if now.Follows(source) && now.Running() {
+	if now.Follows(source) && (now.Running() || held && now.isHeld()) {
 		return nil
 	}
 	if closed, err := s.IsReadOnly(ctx); err != nil || !closed {
@@ -94,6 +103,9 @@ func (s *Server) Demote(ctx context.Context, source string, as Account, budget t
 		if err := s.changeSource(ctx, source, as); err != nil {
 			return err
 		}
+	}
+	if held {
+		return s.startReceiver(ctx, d, budget)
 	}
 	if err := s.exec(ctx, d.start); err != nil {
 		return err

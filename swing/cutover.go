@@ -33,6 +33,8 @@ type Cutover struct {
 	// Bar are the accounts that read_only does not stop, and that are kept out
 	// of the server that does not serve.
 	Bar []mysql.Grantee
+	// Held: From receives what To writes and does not apply it, until somebody starts its applier.
+	Held bool
 
 	users  []string // whom read_only does not stop
 	lock   *mysql.WriteLock
@@ -411,6 +413,9 @@ func (c *Cutover) unlock(ctx context.Context) error {
 	if err := c.To.ForgetSource(ctx); err != nil {
 		return err
 	}
+	if c.Held {
+		return c.From.DemoteHeld(ctx, c.To.Address(), c.Replication, 30*time.Second)
+	}
 	return c.From.Demote(ctx, c.To.Address(), c.Replication, 30*time.Second)
 }
 
@@ -427,7 +432,7 @@ func (c *Cutover) release(ctx context.Context) error {
 	if err == nil && closed {
 		err = &farm.Error{Op: c.Step, Subject: string(c.To.Name()), Err: errors.New("it refuses writes, and serves")}
 	}
-	if err != nil {
+	if err != nil || c.Held {
 		return err
 	}
 	return c.checkReplication(ctx, c.From, c.To)

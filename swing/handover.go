@@ -22,6 +22,7 @@ type handover struct {
 	fence   bool          // from serves nobody afterwards: it stops taking writes
 	open    bool          // to has to be opened for writes first
 	undo    bool          // takes another handover back
+	both    bool          // the clients of both sides of the pair: all that the server has
 }
 
 // Phases of a handover, in order.
@@ -46,12 +47,12 @@ func (s *Swing) handOver(ctx context.Context, h handover) error {
 	if s.shows(p, h) {
 		return s.afterwards(ctx, h)
 	}
-	back := &wayBack{gate: p.GateIsClosed(s.Side), closed: s.suspects(ctx, h, p)}
+	back := &wayBack{gate: s.gateIsClosed(p, h), closed: s.suspects(ctx, h, p)}
 	wait := s.patience(h)
 	if back.gate { // by an attempt that was killed: clients wait already
 		wait = min(wait, 5*time.Second)
 	}
-	from := s.clients(h.from)
+	from := s.clients(h)
 	return Handover{
 		Within: func(ctx context.Context, name string, do func(context.Context) error) error {
 			return s.Phase(ctx, h.step, name, do)
@@ -64,7 +65,7 @@ func (s *Swing) handOver(ctx context.Context, h handover) error {
 		},
 		Phases: []Phase{
 			{Name: "ready", Do: func(ctx context.Context) error { return from.AwaitNoLongWork(ctx, s.Settings, s.waiting) }},
-			{Name: "close", Do: func(ctx context.Context) error { back.gate = true; return s.closeGate(ctx) }},
+			{Name: "close", Do: func(ctx context.Context) error { back.gate = true; return s.closeGates(ctx, s.homes(h)) }},
 			{Name: "drain", Do: func(ctx context.Context) error {
 				return s.drain(ctx, from, max(s.Settings.Settle, s.Router.Guarantee().Settle))
 			}},
@@ -77,10 +78,32 @@ func (s *Swing) handOver(ctx context.Context, h handover) error {
 	}.Run(ctx)
 }
 
-// clients are those that are served by a server. Work on the twin that is older than the swing is not theirs.
-func (s *Swing) clients(on *mysql.Server) Clients {
-	return Clients{On: []*mysql.Server{on}, Subject: string(on.Name()), Foreign: func(ctx context.Context, on *mysql.Server) (time.Time, error) {
-		if on != s.Twin {
+// homes are the sides whose clients a handover sends elsewhere.
+func (s *Swing) homes(h handover) []farm.SideName {
+	if h.both {
+		return []farm.SideName{s.Side, s.Side.Twin()}
+	}
+	return []farm.SideName{s.Side}
+}
+
+// gateIsClosed reports whether any client of a handover is held.
+func (s *Swing) gateIsClosed(p *route.Pair, h handover) bool {
+	return slices.ContainsFunc(s.homes(h), p.GateIsClosed)
+}
+
+// share is how many percent of the clients of a handover a side serves, at least.
+func (s *Swing) share(p *route.Pair, h handover, side farm.SideName) float64 {
+	least := 100.0
+	for _, home := range s.homes(h) {
+		least = min(least, p.Share(home, side))
+	}
+	return least
+}
+
+// clients are those that a handover sends elsewhere. Work on the twin that is older than the swing is not theirs, unless all are.
+func (s *Swing) clients(h handover) Clients {
+	return Clients{On: []*mysql.Server{h.from}, Subject: string(h.from.Name()), Foreign: func(ctx context.Context, on *mysql.Server) (time.Time, error) {
+		if on != s.Twin || h.both {
 			return time.Time{}, nil
 		}
 		return s.Apart.At(ctx, s.Twin)
@@ -127,11 +150,11 @@ func (s *Swing) suspects(ctx context.Context, h handover, p *route.Pair) []*mysq
 		side   farm.SideName
 		ours   bool // this handover, or what it takes back, fences it
 	}{{h.from, h.toSide.Twin(), h.fence}, {h.to, h.toSide, h.open}} {
-		if !x.ours || p.Share(s.Side, x.side) == 0 || p.Sides[x.side].Address != x.server.Address() {
+		if !x.ours || s.share(p, h, x.side) == 0 || p.Sides[x.side].Address != x.server.Address() {
 			continue
 		}
 		on, err := x.server.IsReadOnly(ctx)
-		if on || err != nil && p.GateIsClosed(s.Side) {
+		if on || err != nil && s.gateIsClosed(p, h) {
 			out = append(out, x.server)
 		}
 	}
@@ -153,8 +176,8 @@ func (s *Swing) pair(ctx context.Context) (*route.Pair, error) {
 
 // shows reports whether routing shows the result of h with the gate open.
 func (s *Swing) shows(p *route.Pair, h handover) bool {
-	return !p.GateIsClosed(s.Side) && p.Sides[h.toSide].Address == h.to.Address() &&
-		p.Share(s.Side, h.toSide) >= h.percent
+	return !s.gateIsClosed(p, h) && p.Sides[h.toSide].Address == h.to.Address() &&
+		s.share(p, h, h.toSide) >= h.percent
 }
 
 // afterwards makes sure of what a finished handover left: writes where they
@@ -178,10 +201,16 @@ func (s *Swing) afterwards(ctx context.Context, h handover) error {
 }
 
 func (s *Swing) closeGate(ctx context.Context) error {
+	return s.closeGates(ctx, []farm.SideName{s.Side})
+}
+
+func (s *Swing) closeGates(ctx context.Context, homes []farm.SideName) error {
 	s.closedAt = time.Now()
 	s.tell(farm.GateClosed, "close", "", 0)
 	return s.Router.Change(ctx, s.Pair, func(p *route.Pair) error {
-		p.CloseGate(s.Side)
+		for _, home := range homes {
+			p.CloseGate(home)
+		}
 		return nil
 	})
 }
@@ -202,10 +231,12 @@ func (s *Swing) flip(ctx context.Context, h handover) error {
 	err := s.Router.Change(ctx, s.Pair, func(p *route.Pair) error {
 		// Never take back slots that a later step of the ramp, cut short by a
 		// kill, has already sent: their clients were not drained here.
-		if p.Share(s.Side, h.toSide) < h.percent {
-			p.Serve(s.Side, h.toSide, h.to.Address(), h.percent)
+		for _, home := range s.homes(h) {
+			if p.Share(home, h.toSide) < h.percent {
+				p.Serve(home, h.toSide, h.to.Address(), h.percent)
+			}
+			p.OpenGate(home)
 		}
-		p.OpenGate(s.Side)
 		return nil
 	})
 	if err == nil {
@@ -252,7 +283,9 @@ func (s *Swing) backOut(ctx context.Context, h handover, back *wayBack) error {
 	last, cancel := cleanup(ctx)
 	defer cancel()
 	err := s.Router.Change(last, s.Pair, func(p *route.Pair) error {
-		p.OpenGate(s.Side)
+		for _, home := range s.homes(h) {
+			p.OpenGate(home)
+		}
 		return nil
 	})
 	if err == nil {

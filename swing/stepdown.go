@@ -58,11 +58,13 @@ type Stepdown struct {
 	// Restore puts back what the cutovers have changed on the two servers besides
 	// who serves: option files, locked accounts, the replica's event scheduler.
 	Restore func(context.Context) error
+	// Held: while the replica has the writes, the primary receives them and does not apply them, until somebody starts its applier.
+	Held bool
 }
 
 // NewStepdown makes one of a swing in place.
 func NewStepdown(s *Swing, as mysql.Account, bar []mysql.Grantee, restore func(context.Context) error) *Stepdown {
-	return &Stepdown{oneWay{Swing: s}, as, bar, restore}
+	return &Stepdown{oneWay: oneWay{Swing: s}, Replication: as, Bar: bar, Restore: restore}
 }
 
 // Phases of a Stepdown, in order.
@@ -75,7 +77,12 @@ func (d *Stepdown) cutover(step string, from, to *mysql.Server) *Cutover {
 	return &Cutover{Swing: d.Swing, Step: step, From: from, To: to, Replication: d.Replication, Bar: d.Bar}
 }
 
-func (d *Stepdown) toReplica() *Cutover { return d.cutover("out", d.Leaves, d.Twin) }
+func (d *Stepdown) toReplica() *Cutover {
+	c := d.cutover("out", d.Leaves, d.Twin)
+	c.Held = d.Held
+	return c
+}
+
 func (d *Stepdown) toPrimary() *Cutover { return d.cutover("in", d.Twin, d.Returns) }
 
 // Out lets the replica take the writes; the primary follows it from then on.

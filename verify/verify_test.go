@@ -1,13 +1,16 @@
-package move
+package verify_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"stowage/farm"
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
+	"stowage/verify"
 )
 
 // A verification as every runbook does it: at a barrier of its own each time, while the source is written; what was
@@ -24,20 +27,20 @@ func TestVerification(t *testing.T) {
 
 	var kept mysql.Progress
 	emptied, mended := 0, ""
-	verify := func(repair bool) mysql.Verdict {
+	judge := func(repair bool) mysql.Verdict {
 		t.Helper()
-		v := verification{source: source, copied: copied, patience: time.Minute, begin: kept, repair: repair,
-			keep: func(_ context.Context, p mysql.Progress) error {
+		v := verify.Verification{Source: source, Copied: copied, Patience: time.Minute, Begin: kept, Repair: repair,
+			Keep: func(_ context.Context, p mysql.Progress) error {
 				if len(p.Tables) == 0 && p.Table == "" {
 					emptied++
 				}
 				kept = p
 				return nil
 			},
-			tell:   func(string) {},
-			mended: func(text string) { mended = text },
+			Tell:   func(string) {},
+			Mended: func(text string) { mended = text },
 		}
-		verdict, err := v.run(t.Context())
+		verdict, err := v.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,11 +50,11 @@ func TestVerification(t *testing.T) {
 		}
 		return verdict
 	}
-	if v := verify(false); len(v.Mismatches) > 0 || v.Fresh != 502 || v.Tables != 2 {
+	if v := judge(false); len(v.Mismatches) > 0 || v.Fresh != 502 || v.Tables != 2 {
 		t.Fatalf("the first: %+v", v)
 	}
 	a.Exec(t, "INSERT d.t VALUES (1001, 1)", "DO NEXTVAL(d.sq)")
-	if v := verify(false); len(v.Mismatches) > 0 || v.Fresh != 0 || v.Rows != 502 {
+	if v := judge(false); len(v.Mismatches) > 0 || v.Fresh != 0 || v.Rows != 502 {
 		t.Errorf("a second, of what was found equal: %+v", v)
 	}
 	if n := b.Value(t, "SELECT COUNT(*) FROM d.t"); n != "501" {
@@ -60,18 +63,18 @@ func TestVerification(t *testing.T) {
 	kept = mysql.Progress{}
 	spoil := []string{"SET SESSION sql_log_bin = 0", "UPDATE d.t SET v = 0 WHERE id = 7", "DELETE FROM d.t WHERE id = 8", "INSERT d.u VALUES (3)"}
 	b.Exec(t, spoil...)
-	v := verify(false)
+	v := judge(false)
 	if len(v.Mismatches) != 2 || mended != "" || b.Value(t, "SELECT v FROM d.t WHERE id = 7") != "0" {
-		t.Errorf("not asked to repair: %v, %q", v.Mismatches, mended)
+		t.Errorf("not asked to Repair: %v, %q", v.Mismatches, mended)
 	}
-	text := differences(source, v.Mismatches)
+	text := verify.Differences(source, v.Mismatches)
 	for _, want := range []string{"2 chunks or definitions differ from a", "(7) differs", "(8) is missing", "(3) should not be there"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not said in\n%s", want, text)
 		}
 	}
 	emptied = 0
-	v = verify(true)
+	v = judge(true)
 	if len(v.Mismatches) > 0 || mended == "" || v.Fresh != 503 || emptied == 0 {
 		t.Errorf("repaired: %+v, %q, %d", v, mended, emptied)
 	}
@@ -104,17 +107,24 @@ func TestComparingBesideSchemaChanges(t *testing.T) {
 	}()
 	told := 0
 	for n := range 3 {
-		v := verification{source: serverOf(t, a, mariadbtest.Stowage), copied: serverOf(t, b, mariadbtest.Stowage), patience: time.Minute,
-			keep: func(context.Context, mysql.Progress) error { return nil }, tell: func(text string) {
+		v := verify.Verification{Source: serverOf(t, a, mariadbtest.Stowage), Copied: serverOf(t, b, mariadbtest.Stowage), Patience: time.Minute,
+			Keep: func(context.Context, mysql.Progress) error { return nil }, Tell: func(text string) {
 				if strings.Contains(text, "a schema change on a came") {
 					told++
 				}
 			}}
-		verdict, err := v.run(t.Context())
+		verdict, err := v.Run(t.Context())
 		if err != nil || len(verdict.Mismatches) > 0 {
 			t.Errorf("the comparison %d: %v %v", n, verdict.Mismatches, err)
 		}
 	}
 	stop()
 	t.Logf("%d rounds of changes, %d comparisons begun again", <-changed, told)
+}
+
+func serverOf(t *testing.T, i *mariadbtest.Instance, as mariadbtest.Account) *mysql.Server {
+	t.Helper()
+	s := mysql.Open(farm.InstanceName(i.Name), i.Address(), mysql.Account{User: string(as), Password: as.Password()}, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { _ = s.Close() })
+	return s
 }

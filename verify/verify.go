@@ -1,0 +1,157 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"stowage/farm"
+	"stowage/mysql"
+)
+
+// Verification compares a copy with a server that it follows: it stops the copy at exactly the position of a snapshot,
+// and every row is summed on both ends. It knows nothing of sides and pairs.
+//
+// It is resumable: Keep is called as chunks are found equal, and Begin is what was kept last. A program that was killed
+// goes on with the next chunk, at a barrier of its own.
+type Verification struct {
+	Source, Copied *mysql.Server
+	Patience       time.Duration // for either end to reach a position
+	Databases      []string      // nil: all
+	Begin          mysql.Progress
+	Keep           func(context.Context, mysql.Progress) error
+	Tell           func(string)
+	// Repair, when asked for, makes the copy equal where its rows differ, and then compares everything once more.
+	Repair bool
+	// Mended is told what a repair did: nobody should miss it.
+	Mended func(string)
+}
+
+// What is kept at most so often, and told so often; and how many rows of a table are named.
+const (
+	keepEvery = 250 * time.Millisecond
+	tellEvery = time.Second
+	listed    = 10
+)
+
+// Schema changes that come while a table is compared end that attempt; the next goes on with what was found equal. So
+// many, with a pause that grows; then the step is tried again, in the engine's time.
+const (
+	changedTries = 20
+	changedPause = 3 * time.Second // at most
+)
+
+// Run leaves the copy's replication stopped, whatever comes of it.
+func (v Verification) Run(ctx context.Context) (mysql.Verdict, error) {
+	keep := v.Keep
+	v.Keep = func(ctx context.Context, p mysql.Progress) error {
+		v.Begin = p
+		return keep(ctx, p)
+	}
+	for try := 1; ; try++ {
+		verdict, err := v.once(ctx)
+		if !mysql.IsChangedDefinition(err) || try == changedTries {
+			return verdict, v.schemaChanged(err)
+		}
+		v.Tell(fmt.Sprintf("a schema change on %s came while it was compared (%v); comparing goes on at a later moment", v.Source.Name(), err))
+		if err := pause(ctx, min(changedPause, time.Duration(try)*200*time.Millisecond)); err != nil {
+			return verdict, err
+		}
+	}
+}
+
+// schemaChanged says what to do about changes that leave no moment to compare.
+func (v Verification) schemaChanged(err error) error {
+	if !mysql.IsChangedDefinition(err) && !errors.Is(err, mysql.ErrSchemaChanges) {
+		return err
+	}
+	return &farm.Error{Op: "compare", Subject: string(v.Source.Name()), Err: err,
+		Hint: "the pair has not drifted apart: tables are changed faster than they can be compared. Hold schema changes back for as long as the step takes; it is tried again"}
+}
+
+// once compares at one moment.
+func (v *Verification) once(ctx context.Context) (mysql.Verdict, error) {
+	if err := v.Copied.StopReplicating(ctx); err != nil {
+		return mysql.Verdict{}, err
+	}
+	// The snapshot must not lie before where the copy stands.
+	stands, err := v.Copied.AppliedPosition(ctx)
+	if err != nil {
+		return mysql.Verdict{}, err
+	}
+	if err := v.Source.WaitFor(ctx, stands, v.Patience); err != nil {
+		return mysql.Verdict{}, err
+	}
+	snap, err := v.Source.DefinedSnapshot(ctx, v.Databases)
+	if err != nil {
+		return mysql.Verdict{}, err
+	}
+	defer snap.Close()
+	if err := v.Copied.StopAt(ctx, snap.At, v.Patience); err != nil {
+		return mysql.Verdict{}, err
+	}
+	verdict, err := v.compare(ctx, snap, v.Begin)
+	if err != nil || len(verdict.Mismatches) == 0 || !v.Repair {
+		return verdict, err
+	}
+	return v.mend(ctx, snap, verdict)
+}
+
+func (v Verification) compare(ctx context.Context, snap *mysql.View, begin mysql.Progress) (mysql.Verdict, error) {
+	told := time.Time{}
+	c := mysql.Comparison{
+		Copy: v.Copied, List: listed, Begin: begin, SaveEvery: keepEvery,
+		// Not with a context that has ended: what was found equal is worth keeping then too.
+		Save: func(p mysql.Progress) error { return v.Keep(context.WithoutCancel(ctx), p) },
+		Tell: func(s mysql.Compared) {
+			if time.Since(told) < tellEvery {
+				return
+			}
+			told = time.Now()
+			v.Tell(fmt.Sprintf("comparing rows with %s, table %d of %d, %d rows, %.0f rows/s", v.Source.Name(), s.Done+1, s.Of, s.Rows, s.PerSecond))
+		},
+	}
+	verdict, err := c.Compare(ctx, snap, v.Databases)
+	if err == nil {
+		v.Tell(fmt.Sprintf("compared with %s: %d tables, %d rows, %d of them now (%.0f rows/s), %d differences", v.Source.Name(),
+			verdict.Tables, verdict.Rows, verdict.Fresh, verdict.PerSecond(), len(verdict.Mismatches)))
+	}
+	return verdict, err
+}
+
+// mend repairs the copy, and believes nothing of what was found equal before.
+func (v Verification) mend(ctx context.Context, snap *mysql.View, found mysql.Verdict) (mysql.Verdict, error) {
+	if err := v.Keep(ctx, mysql.Progress{}); err != nil {
+		return found, err
+	}
+	did, err := mysql.Repair(ctx, snap, v.Copied, found.Mismatches)
+	if err != nil {
+		return found, fmt.Errorf("%w; it differs in %s", err, found.Mismatches[0])
+	}
+	v.Mended(fmt.Sprintf("repaired %d chunks on the copy: %d rows taken away, %d written; comparing everything once more", did.Chunks, did.Removed, did.Written))
+	return v.compare(ctx, snap, mysql.Progress{})
+}
+
+// Differences says what differs, a line each, the first few.
+func Differences(source *mysql.Server, found []mysql.Mismatch) string {
+	const few = 8
+	lines := []string{fmt.Sprintf("%d chunks or definitions differ from %s:", len(found), source.Name())}
+	for _, m := range found[:min(few, len(found))] {
+		lines = append(lines, m.String())
+	}
+	if more := len(found) - few; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n    ")
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
