@@ -62,7 +62,7 @@ var ladder = []rung{
 	},
 	{
 		"copier":             "carries one database by rows and by the binary log; asks nobody which side serves",
-		"verify":             "compares a copy with a server that it follows, at a barrier; asks nobody which side serves",
+		"compare":            "compares a copy with a server that it follows, at a barrier; asks nobody which side serves",
 		"engine":             "durable execution; knows no farm",
 		"bench/testbed":      "makes what a cell of a matrix is measured on, and takes it away, also after a kill: files, loop devices, arrays, file systems, mounts, queue settings",
 		"bench":              "makes I/O on a storage through fio, and finds out what disturbed it; knows no farm",

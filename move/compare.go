@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"stowage/compare"
 	"stowage/farm"
 	"stowage/internal/nested"
 	"stowage/mysql"
-	"stowage/verify"
 )
 
 // compare proves that the new instance holds what the pair holds: first against the twin it was copied from, then
@@ -50,7 +50,7 @@ func (r *replacement) compareWith(ctx context.Context, sources []*mysql.Server) 
 }
 
 func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server, kept compared) error {
-	v := verify.Verification{
+	v := compare.Verification{
 		Source: source, Copied: r.Returns, Patience: r.Settings.CatchUp, Begin: kept.With[string(source.Name())],
 		Keep: func(ctx context.Context, p mysql.Progress) error {
 			kept.With[string(source.Name())] = p
@@ -73,7 +73,7 @@ func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server
 	if source == r.Twin {
 		hint = "the copy differs from its source: what was written there with sql_log_bin=0 since it was made? Move again (with a new copy), or with --repair"
 	}
-	return &farm.Error{Op: "compare", Subject: string(r.fresh.Name), Err: fmt.Errorf("%w: %s", farm.ErrRefused, verify.Differences(source, verdict.Mismatches)), Hint: hint}
+	return &farm.Error{Op: "compare", Subject: string(r.fresh.Name), Err: fmt.Errorf("%w: %s", farm.ErrRefused, compare.Differences(source, verdict.Mismatches)), Hint: hint}
 }
 
 // repairPrivileges are what a repair needs besides: nothing else writes rows.

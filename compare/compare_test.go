@@ -1,4 +1,4 @@
-package verify_test
+package compare_test
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"stowage/compare"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
-	"stowage/verify"
 )
 
 // A verification as every runbook does it: at a barrier of its own each time, while the source is written; what was
@@ -29,7 +29,7 @@ func TestVerification(t *testing.T) {
 	emptied, mended := 0, ""
 	judge := func(repair bool) mysql.Verdict {
 		t.Helper()
-		v := verify.Verification{Source: source, Copied: copied, Patience: time.Minute, Begin: kept, Repair: repair,
+		v := compare.Verification{Source: source, Copied: copied, Patience: time.Minute, Begin: kept, Repair: repair,
 			Keep: func(_ context.Context, p mysql.Progress) error {
 				if len(p.Tables) == 0 && p.Table == "" {
 					emptied++
@@ -67,7 +67,7 @@ func TestVerification(t *testing.T) {
 	if len(v.Mismatches) != 2 || mended != "" || b.Value(t, "SELECT v FROM d.t WHERE id = 7") != "0" {
 		t.Errorf("not asked to Repair: %v, %q", v.Mismatches, mended)
 	}
-	text := verify.Differences(source, v.Mismatches)
+	text := compare.Differences(source, v.Mismatches)
 	for _, want := range []string{"2 chunks or definitions differ from a", "(7) differs", "(8) is missing", "(3) should not be there"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not said in\n%s", want, text)
@@ -107,7 +107,7 @@ func TestComparingBesideSchemaChanges(t *testing.T) {
 	}()
 	told := 0
 	for n := range 3 {
-		v := verify.Verification{Source: serverOf(t, a, mariadbtest.Stowage), Copied: serverOf(t, b, mariadbtest.Stowage), Patience: time.Minute,
+		v := compare.Verification{Source: serverOf(t, a, mariadbtest.Stowage), Copied: serverOf(t, b, mariadbtest.Stowage), Patience: time.Minute,
 			Keep: func(context.Context, mysql.Progress) error { return nil }, Tell: func(text string) {
 				if strings.Contains(text, "a schema change on a came") {
 					told++
@@ -124,7 +124,7 @@ func TestComparingBesideSchemaChanges(t *testing.T) {
 
 func serverOf(t *testing.T, i *mariadbtest.Instance, as mariadbtest.Account) *mysql.Server {
 	t.Helper()
-	s := mysql.Open(farm.InstanceName(i.Name), i.Address(), mysql.Account{User: string(as), Password: as.Password()}, slog.New(slog.DiscardHandler))
+	s := mysql.Open(farm.InstanceName(i.Name), i.Address, mysql.Account{User: string(as), Password: as.Password()}, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
