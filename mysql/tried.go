@@ -1,0 +1,42 @@
+package mysql
+
+import "context"
+
+// notSo are refusals of an algorithm or a lock: another one may be taken.
+var notSo = map[uint16]bool{1845: true, 1846: true}
+
+// TryStatements runs statements in a database until the server takes one, and says which. A statement whose algorithm or lock the server refuses is followed by the next; any other refusal is an error.
+// checks is foreign_key_checks. For a server that is thrown away.
+func (s *Server) TryStatements(ctx context.Context, database string, checks bool, statements []string) (taken int, err error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return -1, s.fail("connect", err)
+	}
+	defer func() {
+		_ = conn.Raw(func(any) error { return errBadConnection })
+		_ = conn.Close()
+	}()
+	set := "SET SESSION foreign_key_checks = 0"
+	if checks {
+		set = "SET SESSION foreign_key_checks = 1"
+	}
+	for _, statement := range []string{"USE " + ident(database), set} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return -1, s.fail(firstWords(statement), err)
+		}
+	}
+	for n, statement := range statements {
+		if _, err = conn.ExecContext(ctx, statement); err == nil {
+			return n, nil
+		}
+		if !notSo[CodeOf(err)] {
+			break
+		}
+	}
+	return -1, s.fail("ALTER TABLE", err)
+}
+
+// DropDatabase of a server that is thrown away.
+func (s *Server) DropDatabase(ctx context.Context, database string) error {
+	return s.exec(ctx, "DROP DATABASE IF EXISTS "+ident(database))
+}

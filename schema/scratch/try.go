@@ -1,0 +1,125 @@
+package scratch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"stowage/farm"
+	"stowage/schema"
+)
+
+// Try carries a change out on empty tables like those of a shard, given as SHOW CREATE TABLE by name, and says what the server made of it: by which algorithm, the cheapest that it takes, and what the table
+// reads like before and after. A change that the server refuses, or of a table that is not there, is an error with its place (farm.ErrInput).
+//
+// What empty tables cannot say: whether rows fit, and what a server of the farm has used up (row versions of MySQL). Ask the real table with the same ALGORITHM clause, too.
+func (s *Server) Try(ctx context.Context, tables map[string]string, change schema.Change) (schema.Tried, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	t := schema.Tried{Change: change}
+	refused := func(format string, args ...any) error {
+		return &farm.Error{Op: "try change", Subject: change.Place, Err: fmt.Errorf("%w: "+format, append([]any{farm.ErrInput}, args...)...)}
+	}
+	if tables[change.Table] == "" {
+		return t, refused("there is no table %s", change.Table)
+	}
+	statements, database, checks := beside(tables, change)
+	before, err := s.make(ctx, database, statements)
+	if err != nil {
+		return t, err
+	}
+	if t.Before, err = schema.Read(before[change.Table]); err != nil {
+		return t, refused("table %s: %w", change.Table, err)
+	}
+	trials := s.trials(change)
+	texts := make([]string, len(trials))
+	for n, trial := range trials {
+		texts[n] = trial.text
+	}
+	taken, err := s.sql.TryStatements(ctx, database, checks, texts)
+	if err != nil {
+		return t, refused("the server (%s) refuses it: %w", s.Flavor, cause(err))
+	}
+	t.Algorithm, t.Online = trials[taken].algorithm, trials[taken].online
+	after, err := s.sql.CreatedTables(ctx, []string{database})
+	if err != nil {
+		return t, err
+	}
+	if t.After, err = schema.Read(after[database][change.Table]); err != nil {
+		return t, refused("table %s: %w", change.Table, err)
+	}
+	return t, s.sql.DropDatabase(ctx, database)
+}
+
+// trial is one way to ask for a change.
+type trial struct {
+	text      string
+	algorithm schema.Algorithm
+	online    bool
+}
+
+// trials are all ways, from the cheapest, each without and then with clients locked out. Changes of partitions are asked once: servers accept INSTANT for them and copy all rows.
+func (s *Server) trials(change schema.Change) []trial {
+	mariadb := s.Flavor.Vendor == "MariaDB"
+	if algorithm, partitions := change.Partitions(); partitions {
+		return []trial{{change.With("", "", -1, mariadb), algorithm, false}}
+	}
+	var out []trial
+	for _, a := range schema.Algorithms(mariadb) {
+		if a == schema.InstantAlgorithm {
+			out = append(out, trial{change.With(a, "", -1, mariadb), a, true})
+			continue
+		}
+		out = append(out, trial{change.With(a, "NONE", -1, mariadb), a, true}, trial{change.With(a, "", -1, mariadb), a, false})
+	}
+	return out
+}
+
+var (
+	references = regexp.MustCompile("REFERENCES (?:`((?:[^`]|``)+)`\\.)?`((?:[^`]|``)+)`")
+	nextval    = regexp.MustCompile("(?i)\\bnextval\\(`((?:[^`]|``)+)`\\.")
+)
+
+// beside are the tables that a change of one touches: itself, those to which its foreign keys lead and from which some lead to it, and all sequences. Defaults name their sequence with its database, so the
+// database is called like that. checks is false where a foreign key leads to a table that is not given: with checks the server would refuse any change.
+func beside(tables map[string]string, change schema.Change) (statements []Statement, database string, checks bool) {
+	database, checks = "scratch", true
+	wanted := map[string]bool{change.Table: true}
+	for name, text := range tables {
+		if strings.HasPrefix(text, "CREATE SEQUENCE") {
+			wanted[name] = true
+		}
+		for _, r := range references.FindAllStringSubmatch(text, -1) {
+			to := strings.ReplaceAll(r[2], "``", "`")
+			if name == change.Table {
+				if r[1] != "" || tables[to] == "" {
+					checks = false
+					continue
+				}
+				wanted[to] = true
+			} else if to == change.Table && r[1] == "" {
+				wanted[name] = true
+			}
+		}
+		if m := nextval.FindStringSubmatch(text); m != nil && name == change.Table {
+			database = strings.ReplaceAll(m[1], "``", "`")
+		}
+	}
+	names := slices.Collect(maps.Keys(wanted))
+	slices.SortFunc(names, func(a, b string) int { // sequences first: defaults name them
+		as, bs := strings.HasPrefix(tables[a], "CREATE SEQUENCE"), strings.HasPrefix(tables[b], "CREATE SEQUENCE")
+		if as != bs {
+			return map[bool]int{true: -1, false: 1}[as]
+		}
+		return strings.Compare(a, b)
+	})
+	for _, n := range names {
+		if text := tables[n]; n == change.Table || strings.HasPrefix(text, "CREATE SEQUENCE") || !nextval.MatchString(text) {
+			statements = append(statements, Statement{n, text, change.Place})
+		}
+	}
+	return statements, database, checks
+}
