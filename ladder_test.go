@@ -36,6 +36,7 @@ var ladder = []rung{
 		"demo":    "makes and removes a farm to try things on; knows nothing of moving",
 		"domains": "a verb: leads sides out of a GTID domain that others write; is handed what edits option files and keeps its records",
 		"move":    "a verb: reads like the runbook it replaces",
+		"alter":   "a verb: changes tables on both sides of a pair, one after the other",
 		"roll":    "a verb: takes sides out for whoever works on their servers, and brings them back",
 		"replay":  "a verb: sends recorded statements to a candidate, and writes only where its guard finds nobody else",
 	},
@@ -87,8 +88,9 @@ var ladder = []rung{
 		"bench/disk": "which block device is meant, and whether its data may be destroyed",
 	},
 	{
-		"explain": "pure: what each code means; above tune, whose rules explain themselves",
-		"metrics": "pure: what is known of a farm to what Prometheus reads; above capacity and digest, whose answers it tells",
+		"alter/plan": "pure: which tables are changed, how and in which order; above schema, whose judgements it holds, and below workspace, because its plans are files",
+		"explain":    "pure: what each code means; above tune, whose rules explain themselves",
+		"metrics":    "pure: what is known of a farm to what Prometheus reads; above capacity and digest, whose answers it tells",
 	},
 	{
 		"placement/check": "judges plans; above placement for the words of a plan only, it shares no code with the solver",
@@ -166,6 +168,7 @@ var pure = map[string]string{
 	"placement/schedule":     "the same moves give the same order",
 	"schema":                 "the same texts give the same differences",
 	"roll/agenda":            "the same farm gives the same plan",
+	"alter/plan":             "the same farm and definitions give the same plan",
 	"placement/check":        "a verdict about a plan is a function of the plan",
 	"capacity":               "the same series give the same days",
 	"explain":                "a code means the same whoever asks",

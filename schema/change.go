@@ -11,9 +11,9 @@ import (
 
 // Change is what a script does to one table.
 type Change struct {
-	Table string
-	Text  string // always an ALTER TABLE, without comments: CREATE INDEX, DROP INDEX and OPTIMIZE TABLE are written as what they are
-	Place string // file:line
+	Table string `json:"table"`
+	Text  string `json:"text"`  // always an ALTER TABLE, without comments: CREATE INDEX, DROP INDEX and OPTIMIZE TABLE are written as what they are
+	Place string `json:"place"` // file:line
 }
 
 // Changes reads a script: one statement for each table. farm.ErrInput with file:line for anything that is no change of a table's shape, and for what Stowage chooses itself.

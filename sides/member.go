@@ -208,3 +208,8 @@ func (m *Member) rejoin(ctx context.Context) error {
 	m.Tell(farm.StepProgress, "", fmt.Sprintf("%s was restarted without replication; starting that", m.Returns.Name()), 0)
 	return m.Returns.StartReplicating(ctx, 30*time.Second)
 }
+
+// EditOptions changes the option file of the side's server: it holds from its next start on.
+func (m *Member) EditOptions(ctx context.Context, change func(host.Instance, string) string) error {
+	return act.Starts{Editor: m.base.Editor, Of: m.place}.Edit(ctx, m.Leaves, change)
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -134,6 +135,12 @@ func jsonKeys(t reflect.Type) ([]string, map[string]reflect.Type) {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "-" || !f.IsExported() {
+			continue
+		}
+		if name == "" && f.Anonymous && f.Type.Kind() == reflect.Struct { // as encoding/json does
+			inner, of := jsonKeys(f.Type)
+			keys = append(keys, inner...)
+			maps.Copy(types, of)
 			continue
 		}
 		if name == "" {

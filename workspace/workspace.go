@@ -17,6 +17,7 @@ const (
 	goalsFile = "goals.yaml"
 	plansDir  = "plans"
 	rollsDir  = "rolls"
+	altersDir = "alters"
 	stateDir  = ".stowage"
 )
 

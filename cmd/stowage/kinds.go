@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"stowage/act"
+	"stowage/alter"
 	"stowage/move"
 	"stowage/placement"
 	"stowage/roll"
@@ -49,6 +50,9 @@ func isHeld(s *store.Store, run store.Run) bool {
 var kinds = []kind{
 	{name: move.Name, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act {
 		return move.NewAct(bare, act.SwingSettings(goals), a.repair).Act
+	}},
+	{name: alter.Name, of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
+		return alter.NewAct(bare, act.SwingSettings(goals)).Act
 	}},
 	{name: roll.Roll, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act { return a.newRoller(bare, goals).Act }},
 	{

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stowage/act"
+	"stowage/alter"
 	"stowage/farm"
 	"stowage/roll"
 	"stowage/route"
@@ -91,6 +92,7 @@ type moveSummary struct {
 	WritePauses *act.WritePauses `json:"write_pauses,omitempty"`
 	Outcome     *act.Outcome     `json:"outcome,omitempty"`
 	Hosts       []roll.HostEnd   `json:"hosts,omitempty"` // of a roll
+	Pairs       []alteredPair    `json:"pairs,omitempty"` // of an alter
 	// Forward are those that have settled without a way back.
 	Forward []act.LostWay `json:"without_way_back,omitempty"`
 	// Next are the verbs by which a run that is held goes on.
@@ -113,6 +115,10 @@ func (a *app) ended(s moveSummary, err error) error {
 			_, err := fmt.Fprintln(w, "nothing to do: the plan has rolled every host")
 			return err
 		}
+		if s.State == "nothing-to-do" && s.Pairs != nil {
+			_, err := fmt.Fprintln(w, "nothing to do: the plan has changed every pair")
+			return err
+		}
 		if s.State == "nothing-to-do" {
 			_, err := fmt.Fprintln(w, "nothing to do: farm.yaml shows every side where the plan wants it")
 			return err
@@ -123,6 +129,9 @@ func (a *app) ended(s moveSummary, err error) error {
 		}
 		if s.Hosts != nil {
 			return s.writeHosts(w)
+		}
+		if s.Pairs != nil {
+			return s.writePairs(w)
 		}
 		if s.WritePauses != nil {
 			fmt.Fprintf(w, "%s: %s\n", s.Run, s.WritePauses)
@@ -310,6 +319,9 @@ func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary
 		if err != nil {
 			return s, err
 		}
+	}
+	if run.Kind == alter.Name && out != nil {
+		s.Pairs = alteredPairs(*out)
 	}
 	if out != nil && !out.Whole() || run.State == store.Failed {
 		s.State = "failed"

@@ -1,0 +1,230 @@
+package alter
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stowage/act"
+	"stowage/alter/plan"
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/sides"
+	"stowage/store"
+)
+
+// order is what the part of one pair says.
+type order struct {
+	Runbook plan.Way `json:"runbook"`
+	// Key finds the plan of the run in the store: what people do to its file meanwhile changes nothing.
+	Key    string        `json:"key"`
+	Pair   farm.PairName `json:"pair"`
+	First  sides.Order   `json:"first"`            // leaves first; of a pair with one writer a replica
+	Second *sides.Order  `json:"second,omitempty"` // nil: nobody else
+}
+
+func (o order) isHeld() bool { return o.Runbook == plan.Held || o.Runbook == plan.Held+plan.OneWriter }
+
+// servesMeanwhile reports whether the tables are changed on servers that serve.
+func (o order) servesMeanwhile() bool { return o.Runbook == plan.Direct || o.Runbook == plan.Logged }
+
+// planDocument has the plan of each run, under the key of its orders.
+const planDocument = "plan of alter"
+
+// doneDocument has the pairs that a plan has changed.
+const doneDocument = "altered by plan"
+
+func doneKey(p plan.Plan, pair farm.PairName) string {
+	return p.Name + " " + p.Made + " " + string(pair)
+}
+
+// Begin changes the pairs of a plan that it has not changed yet, after everything was asked. The zero Run: all are.
+func (a *Act) Begin(ctx context.Context, p plan.Plan) (store.Run, []farm.Finding, error) {
+	if err := a.NothingOpen(); err != nil {
+		return store.Run{}, nil, err
+	}
+	if differ := plan.Drift(p, a.Farm); len(differ) > 0 {
+		return store.Run{}, nil, act.Refused(Name, p.Name, fmt.Errorf("the farm has changed since the plan was made:\n  %s", strings.Join(differ, "\n  ")), "look at the difference and plan again")
+	}
+	pending := p
+	pending.Pairs = nil
+	for _, pair := range p.Pairs {
+		done, err := a.isDone(p, pair.Pair)
+		if err != nil {
+			return store.Run{}, nil, err
+		}
+		if !done {
+			pending.Pairs = append(pending.Pairs, pair)
+		}
+	}
+	var approvals []string
+	if len(pending.Waves()) > 1 {
+		approvals = []string{StepWave}
+	}
+	return a.Act.Begin(ctx, act.Proposal{
+		Name: p.Name, Subject: p.Name, ApproveBefore: approvals,
+		Job: func(run string) (engine.Job, uint32, error) {
+			job, err := a.job(run, pending)
+			return job, 0, err
+		},
+		Survey: a.survey, Remedy: "remedy them; nothing has been touched",
+	})
+}
+
+func (a *Act) isDone(p plan.Plan, pair farm.PairName) (bool, error) {
+	var at time.Time
+	_, err := a.Store.LatestDocument(doneDocument, doneKey(p, pair), &at)
+	if err == nil || isNone(err) {
+		return err == nil, nil
+	}
+	return false, err
+}
+
+// job is a lane for each pair; waves are stages, and a lane of its own waits for a person between two of them.
+func (a *Act) job(run string, p plan.Plan) (engine.Job, error) {
+	job := engine.Job{ID: run, Kind: Name, Budgets: map[string]int{act.WholeFarm: max(1, p.AtOnce)}}
+	if len(p.Pairs) == 0 {
+		return job, nil
+	}
+	key := strings.ToLower(rand.Text())[:16]
+	stage, wave := 0, p.Pairs[0].Wave
+	for _, pair := range p.Pairs {
+		if pair.Wave != wave {
+			wave = pair.Wave
+			job.Lanes = append(job.Lanes, a.pauseLane(wave, stage+1))
+			stage += 2
+		}
+		lane, err := a.lane(&job, key, pair)
+		if err != nil {
+			return job, err
+		}
+		lane.Stage = stage
+		job.Lanes = append(job.Lanes, lane)
+	}
+	return job, a.Store.PutDocument(planDocument, key, time.Now(), p)
+}
+
+// IsPause reports whether a lane is none of a pair, and waits between two waves.
+func IsPause(lane string) bool { return strings.HasPrefix(lane, "wave ") }
+
+func (a *Act) pauseLane(wave, stage int) engine.Lane {
+	book, _ := a.Kind.Runbook(string(betweenWaves))
+	name := fmt.Sprintf("wave %d", wave)
+	return engine.Lane{Name: name, Stage: stage, Parts: []engine.Part{{Subject: name, Args: json.RawMessage(fmt.Sprintf("{%q:%q}", "runbook", betweenWaves)), Steps: book.EngineSteps()}}}
+}
+
+// lane is that of one pair: a part for each replica that is not needed for the change of roles, and one for the two that are left. It holds tokens of its hosts: a rebuild wants a disk for itself.
+func (a *Act) lane(job *engine.Job, key string, p plan.Pair) (engine.Lane, error) {
+	lane := engine.Lane{Name: string(p.Pair), Holds: []string{act.WholeFarm}}
+	for _, side := range p.Sides {
+		if token := "host " + string(side.Host); !slices.Contains(lane.Holds, token) {
+			job.Budgets[token] = 1
+			lane.Holds = append(lane.Holds, token)
+		}
+	}
+	slices.Sort(lane.Holds[1:])
+	orders, err := a.orders(key, p)
+	for _, o := range orders {
+		book, ok := a.Kind.Runbook(string(o.Runbook))
+		if !ok {
+			return lane, unknownWay(o.Runbook)
+		}
+		args, err := json.Marshal(o)
+		if err != nil {
+			return lane, err
+		}
+		lane.Parts = append(lane.Parts, engine.Part{Subject: o.subject(), Args: args, Steps: book.EngineSteps()})
+	}
+	return lane, err
+}
+
+// subject names the part: the pair, and for a further replica its side.
+func (o order) subject() string {
+	if o.Runbook == replicaAlone {
+		return o.First.Subject()
+	}
+	return string(o.Pair)
+}
+
+// orders are those of the parts of one pair.
+func (a *Act) orders(key string, p plan.Pair) ([]order, error) {
+	main := order{Runbook: p.Way, Key: key, Pair: p.Pair}
+	lead, err := a.Order(p.Pair, farm.A)
+	if err != nil {
+		return nil, err
+	}
+	main.First = lead
+	if p.Topology == farm.Single {
+		return []order{main}, nil
+	}
+	other := farm.B
+	for side, at := range p.Sides { // the replica that takes the primary's writes is not on its host
+		if side != farm.A && at == lead.Twin.At {
+			other = side
+		}
+	}
+	next, err := a.Order(p.Pair, other)
+	if err != nil {
+		return nil, err
+	}
+	main.Second = &next
+	if strings.HasSuffix(string(p.Way), plan.OneWriter) {
+		main.First, main.Second = next, &lead
+	}
+	var out []order
+	for side := range p.Sides {
+		if p.Way != plan.Apart+plan.OneWriter || side == farm.A || side == other {
+			continue
+		}
+		o, err := a.Order(p.Pair, side)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, order{Runbook: replicaAlone, Key: key, Pair: p.Pair, First: o})
+	}
+	slices.SortFunc(out, func(a, b order) int { return cmp.Compare(a.First.Side, b.First.Side) })
+	return append(out, main), nil
+}
+
+// surveyed is how many pairs are asked at once.
+const surveyed = 8
+
+// survey asks everything of every pair, and reports everything that was found.
+func (a *Act) survey(ctx context.Context, job engine.Job) ([]farm.Finding, error) {
+	found, errs := make([][]farm.Finding, len(job.Lanes)), make([]error, len(job.Lanes))
+	room := make(chan struct{}, surveyed)
+	var wg sync.WaitGroup
+	for n, lane := range job.Lanes {
+		wg.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			for _, part := range lane.Parts {
+				w, err := a.Kind.Open(engine.Call{Job: job.ID, Kind: Name, Lane: lane.Name, Subject: part.Subject, Args: part.Args, Attempt: 1})
+				if err != nil {
+					errs[n] = err
+					return
+				}
+				of, err := w.Survey(ctx)
+				w.Close()
+				if err != nil {
+					errs[n] = err
+					return
+				}
+				found[n] = append(found[n], of...)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.Concat(found...), nil
+}

@@ -1,0 +1,95 @@
+package alter
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stowage/alter/plan"
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/schema"
+)
+
+// change changes the tables while clients use them.
+func (w *work) change(ctx context.Context) error {
+	for _, s := range w.changed() {
+		if err := s.Await(ctx, s.Settings.Answer, s.Leaves); err != nil {
+			return err
+		}
+		how := mysql.Altering{LockWait: lockWait, Logged: w.order.Runbook == plan.Logged}
+		if err := w.toNew(ctx, s.Leaves, how, w.quick); err != nil {
+			return err
+		}
+	}
+	return w.awaitReplicas(ctx, isAfter)
+}
+
+// changeBack gives the tables their old definitions, where no value is lost by that.
+func (w *work) changeBack(ctx context.Context) error {
+	for _, s := range w.changed() {
+		now, err := w.look(ctx, s.Leaves)
+		if err != nil {
+			return err
+		}
+		for _, t := range w.pair.Tables {
+			form := w.plan.Forms[t.Form]
+			if is, _ := now(t); is == isAfter && form.Undo == "" && !form.IsSame() {
+				return &farm.Error{Op: "undo change", Subject: subjectOf(s.Leaves, t.Shard, form.Change.Table), Err: fmt.Errorf("%w: it would lose %s", farm.ErrRefused, form.Lost),
+					Hint: "leave it as it is: stowage resume goes on"}
+			}
+		}
+		how := mysql.Altering{LockWait: lockWait, Logged: w.order.Runbook == plan.Logged}
+		if err := w.bring(ctx, s.Leaves, how, isAfter, func(f plan.Form) string { return f.Undo }); err != nil {
+			return err
+		}
+	}
+	return w.awaitReplicas(ctx, isBefore)
+}
+
+// changed are the sides on which a statement is sent.
+func (w *work) changed() []*side {
+	if w.order.Runbook == plan.Logged {
+		return []*side{w.first}
+	}
+	return w.both()
+}
+
+// quick is the statement, with the algorithm that the throw-away server took: if this one wants another, it refuses, and clients wait for nothing.
+func (w *work) quick(f plan.Form) string {
+	lock := ""
+	if f.Algorithm != schema.InstantAlgorithm && f.Online {
+		lock = "NONE"
+	}
+	return f.Change.With(f.Algorithm, lock, -1, true)
+}
+
+// awaitReplicas waits until the replica of a pair with one writer has the tables, too.
+func (w *work) awaitReplicas(ctx context.Context, want state) error {
+	if w.order.Runbook != plan.Logged || w.second == nil {
+		return nil
+	}
+	for deadline := time.Now().Add(w.second.Settings.CatchUp); ; {
+		now, err := w.look(ctx, w.second.Leaves)
+		if err != nil {
+			return err
+		}
+		lacks := 0
+		for _, t := range w.pair.Tables {
+			if is, _ := now(t); is != want {
+				lacks++
+			}
+		}
+		if lacks == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return &farm.Error{Op: "alter", Subject: string(w.second.Leaves.Name()), Err: fmt.Errorf("%w: it lacks the change of %s", mysql.ErrBehind, farm.Counted(lacks, "table")), Hint: "look at its replication; it will be tried again"}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package alter
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stowage/alter/plan"
+	"stowage/compare"
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/schema"
+)
+
+// state is what a server has of a table that is to be changed.
+type state int
+
+const (
+	isBefore state = iota
+	isAfter
+	isOther
+)
+
+// look reads how a server defines the tables of the pair now.
+func (w *work) look(ctx context.Context, s *mysql.Server) (func(plan.Table) (state, string), error) {
+	all, err := s.CreatedTables(ctx, w.shards())
+	if err != nil {
+		return nil, err
+	}
+	return func(t plan.Table) (state, string) {
+		form := w.plan.Forms[t.Form]
+		text := all[string(t.Shard)][form.Change.Table]
+		is, err := schema.Read(text)
+		switch {
+		case err != nil:
+			return isOther, text
+		case is.Text == form.After:
+			return isAfter, text
+		case is.Text == form.Before:
+			return isBefore, text
+		}
+		return isOther, text
+	}, nil
+}
+
+// foreign is the error of a table that is neither what the plan begins with nor what it wants.
+func foreign(s *mysql.Server, t plan.Table, table string) error {
+	return &farm.Error{Op: "alter", Subject: subjectOf(s, t.Shard, table), Err: fmt.Errorf("%w: somebody else has changed it since the plan was made", farm.ErrRefused),
+		Hint: "compare its SHOW CREATE TABLE with the plan's; give it the old or the new definition, then: stowage resume"}
+}
+
+// mark finds a statement of this run again, after its sender has died.
+func (w *work) mark(t plan.Table) string {
+	return fmt.Sprintf("alter %s %s %d", w.order.Key, t.Shard, t.Form)
+}
+
+// toNew brings the tables of a server to their new definitions. A table that has it already is left alone.
+func (w *work) toNew(ctx context.Context, s *mysql.Server, how mysql.Altering, statement func(plan.Form) string) error {
+	return w.bring(ctx, s, how, isBefore, statement)
+}
+
+// bring changes the tables that are in a state, one after the other. A statement of an earlier attempt, which was killed, may still run: it is waited for.
+func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, from state, statement func(plan.Form) string) error {
+	tell := func(text string) { w.say("%s", text) }
+	if err := s.AwaitAlter(ctx, "alter "+w.order.Key, tell); err != nil {
+		return err
+	}
+	now, err := w.look(ctx, s)
+	if err != nil {
+		return err
+	}
+	for n, t := range w.pair.Tables {
+		form := w.plan.Forms[t.Form]
+		is, _ := now(t)
+		switch {
+		case is == isOther:
+			return foreign(s, t, form.Change.Table)
+		case form.IsSame():
+			if rebuilt, err := w.isRebuilt(s, t); err != nil || rebuilt || from != isBefore {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		case is != from:
+			continue
+		}
+		a := how
+		a.Database, a.Statement, a.Mark = string(t.Shard), statement(form), w.mark(t)
+		a.Tell = func(text string) {
+			w.say("%s.%s, table %d of %d: %s", t.Shard, form.Change.Table, n+1, len(w.pair.Tables), text)
+		}
+		began := time.Now()
+		if err := w.patiently(ctx, func() error { return s.Alter(ctx, a) }, subjectOf(s, t.Shard, form.Change.Table)); err != nil {
+			return err
+		}
+		if form.IsSame() {
+			if err := w.noteRebuilt(s, t); err != nil {
+				return err
+			}
+		}
+		w.say("%s.%s changed on %s in %.1f s", t.Shard, form.Change.Table, s.Name(), time.Since(began).Seconds())
+	}
+	return nil
+}
+
+// rebuiltDocument has the tables that were written anew and are defined as before: that alone says nothing. One that was killed before it could be noted is written anew again.
+const rebuiltDocument = "rebuilt by alter"
+
+func (w *work) rebuiltKey(s *mysql.Server, t plan.Table) string {
+	return fmt.Sprintf("%s %s %s %d", w.key(), s.Name(), t.Shard, t.Form)
+}
+
+func (w *work) isRebuilt(s *mysql.Server, t plan.Table) (bool, error) {
+	var at time.Time
+	_, err := w.act.Store.LatestDocument(rebuiltDocument, w.rebuiltKey(s, t), &at)
+	if isNone(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (w *work) noteRebuilt(s *mysql.Server, t plan.Table) error {
+	return w.act.Store.PutDocument(rebuiltDocument, w.rebuiltKey(s, t), time.Now(), time.Now().UTC())
+}
+
+// How a statement that cannot get its table is tried again: everybody who comes behind it waits as long as it does.
+const (
+	lockWait  = time.Second
+	lockTries = 60
+	lockPause = 500 * time.Millisecond
+)
+
+// patiently runs a statement until it gets its table.
+func (w *work) patiently(ctx context.Context, do func() error, subject string) error {
+	for try := 1; ; try++ {
+		err := do()
+		if !mysql.IsLockTimeout(err) {
+			return err
+		}
+		if try == lockTries {
+			return &farm.Error{Op: "alter", Subject: subject, Err: fmt.Errorf("%d times another session held the table for longer than %v: %w", lockTries, lockWait, err),
+				Hint: "find the long transaction or dump that uses it and let it end; it will be tried again"}
+		}
+		if try == 1 {
+			w.Report(farm.Event{Kind: farm.StepWaiting, Text: subject + " is in use by a long statement or transaction; trying again"})
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockPause):
+		}
+	}
+}
+
+// alter changes the tables of a side that serves nobody. Its applier stands still meanwhile, and its receiver goes on.
+func (w *work) alter(ctx context.Context, s *side) error {
+	if err := s.Await(ctx, s.Settings.Answer, s.Leaves); err != nil {
+		return err
+	}
+	if err := s.Leaves.HoldApplier(ctx); err != nil {
+		return err
+	}
+	how := mysql.Altering{LockWait: 10 * time.Second}
+	if err := w.toNew(ctx, s.Leaves, how, func(f plan.Form) string { return f.Change.Text }); err != nil {
+		return err
+	}
+	if s == w.second && w.order.isHeld() {
+		return nil // it applies when it is released
+	}
+	if s == w.first && w.order.isHeld() && w.needsConversions() {
+		if err := w.setConversions(ctx); err != nil {
+			return err
+		}
+	}
+	return s.Leaves.StartReplicating(ctx, 30*time.Second)
+}
+
+// alterBack gives the tables of a side that serves nobody their old definitions, and the values that the change has dropped.
+func (w *work) alterBack(ctx context.Context, s *side) error {
+	if err := s.Await(ctx, s.Settings.Patience, s.Leaves, s.Twin); err != nil {
+		return err
+	}
+	if err := s.Leaves.HoldApplier(ctx); err != nil {
+		return err
+	}
+	now, err := w.look(ctx, s.Leaves)
+	if err != nil {
+		return err
+	}
+	lossy := false
+	for _, t := range w.pair.Tables {
+		form := w.plan.Forms[t.Form]
+		if is, _ := now(t); is == isAfter && form.Reverse == "" && !form.IsSame() {
+			return w.noReverse(s, t, form)
+		}
+		lossy = lossy || form.Undo == "" && !form.IsSame()
+	}
+	if err := w.bring(ctx, s.Leaves, mysql.Altering{LockWait: 10 * time.Second}, isAfter, func(f plan.Form) string { return f.Reverse }); err != nil {
+		return err
+	}
+	if lossy {
+		if err := w.copyBack(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := s.Leaves.StartReplicating(ctx, 30*time.Second); err != nil {
+		return err
+	}
+	if s == w.first && w.order.isHeld() && w.needsConversions() {
+		return s.Leaves.SetSetting(ctx, conversions, w.before.Conversions)
+	}
+	return nil
+}
+
+// noReverse: nothing of ours makes the old definition of the new.
+func (w *work) noReverse(s *side, t plan.Table, form plan.Form) error {
+	return &farm.Error{Op: "undo alter", Subject: subjectOf(s.Leaves, t.Shard, form.Change.Table), Err: fmt.Errorf("%w: no statement makes its old definition of the new one", farm.ErrRefused),
+		Hint: "its twin serves all clients; give the table its old definition by hand, with SET sql_log_bin = 0, then: stowage resume"}
+}
+
+// copyBack makes the rows of the side equal to its twin's, which has never lost a value.
+func (w *work) copyBack(ctx context.Context, s *side) error {
+	verdict, err := w.verification(s, true).Run(ctx)
+	if err != nil {
+		return err
+	}
+	if len(verdict.Mismatches) > 0 {
+		return &farm.Error{Op: "undo alter", Subject: string(s.Leaves.Name()), Err: fmt.Errorf("%w: %s", farm.ErrRefused, compare.Differences(s.Twin, verdict.Mismatches)),
+			Hint: "its twin serves all clients, and has every value; correct the rows, then: stowage resume"}
+	}
+	return nil
+}
+
+// compare proves that both sides hold the same rows, in all changed shards, while the second serves nobody.
+func (w *work) compare(ctx context.Context) error {
+	s := w.second
+	if err := s.Await(ctx, s.Settings.Answer, s.Leaves, s.Twin); err != nil {
+		return err
+	}
+	verdict, err := w.verification(s, false).Run(ctx)
+	if again := s.Leaves.Follow(context.WithoutCancel(ctx), s.Twin.Address(), w.act.Replication, 30*time.Second); err == nil {
+		err = again
+	}
+	if err != nil || len(verdict.Mismatches) == 0 {
+		return err
+	}
+	return &farm.Error{Op: "compare", Subject: string(s.Leaves.Name()), Err: fmt.Errorf("%w: %s", farm.ErrRefused, compare.Differences(s.Twin, verdict.Mismatches)),
+		Hint: "it stays out and its twin serves all clients; find out which side is right, correct the rows of the other, then: stowage resume"}
+}
+
+const comparedDocument = "compared after alter"
+
+func (w *work) verification(s *side, repair bool) compare.Verification {
+	var begin mysql.Progress
+	key := w.key() + " " + string(s.Leaves.Name())
+	if !repair {
+		if _, err := w.act.Store.LatestDocument(comparedDocument, key, &begin); err != nil {
+			begin = mysql.Progress{} // from the beginning
+		}
+	}
+	return compare.Verification{
+		Source: s.Twin, Copied: s.Leaves, Patience: s.Settings.CatchUp, Databases: w.shards(), Begin: begin, Repair: repair,
+		Keep: func(_ context.Context, p mysql.Progress) error {
+			if repair {
+				return nil
+			}
+			return w.act.Store.PutDocument(comparedDocument, key, time.Now(), p)
+		},
+		Tell:   func(text string) { w.say("%s", text) },
+		Mended: func(text string) { w.say("%s", text) },
+	}
+}
