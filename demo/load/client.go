@@ -25,6 +25,7 @@ type client struct {
 	samples *sampleLog
 	acked   map[farm.ShardName]int64 // highest seq acknowledged, in the ledger or since
 	visited map[farm.ShardName]bool  // counter read in this run
+	columns map[farm.ShardName]bool  // whether the table that was met last had Options.Column
 }
 
 // stop is one place on a client's walk.

@@ -25,6 +25,7 @@ type Options struct {
 	Clients        int     // 1 to MaxClients
 	Rate           float64 // transactions a second of all clients together; 0: as fast as possible
 	Seed           int64   // of the order of shards and the mix of queries
+	Column         string  // of receipts: written as soon as a server has it; "": none
 	Log            *slog.Logger
 }
 

@@ -12,18 +12,20 @@ import (
 type Summary struct {
 	Clients         int                      `json:"clients"`
 	Seconds         float64                  `json:"seconds"`
-	Acknowledged    int64                    `json:"acknowledged"`          // write transactions, all of them in the ledger
-	Reads           int64                    `json:"reads"`                 // answered
-	Failed          int64                    `json:"failed"`                // any error that is not named below
-	Retried         int64                    `json:"retried"`               // attempts run again under rule 5: read-only, connection refused or lost before COMMIT, or the shard is elsewhere
-	RolledBack      int64                    `json:"rolled_back"`           // attempts taken back under rule 4: the second look found another route
-	GateWaits       int64                    `json:"gate_waits"`            // transactions that met a closed gate
-	GateShards      map[farm.ShardName]int64 `json:"gate_shards,omitempty"` // the same, by shard
-	StaleReads      int64                    `json:"stale_reads"`           // a client did not see its own acknowledged write
-	UnknownResolved int64                    `json:"unknown_resolved"`      // commits whose answer was lost, read back
-	UnknownLeft     int64                    `json:"unknown_left"`          // the same, and stopped before it could be read back
-	Abandoned       int64                    `json:"abandoned"`             // stopped while waiting; nothing was applied
-	TornLines       int64                    `json:"torn_lines"`            // ledger lines of an earlier run that were cut off
+	Acknowledged    int64                    `json:"acknowledged"`             // write transactions, all of them in the ledger
+	Reads           int64                    `json:"reads"`                    // answered
+	Failed          int64                    `json:"failed"`                   // any error that is not named below
+	Retried         int64                    `json:"retried"`                  // attempts run again under rule 5: read-only, connection refused or lost before COMMIT, or the shard is elsewhere
+	RolledBack      int64                    `json:"rolled_back"`              // attempts taken back under rule 4: the second look found another route
+	GateWaits       int64                    `json:"gate_waits"`               // transactions that met a closed gate
+	GateShards      map[farm.ShardName]int64 `json:"gate_shards,omitempty"`    // the same, by shard
+	StaleReads      int64                    `json:"stale_reads"`              // a client did not see its own acknowledged write
+	UnknownResolved int64                    `json:"unknown_resolved"`         // commits whose answer was lost, read back
+	UnknownLeft     int64                    `json:"unknown_left"`             // the same, and stopped before it could be read back
+	Abandoned       int64                    `json:"abandoned"`                // stopped while waiting; nothing was applied
+	WithColumn      int64                    `json:"with_column,omitempty"`    // acknowledged writes with Options.Column
+	ColumnChanges   int64                    `json:"column_changes,omitempty"` // times that a client met a shard's table with that column and without it, one after the other
+	TornLines       int64                    `json:"torn_lines"`               // ledger lines of an earlier run that were cut off
 	Pauses          Distribution             `json:"pauses"`
 	MaxPauseMillis  float64                  `json:"max_pause_ms"`
 	Failures        []Failure                `json:"failures,omitempty"` // the first 20

@@ -21,6 +21,7 @@ type visit struct {
 	disturbed bool // met a gate, a roll-back, a retry or a new connection
 	answered  bool // the pause, if any, has been recorded
 	attempts  int  // that failed under rule 5
+	wrote     bool // the last attempt wrote Options.Column
 }
 
 // place is where an attempt goes: the numbers of the rules are those of

@@ -32,7 +32,8 @@ func (v *visit) write(ctx context.Context) {
 // writeOnce is one attempt. seq is what it wrote, if it got that far.
 func (v *visit) writeOnce(stopping context.Context, at place) (seq int64, end outcome) {
 	ctx := context.WithoutCancel(stopping) // Stop lets a transaction finish
-	if err := v.exec(ctx, at, kindBegin, "START TRANSACTION"); err != nil {
+	err := v.exec(ctx, at, kindBegin, "START TRANSACTION")
+	if err != nil {
 		return 0, v.broken(stopping, at, kindBegin.String(), err)
 	}
 	var n int64
@@ -48,9 +49,8 @@ func (v *visit) writeOnce(stopping context.Context, at place) (seq int64, end ou
 		return 0, end
 	}
 	seq = n + 1
-	insert := fmt.Sprintf("INSERT INTO `%s`.receipts (client, seq, listing_id, amount, made) VALUES (?, ?, ?, ?, NOW(6))", v.shard)
 	listing := 1 + v.rnd.Int64N(max(1, v.load.rows[v.shard]))
-	if err := v.exec(ctx, at, kindInsert, insert, v.name, seq, listing, 1+v.rnd.IntN(500)); err != nil {
+	if v.wrote, err = v.insertReceipt(ctx, at, seq, listing, 1+v.rnd.IntN(500)); err != nil {
 		return 0, v.broken(stopping, at, kindInsert.String(), err)
 	}
 	if err := v.exec(ctx, at, kindUpdate, fmt.Sprintf("UPDATE `%s`.counters SET n = n + 1 WHERE client = ?", v.shard), v.name); err != nil {
@@ -109,7 +109,12 @@ func (v *visit) acknowledge(at place, seq int64) {
 	if err != nil {
 		v.fail(at.address, "write ledger", err) // the evidence is incomplete: not a clean run
 	}
-	v.load.tally.count(func(s *Summary) { s.Acknowledged++ })
+	v.load.tally.count(func(s *Summary) {
+		s.Acknowledged++
+		if v.wrote {
+			s.WithColumn++
+		}
+	})
 }
 
 // readBack finds out whether a commit that was not answered happened, through

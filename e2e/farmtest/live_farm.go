@@ -23,6 +23,7 @@ type LiveFarm struct {
 	Dir       string
 	Load      *load.Load
 	Rate      float64 // of its clients, transactions a second
+	Column    string  // of receipts that clients write as soon as it is there
 	starts    int64   // of clients
 	plans     int
 	Onto      string
@@ -120,7 +121,7 @@ func (f *LiveFarm) StartClients() error {
 	}
 	f.starts++
 	f.Load, err = load.Start(f.T.Context(), load.Options{Routing: f.Dir + "/routing.json", Dir: ledgerDir(f.Dir), Shards: shardsByPair(fm),
-		User: app.User, Password: app.Password, Clients: 4, Rate: f.Rate, Seed: f.starts})
+		User: app.User, Password: app.Password, Clients: 4, Rate: f.Rate, Seed: f.starts, Column: f.Column})
 	return err
 }
 
