@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ import (
 	"stowage/schema"
 	"stowage/schema/scratch"
 	"stowage/session"
+	"stowage/store"
 	"stowage/workspace"
 )
 
@@ -357,8 +359,13 @@ type alteredPair struct {
 	End  string `json:"end"` // done, undone, stuck, not-started, unknown
 }
 
-func alteredPairs(o act.Outcome) []alteredPair {
+// alteredPairs are those of the outcome, or of the one that the run has kept.
+func alteredPairs(run store.Run, o *act.Outcome) []alteredPair {
 	out := []alteredPair{}
+	if o == nil {
+		o = &act.Outcome{}
+		_ = json.Unmarshal([]byte(run.Result), o) // a run that has not ended has none
+	}
 	for _, l := range o.Lanes {
 		if !alter.IsPause(l.Name) {
 			out = append(out, alteredPair{l.Name, string(l.End)})

@@ -320,8 +320,8 @@ func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary
 			return s, err
 		}
 	}
-	if run.Kind == alter.Name && out != nil {
-		s.Pairs = alteredPairs(*out)
+	if run.Kind == alter.Name {
+		s.Pairs = alteredPairs(run, out)
 	}
 	if out != nil && !out.Whole() || run.State == store.Failed {
 		s.State = "failed"

@@ -13,6 +13,7 @@ import (
 	"stowage/demo"
 	"stowage/farm"
 	"stowage/route"
+	"stowage/schema"
 )
 
 // AlteredFarm is a farm under load whose tables are changed. Its clients write the column colour of receipts as soon as a server has it.
@@ -122,7 +123,11 @@ func (c Console) Definition(t *testing.T, table string) string {
 	if err := c.QueryRowContext(t.Context(), fmt.Sprintf("SHOW CREATE TABLE `%s`.`%s`", c.Shards[0], table)).Scan(&name, &text); err != nil {
 		t.Fatal(err)
 	}
-	return text
+	is, err := schema.Read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is.Text
 }
 
 // sum is one line of all rows of a table: how many, and a sum over every column.

@@ -1,0 +1,101 @@
+// Package alter kills what changes tables at every border, and takes changes back from every step.
+package alter
+
+import (
+	"fmt"
+	"testing"
+
+	"stowage/alter"
+	"stowage/alter/plan"
+	"stowage/e2e/farmtest"
+	"stowage/farm"
+)
+
+// ways are how pairs come to new tables, with a change that goes there and one that goes back.
+var ways = []struct {
+	way         plan.Way
+	topology    farm.Topology
+	there, back string
+	hands       int
+}{
+	{plan.Held, farm.ActiveActive, farmtest.AddColour, farmtest.DropColour, 3},
+	{plan.Apart, farm.ActiveActive, farmtest.AddIndex, farmtest.DropIndex, 2},
+	{plan.Direct, farm.ActiveActive, farmtest.Remark, "ALTER TABLE receipts COMMENT '';\n", 1},
+	{plan.Held + plan.OneWriter, farm.PrimaryReplica, "ALTER TABLE receipts ADD COLUMN colour BIGINT NOT NULL DEFAULT -7, ADD KEY colour (colour);\n", "ALTER TABLE receipts DROP KEY colour, DROP COLUMN colour;\n", 3},
+	{plan.Apart + plan.OneWriter, farm.PrimaryReplica, farmtest.AddIndex, farmtest.DropIndex, 2},
+	{plan.Logged, farm.PrimaryReplica, farmtest.AddColour, farmtest.DropColour, 1},
+}
+
+// The program is killed at each border in turn, with its engine or without; resume goes on. Nothing is lost, no client meets two schemas, and both sides have the same rows.
+func TestAlterKilledAtEveryBorder(t *testing.T) {
+	farmtest.SideBySide(t, func(run func(string, func(*testing.T))) {
+		for _, w := range ways {
+			book, ok := alter.Kind(nil).Runbook(string(w.way))
+			if !ok {
+				t.Fatalf("no runbook %s", w.way)
+			}
+			for hand, points := range farmtest.Dealt(farmtest.SampleOf(book.Points(), 3), w.hands) {
+				run(fmt.Sprintf("%s %d", w.way, hand), func(t *testing.T) {
+					a := farmtest.StartAlteredFarm(t, w.topology, 1)
+					changes := []string{w.there, w.back}
+					for n, at := range points {
+						a.Killed([]string{"both", "stowage"}[n%2], at, changes[n%2])
+						a.Run(farmtest.ExitFine, "1 of 1 pair", "resume")
+						a.Rests()
+						if t.Failed() {
+							t.Fatalf("killed at %q", at)
+						}
+					}
+					colour := w.there != farmtest.AddIndex && w.way != plan.Direct && len(points)%2 == 1
+					a.Settle(colour && len(points) == 1, int64(len(points)))
+				})
+			}
+		}
+	})
+}
+
+// A run that was killed before a step, and is then given up, leaves tables, rows and servers as they were, up to the moment at which clients have met the new tables.
+func TestAlterIsTakenBack(t *testing.T) {
+	farmtest.SideBySide(t, func(run func(string, func(*testing.T))) {
+		for _, w := range ways {
+			if w.way == plan.Direct || w.way == plan.Logged {
+				continue
+			}
+			run(string(w.way), func(t *testing.T) {
+				a := farmtest.StartAlteredFarm(t, w.topology, 1)
+				was := a.Consoles()[0].Definition(t, "receipts")
+				book, _ := alter.Kind(nil).Runbook(string(w.way))
+				for n, s := range book.Steps[1:] {
+					if s.NoReturn {
+						break
+					}
+					at := "before " + s.Name
+					a.Killed([]string{"both", "stowage"}[n%2], at, w.there)
+					a.Run(farmtest.ExitFine, "", "abort", "--reason", "wrong day")
+					a.Rests()
+					for _, c := range a.Consoles() {
+						if is := c.Definition(t, "receipts"); is != was {
+							t.Fatalf("killed at %q and given up: %s has\n%s\nand had\n%s", at, c.Name, is, was)
+						}
+						_ = c.Close()
+					}
+					if t.Failed() {
+						t.Fatalf("killed at %q and given up", at)
+					}
+				}
+				a.Settle(false, 0)
+			})
+		}
+	})
+}
+
+// What a change has dropped is copied back from the twin when the run is given up.
+func TestDroppedValuesComeBack(t *testing.T) {
+	t.Parallel()
+	a := farmtest.StartAlteredFarm(t, farm.ActiveActive, 1)
+	a.Alter(farmtest.AddColour)
+	a.Killed("both", "before "+alter.StepHold, farmtest.DropColour)
+	a.Run(farmtest.ExitFine, "", "abort", "--reason", "it is needed after all")
+	a.Rests()
+	a.Settle(true, 1)
+}
