@@ -5,7 +5,7 @@
 #
 #   ROUNDS=200 SEED=1 make chaos     rounds 1 to 200 of seed 1 (the defaults)
 #   SEED=1 ROUND=17 make chaos       one of them, alone
-#   RUNBOOK=switchover ...           only replace, switchover, replica, single, shard or shard-primary
+#   RUNBOOK=switchover ...           only replace, switchover, replica, single, shard, shard-primary, alter, alter-apart or alter-primary
 #   MINUTES=480 ROUNDS=10000 ...     no new round after that time
 #   LANES=3 ...                      so many farms side by side (6)
 #

@@ -3,7 +3,7 @@
 # there, and servers killed, cut off and frozen there. Some two hours on two cores; farms run side by side.
 #
 #   LANES=6            so many farms at the faults of servers
-#   RUNBOOK=replace    only those of replace, switchover, replica, single, shard or shard-primary
+#   RUNBOOK=replace    only those of replace, switchover, replica, single, shard, shard-primary, alter, alter-apart or alter-primary
 #   PARTS="kills servers"
 set -euo pipefail
 export GOTOOLCHAIN=auto CGO_ENABLED=0

@@ -12,6 +12,7 @@ import (
 
 	"stowage/demo"
 	"stowage/farm"
+	"stowage/host"
 	"stowage/route"
 	"stowage/schema"
 )
@@ -32,6 +33,8 @@ const (
 	AddIndex   = "CREATE INDEX made ON receipts (made);\nCREATE INDEX price ON listings (price);\n"
 	DropIndex  = "DROP INDEX made ON receipts;\nDROP INDEX price ON listings;\n"
 	Widen      = "ALTER TABLE receipts MODIFY amount BIGINT NOT NULL;\nALTER TABLE listings MODIFY price BIGINT NOT NULL, MODIFY title VARCHAR(300) NOT NULL;\n"
+	AddBoth    = "ALTER TABLE receipts ADD COLUMN colour BIGINT NOT NULL DEFAULT -7, ADD KEY colour (colour);\n"
+	DropBoth   = "ALTER TABLE receipts DROP KEY colour, DROP COLUMN colour;\n"
 	Remark     = "ALTER TABLE receipts COMMENT 'what was bought';\n"
 )
 
@@ -187,6 +190,14 @@ func (a *AlteredFarm) Settle(column bool, changes int64) {
 
 // Equal waits until the sides of each pair have the same rows, in all tables. Nobody writes any more.
 func (a *AlteredFarm) Equal() {
+	a.F.T.Helper()
+	for _, w := range a.unequal(WaitLimit) {
+		a.F.T.Error(w)
+	}
+}
+
+// unequal are pairs whose sides do not have the same rows in time.
+func (a *AlteredFarm) unequal(patience time.Duration) []string {
 	t := a.F.T
 	t.Helper()
 	sums := func() map[farm.PairName][]string {
@@ -203,18 +214,15 @@ func (a *AlteredFarm) Equal() {
 		}
 		return out
 	}
-	for deadline := time.Now().Add(WaitLimit); ; PauseTest() {
-		differ := ""
+	for deadline := time.Now().Add(patience); ; PauseTest() {
+		var differ []string
 		for pair, of := range sums() {
 			if len(slices.Compact(slices.Clone(of))) > 1 {
-				differ = fmt.Sprintf("the sides of %s differ:\n%s", pair, strings.Join(of, "\n"))
+				differ = append(differ, fmt.Sprintf("the sides of %s differ:\n%s", pair, strings.Join(of, "\n")))
 			}
 		}
-		if differ == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(differ)
+		if len(differ) == 0 || time.Now().After(deadline) {
+			return differ
 		}
 	}
 }
@@ -259,4 +267,30 @@ func (a *AlteredFarm) Served() int {
 		return len(p.Sides)
 	}
 	return 0
+}
+
+// alterJourney changes the tables of the only pair: there, or back where they are changed already. Peer is the side that is changed first.
+func (f *LiveFarm) alterJourney(change there) Journey {
+	f.T.Helper()
+	_, fm, _, err := FarmAccess(f.Dir)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	p := fm.Pairs[0]
+	first, second := farm.A, farm.B
+	if p.Topology.HasOneWriter() {
+		first, second = farm.B, farm.A
+	}
+	a := &AlteredFarm{F: f, changes: f.plans}
+	c := a.Consoles()
+	text := change.goes
+	if is := c[0].Definition(f.T, "receipts"); strings.Contains(is, "colour") || strings.Contains(is, "KEY `made`") {
+		text = change.back
+	}
+	for _, x := range c {
+		_ = x.Close()
+	}
+	f.plans++
+	return Journey{args: []string{"alter", a.Script(text), "--yes", "-C", f.Dir}, Casts: []Cast{{p.Name, first, map[Role]host.Instance{
+		Peer: f.At(p.Instance(first), PlaceOf(fm, p.Name, first)), Twin: f.At(p.Instance(second), PlaceOf(fm, p.Name, second))}}}}
 }

@@ -134,11 +134,11 @@ func (f *LiveFarm) lastRun() string {
 		return ""
 	}
 	defer kept.Close()
-	run, err := kept.LatestRun("move")
-	if err != nil {
+	runs, err := kept.Runs("")
+	if err != nil || len(runs) == 0 {
 		return ""
 	}
-	return run.ID
+	return runs[0].ID
 }
 
 // firstStep is the border from which faults count their time.
@@ -278,6 +278,9 @@ func (f *LiveFarm) ClosedGates(status string) string {
 func (f *LiveFarm) wrongLedger() []string {
 	waited := f.Load.Stop().GateShards
 	out := f.lostOrDoubled()
+	if f.Column != "" {
+		out = append(out, (&AlteredFarm{F: f}).unequal(WaitLimit)...)
+	}
 	for shard, n := range waited {
 		if len(f.goesAlone) > 0 && !slices.Contains(f.goesAlone, shard) {
 			out = append(out, fmt.Sprintf("%d transactions of %s, which nobody moved, waited", n, shard))

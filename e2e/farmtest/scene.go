@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"stowage/act"
+	"stowage/alter"
+	"stowage/alter/plan"
 	"stowage/farm"
 	"stowage/host"
 	"stowage/move"
@@ -15,44 +18,61 @@ import (
 	"stowage/swing"
 )
 
-// Scene is what a round of faults moves: a runbook, and a farm to try it on.
+// Scene is what a round of faults moves or alters: a runbook, and a farm to try it on.
 type Scene struct {
 	Name     string // as RUNBOOK= says it
 	Book     string
 	topology farm.Topology
 	side     farm.SideName // which is moved, where one side takes all writes
+	alters   *there        // nil: it moves something
 }
 
 var Scenes = []Scene{
-	{"replace", move.Replace, farm.ActiveActive, ""},
-	{"switchover", move.Switchover, farm.PrimaryReplica, farm.A},
-	{"replica", move.Replica, farm.PrimaryReplica, farm.B},
-	{"single", move.Switchover, farm.Single, farm.A},
-	{"shard", move.Shard, farm.ActiveActive, ""},
-	{"shard-primary", move.Shard, farm.PrimaryReplica, ""},
+	{"replace", move.Replace, farm.ActiveActive, "", nil},
+	{"switchover", move.Switchover, farm.PrimaryReplica, farm.A, nil},
+	{"replica", move.Replica, farm.PrimaryReplica, farm.B, nil},
+	{"single", move.Switchover, farm.Single, farm.A, nil},
+	{"shard", move.Shard, farm.ActiveActive, "", nil},
+	{"shard-primary", move.Shard, farm.PrimaryReplica, "", nil},
+}
+
+// there is a change of tables, and the one that takes it back.
+type there struct{ goes, back string }
+
+// Alters are scenes in which tables are changed.
+var Alters = []Scene{
+	{"alter", string(plan.Held), farm.ActiveActive, "", &there{AddColour, DropColour}},
+	{"alter-apart", string(plan.Apart), farm.ActiveActive, "", &there{AddIndex, DropIndex}},
+	{"alter-primary", string(plan.Held + plan.OneWriter), farm.PrimaryReplica, "", &there{AddBoth, DropBoth}},
 }
 
 // SceneNamed is the scene of RUNBOOK=.
 func SceneNamed(t *testing.T, name string) Scene {
 	t.Helper()
-	for _, c := range Scenes {
+	for _, c := range slices.Concat(Scenes, Alters) {
 		if c.Name == name {
 			return c
 		}
 	}
-	t.Fatalf("RUNBOOK is %s; there are replace, switchover, replica, single, shard and shard-primary", name)
+	t.Fatalf("RUNBOOK is %s; there are replace, switchover, replica, single, shard, shard-primary, alter, alter-apart and alter-primary", name)
 	return Scene{}
 }
 
 // Points are the borders of its runbook.
-func (c Scene) Points() []string {
+func (c Scene) Points() []string { return c.runbook().Points() }
+
+func (c Scene) runbook() act.Runbook {
+	if c.alters != nil {
+		book, _ := alter.Kind(nil).Runbook(c.Book)
+		return book
+	}
 	book, _ := move.ByName(c.Book)
-	return book.Points()
+	return book
 }
 
 // UndoPoints are the borders that an undo meets.
 func (c Scene) UndoPoints() []string {
-	book, _ := move.ByName(c.Book)
+	book := c.runbook()
 	phases := map[string][]string{}
 	switch c.Book {
 	case move.Replace:
@@ -61,6 +81,10 @@ func (c Scene) UndoPoints() []string {
 		phases["cutover"] = swing.CutoverPhases
 	case move.Shard:
 		phases["cutover"] = []string{"close", "drain", "lock", "gather", "barrier", "rename", "unlock", "flip"}
+	}
+	if c.alters != nil && c.topology == farm.ActiveActive {
+		phases["in"], phases["twin-in"] = swing.OutPhases, swing.OutPhases
+		phases["out"], phases["twin-out"] = swing.InPhases[:len(swing.InPhases)-1], swing.InPhases[:len(swing.InPhases)-1]
 	}
 	var out []string
 	for _, s := range slices.Backward(book.Steps) {
@@ -79,6 +103,8 @@ func (c Scene) UndoPoints() []string {
 // Roles are those that the scene has servers for.
 func (c Scene) Roles() []Role {
 	switch {
+	case c.alters != nil:
+		return []Role{Twin, Peer}
 	case c.topology == farm.Single:
 		return []Role{Target, Peer}
 	case c.Book == move.Shard:
@@ -90,10 +116,12 @@ func (c Scene) Roles() []Role {
 func (c Scene) Start(t *testing.T) *LiveFarm {
 	t.Helper()
 	var f *LiveFarm
-	switch c.Book {
-	case move.Replace:
+	switch {
+	case c.alters != nil:
+		f = StartAlteredFarm(t, c.topology, 1).F
+	case c.Book == move.Replace:
 		f = StartFarm(t)
-	case move.Shard:
+	case c.Book == move.Shard:
 		f = StartShardFarmOf(t, c.topology)
 		f.goesAlone = []farm.ShardName{MovedShard}
 	default:
@@ -107,7 +135,10 @@ func (c Scene) Start(t *testing.T) *LiveFarm {
 // active-active side that is replaced is a line of its own in docs/failures.md:
 // no fence stops it there.
 func (c Scene) Visits() []string {
-	if c.Book == move.Replace {
+	switch {
+	case c.alters != nil: // tables that people change meanwhile are refused, and have a test of their own
+		return []string{"long"}
+	case c.Book == move.Replace:
 		return []string{"ddl", "long"}
 	}
 	return []string{"ddl", "long", "super"}
@@ -130,10 +161,12 @@ type Cast struct {
 // it came from.
 func (f *LiveFarm) Next(c Scene) Journey {
 	f.T.Helper()
-	switch c.Book {
-	case move.Replace:
+	switch {
+	case c.alters != nil:
+		return f.alterJourney(*c.alters)
+	case c.Book == move.Replace:
 		return f.Planned(f.anotherPlan())
-	case move.Shard:
+	case c.Book == move.Shard:
 		return f.shardJourney()
 	}
 	f.clearUnused()

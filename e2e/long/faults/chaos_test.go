@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"stowage/e2e/farmtest"
-	"stowage/move"
 )
 
 // Random fault schedules: ROUNDS of them, from SEED; the same seed gives the
@@ -37,14 +36,17 @@ func TestChaos(t *testing.T) {
 	}.carryOut(t)
 }
 
+// scenes are all that rounds play.
+var scenes = slices.Concat(farmtest.Scenes, farmtest.Alters)
+
 // sceneOf is what the n-th round of a seed moves, or what RUNBOOK= says. Each is
 // in its turn within as many rounds as there are, in an order that is drawn.
 func sceneOf(t *testing.T, seed, n int) farmtest.Scene {
 	if name := os.Getenv("RUNBOOK"); name != "" {
 		return farmtest.SceneNamed(t, name)
 	}
-	turn := rand.New(rand.NewPCG(uint64(seed), uint64((n-1)/len(farmtest.Scenes))|1<<63)).Perm(len(farmtest.Scenes))
-	return farmtest.Scenes[turn[(n-1)%len(farmtest.Scenes)]]
+	turn := rand.New(rand.NewPCG(uint64(seed), uint64((n-1)/len(scenes))|1<<63)).Perm(len(scenes))
+	return scenes[turn[(n-1)%len(scenes)]]
 }
 
 // schedule is the n-th of a seed: one to three faults, each at a border or at
@@ -87,7 +89,7 @@ func schedule(c farmtest.Scene, seed, n int) []farmtest.Fault {
 			x.After, x.Early, x.At = 0, false, points[rnd.IntN(len(points))]
 		}
 		// The second side, where a plan moves two; the second attempt where not.
-		if again := rnd.IntN(3) == 0 && (c.Book == move.Replace || rnd.IntN(3) == 0); again && x.At != "" {
+		if again := rnd.IntN(3) == 0 && (c.Name == "replace" || rnd.IntN(3) == 0); again && x.At != "" {
 			x.At += "#2"
 		}
 		out = append(out, x)

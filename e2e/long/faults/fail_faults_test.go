@@ -20,8 +20,8 @@ func TestFaultAtBorders(t *testing.T) {
 	}
 	all := os.Getenv("STOWAGE_FAULTS") == "all"
 	var rounds []atBorder
-	for _, c := range farmtest.Scenes {
-		if name := os.Getenv("RUNBOOK"); name == c.Name || name == "" && (all || c.Name == "replace") {
+	for _, c := range scenes {
+		if name := os.Getenv("RUNBOOK"); name == c.Name || name == "" && (all || c.Name == "replace" || c.Name == "alter" && name != "") {
 			rounds = append(rounds, faultsAtBorders(c, all)...)
 		}
 	}
