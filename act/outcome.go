@@ -37,6 +37,8 @@ type Back struct {
 	Path     string   `json:"path,omitempty"`
 	Sides    int      `json:"sides"`
 	Commands []string `json:"commands,omitempty"`
+	// Script is the file that the command of an alter takes.
+	Script string `json:"script,omitempty"`
 	// Lost are shards whose old pair is not there any more.
 	Lost []farm.ShardName `json:"lost,omitempty"`
 	// InTheWay are directories of the old instances: their files are their

@@ -39,6 +39,7 @@ type Act struct{ sides.Opener }
 func NewAct(bare *act.Act, settings swing.Settings) *Act {
 	a := &Act{sides.Opener{Act: bare, Settings: settings, Editor: &host.Editor{}}}
 	a.Kind = Kind(a)
+	a.WayBack = a.wayBack
 	return a
 }
 

@@ -17,6 +17,11 @@ func (w *work) change(ctx context.Context) error {
 		if err := s.Await(ctx, s.Settings.Answer, s.Leaves); err != nil {
 			return err
 		}
+		flavor, err := s.Leaves.Flavor(ctx)
+		if err != nil {
+			return err
+		}
+		w.mariadb = flavor.HasGTIDDomains()
 		how := mysql.Altering{LockWait: lockWait, Logged: w.order.Runbook == plan.Logged}
 		if err := w.toNew(ctx, s.Leaves, how, w.quick); err != nil {
 			return err
@@ -61,7 +66,7 @@ func (w *work) quick(f plan.Form) string {
 	if f.Algorithm != schema.InstantAlgorithm && f.Online {
 		lock = "NONE"
 	}
-	return f.Change.With(f.Algorithm, lock, -1, true)
+	return f.Change.With(f.Algorithm, lock, -1, w.mariadb)
 }
 
 // awaitReplicas waits until the replica of a pair with one writer has the tables, too.

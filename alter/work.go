@@ -29,6 +29,8 @@ type work struct {
 	first  *side
 	second *side // nil: there is no other
 	before before
+
+	mariadb bool // the server whose tables are changed is one
 }
 
 // side is one of the two, with what is changed on it.

@@ -79,8 +79,12 @@ func (s *Server) AwaitAlter(ctx context.Context, mark string, tell func(string))
 }
 
 func (s *Server) awaitAlter(ctx context.Context, mark string, tell func(string)) error {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
 	for told := (time.Time{}); ; {
-		running, err := s.records(ctx, "SELECT ID AS id, TIME AS seconds FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND COMMAND <> 'Sleep' AND INFO LIKE "+quote(marked(mark)+"%"))
+		running, err := s.records(ctx, "SELECT ID AS id, TIME AS seconds FROM "+d.processes+" WHERE ID <> CONNECTION_ID() AND COMMAND <> 'Sleep' AND INFO LIKE "+quote(marked(mark)+"%"))
 		if err != nil || len(running) == 0 {
 			return err
 		}

@@ -34,7 +34,7 @@ var mariaDB = dialect{
 	written: "gtid_binlog_pos", applied: "gtid_slave_pos",
 	wait:   "SELECT MASTER_GTID_WAIT(?, 0.5)",
 	status: "SHOW ALL SLAVES STATUS", stop: "STOP SLAVE", stopAll: "STOP ALL SLAVES", forget: "RESET SLAVE ALL",
-	start:    "START SLAVE", receive: "START SLAVE IO_THREAD", hold: "STOP SLAVE SQL_THREAD",
+	start: "START SLAVE", receive: "START SLAVE IO_THREAD", hold: "STOP SLAVE SQL_THREAD",
 	replicas: "SHOW SLAVE HOSTS", processes: "information_schema.PROCESSLIST",
 	empties: "RESET MASTER", replicaDisabled: "DISABLE ON SLAVE",
 }
@@ -46,7 +46,7 @@ var mySQL = dialect{
 	written: "gtid_executed", applied: "gtid_executed",
 	wait:   "SELECT WAIT_FOR_EXECUTED_GTID_SET(?, 0.5)",
 	status: "SHOW REPLICA STATUS", stop: "STOP REPLICA", stopAll: "STOP REPLICA", forget: "RESET REPLICA ALL",
-	start:    "START REPLICA", receive: "START REPLICA IO_THREAD", hold: "STOP REPLICA SQL_THREAD",
+	start: "START REPLICA", receive: "START REPLICA IO_THREAD", hold: "STOP REPLICA SQL_THREAD",
 	replicas: "SHOW REPLICAS", processes: "performance_schema.processlist", // the other one is going away (deprecated since 8.0.35)
 	empties: "RESET BINARY LOGS AND GTIDS", replicaDisabled: "DISABLE ON REPLICA",
 	columns: map[string]string{

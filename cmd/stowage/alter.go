@@ -30,14 +30,16 @@ import (
 
 // alterFlags are what a plan of schema changes is made of.
 type alterFlags struct {
-	shards   []string
-	waves    []string
-	name     string
-	declared bool
-	mixed    bool
-	dry      bool
-	yes      bool
-	atOnce   int
+	shards    []string
+	waves     []string
+	name      string
+	declared  bool
+	mixed     bool
+	dry       bool
+	yes       bool
+	atOnce    int
+	on        string
+	throwAway string
 }
 
 func (a *app) alterCommand() *cobra.Command {
@@ -75,6 +77,8 @@ at once. With --waves a person is asked between two waves.
 	fl.BoolVar(&f.declared, "declared", false, "take the difference between shards and schema/ instead of a script")
 	fl.BoolVar(&f.mixed, "mixed", false, "also change shards whose table begins with another definition than most, or that lack it")
 	fl.BoolVar(&f.dry, "dry-run", false, "say what each change means, and write no plan")
+	fl.StringVar(&f.on, "on", "", "with --dry-run: host:port of a copy on which the change is made, to see how long it takes")
+	fl.StringVar(&f.throwAway, "throw-away", "", "with --on: the name under which the owner of that server has released it; 'stowage replay --help' says how")
 	fl.BoolVar(&f.yes, "yes", false, "carry the plan out at once")
 	fl.IntVar(&f.atOnce, "at-once", 4, "how many pairs may be changed at the same time; never two on one host")
 	show := &cobra.Command{
@@ -117,6 +121,14 @@ func (a *app) alter(c *cobra.Command, f alterFlags, given string) error {
 	p, refused, err := a.drawAlter(c, d, f, given)
 	if err != nil {
 		return err
+	}
+	if f.on != "" && !f.dry {
+		return usage(c, errors.New("--on goes with --dry-run"))
+	}
+	if f.on != "" && len(refused) == 0 {
+		if err := a.timeOnCopy(c.Context(), d, f, &p); err != nil {
+			return err
+		}
 	}
 	if f.dry || len(refused) > 0 {
 		return a.alterDry(d, p, refused, given)
@@ -163,6 +175,9 @@ func (a *app) drawAlter(c *cobra.Command, d *session.Session, f alterFlags, scri
 	}
 	p, refused, err := alter.Draw(c.Context(), alter.Request{Farm: d.Farm, Changes: changes, Open: d.Server, Scratch: server, Mixed: f.mixed || f.declared, Waves: f.waves, AtOnce: f.atOnce})
 	err = errors.Join(err, server.Close(c.Context()))
+	if err == nil {
+		err = alter.Remembered(&p, d.Store)
+	}
 	p.Name, p.Script, p.Made = strings.TrimSuffix(f.name, ".json"), script, time.Now().UTC().Format(time.RFC3339Nano)
 	return p, refused, err
 }
@@ -297,6 +312,7 @@ type alterTable struct {
 	Bytes     int64          `json:"bytes,omitempty"`
 	Undo      string         `json:"undo,omitempty"`
 	Lost      string         `json:"lost,omitempty"`
+	OnCopy    *float64       `json:"seconds_on_copy,omitempty"`
 	Refused   []string       `json:"refused"`
 	SafeSteps []string       `json:"safe_steps"`
 }
@@ -312,7 +328,7 @@ func (a *app) alterDry(d *session.Session, p plan.Plan, refused []plan.Refusal, 
 		for _, t := range pair.Tables {
 			f := p.Forms[t.Form]
 			out.Tables = append(out.Tables, alterTable{Shard: t.Shard, Pair: pair.Pair, Table: f.Change.Table, Class: f.Class, Way: pair.Way, Algorithm: string(f.Algorithm), Before: f.Before, After: f.After,
-				Rows: t.Rows, Bytes: t.Bytes, Undo: f.Undo, Lost: f.Lost, Refused: []string{}, SafeSteps: []string{}})
+				Rows: t.Rows, Bytes: t.Bytes, Undo: f.Undo, Lost: f.Lost, OnCopy: f.SecondsOnCopy, Refused: []string{}, SafeSteps: []string{}})
 		}
 	}
 	for _, r := range refused {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"stowage/act"
+	"stowage/alter"
 	"stowage/farm"
 	"stowage/session"
 	"stowage/store"
@@ -181,7 +182,8 @@ would be lost. Decide about that first: 'stowage approve --without-way-back'.
 
 Sides behind it are moved for good: for them, and for a move that has ended, a plan in the
 other direction is written, plans/undo-NAME.json. Nothing is touched: review it, and
-'stowage move undo-NAME'.
+'stowage move undo-NAME'. For an alter that has ended a script is written,
+alters/undo-NAME.sql, where no value is lost by it.
 
 ` + exitHelp,
 		Example: "  stowage undo\n  stowage plan show undo-first\n  stowage move undo-first",
@@ -232,6 +234,9 @@ func (a *app) planBack(run store.Run) error {
 	if back != nil {
 		s.Text = "it has ended; what it moved is behind its point of no return"
 	}
+	if run.Kind == alter.Name {
+		s.Text = "it has ended; what it changed is changed back by a change of its own"
+	}
 	return a.emit(s, s.writeText)
 }
 
@@ -245,6 +250,10 @@ func writeBack(w io.Writer, b *act.Back, none string) {
 	}
 	if b.Plan != "" {
 		fmt.Fprintf(w, "%d sides are moved for good; the way back is a plan: %s\n  review it: stowage plan show %s\n  then:      stowage move %s\n", b.Sides, b.Path, b.Plan, b.Plan)
+	}
+	if b.Script != "" {
+		fmt.Fprintf(w, "the way back is a script: %s\n  review it, then: %s\n", b.Script, b.Commands[0])
+		return
 	}
 	if len(b.Commands) > 0 {
 		fmt.Fprintf(w, "moved for good; the way back is the same move in the other direction:\n  %s\n", strings.Join(b.Commands, "\n  "))
