@@ -15,7 +15,7 @@ import (
 
 // Questions are asked in this order, all of them, behind those about sides that leave.
 var questions = []act.Question[*work]{
-	{Name: "tables", Look: askTables},
+	{Name: "altered-tables", Look: askTables},
 	{Name: "privileges", Look: askPrivileges},
 	{Name: "flavor", Look: askFlavor},
 	{Name: "log", Look: askLog},
