@@ -60,6 +60,10 @@ func (w *work) switchOver(ctx context.Context) error {
 	if err := w.second.Leaves.HoldApplier(ctx); err != nil {
 		return err
 	}
+	// What clients are acknowledged from now on is on the twin's disk, too.
+	if err := w.second.Leaves.AwaitReceiving(ctx, 30*time.Second); err != nil {
+		return err
+	}
 	return w.first.Exchange(ctx, StepSwitch)
 }
 

@@ -163,8 +163,9 @@ func (a *Act) orders(key string, p plan.Pair) ([]order, error) {
 	if p.Topology == farm.Single {
 		return []order{main}, nil
 	}
+	pair, _ := a.Farm.Pair(p.Pair)
 	other := farm.B
-	for side, at := range p.Sides { // the replica that takes the primary's writes is not on its host
+	for side, at := range pair.Sides { // the replica that takes the primary's writes is not on its host
 		if side != farm.A && at == lead.Twin.At {
 			other = side
 		}

@@ -160,7 +160,8 @@ func (w *work) isOurs(ctx context.Context, r mysql.Reader) (bool, error) {
 			return true, nil
 		}
 	}
-	for _, at := range w.pair.Sides { // a further replica: it has a part of its own
+	pair, _ := w.act.Farm.Pair(w.order.Pair)
+	for _, at := range pair.Sides { // a further replica: it has a part of its own
 		if r.Address == w.act.Farm.Address(at) {
 			return true, nil
 		}

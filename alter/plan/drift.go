@@ -20,12 +20,13 @@ func Drift(p Plan, now *farm.Farm) []string {
 		if is.Topology != was.Topology {
 			out = append(out, fmt.Sprintf("pair %s is %s, was %s", was.Pair, is.Topology, was.Topology))
 		}
+		now := sidesOf(*is)
 		for _, side := range slices.Sorted(maps.Keys(was.Sides)) {
-			if at, has := is.Sides[side]; !has || at != was.Sides[side] {
+			if at, has := now[side]; !has || at != was.Sides[side] {
 				out = append(out, fmt.Sprintf("side %s of %s is elsewhere now: %s, was %s", side, was.Pair, where(at, has), where(was.Sides[side], true)))
 			}
 		}
-		for side, at := range is.Sides {
+		for side, at := range now {
 			if _, known := was.Sides[side]; !known {
 				out = append(out, fmt.Sprintf("pair %s has a side %s now, on %s", was.Pair, side, at.Host))
 			}
@@ -39,7 +40,7 @@ func Drift(p Plan, now *farm.Farm) []string {
 	return slices.Compact(out)
 }
 
-func where(s farm.Side, is bool) string {
+func where(s Side, is bool) string {
 	if !is {
 		return "nowhere"
 	}

@@ -98,7 +98,7 @@ func Make(d Drawn) (Plan, []Refusal, error) {
 			}
 			continue
 		}
-		p.Pairs = append(p.Pairs, Pair{Pair: pair.Name, Topology: pair.Topology, Way: way, Sides: maps.Clone(pair.Sides), Tables: of})
+		p.Pairs = append(p.Pairs, Pair{Pair: pair.Name, Topology: pair.Topology, Way: way, Sides: sidesOf(pair), Tables: of})
 	}
 	r.sort()
 	if err := p.wave(d.Waves); err != nil {

@@ -61,12 +61,27 @@ const OneWriter = "-one-writer"
 
 // Pair is one pair and its tables.
 type Pair struct {
-	Pair     farm.PairName               `json:"pair"`
-	Topology farm.Topology               `json:"topology"`
-	Way      Way                         `json:"way"`
-	Wave     int                         `json:"wave"` // from 1
-	Sides    map[farm.SideName]farm.Side `json:"sides"`
-	Tables   []Table                     `json:"tables"`
+	Pair     farm.PairName          `json:"pair"`
+	Topology farm.Topology          `json:"topology"`
+	Way      Way                    `json:"way"`
+	Wave     int                    `json:"wave"` // from 1
+	Sides    map[farm.SideName]Side `json:"sides"`
+	Tables   []Table                `json:"tables"`
+}
+
+// Side is where one side of a pair lives.
+type Side struct {
+	Host    farm.HostName `json:"host"`
+	Port    int           `json:"port"`
+	Datadir string        `json:"datadir"`
+}
+
+func sidesOf(p farm.Pair) map[farm.SideName]Side {
+	out := map[farm.SideName]Side{}
+	for side, at := range p.Sides {
+		out[side] = Side{at.Host, at.Port, at.Datadir}
+	}
+	return out
 }
 
 // Table is one table of one shard.

@@ -135,3 +135,14 @@ func TestTimedOnACopy(t *testing.T) {
 	}
 	a.Settle(false, 0)
 }
+
+// A single instance has nobody to serve for it: what the server does at once is done, and what would keep clients from writing is refused.
+func TestSingleInstances(t *testing.T) {
+	t.Parallel()
+	a := farmtest.StartAlteredFarm(t, farm.Single, 1)
+	a.Alter(farmtest.AddColour)
+	a.Alter(farmtest.AddIndex)
+	a.Run(farmtest.ExitRefused, "it is a single instance", "alter", a.Script(farmtest.Widen))
+	a.Rests()
+	a.Settle(true, 1)
+}
