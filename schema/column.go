@@ -229,6 +229,12 @@ func (c column) isNull() bool {
 	return !c.notNull && c.generated == "" && (c.dflt == "" || strings.EqualFold(c.dflt, "NULL"))
 }
 
+// meaning is the column without the words in which its line says it: a column that names no character set is another one when its table has another.
+func (c column) meaning() column {
+	c.text, c.without = "", ""
+	return c
+}
+
 // word matches a name as a whole word, quoted or not.
 func word(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|[^\p{L}\p{N}_$])` + regexp.QuoteMeta(name) + `($|[^\p{L}\p{N}_$])`)

@@ -2,16 +2,17 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // surrounded are reasons that lie around the table: what would fail, or do another thing, once a column is gone or is another.
-func (j *judging) surrounded(out Judgement) []string {
+func (j *judging) surrounded(parts []part, out Judgement) []string {
 	var why []string
 	if out.Class == Unchanged || out.Class == Instant {
 		return nil
 	}
-	if versioned(j.t.Before) && out.Class != Invisible {
+	if versioned(j.t.Before) && slices.ContainsFunc(parts, func(p part) bool { return p.ofRows }) {
 		why = append(why, "the table keeps the history of its rows (SYSTEM VERSIONING): its columns are not changed by swings")
 	}
 	for n, c := range j.before {

@@ -79,7 +79,7 @@ type part struct {
 	back        []string // clauses that take it back
 	lost        string   // what that would lose
 	partition   bool     // its clause ends a statement
-	sameColumns bool     // it adds, drops and moves no column
+	ofRows      bool     // it is a difference of columns
 }
 
 // JudgeChange says what a change means. It knows what it allows; all else is breaking.
@@ -107,7 +107,7 @@ func JudgeChange(t Tried, around Around) Judgement {
 		out.Class = Invisible
 	}
 	out.Refused = append(out.Refused, j.together(parts, out)...)
-	surrounded := j.surrounded(out)
+	surrounded := j.surrounded(parts, out)
 	if len(out.Refused) > 0 {
 		out.Class = Breaking
 	}

@@ -17,7 +17,7 @@ func (j *judging) columnsGone() []part {
 		if _, stays := j.kept[n]; stays {
 			continue
 		}
-		p := part{class: Directional, clauses: []string{"DROP COLUMN " + quoted(c.name)}, lost: "the values of column " + c.name}
+		p := part{class: Directional, ofRows: true, clauses: []string{"DROP COLUMN " + quoted(c.name)}, lost: "the values of column " + c.name}
 		if c.generated != "" {
 			p.lost, p.back = "", []string{"ADD COLUMN " + c.text}
 		}
@@ -41,14 +41,14 @@ func (j *judging) columnsMoved() []part {
 	if slices.IsSorted(order) {
 		return nil
 	}
-	return []part{{noWay: true, refused: "columns change their order: row events match columns by their place, so values would be swapped, without an error"}}
+	return []part{{ofRows: true, noWay: true, refused: "columns change their order: row events match columns by their place, so values would be swapped, without an error"}}
 }
 
 // columnsChanged are columns that stay and are another.
 func (j *judging) columnsChanged() []part {
 	var out []part
 	for n, from := range j.source {
-		if from >= 0 && j.before[from].text != j.after[n].text {
+		if from >= 0 && j.before[from].meaning() != j.after[n].meaning() {
 			out = append(out, j.columnChanged(j.before[from], j.after[n])...)
 		}
 	}
@@ -61,7 +61,7 @@ func (j *judging) columnChanged(was, is column) []part {
 	if was.name != is.name {
 		modify, back = "CHANGE COLUMN "+quoted(was.name)+" "+is.text, "CHANGE COLUMN "+quoted(is.name)+" "+was.text
 	}
-	p := part{class: Unchanged, clauses: []string{modify}, back: []string{back}, sameColumns: true}
+	p := part{class: Unchanged, ofRows: true, clauses: []string{modify}, back: []string{back}}
 	raise := func(c Class) {
 		if slices.Index(ranks, c) > slices.Index(ranks, p.class) {
 			p.class = c
@@ -84,7 +84,7 @@ func (j *judging) columnChanged(was, is column) []part {
 	switch {
 	case was.period || is.period:
 		refuse("it is a column of a period, which is not changed by swings")
-	case was.generated != is.generated || was.stored != is.stored:
+	case j.nowNamed(was.generated) != is.generated || was.stored != is.stored:
 		refuse("how its value comes to be is changed, and row events carry the value that the other side has computed")
 	case is.auto && !was.auto:
 		refuse("AUTO_INCREMENT gives each row with 0 a number, and not the same on both sides")
@@ -217,7 +217,7 @@ func (j *judging) nullsChanged(p *part, was, is column, raise func(Class)) {
 
 // checkChanged: a CHECK of a column is added instantly, and no row is looked at: rows that break it would stay.
 func (j *judging) checkChanged(p *part, was, is column, raise func(Class)) {
-	if was.check == is.check || was.name != is.name {
+	if j.nowNamed(was.check) == is.check {
 		return
 	}
 	raise(Instant)

@@ -29,7 +29,7 @@ func (j *judging) columnsNew() []part {
 }
 
 func (j *judging) columnNew(c column) part {
-	p := part{class: Directional, clauses: []string{"ADD COLUMN " + c.text}, lost: "the values of column " + c.name}
+	p := part{class: Directional, ofRows: true, clauses: []string{"ADD COLUMN " + c.text}, lost: "the values of column " + c.name}
 	refuse := func(format string, args ...any) {
 		p.refused = "column " + c.name + ": " + fmt.Sprintf(format, args...)
 	}
@@ -48,11 +48,18 @@ func (j *judging) columnNew(c column) part {
 		if k := j.keyOver(c.name); k != "" && !c.stored {
 			refuse("key %s over a new VIRTUAL column: rows of the other side would get NULL in that index, without an error; add the column first, and the key when both sides have it", k)
 		}
+		if find(j.t.Before.Keys, "PRIMARY KEY") < 0 && !c.stored {
+			refuse("the table has no primary key, and an applier does not find rows by all their values where one more is computed")
+			p.noWay = true
+		}
 		for n, other := range j.after {
 			if j.fresh[n] && other.name != c.name && word(other.name).MatchString(c.generated) {
 				refuse("it is computed of column %s, which is new, too; add that one first", other.name)
 			}
 		}
+	case longTexts[c.kind] > 0 && c.dflt != "" && !strings.EqualFold(c.dflt, "NULL"):
+		refuse("an applier gives %s no default but '' and NULL; add the column without one, then set it", strings.ToUpper(c.kind))
+		p.clauses = c.constantFirst()
 	case !c.isConstant():
 		refuse("DEFAULT %s is another value for every row, and an applier does not compute it; add the column with a constant, then set the default", c.dflt)
 		p.clauses = c.constantFirst()
@@ -78,26 +85,30 @@ func (j *judging) keyOver(name string) string {
 
 // zeroIsRight are types whose value without a default is the same in an ALTER and for an applier: 0 or ”.
 var zeroIsRight = map[string]bool{"tinyint": true, "smallint": true, "mediumint": true, "int": true, "bigint": true, "decimal": true, "float": true, "double": true, "bit": true,
-	"char": true, "varchar": true, "tinytext": true, "text": true, "mediumtext": true, "varbinary": true, "binary": true, "tinyblob": true, "blob": true, "mediumblob": true, "longblob": true}
+	"date": true, "datetime": true, "time": true, "year": true, "enum": true, "set": true, "char": true, "varchar": true, "tinytext": true, "text": true, "mediumtext": true, "varbinary": true, "binary": true, "tinyblob": true, "blob": true, "mediumblob": true, "longblob": true}
 
 // zeros are constants that a column of a type may begin with.
-var zeros = map[string]string{"date": "'1970-01-01'", "datetime": "'1970-01-01 00:00:00'", "timestamp": "'1970-01-02 00:00:00'", "time": "'00:00:00'", "year": "1970", "longtext": "'null'"}
+var zeros = map[string]string{"date": "'1970-01-01'", "datetime": "'1970-01-01 00:00:00'", "timestamp": "'1970-01-02 00:00:00'", "time": "'00:00:00'", "year": "1970"}
 
 // constantFirst adds a column with a constant, and sets what its default shall be afterwards; nil where no constant is known.
 func (c column) constantFirst() []string {
 	zero, known := zeros[c.kind]
 	switch {
 	case !c.notNull:
-		zero = "NULL"
-	case known && c.kind == "longtext" && c.check == "":
-		zero = "''"
+		zero = " DEFAULT NULL"
+	case longTexts[c.kind] > 0:
+		zero = ""
+		if c.check != "" {
+			return nil
+		}
 	case known:
+		zero = " DEFAULT " + zero
 	case c.kind == "enum" || c.kind == "set":
-		zero = split(c.args, ',')[0]
+		zero = " DEFAULT " + split(c.args, ',')[0]
 	case texts[c.kind] || binaries[c.kind]:
-		zero = "''"
+		zero = " DEFAULT ''"
 	case zeroIsRight[c.kind]:
-		zero = "0"
+		zero = " DEFAULT 0"
 	default:
 		return nil
 	}
@@ -108,8 +119,7 @@ func (c column) constantFirst() []string {
 			at = min(at, n)
 		}
 	}
-	line = line[:at] + " DEFAULT " + zero + line[at:]
-	return []string{"ADD COLUMN " + line, "MODIFY COLUMN " + c.text}
+	return []string{"ADD COLUMN " + line[:at] + zero + line[at:], "MODIFY COLUMN " + c.text}
 }
 
 // newOnes are the names of new columns, in lower case.

@@ -57,10 +57,10 @@ func (j *judging) keysGone() []part {
 				word = map[bool]string{true: "INVISIBLE", false: "VISIBLE"}
 			}
 			alter := "ALTER INDEX " + quoted(k.Name) + " "
-			out = append(out, part{class: Instant, sameColumns: true, clauses: []string{alter + word[!keyOf(k).hidden]}, back: []string{alter + word[keyOf(k).hidden]}})
+			out = append(out, part{class: Instant, clauses: []string{alter + word[!keyOf(k).hidden]}, back: []string{alter + word[keyOf(k).hidden]}})
 		case n < 0 && j.renamedTo(k) != "":
 			to := j.renamedTo(k)
-			out = append(out, part{class: Instant, sameColumns: true, clauses: []string{"RENAME INDEX " + quoted(k.Name) + " TO " + quoted(to)}, back: []string{"RENAME INDEX " + quoted(to) + " TO " + quoted(k.Name)},
+			out = append(out, part{class: Instant, clauses: []string{"RENAME INDEX " + quoted(k.Name) + " TO " + quoted(to)}, back: []string{"RENAME INDEX " + quoted(to) + " TO " + quoted(k.Name)},
 				remarks: []string{"queries that name index " + k.Name + " (FORCE INDEX) fail from then on"}})
 		default:
 			out = append(out, j.keyGone(k, n >= 0))
@@ -109,7 +109,7 @@ func (j *judging) renamedTo(k Part) string {
 
 func (j *judging) keyGone(k Part, another bool) part {
 	drop := "DROP KEY " + quoted(k.Name)
-	p := part{class: Invisible, sameColumns: true, remarks: []string{"queries that name index " + k.Name + " (FORCE INDEX) fail from then on"}}
+	p := part{class: Invisible, remarks: []string{"queries that name index " + k.Name + " (FORCE INDEX) fail from then on"}}
 	if k.Name == "PRIMARY KEY" {
 		drop, p.remarks = "DROP PRIMARY KEY", nil
 		if j.around.MinimalImages {
@@ -148,7 +148,7 @@ func (j *judging) keysNew() []part {
 }
 
 func (j *judging) keyNew(k Part) part {
-	p := part{class: Invisible, sameColumns: true, clauses: []string{"ADD " + k.Text}, back: []string{"DROP KEY " + quoted(k.Name)}}
+	p := part{class: Invisible, clauses: []string{"ADD " + k.Text}, back: []string{"DROP KEY " + quoted(k.Name)}}
 	if k.Name == "PRIMARY KEY" {
 		p.class, p.back = Directional, []string{"DROP PRIMARY KEY"}
 	}

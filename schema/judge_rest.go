@@ -19,7 +19,7 @@ func (j *judging) constraintsGone() []part {
 			continue
 		}
 		drop, err := dropConstraint(c)
-		p := part{class: Instant, sameColumns: true, clauses: []string{drop}, back: []string{"ADD " + c.Text}}
+		p := part{class: Instant, clauses: []string{drop}, back: []string{"ADD " + c.Text}}
 		switch {
 		case err != nil || strings.HasPrefix(strings.ToUpper(c.Text), "PERIOD"):
 			p.refused, p.noWay = "a constraint without a name, or a period, is not changed by swings", true
@@ -39,11 +39,15 @@ func (j *judging) sameConstraint(was, is Part) bool {
 	if was.Text == is.Text {
 		return true
 	}
-	text := was.Text
+	return j.nowNamed(was.Text) == is.Text
+}
+
+// nowNamed gives the columns of a definition the names that they have after the change.
+func (j *judging) nowNamed(text string) string {
 	for from, to := range j.kept {
-		text = strings.ReplaceAll(text, quoted(j.before[from].name), "`\x00"+j.after[to].name+"`")
+		text = strings.ReplaceAll(text, quoted(j.before[from].name), "`\x00"+strings.TrimPrefix(quoted(j.after[to].name), "`"))
 	}
-	return strings.ReplaceAll(text, "\x00", "") == is.Text
+	return strings.ReplaceAll(text, "\x00", "")
 }
 
 // constraintsNew are foreign keys and checks that come, or are another.
@@ -55,7 +59,7 @@ func (j *judging) constraintsNew() []part {
 			continue
 		}
 		drop, err := dropConstraint(c)
-		p := part{class: Directional, sameColumns: true, clauses: []string{"ADD " + c.Text}, back: []string{drop}}
+		p := part{class: Directional, clauses: []string{"ADD " + c.Text}, back: []string{drop}}
 		switch {
 		case err != nil || strings.HasPrefix(strings.ToUpper(c.Text), "PERIOD"):
 			p.refused, p.noWay = "a constraint without a name, or a period, is not added by swings", true
@@ -100,7 +104,7 @@ func (j *judging) options() []part {
 		return nil
 	}
 	slices.Sort(changed)
-	p := part{class: Unchanged, sameColumns: true}
+	p := part{class: Unchanged}
 	for _, n := range changed {
 		c, known := optionClasses[n]
 		switch {
@@ -135,14 +139,14 @@ var (
 // partitioning: rows travel by their values, whatever part of the table they lie in. What counts is whether each row has a place.
 func (j *judging) partitioning() []part {
 	was, is := j.t.Before.Partitions, j.t.After.Partitions
-	if was == is {
+	if j.nowNamed(was) == is {
 		return nil
 	}
 	does := map[string]bool{}
 	for _, c := range j.clauses {
 		does[c.does] = true
 	}
-	p := part{class: Invisible, partition: true, noWay: true, sameColumns: true}
+	p := part{class: Invisible, partition: true, noWay: true}
 	switch {
 	case is == "":
 		p.clauses, p.noWay = []string{"REMOVE PARTITIONING"}, false

@@ -1,0 +1,61 @@
+package alter
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"stowage/e2e/farmtest"
+	"stowage/host"
+	"stowage/internal/altertest"
+	"stowage/mysql"
+	"stowage/schema"
+	"stowage/schema/scratch"
+)
+
+// 200 changes, drawn by a grammar over real table definitions, are judged and then done on a real pair with rows that travel between the sides: what is called safe is safe, always; what is refused
+// would have broken, but for one in twenty at most. STOWAGE_SEED=n draws others.
+func TestJudgedChangesAreDone(t *testing.T) {
+	local, err := host.NewLocal(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Skipf("NOT TESTED: %v", err)
+	}
+	parent, err := os.MkdirTemp("", "stowage-judged-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(parent) })
+	if err := os.Chmod(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	server, err := scratch.Open(t.Context(), scratch.Question{Local: local, Dir: filepath.Join(parent, "s"), Open: func(address string, account mysql.Account) *mysql.Server {
+		return mysql.Open("scratch", address, account, slog.New(slog.DiscardHandler))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	const changes = 200
+	seed := farmtest.Number("STOWAGE_SEED", 1)
+	r := altertest.Run(t, altertest.StartPair(t), int64(seed), changes, func(tables map[string]string, change schema.Change) (schema.Tried, error) {
+		return server.Try(t.Context(), tables, change)
+	})
+	t.Logf("seed %d: %d changes: %v; %d refused by rows of the first side; %d wrongly called safe; %d refused needlessly; %d with safe steps, %d of them not safe; %d without a row", seed, r.Changes, r.Classes, r.ByRows, len(r.Wrong), len(r.Needless), r.Steps, len(r.BadSteps), len(r.Unwritten))
+	for _, w := range r.Wrong {
+		t.Errorf("wrongly called safe: %s", w)
+	}
+	for _, b := range r.BadSteps {
+		t.Errorf("a step that is not safe: %s", b)
+	}
+	for _, n := range r.Needless {
+		t.Logf("refused needlessly: %s", n)
+	}
+	if len(r.Needless)*20 > r.Changes {
+		t.Errorf("%d of %d refused needlessly", len(r.Needless), r.Changes)
+	}
+}
