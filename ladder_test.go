@@ -97,7 +97,7 @@ var ladder = []rung{
 	},
 	{
 		"placement":              "pure: farm and goals to a plan",
-		"schema":                 "pure: definitions of tables, and the difference between two of them",
+		"schema":                 "pure: definitions of tables, the difference between two of them, and what a change means",
 		"roll/agenda":            "pure: hosts and limits to the order in which they are rolled; below workspace, because its plans and playbooks are files",
 		"capacity":               "pure: measured series to days with an interval",
 		"inventory/claims":       "pure: what sources say to conflicts and culprits; reads no source",
@@ -145,6 +145,7 @@ type rung map[string]string
 
 // support is for tests: no other file may import these packages.
 var support = map[string]string{
+	"internal/altertest":   "changes tables on a real pair, for tests",
 	"internal/mariadbtest": "starts throw-away servers",
 	"e2e/attack":           "plays nobody against the built programs",
 	"e2e/farmtest":         "makes farms under load, runs the program on them, and judges",

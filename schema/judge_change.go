@@ -79,6 +79,7 @@ type part struct {
 	back        []string // clauses that take it back
 	lost        string   // what that would lose
 	partition   bool     // its clause ends a statement
+	beside      string   // the new column with which it comes in one statement: a unique key that rows of the other side have NULL in
 	ofRows      bool     // it is a difference of columns
 }
 
@@ -254,6 +255,10 @@ func (j *judging) safeSteps(parts []part) []string {
 	for _, p := range parts {
 		if p.noWay {
 			return nil
+		}
+		if n := slices.IndexFunc(out, func(s string) bool { return p.beside != "" && strings.Contains(s, " ADD COLUMN "+quoted(p.beside)+" ") }); n >= 0 {
+			out[n] += ", " + p.clauses[0]
+			continue
 		}
 		for _, c := range p.clauses {
 			out = append(out, "ALTER TABLE "+quoted(j.t.After.Name)+" "+c)

@@ -61,7 +61,9 @@ func (j *judging) columnChanged(was, is column) []part {
 	if was.name != is.name {
 		modify, back = "CHANGE COLUMN "+quoted(was.name)+" "+is.text, "CHANGE COLUMN "+quoted(is.name)+" "+was.text
 	}
-	p := part{class: Unchanged, ofRows: true, clauses: []string{modify}, back: []string{back}}
+	now := was
+	now.name = is.name
+	p := part{class: Unchanged, ofRows: now.meaning() != is.meaning(), clauses: []string{modify}, back: []string{back}}
 	raise := func(c Class) {
 		if slices.Index(ranks, c) > slices.Index(ranks, p.class) {
 			p.class = c
@@ -170,15 +172,10 @@ func (j *judging) collationChanged(p *part, was, is column, raise func(Class), r
 	if was.charset != is.charset && was.collation != "" && strings.TrimPrefix(was.collation, "utf8mb3") == strings.TrimPrefix(is.collation, "utf8mb4") {
 		return // utf8mb3_general_ci to utf8mb4_general_ci: the same order of what there was
 	}
-	for _, t := range []struct {
-		keys []Part
-		name string
-	}{{j.t.Before.Keys, was.name}, {j.t.After.Keys, is.name}} {
-		for _, k := range t.keys {
-			if key := keyOf(k); key.unique && key.has(t.name) {
-				refuse("another collation in key %s, which may take rows of the other side for equal", k.Name)
-				return
-			}
+	for _, k := range j.t.After.Keys {
+		if key := keyOf(k); key.unique && key.has(is.name) && !finer(was.collation, is.collation) {
+			refuse("another collation in key %s, which may take rows of the other side for equal", k.Name)
+			return
 		}
 	}
 	for n, c := range j.after {
@@ -189,6 +186,12 @@ func (j *judging) collationChanged(p *part, was, is column, raise func(Class), r
 	if word(is.name).MatchString(j.t.After.Partitions) {
 		refuse("another collation, and partitions are made of it")
 	}
+}
+
+// finer reports whether what a collation takes for equal was equal before, too: bytes, where blanks at the end count as they did.
+func finer(was, is string) bool {
+	blanksCount := strings.Contains(was, "nopad") || strings.Contains(was, "0900") || strings.HasPrefix(was, "default of")
+	return strings.HasSuffix(is, "_nopad_bin") || strings.HasSuffix(is, "_0900_bin") || strings.HasSuffix(is, "_bin") && !blanksCount
 }
 
 // nullsChanged: an applier stores 0 or ” for a NULL that may not be, without an error.

@@ -120,6 +120,9 @@ func (j *judging) keyGone(k Part, another bool) part {
 		}
 	}
 	p.clauses, p.back = []string{drop}, []string{"ADD " + k.Text}
+	if another {
+		p.clauses = []string{} // one statement takes the old one away and brings the new: keyNew
+	}
 	if keyOf(k).unique {
 		p.class = Directional // the altered side takes rows that the other would refuse
 	}
@@ -142,15 +145,18 @@ func (j *judging) keysNew() []part {
 		if n < 0 && slices.ContainsFunc(j.t.Before.Keys, func(b Part) bool { return find(j.t.After.Keys, b.Name) < 0 && nameless(b) == nameless(k) }) {
 			continue // renamed
 		}
-		out = append(out, j.keyNew(k))
+		out = append(out, j.keyNew(k, n >= 0))
 	}
 	return out
 }
 
-func (j *judging) keyNew(k Part) part {
+func (j *judging) keyNew(k Part, another bool) part {
 	p := part{class: Invisible, clauses: []string{"ADD " + k.Text}, back: []string{"DROP KEY " + quoted(k.Name)}}
 	if k.Name == "PRIMARY KEY" {
 		p.class, p.back = Directional, []string{"DROP PRIMARY KEY"}
+	}
+	if another {
+		p.clauses = []string{p.back[0] + ", ADD " + k.Text}
 	}
 	is := keyOf(k)
 	if upper := strings.ToUpper(k.Text); strings.HasPrefix(upper, "FULLTEXT") || strings.HasPrefix(upper, "SPATIAL") {
@@ -165,8 +171,8 @@ func (j *judging) keyNew(k Part) part {
 	case k.Name == "PRIMARY KEY" && j.around.MinimalImages:
 		p.refused, p.noWay = "rows of the other side are looked for by its primary key (binlog_row_image is not FULL): SET GLOBAL binlog_row_image=FULL first", true
 	case j.implied(is):
-	case k.Name != "PRIMARY KEY" && j.hasNull(is):
-		p.class = Directional
+	case k.Name != "PRIMARY KEY" && j.nullIn(is) != "":
+		p.class, p.beside = Directional, j.nullIn(is)
 	default:
 		p.noWay = true
 		p.refused = fmt.Sprintf("key %s: two rows that it takes for equal may be written on the other side; replication would stop at the second. On a pair with one writer an ordinary ALTER TABLE, through the binary log, has no such moment", k.Name)
@@ -205,12 +211,12 @@ func (j *judging) hasNew(k key) bool {
 	return slices.ContainsFunc(j.newOnes(), func(n string) bool { return k.has(n) })
 }
 
-// hasNull reports whether a key has a new column that is NULL in each row of the other side: then no two are equal.
-func (j *judging) hasNull(k key) bool {
+// nullIn is a new column of a key that is NULL in each row of the other side: then no two are equal. "" for none.
+func (j *judging) nullIn(k key) string {
 	for n, c := range j.after {
 		if j.fresh[n] && k.has(c.name) && c.isNull() {
-			return true
+			return c.name
 		}
 	}
-	return false
+	return ""
 }

@@ -39,8 +39,13 @@ func (j *judging) sameConstraint(was, is Part) bool {
 	if was.Text == is.Text {
 		return true
 	}
+	if at := references.FindStringIndex(was.Text); at != nil { // names behind it are of another table
+		return j.nowNamed(was.Text[:at[0]])+was.Text[at[0]:] == is.Text
+	}
 	return j.nowNamed(was.Text) == is.Text
 }
+
+var references = regexp.MustCompile("\\bREFERENCES `")
 
 // nowNamed gives the columns of a definition the names that they have after the change.
 func (j *judging) nowNamed(text string) string {
@@ -105,6 +110,9 @@ func (j *judging) options() []part {
 	}
 	slices.Sort(changed)
 	p := part{class: Unchanged}
+	if is["ENGINE"] != should["ENGINE"] {
+		changed = []string{"ENGINE"} // it brings options of its own
+	}
 	for _, n := range changed {
 		c, known := optionClasses[n]
 		switch {
@@ -136,6 +144,12 @@ var (
 	byRange  = regexp.MustCompile(`(?i)\bPARTITION\s+BY\s+RANGE\b`)
 )
 
+// hasAll reports whether partitions have a place for every row.
+func hasAll(partitions string) bool {
+	text := mask(partitions)
+	return text == "" || byHash.MatchString(text) || takesAll.MatchString(text)
+}
+
 // partitioning: rows travel by their values, whatever part of the table they lie in. What counts is whether each row has a place.
 func (j *judging) partitioning() []part {
 	was, is := j.t.Before.Partitions, j.t.After.Partitions
@@ -147,6 +161,9 @@ func (j *judging) partitioning() []part {
 		does[c.does] = true
 	}
 	p := part{class: Invisible, partition: true, noWay: true}
+	if !hasAll(was) {
+		p.class = Directional // the altered side takes rows that the other would refuse
+	}
 	switch {
 	case is == "":
 		p.clauses, p.noWay = []string{"REMOVE PARTITIONING"}, false
@@ -165,7 +182,7 @@ func (j *judging) partitioning() []part {
 	case is == "":
 	case strings.Contains(strings.ToUpper(text), "SUBPARTITION"):
 		p.refused = "subpartitions are not changed by swings"
-	case byHash.MatchString(text), takesAll.MatchString(text):
+	case hasAll(is):
 	case does["add partition"], does["reorganize partition"] && byRange.MatchString(text):
 		p.class = Directional // the altered side takes rows that the other would refuse
 	default:

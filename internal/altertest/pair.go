@@ -22,7 +22,7 @@ type Pair struct {
 // StartPair starts two servers that follow each other.
 func StartPair(t testing.TB, extra ...string) *Pair {
 	t.Helper()
-	extra = append([]string{"--innodb-buffer-pool-size=32M", "--table-open-cache=400"}, extra...)
+	extra = append([]string{"--innodb-buffer-pool-size=32M", "--table-open-cache=400", "--system-versioning-alter-history=KEEP"}, extra...)
 	p := &Pair{A: mariadbtest.Start(t, "a", extra...), B: mariadbtest.Start(t, "b", extra...)}
 	mariadbtest.Ring(t, p.A, p.B)
 	p.a, p.b = p.A.DB(t, mariadbtest.Stowage, ""), p.B.DB(t, mariadbtest.Stowage, "")

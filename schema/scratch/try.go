@@ -79,47 +79,46 @@ func (s *Server) trials(change schema.Change) []trial {
 }
 
 var (
-	references = regexp.MustCompile("REFERENCES (?:`((?:[^`]|``)+)`\\.)?`((?:[^`]|``)+)`")
+	references = regexp.MustCompile("(?i)\\bREFERENCES\\s+(?:`?((?:[^`\\s.(]|``)+)`?\\s*\\.\\s*)?`?((?:[^`\\s.(]|``)+)`?")
 	nextval    = regexp.MustCompile("(?i)\\bnextval\\(`((?:[^`]|``)+)`\\.")
+	sequence   = regexp.MustCompile(`^CREATE SEQUENCE |^CREATE TABLE (?s:.*)\) ENGINE=\w+ SEQUENCE=1`)
 )
 
-// beside are the tables that a change of one touches: itself, those to which its foreign keys lead and from which some lead to it, and all sequences. Defaults name their sequence with its database, so the
-// database is called like that. checks is false where a foreign key leads to a table that is not given: with checks the server would refuse any change.
+// beside are the tables that a change of one touches: itself, those to which its foreign keys lead, or shall lead, those from which some lead to it, and all sequences. Defaults name their sequence with
+// its database, so the database is called like that. checks is false where a foreign key leads to a table that is not given: with checks the server would refuse any change.
 func beside(tables map[string]string, change schema.Change) (statements []Statement, database string, checks bool) {
 	database, checks = "scratch", true
 	wanted := map[string]bool{change.Table: true}
 	for name, text := range tables {
-		if strings.HasPrefix(text, "CREATE SEQUENCE") {
+		if sequence.MatchString(text) {
 			wanted[name] = true
+		}
+		if name == change.Table {
+			text += " " + change.Text
+			if m := nextval.FindStringSubmatch(text); m != nil {
+				database = strings.ReplaceAll(m[1], "``", "`")
+			}
 		}
 		for _, r := range references.FindAllStringSubmatch(text, -1) {
 			to := strings.ReplaceAll(r[2], "``", "`")
-			if name == change.Table {
-				if r[1] != "" || tables[to] == "" {
-					checks = false
-					continue
-				}
+			switch {
+			case name == change.Table && (r[1] != "" || tables[to] == ""):
+				checks = false
+			case name == change.Table:
 				wanted[to] = true
-			} else if to == change.Table && r[1] == "" {
+			case to == change.Table && r[1] == "":
 				wanted[name] = true
 			}
 		}
-		if m := nextval.FindStringSubmatch(text); m != nil && name == change.Table {
-			database = strings.ReplaceAll(m[1], "``", "`")
-		}
 	}
-	names := slices.Collect(maps.Keys(wanted))
-	slices.SortFunc(names, func(a, b string) int { // sequences first: defaults name them
-		as, bs := strings.HasPrefix(tables[a], "CREATE SEQUENCE"), strings.HasPrefix(tables[b], "CREATE SEQUENCE")
-		if as != bs {
+	names := slices.SortedFunc(maps.Keys(wanted), func(a, b string) int { // sequences first: defaults name them
+		if as, bs := sequence.MatchString(tables[a]), sequence.MatchString(tables[b]); as != bs {
 			return map[bool]int{true: -1, false: 1}[as]
 		}
 		return strings.Compare(a, b)
 	})
 	for _, n := range names {
-		if text := tables[n]; n == change.Table || strings.HasPrefix(text, "CREATE SEQUENCE") || !nextval.MatchString(text) {
-			statements = append(statements, Statement{n, text, change.Place})
-		}
+		statements = append(statements, Statement{n, tables[n], change.Place})
 	}
 	return statements, database, checks
 }
