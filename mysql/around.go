@@ -81,16 +81,17 @@ func wordOf(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|[^\p{L}\p{N}_$])(` + regexp.QuoteMeta(name) + `|` + regexp.QuoteMeta(strings.ReplaceAll(name, "`", "``")) + `)($|[^\p{L}\p{N}_$])`)
 }
 
-// references are the tables with a foreign key onto each table. InnoDB keeps names as those of files.
+// references are the tables with a foreign key onto each table. MariaDB's information_schema would open every table for it; InnoDB has them at hand, with names as those of files.
 func (s *Server) references(ctx context.Context, d dialect) (map[string][]string, error) {
-	table := "INNODB_FOREIGN"
+	query := `SELECT DISTINCT TABLE_SCHEMA AS child_db, TABLE_NAME AS child, REFERENCED_TABLE_SCHEMA AS parent_db, REFERENCED_TABLE_NAME AS parent
+		FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL`
 	if d.flavor.Vendor == "MariaDB" {
-		table = "INNODB_SYS_FOREIGN"
+		part := func(column, n string) string {
+			return "CONVERT(CONVERT(CAST(SUBSTRING_INDEX(" + column + ", '/', " + n + ") AS BINARY) USING filename) USING utf8mb4)"
+		}
+		query = "SELECT " + part("FOR_NAME", "1") + " AS child_db, " + part("FOR_NAME", "-1") + " AS child, " + part("REF_NAME", "1") + " AS parent_db, " + part("REF_NAME", "-1") + " AS parent FROM information_schema.INNODB_SYS_FOREIGN"
 	}
-	part := func(column, n string) string {
-		return "CONVERT(CONVERT(CAST(SUBSTRING_INDEX(" + column + ", '/', " + n + ") AS BINARY) USING filename) USING utf8mb4)"
-	}
-	records, err := s.recordsSlow(ctx, "SELECT "+part("FOR_NAME", "1")+" AS child_db, "+part("FOR_NAME", "-1")+" AS child, "+part("REF_NAME", "1")+" AS parent_db, "+part("REF_NAME", "-1")+" AS parent FROM information_schema."+table)
+	records, err := s.recordsSlow(ctx, query)
 	if err != nil {
 		return nil, err
 	}

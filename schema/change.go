@@ -103,6 +103,17 @@ var (
 	otherDatabase = refusal{"a database before the name of a table", "leave it out: --shards says which databases are changed"}
 )
 
+var plainName = regexp.MustCompile(`^[0-9A-Za-z_$\x{80}-\x{ffff}]+$`)
+
+// named is name, for what people wrote: "" for a plain name that servers would not take for one.
+func named(s string) (string, string) {
+	n, rest := name(s)
+	if s = strings.TrimSpace(s); s != "" && s[0] != '`' && s[0] != '"' && !plainName.MatchString(n) {
+		return "", rest
+	}
+	return n, rest
+}
+
 // changeOf makes a change of one statement without comments.
 func changeOf(s string) (Change, *refusal) {
 	var table, body string
@@ -117,32 +128,32 @@ func changeOf(s string) (Change, *refusal) {
 		case m[3] != "":
 			return Change{}, &refusal{"IF EXISTS of a table", "leave it out: a shard without the table is named before anything begins"}
 		}
-		table, body = name(s[len(m[0]):])
+		table, body = named(s[len(m[0]):])
 	case makeIndex.MatchString(masked):
 		m := makeIndex.FindStringSubmatch(masked)
 		if m[1] != "" {
 			return Change{}, &refusal{"CREATE OR REPLACE INDEX", "write ALTER TABLE ... DROP INDEX ..., ADD INDEX ..."}
 		}
-		index, rest := name(s[len(m[0]):])
+		index, rest := named(s[len(m[0]):])
 		kind := indexType.FindString(rest)
 		rest = rest[len(kind):]
 		at := on.FindString(rest)
 		if at == "" || index == "" {
 			return Change{}, &refusal{"CREATE INDEX without a name or ON", "write CREATE INDEX name ON table (columns)"}
 		}
-		table, rest = name(rest[len(at):])
+		table, rest = named(rest[len(at):])
 		if strings.HasPrefix(rest, ".") {
 			return Change{}, &otherDatabase
 		}
 		body = strings.ToUpper("ADD "+m[2]+"INDEX "+m[3]) + quoted(index) + kind + " " + strings.TrimSpace(rest)
 	case dropIndex.MatchString(masked):
 		m := dropIndex.FindStringSubmatch(masked)
-		index, rest := name(s[len(m[0]):])
+		index, rest := named(s[len(m[0]):])
 		at := on.FindString(rest)
 		if at == "" || index == "" {
 			return Change{}, &refusal{"DROP INDEX without a name or ON", "write DROP INDEX name ON table"}
 		}
-		table, rest = name(rest[len(at):])
+		table, rest = named(rest[len(at):])
 		if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, ".") {
 			return Change{}, &otherDatabase
 		} else if rest != "" {
@@ -151,7 +162,7 @@ func changeOf(s string) (Change, *refusal) {
 		body = strings.ToUpper("DROP INDEX "+m[1]) + quoted(index)
 	case optimize.MatchString(masked):
 		var rest string
-		if table, rest = name(s[len(optimize.FindString(masked)):]); strings.HasPrefix(rest, ".") {
+		if table, rest = named(s[len(optimize.FindString(masked)):]); strings.HasPrefix(rest, ".") {
 			return Change{}, &otherDatabase
 		} else if strings.TrimSpace(rest) != "" {
 			return Change{}, &refusal{"OPTIMIZE TABLE with more than a table", "write a statement for each table"}

@@ -101,7 +101,11 @@ func name(s string) (name, rest string) {
 	if c := s[0]; c == '`' || c == '"' {
 		end := skip(s, 0)
 		q := string(c)
-		return strings.ReplaceAll(strings.Trim(s[:end], q), q+q, q), s[end:]
+		inside := strings.TrimPrefix(s[:end], q)
+		if len(inside) > 0 && inside[len(inside)-1] == c {
+			inside = inside[:len(inside)-1]
+		}
+		return strings.ReplaceAll(inside, q+q, q), s[end:]
 	}
 	end := strings.IndexAny(s, " \t\r\n(,;.")
 	if end < 0 {

@@ -25,8 +25,8 @@ type Tally struct {
 	Unwritten []string // no statement changed a row while the sides differed
 }
 
-// Run draws changes until so many have been judged and done. What the throw-away server refuses, and what changes nothing, is drawn again.
-func Run(t testing.TB, p *Pair, seed int64, changes int, try Trier) Tally {
+// Run draws changes until so many have been judged, beside what is around, and done. What the throw-away server refuses, and what changes nothing, is drawn again.
+func Run(t testing.TB, p *Pair, seed int64, changes int, around schema.Around, try Trier) Tally {
 	t.Helper()
 	out := Tally{Classes: map[schema.Class]int{}}
 	r := rand.New(rand.NewSource(seed))
@@ -46,7 +46,7 @@ func Run(t testing.TB, p *Pair, seed int64, changes int, try Trier) Tally {
 		if err != nil {
 			continue
 		}
-		j := schema.JudgeChange(tried, schema.Around{Table: "d.t"})
+		j := schema.JudgeChange(tried, around)
 		if j.Class == schema.Unchanged {
 			continue
 		}
@@ -64,7 +64,7 @@ func Run(t testing.TB, p *Pair, seed int64, changes int, try Trier) Tally {
 		}
 		if j.SafeSteps != nil {
 			out.Steps++
-			if bad := follow(tables, j.SafeSteps, try); bad != "" {
+			if bad := follow(tables, j.SafeSteps, around, try); bad != "" {
 				out.BadSteps = append(out.BadSteps, what+": "+bad)
 			}
 		}
@@ -76,7 +76,7 @@ func Run(t testing.TB, p *Pair, seed int64, changes int, try Trier) Tally {
 }
 
 // follow judges steps one after the other, each on what the one before has left.
-func follow(tables map[string]string, steps []string, try Trier) string {
+func follow(tables map[string]string, steps []string, around schema.Around, try Trier) string {
 	now := maps.Clone(tables)
 	for _, s := range steps {
 		all, err := schema.Changes("step.sql", []byte(s))
@@ -87,7 +87,7 @@ func follow(tables map[string]string, steps []string, try Trier) string {
 		if err != nil {
 			return fmt.Sprintf("%s: %v", s, err)
 		}
-		if j := schema.JudgeChange(tried, schema.Around{Table: "d.t"}); j.Class == schema.Breaking {
+		if j := schema.JudgeChange(tried, around); j.Class == schema.Breaking {
 			return fmt.Sprintf("%s: %v", s, j.Refused)
 		}
 		now["t"] = tried.After.Text

@@ -70,7 +70,7 @@ func Open(ctx context.Context, q Question) (_ *Server, err error) {
 		}
 	}()
 	options := fmt.Sprintf("[mysqld]\ndatadir=%s\nsocket=s\npid-file=%s\nlog-error=%s\ntmpdir=%s\nbind-address=127.0.0.1\nport=%d\nskip-log-bin\nskip-name-resolve\ninnodb_buffer_pool_size=16M\nperformance_schema=0\n"+
-		"innodb_flush_log_at_trx_commit=0\ninnodb_doublewrite=0\nloose-sync_frm=0\nloose-system_versioning_alter_history=KEEP\n", // nothing is kept; what becomes of a history is judged, and not refused by the server
+		"loose-secure_file_priv=\nloose-mysqlx=OFF\ninnodb_flush_log_at_trx_commit=0\ninnodb_doublewrite=0\nloose-sync_frm=0\nloose-system_versioning_alter_history=KEEP\n", // nothing is kept; what becomes of a history is judged, and not refused by the server
 		i.Datadir, filepath.Join(q.Dir, host.PidFile), filepath.Join(q.Dir, host.ErrorLog), filepath.Join(q.Dir, host.TempDir), port)
 	if err := q.Local.WriteFile(ctx, i.Config, []byte(options)); err != nil {
 		return nil, err
@@ -81,6 +81,9 @@ func Open(ctx context.Context, q Question) (_ *Server, err error) {
 	}
 	if err := q.Local.Start(ctx, i, patience); err != nil {
 		return nil, err
+	}
+	if key, err := q.Local.ReadFile(ctx, filepath.Join(i.Datadir, "public_key.pem")); err == nil {
+		account.PublicKey = string(key) // MySQL made it; without it no password is sent there
 	}
 	s.sql = q.Open(i.Dial(), account)
 	s.Flavor, err = s.sql.Flavor(ctx)

@@ -1,6 +1,7 @@
 package alter
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -17,6 +18,15 @@ import (
 // 200 changes, drawn by a grammar over real table definitions, are judged and then done on a real pair with rows that travel between the sides: what is called safe is safe, always; what is refused
 // would have broken, but for one in twenty at most. STOWAGE_SEED=n draws others.
 func TestJudgedChangesAreDone(t *testing.T) {
+	judged(t, 200, schema.Around{})
+}
+
+// The same with rows of which the binary log has only the key and what changed.
+func TestJudgedChangesAreDoneWithMinimalImages(t *testing.T) {
+	judged(t, 60, schema.Around{MinimalImages: true}, "--binlog-row-image=MINIMAL")
+}
+
+func judged(t *testing.T, changes int, around schema.Around, options ...string) {
 	local, err := host.NewLocal(slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Skipf("NOT TESTED: %v", err)
@@ -36,16 +46,16 @@ func TestJudgedChangesAreDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := server.Close(t.Context()); err != nil {
+		if err := server.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
-	const changes = 200
 	seed := farmtest.Number("STOWAGE_SEED", 1)
-	r := altertest.Run(t, altertest.StartPair(t), int64(seed), changes, func(tables map[string]string, change schema.Change) (schema.Tried, error) {
+	r := altertest.Run(t, altertest.StartPair(t, options...), int64(seed), changes, around, func(tables map[string]string, change schema.Change) (schema.Tried, error) {
 		return server.Try(t.Context(), tables, change)
 	})
-	t.Logf("seed %d: %d changes: %v; %d refused by rows of the first side; %d wrongly called safe; %d refused needlessly; %d with safe steps, %d of them not safe; %d without a row", seed, r.Changes, r.Classes, r.ByRows, len(r.Wrong), len(r.Needless), r.Steps, len(r.BadSteps), len(r.Unwritten))
+	t.Logf("seed %d: %d changes: %v; %d refused by rows of the first side; %d wrongly called safe; %d refused needlessly; %d with safe steps, %d of them not safe; %d without a row",
+		seed, r.Changes, r.Classes, r.ByRows, len(r.Wrong), len(r.Needless), r.Steps, len(r.BadSteps), len(r.Unwritten))
 	for _, w := range r.Wrong {
 		t.Errorf("wrongly called safe: %s", w)
 	}

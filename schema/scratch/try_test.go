@@ -1,0 +1,154 @@
+package scratch
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+
+	"stowage/farm"
+	"stowage/host"
+	"stowage/internal/altertest"
+	"stowage/internal/mariadbtest"
+	"stowage/schema"
+)
+
+func opened(t *testing.T) *Server {
+	t.Helper()
+	s, err := Open(t.Context(), question(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(s.q.Dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", s.q.Dir, err)
+		}
+	})
+	return s
+}
+
+func change(t *testing.T, text string) schema.Change {
+	t.Helper()
+	all, err := schema.Changes("schema/c.sql", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0]
+}
+
+// What a server takes is the cheapest algorithm, and whether clients may write beside it.
+func TestTryAsksForTheCheapest(t *testing.T) {
+	t.Parallel()
+	s := opened(t)
+	tables := map[string]string{
+		"t":    "CREATE TABLE `t` (\n  `id` int(11) NOT NULL,\n  `v` varchar(20) DEFAULT NULL,\n  `d` int(11) DEFAULT nextval(`farm`.`seq`),\n  PRIMARY KEY (`id`)\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
+		"seq":  "CREATE SEQUENCE `seq` start with 1 minvalue 1 maxvalue 9223372036854775806 increment by 1 cache 1000 nocycle ENGINE=InnoDB",
+		"kid":  "CREATE TABLE `kid` (\n  `id` int(11) NOT NULL,\n  `p` int(11) DEFAULT NULL,\n  `q` int(11) DEFAULT NULL,\n  PRIMARY KEY (`id`),\n  CONSTRAINT `far` FOREIGN KEY (`q`) REFERENCES `elsewhere`.`x` (`id`),\n  CONSTRAINT `up` FOREIGN KEY (`p`) REFERENCES `t` (`id`)\n) ENGINE=InnoDB",
+		"late": "CREATE TABLE `late` (\n  `x` nonsense\n)",
+	}
+	for _, x := range []struct {
+		text      string
+		algorithm schema.Algorithm
+		online    bool
+	}{
+		{"ALTER TABLE t ADD c INT", schema.InstantAlgorithm, true},
+		{"CREATE INDEX v ON t (v)", schema.NoCopy, true},
+		{"ALTER TABLE t FORCE", schema.InPlace, true},
+		{"ALTER TABLE t ADD FULLTEXT KEY f (v)", schema.InPlace, false},
+		{"ALTER TABLE t MODIFY v VARCHAR(10)", schema.Copy, false},
+		{"ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id, v), PARTITION BY HASH (id)", "", false},
+		{"ALTER TABLE kid ADD c INT", schema.InstantAlgorithm, true},
+	} {
+		tried, err := s.Try(t.Context(), tables, change(t, x.text))
+		if x.algorithm == "" {
+			if err == nil {
+				t.Errorf("%s: taken", x.text)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", x.text, err)
+		} else if tried.Algorithm != x.algorithm || tried.Online != x.online || tried.Before.Text == tried.After.Text && !strings.Contains(x.text, "FORCE") {
+			t.Errorf("%s: %s, online %v", x.text, tried.Algorithm, tried.Online)
+		}
+	}
+	if got, err := s.Try(t.Context(), map[string]string{"t": strings.Replace(tables["t"], "  `d` int(11) DEFAULT nextval(`farm`.`seq`),\n", "", 1)}, change(t, "ALTER TABLE t PARTITION BY HASH (id)")); err != nil || got.Algorithm != schema.Copy || got.Online {
+		t.Errorf("partitions: %+v %v", got, err)
+	}
+	for text, why := range map[string]string{"ALTER TABLE t DROP nothing": "refuses it", "ALTER TABLE absent ADD c INT": "no table absent", "ALTER TABLE t DROP id": "refuses it"} {
+		if _, err := s.Try(t.Context(), tables, change(t, text)); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), "schema/c.sql:1") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := s.Try(t.Context(), tables, change(t, "ALTER TABLE t ADD c INT")); err != nil {
+		t.Errorf("after a refusal: %v", err)
+	}
+}
+
+// MySQL has no NOCOPY and takes no LOCK beside INSTANT.
+func TestTryOnMySQL(t *testing.T) {
+	line := mariadbtest.Named(t, mariadbtest.MySQL9)
+	t.Setenv("PATH", line.Path())
+	local, err := host.NewLocal(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Skipf("NOT TESTED: %v", err)
+	}
+	q := question(t)
+	q.Local = local
+	s, err := Open(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if s.Flavor.Vendor == "MariaDB" {
+		t.Fatalf("it is %s", s.Flavor)
+	}
+	tables, err := s.Read(t.Context(), []Statement{{"t", "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), n INT, g INT INVISIBLE, KEY n (n))", "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		text      string
+		algorithm schema.Algorithm
+		class     schema.Class
+	}{
+		{"ALTER TABLE t ADD c INT", schema.InstantAlgorithm, schema.Directional},
+		{"CREATE INDEX v ON t (v)", schema.InPlace, schema.Invisible},
+		{"ALTER TABLE t ALTER COLUMN n SET DEFAULT 3", schema.InstantAlgorithm, schema.Instant},
+		{"ALTER TABLE t ALTER INDEX n INVISIBLE", schema.InPlace, schema.Invisible},
+		{"ALTER TABLE t MODIFY n BIGINT", schema.Copy, schema.Directional},
+		{"ALTER TABLE t MODIFY n BIGINT, ADD c INT", schema.Copy, schema.Breaking},
+		{"ALTER TABLE t PARTITION BY HASH (id) PARTITIONS 2", schema.Copy, schema.Invisible},
+		{"ALTER TABLE t MODIFY v VARCHAR(10)", schema.Copy, schema.Breaking},
+		{"ALTER TABLE t ADD CONSTRAINT k CHECK (n > 0)", schema.Copy, schema.Breaking},
+	} {
+		tried, err := s.Try(t.Context(), tables, change(t, x.text))
+		if err != nil {
+			t.Errorf("%s: %v", x.text, err)
+			continue
+		}
+		if j := schema.JudgeChange(tried, schema.Around{MySQL: true}); tried.Algorithm != x.algorithm || j.Class != x.class {
+			t.Errorf("%s: %s, %s %q", x.text, tried.Algorithm, j.Class, j.Refused)
+		}
+	}
+}
+
+// A few changes that are drawn are done on a real pair; e2e/long/alter does 200.
+func TestJudgedChangesAreDone(t *testing.T) {
+	t.Parallel()
+	s := opened(t)
+	r := altertest.Run(t, altertest.StartPair(t), 3, 20, schema.Around{}, func(tables map[string]string, c schema.Change) (schema.Tried, error) {
+		return s.Try(t.Context(), tables, c)
+	})
+	if len(r.Wrong)+len(r.BadSteps)+len(r.Unwritten) > 0 || len(r.Needless) > 2 || r.Classes[schema.Directional] == 0 || r.Classes[schema.Breaking] == 0 {
+		t.Errorf("%+v", r)
+	}
+}
