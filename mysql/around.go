@@ -116,7 +116,7 @@ func (s *Server) habits(ctx context.Context, d dialect) (schema.Around, error) {
 	}
 	return schema.Around{
 		MySQL:         d.flavor.Vendor != "MariaDB",
-		MinimalImages: v["binlog_row_image"] != "FULL" && v["binlog_row_image"] != "FULL_NODUP", // FULL_NODUP: the image before has all columns
+		MinimalImages: v["binlog_row_image"] != "FULL",
 		MapsByName:    d.flavor.mapsByName() && v["binlog_row_metadata"] == "FULL",
 		RunsTriggers:  v["slave_run_triggers_for_rbr"] != "" && v["slave_run_triggers_for_rbr"] != "NO",
 	}, nil

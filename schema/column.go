@@ -89,7 +89,8 @@ func columnOf(p Part, options string) column {
 			c.auto = true
 		case take("default"):
 			begin := i
-			for i < len(tokens) && !behindDefault[strings.ToLower(tokens[i].text)] && !strings.HasPrefix(tokens[i].text, "/*") {
+			next()
+			for i > begin && i < len(tokens) && tokens[i].at == tokens[i-1].end && tokens[i].text[0] == '(' { // of a function
 				i++
 			}
 			if i > begin {
@@ -119,9 +120,6 @@ func columnOf(p Part, options string) column {
 	c.takeCharset(options)
 	return c
 }
-
-// behindDefault are words that end the value of DEFAULT.
-var behindDefault = map[string]bool{"on": true, "comment": true, "check": true, "invisible": true, "auto_increment": true, "without": true, "with": true, "not": true, "collate": true}
 
 // texts are types with a character set.
 var texts = map[string]bool{"char": true, "varchar": true, "tinytext": true, "text": true, "mediumtext": true, "longtext": true, "enum": true, "set": true}

@@ -50,7 +50,7 @@ type Around struct {
 	ReferencedBy []string // tables with a foreign key onto this one, database.table
 
 	MapsByName    bool // row events are matched by column names (MariaDB from 12.3 on, with binlog_row_metadata=FULL): what is known here was tried by position
-	MinimalImages bool // binlog_row_image is not FULL: rows are looked for by the key of the side that wrote
+	MinimalImages bool // binlog_row_image is not FULL: rows are looked for by the key of the side that wrote, and a value that was left out becomes the default of the side that applies
 	RunsTriggers  bool // slave_run_triggers_for_rbr: the applier runs triggers
 	MySQL         bool // what an applier of MySQL does was read and not tried: no mixture of new columns and longer types, no unsigned type becomes longer, CHECKs are taken as checked
 }
@@ -231,11 +231,11 @@ func (j *judging) rebuilt() []part {
 // together are reasons that no part has by itself.
 func (j *judging) together(parts []part, out Judgement) []string {
 	var why []string
-	if out.Class != Directional && out.Class != Breaking {
-		return nil
-	}
 	if len(j.fresh) > 0 && len(j.kept) < len(j.before) {
 		why = append(why, "columns are dropped and added in one step: a value of a dropped column would become one of a new column, for row events match columns by their place")
+	}
+	if j.around.MinimalImages && slices.ContainsFunc(parts, func(p part) bool { return p.ofRows }) {
+		why = append(why, "binlog_row_image is not FULL: a value that a client leaves out is not in the row event, and each side would take its own default; SET GLOBAL binlog_row_image=FULL first")
 	}
 	if j.around.MapsByName && out.Class == Directional {
 		why = append(why, "this server matches the columns of row events by name (binlog_row_metadata=FULL): nobody has tried what it does with two shapes; SET GLOBAL binlog_row_metadata=NO_LOG first")
@@ -264,7 +264,7 @@ func (j *judging) safeSteps(parts []part) []string {
 			out = append(out, "ALTER TABLE "+quoted(j.t.After.Name)+" "+c)
 		}
 	}
-	if len(out) == 1 && out[0] == j.t.Change.Text || j.around.MapsByName || j.around.RunsTriggers {
+	if len(out) == 1 && out[0] == j.t.Change.Text || j.around.MapsByName || j.around.RunsTriggers || j.around.MinimalImages {
 		return nil
 	}
 	return out
@@ -281,7 +281,7 @@ func (j *judging) undo(parts []part) (statement, lost string) {
 		case len(p.back) == 0:
 			losses = append(losses, "nothing, but no statement takes it back as it was")
 		case p.partition:
-			last = " " + p.back[0]
+			last = p.back[0]
 		default:
 			clauses = append(clauses, p.back...)
 		}
@@ -290,7 +290,7 @@ func (j *judging) undo(parts []part) (statement, lost string) {
 		slices.Reverse(losses)
 		return "", strings.Join(slices.Compact(losses), "; ")
 	}
-	return strings.TrimSpace("ALTER TABLE " + quoted(j.t.After.Name) + " " + strings.Join(clauses, ", ") + last), ""
+	return strings.Join(slices.DeleteFunc([]string{"ALTER TABLE " + quoted(j.t.After.Name), strings.Join(clauses, ", "), last}, func(s string) bool { return s == "" }), " "), ""
 }
 
 // remarks are what is worth knowing of a change that is no refusal.

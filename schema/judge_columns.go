@@ -132,7 +132,7 @@ func (j *judging) guarded(condition string) bool {
 // throughGuard says the way to a type that fits under a condition only: first the condition, then the type, then the condition may go.
 func (j *judging) throughGuard(p *part, was, is column, f fit) {
 	guard := "stowage_" + was.name
-	if j.around.MySQL || was.name != is.name || len(guard) > 64 {
+	if j.around.MySQL || was.name != is.name || is.auto || len(guard) > 64 {
 		return
 	}
 	var clauses []string
@@ -210,7 +210,7 @@ func (j *judging) nullsChanged(p *part, was, is column, raise func(Class)) {
 		}
 		p.refused = fmt.Sprintf("column %s: a NULL that the other side writes would be stored as 0 or '', without an error", was.name)
 		guard := "stowage_" + was.name
-		if was.name != is.name || j.around.MySQL || len(guard) > 64 {
+		if was.name != is.name || j.around.MySQL || is.auto || len(guard) > 64 {
 			p.noWay = true
 			return
 		}
@@ -236,7 +236,7 @@ func (j *judging) checkChanged(p *part, was, is column, raise func(Class)) {
 	}
 	p.refused = fmt.Sprintf("column %s: the server adds CHECK of a column without looking at rows, and rows of the other side are not checked either; add it to the table first", was.name)
 	guard := "stowage_" + was.name
-	if len(guard) > 64 || j.around.MySQL {
+	if len(guard) > 64 || is.auto || j.around.MySQL {
 		p.noWay = true
 		return
 	}

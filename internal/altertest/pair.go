@@ -58,6 +58,7 @@ type deed struct {
 
 const patience = 30 * time.Second
 
+// do never leaves anything behind: clear runs however it ends.
 func (d *deed) do() (o Outcome) {
 	defer func() { d.clear() }()
 	d.exec(d.p.b, append([]string{"CREATE DATABASE " + d.db, "USE " + d.db}, d.shape.Tables...)...)
