@@ -92,7 +92,7 @@ func JudgeChange(t Tried, around Around) Judgement {
 		parts = append(parts, rule()...)
 	}
 	_, partitions := t.Change.Partitions()
-	out := Judgement{Class: Unchanged, Algorithm: t.Algorithm, Instant: t.Algorithm == InstantAlgorithm && !partitions}
+	out := Judgement{Class: Unchanged, Algorithm: t.Algorithm, Instant: t.Algorithm == InstantAlgorithm && !partitions, Refused: []string{}, Remarks: []string{}}
 	for _, p := range parts {
 		if p.refused != "" {
 			p.class = Breaking

@@ -118,6 +118,9 @@ func (d *deed) sound(on *sql.DB, at string, t schema.Table) string {
 			return "CHECK TABLE: " + kind + " " + text
 		}
 	}
+	if err := rows.Err(); err != nil {
+		d.t.Fatal(err)
+	}
 	for _, k := range t.Keys {
 		m := keyLine.FindStringSubmatch(k.Text)
 		if m == nil || strings.Contains(k.Text, "IGNORED") || strings.Contains(m[3], "(") {
