@@ -59,7 +59,7 @@ func TestTryAsksForTheCheapest(t *testing.T) {
 		{"CREATE INDEX v ON t (v)", schema.NoCopy, true},
 		{"ALTER TABLE t FORCE", schema.InPlace, true},
 		{"ALTER TABLE t ADD FULLTEXT KEY f (v)", schema.InPlace, false},
-		{"ALTER TABLE t MODIFY v VARCHAR(10)", schema.Copy, false},
+		{"ALTER TABLE t MODIFY v VARCHAR(10)", schema.Copy, s.Flavor.Major > 11 || s.Flavor.Major == 11 && s.Flavor.Minor >= 2}, // clients may write beside a copy since 11.2
 		{"ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id, v), PARTITION BY HASH (id)", "", false},
 		{"ALTER TABLE kid ADD c INT", schema.InstantAlgorithm, true},
 	} {
