@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"stowage/act"
+	"stowage/alter"
+	"stowage/alter/plan"
 	"stowage/move"
 	"stowage/swing"
 )
@@ -38,6 +40,15 @@ var modelParts = map[string]map[string][2]string{
 		"save":          {"unlock", "copier.Fence.save"},
 		"save_late":     {"unlock", "copier.Fence.save"}, // only without SAVE_FIRST
 	},
+	"alter": {
+		"wait":         {"barrier", "mysql.Server.WaitFor"},          // the waiting of it, in which others go on
+		"afterwards":   {"ready", "swing.Swing.afterwards"},          // what an attempt does that finds it done
+		"option_file":  {"hold", "host.HoldOptions"},                 // of hold, its undo and release
+		"hold_applier": {"hold", "mysql.Server.HoldApplier"},         // of hold and of all that alters
+		"start":        {"release", "mysql.Server.StartReplicating"}, // of release, and of all that is held for a while only
+		"reopen":       {"switch", "alter.work.switchBack"},          // of its undo
+		"open_gates":   {"switch", "alter.work.switchBack"},          // of its undo
+	},
 }
 
 // Steps and phases of the code that a model leaves out, each with the reason.
@@ -52,6 +63,12 @@ var notModelled = map[string]map[string]string{
 		"drain":  "as close",
 		"gather": "one side only is modelled; an active-active source is brought to one side before, by a barrier as in the swing",
 		"arrive": "as gather, of the target",
+	},
+	"alter": {
+		"preflight": "looks, and changes nothing",
+		"catch-up":  "waits, and changes nothing", "check": "looks, and changes nothing", "warm": "reads, and changes nothing",
+		"twin-catch-up": "as catch-up", "twin-check": "as check", "twin-warm": "as warm",
+		"compare": "the model compares at the end, and nothing differs there",
 	},
 }
 
@@ -206,6 +223,44 @@ func TestCopierModelHasTheNamesOfTheCode(t *testing.T) {
 	}
 }
 
+func TestAlterModelHasTheNamesOfTheCode(t *testing.T) {
+	b, ok := alter.Kind(nil).Runbook(string(plan.Held))
+	if !ok {
+		t.Fatalf("there is no runbook %s any more: what does the model stand for?", plan.Held)
+	}
+	var steps, code []string
+	all := enum(t, "alter", "step", "s_")
+	for _, s := range all {
+		if !strings.HasPrefix(s, "undo_") && !slices.Contains([]string{"done", "undone"}, s) {
+			steps = append(steps, dashed(s))
+		}
+	}
+	for _, s := range b.Steps {
+		if notModelled["alter"][s.Name] != "" {
+			continue
+		}
+		code = append(code, s.Name)
+		if undo := "undo_" + strings.ReplaceAll(s.Name, "-", "_"); (s.Undo != nil) != slices.Contains(all, undo) {
+			t.Errorf("the step %s and its undo: one of model and code has it, and one has not", s.Name)
+		}
+	}
+	if !slices.Equal(steps, code) {
+		t.Errorf("steps of the model %v, of the code %v", steps, code)
+	}
+	model, known := enum(t, "alter", "phase", "p_"), code
+	for step, want := range map[string][]string{"out": swing.OutPhases, alter.StepSwitch: swing.ExchangePhases, "twin-in": swing.InPhases} {
+		phases := phasesOf(t, b, step)
+		if !slices.Equal(phases, want) {
+			t.Errorf("the step %s has the phases %v, and package swing %v", step, phases, want)
+		}
+		if !inOrder(phases, model) {
+			t.Errorf("the code has the phases %v in %s, the model %v", phases, step, model)
+		}
+		known = append(known, phases...)
+	}
+	explained(t, "alter", model, known)
+}
+
 // rowsOf are the rows of a table of models/, without its header.
 func rowsOf(t *testing.T, file string, columns int) [][]string {
 	t.Helper()
@@ -248,7 +303,7 @@ func TestGuardsAreHeld(t *testing.T) {
 		}
 	}
 	taken := regexp.MustCompile(`(?m)^#if(?:n?def|\s).*?\bNO_([A-Z_]+)`)
-	for _, model := range []string{"swing", "cutover", "copier"} {
+	for _, model := range []string{"swing", "cutover", "copier", "alter"} {
 		found := 0
 		for _, m := range taken.FindAllStringSubmatch(modelText(t, model), -1) {
 			found++
@@ -333,7 +388,7 @@ func TestBoundsAreWellFormed(t *testing.T) {
 			}
 		}
 	}
-	if len(sampled) != 3 {
+	if len(sampled) != 4 {
 		t.Errorf("make test checks %v only", sampled)
 	}
 }
