@@ -81,7 +81,7 @@ func (w *work) switchBack(ctx context.Context) error {
 	if w.hasRoles() {
 		return w.second.Dance.UndoOut(ctx)
 	}
-	return nil
+	return w.first.UndoExchange(ctx, StepSwitch)
 }
 
 // isSwitched reports whether the altered side serves the clients.

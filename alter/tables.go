@@ -161,6 +161,9 @@ func (w *work) alter(ctx context.Context, s *side) error {
 	if err := s.Leaves.HoldApplier(ctx); err != nil {
 		return err
 	}
+	if err := w.receive(ctx, s); err != nil {
+		return err
+	}
 	how := mysql.Altering{LockWait: 10 * time.Second}
 	if err := w.toNew(ctx, s.Leaves, how, func(f plan.Form) string { return f.Change.Text }); err != nil {
 		return err
@@ -176,12 +179,23 @@ func (w *work) alter(ctx context.Context, s *side) error {
 	return s.Leaves.StartReplicating(ctx, 30*time.Second)
 }
 
+// receive has a held side that was restarted receive again. Only while its twin is up: what it has received before is thrown away by that, and fetched again.
+func (w *work) receive(ctx context.Context, s *side) error {
+	if s != w.second || !w.order.isHeld() || s.Twin.Answers(ctx) != nil {
+		return nil
+	}
+	return s.Leaves.AwaitReceiving(ctx, 30*time.Second)
+}
+
 // alterBack gives the tables of a side that serves nobody their old definitions, and the values that the change has dropped.
 func (w *work) alterBack(ctx context.Context, s *side) error {
 	if err := s.Await(ctx, s.Settings.Patience, s.Leaves, s.Twin); err != nil {
 		return err
 	}
 	if err := s.Leaves.HoldApplier(ctx); err != nil {
+		return err
+	}
+	if err := s.Leaves.AwaitAlter(ctx, "alter "+w.order.Key, func(text string) { w.say("%s", text) }); err != nil {
 		return err
 	}
 	now, err := w.look(ctx, s.Leaves)

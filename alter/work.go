@@ -100,6 +100,7 @@ func (w *work) adapt() {
 	if d, steps := w.second.Dance.(*swing.Stepdown); steps {
 		d.Held = w.order.isHeld()
 	}
+	w.first.TwinFires = &w.second.Scheduler
 	inner := w.first.Rejoin
 	w.first.Rejoin = func(ctx context.Context) error { // its server may have been restarted, without the setting
 		if err := w.convert(ctx); err != nil {

@@ -2,6 +2,7 @@ package swing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -272,30 +273,43 @@ func (s *Swing) backOut(ctx context.Context, h handover, back *wayBack) error {
 	if p, err := s.pair(short); err == nil && s.shows(p, h) {
 		return nil // it failed after the flip; the next attempt finds it done
 	}
+	var shut error
+	if h.both { // its twin is held: what it takes now would be applied there over newer rows
+		shut = s.fence(short, h.to)
+	}
 	for _, server := range back.closed {
 		if err := s.reopen(ctx, server); err != nil {
-			return err
+			return errors.Join(shut, err)
 		}
 	}
 	if !back.gate {
-		return nil
+		return shut
 	}
 	last, cancel := cleanup(ctx)
 	defer cancel()
-	err := s.Router.Change(last, s.Pair, func(p *route.Pair) error {
-		for _, home := range s.homes(h) {
+	return errors.Join(shut, s.openGates(last, s.homes(h), "backed out"))
+}
+
+// openGates lets the clients of some sides go on where they are.
+func (s *Swing) openGates(ctx context.Context, homes []farm.SideName, text string) error {
+	err := s.Router.Change(ctx, s.Pair, func(p *route.Pair) error {
+		for _, home := range homes {
 			p.OpenGate(home)
 		}
 		return nil
 	})
 	if err == nil {
-		s.tellOpen("backed out")
+		s.tellOpen(text)
 	}
 	return err
 }
 
 func (s *Swing) restoreScheduler(ctx context.Context, on *mysql.Server) error {
-	if !s.Scheduler {
+	fires := s.Scheduler
+	if s.TwinFires != nil && on == s.Twin {
+		fires = *s.TwinFires
+	}
+	if !fires {
 		return nil
 	}
 	return on.SetScheduler(ctx, true)

@@ -27,6 +27,8 @@ type Swing struct {
 	// Scheduler: the event scheduler was on before the swing, and is on again
 	// after it.
 	Scheduler bool
+	// TwinFires is the same of the twin, where that is fenced by an Exchange; nil: as Scheduler.
+	TwinFires *bool
 	// Baseline is what the side was before it left, where it returns in place.
 	Baseline *Baseline
 	// MayDiffer are variables that the act may change: Check does not compare

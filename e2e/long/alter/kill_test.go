@@ -3,12 +3,15 @@ package alter
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	"stowage/act"
 	"stowage/alter"
 	"stowage/alter/plan"
 	"stowage/e2e/farmtest"
 	"stowage/farm"
+	"stowage/swing"
 )
 
 // ways are how pairs come to new tables, with a change that goes there and one that goes back.
@@ -65,11 +68,7 @@ func TestAlterIsTakenBack(t *testing.T) {
 				a := farmtest.StartAlteredFarm(t, w.topology, 1)
 				was := a.Consoles()[0].Definition(t, "receipts")
 				book, _ := alter.Kind(nil).Runbook(string(w.way))
-				for n, s := range book.Steps[1:] {
-					if s.NoReturn {
-						break
-					}
-					at := "before " + s.Name
+				for n, at := range undone(book) {
 					a.Killed([]string{"both", "stowage"}[n%2], at, w.there)
 					a.Run(farmtest.ExitFine, "", "abort", "--reason", "wrong day")
 					a.Rests()
@@ -87,6 +86,29 @@ func TestAlterIsTakenBack(t *testing.T) {
 			})
 		}
 	})
+}
+
+// undone are borders behind which a run can be given up: before each step, and between the phases of the switch until clients are sent.
+func undone(book act.Runbook) (out []string) {
+	for _, s := range book.Steps[1:] {
+		if s.NoReturn {
+			return out
+		}
+		out = append(out, "before "+s.Name)
+		if s.Name != alter.StepSwitch {
+			continue
+		}
+		for _, p := range s.Phases {
+			if p == "open" || p == "flip" {
+				break
+			}
+			out = append(out, "after "+s.Name+"/"+p)
+		}
+		if slices.Equal(s.Phases, swing.ExchangePhases) {
+			out = append(out, "after "+s.Name+"/open")
+		}
+	}
+	return out
 }
 
 // What a change has dropped is copied back from the twin when the run is given up.
