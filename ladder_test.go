@@ -156,6 +156,7 @@ var support = map[string]string{
 	"internal/notices":     "writes down whose licences are in the binaries; in none of them",
 	"internal/treetest":    "makes trees of files as machines show them",
 	"route/routetest":      "the conformance suite of every route.Router, and a HAProxy and an etcd to run it against",
+	"swing/swingtest":      "puts pairs in rotation on real servers, for tests of swings",
 	"host/hosttest":        "the conformance suite of every host.Host",
 	"digest/internal/gen":  "makes slow logs of any size",
 }

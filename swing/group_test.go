@@ -7,15 +7,16 @@ import (
 
 	"stowage/farm"
 	"stowage/swing"
+	"stowage/swing/swingtest"
 )
 
-func newGroup(t *testing.T, names ...farm.PairName) ([]*scene, swing.Group) {
+func newGroup(t *testing.T, names ...farm.PairName) ([]*swingtest.Scene, swing.Group) {
 	t.Helper()
 	t.Parallel() // it mostly waits
-	all := newScenes(t, nil, names...)
+	all := swingtest.Pairs(t, nil, names...)
 	var g swing.Group
 	for _, x := range all {
-		g = append(g, x.swing)
+		g = append(g, x.Swing)
 	}
 	return all, g
 }
@@ -26,7 +27,7 @@ func TestSidesOfAHostLeaveTogetherOrNotAtAll(t *testing.T) {
 	all, g := newGroup(t, "dbshard001", "dbshard002", "dbshard003")
 	closed := 0
 	for _, x := range all {
-		x.swing.Tell = func(kind farm.EventKind, _, _ string, _ float64) {
+		x.Swing.Tell = func(kind farm.EventKind, _, _ string, _ float64) {
 			switch kind {
 			case farm.GateClosed:
 				closed++
@@ -34,12 +35,12 @@ func TestSidesOfAHostLeaveTogetherOrNotAtAll(t *testing.T) {
 				closed--
 			}
 			if closed > 1 {
-				t.Errorf("%s: the clients of %d pairs wait at once", x.swing.Pair, closed)
+				t.Errorf("%s: the clients of %d pairs wait at once", x.Swing.Pair, closed)
 			}
 		}
 	}
 	broken := errors.New("a test says so")
-	all[2].swing.Border = func(point string) error {
+	all[2].Swing.Border = func(point string) error {
 		if point == "after out/barrier" {
 			return broken
 		}
@@ -49,54 +50,54 @@ func TestSidesOfAHostLeaveTogetherOrNotAtAll(t *testing.T) {
 		t.Fatalf("out: %v", err)
 	}
 	for _, x := range all {
-		x.atRest("one of three could not leave")
+		x.AtRest("one of three could not leave")
 	}
-	all[2].swing.Border = nil
+	all[2].Swing.Border = nil
 	if err := g.Out(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range all {
-		if x.servedBy() != farm.B || !x.isFenced() {
-			t.Errorf("%s is out: served by %s, fenced %v", x.swing.Pair, x.servedBy(), x.isFenced())
+		if x.ServedBy() != farm.B || !x.IsFenced() {
+			t.Errorf("%s is out: served by %s, fenced %v", x.Swing.Pair, x.ServedBy(), x.IsFenced())
 		}
-		x.b.Exec(t, "INSERT d.t VALUES (3)")
+		x.B.Exec(t, "INSERT d.t VALUES (3)")
 	}
 	if err := errors.Join(g.CatchUp(t.Context()), g.Warm(t.Context()), g.In(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range all {
-		x.atRest("back")
-		if x.a.Value(t, "SELECT COUNT(*) FROM d.t") != "1" {
-			t.Errorf("%s serves and lacks what was written on its twin", x.swing.Pair)
+		x.AtRest("back")
+		if x.A.Value(t, "SELECT COUNT(*) FROM d.t") != "1" {
+			t.Errorf("%s serves and lacks what was written on its twin", x.Swing.Pair)
 		}
 	}
 	if err := errors.Join(g.Out(t.Context()), g.UndoOut(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range all {
-		x.atRest("undone")
+		x.AtRest("undone")
 	}
 }
 
 func TestBothSidesOfAPairNeverLeaveTogether(t *testing.T) {
 	all, g := newGroup(t, "dbshard001")
-	other := *all[0].swing
+	other := *all[0].Swing
 	other.Side, other.Leaves, other.Returns, other.Twin = farm.B, other.Twin, other.Twin, other.Leaves
 	err := append(g, &other).Out(t.Context())
 	if !errors.Is(err, farm.ErrRefused) || farm.Hint(err) == "" {
 		t.Errorf("%v", err)
 	}
-	if len(all[0].points) > 0 {
-		t.Errorf("it had begun: %v", all[0].points)
+	if len(all[0].Points) > 0 {
+		t.Errorf("it had begun: %v", all[0].Points)
 	}
-	all[0].atRest("refused")
+	all[0].AtRest("refused")
 }
 
 // A side that was changed in place is held to what it was before it left, not
 // to itself. What the act announces may differ, and nothing else.
 func TestSideInPlaceIsHeldToWhatItWas(t *testing.T) {
-	x := newScene(t)
-	s := x.swing
+	x := swingtest.New(t)
+	s := x.Swing
 	if err := s.Check(t.Context()); !errors.Is(err, farm.ErrRefused) {
 		t.Errorf("checked without a baseline: %v", err)
 	}
@@ -108,7 +109,7 @@ func TestSideInPlaceIsHeldToWhatItWas(t *testing.T) {
 	if err := errors.Join(s.Out(t.Context()), s.CatchUp(t.Context()), s.Check(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	x.a.Exec(t, "SET GLOBAL sync_binlog = 77", "SET GLOBAL max_connections = 99")
+	x.A.Exec(t, "SET GLOBAL sync_binlog = 77", "SET GLOBAL max_connections = 99")
 	err = s.Check(t.Context())
 	if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), `sync_binlog is "77", was "`+was.Variables["sync_binlog"]+`", and 1 variable more`) {
 		t.Errorf("two variables differ: %v", err)
@@ -118,7 +119,7 @@ func TestSideInPlaceIsHeldToWhatItWas(t *testing.T) {
 		t.Errorf("both are announced: %v", err)
 	}
 
-	x.a.Exec(t, "SET sql_log_bin = 0", "ALTER TABLE d.t ADD COLUMN c INT")
+	x.A.Exec(t, "SET sql_log_bin = 0", "ALTER TABLE d.t ADD COLUMN c INT")
 	if err := s.Check(t.Context()); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "d.t") {
 		t.Errorf("a table differs from the twin's: %v", err)
 	}
@@ -126,5 +127,5 @@ func TestSideInPlaceIsHeldToWhatItWas(t *testing.T) {
 	if err := errors.Join(s.Check(t.Context()), s.In(t.Context())); err != nil {
 		t.Errorf("the table is announced: %v", err)
 	}
-	x.atRest("back")
+	x.AtRest("back")
 }

@@ -14,32 +14,33 @@ import (
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
 	"stowage/swing"
+	"stowage/swing/swingtest"
 )
 
 // warmScene is a pair with rows, whose twin serves; what the step tells is kept.
 type warmScene struct {
-	*scene
+	*swingtest.Scene
 	told []string
 }
 
 func newWarmScene(t *testing.T, twin ...string) *warmScene {
-	x := &warmScene{scene: newScene(t)}
-	x.a.Exec(t, "USE d", "CREATE TABLE r (id INT PRIMARY KEY, k INT, pad CHAR(100), KEY (k))", "INSERT r SELECT seq, seq * 7 % 20000, seq FROM seq_1_to_20000")
-	mariadbtest.AwaitApplied(t, x.b, x.a)
+	x := &warmScene{Scene: swingtest.New(t)}
+	x.A.Exec(t, "USE d", "CREATE TABLE r (id INT PRIMARY KEY, k INT, pad CHAR(100), KEY (k))", "INSERT r SELECT seq, seq * 7 % 20000, seq FROM seq_1_to_20000")
+	mariadbtest.AwaitApplied(t, x.B, x.A)
 	if twin != nil {
-		x.b.SetOptions(twin...)
-		x.b.Restart(t)
+		x.B.SetOptions(twin...)
+		x.B.Restart(t)
 	}
-	x.swing.Tell = func(_ farm.EventKind, phase, text string, _ float64) {
+	x.Swing.Tell = func(_ farm.EventKind, phase, text string, _ float64) {
 		if phase == "warm" {
 			x.told = append(x.told, text)
 		}
 	}
-	was, err := swing.ReadBaseline(t.Context(), x.swing.Leaves)
+	was, err := swing.ReadBaseline(t.Context(), x.Swing.Leaves)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.swing.Baseline = &was
+	x.Swing.Baseline = &was
 	return x
 }
 
@@ -50,7 +51,7 @@ var history = []string{"performance_schema=ON", "performance_schema_consumer_eve
 func (x *warmScene) ask(texts ...string) {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	db := x.b.DB(x.t, mariadbtest.Stowage, "d")
+	db := x.B.DB(x.T, mariadbtest.Stowage, "d")
 	for c := range 8 {
 		wg.Go(func() {
 			for n := c; ctx.Err() == nil; n += 13 {
@@ -68,16 +69,16 @@ func (x *warmScene) ask(texts ...string) {
 			}
 		})
 	}
-	x.t.Cleanup(func() { stop(); wg.Wait() })
+	x.T.Cleanup(func() { stop(); wg.Wait() })
 }
 
 func (x *warmScene) warm(want string) {
-	x.t.Helper()
-	if err := x.swing.Warm(x.t.Context()); err != nil {
-		x.t.Fatal(err)
+	x.T.Helper()
+	if err := x.Swing.Warm(x.T.Context()); err != nil {
+		x.T.Fatal(err)
 	}
 	if len(x.told) == 0 || !strings.Contains(x.told[len(x.told)-1], want) {
-		x.t.Errorf("told %q, want %q", x.told, want)
+		x.T.Errorf("told %q, want %q", x.told, want)
 	}
 }
 
@@ -95,7 +96,7 @@ func TestReadsOfTheTwinSayThatASideIsWarm(t *testing.T) {
 			x := newWarmScene(t, options...)
 			x.ask("SELECT COUNT(*) FROM d.r WHERE pad <> '%d'") // some milliseconds
 			// One read in the first second is enough then: how many a busy machine lets be seen is no matter here.
-			x.swing.Settings.WarmReads = 10
+			x.Swing.Settings.WarmReads = 10
 			x.warm("; seen in " + strings.Split(name, ",")[0])
 		})
 	}
@@ -104,8 +105,8 @@ func TestReadsOfTheTwinSayThatASideIsWarm(t *testing.T) {
 // A side that is slower though it has all pages stays slower however long one waits: that is said, and does not hold up anybody.
 func TestSlowSideIsNotCalledWarm(t *testing.T) {
 	x := newWarmScene(t, history...)
-	x.a.Exec(t, "SET sql_log_bin = 0", "ALTER TABLE d.r DROP KEY k")
-	x.swing.Settings.WarmReads = 20
+	x.A.Exec(t, "SET sql_log_bin = 0", "ALTER TABLE d.r DROP KEY k")
+	x.Swing.Settings.WarmReads = 20
 	x.ask("SELECT pad FROM d.r WHERE k = %d")
 	x.warm("slower than its twin, and not for want of pages: p95 of ")
 }
@@ -119,62 +120,62 @@ func TestTooFewReadsAreNoJudgement(t *testing.T) {
 // Of what clients send, nothing is sent again that writes, locks, waits or is another session's own.
 func TestOnlyPlainReadsAreSentAgain(t *testing.T) {
 	x := newWarmScene(t, history...)
-	x.swing.Settings.WarmReads = 20
+	x.Swing.Settings.WarmReads = 20
 	x.ask("SELECT pad FROM d.r WHERE id = %d", "SELECT pad FROM d.r WHERE id = %d FOR UPDATE", "SELECT pad FROM d.r WHERE id = %d LOCK IN SHARE MODE",
 		"SELECT GET_LOCK('x%d', 0) FROM d.r LIMIT 1", "SELECT SLEEP(0.001) FROM d.r WHERE id = %d", "SELECT @a := id FROM d.r WHERE id = %d",
 		"SELECT id FROM d.r WHERE id = %d INTO @b", "SELECT pad FROM d.r WHERE id = %d INTO OUTFILE '/nowhere/x'", "UPDATE d.r SET pad = %d WHERE id = 1", "SET STATEMENT max_statement_time=0 FOR SELECT pad FROM d.r WHERE id = %d")
-	x.a.Exec(t, "SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON")
+	x.A.Exec(t, "SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON")
 	x.warm("warm: p95 of ")
-	x.a.Exec(t, "SET GLOBAL general_log = OFF")
+	x.A.Exec(t, "SET GLOBAL general_log = OFF")
 	const sent = "SELECT COUNT(*) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute') AND argument LIKE '%d.r%'"
-	if n := x.a.Value(t, sent+" AND argument LIKE 'SELECT pad FROM d.r WHERE id = %' AND argument NOT LIKE '% FOR UPDATE' AND argument NOT LIKE '%MODE' AND argument NOT LIKE '%INTO%'"); n == "0" {
+	if n := x.A.Value(t, sent+" AND argument LIKE 'SELECT pad FROM d.r WHERE id = %' AND argument NOT LIKE '% FOR UPDATE' AND argument NOT LIKE '%MODE' AND argument NOT LIKE '%INTO%'"); n == "0" {
 		t.Error("no read was sent to the side")
 	}
-	bad := x.a.Value(t, sent+" AND (argument LIKE '%FOR UPDATE%' OR argument LIKE '%SHARE MODE%' OR argument LIKE '%LOCK(%' OR argument LIKE '%SLEEP%' OR argument LIKE '%@%' OR argument LIKE '%INTO %' OR argument LIKE 'SET STATEMENT%') AND argument NOT LIKE '%general_log%'")
+	bad := x.A.Value(t, sent+" AND (argument LIKE '%FOR UPDATE%' OR argument LIKE '%SHARE MODE%' OR argument LIKE '%LOCK(%' OR argument LIKE '%SLEEP%' OR argument LIKE '%@%' OR argument LIKE '%INTO %' OR argument LIKE 'SET STATEMENT%') AND argument NOT LIKE '%general_log%'")
 	if bad != "0" {
-		t.Errorf("%s statements were sent to the side that do more than read: %s", bad, x.a.Value(t, "SELECT GROUP_CONCAT(DISTINCT argument) FROM mysql.general_log WHERE argument LIKE '%d.r%'"))
+		t.Errorf("%s statements were sent to the side that do more than read: %s", bad, x.A.Value(t, "SELECT GROUP_CONCAT(DISTINCT argument) FROM mysql.general_log WHERE argument LIKE '%d.r%'"))
 	}
 }
 
 // A side that is restarted while it is out has its own pages again, and its settings.
 func TestPoolOfARestartedSideIsItsOwn(t *testing.T) {
 	x := newWarmScene(t)
-	x.a.SetOptions("innodb_buffer_pool_dump_at_shutdown=ON", "innodb_buffer_pool_size=64M", "innodb_lru_scan_depth=100", "skip_slave_start=0")
-	x.a.Restart(t)
-	mariadbtest.AwaitApplied(t, x.a, x.b)
-	x.a.Value(t, "SELECT COUNT(pad) FROM d.r FORCE INDEX (PRIMARY)")
-	x.a.Value(t, "SELECT COUNT(k) FROM d.r FORCE INDEX (k)")
-	was, err := swing.ReadBaseline(t.Context(), x.swing.Leaves)
+	x.A.SetOptions("innodb_buffer_pool_dump_at_shutdown=ON", "innodb_buffer_pool_size=64M", "innodb_lru_scan_depth=100", "skip_slave_start=0")
+	x.A.Restart(t)
+	mariadbtest.AwaitApplied(t, x.A, x.B)
+	x.A.Value(t, "SELECT COUNT(pad) FROM d.r FORCE INDEX (PRIMARY)")
+	x.A.Value(t, "SELECT COUNT(k) FROM d.r FORCE INDEX (k)")
+	was, err := swing.ReadBaseline(t.Context(), x.Swing.Leaves)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.swing.Baseline = &was
+	x.Swing.Baseline = &was
 	const pages, settings = "SELECT COUNT(*) FROM information_schema.innodb_buffer_page WHERE TABLE_NAME LIKE '%r`'",
 		"SELECT CONCAT_WS(' ', @@innodb_buffer_pool_dump_pct, @@innodb_buffer_pool_dump_at_shutdown)"
-	held := x.a.Value(t, pages)
-	if err := x.swing.Out(t.Context()); err != nil {
+	held := x.A.Value(t, pages)
+	if err := x.Swing.Out(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	x.a.Restart(t)
+	x.A.Restart(t)
 	x.warm("too few reads")
-	x.a.Value(t, "SELECT COUNT(*) FROM (SELECT 1 FROM d.r LIMIT 1) AS opened") // before that its pages have no name
-	if now := x.a.Value(t, pages); len(now) < len(held) || now < held[:1] {
+	x.A.Value(t, "SELECT COUNT(*) FROM (SELECT 1 FROM d.r LIMIT 1) AS opened") // before that its pages have no name
+	if now := x.A.Value(t, pages); len(now) < len(held) || now < held[:1] {
 		t.Errorf("%s pages of the table, %s before", now, held)
 	}
-	if got := x.a.Value(t, settings); got != "25 ON" {
+	if got := x.A.Value(t, settings); got != "25 ON" {
 		t.Errorf("settings are %q", got)
 	}
-	if err := x.swing.UndoOut(t.Context()); err != nil {
+	if err := x.Swing.UndoOut(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	// Taken out and back again without a restart, they are the same, too.
-	if err := x.swing.Out(t.Context()); err != nil {
+	if err := x.Swing.Out(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.swing.UndoOut(t.Context()); err != nil {
+	if err := x.Swing.UndoOut(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := x.a.Value(t, settings); got != "25 ON" {
+	if got := x.A.Value(t, settings); got != "25 ON" {
 		t.Errorf("settings are %q after the way back", got)
 	}
 }
@@ -183,28 +184,28 @@ func TestPoolOfARestartedSideIsItsOwn(t *testing.T) {
 func TestRebuiltTablesAreReadByName(t *testing.T) {
 	large := []string{"innodb_buffer_pool_size=64M", "innodb_lru_scan_depth=100", "skip_slave_start=0"}
 	x := newWarmScene(t, large...)
-	mariadbtest.AwaitApplied(t, x.b, x.a)
-	x.swing.DataFile = func(_ context.Context, of *mysql.Server, name string) ([]byte, error) {
-		if of != x.swing.Twin {
+	mariadbtest.AwaitApplied(t, x.B, x.A)
+	x.Swing.DataFile = func(_ context.Context, of *mysql.Server, name string) ([]byte, error) {
+		if of != x.Swing.Twin {
 			t.Errorf("a file of %s is read", of.Name())
 		}
-		return os.ReadFile(filepath.Join(x.b.Value(t, "SELECT @@datadir"), name))
+		return os.ReadFile(filepath.Join(x.B.Value(t, "SELECT @@datadir"), name))
 	}
-	if err := x.swing.Out(t.Context()); err != nil {
+	if err := x.Swing.Out(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	x.a.Exec(t, "SET sql_log_bin = 0", "ALTER TABLE d.r FORCE")
-	x.a.SetOptions(large...)
-	x.a.Restart(t)
-	x.b.Value(t, "SELECT COUNT(pad) FROM d.r FORCE INDEX (PRIMARY)")
-	x.b.Value(t, "SELECT COUNT(k) FROM d.r FORCE INDEX (k)")
+	x.A.Exec(t, "SET sql_log_bin = 0", "ALTER TABLE d.r FORCE")
+	x.A.SetOptions(large...)
+	x.A.Restart(t)
+	x.B.Value(t, "SELECT COUNT(pad) FROM d.r FORCE INDEX (PRIMARY)")
+	x.B.Value(t, "SELECT COUNT(k) FROM d.r FORCE INDEX (k)")
 	x.warm("too few reads")
 	if !slices.ContainsFunc(x.told, func(s string) bool { return strings.Contains(s, "read whole, because the twin uses") }) {
 		t.Errorf("no table was read by name: %q", x.told)
 	}
-	x.a.Value(t, "SELECT COUNT(*) FROM (SELECT 1 FROM d.r LIMIT 1) AS opened")
+	x.A.Value(t, "SELECT COUNT(*) FROM (SELECT 1 FROM d.r LIMIT 1) AS opened")
 	const pages = "SELECT COUNT(*) FROM information_schema.innodb_buffer_page WHERE TABLE_NAME LIKE '%r`'"
-	if n := x.a.Value(t, pages); len(n) < 3 {
+	if n := x.A.Value(t, pages); len(n) < 3 {
 		t.Errorf("%s pages of the table are in the pool", n)
 	}
 }

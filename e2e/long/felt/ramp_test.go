@@ -1,4 +1,5 @@
-package swing_test
+// Package felt has sides come back by a ramp while clients use the pair, healthy ones and sick ones.
+package felt
 
 import (
 	"context"
@@ -23,6 +24,7 @@ import (
 	"stowage/mysql"
 	"stowage/route"
 	"stowage/swing"
+	"stowage/swing/swingtest"
 )
 
 var (
@@ -32,26 +34,29 @@ var (
 
 // felt is a pair under load, whose side A leaves and returns by a ramp.
 type felt struct {
-	*scene
+	*swingtest.Scene
 	said []string // at the end of each share
 
 	failed, served atomic.Int64 // of the clients
 	stop           func()
 }
 
-// newFelt has clients on both sides, who come in bursts.
-func newFelt(t *testing.T, options []string) *felt { return feltOn(newScene(t, options...), 30_000) }
+// newFelt has clients on both sides, who come in bursts. No other test runs beside it: what is looked at are times.
+func newFelt(t *testing.T, options []string) *felt {
+	t.Helper()
+	return feltOn(swingtest.Pairs(t, options, swingtest.Pair)[0], 30_000)
+}
 
 // feltOn is newFelt with so many rows, a fifth of a kB each.
-func feltOn(of *scene, rows int) *felt {
-	t := of.t
-	x := &felt{scene: of}
-	x.a.Exec(t, "USE d", "CREATE TABLE d.listing (id INT AUTO_INCREMENT PRIMARY KEY, seller INT NOT NULL, text VARCHAR(200) NOT NULL, KEY seller (seller))",
+func feltOn(of *swingtest.Scene, rows int) *felt {
+	t := of.T
+	x := &felt{Scene: of}
+	x.A.Exec(t, "USE d", "CREATE TABLE d.listing (id INT AUTO_INCREMENT PRIMARY KEY, seller INT NOT NULL, text VARCHAR(200) NOT NULL, KEY seller (seller))",
 		fmt.Sprintf("INSERT d.listing (seller, text) SELECT seq * 7919 %% 3000, REPEAT('x', 150) FROM seq_1_to_%d", rows))
-	mariadbtest.AwaitApplied(t, x.b, x.a)
-	x.swing.Settings.Ramp, x.swing.Settings.Soak, x.swing.Settings.Barrier = []float64{1, 10, 100}, 500*time.Millisecond, 5*time.Second
-	x.swing.Settings.Settle = 200 * time.Millisecond // clients of a busy machine act on what they saw later than they should
-	x.swing.Tell = func(kind farm.EventKind, phase, text string, _ float64) {
+	mariadbtest.AwaitApplied(t, x.B, x.A)
+	x.Swing.Settings.Ramp, x.Swing.Settings.Soak, x.Swing.Settings.Barrier = []float64{1, 10, 100}, 500*time.Millisecond, 5*time.Second
+	x.Swing.Settings.Settle = 200 * time.Millisecond // clients of a busy machine act on what they saw later than they should
+	x.Swing.Tell = func(kind farm.EventKind, phase, text string, _ float64) {
 		if kind == farm.StepProgress && phase == "watch" {
 			x.said = append(x.said, text)
 		}
@@ -60,13 +65,13 @@ func feltOn(of *scene, rows int) *felt {
 	var clients sync.WaitGroup
 	x.stop = func() { stop(); clients.Wait() }
 	t.Cleanup(x.stop)
-	follow, err := route.Follow(x.router.Path())
+	follow, err := route.Follow(x.Router.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dbs := map[string]*sql.DB{}
 	prepared := map[string]*sql.Stmt{}
-	for _, i := range []*mariadbtest.Instance{x.a, x.b} {
+	for _, i := range []*mariadbtest.Instance{x.A, x.B} {
 		dbs[i.Address] = i.DB(t, mariadbtest.App, "d")
 		dbs[i.Address].SetMaxIdleConns(40)
 		if prepared[i.Address], err = dbs[i.Address].Prepare("SELECT COALESCE(SUM(LENGTH(text)), 0) FROM listing WHERE seller = ?"); err != nil {
@@ -78,7 +83,7 @@ func feltOn(of *scene, rows int) *felt {
 		clients.Go(func() {
 			for ctx.Err() == nil {
 				for range 1 + r.IntN(40) { // a burst
-					_, address, err := follow.AwaitOpen(ctx, pair, fmt.Sprint("client ", r.IntN(100_000)))
+					_, address, err := follow.AwaitOpen(ctx, swingtest.Pair, fmt.Sprint("client ", r.IntN(100_000)))
 					if err != nil {
 						break
 					}
@@ -122,41 +127,38 @@ func pauseFor(ctx context.Context, d time.Duration) {
 
 // away takes the side out, has something done to it, and brings it back.
 func (x *felt) away(ill func()) error {
-	x.t.Helper()
-	ctx := context.WithoutCancel(x.t.Context())
-	if err := x.swing.Out(ctx); err != nil {
-		x.t.Fatal(err)
+	x.T.Helper()
+	ctx := context.WithoutCancel(x.T.Context())
+	if err := x.Swing.Out(ctx); err != nil {
+		x.T.Fatal(err)
 	}
 	ill()
-	if err := x.swing.CatchUp(ctx); err != nil {
-		x.t.Fatal(err)
+	if err := x.Swing.CatchUp(ctx); err != nil {
+		x.T.Fatal(err)
 	}
-	err := x.swing.In(ctx)
-	x.t.Logf("%d statements served, %d failed; %s; %v", x.served.Load(), x.failed.Load(), strings.Join(x.said, "; "), err)
+	err := x.Swing.In(ctx)
+	x.T.Logf("%d statements served, %d failed; %s; %v", x.served.Load(), x.failed.Load(), strings.Join(x.said, "; "), err)
 	return err
 }
 
 // retreated: the error says why, at which share, and what to do; the twin serves all clients again.
 func (x *felt) retreated(err error, words ...string) {
-	x.t.Helper()
+	x.T.Helper()
 	if !errors.Is(err, swing.ErrWorse) || farm.Hint(err) == "" || strings.Contains(err.Error(), "at 100 % of its clients") {
-		x.t.Errorf("a sick side was not sent away at the first shares: %v", err)
+		x.T.Errorf("a sick side was not sent away at the first shares: %v", err)
 		return
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
-			x.t.Errorf("%v\ndoes not say %q", err, w)
+			x.T.Errorf("%v\ndoes not say %q", err, w)
 		}
 	}
-	if p := x.table(); p.Share(farm.A, farm.A) != 0 || p.GateIsClosed(farm.A) || !x.isFenced() {
-		x.t.Errorf("afterwards: the side serves %v %%, gate closed %v, fenced %v", p.Share(farm.A, farm.A), p.GateIsClosed(farm.A), x.isFenced())
+	if p := x.Table(); p.Share(farm.A, farm.A) != 0 || p.GateIsClosed(farm.A) || !x.IsFenced() {
+		x.T.Errorf("afterwards: the side serves %v %%, gate closed %v, fenced %v", p.Share(farm.A, farm.A), p.GateIsClosed(farm.A), x.IsFenced())
 	}
 }
 
 func TestHealthySideGetsItsClientsBack(t *testing.T) {
-	if testing.Short() { // it loads both cores: the part whole of test-all has it
-		t.Skip("SKIPPED: servers under load for up to a minute")
-	}
 	for name, options := range map[string][]string{"performance_schema": countsEvents, "QUERY_RESPONSE_TIME": countsTimes} {
 		t.Run(name, func(t *testing.T) {
 			x := newFelt(t, options)
@@ -164,7 +166,7 @@ func TestHealthySideGetsItsClientsBack(t *testing.T) {
 				if err := x.away(func() {}); err != nil {
 					t.Fatal(err)
 				}
-				x.atRest("back")
+				x.AtRest("back")
 			}
 			x.stop()
 			if x.failed.Load() > 0 || x.served.Load() == 0 || len(x.said) != 6 || !strings.Contains(x.said[5], name) {
@@ -176,13 +178,10 @@ func TestHealthySideGetsItsClientsBack(t *testing.T) {
 
 // An index that only the side lacks: the probe does not see it, its clients do.
 func TestSideWithoutAnIndexIsSentAway(t *testing.T) {
-	if testing.Short() { // it loads both cores: the part whole of test-all has it
-		t.Skip("SKIPPED: servers under load for up to a minute")
-	}
 	for name, options := range map[string][]string{"a statement took": countsEvents, "the 95th percentile of statements was": countsTimes} {
 		t.Run(name, func(t *testing.T) {
 			x := newFelt(t, options)
-			err := x.away(func() { dropIndex(t, x.a) })
+			err := x.away(func() { dropIndex(t, x.A) })
 			x.retreated(err, name, "on b", "limit")
 			x.stop()
 			if x.failed.Load() > 0 {
@@ -195,9 +194,9 @@ func TestSideWithoutAnIndexIsSentAway(t *testing.T) {
 // The side takes no writes, though it was told to: its clients meet errors at the first share, and then no more.
 func TestSideThatRefusesWritesIsSentAway(t *testing.T) {
 	x := newFelt(t, countsEvents)
-	x.swing.Border = func(point string) error {
+	x.Swing.Border = func(point string) error {
 		if point == "after in/open" {
-			x.a.Exec(t, "SET GLOBAL read_only = ON")
+			x.A.Exec(t, "SET GLOBAL read_only = ON")
 		}
 		return nil
 	}
@@ -213,15 +212,12 @@ func TestSideThatRefusesWritesIsSentAway(t *testing.T) {
 // Something takes the side's CPU for four fifths of the time. Most of what clients wait is before the server reads a statement, which no
 // counter of it has: our own questions wait there, too.
 func TestSideWithoutCPUIsSentAway(t *testing.T) {
-	if testing.Short() { // it loads both cores: the part whole of test-all has it
-		t.Skip("SKIPPED: servers under load for up to a minute")
-	}
 	x := newFelt(t, countsEvents)
 	var taken sync.WaitGroup
 	over := make(chan struct{})
 	err := x.away(func() {
 		taken.Go(func() {
-			for pid := x.a.PID(); ; {
+			for pid := x.A.PID(); ; {
 				_ = syscall.Kill(pid, syscall.SIGSTOP)
 				time.Sleep(80 * time.Millisecond)
 				_ = syscall.Kill(pid, syscall.SIGCONT)
@@ -240,30 +236,27 @@ func TestSideWithoutCPUIsSentAway(t *testing.T) {
 
 // The side was started again, its buffer pool is empty, and its disk reads three hundred pages a second.
 func TestColdSideOnASlowDiskIsSentAway(t *testing.T) {
-	if testing.Short() { // it loads both cores: the part whole of test-all has it
-		t.Skip("SKIPPED: servers under load for up to a minute")
-	}
 	t.Setenv("FARMS", "") // not in memory
-	x := feltOn(newScenes(t, append([]string{"--innodb_buffer_pool_size=128M"}, countsEvents[:1]...), pair)[0], 400_000)
+	x := feltOn(swingtest.Pairs(t, append([]string{"--innodb_buffer_pool_size=128M"}, countsEvents[:1]...), swingtest.Pair)[0], 400_000)
 	squeeze := group(t, "blkio", "whether a cold side is sent away")
-	at, err := os.Stat(x.a.Datadir)
+	at, err := os.Stat(x.A.Datadir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	device := at.Sys().(*syscall.Stat_t).Dev
 	disk := fmt.Sprintf("%d:%d", unix.Major(device), unix.Minor(device))
-	x.swing.Border = func(point string) error {
-		if point != "after in/flip" || x.table().Share(farm.A, farm.A) > 1 {
+	x.Swing.Border = func(point string) error {
+		if point != "after in/flip" || x.Table().Share(farm.A, farm.A) > 1 {
 			return nil
 		}
-		if why := squeeze(x.a, "blkio.throttle.read_iops_device", disk+" 300"); why != nil {
-			t.Skipf("NOT TESTED: whether a cold side is sent away: the disk %s of %s cannot be slowed down: %v", disk, x.a.Datadir, why)
+		if why := squeeze(x.A, "blkio.throttle.read_iops_device", disk+" 300"); why != nil {
+			t.Skipf("NOT TESTED: whether a cold side is sent away: the disk %s of %s cannot be slowed down: %v", disk, x.A.Datadir, why)
 		}
 		return nil
 	}
 	err = x.away(func() {
-		x.a.Restart(t)
-		x.a.Exec(t, "START SLAVE")
+		x.A.Restart(t)
+		x.A.Exec(t, "START SLAVE")
 	})
 	x.retreated(err, "at 1", " % of its clients")
 }
@@ -294,13 +287,13 @@ func group(t *testing.T, controller, what string) (set func(i *mariadbtest.Insta
 // Servers that count nothing are said to; nothing is switched on, and the side is not held for longer.
 func TestRampWithoutCountersSaysWhatItRestsOn(t *testing.T) {
 	x := newFelt(t, nil)
-	if err := x.away(func() { dropIndex(t, x.a) }); err != nil {
+	if err := x.away(func() { dropIndex(t, x.A) }); err != nil {
 		t.Fatal(err)
 	}
 	if len(x.said) != 3 || !strings.Contains(x.said[0], "1 % of its clients watched: replication and probe only (a, b: ") {
 		t.Errorf("said %q", x.said)
 	}
-	for _, s := range []*mysql.Server{x.swing.Returns, x.swing.Twin} {
+	for _, s := range []*mysql.Server{x.Swing.Returns, x.Swing.Twin} {
 		if on, err := s.Variables(t.Context(), "performance_schema", "userstat"); err != nil || on["performance_schema"] != "OFF" || on["userstat"] != "OFF" {
 			t.Errorf("%s: %v, %v", s.Name(), on, err)
 		}
