@@ -67,6 +67,7 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer deaf()
+	defer a.keepMinutes(ctx, run.ID)()
 	if tell := a.Sink; tell != nil {
 		// A job of several stages is several to the engine; what they tell is of one run.
 		a.Sink = func(e farm.Event) { e.Run = run.ID; tell(e) }

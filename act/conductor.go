@@ -32,8 +32,9 @@ type Conductor struct {
 	// Throttle shares out what copies may use; nil: nothing limits them.
 	Throttle *Throttle
 
-	known book // what the store says is to be done; nil: anything
-	trail *trail
+	known   book // what the store says is to be done; nil: anything
+	trail   *trail
+	minutes *minutes // nil: nobody keeps how clients fare on sides that came back
 }
 
 var (

@@ -65,6 +65,7 @@ func (m *Mover) replacement(c engine.Call, step act.Step, beat func(string)) (*r
 		},
 	}
 	r.Note = func(text string) { r.WriteDown("measured", text, "") }
+	r.First = r.KeepFirstMinute
 	r.Lasting, r.Rejoin, r.DataFile = newLasting(r), r.rejoin, r.dataFile
 	return r, nil
 }

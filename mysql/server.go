@@ -65,6 +65,9 @@ func Open(name farm.InstanceName, address string, account Account, log *slog.Log
 	return s
 }
 
+// Again is the same server over connections of its own: for whoever goes on when s is closed.
+func (s *Server) Again() *Server { return Open(s.name, s.address, s.account, s.log) }
+
 func quiet() driver.Logger { return log.New(io.Discard, "", 0) }
 
 // Name is the instance's name.

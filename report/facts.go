@@ -33,6 +33,7 @@ type Facts struct {
 	Events []farm.Event // of the move, in the order they were told
 	// Forward says, for each part of the move that a person let go on without a way back, which, who, when and why.
 	Forward []string
+	Minutes []FirstMinute // of the sides that the move has brought back
 
 	Acts []Act      // that are no moves: the newest run of each kind
 	Roll *RollFacts // the newest plan of hosts that was rolled; nil: none
@@ -54,6 +55,7 @@ type Act struct {
 	State              string // done, failed, running
 	Events             []farm.Event
 	Forward            []string // as of the move
+	Minutes            []FirstMinute
 }
 
 // Fact is a name and its value, both for people.

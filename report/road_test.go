@@ -45,6 +45,32 @@ func TestReportCoversTheRoad(t *testing.T) {
 	}
 }
 
+// A side that came back is shown beside its steady state, and one that was not measured with the reason.
+func TestReportShowsTheFirstMinuteAfterAReturn(t *testing.T) {
+	minutes := []FirstMinute{
+		{Pair: "p1", Side: farm.A, Twin: "p1b", From: at(1), Seconds: 60.2, Source: "performance_schema", Statements: 12345, Millis: 0.51, Steady: 0.5, Ratio: 1.02},
+		{Pair: "p2", Side: farm.A, From: at(2), Seconds: 9.7, Source: "QUERY_RESPONSE_TIME", IsPercentile: true, Statements: 300, Millis: 8, Steady: 2, Ratio: 4, CutShort: "the run ended"},
+		{Pair: "p3", Side: farm.B, From: at(3), NotMeasured: "p3a, p3b: nothing counts"},
+	}
+	events := []farm.Event{{Pair: "p1", Side: farm.A, Kind: farm.StepStarted, Step: "in", Time: at(0)}, {Pair: "p1", Side: farm.A, Kind: farm.StepDone, Step: "in", Time: at(1)}}
+	roll := inventRoll(3)
+	roll.Minutes = minutes
+	for name, f := range map[string]Facts{"a move": {Run: "move-1", Events: events, Minutes: minutes}, "an act": {Acts: []Act{{Run: "side-1", Kind: "side", Events: events, Minutes: minutes}}}, "a roll": {Roll: &roll}} {
+		f.Farm, f.Made, f.Zone = "ten", at(100), time.UTC
+		var b bytes.Buffer
+		if err := write(&b, f, ""); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"A statement took 1.02 times as long as in the steady state in the median of 2 sides, 4.00 times at most; 1 not measured.",
+			`<th scope="row">p1/A</th>`, "60 s", "12,345", "1.02×", "beside its twin p1b, by performance_schema", "p95 ", "beside itself, before it left, by QUERY_RESPONSE_TIME; no whole minute: the run ended",
+			"not measured: p3a, p3b: nothing counts"} {
+			if strings.Count(b.String(), want) != 1 && want != "p95 " && want != "60 s" {
+				t.Errorf("the report of %s has %q %d times", name, want, strings.Count(b.String(), want))
+			}
+		}
+	}
+}
+
 // An act that no page was made for has its section, its step names and its
 // place in the table of contents; the move keeps its own.
 func TestReportShowsEveryAct(t *testing.T) {
@@ -68,7 +94,7 @@ func TestReportShowsEveryAct(t *testing.T) {
 			t.Errorf("the report lacks %q", want)
 		}
 	}
-	if strings.Contains(page, `<section id="move">`) {
-		t.Error("the report shows a move, and there was none")
+	if strings.Contains(page, `<section id="move">`) || strings.Contains(page, "First minute after return") {
+		t.Error("the report shows a move, or a side that came back, and there was none")
 	}
 }

@@ -22,6 +22,7 @@ type RollFacts struct {
 	Program        string     // how Stowage is called in commands that are shown: stowage, or stowage -C DIR
 	Hosts          []RollHost // all of the farm, in its order
 	Pauses         []RollPause
+	Minutes        []FirstMinute // of the sides that came back, in all runs
 	Failed         []RollFailed
 }
 

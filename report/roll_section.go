@@ -28,6 +28,7 @@ type rollSection struct {
 	Pairs          []rollPair
 	PairWords      string
 	FailedWords    []string
+	Minutes        *firstMinutes
 }
 
 type rollKey struct {
@@ -73,7 +74,7 @@ type rollPair struct {
 const mostPauses = 40
 
 func newRollSection(f RollFacts) *rollSection {
-	s := &rollSection{RollFacts: f, Racks: f.racks()}
+	s := &rollSection{RollFacts: f, Racks: f.racks(), Minutes: newFirstMinutes(f.Minutes)}
 	s.Words = fmt.Sprintf("%d of %s done", f.count(RollDone), count(f.of(), "host"))
 	if n := f.count(RollStuck); n > 0 {
 		s.Words += fmt.Sprintf(", %d stuck", n)

@@ -30,6 +30,7 @@ type timeline struct {
 	Steps           []stepRow
 	Table           []laneRow
 	Forward         []string // what settled without a way back, by whom
+	Minutes         *firstMinutes
 }
 
 // timelineRow is one side.
@@ -83,7 +84,7 @@ const (
 // newActs are the timelines of acts that are no moves.
 func newActs(f Facts, zone clock) (out []*timeline) {
 	for _, a := range f.Acts {
-		t := newTimeline(Facts{Run: a.Run, Events: a.Events, Forward: a.Forward}, zone)
+		t := newTimeline(Facts{Run: a.Run, Events: a.Events, Forward: a.Forward, Minutes: a.Minutes}, zone)
 		if t == nil {
 			t = &timeline{Run: a.Run, Took: span(0), Forward: a.Forward}
 		}
@@ -104,7 +105,7 @@ func newTimeline(f Facts, zone clock) *timeline {
 			last = l.end()
 		}
 	}
-	t := &timeline{Run: f.Run, Started: zone.stamp(first), Ended: zone.stamp(last), Took: span(last.Sub(first)), Sides: len(lanes), Width: timelineWidth, Forward: f.Forward}
+	t := &timeline{Run: f.Run, Started: zone.stamp(first), Ended: zone.stamp(last), Took: span(last.Sub(first)), Sides: len(lanes), Width: timelineWidth, Forward: f.Forward, Minutes: newFirstMinutes(f.Minutes)}
 	if f.Plan != nil {
 		t.Sides = max(t.Sides, len(f.Plan.Moves)) // those that have not begun have no event
 	}

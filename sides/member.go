@@ -83,6 +83,7 @@ func (a Opener) Member(o Order, of *act.Task, border func(string) error, mayDiff
 			report(farm.Event{Kind: kind, Pair: o.Pair, Side: o.Side, Phase: phase, Text: text, Millis: millis})
 		},
 	}
+	m.First = of.KeepFirstMinute
 	if o.Role != agenda.Single {
 		if m.Twin, err = open(o.Twin, &m.TwinAt); err != nil {
 			return nil, err

@@ -76,7 +76,11 @@ func (a Alone) In(ctx context.Context) error {
 	if err := a.restoreScheduler(ctx, a.Returns); err != nil {
 		return err
 	}
-	return a.Phase(ctx, "in", "flip", a.openGate)
+	if err := a.Phase(ctx, "in", "flip", a.openGate); err != nil {
+		return err
+	}
+	a.beginFirstMinute(ctx, nil)
+	return nil
 }
 
 // UndoIn closes the gate again.

@@ -18,6 +18,8 @@ type Baseline struct {
 	Events    bool              `json:"events"` // the event scheduler was on
 	// Pool are the settings of its buffer pool that Stowage changes while it is out.
 	Pool map[string]string `json:"pool,omitempty"`
+	// Served is what it had counted of its clients' statements since its start; nil: it counts none.
+	Served *mysql.Served `json:"served,omitempty"`
 }
 
 // inPlace are variables that only a server that stays itself must keep, beside
@@ -36,8 +38,17 @@ func ReadBaseline(ctx context.Context, side *mysql.Server) (Baseline, error) {
 	}
 	events := was["event_scheduler"] == "ON"
 	delete(was, "event_scheduler") // a fence turns it off
-	pool, err := side.PoolSettings(ctx)
-	return Baseline{Variables: was, Events: events, Pool: pool}, err
+	b := Baseline{Variables: was, Events: events}
+	if b.Pool, err = side.PoolSettings(ctx); err != nil {
+		return b, err
+	}
+	sources, err := side.ServedSources(ctx)
+	if err != nil || len(sources) == 0 {
+		return b, err
+	}
+	served, err := side.Served(ctx, sources[0])
+	b.Served = &served
+	return b, err
 }
 
 // isInPlace reports whether the act changes the side and does not replace it.

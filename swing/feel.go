@@ -21,6 +21,7 @@ type feeling struct {
 	source mysql.ServedSource // that both servers offer; "": none
 	why    string             // there is none
 
+	began time.Time // when counters were first read; again after a reset
 	last  span      // counters when the last span ended
 	since time.Time // and when that was
 	spans []span
@@ -86,6 +87,7 @@ func (f *feeling) compareHint() string {
 // add takes one reading, made at a time. It is ErrWorse when clients are served worse.
 func (f *feeling) add(now span, at time.Time) error {
 	if f.since.IsZero() {
+		f.began = at
 		f.begin(now, at)
 		return nil
 	}
@@ -94,7 +96,7 @@ func (f *feeling) add(now span, at time.Time) error {
 	twin, too := now.twin.Since(f.last.twin)
 	if !ok || !too {
 		if f.odd++; f.odd >= isReset {
-			f.spans, f.reset = nil, true
+			f.spans, f.reset, f.began = nil, true, at
 			f.begin(now, at)
 		}
 		return nil

@@ -102,7 +102,11 @@ func (f *Follower) In(ctx context.Context) error {
 	if err := f.restoreScheduler(ctx, f.Returns); err != nil {
 		return err
 	}
-	return f.Phase(ctx, "in", "flip", f.name)
+	if err := f.Phase(ctx, "in", "flip", f.name); err != nil {
+		return err
+	}
+	f.beginFirstMinute(ctx, nil)
+	return nil
 }
 
 // UndoIn takes the replica off the list again.

@@ -8,6 +8,7 @@ import (
 // In brings the side's clients back in the shares of the ramp and watches each.
 // When the side does worse than it may, its clients are sent out again.
 func (s *Swing) In(ctx context.Context) error {
+	var felt *feeling
 	for i, percent := range s.ramp() {
 		err := s.handOver(ctx, handover{
 			step: "in", from: s.Twin, to: s.Returns, toSide: s.Side, percent: percent, open: true,
@@ -20,7 +21,8 @@ func (s *Swing) In(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := s.Phase(ctx, "in", "watch", func(ctx context.Context) error { return s.watch(ctx, percent) }); err != nil {
+		felt = &feeling{swing: s, percent: percent}
+		if err := s.Phase(ctx, "in", "watch", func(ctx context.Context) error { return s.watch(ctx, felt) }); err != nil {
 			if errors.Is(err, ErrWorse) {
 				back, cancel := cleanup(ctx)
 				defer cancel()
@@ -29,6 +31,7 @@ func (s *Swing) In(ctx context.Context) error {
 			return err
 		}
 	}
+	s.beginFirstMinute(ctx, felt)
 	return nil
 }
 

@@ -114,7 +114,11 @@ func (d *Stepdown) In(ctx context.Context) error {
 	if err := d.toPrimary().Run(ctx); err != nil {
 		return err
 	}
-	return d.restore(ctx, "in")
+	if err := d.restore(ctx, "in"); err != nil {
+		return err
+	}
+	d.beginFirstMinute(ctx, nil)
+	return nil
 }
 
 // UndoIn lets the replica take the writes again.

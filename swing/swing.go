@@ -52,6 +52,9 @@ type Swing struct {
 	Tell func(kind farm.EventKind, phase, text string, millis float64)
 	// Note writes what was measured into the trail. Nil: nobody keeps it.
 	Note func(text string)
+	// First keeps how the clients of a side fared in the first minute after all had come back. It is called once when the minute begins; more goes
+	// on with the counting, after the step, until the minute is over or its context is, and is nil where there is nothing to count. Nil: nobody asks.
+	First func(now FirstMinute, more func(context.Context) FirstMinute)
 	// Border is called before and after each phase, as "before out/close";
 	// tests kill the program there, or let the phase fail. Nil in production.
 	Border func(point string) error

@@ -17,8 +17,7 @@ var ErrWorse = errors.New("the side does worse than its twin")
 
 // watch looks at the side for the time of a soak: replication both ways, the time of a small statement against that of the twin, and how
 // the statements of clients fare on both, for a while longer where they are few. That the twin does not answer is no fault of the side.
-func (s *Swing) watch(ctx context.Context, percent float64) error {
-	felt := &feeling{swing: s, percent: percent}
+func (s *Swing) watch(ctx context.Context, felt *feeling) error {
 	for began, answered := time.Now(), time.Now(); ; {
 		took, err := s.look(ctx)
 		if err == nil {
@@ -33,7 +32,7 @@ func (s *Swing) watch(ctx context.Context, percent float64) error {
 			return s.blame(ctx, err)
 		}
 		if err == nil && felt.isDone(time.Since(began)) {
-			s.tell(farm.StepProgress, "watch", fmt.Sprintf("%g %% of its clients watched: %s", percent, felt), 0)
+			s.tell(farm.StepProgress, "watch", fmt.Sprintf("%g %% of its clients watched: %s", felt.percent, felt), 0)
 			return nil
 		}
 		// At odd times: what stalls a server ten times a second is met neither always nor never.

@@ -17,6 +17,7 @@ import (
 	"stowage/route"
 	"stowage/session"
 	"stowage/store"
+	"stowage/swing"
 	"stowage/workspace"
 )
 
@@ -93,6 +94,8 @@ type moveSummary struct {
 	Outcome     *act.Outcome     `json:"outcome,omitempty"`
 	Hosts       []roll.HostEnd   `json:"hosts,omitempty"` // of a roll
 	Pairs       []alteredPair    `json:"pairs,omitempty"` // of an alter
+	// FirstMinutes are how clients fared on sides that came back.
+	FirstMinutes []swing.FirstMinute `json:"first_minutes,omitempty"`
 	// Forward are those that have settled without a way back.
 	Forward []act.LostWay `json:"without_way_back,omitempty"`
 	// Next are the verbs by which a run that is held goes on.
@@ -128,7 +131,7 @@ func (a *app) ended(s moveSummary, err error) error {
 			return err
 		}
 		if s.Hosts != nil {
-			return s.writeHosts(w)
+			return errors.Join(s.writeHosts(w), writeFirstMinutes(w, s.FirstMinutes))
 		}
 		if s.Pairs != nil {
 			return s.writePairs(w)
@@ -142,6 +145,7 @@ func (a *app) ended(s moveSummary, err error) error {
 		}
 		_, err := fmt.Fprintf(w, "%s: %d of %d %s moved in %.1f s; gates were closed for %s (median), %s (p95), %s (longest)\n",
 			s.Run, s.Moved, s.Sides, what, s.Seconds, farm.Millis(s.GateP50), farm.Millis(s.GateP95), farm.Millis(s.GateMax))
+		err = errors.Join(err, writeFirstMinutes(w, s.FirstMinutes))
 		writeForward(w, s.Forward)
 		if s.Outcome != nil {
 			writeBack(w, s.Outcome.Back, s.Outcome.NoBack)
@@ -306,6 +310,9 @@ func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary
 		Seconds: board.Last.Sub(board.First).Seconds(), GateP50: board.Quantile(0.5), GateP95: board.Quantile(0.95), GateMax: board.Quantile(1), WritePauses: board.WritePauses(), Outcome: out}
 	now, err := act.SteeringOf(d.Store, run.ID)
 	if err != nil {
+		return s, err
+	}
+	if s.FirstMinutes, err = act.FirstMinutes(d.Store, run.ID); err != nil {
 		return s, err
 	}
 	s.Forward = slices.DeleteFunc(slices.Clone(now.Lost), func(w act.LostWay) bool { return w.Forward == nil })

@@ -19,6 +19,7 @@ import (
 	"stowage/move"
 	"stowage/placement"
 	"stowage/report"
+	"stowage/roll"
 	"stowage/session"
 	"stowage/store"
 )
@@ -171,6 +172,9 @@ func addMove(d *session.Session, facts *report.Facts) error {
 	if facts.Events, facts.Forward, err = toldOf(d, run); err != nil {
 		return err
 	}
+	if facts.Minutes, err = firstMinutes(d, run); err != nil {
+		return err
+	}
 	var p placement.Plan
 	if p, err = d.Plan(run.Subject); err == nil {
 		facts.Plan = &p
@@ -210,5 +214,12 @@ func addActs(d *session.Session, facts *report.Facts) error {
 
 func actOf(d *session.Session, run store.Run) (report.Act, error) {
 	events, forward, err := toldOf(d, run)
-	return report.Act{Run: run.ID, Kind: run.Kind, Subject: run.Subject, State: string(run.State), Events: events, Forward: forward}, err
+	if err != nil {
+		return report.Act{}, err
+	}
+	a := report.Act{Run: run.ID, Kind: run.Kind, Subject: run.Subject, State: string(run.State), Events: events, Forward: forward}
+	if run.Kind != roll.Roll { // of which the report has all runs: addRoll
+		a.Minutes, err = firstMinutes(d, run)
+	}
+	return a, err
 }

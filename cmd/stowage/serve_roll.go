@@ -41,6 +41,13 @@ func rollFacts(d *session.Session, w *roll.Watch) (*report.RollFacts, roll.Progr
 		}
 		f.Hosts = append(f.Hosts, x)
 	}
+	for _, r := range p.Runs {
+		of, err := firstMinutes(d, r)
+		if err != nil {
+			return nil, p, err
+		}
+		f.Minutes = append(f.Minutes, of...)
+	}
 	for _, x := range p.Pauses {
 		f.Pauses = append(f.Pauses, report.RollPause{At: x.At, Host: x.Host, Pair: x.Pair, Side: x.Side, Step: x.Step, Millis: x.Millis})
 	}

@@ -16,6 +16,7 @@ import (
 	"stowage/roll"
 	"stowage/route"
 	"stowage/session"
+	"stowage/swing"
 	"stowage/workspace"
 )
 
@@ -39,6 +40,8 @@ type Rolled struct {
 	Run   string         `json:"run"`
 	State string         `json:"state"`
 	Hosts []roll.HostEnd `json:"hosts"`
+
+	Minutes []swing.FirstMinute `json:"first_minutes"`
 }
 
 // Run runs the program, which must end with a code and say something.
