@@ -96,10 +96,10 @@ func (l *look) fault(remedy, format string, args ...any) {
 	l.Faults = append(l.Faults, Fault{fmt.Sprintf(format, args...), remedy})
 }
 
-// questions are asked in this order, all of them: the first that need no package lists, the simulation last, and only where nothing else was found.
-var questions = []func(*look) error{(*look).askSet, (*look).askSource, (*look).askHolds, (*look).askDpkg, (*look).askVersions, (*look).askOffered, (*look).askRoom, (*look).askLogin, (*look).simulate}
+// questions are asked in this order, all of them: the first that need no package lists, the simulations last, and only where nothing else was found.
+var questions = []func(*look) error{(*look).askSet, (*look).askSource, (*look).askHolds, (*look).askDpkg, (*look).askVersions, (*look).askOffered, (*look).askRoom, (*look).askLogin, (*look).simulate, (*look).simulateBack}
 
-// Look says what installing packages of these versions would do here, and what keeps it from being done. With wayBack the versions of now must be to be had, too. Servers at sockets must
+// Look says what installing packages of these versions would do here, and what keeps it from being done. With wayBack the versions of now must be to be had, too, and apt must find a way from there to here. Servers at sockets must
 // let mariadb-upgrade in.
 func (a *Apt) Look(ctx context.Context, pins []pin.Pin, wayBack bool, sockets []string) (Report, error) {
 	l := &look{Apt: a, ctx: ctx, pins: pins, wayBack: wayBack, sockets: sockets}
