@@ -1,6 +1,7 @@
 package act
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 	"time"
@@ -137,6 +138,36 @@ func (b *Board) Rows() []*Row {
 
 // Done is the number of sides whose last step is done.
 func (b *Board) Done() int { return b.count(func(r *Row) bool { return r.IsDone() }) }
+
+// Part is what is counted of a run of a kind, in the singular: single shards, where it moves any; pairs, where it makes or retires them alone.
+func (b *Board) Part(of Kind) string {
+	shards, pairs := 0, 0
+	for k := range b.Sides {
+		switch {
+		case k.Shard != "":
+			shards++
+		case k.Pair != "" && k.Side == "":
+			pairs++
+		}
+	}
+	switch {
+	case shards > 0:
+		return "shard"
+	case pairs > 0 && pairs == len(b.Sides):
+		return "pair"
+	}
+	return cmp.Or(of.Part, "side")
+}
+
+// Counted is how many parts are done, and how many are under way, in words: "2 hosts" and "1". Of a run that moves single shards only those count:
+// pairs that are made or retired for them are no moves.
+func (b *Board) Counted(of Kind) (done string, atWork int) {
+	n, all := b.Done(), len(b.Sides)
+	if shards, moved := b.Shards(); shards > 0 {
+		n = moved
+	}
+	return farm.Counted(n, b.Part(of)), all - b.Done()
+}
 
 // Shards is how many single shards the run moves, and how many it has moved.
 func (b *Board) Shards() (all, done int) {

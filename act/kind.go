@@ -14,6 +14,8 @@ import (
 type Kind struct {
 	Name     string
 	Runbooks []Runbook
+	// Part is what its runs are made of, one line each for people: a host, a table; "": a side.
+	Part string
 	// Stuck is what a person does about a part that stopped behind its point of no return; "": a new instance serves, and resume goes on.
 	Stuck string
 }

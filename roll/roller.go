@@ -68,7 +68,7 @@ func RollKind(r *Roller) act.Kind {
 		book(ByPlaybook, slices.Concat(command.Phases, optionPhases, restartPhases))
 	}
 	return act.Kind{
-		Name: Roll, Runbooks: books,
+		Name: Roll, Runbooks: books, Part: "host",
 		Stuck: "the host stays out, its twins serve all clients, and no other host begins; look at the host, remedy the cause, then: stowage roll in HOST",
 	}
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -89,7 +90,7 @@ func moveTiles(m Move) []tile {
 	if n := len(m.Waits); n > 0 {
 		state.Note = fmt.Sprintf("waiting for a person: %d", n)
 	}
-	out := []tile{state, {Name: "sides done", Link: "/moves", After: fmt.Sprintf("%d of %d", m.Done, m.Sides), Note: "begun " + stamp(m.Started)}}
+	out := []tile{state, {Name: cmp.Or(m.Parts, "sides") + " done", Link: "/moves", After: fmt.Sprintf("%d of %d", m.Done, m.Sides), Note: "begun " + stamp(m.Started)}}
 	gate := tile{Name: "longest gate", Link: "/moves", After: "none yet", Note: "no gate was closed"}
 	if m.Gates > 0 {
 		gate.After, gate.Note = farm.Millis(m.LongestGate), fmt.Sprintf("of %d that were closed", m.Gates)

@@ -87,6 +87,7 @@ type Move struct {
 	Run, Plan, State string
 	Started, Ended   time.Time
 	Done, Sides      int
+	Parts            string  // what these are: sides, hosts; "": sides
 	Gates            int     // that were closed and opened again
 	LongestGate      float64 // of these, in milliseconds
 	WritePauses      string

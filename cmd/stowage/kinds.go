@@ -17,7 +17,7 @@ import (
 
 // kind is an act that this program carries out.
 type kind struct {
-	name string
+	act.Kind // to be looked at
 	// of gives an act its steps, in a session that is prepared.
 	of func(a *app, bare *act.Act, goals placement.Goals) *act.Act
 	// holdsBefore is a step that is approved by a verb of its own: the program ends where the run waits for that, and nobody has to carry it
@@ -30,7 +30,7 @@ type kind struct {
 // kindOf is the kind of a run; the zero kind when this program does not know it.
 func kindOf(run store.Run) kind {
 	for _, k := range kinds {
-		if k.name == run.Kind {
+		if k.Name == run.Kind {
 			return k
 		}
 	}
@@ -48,15 +48,15 @@ func isHeld(s *store.Store, run store.Run) bool {
 
 // kinds are all of them. A new act is a line here, and its verb.
 var kinds = []kind{
-	{name: move.Name, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act {
+	{Kind: move.Kind(nil), of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act {
 		return move.NewAct(bare, act.SwingSettings(goals), a.repair).Act
 	}},
-	{name: alter.Name, of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
+	{Kind: alter.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
 		return alter.NewAct(bare, act.SwingSettings(goals)).Act
 	}},
-	{name: roll.Roll, of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act { return a.newRoller(bare, goals).Act }},
+	{Kind: roll.RollKind(nil), of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act { return a.newRoller(bare, goals).Act }},
 	{
-		name: roll.Side, of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act { return newRoll(bare, goals).Act },
+		Kind: roll.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act { return newRoll(bare, goals).Act },
 		holdsBefore: roll.StepReturn,
 		letsGoOn: func(r store.Run) []string {
 			return []string{"stowage side in " + r.Subject, "stowage undo --run " + r.ID}
@@ -67,7 +67,7 @@ var kinds = []kind{
 // actOf is the act that carries out runs of a kind; "": nothing has been begun, and any will do.
 func (a *app) actOf(d *session.Session, name string) (*act.Act, error) {
 	for _, k := range kinds {
-		if k.name == cmp.Or(name, kinds[0].name) {
+		if k.Name == cmp.Or(name, kinds[0].Name) {
 			bare, goals, err := a.bareAct(d)
 			if err != nil {
 				return nil, err

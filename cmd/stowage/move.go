@@ -13,6 +13,7 @@ import (
 	"stowage/act"
 	"stowage/alter"
 	"stowage/farm"
+	"stowage/move"
 	"stowage/roll"
 	"stowage/route"
 	"stowage/session"
@@ -101,7 +102,8 @@ type moveSummary struct {
 	// Next are the verbs by which a run that is held goes on.
 	Next []string `json:"next_steps,omitempty"`
 
-	what string // is counted: sides, or shards
+	part string // what is counted, in the singular
+	did  string // what was done to it: moved, done
 }
 
 // ended prints how a move ended. The error decides the exit code.
@@ -139,12 +141,8 @@ func (a *app) ended(s moveSummary, err error) error {
 		if s.WritePauses != nil {
 			fmt.Fprintf(w, "%s: %s\n", s.Run, s.WritePauses)
 		}
-		what := "sides"
-		if s.what != "" {
-			what = s.what
-		}
-		_, err := fmt.Fprintf(w, "%s: %d of %d %s moved in %.1f s; gates were closed for %s (median), %s (p95), %s (longest)\n",
-			s.Run, s.Moved, s.Sides, what, s.Seconds, farm.Millis(s.GateP50), farm.Millis(s.GateP95), farm.Millis(s.GateMax))
+		_, err := fmt.Fprintf(w, "%s: %d of %s %s in %.1f s; gates were closed for %s (median), %s (p95), %s (longest)\n",
+			s.Run, s.Moved, farm.Counted(s.Sides, s.part), s.did, s.Seconds, farm.Millis(s.GateP50), farm.Millis(s.GateP95), farm.Millis(s.GateMax))
 		err = errors.Join(err, writeFirstMinutes(w, s.FirstMinutes))
 		writeForward(w, s.Forward)
 		if s.Outcome != nil {
@@ -253,7 +251,7 @@ func (a *app) carry(ctx context.Context, going *act.Act, run store.Run) (moveSum
 	defer hold(nil)
 	held := false
 	recorder := going.Store.Record()
-	screen := a.newScreen(run.ID)
+	screen := a.newScreen(run)
 	going.Sink = func(e farm.Event) {
 		recorder.Add(e)
 		screen.Add(e)
@@ -307,7 +305,10 @@ func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary
 		board.Apply(e)
 	}
 	s := moveSummary{FormatVersion: 1, Run: run.ID, Plan: run.Subject, State: "done", Sides: len(board.Sides), Moved: board.Done(),
-		Seconds: board.Last.Sub(board.First).Seconds(), GateP50: board.Quantile(0.5), GateP95: board.Quantile(0.95), GateMax: board.Quantile(1), WritePauses: board.WritePauses(), Outcome: out}
+		Seconds: board.Last.Sub(board.First).Seconds(), GateP50: board.Quantile(0.5), GateP95: board.Quantile(0.95), GateMax: board.Quantile(1), WritePauses: board.WritePauses(), Outcome: out, part: board.Part(kindOf(run).Kind), did: "done"}
+	if run.Kind == move.Name {
+		s.did = "moved"
+	}
 	now, err := act.SteeringOf(d.Store, run.ID)
 	if err != nil {
 		return s, err
@@ -317,7 +318,7 @@ func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary
 	}
 	s.Forward = slices.DeleteFunc(slices.Clone(now.Lost), func(w act.LostWay) bool { return w.Forward == nil })
 	if all, done := board.Shards(); all > 0 { // pairs that are made or retired for them are no moves
-		s.Sides, s.Moved, s.what = all, done, "shards"
+		s.Sides, s.Moved = all, done
 	}
 	if run.Kind == roll.Roll {
 		if run, err = act.Choose(d.Store, run.ID, "roll"); err == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -13,15 +14,17 @@ import (
 	"stowage/act"
 	"stowage/farm"
 	"stowage/roll"
+	"stowage/store"
 )
 
-// screen shows a run while it goes on, one line a side at work: on a terminal a
+// screen shows a run while it goes on, one line a part at work: on a terminal a
 // block that is painted over, otherwise the same lines every two seconds.
 // Failures and what was undone are printed at once.
 type screen struct {
 	mu    sync.Mutex
 	out   io.Writer
 	board *act.Board
+	kind  act.Kind
 	width int // 0: not a terminal
 	rows  int // painted last time
 	// printed is when lines were last written to something that is not a
@@ -31,12 +34,12 @@ type screen struct {
 	done    chan struct{}
 }
 
-func (a *app) newScreen(run string) *screen {
-	s := &screen{out: a.stderr, board: act.NewBoard(), stop: make(chan struct{}), done: make(chan struct{})}
+func (a *app) newScreen(run store.Run) *screen {
+	s := &screen{out: a.stderr, board: act.NewBoard(), kind: kindOf(run).Kind, stop: make(chan struct{}), done: make(chan struct{})}
 	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !a.verbose {
 		s.width, _, _ = term.GetSize(int(f.Fd()))
 	}
-	a.say("%s: one line a side; the farm goes on serving", run)
+	a.say("%s: one line a %s; the farm goes on serving", run.ID, cmp.Or(s.kind.Part, "side"))
 	go s.run()
 	return s
 }
@@ -110,7 +113,7 @@ func (s *screen) run() {
 	}
 }
 
-// paint draws the sides at work over the block drawn before.
+// paint draws the parts at work over the block drawn before.
 func (s *screen) paint(last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +139,7 @@ func (s *screen) paint(last bool) {
 	fmt.Fprint(s.out, b.String())
 }
 
-// lines are the headline and the sides at work.
+// lines are the headline and the parts at work.
 func (s *screen) lines() []string {
 	lines := []string{s.headline()}
 	for _, r := range s.board.Rows() {
@@ -148,12 +151,12 @@ func (s *screen) lines() []string {
 }
 
 func (s *screen) headline() string {
-	done, begun := s.board.Done(), len(s.board.Sides)
+	done, atWork := s.board.Counted(s.kind)
 	took := time.Since(s.board.First).Round(time.Second)
 	if s.board.First.IsZero() {
 		took = 0
 	}
-	return fmt.Sprintf("%s done, %d at work, %v; longest gate %s", plural(done, "side", "sides"), begun-done, took, farm.Millis(s.board.Quantile(1)))
+	return fmt.Sprintf("%s done, %d at work, %v; longest gate %s", done, atWork, took, farm.Millis(s.board.Quantile(1)))
 }
 
 // Close paints a last time.

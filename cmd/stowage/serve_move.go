@@ -35,7 +35,7 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 		return serve.Move{}, err
 	}
 	out := serve.Move{
-		Run: status.Run, Plan: status.Plan, State: status.State, Started: status.Started, Ended: status.Ended, Done: status.SidesDone, Sides: len(status.Sides),
+		Run: status.Run, Plan: status.Plan, State: status.State, Started: status.Started, Ended: status.Ended, Done: status.SidesDone, Sides: len(status.Sides), Parts: status.parts(),
 		Alarms: status.alarms(), Unknown: unknown, Said: status.said(), Command: s.line("status"), JSON: status,
 	}
 	for _, g := range status.Waiting {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -54,6 +55,7 @@ type moveStatus struct {
 	Waiting  []act.Approval `json:"waiting"` // for a person
 
 	board *act.Board // nil where nothing has been begun
+	kind  act.Kind   // of the run
 }
 
 // alsoOpen is a run that has not ended, besides the one that is shown.
@@ -229,12 +231,20 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 	if err != nil {
 		return s, err
 	}
-	s.board, s.SidesDone, s.WritePauses = board, board.Done(), board.WritePauses()
+	s.board, s.kind, s.SidesDone, s.WritePauses = board, kindOf(run).Kind, board.Done(), board.WritePauses()
 	s.Forged = board.Forged
 	for _, r := range board.Rows() {
 		s.Sides = append(s.Sides, sideRow{r.Key.Pair, r.Key.Side, r.Key.Host, r.Step, r.IsDone(), r.Text, r.Bytes, r.Total, r.Line(time.Now())})
 	}
 	return s, nil
+}
+
+// parts is what is counted of the run, of many.
+func (s moveStatus) parts() string {
+	if s.board == nil {
+		return ""
+	}
+	return strings.TrimPrefix(farm.Counted(2, s.board.Part(s.kind)), "2 ")
 }
 
 // gates adds what holds clients back, by the routing table.
@@ -329,7 +339,8 @@ func (s moveStatus) writeText(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "no run has begun in this workspace\n  next: stowage plan, then stowage move PLAN")
 		return err
 	}
-	fmt.Fprintf(w, "%s of plan %s: %s, %s done\n", s.Run, s.Plan, s.State, plural(s.SidesDone, "side", "sides"))
+	done, _ := s.board.Counted(s.kind)
+	fmt.Fprintf(w, "%s of plan %s: %s, %s done\n", s.Run, s.Plan, s.State, done)
 	for _, r := range s.AlsoOpen {
 		fmt.Fprintf(w, "  not ended either: %s of %s, %s: stowage status --run %s\n", r.Run, r.Plan, r.State, r.Run)
 	}

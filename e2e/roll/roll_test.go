@@ -181,6 +181,7 @@ func restarted(t *testing.T, r *farmtest.RolledFarm) {
 		}
 	}
 	r.AllServe()
+	r.Run(farmtest.ExitFine, "done, 4 hosts done", "status")
 	r.Run(farmtest.ExitFine, "nothing to do: the plan has rolled every host", "roll", name)
 	r.Run(farmtest.ExitFine, `"over": true`, "roll", "announce", name, "--json")
 	for file, want := range map[string]string{".md": "## What happened", ".ics": "SEQUENCE:1\r\n"} {
@@ -211,6 +212,7 @@ func failing(t *testing.T, r *farmtest.RolledFarm) {
 		}
 	}
 	r.Run(farmtest.ExitFine, "next: look at db002, which is out; then: stowage roll in db002", "status")
+	r.Run(farmtest.ExitFine, "failed, 1 host done", "status")
 	r.Run(farmtest.ExitFine, "exit code 1", "log")
 	for _, path := range []string{"/rolls", "/report"} {
 		_, page := farmtest.OpenPages(t, r.F.Dir).Get(path)

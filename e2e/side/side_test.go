@@ -43,7 +43,8 @@ func TestServerIsRestartedWhileItsTwinServes(t *testing.T) {
 		t.Fatalf("it is not what it was, and serves %g %% of its clients", s.Share())
 	}
 	s.Run(farmtest.ExitUsage, "none of the variables that are compared", "side", "in", s.Name, "--changed", "max_conections")
-	s.Run(farmtest.ExitFine, "", "side", "in", s.Name, "--changed", "max_connections")
+	s.Run(farmtest.ExitFine, "1 of 1 side done in ", "side", "in", s.Name, "--changed", "max_connections")
+	s.Run(farmtest.ExitFine, "done, 1 side done", "status")
 	if s.Share() != 100 {
 		t.Errorf("it is back, and serves %g %% of its clients", s.Share())
 	}
