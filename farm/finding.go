@@ -1,6 +1,9 @@
 package farm
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Severity orders findings: a blocker stops an act, a warning does not.
 type Severity string
@@ -23,6 +26,18 @@ type Finding struct {
 	// Names are all those of whom Text names the first few; nil where Text has
 	// them all.
 	Names []string `json:"names,omitempty"`
+}
+
+// FewNames is how many names a finding's text has; Names has them all.
+const FewNames = 3
+
+// Some names the first few of many.
+func Some(names []string) string {
+	text := strings.Join(names[:min(FewNames, len(names))], ", ")
+	if more := len(names) - FewNames; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 func (f Finding) String() string {

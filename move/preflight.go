@@ -15,6 +15,7 @@ import (
 	"stowage/inventory"
 	"stowage/mysql"
 	"stowage/route"
+	"stowage/swing"
 )
 
 // survey is what the checks of one side look at.
@@ -240,32 +241,14 @@ func checkBinaryLog(_ context.Context, s *survey) ([]farm.Finding, error) {
 		var out []farm.Finding
 		for _, n := range need {
 			if f.Variables[n[0]] != n[1] {
-				out = append(out, blocker(name, fmt.Sprintf("%s is %s, must be %s", n[0], f.Variables[n[0]], n[1]), remedyOf(s.r.order.Move.Pair, f.Flavor, n[0])))
+				out = append(out, blocker(name, fmt.Sprintf("%s is %s, must be %s", n[0], f.Variables[n[0]], n[1]), swing.RemedyOf(s.r.order.Move.Pair, f.Flavor, n[0])))
 			}
 		}
 		if !strings.EqualFold(f.Replication.UsingGTID, "Slave_Pos") {
-			out = append(out, blocker(name, "it replicates by file and position", byGTID(s.r.order.Move.Pair, f.Flavor)))
+			out = append(out, blocker(name, "it replicates by file and position", swing.ByGTID(s.r.order.Move.Pair, f.Flavor)))
 		}
 		return out
 	}), nil
-}
-
-// remedyOf a variable that a move needs otherwise. What has to do with GTIDs
-// is a matter of their domains, and needs no restart.
-func remedyOf(pair farm.PairName, flavor mysql.Flavor, variable string) string {
-	if flavor.HasGTIDDomains() && strings.HasPrefix(variable, "gtid_") {
-		return "without a restart, in the order that loses nothing: stowage domains separate " + string(pair)
-	}
-	return "set " + variable + " in the option file and restart, one server after the other"
-}
-
-// byGTID is what to do about a replica by file and position. By hand it loses
-// writes where both sides write one domain.
-func byGTID(pair farm.PairName, flavor mysql.Flavor) string {
-	if flavor.HasGTIDDomains() {
-		return "stowage domains separate " + string(pair)
-	}
-	return flavor.ByGTID()
 }
 
 func checkServerIDs(_ context.Context, s *survey) ([]farm.Finding, error) {
@@ -330,7 +313,7 @@ func checkTables(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return nil, nil
 	}
 	slices.Sort(names)
-	return naming(blocker(s.twinName(), fmt.Sprintf("%d tables cannot be carried live: %s", len(names), some(names)),
+	return naming(blocker(s.twinName(), fmt.Sprintf("%d tables cannot be carried live: %s", len(names), farm.Some(names)),
 		"convert them to InnoDB and give each a primary key"), names), nil
 }
 
@@ -339,7 +322,7 @@ func checkFence(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	if err != nil || len(who) == 0 {
 		return nil, err
 	}
-	return naming(warning(s.oldName(), "read_only does not stop "+some(who),
+	return naming(warning(s.oldName(), "read_only does not stop "+farm.Some(who),
 		"revoke READ ONLY ADMIN and SUPER from accounts that applications use; the gate alone holds them back"), who), nil
 }
 

@@ -37,7 +37,7 @@ func askCascades(ctx context.Context, p peer, severity farm.Severity) ([]farm.Fi
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return naming(farm.Finding{Severity: severity, Subject: p.name, Text: fmt.Sprintf("%d foreign keys change rows that no binary log shows: %s", len(names), some(names)),
+	return naming(farm.Finding{Severity: severity, Subject: p.name, Text: fmt.Sprintf("%d foreign keys change rows that no binary log shows: %s", len(names), farm.Some(names)),
 		Remedy: "each replica does it again by itself, so both ends need the same keys and foreign_key_checks=1; the checksums of the move cover these rows"}, names), nil
 }
 
@@ -49,7 +49,7 @@ func askVersioned(ctx context.Context, p peer) ([]farm.Finding, error) {
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return naming(blocker(p.name, fmt.Sprintf("%d tables keep their history by transaction numbers: %s", len(names), some(names)),
+	return naming(blocker(p.name, fmt.Sprintf("%d tables keep their history by transaction numbers: %s", len(names), farm.Some(names)),
 		"replication loses their rows without a word: make the ROW START and ROW END columns TIMESTAMP(6)"), names), nil
 }
 
@@ -72,7 +72,7 @@ func askDefiners(ctx context.Context, p peer, accounts []mysql.Login) ([]farm.Fi
 	if len(orphans) == 0 {
 		return nil, nil
 	}
-	return naming(warning(p.name, fmt.Sprintf("%d objects belong to accounts that will not be there: %s", len(orphans), some(orphans)),
+	return naming(warning(p.name, fmt.Sprintf("%d objects belong to accounts that will not be there: %s", len(orphans), farm.Some(orphans)),
 		"create the accounts (locked, if no one is to log in) or redefine the objects; using them fails with error 1449"), orphans), nil
 }
 
@@ -83,10 +83,10 @@ func askTriggers(ctx context.Context, p peer) ([]farm.Finding, error) {
 		return nil, err
 	}
 	if v := p.is("slave_run_triggers_for_rbr"); v != "" && v != "NO" {
-		return naming(blocker(p.name, fmt.Sprintf("slave_run_triggers_for_rbr is %s and there are %d triggers: %s", v, len(names), some(names)),
+		return naming(blocker(p.name, fmt.Sprintf("slave_run_triggers_for_rbr is %s and there are %d triggers: %s", v, len(names), farm.Some(names)),
 			"SET GLOBAL slave_run_triggers_for_rbr=NO on every server: what they write is in the row events already and is applied twice"), names), nil
 	}
-	return naming(remark(p.name, fmt.Sprintf("%d triggers come along: %s", len(names), some(names)), "nothing to do; replicas do not run them for row events"), names), nil
+	return naming(remark(p.name, fmt.Sprintf("%d triggers come along: %s", len(names), farm.Some(names)), "nothing to do; replicas do not run them for row events"), names), nil
 }
 
 // askReplicationAccount asks whether a new server at address from could replicate from source: password, privilege,
@@ -124,7 +124,7 @@ func hosts(logins []mysql.Login) string {
 	if len(out) == 0 {
 		return "there is none"
 	}
-	return some(out)
+	return farm.Some(out)
 }
 
 // askAccounts names accounts that admit the address a server leaves and not the one it goes to.
@@ -154,7 +154,7 @@ func askAccounts(ctx context.Context, p peer, was, is string) ([]farm.Finding, e
 	if len(lost) == 0 {
 		return nil, nil
 	}
-	return naming(warning(p.name, fmt.Sprintf("accounts admit the old address %s and not the new one %s: %s", was, is, some(lost)),
+	return naming(warning(p.name, fmt.Sprintf("accounts admit the old address %s and not the new one %s: %s", was, is, farm.Some(lost)),
 		"create them for the new address too, if programs on that host log in with them"), lost), nil
 }
 

@@ -3,11 +3,11 @@ package move
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/swing"
 )
 
 // peer is one server that questions are asked about: what findings call it, how it is reached, and what it said of itself.
@@ -24,6 +24,9 @@ func askPeer(ctx context.Context, name string, server *mysql.Server) (peer, erro
 	return peer{name, server, f}, err
 }
 
+// asked is the peer, for questions that acts share.
+func (p peer) asked() swing.Peer { return swing.Peer{Name: p.name, Server: p.server, Facts: p.facts} }
+
 func (p peer) is(variable string) string { return p.facts.Variables[variable] }
 
 func warning(subject, text, remedy string) farm.Finding {
@@ -34,24 +37,12 @@ func remark(subject, text, remedy string) farm.Finding {
 	return farm.Finding{Severity: farm.Note, Subject: subject, Text: text, Remedy: remedy}
 }
 
-// few is how many names a finding's text has.
-const few = 3
-
 // naming is the finding with all the names of which its text has the first few.
 func naming(f farm.Finding, names []string) []farm.Finding {
-	if len(names) > few {
+	if len(names) > farm.FewNames {
 		f.Names = names
 	}
 	return []farm.Finding{f}
-}
-
-// some names the first few of many; --json has them all.
-func some(names []string) string {
-	text := strings.Join(names[:min(few, len(names))], ", ")
-	if more := len(names) - few; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }
 
 // differ says of which variables two servers think differently.
@@ -189,7 +180,7 @@ func askPlugins(ctx context.Context, p peer) ([]farm.Finding, error) {
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return naming(warning(p.name, "it has loaded plugins: "+some(names), "install the same libraries on the target host: the new instance does not start without them"), names), nil
+	return naming(warning(p.name, "it has loaded plugins: "+farm.Some(names), "install the same libraries on the target host: the new instance does not start without them"), names), nil
 }
 
 // askEncryption asks whether the new server needs keys that a copy of the data does not bring.
@@ -211,6 +202,6 @@ func askFiles(ctx context.Context, p peer) ([]farm.Finding, error) {
 	if err != nil || len(outside) == 0 {
 		return nil, err
 	}
-	return naming(blocker(p.name, "files lie outside of its data directory: "+some(outside),
+	return naming(blocker(p.name, "files lie outside of its data directory: "+farm.Some(outside),
 		"use names relative to datadir for these options, and move such tables with ALTER TABLE ... TABLESPACE or by a dump"), outside), nil
 }

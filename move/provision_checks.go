@@ -133,7 +133,7 @@ func provisionAccounts(ctx context.Context, v *provisionSurvey) ([]farm.Finding,
 	if err != nil || len(differ) == 0 {
 		return nil, err
 	}
-	return []farm.Finding{warning(string(v.p.order.Pair), fmt.Sprintf("the pairs that its shards come from do not agree about the account %s; it gets what %s says", some(differ), v.p.order.Accounts[0].Name),
+	return []farm.Finding{warning(string(v.p.order.Pair), fmt.Sprintf("the pairs that its shards come from do not agree about the account %s; it gets what %s says", farm.Some(differ), v.p.order.Accounts[0].Name),
 		"make the accounts agree, or correct them on the new pair")}, nil
 }
 
@@ -195,7 +195,7 @@ func provisionNote(_ context.Context, v *provisionSurvey) ([]farm.Finding, error
 	for _, a := range v.p.order.Accounts {
 		from = append(from, string(a.Name))
 	}
-	text := fmt.Sprintf("is made first, for %d shards: %s; accounts of %s", v.p.order.Shards, strings.Join(sides, "; "), some(from))
+	text := fmt.Sprintf("is made first, for %d shards: %s; accounts of %s", v.p.order.Shards, strings.Join(sides, "; "), farm.Some(from))
 	if v.p.order.Pool > 0 {
 		text += fmt.Sprintf("; buffer pool %.3g times as large", v.p.order.Pool)
 	}

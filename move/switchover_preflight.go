@@ -2,7 +2,6 @@ package move
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/route"
+	"stowage/swing"
 )
 
 // parties are those whom the questions before a succession are about.
@@ -127,6 +127,14 @@ func (p *parties) all() []peer {
 	return out
 }
 
+// asked are all, for questions that acts share.
+func (p *parties) asked() (out []swing.Peer) {
+	for _, x := range p.all() {
+		out = append(out, x.asked())
+	}
+	return out
+}
+
 // survey is this as the questions of a replacement look at it.
 func (p *parties) Survey() *survey {
 	return &survey{r: p.s.replacement, old: p.old.facts, twin: p.primary.facts, routing: p.routing}
@@ -161,19 +169,9 @@ func (s *succession) Survey(ctx context.Context) ([]farm.Finding, error) {
 // askOneWriter: one server takes the writes and follows nobody; the other
 // follows it and nobody else.
 func askOneWriter(p *parties) []farm.Finding {
-	var out []farm.Finding
-	if p.primary.facts.Replication.Configured {
-		r := p.primary.facts.Replication
-		out = append(out, blocker(p.primary.name, fmt.Sprintf("it takes the writes and is set up to replicate from %s:%d", r.Host, r.Port),
-			"it would get writes from two sides: "+p.primary.facts.Flavor.Forget()+" there, or correct farm.yaml (active-active?)"))
-	}
+	out := swing.AskFollowsNobody(p.primary.asked())
 	if p.hasReplica() {
-		switch r := p.source.facts.Replication; {
-		case r.Sources > 1:
-			out = append(out, blocker(p.source.name, fmt.Sprintf("it replicates from %d sources", r.Sources), "a replica that is moved, or seeded from, must follow one primary only"))
-		case !r.Follows(p.primary.server.Address()):
-			out = append(out, blocker(p.source.name, "it does not replicate from the primary at "+p.primary.server.Address(), "point it there, or correct farm.yaml"))
-		}
+		out = append(out, swing.AskFollows(p.source.asked(), p.primary.server, "a replica that is moved, or seeded from,")...)
 	}
 	return out
 }
@@ -181,78 +179,37 @@ func askOneWriter(p *parties) []farm.Finding {
 // askNobodyElseWrites: a transaction that only the replica has would come into
 // the copy, and be on no other server.
 func askNobodyElseWrites(ctx context.Context, p *parties) ([]farm.Finding, error) {
-	var out []farm.Finding
-	if p.primary.is("read_only") != "OFF" {
-		out = append(out, blocker(p.primary.name, "farm.yaml has it as the server that takes the writes, and it is read-only", "which server serves? correct farm.yaml, or SET GLOBAL read_only = OFF"))
+	var replica swing.Peer
+	if p.hasReplica() {
+		replica = p.source.asked()
 	}
-	if !p.hasReplica() {
-		return out, nil
-	}
-	if p.source.is("read_only") == "OFF" {
-		out = append(out, blocker(p.source.name, "it is a replica and takes writes", "SET GLOBAL read_only = ON, and in its option file"))
-	}
-	now, err := p.primary.server.BinlogPosition(ctx) // later than what the replica said
-	if err != nil {
-		return out, err
-	}
-	if !now.Reached(p.source.facts.Binlog) {
-		out = append(out, blocker(p.source.name, fmt.Sprintf("it has transactions that the primary lacks: %s, and the primary is at %s", p.source.facts.Binlog, now),
-			"a client wrote to the replica: find the transactions in its binary log, reconcile the two servers, and rebuild the replica"))
-	}
-	return out, nil
+	return swing.AskWrites(ctx, p.primary.asked(), replica)
 }
 
 func askPrimaryRouting(p *parties) []farm.Finding {
-	pair := string(p.s.Pair)
-	if p.routing == nil {
-		return []farm.Finding{blocker(pair, "routing does not know the pair", "stowage routing init writes a first table")}
-	}
-	var out []farm.Finding
-	if got := p.routing.Sides[farm.A].Address; got != p.primary.server.Address() || p.routing.Share(farm.A, farm.A) != 100 || p.routing.Share(farm.B, farm.A)+p.routing.Share(farm.B, farm.B) != 0 {
-		out = append(out, blocker(pair, fmt.Sprintf("routing does not send all clients to side A at %s (it has %q)", p.primary.server.Address(), got), "make the two agree"))
-	}
-	if p.routing.GateIsClosed(farm.A) {
-		out = append(out, blocker(pair, "the gate of side A is closed", "finish what closed it: stowage status, stowage resume"))
-	}
-	if !p.s.movesPrimary() && !slices.Contains(p.routing.Replicas, p.old.server.Address()) {
-		out = append(out, warning(pair, "routing does not name the replica for reads that may be old", "whoever reads there knows its address from elsewhere: tell them the new one before it is retired"))
+	out := swing.AskWriterRouting(p.s.Pair, farm.A, p.primary.server, p.routing)
+	if p.routing != nil && !p.s.movesPrimary() && !slices.Contains(p.routing.Replicas, p.old.server.Address()) {
+		out = append(out, warning(string(p.s.Pair), "routing does not name the replica for reads that may be old", "whoever reads there knows its address from elsewhere: tell them the new one before it is retired"))
 	}
 	return out
 }
 
 func askSuccessionFlavor(ctx context.Context, p *parties) ([]farm.Finding, error) {
-	var out []farm.Finding
-	for _, x := range p.all() {
-		if why := x.facts.Flavor.TooOld(); why != "" {
-			out = append(out, blocker(x.name, "it is "+x.facts.Flavor.String()+"; "+why, "upgrade the pair first, or leave it out of the plan"))
-		}
+	out := swing.AskSeries(p.asked(), p.primary.asked(), p.source.asked(), "it out of the plan")
+	if !p.source.facts.Flavor.ClonesItself() {
+		return out, nil
 	}
-	if p.source.facts.Flavor.ClonesItself() {
-		why, err := p.source.server.CanClone(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if why != "" {
-			out = append(out, blocker(p.source.name, why+", and the new instance is seeded by it", "INSTALL PLUGIN clone SONAME 'mysql_clone.so'"))
-		}
+	why, err := p.source.server.CanClone(ctx)
+	if err == nil && why != "" {
+		out = append(out, blocker(p.source.name, why+", and the new instance is seeded by it", "INSTALL PLUGIN clone SONAME 'mysql_clone.so'"))
 	}
-	if !p.source.facts.Flavor.CanSeedFrom(p.primary.facts.Flavor) {
-		out = append(out, blocker(p.source.name, fmt.Sprintf("the servers of the pair run %s and %s", p.primary.facts.Flavor, p.source.facts.Flavor), "bring both to one series first"))
-	}
-	return out, nil
+	return out, err
 }
 
 func askSuccessionLog(p *parties) []farm.Finding {
-	var out []farm.Finding
-	for _, x := range p.all() {
-		for _, n := range x.facts.Flavor.SuccessionNeeds() {
-			if x.is(n[0]) != n[1] {
-				out = append(out, blocker(x.name, fmt.Sprintf("%s is %s, must be %s", n[0], x.is(n[0]), n[1]), remedyOf(p.s.Pair, x.facts.Flavor, n[0])))
-			}
-		}
-	}
-	if p.hasReplica() && !strings.EqualFold(p.source.facts.Replication.UsingGTID, "Slave_Pos") {
-		out = append(out, blocker(p.source.name, "it replicates by file and position", byGTID(p.s.Pair, p.source.facts.Flavor)))
+	out := swing.AskBinaryLogs(p.s.Pair, p.asked())
+	if p.hasReplica() {
+		out = append(out, swing.AskByGTID(p.s.Pair, p.source.asked())...)
 	}
 	return out
 }
@@ -278,17 +235,7 @@ func askSourceHealthy(p *parties) []farm.Finding {
 	if !p.hasReplica() {
 		return nil
 	}
-	r := p.source.facts.Replication
-	if r.Filters != "" {
-		return []farm.Finding{blocker(p.source.name, "it filters replication: "+r.Filters, "a copy of it would be incomplete: remove the filters and rebuild it")}
-	}
-	if err := r.Broken(); err != nil {
-		return []farm.Finding{blocker(p.source.name, err.Error(), "repair replication before moving anything")}
-	}
-	if r.BehindOK && r.Behind > time.Minute {
-		return []farm.Finding{blocker(p.source.name, fmt.Sprintf("it is %v behind the primary", r.Behind), "wait until it has caught up")}
-	}
-	return nil
+	return append(swing.AskUnfiltered(p.source.asked(), "a copy of it would be incomplete"), swing.AskHealthy(p.source.asked())...)
 }
 
 // askOthers: who else follows the instance that is moved is pointed at the new
@@ -313,7 +260,7 @@ func askOthers(ctx context.Context, p *parties) ([]farm.Finding, error) {
 		case !r.Follows(p.old.server.Address()):
 			out = append(out, blocker(string(o.Name), "it is to follow "+p.old.name+" and does not", "point it there, or correct farm.yaml"))
 		case r.Sources > 1 || !strings.EqualFold(r.UsingGTID, "Slave_Pos"):
-			out = append(out, blocker(string(o.Name), "it has several sources, or replicates by file and position", "let it follow one source by GTID: "+byGTID(p.s.Pair, p.old.facts.Flavor)))
+			out = append(out, blocker(string(o.Name), "it has several sources, or replicates by file and position", "let it follow one source by GTID: "+swing.ByGTID(p.s.Pair, p.old.facts.Flavor)))
 		default:
 			out = append(out, remark(string(o.Name), "it follows "+p.old.name, "nothing to do: it is pointed at the new instance before the old one goes"))
 		}
@@ -380,22 +327,5 @@ func askKeptOut(ctx context.Context, p *parties) ([]farm.Finding, error) {
 	if !p.s.movesPrimary() {
 		return nil, nil
 	}
-	who, err := p.primary.server.Privileged(ctx, p.s.mover.Replication.User)
-	if err != nil {
-		return nil, err
-	}
-	if len(who.Bar) == 0 {
-		return nil, nil
-	}
-	names := make([]string, 0, len(who.Bar))
-	for _, g := range who.Bar {
-		names = append(names, g.String())
-	}
-	// Whether we may do that is better known before the gate is closed.
-	if err := p.primary.server.MayBar(ctx); err != nil {
-		return []farm.Finding{blocker(p.primary.name, fmt.Sprintf("read_only does not stop %s, and Stowage may not lock accounts: %v", some(names), errors.Unwrap(err)),
-			"GRANT CREATE USER to the [stowage] account, or revoke READ ONLY ADMIN from these: docs/privileges.md")}, nil
-	}
-	return []farm.Finding{warning(p.primary.name, "read_only does not stop "+some(names)+": their sessions are ended and the accounts locked on the old primary",
-		"revoke READ ONLY ADMIN and SUPER from accounts that applications use, and this is not needed")}, nil
+	return swing.AskKeptOut(ctx, p.primary.server, p.s.mover.Replication.User, "their sessions are ended and the accounts locked on the old primary")
 }

@@ -10,6 +10,7 @@ import (
 	"stowage/mysql"
 	"stowage/roll/agenda"
 	"stowage/route"
+	"stowage/swing"
 )
 
 // survey is what the questions of one side look at.
@@ -123,7 +124,7 @@ func askBinaryLog(_ context.Context, s *survey) ([]farm.Finding, error) {
 	for server, f := range map[*mysql.Server]mysql.Facts{s.v.Leaves: s.side, s.v.Twin: s.twin} {
 		for _, need := range f.Flavor.RingNeeds() {
 			if f.Variables[need[0]] != need[1] {
-				out = append(out, Blocker(string(server.Name()), fmt.Sprintf("%s is %s, must be %s", need[0], f.Variables[need[0]], need[1]), "stowage domains separate "+string(s.v.Pair)+" sets GTID variables; others need the option file and a restart"))
+				out = append(out, Blocker(string(server.Name()), fmt.Sprintf("%s is %s, must be %s", need[0], f.Variables[need[0]], need[1]), swing.RemedyOf(s.v.Pair, f.Flavor, need[0])))
 			}
 		}
 	}
