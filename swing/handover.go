@@ -1,6 +1,7 @@
 package swing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ type handover struct {
 	open    bool          // to has to be opened for writes first
 	undo    bool          // takes another handover back
 	both    bool          // the clients of both sides of the pair: all that the server has
+	// hurry is for clients that are served badly where they are: long work of theirs is waited for with the gate open so long at most, and then so
+	// long behind it. 0: as the settings say.
+	hurry time.Duration
 }
 
 // Phases of a handover, in order.
@@ -65,10 +69,10 @@ func (s *Swing) handOver(ctx context.Context, h handover) error {
 			return s.rejoin(ctx) // to is Returns
 		},
 		Phases: []Phase{
-			{Name: "ready", Do: func(ctx context.Context) error { return from.AwaitNoLongWork(ctx, s.Settings, s.waiting) }},
+			{Name: "ready", Do: func(ctx context.Context) error { return s.awaitNoLongWork(ctx, h, from) }},
 			{Name: "close", Do: func(ctx context.Context) error { back.gate = true; return s.closeGates(ctx, s.homes(h)) }},
 			{Name: "drain", Do: func(ctx context.Context) error {
-				return s.drain(ctx, from, max(s.Settings.Settle, s.Router.Guarantee().Settle))
+				return s.drainWithin(ctx, cmp.Or(h.hurry, s.Settings.Drain), from, max(s.Settings.Settle, s.Router.Guarantee().Settle))
 			}},
 			{Name: "fence", Skip: !h.fence, Do: func(ctx context.Context) error { back.add(h.from); return s.fence(ctx, h.from) }},
 			{Name: "barrier", Do: func(ctx context.Context) error { return s.barrier(ctx, h) }},
@@ -113,12 +117,31 @@ func (s *Swing) clients(h handover) Clients {
 
 func (s *Swing) waiting(text string) { s.tell(farm.StepWaiting, "ready", text, 0) }
 
+// awaitNoLongWork waits with the gate open. In a hurry it does not insist: where every statement is long there is no better moment.
+func (s *Swing) awaitNoLongWork(ctx context.Context, h handover, from Clients) error {
+	settings := s.Settings
+	if h.hurry > 0 {
+		settings.Patience = min(settings.Patience, h.hurry)
+	}
+	err := from.AwaitNoLongWork(ctx, settings, s.waiting)
+	if h.hurry > 0 && errors.As(err, new(workOpen)) {
+		return nil
+	}
+	return err
+}
+
 // drain waits for the router's connections, and then for the clients' work.
 func (s *Swing) drain(ctx context.Context, c Clients, settle time.Duration) error {
-	if err := s.drainRouter(ctx); err != nil {
+	return s.drainWithin(ctx, s.Settings.Drain, c, settle)
+}
+
+func (s *Swing) drainWithin(ctx context.Context, budget time.Duration, c Clients, settle time.Duration) error {
+	if err := s.drainRouter(ctx, budget); err != nil {
 		return err
 	}
-	return c.Drain(ctx, s.Settings, settle)
+	settings := s.Settings
+	settings.Drain = budget
+	return c.Drain(ctx, settings, settle)
 }
 
 // patience is how long an attempt waits for servers that do not answer.

@@ -3,6 +3,10 @@ package swing
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
+
+	"stowage/farm"
 )
 
 // In brings the side's clients back in the shares of the ramp and watches each.
@@ -24,9 +28,7 @@ func (s *Swing) In(ctx context.Context) error {
 		felt = &feeling{swing: s, percent: percent}
 		if err := s.Phase(ctx, "in", "watch", func(ctx context.Context) error { return s.watch(ctx, felt) }); err != nil {
 			if errors.Is(err, ErrWorse) {
-				back, cancel := cleanup(ctx)
-				defer cancel()
-				return errors.Join(err, s.UndoIn(back))
+				return errors.Join(err, s.retreat(ctx))
 			}
 			return err
 		}
@@ -35,10 +37,30 @@ func (s *Swing) In(ctx context.Context) error {
 	return nil
 }
 
+// retreat sends clients that a side serves badly to the twin again. On such a side every statement may be a long one: the gate is not kept open for
+// that, and closed for longer with each attempt, 2, 4, 8 and then 16 s. Whoever waits at it fares no worse than behind it.
+func (s *Swing) retreat(ctx context.Context) error {
+	trying, cancel := s.persist(ctx)
+	defer cancel()
+	for hurry := s.Settings.Drain; ; hurry = min(2*hurry, 8*s.Settings.Drain) {
+		err := s.undoIn(trying, hurry)
+		if err == nil || !errors.As(err, new(workOpen)) {
+			return err
+		}
+		s.tell(farm.StepWaiting, "retreat", fmt.Sprintf("clients are still served by %s, which does worse: %v", s.Returns.Name(), err), 0)
+		if pause(trying, 100*time.Millisecond) != nil {
+			return &farm.Error{Op: "retreat", Subject: string(s.Returns.Name()), Err: fmt.Errorf("its clients could not be sent to %s, and it still serves them: %w", s.Twin.Name(), err),
+				Hint: "end the sessions that hold work open, then go on: the side is watched, and its clients are sent away, again"}
+		}
+	}
+}
+
 // UndoIn sends the side's clients to the twin again. The side stops taking
 // writes, and the twin has everything it was ever acknowledged, before the
 // gate opens.
-func (s *Swing) UndoIn(ctx context.Context) error {
+func (s *Swing) UndoIn(ctx context.Context) error { return s.undoIn(ctx, 0) }
+
+func (s *Swing) undoIn(ctx context.Context, hurry time.Duration) error {
 	if err := s.mend(ctx); err != nil {
 		return err
 	}
@@ -46,7 +68,7 @@ func (s *Swing) UndoIn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h := handover{step: "undo in", from: s.Returns, to: s.Twin, toSide: s.Side.Twin(), percent: 100, fence: true, undo: true}
+	h := handover{step: "undo in", from: s.Returns, to: s.Twin, toSide: s.Side.Twin(), percent: 100, fence: true, undo: true, hurry: hurry}
 	if p.GateIsClosed(s.Side) || p.Share(s.Side, s.Side) > 0 {
 		return s.handOver(ctx, h)
 	}

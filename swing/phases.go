@@ -76,6 +76,11 @@ func (c Clients) foreign(ctx context.Context, on *mysql.Server) (time.Time, erro
 	return c.Foreign(ctx, on)
 }
 
+// workOpen is the error of work that has not ended in time.
+type workOpen string
+
+func (w workOpen) Error() string { return string(w) }
+
 // AwaitNoLongWork waits, with the gate open, until no transaction is open that would keep it closed for long. Clients notice nothing
 // of that wait. told is told whom it waits for.
 func (c Clients) AwaitNoLongWork(ctx context.Context, s Settings, told func(text string)) error {
@@ -99,7 +104,7 @@ func (c Clients) AwaitNoLongWork(ctx context.Context, s Settings, told func(text
 		}
 		text := fmt.Sprintf("%d sessions hold work open, the first: %s", len(open), open[0])
 		if time.Now().After(deadline) {
-			return &farm.Error{Op: "wait for long work", Subject: c.Subject, Err: errors.New(text),
+			return &farm.Error{Op: "wait for long work", Subject: c.Subject, Err: workOpen(text),
 				Hint: "nothing has been changed for this; end the long transaction, it will be tried again"}
 		}
 		told(text)
@@ -127,7 +132,7 @@ func (c Clients) Drain(ctx context.Context, s Settings, settle time.Duration) er
 			left, err := server.QuiesceSince(ctx, foreign, settle, s.Drain)
 			if err == nil && len(left) > 0 {
 				err = &farm.Error{Op: "drain", Subject: string(server.Name()),
-					Err:  fmt.Errorf("%d sessions still hold work open after %v, the first: %s", len(left), s.Drain, left[0]),
+					Err:  workOpen(fmt.Sprintf("%d sessions still hold work open after %v, the first: %s", len(left), s.Drain, left[0])),
 					Hint: "nothing has changed, and clients go on where they were; wait for the long transaction or end it, it will be tried again"}
 			}
 			errs[i] = err

@@ -64,16 +64,16 @@ func (s *Swing) ramp() []float64 {
 
 // drainRouter waits until the connections that came through the gate have
 // ended, where clients come through the router.
-func (s *Swing) drainRouter(ctx context.Context) error {
+func (s *Swing) drainRouter(ctx context.Context, budget time.Duration) error {
 	d, ok := s.Router.(route.Drainer)
 	if !ok {
 		return nil
 	}
-	left, err := d.Drain(ctx, s.Pair, s.Side, s.Settings.Drain)
+	left, err := d.Drain(ctx, s.Pair, s.Side, budget)
 	if err != nil || len(left) == 0 {
 		return err
 	}
 	return &farm.Error{Op: "drain", Subject: string(s.Pair),
-		Err:  fmt.Errorf("after %v there are still %s", s.Settings.Drain, left[0]),
+		Err:  workOpen(fmt.Sprintf("after %v there are still %s", budget, left[0])),
 		Hint: "the gate is open again and nothing has changed; clients that keep connections open need routing.cut_after in farm.yaml, or a shorter life of connections in their pools"}
 }

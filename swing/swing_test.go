@@ -2,14 +2,17 @@ package swing_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/route"
 	"stowage/swing"
 	"stowage/swing/swingtest"
 )
@@ -139,6 +142,60 @@ func TestUndoBringsHomeWhatWasWrittenOnTheTwin(t *testing.T) {
 		t.Error("side A serves and lacks what was written on the twin")
 	}
 	x.AtRest("undone")
+}
+
+// On a side that does worse every statement may be a long one, one beginning before the other has ended. Its clients are sent away all the same.
+func TestSideWhoseStatementsAreAllLongIsSentAway(t *testing.T) {
+	x := swingtest.New(t)
+	x.Swing.Settings.Drain, x.Swing.Settings.Long = 300*time.Millisecond, 100*time.Millisecond
+	if err := x.Swing.Out(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	follow, err := route.Follow(x.Router.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	defer func() { stop(); clients.Wait() }()
+	dbs := map[string]*sql.DB{x.A.Address: x.A.DB(t, mariadbtest.App, "d"), x.B.Address: x.B.DB(t, mariadbtest.App, "d")}
+	sick := func() {
+		x.A.Exec(t, "STOP SLAVE SQL_THREAD")
+		for n := range 3 {
+			clients.Go(func() {
+				time.Sleep(time.Duration(n) * 300 * time.Millisecond)
+				for ctx.Err() == nil {
+					_, at, err := follow.AwaitOpen(ctx, swingtest.Pair, "client of A")
+					if err != nil {
+						return
+					}
+					takes := "0"
+					if at == x.A.Address {
+						takes = "0.9"
+					}
+					if _, err := dbs[at].ExecContext(ctx, "DO SLEEP("+takes+")"); err != nil && ctx.Err() == nil {
+						t.Errorf("a query failed: %v", err)
+					}
+				}
+			})
+		}
+		time.Sleep(time.Second)
+	}
+	x.Swing.Border = func(point string) error {
+		if point == "after in/flip" {
+			sick()
+		}
+		return nil
+	}
+	began := time.Now()
+	err = x.Swing.In(t.Context())
+	t.Logf("%v: %v", time.Since(began), err)
+	if p := x.Table(); !errors.Is(err, swing.ErrWorse) || p.Share(farm.A, farm.A) != 0 || p.GateIsClosed(farm.A) || !x.IsFenced() {
+		t.Errorf("the side serves %v %%, gate closed %v, fenced %v: %v", p.Share(farm.A, farm.A), p.GateIsClosed(farm.A), x.IsFenced(), err)
+	}
+	if err != nil && strings.Contains(err.Error(), "hold work open") {
+		t.Errorf("it was sent away, and the error says that it was not: %v", err)
+	}
 }
 
 // A long transaction delays the swing with the gate open, and one that nobody
