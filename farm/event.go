@@ -16,7 +16,6 @@ const (
 	StepUndone   EventKind = "undone"        // the step's effect has been taken back
 	GateClosed   EventKind = "gate-closed"
 	GateOpened   EventKind = "gate-opened" // Millis is how long it was closed
-	LaneEnded    EventKind = "ended"       // Text is done, undone, stuck, unknown or not-started
 )
 
 // Event is one thing an act did. Terminal, store, report and tests all read

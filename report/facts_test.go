@@ -138,7 +138,6 @@ func inventEvents(plan placement.Plan, r *rand.Rand) []farm.Event {
 			now = now.Add(took / time.Duration(gates+1))
 			tell(farm.StepDone, s.step, "", took.Seconds()*1000)
 		}
-		tell(farm.LaneEnded, "", "done", 0)
 		free[slot] = now
 	}
 	slices.SortStableFunc(out, func(a, b farm.Event) int { return a.Time.Compare(b.Time) })

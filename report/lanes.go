@@ -29,7 +29,7 @@ type lane struct {
 	Segments []segment
 	Gates    []gate
 	Undone   bool
-	State    string // of LaneEnded: done, undone, stuck ...; empty when none came
+	more     bool // the step that began last is not the last of all
 }
 
 // segment is one attempt at one step.
@@ -81,6 +81,7 @@ func (l *lane) apply(e farm.Event, now tone) tone {
 		if e.Step == stepOut {
 			now = alone
 		}
+		l.more = e.Number < e.Of
 		l.Segments = append(l.Segments, segment{Step: e.Step, Tone: now, Start: e.Time, End: e.Time, Open: true})
 	case farm.StepDone, farm.StepFailed:
 		if s := l.last(); s != nil && s.Open {
@@ -100,8 +101,6 @@ func (l *lane) apply(e farm.Event, now tone) tone {
 		if e.Step == stepOut {
 			now = beside
 		}
-	case farm.LaneEnded:
-		l.State = e.Text
 	default:
 		l.reach(e.Time)
 	}
@@ -141,11 +140,19 @@ func (l *lane) end() time.Time {
 
 // isDone reports whether the lane ended well.
 func (l *lane) isDone() bool {
-	if l.State != "" {
-		return l.State == "done"
-	}
 	s := l.last()
-	return s != nil && !s.Open && s.Failed == "" && !l.Undone
+	return s != nil && !s.Open && s.Failed == "" && !l.Undone && !l.more
+}
+
+// state is that for people.
+func (l *lane) state() string {
+	switch {
+	case l.Undone:
+		return "undone"
+	case l.isDone():
+		return "done"
+	}
+	return "not finished"
 }
 
 // aloneFor is how long the twin carried all clients.

@@ -66,14 +66,24 @@ func TestUndoneOutGivesTheSideBack(t *testing.T) {
 	e := func(s float64, k farm.EventKind, step string) farm.Event {
 		return farm.Event{Time: at(s), Pair: "p", Side: farm.B, Kind: k, Step: step}
 	}
-	end := e(5, farm.LaneEnded, "")
-	end.Text = "undone"
 	lanes := readLanes([]farm.Event{
-		e(0, farm.StepStarted, "out"), e(1, farm.StepFailed, "out"), e(2, farm.StepUndone, "out"), e(3, farm.StepStarted, "seed"), e(4, farm.StepDone, "seed"), end,
+		e(0, farm.StepStarted, "out"), e(1, farm.StepFailed, "out"), e(2, farm.StepUndone, "out"), e(3, farm.StepStarted, "seed"), e(4, farm.StepDone, "seed"),
 	})
 	l := lanes[0]
-	if l.Segments[1].Tone != beside || !l.Undone || l.isDone() || l.State != "undone" {
+	if l.Segments[1].Tone != beside || !l.Undone || l.isDone() || l.state() != "undone" {
 		t.Errorf("lane %+v: after an undone out both sides serve again, and an undone lane is not done", l)
+	}
+}
+
+// A side that stands between two steps is not done: its last event says that a step is.
+func TestLaneBetweenTwoStepsIsNotDone(t *testing.T) {
+	events := []farm.Event{{Pair: "p", Side: farm.A, Kind: farm.StepStarted, Step: "seed", Number: 1, Of: 2, Time: at(0)}, {Pair: "p", Side: farm.A, Kind: farm.StepDone, Step: "seed", Time: at(1)}}
+	if l := readLanes(events)[0]; l.state() != "not finished" {
+		t.Errorf("after the first of two steps: %s", l.state())
+	}
+	events = append(events, farm.Event{Pair: "p", Side: farm.A, Kind: farm.StepStarted, Step: "in", Number: 2, Of: 2, Time: at(1)}, farm.Event{Pair: "p", Side: farm.A, Kind: farm.StepDone, Step: "in", Time: at(2)})
+	if l := readLanes(events)[0]; l.state() != "done" {
+		t.Errorf("after both: %s", l.state())
 	}
 }
 

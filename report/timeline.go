@@ -268,7 +268,7 @@ func stepRows(lanes []*lane) []stepRow {
 func newLaneRow(l *lane, first time.Time) laneRow {
 	r := laneRow{
 		Pair: l.Key.Pair, Side: l.Key.Side, Started: "+" + span(l.start().Sub(first)), StartedUTC: instant(l.start()), Ended: instant(l.end()),
-		Took: span(l.end().Sub(l.start())), Gates: len(l.Gates), Failures: l.failures(), State: l.State,
+		Took: span(l.end().Sub(l.start())), Gates: len(l.Gates), Failures: l.failures(), State: l.state(),
 	}
 	if d := l.aloneFor(); d > 0 {
 		r.Alone = span(d)
@@ -279,12 +279,6 @@ func newLaneRow(l *lane, first time.Time) laneRow {
 	}
 	if len(l.Gates) > 0 {
 		r.Longest = millis(longest)
-	}
-	if r.State == "" {
-		r.State = "not finished"
-		if l.isDone() {
-			r.State = "done"
-		}
 	}
 	return r
 }

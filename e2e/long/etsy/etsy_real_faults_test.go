@@ -186,17 +186,14 @@ func (s *strikes) whoPlays(r farmtest.Role, c farmtest.Cast) host.Instance {
 
 // underWay are the sides that are being moved, or the hosts that are being rolled, by name.
 func (s *strikes) underWay() []*act.Row {
-	lane := func(k act.Key) string { return string(k.Host) + string(k.Pair) }
 	board := act.NewBoard()
-	ended := map[string]bool{}
 	_, events := farmtest.RunOfKind(s.f.Dir, s.kind)
 	for _, e := range events {
 		board.Apply(e)
-		ended[lane(act.KeyOf(e))] = e.Kind == farm.LaneEnded
 	}
 	var out []*act.Row
 	for _, r := range board.Rows() {
-		if !r.IsDone() && !ended[lane(r.Key)] && !r.Undone && lane(r.Key) != "" {
+		if !r.IsDone() && !r.Undone && (r.Key.Host != "" || r.Key.Pair != "") {
 			out = append(out, r)
 		}
 	}
