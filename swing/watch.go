@@ -32,7 +32,7 @@ func (s *Swing) watch(ctx context.Context, felt *feeling) error {
 			return s.blame(ctx, err)
 		}
 		if err == nil && felt.isDone(time.Since(began)) {
-			s.tell(farm.StepProgress, "watch", fmt.Sprintf("%g %% of its clients watched: %s", felt.percent, felt), 0)
+			s.measured("watch", fmt.Sprintf("%g %% of its clients watched: %s", felt.percent, felt))
 			return nil
 		}
 		// At odd times: what stalls a server ten times a second is met neither always nor never.
