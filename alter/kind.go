@@ -80,6 +80,7 @@ func Kind(a *Act) act.Kind {
 				return &wave{t}, err
 			}),
 		},
+		Part:  "pair",
 		Stuck: "the side that is out stays out, its twin serves all clients; look at both servers, remedy the cause, then: stowage resume",
 	}
 }
