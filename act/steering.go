@@ -9,10 +9,13 @@ import (
 	"stowage/store"
 )
 
+// Begun is the kind of the deed with which every run begins.
+const Begun = "move"
+
 // The verbs of orders. Those of the second group are notes that the run makes
 // beside what people say, so that a kill forgets nothing.
 const (
-	orderMove      = "move"       // the run was begun; Why is --reason
+	orderMove      = Begun        // the run was begun; Why is --reason
 	orderAskBefore = "ask-before" // What: a step before which a person is asked
 	orderSoak      = "soak"       // What: how long a side serves before the old one is dropped
 	orderPause     = "pause"      // What: holdCopies, or nothing

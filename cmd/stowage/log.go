@@ -75,7 +75,13 @@ func (a *app) deeds(run string, all bool) ([]store.Deed, error) {
 		if err := errors.Join(err, sayErr); err != nil {
 			return nil, err
 		}
-		out = append(append(out, sent...), act.Deeds(said)...)
+		out = append(out, sent...)
+		for _, d := range act.Deeds(said) {
+			if d.Kind == act.Begun { // of whatever kind the run is
+				d.Kind = r.Kind
+			}
+			out = append(out, d)
+		}
 	}
 	if !found {
 		return nil, &farm.Error{Op: "log", Subject: run, Err: fmt.Errorf("%w: no such run", farm.ErrInput), Hint: "stowage log --all shows all there are"}
