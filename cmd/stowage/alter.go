@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -166,7 +165,7 @@ func (a *app) drawAlter(c *cobra.Command, d *session.Session, f alterFlags, scri
 	if err != nil {
 		return plan.Plan{}, nil, &farm.Error{Op: "plan", Subject: script, Err: fmt.Errorf("no throw-away server can be asked here: %w", err), Hint: "install the farm's server package on this machine"}
 	}
-	server, err := scratch.Open(c.Context(), scratch.Question{Local: local, Dir: filepath.Join(os.TempDir(), "stowage-schema-"+rand.Text()),
+	server, err := scratch.Open(c.Context(), scratch.Question{Local: local, Dir: scratch.Place(c.Context(), local),
 		Open: func(address string, account mysql.Account) *mysql.Server {
 			return mysql.Open("scratch", address, account, a.log)
 		}})

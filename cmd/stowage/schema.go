@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -210,7 +207,7 @@ func (a *app) readForeign(ctx context.Context, dir workspace.SchemaDir, statemen
 			Hint: "install the server package on this machine, or let 'stowage schema pull' write the file"}
 	}
 	a.say("a throw-away server reads %s of schema/ that no server has just so", plural(len(statements), "table", "tables"))
-	texts, flavor, err := scratch.Read(ctx, scratch.Question{Local: local, Dir: filepath.Join(os.TempDir(), "stowage-schema-"+rand.Text()), Charset: dir.Charset, Collation: dir.Collation, Statements: statements,
+	texts, flavor, err := scratch.Read(ctx, scratch.Question{Local: local, Dir: scratch.Place(ctx, local), Charset: dir.Charset, Collation: dir.Collation, Statements: statements,
 		Open: func(address string, account mysql.Account) *mysql.Server {
 			return mysql.Open("scratch", address, account, a.log)
 		}})

@@ -58,7 +58,8 @@ func Open(ctx context.Context, q Question) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	i := host.Instance{Name: "scratch", Address: "127.0.0.1", Port: port, Datadir: filepath.Join(q.Dir, "data"), Config: filepath.Join(q.Dir, "my.cnf")}
+	i := instanceIn(q.Dir)
+	i.Port = port
 	account := mysql.Account{User: "scratch", Password: rand.Text()}
 	if err := q.Local.Claim(ctx, i, owner); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -144,4 +145,36 @@ func drawn(rt *rapid.T, label string) string {
 		lines = append(lines, "CONSTRAINT ck CHECK (id > "+rapid.SampledFrom([]string{"1", "2"}).Draw(rt, label+" more than")+")")
 	}
 	return "(" + strings.Join(lines, ", ") + ") ENGINE=InnoDB" + rapid.SampledFrom([]string{"", " COMMENT='c (1)'", " ROW_FORMAT=COMPRESSED", " DEFAULT CHARSET=latin1", " STATS_PERSISTENT=0"}).Draw(rt, label+" options")
+}
+
+// A program that was killed has left a server; the next one clears it away. What bears no mark of ours stays.
+func TestLeftServersAreClearedAway(t *testing.T) {
+	q := question(t)
+	tmp := filepath.Dir(q.Dir)
+	t.Setenv("TMPDIR", tmp)
+	gone := exec.CommandContext(t.Context(), "true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	q.Dir = filepath.Join(tmp, fmt.Sprintf("%s%d-left", prefix, gone.Process.Pid))
+	s, err := Open(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(tmp, fmt.Sprintf("%s%d-theirs", prefix, gone.Process.Pid))
+	if err := os.Mkdir(foreign, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if next := Place(t.Context(), q.Local); !strings.HasPrefix(next, tmp) {
+		t.Errorf("the next place is %s", next)
+	}
+	if _, err := os.Stat(q.Dir); err == nil {
+		t.Error("what was left is still there")
+	}
+	if pid, err := q.Local.Running(t.Context(), s.instance); err != nil || pid != 0 {
+		t.Errorf("its server runs: %d, %v", pid, err)
+	}
+	if _, err := os.Stat(foreign); err != nil {
+		t.Error("a directory without our mark was removed")
+	}
 }
