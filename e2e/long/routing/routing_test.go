@@ -3,7 +3,11 @@ package routing
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -85,6 +89,25 @@ func askOnce(address, user, password string) error {
 	return db.QueryRow("SELECT 1").Scan(&n)
 }
 
+// hasColour is one query over a connection of its own: whether receipts have the column.
+func hasColour(address, user, password, shard string) (bool, error) {
+	cfg := driver.NewConfig()
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr, cfg.DBName, cfg.Logger = user, password, "tcp", address, shard, &driver.NopLogger{}
+	connector, err := driver.NewConnector(cfg)
+	if err != nil {
+		return false, err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	rows, err := db.Query("SELECT * FROM receipts LIMIT 1")
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	return slices.Contains(names, "colour"), errors.Join(err, rows.Err())
+}
+
 // A whole move with the table in etcd.
 func TestMoveByEtcd(t *testing.T) {
 	t.Parallel() // it mostly waits
@@ -143,6 +166,65 @@ func TestRollThroughHAProxy(t *testing.T) {
 			if asked < 100 {
 				t.Errorf("only %d queries", asked)
 			}
+			f.Must("routing")
+		})
+	}
+}
+
+// Tables change while clients come through HAProxy, each query with a connection of its own: none fails, and none meets the old table after the new one.
+func TestAlterThroughHAProxy(t *testing.T) {
+	for _, topology := range []farm.Topology{farm.ActiveActive, farm.PrimaryReplica} {
+		t.Run(string(topology), func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			f := farmtest.Raise(t, demo.Options{Topology: topology, Pairs: 1, Shards: 1, Hosts: 2, Rows: 50}, 40, nil)
+			_, fm, account, err := farmtest.FarmAccess(f.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Load.Stop() // its clients follow a file
+			p := fm.Pairs[0]
+			homes := []farm.SideName{farm.A}
+			if topology == farm.ActiveActive {
+				homes = append(homes, farm.B)
+			}
+			var backends []routetest.Backend
+			for _, home := range homes {
+				backends = append(backends, routetest.Backend{Pair: p.Name, Home: home, A: fm.Address(p.Sides[farm.A]), B: fm.Address(p.Sides[farm.B])})
+			}
+			proxy := routetest.StartHAProxy(t, false, backends...)
+			f.RouteBy(fmt.Sprintf("{kind: haproxy, sockets: [%q]}", proxy.Socket))
+			f.Must("routing")
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var running sync.WaitGroup
+			for _, home := range homes {
+				running.Go(func() {
+					seen := false
+					for ctx.Err() == nil {
+						has, err := hasColour(proxy.Listen[string(p.Name)+"_"+string(home)], account.User, account.Password, string(p.Shards[0].Name))
+						if err != nil {
+							t.Errorf("a query through HAProxy failed: %v", err)
+						}
+						if seen && !has {
+							t.Errorf("a client of side %s met the old table after the new one", home)
+							return
+						}
+						seen = seen || has
+						time.Sleep(5 * time.Millisecond)
+					}
+					if !seen {
+						t.Errorf("no client of side %s met the new table", home)
+					}
+				})
+			}
+			script := filepath.Join(t.TempDir(), "change.sql")
+			if err := os.WriteFile(script, []byte(farmtest.AddBoth), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			f.Must("alter", script, "--yes")
+			time.Sleep(100 * time.Millisecond) // a query more of each
+			stop()
+			running.Wait()
 			f.Must("routing")
 		})
 	}
