@@ -99,7 +99,7 @@ func TestSeriesBlocks(t *testing.T) {
 	s := series{scene: func(n int) farmtest.Scene { return sceneOf(t, seed, n) }}
 	met := map[int]int{}
 	for _, block := range s.blocks(first, last) {
-		if len(block) < roundsPerFarm-2 || len(block) > roundsPerFarm {
+		if len(block) < roundsPerFarm-3 || len(block) > roundsPerFarm {
 			t.Errorf("a block of %d rounds", len(block))
 		}
 		for _, n := range block {
