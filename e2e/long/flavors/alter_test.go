@@ -43,7 +43,7 @@ func TestAlterOnOtherFlavors(t *testing.T) {
 		t.Parallel() // it mostly waits
 		f := startOn(t, mariadbtest.MySQL9, farm.PrimaryReplica, 1)
 		run(t, f, "stowage @ after change", farmtest.ExitFine, "1 of 1 pair", farmtest.AddColour)
-		run(t, f, "", farmtest.ExitFine, "1 of 1 pair", farmtest.Remark)
+		run(t, f, "", farmtest.ExitFine, "1 of 1 pair", farmtest.DropColour)
 		run(t, f, "", farmtest.ExitRefused, "this way of changing tables is for MariaDB", farmtest.AddIndex)
 		f.CheckLedger()
 	})
