@@ -31,6 +31,8 @@ func TestRestartedSideComesBackWarm(t *testing.T) {
 	var warm, cold []float64
 	for n := range rounds {
 		for _, without := range []bool{false, true} {
+			// What was not warmed is sent away by the ramp, as it should be; to see what it would have cost the limits are taken away.
+			s.F.Goals(map[bool]string{true: "ramp: {latency: x100000, floor: 50s}\n"}[without])
 			steady, before := s.P95(during)
 			began := time.Now()
 			said := s.ComesBack(without)
