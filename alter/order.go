@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"stowage/act"
@@ -73,7 +72,7 @@ func (a *Act) Begin(ctx context.Context, p plan.Plan) (store.Run, []farm.Finding
 			job, err := a.job(run, pending)
 			return job, 0, err
 		},
-		Survey: a.survey, Remedy: "remedy them; nothing has been touched",
+		Survey: a.SurveyJob, Remedy: "remedy them; nothing has been touched",
 	})
 }
 
@@ -191,41 +190,4 @@ func (a *Act) orders(key string, p plan.Pair) ([]order, error) {
 	}
 	slices.SortFunc(out, func(a, b order) int { return cmp.Compare(a.First.Side, b.First.Side) })
 	return append(out, main), nil
-}
-
-// surveyed is how many pairs are asked at once.
-const surveyed = 8
-
-// survey asks everything of every pair, and reports everything that was found.
-func (a *Act) survey(ctx context.Context, job engine.Job) ([]farm.Finding, error) {
-	found, errs := make([][]farm.Finding, len(job.Lanes)), make([]error, len(job.Lanes))
-	room := make(chan struct{}, surveyed)
-	var wg sync.WaitGroup
-	for n, lane := range job.Lanes {
-		wg.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			for _, part := range lane.Parts {
-				w, err := a.Kind.Open(engine.Call{Job: job.ID, Kind: Name, Lane: lane.Name, Subject: part.Subject, Args: part.Args, Attempt: 1})
-				if err != nil {
-					errs[n] = err
-					return
-				}
-				of, err := w.Survey(ctx)
-				w.Close()
-				if err != nil {
-					errs[n] = err
-					return
-				}
-				found[n] = append(found[n], of...)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return slices.Concat(found...), nil
 }

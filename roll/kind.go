@@ -75,15 +75,7 @@ func (a *Act) Begin(ctx context.Context, pair farm.PairName, side farm.SideName)
 			return engine.Job{ID: run, Kind: Side, Budgets: map[string]int{act.WholeFarm: 1},
 				Lanes: []engine.Lane{{Name: string(pair), Holds: []string{act.WholeFarm}, Parts: []engine.Part{part}}}}, 0, nil
 		},
-		Survey: func(ctx context.Context, job engine.Job) ([]farm.Finding, error) {
-			part := job.Lanes[0].Parts[0]
-			w, err := a.Kind.Open(engine.Call{Job: job.ID, Kind: Side, Lane: job.Lanes[0].Name, Subject: part.Subject, Args: part.Args, Attempt: 1})
-			if err != nil {
-				return nil, err
-			}
-			defer w.Close()
-			return w.Survey(ctx)
-		},
+		Survey: a.SurveyJob,
 		Remedy: "remedy them; nothing has been touched",
 	})
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"stowage/act"
@@ -128,7 +126,7 @@ func (r *Roller) Begin(ctx context.Context, p agenda.Plan) (store.Run, []farm.Fi
 			job, err := r.job(run, p, pending)
 			return job, 0, err
 		},
-		Survey: r.survey, Remedy: "remedy them; nothing has been touched",
+		Survey: r.SurveyJob, Remedy: "remedy them; nothing has been touched",
 	})
 }
 
@@ -181,32 +179,6 @@ func (r *Roller) job(run string, p agenda.Plan, hosts []agenda.Host) (engine.Job
 		job.Lanes = append(job.Lanes, lane)
 	}
 	return job, nil
-}
-
-// surveyed is how many hosts are asked at once.
-const surveyed = 8
-
-// survey asks everything of every host, and reports everything that was found.
-func (r *Roller) survey(ctx context.Context, job engine.Job) ([]farm.Finding, error) {
-	found, errs := make([][]farm.Finding, len(job.Lanes)), make([]error, len(job.Lanes))
-	room := make(chan struct{}, surveyed)
-	var wg sync.WaitGroup
-	for n, lane := range job.Lanes {
-		wg.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			part := lane.Parts[0]
-			w, err := r.Kind.Open(engine.Call{Job: job.ID, Kind: Roll, Lane: lane.Name, Subject: part.Subject, Args: part.Args, Attempt: 1})
-			if err != nil {
-				errs[n] = err
-				return
-			}
-			defer w.Close()
-			found[n], errs[n] = w.Survey(ctx)
-		})
-	}
-	wg.Wait()
-	return slices.Concat(found...), errors.Join(errs...)
 }
 
 // commands is what runs commands on a host: its agent, or a station on this machine.
