@@ -10,8 +10,6 @@ import (
 
 	"stowage/alter/plan"
 	"stowage/farm"
-	"stowage/internal/nested"
-	"stowage/internal/safefile"
 )
 
 // Plans of schema changes are alters/NAME.json. Scripts lie where their owners want them.
@@ -66,31 +64,16 @@ func (w *Workspace) Alter(name string) (plan.Plan, error) {
 	if len(w.AlterNames()) == 0 {
 		hint = "alters/ is empty so far; docs/alter.md"
 	}
-	none := func(why string) error {
-		return &farm.Error{Op: "read plan", Subject: name, Err: fmt.Errorf("%w: %s", farm.ErrInput, why), Hint: hint}
-	}
 	if !planName().MatchString(name) {
-		return plan.Plan{}, none("it is no name of a plan, and no script of that name is there")
+		return plan.Plan{}, &farm.Error{Op: "read plan", Subject: name, Err: fmt.Errorf("%w: it is no name of a plan, and no script of that name is there", farm.ErrInput), Hint: hint}
 	}
 	path := w.alterPath(name)
-	if err := trusted(new(safefile.Trust), path); err != nil {
+	data, err := w.readTrusted("read plan", name, path, hint)
+	if err != nil {
 		return plan.Plan{}, err
 	}
-	data, err := read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return plan.Plan{}, none("there is no " + w.shown(path))
-	}
-	if err != nil {
-		return plan.Plan{}, &farm.Error{Op: "read plan", Subject: name, Err: err}
-	}
-	var version struct {
-		FormatVersion int `json:"format_version"`
-	}
-	if err := nested.Unmarshal(data, &version); err == nil && version.FormatVersion != plan.FormatVersion {
-		return plan.Plan{}, versionFault(w.shown(path), data, version.FormatVersion, plan.FormatVersion)
-	}
 	var p plan.Plan
-	err = readStrictJSON(w.shown(path), data, &p)
+	err = w.readVersioned(path, data, plan.FormatVersion, &p)
 	return p, err
 }
 

@@ -87,15 +87,35 @@ func (w *Workspace) Roll(name string) (agenda.Plan, error) {
 	if err != nil {
 		return agenda.Plan{}, err
 	}
+	var p agenda.Plan
+	err = w.readVersioned(path, data, agenda.FormatVersion, &p)
+	return p, err
+}
+
+// readVersioned reads a plan of this version from its file's text.
+func (w *Workspace) readVersioned(path string, data []byte, want int, into any) error {
 	var version struct {
 		FormatVersion int `json:"format_version"`
 	}
-	if err := nested.Unmarshal(data, &version); err == nil && version.FormatVersion != agenda.FormatVersion {
-		return agenda.Plan{}, versionFault(w.shown(path), data, version.FormatVersion, agenda.FormatVersion)
+	if err := nested.Unmarshal(data, &version); err == nil && version.FormatVersion != want {
+		return versionFault(w.shown(path), data, version.FormatVersion, want)
 	}
-	var p agenda.Plan
-	err = readStrictJSON(w.shown(path), data, &p)
-	return p, err
+	return readStrictJSON(w.shown(path), data, into)
+}
+
+// readTrusted reads a file of the workspace that nobody else could have written. hint is for one that is not there.
+func (w *Workspace) readTrusted(op, name, path, hint string) ([]byte, error) {
+	if err := trusted(new(safefile.Trust), path); err != nil {
+		return nil, err
+	}
+	data, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &farm.Error{Op: op, Subject: name, Err: fmt.Errorf("%w: there is no %s", farm.ErrInput, w.shown(path)), Hint: hint}
+	}
+	if err != nil {
+		return nil, &farm.Error{Op: op, Subject: name, Err: err}
+	}
+	return data, nil
 }
 
 func (w *Workspace) readRoll(name, ext string) (path string, data []byte, err error) {
@@ -108,17 +128,8 @@ func (w *Workspace) readRoll(name, ext string) (path string, data []byte, err er
 		return "", nil, &farm.Error{Op: "read roll", Subject: name, Err: fmt.Errorf("%w: it is no name of a plan or a playbook", farm.ErrInput), Hint: hint}
 	}
 	path = w.rollPath(name, ext)
-	if err := trusted(new(safefile.Trust), path); err != nil {
-		return path, nil, err
-	}
-	data, err = read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return path, nil, &farm.Error{Op: "read roll", Subject: name, Err: fmt.Errorf("%w: there is no %s", farm.ErrInput, w.shown(path)), Hint: hint}
-	}
-	if err != nil {
-		return path, nil, &farm.Error{Op: "read roll", Subject: name, Err: err}
-	}
-	return path, data, nil
+	data, err = w.readTrusted("read roll", name, path, hint)
+	return path, data, err
 }
 
 // Playbook reads rolls/NAME.yaml for a farm.
