@@ -62,7 +62,7 @@ func (s *Server) Alter(ctx context.Context, a Altering) error {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_ = s.exec(clean, "KILL QUERY "+strconv.FormatUint(id, 10)) // it may have ended
-		return s.fail(firstWords(a.Statement), errors.Join(ctx.Err(), s.awaitAlter(clean, a.Mark, nil)))
+		return s.fail(firstWords(a.Statement), errors.Join(ctx.Err(), s.AwaitAlter(clean, a.Mark, nil)))
 	}
 	return s.fail(firstWords(a.Statement), err)
 }
@@ -75,10 +75,6 @@ func IsLockTimeout(err error) bool { return CodeOf(err) == 1205 }
 
 // AwaitAlter waits until no statement with this mark runs on the server any more: one whose sender died goes on to its end.
 func (s *Server) AwaitAlter(ctx context.Context, mark string, tell func(string)) error {
-	return s.awaitAlter(ctx, mark, tell)
-}
-
-func (s *Server) awaitAlter(ctx context.Context, mark string, tell func(string)) error {
 	d, err := s.dialect(ctx)
 	if err != nil {
 		return err
