@@ -20,7 +20,7 @@ func (p Plan) WriteText(w io.Writer) error {
 			shards[t.Shard] = true
 		}
 	}
-	fmt.Fprintf(&b, "alter %s: %s of %s on %s, in %s, at most %s at once\n", p.Name, farm.Counted(tables, "table"), farm.Counted(len(shards), "shard"), farm.Counted(len(p.Pairs), "pair"), farm.Counted(len(p.Waves()), "wave"), farm.Counted(p.AtOnce, "pair"))
+	fmt.Fprintf(&b, "%s: %s of %s on %s, in %s, at most %s at once\n", strings.TrimSpace("alter "+p.Name), farm.Counted(tables, "table"), farm.Counted(len(shards), "shard"), farm.Counted(len(p.Pairs), "pair"), farm.Counted(len(p.Waves()), "wave"), farm.Counted(p.AtOnce, "pair"))
 	for n, f := range p.Forms {
 		p.writeForm(&b, n, f)
 	}

@@ -45,7 +45,7 @@ func (a *app) alterCommand() *cobra.Command {
 	var f alterFlags
 	cmd := &cobra.Command{
 		Use:   "alter [CHANGE.sql | PLAN]",
-		Short: "Change tables of all shards, one side after the other, without a pause and without a row that differs",
+		Short: "Change tables of all shards, one side after the other, without a failed query or a row that differs",
 		Long: `Carries the ALTER statements of a script out on every shard. A throw-away server of the
 farm's version says what each statement means for each table; from that follows how a pair
 comes to it. What only changes definitions is done while both sides serve. What builds an
@@ -74,7 +74,7 @@ at once. With --waves a person is asked between two waves.
 	fl.StringSliceVar(&f.waves, "waves", nil, "how many pairs are done when each wave ends: 1,10%,100%")
 	fl.StringVar(&f.name, "name", "", "name of the plan; default CHANGE-001 and so on")
 	fl.BoolVar(&f.declared, "declared", false, "take the difference between shards and schema/ instead of a script")
-	fl.BoolVar(&f.mixed, "mixed", false, "also change shards whose table begins with another definition than most, or that lack it")
+	fl.BoolVar(&f.mixed, "mixed", false, "also change shards whose table has another definition than most shards have; leave out shards without the table")
 	fl.BoolVar(&f.dry, "dry-run", false, "say what each change means, and write no plan")
 	fl.StringVar(&f.on, "on", "", "with --dry-run: host:port of a copy on which the change is made, to see how long it takes")
 	fl.StringVar(&f.throwAway, "throw-away", "", "with --on: the name under which the owner of that server has released it; 'stowage replay --help' says how")
