@@ -129,7 +129,7 @@ func (r Request) readOne(ctx context.Context, s *mysql.Server, shards []farm.Sha
 	return on, err
 }
 
-// key is by what tables are told apart: equal ones are asked about once.
+// key tells tables apart. The throw-away server is asked once about all that have the same key.
 type key struct {
 	change         int
 	before, around string

@@ -9,7 +9,7 @@ import (
 // A server whose applier is held receives what its source writes, and does not apply it. Only the applier is stopped: with GTIDs a server throws away what it has received when both
 // threads have been stopped and are started again (measured on MariaDB 10.11), and while its source is down nobody else has it.
 
-// isHeld: the receiver runs and the applier does not, for no error of its own.
+// isHeld reports whether the receiver runs while the applier is stopped, and not by an error.
 func (r Replication) isHeld() bool {
 	return r.Configured && r.SQL == "No" && r.SQLError == "" && (r.IO == "Yes" || r.IO == "Connecting")
 }

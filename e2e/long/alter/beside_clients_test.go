@@ -22,7 +22,7 @@ const (
 	perSecond = 200 // statements of all of them
 )
 
-// writes are what clients were told of, and what they were told nothing of.
+// writes are statements that changed a row and were acknowledged, and those that nobody answered.
 type writes struct{ updated, inserted, unknown int64 }
 
 // answer is one statement as its client saw it.
