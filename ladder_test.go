@@ -84,8 +84,14 @@ var ladder = []rung{
 	},
 	{
 		"mysql":      "the door to database servers",
-		"host":       "the door to machines",
+		"host":       "the door to machines; above vault, into which it brings copies, and binlog, whose files it archives",
 		"bench/disk": "which block device is meant, and whether its data may be destroyed",
+	},
+	{
+		"backup/catalogue": "pure: backups to chains, what may go and what is wrong; above vault for the words of a place only",
+	},
+	{
+		"vault": "keeps streams in directories and repositories, whole or not at all; knows no database",
 	},
 	{
 		"alter/plan": "pure: which tables are changed, how and in which order; above schema, whose judgements it holds, and below workspace, because its plans are files",
@@ -125,6 +131,7 @@ var ladder = []rung{
 	{
 		"farm":                "the words all of the above share; imports none of ours",
 		"replay/effect":       "pure: what a statement does, by its text; knows no recording, so that whoever sends recorded statements asks it",
+		"binlog":              "pure: bytes of a binary log to transactions, where they begin and when they were written",
 		"due":                 "pure: intervals and what was done to what is due; knows no task",
 		"pace":                "pure: readings of servers to the rate of a copy",
 		"placement/pack":      "pure: demands and capacities to an assignment; knows no farm",

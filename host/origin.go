@@ -1,0 +1,40 @@
+package host
+
+import "stowage/vault"
+
+// Origin is where the bytes of a copy come from: a server that runs, or a vault of that host.
+type Origin struct {
+	Instance Instance `json:"instance,omitzero"`
+	Login    Login    `json:"login,omitzero"` // at the instance
+	// Since leaves out pages of the instance that have not changed after that LSN; 0: everything is copied.
+	Since uint64 `json:"since,omitempty"`
+
+	Stored Stored `json:"stored,omitzero"` // the zero value: it comes from the instance
+}
+
+// Destination is where the bytes of a copy go: into the data directory of an instance, which is claimed and empty, or into a vault of that host.
+type Destination struct {
+	Instance Instance `json:"instance,omitzero"`
+	// Delta puts the files of a copy with Origin.Since into a directory beside the data: see Host.Prepare.
+	Delta bool `json:"delta,omitempty"`
+
+	Stored Stored `json:"stored,omitzero"`
+}
+
+// Stored names a part of a set in a vault.
+type Stored struct {
+	Place vault.Place `json:"place"`
+	Set   string      `json:"set"`
+	Name  string      `json:"name"`
+}
+
+// Copied is what is known of a copy whose last byte has arrived.
+type Copied struct {
+	Bytes int64 `json:"bytes"` // of the stream
+	// Part, Seed and the LSNs are those of a copy that went into a vault.
+	Part    vault.Part `json:"part,omitzero"`
+	Seed    SeedPoint  `json:"seed,omitzero"`
+	FromLSN uint64     `json:"from_lsn,omitempty"`
+	ToLSN   uint64     `json:"to_lsn,omitempty"`
+	Files   int        `json:"files,omitempty"`
+}
