@@ -46,7 +46,7 @@ func TestFileKeysAreDocumented(t *testing.T) {
 	for _, x := range []struct{ file, list string }{
 		{"workspace/farmread.go", "farmKeys"}, {"workspace/farmread.go", "hostTypeKeys"}, {"workspace/farmread.go", "hostKeys"},
 		{"workspace/farmread.go", "pairKeys"}, {"workspace/farmread.go", "sideKeys"}, {"workspace/farmread.go", "shardKeys"},
-		{"workspace/farmread.go", "reservedKeys"}, {"workspace/agents.go", "agentKeys"}, {"workspace/due.go", "dueKeys"},
+		{"workspace/farmread.go", "reservedKeys"}, {"workspace/agents.go", "agentKeys"}, {"workspace/due.go", "dueKeys"}, {"workspace/backup.go", "backupKeys"}, {"workspace/backup.go", "keepKeys"},
 		{"workspace/routing.go", "routingFileKeys"}, {"workspace/routing.go", "routingHAProxyKeys"}, {"workspace/routing.go", "routingEtcdKeys"},
 		{"workspace/routing.go", "routingSQLKeys"}, {"workspace/routing.go", "routingExecKeys"},
 		{"workspace/goalsread.go", "goalKeys"}, {"workspace/goalsread.go", "bindingKeys"}, {"workspace/goalsread.go", "surfaceKeys"},

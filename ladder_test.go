@@ -55,6 +55,7 @@ var ladder = []rung{
 		"command":      "runs a command on this machine exactly once; above host, which finds the program, and workspace, whose way of writing files it uses. An agent is handed its Station and knows it as an interface",
 		"packages":     "brings packages of this machine to pinned versions; runs as the command of an order and knows no farm",
 		"record":       "collects a window of live traffic and keeps its digest; above workspace because its journals are files of one. An agent is handed its Station and knows it as an interface, as it knows the machine",
+		"backup/kept":  "what is known of backups, in the store; above it",
 		"agent":        "plays a host over the network; above engine, on whose queues calls wait, and host, which it plays",
 		"bench/engine": "runs servers of its own and loads them; above bench, whose place, lock and ear for others it uses, and host, which finds the programs",
 		"swing":        "the one place that knows how a side leaves and returns; above routing and servers, below every verb",
@@ -89,6 +90,7 @@ var ladder = []rung{
 	},
 	{
 		"backup/catalogue": "pure: backups to chains, what may go and what is wrong; above vault for the words of a place only",
+		"backup/window":    "pure: how long a backup of a farm takes, and what binds; above capacity, whose rates and shares of load it uses",
 	},
 	{
 		"vault": "keeps streams in directories and repositories, whole or not at all; knows no database",
@@ -179,6 +181,8 @@ var pure = map[string]string{
 	"roll/agenda":            "the same farm gives the same plan",
 	"alter/plan":             "the same farm and definitions give the same plan",
 	"placement/check":        "a verdict about a plan is a function of the plan",
+	"backup/catalogue":       "the same backups give the same chains, and the same rules keep the same",
+	"backup/window":          "the same farm gives the same window",
 	"capacity":               "the same series give the same days",
 	"explain":                "a code means the same whoever asks",
 	"due":                    "the same times give the same turns",

@@ -124,6 +124,9 @@ func heirOf(p *farm.Pair, dead farm.HostName) (farm.SideName, bool) {
 	return "", false
 }
 
+// Carries is the part of its pair's CPU, IOPS and network that a side is taken to carry while all sides live.
+func Carries(p *farm.Pair, side farm.SideName) float64 { return carries(p, side, "") }
+
 // carries is the part of the pair's CPU, IOPS and network that a side carries.
 func carries(p *farm.Pair, side farm.SideName, dead farm.HostName) float64 {
 	serves, _ := heirOf(p, dead)

@@ -91,21 +91,6 @@ func TestScalingBendsWhereItWasMeasured(t *testing.T) {
 	}
 }
 
-func TestBackupWindow(t *testing.T) {
-	f := &farm.Farm{HostTypes: []farm.HostType{{Name: "box"}}, Hosts: []farm.Host{{Name: "a", Type: "box"}, {Name: "b", Type: "box"}}}
-	for i, size := range []float64{300, 200, 100} {
-		f.Pairs = append(f.Pairs, farm.Pair{Name: farm.PairName(rune('A' + i)), Topology: farm.ActiveActive, Sides: map[farm.SideName]farm.Side{farm.A: {Host: "a"}, farm.B: {Host: "b"}},
-			Shards: []farm.Shard{{Needs: farm.Resources{farm.Disk: size}}}})
-	}
-	b := BackupOf(f, &CopyRate{PerSecond: 10})
-	if b.Bytes != 600 || b.Largest != "A" || *b.LargestTakes != 30 || b.BusiestBytes != 300 || *b.Window != 30 {
-		t.Errorf("%+v", b)
-	}
-	if b := BackupOf(f, nil); b.Window != nil || b.LargestTakes != nil || b.Bytes != 600 {
-		t.Errorf("without a rate: %+v", b)
-	}
-}
-
 // TestCopyRates: the rate of a copy is that of its bytes: what the step does before and afterwards does not count, nor does an attempt that was given up.
 func TestCopyRates(t *testing.T) {
 	from := time.Unix(1e9, 0)

@@ -48,6 +48,7 @@ func (f *Farm) Check() []Problem {
 	c.hostList()
 	c.agents()
 	c.due()
+	c.backup()
 	c.pairs(profiles)
 	c.totals()
 	return c.problems

@@ -86,6 +86,9 @@ type Farm struct {
 	// Due says how often what comes back is done.
 	Due Due
 
+	// Backup says where backups go and how long they stay.
+	Backup Backup
+
 	// Accounts is the option file with the accounts Stowage logs in with,
 	// relative to the workspace. Groups: [stowage], [replication].
 	Accounts string

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func parseLasting(text string) (time.Duration, bool) {
 	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if digits, ok := strings.CutSuffix(text, unit); ok {
 			n, err := strconv.ParseUint(digits, 10, 16)
-			return time.Duration(n) * length, err == nil
+			return time.Duration(n) * length, err == nil && n <= uint64(math.MaxInt64/length)
 		}
 	}
 	d, err := time.ParseDuration(text)
@@ -94,13 +95,24 @@ func (w *farmWriter) due(d farm.Due) {
 		return
 	}
 	row := flow{}
-	for i, v := range []time.Duration{d.Sizes, d.Sources, d.Load, d.Window, d.KeepHours, d.KeepDays} { // in the order of dueKeys
+	row.times([]timed{{"sizes", d.Sizes}, {"sources", d.Sources}, {"load", d.Load}, {"window", d.Window}, {"keep_hours", d.KeepHours}, {"keep_days", d.KeepDays}})
+	w.line("due: %s", row)
+}
+
+// timed is a key whose value is a time.
+type timed struct {
+	key string
+	v   time.Duration
+}
+
+// times adds those that say anything; a negative time is off.
+func (f *flow) times(all []timed) {
+	for _, x := range all {
 		switch {
-		case v < 0:
-			row.add(dueKeys[i], "off")
-		case v > 0:
-			row.add(dueKeys[i], lastingText(v))
+		case x.v < 0:
+			f.add(x.key, "off")
+		case x.v > 0:
+			f.add(x.key, lastingText(x.v))
 		}
 	}
-	w.line("due: %s", row)
 }

@@ -15,7 +15,7 @@ import (
 // The keys of farm.yaml, by level. They are what an unknown key is compared
 // with.
 var (
-	farmKeys     = []string{"farm", "next_server_id", "accounts", "routing", "agents", "due", "host_types", "profiles", "hosts", "pairs"}
+	farmKeys     = []string{"farm", "next_server_id", "accounts", "routing", "agents", "due", "backup", "host_types", "profiles", "hosts", "pairs"}
 	hostTypeKeys = []string{"cores", "memory", "disk", "iops", "network", "watts", "price", "max_instances", "options"}
 	hostKeys     = []string{"name", "type", "address", "dir", "labels", "reserved"}
 	pairKeys     = []string{"name", "topology", "sides", "shards"}
@@ -82,6 +82,8 @@ func (r *farmReader) top(root *yaml.Node) {
 			r.agents(v)
 		case "due":
 			r.due(v)
+		case "backup":
+			r.backup(v)
 		case "host_types": // read before
 		case "profiles":
 			r.named(v, key, r.profile)

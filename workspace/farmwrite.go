@@ -77,6 +77,7 @@ func renderRemarked(f *farm.Farm, custom map[string]farm.Kind, remarks map[strin
 	w.routing(f.Routing)
 	w.agents(f.Agents)
 	w.due(f.Due)
+	w.backup(f.Backup)
 	w.hostTypes(f.HostTypes)
 	w.profiles(f.Profiles)
 	w.hosts(f.Hosts)

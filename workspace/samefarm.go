@@ -10,7 +10,7 @@ import (
 // sameFarm reports whether two farms say the same. A map or list that is
 // missing is one that is empty.
 func sameFarm(a, b *farm.Farm) bool {
-	return a.Name == b.Name && a.NextServerID == b.NextServerID && a.Accounts == b.Accounts && sameRouting(a.Routing, b.Routing) && a.Agents.Same(b.Agents) && a.Due == b.Due &&
+	return a.Name == b.Name && a.NextServerID == b.NextServerID && a.Accounts == b.Accounts && sameRouting(a.Routing, b.Routing) && a.Agents.Same(b.Agents) && a.Due == b.Due && a.Backup == b.Backup &&
 		slices.EqualFunc(a.HostTypes, b.HostTypes, sameHostType) &&
 		slices.Equal(a.Profiles, b.Profiles) &&
 		slices.EqualFunc(a.Hosts, b.Hosts, sameHost) &&

@@ -11,7 +11,8 @@ import (
 func fullFarm() *farm.Farm {
 	side := farm.Side{Host: "h", Port: 1, Datadir: "d", Config: "c"}
 	return &farm.Farm{
-		Name: "f", NextServerID: 1, Accounts: "a", Routing: farm.Routing{Kind: farm.RoutingSQL, Address: "a:1", Database: "d"}, Due: farm.Due{Sizes: 1, Sources: 1, Load: 1, Window: 1, KeepHours: 1, KeepDays: 1}, Agents: farm.Agents{Engine: "127.0.0.1:1", Certificates: "c", Hosts: []farm.HostName{"h"}},
+		Name: "f", NextServerID: 1, Accounts: "a", Routing: farm.Routing{Kind: farm.RoutingSQL, Address: "a:1", Database: "d"}, Due: farm.Due{Sizes: 1, Sources: 1, Load: 1, Window: 1, KeepHours: 1, KeepDays: 1},
+		Backup: farm.Backup{Dir: "/b", Zstd: 1, Restic: "r", PasswordFile: "/p", EnvFile: "/e", Host: "h", Full: 1, Incremental: 1, Binlogs: 1, Verify: 1, Keep: farm.Keep{Last: 1, Daily: 1, Weekly: 1, Monthly: 1, Yearly: 1, Within: 1}}, Agents: farm.Agents{Engine: "127.0.0.1:1", Certificates: "c", Hosts: []farm.HostName{"h"}},
 		HostTypes: []farm.HostType{{Name: "t", Capacity: farm.Resources{"disk": 1}, MaxInstances: 1, Watts: 1, Price: 1, Options: []farm.HostOption{{Name: "innodb_io_capacity", Value: "1"}}}},
 		Profiles:  []farm.Profile{{Name: "p", Hours: [24]float64{1}}},
 		Hosts:     []farm.Host{{Name: "h", Type: "t", Address: "a", Dir: "d", Labels: map[string]string{"a": "b"}, Reserved: farm.Resources{"disk": 1}}},

@@ -52,6 +52,14 @@ func drawFarm(t *rapid.T) *farm.Farm {
 	if rapid.Bool().Draw(t, "agents") {
 		f.Agents = farm.Agents{Engine: "10.0.0.5:7233", Certificates: text.Draw(t, "certificates"), Hosts: rapid.SampledFrom([][]farm.HostName{nil, {"h0"}, {"h1", "h0"}}).Draw(t, "with agents")}
 	}
+	if rapid.Bool().Draw(t, "backup") {
+		f.Backup = farm.Backup{
+			Restic: rapid.SampledFrom([]string{"sftp:b@h:/r", "/srv/ r", "s3:http://x/y #z"}).Draw(t, "restic"), PasswordFile: "/etc/p", EnvFile: rapid.SampledFrom([]string{"", "/etc/e"}).Draw(t, "env"),
+			Host: rapid.SampledFrom([]farm.HostName{"", "h1"}).Draw(t, "vault"), Full: time.Duration(rapid.IntRange(3, 9000).Draw(t, "full")) * time.Minute,
+			Incremental: rapid.SampledFrom([]time.Duration{-1, time.Minute}).Draw(t, "incremental"), Binlogs: rapid.SampledFrom([]time.Duration{-1, 0, 90 * time.Second}).Draw(t, "binlogs"),
+			Keep: farm.Keep{Last: rapid.IntRange(0, 9).Draw(t, "last"), Yearly: rapid.IntRange(0, 9).Draw(t, "yearly"), Within: time.Duration(rapid.IntRange(1, 9000).Draw(t, "within")) * time.Hour},
+		}
+	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "pairs") {
 		p := farm.Pair{Name: farm.PairName(fmt.Sprintf("%03d", i)), Topology: farm.PrimaryReplica, Sides: map[farm.SideName]farm.Side{}}
 		for k, side := range farm.SideNames {

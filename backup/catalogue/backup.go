@@ -48,6 +48,9 @@ type Backup struct {
 	ServerID uint32 `json:"server_id"`
 	// Options is the option file with which the server would start alone.
 	Options string `json:"options"`
+	// On and Datadir are where the server's data was when the backup was taken: pages are only comparable within one data directory.
+	On      farm.HostName `json:"on"`
+	Datadir string        `json:"datadir"`
 
 	// Host is where the vault is, Place what it is there.
 	Host  farm.HostName `json:"host"`
@@ -57,4 +60,6 @@ type Backup struct {
 	ProvenAt *time.Time `json:"proven_at,omitempty"`
 	// Damaged says what a check found; empty: nothing.
 	Damaged string `json:"damaged,omitempty"`
+	// RemovedAt is when it was taken out of the vault; nil: it is there.
+	RemovedAt *time.Time `json:"removed_at,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"stowage/backup/window"
 	"stowage/bench/engine/sheet"
 	"stowage/capacity"
 	"stowage/farm"
@@ -21,11 +22,11 @@ import (
 type farmOutlook struct {
 	Deaths  []capacity.Death   `json:"deaths"` // each host in use by itself, the worst first
 	Scaling []capacity.Scaling `json:"scaling"`
-	Backup  capacity.Backup    `json:"backup"`
+	Backup  window.Estimate    `json:"backup"`
 }
 
 func outlook(f *farm.Farm, c *capacity.Curve, rate *capacity.CopyRate) farmOutlook {
-	return farmOutlook{Deaths: capacity.Deaths(f), Scaling: capacity.Scale(f, c), Backup: capacity.BackupOf(f, rate)}
+	return farmOutlook{Deaths: capacity.Deaths(f), Scaling: capacity.Scale(f, c), Backup: window.OneByOne(f, rate)}
 }
 
 // prometheusSeries asks every Prometheus of inventory.yaml.

@@ -24,9 +24,9 @@ type demoFlags struct {
 	keep    bool
 }
 
-// window is how long traffic is captured before and after the move: a digest
+// captured is how long traffic is captured before and after the move: a digest
 // needs some twenty seconds of each to say anything at all.
-const window = 22 * time.Second
+const captured = 22 * time.Second
 
 func (a *app) demoCommand() *cobra.Command {
 	f := &demoFlags{Options: demo.Defaults()}
@@ -173,10 +173,10 @@ func (w *walk) know(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.stage("%d instances, %d shards measured; capturing traffic for %v", len(inv.Instances), n, window)
+	w.stage("%d instances, %d shards measured; capturing traffic for %v", len(inv.Instances), n, captured)
 	w.sum.HostsBefore, w.sum.Pairs, w.sum.Shards = inv.Hosts, inv.Pairs, n
 	w.before.from = time.Now()
-	w.before.to = w.before.from.Add(window)
+	w.before.to = w.before.from.Add(captured)
 	return w.capture(ctx, w.before.to)
 }
 
@@ -204,8 +204,8 @@ func (w *walk) planAndMove(ctx context.Context) error {
 // the databases, and writes the report.
 func (w *walk) prove(ctx context.Context) error {
 	w.after.from = time.Now()
-	w.stage("%d sides moved; capturing traffic for %v", w.move.Moved, window)
-	w.after.to = w.after.from.Add(window)
+	w.stage("%d sides moved; capturing traffic for %v", w.move.Moved, captured)
+	w.after.to = w.after.from.Add(captured)
 	if err := w.capture(ctx, w.after.to); err != nil {
 		return err
 	}

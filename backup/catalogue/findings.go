@@ -1,0 +1,147 @@
+package catalogue
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"stowage/farm"
+)
+
+// sayings collects findings: one line for what is wrong with many pairs.
+type sayings struct {
+	order []string
+	by    map[string]*saying
+}
+
+type saying struct {
+	farm.Finding        // of one pair
+	many         string // the text of many: their names follow
+	names, texts []string
+}
+
+func newSayings() *sayings { return &sayings{by: map[string]*saying{}} }
+
+// say is one thing that is wrong with one pair.
+func (s *sayings) say(check string, severity farm.Severity, pair farm.PairName, text, many, remedy string) {
+	if s.by[check] == nil {
+		s.order = append(s.order, check)
+		s.by[check] = &saying{Finding: farm.Finding{Check: check, Severity: severity, Remedy: remedy}, many: many}
+	}
+	x := s.by[check]
+	x.names, x.texts = append(x.names, string(pair)), append(x.texts, text)
+}
+
+// list are the findings, the gravest first.
+func (s *sayings) list() []farm.Finding {
+	out := []farm.Finding{}
+	for _, check := range s.order {
+		x := s.by[check]
+		f := x.Finding
+		f.Subject, f.Text = x.names[0], x.texts[0]
+		if names := slices.Compact(slices.Clone(x.names)); len(names) > 1 {
+			f.Subject = farm.Counted(len(names), "pair")
+			f.Text = fmt.Sprintf("%s: %s; the first: %s", x.many, farm.Some(names), x.texts[0])
+			f.Names = names
+		} else if len(x.texts) > 1 {
+			f.Text = fmt.Sprintf("%s; and %d more of the kind", x.texts[0], len(x.texts)-1)
+		}
+		out = append(out, f)
+	}
+	slices.SortStableFunc(out, func(a, b farm.Finding) int { return graveness(b) - graveness(a) })
+	return out
+}
+
+func graveness(f farm.Finding) int {
+	return slices.Index([]farm.Severity{farm.Note, farm.Warning, farm.Blocker}, f.Severity)
+}
+
+// late is the age from which something that is done at an interval is said to be missing: a quarter more.
+func late(every time.Duration) time.Duration { return every + every/4 }
+
+// backups: is there one, how old is it, and was it ever restored?
+func (s *sayings) backups(now time.Time, cfg farm.Backup, p PairStatus, chains []Chain) {
+	for _, c := range chains {
+		for _, b := range c.Broken {
+			s.say("backup-damaged", farm.Warning, p.Pair, fmt.Sprintf("backup %s cannot be restored: %s", b.ID, b.Why), "some of their backups cannot be restored",
+				"stowage backup run makes a new full backup; look at the disk or the repository it was on; stowage backup prune removes it once a newer chain is whole")
+		}
+	}
+	if p.Newest == nil {
+		s.say("backup-none", farm.Blocker, p.Pair, "it has no backup from which it could be restored", "they have no backup from which they could be restored", "stowage backup run")
+		return
+	}
+	every := cfg.Incremental
+	if every < 0 {
+		every = cfg.Full
+	}
+	if age := now.Sub(p.Newest.At); every > 0 && age > late(every) {
+		s.say("backup-old", farm.Warning, p.Pair, fmt.Sprintf("its newest backup is %s old, and farm.yaml asks for one every %s", inDays(age), inDays(every)),
+			"their newest backups are older than farm.yaml asks for", "see why stowage backup run has not made one: stowage runs; then run it")
+	} else if age < -ahead {
+		s.say("backup-clock", farm.Warning, p.Pair, fmt.Sprintf("backup %s is of %s, which is still to come", p.Newest.ID, p.Newest.At.UTC().Format(time.DateTime)),
+			"their newest backups stand in the future", "set the clock of this machine, or of the host that made the backup; nothing of the pair is pruned meanwhile")
+	}
+	s.proven(cfg, p)
+}
+
+// proven: a backup that was never restored is a hope.
+func (s *sayings) proven(cfg farm.Backup, p PairStatus) {
+	const remedy = "stowage backup verify"
+	switch {
+	case p.Proven == nil:
+		s.say("backup-unproven", farm.Warning, p.Pair, "no backup of it was ever restored and compared", "no backup of them was ever restored and compared", remedy)
+	case cfg.Verify > 0 && *p.ProvenAge > late(cfg.Verify).Seconds():
+		age := time.Duration(*p.ProvenAge * float64(time.Second))
+		s.say("backup-unproven", farm.Warning, p.Pair, fmt.Sprintf("a backup of it was last restored and compared %s ago, and farm.yaml asks for that every %s", inDays(age), inDays(cfg.Verify)),
+			"no backup of them was restored and compared lately", remedy)
+	}
+}
+
+// place: a backup on the disk of the server it is of goes with it.
+func (s *sayings) place(p PairStatus) {
+	b := p.Newest
+	if b == nil || b.Host != b.On || b.Place.Dir == "" && !isLocal(b.Place.Restic) {
+		return
+	}
+	s.say("backup-place-own-host", farm.Warning, p.Pair, fmt.Sprintf("its newest backup, %s, is on host %s, where its server is", b.ID, b.Host), "their newest backups are on the hosts of their servers",
+		"give backup in farm.yaml a host of its own, or a restic repository elsewhere")
+}
+
+// isLocal: a repository that is a directory.
+func isLocal(repository string) bool { return repository != "" && repository[0] == '/' }
+
+// binlogs: up to which second can the pair be restored?
+func (s *sayings) binlogs(now time.Time, cfg farm.Backup, p PairStatus, logs []Archived) {
+	var seen time.Time
+	for _, a := range logs {
+		if a.Seen.After(seen) {
+			seen = a.Seen
+		}
+	}
+	// A run of the archive that is a little late is no news.
+	allowed := max(3*cfg.Binlogs, 5*time.Minute)
+	const remedy = "stowage due archives them: see that a timer runs it; servers purge their own after binlog_expire_logs_seconds"
+	switch behind := now.Sub(seen); {
+	case seen.IsZero():
+		s.say("binlogs-behind", farm.Warning, p.Pair, "no binary log of it is archived: it can be restored only to the moments of its backups", "no binary log of some of them is archived, or the archive is behind", remedy)
+	case behind > allowed:
+		s.say("binlogs-behind", farm.Warning, p.Pair, fmt.Sprintf("the archive of its binary logs is %s behind", inDays(behind)), "the archive of their binary logs is behind", remedy)
+	}
+	for _, a := range logs {
+		for _, g := range a.Gaps {
+			if g.Next.Before(*p.From) || !lost(g, logs) {
+				continue
+			}
+			s.say("binlogs-gap", farm.Warning, p.Pair, fmt.Sprintf("binary logs of %s from %s to %s are missing: %s", a.Instance, g.Last.UTC().Format(time.DateTime), g.Next.UTC().Format(time.DateTime), g.Text),
+				"some of their binary logs are missing", "moments in the gap cannot be restored; stowage backup run begins anew behind it")
+		}
+	}
+}
+
+// lost: no archive of the pair has what is missing in one of them.
+func lost(g Gap, logs []Archived) bool {
+	return !slices.ContainsFunc(logs, func(a Archived) bool {
+		return !a.From.After(g.Last) && !reach(g.Last, []Archived{a}).Before(g.Next)
+	})
+}

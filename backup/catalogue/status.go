@@ -1,0 +1,129 @@
+package catalogue
+
+import (
+	"time"
+
+	"stowage/farm"
+)
+
+// Archived is what there is of the binary log of an instance beside the server.
+type Archived struct {
+	Farm     string            `json:"farm"`
+	Pair     farm.PairName     `json:"pair"`
+	Instance farm.InstanceName `json:"instance"`
+	// From and Upto are when its first and last transactions were written; Seen is when the archive was last level with the server.
+	From time.Time `json:"from"`
+	Upto time.Time `json:"upto"`
+	Seen time.Time `json:"seen"`
+	GTID string    `json:"gtid"` // at Upto
+	Gaps []Gap     `json:"gaps,omitempty"`
+}
+
+// Gap is what an archive does not have: transactions after Last, up to Next.
+type Gap struct {
+	Last time.Time `json:"last"` // of the last transaction before it
+	Next time.Time `json:"next"` // of the first one after it
+	Text string    `json:"text"` // files or positions
+}
+
+// PairStatus is how a pair stands.
+type PairStatus struct {
+	Pair farm.PairName `json:"pair"`
+	// Newest is the newest backup from which the pair can be restored, Proven the newest that was restored and compared; nil: there is none.
+	Newest *Backup `json:"newest"`
+	Proven *Backup `json:"proven"`
+	// Age is since the moment of Newest, ProvenAge since Proven was proven, in seconds.
+	Age       *float64 `json:"age_seconds"`
+	ProvenAge *float64 `json:"proven_age_seconds"`
+	Chain     string   `json:"chain"`   // of Newest
+	Backups   int      `json:"backups"` // of the pair
+	Bytes     int64    `json:"bytes"`   // that they take up
+	// From and Upto bound the moments that the pair can be restored to; nil: none.
+	From *time.Time `json:"restorable_from"`
+	Upto *time.Time `json:"restorable_up_to"`
+}
+
+// Report is the state of a farm's backups.
+type Report struct {
+	Pairs    []PairStatus   `json:"pairs"` // in the order of farm.yaml
+	Findings []farm.Finding `json:"findings"`
+}
+
+// Status says how each pair of a farm stands, and what is wrong.
+func Status(now time.Time, f *farm.Farm, all []Backup, archived []Archived) Report {
+	cfg := f.Backup.Filled()
+	r := Report{Pairs: []PairStatus{}}
+	found := newSayings()
+	for _, p := range f.Pairs {
+		mine := Chains(Of(all, f.Name, p.Name))
+		var logs []Archived
+		for _, a := range archived {
+			if a.Farm == f.Name && a.Pair == p.Name {
+				logs = append(logs, a)
+			}
+		}
+		s := statusOf(now, p.Name, mine, logs)
+		r.Pairs = append(r.Pairs, s)
+		found.backups(now, cfg, s, mine)
+		found.place(s)
+		if cfg.Binlogs > 0 && s.Newest != nil {
+			found.binlogs(now, cfg, s, logs)
+		}
+	}
+	r.Findings = found.list()
+	return r
+}
+
+func statusOf(now time.Time, name farm.PairName, chains []Chain, logs []Archived) PairStatus {
+	s := PairStatus{Pair: name}
+	for _, c := range chains {
+		s.Backups += len(c.Backups)
+		s.Bytes += c.Bytes()
+		for _, b := range c.Restorable() {
+			if s.Newest == nil || b.At.After(s.Newest.At) {
+				s.Newest, s.Chain = &b, c.ID
+			}
+			if b.ProvenAt != nil && (s.Proven == nil || b.At.After(s.Proven.At)) {
+				s.Proven = &b
+			}
+			if s.From == nil || b.At.Before(*s.From) {
+				s.From = &b.At
+			}
+			if at := reach(b.At, logs); s.Upto == nil || at.After(*s.Upto) {
+				s.Upto = &at
+			}
+		}
+	}
+	if s.Newest != nil {
+		s.Age = seconds(now.Sub(s.Newest.At))
+	}
+	if s.Proven != nil {
+		s.ProvenAge = seconds(now.Sub(*s.Proven.ProvenAt))
+	}
+	return s
+}
+
+// reach is how far archived binary logs lead from a moment without a gap.
+func reach(at time.Time, logs []Archived) time.Time {
+	best := at
+	for _, a := range logs {
+		if a.From.After(at) {
+			continue
+		}
+		end := a.Upto
+		for _, g := range a.Gaps {
+			if g.Next.After(at) && g.Last.Before(end) {
+				end = g.Last
+			}
+		}
+		if end.After(best) {
+			best = end
+		}
+	}
+	return best
+}
+
+func seconds(d time.Duration) *float64 {
+	v := d.Seconds()
+	return &v
+}
