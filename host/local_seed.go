@@ -22,7 +22,7 @@ import (
 
 // Send implements Host with mariadb-backup.
 func (l *Local) Send(ctx context.Context, source Instance, login Login, w io.Writer) error {
-	options, err := l.loginFile(source, login)
+	options, err := l.loginFile("mariadb-backup", source, login)
 	if err != nil {
 		return err
 	}
@@ -92,10 +92,10 @@ func (l *Local) hand(dir *safefile.Dir, files map[string]string) error {
 	return l.Own(dir)
 }
 
-// loginFile is an option file that only the servers' account can read.
-func (l *Local) loginFile(source Instance, login Login) (string, error) {
+// loginFile is an option file that only the servers' account can read, for the program that reads this group.
+func (l *Local) loginFile(group string, source Instance, login Login) (string, error) {
 	fail := func(err error) (string, error) {
-		return "", &farm.Error{Op: "write login for backup", Subject: login.Address, Err: err}
+		return "", &farm.Error{Op: "write login for " + group, Subject: login.Address, Err: err}
 	}
 	host, port, err := net.SplitHostPort(login.Address)
 	if err != nil {
@@ -106,7 +106,7 @@ func (l *Local) loginFile(source Instance, login Login) (string, error) {
 		return fail(err)
 	}
 	defer dir.Close()
-	text := fmt.Sprintf("[mariadb-backup]\nuser=%s\npassword=%s\nhost=%s\nport=%s\nprotocol=tcp\n",
+	text := fmt.Sprintf("[%s]\nuser=%s\npassword=%s\nhost=%s\nport=%s\nprotocol=tcp\n", group,
 		optionfile.Text(login.User), optionfile.Text(login.Password), host, port)
 	files := map[string]string{}
 	for _, f := range []struct{ option, name, content string }{
