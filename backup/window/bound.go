@@ -52,7 +52,7 @@ func (a *atlas) longest(jobs []*job) (float64, Binding) {
 			}
 		}
 		if t := j.bytes / best.rate; t > seconds {
-			name := "one backup, of " + string(j.pair.Name)
+			name := "one backup of " + string(j.pair.Name)
 			for _, r := range best.path {
 				if a.cap(r) <= best.rate {
 					name = a.limitName(r)

@@ -39,7 +39,7 @@ func TestWhatBinds(t *testing.T) {
 		names   string
 	}{
 		"nothing to do":             {small(2), Limits{Stream: 100}, 0, 0, ""},
-		"one backup":                {small(2, [3]float64{0, 1, 6000}), Limits{Stream: 100}, 60, 60, "one backup, of p0"},
+		"one backup":                {small(2, [3]float64{0, 1, 6000}), Limits{Stream: 100}, 60, 60, "one backup of p0"},
 		"the networks":              {two, Limits{Stream: 1e6}, 6, 6, "network of h0"},
 		"clients and what is free":  {withNetwork(two, 1600), Limits{Stream: 1e6, Free: 0.4}, 15, 15, "network of h0"},
 		"disks":                     {two, Limits{Stream: 1e6, Read: 500}, 12, 12, "disks of h0"},
@@ -47,10 +47,10 @@ func TestWhatBinds(t *testing.T) {
 		"own disks":                 {two, Limits{Stream: 1e6, Write: 100, Sink: Own}, 60, 60, "disks of h0, written to"},
 		"the vault's network":       {two, Limits{Stream: 1e6, Sink: Host, Vault: "h2"}, 12, 12, "network of h2, into it"},
 		"the vault's disks":         {two, Limits{Stream: 1e6, Write: 200, Sink: Host, Vault: "h2"}, 60, 60, "disks of h2, written to"},
-		"from the vault's own host": {small(2, [3]float64{0, 1, 6000}), Limits{Stream: 2000, Sink: Host, Vault: "h1"}, 3, 3, "one backup, of p0"},
+		"from the vault's own host": {small(2, [3]float64{0, 1, 6000}), Limits{Stream: 2000, Sink: Host, Vault: "h1"}, 3, 3, "one backup of p0"},
 		"a rack":                    {small(4, [3]float64{0, 2, 6000}, [3]float64{0, 2, 6000}), Limits{Stream: 1e6, Rack: 100, RackLabel: "rack"}, 120, 120, "links out of rack r0"},
 		"into the vault's rack":     {small(4, [3]float64{0, 2, 6000}), Limits{Stream: 1e6, Rack: 100, RackLabel: "rack", Sink: Host, Vault: "h1"}, 60, 60, "rack r"},
-		"within the vault's rack":   {small(4, [3]float64{0, 2, 6000}), Limits{Stream: 1e6, Rack: 100, RackLabel: "rack", Sink: Host, Vault: "h2"}, 0.006, 0.006, "one backup, of p0"},
+		"within the vault's rack":   {small(4, [3]float64{0, 2, 6000}), Limits{Stream: 1e6, Rack: 100, RackLabel: "rack", Sink: Host, Vault: "h2"}, 0.006, 0.006, "one backup of p0"},
 		"streams of a host":         {small(2, [3]float64{0, 0, 500}, [3]float64{0, 0, 500}, [3]float64{0, 0, 500}), Limits{Stream: 100, PerHost: 1}, 15, 15, "1 stream at once, disks of h0"},
 		"streams of a rack":         {small(4, [3]float64{0, 2, 500}, [3]float64{0, 2, 500}), Limits{Stream: 100, PerRack: 1}, 10, 10, "1 stream at once, streams out of rack r0"},
 		"streams of the farm":       {small(4, [3]float64{0, 1, 500}, [3]float64{2, 3, 500}), Limits{Stream: 100, Parallel: 1}, 10, 10, "1 stream at once, streams of the farm"},

@@ -90,15 +90,9 @@ func (a *app) capacity(ctx context.Context, ask capacityAsk) (capacityAnswer, er
 	answer.Curve = a.newestCurve(d)
 	answer.Outlook = outlook(d.Farm, answer.Curve, rate)
 	if ask.plan != "" {
-		p, err := d.Plan(ask.plan)
+		then, err := planned(d, ask.plan)
 		if err != nil {
 			return answer, err
-		}
-		then := p.Apply(d.Farm)
-		for _, h := range p.Hosts {
-			if _, has := then.Host(h.Name); !has { // to be bought
-				then.Hosts = append(then.Hosts, farm.Host{Name: h.Name, Type: h.Type})
-			}
 		}
 		after := capacity.Of(then)
 		answer.After = &after

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -119,9 +118,9 @@ const mostRuns = 5
 // copyRate is what was given, or what the copies of the newest moves ran at; nil where nothing was copied yet.
 func (a *app) copyRate(d *session.Session, given string) (*capacity.CopyRate, error) {
 	if given != "" {
-		v, err := farm.ParseQuantity("rate", given, farm.KindByteRate)
-		if err != nil || v <= 0 {
-			return nil, &farm.Error{Op: "read flag", Subject: "--backup-rate", Err: errors.Join(farm.ErrInput, err), Hint: "give a rate such as 120MB/s"}
+		v, err := byteRate("--backup-rate", given)
+		if err != nil {
+			return nil, err
 		}
 		return &capacity.CopyRate{PerSecond: v, Source: "--backup-rate"}, nil
 	}

@@ -17,9 +17,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"stowage/backup/catalogue"
+	"stowage/backup/kept"
 	"stowage/farm"
 	"stowage/inventory"
 	"stowage/store"
+	"stowage/vault"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
@@ -38,6 +41,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 //	remember, unchanged  every file outside of .stowage has the bytes it had
 //	slowlog FILE SECONDS CLASS=TIME...   ten statements a second of each class, taking about so long; start=2026-11-22T10:00:00Z: from then on
 //	surveyed SHARD=SIZE...               an inventory, as if the servers had been there
+//	backed ID HOURS KEY=VALUE...         a full backup of dbshard001a in the store that is so many hours old; base=ID, damaged=WHY, proven=HOURS, host=NAME
 //
 // `go test ./cmd/stowage -run TestScripts -update` rewrites what cmp compares with.
 func TestScripts(t *testing.T) {
@@ -70,6 +74,7 @@ func TestScripts(t *testing.T) {
 			"unchanged": unchanged,
 			"slowlog":   slowlog,
 			"surveyed":  surveyed,
+			"backed":    backed,
 		},
 	})
 }
@@ -281,4 +286,38 @@ func surveyed(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	defer s.Close()
 	ts.Check(s.PutDocument("inventory", inv.Farm, time.Now(), inv))
+}
+
+// backed keeps the record of a backup of dbshard001a.
+func backed(ts *testscript.TestScript, _ bool, args []string) {
+	ago := func(hours string) time.Time {
+		n, err := strconv.ParseFloat(hours, 64)
+		ts.Check(err)
+		return time.Now().Add(-time.Duration(n * float64(time.Hour)))
+	}
+	at := ago(args[1])
+	b := catalogue.Backup{
+		ID: args[0], Farm: "small", Pair: "dbshard001", Side: farm.A, Instance: "dbshard001a", Kind: catalogue.Full, Began: at.Add(-10 * time.Second), At: at, Seconds: 10, Raw: 4e9, Bytes: 1e9,
+		GTID: "1-1-7", On: "db001", Host: "db001", Place: vault.Place{Dir: "/srv/backup"},
+	}
+	for _, arg := range args[2:] {
+		switch key, value, _ := strings.Cut(arg, "="); key {
+		case "base":
+			b.Kind, b.Base, b.Raw, b.Bytes = catalogue.Incremental, value, 4e7, 1e7
+		case "damaged":
+			b.Damaged = value
+		case "proven":
+			proof := ago(value)
+			b.ProvenAt = &proof
+		case "host":
+			b.Host = farm.HostName(value)
+		default:
+			ts.Fatalf("backed does not know %s", key)
+		}
+	}
+	ts.Check(os.MkdirAll(ts.MkAbs(".stowage"), 0o700))
+	s, err := store.Open(ts.MkAbs(".stowage/stowage.db"))
+	ts.Check(err)
+	defer s.Close()
+	ts.Check(kept.Put(s, b, at))
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/backup/catalogue"
+	"stowage/backup/kept"
+	"stowage/farm"
+	"stowage/session"
+)
+
+// backupList is what `stowage backup list` prints.
+type backupList struct {
+	FormatVersion int         `json:"format_version"`
+	Farm          string      `json:"farm"`
+	Backups       []backupRow `json:"backups"` // the oldest first
+}
+
+// backupRow is a backup with what the others say of it.
+type backupRow struct {
+	catalogue.Backup
+	Where    string     `json:"where"`
+	ProvenAt *time.Time `json:"proven_at"` // null: it was never restored and compared
+	Chain    string     `json:"chain"`
+	Broken   string     `json:"broken"` // why it cannot be restored; empty: it can
+}
+
+func (a *app) backupListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list [PAIR | INSTANCE]...", Short: "Show all backups, and which of them were ever restored",
+		Long: `Shows what is known of the backups that were made and not removed: of which instance, how large, where,
+and when a restore of it was last compared with a live server. One for which that was never done is
+called unproven. Asks no server and opens no vault.
+
+` + exitHelp,
+		Example: "  stowage backup list\n  stowage backup list dbshard001 --json | jq '.backups[] | {id, at, gtid, where, proven_at}'",
+		RunE: func(_ *cobra.Command, given []string) error {
+			d, err := a.look()
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			out, err := listOf(d, given)
+			if err != nil {
+				return err
+			}
+			return a.emit(out, out.text)
+		},
+	}
+}
+
+// keptBackups are the backups of the farm that were not removed.
+func keptBackups(d *session.Session) ([]catalogue.Backup, error) {
+	if d.Store == nil { // nothing was ever kept
+		return nil, nil
+	}
+	all, err := kept.All(d.Store)
+	return slices.DeleteFunc(all, func(b catalogue.Backup) bool { return b.Farm != d.Farm.Name }), err
+}
+
+func listOf(d *session.Session, given []string) (backupList, error) {
+	out := backupList{FormatVersion: 1, Farm: d.Farm.Name, Backups: []backupRow{}}
+	all, err := keptBackups(d)
+	if err != nil {
+		return out, err
+	}
+	for _, name := range given {
+		known := slices.ContainsFunc(d.Farm.Pairs, func(p farm.Pair) bool {
+			return string(p.Name) == name || slices.ContainsFunc(p.SideNames(), func(s farm.SideName) bool { return string(p.Instance(s)) == name })
+		})
+		if !known && !slices.ContainsFunc(all, func(b catalogue.Backup) bool { return string(b.Pair) == name || string(b.Instance) == name }) {
+			return out, &farm.Error{Op: "list backups", Subject: name, Err: fmt.Errorf("%w: farm.yaml has no such pair or instance, and there is no backup of one", farm.ErrInput), Hint: "stowage backup list shows all"}
+		}
+	}
+	rows := map[string]backupRow{}
+	for _, c := range catalogue.Chains(all) {
+		for _, b := range c.Backups {
+			rows[b.ID] = backupRow{Backup: b, Where: whereOf(b), ProvenAt: b.ProvenAt, Chain: c.ID, Broken: c.IsBroken(b.ID)}
+		}
+	}
+	for _, b := range all {
+		if len(given) == 0 || slices.Contains(given, string(b.Pair)) || slices.Contains(given, string(b.Instance)) {
+			out.Backups = append(out.Backups, rows[b.ID])
+		}
+	}
+	return out, nil
+}
+
+// whereOf says where a backup is: HOST:DIRECTORY, or a repository.
+func whereOf(b catalogue.Backup) string {
+	if b.Place.Restic != "" {
+		return b.Place.Restic
+	}
+	return string(b.Host) + ":" + b.Place.Dir
+}
+
+func (l backupList) text(w io.Writer) error {
+	if len(l.Backups) == 0 {
+		_, err := fmt.Fprintln(w, "no backups")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "BACKUP\tPAIR\tDATA OF\tSIZE\tTOOK\tWHERE\tPROVEN")
+	for _, b := range l.Backups {
+		state := "unproven"
+		switch {
+		case b.Broken != "":
+			state = "cannot be restored: " + b.Broken
+		case b.ProvenAt != nil:
+			state = b.ProvenAt.UTC().Format(time.DateTime)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", b.ID, b.Pair, b.At.UTC().Format(time.DateTime), farm.RoundQuantity(float64(b.Bytes), farm.KindBytes), hoursText(b.Seconds), b.Where, state)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/backup/catalogue"
+	"stowage/backup/kept"
+	"stowage/farm"
+	"stowage/session"
+)
+
+// backupPrune is what `stowage backup prune` prints.
+type backupPrune struct {
+	FormatVersion int                 `json:"format_version"`
+	Farm          string              `json:"farm"`
+	Rules         string              `json:"rules"`
+	Chains        []catalogue.Verdict `json:"chains"` // by the time of their newest backup, the oldest first
+	// Bytes is what the chains take up that may go.
+	Bytes int64 `json:"bytes"`
+	// Removed are the backups that were to be removed, and what became of each.
+	Removed []kept.Pruned `json:"removed"`
+}
+
+func (a *app) backupPruneCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "prune", Short: "Show which backups stay, and why, and which may go",
+		Long: `Holds the rules of 'keep' in farm.yaml against all backups. They count the backups of a pair from which
+something can be restored; a chain, which is a full backup with all that stands on it, stays as a whole while one of its
+backups stays. The newest chain that is proven, the newest that is whole, and the one with the newest
+backup that can be restored never go. Where a backup stands in the future nothing of its pair goes.
+
+` + exitHelp,
+		Example: "  stowage backup prune\n  stowage backup prune --json | jq '.chains[] | select(.keep | not) | .chain.id'",
+		Args:    args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			d, err := a.look()
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			out, err := pruneOf(d, time.Now())
+			if err != nil {
+				return err
+			}
+			return a.emit(out, out.text)
+		},
+	}
+}
+
+// pruneOf is what a prune would do.
+func pruneOf(d *session.Session, now time.Time) (backupPrune, error) {
+	rules := d.Farm.Backup.Filled().Keep
+	out := backupPrune{FormatVersion: 1, Farm: d.Farm.Name, Rules: rulesText(rules), Removed: []kept.Pruned{}}
+	all, err := keptBackups(d)
+	out.Chains = catalogue.Keep(now, rules, all)
+	for _, c := range catalogue.Dropped(out.Chains) {
+		out.Bytes += c.Bytes()
+	}
+	return out, err
+}
+
+func rulesText(k farm.Keep) string {
+	var out []string
+	for _, r := range []struct {
+		name string
+		n    int
+	}{{"last", k.Last}, {"daily", k.Daily}, {"weekly", k.Weekly}, {"monthly", k.Monthly}, {"yearly", k.Yearly}} {
+		if r.n > 0 {
+			out = append(out, fmt.Sprintf("%s %d", r.name, r.n))
+		}
+	}
+	if k.Within > 0 {
+		out = append(out, "within "+farm.Counted(int(k.Within/(24*time.Hour)), "day"))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (p backupPrune) text(w io.Writer) error {
+	if len(p.Chains) == 0 {
+		_, err := fmt.Fprintln(w, "no backups")
+		return err
+	}
+	fmt.Fprintf(w, "keep: %s\n", p.Rules)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CHAIN\tPAIR\tBACKUPS\tUP TO\tSIZE\t\tWHY")
+	goes := 0
+	for _, v := range p.Chains {
+		verdict := "stays"
+		if !v.Keep {
+			verdict = "goes"
+			goes++
+		}
+		c := v.Chain
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.ID, c.Pair, len(c.Backups), c.Newest().At.UTC().Format(time.DateTime), farm.RoundQuantity(float64(c.Bytes()), farm.KindBytes), verdict, strings.Join(v.Why, ", "))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d of %s may go: %s\n", goes, farm.Counted(len(p.Chains), "chain"), farm.RoundQuantity(float64(p.Bytes), farm.KindBytes))
+	return err
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/backup/catalogue"
+	"stowage/farm"
+	"stowage/inventory"
+	"stowage/session"
+)
+
+// backupStatus is what `stowage backup status` prints.
+type backupStatus struct {
+	FormatVersion int       `json:"format_version"`
+	Farm          string    `json:"farm"`
+	At            time.Time `json:"at"`
+	catalogue.Report
+}
+
+func (a *app) backupStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Say from what each pair can be restored, and up to when; find pairs without a proven backup",
+		Long: `Says of each pair how old the newest backup is from which it can be restored, when a backup of it was last
+restored and compared with a live server, and up to which second archived binary logs lead on. Findings
+are pairs without a backup, or without a proven one; backups that are old, damaged, or on the host of their
+own server; binary logs that are missing. Asks no server and opens no vault.
+
+` + exitHelp,
+		Example: "  stowage backup status\n  stowage backup status --json | jq '.findings[] | {check, subject, names}'",
+		Args:    args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			d, err := a.look()
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			out, err := backupStatusOf(d, nil, time.Now())
+			if err != nil {
+				return err
+			}
+			if err := a.emit(out, out.text); err != nil {
+				return err
+			}
+			if len(out.Findings) > 0 {
+				return farm.ErrFindings
+			}
+			return nil
+		},
+	}
+}
+
+// backupStatusOf is how the farm's backups stand; archived is what there is of its binary logs.
+func backupStatusOf(d *session.Session, archived []catalogue.Archived, now time.Time) (backupStatus, error) {
+	all, err := keptBackups(d)
+	return backupStatus{FormatVersion: 1, Farm: d.Farm.Name, At: now.UTC(), Report: catalogue.Status(now, d.Farm, all, archived)}, err
+}
+
+func (s backupStatus) text(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "PAIR\tNEWEST BACKUP\tPROVEN\tBACKUPS\tSIZE\tRESTORABLE UP TO")
+	for _, p := range s.Pairs {
+		newest, proven, upto := "none", "unproven", "-"
+		if p.Newest != nil {
+			newest = agoText(*p.Age)
+			upto = p.Upto.UTC().Format(time.DateTime)
+		}
+		if p.Proven != nil {
+			proven = agoText(*p.ProvenAge)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Pair, newest, proven, p.Backups, farm.RoundQuantity(float64(p.Bytes), farm.KindBytes), upto)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return inventory.WriteFindings(w, s.Findings)
+}
+
+// agoText is an age for people.
+func agoText(seconds float64) string {
+	switch {
+	case seconds < 0:
+		return "in the future"
+	case seconds >= 48*3600:
+		return fmt.Sprintf("%.0f days ago", seconds/86400)
+	}
+	return hoursText(seconds) + " ago"
+}
