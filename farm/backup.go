@@ -142,7 +142,8 @@ func (c *checker) backupDir(b Backup) {
 		}
 	}
 	for _, p := range c.farm.Pairs {
-		for n, s := range p.Sides {
+		for _, n := range p.SideNames() {
+			s := p.Sides[n]
 			data := path.Clean(s.Datadir)
 			if !path.IsAbs(data) || b.On(s.Host) != s.Host || !IsBelow(data, b.Dir) && !IsBelow(b.Dir, data) {
 				continue

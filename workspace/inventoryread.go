@@ -39,6 +39,7 @@ var SourceKinds = map[string]struct{ Needs, May []string }{
 	"haproxy":    {[]string{"path"}, []string{"subject"}},
 	"prometheus": {[]string{"url"}, []string{"subject", "name", "attributes", "series", "timeout"}},
 	"exec":       {[]string{"command"}, []string{"timeout"}},
+	"backups":    {nil, nil},
 }
 
 // everySource are keys that each kind may have.

@@ -32,7 +32,7 @@ func TestInventoryFile(t *testing.T) {
 		t.Errorf("read as %+v", d)
 	}
 	for text, want := range map[string]string{
-		"sources: {a: {path: x}}":                                                             "inventory.yaml:1: source a has no kind; known are ansible, csv",
+		"sources: {a: {path: x}}":                                                             "inventory.yaml:1: source a has no kind; known are ansible, backups, csv",
 		"sources:\n  a: {kind: csv, path: x, attributes: {a: b}}":                             "inventory.yaml:2: source a: kind csv needs name",
 		"sources:\n  a: {kind: haproxy, path: x, each: y}":                                    "source a: kind haproxy has no each",
 		"sources:\n  a: {kind: haproxy, pth: x}":                                              "did you mean \"path\"?",

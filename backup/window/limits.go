@@ -35,6 +35,9 @@ type Limits struct {
 
 	Sink  Sink          `json:"sink"`
 	Vault farm.HostName `json:"vault"` // of sink Host
+
+	// Sides are those of pairs that are read from one side and no other, because their chains are there.
+	Sides map[farm.PairName]farm.SideName `json:"sides,omitempty"`
 }
 
 // resource is something that several backups share.

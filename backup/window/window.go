@@ -113,7 +113,14 @@ func (a *atlas) jobs() []*job {
 	for i := range a.farm.Pairs {
 		p := &a.farm.Pairs[i]
 		j := &job{pair: p, bytes: p.Needs()[farm.Disk]}
+		given, ok := a.limits.Sides[p.Name]
+		if _, has := p.Sides[given]; !ok || !has {
+			given = ""
+		}
 		for _, side := range p.SideNames() {
+			if given != "" && side != given {
+				continue
+			}
 			h := p.Sides[side].Host
 			o := option{side: side, host: h, path: a.path(h)}
 			o.most = min(a.narrowest(o.path), unlimited)

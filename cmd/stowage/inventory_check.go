@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,6 +83,12 @@ func (a *app) checkSources(ctx context.Context, d *session.Session) (claims.Repo
 	}
 	if a.verbose {
 		world.Tell = func(text string) { a.say("%s", text) }
+	}
+	if world.Backups, err = keptBackups(d); err != nil {
+		return claims.Report{}, nil, err
+	}
+	if isBackups := func(s claims.Spec) bool { return s.Kind == "backups" || s.Name == "backups" }; f.Backup.IsPlace() && !slices.ContainsFunc(declared.Specs, isBackups) {
+		declared.Specs = append(declared.Specs, claims.Spec{Name: "backups", Kind: "backups"})
 	}
 	set, faults, err := sources.Collect(ctx, world, declared.Specs)
 	if err != nil {

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"stowage/backup/catalogue"
 	"stowage/farm"
 	"stowage/inventory/claims"
 	"stowage/mysql"
@@ -26,7 +28,9 @@ type World struct {
 	// Open makes a server to ask; nil: the source live is stale, as Closed says.
 	Open   func(farm.InstanceName, string) *mysql.Server
 	Closed error
-	Tell   func(text string) // progress; may be nil
+	// Backups are what the source backups is made of.
+	Backups []catalogue.Backup
+	Tell    func(text string) // progress; may be nil
 }
 
 // Collect reads all sources. One that cannot be read is stale, and stands
@@ -55,6 +59,11 @@ func Collect(ctx context.Context, w World, specs []claims.Spec) (*claims.Set, []
 	for _, spec := range specs {
 		switch spec.Kind {
 		case "exec", "prometheus":
+		case "backups":
+			spec.CopyOf = cmp.Or(spec.CopyOf, "farm") // which pairs there are it does not know
+			r := &reader{spec: spec, dir: w.Dir}
+			r.backups(w.Farm, w.Backups)
+			w.put(set, r, nil, &faults)
 		case "live":
 			live = append(live, spec) // when it is known whom to ask
 		default:
