@@ -167,6 +167,7 @@ var support = map[string]string{
 	"route/routetest":      "the conformance suite of every route.Router, and a HAProxy and an etcd to run it against",
 	"swing/swingtest":      "puts pairs in rotation on real servers, for tests of swings",
 	"host/hosttest":        "the conformance suite of every host.Host",
+	"vault/vaulttest":      "the conformance suite of every vault.Vault",
 	"digest/internal/gen":  "makes slow logs of any size",
 }
 
@@ -240,6 +241,7 @@ var doors = map[string]rung{
 		"engine":            "starts stowage-engine as its child",
 		"inventory/sources": "the exec source is a program of the owner's, beside Stowage and not on a host of the farm",
 		"route":             "the exec hook is a program of the owner's, beside Stowage and not on a host of the farm",
+		"vault":             "runs restic, and zstd where it is installed",
 	},
 	"go.temporal.io/": {
 		"engine": "the rest of Stowage knows jobs, lanes and steps",

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Stowage needs on a Debian machine, and only what is missing.
 #
-#   scripts/setup.sh         MariaDB server and mariadb-backup, for the demo
-#   scripts/setup.sh test    besides, for tests: Chromium (the report), HAProxy and etcd (routing), Prometheus (facts), spin and gcc (the models), tcpdump, ip, fio, mkfs.xfs, mkfs.btrfs
+#   scripts/setup.sh         MariaDB server and mariadb-backup, restic and zstd (backups), for the demo
+#   scripts/setup.sh test    besides, for tests: an SSH server (backups by SFTP), Chromium (the report), HAProxy and etcd (routing), Prometheus (facts), spin and gcc (the models), tcpdump, ip, fio, mkfs.xfs, mkfs.btrfs
 #   scripts/setup.sh bench   besides, for measuring: fio, and the peers that Stowage is measured beside; MyRocks, unpacked and not installed
 #
 # Safe to run again: with everything there it looks and returns. It never starts, stops or configures a database server.
@@ -22,6 +22,8 @@ has() { command -v "$1" >/dev/null 2>&1; }
 missing() {
 	{ has mariadbd || has mysqld; } && has mariadb-install-db || echo mariadb-server
 	has mariadb-backup || echo mariadb-backup
+	has restic || echo restic # backups into repositories
+	has zstd || echo zstd # and into directories
 	if [[ $1 == test ]]; then
 		has chromium || has chromium-browser || has google-chrome || echo chromium
 		has haproxy || echo haproxy
@@ -33,6 +35,8 @@ missing() {
 		has mkfs.btrfs || echo btrfs-progs
 		has ip || echo iproute2 # network namespaces
 		has prometheus || echo prometheus # a source of facts
+		has sshd || echo openssh-server # repositories by SFTP
+		has ssh || echo openssh-client
 		has gcc && [[ -e /usr/include/stdio.h ]] || printf "gcc\nlibc6-dev\n"
 	fi
 	if [[ $1 == bench ]]; then
@@ -41,7 +45,6 @@ missing() {
 		has pt-query-digest || echo percona-toolkit
 		has mydumper && has myloader || echo mydumper
 		has tcpdump || echo tcpdump
-		has zstd || echo zstd
 		has fio || echo fio
 		/usr/bin/python3 -c 'import numpy' 2>/dev/null || echo python3-numpy
 	fi
@@ -92,8 +95,8 @@ install() {
 		# Nor shall it start at the next boot: Stowage starts instances of its own.
 		update-rc.d mariadb disable >/dev/null 2>&1 || true
 	fi
-	for service in haproxy etcd prometheus; do # nor shall these: the tests start their own
-		[[ " ${packages[*]} " != *" $service"* ]] || update-rc.d "$service" disable >/dev/null 2>&1 || true
+	for service in haproxy etcd prometheus ssh; do # nor shall these: the tests start their own
+		[[ " ${packages[*]} " != *" ${service/ssh/openssh-server}"* ]] || update-rc.d "$service" disable >/dev/null 2>&1 || true
 	done
 	say "installed ${packages[*]}; $outcome"
 }

@@ -59,7 +59,7 @@ func (m Manifest) Part(name string) (Part, bool) {
 // different sets.
 type Vault interface {
 	// Put keeps what fill writes as a part of a set that is not whole yet. A part that is there under this name begins anew. When fill
-	// fails, or ctx ends, nothing is left that a later Seal could take for whole.
+	// fails, or writes nothing, or ctx ends, nothing is left that a later Seal could take for whole.
 	Put(ctx context.Context, set, name string, fill func(io.Writer) error) (Part, error)
 	// Seal writes the manifest, and texts beside it for people, by their names: the set is whole from then on, also after a power cut.
 	// A set that is sealed already with the same parts is left alone.

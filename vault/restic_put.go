@@ -1,0 +1,235 @@
+package vault
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"stowage/internal/keeper"
+)
+
+func (r *Restic) Put(ctx context.Context, set, name string, fill func(io.Writer) error) (Part, error) {
+	p, err := r.put(ctx, set, name, fill)
+	if err != nil {
+		return Part{}, failed("keep", set+"/"+name, r.place.Subject(), r.remedied(err))
+	}
+	return p, nil
+}
+
+func (r *Restic) put(ctx context.Context, set, name string, fill func(io.Writer) error) (p Part, err error) {
+	if err := checkNames(set, name); err != nil {
+		return p, err
+	}
+	all, err := r.snapshots(ctx, tagSet+set)
+	if errors.Is(err, errAbsent) {
+		err = r.initialise(ctx)
+	}
+	if err != nil && !errors.Is(err, ErrDamaged) { // an old snapshot that is damaged is no reason not to keep a new one
+		return p, err
+	}
+	if slices.ContainsFunc(all, snapshot.isManifest) {
+		return p, refused("begin", set, "the set is whole, and nothing is written over", "use another name")
+	}
+	token := rand.Text()
+	b, err := r.begin(ctx, pathOf(set, name), tagSet+set, tagPart+name, tagPut+token)
+	if err != nil {
+		return p, err
+	}
+	if err := b.feed(fill); err != nil {
+		return p, err
+	}
+	all, err = r.snapshots(ctx, tagPut+token)
+	if len(all) != 1 {
+		return p, errors.Join(err, fmt.Errorf("restic said that it saved a snapshot with the tag %s, and lists %d", tagPut+token, len(all)))
+	}
+	return Part{Name: name, File: all[0].ID, Raw: b.n, Bytes: stored(b.out.String()), SHA256: fmt.Sprintf("%x", b.hash.Sum(nil))}, nil
+}
+
+// begun is a restic that reads a stream. It makes a snapshot of it when the stream ends, whatever the reason: so the stream is only
+// ended when it is whole, and restic is killed before that otherwise.
+type begun struct {
+	r    *Restic
+	ctx  context.Context
+	cmd  *exec.Cmd
+	in   *os.File
+	out  startWatch
+	said lastWords
+	done chan error
+
+	n    int64
+	hash hash.Hash
+	bad  error // restic no longer reads
+}
+
+// readyPatience is how long restic may read its index until the stream begins all the same: where a version of restic says it in other
+// words.
+const readyPatience = 2 * time.Minute
+
+// begin starts a backup, and returns when restic has its lock and reads. Nothing of the stream has been asked for by then, so a lock
+// of somebody else's can be waited for.
+func (r *Restic) begin(ctx context.Context, path string, tags ...string) (*begun, error) {
+	var b *begun
+	err := r.unlocked(ctx, func() error {
+		in, feed, err := pipe()
+		if err != nil {
+			return err
+		}
+		b = &begun{r: r, ctx: ctx, in: feed, done: make(chan error, 1), hash: sha256.New(), out: startWatch{ready: make(chan struct{})}}
+		b.cmd = r.command(ctx, &b.said, backupArgs(path, tags)...)
+		b.cmd.Stdin, b.cmd.Stdout = in, &b.out
+		err = keeper.Start(b.cmd)
+		if err = errors.Join(err, in.Close()); err != nil {
+			return errors.Join(context.Cause(ctx), err, feed.Close())
+		}
+		go func() { b.done <- b.cmd.Wait() }()
+		select {
+		case <-b.out.ready:
+		case <-time.After(readyPatience):
+		case err := <-b.done:
+			if err == nil {
+				err = errors.New("it ended before it read anything")
+			}
+			return errors.Join(r.told(ctx, err, &b.said), feed.Close())
+		}
+		return nil
+	})
+	return b, err
+}
+
+func backupArgs(path string, tags []string) []string {
+	args := []string{"backup", "--verbose", "--stdin", "--stdin-filename", path, "--host", "stowage", "--tag", tagOurs}
+	for _, t := range tags {
+		args = append(args, "--tag", t)
+	}
+	return args
+}
+
+// feed hands restic the stream, and has it make a snapshot only if all of it came.
+func (b *begun) feed(fill func(io.Writer) error) error {
+	err := fill(b)
+	if err == nil {
+		err = context.Cause(b.ctx)
+	}
+	if err == nil && b.n == 0 {
+		err = errEmpty
+	}
+	var ended error
+	if err != nil {
+		ended = b.stop()
+	}
+	if closed := b.in.Close(); err == nil { // the end of the stream
+		ended = errors.Join(<-b.done, closed)
+	}
+	switch said := b.r.told(b.ctx, ended, &b.said); {
+	case b.ctx.Err() != nil:
+		return context.Cause(b.ctx)
+	case err == nil || b.bad != nil && errors.Is(err, b.bad):
+		return said // why restic ended says more than that it did
+	}
+	return err
+}
+
+// stop ends restic while its input is open. It removes its lock when it has the time for it.
+func (b *begun) stop() error {
+	_ = b.cmd.Process.Signal(syscall.SIGINT) // it may have ended
+	select {
+	case err := <-b.done:
+		return err
+	case <-time.After(interruptPatience):
+		_ = b.cmd.Process.Kill()
+		return <-b.done
+	}
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	if err := context.Cause(b.ctx); err != nil {
+		return 0, err
+	}
+	n, err := b.in.Write(p)
+	b.hash.Write(p[:n])
+	b.n += int64(n)
+	if err != nil && b.bad == nil {
+		b.bad = err
+	}
+	return n, err
+}
+
+// startWatch keeps what restic prints, and tells when it says that it has begun.
+type startWatch struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	ready chan struct{}
+	told  bool
+}
+
+func (w *startWatch) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.text.Len() < mostSaid {
+		w.text.Write(p)
+	}
+	if !w.told && bytes.Contains(w.text.Bytes(), []byte("start backup on ")) {
+		w.told = true
+		close(w.ready)
+	}
+	return len(p), nil
+}
+
+func (w *startWatch) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+// storedSize is what restic says that a backup has added, as it is stored: "Added to the repository: 28.612 MiB (28.614 MiB stored)".
+var storedSize = regexp.MustCompile(`\(([0-9.]+) (B|KiB|MiB|GiB|TiB) stored\)`)
+
+// stored is that in bytes, to a thousandth; 0 where restic does not say it.
+func stored(text string) int64 {
+	m := storedSize.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0
+	}
+	return int64(n * float64(int64(1)<<(10*slices.Index([]string{"B", "KiB", "MiB", "GiB", "TiB"}, m[2]))))
+}
+
+// putText keeps a small file as a snapshot. restic reads it from memory that has all of it: however we end, there is never a part of it.
+func (r *Restic) putText(ctx context.Context, path, text string, tags ...string) error {
+	return r.unlocked(ctx, func() error {
+		fd, err := unix.MemfdCreate("stowage", unix.MFD_CLOEXEC)
+		if err != nil {
+			return err
+		}
+		f := os.NewFile(uintptr(fd), "text")
+		defer f.Close()
+		if _, err := f.WriteString(text); err != nil {
+			return err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		var said lastWords
+		cmd := r.command(ctx, &said, backupArgs(path, tags)...)
+		cmd.Stdin = f
+		return r.told(ctx, keeper.Run(cmd), &said)
+	})
+}

@@ -1,0 +1,166 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"stowage/farm"
+)
+
+func (r *Restic) Seal(ctx context.Context, m Manifest, texts map[string]string) error {
+	return failed("seal", m.Set, r.place.Subject(), r.remedied(r.seal(ctx, m, texts)))
+}
+
+func (r *Restic) seal(ctx context.Context, m Manifest, texts map[string]string) error {
+	raw, err := m.encode()
+	if err == nil {
+		err = checkTexts(m, texts)
+	}
+	if err != nil {
+		return err
+	}
+	all, err := r.snapshots(ctx, tagSet+m.Set)
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	if slices.ContainsFunc(all, snapshot.isManifest) {
+		was, err := r.manifestOf(ctx, m.Set, all)
+		if err == nil && !sameParts(was, m) {
+			err = refused("seal", m.Set, "it is whole already, with other parts", "use another name")
+		}
+		return err
+	}
+	for _, p := range m.Parts {
+		if _, ok := find(all, p); !ok {
+			return fmt.Errorf("%w: part %s: there is no snapshot %.100q of it: it has not been put", farm.ErrInput, p.Name, p.File)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if err := r.putText(ctx, pathOf(m.Set, name), texts[name], tagSet+m.Set, tagText+name); err != nil {
+			return err
+		}
+	}
+	return r.putText(ctx, pathOf(m.Set, manifestFile), string(raw), tagSet+m.Set, tagManifest)
+}
+
+// find is the snapshot of a part. When somebody has changed its tags with restic, it has another id and knows its first.
+func find(all []snapshot, p Part) (snapshot, bool) {
+	i := slices.IndexFunc(all, func(s snapshot) bool { return s.tag(tagPart) == p.Name && (s.ID == p.File || s.Original == p.File) })
+	if i < 0 {
+		return snapshot{}, false
+	}
+	return all[i], true
+}
+
+// Drop needs a moment in which no other restic uses the repository, and waits for it.
+func (r *Restic) Drop(ctx context.Context, set string) error {
+	return failed("drop", set, r.place.Subject(), r.remedied(r.drop(ctx, set)))
+}
+
+func (r *Restic) drop(ctx context.Context, set string) error {
+	if err := checkSet(set); err != nil {
+		return err
+	}
+	all, err := r.snapshots(ctx, tagSet+set)
+	if errors.Is(err, errAbsent) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, snapshot.isManifest) {
+		return refused("drop", set, "the set is whole", "to remove whole sets is another matter: stowage backup prune")
+	}
+	return r.forget(ctx, set, all)
+}
+
+// Remove needs a moment in which no other restic uses the repository, and waits for it. The room comes back with the next Prune.
+func (r *Restic) Remove(ctx context.Context, set string) error {
+	return failed("remove", set, r.place.Subject(), r.remedied(r.remove(ctx, set)))
+}
+
+func (r *Restic) remove(ctx context.Context, set string) error {
+	if err := checkSet(set); err != nil {
+		return err
+	}
+	all, err := r.snapshots(ctx, tagSet+set)
+	if errors.Is(err, errAbsent) {
+		return none(set, err.Error())
+	}
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	if len(all) == 0 {
+		return errors.Join(none(set, "there are no snapshots of it"), err)
+	}
+	var manifests, others []snapshot
+	for _, s := range all {
+		if s.isManifest() {
+			manifests = append(manifests, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	if err := r.forget(ctx, set, manifests); err != nil {
+		return err
+	}
+	return r.forget(ctx, set, others)
+}
+
+// forget removes snapshots, and looks whether they are gone: restic ends with 0 also when it left one.
+func (r *Restic) forget(ctx context.Context, set string, which []snapshot) error {
+	if len(which) == 0 {
+		return nil
+	}
+	args := []string{"forget"}
+	for _, s := range which {
+		args = append(args, s.ID)
+	}
+	if err := r.run(ctx, args...); err != nil {
+		return err
+	}
+	left, err := r.snapshots(ctx, tagSet+set)
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	for _, s := range which {
+		if slices.ContainsFunc(left, func(l snapshot) bool { return l.ID == s.ID }) {
+			return fmt.Errorf("restic forget ended with 0, and the snapshot %s is there", s.ID)
+		}
+	}
+	return nil
+}
+
+// Prune gives back the room of what was dropped, removed, or cut short. It needs the repository for itself, for hours where that is
+// large, and waits for it.
+func (r *Restic) Prune(ctx context.Context) error {
+	return failed("prune", r.place.Subject(), r.place.Subject(), r.remedied(r.run(ctx, "prune")))
+}
+
+// remedied puts the remedy to what restic says, which has no error numbers.
+func (r *Restic) remedied(err error) error {
+	if err == nil || farm.Hint(err) != "" {
+		return err
+	}
+	for _, known := range []struct{ text, hint string }{
+		{"no space left on device", "give the place of the repository more room, or remove old backups and prune; then do it again"},
+		{"quota exceeded", "give the place of the repository more room, or remove old backups and prune; then do it again"},
+		{"wrong password or no key found", "look whether " + r.place.PasswordFile + " has the password that the repository was made with"},
+		{"connection refused", "look whether the server of the repository runs, and whether it can be reached from this machine"},
+		{"no such host", "look whether the server of the repository has the right name"},
+		{"Permission denied (publickey", "let the key of this machine's account into the account at the repository's server; try it with ssh -o BatchMode=yes"},
+		{"Host key verification failed", "log in there once by hand with ssh, and compare the key of the host"},
+		{"executable file not found", "the program that restic starts is missing: apt-get install openssh-client"},
+		{"403", "the server of the repository does not allow it: one that only appends takes nothing away; do that where it may be done"},
+	} {
+		var e *ended
+		if errors.As(err, &e) && strings.Contains(e.said, known.text) {
+			return &farm.Error{Op: "use repository", Subject: r.place.Subject(), Err: err, Hint: known.hint}
+		}
+	}
+	return err
+}
