@@ -37,11 +37,15 @@ var ladder = []rung{
 		"domains": "a verb: leads sides out of a GTID domain that others write; is handed what edits option files and keeps its records",
 		"move":    "a verb: reads like the runbook it replaces",
 		"alter":   "a verb: changes tables on both sides of a pair, one after the other",
+		"backup":  "a verb: copies instances into vaults, and makes instances of them",
 		"roll":    "a verb: takes sides out for whoever works on their servers, and brings them back",
 		"replay":  "a verb: sends recorded statements to a candidate, and writes only where its guard finds nobody else",
 	},
 	{
 		"sides": "opens sides by their role for acts that work on servers in place; above act, whose tasks and questions it uses, and below the verbs, which share it",
+	},
+	{
+		"backup/kept": "the catalogue in the store; above store, whose documents backups are",
 	},
 	{
 		"act": "what makes a list of steps durable, steered and seen; below every act, knows no topology",
@@ -64,6 +68,7 @@ var ladder = []rung{
 	},
 	{
 		"copier":             "carries one database by rows and by the binary log; asks nobody which side serves",
+		"fresh":              "starts servers that nobody knows yet, with options after another's; knows no farm file",
 		"compare":            "compares a copy with a server that it follows, at a barrier; asks nobody which side serves",
 		"engine":             "durable execution; knows no farm",
 		"bench/testbed":      "makes what a cell of a matrix is measured on, and takes it away, also after a kill: files, loop devices, arrays, file systems, mounts, queue settings",

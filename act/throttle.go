@@ -127,6 +127,14 @@ func (p *Pace) Why() string {
 	return why
 }
 
+// Slowed says why a copy is slower than it could be, for the end of a sentence.
+func (p *Pace) Slowed() string {
+	if why := p.Why(); why != "" {
+		return " at " + why + ";"
+	}
+	return ""
+}
+
 // limit is the lowest of all limits, and whose it is.
 func (p *Pace) limit() (int64, string) {
 	t := p.throttle

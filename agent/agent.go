@@ -335,7 +335,11 @@ func (a *Agent) do(ctx context.Context, r *running, q request) (out answer, err 
 	case callPace:
 		return out, a.pace(q)
 	case callFetch:
-		out.Number, err = a.fetch(ctx, r, q)
+		out.Copied, err = a.fetch(ctx, r, q)
+	case callVault:
+		out.Content, err = a.vault(ctx, q)
+	case callBinlogs:
+		out.Content, err = a.binlogs(ctx, r, q)
 	case callMayCommand, callCommand:
 		if a.o.Commander == nil {
 			return out, a.unknown(q)

@@ -70,7 +70,7 @@ func (a *audit) end(id string, q request, by string, took time.Duration, out ans
 	l := lineOf("done", id, q, by)
 	l.Seconds = took.Round(time.Millisecond).Seconds()
 	if q.Call == callFetch {
-		l.Bytes = out.Number
+		l.Bytes = out.Copied.Bytes
 	}
 	if err != nil {
 		l.Event, l.Error = "failed", err.Error()

@@ -11,6 +11,7 @@ import (
 
 	"stowage/farm"
 	"stowage/host"
+	"stowage/vault"
 )
 
 // Queue is the task queue that the agent of a host serves.
@@ -42,9 +43,11 @@ const (
 
 	callHear = "hear" // nothing but what every call brings: the revoked certificates
 
-	callOffer = "offer" // a copy of this instance may be read once, by that host
-	callPace  = "pace"  // how fast an offered copy may go
-	callFetch = "fetch" // get a copy that another agent offers
+	callOffer   = "offer"   // a copy of this instance, or of what a vault keeps, may be read once, by that host
+	callPace    = "pace"    // how fast an offered copy may go
+	callFetch   = "fetch"   // get a copy that another agent offers, or that this host has itself
+	callBinlogs = "binlogs" // an archive of binary logs: what is in it, what is new, and its replaying
+	callVault   = "vault"   // what is in a vault, and what is to be sealed, checked or removed there
 
 	callRecord          = "record"           // a window of what an instance is asked; ends with it
 	callEndRecording    = "end-recording"    // early, or put back what is left of one
@@ -81,7 +84,9 @@ type request struct {
 	Budget   time.Duration `json:"budget,omitempty"`
 	Address  string        `json:"address,omitempty"`
 
-	Login host.Login    `json:"login,omitzero"`
+	Origin host.Origin      `json:"origin,omitzero"`
+	Target host.Destination `json:"target,omitzero"`
+
 	To    farm.HostName `json:"to,omitempty"`
 	Token string        `json:"token,omitempty"`
 	Rate  int64         `json:"rate,omitempty"`
@@ -93,9 +98,16 @@ type request struct {
 
 // subject is what a call is about, for the log.
 func (q request) subject() string {
+	for _, i := range []host.Instance{q.Instance, q.Target.Instance, q.Origin.Instance, binlogOp(q).Instance} {
+		if i.Name != "" {
+			return string(i.Name)
+		}
+	}
 	switch {
-	case q.Instance.Name != "":
-		return string(q.Instance.Name)
+	case q.Target.Stored.Set != "":
+		return q.Target.Stored.Set
+	case q.Origin.Stored.Set != "":
+		return q.Origin.Stored.Set
 	case q.Path != "":
 		return q.Path
 	}
@@ -107,6 +119,7 @@ type answer struct {
 	Of      bound          `json:"of"`
 	Content []byte         `json:"content,omitempty"`
 	Seed    host.SeedPoint `json:"seed,omitzero"`
+	Copied  host.Copied    `json:"copied,omitzero"`
 	Number  int64          `json:"number,omitempty"`
 	Yes     bool           `json:"yes,omitempty"`
 	Start   host.Start     `json:"start,omitzero"`
@@ -133,6 +146,7 @@ var kinds = []struct {
 	{"prepared", host.ErrPrepared}, {"foreign", host.ErrForeign},
 	{"not-exist", fs.ErrNotExist}, {"exist", fs.ErrExist}, {"permission", fs.ErrPermission},
 	{"no-space", syscall.ENOSPC}, {"address-in-use", syscall.EADDRINUSE},
+	{"not-archived", host.ErrNotArchived}, {"damaged", vault.ErrDamaged}, {"no-set", vault.ErrNone},
 	{"deadline", context.DeadlineExceeded}, {"cancelled", context.Canceled}, {"copy-cut", ErrCut}, {"revoked", ErrRevoked},
 }
 

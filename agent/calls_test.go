@@ -145,7 +145,7 @@ func TestNothingIsKeptInTheClear(t *testing.T) {
 	if err := h.Found(t.Context(), i, []byte("-- "+canary+"\nthis is no SQL: "+canary)); err == nil {
 		t.Error("founded with what is no SQL")
 	}
-	_, err = h.Fetch(t.Context(), host.Copy{From: h, Source: i, Login: host.Login{User: "u", Password: canary, Address: "127.0.0.1:1"}, Target: i})
+	_, err = h.Fetch(t.Context(), host.Copy{From: h, Origin: host.Origin{Instance: i, Login: host.Login{User: "u", Password: canary, Address: "127.0.0.1:1"}}, Target: host.Destination{Instance: i}})
 	if err == nil {
 		t.Error("copied from a server that is not there")
 	}

@@ -49,8 +49,7 @@ type offers struct {
 }
 
 type offered struct {
-	source host.Instance
-	login  host.Login
+	origin host.Origin
 	to     farm.HostName
 	until  time.Time
 	bucket *host.Bucket
@@ -73,7 +72,7 @@ func (a *Agent) offer(q request) error {
 		}
 	}
 	bucket := host.NewBucket(q.Rate)
-	o.all[sha256.Sum256([]byte(q.Token))] = &offered{source: q.Instance, login: q.Login, to: q.To, until: time.Now().Add(offerLife), bucket: bucket}
+	o.all[sha256.Sum256([]byte(q.Token))] = &offered{origin: q.Origin, to: q.To, until: time.Now().Add(offerLife), bucket: bucket}
 	return nil
 }
 
@@ -152,7 +151,7 @@ func (a *Agent) sendCopy(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := a.o.Identity.revoked.guard(r.Context(), peer)
 	defer stop(nil)
 	start := time.Now()
-	note := auditLine{Event: "begin", Call: "send", ID: fmt.Sprintf("%x", key[:6]), On: string(c.source.Name), Peer: string(c.to)}
+	note := auditLine{Event: "begin", Call: "send", ID: fmt.Sprintf("%x", key[:6]), On: request{Origin: c.origin}.subject(), Peer: string(c.to)}
 	a.audit.write(note)
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Trailer", trailerBytes+", "+trailerSum+", "+trailerError)
@@ -175,7 +174,7 @@ func (a *Agent) pump(ctx context.Context, w http.ResponseWriter, c *offered) (in
 	if err != nil {
 		return 0, err
 	}
-	err = a.o.Machine.Send(ctx, c.source, c.login, z)
+	err = a.o.Machine.Send(ctx, c.origin, z)
 	if closeErr := z.Close(); err == nil {
 		err = closeErr
 	}

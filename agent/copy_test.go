@@ -37,19 +37,19 @@ func newPair(t *testing.T) *pairOfHosts {
 	target := hosttest.Place(t, here(t), "target")
 	must(t, p.to.Claim(t.Context(), target, copyOwner))
 	hosttest.Config(t, p.to, target, p.source, map[string]string{"server_id": "4711", "port": "23306"})
-	p.copy = host.Copy{From: p.from, To: p.to, Target: target,
-		Source: host.Instance{Name: "source", Address: p.source.Host, Port: p.source.Port, Datadir: p.source.Datadir, Config: p.source.Config},
-		Login:  host.Login{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password(), Address: p.source.Address}}
+	p.copy = host.Copy{From: p.from, To: p.to, Target: host.Destination{Instance: target},
+		Origin: host.Origin{Instance: host.Instance{Name: "source", Address: p.source.Host, Port: p.source.Port, Datadir: p.source.Datadir, Config: p.source.Config},
+			Login: host.Login{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password(), Address: p.source.Address}}}
 	return p
 }
 
 // finish prepares and starts what was copied, and looks at it.
 func (p *pairOfHosts) finish(t *testing.T) {
 	t.Helper()
-	_, err := p.to.Prepare(t.Context(), p.copy.Target)
+	_, err := p.to.Prepare(t.Context(), p.copy.Target.Instance)
 	must(t, err)
-	must(t, p.to.Start(t.Context(), p.copy.Target, hosttest.Patience))
-	if got := hosttest.Value(t, p.copy.Target, "SELECT COUNT(*) FROM d.t"); got != "20000" {
+	must(t, p.to.Start(t.Context(), p.copy.Target.Instance, hosttest.Patience))
+	if got := hosttest.Value(t, p.copy.Target.Instance, "SELECT COUNT(*) FROM d.t"); got != "20000" {
 		t.Errorf("the copy has %s rows", got)
 	}
 }
@@ -65,8 +65,8 @@ func TestCopyFromAgentToAgent(t *testing.T) {
 	var total int64
 	done := make(chan error, 1)
 	go func() {
-		var err error
-		total, err = p.copy.Run(t.Context())
+		out, err := p.copy.Run(t.Context())
+		total = out.Bytes
 		done <- err
 	}()
 	time.Sleep(3 * time.Second)
@@ -87,7 +87,7 @@ func TestCopyFromAgentToAgent(t *testing.T) {
 		t.Errorf("copied %d bytes, told %d", total, moved.Load())
 	}
 	p.finish(t)
-	must(t, p.to.Stop(t.Context(), p.copy.Target, hosttest.Patience))
+	must(t, p.to.Stop(t.Context(), p.copy.Target.Instance, hosttest.Patience))
 	sent := false
 	for _, l := range p.auditOf("db001") {
 		sent = sent || l["call"] == "send" && l["event"] == "done" && l["peer"] == "db002" && l["bytes"] == float64(total)
@@ -96,9 +96,9 @@ func TestCopyFromAgentToAgent(t *testing.T) {
 		t.Errorf("the sender's audit log does not tell of the copy: %v", p.auditOf("db001"))
 	}
 	// The agents' death stops no database.
-	must(t, p.to.Start(t.Context(), p.copy.Target, hosttest.Patience))
+	must(t, p.to.Start(t.Context(), p.copy.Target.Instance, hosttest.Patience))
 	p.again("db002")
-	if got := hosttest.Value(t, p.copy.Target, "SELECT COUNT(*) FROM d.t"); got != "20000" {
+	if got := hosttest.Value(t, p.copy.Target.Instance, "SELECT COUNT(*) FROM d.t"); got != "20000" {
 		t.Errorf("the copy has %s rows", got)
 	}
 }
@@ -126,11 +126,11 @@ func TestCopyIsCut(t *testing.T) {
 				t.Fatalf("cut, and it says %v", err)
 			}
 			p.copy.Rate = nil
-			must(t, p.to.Wipe(t.Context(), p.copy.Target, copyOwner))
+			must(t, p.to.Wipe(t.Context(), p.copy.Target.Instance, copyOwner))
 			_, err = p.copy.Run(t.Context())
 			must(t, err)
 			p.finish(t)
-			must(t, p.to.Stop(t.Context(), p.copy.Target, hosttest.Patience))
+			must(t, p.to.Stop(t.Context(), p.copy.Target.Instance, hosttest.Patience))
 		})
 	}
 }
@@ -139,7 +139,7 @@ func TestCopyIsCut(t *testing.T) {
 func TestCopySaysWhatTheSenderSays(t *testing.T) {
 	t.Parallel() // it mostly waits
 	p := newPair(t)
-	p.copy.Login.Password = "wrong"
+	p.copy.Origin.Login.Password = "wrong"
 	_, err := p.copy.Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "Access denied") || strings.Contains(err.Error(), "wrong") {
 		t.Errorf("%v", err)
@@ -162,11 +162,11 @@ func TestSuccessorEndsTheCopy(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	next := p.program(2)
-	must(t, next.Host("db002").Wipe(t.Context(), p.copy.Target, copyOwner))
+	must(t, next.Host("db002").Wipe(t.Context(), p.copy.Target.Instance, copyOwner))
 	if err := <-done; err == nil {
 		t.Error("the copy was wiped away, and says it is whole")
 	}
-	left, err := filepath.Glob(filepath.Join(p.copy.Target.Datadir, "*"))
+	left, err := filepath.Glob(filepath.Join(p.copy.Target.Instance.Datadir, "*"))
 	must(t, err)
 	if len(left) > 0 {
 		t.Errorf("wiped, and there is %v", left)
@@ -175,5 +175,5 @@ func TestSuccessorEndsTheCopy(t *testing.T) {
 	again.From, again.To, again.Rate = next.Host("db001"), next.Host("db002"), nil
 	_, err = again.Run(t.Context())
 	must(t, err)
-	must(t, next.Host("db002").Remove(t.Context(), p.copy.Target, copyOwner))
+	must(t, next.Host("db002").Remove(t.Context(), p.copy.Target.Instance, copyOwner))
 }

@@ -150,6 +150,9 @@ func (k *desk) take(d engine.Delivery, q request, work func(context.Context, *ru
 	place, before := keyOf(q), (*running)(nil)
 	if place != "" {
 		before = k.held[place]
+		if before != nil && isKept(q) {
+			before.cancel(errTakenOver)
+		}
 		k.held[place] = r
 	}
 	k.calls[d.ID] = r
@@ -239,25 +242,35 @@ func keyOf(q request) string {
 	switch q.Call {
 	case callWriteFile:
 		return filepath.Dir(filepath.Clean(q.Path))
-	case callClaim, callWipe, callRemove, callPrepare, callStart, callNoteStart, callStartAgain, callRollbackPrepared, callStop, callRetire, callFound, callFetch:
+	case callClaim, callWipe, callRemove, callPrepare, callStart, callNoteStart, callStartAgain, callRollbackPrepared, callStop, callRetire, callFound:
 		return filepath.Clean(q.Instance.Dir())
+	}
+	if q.Call == callFetch && !isKept(q) {
+		return filepath.Clean(q.Target.Instance.Dir())
+	}
+	if isKept(q) {
+		to := q.Target.Stored
+		return filepath.Join("vault", to.Place.Dir, to.Place.Restic, to.Set)
 	}
 	return ""
 }
 
+// isKept: a copy that goes into a vault, which many programs use at the same time. It ends an earlier one of the same set, and no other call.
+func isKept(q request) bool { return q.Call == callFetch && q.Target.Stored.Set != "" }
+
 // takesOver reports whether a call ends what earlier programs have begun, and
 // is refused after a later one has taken over.
 func takesOver(q request) bool {
-	return keyOf(q) != "" || q.Call == callOffer || q.Call == callPace
+	return keyOf(q) != "" && !isKept(q) || q.Call == callOffer || q.Call == callPace
 }
 
 // isChange reports whether a call does more than look.
 func isChange(q request) bool {
-	return takesOver(q) || isRecording(q) && q.Call != callReadRecording || q.Call == callCommand
+	return takesOver(q) || isKept(q) || isRecording(q) && q.Call != callReadRecording || q.Call == callCommand || q.Call == callVault && vaultOp(q).changes() || q.Call == callBinlogs && binlogOp(q).changes()
 }
 
 // isBeside: such a call must neither end one that another program has under way, nor end with one that begins. A command runs once, whoever asks.
-func isBeside(q request) bool { return isRecording(q) || q.Call == callCommand }
+func isBeside(q request) bool { return isRecording(q) || q.Call == callCommand || isKept(q) }
 
 // isRecording: such a call is beside moves. It must neither end one that
 // another program has under way, nor end with one that begins.

@@ -22,6 +22,8 @@ func TestAnAgentTouchesWhatItsHostDoesNotList(t *testing.T) {
 	at := func(datadir, config string) host.Instance {
 		return host.Instance{Name: "x", Datadir: datadir, Config: config}
 	}
+	from := func(datadir, config string) host.Origin { return host.Origin{Instance: at(datadir, config)} }
+	into := func(datadir, config string) host.Destination { return host.Destination{Instance: at(datadir, config)} }
 	for _, c := range []struct {
 		q    request
 		fine bool
@@ -29,7 +31,7 @@ func TestAnAgentTouchesWhatItsHostDoesNotList(t *testing.T) {
 		{request{Call: callClaim, Instance: at("/srv/db/x/data", "/srv/db/x/my.cnf")}, true},
 		{request{Call: callStart, Instance: at("/var/lib/mysql", "/etc/mysql/my.cnf")}, true},
 		{request{Call: callStop, Instance: at("/var/lib/mysql", "/etc/mysql/my.cnf")}, true},
-		{request{Call: callOffer, Instance: at("/srv/db/x/data", "/srv/db/x/my.cnf")}, true},
+		{request{Call: callOffer, Origin: from("/srv/db/x/data", "/srv/db/x/my.cnf")}, true},
 		{request{Call: callWriteFile, Path: "/srv/db/x/my.cnf"}, true},
 		{request{Call: callWriteFile, Path: "/etc/mysql/my.cnf"}, true},
 		{request{Call: callReadFile, Path: "/etc/mysql/mariadb.conf.d/50-server.cnf"}, true},
@@ -37,10 +39,10 @@ func TestAnAgentTouchesWhatItsHostDoesNotList(t *testing.T) {
 		{request{Call: callClaim, Instance: at("/srv/other/x/data", "/srv/other/x/my.cnf")}, false},
 		{request{Call: callWipe, Instance: at("/home/backups/x/data", "/home/backups/x/my.cnf")}, false},
 		{request{Call: callRemove, Instance: at("/srv/dbx/x/data", "/srv/dbx/x/my.cnf")}, false},
-		{request{Call: callFetch, Instance: at("/opt/x/data", "/opt/x/my.cnf")}, false},
+		{request{Call: callFetch, Target: into("/opt/x/data", "/opt/x/my.cnf")}, false},
 		{request{Call: callStart, Instance: at("/srv/db/x/data", "/home/me/evil.cnf")}, false},
 		{request{Call: callRunning, Instance: at("/opt/x/data", "/opt/x/my.cnf")}, false},
-		{request{Call: callOffer, Instance: at("/home/x/data", "/home/x/my.cnf")}, false},
+		{request{Call: callOffer, Origin: from("/home/x/data", "/home/x/my.cnf")}, false},
 		{request{Call: callWriteFile, Path: "/etc/mysql/conf.d/evil.cnf"}, false},
 		{request{Call: callWriteFile, Path: "/home/me/.profile"}, false},
 		{request{Call: callReadFile, Path: "/home/me/.ssh/id_rsa"}, false},

@@ -23,12 +23,15 @@ const reachFor = 2 * time.Minute
 // fetch gets a copy from another agent into the data directory of an instance
 // here. A fetch that another process began is not gone on with: half a copy is
 // none.
-func (a *Agent) fetch(ctx context.Context, r *running, q request) (int64, error) {
-	fail := func(err error) (int64, error) {
-		return 0, &farm.Error{Op: "fetch copy from " + string(q.From), Subject: string(q.Instance.Name), Err: err}
+func (a *Agent) fetch(ctx context.Context, r *running, q request) (host.Copied, error) {
+	fail := func(err error) (host.Copied, error) {
+		return host.Copied{}, &farm.Error{Op: "fetch copy from " + string(q.From), Subject: q.subject(), Err: err, Hint: farm.Hint(err)}
 	}
 	if r.again {
 		return fail(fmt.Errorf("%w: the agent was restarted in between", ErrCut))
+	}
+	if q.From == a.o.Host {
+		return a.copyHere(ctx, r, q)
 	}
 	client := a.copyClient(q.From)
 	defer client.CloseIdleConnections()
@@ -39,9 +42,9 @@ func (a *Agent) fetch(ctx context.Context, r *running, q request) (int64, error)
 	defer body.Close()
 	ctx, stop := a.o.Identity.revoked.guard(ctx, peer)
 	defer stop(nil)
-	n, sum, err := a.unpack(ctx, body, q.Instance, r)
+	out, sum, err := a.unpack(ctx, body, q.Target, r)
 	if err == nil {
-		err = honest(trailer, n, sum)
+		err = honest(trailer, out.Bytes, sum)
 	} else if said := trailer.Get(trailerError); said != "" {
 		err = errors.Join(farSaid(said), err)
 	}
@@ -51,7 +54,22 @@ func (a *Agent) fetch(ctx context.Context, r *running, q request) (int64, error)
 	if err != nil {
 		return fail(err)
 	}
-	return n, nil
+	return out, nil
+}
+
+// copyHere is a copy from this host to itself: nothing goes over a line.
+func (a *Agent) copyHere(ctx context.Context, r *running, q request) (host.Copied, error) {
+	q.To = a.o.Host
+	if err := a.offer(q); err != nil {
+		return host.Copied{}, err
+	}
+	c, key, err := a.offers.take(q.Token, string(a.o.Host))
+	if err != nil {
+		return host.Copied{}, err
+	}
+	defer a.offers.drop(key)
+	return host.Copy{From: a.o.Machine, Origin: q.Origin, To: a.o.Machine, Target: q.Target, Rate: c.bucket.Rate,
+		Moved: func(n int64) { r.progress.Store(strconv.FormatInt(n, 10)) }}.Run(ctx)
 }
 
 func (a *Agent) copyClient(from farm.HostName) *http.Client {
@@ -104,19 +122,20 @@ func (a *Agent) reach(ctx context.Context, client *http.Client, q request, r *ru
 }
 
 // unpack feeds the body to the machine and sums it on the way.
-func (a *Agent) unpack(ctx context.Context, body io.Reader, i host.Instance, r *running) (int64, uint32, error) {
+func (a *Agent) unpack(ctx context.Context, body io.Reader, to host.Destination, r *running) (host.Copied, uint32, error) {
 	z, err := newBlockReader(body, func(n int64) { r.progress.Store(strconv.FormatInt(n, 10)) })
 	if err != nil {
-		return 0, 0, err
+		return host.Copied{}, 0, err
 	}
 	defer z.close()
-	err = a.o.Machine.Receive(ctx, i, z)
+	out, err := a.o.Machine.Receive(ctx, to, z)
 	if z.err != nil && !errors.Is(z.err, io.EOF) {
 		err = fmt.Errorf("%w: %w", ErrCut, err)
 	} else if z.err == nil && err == nil {
 		err = fmt.Errorf("%w: its receiver did not read it to the end", ErrCut)
 	}
-	return z.n, z.sum, err
+	out.Bytes = z.n
+	return out, z.sum, err
 }
 
 // honest holds what arrived against what was sent.

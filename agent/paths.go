@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"stowage/farm"
+	"stowage/host"
+	"stowage/vault"
 )
 
 // optionDirs are where packages put option files of servers that were there
@@ -21,8 +23,10 @@ func mayTouch(q request, listed directories) error {
 		return fmt.Errorf("%w: a host's agent does not touch this: %w", farm.ErrRefused, err)
 	}
 	switch q.Call {
-	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callFetch, callRollbackPrepared, callStart, callNoteStart, callStartAgain, callStop, callRetire, callRunning, callOffer:
+	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callRollbackPrepared, callStart, callNoteStart, callStartAgain, callStop, callRetire, callRunning:
 		return listed.allow(q.Instance.Datadir, q.Instance.Config)
+	case callOffer, callFetch, callVault, callBinlogs:
+		return listed.allow(placesOf(q)...)
 	case callWriteFile:
 		return listed.allow(q.Path)
 	case callReadFile:
@@ -37,9 +41,11 @@ func mayTouch(q request, listed directories) error {
 // plausible is what is asked of a path whatever the list says.
 func plausible(q request) (err error) {
 	switch q.Call {
-	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callFetch, callRollbackPrepared:
-		if err = farm.CheckPlace("", q.Instance.Datadir, q.Instance.Config); err == nil && !path.IsAbs(q.Instance.Datadir) {
-			err = fmt.Errorf("%s is not an absolute path", q.Instance.Datadir)
+	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callRollbackPrepared:
+		err = mayMake(q.Instance)
+	case callFetch:
+		if q.Target.Stored.Set == "" {
+			err = mayMake(q.Target.Instance)
 		}
 	case callRetire:
 		if !path.IsAbs(q.Instance.Datadir) {
@@ -51,6 +57,39 @@ func plausible(q request) (err error) {
 		err = mayOpen(q.Instance.Config)
 	}
 	return err
+}
+
+// mayMake: an instance may be made there, and removed.
+func mayMake(i host.Instance) error {
+	err := farm.CheckPlace("", i.Datadir, i.Config)
+	if err == nil && !path.IsAbs(i.Datadir) {
+		err = fmt.Errorf("%s is not an absolute path", i.Datadir)
+	}
+	return err
+}
+
+// placesOf are the paths of both ends of a copy, as far as they are here, and those of a vault.
+func placesOf(q request) (all []string) {
+	logs := binlogOp(q)
+	if logs.Into != "" {
+		all = append(all, logs.Into)
+	}
+	for _, i := range []host.Instance{q.Origin.Instance, q.Target.Instance, logs.Instance} {
+		if i.Datadir != "" {
+			all = append(all, i.Datadir, i.Config)
+		}
+	}
+	for _, p := range []vault.Place{q.Origin.Stored.Place, q.Target.Stored.Place, vaultOp(q).Place} {
+		for _, path := range []string{p.Dir, p.PasswordFile, p.EnvFile} {
+			if path != "" {
+				all = append(all, path)
+			}
+		}
+		if path.IsAbs(p.Restic) {
+			all = append(all, p.Restic)
+		}
+	}
+	return all
 }
 
 // isPackaged: an option file where packages put them.

@@ -12,6 +12,7 @@ func TestAnAgentTouchesTheSystem(t *testing.T) {
 	at := func(datadir, config string) host.Instance {
 		return host.Instance{Name: "x", Datadir: datadir, Config: config}
 	}
+	into := func(datadir, config string) host.Destination { return host.Destination{Instance: at(datadir, config)} }
 	for _, c := range []struct {
 		q    request
 		fine bool
@@ -23,7 +24,7 @@ func TestAnAgentTouchesTheSystem(t *testing.T) {
 		{request{Call: callClaim, Instance: at("/etc/x/data", "/etc/x/my.cnf")}, false},
 		{request{Call: callWipe, Instance: at("/srv/db/../../etc", "/srv/db/my.cnf")}, false},
 		{request{Call: callRemove, Instance: at("srv/x/data", "srv/x/my.cnf")}, false},
-		{request{Call: callFetch, Instance: at("/root/.ssh/data", "/root/.ssh/my.cnf")}, false},
+		{request{Call: callFetch, Target: into("/root/.ssh/data", "/root/.ssh/my.cnf")}, false},
 		{request{Call: callFound, Instance: at("/srv/a\nb/data", "/srv/a\nb/my.cnf")}, false},
 		{request{Call: callWriteFile, Path: "/etc/cron.d/x"}, false},
 		{request{Call: callWriteFile, Path: "/etc/mysql/../cron.d/x.cnf"}, false},

@@ -291,13 +291,13 @@ func (r *Remote) WriteFile(ctx context.Context, path string, content []byte) err
 
 // Send implements host.Host by refusing: the bytes of a copy never pass through
 // this program. See Fetch.
-func (r *Remote) Send(context.Context, host.Instance, host.Login, io.Writer) error {
+func (r *Remote) Send(context.Context, host.Origin, io.Writer) error {
 	return r.direct("send")
 }
 
 // Receive implements host.Host by refusing, as Send does.
-func (r *Remote) Receive(context.Context, host.Instance, io.Reader) error {
-	return r.direct("receive")
+func (r *Remote) Receive(context.Context, host.Destination, io.Reader) (host.Copied, error) {
+	return host.Copied{}, r.direct("receive")
 }
 
 func (r *Remote) direct(what string) error {
@@ -379,10 +379,10 @@ func (r *Remote) Found(ctx context.Context, i host.Instance, setup []byte) error
 
 // Fetch implements host.Fetcher: this host's agent gets the copy from the agent
 // of the other host.
-func (r *Remote) Fetch(ctx context.Context, c host.Copy) (int64, error) {
+func (r *Remote) Fetch(ctx context.Context, c host.Copy) (host.Copied, error) {
 	from, ok := c.From.(*Remote)
 	if !ok {
-		return 0, r.direct("fetch copy")
+		return host.Copied{}, r.direct("fetch copy")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -390,9 +390,15 @@ func (r *Remote) Fetch(ctx context.Context, c host.Copy) (int64, error) {
 	if c.Rate != nil {
 		rate = max(-1, c.Rate())
 	}
-	offer, err := from.call(ctx, request{Call: callOffer, Instance: c.Source, Login: c.Login, To: r.name, Token: token, Rate: rate}, nil)
-	if err != nil {
-		return 0, err
+	fetch := request{Call: callFetch, Target: c.Target, From: from.name, Token: token}
+	if from == r {
+		fetch.Origin, fetch.Rate = c.Origin, rate
+	} else {
+		offer, err := from.call(ctx, request{Call: callOffer, Origin: c.Origin, To: r.name, Token: token, Rate: rate}, nil)
+		if err != nil {
+			return host.Copied{}, err
+		}
+		fetch.Address = offer.Address
 	}
 	var moved atomic.Int64
 	set := make(chan int64, 1)
@@ -405,7 +411,7 @@ func (r *Remote) Fetch(ctx context.Context, c host.Copy) (int64, error) {
 		}
 		set <- rate
 	})
-	out, err := r.call(ctx, request{Call: callFetch, Instance: c.Target, From: from.name, Address: offer.Address, Token: token}, func(text string) {
+	out, err := r.call(ctx, fetch, func(text string) {
 		number, _, _ := strings.Cut(text, " ")
 		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
 			moved.Store(n)
@@ -415,9 +421,9 @@ func (r *Remote) Fetch(ctx context.Context, c host.Copy) (int64, error) {
 	done()
 	pacing.Wait()
 	if err == nil && c.Moved != nil {
-		c.Moved(out.Number)
+		c.Moved(out.Copied.Bytes)
 	}
-	return out.Number, err
+	return out.Copied, err
 }
 
 // keepPace passes changes of the rate on.

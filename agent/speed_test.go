@@ -28,18 +28,19 @@ func TestSeedSpeed(t *testing.T) {
 	var ours, shell speeds
 	var bytes int64
 	for range max(1, rounds) {
-		must(t, p.to.Wipe(t.Context(), p.copy.Target, copyOwner))
+		must(t, p.to.Wipe(t.Context(), p.copy.Target.Instance, copyOwner))
 		cpu, start := p.agentsCPU(t), time.Now()
-		n, err := p.copy.Run(t.Context())
+		out, err := p.copy.Run(t.Context())
 		must(t, err)
+		n := out.Bytes
 		bytes = n
 		ours.add(n, time.Since(start), p.agentsCPU(t)-cpu)
-		must(t, p.to.Wipe(t.Context(), p.copy.Target, copyOwner))
+		must(t, p.to.Wipe(t.Context(), p.copy.Target.Instance, copyOwner))
 		start = time.Now()
 		used := p.pipe(t)
 		shell.add(n, time.Since(start), used)
 	}
-	must(t, p.to.Wipe(t.Context(), p.copy.Target, copyOwner))
+	must(t, p.to.Wipe(t.Context(), p.copy.Target.Instance, copyOwner))
 	a, b := median(ours.rate), median(shell.rate)
 	fmt.Printf("SEED %d MB rounds %d agents %.0f MB/s %.2f CPU-s/GB shell %.0f MB/s %.2f CPU-s/GB ratio %.2f\n",
 		bytes/1e6, len(ours.rate), a, median(ours.cost), b, median(shell.cost), a/b)
@@ -84,10 +85,10 @@ func (p *pairOfHosts) pipe(t *testing.T) (cpu time.Duration) {
 	t.Helper()
 	dir := t.TempDir()
 	login := filepath.Join(dir, "login.cnf")
-	text := fmt.Sprintf("[mariadb-backup]\nuser=%s\npassword=%s\nhost=%s\nport=%d\nprotocol=tcp\n", p.copy.Login.User, p.copy.Login.Password, p.source.Host, p.source.Port)
+	text := fmt.Sprintf("[mariadb-backup]\nuser=%s\npassword=%s\nhost=%s\nport=%d\nprotocol=tcp\n", p.copy.Origin.Login.User, p.copy.Origin.Login.Password, p.source.Host, p.source.Port)
 	must(t, os.WriteFile(login, []byte(text), 0o600))
 	script := fmt.Sprintf("set -o pipefail; mariadb-backup --defaults-file=%s --backup --stream=mbstream --log-copy-interval=10 --parallel=2 --datadir=%s --target-dir=%s 2>%s/log | mbstream -x -C %s",
-		login, p.source.Datadir, dir, dir, p.copy.Target.Datadir)
+		login, p.source.Datadir, dir, dir, p.copy.Target.Instance.Datadir)
 	cmd := exec.Command("bash", "-c", script)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

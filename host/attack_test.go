@@ -81,7 +81,8 @@ func TestAServersLinkLeadsRootToItsOwnFiles(t *testing.T) {
 			return l.WriteFile(ctx, filepath.Join(i.Dir(), "tmp", "secret"), []byte("taken"))
 		}},
 		"a copy is unpacked": {`rmdir "$1/data"; ln -s "$(dirname "$2")" "$1/data"`, func(l *Local, i Instance) error {
-			return l.Receive(ctx, i, bytes.NewReader(append(piece("new", 0, []byte("x")), fileEnd("new")...)))
+			_, err := l.Receive(ctx, Destination{Instance: i}, bytes.NewReader(append(piece("new", 0, []byte("x")), fileEnd("new")...)))
+			return err
 		}},
 		"a login is written":       {`mv "$1/data" "$1/d"; ln -s "$(dirname "$2")" "$1/data"`, func(l *Local, i Instance) error { return leadsAway(l, i) }},
 		"the pid file is a FIFO":   {`mkfifo "$1/mysqld.pid"`, func(l *Local, i Instance) error { _, err := l.Running(ctx, i); return err }},

@@ -35,6 +35,13 @@ func (b *Bucket) Set(rate int64) {
 	b.changed = make(chan struct{})
 }
 
+// Rate is what was set last.
+func (b *Bucket) Rate() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rate
+}
+
 // fill adds what has come in since the last time.
 func (b *Bucket) fill() {
 	now := time.Now()

@@ -8,14 +8,12 @@ import (
 	"time"
 )
 
-// Copy is one physical copy of a running instance on its way to another
-// instance's data directory, which must be claimed and empty.
+// Copy is one physical copy on its way from host to host.
 type Copy struct {
 	From   Host
-	Source Instance
-	Login  Login // at the source
+	Origin Origin
 	To     Host
-	Target Instance
+	Target Destination
 
 	// Rate is asked several times a second how fast the copy may go now, in
 	// bytes a second: 0 holds it, a negative number is no limit. Nil: no limit.
@@ -27,7 +25,7 @@ type Copy struct {
 // Fetcher is a Host that gets a copy from another host by itself, without the
 // bytes passing through this process.
 type Fetcher interface {
-	Fetch(ctx context.Context, c Copy) (bytes int64, err error)
+	Fetch(ctx context.Context, c Copy) (Copied, error)
 }
 
 // Founder is a Host that can make the system tables of a new, empty instance
@@ -40,9 +38,9 @@ type Founder interface {
 // lookAtRate is how often Copy.Rate is asked.
 const lookAtRate = 200 * time.Millisecond
 
-// Run carries the copy out and returns how many bytes it had. A copy that was
-// cut short leaves a part of a data directory behind: wipe it and begin again.
-func (c Copy) Run(ctx context.Context) (int64, error) {
+// Run carries the copy out. One that was cut short leaves a part of a data directory behind, or a set that is not whole: wipe it, or drop it,
+// and begin again.
+func (c Copy) Run(ctx context.Context) (Copied, error) {
 	if f, ok := c.To.(Fetcher); ok {
 		return f.Fetch(ctx, c)
 	}
@@ -53,19 +51,20 @@ func (c Copy) Run(ctx context.Context) (int64, error) {
 	gate := &gauge{w: pw, ctx: ctx, bucket: bucket}
 	sent := make(chan error, 1)
 	go func() {
-		err := c.From.Send(ctx, c.Source, c.Login, gate)
+		err := c.From.Send(ctx, c.Origin, gate)
 		pw.CloseWithError(err)
 		sent <- err
 	}()
 	watched := c.Watch(ctx, gate.n.Load, func(rate int64) { bucket.Set(rate) })
-	err := c.To.Receive(ctx, c.Target, pr)
+	out, err := c.To.Receive(ctx, c.Target, pr)
 	pr.CloseWithError(errors.Join(err, io.ErrClosedPipe)) // a sender still at work gives up
 	if sendErr := <-sent; sendErr != nil {
 		err = errors.Join(sendErr, err)
 	}
 	cancel()
 	watched()
-	return gate.n.Load(), err
+	out.Bytes = gate.n.Load()
+	return out, err
 }
 
 // Watch asks Rate and tells Moved until ctx ends or done is called; set is

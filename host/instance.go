@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/vault"
 )
 
 // Instance is one server process on a host: where it lives and listens. Paths
@@ -86,12 +87,14 @@ type Host interface {
 	// Options is what the instance is started with.
 	Options(ctx context.Context, i Instance) (Start, error)
 
-	// Send streams a physical copy of a running instance to w.
-	Send(ctx context.Context, source Instance, login Login, w io.Writer) error
-	// Receive unpacks such a stream into the data directory of i.
-	Receive(ctx context.Context, i Instance, r io.Reader) error
-	// Prepare makes a received copy startable and says where it stands.
+	// Send streams a physical copy to w: of a running instance, or one that a vault keeps.
+	Send(ctx context.Context, from Origin, w io.Writer) error
+	// Receive takes such a stream in: into the data directory of an instance, or into a vault.
+	Receive(ctx context.Context, to Destination, r io.Reader) (Copied, error)
+	// Prepare makes a received copy startable and says where it stands. What Receive has put beside it as a delta is applied to it.
 	Prepare(ctx context.Context, i Instance) (SeedPoint, error)
+	// Vault is a vault as this host sees it. What it says of one that cannot be opened it says when it is used.
+	Vault(p vault.Place) vault.Vault
 
 	// Start starts the instance and returns when it takes connections. One
 	// that runs already is left alone.

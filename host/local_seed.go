@@ -20,17 +20,27 @@ import (
 	"stowage/internal/safefile"
 )
 
-// Send implements Host with mariadb-backup.
-func (l *Local) Send(ctx context.Context, source Instance, login Login, w io.Writer) error {
-	options, err := l.loginFile("mariadb-backup", source, login)
+// Send implements Host, of a server with mariadb-backup.
+func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
+	if s := from.Stored; s.Set != "" {
+		return l.Vault(s.Place).Get(ctx, s.Set, s.Name, w)
+	}
+	source := from.Instance
+	options, err := l.loginFile("mariadb-backup", source, from.Login)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(filepath.Dir(options))
 	// log-copy-interval: with the default of 1000 ms every commit on the
 	// source waits up to a second at the end of the backup.
-	cmd := l.command(ctx, l.backup, "--defaults-file="+options, "--backup", "--stream=mbstream",
-		"--log-copy-interval=10", "--parallel=2", "--datadir="+source.Datadir, "--target-dir="+filepath.Dir(options))
+	args := []string{"--defaults-file=" + options, "--backup", "--stream=mbstream", "--log-copy-interval=10", "--datadir=" + source.Datadir, "--target-dir=" + filepath.Dir(options)}
+	if !from.InOrder {
+		args = append(args, "--parallel=2")
+	}
+	if from.Since > 0 {
+		args = append(args, "--incremental-lsn="+strconv.FormatUint(from.Since, 10))
+	}
+	cmd := l.command(ctx, l.backup, args...)
 	var messages bytes.Buffer
 	cmd.Stderr = &messages
 	err = pour(cmd, w)
@@ -153,17 +163,28 @@ func pour(cmd *exec.Cmd, w io.Writer) error {
 // widePipe is the default of /proc/sys/fs/pipe-max-size.
 const widePipe = 1 << 20
 
-// Receive implements Host. It does what mbstream -x does, which is another
-// program to write through a pipe to.
-func (l *Local) Receive(ctx context.Context, i Instance, r io.Reader) error {
-	u, err := openUnpacker(i.Datadir, r, l.credential)
+// Receive implements Host. Into a data directory it does what mbstream -x does,
+// which is another program to write through a pipe to.
+func (l *Local) Receive(ctx context.Context, to Destination, r io.Reader) (Copied, error) {
+	if to.Stored.Set != "" {
+		return l.store(ctx, to.Stored, r)
+	}
+	i := to.Instance
+	dir, err := i.Datadir, error(nil)
+	if to.Delta {
+		dir, err = l.makeDelta(i)
+	}
+	var u *unpacker
+	if err == nil {
+		u, err = openUnpacker(dir, r, l.credential)
+	}
 	if err == nil {
 		err = u.run(ctx)
 	}
 	if err != nil {
-		return &farm.Error{Op: "unpack", Subject: string(i.Name), Err: err}
+		return Copied{}, &farm.Error{Op: "unpack", Subject: string(i.Name), Err: err}
 	}
-	return nil
+	return Copied{}, nil
 }
 
 // Prepare implements Host.
@@ -171,13 +192,23 @@ func (l *Local) Prepare(ctx context.Context, i Instance) (SeedPoint, error) {
 	// The copy's own option file, and no other: mariadb-backup 10.11 reads it
 	// by itself, 11.8 with --no-defaults does not, and then takes a system
 	// tablespace of another size than the default for a broken one.
-	cmd := l.command(ctx, l.backup, "--defaults-file="+filepath.Join(i.Datadir, "backup-my.cnf"), "--prepare", "--use-memory=64M", "--target-dir="+i.Datadir)
+	args := []string{"--defaults-file=" + filepath.Join(i.Datadir, "backup-my.cnf"), "--prepare", "--use-memory=64M", "--target-dir=" + i.Datadir}
+	delta := hasDelta(i)
+	if delta {
+		args = append(args, "--incremental-dir="+deltaDir(i))
+	}
+	cmd := l.command(ctx, l.backup, args...)
 	out, err := cmd.CombinedOutput()
 	if err == nil && !bytes.Contains(out, []byte("completed OK!")) {
 		err = errors.New("it ended without saying completed OK")
 	}
 	if err != nil {
 		return SeedPoint{}, &farm.Error{Op: "prepare copy", Subject: string(i.Name), Err: fmt.Errorf("%w:\n  %s", err, lastLines(out, 5))}
+	}
+	if delta {
+		if err := removeDelta(i); err != nil {
+			return SeedPoint{}, &farm.Error{Op: "remove what was applied", Subject: deltaDir(i), Err: err}
+		}
 	}
 	return readSeedPoint(i)
 }
@@ -189,23 +220,33 @@ func readSeedPoint(i Instance) (SeedPoint, error) {
 	fail := func(err error) (SeedPoint, error) {
 		return SeedPoint{}, &farm.Error{Op: "read position of copy", Subject: string(i.Name), Err: err}
 	}
-	for _, name := range []string{"xtrabackup_binlog_info", "mariadb_backup_binlog_info"} {
-		raw, err := safefile.ReadFile(filepath.Join(i.Datadir, name), 64<<10)
+	for _, name := range placeFiles {
+		raw, err := safefile.ReadFile(filepath.Join(i.Datadir, name), placeFile)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return fail(err)
 		}
-		fields := strings.Fields(string(raw))
-		if len(fields) < 2 {
-			return fail(fmt.Errorf("%s holds %q, want file and offset", name, raw))
-		}
-		offset, err := strconv.ParseInt(fields[1], 10, 64)
+		at, err := parseSeedPoint(name, raw)
 		if err != nil {
 			return fail(err)
 		}
-		return SeedPoint{File: fields[0], Offset: offset}, nil
+		return at, nil
 	}
 	return fail(errors.New("the copy holds no binary log position; is log_bin on at the source?"))
+}
+
+// placeFiles are the names that a copy's place in the binary log has, by version, and placeFile is more than such a file holds.
+var placeFiles = []string{"xtrabackup_binlog_info", "mariadb_backup_binlog_info"}
+
+const placeFile = 64 << 10
+
+func parseSeedPoint(name string, raw []byte) (SeedPoint, error) {
+	fields := strings.Fields(string(raw))
+	if len(fields) < 2 {
+		return SeedPoint{}, fmt.Errorf("%s holds %q, want file and offset", name, raw)
+	}
+	offset, err := strconv.ParseInt(fields[1], 10, 64)
+	return SeedPoint{File: fields[0], Offset: offset}, err
 }

@@ -8,6 +8,8 @@ type Origin struct {
 	Login    Login    `json:"login,omitzero"` // at the instance
 	// Since leaves out pages of the instance that have not changed after that LSN; 0: everything is copied.
 	Since uint64 `json:"since,omitempty"`
+	// InOrder: one file after the other. Two files at a time are quicker, and what is kept twice looks less alike.
+	InOrder bool `json:"in_order,omitempty"`
 
 	Stored Stored `json:"stored,omitzero"` // the zero value: it comes from the instance
 }

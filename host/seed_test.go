@@ -31,17 +31,23 @@ func sourceOf(i *mariadbtest.Instance) host.Instance {
 	return host.Instance{Name: "source", Address: i.Host, Port: i.Port, Datadir: i.Datadir, Config: i.Config}
 }
 
+func receive(t *testing.T, l *host.Local, i host.Instance, r io.Reader) error {
+	t.Helper()
+	_, err := l.Receive(t.Context(), host.Destination{Instance: i}, r)
+	return err
+}
+
 // seed copies source to i and says where the copy stands.
 func seed(t *testing.T, l *host.Local, source *mariadbtest.Instance, i host.Instance) host.SeedPoint {
 	t.Helper()
 	pr, pw := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
-		err := l.Send(t.Context(), sourceOf(source), loginTo(source), pw)
+		err := l.Send(t.Context(), host.Origin{Instance: sourceOf(source), Login: loginTo(source)}, pw)
 		pw.CloseWithError(err)
 		sent <- err
 	}()
-	err := l.Receive(t.Context(), i, pr)
+	err := receive(t, l, i, pr)
 	pr.CloseWithError(io.ErrClosedPipe)
 	must(t, errors.Join(<-sent, err))
 	at, err := l.Prepare(t.Context(), i)
@@ -197,7 +203,7 @@ func TestSendFailsWithItsCause(t *testing.T) {
 		{"nobody listens", nobody, io.Discard, "onnect"},
 		{"a receiver that fails", loginTo(s), failing{}, "Broken pipe"}, // the receiver itself says why
 	} {
-		err := l.Send(t.Context(), sourceOf(s), test.login, test.w)
+		err := l.Send(t.Context(), host.Origin{Instance: sourceOf(s), Login: test.login}, test.w)
 		if err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "back up source") {
 			t.Errorf("%s: %v, want %q", test.name, err, test.says)
 		}
@@ -205,7 +211,7 @@ func TestSendFailsWithItsCause(t *testing.T) {
 			t.Errorf("%s: the error shows the password: %v", test.name, err)
 		}
 	}
-	if err := l.Send(t.Context(), sourceOf(s), host.Login{Address: "no port"}, io.Discard); err == nil {
+	if err := l.Send(t.Context(), host.Origin{Instance: sourceOf(s), Login: host.Login{Address: "no port"}}, io.Discard); err == nil {
 		t.Error("an address without a port")
 	}
 	nothingLeft(t)
@@ -234,7 +240,7 @@ func TestSendEndsWithItsSource(t *testing.T) {
 	s := mariadbtest.Start(t, "source")
 	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 	began := time.Now()
-	err := l.Send(t.Context(), sourceOf(s), loginTo(s), &slowly{first: func() { s.Kill() }})
+	err := l.Send(t.Context(), host.Origin{Instance: sourceOf(s), Login: loginTo(s)}, &slowly{first: func() { s.Kill() }})
 	if err == nil || !strings.Contains(err.Error(), "back up source") || len(strings.Split(err.Error(), "\n")) < 2 {
 		t.Errorf("the source died: %v, want the backup's own words", err)
 	}
@@ -249,7 +255,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 	s := mariadbtest.Start(t, "source")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if err := l.Send(ctx, sourceOf(s), loginTo(s), &slowly{first: cancel}); err == nil {
+	if err := l.Send(ctx, host.Origin{Instance: sourceOf(s), Login: loginTo(s)}, &slowly{first: cancel}); err == nil {
 		t.Error("an interrupted backup passes for a whole one")
 	}
 	nothingLeft(t)
@@ -324,7 +330,7 @@ func TestPasswordIsInNoCommandLine(t *testing.T) {
 		}
 	}
 	login := host.Login{User: "odd", Password: password, Address: s.Address}
-	must(t, l.Send(t.Context(), sourceOf(s), login, &slowly{first: look}))
+	must(t, l.Send(t.Context(), host.Origin{Instance: sourceOf(s), Login: login}, &slowly{first: look}))
 	if !seen {
 		t.Error("nothing was sent")
 	}
@@ -338,7 +344,7 @@ func TestLoginOfAKilledProgramIsRemoved(t *testing.T) {
 	s := mariadbtest.Start(t, "source")
 	left := filepath.Join(filepath.Dir(s.Datadir), ".stowage-seed-99999999-x") // no process has that id
 	must(t, os.Mkdir(left, 0o700))
-	must(t, l.Send(t.Context(), sourceOf(s), loginTo(s), io.Discard))
+	must(t, l.Send(t.Context(), host.Origin{Instance: sourceOf(s), Login: loginTo(s)}, io.Discard))
 	if _, err := os.Stat(left); !os.IsNotExist(err) {
 		t.Errorf("%s is still there: %v", left, err)
 	}
@@ -350,7 +356,7 @@ func TestCutStream(t *testing.T) {
 	l := local(t)
 	s := mariadbtest.Start(t, "source")
 	var whole bytes.Buffer
-	must(t, l.Send(t.Context(), sourceOf(s), loginTo(s), &whole))
+	must(t, l.Send(t.Context(), host.Origin{Instance: sourceOf(s), Login: loginTo(s)}, &whole))
 	i := place(t, l, "copy")
 	must(t, l.Claim(t.Context(), i, "test"))
 	for name, r := range map[string]io.Reader{
@@ -361,7 +367,7 @@ func TestCutStream(t *testing.T) {
 		"a sender's failure": io.MultiReader(bytes.NewReader(whole.Bytes()[:whole.Len()/2]), broken{}),
 	} {
 		must(t, l.Wipe(t.Context(), i, "test"))
-		err := l.Receive(t.Context(), i, r)
+		err := receive(t, l, i, r)
 		if name == "a sender's failure" && err == nil {
 			t.Errorf("%s: not noticed", name)
 		}
@@ -373,7 +379,7 @@ func TestCutStream(t *testing.T) {
 		}
 	}
 	must(t, l.Wipe(t.Context(), i, "test"))
-	must(t, l.Receive(t.Context(), i, &whole))
+	must(t, receive(t, l, i, &whole))
 	first, err := l.Prepare(t.Context(), i)
 	must(t, err)
 	again, err := l.Prepare(t.Context(), i)
@@ -395,8 +401,8 @@ func TestSeedPointFile(t *testing.T) {
 	i := place(t, l, "copy")
 	must(t, l.Claim(t.Context(), i, "test"))
 	var whole bytes.Buffer
-	must(t, l.Send(t.Context(), sourceOf(s), loginTo(s), &whole))
-	must(t, l.Receive(t.Context(), i, &whole))
+	must(t, l.Send(t.Context(), host.Origin{Instance: sourceOf(s), Login: loginTo(s)}, &whole))
+	must(t, receive(t, l, i, &whole))
 	if _, err := l.Prepare(t.Context(), i); err == nil || !strings.Contains(err.Error(), "log_bin") {
 		t.Errorf("a source without binary log: %v", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,30 +18,7 @@ import (
 	"stowage/internal/safefile"
 )
 
-// mariadb-backup streams files in chunks, several files side by side, each in
-// order:
-//
-//	8 bytes  "XBSTCK01"
-//	1        flags; 1: whoever does not know the type may skip the chunk
-//	1        type: 'P' a piece of a file, 'E' its end
-//	4        length of the path, little-endian, and the path
-//	all but 'E' go on with
-//	8        length of the piece
-//	8        where it belongs in the file
-//	4        its CRC-32
-//	...      the piece
 const (
-	chunkMagic     = "XBSTCK01"
-	chunkHead      = len(chunkMagic) + 1 + 1 + 4
-	chunkPieceHead = 8 + 8 + 4
-	chunkIgnorable = 1
-	chunkPiece     = 'P'
-	chunkFileEnd   = 'E'
-	chunkPathLimit = 512 // mbstream's
-	// chunkPieceLimit is six times what mariadb-backup puts into a piece: its
-	// sum comes with its head, and stands for nothing until the end is there.
-	chunkPieceLimit = 64 << 20
-
 	unpackBuffer = 256 << 10
 	// forgetEvery is how much of a file is written before the kernel is asked to
 	// begin with its way to the disk and not to keep it in memory.
@@ -54,7 +30,7 @@ const (
 // else, and never over a file that is there.
 type unpacker struct {
 	root  *os.Root
-	in    *bufio.Reader
+	in    *chunks
 	owner *syscall.Credential // nil: us
 	files map[string]*unpacked
 }
@@ -76,7 +52,7 @@ func openUnpacker(dir string, from io.Reader, owner *syscall.Credential) (*unpac
 	if err = errors.Join(err, in.Close()); err != nil {
 		return nil, err
 	}
-	return &unpacker{root: root, in: bufio.NewReaderSize(from, unpackBuffer), owner: owner, files: map[string]*unpacked{}}, nil
+	return &unpacker{root: root, in: &chunks{bufio.NewReaderSize(from, unpackBuffer)}, owner: owner, files: map[string]*unpacked{}}, nil
 }
 
 // run unpacks the whole stream. A file whose end is missing makes it an error.
@@ -107,64 +83,27 @@ func (u *unpacker) run(ctx context.Context) (err error) {
 
 // chunk takes the next one; more is false where the stream ends.
 func (u *unpacker) chunk() (more bool, err error) {
-	var head [chunkHead]byte
-	if _, err := io.ReadFull(u.in, head[:]); err != nil {
-		if errors.Is(err, io.EOF) { // and not in the middle of a head
-			return false, nil
-		}
+	c, more, err := u.in.next()
+	if err != nil || !more {
 		return false, err
 	}
-	if string(head[:len(chunkMagic)]) != chunkMagic {
-		return false, errors.New("this is no stream of mariadb-backup")
-	}
-	flags, kind := head[len(chunkMagic)], head[len(chunkMagic)+1]
-	path, err := u.path(binary.LittleEndian.Uint32(head[chunkHead-4:]))
-	if err != nil {
-		return false, err
-	}
-	if kind == chunkFileEnd {
-		return true, u.end(path)
-	}
-	var piece [chunkPieceHead]byte
-	if _, err := io.ReadFull(u.in, piece[:]); err != nil {
-		return false, cutShort(err)
-	}
-	length, at := binary.LittleEndian.Uint64(piece[:]), binary.LittleEndian.Uint64(piece[8:])
-	if length > chunkPieceLimit {
-		return false, fmt.Errorf("a piece of %d bytes of %s; no more than %d are ever announced", length, path, chunkPieceLimit)
+	if c.kind == chunkFileEnd {
+		return true, u.end(c.path)
 	}
 	var f *unpacked
-	switch {
-	case kind == chunkPiece:
-		f, err = u.open(path)
-	case flags&chunkIgnorable == 0:
-		err = fmt.Errorf("a chunk of kind %q, which only a newer version of mbstream understands", kind)
+	if c.kind == chunkPiece {
+		f, err = u.open(c.path)
 	}
-	if err == nil && f != nil && uint64(f.at) != at {
-		err = fmt.Errorf("%s goes on at %d, and has %d bytes", path, at, f.at)
+	if err == nil && f != nil && uint64(f.at) != c.at {
+		err = fmt.Errorf("%s goes on at %d, and has %d bytes", c.path, c.at, f.at)
 	}
 	if err == nil {
-		err = u.piece(f, int64(length), binary.LittleEndian.Uint32(piece[16:]))
+		err = u.piece(f, c)
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", path, err)
+		return false, fmt.Errorf("%s: %w", c.path, err)
 	}
 	return true, nil
-}
-
-func (u *unpacker) path(length uint32) (string, error) {
-	if length == 0 || length >= chunkPathLimit {
-		return "", fmt.Errorf("a path of %d bytes", length)
-	}
-	raw := make([]byte, length)
-	if _, err := io.ReadFull(u.in, raw); err != nil {
-		return "", cutShort(err)
-	}
-	path := filepath.Clean(string(raw))
-	if !filepath.IsLocal(path) || path == "." || strings.ContainsRune(path, 0) {
-		return "", fmt.Errorf("the path %q leads out of the data directory", raw)
-	}
-	return path, nil
 }
 
 // open is the file of that path: a new one, or one whose end has not come.
@@ -213,35 +152,19 @@ func (u *unpacker) chown(dir string) error {
 	return errors.Join(f.Chown(int(u.owner.Uid), int(u.owner.Gid)), f.Close())
 }
 
-// piece writes so many bytes to the end of a file; nil for nowhere. They are
-// believed only when their sum is right: an error makes the copy worthless.
-func (u *unpacker) piece(f *unpacked, length int64, want uint32) error {
-	if f != nil && f.at == 0 && strings.HasSuffix(f.Name(), ".ibd") && length >= spaceFlagsEnd {
+// piece writes the bytes of a chunk to the end of a file; nil for nowhere.
+func (u *unpacker) piece(f *unpacked, c chunk) error {
+	if f == nil {
+		return u.in.body(c, func([]byte) error { return nil })
+	}
+	if f.at == 0 && strings.HasSuffix(f.Name(), ".ibd") && c.length >= spaceFlagsEnd {
 		head, err := u.in.Peek(spaceFlagsEnd)
 		if err != nil {
 			return cutShort(err)
 		}
 		f.sparse = isPageCompressed(head)
 	}
-	var sum uint32
-	for length > 0 {
-		if _, err := u.in.Peek(1); err != nil {
-			return cutShort(err)
-		}
-		part, _ := u.in.Peek(int(min(length, int64(u.in.Buffered())))) // it is there
-		sum = crc32.Update(sum, crc32.IEEETable, part)
-		if f != nil {
-			if err := f.add(part); err != nil {
-				return err
-			}
-		}
-		length -= int64(len(part))
-		_, _ = u.in.Discard(len(part)) // it is there
-	}
-	if sum != want {
-		return fmt.Errorf("a piece has the checksum %08x, and said %08x", sum, want)
-	}
-	return nil
+	return u.in.body(c, f.add)
 }
 
 // add writes what comes next.
@@ -318,12 +241,4 @@ func isPageCompressed(head []byte) bool {
 		return flags>>5&7 != 0
 	}
 	return flags&(1<<16) != 0
-}
-
-// cutShort never lets the end of a stream within a chunk be taken for its end.
-func cutShort(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

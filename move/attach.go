@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/fresh"
 	"stowage/mysql"
 )
 
@@ -49,7 +50,7 @@ func (r *replacement) attach(ctx context.Context) error {
 // new instance and nobody's server: it is who it should be, takes no writes,
 // and has no clients.
 func (r *replacement) mayAdopt(ctx context.Context) error {
-	if err := checkIdentity(ctx, r.Returns, r.fresh, r.order.Move.ServerID); err != nil {
+	if err := fresh.Check(ctx, r.Returns, r.fresh, r.order.Move.ServerID); err != nil {
 		return err
 	}
 	closed, err := r.Returns.IsReadOnly(ctx)

@@ -7,6 +7,7 @@ import (
 
 	"stowage/act"
 	"stowage/farm"
+	"stowage/fresh"
 	"stowage/host"
 	"stowage/mysql"
 	"stowage/placement"
@@ -55,7 +56,7 @@ func (l lasting) NeverOpened(ctx context.Context, server *mysql.Server) (bool, e
 	if err != nil {
 		return false, err
 	}
-	return strings.Contains(string(text), unused), nil
+	return strings.Contains(string(text), fresh.Mark), nil
 }
 
 // EditOptions changes the option file of an instance of farm.yaml, where it

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/fresh"
 	"stowage/host"
 	"stowage/mysql"
 	"stowage/route"
@@ -87,7 +88,7 @@ func (p *provision) options(ctx context.Context, s *freshSide) ([]byte, error) {
 		}
 	}
 	maps.Copy(more, s.Options)
-	return freshOptions(model, flavor, s.here, s.ServerID, more), nil
+	return fresh.Options(model, flavor, s.here, s.ServerID, more), nil
 }
 
 // poolFor is a buffer pool of so many times the size, in whole MiB; empty when
@@ -137,7 +138,7 @@ func (p *provision) start(ctx context.Context) error {
 		if err := s.host.Start(ctx, s.here, startFresh); err != nil {
 			return err
 		}
-		if err := checkIdentity(ctx, s.server, s.here, s.ServerID); err != nil {
+		if err := fresh.Check(ctx, s.server, s.here, s.ServerID); err != nil {
 			return err
 		}
 	}
@@ -174,7 +175,7 @@ func (p *provision) check(ctx context.Context) error {
 	}
 	var first []mysql.GrantRow
 	for n, s := range p.sides {
-		if err := checkIdentity(ctx, s.server, s.here, s.ServerID); err != nil {
+		if err := fresh.Check(ctx, s.server, s.here, s.ServerID); err != nil {
 			return err
 		}
 		if has, err := s.server.Shards(ctx); err != nil || len(has) > 0 {
@@ -206,7 +207,7 @@ func (p *provision) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := p.mover.edited.Edit(ctx, s.host, s.here, func(is string) string { return settledOptions(host.UnfenceOptions(s.here, is), was) }); err != nil {
+		if err := p.mover.edited.Edit(ctx, s.host, s.here, func(is string) string { return fresh.Settled(host.UnfenceOptions(s.here, is), was) }); err != nil {
 			return err
 		}
 		if scheduler, _ := host.Option(was, host.ServerGroup(was), "event_scheduler"); isOn(scheduler) {

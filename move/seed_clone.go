@@ -9,22 +9,10 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/fresh"
 	"stowage/host"
 	"stowage/mysql"
 )
-
-// temporaryOptions are the names of the temporary options in the words of all
-// flavors.
-func temporaryOptions() []string {
-	var out []string
-	for k := range temporary {
-		out = append(out, k)
-		if word := (mysql.Flavor{Vendor: "MySQL"}).Option(k); word != k {
-			out = append(out, word)
-		}
-	}
-	return out
-}
 
 // startFresh bounds the start of a server that has nothing to recover.
 const startFresh = 10 * time.Minute
@@ -57,7 +45,7 @@ func (r *replacement) seedByClone(ctx context.Context) error {
 	}
 	empty := mysql.Open(r.Returns.Name(), r.fresh.Dial(), as, r.mover.Log)
 	defer empty.Close()
-	if err := checkIdentity(ctx, empty, r.fresh, r.order.Move.ServerID); err != nil {
+	if err := fresh.Check(ctx, empty, r.fresh, r.order.Move.ServerID); err != nil {
 		return err
 	}
 	n := note{From: string(r.order.TwinInstance)}
@@ -108,7 +96,7 @@ func (r *replacement) clone(ctx context.Context, empty *mysql.Server) (int64, er
 	defer watched()
 	err := empty.Clone(ctx, r.Twin.Address(), r.mover.Backup, func(done, total int64) {
 		copied.Store(done)
-		r.Report(farm.Event{Kind: farm.StepProgress, Text: "cloning from " + string(r.order.TwinInstance) + slowed(pace), Bytes: done, Total: total})
+		r.Report(farm.Event{Kind: farm.StepProgress, Text: "cloning from " + string(r.order.TwinInstance) + pace.Slowed(), Bytes: done, Total: total})
 	})
 	return copied.Load(), err
 }

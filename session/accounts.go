@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stowage/farm"
+	"stowage/host"
 	"stowage/mysql"
 )
 
@@ -56,4 +57,14 @@ func NamedIn(f *farm.Farm, a mysql.Account) mysql.Account {
 // Server is a server as the administrator reaches it. It is not dialled yet.
 func (s *Session) Server(name farm.InstanceName, address string) *mysql.Server {
 	return mysql.Open(name, address, s.Admin, s.opts.Log)
+}
+
+// LoginOf is what the source's host is told of an account, and no more.
+func LoginOf(as mysql.Account, address string) host.Login {
+	as = as.At(address)
+	out := host.Login{User: as.User, Password: as.Password, Address: address}
+	if t := as.TLS; t != nil {
+		out.CA, out.Cert, out.Key, out.AnyName = t.CA, t.Cert, t.Key, t.AnyName
+	}
+	return out
 }

@@ -176,7 +176,7 @@ func TestBackupAccountSuffices(t *testing.T) {
 	var copied counter
 	watched := filepath.Dir(i.Datadir)
 	login := host.Login{User: backup.User, Password: backup.Password, Address: i.Address, CA: ca.PEM}
-	must(t, local.Send(t.Context(), host.Instance{Name: "a", Address: i.Host, Port: i.Port, Datadir: i.Datadir, Config: i.Config}, login, &copied))
+	must(t, local.Send(t.Context(), host.Origin{Instance: host.Instance{Name: "a", Address: i.Host, Port: i.Port, Datadir: i.Datadir, Config: i.Config}, Login: login}, &copied))
 	if copied < 1<<20 {
 		t.Errorf("the copy has %d bytes", copied)
 	}
@@ -191,7 +191,7 @@ func TestBackupAccountSuffices(t *testing.T) {
 		}
 	}
 	login.CA = farmtest.NewAuthority(t).PEM
-	if err := local.Send(t.Context(), host.Instance{Name: "a", Address: i.Host, Port: i.Port, Datadir: i.Datadir, Config: i.Config}, login, io.Discard); err == nil {
+	if err := local.Send(t.Context(), host.Origin{Instance: host.Instance{Name: "a", Address: i.Host, Port: i.Port, Datadir: i.Datadir, Config: i.Config}, Login: login}, io.Discard); err == nil {
 		t.Error("a backup logged in to a server that another CA vouches for")
 	}
 }
