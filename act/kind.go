@@ -16,6 +16,10 @@ type Kind struct {
 	Runbooks []Runbook
 	// Part is what its runs are made of, one line each for people: a host, a table; "": a side.
 	Part string
+	// Again is what a person does after a part has failed and was undone; "": remedy the cause and plan again.
+	Again string
+	// Ungated: none of its steps closes a gate, so nothing is said of gates.
+	Ungated bool
 	// Stuck is what a person does about a part that stopped behind its point of no return; "": a new instance serves, and resume goes on.
 	Stuck string
 }

@@ -103,12 +103,15 @@ func (o Outcome) Err() error {
 	if first == nil {
 		return nil
 	}
-	hint := "remedy the cause and plan again; pairs that were moved stay moved"
+	hint := cmp.Or(o.kind.Again, "remedy the cause and plan again; pairs that were moved stay moved")
 	if IsWayBack(o.Plan) {
 		hint = "remedy the cause, then take back what is left: stowage move " + o.Plan
 	}
 	if first.Kind == engine.KindAborted {
 		hint = "it was undone by order; pairs that were moved stay moved"
+		if o.kind.Ungated {
+			hint = "it was undone by order"
+		}
 	}
 	if first.End == engine.EndStuck && first.UndoStep != "" {
 		return &farm.Error{Op: o.kind.Name, Subject: first.Name,

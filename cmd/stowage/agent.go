@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -197,10 +198,22 @@ func (a *app) certs(given []string, renew bool) (certsSummary, error) {
 	return s, nil
 }
 
-// directoriesOn is what farm.yaml names on a host: where new instances are made, and where each one is.
+// directoriesOn is what farm.yaml names on a host: where new instances are made, where each one is, and where backups and binary logs are kept.
 func directoriesOn(d *session.Session, name farm.HostName) (out []string) {
 	if h, ok := d.Farm.Host(name); ok && h.Dir != "" {
 		out = append(out, d.Path(h.Dir))
+	}
+	kept := []string{d.Farm.Backup.Dir}
+	if d.Farm.Backup.On(name) == name {
+		kept = append(kept, d.Farm.Backup.PasswordFile, d.Farm.Backup.EnvFile)
+		if path.IsAbs(d.Farm.Backup.Restic) {
+			kept = append(kept, d.Farm.Backup.Restic)
+		}
+	}
+	for _, p := range kept {
+		if p != "" {
+			out = append(out, p)
+		}
 	}
 	for _, p := range d.Farm.Pairs {
 		for _, side := range p.SideNames() {

@@ -1,19 +1,255 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/act"
+	"stowage/backup"
+	"stowage/backup/catalogue"
+	"stowage/backup/kept"
+	"stowage/farm"
+	"stowage/session"
+)
 
 func (a *app) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "backup", Short: "Back the farm up, and say from what it can be restored",
-		Long: `'backup' in farm.yaml says where backups go, how often they are made and which stay.
-'status' says from what each pair can be restored, 'list' shows all backups, 'prune' which of them
-may go, 'window' how long a backup of the farm takes. docs/backup.md.
+		Use: "backup", Short: "Copy instances into vaults while they serve, and prove that they can be restored",
+		Long: `Copies one side of each pair into a vault, a directory or a restic repository, while it
+serves: full and incremental copies, as farm.yaml says (backup). A backup is worth what its
+last restore was: 'backup verify' restores one into a throw-away server, compares every row
+with the live one, and takes it away. Until then it is called unproven. 'status' says from what
+each pair can be restored, 'list' shows all backups, 'prune' which of them may go, 'window' how
+long a backup of the farm takes. docs/backup.md.
 
 ` + exitHelp,
-		Example: "  stowage backup status\n  stowage backup list dbshard001\n  stowage backup window --plan first",
+		Example: "  stowage backup run\n  stowage backup verify\n  stowage restore dbshard001",
 		Args:    args(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	cmd.AddCommand(a.backupStatusCommand(), a.backupListCommand(), a.backupPruneCommand(), a.backupWindowCommand())
+	cmd.AddCommand(a.backupRunCommand(), a.backupBinlogsCommand(), a.backupVerifyCommand(), a.backupCheckCommand(), a.backupStatusCommand(), a.backupListCommand(), a.backupPruneCommand(), a.backupWindowCommand())
 	return cmd
+}
+
+// backupFlags say what of the farm is backed up.
+type backupFlags struct {
+	full, incremental, dry bool
+	hosts, shards          []string
+}
+
+func (a *app) backupRunCommand() *cobra.Command {
+	var f backupFlags
+	cmd := &cobra.Command{
+		Use: "run [PAIR | PAIR/SIDE]...", Short: "Back up one side of each pair",
+		Long: `Backs up one side of each pair, or of those that are named. A pair whose newest full copy
+is older than farm.yaml allows gets a full one, every other an incremental one; --full and
+--incremental decide for all. The side of the newest backup is read again, so that an
+incremental copy can follow; else the one whose host has least to do. A host is read for one
+copy at a time, and each copy slows down when the servers beside it do.
+
+An instance that fails does not stop the others. 'stowage status', pause, throttle, abort
+and resume work as for any run.
+
+` + exitHelp,
+		Example: "  stowage backup run\n  stowage backup run dbshard001 --full\n  stowage backup run dbshard002/B --dry-run",
+		RunE: func(c *cobra.Command, given []string) error {
+			if f.full && f.incremental {
+				return usage(c, errors.New("--full and --incremental exclude each other"))
+			}
+			return a.backupRun(c, f, given)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.full, "full", false, "take full copies")
+	fl.BoolVar(&f.incremental, "incremental", false, "take incremental copies; an instance without a full one is refused")
+	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and copy nothing")
+	fl.StringSliceVar(&f.hosts, "host", nil, "pairs that have a side on these hosts; that side is read")
+	fl.StringSliceVar(&f.shards, "shard", nil, "pairs that have these shards")
+	a.engineFlag(fl)
+	a.reasonFlag(fl)
+	return cmd
+}
+
+// backing opens what backing up needs, or restoring.
+func (a *app) backing(restoring bool) (*session.Session, *backup.Act, error) {
+	d, err := a.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	bare, goals, err := a.bareAct(d)
+	if err != nil {
+		d.Close()
+		return nil, nil, err
+	}
+	if restoring {
+		return d, backup.NewRestore(bare, act.SwingSettings(goals)), nil
+	}
+	return d, backup.NewAct(bare, act.SwingSettings(goals)), nil
+}
+
+func (a *app) backupRun(c *cobra.Command, f backupFlags, given []string) error {
+	ctx := c.Context()
+	d, backing, err := a.backing(false)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	w, err := f.wish(c, d.Farm, given)
+	if err != nil {
+		return err
+	}
+	if backing.Dry = f.dry; f.dry {
+		_, findings, err := backing.Begin(ctx, w)
+		if err != nil && len(findings) == 0 {
+			return err
+		}
+		return a.preflightOf("backup", w.Name, findings, err)
+	}
+	if err := d.Turn(ctx, "backup of "+w.Name); err != nil {
+		return err
+	}
+	run, findings, err := backing.Begin(ctx, w)
+	writeFindings(a.stderr, findings)
+	if err != nil {
+		return err
+	}
+	return a.ended(a.carry(ctx, backing.Act, run))
+}
+
+// wish is what the command line asks for.
+func (f backupFlags) wish(c *cobra.Command, now *farm.Farm, given []string) (backup.Wish, error) {
+	w := backup.Wish{Now: time.Now(), Sides: map[farm.PairName]farm.SideName{}}
+	switch {
+	case f.full:
+		w.Kind = catalogue.Full
+	case f.incremental:
+		w.Kind = catalogue.Incremental
+	}
+	want := map[farm.PairName]bool{}
+	for _, word := range given {
+		pair, side := farm.PairName(word), farm.SideName("")
+		if p, s, err := sideOf(word); err == nil {
+			pair, side = p, s
+		}
+		if _, ok := now.Pair(pair); !ok {
+			return w, usage(c, fmt.Errorf("farm.yaml has no pair %q", pair))
+		}
+		if want[pair] = true; side != "" {
+			w.Sides[pair] = side
+		}
+	}
+	for _, h := range f.hosts {
+		if _, ok := now.Host(farm.HostName(h)); !ok {
+			return w, usage(c, fmt.Errorf("farm.yaml has no host %q", h))
+		}
+		for _, p := range now.Pairs {
+			for _, side := range p.SideNames() {
+				if p.Sides[side].Host == farm.HostName(h) {
+					want[p.Name], w.Sides[p.Name] = true, side
+				}
+			}
+		}
+	}
+	for _, name := range f.shards {
+		found := false
+		for _, p := range now.Pairs {
+			for _, s := range p.Shards {
+				if string(s.Name) == name {
+					want[p.Name], found = true, true
+				}
+			}
+		}
+		if !found {
+			return w, usage(c, fmt.Errorf("farm.yaml has no shard %q", name))
+		}
+	}
+	all := len(given)+len(f.hosts)+len(f.shards) == 0
+	for _, p := range now.Pairs {
+		if all || want[p.Name] {
+			w.Pairs = append(w.Pairs, p.Name)
+		}
+	}
+	switch {
+	case len(w.Pairs) == 1:
+		w.Name = string(w.Pairs[0])
+	case all:
+		w.Name = "all"
+	default:
+		w.Name = farm.Counted(len(w.Pairs), "pair")
+	}
+	return w, nil
+}
+
+func (a *app) backupVerifyCommand() *cobra.Command {
+	var to string
+	var port int
+	cmd := &cobra.Command{
+		Use: "verify [BACKUP | PAIR]...", Short: "Restore backups into throw-away servers and compare every row with the live ones",
+		Long: `Restores the newest backup of each pair, or those that are named, into a throw-away server,
+one after the other: unpacked, prepared, started, brought to the end of the archived binary
+logs. There it follows the live server to a barrier, and the checksums of all rows of all
+tables are compared. Then it is taken away, and the backup is proven. What differs, or cannot
+be restored, stays unproven, and the exit code is not 0.
+
+` + exitHelp,
+		Example: "  stowage backup verify\n  stowage backup verify dbshard001 --to db012",
+		RunE: func(c *cobra.Command, given []string) error {
+			return a.backupVerify(c.Context(), farm.HostName(to), port, given)
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "the host that the throw-away servers run on; default: the vault's")
+	cmd.Flags().IntVar(&port, "port", 0, "the port of the first; default: the next that farm.yaml gives to nobody")
+	a.engineFlag(cmd.Flags())
+	a.reasonFlag(cmd.Flags())
+	return cmd
+}
+
+func (a *app) backupVerify(ctx context.Context, to farm.HostName, port int, given []string) error {
+	d, restoring, err := a.backing(true)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	w := backup.RestoreWish{To: to, Port: port, Verify: true, Until: backup.Until{End: true}}
+	if w.Backups, err = newestOf(d, given); err != nil {
+		return err
+	}
+	if err := d.Turn(ctx, "backup verify"); err != nil {
+		return err
+	}
+	run, findings, err := restoring.BeginRestore(ctx, w)
+	writeFindings(a.stderr, findings)
+	if err != nil {
+		return err
+	}
+	return a.ended(a.carry(ctx, restoring.Act, run))
+}
+
+// newestOf are the newest backups of pairs, instances, or those that are named; of all pairs where none is.
+func newestOf(d *session.Session, given []string) ([]string, error) {
+	all, err := kept.All(d.Store)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, p := range d.Farm.Pairs {
+		if b, ok := backup.Newest(all, string(p.Name), backup.Until{}); len(given) == 0 && ok {
+			out = append(out, b.ID)
+		}
+	}
+	for _, name := range given {
+		b, ok := backup.Newest(all, name, backup.Until{})
+		if !ok {
+			return nil, &farm.Error{Op: "find backup", Subject: name, Err: fmt.Errorf("%w: there is none of it", farm.ErrInput), Hint: "stowage backup list names them; stowage backup run takes one"}
+		}
+		out = append(out, b.ID)
+	}
+	if len(out) == 0 {
+		return nil, &farm.Error{Op: "find backup", Err: fmt.Errorf("%w: there is no backup", farm.ErrInput), Hint: "stowage backup run"}
+	}
+	return out, nil
 }

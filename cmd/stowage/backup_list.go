@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -32,15 +33,22 @@ type backupRow struct {
 }
 
 func (a *app) backupListCommand() *cobra.Command {
-	return &cobra.Command{
+	var scan bool
+	cmd := &cobra.Command{
 		Use: "list [PAIR | INSTANCE]...", Short: "Show all backups, and which of them were ever restored",
 		Long: `Shows what is known of the backups that were made and not removed: of which instance, how large, where,
 and when a restore of it was last compared with a live server. One for which that was never done is
-called unproven. Asks no server and opens no vault.
+called unproven. Asks no server and opens no vault; --scan reads the vaults and puts what is there into
+the catalogue, after it was lost or sets were removed by hand.
 
 ` + exitHelp,
 		Example: "  stowage backup list\n  stowage backup list dbshard001 --json | jq '.backups[] | {id, at, gtid, where, proven_at}'",
-		RunE: func(_ *cobra.Command, given []string) error {
+		RunE: func(c *cobra.Command, given []string) error {
+			if scan {
+				if err := a.scanVaults(c.Context()); err != nil {
+					return err
+				}
+			}
 			d, err := a.look()
 			if err != nil {
 				return err
@@ -53,6 +61,37 @@ called unproven. Asks no server and opens no vault.
 			return a.emit(out, out.text)
 		},
 	}
+	cmd.Flags().BoolVar(&scan, "scan", false, "read the vaults first, and correct the catalogue")
+	a.engineFlag(cmd.Flags())
+	return cmd
+}
+
+// scanVaults corrects the catalogue by what is in the vaults.
+func (a *app) scanVaults(ctx context.Context) error {
+	d, backing, err := a.backing(false)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Turn(ctx, "backup list --scan"); err != nil {
+		return err
+	}
+	s, err := backing.Scan(ctx, time.Now().UTC())
+	if err != nil {
+		return err
+	}
+	for _, x := range []struct {
+		what  string
+		names []string
+	}{{"put into the catalogue", s.Found}, {"taken out of it, for no vault has it", s.Missing}, {"left alone, for it is of another farm", s.Foreign}, {"not read", s.Failed}} {
+		if len(x.names) > 0 {
+			a.say("%s: %s", x.what, farm.Some(x.names))
+		}
+	}
+	if len(s.Failed) > 0 {
+		return farm.ErrFindings
+	}
+	return nil
 }
 
 // keptBackups are the backups of the farm that were not removed.
@@ -81,6 +120,7 @@ func listOf(d *session.Session, given []string) (backupList, error) {
 	rows := map[string]backupRow{}
 	for _, c := range catalogue.Chains(all) {
 		for _, b := range c.Backups {
+			b.Options = "" // a page of text
 			rows[b.ID] = backupRow{Backup: b, Where: whereOf(b), ProvenAt: b.ProvenAt, Chain: c.ID, Broken: c.IsBroken(b.ID)}
 		}
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -28,17 +30,22 @@ type backupPrune struct {
 }
 
 func (a *app) backupPruneCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "prune", Short: "Show which backups stay, and why, and which may go",
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "prune", Short: "Show which backups stay, and why, and remove those that may go",
 		Long: `Holds the rules of 'keep' in farm.yaml against all backups. They count the backups of a pair from which
 something can be restored; a chain, which is a full backup with all that stands on it, stays as a whole while one of its
 backups stays. The newest chain that is proven, the newest that is whole, and the one with the newest
 backup that can be restored never go. Where a backup stands in the future nothing of its pair goes.
+Nothing is removed without --yes.
 
 ` + exitHelp,
-		Example: "  stowage backup prune\n  stowage backup prune --json | jq '.chains[] | select(.keep | not) | .chain.id'",
+		Example: "  stowage backup prune\n  stowage backup prune --yes\n  stowage backup prune --json | jq '.chains[] | select(.keep | not) | .chain.id'",
 		Args:    args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
+			if yes {
+				return a.pruneNow(c.Context())
+			}
 			d, err := a.look()
 			if err != nil {
 				return err
@@ -51,6 +58,27 @@ backup that can be restored never go. Where a backup stands in the future nothin
 			return a.emit(out, out.text)
 		},
 	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "remove what may go from the vaults, and the binary logs that nothing needs any more")
+	a.engineFlag(cmd.Flags())
+	return cmd
+}
+
+// pruneNow removes what may go.
+func (a *app) pruneNow(ctx context.Context) error {
+	d, backing, err := a.backing(false)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Turn(ctx, "backup prune"); err != nil {
+		return err
+	}
+	out, err := pruneOf(d, time.Now())
+	if err != nil {
+		return err
+	}
+	out.Removed, err = backing.Prune(ctx, catalogue.Dropped(out.Chains), func() time.Time { return time.Now().UTC() })
+	return errors.Join(a.emit(out, out.text), err)
 }
 
 // pruneOf is what a prune would do.
@@ -100,6 +128,15 @@ func (p backupPrune) text(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.ID, c.Pair, len(c.Backups), c.Newest().At.UTC().Format(time.DateTime), farm.RoundQuantity(float64(c.Bytes()), farm.KindBytes), verdict, strings.Join(v.Why, ", "))
 	}
 	if err := t.Flush(); err != nil {
+		return err
+	}
+	if len(p.Removed) > 0 {
+		for _, r := range p.Removed {
+			if r.Error != "" {
+				fmt.Fprintf(w, "%s is still there: %s\n", r.ID, r.Error)
+			}
+		}
+		_, err := fmt.Fprintf(w, "removed: %s\n", farm.Counted(len(p.Removed), "backup"))
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%d of %s may go: %s\n", goes, farm.Counted(len(p.Chains), "chain"), farm.RoundQuantity(float64(p.Bytes), farm.KindBytes))

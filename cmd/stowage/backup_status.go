@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stowage/backup"
 	"stowage/backup/catalogue"
 	"stowage/farm"
 	"stowage/inventory"
@@ -39,7 +40,11 @@ own server; binary logs that are missing. Asks no server and opens no vault.
 				return err
 			}
 			defer d.Close()
-			out, err := backupStatusOf(d, nil, time.Now())
+			archived, err := backup.ArchivedIn(d.Workspace)
+			if err != nil {
+				return err
+			}
+			out, err := backupStatusOf(d, archived, time.Now())
 			if err != nil {
 				return err
 			}

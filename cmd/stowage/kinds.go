@@ -8,6 +8,7 @@ import (
 
 	"stowage/act"
 	"stowage/alter"
+	"stowage/backup"
 	"stowage/move"
 	"stowage/placement"
 	"stowage/roll"
@@ -53,6 +54,12 @@ var kinds = []kind{
 	}},
 	{Kind: alter.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
 		return alter.NewAct(bare, act.SwingSettings(goals)).Act
+	}},
+	{Kind: backup.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
+		return backup.NewAct(bare, act.SwingSettings(goals)).Act
+	}},
+	{Kind: backup.RestoreKind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
+		return backup.NewRestore(bare, act.SwingSettings(goals)).Act
 	}},
 	{Kind: roll.RollKind(nil), of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act { return a.newRoller(bare, goals).Act }},
 	{

@@ -12,6 +12,7 @@ import (
 
 	"stowage/act"
 	"stowage/alter"
+	"stowage/backup"
 	"stowage/farm"
 	"stowage/move"
 	"stowage/roll"
@@ -93,8 +94,9 @@ type moveSummary struct {
 	// WritePauses are those of the switchovers among them.
 	WritePauses *act.WritePauses `json:"write_pauses,omitempty"`
 	Outcome     *act.Outcome     `json:"outcome,omitempty"`
-	Hosts       []roll.HostEnd   `json:"hosts,omitempty"` // of a roll
-	Pairs       []alteredPair    `json:"pairs,omitempty"` // of an alter
+	Hosts       []roll.HostEnd   `json:"hosts,omitempty"`   // of a roll
+	Pairs       []alteredPair    `json:"pairs,omitempty"`   // of an alter
+	Backups     []backupRow      `json:"backups,omitempty"` // that were made
 	// FirstMinutes are how clients fared on sides that came back.
 	FirstMinutes []swing.FirstMinute `json:"first_minutes,omitempty"`
 	// Forward are those that have settled without a way back.
@@ -104,6 +106,8 @@ type moveSummary struct {
 
 	part string // what is counted, in the singular
 	did  string // what was done to it: moved, done
+
+	ungated bool // nothing is said of gates
 }
 
 // ended prints how a move ended. The error decides the exit code.
@@ -140,6 +144,9 @@ func (a *app) ended(s moveSummary, err error) error {
 		}
 		if s.WritePauses != nil {
 			fmt.Fprintf(w, "%s: %s\n", s.Run, s.WritePauses)
+		}
+		if s.ungated {
+			return s.writeBackups(w)
 		}
 		_, err := fmt.Fprintf(w, "%s: %d of %s %s in %.1f s; gates were closed for %s (median), %s (p95), %s (longest)\n",
 			s.Run, s.Moved, farm.Counted(s.Sides, s.part), s.did, s.Seconds, farm.Millis(s.GateP50), farm.Millis(s.GateP95), farm.Millis(s.GateMax))
@@ -327,6 +334,13 @@ func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary
 		if err != nil {
 			return s, err
 		}
+	}
+	if s.ungated = kindOf(run).Ungated; run.Kind == backup.Backup {
+		made, err := backup.Made(d.Store, run.ID)
+		if err != nil {
+			return s, err
+		}
+		s.Backups = backupRows(made)
 	}
 	if run.Kind == alter.Name {
 		s.Pairs = alteredPairs(run, out)

@@ -18,7 +18,9 @@ type preflightAnswer struct {
 	Warnings      int            `json:"warnings"`
 	Notes         int            `json:"notes"`
 	Findings      []farm.Finding `json:"findings"`
-	Refused       string         `json:"refused,omitempty"` // why, when the move would be
+	Refused       string         `json:"refused,omitempty"` // why, when the act would be
+
+	verb string
 }
 
 // moveDry asks everything that a move asks before it begins, and touches nothing.
@@ -36,12 +38,12 @@ func (a *app) moveDry(ctx context.Context, plan string) error {
 	if err == nil && run.ID == "" {
 		return a.ended(moveSummary{FormatVersion: 1, Plan: plan, State: "nothing-to-do"}, nil)
 	}
-	return a.preflightOf(plan, findings, err)
+	return a.preflightOf("move", plan, findings, err)
 }
 
 // preflightOf prints what was asked before an act that was not begun.
-func (a *app) preflightOf(plan string, findings []farm.Finding, err error) error {
-	out := preflightAnswer{FormatVersion: 1, Plan: plan, Ready: err == nil, Findings: findings}
+func (a *app) preflightOf(verb, plan string, findings []farm.Finding, err error) error {
+	out := preflightAnswer{FormatVersion: 1, verb: verb, Plan: plan, Ready: err == nil, Findings: findings}
 	if err != nil {
 		out.Refused = err.Error()
 	}
@@ -74,6 +76,6 @@ func (p preflightAnswer) writeText(w io.Writer) error {
 	if !p.Ready {
 		word = "it would be refused"
 	}
-	_, err := fmt.Fprintf(w, "move %s: %d blockers, %d warnings, %d notes: %s; nothing was touched\n", p.Plan, p.Blockers, p.Warnings, p.Notes, word)
+	_, err := fmt.Fprintf(w, "%s %s: %d blockers, %d warnings, %d notes: %s; nothing was touched\n", p.verb, p.Plan, p.Blockers, p.Warnings, p.Notes, word)
 	return err
 }

@@ -54,7 +54,7 @@ func (a *app) moveInstance(ctx context.Context, m move.InstanceMove, dry bool) e
 		if err != nil && len(findings) == 0 {
 			return err // not even asked
 		}
-		return a.preflightOf(fmt.Sprintf("instance %s/%s to %s", m.Pair, m.Side, m.To), findings, err)
+		return a.preflightOf("move", fmt.Sprintf("instance %s/%s to %s", m.Pair, m.Side, m.To), findings, err)
 	}
 	if err := d.Turn(ctx, fmt.Sprintf("move instance %s/%s", m.Pair, m.Side)); err != nil {
 		return err

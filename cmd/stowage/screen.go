@@ -39,7 +39,7 @@ func (a *app) newScreen(run store.Run) *screen {
 	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !a.verbose {
 		s.width, _, _ = term.GetSize(int(f.Fd()))
 	}
-	a.say("%s: one line a %s; the farm goes on serving", run.ID, cmp.Or(s.kind.Part, "side"))
+	a.say("%s: one line for each %s; the farm goes on serving", run.ID, cmp.Or(s.kind.Part, "side"))
 	go s.run()
 	return s
 }
@@ -156,7 +156,11 @@ func (s *screen) headline() string {
 	if s.board.First.IsZero() {
 		took = 0
 	}
-	return fmt.Sprintf("%s done, %d at work, %v; longest gate %s", done, atWork, took, farm.Millis(s.board.Quantile(1)))
+	text := fmt.Sprintf("%s done, %d at work, %v", done, atWork, took)
+	if !s.kind.Ungated {
+		text += "; longest gate " + farm.Millis(s.board.Quantile(1))
+	}
+	return text
 }
 
 // Close paints a last time.

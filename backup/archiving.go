@@ -1,0 +1,97 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"stowage/backup/catalogue"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/session"
+)
+
+// Archiving is what came of archiving one instance's binary log.
+type Archiving struct {
+	Pair     farm.PairName     `json:"pair"`
+	Instance farm.InstanceName `json:"instance"`
+	Host     farm.HostName     `json:"host"`
+	Dir      string            `json:"dir"`
+	host.Archived
+	Error  string `json:"error,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// ArchiveBinlogs appends to the archives what the binary logs have had since the last time: of the instance of each pair whose backup is the newest, for only
+// its log goes on from there. Pairs without a backup are left out. One that fails does not stop the others.
+func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup) []Archiving {
+	var out []Archiving
+	for _, p := range a.Farm.Pairs {
+		its := catalogue.Of(all, a.Farm.Name, p.Name)
+		n := slices.IndexFunc(its, func(b catalogue.Backup) bool { return b.GTID != "" })
+		if n < 0 {
+			continue
+		}
+		newest := its[len(its)-1]
+		if side, ok := p.Sides[newest.Side]; ok && p.Instance(newest.Side) == newest.Instance {
+			out = append(out, Archiving{Pair: p.Name, Instance: newest.Instance, Host: side.Host})
+		}
+	}
+	room := make(chan struct{}, askedAtOnce)
+	var wg sync.WaitGroup
+	for n := range out {
+		wg.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			if err := a.archive(ctx, &out[n]); err != nil {
+				out[n].Error, out[n].Remedy = err.Error(), farm.Hint(err)
+				return
+			}
+			if err := a.keepArchived(out[n], time.Now()); err != nil {
+				out[n].Error = err.Error()
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// archive brings one archive up to date.
+func (a *Act) archive(ctx context.Context, x *Archiving) error {
+	pair, _ := a.Farm.Pair(x.Pair)
+	var at farm.Side
+	for _, side := range pair.SideNames() {
+		if pair.Instance(side) == x.Instance {
+			at = pair.Sides[side]
+		}
+	}
+	h, err := a.Host(at.Host)
+	if err != nil {
+		return err
+	}
+	if err := a.Greet(ctx, at.Host); err != nil {
+		return err
+	}
+	on, ok := h.(host.Archivist)
+	if !ok {
+		return &farm.Error{Op: "archive binary log", Subject: string(x.Instance), Err: fmt.Errorf("%w: host %s cannot do that", farm.ErrRefused, at.Host), Hint: "stowage agent status: is its agent of this version?"}
+	}
+	_, place := PlaceOf(a.Farm.Backup, at.Host)
+	if x.Dir, err = host.ArchiveDir(place, x.Instance); err != nil {
+		return err
+	}
+	address, _ := a.Farm.Host(at.Host)
+	here := session.InstanceAt(a.Workspace, x.Instance, address.Address, at)
+	server := a.Server(x.Instance, here.Dial())
+	defer server.Close()
+	asked, cancel := context.WithTimeout(ctx, askedFor)
+	defer cancel()
+	vars, err := server.Variables(asked, "log_bin_index") // one that does not answer is archived by its option file
+	if err != nil {
+		vars = nil
+	}
+	x.Archived, err = on.ArchiveBinlogs(ctx, here, vars["log_bin_index"], x.Dir)
+	return err
+}

@@ -1,0 +1,206 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"stowage/act"
+	"stowage/backup/catalogue"
+	"stowage/backup/kept"
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/session"
+	"stowage/store"
+	"stowage/vault"
+)
+
+// Wish is what somebody wants backed up.
+type Wish struct {
+	Name string // in the run's id
+	// Pairs are those whose data are to be copied, from one side each; Sides says which, where it must be that one.
+	Pairs []farm.PairName
+	Sides map[farm.PairName]farm.SideName
+	// Kind is what to take; empty: what is due by farm.yaml, and all that was asked for even if nothing is.
+	Kind catalogue.Kind
+	Now  time.Time
+}
+
+// PlaceOf is where the vault of an instance is.
+func PlaceOf(b farm.Backup, on farm.HostName) (farm.HostName, vault.Place) {
+	return b.On(on), vault.Place{Dir: b.Dir, Level: b.Zstd, Restic: b.Restic, PasswordFile: b.PasswordFile, EnvFile: b.EnvFile}
+}
+
+// Begin backs up one side of each pair, after everything was asked.
+func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, error) {
+	if !a.Farm.Backup.IsPlace() {
+		return store.Run{}, nil, &farm.Error{Op: "back up", Subject: "farm.yaml", Err: fmt.Errorf("%w: it does not say where backups go", farm.ErrInput),
+			Hint: "backup: {dir: /srv/backup} in farm.yaml; docs/backup.md"}
+	}
+	all, err := kept.All(a.Store)
+	if err != nil {
+		return store.Run{}, nil, err
+	}
+	return a.Act.Begin(ctx, act.Proposal{
+		Name: w.Name, Subject: w.Name,
+		Job: func(run string) (engine.Job, uint32, error) {
+			job, err := a.takingJob(ctx, run, w, all)
+			return job, 0, err
+		},
+		Survey: a.SurveyJob, Remedy: "remedy them, or name the pairs that can be backed up; nothing has been copied",
+	})
+}
+
+// takingJob is a lane for each pair. A host is read for one copy at a time.
+func (a *Act) takingJob(ctx context.Context, run string, w Wish, all []catalogue.Backup) (engine.Job, error) {
+	job := engine.Job{ID: run, Kind: Backup, Budgets: map[string]int{}}
+	orders, err := a.orders(ctx, w, all)
+	if err != nil {
+		return job, err
+	}
+	hosts := map[farm.HostName]bool{}
+	for _, o := range orders {
+		args, err := json.Marshal(o)
+		if err != nil {
+			return job, err
+		}
+		book, _ := a.Kind.Runbook(o.Runbook)
+		token := "host " + string(o.On)
+		job.Budgets[token], hosts[o.On] = 1, true
+		job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.Backup.Pair), Holds: []string{act.WholeFarm, token},
+			Parts: []engine.Part{{Subject: string(o.Backup.Instance), Args: args, Steps: book.EngineSteps()}}})
+	}
+	job.Budgets[act.WholeFarm], job.Spares = max(1, len(hosts)), len(job.Lanes) // one that fails does not stop the others
+	goals, err := act.Goals(a.Session)
+	if err == nil {
+		act.LimitStreams(&job, a.Farm, goals.Budgets)
+		job.Budgets[act.WholeFarm] = max(1, len(hosts))
+	}
+	return job, err
+}
+
+// orders says of each pair which side is copied, and what of it.
+func (a *Act) orders(ctx context.Context, w Wish, all []catalogue.Backup) ([]order, error) {
+	busy := map[farm.HostName]float64{} // bytes that its disks are read for
+	var out []order
+	for _, name := range w.Pairs {
+		pair, ok := a.Farm.Pair(name)
+		if !ok {
+			return nil, &farm.Error{Op: "back up", Subject: string(name), Err: fmt.Errorf("%w: farm.yaml has no such pair", farm.ErrInput), Hint: "stowage inventory lists them"}
+		}
+		side, err := sideFor(pair, w.Sides[name], busy, catalogue.Of(all, a.Farm.Name, name))
+		if err != nil {
+			return nil, err
+		}
+		busy[pair.Sides[side].Host] += pair.Needs()[farm.Disk]
+		out = append(out, a.orderOf(pair, side, w))
+	}
+	turns := a.turns(ctx, w.Now, out, all)
+	for n := range out {
+		if err := out[n].take(turns[n], w, all); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// orderOf is the order of one side, before it is known what of it is copied.
+func (a *Act) orderOf(pair *farm.Pair, side farm.SideName, w Wish) order {
+	at := pair.Sides[side]
+	on, _ := a.Farm.Host(at.Host)
+	instance := pair.Instance(side)
+	o := order{Runbook: "copy", On: at.Host, Instance: session.InstanceAt(a.Workspace, instance, on.Address, at)}
+	o.Backup = catalogue.Backup{Farm: a.Farm.Name, Pair: pair.Name, Side: side, Instance: instance, Began: w.Now, On: at.Host, Datadir: o.Instance.Datadir, Raw: int64(pair.Needs()[farm.Disk])}
+	o.Backup.Host, o.Backup.Place = PlaceOf(a.Farm.Backup, at.Host)
+	return o
+}
+
+// askedAtOnce is how many servers are asked who they are at the same time, each for so long.
+const (
+	askedAtOnce = 16
+	askedFor    = 10 * time.Second
+)
+
+// turns are what the instances are to have next. One that does not answer gets a full copy on paper; the questions before the run say that it is away.
+func (a *Act) turns(ctx context.Context, now time.Time, orders []order, all []catalogue.Backup) []catalogue.Turn {
+	out := make([]catalogue.Turn, len(orders))
+	room := make(chan struct{}, askedAtOnce)
+	var wg sync.WaitGroup
+	for n, o := range orders {
+		wg.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			b := o.Backup
+			is := catalogue.Server{Farm: b.Farm, Instance: b.Instance, On: b.On, Datadir: b.Datadir, Host: b.Host, Place: b.Place}
+			server := a.Server(b.Instance, o.Instance.Dial())
+			defer server.Close()
+			ctx, cancel := context.WithTimeout(ctx, askedFor)
+			defer cancel()
+			if vars, err := server.Variables(ctx, "server_id", "version"); err == nil {
+				id, _ := strconv.ParseUint(vars["server_id"], 10, 32)
+				is.ServerID, is.Version = uint32(id), vars["version"]
+			}
+			if text, err := server.Status(ctx, "Innodb_lsn_current"); err == nil {
+				is.LSN, _ = strconv.ParseUint(text, 10, 64)
+			}
+			out[n] = catalogue.Next(now, a.Farm.Backup, is, all)
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// take fills in what is copied.
+func (o *order) take(turn catalogue.Turn, w Wish, all []catalogue.Backup) error {
+	b := &o.Backup
+	b.Kind = cmp.Or(w.Kind, turn.Kind)
+	if b.Kind == catalogue.Incremental {
+		if turn.Base == "" {
+			return &farm.Error{Op: "back up", Subject: string(b.Instance), Err: fmt.Errorf("%w: an incremental copy has nothing to be based on: %s", farm.ErrRefused, turn.Why), Hint: "stowage backup run --full " + string(b.Pair)}
+		}
+		b.Base, b.FromLSN, b.Raw = turn.Base, turn.Since, 0
+	}
+	b.ID = fmt.Sprintf("%s/%s-%s", b.Instance, w.Now.UTC().Format("20060102T150405Z"), b.Kind)
+	byID := map[string]catalogue.Backup{}
+	for _, x := range all {
+		byID[x.ID] = x
+		if x.Instance == b.Instance && x.Kind == b.Kind { // the newest is the last
+			b.Raw, b.Bytes = x.Raw, x.Bytes
+		}
+	}
+	for id := b.Base; id != ""; id = byID[id].Base {
+		if _, has := byID[id]; !has {
+			return &farm.Error{Op: "back up", Subject: string(b.Instance), Err: fmt.Errorf("%w: %s is not in the catalogue", farm.ErrRefused, id), Hint: "stowage backup run --full " + string(b.Pair)}
+		}
+		o.Chain = slices.Insert(o.Chain, 0, id)
+	}
+	return nil
+}
+
+// sideFor is the side of a pair that is read: the one that was asked for, that of the newest backup, so that an incremental one can follow, or the one whose host
+// has least to do; of equals the last, which is a replica where there is one.
+func sideFor(pair *farm.Pair, asked farm.SideName, busy map[farm.HostName]float64, its []catalogue.Backup) (farm.SideName, error) {
+	if asked != "" {
+		if _, ok := pair.Sides[asked]; !ok {
+			return "", &farm.Error{Op: "back up", Subject: fmt.Sprintf("%s/%s", pair.Name, asked), Err: fmt.Errorf("%w: the pair has no such side", farm.ErrInput), Hint: "stowage inventory lists them"}
+		}
+		return asked, nil
+	}
+	for _, b := range slices.Backward(its) {
+		if at, ok := pair.Sides[b.Side]; ok && at.Host == b.On {
+			return b.Side, nil
+		}
+	}
+	var least farm.SideName
+	for _, side := range pair.SideNames() {
+		if least == "" || busy[pair.Sides[side].Host] <= busy[pair.Sides[least].Host] {
+			least = side
+		}
+	}
+	return least, nil
+}

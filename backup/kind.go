@@ -1,0 +1,65 @@
+package backup
+
+import (
+	"time"
+
+	"stowage/act"
+	"stowage/backup/catalogue"
+	"stowage/engine"
+	"stowage/swing"
+)
+
+// The kinds of runs, and what Restore has besides its first runbook.
+const (
+	Backup  = "backup"
+	Restore = "restore"
+
+	verify = "verify"
+)
+
+// Act is the carrying out of runs of one of these kinds in a session.
+type Act struct {
+	*act.Act
+	// Patience is how long a server may take to catch up.
+	Patience time.Duration
+}
+
+// NewAct makes backups what an act carries out, in a session that is prepared.
+func NewAct(bare *act.Act, s swing.Settings) *Act { return of(bare, s, Kind) }
+
+// NewRestore makes restores what an act carries out.
+func NewRestore(bare *act.Act, s swing.Settings) *Act { return of(bare, s, RestoreKind) }
+
+func of(bare *act.Act, s swing.Settings, kind func(*Act) act.Kind) *Act {
+	a := &Act{Act: bare, Patience: s.CatchUp}
+	a.Kind = kind(a)
+	return a
+}
+
+// Kind is backing up. That of an Act that is nil can be looked at and not carried out.
+func Kind(a *Act) act.Kind {
+	return act.Kind{Name: Backup, Part: "instance", Ungated: true, Stuck: stuckText, Again: "remedy the cause, then again: stowage backup run; copies that are done stay", Runbooks: []act.Runbook{
+		act.NewRunbook("copy", takingSteps(), func(c engine.Call, s act.Step, beat func(string)) (*taking, error) { return a.taking(c, s, beat) }),
+	}}
+}
+
+// RestoreKind is restoring, as Kind is backing up.
+func RestoreKind(a *Act) act.Kind {
+	open := func(c engine.Call, s act.Step, beat func(string)) (*restoring, error) { return a.restoring(c, s, beat) }
+	steps := restoringSteps()
+	return act.Kind{Name: Restore, Part: "instance", Ungated: true, Again: "remedy the cause, then again; the live servers and the vault are as they were", Stuck: "the backup is proven; the throw-away server is still there: remedy the cause, then: stowage resume", Runbooks: []act.Runbook{
+		act.NewRunbook("restore", steps, open),
+		act.NewRunbook(verify, append(steps[:len(steps):len(steps)], verifyingSteps()...), open),
+	}}
+}
+
+// stuckText is for a set whose manifest could not be written, or not be kept.
+const stuckText = "the copy is whole and not in the catalogue; remedy the cause, then: stowage resume"
+
+// partOf is the name that the stream of a backup has in its set.
+func partOf(k catalogue.Kind) string {
+	if k == catalogue.Incremental {
+		return "delta.xb"
+	}
+	return "base.xb"
+}

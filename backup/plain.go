@@ -1,0 +1,33 @@
+package backup
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"stowage/backup/catalogue"
+)
+
+// howToRestore says how a backup becomes a server again without Stowage: for whoever opens its directory in bad times.
+func howToRestore(b catalogue.Backup, chain []string) string {
+	var t strings.Builder
+	fmt.Fprintf(&t, "%s: %s backup of %s, %s/%s of farm %s, MariaDB %s, as of %s.\n\n", b.ID, b.Kind, b.Instance, b.Pair, b.Side, b.Farm, b.Version, b.At.Format("2006-01-02 15:04:05 UTC"))
+	t.WriteString("To make a server of it by hand, with zstd, mbstream and mariadb-backup of the same version, as root,\nfrom the directory that holds " + path.Dir(b.ID) + ":\n\n")
+	full := b.ID
+	if len(chain) > 0 {
+		full = chain[0]
+	}
+	fmt.Fprintf(&t, "  mkdir /srv/restored\n  zstd -dc %s/base.xb.zst | mbstream -x -C /srv/restored\n  mariadb-backup --prepare --target-dir=/srv/restored\n", full)
+	if b.Kind == catalogue.Incremental {
+		for n, id := range append(chain[1:len(chain):len(chain)], b.ID) {
+			fmt.Fprintf(&t, "  mkdir /srv/delta%d\n  zstd -dc %s/delta.xb.zst | mbstream -x -C /srv/delta%d\n  mariadb-backup --prepare --target-dir=/srv/restored --incremental-dir=/srv/delta%d\n", n+1, id, n+1, n+1)
+		}
+	}
+	t.WriteString("  chown -R mysql:mysql /srv/restored\n  mariadbd --defaults-file=/srv/restored/backup-my.cnf --user=mysql --datadir=/srv/restored --socket=/srv/restored/sock --skip-networking --skip-slave-start --event-scheduler=OFF\n\n")
+	if b.GTID != "" {
+		fmt.Fprintf(&t, "Its data stand at GTID position %s, which is %s:%d in the binary log of %s.\n", b.GTID, b.File, b.Offset, b.Instance)
+		t.WriteString("Later changes: mariadb-binlog --start-position=" + fmt.Sprint(b.Offset) + " " + b.File + " and the files after it | mariadb.\n")
+	}
+	t.WriteString("options.cnf is what the server was started with. The sums of the files are in manifest.json.\n")
+	return t.String()
+}

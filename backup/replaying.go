@@ -1,0 +1,136 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stowage/farm"
+	"stowage/host"
+	"stowage/mysql"
+	"stowage/session"
+)
+
+// replay applies what was written after the backup, up to the moment that was asked for.
+func (r *restoring) replay(ctx context.Context) error {
+	b, until := r.order.last(), r.order.Until
+	if until.isBackup() {
+		return nil
+	}
+	dir, err := host.ArchiveDir(b.Place, b.Instance)
+	if err != nil {
+		return r.unlessVerifying(err)
+	}
+	archive, ok := r.host.(host.Archivist)
+	if !ok {
+		return r.refuse("replay", fmt.Errorf("host %s cannot replay binary logs", r.order.On), "stowage agent status: is its agent of this version?")
+	}
+	from, err := archive.ArchiveFrom(ctx, dir, host.SeedPoint{File: b.File, Offset: b.Offset}, b.GTID)
+	if err != nil {
+		return r.unlessVerifying(err)
+	}
+	to, err := placeIn(ctx, archive, dir, until)
+	if err != nil {
+		return err
+	}
+	reached, err := r.reached(ctx, b.GTID)
+	if err != nil {
+		return err
+	}
+	told := time.Time{}
+	err = archive.Replay(ctx, host.Replaying{
+		Archive: dir, From: from.Mark, To: to.Mark, Reached: reached, Instance: r.order.Instance, Login: session.LoginOf(r.act.Admin, r.order.Instance.Dial()),
+		Told: func(done, all int64) {
+			if time.Since(told) < 250*time.Millisecond {
+				return
+			}
+			told = time.Now()
+			r.Report(farm.Event{Kind: farm.StepProgress, Text: "replaying binary logs", Bytes: done, Total: all})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return r.stands(ctx, to)
+}
+
+// unlessVerifying: a backup without an archive of binary logs can be compared with the live server, which still has them.
+func (r *restoring) unlessVerifying(err error) error {
+	if r.live == nil || r.order.Until != (Until{End: true}) {
+		return err
+	}
+	r.Report(farm.Event{Kind: farm.StepProgress, Text: "no archived binary log goes on from this backup: the live server's own are taken"})
+	return nil
+}
+
+// placeIn is where the moment is that was asked for.
+func placeIn(ctx context.Context, archive host.Archivist, dir string, until Until) (host.Found, error) {
+	switch {
+	case until.GTID != "":
+		return archive.ArchiveUntil(ctx, dir, until.GTID)
+	case !until.Time.IsZero():
+		return archive.ArchiveAt(ctx, dir, until.Time)
+	}
+	state, err := archive.ArchiveState(ctx, dir)
+	return host.Found{Mark: state.Last, Position: state.Position, At: state.LastAt}, err
+}
+
+// reached is the position of the instance, when no session of an attempt that was killed is left there; "" where nothing was replayed yet.
+func (r *restoring) reached(ctx context.Context, begin string) (string, error) {
+	for end := time.Now().Add(time.Minute); ; {
+		n, err := r.server.Clients(ctx)
+		if err != nil {
+			return "", err
+		}
+		if n == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			return "", r.refuse("replay", fmt.Errorf("%s connected to an instance that nobody should know yet", farm.Counted(n, "client is")), "find out who uses it, and end that")
+		}
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+	at, err := r.server.BinlogPosition(ctx)
+	if err != nil {
+		return "", err
+	}
+	first, err := mysql.ParsePosition(begin)
+	if err != nil {
+		return "", err
+	}
+	if first.Reached(at) { // it has no more than it began with
+		return "", nil
+	}
+	return at.String(), nil
+}
+
+// stands makes sure that the instance is where it was to be brought.
+func (r *restoring) stands(ctx context.Context, to host.Found) error {
+	want, err := mysql.ParsePosition(to.Position)
+	if err != nil {
+		return err
+	}
+	is, err := r.server.BinlogPosition(ctx)
+	if err != nil {
+		return err
+	}
+	if !is.Equal(want) {
+		return r.refuse("replay", fmt.Errorf("it is at %s, and not at %s", is, want), "restore again; when this comes again, the archive and the server's own log differ: stowage backup check")
+	}
+	r.memory.GTID = is.String()
+	if !to.At.IsZero() {
+		r.memory.At = to.At
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,219 @@
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stowage/act"
+	"stowage/backup/catalogue"
+	"stowage/backup/kept"
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/mysql"
+	"stowage/store"
+)
+
+// RestoreWish is what somebody wants restored.
+type RestoreWish struct {
+	// Backups are the ids of those that are restored, each with what it is based on.
+	Backups []string
+	To      farm.HostName // empty: the host of the vault
+	Port    int           // of the first; 0: the next that farm.yaml gives to nobody
+	Until   Until
+	Verify  bool // compare it with the live server, and take it away again
+}
+
+// BeginRestore makes instances of backups, after everything was asked.
+func (a *Act) BeginRestore(ctx context.Context, w RestoreWish) (store.Run, []farm.Finding, error) {
+	all, err := kept.All(a.Store)
+	if err != nil {
+		return store.Run{}, nil, err
+	}
+	name := strings.ReplaceAll(w.Backups[0], "/", "-")
+	if len(w.Backups) > 1 {
+		name = farm.Counted(len(w.Backups), "backup")
+	}
+	book := "restore"
+	if w.Verify {
+		book, name = verify, "verify "+name
+	}
+	return a.Act.Begin(ctx, act.Proposal{
+		Name: strings.ReplaceAll(name, " ", "-"), Subject: name,
+		Job: func(run string) (engine.Job, uint32, error) {
+			job, id, err := a.restoreJob(run, book, w, all)
+			return job, id, err
+		},
+		Survey: a.SurveyJob, Remedy: "remedy them; nothing has been made",
+	})
+}
+
+// restoreJob is a lane for each backup.
+func (a *Act) restoreJob(run, runbook string, w RestoreWish, all []catalogue.Backup) (engine.Job, uint32, error) {
+	book, _ := a.Kind.Runbook(runbook)
+	job := engine.Job{ID: run, Kind: Restore, Budgets: map[string]int{act.WholeFarm: 1}}
+	before, err := a.Store.Runs(Restore)
+	if err != nil {
+		return job, 0, err
+	}
+	number := len(before) + 1
+	id, port := a.Farm.NextServerID, w.Port
+	for _, name := range w.Backups {
+		chain, err := chainOf(name, all)
+		if err != nil {
+			return job, 0, err
+		}
+		o := restoreOrder{Runbook: runbook, Chain: chain, ServerID: id, Until: w.Until}
+		if err := a.placeFor(&o, w.To, port, number); err != nil {
+			return job, 0, err
+		}
+		if w.Verify {
+			if err := a.liveFor(&o); err != nil {
+				return job, 0, err
+			}
+		}
+		id, port = id+1, o.Instance.Port+1
+		args, err := json.Marshal(o)
+		if err != nil {
+			return job, 0, err
+		}
+		job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.last().Pair), Holds: []string{act.WholeFarm, "host " + string(o.On)},
+			Parts: []engine.Part{{Subject: string(o.Instance.Name), Args: args, Steps: book.EngineSteps()}}})
+		job.Budgets["host "+string(o.On)] = 1
+	}
+	job.Spares = len(job.Lanes)
+	return job, id, nil
+}
+
+// chainOf is a backup with all that it is based on, the full one first.
+func chainOf(id string, all []catalogue.Backup) ([]catalogue.Backup, error) {
+	var out []catalogue.Backup
+	for want := id; want != ""; {
+		n := slices.IndexFunc(all, func(b catalogue.Backup) bool { return b.ID == want })
+		if n < 0 {
+			hint := "stowage backup list names them; stowage backup list --scan reads the vaults again"
+			if want != id {
+				return nil, &farm.Error{Op: "restore", Subject: id, Err: fmt.Errorf("%w: it is based on %s, which is not there", farm.ErrRefused, want), Hint: hint}
+			}
+			return nil, &farm.Error{Op: "restore", Subject: id, Err: fmt.Errorf("%w: there is no such backup", farm.ErrInput), Hint: hint}
+		}
+		if all[n].Damaged != "" {
+			return nil, &farm.Error{Op: "restore", Subject: id, Err: fmt.Errorf("%w: %s is damaged: %s", farm.ErrRefused, want, all[n].Damaged), Hint: "restore an older one: stowage backup list"}
+		}
+		out = append(out, all[n])
+		want = all[n].Base
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// placeFor gives a restored instance a place of its own.
+func (a *Act) placeFor(o *restoreOrder, to farm.HostName, port, number int) error {
+	b := o.last()
+	if to == "" {
+		to = b.Host
+	}
+	h, ok := a.Farm.Host(to)
+	if !ok {
+		return &farm.Error{Op: "restore", Subject: b.ID, Err: fmt.Errorf("%w: farm.yaml has no host %s", farm.ErrInput, to), Hint: "say another: --to HOST"}
+	}
+	if h.Dir == "" {
+		return &farm.Error{Op: "restore", Subject: b.ID, Err: fmt.Errorf("%w: host %s has no dir in farm.yaml, where new instances are made", farm.ErrInput, to), Hint: "give it one, or say another host: --to HOST"}
+	}
+	o.On = to
+	name := farm.InstanceName(fmt.Sprintf("%s-restored-%d", b.Instance, number))
+	dir := filepath.Join(a.Workspace.Path(h.Dir), string(name))
+	o.Instance = host.Instance{Name: name, Address: h.Address, Port: a.portFor(to, port), Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}
+	return nil
+}
+
+// portFor is the first from there on that farm.yaml gives to nobody on the host.
+func (a *Act) portFor(to farm.HostName, port int) int {
+	taken := map[int]bool{}
+	least := 0
+	for _, p := range a.Farm.Pairs {
+		for _, s := range p.Sides {
+			if s.Host == to {
+				taken[s.Port] = true
+			}
+			least = max(least, s.Port)
+		}
+	}
+	if port == 0 {
+		port = least + 1
+	}
+	for taken[port] {
+		port++
+	}
+	return port
+}
+
+// liveFor is the server that a restored instance is compared with: the one that was backed up.
+func (a *Act) liveFor(o *restoreOrder) error {
+	b := o.last()
+	pair, ok := a.Farm.Pair(b.Pair)
+	if !ok {
+		return &farm.Error{Op: "verify", Subject: b.ID, Err: fmt.Errorf("%w: farm.yaml has no pair %s any more", farm.ErrInput, b.Pair), Hint: "restore it without comparing: stowage restore " + b.ID}
+	}
+	side, ok := pair.Sides[b.Side]
+	if !ok {
+		return errors.New("the pair has no such side")
+	}
+	o.Live, o.LiveName = a.Farm.Address(side), pair.Instance(b.Side)
+	return nil
+}
+
+// Newest is the backup of that name, or the newest of an instance, or of a pair, that is not damaged and lies before a moment; ok is false where there is none.
+func Newest(all []catalogue.Backup, of string, until Until) (found catalogue.Backup, ok bool) {
+	for _, b := range all {
+		if b.ID == of {
+			return b, true
+		}
+		if (string(b.Instance) == of || string(b.Pair) == of) && b.Damaged == "" && until.isAfter(b) && (!ok || b.At.After(found.At)) {
+			found, ok = b, true
+		}
+	}
+	return found, ok
+}
+
+// isAfter reports whether the moment can be reached from a backup.
+func (u Until) isAfter(b catalogue.Backup) bool {
+	if u.GTID == "" {
+		return u.Time.IsZero() || !b.At.After(u.Time)
+	}
+	want, err := mysql.ParsePosition(u.GTID)
+	has, bad := mysql.ParsePosition(b.GTID)
+	if err != nil || bad != nil {
+		return false
+	}
+	return !slices.ContainsFunc(want.Origins(), func(o mysql.Origin) bool { return !want.Reached(has.From(o)) })
+}
+
+// ResultOf are what came of a run of restores.
+func ResultOf(s *store.Store, run string) ([]Restored, error) {
+	docs, err := s.Documents(restoredDocument)
+	if err != nil {
+		return nil, err
+	}
+	newest := map[string]int64{}
+	for _, d := range docs {
+		if strings.HasPrefix(d.Name, run+" ") {
+			newest[d.Name] = d.ID
+		}
+	}
+	var out []Restored
+	for _, name := range slices.Sorted(maps.Keys(newest)) {
+		var r Restored
+		if err := s.DocumentByID(newest[name], &r); err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}

@@ -1,0 +1,245 @@
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"stowage/act"
+	"stowage/backup/catalogue"
+	"stowage/backup/kept"
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/fresh"
+	"stowage/host"
+	"stowage/internal/nested"
+	"stowage/mysql"
+	"stowage/vault"
+)
+
+// Until is the moment to which an instance is restored. The zero value is the end of the backup itself.
+type Until struct {
+	Time time.Time `json:"time,omitzero"`
+	GTID string    `json:"gtid,omitempty"`
+	End  bool      `json:"end,omitempty"` // all that the archive has
+}
+
+// isBackup: nothing is to be replayed.
+func (u Until) isBackup() bool { return u == Until{} }
+
+// restoreOrder is what the part of one restored instance says.
+type restoreOrder struct {
+	Runbook string `json:"runbook"`
+	// Chain is a full backup and those that are based on it, in order.
+	Chain    []catalogue.Backup `json:"chain"`
+	On       farm.HostName      `json:"on"`
+	Instance host.Instance      `json:"instance"`
+	ServerID uint32             `json:"server_id"`
+	Until    Until              `json:"until,omitzero"`
+	// Live is the address of the server that it is compared with; empty: it is not.
+	Live     string            `json:"live,omitempty"`
+	LiveName farm.InstanceName `json:"live_name,omitempty"`
+}
+
+// last is the backup that is restored.
+func (o restoreOrder) last() catalogue.Backup { return o.Chain[len(o.Chain)-1] }
+
+// restored is what the next step is to know.
+type restored struct {
+	Bytes    int64     `json:"bytes,omitempty"`
+	At       time.Time `json:"at,omitzero"` // the moment at which its data stand
+	GTID     string    `json:"gtid,omitempty"`
+	Rows     int64     `json:"rows,omitempty"` // that were compared
+	Differ   int       `json:"differ,omitempty"`
+	ReadBack bool      `json:"read_back,omitempty"`
+}
+
+// restoring is one instance that is made of a backup: what the steps of kind Restore act on.
+type restoring struct {
+	act.Task
+	act    *Act
+	order  restoreOrder
+	memory restored
+	host   host.Host // where it is restored
+	vault  host.Host
+	server *mysql.Server
+	live   *mysql.Server // nil: there is none
+}
+
+func (a *Act) restoring(c engine.Call, step act.Step, beat func(string)) (*restoring, error) {
+	r := &restoring{act: a}
+	var err error
+	if r.Task, err = a.Conductor.Task(c, step, beat, &r.order, &r.memory); err != nil {
+		return nil, err
+	}
+	if len(r.order.Chain) == 0 {
+		return nil, fmt.Errorf("%w: the order of %s names no backup", farm.ErrInput, c.Subject)
+	}
+	b := r.order.last()
+	r.About = farm.Event{Pair: b.Pair, Side: b.Side}
+	if r.host, err = a.Host(r.order.On); err != nil {
+		return nil, err
+	}
+	if r.vault, err = a.Host(b.Host); err != nil {
+		return nil, err
+	}
+	r.server = mysql.Open(r.order.Instance.Name, r.order.Instance.Dial(), a.Admin, a.Log)
+	if r.order.Live != "" {
+		r.live = mysql.Open(r.order.LiveName, r.order.Live, a.Admin, a.Log)
+	}
+	return r, nil
+}
+
+// Remember implements act.Work.
+func (r *restoring) Remember() json.RawMessage {
+	raw, err := json.Marshal(r.memory)
+	if err != nil { // a struct of strings and numbers always encodes
+		return nil
+	}
+	return raw
+}
+
+// Close implements act.Work.
+func (r *restoring) Close() {
+	_ = r.server.Close() // nothing is lost with a connection
+	if r.live != nil {
+		_ = r.live.Close()
+	}
+}
+
+func (r *restoring) preflight(ctx context.Context) error { return act.MayGoOn(ctx, r) }
+
+// owner marks its directory as made by this run.
+func (r *restoring) owner() string {
+	return fmt.Sprintf("%s, %s of %s", r.act.Owner, r.order.Instance.Name, r.order.last().ID)
+}
+
+// fetchedNote is written when the data directory is complete.
+const fetchedNote = "stowage-restored.json"
+
+// fetch makes the data directory: the full backup, and one after the other what is based on it.
+func (r *restoring) fetch(ctx context.Context) error {
+	i := r.order.Instance
+	if err := r.host.Claim(ctx, i, r.owner()); err != nil {
+		return err
+	}
+	var note struct{ Of string }
+	notePath := filepath.Join(i.Dir(), fetchedNote)
+	if raw, err := r.host.ReadFile(ctx, notePath); err == nil && nested.Unmarshal(raw, &note) == nil && note.Of == r.order.last().ID {
+		return nil
+	}
+	// What is there was cut short.
+	if err := r.host.Wipe(ctx, i, r.owner()); err != nil {
+		return err
+	}
+	if err := r.host.WriteFile(ctx, i.Config, restoredOptions(r.order.last().Options, i, r.order.ServerID)); err != nil {
+		return err
+	}
+	r.memory.Bytes = 0
+	for n, b := range r.order.Chain {
+		if err := r.apply(ctx, n, b); err != nil {
+			return err
+		}
+	}
+	note.Of = r.order.last().ID
+	raw, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	return r.host.WriteFile(ctx, notePath, raw)
+}
+
+// apply fetches one backup of the chain and puts it on top of those before.
+func (r *restoring) apply(ctx context.Context, n int, b catalogue.Backup) error {
+	i, told := r.order.Instance, time.Time{}
+	pace, done := r.act.Throttle.Begin(ctx, nil, r.order.On, b.Host)
+	defer done()
+	out, err := host.Copy{
+		From: r.vault, Origin: host.Origin{Stored: host.Stored{Place: b.Place, Set: b.ID, Name: partOf(b.Kind)}},
+		To: r.host, Target: host.Destination{Instance: i, Delta: n > 0}, Rate: pace.Rate,
+		Moved: func(done int64) {
+			pace.Moved(done)
+			if time.Since(told) < 250*time.Millisecond {
+				return
+			}
+			told = time.Now()
+			r.Report(farm.Event{Kind: farm.StepProgress, Text: "fetching " + b.ID + pace.Slowed(), Bytes: done, Total: max(done, b.Raw)})
+		},
+	}.Run(ctx)
+	if err != nil {
+		return r.damaged(ctx, b, err)
+	}
+	r.memory.Bytes += out.Bytes
+	r.Report(farm.Event{Kind: farm.StepProgress, Text: "applying the log of " + b.ID, Bytes: out.Bytes, Total: out.Bytes})
+	_, err = r.host.Prepare(ctx, i)
+	return err
+}
+
+// damaged asks, when a copy out of a vault has failed, whether what lies there is what was kept: who unpacks it may notice first, and in other words.
+func (r *restoring) damaged(ctx context.Context, b catalogue.Backup, failed error) error {
+	err := r.vault.Vault(b.Place).Check(ctx, b.ID)
+	if !errors.Is(err, vault.ErrDamaged) && !errors.Is(err, vault.ErrNone) {
+		return failed
+	}
+	if failed := kept.Damaged(r.act.Store, b.ID, err.Error(), time.Now().UTC()); failed != nil {
+		return failed
+	}
+	return r.refuse("fetch", err, "restore an older one: stowage backup list; and take a new full one: stowage backup run --full "+string(b.Pair))
+}
+
+// elsewhere are options that may name paths outside of an instance's own directory, where another server's files are.
+var elsewhere = []string{"log_bin_index", "relay_log", "relay_log_index", "relay_log_info_file", "master_info_file", "innodb_data_home_dir", "innodb_log_group_home_dir",
+	"innodb_undo_directory", "innodb_temp_data_file_path", "innodb_tmpdir", "aria_log_dir_path", "general_log_file", "slave_load_tmpdir", "init_file"}
+
+// restoredOptions is the option file of a restored instance: that of the one that was backed up, in a place of its own.
+func restoredOptions(model string, i host.Instance, id uint32) []byte {
+	more := map[string]string{}
+	group := host.ServerGroup(model)
+	for _, name := range elsewhere {
+		if _, has := host.Option(model, group, name); has {
+			more[name] = ""
+		}
+	}
+	if path, has := host.Option(model, group, "log_bin"); has && filepath.IsAbs(path) {
+		more["log_bin"] = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	}
+	return fresh.Options(model, mysql.Flavor{Vendor: "MariaDB"}, i, id, more)
+}
+
+func (r *restoring) remove(ctx context.Context) error {
+	return takeAway(ctx, r.host, r.order.Instance, r.owner())
+}
+
+func (r *restoring) start(ctx context.Context) error {
+	return fresh.Start(ctx, r.host, r.order.Instance, r.server, r.order.ServerID, func(text string) { r.Report(farm.Event{Kind: farm.StepProgress, Text: text}) })
+}
+
+const stopBudget = 5 * time.Minute
+
+func (r *restoring) stop(ctx context.Context) error {
+	if err := r.host.Claimable(ctx, r.order.Instance, r.owner()); err != nil {
+		return err // it is somebody else's
+	}
+	return r.host.Stop(ctx, r.order.Instance, stopBudget)
+}
+
+// stand gives it the position of the backup: it has no binary log of its own yet.
+func (r *restoring) stand(ctx context.Context) error {
+	b := r.order.last()
+	r.memory.At, r.memory.GTID = b.At, b.GTID
+	if b.GTID == "" {
+		return nil // the server had no binary log
+	}
+	if err := fresh.Check(ctx, r.server, r.order.Instance, r.order.ServerID); err != nil {
+		return err
+	}
+	p, err := mysql.ParsePosition(b.GTID)
+	if err != nil {
+		return err
+	}
+	return r.server.Adopt(ctx, p)
+}

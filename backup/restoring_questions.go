@@ -1,0 +1,83 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stowage/act"
+	"stowage/farm"
+	"stowage/vault"
+)
+
+// Survey implements act.Work.
+func (r *restoring) Survey(ctx context.Context) ([]farm.Finding, error) {
+	return act.Ask(ctx, restoringQuestions, r)
+}
+
+// restoringQuestions are asked before anything is made.
+var restoringQuestions = []act.Question[*restoring]{
+	{Name: "restore-backup", Look: askChain},
+	{Name: "restore-place", Look: askPlace},
+	{Name: "restore-live", Look: askLive},
+}
+
+func (r *restoring) blocker(text, remedy string) []farm.Finding {
+	return []farm.Finding{{Severity: farm.Blocker, Subject: string(r.order.Instance.Name), Text: text, Remedy: remedy}}
+}
+
+// askChain asks whether the vault still has what the catalogue says.
+func askChain(ctx context.Context, r *restoring) (out []farm.Finding, err error) {
+	for _, b := range r.order.Chain {
+		sets, err := r.vault.Vault(b.Place).Sets(ctx, b.ID)
+		switch {
+		case errors.Is(err, vault.ErrNone) || err == nil && len(sets) == 0:
+			out = append(out, r.blocker(fmt.Sprintf("the vault on host %s has no %s", b.Host, b.ID), "stowage backup list --scan says what is there")...)
+		case err != nil:
+			return append(out, r.blocker(fmt.Sprintf("the vault on host %s cannot be read: %v", b.Host, err), hintOr(err, "backup in farm.yaml names it"))...), nil
+		}
+	}
+	return out, nil
+}
+
+// askPlace asks whether there is room, and nobody in the way.
+func askPlace(ctx context.Context, r *restoring) (out []farm.Finding, err error) {
+	i := r.order.Instance
+	if err := r.host.Claimable(ctx, i, r.owner()); err != nil {
+		out = append(out, r.blocker(fmt.Sprintf("%s cannot be used: %v", i.Dir(), err), hintOr(err, "move it away if it is unused"))...)
+	}
+	free, err := r.host.PortFree(ctx, i.Dial())
+	if err != nil {
+		return out, err
+	}
+	running, err := r.host.Running(ctx, i)
+	if err != nil {
+		return out, err
+	}
+	if !free && running == 0 {
+		out = append(out, r.blocker(fmt.Sprintf("something listens at %s already", i.Dial()), "say another port: --port")...)
+	}
+	var need int64
+	for _, b := range r.order.Chain {
+		need += b.Raw
+	}
+	room, err := r.host.FreeBytes(ctx, i.Dir())
+	if err == nil && running == 0 && room < need+need/10 {
+		out = append(out, r.blocker(fmt.Sprintf("%d MB are free on host %s; the restored instance needs %d MB", room>>20, r.order.On, (need+need/10)>>20), "make room, or restore to another host: --to HOST")...)
+	}
+	return out, err
+}
+
+// askLive asks whether the server that it is compared with answers.
+func askLive(ctx context.Context, r *restoring) ([]farm.Finding, error) {
+	if r.live == nil {
+		return nil, nil
+	}
+	if _, err := r.live.BinlogPosition(ctx); err != nil {
+		return r.blocker(fmt.Sprintf("%s, with which it is to be compared, does not answer: %v", r.order.LiveName, err), "wait for it, or restore without comparing: stowage restore"), nil
+	}
+	if r.order.last().GTID == "" {
+		return r.blocker(r.order.last().ID+" has no GTID position: its server had no binary log", "set log_bin there and take a full backup"), nil
+	}
+	return nil, nil
+}

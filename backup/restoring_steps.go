@@ -1,0 +1,90 @@
+package backup
+
+import (
+	"time"
+
+	"stowage/act"
+	"stowage/swing"
+)
+
+// restoringSteps make an instance of a backup, beside whatever is there.
+func restoringSteps() []swing.Step[*restoring] {
+	return []swing.Step[*restoring]{
+		{
+			Name:    "preflight",
+			Needs:   "the vault has all backups of the chain",
+			Effect:  "none",
+			Known:   "no question found a blocker",
+			Timeout: 2 * time.Minute,
+			Do:      act.Method((*restoring).preflight),
+		},
+		{
+			Name:    "fetch",
+			Needs:   "room and a free port on the host",
+			Effect:  "a data directory with the chain applied, and an option file",
+			Known:   "the note beside it, written last",
+			Undone:  "the directory is removed, if this restore made it",
+			Timeout: 48 * time.Hour,
+			Do:      act.Method((*restoring).fetch),
+			Undo:    act.Method((*restoring).remove),
+		},
+		{
+			Name:    "start",
+			Needs:   "a complete data directory",
+			Effect:  "the restored instance runs: read-only, events off, following nobody",
+			Known:   "it answers with the server_id that it was given",
+			Undone:  "it is stopped",
+			Timeout: 15 * time.Minute,
+			Do:      act.Method((*restoring).start),
+			Undo:    act.Method((*restoring).stop),
+		},
+		{
+			Name:    "stand",
+			Needs:   "the restored instance was never written to",
+			Effect:  "its binary log and its applied position stand where the backup was taken",
+			Known:   "it says so",
+			Timeout: 5 * time.Minute,
+			Do:      act.Method((*restoring).stand),
+		},
+		{
+			Name:    "replay",
+			Needs:   "the archive of binary logs has what was written up to the moment that is asked for",
+			Effect:  "what was written after the backup is applied",
+			Known:   "its GTID position is that of the moment",
+			Timeout: 48 * time.Hour,
+			Do:      act.Method((*restoring).replay),
+		},
+		{
+			Name:    "check",
+			Needs:   "replayed",
+			Effect:  "none",
+			Known:   "it is who it should be, takes no writes, and the tables that were asked are sound",
+			Timeout: 2 * time.Hour,
+			Do:      act.Method((*restoring).check),
+		},
+	}
+}
+
+// verifyingSteps hold a restored instance against a live server, and take it away.
+func verifyingSteps() []swing.Step[*restoring] {
+	return []swing.Step[*restoring]{
+		{
+			Name:    "compare",
+			Needs:   "the live server still has what it wrote after the restored position",
+			Effect:  "the restored instance follows the live server, and stands still for the time of the comparison",
+			Known:   "the checksums of all rows of all tables are equal at one GTID position",
+			Timeout: 24 * time.Hour,
+			Do:      act.Method((*restoring).compare),
+		},
+		{
+			Name:     "record",
+			Needs:    "equal",
+			Effect:   "the catalogue says when the backup was proven; the restored instance is gone",
+			Known:    "its directory is not there any more",
+			NoReturn: true,
+			Phases:   []string{"proven", "stop", "remove"},
+			Timeout:  15 * time.Minute,
+			Do:       act.Method((*restoring).record),
+		},
+	}
+}

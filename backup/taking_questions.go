@@ -1,0 +1,105 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stowage/act"
+	"stowage/backup/catalogue"
+	"stowage/farm"
+)
+
+// Survey implements act.Work.
+func (t *taking) Survey(ctx context.Context) ([]farm.Finding, error) {
+	return act.Ask(ctx, takingQuestions, t)
+}
+
+// takingQuestions are asked before an instance is copied.
+var takingQuestions = []act.Question[*taking]{
+	{Name: "backup-source", Look: askSource},
+	{Name: "backup-account", Look: askAccount},
+	{Name: "backup-room", Look: askRoom},
+}
+
+func (t *taking) finding(severity farm.Severity, text, remedy string) []farm.Finding {
+	return []farm.Finding{{Severity: severity, Subject: string(t.order.Backup.Instance), Text: text, Remedy: remedy}}
+}
+
+// askSource asks whether the server is one that this can copy, and what of it a copy lacks.
+func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
+	flavor, err := t.server.Flavor(ctx)
+	if err != nil {
+		return t.finding(farm.Blocker, fmt.Sprintf("it does not answer at %s: %v", t.order.Instance.Dial(), err), "back up its twin: stowage backup run PAIR/SIDE"), nil
+	}
+	if flavor.ClonesItself() {
+		return t.finding(farm.Blocker, fmt.Sprintf("it is %s: only MariaDB is backed up so far", flavor), "take it out of the list: name pairs, or hosts, that run MariaDB"), nil
+	}
+	facts, err := t.server.Facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if v := facts.Variables["log_bin"]; v == "OFF" || v == "0" {
+		out = append(out, t.finding(farm.Warning, "its binary log is off: a restore stands at the end of the copy, at no later second, and cannot be compared with a live server", "set log_bin in its option file, and restart it: stowage roll --set")...)
+	}
+	unfit, err := t.server.Uncopyable(ctx)
+	if err != nil {
+		return out, err
+	}
+	var names []string
+	for table, why := range unfit {
+		if engine, is := strings.CutPrefix(why, "engine "); is {
+			names = append(names, table+" ("+engine+")")
+		}
+	}
+	slices.Sort(names)
+	if len(names) > 0 {
+		f := t.finding(farm.Warning, fmt.Sprintf("writers of %s that InnoDB does not have wait while the copy ends: %s", farm.Counted(len(names), "table"), farm.Some(names)), "ALTER TABLE ... ENGINE=InnoDB")
+		f[0].Names = names
+		out = append(out, f...)
+	}
+	return out, nil
+}
+
+// askAccount asks whether the account that copies may do that.
+func askAccount(ctx context.Context, t *taking) ([]farm.Finding, error) {
+	as := t.act.Backup
+	lacks, err := t.server.BackupLacks(ctx, as.User)
+	if err != nil || len(lacks) == 0 {
+		return nil, err
+	}
+	return t.finding(farm.Blocker, fmt.Sprintf("the account that copies, %s, lacks %s", as.User, strings.Join(lacks, ", ")), "GRANT "+strings.Join(lacks, ", ")+" ON *.* TO the account; docs/privileges.md says what for"), nil
+}
+
+// askRoom asks whether the vault is there, and whether it has room.
+func askRoom(ctx context.Context, t *taking) ([]farm.Finding, error) {
+	b := t.order.Backup
+	free, err := t.to.Vault(b.Place).Free(ctx)
+	if err != nil {
+		return t.finding(farm.Blocker, fmt.Sprintf("the vault on host %s cannot be used: %v", b.Host, err), hintOr(err, "backup in farm.yaml names it")), nil
+	}
+	if free < 0 || b.Kind == catalogue.Incremental {
+		return nil, nil
+	}
+	// What compresses badly takes as much as it is; what is there of the one before says how well it does.
+	need := b.Raw
+	if b.Bytes > 0 {
+		need = b.Bytes
+	}
+	if free >= need+need/10 {
+		return nil, nil
+	}
+	severity := farm.Warning
+	if free < need/4 {
+		severity = farm.Blocker
+	}
+	return t.finding(severity, fmt.Sprintf("%d MB are free in the vault on host %s; the copy may take %d MB", free>>20, b.Host, need>>20), "make room: stowage backup prune"), nil
+}
+
+func hintOr(err error, text string) string {
+	if hint := farm.Hint(err); hint != "" {
+		return hint
+	}
+	return text
+}

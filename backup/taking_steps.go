@@ -1,0 +1,50 @@
+package backup
+
+import (
+	"time"
+
+	"stowage/act"
+	"stowage/swing"
+)
+
+// takingSteps are those of the backup of one instance. It serves all the time.
+func takingSteps() []swing.Step[*taking] {
+	return []swing.Step[*taking]{
+		{
+			Name:    "preflight",
+			Needs:   "the instance answers",
+			Effect:  "none",
+			Known:   "no question found a blocker",
+			Timeout: 2 * time.Minute,
+			Do:      act.Method((*taking).preflight),
+		},
+		{
+			Name:    "copy",
+			Needs:   "room in the vault",
+			Effect:  "the set has its stream, and is not whole",
+			Known:   "the stream came to its end, and each piece has its sum",
+			Undone:  "what there is of the set is removed",
+			Timeout: 48 * time.Hour,
+			Do:      act.Method((*taking).copy),
+			Undo:    act.Method((*taking).drop),
+		},
+		{
+			Name:    "position",
+			Needs:   "the copy says where it stands in the binary log",
+			Effect:  "none",
+			Known:   "the instance has turned file and offset into a GTID position",
+			Timeout: 2 * time.Minute,
+			Do:      act.Method((*taking).position),
+		},
+		{
+			Name:     "seal",
+			Needs:    "the stream and its position",
+			Effect:   "the set is whole, and in the catalogue",
+			Known:    "its manifest is there, written last",
+			NoReturn: true,
+			Phases:   []string{"manifest", "record"},
+			Timeout:  10 * time.Minute,
+			Do:       act.Method((*taking).seal),
+		},
+	}
+}

@@ -1,0 +1,200 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stowage/backup/catalogue"
+	"stowage/backup/kept"
+	"stowage/farm"
+	"stowage/host"
+	"stowage/internal/nested"
+	"stowage/vault"
+)
+
+// vaultOn is a vault, when its host answers.
+func (a *Act) vaultOn(ctx context.Context, on farm.HostName, p vault.Place) (vault.Vault, host.Host, error) {
+	if err := a.Greet(ctx, on); err != nil {
+		return nil, nil, err
+	}
+	h, err := a.Host(on)
+	if err != nil {
+		return nil, nil, err
+	}
+	return h.Vault(p), h, nil
+}
+
+// Scanned is what was found in vaults beside what the catalogue knew.
+type Scanned struct {
+	Found   []string `json:"found"`   // are in a vault, and were not in the catalogue: they are now
+	Missing []string `json:"missing"` // were in the catalogue, and are in no vault
+	// Foreign are whole sets of another farm, or of nobody we know.
+	Foreign []string `json:"foreign"`
+	Failed  []string `json:"failed"` // vaults that could not be read
+}
+
+// Scan reads the vaults of all instances and puts what is there into the catalogue: after the store was lost, and after somebody has removed sets by hand.
+func (a *Act) Scan(ctx context.Context, now time.Time) (Scanned, error) {
+	out := Scanned{Found: []string{}, Missing: []string{}, Foreign: []string{}, Failed: []string{}}
+	known, err := kept.All(a.Store)
+	if err != nil {
+		return out, err
+	}
+	seen, unread := map[string]bool{}, map[farm.HostName]bool{}
+	read := map[farm.HostName]bool{}
+	for _, p := range a.Farm.Pairs {
+		for _, side := range p.SideNames() {
+			on, place := PlaceOf(a.Farm.Backup, p.Sides[side].Host)
+			if read[on] {
+				continue
+			}
+			read[on] = true
+			v, _, err := a.vaultOn(ctx, on, place)
+			var sets []vault.Manifest
+			if err == nil {
+				sets, err = v.Sets(ctx, "")
+			}
+			if err != nil {
+				unread[on] = true
+				out.Failed = append(out.Failed, fmt.Sprintf("%s: %v", on, err))
+				continue
+			}
+			for _, m := range sets {
+				seen[m.Set] = true
+				if err := a.take(m, known, &out); err != nil {
+					return out, err
+				}
+			}
+		}
+	}
+	for _, b := range known {
+		if !seen[b.ID] && !unread[b.Host] && b.Farm == a.Farm.Name {
+			out.Missing = append(out.Missing, b.ID)
+			if err := kept.Removed(a.Store, b.ID, now); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// take puts a set into the catalogue that is not there.
+func (a *Act) take(m vault.Manifest, known []catalogue.Backup, out *Scanned) error {
+	if slices.ContainsFunc(known, func(b catalogue.Backup) bool { return b.ID == m.Set }) {
+		return nil
+	}
+	var b catalogue.Backup
+	if err := nested.Unmarshal(m.About, &b); err != nil || b.ID != m.Set || b.Farm != a.Farm.Name {
+		out.Foreign = append(out.Foreign, m.Set)
+		return nil
+	}
+	b.ProvenAt, b.Damaged, b.RemovedAt = nil, "", nil // whoever proved it was not this catalogue
+	out.Found = append(out.Found, b.ID)
+	return kept.Put(a.Store, b, b.At)
+}
+
+// Checked is what a check of one backup found.
+type Checked struct {
+	ID      string `json:"id"`
+	Damaged string `json:"damaged,omitempty"` // what is, and where; empty: it is as it was written
+	Error   string `json:"error,omitempty"`   // why it was not read
+}
+
+// Check reads backups again and holds them against their sums; what is found is kept in the catalogue.
+func (a *Act) Check(ctx context.Context, ids []string, all []catalogue.Backup, tell func(string)) ([]Checked, error) {
+	out := []Checked{}
+	for _, id := range ids {
+		n := slices.IndexFunc(all, func(b catalogue.Backup) bool { return b.ID == id })
+		if n < 0 {
+			return out, &farm.Error{Op: "check backup", Subject: id, Err: fmt.Errorf("%w: there is no such backup", farm.ErrInput), Hint: "stowage backup list names them"}
+		}
+		b := all[n]
+		tell("reading " + id)
+		v, _, err := a.vaultOn(ctx, b.Host, b.Place)
+		if err == nil {
+			err = v.Check(ctx, id)
+		}
+		if ctx.Err() != nil {
+			return out, context.Cause(ctx)
+		}
+		c := Checked{ID: id}
+		switch {
+		case errors.Is(err, vault.ErrDamaged), errors.Is(err, vault.ErrNone):
+			c.Damaged = err.Error()
+		case err != nil:
+			c.Error = err.Error()
+		}
+		out = append(out, c)
+		if c.Error == "" && c.Damaged != b.Damaged {
+			if err := kept.Damaged(a.Store, id, c.Damaged, time.Now().UTC()); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// Prune removes chains from their vaults, and then the binary logs that no backup needs any more.
+func (a *Act) Prune(ctx context.Context, drop []catalogue.Chain, now func() time.Time) ([]kept.Pruned, error) {
+	pruned, err := kept.Prune(ctx, a.Store, drop, func(ctx context.Context, b catalogue.Backup) error {
+		v, _, err := a.vaultOn(ctx, b.Host, b.Place)
+		if err == nil {
+			err = v.Remove(ctx, b.ID)
+		}
+		if errors.Is(err, vault.ErrNone) {
+			return nil // somebody has removed it already
+		}
+		return err
+	}, now)
+	return pruned, errors.Join(err, a.pruneBinlogs(ctx, drop))
+}
+
+// pruneBinlogs removes what lies before the oldest backup that is left of each instance of which one has gone.
+func (a *Act) pruneBinlogs(ctx context.Context, drop []catalogue.Chain) error {
+	left, err := kept.All(a.Store)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	done := map[farm.InstanceName]bool{}
+	for _, c := range drop {
+		for _, b := range c.Backups {
+			if done[b.Instance] || b.Place.Dir == "" {
+				continue
+			}
+			done[b.Instance] = true
+			n := slices.IndexFunc(left, func(x catalogue.Backup) bool { return x.Instance == b.Instance && x.Farm == b.Farm && x.File != "" })
+			if n < 0 {
+				continue // nothing is left that says what is needed
+			}
+			failed = append(failed, a.pruneBefore(ctx, left[n]))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (a *Act) pruneBefore(ctx context.Context, oldest catalogue.Backup) error {
+	h, err := a.Host(oldest.On)
+	if err != nil {
+		return err
+	}
+	on, ok := h.(host.Archivist)
+	if !ok {
+		return nil
+	}
+	dir, err := host.ArchiveDir(oldest.Place, oldest.Instance)
+	if err != nil {
+		return err
+	}
+	from, err := on.ArchiveFrom(ctx, dir, host.SeedPoint{File: oldest.File, Offset: oldest.Offset}, oldest.GTID)
+	if errors.Is(err, host.ErrNotArchived) {
+		return nil // there is no archive, or it begins later
+	}
+	if err == nil {
+		_, err = on.PruneBinlogs(ctx, dir, from.Mark)
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"stowage/backup"
+	"stowage/backup/catalogue"
+	"stowage/backup/kept"
+	"stowage/farm"
+)
+
+// checkAnswer is what `backup check` prints.
+type checkAnswer struct {
+	FormatVersion int              `json:"format_version"`
+	Checked       []backup.Checked `json:"checked"`
+}
+
+func (a *app) backupCheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "check [BACKUP | PAIR]...", Short: "Read backups again, and hold every byte against its sum",
+		Long: `Reads backups in their vaults again, all or those of the pairs that are named, and compares
+sums. What is damaged is named, and is not restored from any more; exit code 1. It starts no server: only
+'backup verify' proves that a backup can be restored.
+
+` + exitHelp,
+		Example: "  stowage backup check\n  stowage backup check dbshard001",
+		RunE:    func(c *cobra.Command, given []string) error { return a.backupCheck(c.Context(), given) },
+	}
+	a.engineFlag(cmd.Flags())
+	return cmd
+}
+
+func (a *app) backupCheck(ctx context.Context, given []string) error {
+	d, backing, err := a.backing(false)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	all, err := kept.All(d.Store)
+	if err != nil {
+		return err
+	}
+	ids, err := meant(given, all)
+	if err != nil {
+		return err
+	}
+	out := checkAnswer{FormatVersion: 1}
+	if out.Checked, err = backing.Check(ctx, ids, all, func(text string) { a.say("%s", text) }); err != nil {
+		return err
+	}
+	if err := a.emit(out, out.text); err != nil {
+		return err
+	}
+	for _, c := range out.Checked {
+		if c.Damaged != "" || c.Error != "" {
+			return farm.ErrFindings
+		}
+	}
+	return nil
+}
+
+// meant are the backups of those names: of backups, pairs or instances; all where none is named.
+func meant(given []string, all []catalogue.Backup) (ids []string, err error) {
+	known := map[string]bool{}
+	for _, b := range all {
+		for _, name := range []string{b.ID, string(b.Pair), string(b.Instance)} {
+			known[name] = true
+		}
+	}
+	for _, name := range given {
+		if !known[name] {
+			return nil, &farm.Error{Op: "find backup", Subject: name, Err: fmt.Errorf("%w: there is none of it", farm.ErrInput), Hint: "stowage backup list names them"}
+		}
+	}
+	for _, b := range all {
+		if len(given) == 0 || slices.ContainsFunc(given, func(name string) bool { return name == b.ID || name == string(b.Pair) || name == string(b.Instance) }) {
+			ids = append(ids, b.ID)
+		}
+	}
+	return ids, nil
+}
+
+func (o checkAnswer) text(w io.Writer) error {
+	bad := 0
+	for _, c := range o.Checked {
+		switch {
+		case c.Damaged != "":
+			bad++
+			fmt.Fprintf(w, "%s is damaged: %s\n  -> stowage backup run --full takes a new one\n", c.ID, c.Damaged)
+		case c.Error != "":
+			bad++
+			fmt.Fprintf(w, "%s was not read: %s\n", c.ID, c.Error)
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d of %s as they were written\n", len(o.Checked)-bad, farm.Counted(len(o.Checked), "backup"))
+	return err
+}

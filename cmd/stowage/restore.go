@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stowage/backup"
+	"stowage/backup/kept"
+	"stowage/farm"
+)
+
+// restoreFlags say to what, and where, an instance is restored.
+type restoreFlags struct {
+	to, at, gtid string
+	port         int
+	end, dry     bool
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	var f restoreFlags
+	cmd := &cobra.Command{
+		Use: "restore PAIR | INSTANCE | BACKUP", Short: "Make an instance of a backup, at any second, beside what is there",
+		Long: `Makes an instance of a backup: the newest that is old enough, or the one that is named. It is
+unpacked in a directory of its own, prepared and started, read-only, with events off and
+following nobody; never over what is there. --at replays the archived binary logs up to a
+second, --at-gtid up to a position, --latest up to their end. Without them it stands at the
+end of the backup itself.
+
+It is yours then: look at it, copy rows out of it. 'stowage restore remove INSTANCE' stops it
+and removes its directory.
+
+` + exitHelp,
+		Example: "  stowage restore dbshard001 --at '2026-11-20 03:12:00'\n  stowage restore dbshard001 --latest --to db012\n  stowage restore dbshard001b/20261126T031500Z-full",
+		Args:    args(cobra.ExactArgs(1)),
+		RunE:    func(c *cobra.Command, given []string) error { return a.restore(c, f, given[0]) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.to, "to", "", "the host that it is restored to; default: the vault's")
+	fl.IntVar(&f.port, "port", 0, "its port; default: the next that farm.yaml gives to nobody")
+	fl.StringVar(&f.at, "at", "", "the second up to which binary logs are replayed, in this machine's time or with a zone: 2026-11-20 03:12:00, 2026-11-20T03:12:00Z")
+	fl.StringVar(&f.gtid, "at-gtid", "", "the GTID position up to which binary logs are replayed")
+	fl.BoolVar(&f.end, "latest", false, "replay all binary logs that were archived")
+	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and make nothing")
+	a.engineFlag(fl)
+	a.reasonFlag(fl)
+	cmd.AddCommand(&cobra.Command{
+		Use: "remove INSTANCE", Short: "Stop an instance that restore has made, and remove its directory", Args: args(cobra.ExactArgs(1)),
+		Long:    "Stops an instance that 'stowage restore' has made, and removes its directory, which bears the\nmark of that restore. Nothing else is removed.\n\n" + exitHelp,
+		Example: "  stowage restore remove dbshard001b-restored-1",
+		RunE: func(c *cobra.Command, given []string) error {
+			d, restoring, err := a.backing(true)
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			if err := restoring.Remove(c.Context(), farm.InstanceName(given[0])); err != nil {
+				return err
+			}
+			a.say("%s is stopped, and its directory removed", given[0])
+			return nil
+		},
+	})
+	return cmd
+}
+
+// until is the moment that was asked for.
+func (f restoreFlags) until(c *cobra.Command) (u backup.Until, err error) {
+	n := 0
+	if f.at != "" {
+		n++
+		if u.Time, err = momentOf(f.at); err != nil {
+			return u, usage(c, err)
+		}
+	}
+	if f.gtid != "" {
+		n++
+		u.GTID = f.gtid
+	}
+	if f.end {
+		n++
+		u.End = true
+	}
+	if n > 1 {
+		return u, usage(c, errors.New("of --at, --at-gtid and --latest only one can be meant"))
+	}
+	return u, nil
+}
+
+// momentOf reads a second as people write it.
+func momentOf(text string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no moment, as 2026-11-20 03:12:00 or 2026-11-20T03:12:00Z", text)
+}
+
+// restoredAnswer is what `restore` prints.
+type restoredAnswer struct {
+	backup.Restored
+	FormatVersion int     `json:"format_version"`
+	Run           string  `json:"run"`
+	Seconds       float64 `json:"seconds"`
+}
+
+func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
+	ctx := c.Context()
+	until, err := f.until(c)
+	if err != nil {
+		return err
+	}
+	d, restoring, err := a.backing(true)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	all, err := kept.All(d.Store)
+	if err != nil {
+		return err
+	}
+	b, ok := backup.Newest(all, of, until)
+	if !ok {
+		hint := "stowage backup list names them; stowage backup run takes one"
+		if _, has := backup.Newest(all, of, backup.Until{}); has {
+			hint = "the moment lies before the oldest: stowage backup list"
+		}
+		return &farm.Error{Op: "restore", Subject: of, Err: fmt.Errorf("%w: there is no backup that it could be made of", farm.ErrInput), Hint: hint}
+	}
+	w := backup.RestoreWish{Backups: []string{b.ID}, To: farm.HostName(f.to), Port: f.port, Until: until}
+	if restoring.Dry = f.dry; f.dry {
+		_, findings, err := restoring.BeginRestore(ctx, w)
+		if err != nil && len(findings) == 0 {
+			return err
+		}
+		return a.preflightOf("restore", b.ID, findings, err)
+	}
+	if err := d.Turn(ctx, "restore of "+b.ID); err != nil {
+		return err
+	}
+	began := time.Now()
+	run, findings, err := restoring.BeginRestore(ctx, w)
+	writeFindings(a.stderr, findings)
+	if err != nil {
+		return err
+	}
+	s, err := a.carry(ctx, restoring.Act, run)
+	made, resultErr := backup.ResultOf(d.Store, run.ID)
+	if err != nil || resultErr != nil || len(made) == 0 {
+		return errors.Join(a.ended(s, err), resultErr)
+	}
+	out := restoredAnswer{Restored: made[0], FormatVersion: 1, Run: run.ID, Seconds: time.Since(began).Seconds()}
+	return a.emit(out, func(w io.Writer) error {
+		position := ""
+		if out.GTID != "" {
+			position = ", GTID position " + out.GTID
+		}
+		_, err := fmt.Fprintf(w, "%s: %s serves at %s, read-only, as of %s%s (%.1f s)\n  take it away again: stowage restore remove %s\n",
+			run.ID, out.Instance, out.Address, out.At.Local().Format(time.DateTime), position, out.Seconds, out.Instance)
+		return err
+	})
+}

@@ -1,0 +1,51 @@
+// Package backup backs a farm under load up, kills what does it, and restores.
+package backup
+
+import (
+	"testing"
+	"time"
+
+	"stowage/backup"
+	"stowage/e2e/farmtest"
+)
+
+func TestMain(m *testing.M) { farmtest.Main(m) }
+
+// A full copy, an incremental one based on it, and the archive of the binary log, while clients write. Both are restored and compared with the
+// live server; and an instance is made of two seconds, of which each has what clients had been told by then.
+func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
+	k := farmtest.StartKeptFarm(t)
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
+	time.Sleep(2 * time.Second)
+	early := time.Now()
+	time.Sleep(2 * time.Second)
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "--incremental")
+	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	time.Sleep(3 * time.Second)
+	late := time.Now()
+	time.Sleep(2 * time.Second)
+	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	time.Sleep(time.Second)
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "verify")
+	for _, second := range []time.Time{early, late} {
+		r := k.Restore("--at", second.Format(time.RFC3339))
+		k.CheckSecond(r, second)
+		k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)
+	}
+	k.F.CheckLedger()
+	k.NothingLeft()
+}
+
+// One border of each kind of run, another with each commit: e2e/long/backup has the others.
+func TestBackupKilledOnce(t *testing.T) {
+	k := farmtest.StartKeptFarm(t)
+	points := backup.Kind(nil).Runbooks[0].Points()
+	k.KilledIn("both", points[farmtest.Turn()%len(points)], "backup", "run")
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "resume")
+	verify, _ := backup.RestoreKind(nil).Runbook("verify")
+	points = verify.Points()
+	k.KilledIn("stowage", points[farmtest.Turn()%len(points)], "backup", "verify")
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "resume")
+	k.NothingLeft()
+	k.F.CheckLedger()
+}

@@ -1,0 +1,198 @@
+package farmtest
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"stowage/farm"
+)
+
+// KeptFarm is a farm of one pair under load whose farm.yaml says where backups go.
+type KeptFarm struct {
+	*HeldSide
+	Vault string
+	Of    farm.SideName // that is backed up
+}
+
+// StartKeptFarm is one whose farm.yaml says so, and more of backup if that is given: "full: 1d".
+func StartKeptFarm(t *testing.T, more ...string) *KeptFarm {
+	t.Helper()
+	s := StartHeldSide(t)
+	k := &KeptFarm{s, filepath.Join(s.F.Dir, "vault"), farm.B}
+	if err := os.Mkdir(k.Vault, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(s.F.Dir, "farm.yaml")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		text = append(text, "backup: {"+strings.Join(append([]string{"dir: " + k.Vault}, more...), ", ")+"}\n"...)
+		err = os.WriteFile(path, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// RestoreAnswer is what `restore --json` prints.
+type RestoreAnswer struct {
+	Instance string    `json:"instance"`
+	Address  string    `json:"address"`
+	Backup   string    `json:"backup"`
+	At       time.Time `json:"at"`
+	GTID     string    `json:"gtid"`
+	Rows     int64     `json:"rows_compared"`
+	Differ   int       `json:"differences"`
+	Seconds  float64   `json:"seconds"`
+}
+
+// FirstShard is one of its databases.
+func (k *KeptFarm) FirstShard() string {
+	k.F.T.Helper()
+	_, fm, _, err := FarmAccess(k.F.Dir)
+	if err != nil {
+		k.F.T.Fatal(err)
+	}
+	return string(fm.Pairs[0].Shards[0].Name)
+}
+
+// Restore restores the pair, which has to come out well, and says where it serves.
+func (k *KeptFarm) Restore(args ...string) RestoreAnswer {
+	k.F.T.Helper()
+	pair, _, _ := strings.Cut(k.Name, "/")
+	p := RunProgram(k.F.T, "", append([]string{"restore", pair, "--json", "-C", k.F.Dir}, args...)...)
+	var out RestoreAnswer
+	if err := json.Unmarshal([]byte(p.Stdout), &out); err != nil || p.Code != ExitFine {
+		k.F.T.Fatalf("restore %q: exit %d, %v\n%s%s", args, p.Code, err, p.Stdout, p.Stderr)
+	}
+	return out
+}
+
+// lateBy is how much later than its acknowledgement a write of one side may stand in the binary log of the other, and how long a write may take.
+const lateBy = 10 * time.Second
+
+// CheckSecond holds what a restored instance has against the ledger of that second: what the backed-up side had acknowledged by its end is there,
+// what was acknowledged well after it is not, and nothing is there twice.
+func (k *KeptFarm) CheckSecond(r RestoreAnswer, second time.Time) {
+	k.F.T.Helper()
+	_, fm, app, err := FarmAccess(k.F.Dir)
+	if err != nil {
+		k.F.T.Fatal(err)
+	}
+	db := k.F.Dial("tcp", r.Address, app.User, app.Password)
+	defer db.Close()
+	has := map[string]int{}
+	for _, s := range fm.Pairs[0].Shards {
+		if err := receipts(db, string(s.Name), has); err != nil {
+			k.F.T.Fatal(err)
+		}
+	}
+	end := second.Truncate(time.Second).Add(time.Second)
+	must, mustNot := 0, 0
+	for _, w := range k.ledger() {
+		key := w[1] + " " + w[0] + " " + w[2]
+		ns, _ := strconv.ParseInt(w[5], 10, 64)
+		at := time.Unix(0, ns)
+		late := time.Duration(0)
+		if farm.SideName(w[3]) != k.Of {
+			late = lateBy
+		}
+		switch {
+		case has[key] > 1:
+			k.F.T.Errorf("%s is there %d times", key, has[key])
+		case at.Before(end.Add(-late)):
+			if must++; has[key] == 0 {
+				k.F.T.Errorf("%s was acknowledged by side %s at %s, and is not there at %s", key, w[3], at.Format(time.RFC3339Nano), end.Format(time.TimeOnly))
+			}
+		case at.After(end.Add(lateBy)):
+			if mustNot++; has[key] > 0 {
+				k.F.T.Errorf("%s was acknowledged at %s, and is there at %s already", key, at.Format(time.RFC3339Nano), end.Format(time.TimeOnly))
+			}
+		}
+	}
+	if must == 0 {
+		k.F.T.Errorf("nothing had been acknowledged by %s", end)
+	}
+	k.F.T.Logf("%s: %d writes had to be there, %d not yet; %d are", end.Format(time.TimeOnly), must, mustNot, len(has))
+}
+
+func receipts(db *sql.DB, shard string, into map[string]int) error {
+	rows, err := db.Query(fmt.Sprintf("SELECT client, seq FROM `%s`.receipts", shard))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var client, seq string
+		if err := rows.Scan(&client, &seq); err != nil {
+			return err
+		}
+		into[shard+" "+client+" "+seq]++
+	}
+	return rows.Err()
+}
+
+// ledger is what clients were told, a line each: client, shard, seq, side, address, nanoseconds.
+func (k *KeptFarm) ledger() (out [][]string) {
+	k.F.T.Helper()
+	files, err := filepath.Glob(filepath.Join(ledgerDir(k.F.Dir), "ledger", "*.tsv"))
+	if err != nil || len(files) == 0 {
+		k.F.T.Fatalf("no ledger: %v", err)
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			k.F.T.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Split(strings.TrimSpace(line), "\t"); len(f) == 6 {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// KilledIn begins something with the program that is killed at a border, and goes on with it until it has come out well.
+func (k *KeptFarm) KilledIn(kill, at string, args ...string) {
+	k.F.T.Helper()
+	p := RunProgram(k.F.T, kill+" @ "+at, append(args, "-C", k.F.Dir)...)
+	if !strings.Contains(p.Stdout+p.Stderr, MarkOfKill+at) {
+		k.F.T.Fatalf("stowage %s: never met %q: exit %d\n%s%s", strings.Join(args, " "), at, p.Code, p.Stdout, p.Stderr)
+	}
+}
+
+// Backups are the ids of what `backup list` says there is.
+func (k *KeptFarm) Backups() (ids []string) {
+	k.F.T.Helper()
+	p := RunProgram(k.F.T, "", "backup", "list", "--json", "-C", k.F.Dir)
+	var out struct {
+		Backups []struct {
+			ID string `json:"id"`
+		} `json:"backups"`
+	}
+	if err := json.Unmarshal([]byte(p.Stdout), &out); err != nil || p.Code != ExitFine {
+		k.F.T.Fatalf("backup list: exit %d, %v\n%s%s", p.Code, err, p.Stdout, p.Stderr)
+	}
+	for _, b := range out.Backups {
+		ids = append(ids, b.ID)
+	}
+	return ids
+}
+
+// NothingLeft: no half set is in the vault, and no restored instance on a host.
+func (k *KeptFarm) NothingLeft() {
+	k.F.T.Helper()
+	for _, pattern := range []string{"vault/*/*.partial", "hosts/*/*-restored-*", "hosts/*/.stowage-seed-*", "hosts/*/*/.stowage-seed-*"} {
+		if left, _ := filepath.Glob(filepath.Join(k.F.Dir, pattern)); len(left) > 0 {
+			k.F.T.Errorf("left behind: %q", left)
+		}
+	}
+}
