@@ -157,12 +157,20 @@ func (a *Act) execute(ctx context.Context, job engine.Job) (engine.Result, error
 		}
 	}
 	a.lookForLater(lanes)
-	stop, err := client.Serve("", a.Conductor, job.Budgets[WholeFarm]+4)
+	stop, err := client.Serve("", a.Conductor, width(job)+4)
 	if err != nil {
 		return engine.Result{}, &farm.Error{Op: "serve engine", Subject: e.Address, Err: err}
 	}
 	defer stop()
 	return runInTurn(ctx, client, job, lanes)
+}
+
+// width is how many lanes of a job may be on their way at once.
+func width(job engine.Job) int {
+	if n := job.Budgets[WholeFarm]; n > 0 {
+		return n
+	}
+	return min(len(job.Lanes), 64)
 }
 
 // queueOf is where the workflows and steps of a run wait for the program that carries it out.

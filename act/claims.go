@@ -16,7 +16,7 @@ import (
 )
 
 // claimOf is what a job touches: the pairs that its lanes are about, the hosts on which they live and go to, and how much of the budgets
-// that all runs share it may use at once. A lane that is about no pair of the farm claims all: what it makes may touch anything. One that holds no token
+// that all runs share it may use at once. A lane that is about no pair of the farm claims all: what it makes may touch anything, but for one that works beside what is there. One that holds no token
 // touches nothing: it waits for a person.
 func claimOf(run store.Run, job engine.Job, now *farm.Farm, purpose string) workspace.Claim {
 	c := workspace.Claim{Run: run.ID, Purpose: purpose, Uses: map[string]int{}}
@@ -26,7 +26,10 @@ func claimOf(run store.Run, job engine.Job, now *farm.Farm, purpose string) work
 		if len(lane.Holds) == 0 {
 			continue
 		}
-		names := []string{lane.Name}
+		var names []string
+		if !lane.Beside {
+			names = append(names, lane.Name)
+		}
 		for _, token := range lane.Holds {
 			kind, name, _ := strings.Cut(token, " ")
 			switch kind {

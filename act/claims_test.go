@@ -42,6 +42,12 @@ func TestClaimOf(t *testing.T) {
 	if c := claimOf(store.Run{}, job, f, ""); c.Whole || !slices.Equal(c.Pairs, []farm.PairName{"p3"}) || !slices.Equal(c.Hosts, []farm.HostName{"both", "new2", "old3"}) {
 		t.Errorf("a lane about a host claims %+v", c)
 	}
+	beside := laneOf("p1-restored", "host new1")
+	beside.Beside = true
+	job.Lanes = []engine.Lane{beside} // beside what is there
+	if c := claimOf(store.Run{}, job, f, ""); c.Whole || len(c.Pairs) > 0 || !slices.Equal(c.Hosts, []farm.HostName{"new1"}) {
+		t.Errorf("a lane that works beside the pairs claims %+v", c)
+	}
 	job.Lanes = append(job.Lanes, laneOf("still-to-be-made"))
 	if c := claimOf(store.Run{}, job, f, ""); !c.Whole {
 		t.Errorf("a lane about no pair of the farm: %+v", c)

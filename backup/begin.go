@@ -63,7 +63,6 @@ func (a *Act) takingJob(ctx context.Context, run string, w Wish, all []catalogue
 	if err != nil {
 		return job, err
 	}
-	hosts := map[farm.HostName]bool{}
 	for _, o := range orders {
 		args, err := json.Marshal(o)
 		if err != nil {
@@ -71,21 +70,35 @@ func (a *Act) takingJob(ctx context.Context, run string, w Wish, all []catalogue
 		}
 		book, _ := a.Kind.Runbook(o.Runbook)
 		token := "host " + string(o.On)
-		job.Budgets[token], hosts[o.On] = 1, true
-		job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.Backup.Pair), Holds: []string{act.WholeFarm, token},
+		job.Budgets[token] = 1
+		job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.Backup.Pair), Holds: []string{token},
 			Parts: []engine.Part{{Subject: string(o.Backup.Instance), Args: args, Steps: book.EngineSteps()}}})
 	}
-	job.Budgets[act.WholeFarm], job.Spares = max(1, len(hosts)), len(job.Lanes) // one that fails does not stop the others
+	job.Spares = len(job.Lanes) // one that fails does not stop the others
 	goals, err := act.Goals(a.Session)
 	if err == nil {
 		act.LimitStreams(&job, a.Farm, goals.Budgets)
-		job.Budgets[act.WholeFarm] = max(1, len(hosts))
 	}
 	return job, err
 }
 
 // orders says of each pair which side is copied, and what of it.
 func (a *Act) orders(ctx context.Context, w Wish, all []catalogue.Backup) ([]order, error) {
+	out, err := a.sides(w, all)
+	if err != nil {
+		return nil, err
+	}
+	turns := a.turns(ctx, w.Now, out, all)
+	for n := range out {
+		if err := out[n].take(turns[n], w, all); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// sides says of each pair which side is copied.
+func (a *Act) sides(w Wish, all []catalogue.Backup) ([]order, error) {
 	busy := map[farm.HostName]float64{} // bytes that its disks are read for
 	var out []order
 	for _, name := range w.Pairs {
@@ -99,12 +112,6 @@ func (a *Act) orders(ctx context.Context, w Wish, all []catalogue.Backup) ([]ord
 		}
 		busy[pair.Sides[side].Host] += pair.Needs()[farm.Disk]
 		out = append(out, a.orderOf(pair, side, w))
-	}
-	turns := a.turns(ctx, w.Now, out, all)
-	for n := range out {
-		if err := out[n].take(turns[n], w, all); err != nil {
-			return nil, err
-		}
 	}
 	return out, nil
 }

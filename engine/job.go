@@ -54,6 +54,8 @@ type Lane struct {
 	// Closing: the lane has something to do only when a lane of an earlier stage
 	// was not done. The engine takes no notice of this either.
 	Closing bool `json:"closing,omitempty"`
+	// Beside: it touches no pair that is there, only the hosts whose tokens it holds. The engine takes no notice.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // Part is the work on one subject. It is the unit of undoing: when a step fails, only the steps of its own part are undone.

@@ -48,8 +48,9 @@ func (a *app) backupRunCommand() *cobra.Command {
 		Long: `Backs up one side of each pair, or of those that are named. A pair whose newest full copy
 is older than farm.yaml allows gets a full one, every other an incremental one; --full and
 --incremental decide for all. The side of the newest backup is read again, so that an
-incremental copy can follow; else the one whose host has least to do. A host is read for one
-copy at a time, and each copy slows down when the servers beside it do.
+incremental copy can follow; else the one whose host has least to do. A host is read for as
+many copies at once as budgets in goals.yaml say (streams_per_host), and each copy slows down
+when the servers beside it do.
 
 An instance that fails does not stop the others. 'stowage status', pause, throttle, abort
 and resume work as for any run.

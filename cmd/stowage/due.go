@@ -34,11 +34,11 @@ type found struct {
 // duties are all tasks, in the order in which they are done: the cheap ones first.
 func (a *app) duties(f *farm.Farm) []duty {
 	d := f.Due.Filled()
-	return []duty{
+	return append([]duty{
 		{due.Task{Name: "sizes", Every: d.Sizes}, "take an inventory and keep the sizes", a.dueSizes},
 		{due.Task{Name: "sources", Every: d.Sources}, "hold the sources against each other", a.dueSources},
 		{due.Task{Name: "load", Every: d.Load}, "read for " + inHelp(d.Window) + " what servers are asked", a.dueLoad},
-	}
+	}, a.backupDuties(f)...)
 }
 
 // dueAnswer is what `stowage due` prints.
@@ -73,7 +73,8 @@ timer in packaging/.
 
 A task that fails does not stop the others, and is due again at the next call; so is one that was killed, of which nothing
 is kept. Two calls at once do nothing twice. What was measured is kept in .stowage/stowage.db, by the hour for 14
-days and by the day for 400: stowage capacity, stowage digest farm and stowage metrics read it. Reads only, from servers. docs/due.md.
+days and by the day for 400: stowage capacity, stowage digest farm and stowage metrics read it. Where farm.yaml has 'backup',
+it archives binary logs, takes the backups that are due, and verifies one. From servers it only reads. docs/due.md.
 
 ` + exitHelp,
 		Example: "  stowage due\n  stowage due --dry-run\n  */10 * * * * stowage -C /srv/farm due >> /var/log/stowage-due.log 2>&1",

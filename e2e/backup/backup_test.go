@@ -36,6 +36,20 @@ func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
 	k.NothingLeft()
 }
 
+// What cron calls archives, backs up and verifies what is due, once, and the second call does nothing of it; a run that was cut short is gone on with.
+func TestDueBacksUpAndVerifies(t *testing.T) {
+	k := farmtest.StartKeptFarm(t)
+	k.KilledIn("both", "before position", "due")
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "due")
+	k.Run(farmtest.ExitFine, "not due", "due")
+	if ids := k.Backups(); len(ids) != 1 {
+		t.Errorf("there are %q", ids)
+	}
+	k.Run(farmtest.ExitFindings, "backup-place-own-host", "backup", "status")
+	k.NothingLeft()
+	k.F.CheckLedger()
+}
+
 // One border of each kind of run, another with each commit: e2e/long/backup has the others.
 func TestBackupKilledOnce(t *testing.T) {
 	k := farmtest.StartKeptFarm(t)

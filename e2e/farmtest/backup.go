@@ -32,7 +32,7 @@ func StartKeptFarm(t *testing.T, more ...string) *KeptFarm {
 	path := filepath.Join(s.F.Dir, "farm.yaml")
 	text, err := os.ReadFile(path)
 	if err == nil {
-		text = append(text, "backup: {"+strings.Join(append([]string{"dir: " + k.Vault}, more...), ", ")+"}\n"...)
+		text = append(text, "due: {load: off}\nbackup: {"+strings.Join(append([]string{"dir: " + k.Vault}, more...), ", ")+"}\n"...)
 		err = os.WriteFile(path, text, 0o644)
 	}
 	if err != nil {

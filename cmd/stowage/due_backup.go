@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stowage/act"
+	"stowage/backup"
+	"stowage/backup/kept"
+	"stowage/due"
+	"stowage/farm"
+	"stowage/session"
+	"stowage/store"
+)
+
+// leastVerify is how often a backup is verified at most.
+const leastVerify = 10 * time.Minute
+
+// backupDuties are those of a farm whose farm.yaml says where backups go.
+func (a *app) backupDuties(f *farm.Farm) []duty {
+	if !f.Backup.IsPlace() {
+		return nil
+	}
+	b := f.Backup.Filled()
+	every := b.Full
+	if b.Incremental > 0 {
+		every = b.Incremental
+	}
+	verify := b.Verify
+	if verify > 0 { // one pair at a time, all of them within the interval
+		verify = max(leastVerify, (verify / time.Duration(max(1, len(f.Pairs)))).Truncate(time.Minute))
+	}
+	if b.Dir == "" {
+		b.Binlogs = -1
+	}
+	return []duty{
+		{due.Task{Name: "binlogs", Every: b.Binlogs}, "archive what binary logs have had", a.dueBinlogs},
+		{due.Task{Name: "backups", Every: every}, "back up what is due", a.dueBackups},
+		{due.Task{Name: "verify", Every: verify}, "verify the backup that was proven longest ago", a.dueVerify},
+	}
+}
+
+// backingOf is a.backing in a session that is open.
+func (a *app) backingOf(d *session.Session, restoring bool) (*backup.Act, error) {
+	bare, goals, err := a.bareAct(d)
+	if err != nil {
+		return nil, err
+	}
+	if restoring {
+		return backup.NewRestore(bare, act.SwingSettings(goals)), nil
+	}
+	return backup.NewAct(bare, act.SwingSettings(goals)), nil
+}
+
+func (a *app) dueBinlogs(ctx context.Context, d *session.Session) (found, error) {
+	backing, err := a.backingOf(d, false)
+	if err != nil {
+		return found{}, err
+	}
+	all, err := archiveOnce(ctx, d, backing)
+	if err != nil {
+		return found{}, err
+	}
+	f := found{}
+	failed := 0
+	for _, x := range all {
+		if x.Error != "" {
+			failed++
+			f.findings = append(f.findings, farm.Finding{Check: "binlogs-behind", Severity: farm.Warning, Subject: string(x.Instance), Text: "its binary log was not archived: " + x.Error, Remedy: x.Remedy})
+		}
+		for _, g := range x.Gaps {
+			f.findings = append(f.findings, farm.Finding{Check: "binlogs-gap", Severity: farm.Warning, Subject: string(x.Instance), Text: g.String(), Remedy: "a new backup begins behind the gap: stowage backup run " + string(x.Pair)})
+		}
+	}
+	f.said = fmt.Sprintf("%d of %s archived", len(all)-failed, farm.Counted(len(all), "log"))
+	if failed > 0 && failed == len(all) {
+		return f, &farm.Error{Op: "archive binary logs", Err: fmt.Errorf("of no instance: %s", all[0].Error), Hint: all[0].Remedy}
+	}
+	return f, nil
+}
+
+// dueBackups goes on with a run that was cut short, or takes the backups that are due.
+func (a *app) dueBackups(ctx context.Context, d *session.Session) (found, error) {
+	backing, err := a.backingOf(d, false)
+	if err != nil {
+		return found{}, err
+	}
+	run, err := a.cutShort(ctx, d, backing.Act, backup.Backup)
+	if err != nil {
+		return found{}, err
+	}
+	if run.ID == "" {
+		pairs, err := backing.DuePairs(ctx, time.Now())
+		if err != nil || len(pairs) == 0 {
+			return found{said: "every pair has a backup that is new enough"}, err
+		}
+		if err := d.Turn(ctx, "backups that are due"); err != nil {
+			return found{}, err
+		}
+		var findings []farm.Finding
+		if run, findings, err = backing.Begin(ctx, backup.Wish{Name: "due", Pairs: pairs, Now: time.Now()}); err != nil {
+			return found{findings: findings}, err
+		}
+	}
+	s, err := a.carry(ctx, backing.Act, run)
+	return found{said: fmt.Sprintf("%s: %d of %s done", run.ID, s.Moved, farm.Counted(s.Sides, "instance"))}, err
+}
+
+// cutShort takes up a run of that kind that has not ended; the zero run where there is none.
+func (a *app) cutShort(ctx context.Context, d *session.Session, going *act.Act, kind string) (store.Run, error) {
+	open, err := act.Open(d.Store)
+	if err != nil {
+		return store.Run{}, err
+	}
+	n := slices.IndexFunc(open, func(r store.Run) bool { return r.Kind == kind })
+	if n < 0 {
+		return store.Run{}, nil
+	}
+	if err := d.Share(); err != nil {
+		return store.Run{}, err
+	}
+	run, err := going.GoOn(ctx, open[n], nil)
+	if errors.Is(err, store.ErrNone) {
+		return store.Run{}, nil // it has just ended
+	}
+	return run, err
+}
+
+// dueVerify verifies the newest backup of the pair whose last proof is oldest.
+func (a *app) dueVerify(ctx context.Context, d *session.Session) (found, error) {
+	restoring, err := a.backingOf(d, true)
+	if err != nil {
+		return found{}, err
+	}
+	run, err := a.cutShort(ctx, d, restoring.Act, backup.Restore)
+	if err != nil {
+		return found{}, err
+	}
+	if run.ID == "" {
+		all, err := kept.All(d.Store)
+		if err != nil {
+			return found{}, err
+		}
+		b, ok := backup.LeastProven(d.Farm, all)
+		if !ok {
+			return found{said: "there is no backup yet"}, nil
+		}
+		if err := d.Turn(ctx, "verification of "+b.ID); err != nil {
+			return found{}, err
+		}
+		var findings []farm.Finding
+		if run, findings, err = restoring.BeginRestore(ctx, backup.RestoreWish{Backups: []string{b.ID}, Verify: true, Until: backup.Until{End: true}}); err != nil {
+			return found{findings: findings}, err
+		}
+	}
+	s, err := a.carry(ctx, restoring.Act, run)
+	return found{said: fmt.Sprintf("%s: %d of %s proven", run.ID, s.Moved, farm.Counted(s.Sides, "backup"))}, err
+}
