@@ -199,6 +199,7 @@ var pure = map[string]string{
 	"placement/pack":         "equal problems and seeds give equal solutions, whatever the machine",
 	"placement/bound":        "effort is counted in steps, so that a bound can be found again",
 	"placement/bound/verify": "a proof is a function of the certificate",
+	"binlog":                 "the same bytes have the same transactions",
 	"replay/effect":          "the same text gives the same judgement",
 	"bench/stat":             "the same runs give the same verdict",
 	"bench/result":           "a document says the same whoever reads it",

@@ -106,7 +106,7 @@ func (r *restoring) reached(ctx context.Context, begin string) (string, error) {
 	return at.String(), nil
 }
 
-// stands makes sure that the instance is where it was to be brought.
+// stands makes sure that the instance is no further than where it was to be brought: that all of it has come is what Replay says.
 func (r *restoring) stands(ctx context.Context, to host.Found) error {
 	want, err := mysql.ParsePosition(to.Position)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *restoring) stands(ctx context.Context, to host.Found) error {
 	if err != nil {
 		return err
 	}
-	if !is.Equal(want) {
+	if !want.Reached(is) { // what leaves no transaction behind, as a temporary table does, leaves it short of the place
 		return r.refuse("replay", fmt.Errorf("it is at %s, and not at %s", is, want), "restore again; when this comes again, the archive and the server's own log differ: stowage backup check")
 	}
 	r.memory.GTID = is.String()

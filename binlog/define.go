@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 )
 
@@ -59,16 +58,13 @@ func (h Head) DefineAlone(event []byte) ([]byte, error) {
 // query is a query's event with another text.
 func (h Head) query(like, text []byte) []byte {
 	e := append(bytes.Clone(like), text...)
-	size := len(e)
 	if h.IsSummed {
-		size += sumSize
+		e = append(e, make([]byte, sumSize)...)
 	}
 	e[4] = kindQuery
-	binary.LittleEndian.PutUint32(e[9:], uint32(size))
+	binary.LittleEndian.PutUint32(e[9:], uint32(len(e)))
 	binary.LittleEndian.PutUint32(e[13:], 0) // its place in a file that it is not in
-	if h.IsSummed {
-		e = binary.LittleEndian.AppendUint32(e, crc32.ChecksumIEEE(e))
-	}
+	h.sum(e)
 	return e
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -220,6 +221,9 @@ func FuzzFile(f *testing.F) {
 					t.Fatalf("%+v", x)
 				}
 				_, _ = h.DefineAlone(raw[d.Begin:d.End])
+			}
+			if err := h.Split(io.Discard, r, x.Begin, x.End, 1); err != nil {
+				t.Fatalf("%+v: %v", x, err)
 			}
 			at = x.End
 		}

@@ -197,7 +197,8 @@ func mustState(text string) binlog.State {
 	return s
 }
 
-// differsIn compares a file that is archived with the server's of the same name: how it begins, how long it is, and the last bytes archived.
+// differsIn compares a file that is archived with the server's of the same name: how it begins, how long it is, and, where more is to come,
+// the last bytes archived.
 func (g *aLog) differsIn(f *archived, s *serverFile) (string, error) {
 	in, err := g.dir.OpenFile(f.name, os.O_RDONLY, 0)
 	if err != nil {
@@ -222,6 +223,9 @@ func (g *aLog) differsIn(f *archived, s *serverFile) (string, error) {
 	case end.Size != 0 && end.Size != s.size:
 		return fmt.Sprintf("%s of the server has %d bytes, and had %d when it was closed", f.name, s.size, end.Size), nil
 	}
+	if end.Closed != "" {
+		return "", nil
+	}
 	from := max(f.head.End, end.Offset-comparedEnd)
 	a, b := make([]byte, end.Offset-from), make([]byte, end.Offset-from)
 	_, err1 := io.ReadFull(io.NewSectionReader(in, from, end.Offset-from), a)
@@ -238,7 +242,7 @@ func (g *aLog) differsIn(f *archived, s *serverFile) (string, error) {
 // comparedEnd is how many of the last bytes of a file are compared: the checksums of some transactions.
 const comparedEnd = 64 << 10
 
-func (a *archived) base() string { return strings.TrimSuffix(a.name, filepath.Ext(a.name)) }
+func (f *archived) base() string { return strings.TrimSuffix(f.name, filepath.Ext(f.name)) }
 
 // bytes are those of all files of the log.
 func (g *aLog) bytes() (n int64) {

@@ -100,9 +100,8 @@ func tryServerLog(index, datadir string) (s *serverLog, err error) {
 			s.close()
 		}
 	}()
-	paths := strings.Fields(strings.ReplaceAll(string(raw), " ", "\x00"))
+	paths := strings.Split(strings.TrimRight(string(raw), "\n"), "\n")
 	for n, path := range paths {
-		path = strings.ReplaceAll(path, "\x00", " ")
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(datadir, path)
 		}

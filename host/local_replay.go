@@ -13,8 +13,9 @@ import (
 // Replaying puts what an archive has between two places into an instance that was restored to the first of them, and that nobody else
 // writes to: its position was set to that of the place, gtid_strict_mode is on there.
 type Replaying struct {
-	Archive  string `json:"archive"` // what ArchiveDir says
-	From, To Mark
+	Archive string `json:"archive"` // what ArchiveDir says
+	From    Mark   `json:"from"`
+	To      Mark   `json:"to"`
 	// Reached is the position of the instance, the last GTID of each domain, read when no session of an earlier call was left. Empty: no
 	// transaction was replayed yet.
 	Reached  string   `json:"reached,omitempty"`

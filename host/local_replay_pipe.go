@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"stowage/binlog"
 	"stowage/farm"
 	"stowage/internal/keeper"
 )
@@ -62,7 +61,7 @@ func (l *Local) openPipe(ctx context.Context, r Replaying) (_ *pipe, err error) 
 	p.in = in
 	// skip-reconnect: a session that was made anew would go on in the middle of a transaction, with other settings.
 	p.client = l.command(ctx, program, "--defaults-file="+p.login, "--binary-mode", "--batch", "--skip-column-names", "--unbuffered", "--skip-reconnect",
-		"--max-allowed-packet=1G")
+		"--local-infile=1", "--max-allowed-packet=1G")
 	p.client.Stdin, p.client.ExtraFiles, p.client.Stderr = out, []*os.File{in}, &p.said
 	answers, err := p.client.StdoutPipe()
 	if err == nil {
@@ -136,7 +135,7 @@ func (p *pipe) send(ctx context.Context, g *aLog, x portion, tell func(int64)) e
 	}
 	defer file.Close()
 	// The events come through its input, because the servers' account may not open what an archive has.
-	cmd := p.local.command(ctx, p.dump, "--no-defaults", "--verify-binlog-checksum", "-")
+	cmd := p.local.command(ctx, p.dump, "--no-defaults", "--verify-binlog-checksum", "--local-load="+filepath.Dir(p.login), "-")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = p.in, &said
 	into, err := cmd.StdinPipe()
@@ -163,63 +162,6 @@ func (p *pipe) send(ctx context.Context, g *aLog, x portion, tell func(int64)) e
 	}
 	return nil
 }
-
-// feed writes the head of a file and a portion of it, every checksum of which it has looked at.
-func feed(ctx context.Context, f *archived, file *os.File, x portion, into io.Writer, tell func(int64)) error {
-	head, err := headOf(file, f.head)
-	if err != nil {
-		return err
-	}
-	if _, err := into.Write(head); err != nil {
-		return err
-	}
-	scan := f.head.Scan(io.NewSectionReader(file, 0, x.to), x.from, binlog.State{})
-	fed := x.from
-	copyTo := func(to int64) error {
-		_, err := io.Copy(into, io.NewSectionReader(file, fed, to-fed))
-		fed = to
-		tell(fed - x.from)
-		return err
-	}
-	for scan.Next() {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		t := scan.Transaction()
-		if d := t.Definition; d != (binlog.Part{}) {
-			event := make([]byte, d.End-d.Begin)
-			if _, err := file.ReadAt(event, d.Begin); err != nil {
-				return err
-			}
-			alone, err := f.head.DefineAlone(event)
-			if err == nil {
-				err = copyTo(t.Begin)
-			}
-			if err == nil {
-				_, err = into.Write(alone)
-			}
-			if err == nil {
-				err = copyTo(d.Begin)
-			}
-			if err != nil {
-				return err
-			}
-			fed = d.End
-		}
-		if t.End-fed >= fedAtOnce {
-			if err := copyTo(t.End); err != nil {
-				return err
-			}
-		}
-	}
-	if err := scan.Err(); err != nil {
-		return err
-	}
-	return copyTo(x.to)
-}
-
-// fedAtOnce is how much is read and looked at before it is sent, in bytes.
-const fedAtOnce = 256 << 10
 
 // ask waits until everything before has been done.
 func (p *pipe) ask(ctx context.Context, word string) error {
