@@ -36,6 +36,7 @@ const (
 	keptAtFront = 128 // of an event's body: as much as a GTID or the fixed part of any other needs
 	keptAtEnd   = 16  // of an event's body: the word COMMIT or ROLLBACK
 	scanBuffer  = 256 << 10
+	headBuffer  = 4 << 10
 	// listLimit is the longest list of GTIDs that is read: of a million servers.
 	listLimit = 16 << 20
 )
@@ -63,9 +64,9 @@ type feed struct {
 	back   [keptAtEnd]byte
 }
 
-func newFeed(r io.ReaderAt, at int64, summed bool) *feed {
+func newFeed(r io.ReaderAt, at int64, summed bool, buffer int) *feed {
 	const rest = 1 << 62
-	return &feed{in: bufio.NewReaderSize(io.NewSectionReader(r, at, rest), scanBuffer), at: at, summed: summed, whole: at}
+	return &feed{in: bufio.NewReaderSize(io.NewSectionReader(r, at, rest), buffer), at: at, summed: summed, whole: at}
 }
 
 func (f *feed) fault(at int64, format string, args ...any) error {

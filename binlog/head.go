@@ -49,7 +49,7 @@ func ReadHead(r io.ReaderAt) (Head, error) {
 	case n < len(magic):
 		return Head{}, err
 	}
-	f := newFeed(r, int64(len(magic)), false)
+	f := newFeed(r, int64(len(magic)), false, headBuffer)
 	e, err := nextOfHead(f)
 	if err != nil {
 		return Head{}, err

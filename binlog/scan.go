@@ -40,7 +40,7 @@ type Scanner struct {
 
 // Scan begins behind the head, or at any offset between two transactions: state is what the log had had by there.
 func (h Head) Scan(r io.ReaderAt, at int64, state State) *Scanner {
-	return &Scanner{feed: newFeed(r, at, h.IsSummed), state: state.Clone()}
+	return &Scanner{feed: newFeed(r, at, h.IsSummed, scanBuffer), state: state.Clone()}
 }
 
 // Next goes to the next transaction. It is false where the file ends, or has a Fault.

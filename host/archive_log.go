@@ -29,6 +29,8 @@ type aLog struct {
 	name  string // of the directory
 	about aboutLog
 	files []archived // in the order of their numbers
+	// unreadable are files that do not begin as one does, each with why. They count as missing.
+	unreadable []error
 	// checked is when the server's files were last read to their end; zero: nobody knows.
 	checked time.Time
 }
@@ -50,8 +52,10 @@ type archived struct {
 	name   string
 	number int64
 	head   binlog.Head
-	marks  []known // at least one
-	size   int64   // of the file: more than its last mark where a writer was killed
+	marks  []known // at least one; of a closed file the first and the last
+	// between are the lines between these two, unread.
+	between []byte
+	size    int64 // of the file: more than its last mark where a writer was killed
 	// remade: the marks are not on the disk as they are here.
 	remade bool
 	// damage is what a scan of the file without marks found behind the last of them.
@@ -59,6 +63,15 @@ type archived struct {
 }
 
 func (f *archived) end() known { return f.marks[len(f.marks)-1] }
+
+// all are all marks of the file. Where they cannot be read, the first and the last do: more is read of the file then.
+func (f *archived) all() []known {
+	between, err := parseMarks(f.between)
+	if err != nil || len(between) == 0 || between[0].Offset < f.marks[0].Offset || between[len(between)-1].Offset > f.end().Offset {
+		return f.marks
+	}
+	return append(append([]known{f.marks[0]}, between...), f.end())
+}
 
 const (
 	logFile     = "log.json"
@@ -126,20 +139,9 @@ func openLog(top *safefile.Dir, name string) (*aLog, error) {
 }
 
 func (g *aLog) load() error {
-	f, err := g.dir.OpenFile(logFile, os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, smallFile))
-	f.Close()
-	if err == nil {
-		err = nested.Unmarshal(raw, &g.about)
-	}
-	if err == nil && g.about.FormatVersion != logFormat {
-		err = fmt.Errorf("%w: its format is %d, and this program knows %d", farm.ErrInput, g.about.FormatVersion, logFormat)
-	}
-	if err != nil {
-		return &farm.Error{Op: "read archive of a binary log", Subject: filepath.Join(g.dir.Path(), logFile), Err: err}
+	about := g.readAbout()
+	if about != nil && !errors.Is(about, fs.ErrNotExist) {
+		return &farm.Error{Op: "read archive of a binary log", Subject: filepath.Join(g.dir.Path(), logFile), Err: about}
 	}
 	if f, err := g.dir.OpenFile(checkedFile, os.O_RDONLY, 0); err == nil {
 		if info, err := f.Stat(); err == nil {
@@ -155,10 +157,38 @@ func (g *aLog) load() error {
 	slices.SortFunc(names, func(a, b string) int { return strings.Compare(numbered(a), numbered(b)) })
 	for _, n := range names {
 		a, err := g.read(n)
+		var fault *binlog.Fault
+		if errors.As(err, &fault) || errors.Is(err, binlog.ErrRefused) {
+			g.unreadable = append(g.unreadable, fmt.Errorf("%s: %w", filepath.Join(g.dir.Path(), n), err))
+			continue
+		}
 		if err != nil {
 			return &farm.Error{Op: "read archive of a binary log", Subject: filepath.Join(g.dir.Path(), n), Err: err}
 		}
 		g.files = append(g.files, a)
+	}
+	if len(g.files) == 0 {
+		return about // nobody knows whose log it was to be
+	}
+	return nil
+}
+
+func (g *aLog) readAbout() error {
+	f, err := g.dir.OpenFile(logFile, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, smallFile))
+	if err != nil {
+		return err
+	}
+	if err := nested.Unmarshal(raw, &g.about); err != nil {
+		g.about = aboutLog{Why: "its " + logFile + " cannot be read: " + err.Error()}
+		return nil
+	}
+	if g.about.FormatVersion != logFormat {
+		return fmt.Errorf("%w: its format is %d, and this program knows %d", farm.ErrInput, g.about.FormatVersion, logFormat)
 	}
 	return nil
 }
@@ -179,7 +209,7 @@ func (g *aLog) read(name string) (archived, error) {
 	if a.head, err = binlog.ReadHead(f); err != nil {
 		return a, err
 	}
-	a.marks, err = readMarks(g.dir, name)
+	a.marks, a.between, err = readMarks(g.dir, name)
 	if err == nil && a.end().Offset <= a.size {
 		return a, nil
 	}
@@ -190,7 +220,7 @@ func (g *aLog) read(name string) (archived, error) {
 	if n := len(g.files); n > 0 {
 		from.At = g.files[n-1].end().At
 	}
-	a.remade = true
+	a.remade, a.between = true, nil
 	a.marks, a.damage = survey(f, from, info.ModTime().Unix()+clockSlack)
 	if len(a.marks) == 0 {
 		return a, a.damage

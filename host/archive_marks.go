@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -46,32 +47,59 @@ func (c *clock) see(t binlog.Transaction) {
 // clockSlack is how far the clocks of servers that replicate to each other may be apart.
 const clockSlack = 5
 
-// readMarks reads the lines of a file's marks. A last line that is not whole is none: its writer was killed. It is fs.ErrNotExist when there
-// are no marks, or they cannot be read: they are made again of the file.
-func readMarks(dir *safefile.Dir, name string) ([]known, error) {
+// readMarks reads the marks of a file: the first and the last, and what is between them as it is, where the file is closed. A last line
+// that is not whole is none: its writer was killed. It is fs.ErrNotExist when there are no marks, or they cannot be read: they are made
+// again of the file.
+func readMarks(dir *safefile.Dir, name string) (all []known, between []byte, err error) {
 	f, err := dir.OpenFile(name+marksSuffix, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	raw, err := io.ReadAll(f)
 	if f.Close(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	raw = raw[:bytes.LastIndexByte(raw, '\n')+1]
+	first := bytes.IndexByte(raw, '\n') + 1
+	last := bytes.LastIndexByte(raw[:max(0, len(raw)-1)], '\n') + 1
+	if last >= first && first > 0 { // at least two lines: a closed file is known by the last
+		if all, err = parseMarks(append(bytes.Clone(raw[:first]), raw[last:]...)); err == nil && all[1].Closed != "" {
+			return all, raw[first:last], nil
+		}
+	}
+	if all, err = parseMarks(raw); err == nil && len(all) == 0 {
+		err = errors.New("there is no whole line")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s%s: %w: %w", name, marksSuffix, err, fs.ErrNotExist)
+	}
+	return all, nil, nil
+}
+
+func parseMarks(raw []byte) ([]known, error) {
 	var all []known
 	for line := range bytes.Lines(raw) {
 		var k known
-		if line[len(line)-1] != '\n' {
-			break
+		if err := json.Unmarshal(line, &k); err != nil {
+			return nil, err
 		}
-		if json.Unmarshal(line, &k) != nil || len(all) > 0 && k.Offset < all[len(all)-1].Offset {
-			return nil, fmt.Errorf("%s%s: line %d cannot be read: %w", name, marksSuffix, len(all)+1, fs.ErrNotExist)
+		if n := len(all); n > 0 && k.Offset < all[n-1].Offset {
+			return nil, fmt.Errorf("a mark at %d behind one at %d", k.Offset, all[n-1].Offset)
 		}
 		all = append(all, k)
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%s%s is empty: %w", name, marksSuffix, fs.ErrNotExist)
-	}
 	return all, nil
+}
+
+// sparse leaves out marks that are closer to each other than need be: each call that brought something has made one.
+func sparse(all []known) []known {
+	out := all[:1:1]
+	for n, k := range all[1:] {
+		if k.At-out[len(out)-1].At >= markEvery || n == len(all)-2 {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // text is the lines of marks.

@@ -116,7 +116,10 @@ func lockArchive(top *safefile.Dir) (unlock func(), err error) {
 		}
 		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return func() {
+		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // a process that we start just now has the descriptor, too, until it is another program
+		f.Close()
+	}, nil
 }
 
 // choose is the log that the server's files continue: one that is there, or a new one.

@@ -122,16 +122,20 @@ type stretch struct {
 // behind is the stretch that begins with the last mark of which holds is true; holds is true for marks up to some place, and false behind it.
 // ok is false when it is true for none.
 func (g *aLog) behind(holds func(f *archived, k known) bool) (s stretch, ok bool) {
-	for n := range g.files {
-		f := &g.files[n]
-		for m, mark := range f.marks {
-			if !holds(f, mark) {
-				return s, ok
-			}
-			s, ok = stretch{f: f, from: mark, to: f.marks[min(m+1, len(f.marks)-1)]}, true
-		}
+	last := -1
+	for last+1 < len(g.files) && holds(&g.files[last+1], g.files[last+1].marks[0]) {
+		last++
 	}
-	return s, ok
+	if last < 0 {
+		return s, false
+	}
+	f := &g.files[last]
+	all := f.all()
+	n := slices.IndexFunc(all, func(k known) bool { return !holds(f, k) })
+	if n < 0 {
+		n = len(all)
+	}
+	return stretch{f: f, from: all[n-1], to: all[min(n, len(all)-1)]}, true
 }
 
 // walk goes through the transactions of a stretch until stop is true; it stops before that transaction, or behind it. It is told the
@@ -219,14 +223,15 @@ func (g *aLog) behindGTID(ctx context.Context, want binlog.GTID) (Found, error) 
 
 // place is what is known at an offset, which has to lie between two transactions.
 func (g *aLog) place(ctx context.Context, f *archived, offset int64) (Found, error) {
-	n := slices.IndexFunc(f.marks, func(k known) bool { return k.Offset > offset })
+	all := f.all()
+	n := slices.IndexFunc(all, func(k known) bool { return k.Offset > offset })
 	if n < 0 {
-		n = len(f.marks)
+		n = len(all)
 	}
 	if n == 0 || offset > f.end().Offset {
 		return Found{}, fmt.Errorf("%w: there, %s has its transactions from offset %d to %d", ErrNotArchived, f.name, f.marks[0].Offset, f.end().Offset)
 	}
-	s := stretch{f: f, from: f.marks[n-1], to: f.marks[min(n, len(f.marks)-1)]}
+	s := stretch{f: f, from: all[n-1], to: all[min(n, len(all)-1)]}
 	found, err := g.walk(ctx, s, func(t binlog.Transaction, _ int64) (bool, bool) { return t.Begin >= offset, t.End >= offset })
 	if err != nil {
 		return Found{}, err

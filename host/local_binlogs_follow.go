@@ -166,11 +166,15 @@ func (p *appender) close(s *serverFile, scan *binlog.Scanner) error {
 		end.Closed = leftDamaged
 	}
 	end.Size = s.size
-	if err := addMarks(p.log.dir, p.a.name, []known{end}); err != nil {
-		return err
+	all := sparse(append(p.a.marks, end))
+	lines, err := text(all)
+	if err == nil {
+		err = p.log.dir.Replace(p.a.name+marksSuffix, lines, 0o640, nil)
 	}
-	p.a.marks = append(p.a.marks, end)
-	return nil
+	if err == nil {
+		p.a.marks = all
+	}
+	return err
 }
 
 // setChecked notes when the server's files were read to their end.

@@ -75,6 +75,9 @@ func (l *Local) CheckBinlogs(ctx context.Context, into string) error {
 	logs, err := openLogs(into)
 	defer func() { closeLogs(logs) }()
 	for _, g := range logs {
+		if err == nil {
+			err = errors.Join(g.unreadable...)
+		}
 		for n := range g.files {
 			if err == nil {
 				err = g.check(ctx, &g.files[n])
@@ -97,7 +100,7 @@ func (g *aLog) check(ctx context.Context, f *archived) error {
 	}
 	defer in.Close()
 	scan := f.head.Scan(in, f.head.End, f.head.Start)
-	for marks := f.marks; len(marks) > 0; {
+	for marks := f.all(); len(marks) > 0; {
 		if scan.Whole() < marks[0].Offset && scan.Next() {
 			if err := ctx.Err(); err != nil {
 				return context.Cause(ctx)
