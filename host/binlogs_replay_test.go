@@ -185,7 +185,7 @@ func samePosition(a, b string) bool {
 	return slices.Equal(x, y)
 }
 
-// TestReplayOfALargeStatement: rows of more bytes than the server takes at once, with rows of two tables in one statement.
+// TestReplayOfALargeStatement: rows of more bytes than the server takes at once, with rows of two tables in one statement; over a socket.
 func TestReplayOfALargeStatement(t *testing.T) {
 	t.Parallel()
 	l := local(t)
@@ -195,7 +195,9 @@ func TestReplayOfALargeStatement(t *testing.T) {
 		"CREATE TABLE b (PRIMARY KEY (id)) SELECT * FROM a", "UPDATE a JOIN b USING (id) SET a.v = CONCAT('a', id), b.v = CONCAT('b', id)", "DELETE FROM a WHERE id % 3 = 0")
 	a := archive(t, l, s, into)
 	target := mariadbtest.Start(t, "target", "--max-allowed-packet=1M", "--innodb-log-file-size=64M")
-	must(t, l.Replay(t.Context(), replaying(target, into, begin(t, into, a), a.Last)))
+	r := replaying(target, into, begin(t, into, a), a.Last)
+	r.Login = host.Login{User: "root", Password: mariadbtest.Root.Password(), Address: target.Socket}
+	must(t, l.Replay(t.Context(), r))
 	if is, was := contents(t, target), contents(t, s); is.sum != was.sum || !samePosition(target.Value(t, "SELECT @@gtid_binlog_pos"), a.Position) {
 		t.Errorf("%s %v, want %s %v", is.sum, is.rows, was.sum, was.rows)
 	}

@@ -32,7 +32,8 @@ func archive(t testing.TB, l *host.Local, s *mariadbtest.Instance, into string) 
 	return a
 }
 
-// sameFiles holds the archive's files against the server's, byte by byte: those that are closed are equal.
+// sameFiles holds the archive's files against the server's, byte by byte: those that are closed are equal. The server writes events of its own
+// into the last one at any time (binlog checkpoints).
 func sameFiles(t testing.TB, s *mariadbtest.Instance, into string, a host.Archived) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(into, a.Identity, "bl.0?????"))
@@ -47,7 +48,7 @@ func sameFiles(t testing.TB, s *mariadbtest.Instance, into string, a host.Archiv
 		was, err := os.ReadFile(filepath.Join(s.Datadir, filepath.Base(p)))
 		must(t, err)
 		was[binlog.InUseByte] &^= binlog.InUseBit
-		if !bytes.Equal(is, was) {
+		if isLast := filepath.Base(p) == a.Last.File; !bytes.Equal(is, was) && !(isLast && bytes.HasPrefix(was, is)) {
 			t.Errorf("%s has %d bytes, the server's has %d, and they differ", filepath.Base(p), len(is), len(was))
 		}
 		bytesOf += int64(len(is))
@@ -86,8 +87,14 @@ func TestArchiveFollowsTheLog(t *testing.T) {
 	if len(a.Gaps) > 0 || len(a.Forks) > 0 || a.Files < 8 {
 		t.Errorf("%+v", a)
 	}
-	if again := archive(t, l, s, into); again.Appended != 0 || again.Last != a.Last || again.Until.Before(a.Until) {
-		t.Errorf("again: %+v, and before: %+v", again, a)
+	for tries := 0; ; tries++ {
+		again := archive(t, l, s, into)
+		if again.Position != a.Position || again.Until.Before(a.Until) || tries > 100 {
+			t.Fatalf("again: %+v, and before: %+v", again, a)
+		}
+		if a = again; a.Appended == 0 {
+			break
+		}
 	}
 	must(t, l.CheckBinlogs(t.Context(), into))
 	state, err := l.ArchiveState(t.Context(), into)

@@ -42,10 +42,10 @@ func (i Instance) Dial() string { return net.JoinHostPort(i.Address, strconv.Ito
 // Dir is the directory that holds everything of the instance.
 func (i Instance) Dir() string { return filepath.Dir(i.Config) }
 
-// Login is how a backup logs in to its source.
+// Login is how a backup logs in to its source, and a replay to its target.
 type Login struct {
 	User, Password string
-	Address        string // host:port
+	Address        string // host:port, or the path of a socket
 	// TLS, as PEM; without a CA it is not asked for.
 	CA, Cert, Key string `json:",omitempty"`
 	AnyName       bool   `json:",omitempty"` // the certificate may be for another name

@@ -107,7 +107,7 @@ func (l *Local) loginFile(group string, source Instance, login Login) (string, e
 	fail := func(err error) (string, error) {
 		return "", &farm.Error{Op: "write login for " + group, Subject: login.Address, Err: err}
 	}
-	host, port, err := net.SplitHostPort(login.Address)
+	where, err := login.where()
 	if err != nil {
 		return fail(err)
 	}
@@ -116,8 +116,7 @@ func (l *Local) loginFile(group string, source Instance, login Login) (string, e
 		return fail(err)
 	}
 	defer dir.Close()
-	text := fmt.Sprintf("[%s]\nuser=%s\npassword=%s\nhost=%s\nport=%s\nprotocol=tcp\n", group,
-		optionfile.Text(login.User), optionfile.Text(login.Password), host, port)
+	text := fmt.Sprintf("[%s]\nuser=%s\npassword=%s\n%s", group, optionfile.Text(login.User), optionfile.Text(login.Password), where)
 	files := map[string]string{}
 	for _, f := range []struct{ option, name, content string }{
 		{"ssl-ca", "ca.pem", login.CA}, {"ssl-cert", "cert.pem", login.Cert}, {"ssl-key", "key.pem", login.Key},
@@ -136,6 +135,15 @@ func (l *Local) loginFile(group string, source Instance, login Login) (string, e
 		return fail(err)
 	}
 	return filepath.Join(dir.Path(), "login.cnf"), nil
+}
+
+// where says in an option file how the server is reached.
+func (login Login) where() (string, error) {
+	if filepath.IsAbs(login.Address) {
+		return "socket=" + optionfile.Text(login.Address) + "\nprotocol=socket\n", nil
+	}
+	host, port, err := net.SplitHostPort(login.Address)
+	return fmt.Sprintf("host=%s\nport=%s\nprotocol=tcp\n", host, port), err
 }
 
 // pour runs a command and writes what it prints to w. The pipe between is as
