@@ -220,7 +220,7 @@ func TestServerKilledWhileItWrites(t *testing.T) {
 	}
 	s := mariadbtest.Start(t, "s", "--innodb-log-file-size=64M")
 	into := archiveOf(t)
-	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.a (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(2000))")
+	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.a (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(2000))", "CREATE TABLE d.old (id INT, x INT, y INT) WITH SYSTEM VERSIONING")
 	for range rounds {
 		db := s.DB(t, mariadbtest.App, "d")
 		ended := make(chan error)

@@ -176,6 +176,19 @@ func TestPruneKeepsWhatABackupNeeds(t *testing.T) {
 	if f, err := l.ArchiveFrom(t.Context(), into, SeedPoint{File: old.Last.File, Offset: old.Last.Offset}, old.Position); err != nil || f.Mark != old.Last {
 		t.Errorf("%+v, %v; want %s", f, err, old.Last)
 	}
+	for _, x := range []struct {
+		point    SeedPoint
+		position string
+	}{
+		{SeedPoint{File: old.Last.File, Offset: old.Last.Offset}, "1-2-3"},
+		{SeedPoint{File: old.Last.File, Offset: old.Last.Offset}, ""},
+		{SeedPoint{File: "bl.000001", Offset: 500}, old.Position},
+		{SeedPoint{File: b.Last.File, Offset: b.Last.Offset + 1000}, b.Position},
+	} {
+		if f, err := l.ArchiveFrom(t.Context(), into, x.point, x.position); !errors.Is(err, ErrNotArchived) {
+			t.Errorf("%+v: %+v, %v", x, f, err)
+		}
+	}
 	other := mariadbtest.Start(t, "other")
 	c := bring(other)
 	removed, err = l.PruneBinlogs(t.Context(), into, c.Last)
