@@ -188,3 +188,52 @@ func purge(t testing.TB, s *mariadbtest.Instance, to string) {
 	}
 	t.Fatalf("the server does not purge its log to %s", to)
 }
+
+// TestArchiveWhileTheServerPurges: it rewrites its index in place and removes files at any moment. That can make gaps, and no error, no fork
+// and no gap that was none: what is between two gaps is whole.
+func TestArchiveWhileTheServerPurges(t *testing.T) {
+	t.Parallel()
+	l := local(t)
+	s := mariadbtest.Start(t, "s")
+	into := archiveOf(t)
+	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.a (id INT AUTO_INCREMENT PRIMARY KEY)")
+	db := s.DB(t, mariadbtest.Stowage, "d")
+	rounds := 400
+	if testing.Short() {
+		rounds = 60
+	}
+	done := make(chan error)
+	go func() {
+		var err error
+		for n := 0; n < rounds && err == nil; n++ {
+			for _, st := range []string{"INSERT a VALUES ()", "FLUSH BINARY LOGS", "PURGE BINARY LOGS BEFORE NOW(6)"} {
+				if err == nil {
+					_, err = db.Exec(st)
+				}
+			}
+			time.Sleep(10 * time.Millisecond) // so that there are many calls
+		}
+		done <- err
+	}()
+	calls := 0
+	for running := true; running; calls++ {
+		select {
+		case err := <-done:
+			must(t, err)
+			running = false
+		default:
+		}
+		archive(t, l, s, into)
+	}
+	a := archive(t, l, s, into)
+	must(t, l.CheckBinlogs(t.Context(), into))
+	if len(a.Forks) > 0 || a.Position != s.Value(t, "SELECT @@gtid_binlog_pos") {
+		t.Errorf("%+v", a)
+	}
+	for _, g := range a.Gaps {
+		if g.Has == g.Next {
+			t.Errorf("%s", g)
+		}
+	}
+	t.Logf("%d calls, %d files, %d gaps", calls, a.Files, len(a.Gaps))
+}
