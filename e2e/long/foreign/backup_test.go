@@ -1,0 +1,56 @@
+package foreign
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"stowage/demo"
+	"stowage/e2e/farmtest"
+	"stowage/farm"
+)
+
+// TestForeignFarmIsBackedUp: servers that nobody of us made, with option files in their owners' ways, a schema of a film shop with a MyISAM table, everything
+// in domain 0 at first. They are backed up, verified and restored under load, and no file of theirs changes.
+func TestForeignFarmIsBackedUp(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.RaiseForeign(t, demo.Options{Pairs: 3, Shards: 1, Hosts: 2, Rows: 50}, 40,
+		farmtest.Machine{Name: "m1", Way: farmtest.ByMulti, Instances: []farm.InstanceName{"dbshard001a", "dbshard002a"}},
+		farmtest.Machine{Name: "m2", Way: farmtest.BySuffix, Instances: []farm.InstanceName{"dbshard001b", "dbshard002b"}},
+		farmtest.Machine{Name: "m3", Way: farmtest.AsDebian, Instances: []farm.InstanceName{"dbshard003a"}},
+		farmtest.Machine{Name: "m4", Way: farmtest.AsDebian, Instances: []farm.InstanceName{"dbshard003b"}})
+	f.Films("dbshard003a")
+	f.InDomainZero()
+	f.ByPosition("dbshard002a")
+	f.ByPosition("dbshard002b")
+	if err := f.StartClients(); err != nil {
+		t.Fatal(err)
+	}
+	vault := filepath.Join(f.Dir, "vault")
+	if err := os.Mkdir(vault, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(f.Dir, "farm.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(text, "backup: {dir: "+vault+"}\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := farmtest.RunProgram(t, "", "backup", "run", "-C", f.Dir)
+	t.Logf("in domain 0: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
+	p = farmtest.RunProgram(t, "", "backup", "verify", "-C", f.Dir)
+	t.Logf("in domain 0: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
+	f.CheckFiles()
+	separated(f)
+	f.Must("backup", "run", "--full")
+	time.Sleep(time.Second)
+	f.Must("backup", "run", "--incremental")
+	f.Must("backup", "binlogs")
+	f.Must("backup", "verify")
+	f.Must("restore", "dbshard003", "--latest")
+	f.CheckFiles()
+	f.CheckLedger()
+}
