@@ -200,8 +200,10 @@ func restoredOptions(model string, i host.Instance, id uint32) []byte {
 	more := map[string]string{}
 	group := host.ServerGroup(model)
 	for _, name := range elsewhere {
-		if _, has := host.Option(model, group, name); has {
-			more[name] = ""
+		for _, as := range []string{name, "loose_" + name} {
+			if _, has := host.Option(model, group, as); has {
+				more[as] = ""
+			}
 		}
 	}
 	if path, has := host.Option(model, group, "log_bin"); has && filepath.IsAbs(path) {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestForeignFarmIsBackedUp: servers that nobody of us made, with option files in their owners' ways, a schema of a film shop with a MyISAM table, everything
-// in domain 0 at first. They are backed up, verified and restored under load, and no file of theirs changes.
+// in domain 0 at first, two that replicate by position. They are backed up, verified and restored under load, before and after each side has its own domain, and no file of theirs changes.
 func TestForeignFarmIsBackedUp(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.RaiseForeign(t, demo.Options{Pairs: 3, Shards: 1, Hosts: 2, Rows: 50}, 40,
@@ -39,10 +39,8 @@ func TestForeignFarmIsBackedUp(t *testing.T) {
 	if err := os.WriteFile(path, append(text, "backup: {dir: "+vault+"}\n"...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := farmtest.RunProgram(t, "", "backup", "run", "-C", f.Dir)
-	t.Logf("in domain 0: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
-	p = farmtest.RunProgram(t, "", "backup", "verify", "-C", f.Dir)
-	t.Logf("in domain 0: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
+	f.Must("backup", "run")
+	f.Must("backup", "verify")
 	f.CheckFiles()
 	separated(f)
 	f.Must("backup", "run", "--full")

@@ -1,0 +1,52 @@
+package backup
+
+import (
+	"strings"
+	"testing"
+
+	"stowage/host"
+)
+
+// A restored instance on the host of the one that was backed up must not write into its files, read what nobody has checked, or be taken for it.
+func TestRestoredInstanceKeepsToItsOwnPlace(t *testing.T) {
+	i := host.Instance{Name: "a-restored-1", Address: "10.0.0.5", Port: 3399, Datadir: "/srv/db/a-restored-1/data", Config: "/srv/db/a-restored-1/my.cnf"}
+	model := `# ours
+[mariadbd]
+datadir = /var/lib/mysql
+log-bin = /var/log/mysql/mariadb-bin.log
+log_bin_index=/var/log/mysql/mariadb-bin.index
+relay-log = /var/log/mysql/relay
+loose_relay_log_index = /var/log/mysql/relay.index
+innodb_data_home_dir = /var/lib/innodb
+innodb_log_group_home_dir = /var/lib/redo
+innodb-undo-directory = /var/lib/undo
+general_log_file = /var/log/mysql/all.log
+slow_query_log_file = /var/log/mysql/slow.log
+init-file = /etc/mysql/start.sql
+aria-log-dir-path = /var/lib/aria
+socket = /run/mysqld/mysqld.sock
+pid-file = /run/mysqld/mysqld.pid
+tmpdir = /var/tmp/mysql
+log_error = /var/log/mysql/error.log
+innodb_tmpdir = /var/tmp/innodb
+slave_load_tmpdir = /var/tmp/load
+server-id = 7
+event_scheduler = ON
+read_only = OFF
+innodb_page_size = 8k
+plugin_dir = /usr/lib/mysql/plugin
+`
+	text := string(restoredOptions(model, i, 4711))
+	for line := range strings.Lines(text) {
+		_, value, is := strings.Cut(line, "=")
+		value = strings.TrimSpace(value)
+		if is && strings.HasPrefix(value, "/") && !strings.HasPrefix(value, i.Dir()+"/") && value != "/usr/lib/mysql/plugin" {
+			t.Errorf("it keeps %s", strings.TrimSpace(line))
+		}
+	}
+	for name, want := range map[string]string{"server_id": "4711", "port": "3399", "read_only": "ON", "event_scheduler": "OFF", "skip_slave_start": "ON", "innodb_page_size": "8k", "log_bin": "mariadb-bin"} {
+		if got, _ := host.Option(text, host.ServerGroup(text), name); got != want {
+			t.Errorf("%s is %q, want %q\n%s", name, got, want, text)
+		}
+	}
+}
