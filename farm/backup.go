@@ -23,7 +23,7 @@ type Backup struct {
 
 	Full        time.Duration // from one full backup to the next
 	Incremental time.Duration // from one backup to the next
-	Binlogs     time.Duration // how far the archive of binary logs may be behind
+	Binlogs     time.Duration // how far the archive of binary logs in Dir may be behind; with Restic there is none
 	Verify      time.Duration // from one proof of a pair's backups to the next
 	Keep        Keep
 }
@@ -65,6 +65,9 @@ func (b Backup) Filled() Backup {
 		if *x.is == 0 {
 			*x.is = x.def
 		}
+	}
+	if b.Restic != "" {
+		b.Binlogs = -1 // files that grow all the time cannot be kept in a repository
 	}
 	if b.Keep == (Keep{}) {
 		b.Keep = d.Keep
@@ -115,6 +118,9 @@ func (c *checker) backupFiles(b Backup) {
 	}
 	if b.PasswordFile == "" {
 		c.say("backup.restic", "backup has restic and no password_file: give the file with the password of the repository")
+	}
+	if b.Binlogs > 0 {
+		c.say("backup.binlogs", "binlogs of backup is for dir: files that grow all the time cannot be kept in a repository; write off, or leave it out")
 	}
 	if b.Zstd != 0 {
 		c.say("backup.zstd", "zstd of backup is for dir: restic compresses by itself")

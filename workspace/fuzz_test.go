@@ -33,7 +33,7 @@ pairs:
 func FuzzFarmFile(f *testing.F) {
 	f.Add([]byte(fuzzedFarm))
 	f.Add([]byte(fuzzedFarm + "backup: {dir: /srv/b, host: h1, zstd: 3, full: 7d, incremental: off, keep: {last: 1, within: 2w}}\n"))
-	f.Add([]byte(fuzzedFarm + "backup: {restic: 's3:x', password_file: /p, env_file: /e, binlogs: 5m, verify: off}\n"))
+	f.Add([]byte(fuzzedFarm + "backup: {restic: 's3:x', password_file: /p, env_file: /e, full: 90m, incremental: 5m, verify: off}\n"))
 	f.Add([]byte("profiles: {x: [1, 2]}\nhosts: [{reserved: {cores: 1}}]\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		read, _, err := parseFarm("farm.yaml", src)

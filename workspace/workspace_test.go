@@ -56,7 +56,7 @@ func drawFarm(t *rapid.T) *farm.Farm {
 		f.Backup = farm.Backup{
 			Restic: rapid.SampledFrom([]string{"sftp:b@h:/r", "/srv/ r", "s3:http://x/y #z"}).Draw(t, "restic"), PasswordFile: "/etc/p", EnvFile: rapid.SampledFrom([]string{"", "/etc/e"}).Draw(t, "env"),
 			Host: rapid.SampledFrom([]farm.HostName{"", "h1"}).Draw(t, "vault"), Full: time.Duration(rapid.IntRange(3, 9000).Draw(t, "full")) * time.Minute,
-			Incremental: rapid.SampledFrom([]time.Duration{-1, time.Minute}).Draw(t, "incremental"), Binlogs: rapid.SampledFrom([]time.Duration{-1, 0, 90 * time.Second}).Draw(t, "binlogs"),
+			Incremental: rapid.SampledFrom([]time.Duration{-1, time.Minute}).Draw(t, "incremental"), Binlogs: rapid.SampledFrom([]time.Duration{-1, 0}).Draw(t, "binlogs"),
 			Keep: farm.Keep{Last: rapid.IntRange(0, 9).Draw(t, "last"), Yearly: rapid.IntRange(0, 9).Draw(t, "yearly"), Within: time.Duration(rapid.IntRange(1, 9000).Draw(t, "within")) * time.Hour},
 		}
 	}

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,12 +18,15 @@ const day = 24 * time.Hour
 
 func days(n float64) time.Time { return noon.Add(time.Duration(n * float64(day))) }
 
+// gtid is where the log is n days after noon: 100 transactions a day.
+func gtid(n float64) string { return fmt.Sprintf("0-1-%d", int64(1000000+100*n)) }
+
 // full is a backup of p1a that stands n days after noon; on is an incremental one on top of another.
 func full(n float64) Backup {
 	at := days(n)
 	return Backup{
 		ID: "p1a/" + at.Format("20060102T150405Z") + "-full", Farm: "f", Pair: "p1", Side: farm.A, Instance: "p1a", Kind: Full, Began: at.Add(-time.Minute), At: at, Bytes: 100,
-		ToLSN: uint64(100000 + 10*n), Version: "10.11.19-MariaDB", ServerID: 7, On: "h1", Datadir: "/d", Host: "v", Place: vault.Place{Dir: "/srv/b"},
+		ToLSN: uint64(100000 + 10*n), Version: "10.11.19-MariaDB", ServerID: 7, GTID: gtid(n), On: "h1", Datadir: "/d", Host: "v", Place: vault.Place{Dir: "/srv/b"},
 	}
 }
 

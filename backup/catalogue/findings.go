@@ -112,36 +112,31 @@ func (s *sayings) place(p PairStatus) {
 func isLocal(repository string) bool { return repository != "" && repository[0] == '/' }
 
 // binlogs: up to which second can the pair be restored?
-func (s *sayings) binlogs(now time.Time, cfg farm.Backup, p PairStatus, logs []Archived) {
-	var seen time.Time
+func (s *sayings) binlogs(now time.Time, cfg farm.Backup, p PairStatus, chains []Chain, logs []Archived) {
+	var until time.Time
 	for _, a := range logs {
-		if a.Seen.After(seen) {
-			seen = a.Seen
+		if a.Until.After(until) {
+			until = a.Until
 		}
 	}
 	// A run of the archive that is a little late is no news.
 	allowed := max(3*cfg.Binlogs, 5*time.Minute)
 	const remedy = "stowage due archives them: see that a timer runs it; servers purge their own after binlog_expire_logs_seconds"
-	switch behind := now.Sub(seen); {
-	case seen.IsZero():
+	switch behind := now.Sub(until); {
+	case until.IsZero():
 		s.say("binlogs-behind", farm.Warning, p.Pair, "no binary log of it is archived: it can be restored only to the moments of its backups", "no binary log of some of them is archived, or the archive is behind", remedy)
 	case behind > allowed:
 		s.say("binlogs-behind", farm.Warning, p.Pair, fmt.Sprintf("the archive of its binary logs is %s behind", inDays(behind)), "the archive of their binary logs is behind", remedy)
 	}
 	for _, a := range logs {
 		for _, g := range a.Gaps {
-			if g.Next.Before(*p.From) || !lost(g, logs) {
-				continue
+			if !lost(g, logs) || !slices.ContainsFunc(chains, func(c Chain) bool {
+				return slices.ContainsFunc(c.Restorable(), func(b Backup) bool { return !has(b.GTID, g.Next) })
+			}) {
+				continue // another archive has it, or all backups are from behind it
 			}
-			s.say("binlogs-gap", farm.Warning, p.Pair, fmt.Sprintf("binary logs of %s from %s to %s are missing: %s", a.Instance, g.Last.UTC().Format(time.DateTime), g.Next.UTC().Format(time.DateTime), g.Text),
+			s.say("binlogs-gap", farm.Warning, p.Pair, fmt.Sprintf("the archive of %s's binary log does not have the %s", a.Instance, g),
 				"some of their binary logs are missing", "moments in the gap cannot be restored; stowage backup run begins anew behind it")
 		}
 	}
-}
-
-// lost: no archive of the pair has what is missing in one of them.
-func lost(g Gap, logs []Archived) bool {
-	return !slices.ContainsFunc(logs, func(a Archived) bool {
-		return !a.From.After(g.Last) && !reach(g.Last, []Archived{a}).Before(g.Next)
-	})
 }

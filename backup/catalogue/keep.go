@@ -187,19 +187,20 @@ func protect(list []*Verdict, points []point) {
 	}
 }
 
-// LogsFrom is the moment from which archived binary logs of a pair are of use: that of the oldest backup in the chains that are kept by last, daily or
-// within, or whatever the rules say. Older chains are kept for the moments of their backups. Zero: there is no backup, and all are.
-func LogsFrom(vs []Verdict, f string, pair farm.PairName) time.Time {
-	var out time.Time
+// LogsFrom is the backup from which on archived binary logs of a pair are of use: the oldest in the chains that are kept by last, daily or within, or
+// whatever the rules say. Older chains are kept for the moments of their backups. False: there is none, and all logs are of use.
+func LogsFrom(vs []Verdict, f string, pair farm.PairName) (Backup, bool) {
+	var out Backup
+	ok := false
 	for _, v := range vs {
 		if v.Chain.Farm != f || v.Chain.Pair != pair || !v.Logs {
 			continue
 		}
 		for _, b := range v.Chain.Restorable() {
-			if out.IsZero() || b.At.Before(out) {
-				out = b.At
+			if !ok || b.At.Before(out.At) {
+				out, ok = b, true
 			}
 		}
 	}
-	return out
+	return out, ok
 }

@@ -120,11 +120,11 @@ func TestAClockThatJumpedBackDropsNothing(t *testing.T) {
 
 func TestLogsFrom(t *testing.T) {
 	vs := Keep(days(1), farm.Keep{Last: 2, Daily: 8, Monthly: 6}, weeks(40))
-	if from := LogsFrom(vs, "f", "p1"); !from.Equal(days(-13)) { // the begin of the second newest chain
-		t.Errorf("logs from %s", from)
+	if from, ok := LogsFrom(vs, "f", "p1"); !ok || !from.At.Equal(days(-13)) { // the begin of the second newest chain
+		t.Errorf("logs from %s", from.ID)
 	}
-	if from := LogsFrom(vs, "f", "p2"); !from.IsZero() {
-		t.Errorf("logs of a pair without backups from %s", from)
+	if from, ok := LogsFrom(vs, "f", "p2"); ok {
+		t.Errorf("logs of a pair without backups from %s", from.ID)
 	}
 }
 

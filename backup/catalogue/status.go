@@ -6,26 +6,6 @@ import (
 	"stowage/farm"
 )
 
-// Archived is what there is of the binary log of an instance beside the server.
-type Archived struct {
-	Farm     string            `json:"farm"`
-	Pair     farm.PairName     `json:"pair"`
-	Instance farm.InstanceName `json:"instance"`
-	// From and Upto are when its first and last transactions were written; Seen is when the archive was last level with the server.
-	From time.Time `json:"from"`
-	Upto time.Time `json:"upto"`
-	Seen time.Time `json:"seen"`
-	GTID string    `json:"gtid"` // at Upto
-	Gaps []Gap     `json:"gaps,omitempty"`
-}
-
-// Gap is what an archive does not have: transactions after Last, up to Next.
-type Gap struct {
-	Last time.Time `json:"last"` // of the last transaction before it
-	Next time.Time `json:"next"` // of the first one after it
-	Text string    `json:"text"` // files or positions
-}
-
 // PairStatus is how a pair stands.
 type PairStatus struct {
 	Pair farm.PairName `json:"pair"`
@@ -67,7 +47,7 @@ func Status(now time.Time, f *farm.Farm, all []Backup, archived []Archived) Repo
 		found.backups(now, cfg, s, mine)
 		found.place(s)
 		if cfg.Binlogs > 0 && s.Newest != nil {
-			found.binlogs(now, cfg, s, logs)
+			found.binlogs(now, cfg, s, mine, logs)
 		}
 	}
 	r.Findings = found.list()
@@ -89,7 +69,7 @@ func statusOf(now time.Time, name farm.PairName, chains []Chain, logs []Archived
 			if s.From == nil || b.At.Before(*s.From) {
 				s.From = &b.At
 			}
-			if at := reach(b.At, logs); s.Upto == nil || at.After(*s.Upto) {
+			if at := reach(b, logs); s.Upto == nil || at.After(*s.Upto) {
 				s.Upto = &at
 			}
 		}
@@ -101,26 +81,6 @@ func statusOf(now time.Time, name farm.PairName, chains []Chain, logs []Archived
 		s.ProvenAge = seconds(now.Sub(*s.Proven.ProvenAt))
 	}
 	return s
-}
-
-// reach is how far archived binary logs lead from a moment without a gap.
-func reach(at time.Time, logs []Archived) time.Time {
-	best := at
-	for _, a := range logs {
-		if a.From.After(at) {
-			continue
-		}
-		end := a.Upto
-		for _, g := range a.Gaps {
-			if g.Next.After(at) && g.Last.Before(end) {
-				end = g.Last
-			}
-		}
-		if end.After(best) {
-			best = end
-		}
-	}
-	return best
 }
 
 func seconds(d time.Duration) *float64 {

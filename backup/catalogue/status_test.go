@@ -60,6 +60,7 @@ func TestStatus(t *testing.T) {
 		"restic beside": {plain, 1, []Backup{with(good(0), func(b *Backup) { b.Host, b.Place.Dir, b.Place.Restic = "h1", "", "/srv/restic" }), of2(good(0))},
 			[]string{"backup-place-own-host"}},
 		"in the future":          {plain, -2, both, []string{"backup-clock"}},
+		"restic has no logs":     {farm.Backup{Restic: "s3:x", PasswordFile: "/p"}, 1, both, []string{}},
 		"logs, and none is kept": {farm.Backup{Dir: "/srv/b", Host: "v"}, 1, both, []string{"binlogs-behind"}},
 	} {
 		r := Status(days(x.now), twoPairs(x.cfg), x.all, nil)
@@ -95,9 +96,9 @@ func TestRestorableUpTo(t *testing.T) {
 	proof := noon
 	all := []Backup{full(-8), with(full(-1), func(b *Backup) { b.ProvenAt = &proof })}
 	logs := func(from, upto float64, gaps ...float64) Archived {
-		a := Archived{Farm: "f", Pair: "p1", Instance: "p1a", From: days(from), Upto: days(upto), Seen: days(upto)}
+		a := Archived{Farm: "f", Pair: "p1", Instance: "p1a", From: days(from), Until: days(upto), Position: gtid(upto)}
 		for i := 0; i < len(gaps); i += 2 {
-			a.Gaps = append(a.Gaps, Gap{Last: days(gaps[i]), Next: days(gaps[i+1]), Text: "bin.000007"})
+			a.Gaps = append(a.Gaps, Gap{Last: days(gaps[i]), Has: gtid(gaps[i]), Next: gtid(gaps[i+1])})
 		}
 		return a
 	}
@@ -106,18 +107,20 @@ func TestRestorableUpTo(t *testing.T) {
 		upto     float64
 		want     []string
 	}{
-		"no logs":                               {nil, -1, []string{"binlogs-behind"}},
-		"up to now":                             {[]Archived{logs(-9, 0)}, 0, []string{}},
-		"they begin behind the backup":          {[]Archived{logs(-0.5, 0)}, -1, []string{}},
-		"they stopped":                          {[]Archived{logs(-9, -0.5)}, -0.5, []string{"binlogs-behind"}},
-		"they stopped before it":                {[]Archived{logs(-9, -3)}, -1, []string{"binlogs-behind"}},
-		"a gap behind the backup":               {[]Archived{logs(-9, 0, -0.5, -0.4)}, -0.5, []string{"binlogs-gap"}},
-		"a gap before it":                       {[]Archived{logs(-9, 0, -3, -2.9)}, 0, []string{"binlogs-gap"}},
-		"a gap before all":                      {[]Archived{logs(-20, 0, -12, -11)}, 0, []string{}},
-		"a gap that the twin fills":             {[]Archived{logs(-9, 0, -0.5, -0.4), logs(-9, 0)}, 0, []string{}},
-		"a backup was taken in the gap":         {[]Archived{logs(-9, 0, -1.5, -0.4)}, -1, []string{"binlogs-gap"}},
-		"another pair's":                        {[]Archived{{Farm: "f", Pair: "p2", From: days(-9), Upto: noon, Seen: noon}}, -1, []string{"binlogs-behind"}},
-		"nothing was written since, but looked": {[]Archived{{Farm: "f", Pair: "p1", From: days(-9), Upto: days(-0.7), Seen: noon}}, -0.7, []string{}},
+		"no logs":                       {nil, -1, []string{"binlogs-behind"}},
+		"up to now":                     {[]Archived{logs(-9, 0)}, 0, []string{}},
+		"they begin behind the backup":  {[]Archived{logs(-0.5, 0)}, -1, []string{}},
+		"they stopped":                  {[]Archived{logs(-9, -0.5)}, -0.5, []string{"binlogs-behind"}},
+		"they stopped before it":        {[]Archived{logs(-9, -3)}, -1, []string{"binlogs-behind"}},
+		"a gap behind the backup":       {[]Archived{logs(-9, 0, -0.5, -0.4)}, -0.5, []string{"binlogs-gap"}},
+		"a gap before it":               {[]Archived{logs(-9, 0, -3, -2.9)}, 0, []string{"binlogs-gap"}},
+		"a gap before all":              {[]Archived{logs(-20, 0, -12, -11)}, 0, []string{}},
+		"a gap that the twin fills":     {[]Archived{logs(-9, 0, -0.5, -0.4), logs(-9, 0)}, 0, []string{}},
+		"a backup was taken in the gap": {[]Archived{logs(-9, 0, -1.5, -0.4)}, -1, []string{"binlogs-gap"}},
+		"another pair's":                {[]Archived{{Farm: "f", Pair: "p2", From: days(-9), Until: noon}}, -1, []string{"binlogs-behind"}},
+		"a gap that is not understood":  {[]Archived{{Farm: "f", Pair: "p1", From: days(-9), Until: noon, Gaps: []Gap{{Last: days(-3), Next: "uuid:1-5"}}}}, -1, []string{"binlogs-gap"}},
+		"a gap in both, at other times": {[]Archived{logs(-9, 0, -0.5, -0.4), logs(-9, 0, -0.3, -0.2)}, -0.3, []string{}},
+		"a gap in both, at once":        {[]Archived{logs(-9, 0, -0.5, -0.3), logs(-9, 0, -0.4, -0.2)}, -0.4, []string{"binlogs-gap"}},
 	} {
 		r := Status(noon, f, all, x.archived)
 		if s := r.Pairs[0]; s.Upto == nil || !s.Upto.Equal(days(x.upto)) || !s.From.Equal(days(-8)) {
