@@ -118,6 +118,22 @@ func TestAClockThatJumpedBackDropsNothing(t *testing.T) {
 	}
 }
 
+// TestWeeksGoOverNewYear: 31 December and 1 January are in one week, and so one of them is enough for it.
+func TestWeeksGoOverNewYear(t *testing.T) {
+	at := func(text string) Backup {
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return full(day.Sub(noon).Hours() / 24)
+	}
+	before, old, young := at("2025-12-20"), at("2025-12-31"), at("2026-01-01")
+	want := map[string]bool{before.ID: true, old.ID: false, young.ID: true}
+	if got := kept(Keep(noon, farm.Keep{Weekly: 2}, []Backup{before, old, young})); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestLogsFrom(t *testing.T) {
 	vs := Keep(days(1), farm.Keep{Last: 2, Daily: 8, Monthly: 6}, weeks(40))
 	if from, ok := LogsFrom(vs, "f", "p1"); !ok || !from.At.Equal(days(-13)) { // the begin of the second newest chain

@@ -107,20 +107,21 @@ func TestRestorableUpTo(t *testing.T) {
 		upto     float64
 		want     []string
 	}{
-		"no logs":                       {nil, -1, []string{"binlogs-behind"}},
-		"up to now":                     {[]Archived{logs(-9, 0)}, 0, []string{}},
-		"they begin behind the backup":  {[]Archived{logs(-0.5, 0)}, -1, []string{}},
-		"they stopped":                  {[]Archived{logs(-9, -0.5)}, -0.5, []string{"binlogs-behind"}},
-		"they stopped before it":        {[]Archived{logs(-9, -3)}, -1, []string{"binlogs-behind"}},
-		"a gap behind the backup":       {[]Archived{logs(-9, 0, -0.5, -0.4)}, -0.5, []string{"binlogs-gap"}},
-		"a gap before it":               {[]Archived{logs(-9, 0, -3, -2.9)}, 0, []string{"binlogs-gap"}},
-		"a gap before all":              {[]Archived{logs(-20, 0, -12, -11)}, 0, []string{}},
-		"a gap that the twin fills":     {[]Archived{logs(-9, 0, -0.5, -0.4), logs(-9, 0)}, 0, []string{}},
-		"a backup was taken in the gap": {[]Archived{logs(-9, 0, -1.5, -0.4)}, -1, []string{"binlogs-gap"}},
-		"another pair's":                {[]Archived{{Farm: "f", Pair: "p2", From: days(-9), Until: noon}}, -1, []string{"binlogs-behind"}},
-		"a gap that is not understood":  {[]Archived{{Farm: "f", Pair: "p1", From: days(-9), Until: noon, Gaps: []Gap{{Last: days(-3), Next: "uuid:1-5"}}}}, -1, []string{"binlogs-gap"}},
-		"a gap in both, at other times": {[]Archived{logs(-9, 0, -0.5, -0.4), logs(-9, 0, -0.3, -0.2)}, -0.3, []string{}},
-		"a gap in both, at once":        {[]Archived{logs(-9, 0, -0.5, -0.3), logs(-9, 0, -0.4, -0.2)}, -0.4, []string{"binlogs-gap"}},
+		"no logs":                        {nil, -1, []string{"binlogs-behind"}},
+		"up to now":                      {[]Archived{logs(-9, 0)}, 0, []string{}},
+		"they begin behind the backup":   {[]Archived{logs(-0.5, 0)}, -1, []string{}},
+		"they stopped":                   {[]Archived{logs(-9, -0.5)}, -0.5, []string{"binlogs-behind"}},
+		"they stopped before it":         {[]Archived{logs(-9, -3)}, -1, []string{"binlogs-behind"}},
+		"a gap behind the backup":        {[]Archived{logs(-9, 0, -0.5, -0.4)}, -0.5, []string{"binlogs-gap"}},
+		"a gap before it":                {[]Archived{logs(-9, 0, -3, -2.9)}, 0, []string{"binlogs-gap"}},
+		"a gap before all":               {[]Archived{logs(-20, 0, -12, -11)}, 0, []string{}},
+		"a gap that the twin fills":      {[]Archived{logs(-9, 0, -0.5, -0.4), logs(-9, 0)}, 0, []string{}},
+		"a backup was taken in the gap":  {[]Archived{logs(-9, 0, -1.5, -0.4)}, -1, []string{"binlogs-gap"}},
+		"another pair's":                 {[]Archived{{Farm: "f", Pair: "p2", From: days(-9), Until: noon}}, -1, []string{"binlogs-behind"}},
+		"a gap that is not understood":   {[]Archived{{Farm: "f", Pair: "p1", From: days(-9), Until: noon, Gaps: []Gap{{Last: days(-3), Next: "uuid:1-5"}}}}, -1, []string{"binlogs-gap"}},
+		"a gap in both, at other times":  {[]Archived{logs(-9, 0, -0.5, -0.4), logs(-9, 0, -0.3, -0.2)}, -0.3, []string{}},
+		"a twin that stopped in the gap": {[]Archived{logs(-9, 0, -0.5, -0.4), logs(-9, -0.45)}, -0.45, []string{"binlogs-gap"}},
+		"a gap in both, at once":         {[]Archived{logs(-9, 0, -0.5, -0.3), logs(-9, 0, -0.4, -0.2)}, -0.4, []string{"binlogs-gap"}},
 	} {
 		r := Status(noon, f, all, x.archived)
 		if s := r.Pairs[0]; s.Upto == nil || !s.Upto.Equal(days(x.upto)) || !s.From.Equal(days(-8)) {

@@ -42,6 +42,7 @@ func TestWhatBinds(t *testing.T) {
 		"one backup":                {small(2, [3]float64{0, 1, 6000}), Limits{Stream: 100}, 60, 60, "one backup of p0"},
 		"the networks":              {two, Limits{Stream: 1e6}, 6, 6, "network of h0"},
 		"clients and what is free":  {withNetwork(two, 1600), Limits{Stream: 1e6, Free: 0.4}, 15, 15, "network of h0"},
+		"clients use it all":        {withNetwork(small(2, [3]float64{0, 1, 600}), 40000), Limits{Stream: 1e6}, 60, 60, "network of h0"},
 		"disks":                     {two, Limits{Stream: 1e6, Read: 500}, 12, 12, "disks of h0"},
 		"the vault elsewhere":       {two, Limits{Stream: 1e6, Write: 100}, 120, 120, "the vault, written to"},
 		"own disks":                 {two, Limits{Stream: 1e6, Write: 100, Sink: Own}, 60, 60, "disks of h0, written to"},
@@ -169,6 +170,49 @@ func TestAnyFarm(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestBoundOfOneSide: where nothing can be chosen the bound is the work of the resource that has most, whichever it is.
+func TestBoundOfOneSide(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hosts := rapid.IntRange(2, 6).Draw(t, "hosts")
+		var pairs [][3]float64
+		for range rapid.IntRange(1, 8).Draw(t, "pairs") {
+			h := float64(rapid.IntRange(0, hosts-1).Draw(t, "host"))
+			pairs = append(pairs, [3]float64{h, h, float64(rapid.IntRange(1, 50).Draw(t, "bytes")) * 100})
+		}
+		l := Limits{Stream: 5000, Read: 700, Write: rapid.SampledFrom([]float64{0, 150, 900, 2000}).Draw(t, "write"), Rack: rapid.SampledFrom([]float64{0, 300, 1000}).Draw(t, "rack"), RackLabel: "rack"}
+		f := small(hosts, pairs...)
+		a := newAtlas(f, l)
+		work, want := map[int]float64{}, 0.0
+		for _, j := range a.jobs() {
+			want = max(want, j.bytes/j.sides[0].rate)
+			for _, r := range j.sides[0].path {
+				work[r] += j.bytes
+				want = max(want, work[r]/a.cap(r))
+			}
+		}
+		if w := Of(f, l); math.Abs(w.Bound/want-1) > 1e-6 {
+			t.Errorf("bound %g by %q, want %g", w.Bound, w.Binding.Names, want)
+		}
+	})
+}
+
+// TestReplicasFirst: of hosts that have as little to do, that of a replica is read.
+func TestReplicasFirst(t *testing.T) {
+	f := small(2, [3]float64{0, 1, 3000})
+	f.Pairs[0].Topology = farm.PrimaryReplica
+	if b := Of(f, Limits{Stream: 100, Sink: Own}).Backups[0]; b.Side != farm.B {
+		t.Errorf("%+v", b)
+	}
+}
+
+// TestWhoCannotBeServedWaits: a second backup through a link that the first one fills would only make both late.
+func TestWhoCannotBeServedWaits(t *testing.T) {
+	w := Of(small(1, [3]float64{0, 0, 3000}, [3]float64{0, 0, 2000}), Limits{Stream: 5000, PerHost: 2})
+	if len(w.Backups) != 2 || w.Backups[0].Seconds != 3 || w.Backups[1].Begin != 3 || w.Seconds != 5 {
+		t.Errorf("%+v", w.Backups)
+	}
 }
 
 func TestLanes(t *testing.T) {
