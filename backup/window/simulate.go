@@ -33,9 +33,15 @@ type queue struct {
 	left float64 // how long they take through the narrowest of what they pass
 }
 
+// takes is the least that a queue takes: all through its narrowest place, or the first one by itself.
+func (q *queue) takes() float64 {
+	j := q.jobs[0]
+	return max(q.left, j.bytes/j.sides[j.chose].rate)
+}
+
 // simulate lets the chosen backups run: each begins as soon as none of its resources is at its limit, those of the hosts with most left to do first. Streams that share
-// a resource share it evenly, and who cannot use its part leaves it to the others.
-func (a *atlas) simulate(jobs []*job) []Backup {
+// a resource share it evenly, and who cannot use its part leaves it to the others. end is when the last one is done.
+func (a *atlas) simulate(jobs []*job) (placed []Backup, end float64) {
 	r := &run{atlas: a, live: map[int][]*stream{}}
 	of := map[farm.HostName]*queue{}
 	var waiting []*queue
@@ -59,12 +65,12 @@ func (a *atlas) simulate(jobs []*job) []Backup {
 	slices.SortStableFunc(r.placed, func(x, y Backup) int {
 		return cmp.Or(cmp.Compare(x.Begin, y.Begin), cmp.Compare(x.Pair, y.Pair))
 	})
-	return r.placed
+	return r.placed, r.now
 }
 
 // admit begins what may begin.
 func (r *run) admit(waiting []*queue) {
-	slices.SortStableFunc(waiting, func(x, y *queue) int { return cmp.Compare(y.left, x.left) })
+	slices.SortStableFunc(waiting, func(x, y *queue) int { return cmp.Compare(y.takes(), x.takes()) })
 	for _, q := range waiting {
 		for len(q.jobs) > 0 && r.begin(q.jobs[0]) {
 			j := q.jobs[0]

@@ -80,6 +80,7 @@ type option struct {
 	side farm.SideName
 	host farm.HostName
 	path []int
+	own  []int   // of path: what not all sides of the pair use
 	most float64 // that all backups of the path together can carry
 	rate float64 // of this backup alone
 }
@@ -96,11 +97,8 @@ func Of(f *farm.Farm, l Limits) Window {
 		w.Largest = jobs[0].pair.Name
 	}
 	w.Bound, w.Binding = a.bound(jobs)
-	choose(jobs, l.PerHost)
-	w.Backups = a.simulate(jobs)
-	for _, b := range w.Backups {
-		w.Seconds = max(w.Seconds, b.End())
-	}
+	a.choose(jobs)
+	w.Backups, w.Seconds = a.simulate(jobs)
 	return w
 }
 

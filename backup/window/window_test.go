@@ -215,6 +215,18 @@ func TestWhoCannotBeServedWaits(t *testing.T) {
 	}
 }
 
+// TestTheLongestIsNotLast: one backup that takes long by itself begins before many short ones of a host that has as much to do.
+func TestTheLongestIsNotLast(t *testing.T) {
+	pairs := [][3]float64{{2, 2, 1000}}
+	for range 10 {
+		pairs = append(pairs, [3]float64{0, 0, 110})
+	}
+	w := Of(small(4, pairs...), Limits{Stream: 100, PerHost: 2, Rack: 200, RackLabel: "rack"})
+	if w.Backups[0].Host != "h2" && w.Backups[1].Host != "h2" || w.Seconds > 11+1e-9 {
+		t.Errorf("%g s: %+v", w.Seconds, w.Backups[:2])
+	}
+}
+
 func TestLanes(t *testing.T) {
 	w := Of(small(4, [3]float64{0, 0, 900}, [3]float64{0, 0, 500}, [3]float64{2, 2, 1000}), Limits{Stream: 100, PerHost: 1})
 	lanes := w.Lanes()
@@ -226,11 +238,11 @@ func TestLanes(t *testing.T) {
 // TestALargeFarm: where hosts have many pairs, sides and streams even out to within 5 % of the bound.
 func TestALargeFarm(t *testing.T) {
 	var pairs [][3]float64
-	for i := range 2000 {
-		pairs = append(pairs, [3]float64{float64(i % 99), float64((i*7 + 3) % 97), 1e6 + float64(i*i%1000003)})
+	for i := range 1000 {
+		pairs = append(pairs, [3]float64{float64(i % 49), float64((i*7 + 3) % 47), 1e6 + float64(i*i%1000003)})
 	}
-	f := small(100, pairs...)
-	for _, l := range []Limits{{Stream: 400, PerHost: 2}, {Stream: 400, PerHost: 2, Write: 25000}} {
+	f := small(50, pairs...)
+	for _, l := range []Limits{{Stream: 400, PerHost: 2}, {Stream: 400, PerHost: 2, Write: 12500}} {
 		w := Of(f, l)
 		if w.Seconds > 1.05*w.Bound {
 			t.Errorf("%g s, at least %g: %q", w.Seconds, w.Bound, w.Binding.Names[:1])

@@ -243,10 +243,16 @@ func planned(d *session.Session, name string) (*farm.Farm, error) {
 	if err != nil {
 		return nil, err
 	}
+	bought := map[farm.HostName]farm.Host{}
+	for _, b := range p.Goals.Buy {
+		for _, h := range b.Hosts(d.Farm) {
+			bought[h.Name] = h
+		}
+	}
 	then := p.Apply(d.Farm)
 	for _, h := range p.Hosts {
 		if _, has := then.Host(h.Name); !has {
-			then.Hosts = append(then.Hosts, farm.Host{Name: h.Name, Type: h.Type})
+			then.Hosts = append(then.Hosts, farm.Host{Name: h.Name, Type: h.Type, Labels: bought[h.Name].Labels})
 		}
 	}
 	return then, nil

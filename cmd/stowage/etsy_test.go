@@ -325,3 +325,17 @@ func TestEtsyBackupsTakeAnHourInsteadOfNine(t *testing.T) {
 		t.Errorf("%.0f s, and %.0f by hand", w.Now.Seconds, by)
 	}
 }
+
+// TestEtsyBackupsThroughRacks: hosts that a plan buys stand in the racks that goals.yaml gives them. A rack has some eight backups, and the last of them cannot fill its links
+// alone: that is farther from the bound.
+func TestEtsyBackupsThroughRacks(t *testing.T) {
+	dir := etsyCopy(t, "host: 240MB/s}", "host: 240MB/s, rack: 1GB/s, rack_label: rack}")
+	stowageIn(t, dir, "plan", "--name", "first")
+	var w backupWindow
+	if err := json.Unmarshal([]byte(stowageIn(t, dir, "backup", "window", "--plan", "first", "--json")), &w); err != nil {
+		t.Fatal(err)
+	}
+	if name := w.After.Binding.Names[0]; !strings.HasPrefix(name, "links out of rack n") || w.After.Bound < 75.5e12/10/1e9 || w.After.Seconds > 1.15*w.After.Bound {
+		t.Errorf("%.0f s, at least %.0f, by %q", w.After.Seconds, w.After.Bound, w.After.Binding.Names)
+	}
+}
