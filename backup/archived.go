@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"stowage/backup/catalogue"
 	"stowage/farm"
@@ -18,10 +17,10 @@ import (
 const archivesDir = "binlogs"
 
 // keepArchived keeps what there is of a log now.
-func (a *Act) keepArchived(x Archiving, now time.Time) error {
-	out := catalogue.Archived{Farm: a.Farm.Name, Pair: x.Pair, Instance: x.Instance, From: x.From, Upto: x.Until, Seen: now.UTC(), GTID: x.Position}
+func (a *Act) keepArchived(x Archiving) error {
+	out := catalogue.Archived{Farm: a.Farm.Name, Pair: x.Pair, Instance: x.Instance, From: x.From, Until: x.Until, Position: x.Position}
 	for _, g := range x.Gaps {
-		out.Gaps = append(out.Gaps, catalogue.Gap{Last: g.Last, Text: g.String()})
+		out.Gaps = append(out.Gaps, catalogue.Gap{Has: g.Has, Next: g.Next, Last: g.Last})
 	}
 	raw, err := json.Marshal(out)
 	if err != nil {

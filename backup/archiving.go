@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"stowage/backup/catalogue"
 	"stowage/farm"
@@ -49,7 +48,7 @@ func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup) []Arch
 				out[n].Error, out[n].Remedy = err.Error(), farm.Hint(err)
 				return
 			}
-			if err := a.keepArchived(out[n], time.Now()); err != nil {
+			if err := a.keepArchived(out[n]); err != nil {
 				out[n].Error = err.Error()
 			}
 		})

@@ -121,7 +121,7 @@ func (s *sayings) binlogs(now time.Time, cfg farm.Backup, p PairStatus, chains [
 	}
 	// A run of the archive that is a little late is no news.
 	allowed := max(3*cfg.Binlogs, 5*time.Minute)
-	const remedy = "stowage due archives them: see that a timer runs it; servers purge their own after binlog_expire_logs_seconds"
+	const remedy = "stowage backup binlogs --follow archives them as they are written; servers purge their own after binlog_expire_logs_seconds"
 	switch behind := now.Sub(until); {
 	case until.IsZero():
 		s.say("binlogs-behind", farm.Warning, p.Pair, "no binary log of it is archived: it can be restored only to the moments of its backups", "no binary log of some of them is archived, or the archive is behind", remedy)
