@@ -149,15 +149,16 @@ func (a *Act) Prune(ctx context.Context, drop []catalogue.Chain, now func() time
 		}
 		return err
 	}, now)
-	return pruned, errors.Join(err, a.pruneBinlogs(ctx, drop))
+	return pruned, errors.Join(err, a.pruneBinlogs(ctx, drop, now()))
 }
 
-// pruneBinlogs removes what lies before the oldest backup that is left of each instance of which one has gone.
-func (a *Act) pruneBinlogs(ctx context.Context, drop []catalogue.Chain) error {
+// pruneBinlogs removes what nobody restores through any more, of each instance of which a backup has gone: see catalogue.LogsFrom.
+func (a *Act) pruneBinlogs(ctx context.Context, drop []catalogue.Chain, now time.Time) error {
 	left, err := kept.All(a.Store)
 	if err != nil {
 		return err
 	}
+	verdicts := catalogue.Keep(now, a.Farm.Backup.Filled().Keep, left)
 	var failed []error
 	done := map[farm.InstanceName]bool{}
 	for _, c := range drop {
@@ -166,11 +167,11 @@ func (a *Act) pruneBinlogs(ctx context.Context, drop []catalogue.Chain) error {
 				continue
 			}
 			done[b.Instance] = true
-			n := slices.IndexFunc(left, func(x catalogue.Backup) bool { return x.Instance == b.Instance && x.Farm == b.Farm && x.File != "" })
-			if n < 0 {
+			from, ok := catalogue.LogsFrom(verdicts, b.Farm, b.Instance)
+			if !ok || from.File == "" {
 				continue // nothing is left that says what is needed
 			}
-			failed = append(failed, a.pruneBefore(ctx, left[n]))
+			failed = append(failed, a.pruneBefore(ctx, from))
 		}
 	}
 	return errors.Join(failed...)

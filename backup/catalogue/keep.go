@@ -187,13 +187,13 @@ func protect(list []*Verdict, points []point) {
 	}
 }
 
-// LogsFrom is the backup from which on archived binary logs of a pair are of use: the oldest in the chains that are kept by last, daily or within, or
-// whatever the rules say. Older chains are kept for the moments of their backups. False: there is none, and all logs are of use.
-func LogsFrom(vs []Verdict, f string, pair farm.PairName) (Backup, bool) {
+// LogsFrom is the backup from which on the archived binary log of an instance is of use: its oldest in the chains that are kept by last, daily or within, or
+// whatever the rules say. Older chains are kept for the moments of their backups. False: there is none, and the whole log is of use.
+func LogsFrom(vs []Verdict, f string, instance farm.InstanceName) (Backup, bool) {
 	var out Backup
 	ok := false
 	for _, v := range vs {
-		if v.Chain.Farm != f || v.Chain.Pair != pair || !v.Logs {
+		if v.Chain.Farm != f || v.Chain.Instance != instance || !v.Logs {
 			continue
 		}
 		for _, b := range v.Chain.Restorable() {

@@ -136,11 +136,11 @@ func TestWeeksGoOverNewYear(t *testing.T) {
 
 func TestLogsFrom(t *testing.T) {
 	vs := Keep(days(1), farm.Keep{Last: 2, Daily: 8, Monthly: 6}, weeks(40))
-	if from, ok := LogsFrom(vs, "f", "p1"); !ok || !from.At.Equal(days(-13)) { // the begin of the second newest chain
+	if from, ok := LogsFrom(vs, "f", "p1a"); !ok || !from.At.Equal(days(-13)) { // the begin of the second newest chain
 		t.Errorf("logs from %s", from.ID)
 	}
-	if from, ok := LogsFrom(vs, "f", "p2"); ok {
-		t.Errorf("logs of a pair without backups from %s", from.ID)
+	if from, ok := LogsFrom(vs, "f", "p1b"); ok {
+		t.Errorf("logs of an instance without backups from %s", from.ID)
 	}
 }
 
