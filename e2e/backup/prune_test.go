@@ -1,0 +1,49 @@
+package backup
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"stowage/e2e/farmtest"
+)
+
+// Of two chains the older one is removed from the vault, and what is left leads to any second after its backup. What no rule and no proof covers is named.
+func TestPruneLeavesWhatRestoresNeed(t *testing.T) {
+	k := farmtest.StartKeptFarm(t, "keep: {last: 1}")
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "--full")
+	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	time.Sleep(2 * time.Second) // a set has the second in its name
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "--full")
+	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	all := k.Backups()
+	if len(all) != 2 {
+		t.Fatalf("backups %q, want two", all)
+	}
+	k.Run(farmtest.ExitFindings, "no backup of it was ever restored and compared", "backup", "status")
+	k.Run(farmtest.ExitFindings, "is on host db002, where its server is", "backup", "status")
+	k.Run(farmtest.ExitFine, "1 of 2 chains may go", "backup", "prune")
+	if left := k.Backups(); len(left) != 2 {
+		t.Fatalf("a prune without --yes left %q of %q", left, all)
+	}
+	k.Run(farmtest.ExitFine, all[0], "backup", "prune", "--yes")
+	if left := k.Backups(); len(left) != 1 || left[0] != all[1] {
+		t.Fatalf("a prune left %q of %q", left, all)
+	}
+	if _, err := os.Stat(filepath.Join(k.Vault, all[0])); !os.IsNotExist(err) {
+		t.Errorf("%s in the vault: %v", all[0], err)
+	}
+	time.Sleep(3 * time.Second)
+	late := time.Now()
+	time.Sleep(2 * time.Second)
+	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	time.Sleep(time.Second)
+	r := k.Restore("--at", late.Format(time.RFC3339))
+	k.CheckSecond(r, late)
+	k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "verify")
+	k.Run(farmtest.ExitFine, `"proven_at": "20`, "backup", "list", "--json")
+	k.F.CheckLedger()
+	k.NothingLeft()
+}
