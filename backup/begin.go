@@ -172,12 +172,17 @@ func (o *order) take(turn catalogue.Turn, w Wish, all []catalogue.Backup) error 
 		}
 		b.Base, b.FromLSN, b.Raw = turn.Base, turn.Since, 0
 	}
-	b.ID = fmt.Sprintf("%s/%s-%s", b.Instance, w.Now.UTC().Format("20060102T150405Z"), b.Kind)
 	byID := map[string]catalogue.Backup{}
 	for _, x := range all {
 		byID[x.ID] = x
 		if x.Instance == b.Instance && x.Kind == b.Kind { // the newest is the last
 			b.Raw, b.Bytes = x.Raw, x.Bytes
+		}
+	}
+	for at := w.Now.UTC(); b.ID == ""; at = at.Add(time.Second) { // another of the same second has its name
+		id := fmt.Sprintf("%s/%s-%s", b.Instance, at.Format("20060102T150405Z"), b.Kind)
+		if _, has := byID[id]; !has {
+			b.ID = id
 		}
 	}
 	for id := b.Base; id != ""; id = byID[id].Base {

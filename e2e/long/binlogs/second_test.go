@@ -164,7 +164,7 @@ func copyOf(t *testing.T, l *host.Local, source host.Instance, s *mariadbtest.In
 	t.Helper()
 	f, err := os.Create(file)
 	hosttest.Must(t, err)
-	hosttest.Must(t, errors.Join(l.Send(t.Context(), source, login(s.Address), f), f.Close()))
+	hosttest.Must(t, errors.Join(l.Send(t.Context(), host.Origin{Instance: source, Login: login(s.Address)}, f), f.Close()))
 	return time.Now().Unix()
 }
 
@@ -190,7 +190,8 @@ func (r restorer) restore(name string, to host.Mark) host.Instance {
 	hosttest.Must(t, l.Claim(ctx, i, "test"))
 	f, err := os.Open(r.stream)
 	hosttest.Must(t, err)
-	hosttest.Must(t, errors.Join(l.Receive(ctx, i, f), f.Close()))
+	_, err = l.Receive(ctx, host.Destination{Instance: i}, f)
+	hosttest.Must(t, errors.Join(err, f.Close()))
 	point, err := l.Prepare(ctx, i)
 	hosttest.Must(t, err)
 	hosttest.Config(t, l, i, r.like, map[string]string{"server_id": fmt.Sprint(r.like.ServerID + 100000), "read_only": "ON"})
