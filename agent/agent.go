@@ -327,6 +327,8 @@ func (a *Agent) do(ctx context.Context, r *running, q request) (out answer, err 
 		out.Start, err = m.Options(ctx, q.Instance)
 	case callFound:
 		return out, m.Found(ctx, q.Instance, q.Content)
+	case callSetUp:
+		return out, m.SetUp(ctx, q.Instance, q.Content)
 	case callHear:
 		out.Number = int64(len(a.o.Identity.revoked.list()))
 	case callOffer:

@@ -39,6 +39,7 @@ const (
 	callFreeBytes        = "free-bytes"
 	callPortFree         = "port-free"
 	callFound            = "found"
+	callSetUp            = "set-up"  // SQL for an instance that does not run, before anybody can connect
 	callOptions          = "options" // what is the instance started with?
 
 	callHear = "hear" // nothing but what every call brings: the revoked certificates

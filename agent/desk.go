@@ -242,7 +242,7 @@ func keyOf(q request) string {
 	switch q.Call {
 	case callWriteFile:
 		return filepath.Dir(filepath.Clean(q.Path))
-	case callClaim, callWipe, callRemove, callPrepare, callStart, callNoteStart, callStartAgain, callRollbackPrepared, callStop, callRetire, callFound:
+	case callClaim, callWipe, callRemove, callPrepare, callStart, callNoteStart, callStartAgain, callRollbackPrepared, callStop, callRetire, callFound, callSetUp:
 		return filepath.Clean(q.Instance.Dir())
 	}
 	if q.Call == callFetch && !isKept(q) {

@@ -23,7 +23,7 @@ func mayTouch(q request, listed directories) error {
 		return fmt.Errorf("%w: a host's agent does not touch this: %w", farm.ErrRefused, err)
 	}
 	switch q.Call {
-	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callRollbackPrepared, callStart, callNoteStart, callStartAgain, callStop, callRetire, callRunning:
+	case callClaim, callClaimable, callWipe, callRemove, callFound, callSetUp, callPrepare, callRollbackPrepared, callStart, callNoteStart, callStartAgain, callStop, callRetire, callRunning:
 		return listed.allow(q.Instance.Datadir, q.Instance.Config)
 	case callOffer, callFetch, callVault, callBinlogs:
 		return listed.allow(placesOf(q)...)
@@ -41,7 +41,7 @@ func mayTouch(q request, listed directories) error {
 // plausible is what is asked of a path whatever the list says.
 func plausible(q request) (err error) {
 	switch q.Call {
-	case callClaim, callClaimable, callWipe, callRemove, callFound, callPrepare, callRollbackPrepared:
+	case callClaim, callClaimable, callWipe, callRemove, callFound, callSetUp, callPrepare, callRollbackPrepared:
 		err = mayMake(q.Instance)
 	case callFetch:
 		if q.Target.Stored.Set == "" {

@@ -377,6 +377,12 @@ func (r *Remote) Found(ctx context.Context, i host.Instance, setup []byte) error
 	return err
 }
 
+// SetUp implements host.Founder.
+func (r *Remote) SetUp(ctx context.Context, i host.Instance, setup []byte) error {
+	_, err := r.call(ctx, request{Call: callSetUp, Instance: i, Content: setup}, nil)
+	return err
+}
+
 // Fetch implements host.Fetcher: this host's agent gets the copy from the agent
 // of the other host.
 func (r *Remote) Fetch(ctx context.Context, c host.Copy) (host.Copied, error) {

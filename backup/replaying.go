@@ -2,13 +2,13 @@ package backup
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
 	"stowage/farm"
 	"stowage/host"
 	"stowage/mysql"
-	"stowage/session"
 )
 
 // replay applies what was written after the backup, up to the moment that was asked for.
@@ -37,9 +37,13 @@ func (r *restoring) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	as, err := r.mayDoAll(ctx)
+	if err != nil {
+		return err
+	}
 	told := time.Time{}
 	err = archive.Replay(ctx, host.Replaying{
-		Archive: dir, From: from.Mark, To: to.Mark, Reached: reached, Instance: r.order.Instance, Login: session.LoginOf(r.act.Admin, r.order.Instance.Dial()),
+		Archive: dir, From: from.Mark, To: to.Mark, Reached: reached, Instance: r.order.Instance, Login: as,
 		Told: func(done, all int64) {
 			if time.Since(told) < 250*time.Millisecond {
 				return
@@ -51,7 +55,31 @@ func (r *restoring) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.server.DropAccount(ctx, replayer); err != nil {
+		return err
+	}
 	return r.stands(ctx, to)
+}
+
+// replayer is an account of the restored instance for the time of the replay. What stands in a binary log may be anything: Stowage's own account is not
+// allowed to do that, and need not be.
+const replayer = "stowage_replay"
+
+// mayDoAll makes that account, with another password each time, while nobody can connect. The binary log of the instance does not know it.
+func (r *restoring) mayDoAll(ctx context.Context) (host.Login, error) {
+	founder, ok := r.host.(host.Founder)
+	if !ok {
+		return host.Login{}, r.refuse("replay", fmt.Errorf("host %s cannot set up an instance", r.order.On), "stowage agent status: is its agent of this version?")
+	}
+	password := rand.Text()
+	setup := "CREATE OR REPLACE USER '" + replayer + "'@'%' IDENTIFIED BY '" + password + "';\nGRANT ALL PRIVILEGES ON *.* TO '" + replayer + "'@'%' WITH GRANT OPTION;\n"
+	if err := r.stop(ctx); err != nil {
+		return host.Login{}, err
+	}
+	if err := founder.SetUp(ctx, r.order.Instance, []byte(setup)); err != nil {
+		return host.Login{}, err
+	}
+	return host.Login{User: replayer, Password: password, Address: r.order.Instance.Dial()}, r.start(ctx)
 }
 
 // unlessVerifying: a backup without an archive of binary logs can be compared with the live server, which still has them.

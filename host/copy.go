@@ -33,6 +33,8 @@ type Fetcher interface {
 // nowhere. The instance must be claimed, with its option file written.
 type Founder interface {
 	Found(ctx context.Context, i Instance, setup []byte) error
+	// SetUp runs such SQL on an instance that has data already and does not run.
+	SetUp(ctx context.Context, i Instance, setup []byte) error
 }
 
 // lookAtRate is how often Copy.Rate is asked.

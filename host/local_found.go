@@ -40,6 +40,18 @@ func (l *Local) Found(ctx context.Context, i Instance, setup []byte) error {
 	return l.firstWords(ctx, i, setup)
 }
 
+// SetUp implements Founder.
+func (l *Local) SetUp(ctx context.Context, i Instance, setup []byte) error {
+	pid, err := l.Running(ctx, i)
+	if err == nil && pid != 0 {
+		err = fmt.Errorf("%w: its server runs (pid %d)", farm.ErrRefused, pid)
+	}
+	if err != nil {
+		return &farm.Error{Op: "set up instance", Subject: string(i.Name), Err: err}
+	}
+	return l.firstWords(ctx, i, setup)
+}
+
 // firstWords runs SQL from an init file that only the servers' account can
 // read. The server ends by itself: SHUTDOWN is the file's last word.
 func (l *Local) firstWords(ctx context.Context, i Instance, setup []byte) error {

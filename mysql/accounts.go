@@ -1,6 +1,9 @@
 package mysql
 
-import "context"
+import (
+	"context"
+	"database/sql"
+)
 
 // Privileges are what Stowage's own account needs on a MariaDB server, and
 // why. docs/privileges.md is checked against this list.
@@ -56,6 +59,14 @@ type Accounts struct {
 }
 
 func grantee(a Account) string { return quote(a.User) + "@'%'" }
+
+// DropAccount removes an account on this server alone: its binary log does not say so.
+func (s *Server) DropAccount(ctx context.Context, user string) error {
+	return s.unlogged(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, "DROP USER IF EXISTS "+grantee(Account{User: user}))
+		return err
+	})
+}
 
 // Build runs statements of a schema, in order, on one connection.
 func (s *Server) Build(ctx context.Context, statements []string) error {

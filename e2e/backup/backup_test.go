@@ -21,6 +21,9 @@ func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
 	time.Sleep(2 * time.Second)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "--incremental")
 	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	k.Told("CREATE USER somebody@'%' IDENTIFIED BY 'secret'", "GRANT SELECT ON *.* TO somebody@'%'", "CREATE DATABASE other", "CREATE TABLE other.t (id INT PRIMARY KEY, n INT)",
+		"CREATE PROCEDURE other.p() INSERT INTO other.t VALUES (1, 1)", "CREATE EVENT other.e ON SCHEDULE EVERY 1 YEAR DO DELETE FROM other.t", "CREATE TRIGGER other.g AFTER INSERT ON other.t FOR EACH ROW SET @x = 1", "CALL other.p()",
+		"CREATE TABLE other.u AS SELECT * FROM other.t", "SET PASSWORD FOR somebody@'%' = PASSWORD('another')")
 	time.Sleep(3 * time.Second)
 	late := time.Now()
 	time.Sleep(2 * time.Second)
@@ -30,6 +33,9 @@ func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
 	for _, second := range []time.Time{early, late} {
 		r := k.Restore("--at", second.Format(time.RFC3339))
 		k.CheckSecond(r, second)
+		if got, want := k.ValueAt(r, "SELECT CONCAT((SELECT COUNT(*) FROM mysql.user WHERE User IN ('somebody', 'stowage_replay')), (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'other'))"), map[bool]string{true: "00", false: "12"}[second == early]; got != want {
+			t.Errorf("of what was made between the two seconds there are %s, want %s", got, want)
+		}
 		k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)
 	}
 	k.F.CheckLedger()

@@ -81,6 +81,33 @@ func (k *KeptFarm) Restore(args ...string) RestoreAnswer {
 	return out
 }
 
+// Told runs statements on the backed-up side as its administrator does.
+func (k *KeptFarm) Told(statements ...string) {
+	k.F.T.Helper()
+	db := k.F.Root(k.Of)
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.ExecContext(k.F.T.Context(), s); err != nil {
+			k.F.T.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// ValueAt is the one value of a query on a restored instance, as its administrator asks.
+func (k *KeptFarm) ValueAt(r RestoreAnswer, query string) (v string) {
+	k.F.T.Helper()
+	socket, err := filepath.Glob(filepath.Join(k.F.Dir, "hosts", "*", r.Instance, "data", "mysqld.sock"))
+	if err != nil || len(socket) != 1 {
+		k.F.T.Fatalf("%q %v", socket, err)
+	}
+	db := k.F.Dial("unix", socket[0], "root", "")
+	defer db.Close()
+	if err := db.QueryRowContext(k.F.T.Context(), query).Scan(&v); err != nil {
+		k.F.T.Fatalf("%s: %v", query, err)
+	}
+	return v
+}
+
 // lateBy is how much later than its acknowledgement a write of one side may stand in the binary log of the other, and how long a write may take.
 const lateBy = 10 * time.Second
 
