@@ -83,10 +83,11 @@ func isAbsent(err error) bool {
 	return says(err, "unable to open config file") && says(err, "no such file or directory", "does not exist") && !says(err, "connection refused", "no such host")
 }
 
-// asDamage makes damage of an error when restic says that something it read is not what it wrote.
+// asDamage makes damage of an error when restic says that something it read is not what it wrote, or is missing. That a server did not
+// answer is none.
 func asDamage(subject string, err error) error {
-	if says(err, "ciphertext verification failed", "invalid data returned", "is damaged", "not found in repository", "not found in index", "Unmarshal",
-		"Load(<data/", "Load(<index/", "Load(<snapshot/") && !says(err, "connection refused", "no such host", "i/o timeout", "connection reset") {
+	isMissing := says(err, "Load(<data/", "Load(<index/", "Load(<snapshot/", "Load(<key/") && says(err, "no such file or directory", "does not exist", "404 Not Found")
+	if isMissing || says(err, "ciphertext verification failed", "invalid data returned", "is damaged", "not found in repository", "not found in index", "unexpected end of JSON") {
 		return damaged(subject, "%w", err)
 	}
 	return err

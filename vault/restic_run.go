@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -90,12 +91,8 @@ func says(err error, texts ...string) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	for _, t := range texts {
-		if strings.Contains(e.said, t) {
-			return true
-		}
-	}
-	return false
+	said := strings.ToLower(e.said) // ssh says Connection refused
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(said, strings.ToLower(t)) })
 }
 
 // lastWords keeps what a program prints on stderr, of much the end.
@@ -114,13 +111,18 @@ func (l *lastWords) Write(p []byte) (int, error) {
 // traceLine is one of a stack trace, which restic prints with some errors.
 var traceLine = regexp.MustCompile(`^(\t|(github\.com/|golang\.org/|main\.|runtime\.)\S+$)`)
 
-// String leaves out stack traces, and of more lines than a person reads all but the last.
+// String leaves out stack traces, of one attempt after the other all but the last, and of more lines than a person reads all but the last.
 func (l *lastWords) String() string {
+	const again = " returned error, retrying after "
 	var lines []string
 	for line := range strings.Lines(string(bytes.TrimSpace(l.text))) {
-		if line = strings.TrimRight(line, "\r\n"); !traceLine.MatchString(line) {
-			lines = append(lines, line)
+		if line = strings.TrimRight(line, "\r\n"); traceLine.MatchString(line) {
+			continue
 		}
+		if n := len(lines); n > 0 && strings.Contains(line, again) && strings.Contains(lines[n-1], again) {
+			lines = lines[:n-1]
+		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines[max(0, len(lines)-12):], "\n")
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"stowage/farm"
 )
@@ -141,24 +140,34 @@ func (r *Restic) Prune(ctx context.Context) error {
 	return failed("prune", r.place.Subject(), r.place.Subject(), r.remedied(r.run(ctx, "prune")))
 }
 
+const (
+	roomHint   = "give the place of the repository more room, or remove old backups and prune; then do it again"
+	serverHint = "look whether the server of the repository runs, and whether it can be reached from this machine"
+)
+
 // remedied puts the remedy to what restic says, which has no error numbers.
 func (r *Restic) remedied(err error) error {
 	if err == nil || farm.Hint(err) != "" {
 		return err
 	}
 	for _, known := range []struct{ text, hint string }{
-		{"no space left on device", "give the place of the repository more room, or remove old backups and prune; then do it again"},
-		{"quota exceeded", "give the place of the repository more room, or remove old backups and prune; then do it again"},
+		{"no space left on device", roomHint},
+		{"quota exceeded", roomHint},
+		{"507 Insufficient Storage", roomHint},
+		{"SSH_FX_FAILURE", "an SFTP server does not say why it failed: look whether the disk there is full, and whether the account may write"},
 		{"wrong password or no key found", "look whether " + r.place.PasswordFile + " has the password that the repository was made with"},
-		{"connection refused", "look whether the server of the repository runs, and whether it can be reached from this machine"},
+		{"connection refused", serverHint},
+		{"connection reset", serverHint},
+		{"closed by remote host", serverHint},
+		{"no route to host", serverHint},
+		{"timed out", serverHint},
 		{"no such host", "look whether the server of the repository has the right name"},
 		{"Permission denied (publickey", "let the key of this machine's account into the account at the repository's server; try it with ssh -o BatchMode=yes"},
 		{"Host key verification failed", "log in there once by hand with ssh, and compare the key of the host"},
 		{"executable file not found", "the program that restic starts is missing: apt-get install openssh-client"},
-		{"403", "the server of the repository does not allow it: one that only appends takes nothing away; do that where it may be done"},
+		{"403 Forbidden", "the server of the repository does not allow it: one that only appends takes nothing away; do that where it may be done"},
 	} {
-		var e *ended
-		if errors.As(err, &e) && strings.Contains(e.said, known.text) {
+		if says(err, known.text) {
 			return &farm.Error{Op: "use repository", Subject: r.place.Subject(), Err: err, Hint: known.hint}
 		}
 	}

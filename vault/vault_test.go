@@ -41,7 +41,11 @@ func resticPlace(t testing.TB) vault.Place {
 
 func TestDirectory(t *testing.T) {
 	t.Parallel()
-	vaulttest.Run(t, vaulttest.Subject{Place: dirPlace, Files: func(p vault.Place) string { return p.Dir }, Exact: true, Seed: seed(), Flips: 300})
+	flips := 300
+	if testing.Short() {
+		flips = 60
+	}
+	vaulttest.Run(t, vaulttest.Subject{Place: dirPlace, Files: func(p vault.Place) string { return p.Dir }, Exact: true, Seed: seed(), Flips: flips})
 }
 
 func TestRestic(t *testing.T) {

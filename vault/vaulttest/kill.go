@@ -21,11 +21,16 @@ const childEnv = "STOWAGE_TEST_VAULT"
 
 // Main is the TestMain of packages that call Run.
 func Main(m *testing.M) {
+	Child()
+	os.Exit(m.Run())
+}
+
+// Child ends this process as one that a test has started to be killed, if it is one. For packages that have another TestMain.
+func Child() {
 	if text := os.Getenv(childEnv); text != "" {
 		fmt.Println("FAILED", child(text))
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
 }
 
 // child puts a part without end, and tells when some of it has been taken.
@@ -75,7 +80,7 @@ func killed(t *testing.T, s Subject) {
 		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
 		must(t, cmd.Process.Kill())
 		_ = cmd.Wait()
-		wantSets(t, v, "", "a/before")
+		WantSets(t, v, "", "a/before")
 		if err := v.Seal(t.Context(), cut("a/killed", Stream(0, 200_000)), nil); err == nil {
 			t.Error("sealed without its part")
 		}
@@ -86,5 +91,5 @@ func killed(t *testing.T, s Subject) {
 	}
 	must(t, v.Check(t.Context(), "a/killed"))
 	must(t, v.Remove(t.Context(), "a/killed")) // also past locks of the dead
-	wantSets(t, v, "", "a/before")
+	WantSets(t, v, "", "a/before")
 }

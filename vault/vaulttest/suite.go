@@ -141,7 +141,8 @@ func Get(t testing.TB, v vault.Vault, set, name string) []byte {
 	return out.Bytes()
 }
 
-func wantSets(t testing.TB, v vault.Vault, prefix string, want ...string) {
+// WantSets looks which sets are whole.
+func WantSets(t testing.TB, v vault.Vault, prefix string, want ...string) {
 	t.Helper()
 	all, err := v.Sets(t.Context(), prefix)
 	must(t, err)
@@ -156,10 +157,10 @@ func wantSets(t testing.TB, v vault.Vault, prefix string, want ...string) {
 
 func roundTrip(t *testing.T, s Subject) {
 	v := open(t, s.Place(t))
-	wantSets(t, v, "")
+	WantSets(t, v, "")
 	parts := map[string][]byte{"one.byte": {7}, "base.xb": Stream(1, 9<<20+17), "zeros": make([]byte, 5<<20)}
 	m := Keep(t, v, "shop1/20261126T051500Z-full", parts)
-	wantSets(t, v, "", m.Set)
+	WantSets(t, v, "", m.Set)
 	back, err := v.Sets(t.Context(), "shop1")
 	must(t, err)
 	if len(back) != 1 || back[0].FormatVersion != vault.Format || !slices.Equal(back[0].Parts, m.Parts) || !sameJSON(back[0].About, m.About) {
@@ -181,12 +182,12 @@ func roundTrip(t *testing.T, s Subject) {
 	}
 	Keep(t, v, "shop1/20261127T051500Z-incr", map[string][]byte{"delta.xb": {1, 2}})
 	Keep(t, v, "shop10/20261126T051500Z-full", map[string][]byte{"base.xb": {3}})
-	wantSets(t, v, "", "shop1/20261126T051500Z-full", "shop1/20261127T051500Z-incr", "shop10/20261126T051500Z-full")
-	wantSets(t, v, "shop1", "shop1/20261126T051500Z-full", "shop1/20261127T051500Z-incr")
-	wantSets(t, v, "shop1/20261127T051500Z-incr", "shop1/20261127T051500Z-incr")
-	wantSets(t, v, "shop")
+	WantSets(t, v, "", "shop1/20261126T051500Z-full", "shop1/20261127T051500Z-incr", "shop10/20261126T051500Z-full")
+	WantSets(t, v, "shop1", "shop1/20261126T051500Z-full", "shop1/20261127T051500Z-incr")
+	WantSets(t, v, "shop1/20261127T051500Z-incr", "shop1/20261127T051500Z-incr")
+	WantSets(t, v, "shop")
 	must(t, v.Remove(t.Context(), m.Set))
-	wantSets(t, v, "shop1", "shop1/20261127T051500Z-incr")
+	WantSets(t, v, "shop1", "shop1/20261127T051500Z-incr")
 	wantKind(t, v.Get(t.Context(), m.Set, "base.xb", io.Discard), vault.ErrNone)
 	must(t, v.Check(t.Context(), "shop1/20261127T051500Z-incr"))
 	Keep(t, v, m.Set, map[string][]byte{"base.xb": {9}}) // a name that is free again
@@ -204,7 +205,7 @@ func anew(t *testing.T, s Subject) {
 	v := open(t, s.Place(t))
 	old, err := v.Put(t.Context(), "a/b", "base.xb", Write(Stream(1, 100_000)))
 	must(t, err)
-	wantSets(t, v, "")
+	WantSets(t, v, "")
 	p, err := v.Put(t.Context(), "a/b", "base.xb", Write([]byte("new")))
 	must(t, err)
 	_, err = v.Put(t.Context(), "a/b", "left.out", Write([]byte("no part of the set")))
@@ -219,7 +220,7 @@ func anew(t *testing.T, s Subject) {
 	wantKind(t, v.Get(t.Context(), "a/b", "left.out", io.Discard), vault.ErrNone)
 	m.Parts = []vault.Part{old}
 	wantKind(t, v.Seal(t.Context(), m, nil), farm.ErrRefused)
-	wantSets(t, v, "", "a/b")
+	WantSets(t, v, "", "a/b")
 }
 
 func failedProducer(t *testing.T, s Subject) {
@@ -239,7 +240,7 @@ func failedProducer(t *testing.T, s Subject) {
 	if err := v.Seal(t.Context(), cut("a/b", Stream(3, 5<<20)), nil); err == nil {
 		t.Error("sealed without its part")
 	}
-	wantSets(t, v, "")
+	WantSets(t, v, "")
 	wantKind(t, v.Check(t.Context(), "a/b"), vault.ErrNone)
 	must(t, v.Drop(t.Context(), "a/b"))
 	must(t, v.Drop(t.Context(), "a/b"))
@@ -268,7 +269,7 @@ func interrupted(t *testing.T, s Subject) {
 		return nil // the end of the stream comes after the end of ctx
 	})
 	wantKind(t, err, why)
-	wantSets(t, v, "")
+	WantSets(t, v, "")
 	if err := v.Seal(t.Context(), cut("a/b", Stream(0, 100_000)), nil); err == nil {
 		t.Error("sealed without its part")
 	}
@@ -361,7 +362,7 @@ func sideBySide(t *testing.T, s Subject) {
 		})
 	}
 	all.Wait()
-	wantSets(t, v, "", "shop0/full", "shop1/full", "shop2/full", "shop3/full")
+	WantSets(t, v, "", "shop0/full", "shop1/full", "shop2/full", "shop3/full")
 	for n := range 4 {
 		if !bytes.Equal(Get(t, v, fmt.Sprintf("shop%d/full", n), "base.xb"), Stream(uint64(n), 2<<20)) {
 			t.Errorf("shop%d has other bytes", n)
