@@ -36,6 +36,9 @@ func newRestic(t *testing.T, at string) *Restic {
 
 // TestLocks: a lock of somebody who lives is waited for, one of a dead process is removed.
 func TestLocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED with -short: each call of restic's takes a second")
+	}
 	t.Parallel()
 	r := newRestic(t, filepath.Join(t.TempDir(), "repository"))
 	kept(t, r, "shop1/full")
@@ -121,6 +124,9 @@ func TestFullRepository(t *testing.T) {
 
 // TestRepositoryIsNotMadeOverAnother: the file system is not mounted, the directory has something else, or config was lost.
 func TestRepositoryIsNotMadeOverAnother(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED with -short: each call of restic's takes a second")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	gone := newRestic(t, filepath.Join(dir, "not mounted", "repository"))
@@ -165,6 +171,9 @@ func TestTagsAreChangedByAPerson(t *testing.T) {
 }
 
 func TestWrongPassword(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED with -short: each call of restic's takes a second")
+	}
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "repository")
 	kept(t, newRestic(t, at), "a/b")
