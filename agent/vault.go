@@ -30,7 +30,7 @@ const (
 )
 
 // changes reports whether a call does more than look.
-func (v vaultCall) changes() bool { return v.Op == opSeal || v.Op == opDrop || v.Op == opRemove }
+func (v vaultCall) changes() bool { return v.Op == opSeal || v.Op == opDrop || v.Op == opRemove || v.Op == opPrune }
 
 // vaultAnswer is what comes back.
 type vaultAnswer struct {
@@ -65,6 +65,10 @@ func (a *Agent) vault(ctx context.Context, q request) ([]byte, error) {
 		err = v.Remove(ctx, o.Set)
 	case opFree:
 		out.Free, err = v.Free(ctx)
+	case opPrune:
+		if p, ok := v.(vault.Pruner); ok {
+			err = p.Prune(ctx)
+		}
 	default:
 		err = fmt.Errorf("%w: this agent, %s, cannot do %q in a vault", farm.ErrRefused, a.o.Version, o.Op)
 	}
@@ -80,7 +84,10 @@ type remoteVault struct {
 	at vault.Place
 }
 
-var _ vault.Vault = remoteVault{}
+var (
+	_ vault.Vault  = remoteVault{}
+	_ vault.Pruner = remoteVault{}
+)
 
 func (v remoteVault) ask(ctx context.Context, o vaultCall) (out vaultAnswer, err error) {
 	o.Place = v.at
@@ -132,6 +139,12 @@ func (v remoteVault) Check(ctx context.Context, set string) error {
 // Remove implements vault.Vault.
 func (v remoteVault) Remove(ctx context.Context, set string) error {
 	_, err := v.ask(ctx, vaultCall{Op: opRemove, Set: set})
+	return err
+}
+
+// Prune implements vault.Pruner.
+func (v remoteVault) Prune(ctx context.Context) error {
+	_, err := v.ask(ctx, vaultCall{Op: opPrune})
 	return err
 }
 

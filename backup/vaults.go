@@ -149,7 +149,32 @@ func (a *Act) Prune(ctx context.Context, drop []catalogue.Chain, now func() time
 		}
 		return err
 	}, now)
-	return pruned, errors.Join(err, a.pruneBinlogs(ctx, drop, now()))
+	return pruned, errors.Join(err, a.pruneVaults(ctx, pruned, drop), a.pruneBinlogs(ctx, drop, now()))
+}
+
+// pruneVaults has repositories give back the room of what is gone.
+func (a *Act) pruneVaults(ctx context.Context, pruned []kept.Pruned, drop []catalogue.Chain) error {
+	gone := map[string]bool{}
+	for _, p := range pruned {
+		gone[p.ID] = p.Error == ""
+	}
+	done := map[string]bool{}
+	var failed []error
+	for _, c := range drop {
+		for _, b := range c.Backups {
+			key := string(b.Host) + " " + b.Place.Restic
+			if !gone[b.ID] || b.Place.Restic == "" || done[key] {
+				continue
+			}
+			done[key] = true
+			v, _, err := a.vaultOn(ctx, b.Host, b.Place)
+			if p, ok := v.(vault.Pruner); err == nil && ok {
+				err = p.Prune(ctx)
+			}
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
 }
 
 // pruneBinlogs removes what nobody restores through any more, of each instance of which a backup has gone: see catalogue.LogsFrom.

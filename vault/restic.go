@@ -203,3 +203,8 @@ func (r *Restic) Free(context.Context) (int64, error) {
 	}
 	return room, failed("measure", path, path, err)
 }
+
+var (
+	_ Vault  = (*Restic)(nil)
+	_ Pruner = (*Restic)(nil)
+)

@@ -55,6 +55,11 @@ func (m Manifest) Part(name string) (Part, bool) {
 	return Part{}, false
 }
 
+// Pruner is a Vault in which Remove only forgets: Prune gives the room back.
+type Pruner interface {
+	Prune(ctx context.Context) error
+}
+
 // Vault keeps sets. Names of sets are relative paths of plain words: instance/time-kind. Methods may be called by several goroutines for
 // different sets.
 type Vault interface {
