@@ -30,7 +30,9 @@ const (
 )
 
 // changes reports whether a call does more than look.
-func (v vaultCall) changes() bool { return v.Op == opSeal || v.Op == opDrop || v.Op == opRemove || v.Op == opPrune }
+func (v vaultCall) changes() bool {
+	return v.Op == opSeal || v.Op == opDrop || v.Op == opRemove || v.Op == opPrune
+}
 
 // vaultAnswer is what comes back.
 type vaultAnswer struct {
