@@ -19,9 +19,10 @@ type Facts struct {
 	Sources    *Sources // nil: never checked
 	Load       *digest.OverTime
 	Findings   []farm.Finding // of the newest inventory
-	Unended    int            // runs that have not ended
-	PerShard   bool           // tell of shards, too: a series for each
-	TopClasses int            // classes that have a series of their own
+	Backups    []Backup
+	Unended    int  // runs that have not ended
+	PerShard   bool // tell of shards, too: a series for each
+	TopClasses int  // classes that have a series of their own
 }
 
 // Task is one that comes back.
@@ -46,6 +47,15 @@ type Sources struct {
 	Faults       int
 }
 
+// Backup is how the backups of a pair stand. What is nil is not there.
+type Backup struct {
+	Pair      string
+	Age       *float64 // of the newest from which it can be restored, in seconds
+	ProvenAge *float64 // since one of them was restored and compared, in seconds
+	Upto      *time.Time
+	Bytes     int64
+}
+
 // Families are all that Stowage exports, in the order in which it is written. Those that say nothing now have no samples.
 func Families(f Facts) []Family {
 	info := Family{Name: "stowage_build_info", Help: "Version of Stowage that wrote this, and the farm it is about; always 1.", Kind: Gauge, Labels: []string{"version", "farm"}}
@@ -56,6 +66,7 @@ func Families(f Facts) []Family {
 	out = append(out, runways(f)...)
 	out = append(out, sources(f.Sources)...)
 	out = append(out, loads(f)...)
+	out = append(out, backups(f.Backups)...)
 	found := Family{Name: "stowage_findings", Help: "Findings of the newest inventory, by check.", Kind: Gauge, Labels: []string{"check", "severity"}}
 	count := map[[2]string]float64{}
 	for _, x := range f.Findings {
@@ -151,6 +162,27 @@ func sources(s *Sources) []Family {
 		faults.Put(float64(s.Faults))
 	}
 	return []Family{stale, conflicts, faults}
+}
+
+func backups(all []Backup) []Family {
+	label := []string{"pair"}
+	age := Family{Name: "stowage_backup_age_seconds", Help: "Age of the newest backup from which a pair can be restored; absent where there is none.", Kind: Gauge, Labels: label}
+	proven := Family{Name: "stowage_backup_proven_age_seconds", Help: "Time since a backup of a pair was restored and every row compared; absent where that was never done.", Kind: Gauge, Labels: label}
+	upto := Family{Name: "stowage_backup_restorable_until_timestamp_seconds", Help: "The newest moment to which a pair can be restored, since 1970.", Kind: Gauge, Labels: label}
+	bytes := Family{Name: "stowage_backup_bytes", Help: "What the backups of a pair take up in vaults; 0 where there is none.", Kind: Gauge, Labels: label}
+	for _, b := range all {
+		if b.Age != nil {
+			age.Put(*b.Age, b.Pair)
+		}
+		if b.ProvenAge != nil {
+			proven.Put(*b.ProvenAge, b.Pair)
+		}
+		if b.Upto != nil {
+			upto.Put(float64(b.Upto.Unix()), b.Pair)
+		}
+		bytes.Put(float64(b.Bytes), b.Pair)
+	}
+	return []Family{age, proven, upto, bytes}
 }
 
 func loads(f Facts) []Family {

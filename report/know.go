@@ -30,6 +30,7 @@ type KnowFacts struct {
 	// Accepted are the figures of farm.yaml that were measured (measured.json). A figure that somebody has changed since is typed.
 	Accepted map[farm.ShardName]farm.Resources
 	Findings []Found
+	Backups  *BackupFacts
 }
 
 // Found is a finding, and where it is from.
@@ -73,7 +74,7 @@ func knowSections(f *KnowFacts, found []farm.Finding, looked bool) []planSection
 	for _, x := range []struct {
 		id, name string
 		d        *KnowDocument
-	}{{"sources", "Sources", NewSourcesDocument(k)}, {"runway", "Runway", NewRunwayDocument(k)}, {"load", "Load by shard", NewLoadDocument(k)}, {"queries", "Queries over time", NewQueriesDocument(k)}, {"rules", "Findings by rule and host", NewFindingsDocument(k)}} {
+	}{{"sources", "Sources", NewSourcesDocument(k)}, {"runway", "Runway", NewRunwayDocument(k)}, {"load", "Load by shard", NewLoadDocument(k)}, {"queries", "Queries over time", NewQueriesDocument(k)}, {"backups", "Backups", NewBackupsDocument(k)}, {"rules", "Findings by rule and host", NewFindingsDocument(k)}} {
 		for i, s := range x.d.Sections {
 			switch {
 			case i == 0:

@@ -58,6 +58,7 @@ type planSection struct {
 	Charts   []*planChart // more of them, in pairs side by side
 	Graph    *graphPicture
 	Topology *topologyPicture
+	Grid     *pairGrid
 	Tables   []planTable
 	Findings []farm.Finding
 	Looked   bool // Findings were looked for

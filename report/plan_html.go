@@ -40,7 +40,7 @@ func (d *PlanDocument) WriteHTML(w io.Writer) error {
 
 // write fills one of the templates of planpage: documents that are reviewed have their sections and style in common.
 func (p *planPage) write(w io.Writer, name string) error {
-	t, err := template.New("plan").Funcs(functions()).ParseFS(pages, "page/hatches.html", "page/packing.html", "page/strip.html", "page/table.html")
+	t, err := template.New("plan").Funcs(functions()).ParseFS(pages, "page/cells.html", "page/hatches.html", "page/packing.html", "page/strip.html", "page/table.html")
 	if err != nil {
 		return err
 	}

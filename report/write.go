@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -176,6 +177,7 @@ func (d *document) sections() []section {
 		{d.Ledger != nil, section{"ledger", "The owners\u2019 ledger"}},
 		{d.Bench != nil, section{"storage", "Storage"}},
 		{len(d.Know) > 0, section{"know", "What is known"}},
+		{slices.ContainsFunc(d.Know, func(s planSection) bool { return s.ID == "backups" }), section{"backups", "Backups"}},
 		{d.Looked, section{"findings", "Findings"}},
 		{len(d.Accepted) > 0, section{"accepted", "Accepted findings"}},
 		{true, section{"made", "How this was made"}},

@@ -56,9 +56,6 @@ func graveness(f farm.Finding) int {
 	return slices.Index([]farm.Severity{farm.Note, farm.Warning, farm.Blocker}, f.Severity)
 }
 
-// late is the age from which something that is done at an interval is said to be missing: a quarter more.
-func late(every time.Duration) time.Duration { return every + every/4 }
-
 // backups: is there one, how old is it, and was it ever restored?
 func (s *sayings) backups(now time.Time, cfg farm.Backup, p PairStatus, chains []Chain) {
 	for _, c := range chains {
@@ -88,10 +85,10 @@ func (s *sayings) backups(now time.Time, cfg farm.Backup, p PairStatus, chains [
 // proven: a backup that was never restored is a hope.
 func (s *sayings) proven(cfg farm.Backup, p PairStatus) {
 	const remedy = "stowage backup verify"
-	switch {
-	case p.Proven == nil:
+	switch p.Stand(cfg) {
+	case Unproven:
 		s.say("backup-unproven", farm.Warning, p.Pair, "no backup of it was ever restored and compared", "no backup of them was ever restored and compared", remedy)
-	case cfg.Verify > 0 && *p.ProvenAge > late(cfg.Verify).Seconds():
+	case Late:
 		age := time.Duration(*p.ProvenAge * float64(time.Second))
 		s.say("backup-unproven", farm.Warning, p.Pair, fmt.Sprintf("a backup of it was last restored and compared %s ago, and farm.yaml asks for that every %s", inDays(age), inDays(cfg.Verify)),
 			"no backup of them was restored and compared lately", remedy)

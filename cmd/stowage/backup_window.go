@@ -77,6 +77,11 @@ func (a *app) backupWindow(ask windowAsk) (backupWindow, error) {
 		return backupWindow{}, err
 	}
 	defer d.Close()
+	return a.windowOf(d, ask)
+}
+
+// windowOf is the answer for a session that is open.
+func (a *app) windowOf(d *session.Session, ask windowAsk) (backupWindow, error) {
 	out := backupWindow{FormatVersion: 1, Farm: d.Farm.Name, Plan: ask.plan}
 	goals, err := d.GoalsFor(d.Farm)
 	if err != nil {
@@ -237,23 +242,28 @@ func laneText(l window.Lane, end float64) string {
 	return string(out)
 }
 
-// planned is the farm after a plan, with the hosts that are to be bought.
+// planned is the farm after a plan of the workspace.
 func planned(d *session.Session, name string) (*farm.Farm, error) {
 	p, err := d.Plan(name)
 	if err != nil {
 		return nil, err
 	}
+	return applied(p, d.Farm), nil
+}
+
+// applied is a farm after a plan, with the hosts that are to be bought.
+func applied(p placement.Plan, now *farm.Farm) *farm.Farm {
 	bought := map[farm.HostName]farm.Host{}
 	for _, b := range p.Goals.Buy {
-		for _, h := range b.Hosts(d.Farm) {
+		for _, h := range b.Hosts(now) {
 			bought[h.Name] = h
 		}
 	}
-	then := p.Apply(d.Farm)
+	then := p.Apply(now)
 	for _, h := range p.Hosts {
 		if _, has := then.Host(h.Name); !has {
 			then.Hosts = append(then.Hosts, farm.Host{Name: h.Name, Type: h.Type, Labels: bought[h.Name].Labels})
 		}
 	}
-	return then, nil
+	return then
 }

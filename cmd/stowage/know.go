@@ -159,10 +159,14 @@ func (a *app) addKnown(d *session.Session, facts *report.Facts) {
 	for _, add := range []func(*session.Session, *report.KnowFacts) (any, error){knownSources, a.knownRunway, knownLoad, a.knownQueries} {
 		_, _ = add(d, k) // as the comment says
 	}
+	onPaper := func(d *session.Session) (backupWindow, error) { return a.windowOf(d, windowAsk{}) }
+	if _, err := a.knownBackups(d, k, onPaper); err == nil && k.Backups != nil && facts.Plan != nil {
+		_ = a.addBackupsOfPlan(d, *facts.Plan, k.Backups) // as the comment says
+	}
 	if len(k.Series) == 0 {
 		k.Rows = nil // nothing but what is declared, which the plan has
 	}
-	if k.Inventory == nil && k.Sources == nil && k.Rows == nil && k.Trend == nil {
+	if k.Inventory == nil && k.Sources == nil && k.Rows == nil && k.Trend == nil && k.Backups == nil {
 		return // nobody has asked yet: a report of a plan or a bench alone
 	}
 	facts.Know = k

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -113,6 +114,9 @@ func (a *app) metricFamilies(d *session.Session, shards bool) ([]metrics.Family,
 	case !errors.Is(err, store.ErrNone):
 		return nil, err
 	}
+	if facts.Backups, err = backupMetrics(d); err != nil {
+		return nil, err
+	}
 	runs, err := d.Store.Runs("")
 	for _, r := range runs {
 		if r.State == store.Running {
@@ -120,6 +124,19 @@ func (a *app) metricFamilies(d *session.Session, shards bool) ([]metrics.Family,
 		}
 	}
 	return metrics.Families(facts), err
+}
+
+// backupMetrics are none where farm.yaml has no place for backups and none was made.
+func backupMetrics(d *session.Session) ([]metrics.Backup, error) {
+	status, err := keptStatus(d, time.Now())
+	if status == nil || err != nil {
+		return nil, err
+	}
+	var out []metrics.Backup
+	for _, p := range status.Pairs {
+		out = append(out, metrics.Backup{Pair: string(p.Pair), Age: p.Age, ProvenAge: p.ProvenAge, Upto: p.Upto, Bytes: p.Bytes})
+	}
+	return out, nil
 }
 
 func keptCheck(d *session.Session) (*metrics.Sources, error) {

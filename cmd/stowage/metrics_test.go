@@ -35,7 +35,7 @@ func promtool(t *testing.T, in []byte, args ...string) {
 
 // everyMetric are facts that give each family a sample.
 func everyMetric() []metrics.Family {
-	mid, change := 100.0, 2.0
+	mid, change, age := 100.0, 2.0, 3600.0
 	at := time.Unix(1_790_000_000, 0)
 	return metrics.Families(metrics.Facts{
 		Version: "1 \"x\"\\", Farm: "small\nfarm", PerShard: true, TopClasses: 1, Unended: 1,
@@ -46,6 +46,7 @@ func everyMetric() []metrics.Family {
 			{Kind: capacity.OfHost, Name: "db002", Resource: farm.Disk, Forecast: capacity.Forecast{Limit: 1e12}},
 		},
 		Sources:  &metrics.Sources{Names: []string{"farm", "live"}, Stale: []string{"live"}, Conflicts: map[string]int{"instance.address": 2}},
+		Backups:  []metrics.Backup{{Pair: "p1", Age: &age, ProvenAge: &age, Upto: &at, Bytes: 1}, {Pair: "p2"}},
 		Findings: []farm.Finding{{Check: "reachable", Severity: farm.Blocker}},
 		Load:     &digest.OverTime{Until: at, Load: 2, Classes: []digest.ClassLoad{{Checksum: "A", Load: 1, Change: &change}, {Checksum: "B"}}, Shards: []digest.ShardLoad{{Shard: "s1", Load: 1}}},
 	})
@@ -62,7 +63,7 @@ func TestMetricsPassPromtool(t *testing.T) {
 			t.Errorf("%s has no sample here, so that promtool does not see it", f.Name)
 		}
 	}
-	if !strings.Contains(text.String(), `stowage_runway_seconds{kind="host",name="db001",resource="disk",bound="high"} +Inf`) || strings.Contains(text.String(), `name="db002",resource="disk",bound`) {
+	if !strings.Contains(text.String(), `stowage_runway_seconds{kind="host",name="db001",resource="disk",bound="high"} +Inf`) || strings.Contains(text.String(), `name="db002",resource="disk",bound`) || strings.Contains(text.String(), `_age_seconds{pair="p2"}`) {
 		t.Errorf("no bound is +Inf and not known is absent:\n%s", text.String())
 	}
 	promtool(t, text.Bytes(), "check", "metrics")

@@ -2,6 +2,9 @@
 package backup
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -30,6 +33,17 @@ func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
 	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
 	time.Sleep(time.Second)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "verify")
+	k.Run(farmtest.ExitFine, `stowage_backup_proven_age_seconds{pair="dbshard001"}`, "metrics")
+	k.Run(farmtest.ExitFine, "report.html", "report")
+	page, err := os.ReadFile(filepath.Join(k.F.Dir, "report.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`Proven\. A backup of each of 1 pair`, `Run backup-[0-9a-z-]+ has made 1 backup`, `<td>(just now|[0-9]+ min ago): dbshard001b/[0-9TZ]+-incremental</td><td class="n">[1-9][0-9,]*</td><td class="n">[0-9][0-9a-z. ]* s</td>`} {
+		if !regexp.MustCompile(want).Match(page) {
+			t.Errorf("the report does not have %q", want)
+		}
+	}
 	for _, second := range []time.Time{early, late} {
 		r := k.Restore("--at", second.Format(time.RFC3339))
 		k.CheckSecond(r, second)
