@@ -29,9 +29,7 @@ func backedWorkspace(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "farm.yaml"))
-	check(err)
-	check(os.WriteFile(filepath.Join(dir, "farm.yaml"), append(text, "backup: {dir: /srv/backup, host: ssd01}\n"...), 0o644))
+	sayBackup(t, dir)
 	check(os.Mkdir(filepath.Join(dir, ".stowage"), 0o700))
 	x := openTeller(t, dir)
 	defer x.store.Close()
@@ -65,6 +63,18 @@ func backedWorkspace(t *testing.T) string {
 	check(x.store.PutRun(store.Run{ID: "restore-dbshard002-1", Kind: "restore", Subject: "dbshard002", State: store.Done, Started: began.Add(time.Hour)}))
 	check(x.store.PutDocument("restored", "restore-dbshard002-1 dbshard002a-restored-1", at, map[string]any{"instance": "dbshard002a-restored-1", "backup": "dbshard002a/20261124T060000Z-full"}))
 	return dir
+}
+
+// sayBackup gives farm.yaml a place for backups.
+func sayBackup(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "farm.yaml"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "farm.yaml"), append(text, "backup: {dir: /srv/backup, host: ssd01}\n"...), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // emptyOfBackups is a workspace in which nobody has thought of backups.
@@ -122,6 +132,23 @@ func TestServeBackups(t *testing.T) {
 	}
 	if _, page := s.get("/report"); strings.Contains(page, `id="backups"`) {
 		t.Error("the report of a farm without backups has a section on them")
+	}
+}
+
+// TestBackupsBesideAPlan: a report on a plan has the window before and after it, on paper, and pairs without a backup are told by name.
+func TestBackupsBesideAPlan(t *testing.T) {
+	dir := servedWorkspace(t)
+	sayBackup(t, dir)
+	s := serveNow(t, dir)
+	s.enter()
+	if _, text := s.get("/report"); !strings.Contains(text, "The window before and after plan first") || !strings.Contains(text, `id="chart-window-after-t"`) || !strings.Contains(text, "dbshard001, side A on db001") || !strings.Contains(text, "dbshard001, side A on ssd0") {
+		t.Error("the report has no window before and after the plan")
+	}
+	if _, page := s.get("/backups"); !strings.Contains(page, "No backup.") || !strings.Contains(page, "Take them: stowage backup run") || !strings.Contains(page, `class="rollhost none"`) {
+		t.Error("the page does not say that nothing can be restored, and what to do")
+	}
+	if text := stowageIn(t, dir, "metrics"); !strings.Contains(text, `stowage_backup_bytes{pair="dbshard001"} 0`) || strings.Contains(text, "stowage_backup_age_seconds{") {
+		t.Error("what is not there has an age")
 	}
 }
 
