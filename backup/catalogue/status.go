@@ -34,8 +34,14 @@ func Status(now time.Time, f *farm.Farm, all []Backup, archived []Archived) Repo
 	cfg := f.Backup.Filled()
 	r := Report{Pairs: []PairStatus{}}
 	found := newSayings()
+	of := map[farm.PairName][]Backup{}
+	for i := range all {
+		if b := &all[i]; b.Farm == f.Name {
+			of[b.Pair] = append(of[b.Pair], *b)
+		}
+	}
 	for _, p := range f.Pairs {
-		mine := Chains(Of(all, f.Name, p.Name))
+		mine := Chains(of[p.Name])
 		var logs []Archived
 		for _, a := range archived {
 			if a.Farm == f.Name && a.Pair == p.Name {

@@ -40,11 +40,11 @@ own server; binary logs that are missing. Asks no server and opens no vault.
 				return err
 			}
 			defer d.Close()
-			archived, err := backup.ArchivedIn(d.Workspace)
+			all, err := keptBackups(d)
 			if err != nil {
 				return err
 			}
-			out, err := backupStatusOf(d, archived, time.Now())
+			out, err := backupStatusOf(d, all, time.Now())
 			if err != nil {
 				return err
 			}
@@ -59,9 +59,9 @@ own server; binary logs that are missing. Asks no server and opens no vault.
 	}
 }
 
-// backupStatusOf is how the farm's backups stand; archived is what there is of its binary logs.
-func backupStatusOf(d *session.Session, archived []catalogue.Archived, now time.Time) (backupStatus, error) {
-	all, err := keptBackups(d)
+// backupStatusOf is how the farm's backups stand: all of them, and what was seen of archives of binary logs last.
+func backupStatusOf(d *session.Session, all []catalogue.Backup, now time.Time) (backupStatus, error) {
+	archived, err := backup.ArchivedIn(d.Workspace)
 	return backupStatus{FormatVersion: 1, Farm: d.Farm.Name, At: now.UTC(), Report: catalogue.Status(now, d.Farm, all, archived)}, err
 }
 

@@ -159,8 +159,8 @@ func (a *app) addKnown(d *session.Session, facts *report.Facts) {
 	for _, add := range []func(*session.Session, *report.KnowFacts) (any, error){knownSources, a.knownRunway, knownLoad, a.knownQueries} {
 		_, _ = add(d, k) // as the comment says
 	}
-	onPaper := func(d *session.Session) (backupWindow, error) { return a.windowOf(d, windowAsk{}) }
-	if _, err := a.knownBackups(d, k, onPaper); err == nil && k.Backups != nil && facts.Plan != nil {
+	read := backupReads{copiesOf, func(d *session.Session) (backupWindow, error) { return a.windowOf(d, windowAsk{}) }}
+	if _, err := knownBackups(d, k, read); err == nil && k.Backups != nil && facts.Plan != nil {
 		_ = a.addBackupsOfPlan(d, *facts.Plan, k.Backups) // as the comment says
 	}
 	if len(k.Series) == 0 {

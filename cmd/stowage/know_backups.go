@@ -1,9 +1,6 @@
 package main
 
 import (
-	"slices"
-	"time"
-
 	"stowage/backup"
 	"stowage/backup/catalogue"
 	"stowage/backup/window"
@@ -23,66 +20,61 @@ type knownBackup struct {
 	Window   backupWindow      `json:"window"`   // as `stowage backup window` prints it
 }
 
-// paperWindow has a full backup of all pairs on paper, and how fast one backup is.
-type paperWindow func(*session.Session) (backupWindow, error)
+// keptCopies is what the store has on backups.
+type keptCopies struct {
+	all      []catalogue.Backup
+	verified map[farm.PairName]backup.Verified
+	run      string // the newest that has made backups
+	made     []catalogue.Backup
+}
+
+func copiesOf(d *session.Session) (c keptCopies, err error) {
+	if d.Store == nil {
+		return c, nil
+	}
+	if c.all, err = keptBackups(d); err != nil {
+		return c, err
+	}
+	if c.verified, err = backup.VerifiedIn(d.Store, c.all); err != nil {
+		return c, err
+	}
+	run, made, err := backup.NewestMade(d.Store)
+	c.run, c.made = run.ID, made
+	return c, err
+}
+
+// backupReads are how the two things are read that take long in a large farm.
+type backupReads struct {
+	copies func(*session.Session) (keptCopies, error)
+	paper  func(*session.Session) (backupWindow, error) // a full backup of all pairs, on paper
+}
 
 // knownBackups are what is known of the farm's backups; nil where farm.yaml has no place for them and none was made.
-func (a *app) knownBackups(d *session.Session, f *report.KnowFacts, paper paperWindow) (any, error) {
-	status, err := keptStatus(d, f.Made)
-	if status == nil || err != nil {
+func knownBackups(d *session.Session, f *report.KnowFacts, read backupReads) (any, error) {
+	c, err := read.copies(d)
+	if err != nil || !hasBackups(d, c.all) {
 		return nil, err
 	}
-	out := knownBackup{backupStatus: *status, Verified: []backup.Verified{}, Made: []backupRow{}}
-	if out.Window, err = paper(d); err != nil {
+	out := knownBackup{Verified: []backup.Verified{}, Run: c.run, Made: append([]backupRow{}, backupRows(c.made)...)}
+	if out.backupStatus, err = backupStatusOf(d, c.all, f.Made); err != nil {
 		return nil, err
 	}
-	known := &report.BackupFacts{Report: status.Report, Asked: d.Farm.Backup, Paper: out.Window.Now, Rate: out.Window.Stream, Verified: map[farm.PairName]report.BackupProof{}}
-	if d.Store != nil {
-		if err := addProofs(d, &out, known); err != nil {
-			return nil, err
+	if out.Window, err = read.paper(d); err != nil {
+		return nil, err
+	}
+	f.Backups = &report.BackupFacts{Report: out.Report, Asked: d.Farm.Backup, Run: c.run, Made: c.made, Paper: out.Window.Now, Rate: out.Window.Stream, Verified: map[farm.PairName]report.BackupProof{}}
+	for _, p := range d.Farm.Pairs {
+		if v, has := c.verified[p.Name]; has {
+			out.Verified = append(out.Verified, v)
+			f.Backups.Verified[p.Name] = report.BackupProof{At: v.At, Backup: v.Backup, Rows: v.Rows, Differ: v.Differ, Seconds: v.Seconds}
 		}
 	}
-	f.Backups = known
 	return out, nil
 }
 
-// keptStatus is how the farm's backups stand; nil where farm.yaml has no place for them and none was made.
-func keptStatus(d *session.Session, now time.Time) (*backupStatus, error) {
-	archived, err := backup.ArchivedIn(d.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	s, err := backupStatusOf(d, archived, now)
-	has := d.Farm.Backup.IsPlace() || slices.ContainsFunc(s.Pairs, func(p catalogue.PairStatus) bool { return p.Backups > 0 })
-	if err != nil || !has {
-		return nil, err
-	}
-	return &s, nil
-}
-
-// addProofs adds what was verified when, and what the newest run has made.
-func addProofs(d *session.Session, out *knownBackup, known *report.BackupFacts) error {
-	all, err := keptBackups(d)
-	if err != nil {
-		return err
-	}
-	verified, err := backup.VerifiedIn(d.Store, all)
-	if err != nil {
-		return err
-	}
-	for _, p := range d.Farm.Pairs {
-		if v, has := verified[p.Name]; has {
-			out.Verified = append(out.Verified, v)
-			known.Verified[p.Name] = report.BackupProof{At: v.At, Backup: v.Backup, Rows: v.Rows, Differ: v.Differ, Seconds: v.Seconds}
-		}
-	}
-	run, made, err := backup.NewestMade(d.Store)
-	if err != nil {
-		return err
-	}
-	out.Run, known.Run, known.Made = run.ID, run.ID, made
-	out.Made = append(out.Made, backupRows(made)...)
-	return nil
+// hasBackups: farm.yaml has a place for backups, or some were made.
+func hasBackups(d *session.Session, all []catalogue.Backup) bool {
+	return len(all) > 0 || d.Farm.Backup.IsPlace()
 }
 
 // addBackupsOfPlan adds the window on both sides of a plan, on paper.
@@ -99,13 +91,19 @@ func (a *app) addBackupsOfPlan(d *session.Session, p placement.Plan, known *repo
 	return nil
 }
 
-// backups is the page about them. What is on paper is reckoned again when the store, farm.yaml or goals.yaml has changed; ages are those of now.
+// backups is the page about them. What is kept and what is on paper is read again when the store, farm.yaml or goals.yaml has changed; ages are those of now.
 func (s *shelf) backups() (serve.Shown, error) {
 	db := s.ws.StatePath("stowage.db")
-	paper := func(d *session.Session) (backupWindow, error) {
-		return s.windows.of(func() (backupWindow, error) { return s.app.windowOf(d, windowAsk{}) }, db, db+"-wal", s.ws.Path("farm.yaml"), s.ws.Path("goals.yaml"))
+	files := []string{db, db + "-wal", s.ws.Path("farm.yaml"), s.ws.Path("goals.yaml")}
+	read := backupReads{
+		copies: func(d *session.Session) (keptCopies, error) {
+			return s.copies.of(func() (keptCopies, error) { return copiesOf(d) }, files...)
+		},
+		paper: func(d *session.Session) (backupWindow, error) {
+			return s.windows.of(func() (backupWindow, error) { return s.app.windowOf(d, windowAsk{}) }, files...)
+		},
 	}
-	add := func(d *session.Session, f *report.KnowFacts) (any, error) { return s.app.knownBackups(d, f, paper) }
+	add := func(d *session.Session, f *report.KnowFacts) (any, error) { return knownBackups(d, f, read) }
 	return s.known("farm.yaml says nothing of backups, and none was made: give it a place for them, as backup: {dir: /srv/backup}, then stowage backup run takes one of each pair, and stowage backup verify restores and compares it.",
 		[]string{"backup status"}, add, report.NewBackupsDocument)
 }

@@ -128,8 +128,12 @@ func (a *app) metricFamilies(d *session.Session, shards bool) ([]metrics.Family,
 
 // backupMetrics are none where farm.yaml has no place for backups and none was made.
 func backupMetrics(d *session.Session) ([]metrics.Backup, error) {
-	status, err := keptStatus(d, time.Now())
-	if status == nil || err != nil {
+	all, err := keptBackups(d)
+	if err != nil || !hasBackups(d, all) {
+		return nil, err
+	}
+	status, err := backupStatusOf(d, all, time.Now())
+	if err != nil {
 		return nil, err
 	}
 	var out []metrics.Backup

@@ -37,6 +37,7 @@ type shelf struct {
 	benches seen[serve.Bench]
 	runways seen[serve.Shown]
 	windows seen[backupWindow]
+	copies  seen[keptCopies]
 }
 
 // serveSources are the facts of a workspace, for pages.
