@@ -6,25 +6,39 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"stowage/demo"
 	"stowage/farm"
 )
 
-// KeptFarm is a farm of one pair under load whose farm.yaml says where backups go.
+// KeptFarm is a farm under load whose farm.yaml says where backups go.
 type KeptFarm struct {
 	*HeldSide
 	Vault string
-	Of    farm.SideName // that is backed up
+	Of    farm.SideName // that is backed up, of the only pair
 }
 
 // StartKeptFarm is one whose farm.yaml says so, and more of backup if that is given: "full: 1d".
 func StartKeptFarm(t *testing.T, more ...string) *KeptFarm {
 	t.Helper()
-	s := StartHeldSide(t)
+	return keep(t, StartHeldSide(t), more...)
+}
+
+// StartKeptPairs is one of several pairs.
+func StartKeptPairs(t *testing.T, pairs int) *KeptFarm {
+	t.Helper()
+	t.Parallel() // it mostly waits
+	f := Raise(t, demo.Options{Pairs: pairs, Shards: 2, Hosts: 2, Rows: 50}, 40, nil)
+	return keep(t, &HeldSide{F: f})
+}
+
+func keep(t *testing.T, s *HeldSide, more ...string) *KeptFarm {
+	t.Helper()
 	k := &KeptFarm{s, filepath.Join(s.F.Dir, "vault"), farm.B}
 	if err := os.Mkdir(k.Vault, 0o700); err != nil {
 		t.Fatal(err)
@@ -73,10 +87,16 @@ func (k *KeptFarm) FirstShard() string {
 func (k *KeptFarm) Restore(args ...string) RestoreAnswer {
 	k.F.T.Helper()
 	pair, _, _ := strings.Cut(k.Name, "/")
-	p := RunProgram(k.F.T, "", append([]string{"restore", pair, "--json", "-C", k.F.Dir}, args...)...)
+	return k.RestoreOf(pair, args...)
+}
+
+// RestoreOf is Restore of a pair or an instance.
+func (k *KeptFarm) RestoreOf(what string, args ...string) RestoreAnswer {
+	k.F.T.Helper()
+	p := RunProgram(k.F.T, "", append([]string{"restore", what, "--json", "-C", k.F.Dir}, args...)...)
 	var out RestoreAnswer
 	if err := json.Unmarshal([]byte(p.Stdout), &out); err != nil || p.Code != ExitFine {
-		k.F.T.Fatalf("restore %q: exit %d, %v\n%s%s", args, p.Code, err, p.Stdout, p.Stderr)
+		k.F.T.Fatalf("restore %s %q: exit %d, %v\n%s%s", what, args, p.Code, err, p.Stdout, p.Stderr)
 	}
 	return out
 }
@@ -111,18 +131,34 @@ func (k *KeptFarm) ValueAt(r RestoreAnswer, query string) (v string) {
 // lateBy is how much later than its acknowledgement a write of one side may stand in the binary log of the other, and how long a write may take.
 const lateBy = 10 * time.Second
 
-// CheckSecond holds what a restored instance has against the ledger of that second: what the backed-up side had acknowledged by its end is there,
-// what was acknowledged well after it is not, and nothing is there twice.
+// CheckSecond is CheckSecondOf the side that is backed up.
 func (k *KeptFarm) CheckSecond(r RestoreAnswer, second time.Time) {
+	k.F.T.Helper()
+	_, fm, _, err := FarmAccess(k.F.Dir)
+	if err != nil {
+		k.F.T.Fatal(err)
+	}
+	k.CheckSecondOf(fm.Pairs[0].Instance(k.Of), r, second)
+}
+
+// CheckSecondOf holds what a restored instance has against the ledger of that second: what the backed-up side had acknowledged by its end is there,
+// what was acknowledged well after it is not, and nothing is there twice.
+func (k *KeptFarm) CheckSecondOf(instance farm.InstanceName, r RestoreAnswer, second time.Time) {
 	k.F.T.Helper()
 	_, fm, app, err := FarmAccess(k.F.Dir)
 	if err != nil {
 		k.F.T.Fatal(err)
 	}
+	name, of := sideOf(fm, instance)
+	pair, ok := fm.Pair(name)
+	if !ok {
+		k.F.T.Fatalf("%s is no instance of the farm", instance)
+	}
 	db := k.F.Dial("tcp", r.Address, app.User, app.Password)
 	defer db.Close()
-	has := map[string]int{}
-	for _, s := range fm.Pairs[0].Shards {
+	has, ours := map[string]int{}, map[string]bool{}
+	for _, s := range pair.Shards {
+		ours[string(s.Name)] = true
 		if err := receipts(db, string(s.Name), has); err != nil {
 			k.F.T.Fatal(err)
 		}
@@ -130,11 +166,14 @@ func (k *KeptFarm) CheckSecond(r RestoreAnswer, second time.Time) {
 	end := second.Truncate(time.Second).Add(time.Second)
 	must, mustNot := 0, 0
 	for _, w := range k.ledger() {
+		if !ours[w[1]] {
+			continue
+		}
 		key := w[1] + " " + w[0] + " " + w[2]
 		ns, _ := strconv.ParseInt(w[5], 10, 64)
 		at := time.Unix(0, ns)
 		late := time.Duration(0)
-		if farm.SideName(w[3]) != k.Of {
+		if farm.SideName(w[3]) != of {
 			late = lateBy
 		}
 		switch {
@@ -153,7 +192,7 @@ func (k *KeptFarm) CheckSecond(r RestoreAnswer, second time.Time) {
 	if must == 0 {
 		k.F.T.Errorf("nothing had been acknowledged by %s", end)
 	}
-	k.F.T.Logf("%s: %d writes had to be there, %d not yet; %d are", end.Format(time.TimeOnly), must, mustNot, len(has))
+	k.F.T.Logf("%s at %s: %d writes had to be there, %d not yet; %d are", instance, end.Format(time.TimeOnly), must, mustNot, len(has))
 }
 
 func receipts(db *sql.DB, shard string, into map[string]int) error {
@@ -218,6 +257,18 @@ func (k *KeptFarm) Backups() (ids []string) {
 		ids = append(ids, b.ID)
 	}
 	return ids
+}
+
+// Instances are those that have a backup.
+func (k *KeptFarm) Instances() (out []farm.InstanceName) {
+	k.F.T.Helper()
+	for _, id := range k.Backups() {
+		instance, _, _ := strings.Cut(id, "/")
+		if !slices.Contains(out, farm.InstanceName(instance)) {
+			out = append(out, farm.InstanceName(instance))
+		}
+	}
+	return out
 }
 
 // NothingLeft: no half set is in the vault, and no restored instance on a host.
