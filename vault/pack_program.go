@@ -30,7 +30,7 @@ func packByProgram(ctx context.Context, program string, w io.Writer, level int, 
 	var said lastWords
 	cmd := exec.CommandContext(ctx, program, "-q", "-c", "--check", "-"+strconv.Itoa(level), "-T"+strconv.Itoa(packers()))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = in, packed, &said, time.Second
-	err = keeper.Start(cmd)
+	err = keeper.StartGently(cmd)
 	if err = errors.Join(err, in.Close(), packed.Close()); err != nil {
 		return 0, errors.Join(context.Cause(ctx), err, feed.Close(), out.Close())
 	}

@@ -92,7 +92,7 @@ func (r *Restic) begin(ctx context.Context, path string, tags ...string) (*begun
 		b = &begun{r: r, ctx: ctx, in: feed, done: make(chan error, 1), hash: sha256.New(), out: startWatch{ready: make(chan struct{})}}
 		b.cmd = r.command(ctx, &b.said, backupArgs(path, tags)...)
 		b.cmd.Stdin, b.cmd.Stdout = in, &b.out
-		err = keeper.Start(b.cmd)
+		err = keeper.StartGently(b.cmd)
 		if err = errors.Join(err, in.Close()); err != nil {
 			return errors.Join(context.Cause(ctx), err, feed.Close())
 		}
@@ -146,6 +146,13 @@ func (b *begun) feed(fill func(io.Writer) error) error {
 
 // stop ends restic while its input is open. It removes its lock when it has the time for it.
 func (b *begun) stop() error {
+	if b.bad != nil { // it ends by itself, and is about to say why
+		select {
+		case err := <-b.done:
+			return err
+		case <-time.After(interruptPatience):
+		}
+	}
 	_ = b.cmd.Process.Signal(syscall.SIGINT) // it may have ended
 	select {
 	case err := <-b.done:
@@ -230,6 +237,6 @@ func (r *Restic) putText(ctx context.Context, path, text string, tags ...string)
 		var said lastWords
 		cmd := r.command(ctx, &said, backupArgs(path, tags)...)
 		cmd.Stdin = f
-		return r.told(ctx, keeper.Run(cmd), &said)
+		return r.told(ctx, keeper.RunGently(cmd), &said)
 	})
 }

@@ -52,7 +52,7 @@ func (r *Restic) once(ctx context.Context, stdout io.Writer, args ...string) (te
 		var said lastWords
 		cmd := r.command(ctx, &said, args...)
 		cmd.Stdout = stdout
-		err := r.told(ctx, keeper.Run(cmd), &said)
+		err := r.told(ctx, keeper.RunGently(cmd), &said)
 		text = said.String()
 		return err
 	})
@@ -175,5 +175,5 @@ func isDeadHere(pid, host string) bool {
 // does: it refreshes its own every five minutes.
 func (r *Restic) removeDeadLocks(ctx context.Context) error {
 	var said lastWords
-	return r.told(ctx, keeper.Run(r.command(ctx, &said, "unlock")), &said)
+	return r.told(ctx, keeper.RunGently(r.command(ctx, &said, "unlock")), &said)
 }

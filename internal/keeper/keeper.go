@@ -11,35 +11,64 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// thread hands functions to the thread that starts processes.
-var thread = sync.OnceValue(func() chan<- func() {
+// thread hands functions to the thread that starts processes, and low to another, whose priority they inherit.
+var (
+	thread = sync.OnceValue(func() chan<- func() { return starter(func() {}) })
+	low    = sync.OnceValue(func() chan<- func() { return starter(lower) })
+)
+
+func starter(begin func()) chan<- func() {
 	work := make(chan func())
 	go func() {
 		runtime.LockOSThread() // never unlocked, and the loop never ends
+		begin()
 		for f := range work {
 			f()
 		}
 	}()
 	return work
-})
+}
+
+// niceness is that of programs in the background.
+const niceness = 10
+
+// lower lowers the priority of this thread alone. One that is lower already stays so.
+func lower() {
+	self := unix.Gettid()
+	if was, err := unix.Getpriority(unix.PRIO_PROCESS, self); err == nil { // the system call says 20 less the niceness
+		_ = unix.Setpriority(unix.PRIO_PROCESS, self, max(20-was, niceness)) // whoever has a low priority may always have a lower one
+	}
+}
 
 // Start is cmd.Start, and the kernel sends the process SIGKILL when this program ends.
 // Safe for concurrent use.
-func Start(cmd *exec.Cmd) error {
+func Start(cmd *exec.Cmd) error { return start(thread(), cmd) }
+
+// StartGently is Start with a priority below that of servers, for all threads that the process will have.
+func StartGently(cmd *exec.Cmd) error { return start(low(), cmd) }
+
+func start(on chan<- func(), cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	done := make(chan error)
-	thread() <- func() { done <- cmd.Start() }
+	on <- func() { done <- cmd.Start() }
 	return <-done
 }
 
 // Run is cmd.Run, with the same end.
-func Run(cmd *exec.Cmd) error {
-	if err := Start(cmd); err != nil {
+func Run(cmd *exec.Cmd) error { return wait(cmd, Start(cmd)) }
+
+// RunGently is Run with the priority of StartGently.
+func RunGently(cmd *exec.Cmd) error { return wait(cmd, StartGently(cmd)) }
+
+func wait(cmd *exec.Cmd, err error) error {
+	if err != nil {
 		return err
 	}
 	return cmd.Wait()

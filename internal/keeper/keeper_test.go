@@ -1,12 +1,17 @@
 package keeper_test
 
 import (
+	"bytes"
 	"os/exec"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"stowage/internal/keeper"
 )
@@ -42,6 +47,31 @@ func TestProcessesOutliveThreads(t *testing.T) {
 		if err != nil || state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 			t.Errorf("%v, %v", state, err)
 		}
+	}
+}
+
+// TestGently: the process and what it starts have the low priority, and one that is started beside it has ours.
+func TestGently(t *testing.T) {
+	ours, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	niceness := func(start func(*exec.Cmd) error) (all []string) {
+		t.Helper()
+		var out bytes.Buffer
+		cmd := exec.Command("sh", "-c", "ps -o ni= -p $$; sh -c 'ps -o ni= -p $$'")
+		cmd.Stdout = &out
+		if err := start(cmd); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(out.String())
+	}
+	want := strconv.Itoa(max(20-ours, 10))
+	if got := niceness(keeper.RunGently); len(got) != 2 || got[0] != want || got[1] != want {
+		t.Errorf("niceness %q, want %s", got, want)
+	}
+	if got := niceness(keeper.Run); len(got) != 2 || got[0] != strconv.Itoa(20-ours) {
+		t.Errorf("niceness %q, want ours, %d", got, 20-ours)
 	}
 }
 
