@@ -108,7 +108,7 @@ func (a *app) backupRun(c *cobra.Command, f backupFlags, given []string) error {
 		if err != nil && len(findings) == 0 {
 			return err
 		}
-		return a.preflightOf("backup", w.Name, findings, err)
+		return a.backupDry(ctx, d, backing, w, findings, err)
 	}
 	if err := d.Turn(ctx, "backup of "+w.Name); err != nil {
 		return err

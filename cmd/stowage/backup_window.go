@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,9 @@ type windowAsk struct {
 	plan                string
 	stream, read, write string // rates; empty: not given
 	parallel, rows      int
+	// of is the part of the farm that is meant, and sides are those that are read; nil: all of it, and whichever.
+	of    *farm.Farm
+	sides map[farm.PairName]farm.SideName
 }
 
 func (a *app) backupWindowCommand() *cobra.Command {
@@ -103,7 +107,8 @@ func (a *app) windowOf(d *session.Session, ask windowAsk) (backupWindow, error) 
 			return out, err
 		}
 	}
-	out.Now = window.Of(d.Farm, limits)
+	limits.Sides = ask.sides
+	out.Now = window.Of(cmp.Or(ask.of, d.Farm), limits)
 	if ask.plan != "" {
 		then, err := planned(d, ask.plan)
 		if err != nil {

@@ -43,6 +43,15 @@ func (a *app) moveDry(ctx context.Context, plan string) error {
 
 // preflightOf prints what was asked before an act that was not begun.
 func (a *app) preflightOf(verb, plan string, findings []farm.Finding, err error) error {
+	out := preflightOfAll(verb, plan, findings, err)
+	if printErr := a.emit(out, out.writeText); printErr != nil {
+		return printErr
+	}
+	return err
+}
+
+// preflightOfAll counts what was asked.
+func preflightOfAll(verb, plan string, findings []farm.Finding, err error) preflightAnswer {
 	out := preflightAnswer{FormatVersion: 1, verb: verb, Plan: plan, Ready: err == nil, Findings: findings}
 	if err != nil {
 		out.Refused = err.Error()
@@ -60,10 +69,7 @@ func (a *app) preflightOf(verb, plan string, findings []farm.Finding, err error)
 			out.Notes++
 		}
 	}
-	if printErr := a.emit(out, out.writeText); printErr != nil {
-		return printErr
-	}
-	return err
+	return out
 }
 
 func (p preflightAnswer) writeText(w io.Writer) error {
