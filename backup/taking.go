@@ -111,7 +111,7 @@ func (t *taking) copy(ctx context.Context) error {
 		return err
 	}
 	t.memory = memory{Began: time.Now().UTC(), Version: vars["version"], Server: uint32(id), Options: start.Text(t.order.Instance, host.UnfenceOptions(t.order.Instance, string(own)))}
-	pace, done := t.act.Throttle.Begin(ctx, []*mysql.Server{t.server}, b.Host, t.order.On)
+	pace, done := t.act.Throttle.BeginGently(ctx, []*mysql.Server{t.server}, b.Host, t.order.On)
 	defer done()
 	limit, ended := t.aboveRedo(ctx, pace)
 	defer ended()

@@ -24,6 +24,8 @@ type Reading struct {
 type Limits struct {
 	Ceiling int64         // bytes a second when nothing is wrong; NoLimit: none
 	Floor   int64         // bytes a second that always go on
+	// Begin is the rate of the first second, from which it rises while the servers are calm; 0: it begins at its ceiling.
+	Begin int64
 	Lag     time.Duration // more is too much
 	Load    float64       // more is too much
 }
@@ -56,12 +58,16 @@ const (
 	patience = 3
 )
 
-// NewGovernor is a governor that begins at its ceiling.
+// NewGovernor is a governor that begins at its ceiling, or as Begin says.
 func NewGovernor(l Limits) *Governor {
 	if l.Ceiling >= 0 {
 		l.Floor = min(l.Floor, max(1, l.Ceiling/2))
 	}
-	return &Governor{limits: l, rate: -1}
+	g := &Governor{limits: l, rate: -1}
+	if l.Begin > 0 && (l.Ceiling < 0 || l.Begin < l.Ceiling) {
+		g.rate, g.reason = float64(max(l.Begin, l.Floor)), "it begins slowly"
+	}
+	return g
 }
 
 // Step takes the next reading. flow is what went through since the last one, in

@@ -137,3 +137,40 @@ func TestGovernorReason(t *testing.T) {
 		t.Errorf("reason %q, want %q", got, want)
 	}
 }
+
+// A copy that begins slowly rises while nothing is wrong, until nothing holds it, and is slowed from where it is when something is.
+func TestGovernorBeginsSlowly(t *testing.T) {
+	l := Defaults()
+	l.Begin = 32 << 20
+	g := NewGovernor(l)
+	if g.Rate() != 32<<20 || g.Reason() == "" {
+		t.Fatalf("begins at %d: %q", g.Rate(), g.Reason())
+	}
+	const disk = 200 << 20
+	was := g.Rate()
+	for range 60 {
+		g.Step(min(disk, max(g.Rate(), 0)), Reading{Load: 1})
+		now := g.Rate()
+		if now == NoLimit {
+			break
+		}
+		if now <= was {
+			t.Fatalf("calm, and it went from %d to %d", was, now)
+		}
+		was = now
+	}
+	if g.Rate() != NoLimit {
+		t.Errorf("after a minute of calm it is held to %d", g.Rate())
+	}
+	g = NewGovernor(l)
+	for range 10 {
+		g.Step(g.Rate(), Reading{Load: 9, LoadOf: "a", LoadText: "too much"})
+	}
+	if g.Rate() >= 16<<20 {
+		t.Errorf("ten seconds of too much, and it goes at %d", g.Rate())
+	}
+	l.Ceiling = 10 << 20
+	if g := NewGovernor(l); g.Rate() != 10<<20 {
+		t.Errorf("a ceiling below where it would begin: %d", g.Rate())
+	}
+}
