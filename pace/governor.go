@@ -22,12 +22,12 @@ type Reading struct {
 
 // Limits are what a governor keeps to.
 type Limits struct {
-	Ceiling int64         // bytes a second when nothing is wrong; NoLimit: none
-	Floor   int64         // bytes a second that always go on
+	Ceiling int64 // bytes a second when nothing is wrong; NoLimit: none
+	Floor   int64 // bytes a second that always go on
 	// Begin is the rate of the first second, from which it rises while the servers are calm; 0: it begins at its ceiling.
 	Begin int64
-	Lag     time.Duration // more is too much
-	Load    float64       // more is too much
+	Lag   time.Duration // more is too much
+	Load  float64       // more is too much
 }
 
 // Defaults are limits for a copy beside production: lag of 5 s, three times the

@@ -142,7 +142,7 @@ func whereOf(b catalogue.Backup) string {
 
 func (l backupList) text(w io.Writer) error {
 	if len(l.Backups) == 0 {
-		_, err := fmt.Fprintln(w, "no backups")
+		_, err := fmt.Fprintln(w, "no backups yet; take one: stowage backup run")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

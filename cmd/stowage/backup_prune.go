@@ -111,7 +111,7 @@ func rulesText(k farm.Keep) string {
 
 func (p backupPrune) text(w io.Writer) error {
 	if len(p.Chains) == 0 {
-		_, err := fmt.Fprintln(w, "no backups")
+		_, err := fmt.Fprintln(w, "no backups yet; take one: stowage backup run")
 		return err
 	}
 	fmt.Fprintf(w, "keep: %s\n", p.Rules)
