@@ -141,7 +141,7 @@ func (p *Pace) Why() string {
 	return why
 }
 
-// Slowed says why a copy is slower than it could be, for the end of a sentence.
+// Slowed is the end of a sentence about a copy: why it is slow. It is empty when nothing slows it.
 func (p *Pace) Slowed() string {
 	if why := p.Why(); why != "" {
 		return " at " + why + ";"

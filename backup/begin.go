@@ -28,7 +28,9 @@ type Wish struct {
 	Sides map[farm.PairName]farm.SideName
 	// Kind is what to take; empty: what is due by farm.yaml, and all that was asked for even if nothing is.
 	Kind catalogue.Kind
-	Now  time.Time
+	// OnlyDue leaves out pairs of which farm.yaml does not ask for a backup yet.
+	OnlyDue bool
+	Now     time.Time
 }
 
 // PlaceOf is where the vault of an instance is.
@@ -36,7 +38,7 @@ func PlaceOf(b farm.Backup, on farm.HostName) (farm.HostName, vault.Place) {
 	return b.On(on), vault.Place{Dir: b.Dir, Level: b.Zstd, Restic: b.Restic, PasswordFile: b.PasswordFile, EnvFile: b.EnvFile}
 }
 
-// Begin backs up one side of each pair, after everything was asked.
+// Begin backs up one side of each pair, after everything was asked. The zero Run: none is due.
 func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, error) {
 	if !a.Farm.Backup.IsPlace() {
 		return store.Run{}, nil, &farm.Error{Op: "back up", Subject: "farm.yaml", Err: fmt.Errorf("%w: it does not say where backups go", farm.ErrInput),
@@ -56,7 +58,7 @@ func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, err
 	})
 }
 
-// takingJob is a lane for each pair. A host is read for one copy at a time.
+// takingJob is a lane for each pair. A host is read for as many copies at a time as goals.yaml says.
 func (a *Act) takingJob(ctx context.Context, run string, w Wish, all []catalogue.Backup) (engine.Job, error) {
 	job := engine.Job{ID: run, Kind: Backup, Budgets: map[string]int{}}
 	orders, err := a.orders(ctx, w, all)
@@ -70,7 +72,7 @@ func (a *Act) takingJob(ctx context.Context, run string, w Wish, all []catalogue
 		}
 		book, _ := a.Kind.Runbook(o.Runbook)
 		token := "host " + string(o.On)
-		job.Budgets[token] = 1
+		job.Budgets[token] = act.StreamsPerHost
 		job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.Backup.Pair), Holds: []string{token},
 			Parts: []engine.Part{{Subject: string(o.Backup.Instance), Args: args, Steps: book.EngineSteps()}}})
 	}
@@ -84,15 +86,19 @@ func (a *Act) takingJob(ctx context.Context, run string, w Wish, all []catalogue
 
 // orders says of each pair which side is copied, and what of it.
 func (a *Act) orders(ctx context.Context, w Wish, all []catalogue.Backup) ([]order, error) {
-	out, err := a.sides(w, all)
+	each, err := a.sides(w, all)
 	if err != nil {
 		return nil, err
 	}
-	turns := a.turns(ctx, w.Now, out, all)
-	for n := range out {
-		if err := out[n].take(turns[n], w, all); err != nil {
+	var out []order
+	for n, turn := range a.turns(ctx, w.Now, each, all) {
+		if w.OnlyDue && !turn.Due {
+			continue
+		}
+		if err := each[n].take(turn, w, all); err != nil {
 			return nil, err
 		}
+		out = append(out, each[n])
 	}
 	return out, nil
 }

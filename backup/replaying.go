@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,27 +12,45 @@ import (
 	"stowage/mysql"
 )
 
+// stretch is what of an archive is replayed.
+type stretch struct {
+	archive  host.Archivist
+	dir      string
+	from, to host.Found
+}
+
+// stretch finds the backup and the moment that was asked for in the archive. Its error wraps host.ErrNotArchived when one of them is not there.
+func (r *restoring) stretch(ctx context.Context) (s stretch, err error) {
+	b := r.order.last()
+	if s.dir, err = host.ArchiveDir(b.Place, b.Instance); err != nil {
+		return s, err
+	}
+	var ok bool
+	if s.archive, ok = r.host.(host.Archivist); !ok {
+		return s, r.refuse("replay", fmt.Errorf("host %s cannot replay binary logs", r.order.On), "stowage agent status: is its agent of this version?")
+	}
+	if s.from, err = s.archive.ArchiveFrom(ctx, s.dir, host.SeedPoint{File: b.File, Offset: b.Offset}, b.GTID); err == nil {
+		s.to, err = placeIn(ctx, s.archive, s.dir, r.order.Until)
+	}
+	return s, err
+}
+
+// mayTakeLive: a backup that no archive goes on from can be compared with the live server, which still has its own binary log.
+func (r *restoring) mayTakeLive() bool { return r.live != nil && r.order.Until == (Until{End: true}) }
+
 // replay applies what was written after the backup, up to the moment that was asked for.
 func (r *restoring) replay(ctx context.Context) error {
-	b, until := r.order.last(), r.order.Until
-	if until.isBackup() {
+	b := r.order.last()
+	if r.order.Until.isBackup() {
 		return nil
 	}
-	dir, err := host.ArchiveDir(b.Place, b.Instance)
-	if err != nil {
-		return r.unlessVerifying(err)
+	s, err := r.stretch(ctx)
+	if err != nil && r.mayTakeLive() {
+		r.Report(farm.Event{Kind: farm.StepProgress, Text: "no archived binary log goes on from this backup: the live server's own are taken"})
+		return nil
 	}
-	archive, ok := r.host.(host.Archivist)
-	if !ok {
-		return r.refuse("replay", fmt.Errorf("host %s cannot replay binary logs", r.order.On), "stowage agent status: is its agent of this version?")
-	}
-	from, err := archive.ArchiveFrom(ctx, dir, host.SeedPoint{File: b.File, Offset: b.Offset}, b.GTID)
 	if err != nil {
-		return r.unlessVerifying(err)
-	}
-	to, err := placeIn(ctx, archive, dir, until)
-	if err != nil {
-		return err
+		return r.notThere(err)
 	}
 	reached, err := r.reached(ctx, b.GTID)
 	if err != nil {
@@ -42,8 +61,8 @@ func (r *restoring) replay(ctx context.Context) error {
 		return err
 	}
 	told := time.Time{}
-	err = archive.Replay(ctx, host.Replaying{
-		Archive: dir, From: from.Mark, To: to.Mark, Reached: reached, Instance: r.order.Instance, Login: as,
+	err = s.archive.Replay(ctx, host.Replaying{
+		Archive: s.dir, From: s.from.Mark, To: s.to.Mark, Reached: reached, Instance: r.order.Instance, Login: as,
 		Told: func(done, all int64) {
 			if time.Since(told) < 250*time.Millisecond {
 				return
@@ -53,13 +72,24 @@ func (r *restoring) replay(ctx context.Context) error {
 		},
 	})
 	if err != nil {
-		return err
+		return r.notThere(err)
 	}
 	if err := r.server.DropAccount(ctx, replayer); err != nil {
 		return err
 	}
-	return r.stands(ctx, to)
+	return r.stands(ctx, s.to)
 }
+
+// notThere makes what the archive does not have a refusal: asking again does not bring it.
+func (r *restoring) notThere(err error) error {
+	if !errors.Is(err, host.ErrNotArchived) {
+		return err
+	}
+	return r.refuse("replay", err, moreLogs)
+}
+
+// moreLogs is what to do about a moment that the archive does not have.
+const moreLogs = "stowage backup binlogs archives what was written by now; stowage backup status says up to when each pair can be restored"
 
 // replayer is an account of the restored instance for the time of the replay. What stands in a binary log may be anything: Stowage's own account is not
 // allowed to do that, and need not be.
@@ -80,15 +110,6 @@ func (r *restoring) mayDoAll(ctx context.Context) (host.Login, error) {
 		return host.Login{}, err
 	}
 	return host.Login{User: replayer, Password: password, Address: r.order.Instance.Dial()}, r.start(ctx)
-}
-
-// unlessVerifying: a backup without an archive of binary logs can be compared with the live server, which still has them.
-func (r *restoring) unlessVerifying(err error) error {
-	if r.live == nil || r.order.Until != (Until{End: true}) {
-		return err
-	}
-	r.Report(farm.Event{Kind: farm.StepProgress, Text: "no archived binary log goes on from this backup: the live server's own are taken"})
-	return nil
 }
 
 // placeIn is where the moment is that was asked for.

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"stowage/act"
@@ -47,7 +49,7 @@ func (a *Act) BeginRestore(ctx context.Context, w RestoreWish) (store.Run, []far
 	return a.Act.Begin(ctx, act.Proposal{
 		Name: strings.ReplaceAll(name, " ", "-"), Subject: name,
 		Job: func(run string) (engine.Job, uint32, error) {
-			job, id, err := a.restoreJob(run, book, w, all)
+			job, id, err := a.restoreJob(ctx, run, book, w, all)
 			return job, id, err
 		},
 		Survey: a.SurveyJob, Remedy: "remedy them; nothing has been made",
@@ -55,7 +57,7 @@ func (a *Act) BeginRestore(ctx context.Context, w RestoreWish) (store.Run, []far
 }
 
 // restoreJob is a lane for each backup.
-func (a *Act) restoreJob(run, runbook string, w RestoreWish, all []catalogue.Backup) (engine.Job, uint32, error) {
+func (a *Act) restoreJob(ctx context.Context, run, runbook string, w RestoreWish, all []catalogue.Backup) (engine.Job, uint32, error) {
 	book, _ := a.Kind.Runbook(runbook)
 	job := engine.Job{ID: run, Kind: Restore, Budgets: map[string]int{oneRestore: 1}}
 	before, err := a.Store.Runs(Restore)
@@ -70,7 +72,7 @@ func (a *Act) restoreJob(run, runbook string, w RestoreWish, all []catalogue.Bac
 			return job, 0, err
 		}
 		o := restoreOrder{Runbook: runbook, Chain: chain, ServerID: id, Until: w.Until}
-		if err := a.placeFor(&o, w.To, port, number); err != nil {
+		if err := a.placeFor(ctx, &o, w.To, port, number); err != nil {
 			return job, 0, err
 		}
 		if w.Verify {
@@ -117,7 +119,7 @@ func chainOf(id string, all []catalogue.Backup) ([]catalogue.Backup, error) {
 }
 
 // placeFor gives a restored instance a place of its own.
-func (a *Act) placeFor(o *restoreOrder, to farm.HostName, port, number int) error {
+func (a *Act) placeFor(ctx context.Context, o *restoreOrder, to farm.HostName, port, number int) error {
 	b := o.last()
 	if to == "" {
 		to = b.Host
@@ -130,31 +132,47 @@ func (a *Act) placeFor(o *restoreOrder, to farm.HostName, port, number int) erro
 		return &farm.Error{Op: "restore", Subject: b.ID, Err: fmt.Errorf("%w: host %s has no dir in farm.yaml, where new instances are made", farm.ErrInput, to), Hint: "give it one, or say another host: --to HOST"}
 	}
 	o.On = to
+	port, err := a.portFor(ctx, h, port)
+	if err != nil {
+		return err
+	}
 	name := farm.InstanceName(fmt.Sprintf("%s-restored-%d", b.Instance, number))
 	dir := filepath.Join(a.Workspace.Path(h.Dir), string(name))
-	o.Instance = host.Instance{Name: name, Address: h.Address, Port: a.portFor(to, port), Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}
+	o.Instance = host.Instance{Name: name, Address: h.Address, Port: port, Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}
 	return nil
 }
 
-// portFor is the first from there on that farm.yaml gives to nobody on the host.
-func (a *Act) portFor(to farm.HostName, port int) int {
+// portFor is the first from there on that farm.yaml gives to nobody on the host, and at which nothing listens. 0: from behind the highest of farm.yaml.
+func (a *Act) portFor(ctx context.Context, on farm.Host, port int) (int, error) {
 	taken := map[int]bool{}
-	least := 0
+	highest := 0
 	for _, p := range a.Farm.Pairs {
 		for _, s := range p.Sides {
-			if s.Host == to {
+			if s.Host == on.Name {
 				taken[s.Port] = true
 			}
-			least = max(least, s.Port)
+			highest = max(highest, s.Port)
 		}
 	}
 	if port == 0 {
-		port = least + 1
+		port = highest + 1
 	}
-	for taken[port] {
-		port++
+	if err := a.Greet(ctx, on.Name); err != nil {
+		return 0, err
 	}
-	return port
+	h, err := a.Host(on.Name)
+	if err != nil {
+		return 0, err
+	}
+	for ; ; port++ {
+		if taken[port] {
+			continue
+		}
+		free, err := h.PortFree(ctx, net.JoinHostPort(on.Address, strconv.Itoa(port)))
+		if err != nil || free {
+			return port, err
+		}
+	}
 }
 
 // liveFor is the server that a restored instance is compared with: the one that was backed up.

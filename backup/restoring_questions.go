@@ -18,6 +18,7 @@ func (r *restoring) Survey(ctx context.Context) ([]farm.Finding, error) {
 // restoringQuestions are asked before anything is made.
 var restoringQuestions = []act.Question[*restoring]{
 	{Name: "restore-backup", Look: askChain},
+	{Name: "restore-moment", Look: askMoment},
 	{Name: "restore-place", Look: askPlace},
 	{Name: "restore-live", Look: askLive},
 }
@@ -38,6 +39,17 @@ func askChain(ctx context.Context, r *restoring) (out []farm.Finding, err error)
 		}
 	}
 	return out, nil
+}
+
+// askMoment asks whether the archive of binary logs goes from the backup to the moment that was asked for: to fetch the backup may take hours.
+func askMoment(ctx context.Context, r *restoring) ([]farm.Finding, error) {
+	if r.order.Until.isBackup() || r.mayTakeLive() {
+		return nil, nil
+	}
+	if _, err := r.stretch(ctx); err != nil {
+		return r.blocker(fmt.Sprintf("the moment cannot be restored: %v", err), moreLogs), nil
+	}
+	return nil, nil
 }
 
 // askPlace asks whether there is room, and nobody in the way.

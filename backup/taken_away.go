@@ -25,7 +25,7 @@ func (a *Act) Remove(ctx context.Context, name farm.InstanceName) error {
 		}
 	}
 	if found == nil {
-		return &farm.Error{Op: "remove", Subject: string(name), Err: fmt.Errorf("%w: no restore has made an instance of that name", farm.ErrInput), Hint: "stowage runs --kind restore lists them"}
+		return &farm.Error{Op: "remove", Subject: string(name), Err: fmt.Errorf("%w: no restore has made an instance of that name", farm.ErrInput), Hint: "stowage runs lists restores"}
 	}
 	h, err := a.Host(found.On)
 	if err != nil {

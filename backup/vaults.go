@@ -16,15 +16,15 @@ import (
 )
 
 // vaultOn is a vault, when its host answers.
-func (a *Act) vaultOn(ctx context.Context, on farm.HostName, p vault.Place) (vault.Vault, host.Host, error) {
+func (a *Act) vaultOn(ctx context.Context, on farm.HostName, p vault.Place) (vault.Vault, error) {
 	if err := a.Greet(ctx, on); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	h, err := a.Host(on)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return h.Vault(p), h, nil
+	return h.Vault(p), nil
 }
 
 // Scanned is what was found in vaults beside what the catalogue knew.
@@ -52,7 +52,7 @@ func (a *Act) Scan(ctx context.Context, now time.Time) (Scanned, error) {
 				continue
 			}
 			read[on] = true
-			v, _, err := a.vaultOn(ctx, on, place)
+			v, err := a.vaultOn(ctx, on, place)
 			var sets []vault.Manifest
 			if err == nil {
 				sets, err = v.Sets(ctx, "")
@@ -113,7 +113,7 @@ func (a *Act) Check(ctx context.Context, ids []string, all []catalogue.Backup, t
 		}
 		b := all[n]
 		tell("reading " + id)
-		v, _, err := a.vaultOn(ctx, b.Host, b.Place)
+		v, err := a.vaultOn(ctx, b.Host, b.Place)
 		if err == nil {
 			err = v.Check(ctx, id)
 		}
@@ -140,7 +140,7 @@ func (a *Act) Check(ctx context.Context, ids []string, all []catalogue.Backup, t
 // Prune removes chains from their vaults, and then the binary logs that no backup needs any more.
 func (a *Act) Prune(ctx context.Context, drop []catalogue.Chain, now func() time.Time) ([]kept.Pruned, error) {
 	pruned, err := kept.Prune(ctx, a.Store, drop, func(ctx context.Context, b catalogue.Backup) error {
-		v, _, err := a.vaultOn(ctx, b.Host, b.Place)
+		v, err := a.vaultOn(ctx, b.Host, b.Place)
 		if err == nil {
 			err = v.Remove(ctx, b.ID)
 		}
@@ -167,7 +167,7 @@ func (a *Act) pruneVaults(ctx context.Context, pruned []kept.Pruned, drop []cata
 				continue
 			}
 			done[key] = true
-			v, _, err := a.vaultOn(ctx, b.Host, b.Place)
+			v, err := a.vaultOn(ctx, b.Host, b.Place)
 			if p, ok := v.(vault.Pruner); err == nil && ok {
 				err = p.Prune(ctx)
 			}

@@ -102,7 +102,7 @@ func (l *Local) hand(dir *safefile.Dir, files map[string]string) error {
 	return l.Own(dir)
 }
 
-// loginFile is an option file that only the servers' account can read, for the program that reads this group.
+// loginFile writes an option file that only the servers' account can read. group is the one that the program reads.
 func (l *Local) loginFile(group string, source Instance, login Login) (string, error) {
 	fail := func(err error) (string, error) {
 		return "", &farm.Error{Op: "write login for " + group, Subject: login.Address, Err: err}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,6 +88,9 @@ func newActs(f Facts, zone clock) (out []*timeline) {
 		t := newTimeline(Facts{Run: a.Run, Events: a.Events, Forward: a.Forward, Minutes: a.Minutes}, zone)
 		if t == nil {
 			t = &timeline{Run: a.Run, Took: span(0), Forward: a.Forward}
+		}
+		for n, s := range t.Steps {
+			t.Steps[n].Words = cmp.Or(kindWords[a.Kind+" "+s.Step], s.Words)
 		}
 		t.Title, t.State, t.Mark = strings.ToUpper(a.Kind[:1])+a.Kind[1:]+" "+a.Subject, a.State, "-"+a.Run
 		out = append(out, t)
@@ -226,6 +230,20 @@ var stepWords = map[string]string{
 	"open":      "the new pair takes writes",
 	"list":      "farm.yaml and routing have the new pair",
 	"unlist":    "routing gives up the emptied pair",
+}
+
+// kindWords are stepWords of kinds in which a step of that name is another one than in a move, under "KIND STEP".
+var kindWords = map[string]string{
+	"backup copy":     "the instance's data go into the vault while it serves",
+	"backup position": "the instance turns its place in the binary log into GTIDs",
+	"backup seal":     "the manifest makes the backup whole; then the catalogue has it",
+	"restore fetch":   "the full copy, and what is based on it, become a data directory",
+	"restore start":   "the restored instance runs, read-only",
+	"restore stand":   "its position is that of the backup",
+	"restore replay":  "archived binary logs are applied, up to the moment that was asked for",
+	"restore check":   "it is the right instance, takes no writes, and its largest tables are sound",
+	"restore compare": "checksums of all rows, here and on the live server, at one GTID position",
+	"restore record":  "the catalogue says that the backup is proven; the instance is taken away",
 }
 
 func stepRows(lanes []*lane) []stepRow {

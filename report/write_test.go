@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"stowage/act"
+	"stowage/backup"
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/move"
@@ -282,6 +284,26 @@ func TestEveryStepOfAMoveHasWords(t *testing.T) {
 	}
 	if !names[stepOut] || !names[stepIn] {
 		t.Errorf("no steps %s and %s", stepOut, stepIn)
+	}
+}
+
+// The same for backups and restores, whose steps have names of a move's and do something else.
+func TestEveryStepOfABackupHasWords(t *testing.T) {
+	names := map[string]bool{}
+	for _, k := range []act.Kind{backup.Kind(nil), backup.RestoreKind(nil)} {
+		for _, b := range k.Runbooks {
+			for _, s := range b.Steps[1:] { // all begin with preflight
+				name := k.Name + " " + s.Name
+				if names[name] = true; kindWords[name] == "" {
+					t.Errorf("step %s has no words", name)
+				}
+			}
+		}
+	}
+	for n := range kindWords {
+		if !names[n] {
+			t.Errorf("there is no step %s", n)
+		}
 	}
 }
 

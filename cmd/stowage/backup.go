@@ -81,15 +81,24 @@ func (a *app) backing(restoring bool) (*session.Session, *backup.Act, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	bare, goals, err := a.bareAct(d)
+	backing, err := a.backingOf(d, restoring)
 	if err != nil {
 		d.Close()
 		return nil, nil, err
 	}
-	if restoring {
-		return d, backup.NewRestore(bare, act.SwingSettings(goals)), nil
+	return d, backing, nil
+}
+
+// backingOf is backing in a session that is open.
+func (a *app) backingOf(d *session.Session, restoring bool) (*backup.Act, error) {
+	bare, goals, err := a.bareAct(d)
+	if err != nil {
+		return nil, err
 	}
-	return d, backup.NewAct(bare, act.SwingSettings(goals)), nil
+	if restoring {
+		return backup.NewRestore(bare, act.SwingSettings(goals)), nil
+	}
+	return backup.NewAct(bare, act.SwingSettings(goals)), nil
 }
 
 func (a *app) backupRun(c *cobra.Command, f backupFlags, given []string) error {

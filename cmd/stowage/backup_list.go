@@ -83,7 +83,7 @@ func (a *app) scanVaults(ctx context.Context) error {
 	for _, x := range []struct {
 		what  string
 		names []string
-	}{{"put into the catalogue", s.Found}, {"taken out of it, for no vault has it", s.Missing}, {"left alone, for it is of another farm", s.Foreign}, {"not read", s.Failed}} {
+	}{{"added to the catalogue", s.Found}, {"removed from the catalogue, because no vault has them", s.Missing}, {"ignored, because they belong to another farm", s.Foreign}, {"vaults that could not be read", s.Failed}} {
 		if len(x.names) > 0 {
 			a.say("%s: %s", x.what, farm.Some(x.names))
 		}

@@ -43,18 +43,6 @@ func (a *app) backupDuties(f *farm.Farm) []duty {
 	}
 }
 
-// backingOf is a.backing in a session that is open.
-func (a *app) backingOf(d *session.Session, restoring bool) (*backup.Act, error) {
-	bare, goals, err := a.bareAct(d)
-	if err != nil {
-		return nil, err
-	}
-	if restoring {
-		return backup.NewRestore(bare, act.SwingSettings(goals)), nil
-	}
-	return backup.NewAct(bare, act.SwingSettings(goals)), nil
-}
-
 func (a *app) dueBinlogs(ctx context.Context, d *session.Session) (found, error) {
 	backing, err := a.backingOf(d, false)
 	if err != nil {
@@ -93,16 +81,19 @@ func (a *app) dueBackups(ctx context.Context, d *session.Session) (found, error)
 		return found{}, err
 	}
 	if run.ID == "" {
-		pairs, err := backing.DuePairs(ctx, time.Now())
-		if err != nil || len(pairs) == 0 {
-			return found{said: "every pair has a backup that is new enough"}, err
-		}
 		if err := d.Turn(ctx, "backups that are due"); err != nil {
 			return found{}, err
 		}
+		w := backup.Wish{Name: "due", OnlyDue: true, Now: time.Now()}
+		for _, p := range d.Farm.Pairs {
+			w.Pairs = append(w.Pairs, p.Name)
+		}
 		var findings []farm.Finding
-		if run, findings, err = backing.Begin(ctx, backup.Wish{Name: "due", Pairs: pairs, Now: time.Now()}); err != nil {
+		if run, findings, err = backing.Begin(ctx, w); err != nil {
 			return found{findings: findings}, err
+		}
+		if run.ID == "" {
+			return found{said: "every pair has a backup that is new enough"}, nil
 		}
 	}
 	s, err := a.carry(ctx, backing.Act, run)

@@ -45,6 +45,7 @@ func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
 			t.Errorf("the report does not have %q", want)
 		}
 	}
+	k.Run(farmtest.ExitRefused, "restore-moment", "restore", "dbshard001", "--at", time.Now().Add(time.Hour).Format(time.RFC3339))
 	for _, second := range []time.Time{early, late} {
 		r := k.Restore("--at", second.Format(time.RFC3339))
 		k.CheckSecond(r, second)

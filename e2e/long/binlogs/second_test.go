@@ -218,7 +218,7 @@ func (r restorer) restore(name string, to host.Mark) host.Instance {
 	return i
 }
 
-// judge holds what was restored to a second against the ledger, for the side whose log it was.
+// judge compares a restored second with the ledger. of is the side whose binary log was replayed.
 func (l *ledger) judge(t *testing.T, i host.Instance, second, side int64) {
 	t.Helper()
 	has := map[int64]bool{}
