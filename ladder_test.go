@@ -87,6 +87,7 @@ var ladder = []rung{
 	},
 	{
 		"mysql/traffic": "what servers were asked, and asking it again; reads no rows of tables",
+		"mysql/latest":  "the columns that a reshape carries, read and written; above reshape/spec, which says which",
 	},
 	{
 		"mysql":      "the door to database servers",
@@ -101,9 +102,10 @@ var ladder = []rung{
 		"vault": "keeps streams in directories and repositories, whole or not at all; knows no database",
 	},
 	{
-		"alter/plan": "pure: which tables are changed, how and in which order; above schema, whose judgements it holds, and below workspace, because its plans are files",
-		"explain":    "pure: what each code means; above tune, whose rules explain themselves",
-		"metrics":    "pure: what is known of a farm to what Prometheus reads; above capacity and digest, whose answers it tells",
+		"alter/plan":   "pure: which tables are changed, how and in which order; above schema, whose judgements it holds, and below workspace, because its plans are files",
+		"reshape/spec": "pure: what a reshape carries, and whether tables allow it; below workspace, because specs are files",
+		"explain":      "pure: what each code means; above tune, whose rules explain themselves",
+		"metrics":      "pure: what is known of a farm to what Prometheus reads; above capacity and digest, whose answers it tells",
 	},
 	{
 		"placement/check": "judges plans; above placement for the words of a plan only, it shares no code with the solver",
@@ -185,6 +187,7 @@ var pure = map[string]string{
 	"placement/schedule":     "the same moves give the same order",
 	"schema":                 "the same texts give the same differences",
 	"roll/agenda":            "the same farm gives the same plan",
+	"reshape/spec":           "the same spec on the same tables has the same problems",
 	"alter/plan":             "the same farm and definitions give the same plan",
 	"placement/check":        "a verdict about a plan is a function of the plan",
 	"backup/catalogue":       "the same backups give the same chains, and the same rules keep the same",

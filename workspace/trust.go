@@ -28,8 +28,8 @@ func Trust(dir string) error {
 	if err := trusted(trust, dir); err != nil {
 		return err
 	}
-	names := []string{farmFile, goalsFile, "routing.json", plansDir, rollsDir, altersDir, stateDir}
-	for _, pattern := range []string{filepath.Join(plansDir, "*.json"), filepath.Join(rollsDir, "*.yaml"), filepath.Join(rollsDir, "*.json"), filepath.Join(altersDir, "*.json"), filepath.Join("bench", "*.json")} {
+	names := []string{farmFile, goalsFile, "routing.json", plansDir, rollsDir, altersDir, reshapeDir, stateDir}
+	for _, pattern := range []string{filepath.Join(plansDir, "*.json"), filepath.Join(rollsDir, "*.yaml"), filepath.Join(rollsDir, "*.json"), filepath.Join(altersDir, "*.json"), filepath.Join(reshapeDir, "*.yaml"), filepath.Join("bench", "*.json")} {
 		found, _ := filepath.Glob(filepath.Join(dir, pattern)) // only a malformed pattern is an error
 		for _, path := range found {
 			names = append(names, strings.TrimPrefix(path, dir+string(filepath.Separator)))

@@ -13,12 +13,13 @@ import (
 
 // The files of a workspace.
 const (
-	farmFile  = "farm.yaml"
-	goalsFile = "goals.yaml"
-	plansDir  = "plans"
-	rollsDir  = "rolls"
-	altersDir = "alters"
-	stateDir  = ".stowage"
+	farmFile   = "farm.yaml"
+	goalsFile  = "goals.yaml"
+	plansDir   = "plans"
+	rollsDir   = "rolls"
+	altersDir  = "alters"
+	reshapeDir = "reshape"
+	stateDir   = ".stowage"
 )
 
 // Workspace is a directory with a farm.yaml. It holds no open files and no

@@ -1,0 +1,136 @@
+package latest
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+
+	"stowage/farm"
+	"stowage/mysql"
+)
+
+// Key is a parent's key, as the server shows it: a literal for each of its columns. Nil: before the first.
+type Key []string
+
+// Chunk is what one call of Fill has done.
+type Chunk struct {
+	Parents int   // looked at
+	Changed int64 // written
+	Last    Key   // the last parent; nil: the tenant has no more
+}
+
+// Fill fills in up to n parents of a tenant behind a key, in the order of keys. n is at most some thousands: their locks are held until it returns.
+//
+// The children are locked first, then the parents, and only then is anything written; a lock that a client holds ends it with ErrBusy, and nothing is changed.
+func (s *Session) Fill(ctx context.Context, shard farm.ShardName, tenant string, after Key, n int) (Chunk, error) {
+	keys, err := s.keys(ctx, shard, tenant, after, n)
+	if err != nil || len(keys) == 0 {
+		return Chunk{}, err
+	}
+	out := Chunk{Parents: len(keys)}
+	if len(keys) == n {
+		out.Last = keys[n-1]
+	}
+	err = s.within(ctx, false, func() error {
+		children := anyOf("x", s.Child.Parent, keys)
+		if err := s.lock(ctx, "SELECT COUNT(*) FROM (SELECT "+names("x", s.carriedFrom(), "")+" FROM "+at(shard, s.Child.Table)+" x WHERE "+children+" LOCK IN SHARE MODE) l"); err != nil {
+			return err
+		}
+		parents := anyOf("p", s.Parent.Key, keys)
+		if err := s.lock(ctx, "SELECT COUNT(*) FROM "+at(shard, s.Parent.Table)+" p WHERE "+parents+" FOR UPDATE"); err != nil {
+			return err
+		}
+		set := make([]string, len(s.Carry))
+		for i, c := range s.Carry {
+			set[i] = "p." + mysql.Ident(c.Column) + " = c." + mysql.Ident(c.From)
+		}
+		var err error
+		out.Changed, err = s.exec(ctx, "UPDATE "+at(shard, s.Parent.Table)+" p LEFT JOIN "+at(shard, s.Child.Table)+" c ON c."+mysql.Ident(s.Child.Key)+" = ("+s.latestKey(shard, "p")+") SET "+strings.Join(set, ", ")+
+			" WHERE "+parents+" AND p."+mysql.Ident(s.Parent.Tenant)+" = ? AND "+s.differ(), tenant)
+		return err
+	})
+	return out, err
+}
+
+// lock locks what a query reads. What it counts says nothing.
+func (s *Session) lock(ctx context.Context, query string) error {
+	var n int64
+	return s.server.Fail("lock rows", s.conn.QueryRowContext(ctx, query).Scan(&n))
+}
+
+// carriedFrom are the columns of the child that are carried.
+func (s Shape) carriedFrom() []string {
+	out := make([]string, len(s.Carry))
+	for n, c := range s.Carry {
+		out[n] = c.From
+	}
+	return out
+}
+
+// keys are the next keys of a tenant. Nothing is locked.
+func (s *Session) keys(ctx context.Context, shard farm.ShardName, tenant string, after Key, n int) ([]Key, error) {
+	list := make([]string, len(s.Parent.Key))
+	for i, k := range s.Parent.Key {
+		list[i] = "QUOTE(p." + mysql.Ident(k) + ")"
+	}
+	query := "SELECT " + strings.Join(list, ", ") + " FROM " + at(shard, s.Parent.Table) + " p WHERE p." + mysql.Ident(s.Parent.Tenant) + " = ?" + s.beyond(after) + " ORDER BY " + names("p", s.Parent.Key, "") + " LIMIT " + strconv.Itoa(n)
+	rows, err := s.conn.QueryContext(ctx, query, tenant)
+	if err != nil {
+		return nil, s.server.Fail("read keys", err)
+	}
+	defer rows.Close()
+	var out []Key
+	for rows.Next() {
+		key, err := scanKey(rows, len(s.Parent.Key))
+		if err != nil {
+			return nil, s.server.Fail("read keys", err)
+		}
+		out = append(out, key)
+	}
+	return out, s.server.Fail("read keys", rows.Err())
+}
+
+func scanKey(rows *sql.Rows, columns int, more ...any) (Key, error) {
+	key, into := make(Key, columns), make([]any, columns)
+	for i := range key {
+		into[i] = &key[i]
+	}
+	return key, rows.Scan(append(into, more...)...)
+}
+
+// beyond is the condition for keys behind one, spelled out so that an index is used: row constructors use none.
+func (s Shape) beyond(after Key) string {
+	if after == nil {
+		return ""
+	}
+	var terms []string
+	for i := range after {
+		var parts []string
+		for j := range i {
+			parts = append(parts, "p."+mysql.Ident(s.Parent.Key[j])+" = "+after[j])
+		}
+		terms = append(terms, "("+strings.Join(append(parts, "p."+mysql.Ident(s.Parent.Key[i])+" > "+after[i]), " AND ")+")")
+	}
+	first := "p." + mysql.Ident(s.Parent.Key[0]) + " >= " + after[0] // the range that the index is read from
+	return " AND " + first + " AND (" + strings.Join(terms, " OR ") + ")"
+}
+
+// anyOf is the condition for rows with one of these keys.
+func anyOf(alias string, columns []string, keys []Key) string {
+	terms := make([]string, len(keys))
+	if len(columns) == 1 {
+		for n, k := range keys {
+			terms[n] = k[0]
+		}
+		return alias + "." + mysql.Ident(columns[0]) + " IN (" + strings.Join(terms, ", ") + ")"
+	}
+	for n, k := range keys {
+		parts := make([]string, len(columns))
+		for i, c := range columns {
+			parts[i] = alias + "." + mysql.Ident(c) + " = " + k[i]
+		}
+		terms[n] = strings.Join(parts, " AND ")
+	}
+	return "(" + strings.Join(terms, " OR ") + ")"
+}

@@ -1,0 +1,122 @@
+package latest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stowage/mysql"
+	"stowage/reshape/spec"
+)
+
+// triggerPrefix begins the names of all triggers of reshapes.
+const triggerPrefix = "stowage_latest_"
+
+// Trigger is one trigger: its name, and the statement that makes it in the current database.
+type Trigger struct {
+	Name, Table, Create string
+}
+
+// Triggers keep the carried columns of a shard current, in the client's own transaction.
+//
+// Each locks the parent before anything is read of its children, and reads them with locks: of two clients that write children of one parent, the second waits for the first, and sees what it
+// has done. A parent that is made after its children, or gets another key, looks for them itself. Rows that come by replication fire none of them: what they wrote where the client was is in
+// the binary log.
+func (s Shape) Triggers(t spec.Tables) []Trigger {
+	lock := func(row string) string {
+		return "SELECT COUNT(*) INTO stowage_held FROM " + mysql.Ident(s.Parent.Table) + " WHERE " + s.parentOf(row) + " FOR UPDATE;\n"
+	}
+	moved := "NOT (" + s.equal(s.Child.Parent, "OLD", "NEW") + ")"
+	child, parent := s.Child.Table, s.Parent.Table
+	take := s.take(t)
+	update := func(row string) string {
+		return s.clear() + s.read(row) + "UPDATE " + mysql.Ident(parent) + " SET " + s.assign("", ", ") + " WHERE " + s.parentOf(row) + ";\n"
+	}
+	set := s.clear() + s.readFor(s.joined("x", "NEW")) + "SET " + s.assign("NEW.", ", ") + ";\n"
+	ifMoved := func(text string) string { return "IF " + moved + " THEN\n" + text + "END IF;\n" }
+	held := "DECLARE stowage_held BIGINT;\n"
+	list := []struct{ on, when, body string }{
+		{child, "BEFORE INSERT", held + lock("NEW")},
+		{child, "AFTER INSERT", take + update("NEW")},
+		{child, "BEFORE UPDATE", held + lock("OLD") + ifMoved(lock("NEW"))},
+		{child, "AFTER UPDATE", take + update("NEW") + ifMoved(update("OLD"))},
+		{child, "BEFORE DELETE", held + lock("OLD")},
+		{child, "AFTER DELETE", take + update("OLD")},
+		{parent, "BEFORE INSERT", take + set},
+		{parent, "BEFORE UPDATE", take + "IF NOT (" + s.equal(s.Parent.Key, "OLD", "NEW") + ") THEN\n" + set + "END IF;\n"},
+	}
+	out := make([]Trigger, len(list))
+	for n, x := range list {
+		name := s.triggerName(n)
+		out[n] = Trigger{Name: name, Table: x.on, Create: fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW\nBEGIN\n%sEND", mysql.Ident(name), x.when, mysql.Ident(x.on), x.body)}
+	}
+	return out
+}
+
+// IsTrigger reports whether a trigger of that name is one of a reshape.
+func IsTrigger(name string) bool { return strings.HasPrefix(name, triggerPrefix) }
+
+// triggerName is at most 64 characters.
+func (s Shape) triggerName(n int) string {
+	name := s.Name
+	if room := 64 - len(triggerPrefix) - 2; len(name) > room {
+		name = name[:room]
+	}
+	return triggerPrefix + name + "_" + strconv.Itoa(n)
+}
+
+// take declares a variable for each carried column. One that finds no child leaves them NULL, and the client no warning.
+func (s Shape) take(t spec.Tables) string {
+	var b strings.Builder
+	for n, c := range s.Carry {
+		from, _ := t[s.Child.Table].Column(c.From)
+		fmt.Fprintf(&b, "DECLARE stowage_%d %s;\n", n, from.Type)
+	}
+	b.WriteString("DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;\n")
+	return b.String()
+}
+
+func (s Shape) clear() string {
+	terms := make([]string, len(s.Carry))
+	for n := range s.Carry {
+		terms[n] = fmt.Sprintf("stowage_%d = NULL", n)
+	}
+	return "SET " + strings.Join(terms, ", ") + ";\n"
+}
+
+// read takes the latest child of a child's parent into the variables.
+func (s Shape) read(row string) string { return s.readFor(s.equal(s.Child.Parent, "x", row)) }
+
+func (s Shape) readFor(where string) string {
+	from, into := make([]string, len(s.Carry)), make([]string, len(s.Carry))
+	for n, c := range s.Carry {
+		from[n], into[n] = "x."+mysql.Ident(c.From), "stowage_"+strconv.Itoa(n)
+	}
+	return "SELECT " + strings.Join(from, ", ") + " INTO " + strings.Join(into, ", ") + " FROM " + mysql.Ident(s.Child.Table) + " x WHERE " + where + s.counts() + s.order("x") + " LIMIT 1 LOCK IN SHARE MODE;\n"
+}
+
+// assign sets the carried columns to the variables.
+func (s Shape) assign(prefix, sep string) string {
+	terms := make([]string, len(s.Carry))
+	for n, c := range s.Carry {
+		terms[n] = prefix + mysql.Ident(c.Column) + " = stowage_" + strconv.Itoa(n)
+	}
+	return strings.Join(terms, sep)
+}
+
+// parentOf is the condition for the parent of a child that is NEW or OLD.
+func (s Shape) parentOf(row string) string {
+	terms := make([]string, len(s.Parent.Key))
+	for n, k := range s.Parent.Key {
+		terms[n] = mysql.Ident(k) + " = " + row + "." + mysql.Ident(s.Child.Parent[n])
+	}
+	return strings.Join(terms, " AND ")
+}
+
+func (s Shape) equal(columns []string, a, b string) string {
+	terms := make([]string, len(columns))
+	for n, c := range columns {
+		terms[n] = a + "." + mysql.Ident(c) + " <=> " + b + "." + mysql.Ident(c)
+	}
+	return strings.Join(terms, " AND ")
+}

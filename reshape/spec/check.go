@@ -1,0 +1,213 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one thing in a spec that these tables do not allow.
+type Problem struct {
+	Line int
+	Text string
+	Slow bool // it can be done, and takes long
+}
+
+// Names are the tables that a spec speaks of.
+func (s Spec) Names() []string {
+	out := []string{s.Tenant.Table, s.Parent.Table, s.Child.Table}
+	for _, j := range s.Snapshot.Join {
+		out = append(out, j.Table)
+	}
+	return slices.Compact(out)
+}
+
+// Complete fills in what the file leaves to the tables: keys.
+func (s Spec) Complete(t Tables) Spec {
+	if len(s.Parent.Key) == 0 {
+		s.Parent.Key = t[s.Parent.Table].primary()
+	}
+	if key := t[s.Child.Table].primary(); s.Child.Key == "" && len(key) == 1 {
+		s.Child.Key = key[0]
+	}
+	return s
+}
+
+type checking struct {
+	Spec
+	tables Tables
+	found  []Problem
+}
+
+// Check says what is wrong with a complete spec on the tables of one shard, in the order of the file.
+func (s Spec) Check(t Tables) []Problem {
+	c := &checking{Spec: s, tables: t}
+	for _, x := range []struct{ key, table string }{{"tenant.table", s.Tenant.Table}, {"parent.table", s.Parent.Table}, {"child.table", s.Child.Table}} {
+		if at, ok := t[x.table]; !ok {
+			c.fault(x.key, "there is no table %s", x.table)
+		} else if at.Engine != "InnoDB" {
+			c.fault(x.key, "table %s is %s: a flag and what it says cannot be changed together there", x.table, at.Engine)
+		}
+	}
+	if len(c.found) > 0 {
+		return c.found
+	}
+	c.tenant()
+	c.parent()
+	c.child()
+	c.carried()
+	c.snapshot()
+	slices.SortStableFunc(c.found, func(a, b Problem) int { return a.Line - b.Line })
+	return c.found
+}
+
+func (c *checking) fault(key, format string, args ...any) {
+	c.found = append(c.found, Problem{Line: c.Line(key), Text: fmt.Sprintf(format, args...)})
+}
+
+// has reports whether a table has a column.
+func (c *checking) has(key, table, column string) bool {
+	_, ok := c.tables[table].Column(column)
+	if !ok {
+		c.fault(key, "table %s has no column %s", table, column)
+	}
+	return ok
+}
+
+func (c *checking) tenant() {
+	t := c.Tenant
+	if c.has("tenant.key", t.Table, t.Key) && !c.tables[t.Table].isUnique([]string{t.Key}) {
+		c.fault("tenant.key", "%s is no unique key of table %s: a tenant would have several rows, and several flags", t.Key, t.Table)
+	}
+	for key, flag := range map[string]string{"tenant.migrated": t.Migrated, "tenant.active": t.Active} {
+		col, there := c.tables[t.Table].Column(flag)
+		if there && !strings.Contains(col.Type, "int") && !strings.HasPrefix(col.Type, "bit") {
+			c.fault(key, "column %s.%s is %s: a flag is a TINYINT", t.Table, flag, col.Type)
+		}
+	}
+}
+
+func (c *checking) parent() {
+	p, table := c.Parent, c.tables[c.Parent.Table]
+	if len(p.Key) == 0 {
+		c.fault("parent", "table %s has no primary key: say parent.key", p.Table)
+		return
+	}
+	whole := c.has("parent.tenant", p.Table, p.Tenant)
+	for _, k := range p.Key {
+		whole = c.has("parent.key", p.Table, k) && whole
+	}
+	if !whole {
+		return
+	}
+	if !table.isUnique(p.Key) {
+		c.fault("parent.key", "(%s) is no unique key of table %s without NULL", strings.Join(p.Key, ", "), p.Table)
+	}
+	if !table.leads([]string{p.Tenant}) {
+		c.found = append(c.found, Problem{Line: c.Line("parent.tenant"), Slow: true,
+			Text: fmt.Sprintf("no index of table %s begins with %s: all of it is read for each tenant", p.Table, p.Tenant)})
+	}
+}
+
+func (c *checking) child() {
+	ch, table := c.Child, c.tables[c.Child.Table]
+	if len(ch.Parent) != len(c.Parent.Key) {
+		c.fault("child.parent", "it names %d columns, and the parent's key has %d", len(ch.Parent), len(c.Parent.Key))
+	}
+	whole := true
+	for _, p := range ch.Parent {
+		whole = c.has("child.parent", ch.Table, p) && whole
+	}
+	if ch.Key == "" {
+		c.fault("child", "table %s has no primary key of one column: say child.key", ch.Table)
+		return
+	}
+	if c.has("child.key", ch.Table, ch.Key) && !table.isUnique([]string{ch.Key}) {
+		c.fault("child.key", "%s is no unique key of table %s without NULL", ch.Key, ch.Table)
+	}
+	columns := slices.Clone(ch.Parent)
+	for _, o := range ch.Latest {
+		if col, _ := table.Column(o.Column); c.has("child.latest", ch.Table, o.Column) && col.Nullable {
+			c.fault("child.latest", "column %s.%s can be NULL: where does such a row come?", ch.Table, o.Column)
+		}
+		columns = append(columns, o.Column)
+	}
+	if whole && !table.isUnique(columns) && !slices.Contains(columns, ch.Key) {
+		c.fault("child.latest", "several rows of one parent can have the same %s: which is the latest is undecided; add %s as the last column", strings.Join(columns[len(ch.Parent):], ", "), ch.Key)
+	}
+	if whole && !table.leads(ch.Parent) {
+		c.fault("child.parent", "no index of table %s begins with (%s): each file's versions would be looked for in the whole table", ch.Table, strings.Join(ch.Parent, ", "))
+	}
+	for _, other := range table.Cascades {
+		if other != c.Parent.Table || !slices.Equal(c.Parent.Key, ch.Parent) {
+			c.fault("child.table", "a foreign key changes rows of %s together with those of %s: no trigger fires then, and the binary log does not say so", ch.Table, other)
+		}
+	}
+	if c.Keep == Triggers && len(table.Triggers) > 0 {
+		c.found = append(c.found, Problem{Line: c.Line("child.table"), Slow: true, Text: fmt.Sprintf("table %s has triggers of its own, which fire before those of the reshape: %s", ch.Table, strings.Join(table.Triggers, ", "))})
+	}
+}
+
+func (c *checking) carried() {
+	if c.Presence() == "" && c.Child.Key != "" {
+		c.fault("carry", "the child's key %s is not carried: nothing would tell a parent without a child", c.Child.Key)
+	}
+	for _, x := range c.Carry {
+		key := "carry." + x.Column
+		from, ok := c.tables[c.Child.Table].Column(x.From)
+		if !ok {
+			c.fault(key, "table %s has no column %s", c.Child.Table, x.From)
+			continue
+		}
+		if from.Generated && from.Name == c.Child.Key {
+			c.fault(key, "column %s.%s is generated", c.Child.Table, x.From)
+		}
+		at, there := c.tables[c.Parent.Table].Column(x.Column)
+		switch {
+		case there && at.Generated:
+			c.fault(key, "column %s.%s is there and is generated", c.Parent.Table, x.Column)
+		case there && !at.Nullable:
+			c.fault(key, "column %s.%s is there and cannot be NULL: a parent without a child has NULL", c.Parent.Table, x.Column)
+		}
+	}
+	for _, i := range c.Indexes {
+		for _, name := range i.Columns {
+			_, there := c.tables[c.Parent.Table].Column(name)
+			if !there && !slices.ContainsFunc(c.Carry, func(x Carry) bool { return x.Column == name }) {
+				c.fault("indexes."+i.Name, "table %s has no column %s, and none of that name is carried", c.Parent.Table, name)
+			}
+		}
+	}
+}
+
+func (c *checking) snapshot() {
+	for _, j := range c.Snapshot.Join {
+		key, table := "snapshot.join", c.tables[j.Table]
+		if _, ok := c.tables[j.Table]; !ok {
+			c.fault(key, "there is no table %s", j.Table)
+			continue
+		}
+		var columns []string
+		for its, of := range j.On {
+			c.has(key, j.Table, its)
+			c.has(key, c.Parent.Table, of)
+			columns = append(columns, its)
+		}
+		if !table.isUnique(columns) {
+			c.fault(key, "(%s) is no unique key of table %s: a parent would come several times", strings.Join(columns, ", "), j.Table)
+		}
+	}
+	for _, name := range c.Snapshot.Columns {
+		table, column, ok := strings.Cut(name, ".")
+		switch {
+		case !ok:
+			c.fault("snapshot.columns", "%q: a column is written TABLE.COLUMN", name)
+		case !slices.Contains(c.Names(), table) || table == c.Tenant.Table && table != c.Parent.Table:
+			c.fault("snapshot.columns", "%s is of no table that the snapshot reads", name)
+		case c.has("snapshot.columns", table, column) && table == c.Child.Table:
+			if _, carried := c.Carried(column); !carried {
+				c.fault("snapshot.columns", "%s is not carried: a denormalised snapshot would not have it", name)
+			}
+		}
+	}
+}

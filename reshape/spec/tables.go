@@ -1,0 +1,66 @@
+package spec
+
+import "slices"
+
+// Tables are what one shard has, by name.
+type Tables map[string]Table
+
+// Table is one table.
+type Table struct {
+	Columns []Column
+	Unique  []Key // the primary key first
+	Indexes []Key // all of them
+	Engine  string
+	// Cascades are foreign keys of this table that delete or change its rows together with those of another table: no trigger fires then, and no row event says so.
+	Cascades []string // the other tables
+	Triggers []string // "BEFORE INSERT name", those of Stowage left out
+}
+
+// Column is one column.
+type Column struct {
+	Name      string
+	Type      string // with character set and collation: varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
+	Nullable  bool
+	Generated bool
+}
+
+// Key is an index.
+type Key struct {
+	Name    string
+	Columns []string
+	Whole   bool // of whole columns, and a tree
+}
+
+// Column is the column of that name.
+func (t Table) Column(name string) (Column, bool) {
+	for _, c := range t.Columns {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Column{}, false
+}
+
+// isUnique reports whether these columns, in any order, hold a unique key none of whose columns can be NULL.
+func (t Table) isUnique(columns []string) bool {
+	return slices.ContainsFunc(t.Unique, func(k Key) bool {
+		return k.Whole && !slices.ContainsFunc(k.Columns, func(name string) bool {
+			c, ok := t.Column(name)
+			return !ok || c.Nullable || !slices.Contains(columns, name)
+		})
+	})
+}
+
+// leads reports whether an index begins with these columns, in any order.
+func (t Table) leads(columns []string) bool {
+	return slices.ContainsFunc(t.Indexes, func(k Key) bool {
+		return k.Whole && len(k.Columns) >= len(columns) && !slices.ContainsFunc(k.Columns[:len(columns)], func(name string) bool { return !slices.Contains(columns, name) })
+	})
+}
+
+func (t Table) primary() []string {
+	if len(t.Unique) > 0 && t.Unique[0].Name == "PRIMARY" {
+		return t.Unique[0].Columns
+	}
+	return nil
+}
