@@ -36,6 +36,7 @@ var ladder = []rung{
 		"demo":    "makes and removes a farm to try things on; knows nothing of moving",
 		"domains": "a verb: leads sides out of a GTID domain that others write; is handed what edits option files and keeps its records",
 		"move":    "a verb: reads like the runbook it replaces",
+		"reshape": "a verb: carries columns of children onto their parents, tenant by tenant",
 		"alter":   "a verb: changes tables on both sides of a pair, one after the other",
 		"backup":  "a verb: copies instances into vaults, and makes instances of them",
 		"roll":    "a verb: takes sides out for whoever works on their servers, and brings them back",

@@ -11,6 +11,7 @@ import (
 	"stowage/backup"
 	"stowage/move"
 	"stowage/placement"
+	"stowage/reshape"
 	"stowage/roll"
 	"stowage/session"
 	"stowage/store"
@@ -55,6 +56,7 @@ var kinds = []kind{
 	{Kind: alter.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
 		return alter.NewAct(bare, act.SwingSettings(goals)).Act
 	}},
+	{Kind: reshape.Kind(nil), of: func(_ *app, bare *act.Act, _ placement.Goals) *act.Act { return reshape.NewAct(bare).Act }},
 	{Kind: backup.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
 		return backup.NewAct(bare, act.SwingSettings(goals)).Act
 	}},

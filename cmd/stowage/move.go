@@ -15,6 +15,7 @@ import (
 	"stowage/backup"
 	"stowage/farm"
 	"stowage/move"
+	"stowage/reshape"
 	"stowage/roll"
 	"stowage/route"
 	"stowage/session"
@@ -97,6 +98,7 @@ type moveSummary struct {
 	Hosts       []roll.HostEnd   `json:"hosts,omitempty"`   // of a roll
 	Pairs       []alteredPair    `json:"pairs,omitempty"`   // of an alter
 	Backups     []backupRow      `json:"backups,omitempty"` // that were made
+	Tenants     []reshape.Ended  `json:"tenants,omitempty"` // of a reshape
 	// FirstMinutes are how clients fared on sides that came back.
 	FirstMinutes []swing.FirstMinute `json:"first_minutes,omitempty"`
 	// Forward are those that have settled without a way back.
@@ -128,6 +130,10 @@ func (a *app) ended(s moveSummary, err error) error {
 			_, err := fmt.Fprintln(w, "nothing to do: the plan has changed every pair")
 			return err
 		}
+		if s.State == "nothing-to-do" && s.Tenants != nil {
+			_, err := fmt.Fprintln(w, "nothing to do: every tenant of the wave is done")
+			return err
+		}
 		if s.State == "nothing-to-do" {
 			_, err := fmt.Fprintln(w, "nothing to do: farm.yaml shows every side where the plan wants it")
 			return err
@@ -145,6 +151,9 @@ func (a *app) ended(s moveSummary, err error) error {
 		if s.WritePauses != nil {
 			fmt.Fprintf(w, "%s: %s\n", s.Run, s.WritePauses)
 		}
+		if s.Tenants != nil {
+			return s.writeTenants(w)
+		}
 		if s.ungated {
 			return s.writeBackups(w)
 		}
@@ -157,7 +166,7 @@ func (a *app) ended(s moveSummary, err error) error {
 		}
 		return err
 	})
-	return errors.Join(err, printErr)
+	return errors.Join(err, s.wrongTenants(), printErr)
 }
 
 // move begins a plan and carries it out.
@@ -342,8 +351,13 @@ func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary
 		}
 		s.Backups = backupRows(made)
 	}
-	if run.Kind == alter.Name {
+	switch run.Kind {
+	case alter.Name:
 		s.Pairs = alteredPairs(run, out)
+	case reshape.Name:
+		if s.Tenants, err = reshape.OfRun(d.Store, run.ID); err != nil {
+			return s, err
+		}
 	}
 	if out != nil && !out.Whole() || run.State == store.Failed {
 		s.State = "failed"

@@ -2,6 +2,7 @@ package latest
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"stowage/farm"
@@ -52,6 +53,23 @@ func (s Shape) DropColumns(before, now spec.Tables) (statements []string) {
 	drop(s.Tenant.Table, s.Tenant.Migrated)
 	drop(s.Tenant.Table, s.Tenant.Active)
 	return appendAlter(statements, s.Tenant.Table, parts)
+}
+
+// AreLast reports whether the columns that DropColumns would drop are the last of their tables; if not, the first that stands behind them.
+func (s Shape) AreLast(before, now spec.Tables) (string, bool) {
+	for _, name := range []string{s.Parent.Table, s.Tenant.Table} {
+		was, behind := len(before[name].Columns), now[name].Columns
+		if len(behind) < was {
+			continue
+		}
+		for _, c := range behind[was:] {
+			carried := slices.ContainsFunc(s.Carry, func(x spec.Carry) bool { return x.Column == c.Name })
+			if !carried && c.Name != s.Tenant.Migrated && c.Name != s.Tenant.Active {
+				return c.Name, false
+			}
+		}
+	}
+	return "", true
 }
 
 // AddIndexes is the statement that makes the indexes which a shard lacks; "" where it has them all.

@@ -8,27 +8,30 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/reshape/spec"
 )
 
 // Flags are those of one tenant.
 type Flags struct {
-	Tenant   string `json:"id"`
+	ID       string `json:"id"`
 	Migrated bool   `json:"migrated"`
 	Active   bool   `json:"active"`
 }
 
-// Flags are those of all tenants of a shard, in the order of their keys. The flags must be there.
-func (s Shape) Flags(ctx context.Context, server *mysql.Server, shard farm.ShardName) ([]Flags, error) {
-	d := mysql.Through(server)
-	rows, err := d.Records(ctx, "SELECT "+mysql.Ident(s.Tenant.Key)+" AS id, "+mysql.Ident(s.Tenant.Migrated)+" AS migrated, "+mysql.Ident(s.Tenant.Active)+" AS active FROM "+at(shard, s.Tenant.Table)+" ORDER BY "+mysql.Ident(s.Tenant.Key))
-	if err != nil {
-		return nil, err
+// Flags are those of all tenants of a shard, in the order of their keys. A flag that the table does not have yet is not set.
+func (s Shape) Flags(ctx context.Context, server *mysql.Server, shard farm.ShardName, table spec.Table) ([]Flags, error) {
+	flag := func(name string) string {
+		if _, there := table.Column(name); there {
+			return mysql.Ident(name) + " <> 0"
+		}
+		return "0"
 	}
+	rows, err := mysql.Through(server).Records(ctx, "SELECT "+mysql.Ident(s.Tenant.Key)+" AS id, "+flag(s.Tenant.Migrated)+" AS migrated, "+flag(s.Tenant.Active)+" AS active FROM "+at(shard, s.Tenant.Table)+" ORDER BY "+mysql.Ident(s.Tenant.Key))
 	out := make([]Flags, len(rows))
 	for n, r := range rows {
-		out[n] = Flags{r["id"], r["migrated"] != "0", r["active"] != "0"}
+		out[n] = Flags{r["id"], r["migrated"] == "1", r["active"] == "1"}
 	}
-	return out, nil
+	return out, err
 }
 
 // Flag are those of one tenant, on one session or another; ErrNoTenant where it has no row. Where the columns are not there yet, neither is set.
@@ -36,7 +39,7 @@ func (s Shape) Flag(ctx context.Context, conn interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }, shard farm.ShardName, tenant string) (f Flags, err error) {
 	table, where := s.tenantRow(shard)
-	f.Tenant = tenant
+	f.ID = tenant
 	err = conn.QueryRowContext(ctx, "SELECT "+mysql.Ident(s.Tenant.Migrated)+" <> 0, "+mysql.Ident(s.Tenant.Active)+" <> 0 FROM "+table+where, tenant).Scan(&f.Migrated, &f.Active)
 	if mysql.CodeOf(err) == 1054 { // no such column
 		var there int

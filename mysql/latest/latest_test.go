@@ -146,7 +146,7 @@ func TestFillFlagsAndQueries(t *testing.T) {
 	if v.Rows != 1000 || v.Mismatches != 0 {
 		t.Errorf("compared: %+v", v)
 	}
-	flags, err := s.shape.Flags(t.Context(), s.server, "fs1")
+	flags, err := s.shape.Flags(t.Context(), s.server, "fs1", s.tables()["tenants"])
 	s.must(err)
 	if want := []Flags{{"1", false, false}, {"2", true, false}}; fmt.Sprint(flags) != fmt.Sprint(want) {
 		t.Errorf("flags: %v, want %v", flags, want)

@@ -1,10 +1,12 @@
 package latest
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"stowage/farm"
 	"stowage/mysql"
 	"stowage/reshape/spec"
 )
@@ -15,6 +17,7 @@ const triggerPrefix = "stowage_latest_"
 // Trigger is one trigger: its name, and the statement that makes it in the current database.
 type Trigger struct {
 	Name, Table, Create string
+	Body                string // as the server shows it
 }
 
 // Triggers keep the carried columns of a shard current, in the client's own transaction.
@@ -48,13 +51,23 @@ func (s Shape) Triggers(t spec.Tables) []Trigger {
 	out := make([]Trigger, len(list))
 	for n, x := range list {
 		name := s.triggerName(n)
-		out[n] = Trigger{Name: name, Table: x.on, Create: fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW\nBEGIN\n%sEND", mysql.Ident(name), x.when, mysql.Ident(x.on), x.body)}
+		body := "BEGIN\n" + x.body + "END"
+		out[n] = Trigger{Name: name, Table: x.on, Body: body, Create: "CREATE TRIGGER " + mysql.Ident(name) + " " + x.when + " ON " + mysql.Ident(x.on) + " FOR EACH ROW\n" + body}
 	}
 	return out
 }
 
-// IsTrigger reports whether a trigger of that name is one of a reshape.
-func IsTrigger(name string) bool { return strings.HasPrefix(name, triggerPrefix) }
+// ThereTriggers are the triggers of reshapes that a shard has, by name, each with its body.
+func ThereTriggers(ctx context.Context, server *mysql.Server, shard farm.ShardName) (map[string]string, error) {
+	found, err := mysql.Through(server).Records(ctx, "SELECT TRIGGER_NAME AS name, ACTION_STATEMENT AS body FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = "+mysql.Quote(string(shard)))
+	out := map[string]string{}
+	for _, t := range found {
+		if strings.HasPrefix(t["name"], triggerPrefix) {
+			out[t["name"]] = t["body"]
+		}
+	}
+	return out, err
+}
 
 // triggerName is at most 64 characters.
 func (s Shape) triggerName(n int) string {

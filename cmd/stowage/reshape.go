@@ -1,0 +1,342 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"stowage/farm"
+	"stowage/reshape"
+	"stowage/reshape/spec"
+	"stowage/session"
+)
+
+// reshapeFlags say which tenants a wave takes.
+type reshapeFlags struct {
+	tenants     []string
+	count       int
+	all         bool
+	onlyMigrate bool
+	dry         bool
+}
+
+func (a *app) reshapeCommand() *cobra.Command {
+	var f reshapeFlags
+	cmd := &cobra.Command{
+		Use: "reshape [SPEC]", Short: "Carry the latest child's columns onto the parent's row, tenant by tenant behind two flags",
+		Long: `Saves a join: the columns of the latest version of each file, say, are repeated on the
+file's row. reshape/SPEC.yaml says which child is the latest and which of its columns are
+carried. Every server of a pair gets the columns, at once, and triggers that keep them
+current in the client's own transaction. Then a wave of tenants is filled in, where their
+clients are served, under locks that clients are never made to give up. Each tenant's rows are
+compared completely, and the transaction that has compared them sets its flags: migrated,
+then active. The application reads the carried columns where active is set.
+
+Each run is one wave; the next run takes the tenants that are left:
+
+  stowage reshape latest-version               what it would mean: rows, bytes, findings
+  stowage reshape latest-version --tenants 1   one tenant
+  stowage reshape latest-version --all         all that are left
+  stowage reshape off acme                     send a tenant back, at once
+  stowage reshape verify                       compare what is migrated; what is wrong is sent back
+
+` + exitHelp,
+		Example: "  stowage reshape latest-version --tenant acme\n  stowage reshape latest-version --tenants 10\n  stowage reshape status",
+		Args:    args(cobra.MaximumNArgs(1)),
+		RunE:    func(c *cobra.Command, given []string) error { return a.reshape(c, f, strings.Join(given, "")) },
+	}
+	fl := cmd.Flags()
+	fl.StringSliceVar(&f.tenants, "tenant", nil, "these tenants: TENANT, or SHARD/TENANT")
+	fl.IntVar(&f.count, "tenants", 0, "so many of the tenants that are left")
+	fl.BoolVar(&f.all, "all", false, "all tenants that are left")
+	fl.BoolVar(&f.onlyMigrate, "only-migrate", false, "fill in and compare; leave the flag active as it is")
+	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and change nothing")
+	a.engineFlag(fl)
+	a.reasonFlag(fl)
+	cmd.AddCommand(a.reshapeStatusCommand(), a.reshapeOffCommand(), a.reshapeOnCommand(), a.reshapeVerifyCommand())
+	return cmd
+}
+
+// reshaping opens a spec, and what carries it out.
+func (a *app) reshaping(name string) (*session.Session, *reshape.Act, spec.Spec, error) {
+	d, err := a.open()
+	if err != nil {
+		return nil, nil, spec.Spec{}, err
+	}
+	s, err := d.Reshape(name)
+	if err == nil {
+		bare, _, openErr := a.bareAct(d)
+		if err = openErr; err == nil {
+			return d, reshape.NewAct(bare), s, nil
+		}
+	}
+	d.Close()
+	return nil, nil, s, err
+}
+
+// reshape begins a wave, or says what one would mean.
+func (a *app) reshape(c *cobra.Command, f reshapeFlags, name string) error {
+	if n := map[bool]int{true: 1}; n[len(f.tenants) > 0]+n[f.count > 0]+n[f.all] > 1 {
+		return usage(c, errors.New("--tenant, --tenants and --all exclude each other"))
+	}
+	if c.Flags().Changed("tenants") && f.count < 1 {
+		return usage(c, errors.New("--tenants is a number above 0"))
+	}
+	d, going, s, err := a.reshaping(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if len(f.tenants) == 0 && f.count == 0 && !f.all {
+		f.dry, f.all = true, true
+	}
+	if going.Dry = f.dry; f.dry {
+		return a.reshapeDry(c.Context(), going, s, f)
+	}
+	if err := d.Turn(c.Context(), "reshape "+s.Name); err != nil {
+		return err
+	}
+	run, findings, err := going.Begin(c.Context(), reshape.Wish{Spec: s, Tenants: f.tenants, Count: f.count, OnlyMigrate: f.onlyMigrate})
+	writeFindings(a.stderr, findings)
+	if err != nil {
+		return err
+	}
+	if run.ID == "" {
+		return a.ended(moveSummary{FormatVersion: 1, Plan: s.Name, State: "nothing-to-do", Tenants: []reshape.Ended{}}, nil)
+	}
+	return a.ended(a.carry(c.Context(), going.Act, run))
+}
+
+// writeTenants prints how the tenants of a wave ended.
+func (s moveSummary) writeTenants(w io.Writer) error {
+	right, rows := 0, int64(0)
+	for _, t := range s.Tenants {
+		if t.Right() {
+			right++
+			rows += t.Rows
+		}
+	}
+	_, err := fmt.Fprintf(w, "%s: %d of %s right, %d rows compared, in %.1f s\n", s.Run, right, plural(len(s.Tenants), "tenant", "tenants"), rows, s.Seconds)
+	for _, t := range s.Tenants {
+		if t.Mismatches > 0 {
+			_, e := fmt.Fprintf(w, "  %s stays as it was: %s\n", t.Member, t.Wrong())
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// wrongTenants is the error of a wave some of whose tenants are not right.
+func (s moveSummary) wrongTenants() error {
+	wrong := 0
+	for _, t := range s.Tenants {
+		if t.Mismatches > 0 {
+			wrong++
+		}
+	}
+	if wrong == 0 {
+		return nil
+	}
+	return &farm.Error{Op: "reshape", Subject: s.Run, Err: fmt.Errorf("%w: %s whose rows are not right", farm.ErrFindings, farm.Counted(wrong, "tenant")), Hint: "stowage reshape status names the rows; they are read from their children as before"}
+}
+
+// reshapeDry says what a wave would mean.
+func (a *app) reshapeDry(ctx context.Context, going *reshape.Act, s spec.Spec, f reshapeFlags) error {
+	p, err := going.Draw(ctx, reshape.Wish{Spec: s, Tenants: f.tenants, Count: f.count, OnlyMigrate: f.onlyMigrate})
+	if err != nil {
+		return err
+	}
+	if err := a.emit(p, p.WriteText); err != nil {
+		return err
+	}
+	writeFindings(a.stderr, p.Findings)
+	if farm.Blocks(p.Findings) {
+		return &farm.Error{Op: "reshape", Subject: s.Name, Err: fmt.Errorf("%w: preflight found blockers", farm.ErrRefused), Hint: "remedy them; nothing has been touched"}
+	}
+	return nil
+}
+
+// reshapeState is what `reshape status` prints.
+type reshapeState struct {
+	FormatVersion int              `json:"format_version"`
+	Spec          string           `json:"spec"`
+	Tenants       []reshape.Tenant `json:"tenants"`
+}
+
+func (a *app) reshapeStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "status [SPEC]", Aliases: []string{"flags"}, Short: "Show each tenant's flags, and when its rows were last compared",
+		Long:    "Shows the flags of each tenant as its shard has them, how many rows were compared when, and which were wrong.\n\n" + exitHelp,
+		Example: "  stowage reshape status\n  stowage reshape status latest-version --json",
+		Args:    args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, given []string) error {
+			d, going, s, err := a.reshaping(strings.Join(given, ""))
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			all, err := going.Tenants(c.Context(), s)
+			if err != nil {
+				return err
+			}
+			state := reshapeState{1, s.Name, append([]reshape.Tenant{}, all...)}
+			return a.emit(state, state.writeText)
+		},
+	}
+}
+
+func (s reshapeState) writeText(w io.Writer) error {
+	migrated, active := 0, 0
+	rows := [][]string{{"tenant", "flags", "rows", "compared", ""}}
+	for _, t := range s.Tenants {
+		flags, compared, rest := "-", "never", ""
+		if t.Migrated {
+			migrated++
+			flags = "migrated"
+		}
+		if t.Active {
+			active++
+			flags = "active"
+		}
+		if t.VerifiedAt != nil {
+			compared = t.VerifiedAt.Local().Format("2006-01-02 15:04:05")
+		}
+		if t.Mismatches > 0 {
+			rest = t.Wrong()
+		}
+		if t.Denormalised > 0 {
+			rest = strings.TrimSpace(fmt.Sprintf("%s  %.0f ms instead of %.0f", rest, t.Denormalised, t.Normalised))
+		}
+		rows = append(rows, []string{t.Member().String(), flags, strconv.FormatInt(t.Rows, 10), compared, rest})
+	}
+	if _, err := fmt.Fprintf(w, "%s: %s, %d migrated, %d active\n", s.Spec, farm.Counted(len(s.Tenants), "tenant"), migrated, active); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintln(t, strings.Join(r, "\t"))
+	}
+	return t.Flush()
+}
+
+func (a *app) reshapeOffCommand() *cobra.Command {
+	var all bool
+	var name string
+	cmd := &cobra.Command{
+		Use: "off TENANT...", Short: "Send tenants back to the normalised query, at once",
+		Long:    "Takes the flag active of tenants back: from their next transaction on, the application reads\ntheir children. The carried columns stay and are kept current, so that 'on' can follow.\n\n" + exitHelp,
+		Example: "  stowage reshape off acme\n  stowage reshape off --all",
+		RunE: func(c *cobra.Command, given []string) error {
+			if len(given) > 0 == all {
+				return usage(c, errors.New("name the tenants, or say --all"))
+			}
+			return a.eachTenant(c.Context(), name, given, func(t reshape.Tenant) bool { return t.Active }, func(going *reshape.Act, s spec.Spec, t reshape.Tenant) (string, error) {
+				return "is read from its children", going.Off(c.Context(), s, t)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all tenants that are active")
+	cmd.Flags().StringVar(&name, "spec", "", "which spec, where there are several")
+	return cmd
+}
+
+func (a *app) reshapeOnCommand() *cobra.Command {
+	var all bool
+	var name string
+	cmd := &cobra.Command{
+		Use: "on TENANT...", Short: "Activate tenants that are migrated, if all their rows are right",
+		Long:    "Compares all rows of tenants that are migrated, and sets the flag active in the same\ntransaction. One whose rows are not right stays as it is, and is named.\n\n" + exitHelp,
+		Example: "  stowage reshape on acme\n  stowage reshape on --all",
+		RunE: func(c *cobra.Command, given []string) error {
+			if len(given) > 0 == all {
+				return usage(c, errors.New("name the tenants, or say --all"))
+			}
+			return a.eachTenant(c.Context(), name, given, func(t reshape.Tenant) bool { return t.Migrated && !t.Active }, func(going *reshape.Act, s spec.Spec, t reshape.Tenant) (string, error) {
+				v, err := going.On(c.Context(), s, t)
+				return fmt.Sprintf("is active; %d rows compared", v.Rows), err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all tenants that are migrated")
+	cmd.Flags().StringVar(&name, "spec", "", "which spec, where there are several")
+	return cmd
+}
+
+func (a *app) reshapeVerifyCommand() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use: "verify [TENANT]...", Short: "Compare tenants that are migrated; one that is wrong is sent back",
+		Long:    "Compares all rows of tenants, or of all that are migrated, with what their children say, each\nat one moment. One that is wrong is migrated and active no longer: the application reads its\nchildren, and the rows are named. 'stowage due' does the same once a week.\n\n" + exitHelp,
+		Example: "  stowage reshape verify\n  stowage reshape verify acme",
+		RunE: func(c *cobra.Command, given []string) error {
+			return a.eachTenant(c.Context(), name, given, func(t reshape.Tenant) bool { return t.Migrated }, func(going *reshape.Act, s spec.Spec, t reshape.Tenant) (string, error) {
+				v, err := going.Verify(c.Context(), s, t)
+				if err == nil && v.Mismatches > 0 {
+					err = reshape.Wrong(v)
+				}
+				return fmt.Sprintf("is right; %d rows compared", v.Rows), err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "spec", "", "which spec, where there are several")
+	return cmd
+}
+
+// toldTenant is what was done to one tenant.
+type toldTenant struct {
+	ID    string         `json:"id"`
+	Shard farm.ShardName `json:"shard"`
+	Done  string         `json:"done,omitempty"`
+	Error string         `json:"error,omitempty"`
+}
+
+// eachTenant does something to the chosen tenants, one after the other. One that cannot be done does not stop the others.
+func (a *app) eachTenant(ctx context.Context, name string, given []string, also func(reshape.Tenant) bool, do func(*reshape.Act, spec.Spec, reshape.Tenant) (string, error)) error {
+	d, going, s, err := a.reshaping(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	chosen, err := going.Chosen(ctx, s, given, also)
+	if err != nil {
+		return err
+	}
+	told, wrong := []toldTenant{}, error(nil)
+	for _, t := range chosen {
+		text, err := do(going, s, t)
+		row := toldTenant{ID: t.ID, Shard: t.Shard}
+		if row.Done = text; err != nil {
+			row.Done, row.Error = "", err.Error()
+			if wrong == nil || !errors.Is(err, farm.ErrFindings) {
+				wrong = err
+			}
+		}
+		told = append(told, row)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	err = a.emit(struct {
+		FormatVersion int          `json:"format_version"`
+		Spec          string       `json:"spec"`
+		Tenants       []toldTenant `json:"tenants"`
+	}{1, s.Name, told}, func(w io.Writer) error {
+		if len(told) == 0 {
+			_, err := fmt.Fprintf(w, "%s: no tenant to do anything to\n", s.Name)
+			return err
+		}
+		for _, t := range told {
+			if _, err := fmt.Fprintf(w, "%s/%s %s\n", t.Shard, t.ID, t.Done+t.Error); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, wrong)
+}

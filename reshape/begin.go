@@ -1,0 +1,270 @@
+package reshape
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stowage/act"
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/mysql/latest"
+	"stowage/reshape/spec"
+	"stowage/store"
+)
+
+// Wish is the next wave that somebody wants.
+type Wish struct {
+	Spec spec.Spec
+	// Tenants are those of the wave; none: the first Count that are not done yet, of all shards; 0: all of them.
+	Tenants []string
+	Count   int
+	// OnlyMigrate leaves the flag active as it is.
+	OnlyMigrate bool
+}
+
+// Member is one tenant in one shard.
+type Member struct {
+	Shard  farm.ShardName `json:"shard"`
+	Tenant string         `json:"tenant"`
+}
+
+// String is SHARD/TENANT.
+func (m Member) String() string { return string(m.Shard) + "/" + m.Tenant }
+
+// wave is what a run does: a document of the store, found by the key of its orders.
+type wave struct {
+	Spec     spec.Spec                  `json:"spec"`
+	Shards   map[farm.PairName][]string `json:"shards"`
+	Members  map[farm.PairName][]Member `json:"members"`
+	Activate bool                       `json:"activate"`
+}
+
+const waveDocument = "wave of reshape"
+
+// order is what the part of one pair says.
+type order struct {
+	Key  string        `json:"key"`
+	Pair farm.PairName `json:"pair"`
+}
+
+// Begin begins a wave, after everything was asked. The zero Run: every tenant is done.
+func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, error) {
+	if err := a.NothingOpen(); err != nil {
+		return store.Run{}, nil, err
+	}
+	next, err := a.wave(ctx, w)
+	if err != nil {
+		return store.Run{}, nil, err
+	}
+	return a.Act.Begin(ctx, act.Proposal{
+		Name: w.Spec.Name, Subject: w.Spec.Name,
+		Job: func(run string) (engine.Job, uint32, error) {
+			job, err := a.job(run, next)
+			return job, 0, err
+		},
+		Survey: a.SurveyJob, Remedy: "remedy them; nothing has been touched",
+	})
+}
+
+// wave chooses the tenants.
+func (a *Act) wave(ctx context.Context, w Wish) (wave, error) {
+	out := wave{Spec: w.Spec, Shards: map[farm.PairName][]string{}, Members: map[farm.PairName][]Member{}, Activate: !w.OnlyMigrate}
+	found, count := map[string]bool{}, 0
+	all, err := a.Tenants(ctx, w.Spec)
+	if err != nil {
+		return out, err
+	}
+	for _, t := range all {
+		named := slices.Contains(w.Tenants, t.ID) || slices.Contains(w.Tenants, t.Member().String())
+		done := t.Migrated && (t.Active || w.OnlyMigrate)
+		if named {
+			found[t.ID], found[t.Member().String()] = true, true
+		}
+		if done || len(w.Tenants) > 0 && !named || len(w.Tenants) == 0 && w.Count > 0 && count == w.Count {
+			continue
+		}
+		count++
+		out.Members[t.Pair] = append(out.Members[t.Pair], t.Member())
+	}
+	for _, name := range w.Tenants {
+		if !found[name] {
+			return out, &farm.Error{Op: Name, Subject: w.Spec.Name, Err: fmt.Errorf("%w: no shard of the spec has a tenant %s", farm.ErrInput, name), Hint: "stowage reshape status lists them"}
+		}
+	}
+	for _, p := range a.Farm.Pairs {
+		if len(out.Members[p.Name]) == 0 {
+			continue
+		}
+		for _, s := range p.Shards {
+			if w.Spec.Takes(s.Name) {
+				out.Shards[p.Name] = append(out.Shards[p.Name], string(s.Name))
+			}
+		}
+	}
+	return out, nil
+}
+
+func (a *Act) job(run string, w wave) (engine.Job, error) {
+	job := engine.Job{ID: run, Kind: Name, Budgets: map[string]int{act.WholeFarm: max(1, a.Parallel)}}
+	key := strings.ToLower(rand.Text())[:16]
+	book, _ := a.Kind.Runbook(Name)
+	for _, p := range a.Farm.Pairs {
+		if len(w.Members[p.Name]) == 0 {
+			continue
+		}
+		args, err := json.Marshal(order{Key: key, Pair: p.Name})
+		if err != nil {
+			return job, err
+		}
+		job.Lanes = append(job.Lanes, engine.Lane{Name: string(p.Name), Holds: []string{act.WholeFarm}, Parts: []engine.Part{{Subject: string(p.Name), Args: args, Steps: book.EngineSteps()}}})
+	}
+	if a.Parallel == 0 {
+		job.Budgets[act.WholeFarm] = max(1, len(job.Lanes))
+	}
+	job.Spares = len(job.Lanes) // one that fails does not stop the others
+	if len(job.Lanes) == 0 {
+		return job, nil
+	}
+	return job, a.Store.PutDocument(waveDocument, key, time.Now(), w)
+}
+
+// Tenant is one tenant as its flags and the last comparison have it.
+type Tenant struct {
+	Shard farm.ShardName `json:"shard"`
+	Pair  farm.PairName  `json:"pair"`
+	latest.Flags
+	Record
+}
+
+// Member is its place.
+func (t Tenant) Member() Member { return Member{t.Shard, t.ID} }
+
+// Record is what was last found out about a tenant.
+type Record struct {
+	Rows       int64        `json:"rows"`
+	Mismatches int64        `json:"mismatches"`
+	Keys       []latest.Key `json:"keys,omitempty"` // of parents that were wrong
+	VerifiedAt *time.Time   `json:"verified_at"`
+	// Normalised and Denormalised are how long the two queries took when they were held against each other, in milliseconds.
+	Normalised   float64 `json:"normalised_ms,omitempty"`
+	Denormalised float64 `json:"denormalised_ms,omitempty"`
+}
+
+const recordDocument = "reshaped tenant"
+
+func recordKey(spec string, m Member) string { return spec + " " + m.String() }
+
+func (a *Act) record(spec string, m Member) (Record, error) { return recordOf(a.Store, spec, m) }
+
+func recordOf(in *store.Store, spec string, m Member) (r Record, err error) {
+	_, err = in.LatestDocument(recordDocument, recordKey(spec, m), &r)
+	if errors.Is(err, store.ErrNone) {
+		err = nil
+	}
+	return r, err
+}
+
+// note keeps what was found out; the times of the queries stay where nothing newer is known.
+func (a *Act) note(spec string, m Member, v latest.Verdict, more func(*Record)) error {
+	r, err := a.record(spec, m)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC()
+	r.Rows, r.Mismatches, r.Keys, r.VerifiedAt = v.Rows, v.Mismatches, v.Keys, &now
+	if more != nil {
+		more(&r)
+	}
+	return a.Store.PutDocument(recordDocument, recordKey(spec, m), now, r)
+}
+
+// Tenants are all tenants of the shards that a spec is for, in the order of farm.yaml. Where the flags are not there yet, none is set.
+func (a *Act) Tenants(ctx context.Context, sp spec.Spec) (out []Tenant, err error) {
+	some := false
+	for _, p := range a.Farm.Pairs {
+		for _, s := range p.Shards {
+			if !sp.Takes(s.Name) {
+				continue
+			}
+			some = true
+			server, err := a.anyOf(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			flags, err := flagsOf(ctx, server, latest.Shape{Spec: sp}, s.Name)
+			server.Close()
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range flags {
+				t := Tenant{Shard: s.Name, Pair: p.Name, Flags: f}
+				if t.Record, err = a.record(sp.Name, t.Member()); err != nil {
+					return nil, err
+				}
+				out = append(out, t)
+			}
+		}
+	}
+	if !some {
+		return nil, &farm.Error{Op: Name, Subject: fmt.Sprintf("%s:%d", sp.File, sp.Line("shards")), Err: fmt.Errorf("%w: farm.yaml has no shard of this name: %s", farm.ErrInput, strings.Join(sp.Shards, ", ")), Hint: "stowage inventory lists them"}
+	}
+	return out, nil
+}
+
+// flagsOf reads flags; before they are there, the tenants.
+func flagsOf(ctx context.Context, server *mysql.Server, shape latest.Shape, shard farm.ShardName) ([]latest.Flags, error) {
+	t, err := latest.Tables(ctx, server, shard, []string{shape.Tenant.Table})
+	if err != nil {
+		return nil, err
+	}
+	table, ok := t[shape.Tenant.Table]
+	if !ok {
+		return nil, atLine(shape.Spec, "tenant.table", fmt.Sprintf("shard %s has no table %s", shard, shape.Tenant.Table))
+	}
+	for _, name := range []string{shape.Tenant.Key} {
+		if _, ok := table.Column(name); !ok {
+			return nil, atLine(shape.Spec, "tenant.key", fmt.Sprintf("table %s of shard %s has no column %s", shape.Tenant.Table, shard, name))
+		}
+	}
+	return shape.Flags(ctx, server, shard, table)
+}
+
+// atLine is an error of the spec.
+func atLine(s spec.Spec, key, text string) error {
+	return &farm.Error{Op: "check spec", Subject: fmt.Sprintf("%s:%d", s.File, s.Line(key)), Err: fmt.Errorf("%w: %s", farm.ErrInput, text), Hint: "correct " + s.File + "; nothing was changed: docs/reshape.md"}
+}
+
+// anyOf is a server of a pair that is in rotation and answers.
+func (a *Act) anyOf(ctx context.Context, p farm.Pair) (*mysql.Server, error) {
+	table, err := a.Router.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in, ok := table.Pairs[p.Name]
+	if !ok {
+		return nil, &farm.Error{Op: Name, Subject: string(p.Name), Err: fmt.Errorf("%w: routing has no such pair", farm.ErrInput), Hint: "stowage routing show"}
+	}
+	var last error
+	for _, side := range p.SideNames() {
+		at, ok := in.Sides[side]
+		if !ok {
+			continue
+		}
+		server := a.Server(p.Instance(side), at.Address)
+		if last = server.Answers(ctx); last == nil {
+			return server, nil
+		}
+		server.Close()
+	}
+	if last == nil {
+		last = &farm.Error{Op: Name, Subject: string(p.Name), Err: errors.New("no side of the pair is in rotation"), Hint: "stowage routing show"}
+	}
+	return nil, last
+}

@@ -1,0 +1,188 @@
+package reshape
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"stowage/engine"
+	"stowage/farm"
+	"stowage/mysql/latest"
+	"stowage/reshape/spec"
+	"stowage/store"
+)
+
+// Plan is what a wave would mean.
+type Plan struct {
+	FormatVersion int            `json:"format_version"`
+	Spec          string         `json:"spec"`
+	Keep          spec.Keep      `json:"keep"`
+	Shards        []PlannedShard `json:"shards"`
+	Findings      []farm.Finding `json:"findings"`
+	Tenants       int            `json:"tenants"` // of the wave
+}
+
+// PlannedShard is one shard of it.
+type PlannedShard struct {
+	Shard    farm.ShardName `json:"shard"`
+	Pair     farm.PairName  `json:"pair"`
+	Tenants  int            `json:"tenants"` // of the wave
+	Parents  int64          `json:"parents"` // of all tenants, as the server estimates
+	Children int64          `json:"children"`
+	// Bytes is by how much the parent's table may grow when all tenants are filled in: what the carried columns of the children take, and the indexes.
+	Bytes      int64    `json:"bytes"`
+	Statements []string `json:"statements"` // that change definitions
+}
+
+// Draw says what a wave would mean, and what its questions find.
+func (a *Act) Draw(ctx context.Context, w Wish) (Plan, error) {
+	p := Plan{FormatVersion: 1, Spec: w.Spec.Name, Keep: w.Spec.Keep, Shards: []PlannedShard{}, Findings: []farm.Finding{}}
+	next, err := a.wave(ctx, w)
+	if err != nil {
+		return p, err
+	}
+	for _, pair := range a.Farm.Pairs {
+		if len(next.Members[pair.Name]) == 0 {
+			continue
+		}
+		for _, shard := range next.Shards[pair.Name] {
+			s, err := a.plannedShard(ctx, w.Spec, pair, farm.ShardName(shard), next.Members[pair.Name])
+			if err != nil {
+				return p, err
+			}
+			p.Shards = append(p.Shards, s)
+			p.Tenants += s.Tenants
+		}
+	}
+	_, found, err := a.Begin(ctx, w)
+	p.Findings = append(p.Findings, found...)
+	if farm.Blocks(found) && errors.Is(err, farm.ErrRefused) {
+		err = nil // the findings say it
+	}
+	return p, err
+}
+
+func (a *Act) plannedShard(ctx context.Context, sp spec.Spec, pair farm.Pair, shard farm.ShardName, members []Member) (PlannedShard, error) {
+	out := PlannedShard{Shard: shard, Pair: pair.Name, Statements: []string{}}
+	for _, m := range members {
+		if m.Shard == shard {
+			out.Tenants++
+		}
+	}
+	server, err := a.anyOf(ctx, pair)
+	if err != nil {
+		return out, err
+	}
+	defer server.Close()
+	shape, t, err := tablesOf(ctx, server, sp, shard)
+	if err != nil {
+		return out, err
+	}
+	if problems := shape.Check(t); slices.ContainsFunc(problems, func(p spec.Problem) bool { return !p.Slow }) {
+		return out, nil // the findings say it
+	}
+	sizes, err := server.TableSizes(ctx, []string{string(shard)})
+	if err != nil {
+		return out, err
+	}
+	parent, child := sizes[string(shard)][sp.Parent.Table], sizes[string(shard)][sp.Child.Table]
+	out.Parents, out.Children = parent.Rows, child.Rows
+	if child.Rows > 0 {
+		share := float64(len(shape.Carry)) / float64(max(1, len(t[sp.Child.Table].Columns)))
+		out.Bytes = int64(float64(child.Bytes) / float64(child.Rows) * share * float64(parent.Rows) * float64(1+len(shape.Indexes)))
+	}
+	out.Statements = append(out.Statements, shape.AddColumns(t)...)
+	if x := shape.AddIndexes(t); x != "" {
+		out.Statements = append(out.Statements, x)
+	}
+	if sp.Keep == spec.Triggers {
+		there, err := latest.ThereTriggers(ctx, server, shard)
+		if err != nil {
+			return out, err
+		}
+		for _, tr := range shape.Triggers(t) {
+			if there[tr.Name] != tr.Body {
+				out.Statements = append(out.Statements, tr.Create)
+			}
+		}
+	}
+	return out, nil
+}
+
+// WriteText prints it. What is the same for all shards is shown once.
+func (p Plan) WriteText(w io.Writer) error {
+	say := func(format string, args ...any) error { _, err := fmt.Fprintf(w, format, args...); return err }
+	if p.Tenants == 0 {
+		return say("%s: every tenant is done\n", p.Spec)
+	}
+	if err := say("%s: %s of %s left; kept current by %s\n", p.Spec, farm.Counted(p.Tenants, "tenant"), farm.Counted(len(p.Shards), "shard"), map[spec.Keep]string{spec.Triggers: "triggers", spec.Application: "the application"}[p.Keep]); err != nil {
+		return err
+	}
+	shown := map[string]bool{}
+	for _, s := range p.Shards {
+		if err := say("  %-16s %-12s %6d tenants, about %d parents and %d children; the parent's table grows by about %s\n", s.Shard, s.Pair, s.Tenants, s.Parents, s.Children, farm.RoundQuantity(float64(s.Bytes), farm.Disk.Kind())); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.Shards {
+		for _, text := range s.Statements {
+			if shown[text] {
+				continue
+			}
+			shown[text] = true
+			if err := say("\n%s;\n", text); err != nil {
+				return err
+			}
+		}
+	}
+	return say("\nbegin with one tenant: stowage reshape %s --tenants 1\n", p.Spec)
+}
+
+// Ended is what a wave has found of one tenant.
+type Ended struct {
+	Member
+	Record
+}
+
+// Right reports whether all its rows were compared and are right.
+func (e Ended) Right() bool { return e.VerifiedAt != nil && e.Mismatches == 0 }
+
+// OfRun are the tenants of a run's wave.
+func OfRun(in *store.Store, run string) ([]Ended, error) {
+	var job engine.Job
+	if _, err := in.LatestDocument("job", run, &job); err != nil || len(job.Lanes) == 0 {
+		return nil, err
+	}
+	var first order
+	if err := json.Unmarshal(job.Lanes[0].Parts[0].Args, &first); err != nil {
+		return nil, err
+	}
+	var next wave
+	if _, err := in.LatestDocument(waveDocument, first.Key, &next); err != nil {
+		return nil, err
+	}
+	out := []Ended{}
+	for _, lane := range job.Lanes {
+		for _, m := range next.Members[farm.PairName(lane.Name)] {
+			r, err := recordOf(in, next.Spec.Name, m)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Ended{m, r})
+		}
+	}
+	return out, nil
+}
+
+// Wrong is the error of a tenant whose rows are not right.
+func Wrong(v latest.Verdict) error {
+	return fmt.Errorf("%w: %s; it is read from its children", farm.ErrFindings, wrongText(v))
+}
+
+// Wrong says what the last comparison found.
+func (r Record) Wrong() string {
+	return wrongText(latest.Verdict{Rows: r.Rows, Mismatches: r.Mismatches, Keys: r.Keys})
+}

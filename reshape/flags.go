@@ -1,0 +1,96 @@
+package reshape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/mysql/latest"
+	"stowage/reshape/spec"
+)
+
+// What is done with flags outside of runs. Each takes a moment, and whoever is in doubt may say it again.
+
+// Chosen are the tenants of these names, TENANT or SHARD/TENANT, in the order of farm.yaml; no names: those for which also is true.
+func (a *Act) Chosen(ctx context.Context, sp spec.Spec, names []string, also func(Tenant) bool) ([]Tenant, error) {
+	all, err := a.Tenants(ctx, sp)
+	if err != nil {
+		return nil, err
+	}
+	var out []Tenant
+	for _, t := range all {
+		if slices.Contains(names, t.ID) || slices.Contains(names, t.Member().String()) || len(names) == 0 && also(t) {
+			out = append(out, t)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(out, func(t Tenant) bool { return name == t.ID || name == t.Member().String() }) {
+			return nil, &farm.Error{Op: Name, Subject: sp.Name, Err: fmt.Errorf("%w: no shard of the spec has a tenant %s", farm.ErrInput, name), Hint: "stowage reshape status lists them"}
+		}
+	}
+	return out, nil
+}
+
+// Off sends a tenant back to its children, at once.
+func (a *Act) Off(ctx context.Context, sp spec.Spec, t Tenant) error {
+	return a.at(ctx, sp, t.Pair, t.Member(), silent, func(s *latest.Session, _ *mysql.Server) error {
+		return s.Set(ctx, t.Shard, t.ID, map[string]bool{sp.Tenant.Active: false})
+	})
+}
+
+// On activates a tenant that is migrated, in the transaction that compares all its rows. One that is not right stays as it is: ErrMismatch, and the record says which rows.
+func (a *Act) On(ctx context.Context, sp spec.Spec, t Tenant) (latest.Verdict, error) {
+	if !t.Migrated {
+		return latest.Verdict{}, &farm.Error{Op: "activate", Subject: t.Member().String(), Err: fmt.Errorf("%w: it is not migrated", farm.ErrRefused), Hint: "stowage reshape " + sp.Name + " --tenant " + t.ID}
+	}
+	return a.compare(ctx, sp, t, map[string]bool{sp.Tenant.Active: true})
+}
+
+// Verify compares all rows of a tenant. One that is active and not right is sent back to its children, and migrated no longer.
+func (a *Act) Verify(ctx context.Context, sp spec.Spec, t Tenant) (latest.Verdict, error) {
+	v, err := a.compare(ctx, sp, t, nil)
+	if err != nil || v.Mismatches == 0 || !t.Active && !t.Migrated {
+		return v, err
+	}
+	return v, a.at(ctx, sp, t.Pair, t.Member(), silent, func(s *latest.Session, _ *mysql.Server) error {
+		return s.Set(ctx, t.Shard, t.ID, map[string]bool{sp.Tenant.Active: false, sp.Tenant.Migrated: false})
+	})
+}
+
+func silent(error) {}
+
+func (a *Act) compare(ctx context.Context, sp spec.Spec, t Tenant, set map[string]bool) (v latest.Verdict, err error) {
+	err = a.at(ctx, sp, t.Pair, t.Member(), silent, func(s *latest.Session, _ *mysql.Server) (err error) {
+		v, err = s.Verify(ctx, t.Shard, t.ID, set)
+		return err
+	})
+	if err == nil || errors.Is(err, latest.ErrMismatch) {
+		err = errors.Join(err, a.note(sp.Name, t.Member(), v, nil))
+	}
+	return v, err
+}
+
+// Overdue are the tenants that are migrated and were not compared for so long, those that waited longest first.
+func Overdue(all []Tenant, now time.Time, every time.Duration) []Tenant {
+	var out []Tenant
+	for _, t := range all {
+		if (t.Migrated || t.Active) && (t.VerifiedAt == nil || now.Sub(*t.VerifiedAt) >= every) {
+			out = append(out, t)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Tenant) int {
+		switch {
+		case a.VerifiedAt == nil || b.VerifiedAt == nil:
+			if a.VerifiedAt == nil && b.VerifiedAt != nil {
+				return -1
+			}
+			return map[bool]int{true: 1, false: 0}[a.VerifiedAt != nil]
+		}
+		return a.VerifiedAt.Compare(*b.VerifiedAt)
+	})
+	return out
+}

@@ -1,0 +1,125 @@
+package reshape
+
+import (
+	"context"
+	"fmt"
+
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/mysql/latest"
+	"stowage/reshape/spec"
+)
+
+// columns gives every server the columns that are carried, and the flags.
+func (w *work) columns(ctx context.Context) error {
+	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) error {
+		for _, statement := range shape.AddColumns(t) {
+			err := w.define(ctx, server, shard, statement+", ALGORITHM=INSTANT")
+			if code := mysql.CodeOf(err); code == 1845 || code == 1846 {
+				return &farm.Error{Op: "add columns", Subject: fmt.Sprintf("%s on %s", shard, server.Name()), Err: fmt.Errorf("%w: the server would have to write the table anew: %w", farm.ErrRefused, err),
+					Hint: "put this into a script for stowage alter, then begin again: " + statement + ";"}
+			}
+			if err != nil {
+				return err
+			}
+			w.say("%s has the columns on %s", shard, server.Name())
+		}
+		return nil
+	})
+}
+
+// columnsBack drops what was not there before, and not yet read by anybody.
+func (w *work) columnsBack(ctx context.Context) error {
+	was, err := w.before()
+	if err != nil {
+		return err
+	}
+	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) error {
+		if column, last := shape.AreLast(was[shard], t); !last {
+			return &farm.Error{Op: "drop columns", Subject: fmt.Sprintf("%s on %s", shard, server.Name()), Err: fmt.Errorf("%w: column %s was added behind them: with one side altered and the other not, values would go into the wrong column", farm.ErrRefused, column),
+				Hint: "leave the columns; nobody reads them: stowage resume goes on"}
+		}
+		for _, statement := range shape.DropColumns(was[shard], t) {
+			if err := w.define(ctx, server, shard, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// keep makes the triggers that keep the columns current.
+func (w *work) keep(ctx context.Context) error {
+	if w.wave.Spec.Keep != spec.Triggers {
+		return nil
+	}
+	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) error {
+		there, err := latest.ThereTriggers(ctx, server, shard)
+		if err != nil {
+			return err
+		}
+		for _, tr := range shape.Triggers(t) {
+			if there[tr.Name] == tr.Body {
+				continue
+			}
+			if _, has := there[tr.Name]; has { // of another version of the spec
+				if err := w.define(ctx, server, shard, "DROP TRIGGER "+mysql.Ident(tr.Name)); err != nil {
+					return err
+				}
+			}
+			if err := w.define(ctx, server, shard, tr.Create); err != nil {
+				return err
+			}
+		}
+		w.say("%s keeps its columns current on %s", shard, server.Name())
+		return nil
+	})
+}
+
+// keepBack drops triggers, unless tenants of an earlier wave rest on them.
+func (w *work) keepBack(ctx context.Context) error {
+	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) error {
+		rests, err := w.isReadByOthers(ctx, server, shard, shape, t)
+		if err != nil || rests {
+			return err
+		}
+		there, err := latest.ThereTriggers(ctx, server, shard)
+		if err != nil {
+			return err
+		}
+		for _, tr := range shape.Triggers(t) {
+			if _, has := there[tr.Name]; has {
+				if err := w.define(ctx, server, shard, "DROP TRIGGER "+mysql.Ident(tr.Name)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// isReadByOthers reports whether a tenant of the shard is migrated: its rows must stay current.
+func (w *work) isReadByOthers(ctx context.Context, server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) (bool, error) {
+	flags, err := shape.Flags(ctx, server, shard, t[shape.Tenant.Table])
+	for _, f := range flags {
+		if f.Migrated || f.Active {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// index builds the indexes of the spec, while clients write.
+func (w *work) index(ctx context.Context) error {
+	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) error {
+		statement := shape.AddIndexes(t)
+		if statement == "" {
+			return nil
+		}
+		if err := w.define(ctx, server, shard, statement+", LOCK=NONE"); err != nil {
+			return err
+		}
+		w.say("%s has its indexes on %s", shard, server.Name())
+		return nil
+	})
+}

@@ -1,0 +1,147 @@
+package reshape
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stowage/act"
+	"stowage/farm"
+	"stowage/mysql/latest"
+	"stowage/reshape/spec"
+	"stowage/sides"
+)
+
+// Questions are asked in this order, all of them.
+var questions = []act.Question[*work]{
+	{Name: "servers", Look: askServers},
+	{Name: "spec", Look: askSpec},
+	{Name: "routed-by", Look: askRoutedBy},
+	{Name: "privileges", Look: askPrivileges},
+	{Name: "log", Look: askLog},
+	{Name: "triggers", Look: askTriggers},
+	{Name: "statements", Look: askStatements},
+}
+
+// Survey implements act.Work.
+func (w *work) Survey(ctx context.Context) ([]farm.Finding, error) { return act.Ask(ctx, questions, w) }
+
+// askServers: every server of the pair answers, for each gets the columns.
+func askServers(ctx context.Context, w *work) (found []farm.Finding, err error) {
+	for _, s := range w.servers {
+		if err := s.Answers(ctx); err != nil {
+			found = append(found, sides.Blocker(string(s.Name()), "it does not answer: "+err.Error(), "start it; every server of the pair gets the columns"))
+		}
+	}
+	return found, nil
+}
+
+// askSpec: the spec fits the tables of every shard, on every server.
+func askSpec(ctx context.Context, w *work) (found []farm.Finding, err error) {
+	for n, server := range w.servers {
+		for _, shard := range w.shards() {
+			shape, t, err := w.tables(ctx, server, shard)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range shape.Check(t) {
+				f := sides.Blocker(fmt.Sprintf("%s:%d", w.wave.Spec.File, p.Line), fmt.Sprintf("shard %s: %s", shard, p.Text), "correct the spec, or the table")
+				if p.Slow {
+					f.Severity = farm.Warning
+				}
+				if n == 0 || !slices.ContainsFunc(found, func(o farm.Finding) bool { return o.Subject == f.Subject && o.Text == f.Text }) {
+					found = append(found, f)
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// askRoutedBy: rows are written where a tenant is served. On the other side of an active-active pair the whole image of a row would come back over what a client has written.
+func askRoutedBy(_ context.Context, w *work) ([]farm.Finding, error) {
+	if w.pair.Topology != farm.ActiveActive || w.wave.Spec.Tenant.RoutedBy != "" {
+		return nil, nil
+	}
+	return []farm.Finding{sides.Blocker(fmt.Sprintf("%s:%d", w.wave.Spec.File, w.wave.Spec.Line("tenant.routed_by")), "pair "+string(w.pair.Name)+" is active-active, and the spec does not say by which key a tenant's clients are routed",
+		`routed_by: "{tenant}" under tenant, or what your clients use: docs/routing.md`)}, nil
+}
+
+// askPrivileges: the account may change tables, rows and triggers.
+func askPrivileges(ctx context.Context, w *work) (found []farm.Finding, err error) {
+	need := []string{"SELECT", "UPDATE", "ALTER", "INDEX", "CREATE", "INSERT"}
+	if w.wave.Spec.Keep == spec.Triggers {
+		need = append(need, "TRIGGER")
+	}
+	for _, s := range w.servers {
+		lacking, err := s.LackingOf(ctx, need...)
+		if err != nil {
+			return nil, err
+		}
+		if len(lacking) > 0 {
+			found = append(found, sides.Blocker(string(s.Name()), "the [stowage] account lacks "+strings.Join(lacking, ", "), "GRANT them on *.*: docs/privileges.md"))
+		}
+	}
+	return found, nil
+}
+
+// askLog: what triggers write reaches the other servers as rows.
+func askLog(ctx context.Context, w *work) (found []farm.Finding, err error) {
+	for _, s := range w.servers {
+		is, err := s.Variables(ctx, "binlog_format", "slave_run_triggers_for_rbr")
+		if err != nil {
+			return nil, err
+		}
+		if is["binlog_format"] != "ROW" {
+			found = append(found, sides.Blocker(string(s.Name()), "binlog_format is "+is["binlog_format"]+", must be ROW", "SET GLOBAL binlog_format = ROW, and in its option file; sessions keep the old one until they end"))
+		}
+		if v := is["slave_run_triggers_for_rbr"]; v != "" && v != "NO" && w.wave.Spec.Keep == spec.Triggers {
+			found = append(found, sides.Blocker(string(s.Name()), "slave_run_triggers_for_rbr is "+v+": triggers would write again what has come by replication", "SET GLOBAL slave_run_triggers_for_rbr = NO, and in its option file"))
+		}
+	}
+	return found, nil
+}
+
+// askTriggers: a trigger runs with the rights of who made it.
+func askTriggers(ctx context.Context, w *work) (found []farm.Finding, err error) {
+	if w.wave.Spec.Keep != spec.Triggers {
+		return nil, nil
+	}
+	for _, shard := range w.shards() {
+		there, err := latest.ThereTriggers(ctx, w.servers[0], shard)
+		if err != nil {
+			return nil, err
+		}
+		if len(there) > 0 {
+			return nil, nil // a wave before this one has said it
+		}
+	}
+	f := sides.Blocker(string(w.pair.Name), "the triggers run with the rights of the [stowage] account: once they are there, writes of clients to "+w.wave.Spec.Child.Table+" fail where that account is dropped", "keep the account for as long as the triggers are there")
+	f.Severity = farm.Warning
+	return append(found, f), nil
+}
+
+// askStatements: a statement that writes children and names parents fails once there are triggers (error 1442).
+func askStatements(ctx context.Context, w *work) (found []farm.Finding, err error) {
+	if w.wave.Spec.Keep != spec.Triggers {
+		return nil, nil
+	}
+	for _, s := range w.servers {
+		texts, known, err := s.WritesNaming(ctx, w.wave.Spec.Child.Table, w.wave.Spec.Parent.Table)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
+			f := sides.Blocker(string(s.Name()), fmt.Sprintf("whether clients write %s in statements that also name %s is not known (performance_schema is off): such a statement fails once there are triggers, error 1442", w.wave.Spec.Child.Table, w.wave.Spec.Parent.Table),
+				"look for one in the application, or in a digest of its slow log; keep: application does without triggers")
+			f.Severity = farm.Warning
+			found = append(found, f)
+		}
+		for _, text := range texts {
+			found = append(found, sides.Blocker(string(s.Name()), "clients send a statement that writes "+w.wave.Spec.Child.Table+" and names "+w.wave.Spec.Parent.Table+", which fails once there are triggers (error 1442): "+text,
+				"write it as two statements in one transaction, or keep: application"))
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,96 @@
+package reshape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/mysql/latest"
+	"stowage/reshape/spec"
+	"stowage/route"
+)
+
+// errElsewhere says that a tenant is not served any more where its rows were about to be written. It is tried again where it is served.
+var errElsewhere = errors.New("its clients were sent elsewhere meanwhile")
+
+// place is where a tenant is served.
+type place struct {
+	pair    farm.PairName
+	key     string // by which its clients are routed
+	address string
+}
+
+// placeOf is where a tenant's clients are sent now. Behind a closed gate nobody is served, and nothing is written.
+func (a *Act) placeOf(ctx context.Context, sp spec.Spec, pair farm.PairName, m Member) (place, error) {
+	at := place{pair: pair, key: sp.Tenant.ClientKey(m.Shard, m.Tenant)}
+	r, address, err := a.routeOf(ctx, at)
+	if err == nil && r.Gate != route.Open {
+		err = fmt.Errorf("%w: the gate of its clients is closed", errElsewhere)
+	}
+	at.address = address
+	return at, err
+}
+
+func (a *Act) routeOf(ctx context.Context, at place) (route.Route, string, error) {
+	table, err := a.Router.Read(ctx)
+	if err != nil {
+		return route.Route{}, "", err
+	}
+	in, ok := table.Pairs[at.pair]
+	if !ok {
+		return route.Route{}, "", &farm.Error{Op: Name, Subject: string(at.pair), Err: fmt.Errorf("%w: routing has no such pair", farm.ErrInput), Hint: "stowage routing show"}
+	}
+	r, address := in.Locate(at.key)
+	return r, address, nil
+}
+
+// still is asked before a commit: are the tenant's clients served here, with an open gate?
+func (a *Act) still(at place) func(context.Context) error {
+	return func(ctx context.Context) error {
+		r, address, err := a.routeOf(ctx, at)
+		if err == nil && (address != at.address || r.Gate != route.Open) {
+			err = errElsewhere
+		}
+		return err
+	}
+}
+
+// open opens a session where a tenant is served.
+func (a *Act) open(ctx context.Context, sp spec.Spec, pair farm.PairName, m Member) (*latest.Session, *mysql.Server, error) {
+	at, err := a.placeOf(ctx, sp, pair, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	server := a.Server(farm.InstanceName(fmt.Sprintf("%s at %s", pair, at.address)), at.address)
+	shape, _, err := tablesOf(ctx, server, sp, m.Shard)
+	if err == nil {
+		var s *latest.Session
+		if s, err = shape.Open(ctx, server, a.still(at)); err == nil {
+			return s, server, nil
+		}
+	}
+	server.Close()
+	return nil, nil, err
+}
+
+// at runs work where a tenant is served, and again elsewhere when its clients are sent there meanwhile, or when clients hold its rows.
+func (a *Act) at(ctx context.Context, sp spec.Spec, pair farm.PairName, m Member, waits func(error), work func(*latest.Session, *mysql.Server) error) error {
+	for try := 0; ; try++ {
+		s, server, err := a.open(ctx, sp, pair, m)
+		if err == nil {
+			err = work(s, server)
+			s.Close()
+			server.Close()
+		}
+		if !errors.Is(err, errElsewhere) && !errors.Is(err, latest.ErrBusy) {
+			return err
+		}
+		waits(err)
+		if !pause(ctx, time.Duration(1<<min(try, 5))*busyPause) {
+			return ctx.Err()
+		}
+	}
+}
