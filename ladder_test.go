@@ -87,6 +87,7 @@ var ladder = []rung{
 		"tune/fix":           "carries out what tune proposes, and takes it back by its journal; is handed what reads and writes settings",
 	},
 	{
+		"feed":          "reads a database's changes behind a position; is handed what says which server, and decides nothing of what becomes of a change",
 		"mysql/traffic": "what servers were asked, and asking it again; reads no rows of tables",
 		"mysql/latest":  "the columns that a reshape carries, read and written; above reshape/spec, which says which",
 	},
@@ -281,7 +282,8 @@ var only = map[string]struct {
 	"report":                 {[]string{"backup/catalogue", "backup/window", "bench/decide", "bench/engine/sheet", "bench/result", "bench/stat", "capacity", "digest", "farm", "internal/lazy", "inventory", "inventory/claims", "inventory/graph", "inventory/shardload", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
 	"serve":                  {[]string{"farm", "internal/lazy", "report"}, "it is handed facts, and never touches a server, a store or a file of the workspace"},
 	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
-	"copier":                 {[]string{"farm", "mysql"}, "where clients go is decided above it"},
+	"feed":                   {[]string{"farm", "mysql"}, "which server serves, and where a position is kept, is decided above it"},
+	"copier":                 {[]string{"farm", "feed", "mysql"}, "where clients go is decided above it"},
 	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},
 	"tune/probe":             {[]string{"internal/lazy", "internal/nested", "internal/optionfile", "internal/safefile", "tune"}, "it reads trees and nothing else: programs are run by who calls it"},
 	"tune/fix":               {[]string{"farm", "internal/lasting", "internal/nested", "tune"}, "it knows no rules, no tree and no server"},

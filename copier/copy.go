@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	binlogfeed "stowage/feed"
 	"stowage/mysql"
 )
 
@@ -202,7 +203,11 @@ func (r *run) start(ctx context.Context, at mysql.Position) error {
 	if err != nil {
 		return err
 	}
-	reader, err := r.from.Binlog(ctx, r.c.ServerID, at, r.c.Schema)
+	reader, err := binlogfeed.Open(ctx, binlogfeed.Source{
+		Server:   func(context.Context) (*mysql.Server, error) { return r.from, nil },
+		ServerID: r.c.ServerID, Schema: r.c.Schema,
+		Tell: func(text string) { r.c.tell(farm.StepWaiting, 0, 0, "%s", text) },
+	}, at)
 	if err != nil {
 		out.Close()
 		return err

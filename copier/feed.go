@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	binlogfeed "stowage/feed"
 	"stowage/mysql"
 )
 
@@ -19,17 +20,13 @@ const (
 	batchBytes = 1 << 20               // or so many bytes
 	batchTime  = 20 * time.Millisecond // or whatever came in so long
 	idleMark   = time.Second           // how old the kept mark gets while only others write
-	// pieceRows is where a transaction of the source is carried in pieces: the
-	// mark stays before it until its end, and what is applied twice after a
-	// kill comes out the same, for rows are written whole and by their key.
-	pieceRows = 20000
 )
 
 // feed applies every change of the source behind a mark, in order; beside a
 // target that follows by itself it only looks at them.
 type feed struct {
 	run    *run
-	reader *mysql.BinlogReader
+	reader *binlogfeed.Reader
 	out    *mysql.Stream
 
 	batch  *mysql.Batch
@@ -37,8 +34,7 @@ type feed struct {
 	at     mysql.Position // read to the end
 	marked mysql.Position // as the mark says
 	saved  time.Time
-	trx    transaction
-	lost   bool // the reader was begun again and has not brought anything yet
+	trx    mysql.Trx // the one that is being applied
 
 	mu      sync.Mutex
 	applied mysql.Position
@@ -46,17 +42,7 @@ type feed struct {
 	moved   chan struct{}
 }
 
-// transaction is the one that is being read.
-type transaction struct {
-	id      mysql.Trx
-	changes []mysql.Change
-	rows    int
-	isOwn   bool // the copier's in the other direction
-	isXA    bool
-	pieces  bool // some of it is applied
-}
-
-func newFeed(r *run, reader *mysql.BinlogReader, out *mysql.Stream, at mysql.Position) *feed {
+func newFeed(r *run, reader *binlogfeed.Reader, out *mysql.Stream, at mysql.Position) *feed {
 	return &feed{run: r, reader: reader, out: out, batch: &mysql.Batch{}, at: maps.Clone(at), marked: maps.Clone(at), saved: time.Now(),
 		applied: maps.Clone(at), moved: make(chan struct{})}
 }
@@ -77,76 +63,51 @@ func (f *feed) follow(ctx context.Context) error {
 		if f.batch.Rows > 0 {
 			wait = batchTime
 		}
-		c, ok, err := f.reader.Next(ctx, wait)
+		p, ok, err := f.reader.Next(ctx, wait)
+		var found *binlogfeed.Stopped
+		switch {
+		case errors.As(err, &found):
+			f.trx = found.Trx
+			return f.cannot("%s", found.What)
+		case err != nil:
+			return err
+		case ok:
+			err = f.take(ctx, p)
+		default:
+			err = f.flush(ctx, false)
+		}
 		if err != nil {
-			if err := f.mend(ctx, err); err != nil {
-				return err
-			}
-			continue
-		}
-		f.lost = f.lost && !ok
-		if !ok {
-			if err := f.flush(ctx, false); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := f.take(ctx, c); err != nil {
 			return err
 		}
 	}
 }
 
-// mend begins to read again where the last whole transaction ended, when the
-// connection was lost: a source that restarts, a throttle that kept us from
-// reading for too long. Twice without a change in between waits longer.
-func (f *feed) mend(ctx context.Context, cause error) error {
-	if ctx.Err() != nil || mysql.IsReaderRefused(cause) {
-		return cause
-	}
-	f.trx = transaction{}
-	for try := range 20 {
-		if f.lost || try > 0 {
-			if err := pause(ctx, time.Second); err != nil {
-				return err
-			}
-		}
-		f.lost = true
-		f.run.c.tell(farm.StepWaiting, 0, 0, "the reader of %s is begun again: %v", f.run.from.Name(), cause)
-		reader, err := f.run.from.Binlog(ctx, f.run.c.ServerID, f.at, f.run.c.Schema)
-		if err == nil {
-			f.reader.Close()
-			f.reader = reader
-			return nil
-		}
-		if mysql.IsReaderRefused(err) {
+// take applies a transaction, or a piece of one that is too large to be held:
+// the mark stays before it until its end, and what is applied twice after a
+// kill comes out the same, for rows are written whole and by their key.
+func (f *feed) take(ctx context.Context, p binlogfeed.Piece) error {
+	if p.First {
+		if err := f.begin(ctx, p.Trx); err != nil {
 			return err
 		}
 	}
-	return cause
-}
-
-func (f *feed) take(ctx context.Context, c mysql.Change) error {
-	switch c.Kind {
-	case mysql.Begin:
-		return f.begin(ctx, c.Trx)
-	case mysql.Insert, mysql.Update, mysql.Delete:
-		return f.rows(ctx, c)
-	case mysql.Statement:
-		return f.statement(c)
-	case mysql.Rollback:
-		if f.trx.pieces && f.run.native == nil {
-			return f.cannot("a transaction of more than %d rows was rolled back after a change to a table that cannot be", pieceRows)
-		}
-		f.trx.changes = nil
+	if p.IsRolledBack && !p.First && f.run.native == nil {
+		return f.cannot("a transaction of more than %d rows was rolled back after a change to a table that cannot be", binlogfeed.PieceRows)
 	}
+	if err := f.apply(p.Changes); err != nil {
+		return err
+	}
+	if !p.Last {
+		return f.flush(ctx, true)
+	}
+	f.at = p.At
 	return f.commit(ctx)
 }
 
 // begin waits until the transaction may be applied.
 func (f *feed) begin(ctx context.Context, x mysql.Trx) error {
+	f.trx = x
 	if f.run.native != nil {
-		f.trx = transaction{id: x}
 		if !slices.ContainsFunc(f.run.c.Native.Domains, x.IsOf) {
 			return f.cannot("transaction %s is of a GTID domain that neither side of the source writes", x)
 		}
@@ -155,7 +116,6 @@ func (f *feed) begin(ctx context.Context, x mysql.Trx) error {
 	for {
 		ok, moved := f.run.hold.admit(x)
 		if ok {
-			f.trx = transaction{id: x}
 			return nil
 		}
 		if err := f.flush(ctx, false); err != nil {
@@ -169,41 +129,14 @@ func (f *feed) begin(ctx context.Context, x mysql.Trx) error {
 	}
 }
 
-func (f *feed) rows(ctx context.Context, c mysql.Change) error {
-	if c.Schema != f.run.c.Schema || f.trx.isOwn {
-		return nil
-	}
-	if mysql.IsMark(c.Table) {
-		f.trx.isOwn = true // the mark is the first row of every transaction of ours
-		return nil
-	}
-	if f.trx.isXA {
-		return f.cannot("an XA transaction wrote to table %s: its rows are in the binary log before it is decided", c.Table)
-	}
-	f.trx.changes = append(f.trx.changes, c)
-	f.trx.rows += len(c.Rows)
-	if f.run.native != nil {
-		f.trx.pieces = true
-		return f.apply()
-	}
-	if f.trx.rows < pieceRows {
-		return nil
-	}
-	f.trx.pieces, f.trx.rows = true, 0
-	if err := f.apply(); err != nil {
-		return err
-	}
-	return f.flush(ctx, true)
-}
-
 // apply puts the transaction's rows into the batch, whole, as the event has
 // them: no event is left out because its row will be copied later, and none is
 // read again by its key. A guard only sees whether it could.
-func (f *feed) apply() error {
-	if len(f.trx.changes) > 0 && f.batch.Rows == 0 {
+func (f *feed) apply(changes []mysql.Change) error {
+	if len(changes) > 0 && f.batch.Rows == 0 {
 		f.since = time.Now()
 	}
-	for _, c := range f.trx.changes {
+	for _, c := range changes {
 		t := f.run.tables[strings.TrimPrefix(c.Table, mysql.AsidePrefix)]
 		if t == nil {
 			return f.cannot("table %s is new", c.Table)
@@ -218,7 +151,6 @@ func (f *feed) apply() error {
 			return f.run.c.fail("apply change at "+c.Trx.String(), err)
 		}
 	}
-	f.trx.changes = nil
 	return nil
 }
 
@@ -241,32 +173,6 @@ func put(b *mysql.Batch, t *mysql.CopyTable, c mysql.Change) error {
 	return nil
 }
 
-func (f *feed) statement(c mysql.Change) error {
-	switch mysql.Understand(f.run.c.Schema, c.Schema, c.Text) {
-	case mysql.Definition:
-		return f.cannot("another client ran: %s", short(c.Text))
-	case mysql.Writing:
-		return f.cannot("a client writes by statements (binlog_format), not by rows: %s", short(c.Text))
-	case mysql.TwoPhase:
-		if len(f.trx.changes) > 0 || f.trx.pieces {
-			return f.cannot("an XA transaction wrote to the database: its rows are in the binary log before it is decided")
-		}
-		f.trx.isXA = true
-	case mysql.PartUndone:
-		if len(f.trx.changes) > 0 || f.trx.pieces {
-			return f.cannot("part of a transaction was rolled back after a change to a table that cannot be: %s", short(c.Text))
-		}
-	}
-	return nil
-}
-
-func short(text string) string {
-	if r := []rune(text); len(r) > 200 {
-		return string(r[:200]) + " ..."
-	}
-	return text
-}
-
 // changedError is an ErrDefinition: which transaction, and what it did.
 type changedError struct{ at, what string }
 
@@ -276,7 +182,7 @@ func (e *changedError) Is(target error) bool { return target == ErrDefinition }
 // cannot is the end of the job as it is. The mark stays before the change, so
 // that whoever tries again meets it again.
 func (f *feed) cannot(format string, args ...any) error {
-	return &farm.Error{Op: "carry change at " + f.trx.id.String(), Subject: f.run.c.Schema, Err: fmt.Errorf("%w: %w", farm.ErrRefused, &changedError{f.trx.id.String(), fmt.Sprintf(format, args...)}),
+	return &farm.Error{Op: "carry change at " + f.trx.String(), Subject: f.run.c.Schema, Err: fmt.Errorf("%w: %w", farm.ErrRefused, &changedError{f.trx.String(), fmt.Sprintf(format, args...)}),
 		Hint: f.cannotHint()}
 }
 
@@ -288,10 +194,6 @@ func (f *feed) cannotHint() string {
 }
 
 func (f *feed) commit(ctx context.Context) error {
-	if err := f.apply(); err != nil {
-		return err
-	}
-	f.at = f.at.With(f.trx.id)
 	if f.batch.Rows == 0 {
 		f.publish()
 		if time.Since(f.saved) < idleMark {

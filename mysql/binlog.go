@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,7 @@ type Change struct {
 	Skipped       [][]int // by row: the columns that the event lacks
 	OldTimes      bool    // it has times of a format that is not taken over
 	Text          string
+	Seconds       uint32 // of Begin: when it was committed, in seconds since 1970, by the server's clock
 }
 
 // BinlogReader reads a server's binary log by GTID, as a replica would.
@@ -53,8 +55,9 @@ type BinlogReader struct {
 const readerSilence = 20 * time.Second
 
 // Binlog begins to read behind a position. serverID must be nobody else's in
-// the farm. Rows of other databases than schema come without their values.
-func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, schema string) (*BinlogReader, error) {
+// the farm. Rows of other databases than schema, and of other tables than these
+// where any are named, come without their values.
+func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, schema string, tables ...string) (*BinlogReader, error) {
 	if serverID == 0 {
 		return nil, s.fail("read binary log", errors.New("a reader needs a server id of its own"))
 	}
@@ -92,7 +95,7 @@ func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, sch
 		// What another database holds is not our business, and must not stop us where the parser does not know it.
 		RowsEventDecodeFunc: func(e *binlog.RowsEvent, data []byte) error {
 			at, err := e.DecodeHeader(data)
-			if err != nil || e.Table == nil || string(e.Table.Schema) != schema {
+			if err != nil || e.Table == nil || string(e.Table.Schema) != schema || len(tables) > 0 && !slices.Contains(tables, string(e.Table.Table)) {
 				return err
 			}
 			return e.DecodeData(at, data)
@@ -160,11 +163,11 @@ func (r *BinlogReader) understand(e *binlog.BinlogEvent) (Change, bool, error) {
 		// The server id stands in the header, and the sequence in the event.
 		r.trx = trxOf(GTID{Domain: x.GTID.DomainID, Server: e.Header.ServerID, Seq: x.GTID.SequenceNumber})
 		r.alone = x.IsStandalone()
-		return Change{Kind: Begin, Trx: r.trx}, true, nil
+		return Change{Kind: Begin, Trx: r.trx, Seconds: e.Header.Timestamp}, true, nil
 	case *binlog.GTIDEvent:
-		return r.beginMySQL(x)
+		return r.beginMySQL(x, e.Header.Timestamp)
 	case *binlog.GtidTaggedLogEvent:
-		return r.beginMySQL(&x.GTIDEvent)
+		return r.beginMySQL(&x.GTIDEvent, e.Header.Timestamp)
 	case *binlog.TransactionPayloadEvent:
 		return r.unpack(x)
 	case *binlog.RowsEvent:

@@ -12,7 +12,7 @@ import (
 // beginMySQL is the beginning of a transaction, or of a statement by itself:
 // MySQL does not say which. What comes next does: BEGIN opens a transaction,
 // XA START one that is ended by its PREPARE, and anything else is alone.
-func (r *BinlogReader) beginMySQL(x *binlog.GTIDEvent) (Change, bool, error) {
+func (r *BinlogReader) beginMySQL(x *binlog.GTIDEvent, seconds uint32) (Change, bool, error) {
 	if len(x.SID) != 16 || x.GNO <= 0 {
 		return Change{}, false, errors.New("a transaction without a GTID: gtid_mode is not ON")
 	}
@@ -21,7 +21,7 @@ func (r *BinlogReader) beginMySQL(x *binlog.GTIDEvent) (Change, bool, error) {
 		r.trx.Origin += Origin(":" + tag)
 	}
 	r.alone = true
-	return Change{Kind: Begin, Trx: r.trx}, true, nil
+	return Change{Kind: Begin, Trx: r.trx, Seconds: seconds}, true, nil
 }
 
 // opensMore: a statement of MySQL's log that is not all of its transaction.

@@ -1,6 +1,9 @@
 package mysql
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Meaning is what a statement in the binary log means to somebody who carries
 // one database by its rows.
@@ -17,8 +20,9 @@ const (
 
 // Understand says what a statement, run with a default database, means for schema.
 // Where it cannot be sure it says Definition: to stop for nothing is a
-// nuisance, to go on past a change would lose rows.
-func Understand(schema, current, text string) Meaning {
+// nuisance, to go on past a change would lose rows. With tables, definitions
+// that name none of them mean Nothing.
+func Understand(schema, current, text string, tables ...string) Meaning {
 	if strings.Contains(text, ownComment) {
 		return Own
 	}
@@ -43,7 +47,7 @@ func Understand(schema, current, text string) Meaning {
 	case "SAVEPOINT", "RELEASE", "FLUSH", "ANALYZE", "OPTIMIZE", "REPAIR", "CHECK", "CHECKSUM", "GRANT", "REVOKE", "SET", "KILL", "RESET", "USE", "BEGIN", "COMMIT":
 		return Nothing
 	case "CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE":
-		return meaningOfDefinition(schema, words, concerns)
+		return meaningOfDefinition(schema, words, concerns && namesAny(words, tables))
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "CALL", "WITH", "SELECT", "DO":
 		if concerns {
 			return Writing
@@ -88,6 +92,13 @@ func meaningOfDefinition(schema string, words []word, concerns bool) Meaning {
 		return Definition
 	}
 	return Nothing
+}
+
+// namesAny reports whether one of the tables is named, aside or not; no tables: all are meant.
+func namesAny(words []word, tables []string) bool {
+	return tables == nil || slices.ContainsFunc(words, func(w word) bool {
+		return slices.ContainsFunc(tables, func(t string) bool { return w.names(t) || w.names(AsidePrefix+t) })
+	})
 }
 
 // onlyMarks: a DROP TABLE of the copier's own tables, which the server logs in words of its own.

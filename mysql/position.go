@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -145,6 +146,29 @@ func (s *Server) has(ctx context.Context, d dialect, goal Position) (bool, Posit
 	}
 	return applied.Reached(goal) || written.Reached(goal), applied, nil
 }
+
+// OldestPosition is the first position behind which this server's binary log
+// holds everything. It needs BINLOG MONITOR (MySQL: REPLICATION CLIENT).
+func (s *Server) OldestPosition(ctx context.Context) (Position, error) {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !d.flavor.HasGTIDDomains() {
+		return s.position(ctx, "gtid_purged")
+	}
+	logs, err := s.records(ctx, "SHOW BINARY LOGS")
+	if err != nil {
+		return nil, err
+	}
+	if len(logs) == 0 {
+		return nil, s.fail("read oldest position", errors.New("the server has no binary log"))
+	}
+	return s.PositionAt(ctx, logs[0]["Log_name"], firstEvent)
+}
+
+// firstEvent is where the events of a binary log file begin, behind its magic number.
+const firstEvent = 4
 
 // ErrBehind: a replica did not reach a position within its budget.
 var ErrBehind = fmt.Errorf("replica is behind (%w)", errBudget)
