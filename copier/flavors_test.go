@@ -27,6 +27,7 @@ var mySQLShop = []string{
 
 // wideWithoutAddresses is the table of every type without what is MariaDB's alone.
 func wideWithoutAddresses() []string {
+	wide := mariadbtest.EveryType()
 	out := make([]string, len(wide))
 	for i, s := range wide {
 		out[i] = strings.Replace(s, "i6 INET6, i4 INET4", "i6 VARBINARY(40), i4 VARBINARY(40)", 1)

@@ -38,6 +38,7 @@ type Change struct {
 	OldTimes      bool    // it has times of a format that is not taken over
 	Text          string
 	Seconds       uint32 // of Begin: when it was committed, in seconds since 1970, by the server's clock
+	shape         shape
 }
 
 // BinlogReader reads a server's binary log by GTID, as a replica would.
@@ -215,7 +216,7 @@ func (r *BinlogReader) rows(x *binlog.RowsEvent) (Change, bool, error) {
 	if x.Table == nil {
 		return Change{}, false, errors.New("rows of an unknown table")
 	}
-	c := Change{Trx: r.trx, Schema: string(x.Table.Schema), Table: string(x.Table.Table), Rows: x.Rows, Skipped: x.SkippedColumns}
+	c := Change{Trx: r.trx, Schema: string(x.Table.Schema), Table: string(x.Table.Table), Rows: x.Rows, Skipped: x.SkippedColumns, shape: shapeOf(x.Table)}
 	for _, kind := range x.Table.ColumnType {
 		c.OldTimes = c.OldTimes || kind == gomysql.MYSQL_TYPE_TIMESTAMP || kind == gomysql.MYSQL_TYPE_TIME || kind == gomysql.MYSQL_TYPE_DATETIME
 	}
