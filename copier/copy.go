@@ -204,7 +204,7 @@ func (r *run) start(ctx context.Context, at mysql.Position) error {
 		return err
 	}
 	reader, err := binlogfeed.Open(ctx, binlogfeed.Source{
-		Server:   func(context.Context) (*mysql.Server, error) { return r.from, nil },
+		Servers:  func(context.Context) ([]*mysql.Server, error) { return []*mysql.Server{r.from}, nil },
 		ServerID: r.c.ServerID, Schema: r.c.Schema,
 		Tell: func(text string) { r.c.tell(farm.StepWaiting, 0, 0, "%s", text) },
 	}, at)

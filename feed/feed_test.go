@@ -43,7 +43,7 @@ func shop(t *testing.T, l mariadbtest.Line) (*mariadbtest.Instance, *mysql.Serve
 
 func reader(t *testing.T, s *mysql.Server, at mysql.Position, change func(*Source)) *Reader {
 	t.Helper()
-	source := Source{Server: func(context.Context) (*mysql.Server, error) { return s, nil }, ServerID: 990001, Schema: "shop", Tables: []string{"r"}}
+	source := Source{Servers: func(context.Context) ([]*mysql.Server, error) { return []*mysql.Server{s}, nil }, ServerID: 990001, Schema: "shop", Tables: []string{"r"}}
 	if change != nil {
 		change(&source)
 	}
@@ -215,7 +215,7 @@ func TestOldestPosition(t *testing.T) {
 				t.Fatalf("the server keeps %s", first)
 			}
 		}
-		source := Source{Server: func(context.Context) (*mysql.Server, error) { return s, nil }, ServerID: 990001, Schema: "shop"}
+		source := Source{Servers: func(context.Context) ([]*mysql.Server, error) { return []*mysql.Server{s}, nil }, ServerID: 990001, Schema: "shop"}
 		r, err := Open(t.Context(), source, at)
 		for err == nil {
 			_, _, err = r.Next(t.Context(), time.Second)
@@ -264,7 +264,7 @@ func TestGoesOnWithTheTwin(t *testing.T) {
 	serves.Store(sa)
 	r := reader(t, sa, at, func(s *Source) {
 		s.Tries = -1
-		s.Server = func(context.Context) (*mysql.Server, error) { return serves.Load(), nil }
+		s.Servers = func(context.Context) ([]*mysql.Server, error) { return []*mysql.Server{serves.Load()}, nil }
 	})
 	b.Exec(t, "INSERT INTO shop.r VALUES (2, 2)")
 	mariadbtest.AwaitApplied(t, a, b)
@@ -280,5 +280,40 @@ func TestGoesOnWithTheTwin(t *testing.T) {
 	got = append(got, ids(t, r, 1)...)
 	if text := strings.Join(got, " "); text != "2 1 3 4" {
 		t.Errorf("read %s, want 2 1 3 4", text)
+	}
+}
+
+// TestOtherSideHasWhatOneHasPurged: a side that was made a moment ago has no
+// log of what is older, and its twin has.
+func TestOtherSideHasWhatOneHasPurged(t *testing.T) {
+	t.Parallel()
+	a, sa, at := shop(t, mariadbtest.Default(t))
+	a.Exec(t, "INSERT INTO shop.r VALUES (1, 1)")
+	b := mariadbtest.Start(t, "fresh")
+	mariadbtest.Ring(t, a, b)
+	mariadbtest.AwaitApplied(t, b, a)
+	b.Exec(t, "FLUSH BINARY LOGS")
+	kept := logs(t, b)[1]
+	for end := time.Now().Add(30 * time.Second); logs(t, b)[0] != kept; time.Sleep(20 * time.Millisecond) {
+		b.Exec(t, "PURGE BINARY LOGS TO '"+kept+"'")
+		if time.Now().After(end) {
+			t.Fatal("the server keeps its log")
+		}
+	}
+	sb := open(t, b)
+	r := reader(t, sb, at, func(s *Source) {
+		s.Servers = func(context.Context) ([]*mysql.Server, error) { return []*mysql.Server{sb, sa}, nil }
+	})
+	if got := ids(t, r, 1); got[0] != "1" || r.Server() != sa {
+		t.Errorf("read %s from %s", got, r.Server().Name())
+	}
+	b.Exec(t, "INSERT INTO shop.r VALUES (2, 2)")
+	if got := ids(t, r, 1); got[0] != "2" {
+		t.Errorf("read %s", got)
+	}
+	must(t, r.Again(t.Context()))
+	a.Exec(t, "INSERT INTO shop.r VALUES (3, 3)")
+	if got := ids(t, r, 1); got[0] != "3" || r.Server() != sb {
+		t.Errorf("read %s from %s, want 3 from the first choice", got, r.Server().Name())
 	}
 }

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,21 +13,49 @@ import (
 // firstTries is Source.Tries where it says nothing.
 const firstTries = 20
 
-// connect begins to read from the server that the source names now.
+// connect begins to read from the first server that the source names now and
+// that has not refused the position.
 func (r *Reader) connect(ctx context.Context) error {
-	s, err := r.source.Server(ctx)
+	servers, err := r.source.Servers(ctx)
 	if err != nil {
 		return err
 	}
-	r.server = s
-	log, err := s.Binlog(ctx, r.source.ServerID, r.at, r.source.Schema, r.source.Tables...)
-	if err != nil {
+	var last error
+	for _, s := range servers {
+		if refused := r.refused[s.Address()]; refused != nil {
+			last = refused
+			continue
+		}
+		r.server = s
+		var log *mysql.BinlogReader
+		if log, last = s.Binlog(ctx, r.source.ServerID, r.at, r.source.Schema, r.source.Tables...); last == nil {
+			r.Close()
+			r.log = log
+			return nil
+		}
+	}
+	if last == nil {
+		last = errors.New("no server is known that has this database")
+	}
+	return last
+}
+
+// Again asks the source for its servers, for another may be the better one to
+// read from: one that serves, where this one has left rotation. A transaction of
+// which only some pieces were handed out comes again. On an error the reader
+// goes on where it was.
+func (r *Reader) Again(ctx context.Context) error {
+	was := r.server
+	if err := r.connect(ctx); err != nil {
+		r.server = was
 		return err
 	}
-	r.Close()
-	r.log = log
+	r.trx = transaction{}
 	return nil
 }
+
+// Server is the one that is being read.
+func (r *Reader) Server() *mysql.Server { return r.server }
 
 // mend begins to read again where the last whole transaction ended, when the
 // connection was lost: a server that restarts or leaves rotation, a caller that
@@ -38,13 +67,18 @@ func (r *Reader) mend(ctx context.Context, cause error) error {
 		tries = firstTries
 	}
 	for try := 0; ; try++ {
-		if ctx.Err() != nil || r.isFinal(ctx, cause, tries) {
-			return r.judge(ctx, cause)
-		}
-		if tries > 0 && try == tries {
+		if ctx.Err() != nil {
 			return cause
 		}
-		if r.isLost || try > 0 {
+		isFinal := r.isFinal(ctx, cause, tries)
+		switch {
+		case isFinal && r.refused[r.server.Address()] != nil: // and so have all others
+			return r.judge(ctx, cause)
+		case isFinal:
+			r.refused[r.server.Address()] = cause
+		case tries > 0 && try == tries:
+			return cause
+		case r.isLost || try > 0:
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():

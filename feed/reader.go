@@ -16,8 +16,9 @@ const PieceRows = 20000
 
 // Source says where changes are read, and which.
 type Source struct {
-	// Server is the server to read from. It is asked at the beginning and again after each loss. The reader does not close it.
-	Server   func(context.Context) (*mysql.Server, error)
+	// Servers are those to read from, the best first: both sides of a pair. They are asked for at the beginning and again
+	// after each loss. One that has purged the position is passed over. The reader closes none of them.
+	Servers  func(context.Context) ([]*mysql.Server, error)
 	ServerID uint32 // nobody else's in the farm
 	Schema   string
 	Tables   []string // only these; nil: all
@@ -42,12 +43,13 @@ type Piece struct {
 // Reader hands out what was written behind a position. It is not safe for
 // several goroutines.
 type Reader struct {
-	source Source
-	server *mysql.Server
-	log    *mysql.BinlogReader
-	at     mysql.Position // the end of the last transaction that was handed out whole
-	trx    transaction
-	isLost bool // the connection was made again and has not brought anything yet
+	source  Source
+	server  *mysql.Server
+	log     *mysql.BinlogReader
+	at      mysql.Position // the end of the last transaction that was handed out whole
+	trx     transaction
+	isLost  bool             // the connection was made again and has not brought anything yet
+	refused map[string]error // by address: servers that do not have the position
 }
 
 // transaction is the one that is being read.
@@ -64,7 +66,7 @@ type transaction struct {
 
 // Open begins to read behind a position. The first connection is not tried twice.
 func Open(ctx context.Context, s Source, at mysql.Position) (*Reader, error) {
-	r := &Reader{source: s, at: maps.Clone(at)}
+	r := &Reader{source: s, at: maps.Clone(at), refused: map[string]error{}}
 	if err := r.connect(ctx); err != nil {
 		return nil, r.judge(ctx, err)
 	}
@@ -121,6 +123,7 @@ func (r *Reader) take(c mysql.Change) (Piece, bool, error) {
 		r.trx.changes = nil
 	}
 	r.at = r.at.With(r.trx.id)
+	clear(r.refused)
 	p := r.piece()
 	p.At, p.Last, p.IsRolledBack = r.at, true, c.Kind == mysql.Rollback
 	return p, true, nil
