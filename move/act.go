@@ -9,6 +9,7 @@ import (
 	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
+	"stowage/feed"
 	"stowage/host"
 	"stowage/placement"
 	"stowage/placement/check"
@@ -27,6 +28,11 @@ type Act struct {
 func NewAct(a *act.Act, settings swing.Settings, repair bool) *Act {
 	m := &Mover{Conductor: a.Conductor, Workspace: a.Workspace, Router: a.Router, Machines: a.Session, Accounts: a.Accounts,
 		Settings: settings, Repair: repair, edited: &host.Editor{}}
+	if a.Session != nil && a.Store != nil {
+		m.Note = func(h feed.Handover) error {
+			return a.Store.PutDocument(feed.HandoverKind, string(h.Shard), h.Noted, h)
+		}
+	}
 	moving := &Act{a, m}
 	a.Kind, a.WayBack = Kind(m), moving.PlanBack
 	return moving

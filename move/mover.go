@@ -6,6 +6,7 @@ import (
 	"stowage/act"
 	"stowage/engine"
 	"stowage/farm"
+	"stowage/feed"
 	"stowage/host"
 	"stowage/mysql"
 	"stowage/placement"
@@ -27,6 +28,8 @@ type Mover struct {
 	// Repair lets a copy whose rows differ from its source's be made equal, and compared once more. The servers that
 	// serve are never touched.
 	Repair bool
+	// Note keeps how a shard went to another pair, before its clients are sent on. Nil: nobody asks.
+	Note func(feed.Handover) error
 
 	edited *host.Editor
 }

@@ -109,5 +109,10 @@ func (s *shardMove) openAtHome(ctx context.Context, first func(context.Context) 
 	if err := s.arrive(ctx, s.from); err != nil {
 		return err
 	}
+	if first == nil { // it was served by the target
+		if err := s.note(ctx, s.to, s.from); err != nil {
+			return err
+		}
+	}
 	return s.flipTo(ctx, s.order.From.Pair, "taken back")
 }

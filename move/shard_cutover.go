@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/feed"
 	"stowage/mysql"
 	"stowage/route"
 	"stowage/swing"
@@ -87,7 +88,12 @@ func (s *shardMove) cutover(ctx context.Context) error {
 				return s.unlock(ctx, s.from, last, held)
 			}},
 			{Name: "arrive", Do: func(ctx context.Context) error { return s.arrive(ctx, s.to) }},
-			{Name: "flip", Do: func(ctx context.Context) error { return s.flipTo(ctx, s.order.To.Pair, "") }},
+			{Name: "flip", Do: func(ctx context.Context) error {
+				if err := s.note(ctx, s.from, s.to); err != nil {
+					return err
+				}
+				return s.flipTo(ctx, s.order.To.Pair, "")
+			}},
 		},
 		Back: func(ctx context.Context, _ error) error {
 			// The fence ends before the names are given back.
@@ -244,6 +250,27 @@ func (s *shardMove) arrive(ctx context.Context, e ends) error {
 		return nil
 	}
 	return s.bringUp(ctx, e.main, e.twin, s.settings.Barrier)
+}
+
+// note keeps where the shard leaves one pair and enters the other, for who reads
+// its changes (stowage follow). Nobody writes it now.
+func (s *shardMove) note(ctx context.Context, left, entered ends) error {
+	if s.mover.Note == nil {
+		return nil
+	}
+	out, err := left.main.BinlogPosition(ctx)
+	if err != nil {
+		return err
+	}
+	in, err := entered.main.BinlogPosition(ctx)
+	if err != nil {
+		return err
+	}
+	h := feed.Handover{Shard: s.order.Shard, From: s.order.From.Pair, To: s.order.To.Pair, Left: out.String(), Entered: in.String(), Noted: time.Now()}
+	if left.main == s.to.main {
+		h.From, h.To = h.To, h.From
+	}
+	return s.mover.Note(h)
 }
 
 // flipTo lets a pair serve the shard: its clients go on.

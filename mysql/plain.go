@@ -306,7 +306,7 @@ func (c *PlainColumn) AppendJSON(dst, value []byte) []byte {
 		dst = base64.StdEncoding.AppendEncode(dst, value)
 		return append(dst, '"')
 	}
-	return appendJSONString(dst, value)
+	return AppendJSONString(dst, value)
 }
 
 // AppendObject adds a row as a JSON object, in the order of the columns; only
@@ -322,15 +322,15 @@ func (p *Plain) AppendObject(dst []byte, row PlainRow, only []int) []byte {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = appendJSONString(dst, []byte(p.Columns[i].Name))
+		dst = AppendJSONString(dst, []byte(p.Columns[i].Name))
 		dst = append(dst, ':')
 		dst = p.Columns[i].AppendJSON(dst, row[i])
 	}
 	return append(dst, '}')
 }
 
-// appendJSONString quotes UTF-8.
-func appendJSONString(dst, text []byte) []byte {
+// AppendJSONString adds UTF-8 as a JSON string.
+func AppendJSONString(dst, text []byte) []byte {
 	plain := !bytes.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError || r == '\u2028' || r == '\u2029'
 	})

@@ -18,7 +18,7 @@ func appendDocument(dst, raw []byte) []byte {
 	d.UseNumber()
 	dst, err := appendNext(dst, d)
 	if _, rest := d.Token(); err != nil || !errors.Is(rest, io.EOF) {
-		return appendJSONString(dst[:begin], raw)
+		return AppendJSONString(dst[:begin], raw)
 	}
 	return dst
 }
@@ -52,7 +52,7 @@ func appendNext(dst []byte, d *json.Decoder) ([]byte, error) {
 		closing, _ := end.(json.Delim)
 		return append(dst, byte(closing)), nil
 	case string:
-		return appendJSONString(dst, []byte(x)), nil
+		return AppendJSONString(dst, []byte(x)), nil
 	case json.Number:
 		return appendNumber(dst, x.String()), nil
 	case bool:

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -32,6 +33,24 @@ func (x Trx) String() string {
 		return string(x.Origin) + ":" + strconv.FormatUint(x.N, 10)
 	}
 	return x.gtid().String()
+}
+
+// ParseTrx reads a transaction as String writes it: domain-server-sequence, or uuid:number.
+func ParseTrx(text string) (Trx, error) {
+	p, err := ParsePosition(text)
+	if err != nil {
+		return Trx{}, err
+	}
+	for origin, s := range p {
+		switch {
+		case len(p) > 1:
+		case !origin.isMySQL():
+			return trxOf(s.Last), nil
+		case len(s.Spans) == 1 && s.Spans[0].From == s.Spans[0].To:
+			return Trx{Origin: origin, N: s.Spans[0].From}, nil
+		}
+	}
+	return Trx{}, fmt.Errorf("%q is not the GTID of one transaction", text)
 }
 
 // IsOf reports whether it is of a GTID domain of MariaDB's.

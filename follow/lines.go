@@ -1,0 +1,195 @@
+package follow
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stowage/feed"
+	"stowage/mysql"
+)
+
+// Tenant narrows what is followed to the rows of one tenant.
+type Tenant struct {
+	Column string `json:"column"`
+	Value  string `json:"value"` // as a line shows it
+}
+
+// lines makes lines of changes. One line is held back, so that the last of a
+// transaction can be called that.
+type lines struct {
+	sink    Sink
+	plain   map[string]*shown
+	tenant  *Tenant
+	gtid    string
+	seconds uint32
+	index   int
+	held    []byte // a line without its end, as far as it is written before "last"
+	rest    []byte
+	key     []byte
+	isHeld  bool
+
+	was, is   mysql.PlainRow
+	old, next []byte
+}
+
+// shown is a table that is followed.
+type shown struct {
+	*mysql.Plain
+	name   []byte // as JSON
+	tenant int    // the tenant's column, -1: none is asked for
+}
+
+func newLines(sink Sink, plain []*mysql.Plain, tenant *Tenant) (*lines, error) {
+	l := &lines{sink: sink, plain: map[string]*shown{}, tenant: tenant}
+	var lacking []string
+	for _, p := range plain {
+		s := &shown{Plain: p, name: mysql.AppendJSONString(nil, []byte(p.Table.Name)), tenant: -1}
+		if tenant != nil {
+			s.tenant = slices.IndexFunc(p.Columns, func(c mysql.PlainColumn) bool { return c.Name == tenant.Column })
+			if s.tenant < 0 {
+				lacking = append(lacking, p.Table.Name)
+			}
+		}
+		l.plain[p.Table.Name] = s
+	}
+	if len(lacking) > 0 {
+		return nil, fmt.Errorf("no column %s in %s", tenant.Column, strings.Join(lacking, ", "))
+	}
+	return l, nil
+}
+
+// take makes lines of a piece and hands them to the sink. A change that does
+// not fit the definitions is a *misfit.
+func (l *lines) take(ctx context.Context, p feed.Piece) error {
+	if p.First {
+		l.gtid, l.seconds, l.index, l.isHeld = p.Trx.String(), p.Seconds, 0, false
+	}
+	for _, c := range p.Changes {
+		if err := l.change(ctx, c); err != nil {
+			return err
+		}
+	}
+	if p.Last {
+		return l.release(true)
+	}
+	return nil
+}
+
+// misfit: a change was written when the table had other columns.
+type misfit struct{ why string }
+
+func (e *misfit) Error() string { return e.why }
+
+func (l *lines) change(ctx context.Context, c mysql.Change) error {
+	t := l.plain[strings.TrimPrefix(c.Table, mysql.AsidePrefix)]
+	if t == nil {
+		return &misfit{fmt.Sprintf("table %s is new, or keeps its history: it is not followed", c.Table)}
+	}
+	if err := t.Fits(c); err != nil {
+		return &misfit{err.Error()}
+	}
+	for i := 0; i < len(c.Rows); i++ {
+		var err error
+		switch c.Kind {
+		case mysql.Insert:
+			if l.is, err = t.Event(ctx, c.Rows[i], l.is); err == nil {
+				err = l.line(t, "insert", nil, l.is)
+			}
+		case mysql.Delete:
+			if l.was, err = t.Event(ctx, c.Rows[i], l.was); err == nil {
+				err = l.line(t, "delete", l.was, nil)
+			}
+		case mysql.Update:
+			if l.was, err = t.Event(ctx, c.Rows[i], l.was); err == nil {
+				l.is, err = t.Event(ctx, c.Rows[i+1], l.is)
+			}
+			i++
+			if err == nil {
+				err = l.update(t)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update is a deletion and an insertion where the row gets another key, and one
+// of the two where it comes to the tenant or leaves it.
+func (l *lines) update(t *shown) error {
+	l.old, l.next = t.AppendObject(l.old[:0], l.was, t.Table.Key), t.AppendObject(l.next[:0], l.is, t.Table.Key)
+	if bytes.Equal(l.old, l.next) && l.isTenants(t, l.was) && l.isTenants(t, l.is) {
+		return l.line(t, "update", l.was, l.is)
+	}
+	if err := l.line(t, "delete", l.was, nil); err != nil {
+		return err
+	}
+	return l.line(t, "insert", nil, l.is)
+}
+
+func (l *lines) isTenants(t *shown, row mysql.PlainRow) bool {
+	return t.tenant < 0 || row[t.tenant] != nil && string(row[t.tenant]) == l.tenant.Value
+}
+
+// line writes one line, unless the row is another tenant's, and lets the one before go.
+func (l *lines) line(t *shown, op string, was, is mysql.PlainRow) error {
+	row := is
+	if row == nil {
+		row = was
+	}
+	if !l.isTenants(t, row) {
+		return nil
+	}
+	if err := l.release(false); err != nil {
+		return err
+	}
+	l.held = append(l.held[:0], `{"gtid":"`...)
+	l.held = append(l.held, l.gtid...)
+	l.held = append(l.held, `","index":`...)
+	l.held = strconv.AppendInt(l.held, int64(l.index), 10)
+	l.index++
+	b := append(l.rest[:0], `,"op":"`...)
+	b = append(b, op...)
+	b = append(b, `","table":`...)
+	b = append(b, t.name...)
+	b = append(b, `,"key":`...)
+	at := len(b)
+	if len(t.Table.Key) == 0 {
+		b = append(b, "null"...)
+	} else {
+		b = t.AppendObject(b, row, t.Table.Key)
+	}
+	l.key = append(append(l.key[:0], `{"table":`...), t.name...)
+	l.key = append(append(append(l.key, `,"key":`...), b[at:]...), '}')
+	b = l.object(t, append(b, `,"before":`...), was)
+	b = l.object(t, append(b, `,"after":`...), is)
+	b = append(b, `,"at":`...)
+	b = strconv.AppendUint(b, uint64(l.seconds), 10)
+	l.rest = append(b, '}')
+	l.isHeld = true
+	return nil
+}
+
+func (l *lines) object(t *shown, b []byte, row mysql.PlainRow) []byte {
+	if row == nil {
+		return append(b, "null"...)
+	}
+	return t.AppendObject(b, row, nil)
+}
+
+// release hands the line that is held to the sink.
+func (l *lines) release(isLast bool) error {
+	if !l.isHeld {
+		return nil
+	}
+	l.isHeld = false
+	l.held = append(l.held, `,"last":`...)
+	l.held = strconv.AppendBool(l.held, isLast)
+	l.held = append(l.held, l.rest...)
+	return l.sink.Put(l.key, l.held)
+}
