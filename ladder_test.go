@@ -69,6 +69,7 @@ var ladder = []rung{
 		"tune/prove":   "tries what a rule proposes by measuring; above bench, which measures, and tune/fix, which sets and takes back, and neither knows it",
 	},
 	{
+		"snapshot":           "reads one tenant's rows of one view and writes them down; is handed a server",
 		"copier":             "carries one database by rows and by the binary log; asks nobody which side serves",
 		"fresh":              "starts servers that nobody knows yet, with options after another's; knows no farm file",
 		"compare":            "compares a copy with a server that it follows, at a barrier; asks nobody which side serves",
@@ -148,6 +149,7 @@ var ladder = []rung{
 		"pace":                "pure: readings of servers to the rate of a copy",
 		"placement/pack":      "pure: demands and capacities to an assignment; knows no farm",
 		"placement/bound":     "pure: what no packing can do without, in numbers; knows no farm",
+		"snapshot/format":     "pure: rows to JSON lines, CSV and Parquet; knows no server",
 		"packages/pin":        "pure: names and versions of packages; asks no package manager",
 		"internal/student":    "the t distribution; no opinion about what was measured",
 		"internal/lasting":    "makes the names of files survive a power cut",
@@ -216,6 +218,7 @@ var pure = map[string]string{
 	"bench/engine/flame":     "the same samples make the same picture",
 	"bench/engine/sheet":     "a document says the same whoever reads it",
 	"bench/transcript":       "the same files give the same result",
+	"snapshot/format":        "the same rows give the same bytes",
 	"bench/matrix":           "the same file gives the same cells and the same order",
 	"bench/decide":           "the same decision has the same outcome",
 	"digest":                 "the same logs give the same digest",

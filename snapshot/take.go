@@ -1,0 +1,93 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"stowage/mysql"
+	"stowage/snapshot/format"
+)
+
+// Summary is what a snapshot was.
+type Summary struct {
+	Position mysql.Position // everything written is of it
+	Query    string         // normalised or denormalised
+	Rows     int64
+	Bytes    int64 // written
+	Lost     int64 // values that the format has no word for, written as NULL
+	Took     time.Duration
+}
+
+// The queries by name.
+const (
+	Normalised   = "normalised"
+	Denormalised = "denormalised"
+)
+
+// Question is how a tenant is asked for: Choose is asked in the view of the snapshot which query its flag says, and returns its name and
+// its text with one place for the tenant.
+type Question struct {
+	Tenant any
+	Choose func(ctx context.Context, view *mysql.View) (name, query string, err error)
+}
+
+// Take writes the rows of one tenant as they are in one view of the server. It holds one row, or one group of rows of Parquet. When ctx
+// ends, so does the query on the server. tell, if not nil, hears how many rows there are, about once a second.
+func Take(ctx context.Context, server *mysql.Server, q Question, name string, out io.Writer, tell func(rows int64)) (s Summary, err error) {
+	began := time.Now()
+	view, err := server.Snapshot(ctx)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	s.Position = view.At
+	var query string
+	if s.Query, query, err = q.Choose(ctx, view); err != nil {
+		return s, stale(err)
+	}
+	answer, err := view.Answer(ctx, query, q.Tenant)
+	if err != nil {
+		return s, stale(err)
+	}
+	err = s.write(answer, name, out, tell)
+	err = errors.Join(err, stale(answer.Close()))
+	s.Took = time.Since(began)
+	return s, err
+}
+
+// toldEvery is after how many rows the clock is looked at.
+const toldEvery = 4096
+
+func (s *Summary) write(answer *mysql.Answer, name string, out io.Writer, tell func(int64)) error {
+	counted := &counting{w: out}
+	w, err := format.New(name, counted, columnsOf(answer.Columns))
+	if err != nil {
+		return err
+	}
+	told := time.Now()
+	for row := answer.Next(); row != nil; row = answer.Next() {
+		if err := w.Row(row); err != nil {
+			return err
+		}
+		if s.Rows++; s.Rows%toldEvery == 0 && tell != nil && time.Since(told) > time.Second {
+			told = time.Now()
+			tell(s.Rows)
+		}
+	}
+	err = w.Close()
+	s.Bytes, s.Lost = counted.n, w.Lost()
+	return err
+}
+
+type counting struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counting) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
