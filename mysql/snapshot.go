@@ -21,6 +21,7 @@ type View struct {
 	File   string
 	Offset int64
 
+	heeds   bool        // its session is prepared for an Answer
 	defined *dictionary // of its moment; nil unless DefinedSnapshot opened it
 }
 

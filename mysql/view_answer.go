@@ -63,8 +63,17 @@ func (v *View) Answer(ctx context.Context, query string, args ...any) (*Answer, 
 	return a, nil
 }
 
+// QueryRowContext asks for one row in the view, with text in UTF-8.
+func (v *View) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	_ = v.heedful(ctx) // a session that refuses this says so again below
+	return v.conn.QueryRowContext(ctx, query, args...)
+}
+
 // heedful prepares the session for long answers in UTF-8.
 func (v *View) heedful(ctx context.Context) error {
+	if v.heeds {
+		return nil
+	}
 	d, err := v.server.dialect(ctx)
 	if err != nil {
 		return err
@@ -78,6 +87,7 @@ func (v *View) heedful(ctx context.Context) error {
 			return v.server.fail(firstWords(st), err)
 		}
 	}
+	v.heeds = true
 	return nil
 }
 

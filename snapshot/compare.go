@@ -12,6 +12,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/latest"
 	"stowage/snapshot/format"
 )
 
@@ -40,6 +41,13 @@ const Most = 20
 // buckets is how many sums of rows are kept: two megabytes, however many rows there are.
 const buckets = 1 << 16
 
+// Compare asks both queries for what a tenant has in one view of the server, whatever its flags say, and holds the rows of their answers against
+// each other by the parent's key, or as a whole where the snapshot's columns lack it. Differences are no error; errors are those of the server, and
+// farm.ErrRefused where a definition changed meanwhile.
+func Compare(ctx context.Context, server *mysql.Server, shape latest.Shape, shard farm.ShardName, tenant string) (Comparison, error) {
+	return compare(ctx, server, queries{shape.Query(shard, shape.Normalised(), false), shape.Query(shard, latest.Denormalised, false), shape.AnswerKey()}, tenant)
+}
+
 // queries are the two that must say the same, each with one place for the tenant.
 type queries struct {
 	normalised, denormalised string
@@ -49,7 +57,7 @@ type queries struct {
 // compare asks both queries, one after the other in one view, and sums their rows by bucket of the key: the order of the rows does
 // not matter, and nothing is kept of them. Each query runs alone, so its time is its own; the second finds in memory what the
 // first has read. Rows of buckets that differ are asked for again, in the same view, and held against each other.
-func compare(ctx context.Context, server *mysql.Server, q queries, tenant any) (out Comparison, err error) {
+func compare(ctx context.Context, server *mysql.Server, q queries, tenant string) (out Comparison, err error) {
 	view, err := server.Snapshot(ctx)
 	if err != nil {
 		return out, err
@@ -88,9 +96,9 @@ type sums struct {
 	names []string
 }
 
-func (s *sums) add(ctx context.Context, view *mysql.View, query string, key []string, tenant any, seeds [2]maphash.Seed) (time.Duration, error) {
+func (s *sums) add(ctx context.Context, view *mysql.View, query string, key []string, tenant string, seeds [2]maphash.Seed) (time.Duration, error) {
 	began := time.Now()
-	err := each(ctx, view, query, tenant, func(a *mysql.Answer) (func([][]byte), error) {
+	err := each(ctx, view, query, func(a *mysql.Answer) func([][]byte) {
 		for _, c := range a.Columns {
 			s.names = append(s.names, c.Name)
 		}
@@ -102,8 +110,8 @@ func (s *sums) add(ctx context.Context, view *mysql.View, query string, key []st
 			sum[0] += maphash.Bytes(seeds[0], whole)
 			sum[1] += maphash.Bytes(seeds[1], whole)
 			s.rows++
-		}, nil
-	})
+		}
+	}, tenant)
 	return time.Since(began), err
 }
 
@@ -124,14 +132,14 @@ func differing(a, b *sums) (first map[uint64]bool, all int) {
 const heldRows = 100_000
 
 // name asks both queries again and holds the rows of some buckets against each other, by key.
-func (c *Comparison) name(ctx context.Context, view *mysql.View, q queries, tenant any, seed maphash.Seed, wrong map[uint64]bool) error {
+func (c *Comparison) name(ctx context.Context, view *mysql.View, q queries, tenant string, seed maphash.Seed, wrong map[uint64]bool) error {
 	var sides [2]map[string][]string // the rows of a key, each as a line
 	var order []string
 	shown := map[string]string{}
 	for n, query := range []string{q.normalised, q.denormalised} {
 		sides[n] = map[string][]string{}
 		held := 0
-		err := each(ctx, view, query, tenant, func(a *mysql.Answer) (func([][]byte), error) {
+		err := each(ctx, view, query, func(a *mysql.Answer) func([][]byte) {
 			at, columns := places(a.Columns, q.key), columnsOf(a.Columns)
 			var known []byte
 			return func(row [][]byte) {
@@ -149,8 +157,8 @@ func (c *Comparison) name(ctx context.Context, view *mysql.View, q queries, tena
 					order = append(order, id)
 				}
 				sides[n][id] = append(sides[n][id], showCells(columns, row, nil))
-			}, nil
-		})
+			}
+		}, tenant)
 		if err != nil {
 			return err
 		}
@@ -182,18 +190,16 @@ func explain(normal, denormal []string) string {
 }
 
 // each hands the rows of a query to what begin makes when its columns are known.
-func each(ctx context.Context, view *mysql.View, query string, tenant any, begin func(*mysql.Answer) (func([][]byte), error)) error {
-	answer, err := view.Answer(ctx, query, tenant)
+func each(ctx context.Context, view *mysql.View, query string, begin func(*mysql.Answer) func([][]byte), args ...any) error {
+	answer, err := view.Answer(ctx, query, args...)
 	if err != nil {
 		return stale(err)
 	}
-	take, err := begin(answer)
-	if err == nil {
-		for row := answer.Next(); row != nil; row = answer.Next() {
-			take(row)
-		}
+	take := begin(answer)
+	for row := answer.Next(); row != nil; row = answer.Next() {
+		take(row)
 	}
-	return errors.Join(err, stale(answer.Close()))
+	return stale(answer.Close())
 }
 
 // stale says what to do when a table was changed under a view.

@@ -18,6 +18,7 @@ import (
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
+	"stowage/mysql/latest"
 )
 
 func serverOf(t *testing.T, i *mariadbtest.Instance) *mysql.Server {
@@ -28,8 +29,8 @@ func serverOf(t *testing.T, i *mariadbtest.Instance) *mysql.Server {
 }
 
 // text is a question of one text.
-func text(query string, tenant any) Question {
-	return Question{Tenant: tenant, Choose: func(context.Context, *mysql.View) (string, string, error) { return Normalised, query, nil }}
+func text(query string, tenant string) Question {
+	return Question{Tenant: tenant, Choose: func(context.Context, *mysql.View) (latest.Form, string, error) { return latest.Grouped, query, nil }}
 }
 
 func take(t *testing.T, s *mysql.Server, q Question, name string) (string, Summary) {
@@ -64,7 +65,7 @@ func TestAllTypes(t *testing.T) {
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if sum.Rows != 2 || sum.Query != Normalised || len(sum.Position) == 0 {
+	if sum.Rows != 2 || sum.Form != latest.Grouped || len(sum.Position) == 0 {
 		t.Errorf("%+v", sum)
 	}
 	for _, name := range []string{"csv", "parquet"} {
@@ -96,7 +97,7 @@ func TestOneViewWhileOthersWrite(t *testing.T) {
 	server := serverOf(t, a)
 	last := ""
 	for range 10 {
-		out, sum := take(t, server, text("SELECT id, amount FROM d.t WHERE tenant = ?", 1), "jsonl")
+		out, sum := take(t, server, text("SELECT id, amount FROM d.t WHERE tenant = ?", "1"), "jsonl")
 		total, n := 0, 0
 		in := json.NewDecoder(strings.NewReader(out))
 		for {
@@ -123,9 +124,9 @@ func TestDefinitionChanges(t *testing.T) {
 	t.Parallel()
 	a := mariadbtest.Start(t, "a")
 	a.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, tenant INT)", "INSERT d.t VALUES (1, 1)")
-	q := Question{Tenant: 1, Choose: func(context.Context, *mysql.View) (string, string, error) {
+	q := Question{Tenant: "1", Choose: func(context.Context, *mysql.View) (latest.Form, string, error) {
 		a.Exec(t, "ALTER TABLE d.t MODIFY id BIGINT")
-		return Normalised, "SELECT * FROM d.t WHERE tenant = ?", nil
+		return latest.Grouped, "SELECT * FROM d.t WHERE tenant = ?", nil
 	}}
 	_, err := Take(t.Context(), serverOf(t, a), q, "jsonl", io.Discard, nil)
 	if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "definition of a table was changed") {
@@ -141,7 +142,7 @@ func TestInterruptEndsTheQuery(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Take(ctx, serverOf(t, a), text("SELECT SLEEP(600), ? AS tenant", 1), "jsonl", io.Discard, nil)
+		_, err := Take(ctx, serverOf(t, a), text("SELECT SLEEP(600), ? AS tenant", "1"), "jsonl", io.Discard, nil)
 		ended <- err
 	}()
 	running := func() (n int) {
@@ -176,7 +177,7 @@ func TestWriterFails(t *testing.T) {
 	a.Exec(t, "CREATE DATABASE d")
 	r, w := io.Pipe()
 	_ = r.CloseWithError(io.ErrClosedPipe)
-	_, err := Take(t.Context(), serverOf(t, a), text("SELECT seq, REPEAT('x', 1000) FROM d.seq_1_to_100000 WHERE seq > ?", 1), "jsonl", w, nil)
+	_, err := Take(t.Context(), serverOf(t, a), text("SELECT seq, REPEAT('x', 1000) FROM d.seq_1_to_100000 WHERE seq > ?", "1"), "jsonl", w, nil)
 	if !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)
 	}
@@ -196,7 +197,7 @@ func TestMemoryIsConstant(t *testing.T) {
 			return len(b), nil
 		})
 		runtime.GC()
-		sum, err := Take(t.Context(), server, text(fmt.Sprintf("SELECT seq, REPEAT('x', 200) AS v FROM d.seq_1_to_%d WHERE seq > ?", rows), 0), "jsonl", w, nil)
+		sum, err := Take(t.Context(), server, text(fmt.Sprintf("SELECT seq, REPEAT('x', 200) AS v FROM d.seq_1_to_%d WHERE seq > ?", rows), "0"), "jsonl", w, nil)
 		if err != nil || sum.Rows != int64(rows) {
 			t.Fatalf("%+v %v", sum, err)
 		}
@@ -236,7 +237,7 @@ func TestCompare(t *testing.T) {
 	a := mariadbtest.Start(t, "a")
 	db := pairs(t, a)
 	server := serverOf(t, a)
-	c, err := compare(t.Context(), server, both, 1)
+	c, err := compare(t.Context(), server, both, "1")
 	if err != nil || c.Rows != 2000 || c.Different != 0 || c.Differences != nil || c.Normalised == 0 || c.Denormalised == 0 {
 		t.Fatalf("%+v %v", c, err)
 	}
@@ -246,7 +247,7 @@ func TestCompare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err = compare(t.Context(), server, both, 1)
+	c, err = compare(t.Context(), server, both, "1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,7 @@ func TestCompareAllDiffers(t *testing.T) {
 	if _, err := db.Exec("UPDATE files SET latest_size = -1"); err != nil {
 		t.Fatal(err)
 	}
-	c, err := compare(t.Context(), serverOf(t, a), both, 2)
+	c, err := compare(t.Context(), serverOf(t, a), both, "2")
 	if err != nil || len(c.Differences) != Most || !c.AtLeast || c.Different < 1500 || c.Different > 2000 {
 		t.Errorf("%d of %d, at least %v, %d named, %v", c.Different, c.Rows, c.AtLeast, len(c.Differences), err)
 	}
@@ -298,7 +299,7 @@ func TestCompareWhileOthersWrite(t *testing.T) {
 		}
 	})
 	for range 10 {
-		if c, err := compare(t.Context(), serverOf(t, a), both, 1); err != nil || c.Different > 0 {
+		if c, err := compare(t.Context(), serverOf(t, a), both, "1"); err != nil || c.Different > 0 {
 			t.Errorf("%+v %v", c, err)
 		}
 	}

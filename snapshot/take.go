@@ -7,34 +7,29 @@ import (
 	"time"
 
 	"stowage/mysql"
+	"stowage/mysql/latest"
 	"stowage/snapshot/format"
 )
 
 // Summary is what a snapshot was.
 type Summary struct {
 	Position mysql.Position // everything written is of it
-	Query    string         // normalised or denormalised
+	Form     latest.Form    // of the query that was asked
 	Rows     int64
 	Bytes    int64 // written
 	Lost     int64 // values that the format has no word for, written as NULL
 	Took     time.Duration
 }
 
-// The queries by name.
-const (
-	Normalised   = "normalised"
-	Denormalised = "denormalised"
-)
-
-// Question is how a tenant is asked for: Choose is asked in the view of the snapshot which query its flag says, and returns its name and
-// its text with one place for the tenant.
+// Question is what is asked of a server in the view of a snapshot.
 type Question struct {
-	Tenant any
-	Choose func(ctx context.Context, view *mysql.View) (name, query string, err error)
+	Tenant string
+	// Choose is asked in the view which form, and by which text with one place for the tenant.
+	Choose func(ctx context.Context, view *mysql.View) (form latest.Form, query string, err error)
 }
 
 // Take writes the rows of one tenant as they are in one view of the server. It holds one row, or one group of rows of Parquet. When ctx
-// ends, so does the query on the server. tell, if not nil, hears how many rows there are, about once a second.
+// ends, so does the query on the server. tell, if not nil, hears about once a second how many rows there are.
 func Take(ctx context.Context, server *mysql.Server, q Question, name string, out io.Writer, tell func(rows int64)) (s Summary, err error) {
 	began := time.Now()
 	view, err := server.Snapshot(ctx)
@@ -44,7 +39,7 @@ func Take(ctx context.Context, server *mysql.Server, q Question, name string, ou
 	defer func() { err = errors.Join(err, view.Close()) }()
 	s.Position = view.At
 	var query string
-	if s.Query, query, err = q.Choose(ctx, view); err != nil {
+	if s.Form, query, err = q.Choose(ctx, view); err != nil {
 		return s, stale(err)
 	}
 	answer, err := view.Answer(ctx, query, q.Tenant)

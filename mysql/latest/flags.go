@@ -51,4 +51,9 @@ func (s Shape) Flag(ctx context.Context, conn interface {
 	return f, err
 }
 
+// TenantsQuery asks for the keys of the first n tenants.
+func (s Shape) TenantsQuery(shard farm.ShardName, n int) string {
+	return "SELECT " + mysql.Ident(s.Tenant.Key) + " FROM " + at(shard, s.Tenant.Table) + " ORDER BY 1 LIMIT " + itoa(n)
+}
+
 func itoa(n int) string { return strconv.Itoa(n) }

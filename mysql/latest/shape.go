@@ -1,6 +1,7 @@
 package latest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,6 +103,18 @@ func (s Shape) Query(shard farm.ShardName, f Form, ordered bool) string {
 		text += " ORDER BY " + names("p", s.Parent.Key, "")
 	}
 	return text
+}
+
+// AnswerKey are the columns of the parent's key as Query names them; nil where the columns of a snapshot lack one of them.
+func (s Shape) AnswerKey() (out []string) {
+	for _, k := range s.Parent.Key {
+		name := s.Parent.Table + "." + k
+		if !slices.Contains(s.Columns(), name) {
+			return nil
+		}
+		out = append(out, s.short(name))
+	}
+	return out
 }
 
 // latestKey is the subquery for the key of the latest child of the parent that outer stands for.
