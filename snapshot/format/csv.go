@@ -49,8 +49,10 @@ func (c *csvLines) value(is class, v []byte) {
 		c.buf = strconv.AppendUint(c.buf, ofBits(v), 10)
 	case is == octets && len(v) > 0:
 		c.buf = hex.AppendEncode(c.buf, v)
-	case is == text || len(v) == 0:
+	case is == text || is == document || len(v) == 0:
 		c.quoted(v)
+	case is == decimal:
+		c.buf = append(c.buf, unpadded(v)...)
 	default:
 		c.buf = append(c.buf, v...)
 	}

@@ -71,15 +71,16 @@ const (
 	octets        // any bytes
 	bits          // BIT(n): an integer without sign, as bytes, the highest first
 	date
-	moment // date and time of day
+	moment   // date and time of day
+	document // JSON of MySQL's own type; in MariaDB JSON is text
 )
 
-// classes are the kinds that are not text. Text are also ENUM, SET, JSON, UUID, INET6, and TIME, which goes beyond a day.
+// classes are the kinds that are not text. Text are also ENUM, SET, UUID, INET6, and TIME, which goes beyond a day.
 var classes = map[string]class{
 	"tinyint": number, "smallint": number, "mediumint": number, "int": number, "bigint": number, "year": number,
 	"float": number, "double": number, "decimal": decimal, "bit": bits,
 	"binary": octets, "varbinary": octets, "tinyblob": octets, "blob": octets, "mediumblob": octets, "longblob": octets, "geometry": octets, "vector": octets,
-	"date": date, "datetime": moment, "timestamp": moment,
+	"date": date, "datetime": moment, "timestamp": moment, "json": document,
 }
 
 func (c Column) class() class { return classes[c.Kind] }

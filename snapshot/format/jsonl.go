@@ -8,7 +8,8 @@ import (
 )
 
 // jsonLines writes an object a line, its members in the order of the columns. Numbers are numbers, DECIMAL is a string with
-// all its digits, bytes are base64 (RFC 4648, padded), BIT is a number, times are the text the server shows, NULL is null.
+// all its digits, bytes are base64 (RFC 4648, padded), BIT is a number, JSON of MySQL's type JSON is
+// as it is (in MariaDB JSON is text), times are the text the server shows, NULL is null.
 type jsonLines struct {
 	lines
 	columns []Column
@@ -43,8 +44,10 @@ func AppendJSON(dst []byte, c Column, v []byte) []byte {
 		return append(dst, "null"...)
 	}
 	switch c.class() {
-	case number:
+	case number, document:
 		return append(dst, v...)
+	case decimal:
+		return append(append(append(dst, '"'), unpadded(v)...), '"')
 	case bits:
 		return strconv.AppendUint(dst, ofBits(v), 10)
 	case octets:
@@ -53,6 +56,14 @@ func AppendJSON(dst []byte, c Column, v []byte) []byte {
 		return append(dst, '"')
 	}
 	return appendString(dst, v)
+}
+
+// unpadded is a DECIMAL without the zeros that ZEROFILL shows.
+func unpadded(v []byte) []byte {
+	for len(v) > 1 && v[0] == '0' && v[1] != '.' {
+		v = v[1:]
+	}
+	return v
 }
 
 const hexDigits = "0123456789abcdef"
