@@ -100,7 +100,7 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 		{"know", "Know what is there", []*cobra.Command{a.inventoryCommand(), a.schemaCommand(), a.domainsCommand(), a.routingCommand(), a.doctorCommand(), a.explainCommand(), a.dueCommand(), a.metricsCommand()}},
 		{"measure", "Measure", []*cobra.Command{a.digestCommand(), a.benchCommand(), a.tuneCommand(), a.replayCommand()}},
 		{"plan", "Plan", []*cobra.Command{a.planCommand(), a.capacityCommand()}},
-		{"act", "Act", []*cobra.Command{a.moveCommand(), a.alterCommand(), a.reshapeCommand(), a.followCommand(), a.rollCommand(), a.sideCommand(), a.backupCommand(), a.restoreCommand(), a.agentCommand()}},
+		{"act", "Act", []*cobra.Command{a.moveCommand(), a.alterCommand(), a.reshapeCommand(), a.snapshotCommand(), a.followCommand(), a.rollCommand(), a.sideCommand(), a.backupCommand(), a.restoreCommand(), a.agentCommand()}},
 		{steerGroup, "Steer what runs", a.steeringCommands()},
 		{"prove", "Prove and show", []*cobra.Command{a.reportCommand(), a.serveCommand()}},
 	} {
@@ -154,6 +154,10 @@ func writeAs(path string, text []byte, mode fs.FileMode) error {
 	if err == nil {
 		return nil
 	}
+	return unwritten(path, err)
+}
+
+func unwritten(path string, err error) error {
 	var cause *fs.PathError
 	if errors.As(err, &cause) {
 		err = cause.Err // it names a temporary file

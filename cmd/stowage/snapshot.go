@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"stowage/farm"
+	"stowage/mysql/latest"
+	"stowage/snapshot"
+	"stowage/snapshot/format"
+)
+
+// snapshotFlags are those of `snapshot`.
+type snapshotFlags struct {
+	shard, tenant, spec string
+	format, out, form   string
+	side                string
+	compare             bool
+}
+
+func (a *app) snapshotCommand() *cobra.Command {
+	var f snapshotFlags
+	cmd := &cobra.Command{
+		Use: "snapshot --shard SHARD --tenant TENANT", Short: "Write a tenant's latest state as JSON lines, CSV or Parquet", Args: args(cobra.NoArgs),
+		Long: `Writes what one tenant has, as reshape/NAME.yaml says it: one row for each parent that has a
+child which counts, with the columns of 'snapshot' in the spec. The tenant's flag says which
+query is asked, the normalised or the denormalised one; both give the same rows. The flag is
+read in the view of the snapshot.
+
+All rows are of one read view, at the GTID position that is printed at the end: 'stowage
+follow --from POSITION' goes on from there. A snapshot is not resumable: what was interrupted
+is begun again, and FILE is not there until it is whole. The view keeps old rows on the server
+for as long as it is open, and an ALTER TABLE of its tables waits for it.
+
+It reads the side with more room: of the sides that are in rotation, not fenced and not behind,
+the one with fewer threads at work. No such side: exit code 3. --side names one, whatever its
+state; its lag is printed.
+
+--compare writes no rows: it asks both queries in one view, names the rows that differ, and
+prints both times. docs/snapshot.md.
+
+` + exitHelp,
+		Example: "  stowage snapshot --shard fs001 --tenant 7 > tenant7.jsonl\n  stowage snapshot --shard fs001 --tenant 7 --format parquet --out tenant7.parquet --json\n  stowage snapshot --shard fs001 --tenant 7 --compare",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.check(c, a.json); err != nil {
+				return err
+			}
+			return a.snapshot(c.Context(), f)
+		},
+	}
+	cmd.Flags().StringVar(&f.shard, "shard", "", "the shard that the tenant is in")
+	cmd.Flags().StringVar(&f.tenant, "tenant", "", "the tenant's key")
+	cmd.Flags().StringVar(&f.spec, "spec", "", "the spec, reshape/`NAME`.yaml; default: the only one that is for this shard")
+	cmd.Flags().StringVar(&f.format, "format", format.JSONLines, "jsonl, csv or parquet")
+	cmd.Flags().StringVarP(&f.out, "out", "o", "-", "the `file` to write; - is standard output")
+	cmd.Flags().StringVar(&f.form, "form", "", "the query: grouped or correlated (both normalised), or denormalised; default: as the tenant's flag says")
+	cmd.Flags().StringVar(&f.side, "side", "", "read this side, A or B, whatever its state")
+	cmd.Flags().BoolVar(&f.compare, "compare", false, "write nothing; ask both queries in one view and name the rows that differ")
+	return cmd
+}
+
+func (f snapshotFlags) check(c *cobra.Command, inJSON bool) error {
+	set := c.Flags().Changed
+	switch {
+	case f.shard == "":
+		return usage(c, errors.New("--shard is missing"))
+	case !set("tenant"):
+		return usage(c, errors.New("--tenant is missing"))
+	case !slices.Contains(format.Names, f.format):
+		return usage(c, fmt.Errorf("--format is %q; it is one of %s", f.format, strings.Join(format.Names, ", ")))
+	case f.side != "" && f.side != "A" && f.side != "B":
+		return usage(c, fmt.Errorf("--side is %q; it is A or B", f.side))
+	case f.compare && (set("out") || set("format") || set("form")):
+		return usage(c, errors.New("--compare writes no rows: it cannot be combined with --out, --format and --form"))
+	case inJSON && !f.compare && f.out == "-":
+		return usage(c, errors.New("--json prints the summary on standard output: give --out FILE for the rows"))
+	}
+	return nil
+}
+
+// snapshotAnswer is what `snapshot` prints at its end.
+type snapshotAnswer struct {
+	FormatVersion int               `json:"format_version"`
+	Shard         farm.ShardName    `json:"shard"`
+	Tenant        string            `json:"tenant"`
+	Position      string            `json:"position"` // GTIDs
+	Side          farm.SideName     `json:"side"`
+	Instance      farm.InstanceName `json:"instance"`
+	SideState     string            `json:"side_state"` // why it would not have been read by itself; "": it has everything
+	Query         string            `json:"query"`      // normalised or denormalised
+	Form          latest.Form       `json:"form"`
+	Rows          int64             `json:"rows"`
+	Bytes         int64             `json:"bytes"`
+	Seconds       float64           `json:"seconds"`
+	WrittenAsNull int64             `json:"written_as_null"` // values that the format has no word for
+	Format        string            `json:"format"`
+	Out           string            `json:"out"`
+}
+
+// queryName is the kind of a form.
+func queryName(f latest.Form) string {
+	if f == latest.Denormalised {
+		return "denormalised"
+	}
+	return "normalised"
+}
+
+func (a *app) snapshot(ctx context.Context, f snapshotFlags) error {
+	src, err := a.snapshotSource(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	a.say("%s", src.seen.Why(src.all))
+	if f.compare {
+		return a.snapshotCompare(ctx, f, src)
+	}
+	out, err := a.snapshotOut(f.out)
+	if err != nil {
+		return err
+	}
+	defer out.drop()
+	tell := func(rows int64) { a.say("%d rows", rows) }
+	sum, err := snapshot.Take(ctx, src.seen.Server, snapshot.Of(src.shape, src.shard, f.tenant, latest.Form(f.form)), f.format, out, tell)
+	if err != nil {
+		return snapshotEnd(err, f, sum)
+	}
+	if err := out.keep(); err != nil {
+		return err
+	}
+	answer := snapshotAnswer{FormatVersion: 1, Shard: src.shard, Tenant: f.tenant, Position: sum.Position.String(), Side: src.seen.Side, Instance: src.seen.Server.Name(), SideState: src.seen.Not,
+		Query: queryName(sum.Form), Form: sum.Form, Rows: sum.Rows, Bytes: sum.Bytes, Seconds: sum.Took.Seconds(), WrittenAsNull: sum.Lost, Format: f.format, Out: f.out}
+	a.say("%s, %s in %.2f s, %s query (%s), position %s", plural(int(sum.Rows), "row", "rows"), farm.RoundQuantity(float64(sum.Bytes), farm.KindBytes), sum.Took.Seconds(), answer.Query, answer.Form, answer.Position)
+	if sum.Lost > 0 {
+		a.say("%s that no calendar has: written as NULL", plural(int(sum.Lost), "date", "dates"))
+	}
+	if !a.json {
+		return nil
+	}
+	return a.emit(answer, nil)
+}
+
+// snapshotEnd says how a snapshot ended that did not come to its end.
+func snapshotEnd(err error, f snapshotFlags, sum snapshot.Summary) error {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return err // whoever read it has what was wanted
+	case errors.Is(err, context.Canceled):
+		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w after %d rows", farm.ErrInterrupted, sum.Rows), Hint: "the query was ended on the server; a snapshot is not resumable: begin again"}
+	case errors.Is(err, latest.ErrNoTenant):
+		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w: the tenant has gone: %w", farm.ErrInput, err)}
+	}
+	return err
+}
+
+// snapshotDifferences is what `snapshot --compare` prints.
+type snapshotDifferences struct {
+	FormatVersion int               `json:"format_version"`
+	Shard         farm.ShardName    `json:"shard"`
+	Tenant        string            `json:"tenant"`
+	Position      string            `json:"position"`
+	Side          farm.SideName     `json:"side"`
+	Instance      farm.InstanceName `json:"instance"`
+	Form          latest.Form       `json:"form"` // of the normalised query
+	snapshot.Comparison
+}
+
+func (a *app) snapshotCompare(ctx context.Context, f snapshotFlags, src *snapshotSource) error {
+	c, err := snapshot.Compare(ctx, src.seen.Server, src.shape, src.shard, f.tenant)
+	if err != nil {
+		return snapshotEnd(err, f, snapshot.Summary{})
+	}
+	if c.Differences == nil {
+		c.Differences = []snapshot.Difference{}
+	}
+	v := snapshotDifferences{FormatVersion: 1, Shard: src.shard, Tenant: f.tenant, Position: c.At.String(), Side: src.seen.Side, Instance: src.seen.Server.Name(), Form: src.shape.Normalised(), Comparison: c}
+	if err := a.emit(v, v.text); err != nil {
+		return err
+	}
+	if c.Different > 0 {
+		return farm.ErrFindings
+	}
+	return nil
+}
+
+func (v snapshotDifferences) text(w io.Writer) error {
+	fmt.Fprintf(w, "tenant %s of %s at %s: %s by the normalised query (%s)\n", v.Tenant, v.Shard, v.Position, plural(int(v.Rows), "row", "rows"), v.Form)
+	fmt.Fprintf(w, "normalised %.3f s, denormalised %.3f s; the second found in memory what the first had read\n", v.Normalised.Seconds(), v.Denormalised.Seconds())
+	switch {
+	case v.Different == 0:
+		fmt.Fprintln(w, "both queries give the same rows")
+	case v.AtLeast:
+		fmt.Fprintf(w, "at least %s; the first:\n", plural(int(v.Different), "row differs", "rows differ"))
+	default:
+		fmt.Fprintf(w, "%s:\n", plural(int(v.Different), "row differs", "rows differ"))
+	}
+	for _, d := range v.Differences {
+		fmt.Fprintf(w, "  %s\n", d)
+	}
+	return nil
+}
