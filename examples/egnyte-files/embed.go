@@ -12,6 +12,11 @@ import (
 //go:embed schema.sql
 var Schema string
 
+// Spec is reshape/latest-version.yaml.
+//
+//go:embed reshape/latest-version.yaml
+var Spec string
+
 //go:embed queries/*.sql
 var queries embed.FS
 

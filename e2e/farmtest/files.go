@@ -1,0 +1,221 @@
+package farmtest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"stowage/demo"
+	egnyte "stowage/examples/egnyte-files"
+	"stowage/examples/egnyte-files/files"
+	"stowage/farm"
+	"stowage/route"
+	"stowage/workspace"
+)
+
+// FilesShard is the database of a FilesFarm that is reshaped.
+const FilesShard = "fs01"
+
+// FilesFarm is a farm one of whose shards holds a cloud file system, of which clients write.
+type FilesFarm struct {
+	*LiveFarm
+	Writers *files.Writers
+	Tenants []files.Tenant
+	Held    func() // called by a client that waits for a gate; nil: nobody wants to know
+
+	stop context.CancelFunc
+	done chan error
+}
+
+// StartFilesFarm is one of a single pair, with so many versions. The spec is that of the example.
+func StartFilesFarm(t *testing.T, topology farm.Topology, versions int64, clients files.Clients) *FilesFarm {
+	t.Helper()
+	o := demo.Options{Topology: topology, Pairs: 1, Shards: 1, Rows: 10, Tell: func(string) {}}
+	o.Hosts = o.Instances()
+	f := &FilesFarm{LiveFarm: EmptyFarm(t, "r630-ssd", 1)}
+	t.Cleanup(f.Down)
+	o.Dir = f.Dir
+	if err := demo.Up(t.Context(), o, QuietLog()); err != nil {
+		t.Fatal(err)
+	}
+	ws, fm, client, err := FarmAccess(f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := fm.Pairs[0].Sides[farm.A]
+	db := f.Dial("unix", f.Path(at.Datadir)+"/mysqld.sock", "root", "")
+	if f.Tenants, err = files.Generate(t.Context(), db, FilesShard, files.Plan{Seed: 1, Versions: versions, Smallest: 200, Largest: versions / 4}); err != nil {
+		t.Fatal(err)
+	}
+	f.takeIn(ws)
+	if err = os.MkdirAll(filepath.Join(f.Dir, "reshape"), 0o755); err == nil {
+		err = os.WriteFile(filepath.Join(f.Dir, "reshape/latest-version.yaml"), []byte("shards: ["+FilesShard+"]\n"+egnyte.Spec), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients.Shard = FilesShard
+	clients.DSN = func(address string) string {
+		c := driver.NewConfig()
+		c.User, c.Passwd, c.Net, c.Addr, c.DBName, c.Logger, c.ParseTime, c.InterpolateParams = client.User, client.Password, "tcp", address, FilesShard, &driver.NopLogger{}, true, true
+		return c.FormatDSN()
+	}
+	clients.Where = f.where
+	if f.Writers, err = files.NewWriters(t.Context(), db, clients); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Writers.Close() })
+	return f
+}
+
+// takeIn names the shard in farm.yaml.
+func (f *FilesFarm) takeIn(ws *workspace.Workspace) {
+	f.T.Helper()
+	path := ws.Path("farm.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	at := strings.Index(string(text), "    shards:\n") + len("    shards:\n")
+	if err := os.WriteFile(path, []byte(string(text[:at])+"      - {name: "+FilesShard+", disk: 1GB}\n"+string(text[at:])), 0o644); err != nil {
+		f.T.Fatal(err)
+	}
+	if _, err := ws.Farm(); err != nil {
+		f.T.Fatal(err)
+	}
+}
+
+// where is the address of a tenant's clients. They wait behind a closed gate.
+func (f *FilesFarm) where(ctx context.Context, tenant uint32) (string, error) {
+	for {
+		table, err := route.ReadFile(f.Dir + "/routing.json")
+		if err == nil {
+			for _, p := range table.Pairs {
+				if r, address := p.Locate(fmt.Sprint(tenant)); r.Gate == route.Open {
+					return address, nil
+				}
+			}
+		}
+		if f.Held != nil {
+			f.Held()
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// Write lets clients write until Rest.
+func (f *FilesFarm) Write() {
+	ctx, stop := context.WithCancel(context.Background())
+	f.stop, f.done = stop, make(chan error, 1)
+	f.T.Cleanup(stop)
+	go func() { f.done <- f.Writers.Run(ctx) }()
+}
+
+// Rest ends the clients, and holds both sides against what they were told, and the carried columns of active tenants against their versions.
+func (f *FilesFarm) Rest() {
+	f.T.Helper()
+	f.stop()
+	if err := <-f.done; err != nil {
+		f.T.Error(err)
+	}
+	for name, db := range f.Sides() {
+		var faults []string
+		for deadline := time.Now().Add(WaitLimit); ; PauseTest() { // the other side applies what it has received
+			var err error
+			if faults, err = f.Writers.Compare(f.T.Context(), db); err != nil {
+				f.T.Fatal(err)
+			}
+			if len(faults) == 0 || time.Now().After(deadline) {
+				break
+			}
+		}
+		if len(faults) > 0 {
+			f.T.Errorf("%s: %d rows are not what clients were told, the first: %s", name, len(faults), faults[0])
+		}
+		f.Right(name, db)
+	}
+}
+
+// Right holds the active tenants of one server against their versions, and says how many there are.
+func (f *FilesFarm) Right(name farm.InstanceName, db *sql.DB) int64 {
+	f.T.Helper()
+	c, err := files.Look(f.T.Context(), db, FilesShard)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	if len(c.Mismatches) > 0 {
+		f.T.Errorf("%s: %d columns of active tenants are wrong, the first: %v", name, len(c.Mismatches), c.Mismatches[0])
+	}
+	return c.Tenants
+}
+
+// Sides are connections at the console of each server.
+func (f *FilesFarm) Sides() map[farm.InstanceName]*sql.DB {
+	f.T.Helper()
+	_, fm, _, err := FarmAccess(f.Dir)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	out := map[farm.InstanceName]*sql.DB{}
+	p := fm.Pairs[0]
+	for _, side := range p.SideNames() {
+		out[p.Instance(side)] = f.Dial("unix", f.Path(p.Sides[side].Datadir)+"/mysqld.sock", "root", "")
+	}
+	return out
+}
+
+// Stowage runs the program in the workspace, which must end with a code and say something.
+func (f *FilesFarm) Stowage(code int, want string, args ...string) Program {
+	f.T.Helper()
+	p := RunProgram(f.T, "", append(args, "-C", f.Dir)...)
+	if p.Code != code || !strings.Contains(p.Stdout+p.Stderr, want) {
+		f.T.Fatalf("stowage %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), p.Code, code, want, p.Stdout, p.Stderr)
+	}
+	return p
+}
+
+// TenantState is a tenant as `reshape status --json` has it.
+type TenantState struct {
+	ID         string     `json:"id"`
+	Migrated   bool       `json:"migrated"`
+	Active     bool       `json:"active"`
+	Rows       int64      `json:"rows"`
+	Mismatches int64      `json:"mismatches"`
+	VerifiedAt *time.Time `json:"verified_at"`
+}
+
+// States are all of them.
+func (f *FilesFarm) States() []TenantState {
+	f.T.Helper()
+	p := f.Stowage(ExitFine, "", "reshape", "status", "--json")
+	var out struct {
+		Tenants []TenantState `json:"tenants"`
+	}
+	if err := json.Unmarshal([]byte(p.Stdout), &out); err != nil {
+		f.T.Fatalf("%v\n%s", err, p.Stdout)
+	}
+	return out.Tenants
+}
+
+// Active is how many are.
+func (f *FilesFarm) Active() (n int) {
+	f.T.Helper()
+	for _, t := range f.States() {
+		if t.Active {
+			n++
+		}
+	}
+	return n
+}

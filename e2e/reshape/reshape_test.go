@@ -1,0 +1,84 @@
+// Package reshape denormalises a cloud file system under its clients, tenant by tenant, and kills once what does it.
+package reshape
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stowage/e2e/farmtest"
+	"stowage/examples/egnyte-files/files"
+	"stowage/farm"
+	"stowage/reshape"
+)
+
+func TestMain(m *testing.M) { farmtest.Main(m) }
+
+// One tenant, then ten, then all, while clients of every tenant write on both sides; what is active is looked at all the time.
+func TestTenantsAreReshapedUnderLoad(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 20000, files.Clients{Seed: 1, Pause: 2 * time.Millisecond, DropTenants: 3})
+	f.Write()
+	f.Stowage(farmtest.ExitFine, "ADD COLUMN `latest_size`", "reshape", "latest-version")
+	f.Stowage(farmtest.ExitUsage, "has a tenant nobody", "reshape", "--tenant", "nobody")
+	f.Stowage(farmtest.ExitFine, "1 of 1 tenant right", "reshape", "latest-version", "--tenants", "1")
+	if n := f.Active(); n != 1 {
+		t.Errorf("%d tenants are active", n)
+	}
+	f.Stowage(farmtest.ExitFine, "10 of 10 tenants right", "reshape", "--tenants", "10")
+	for name, db := range f.Sides() {
+		f.Right(name, db)
+	}
+	f.Stowage(farmtest.ExitFine, "", "reshape", "--all")
+	f.Stowage(farmtest.ExitFine, "is right", "reshape", "verify")
+	states := f.States()
+	for _, s := range states {
+		if !s.Migrated || !s.Active || s.VerifiedAt == nil || s.Mismatches > 0 {
+			t.Errorf("tenant %+v", s)
+		}
+	}
+	f.Stowage(farmtest.ExitFine, "is read from its children", "reshape", "off", states[0].ID)
+	if f.Active() != len(states)-1 {
+		t.Error("a tenant that is off is active")
+	}
+	f.Stowage(farmtest.ExitFine, "is active", "reshape", "on", states[0].ID)
+	f.Stowage(farmtest.ExitFine, "every tenant of the wave is done", "reshape", "--all")
+	f.Rest()
+	for name, db := range f.Sides() {
+		if n := f.Right(name, db); n != int64(len(states)) && n < int64(len(states))-3 {
+			t.Errorf("%s: %d tenants were looked at, %d are active", name, n, len(states))
+		}
+	}
+
+	// Somebody writes past the triggers: the next comparison sends the tenant back.
+	for _, db := range f.Sides() {
+		if _, err := db.ExecContext(t.Context(), "UPDATE fs01.files SET latest_size = 4711 WHERE tenant_id = ? AND latest_size IS NOT NULL LIMIT 1", states[1].ID); err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	f.Stowage(farmtest.ExitFindings, "do not say what the latest child has", "reshape", "verify", states[1].ID)
+	if f.Active() != len(states)-1 {
+		t.Error("a tenant whose rows are wrong is active")
+	}
+	f.Stowage(farmtest.ExitFine, "1 of 1 tenant right", "reshape", "--tenant", states[1].ID)
+}
+
+// One border of all, another with each commit: e2e/long/reshape has the others.
+func TestReshapeKilledOnce(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 6000, files.Clients{Seed: 2, Pause: 2 * time.Millisecond})
+	f.Write()
+	book, _ := reshape.Kind(nil).Runbook(reshape.Name)
+	points := book.Points()
+	at := points[farmtest.Turn()%len(points)]
+	p := farmtest.RunProgram(t, "both @ "+at, "reshape", "--all", "-C", f.Dir)
+	if !strings.Contains(p.Stdout+p.Stderr, farmtest.MarkOfKill+at) {
+		t.Fatalf("never met %q: exit %d\n%s%s", at, p.Code, p.Stdout, p.Stderr)
+	}
+	f.Stowage(farmtest.ExitFine, "right", "resume")
+	if n := f.Active(); n != len(f.Tenants) {
+		t.Errorf("%d of %d tenants are active", n, len(f.Tenants))
+	}
+	f.Rest()
+}
