@@ -148,7 +148,7 @@ type Ended struct {
 }
 
 // Right reports whether all its rows were compared and are right.
-func (e Ended) Right() bool { return e.VerifiedAt != nil && e.Mismatches == 0 }
+func (e Ended) Right() bool { return e.VerifiedAt != nil && e.IsRight() }
 
 // OfRun are the tenants of a run's wave.
 func OfRun(in *store.Store, run string) ([]Ended, error) {
@@ -182,7 +182,13 @@ func Wrong(v latest.Verdict) error {
 	return fmt.Errorf("%w: %s; it is read from its children", farm.ErrFindings, wrongText(v))
 }
 
+// IsRight reports whether nothing was found to be wrong.
+func (r Record) IsRight() bool { return r.Mismatches == 0 && r.Different == 0 }
+
 // Wrong says what the last comparison found.
 func (r Record) Wrong() string {
+	if r.Mismatches == 0 {
+		return fmt.Sprintf("the two queries differ in %s: stowage snapshot --compare names them", farm.Counted(int(r.Different), "row"))
+	}
 	return wrongText(latest.Verdict{Rows: r.Rows, Mismatches: r.Mismatches, Keys: r.Keys})
 }

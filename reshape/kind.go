@@ -19,6 +19,7 @@ const (
 	StepIndex    = "index"
 	StepFill     = "fill"
 	StepVerify   = "verify"
+	StepShadow   = "shadow"
 	StepActivate = "activate"
 )
 
@@ -69,8 +70,12 @@ var steps = []swing.Step[*work]{
 		Do: act.Method((*work).verify), Undo: act.Method((*work).verifyBack),
 	},
 	{
-		Name: StepActivate, Needs: "its flag says migrated", Effect: "its flag says active: the application reads the carried columns",
-		Known: "both queries gave the same rows, and all rows were compared in the transaction that set the flag", Undone: "the flag is 0", Timeout: 15 * 24 * time.Hour,
+		Name: StepShadow, Needs: "its flag says migrated", Effect: "none", Known: "of a sample of the wave's tenants both queries gave the same rows, in one view; how long each took is kept", Timeout: 15 * 24 * time.Hour,
+		Do: act.Method((*work).shadow), Undo: func(context.Context, *work) error { return nil },
+	},
+	{
+		Name: StepActivate, Needs: "its flag says migrated, and both queries give the same", Effect: "its flag says active: the application reads the carried columns",
+		Known: "all its rows were compared in the transaction that set the flag", Undone: "the flag is 0", Timeout: 15 * 24 * time.Hour,
 		Do: act.Method((*work).activate), Undo: act.Method((*work).activateBack),
 	},
 }

@@ -15,13 +15,13 @@ import (
 
 // Questions are asked in this order, all of them.
 var questions = []act.Question[*work]{
-	{Name: "servers", Look: askServers},
-	{Name: "spec", Look: askSpec},
-	{Name: "routed-by", Look: askRoutedBy},
-	{Name: "privileges", Look: askPrivileges},
-	{Name: "log", Look: askLog},
-	{Name: "triggers", Look: askTriggers},
-	{Name: "statements", Look: askStatements},
+	{Name: "reshape-servers", Look: askServers},
+	{Name: "reshape-spec", Look: askSpec},
+	{Name: "reshape-routed-by", Look: askRoutedBy},
+	{Name: "reshape-privileges", Look: askPrivileges},
+	{Name: "reshape-log", Look: askLog},
+	{Name: "reshape-triggers", Look: askTriggers},
+	{Name: "reshape-statements", Look: askStatements},
 }
 
 // Survey implements act.Work.

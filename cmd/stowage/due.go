@@ -103,7 +103,7 @@ func (a *app) due(ctx context.Context, dry bool) (dueAnswer, error) {
 	defer d.Close()
 	out := dueAnswer{FormatVersion: 1, Farm: d.Farm.Name, At: time.Now().UTC(), Tasks: []dueTask{}, Findings: []farm.Finding{}}
 	failed := 0
-	for _, task := range a.duties(d.Farm) {
+	for _, task := range append(a.duties(d.Farm), a.reshapeDuties(d)...) {
 		was, err := d.Store.Duties()
 		if err != nil {
 			return dueAnswer{}, err

@@ -76,7 +76,7 @@ func (a *app) metricFamilies(d *session.Session, shards bool) ([]metrics.Family,
 	if err != nil {
 		return nil, err
 	}
-	for _, task := range a.duties(d.Farm) {
+	for _, task := range append(a.duties(d.Farm), a.reshapeDuties(d)...) {
 		w := was[task.Name]
 		facts.Tasks = append(facts.Tasks, metrics.Task{Name: task.Name, Every: max(0, task.Every), DoneAt: w.DoneAt, Took: w.Ended.Sub(w.Begun), Done: w.Done, Failed: w.Failed})
 	}

@@ -124,7 +124,7 @@ func (s moveSummary) writeTenants(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "%s: %d of %s right, %d rows compared, in %.1f s\n", s.Run, right, plural(len(s.Tenants), "tenant", "tenants"), rows, s.Seconds)
 	for _, t := range s.Tenants {
-		if t.Mismatches > 0 {
+		if !t.IsRight() {
 			_, e := fmt.Fprintf(w, "  %s stays as it was: %s\n", t.Member, t.Wrong())
 			err = errors.Join(err, e)
 		}
@@ -136,7 +136,7 @@ func (s moveSummary) writeTenants(w io.Writer) error {
 func (s moveSummary) wrongTenants() error {
 	wrong := 0
 	for _, t := range s.Tenants {
-		if t.Mismatches > 0 {
+		if !t.IsRight() {
 			wrong++
 		}
 	}
@@ -207,7 +207,7 @@ func (s reshapeState) writeText(w io.Writer) error {
 		if t.VerifiedAt != nil {
 			compared = t.VerifiedAt.Local().Format("2006-01-02 15:04:05")
 		}
-		if t.Mismatches > 0 {
+		if !t.IsRight() {
 			rest = t.Wrong()
 		}
 		if t.Denormalised > 0 {

@@ -219,3 +219,26 @@ func (f *FilesFarm) Active() (n int) {
 	}
 	return n
 }
+
+// Definitions are the tables and triggers of the shard, by server.
+func (f *FilesFarm) Definitions() map[farm.InstanceName]string {
+	f.T.Helper()
+	out := map[farm.InstanceName]string{}
+	for name, db := range f.Sides() {
+		text := ""
+		for _, table := range []string{"tenants", "folders", "files", "versions"} {
+			var n, create string
+			if err := db.QueryRowContext(f.T.Context(), "SHOW CREATE TABLE "+FilesShard+"."+table).Scan(&n, &create); err != nil {
+				f.T.Fatal(err)
+			}
+			text += create + "\n"
+		}
+		var triggers sql.NullString
+		if err := db.QueryRowContext(f.T.Context(), "SELECT GROUP_CONCAT(TRIGGER_NAME ORDER BY TRIGGER_NAME) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = ?", FilesShard).Scan(&triggers); err != nil {
+			f.T.Fatal(err)
+		}
+		out[name] = text + triggers.String
+		_ = db.Close()
+	}
+	return out
+}
