@@ -27,6 +27,8 @@ type Wish struct {
 	Count   int
 	// OnlyMigrate leaves the flag active as it is.
 	OnlyMigrate bool
+	// Prepare gives the tables what they need, and takes no tenant.
+	Prepare bool
 }
 
 // Member is one tenant in one shard.
@@ -43,6 +45,7 @@ type wave struct {
 	Spec     spec.Spec                  `json:"spec"`
 	Shards   map[farm.PairName][]string `json:"shards"`
 	Members  map[farm.PairName][]Member `json:"members"`
+	Prepare  bool                       `json:"prepare,omitempty"`
 	Activate bool                       `json:"activate"`
 }
 
@@ -75,7 +78,7 @@ func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, err
 
 // wave chooses the tenants.
 func (a *Act) wave(ctx context.Context, w Wish) (wave, error) {
-	out := wave{Spec: w.Spec, Shards: map[farm.PairName][]string{}, Members: map[farm.PairName][]Member{}, Activate: !w.OnlyMigrate}
+	out := wave{Spec: w.Spec, Shards: map[farm.PairName][]string{}, Members: map[farm.PairName][]Member{}, Activate: !w.OnlyMigrate, Prepare: w.Prepare}
 	found, count := map[string]bool{}, 0
 	all, err := a.Tenants(ctx, w.Spec)
 	if err != nil {
@@ -87,7 +90,7 @@ func (a *Act) wave(ctx context.Context, w Wish) (wave, error) {
 		if named {
 			found[t.ID], found[t.Member().String()] = true, true
 		}
-		if done || len(w.Tenants) > 0 && !named || len(w.Tenants) == 0 && w.Count > 0 && count == w.Count {
+		if w.Prepare || done || len(w.Tenants) > 0 && !named || len(w.Tenants) == 0 && w.Count > 0 && count == w.Count {
 			continue
 		}
 		count++
@@ -99,7 +102,7 @@ func (a *Act) wave(ctx context.Context, w Wish) (wave, error) {
 		}
 	}
 	for _, p := range a.Farm.Pairs {
-		if len(out.Members[p.Name]) == 0 {
+		if len(out.Members[p.Name]) == 0 && !w.Prepare {
 			continue
 		}
 		for _, s := range p.Shards {
@@ -116,7 +119,7 @@ func (a *Act) job(run string, w wave) (engine.Job, error) {
 	key := strings.ToLower(rand.Text())[:16]
 	book, _ := a.Kind.Runbook(Name)
 	for _, p := range a.Farm.Pairs {
-		if len(w.Members[p.Name]) == 0 {
+		if len(w.Shards[p.Name]) == 0 {
 			continue
 		}
 		args, err := json.Marshal(order{Key: key, Pair: p.Name})

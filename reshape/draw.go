@@ -45,9 +45,6 @@ func (a *Act) Draw(ctx context.Context, w Wish) (Plan, error) {
 		return p, err
 	}
 	for _, pair := range a.Farm.Pairs {
-		if len(next.Members[pair.Name]) == 0 {
-			continue
-		}
 		for _, shard := range next.Shards[pair.Name] {
 			s, err := a.plannedShard(ctx, w.Spec, pair, farm.ShardName(shard), next.Members[pair.Name])
 			if err != nil {
@@ -115,7 +112,7 @@ func (a *Act) plannedShard(ctx context.Context, sp spec.Spec, pair farm.Pair, sh
 // WriteText prints it. What is the same for all shards is shown once.
 func (p Plan) WriteText(w io.Writer) error {
 	say := func(format string, args ...any) error { _, err := fmt.Fprintf(w, format, args...); return err }
-	if p.Tenants == 0 {
+	if p.Tenants == 0 && !slices.ContainsFunc(p.Shards, func(s PlannedShard) bool { return len(s.Statements) > 0 }) {
 		return say("%s: every tenant is done\n", p.Spec)
 	}
 	if err := say("%s: %s of %s left; kept current by %s\n", p.Spec, farm.Counted(p.Tenants, "tenant"), farm.Counted(len(p.Shards), "shard"), map[spec.Keep]string{spec.Triggers: "triggers", spec.Application: "the application"}[p.Keep]); err != nil {

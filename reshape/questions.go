@@ -45,7 +45,13 @@ func askSpec(ctx context.Context, w *work) (found []farm.Finding, err error) {
 			if err != nil {
 				return nil, err
 			}
-			for _, p := range shape.Check(t) {
+			problems := shape.Check(t)
+			if !slices.ContainsFunc(problems, func(p spec.Problem) bool { return !p.Slow }) {
+				if err := shape.Understood(ctx, server, shard); err != nil {
+					problems = append(problems, spec.Problem{Line: w.wave.Spec.Line("child.counts"), Text: err.Error()})
+				}
+			}
+			for _, p := range problems {
 				f := sides.Blocker(fmt.Sprintf("%s:%d", w.wave.Spec.File, p.Line), fmt.Sprintf("shard %s: %s", shard, p.Text), "correct the spec, or the table")
 				if p.Slow {
 					f.Severity = farm.Warning

@@ -23,6 +23,7 @@ type reshapeFlags struct {
 	count       int
 	all         bool
 	onlyMigrate bool
+	prepare     bool
 	dry         bool
 }
 
@@ -41,6 +42,7 @@ then active. The application reads the carried columns where active is set.
 Each run is one wave; the next run takes the tenants that are left:
 
   stowage reshape latest-version               what it would mean: rows, bytes, findings
+  stowage reshape latest-version --prepare     columns, triggers and indexes, and no tenant yet
   stowage reshape latest-version --tenants 1   one tenant
   stowage reshape latest-version --all         all that are left
   stowage reshape off acme                     send a tenant back, at once
@@ -55,6 +57,7 @@ Each run is one wave; the next run takes the tenants that are left:
 	fl.StringSliceVar(&f.tenants, "tenant", nil, "these tenants: TENANT, or SHARD/TENANT")
 	fl.IntVar(&f.count, "tenants", 0, "so many of the tenants that are left")
 	fl.BoolVar(&f.all, "all", false, "all tenants that are left")
+	fl.BoolVar(&f.prepare, "prepare", false, "give the tables what they need, and take no tenant yet")
 	fl.BoolVar(&f.onlyMigrate, "only-migrate", false, "fill in and compare; leave the flag active as it is")
 	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and change nothing")
 	a.engineFlag(fl)
@@ -82,8 +85,8 @@ func (a *app) reshaping(name string) (*session.Session, *reshape.Act, spec.Spec,
 
 // reshape begins a wave, or says what one would mean.
 func (a *app) reshape(c *cobra.Command, f reshapeFlags, name string) error {
-	if n := map[bool]int{true: 1}; n[len(f.tenants) > 0]+n[f.count > 0]+n[f.all] > 1 {
-		return usage(c, errors.New("--tenant, --tenants and --all exclude each other"))
+	if n := map[bool]int{true: 1}; n[len(f.tenants) > 0]+n[f.count > 0]+n[f.all]+n[f.prepare] > 1 {
+		return usage(c, errors.New("--tenant, --tenants, --all and --prepare exclude each other"))
 	}
 	if c.Flags().Changed("tenants") && f.count < 1 {
 		return usage(c, errors.New("--tenants is a number above 0"))
@@ -93,7 +96,7 @@ func (a *app) reshape(c *cobra.Command, f reshapeFlags, name string) error {
 		return err
 	}
 	defer d.Close()
-	if len(f.tenants) == 0 && f.count == 0 && !f.all {
+	if len(f.tenants) == 0 && f.count == 0 && !f.all && !f.prepare {
 		f.dry, f.all = true, true
 	}
 	if going.Dry = f.dry; f.dry {
@@ -102,7 +105,7 @@ func (a *app) reshape(c *cobra.Command, f reshapeFlags, name string) error {
 	if err := d.Turn(c.Context(), "reshape "+s.Name); err != nil {
 		return err
 	}
-	run, findings, err := going.Begin(c.Context(), reshape.Wish{Spec: s, Tenants: f.tenants, Count: f.count, OnlyMigrate: f.onlyMigrate})
+	run, findings, err := going.Begin(c.Context(), reshape.Wish{Spec: s, Tenants: f.tenants, Count: f.count, OnlyMigrate: f.onlyMigrate, Prepare: f.prepare})
 	writeFindings(a.stderr, findings)
 	if err != nil {
 		return err
@@ -121,6 +124,10 @@ func (s moveSummary) writeTenants(w io.Writer) error {
 			right++
 			rows += t.Rows
 		}
+	}
+	if len(s.Tenants) == 0 {
+		_, err := fmt.Fprintf(w, "%s: the tables have what they need, in %.1f s; begin with one tenant: stowage reshape %s --tenants 1\n", s.Run, s.Seconds, s.Plan)
+		return err
 	}
 	_, err := fmt.Fprintf(w, "%s: %d of %s right, %d rows compared, in %.1f s\n", s.Run, right, plural(len(s.Tenants), "tenant", "tenants"), rows, s.Seconds)
 	for _, t := range s.Tenants {
@@ -148,7 +155,7 @@ func (s moveSummary) wrongTenants() error {
 
 // reshapeDry says what a wave would mean.
 func (a *app) reshapeDry(ctx context.Context, going *reshape.Act, s spec.Spec, f reshapeFlags) error {
-	p, err := going.Draw(ctx, reshape.Wish{Spec: s, Tenants: f.tenants, Count: f.count, OnlyMigrate: f.onlyMigrate})
+	p, err := going.Draw(ctx, reshape.Wish{Spec: s, Tenants: f.tenants, Count: f.count, OnlyMigrate: f.onlyMigrate, Prepare: f.prepare})
 	if err != nil {
 		return err
 	}

@@ -56,12 +56,7 @@ func StartFilesFarm(t *testing.T, topology farm.Topology, versions int64, client
 		t.Fatal(err)
 	}
 	f.takeIn(ws)
-	if err = os.MkdirAll(filepath.Join(f.Dir, "reshape"), 0o755); err == nil {
-		err = os.WriteFile(filepath.Join(f.Dir, "reshape/latest-version.yaml"), []byte("shards: ["+FilesShard+"]\n"+egnyte.Spec), 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.Spec("", "")
 	clients.Shard = FilesShard
 	clients.DSN = func(address string) string {
 		c := driver.NewConfig()
@@ -74,6 +69,22 @@ func StartFilesFarm(t *testing.T, topology farm.Topology, versions int64, client
 	}
 	t.Cleanup(func() { f.Writers.Close() })
 	return f
+}
+
+// Spec writes the example's spec, with one text replaced by another.
+func (f *FilesFarm) Spec(from, to string) {
+	f.T.Helper()
+	text := "shards: [" + FilesShard + "]\n" + egnyte.Spec
+	if !strings.Contains(text, from) {
+		f.T.Fatalf("the spec has no %q", from)
+	}
+	err := os.MkdirAll(filepath.Join(f.Dir, "reshape"), 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(f.Dir, "reshape/latest-version.yaml"), []byte(strings.Replace(text, from, to, 1)), 0o644)
+	}
+	if err != nil {
+		f.T.Fatal(err)
+	}
 }
 
 // takeIn names the shard in farm.yaml.

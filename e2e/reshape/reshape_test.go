@@ -64,6 +64,63 @@ func TestTenantsAreReshapedUnderLoad(t *testing.T) {
 	f.Stowage(farmtest.ExitFine, "1 of 1 tenant right", "reshape", "--tenant", states[1].ID)
 }
 
+// The application keeps the columns itself: they come first, then the application that writes them, then the tenants.
+func TestApplicationKeepsColumns(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartFilesFarm(t, farm.PrimaryReplica, 3000, files.Clients{Seed: 3, Pause: 2 * time.Millisecond, Keeps: true})
+	f.Spec("keep: triggers", "keep: application")
+	f.Stowage(farmtest.ExitFine, "the tables have what they need", "reshape", "--prepare")
+	f.Write()
+	f.Stowage(farmtest.ExitFine, "3 of 3 tenants right", "reshape", "--tenants", "3", "--only-migrate")
+	if n := f.Active(); n != 0 {
+		t.Errorf("%d tenants are active, and only flags of migration were asked for", n)
+	}
+	f.Stowage(farmtest.ExitFine, "", "reshape", "--all")
+	if n := f.Active(); n != len(f.Tenants) {
+		t.Errorf("%d of %d tenants are active", n, len(f.Tenants))
+	}
+	f.Rest()
+	for name, text := range f.Definitions() {
+		if strings.Contains(text, "stowage_latest") {
+			t.Errorf("%s has triggers, and the application keeps the columns", name)
+		}
+	}
+}
+
+// What a spec must not say is refused with its line, before anything is touched.
+func TestSpecsThatDoNotFit(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 1000, files.Clients{Seed: 4})
+	was := f.Definitions()
+	for _, c := range []struct {
+		from, to, want string
+		code           int
+	}{
+		{"latest: [version_no DESC]", "latest: [size DESC]", "which is the latest is undecided", farmtest.ExitRefused},
+		{"latest: [version_no DESC]", "latest: [version_nr DESC]", "table versions has no column version_nr", farmtest.ExitRefused},
+		{"key: [version_id]", "key: [author]", "author is no unique key of table versions", farmtest.ExitRefused},
+		{"counts: \"deleted_at IS NULL\"", "counts: \"deleted_at > NOW()\"", "is another value at another time", farmtest.ExitRefused},
+		{"counts: \"deleted_at IS NULL\"", "counts: \"deleted_at IS\"", "latest-version.yaml:", farmtest.ExitRefused},
+		{"  latest_version_id: version_id\n", "", "would tell a parent without a child", farmtest.ExitRefused},
+		{"  routed_by: \"{tenant}\"\n", "", "by which key a tenant's clients are routed", farmtest.ExitRefused},
+		{"folders.path", "tenants.name", "is of no table that the snapshot reads", farmtest.ExitRefused},
+		{"keep: triggers", "keeps: triggers", "unknown key \"keeps\" in the spec; did you mean \"keep\"?", farmtest.ExitUsage},
+		{"shards: [fs01]", "shards: [fs99]", "no shard of this name", farmtest.ExitUsage},
+	} {
+		f.Spec(c.from, c.to)
+		p := f.Stowage(c.code, c.want, "reshape", "--all")
+		if !strings.Contains(p.Stdout+p.Stderr, "latest-version.yaml:") {
+			t.Errorf("%s: no line is named:\n%s%s", c.to, p.Stdout, p.Stderr)
+		}
+		f.Spec("", "")
+	}
+	for name, is := range f.Definitions() {
+		if is != was[name] {
+			t.Errorf("%s was touched:\n%s", name, is)
+		}
+	}
+}
+
 // One border of all, another with each commit: e2e/long/reshape has the others.
 func TestReshapeKilledOnce(t *testing.T) {
 	t.Parallel() // it mostly waits

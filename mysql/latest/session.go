@@ -36,9 +36,9 @@ func (s Shape) Open(ctx context.Context, server *mysql.Server, may func(context.
 		return nil, d.Fail("connect", err)
 	}
 	out := &Session{Shape: s, server: d, conn: conn, May: may}
-	set := "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 0, in_predicate_conversion_threshold = 0, idle_transaction_timeout = 0"
+	set := "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 0, lock_wait_timeout = 5, in_predicate_conversion_threshold = 0, idle_transaction_timeout = 0"
 	if !flavor.HasGTIDDomains() { // which waits for at least a second
-		set = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 1"
+		set = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 1, lock_wait_timeout = 5"
 	}
 	for _, st := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"} {
 		if _, err := conn.ExecContext(ctx, st); err != nil {

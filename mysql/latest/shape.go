@@ -155,6 +155,9 @@ func (s Shape) differ() string {
 	terms := make([]string, len(s.Carry))
 	for n, c := range s.Carry {
 		terms[n] = "p." + mysql.Ident(c.Column) + " <=> c." + mysql.Ident(c.From)
+		if c.Text { // A and a may be equal to the server
+			terms[n] = "CAST(p." + mysql.Ident(c.Column) + " AS BINARY) <=> CAST(c." + mysql.Ident(c.From) + " AS BINARY)"
+		}
 	}
 	return "NOT (" + strings.Join(terms, " AND ") + ")"
 }

@@ -77,15 +77,20 @@ func readKeys(ctx context.Context, d mysql.Door, of string, into spec.Tables) er
 
 // readRelations are foreign keys that change rows by themselves, and triggers.
 func readRelations(ctx context.Context, d mysql.Door, shard, of string, into spec.Tables) error {
-	keys, err := d.Records(ctx, "SELECT TABLE_NAME AS tbl, REFERENCED_TABLE_NAME AS other FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE (DELETE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT') OR UPDATE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT')) AND CONSTRAINT_SCHEMA"+of)
+	keys, err := d.Records(ctx, "SELECT TABLE_NAME AS tbl, REFERENCED_TABLE_NAME AS other, DELETE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT') OR UPDATE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT') AS acts FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA"+of)
 	if err != nil {
 		return err
 	}
 	for _, k := range keys {
-		if t, ok := into[k["tbl"]]; ok {
-			t.Cascades = append(t.Cascades, k["other"])
-			into[k["tbl"]] = t
+		t, ok := into[k["tbl"]]
+		if !ok {
+			continue
 		}
+		t.References = append(t.References, k["other"])
+		if k["acts"] == "1" {
+			t.Cascades = append(t.Cascades, k["other"])
+		}
+		into[k["tbl"]] = t
 	}
 	triggers, err := d.Records(ctx, "SELECT EVENT_OBJECT_TABLE AS tbl, ACTION_TIMING AS at, EVENT_MANIPULATION AS event, TRIGGER_NAME AS name FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = "+mysql.Quote(shard)+" ORDER BY 1, 2, 3, ACTION_ORDER")
 	if err != nil {
@@ -98,4 +103,13 @@ func readRelations(ctx context.Context, d mysql.Door, shard, of string, into spe
 		}
 	}
 	return nil
+}
+
+// Understood reports whether the server understands what the spec says in SQL: which children count.
+func (s Shape) Understood(ctx context.Context, server *mysql.Server, shard farm.ShardName) error {
+	if s.Child.Counts == "" {
+		return nil
+	}
+	_, err := mysql.Through(server).Records(ctx, "SELECT 1 FROM "+at(shard, s.Child.Table)+" x WHERE ("+s.Child.Counts+") LIMIT 0")
+	return err
 }

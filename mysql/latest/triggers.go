@@ -3,6 +3,7 @@ package latest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,9 @@ func (s Shape) Triggers(t spec.Tables) []Trigger {
 		{child, "AFTER DELETE", take + update("OLD")},
 		{parent, "BEFORE INSERT", take + set},
 		{parent, "BEFORE UPDATE", take + "IF NOT (" + s.equal(s.Parent.Key, "OLD", "NEW") + ") THEN\n" + set + "END IF;\n"},
+	}
+	if slices.Contains(t[child].References, parent) { // a parent that gets another key takes its children along, or has none
+		list = list[:len(list)-1]
 	}
 	out := make([]Trigger, len(list))
 	for n, x := range list {

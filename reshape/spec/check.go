@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,7 +23,7 @@ func (s Spec) Names() []string {
 	return slices.Compact(out)
 }
 
-// Complete fills in what the file leaves to the tables: keys.
+// Complete fills in what the file leaves to the tables: keys, and what carried columns are.
 func (s Spec) Complete(t Tables) Spec {
 	if len(s.Parent.Key) == 0 {
 		s.Parent.Key = t[s.Parent.Table].primary()
@@ -30,8 +31,16 @@ func (s Spec) Complete(t Tables) Spec {
 	if key := t[s.Child.Table].primary(); s.Child.Key == "" && len(key) == 1 {
 		s.Child.Key = key[0]
 	}
+	s.Carry = slices.Clone(s.Carry)
+	for n, c := range s.Carry {
+		from, _ := t[s.Child.Table].Column(c.From)
+		s.Carry[n].Text = strings.Contains(from.Type, " CHARACTER SET ")
+	}
 	return s
 }
+
+// moves are functions whose value moves on by itself.
+var moves = regexp.MustCompile(`(?i)\b(?:(?:now|sysdate|curdate|curtime|utc_timestamp|utc_date|utc_time|unix_timestamp|rand|uuid|uuid_short|connection_id|user|last_insert_id|sleep|localtime|localtimestamp)\s*\(|current_(?:timestamp|date|time|user)\b|utc_timestamp\b|@)`)
 
 type checking struct {
 	Spec
@@ -124,6 +133,9 @@ func (c *checking) child() {
 	}
 	if c.has("child.key", ch.Table, ch.Key) && !table.isUnique([]string{ch.Key}) {
 		c.fault("child.key", "%s is no unique key of table %s without NULL", ch.Key, ch.Table)
+	}
+	if word := moves.FindString(ch.Counts); word != "" {
+		c.fault("child.counts", "%s is another value at another time: a row would count no more without being written", strings.TrimRight(word, "( "))
 	}
 	columns := slices.Clone(ch.Parent)
 	for _, o := range ch.Latest {

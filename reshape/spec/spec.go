@@ -68,6 +68,7 @@ type Carry struct {
 	Column string `json:"column"`         // of the parent
 	From   string `json:"from"`           // of the child
 	Type   string `json:"type,omitempty"` // "": that of the child's column
+	Text   bool   `json:"-"`              // it has a collation, by which values that differ may be equal; Complete knows
 }
 
 // Index is one index of the parent.

@@ -12,8 +12,9 @@ type Table struct {
 	Indexes []Key // all of them
 	Engine  string
 	// Cascades are foreign keys of this table that delete or change its rows together with those of another table: no trigger fires then, and no row event says so.
-	Cascades []string // the other tables
-	Triggers []string // "BEFORE INSERT name", those of Stowage left out
+	Cascades   []string // the other tables
+	References []string // the tables that any foreign key of it leads to
+	Triggers   []string // "BEFORE INSERT name", those of Stowage left out
 }
 
 // Column is one column.

@@ -13,10 +13,10 @@ import (
 	"stowage/reshape"
 )
 
-func TestMain(m *testing.M) { farmtest.Main(m) }
-
 // clients write a few hundred transactions a second.
-func clients(seed uint64) files.Clients { return files.Clients{Seed: seed, Pause: 5 * time.Millisecond} }
+func clients(seed uint64) files.Clients {
+	return files.Clients{Seed: seed, Pause: 5 * time.Millisecond}
+}
 
 // killed begins to reshape tenants, and kills the program at a border.
 func killed(f *farmtest.FilesFarm, kill, at string, args ...string) {
