@@ -94,7 +94,7 @@ func (c *client) keep(ctx context.Context, conn *sql.Conn, ids ...uint64) error 
 		if err := lockFile(id, true)(ctx, conn); err != nil {
 			return err
 		}
-		var v latest
+		var v carriage
 		var hash []byte
 		err := conn.QueryRowContext(ctx, "SELECT version_id, version_no, size, hash FROM versions WHERE file_id = ? AND deleted_at IS NULL ORDER BY version_no DESC LIMIT 1 FOR UPDATE", id).Scan(&v.id, &v.no, &v.size, &hash)
 		if v.is = err == nil; err != nil && !errors.Is(err, sql.ErrNoRows) {

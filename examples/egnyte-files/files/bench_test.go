@@ -24,13 +24,17 @@ var benchSizes = []int64{5_000, 20_000, 50_000, 200_000, 1_000_000, 3_000_000}
 // TestBenchSnapshots measures BENCH=reshape: how long one multi-table UPDATE takes to fill the carried columns in, and then every
 // form of the snapshot for tenants of several sizes, in turns, each first with nothing in the pool and then once more.
 // scripts/bench/reshape.sh runs it and reads its lines. BENCH_RESHAPE is the number of versions, ROUNDS how often, LIMIT the
-// seconds after which a statement is ended and counted as slower.
+// seconds after which a statement is ended and counted as slower, FILL_ROWS the files of one transaction of the fill-in; ONLY=fill
+// leaves the snapshots out.
 func TestBenchSnapshots(t *testing.T) {
 	versions, err := strconv.ParseInt(os.Getenv("BENCH_RESHAPE"), 10, 64)
 	if err != nil {
 		t.Skip("BENCH_RESHAPE is not set: this is a measurement, not a test")
 	}
-	b := &bench{limit: whole("LIMIT", 600), dead: map[string]bool{}}
+	b := &bench{limit: whole("LIMIT", 600), rounds: whole("ROUNDS", 3), dead: map[string]bool{}}
+	if os.Getenv("ONLY") == "fill" {
+		b.rounds = 0
+	}
 	poolMB := max(64, versions/1_000_000*int64(whole("POOL_MB_PER_MILLION", 43)))
 	b.instance = mariadbtest.Start(t, "bench", fmt.Sprintf("--innodb-buffer-pool-size=%dM", poolMB), "--innodb-log-file-size=1G", "--innodb-log-buffer-size=16M",
 		"--innodb-read-io-threads=4", "--innodb-write-io-threads=4", "--sort-buffer-size=2M", "--join-buffer-size=256K", "--read-buffer-size=128K",
@@ -46,11 +50,12 @@ func TestBenchSnapshots(t *testing.T) {
 	fmt.Printf("generated versions=%d tenants=%d seconds=%.1f\n", versions, len(tenants), time.Since(began).Seconds())
 	b.size(t, "before", poolMB)
 	b.fillIn(t)
+	b.fillByTenants(t, tenants)
 	b.size(t, "after", poolMB)
 	b.instance.Exec(t, "ANALYZE TABLE "+shard+".files, "+shard+".versions, "+shard+".folders")
 	b.settle(t)
 	chosen := b.choose(t, db, tenants)
-	for round := range whole("ROUNDS", 3) {
+	for round := range b.rounds {
 		for _, tenant := range chosen {
 			for n := range egnyte.Forms {
 				b.measure(t, round, tenant, egnyte.Forms[(n+round)%len(egnyte.Forms)])
@@ -62,6 +67,7 @@ func TestBenchSnapshots(t *testing.T) {
 type bench struct {
 	instance *mariadbtest.Instance
 	limit    int
+	rounds   int
 	dead     map[string]bool // forms that ran into the limit, by form and tenant
 }
 
@@ -80,24 +86,59 @@ func (b *bench) size(t *testing.T, when string, poolMB int64) {
 		b.instance.Value(t, "SELECT ROUND(SUM(FILE_SIZE) / 1048576) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE ?", shard+"/%"), poolMB)
 }
 
-// fillIn times one multi-table UPDATE of all files, without an index of its own on what it writes: that is built before.
+// fillIn times one multi-table UPDATE of all files, from an empty pool.
 func (b *bench) fillIn(t *testing.T) {
 	t.Helper()
-	b.instance.Exec(t, "USE "+shard, "ALTER TABLE tenants ADD latest_entry_migrated TINYINT NOT NULL DEFAULT 0, ADD latest_entry_active TINYINT NOT NULL DEFAULT 0", Columns)
+	server := open(t, b.instance)
+	addColumns(t, server, shapeOf(t, server), false)
 	b.settle(t)
 	b.instance.Restart(t)
-	db := b.instance.DB(t, mariadbtest.Stowage, shard)
+	b.timeFill(t, "one UPDATE", func() (int64, error) {
+		db := b.instance.DB(t, mariadbtest.Stowage, shard)
+		defer db.Close()
+		done, err := db.ExecContext(t.Context(), FillIn)
+		if err != nil {
+			return 0, err
+		}
+		return done.RowsAffected()
+	})
+}
+
+// fillByTenants empties the columns and times what `stowage reshape` does without a throttle: chunks of a tenant, one tenant after
+// the other, by one session.
+func (b *bench) fillByTenants(t *testing.T, tenants []Tenant) {
+	t.Helper()
+	rows := whole("FILL_ROWS", 2000)
+	b.instance.Exec(t, "USE "+shard, "UPDATE files SET latest_version_id = NULL, latest_version_no = NULL, latest_size = NULL, latest_hash = NULL")
+	b.settle(t)
+	b.instance.Restart(t)
+	b.timeFill(t, fmt.Sprintf("by tenants, %d files a transaction", rows), func() (changed int64, err error) {
+		server := open(t, b.instance)
+		defer server.Close()
+		s, err := shapeOf(t, server).Open(t.Context(), server, nil)
+		if err != nil {
+			return 0, err
+		}
+		defer s.Close()
+		for _, tenant := range tenants {
+			n, err := fillTenant(t.Context(), s, strconv.Itoa(int(tenant.ID)), rows)
+			if changed += n; err != nil {
+				return changed, err
+			}
+		}
+		return changed, nil
+	})
+}
+
+func (b *bench) timeFill(t *testing.T, how string, fill func() (int64, error)) {
+	t.Helper()
 	began := time.Now()
-	done, err := db.ExecContext(t.Context(), FillIn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, err := fill()
 	took := time.Since(began).Seconds()
-	rows, err := done.RowsAffected()
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Printf("filled rows=%d seconds=%.1f rows_per_second=%.0f\n", rows, took, float64(rows)/took)
+	fmt.Printf("filled rows=%d seconds=%.1f rows_per_second=%.0f how=%s\n", rows, took, float64(rows)/took, how)
 }
 
 // settle waits until the server has nothing to do of its own: what was changed is purged and on disk.

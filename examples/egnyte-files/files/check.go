@@ -72,8 +72,8 @@ func (c *Checked) tenants(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// latest is what a file's row should carry; the zero value is a file without a version that counts.
-type latest struct {
+// carriage is what a file's row should carry; the zero value is a file without a version that counts.
+type carriage struct {
 	is       bool
 	id       uint64
 	no, size uint64
@@ -110,16 +110,16 @@ func (c *Checked) tenant(ctx context.Context, conn *sql.Conn, tenant uint32) err
 }
 
 // latestOf is the version that counts of each file, found by looking at every version.
-func (c *Checked) latestOf(ctx context.Context, conn *sql.Conn, tenant uint32) (map[uint64]latest, error) {
+func (c *Checked) latestOf(ctx context.Context, conn *sql.Conn, tenant uint32) (map[uint64]carriage, error) {
 	rows, err := conn.QueryContext(ctx, "SELECT file_id, version_id, version_no, size, hash, deleted_at IS NULL FROM versions WHERE tenant_id = ?", tenant)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	best := map[uint64]latest{}
+	best := map[uint64]carriage{}
 	for rows.Next() {
 		var file uint64
-		var v latest
+		var v carriage
 		var hash sql.RawBytes
 		if err := rows.Scan(&file, &v.id, &v.no, &v.size, &hash, &v.is); err != nil {
 			return nil, err
