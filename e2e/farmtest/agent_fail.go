@@ -68,6 +68,17 @@ func RunOfKind(dir, kind string) (id string, events []farm.Event) {
 	return run.ID, events
 }
 
+// IsOpen reports whether the newest run of a kind has not ended.
+func IsOpen(dir, kind string) bool {
+	kept, err := keptIn(dir)
+	if err != nil {
+		return false
+	}
+	defer kept.Close()
+	run, err := kept.LatestRun(kind)
+	return err == nil && run.Ended.IsZero()
+}
+
 // mustEndWell: the move has come to its end and the ledger is whole.
 func (f *NetFarm) MustEndWell(p Program) {
 	f.T.Helper()

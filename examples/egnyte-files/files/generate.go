@@ -18,7 +18,7 @@ import (
 // rowsAtOnce are the rows of one LOAD DATA, and of one transaction.
 const rowsAtOnce = 500_000
 
-// Generate makes the database, its tables and the rows of the plan. The database must not be there. The account needs CREATE,
+// Generate makes the database, where it is not there, its tables, which must not be there, and the rows of the plan. The account needs CREATE,
 // ALTER, INDEX and INSERT, and SUPER (MariaDB: BINLOG ADMIN) where the plan is unlogged; the server must allow local_infile.
 func Generate(ctx context.Context, db *sql.DB, shard string, p Plan) ([]Tenant, error) {
 	conn, err := db.Conn(ctx)
@@ -26,7 +26,7 @@ func Generate(ctx context.Context, db *sql.DB, shard string, p Plan) ([]Tenant, 
 		return nil, fmt.Errorf("generate %s: %w", shard, err)
 	}
 	defer func() { _ = conn.Close() }()
-	statements := []string{"CREATE DATABASE `" + shard + "` CHARACTER SET utf8mb4", "USE `" + shard + "`"}
+	statements := []string{"CREATE DATABASE IF NOT EXISTS `" + shard + "` CHARACTER SET utf8mb4", "USE `" + shard + "`"}
 	if p.Unlogged {
 		statements = append([]string{"SET SESSION sql_log_bin = 0"}, statements...)
 	}
