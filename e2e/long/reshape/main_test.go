@@ -1,9 +1,0 @@
-package reshape
-
-import (
-	"testing"
-
-	"stowage/e2e/farmtest"
-)
-
-func TestMain(m *testing.M) { farmtest.Main(m) }
