@@ -1,4 +1,3 @@
-// Package reshape kills what denormalises tenants at every border, takes it back from every step, and lets it be killed at random for rounds.
 package reshape
 
 import (
