@@ -51,7 +51,7 @@ func (v *View) Answer(ctx context.Context, query string, args ...any) (*Answer, 
 	// As a prepared statement: numbers travel as numbers, and FLOAT with all its digits; as text it comes with six of them.
 	var err error
 	if a.asked, err = v.conn.PrepareContext(ctx, query); err == nil {
-		a.rows, err = a.asked.QueryContext(ctx, args...)
+		a.rows, err = a.asked.QueryContext(ctx, args...) //nolint:rowserrcheck // Close asks for it
 	}
 	if err == nil {
 		err = a.describe()

@@ -102,7 +102,7 @@ func TestOneViewWhileOthersWrite(t *testing.T) {
 		in := json.NewDecoder(strings.NewReader(out))
 		for {
 			var r struct{ Amount int }
-			if err := in.Decode(&r); err == io.EOF {
+			if err := in.Decode(&r); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatal(err)

@@ -67,10 +67,9 @@ func TestJSONLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range columns {
-			var is any = want[i]
+			var is any
 			switch {
 			case want[i] == nil:
-				is = nil
 			case c.class() == octets:
 				is = base64.StdEncoding.EncodeToString(want[i])
 			case c.class() == bits:
@@ -187,7 +186,7 @@ func readParquet(t *testing.T, f *parquet.File) (out []parquet.Row) {
 			for _, r := range batch[:n] {
 				out = append(out, r.Clone())
 			}
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatal(err)

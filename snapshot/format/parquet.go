@@ -29,7 +29,7 @@ const (
 //
 // A date that no calendar has (0000-00-00, 2026-02-30) has no place in these types: it is written as NULL, and counted.
 type parquetRows struct {
-	out     *parquet.Writer
+	out     *parquet.GenericWriter[any]
 	columns []Column
 	batch   []parquet.Row
 	arena   []byte // the bytes of the batch
@@ -50,7 +50,7 @@ func newParquet(w io.Writer, columns []Column) *parquetRows {
 		batch[i] = make(parquet.Row, len(columns))
 	}
 	return &parquetRows{columns: columns, batch: batch[:0],
-		out: parquet.NewWriter(w, parquet.NewSchema("snapshot", root), parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.CreatedBy("stowage", "", ""))}
+		out: parquet.NewGenericWriter[any](w, parquet.NewSchema("snapshot", root), parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.CreatedBy("stowage", "", ""))}
 }
 
 // ordered is a group whose fields stay in their order. The library's own has them by name.
