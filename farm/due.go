@@ -7,6 +7,7 @@ type Due struct {
 	Sizes   time.Duration // take an inventory
 	Sources time.Duration // hold the sources against each other
 	Load    time.Duration // read what servers are asked
+	Reshape time.Duration // compare tenants that are migrated
 	Window  time.Duration // for how long that is read
 	// How long series are kept: by the hour, and by the day.
 	KeepHours, KeepDays time.Duration
@@ -14,7 +15,7 @@ type Due struct {
 
 // DueDefaults are what holds for what farm.yaml does not say.
 var DueDefaults = Due{
-	Sizes: 24 * time.Hour, Sources: 24 * time.Hour, Load: time.Hour, Window: time.Minute,
+	Sizes: 24 * time.Hour, Sources: 24 * time.Hour, Load: time.Hour, Reshape: time.Hour, Window: time.Minute,
 	KeepHours: 14 * 24 * time.Hour, KeepDays: 400 * 24 * time.Hour,
 }
 
@@ -24,7 +25,7 @@ func (d Due) Filled() Due {
 		is  *time.Duration
 		def time.Duration
 	}{
-		{&d.Sizes, DueDefaults.Sizes}, {&d.Sources, DueDefaults.Sources}, {&d.Load, DueDefaults.Load}, {&d.Window, DueDefaults.Window},
+		{&d.Sizes, DueDefaults.Sizes}, {&d.Sources, DueDefaults.Sources}, {&d.Load, DueDefaults.Load}, {&d.Reshape, DueDefaults.Reshape}, {&d.Window, DueDefaults.Window},
 		{&d.KeepHours, DueDefaults.KeepHours}, {&d.KeepDays, DueDefaults.KeepDays},
 	} {
 		if *x.is == 0 {

@@ -3,17 +3,20 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"stowage/due"
 	"stowage/farm"
 	"stowage/reshape"
+	"stowage/reshape/spec"
 	"stowage/session"
 )
 
-// Every tenant that is migrated is compared once a week: each hour those that have waited longest, for some minutes.
+// Each hour the parents that were written since the last time are compared; and every tenant that is migrated once a week, those first that have waited longest, for some minutes each hour.
 const (
-	reshapeEvery = time.Hour
 	comparedOnce = 7 * 24 * time.Hour
 	comparedFor  = 5 * time.Minute
 )
@@ -23,7 +26,7 @@ func (a *app) reshapeDuties(d *session.Session) []duty {
 	if len(d.ReshapeNames()) == 0 {
 		return nil
 	}
-	return []duty{{due.Task{Name: "reshape", Every: reshapeEvery}, "compare the tenants that were compared longest ago, and send back those that are wrong", a.dueReshape}}
+	return []duty{{due.Task{Name: "reshape", Every: d.Farm.Due.Filled().Reshape}, "compare what was written, and the tenants that were compared longest ago; send back what is wrong", a.dueReshape}}
 }
 
 func (a *app) dueReshape(ctx context.Context, d *session.Session) (found, error) {
@@ -32,10 +35,13 @@ func (a *app) dueReshape(ctx context.Context, d *session.Session) (found, error)
 		return found{}, err
 	}
 	going := reshape.NewAct(bare)
-	f, until, done, left := found{}, time.Now().Add(comparedFor), 0, 0
+	f, until, done, left, changed := found{}, time.Now().Add(comparedFor), 0, 0, 0
 	for _, name := range d.ReshapeNames() {
 		s, err := d.Reshape(name)
 		if err != nil {
+			return f, err
+		}
+		if err := compareChanged(ctx, d, going, s, &f, &changed); err != nil {
 			return f, err
 		}
 		all, err := going.Tenants(ctx, s)
@@ -53,10 +59,37 @@ func (a *app) dueReshape(ctx context.Context, d *session.Session) (found, error)
 			}
 			done++
 			if v.Mismatches > 0 {
-				f.findings = append(f.findings, farm.Finding{Check: "reshape-wrong", Severity: farm.Warning, Subject: t.Member().String(), Text: reshape.Wrong(v).Error(), Remedy: "find out who writes past what keeps the columns current, then: stowage reshape " + s.Name + " --tenant " + t.Member().String()})
+				f.findings = append(f.findings, wrongTenant(s, t.Member(), reshape.Wrong(v).Error()))
 			}
 		}
 	}
-	f.said = fmt.Sprintf("%s compared, %d wrong, %d left", farm.Counted(done, "tenant"), len(f.findings), left)
+	f.said = fmt.Sprintf("%s that had changed compared, and %s completely; %d left", farm.Counted(changed, "row"), farm.Counted(done, "tenant"), left)
 	return f, nil
+}
+
+func wrongTenant(s spec.Spec, m reshape.Member, text string) farm.Finding {
+	return farm.Finding{Check: "reshape-wrong", Severity: farm.Warning, Subject: m.String(), Text: text, Remedy: "find out who writes past what keeps the columns current, then: stowage reshape " + s.Name + " --tenant " + m.String()}
+}
+
+// compareChanged compares what was written in each shard since the last time.
+func compareChanged(ctx context.Context, d *session.Session, going *reshape.Act, s spec.Spec, f *found, rows *int) error {
+	for _, p := range d.Farm.Pairs {
+		for _, shard := range p.Shards {
+			if !s.Takes(shard.Name) {
+				continue
+			}
+			c, err := going.CompareChanged(ctx, s, p, shard.Name)
+			if err != nil {
+				return err
+			}
+			*rows += c.Parents
+			if c.Lost != "" {
+				f.findings = append(f.findings, farm.Finding{Check: "reshape-unread", Severity: farm.Note, Subject: string(shard.Name), Text: "its changes could not all be read, so all its tenants were compared: " + c.Lost})
+			}
+			for _, m := range slices.SortedFunc(maps.Keys(c.Wrong), func(a, b reshape.Member) int { return strings.Compare(a.String(), b.String()) }) {
+				f.findings = append(f.findings, wrongTenant(s, m, c.Wrong[m]+"; it is read from its children"))
+			}
+		}
+	}
+	return nil
 }

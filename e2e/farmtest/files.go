@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"stowage/examples/egnyte-files/files"
 	"stowage/farm"
 	"stowage/route"
+	"stowage/store"
 	"stowage/workspace"
 )
 
@@ -57,6 +59,7 @@ func StartFilesFarm(t *testing.T, topology farm.Topology, versions int64, client
 	}
 	f.takeIn(ws)
 	f.Spec("", "")
+	f.add("due: {load: off, sizes: off, sources: off}\n")
 	clients.Shard = FilesShard
 	clients.DSN = func(address string) string {
 		c := driver.NewConfig()
@@ -100,6 +103,19 @@ func (f *FilesFarm) takeIn(ws *workspace.Workspace) {
 		f.T.Fatal(err)
 	}
 	if _, err := ws.Farm(); err != nil {
+		f.T.Fatal(err)
+	}
+}
+
+// add adds a line to farm.yaml.
+func (f *FilesFarm) add(line string) {
+	f.T.Helper()
+	path := filepath.Join(f.Dir, "farm.yaml")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, append(text, line...), 0o644)
+	}
+	if err != nil {
 		f.T.Fatal(err)
 	}
 }
@@ -252,4 +268,34 @@ func (f *FilesFarm) Definitions() map[farm.InstanceName]string {
 		_ = db.Close()
 	}
 	return out
+}
+
+// Forget makes a task of due be due again, as if its last time were a day ago.
+func (f *FilesFarm) Forget(task string) {
+	f.T.Helper()
+	db, err := store.Open(filepath.Join(f.Dir, ".stowage/stowage.db"))
+	if err == nil {
+		at := time.Now().Add(-24 * time.Hour)
+		err = errors.Join(db.PutDuty(store.Duty{Task: task, Begun: at, Ended: at, IsDone: true}, store.Yield{}, store.Keep{Hours: 1000 * time.Hour, Days: 10000 * time.Hour}), db.Close())
+	}
+	if err != nil {
+		f.T.Fatal(err)
+	}
+}
+
+// Past runs a statement at the console of side A, with a tenant, and waits until the other side has it.
+func (f *FilesFarm) Past(statement, tenant string) {
+	f.T.Helper()
+	db := f.Root(farm.A)
+	if _, err := db.ExecContext(f.T.Context(), statement, tenant); err != nil {
+		f.T.Fatal(err)
+	}
+	var at string
+	if err := db.QueryRowContext(f.T.Context(), "SELECT @@GLOBAL.gtid_current_pos").Scan(&at); err != nil {
+		f.T.Fatal(err)
+	}
+	var code sql.NullInt64
+	if err := f.Root(farm.B).QueryRowContext(f.T.Context(), "SELECT MASTER_GTID_WAIT(?, 30)", at).Scan(&code); err != nil || code.Int64 != 0 {
+		f.T.Fatalf("side B does not come to %s: %v %v", at, code, err)
+	}
 }

@@ -1,0 +1,115 @@
+package latest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stowage/farm"
+	"stowage/mysql"
+)
+
+// VerifyKeys compares some parents of any tenants, as rows are now, and says of each tenant with a wrong one what is wrong. Tenants none of whose flags is set are left out.
+func (s *Session) VerifyKeys(ctx context.Context, shard farm.ShardName, keys []Key) (map[string]Verdict, error) {
+	out := map[string]Verdict{}
+	list := make([]string, len(s.Parent.Key))
+	for i, k := range s.Parent.Key {
+		list[i] = "QUOTE(p." + mysql.Ident(k) + ")"
+	}
+	table, _ := s.tenantRow(shard)
+	flags := "(t." + mysql.Ident(s.Tenant.Migrated) + " <> 0 OR t." + mysql.Ident(s.Tenant.Active) + " <> 0)"
+	query := "SELECT " + strings.Join(list, ", ") + ", t." + mysql.Ident(s.Tenant.Key) + " FROM " + at(shard, s.Parent.Table) + " p JOIN " + table + " t ON t." + mysql.Ident(s.Tenant.Key) + " = p." + mysql.Ident(s.Parent.Tenant) +
+		" LEFT JOIN " + at(shard, s.Child.Table) + " c ON c." + mysql.Ident(s.Child.Key) + " = (" + s.latestKey(shard, "p") + ") WHERE " + anyOf("p", s.Parent.Key, keys) + " AND " + flags + " AND " + s.differ()
+	err := s.within(ctx, true, func() error {
+		rows, err := s.conn.QueryContext(ctx, query)
+		if err != nil {
+			return s.server.Fail("compare rows", err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var tenant string
+			key, err := scanKey(rows, len(s.Parent.Key), &tenant)
+			if err != nil {
+				return s.server.Fail("compare rows", err)
+			}
+			v := out[tenant]
+			v.Mismatches++
+			if len(v.Keys) < shownKeys {
+				v.Keys = append(v.Keys, key)
+			}
+			out[tenant] = v
+		}
+		return s.server.Fail("compare rows", rows.Err())
+	})
+	return out, err
+}
+
+// Keys take the keys of parents out of changes of parents and children.
+type Keys struct {
+	shape  Shape
+	plain  map[string]*mysql.Plain
+	places map[string][]int // of the columns that name the parent
+	Seen   map[string]Key
+}
+
+// Keys are made for the tables of a shard as they are defined now.
+func (s Shape) Keys(ctx context.Context, server *mysql.Server, shard farm.ShardName) (*Keys, error) {
+	k := &Keys{shape: s, plain: map[string]*mysql.Plain{}, places: map[string][]int{}, Seen: map[string]Key{}}
+	tables, err := server.CopyTables(ctx, string(shard))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		columns := map[string][]string{s.Parent.Table: s.Parent.Key, s.Child.Table: s.Child.Parent}[t.Name]
+		if columns == nil {
+			continue
+		}
+		if k.plain[t.Name], err = server.Plain(ctx, t); err != nil {
+			return nil, err
+		}
+		for _, name := range columns {
+			k.places[t.Name] = append(k.places[t.Name], slices.IndexFunc(t.Columns, func(c mysql.CopyColumn) bool { return c.Name == name }))
+		}
+	}
+	if len(k.plain) < 2 {
+		return nil, fmt.Errorf("%w: shard %s has not both tables of the spec", farm.ErrRefused, shard)
+	}
+	return k, nil
+}
+
+// Take adds the parents of a change: those its rows had before, and those they have now.
+func (k *Keys) Take(ctx context.Context, c mysql.Change) error {
+	p := k.plain[c.Table]
+	if p == nil {
+		return nil
+	}
+	if err := p.Fits(c); err != nil {
+		return err
+	}
+	for _, row := range c.Rows {
+		shown, err := p.Event(ctx, row, nil)
+		if err != nil {
+			return err
+		}
+		key := Key{}
+		for _, at := range k.places[c.Table] {
+			key = append(key, literal(p.Columns[at].Kind, shown[at]))
+		}
+		k.Seen[strings.Join(key, ",")] = key
+	}
+	return nil
+}
+
+// literal is a plain value as SQL.
+func literal(kind mysql.PlainKind, value []byte) string {
+	switch {
+	case value == nil:
+		return "NULL"
+	case kind == mysql.PlainInt || kind == mysql.PlainUint || kind == mysql.PlainFloat:
+		return string(value)
+	case kind == mysql.PlainBytes:
+		return fmt.Sprintf("X'%x'", value)
+	}
+	return mysql.Quote(string(value))
+}

@@ -1,0 +1,197 @@
+package reshape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stowage/farm"
+	"stowage/feed"
+	"stowage/mysql"
+	"stowage/mysql/latest"
+	"stowage/reshape/spec"
+	"stowage/store"
+	"stowage/workspace"
+)
+
+// What clients have written since the last look is compared, parent by parent: whoever writes past what keeps the columns current is found within an interval, and not within a week.
+
+// watched is up to where the changes of a shard were compared.
+type watched struct {
+	At       string `json:"at"` // GTIDs
+	ServerID uint32 `json:"server_id"`
+}
+
+const watchedDocument = "changes compared by reshape"
+
+// Changed is what a look at the changes of one shard has found.
+type Changed struct {
+	Shard   farm.ShardName
+	Parents int               // compared
+	Wrong   map[Member]string // tenants that were sent back, and why
+	// Lost is why some changes could not be read: a definition changed, or the log is purged. Every migrated tenant of the shard was compared instead.
+	Lost string
+}
+
+// keysAtOnce is how many parents are compared in one view; keysAtMost is after how many the rest waits for the next look.
+const (
+	keysAtOnce = 1000
+	keysAtMost = 500_000
+)
+
+// CompareChanged compares the parents that were written in a shard, or whose children were, since it was last called. The first call only notes where the log ends.
+func (a *Act) CompareChanged(ctx context.Context, sp spec.Spec, pair farm.Pair, shard farm.ShardName) (Changed, error) {
+	out := Changed{Shard: shard, Wrong: map[Member]string{}}
+	server, err := a.anyOf(ctx, pair)
+	if err != nil {
+		return out, err
+	}
+	defer server.Close()
+	end, err := server.BinlogPosition(ctx)
+	if err != nil {
+		return out, err
+	}
+	key, was := sp.Name+" "+string(shard), watched{}
+	switch _, err := a.Store.LatestDocument(watchedDocument, key, &was); {
+	case errors.Is(err, store.ErrNone):
+		if was.ServerID, err = a.spendServerID(); err != nil {
+			return out, err
+		}
+		return out, a.watchedTo(key, was, end)
+	case err != nil:
+		return out, err
+	}
+	shape, t, err := tablesOf(ctx, server, sp, shard)
+	if err != nil {
+		return out, err
+	}
+	if problems := shape.Check(t); slices.ContainsFunc(problems, func(p spec.Problem) bool { return !p.Slow }) {
+		return out, atLine(sp, "child", fmt.Sprintf("shard %s does not fit it any more: %s", shard, problems[0].Text))
+	}
+	keys, to, err := a.changedKeys(ctx, shape, server, shard, was, end)
+	var stopped *feed.Stopped
+	var purged *feed.Purged
+	switch {
+	case errors.As(err, &stopped), errors.As(err, &purged):
+		out.Lost, to = err.Error(), end
+		if err := a.compareAll(ctx, sp, shard, &out); err != nil {
+			return out, err
+		}
+	case err != nil:
+		return out, err
+	default:
+		if err := a.compareKeys(ctx, sp, shape, server, pair, shard, keys, &out); err != nil {
+			return out, err
+		}
+	}
+	return out, a.watchedTo(key, was, to)
+}
+
+func (a *Act) watchedTo(key string, w watched, at mysql.Position) error {
+	w.At = at.String()
+	return a.Store.PutDocument(watchedDocument, key, time.Now(), w)
+}
+
+// spendServerID is one that nobody has.
+func (a *Act) spendServerID() (id uint32, err error) {
+	return id, a.Workspace.EditFarm(func(e *workspace.Edit) error {
+		id = e.SpendServerID()
+		return nil
+	})
+}
+
+// changedKeys are the parents that were written between two positions, and up to where that was read.
+func (a *Act) changedKeys(ctx context.Context, shape latest.Shape, server *mysql.Server, shard farm.ShardName, was watched, end mysql.Position) (*latest.Keys, mysql.Position, error) {
+	from, err := mysql.ParsePosition(was.At)
+	if err != nil {
+		return nil, nil, err
+	}
+	keys, err := shape.Keys(ctx, server, shard)
+	if err != nil || from.Reached(end) {
+		return keys, end, err
+	}
+	r, err := feed.Open(ctx, feed.Source{Servers: func(context.Context) ([]*mysql.Server, error) { return []*mysql.Server{server}, nil }, ServerID: was.ServerID,
+		Schema: string(shard), Tables: []string{shape.Parent.Table, shape.Child.Table}, Tries: 3}, from)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	for at := from; ; {
+		p, ok, err := r.Next(ctx, time.Second)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ok {
+			for _, c := range p.Changes {
+				if err := keys.Take(ctx, c); err != nil {
+					return nil, nil, err
+				}
+			}
+			if p.Last {
+				at = p.At
+			}
+		} else {
+			at = r.At()
+		}
+		if at.Reached(end) || len(keys.Seen) >= keysAtMost && ok && p.Last {
+			return keys, at, nil
+		}
+	}
+}
+
+func (a *Act) compareKeys(ctx context.Context, sp spec.Spec, shape latest.Shape, server *mysql.Server, pair farm.Pair, shard farm.ShardName, keys *latest.Keys, out *Changed) error {
+	s, err := shape.Open(ctx, server, nil)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	all := make([]latest.Key, 0, len(keys.Seen))
+	for _, k := range keys.Seen {
+		all = append(all, k)
+	}
+	for some := range slices.Chunk(all, keysAtOnce) {
+		wrong, err := s.VerifyKeys(ctx, shard, some)
+		if err != nil {
+			return err
+		}
+		out.Parents += len(some)
+		for tenant, v := range wrong {
+			t := Tenant{Shard: shard, Pair: pair.Name, Flags: latest.Flags{ID: tenant, Migrated: true, Active: true}}
+			again, err := a.Verify(ctx, sp, t) // where it is served; this server may have been another
+			if err != nil {
+				return err
+			}
+			if again.Mismatches > 0 {
+				out.Wrong[t.Member()] = wrongText(v)
+			}
+		}
+	}
+	return nil
+}
+
+// compareAll compares every migrated tenant of a shard.
+func (a *Act) compareAll(ctx context.Context, sp spec.Spec, shard farm.ShardName, out *Changed) error {
+	all, err := a.Tenants(ctx, sp)
+	if err != nil {
+		return err
+	}
+	for _, t := range all {
+		if t.Shard != shard || !t.Migrated && !t.Active {
+			continue
+		}
+		v, err := a.Verify(ctx, sp, t)
+		if errors.Is(err, latest.ErrNoTenant) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		out.Parents += int(v.Rows)
+		if v.Mismatches > 0 {
+			out.Wrong[t.Member()] = wrongText(v)
+		}
+	}
+	return nil
+}
