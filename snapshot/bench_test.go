@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"stowage/internal/mariadbtest"
+	"stowage/mysql/latest"
+	"stowage/reshape/spec"
 	"stowage/snapshot/format"
 )
 
@@ -30,7 +33,8 @@ func TestBenchBesideQuick(t *testing.T) {
 		"CREATE TABLE files (file_id BIGINT UNSIGNED PRIMARY KEY, tenant_id INT UNSIGNED, folder_id BIGINT UNSIGNED, name VARCHAR(255), latest_version_id BIGINT UNSIGNED, latest_size BIGINT UNSIGNED, latest_hash BINARY(32), KEY (tenant_id, file_id))",
 		"INSERT folders SELECT seq, CONCAT('/home/of/the/tenant/project ', seq, '/documents') FROM seq_1_to_1000",
 		fmt.Sprintf("INSERT files SELECT seq, 1, 1 + seq %% 1000, CONCAT('report of the quarter ', seq, '.pdf'), seq * 10, seq * 4711, UNHEX(SHA2(seq, 256)) FROM seq_1_to_%d", rows),
-		"ANALYZE TABLE files, folders")
+		"CREATE TABLE tenants (tenant_id INT UNSIGNED PRIMARY KEY, migrated TINYINT, active TINYINT)", "INSERT tenants VALUES (1, 1, 1)",
+		"ALTER TABLE files ADD KEY latest_by_tenant (tenant_id, latest_version_id)", "ANALYZE TABLE files, folders")
 	const query = "SELECT o.path, f.name, f.file_id, f.latest_size AS size, f.latest_hash AS hash FROM d.files f JOIN d.folders o ON o.folder_id = f.folder_id WHERE f.tenant_id = %s AND f.latest_version_id IS NOT NULL"
 	dir := t.TempDir()
 	quick := func() time.Duration {
@@ -63,12 +67,33 @@ func TestBenchBesideQuick(t *testing.T) {
 		}
 		return time.Since(began)
 	}
+	chunks := func() time.Duration {
+		out, err1 := os.Create(filepath.Join(dir, "chunks"))
+		spool, err2 := os.Create(filepath.Join(dir, "spool"))
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		defer spool.Close()
+		c := Chunked{Shape: benchShape, Shard: "d", Tenant: "1", Server: server, Spool: spool, Progress: Progress{ServerID: 4_000_000_009}, Keep: func(Progress) error { return nil }}
+		began := time.Now()
+		if sum, err := c.Run(t.Context(), out); err != nil || sum.Rows != int64(rows) {
+			t.Fatalf("%+v %v", sum, err)
+		}
+		return time.Since(began)
+	}
 	quick() // the pool is filled
 	for round := range rounds {
 		line := fmt.Sprintf("round %d quick %.3f", round+1, quick().Seconds())
 		for _, name := range format.Names {
 			line += fmt.Sprintf(" %s %.3f", name, ours(name).Seconds())
 		}
-		fmt.Println(line) // read by the script
+		fmt.Printf("%s chunks %.3f\n", line, chunks().Seconds()) // read by the script
 	}
 }
+
+// benchShape is a spec of the same columns.
+var benchShape = latest.Shape{Spec: spec.Spec{Tenant: spec.Tenant{Table: "tenants", Key: "tenant_id", Migrated: "migrated", Active: "active"},
+	Parent: spec.Parent{Table: "files", Tenant: "tenant_id", Key: []string{"file_id"}}, Child: spec.Child{Table: "versions", Parent: []string{"file_id"}, Key: "version_id"},
+	Carry:    []spec.Carry{{Column: "latest_version_id", From: "version_id"}, {Column: "latest_size", From: "size"}, {Column: "latest_hash", From: "hash"}},
+	Snapshot: spec.Snapshot{Join: []spec.Join{{Table: "folders", On: map[string]string{"folder_id": "folder_id"}}}, Columns: []string{"folders.path", "files.name", "files.file_id", "versions.size", "versions.hash"}}}}

@@ -21,8 +21,8 @@ import (
 type snapshotFlags struct {
 	shard, tenant, spec string
 	format, out, form   string
-	side                string
-	compare             bool
+	side, state         string
+	compare, chunks     bool
 }
 
 func (a *app) snapshotCommand() *cobra.Command {
@@ -34,10 +34,16 @@ child which counts, with the columns of 'snapshot' in the spec. The tenant's fla
 query is asked, the normalised or the denormalised one; both give the same rows. The flag is
 read in the view of the snapshot.
 
-All rows are of one read view, at the GTID position that is printed at the end: 'stowage
-follow --from POSITION' goes on from there. A snapshot is not resumable: what was interrupted
-is begun again, and FILE is not there until it is whole. The view keeps old rows on the server
-for as long as it is open, and an ALTER TABLE of its tables waits for it.
+Two modes. By default all rows are of one read view, at the GTID position that is printed at
+the end. It is not resumable: what was interrupted is begun again. The view keeps old rows on
+the server for as long as it is open, and an ALTER TABLE of its tables waits for it.
+
+With --chunks rows are read by key, some thousands in a view, and what was killed goes on where
+it was, by --state FILE. At the end what was changed meanwhile is found in the binary log and
+read again: everything is of the position of the end, which is printed. JSON lines only.
+
+Either way 'stowage follow --from POSITION' goes on from there, and the file of --out has its
+name only when it is whole.
 
 It reads the side with more room: of the sides that are in rotation, not fenced and not behind,
 the one with fewer threads at work. No such side: exit code 3. --side names one, whatever its
@@ -47,7 +53,7 @@ state; its lag is printed.
 prints both times. docs/snapshot.md.
 
 ` + exitHelp,
-		Example: "  stowage snapshot --shard fs001 --tenant 7 > tenant7.jsonl\n  stowage snapshot --shard fs001 --tenant 7 --format parquet --out tenant7.parquet --json\n  stowage snapshot --shard fs001 --tenant 7 --compare",
+		Example: "  stowage snapshot --shard fs001 --tenant 7 > tenant7.jsonl\n  stowage snapshot --shard fs001 --tenant 7 --format parquet --out tenant7.parquet --json\n  stowage snapshot --shard fs001 --tenant 7 --chunks --state tenant7.state --out tenant7.jsonl\n  stowage snapshot --shard fs001 --tenant 7 --compare",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.check(c, a.json); err != nil {
 				return err
@@ -62,6 +68,8 @@ prints both times. docs/snapshot.md.
 	cmd.Flags().StringVarP(&f.out, "out", "o", "-", "the `file` to write; - is standard output")
 	cmd.Flags().StringVar(&f.form, "form", "", "the query: grouped or correlated (both normalised), or denormalised; default: as the tenant's flag says")
 	cmd.Flags().StringVar(&f.side, "side", "", "read this side, A or B, whatever its state")
+	cmd.Flags().BoolVar(&f.chunks, "chunks", false, "read in chunks by key, resumable; needs --state and --out")
+	cmd.Flags().StringVar(&f.state, "state", "", "with --chunks: the `file` that says how far it is; FILE.rows beside it has the rows until the end")
 	cmd.Flags().BoolVar(&f.compare, "compare", false, "write nothing; ask both queries in one view and name the rows that differ")
 	return cmd
 }
@@ -79,6 +87,12 @@ func (f snapshotFlags) check(c *cobra.Command, inJSON bool) error {
 		return usage(c, fmt.Errorf("--side is %q; it is A or B", f.side))
 	case f.compare && (set("out") || set("format") || set("form")):
 		return usage(c, errors.New("--compare writes no rows: it cannot be combined with --out, --format and --form"))
+	case f.chunks && (f.state == "" || f.out == "-"):
+		return usage(c, errors.New("--chunks needs --state FILE and --out FILE"))
+	case f.chunks && (f.format != format.JSONLines || f.form != "" || f.compare):
+		return usage(c, errors.New("--chunks writes JSON lines by the form that the flag says: it cannot be combined with --format, --form and --compare"))
+	case !f.chunks && f.state != "":
+		return usage(c, errors.New("--state is for --chunks: one view is not resumable"))
 	case inJSON && !f.compare && f.out == "-":
 		return usage(c, errors.New("--json prints the summary on standard output: give --out FILE for the rows"))
 	}
@@ -127,14 +141,21 @@ func (a *app) snapshot(ctx context.Context, f snapshotFlags) error {
 		return err
 	}
 	defer out.drop()
-	tell := func(rows int64) { a.say("%d rows", rows) }
-	sum, err := snapshot.Take(ctx, src.seen.Server, snapshot.Of(src.shape, src.shard, f.tenant, latest.Form(f.form)), f.format, out, tell)
+	var sum snapshot.Summary
+	done := func() {}
+	if f.chunks {
+		sum, done, err = a.snapshotChunks(ctx, f, src, out)
+	} else {
+		tell := func(rows int64) { a.say("%d rows", rows) }
+		sum, err = snapshot.Take(ctx, src.seen.Server, snapshot.Of(src.shape, src.shard, f.tenant, latest.Form(f.form)), f.format, out, tell)
+	}
 	if err != nil {
 		return snapshotEnd(err, f, sum)
 	}
 	if err := out.keep(); err != nil {
 		return err
 	}
+	done()
 	answer := snapshotAnswer{FormatVersion: 1, Shard: src.shard, Tenant: f.tenant, Position: sum.Position.String(), Side: src.seen.Side, Instance: src.seen.Server.Name(), SideState: src.seen.Not,
 		Query: queryName(sum.Form), Form: sum.Form, Rows: sum.Rows, Bytes: sum.Bytes, Seconds: sum.Took.Seconds(), WrittenAsNull: sum.Lost, Format: f.format, Out: f.out}
 	a.say("%s, %s in %.2f s, %s query (%s), position %s", plural(int(sum.Rows), "row", "rows"), farm.RoundQuantity(float64(sum.Bytes), farm.KindBytes), sum.Took.Seconds(), answer.Query, answer.Form, answer.Position)
@@ -153,7 +174,11 @@ func snapshotEnd(err error, f snapshotFlags, sum snapshot.Summary) error {
 	case errors.Is(err, syscall.EPIPE):
 		return err // whoever read it has what was wanted
 	case errors.Is(err, context.Canceled):
-		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w after %d rows", farm.ErrInterrupted, sum.Rows), Hint: "the query was ended on the server; a snapshot is not resumable: begin again"}
+		hint := "the query was ended on the server; one view is not resumable: begin again"
+		if f.chunks {
+			hint = "run the same command again: it goes on"
+		}
+		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w after %d rows", farm.ErrInterrupted, sum.Rows), Hint: hint}
 	case errors.Is(err, latest.ErrNoTenant):
 		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w: the tenant has gone: %w", farm.ErrInput, err)}
 	}

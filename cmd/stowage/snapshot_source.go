@@ -19,6 +19,7 @@ import (
 type snapshotSource struct {
 	*session.Session
 	shard farm.ShardName
+	pair  farm.PairName
 	shape latest.Shape
 	seen  snapshot.Seen
 	all   []snapshot.Seen
@@ -50,7 +51,8 @@ func (a *app) snapshotSource(ctx context.Context, f snapshotFlags) (_ *snapshotS
 	if err := d.Login(); err != nil {
 		return nil, err
 	}
-	places, err := snapshotPlaces(ctx, d, r, s.shard)
+	var places []snapshot.Place
+	s.pair, places, err = snapshotPlaces(ctx, d, r, s.shard)
 	if err != nil {
 		return nil, err
 	}
@@ -118,10 +120,10 @@ func (a *app) snapshotSpec(d *session.Session, name string, shard farm.ShardName
 }
 
 // snapshotPlaces are the sides of the pair that serves a shard, with what routing says of each.
-func snapshotPlaces(ctx context.Context, d *session.Session, r route.Router, shard farm.ShardName) ([]snapshot.Place, error) {
+func snapshotPlaces(ctx context.Context, d *session.Session, r route.Router, shard farm.ShardName) (farm.PairName, []snapshot.Place, error) {
 	t, err := r.Read(ctx)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	serves := t.Serves(shard)
 	if len(serves) != 1 {
@@ -130,11 +132,11 @@ func snapshotPlaces(ctx context.Context, d *session.Session, r route.Router, sha
 		if !knowsShard(d.Farm, shard) {
 			err, hint = fmt.Errorf("%w: farm.yaml has no such shard", farm.ErrInput), "stowage inventory lists them"
 		}
-		return nil, &farm.Error{Op: "find shard", Subject: string(shard), Err: err, Hint: hint}
+		return "", nil, &farm.Error{Op: "find shard", Subject: string(shard), Err: err, Hint: hint}
 	}
 	p, known := d.Farm.Pair(serves[0])
 	if !known {
-		return nil, &farm.Error{Op: "find shard", Subject: string(shard), Err: errors.New("routing sends it to pair " + string(serves[0]) + ", which farm.yaml does not have")}
+		return "", nil, &farm.Error{Op: "find shard", Subject: string(shard), Err: errors.New("routing sends it to pair " + string(serves[0]) + ", which farm.yaml does not have")}
 	}
 	var out []snapshot.Place
 	for _, side := range p.SideNames() {
@@ -145,7 +147,7 @@ func snapshotPlaces(ctx context.Context, d *session.Session, r route.Router, sha
 		at.Alone = p.Topology != farm.ActiveActive && at.Serves > 0
 		out = append(out, at)
 	}
-	return out, nil
+	return p.Name, out, nil
 }
 
 func knowsShard(f *farm.Farm, shard farm.ShardName) bool {

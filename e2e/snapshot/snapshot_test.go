@@ -30,7 +30,7 @@ var schema = []string{
 	"CREATE TABLE versions (version_id BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT, file_id BIGINT UNSIGNED NOT NULL, version_no INT UNSIGNED NOT NULL, size BIGINT UNSIGNED, deleted_at DATETIME(6), UNIQUE (file_id, version_no))",
 	"INSERT INTO tenants (tenant_id) VALUES (1), (2)",
 	"INSERT INTO files (file_id, tenant_id, name) SELECT seq, 1 + seq % 2, CONCAT('f', seq) FROM seq_1_to_500",
-	"INSERT INTO versions (file_id, version_no, size, deleted_at) SELECT f.seq, v.seq, f.seq * v.seq, IF(v.seq = 3 AND f.seq % 5 = 0, NOW(6), NULL) FROM seq_1_to_3 v JOIN seq_1_to_500 f",
+	"INSERT INTO versions (version_id, file_id, version_no, size, deleted_at) SELECT f.seq * 10 + v.seq, f.seq, v.seq, f.seq * v.seq, IF(v.seq = 3 AND f.seq % 5 = 0, NOW(6), NULL) FROM seq_1_to_3 v JOIN seq_1_to_500 f",
 	"UPDATE files p JOIN versions c ON c.file_id = p.file_id AND c.version_no = IF(p.file_id % 5, 3, 2) SET p.latest_id = c.version_id, p.latest_size = c.size",
 }
 
@@ -104,6 +104,28 @@ func TestSnapshotOfATenant(t *testing.T) {
 	run(farmtest.ExitUsage, "there are: 1, 2", "--tenant", "3")
 	run(farmtest.ExitUsage, "there are: 1, 2", "--tenant", "1x")
 
+	// In chunks: killed after a while, wherever it is then, it goes on; nothing but the rows stays.
+	dir := t.TempDir()
+	state, chunked := filepath.Join(dir, "state"), filepath.Join(dir, "rows.jsonl")
+	for delay := 40 * time.Millisecond; ; delay *= 2 {
+		farmtest.KillAfter(t, delay, "snapshot", "-C", f.Dir, "--shard", shard, "--tenant", "2", "--chunks", "--state", state, "--out", chunked)
+		if _, err := os.Stat(state); err == nil || delay > 5*time.Second {
+			break
+		}
+		if _, err := os.Stat(chunked); err == nil {
+			break // it was quicker
+		}
+	}
+	on(farm.A, "UPDATE versions SET deleted_at = NOW(6) WHERE file_id = 11 AND version_no = 3")
+	run(farmtest.ExitUsage, "it is of shard", "--tenant", "1", "--chunks", "--state", writeState(t, dir), "--out", chunked)
+	run(farmtest.ExitFine, "position", "--tenant", "2", "--chunks", "--state", state, "--out", chunked, "--side", "A")
+	if raw, err := os.ReadFile(chunked); err != nil || strings.Count(string(raw), "\n") != 250 || !strings.Contains(string(raw), `{"file_id":11,"name":"f11","size":22}`) {
+		t.Errorf("%v: %d lines", err, strings.Count(string(raw), "\n"))
+	}
+	if left, _ := filepath.Glob(state + "*"); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+
 	// A reader that has seen enough.
 	cut := exec.Command("bash", "-c", `"$0" snapshot -C "$1" --shard "$2" --tenant 1 | head -n 1`, farmtest.LiveProgram(t), f.Dir, shard)
 	if out, err := cut.Output(); err != nil || strings.Count(string(out), "\n") != 1 {
@@ -124,4 +146,14 @@ func TestSnapshotOfATenant(t *testing.T) {
 		t.Errorf("left over: %v", left)
 	}
 	f.CheckLedger()
+}
+
+// writeState is a state of another tenant.
+func writeState(t *testing.T, dir string) string {
+	t.Helper()
+	path := filepath.Join(dir, "another")
+	if err := os.WriteFile(path, []byte(`{"format_version": 1, "shard": "x", "tenant": "9", "spec": "latest", "progress": {"server_id": 1}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
