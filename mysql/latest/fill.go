@@ -22,7 +22,7 @@ type Chunk struct {
 
 // Fill fills in up to n parents of a tenant behind a key, in the order of keys. n is at most some thousands: their locks are held until it returns.
 //
-// The children are locked first, then the parents, and only then is anything written; a lock that a client holds ends it with ErrBusy, and nothing is changed.
+// The write reads children with shared locks (REPEATABLE READ) and waits for none: a lock that a client holds ends it with ErrBusy, and nothing is changed.
 func (s *Session) Fill(ctx context.Context, shard farm.ShardName, tenant string, after Key, n int) (Chunk, error) {
 	keys, err := s.keys(ctx, shard, tenant, after, n)
 	if err != nil || len(keys) == 0 {
@@ -33,13 +33,11 @@ func (s *Session) Fill(ctx context.Context, shard farm.ShardName, tenant string,
 		out.Last = keys[n-1]
 	}
 	err = s.within(ctx, false, func() error {
-		children := anyOf("x", s.Child.Parent, keys)
-		if err := s.lock(ctx, "SELECT COUNT(*) FROM (SELECT "+names("x", s.carriedFrom(), "")+" FROM "+at(shard, s.Child.Table)+" x WHERE "+children+" LOCK IN SHARE MODE) l"); err != nil {
-			return err
-		}
 		parents := anyOf("p", s.Parent.Key, keys)
-		if err := s.lock(ctx, "SELECT COUNT(*) FROM "+at(shard, s.Parent.Table)+" p WHERE "+parents+" FOR UPDATE"); err != nil {
-			return err
+		if s.waits {
+			if err := s.lockFirst(ctx, shard, keys, parents); err != nil {
+				return err
+			}
 		}
 		set := make([]string, len(s.Carry))
 		for i, c := range s.Carry {
@@ -53,10 +51,18 @@ func (s *Session) Fill(ctx context.Context, shard farm.ShardName, tenant string,
 	return out, err
 }
 
-// lock locks what a query reads. What it counts says nothing.
-func (s *Session) lock(ctx context.Context, query string) error {
-	var n int64
-	return s.server.Fail("lock rows", s.conn.QueryRowContext(ctx, query).Scan(&n))
+// lockFirst takes all locks that the write needs, on a server whose statements wait for locks at least a second.
+func (s *Session) lockFirst(ctx context.Context, shard farm.ShardName, keys []Key, parents string) error {
+	for _, query := range []string{
+		"SELECT COUNT(*) FROM (SELECT " + names("x", s.carriedFrom(), "") + " FROM " + at(shard, s.Child.Table) + " x WHERE " + anyOf("x", s.Child.Parent, keys) + " FOR SHARE NOWAIT) l",
+		"SELECT COUNT(*) FROM " + at(shard, s.Parent.Table) + " p WHERE " + parents + " FOR UPDATE NOWAIT",
+	} {
+		var n int64
+		if err := s.conn.QueryRowContext(ctx, query).Scan(&n); err != nil {
+			return s.server.Fail("lock rows", err)
+		}
+	}
+	return nil
 }
 
 // carriedFrom are the columns of the child that are carried.

@@ -14,6 +14,7 @@ type Session struct {
 	Shape
 	server mysql.Door
 	conn   *sql.Conn
+	waits  bool // the server makes a statement wait for a lock for at least a second
 	// May is asked before each commit whether this server still serves the tenant; its error undoes the transaction.
 	May func(context.Context) error
 }
@@ -37,7 +38,7 @@ func (s Shape) Open(ctx context.Context, server *mysql.Server, may func(context.
 	}
 	out := &Session{Shape: s, server: d, conn: conn, May: may}
 	set := "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 0, lock_wait_timeout = 5, in_predicate_conversion_threshold = 0, idle_transaction_timeout = 0"
-	if !flavor.HasGTIDDomains() { // which waits for at least a second
+	if out.waits = !flavor.HasGTIDDomains(); out.waits {
 		set = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 1, lock_wait_timeout = 5"
 	}
 	for _, st := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"} {
@@ -74,7 +75,7 @@ func (s *Session) within(ctx context.Context, frozen bool, work func() error) er
 	}
 	_, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") // or its connection is gone, and the transaction with it
 	switch mysql.CodeOf(err) {
-	case 1205, 1213, 1020: // lock wait, deadlock, a row that has changed since the snapshot
+	case 1205, 1213, 1020, 3572: // lock wait, deadlock, a row that has changed since the snapshot, NOWAIT of MySQL
 		return errors.Join(ErrBusy, err)
 	}
 	return err
