@@ -120,10 +120,10 @@ func (c *checking) parent() {
 
 func (c *checking) child() {
 	ch, table := c.Child, c.tables[c.Child.Table]
-	if len(ch.Parent) != len(c.Parent.Key) {
-		c.fault("child.parent", "it names %d columns, and the parent's key has %d", len(ch.Parent), len(c.Parent.Key))
+	whole := len(ch.Parent) == len(c.Parent.Key)
+	if !whole {
+		c.fault("child.parent", "(%s) is not as long as the parent's key (%s)", strings.Join(ch.Parent, ", "), strings.Join(c.Parent.Key, ", "))
 	}
-	whole := true
 	for _, p := range ch.Parent {
 		whole = c.has("child.parent", ch.Table, p) && whole
 	}
@@ -148,7 +148,7 @@ func (c *checking) child() {
 		c.fault("child.latest", "several rows of one parent can have the same %s: which is the latest is undecided; add %s as the last column", strings.Join(columns[len(ch.Parent):], ", "), ch.Key)
 	}
 	if whole && !table.leads(ch.Parent) {
-		c.fault("child.parent", "no index of table %s begins with (%s): each file's versions would be looked for in the whole table", ch.Table, strings.Join(ch.Parent, ", "))
+		c.fault("child.parent", "no index of table %s begins with (%s): each parent's children would be looked for in the whole table", ch.Table, strings.Join(ch.Parent, ", "))
 	}
 	for _, other := range table.Cascades {
 		if other != c.Parent.Table || !slices.Equal(c.Parent.Key, ch.Parent) {

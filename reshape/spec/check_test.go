@@ -1,0 +1,76 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+)
+
+// orders are tables with keys of two columns: the last of several statuses of an order.
+func orders() (Spec, Tables) {
+	int64s := func(names ...string) (out []Column) {
+		for _, n := range names {
+			out = append(out, Column{Name: n, Type: "bigint(20)"})
+		}
+		return out
+	}
+	s := Spec{
+		Tenant: Tenant{Table: "shops", Key: "shop", Migrated: "m", Active: "a"},
+		Parent: Parent{Table: "orders", Tenant: "shop"},
+		Child:  Child{Table: "statuses", Parent: []string{"shop", "number"}, Latest: []Order{{"at", true}, {"id", true}}},
+		Carry:  []Carry{{Column: "status_id", From: "id"}, {Column: "status", From: "status"}},
+		Lines:  map[string]int{"tenant": 1, "parent": 5, "child": 9, "child.latest": 11, "child.parent": 10, "carry": 14, "carry.status": 16},
+	}
+	t := Tables{
+		"shops":  {Engine: "InnoDB", Columns: int64s("shop"), Unique: []Key{{"PRIMARY", []string{"shop"}, true}}, Indexes: []Key{{"PRIMARY", []string{"shop"}, true}}},
+		"orders": {Engine: "InnoDB", Columns: int64s("shop", "number", "total"), Unique: []Key{{"PRIMARY", []string{"shop", "number"}, true}}, Indexes: []Key{{"PRIMARY", []string{"shop", "number"}, true}}},
+		"statuses": {Engine: "InnoDB", Columns: append(int64s("id", "shop", "number", "at"), Column{Name: "status", Type: "varchar(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci", Nullable: true}),
+			Unique: []Key{{"PRIMARY", []string{"id"}, true}}, Indexes: []Key{{"PRIMARY", []string{"id"}, true}, {"o", []string{"number", "shop", "at"}, true}}},
+	}
+	return s, t
+}
+
+func TestCheck(t *testing.T) {
+	s, tables := orders()
+	s = s.Complete(tables)
+	if found := s.Check(tables); len(found) > 0 {
+		t.Fatalf("a spec that fits is refused: %+v", found)
+	}
+	if s.Child.Key != "id" || strings.Join(s.Parent.Key, ",") != "shop,number" || !s.Carry[1].Text || s.Carry[0].Text || s.Presence() != "status_id" {
+		t.Errorf("completed to %+v", s)
+	}
+	for _, c := range []struct {
+		name, want string
+		line       int
+		change     func(*Spec, Tables)
+	}{
+		{"a tie", "which is the latest is undecided; add id", 11, func(s *Spec, _ Tables) { s.Child.Latest = s.Child.Latest[:1] }},
+		{"an order that can be NULL", "can be NULL", 11, func(s *Spec, _ Tables) { s.Child.Latest[0].Column = "status" }},
+		{"no index for children", "no index of table statuses begins with", 10, func(_ *Spec, t Tables) { x := t["statuses"]; x.Indexes = x.Indexes[:1]; t["statuses"] = x }},
+		{"a parent of one column", "(shop) is not as long as the parent's key (shop, number)", 10, func(s *Spec, _ Tables) { s.Child.Parent = s.Child.Parent[:1] }},
+		{"a child without its key", "is not carried", 14, func(s *Spec, _ Tables) { s.Carry = s.Carry[1:] }},
+		{"a column that is not there", "no column state", 16, func(s *Spec, _ Tables) { s.Carry[1].From = "state" }},
+		{"an engine without transactions", "is MyISAM", 9, func(_ *Spec, t Tables) { x := t["statuses"]; x.Engine = "MyISAM"; t["statuses"] = x }},
+		{"rows that go with others", "a foreign key changes rows", 9, func(_ *Spec, t Tables) { x := t["statuses"]; x.Cascades = []string{"users"}; t["statuses"] = x }},
+		{"a function of time", "now is another value at another time", 9, func(s *Spec, _ Tables) { s.Child.Counts = "at < now()" }},
+		{"no table", "there is no table statuses", 9, func(_ *Spec, t Tables) { delete(t, "statuses") }},
+		{"a flag that is a text", "a flag is a TINYINT", 1, func(_ *Spec, t Tables) {
+			x := t["shops"]
+			x.Columns = append(x.Columns, Column{Name: "m", Type: "varchar(3)"})
+			t["shops"] = x
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, tables := orders()
+			c.change(&s, tables)
+			found := s.Complete(tables).Check(tables)
+			if len(found) != 1 || found[0].Line != c.line || !strings.Contains(found[0].Text, c.want) {
+				t.Errorf("want one problem in line %d: %s\n%+v", c.line, c.want, found)
+			}
+		})
+	}
+	// A column whose name holds that of a function is none.
+	s.Child.Counts = "known_user IS NULL AND rand_no > 3"
+	if found := s.Check(tables); len(found) > 0 {
+		t.Errorf("columns are taken for functions: %+v", found)
+	}
+}
