@@ -96,9 +96,6 @@ func readChunkState(path string, want chunkState, spool *os.File) (snapshot.Prog
 	return is.Progress, nil
 }
 
-// firstReaderID begins the server ids of readers. next_server_id of farm.yaml is not raised for them: every plan would have to be made again.
-const firstReaderID = 4_000_000_000
-
 // freeServerID is a server id that nobody uses on a server: two readers with one id would throw each other out, again and again.
 func freeServerID(ctx context.Context, s *mysql.Server) (uint32, error) {
 	used, err := s.ServerIDsInBinlog(ctx)
@@ -112,8 +109,9 @@ func freeServerID(ctx context.Context, s *mysql.Server) (uint32, error) {
 	for _, r := range readers {
 		used = append(used, r.ServerID)
 	}
+	const first = 4_000_000_000 // next_server_id of farm.yaml is not raised for readers: every plan would have to be made again
 	for {
-		if id := firstReaderID + rand.Uint32N(math.MaxUint32-firstReaderID); !slices.Contains(used, id) {
+		if id := first + rand.Uint32N(math.MaxUint32-first); !slices.Contains(used, id) {
 			return id, nil
 		}
 	}
