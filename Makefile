@@ -103,7 +103,7 @@ man: ## the manual pages, into bin/man
 	@go run -tags man ./cmd/stowage man bin/man
 
 .PHONY: bench
-bench: ## measure what is promised, beside the peers, and add rows to docs/benchmarks.md; BENCH=demo, etsy, digest, compare, plan, copier, alter, reshape, pause, seed, backup, snapshot, storage, engine, inventory, capacity, load or reboots for one
+bench: ## measure what is promised, beside the peers, and add rows to docs/benchmarks.md; BENCH=demo, etsy, digest, compare, plan, copier, alter, follow, reshape, pause, seed, backup, snapshot, storage, engine, inventory, capacity, load or reboots for one
 	@scripts/setup.sh
 	@scripts/setup.sh bench
 	@$(MAKE) --no-print-directory build

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"stowage/farm"
@@ -25,6 +23,8 @@ const (
 type Places interface {
 	// Servers are those of a pair that can be read from, the best first, and which of them serve clients now.
 	Servers(ctx context.Context, pair farm.PairName) (all []*mysql.Server, serving int, err error)
+	// Serves is the pair that has the shard now; "" while nobody serves it.
+	Serves(ctx context.Context) (farm.PairName, error)
 	// Next is how the shard left the pair; nil while it is there.
 	Next(ctx context.Context, pair farm.PairName, at mysql.Position) (*feed.Handover, error)
 }
@@ -138,52 +138,6 @@ func (f *Follower) open(ctx context.Context) error {
 func (f *Follower) servers(ctx context.Context) ([]*mysql.Server, error) {
 	all, _, err := f.Places.Servers(ctx, f.State.Pair)
 	return all, err
-}
-
-// definitions are those of the tables that are followed, from the first server that answers.
-func (f *Follower) definitions(ctx context.Context) ([]*mysql.Plain, error) {
-	servers, err := f.servers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var last error
-	for _, s := range servers {
-		if last = s.Answers(ctx); last != nil {
-			continue
-		}
-		return f.definitionsOf(ctx, s)
-	}
-	return nil, last
-}
-
-func (f *Follower) definitionsOf(ctx context.Context, s *mysql.Server) ([]*mysql.Plain, error) {
-	tables, err := s.CopyTables(ctx, string(f.State.Shard))
-	if err != nil {
-		return nil, err
-	}
-	missing := map[string]bool{}
-	for _, name := range f.State.Tables {
-		missing[name] = true
-	}
-	var out []*mysql.Plain
-	for _, t := range tables {
-		if f.State.Tables != nil && !missing[t.Name] {
-			continue
-		}
-		delete(missing, t.Name)
-		p, err := s.Plain(ctx, t)
-		if err != nil {
-			return nil, f.input(err, "leave its table out: --tables")
-		}
-		out = append(out, p)
-	}
-	if len(missing) > 0 {
-		return nil, f.input(fmt.Errorf("no table %s, or it keeps its history (system versioning)", strings.Join(slices.Sorted(maps.Keys(missing)), ", ")), "")
-	}
-	if len(out) == 0 {
-		return nil, f.input(fmt.Errorf("%s has no tables in it", s.Name()), "")
-	}
-	return out, nil
 }
 
 // read hands out lines until the shard has left, or To is reached.
@@ -306,43 +260,8 @@ func (f *Follower) look(ctx context.Context) (*feed.Handover, error) {
 	return nil, nil
 }
 
-// explained says what a reader's error means for who follows.
-func (f *Follower) explained(err error) error {
-	var found *feed.Stopped
-	var gone *feed.Purged
-	switch {
-	case errors.As(err, &found):
-		f.trx = found.Trx
-		return f.refuse(found.What)
-	case errors.As(err, &gone):
-		hint := "what lies between is lost for this consumer: begin anew from a snapshot"
-		if gone.Oldest != nil {
-			hint = fmt.Sprintf("begin anew from a snapshot, or take the gap: --from %s", gone.Oldest)
-		}
-		return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("position %s cannot be had any more: %w", gone.At, err), Hint: hint}
-	}
-	return err
-}
-
-// refuse ends the reading before a transaction.
-func (f *Follower) refuse(what string) error {
-	return &farm.Error{Op: "follow at " + f.trx.String(), Subject: string(f.State.Shard), Err: fmt.Errorf("%w: %s", farm.ErrRefused, what),
-		Hint: "everything before it was handed out; to go on behind it, with the tables as they are now: --past " + f.trx.String()}
-}
-
-func (f *Follower) input(err error, hint string) error {
-	return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: hint}
-}
-
 func (f *Follower) tell(format string, args ...any) {
 	if f.Tell != nil {
 		f.Tell(format, args...)
-	}
-}
-
-// on has a server convert what only a server can.
-func (l *lines) on(s *mysql.Server) {
-	for _, t := range l.plain {
-		t.On(s)
 	}
 }

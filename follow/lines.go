@@ -193,3 +193,10 @@ func (l *lines) release(isLast bool) error {
 	l.held = append(l.held, l.rest...)
 	return l.sink.Put(l.key, l.held)
 }
+
+// on has a server convert what only a server can.
+func (l *lines) on(s *mysql.Server) {
+	for _, t := range l.plain {
+		t.On(s)
+	}
+}

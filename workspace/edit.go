@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 
@@ -110,17 +109,6 @@ func (e *Edit) SetNextServerID(id uint32) {
 	}
 	e.farm.NextServerID = id
 	e.want(e.root, []entry{{"next_server_id", strconv.FormatUint(uint64(id), 10)}})
-}
-
-// SpendServerID is a server id that nobody has, and nobody gets any more.
-func (e *Edit) SpendServerID() uint32 {
-	id := e.farm.NextServerID
-	if id == 0 || id == math.MaxUint32 {
-		e.fail("next_server_id is %d: write a number that no server of the farm has, and none had", id)
-		return 0
-	}
-	e.SetNextServerID(id + 1)
-	return id
 }
 
 // SetShardNeeds replaces what a shard needs; its growth stays.

@@ -15,8 +15,6 @@ import (
 	"stowage/farm"
 	"stowage/follow"
 	"stowage/mysql"
-	"stowage/session"
-	"stowage/workspace"
 )
 
 // followFlags are what `stowage follow` is told.
@@ -33,7 +31,7 @@ func (a *app) followCommand() *cobra.Command {
 		Use: "follow --shard SHARD --from POSITION|now", Short: "Hand out what is written to a shard, row by row",
 		Long: `Reads the binary log of the pair that has the shard, and prints a line of JSON for each row
 that was inserted, updated or deleted: in order, at least once. gtid and index together say
-which lines are repeats. Reads only; next_server_id in farm.yaml is raised by one.
+which lines are repeats. Reads only.
 
 With --state the position is kept after the lines before it are written, and a follower that
 was killed goes on there. It goes on with the other side when its server is away, and after
@@ -101,7 +99,7 @@ func (a *app) followShard(ctx context.Context, c *cobra.Command, f followFlags) 
 			run.State = *was
 		}
 	}
-	if err := a.beginning(ctx, c, d, places, f, &run.State); err != nil {
+	if err := a.beginning(ctx, c, places, f, &run.State); err != nil {
 		return err
 	}
 	if run.Keep != nil {
@@ -118,7 +116,7 @@ func (a *app) followShard(ctx context.Context, c *cobra.Command, f followFlags) 
 }
 
 // beginning completes a state: what is followed, by which server id, and from where.
-func (a *app) beginning(ctx context.Context, c *cobra.Command, d *session.Session, places *shardPlaces, f followFlags, s *follow.State) error {
+func (a *app) beginning(ctx context.Context, c *cobra.Command, places *shardPlaces, f followFlags, s *follow.State) error {
 	var tenant *follow.Tenant
 	if f.isTenant {
 		tenant = &follow.Tenant{Column: f.column, Value: f.tenant}
@@ -132,10 +130,10 @@ func (a *app) beginning(ctx context.Context, c *cobra.Command, d *session.Sessio
 	}
 	s.Shard, s.Tables, s.Tenant = farm.ShardName(f.shard), f.tables, tenant
 	var err error
-	if s.Pair, err = places.serves(ctx); err != nil {
+	if s.Pair, err = places.Serves(ctx); err != nil {
 		return err
 	}
-	at := mysql.Position{}
+	var at mysql.Position
 	switch f.from {
 	case "":
 		return usage(c, errors.New("--from is missing: a position, or now"))
@@ -149,11 +147,7 @@ func (a *app) beginning(ctx context.Context, c *cobra.Command, d *session.Sessio
 		}
 	}
 	s.Position = at.String()
-	err = d.EditFarm(func(e *workspace.Edit) error {
-		s.ServerID = e.SpendServerID()
-		return nil
-	})
-	if err != nil {
+	if s.ServerID, err = places.readerID(ctx, s.Pair); err != nil {
 		return err
 	}
 	a.say("following %s from %s on, as a replica with server id %d", f.shard, s.Position, s.ServerID)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 
 	"stowage/farm"
@@ -54,8 +56,8 @@ func (p *shardPlaces) table(ctx context.Context) (*route.Table, error) {
 	return t, err
 }
 
-// serves is the pair that has the shard; "" while nobody serves it.
-func (p *shardPlaces) serves(ctx context.Context) (farm.PairName, error) {
+// Serves is the pair that has the shard; "" while nobody serves it.
+func (p *shardPlaces) Serves(ctx context.Context) (farm.PairName, error) {
 	t, err := p.table(ctx)
 	if err != nil {
 		return "", err
@@ -121,7 +123,7 @@ func (p *shardPlaces) server(name farm.InstanceName, address string) *mysql.Serv
 // Next is how the shard left a pair. What is noted is looked at when a pair is
 // read for the first time, and when another serves.
 func (p *shardPlaces) Next(ctx context.Context, pair farm.PairName, at mysql.Position) (*feed.Handover, error) {
-	serves, err := p.serves(ctx)
+	serves, err := p.Serves(ctx)
 	if err != nil || serves == "" || serves == pair && p.asked[pair] {
 		return nil, err
 	}
@@ -175,4 +177,40 @@ func (p *shardPlaces) now(ctx context.Context, pair farm.PairName) (mysql.Positi
 		}
 	}
 	return nil, err
+}
+
+// firstReaderID begins the server ids that followers draw from. next_server_id
+// of farm.yaml is not raised for them: every plan would have to be made again.
+const firstReaderID = 4_000_000_000
+
+// readerID is a server id that nobody uses: two readers with one id would throw
+// each other out, again and again.
+func (p *shardPlaces) readerID(ctx context.Context, pair farm.PairName) (uint32, error) {
+	all, _, err := p.Servers(ctx, pair)
+	if err != nil {
+		return 0, err
+	}
+	used, asked := map[uint32]bool{}, 0
+	for _, s := range all {
+		known, e1 := s.ServerIDsInBinlog(ctx)
+		readers, _, e2 := s.Readers(ctx)
+		if err = errors.Join(e1, e2); err != nil {
+			continue
+		}
+		asked++
+		for _, id := range known {
+			used[id] = true
+		}
+		for _, r := range readers {
+			used[r.ServerID] = true
+		}
+	}
+	if asked == 0 {
+		return 0, err
+	}
+	for {
+		if id := firstReaderID + rand.Uint32N(math.MaxUint32-firstReaderID); !used[id] {
+			return id, nil
+		}
+	}
 }

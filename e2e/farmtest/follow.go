@@ -1,0 +1,277 @@
+package farmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/route"
+)
+
+// Followed is a shard whose changes a program reads, which is killed again and
+// again. What it writes down is folded into the rows that the shard had.
+type Followed struct {
+	F     *LiveFarm
+	shard farm.ShardName
+	rows  map[string]string // by table and key
+	args  []string
+	out   string
+	kills int
+	said  strings.Builder
+	done  chan struct{}
+	once  sync.Once
+	ended sync.WaitGroup
+}
+
+// line is what stowage follow prints for a row.
+type line struct {
+	GTID   string          `json:"gtid"`
+	Index  int             `json:"index"`
+	Last   bool            `json:"last"`
+	Op     string          `json:"op"`
+	Table  string          `json:"table"`
+	Key    json.RawMessage `json:"key"`
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after"`
+	At     int64           `json:"at"`
+}
+
+// Follow begins to follow a shard from what it holds now.
+func (f *LiveFarm) Follow(shard farm.ShardName) *Followed {
+	f.T.Helper()
+	g := &Followed{F: f, shard: shard, rows: map[string]string{}, out: f.Dir + "/followed.jsonl", done: make(chan struct{})}
+	server := g.serving()
+	defer server.Close()
+	at := g.read(server, g.rows)
+	g.args = []string{"follow", "-C", f.Dir, "--shard", string(shard), "--from", at.String(), "--state", f.Dir + "/followed.state", "--out", g.out}
+	f.T.Cleanup(g.stop)
+	g.ended.Add(1)
+	go func() {
+		defer g.ended.Done()
+		g.again()
+	}()
+	return g
+}
+
+// serving is a server in rotation that has the shard now.
+func (g *Followed) serving() *mysql.Server {
+	t := g.F.T
+	t.Helper()
+	table, err := route.ReadFile(g.F.Dir + "/routing.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := mysql.ReadAccount(g.F.Dir+"/accounts.cnf", "stowage")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pair := range table.Serves(g.shard) {
+		for _, s := range table.Pairs[pair].Sides {
+			return mysql.Open(farm.InstanceName(pair), s.Address, admin, slog.New(slog.DiscardHandler))
+		}
+	}
+	t.Fatalf("nobody serves %s", g.shard)
+	return nil
+}
+
+// read puts the rows that a server shows at one position into rows.
+func (g *Followed) read(server *mysql.Server, rows map[string]string) mysql.Position {
+	t := g.F.T
+	t.Helper()
+	ctx := t.Context()
+	tables, err := server.CopyTables(ctx, string(g.shard))
+	if err != nil || len(tables) == 0 {
+		t.Fatalf("%d tables, %v", len(tables), err)
+	}
+	view, err := server.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	for _, table := range tables {
+		p, err := server.Plain(ctx, table)
+		if err == nil {
+			err = view.EachPlain(ctx, p, func(row mysql.PlainRow) error {
+				rows[table.Name+string(p.AppendObject(nil, row, table.Key))] = string(p.AppendObject(nil, row, nil))
+				return nil
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return view.At
+}
+
+// again runs the program, and kills it after a while, until it is told to end.
+func (g *Followed) again() {
+	for {
+		cmd := exec.Command(LiveProgram(g.F.T), g.args...)
+		cmd.Stderr = &g.said
+		if err := cmd.Start(); err != nil {
+			g.F.T.Error(err)
+			return
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case err := <-ended:
+			g.F.T.Errorf("stowage follow ended by itself: %v\n%s", err, g.said.String())
+			return
+		case <-g.done:
+			_ = cmd.Process.Kill()
+			_ = <-ended // killed
+			return
+		case <-time.After(time.Duration(300+rand.IntN(2500)) * time.Millisecond):
+			g.kills++
+			_ = cmd.Process.Kill()
+			_ = <-ended // killed
+		}
+	}
+}
+
+// stop ends the program, once.
+func (g *Followed) stop() {
+	g.once.Do(func() { close(g.done) })
+	g.ended.Wait()
+}
+
+// End stops the clients, reads to the end, and holds what the lines make of the
+// rows against the shard as it is.
+func (g *Followed) End() {
+	t := g.F.T
+	t.Helper()
+	g.F.CheckLedger()
+	g.stop()
+	server := g.serving()
+	defer server.Close()
+	want := map[string]string{}
+	at := g.read(server, want)
+	for try := 0; ; try++ { // what the twin has had last is still on its way
+		time.Sleep(500 * time.Millisecond)
+		now := map[string]string{}
+		next := g.read(server, now)
+		if maps.Equal(now, want) && next.Equal(at) || try > 20 {
+			break
+		}
+		want, at = now, next
+	}
+	if p := RunProgram(t, "", append(g.args, "--to", at.String())...); p.Code != ExitFine {
+		t.Fatalf("stowage follow --to %s: exit %d\n%s%s", at, p.Code, p.Stdout, p.Stderr)
+	}
+	lines, repeats := g.fold()
+	t.Logf("killed %d times: %d lines, %d of them repeats, up to %s", g.kills, lines, repeats, at)
+	if lines-repeats < 50 || g.kills == 0 {
+		t.Errorf("%d lines and %d kills: too few to say anything", lines-repeats, g.kills)
+	}
+	bad := 0
+	for key, row := range want {
+		if g.rows[key] != row && bad < 5 {
+			bad++
+			t.Errorf("%s is\n%s, followed it is\n%s", key, row, g.rows[key])
+		}
+	}
+	if len(g.rows) != len(want) {
+		t.Errorf("%d rows followed, %d there", len(g.rows), len(want))
+	}
+	if t.Failed() {
+		t.Logf("%s", g.said.String())
+	}
+}
+
+// fold applies the lines, repeats left out, and judges their order.
+func (g *Followed) fold() (lines, repeats int) {
+	t := g.F.T
+	t.Helper()
+	text, err := os.ReadFile(g.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	newest := map[string]uint64{} // by GTID domain and server
+	open := map[string]bool{}     // transactions without their last line
+	for _, one := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		var l line
+		if err := json.Unmarshal([]byte(one), &l); err != nil {
+			t.Fatalf("%v: %s", err, one)
+		}
+		lines++
+		if id := l.GTID + " " + strconv.Itoa(l.Index); seen[id] {
+			repeats++
+			continue
+		} else {
+			seen[id] = true
+		}
+		at := strings.LastIndex(l.GTID, "-")
+		n, err := strconv.ParseUint(l.GTID[at+1:], 10, 64)
+		if err != nil || n < newest[l.GTID[:at]] || l.At == 0 {
+			t.Fatalf("out of order behind %d: %s", newest[l.GTID[:at]], one)
+		}
+		newest[l.GTID[:at]] = n
+		open[l.GTID] = !l.Last
+		key := l.Table + string(l.Key)
+		if l.Op != "insert" && g.rows[key] != string(l.Before) {
+			t.Fatalf("before this line the row is %q:\n%s", g.rows[key], one)
+		}
+		if l.Op == "delete" {
+			delete(g.rows, key)
+		} else {
+			g.rows[key] = string(l.After)
+		}
+	}
+	for id, is := range open {
+		if is {
+			t.Errorf("transaction %s has no last line", id)
+		}
+	}
+	return lines, repeats
+}
+
+// Soon waits until the follower has written more lines than it has now.
+func (g *Followed) Soon() {
+	t := g.F.T
+	t.Helper()
+	was := g.size()
+	for end := time.Now().Add(WaitLimit); g.size() <= was; PauseTest() {
+		if time.Now().After(end) {
+			t.Fatalf("no line for %v\n%s", WaitLimit, g.said.String())
+		}
+	}
+}
+
+func (g *Followed) size() int64 {
+	info, err := os.Stat(g.out)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// Do runs a statement on every server of the shard's pair.
+func (g *Followed) Do(statement string) {
+	t := g.F.T
+	t.Helper()
+	_, fm, _, err := FarmAccess(g.F.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range fm.Pairs {
+		for _, side := range p.SideNames() {
+			db := g.F.Login(fm.Address(p.Sides[side]), "stowage")
+			if _, err := db.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(fmt.Errorf("%s: %w", statement, err))
+			}
+			db.Close()
+		}
+	}
+}

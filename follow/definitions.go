@@ -1,0 +1,65 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"stowage/mysql"
+)
+
+// definitions are those of the tables that are followed, from the first server
+// that answers. Where the shard has left and was removed, its log is still read,
+// and the pair that has it now tells what its tables look like.
+func (f *Follower) definitions(ctx context.Context) ([]*mysql.Plain, error) {
+	servers, err := f.servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if serves, err := f.Places.Serves(ctx); err == nil && serves != "" && serves != f.State.Pair {
+		there, _, err := f.Places.Servers(ctx, serves)
+		if err != nil {
+			return nil, err
+		}
+		servers = append(there, servers...)
+	}
+	var last error
+	for _, s := range servers {
+		if last = s.Answers(ctx); last == nil {
+			return f.definitionsOf(ctx, s)
+		}
+	}
+	return nil, last
+}
+
+func (f *Follower) definitionsOf(ctx context.Context, s *mysql.Server) ([]*mysql.Plain, error) {
+	tables, err := s.CopyTables(ctx, string(f.State.Shard))
+	if err != nil {
+		return nil, err
+	}
+	missing := map[string]bool{}
+	for _, name := range f.State.Tables {
+		missing[name] = true
+	}
+	var out []*mysql.Plain
+	for _, t := range tables {
+		if f.State.Tables != nil && !missing[t.Name] {
+			continue
+		}
+		delete(missing, t.Name)
+		p, err := s.Plain(ctx, t)
+		if err != nil {
+			return nil, f.input(err, "leave its table out: --tables")
+		}
+		out = append(out, p)
+	}
+	if len(missing) > 0 {
+		return nil, f.input(fmt.Errorf("no table %s, or it keeps its history (system versioning)", strings.Join(slices.Sorted(maps.Keys(missing)), ", ")), "")
+	}
+	if len(out) == 0 {
+		return nil, f.input(fmt.Errorf("%s has no tables in it", s.Name()), "")
+	}
+	return out, nil
+}

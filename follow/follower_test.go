@@ -1,0 +1,262 @@
+package follow
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stowage/farm"
+	"stowage/feed"
+	"stowage/internal/mariadbtest"
+	"stowage/mysql"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, i *mariadbtest.Instance) *mysql.Server {
+	t.Helper()
+	s := mysql.Open(farm.InstanceName(i.Name), i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// still is a shard that stays on its servers.
+type still []*mysql.Server
+
+func (s still) Serves(context.Context) (farm.PairName, error) { return "pair", nil }
+func (s still) Servers(context.Context, farm.PairName) ([]*mysql.Server, int, error) {
+	return s, len(s), nil
+}
+
+func (s still) Next(context.Context, farm.PairName, mysql.Position) (*feed.Handover, error) {
+	return nil, nil
+}
+
+func position(t *testing.T, s *mysql.Server) mysql.Position {
+	t.Helper()
+	at, err := s.BinlogPosition(t.Context())
+	must(t, err)
+	return at
+}
+
+// lined are the lines between two positions.
+func lined(t *testing.T, servers still, from, to mysql.Position, change func(*Follower)) (string, State, error) {
+	t.Helper()
+	var out bytes.Buffer
+	f := &Follower{Places: servers, Sink: NewWriter(&out, nil), To: to, State: State{Shard: "shop", ServerID: 990001, Pair: "pair", Position: from.String()}}
+	if change != nil {
+		change(f)
+	}
+	err := f.Run(t.Context())
+	return out.String(), f.State, err
+}
+
+// TestLines is what a consumer gets, of all rows and of one tenant's.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	mariadbtest.OnEach(t, func(t *testing.T, l mariadbtest.Line) {
+		t.Parallel()
+		i := l.Start(t, "shop")
+		i.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.r (id INT, tenant INT, v VARCHAR(20) CHARACTER SET latin1, PRIMARY KEY (id))", "CREATE TABLE shop.u (n DECIMAL(5,2))")
+		s := open(t, i)
+		from := position(t, s)
+		i.Exec(t, "USE shop", "INSERT INTO r VALUES (1, 7, 'ä\"'), (2, 8, NULL)", "UPDATE r SET v = 'x'", "UPDATE r SET id = 3 WHERE id = 1", "BEGIN", "UPDATE r SET tenant = 8 WHERE id = 3",
+			"UPDATE r SET tenant = 7 WHERE id = 2", "INSERT INTO r VALUES (4, 8, '')", "COMMIT", "DELETE FROM r WHERE id < 4 ORDER BY id", "BEGIN", "INSERT INTO r VALUES (5, 7, '')", "ROLLBACK")
+		all, state, err := lined(t, still{s}, from, position(t, s), func(f *Follower) { f.State.Tables = []string{"r"} })
+		must(t, err)
+		if state.Position != position(t, s).String() {
+			t.Errorf("the position that is kept is %s, the server is at %s", state.Position, position(t, s))
+		}
+		wants(t, all, `
+			0 insert r {"id":1} null {"id":1,"tenant":7,"v":"ä\""}
+			1 insert r {"id":2} null {"id":2,"tenant":8,"v":null} last
+			0 update r {"id":1} {"id":1,"tenant":7,"v":"ä\""} {"id":1,"tenant":7,"v":"x"}
+			1 update r {"id":2} {"id":2,"tenant":8,"v":null} {"id":2,"tenant":8,"v":"x"} last
+			0 delete r {"id":1} {"id":1,"tenant":7,"v":"x"} null
+			1 insert r {"id":3} null {"id":3,"tenant":7,"v":"x"} last
+			0 update r {"id":3} {"id":3,"tenant":7,"v":"x"} {"id":3,"tenant":8,"v":"x"}
+			1 update r {"id":2} {"id":2,"tenant":8,"v":"x"} {"id":2,"tenant":7,"v":"x"}
+			2 insert r {"id":4} null {"id":4,"tenant":8,"v":""} last
+			0 delete r {"id":2} {"id":2,"tenant":7,"v":"x"} null
+			1 delete r {"id":3} {"id":3,"tenant":8,"v":"x"} null last`)
+		of, _, err := lined(t, still{s}, from, position(t, s), func(f *Follower) {
+			f.State.Tables, f.State.Tenant = []string{"r"}, &Tenant{"tenant", "7"}
+		})
+		must(t, err)
+		wants(t, of, `
+			0 insert r {"id":1} null {"id":1,"tenant":7,"v":"ä\""} last
+			0 update r {"id":1} {"id":1,"tenant":7,"v":"ä\""} {"id":1,"tenant":7,"v":"x"} last
+			0 delete r {"id":1} {"id":1,"tenant":7,"v":"x"} null
+			1 insert r {"id":3} null {"id":3,"tenant":7,"v":"x"} last
+			0 delete r {"id":3} {"id":3,"tenant":7,"v":"x"} null
+			1 insert r {"id":2} null {"id":2,"tenant":7,"v":"x"} last
+			0 delete r {"id":2} {"id":2,"tenant":7,"v":"x"} null last`)
+		if _, _, err := lined(t, still{s}, from, nil, func(f *Follower) { f.State.Tenant = &Tenant{"tenant", "7"} }); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), "no column tenant in u") {
+			t.Errorf("a table without the tenant's column: %v", err)
+		}
+		if _, _, err := lined(t, still{s}, from, nil, func(f *Follower) { f.State.Tables = []string{"r", "s"} }); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), "no table s") {
+			t.Errorf("a table that is not there: %v", err)
+		}
+	})
+}
+
+// wants compares lines, written shorter.
+func wants(t *testing.T, text, want string) {
+	t.Helper()
+	var got []string
+	gtid := ""
+	for _, one := range strings.Split(strings.TrimSpace(text), "\n") {
+		var l struct {
+			GTID, Op, Table    string
+			Index, At          int
+			Last               bool
+			Key, Before, After json.RawMessage
+		}
+		must(t, json.Unmarshal([]byte(one), &l))
+		if l.At == 0 || (l.Index == 0) != (l.GTID != gtid) {
+			t.Errorf("behind %s: %s", gtid, one)
+		}
+		gtid = l.GTID
+		is := fmt.Sprintf("%d %s %s %s %s %s", l.Index, l.Op, l.Table, l.Key, l.Before, l.After)
+		if l.Last {
+			is += " last"
+		}
+		got = append(got, is)
+	}
+	wanted := strings.ReplaceAll(strings.TrimSpace(want), "\n\t\t\t", "\n")
+	if is := strings.Join(got, "\n"); is != wanted {
+		t.Errorf("got\n%s\nwant\n%s", is, wanted)
+	}
+}
+
+// TestEndsWithExactlyThePosition: where two sides write, a position is no place
+// in one log. What it does not hold is left out, and comes afterwards.
+func TestEndsWithExactlyThePosition(t *testing.T) {
+	t.Parallel()
+	a, b := mariadbtest.Start(t, "a"), mariadbtest.Start(t, "b")
+	mariadbtest.Ring(t, a, b)
+	a.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.r (id INT PRIMARY KEY)")
+	mariadbtest.AwaitApplied(t, b, a)
+	sa, sb := open(t, a), open(t, b)
+	from := position(t, sb)
+	b.Exec(t, "STOP SLAVE", "INSERT INTO shop.r VALUES (20)", "INSERT INTO shop.r VALUES (21)")
+	a.Exec(t, "INSERT INTO shop.r VALUES (1)")
+	mariadbtest.AwaitApplied(t, a, b)
+	a.Exec(t, "INSERT INTO shop.r VALUES (2)")
+	b.Exec(t, "START SLAVE")
+	mariadbtest.AwaitApplied(t, b, a)
+	// On b, 20 and 21 came first; the end holds 1 and 20.
+	to := from.WithLast(last(t, sa, a.ServerID, -1)).WithLast(last(t, sb, b.ServerID, -1))
+	text, state, err := lined(t, still{sb}, from, to, nil)
+	must(t, err)
+	if got := keys(t, text); got != "20 1" || state.Position != to.String() {
+		t.Errorf("up to %s came %s, and %s was kept", to, got, state.Position)
+	}
+	text, _, err = lined(t, still{sa}, to, position(t, sa), nil)
+	must(t, err)
+	if got := keys(t, text); got != "21 2" {
+		t.Errorf("behind %s came %s, want 21 2", to, got)
+	}
+}
+
+// last is the last transaction of a domain, or one before it.
+func last(t *testing.T, s *mysql.Server, domain uint32, off int) mysql.GTID {
+	t.Helper()
+	g := position(t, s).Last(domain)
+	g.Seq += uint64(off)
+	return g
+}
+
+func keys(t *testing.T, text string) string {
+	t.Helper()
+	var out []string
+	for _, one := range strings.Fields(text) {
+		var l struct{ Key struct{ ID int } }
+		must(t, json.Unmarshal([]byte(one), &l))
+		out = append(out, fmt.Sprint(l.Key.ID))
+	}
+	return strings.Join(out, " ")
+}
+
+// TestStopsBeforeADefinition, with everything before it handed out and kept.
+func TestStopsBeforeADefinition(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ says, statement string }{
+		"logged": {"ALTER TABLE shop.r ADD v INT", "ALTER TABLE shop.r ADD v INT"},
+		"not":    {"an event of shop.r has 1 columns, the table has 2", "SET SESSION sql_log_bin = 0; ALTER TABLE shop.r ADD v INT; SET SESSION sql_log_bin = 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := mariadbtest.Start(t, "shop")
+			i.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.r (id INT PRIMARY KEY)", "CREATE TABLE shop.u (id INT PRIMARY KEY)")
+			s := open(t, i)
+			from := position(t, s)
+			i.Exec(t, "INSERT INTO shop.u VALUES (1)")
+			before := position(t, s)
+			if name == "not" {
+				i.Exec(t, "INSERT INTO shop.r VALUES (2)")
+			}
+			i.Exec(t, strings.Split(tt.statement, "; ")...)
+			i.Exec(t, "INSERT INTO shop.u VALUES (3)")
+			text, state, err := lined(t, still{s}, from, nil, nil)
+			if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), tt.says) || !strings.Contains(farm.Hint(err), "--past ") {
+				t.Errorf("got %v (%s), want %s", err, farm.Hint(err), tt.says)
+			}
+			if got := keys(t, text); got != "1" || state.Position != before.String() {
+				t.Errorf("it stopped behind %s, %s is kept, want 1 and %s", got, state.Position, before)
+			}
+			_, past, _ := strings.Cut(farm.Hint(err), "--past ")
+			x, err := mysql.ParseTrx(past)
+			must(t, err)
+			text, _, err = lined(t, still{s}, state.At().With(x), position(t, s), nil)
+			must(t, err)
+			if got := keys(t, text); got != "3" {
+				t.Errorf("past it came %s, want 3", got)
+			}
+		})
+	}
+}
+
+// TestStateFile has one follower at a time, and says what it is of.
+func TestStateFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state")
+	f, was, err := OpenState(path)
+	if err != nil || was != nil {
+		t.Fatal(was, err)
+	}
+	must(t, f.Save(State{Shard: "shop", Tables: []string{"r"}, ServerID: 4, Pair: "p", Position: "1-2-3"}))
+	if _, _, err := OpenState(path); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), "another follower uses it") {
+		t.Errorf("a second follower: %v", err)
+	}
+	f.Close()
+	f, was, err = OpenState(path)
+	must(t, err)
+	if was.ServerID != 4 || was.At().String() != "1-2-3" || was.IsOf("shop", []string{"r"}, nil) != nil {
+		t.Errorf("%+v", was)
+	}
+	for _, other := range []error{was.IsOf("shed", []string{"r"}, nil), was.IsOf("shop", nil, nil), was.IsOf("shop", []string{"r"}, &Tenant{"a", "b"})} {
+		if other == nil {
+			t.Error("it is taken for another's")
+		}
+	}
+	f.Close()
+	for _, text := range []string{"{", `{"format_version": 2}`, `{"format_version": 1, "position": "nowhere"}`} {
+		must(t, os.WriteFile(path, []byte(text), 0o600))
+		if _, _, err := OpenState(path); !errors.Is(err, farm.ErrInput) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package follow
+
+import (
+	"errors"
+	"fmt"
+
+	"stowage/farm"
+	"stowage/feed"
+)
+
+// explained says what a reader's error means for who follows.
+func (f *Follower) explained(err error) error {
+	var found *feed.Stopped
+	var gone *feed.Purged
+	switch {
+	case errors.As(err, &found):
+		f.trx = found.Trx
+		return f.refuse(found.What)
+	case errors.As(err, &gone):
+		hint := "what lies between is lost for this consumer: begin anew from a snapshot"
+		if gone.Oldest != nil {
+			hint = fmt.Sprintf("begin anew from a snapshot, or take the gap: --from %s", gone.Oldest)
+		}
+		return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("position %s cannot be had any more: %w", gone.At, err), Hint: hint}
+	}
+	return err
+}
+
+// refuse ends the reading before a transaction.
+func (f *Follower) refuse(what string) error {
+	return &farm.Error{Op: "follow at " + f.trx.String(), Subject: string(f.State.Shard), Err: fmt.Errorf("%w: %s", farm.ErrRefused, what),
+		Hint: "everything before it was handed out; to go on behind it, with the tables as they are now: --past " + f.trx.String()}
+}
+
+func (f *Follower) input(err error, hint string) error {
+	return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: hint}
+}
