@@ -122,20 +122,23 @@ func (g *Followed) again() {
 			g.F.T.Error(err)
 			return
 		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
+		ended := make(chan struct{})
+		go func() {
+			_ = cmd.Wait() // the exit code tells
+			close(ended)
+		}()
 		select {
-		case err := <-ended:
-			g.F.T.Errorf("stowage follow ended by itself: %v\n%s", err, g.said.String())
+		case <-ended:
+			g.F.T.Errorf("stowage follow ended by itself: exit %d\n%s", cmd.ProcessState.ExitCode(), g.said.String())
 			return
 		case <-g.done:
 			_ = cmd.Process.Kill()
-			_ = <-ended // killed
+			<-ended
 			return
 		case <-time.After(time.Duration(300+rand.IntN(2500)) * time.Millisecond):
 			g.kills++
 			_ = cmd.Process.Kill()
-			_ = <-ended // killed
+			<-ended
 		}
 	}
 }
