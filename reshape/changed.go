@@ -13,7 +13,6 @@ import (
 	"stowage/mysql/latest"
 	"stowage/reshape/spec"
 	"stowage/store"
-	"stowage/workspace"
 )
 
 // What clients have written since the last look is compared, parent by parent: whoever writes past what keeps the columns current is found within an interval, and not within a week.
@@ -56,7 +55,7 @@ func (a *Act) CompareChanged(ctx context.Context, sp spec.Spec, pair farm.Pair, 
 	key, was := sp.Name+" "+string(shard), watched{}
 	switch _, err := a.Store.LatestDocument(watchedDocument, key, &was); {
 	case errors.Is(err, store.ErrNone):
-		if was.ServerID, err = a.spendServerID(); err != nil {
+		if was.ServerID, err = feed.FreeServerID(ctx, server); err != nil {
 			return out, err
 		}
 		return out, a.watchedTo(key, was, end)
@@ -92,14 +91,6 @@ func (a *Act) CompareChanged(ctx context.Context, sp spec.Spec, pair farm.Pair, 
 func (a *Act) watchedTo(key string, w watched, at mysql.Position) error {
 	w.At = at.String()
 	return a.Store.PutDocument(watchedDocument, key, time.Now(), w)
-}
-
-// spendServerID is one that nobody has.
-func (a *Act) spendServerID() (id uint32, err error) {
-	return id, a.Workspace.EditFarm(func(e *workspace.Edit) error {
-		id = e.SpendServerID()
-		return nil
-	})
 }
 
 // changedKeys are the parents that were written between two positions, and up to where that was read.

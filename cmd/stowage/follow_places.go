@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 
 	"stowage/farm"
@@ -179,38 +177,11 @@ func (p *shardPlaces) now(ctx context.Context, pair farm.PairName) (mysql.Positi
 	return nil, err
 }
 
-// firstReaderID begins the server ids that followers draw from. next_server_id
-// of farm.yaml is not raised for them: every plan would have to be made again.
-const firstReaderID = 4_000_000_000
-
-// readerID is a server id that nobody uses: two readers with one id would throw
-// each other out, again and again.
+// readerID is a server id that nobody uses on the servers of a pair.
 func (p *shardPlaces) readerID(ctx context.Context, pair farm.PairName) (uint32, error) {
 	all, _, err := p.Servers(ctx, pair)
 	if err != nil {
 		return 0, err
 	}
-	used, asked := map[uint32]bool{}, 0
-	for _, s := range all {
-		known, e1 := s.ServerIDsInBinlog(ctx)
-		readers, _, e2 := s.Readers(ctx)
-		if err = errors.Join(e1, e2); err != nil {
-			continue
-		}
-		asked++
-		for _, id := range known {
-			used[id] = true
-		}
-		for _, r := range readers {
-			used[r.ServerID] = true
-		}
-	}
-	if asked == 0 {
-		return 0, err
-	}
-	for {
-		if id := firstReaderID + rand.Uint32N(math.MaxUint32-firstReaderID); !used[id] {
-			return id, nil
-		}
-	}
+	return feed.FreeServerID(ctx, all...)
 }

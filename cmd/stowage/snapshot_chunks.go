@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
-	"math/rand/v2"
 	"os"
-	"slices"
 	"syscall"
 
 	"stowage/farm"
-	"stowage/mysql"
+	"stowage/feed"
 	"stowage/snapshot"
 	"stowage/workspace"
 )
@@ -45,7 +42,7 @@ func (a *app) snapshotChunks(ctx context.Context, f snapshotFlags, src *snapshot
 		return sum, nil, err
 	}
 	if state.Progress.ServerID == 0 {
-		if state.Progress.ServerID, err = freeServerID(ctx, src.seen.Server); err != nil {
+		if state.Progress.ServerID, err = feed.FreeServerID(ctx, src.seen.Server); err != nil {
 			return sum, nil, err
 		}
 	} else {
@@ -94,25 +91,4 @@ func readChunkState(path string, want chunkState, spool *os.File) (snapshot.Prog
 		return snapshot.Progress{}, &farm.Error{Op: "open state", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "give each snapshot a state of its own; remove this one to begin again"}
 	}
 	return is.Progress, nil
-}
-
-// freeServerID is a server id that nobody uses on a server: two readers with one id would throw each other out, again and again.
-func freeServerID(ctx context.Context, s *mysql.Server) (uint32, error) {
-	used, err := s.ServerIDsInBinlog(ctx)
-	if err != nil {
-		return 0, err
-	}
-	readers, _, err := s.Readers(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, r := range readers {
-		used = append(used, r.ServerID)
-	}
-	const first = 4_000_000_000 // next_server_id of farm.yaml is not raised for readers: every plan would have to be made again
-	for {
-		if id := first + rand.Uint32N(math.MaxUint32-first); !slices.Contains(used, id) {
-			return id, nil
-		}
-	}
 }
