@@ -199,12 +199,7 @@ func (a *Act) Tenants(ctx context.Context, sp spec.Spec) (out []Tenant, err erro
 				continue
 			}
 			some = true
-			server, err := a.anyOf(ctx, p)
-			if err != nil {
-				return nil, err
-			}
-			flags, err := flagsOf(ctx, server, latest.Shape{Spec: sp}, s.Name)
-			server.Close()
+			flags, err := a.look(ctx, sp, p, s.Name)
 			if err != nil {
 				return nil, err
 			}

@@ -2,13 +2,11 @@ package reshape
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
-	"stowage/engine"
 	"stowage/farm"
 	"stowage/mysql/latest"
 	"stowage/reshape/spec"
@@ -149,27 +147,17 @@ func (e Ended) Right() bool { return e.VerifiedAt != nil && e.IsRight() }
 
 // OfRun are the tenants of a run's wave.
 func OfRun(in *store.Store, run string) ([]Ended, error) {
-	var job engine.Job
-	if _, err := in.LatestDocument("job", run, &job); err != nil || len(job.Lanes) == 0 {
-		return nil, err
-	}
-	var first order
-	if err := json.Unmarshal(job.Lanes[0].Parts[0].Args, &first); err != nil {
-		return nil, err
-	}
-	var next wave
-	if _, err := in.LatestDocument(waveDocument, first.Key, &next); err != nil {
+	next, members, err := waveOf(in, run)
+	if err != nil || len(members) == 0 {
 		return nil, err
 	}
 	out := []Ended{}
-	for _, lane := range job.Lanes {
-		for _, m := range next.Members[farm.PairName(lane.Name)] {
-			r, err := recordOf(in, next.Spec.Name, m)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, Ended{m, r})
+	for _, m := range members {
+		r, err := recordOf(in, next.Spec.Name, m)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, Ended{m, r})
 	}
 	return out, nil
 }

@@ -62,6 +62,7 @@ func (w *work) flip(ctx context.Context, what string, compare func(*latest.Sessi
 			w.say("%d of %s %s", n+1, farm.Counted(len(w.members()), "tenant"), what)
 		}
 	}
+	w.look(ctx)
 	if wrong == 0 {
 		return nil
 	}
@@ -125,5 +126,6 @@ func (w *work) clear(ctx context.Context, flags map[string]bool) error {
 			return err
 		}
 	}
+	w.look(ctx)
 	return nil
 }

@@ -119,6 +119,23 @@ func (s *Store) PutDocument(kind, name string, made time.Time, value any) error 
 	return s.fail("keep "+kind, err)
 }
 
+// ReplaceDocument keeps a value as JSON in the place of all that were kept under its kind and name.
+func (s *Store) ReplaceDocument(kind, name string, made time.Time, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return s.fail("keep "+kind, err)
+	}
+	tx, err := s.db.Begin()
+	if err != nil {
+		return s.fail("keep "+kind, err)
+	}
+	w := seriesWriter{tx: tx}
+	if err := w.documents([]Document{{Kind: kind, Name: name, Made: made, Body: body}}); err != nil {
+		return s.fail("keep "+kind, errors.Join(err, tx.Rollback()))
+	}
+	return s.fail("keep "+kind, tx.Commit())
+}
+
 // LatestDocument decodes the newest document of a kind and name into value;
 // ErrNone when there is none. An empty name means any.
 func (s *Store) LatestDocument(kind, name string, value any) (Document, error) {

@@ -316,3 +316,24 @@ func TestOpenAgainKeepsEverything(t *testing.T) {
 		t.Errorf("events %v, %v", texts(events), err)
 	}
 }
+
+// TestReplacedDocuments: of what is replaced only the newest is kept, and nothing else goes.
+func TestReplacedDocuments(t *testing.T) {
+	s := open(t, newPath(t))
+	must(t, s.PutDocument("flags", "a", noon, 1))
+	must(t, s.PutDocument("flags", "b", noon, 2))
+	must(t, s.PutDocument("other", "a", noon, 3))
+	for n := range 5 {
+		must(t, s.ReplaceDocument("flags", "a", noon.Add(time.Duration(n)*time.Second), 10+n))
+	}
+	var v int
+	d, err := s.LatestDocument("flags", "a", &v)
+	must(t, err)
+	all, err := s.Documents("flags")
+	must(t, err)
+	others, err := s.Documents("other")
+	must(t, err)
+	if v != 14 || !d.Made.Equal(noon.Add(4*time.Second)) || len(all) != 2 || len(others) != 1 {
+		t.Errorf("%d of %v; %d documents, %d others", v, d.Made, len(all), len(others))
+	}
+}

@@ -329,6 +329,9 @@ func (a *app) eachTenant(ctx context.Context, name string, given []string, also 
 			return ctx.Err()
 		}
 	}
+	if len(told) > 0 {
+		wrong = errors.Join(wrong, going.Look(ctx, s, chosen))
+	}
 	err = a.emit(struct {
 		FormatVersion int          `json:"format_version"`
 		Spec          string       `json:"spec"`
