@@ -20,6 +20,7 @@ type Facts struct {
 	Load       *digest.OverTime
 	Findings   []farm.Finding // of the newest inventory
 	Backups    []Backup
+	Reshapes   []Reshape
 	Unended    int  // runs that have not ended
 	PerShard   bool // tell of shards, too: a series for each
 	TopClasses int  // classes that have a series of their own
@@ -56,6 +57,13 @@ type Backup struct {
 	Bytes     int64
 }
 
+// Reshape is how the tenants of one spec stand.
+type Reshape struct {
+	Spec    string
+	Tenants map[string]int // by stand; each is in one
+	Oldest  *float64       // comparison of a tenant that is migrated, in seconds; +Inf: one was never compared; nil: none is migrated
+}
+
 // Families are all that Stowage exports, in the order in which it is written. Those that say nothing now have no samples.
 func Families(f Facts) []Family {
 	info := Family{Name: "stowage_build_info", Help: "Version of Stowage that wrote this, and the farm it is about; always 1.", Kind: Gauge, Labels: []string{"version", "farm"}}
@@ -67,6 +75,7 @@ func Families(f Facts) []Family {
 	out = append(out, sources(f.Sources)...)
 	out = append(out, loads(f)...)
 	out = append(out, backups(f.Backups)...)
+	out = append(out, reshapes(f.Reshapes)...)
 	found := Family{Name: "stowage_findings", Help: "Findings of the newest inventory, by check.", Kind: Gauge, Labels: []string{"check", "severity"}}
 	count := map[[2]string]float64{}
 	for _, x := range f.Findings {
@@ -183,6 +192,20 @@ func backups(all []Backup) []Family {
 		bytes.Put(float64(b.Bytes), b.Pair)
 	}
 	return []Family{age, proven, upto, bytes}
+}
+
+func reshapes(all []Reshape) []Family {
+	tenants := Family{Name: "stowage_reshape_tenants", Help: "Tenants of a spec by how they stand: not migrated, migrated, active, or wrong by their last comparison; as their shards were last looked at.", Kind: Gauge, Labels: []string{"spec", "state"}}
+	oldest := Family{Name: "stowage_reshape_oldest_comparison_seconds", Help: "Age of the oldest comparison of a tenant that is migrated; +Inf where one was never compared, absent where none is migrated.", Kind: Gauge, Labels: []string{"spec"}}
+	for _, r := range all {
+		for state, n := range r.Tenants {
+			tenants.Put(float64(n), r.Spec, state)
+		}
+		if r.Oldest != nil {
+			oldest.Put(*r.Oldest, r.Spec)
+		}
+	}
+	return []Family{tenants, oldest}
 }
 
 func loads(f Facts) []Family {

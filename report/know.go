@@ -31,6 +31,7 @@ type KnowFacts struct {
 	Accepted map[farm.ShardName]farm.Resources
 	Findings []Found
 	Backups  *BackupFacts
+	Reshapes []ReshapeFacts // one for each spec
 }
 
 // Found is a finding, and where it is from.
@@ -39,7 +40,7 @@ type Found struct {
 	From string // "inventory", "tune"
 }
 
-// KnowDocument is one page about the farm: what sources say, days that are left, load, queries, findings. The same facts make the same page.
+// KnowDocument is one page about the farm: what sources say, days that are left, load, queries, tenants, backups, findings. The same facts make the same page.
 type KnowDocument struct {
 	Title, Verdict, Lead string
 	IsBad                bool
@@ -74,7 +75,7 @@ func knowSections(f *KnowFacts, found []farm.Finding, looked bool) []planSection
 	for _, x := range []struct {
 		id, name string
 		d        *KnowDocument
-	}{{"sources", "Sources", NewSourcesDocument(k)}, {"runway", "Runway", NewRunwayDocument(k)}, {"load", "Load by shard", NewLoadDocument(k)}, {"queries", "Queries over time", NewQueriesDocument(k)}, {"backups", "Backups", NewBackupsDocument(k)}, {"rules", "Findings by rule and host", NewFindingsDocument(k)}} {
+	}{{"sources", "Sources", NewSourcesDocument(k)}, {"runway", "Runway", NewRunwayDocument(k)}, {"load", "Load by shard", NewLoadDocument(k)}, {"queries", "Queries over time", NewQueriesDocument(k)}, {"reshape", "Reshape", NewReshapeDocument(k)}, {"backups", "Backups", NewBackupsDocument(k)}, {"rules", "Findings by rule and host", NewFindingsDocument(k)}} {
 		for i, s := range x.d.Sections {
 			switch {
 			case i == 0:

@@ -28,7 +28,7 @@ var knownAt = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // knownFarm is a farm of so many pairs about which everything is known.
 func knownFarm(pairs int) KnowFacts {
-	f := KnowFacts{Made: knownAt, Backups: backedFarm(pairs, pairs > 12).Backups, Farm: &farm.Farm{Name: "f"}, Inventory: &inventory.Inventory{}, Sources: &claims.Report{Farm: "f", Taken: knownAt, Subjects: map[claims.Kind]int{claims.Pair: pairs}}}
+	f := KnowFacts{Made: knownAt, Reshapes: append(reshapedFarm(pairs, 9).Reshapes, reshapedFarm(1, 10).Reshapes...), Backups: backedFarm(pairs, pairs > 12).Backups, Farm: &farm.Farm{Name: "f"}, Inventory: &inventory.Inventory{}, Sources: &claims.Report{Farm: "f", Taken: knownAt, Subjects: map[claims.Kind]int{claims.Pair: pairs}}}
 	r := f.Sources
 	r.Sources = []claims.SourceState{{Name: "farm", Kind: "farm", At: knownAt}, {Name: "cmdb", Kind: "csv", At: knownAt, Claims: 9}, {Name: "<lb>", Kind: "haproxy", At: knownAt.Add(-90 * time.Hour), IsPart: true}}
 	r.Conflicts = []claims.Conflict{{Kind: claims.Instance, Subject: "p0001a", Attribute: "host", Culprits: []string{"<lb>"}, IsSure: true, Claims: []claims.Shown{{Value: "db1", Source: "<lb>", Place: "lb:3"}}}}
@@ -109,7 +109,7 @@ func TestLoadPageShowsWhatWasMeasured(t *testing.T) {
 }
 
 func knownDocuments(f KnowFacts) map[string]*KnowDocument {
-	return map[string]*KnowDocument{"sources": NewSourcesDocument(f), "runway": NewRunwayDocument(f), "load": NewLoadDocument(f), "queries": NewQueriesDocument(f), "findings": NewFindingsDocument(f), "backups": NewBackupsDocument(f)}
+	return map[string]*KnowDocument{"sources": NewSourcesDocument(f), "runway": NewRunwayDocument(f), "load": NewLoadDocument(f), "queries": NewQueriesDocument(f), "findings": NewFindingsDocument(f), "backups": NewBackupsDocument(f), "reshape": NewReshapeDocument(f)}
 }
 
 var (
@@ -224,6 +224,7 @@ func TestWhatPagesSay(t *testing.T) {
 		"load":     {"typed", "measured", "the heaviest tenth of all shards"},
 		"queries":  {"select &lt;?&gt; from t", "24 h", "\u00d7 1.77"},
 		"backups":  {"8 of 12 pairs without a fresh proof.", "never", "On paper a full backup of all pairs"},
+		"reshape":  {"14 tenants wrong.", "&lt;lb&gt;: Waves", "never", "not ended", "4711, &lt;?&gt;", "in p1; seen 5 min ago"},
 		"findings": {"server-id-unique", "db0000a, db0000b", "binlog-format"},
 	} {
 		p, err := knownDocuments(knownFarm(12))[name].Piece()
@@ -251,7 +252,7 @@ func TestKnownInReport(t *testing.T) {
 	if err := Write(&b, facts); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`id="know"`, `<h2>Sources</h2>`, `<h2>Runway</h2>`, `<h2>Load by shard</h2>`, `<h2>Queries over time</h2>`, `<h2>Findings by rule and host</h2>`, `<h2>Backups</h2>`, "60 of 100; stowage serve has all"} {
+	for _, want := range []string{`id="know"`, `<h2>Sources</h2>`, `<h2>Runway</h2>`, `<h2>Load by shard</h2>`, `<h2>Queries over time</h2>`, `<h2>Findings by rule and host</h2>`, `<h2>Backups</h2>`, `<h2>Reshape</h2>`, "60 of 100; stowage serve has all"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the report does not have %s", want)
 		}

@@ -160,6 +160,11 @@ func cleanWords(p *Proof) string {
 	}
 }
 
+// knows reports whether what is known has a section.
+func (d *document) knows(id string) bool {
+	return slices.ContainsFunc(d.Know, func(s planSection) bool { return s.ID == id })
+}
+
 func (d *document) sections() []section {
 	var out []section
 	for _, s := range []struct {
@@ -177,7 +182,8 @@ func (d *document) sections() []section {
 		{d.Ledger != nil, section{"ledger", "The owners\u2019 ledger"}},
 		{d.Bench != nil, section{"storage", "Storage"}},
 		{len(d.Know) > 0, section{"know", "What is known"}},
-		{slices.ContainsFunc(d.Know, func(s planSection) bool { return s.ID == "backups" }), section{"backups", "Backups"}},
+		{d.knows("reshape"), section{"reshape", "Reshape"}},
+		{d.knows("backups"), section{"backups", "Backups"}},
 		{d.Looked, section{"findings", "Findings"}},
 		{len(d.Accepted) > 0, section{"accepted", "Accepted findings"}},
 		{true, section{"made", "How this was made"}},

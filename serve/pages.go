@@ -24,6 +24,7 @@ func pages() []pageOf {
 		{"/{$}", "Overview", "overview.html", true, (*Server).fillOverview, (*Server).overviewFacts},
 		{"/moves", "Moves", "moves.html", true, (*Server).fillMoves, (*Server).moveFacts},
 		{"/rolls", "Rolls", "rolls.html", true, (*Server).fillRolls, (*Server).rollFacts},
+		{"/reshape", "Reshape", "known.html", false, fillKnown(reshape), knownFacts(reshape)},
 		{"/backups", "Backups", "known.html", false, fillKnown(backups), knownFacts(backups)},
 		{"/sources", "Sources", "known.html", false, fillKnown(known), knownFacts(known)},
 		{"/runway", "Runway", "known.html", false, fillKnown(runway), knownFacts(runway)},

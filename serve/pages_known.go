@@ -12,6 +12,7 @@ func runway(s *Server) (Shown, error)   { return s.Runway() }
 func load(s *Server) (Shown, error)     { return s.Load() }
 func queries(s *Server) (Shown, error)  { return s.Queries() }
 func findings(s *Server) (Shown, error) { return s.Findings() }
+func reshape(s *Server) (Shown, error)  { return s.Reshape() }
 func backups(s *Server) (Shown, error)  { return s.Backups() }
 
 func fillKnown(of func(*Server) (Shown, error)) func(*Server, *http.Request, *page) error {

@@ -143,7 +143,7 @@ func TestTheLinkWorksOnce(t *testing.T) {
 	if a := s.ask("GET", link, here, cookie); a.StatusCode != http.StatusOK {
 		t.Errorf("whoever is in, with the link again: %d", a.StatusCode)
 	}
-	for _, p := range []string{"/", "/moves", "/bench", "/bench/show?f=bench/a.json", "/plan", "/proof", "/sources", "/runway", "/load", "/queries", "/findings", "/backups", "/report", "/live", "/api/overview", "/api/moves", "/api/bench", "/api/plan", "/api/proof", "/nowhere"} {
+	for _, p := range []string{"/", "/moves", "/bench", "/bench/show?f=bench/a.json", "/plan", "/proof", "/sources", "/runway", "/load", "/queries", "/findings", "/backups", "/reshape", "/report", "/live", "/api/overview", "/api/moves", "/api/bench", "/api/plan", "/api/proof", "/nowhere"} {
 		for _, wrong := range []string{"", "stowage8306=", "stowage8306=x", strings.Replace(cookie, "8306", "8307", 1)} {
 			if a := s.ask("GET", p, here, wrong); a.StatusCode != http.StatusUnauthorized || strings.Contains(body(t, a), "small") {
 				t.Errorf("%s with %q: %d", p, wrong, a.StatusCode)

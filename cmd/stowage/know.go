@@ -163,10 +163,11 @@ func (a *app) addKnown(d *session.Session, facts *report.Facts) {
 	if _, err := knownBackups(d, k, read); err == nil && k.Backups != nil && facts.Plan != nil {
 		_ = a.addBackupsOfPlan(d, *facts.Plan, k.Backups) // as the comment says
 	}
+	_, _ = knownReshapes(d, k, reshapesOf) // as the comment says
 	if len(k.Series) == 0 {
 		k.Rows = nil // nothing but what is declared, which the plan has
 	}
-	if k.Inventory == nil && k.Sources == nil && k.Rows == nil && k.Trend == nil && k.Backups == nil {
+	if k.Inventory == nil && k.Sources == nil && k.Rows == nil && k.Trend == nil && k.Backups == nil && k.Reshapes == nil {
 		return // nobody has asked yet: a report of a plan or a bench alone
 	}
 	facts.Know = k

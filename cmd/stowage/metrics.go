@@ -117,6 +117,9 @@ func (a *app) metricFamilies(d *session.Session, shards bool) ([]metrics.Family,
 	if facts.Backups, err = backupMetrics(d); err != nil {
 		return nil, err
 	}
+	if facts.Reshapes, err = reshapeMetrics(d); err != nil {
+		return nil, err
+	}
 	runs, err := d.Store.Runs("")
 	for _, r := range runs {
 		if r.State == store.Running {

@@ -47,6 +47,7 @@ func everyMetric() []metrics.Family {
 		},
 		Sources:  &metrics.Sources{Names: []string{"farm", "live"}, Stale: []string{"live"}, Conflicts: map[string]int{"instance.address": 2}},
 		Backups:  []metrics.Backup{{Pair: "p1", Age: &age, ProvenAge: &age, Upto: &at, Bytes: 1}, {Pair: "p2"}},
+		Reshapes: []metrics.Reshape{{Spec: "latest-version", Tenants: map[string]int{"active": 1}, Oldest: &age}},
 		Findings: []farm.Finding{{Check: "reachable", Severity: farm.Blocker}},
 		Load:     &digest.OverTime{Until: at, Load: 2, Classes: []digest.ClassLoad{{Checksum: "A", Load: 1, Change: &change}, {Checksum: "B"}}, Shards: []digest.ShardLoad{{Shard: "s1", Load: 1}}},
 	})

@@ -2,6 +2,8 @@
 package reshape
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +75,20 @@ func TestTenantsAreReshapedUnderLoad(t *testing.T) {
 	if f.Active() != len(states)-1 {
 		t.Error("a tenant whose rows are wrong is active")
 	}
+	pages := farmtest.OpenPages(t, f.Dir)
+	shows := func(wants ...string) {
+		t.Helper()
+		status, text := pages.Get("/reshape")
+		for _, want := range wants {
+			if status != http.StatusOK || !strings.Contains(text, want) {
+				t.Errorf("the page Reshape, %d, does not have %q", status, want)
+			}
+		}
+	}
+	shows("1 tenant wrong.", fmt.Sprintf("%d active, 1 wrong", len(states)-1), "fs01/"+states[1].ID+": wrong", "read from its children")
+	f.Stowage(farmtest.ExitFine, fmt.Sprintf(`stowage_reshape_tenants{spec="latest-version",state="active"} %d`, len(states)-1), "metrics")
 	f.Stowage(farmtest.ExitFine, "1 of 1 tenant right", "reshape", "--tenant", states[1].ID)
+	shows(fmt.Sprintf("%d of %[1]d tenants active.", len(states)), "found none", "Runs, newest first", `id="chart-times-t"`) // nobody has asked for flags since
 }
 
 // The application keeps the columns itself: they come first, then the application that writes them, then the tenants.
