@@ -32,9 +32,9 @@ sed -n 's/^row | //p' "$work/table" >&2
 [[ ${KEEP_ROWS:-yes} == yes ]] || exit 0
 
 field() { sed -n "s/^$1 .*\b$2=\([0-9.]*\).*/\1/p" "$work/out" | sed -n "${3:-1}p"; }
-pool=$(field size pool_mb) all=$(field size all_mb 2)
+noise=$(noise) pool=$(field size pool_mb) all=$(field size all_mb 2)
 while IFS= read -r line; do
-	row reshape "| $(date -u +%F) | $rows versions, $all MB, pool $pool MB | $line | $(noise) |"
+	row reshape "| $(date -u +%F) | $rows versions, $all MB, pool $pool MB | $line | $noise |"
 done < <(sed -n 's/^row | //p' "$work/table")
 # What binds is the largest tenant: its columns 7, 8 and 9 are the two ratios and that of the rows read.
 largest=$(sed -n 's/^row | //p' "$work/table" | tail -n 1)

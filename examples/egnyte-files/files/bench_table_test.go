@@ -79,6 +79,9 @@ func (r snapshotRow) of() (better, worse, reads, pages float64, isLeast bool, be
 }
 
 func (r snapshotRow) time(form string) string {
+	if _, is := r.seconds[form]; !is {
+		return "-"
+	}
 	s := fmt.Sprintf("%.3g", r.seconds[form])
 	if r.ended[form] {
 		s = "> " + s
@@ -146,7 +149,7 @@ snapshot round=1 versions=100 files=10 form=denormalised pool=cold seconds=1.0 r
 	if len(rows) != 2 || rows[0].versions != 100 {
 		t.Fatalf("%+v", rows)
 	}
-	if got, want := rows[1].markdown(), "200 | 20 | 10 | > 60 | 0 | 2 | 5 (correlated) | > 30 | 2.5 | 3"; got != want {
+	if got, want := rows[1].markdown(), "200 | 20 | 10 | > 60 | - | 2 | 5 (correlated) | > 30 | 2.5 | 3"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
