@@ -62,6 +62,11 @@ func (a *app) dueReshape(ctx context.Context, d *session.Session) (found, error)
 				f.findings = append(f.findings, wrongTenant(s, t.Member(), reshape.Wrong(v).Error()))
 			}
 		}
+		if len(f.findings) > 0 { // pages show flags as they were last read
+			if err := going.Look(ctx, s, all); err != nil {
+				return f, err
+			}
+		}
 	}
 	f.said = fmt.Sprintf("%s that had changed compared, and %s completely; %d left", farm.Counted(changed, "row"), farm.Counted(done, "tenant"), left)
 	return f, nil
