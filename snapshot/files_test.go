@@ -61,7 +61,7 @@ func TestTenantOfFiles(t *testing.T) {
 	must(err)
 
 	before, sum := take(t, server, Of(shape, "fs1", "2", ""), "jsonl") // there are no carried columns, and no flags
-	if sum.Form != latest.Grouped || sum.Rows < 900 || sum.Rows > 995 {
+	if sum.Form != latest.Correlated || sum.Rows < 900 || sum.Rows > 995 {
 		t.Fatalf("before the reshape: %+v", sum)
 	}
 	tables, err := latest.Tables(ctx, server, "fs1", filesSpec.Names())
