@@ -148,7 +148,7 @@ func (e Ended) Right() bool { return e.VerifiedAt != nil && e.IsRight() }
 // OfRun are the tenants of a run's wave.
 func OfRun(in *store.Store, run string) ([]Ended, error) {
 	next, members, err := waveOf(in, run)
-	if err != nil || len(members) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	out := []Ended{}

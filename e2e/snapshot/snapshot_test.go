@@ -75,7 +75,7 @@ func TestSnapshotOfATenant(t *testing.T) {
 		}
 		return p
 	}
-	rows := run(farmtest.ExitFine, "normalised query (grouped), position ", "--tenant", "1")
+	rows := run(farmtest.ExitFine, "normalised query (correlated), position ", "--tenant", "1")
 	if n := strings.Count(rows.Stdout, "\n"); n != 250 || !strings.Contains(rows.Stdout, `{"file_id":10,"name":"f10","size":20}`) || !strings.Contains(rows.Stdout, `{"file_id":12,"name":"f12","size":36}`) {
 		t.Errorf("%d lines, the first %.100s", n, rows.Stdout)
 	}
