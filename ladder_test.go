@@ -55,6 +55,7 @@ var ladder = []rung{
 		"session": "opens and closes what a program works with: workspace, store, accounts, router, engine, agents; above all of these, below what runs in it, and knows no runs",
 	},
 	{
+		"follow/kafka": "a sink of follow: knows the protocol and nothing of rows",
 		"follow":       "hands what is written to a shard to a consumer outside; above feed, which it reads, and workspace, whose way of writing files it uses. Where the shard is, is handed in",
 		"bench/trial":  "measures the cells of a matrix, round by round: testbeds are made, measured, and taken away",
 		"survey":       "reads counters and settings of servers and machines. An agent is handed its Station and knows it as an interface, as it does record's",
@@ -264,6 +265,9 @@ var doors = map[string]rung{
 	},
 	"go.temporal.io/": {
 		"engine": "the rest of Stowage knows jobs, lanes and steps",
+	},
+	"github.com/twmb/franz-go/": {
+		"follow/kafka": "the one place that speaks with Kafka",
 	},
 	"modernc.org/sqlite": {
 		"store": "results that last",

@@ -14,6 +14,7 @@ import (
 
 	"stowage/farm"
 	"stowage/follow"
+	"stowage/follow/kafka"
 	"stowage/mysql"
 )
 
@@ -22,6 +23,8 @@ type followFlags struct {
 	shard, from, to, past, state, out string
 	tables                            []string
 	tenant, column                    string
+	brokers                           []string
+	topic                             string
 	isTenant                          bool
 }
 
@@ -41,13 +44,17 @@ It stops with exit code 3 before a change of a table's definition, and where a p
 purged. docs/follow.md has the lines and what each value looks like.
 
 ` + exitHelp,
-		Example: "  stowage follow --shard shard001 --from now --state files.state --out files.jsonl\n  stowage follow --shard shard001 --from 1-1-17,2-2-9 --tables files,versions --tenant 42 --tenant-column customer_id",
+		Example: "  stowage follow --shard shard001 --from now --state files.state --out files.jsonl\n  stowage follow --shard shard001 --from now --state files.state --kafka kafka1:9092,kafka2:9092 --topic files\n  stowage follow --shard shard001 --from 1-1-17,2-2-9 --tables files,versions --tenant 42 --tenant-column customer_id",
 		Args:    args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.isTenant = c.Flags().Changed("tenant")
 			switch {
 			case f.shard == "":
 				return usage(c, errors.New("--shard is missing"))
+			case len(f.brokers) > 0 != (f.topic != ""):
+				return usage(c, errors.New("--kafka and --topic belong together"))
+			case f.topic != "" && f.out != "":
+				return usage(c, errors.New("lines go to --out or to --topic, not to both"))
 			case f.isTenant != (f.column != ""):
 				return usage(c, errors.New("--tenant and --tenant-column belong together"))
 			}
@@ -63,6 +70,8 @@ purged. docs/follow.md has the lines and what each value looks like.
 	flags.StringVar(&f.tenant, "tenant", "", "only the rows of this tenant")
 	flags.StringVar(&f.column, "tenant-column", "", "the column that has the tenant, in each of the tables")
 	flags.StringVar(&f.state, "state", "", "a file that keeps the position, and the server id of the reader")
+	flags.StringSliceVar(&f.brokers, "kafka", nil, "write to a topic of Kafka through these brokers, host:port, in plain text")
+	flags.StringVar(&f.topic, "topic", "", "the topic, which must be there")
 	flags.StringVar(&f.out, "out", "", "append the lines to this file; default: standard output")
 	return cmd
 }
@@ -107,7 +116,7 @@ func (a *app) followShard(ctx context.Context, c *cobra.Command, f followFlags) 
 			return err
 		}
 	}
-	sink, done, err := a.lineSink(f.out)
+	sink, done, err := a.lineSink(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -181,7 +190,15 @@ func position(c *cobra.Command, flag, text string) (mysql.Position, error) {
 }
 
 // lineSink is where lines go, and what ends that.
-func (a *app) lineSink(out string) (follow.Sink, func() error, error) {
+func (a *app) lineSink(ctx context.Context, f followFlags) (follow.Sink, func() error, error) {
+	if f.topic != "" {
+		topic, err := kafka.Open(ctx, f.brokers, f.topic)
+		if err != nil {
+			return nil, nil, err
+		}
+		return topic, topic.Close, nil
+	}
+	out := f.out
 	if out == "" {
 		return follow.NewWriter(a.stdout, nil), func() error { return nil }, nil
 	}
