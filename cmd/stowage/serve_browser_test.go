@@ -102,7 +102,7 @@ func TestServeInABrowser(t *testing.T) {
 	dir := servedWorkspace(t)
 	s := serveNow(t, dir)
 	dom, console := browsertest.Open(t, s.link)
-	for range 3 { // on a busy machine Chromium may dump nothing at all, and the link works once
+	for range 8 { // on a busy machine Chromium may dump nothing at all, and the link works once
 		if dom == "" {
 			s = serveNow(t, dir)
 			dom, console = browsertest.Open(t, s.link)
