@@ -187,7 +187,7 @@ func (a *Act) note(spec string, m Member, v latest.Verdict, more func(*Record)) 
 	if more != nil {
 		more(&r)
 	}
-	return a.Store.PutDocument(recordDocument, recordKey(spec, m), now, r)
+	return a.Store.ReplaceDocument(recordDocument, recordKey(spec, m), now, r)
 }
 
 // Tenants are all tenants of the shards that a spec is for, in the order of farm.yaml. Where the flags are not there yet, none is set.

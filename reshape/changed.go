@@ -90,7 +90,7 @@ func (a *Act) CompareChanged(ctx context.Context, sp spec.Spec, pair farm.Pair, 
 
 func (a *Act) watchedTo(key string, w watched, at mysql.Position) error {
 	w.At = at.String()
-	return a.Store.PutDocument(watchedDocument, key, time.Now(), w)
+	return a.Store.ReplaceDocument(watchedDocument, key, time.Now(), w)
 }
 
 // changedKeys are the parents that were written between two positions, and up to where that was read.

@@ -42,7 +42,7 @@ func (w *work) filled(m Member) (f filled, err error) {
 }
 
 func (w *work) keepFilled(m Member, f filled) error {
-	return w.act.Store.PutDocument(filledDocument, w.filledKey(m), time.Now(), f)
+	return w.act.Store.ReplaceDocument(filledDocument, w.filledKey(m), time.Now(), f)
 }
 
 // fill fills in the tenants of the wave, one after the other.

@@ -42,7 +42,7 @@ func (w *work) shadow(ctx context.Context) error {
 			return err
 		}
 		r.Different, r.Normalised, r.Denormalised = c.Different, millis(c.Normalised), millis(c.Denormalised)
-		if err := w.act.Store.PutDocument(recordDocument, recordKey(w.wave.Spec.Name, m), time.Now(), r); err != nil {
+		if err := w.act.Store.ReplaceDocument(recordDocument, recordKey(w.wave.Spec.Name, m), time.Now(), r); err != nil {
 			return err
 		}
 		if c.Different > 0 {

@@ -111,6 +111,9 @@ func (a *app) followShard(ctx context.Context, c *cobra.Command, f followFlags) 
 	if err := a.beginning(ctx, c, places, f, &run.State); err != nil {
 		return err
 	}
+	if err := places.countsApart(ctx, run.State.Pair); err != nil {
+		return err
+	}
 	if run.Keep != nil {
 		if err := run.Keep(run.State); err != nil { // the server id, before it is used
 			return err

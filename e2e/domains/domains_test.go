@@ -37,6 +37,11 @@ dbshard002b: domain 1003 strict true ignores false threads 2 by Slave_Pos true`}
 			before, was := f.OptionFiles(), f.Identities()
 			w := f.WritersThatReconnect()
 
+			if x.topology == farm.ActiveActive { // a position says nothing of two sides that write one domain
+				if p := run(f, "follow", "--shard", string(farmtest.MovedShard), "--from", "now"); p.Code != farmtest.ExitRefused || !strings.Contains(p.Stderr, "stowage domains separate dbshard001") {
+					t.Errorf("follow in domain 0: exit %d\n%s", p.Code, p.Stderr)
+				}
+			}
 			p := run(f, "domains", "separate", "--dry-run")
 			if p.Code != farmtest.ExitFindings || !strings.Contains(p.Stdout, "1. options: ") {
 				t.Fatalf("dry run: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)

@@ -57,6 +57,9 @@ func StartFilesFarm(t *testing.T, topology farm.Topology, versions int64, client
 	if f.Tenants, err = files.Generate(t.Context(), db, FilesShard, files.Plan{Seed: 1, Versions: versions, Smallest: 200, Largest: versions / 4}); err != nil {
 		t.Fatal(err)
 	}
+	if len(fm.Pairs[0].Sides) > 1 {
+		f.caughtUp(db)
+	}
 	f.takeIn(ws)
 	f.Spec("", "")
 	f.add("due: {load: off, sizes: off, sources: off}\n")
@@ -290,6 +293,12 @@ func (f *FilesFarm) Past(statement, tenant string) {
 	if _, err := db.ExecContext(f.T.Context(), statement, tenant); err != nil {
 		f.T.Fatal(err)
 	}
+	f.caughtUp(db)
+}
+
+// caughtUp waits until side B has what side A has.
+func (f *FilesFarm) caughtUp(db *sql.DB) {
+	f.T.Helper()
 	var at string
 	if err := db.QueryRowContext(f.T.Context(), "SELECT @@GLOBAL.gtid_current_pos").Scan(&at); err != nil {
 		f.T.Fatal(err)
