@@ -12,7 +12,7 @@ import (
 	"stowage/mysql"
 )
 
-// stretch is what of an archive is replayed.
+// stretch is the part of an archive that is replayed.
 type stretch struct {
 	archive  host.Archivist
 	dir      string

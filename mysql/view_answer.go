@@ -37,8 +37,8 @@ type Answer struct {
 const answerPatience = "86400"
 
 // Answer asks a query, whose first row may take as long as it does. Text comes in UTF-8, binary columns as they are, times in
-// UTC, numbers as text with all their digits. When ctx ends, the server is told to end the query. Until the answer is closed, the
-// view can be asked nothing else.
+// UTC, and numbers as text with all their digits. When ctx ends, the server stops the query. The view takes no other query until
+// the answer is closed.
 func (v *View) Answer(ctx context.Context, query string, args ...any) (*Answer, error) {
 	if err := v.heedful(ctx); err != nil {
 		return nil, err

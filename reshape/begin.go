@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +44,6 @@ type wave struct {
 	Spec     spec.Spec                  `json:"spec"`
 	Shards   map[farm.PairName][]string `json:"shards"`
 	Members  map[farm.PairName][]Member `json:"members"`
-	Prepare  bool                       `json:"prepare,omitempty"`
 	Activate bool                       `json:"activate"`
 }
 
@@ -66,8 +64,12 @@ func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, err
 	if err != nil {
 		return store.Run{}, nil, err
 	}
+	return a.begin(ctx, next)
+}
+
+func (a *Act) begin(ctx context.Context, next wave) (store.Run, []farm.Finding, error) {
 	return a.Act.Begin(ctx, act.Proposal{
-		Name: w.Spec.Name, Subject: w.Spec.Name,
+		Name: next.Spec.Name, Subject: next.Spec.Name,
 		Job: func(run string) (engine.Job, uint32, error) {
 			job, err := a.job(run, next)
 			return job, 0, err
@@ -78,28 +80,18 @@ func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, err
 
 // wave chooses the tenants.
 func (a *Act) wave(ctx context.Context, w Wish) (wave, error) {
-	out := wave{Spec: w.Spec, Shards: map[farm.PairName][]string{}, Members: map[farm.PairName][]Member{}, Activate: !w.OnlyMigrate, Prepare: w.Prepare}
-	found, count := map[string]bool{}, 0
-	all, err := a.Tenants(ctx, w.Spec)
+	out := wave{Spec: w.Spec, Shards: map[farm.PairName][]string{}, Members: map[farm.PairName][]Member{}, Activate: !w.OnlyMigrate}
+	chosen, err := a.Chosen(ctx, w.Spec, w.Tenants, func(Tenant) bool { return !w.Prepare })
 	if err != nil {
 		return out, err
 	}
-	for _, t := range all {
-		named := slices.Contains(w.Tenants, t.ID) || slices.Contains(w.Tenants, t.Member().String())
-		done := t.Migrated && (t.Active || w.OnlyMigrate)
-		if named {
-			found[t.ID], found[t.Member().String()] = true, true
-		}
-		if w.Prepare || done || len(w.Tenants) > 0 && !named || len(w.Tenants) == 0 && w.Count > 0 && count == w.Count {
+	count := 0
+	for _, t := range chosen {
+		if t.Migrated && (t.Active || w.OnlyMigrate) || len(w.Tenants) == 0 && w.Count > 0 && count == w.Count {
 			continue
 		}
 		count++
 		out.Members[t.Pair] = append(out.Members[t.Pair], t.Member())
-	}
-	for _, name := range w.Tenants {
-		if !found[name] {
-			return out, &farm.Error{Op: Name, Subject: w.Spec.Name, Err: fmt.Errorf("%w: no shard of the spec has a tenant %s", farm.ErrInput, name), Hint: "stowage reshape status lists them"}
-		}
 	}
 	for _, p := range a.Farm.Pairs {
 		if len(out.Members[p.Name]) == 0 && !w.Prepare {
@@ -176,16 +168,16 @@ func recordOf(in *store.Store, spec string, m Member) (r Record, err error) {
 	return r, err
 }
 
-// note keeps what was found out; the times of the queries stay where nothing newer is known.
-func (a *Act) note(spec string, m Member, v latest.Verdict, more func(*Record)) error {
+// note keeps what was found out; what the two queries said stays. anew: they are to be asked once more before anything is said of them.
+func (a *Act) note(spec string, m Member, v latest.Verdict, anew bool) error {
 	r, err := a.record(spec, m)
 	if err != nil {
 		return err
 	}
 	now := time.Now().UTC()
 	r.Rows, r.Mismatches, r.Keys, r.VerifiedAt = v.Rows, v.Mismatches, v.Keys, &now
-	if more != nil {
-		more(&r)
+	if anew {
+		r.Different = 0
 	}
 	return a.Store.ReplaceDocument(recordDocument, recordKey(spec, m), now, r)
 }
@@ -228,10 +220,8 @@ func flagsOf(ctx context.Context, server *mysql.Server, shape latest.Shape, shar
 	if !ok {
 		return nil, atLine(shape.Spec, "tenant.table", fmt.Sprintf("shard %s has no table %s", shard, shape.Tenant.Table))
 	}
-	for _, name := range []string{shape.Tenant.Key} {
-		if _, ok := table.Column(name); !ok {
-			return nil, atLine(shape.Spec, "tenant.key", fmt.Sprintf("table %s of shard %s has no column %s", shape.Tenant.Table, shard, name))
-		}
+	if _, ok := table.Column(shape.Tenant.Key); !ok {
+		return nil, atLine(shape.Spec, "tenant.key", fmt.Sprintf("table %s of shard %s has no column %s", shape.Tenant.Table, shard, shape.Tenant.Key))
 	}
 	return shape.Flags(ctx, server, shard, table)
 }
@@ -243,13 +233,9 @@ func atLine(s spec.Spec, key, text string) error {
 
 // anyOf is a server of a pair that is in rotation and answers.
 func (a *Act) anyOf(ctx context.Context, p farm.Pair) (*mysql.Server, error) {
-	table, err := a.Router.Read(ctx)
+	in, err := a.routing(ctx, p.Name)
 	if err != nil {
 		return nil, err
-	}
-	in, ok := table.Pairs[p.Name]
-	if !ok {
-		return nil, &farm.Error{Op: Name, Subject: string(p.Name), Err: fmt.Errorf("%w: routing has no such pair", farm.ErrInput), Hint: "stowage routing show"}
 	}
 	var last error
 	for _, side := range p.SideNames() {

@@ -3,7 +3,6 @@ package reshape
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"stowage/mysql"
 	"stowage/mysql/latest"
 	"stowage/reshape/spec"
+	"stowage/snapshot"
 	"stowage/store"
 )
 
@@ -62,18 +62,15 @@ func (a *Act) CompareChanged(ctx context.Context, sp spec.Spec, pair farm.Pair, 
 	case err != nil:
 		return out, err
 	}
-	shape, t, err := tablesOf(ctx, server, sp, shard)
+	shape, err := snapshot.ShapeOf(ctx, server, sp, shard)
 	if err != nil {
 		return out, err
-	}
-	if problems := shape.Check(t); slices.ContainsFunc(problems, func(p spec.Problem) bool { return !p.Slow }) {
-		return out, atLine(sp, "child", fmt.Sprintf("shard %s does not fit it any more: %s", shard, problems[0].Text))
 	}
 	keys, to, err := a.changedKeys(ctx, shape, server, shard, was, end)
 	var stopped *feed.Stopped
 	var purged *feed.Purged
 	switch {
-	case errors.As(err, &stopped), errors.As(err, &purged):
+	case errors.As(err, &stopped), errors.As(err, &purged), errors.Is(err, latest.ErrShape):
 		out.Lost, to = err.Error(), end
 		if err := a.compareAll(ctx, sp, shard, &out); err != nil {
 			return out, err
@@ -151,7 +148,7 @@ func (a *Act) compareKeys(ctx context.Context, sp spec.Spec, shape latest.Shape,
 		for tenant, v := range wrong {
 			t := Tenant{Shard: shard, Pair: pair.Name, Flags: latest.Flags{ID: tenant, Migrated: true, Active: true}}
 			again, err := a.Verify(ctx, sp, t) // where it is served; this server may have been another
-			if err != nil {
+			if err != nil && !errors.Is(err, latest.ErrNoTenant) {
 				return err
 			}
 			if again.Mismatches > 0 {

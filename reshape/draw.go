@@ -52,7 +52,7 @@ func (a *Act) Draw(ctx context.Context, w Wish) (Plan, error) {
 			p.Tenants += s.Tenants
 		}
 	}
-	_, found, err := a.Begin(ctx, w)
+	_, found, err := a.begin(ctx, next)
 	p.Findings = append(p.Findings, found...)
 	if farm.Blocks(found) && errors.Is(err, farm.ErrRefused) {
 		err = nil // the findings say it

@@ -47,6 +47,9 @@ func (a *Act) On(ctx context.Context, sp spec.Spec, t Tenant) (latest.Verdict, e
 	if !t.Migrated {
 		return latest.Verdict{}, &farm.Error{Op: "activate", Subject: t.Member().String(), Err: fmt.Errorf("%w: it is not migrated", farm.ErrRefused), Hint: "stowage reshape " + sp.Name + " --tenant " + t.ID}
 	}
+	if t.Different > 0 {
+		return latest.Verdict{}, &farm.Error{Op: "activate", Subject: t.Member().String(), Err: fmt.Errorf("%w: %s", farm.ErrRefused, t.Wrong()), Hint: "find out why, then: stowage reshape " + sp.Name + " --tenant " + t.ID}
+	}
 	return a.compare(ctx, sp, t, map[string]bool{sp.Tenant.Active: true})
 }
 
@@ -69,7 +72,7 @@ func (a *Act) compare(ctx context.Context, sp spec.Spec, t Tenant, set map[strin
 		return err
 	})
 	if err == nil || errors.Is(err, latest.ErrMismatch) {
-		err = errors.Join(err, a.note(sp.Name, t.Member(), v, nil))
+		err = errors.Join(err, a.note(sp.Name, t.Member(), v, false))
 	}
 	return v, err
 }
@@ -82,15 +85,12 @@ func Overdue(all []Tenant, now time.Time, every time.Duration) []Tenant {
 			out = append(out, t)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Tenant) int {
-		switch {
-		case a.VerifiedAt == nil || b.VerifiedAt == nil:
-			if a.VerifiedAt == nil && b.VerifiedAt != nil {
-				return -1
-			}
-			return map[bool]int{true: 1, false: 0}[a.VerifiedAt != nil]
+	at := func(t Tenant) time.Time { // never comes first
+		if t.VerifiedAt == nil {
+			return time.Time{}
 		}
-		return a.VerifiedAt.Compare(*b.VerifiedAt)
-	})
+		return *t.VerifiedAt
+	}
+	slices.SortStableFunc(out, func(a, b Tenant) int { return at(a).Compare(at(b)) })
 	return out
 }

@@ -54,7 +54,7 @@ func (w *work) flip(ctx context.Context, what string, compare func(*latest.Sessi
 		} else if err != nil {
 			return err
 		}
-		if err := w.act.note(w.wave.Spec.Name, m, v, nil); err != nil {
+		if err := w.act.note(w.wave.Spec.Name, m, v, w.Step == StepVerify); err != nil {
 			return err
 		}
 		if time.Since(told) > tellEach {

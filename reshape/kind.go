@@ -2,10 +2,12 @@ package reshape
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"stowage/act"
 	"stowage/engine"
+	"stowage/mysql/latest"
 	"stowage/swing"
 )
 
@@ -24,11 +26,16 @@ const (
 )
 
 // Act is the carrying out of runs of kind reshape in a session, and what is done with flags outside of them.
-type Act struct{ *act.Act }
+type Act struct {
+	*act.Act
+
+	mu     sync.Mutex // guards shapes: several pairs are at work
+	shapes map[string]latest.Shape
+}
 
 // NewAct makes reshaping what an act carries out, in a session that is prepared.
 func NewAct(bare *act.Act) *Act {
-	a := &Act{bare}
+	a := &Act{Act: bare, shapes: map[string]latest.Shape{}}
 	a.Kind = Kind(a)
 	return a
 }

@@ -35,16 +35,44 @@ func (a *Act) placeOf(ctx context.Context, sp spec.Spec, pair farm.PairName, m M
 }
 
 func (a *Act) routeOf(ctx context.Context, at place) (route.Route, string, error) {
-	table, err := a.Router.Read(ctx)
+	in, err := a.routing(ctx, at.pair)
 	if err != nil {
 		return route.Route{}, "", err
 	}
-	in, ok := table.Pairs[at.pair]
-	if !ok {
-		return route.Route{}, "", &farm.Error{Op: Name, Subject: string(at.pair), Err: fmt.Errorf("%w: routing has no such pair", farm.ErrInput), Hint: "stowage routing show"}
-	}
 	r, address := in.Locate(at.key)
 	return r, address, nil
+}
+
+// routing is that of a pair as clients see it.
+func (a *Act) routing(ctx context.Context, pair farm.PairName) (*route.Pair, error) {
+	table, err := a.Router.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in, ok := table.Pairs[pair]
+	if !ok {
+		return nil, &farm.Error{Op: Name, Subject: string(pair), Err: fmt.Errorf("%w: routing has no such pair", farm.ErrInput), Hint: "stowage routing show"}
+	}
+	return in, nil
+}
+
+// shapeOf is a spec completed by the tables of a shard. What completes it, keys and types of children, is asked once: a wave has thousands of tenants.
+func (a *Act) shapeOf(ctx context.Context, server *mysql.Server, sp spec.Spec, shard farm.ShardName) (latest.Shape, error) {
+	key := sp.Name + " " + string(shard)
+	a.mu.Lock()
+	shape, known := a.shapes[key]
+	a.mu.Unlock()
+	if known {
+		return shape, nil
+	}
+	shape, _, err := tablesOf(ctx, server, sp, shard)
+	if err != nil {
+		return shape, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.shapes[key] = shape
+	return shape, nil
 }
 
 // still is asked before a commit: are the tenant's clients served here, with an open gate?
@@ -65,7 +93,7 @@ func (a *Act) open(ctx context.Context, sp spec.Spec, pair farm.PairName, m Memb
 		return nil, nil, err
 	}
 	server := a.Server(farm.InstanceName(fmt.Sprintf("%s at %s", pair, at.address)), at.address)
-	shape, _, err := tablesOf(ctx, server, sp, m.Shard)
+	shape, err := a.shapeOf(ctx, server, sp, m.Shard)
 	if err == nil {
 		var s *latest.Session
 		if s, err = shape.Open(ctx, server, a.still(at)); err == nil {

@@ -26,11 +26,10 @@ type work struct {
 	pair  *farm.Pair
 	// servers are all of the pair, those that take no writes of a pair with one writer first.
 	servers []*mysql.Server
-	shapes  map[farm.ShardName]latest.Shape
 }
 
 func (a *Act) work(c engine.Call, step act.Step, beat func(string)) (*work, error) {
-	w := &work{act: a, shapes: map[farm.ShardName]latest.Shape{}}
+	w := &work{act: a}
 	var err error
 	if w.Task, err = a.Conductor.Task(c, step, beat, &w.order, nil); err != nil {
 		return nil, err

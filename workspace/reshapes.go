@@ -33,11 +33,14 @@ func (w *Workspace) Reshape(name string) (spec.Spec, error) {
 	names := w.ReshapeNames()
 	hint := "there are: " + strings.Join(names, ", ")
 	if len(names) == 0 {
-		hint = "reshape/ is empty so far; docs/reshape.md"
+		hint = "write reshape/NAME.yaml: docs/reshape.md"
 	}
 	name = strings.TrimPrefix(strings.TrimSuffix(name, ".yaml"), reshapeDir+"/")
 	if name == "" && len(names) == 1 {
 		name = names[0]
+	}
+	if name == "" {
+		return spec.Spec{}, &farm.Error{Op: "read spec", Subject: reshapeDir + "/", Err: fmt.Errorf("%w: it has %s: say which", farm.ErrInput, farm.Counted(len(names), "spec")), Hint: hint}
 	}
 	if !planName().MatchString(name) {
 		return spec.Spec{}, &farm.Error{Op: "read spec", Subject: name, Err: fmt.Errorf("%w: it is no name of a spec", farm.ErrInput), Hint: hint}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"stowage/due"
 	"stowage/farm"
+	"stowage/mysql/latest"
 	"stowage/reshape"
 	"stowage/reshape/spec"
 	"stowage/session"
@@ -54,6 +56,9 @@ func (a *app) dueReshape(ctx context.Context, d *session.Session) (found, error)
 				continue
 			}
 			v, err := going.Verify(ctx, s, t)
+			if errors.Is(err, latest.ErrNoTenant) { // deleted meanwhile
+				continue
+			}
 			if err != nil {
 				return f, err
 			}

@@ -14,7 +14,6 @@ import (
 	"stowage/backup/window"
 	"stowage/engine"
 	"stowage/farm"
-	"stowage/internal/browsertest"
 	"stowage/store"
 	"stowage/vault"
 )
@@ -157,13 +156,5 @@ func TestServeBackupsInABrowser(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := serveNow(t, backedWorkspace(t))
 	s.enter()
-	dom, console := browsertest.Open(t, standBetween(t, s, "data:").URL+"/backups")
-	if console != "" {
-		t.Errorf("the console says:\n%s", console)
-	}
-	for _, want := range []string{`class="rollhost unproven"`, `id="chart-window-t"`, ">live<", `aria-current="page"`} {
-		if !strings.Contains(dom, want) {
-			t.Errorf("the page does not have %q", want)
-		}
-	}
+	drawnInABrowser(t, standBetween(t, s, "data:").URL+"/backups", `class="rollhost unproven"`, `id="chart-window-t"`, ">live<", `aria-current="page"`)
 }

@@ -159,3 +159,17 @@ func TestServeInABrowser(t *testing.T) {
 		t.Error("the chart of pauses was not drawn")
 	}
 }
+
+// drawnInABrowser opens a page: the console is silent, and each of these is drawn.
+func drawnInABrowser(t *testing.T, url string, wants ...string) {
+	t.Helper()
+	dom, console := browsertest.Open(t, url)
+	if console != "" {
+		t.Errorf("the console says:\n%s", console)
+	}
+	for _, want := range wants {
+		if !strings.Contains(dom, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+}

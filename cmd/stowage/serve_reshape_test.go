@@ -11,7 +11,6 @@ import (
 
 	"stowage/engine"
 	egnyte "stowage/examples/egnyte-files"
-	"stowage/internal/browsertest"
 	"stowage/mysql/latest"
 	"stowage/reshape"
 	"stowage/store"
@@ -139,13 +138,5 @@ func TestServeReshapeInABrowser(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := serveNow(t, reshapedWorkspace(t))
 	s.enter()
-	dom, console := browsertest.Open(t, standBetween(t, s, "data:").URL+"/reshape")
-	if console != "" {
-		t.Errorf("the console says:\n%s", console)
-	}
-	for _, want := range []string{`class="rollhost migrated"`, `class="line dot la"`, ">live<", `aria-current="page"`} {
-		if !strings.Contains(dom, want) {
-			t.Errorf("the page does not have %q", want)
-		}
-	}
+	drawnInABrowser(t, standBetween(t, s, "data:").URL+"/reshape", `class="rollhost migrated"`, `class="line dot la"`, ">live<", `aria-current="page"`)
 }

@@ -153,7 +153,7 @@ func (f *FilesFarm) Write() {
 	go func() { f.done <- f.Writers.Run(ctx) }()
 }
 
-// Rest ends the clients, and holds both sides against what they were told, and the carried columns of active tenants against their versions.
+// Rest stops the clients. Then it compares both sides with what the clients were told, and the carried columns of active tenants with their versions.
 func (f *FilesFarm) Rest() {
 	f.T.Helper()
 	f.stop()

@@ -2,6 +2,7 @@ package latest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,14 +79,17 @@ func (s Shape) Keys(ctx context.Context, server *mysql.Server, shard farm.ShardN
 	return k, nil
 }
 
-// Take adds the parents of a change: those its rows had before, and those they have now.
+// ErrShape says that rows in the log are of a table as it was: behind them its definition changed, in the log or past it.
+var ErrShape = errors.New("rows of another definition")
+
+// Take adds the parents of a change: those its rows had before, and those they have now. ErrShape: the change is of another definition than Keys was made for.
 func (k *Keys) Take(ctx context.Context, c mysql.Change) error {
 	p := k.plain[c.Table]
 	if p == nil {
 		return nil
 	}
 	if err := p.Fits(c); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrShape, err)
 	}
 	for _, row := range c.Rows {
 		shown, err := p.Event(ctx, row, nil)
