@@ -68,7 +68,7 @@ models: ## the models of models/, every state of every bound, and each guard tak
 	@scripts/models.sh
 
 # Package digest alone is compiled by a profile of reading a slow log: its hot functions are inlined, and it takes a tenth less processor time
-# (docs/benchmarks.md). `go build -pgo` would compile every dependency anew, which takes minutes. A new profile:
+# (docs/measuring/benchmarks.md). `go build -pgo` would compile every dependency anew, which takes minutes. A new profile:
 #   go test -run '^$$' -bench 'SlowLog$$' -benchtime 8s -cpuprofile digest/slowlog.pgo -o /dev/null ./digest
 BY_PROFILE := -gcflags=stowage/digest=-pgoprofile=digest/slowlog.pgo
 
@@ -103,7 +103,7 @@ man: ## the manual pages, into bin/man
 	@go run -tags man ./cmd/stowage man bin/man
 
 .PHONY: bench
-bench: ## measure what is promised, beside the peers, and add rows to docs/benchmarks.md; BENCH=demo, etsy, digest, compare, plan, copier, alter, follow, reshape, pause, seed, backup, snapshot, storage, engine, inventory, capacity, load or reboots for one
+bench: ## measure what is promised, beside the peers, and add rows to docs/measuring/benchmarks.md; BENCH=demo, etsy, digest, compare, plan, copier, alter, follow, reshape, pause, seed, backup, snapshot, storage, engine, inventory, capacity, load or reboots for one
 	@scripts/setup.sh
 	@scripts/setup.sh bench
 	@$(MAKE) --no-print-directory build

@@ -18,8 +18,8 @@ import (
 // against the table that people grant from, both ways.
 func TestPrivilegesAreDocumented(t *testing.T) {
 	for _, x := range []struct{ page, file, list string }{
-		{"docs/privileges.md", "mysql/accounts.go", "privileges"},
-		{"docs/flavors.md", "mysql/accounts_mysql8.go", "privilegesMySQL"},
+		{"docs/reference/privileges.md", "mysql/accounts.go", "privileges"},
+		{"docs/reference/flavors.md", "mysql/accounts_mysql8.go", "privilegesMySQL"},
 	} {
 		var page []string
 		for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z_ ]+)` \\|").FindAllStringSubmatch(readText(t, x.page), -1) {
@@ -32,17 +32,17 @@ func TestPrivilegesAreDocumented(t *testing.T) {
 // TestBackupPrivilegesAreDocumented holds the account for copies against the
 // statements that people make it with.
 func TestBackupPrivilegesAreDocumented(t *testing.T) {
-	page := readText(t, "docs/privileges.md")
+	page := readText(t, "docs/reference/privileges.md")
 	for _, x := range []struct{ file, list string }{{"mysql/accounts.go", "backupPrivileges"}, {"mysql/accounts_mysql8.go", "backupPrivilegesMySQL"}} {
 		if grant := "GRANT " + strings.Join(stringList(t, x.file, x.list), ", ") + " ON *.* TO backup@'%';"; !strings.Contains(page, grant) {
-			t.Errorf("docs/privileges.md does not have %s, as %s of %s says", grant, x.list, x.file)
+			t.Errorf("docs/reference/privileges.md does not have %s, as %s of %s says", grant, x.list, x.file)
 		}
 	}
 }
 
 // TestFileKeysAreDocumented holds every key that is read against the page.
 func TestFileKeysAreDocumented(t *testing.T) {
-	page := readText(t, "docs/farm.yaml.md")
+	page := readText(t, "docs/reference/farm.yaml.md")
 	for _, x := range []struct{ file, list string }{
 		{"workspace/farmread.go", "farmKeys"}, {"workspace/farmread.go", "hostTypeKeys"}, {"workspace/farmread.go", "hostKeys"},
 		{"workspace/farmread.go", "pairKeys"}, {"workspace/farmread.go", "sideKeys"}, {"workspace/farmread.go", "shardKeys"},
@@ -54,7 +54,7 @@ func TestFileKeysAreDocumented(t *testing.T) {
 	} {
 		for _, key := range stringList(t, x.file, x.list) {
 			if !strings.Contains(page, "`"+key+"`") {
-				t.Errorf("docs/farm.yaml.md does not explain %s of %s in %s", key, x.list, x.file)
+				t.Errorf("docs/reference/farm.yaml.md does not explain %s of %s in %s", key, x.list, x.file)
 			}
 		}
 	}
@@ -62,11 +62,11 @@ func TestFileKeysAreDocumented(t *testing.T) {
 
 // TestPlaybookKeysAreDocumented holds every key of a playbook against the page.
 func TestPlaybookKeysAreDocumented(t *testing.T) {
-	page := readText(t, "docs/roll.md")
+	page := readText(t, "docs/guide/roll.md")
 	for _, list := range []string{"playbookKeys", "stepKeys"} {
 		for _, key := range stringList(t, "workspace/playbookread.go", list) {
 			if !strings.Contains(page, "`"+key+"`") {
-				t.Errorf("docs/roll.md does not explain %s of %s", key, list)
+				t.Errorf("docs/guide/roll.md does not explain %s of %s", key, list)
 			}
 		}
 	}
@@ -74,14 +74,14 @@ func TestPlaybookKeysAreDocumented(t *testing.T) {
 
 // TestMatrixKeysAreDocumented holds every key of a matrix, and every queue setting, against the page.
 func TestMatrixKeysAreDocumented(t *testing.T) {
-	page := readText(t, "docs/matrix.md")
+	page := readText(t, "docs/measuring/matrix.md")
 	for _, x := range []struct{ file, list string }{
 		{"workspace/matrixread.go", "matrixKeys"}, {"workspace/matrixread.go", "loopKeys"}, {"workspace/matrixread.go", "axisKeys"}, {"workspace/matrixread.go", "cellKeys"},
 		{"bench/matrix/matrix.go", "Settings"}, {"bench/matrix/matrix.go", "Filesystems"},
 	} {
 		for _, key := range stringList(t, x.file, x.list) {
 			if !strings.Contains(page, "`"+key+"`") && !strings.Contains(page, key+":") {
-				t.Errorf("docs/matrix.md does not explain %s of %s in %s", key, x.list, x.file)
+				t.Errorf("docs/measuring/matrix.md does not explain %s of %s in %s", key, x.list, x.file)
 			}
 		}
 	}
@@ -90,10 +90,10 @@ func TestMatrixKeysAreDocumented(t *testing.T) {
 // TestEndsAreInTheRunbook: whatever exit code or end of a lane somebody meets,
 // the runbook says what to do.
 func TestEndsAreInTheRunbook(t *testing.T) {
-	page := readText(t, "docs/runbook.md")
+	page := readText(t, "docs/guide/runbook.md")
 	for _, code := range constants(t, "cmd/stowage/exit.go", "exit") {
 		if !strings.Contains(page, "\n| "+code+" |") {
-			t.Errorf("docs/runbook.md does not speak of exit code %s", code)
+			t.Errorf("docs/guide/runbook.md does not speak of exit code %s", code)
 		}
 	}
 	for _, quoted := range constants(t, "engine/result.go", "End") {
@@ -102,7 +102,7 @@ func TestEndsAreInTheRunbook(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(page, "\n**"+end+"**") {
-			t.Errorf("docs/runbook.md does not speak of the end %q", end)
+			t.Errorf("docs/guide/runbook.md does not speak of the end %q", end)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestEndsAreInTheRunbook(t *testing.T) {
 // TestListenersAreInTheSecurityPage: who looks for what can be reached finds
 // every listener there, where it listens, and how long certificates last.
 func TestListenersAreInTheSecurityPage(t *testing.T) {
-	page := readText(t, "docs/security.md")
+	page := readText(t, "docs/reference/security.md")
 	for _, x := range []struct{ file, says, page string }{
 		{"cmd/stowage/agent.go", `"listen", "([0-9.:]+)"`, "%s by default"},
 		{"cmd/stowage/serve.go", `serveAddress = "([0-9.:]+)"`, "| %s |"},
@@ -124,7 +124,7 @@ func TestListenersAreInTheSecurityPage(t *testing.T) {
 		if m == nil {
 			t.Errorf("%s does not say %s any more", x.file, x.says)
 		} else if want := strings.Replace(x.page, "%s", m[1], 1); !strings.Contains(page, want) {
-			t.Errorf("docs/security.md does not say %q, and %s does", want, x.file)
+			t.Errorf("docs/reference/security.md does not say %q, and %s does", want, x.file)
 		}
 	}
 	// The last two open a socket to find out whether its address is free, and close it.
@@ -141,7 +141,7 @@ func TestListenersAreInTheSecurityPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameWords(t, "files that open a listener, which docs/security.md has to name", known, "found", found)
+	sameWords(t, "files that open a listener, which docs/reference/security.md has to name", known, "found", found)
 }
 
 // TestNamedSymbolsExist: a page that names `swing.Swing.Out` leads there.
@@ -200,16 +200,16 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreListed: docs/README.md names every page of docs/decisions.
+// TestDecisionsAreListed: docs/decisions/README.md names every page beside it.
 func TestDecisionsAreListed(t *testing.T) {
 	all, err := filepath.Glob("docs/decisions/*.md")
 	if err != nil || len(all) == 0 {
 		t.Fatal(all, err)
 	}
-	index := readText(t, "docs/README.md")
+	index := readText(t, "docs/decisions/README.md")
 	for _, page := range all {
-		if !strings.Contains(index, "(decisions/"+filepath.Base(page)+")") {
-			t.Errorf("docs/README.md does not list %s", page)
+		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "("+name+")") {
+			t.Errorf("docs/decisions/README.md does not list %s", page)
 		}
 	}
 }
@@ -404,9 +404,9 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// Every test that docs/traps.md names as a guard exists.
+// Every test that docs/internals/traps.md names as a guard exists.
 func TestTrapsNameRealTests(t *testing.T) {
-	page := readText(t, "docs/traps.md")
+	page := readText(t, "docs/internals/traps.md")
 	have := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
@@ -422,11 +422,11 @@ func TestTrapsNameRealTests(t *testing.T) {
 	}
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1)
 	if len(named) < 20 {
-		t.Fatalf("docs/traps.md names %d tests; has its form changed?", len(named))
+		t.Fatalf("docs/internals/traps.md names %d tests; has its form changed?", len(named))
 	}
 	for _, m := range named {
 		if !have[m[1]] {
-			t.Errorf("docs/traps.md names %s, which does not exist", m[1])
+			t.Errorf("docs/internals/traps.md names %s, which does not exist", m[1])
 		}
 	}
 }

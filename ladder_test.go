@@ -289,7 +289,7 @@ var only = map[string]struct {
 }{
 	"report":                 {[]string{"backup/catalogue", "backup/window", "bench/decide", "bench/engine/sheet", "bench/result", "bench/stat", "capacity", "digest", "farm", "internal/lazy", "inventory", "inventory/claims", "inventory/graph", "inventory/shardload", "placement", "placement/check"}, "it shows what was kept and never touches a server, a host or routing"},
 	"serve":                  {[]string{"farm", "internal/lazy", "report"}, "it is handed facts, and never touches a server, a store or a file of the workspace"},
-	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/routing.md, and nothing more"},
+	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/reference/routing.md, and nothing more"},
 	"feed":                   {[]string{"farm", "mysql"}, "which server serves, and where a position is kept, is decided above it"},
 	"copier":                 {[]string{"farm", "feed", "mysql"}, "where clients go is decided above it"},
 	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},

@@ -340,19 +340,19 @@ var notGuards = map[string]string{
 	"copier INSERT_IGNORE": "the row that is there is the one that would be copied, or newer and its event deferred",
 }
 
-// TestPreflightIsDocumented: docs/preflight.md has every question of a replacement, in the order in which they are asked,
+// TestPreflightIsDocumented: docs/reference/preflight.md has every question of a replacement, in the order in which they are asked,
 // each with a test that exists.
 func TestPreflightIsDocumented(t *testing.T) {
-	page := readText(t, "docs/preflight.md")
+	page := readText(t, "docs/reference/preflight.md")
 	var checks []string
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| .+ \\| .+ \\| `(Test\\w+)` \\|$").FindAllStringSubmatch(page, -1) {
 		checks = append(checks, m[1])
 		if !testNames(t)[m[2]] {
-			t.Errorf("docs/preflight.md: %s is said to be tested by %s, which does not exist", m[1], m[2])
+			t.Errorf("docs/reference/preflight.md: %s is said to be tested by %s, which does not exist", m[1], m[2])
 		}
 	}
 	if !slices.Equal(checks, move.Checks()) {
-		t.Errorf("docs/preflight.md has %v, the code asks %v", checks, move.Checks())
+		t.Errorf("docs/reference/preflight.md has %v, the code asks %v", checks, move.Checks())
 	}
 }
 

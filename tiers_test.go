@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Every directory of e2e/long has its row in docs/tests.md and its minutes in
+// Every directory of e2e/long has its row in docs/internals/tests.md and its minutes in
 // scripts/parts.tsv, once each, and neither speaks of one that is gone.
 func TestTableOfTestsHasEveryPart(t *testing.T) {
 	want := map[string]bool{"whole": true, "lint": true, "models": true, "fuzz": true, "race": true, "faultseeds": true, "agentfaults": true}
@@ -23,7 +23,7 @@ func TestTableOfTestsHasEveryPart(t *testing.T) {
 			t.Errorf("%s: its TestMain does not find the engine", d)
 		}
 	}
-	for file, row := range map[string]string{"docs/tests.md": "(?m)^\\| `([a-z/]+)` \\|", "scripts/parts.tsv": `(?m)^([a-z/]+)\t(?:\d+|-)$`} {
+	for file, row := range map[string]string{"docs/internals/tests.md": "(?m)^\\| `([a-z/]+)` \\|", "scripts/parts.tsv": `(?m)^([a-z/]+)\t(?:\d+|-)$`} {
 		has := map[string]bool{}
 		for _, m := range regexp.MustCompile(row).FindAllStringSubmatch(readText(t, file), -1) {
 			if has[m[1]] {

@@ -26,7 +26,7 @@ func NextSteps(s *store.Store, run store.Run, isPlan bool) ([]string, error) {
 	case len(remainder(job, out)) > 0:
 		return []string{"stowage resume, when the cause is remedied", "stowage report"}, nil
 	case out.Count(engine.EndUnknown)+out.Count(engine.EndStuck) > 0:
-		return []string{"look at the pair: docs/runbook.md, How a lane can end", "stowage report"}, nil
+		return []string{"look at the pair: docs/guide/runbook.md, How a lane can end", "stowage report"}, nil
 	}
 	again := "remedy the cause, then: stowage plan"
 	switch {

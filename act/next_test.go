@@ -37,7 +37,7 @@ func TestNextStepsAreOnesThatWork(t *testing.T) {
 	}{
 		{"first", true, engine.LaneResult{End: engine.EndStuck, Step: "retire"}, "stowage resume"},
 		{"first", true, engine.LaneResult{End: engine.EndStuck, Step: "out", UndoStep: "seed"}, "stowage resume"},
-		{"first", true, engine.LaneResult{End: engine.EndUnknown, Step: "out"}, "docs/runbook.md"},
+		{"first", true, engine.LaneResult{End: engine.EndUnknown, Step: "out"}, "docs/guide/runbook.md"},
 		{"first", true, engine.LaneResult{End: engine.EndUndone, Step: "out"}, "stowage plan"},
 		{"undo-first", true, engine.LaneResult{End: engine.EndUndone, Step: "out"}, "stowage move undo-first"},
 		{"dbshard001a-to-ssd01", false, engine.LaneResult{End: engine.EndUndone, Step: "out"}, "the same command"},

@@ -121,7 +121,7 @@ func (o Outcome) Err() error {
 	if first.End == engine.EndStuck && o.kind.isBehindReturn(first.Step) {
 		hint = cmp.Or(o.kind.Stuck, "the new instance serves and nothing is lost; remedy the cause, then: stowage resume")
 	} else if errors.Is(kind, farm.ErrOutcomeUnknown) {
-		hint = "look at the pair before anything else is done to it; docs/runbook.md says how"
+		hint = "look at the pair before anything else is done to it; docs/guide/runbook.md says how"
 	}
 	return &farm.Error{Op: o.kind.Name, Subject: first.Name,
 		Err:  fmt.Errorf("%w at step %s of %s: %s", kind, first.Step, first.Part, first.Error),

@@ -224,7 +224,7 @@ func (r *Remote) forged(q request, id string, err error) error {
 		r.board.Alarm(r.name, q.Call, err)
 	}
 	return &farm.Error{Op: q.Call, Subject: "on " + string(r.name), Err: err,
-		Hint: "is the agent of this Stowage's version (stowage agent status)? If it is, another program answers in its place: docs/security.md"}
+		Hint: "is the agent of this Stowage's version (stowage agent status)? If it is, another program answers in its place: docs/reference/security.md"}
 }
 
 const (

@@ -80,7 +80,7 @@ func askPrivileges(ctx context.Context, w *work) (found []farm.Finding, err erro
 			return nil, err
 		}
 		if len(lacking) > 0 {
-			found = append(found, sides.Blocker(string(s.Leaves.Name()), "the [stowage] account lacks "+strings.Join(lacking, ", "), "GRANT them on *.*: docs/privileges.md"))
+			found = append(found, sides.Blocker(string(s.Leaves.Name()), "the [stowage] account lacks "+strings.Join(lacking, ", "), "GRANT them on *.*: docs/reference/privileges.md"))
 		}
 	}
 	return found, nil
@@ -97,7 +97,7 @@ func askFlavor(ctx context.Context, w *work) (found []farm.Finding, err error) {
 			return nil, err
 		}
 		if !f.HasGTIDDomains() {
-			found = append(found, sides.Blocker(string(s.Leaves.Name()), fmt.Sprintf("it is %s, and this way of changing tables is for MariaDB", f), "on MySQL only changes that the server does without rebuilding are made: docs/alter.md"))
+			found = append(found, sides.Blocker(string(s.Leaves.Name()), fmt.Sprintf("it is %s, and this way of changing tables is for MariaDB", f), "on MySQL only changes that the server does without rebuilding are made: docs/guide/alter.md"))
 		}
 	}
 	return found, nil

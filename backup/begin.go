@@ -42,7 +42,7 @@ func PlaceOf(b farm.Backup, on farm.HostName) (farm.HostName, vault.Place) {
 func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, error) {
 	if !a.Farm.Backup.IsPlace() {
 		return store.Run{}, nil, &farm.Error{Op: "back up", Subject: "farm.yaml", Err: fmt.Errorf("%w: it does not say where backups go", farm.ErrInput),
-			Hint: "backup: {dir: /srv/backup} in farm.yaml; docs/backup.md"}
+			Hint: "backup: {dir: /srv/backup} in farm.yaml; docs/guide/backup.md"}
 	}
 	all, err := kept.All(a.Store)
 	if err != nil {

@@ -69,7 +69,7 @@ func askAccount(ctx context.Context, t *taking) ([]farm.Finding, error) {
 	if err != nil || len(lacks) == 0 {
 		return nil, err
 	}
-	return t.finding(farm.Blocker, fmt.Sprintf("the account that copies, %s, lacks %s", as.User, strings.Join(lacks, ", ")), "GRANT "+strings.Join(lacks, ", ")+" ON *.* TO the account; docs/privileges.md says what for"), nil
+	return t.finding(farm.Blocker, fmt.Sprintf("the account that copies, %s, lacks %s", as.User, strings.Join(lacks, ", ")), "GRANT "+strings.Join(lacks, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for"), nil
 }
 
 // askRoom asks whether the vault is there, and whether it has room.

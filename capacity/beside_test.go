@@ -44,7 +44,7 @@ func (t *tally) row() string {
 
 // TestIntervalsCoverTheTruth holds Level against the truth of 500 generated series, beside a straight line and Prometheus' predict_linear.
 // The 90 % interval has to cover 85 to 95 % of futures in which growth goes on without further steps. Where steps go on, no interval made
-// of growth alone can; that share is printed beside it. docs/benchmarks.md has the table.
+// of growth alone can; that share is printed beside it. docs/measuring/benchmarks.md has the table.
 func TestIntervalsCoverTheTruth(t *testing.T) {
 	peers := []peer{
 		{"`stowage capacity`", func(s farmSeries) (float64, float64, float64) { return ends(Level(s.samples, s.limit).Days) }},

@@ -71,7 +71,7 @@ func ParseRules(file, text string) ([]Rule, error) {
 		}
 		bad := func(format string, args ...any) ([]Rule, error) {
 			return nil, &farm.Error{Op: "read list of commands", Subject: fmt.Sprintf("%s:%d", file, n+1), Err: fmt.Errorf("%w: "+format, append([]any{farm.ErrInput}, args...)...),
-				Hint: "a line is the whole path of a program and a pattern for each argument; docs/roll.md has examples"}
+				Hint: "a line is the whole path of a program and a pattern for each argument; docs/guide/roll.md has examples"}
 		}
 		r := Rule{Line: n + 1, Program: words[0], Args: words[1:]}
 		if !filepath.IsAbs(r.Program) || r.Program != filepath.Clean(r.Program) || strings.Contains(r.Program, "*") {
@@ -114,7 +114,7 @@ func (a Allowed) Read() ([]Rule, error) {
 func (a Allowed) allow(argv []string) error {
 	if a == "" {
 		return &farm.Error{Op: "run", Subject: argv[0], Err: fmt.Errorf("%w: this host's agent runs no commands", farm.ErrRefused),
-			Hint: "the host's owner starts it with --allow FILE, a list of commands; docs/roll.md"}
+			Hint: "the host's owner starts it with --allow FILE, a list of commands; docs/guide/roll.md"}
 	}
 	rules, err := a.Read()
 	if err != nil {
@@ -124,5 +124,5 @@ func (a Allowed) allow(argv []string) error {
 		return nil
 	}
 	return &farm.Error{Op: "run", Subject: argv[0], Err: fmt.Errorf("%w: %q is not in the list of commands of this host's owner, %s", farm.ErrRefused, Line(argv), string(a)),
-		Hint: "is it meant to run there? The host's owner adds a line to that file; docs/roll.md"}
+		Hint: "is it meant to run there? The host's owner adds a line to that file; docs/guide/roll.md"}
 }

@@ -11,14 +11,14 @@ import (
 )
 
 // TestPrivilegesSuffice goes all the way, and back, with an account that has
-// what docs/privileges.md grants and nothing else.
+// what docs/reference/privileges.md grants and nothing else.
 func TestPrivilegesSuffice(t *testing.T) {
 	t.Parallel() // it mostly waits
-	page, err := os.ReadFile("../docs/privileges.md")
+	page, err := os.ReadFile("../docs/reference/privileges.md")
 	must(t, err)
 	grants := regexp.MustCompile(`GRANT [A-Z_, \n]+ ON \*\.\* TO stowage@'%';`).FindAllString(string(page), -1)
 	if len(grants) != 3 {
-		t.Fatalf("docs/privileges.md has %d grants for stowage, want its own, the one of single shards and the one of their replication", len(grants))
+		t.Fatalf("docs/reference/privileges.md has %d grants for stowage, want its own, the one of single shards and the one of their replication", len(grants))
 	}
 	f := start(t, append(busy, "CREATE VIEW v AS SELECT id FROM k", "CREATE DEFINER = app@'%' PROCEDURE p() SELECT 1", "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO SELECT 1",
 		"CREATE TRIGGER tr BEFORE INSERT ON k FOR EACH ROW SET NEW.v = NEW.v + 1")...)

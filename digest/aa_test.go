@@ -168,7 +168,7 @@ func (w weather) counted(out []Comparison) (run aaRun) {
 }
 
 // aaPairs is how many pairs a case has: few by default, as many as STOWAGE_DIGEST_AA says for the table in
-// docs/benchmarks.md.
+// docs/measuring/benchmarks.md.
 func aaPairs(few int) int {
 	if n, err := strconv.Atoi(os.Getenv("STOWAGE_DIGEST_AA")); err == nil && n > 0 {
 		return n

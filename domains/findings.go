@@ -43,7 +43,7 @@ func (a *Act) memberFindings(ctx context.Context, m *member) []farm.Finding {
 	if lacking, err := m.server.Lacking(ctx); err != nil {
 		block("privileges", err.Error(), farm.Hint(err))
 	} else if len(lacking) > 0 {
-		block("privileges", "Stowage's account lacks "+strings.Join(lacking, ", "), "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/privileges.md says what for")
+		block("privileges", "Stowage's account lacks "+strings.Join(lacking, ", "), "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for")
 	}
 	if !m.facts.LogBin {
 		block("binary-log", "it writes no binary log", "set log_bin in the option file and restart it")

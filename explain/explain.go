@@ -103,7 +103,7 @@ func (c Code) WriteText(w io.Writer) error {
 	return nil
 }
 
-// Markdown is docs/codes.md.
+// Markdown is docs/reference/codes.md.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Codes\n\nEvery finding and exit code, what it means and what to do. `stowage explain CODE` prints one. This page is made from the same table:\n" +

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/codes.md")
+var update = flag.Bool("update", false, "write docs/reference/codes.md")
 
 // TestEveryCodeIsExplained: all that the source can print, and nothing that it cannot.
 func TestEveryCodeIsExplained(t *testing.T) {
@@ -54,9 +54,9 @@ func TestCodesAreWhole(t *testing.T) {
 	}
 }
 
-// TestThePageIsMadeFromTheTable; every code of docs/preflight.md's table is in it, too.
+// TestThePageIsMadeFromTheTable; every code of docs/reference/preflight.md's table is in it, too.
 func TestThePageIsMadeFromTheTable(t *testing.T) {
-	const page = "../docs/codes.md"
+	const page = "../docs/reference/codes.md"
 	if *update {
 		if err := os.WriteFile(page, []byte(Markdown()), 0o644); err != nil {
 			t.Fatal(err)

@@ -213,7 +213,7 @@ func TestReplayOfALargeStatement(t *testing.T) {
 	}
 }
 
-// TestReplayByHand: what docs/binlogs.md says, with the server's own programs and no Stowage.
+// TestReplayByHand: what docs/reference/binlogs.md says, with the server's own programs and no Stowage.
 func TestReplayByHand(t *testing.T) {
 	t.Parallel()
 	l := local(t)

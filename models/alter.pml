@@ -36,7 +36,7 @@
 #define FAILS   0   /* a phase fails, by a time limit or an error, or a flip says it failed and did not */
 #endif
 #ifndef SLEEPS
-#define SLEEPS  0   /* a single statement that comes later than the 20 ms of docs/routing.md */
+#define SLEEPS  0   /* a single statement that comes later than the 20 ms of docs/reference/routing.md */
 #endif
 #ifndef BADS
 #define BADS    0   /* the side that came back does worse than its twin, and is taken out again */
@@ -137,7 +137,7 @@ inline commit(s, k) {
 	fi;
 	/* Nothing stops a late statement on a side that others are served by, nor while a handover opens a side; then its
 	 * row may differ. That is a matter of the moment in which both appliers catch up, and its client has to look to it:
-	 * docs/routing.md. A held applier makes that moment hours. */
+	 * docs/reference/routing.md. A held applier makes that moment hours. */
 	if
 	:: sleeps_now[k] && (!HELD || closed[HOME(k)]) -> excused[k] = 1
 	:: else
@@ -150,7 +150,7 @@ inline commit(s, k) {
 	printf("client %d: write %d is acknowledged\n", k, done[k])
 }
 
-/* Rules 1 to 4 of docs/routing.md. A client that is refused by the server that routing names, with its gate open, has met a
+/* Rules 1 to 4 of docs/reference/routing.md. A client that is refused by the server that routing names, with its gate open, has met a
  * fence that should not be there. */
 #define REFUSED(k, at) \
 	printf("client %d: is refused with 1290\n", k); sleeps_now[k] = 0; \

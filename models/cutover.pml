@@ -8,7 +8,7 @@
  * can be taken back; from then on it only goes forward, and which of the two
  * it is, is read from N itself: does it take writes?
  *
- * Clients: 0 follows the gate as docs/routing.md says. 1 only follows the
+ * Clients: 0 follows the gate as docs/reference/routing.md says. 1 only follows the
  * route when it connects, and keeps its session (a router that cannot hold).
  * 2 does so with an account that read_only does not stop. 3 is the server's
  * event scheduler, which follows nobody.

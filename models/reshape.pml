@@ -87,7 +87,7 @@ inline has_all(s) {
 	fi
 }
 
-/* A client's transaction: rules 2 to 4 of docs/routing.md, on the side that serves the tenant's key. */
+/* A client's transaction: rules 2 to 4 of docs/reference/routing.md, on the side that serves the tenant's key. */
 #define CHOOSES  0
 #define CHANGES  1
 #define ADDS     2

@@ -6,7 +6,7 @@
  * engine's durable state (step) survives, everything else is read anew.
  *
  * Checked: no acknowledged write is lost, none is applied twice, nothing is
- * left fenced, and a client that follows docs/routing.md never works on a
+ * left fenced, and a client that follows docs/reference/routing.md never works on a
  * server that lacks a write it was acknowledged. models/README.md says what is
  * left out. Each guard is one NO_<GUARD>, listed in models/guards.tsv.
  */
@@ -30,7 +30,7 @@
 #define CUTS    0   /* a client's connection lost while the server commits */
 #endif
 #ifndef SLEEPS
-#define SLEEPS  0   /* a single statement that comes later than the 20 ms of docs/routing.md */
+#define SLEEPS  0   /* a single statement that comes later than the 20 ms of docs/reference/routing.md */
 #endif
 #ifndef BADS
 #define BADS    0   /* the side that came back does worse than its twin, and is taken out again */
@@ -132,7 +132,7 @@ inline acknowledge(k) {
 	printf("client %d: write %d is acknowledged\n", k, done[k])
 }
 
-/* Rules 1 to 5 of docs/routing.md, with a second look. */
+/* Rules 1 to 5 of docs/reference/routing.md, with a second look. */
 proctype transactions() {
 	byte at;
 look:

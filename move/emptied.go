@@ -211,7 +211,7 @@ func (e *emptied) grower() (route.Grower, error) {
 	g, ok := e.mover.Router.(route.Grower)
 	if !ok {
 		return nil, &farm.Error{Op: "change routing", Subject: string(e.order.Pair), Err: fmt.Errorf("%w: this kind of routing cannot drop a pair while it runs", farm.ErrRefused),
-			Hint: "docs/routing.md says which do"}
+			Hint: "docs/reference/routing.md says which do"}
 	}
 	return g, nil
 }

@@ -70,14 +70,14 @@ func askBackup(ctx context.Context, p peer, m *Mover) ([]farm.Finding, error) {
 	admin := m.Admin.At(p.server.Address())
 	if as.User == admin.User {
 		return []farm.Finding{remark(p.name, "its host sees the password of "+as.User+", who may do everything on this server: copies are made with this account",
-			"a group [backup] in the accounts file, with an account that may be copied from and nothing else: docs/privileges.md")}, nil
+			"a group [backup] in the accounts file, with an account that may be copied from and nothing else: docs/reference/privileges.md")}, nil
 	}
 	lacking, err := p.server.BackupLacks(ctx, as.User)
 	switch {
 	case err != nil || lacking == nil:
 		return nil, err
 	case len(lacking) == 0:
-		return []farm.Finding{blocker(p.name, "it has no account "+as.User+", which [backup] of the accounts file names", "CREATE USER and GRANT: docs/privileges.md")}, nil
+		return []farm.Finding{blocker(p.name, "it has no account "+as.User+", which [backup] of the accounts file names", "CREATE USER and GRANT: docs/reference/privileges.md")}, nil
 	}
 	return []farm.Finding{blocker(p.name, "the account "+as.User+" of [backup] lacks "+strings.Join(lacking, ", "),
 		"GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account")}, nil

@@ -115,7 +115,7 @@ var checks = []act.Question[*survey]{
 	}},
 }
 
-// Checks are the names of what is asked before a side is replaced, in order. docs/preflight.md explains each.
+// Checks are the names of what is asked before a side is replaced, in order. docs/reference/preflight.md explains each.
 func Checks() []string {
 	var out []string
 	for _, c := range checks {

@@ -20,7 +20,7 @@ func askPrivileges(ctx context.Context, p peer, besides ...string) ([]farm.Findi
 	if err != nil || len(lacking) == 0 {
 		return nil, err
 	}
-	f := blocker(p.name, "Stowage's account lacks "+strings.Join(lacking, ", "), "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/privileges.md says what for")
+	f := blocker(p.name, "Stowage's account lacks "+strings.Join(lacking, ", "), "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for")
 	if !slices.ContainsFunc(lacking, func(name string) bool { return !slices.Contains(onlyToSee, name) }) {
 		f.Severity = farm.Warning
 	}

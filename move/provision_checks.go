@@ -108,7 +108,7 @@ func provisionFarm(_ context.Context, v *provisionSurvey) ([]farm.Finding, error
 func provisionRouting(ctx context.Context, v *provisionSurvey) ([]farm.Finding, error) {
 	if _, err := v.p.grower(); err != nil || !v.p.mover.Router.Guarantee().Shards {
 		return []farm.Finding{blocker("routing", "this way of routing takes no further pairs, or cannot hold and send a single shard",
-			"route by the file, etcd, an SQL table, or a program that vouches for a gate: docs/routing.md")}, nil
+			"route by the file, etcd, an SQL table, or a program that vouches for a gate: docs/reference/routing.md")}, nil
 	}
 	table, err := v.p.mover.Router.Read(ctx)
 	if err != nil {

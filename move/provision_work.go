@@ -248,7 +248,7 @@ func (p *provision) grower() (route.Grower, error) {
 	g, ok := p.mover.Router.(route.Grower)
 	if !ok {
 		return nil, &farm.Error{Op: "add to routing", Subject: string(p.order.Pair), Err: fmt.Errorf("%w: this way of routing takes no further pairs while it runs", farm.ErrRefused),
-			Hint: "docs/routing.md says which do"}
+			Hint: "docs/reference/routing.md says which do"}
 	}
 	return g, nil
 }

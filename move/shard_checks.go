@@ -93,7 +93,7 @@ func shardPrivileges(ctx context.Context, v *shardSurvey) ([]farm.Finding, error
 		}
 		if len(lacking) > 0 {
 			out = append(out, blocker(string(server.Name()), "Stowage's account lacks "+strings.Join(lacking, ", "),
-				"GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/privileges.md says what for"))
+				"GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for"))
 		}
 	}
 	return out, nil
@@ -105,7 +105,7 @@ func shardRouting(_ context.Context, v *shardSurvey) ([]farm.Finding, error) {
 	o := v.s.order
 	if !v.s.mover.Router.Guarantee().Shards {
 		return []farm.Finding{blocker("routing", "this way of routing cannot hold and send a single shard",
-			"route by the file, etcd, an SQL table, or a program that vouches for a gate: docs/routing.md")}, nil
+			"route by the file, etcd, an SQL table, or a program that vouches for a gate: docs/reference/routing.md")}, nil
 	}
 	var out []farm.Finding
 	if pairs := v.table.Serves(o.Shard); len(pairs) != 1 || pairs[0] != o.From.Pair {

@@ -206,7 +206,7 @@ func (s *shardMove) gather(ctx context.Context, e ends, held *holds) error {
 	err = e.main.WaitFor(ctx, h.At, s.settings.Barrier)
 	if isBehind(err) {
 		return &farm.Error{Op: "gather", Subject: string(s.order.Shard), Err: err,
-			Hint: fmt.Sprintf("a client may write the shard on %s although routing holds it: which client does not follow docs/routing.md?", e.twin.Name())}
+			Hint: fmt.Sprintf("a client may write the shard on %s although routing holds it: which client does not follow docs/reference/routing.md?", e.twin.Name())}
 	}
 	return err
 }

@@ -255,7 +255,7 @@ func nativeAccount(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error)
 		return nil, err
 	}
 	if len(lacking) > 0 {
-		out = append(out, blocker(v.target(), "Stowage's account lacks "+strings.Join(lacking, ", "), "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/privileges.md says what for"))
+		out = append(out, blocker(v.target(), "Stowage's account lacks "+strings.Join(lacking, ", "), "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for"))
 	}
 	source := v.s.from.main
 	if err := mysql.ReplicaAccountWorks(ctx, source.Address(), v.s.mover.Replication, source); err != nil {

@@ -22,7 +22,7 @@ func (s *shardMove) discard(ctx context.Context) error {
 	if where != atFrom {
 		return &farm.Error{Op: "discard copy", Subject: string(s.order.Shard),
 			Err:  fmt.Errorf("%w: %s does not serve it", farm.ErrRefused, s.order.From.Pair),
-			Hint: "the copy may be all there is of what was written last; bring the shard home first: docs/move-shard.md"}
+			Hint: "the copy may be all there is of what was written last; bring the shard home first: docs/guide/move-shard.md"}
 	}
 	return s.carrier.discard(ctx)
 }

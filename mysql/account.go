@@ -106,7 +106,7 @@ func ReadAccount(path, group string) (Account, error) {
 	}
 	out, err := build(group, common)
 	if err != nil {
-		return fail(err, "docs/farm.yaml.md, accounts.cnf, lists the keys")
+		return fail(err, "docs/reference/farm.yaml.md, accounts.cnf, lists the keys")
 	}
 	for host, keys := range groups {
 		if host == "" {
@@ -116,7 +116,7 @@ func ReadAccount(path, group string) (Account, error) {
 		maps.Copy(all, keys)
 		own, err := build(group+"@"+host, all)
 		if err != nil {
-			return fail(err, "docs/farm.yaml.md, accounts.cnf, lists the keys")
+			return fail(err, "docs/reference/farm.yaml.md, accounts.cnf, lists the keys")
 		}
 		if out.Hosts == nil {
 			out.Hosts = map[string]Account{}

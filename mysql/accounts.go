@@ -6,7 +6,7 @@ import (
 )
 
 // Privileges are what Stowage's own account needs on a MariaDB server, and
-// why. docs/privileges.md is checked against this list.
+// why. docs/reference/privileges.md is checked against this list.
 var privileges = []string{
 	"SELECT",                   // checksums, sizes
 	"RELOAD",                   // backup, RESET MASTER on a fresh copy
@@ -28,7 +28,7 @@ var privileges = []string{
 }
 
 // shardPrivileges are what the account needs besides where single shards are
-// moved: it then makes tables and writes rows. docs/privileges.md has them.
+// moved: it then makes tables and writes rows. docs/reference/privileges.md has them.
 var shardPrivileges = []string{
 	"INSERT", "UPDATE", "DELETE", // rows of the copy, and its marks
 	"CREATE", "DROP", "ALTER", "INDEX", "REFERENCES", // the copy's tables; RENAME is ALTER and DROP, CREATE and INSERT

@@ -6,7 +6,7 @@ import (
 )
 
 // privilegesMySQL are what Stowage's own account needs on a MySQL server, and
-// why. docs/privileges.md is checked against this list.
+// why. docs/reference/privileges.md is checked against this list.
 var privilegesMySQL = []string{
 	"SELECT",                  // checksums, sizes, sessions
 	"RELOAD",                  // FLUSH TABLES WITH READ LOCK for a snapshot; RESET on a fresh copy

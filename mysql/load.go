@@ -71,7 +71,7 @@ type loadReader struct {
 func (r loadReader) ask(what, query string) ([]map[string]string, bool) {
 	records, err := r.records(r.ctx, query)
 	if err != nil {
-		r.out.Without[what] = shardload.Lack{Why: err.Error(), Remedy: "the grants of docs/privileges.md"}
+		r.out.Without[what] = shardload.Lack{Why: err.Error(), Remedy: "the grants of docs/reference/privileges.md"}
 	}
 	return records, err == nil
 }

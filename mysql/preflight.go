@@ -51,7 +51,7 @@ func (s *Server) Cascades(ctx context.Context, of Flavor) ([]string, error) {
 	return out, nil
 }
 
-// Lacking are the privileges of Stowage's own account, as docs/privileges.md lists them and these besides, that it
+// Lacking are the privileges of Stowage's own account, as docs/reference/privileges.md lists them and these besides, that it
 // does not have on this server.
 func (s *Server) Lacking(ctx context.Context, besides ...string) ([]string, error) {
 	d, err := s.dialect(ctx)

@@ -26,7 +26,7 @@ func TestHostMatches(t *testing.T) {
 	}
 }
 
-// TestPrivilegesShowEverything: an account with what docs/privileges.md asks for, and no more, sees what one with everything
+// TestPrivilegesShowEverything: an account with what docs/reference/privileges.md asks for, and no more, sees what one with everything
 // sees. Where a privilege is missing, information_schema shows less rather than an error.
 func TestPrivilegesShowEverything(t *testing.T) {
 	t.Parallel() // it mostly waits

@@ -66,7 +66,7 @@ func (t *SourceTLS) clauses(d dialect) string {
 	if t == nil && isMariaDB {
 		return ""
 	}
-	if t == nil { // without TLS the source's key is asked for, as MySQL's clients do: docs/security.md
+	if t == nil { // without TLS the source's key is asked for, as MySQL's clients do: docs/reference/security.md
 		return ", GET_SOURCE_PUBLIC_KEY=1"
 	}
 	on := func(is bool) string {

@@ -127,7 +127,7 @@ func hintFor(err error) string {
 	case errors.As(err, &my) && my.Number == 3159:
 		return "the server takes logins over TLS only: name the CA of its certificate in the accounts file, ssl-ca=FILE"
 	case errors.As(err, &my) && (my.Number == 1227 || my.Number == 1142):
-		return "the [stowage] account lacks a privilege; docs/privileges.md lists them"
+		return "the [stowage] account lacks a privilege; docs/reference/privileges.md lists them"
 	case errors.As(err, &op) && op.Op == "dial":
 		return "is the instance running and does farm.yaml have its address and port?"
 	}

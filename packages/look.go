@@ -104,7 +104,7 @@ var questions = []func(*look) error{(*look).askSet, (*look).askSource, (*look).a
 func (a *Apt) Look(ctx context.Context, pins []pin.Pin, wayBack bool, sockets []string) (Report, error) {
 	l := &look{Apt: a, ctx: ctx, pins: pins, wayBack: wayBack, sockets: sockets}
 	if missing := Missing(); missing != "" {
-		l.fault("install them by a command of your own: docs/roll.md", "%s", missing)
+		l.fault("install them by a command of your own: docs/guide/roll.md", "%s", missing)
 		return l.Report, nil
 	}
 	if os.Geteuid() != 0 {

@@ -86,7 +86,7 @@ func (g *Guard) standing(ctx context.Context) error {
 	subject := string(g.Server.Name())
 	if err != nil {
 		if mysql.CodeOf(err) == 1227 || mysql.CodeOf(err) == 1142 {
-			return refused(subject, "grant PROCESS, REPLICA MONITOR, REPLICATION MASTER ADMIN and SELECT; docs/privileges.md has the lines",
+			return refused(subject, "grant PROCESS, REPLICA MONITOR, REPLICATION MASTER ADMIN and SELECT; docs/reference/privileges.md has the lines",
 				"it cannot be seen whether it replicates: %v", err)
 		}
 		return err

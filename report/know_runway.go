@@ -234,6 +234,6 @@ func daysSection(known, unknown []capacity.Row) planSection {
 	if len(n.Rows) > 0 {
 		s.Tables = append(s.Tables, n.fold())
 	}
-	s.Notes = []string{"Growth goes on as since its last change; where three steps or more were seen, a column has the days of a future in which they go on. Declared days are what farm.yaml says, measured by nobody. docs/capacity.md has the method."}
+	s.Notes = []string{"Growth goes on as since its last change; where three steps or more were seen, a column has the days of a future in which they go on. Declared days are what farm.yaml says, measured by nobody. docs/measuring/capacity.md has the method."}
 	return s
 }

@@ -95,7 +95,7 @@ func riskTopology(c *census) (farm.Finding, bool) {
 	return farm.Finding{
 		Check: "plan-topology", Severity: farm.Note, Subject: string(first),
 		Text:   fmt.Sprintf("the primary of %s moves: all writes of such a pair wait once, in the router, while it hands over", count(len(moved), "pair")),
-		Remedy: "none needed: docs/switchover.md says what the pause was where it was measured; stowage move prints each, and --approve-before cutover lets a person choose the moment",
+		Remedy: "none needed: docs/guide/switchover.md says what the pause was where it was measured; stowage move prints each, and --approve-before cutover lets a person choose the moment",
 	}, len(moved) > 0
 }
 
@@ -103,7 +103,7 @@ func riskShardUnit(c *census) (farm.Finding, bool) {
 	return farm.Finding{
 		Check: "plan-unit", Severity: farm.Note, Subject: "plan",
 		Text:   "shards are regrouped into new pairs: stowage move makes those, carries shard by shard, and retires the pairs that are empty then; the clients of each shard wait once",
-		Remedy: "none needed: docs/move-shard.md says how, and what clients must do",
+		Remedy: "none needed: docs/guide/move-shard.md says how, and what clients must do",
 	}, c.isByShard() && len(c.plan.Moves) > 0
 }
 

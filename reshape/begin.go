@@ -228,7 +228,7 @@ func flagsOf(ctx context.Context, server *mysql.Server, shape latest.Shape, shar
 
 // atLine is an error of the spec.
 func atLine(s spec.Spec, key, text string) error {
-	return &farm.Error{Op: "check spec", Subject: fmt.Sprintf("%s:%d", s.File, s.Line(key)), Err: fmt.Errorf("%w: %s", farm.ErrInput, text), Hint: "correct " + s.File + "; nothing was changed: docs/reshape.md"}
+	return &farm.Error{Op: "check spec", Subject: fmt.Sprintf("%s:%d", s.File, s.Line(key)), Err: fmt.Errorf("%w: %s", farm.ErrInput, text), Hint: "correct " + s.File + "; nothing was changed: docs/guide/reshape.md"}
 }
 
 // anyOf is a server of a pair that is in rotation and answers.

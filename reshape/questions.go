@@ -71,7 +71,7 @@ func askRoutedBy(_ context.Context, w *work) ([]farm.Finding, error) {
 		return nil, nil
 	}
 	return []farm.Finding{sides.Blocker(fmt.Sprintf("%s:%d", w.wave.Spec.File, w.wave.Spec.Line("tenant.routed_by")), "pair "+string(w.pair.Name)+" is active-active, and the spec does not say by which key a tenant's clients are routed",
-		`routed_by: "{tenant}" under tenant, or what your clients use: docs/routing.md`)}, nil
+		`routed_by: "{tenant}" under tenant, or what your clients use: docs/reference/routing.md`)}, nil
 }
 
 // askPrivileges: the account may change tables, rows and triggers.
@@ -86,7 +86,7 @@ func askPrivileges(ctx context.Context, w *work) (found []farm.Finding, err erro
 			return nil, err
 		}
 		if len(lacking) > 0 {
-			found = append(found, sides.Blocker(string(s.Name()), "the [stowage] account lacks "+strings.Join(lacking, ", "), "GRANT them on *.*: docs/privileges.md"))
+			found = append(found, sides.Blocker(string(s.Name()), "the [stowage] account lacks "+strings.Join(lacking, ", "), "GRANT them on *.*: docs/reference/privileges.md"))
 		}
 	}
 	return found, nil

@@ -167,5 +167,5 @@ func MayAnnounce(name string) bool {
 
 // Announceable says what MayAnnounce takes, for messages.
 func Announceable() string {
-	return strings.Join(Compared(), ", ") + ", " + ErrorLog + ", and the rules of tune, as MEM-SWAP (docs/tune.md)"
+	return strings.Join(Compared(), ", ") + ", " + ErrorLog + ", and the rules of tune, as MEM-SWAP (docs/measuring/tune.md)"
 }

@@ -64,7 +64,7 @@ func (s *stay) askPackagesOf(ctx context.Context, n int, step agenda.Step) ([]fa
 		return nil, err
 	}
 	if _, here := on.(near); here {
-		return []farm.Finding{sides.Blocker(host, "it has no agent: the packages would be those of this machine", "set up its agent (docs/agents.md), or take it out of the plan")}, nil
+		return []farm.Finding{sides.Blocker(host, "it has no agent: the packages would be those of this machine", "set up its agent (docs/guide/agents.md), or take it out of the plan")}, nil
 	}
 	sockets, err := s.upgraded(ctx, step)
 	if err != nil {

@@ -39,6 +39,6 @@ func TestNameThatChangesMovesNoConnection(t *testing.T) {
 	before := serves(pool)
 	name.Store(b.Address)
 	if kept, now := serves(pool), serves(fresh); kept != before || now == before {
-		t.Errorf("the pool is sent to server %d, a new client to %d; the name led to %d first: if names move connections, docs/routing.md is wrong", kept, now, before)
+		t.Errorf("the pool is sent to server %d, a new client to %d; the name led to %d first: if names move connections, docs/reference/routing.md is wrong", kept, now, before)
 	}
 }

@@ -12,5 +12,5 @@
 // noted before it is made.
 //
 // It never talks to a database server: waiting until it is safe to open a gate
-// is the business of package swing. The format for clients is docs/routing.md.
+// is the business of package swing. The format for clients is docs/reference/routing.md.
 package route

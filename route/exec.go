@@ -32,7 +32,7 @@ type ExecOptions struct {
 }
 
 // Exec routes by a program of the owner's, which keeps the table: it is called
-// with a question as JSON on its standard input (docs/routing.md). After
+// with a question as JSON on its standard input (docs/reference/routing.md). After
 // every change the table is read back from it.
 type Exec struct {
 	o    ExecOptions
@@ -206,7 +206,7 @@ func (e *Exec) fail(op string, err error) error {
 		return nil
 	}
 	return &farm.Error{Op: op, Subject: e.o.Program[0], Err: err,
-		Hint: "docs/routing.md says what the program is asked and how it answers; try it by hand: echo '{\"format_version\":1,\"do\":\"read\"}' | " + strings.Join(e.o.Program, " ")}
+		Hint: "docs/reference/routing.md says what the program is asked and how it answers; try it by hand: echo '{\"format_version\":1,\"do\":\"read\"}' | " + strings.Join(e.o.Program, " ")}
 }
 
 // errKilled: the program did not end in time.

@@ -87,7 +87,7 @@ func ReadFile(path string) (*Table, error) {
 	}
 	if err := t.Check(); err != nil {
 		return nil, &farm.Error{Op: "read routing", Subject: path, Err: fmt.Errorf("%w: %w: %w", farm.ErrInput, ErrUnreadable, err),
-			Hint: "docs/routing.md describes the file. " + lostHint}
+			Hint: "docs/reference/routing.md describes the file. " + lostHint}
 	}
 	return &t, nil
 }

@@ -120,17 +120,17 @@ func TestUnreadableFile(t *testing.T) {
 	}
 }
 
-// TestManualExample: the file shown in docs/routing.md is one that a client
+// TestManualExample: the file shown in docs/reference/routing.md is one that a client
 // could be given, and its table of slots is right.
 func TestManualExample(t *testing.T) {
-	page, err := os.ReadFile("../docs/routing.md")
+	page, err := os.ReadFile("../docs/reference/routing.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(string(page), "```json\n")
 	example, _, closed := strings.Cut(rest, "```")
 	if !found || !closed {
-		t.Fatal("docs/routing.md shows no example")
+		t.Fatal("docs/reference/routing.md shows no example")
 	}
 	path := filepath.Join(t.TempDir(), "routing.json")
 	if err := os.WriteFile(path, []byte(example), 0o644); err != nil {
@@ -150,7 +150,7 @@ func TestManualExample(t *testing.T) {
 			t.Errorf("%s: slot %d, side %s at %s, want %d and %s", key, slot, r.Side, address, want.slot, want.side)
 		}
 		if line := fmt.Sprintf("| `%s` |", key); !strings.Contains(string(page), line) || !strings.Contains(string(page), fmt.Sprintf("| %d |", slot)) {
-			t.Errorf("docs/routing.md does not show %s at %d", key, slot)
+			t.Errorf("docs/reference/routing.md does not show %s at %d", key, slot)
 		}
 	}
 }

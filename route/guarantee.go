@@ -11,7 +11,7 @@ import (
 type Kind string
 
 const (
-	// Gated: while a side is switched, clients that keep to docs/routing.md
+	// Gated: while a side is switched, clients that keep to docs/reference/routing.md
 	// wait. No query fails, and no read is older than the client's own writes.
 	Gated Kind = "gated"
 	// FlipOnly: clients are sent elsewhere at some moment, and Text says what
@@ -37,10 +37,10 @@ type Guarantee struct {
 // Finding is the guarantee as preflight prints it.
 func (g Guarantee) Finding() farm.Finding {
 	f := farm.Finding{Check: "routing-guarantee", Severity: farm.Note, Subject: "routing", Text: fmt.Sprintf("%s: %s", g.Kind, g.Text),
-		Remedy: "nothing to do for clients that keep to docs/routing.md"}
+		Remedy: "nothing to do for clients that keep to docs/reference/routing.md"}
 	if g.Kind != Gated {
 		f.Severity = farm.Warning
-		f.Remedy = "clients must be ready for that: docs/routing.md has what was measured, and which adapters have a gate"
+		f.Remedy = "clients must be ready for that: docs/reference/routing.md has what was measured, and which adapters have a gate"
 	}
 	if g.Whole {
 		f.Text += "; all clients of a side come back at once, not 1 % and 10 % first"
@@ -53,7 +53,7 @@ func (g Guarantee) Finding() farm.Finding {
 const lookMargin = 30 * time.Millisecond
 
 // DefaultGoodFor is how old a client's look at the table may be when its first
-// statement is sent: docs/routing.md, rule 1.
+// statement is sent: docs/reference/routing.md, rule 1.
 const DefaultGoodFor = 20 * time.Millisecond
 
 const gatedText = "clients wait at the gate; no failed query and no stale read"

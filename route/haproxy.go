@@ -30,7 +30,7 @@ type HAProxyOptions struct {
 // a backend PAIR_HOME with the servers A, B and gate. Behind a closed gate only
 // the server gate is ready, at an address that refuses: HAProxy keeps the
 // connections of clients and tries again until another server is ready
-// (docs/routing.md has the configuration, decision 0006 the roads not taken).
+// (docs/reference/routing.md has the configuration, decision 0006 the roads not taken).
 //
 // The table is kept in a file, and every process is made to show it. A change
 // is written down as an intent first, then made in two rounds, each read back

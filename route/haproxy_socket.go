@@ -137,7 +137,7 @@ func (s shown) complete(of []backend) error {
 
 func (s *haSocket) fail(err error) error {
 	return &farm.Error{Op: "read routing", Subject: "HAProxy at " + s.address, Err: fmt.Errorf("%w: %w", farm.ErrInput, err),
-		Hint: "each side of a pair needs a backend PAIR_SIDE with the servers A, B and gate: docs/routing.md"}
+		Hint: "each side of a pair needs a backend PAIR_SIDE with the servers A, B and gate: docs/reference/routing.md"}
 }
 
 // tell gives commands. What comes of them is read back by the caller.

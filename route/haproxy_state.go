@@ -220,7 +220,7 @@ func readBack(ctx context.Context, who fleet, want []backend, right func(shown, 
 			if !right(s, b) {
 				return &farm.Error{Op: "change routing", Subject: "HAProxy at " + s.socket.address,
 					Err:  fmt.Errorf("HAProxy did not apply the command: it %s; it answered: %s", s.differs(b), s.socket.lastWords()),
-					Hint: "its socket needs level admin; docs/routing.md shows the configuration"}
+					Hint: "its socket needs level admin; docs/reference/routing.md shows the configuration"}
 			}
 		}
 	}

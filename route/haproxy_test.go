@@ -407,14 +407,14 @@ func TestHAProxyRefusals(t *testing.T) {
 
 // The page that owners copy from says what the tests run.
 func TestHAProxyConfigurationOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../docs/routing.md")
+	page, err := os.ReadFile("../docs/reference/routing.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(string(page), "```\nglobal\n")
 	text, _, closed := strings.Cut(rest, "```")
 	if !found || !closed {
-		t.Fatal("docs/routing.md has no configuration")
+		t.Fatal("docs/reference/routing.md has no configuration")
 	}
 	for _, line := range []string{"timeout connect 50ms", "retries 12000", "option redispatch 1", "server gate 127.0.0.1:1 disabled"} {
 		if !strings.Contains(text, "    "+line+"\n") {

@@ -13,7 +13,7 @@ import (
 	"stowage/route"
 )
 
-// The programs of examples/routing-hooks, as docs/routing.md recommends them.
+// The programs of examples/routing-hooks, as docs/reference/routing.md recommends them.
 // ProxySQL is not in Debian, and hosts are not there: what their consoles are told
 // is written down by a double, which is what these tests look at.
 

@@ -38,7 +38,7 @@ type way struct {
 
 // TestLive swings a side out and in again and again, while clients count rows
 // up through each adapter: what they meet is what its guarantee says. With
-// ROUTING_CYCLES=24 it is the measurement of docs/routing.md, which -v prints.
+// ROUTING_CYCLES=24 it is the measurement of docs/reference/routing.md, which -v prints.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	cycles := 2

@@ -17,7 +17,7 @@ import (
 )
 
 // TestMain lets the test binary be the routing program of the owner's, as
-// docs/routing.md describes one: route.test routing-program DIR.
+// docs/reference/routing.md describes one: route.test routing-program DIR.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "routing-program" {
 		code, err := routingProgram(os.Args[2])

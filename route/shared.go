@@ -217,7 +217,7 @@ func (s *Shared) pair(texts map[string]string, h head, name farm.PairName) (pair
 
 func (s *Shared) bad(name string, err error) error {
 	return &farm.Error{Op: "read routing", Subject: fmt.Sprintf("%s, %s", s.where, name), Err: fmt.Errorf("%w: %w: %w", farm.ErrInput, ErrUnreadable, err),
-		Hint: "docs/routing.md describes what is kept there; correct it by hand, nothing has been changed"}
+		Hint: "docs/reference/routing.md describes what is kept there; correct it by hand, nothing has been changed"}
 }
 
 // Change implements Router.

@@ -10,7 +10,7 @@ import (
 	"stowage/farm"
 )
 
-// FormatVersion of the table; docs/routing.md describes it.
+// FormatVersion of the table; docs/reference/routing.md describes it.
 const FormatVersion = 1
 
 // Slots is how many slots a new pair gets: fine enough for a 1 % step to be a

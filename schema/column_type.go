@@ -38,7 +38,7 @@ type fit struct {
 	through     string // a type that leads there: bigint(20) unsigned
 }
 
-// fits holds the type of a column against the type it had. Every rule was tried on MariaDB 10.11: a row event of the old shape on a table of the new (see docs/alter.md). What is not in here does not fit.
+// fits holds the type of a column against the type it had. Every rule was tried on MariaDB 10.11: a row event of the old shape on a table of the new (see docs/guide/alter.md). What is not in here does not fit.
 func fits(from, to column) fit {
 	a, b := from.kind, to.kind
 	switch {

@@ -21,7 +21,7 @@ const small = "CREATE TABLE `t` (\n  `id` bigint(20) NOT NULL,\n  `v` varchar(20
 // with replaces pieces of the small table.
 func with(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(small) }
 
-// What each class is, beside what servers do in their own way. schema/scratch has the same on a real server, docs/alter.md the table.
+// What each class is, beside what servers do in their own way. schema/scratch has the same on a real server, docs/guide/alter.md the table.
 func TestJudgeChange(t *testing.T) {
 	longer := with("`n` int(11)", "`n` bigint(20)")
 	added := with("DEFAULT 7,", "DEFAULT 7,\n  `c` int(11) NOT NULL DEFAULT 9,")

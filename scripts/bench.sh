@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what Stowage promises and adds a row each to docs/benchmarks.md. `make bench` has done the set-up and the build before.
+# Measures what Stowage promises and adds a row each to docs/measuring/benchmarks.md. `make bench` has done the set-up and the build before.
 #
 #   BENCH=demo     the default demo: 12 pairs, 24 hosts to 6
 #   BENCH=etsy     60 pairs with 16 shards each, 120 hosts to 30

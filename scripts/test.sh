@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of a tier. Tiers are paths: docs/tests.md says what each is for and how long it takes.
+# Runs the tests of a tier. Tiers are paths: docs/internals/tests.md says what each is for and how long it takes.
 #
 #   scripts/test.sh check        no servers, no engine: make check
 #   scripts/test.sh test         everything but e2e/long/: make test

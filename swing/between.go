@@ -86,7 +86,7 @@ func (s *Swing) strays(ctx context.Context, known string) error {
 	}
 	return &farm.Error{Op: "check", Subject: string(s.Leaves.Name()),
 		Err:  fmt.Errorf("%w: a client wrote on it after its clients had left: %s", farm.ErrRefused, strays),
-		Hint: "an account with SUPER or READ ONLY ADMIN bypasses read_only; stop that writer, and see docs/failures.md"}
+		Hint: "an account with SUPER or READ ONLY ADMIN bypasses read_only; stop that writer, and see docs/reference/failures.md"}
 }
 
 // CheckVariables compares what must not differ between Leaves and Returns, or

@@ -49,7 +49,7 @@ var CutoverPhases = []string{"close", "drain", "fence", "kill", "lock", "positio
 // Budgets behind the closed gate, besides Settings.Drain. All of them spent
 // are what clients wait for at worst before a cutover gives up.
 const (
-	lateClient = 20 * time.Millisecond // docs/routing.md, rule 1. Who comes later than that meets the fence, not the next server
+	lateClient = 20 * time.Millisecond // docs/reference/routing.md, rule 1. Who comes later than that meets the fence, not the next server
 	fenceTime  = time.Second           // statements that write, to end
 	killTime   = time.Second
 	lockTime   = time.Second
@@ -163,7 +163,7 @@ func (c *Cutover) holder(ctx context.Context) (*mysql.Server, error) {
 		return nil, &farm.Error{Op: c.Step, Subject: string(other.Name()),
 			Err: fmt.Errorf("%w: it takes writes and has some that %s lacks (%s, %s), which routing names and which does not follow it",
 				farm.ErrOutcomeUnknown, named.Name(), otherHas, has),
-			Hint: "whose writes are these? docs/switchover.md says what to look at; nothing has been changed"}
+			Hint: "whose writes are these? docs/guide/switchover.md says what to look at; nothing has been changed"}
 	}
 	return named, c.Swing.fence(ctx, other) // it takes writes by mistake, and has got none
 }

@@ -153,7 +153,7 @@ func AskKeptOut(ctx context.Context, server *mysql.Server, replication, meanwhil
 	}
 	if err := server.MayBar(ctx); err != nil { // better known before the gate is closed
 		return []farm.Finding{blocker(name, fmt.Sprintf("read_only does not stop %s, and Stowage may not lock accounts: %v", farm.Some(names), errors.Unwrap(err)),
-			"GRANT CREATE USER to the [stowage] account, or revoke READ ONLY ADMIN from these: docs/privileges.md")}, nil
+			"GRANT CREATE USER to the [stowage] account, or revoke READ ONLY ADMIN from these: docs/reference/privileges.md")}, nil
 	}
 	if meanwhile == "" {
 		return nil, nil

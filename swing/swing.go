@@ -65,7 +65,7 @@ type Swing struct {
 // Settings are the times and shares of a swing.
 type Settings struct {
 	// Settle is how long after closing a gate to wait for work of clients
-	// that looked at it just before. docs/routing.md gives clients 20 ms; this
+	// that looked at it just before. docs/reference/routing.md gives clients 20 ms; this
 	// leaves room for a machine that is busy. On the way out a client later
 	// than this meets the fence; on the way in nothing stops it but its own
 	// second look, so this is not the place to save milliseconds.

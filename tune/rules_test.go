@@ -193,7 +193,7 @@ func TestNothingKnown(t *testing.T) {
 	}
 }
 
-// TestRulesAreDocumented: docs/tune.md has a line for every rule.
+// TestRulesAreDocumented: docs/measuring/tune.md has a line for every rule.
 func TestRulesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "tune.md"))
 	if err != nil {
@@ -201,7 +201,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	}
 	for _, r := range tune.Rules() {
 		if !strings.Contains(string(page), "\n| `"+r.ID+"` | "+r.Title+" | "+r.Reads+" |") {
-			t.Errorf("docs/tune.md has no line for %s, or another one", r.ID)
+			t.Errorf("docs/measuring/tune.md has no line for %s, or another one", r.ID)
 		}
 	}
 }

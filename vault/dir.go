@@ -17,7 +17,7 @@ import (
 )
 
 // directory is a vault of plain files. A set that is whole is a directory with a manifest; until then it has a name that ends in
-// .partial. docs/vault.md has the layout.
+// .partial. docs/reference/vault.md has the layout.
 type directory struct {
 	path  string
 	level int

@@ -19,7 +19,7 @@ import (
 )
 
 // Restic is a vault in a repository of restic's. Every part is a snapshot of one file, and so are the texts and the manifest; a set is
-// whole when there is a snapshot of its manifest. docs/vault.md says how to read it with restic alone.
+// whole when there is a snapshot of its manifest. docs/reference/vault.md says how to read it with restic alone.
 type Restic struct {
 	place    Place
 	program  string

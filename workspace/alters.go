@@ -62,7 +62,7 @@ func (w *Workspace) AlterNames() (out []string) {
 func (w *Workspace) Alter(name string) (plan.Plan, error) {
 	hint := "there are: " + strings.Join(w.AlterNames(), ", ")
 	if len(w.AlterNames()) == 0 {
-		hint = "alters/ is empty so far; docs/alter.md"
+		hint = "alters/ is empty so far; docs/guide/alter.md"
 	}
 	if !planName().MatchString(name) {
 		return plan.Plan{}, &farm.Error{Op: "read plan", Subject: name, Err: fmt.Errorf("%w: it is no name of a plan, and no script of that name is there", farm.ErrInput), Hint: hint}

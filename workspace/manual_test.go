@@ -9,10 +9,10 @@ import (
 	"stowage/workspace"
 )
 
-// manual is the first block of YAML after a heading of docs/farm.yaml.md.
+// manual is the first block of YAML after a heading of docs/reference/farm.yaml.md.
 func manual(t *testing.T, heading string) string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/farm.yaml.md")
+	page, err := os.ReadFile("../docs/reference/farm.yaml.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func (w *Workspace) Reshape(name string) (spec.Spec, error) {
 	names := w.ReshapeNames()
 	hint := "there are: " + strings.Join(names, ", ")
 	if len(names) == 0 {
-		hint = "write reshape/NAME.yaml: docs/reshape.md"
+		hint = "write reshape/NAME.yaml: docs/guide/reshape.md"
 	}
 	name = strings.TrimPrefix(strings.TrimSuffix(name, ".yaml"), reshapeDir+"/")
 	if name == "" && len(names) == 1 {

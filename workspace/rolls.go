@@ -122,7 +122,7 @@ func (w *Workspace) readRoll(name, ext string) (path string, data []byte, err er
 	plans, playbooks := w.RollNames()
 	hint := "there are: " + strings.Join(append(plans, playbooks...), ", ")
 	if len(plans)+len(playbooks) == 0 {
-		hint = "rolls/ is empty so far; docs/roll.md"
+		hint = "rolls/ is empty so far; docs/guide/roll.md"
 	}
 	if !planName().MatchString(name) {
 		return "", nil, &farm.Error{Op: "read roll", Subject: name, Err: fmt.Errorf("%w: it is no name of a plan or a playbook", farm.ErrInput), Hint: hint}

@@ -164,7 +164,7 @@ func hidden(all ...*Result) float64 {
 // What two results of one storage, made one after the other, usually differ by (a standard deviation of logarithms).
 const (
 	usualOwn = 0.01
-	// usualGuest is that of a machine under a hypervisor, whose other guests use the disk unseen: docs/benchmarks.md.
+	// usualGuest is that of a machine under a hypervisor, whose other guests use the disk unseen: docs/measuring/benchmarks.md.
 	usualGuest = 0.06
 )
 

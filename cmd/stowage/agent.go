@@ -58,7 +58,7 @@ certificates; copy it here and name it with --certificates.
 	fl.StringVar(&f.certificates, "certificates", "/etc/stowage/certificates", "directory with ca.crt, own.crt and own.key")
 	fl.StringVar(&f.namespace, "namespace", "", "Temporal namespace, for a cluster of your own")
 	fl.BoolVar(&f.units, "units", false, "run instances as systemd units mariadb@NAME, instead of as processes of their own")
-	fl.StringVar(&f.allow, "allow", "", "list of the commands that 'stowage roll' may run here, docs/roll.md; without it none")
+	fl.StringVar(&f.allow, "allow", "", "list of the commands that 'stowage roll' may run here, docs/guide/roll.md; without it none")
 	cmd.AddCommand(a.certsCommand(), a.agentRevokeCommand(), a.agentStatusCommand(), a.carryCommand(), a.packagesCommand())
 	return cmd
 }
@@ -322,7 +322,7 @@ func (a *app) agentStatus(ctx context.Context, given []string, patience time.Dur
 	}
 	defer d.Close()
 	if !d.Farm.Agents.Used() {
-		return &farm.Error{Op: "ask agents", Subject: "farm.yaml", Err: fmt.Errorf("%w: it has no agents", farm.ErrInput), Hint: "docs/agents.md"}
+		return &farm.Error{Op: "ask agents", Subject: "farm.yaml", Err: fmt.Errorf("%w: it has no agents", farm.ErrInput), Hint: "docs/guide/agents.md"}
 	}
 	names, err := hostsWithAgents(d.Farm, given)
 	if err != nil {

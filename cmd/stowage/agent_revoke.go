@@ -28,7 +28,7 @@ status' tells them at once. The engine refuses it when it next reads the list.
 
 Nothing is stopped on the host, and accounts of servers that it knew stay valid:
 change them. A revoked certificate stays revoked. When the host can be trusted
-again, 'stowage agent certs --renew HOST' makes another. docs/security.md.
+again, 'stowage agent certs --renew HOST' makes another. docs/reference/security.md.
 
 ` + exitHelp,
 		Example: "  stowage agent revoke db017 --reason 'disk sent back to its maker'\n  stowage agent status",
@@ -85,7 +85,7 @@ func (s revokeSummary) text(w io.Writer) error {
 	for _, c := range s.Certificates {
 		say("  %s  since %s  %s", c.Serial, c.Date, c.Reason)
 	}
-	say("next: stowage agent status tells the other agents; change the accounts that the host knew (docs/security.md)")
+	say("next: stowage agent status tells the other agents; change the accounts that the host knew (docs/reference/security.md)")
 	return errs
 }
 

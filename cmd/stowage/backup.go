@@ -24,7 +24,7 @@ serves: full and incremental copies, as farm.yaml says (backup). A backup is wor
 last restore was: 'backup verify' restores one into a throw-away server, compares every row
 with the live one, and takes it away. Until then it is called unproven. 'status' says from what
 each pair can be restored, 'list' shows all backups, 'prune' which of them may go, 'window' how
-long a backup of the farm takes. docs/backup.md.
+long a backup of the farm takes. docs/guide/backup.md.
 
 ` + exitHelp,
 		Example: "  stowage backup run\n  stowage backup verify\n  stowage restore dbshard001",

@@ -27,7 +27,7 @@ gap, which is named; a log that does not continue the one before begins a new on
 
 Once, as cron or 'stowage due' calls it; --follow goes on until it is stopped, and says what
 changes for the worse. It may be killed at any time. The archive is a directory of the host
-that the instance runs on: docs/binlogs.md.
+that the instance runs on: docs/reference/binlogs.md.
 
 ` + exitHelp,
 		Example: "  stowage backup binlogs\n  stowage backup binlogs --follow --every 5s",

@@ -21,7 +21,7 @@ func (a *app) benchCompareCommand() *cobra.Command {
 better, worse (by more than 5 %, surely), same (surely by less), or inconclusive, with the number of runs
 that would settle it; the same for the 99th percentile of latency. What else differs between the two is
 listed, and what makes the comparison unfair. Exit code 1 when something got worse. FILE#CELL is one cell of a
-matrix, FILE.yaml#NAME one of the results that somebody published (docs/decide.md).
+matrix, FILE.yaml#NAME one of the results that somebody published (docs/measuring/decide.md).
 
 ` + exitHelp,
 		Example: "  stowage bench compare old.json new.json",
@@ -60,7 +60,7 @@ func (a *app) benchCSVCommand() *cobra.Command {
 		Long: `Prints a result that bench run has saved as CSV: the columns that spreadsheets made for SQLIO know (IOs/sec,
 MBs/sec, latencies in milliseconds), and behind them percentiles, what disturbed the run, and where it was made.
 Of a matrix all cells are printed, their names in a last column; FILE#CELL prints one, FILE.yaml#NAME a
-published result (docs/decide.md).
+published result (docs/measuring/decide.md).
 
 ` + exitHelp,
 		Example: "  stowage bench csv new.json > new.csv",

@@ -25,7 +25,7 @@ func (a *app) benchShowCommand() *cobra.Command {
 		SuggestFor: []string{"report", "chart", "html"},
 		Long: fmt.Sprintf(`Shows a result that bench run, bench matrix or bench engine has saved, as they did, or a cell of a matrix: FILE#CELL.
 Several of bench run are each held against the first, as by bench compare; the cells of a matrix against its baseline.
-FILE.yaml#NAME is a result that somebody published (docs/decide.md), FILE.yaml all of them: they are shown in the
+FILE.yaml#NAME is a result that somebody published (docs/measuring/decide.md), FILE.yaml all of them: they are shown in the
 classic table, Transfer/s, Requests/s, Avg/Request, 95%%/Request, and so is what bench import has read.
 
 With --html it writes one HTML file instead, complete in itself: latency percentile curves, saturation curves

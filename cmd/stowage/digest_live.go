@@ -82,7 +82,7 @@ func (f *liveFlags) check(o digest.Options) error {
 		err = o.CheckSums()
 	}
 	if err != nil {
-		return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage digest --help; docs/digest.md says what each source knows"}
+		return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage digest --help; docs/measuring/digest.md says what each source knows"}
 	}
 	return nil
 }

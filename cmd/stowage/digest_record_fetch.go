@@ -36,7 +36,7 @@ func (a *app) fetchAll(ctx context.Context, d *session.Session, names []string, 
 		return nil, nil
 	}
 	if !d.Farm.Agents.Used() {
-		return nil, &farm.Error{Op: "fetch recordings", Subject: "farm.yaml", Err: fmt.Errorf("%w: agents have recorded %s, and farm.yaml no longer has them", farm.ErrInput, listed(left)), Hint: "docs/agents.md"}
+		return nil, &farm.Error{Op: "fetch recordings", Subject: "farm.yaml", Err: fmt.Errorf("%w: agents have recorded %s, and farm.yaml no longer has them", farm.ErrInput, listed(left)), Hint: "docs/guide/agents.md"}
 	}
 	board, err := d.Board(ctx)
 	if err != nil {

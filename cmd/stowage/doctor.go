@@ -56,7 +56,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what is missing: tools here, rights of accounts, settings of servers, agents that are silent",
 		Long: `Looks for the programs that verbs start on this machine, reads the accounts file, logs in to every instance of
-farm.yaml and compares the rights of its account with docs/privileges.md, asks whether load can be measured and how far
+farm.yaml and compares the rights of its account with docs/reference/privileges.md, asks whether load can be measured and how far
 clocks are apart, and greets the agents. Names what is missing with its remedy. Outside of a workspace it looks at this
 machine alone. Reads only; agents are greeted through the engine, which is started for that when none runs.
 
@@ -211,7 +211,7 @@ func diagnose(ctx context.Context, server *mysql.Server) []farm.Finding {
 	}
 	if len(lacking) > 0 {
 		o.Findings = append(o.Findings, farm.Finding{Check: "privileges", Severity: farm.Warning, Subject: name, Names: lacking, Text: "Stowage's account lacks " + strings.Join(lacking, ", "),
-			Remedy: "GRANT " + strings.Join(lacking, ", ") + " ON *.* TO the account of [stowage]; docs/privileges.md says what each is for"})
+			Remedy: "GRANT " + strings.Join(lacking, ", ") + " ON *.* TO the account of [stowage]; docs/reference/privileges.md says what each is for"})
 	}
 	r, err := traffic.OpenStatements(ctx, server)
 	if err != nil {
@@ -270,7 +270,7 @@ func (a *app) askDoctorAgents(ctx context.Context, f *farm.Farm, out *doctorAnsw
 	states, _ := askAgents(ctx, d.Handshakes(ctx, session.AgentPatience), names, revoked)
 	for _, s := range states {
 		if s.Error != "" {
-			out.Findings = append(out.Findings, farm.Finding{Check: "agent-silent", Severity: farm.Blocker, Subject: string(s.Host), Text: s.Error, Remedy: "start it there, or see its journal: docs/agents.md"})
+			out.Findings = append(out.Findings, farm.Finding{Check: "agent-silent", Severity: farm.Blocker, Subject: string(s.Host), Text: s.Error, Remedy: "start it there, or see its journal: docs/guide/agents.md"})
 		}
 	}
 	return nil

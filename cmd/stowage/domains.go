@@ -25,7 +25,7 @@ func (a *app) domainsCommand() *cobra.Command {
 		Long: `MariaDB numbers transactions by GTID domain. Two servers that take writes at the same
 time need a domain each; by default every server has domain 0. Shows what each server
 writes, how it replicates, and what 'stowage domains separate' would do. Reads only.
-Exit code 1 when a pair is not separate. docs/domains.md explains.
+Exit code 1 when a pair is not separate. docs/reference/domains.md explains.
 
 ` + exitHelp,
 		Example: "  stowage domains\n  stowage domains separate --dry-run\n  stowage domains separate\n  stowage domains undo dbshard001",

@@ -74,7 +74,7 @@ timer in packaging/.
 A task that fails does not stop the others, and is due again at the next call; so is one that was killed, of which nothing
 is kept. Two calls at once do nothing twice. What was measured is kept in .stowage/stowage.db, by the hour for 14
 days and by the day for 400: stowage capacity, stowage digest farm and stowage metrics read it. Where farm.yaml has 'backup',
-it archives binary logs, takes the backups that are due, and verifies one. From servers it only reads. docs/due.md.
+it archives binary logs, takes the backups that are due, and verifies one. From servers it only reads. docs/guide/due.md.
 
 ` + exitHelp,
 		Example: "  stowage due\n  stowage due --dry-run\n  */10 * * * * stowage -C /srv/farm due >> /var/log/stowage-due.log 2>&1",

@@ -17,7 +17,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:   "explain [CODE]",
 		Short: "Say what a finding or an exit code means, and what to do about it",
 		Long: `Says of a code in a finding (the word in brackets), a rule of tune or an exit code what is wrong, from which
-evidence that is known, and the remedy. Without CODE it lists all. docs/codes.md has the same.
+evidence that is known, and the remedy. Without CODE it lists all. docs/reference/codes.md has the same.
 
 ` + exitHelp,
 		Example: "  stowage explain server-id-spent\n  stowage explain DB-IOCAP\n  stowage explain 3",

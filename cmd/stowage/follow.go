@@ -41,7 +41,7 @@ was killed goes on there. It goes on with the other side when its server is away
 side out, a move of the pair and a move of the shard to another pair.
 
 It stops with exit code 3 before a change of a table's definition, and where a position is
-purged. docs/follow.md has the lines and what each value looks like.
+purged. docs/guide/follow.md has the lines and what each value looks like.
 
 ` + exitHelp,
 		Example: "  stowage follow --shard shard001 --from now --state files.state --out files.jsonl\n  stowage follow --shard shard001 --from now --state files.state --kafka kafka1:9092,kafka2:9092 --topic files\n  stowage follow --shard shard001 --from 1-1-17,2-2-9 --tables files,versions --tenant 42 --tenant-column customer_id",

@@ -27,7 +27,7 @@ Without inventory.yaml the sources are farm.yaml and its servers.
 
 A source that cannot be read is stale: its last claims stand in for it, without a vote. A line that cannot be
 read is reported with file:line, and the rest is read. --patch prints what culprits would have to change. Reads only; the last claims are kept below .stowage.
-Exit code 1 with a conflict, a stale source or a line that cannot be read. docs/sources.md.
+Exit code 1 with a conflict, a stale source or a line that cannot be read. docs/guide/sources.md.
 
 ` + exitHelp,
 		Example: "  stowage inventory check\n  stowage inventory check --json | jq '.conflicts[] | {subject, attribute, culprits}'",

@@ -142,7 +142,7 @@ func (a *app) askAll(ctx context.Context, addresses []string, accounts string, f
 	}
 	if err != nil {
 		return discovered{}, &farm.Error{Op: "log in", Err: err,
-			Hint: "write an option file with groups [stowage] and [replication], each with user= and password=, and name it with --accounts; docs/privileges.md has the grants"}
+			Hint: "write an option file with groups [stowage] and [replication], each with user= and password=, and name it with --accounts; docs/reference/privileges.md has the grants"}
 	}
 	_, noReplication := mysql.ReadAccount(accounts, "replication")
 	servers, err := discover.Ask(ctx, discover.Question{Addresses: addresses, Follow: follow,

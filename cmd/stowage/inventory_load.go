@@ -36,7 +36,7 @@ the processes, the disks and the machine. What cannot be measured is called so, 
 
 Servers are read over SQL; processes and disks of this machine directly, of others through their agents. Nothing is
 switched on, reset or changed. The report is kept: 'stowage inventory accept --load' writes it into farm.yaml. Measure when
-the farm is busy: a plan must hold at the peak. Exit code 1 when an instance was not measured. docs/load.md.
+the farm is busy: a plan must hold at the peak. Exit code 1 when an instance was not measured. docs/measuring/load.md.
 
 ` + exitHelp,
 		Example: "  stowage inventory load --for 10m\n  stowage inventory load dbshard001a --json | jq '.shards[] | {shard, cpu: .cpu.value}'\n  stowage inventory accept --load && git diff farm.yaml",
@@ -227,7 +227,7 @@ func (p *machinesOf) group(h farm.HostName) survey.Group {
 	case p.machine[h] == thisMachine:
 		g.Why = shardload.Lack{Why: p.fault.Error()}
 	default:
-		g.Why = shardload.Lack{Why: string(h) + " is another machine, and has no agent", Remedy: "an agent on that host: docs/agents.md"}
+		g.Why = shardload.Lack{Why: string(h) + " is another machine, and has no agent", Remedy: "an agent on that host: docs/guide/agents.md"}
 	}
 	return g
 }

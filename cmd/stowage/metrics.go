@@ -33,7 +33,7 @@ conflicts between sources, the heaviest statement classes, and when each task of
 It asks no server. --textfile writes the file whole or not at all, for the textfile collector of node_exporter,
 which reads names that end in .prom. 'stowage serve' has the same under /metrics.
 
-Alert rules and a dashboard for Grafana are in packaging/prometheus. docs/due.md.
+Alert rules and a dashboard for Grafana are in packaging/prometheus. docs/guide/due.md.
 
 ` + exitHelp,
 		Example: "  stowage metrics\n  stowage due; stowage metrics --textfile /var/lib/prometheus/node-exporter/stowage.prom",

@@ -31,14 +31,14 @@ func (a *app) moveCommand() *cobra.Command {
 		Short: "Carry out a plan, live",
 		Long: `Carries out a plan of 'stowage plan' while clients write. First everything is
 checked: the plan, the farm against what the plan was made from, every pair it touches;
---dry-run stops there (docs/preflight.md says what is asked, and why). Then
+--dry-run stops there (docs/reference/preflight.md says what is asked, and why). Then
 
   a side of an active-active pair  is seeded from its twin, attached, caught up, compared
                                    row by row, and swung: out, rewire, check, warm, in
   a primary, a single instance     hands over to its copy while writes are held for some
-                                   tens of milliseconds: docs/switchover.md
+                                   tens of milliseconds: docs/guide/switchover.md
   a shard (plan --unit shard)      is carried by rows and binary log into another pair:
-                                   docs/move-shard.md
+                                   docs/guide/move-shard.md
 
 It survives a kill at any moment (go on with 'stowage resume'). What fails is put
 back as it was. Ctrl-C lets running steps end and stops; resume goes on. From another

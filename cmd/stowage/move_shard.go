@@ -36,7 +36,7 @@ second. Until the move settles everything written at the new place goes back to 
 one as well, and 'stowage undo' brings the shard home; --soak says how long.
 'stowage status' and 'stowage resume' work as for a plan.
 
-Clients must look up which pair lists their shard: docs/routing.md, docs/move-shard.md.
+Clients must look up which pair lists their shard: docs/reference/routing.md, docs/guide/move-shard.md.
 
 ` + exitHelp,
 		Example: "  stowage move shard etsy_shard_0002 --to dbshard002 --dry-run\n  stowage move shard etsy_shard_0002 --to dbshard002 --soak 24h\n  stowage move shard etsy_shard_0003 etsy_shard_0004 --to dbshard002b",

@@ -34,7 +34,7 @@ func (a *app) reportCommand() *cobra.Command {
 inventory to now: every move, the newest plan and its proof, the newest move and the newest
 run of every other act step by step, how long gates were closed, traffic before and after, and the ledger when there is one.
 report.yaml adds the figures of a ledger of your own, and findings that you have accepted,
-with the reason: docs/report.md. What is missing is named in it. Results of bench
+with the reason: docs/guide/report.md. What is missing is named in it. Results of bench
 run and bench engine that lie in the workspace as bench/*.json are shown with charts, the oldest of bench run as what
 the others are held against, or those that --bench names, the first as that.
 

@@ -54,7 +54,7 @@ carries it out as it is, or not at all when the farm has changed. --yes does bot
   stowage roll --hosts 'db0*' --restart      restart the instances of each host
   stowage roll --hosts 'db0*' --reboot       reboot each host
   stowage roll options                       bring servers to the options of their host types
-  stowage roll PLAYBOOK                      the steps of rolls/PLAYBOOK.yaml: docs/roll.md
+  stowage roll PLAYBOOK                      the steps of rolls/PLAYBOOK.yaml: docs/guide/roll.md
   stowage roll PLAN                          carry a plan out, or on with what is left of it
 
 How many hosts may be out at once is in goals.yaml (budgets: hosts_out, hosts_out_per_rack,

@@ -60,7 +60,7 @@ func (a *app) rollOptions(ctx context.Context, f rollFlags) error {
 	switch {
 	case typed == 0:
 		return &farm.Error{Op: "plan a roll", Subject: strings.Join(f.hosts, ","), Err: fmt.Errorf("%w: no host type of these hosts has options", farm.ErrInput),
-			Hint: "host_types: X: options: {innodb_buffer_pool_size: 70%} in farm.yaml; docs/farm.yaml.md"}
+			Hint: "host_types: X: options: {innodb_buffer_pool_size: 70%} in farm.yaml; docs/reference/farm.yaml.md"}
 	case len(stray) == 0:
 		a.say("the servers of %s run with the options of their host types: nothing to do", farm.Counted(typed, "host"))
 		return nil

@@ -53,7 +53,7 @@ to do; nothing to do is fine. A move does the same by itself.
 		Use: "open PAIR SIDE", Short: "Open a gate that was left closed, where it was", Args: args(cobra.ExactArgs(2)),
 		Long: `Opens the gate of a side's clients again, to the server that served them before. 'stowage
 resume' is the better answer; this is for when it cannot be run. The server behind the
-gate is asked first: refused when it is read_only or does not answer (docs/runbook.md says
+gate is asked first: refused when it is read_only or does not answer (docs/guide/runbook.md says
 what to do), and while a move runs.
 
 ` + exitHelp,
@@ -291,7 +291,7 @@ func (a *app) askBehind(ctx context.Context, d *session.Session, r route.Router,
 	case len(closed) > 0:
 		return &farm.Error{Op: "open gate", Subject: fmt.Sprintf("%s side %s", pair, side),
 			Err:  fmt.Errorf("%w: %s is behind it and is read_only: every write would fail with error 1290", farm.ErrRefused, closed[0].Address),
-			Hint: "stowage resume opens server and gate; docs/runbook.md says how to do it by hand"}
+			Hint: "stowage resume opens server and gate; docs/guide/runbook.md says how to do it by hand"}
 	case unknown != "":
 		return &farm.Error{Op: "open gate", Subject: fmt.Sprintf("%s side %s", pair, side), Err: fmt.Errorf("%w: %s", farm.ErrRefused, unknown),
 			Hint: "start the server behind the gate, then try again; its clients wait until then"}

@@ -185,7 +185,7 @@ func firstTable(ctx context.Context, d *session.Session, open opener) (*route.Ta
 	} else if noted == nil {
 		return nil, run, v, &farm.Error{Op: "create routing", Subject: run.ID,
 			Err:  fmt.Errorf("%w: this move has not ended, and nothing is kept of what it wrote; farm.yaml does not say where clients are now", farm.ErrRefused),
-			Hint: "write the table by hand from what the servers say, docs/routing.md describes it; where it is not certain, with a closed gate; then: stowage resume"}
+			Hint: "write the table by hand from what the servers say, docs/reference/routing.md describes it; where it is not certain, with a closed gate; then: stowage resume"}
 	} else {
 		t = noted.Rebuilt(first)
 	}

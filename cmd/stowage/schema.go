@@ -27,7 +27,7 @@ func (a *app) schemaCommand() *cobra.Command {
 		Use: "schema", Short: "Declare the tables of all shards, and find the shards that differ",
 		Long: `schema/ in the workspace holds a CREATE TABLE statement a file, in the layout of skeema.
 'pull' writes it, 'drift' names the shards and the sides that differ from it, 'diff' prints
-the ALTER statements that make them equal. All of them only read from servers. docs/schema.md.
+the ALTER statements that make them equal. All of them only read from servers. docs/guide/schema.md.
 
 ` + exitHelp,
 		Example: "  stowage schema pull\n  stowage schema drift\n  stowage schema diff 'shard01*' > fix.sql",

@@ -53,7 +53,7 @@ func (s *screen) Add(e farm.Event) {
 	case farm.WayBackLost:
 		s.aloud(string(e.Shard) + ": " + e.Text)
 	case farm.Forged:
-		s.aloud("SOMEBODY INTERFERES: " + e.Text + "\n  docs/security.md: a host that an attacker controls")
+		s.aloud("SOMEBODY INTERFERES: " + e.Text + "\n  docs/reference/security.md: a host that an attacker controls")
 		return
 	}
 	if e.Kind == farm.StepWaiting && e.Step == roll.StepWindow { // for hours, perhaps

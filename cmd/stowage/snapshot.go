@@ -50,7 +50,7 @@ the one with fewer threads at work. No such side: exit code 3. --side names one,
 state; its lag is printed.
 
 --compare writes no rows: it asks both queries in one view, names the rows that differ, and
-prints both times. docs/snapshot.md.
+prints both times. docs/guide/snapshot.md.
 
 ` + exitHelp,
 		Example: "  stowage snapshot --shard fs001 --tenant 7 > tenant7.jsonl\n  stowage snapshot --shard fs001 --tenant 7 --format parquet --out tenant7.parquet --json\n  stowage snapshot --shard fs001 --tenant 7 --chunks --state tenant7.state --out tenant7.jsonl\n  stowage snapshot --shard fs001 --tenant 7 --compare",

@@ -114,7 +114,7 @@ func (a *app) snapshotSpec(d *session.Session, name string, shard farm.ShardName
 	case 1:
 		return fit[0], nil
 	case 0:
-		return spec.Spec{}, &farm.Error{Op: "read spec", Subject: string(shard), Err: fmt.Errorf("%w: no spec in reshape/ is for this shard", farm.ErrInput), Hint: "write reshape/NAME.yaml: docs/reshape.md"}
+		return spec.Spec{}, &farm.Error{Op: "read spec", Subject: string(shard), Err: fmt.Errorf("%w: no spec in reshape/ is for this shard", farm.ErrInput), Hint: "write reshape/NAME.yaml: docs/guide/reshape.md"}
 	}
 	return spec.Spec{}, &farm.Error{Op: "read spec", Subject: string(shard), Err: fmt.Errorf("%w: several specs are for this shard: %s", farm.ErrInput, strings.Join(names, ", ")), Hint: "name one: --spec " + names[0]}
 }

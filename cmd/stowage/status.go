@@ -293,7 +293,7 @@ func (s moveStatus) alarms() []string {
 		if more := len(s.Forged) - 3; i == 0 && more > 0 {
 			text += fmt.Sprintf(" (and %d before)", more)
 		}
-		out = append(out, "SOMEBODY INTERFERES: "+text+"; what to do: docs/security.md")
+		out = append(out, "SOMEBODY INTERFERES: "+text+"; what to do: docs/reference/security.md")
 	}
 	if s.RoutingLost {
 		out = append(out, "ROUTING LOST: there is no routing table and the move has not ended; clients wait: stowage routing init writes it again")

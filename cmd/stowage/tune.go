@@ -96,7 +96,7 @@ instead.
 	}
 	cmd.Example += "\n  sudo stowage tune --dry-run && sudo stowage tune --fix --rule BLK-ROT\n  sudo stowage tune --revert\n  sudo stowage tune --prove BLK-SCHED /var/lib/mysql\n  stowage tune --plan first\n  stowage tune --all --severity blocker"
 	f := cmd.Flags()
-	f.StringVar(&t.root, "root", "", "look at a recorded tree instead of this machine (docs/tune.md has its layout)")
+	f.StringVar(&t.root, "root", "", "look at a recorded tree instead of this machine (docs/measuring/tune.md has its layout)")
 	f.StringVar(&t.record, "record", "", "write what is read into this directory, which must be new or empty")
 	f.DurationVar(&t.watch, "watch", 0, "look at disks, processors and files for so long, once a second, before the rules judge")
 	f.StringVar(&t.severity, "severity", "warning", "what counts for the exit code: note, warning or blocker")
@@ -161,7 +161,7 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 	if len(t.rules) > 0 {
 		some, unknown := tune.Only(rules, t.rules)
 		if unknown != "" {
-			return usage(c, fmt.Errorf("--rule %s: no such rule; docs/tune.md lists them", unknown))
+			return usage(c, fmt.Errorf("--rule %s: no such rule; docs/measuring/tune.md lists them", unknown))
 		}
 		rules = some
 	}

@@ -96,7 +96,7 @@ func (a *app) tuneProve(c *cobra.Command, t *tuneFlags, given []string) error {
 	}
 	rules, unknown := tune.Only(tune.Rules(), []string{t.prove})
 	if unknown != "" {
-		return usage(c, fmt.Errorf("--prove %s: no such rule; docs/tune.md lists them", unknown))
+		return usage(c, fmt.Errorf("--prove %s: no such rule; docs/measuring/tune.md lists them", unknown))
 	}
 	if _, err := prove.Plan(rules[0], nil, nil, ""); err != nil {
 		return err // whatever this machine is like

@@ -6,7 +6,7 @@
 // old, get an error, or wait too long?" Load runs the clients; Summary is what
 // they met, Verdict what the databases say about the ledger.
 //
-// Invariants: a client follows docs/routing.md to the letter and runs one
+// Invariants: a client follows docs/reference/routing.md to the letter and runs one
 // transaction at a time; a write is in the ledger only after the server has
 // acknowledged it, and before the client does anything else; an error is
 // counted once and never hidden; a commit whose answer was lost is read back,

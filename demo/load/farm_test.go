@@ -89,7 +89,7 @@ func (p *pairUnderTest) change(t *testing.T, edit func(*route.Pair)) {
 }
 
 // swing moves the clients of a home from one side to the other as
-// docs/routing.md promises: gate, running transactions, GTID wait, switch.
+// docs/reference/routing.md promises: gate, running transactions, GTID wait, switch.
 func (p *pairUnderTest) swing(t *testing.T, home, from, to farm.SideName) {
 	t.Helper()
 	p.change(t, func(pair *route.Pair) { pair.CloseGate(home) })

@@ -25,7 +25,7 @@ type visit struct {
 }
 
 // place is where an attempt goes: the numbers of the rules are those of
-// docs/routing.md.
+// docs/reference/routing.md.
 type place struct {
 	*link
 	pair       farm.PairName

@@ -12,5 +12,5 @@
 //
 // The tests are in the packages beside it. Their paths are their tiers: `make
 // test` runs what is in e2e/, `make test-all` besides what is in e2e/long/:
-// docs/tests.md.
+// docs/internals/tests.md.
 package farmtest

@@ -81,7 +81,7 @@ func (r Rolled) LongestOut() (longest float64) {
 // client without that would have lost.
 func Lost(s load.Summary) int64 { return s.Failed + s.Retried + s.UnknownResolved + s.UnknownLeft }
 
-// Figure is a row of docs/benchmarks.md, as scripts/bench/roll.sh reads it. ledger says whether it is whole, out is for how many seconds one host was out at most.
+// Figure is a row of docs/measuring/benchmarks.md, as scripts/bench/roll.sh reads it. ledger says whether it is whole, out is for how many seconds one host was out at most.
 func Figure(t *testing.T, what string, s load.Summary, ledger string, out string) {
 	t.Helper()
 	t.Logf("FIGURE\t%s\t%d\t%d\t%s\t%s", what, Lost(s), s.Acknowledged, ledger, out)

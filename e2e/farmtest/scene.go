@@ -132,7 +132,7 @@ func (c Scene) Start(t *testing.T) *LiveFarm {
 }
 
 // Visits are what people do while the scene is played. A SUPER writer on an
-// active-active side that is replaced is a line of its own in docs/failures.md:
+// active-active side that is replaced is a line of its own in docs/reference/failures.md:
 // no fence stops it there.
 func (c Scene) Visits() []string {
 	switch {

@@ -105,7 +105,7 @@ func (f *LiveFarm) Events() []farm.Event {
 	return events
 }
 
-// LongTransactions follows docs/routing.md, one transaction at a time.
+// LongTransactions follows docs/reference/routing.md, one transaction at a time.
 func (f *LiveFarm) LongTransactions(ctx context.Context, key string, each time.Duration) error {
 	follow, err := route.Follow(f.Dir + "/routing.json")
 	if err != nil {

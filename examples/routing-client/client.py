@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A client that follows a live move: the rules of docs/routing.md, by number."""
+"""A client that follows a live move: the rules of docs/reference/routing.md, by number."""
 import configparser, itertools, json, os, sys, time, zlib
 from collections import namedtuple
 

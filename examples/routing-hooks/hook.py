@@ -1,4 +1,4 @@
-"""What every program for `routing: {kind: exec}` does: docs/routing.md, exec.
+"""What every program for `routing: {kind: exec}` does: docs/reference/routing.md, exec.
 
 A program of its own calls serve(apply), where apply(table) makes its clients be
 sent by the table, or raises an exception and has changed nothing, or may be

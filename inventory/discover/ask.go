@@ -304,9 +304,9 @@ func remedy(err error, flavor mysql.Flavor) string {
 	var dial *net.OpError
 	switch mysql.CodeOf(err) {
 	case 1045, 1698:
-		return "make the account of group [stowage] there, or correct the accounts file: docs/privileges.md"
+		return "make the account of group [stowage] there, or correct the accounts file: docs/reference/privileges.md"
 	case 1044, 1142, 1227, 1370:
-		return "grant it to the account of group [stowage]: docs/privileges.md"
+		return "grant it to the account of group [stowage]: docs/reference/privileges.md"
 	case 1129, 1130:
 		return "let this machine log in there: the account's host part, or FLUSH HOSTS"
 	}

@@ -136,7 +136,7 @@ func TestDiscover(t *testing.T) {
 		}
 	})
 	t.Run("an account that sees no replicas", func(t *testing.T) {
-		// What docs/privileges.md says an inventory needs, and no more.
+		// What docs/reference/privileges.md says an inventory needs, and no more.
 		p.Exec(t, "CREATE USER narrow@'%' IDENTIFIED BY 'narrow-password'", "GRANT SELECT, BINLOG MONITOR, REPLICA MONITOR ON *.* TO narrow@'%'")
 		as := func(name farm.InstanceName, address string) *mysql.Server {
 			return mysql.Open(name, address, mysql.Account{User: "narrow", Password: "narrow-password"}, slog.New(slog.DiscardHandler))

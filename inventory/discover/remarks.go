@@ -30,7 +30,7 @@ func (d *derivation) readers() {
 				"name it, too, or ask for --follow; a tool that reads changes (CDC) registers as well, and then there is nothing to do")
 		}
 		if s.Unseen != "" {
-			d.misses("replicas", s.Address, "who replicates from it cannot be read: "+s.Unseen, "grant PROCESS and REPLICATION MASTER ADMIN to the account of group [stowage]: docs/privileges.md")
+			d.misses("replicas", s.Address, "who replicates from it cannot be read: "+s.Unseen, "grant PROCESS and REPLICATION MASTER ADMIN to the account of group [stowage]: docs/reference/privileges.md")
 		}
 		if s.OtherReaders > 0 {
 			d.note("replicas", s.Address, plural(s.OtherReaders, "reader", "readers")+" of its binary log did not register", "nothing, if that is a tool that keeps binary logs")

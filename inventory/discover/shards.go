@@ -41,7 +41,7 @@ func (d *derivation) shards() {
 			p.Shards = append(p.Shards, Shard{name, sizes[name]})
 		}
 		if len(sizes) == 0 {
-			d.note("shards", string(p.Name), "has no databases that account stowage may see", "grant it SELECT, if there are some: docs/privileges.md")
+			d.note("shards", string(p.Name), "has no databases that account stowage may see", "grant it SELECT, if there are some: docs/reference/privileges.md")
 		}
 	}
 }

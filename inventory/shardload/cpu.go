@@ -206,7 +206,7 @@ func scaled(by weights, amount float64, how string, sure Sureness) map[string]Fi
 func (w Window) noCPU(time weights) Lack {
 	switch {
 	case w.Begin == nil || w.End == nil:
-		return Lack{"CPU: " + orElse(w.NoProcess.Why, "the machine's counters were not read"), orElse(w.NoProcess.Remedy, "an agent on that host: docs/agents.md")}
+		return Lack{"CPU: " + orElse(w.NoProcess.Why, "the machine's counters were not read"), orElse(w.NoProcess.Remedy, "an agent on that host: docs/guide/agents.md")}
 	case w.threadTime().process <= 0:
 		return Lack{"the process used no CPU time that its counter shows", "a longer window: --for 10m"}
 	case w.Last.Pooled:

@@ -22,7 +22,7 @@ const (
 	Correlated   Form = "correlated"   // a subquery for each parent
 )
 
-// Forms are those that a spec can be asked in, the best first: a subquery that an index answers reads one child of each parent, and a group all of them (docs/benchmarks.md).
+// Forms are those that a spec can be asked in, the best first: a subquery that an index answers reads one child of each parent, and a group all of them (docs/measuring/benchmarks.md).
 func (s Shape) Forms() []Form {
 	if len(s.Child.Latest) == 1 {
 		return []Form{Denormalised, Correlated, Grouped}

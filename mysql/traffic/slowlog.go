@@ -311,7 +311,7 @@ func (l *SlowLog) MayRecord(ctx context.Context) error {
 		if mysql.IsDenied(err) {
 			return &farm.Error{Op: "record", Subject: fmt.Sprintf("%s (%s)", l.server.Name(), l.server.Address()),
 				Err:  fmt.Errorf("%w: account %s lacks the privilege %s, which %s", farm.ErrInput, l.server.Account().User, need.privilege, need.what),
-				Hint: "GRANT it ON *.*; docs/privileges.md says what for"}
+				Hint: "GRANT it ON *.*; docs/reference/privileges.md says what for"}
 		}
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 	"stowage/farm"
 )
 
-// Backend is one backend of a HAProxy under test, as docs/routing.md wants it.
+// Backend is one backend of a HAProxy under test, as docs/reference/routing.md wants it.
 type Backend struct {
 	Pair   farm.PairName
 	Home   farm.SideName

@@ -10,7 +10,7 @@ import (
 	"stowage/schema"
 )
 
-// row is one of docs/alter.md: a change of a table, and what it is called.
+// row is one of docs/guide/alter.md: a change of a table, and what it is called.
 type row struct {
 	name   string // as the page says it
 	tables []string
@@ -88,7 +88,7 @@ var rows = []row{
 	{name: "default that takes from a sequence", tables: []string{"CREATE SEQUENCE s", plainTable}, change: "ADD COLUMN c BIGINT DEFAULT NEXTVAL(s)", refuse: "every row", steps: []string{"ADD COLUMN `c`", "MODIFY COLUMN `c`"}},
 }
 
-// The table of docs/alter.md says what a real server and the judge say, row by row, and has no other rows.
+// The table of docs/guide/alter.md says what a real server and the judge say, row by row, and has no other rows.
 func TestWhatWorksAndWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	said := documented(t)
@@ -105,21 +105,21 @@ func TestWhatWorksAndWhatIsRefused(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			want, is := said[r.name]
 			if !is {
-				t.Fatal("docs/alter.md has no such row")
+				t.Fatal("docs/guide/alter.md has no such row")
 			}
 			delete(said, r.name)
 			r.test(t, s, want)
 		})
 	}
 	for name := range said {
-		t.Errorf("docs/alter.md has a row without a test: %s", name)
+		t.Errorf("docs/guide/alter.md has a row without a test: %s", name)
 	}
 }
 
 // documented are the rows of the page: what, and its class.
 func documented(t *testing.T) map[string]schema.Class {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/alter.md")
+	text, err := os.ReadFile("../../docs/guide/alter.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@
 #   ROUNDS=n         how often each does it (3); medians count
 #   PARTS="..."      some of: quiet gh-ost pt-osc spirit plain alone stowage; all without it
 #   SERVERS="..."    some of: mariadb-10.11 mariadb-11.8 mysql-9.7; all without it
-#   KEEP_ROWS=no     writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no     writes nothing into docs/measuring/benchmarks.md
 #
 # Needs MariaDB 11.8 and MySQL 9.7 (`make flavors`), for gh-ost 1.1.8 knows no MariaDB 10.11; what is missing is said. gh-ost and spirit are built outside of the repository, in
 # ~/.cache/stowage/peers or $STOWAGE_PEERS. Fails when a program failed, rows differ, `stowage alter` or the server lost a write, or `stowage alter` missed its goal; the rows are written all the same.

@@ -4,7 +4,7 @@
 #   BACKUP_MB=1000   megabytes of rows
 #   ROUNDS=3         how often each way; medians count
 #   PARTS="..."      some of: copy replay clients; all without it
-#   KEEP_ROWS=no     writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no     writes nothing into docs/measuring/benchmarks.md
 #
 # Fails when a goal is missed, a query failed or what was kept is not the same; the rows are written all the same.
 source "$(dirname "$0")/common.sh"

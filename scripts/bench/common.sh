@@ -1,8 +1,8 @@
-# Shared by the benchmarks: how a row gets into docs/benchmarks.md, and how busy the machine was. Sourced, not run.
+# Shared by the benchmarks: how a row gets into docs/measuring/benchmarks.md, and how busy the machine was. Sourced, not run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-doc=docs/benchmarks.md
+doc=docs/measuring/benchmarks.md
 work=$(mktemp -d)
 
 die() { echo "bench: $*" >&2; exit 1; }
@@ -29,7 +29,7 @@ noise() {
 	fi
 }
 
-# row TABLE LINE adds a line to a table of docs/benchmarks.md, above its marker.
+# row TABLE LINE adds a line to a table of docs/measuring/benchmarks.md, above its marker.
 row() {
 	local marker="<!-- $1 rows end -->"
 	grep -qF "$marker" "$doc" || die "$doc has lost its marker $marker"

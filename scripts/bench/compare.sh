@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures what `stowage digest compare` claims falsely and what it finds, on load that drifts slowly (digest/aa_test.go), and adds
-# rows to docs/benchmarks.md. Some 40 minutes on two idle processors. Called by scripts/bench.sh.
+# rows to docs/measuring/benchmarks.md. Some 40 minutes on two idle processors. Called by scripts/bench.sh.
 #
 #   PAIRS=200          pairs of windows of the same load, for each window, correlation time and kind of load; of changes half as many
 #   SEED=500000        other numbers, other weather

@@ -5,7 +5,7 @@
 #
 #   COPIER_MB=500    megabytes of the database
 #   ROUNDS=3         how often each carries it; medians count
-#   KEEP_ROWS=no     writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no     writes nothing into docs/measuring/benchmarks.md
 source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT
 

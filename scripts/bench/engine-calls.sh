@@ -5,7 +5,7 @@
 #   CALLS=1500              calls in each way and round; three rounds
 #   BENCH_IDLE=60s          how long nothing happens
 #   ENGINE_BEFORE=FILE      another stowage-engine, measured in turns with bin/stowage-engine
-#   KEEP_ROWS=no            writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no            writes nothing into docs/measuring/benchmarks.md
 source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT
 

@@ -6,7 +6,7 @@
 #   AT_ONCE=64       pairs on their way at once
 #   SCALE=0.33       what the measured durations of steps (act/testdata/measured-steps.tsv) are multiplied by
 #   SMALL_ROUNDS=3   runs of sixty pairs before the large one, and as many after it
-#   KEEP_ROWS=no     writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no     writes nothing into docs/measuring/benchmarks.md
 source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT
 

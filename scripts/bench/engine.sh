@@ -5,7 +5,7 @@
 #
 #   PARTS=engines    or twice, instances, replication; without it all
 #   PLACE=DIR        where: default /var/tmp. The mount point of a device of its own tells more
-#   KEEP_ROWS=no     writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no     writes nothing into docs/measuring/benchmarks.md
 source "$(dirname "$0")/common.sh"
 
 ours=$PWD/bin/stowage

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Carries out the plan of examples/etsy-2016 on machines of its own, or reboots all of them, under load and faults, and adds a row to docs/benchmarks.md.
+# Carries out the plan of examples/etsy-2016 on machines of its own, or reboots all of them, under load and faults, and adds a row to docs/measuring/benchmarks.md.
 #
 #   scripts/bench/etsy.sh [reboots]
 #

@@ -4,7 +4,7 @@
 #
 #   FOLLOW_RATE=5000   changes a second
 #   FOLLOW_SECONDS=30
-#   KEEP_ROWS=no       writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no       writes nothing into docs/measuring/benchmarks.md
 source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT
 

@@ -7,7 +7,7 @@
 #   ROUNDS=1          how often each snapshot is read from an empty pool; medians count
 #   LIMIT=600         seconds after which a statement is ended and counted as slower
 #   FILL_ROWS=2000    files of one transaction of the fill-in
-#   KEEP_ROWS=no      writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no      writes nothing into docs/measuring/benchmarks.md
 #
 # Needs 300 bytes of disk for each version, in /tmp or TMPDIR.
 source "$(dirname "$0")/common.sh"

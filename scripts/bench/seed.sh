@@ -3,7 +3,7 @@
 #
 #   SEED_MB=1000     megabytes of rows
 #   ROUNDS=5         how often each copies; medians count
-#   KEEP_ROWS=no     writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no     writes nothing into docs/measuring/benchmarks.md
 source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT
 

@@ -4,7 +4,7 @@
 #
 #   SNAPSHOT_ROWS=2000000   rows of the tenant
 #   ROUNDS=5                how often each writes them; medians count
-#   KEEP_ROWS=no            writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no            writes nothing into docs/measuring/benchmarks.md
 source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT
 

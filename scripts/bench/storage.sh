@@ -6,7 +6,7 @@
 #   PARTS=ranked     or overhead, itself; without it all
 #   ROUNDS=5         of overhead
 #   RESULTS=8        of itself: each is held against each
-#   KEEP_ROWS=no     writes nothing into docs/benchmarks.md
+#   KEEP_ROWS=no     writes nothing into docs/measuring/benchmarks.md
 source "$(dirname "$0")/common.sh"
 
 ours=$PWD/bin/stowage

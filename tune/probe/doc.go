@@ -4,7 +4,7 @@
 // It answers: "which disks, filesystems, controllers and servers are here, and
 // how are they set?" Its main function is Read, which looks at a Tree: the
 // root of this machine, or a directory with sys/, proc/, etc/, commands/ and
-// instances/ as docs/tune.md draws it.
+// instances/ as docs/measuring/tune.md draws it.
 //
 // Invariants: nothing is changed. Every source is optional: one that is
 // missing, that fails or that says something unexpected becomes a line of

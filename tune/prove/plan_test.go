@@ -47,7 +47,7 @@ func TestEveryRuleIsProvedOrRefused(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreDocumented: docs/tune.md names for each rule that cannot be proved the reason and what to do instead, in the same words.
+// TestRefusalsAreDocumented: docs/measuring/tune.md names for each rule that cannot be proved the reason and what to do instead, in the same words.
 func TestRefusalsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tune.md"))
 	if err != nil {
@@ -56,7 +56,7 @@ func TestRefusalsAreDocumented(t *testing.T) {
 	for _, r := range refusals {
 		row := fmt.Sprintf("\n| `%s` | %s | %s |\n", strings.Join(r.rules, "`, `"), r.why, r.instead)
 		if !strings.Contains(string(page), row) {
-			t.Errorf("docs/tune.md lacks the row%s", row)
+			t.Errorf("docs/measuring/tune.md lacks the row%s", row)
 		}
 	}
 }

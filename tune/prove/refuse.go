@@ -14,7 +14,7 @@ import (
 // an option of a server, which is tried on a server of our own.
 var provable = []string{"BLK-SCHED", "BLK-MICRO", "CPU-GOV", "BLK-RA", "BLK-WC-OFF", "FS-ATIME", "DB-IOCAP", "DB-NEIGH", "DB-FLUSH"}
 
-// refusals are all other rules, with the reason and what to do instead. RULE stands for the rule. docs/tune.md has the same table.
+// refusals are all other rules, with the reason and what to do instead. RULE stands for the rule. docs/measuring/tune.md has the same table.
 var refusals = []struct {
 	why, instead string
 	rules        []string

@@ -63,7 +63,7 @@ func bootMachines(t *testing.T, shards int) *bootedFarm {
 	return f
 }
 
-// install does what docs/agents.md tells a person to.
+// install does what docs/guide/agents.md tells a person to.
 func (f *bootedFarm) install(h farm.HostName, program string) {
 	f.T.Helper()
 	put := func(path, from string, mode os.FileMode) {

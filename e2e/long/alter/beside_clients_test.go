@@ -30,7 +30,7 @@ type answer struct {
 	due, at time.Time // when it should have been sent, when it was answered
 }
 
-// clients read and write single rows of the table. They follow docs/routing.md, with statements of one row and no transactions around them: of ten, five read, four
+// clients read and write single rows of the table. They follow docs/reference/routing.md, with statements of one row and no transactions around them: of ten, five read, four
 // update, one inserts. Each has its statements due at fixed times, whether or not the last one was quick, so that one that waits delays those behind it, as people feel it.
 type clients struct {
 	p      *alteredPair

@@ -19,7 +19,7 @@ import (
 // leg is one way to widen the column.
 type leg struct {
 	name string
-	what string // in the table of docs/benchmarks.md
+	what string // in the table of docs/measuring/benchmarks.md
 	peer bool   // a program that others have written
 	// half: it widens the column of one side only, and is no whole change.
 	half bool

@@ -18,7 +18,7 @@ import (
 )
 
 // The side that serves all clients dies for good while its twin is held: what the twin has received is applied once its tables are changed, also when it was restarted meanwhile. These are the
-// statements of docs/alter.md.
+// statements of docs/guide/alter.md.
 func TestHeldRowsOutliveTheirSource(t *testing.T) {
 	farmtest.SideBySide(t, func(run func(string, func(*testing.T))) {
 		for _, restarted := range []bool{false, true} {

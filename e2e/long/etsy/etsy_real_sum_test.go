@@ -89,7 +89,7 @@ func (s *etsySum) tell(file string, t *testing.T) {
 	}
 }
 
-// row are the cells of the table in docs/benchmarks.md, without the date and
+// row are the cells of the table in docs/measuring/benchmarks.md, without the date and
 // the noise of the machine.
 func (s *etsySum) row() string {
 	return fmt.Sprintf("%d / %d | %d to %d | %d | %.0f | %.0f | %d | %d | %d | %d | %d | %d | %d | %d: %.0f / %.0f / %.0f / %.0f | %s | %d / %d | %s",

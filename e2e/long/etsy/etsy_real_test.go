@@ -34,7 +34,7 @@ import (
 //
 // STOWAGE_ETSY_DIR is where the farm lives; what an earlier run has left there,
 // and in the kernel, is cleared. STOWAGE_ETSY_SUM is a file for the row of
-// docs/benchmarks.md.
+// docs/measuring/benchmarks.md.
 func TestEtsyFarmForReal(t *testing.T) {
 	f, ctx := startRealEtsy(t, "the farm of 2016 on machines of its own; make bench-etsy runs it")
 	f.begin()

@@ -170,7 +170,7 @@ func (f *realEtsy) reboot(ctx context.Context, every time.Duration) map[farm.Hos
 	return hosts
 }
 
-// tellReboots prints the figures, and writes the row of docs/benchmarks.md.
+// tellReboots prints the figures, and writes the row of docs/measuring/benchmarks.md.
 func (f *realEtsy) tellReboots(hosts map[farm.HostName]roll.HostEnd, asked, file string) {
 	out := []float64{}
 	for _, h := range hosts {

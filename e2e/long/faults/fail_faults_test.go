@@ -10,7 +10,7 @@ import (
 	"stowage/e2e/farmtest"
 )
 
-// The lines of docs/failures.md about servers and networks: each fault, at
+// The lines of docs/reference/failures.md about servers and networks: each fault, at
 // borders of the move. Without STOWAGE_FAULTS=all it is a sample of the borders
 // of one runbook: all of all take an hour. RUNBOOK= takes one of them.
 func TestFaultAtBorders(t *testing.T) {

@@ -90,7 +90,7 @@ func TestSuperWriterBeforeRetire(t *testing.T) {
 	if pid, _ := h.Host.Running(t.Context(), h.Instance(farmtest.Fault{Whom: farmtest.Peer})); pid == 0 {
 		t.Error("the only server that has the write was stopped")
 	}
-	// What docs/failures.md says: carry the write over, stop the old instance,
+	// What docs/reference/failures.md says: carry the write over, stop the old instance,
 	// go on.
 	if err := h.Root(farmtest.Target, fmt.Sprintf("UPDATE `%s`.listings SET title = 'by SUPER' WHERE id = 9", f.Shard())); err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func (r snapshotRow) time(form string) string {
 	return s
 }
 
-// markdown is the row as docs/benchmarks.md has it, without date and noise.
+// markdown is the row as docs/measuring/benchmarks.md has it, without date and noise.
 func (r snapshotRow) markdown() string {
 	better, worse, reads, pages, _, best := r.of()
 	least := map[bool]string{true: "> "}

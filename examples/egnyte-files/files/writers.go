@@ -22,7 +22,7 @@ type Clients struct {
 	// DSN is how the Go driver reaches an address, with the shard as its database.
 	DSN func(address string) string
 	// Where is the address that serves a tenant's key now. It is asked before a transaction and again behind its first statement,
-	// and waits while the gate of the key is closed (docs/routing.md, rules 1 and 4).
+	// and waits while the gate of the key is closed (docs/reference/routing.md, rules 1 and 4).
 	Where func(ctx context.Context, tenant uint32) (address string, err error)
 
 	Pause       time.Duration // between two transactions of a client
