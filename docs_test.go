@@ -29,7 +29,7 @@ func TestPrivilegesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestBackupPrivilegesAreDocumented holds the account for copies against the
+// TestBackupPrivilegesAreDocumented compares the account for copies with the
 // statements that people make it with.
 func TestBackupPrivilegesAreDocumented(t *testing.T) {
 	page := readText(t, "docs/reference/privileges.md")

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// The ladder: which package may stand on which. Imports go downwards only,
+// The ladder: which package may be on which. Imports go downwards only,
 // never up and never to a neighbour of the same rung. Every package of the
 // module has its place here, with the reason for it.
 //
@@ -162,7 +162,7 @@ var ladder = []rung{
 	},
 }
 
-// rung holds packages of one height, with the reason why they stand there.
+// rung holds packages of one height, with the reason why they are there.
 type rung map[string]string
 
 // support is for tests: no other file may import these packages.
@@ -245,7 +245,7 @@ var doors = map[string]rung{
 		"mysql":         "every statement that Stowage sends is written there, or below it",
 		"mysql/traffic": "it sits on the wire of a session, and reads what the server says of statements",
 		"demo/load":     "a client of the farm that must not share the code, or the mistakes, of what it judges",
-		"bench/engine":  "a load whose own cost must be small, on servers that are no part of any farm",
+		"bench/engine":  "a load whose own cost must be small, on servers that are not part of any farm",
 	},
 	"github.com/go-mysql-org/go-mysql/": {
 		"mysql": "the binary log is read over a connection to a server",
@@ -326,8 +326,8 @@ func TestLadderFails(t *testing.T) {
 	tests := []struct {
 		name, file, text, want string
 	}{
-		{"up", "mysql/x.go", `import "stowage/swing"`, "mysql/x.go imports swing, which stands above mysql"},
-		{"from the very bottom", "farm/x.go", `import "stowage/placement"`, "farm/x.go imports placement, which stands above farm"},
+		{"up", "mysql/x.go", `import "stowage/swing"`, "mysql/x.go imports swing, which is above mysql"},
+		{"from the very bottom", "farm/x.go", `import "stowage/placement"`, "farm/x.go imports placement, which is above farm"},
 		{"to a neighbour", "mysql/x.go", `import "stowage/host"`, "mysql/x.go imports its neighbour host"},
 		{"no place", "nowhere/x.go", `import "fmt"`, "package nowhere has no place in the ladder"},
 		{"unknown target", "move/x.go", `import "stowage/util"`, "move/x.go imports util, which has no place in the ladder"},
@@ -336,7 +336,7 @@ func TestLadderFails(t *testing.T) {
 		{"pure clock", "placement/x.go", "import \"time\"\nvar _ = time.Now", "placement/x.go uses time.Now, and placement is pure"},
 		{"pure clock, renamed", "farm/x.go", "import t \"time\"\nvar _ = t.Since", "farm/x.go uses time.Since, and farm is pure"},
 		{"pure clock, hidden", "farm/x.go", `import . "time"`, "farm/x.go imports time with a dot"},
-		{"driver", "swing/x.go", `import _ "github.com/go-sql-driver/mysql"`, "swing/x.go imports github.com/go-sql-driver/mysql, which is for bench/engine (a load whose own cost must be small, on servers that are no part of any farm) and demo/load"},
+		{"driver", "swing/x.go", `import _ "github.com/go-sql-driver/mysql"`, "swing/x.go imports github.com/go-sql-driver/mysql, which is for bench/engine (a load whose own cost must be small, on servers that are not part of any farm) and demo/load"},
 		{"statements", "move/x.go", "import \"stowage/mysql\"\nvar _ = mysql.Through(nil)", "move/x.go uses mysql.Through; only packages below mysql write statements"},
 		{"commands", "move/x.go", `import "os/exec"`, "move/x.go imports os/exec, which is for"},
 		{"below a door", "move/x.go", `import "go.temporal.io/sdk/client"`, "move/x.go imports go.temporal.io/sdk/client, which is for engine"},
@@ -417,7 +417,7 @@ func checkDirection(s source) []string {
 		case to < 0:
 			say("%s, which has no place in the ladder", ours)
 		case to < from:
-			say("%s, which stands above %s: %s", ours, s.pkg, ladder[to][ours])
+			say("%s, which is above %s: %s", ours, s.pkg, ladder[to][ours])
 		case to == from:
 			say("its neighbour %s: packages of one rung do not know each other", ours)
 		}

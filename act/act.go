@@ -76,11 +76,11 @@ func (a *Act) Carry(ctx context.Context, run store.Run) (Outcome, error) {
 	result, err := a.execute(ctx, job)
 	if err != nil {
 		if errors.Is(err, engine.ErrInterrupted) {
-			return Outcome{}, &farm.Error{Op: a.Kind.Name, Subject: run.Subject, Err: farm.ErrInterrupted, Hint: "go on with: stowage resume"}
+			return Outcome{}, &farm.Error{Op: a.Kind.Name, Subject: run.Subject, Err: farm.ErrInterrupted, Hint: "continue with: stowage resume"}
 		}
 		// The run has begun, and no lane has ended: it is neither undone nor
 		// unknown, whatever kept us from carrying it on.
-		hint := "remedy that and go on with: stowage resume"
+		hint := "remedy that and continue with: stowage resume"
 		if more := farm.Hint(err); more != "" {
 			hint = more + "; then: stowage resume"
 		}

@@ -113,7 +113,7 @@ func refuseOverlap(mine workspace.Claim, all []workspace.Claim, kind, subject st
 		if common == "" {
 			continue
 		}
-		hint := "wait for it (stowage status --run " + c.Run + ")"
+		hint := "wait until that run ends (stowage status --run " + c.Run + ")"
 		if !c.Live {
 			hint = "finish it first: stowage resume --run " + c.Run
 		}
@@ -142,7 +142,7 @@ func shareBudgets(job *engine.Job, all []workspace.Claim, parallel int, kind, su
 		left := min(mine, limit-used)
 		if left <= 0 {
 			return Refused(kind, subject, fmt.Errorf("run %s may have %d on their way at once, which is all that goals.yaml allows for %s", by, used, token),
-				"wait for it (stowage status --run "+by+"), or allow more: parallel in goals.yaml")
+				"wait until that run ends (stowage status --run "+by+"), or allow more: parallel in goals.yaml")
 		}
 		job.Budgets[token] = left
 	}

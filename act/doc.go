@@ -5,7 +5,7 @@
 // all that is in this package comes by itself, and so do the kill tests, which are generated from Runbook.Points.
 //
 // Act is the main type: Begin asks every question and writes the run down before anything is touched, Carry carries it out or on,
-// Unfinished finds what is to be gone on with. Conductor carries out single steps for package engine and is what steps see of
+// Unfinished finds what is to be continued. Conductor carries out single steps for package engine and is what steps see of
 // their run. Steering is what people have said of a run, folded from the orders in the store; Pause, Approve, Abort and the other
 // verbs add orders. Board is a run as its events tell it.
 //

@@ -39,7 +39,7 @@ type Back struct {
 	Commands []string `json:"commands,omitempty"`
 	// Script is the file that the command of an alter takes.
 	Script string `json:"script,omitempty"`
-	// Lost are shards whose old pair is not there any more.
+	// Lost are shards whose old pair is gone.
 	Lost []farm.ShardName `json:"lost,omitempty"`
 	// InTheWay are directories of the old instances: their files are their
 	// owner's, and a new instance does not take a directory that is there.

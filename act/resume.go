@@ -16,10 +16,10 @@ import (
 	"stowage/workspace"
 )
 
-// GoOn is the run to go on with: the given one, when it was cut short, or one
+// GoOn is the run to continue with: the given one, when it was cut short, or one
 // with what it left when it ended stuck: behind the point of no return, which can
 // only go forward, or while it was taken back, which goes on being taken back. It
-// is store.ErrNone when there is nothing to go on with. Its claim is taken; while
+// is store.ErrNone when there is nothing to continue. Its claim is taken; while
 // another process holds that, wait is told once.
 func (a *Act) GoOn(ctx context.Context, run store.Run, wait func(*workspace.Held)) (store.Run, error) {
 	if run.State == store.Running {
@@ -155,7 +155,7 @@ func remainder(job engine.Job, out Outcome) []engine.Lane {
 	return rest
 }
 
-// ownerDocument says whose directories a run works on that goes on with what
+// ownerDocument says whose directories a run works on that continues with what
 // another has begun.
 const ownerDocument = "owner"
 
@@ -163,7 +163,7 @@ const ownerDocument = "owner"
 func ownerOf(run store.Run) string { return "stowage " + run.ID }
 
 // ownerOf is the mark of the run that made the directories a run works on: its
-// own, or that of the one it goes on with.
+// own, or that of the one it continues with.
 func (a *Act) ownerOf(run store.Run) (string, error) {
 	var owner string
 	_, err := a.Store.LatestDocument(ownerDocument, run.ID, &owner)

@@ -122,7 +122,7 @@ func scaleKind(c *act.Conductor, scale float64, journal io.Writer) (act.Kind, er
 	})}}, nil
 }
 
-// TestScaleProgram is the program of the bench: it begins the run, or goes on with it.
+// TestScaleProgram is the program of the bench: it begins the run, or continues with it.
 func TestScaleProgram(t *testing.T) {
 	var r scaleRun
 	if os.Getenv(scaleEnv) == "" {

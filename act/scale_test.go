@@ -19,7 +19,7 @@ import (
 )
 
 // TestBenchScale measures what a side costs the engine and the program in a run of thousands of pairs, beside what it costs in one of
-// sixty, and how full the window stays; the large run is killed in the middle, engine and program, and gone on with. `make bench
+// sixty, and how full the window stays; the large run is killed in the middle, engine and program, and continued. `make bench
 // BENCH=engine-scale` runs it. It prints a line for each figure: SCALE, its name, its value, a remark.
 //
 // It fails when a side costs more than 1.3 times as much in the large run; when fewer than three quarters of the places of the window

@@ -159,7 +159,7 @@ const (
 	mayBegin answer = iota
 	mustWait
 	mustEnd
-	mustTurn // an undo: go on with what is left instead
+	mustTurn // an undo: continue with what is left instead
 )
 
 // judge says whether a step may begin, or go on after a kill. later is the lane
@@ -226,11 +226,11 @@ func (s Steering) endWord() string {
 }
 
 // judgeBehind holds a step that came past an approval which nobody has given: that a
-// step in front of it was answered "done" is no approval.
+// step in front of it was answered "done" is not an approval.
 func (s Steering) judgeBehind(part string, step Step, behind []string) verdict {
 	for _, before := range s.ApproveBefore {
 		if slices.Contains(behind, before) && !s.isApproved(at{part, before}) {
-			return verdict{may: mustWait, text: fmt.Sprintf("%s is reported done, but nobody approved it, and %s comes next: look at both servers; then stowage approve %s, or stowage abort", before, step.Name, before)}
+			return verdict{may: mustWait, text: fmt.Sprintf("%s is reported done, but nobody approved it. Next is %s: look at both servers; then stowage approve %s, or stowage abort", before, step.Name, before)}
 		}
 	}
 	return verdict{}

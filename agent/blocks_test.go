@@ -80,7 +80,7 @@ func TestBlocks(t *testing.T) {
 			if rate > 0 && n > 35*blockSize && line.n > n*85/100 {
 				t.Errorf("a slow line carried %d bytes for %d", line.n, n)
 			}
-			// Cut anywhere it is no copy.
+			// Cut anywhere it is not a copy.
 			for _, at := range []int{0, 3, len(whole) / 2, len(whole) - 1} {
 				if at >= len(whole) {
 					continue

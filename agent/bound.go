@@ -17,7 +17,7 @@ import (
 var ErrForged = errors.New("a forged or foreign answer, which says nothing about what the host did")
 
 // bound is what an answer is about: this call, of this program, for this attempt
-// of this step. It stands in the answer, which the host has signed.
+// of this step. It is in the answer, which the host has signed.
 type bound struct {
 	Host  farm.HostName `json:"host"`
 	ID    string        `json:"id"`

@@ -18,7 +18,7 @@ import (
 func Queue(h farm.HostName) string { return "host." + string(h) }
 
 // The calls: the methods of host.Host, and what a copy from agent to agent
-// needs. The words stand in histories and logs.
+// needs. The words are in histories and logs.
 const (
 	callHello = "hello" // who are you, and where do you serve copies? The only one that is not sealed
 

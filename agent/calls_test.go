@@ -143,7 +143,7 @@ func TestNothingIsKeptInTheClear(t *testing.T) {
 		t.Fatalf("read %q", got)
 	}
 	if err := h.Found(t.Context(), i, []byte("-- "+canary+"\nthis is no SQL: "+canary)); err == nil {
-		t.Error("founded with what is no SQL")
+		t.Error("founded with what is not SQL")
 	}
 	_, err = h.Fetch(t.Context(), host.Copy{From: h, Origin: host.Origin{Instance: i, Login: host.Login{User: "u", Password: canary, Address: "127.0.0.1:1"}}, Target: host.Destination{Instance: i}})
 	if err == nil {

@@ -53,7 +53,7 @@ func (d directories) read() (list []string, given bool, err error) {
 			continue
 		}
 		if !path.IsAbs(line) || line != path.Clean(line) || line == "/" {
-			return fail(fmt.Errorf("line %d: %q is no absolute path in its plain form", n+1, line))
+			return fail(fmt.Errorf("line %d: %q is not an absolute path in its plain form", n+1, line))
 		}
 		list = append(list, line)
 	}

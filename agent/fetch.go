@@ -21,7 +21,7 @@ import (
 const reachFor = 2 * time.Minute
 
 // fetch gets a copy from another agent into the data directory of an instance
-// here. A fetch that another process began is not gone on with: half a copy is
+// here. A fetch that another process began is not continued: half a copy is
 // none.
 func (a *Agent) fetch(ctx context.Context, r *running, q request) (host.Copied, error) {
 	fail := func(err error) (host.Copied, error) {
@@ -138,7 +138,7 @@ func (a *Agent) unpack(ctx context.Context, body io.Reader, to host.Destination,
 	return out, z.sum, err
 }
 
-// honest holds what arrived against what was sent.
+// honest compares what arrived with what was sent.
 func honest(trailer *http.Header, n int64, sum uint32) error {
 	if said := trailer.Get(trailerError); said != "" {
 		return farSaid(said)

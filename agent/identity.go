@@ -118,7 +118,7 @@ func (id *Identity) Server() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.pair()}, ClientCAs: id.roots, ClientAuth: tls.RequireAndVerifyClientCert, VerifyConnection: id.revoked.peer}
 }
 
-// verify parses a certificate that came with a message, and holds it against
+// verify parses a certificate that came with a message, and compares it with
 // the authority and the role it must have. dns, when set, is the name it must
 // be valid for.
 func (id *Identity) verify(der []byte, want, dns string, now time.Time) (*x509.Certificate, error) {

@@ -20,7 +20,7 @@ type lineWay struct {
 	wire, plain     int64 // since this way began; in the stretch
 	busy            time.Duration
 	kept            float64 // seconds a plain byte of the way that is kept
-	trial           bool    // now is held against the kept one
+	trial           bool    // now is compared with the kept one
 	rest, left      int64   // on the line, between two trials
 }
 

@@ -144,7 +144,7 @@ func alterOf(which func(*work) half) swing.Step[half] {
 	}
 	return swing.Step[half]{
 		Name:    StepAlter,
-		Needs:   "the side serves nobody",
+		Needs:   "the side serves no clients",
 		Effect:  "its tables are changed, outside of the binary log",
 		Known:   "the server defines each table as the plan wants it",
 		Undone:  "its tables are defined as before; values that the change has dropped are copied back from the twin",
@@ -156,7 +156,7 @@ func alterOf(which func(*work) half) swing.Step[half] {
 
 var rows = swing.Step[*work]{
 	Name:    StepRows,
-	Needs:   "both sides have the new tables; one of them serves nobody",
+	Needs:   "both sides have the new tables; one of them serves no clients",
 	Effect:  "none",
 	Known:   "every row of the changed shards is equal on both sides, at one position",
 	Timeout: 15 * 24 * time.Hour,

@@ -136,12 +136,12 @@ func askReaders(ctx context.Context, w *work) (found []farm.Finding, err error) 
 				return nil, err
 			}
 			if !known {
-				found = append(found, sides.Blocker(string(s.Leaves.Name()), fmt.Sprintf("server %d at %s replicates from it and is no side of the pair: the ALTER would not reach it", r.ServerID, r.Address),
+				found = append(found, sides.Blocker(string(s.Leaves.Name()), fmt.Sprintf("server %d at %s replicates from it and is not a side of the pair: the ALTER would not reach it", r.ServerID, r.Address),
 					"take it into farm.yaml, or detach it and make it anew afterwards"))
 			}
 		}
 		if tools > 0 {
-			f := sides.Blocker(string(s.Leaves.Name()), farm.Counted(tools, "other reader")+" of its binary log sees rows of the new shape without an ALTER before them", "tell whoever runs it; it may have to be started again")
+			f := sides.Blocker(string(s.Leaves.Name()), farm.Counted(tools, "other reader")+" of its binary log sees rows of the new shape without an ALTER before them", "tell its owner; it may have to be started again")
 			f.Severity = farm.Warning
 			found = append(found, f)
 		}

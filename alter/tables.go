@@ -45,7 +45,7 @@ func (w *work) look(ctx context.Context, s *mysql.Server) (func(plan.Table) (sta
 
 // foreign is the error of a table that is neither what the plan begins with nor what it wants.
 func foreign(s *mysql.Server, t plan.Table, table string) error {
-	return &farm.Error{Op: "alter", Subject: subjectOf(s, t.Shard, table), Err: fmt.Errorf("%w: somebody else has changed it since the plan was made", farm.ErrRefused),
+	return &farm.Error{Op: "alter", Subject: subjectOf(s, t.Shard, table), Err: fmt.Errorf("%w: someone else changed it after the plan was made", farm.ErrRefused),
 		Hint: "compare its SHOW CREATE TABLE with the plan's; give it the old or the new definition, then: stowage resume"}
 }
 

@@ -23,7 +23,7 @@ func (r *restoring) check(ctx context.Context) error {
 		return err
 	}
 	if !closed {
-		return r.refuse("check", fmt.Errorf("it takes writes: somebody has set read_only to OFF"), "find who; then restore again")
+		return r.refuse("check", fmt.Errorf("it takes writes: someone set read_only to OFF"), "find who; then restore again")
 	}
 	if err := r.server.CheckTables(ctx, sampled, func(text string) { r.Report(farm.Event{Kind: farm.StepProgress, Text: text}) }); err != nil {
 		return err

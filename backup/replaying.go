@@ -91,7 +91,7 @@ func (r *restoring) notThere(err error) error {
 // moreLogs is what to do about a moment that the archive does not have.
 const moreLogs = "stowage backup binlogs archives what was written by now; stowage backup status says up to when each pair can be restored"
 
-// replayer is an account of the restored instance for the time of the replay. What stands in a binary log may be anything: Stowage's own account is not
+// replayer is an account of the restored instance for the time of the replay. What is in a binary log may be anything: Stowage's own account is not
 // allowed to do that, and need not be.
 const replayer = "stowage_replay"
 
@@ -135,7 +135,7 @@ func (r *restoring) reached(ctx context.Context, begin string) (string, error) {
 			break
 		}
 		if time.Now().After(end) {
-			return "", r.refuse("replay", fmt.Errorf("%s connected to an instance that nobody should know yet", farm.Counted(n, "client is")), "find out who uses it, and end that")
+			return "", r.refuse("replay", fmt.Errorf("%s connected to an instance that clients should not know yet", farm.Counted(n, "client is")), "find out who uses it, and end that")
 		}
 		if err := pause(ctx, 200*time.Millisecond); err != nil {
 			return "", err

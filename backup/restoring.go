@@ -179,7 +179,7 @@ func (r *restoring) apply(ctx context.Context, n int, b catalogue.Backup) error 
 	return err
 }
 
-// damaged asks, when a copy out of a vault has failed, whether what lies there is what was kept: who unpacks it may notice first, and in other words.
+// damaged asks, when a copy out of a vault has failed, whether what is there is what was kept: who unpacks it may notice first, and in other words.
 func (r *restoring) damaged(ctx context.Context, b catalogue.Backup, failed error) error {
 	err := r.vault.Vault(b.Place).Check(ctx, b.ID)
 	if !errors.Is(err, vault.ErrDamaged) && !errors.Is(err, vault.ErrNone) {

@@ -31,7 +31,7 @@ func restoringSteps() []swing.Step[*restoring] {
 		{
 			Name:    "start",
 			Needs:   "a complete data directory",
-			Effect:  "the restored instance runs: read-only, events off, following nobody",
+			Effect:  "the restored instance runs: read-only, events off, replicating from no server",
 			Known:   "it answers with the server_id that it was given",
 			Undone:  "it is stopped",
 			Timeout: 15 * time.Minute,
@@ -41,7 +41,7 @@ func restoringSteps() []swing.Step[*restoring] {
 		{
 			Name:    "stand",
 			Needs:   "the restored instance was never written to",
-			Effect:  "its binary log and its applied position stand where the backup was taken",
+			Effect:  "its binary log and its applied position are those of the backup",
 			Known:   "it says so",
 			Timeout: 5 * time.Minute,
 			Do:      act.Method((*restoring).stand),
@@ -65,7 +65,7 @@ func restoringSteps() []swing.Step[*restoring] {
 	}
 }
 
-// verifyingSteps hold a restored instance against a live server, and take it away.
+// verifyingSteps compare a restored instance with a live server, and take it away.
 func verifyingSteps() []swing.Step[*restoring] {
 	return []swing.Step[*restoring]{
 		{
@@ -80,7 +80,7 @@ func verifyingSteps() []swing.Step[*restoring] {
 			Name:     "record",
 			Needs:    "equal",
 			Effect:   "the catalogue says when the backup was proven; the restored instance is gone",
-			Known:    "its directory is not there any more",
+			Known:    "its directory is gone",
 			NoReturn: true,
 			Phases:   []string{"proven", "stop", "remove"},
 			Timeout:  15 * time.Minute,

@@ -88,7 +88,7 @@ func (t *taking) stored() host.Stored {
 	return host.Stored{Place: b.Place, Set: b.ID, Name: partOf(b.Kind)}
 }
 
-// copy brings the stream into the vault. What an earlier attempt has left there begins anew: a stream cannot be gone on with.
+// copy brings the stream into the vault. What an earlier attempt has left there begins anew: a stream cannot be continued.
 func (t *taking) copy(ctx context.Context) error {
 	b := t.order.Backup
 	if err := t.drop(ctx); err != nil {

@@ -41,7 +41,7 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 		return nil, err
 	}
 	if v := facts.Variables["log_bin"]; v == "OFF" || v == "0" {
-		out = append(out, t.finding(farm.Warning, "its binary log is off: a restore stands at the end of the copy, at no later second, and cannot be compared with a live server", "set log_bin in its option file, and restart it: stowage roll --set")...)
+		out = append(out, t.finding(farm.Warning, "its binary log is off: a restore ends where the copy ended, not at a later second, and cannot be compared with a live server", "set log_bin in its option file, and restart it: stowage roll --set")...)
 	}
 	unfit, err := t.server.Uncopyable(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ func takingSteps() []swing.Step[*taking] {
 			Name:    "copy",
 			Needs:   "room in the vault",
 			Effect:  "the set has its stream, and is not whole",
-			Known:   "the stream came to its end, and each piece has its sum",
+			Known:   "the stream is complete, and each piece has its checksum",
 			Undone:  "what there is of the set is removed",
 			Timeout: 48 * time.Hour,
 			Do:      act.Method((*taking).copy),
@@ -30,7 +30,7 @@ func takingSteps() []swing.Step[*taking] {
 		},
 		{
 			Name:    "position",
-			Needs:   "the copy says where it stands in the binary log",
+			Needs:   "the copy names its position in the binary log",
 			Effect:  "none",
 			Known:   "the instance has turned file and offset into a GTID position",
 			Timeout: 2 * time.Minute,

@@ -31,7 +31,7 @@ func (a *Act) vaultOn(ctx context.Context, on farm.HostName, p vault.Place) (vau
 type Scanned struct {
 	Found   []string `json:"found"`   // are in a vault, and were not in the catalogue: they are now
 	Missing []string `json:"missing"` // were in the catalogue, and are in no vault
-	// Foreign are whole sets of another farm, or of nobody we know.
+	// Foreign are whole sets of another farm, or of an unknown account.
 	Foreign []string `json:"foreign"`
 	Failed  []string `json:"failed"` // vaults that could not be read
 }
@@ -103,7 +103,7 @@ type Checked struct {
 	Error   string `json:"error,omitempty"`   // why it was not read
 }
 
-// Check reads backups again and holds them against their sums; what is found is kept in the catalogue.
+// Check reads backups again and compares them with their sums; what is found is kept in the catalogue.
 func (a *Act) Check(ctx context.Context, ids []string, all []catalogue.Backup, tell func(string)) ([]Checked, error) {
 	out := []Checked{}
 	for _, id := range ids {

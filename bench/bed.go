@@ -10,7 +10,7 @@ import (
 	"stowage/farm"
 )
 
-// Bed is what lies below a directory, or is measured itself, where whoever calls has made or claimed it: nobody else uses it.
+// Bed is what is below a directory, or is measured itself, where whoever calls has made or claimed it: nobody else uses it.
 type Bed struct {
 	// Devices are counted together: loop0, or the members of an array.
 	Devices []string

@@ -70,7 +70,7 @@ func (m machine) deviceOf(at mount) (name, why string) {
 	if strings.HasPrefix(number, "0:") { // a file system with device numbers of its own
 		if at.fstype == "btrfs" {
 			if n := m.btrfsDevices(filepath.Base(at.source)); n > 1 {
-				return "", fmt.Sprintf("this btrfs lies on %d devices", n)
+				return "", fmt.Sprintf("this btrfs is on %d devices", n)
 			}
 		}
 		var st unix.Stat_t

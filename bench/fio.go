@@ -124,7 +124,7 @@ type fioDirection struct {
 	} `json:"lat_ns"`
 }
 
-// parseFio reads what fio printed. Notes of its own may stand before the object.
+// parseFio reads what fio printed. Notes of its own may be before the object.
 func parseFio(out []byte) (*fioOutput, error) {
 	at := bytes.IndexByte(out, '{')
 	if at < 0 {

@@ -17,7 +17,7 @@ import (
 type Ground struct {
 	Dir         string // ours, empty, and gone with Close
 	Environment result.Environment
-	// Own says that the directory the bench was given is the mount point of the only file system that lies on its disk: what that counts is ours.
+	// Own says that the directory the bench was given is the mount point of the only file system that is on its disk: what that counts is ours.
 	Own     bool
 	machine machine
 	place   *place
@@ -72,7 +72,7 @@ func (g *Ground) Available() (memory, disk int64) {
 	return g.machine.number("/proc/meminfo", "MemAvailable:") * 1024, g.Environment.Free
 }
 
-// Counts is what the device below has done since it was plugged in, by everybody; zero where no single device lies below.
+// Counts is what the device below has done since it was plugged in, by everybody; zero where no single device is below.
 type Counts struct {
 	Read, Written, Flushes int64 // bytes, bytes, requests
 	Operations             int64 // reads and writes

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// files are how large the files are that loads work on. Their names are relative: fio runs where they lie, for it takes a
+// files are how large the files are that loads work on. Their names are relative: fio runs where they lie, because it takes a
 // colon in a path as the end of it.
 type files struct {
 	data, log int64

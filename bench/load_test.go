@@ -28,7 +28,7 @@ func TestParseLoad(t *testing.T) {
 	}
 }
 
-// TestProfiles: every step of every profile can be told apart and asked for by name, and has an answer.
+// TestProfiles: every step of every profile can be distinguished and asked for by name, and has an answer.
 func TestProfiles(t *testing.T) {
 	for _, p := range []Profile{Quick(), Full()} {
 		seen := map[string]bool{}

@@ -30,7 +30,7 @@ func TestDeviceBelowADirectory(t *testing.T) {
 		{"/var/lib/mysql/shard1", 259, 1, "nvme0n1", ""},
 		{"/var/lib/mysqlx", 8, 2, "sda", ""},
 		{"/mnt/with blank/x", 0, 44, "", "/mnt/with blank (nfs4) is not on a block device of this machine"},
-		{"/mnt/b", 0, 45, "", "this btrfs lies on 2 devices"},
+		{"/mnt/b", 0, 45, "", "this btrfs is on 2 devices"},
 	} {
 		got, why := m.deviceOf(m.mountOf(x.dir, unix.Mkdev(x.major, x.minor)))
 		if got != x.device || why != x.why {

@@ -75,7 +75,7 @@ const slack = mib
 func compareCounts(c *result.Check, from, to counters, seconds float64) {
 	c.Read, c.Written, c.Flushes = to.read-from.read, to.written-from.written, to.flushes-from.flushes
 	ours, device := c.FioRead+c.FioWritten, c.Read+c.Written
-	// Each direction by itself: what others write must not stand in for what we read.
+	// Each direction by itself: what others write must not be in for what we read.
 	short := func(device, fio int64) bool { return float64(device) < 0.95*float64(fio) && fio-device > slack }
 	c.Short = short(c.Read, c.FioRead) || short(c.Written, c.FioWritten)
 	if beyond := device - ours; beyond > slack && device > 0 {

@@ -17,7 +17,7 @@ import (
 	"stowage/internal/nested"
 )
 
-// What lies in the directory that is measured. All of it is ours, and nothing else is.
+// What is in the directory that is measured. All of it is ours, and nothing else is.
 const (
 	placeName  = ".stowage-bench"
 	fileMarker = "stowage-bench.json"

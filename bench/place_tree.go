@@ -48,7 +48,7 @@ func endServers(dir string) error {
 	}
 }
 
-// serversBelow are the processes whose command line says that their data or their option file lies below dir.
+// serversBelow are the processes whose command line says that their data or their option file is below dir.
 func serversBelow(dir string) (pids []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -190,7 +190,7 @@ func (r *runner) has(s Step, round int) bool {
 	return false
 }
 
-// aaStep is what is measured first and last: the read of a page where there is one, for it wears and changes nothing.
+// aaStep is what is measured first and last: the read of a page where there is one, because it wears and changes nothing.
 func (r *runner) aaStep() Step {
 	for _, s := range r.order.Profile.Steps {
 		if s.ID == "RND16K-R-Q1T1" {
@@ -347,7 +347,7 @@ func (r *runner) readRun(s Step, out []byte, window time.Duration) ([]measured, 
 	return all, nil
 }
 
-// check adds up what fio did in all loads of a run and holds it against the device's counts.
+// check adds up what fio did in all loads of a run and compares it with the device's counts.
 func (r *runner) check(got []measured, from, to counters, seconds float64) result.Check {
 	c := result.Check{Of: r.device, Why: r.why}
 	for _, m := range got {

@@ -25,7 +25,7 @@ type Order struct {
 	Seed    uint64 // of the order of runs
 	Version string // of Stowage
 	Command []string
-	// Previous is a result that was cut short, to be gone on with; nil begins anew.
+	// Previous is a result that was cut short, to be continued; nil begins anew.
 	Previous *result.Result
 	// Save keeps the result, which has not come to its end yet; called after every run. Nil keeps nothing.
 	Save func(*result.Result) error
@@ -33,7 +33,7 @@ type Order struct {
 	// Round, when above 0, is one visit of many to a file system that is made anew for each: files are laid out and every step is run once, as
 	// this round. There is no A/A pair, and Previous may have been measured on another device.
 	Round int
-	// Bed says what lies below, where whoever calls has made it; nil: it is found out.
+	// Bed says what is below, where whoever calls has made it; nil: it is found out.
 	Bed *Bed
 }
 
@@ -55,7 +55,7 @@ type runner struct {
 	place   *place
 	files   files
 	claim   *disk.Claim // the device that is measured itself; nil: a directory
-	device  string      // what is held against fio; empty: nothing
+	device  string      // what is compared with fio; empty: nothing
 	why     string      // why it is empty
 	bed     *Bed        // nil: others may use the device as well
 	result  *result.Result
@@ -149,7 +149,7 @@ func (r *runner) save() error {
 	return r.order.Save(r.result)
 }
 
-// prepareDirectory learns what lies below a directory, and how large its files may be.
+// prepareDirectory learns what is below a directory, and how large its files may be.
 func (r *runner) prepareDirectory(ctx context.Context, dir string) (env result.Environment, engine string, err error) {
 	if err := checkDirect(r.place.dir); err != nil {
 		return env, "", err
@@ -243,7 +243,7 @@ func (r *runner) rows(s Step) []*result.Step {
 	return out
 }
 
-// takeUp goes on with a result that was cut short, when it was made here and in the same way.
+// takeUp continues with a result that was cut short, when it was made here and in the same way.
 func (r *runner) takeUp(old *result.Result) error {
 	now := r.result
 	wasQueue, isQueue := queues(old.Environment.Device, now.Environment.Device)
@@ -263,7 +263,7 @@ func (r *runner) takeUp(old *result.Result) error {
 	} {
 		if x.was != x.is {
 			return &farm.Error{Op: "resume", Subject: old.Environment.Directory, Err: fmt.Errorf("%w: the result was begun with another %s: %s, now %s", farm.ErrRefused, x.what, x.was, x.is),
-				Hint: "give another file to --save, or begin as it was begun"}
+				Hint: "name another file with --save, or start with the same options as before"}
 		}
 	}
 	if r.order.Size > 0 && r.order.Size/mib*mib != old.Settings.Size {
@@ -279,7 +279,7 @@ func (r *runner) takeUp(old *result.Result) error {
 		r.result.Environment.Device, r.result.Environment.Mount = now.Environment.Device, now.Environment.Mount
 		return nil
 	}
-	r.say("going on with the result that was begun at %s: %d runs are done", old.Sessions[0].Began.Format(time.DateTime), r.count())
+	r.say("continuing with the result that was begun at %s: %d runs are done", old.Sessions[0].Began.Format(time.DateTime), r.count())
 	return nil
 }
 
@@ -334,7 +334,7 @@ func (r *runner) labels() []string {
 		out = append(out, "the device itself was measured, without a file system; what was on it is gone")
 	}
 	if r.device == "" {
-		out = append(out, "not held against the kernel's counts: "+r.why)
+		out = append(out, "not compared with the kernel's counts: "+r.why)
 	}
 	if p := r.result.Precondition; p != nil && p.Random != nil && !p.Random.Settling.Steady {
 		out = append(out, "the device did not reach a steady state in the time allowed")

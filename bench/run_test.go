@@ -107,7 +107,7 @@ func TestRunMeasures(t *testing.T) {
 	}
 }
 
-// TestRunIsResumed: cut short after its second run it leaves nothing in the directory, and goes on with the third.
+// TestRunIsResumed: cut short after its second run it leaves nothing in the directory, and continues with the third.
 func TestRunIsResumed(t *testing.T) {
 	t.Parallel()
 	dir := storage(t)
@@ -133,7 +133,7 @@ func TestRunIsResumed(t *testing.T) {
 	other := small(t, 2, "RND16K-R-Q1T1")
 	other.Previous = half
 	if _, err := Run(t.Context(), dir, other); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "steps") {
-		t.Errorf("gone on with as another: %v", err)
+		t.Errorf("continued as another: %v", err)
 	}
 	isEmpty(t, dir)
 
@@ -142,7 +142,7 @@ func TestRunIsResumed(t *testing.T) {
 	other = o
 	other.Previous = &elsewhere
 	if _, err := Run(t.Context(), dir, other); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "mount options") {
-		t.Errorf("gone on with in another mount: %v", err)
+		t.Errorf("continued in another mount: %v", err)
 	}
 
 	o.Previous, o.Tell, o.Seed = half, nil, 99

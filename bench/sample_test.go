@@ -36,7 +36,7 @@ func TestReadFio(t *testing.T) {
 	if s.IOPS != 4 || s.MBps != 0.016384 || s.Check.Syncs != 4 || s.Check.FioWritten != 16384 {
 		t.Errorf("%+v", s)
 	}
-	// The wait is that of the fdatasync; no percentile lies beyond the longest.
+	// The wait is that of the fdatasync; no percentile is beyond the longest.
 	if s.Lat.P50 != 200.7 || s.Lat.P99 != 900.5 || s.Lat.Max != 900.5 || s.WriteLat.P50 != 10.05 || s.WriteLat.Mean != 20 {
 		t.Errorf("%+v %+v", s.Lat, s.WriteLat)
 	}

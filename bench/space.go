@@ -37,7 +37,7 @@ func checkDirectory(dir string) (unix.Statfs_t, error) {
 		return at, wrong(err, "")
 	}
 	if name := memoryOnly[at.Type]; name != "" {
-		return at, wrong(fmt.Errorf("it is on a %s, which is memory and no storage", name), "name a directory on the storage that is to be measured; findmnt -T DIR says what a directory lies on")
+		return at, wrong(fmt.Errorf("it is on a %s, which is memory and no storage", name), "name a directory on the storage that is to be measured; findmnt -T DIR says what a directory is on")
 	}
 	return at, nil
 }

@@ -1,6 +1,6 @@
 // Package binlog reads files of a MariaDB server's binary log.
 //
-// It answers: "which transactions stand in this file, where does each begin, and
+// It answers: "which transactions are in this file, where does each begin, and
 // when was it written?" Its main types are Head, how a file begins, and Scanner,
 // which goes from transaction to transaction in memory that does not grow.
 //

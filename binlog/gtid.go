@@ -139,7 +139,7 @@ func (s State) Last(domain uint32) (g GTID, ok bool) {
 	return GTID{domain, d.last, d.servers[d.last]}, ok
 }
 
-// Lacks is the first GTID of other that s does not have: a transaction that stands in other's log and not in that of s. Domains that only
+// Lacks is the first GTID of other that s does not have: a transaction that is in other's log and not in that of s. Domains that only
 // s has say nothing: a server can be told to forget a domain (FLUSH BINARY LOGS DELETE_DOMAIN_ID).
 func (s State) Lacks(other State) (g GTID, lacks bool) {
 	for _, g := range other.All() {

@@ -45,7 +45,7 @@ func ReadHead(r io.ReaderAt) (Head, error) {
 	case n == len(magic) && string(begin) != magic:
 		return Head{}, fmt.Errorf("%w: it begins with % x, and a binary log begins with % x", ErrRefused, begin, magic)
 	case n < len(magic) && (err == nil || errors.Is(err, io.EOF)):
-		return Head{}, &Fault{Cut: true, Why: "the first four bytes are not there"}
+		return Head{}, &Fault{Cut: true, Why: "the first four bytes are missing"}
 	case n < len(magic):
 		return Head{}, err
 	}

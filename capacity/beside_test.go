@@ -42,7 +42,7 @@ func (t *tally) row() string {
 	return fmt.Sprintf("%.1f\t%.0f", 100*median(t.off), 100*t.off[len(t.off)*9/10])
 }
 
-// TestIntervalsCoverTheTruth holds Level against the truth of 500 generated series, beside a straight line and Prometheus' predict_linear.
+// TestIntervalsCoverTheTruth compares Level with the truth of 500 generated series, beside a straight line and Prometheus' predict_linear.
 // The 90 % interval has to cover 85 to 95 % of futures in which growth goes on without further steps. Where steps go on, no interval made
 // of growth alone can; that share is printed beside it. docs/measuring/benchmarks.md has the table.
 func TestIntervalsCoverTheTruth(t *testing.T) {
@@ -144,7 +144,7 @@ func crossing(slope, at0, limit float64) float64 {
 }
 
 // predictLinear is Prometheus' function: simple linear regression over the samples of a range, its value at the time of evaluation and its slope.
-// TestPredictLinearIsPrometheus holds it against the real one.
+// TestPredictLinearIsPrometheus compares it with the real one.
 func predictLinear(samples []Sample, days float64) (slope, at0 float64) {
 	return simpleRegression(lastDays(samples, days))
 }

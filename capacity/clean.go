@@ -12,9 +12,9 @@ type Step struct {
 }
 
 const (
-	window   = 15 // days of the running median that a day is held against
+	window   = 15 // days of the running median that a day is compared with
 	farOff   = 6  // standard deviations from it that make a step
-	shortest = 21 // days of growth that a forecast needs, and that lie on each side of a change of slope
+	shortest = 21 // days of growth that a forecast needs, and that are on each side of a change of slope
 )
 
 // takeSteps takes one-off jumps out of the growth of days: each is replaced by the median of the days around it.

@@ -114,7 +114,7 @@ func (d Death) worst() float64 {
 	return d.Heirs[0].fullest()
 }
 
-// heirOf is the side that serves when a host is dead: the first, in order, that stands elsewhere.
+// heirOf is the side that serves when a host is dead: the first, in order, that is elsewhere.
 func heirOf(p *farm.Pair, dead farm.HostName) (farm.SideName, bool) {
 	for _, side := range p.SideNames() {
 		if p.Sides[side].Host != dead {

@@ -119,7 +119,7 @@ func fit(x, y []float64) line {
 	return l
 }
 
-// above is the probability that the line stands above limit at day x: Fieller's interval, read the other way round.
+// above is the probability that the line is above limit at day x: Fieller's interval, read the other way round.
 func (l line) above(limit, x float64) float64 {
 	height := l.middle + l.slope*(x-l.at) - limit
 	se := l.s * math.Sqrt(1/l.n+(x-l.at)*(x-l.at)/l.spreadX)

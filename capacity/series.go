@@ -28,7 +28,7 @@ func day(at time.Time) int64 {
 	return int64(math.Floor(float64(at.Unix()) / 86400))
 }
 
-// sorted are the samples by time; values that are no numbers are left out, for they measure nothing.
+// sorted are the samples by time; values that are not numbers are left out, because they measure nothing.
 func sorted(samples []Sample) []Sample {
 	out := slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool {
 		return math.IsNaN(s.Value) || math.IsInf(s.Value, 0)

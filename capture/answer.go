@@ -67,7 +67,7 @@ func (t *tap) serverBytes(s *session, d []byte, first, at int64) {
 	}
 }
 
-// skipRows steps over the rows that lie in d from head to end: the most common
+// skipRows steps over the rows that are in d from head to end: the most common
 // packets by far.
 func (a *answer) skipRows(d []byte) (n int) {
 	for len(d)-n > headSize {

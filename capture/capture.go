@@ -174,7 +174,7 @@ type tap struct {
 	first  int64
 	last   int64
 
-	// The present packet. They stand here so that no packet needs memory of
+	// The present packet. They are here so that no packet needs memory of
 	// its own.
 	ends pair
 	seg  segment

@@ -23,7 +23,7 @@
 //   - No bytes, however wrong, end in a panic.
 //
 // Events come when their answer is complete, so not in the order of At. Several
-// statements in one text are an event each, where the results can be told apart,
+// statements in one text are an event each, where the results can be distinguished,
 // as in a slow log; EXECUTE in SQL is seen as it was sent, while a slow log has
 // the statement behind it.
 //

@@ -18,7 +18,7 @@ func shortTalk(client, server string) *talk {
 		wait(time.Millisecond).c(commandPacket(Quit)).fin()
 }
 
-// checkShort holds the events against what shortTalk said.
+// checkShort compares the events with what shortTalk said.
 func checkShort(t *testing.T, list []seen) {
 	t.Helper()
 	if len(list) != 4 || list[0].Command != Connect || list[3].Command != Quit {

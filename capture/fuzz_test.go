@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sane holds any event against what is true of all.
+// sane compares any event with what is true of all.
 func sane(t *testing.T, e *Event) {
 	if e.Latency < 0 || e.Total < e.Latency || !e.Answered && e.Latency != 0 || len(e.Query) > 1<<16 {
 		t.Fatalf("%+v", e)

@@ -51,8 +51,8 @@ var reasonText = [reasonCount]string{
 	noPort:            "packets of ports that were not asked for",
 	badHead:           "packets whose headers are damaged or cut off",
 	noPacket:          "lines of text that belong to no packet",
-	noBytes:           "packets of which the text has no bytes: was tcpdump run without -x?",
-	noFragments:       "IP datagrams of which fragments are missing",
+	noBytes:           "packets without bytes in the text: was tcpdump run without -x?",
+	noFragments:       "IP datagrams with missing fragments",
 	snapped:           "bytes that the capture cut off from packets (snap length)",
 	foreign:           "connections that do not speak the MySQL protocol",
 	encrypted:         "connections that are encrypted (TLS): their statements cannot be read",
@@ -63,14 +63,14 @@ var reasonText = [reasonCount]string{
 	noRequest:         "answers whose request is not in the capture",
 	noAnswer:          "requests whose answer, or a part of it, is not in the capture",
 	noLogin:           "connections that ended between the server's greeting and a login",
-	requestCut:        "requests of which a part is not in the capture, or longer than is kept",
+	requestCut:        "requests that are not whole in the capture, or longer than is kept",
 	requestUnfinished: "requests that the client had not finished when the capture or the connection ended",
 	preparedBefore:    "executions of statements that were prepared before the capture",
 	statementDropped:  "prepared statements forgotten: too many, or too long",
 	oddPacket:         "protocol packets that do not fit where they stand",
 	tooDeep:           "requests given up: too many sent without waiting for an answer",
 	inflateFailed:     "compressed packets that cannot be unpacked",
-	oneSided:          "connections of which only one direction is in the capture",
+	oneSided:          "connections with only one direction in the capture",
 	renumbered:        "segments whose numbers contradict what they hold: the capture was put together from pieces, or rewritten",
 	evicted:           "connections given up: too many at once, or too much memory",
 }
@@ -110,7 +110,7 @@ func (t *tap) remarks() []Remark {
 	return list
 }
 
-// maxLosses is how many connections are told apart in Summary.Losses.
+// maxLosses is how many connections are distinguished in Summary.Losses.
 const maxLosses = 1000
 
 // lose counts bytes that are not in the capture.

@@ -105,7 +105,7 @@ func (t *tap) fromClient(s *session, g *segment) {
 	}
 }
 
-// missedLogin notices that a client goes on with commands while the server's OK
+// missedLogin notices that a client continues with commands while the server's OK
 // to its login was lost: from there on the protocol is the one they agreed on.
 func (t *tap) missedLogin(s *session, g *segment) {
 	if s.requests.n == 0 || !s.down().isLost || s.up().packets.began || len(g.data) < headSize || g.data[3] != 0 {

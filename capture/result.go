@@ -211,7 +211,7 @@ func (s *session) setDB(db []byte) {
 	}
 }
 
-// maxResults is how many results of one answer are told apart.
+// maxResults is how many results of one answer are distinguished.
 const maxResults = 1 << 10
 
 // resultEnds ends a result, and with the last one the answer.

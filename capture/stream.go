@@ -209,7 +209,7 @@ func (t *tap) isOverdue(s *session) bool {
 func (t *tap) giveUp(s *session) {
 	dir, upTo := s.missing()
 	f := &s.flows[dir]
-	if !after(upTo, f.next) { // two ends that wait for each other cannot be: go on with the first
+	if !after(upTo, f.next) { // two ends that wait for each other cannot be: continue with the first
 		f = &s.flows[s.head()]
 		g := &f.early[0]
 		g.flags &^= flagACK

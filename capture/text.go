@@ -149,7 +149,7 @@ func textFraction(d []byte) (ns int64, rest []byte, ok bool) {
 	return ns, d[n:], n == 6 || n == 9
 }
 
-// isPacketText says whether what stands behind a time is tcpdump's: " IP ",
+// isPacketText says whether what is behind a time is tcpdump's: " IP ",
 // perhaps behind an interface and a direction (tcpdump 4.99 with -i any) or link
 // addresses (-e); any other protocol at least right behind the time.
 func isPacketText(d []byte) bool {

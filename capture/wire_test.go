@@ -219,7 +219,7 @@ func ipv4Head(src, dst []byte, size int, id, fragment uint16) []byte {
 	return append(append(b, src...), dst...)
 }
 
-// frame is a packet as it stands in a file.
+// frame is a packet as it is in a file.
 type frame struct {
 	at   time.Time
 	data []byte

@@ -89,7 +89,7 @@ func ParseRules(file, text string) ([]Rule, error) {
 }
 
 // Allowed is a host owner's list of commands in a file, which is read anew for
-// each order. "" is no list: no command is allowed.
+// each order. "" is not a list: no command is allowed.
 type Allowed string
 
 // Read reads the list. It refuses one that another user could have written.

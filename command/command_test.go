@@ -138,7 +138,7 @@ func TestCommandHasATimeLimitAndItsOutputIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := run(t, s, Order{ID: "none", Argv: []string{garbage}}); out.Code != 127 {
-		t.Errorf("what is no program: %+v", out)
+		t.Errorf("what is not a program: %+v", out)
 	}
 }
 

@@ -108,7 +108,7 @@ func readOrder(raw []byte) (Order, error) {
 		return fail(fmt.Errorf("its version is %d, this program knows %d", o.Version, rebootVersion), "let program and agents be of one version: stowage agent status")
 	}
 	if !safeID().MatchString(o.ID) {
-		return fail(fmt.Errorf("%q is no number of an order", o.ID), "")
+		return fail(fmt.Errorf("%q is not a number of an order", o.ID), "")
 	}
 	if err := o.Check(); err != nil {
 		return fail(err, "")
@@ -120,7 +120,7 @@ func readOrder(raw []byte) (Order, error) {
 	}
 	path, err := host.LookUp(o.Argv[0])
 	if err != nil {
-		return fail(fmt.Errorf("%s is not installed here, or is no program", o.Argv[0]), "install it on the host, or name it by its whole path")
+		return fail(fmt.Errorf("%s is not installed here, or is not a program", o.Argv[0]), "install it on the host, or name it by its whole path")
 	}
 	o.Argv = append([]string{path}, o.Argv[1:]...)
 	return o, nil
@@ -163,7 +163,7 @@ func ReadOutcome(raw []byte) (Outcome, error) {
 func (o Outcome) String() string {
 	switch {
 	case o.Unknown != "":
-		return "nobody can tell how it ended: " + o.Unknown
+		return "its end is unknown: " + o.Unknown
 	case o.Rebooted:
 		return "the machine was started again"
 	case o.StayedUp:

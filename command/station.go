@@ -225,7 +225,7 @@ func look(dir string, o Order) (Outcome, state, error) {
 	return out, lost, nil
 }
 
-// isPast reports whether the machine was started again since. A begin that is torn, or a kernel that does not say, is no proof.
+// isPast reports whether the machine was started again since. A begin that is torn, or a kernel that does not say, is not a proof.
 func (b begun) isPast() bool {
 	id := BootID()
 	return b.BootID != "" && id != "" && b.BootID != id
@@ -256,9 +256,9 @@ func whyLost(dir string, b begun) string {
 	var pid int
 	var since string
 	if n, _ := fmt.Sscan(string(raw), &pid, &since); n == 2 && startOf(pid) == since {
-		return fmt.Sprintf("what waited for it was killed; it still runs as process %d", pid)
+		return fmt.Sprintf("the process that waited for it was killed; it still runs as process %d", pid)
 	}
-	return "what waited for it was killed"
+	return "the process that waited for it was killed"
 }
 
 // BootIDFile is where the kernel says which start of the machine this is. Tests have another: in a container it is that of the machine around it.

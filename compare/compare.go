@@ -15,7 +15,7 @@ import (
 // and every row is summed on both ends. It knows nothing of sides and pairs.
 //
 // It is resumable: Keep is called as chunks are found equal, and Begin is what was kept last. A program that was killed
-// goes on with the next chunk, at a barrier of its own.
+// continues with the next chunk, at a barrier of its own.
 type Verification struct {
 	Source, Copied *mysql.Server
 	Patience       time.Duration // for either end to reach a position
@@ -36,7 +36,7 @@ const (
 	listed    = 10
 )
 
-// Schema changes that come while a table is compared end that attempt; the next goes on with what was found equal. So
+// Schema changes that come while a table is compared end that attempt; the next continues with what was found equal. So
 // many, with a pause that grows; then the step is tried again, in the engine's time.
 const (
 	changedTries = 20
@@ -76,7 +76,7 @@ func (v *Verification) once(ctx context.Context) (mysql.Verdict, error) {
 	if err := v.Copied.StopReplicating(ctx); err != nil {
 		return mysql.Verdict{}, err
 	}
-	// The snapshot must not lie before where the copy stands.
+	// The snapshot must not be before where the copy stands.
 	stands, err := v.Copied.AppliedPosition(ctx)
 	if err != nil {
 		return mysql.Verdict{}, err

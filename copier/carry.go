@@ -84,7 +84,7 @@ func (c *Copy) makeTables(ctx context.Context) error {
 	var texts []string
 	for _, t := range here.tables {
 		if t.KeyName == "" {
-			return c.refuse("prepare", "give it a primary key", "table %s has no key by which rows can be told apart", t.Name)
+			return c.refuse("prepare", "give it a primary key", "table %s has no key by which rows can be distinguished", t.Name)
 		}
 		text, err := c.From.CreateText(ctx, t)
 		if err != nil {

@@ -426,7 +426,7 @@ func TestObjects(t *testing.T) {
 		t.Errorf("triggers made it %q, want y!?", v)
 	}
 	if n := f.to.Value(t, "SELECT MAX(id) FROM shop.counted"); n != "9" { // 1, 3, 5, 7 were given out
-		t.Errorf("the counter goes on with %s, want 9", n)
+		t.Errorf("the counter continues with %s, want 9", n)
 	}
 	if n := f.from.Value(t, "SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = 'shop'"); n != "0" {
 		t.Errorf("%s triggers on the source would act on what comes back", n)

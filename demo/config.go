@@ -91,7 +91,7 @@ func place(i host.Instance) string {
 // identity are the numbers that make an instance a side of its pair.
 type identity struct {
 	serverID uint32
-	domain   int  // unique in the farm: two writers in one domain cannot be told apart
+	domain   int  // unique in the farm: two writers in one domain cannot be distinguished
 	offset   int  // of auto-increment: 1 or 2
 	replica  bool // takes no writes but its source's
 }

@@ -77,7 +77,7 @@ func (a *anonymizer) named(known map[string]string, what string, ns []Named) []N
 }
 
 // withoutValues reads a fingerprint once more as the server does: pt-query-digest's rules leave some values in (0xDEADBEEF in
-// capitals, what stands behind a quote that is not closed).
+// capitals, what is behind a quote that is not closed).
 func withoutValues(fingerprint string) string {
 	return remains.ReplaceAllString(strings.ToValidUTF8(string(lexerFingerprint(nil, []byte(fingerprint), nil)), "?"), "$1?")
 }

@@ -56,7 +56,7 @@ type capturedEvents struct {
 	isNamedExecute bool // an execution is called EXECUTE
 	templates      map[uint64]template
 
-	// The present event, with the texts that are made up for it. They stand here so that no event needs memory of its own.
+	// The present event, with the texts that are made up for it. They are here so that no event needs memory of its own.
 	e       event
 	text    []byte
 	gaps    [maxShapeGaps + 1]int
@@ -81,7 +81,7 @@ const (
 	maxTemplate  = 4 << 10 // bytes
 )
 
-// flagCut marks an event whose text is not the statement, or not all of it. It stands beyond the flags that are counted.
+// flagCut marks an event whose text is not the statement, or not all of it. It is beyond the flags that are counted.
 const flagCut = 31
 
 // count takes in one event.
@@ -223,7 +223,7 @@ func (c *capturedEvents) execute(e *event, p *capture.Event) {
 	}
 }
 
-// recognise looks for the shape of a text that stands at the beginning of c.text, and learns it when it is new.
+// recognise looks for the shape of a text that is at the beginning of c.text, and learns it when it is new.
 func (c *capturedEvents) recognise(t *shapes, e *event) {
 	const tail = ";\n" + "0123456789abcdef0123456789abcdef" // where a statement ends, and what shapes.match may look at behind it
 	c.learned = nil
@@ -300,7 +300,7 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// commandNames are what the reference calls commands that are no statements.
+// commandNames are what the reference calls commands that are not statements.
 var commandNames = map[capture.Command]string{
 	capture.Quit: "Quit", capture.InitDB: "Init_db", capture.FieldList: "Field_list", capture.CreateDB: "Create_db",
 	capture.DropDB: "Drop_db", capture.Refresh: "Refresh", capture.Shutdown: "Shutdown", capture.Statistics: "Statistics",

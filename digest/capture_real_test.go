@@ -21,7 +21,7 @@ import (
 	"stowage/internal/mariadbtest"
 )
 
-// wiretap stands between clients and a server and writes down what they say, as tcpdump would, but without its privileges.
+// wiretap is between clients and a server and writes down what they say, as tcpdump would, but without its privileges.
 type wiretap struct {
 	l  net.Listener
 	wg sync.WaitGroup

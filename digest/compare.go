@@ -80,7 +80,7 @@ func Compare(before, after *Digest, o CompareOptions) Comparison {
 	return out
 }
 
-// caveats are reasons not to trust a comparison that lie in the captures themselves.
+// caveats are reasons not to trust a comparison that are in the captures themselves.
 func caveats(before, after Side) (out []string) {
 	for _, s := range []struct {
 		name string
@@ -96,7 +96,7 @@ func caveats(before, after Side) (out []string) {
 	}
 	low, high := min(before.QueryTime.Min, after.QueryTime.Min), max(before.QueryTime.Min, after.QueryTime.Min)
 	if high > 1e-3 && high > 20*low && before.Events > 1000 && after.Events > 1000 {
-		out = append(out, "the shortest queries differ twentyfold: were the captures made with different long_query_time? What lies below it is not comparable")
+		out = append(out, "the shortest queries differ twentyfold: were the captures made with different long_query_time? What is below it is not comparable")
 	}
 	return slices.Compact(out)
 }

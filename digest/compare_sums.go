@@ -15,7 +15,7 @@ func onlySums(ch *Change) bool {
 	return math.IsNaN(ch.Before.QueryTime.P95) || math.IsNaN(ch.After.QueryTime.P95)
 }
 
-// caveatsOfSums are reasons not to trust a comparison that lie in how sums were read.
+// caveatsOfSums are reasons not to trust a comparison that are in how sums were read.
 func caveatsOfSums(before, after *Digest) (out []string) {
 	for _, s := range []struct {
 		name string

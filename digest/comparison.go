@@ -17,7 +17,7 @@ type Comparison struct {
 	After         Side    `json:"after"`
 
 	// CommonFactor is by how much p95 changed in all classes alike: host, load, or everything at once. It is 1, and
-	// CommonReason says why, where that cannot be told from what became of the classes themselves.
+	// CommonReason says why, where that cannot be distinguished from what became of the classes themselves.
 	CommonFactor   float64  `json:"common_factor"`
 	CommonReason   string   `json:"common_factor_reason"`
 	CommonFactorCI Interval `json:"common_factor_ci"`
@@ -303,7 +303,7 @@ func (t *trial) short(ct *classTest, ch *Change) {
 		half = change
 	}
 	ch.Detectable = math.Exp(min(max(change, half+margin), 20))
-	ch.Reason = fmt.Sprintf("a change of p95 below %.3gx cannot be told from chance", ch.Detectable)
+	ch.Reason = fmt.Sprintf("a change of p95 below %.3gx cannot be distinguished from chance", ch.Detectable)
 	if ch.Detectable <= wantedChange {
 		return
 	}

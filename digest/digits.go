@@ -4,7 +4,7 @@ import "math/bits"
 
 // Numbers eight bytes at a time. Header lines of slow logs are half numbers, and taking them digit by digit costs a
 // mispredicted branch at the end of nearly every one. The tricks are those of Daniel Lemire and of Mula, "Faster
-// parsing of eight digits" (2008); digits_test.go holds them against the plain way.
+// parsing of eight digits" (2008); digits_test.go compares them with the plain way.
 const (
 	everyByte = 0x0101010101010101
 	highBits  = 0x80 * everyByte

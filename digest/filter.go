@@ -55,7 +55,7 @@ type candidate struct {
 
 type condition func(*candidate) bool
 
-// ParseFilter reads an expression. Errors name the column and what could stand there.
+// ParseFilter reads an expression. Errors name the column and what could be there.
 func ParseFilter(source string) (*Filter, error) {
 	p := filterParser{text: source}
 	p.advance()

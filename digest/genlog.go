@@ -199,7 +199,7 @@ func (g *generalLog) statement(text []byte) {
 	g.append(text)
 }
 
-// admin counts an event that is no statement. Like the reference it is named by the first word of the command, except for
+// admin counts an event that is not a statement. Like the reference it is named by the first word of the command, except for
 // Init DB.
 func (g *generalLog) admin(command []byte) {
 	if i := bytes.IndexByte(command, ' '); i > 0 && string(command) != "Init DB" {

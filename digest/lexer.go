@@ -179,7 +179,7 @@ func (l *lexer) text() {
 	l.literal()
 }
 
-// beforeMark guesses what stands in front of a word that was taken back.
+// beforeMark guesses what is in front of a word that was taken back.
 func (l *lexer) beforeMark() lastToken {
 	if len(l.out) == 0 {
 		return lastNothing
@@ -339,7 +339,7 @@ func (l *lexer) symbol() {
 	}
 }
 
-// operator writes an operator of one or more bytes. A sign where no value stands in front may be that of a number.
+// operator writes an operator of one or more bytes. A sign where no value is in front may be that of a number.
 func (l *lexer) operator(c byte) {
 	if c == '+' && l.last == lastLiteral && l.peek() == ')' {
 		return // (?+): the text is a fingerprint already

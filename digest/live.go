@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Live takes the statements of a source that is no file but a table of a running server. Whoever reads the table hands
+// Live takes the statements of a source that is not a file but a table of a running server. Whoever reads the table hands
 // them over one by one. It is the Builder's: not safe for concurrent use, and of use until Close.
 type Live struct {
 	b     *Builder

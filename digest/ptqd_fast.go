@@ -347,7 +347,7 @@ func onlyMarks(b []byte) bool {
 	return true
 }
 
-// plainLiteral says whether what stands between two quotes cannot upset any rule: no escape, no quote of the other kind,
+// plainLiteral says whether what is between two quotes cannot upset any rule: no escape, no quote of the other kind,
 // no block comment, and in an INSERT nothing that looks like rows. A line comment inside a literal needs the end of the
 // line before the closing quote, so it needs a line end in the literal.
 func plainLiteral(b []byte, insert bool) bool {

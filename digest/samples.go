@@ -14,7 +14,7 @@ type sampleSet struct {
 	plans           []sample // ascending by plan; nil: all events ran as the example did
 }
 
-// sample is one statement. It is kept shorter than an example, for there are several.
+// sample is one statement. It is kept shorter than an example, because there are several.
 type sample struct {
 	ns   uint64
 	at   int64

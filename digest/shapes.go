@@ -2,7 +2,7 @@ package digest
 
 // shapes recognises statements that were seen before but for their numbers and literals, so that they need no
 // fingerprint: a tree of texts that branches where statements differ. Under the rule set ptqd, texts that differ only in
-// the length and value of runs of digits, and in what stands in quotes as long as it is plain (see plainLiteral), have one
+// the length and value of runs of digits, and in what is in quotes as long as it is plain (see plainLiteral), have one
 // fingerprint and end in the same place whenever ptqdFast answers for one of them; see ptqd_fast.go, which looks at
 // nothing else. Under lexer the same holds for digits that stand alone; digits in names are text here, because which
 // names are equal decides what they are.
@@ -164,7 +164,7 @@ func (t *shapes) parts(q []byte) (parts []shapePart, ok bool) {
 	if len(q) > maxShapeText || hasFold(q, "set") { // SET may change the clock of its session, see clock.statement
 		return nil, false
 	}
-	from, solid, ticked := 0, byte(' '), false // solid is the last byte that is no blank, 0 behind the end of a comment
+	from, solid, ticked := 0, byte(' '), false // solid is the last byte that is not a blank, 0 behind the end of a comment
 	for i := 0; i < len(q); {
 		c := q[i]
 		end := i + 1

@@ -9,7 +9,7 @@ import (
 )
 
 // checkShape adds a statement to the tree, or holds what the tree says about it against the long way. known says that the
-// tree knew it. Of a text that has the end of a statement inside, the tree may know what stands before that: those who
+// tree knew it. Of a text that has the end of a statement inside, the tree may know what is before that: those who
 // ask look at what follows, and go the long way unless it is the end.
 func checkShape(t *testing.T, tree *shapes, seen map[*knownStatement]string, q []byte) (known bool) {
 	t.Helper()

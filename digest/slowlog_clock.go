@@ -24,7 +24,7 @@ type clock struct {
 	set0  []byte // the last SET line and what it meant
 	set1  int64
 	last  int64           // time of the event before
-	leans bool            // a time was taken from lines that may stand in front of this part, see slowlog_parts.go
+	leans bool            // a time was taken from lines that may be in front of this part, see slowlog_parts.go
 	own   map[uint64]bool // connections that set their own clock
 
 	second isoSecond
@@ -126,7 +126,7 @@ func (c *clock) statement(thread uint64, text []byte) {
 	}
 }
 
-// stamp reads what stands behind "# Time: ".
+// stamp reads what is behind "# Time: ".
 func (c *clock) stamp(b []byte) bool {
 	if len(b) > 10 && b[4] == '-' {
 		t, err := time.Parse(time.RFC3339Nano, string(b))

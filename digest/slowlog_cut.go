@@ -11,7 +11,7 @@ const (
 	// before much of it was read, and grow: every part costs the classes of the log once more.
 	leastPart = 1 << 20
 	mostPart  = 64 << 20
-	// streamPart is the parts of a stream: they lie in memory, one for every goroutine and two more.
+	// streamPart is the parts of a stream: they are in memory, one for every goroutine and two more.
 	streamPart = 2 << 20
 	// manyClasses is where parts no longer pay, neither in time nor in memory: the rest is read in one piece.
 	manyClasses = 8192

@@ -124,7 +124,7 @@ func (s *slowLog) body(p, q int, h *header) (int, progress) {
 
 // reasonForged is the Remark on what looks like an event but lacks the SET timestamp that its server writes with every
 // statement: comments of a statement that quote a header. Events that a server wrote look the same only where the one who
-// wrote the statement could also write that line, which is no SQL in that place.
+// wrote the statement could also write that line, which is not SQL in that place.
 const reasonForged = "looks like an event without its SET timestamp: comment of a statement"
 
 // usualBody is body for what nearly all events are: the SET timestamp line of the event before once more, and a

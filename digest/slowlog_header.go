@@ -35,7 +35,7 @@ func isEventStart(line []byte) bool {
 	return isAdmin(line)
 }
 
-// isTime says whether what stands behind "# Time:" can be a time: digits, nothing, or what was put in the place of digits.
+// isTime says whether what is behind "# Time:" can be a time: digits, nothing, or what was put in the place of digits.
 func isTime(rest []byte) bool {
 	rest = bytes.TrimLeft(rest, " \t")
 	if len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' || isDigit(rest[0]) {

@@ -2,7 +2,7 @@ package digest
 
 import "bytes"
 
-// isoSecond is the second of the last ISO stamp: thousands of events have it, and differ in what stands behind the point.
+// isoSecond is the second of the last ISO stamp: thousands of events have it, and differ in what is behind the point.
 type isoSecond struct {
 	front []byte // "2016-07-20T18:13:25."
 	back  []byte // the zone and the end of the line

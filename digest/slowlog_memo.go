@@ -66,8 +66,8 @@ func (m *lastFlagMemos) keep(line []byte, flags uint32) {
 	m.next = (m.next + 1) % len(m.memos)
 }
 
-// userLine reads "# User@Host: root[root] @ localhost [127.0.0.1]  Id:     3". The user is what stands in front of the
-// bracket, or the bracket itself where there is nothing ([SQL_SLAVE]); the address stands in for a missing host.
+// userLine reads "# User@Host: root[root] @ localhost [127.0.0.1]  Id:     3". The user is what is in front of the
+// bracket, or the bracket itself where there is nothing ([SQL_SLAVE]); the address is in for a missing host.
 func (s *slowLog) userLine(line []byte) {
 	whole := line
 	if i := bytes.LastIndex(line, []byte("]  Id: ")); i >= 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // A slow log is read by several goroutines in parts, cut where an event begins behind the end of a statement. Such a place
-// may lie inside a literal (somebody may have forged it), and events may take their database or time from lines in front
+// may be inside a literal (somebody may have forged it), and events may take their database or time from lines in front
 // of the part. So a part is only believed when the part in front of it ended outside of any statement and what was carried
 // over is as it was supposed to be; else it is read again. Every part is digested on its own and merged in the order of
 // the file; merging is exact, so the result is that of one pass.
@@ -137,7 +137,7 @@ type partJoiner struct {
 func (j *partJoiner) join(p *part) {
 	<-p.ready
 	if j.err != nil {
-		return // what lies behind an error does not count
+		return // what is behind an error does not count
 	}
 	if j.held != nil {
 		p.extend(j.held)

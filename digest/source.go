@@ -79,7 +79,7 @@ func (b *Builder) readBehindZeros(name string, in *bufio.Reader) error {
 		}
 		n := len(head) - len(bytes.TrimLeft(head, "\x00"))
 		zeros += int64(n)
-		_, _ = in.Discard(n) // they lie in its buffer
+		_, _ = in.Discard(n) // they are in its buffer
 		if n == 0 || n < len(head) || err == io.EOF {
 			break
 		}
@@ -167,7 +167,7 @@ func sniff(head []byte) kind {
 	return sniffText(head)
 }
 
-// foreign names what is no log of statements that can be read here, but is known well enough to say what to do.
+// foreign names what is not a log of statements that can be read here, but is known well enough to say what to do.
 func foreign(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xfebin")):

@@ -4,7 +4,7 @@ import "bytes"
 
 // tablesOf appends the names of the tables a statement touches to dst: each once, in the order of the text, without
 // backticks, with the database where the text names it. Literals and comments hold no tables; names of common table
-// expressions and what stands between FROM and a parenthesis of EXTRACT, TRIM or SUBSTRING are none. It also reads
+// expressions and what is between FROM and a parenthesis of EXTRACT, TRIM or SUBSTRING are none. It also reads
 // fingerprints, in which a name may hold question marks.
 func tablesOf(dst [][]byte, q []byte) [][]byte {
 	t := tableReader{tokens: tokens{q: q}, out: dst, first: len(dst)}

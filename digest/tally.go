@@ -194,7 +194,7 @@ func appendTight(list, more []byte) []byte {
 }
 
 // hashBytes is a 64-bit hash that is the same in every process and on every machine: what a tally keeps depends on it.
-// It multiplies and folds eight bytes at a time, as wyhash does; it is no defence against chosen collisions, which could
+// It multiplies and folds eight bytes at a time, as wyhash does; it is not a defence against chosen collisions, which could
 // only spoil the attacker's own names.
 func hashBytes(b []byte) uint64 {
 	const k0, k1 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db

@@ -44,7 +44,7 @@ func (p *page) common(c Comparison) {
 	}
 	p.wrapped("common  ", common)
 	if c.HostRatio != nil {
-		p.wrapped("host    ", fmt.Sprintf("work of its own, which asks nothing of the database, took %s while it was recorded", times(*c.HostRatio)))
+		p.wrapped("host    ", fmt.Sprintf("work other than the database took %s while it was recorded", times(*c.HostRatio)))
 	}
 	p.line("load    %.3g -> %.3g s of query time a second: %+.3g by calls, %+.3g by latency", o.LoadBefore, o.LoadAfter, o.LoadByCalls, o.LoadByAvg)
 	p.line("result  %d slower, %d faster, %d unchanged, %d inconclusive of %d classes", o.SlowerCount, o.FasterCount, o.SameCount, o.UnclearCount, len(c.Classes))

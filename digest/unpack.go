@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ReasonCut and ReasonDamaged are the Remarks on compressed input of which only a beginning could be unpacked. What lies in
+// ReasonCut and ReasonDamaged are the Remarks on compressed input of which only a beginning could be unpacked. What is in
 // front of it is counted like any other.
 const (
 	ReasonCut     = "the compressed file is cut short: the rest is missing"
@@ -123,7 +123,7 @@ func (b *Builder) unpack(name string, u *Unpacked, nested int) error {
 }
 
 // members reads the members of a gzip file one after the other, as gzip does: padding of zero bytes (tapes, block devices)
-// ends them, and so does anything else that is no gzip.
+// ends them, and so does anything else that is not gzip.
 type members struct {
 	in       *bufio.Reader
 	z        *gzip.Reader

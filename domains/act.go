@@ -88,7 +88,7 @@ var backward = []step{
 	{"undo check", "each server has what the others have", nil, (*Act).undoCheck},
 }
 
-// Separate gives each side of the named pairs, or of all, a domain of its own. It goes on with runs that were cut short.
+// Separate gives each side of the named pairs, or of all, a domain of its own. It continues with runs that were cut short.
 func (a *Act) Separate(ctx context.Context, names ...farm.PairName) ([]farm.Finding, error) {
 	return a.each(ctx, names, func(p *pair) (bool, error) {
 		if p.record != nil && p.record.State == Undoing {

@@ -259,7 +259,7 @@ func (j *job) endsOf(ctx context.Context, domain uint32) (ends []mysql.GTID, hig
 			}
 		}
 	}
-	if twice { // two servers gave the same number: it stands behind neither
+	if twice { // two servers gave the same number: it is behind neither
 		high.Server = 0
 	}
 	return ends, high, nil

@@ -19,7 +19,7 @@ const (
 	Back Why = "clock back" // it was done at a time that is still to come
 )
 
-// Turn is a task as it stands at one moment.
+// Turn is a task as it is at one moment.
 type Turn struct {
 	Task
 	Why  Why
@@ -46,7 +46,7 @@ func (t Task) Of(done, now time.Time) Turn {
 	return Turn{t, Not, this.Add(t.Every)}
 }
 
-// begin is when the interval began that a time lies in.
+// begin is when the interval began that a time is in.
 func (t Task) begin(at time.Time) time.Time {
 	length := int64(t.Every / time.Second)
 	past := at.Unix() % length

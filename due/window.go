@@ -37,7 +37,7 @@ func (w Window) String() string {
 func (w Window) Check() error {
 	for _, d := range w.Days {
 		if !slices.Contains(WeekDays, d) {
-			return fmt.Errorf("%q is no day: they are called %s", d, strings.Join(WeekDays, ", "))
+			return fmt.Errorf("%q is not a day: they are called %s", d, strings.Join(WeekDays, ", "))
 		}
 	}
 	for _, text := range []string{w.From, w.To} {
@@ -46,10 +46,10 @@ func (w Window) Check() error {
 		}
 	}
 	if strings.EqualFold(w.Zone, "local") { // it would be another one on another machine
-		return errors.New(`"Local" is no time zone: write the place, as in Europe/Lisbon`)
+		return errors.New(`"Local" is not a time zone: write the place, as in Europe/Lisbon`)
 	}
 	if _, err := time.LoadLocation(w.Zone); err != nil {
-		return fmt.Errorf("%q is no time zone: write UTC or a place, as in Europe/Lisbon", w.Zone)
+		return fmt.Errorf("%q is not a time zone: write UTC or a place, as in Europe/Lisbon", w.Zone)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (l *laneRun) name(ctx workflow.Context, in stepInput) stepName {
 }
 
 // forged says whether the end of a step, its output or its error, is none of the step's own. Nobody knows then what the step has
-// done: the part is neither gone on with nor undone. What the server itself says (an attempt's time is up) and an attempt that was
+// done: the part is neither continued nor undone. What the server itself says (an attempt's time is up) and an attempt that was
 // cut short lead at worst to one more attempt, and need no proof.
 func (l *laneRun) forged(ctx workflow.Context, in stepInput, answered stepName, err error) *failure {
 	want := l.name(ctx, in)

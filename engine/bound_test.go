@@ -36,7 +36,7 @@ func TestUnsealedJobIsNotCarriedOut(t *testing.T) {
 		}
 	}
 	if _, err := c.Run(t.Context(), job, nil); !errors.Is(err, ErrOlder) {
-		t.Errorf("gone on with: %v, want %v", err, ErrOlder)
+		t.Errorf("continued: %v, want %v", err, ErrOlder)
 	}
 	if got := d.names("s"); len(got) != 1 {
 		t.Errorf("steps ran: %q, want the one of the own job", got)

@@ -152,10 +152,10 @@ func (c *Client) checkAttached(ctx context.Context, job, lane string) error {
 		return err
 	}
 	if about.Format > Format {
-		return fmt.Errorf("go on with lane %s: %w", laneID(job, lane), ErrNewer)
+		return fmt.Errorf("continue with lane %s: %w", laneID(job, lane), ErrNewer)
 	}
 	if about.queue != c.opts.Queue || about.Format < Format {
-		return fmt.Errorf("go on with lane %s: %w", laneID(job, lane), ErrOlder)
+		return fmt.Errorf("continue with lane %s: %w", laneID(job, lane), ErrOlder)
 	}
 	return nil
 }

@@ -3,7 +3,7 @@
 // An act is a [Job]: lanes side by side, each a list of parts, each part a list of steps. Each lane runs as a Temporal workflow
 // and every step as one activity, carried out by the [Doer] of whichever process serves the step's queue. [Start] runs the
 // embedded server as a child, [Dial] connects to it or to a cluster, [Client.Serve] offers a Doer, [Client.Run] runs the lanes of a
-// job, or goes on with them, as many at once as budgets allow.
+// job, or continues with them, as many at once as budgets allow.
 //
 // Invariants:
 //   - A step is attempted until it ends: kill -9 of the server, of the worker or of both never skips one and never reorders them.

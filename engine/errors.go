@@ -64,7 +64,7 @@ func Unknown(err error) error {
 	return &unknownError{err}
 }
 
-// KindOf tells how the engine will treat err. Unknown wins over Permanent wherever they stand in the chain.
+// KindOf tells how the engine will treat err. Unknown wins over Permanent wherever they are in the chain.
 func KindOf(err error) Kind {
 	var unknown *unknownError
 	var permanent *permanentError
@@ -135,7 +135,7 @@ func failureOf(err error) failure {
 		if late.TimeoutType() == timeoutHeartbeat {
 			return failure{KindLost, "the worker died or was cut off while it ran this step"}
 		}
-		return failure{KindTimeout, "took longer than it may, and did not return when it was told to stop"}
+		return failure{KindTimeout, "took longer than it may, and did not return when it was stopped"}
 	}
 	var stopped *temporal.CanceledError
 	var killed *temporal.TerminatedError

@@ -212,7 +212,7 @@ func (c *Client) sendDirectly(ctx context.Context, m message) (underway, error) 
 }
 
 func (d directCall) cancel(ctx context.Context) error {
-	return d.Cancel(ctx, client.CancelActivityOptions{Reason: "whoever asked has given up"})
+	return d.Cancel(ctx, client.CancelActivityOptions{Reason: "the caller gave up"})
 }
 
 func (d directCall) beat(ctx context.Context) (text string, err error) {

@@ -57,7 +57,7 @@ func (l LaneResult) IsOwnFailure() bool {
 	return l.End == EndUndone && (l.Kind == KindFailed || l.Kind == KindPermanent || l.Kind == KindTimeout)
 }
 
-// End is the gravest end of any lane: unknown, stuck, undone, not-started, done.
+// End is the most severe end of any lane: unknown, stuck, undone, not-started, done.
 func (r Result) End() End {
 	worst := EndDone
 	for _, lane := range r.Lanes {

@@ -64,7 +64,7 @@ func readKeyFile(path string) ([]byte, error) {
 	}
 	owner, ok := about.Sys().(*syscall.Stat_t)
 	if !about.Mode().IsRegular() || about.Mode().Perm()&0o077 != 0 || !ok || owner.Uid != 0 && int(owner.Uid) != os.Geteuid() {
-		return nil, fmt.Errorf("read key %s: it must belong to root or the caller, and no other user may read it (mode %04o): whoever reads it can forge steps. When no run is under way, remove it; the next run makes a new one",
+		return nil, fmt.Errorf("read key %s: it must belong to root or the caller, and no other user may read it (mode %04o): anyone who reads it can forge steps. When no run is under way, remove it; the next run makes a new one",
 			path, about.Mode().Perm())
 	}
 	key := make([]byte, keySize+1)

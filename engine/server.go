@@ -182,7 +182,7 @@ func (s *Server) Err() error {
 	return s.err
 }
 
-// Close leaves the engine, and stops it when nobody else needs it. Jobs that run stay in the file and go on with the next Start. Safe to call twice.
+// Close leaves the engine, and stops it when nobody else needs it. Jobs that run stay in the file and continue with the next Start. Safe to call twice.
 func (s *Server) Close() error {
 	s.cancel()
 	<-s.settled

@@ -14,7 +14,7 @@ import (
 func TestStartFailsWithTheEnginesOwnWords(t *testing.T) {
 	o := testOptions(t)
 	o.DB = filepath.Join(o.Dir, "not-a-database")
-	if err := os.WriteFile(o.DB, []byte(strings.Repeat("this is no SQLite file. ", 400)), 0o600); err != nil {
+	if err := os.WriteFile(o.DB, []byte(strings.Repeat("this is not an SQLite file. ", 400)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Start(t.Context(), o)

@@ -35,8 +35,8 @@ type onwardError struct{ error }
 func (e *onwardError) Unwrap() error { return e.error }
 
 // Onward is what Do answers to an undo when the step cannot be undone any more, and somebody has decided that the part is to go on
-// without that. The undo must have had no effect. The part goes on with the step that had failed, as if it were done for the first
-// time. It is heard from the first undo of a part only: what lies behind one that was undone cannot be gone on from.
+// without that. The undo must have had no effect. The part continues with the step that had failed, as if it were done for the first
+// time. It is heard from the first undo of a part only: what is behind one that was undone cannot be gone on from.
 func Onward(reason string) error { return &onwardError{errors.New(reason)} }
 
 type heldError struct{ error }

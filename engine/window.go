@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Memory is where the program that runs a job keeps which lanes have begun and how they ended, so that who goes on with it need not ask
+// Memory is where the program that runs a job keeps which lanes have begun and how they ended, so that who continues with it need not ask
 // the engine about thousands of them. It is for this job's program alone; its methods are called from many goroutines.
 type Memory interface {
 	// Lanes are the lanes of a job that have begun. The End of one whose result is not known is empty.
@@ -41,7 +41,7 @@ type laneEnd struct {
 	err    error // the lane may still run
 }
 
-// Run runs the job's lanes to their ends, or goes on with them, and tells how each has ended. A lane that has ended is never run again.
+// Run runs the job's lanes to their ends, or continues with them, and tells how each has ended. A lane that has ended is never run again.
 // After a lane failed no other lane begins, but for the failures that the job spares. Lanes that failed are in the Result, not in the error.
 // At most one process runs a job at a time; the caller sees to that.
 //

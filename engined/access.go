@@ -85,7 +85,7 @@ func addressOf(host string) (string, error) {
 		return "127.0.0.1", nil
 	}
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
-		return "", fmt.Errorf("%q is no IP address of this machine", host)
+		return "", fmt.Errorf("%q is not an IP address of this machine", host)
 	}
 	return host, nil
 }

@@ -89,7 +89,7 @@ func parseRevoked(raw []byte) (map[string]bool, error) {
 		}
 		serial, ok := new(big.Int).SetString(text, 16)
 		if !ok {
-			return nil, fmt.Errorf("line %d: %q is no serial number in hexadecimal digits", n, text)
+			return nil, fmt.Errorf("line %d: %q is not a serial number in hexadecimal digits", n, text)
 		}
 		numbers[serial.Text(16)] = true
 	}

@@ -25,7 +25,7 @@ const (
 	tokenField = 7001
 )
 
-// openTokenKey reads the key that stands beside the engine's file, or makes it: tokens outlive a restart of the engine.
+// openTokenKey reads the key that is beside the engine's file, or makes it: tokens outlive a restart of the engine.
 func openTokenKey(path string) (tokenKey, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -54,7 +54,7 @@ func Codes() []Code {
 	return append(out, exits...)
 }
 
-// Of finds a code, in any case. A code that ends in a word of the farm, such as plan-shared-rack, is found by what stands before that word.
+// Of finds a code, in any case. A code that ends in a word of the farm, such as plan-shared-rack, is found by what is before that word.
 func Of(code string) (Code, bool) {
 	for _, c := range Codes() {
 		if prefix, ok := strings.CutSuffix(c.Code, "LABEL"); strings.EqualFold(c.Code, code) || ok && strings.HasPrefix(code, prefix) && code != prefix {

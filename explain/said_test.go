@@ -20,7 +20,7 @@ type source struct {
 	set   *token.FileSet
 }
 
-// codesInSource are all codes that the program can print, found in its source: what stands in a field Check, is assigned to one, names a question of
+// codesInSource are all codes that the program can print, found in its source: what is in a field Check, is assigned to one, names a question of
 // preflight, or is handed to a function that puts its parameter there. Rules of tune are asked for, bench has no findings. What cannot be traced to a word is an error of the test: write the word out.
 func codesInSource(t *testing.T) map[string][]string {
 	out := map[string][]string{}

@@ -57,7 +57,7 @@ func (c *checker) agents() {
 	}
 	for i, h := range a.Hosts {
 		if _, ok := c.farm.Host(h); !ok {
-			c.say(fmt.Sprintf("agents.hosts[%d]", i), "agents names %s, which is no host", h)
+			c.say(fmt.Sprintf("agents.hosts[%d]", i), "agents names %s, which is not a host", h)
 		}
 	}
 }

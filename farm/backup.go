@@ -87,7 +87,7 @@ func (c *checker) backup() {
 		c.say("backup.restic", "backup has dir and restic: give one of them")
 	}
 	if _, ok := c.farm.Host(b.Host); b.Host != "" && !ok {
-		c.say("backup.host", "host of backup is %q, which is no host", b.Host)
+		c.say("backup.host", "host of backup is %q, which is not a host", b.Host)
 	}
 	c.backupFiles(b)
 	if b.Restic == "" && b.Dir != "" {
@@ -143,7 +143,7 @@ func (c *checker) backupDir(b Backup) {
 	}
 	for _, h := range c.farm.Hosts {
 		if b.On(h.Name) == h.Name && h.Dir != "" && path.Clean(h.Dir) == b.Dir {
-			c.say(key, "dir of backup is %s, where host %s makes new instances: give backups a directory of their own", b.Dir, h.Name)
+			c.say(key, "dir of backup is %s, where host %s makes new instances: give backups another directory", b.Dir, h.Name)
 			return
 		}
 	}
@@ -154,7 +154,7 @@ func (c *checker) backupDir(b Backup) {
 			if !path.IsAbs(data) || b.On(s.Host) != s.Host || !IsBelow(data, b.Dir) && !IsBelow(b.Dir, data) {
 				continue
 			}
-			c.say(key, "dir of backup is %s, and %s has its data in %s on host %s: give backups a directory of their own", b.Dir, p.Instance(n), data, s.Host)
+			c.say(key, "dir of backup is %s, and %s has its data in %s on host %s: give backups another directory", b.Dir, p.Instance(n), data, s.Host)
 			return
 		}
 	}

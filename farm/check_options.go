@@ -8,7 +8,7 @@ type starter struct {
 	suffix string
 }
 
-// IsGroupSuffix says what may stand behind mysqld in a group of an option file:
+// IsGroupSuffix says what may be behind mysqld in a group of an option file:
 // "1" in [mysqld1], ".s1" in [mysqld.s1].
 func IsGroupSuffix(text string) bool {
 	for _, c := range text {
@@ -24,7 +24,7 @@ func IsGroupSuffix(text string) bool {
 // by that side's server and no other.
 func (c *checker) optionFile(at, me string, h Host, s Side) {
 	if s.GroupSuffix != "" && !IsGroupSuffix(s.GroupSuffix) {
-		c.say(at+".group_suffix", "group_suffix of %s is %q: it is what stands behind mysqld in the server's own group, 1 for [mysqld1] and .s1 for [mysqld.s1]", me, s.GroupSuffix)
+		c.say(at+".group_suffix", "group_suffix of %s is %q: it is the part of the group's name after mysqld, 1 for [mysqld1] and .s1 for [mysqld.s1]", me, s.GroupSuffix)
 	}
 	if s.Config == "" {
 		return

@@ -5,7 +5,7 @@ import "time"
 // Due says how often what comes back is done: see `stowage due`. A zero interval is the default, a negative one is off.
 type Due struct {
 	Sizes   time.Duration // take an inventory
-	Sources time.Duration // hold the sources against each other
+	Sources time.Duration // compare the sources with each other
 	Load    time.Duration // read what servers are asked
 	Reshape time.Duration // compare tenants that are migrated
 	Window  time.Duration // for how long that is read

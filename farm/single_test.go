@@ -60,7 +60,7 @@ func TestFurtherReplicas(t *testing.T) {
 	delete(p.Sides, "C")
 	p.Topology, p.Sides["CC"] = PrimaryReplica, Side{Host: "h3", Port: 2, Datadir: "c"}
 	if ps := f.Check(); len(ps) != 1 || !strings.Contains(ps[0].Text, `a side "CC"`) {
-		t.Errorf("a side that is no letter: %v", ps)
+		t.Errorf("a side that is not a letter: %v", ps)
 	}
 }
 

@@ -28,7 +28,7 @@ func (c *checker) totals() {
 }
 
 // total refuses sums that do not fit into an int64 of base units when both
-// sides of every pair are counted. Single amounts that are no numbers have
+// sides of every pair are counted. Single amounts that are not numbers have
 // been found before.
 func (c *checker) total(path, what string, v float64, k Kind) {
 	if 2*v >= math.MaxInt64 && !math.IsInf(v, 0) {

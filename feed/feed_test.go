@@ -250,7 +250,7 @@ func logs(t *testing.T, i *mariadbtest.Instance) []string {
 	return out
 }
 
-// TestGoesOnWithTheTwin: when its server is away a reader goes on with the
+// TestGoesOnWithTheTwin: when its server is away a reader continues with the
 // twin from the same position, and waits until the twin has it.
 func TestGoesOnWithTheTwin(t *testing.T) {
 	t.Parallel()

@@ -123,7 +123,7 @@ func (e *Purged) Error() string {
 	if e.Oldest == nil {
 		return e.err.Error()
 	}
-	return fmt.Sprintf("%v; the oldest position that can be had is %q", e.err, e.Oldest)
+	return fmt.Sprintf("%v; the oldest position on the server is %q", e.err, e.Oldest)
 }
 
 // Unwrap: it is refused, and what the server said.

@@ -65,7 +65,7 @@ func OpenState(path string) (*StateFile, *State, error) {
 	f := &StateFile{path, lock}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, nil, stateError(path, errors.New("another follower uses it"), "give each a file of its own")
+		return nil, nil, stateError(path, errors.New("another follower uses it"), "give each its own file")
 	}
 	s, err := readState(path)
 	if err != nil {

@@ -17,11 +17,11 @@ func (f *Follower) explained(err error) error {
 		f.trx = found.Trx
 		return f.refuse(found.What)
 	case errors.As(err, &gone):
-		hint := "what lies between is lost for this consumer: begin anew from a snapshot"
+		hint := "the changes between are lost for this consumer: start again from a snapshot"
 		if gone.Oldest != nil {
 			hint = fmt.Sprintf("begin anew from a snapshot, or take the gap: --from %s", gone.Oldest)
 		}
-		return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("position %s cannot be had any more: %w", gone.At, err), Hint: hint}
+		return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("position %s is no longer on the server: %w", gone.At, err), Hint: hint}
 	}
 	return err
 }

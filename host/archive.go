@@ -14,7 +14,7 @@ import (
 //	INSTANCE/binlog/0001-s17-9f31c2aa/     the first log: server id, sum of its first file's head
 //	    log.json                           whose log it is, and why it is not the one before
 //	    bl.000001                          the server's file up to its last whole transaction, as closed
-//	    bl.000001.marks                    what stands where in it: a line a minute at least
+//	    bl.000001.marks                    what is where in it: a line a minute at least
 //	    checked                            its time is when the server's files were last read to their end
 //	INSTANCE/binlog/0002-s17-51c07d3e/     a log that is not the first's continuation
 //

@@ -19,7 +19,7 @@ type Archivist interface {
 	// PruneBinlogs removes files that lie wholly before a place, and CheckBinlogs reads all of them again.
 	PruneBinlogs(ctx context.Context, into string, before Mark) (removed int64, err error)
 	CheckBinlogs(ctx context.Context, into string) error
-	// Replay puts what lies between two places into a restored instance.
+	// Replay puts what is between two places into a restored instance.
 	Replay(ctx context.Context, r Replaying) error
 }
 

@@ -123,7 +123,7 @@ func hides(err error) error {
 	return err
 }
 
-// leadsAway is nil when a file with a password lies where the server wanted it.
+// leadsAway is nil when a file with a password is where the server wanted it.
 func leadsAway(l *Local, i Instance) error {
 	i.Datadir = filepath.Join(i.Datadir, "data")
 	path, err := l.loginFile("mariadb-backup", i, Login{User: "u", Password: "p", Address: "127.0.0.1:1"})

@@ -42,7 +42,7 @@ func everyTransaction(t *testing.T, s *mariadbtest.Instance) (all []timed) {
 }
 
 // TestSecondsAreFound: for each second the place is before the first transaction of a later one, as mariadb-binlog's --stop-datetime has it,
-// whatever clients do to their clocks: seconds go back, and some lie in a future that has not come. It is the same with marks as they
+// whatever clients do to their clocks: seconds go back, and some are in a future that has not come. It is the same with marks as they
 // were written, and with marks that were made again of the files.
 func TestSecondsAreFound(t *testing.T) {
 	t.Parallel()

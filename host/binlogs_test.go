@@ -32,7 +32,7 @@ func archive(t testing.TB, l *host.Local, s *mariadbtest.Instance, into string) 
 	return a
 }
 
-// sameFiles holds the archive's files against the server's, byte by byte: those that are closed are equal. The server writes events of its own
+// sameFiles compares the archive's files with the server's, byte by byte: those that are closed are equal. The server writes events of its own
 // into the last one at any time (binlog checkpoints).
 func sameFiles(t testing.TB, s *mariadbtest.Instance, into string, a host.Archived) {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 //	1        flags; 1: whoever does not know the type may skip the chunk
 //	1        type: 'P' a piece of a file, 'E' its end
 //	4        length of the path, little-endian, and the path
-//	all but 'E' go on with
+//	all but 'E' continue with
 //	8        length of the piece
 //	8        where it belongs in the file
 //	4        its CRC-32
@@ -48,7 +48,7 @@ type chunk struct {
 	sum    uint32
 }
 
-// next reads the head of the next one; more is false where the stream ends. The body of a chunk that is no file's end must be read before
+// next reads the head of the next one; more is false where the stream ends. The body of a chunk that is not a file's end must be read before
 // the next.
 func (c *chunks) next() (k chunk, more bool, err error) {
 	var head [chunkHead]byte
@@ -59,7 +59,7 @@ func (c *chunks) next() (k chunk, more bool, err error) {
 		return k, false, err
 	}
 	if string(head[:len(chunkMagic)]) != chunkMagic {
-		return k, false, errors.New("this is no stream of mariadb-backup")
+		return k, false, errors.New("this is not a stream of mariadb-backup")
 	}
 	flags := head[len(chunkMagic)]
 	k.kind = head[len(chunkMagic)+1]

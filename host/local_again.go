@@ -92,7 +92,7 @@ func (l *Local) startedAs(ctx context.Context, pid int) (asStarted, error) {
 		return out, errors.Join(err, fmt.Errorf("process %d has ended", starter))
 	}
 	out.UID, out.GID = st.Uid, st.Gid
-	if program, err := os.Readlink(dir + "/exe"); err == nil { // it may have been found in a PATH, and another may lie there since
+	if program, err := os.Readlink(dir + "/exe"); err == nil { // it may have been found in a PATH, and another may be there since
 		out.Argv[0] = strings.TrimSuffix(program, " (deleted)")
 	}
 	raw, err := os.ReadFile(dir + "/environ")

@@ -18,7 +18,7 @@ import (
 var ErrNotArchived = errors.New("not in the archive")
 
 // ArchiveAt finds the place behind the last transaction that was written by the end of a second. Servers note the second at which a
-// statement began, so a place is found by the first transaction that began later: what stands before it had been written by then.
+// statement began, so a place is found by the first transaction that began later: what is before it had been written by then.
 // The error wraps ErrNotArchived when the archive begins later, or ends earlier.
 func (l *Local) ArchiveAt(ctx context.Context, into string, at time.Time) (Found, error) {
 	at = at.UTC().Truncate(time.Second)
@@ -112,7 +112,7 @@ func samePosition(a, b string) bool {
 	return !slices.ContainsFunc(one, func(g binlog.GTID) bool { return !slices.Contains(two, g) })
 }
 
-// stretch is what lies between two marks of a file.
+// stretch is what is between two marks of a file.
 type stretch struct {
 	f    *archived
 	from known
@@ -221,7 +221,7 @@ func (g *aLog) behindGTID(ctx context.Context, want binlog.GTID) (Found, error) 
 	return found, err
 }
 
-// place is what is known at an offset, which has to lie between two transactions.
+// place is what is known at an offset, which has to be between two transactions.
 func (g *aLog) place(ctx context.Context, f *archived, offset int64) (Found, error) {
 	all := f.all()
 	n := slices.IndexFunc(all, func(k known) bool { return k.Offset > offset })

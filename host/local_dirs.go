@@ -121,9 +121,9 @@ func (l *Local) emptyData(i Instance) error {
 func (l *Local) claimed(i Instance, owner string) error {
 	mark, err := safefile.ReadFile(filepath.Join(i.Dir(), ownerFile), 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
-		mark = []byte("nobody we know")
+		mark = []byte("an unknown account")
 	} else if errors.Is(err, safefile.ErrLink) {
-		mark = []byte("nobody: there is a symbolic link")
+		mark = []byte("no account: there is a symbolic link")
 	} else if err != nil {
 		return &farm.Error{Op: "read owner", Subject: i.Dir(), Err: err}
 	}

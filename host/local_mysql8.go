@@ -11,7 +11,7 @@ import (
 
 // foundMySQL is Found for MySQL, whose server makes its own system tables and
 // runs setup at the end of that. root has no password then and can log in on
-// the socket alone, which lies in the data directory.
+// the socket alone, which is in the data directory.
 func (l *Local) foundMySQL(ctx context.Context, i Instance, setup []byte) error {
 	fail := func(err error) error {
 		return &farm.Error{Op: "found instance", Subject: string(i.Name), Err: err, Hint: "read " + filepath.Join(i.Dir(), ErrorLog)}

@@ -31,12 +31,12 @@ func (l *Local) endOrphans(ctx context.Context, i Instance) error {
 			return nil
 		}
 		for _, pid := range pids {
-			l.log.Warn("ending what a program that was killed has left at work", "instance", i.Name, "pid", pid)
+			l.log.Warn("stopping what a killed program left running", "instance", i.Name, "pid", pid)
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		select {
 		case <-ctx.Done():
-			return &farm.Error{Op: "end what was left at work", Subject: i.Datadir, Err: fmt.Errorf("%w: processes %v are not gone after %v", farm.ErrRefused, pids, orphanWait)}
+			return &farm.Error{Op: "stop what was left running", Subject: i.Datadir, Err: fmt.Errorf("%w: processes %v are not gone after %v", farm.ErrRefused, pids, orphanWait)}
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -127,7 +127,7 @@ func (l *Local) isStart(line []byte, i Instance) bool {
 }
 
 // commandLine is program and arguments of a process, each ended by a zero
-// byte; empty for one that is not there any more.
+// byte; empty for one that is gone.
 func commandLine(pid int) []byte {
 	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return line

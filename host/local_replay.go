@@ -81,7 +81,7 @@ func (r Replaying) portions(ctx context.Context, logs []*aLog) (*aLog, []portion
 		}
 	}
 	if g.later(r.From, r.To) {
-		return nil, nil, fmt.Errorf("%w: %s lies behind %s", farm.ErrInput, r.From, r.To)
+		return nil, nil, fmt.Errorf("%w: %s is behind %s", farm.ErrInput, r.From, r.To)
 	}
 	for _, gap := range g.gaps() {
 		if !g.later(r.From, gap.After) && !g.later(gap.Before, r.To) {
@@ -137,7 +137,7 @@ func (g *aLog) resume(ctx context.Context, r Replaying, begin Found) (Mark, erro
 	return place.Mark, nil
 }
 
-// cut is what lies between two places, file by file.
+// cut is what is between two places, file by file.
 func (g *aLog) cut(from, to Mark) []portion {
 	var out []portion
 	for n := g.file(from.File); n <= g.file(to.File); n++ {

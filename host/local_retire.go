@@ -66,7 +66,7 @@ func leaveNote(i Instance, pid int, note string) error {
 		return errors.New("its server runs as root, whom no directory keeps out")
 	}
 	if farm.IsBelow(i.Datadir, i.Config) {
-		return errors.New("its option file lies in its data directory")
+		return errors.New("its option file is in its data directory")
 	}
 	dir, err := safefile.OpenDir(i.Datadir)
 	if err != nil {
@@ -127,7 +127,7 @@ func modeOf(dir *safefile.Dir) (mode, owner uint32, err error) {
 	return st.Mode & 0o7777, st.Uid, nil
 }
 
-// worksBelow is another server whose data directory lies in this instance's.
+// worksBelow is another server whose data directory is in this instance's.
 func worksBelow(i Instance, own int) int {
 	datadir, err := filepath.EvalSymlinks(i.Datadir)
 	if err != nil {

@@ -222,7 +222,7 @@ func (l *Local) Prepare(ctx context.Context, i Instance) (SeedPoint, error) {
 }
 
 // readSeedPoint reads where the copy stands: file and offset. The third field,
-// a GTID, is not used: on a source that is itself a replica it can lie behind
+// a GTID, is not used: on a source that is itself a replica it can be behind
 // the data, and the first event replicated would then be a duplicate.
 func readSeedPoint(i Instance) (SeedPoint, error) {
 	fail := func(err error) (SeedPoint, error) {

@@ -127,7 +127,7 @@ type series struct {
 
 var versionText = lazy.Regexp(`Ver (\d+\.\d+)`)
 
-// programFile is a program as it lies on the disk: an upgrade makes it another.
+// programFile is a program as it is on the disk: an upgrade makes it another.
 type programFile struct {
 	path  string
 	size  int64
@@ -215,7 +215,7 @@ func environment(dir string, names ...string) string {
 
 // starts are the options of files with those of the command line behind them.
 // mysqld_multi hands a server what the file has in its group as arguments, the
-// next time as it is then: what stands there counts as in the file, but last.
+// next time as it is then: what is there counts as in the file, but last.
 func (p process) starts(lines []optionfile.Line) []optionfile.Line {
 	out := slices.Clone(lines)
 	own := "mysqld" + p.suffix

@@ -46,7 +46,7 @@ func unitOf(i Instance) string { return "mariadb@" + string(i.Name) + ".service"
 // an error of died does.
 func (l *Local) startUnit(ctx context.Context, i Instance, budget time.Duration) error {
 	if strings.ContainsAny(i.Config, " \t\n\"'\\$") {
-		return &farm.Error{Op: "start unit", Subject: unitOf(i), Err: fmt.Errorf("%w: the path %q cannot stand in a unit's environment", farm.ErrInput, i.Config)}
+		return &farm.Error{Op: "start unit", Subject: unitOf(i), Err: fmt.Errorf("%w: the path %q cannot be in a unit's environment", farm.ErrInput, i.Config)}
 	}
 	env := "MYSQLD_MULTI_INSTANCE=--defaults-file=" + i.Config + "\n"
 	// Torn, it would have the unit start the host's default server.

@@ -112,7 +112,7 @@ func (c *Copied) read(small map[string][]byte) (err error) {
 		}
 		return nil
 	}
-	return errors.New("the copy does not say up to which LSN it goes: it is none of mariadb-backup's, or not whole")
+	return errors.New("the copy does not say up to which LSN it goes: mariadb-backup did not make it, or it is not whole")
 }
 
 // deltaDir is where the files of an incremental copy wait until they are applied.

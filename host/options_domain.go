@@ -1,6 +1,6 @@
 package host
 
-// The GTID domain that 'stowage domains separate' gives to a server stands at the end of its option file, between two lines
+// The GTID domain that 'stowage domains separate' gives to a server is at the end of its option file, between two lines
 // by which the way back finds it. Options there win over the same ones before.
 const (
 	domainBegins = "# stowage: a GTID domain that no other server of the farm writes. These lines are taken out by: stowage domains undo"

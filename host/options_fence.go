@@ -91,7 +91,7 @@ func appendBlock(text, begins string, lines []string, ends string) string {
 	return text + begins + "\n" + strings.Join(lines, "\n") + "\n" + ends + "\n"
 }
 
-// without is the text without what stands between two lines, and those.
+// without is the text without what is between two lines, and those.
 func without(text, begins, ends string) string {
 	before, rest, found := cutLine(text, begins)
 	wasJoined := false

@@ -4,7 +4,7 @@ package host
 // server forgets when it restarts, while it keeps the connection. These lines
 // of an option file keep the filters of one.
 const (
-	linkBegins = "# stowage: filters of the connection by which a shard comes here. These lines go when it has come."
+	linkBegins = "# stowage: filters of the connection by which a shard comes here. These lines are removed when it has arrived."
 	linkEnds   = "# stowage: end of the filters"
 )
 

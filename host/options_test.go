@@ -100,7 +100,7 @@ func optionFiles() *rapid.Generator[[]string] {
 func TestRewriteAsTheServerReads(t *testing.T) {
 	program, err := exec.LookPath("my_print_defaults")
 	if err != nil {
-		t.Skip("NOT TESTED: my_print_defaults is not installed, so rewritten option files were not held against what MariaDB reads")
+		t.Skip("NOT TESTED: my_print_defaults is not installed, so rewritten option files were not compared with what MariaDB reads")
 	}
 	path := filepath.Join(t.TempDir(), "my.cnf")
 	read := func(t *rapid.T, text, group string) map[string]string {

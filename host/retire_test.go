@@ -81,7 +81,7 @@ func TestRetiredServerKeepsItsFence(t *testing.T) {
 	open(is[0])
 	within := is[1]
 	within.Config = filepath.Join(within.Datadir, "my.cnf")
-	if got, err := l.Retire(t.Context(), within, patience, ""); err != nil || got.Closed || !strings.Contains(got.Why, "option file lies in its data directory") {
+	if got, err := l.Retire(t.Context(), within, patience, ""); err != nil || got.Closed || !strings.Contains(got.Why, "option file is in its data directory") {
 		t.Errorf("an option file in the data directory: %+v, %v", got, err)
 	}
 	open(within)

@@ -384,7 +384,7 @@ func TestCutStream(t *testing.T) {
 	must(t, err)
 	again, err := l.Prepare(t.Context(), i)
 	if err != nil || again != first {
-		t.Errorf("prepared again it stands at %v, %v; was %v", again, err, first)
+		t.Errorf("prepared again it is at %v, %v; was %v", again, err, first)
 	}
 	hosttest.Config(t, l, i, s, nil)
 	must(t, l.Start(t.Context(), i, patience))

@@ -20,7 +20,7 @@ type Start struct {
 	Suffix string   `json:"suffix,omitempty"`
 	// Options are in reading order: the last of a key wins.
 	Options []optionfile.Line `json:"options"`
-	// Argued are those of them that stand on its command line and in no file.
+	// Argued are those of them that are on its command line and in no file.
 	Argued int `json:"argued,omitempty"`
 	// Persisted are those of them that SET PERSIST has said to a MySQL server.
 	Persisted int `json:"persisted,omitempty"`

@@ -170,7 +170,7 @@ func (inv Inventory) WriteText(w io.Writer) error {
 	return WriteFindings(w, inv.Findings)
 }
 
-// WriteFindings is the person's view of findings, gravest first.
+// WriteFindings is the person's view of findings, most severe first.
 func WriteFindings(w io.Writer, findings []farm.Finding) error {
 	if len(findings) == 0 {
 		_, err := fmt.Fprintln(w, "\nno findings")

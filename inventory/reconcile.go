@@ -10,7 +10,7 @@ import (
 	"stowage/farm"
 )
 
-// reconcile holds what servers say against each other and against farm.yaml.
+// reconcile compares what servers say with each other and against farm.yaml.
 func reconcile(f *farm.Farm, instances []Instance) []farm.Finding {
 	out := []farm.Finding{} // never null: a program may ask for its length
 	out = append(out, unreachable(instances)...)
@@ -67,7 +67,7 @@ func sharedDomains(f *farm.Farm, instances []Instance) []farm.Finding {
 // one rule for the inventory and for what is asked before a move.
 func OneDomain(pair farm.PairName, side, other string, domain uint32) farm.Finding {
 	return farm.Finding{Check: "gtid-domain-unique", Severity: farm.Blocker, Subject: side,
-		Text:   fmt.Sprintf("has GTID domain %d, as %s has: two that write one domain cannot be told apart", domain, other),
+		Text:   fmt.Sprintf("has GTID domain %d, as %s has: two that write one domain cannot be distinguished", domain, other),
 		Remedy: "give each side its own, live: stowage domains separate " + string(pair)}
 }
 

@@ -124,7 +124,7 @@ func sizes(f Facts) []Family {
 func runways(f Facts) []Family {
 	labels := []string{"kind", "name", "resource"}
 	left := Family{Name: "stowage_runway_seconds", Help: "Time until a limit is reached with 5 (low), 50 (mid) and 95 percent (high) probability, if growth goes on without further steps; +Inf where it is not.", Kind: Gauge, Labels: append(labels[:3:3], "bound")}
-	unknown := Family{Name: "stowage_runway_unknown", Help: "1 where no runway can be told, mostly for too few samples.", Kind: Gauge, Labels: labels}
+	unknown := Family{Name: "stowage_runway_unknown", Help: "1 where there is no runway, mostly because there are too few samples.", Kind: Gauge, Labels: labels}
 	limit := Family{Name: "stowage_limit", Help: "What a resource may grow to, in its base unit.", Kind: Gauge, Labels: labels}
 	for _, r := range f.Rows {
 		if r.Kind == capacity.OfShard && !f.PerShard {
@@ -175,7 +175,7 @@ func sources(s *Sources) []Family {
 
 func backups(all []Backup) []Family {
 	label := []string{"pair"}
-	age := Family{Name: "stowage_backup_age_seconds", Help: "Age of the newest backup from which a pair can be restored; absent where there is none.", Kind: Gauge, Labels: label}
+	age := Family{Name: "stowage_backup_age_seconds", Help: "Age of the newest backup that a pair can be restored from; absent where there is none.", Kind: Gauge, Labels: label}
 	proven := Family{Name: "stowage_backup_proven_age_seconds", Help: "Time since a backup of a pair was restored and every row compared; absent where that was never done.", Kind: Gauge, Labels: label}
 	upto := Family{Name: "stowage_backup_restorable_until_timestamp_seconds", Help: "The newest moment to which a pair can be restored, since 1970.", Kind: Gauge, Labels: label}
 	bytes := Family{Name: "stowage_backup_bytes", Help: "What the backups of a pair take up in vaults; 0 where there is none.", Kind: Gauge, Labels: label}
@@ -214,7 +214,7 @@ func loads(f Facts) []Family {
 	change := Family{Name: "stowage_class_change_ratio", Help: "Load of the heaviest statement classes against the same hours a week before: 2 is twice.", Kind: Gauge, Labels: []string{"class"}}
 	shard := Family{Name: "stowage_shard_load_ratio", Help: "Seconds of query time a second in a shard, in the newest day; on request.", Kind: Gauge, Labels: []string{"shard"}}
 	worse := Family{Name: "stowage_query_regressions", Help: "Statement classes that surely became heavier since last week, or are new and heavy.", Kind: Gauge}
-	unseen := Family{Name: "stowage_statements_unseen_ratio", Help: "Share of statements of which only the number is known, such as prepared ones.", Kind: Gauge}
+	unseen := Family{Name: "stowage_statements_unseen_ratio", Help: "Share of statements that were only counted, such as prepared ones.", Kind: Gauge}
 	silent := Family{Name: "stowage_servers_unmeasured", Help: "Servers whose statements were not read in the newest day, or not always.", Kind: Gauge}
 	if f.Load != nil && !f.Load.Until.IsZero() {
 		all.Put(f.Load.Load)

@@ -73,7 +73,7 @@ bit  first;                                  /* whose slots the first share of `
 
 /* Clients: 0 runs transactions with a second look, 1 single statements. */
 byte open_[2] = NONE;                        /* where it has work that the server shows */
-bit  orphan[2];                              /* its connection is gone, the server goes on with that work */
+bit  orphan[2];                              /* its connection is gone, the server continues with that work */
 bit  looked;                                 /* client 1 has looked, in time, and not sent yet */
 bit  overslept;                              /* client 1 has broken rule 1 once */
 byte acked[2];                               /* the events it was told of, one bit each */

@@ -15,7 +15,7 @@ func emptiedSteps() []swing.Step[*emptied] {
 			Name:    "preflight",
 			Needs:   "all shards of the pair have settled elsewhere",
 			Effect:  "none",
-			Known:   "neither farm.yaml, nor routing, nor the servers have anything there, and no server replicates from it",
+			Known:   "farm.yaml, routing and the servers have nothing there, and no server replicates from it",
 			Timeout: 5 * time.Minute,
 			Do:      act.Method((*emptied).preflight),
 		},
@@ -32,7 +32,7 @@ func emptiedSteps() []swing.Step[*emptied] {
 		{
 			Name:    "soak",
 			Needs:   "routing sends no client there",
-			Effect:  "none: the pair stands by for as long as the goals ask",
+			Effect:  "none: the pair stands by as long as the goals ask",
 			Known:   "the time is over",
 			Timeout: 7 * 24 * time.Hour,
 			Do:      act.Method((*emptied).soak),

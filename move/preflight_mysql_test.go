@@ -14,7 +14,7 @@ import (
 	"stowage/internal/mariadbtest"
 )
 
-// TestOptionFileQuestionSpeaksOfMySQL: what a MySQL server runs with is held against
+// TestOptionFileQuestionSpeaksOfMySQL: what a MySQL server runs with is compared with
 // its option files as MySQL reads them, groups of its series and SET PERSIST among
 // them, before anything begins; what a copy starts with is what the server says.
 func TestOptionFileQuestionSpeaksOfMySQL(t *testing.T) {

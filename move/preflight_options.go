@@ -49,7 +49,7 @@ func askOptionFile(ctx context.Context, p peer, h host.Host, i host.Instance, wh
 	case ctx.Err() != nil:
 		return nil, err
 	case errors.Is(err, fs.ErrNotExist):
-		return []farm.Finding{blocker(p.name, fmt.Sprintf("its option file %s is not there, on host %s", i.Config, where), hintOr(err, "correct "+key))}, nil
+		return []farm.Finding{blocker(p.name, fmt.Sprintf("its option file %s does not exist on host %s", i.Config, where), hintOr(err, "correct "+key))}, nil
 	case err != nil:
 		return []farm.Finding{blocker(p.name, fmt.Sprintf("its option file %s cannot be read, on host %s: %v", i.Config, where, err), hintOr(err, "correct "+key))}, nil
 	}
@@ -90,7 +90,7 @@ func whoseFile(p peer, start host.Start, i host.Instance, where, key string) (ou
 		return out
 	}
 	if own := i.Group(""); i.GroupSuffix != "" && !slices.ContainsFunc(start.Groups, func(g string) bool { return strings.HasSuffix(g, i.GroupSuffix) }) {
-		say("group_suffix of "+p.name+" in farm.yaml is what stands behind mysqld in its own group", "no file that its server reads has a group [%s]: group_suffix %s is unknown there", own, i.GroupSuffix)
+		say("group_suffix of "+p.name+" in farm.yaml is the part of its group's name after mysqld", "no file that its server reads has a group [%s]: group_suffix %s is unknown there", own, i.GroupSuffix)
 	}
 	if len(start.Sharers) > 0 {
 		say("give each its own group and group_suffix ([mysqld1] and 1), or an option file of its own", "other servers read the same group of %s on host %s, and would start with what a move writes there: %s",

@@ -196,7 +196,7 @@ func askEncryption(ctx context.Context, p peer) ([]farm.Finding, error) {
 		"put the keys (file_key_management_filename, or access to the key server) on the target host: the new instance cannot read its data without them")}, nil
 }
 
-// askFiles: a copy leaves what lies elsewhere, and two servers with one such option would write into the same files.
+// askFiles: a copy leaves what is elsewhere, and two servers with one such option would write into the same files.
 func askFiles(ctx context.Context, p peer) ([]farm.Finding, error) {
 	outside, err := p.server.OutsideDatadir(ctx, p.facts.Variables)
 	if err != nil || len(outside) == 0 {

@@ -119,7 +119,7 @@ func (c *chooser) against(ctx context.Context, s *shardMove) string {
 		return fmt.Sprintf("%s writes about %d rows/s, with which it keeps up (%d and more), and it leaves nothing in the servers' replication positions; the target's own replication could, too",
 			s.from.main.Name(), w.rows, copierKeepsUp)
 	case w.transactions > nativeKeepsUp:
-		return fmt.Sprintf("%s writes about %d rows/s in %d transactions/s: small ones, of which it makes large ones; the target's own replication would commit each",
+		return fmt.Sprintf("%s writes about %d rows/s in %d transactions/s: small ones, which it combines; the target's own replication would commit each one",
 			s.from.main.Name(), w.rows, w.transactions)
 	}
 	return ""

@@ -179,7 +179,7 @@ func nativeDomains(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error)
 		}
 		switch {
 		case slices.Contains(own, d):
-			out = append(out, blocker(v.target(), fmt.Sprintf("it writes GTID domain %d, as the source does: each other's positions would be taken for one's own", d),
+			out = append(out, blocker(v.target(), fmt.Sprintf("it writes GTID domain %d, as the source does: each server would take the other's positions for its own", d),
 				"stowage domains separate gives each side its own; or --how copier"))
 		case has.Seq > source.Seq:
 			out = append(out, blocker(v.target(), fmt.Sprintf("it has %s of GTID domain %d, and the source only %s: another server writes that domain, too", has, d, source),
@@ -292,6 +292,6 @@ func nativeFilters(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error)
 			return whoseFile(to, start, i, string(end.Hosts[end.Side].Host), "config of "+to.name+" in farm.yaml"), nil
 		}
 	}
-	return []farm.Finding{blocker(v.target(), "its option file cannot be read, and filters must stand in it: after a restart the connection would run without: "+err.Error(),
+	return []farm.Finding{blocker(v.target(), "its option file cannot be read, and filters must be in it: after a restart the connection would run without: "+err.Error(),
 		"config: in farm.yaml says where it is; or --how copier")}, nil
 }

@@ -14,7 +14,7 @@ import (
 // soak lets the new place serve for as long as was asked, while everything
 // written there goes back to the old one, so that the way back stays open. When
 // it is lost the part waits for a person, for however long; the time that was
-// asked for does not decide, for it was asked for with a way back.
+// asked for does not decide, because it was asked for with a way back.
 func (s *shardMove) soak(ctx context.Context) error {
 	if s.order.Soak <= 0 || s.isForward() {
 		return nil

@@ -46,7 +46,7 @@ func replacementSteps() []swing.Step[*replacement] {
 		{
 			Name:    "attach",
 			Needs:   "the new instance was never written to",
-			Effect:  "it stands at the seed's position and replicates from the twin",
+			Effect:  "it is at the seed's position and replicates from the twin",
 			Known:   "both of its replication threads run",
 			Undone:  "it stops replicating",
 			Timeout: 5 * time.Minute,

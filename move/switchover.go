@@ -149,7 +149,7 @@ func (s *succession) seed(ctx context.Context) error {
 	return nil
 }
 
-// compare holds every row against the server that takes the writes and against
+// compare compares every row with the server that takes the writes and against
 // the old instance, whose readers must find everything again.
 func (s *succession) compare(ctx context.Context) error {
 	sources := []*mysql.Server{s.Twin}

@@ -139,7 +139,7 @@ func (s *succession) point(ctx context.Context, o otherReplica, source *mysql.Se
 	}
 	if err := source.WaitFor(ctx, applied, s.Settings.CatchUp); err != nil {
 		// Left as it is it would get nothing from anybody.
-		return fmt.Errorf("%w (it goes on with its old source: %v)", err, s.goOn(ctx, server, now))
+		return fmt.Errorf("%w (it continues with its old source: %v)", err, s.goOn(ctx, server, now))
 	}
 	return server.Follow(ctx, source.Address(), s.mover.Replication, 30*time.Second)
 }

@@ -189,7 +189,7 @@ func askNobodyElseWrites(ctx context.Context, p *parties) ([]farm.Finding, error
 func askPrimaryRouting(p *parties) []farm.Finding {
 	out := swing.AskWriterRouting(p.s.Pair, farm.A, p.primary.server, p.routing)
 	if p.routing != nil && !p.s.movesPrimary() && !slices.Contains(p.routing.Replicas, p.old.server.Address()) {
-		out = append(out, warning(string(p.s.Pair), "routing does not name the replica for reads that may be old", "whoever reads there knows its address from elsewhere: tell them the new one before it is retired"))
+		out = append(out, warning(string(p.s.Pair), "routing does not name the replica for reads that may be old", "its readers know its address from elsewhere: tell them the new one before it is retired"))
 	}
 	return out
 }

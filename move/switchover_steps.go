@@ -115,7 +115,7 @@ func successionSteps() []swing.Step[*succession] {
 		{
 			Name:    "attach",
 			Needs:   "the new instance was never written to",
-			Effect:  "it stands at the seed's position and replicates from the server that takes the writes",
+			Effect:  "it is at the seed's position and replicates from the server that takes the writes",
 			Known:   "both of its replication threads run",
 			Undone:  "it stops replicating",
 			Timeout: 5 * time.Minute,
@@ -149,7 +149,7 @@ func successionSteps() []swing.Step[*succession] {
 		{
 			Name:    "gather",
 			Needs:   "the new instance has what those who follow the old one have applied",
-			Effect:  "whoever replicates from the old instance replicates from the new one; what a cutover will have to put back is written down",
+			Effect:  "the old instance's replicas replicate from the new one; what a cutover must put back is written down",
 			Known:   "their replication threads run, from the new address",
 			Undone:  "they replicate from the old instance again",
 			Timeout: time.Hour,

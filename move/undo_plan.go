@@ -63,7 +63,7 @@ func (a *Act) PlanBack(run store.Run) (*act.Back, error) {
 
 // withFreshIDs gives the sides that a plan has still to move server ids that
 // nobody has had, where an attempt at this plan has spent its own: a way back that
-// failed, for another plan would not be the way back, or a run that was killed
+// failed, because another plan would not be the way back, or a run that was killed
 // before it was recorded.
 func withFreshIDs(p placement.Plan, now *farm.Farm) placement.Plan {
 	p.Moves = slices.Clone(p.Moves)

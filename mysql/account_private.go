@@ -55,7 +55,7 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > 1<<20 {
-		return nil, fmt.Errorf("%s has %d bytes, which is no key", path, info.Size())
+		return nil, fmt.Errorf("%s has %d bytes, which is not a key", path, info.Size())
 	}
 	out := make([]byte, info.Size())
 	n, err := f.ReadAt(out, 0)

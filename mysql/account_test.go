@@ -63,7 +63,7 @@ func asClientsRead(t *testing.T, path string) (user, password string) {
 	t.Helper()
 	program, err := exec.LookPath("my_print_defaults")
 	if err != nil {
-		t.Skip("NOT TESTED: my_print_defaults is not installed, so option files were not held against what MariaDB reads")
+		t.Skip("NOT TESTED: my_print_defaults is not installed, so option files were not compared with what MariaDB reads")
 	}
 	out, err := exec.Command(program, "--defaults-file="+path, "stowage").Output()
 	must(t, err)

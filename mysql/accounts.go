@@ -43,7 +43,7 @@ var nativePrivileges = []string{
 }
 
 // backupPrivileges are all that the account needs that mariadb-backup logs in
-// with. Its password lies on the host of the server that is copied, for as long
+// with. Its password is on the host of the server that is copied, for as long
 // as that takes. With them nobody reads or writes a row over the network.
 var backupPrivileges = []string{
 	"BINLOG MONITOR", // where in the binary log the copy stands

@@ -17,8 +17,8 @@ const aroundQueries = `SELECT 'trigger' AS kind, TRIGGER_SCHEMA AS db, TRIGGER_N
 	UNION ALL SELECT 'routine', ROUTINE_SCHEMA, ROUTINE_NAME, '', ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA NOT IN ` + systemSchemas + `
 	UNION ALL SELECT 'event', EVENT_SCHEMA, EVENT_NAME, '', EVENT_DEFINITION FROM information_schema.EVENTS WHERE EVENT_SCHEMA NOT IN ` + systemSchemas + ` ORDER BY 1, 2, 3`
 
-// Around is what stands around some tables, by database and name: triggers of them and triggers, views, routines and events that name them, in any database of the server; foreign keys that lead to them; and
-// what the server does in its own way. "Names" is by words: an object of another database must name the database, too. A text that the server does not show is an error, for it may name anything.
+// Around is what is around some tables, by database and name: triggers of them and triggers, views, routines and events that name them, in any database of the server; foreign keys that lead to them; and
+// what the server does in its own way. "Names" is by words: an object of another database must name the database, too. A text that the server does not show is an error, because it may name anything.
 func (s *Server) Around(ctx context.Context, tables map[string][]string) (map[string]map[string]schema.Around, error) {
 	d, err := s.dialect(ctx)
 	if err != nil {

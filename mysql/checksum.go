@@ -12,7 +12,7 @@ import (
 // Mismatch is a chunk of rows, or a definition, that differs between two servers.
 type Mismatch struct {
 	Table string
-	Chunk string // its range of keys, or "all rows"; of what is no row, what it is: "columns", "definition"
+	Chunk string // its range of keys, or "all rows"; of what is not a row, what it is: "columns", "definition"
 	Was   string // on the source
 	Is    string // on the copy
 

@@ -190,8 +190,8 @@ func (s *Server) Sequences(ctx context.Context) (map[string]Sequence, error) {
 	return out, nil
 }
 
-// diffSequences compares sequences of a copy that stands at a snapshot with the source's, read before the snapshot was
-// taken and now. A sequence's row is not versioned: what it was at the snapshot cannot be read, but it lies between.
+// diffSequences compares sequences of a copy that is at a snapshot with the source's, read before the snapshot was
+// taken and now. A sequence's row is not versioned: what it was at the snapshot cannot be read, but it is between.
 func diffSequences(before, is, now map[string]Sequence, wanted []string) []Mismatch {
 	var out []Mismatch
 	for name, was := range before {

@@ -31,7 +31,7 @@ type RowDiff struct {
 
 func (d RowDiff) String() string {
 	if d.First == nil && !d.Cut {
-		return "rows without a key cannot be told apart"
+		return "rows without a key cannot be distinguished"
 	}
 	text := fmt.Sprintf("%d missing, %d too many, %d changed", d.Missing, d.Extra, d.Changed)
 	if d.Cut {

@@ -15,7 +15,7 @@ import (
 // Comparison compares the rows of a copy with those of its source, at one position that both show: every row of every
 // table, the history rows of versioned tables too. Compare says what it compares besides.
 //
-// It can be cut short at any moment and gone on with: Begin takes the progress that Save was last given. A chunk that was
+// It can be cut short at any moment and continued: Begin takes the progress that Save was last given. A chunk that was
 // equal at one barrier is not summed again at the next. That gives up nothing: each chunk has been proven
 // equal once after it was copied, and what comes after that, for whichever chunk, is replication's.
 type Comparison struct {
@@ -180,7 +180,7 @@ func (v *View) definitions(ctx context.Context, databases []string) (definitions
 	return v.server.definitions(ctx, databases)
 }
 
-// sequences compares those of a copy that stands at the view's moment.
+// sequences compares those of a copy that is at the view's moment.
 func (v *View) sequences(ctx context.Context, copied *Server, databases []string) ([]Mismatch, error) {
 	is, err := copied.Sequences(ctx)
 	if err != nil {

@@ -391,7 +391,7 @@ func TestComparisonOfAChild(t *testing.T) {
 	fmt.Printf("verdict %d %d %d\n", len(v.Mismatches), v.Rows, v.Fresh)
 }
 
-// Killed with kill -9 in the middle, a comparison goes on with the next chunk, not with the first table.
+// Killed with kill -9 in the middle, a comparison continues with the next chunk, not with the first table.
 func TestComparisonIsKilled(t *testing.T) {
 	t.Parallel() // it mostly waits
 	ai, _ := start(t, "a")

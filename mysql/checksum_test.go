@@ -84,7 +84,7 @@ func allTables(t *testing.T, snap *View, copied *Server) ([]Mismatch, error) {
 
 func TestCompareTables(t *testing.T) {
 	t.Parallel() // it mostly waits
-	// The copy lives in another time zone; that is no difference.
+	// The copy lives in another time zone; that is not a difference.
 	ai, bi, a, b := twins(t, "--default-time-zone=+05:30")
 
 	for _, chunkRows := range []int{1, 2, 3, 7, 1000} {
@@ -202,7 +202,7 @@ func compareOnly(t *testing.T, a, b *Server, table string, chunkRows int) []Mism
 	return nil
 }
 
-// TestHashCanBeReadBack: values that hold what stands between values are told
+// TestHashCanBeReadBack: values that hold what is between values are told
 // from those next to them.
 func TestHashCanBeReadBack(t *testing.T) {
 	t.Parallel() // it mostly waits

@@ -256,7 +256,7 @@ func (c CopyColumn) appendText(dst, raw []byte) []byte {
 	switch c.Kind {
 	case "tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "bit", "enum", "set", "year":
 		return append(dst, raw...)
-	case "float", "double": // with an exponent it is no DECIMAL, and -0 stays -0
+	case "float", "double": // with an exponent it is not a DECIMAL, and -0 stays -0
 		dst = append(dst, raw...)
 		if !strings.ContainsAny(string(raw), "eE") {
 			dst = append(dst, "e0"...)

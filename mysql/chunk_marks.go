@@ -178,7 +178,7 @@ func (s *Server) Parts(ctx context.Context, m Marks, tables []*CopyTable) ([]*Pa
 	for _, r := range records {
 		t := byName[r["tbl"]]
 		if t == nil {
-			return nil, s.fail("read marks", fmt.Errorf("table %s was being copied and is not there any more", r["tbl"]))
+			return nil, s.fail("read marks", fmt.Errorf("table %s was dropped while it was copied", r["tbl"]))
 		}
 		p := &Part{Table: t, N: int(number(r["part"])), Lower: r["lower_key"], Upper: r["upper_key"], Done: r["done"] == "1"}
 		_, _ = fmt.Sscan(r["rows_done"], &p.Rows)

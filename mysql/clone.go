@@ -15,7 +15,7 @@ import (
 // physical copy of donor (host:port), with MySQL's clone plugin. The bytes go
 // from server to server. The server keeps its own server_uuid and options.
 //
-// It ends with the server gone, for it cannot start itself again: whoever
+// It ends with the server gone, because it cannot start itself again: whoever
 // started it does, and asks Cloned whether there is a copy. That is how a lost
 // connection is settled, too: nothing is known before Cloned has said it.
 //
@@ -118,7 +118,7 @@ func (s *Server) Cloned(ctx context.Context, donor string) (Position, error) {
 		return nil, err
 	}
 	if !has.Equal(p) {
-		return nil, s.fail("read clone_status", fmt.Errorf("the clone was taken at %s and the server stands at %s", p, has))
+		return nil, s.fail("read clone_status", fmt.Errorf("the clone was taken at %s and the server is at %s", p, has))
 	}
 	return p, nil
 }

@@ -136,7 +136,7 @@ func (r loadReader) commits() {
 // serverSchemas are no shards: what they cost is everybody's.
 var serverSchemas = map[string]bool{"mysql": true, "sys": true, "performance_schema": true, "information_schema": true}
 
-// files books operations on files on the schema whose directory they are in. What lies elsewhere is shared.
+// files books operations on files on the schema whose directory they are in. What is elsewhere is shared.
 func (r loadReader) files() {
 	records, ok := r.ask("files", "SELECT FILE_NAME, EVENT_NAME, COUNT_READ, COUNT_WRITE, SUM_NUMBER_OF_BYTES_READ, SUM_NUMBER_OF_BYTES_WRITE FROM performance_schema.file_summary_by_instance WHERE COUNT_READ + COUNT_WRITE > 0")
 	if !ok {

@@ -306,7 +306,7 @@ func (l *login) switched(body []byte, sequence byte) error {
 	case sha256Password:
 		return l.sendPassword(sequence)
 	case "":
-		return l.refuse("the server asks for the hash of mysql_old_password, which is as good as the password")
+		return l.refuse("the server asks for the hash of mysql_old_password, which is equal to the password")
 	}
 	return l.refuse(fmt.Sprintf("the server asks for the password by %s, which Stowage does not answer", shown(l.plugin)))
 }

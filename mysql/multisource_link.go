@@ -206,7 +206,7 @@ func (s *Server) AwaitApplied(ctx context.Context, g GTID, moment time.Duration)
 
 // CloseDomains makes the binary log say what gtid_slave_pos says, for GTID
 // domains whose last transactions came over a link and were filtered out: they
-// are noted as applied and stand in no binary log of the pair, so whoever
+// are noted as applied and are in no binary log of the pair, so whoever
 // followed this server could never reach that position, and this server could
 // never follow its twin from it. The last of each domain is written by hand,
 // under its own GTID, as a change of the job's mark.

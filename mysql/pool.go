@@ -82,7 +82,7 @@ func (s *Server) KeepPoolFile(ctx context.Context) error {
 }
 
 // LoadPool reads the pages named in PoolFile into the buffer pool, and returns what
-// the server says at the end: a page that is not there any more is passed over in
+// the server says at the end: a page that is gone is passed over in
 // silence, and so is the end of the budget, after which the server goes on.
 func (s *Server) LoadPool(ctx context.Context, budget time.Duration) (ended string, err error) {
 	return s.orderPool(ctx, "load", budget)

@@ -98,7 +98,7 @@ type tablespace struct {
 	pages int64
 }
 
-// isNoTable: it is not there, or not there any more.
+// isNoTable: it was never there, or it is gone.
 func isNoTable(err error) bool { return slices.Contains([]uint16{1049, 1146, 1356}, CodeOf(err)) }
 
 // tablespaces are the files of tables, by their number, with 0 pages where nobody has opened the

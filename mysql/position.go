@@ -62,7 +62,7 @@ func (s *Server) ServerIDsInBinlog(ctx context.Context) ([]uint32, error) {
 
 // PositionAt translates a place in this server's binary log (file, offset)
 // into a GTID position. It is exact where the GTID that a backup writes down
-// itself can lie behind the data, because the source is a replica too.
+// itself can be behind the data, because the source is a replica too.
 func (s *Server) PositionAt(ctx context.Context, file string, offset int64) (Position, error) {
 	var text sql.NullString
 	if d, err := s.dialect(ctx); err != nil || !d.flavor.HasGTIDDomains() {
@@ -177,7 +177,7 @@ var errBudget = fmt.Errorf("waited long enough")
 
 // Adopt makes a freshly seeded, never written instance stand at p: forget any
 // replication it inherited, set the state of its (empty) binary log and its
-// applied position. Running it again on an instance that stands at p or beyond
+// applied position. Running it again on an instance that is at p or beyond
 // changes nothing.
 func (s *Server) Adopt(ctx context.Context, p Position) error {
 	d, err := s.dialect(ctx)

@@ -110,7 +110,7 @@ func TestPositionAt(t *testing.T) {
 		at, err := s.PositionAt(t.Context(), status.file, status.offset)
 		must(t, err)
 		if !at.Equal(position(t, s)) {
-			t.Errorf("%s:%d is %s, the server stands at %s", status.file, status.offset, at, position(t, s))
+			t.Errorf("%s:%d is %s, the server is at %s", status.file, status.offset, at, position(t, s))
 		}
 		i.Exec(t, "FLUSH BINARY LOGS")
 	}

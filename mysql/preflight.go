@@ -262,7 +262,7 @@ func (s *Server) TimeZoneNames(ctx context.Context) (int, error) {
 // fileVariables hold paths of files that belong to the server's data.
 var fileVariables = []string{"innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory", "aria_log_dir_path", "log_bin_basename", "relay_log_basename"}
 
-// OutsideDatadir are files of the server that do not lie in its data directory: a copy would have to take them
+// OutsideDatadir are files of the server that do not be in its data directory: a copy would have to take them
 // along, and a second server with the same options would write into them. vars are variables of this server.
 func (s *Server) OutsideDatadir(ctx context.Context, vars map[string]string) ([]string, error) {
 	home := filepath.Clean(vars["datadir"])

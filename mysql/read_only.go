@@ -78,7 +78,7 @@ func (s *Server) alone(ctx context.Context, lock string, statements ...string) e
 	return err
 }
 
-// isSecret: a password stands in the statement.
+// isSecret: a password is in the statement.
 func isSecret(statement string) bool { return strings.Contains(statement, "PASSWORD") }
 
 // takeLock takes a lock, from a session of this account that holds it if need be.

@@ -54,7 +54,7 @@ func (s *Server) stopAtSet(ctx context.Context, d dialect, p Position, budget ti
 			if err := s.exec(ctx, d.stop); err != nil {
 				return err
 			}
-			continue // what it stands at now is looked at once more
+			continue // what it is at now is looked at once more
 		case r.SQL == "No" && r.SQLError != "", r.IO == "No" && r.IOError != "":
 			return s.fail(op, r.Broken())
 		case time.Now().After(deadline):

@@ -179,7 +179,7 @@ func sourceOf(keys map[string]string) (*SourceTLS, error) {
 	t := &SourceTLS{CA: keys["ssl_ca"], Cert: keys["ssl_cert"], Key: keys["ssl_key"], Verify: verify, PublicKey: keys["server_public_key_path"], Off: !wanted}
 	for _, path := range t.Files() {
 		if !strings.HasPrefix(path, "/") {
-			return nil, fmt.Errorf("%s lies on the hosts of the servers: write the path from the root on", path)
+			return nil, fmt.Errorf("%s is on the hosts of the servers: write an absolute path", path)
 		}
 	}
 	switch {

@@ -3,9 +3,9 @@ package mysql
 import "encoding/hex"
 
 // shownUUID is the text of a UUID column's value as MariaDB keeps it, which is
-// how it stands in the binary log: the node first and the time last, so that
+// how it is in the binary log: the node first and the time last, so that
 // values of one machine lie together. Values that are ordered as they are
-// (version 6 and later, and what is no UUID of a version) are kept as they are;
+// (version 6 and later, and what is not a UUID of a version) are kept as they are;
 // those that were turned round show it by the bits of version and variant. So
 // it is since MariaDB 10.11.5 and 11.1. A table made before turns every value
 // round: there some of version 6 and later come out otherwise, and the

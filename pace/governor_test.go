@@ -62,7 +62,7 @@ func TestGovernorNeverStarvesNorExceeds(t *testing.T) {
 	}
 }
 
-// Held against a replica that can take less than the copy could send: lag stays
+// Compared with a replica that can take less than the copy could send: lag stays
 // near its limit, and most of the room is used.
 func TestGovernorFindsTheRoomThereIs(t *testing.T) {
 	for seed := range uint64(100) {

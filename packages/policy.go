@@ -29,7 +29,7 @@ const policyMark = "# stowage: packages are being installed"
 
 // ourPolicy forbids every action: 101 is "action forbidden by policy".
 const ourPolicy = "#!/bin/sh\n" + policyMark + "; no service is started or stopped meanwhile.\n" +
-	"# What was here lies in " + asideFile + ". 'stowage agent packages settle' puts it back, as the agent does when it starts.\nexit 101\n"
+	"# The earlier file is " + asideFile + ". 'stowage agent packages settle' puts it back, as the agent does when it starts.\nexit 101\n"
 
 // hold takes the lock that whoever changes the policy has; nil: another process has it.
 func hold() (free func(), err error) {
@@ -89,7 +89,7 @@ func (a *Apt) restore() error {
 	}
 	switch {
 	case there && !ours && aside:
-		return fail(fmt.Errorf("%w: somebody has written another one while ours was there, and the one before that lies in %s", farm.ErrRefused, asideFile))
+		return fail(fmt.Errorf("%w: another process wrote another one while ours was there, and the one before that is in %s", farm.ErrRefused, asideFile))
 	case aside:
 		err = os.Rename(asideFile, policyFile)
 	case ours:

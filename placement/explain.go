@@ -48,7 +48,7 @@ func Explain(f *farm.Farm, p Plan, name string) (Explanation, error) {
 		}
 	}
 	if h, ok := f.Host(farm.HostName(name)); ok && len(found) == 0 {
-		return Explanation{Subject: name, Kind: "host", Facts: []string{fmt.Sprintf("A %s is no host to pack onto: everything on it moves away.", h.Type)}}, nil
+		return Explanation{Subject: name, Kind: "host", Facts: []string{fmt.Sprintf("A %s is not a host to pack onto: everything on it moves away.", h.Type)}}, nil
 	}
 	switch {
 	case len(found) == 0:
@@ -144,7 +144,7 @@ func (l *layout) whyNot(alone *layout, i, r int, on []load) string {
 	case on[r].items == 0:
 		return "not needed at all"
 	}
-	return "with room for it too, and no better"
+	return "with room for it too, and not better"
 }
 
 // fill lists a host's resources, the fullest first.

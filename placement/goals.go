@@ -133,7 +133,7 @@ func (g Goals) Check(f *farm.Farm) []farm.Problem {
 	return c.problems
 }
 
-// goalRules are everything goals are held against.
+// goalRules are everything goals are compared with.
 var goalRules = []func(*goalCheck){
 	(*goalCheck).targets,
 	(*goalCheck).headroom,

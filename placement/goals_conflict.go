@@ -161,7 +161,7 @@ func (b *bindings) free(which Copy, by *boundBy) {
 		case left.size() > 0 || b.pins[i].size() == 0:
 		case n == 0:
 			host := b.hosts[b.pins[i].first()]
-			b.once("packed", at, "%s is pinned to %s, and hosts of type %s are not packed onto: freeze what shall stay there", b.instance(which), host.Name, host.Type)
+			b.once("packed", at, "%s is pinned to %s, and hosts of type %s are not packed onto: freeze what must stay there", b.instance(which), host.Name, host.Type)
 		default:
 			b.once("pins", at, "%s is pinned to %s here, and to %s in pin number %d", b.instance(which), b.shown(b.pins[i]), b.shown(before), by.pins[n-1]+1)
 		}

@@ -117,7 +117,7 @@ func (c *goalCheck) frozenTogether(at string, pairs []farm.PairName) {
 			}
 		}
 		if joining != "" && other != "" {
-			c.say(at, "%s shall be together with %s and %s, which are frozen on different hosts", joining, first, other)
+			c.say(at, "%s must be together with %s and %s, which are frozen on different hosts", joining, first, other)
 			return
 		}
 	}
@@ -135,7 +135,7 @@ func (c *goalCheck) apart() {
 		first := map[farm.PairName]farm.PairName{} // by root
 		for _, p := range g.Pairs {
 			if other, ok := first[u.root(p)]; ok && other != p && !(c.frozen[p] && c.frozen[other]) {
-				c.say(at, "%s and %s of group %s shall be apart, and belong together", other, p, g.Name)
+				c.say(at, "%s and %s of group %s must be apart, and belong together", other, p, g.Name)
 				break
 			}
 			first[u.root(p)] = p

@@ -54,7 +54,7 @@ func (c *goalCheck) steering() {
 	}
 	for _, step := range c.goals.ApproveBefore {
 		if step == "" || strings.HasPrefix(step, "before-") {
-			c.say("approve_before", "%q is no name of a step: write out or retire", step)
+			c.say("approve_before", "%q is not the name of a step: write out or retire", step)
 		}
 	}
 }

@@ -18,10 +18,10 @@ type Surface struct {
 	Shards float64 `json:"shards,omitempty"`
 }
 
-// MostShards is how many of all shards may stand behind one host.
+// MostShards is how many of all shards may be behind one host.
 func (s Surface) MostShards(all int) int { return most(s.Shards, all) }
 
-// MostOfCustomer is how many of a customer's shards may stand behind one host.
+// MostOfCustomer is how many of a customer's shards may be behind one host.
 func (s Surface) MostOfCustomer(all int) int { return max(min(all, 1), most(s.Customer, all)) }
 
 // most is a share of a whole, rounded down. 29% of 100 is 29, although 0.29

@@ -22,7 +22,7 @@ type host struct {
 	full    bool    // what is frozen on it is more than its limits: it takes nothing else
 }
 
-// burden is what stands on a host, in units of the search.
+// burden is what is on a host, in units of the search.
 type burden struct {
 	needs     []int64
 	instances int

@@ -1,6 +1,6 @@
 package placement
 
-// With the unit shard, what stands on a host is shards and the new instances
+// With the unit shard, what is on a host is shards and the new instances
 // that they are dealt to, each of which needs something for itself
 // (Goals.Overhead). A couple of hosts with n shards has one instance on each,
 // or where shards_per_instance is s, n/s rounded up.

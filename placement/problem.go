@@ -12,7 +12,7 @@ type item struct {
 	needs []int64       // at the end of the runway, by dimension
 	today []int64       // now
 	bytes int64         // to copy
-	from  int           // the host it is in now, or -1 when that is no host to pack onto
+	from  int           // the host it is in now, or -1 when that is not a host to pack onto
 }
 
 // problem is a farm and goals in the shape the search works on. It is not

@@ -168,9 +168,9 @@ func (p *problem) cutWords(c bound.Cut, items []bound.Item) string {
 	case bound.Shape:
 		return "sizes of " + sizes + ": large ones cannot share a host better (dual feasible function)"
 	case bound.Clique:
-		return fmt.Sprintf("%d, no two of which fit on one host", len(c.Items))
+		return fmt.Sprintf("%d; no two of them fit on one host", len(c.Items))
 	case bound.Copies:
-		return fmt.Sprintf("so few as large as %s fit on one host", items[c.Items[0]].Name)
+		return fmt.Sprintf("few of the size of %s fit on one host", items[c.Items[0]].Name)
 	}
 	return "no content of a host is worth more (dual of the configuration LP)"
 }
@@ -310,7 +310,7 @@ func (p *problem) boundedObjectives() []bound.Objective {
 func (v *view) lower(p proof, o pack.Objective) int64 {
 	mirrored := v.mirrored
 	if mirrored && len(v.frozen) > 0 {
-		return 0 // hosts that are in use anyway are not told apart
+		return 0 // hosts that are in use anyway are not distinguished
 	}
 	switch o {
 	case pack.Count:

@@ -13,7 +13,7 @@ import (
 
 // Solve plans the farm. Errors wrap farm.ErrInput when the farm or the goals
 // make no sense, and farm.ErrRefused when no plan keeps all of the goals; that
-// one says what stands in the way and, where one was found, the smallest
+// one says what is in the way and, where one was found, the smallest
 // change that helps.
 //
 // The caller sets Name, Made and Seconds.

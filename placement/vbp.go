@@ -12,7 +12,7 @@ import (
 const vbpEffort = 0.3
 
 // Pack packs a problem of alike bins as a farm is packed, and proves how good
-// that is. It is how the solver is held against public instances. searched and
+// that is. It is how the solver is compared with public instances. searched and
 // proved, asked now and then, end the search and the proof before they are
 // through; what was found until then counts, and Solution.Stopped says so. Nil:
 // never. Errors wrap farm.ErrInput.

@@ -46,7 +46,7 @@ func (p *problem) write(l *layout, proof proof) (Plan, error) {
 	return plan, nil
 }
 
-// load is what stands on a host, in units of the search.
+// load is what is on a host, in units of the search.
 type load struct {
 	needs     []int64
 	items     int
@@ -106,7 +106,7 @@ func (l *layout) hostUse(r int, on load) HostUse {
 	return u
 }
 
-// exactly is what stands on a host on which something is frozen, which may be
+// exactly is what is on a host on which something is frozen, which may be
 // more than units of the search can say, and of other resources than other
 // hosts have; nil for all other hosts.
 func (l *layout) exactly(r int) farm.Resources {

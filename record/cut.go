@@ -18,7 +18,7 @@ import (
 
 // Mend ends the recordings that an agent which is dead had begun, and those
 // whose server could not be put back: at once, and again and again until ctx
-// ends, for a server may be away for a while.
+// ends, because a server may be away for a while.
 func (s *Station) Mend(ctx context.Context) {
 	const first, most = time.Second, 5 * time.Minute
 	for wait := first; ; wait = min(2*wait, most) {
@@ -91,7 +91,7 @@ func (s *Station) login(n farm.InstanceName, given mysql.Account) (mysql.Account
 	}
 	err := readJSON(s.loginPath(n), &given)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = &farm.Error{Op: "put back", Subject: string(n), Err: fmt.Errorf("%w: the login for it is not here any more", farm.ErrOutcomeUnknown),
+		err = &farm.Error{Op: "put back", Subject: string(n), Err: fmt.Errorf("%w: its login is gone", farm.ErrOutcomeUnknown),
 			Hint: "stowage digest record --restore brings one"}
 	}
 	return given, err
@@ -113,7 +113,7 @@ func (s *Station) endAllCut(ctx context.Context, o Order) error {
 }
 
 // endCut ends a recording whose process was killed: the server is put back,
-// what lies there of its log is digested, and what of it came is said. When
+// what is there of its log is digested, and what of it came is said. When
 // the server cannot be put back the recording has not ended.
 func (s *Station) endCut(ctx context.Context, k kept, given mysql.Account) Outcome {
 	k.Outcome = Outcome{Result: Result{Instance: k.Instance, Address: k.Address, Stopped: StopCut, Detail: "its agent was killed during the window", SettingsRestored: []string{}}}
@@ -147,7 +147,7 @@ func (s *Station) endCut(ctx context.Context, k kept, given mysql.Account) Outco
 		Err: fmt.Errorf("%w: its agent was killed during the window, or stopped by force; %s, and the server is as before", farm.ErrUndone, came)}, err))
 }
 
-// salvage adds what lies there of the log to what was digested before.
+// salvage adds what is there of the log to what was digested before.
 func (s *Station) salvage(ctx context.Context, k kept, j Journal, sum *digest.Digest) (*digest.Digest, error) {
 	j.Counts = k.Counts
 	known := keptSum{d: sum}

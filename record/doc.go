@@ -9,7 +9,7 @@
 //
 // Invariants: before a setting of a server is changed, the values of before
 // are on disk (Journal), so that they can be put back after a kill -9; only
-// what still has the value we gave it is put back, for a person may have
+// what still has the value we gave it is put back, because a person may have
 // changed it since; nothing is written to a binary log or kept over a restart
 // of the server; a file system is never filled: the log is looked at five
 // times a second, and a recording stops while there is room; what was recorded

@@ -178,7 +178,7 @@ func readDigest(path string) (*digest.Digest, error) {
 // end.
 func (s *Station) Read(id string, offset int64) ([]byte, error) {
 	if !safeName().MatchString(id) {
-		return nil, &farm.Error{Op: "read digest", Err: fmt.Errorf("%w: %q is no recording", farm.ErrRefused, id)}
+		return nil, &farm.Error{Op: "read digest", Err: fmt.Errorf("%w: %q is not a recording", farm.ErrRefused, id)}
 	}
 	file, err := os.Open(s.digestPath(id))
 	if err != nil {

@@ -191,7 +191,7 @@ func (w *wire) receive(sock *socket, stop <-chan struct{}, to io.Writer, keep *o
 	return errors.Join(err, buffered.Flush())
 }
 
-// look holds the packets against the bounds.
+// look compares the packets with the bounds.
 func (w *wire) look(ctx context.Context) *ending {
 	n := w.bytes.Load()
 	w.r.tell(Progress{Instance: w.t.Instance, Bytes: n})

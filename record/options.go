@@ -17,7 +17,7 @@ type Options struct {
 	Reserve    int64         // to stay free on the file system of the log
 	MaxRunning int           // Threads_running beyond which a recording stops; 0: not watched
 	MaxLag     time.Duration // of replication, likewise
-	Sample     int           // > 1: every so manieth statement, where the server can
+	Sample     int           // > 1: every Nth statement, where the server can
 	LogDir     string        // where the log lies; empty: where the server's slow log lies
 	Keep       string        // file that packets are kept in; from the network only
 	Digest     digest.Options

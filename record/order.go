@@ -94,7 +94,7 @@ type Fault struct {
 	Kind    string `json:"kind,omitempty"`
 }
 
-// faultKinds decide the exit code, the gravest first.
+// faultKinds decide the exit code, the most severe first.
 var faultKinds = []struct {
 	word string
 	err  error

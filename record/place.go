@@ -19,7 +19,7 @@ import (
 	"stowage/internal/safefile"
 )
 
-// Place is the machine a log lies on. A log is digested there: only the
+// Place is the machine a log is on. A log is digested there: only the
 // digest travels, which is some thousand times smaller. Here is this machine;
 // for others a Station is asked.
 type Place interface {
@@ -66,7 +66,7 @@ func (Here) Digest(ctx context.Context, path, name string, o digest.Options) (*d
 
 // gently lowers the priority of the calling thread until back is called. Only
 // root may raise it again, so only root lowers it: a thread cannot be thrown
-// away instead, for the kernel counts the end of a thread as the death of the
+// away instead, because the kernel counts the end of a thread as the death of the
 // parent of whatever was started from it (PR_SET_PDEATHSIG).
 func gently() (back func()) {
 	if unix.Geteuid() != 0 {

@@ -164,7 +164,7 @@ func (b *bench) askOnce(c, each int) error {
 	return db.Ping() // when it is answered, the session has written its last line
 }
 
-// counted holds a digest against what was asked.
+// counted compares a digest with what was asked.
 func counted(t *testing.T, d *digest.Digest, want map[string]int) {
 	t.Helper()
 	if d == nil {

@@ -14,7 +14,7 @@ import (
 	"stowage/farm"
 )
 
-// What a recording that was killed had come to is not lost: the files of the log that lie there are digested, and added to
+// What a recording that was killed had come to is not lost: the files of the log that are there are digested, and added to
 // the digest of those that were removed already.
 
 // keptSum is the digest of the files of a log up to the n-th, which are gone.
@@ -32,7 +32,7 @@ func (r *Recorder) sumKeeper(instance farm.InstanceName) func(int, *digest.Diges
 	}
 }
 
-// left is what lies there of the recording of a journal: nil where nothing does.
+// left is what is there of the recording of a journal: nil where nothing does.
 func (j Journal) left(ctx context.Context, place Place, sum keptSum) (*digest.Digest, error) {
 	o, err := withoutOurs(j.Counts, j.Thread)
 	if err != nil {

@@ -126,7 +126,7 @@ func (w *window) check(ctx context.Context) error {
 	}
 	free, err := w.t.Place.FreeBytes(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &farm.Error{Op: "record", Subject: string(w.t.Instance), Err: fmt.Errorf("%w: its log would lie in %s, which is not on this machine", farm.ErrInput, dir),
+		return &farm.Error{Op: "record", Subject: string(w.t.Instance), Err: fmt.Errorf("%w: its log would be in %s, which is not on this machine", farm.ErrInput, dir),
 			Hint: "run stowage on the machine the server runs on, or name a directory with --log-dir"}
 	}
 	if err != nil {
@@ -289,7 +289,7 @@ func (w *window) countSessions(ctx context.Context) {
 	}
 }
 
-// look holds the log against the bounds and begins the next piece in time.
+// look compares the log with the bounds and begins the next piece in time.
 func (w *window) look(ctx context.Context) *ending {
 	o := w.r.Options
 	size, err := w.t.Place.Size(ctx, w.j.piece(w.present))
@@ -303,7 +303,7 @@ func (w *window) look(ctx context.Context) *ending {
 	case err != nil:
 		return &ending{stop: StopFailed, err: err}
 	case free <= o.Reserve:
-		return endf(StopDisk, "%s are free where the log lies, and %s are to stay free", bytes(free), bytes(o.Reserve))
+		return endf(StopDisk, "%s are free on the file system of the log; %s must stay free", bytes(free), bytes(o.Reserve))
 	case w.res.Bytes >= o.MaxBytes:
 		return endf(StopBytes, "%s of log", bytes(w.res.Bytes))
 	case w.pieces.failed() != nil:

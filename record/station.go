@@ -21,7 +21,7 @@ import (
 //
 // An order is known by its ID: asked for twice, it is carried out once, also
 // when the machine's agent died in between. Then its window is over: the
-// server is put back, and what lies there of the log is digested.
+// server is put back, and what is there of the log is digested.
 type Station struct {
 	Dir    string // journals; logins, while settings are changed; what was recorded, until it is taken
 	Log    *slog.Logger
@@ -112,7 +112,7 @@ func (s *Station) carryOut(ctx context.Context, o Order, x *sitting, told func(s
 	k, err := s.readKept(o.ID)
 	switch {
 	case err == nil && k.Taken:
-		return refuse(fmt.Errorf("%w: this recording has ended, and what it came to has been taken", farm.ErrRefused), "")
+		return refuse(fmt.Errorf("%w: this recording has ended, and its result was already fetched", farm.ErrRefused), "")
 	case err == nil && k.Ended:
 		return k.Outcome
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -127,7 +127,7 @@ func (s *Station) carryOut(ctx context.Context, o Order, x *sitting, told func(s
 	}
 	release, ok := s.occupy(o.Instance, x)
 	if !ok {
-		return refuse(fmt.Errorf("%w: another recording of it is under way", farm.ErrRefused), "wait for it to end; stowage digest record --restore ends one whose program is gone")
+		return refuse(fmt.Errorf("%w: another recording of it is under way", farm.ErrRefused), "wait for it to end; stowage digest record --restore ends one whose program died")
 	}
 	defer release()
 	if err == nil { // begun by a process that is dead

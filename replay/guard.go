@@ -94,7 +94,7 @@ func (g *Guard) standing(ctx context.Context) error {
 	g.identity = st.Identity
 	switch {
 	case len(st.Sources) > 0:
-		return refused(subject, "STOP ALL SLAVES; RESET SLAVE ALL on a copy that nobody needs", "it replicates from %s", strings.Join(st.Sources, ", "))
+		return refused(subject, "STOP ALL SLAVES; RESET SLAVE ALL on a copy that can be thrown away", "it replicates from %s", strings.Join(st.Sources, ", "))
 	case len(st.Replicas) > 0:
 		return refused(subject, "take a copy that has no replicas", "others replicate from it: %s", strings.Join(st.Replicas, ", "))
 	case st.Cluster != "":
@@ -102,7 +102,7 @@ func (g *Guard) standing(ctx context.Context) error {
 	case len(st.Outbound) > 0:
 		return refused(subject, "drop these tables from the copy", "it has tables whose rows are elsewhere: %s", strings.Join(st.Outbound, ", "))
 	case g.Table == nil && len(st.Clients) > 0:
-		return refused(subject, "run in the farm's workspace, or end these connections", "others are connected to it and there is no workspace that says who is in rotation: %s",
+		return refused(subject, "run in the farm's workspace, or end these connections", "other clients are connected, and there is no workspace to tell whether it serves: %s",
 			names(st.Clients))
 	}
 	return g.marker(st)
@@ -152,13 +152,13 @@ func (g *Guard) marker(st traffic.Standing) error {
 	how := "if this server may be destroyed, run on it: " + strings.Join(traffic.MarkerSQL(g.Name), "; ")
 	switch {
 	case len(st.Markers) == 0:
-		return refused(subject, how, "nobody has marked it as one to throw away")
+		return refused(subject, how, "it is not marked as a server to throw away")
 	case len(st.Markers) > 1:
 		return refused(subject, "leave the one row of "+traffic.MarkerTable+" that is meant", "it has %d marks", len(st.Markers))
 	case st.Markers[0].Name != g.Name:
-		return refused(subject, "give --throw-away the name that stands in "+traffic.MarkerTable, "it is not marked as %q", g.Name)
+		return refused(subject, "give --throw-away the name in "+traffic.MarkerTable, "it is not marked as %q", g.Name)
 	case st.Markers[0].Of != st.Identity:
-		return refused(subject, how+" (after DROP DATABASE stowage_throw_away)", "its mark is that of another server (%s) of which it is a copy; it is %s",
+		return refused(subject, how+" (after DROP DATABASE stowage_throw_away)", "its mark names another server (%s), of which it is a copy; it is %s",
 			st.Markers[0].Of, st.Identity)
 	}
 	return nil
@@ -208,7 +208,7 @@ func (g *Guard) byAddress(ctx context.Context) (unknown []string, err error) {
 
 // identify asks those in rotation who they are: the candidate may be one of
 // them under another name, behind a proxy for example. Who does not answer
-// within its time is told apart by the marker alone.
+// within its time is distinguished by the marker alone.
 func (g *Guard) identify(ctx context.Context, addresses []string) error {
 	if g.known == nil {
 		g.known = map[string]bool{}

@@ -250,7 +250,7 @@ func TestDryRun(t *testing.T) {
 	for _, s := range out.Skipped {
 		reasons[s.Kind.String()+" "+s.Reason] = s.Count
 	}
-	for _, want := range []string{"write changes rows: update", "define makes a temporary table", "read reads a temporary table that was not made", "truncated cannot be read to its end: a literal that does not end"} {
+	for _, want := range []string{"write changes rows: update", "define makes a temporary table", "read reads a temporary table that was not made", "truncated is cut: a literal that does not end"} {
 		if reasons[want] != 1 {
 			t.Errorf("%q is not among %v", want, reasons)
 		}

@@ -267,7 +267,7 @@ func (o *Outcome) note(t *tally) {
 		say("reading waited %d times for sessions that were behind: all others waited with it", o.Sessions.Waits)
 	}
 	if t.narrowTo > 0 {
-		say("the server gave no more than %d connections", t.narrowTo)
+		say("the server gave only %d connections", t.narrowTo)
 	}
 	if o.Sessions.Evicted > o.Sessions.Recorded {
 		say("sessions had to log in again %d times for want of connections, which takes time: allow more --sessions", o.Sessions.Evicted)
@@ -279,7 +279,7 @@ func (o *Outcome) note(t *tally) {
 		say("the round trip (%.3g ms) was taken off where the recording's times are the server's own", 1e3*o.RoundTrip)
 	}
 	if o.Pace.Speed != 1 && o.Recorded.Count > 0 {
-		say("calls and load a second are those of another pace")
+		say("calls and load a second are of another pace")
 	}
 	if o.Reading.Moved > 0 {
 		say("%d statements began more than %v before the log tells of them: sent late, and not counted as late", o.Reading.Moved, readAhead)

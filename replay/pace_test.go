@@ -247,7 +247,7 @@ func TestCandidateThatDies(t *testing.T) {
 	})
 }
 
-// TestOriginalThatDies is not held against the candidate.
+// TestOriginalThatDies is not compared with the candidate.
 func TestOriginalThatDies(t *testing.T) {
 	s := &stage{}
 	original := &stage{dies: func(n int) bool { return n%10 == 0 }}

@@ -88,7 +88,7 @@ func laneTable(caption string, w window.Window) planTable {
 	return t.fold()
 }
 
-// newLaneChart draws a window, up to a second of it: a row for each host, a bar for each backup; those that run at once lie below each other.
+// newLaneChart draws a window, up to a second of it: a row for each host, a bar for each backup; those that run at once are below each other.
 func newLaneChart(id, title string, w window.Window, end, wide float64, kinds map[farm.PairName]catalogue.Kind) *planChart {
 	const bar, between = 14.0, 8.0
 	c := newChart(id, title, 120, 34)

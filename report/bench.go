@@ -18,10 +18,10 @@ type Bench struct {
 	Held *result.Comparison
 }
 
-// MostBenches is how many results can be told apart in one picture.
+// MostBenches is how many results can be distinguished in one picture.
 const MostBenches = 6
 
-// BenchDocument is what one bench found, or several beside each other. The first is what the others are held against. Its exported fields are for the templates.
+// BenchDocument is what one bench found, or several beside each other. The first is what the others are compared with. Its exported fields are for the templates.
 type BenchDocument struct {
 	Title, Verdict, Lead string
 	IsBad                bool // something is invalid, or would be lost with the power
@@ -103,7 +103,7 @@ func storage(e result.Environment) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s, %s", e.Host, e.Directory, on), ", ")
 }
 
-// say is what stands at the top.
+// say is what is at the top.
 func (d *BenchDocument) say() {
 	for _, c := range d.Cautions {
 		d.IsBad = d.IsBad || c.IsBad

@@ -31,7 +31,7 @@ type benchStrip struct {
 
 const (
 	stripWidth, stripHeight = 400.0, 30.0
-	mostStripes             = 60 // windows, or spans of several, that can be told apart
+	mostStripes             = 60 // windows, or spans of several, that can be distinguished
 	stability               = "STABILITY"
 )
 

@@ -50,7 +50,7 @@ type heatKind struct{ pattern, op string }
 
 var heatOrder = []string{"RND", "SEQ", "LOG"}
 
-// grid is what maps share their block sizes and depths with: those of one pattern, the durable ones apart, so that they can be held against each other.
+// grid is what maps share their block sizes and depths with: those of one pattern, the durable ones apart, so that they can be compared with each other.
 func (k heatKind) grid() string {
 	if strings.HasSuffix(k.op, "FDS") {
 		return k.pattern + "-FDS"

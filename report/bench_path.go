@@ -9,12 +9,12 @@ import (
 // point is a place in a picture.
 type point struct{ x, y float64 }
 
-// pen writes paths of short strokes, for a page has hundreds of them: each stroke is relative to where the last one ended, and strokes that go on in one direction,
+// pen writes paths of short strokes, because a page has hundreds of them: each stroke is relative to where the last one ended, and strokes that go on in one direction,
 // level or upright, are one.
 type pen struct {
 	path strings.Builder
 	from point // where what is written ends
-	at   point // where the pen is: what lies between is not written yet
+	at   point // where the pen is: what is between is not written yet
 }
 
 // move lifts the pen.
@@ -108,7 +108,7 @@ func thinned(points []point, off float64) []point {
 	return append(first[:len(first)-1:len(first)-1], thinned(points[at:], off)...)
 }
 
-// distance of a point from the line between two others, or from them where it lies beyond.
+// distance of a point from the line between two others, or from them where it is beyond.
 func distance(p, from, to point) float64 {
 	dx, dy := to.x-from.x, to.y-from.y
 	along := 0.0

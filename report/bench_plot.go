@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// benchPlot is one small picture, in units of about one CSS pixel. Its figures stand in a table of the same section.
+// benchPlot is one small picture, in units of about one CSS pixel. Its figures are in a table of the same section.
 type benchPlot struct {
 	planChart
-	Sub          string // what stands beside the title
+	Sub          string // what is beside the title
 	XName, YName string
 	Whiskers     []benchWhisker
 	Dots         []benchDot

@@ -96,7 +96,7 @@ func reachText(i *stat.Interval) string {
 	}
 }
 
-// benchComparison is one result held against the first, by the rules of bench compare.
+// benchComparison is one result compared with the first, by the rules of bench compare.
 type benchComparison struct {
 	Letter, Name, Counts string
 	Axis                 ratioAxis
@@ -155,7 +155,7 @@ func (d *BenchDocument) comparisons() []benchComparison {
 	return out
 }
 
-// isSaid tells whether a caveat is only that a result is invalid, was disturbed or typed in, which stands at the top of the page.
+// isSaid tells whether a caveat is only that a result is invalid, was disturbed or typed in, which is at the top of the page.
 func isSaid(caveat string, r *result.Result) bool {
 	return slices.ContainsFunc(slices.Concat(r.InvalidBecause, r.Noise.Reasons, []string{r.Source}), func(why string) bool { return why != "" && strings.HasSuffix(caveat, ": "+why) })
 }

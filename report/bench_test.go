@@ -214,7 +214,7 @@ func TestStabilityIsDrawnFromItsWindows(t *testing.T) {
 	for i, l := range p.Limits {
 		said = append(said, l.Text)
 		if i > 0 && l.LabelAt < p.Limits[i-1].LabelAt+12 {
-			t.Errorf("%s lies on %s", l.Text, p.Limits[i-1].Text)
+			t.Errorf("%s is on %s", l.Text, p.Limits[i-1].Text)
 		}
 	}
 	if !slices.Equal(said, []string{"median 1,000", "p1 500", "least 500"}) || !strings.HasPrefix(p.Caption, "5 windows of 1 s from 1 run. Not steady:") {

@@ -10,7 +10,7 @@ import (
 	"stowage/digest"
 )
 
-// loadPicture is load over time: a bar a step. The same figures stand in its table.
+// loadPicture is load over time: a bar a step. The same figures are in its table.
 type loadPicture struct {
 	ID            string
 	Width, Height float64

@@ -64,7 +64,7 @@ func NewEngineDocument(r *sheet.Result) *EngineDocument {
 	return d
 }
 
-// say is what stands at the top.
+// say is what is at the top.
 func (d *EngineDocument) say() {
 	r := d.r
 	d.Title = map[sheet.Mode]string{sheet.Instances: "How many servers a host carries", sheet.Apply: "How many writes a replica can follow"}[r.Mode]
@@ -136,7 +136,7 @@ func (d *EngineDocument) measured() []*sheet.Row {
 	return slices.DeleteFunc(slices.Clone(d.r.Rows), func(x *sheet.Row) bool { return len(x.Samples) == 0 })
 }
 
-// field is what stands in one picture: a load at one ratio of data to cache.
+// field is what is in one picture: a load at one ratio of data to cache.
 type field struct {
 	load  string
 	ratio float64
@@ -174,7 +174,7 @@ func (f field) sub() string {
 	return fmt.Sprintf("data %s the cache, %s of it", fits, digits(f.ratio)+times)
 }
 
-// paired gives names the looks of sides, the first as what the others are held against.
+// paired gives names the looks of sides, the first as what the others are compared with.
 func paired(names []string) []benchSide {
 	var out []benchSide
 	for i, n := range names {
@@ -187,7 +187,7 @@ func paired(names []string) []benchSide {
 	return out
 }
 
-// toldApart cuts names into groups that can be told apart in one picture. The first is in each, for the others are held against it.
+// toldApart cuts names into groups that can be distinguished in one picture. The first is in each, because the others are compared with it.
 func toldApart(names []string) [][]benchSide {
 	if len(names) <= MostBenches {
 		return [][]benchSide{paired(names)}

@@ -117,7 +117,7 @@ func rowName(x *sheet.Row) string {
 	return x.Cell
 }
 
-// latencySection are percentile curves of whole transactions: a picture for each load and ratio, as many cells in it as can be told apart.
+// latencySection are percentile curves of whole transactions: a picture for each load and ratio, as many cells in it as can be distinguished.
 func (d *EngineDocument) latencySection() engineSection {
 	s := engineSection{ID: "latency", Name: "Latency", Note: engineLatencyNote}
 	var cells []string
@@ -148,7 +148,7 @@ func (d *EngineDocument) latencySection() engineSection {
 	return s
 }
 
-const engineLatencyNote = "To the right the share of transactions that took no longer, each mark ten times closer to all of them; upwards the time, logarithmic. Dots: p50, p99 with its time, p99.9. The figures stand in the table."
+const engineLatencyNote = "To the right the share of transactions that took no longer, each mark ten times closer to all of them; upwards the time, logarithmic. Dots: p50, p99 with its time, p99.9. The figures are in the table."
 
 func (g *engineGroup) add(p *benchPlot) {
 	if p != nil {

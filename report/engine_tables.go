@@ -9,9 +9,9 @@ import (
 	"stowage/bench/stat"
 )
 
-// engineComparison holds all rows against those of the base.
+// engineComparison compares all rows with those of the base.
 type engineComparison struct {
-	Base, Figure string // what they are held against, and which figure is drawn
+	Base, Figure string // what they are compared with, and which figure is drawn
 	Axis         ratioAxis
 	Rows         []engineVerdict
 	HasMore      bool // processor seconds, bytes and p99 were judged, too
@@ -35,9 +35,9 @@ func newEngineJudged(j *stat.Judgement) engineJudged {
 	return engineJudged{Verdict: string(j.Verdict), Sign: verdictSign(j.Verdict), Ratio: ratioText(j.Ratio), Interval: intervalText(intervalOf(j.CI)), More: moreRuns(*j)}
 }
 
-// comparedSection are the verdicts. Of engines it is the processor time that is drawn, for it is steady; of the others what they are measured for.
+// comparedSection are the verdicts. Of engines it is the processor time that is drawn, because it is steady; of the others what they are measured for.
 func (d *EngineDocument) comparedSection() engineSection {
-	s := engineSection{ID: "verdicts", Name: "Held against the base"}
+	s := engineSection{ID: "verdicts", Name: "Compared with the base"}
 	c := &engineComparison{Base: d.r.Base, Figure: "tx/CPU-s", HasMore: true}
 	draws := func(v *sheet.Versus) *stat.Judgement { return &v.PerCPU }
 	switch d.r.Mode {
@@ -81,7 +81,7 @@ func (d *EngineDocument) comparedSection() engineSection {
 		return s
 	}
 	s.Compared = c
-	s.Note = fmt.Sprintf("Each is held against %s at the same load. The plot shows the ratio of %s with its 95\u00a0%% interval, on a logarithmic axis; the shaded band counts as no difference.", c.Base, c.Figure)
+	s.Note = fmt.Sprintf("Each is compared with %s at the same load. The plot shows the ratio of %s with its 95\u00a0%% interval, on a logarithmic axis; the shaded band counts as no difference.", c.Base, c.Figure)
 	if c.HasMore {
 		s.Note += " Of bytes and of p99 less is better."
 	}

@@ -35,12 +35,12 @@ type Facts struct {
 	Forward []string
 	Minutes []FirstMinute // of the sides that the move has brought back
 
-	Acts []Act      // that are no moves: the newest run of each kind
+	Acts []Act      // that are not moves: the newest run of each kind
 	Roll *RollFacts // the newest plan of hosts that was rolled; nil: none
 
 	Compare *digest.Comparison // traffic before and after
 	Proof   *Proof             // of the demo's clients and ledger
-	Benches []Bench            // of storages, MostBenches at most; the first is what the others are held against
+	Benches []Bench            // of storages, MostBenches at most; the first is what the others are compared with
 	Engines []*sheet.Result    // of engines: one of each mode at most
 
 	Know *KnowFacts // what is known by asking and measuring; nil: nobody has
@@ -49,7 +49,7 @@ type Facts struct {
 	Commands []Command // what was run, in order
 }
 
-// Act is one run of an act that is no move.
+// Act is one run of an act that is not a move.
 type Act struct {
 	Run, Kind, Subject string
 	State              string // done, failed, running

@@ -200,7 +200,7 @@ func inventComparison(r *rand.Rand) *digest.Comparison {
 		{"select * from shops where shop_id = ?", digest.VerdictUnchanged, "", 0.0008, 0.60, 0.04, 1204},
 		{"select count(*) from favorites where listing_id = ?", digest.VerdictSlower, "by avg", 0.0021, 0.97, 0.09, 96},
 		{"commit", digest.VerdictFaster, "by median", 0.0060, 0.42, 0.06, 400},
-		{"select receipt_id from receipts where shop_id = ? and created > ?", digest.VerdictInconclusive, "a change of p95 below 1.92 times cannot be told from chance", 0.0110, 0.70, 0.62, 11},
+		{"select receipt_id from receipts where shop_id = ? and created > ?", digest.VerdictInconclusive, "a change of p95 below 1.92 times cannot be distinguished from chance", 0.0110, 0.70, 0.62, 11},
 		{"select checksum from feedback where buyer = ? group by shop_id having sum(total) > ?", digest.VerdictInconclusive, "too few events", 0.0300, 1.4, 3.2, 0.4},
 		{"delete from cart where buyer = ? and added < ?", digest.VerdictGone, "", 0.0040, 0, 0, 2},
 		{"select ?", digest.VerdictNew, "", 0.0001, 0, 0, 20},

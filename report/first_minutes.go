@@ -21,7 +21,7 @@ type FirstMinute struct {
 	Millis       float64 // of one statement
 	Steady       float64
 	Ratio        float64
-	CutShort     string // why it is no whole minute
+	CutShort     string // why it is not a whole minute
 	NotMeasured  string // why there are no figures
 }
 

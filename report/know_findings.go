@@ -158,7 +158,7 @@ func ruleTable(all []*ruleRow) planTable {
 }
 
 func foundTable(found []Found) planTable {
-	t := planTable{Caption: "The gravest first", Head: columns("subject", "severity", "what", "remedy", "rule", "from")}
+	t := planTable{Caption: "The most severe first", Head: columns("subject", "severity", "what", "remedy", "rule", "from")}
 	sorted := slices.Clone(found)
 	slices.SortStableFunc(sorted, func(a, b Found) int { return rank(a.Severity) - rank(b.Severity) })
 	for _, x := range sorted[:min(len(sorted), mostRows)] {

@@ -45,7 +45,7 @@ func newGraphPicture(g graph.Graph) *graphPicture {
 		space /= float64(len(columns) - 1)
 	}
 	p.Height = 14
-	for i, c := range columns { // the row of farm.yaml is left free: what reads it stands at its end
+	for i, c := range columns { // the row of farm.yaml is left free: what reads it is at its end
 		top := 7.0
 		if i > 0 && len(c) > 0 && c[0].Name != graph.Acts {
 			top += rowTall
@@ -118,7 +118,7 @@ func graphNodeOf(g graph.Graph, n graph.Node, x, y float64) graphNode {
 	}
 	line(0, "srcname", shortened(n.Name, 24))
 	if n.IsUse {
-		line(1, "", "uses what it is told")
+		line(1, "", "uses a source")
 		return out
 	}
 	out.Class = "plain"

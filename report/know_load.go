@@ -208,7 +208,7 @@ func loadTable(all []shardLoad, resources []farm.ResourceName) planSection {
 	return s
 }
 
-// sumsSection holds the shards against the counters of processes, disks and machines.
+// sumsSection compares the shards with the counters of processes, disks and machines.
 func sumsSection(sums []shardload.Sum) planSection {
 	t := planTable{Caption: "Shards together, and the counter of the machine", Head: columns("of", "what", "#shards", "#others", "#counter", "#of the counter", "counter from", "remark")}
 	for _, s := range sums {
@@ -219,7 +219,7 @@ func sumsSection(sums []shardload.Sum) planSection {
 		}
 		t.Rows = append(t.Rows, cells(s.Of, s.What, amountOf(s.Shards, r), amountOf(s.Others, r), amountOf(s.Counter, r), ratio, s.Source, s.Note))
 	}
-	return planSection{ID: "sums", Name: "Held against counters", Tables: []planTable{t.fold()}}
+	return planSection{ID: "sums", Name: "Compared with counters", Tables: []planTable{t.fold()}}
 }
 
 // mostRows is as many as a browser shows at once without effort.

@@ -119,7 +119,7 @@ func linePath(ps []point) string {
 	return b.String()
 }
 
-// areaPath is what lies between two lines.
+// areaPath is what is between two lines.
 func areaPath(above, below []point) string {
 	back := slices.Clone(below)
 	slices.Reverse(back)

@@ -95,13 +95,13 @@ func TestLoadPageShowsWhatWasMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := p.Lead + string(p.Body)
-	for _, want := range []string{"CPU is measured for 2 of them", "60 seconds", "1 instance is not measured", "s1 in p: 7.25", "measured fair (6.5 to 8)", "s2 in p: 2", "measured, as in farm.yaml", "s3 in p: 3", "typed", "Held against counters", "/proc/PID/stat"} {
+	for _, want := range []string{"CPU is measured for 2 of them", "60 seconds", "1 instance is not measured", "s1 in p: 7.25", "measured fair (6.5 to 8)", "s2 in p: 2", "measured, as in farm.yaml", "s3 in p: 3", "typed", "Compared with counters", "/proc/PID/stat"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
 	if strings.Contains(text, "s1 in p: 1,") {
-		t.Error("a typed figure stands where a measured one should")
+		t.Error("a typed figure is where a measured one should")
 	}
 	if d := NewLoadDocument(KnowFacts{Farm: f.Farm}); !strings.Contains(d.Lead, "stowage inventory load measures them") {
 		t.Errorf("without a measurement: %s", d.Lead)
@@ -122,7 +122,7 @@ var (
 )
 
 // TestKnownPages: headings follow each other without a gap, every table has heads with a scope, every picture has a name that is there, no id is
-// there twice, nothing lies outside of its picture, and no text of others is markup. At two pairs, and at 500, which are 1,000 hosts.
+// there twice, nothing is outside of its picture, and no text of others is markup. At two pairs, and at 500, which are 1,000 hosts.
 func TestKnownPages(t *testing.T) {
 	t.Parallel()
 	for _, pairs := range []int{2, 500} {
@@ -185,7 +185,7 @@ func inside(t *testing.T, name, text string) {
 		wide, _ := strconv.ParseFloat(p[1], 64)
 		tall, _ := strconv.ParseFloat(p[2], 64)
 		if strings.Contains(p[0], "NaN") || strings.Contains(p[0], "Inf") {
-			t.Errorf("%s: a picture has a place that is no number", name)
+			t.Errorf("%s: a picture has a place that is not a number", name)
 		}
 		for _, m := range placed.FindAllStringSubmatch(p[0], -1) {
 			v, err := strconv.ParseFloat(m[2], 64)

@@ -75,7 +75,7 @@ func TestUndoneOutGivesTheSideBack(t *testing.T) {
 	}
 }
 
-// A side that stands between two steps is not done: its last event says that a step is.
+// A side that is between two steps is not done: its last event says that a step is.
 func TestLaneBetweenTwoStepsIsNotDone(t *testing.T) {
 	events := []farm.Event{{Pair: "p", Side: farm.A, Kind: farm.StepStarted, Step: "seed", Number: 1, Of: 2, Time: at(0)}, {Pair: "p", Side: farm.A, Kind: farm.StepDone, Step: "seed", Time: at(1)}}
 	if l := readLanes(events)[0]; l.state() != "not finished" {

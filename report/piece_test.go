@@ -8,7 +8,7 @@ import (
 	"stowage/bench"
 )
 
-// TestPieces holds pieces against the whole documents: what a page frames is what the file has, to the byte.
+// TestPieces compares pieces with the whole documents: what a page frames is what the file has, to the byte.
 func TestPieces(t *testing.T) {
 	facts := inventFacts(t, demoSize)
 	facts.Benches = nil

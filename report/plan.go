@@ -49,7 +49,7 @@ type PlanDocument struct {
 	Sections         []planSection
 }
 
-// planSection is one heading and what stands below it, in this order.
+// planSection is one heading and what is below it, in this order.
 type planSection struct {
 	ID, Name string
 	Text     []string

@@ -9,7 +9,7 @@ import (
 	"stowage/placement"
 )
 
-// census is who stands where before and after a plan, with what everything
+// census is who is where before and after a plan, with what everything
 // needs at the end of the runway.
 type census struct {
 	plan          placement.Plan

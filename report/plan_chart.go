@@ -288,7 +288,7 @@ func assignLanes(moves []placement.Move) (lane []int, lanes int) {
 // copiedChart is the data copied so far.
 func (c *census) copiedChart() *planChart {
 	out := newChart("chart-moves", "Data copied, over time", 60, 20)
-	out.Desc = "The data copied since the first move, as estimated, from nothing to all of it. The waves stand in the table below."
+	out.Desc = "The data copied since the first move, as estimated, from nothing to all of it. The waves are in the table below."
 	out.Caption = fmt.Sprintf("Data copied so far; %s are too many to be drawn one by one", count(len(c.plan.Moves), "move"))
 	end, all := max(c.plan.MoveSeconds, 1), max(1, float64(c.plan.Bytes()))
 	out.timeTicks(end)

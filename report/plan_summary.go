@@ -36,7 +36,7 @@ func (c *census) tiles(risks []farm.Finding) []tile {
 			grave++
 		}
 	}
-	return append(out, tile{Name: "risks", Link: "#risks", After: whole(float64(len(risks))), Note: fmt.Sprintf("%d of them graver than a note", grave), IsBad: farm.Blocks(risks)})
+	return append(out, tile{Name: "risks", Link: "#risks", After: whole(float64(len(risks))), Note: fmt.Sprintf("%d of them above a note", grave), IsBad: farm.Blocks(risks)})
 }
 
 // summarySection is the farm before and after in a dozen figures.

@@ -8,7 +8,7 @@ import (
 	"stowage/farm"
 )
 
-// lost is what stands behind one thing that may fail: a host, or all hosts
+// lost is what is behind one thing that may fail: a host, or all hosts
 // with one value of a label.
 type lost struct {
 	what      string

@@ -248,7 +248,7 @@ func TestDiskCourse(t *testing.T) {
 	}
 }
 
-// TestSurfaceByHand counts what stands behind each rack once more.
+// TestSurfaceByHand counts what is behind each rack once more.
 func TestSurfaceByHand(t *testing.T) {
 	f := planFacts(t, placement.UnitInstance)
 	c := newCensus(f)

@@ -35,7 +35,7 @@ const (
 	ReshapeWrong    ReshapeStand = "wrong"
 )
 
-// reshapeStands are all, in the order of a tenant's way, with the sign that stands beside the colour, and words for people. High is its height in a picture without signs.
+// reshapeStands are all, in the order of a tenant's way, with the sign that is beside the colour, and words for people. High is its height in a picture without signs.
 var reshapeStands = []struct {
 	Stand       ReshapeStand
 	class, sign string
@@ -131,7 +131,7 @@ func (c *reshapeCount) seen(now time.Time) string {
 	if c.to.Sub(c.from) < time.Minute {
 		return fmt.Sprintf("Flags are those that the servers had %s, at %s.", ago(now, c.to), moment(c.to))
 	}
-	return fmt.Sprintf("Flags are those that the servers had when somebody last looked, between %s and %s.", moment(c.from), moment(c.to))
+	return fmt.Sprintf("Flags are those that the servers had at the last look, between %s and %s.", moment(c.from), moment(c.to))
 }
 
 // NewReshapeDocument is which tenants are read in the new way, and who has compared them.

@@ -86,7 +86,7 @@ func TestTenantsByFlag(t *testing.T) {
 	}
 }
 
-// mapped: bars take up as much room as tenants stand so, none lies on another, and each wrong tenant has its own.
+// mapped: bars take up as much room as tenants stand so, none is on another, and each wrong tenant has its own.
 func mapped(t *testing.T, c *planChart, tenants int) {
 	t.Helper()
 	room, wrong := map[string]float64{}, 0
@@ -113,7 +113,7 @@ func mapped(t *testing.T, c *planChart, tenants int) {
 		}
 		at := round1(b.Y + b.H) // cells of a line stand on one ground
 		if b.X < ends[at]-0.01 {
-			t.Errorf("%s lies on another", b.Title)
+			t.Errorf("%s is on another", b.Title)
 		}
 		ends[at] = b.X + b.W
 	}

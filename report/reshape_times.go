@@ -49,7 +49,7 @@ func timesSection(timed []ReshapeTenant, chart string) planSection {
 	}
 	return planSection{
 		ID: "times", Name: "Snapshots before and after, by size of the tenant",
-		Text: []string{fmt.Sprintf("The whole of a tenant by the normalised query took %s, by the denormalised one %s: medians of %s, timed when the two were held against each other. Each by itself: %s, by the median of the ratios.",
+		Text: []string{fmt.Sprintf("The whole of a tenant by the normalised query took %s, by the denormalised one %s: medians of %s, timed when the two were compared with each other. Each by itself: %s, by the median of the ratios.",
 			millis(s.before), millis(s.after), count(s.tenants, "tenant"), s.words())},
 		Chart: timesChart(chart, timed), Tables: []planTable{t},
 		Notes: []string{"Both queries were run in one view, the normalised one first: the second found in memory what the first had read, which favours the denormalised one. stowage snapshot --form measures one alone."},

@@ -10,7 +10,7 @@ import (
 	"stowage/farm"
 )
 
-// RollFacts are what is known of one roll: a plan of hosts, and every run that has carried it out or gone on with it.
+// RollFacts are what is known of one roll: a plan of hosts, and every run that has carried it out or continued it.
 type RollFacts struct {
 	Plan, Run      string // Run is the newest
 	State          string // of that: running, interrupted, done, failed
@@ -41,7 +41,7 @@ const (
 	RollUndone    RollStand = "undone"
 )
 
-// rollStands are all, in the order of a host's way, with the sign that stands beside the colour, and words for people.
+// rollStands are all, in the order of a host's way, with the sign that is beside the colour, and words for people.
 var rollStands = []struct {
 	Stand RollStand
 	Sign  string

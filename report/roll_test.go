@@ -49,7 +49,7 @@ func inventRoll(n int) RollFacts {
 		case i == 9:
 			h.Stand, h.Step, h.Since = RollLeaving, "out", at(599)
 		case i == 10:
-			h.Step, h.Text, h.Holds, h.Since = "window", "no window is open for as long as it takes; it begins at Mon 23 Nov 22:00 UTC", true, at(300)
+			h.Step, h.Text, h.Holds, h.Since = "window", "no window is long enough; the next begins at Mon 23 Nov 22:00 UTC", true, at(300)
 		case i == 11:
 			h.Stand, h.Sides = RollNone, nil
 		case i < max(3, n/2):
@@ -110,7 +110,7 @@ func TestGridHasEveryHostOnce(t *testing.T) {
 	signs := map[string]RollStand{}
 	for _, s := range rollStands {
 		if other, taken := signs[s.Sign]; taken {
-			t.Errorf("%s and %s have one sign: they would be told apart by colour alone", s.Stand, other)
+			t.Errorf("%s and %s have one sign: they would be distinguished by colour alone", s.Stand, other)
 		}
 		signs[s.Sign] = s.Stand
 	}
@@ -211,7 +211,7 @@ func contrast(t *testing.T, a, b string) float64 {
 	t.Helper()
 	light := func(hex string) float64 {
 		if len(hex) != 7 {
-			t.Fatalf("%q is no colour", hex)
+			t.Fatalf("%q is not a colour", hex)
 		}
 		sum := 0.0
 		for n, weight := range []float64{0.2126, 0.7152, 0.0722} {

@@ -13,7 +13,7 @@ import (
 // timeline is the move, or another act, as a picture: one row a side, one bar a step.
 type timeline struct {
 	Run             string
-	Title, State    string // of an act that is no move
+	Title, State    string // of an act that is not a move
 	Mark            string // behind names in the page that are to be unique; empty: the move
 	Started, Ended  string
 	Took            string
@@ -82,7 +82,7 @@ const (
 	timelineTop   = 26.0
 )
 
-// newActs are the timelines of acts that are no moves.
+// newActs are the timelines of acts that are not moves.
 func newActs(f Facts, zone clock) (out []*timeline) {
 	for _, a := range f.Acts {
 		t := newTimeline(Facts{Run: a.Run, Events: a.Events, Forward: a.Forward, Minutes: a.Minutes}, zone)
@@ -195,7 +195,7 @@ func (s segment) title(l *lane) string {
 	case s.Failed != "":
 		text += "; failed: " + s.Failed
 	case s.Open:
-		text += "; cut short or still at work"
+		text += "; cut short or still running"
 	}
 	return text
 }
@@ -216,7 +216,7 @@ var stepWords = map[string]string{
 	"check":     "replication, identity and variables as planned",
 	"warm":      "buffer pool filled; reads take no longer than on the twin",
 	"in":        "clients come back in steps, each one watched",
-	"gather":    "whoever followed the old instance follows the new one",
+	"gather":    "what followed the old instance follows the new one",
 	"cutover":   "clients are held for a moment; the new place takes their writes, the old one follows it",
 	"swap":      "readers of the old replica are sent to the new one",
 	"soak":      "watched, with the way back open",

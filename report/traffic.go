@@ -47,7 +47,7 @@ type classRow struct {
 	Spark                   *spark
 }
 
-// verdictSigns are the shapes that stand beside the words, for print and for
+// verdictSigns are the shapes that are beside the words, for print and for
 // eyes that do not tell the colours apart.
 var verdictSigns = map[digest.Verdict]string{
 	digest.VerdictFaster: "\u25bc", digest.VerdictSlower: "\u25b2", digest.VerdictUnchanged: "=",

@@ -312,7 +312,7 @@ func serverVersions(f Facts) []Fact {
 	return out
 }
 
-// sortedFindings are the gravest first.
+// sortedFindings are the most severe first.
 func sortedFindings(fs []farm.Finding) []farm.Finding {
 	var out []farm.Finding
 	for _, s := range []farm.Severity{farm.Blocker, farm.Warning, farm.Note} {

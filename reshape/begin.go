@@ -147,9 +147,9 @@ type Record struct {
 	Mismatches int64        `json:"mismatches"`
 	Keys       []latest.Key `json:"keys,omitempty"` // of parents that were wrong
 	VerifiedAt *time.Time   `json:"verified_at"`
-	// Different are rows that the two queries did not say alike when they were held against each other.
+	// Different are rows that the two queries did not say alike when they were compared with each other.
 	Different int64 `json:"different,omitempty"`
-	// Normalised and Denormalised are how long the two queries took when they were held against each other, in milliseconds.
+	// Normalised and Denormalised are how long the two queries took when they were compared with each other, in milliseconds.
 	Normalised   float64 `json:"normalised_ms,omitempty"`
 	Denormalised float64 `json:"denormalised_ms,omitempty"`
 }

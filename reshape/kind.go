@@ -55,7 +55,7 @@ var steps = []swing.Step[*work]{
 	},
 	{
 		Name: StepColumns, Needs: "the server adds a column at once", Effect: "each server of the pair has the carried columns, NULL in every row, and the flags, 0 for every tenant; outside of the binary log",
-		Known: "each server defines them", Undone: "those that were not there before are dropped", Timeout: time.Hour,
+		Known: "each server defines them", Undone: "those that the reshape added are dropped", Timeout: time.Hour,
 		Do: act.Method((*work).columns), Undo: act.Method((*work).columnsBack),
 	},
 	{

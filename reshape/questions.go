@@ -123,7 +123,7 @@ func askTriggers(ctx context.Context, w *work) (found []farm.Finding, err error)
 			return nil, nil // a wave before this one has said it
 		}
 	}
-	f := sides.Blocker(string(w.pair.Name), "the triggers run with the rights of the [stowage] account: once they are there, writes of clients to "+w.wave.Spec.Child.Table+" fail where that account is dropped", "keep the account for as long as the triggers are there")
+	f := sides.Blocker(string(w.pair.Name), "the triggers run with the rights of the [stowage] account: once they are there, writes of clients to "+w.wave.Spec.Child.Table+" fail where that account is dropped", "keep the account while the triggers exist")
 	f.Severity = farm.Warning
 	return append(found, f), nil
 }

@@ -100,7 +100,7 @@ func (s *stay) adviceHolds(ctx context.Context) error {
 		more = fmt.Sprintf(", and %s more", farm.Counted(n, "finding"))
 	}
 	return &farm.Error{Op: "check", Subject: string(s.order.Host),
-		Err:  fmt.Errorf("%w: tune has a finding that was not there before the host left: %s: %s (%s, %s)%s", farm.ErrRefused, x.Subject, x.Verdict, x.ID, x.Read, more),
+		Err:  fmt.Errorf("%w: tune has a finding that is new since the host left: %s: %s (%s, %s)%s", farm.ErrRefused, x.Subject, x.Verdict, x.ID, x.Read, more),
 		Hint: fmt.Sprintf("%s; or, when that is as it should be: stowage roll in %s --changed %s", x.Fix, s.order.Host, strings.Join(rulesOf(stops), ","))}
 }
 
@@ -146,7 +146,7 @@ func (s *stay) look(ctx context.Context, fence map[farm.InstanceName]map[string]
 		for v, value := range fence[name] {
 			variables[v] = value
 		}
-		// Counters begin anew with a restart. Whether the server replicates is the one that is no counter.
+		// Counters begin anew with a restart. Whether the server replicates is the one that is not a counter.
 		servers = append(servers, probe.Server{Name: string(name), Variables: variables, Status: map[string]string{"slaves_running": status["slaves_running"]}})
 	}
 	facts, err := machines.Facts(ctx, place, s.order.Host, servers, "")

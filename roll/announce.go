@@ -33,7 +33,7 @@ func Announce(s *store.Store, p agenda.Plan, from time.Time) (Announcement, erro
 		return a, err
 	}
 	at := map[farm.HostName]int{}
-	for _, run := range slices.Backward(runs) { // a later run has gone on with what an earlier one has left
+	for _, run := range slices.Backward(runs) { // a later run has continued with what an earlier one has left
 		orders, err := ordersOf(s, run.ID)
 		if err != nil {
 			return a, err
@@ -173,7 +173,7 @@ func (a Announcement) writeHappened(b *strings.Builder) {
 		}
 		switch {
 		case e.Unknown:
-			end = "nobody can tell how its command ended"
+			end = "the end of its command is unknown"
 		case e.End == engine.EndDone && e.CommandRC != nil:
 			end = fmt.Sprintf("done, the command ended with %d", *e.CommandRC)
 		case end == "":

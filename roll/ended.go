@@ -23,7 +23,7 @@ type HostEnd struct {
 	Out        time.Time       `json:"out_at,omitzero"`  // when the last of its sides had left
 	Back       time.Time       `json:"back_at,omitzero"` // when the last served again
 	Pairs      []farm.PairName `json:"pairs"`
-	Unknown    bool            `json:"unknown,omitempty"` // nobody can tell how its command ended
+	Unknown    bool            `json:"unknown,omitempty"` // the end of its command is unknown
 	Noted      int             `json:"failures_noted,omitempty"`
 	Error      string          `json:"error,omitempty"`
 }

@@ -33,7 +33,7 @@ func (s *stay) healthy(ctx context.Context, err error) error {
 	return s.adviceHolds(ctx)
 }
 
-// optionsHold reads back what the server has of the options that were written. One that is no variable cannot be read back.
+// optionsHold reads back what the server has of the options that were written. One that is not a variable cannot be read back.
 func (s *stay) optionsHold(ctx context.Context, m *sides.Member) error {
 	for n, step := range s.order.Work.Steps {
 		if len(step.Options) == 0 || !step.Apply && !restartsAfter(s.order, n) {

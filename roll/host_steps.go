@@ -21,7 +21,7 @@ func hostSteps(phases, out, in []string) []swing.Step[*stay] {
 		Name:    StepWindow,
 		Needs:   "room for the host beside those that are out",
 		Effect:  "none",
-		Known:   "a window of the plan stays open for as long as the host takes",
+		Known:   "a window of the plan is open as long as the host takes",
 		Timeout: 15 * 24 * time.Hour,
 		Do:      act.Method((*stay).awaitWindow),
 	}
@@ -45,7 +45,7 @@ func hostSteps(phases, out, in []string) []swing.Step[*stay] {
 	back := swing.Step[*stay]{
 		Name:    StepReturn,
 		Needs:   "the work is done",
-		Effect:  "instances that do not run are started; they replicate again, and serve nobody yet",
+		Effect:  "instances that do not run are started; they replicate again, and serve no clients yet",
 		Known:   "every server answers and follows its twin",
 		Timeout: time.Hour,
 		Do:      act.Method((*stay).comeBack),

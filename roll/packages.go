@@ -107,7 +107,7 @@ func (s *stay) install(ctx context.Context, n int, step agenda.Step, o command.O
 	}
 	out.Unknown, out.Code = "", settled.Code
 	if failed = failure(settled); failed != "" {
-		failed = fmt.Sprintf("the installation was cut short (%s), and the packages are not there: %s", why, failed)
+		failed = fmt.Sprintf("the installation was cut short (%s), and the packages are missing: %s", why, failed)
 	}
 	return out, failed, nil
 }

@@ -64,7 +64,7 @@ func (s *stay) askPackagesOf(ctx context.Context, n int, step agenda.Step) ([]fa
 		return nil, err
 	}
 	if _, here := on.(near); here {
-		return []farm.Finding{sides.Blocker(host, "it has no agent: the packages would be those of this machine", "set up its agent (docs/guide/agents.md), or take it out of the plan")}, nil
+		return []farm.Finding{sides.Blocker(host, "it has no agent: the packages would be installed on this machine", "set up its agent (docs/guide/agents.md), or take it out of the plan")}, nil
 	}
 	sockets, err := s.upgraded(ctx, step)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *stay) askPackagesOf(ctx context.Context, n int, step agenda.Step) ([]fa
 	}
 	report, err := packages.ReadReport(out.Output)
 	if err != nil {
-		return []farm.Finding{sides.Blocker(host, err.Error(), "is its stowage of this version? The whole report lies in "+out.Kept+" there")}, nil
+		return []farm.Finding{sides.Blocker(host, err.Error(), "is its stowage of this version? The whole report is in "+out.Kept+" there")}, nil
 	}
 	if s.looked == nil {
 		s.looked = map[int]packages.Report{}

@@ -90,7 +90,7 @@ func TestWhatIsKnownOfAHost(t *testing.T) {
 	}
 }
 
-// Everything from the work on can only go forward, and what stands before it can be taken back or has done nothing.
+// Everything from the work on can only go forward, and what is before it can be taken back or has done nothing.
 func TestStepsOfAHost(t *testing.T) {
 	for _, b := range RollKind(nil).Runbooks {
 		var names []string

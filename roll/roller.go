@@ -101,7 +101,7 @@ type hostOrder struct {
 	Work    agenda.Work   `json:"work"`
 	Windows []due.Window  `json:"windows,omitempty"`
 	Takes   time.Duration `json:"takes_ns,omitempty"` // as the plan thinks
-	// Number is unlike that of any other run of any workspace: orders on the host's disk bear it. A run that goes on with what another has left has the same.
+	// Number is unlike that of any other run of any workspace: orders on the host's disk bear it. A run that continues with what another has left has the same.
 	Number string `json:"number"`
 }
 

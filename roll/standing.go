@@ -137,7 +137,7 @@ func (w *Watch) Of(s *store.Store) (Progress, error) {
 			if err != nil {
 				return p, err
 			}
-			if n, twice := at[o.Host]; twice { // a later run has gone on with what an earlier one has left
+			if n, twice := at[o.Host]; twice { // a later run has continued with what an earlier one has left
 				p.Hosts[n] = h
 				continue
 			}

@@ -40,7 +40,7 @@ func (x *rollTold) check(err error) {
 	}
 }
 
-// begin is a run of hosts; number is that of its orders, the same in what goes on with another run.
+// begin is a run of hosts; number is that of its orders, the same in what continues with another run.
 func (x *rollTold) begin(run, number string, hosts ...farm.HostName) {
 	x.t.Helper()
 	job := engine.Job{ID: run, Kind: Roll}
@@ -143,7 +143,7 @@ func TestWhereHostsStand(t *testing.T) {
 	x.check(x.store.PutRun(store.Run{ID: "roll-1", Kind: Roll, Subject: "roll-001", State: store.Failed, Started: x.now, Ended: x.now, Result: string(result)}))
 	x.stands(map[farm.HostName]Stand{"db1": Stuck, "db2": Done, "db3": Undone, "db4": Waiting})
 
-	x.begin("roll-2", "n1", "db1") // goes on with the stuck one
+	x.begin("roll-2", "n1", "db1") // continues with the stuck one
 	x.tell("roll-2", "db1", farm.StepStarted, StepReturn, "")
 	x.stands(map[farm.HostName]Stand{"db1": Returning, "db2": Done, "db3": Undone, "db4": Waiting})
 	x.rolled("n1", "db1", true, true) // killed before it could tell: the events were lost, and what is kept counts

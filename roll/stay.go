@@ -173,7 +173,7 @@ func (s *stay) awaitWindow(ctx context.Context) error {
 		if !begin.After(now) {
 			return nil
 		}
-		if text := "no window is open for as long as it takes; it begins at " + begin.Local().Format("Mon 2 Jan 15:04 MST"); text != told {
+		if text := "no window is long enough; the next begins at " + begin.Local().Format("Mon 2 Jan 15:04 MST"); text != told {
 			s.Report(farm.Event{Kind: farm.StepWaiting, Text: text})
 			told = text
 		}

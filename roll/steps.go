@@ -21,7 +21,7 @@ func steps(out, in []string) []swing.Step[*visit] {
 	back := swing.Step[*visit]{
 		Name:    StepReturn,
 		Needs:   "a person has finished with the server",
-		Effect:  "the server replicates again; it still serves nobody",
+		Effect:  "the server replicates again; it still serves no clients",
 		Known:   "the server answers and follows its twin",
 		Timeout: 24 * time.Hour,
 		Do:      act.Method((*visit).comeBack),

@@ -60,7 +60,7 @@ func TestEtcdConforms(t *testing.T) {
 	}.Run(t)
 }
 
-// One member of three is away: reads and changes go on with the others.
+// One member of three is away: reads and changes continue with the others.
 func TestEtcdGoesOnWithoutOneMember(t *testing.T) {
 	t.Parallel()
 	cluster := routetest.StartEtcd(t, 3)

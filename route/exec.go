@@ -65,10 +65,10 @@ var errConflict = errors.New("it holds another generation")
 // Guarantee implements Router.
 func (e *Exec) Guarantee() Guarantee {
 	if e.o.Gated {
-		return Guarantee{Kind: Gated, Settle: e.o.Settle, Shards: !e.o.Whole, Whole: e.o.Whole, Text: fmt.Sprintf("%s, as far as the owner of %s vouches for it", gatedText, e.o.Program[0])}
+		return Guarantee{Kind: Gated, Settle: e.o.Settle, Shards: !e.o.Whole, Whole: e.o.Whole, Text: fmt.Sprintf("%s, if the owner of %s is right", gatedText, e.o.Program[0])}
 	}
 	return Guarantee{Kind: FlipOnly, Settle: e.o.Settle, Whole: e.o.Whole,
-		Text: "whoever is not held back by what " + e.o.Program[0] + " sets off gets error 1290 for writes while the side goes out, and on its way back may read what is older than its own last write by as much as replication lags"}
+		Text: "a client that is not held back by what " + e.o.Program[0] + " sets off gets error 1290 for writes while the side goes out, and on its way back may read what is older than its own last write as far as replication lags"}
 }
 
 // Create makes the program hold a first table. It refuses to replace one.

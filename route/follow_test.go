@@ -65,7 +65,7 @@ func TestFilesDifferInTime(t *testing.T) {
 	}
 }
 
-// TestFollowerWaitsWhileThereIsNoTable: a client that goes on with what it knew
+// TestFollowerWaitsWhileThereIsNoTable: a client that continues with what it knew
 // writes where nobody serves any more.
 func TestFollowerWaitsWhileThereIsNoTable(t *testing.T) {
 	f := newFile(t, onePair())

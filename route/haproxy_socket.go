@@ -217,7 +217,7 @@ func (s *haSocket) cutOld(ctx context.Context, name string) error {
 	})
 }
 
-// oldWorkers visits the workers that go on with their connections after a
+// oldWorkers visits the workers that continue with their connections after a
 // reload. Only a master knows of them. One that ends while it is visited has no
 // connections.
 func (s *haSocket) oldWorkers(ctx context.Context, visit func(prefix string) error) error {

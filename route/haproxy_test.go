@@ -293,7 +293,7 @@ func TestHAProxyOneDoesNotAnswer(t *testing.T) {
 	s.change(t, s.toB)
 }
 
-// A reload leaves a worker behind that goes on with the connections it has. Who
+// A reload leaves a worker behind that continues with the connections it has. Who
 // asks the master knows of them.
 func TestHAProxyCountsWorkersLeftByAReload(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,7 @@ type note struct {
 // mostNotes bounds the file; above it, it is written anew.
 const mostNotes = 4 << 20
 
-// Read is what stands there; nil where there is nothing. A last line that was cut
+// Read is what is there; nil where there is nothing. A last line that was cut
 // short by a kill is left out.
 func (n *Notes) Read() (*Noted, error) {
 	n.mu.Lock()
@@ -183,7 +183,7 @@ func Keep(r Maker, notes *Notes) Maker {
 // Begin notes the table as it stands, for a run that begins (fresh) or goes on:
 // what the run has not changed yet is known, too. A run that goes on keeps what
 // it has written: somebody may have put another table there since. A table that
-// cannot be read is not noted, for it is waited for later. Pairs that are not
+// cannot be read is not noted, because it is waited for later. Pairs that are not
 // mine are left to the run that has claimed them.
 func Begin(ctx context.Context, r Router, fresh bool, mine func(farm.PairName) bool) error {
 	k, ok := r.(interface {

@@ -16,7 +16,7 @@ type Change struct {
 	Place string `json:"place"` // file:line
 }
 
-// Changes reads a script: one statement for each table. farm.ErrInput with file:line for anything that is no change of a table's shape, and for what Stowage chooses itself.
+// Changes reads a script: one statement for each table. farm.ErrInput with file:line for anything that is not a change of a table's shape, and for what Stowage chooses itself.
 // It refuses what can be seen in the text; what a change means for rows is asked of a server (schema/scratch) and judged by JudgeChange.
 func Changes(file string, text []byte) ([]Change, error) {
 	var out []Change
@@ -55,7 +55,7 @@ func withoutComments(s string) (string, *refusal) {
 		j := skip(s, i)
 		switch {
 		case j == i && strings.HasPrefix(s[i:], "/*"):
-			return "", &refusal{"an executable comment (/*! or /*M!)", "write what the servers of this farm shall do, outside of comments"}
+			return "", &refusal{"an executable comment (/*! or /*M!)", "write it without executable comments"}
 		case j == i:
 			b.WriteByte(s[i])
 			i++
@@ -79,9 +79,9 @@ var others = []struct {
 	refusal
 }{
 	{regexp.MustCompile(`(?i)^RENAME\b`), refusal{"it renames a table", "a table that is renamed on one side only stops replication; rename it in a maintenance window"}},
-	{regexp.MustCompile(`(?i)^(DROP|TRUNCATE)\s+(TEMPORARY\s+)?TABLES?\b|^TRUNCATE\b`), refusal{"it removes all rows of a table", "Stowage never does that; drop the table yourself when nobody needs it"}},
+	{regexp.MustCompile(`(?i)^(DROP|TRUNCATE)\s+(TEMPORARY\s+)?TABLES?\b|^TRUNCATE\b`), refusal{"it removes all rows of a table", "Stowage never does that; drop the table yourself when no client needs it"}},
 	{regexp.MustCompile(`(?i)^CREATE\s+(OR\s+REPLACE\s+)?(TEMPORARY\s+)?TABLE\b`), refusal{"it makes a table", "a new table needs no swing: create it through the binary log"}},
-	{regexp.MustCompile(`(?i)^(INSERT|UPDATE|DELETE|REPLACE|LOAD|SELECT|WITH|CALL|DO|HANDLER)\b`), refusal{"it reads or writes rows", "let the application, or a script of its own, write rows"}},
+	{regexp.MustCompile(`(?i)^(INSERT|UPDATE|DELETE|REPLACE|LOAD|SELECT|WITH|CALL|DO|HANDLER)\b`), refusal{"it reads or writes rows", "let the application, or a separate script, write rows"}},
 	{regexp.MustCompile(`(?i)^SET\b`), refusal{"it changes a setting", "leave SET out: Stowage sets what an ALTER needs"}},
 	{regexp.MustCompile(`(?i)^(DELIMITER|SOURCE|TEE|PROMPT|PAGER|SYSTEM)\b|^\\`), refusal{"it is a word of the mysql client, not of a server", "leave it out"}},
 	{regexp.MustCompile(`(?i)^USE\b`), refusal{"it chooses a database", "leave it out: --shards says which databases are changed"}},
@@ -99,7 +99,7 @@ var (
 	on            = regexp.MustCompile(`(?i)^\s*ON\s+`)
 	lockWaits     = regexp.MustCompile(`(?i)^(NO)?WAIT\b|\bWAIT\s+\d+$|\s{2,}NOWAIT$`) // blanks: columns in parentheses were there
 	chosenByUs    = regexp.MustCompile(`(?i)\b(ALGORITHM|LOCK)\s*=?\s*(DEFAULT|INSTANT|NOCOPY|INPLACE|COPY|NONE|SHARED|EXCLUSIVE)\b`)
-	leaveToUs     = refusal{"it says how the server shall do it (ALGORITHM, LOCK, WAIT, NOWAIT, ONLINE)", "leave it out: Stowage asks the server and chooses"}
+	leaveToUs     = refusal{"it tells the server how to do it (ALGORITHM, LOCK, WAIT, NOWAIT, ONLINE)", "leave it out: Stowage asks the server and chooses"}
 	otherDatabase = refusal{"a database before the name of a table", "leave it out: --shards says which databases are changed"}
 )
 

@@ -74,7 +74,7 @@ func clausesOf(body string) []clause {
 	return out
 }
 
-// outside is mask, with blanks for what stands in parentheses, too.
+// outside is mask, with blanks for what is in parentheses, too.
 func outside(s string) string {
 	out := []byte(mask(s))
 	depth := 0
@@ -134,7 +134,7 @@ func addedInParentheses(inside string) []clause {
 	return out
 }
 
-// body of a change: what stands behind ALTER TABLE name.
+// body of a change: what is behind ALTER TABLE name.
 func (c Change) body() string {
 	_, rest := name(strings.TrimPrefix(c.Text, "ALTER TABLE "))
 	return strings.TrimSpace(rest)

@@ -18,7 +18,7 @@ type column struct {
 	notNull    bool
 	invisible  bool
 	auto       bool   // AUTO_INCREMENT
-	dflt       string // what stands behind DEFAULT; "" for none
+	dflt       string // what is behind DEFAULT; "" for none
 	onUpdate   string
 	generated  string // the expression; "" for none
 	stored     bool
@@ -200,7 +200,7 @@ func tokensOf(s string) []token {
 	return out
 }
 
-// inner is what stands in the parentheses.
+// inner is what is in the parentheses.
 func inner(s string) string {
 	if len(s) > 1 && s[0] == '(' && s[len(s)-1] == ')' {
 		return strings.TrimSpace(s[1 : len(s)-1])

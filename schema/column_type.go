@@ -64,9 +64,9 @@ func fits(from, to column) fit {
 	case binaries[a] && binaries[b]:
 		return binariesFit(from, to)
 	case a == "varchar" && b == "varbinary" && number(to.args, 1) >= number(from.args, 1)*max(octets[from.charset], 1) && octets[from.charset] > 0:
-		return fit{ok: true, conversions: number(to.args, 1) != number(from.args, 1)*octets[from.charset], lost: "bytes that are no text of " + from.charset}
+		return fit{ok: true, conversions: number(to.args, 1) != number(from.args, 1)*octets[from.charset], lost: "bytes that are not text of " + from.charset}
 	case texts[a] && longTexts[a] > 0 && strings.HasSuffix(b, "blob") && longTexts[a] <= longTexts[b]:
-		return fit{ok: true, conversions: longTexts[a] < longTexts[b], lost: "bytes that are no text of " + from.charset}
+		return fit{ok: true, conversions: longTexts[a] < longTexts[b], lost: "bytes that are not text of " + from.charset}
 	case fractions[a] && a == b:
 		return fractionsFit(from, to)
 	case a == "date" && b == "datetime" && to.args == "":
@@ -74,7 +74,7 @@ func fits(from, to column) fit {
 	case a == b && from.args == to.args && from.unsigned == to.unsigned:
 		return fit{ok: true}
 	}
-	return fit{why: fmt.Sprintf("values of %s do not become %s on their way through replication, or nobody has tried it", from.typeText(), to.typeText())}
+	return fit{why: fmt.Sprintf("values of %s do not become %s on their way through replication, or it was never tried", from.typeText(), to.typeText())}
 }
 
 func (c column) typeText() string {

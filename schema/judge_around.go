@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// surrounded are reasons that lie around the table: what would fail, or do another thing, once a column is gone or is another.
+// surrounded are reasons that are around the table: what would fail, or do another thing, once a column is gone or is another.
 func (j *judging) surrounded(parts []part, out Judgement) []string {
 	var why []string
 	if out.Class == Unchanged || out.Class == Instant {

@@ -40,7 +40,7 @@ type Object struct {
 	Text string
 }
 
-// Around is what stands around a table on its server, and what that server does in its own way.
+// Around is what is around a table on its server, and what that server does in its own way.
 type Around struct {
 	Table        string   // database.table
 	Triggers     []Object // of the table, and those of other tables that name it
@@ -238,7 +238,7 @@ func (j *judging) together(parts []part, out Judgement) []string {
 		why = append(why, "binlog_row_image is not FULL: a value that a client leaves out is not in the row event, and each side would take its own default; SET GLOBAL binlog_row_image=FULL first")
 	}
 	if j.around.MapsByName && out.Class == Directional {
-		why = append(why, "this server matches the columns of row events by name (binlog_row_metadata=FULL): nobody has tried what it does with two shapes; SET GLOBAL binlog_row_metadata=NO_LOG first")
+		why = append(why, "this server matches the columns of row events by name (binlog_row_metadata=FULL): two shapes were never tried on it; SET GLOBAL binlog_row_metadata=NO_LOG first")
 	}
 	if j.around.MySQL && out.Conversions && len(j.before) != len(j.after) {
 		why = append(why, "MySQL wants as many columns on both sides where a type becomes longer")
@@ -279,7 +279,7 @@ func (j *judging) undo(parts []part) (statement, lost string) {
 		case p.lost != "":
 			losses = append(losses, p.lost)
 		case len(p.back) == 0:
-			losses = append(losses, "nothing, but no statement takes it back as it was")
+			losses = append(losses, "nothing, but no statement restores what was there")
 		case p.partition:
 			last = p.back[0]
 		default:

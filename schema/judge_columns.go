@@ -74,7 +74,7 @@ func (j *judging) columnChanged(was, is column) []part {
 	}
 	if was.name != is.name {
 		raise(Directional)
-		p.remarks = append(p.remarks, fmt.Sprintf("clients that say %s fail from the moment at which they come to the altered side, and those that say %s before it", was.name, is.name))
+		p.remarks = append(p.remarks, fmt.Sprintf("clients that say %s fail as soon as they come to the altered side, and those that say %s before it", was.name, is.name))
 	}
 	if was.dflt != is.dflt || was.onUpdate != is.onUpdate || was.comment != is.comment {
 		raise(Instant)
@@ -151,7 +151,7 @@ func (j *judging) throughGuard(p *part, was, is column, f fit) {
 	p.clauses = append(clauses, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s)", quoted(guard), f.guard), "MODIFY COLUMN "+is.text, "DROP CONSTRAINT "+quoted(guard))
 }
 
-// typeRest is what stands behind the first word of a type.
+// typeRest is what is behind the first word of a type.
 func typeRest(c column) string {
 	out := ""
 	if c.args != "" {

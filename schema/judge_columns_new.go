@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// columnsNew: an applier gives columns that a row does not have their default. So they stand at the end, and the default is the same for every row.
+// columnsNew: an applier gives columns that a row does not have their default. So they are at the end, and the default is the same for every row.
 func (j *judging) columnsNew() []part {
 	last := -1 // place in after of the last column that was there
 	for n, from := range j.source {

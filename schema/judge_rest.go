@@ -25,7 +25,7 @@ func (j *judging) constraintsGone() []part {
 			p.refused, p.noWay = "a constraint without a name, or a period, is not changed by swings", true
 		case foreign.MatchString(mask(c.Text)) && cascades.MatchString(mask(c.Text)):
 			p.noWay = true
-			p.refused = fmt.Sprintf("foreign key %s deletes or changes rows by itself, which no row event says: without it those rows would stay on the altered side, without an error", c.Name)
+			p.refused = fmt.Sprintf("foreign key %s deletes or changes rows, and no row event says so: without it those rows would stay on the altered side, without an error", c.Name)
 		case foreign.MatchString(mask(c.Text)), j.around.MySQL:
 			p.class = Directional // the altered side takes rows that the other would refuse
 		}
@@ -77,7 +77,7 @@ func (j *judging) constraintsNew() []part {
 		case j.around.MySQL:
 			p.refused, p.noWay = fmt.Sprintf("check %s: whether an applier of MySQL holds rows of the other side against it was never tried", c.Name), true
 		default:
-			p.remarks = []string{fmt.Sprintf("rows that come through replication are not held against check %s: if a client writes one that breaks it before the second side is altered, that ALTER is refused there and the change is taken back", c.Name)}
+			p.remarks = []string{fmt.Sprintf("rows that come through replication are not compared with check %s: if a client writes one that breaks it before the second side is altered, that ALTER is refused there and the change is taken back", c.Name)}
 		}
 		out = append(out, p)
 	}
@@ -150,7 +150,7 @@ func hasAll(partitions string) bool {
 	return text == "" || byHash.MatchString(text) || takesAll.MatchString(text)
 }
 
-// partitioning: rows travel by their values, whatever part of the table they lie in. What counts is whether each row has a place.
+// partitioning: rows travel by their values, whatever part of the table they are in. What counts is whether each row has a place.
 func (j *judging) partitioning() []part {
 	was, is := j.t.Before.Partitions, j.t.After.Partitions
 	if j.nowNamed(was) == is {

@@ -71,7 +71,7 @@ type Silent struct {
 	Error    string            `json:"error"`
 }
 
-// Judge holds what servers have against what is declared. Without sets, what most shards have is what all should have. Definitions that are equal are read and compared once.
+// Judge compares what servers have with what is declared. Without sets, what most shards have is what all should have. Definitions that are equal are read and compared once.
 func Judge(name string, seen []Seen, sets []Set) Report {
 	r := Report{FormatVersion: 1, Farm: name, Declared: sets != nil, Variants: []Variant{}, Silent: []Silent{}, Unclaimed: []string{}}
 	if sets == nil {

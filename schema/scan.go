@@ -68,7 +68,7 @@ func split(s string, at byte) []string {
 	return append(out, s[from:])
 }
 
-// body is what stands between the first parenthesis and the one that closes it, with the text before and after.
+// body is what is between the first parenthesis and the one that closes it, with the text before and after.
 func body(s string) (before, inside, after string, ok bool) {
 	depth, open := 0, -1
 	end := -1
@@ -114,7 +114,7 @@ func name(s string) (name, rest string) {
 	return s[:end], s[end:]
 }
 
-// Statements are those of a file: what stands between semicolons, each with the line where it begins. Comments before a statement belong to none.
+// Statements are those of a file: what is between semicolons, each with the line where it begins. Comments before a statement belong to none.
 func Statements(text string) []Statement {
 	var out []Statement
 	from := 0

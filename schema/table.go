@@ -136,7 +136,7 @@ func cutWord(s, word string) (rest string, ok bool) {
 	return s, false
 }
 
-// unquoted changes what stands outside of quotes and comments.
+// unquoted changes what is outside of quotes and comments.
 func unquoted(s string, change func(string) string) string {
 	var b strings.Builder
 	from := 0

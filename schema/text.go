@@ -59,7 +59,7 @@ func (p *page) line(format string, args ...any) {
 	}
 }
 
-// comment is one line of SQL that does nothing: names may hold line breaks, and what stands behind one would be carried out.
+// comment is one line of SQL that does nothing: names may hold line breaks, and what is behind one would be carried out.
 func (p *page) comment(format string, args ...any) {
 	p.line("-- %s", strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
 }

@@ -10,7 +10,7 @@
 #   BENCH=warm     the first minute of a side that was restarted, with warming and without, on slow disks; a quarter of an hour; ROUNDS=n
 #   BENCH=pause    100 switchovers there and back between a primary and its successor; ROUNDS=n for another number
 #   BENCH=seed     a copy from agent to agent, beside mariadb-backup | mbstream between the same directories
-#   BENCH=inventory  10,000 instances and 100,000 shards in eight sources, held against each other
+#   BENCH=inventory  10,000 instances and 100,000 shards in eight sources, compared with each other
 #   BENCH=capacity  days that are left of 500 generated series, beside a straight line and Prometheus' predict_linear
 #   BENCH=load     what each shard uses, measured together and alone; LOAD_SECONDS=n, LOAD_ROUNDS=n for other windows
 #   BENCH=engine   what a transaction costs with each engine, by `stowage bench engine`

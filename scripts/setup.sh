@@ -29,7 +29,7 @@ missing() {
 		has haproxy || echo haproxy
 		has etcd || echo etcd-server
 		has spin || echo spin
-		has tcpdump || echo tcpdump # captures, held against what it prints
+		has tcpdump || echo tcpdump # captures, compared with what it prints
 		has fio || echo fio # stowage bench runs it
 		has mkfs.xfs || echo xfsprogs # and makes these
 		has mkfs.btrfs || echo btrfs-progs

@@ -76,7 +76,7 @@ long() { go list ./e2e/long/... | sed 's,.*/e2e/long/,,'; }
 longest_first() {
 	awk '/\/(copier|agent|engine|route|digest|mysql|record|replay|host|placement\/check)$|\/cmd\/|\/e2e\// { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }'
 }
-# pure are those whose tests start no server, no engine and no browser: what they stand on says so.
+# pure are those whose tests start no server, no engine and no browser: what they are on says so.
 pure() {
 	go list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | awk '
 		!/\.test / || /\/e2e\// { next }
@@ -158,7 +158,7 @@ tier_some() { # SECONDS
 			left="$left $name"
 		fi
 	done
-	echo "not run, for the time was up (the next commits have their turn; make test-all has all):${left:- nothing}"
+	echo "not run, because the time was up (the next commits have their turn; make test-all has all):${left:- nothing}"
 	echo "not run, for scripts/parts.tsv has no minutes of it:${unmeasured:- nothing}"
 }
 

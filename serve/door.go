@@ -61,7 +61,7 @@ func (d *door) knows(r *http.Request) bool {
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // mayBeCalled says whether a Host header names this server in a way that nobody else can bring about. A page of somebody else can have its own name lead to
-// our address after it was loaded, and would then read ours as its own; an address, or localhost, is no name that anybody can have lead elsewhere.
+// our address after it was loaded, and would then read ours as its own; an address, or localhost, is not a name that anybody can have lead elsewhere.
 func (d *door) mayBeCalled(host string) bool {
 	u, err := url.Parse("http://" + host)
 	if err != nil || u.Host != host {
@@ -75,7 +75,7 @@ func (d *door) mayBeCalled(host string) bool {
 func Loopback(listen string) (bool, error) {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return false, fmt.Errorf("%q is no HOST:PORT", listen)
+		return false, fmt.Errorf("%q is not a HOST:PORT", listen)
 	}
 	if strings.EqualFold(host, "localhost") {
 		return true, nil

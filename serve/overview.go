@@ -81,7 +81,7 @@ func farmTiles(f Farm, plan *Plan) []tile {
 	return out
 }
 
-// moveTiles are how far the newest move is. They stand on the overview and above the lanes.
+// moveTiles are how far the newest move is. They are on the overview and above the lanes.
 func moveTiles(m Move) []tile {
 	if m.State == "" || m.State == "none" {
 		return []tile{{Name: "newest run", Link: "/moves", After: "none", Note: "none has been begun"}}

@@ -18,7 +18,7 @@ var files embed.FS
 // Options are what a server is made from.
 type Options struct {
 	Sources
-	Listen string        // as it was asked for: HOST:PORT; the name in it may stand in a Host header
+	Listen string        // as it was asked for: HOST:PORT; the name in it may be in a Host header
 	Dir    string        // of the workspace, to be shown
 	Every  time.Duration // how often a page that is open learns of something new, at most; 0: a second
 	Log    *slog.Logger

@@ -49,7 +49,7 @@ func newStage() *stage {
 		},
 		History: func() (report.Piece, error) { return report.Piece{}, get() },
 		Benches: func() ([]Bench, error) {
-			return []Bench{{File: "bench/a.json", Kind: "run", Verdict: "Valid. All of it."}, {File: "bench/bad.json", Kind: "run", Fault: "it is no JSON (measure again)"}}, get()
+			return []Bench{{File: "bench/a.json", Kind: "run", Verdict: "Valid. All of it."}, {File: "bench/bad.json", Kind: "run", Fault: "it is not JSON (measure again)"}}, get()
 		},
 		Bench: func(files []string) (Shown, error) {
 			return Shown{Piece: report.Piece{Title: "one", Body: "<p>drawn</p>", Style: ".own { color: red }"}, JSON: files}, get()
@@ -266,7 +266,7 @@ func TestFaultsAreLines(t *testing.T) {
 			t.Errorf("%s: %d, want 404", p, a.StatusCode)
 		}
 	}
-	if text := body(t, s.ask("GET", "/bench", here, cookie)); !strings.Contains(text, "it is no JSON (measure again)") || !strings.Contains(text, "bench/show?f=bench%2fa.json") {
+	if text := body(t, s.ask("GET", "/bench", here, cookie)); !strings.Contains(text, "it is not JSON (measure again)") || !strings.Contains(text, "bench/show?f=bench%2fa.json") {
 		t.Errorf("one broken file of two:\n%s", text)
 	}
 }

@@ -67,7 +67,7 @@ func (s *Session) startEngine(ctx context.Context) error {
 	case errors.Is(err, engine.ErrNoBinary):
 		return &farm.Error{Op: "start engine", Subject: l.options.Listen, Err: err, Hint: "make build puts stowage-engine beside stowage"}
 	case errors.Is(err, engine.ErrOther):
-		return &farm.Error{Op: "start engine", Err: fmt.Errorf("%w: %w", farm.ErrRefused, err), Hint: "agents of farm.yaml has changed since; wait for what runs here: stowage status"}
+		return &farm.Error{Op: "start engine", Err: fmt.Errorf("%w: %w", farm.ErrRefused, err), Hint: "agents in farm.yaml has changed since; wait until no run is under way: stowage status"}
 	case err != nil && l.options.Listen != "":
 		return &farm.Error{Op: "start engine", Subject: l.options.Listen, Err: err, Hint: "agents of farm.yaml names the address it listens on"}
 	case err != nil: // one that is there and does not come up says why itself

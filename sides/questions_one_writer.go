@@ -38,7 +38,7 @@ func askReplicaRouting(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	return []farm.Finding{warning(string(s.v.Leaves.Name()), fmt.Sprintf("it has %s, and routing does not name it: nobody sends them elsewhere", farm.Counted(n, "client session")),
+	return []farm.Finding{warning(string(s.v.Leaves.Name()), fmt.Sprintf("it has %s, and routing does not name it: its clients would not be sent elsewhere", farm.Counted(n, "client session")),
 		"end them before its server is stopped, or name it in routing")}, nil
 }
 
@@ -119,5 +119,5 @@ func askWhoFollows(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return nil, nil
 	}
 	return []farm.Finding{warning(string(s.v.Leaves.Name()), fmt.Sprintf("%s of its binary log gets nothing while it is away", farm.Counted(n, "other reader")),
-		"nothing to do: replicas go on by themselves when it is back, up to a minute later; tools may have to be started again")}, nil
+		"nothing to do: replicas continue when it is back, up to a minute later; tools may have to be started again")}, nil
 }

@@ -56,7 +56,7 @@ type queries struct {
 
 // compare asks both queries, one after the other in one view, and sums their rows by bucket of the key: the order of the rows does
 // not matter, and nothing is kept of them. Each query runs alone, so its time is its own; the second finds in memory what the
-// first has read. Rows of buckets that differ are asked for again, in the same view, and held against each other.
+// first has read. Rows of buckets that differ are asked for again, in the same view, and compared with each other.
 func compare(ctx context.Context, server *mysql.Server, q queries, tenant string) (out Comparison, err error) {
 	view, err := server.Snapshot(ctx)
 	if err != nil {

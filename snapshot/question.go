@@ -38,7 +38,7 @@ func Of(shape latest.Shape, shard farm.ShardName, tenant string, form latest.For
 		}
 		by := shape.OfFlag(flags.Active)
 		if form == latest.Denormalised && !flags.Active {
-			return "", "", &farm.Error{Op: "read tenant " + tenant, Subject: string(shard), Err: fmt.Errorf("%w: %s is not set, so nobody vouches for its carried columns", farm.ErrRefused, shape.Tenant.Active),
+			return "", "", &farm.Error{Op: "read tenant " + tenant, Subject: string(shard), Err: fmt.Errorf("%w: %s is not set, so its carried columns are not verified", farm.ErrRefused, shape.Tenant.Active),
 				Hint: "leave --form out: the normalised query is right; --compare says whether both agree"}
 		}
 		if form != "" {

@@ -73,7 +73,7 @@ func look(ctx context.Context, p Place) Seen {
 	return s
 }
 
-// Choose is the side with more room among those that have everything: the one with fewer threads at work; of two that are alike, the one that fewer clients write to. No such side: farm.ErrRefused, with the reason of each.
+// Choose is the side with more room among those that have everything: the one with fewer running threads; of two that are alike, the one that fewer clients write to. No such side: farm.ErrRefused, with the reason of each.
 func Choose(seen []Seen) (Seen, error) {
 	fit := slices.DeleteFunc(slices.Clone(seen), func(s Seen) bool { return s.Not != "" })
 	if len(fit) > 0 {
@@ -90,7 +90,7 @@ func Choose(seen []Seen) (Seen, error) {
 
 // Why says in one sentence why this side was chosen.
 func (s Seen) Why(others []Seen) string {
-	text := fmt.Sprintf("reading side %s (%s), %d threads at work", s.Side, s.Server.Name(), s.Running)
+	text := fmt.Sprintf("reading side %s (%s), %d threads running", s.Side, s.Server.Name(), s.Running)
 	for _, o := range others {
 		switch {
 		case o.Side == s.Side:

@@ -117,7 +117,7 @@ func (t *touching) add(ctx context.Context, server *mysql.Server, table *mysql.C
 	for of, its := range by {
 		tt.by[of] = columnOf(plain, its)
 		if k := plain.Columns[tt.by[of]].Kind; k != mysql.PlainInt && k != mysql.PlainUint {
-			return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: %s.%s is no whole number; in chunks a snapshot needs joins by whole numbers", farm.ErrInput, table.Name, its), Hint: "leave --chunks out: one view takes any join"}
+			return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: %s.%s is not a whole number; in chunks a snapshot needs joins by whole numbers", farm.ErrInput, table.Name, its), Hint: "leave --chunks out: one view takes any join"}
 		}
 	}
 	t.tables[table.Name] = tt

@@ -6,6 +6,6 @@
 // `stowage status` reads while a move writes.
 //
 // Invariants: events are only ever appended; a document is never changed, a
-// newer one of the same kind and name stands beside it. Nothing here is
+// newer one of the same kind and name is beside it. Nothing here is
 // needed to finish or undo an act: the truth is in the databases.
 package store

@@ -32,7 +32,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "store #1?.db") } // also a name that is no URL
+func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "store #1?.db") } // also a name that is not a URL
 
 var noon = time.Date(2021, 6, 1, 12, 0, 0, 0, time.UTC)
 

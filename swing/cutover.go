@@ -176,7 +176,7 @@ func (c *Cutover) isNamed(ctx context.Context, server *mysql.Server) (bool, erro
 	}
 	is := p.Sides[c.Side].Address
 	if is != c.From.Address() && is != c.To.Address() {
-		return false, &farm.Error{Op: c.Step, Subject: string(c.Pair), Err: fmt.Errorf("%w: routing sends its clients to %s, which is neither %s nor %s",
+		return false, &farm.Error{Op: c.Step, Subject: string(c.Pair), Err: fmt.Errorf("%w: routing sends its clients to %s, not to %s or %s",
 			farm.ErrRefused, is, c.From.Address(), c.To.Address()), Hint: "was routing changed by hand during the move?"}
 	}
 	return is == server.Address(), nil
@@ -263,7 +263,7 @@ func (c *Cutover) near(ctx context.Context) error {
 		c.tell(farm.StepWaiting, "ready", fmt.Sprintf("%s is %v behind", c.To.Name(), time.Since(asked).Round(time.Millisecond)), 0)
 	}
 	return &farm.Error{Op: c.Step, Subject: string(c.To.Name()), Err: fmt.Errorf("%w: it stays more than %v behind", mysql.ErrBehind, nearEnough),
-		Hint: "nothing has been held; it follows too slowly for what is written now"}
+		Hint: "clients were not held; it follows too slowly for the present writes"}
 }
 
 func contains(all []mysql.Grantee, one mysql.Grantee) bool {

@@ -13,7 +13,7 @@ import (
 )
 
 // FirstMinute is how the clients of a side fared from when all of them were back, beside a steady state. That is the twin in the same seconds, where it
-// does the same work: it has served all the time. A primary, a replica and a single instance have no such twin: they are held against themselves, from
+// does the same work: it has served all the time. A primary, a replica and a single instance have no such twin: they are compared with themselves, from
 // the start of the server until they left. The minute ends early when the routing of the pair changes, for then the servers do not serve as before.
 type FirstMinute struct {
 	Pair   farm.PairName     `json:"pair"`
@@ -33,7 +33,7 @@ type FirstMinute struct {
 	Failed     float64            `json:"failed"` // shares of the statements, 0 to 1; by performance_schema only
 	SteadyFail float64            `json:"steady_failed"`
 
-	CutShort    string `json:"cut_short,omitempty"`    // why it is no whole minute
+	CutShort    string `json:"cut_short,omitempty"`    // why it is not a whole minute
 	NotMeasured string `json:"not_measured,omitempty"` // why there are no figures: they are 0 then
 }
 
@@ -77,13 +77,13 @@ func (m FirstMinute) beside() string {
 // minute is the counting of one.
 type minute struct {
 	FirstMinute
-	here, twin *mysql.Server // twin is nil where the side is held against itself
+	here, twin *mysql.Server // twin is nil where the side is compared with itself
 	soFar      span
 	before     mysql.Served // of the side, until it left; where there is no twin
 	routing    *route.Pair  // when it began
 }
 
-// beginFirstMinute starts counting. felt is what a watch has counted since all clients were back; nil where nobody watched, for the twin does other work.
+// beginFirstMinute starts counting. felt is what a watch has counted since all clients were back; nil where nobody watched, because the twin does other work.
 func (s *Swing) beginFirstMinute(ctx context.Context, felt *feeling) {
 	if s.First == nil {
 		return

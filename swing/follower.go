@@ -86,7 +86,7 @@ func (f *Follower) Check(ctx context.Context) error {
 		return err
 	}
 	if !closed && !f.Open {
-		f.tell(farm.StepProgress, "check", string(f.Returns.Name())+" was started without read_only; setting it, as it was before", 0)
+		f.tell(farm.StepProgress, "check", string(f.Returns.Name())+" was started without read_only; setting it, as before", 0)
 		if err := f.Returns.SetReadOnly(ctx, true); err != nil {
 			return err
 		}

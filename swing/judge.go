@@ -64,7 +64,7 @@ type measured struct {
 	failing            string        // the kind with the most errors
 }
 
-// judge holds what clients felt against the limits. It is pure.
+// judge compares what clients felt with the limits. It is pure.
 func (l Limits) judge(spans []span) verdict {
 	all := span{}
 	for _, s := range spans {
@@ -105,7 +105,7 @@ func (l Limits) judge(spans []span) verdict {
 	return v
 }
 
-// isEnough: a mean of the twin rests on a quarter of what is asked of the side, for it is the one that is not doubted.
+// isEnough: a mean of the twin rests on a quarter of what is asked of the side, because it is the one that is not doubted.
 func (l Limits) isEnough(m measured) bool {
 	return m.statements >= uint64(l.Statements) && 4*m.onTwin >= uint64(l.Statements)
 }
@@ -138,7 +138,7 @@ func (s span) plus(t span) span {
 }
 
 // measure compares kind with kind: the twin's figures are what the statements of here would have taken there, for a side with a tenth of its
-// clients has other statements than its twin. A kind that the twin has hardly had in this span is held against its whole soak, and left out
+// clients has other statements than its twin. A kind that the twin has hardly had in this span is compared with its whole soak, and left out
 // where that says nothing either.
 func (s span) measure(soak mysql.Served) measured {
 	if len(s.here.Times) > 0 {

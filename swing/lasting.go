@@ -163,7 +163,7 @@ func (s *Swing) without(server *mysql.Server) string {
 	case s.Returns:
 		return "it may hold writes that its twin does not have yet; start it again"
 	}
-	return "its clients get errors as long as they are routed to it; start it again"
+	return "its clients get errors while they are routed to it; start it again"
 }
 
 // pause sleeps, not beyond the end of ctx; its error is ctx's.

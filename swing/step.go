@@ -70,7 +70,7 @@ func StepsWith[T Swinger](act Step[T], out, in []string) []Step[T] {
 			Name:    "warm",
 			Needs:   "checked",
 			Effect:  "pages are read into the returning side's buffer pool",
-			Known:   "recorded reads take no longer than on the twin; where there are too few of them, it holds the share of the twin's pages that was asked for; or the time for it is over",
+			Known:   "recorded reads take no longer than on the twin; where there are too few of them, it holds the share of the twin's pages that was asked for; or its time is over",
 			Timeout: 30 * time.Minute,
 			Do:      func(ctx context.Context, t T) error { return t.TheSwing().Warm(ctx) },
 		},

@@ -83,7 +83,7 @@ func (s *Swing) fill(ctx context.Context) error {
 const mostTables = 500
 
 // fillByName reads the tables that are hot on the twin: their names hold where the numbers of pages do not.
-// The twin lists as much of its pool as its own settings say, for it serves clients.
+// The twin lists as much of its pool as its own settings say, because it serves clients.
 func (s *Swing) fillByName(ctx context.Context, p pools) error {
 	if s.DataFile == nil {
 		return nil

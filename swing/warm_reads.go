@@ -111,7 +111,7 @@ func (s *Swing) unjudged(ctx context.Context, why string) error {
 	}
 	p, err := s.pools(ctx)
 	if err == nil {
-		s.measured("warm", fmt.Sprintf("too few reads to hold against the twin (%s): by its pages, %d here and %d on the twin", why, p.have, p.twin))
+		s.measured("warm", fmt.Sprintf("too few reads to compare with the twin (%s): by its pages, %d here and %d on the twin", why, p.have, p.twin))
 	}
 	return err
 }

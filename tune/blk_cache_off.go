@@ -9,7 +9,7 @@ import (
 var blkCacheOff = Rule{
 	ID: "BLK-WC-OFF", Title: "a disk's cache that was switched off", Reads: "hdparm -W, smartctl write_cache; mount options",
 	Source: "kernel, writeback_cache_control: fsync sends PREFLUSH and FUA, so a volatile cache is safe with a filesystem that flushes",
-	Except: "a filesystem mounted without barriers, a RAID controller that does not pass flushes on, a device known to lie",
+	Except: "a filesystem mounted without barriers, a RAID controller that does not pass flushes on, a device known to report flushes falsely",
 	Prove:  "LOG4K-FDS-Q1T1",
 	Check: func(f *Facts) Outcome {
 		l := &look{}

@@ -33,7 +33,7 @@ var blkDiscard = Rule{
 				continue
 			}
 			if f.Systemd && !f.TrimTimer {
-				out = append(out, Finding{Severity: farm.Warning, Subject: m.Dir, Read: at + "; no fstrim.timer in timers.target.wants", Verdict: "nobody tells the flash what is free",
+				out = append(out, Finding{Severity: farm.Warning, Subject: m.Dir, Read: at + "; no fstrim.timer in timers.target.wants", Verdict: "the flash never learns what is free",
 					Why: "a drive that takes all of itself for used has nothing to move its blocks to, and writes get slower and wear more",
 					Fix: "systemctl enable --now fstrim.timer", Persist: "enabling lasts", Revert: "systemctl disable --now fstrim.timer"})
 			}

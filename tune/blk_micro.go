@@ -41,7 +41,7 @@ var blkMicro = Rule{
 				x := Finding{Severity: farm.Note, Subject: d.Name, Read: fmt.Sprintf("%s: %s", d.attribute(s.name), now), Prove: s.prove,
 					Verdict: fmt.Sprintf("%s is not at its default, and nothing here says why", s.name), Why: s.why}
 				if s.name == "iostats" {
-					x.Severity, x.Verdict = farm.Warning, "the disk is not counted: nobody can see what it does"
+					x.Severity, x.Verdict = farm.Warning, "the disk is not counted: its work cannot be seen"
 				}
 				fixFile(&x, d.set(s.name, s.want), udev(d, s.name, s.want))
 				l.find(x)

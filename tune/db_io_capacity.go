@@ -14,7 +14,7 @@ var dbIOCapacity = Rule{
 	Prove:  "OLTP-W",
 	Check: func(f *Facts) Outcome {
 		return f.each("innodb_io_capacity", func(i Instance, value, where string) (Finding, bool) {
-			set, _ := strconv.ParseFloat(value, 64) // 0 when it is no number: then nothing below is true
+			set, _ := strconv.ParseFloat(value, 64) // 0 when it is not a number: then nothing below is true
 			x := Finding{Severity: farm.Warning, Subject: i.Name, Read: where}
 			step, measured, known := "", Step{}, false
 			for _, d := range f.under(i.Datadir) {

@@ -8,7 +8,7 @@ import (
 
 var dbRocks = Rule{
 	ID: "DB-ROCKS", Title: "MyRocks", Reads: "rocksdb_flush_log_at_trx_commit, rocksdb_bulk_load, rocksdb_block_cache_size, default_storage_engine, innodb_buffer_pool_size, log_bin, binlog_format",
-	Source: "MariaDB manual, MyRocks System Variables and MyRocks and Replication: row-based only; the block cache is 512 MiB unless somebody sets it",
+	Source: "MariaDB manual, MyRocks System Variables and MyRocks and Replication: row-based only; the block cache is 512 MiB unless it is set",
 	Except: "replicas that can be made anew, for durability; servers whose large tables are InnoDB's, for the cache",
 	Check: func(f *Facts) Outcome {
 		var out []Finding

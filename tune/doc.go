@@ -1,4 +1,4 @@
-// Package tune holds a machine's settings against advice, and says which
+// Package tune compares a machine's settings with advice, and says which
 // advice is still true there.
 //
 // It answers: "is anything on this machine set so that it loses data or costs

@@ -30,7 +30,7 @@ type Disk struct {
 	NVMe       []LBAFormat
 }
 
-// Kind says what stands behind a block device.
+// Kind says what is behind a block device.
 type Kind string
 
 const (

@@ -22,7 +22,7 @@ func (f *Facts) Claim(dir string) {
 	}
 }
 
-// Below are the names of the disks that a directory lies on; none where nobody
+// Below are the names of the disks that a directory is on; none where nobody
 // knows.
 func (f *Facts) Below(dir string) []string {
 	var out []string

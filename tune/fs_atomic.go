@@ -45,7 +45,7 @@ var fsAtomic = Rule{
 
 func untorn(subject, read, who string, page int64) Finding {
 	return Finding{Severity: farm.Note, Subject: subject, Read: read,
-		Verdict: fmt.Sprintf("%s can write a page of %s untorn; that is no licence to switch the doublewrite buffer off", who, bytes(page)),
+		Verdict: fmt.Sprintf("%s can write a page of %s untorn; that is not a licence to switch the doublewrite buffer off", who, bytes(page)),
 		Why:     "the promise holds for writes that ask for it (RWF_ATOMIC), and today's servers do not ask",
 		Fix:     "nothing; keep innodb_doublewrite on", Persist: "-", Revert: "-"}
 }

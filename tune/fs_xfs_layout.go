@@ -46,7 +46,7 @@ func (f *Facts) chunk(device string) (int64, string) {
 			return a.Chunk, fmt.Sprintf("/sys/block/%s/md/chunk_size: %s, %s of %d disks", a.Name, bytes(a.Chunk), a.Level, a.Disks)
 		}
 	}
-	least, _ := strconv.ParseInt(d.Queue["minimum_io_size"], 10, 64) // 0 when it is no number, as when it is missing
+	least, _ := strconv.ParseInt(d.Queue["minimum_io_size"], 10, 64) // 0 when it is not a number, as when it is missing
 	best, _ := strconv.ParseInt(d.Queue["optimal_io_size"], 10, 64)
 	if least >= 8<<10 && best > least && best%least == 0 {
 		return least, fmt.Sprintf("/sys/block/%s/queue: minimum_io_size %s, optimal_io_size %s", d.Name, bytes(least), bytes(best))

@@ -24,7 +24,7 @@ var memAllocator = Rule{
 				continue
 			}
 			x := Finding{Severity: farm.Note, Subject: i.Name, Read: fmt.Sprintf("/proc/%d: %s resident, %s configured, allocator glibc", i.Process.PID, bytes(i.Process.RSS), bytes(plan)),
-				Verdict: "it holds half as much again as it was given",
+				Verdict: "it uses half as much again as it was given",
 				Why:     "glibc keeps an arena for each few threads, and what is freed in one is not given to others",
 				Fix:     "Environment=LD_PRELOAD=libjemalloc.so.2 in its unit, then restart", Persist: "systemctl edit of the unit lasts", Revert: "take it out, restart"}
 			if engine, rocks := i.usesEngine("ROCKSDB"); rocks {

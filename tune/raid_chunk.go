@@ -12,7 +12,7 @@ const split = 0.1
 
 var raidChunk = Rule{
 	ID: "RAID-CHUNK", Title: "chunk of striped arrays", Reads: "/sys/block/mdN/md/chunk_size; strip size of controllers' volumes; innodb_page_size",
-	Source: "md(4): a chunk is what one disk holds before the next one follows; mdadm(8): 512 KiB unless somebody says otherwise; arithmetic",
+	Source: "md(4): a chunk is what one disk holds before the next one follows; mdadm(8): 512 KiB unless another is given; arithmetic",
 	Except: "arrays that are read and written in large pieces only: backups, logs",
 	Check: func(f *Facts) Outcome {
 		l := &look{}
@@ -129,7 +129,7 @@ func chunkOf(subject, read string, chunk, page int64) (Finding, bool) {
 	switch {
 	case chunk < page:
 		x.Severity = farm.Warning
-		x.Verdict = fmt.Sprintf("every page lies on %d disks: each read of one waits for as many", (page+chunk-1)/chunk)
+		x.Verdict = fmt.Sprintf("every page is on %d disks: each read of one waits for as many", (page+chunk-1)/chunk)
 		x.Why = "a disk does a fixed number of reads a second, however small they are; a page on several disks takes one from each"
 	case part >= split:
 		x.Verdict = fmt.Sprintf("up to %.0f %% of the reads of pages need two disks", 100*part)

@@ -141,7 +141,7 @@ func (o Outcome) states(id string) (out []State) {
 type Report struct {
 	FormatVersion int             `json:"format_version"`
 	Host          string          `json:"host"`
-	Findings      []Finding       `json:"findings"` // gravest first, then in the order of the rules
+	Findings      []Finding       `json:"findings"` // most severe first, then in the order of the rules
 	NotApplicable []NotApplicable `json:"not_applicable"`
 	NotKnown      []NotKnown      `json:"not_known"` // what rules could not judge
 	Followed      []string        `json:"followed"`  // rules with nothing to find, which had all they ask for
@@ -189,12 +189,12 @@ func rank(s farm.Severity) int {
 	return slices.Index([]farm.Severity{farm.Blocker, farm.Warning, farm.Note}, s)
 }
 
-// AtLeast reports whether any finding is as grave as that, or graver.
+// AtLeast reports whether any finding is at or above a severity.
 func (r Report) AtLeast(s farm.Severity) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return rank(f.Severity) <= rank(s) })
 }
 
-// Changes are the fixes that can be carried out, of findings at least as grave
+// Changes are the fixes that can be carried out, of findings at or above it
 // as that, each setting once.
 func (r Report) Changes(s farm.Severity) []Change {
 	var out []Change

@@ -63,7 +63,7 @@ func sub(at *safefile.Dir, name string, make bool) (*safefile.Dir, error) {
 		}
 	}
 	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
-		err = refused("open", path.Join(at.Path(), name), "it is no directory: it is a file, or a link that is not followed here", "find out who made it, and move it away")
+		err = refused("open", path.Join(at.Path(), name), "it is not a directory: it is a file, or a link that is not followed here", "find out who made it, and move it away")
 	}
 	if err != nil {
 		return nil, err

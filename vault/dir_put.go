@@ -103,7 +103,7 @@ func removeFile(dir *safefile.Dir, name string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return refused("remove", path.Join(dir.Path(), name), "it is no regular file: Stowage has not made it", "find out who made it, and move it away")
+		return refused("remove", path.Join(dir.Path(), name), "it is not a regular file: Stowage has not made it", "find out who made it, and move it away")
 	}
 	return dir.RemoveAll(name)
 }

@@ -100,7 +100,7 @@ func (d *directory) whole(set string) (*safefile.Dir, Manifest, error) {
 	return dir, m, nil
 }
 
-// readManifest reads the manifest of a set, and holds it against its own sum. One that is not there is ErrNone.
+// readManifest reads the manifest of a set, and compares it with its own sum. One that is not there is ErrNone.
 func readManifest(dir *safefile.Dir, set string) (Manifest, error) {
 	raw, err := readText(dir, set, manifestFile, manifestLimit)
 	if errors.Is(err, fs.ErrNotExist) {

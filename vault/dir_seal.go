@@ -71,7 +71,7 @@ func (d *directory) sealedAlready(m Manifest) error {
 	return nil
 }
 
-// prepareSeal looks whether all parts are there, and removes what attempts have left that are no part.
+// prepareSeal looks whether all parts are there, and removes what attempts have left that are not part.
 func prepareSeal(dir *safefile.Dir, m Manifest) error {
 	keep := map[string]bool{}
 	for _, p := range m.Parts {
@@ -196,7 +196,7 @@ func (d *directory) remove(set string) error {
 	}
 	defer dir.Close()
 	if !exists(dir, manifestFile) && !exists(dir, sumsFile) {
-		return refused("remove", set, dir.Path()+" has neither "+manifestFile+" nor "+sumsFile+": it is no set", "find out who made it")
+		return refused("remove", set, dir.Path()+" has neither "+manifestFile+" nor "+sumsFile+": it is not a set", "find out who made it")
 	}
 	if err := removeFile(dir, manifestFile); err != nil {
 		return err

@@ -41,7 +41,7 @@ func parseEnv(text string) (env []string, err error) {
 		case !ok:
 			return nil, fmt.Errorf("line %d has no =", n)
 		case !isVariable(name):
-			return nil, fmt.Errorf("line %d: what stands before = is no name of a variable: letters, digits and _, no spaces, no export", n)
+			return nil, fmt.Errorf("line %d: the part before = is not the name of a variable: letters, digits and _, no spaces, no export", n)
 		case seen[name]:
 			return nil, fmt.Errorf("line %d: %s is set twice", n, name)
 		case strings.HasPrefix(name, "RESTIC_PASSWORD"), strings.HasPrefix(name, "RESTIC_REPOSITORY"):

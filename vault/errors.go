@@ -2,7 +2,7 @@ package vault
 
 import "errors"
 
-// ErrDamaged: what lies in a vault is not what was kept there.
+// ErrDamaged: what is in a vault is not what was kept there.
 var ErrDamaged = errors.New("it is damaged")
 
 // ErrNone: there is no whole set of that name, or no such part in it.

@@ -12,7 +12,7 @@ import (
 // damaged is an error that names a thing of a set and wraps ErrDamaged.
 func damaged(subject, format string, args ...any) error {
 	return &farm.Error{Op: "read", Subject: subject, Err: fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...)),
-		Hint: "restore from another backup; keep this one for whoever looks into the disk"}
+		Hint: "restore from another backup; keep this one until the disk was examined"}
 }
 
 // none is an error that names a set, or a part of one, that is not there.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzManifest: whatever lies there, reading it ends, and what is taken can be written and read again as the same.
+// FuzzManifest: whatever is there, reading it ends, and what is taken can be written and read again as the same.
 func FuzzManifest(f *testing.F) {
 	sum := strings.Repeat("a", 64)
 	f.Add([]byte(`{"format_version":1,"set":"a/b","parts":[{"name":"base.xb","file":"base.xb.zst","raw_bytes":7,"bytes":5,"sha256":"` + sum + `"}],"about":{"x": [1, 2.50]}}`))

@@ -17,7 +17,7 @@ func Open(p Place) (Vault, error) {
 	case (p.Dir == "") == (p.Restic == ""):
 		return fail("it needs a directory (dir) or a repository (restic), one of both")
 	case p.Dir != "" && (p.PasswordFile != "" || p.EnvFile != ""):
-		return fail("password_file and env_file are for restic only: what lies in a directory is not encrypted")
+		return fail("password_file and env_file are for restic only: files in a directory are not encrypted")
 	case p.Dir != "" && (!filepath.IsAbs(p.Dir) || filepath.Clean(p.Dir) != p.Dir):
 		return fail("%q is not the absolute path of a directory, without .. and without / at its end", p.Dir)
 	case p.Restic != "" && p.Level != 0:

@@ -77,7 +77,7 @@ func openRestic(p Place) (Vault, error) {
 	r := &Restic{place: p, program: program, options: options, patience: lockPatience, manifests: map[string]Manifest{},
 		env: resticEnv(os.Environ(), env, repository, p.PasswordFile)}
 	if path := r.localPath(); path != "" && (!filepath.IsAbs(path) || filepath.Clean(path) != path) {
-		return fail(fmt.Errorf("%q is neither an address of restic's (sftp:, rest:, s3:) nor the absolute path of a directory", path), "")
+		return fail(fmt.Errorf("%q is not a restic address (sftp:, rest:, s3:) and not an absolute path of a directory", path), "")
 	}
 	return r, nil
 }
@@ -94,7 +94,7 @@ func resticEnv(ours, file []string, repository, passwordFile string) (env []stri
 }
 
 // addressOf is the repository as restic is told it: in its environment, where only its own account can read it. A password in the
-// address stands in farm.yaml for everybody; restic 0.14 knows no other way for a REST server, so it is put in here.
+// address is in farm.yaml for everybody; restic 0.14 knows no other way for a REST server, so it is put in here.
 func addressOf(repository string, env []string) (string, error) {
 	if strings.ContainsAny(repository, "\x00\n") || strings.HasPrefix(repository, "-") {
 		return "", errors.New("the address of the repository begins with - or has a line end in it")
@@ -108,7 +108,7 @@ func addressOf(repository string, env []string) (string, error) {
 	}
 	u, err := url.Parse(rest)
 	if err != nil {
-		return "", errors.New("the address behind rest: is no URL") // the error quotes it, and with it the password
+		return "", errors.New("the address behind rest: is not a URL") // the error quotes it, and with it the password
 	}
 	if _, has := u.User.Password(); has {
 		return "", errors.New("the address of the repository has a password in it: put RESTIC_REST_USERNAME and RESTIC_REST_PASSWORD into env_file")
@@ -138,7 +138,7 @@ func sftpOptions(repository string) ([]string, error) {
 	if strings.HasPrefix(rest, "//") {
 		u, err := url.Parse("sftp:" + rest)
 		if err != nil {
-			return nil, errors.New("the address behind sftp: is no URL")
+			return nil, errors.New("the address behind sftp: is not a URL")
 		}
 		host, user, port = u.Hostname(), u.User.Username(), u.Port()
 	} else {
@@ -161,7 +161,7 @@ func sftpOptions(repository string) ([]string, error) {
 		command += " " + o.flag + " " + o.value
 	}
 	if !isSSHWord.MatchString(host) {
-		return nil, fmt.Errorf("%.100q is no name of a host", host)
+		return nil, fmt.Errorf("%.100q is not the name of a host", host)
 	}
 	return []string{"-o", "sftp.command=" + command + " " + host + " -s sftp"}, nil
 }
@@ -178,7 +178,7 @@ func (r *Restic) localPath() string {
 	return at
 }
 
-// withoutCache reads what lies in the repository, and not what restic has kept of it on this machine.
+// withoutCache reads what is in the repository, and not what restic has kept of it on this machine.
 func (r *Restic) withoutCache() *Restic {
 	return &Restic{place: r.place, program: r.program, env: r.env, patience: r.patience, manifests: map[string]Manifest{},
 		options: append([]string{"--no-cache"}, r.options...)}

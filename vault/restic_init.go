@@ -68,7 +68,7 @@ func (r *Restic) mayInitialise() error {
 		return nil
 	}
 	if err == nil && len(names) > 0 {
-		return &farm.Error{Op: "initialise", Subject: path, Err: fmt.Errorf("%w: %s is no repository, and not empty: it has %s", farm.ErrRefused, path, names[0].Name()),
+		return &farm.Error{Op: "initialise", Subject: path, Err: fmt.Errorf("%w: %s is not a repository, and not empty: it has %s", farm.ErrRefused, path, names[0].Name()),
 			Hint: "name a directory that does not exist; if it was a repository, its file config is lost: bring that back"}
 	}
 	return err

@@ -77,7 +77,7 @@ type Vault interface {
 	// Get writes the stream of a part to w. It is an error that names the part when what was read is not what was kept; bytes that
 	// have been written by then are worth nothing.
 	Get(ctx context.Context, set, name string, w io.Writer) error
-	// Check reads all parts of a set and holds them against their sums. Its error wraps ErrDamaged and names what is damaged.
+	// Check reads all parts of a set and compares them with their sums. Its error wraps ErrDamaged and names what is damaged.
 	Check(ctx context.Context, set string) error
 	// Remove takes a whole set away, its manifest first.
 	Remove(ctx context.Context, set string) error

@@ -65,7 +65,7 @@ func (w *Workspace) Alter(name string) (plan.Plan, error) {
 		hint = "alters/ is empty so far; docs/guide/alter.md"
 	}
 	if !planName().MatchString(name) {
-		return plan.Plan{}, &farm.Error{Op: "read plan", Subject: name, Err: fmt.Errorf("%w: it is no name of a plan, and no script of that name is there", farm.ErrInput), Hint: hint}
+		return plan.Plan{}, &farm.Error{Op: "read plan", Subject: name, Err: fmt.Errorf("%w: there is no plan and no script of that name", farm.ErrInput), Hint: hint}
 	}
 	path := w.alterPath(name)
 	data, err := w.readTrusted("read plan", name, path, hint)

@@ -45,7 +45,7 @@ func TestBackupIsRefusedByLine(t *testing.T) {
 		"dir: backup":                                   `dir of backup is "backup": it must be an absolute path`,
 		"dir: /etc/backup":                              "a directory of the system",
 		"dir: /1/backup":                                "p1a has its data in /1 on host h1",
-		"dir: /srv/b, host: h9":                         `host of backup is "h9", which is no host`,
+		"dir: /srv/b, host: h9":                         `host of backup is "h9", which is not a host`,
 		"dir: /srv/b, zstd: 20":                         "zstd of backup must be a whole number from 1 to 19, not 20",
 		"dir: /srv/b, password_file: /p":                "password_file of backup is for restic",
 		"restic: x":                                     "backup has restic and no password_file",

@@ -268,7 +268,7 @@ func (r *decisionReader) amount(n *yaml.Node, what string, kind farm.Kind, basis
 	})
 	switch {
 	case (from > 0) != (to > 0) || from > to:
-		r.fault(n, "%s wants both from and to, and from no more than to", what)
+		r.fault(n, "%s needs both from and to, with from <= to", what)
 	case v == 0 && from == 0 && !r.bad[n]:
 		r.fault(n, "%s has no value", what)
 	case v > 0 && from > 0 && (v < from || v > to):

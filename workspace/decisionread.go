@@ -66,7 +66,7 @@ func readNamed(path string) ([]byte, error) {
 	return nil, &farm.Error{Op: "read", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, cause(err)), Hint: "name a file that is there and may be read"}
 }
 
-// cause is what the system said, without the path that stands before it anyway.
+// cause is what the system said, without the path that is before it anyway.
 func cause(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {

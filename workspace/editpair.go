@@ -60,11 +60,11 @@ func (e *Edit) RemovePair(name farm.PairName) {
 	})
 }
 
-// appendRow writes a row behind the last of a list whose rows stand on lines
+// appendRow writes a row behind the last of a list whose rows are on lines
 // of their own.
 func (s *source) appendRow(list *yaml.Node, text string) ([]splice, error) {
 	if list == nil || list.Kind != yaml.SequenceNode || len(list.Content) == 0 || list.Style&yaml.FlowStyle != 0 {
-		return nil, fmt.Errorf("pairs is not a list with a row for each pair: give each a line of its own, then it can take another")
+		return nil, fmt.Errorf("pairs is not a list with a row for each pair: write each on its own line, then another can be added")
 	}
 	start, end, err := s.rowLines(list.Content[len(list.Content)-1])
 	if err != nil {

@@ -43,7 +43,7 @@ func (e *Edit) MoveShard(shard farm.ShardName, to farm.PairName) {
 }
 
 // moveRow cuts a row out of the shards of one pair and writes it behind those of
-// another. Rows of lists that stand on lines of their own are moved as lines;
+// another. Rows of lists that are on lines of their own are moved as lines;
 // other layouts are refused with what to do.
 func (s *source) moveRow(from, row, into *yaml.Node) ([]splice, error) {
 	list := value(from, "shards")
@@ -71,7 +71,7 @@ func (s *source) moveRow(from, row, into *yaml.Node) ([]splice, error) {
 // stands, and what comes before it: the key, when the pair has no shards.
 func (s *source) rowsEnd(pair *yaml.Node) (at, indent int, head string, err error) {
 	if pair.Style&yaml.FlowStyle != 0 {
-		return 0, 0, "", fmt.Errorf("the pair is written on one line: give each key a line of its own, then it can take another shard")
+		return 0, 0, "", fmt.Errorf("the pair is written on one line: write each key on its own line, then another shard can be added")
 	}
 	list := value(pair, "shards")
 	if list != nil && len(list.Content) > 0 {
@@ -94,7 +94,7 @@ func (s *source) rowLines(row *yaml.Node) (start, end int, err error) {
 	start = s.lineStart(s.offset(row))
 	dash := dashColumn(s.text[start:])
 	if dash < 0 || dash >= row.Column-1 {
-		return 0, 0, fmt.Errorf("line %d: the row does not begin its line with a dash: write it on a line of its own", row.Line)
+		return 0, 0, fmt.Errorf("line %d: the row does not begin its line with a dash: write it on its own line", row.Line)
 	}
 	end = s.lineEnd(start)
 	for at := end; at < len(s.text); at = s.lineEnd(at) {

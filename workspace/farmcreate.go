@@ -12,7 +12,7 @@ import (
 )
 
 // DraftFarm is the text of a farm.yaml with remarks: lines of comment by the
-// place they stand above. The places are "" (the beginning), farm, host_types,
+// place they are above. The places are "" (the beginning), farm, host_types,
 // host_types.NAME, hosts, pairs, pairs.NAME and end. faults is what the reader
 // says of the text: a person may have to write something into it first.
 func DraftFarm(file string, f *farm.Farm, remarks map[string][]string) (text []byte, faults error) {

@@ -36,7 +36,7 @@ func TestDraftFarm(t *testing.T) {
 	}
 	for place, next := range map[string]string{"farm": "farm: small", "host_types": "host_types:", "host_types.t": "  t: {}", "hosts": "hosts:", "pairs": "pairs:", "pairs.p": "  - name: p"} {
 		if !strings.Contains(string(text), "# of <"+place+">\n"+next[:len(next)-len(strings.TrimLeft(next, " "))]+"# more: {a: [b\n"+next) {
-			t.Errorf("the remark of %q does not stand above %q:\n%s", place, next, text)
+			t.Errorf("the remark of %q does not be above %q:\n%s", place, next, text)
 		}
 	}
 	f.NextServerID = 0

@@ -137,7 +137,7 @@ func (r *farmReader) hostOption(name string, v *yaml.Node, what func() string) f
 	o := farm.HostOption{Name: farm.OptionName(name), Value: r.text(v, func() string { return name + " in " + what() })}
 	for _, c := range o.Name {
 		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '.') {
-			r.fault(v, "%q in %s is no name of an option", name, what())
+			r.fault(v, "%q in %s is not the name of an option", name, what())
 			return o
 		}
 	}
@@ -293,7 +293,7 @@ func (r *farmReader) shard(n *yaml.Node) farm.Shard {
 }
 
 // used takes the amount of a resource that somebody uses into sum. It is false
-// for a key that is no resource.
+// for a key that is not a resource.
 func (r *farmReader) used(sum farm.Resources, key string, v *yaml.Node, what func() string) bool {
 	if key == "cpu" {
 		sum[farm.CPU] = r.quantity(v, what, farm.KindPlain)

@@ -141,7 +141,7 @@ func parseInventory(file string, src []byte) (claims.Declared, error) {
 	for _, name := range slices.Sorted(maps.Keys(r.d.Authorities)) {
 		for _, who := range r.d.Authorities[name] {
 			if n := firstKey(authorities, name); n != nil && !slices.Contains(known, who) {
-				r.add(n.Line, "authority of %s is %q, which is no source; known are %s", name, who, strings.Join(known, ", "))
+				r.add(n.Line, "authority of %s is %q, which is not a source; known are %s", name, who, strings.Join(known, ", "))
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func TestInventoryFile(t *testing.T) {
 		"sources:\n  a: {kind: csv, path: x, name: n, attributes: {\n    root: db_password}}": "inventory.yaml:3: attributes of source a: root: db_password may be a secret",
 		"sources:\n  a: {kind: prometheus, url: p:9090}":                                      "is an address such as http://prometheus:9090",
 		"sources:\n  a: {kind: live, covers: [boxes]}":                                        "is host, instance, pair or shard, not boxes",
-		"sources: {a: {kind: live}}\nauthorities:\n  host.address: [a, b]":                    "inventory.yaml:3: authority of host.address is \"b\", which is no source",
+		"sources: {a: {kind: live}}\nauthorities:\n  host.address: [a, b]":                    "inventory.yaml:3: authority of host.address is \"b\", which is not a source",
 		"sources: {a: {kind: exec, command: []}}":                                             "is a program and its arguments",
 	} {
 		_, err := parseInventory("inventory.yaml", []byte(text))

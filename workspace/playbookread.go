@@ -74,7 +74,7 @@ func (r *playbookReader) hosts(v *yaml.Node) {
 		_, none, err := agenda.Matching(r.farm, []string{word})
 		switch {
 		case err != nil:
-			r.fault(item, "%q is no pattern of hosts", word)
+			r.fault(item, "%q is not a pattern of hosts", word)
 		case len(none) > 0:
 			r.fault(item, "no host of farm.yaml is called %s", word)
 		}
@@ -185,7 +185,7 @@ func (r *playbookReader) options(v *yaml.Node) map[string]string {
 	r.named(v, "options", func(name string, v *yaml.Node) {
 		switch clean := strings.ReplaceAll(name, "-", "_"); {
 		case !optionWord(clean):
-			r.fault(v, "%q is no name of an option", name)
+			r.fault(v, "%q is not the name of an option", name)
 		case fixedOptions[clean] != "":
 			r.fault(v, "%s cannot be rolled: %s", name, fixedOptions[clean])
 		default:

@@ -43,7 +43,7 @@ func (w *Workspace) Reshape(name string) (spec.Spec, error) {
 		return spec.Spec{}, &farm.Error{Op: "read spec", Subject: reshapeDir + "/", Err: fmt.Errorf("%w: it has %s: say which", farm.ErrInput, farm.Counted(len(names), "spec")), Hint: hint}
 	}
 	if !planName().MatchString(name) {
-		return spec.Spec{}, &farm.Error{Op: "read spec", Subject: name, Err: fmt.Errorf("%w: it is no name of a spec", farm.ErrInput), Hint: hint}
+		return spec.Spec{}, &farm.Error{Op: "read spec", Subject: name, Err: fmt.Errorf("%w: there is no spec of that name", farm.ErrInput), Hint: hint}
 	}
 	path := w.reshapePath(name)
 	data, err := w.readTrusted("read spec", name, path, hint)

@@ -125,7 +125,7 @@ func (w *Workspace) readRoll(name, ext string) (path string, data []byte, err er
 		hint = "rolls/ is empty so far; docs/guide/roll.md"
 	}
 	if !planName().MatchString(name) {
-		return "", nil, &farm.Error{Op: "read roll", Subject: name, Err: fmt.Errorf("%w: it is no name of a plan or a playbook", farm.ErrInput), Hint: hint}
+		return "", nil, &farm.Error{Op: "read roll", Subject: name, Err: fmt.Errorf("%w: there is no plan and no playbook of that name", farm.ErrInput), Hint: hint}
 	}
 	path = w.rollPath(name, ext)
 	data, err = w.readTrusted("read roll", name, path, hint)
@@ -162,7 +162,7 @@ func (w *Workspace) FarmFaults(problems []farm.Problem) error {
 // SaveAnnouncement writes rolls/NAME.md and rolls/NAME.ics, the announcement of a roll. It replaces an earlier edition.
 func (w *Workspace) SaveAnnouncement(name string, markdown, calendar []byte) (paths []string, err error) {
 	if !planName().MatchString(name) {
-		return nil, &farm.Error{Op: "announce", Subject: name, Err: fmt.Errorf("%w: it is no name of a plan", farm.ErrInput)}
+		return nil, &farm.Error{Op: "announce", Subject: name, Err: fmt.Errorf("%w: there is no plan of that name", farm.ErrInput)}
 	}
 	for _, f := range []struct {
 		ext  string

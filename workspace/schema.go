@@ -106,7 +106,7 @@ func (d *SchemaDir) options(file, text string) error {
 			for _, p := range strings.Split(value, ",") {
 				p = strings.TrimSpace(p)
 				if _, err := path.Match(p, ""); err != nil || p == "" || strings.HasPrefix(p, "`") {
-					return bad(fmt.Errorf("schema: %q is no name or pattern of shards", p), "write names with * and ?, and commas between")
+					return bad(fmt.Errorf("schema: %q is not a name or pattern of shards", p), "write names with * and ?, and commas between")
 				}
 				d.Patterns = append(d.Patterns, p)
 			}

@@ -77,7 +77,7 @@ func (s *source) offset(n *yaml.Node) int {
 	return at
 }
 
-// end is the byte after a scalar that stands on one line.
+// end is the byte after a scalar that is on one line.
 func (s *source) end(n *yaml.Node) (int, error) {
 	start := s.offset(n)
 	rest := s.text[start:]

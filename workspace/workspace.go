@@ -50,7 +50,7 @@ func Open(dir string) (*Workspace, error) {
 	return trustedAt(abs)
 }
 
-// OpenKept is Open for who goes on with a run and by what that has kept: a
+// OpenKept is Open for who continues with a run and by what that has kept: a
 // farm.yaml that somebody has taken away meanwhile is no obstacle.
 func OpenKept(dir string) (*Workspace, error) {
 	abs, err := filepath.Abs(dir)

@@ -178,7 +178,7 @@ func (p *Plan) wave(waves []string) error {
 		number, isShare := strings.CutSuffix(w, "%")
 		v, err := strconv.Atoi(number)
 		if err != nil || v <= 0 || isShare && v > 100 {
-			return wrong(w, "is no number of pairs and no percentage")
+			return wrong(w, "is neither a number of pairs nor a percentage")
 		}
 		if isShare {
 			v = (len(p.Pairs)*v + 99) / 100

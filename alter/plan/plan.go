@@ -115,7 +115,7 @@ func WayOf(t farm.Topology, replicas int, forms []Form) (w Way, wrong string) {
 	case t == farm.Single && online, t != farm.ActiveActive && instant:
 		return Logged, ""
 	case t == farm.Single:
-		return "", "it is a single instance, and the server lets nobody write while it does this: stowage move instance makes no second side; change it in a maintenance window, or with a tool that copies the table"
+		return "", "it is a single instance, and the server blocks all writes while this statement runs; change it in a maintenance window, or with a tool that copies the table"
 	case worst == schema.Instant || worst == schema.Unchanged:
 		return Direct, ""
 	case t != farm.ActiveActive && worst == schema.Directional && replicas > 1:

@@ -32,7 +32,7 @@ func (s *sayings) say(check string, severity farm.Severity, pair farm.PairName, 
 	x.names, x.texts = append(x.names, string(pair)), append(x.texts, text)
 }
 
-// list are the findings, the gravest first.
+// list are the findings, the most severe first.
 func (s *sayings) list() []farm.Finding {
 	out := []farm.Finding{}
 	for _, check := range s.order {
@@ -65,7 +65,7 @@ func (s *sayings) backups(now time.Time, cfg farm.Backup, p PairStatus, chains [
 		}
 	}
 	if p.Newest == nil {
-		s.say("backup-none", farm.Blocker, p.Pair, "it has no backup from which it could be restored", "they have no backup from which they could be restored", "stowage backup run")
+		s.say("backup-none", farm.Blocker, p.Pair, "it has no backup that can be restored", "they have no backup that can be restored", "stowage backup run")
 		return
 	}
 	every := cfg.Incremental
@@ -77,7 +77,7 @@ func (s *sayings) backups(now time.Time, cfg farm.Backup, p PairStatus, chains [
 			"their newest backups are older than farm.yaml asks for", "see why stowage backup run has not made one: stowage runs; then run it")
 	} else if age < -ahead {
 		s.say("backup-clock", farm.Warning, p.Pair, fmt.Sprintf("backup %s is of %s, which is still to come", p.Newest.ID, p.Newest.At.UTC().Format(time.DateTime)),
-			"their newest backups stand in the future", "set the clock of this machine, or of the host that made the backup; nothing of the pair is pruned meanwhile")
+			"their newest backups are dated in the future", "set the clock of this machine, or of the host that made the backup; nothing of the pair is pruned meanwhile")
 	}
 	s.proven(cfg, p)
 }
@@ -102,7 +102,7 @@ func (s *sayings) place(p PairStatus) {
 		return
 	}
 	s.say("backup-place-own-host", farm.Warning, p.Pair, fmt.Sprintf("its newest backup, %s, is on host %s, where its server is", b.ID, b.Host), "their newest backups are on the hosts of their servers",
-		"give backup in farm.yaml a host of its own, or a restic repository elsewhere")
+		"in farm.yaml give backup another host, or a restic repository elsewhere")
 }
 
 // isLocal: a repository that is a directory.

@@ -36,7 +36,7 @@ type Turn struct {
 	Why   string    `json:"why"`
 }
 
-// Next says which backup an instance is to have next, and whether it is due. all may hold backups of others. Backups that stand in the future, because a clock
+// Next says which backup an instance is to have next, and whether it is due. all may hold backups of others. Backups that are in the future, because a clock
 // was wrong, count as none: backups go on.
 func Next(now time.Time, cfg farm.Backup, s Server, all []Backup) Turn {
 	cfg = cfg.Filled()

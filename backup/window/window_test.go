@@ -98,7 +98,7 @@ func fair(t interface {
 			continue
 		}
 		if _, has := p.Sides[given]; has && given != b.Side || p.Sides[b.Side].Host != b.Host || b.Instance != p.Instance(b.Side) || b.Bytes != p.Needs()[farm.Disk] {
-			t.Errorf("%+v is no side of %+v", b, p)
+			t.Errorf("%+v is not a side of %+v", b, p)
 		}
 		if b.Seconds < b.Bytes/w.Limits.Stream*(1-1e-9) {
 			t.Errorf("%+v is faster than a stream", b)

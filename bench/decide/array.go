@@ -95,7 +95,7 @@ func (a Array) Scale(reads float64, small bool) float64 {
 	write := n
 	switch a.Level {
 	case None, JBOD:
-		return 1 // what is read together may lie on one device
+		return 1 // what is read together may be on one device
 	case RAID1:
 		write = 1
 	case RAID10:

@@ -40,7 +40,7 @@ func isLost(a Array, r *rand.Rand, rate, hours float64) bool {
 	return false
 }
 
-// TestFatalAgainstChance holds the formulas against drawn lifetimes: the share of tries in which data is lost is within five standard
+// TestFatalAgainstChance compares the formulas with drawn lifetimes: the share of tries in which data is lost is within five standard
 // deviations. Rates and hours are such that it happens.
 func TestFatalAgainstChance(t *testing.T) {
 	const tries = 40_000

@@ -288,7 +288,7 @@ func TestUnknownIsNotNothing(t *testing.T) {
 	}
 }
 
-// TestIntervalsAreCarriedThrough: two that overlap are not told apart, two that do not are; those that are surely near are the same.
+// TestIntervalsAreCarriedThrough: two that overlap are not distinguished, two that do not are; those that are surely near are the same.
 func TestIntervalsAreCarriedThrough(t *testing.T) {
 	judge := func(a, b, half float64) *decide.Outcome {
 		figure := func(v float64) map[decide.Key]decide.Figure {

@@ -50,7 +50,7 @@ func AspectTitle(name string) string {
 type Goal struct {
 	Figure string // a Kind's name
 	Step   string // of a figure of speed
-	// Weight within the aspect. 0: shown, and held against the limit, and no more.
+	// Weight within the aspect. 0: shown, and compared with the limit, and no more.
 	Weight float64
 	// Limit is hard: whoever is on the wrong side of it is out. At least, or at most, as the Kind is better.
 	Limit *float64

@@ -33,7 +33,7 @@ type entry struct {
 	share  float64
 }
 
-// table holds all candidates against all goals.
+// table compares all candidates with all goals.
 type table struct {
 	d       Decision
 	entries []entry

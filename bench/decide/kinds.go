@@ -93,7 +93,7 @@ func flatOut(v *view) float64 {
 // exposure is how long a second loss may come.
 func exposure(v *view) float64 {
 	if v.candidate.Array.IsKnown() && v.candidate.Array.survives() == 0 {
-		return v.lacks("nothing is rebuilt: a lost device is not there twice")
+		return v.lacks("nothing is rebuilt: there is no second copy of a lost device")
 	}
 	return v.of("capacity")/v.of("rebuild_rate")/3600 + v.orNothing("replace_after")
 }

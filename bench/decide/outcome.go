@@ -161,5 +161,5 @@ type Turn struct {
 	Winner    string   `json:"winner"`
 	Basis     Basis    `json:"basis,omitempty"`
 	Below     bool     `json:"below"`  // it turns when the figure is this or less; otherwise, this or more
-	Within    bool     `json:"within"` // the value lies within the figure's own bounds
+	Within    bool     `json:"within"` // the value is within the figure's own bounds
 }

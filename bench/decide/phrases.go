@@ -35,7 +35,7 @@ func (l *Loss) Words() string {
 	return strings.Join(parts, "; ")
 }
 
-// Changes are sentences about what would have somebody else ahead: weights, prices, and the figures nearest to it, at most so many.
+// Changes are sentences about what would put another candidate ahead: weights, prices, and the figures nearest to it, at most so many.
 func (o *Outcome) Changes(figures int) []string {
 	out := []string{}
 	if o.Ahead == "" || len(o.Leads) == 0 {
@@ -100,7 +100,7 @@ func (t Turn) Words(currency, ahead string) string {
 		text += " (" + change + ")"
 	}
 	if t.Within {
-		text += ", which lies within its own bounds"
+		text += ", which is within its own bounds"
 	}
 	if t.Value == nil && t.Candidate == ahead {
 		text += ", no longer it"

@@ -121,7 +121,7 @@ func (t *table) explain(o *Outcome, first int, shown bool) {
 		case l.Verdict == Winner:
 			why("%s is worth %s more than %s, at least %s", o.Ahead, times(l.By), l.Over, atLeast(l))
 		case l.Verdict == Same:
-			why("%s and %s are surely no more than %s apart", o.Ahead, l.Over, percent(Tolerance))
+			why("%s and %s differ by at most %s", o.Ahead, l.Over, percent(Tolerance))
 		case left > 0 && l.By < 1.0005:
 			why("%s and %s are worth the same in what is known of all", o.Ahead, l.Over)
 		case left > 0:
@@ -129,7 +129,7 @@ func (t *table) explain(o *Outcome, first int, shown bool) {
 		case l.OffBy != nil:
 			why("%s leads %s by %s on figures without an interval: the lead is sure only if no figure is off by more than %s", o.Ahead, l.Over, times(l.By), times(*l.OffBy))
 		case l.By < 1+Tolerance:
-			why("%s and %s cannot be told apart: %s between them%s", o.Ahead, l.Over, times(l.By), within(l))
+			why("%s and %s cannot be distinguished: %s between them%s", o.Ahead, l.Over, times(l.By), within(l))
 		default:
 			why("%s leads %s by %s, which may as well come from how unsure the figures are%s", o.Ahead, l.Over, times(l.By), within(l))
 		}

@@ -11,12 +11,12 @@ import (
 // Claim is a device that is ours alone until Close: the kernel lets nobody mount it or make it part of an array meanwhile.
 type Claim struct {
 	Disk
-	// Found is what lay on it; "" for nothing that is known.
+	// Found is what was on it; "" for nothing that is known.
 	Found string
 	file  *os.File
 }
 
-// Take looks at a device once more, opens it exclusively, and looks at what lies on it. Anything known there is refused unless mayOverwrite says
+// Take looks at a device once more, opens it exclusively, and looks at what is on it. Anything known there is refused unless mayOverwrite says
 // otherwise of it.
 func (m Machine) Take(d Disk, mayOverwrite func(found string, on *os.File) bool) (*Claim, error) {
 	now, err := m.Look(d.Given)
@@ -53,7 +53,7 @@ func (c *Claim) check(mayOverwrite func(string, *os.File) bool) error {
 		return refuse(c.Given, "", "it cannot be looked at: %v", err)
 	}
 	if got := fmt.Sprintf("%d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev)); st.Mode&unix.S_IFMT != unix.S_IFBLK || got != c.Number {
-		return refuse(c.Given, "look at /dev", "%s is no block device %s", c.Path(), c.Number)
+		return refuse(c.Given, "look at /dev", "%s is not a block device %s", c.Path(), c.Number)
 	}
 	found, err := Signature(c.file, c.Size)
 	if err != nil {

@@ -63,7 +63,7 @@ func (m Machine) Look(given string) (Disk, error) {
 	case strings.HasPrefix(d.Given, "/dev/"):
 		return d, m.refuseName(d.Given)
 	default:
-		return d, &farm.Error{Op: "use device", Subject: given, Err: fmt.Errorf("%w: it is no name of a device", farm.ErrInput), Hint: "name it as /dev/disk/by-id/..."}
+		return d, &farm.Error{Op: "use device", Subject: given, Err: fmt.Errorf("%w: it is not the name of a device", farm.ErrInput), Hint: "name it as /dev/disk/by-id/..."}
 	}
 	if !m.exists("/sys/block/" + d.Name) {
 		if parent := m.parent(d.Name); parent != "" {

@@ -39,7 +39,7 @@ func TestLook(t *testing.T) {
 		"/dev/disk/by-id/scsi-gone":              "/sys does not know the block device sdz",
 		"/dev/disk/by-id/../../sda":              "refused as unsafe: names as this",
 		"/dev/loop1":                             "no file is attached to this loop device",
-		"sda":                                    "it is no name of a device",
+		"sda":                                    "it is not the name of a device",
 	} {
 		_, err := m.Look(given)
 		if err == nil || !strings.Contains(err.Error()+" -> "+farm.Hint(err), want) {

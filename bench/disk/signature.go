@@ -44,7 +44,7 @@ var marks = []struct {
 	{"a partition table (or a boot sector)", 510, "\x55\xaa"},
 }
 
-// Signature says what lies on a device, as far as its marks tell; "" where none is known.
+// Signature says what is on a device, as far as its marks tell; "" where none is known.
 func Signature(r io.ReaderAt, size int64) (string, error) {
 	for _, m := range marks {
 		at := m.at
@@ -65,7 +65,7 @@ func Signature(r io.ReaderAt, size int64) (string, error) {
 	return raid090(r, size)
 }
 
-// raid090 looks for the old superblock of md, which lies in the last 64 KiB that begin at a multiple of 64 KiB.
+// raid090 looks for the old superblock of md, which is in the last 64 KiB that begin at a multiple of 64 KiB.
 func raid090(r io.ReaderAt, size int64) (string, error) {
 	at := size&^0xffff - 0x10000
 	if at < 0 {

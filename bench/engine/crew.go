@@ -16,7 +16,7 @@ type crew struct {
 	clients []*client
 }
 
-// grace is how long transactions under way may take to end when the bench is interrupted. Then their server is killed, for it hangs.
+// grace is how long transactions under way may take to end when the bench is interrupted. Then their server is killed, because it hangs.
 const grace = 5 * time.Second
 
 func newCrew(ctx context.Context, s *server, o sheet.Settings, load sheet.Load, seed uint64) (*crew, error) {

@@ -173,7 +173,7 @@ func (b *bencher) runCell(ctx context.Context, p point, seed uint64) (x sheet.Sa
 const slack = 1 << 20
 
 // disturbance is what went on around a run. Others who used the device matter where the run did: foreign is the bytes a second that
-// they moved while we did nothing, and it is held against all that was moved during the run.
+// they moved while we did nothing, and it is compared with all that was moved during the run.
 func disturbance(d result.Disturbance, foreign float64, ours sheet.Moved, from, to usage, took time.Duration) result.Disturbance {
 	d.Steal = bench.Steal(from.device, to.device)
 	total := float64(to.device.Read - from.device.Read + to.device.Written - from.device.Written)

@@ -32,7 +32,7 @@ type Order struct {
 	SettleLimit time.Duration
 	Version     string
 	Command     []string
-	// Previous is a result that was cut short, to be gone on with; nil begins anew.
+	// Previous is a result that was cut short, to be continued; nil begins anew.
 	Previous *sheet.Result
 	// Save keeps the result, which has not come to its end yet; called after every run. Nil keeps nothing.
 	Save func(*sheet.Result) error

@@ -32,7 +32,7 @@ func TestHistogramIsExactEnough(t *testing.T) {
 	if halves.n != h.n || halves.most != h.most || halves.least != h.least || halves.sum != h.sum || !slices.Equal(halves.buckets(), h.buckets()) {
 		t.Error("two halves are not the whole")
 	}
-	// Every bucket's middle lies in that bucket, and they rise.
+	// Every bucket's middle is in that bucket, and they rise.
 	for at := range 64 * 40 {
 		if got := bucketOf(middleOf(at)); got != at {
 			t.Fatalf("the middle of bucket %d, %d ns, falls into %d", at, middleOf(at), got)

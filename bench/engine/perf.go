@@ -35,7 +35,7 @@ func newProfiler(dir string) *profiler {
 		return p
 	}
 	if entries, _ := filepath.Glob("/sys/bus/event_source/devices/cpu*"); len(entries) == 0 {
-		p.gap("cycles, cache misses and branches", "the processor's counters are not there (most hypervisors hide them); samples are those of a clock", "a machine that is no guest, or a guest with a virtual PMU")
+		p.gap("cycles, cache misses and branches", "the processor has no counters (most hypervisors hide them); samples are those of a clock", "a machine that is not a guest, or a guest with a virtual PMU")
 	}
 	return p
 }

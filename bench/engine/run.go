@@ -222,7 +222,7 @@ func (b *bencher) fits() error {
 	return worst.Check(b.ground.Environment.Directory, memory, disk)
 }
 
-// takeUp goes on with a result that was cut short, when it was made here and in the same way. Data is loaded anew.
+// takeUp continues with a result that was cut short, when it was made here and in the same way. Data is loaded anew.
 func (b *bencher) takeUp(old *sheet.Result) error {
 	now := b.result
 	shape := func(r *sheet.Result) string {
@@ -239,7 +239,7 @@ func (b *bencher) takeUp(old *sheet.Result) error {
 	} {
 		if x.was != x.is {
 			return &farm.Error{Op: "resume", Subject: old.Environment.Directory, Err: fmt.Errorf("%w: the result was begun with another %s: %s, now %s", farm.ErrRefused, x.what, x.was, x.is),
-				Hint: "give another file to --save, or begin as it was begun"}
+				Hint: "name another file with --save, or start with the same options as before"}
 		}
 	}
 	b.points = slices.DeleteFunc(b.points, func(p point) bool { // engines that did not load then
@@ -255,7 +255,7 @@ func (b *bencher) takeUp(old *sheet.Result) error {
 	}
 	b.order.Seed = old.Settings.Seed
 	b.result = old
-	b.say("going on with the result that was begun at %s: %d runs are done", old.Sessions[0].Began.Format(time.DateTime), b.count())
+	b.say("continuing with the result that was begun at %s: %d runs are done", old.Sessions[0].Began.Format(time.DateTime), b.count())
 	return nil
 }
 
@@ -348,7 +348,7 @@ func (b *bencher) labels() []string {
 		out = append(out, "bytes are those of the servers' processes (/proc/PID/io), flushes those the servers count: the directory is not the mount point of a device of its own, and what the file system writes for itself is left out")
 	}
 	if !b.ground.Own && b.programs.IsMySQL {
-		out = append(out, "MySQL does not count how often it syncs the binary log: flushes by transaction leave that out, and are no figure to hold against MariaDB's")
+		out = append(out, "MySQL does not count how often it syncs the binary log: flushes by transaction leave that out, and cannot be compared with MariaDB's")
 	}
 	if slices.ContainsFunc(b.result.Rows, func(r *sheet.Row) bool { return r.Runs < 3 }) {
 		out = append(out, "some rows have fewer than three runs: their intervals say little")

@@ -152,7 +152,7 @@ func TestMySQLIsMeasured(t *testing.T) {
 	o.Previous, o.Cells = r, o.Cells[:2]
 	r.Settings = o.settings()
 	if _, err := Run(t.Context(), dir, o); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "another server") {
-		t.Errorf("going on with MariaDB: %v", err)
+		t.Errorf("continuing with MariaDB: %v", err)
 	}
 	isEmpty(t, dir)
 }
@@ -219,7 +219,7 @@ func ownDevice(t *testing.T) (dir, device string) {
 	return dir, filepath.Base(device)
 }
 
-// TestInstancesAtOnce: cut short after its first run it leaves nothing behind, goes on with the second, and tells of each server among several.
+// TestInstancesAtOnce: cut short after its first run it leaves nothing behind, continues with the second, and tells of each server among several.
 func TestInstancesAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := storage(t)
@@ -244,7 +244,7 @@ func TestInstancesAtOnce(t *testing.T) {
 	other := o
 	other.Previous, other.Rows = half, o.Rows*2
 	if _, err := Run(t.Context(), dir, other); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "cells, loads and times") {
-		t.Errorf("gone on with as another: %v", err)
+		t.Errorf("continued as another: %v", err)
 	}
 	isEmpty(t, dir)
 

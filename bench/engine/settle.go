@@ -33,7 +33,7 @@ func (s *server) settle(ctx context.Context, limit time.Duration) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	// What lies in the page cache is not written yet; a device counts it only then.
+	// What is in the page cache is not written yet; a device counts it only then.
 	return done, s.fail("sync files of", syncFiles(s.datadir()))
 }
 

@@ -49,7 +49,7 @@ func (b *bencher) usage(ctx context.Context, servers []*server) (usage, error) {
 	return u, nil
 }
 
-// moved is what went by between two usages. Where the device is ours alone its counts are taken, for they have what the file system writes
+// moved is what went by between two usages. Where the device is ours alone its counts are taken, because they have what the file system writes
 // for itself; otherwise the processes'.
 func (b *bencher) moved(from, to usage) sheet.Moved {
 	m := sheet.Moved{

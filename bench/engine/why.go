@@ -55,7 +55,7 @@ func Why(ctx context.Context, dir string, o Order, draw Picture) (*sheet.Why, er
 	if err != nil {
 		return nil, err
 	}
-	w.Labels = append(w.Labels, "a run of seconds with everything else that this machine does: hold rows against each other, not against another day")
+	w.Labels = append(w.Labels, "a run of seconds with everything else that this machine does: compare rows with each other, not with another day's")
 	return w, nil
 }
 

@@ -126,7 +126,7 @@ func amount(n int64) string {
 	return fmt.Sprintf("%dB", n)
 }
 
-// baseline is the place of the cell that the others are held against.
+// baseline is the place of the cell that the others are compared with.
 func (m *Matrix) baseline(cells []Cell) int {
 	for i, c := range cells {
 		if c.Name == m.Baseline {

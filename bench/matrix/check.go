@@ -152,7 +152,7 @@ func (m *Matrix) checkLevel(path, level string, add adder) {
 	}
 }
 
-// UsedBy is how many of n devices a level uses: RAID 1 is a pair here, for two copies are what btrfs and a pair of disks keep.
+// UsedBy is how many of n devices a level uses: RAID 1 is a pair here, because two copies are what btrfs and a pair of disks keep.
 func UsedBy(level string, n int) int {
 	switch level {
 	case Single:

@@ -3,7 +3,7 @@
 // Matrix is the question, as matrix.yaml asks it: axes of file system, mkfs and
 // mount options, queue settings, RAID level and size. Cells are its answers to
 // be measured, with the first of them twice: what a cell differs from itself by
-// is what the others' differences are held against. Document is the outcome.
+// is what the others' differences are compared with. Document is the outcome.
 //
 // What holds: cells have names that differ; the order of a round follows from
 // seed and round alone; a cell that could not be made keeps the reason as its

@@ -42,7 +42,7 @@ type Measured struct {
 	Rounds  int    `json:"rounds"` // that are done
 	// Result is of all visits together: every sample's Round is a visit, each of a file system made anew.
 	Result *result.Result `json:"result,omitempty"`
-	// Against is the cell held against the baseline, step by step; none of the baseline itself.
+	// Against is the cell compared with the baseline, step by step; none of the baseline itself.
 	Against []result.Compared `json:"against_baseline,omitempty"`
 }
 
@@ -119,7 +119,7 @@ func (d *Document) Judge() {
 	d.label()
 }
 
-// Hold holds a cell against another, both measured, with what the A/A cells show.
+// Compare holds a cell with another, both measured, with what the A/A cells show.
 func (d *Document) Hold(a, b *Measured) *result.Comparison {
 	return result.CompareWithin(a.Name, a.Result, b.Name, b.Result, d.pairs())
 }
@@ -157,7 +157,7 @@ func (d *Document) pairs() []stat.Pair {
 func (d *Document) label() {
 	say := func(format string, args ...any) { d.Labels = append(d.Labels, fmt.Sprintf(format, args...)) }
 	if len(d.Matrix.Devices) == 0 {
-		say("made on loop devices over files: every figure has the file system below (%s) in it; hold the cells against each other, not against a disk", d.Ground)
+		say("made on loop devices over files: every figure has the file system below (%s) in it; compare the cells with each other, not against a disk", d.Ground)
 	}
 	first, _ := d.twins()
 	if first == nil {
@@ -176,7 +176,7 @@ func (d *Document) label() {
 	}
 }
 
-// GoOn says why a document cannot be gone on with by a matrix; nil when it can. More rounds than it was begun with are no obstacle.
+// GoOn says why a document cannot be continued by a matrix; nil when it can. More rounds than it was begun with are no obstacle.
 func (d *Document) GoOn(m Matrix) error {
 	was, is := d.Matrix, m
 	was.Rounds, is.Rounds, was.Baseline, is.Baseline = 0, 0, "", ""
@@ -194,7 +194,7 @@ func (d *Document) GoOn(m Matrix) error {
 	return nil
 }
 
-// TakeUp goes on with a document by the same matrix, perhaps of more rounds or with another baseline.
+// TakeUp continues with a document by the same matrix, perhaps of more rounds or with another baseline.
 func (d *Document) TakeUp(m Matrix) {
 	d.Matrix = m
 	cells := m.Cells()

@@ -34,7 +34,7 @@ type Matrix struct {
 	Steps   []string      `json:"steps,omitempty"` // none: those of the profile
 	Runtime time.Duration `json:"runtime_ns"`      // of each run; 0: the profile's
 	Rounds  int           `json:"rounds"`          // over all cells: so many runs has each step of a cell
-	// Baseline is the cell that the others are held against; empty: the first.
+	// Baseline is the cell that the others are compared with; empty: the first.
 	Baseline string `json:"baseline,omitempty"`
 
 	Axes    Axes      `json:"axes"`

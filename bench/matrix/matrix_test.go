@@ -271,7 +271,7 @@ func TestNextAndGoOn(t *testing.T) {
 	}
 	other := small()
 	if err := d.GoOn(other); err == nil {
-		t.Error("another matrix goes on with it")
+		t.Error("another matrix continues with it")
 	}
 }
 

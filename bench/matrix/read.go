@@ -19,11 +19,11 @@ func IsDocument(raw []byte) bool {
 func Read(raw []byte) (*Document, error) {
 	var d Document
 	if err := nested.Unmarshal(raw, &d); err != nil {
-		return nil, fmt.Errorf("it is no result of a matrix: %w", err)
+		return nil, fmt.Errorf("it is not a result of a matrix: %w", err)
 	}
 	switch {
 	case d.Kind != Kind || d.FormatVersion == 0:
-		return nil, errors.New("it is no result of a matrix: kind or format_version are missing")
+		return nil, errors.New("it is not a result of a matrix: kind or format_version are missing")
 	case d.FormatVersion > FormatVersion:
 		return nil, fmt.Errorf("it has format version %d, and this program reads up to %d", d.FormatVersion, FormatVersion)
 	case len(d.Cells) == 0:

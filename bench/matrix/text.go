@@ -173,7 +173,7 @@ func (d *Document) noise(w io.Writer) {
 		fmt.Fprintf(w, "Note: %s.\n", text)
 	}
 	if disturbed == 0 {
-		fmt.Fprintln(w, "Quiet: nobody disturbed it.")
+		fmt.Fprintln(w, "Quiet: nothing disturbed it.")
 		return
 	}
 	fmt.Fprintf(w, "Noise: %d of %d runs were disturbed: %s.\n", disturbed, runs, strings.Join(reasons, ", "))

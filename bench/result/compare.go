@@ -18,7 +18,7 @@ const method = "ratio of geometric means of whole runs, B / A; 95 % interval by 
 	"widened by the drift that the A/A pairs show beyond what a run and the next differ by, moderated by what two results usually differ by (more on a guest of a hypervisor), by three tenths of the part of the time in which either was disturbed, and by the part of the bytes that others moved; durable steps that others did more than 5 % beside are inconclusive; " +
 	"better or worse: the whole interval is beyond 5 %; same: the whole interval is within it; anything else is inconclusive"
 
-// Comparison is B held against A.
+// Comparison is B compared with A.
 type Comparison struct {
 	FormatVersion int     `json:"format_version"`
 	A             Subject `json:"a"`
@@ -75,7 +75,7 @@ type Difference struct {
 	B    string `json:"b"`
 }
 
-// Compare holds b against a. The names are what people call them.
+// Compare compares b with a. The names are what people call them.
 func Compare(nameA string, a *Result, nameB string, b *Result) *Comparison {
 	return compare(nameA, a, nameB, b, a.drift(b))
 }
@@ -355,6 +355,6 @@ func (c *Comparison) caveats(a, b *Result) {
 		}
 	}
 	if c.Drift > 0.02 && slices.ContainsFunc(c.Steps, func(s Compared) bool { return s.CI != nil }) {
-		say("speeds drift, or others were at work: every interval reaches to a factor of %.2f on either side at least", math.Exp(c.Drift))
+		say("speeds drift, or other programs ran: every interval reaches to a factor of %.2f on either side at least", math.Exp(c.Drift))
 	}
 }

@@ -22,7 +22,7 @@ type Environment struct {
 	Capacity     int64  `json:"capacity_bytes"`
 	Free         int64  `json:"free_bytes"` // before
 
-	Device *Device `json:"device,omitempty"` // nil where no single block device lies under the directory
+	Device *Device `json:"device,omitempty"` // nil where no single block device is under the directory
 }
 
 // Device is a block device as /sys shows it.

@@ -17,7 +17,7 @@ const (
 // IsSecondhand reports whether bench run has not measured it: then 0 is a figure that nobody gave, not one of nothing.
 func (r *Result) IsSecondhand() bool { return r.Kind == Entered || r.Kind == Imported }
 
-// Reach is how far, as a logarithm, a figure of a step may be off when it is held against that of another storage: half the 95 % interval of its runs, and
+// Reach is how far, as a logarithm, a figure of a step may be off when it is compared with that of another storage: half the 95 % interval of its runs, and
 // what drift, disturbance and foreign I/O add to it, as in Compare. values are the figure in each run, those of s.Samples. False where it
 // cannot be said: of fewer than two runs, and of durable steps beside which others used the device.
 func (r *Result) Reach(s *Step, values []float64) (float64, bool) {

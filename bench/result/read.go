@@ -14,13 +14,13 @@ func Read(raw []byte) (*Result, error) {
 	if err := nested.Unmarshal(raw, &r); err != nil {
 		var at *json.SyntaxError
 		if errors.As(err, &at) {
-			return nil, fmt.Errorf("it is no JSON: %w at byte %d of %d", err, at.Offset, len(raw))
+			return nil, fmt.Errorf("it is not JSON: %w at byte %d of %d", err, at.Offset, len(raw))
 		}
-		return nil, fmt.Errorf("it is no result of a bench: %w", err)
+		return nil, fmt.Errorf("it is not a result of a bench: %w", err)
 	}
 	switch {
 	case r.FormatVersion == 0 || len(r.Steps) == 0:
-		return nil, errors.New("it is no result of a bench: format_version or steps are missing")
+		return nil, errors.New("it is not a result of a bench: format_version or steps are missing")
 	case r.FormatVersion > FormatVersion:
 		return nil, fmt.Errorf("it has format version %d, and this program reads up to %d", r.FormatVersion, FormatVersion)
 	}

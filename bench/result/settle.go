@@ -93,7 +93,7 @@ func (l Latency) quantiles(h stat.Histogram) Latency {
 	us := func(q float64) float64 {
 		v := math.Round(float64(h.Quantile(q))/10) / 100
 		if l.Max > 0 {
-			v = min(max(v, l.Min), l.Max) // a bucket's middle may lie beyond what fell into it
+			v = min(max(v, l.Min), l.Max) // a bucket's middle may be beyond what fell into it
 		}
 		return v
 	}

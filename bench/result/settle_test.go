@@ -28,7 +28,7 @@ func TestStepFromItsRuns(t *testing.T) {
 	if s.Runs != 4 || s.IOPS < 999 || s.IOPS > 1000 || !s.IsTight(0.05) || s.MoreRuns != 0 || !s.Steady || !s.Valid {
 		t.Errorf("%+v", s)
 	}
-	// Percentiles are those of all requests together, and none lies beyond the longest.
+	// Percentiles are those of all requests together, and none is beyond the longest.
 	if s.Lat.P50 != 100 || s.Lat.P99 != 900 || s.Lat.Max != 950 || s.Histogram.Count() != 400 {
 		t.Errorf("%+v", s.Lat)
 	}

@@ -59,7 +59,7 @@ func WriteRemarks(w io.Writer, labels []string, noise *Noise, invalid []string) 
 		fmt.Fprintf(w, "Note: %s.\n", l)
 	}
 	if noise.Quiet {
-		fmt.Fprintln(w, "Quiet: nobody disturbed it.")
+		fmt.Fprintln(w, "Quiet: nothing disturbed it.")
 	}
 	for _, why := range noise.Reasons {
 		fmt.Fprintf(w, "Noise: %s.\n", why)

@@ -37,7 +37,7 @@ type Rule struct {
 }
 
 // Judge compares whole runs: Welch's t on the logarithms, widened by the drift. B is better when the interval lies above
-// 1 + tolerance with its whole length, worse when it lies below 1 / (1 + tolerance), the same when it lies between them.
+// 1 + tolerance with its whole length, worse when it is below 1 / (1 + tolerance), the same when it is between them.
 func Judge(a, b []float64, r Rule) Judgement {
 	from, to := summarise(a), summarise(b)
 	from.variance *= dependence(a, from)

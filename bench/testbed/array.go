@@ -13,7 +13,7 @@ import (
 	"stowage/farm"
 )
 
-// array makes an md array of devices and returns its name. It is said to be clean: what lies on it is nobody's data, and a resync would be measured.
+// array makes an md array of devices and returns its name. It is said to be clean: what is on it is nobody's data, and a resync would be measured.
 func (s *Site) array(ctx context.Context, level string, devices []string) (string, error) {
 	if _, err := os.Stat("/proc/mdstat"); err != nil {
 		return "", refused("raid", "this kernel has no md, or has not loaded it (modprobe %s); of %s only btrfs can have it here", level, level)

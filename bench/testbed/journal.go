@@ -34,7 +34,7 @@ type act struct {
 	Number  string            `json:"number,omitempty"`  // 7:3
 	Given   string            `json:"given,omitempty"`   // the name that stays, of a device that is not ours
 	File    uint64            `json:"file,omitempty"`    // inode of the file behind a loop device
-	On      uint64            `json:"on,omitempty"`      // and the number of the file system it lies on
+	On      uint64            `json:"on,omitempty"`      // and the number of the file system it is on
 	From    map[string]string `json:"from,omitempty"`    // queue: all settings before
 	To      map[string]string `json:"to,omitempty"`      // queue: what was set
 	UUID    string            `json:"uuid,omitempty"`    // format
@@ -83,7 +83,7 @@ func openJournal(dir string) (*journal, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = f.Close() // nothing was written
-		return nil, &farm.Error{Op: "use", Subject: filepath.Dir(dir), Err: fmt.Errorf("%w: another bench matrix is at work there", farm.ErrRefused), Hint: "wait until it has ended"}
+		return nil, &farm.Error{Op: "use", Subject: filepath.Dir(dir), Err: fmt.Errorf("%w: another bench matrix is running there", farm.ErrRefused), Hint: "wait until it has ended"}
 	}
 	j := &journal{dir: dir, file: f}
 	raw, err := os.ReadFile(path)
@@ -97,7 +97,7 @@ func openJournal(dir string) (*journal, error) {
 	return j, nil
 }
 
-// read takes up what stands in the journal. A last line without its end was cut short: its act was never begun.
+// read takes up what is in the journal. A last line without its end was cut short: its act was never begun.
 func (j *journal) read(raw []byte) error {
 	lines := bytes.SplitAfter(raw, []byte("\n"))
 	var at int64

@@ -22,7 +22,7 @@ type Spec struct {
 // Stand is a file system, mounted.
 type Stand struct {
 	Dir     string   // where it is mounted
-	Devices []string // what it lies on: loop devices or disks, by the names of this boot
+	Devices []string // what it is on: loop devices or disks, by the names of this boot
 	site    *Site
 }
 

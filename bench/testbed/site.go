@@ -21,7 +21,7 @@ type Options struct {
 	// Loops files of Size bytes become loop devices; none where Disks are used.
 	Loops int
 	Size  int64
-	// Disks are devices whose data may go. Overwrite: also where something known lies on them.
+	// Disks are devices whose data may go. Overwrite: also where something known is on them.
 	Disks     []disk.Disk
 	Overwrite bool
 

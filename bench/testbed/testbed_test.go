@@ -212,7 +212,7 @@ func TestWhatIsNotOursStays(t *testing.T) {
 		"a foreign journal":    {map[string]string{fileJournal: "{\"made_by\":\"me\"}\n"}, "was not written by us"},
 		"rubbish in a journal": {map[string]string{fileJournal: journalOf(t) + "rubbish\n"}, "line 2 of its journal cannot be read"},
 		"an act of the future": {map[string]string{fileJournal: journalOf(t, act{Act: "nail"})}, `an act "nail", which this program does not know`},
-		"a path":               {map[string]string{fileJournal: journalOf(t, act{Act: "file", Path: "../important"})}, "is no file of ours"},
+		"a path":               {map[string]string{fileJournal: journalOf(t, act{Act: "file", Path: "../important"})}, "is not a file of ours"},
 	} {
 		dir := t.TempDir()
 		if err := os.Mkdir(filepath.Join(dir, siteName), 0o700); err != nil {

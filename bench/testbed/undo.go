@@ -58,7 +58,7 @@ func (s *Site) undo(a act) error {
 
 func (s *Site) removeFile(a act) error {
 	if !strings.HasPrefix(a.Path, loopPrefix) || filepath.Base(a.Path) != a.Path {
-		return fmt.Errorf("%w: %q is no file of ours", farm.ErrRefused, a.Path)
+		return fmt.Errorf("%w: %q is not a file of ours", farm.ErrRefused, a.Path)
 	}
 	if err := os.Remove(filepath.Join(s.dir, a.Path)); err != nil && !isMissing(err) {
 		return cause(err)
@@ -87,7 +87,7 @@ func (s *Site) undoAttach(a act) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s is still attached: somebody has it open (fuser -v /dev/%s)", a.Device, a.Device)
+		return fmt.Errorf("%s is still attached: a process has it open (fuser -v /dev/%s)", a.Device, a.Device)
 	}
 	s.options.Tell("detached " + a.Device)
 	return nil

@@ -114,7 +114,7 @@ func xmlFault(in *xml.Decoder, err error) error {
 	if errors.As(err, &syntax) {
 		line = syntax.Line
 	}
-	return faultAt(line, "it is no XML of DiskSpd's: %v", strings.TrimPrefix(err.Error(), fmt.Sprintf("XML syntax error on line %d: ", line)))
+	return faultAt(line, "it is not XML of DiskSpd's: %v", strings.TrimPrefix(err.Error(), fmt.Sprintf("XML syntax error on line %d: ", line)))
 }
 
 // spanLines are the lines in which results of time spans begin, from a line on.

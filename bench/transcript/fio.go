@@ -78,18 +78,18 @@ func parseFio(text []byte) (printed, error) {
 		var kind *json.UnmarshalTypeError
 		switch {
 		case errors.As(err, &syntax):
-			return printed{}, faultAt(lineOf(text, at+syntax.Offset), "it is no JSON: %v; was it cut short?", err)
+			return printed{}, faultAt(lineOf(text, at+syntax.Offset), "it is not JSON: %v; was it cut short?", err)
 		case errors.As(err, &kind):
 			return printed{}, faultAt(lineOf(text, at+kind.Offset), "%s is %s, and fio writes a number there", kind.Field, kind.Value)
 		}
-		return printed{}, faultAt(lineOf(text, at), "it is no JSON of fio's: %v", err)
+		return printed{}, faultAt(lineOf(text, at), "it is not JSON of fio's: %v", err)
 	}
 	first := lineOf(text, at)
 	switch {
 	case len(d.Clients) > 0:
 		return printed{}, faultAt(first, "it is of fio --client: import what each of the clients printed")
 	case len(d.Jobs) == 0:
-		return printed{}, faultAt(first, "it has no jobs: it is no output of fio --output-format=json")
+		return printed{}, faultAt(first, "it has no jobs: it is not output of fio --output-format=json")
 	}
 	p := printed{tool: cmp.Or(d.Version, "fio")}
 	places := jobLines(text)
@@ -175,12 +175,12 @@ func fioRun(global map[string]string, entries []fioJob) (run, error) {
 	default:
 		x.lat, x.times = both(reads, writes)
 		if len(x.times) == 0 {
-			x.notes = append(x.notes, "reads and writes have percentiles of their own, which cannot be added up; with --output-format=json+ they can")
+			x.notes = append(x.notes, "reads and writes have separate percentiles, which cannot be added up; with --output-format=json+ they can")
 		}
 	}
 	if len(entries) > 1 && len(x.times) == 0 {
 		x.lat = result.Latency{Min: x.lat.Min, Mean: x.lat.Mean, Max: x.lat.Max}
-		x.notes = append(x.notes, "its threads have percentiles of their own, which cannot be added up; group_reporting=1 makes fio do so")
+		x.notes = append(x.notes, "its threads have separate percentiles, which cannot be added up; group_reporting=1 makes fio do so")
 	}
 	if len(x.times) > 0 {
 		x.lat = result.LatencyOf(x.times, x.lat.Min*1000, x.lat.Mean*1000, x.lat.Max*1000)

@@ -111,7 +111,7 @@ func parse(text []byte) (printed, error) {
 	case jsonBegins(text) >= 0:
 		return parseFio(text)
 	}
-	return printed{}, faultAt(1, "it is no output of fio (JSON), DiskSpd (XML) or SQLIO (text)")
+	return printed{}, faultAt(1, "it is not output of fio (JSON), DiskSpd (XML) or SQLIO (text)")
 }
 
 // check refuses figures that are none.

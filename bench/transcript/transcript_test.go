@@ -97,13 +97,13 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 		want string
 	}{
 		{"empty", nil, "x:1: unusable input: it is empty"},
-		{"other", []byte("hello\n"), "x:1: unusable input: it is no output of fio"},
-		{"cut JSON", cut("fio-3.json", `"jobname" : "mix"`), "x:17: unusable input: it is no JSON"},
+		{"other", []byte("hello\n"), "x:1: unusable input: it is not output of fio"},
+		{"cut JSON", cut("fio-3.json", `"jobname" : "mix"`), "x:17: unusable input: it is not JSON"},
 		{"a word for a number", change("fio-3.json", `"iops" : 1000`, `"iops" : "many"`), "x:12: unusable input: jobs.write.iops is string"},
 		{"no jobs", []byte(`{"fio version": "fio-3.1"}`), "x:1: unusable input: it has no jobs"},
 		{"failed job", change("fio-2.json", `"error" : 0`, `"error" : 5`), "x:6: unusable input: job pages: it ended with error 5"},
 		{"nothing done", change("fio-2.json", "20000.00", "0"), "did no I/O"},
-		{"cut XML", cut("diskspd.xml", "</Latency>"), "unusable input: it is no XML of DiskSpd's"},
+		{"cut XML", cut("diskspd.xml", "</Latency>"), "unusable input: it is not XML of DiskSpd's"},
 		{"a profile", cut("diskspd.xml", "<TimeSpan>\n    <TestTime"), "x:"},
 		{"another XML", []byte("\n<html></html>"), "x:2: unusable input: it begins with <html>"},
 		{"no time", change("diskspd.xml", "30.00", "0"), "x:30: unusable input: time span 1 lasted 0 seconds"},
@@ -119,7 +119,7 @@ func TestSaysWhatIsWrongAndWhere(t *testing.T) {
 	}
 }
 
-// TestNamesWhatContradictsItself: figures of one run that cannot all be true, with the line they stand in.
+// TestNamesWhatContradictsItself: figures of one run that cannot all be true, with the line they are in.
 func TestNamesWhatContradictsItself(t *testing.T) {
 	f := sample(t, "sqlio.txt")
 	f.Text = bytes.Replace(f.Text, []byte("1063.96"), []byte("9999.00"), 1)

@@ -7,6 +7,6 @@
 // run of every step (bench.Run with a round). Every round visits every cell, in
 // an order of its own. A cell that is refused, or breaks, keeps the reason and
 // is not visited again; the others go on. The document is saved after every run,
-// and the next Run with it goes on with the visit that was cut short. When Run
+// and the next Run with it continues with the visit that was cut short. When Run
 // returns, nothing of what it made is left.
 package trial

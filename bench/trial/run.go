@@ -20,11 +20,11 @@ import (
 type Order struct {
 	Matrix    matrix.Matrix
 	Disks     []disk.Disk // those of Matrix.Devices, looked at and confirmed
-	Overwrite bool        // also where something known lies on them
+	Overwrite bool        // also where something known is on them
 	Seed      uint64
 	Version   string // of Stowage
 	Command   []string
-	// Previous is a document to be gone on with; nil begins anew.
+	// Previous is a document to be continued; nil begins anew.
 	Previous *matrix.Document
 	// Save keeps the document; called after every run. Nil keeps nothing.
 	Save func(*matrix.Document) error
@@ -93,10 +93,10 @@ func (t *trial) open() (err error) {
 		t.doc = matrix.New(o.Matrix, o.Seed)
 	} else {
 		if err := t.doc.GoOn(o.Matrix); err != nil {
-			return &farm.Error{Op: "go on", Err: fmt.Errorf("%w: %w", farm.ErrRefused, err), Hint: "give another file to --save, or begin as it was begun"}
+			return &farm.Error{Op: "go on", Err: fmt.Errorf("%w: %w", farm.ErrRefused, err), Hint: "name another file with --save, or start with the same options as before"}
 		}
 		t.doc.TakeUp(o.Matrix)
-		t.say("going on with the matrix that was begun at %s: %d visits are left", t.doc.Sessions[0].Began.Format(time.DateTime), t.doc.Left())
+		t.say("continuing with the matrix that was begun at %s: %d visits are left", t.doc.Sessions[0].Began.Format(time.DateTime), t.doc.Left())
 	}
 	if t.describe(); len(o.Disks) == 0 {
 		if err := t.look(); err != nil {

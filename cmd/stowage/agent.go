@@ -35,11 +35,11 @@ func (a *app) agentCommand() *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
 		Use:   "agent --host NAME --engine HOST:PORT",
-		Short: "Play one host of the farm: the worker on a database host",
+		Short: "Run the worker of one database host",
 		Long: `Runs on a database host and carries out what moves ask of it: make an instance,
-start, stop, back up, exchange copies with other agents, record what one is asked. It serves the queue
-host.NAME of the engine, waits for one that is not there, and obeys only calls
-that the controller's certificate has signed. Databases run on when it stops.
+start, stop, back up, copy data to and from other agents, record traffic. It serves the queue
+host.NAME of the engine, waits for an engine that is down, and obeys only calls that the
+controller's certificate has signed. When the agent stops, databases go on running.
 
 'stowage agent certs', where the farm is moved from, makes the directory of
 certificates; copy it here and name it with --certificates.
@@ -57,7 +57,7 @@ certificates; copy it here and name it with --certificates.
 	fl.StringVar(&f.data, "data", "/var/lib/stowage-agent", "the agent's own directory: lock, audit log")
 	fl.StringVar(&f.certificates, "certificates", "/etc/stowage/certificates", "directory with ca.crt, own.crt and own.key")
 	fl.StringVar(&f.namespace, "namespace", "", "Temporal namespace, for a cluster of your own")
-	fl.BoolVar(&f.units, "units", false, "run instances as systemd units mariadb@NAME, instead of as processes of their own")
+	fl.BoolVar(&f.units, "units", false, "run instances as systemd units mariadb@NAME, instead of as its own child processes")
 	fl.StringVar(&f.allow, "allow", "", "list of the commands that 'stowage roll' may run here, docs/guide/roll.md; without it none")
 	cmd.AddCommand(a.certsCommand(), a.agentRevokeCommand(), a.agentStatusCommand(), a.carryCommand(), a.packagesCommand())
 	return cmd

@@ -41,7 +41,7 @@ again, 'stowage agent certs --renew HOST' makes another. docs/reference/security
 			return a.emit(s, s.text)
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the list and for whoever is refused")
+	cmd.Flags().StringVar(&reason, "reason", "", "why: shown in the list, and to programs that it refuses")
 	return cmd
 }
 

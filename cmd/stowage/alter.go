@@ -189,7 +189,7 @@ func (a *app) wanted(c *cobra.Command, d *session.Session, f alterFlags, script 
 			for _, pattern := range f.shards {
 				ok, err := path.Match(pattern, string(s.Name))
 				if err != nil {
-					return nil, usage(c, fmt.Errorf("%q is no pattern of shards", pattern))
+					return nil, usage(c, fmt.Errorf("%q is not a pattern of shards", pattern))
 				}
 				chosen[s.Name] = chosen[s.Name] || ok
 			}

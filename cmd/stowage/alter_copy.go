@@ -16,7 +16,7 @@ func (a *app) timeOnCopy(ctx context.Context, d *session.Session, f alterFlags, 
 	server := mysql.Open(farm.InstanceName(f.on), f.on, d.Admin, a.log)
 	defer server.Close()
 	if f.throwAway == "" {
-		return &farm.Error{Op: "alter", Subject: f.on, Err: fmt.Errorf("%w: nobody has said that this server may be thrown away", farm.ErrRefused), Hint: "mark it as 'stowage replay --help' says, and give the name: --throw-away NAME"}
+		return &farm.Error{Op: "alter", Subject: f.on, Err: fmt.Errorf("%w: this server is not marked as one to throw away", farm.ErrRefused), Hint: "mark it as 'stowage replay --help' says, and give the name: --throw-away NAME"}
 	}
 	r := &ring{f: replayFlags{throwAway: f.throwAway}, workspace: d.Workspace, farm: d.Farm, account: d.Admin}
 	g := r.guard(a, server)

@@ -34,7 +34,7 @@ type app struct {
 	run    string    // the one to steer; "": the only one that has not ended, or the newest
 	engine string    // host:port of a Temporal cluster; "": an engine of our own, or that of farm.yaml
 	terms  act.Terms // of the move that is begun
-	noVerb error     // help was asked for a word that is no verb
+	noVerb error     // help was asked for a word that is not a verb
 }
 
 // run is the program: arguments in, exit code out.

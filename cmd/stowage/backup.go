@@ -212,7 +212,7 @@ be restored, stays unproven, and the exit code is not 0.
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the host that the throw-away servers run on; default: the vault's")
-	cmd.Flags().IntVar(&port, "port", 0, "the port of the first; default: the next that farm.yaml gives to nobody")
+	cmd.Flags().IntVar(&port, "port", 0, "the port of the first; default: the next free one in farm.yaml")
 	a.engineFlag(cmd.Flags())
 	a.reasonFlag(cmd.Flags())
 	return cmd

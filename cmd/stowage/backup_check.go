@@ -22,7 +22,7 @@ type checkAnswer struct {
 
 func (a *app) backupCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "check [BACKUP | PAIR]...", Short: "Read backups again, and hold every byte against its sum",
+		Use: "check [BACKUP | PAIR]...", Short: "Read backups again, and compare every byte with its sum",
 		Long: `Reads backups in their vaults again, all or those of the pairs that are named, and compares
 sums. What is damaged is named, and is not restored from any more; exit code 1. It starts no server: only
 'backup verify' proves that a backup can be restored.
@@ -97,6 +97,6 @@ func (o checkAnswer) text(w io.Writer) error {
 			fmt.Fprintf(w, "%s was not read: %s\n", c.ID, c.Error)
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d of %s as they were written\n", len(o.Checked)-bad, farm.Counted(len(o.Checked), "backup"))
+	_, err := fmt.Fprintf(w, "%d of %s as written\n", len(o.Checked)-bad, farm.Counted(len(o.Checked), "backup"))
 	return err
 }

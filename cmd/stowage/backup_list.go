@@ -36,9 +36,8 @@ func (a *app) backupListCommand() *cobra.Command {
 	var scan bool
 	cmd := &cobra.Command{
 		Use: "list [PAIR | INSTANCE]...", Short: "Show all backups, and which of them were ever restored",
-		Long: `Shows what is known of the backups that were made and not removed: of which instance, how large, where,
-and when a restore of it was last compared with a live server. One for which that was never done is
-called unproven. Asks no server and opens no vault; --scan reads the vaults and puts what is there into
+		Long: `Shows the backups that exist: of which instance, how large, where, and when a restore was last
+compared with a live server. A backup that was never restored is called unproven. Asks no server and opens no vault; --scan reads the vaults and puts what is there into
 the catalogue, after it was lost or sets were removed by hand.
 
 ` + exitHelp,

@@ -33,10 +33,10 @@ func (a *app) backupPruneCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "prune", Short: "Show which backups stay, and why, and remove those that may go",
-		Long: `Holds the rules of 'keep' in farm.yaml against all backups. They count the backups of a pair from which
-something can be restored; a chain, which is a full backup with all that stands on it, stays as a whole while one of its
-backups stays. The newest chain that is proven, the newest that is whole, and the one with the newest
-backup that can be restored never go. Where a backup stands in the future nothing of its pair goes.
+		Long: `Applies the rules of 'keep' in farm.yaml to all backups. The rules count the backups of a pair that can
+be restored. A chain is a full backup with the incremental ones that need it: it stays as a whole while one of its
+backups stays. Three chains of a pair never go: the newest proven one, the newest whole one, and the one with the
+newest backup that can be restored. If a backup is dated in the future, nothing of its pair is removed.
 Nothing is removed without --yes.
 
 ` + exitHelp,

@@ -25,9 +25,9 @@ type backupStatus struct {
 
 func (a *app) backupStatusCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "status", Short: "Say from what each pair can be restored, and up to when; find pairs without a proven backup",
-		Long: `Says of each pair how old the newest backup is from which it can be restored, when a backup of it was last
-restored and compared with a live server, and up to which second archived binary logs lead on. Findings
+		Use: "status", Short: "Show what each pair can be restored from, and up to when; find pairs without a proven backup",
+		Long: `Shows for each pair the age of the newest backup that can be restored, when a backup was last restored
+and compared with a live server, and up to which second archived binary logs can be replayed. Findings
 are pairs without a backup, or without a proven one; backups that are old, damaged, or on the host of their
 own server; binary logs that are missing. Asks no server and opens no vault.
 

@@ -44,8 +44,8 @@ func (a *app) backupWindowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "window", Short: "Say how long a backup of the whole farm takes, and what it is that takes so long",
 		Long: `Makes the schedule of a full backup of all pairs on paper: one side of each, that whose host has least to do,
-and each as soon as no disk, link or budget that it needs is at its limit. Below stands the least time that disks and
-links allow, in whichever order, and what sets it. With --plan, before and after the plan.
+and each as soon as no disk, link or budget that it needs is at its limit. Below it is the least time that disks and
+links allow, in any order, and what sets it. With --plan, before and after the plan.
 
 Limits are the networks of farm.yaml, less what clients use and what 'headroom' of goals.yaml leaves free, racks
 ('rates' of goals.yaml), streams at once ('budgets') and the rate of one backup: as measured, or --stream. What

@@ -48,7 +48,7 @@ func (a *app) benchRunCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "run DIR | run --device NAME --destroy-data NAME",
-		Short: "Measure the storage that a directory lies on, without touching anything in it, or a device",
+		Short: "Measure the storage that a directory is on, without touching anything in it, or a device",
 		Long: `Runs a barrage of loads through fio on files of its own in DIR/.stowage-bench: page reads and writes, log
 writes with a fdatasync after each, scans, and MIX, commits while pages are read and written. Nothing else is
 written to, a tenth of the free space is left, and the files go when it ends; what a kill -9 left goes with the

@@ -21,7 +21,7 @@ func (a *app) benchCompareCommand() *cobra.Command {
 better, worse (by more than 5 %, surely), same (surely by less), or inconclusive, with the number of runs
 that would settle it; the same for the 99th percentile of latency. What else differs between the two is
 listed, and what makes the comparison unfair. Exit code 1 when something got worse. FILE#CELL is one cell of a
-matrix, FILE.yaml#NAME one of the results that somebody published (docs/measuring/decide.md).
+matrix, FILE.yaml#NAME one of the published results (docs/measuring/decide.md).
 
 ` + exitHelp,
 		Example: "  stowage bench compare old.json new.json",

@@ -27,8 +27,8 @@ func (a *app) benchDecideCommand() *cobra.Command {
 		Long: `Judges the candidates of a decision.yaml by goals with weights and hard limits: fast, reasonably priced,
 reasonably safe. Figures come from results that bench run has saved, from what others have published, or from
 data sheets, and stay marked as what they are. It says who is out and by how much, who is ahead and how surely,
-what one lost device costs, and which weight, price or figure would have somebody else ahead. A missing figure
-is unknown, never 0; where two cannot be told apart the answer is "inconclusive".
+what one lost device costs, and which weight, price or figure would put another candidate ahead. A missing figure
+is unknown, never 0; where two cannot be distinguished the answer is "inconclusive".
 
 --html FILE writes the document for the review, complete in itself; --markdown prints it for version control.
 Exit code 3 when no candidate holds all hard limits.

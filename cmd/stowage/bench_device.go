@@ -51,7 +51,7 @@ func (a *app) benchCleanCommand() *cobra.Command {
 		Short: "Undo what a killed bench matrix left: mounts, loop devices, queue settings, files",
 		Long: `Undoes what a bench matrix that was killed (kill -9, a crash) left in the directory that its file names, by the
 journal it kept there: unmounts, puts queue settings back, detaches loop devices, takes its file systems from
-devices, removes its files. What is not surely its own is left alone, and said. The next bench matrix in the same
+devices, removes its files. What may not be its own is left alone and named. The next bench matrix in the same
 directory does the same. Nothing there is no error.
 
 ` + exitHelp,

@@ -35,17 +35,17 @@ func (a *app) benchEngineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "engine DIR",
 		Short: "Measure storage engines on servers of its own: transactions by CPU second, bytes by transaction, sizes",
-		Long: `Starts MariaDB or MySQL servers (the first of the PATH) of its own in DIR/.stowage-bench, fills them, and measures what a transaction costs with
-InnoDB (pages of 4, 8, 16 KiB, with and without doublewrite, flush methods), MyRocks and Aria: transactions a
+		Long: `Starts MariaDB or MySQL servers (the first of the PATH) of its own in DIR/.stowage-bench, fills them,
+and measures what a transaction costs with InnoDB (pages of 4, 8, 16 KiB, with and without doublewrite, flush methods), MyRocks and Aria: transactions a
 second and by processor second of the server, percentiles, bytes written and read by transaction, flushes, write
-amplification, size on disk and memory. Figures are given for the run, and settled: with everything the run left
-to be written. Durability and the ratio of data to cache stand in every row. How long it will take is said first.
+amplification, size on disk and memory. Figures are given for the run, and settled: with what the run left
+unwritten. Durability and the ratio of data to cache are in every row. How long it will take is said first.
 
 Cells are innodb, myrocks, aria, myisam with words behind: innodb-4k, innodb-16k-nodw (no doublewrite),
 innodb-16k-fsync, innodb-16k-relaxed. The first is the base of all comparisons, and is measured twice (A/A).
 Loads are point, update, write, rw.
 
-With --n-instances 1,2,4,8 so many servers run at once: how the host's sum grows, and where it stops to.
+With --n-instances 1,2,4,8 so many servers run at once: how the host's sum grows, and where it stops growing.
 With --replication a replica works off a backlog: how many writes a second it can follow, by threads and mode.
 
 With --why each cell is run four times under each load: as it is; under perf, for where the processors are, with a

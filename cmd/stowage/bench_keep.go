@@ -33,7 +33,7 @@ func keptBefore[T any](path, kind string, read func([]byte) (*T, error), whole f
 	}
 	r, err := read(raw)
 	if err != nil {
-		return nil, refuse(fmt.Errorf("%w: it is there, and is no result of %s", farm.ErrInput, kind), "name another file")
+		return nil, refuse(fmt.Errorf("%w: it exists, and is not a result of %s", farm.ErrInput, kind), "name another file")
 	}
 	if is, instead := whole(r); is {
 		return nil, refuse(fmt.Errorf("%w: it holds a whole result already", farm.ErrRefused), "name another file, or "+instead)

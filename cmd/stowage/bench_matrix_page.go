@@ -10,7 +10,7 @@ import (
 )
 
 // matrixPage is the document of a matrix: the classic table of all cells, the A/A row among them, and drawn the baseline and the other cells that were
-// measured, as many as can be told apart, without the one that is there twice; and what became of those that are not shown.
+// measured, as many as can be distinguished, without the one that is there twice; and what became of those that are not shown.
 func matrixPage(path string, d *matrix.Document) (*report.BenchDocument, error) {
 	base := d.Cell(d.Baseline)
 	if base == nil || base.Result == nil {
@@ -35,7 +35,7 @@ func matrixPage(path string, d *matrix.Document) (*report.BenchDocument, error) 
 		}
 	}
 	if len(undrawn) > 0 {
-		told = append(told, report.Caution{Kind: "Not drawn", Text: fmt.Sprintf("%s: %d is as many as can be told apart. Their figures stand in the text; stowage bench show %s#CELL draws those that are named", strings.Join(undrawn, ", "), report.MostBenches, shellWord(path))})
+		told = append(told, report.Caution{Kind: "Not drawn", Text: fmt.Sprintf("%s: at most %d can be distinguished. Their figures are in the text; stowage bench show %s#CELL draws those that are named", strings.Join(undrawn, ", "), report.MostBenches, shellWord(path))})
 	}
 	for _, s := range d.AA {
 		told = append(told, report.Caution{Kind: "A/A", Text: fmt.Sprintf("%s of %s and its twin, which are the same: \u00d7%.3f, %s", s.ID, d.Cells[0].Name, s.Ratio, s.Verdict)})

@@ -24,14 +24,14 @@ func (a *app) benchShowCommand() *cobra.Command {
 		Short:      "Show results again, or write them with charts into one HTML file",
 		SuggestFor: []string{"report", "chart", "html"},
 		Long: fmt.Sprintf(`Shows a result that bench run, bench matrix or bench engine has saved, as they did, or a cell of a matrix: FILE#CELL.
-Several of bench run are each held against the first, as by bench compare; the cells of a matrix against its baseline.
-FILE.yaml#NAME is a result that somebody published (docs/measuring/decide.md), FILE.yaml all of them: they are shown in the
+Several of bench run are each compared with the first, as by bench compare; the cells of a matrix against its baseline.
+FILE.yaml#NAME is a published result (docs/measuring/decide.md), FILE.yaml all of them: they are shown in the
 classic table, Transfer/s, Requests/s, Avg/Request, 95%%/Request, and so is what bench import has read.
 
 With --html it writes one HTML file instead, complete in itself: latency percentile curves, saturation curves
 with their knee, maps of block size by depth, how even the speed stayed, all steps with their intervals,
 verdicts where there are several results, what disturbed them, machine, settings and job files. %d results
-at most; the first is what the others are held against. Of bench engine: what a transaction costs, percentile
+at most; the first is what the others are compared with. Of bench engine: what a transaction costs, percentile
 curves, the curve of several servers on one host, what a replica can follow; one result at a time. The file is
 relative to the current directory.
 
@@ -40,7 +40,7 @@ relative to the current directory.
 		Args:    args(cobra.MinimumNArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
 			if len(given) > report.MostBenches {
-				return usage(c, fmt.Errorf("%d results, and %d is as many as can be told apart", len(given), report.MostBenches))
+				return usage(c, fmt.Errorf("%d results, at most %d can be distinguished", len(given), report.MostBenches))
 			}
 			if is, err := a.showEngines(given, html); is {
 				return err
@@ -90,7 +90,7 @@ func (a *app) writeBenchHTML(path string, d interface{ WriteHTML(io.Writer) erro
 	})
 }
 
-// benchPage is the document of results. Of more than can be told apart, as a file of published ones may hold, the first are drawn, and all are in the
+// benchPage is the document of results. Of more than can be distinguished, as a file of published ones may hold, the first are drawn, and all are in the
 // classic table.
 func benchPage(benches []report.Bench) *report.BenchDocument {
 	doc := report.NewBenchDocument(benches)
@@ -101,7 +101,7 @@ func benchPage(benches []report.Bench) *report.BenchDocument {
 	for _, b := range benches[report.MostBenches:] {
 		undrawn = append(undrawn, b.Name)
 	}
-	doc.Of(doc.Title, report.Caution{Kind: "Not drawn", Text: fmt.Sprintf("%s: %d is as many as can be told apart; they stand in the table", strings.Join(undrawn, ", "), report.MostBenches)})
+	doc.Of(doc.Title, report.Caution{Kind: "Not drawn", Text: fmt.Sprintf("%s: at most %d can be distinguished; they are in the table", strings.Join(undrawn, ", "), report.MostBenches)})
 	doc.Classic(result.Classic(named(benches)))
 	return doc
 }
@@ -114,7 +114,7 @@ func named(benches []report.Bench) []result.Named {
 	return out
 }
 
-// showBenches prints what was saved: one as it was, several each held against the first, those that were not measured here in the classic table. A
+// showBenches prints what was saved: one as it was, several each compared with the first, those that were not measured here in the classic table. A
 // file of several published ones is a table, and compares nothing that was not asked for.
 func (a *app) showBenches(c *cobra.Command, benches []report.Bench, asked int) error {
 	first := benches[0]

@@ -62,7 +62,7 @@ func (a *app) prometheusSeries(ctx context.Context, d *session.Session) ([]capac
 	return all, nil
 }
 
-// newestCurve is the newest bench of several instances on one host that lies in bench/; nil where there is none.
+// newestCurve is the newest bench of several instances on one host that is in bench/; nil where there is none.
 func (a *app) newestCurve(d *session.Session) *capacity.Curve {
 	paths, err := filepath.Glob(d.Path("bench/*.json"))
 	if err != nil {

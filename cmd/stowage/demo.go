@@ -67,7 +67,7 @@ func (f *demoFlags) register(cmd *cobra.Command, a *app) {
 	fs.IntVar(&f.Shards, "shards", f.Shards, "logical shards of each pair")
 	fs.IntVar(&f.Hosts, "hosts", f.Hosts, "dense hosts to pack onto")
 	fs.IntVar(&f.clients, "clients", 8, "clients of the load")
-	fs.Float64Var(&f.rate, "rate", 120, "transactions a second of all clients together; 0: as many as they can")
+	fs.Float64Var(&f.rate, "rate", 120, "transactions a second of all clients together; 0: without a limit")
 	fs.BoolVar(&f.keep, "keep", false, "leave the farm running at the end")
 	a.engineFlag(fs)
 }
@@ -200,7 +200,7 @@ func (w *walk) planAndMove(ctx context.Context) error {
 	return err
 }
 
-// prove captures the traffic after, stops the load, holds the ledger against
+// prove captures the traffic after, stops the load, compares the ledger with
 // the databases, and writes the report.
 func (w *walk) prove(ctx context.Context) error {
 	w.after.from = time.Now()

@@ -60,7 +60,7 @@ or at Ctrl-C. Exit code 1 when a query failed.
 			if err != nil {
 				return err
 			}
-			a.say("%d clients at work; Ctrl-C ends", f.clients)
+			a.say("%d clients running; Ctrl-C ends", f.clients)
 			a.watchLoad(c.Context(), l, seconds)
 			s := l.Stop()
 			if err := a.emit(s, func(w io.Writer) error { return writeLoad(w, s) }); err != nil {
@@ -143,8 +143,8 @@ func writeLoad(w io.Writer, s load.Summary) error {
 
 func (a *app) demoVerifyCommand(f *demoFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify", Short: "Hold the ledger against both sides of every pair", Args: args(cobra.NoArgs),
-		Long: `Checks that every acknowledged write of the ledger stands exactly once on both sides
+		Use: "verify", Short: "Compare the ledger with both sides of every pair", Args: args(cobra.NoArgs),
+		Long: `Checks that every acknowledged write of the ledger is there exactly once, on both sides
 of its pair, and that the two sides are equal row by row. Stop the load first.
 Exit code 1 when anything is lost, doubled or different.
 
@@ -166,7 +166,7 @@ Exit code 1 when anything is lost, doubled or different.
 	}
 }
 
-// verify holds the ledger against the farm as farm.yaml has it now.
+// verify compares the ledger with the farm as farm.yaml has it now.
 func (a *app) verify(ctx context.Context, dir string) (load.Verdict, error) {
 	ws, fm, app, err := demoAccess(dir)
 	if err != nil {

@@ -54,7 +54,7 @@ func (a *app) digestCommand() *cobra.Command {
 		Use:   "digest FILE...",
 		Short: "Sum up what databases were asked to do, from their logs and captures",
 		Long: `Reads slow logs, general logs and packet captures (files, directories, or - for
-standard input; gzip, zstd and bzip2 too; told apart by content), puts statements that
+standard input; gzip, zstd and bzip2 too; recognised by content), puts statements that
 differ only in their values into one class, and prints the classes by the time they
 took. --save keeps the digest: in a file when the name ends in .digest, else under
 that name in the workspace. A saved digest can be given back as FILE.

@@ -67,7 +67,7 @@ func (a *app) planOf(ctx context.Context, s *mysql.Server, c digest.Class) (*dig
 	return traffic.Explain(ctx, s, c.Example.DB, c.Example.Query, c.Tables)
 }
 
-// isSelect says whether a statement that was judged to be a read can stand behind EXPLAIN.
+// isSelect says whether a statement that was judged to be a read can be behind EXPLAIN.
 func isSelect(query string) bool {
 	switch digest.Verb(query) {
 	case "select", "with", "table", "values":

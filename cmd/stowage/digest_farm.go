@@ -31,7 +31,7 @@ A class that surely became heavier by a fifth is a finding, and so is a new one 
 		Args:    args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if by != "load" && by != "change" {
-				return usage(c, fmt.Errorf("--by %q is neither load nor change", by))
+				return usage(c, fmt.Errorf("--by is load or change, not %q", by))
 			}
 			o, err := a.loadOverTime()
 			if err != nil {

@@ -177,7 +177,7 @@ func instanceAddress(f *farm.Farm, given string) (farm.InstanceName, string, err
 	if host, port, err := net.SplitHostPort(given); err == nil && host != "" && port != "" {
 		return farm.InstanceName(given), given, nil
 	}
-	return "", "", &farm.Error{Op: "find instance", Subject: given, Err: fmt.Errorf("%w: farm.yaml has no instance of that name, and it is no host:port", farm.ErrInput),
+	return "", "", &farm.Error{Op: "find instance", Subject: given, Err: fmt.Errorf("%w: farm.yaml has no instance of that name, and it is not a host:port", farm.ErrInput),
 		Hint: "instances are named after pair and side, such as dbshard001a; or give an address, such as db001:3306"}
 }
 
@@ -225,7 +225,7 @@ func (a *app) readLogTable(ctx context.Context, r *traffic.Statements, name, fro
 	in.Close()
 	zone := ""
 	if table.IsWallClock() {
-		zone = ", its times read as those of time zone " + table.Zone
+		zone = ", its times read in time zone " + table.Zone
 	}
 	a.say("%s: %d rows of mysql.%s (%s%s)", name, in.Events(), from, table.Engine, zone)
 	if !table.IsWritten {

@@ -104,7 +104,7 @@ func TestDigestReadsServersAndFilesTogether(t *testing.T) {
 	if c := classCounts(r); c["select v from t where id = ?"] != 51 || c["replace into t values(?+)"] != 50 || len(r.Inputs) != 3 {
 		t.Errorf("counted %v", c)
 	}
-	if !strings.Contains(said, "rows of mysql.slow_log (CSV, its times read as those of time zone SYSTEM") {
+	if !strings.Contains(said, "rows of mysql.slow_log (CSV, its times read in time zone SYSTEM") {
 		t.Errorf("said %s", said)
 	}
 
@@ -174,7 +174,7 @@ func TestLiveDigestSaysWhatItCannot(t *testing.T) {
 		{"--from performance_schema --instance " + off.Address, "set performance_schema=ON"},
 		{"--from slow_log --for 5s --instance " + i.Address, "--for needs --from performance_schema"},
 		{"--from elsewhere --instance " + i.Address, "neither slow_log nor"},
-		{"--instance dbshard001a", "it is no host:port"},
+		{"--instance dbshard001a", "it is not a host:port"},
 		{"--instance 127.0.77.255:1", "is the instance running"},
 	} {
 		var out, said bytes.Buffer

@@ -15,7 +15,7 @@ import (
 )
 
 // recordDesk is the workspace with the account that reads and sets. Servers that are all named by their address need no
-// workspace: the journal, without which no setting is changed, then lies in the caller's own state directory.
+// workspace: the journal, without which no setting is changed, then is in the caller's own state directory.
 func (a *app) recordDesk(names []string, account string) (*session.Session, error) {
 	d, err := a.open()
 	if err != nil {

@@ -41,7 +41,7 @@ func (a *app) record(ctx context.Context, names []string, f *recordFlags) (recor
 	}
 	defer d.Close()
 	if d.Store == nil && !isDigestFile(f.digest.save) {
-		return recordSummary{}, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: --save %s is a name, and there is no workspace to keep it in", farm.ErrInput, f.digest.save),
+		return recordSummary{}, &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: --save %s is a name, and there is no workspace here to keep it in", farm.ErrInput, f.digest.save),
 			Hint: "name a file: --save " + f.digest.save + ".digest"}
 	}
 	targets, elsewhere, err := a.targets(ctx, d, names)

@@ -10,7 +10,7 @@ import (
 
 func writeKept(w io.Writer, kept []record.Kept) {
 	for _, k := range kept {
-		fmt.Fprintf(w, "  %s was changed by somebody meanwhile and stays %q; before the recording it was %q\n", k.Name, k.Now, k.Old)
+		fmt.Fprintf(w, "  %s was changed by someone else meanwhile and stays %q; before the recording it was %q\n", k.Name, k.Now, k.Old)
 	}
 }
 
@@ -20,7 +20,7 @@ func writeRecorded(w io.Writer, r record.Result) {
 		fmt.Fprintf(w, "  its agent was late: this window began %.1f s after the others\n", r.Late)
 	}
 	if r.SessionsNotCaptured > 0 {
-		fmt.Fprintf(w, "  not captured: %s connected before the window, %d there to its end; --from network sees them\n", farm.Counted(r.SessionsNotCaptured, "session"), r.StillNotCaptured)
+		fmt.Fprintf(w, "  not captured: %s connected before the window, %d until its end; --from network sees them\n", farm.Counted(r.SessionsNotCaptured, "session"), r.StillNotCaptured)
 	}
 	switch {
 	case r.SessionsLeft > 0 && r.SlowLogIsOn:

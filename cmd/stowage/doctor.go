@@ -54,7 +54,7 @@ type doctorAnswer struct {
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is missing: tools here, rights of accounts, settings of servers, agents that are silent",
+		Short: "Name what is missing: tools here, rights of accounts, settings of servers, agents that do not answer",
 		Long: `Looks for the programs that verbs start on this machine, reads the accounts file, logs in to every instance of
 farm.yaml and compares the rights of its account with docs/reference/privileges.md, asks whether load can be measured and how far
 clocks are apart, and greets the agents. Names what is missing with its remedy. Outside of a workspace it looks at this

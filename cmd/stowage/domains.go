@@ -56,7 +56,7 @@ reconnected. Killed anywhere, it goes on when it is run again.
 	separate.Flags().BoolVar(&dry, "dry-run", false, "say what would be done, and touch nothing")
 	undo := &cobra.Command{
 		Use: "undo [PAIR...]", Short: "Take back what 'domains separate' did",
-		Long: `Puts servers and option files back as they were before 'stowage domains separate': domain,
+		Long: `Puts servers and option files back to what they were before 'stowage domains separate': domain,
 strict mode, duplicates, file and position or GTID. Of the pairs that are named, or of all.
 
 ` + exitHelp,

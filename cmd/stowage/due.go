@@ -36,7 +36,7 @@ func (a *app) duties(f *farm.Farm) []duty {
 	d := f.Due.Filled()
 	return append([]duty{
 		{due.Task{Name: "sizes", Every: d.Sizes}, "take an inventory and keep the sizes", a.dueSizes},
-		{due.Task{Name: "sources", Every: d.Sources}, "hold the sources against each other", a.dueSources},
+		{due.Task{Name: "sources", Every: d.Sources}, "compare the sources with each other", a.dueSources},
 		{due.Task{Name: "load", Every: d.Load}, "read for " + inHelp(d.Window) + " what servers are asked", a.dueLoad},
 	}, a.backupDuties(f)...)
 }
@@ -66,13 +66,13 @@ func (a *app) dueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "due",
 		Short: "Do what is due: measure sizes, check sources, read what servers are asked; for cron or a timer",
-		Long: `Does what is due, once, and ends: takes an inventory and keeps the sizes, holds the sources of inventory.yaml
-against each other, reads for a minute what servers are asked. Intervals stand in farm.yaml under 'due'; without
+		Long: `Does what is due, once, and ends: takes an inventory and keeps the sizes, compares the sources of
+inventory.yaml with each other, reads for a minute what servers are asked. Intervals are in farm.yaml under 'due'; without
 it: sizes and sources once a day, load once an hour. Call it more often than the shortest, from cron or the
 timer in packaging/.
 
-A task that fails does not stop the others, and is due again at the next call; so is one that was killed, of which nothing
-is kept. Two calls at once do nothing twice. What was measured is kept in .stowage/stowage.db, by the hour for 14
+A task that fails does not stop the others, and is due again at the next call; so is one that was killed: nothing
+of it is kept. Two calls at once do nothing twice. What was measured is kept in .stowage/stowage.db, by the hour for 14
 days and by the day for 400: stowage capacity, stowage digest farm and stowage metrics read it. Where farm.yaml has 'backup',
 it archives binary logs, takes the backups that are due, and verifies one. From servers it only reads. docs/guide/due.md.
 
@@ -141,7 +141,7 @@ func hasGrave(fs []farm.Finding) bool {
 	return false
 }
 
-// stands says of a task how it stands before anything is done.
+// stands says of a task how it is before anything is done.
 func (r *dueTask) stands(turn due.Turn, was store.Duty) {
 	r.State, r.DoneAt = "not due", instantOf(was.DoneAt)
 	if !turn.Next.IsZero() {

@@ -70,7 +70,7 @@ func (a *app) dueBinlogs(ctx context.Context, d *session.Session) (found, error)
 	return f, nil
 }
 
-// dueBackups goes on with a run that was cut short, or takes the backups that are due.
+// dueBackups continues with a run that was cut short, or takes the backups that are due.
 func (a *app) dueBackups(ctx context.Context, d *session.Session) (found, error) {
 	backing, err := a.backingOf(d, false)
 	if err != nil {

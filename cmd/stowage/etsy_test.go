@@ -20,7 +20,7 @@ import (
 
 const etsyDir = "../../examples/etsy-2016"
 
-// etsyHead is what stands above the hosts in the example's farm.yaml.
+// etsyHead is what is above the hosts in the example's farm.yaml.
 const etsyHead = `# The farm of 2016: 120 servers in 60 pairs, 960 logical shards. README.md tells the story.
 #
 # The hosts, pairs and shards below follow from a few formulas, so that every number can be checked by hand:

@@ -37,7 +37,7 @@ that was inserted, updated or deleted: in order, at least once. gtid and index t
 which lines are repeats. Reads only.
 
 With --state the position is kept after the lines before it are written, and a follower that
-was killed goes on there. It goes on with the other side when its server is away, and after
+was killed goes on there. It continues with the other side when its server is away, and after
 side out, a move of the pair and a move of the shard to another pair.
 
 It stops with exit code 3 before a change of a table's definition, and where a position is

@@ -10,7 +10,7 @@ import (
 )
 
 // help prints what a verb does, how it is called and its flags, and at the end
-// what is looked up most: exit codes and examples. Behind a word that is no verb
+// what is looked up most: exit codes and examples. Behind a word that is not a verb
 // there is nothing to print.
 func (a *app) help(c *cobra.Command, _ []string) {
 	if words := c.Flags().Args(); len(words) > 0 && c.HasSubCommands() && (c == c.Root() || c.Args != nil && c.Args(c, words) != nil) {
@@ -69,9 +69,9 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// unknownVerb is the answer to a word that is no verb of c.
+// unknownVerb is the answer to a word that is not a verb of c.
 func unknownVerb(c *cobra.Command, word string) error {
-	text := fmt.Sprintf("%q is no verb of %s", word, c.CommandPath())
+	text := fmt.Sprintf("%q is not a verb of %s", word, c.CommandPath())
 	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(word); len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, " or ") + "?"

@@ -21,12 +21,12 @@ func (a *app) inventoryCommand() *cobra.Command {
 		Use:   "inventory",
 		Short: "Ask every server what it is, and show where it disagrees with farm.yaml",
 		Long: `Asks every instance of farm.yaml for its version, identity, replication and the
-size of every shard, holds the answers against farm.yaml and against each
+size of every shard, compares the answers with farm.yaml and against each
 other, and keeps them. Reads only. Exit code 1 with a blocker or a warning, 0 with notes
 alone.
 
 There is no farm.yaml yet? 'stowage inventory discover' drafts one of servers that run. More sources than
-farm.yaml and servers? 'stowage inventory check' holds them all against each other.
+farm.yaml and servers? 'stowage inventory check' compares them all with each other.
 
 ` + exitHelp,
 		Example: "  stowage inventory discover db001 db002 --follow\n  stowage inventory\n  stowage inventory --json | jq .findings\n  stowage inventory accept",

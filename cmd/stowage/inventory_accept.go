@@ -150,7 +150,7 @@ func setSide(f *farm.Farm, c change) (func(*workspace.Edit), string) {
 			case "port":
 				port, err := strconv.Atoi(c.Value)
 				if err != nil {
-					return nil, c.Value + " is no port"
+					return nil, c.Value + " is not a port"
 				}
 				s.Port = port
 			case "datadir":
@@ -176,7 +176,7 @@ func setShard(f *farm.Farm, c change) (func(*workspace.Edit), string) {
 			case "disk":
 				bytes, err := farm.ParseQuantity("disk", c.Value, farm.KindBytes)
 				if err != nil || bytes <= 0 {
-					return nil, c.Value + " is no size"
+					return nil, c.Value + " is not a size"
 				}
 				needs := maps.Clone(s.Needs)
 				needs[farm.Disk] = bytes

@@ -19,9 +19,9 @@ func (a *app) checkCommand() *cobra.Command {
 	var patch bool
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Hold all sources of inventory.yaml against each other, and name who is wrong",
+		Short: "Compare all sources of inventory.yaml with each other, and name the ones that are wrong",
 		Long: `Reads every source of inventory.yaml: servers, option files, Ansible inventories, tables, application
-configuration, HAProxy, Prometheus, programs. Holds what they claim against each other: every disagreement with all
+configuration, HAProxy, Prometheus, programs. Compares what they claim with each other: every disagreement with all
 claims side by side, what is missing or unknown, and what cannot be. Names the culprits, and says how sure that is.
 Without inventory.yaml the sources are farm.yaml and its servers.
 
@@ -65,7 +65,7 @@ func writePatch(w io.Writer, a *app, r claims.Report) error {
 	return err
 }
 
-// checkSources reads all sources and holds them against each other.
+// checkSources reads all sources and compares them with each other.
 func (a *app) checkSources(ctx context.Context, d *session.Session) (claims.Report, []claims.Spec, error) {
 	declared, err := d.Inventory()
 	if err != nil {

@@ -43,7 +43,7 @@ ring of three, several sources) is not guessed: it is named, with what to do.
 
 Logs in with the account of group [stowage] in the accounts file. Reads only. A
 farm.yaml that is there is never overwritten. What servers cannot know (cores, disks,
-prices) is marked FILL IN. Exit code 1 when somebody did not answer, or something was
+prices) is marked FILL IN. Exit code 1 when a server did not answer, or something was
 not understood; the draft then holds the rest.
 
 ` + exitHelp,

@@ -40,7 +40,7 @@ checked: the plan, the farm against what the plan was made from, every pair it t
   a shard (plan --unit shard)      is carried by rows and binary log into another pair:
                                    docs/guide/move-shard.md
 
-It survives a kill at any moment (go on with 'stowage resume'). What fails is put
+It survives a kill at any moment (continue with 'stowage resume'). What fails is put
 back as it was. Ctrl-C lets running steps end and stops; resume goes on. From another
 terminal: status, pause, throttle, approve, abort, undo, log.
 
@@ -119,7 +119,7 @@ func (a *app) ended(s moveSummary, err error) error {
 	}
 	printErr := a.emit(s, func(w io.Writer) error {
 		if s.State == "nothing-to-do" && s.Plan == "" {
-			_, err := fmt.Fprintln(w, "nothing to go on with: no run has begun in this workspace")
+			_, err := fmt.Fprintln(w, "nothing to continue: no run has begun in this workspace")
 			return err
 		}
 		if s.State == "nothing-to-do" && s.Hosts != nil {
@@ -190,7 +190,7 @@ func (a *app) move(ctx context.Context, plan string) (moveSummary, error) {
 	return a.carry(ctx, moving.Act, run)
 }
 
-// resume goes on with the run that has not ended, waiting for a process that
+// resume continues with the run that has not ended, waiting for a process that
 // still works on it.
 func (a *app) resume(ctx context.Context) (moveSummary, error) {
 	d, err := a.openRun()
@@ -229,7 +229,7 @@ func (a *app) resume(ctx context.Context) (moveSummary, error) {
 	if err != nil {
 		return moveSummary{}, err
 	}
-	a.say("going on with %s, begun %s", run.ID, run.Started.Local().Format(time.DateTime))
+	a.say("continuing with %s, begun %s", run.ID, run.Started.Local().Format(time.DateTime))
 	return a.carry(ctx, going, run)
 }
 

@@ -19,8 +19,8 @@ func (a *app) moveInstanceCommand() *cobra.Command {
 		Long: `Moves one instance to a host of farm.yaml, in the way its pair's topology asks for: a
 side of an active-active pair is replaced, the primary of a primary-replica pair and a
 single instance hand over in a switchover, a replica is replaced as a replica. Preflight,
-progress, status and resume are those of a plan. Whether the host has room for it, a plan
-would have looked at; here only its disk is. --dry-run asks all that and touches nothing.
+progress, status and resume are those of a plan. Only the disk of the host is checked:
+a plan also checks memory, CPU and IOPS. --dry-run asks all that and touches nothing.
 
 ` + exitHelp,
 		Example: "  stowage move instance dbshard001/A --to ssd01 --dry-run\n  stowage move instance dbshard001/A --to ssd01",

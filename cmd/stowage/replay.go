@@ -81,7 +81,7 @@ Exit code 1 when answers differ, statements failed to run, or something got slow
 	fl.BoolVar(&f.think, "think", false, "keep the time between the statements of a session, not their time of day")
 	fl.IntVar(&f.sessions, "sessions", 100, "connections at once, at most")
 	fl.DurationVar(&f.duration, "for", 0, "begin no statement after so long")
-	fl.Uint64Var(&f.limit, "limit", 0, "take no more than so many statements of the recording")
+	fl.Uint64Var(&f.limit, "limit", 0, "replay at most so many statements of the recording")
 	fl.DurationVar(&f.timeout, "timeout", time.Minute, "how long a statement may take, beyond ten times what was recorded")
 	fl.Lookup("timeout").DefValue = inHelp(f.timeout)
 	fl.StringVar(&f.since, "since", "", "leave out what was recorded before this time")

@@ -35,8 +35,8 @@ inventory to now: every move, the newest plan and its proof, the newest move and
 run of every other act step by step, how long gates were closed, traffic before and after, and the ledger when there is one.
 report.yaml adds the figures of a ledger of your own, and findings that you have accepted,
 with the reason: docs/guide/report.md. What is missing is named in it. Results of bench
-run and bench engine that lie in the workspace as bench/*.json are shown with charts, the oldest of bench run as what
-the others are held against, or those that --bench names, the first as that.
+run and bench engine that are in the workspace as bench/*.json are shown with charts, the oldest of bench run as what
+the others are compared with, or those that --bench names, the first as that.
 
 ` + exitHelp,
 		Example: "  stowage report --out report.html",
@@ -196,7 +196,7 @@ func toldOf(d *session.Session, run store.Run) (events []farm.Event, forward []s
 	return events, forward, err
 }
 
-// addActs adds the newest run of each kind of act that is no move, newest first.
+// addActs adds the newest run of each kind of act that is not a move, newest first.
 func addActs(d *session.Session, facts *report.Facts) error {
 	runs, err := act.Runs(d.Store)
 	for _, run := range runs {

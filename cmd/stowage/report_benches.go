@@ -16,7 +16,7 @@ import (
 	"stowage/session"
 )
 
-// addBenches adds the results that a report shows: those that were named, or the newest that lie in the workspace, oldest first. Of results of
+// addBenches adds the results that a report shows: those that were named, or the newest that are in the workspace, oldest first. Of results of
 // bench engine it is the newest of each mode.
 func (a *app) addBenches(d *session.Session, named []string, f *report.Facts) error {
 	paths := named
@@ -41,7 +41,7 @@ func (a *app) addBenches(d *session.Session, named []string, f *report.Facts) er
 		case len(named) > 0:
 			return err
 		default:
-			a.say("left out: %v", err) // any file may lie there
+			a.say("left out: %v", err) // any file may be there
 		}
 	}
 	if len(named) == 0 {
@@ -51,7 +51,7 @@ func (a *app) addBenches(d *session.Session, named []string, f *report.Facts) er
 	n := len(f.Benches) - report.MostBenches
 	switch {
 	case n > 0 && len(named) > 0:
-		return &farm.Error{Op: "write report", Err: fmt.Errorf("%w: %d results, and %d is as many as can be told apart", farm.ErrInput, len(f.Benches), report.MostBenches), Hint: "name fewer with --bench"}
+		return &farm.Error{Op: "write report", Err: fmt.Errorf("%w: %d results, at most %d can be distinguished", farm.ErrInput, len(f.Benches), report.MostBenches), Hint: "name fewer with --bench"}
 	case n > 0:
 		a.say("left out: the oldest %d of %d results in %s; --bench names others", n, len(f.Benches), d.Path("bench"))
 		f.Benches = f.Benches[n:]

@@ -132,7 +132,7 @@ func (s moveSummary) writeTenants(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s: %d of %s right, %d rows compared, in %.1f s\n", s.Run, right, plural(len(s.Tenants), "tenant", "tenants"), rows, s.Seconds)
 	for _, t := range s.Tenants {
 		if !t.IsRight() {
-			_, e := fmt.Fprintf(w, "  %s stays as it was: %s\n", t.Member, t.Wrong())
+			_, e := fmt.Fprintf(w, "  %s was not changed: %s\n", t.Member, t.Wrong())
 			err = errors.Join(err, e)
 		}
 	}
@@ -258,7 +258,7 @@ func (a *app) reshapeOnCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use: "on TENANT...", Short: "Activate tenants that are migrated, if all their rows are right",
-		Long:    "Compares all rows of tenants that are migrated, and sets the flag active in the same\ntransaction. One whose rows are not right stays as it is, and is named.\n\n" + exitHelp,
+		Long:    "Compares all rows of tenants that are migrated, and sets the flag active in the same\ntransaction. A tenant with a wrong row is left inactive, and named.\n\n" + exitHelp,
 		Example: "  stowage reshape on acme\n  stowage reshape on --all",
 		RunE: func(c *cobra.Command, given []string) error {
 			if len(given) > 0 == all {

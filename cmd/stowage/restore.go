@@ -27,7 +27,7 @@ func (a *app) restoreCommand() *cobra.Command {
 		Long: `Makes an instance of a backup: the newest that is old enough, or the one that is named. It is
 unpacked in a directory of its own, prepared and started, read-only, with events off and
 following nobody; never over what is there. --at replays the archived binary logs up to a
-second, --at-gtid up to a position, --latest up to their end. Without them it stands at the
+second, --at-gtid up to a position, --latest up to their end. Without them it is at the
 end of the backup itself.
 
 It is yours then: look at it, copy rows out of it. 'stowage restore remove INSTANCE' stops it
@@ -40,7 +40,7 @@ and removes its directory.
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.to, "to", "", "the host that it is restored to; default: the vault's")
-	fl.IntVar(&f.port, "port", 0, "its port; default: the next that farm.yaml gives to nobody")
+	fl.IntVar(&f.port, "port", 0, "its port; default: the next free one in farm.yaml")
 	fl.StringVar(&f.at, "at", "", "the second up to which binary logs are replayed, in this machine's time or with a zone: 2026-11-20 03:12:00, 2026-11-20T03:12:00Z")
 	fl.StringVar(&f.gtid, "at-gtid", "", "the GTID position up to which binary logs are replayed")
 	fl.BoolVar(&f.end, "latest", false, "replay all binary logs that were archived")
@@ -97,7 +97,7 @@ func momentOf(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no moment, as 2026-11-20 03:12:00 or 2026-11-20T03:12:00Z", text)
+	return time.Time{}, fmt.Errorf("%q is not a moment, as 2026-11-20 03:12:00 or 2026-11-20T03:12:00Z", text)
 }
 
 // restoredAnswer is what `restore` prints.
@@ -127,7 +127,7 @@ func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 	if !ok {
 		hint := "stowage backup list names them; stowage backup run takes one"
 		if _, has := backup.Newest(all, of, backup.Until{}); has {
-			hint = "the moment lies before the oldest: stowage backup list"
+			hint = "the moment is before the oldest: stowage backup list"
 		}
 		return &farm.Error{Op: "restore", Subject: of, Err: fmt.Errorf("%w: there is no backup that it could be made of", farm.ErrInput), Hint: hint}
 	}

@@ -80,9 +80,9 @@ Hosts with an agent run only what their owner allows ('stowage agent --allow FIL
 	fl.DurationVar(&f.limit, "time-limit", 0, "how long the command, the restart or the reboot may take on one host")
 	f.ofPlan(fl)
 	in := &cobra.Command{
-		Use: "in HOST", Short: "Bring a host back that a roll has left out, when its trouble is remedied",
-		Long: `Goes on with the host that a roll has left out, and with the rest of its work. A command
-that failed, or of which nobody can tell how it ended, counts as done: it is not run again.
+		Use: "in HOST", Short: "Bring a host back that a roll has left out, after its trouble was remedied",
+		Long: `Continues with the host that a roll has left out, and with the rest of its work. A command
+that failed, or whose end is unknown, counts as done: it is not run again.
 The host's sides return when they are caught up, healthy and warm. --changed names variables
 that you changed on purpose, and rules of tune (MEM-SWAP) whose new findings are as they
 should be; error-log lets errors pass that the server has logged meanwhile.
@@ -129,7 +129,7 @@ func (f *rollFlags) ofPlan(fl *pflag.FlagSet) {
 // roll makes a plan, or carries one out.
 func (a *app) roll(c *cobra.Command, f rollFlags, names, argv []string) error {
 	if len(names) > 1 {
-		return usage(c, fmt.Errorf("%d names given: it is one plan or one playbook; a command stands behind --", len(names)))
+		return usage(c, fmt.Errorf("%d names given: give one plan or one playbook; a command comes after --", len(names)))
 	}
 	d, err := a.open()
 	if err != nil {
@@ -272,7 +272,7 @@ func (a *app) rollPlan(ctx context.Context, d *session.Session, name string) err
 	return a.ended(a.carry(ctx, rolling.Act, run))
 }
 
-// rollIn goes on with a host that a roll has left out.
+// rollIn continues with a host that a roll has left out.
 func (a *app) rollIn(ctx context.Context, h farm.HostName, changed []string) error {
 	d, err := a.open()
 	if err != nil {
@@ -330,7 +330,7 @@ func (s moveSummary) writeHosts(w io.Writer) error {
 		line := fmt.Sprintf("  %-16s %-12s out for %.1f s", h.Host, h.End, h.SecondsOut)
 		switch {
 		case h.Unknown:
-			line += ", nobody can tell how its command ended"
+			line += ", the end of its command is unknown"
 		case h.CommandRC != nil:
 			line += fmt.Sprintf(", command ended with %d", *h.CommandRC)
 		}

@@ -15,7 +15,7 @@ import (
 func (a *app) rollAnnounceCommand() *cobra.Command {
 	begin := ""
 	cmd := &cobra.Command{
-		Use: "announce PLAN", Short: "Write what people are told of a roll: as Markdown and as a calendar file", Args: args(cobra.ExactArgs(1)),
+		Use: "announce PLAN", Short: "Write an announcement of a roll, as Markdown and as a calendar file", Args: args(cobra.ExactArgs(1)),
 		Long: `Writes rolls/PLAN.md, for a wiki, a ticket or a mail, and rolls/PLAN.ics, which calendars
 import: what is done, when, for how long, which pairs stand on one leg, and what clients will
 notice. --begin says when you mean to start it; the times follow from the plan and from its

@@ -22,7 +22,7 @@ func (a *app) routingCommand() *cobra.Command {
 SQL table, a program of yours), checks that clients see it, and says what this way of
 routing guarantees to them while a side is switched. Asks every server that clients are
 sent to whether it takes writes, and, while a move has not ended, whether the table is
-what that move has written. Exit code 1 when it is not so.
+what that move wrote. Exit code 1 when one of the two is not true.
 
 ` + exitHelp,
 		Example: "  stowage routing\n  stowage routing --json",
@@ -224,7 +224,7 @@ func (v routingMade) writeText(w io.Writer) error {
 	for _, g := range v.Closed {
 		next := fmt.Sprintf("when the server takes writes: stowage routing open %s %s", g.Pair, g.Side)
 		if v.Rebuilt != "" {
-			next = "go on with: stowage resume"
+			next = "continue with: stowage resume"
 		}
 		fmt.Fprintf(w, "GATE CLOSED: clients of %s side %s are waiting; %s\n", g.Pair, g.Side, next)
 	}

@@ -69,7 +69,7 @@ func openerOf(d *session.Session) (opener, error) {
 	return d.Server, nil
 }
 
-// truthOf holds a table against the run that is open and against the servers. A
+// truthOf compares a table with the run that is open and against the servers. A
 // switch between reading the one and asking the other looks like a fault: what
 // is found is looked at a second time.
 func truthOf(ctx context.Context, d *session.Session, r route.Router, t *route.Table, open opener) (routingTruth, error) {

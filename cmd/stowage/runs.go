@@ -29,8 +29,8 @@ type runList struct {
 
 func (a *app) runsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "runs", Short: "List what has been begun in this workspace", Args: args(cobra.NoArgs),
-		Long:    "Lists every run, newest first: what it was about, when it began and ended, and how.\nReads only.\n\n" + exitHelp,
+		Use: "runs", Short: "List all runs of this workspace", Args: args(cobra.NoArgs),
+		Long:    "Lists every run, newest first: what it did, when it began and ended, and how it ended.\nReads only.\n\n" + exitHelp,
 		Example: "  stowage runs\n  stowage log --run move-first-1",
 		RunE: func(*cobra.Command, []string) error {
 			d, err := a.open()

@@ -36,7 +36,7 @@ the ALTER statements that make them equal. All of them only read from servers. d
 	}
 	drift := &cobra.Command{
 		Use: "drift [SHARD]...", Short: "Name the shards whose tables are not as declared",
-		Long: `Reads the tables of every shard on each of its servers, and holds them against schema/. Where
+		Long: `Reads the tables of every shard on each of its servers, and compares them with schema/. Where
 nothing is declared, what most shards have is what all should have. SHARD is a name or a
 pattern. Exit code 1 when something differs, or a server did not answer.
 
@@ -134,7 +134,7 @@ func (a *app) askShards(c *cobra.Command, d *session.Session, patterns []string)
 			for _, pattern := range patterns {
 				ok, err := path.Match(pattern, string(s.Name))
 				if err != nil {
-					return nil, nil, nil, usage(c, fmt.Errorf("%q is no pattern of shards", pattern))
+					return nil, nil, nil, usage(c, fmt.Errorf("%q is not a pattern of shards", pattern))
 				}
 				if ok && !slices.Contains(shards, s.Name) {
 					shards = append(shards, s.Name)

@@ -156,7 +156,7 @@ func (s *screen) headline() string {
 	if s.board.First.IsZero() {
 		took = 0
 	}
-	text := fmt.Sprintf("%s done, %d at work, %v", done, atWork, took)
+	text := fmt.Sprintf("%s done, %d running, %v", done, atWork, took)
 	if !s.kind.Ungated {
 		text += "; longest gate " + farm.Millis(s.board.Quantile(1))
 	}

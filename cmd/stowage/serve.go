@@ -17,7 +17,7 @@ import (
 	"stowage/serve"
 )
 
-// serveAddress is where the dashboard listens unless somebody says otherwise.
+// serveAddress is where the dashboard listens unless another is given.
 const serveAddress = "127.0.0.1:8306"
 
 func (a *app) serveCommand() *cobra.Command {

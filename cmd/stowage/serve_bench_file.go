@@ -26,7 +26,7 @@ const (
 	kindDecision = "decision"
 )
 
-// benchFile is what a file of benches holds: what its kind says, or nothing where the kind is empty, for it is something else, such as matrix.yaml.
+// benchFile is what a file of benches holds: what its kind says, or nothing where the kind is empty, because it is something else, such as matrix.yaml.
 type benchFile struct {
 	path, kind string
 	run        *result.Result
@@ -179,7 +179,7 @@ func (f benchFile) show(page serve.Shown) (_ serve.Shown, err error) {
 		page.JSON, page.Command = f.decision, "stowage bench decide "+shellWord(f.path)
 		page.Piece, err = report.NewDecisionDocument(f.decision).Piece()
 	default:
-		err = &farm.Error{Op: "show", Subject: f.path, Err: fmt.Errorf("%w: it was replaced by something that is no bench", farm.ErrInput), Hint: "look at the list again"}
+		err = &farm.Error{Op: "show", Subject: f.path, Err: fmt.Errorf("%w: it was replaced by something that is not a bench", farm.ErrInput), Hint: "look at the list again"}
 	}
 	return page, err
 }

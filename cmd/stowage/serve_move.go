@@ -44,7 +44,7 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 	if status.Steering != nil {
 		for _, l := range status.Steering.Lost {
 			if l.IsOpen() {
-				out.Waits = append(out.Waits, serve.Wait{Part: l.Part, Step: "settle, for its way back is lost: " + l.Why, Since: l.Since,
+				out.Waits = append(out.Waits, serve.Wait{Part: l.Part, Step: "settle, because its way back is lost: " + l.Why, Since: l.Since,
 					Command: s.line("approve --without-way-back --reason WHY --lane", shellWord(l.Part))})
 			}
 		}

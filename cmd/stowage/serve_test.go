@@ -51,11 +51,11 @@ func TestServePages(t *testing.T) {
 	for path, wants := range map[string][]string{
 		"/":                                 {"Farm small", `<span class="was">4</span>`, "<b>2</b>", "41.0 ms", "waiting for a person: 1", "/bench/show?f=bench%2fnew.json", "cannot be read", "unchanged", "1 slower, 2 unchanged", ">before<", "approve out --lane dbshard001/A"},
 		"/moves":                            {"1 of 4", "dbshard002/B", "<code>seed</code>", "copied 12000 MB of 48000, 25 %", "approve out --lane dbshard001/A", `class="timeline"`, `id="pauses"`, "/assets/charts.js", `<noscript><meta http-equiv="refresh"`},
-		"/bench":                            {"bench/new.json", "Valid.", "bench/broken.json", "it is no JSON", "bench/decision.yaml", "INCONCLUSIVE"},
+		"/bench":                            {"bench/new.json", "Valid.", "bench/broken.json", "it is not JSON", "bench/decision.yaml", "INCONCLUSIVE"},
 		"/bench/show?f=bench/new.json":      {`id="b-saturation"`, `class="bplot"`, "stowage bench show " + dir + "/bench/new.json"},
 		"/bench/show?f=bench/decision.yaml": {"ext4-no-readahead", "stowage bench decide " + dir},
 		"/bench/show?f=bench/new.json&f=bench/old.json": {"new against old", "8 better", `id="b-verdicts"`, "bench compare " + dir + "/bench/old.json " + dir + "/bench/new.json"},
-		"/bench/show?f=bench/broken.json":               {"Cannot be read:", "it is no JSON", "give a file that bench run wrote"},
+		"/bench/show?f=bench/broken.json":               {"Cannot be read:", "it is not JSON", "give a file that bench run wrote"},
 		"/backups":                                      {"farm.yaml says nothing of backups", "stowage -C " + dir + " backup status"},
 		"/plan":                                         {"4 hosts would become 2", `class="packing"`, "Proved optimal.", "plan show first"},
 		"/proof":                                        {"Queries: inconclusive.", "The classes did not move alike: 1 slower, 0 faster, 2 unchanged", "slower", "select * from orders", "digest compare before after", "Saved digests"},
@@ -83,7 +83,7 @@ func TestServePages(t *testing.T) {
 	}
 }
 
-// TestServeSaysWhatVerbsPrint holds the JSON of pages against that of the verbs.
+// TestServeSaysWhatVerbsPrint compares the JSON of pages with that of the verbs.
 func TestServeSaysWhatVerbsPrint(t *testing.T) {
 	dir := servedWorkspace(t)
 	s := serveNow(t, dir)

@@ -38,15 +38,15 @@ Two modes. By default all rows are of one read view, at the GTID position that i
 the end. It is not resumable: what was interrupted is begun again. The view keeps old rows on
 the server for as long as it is open, and an ALTER TABLE of its tables waits for it.
 
-With --chunks rows are read by key, some thousands in a view, and what was killed goes on where
-it was, by --state FILE. At the end what was changed meanwhile is found in the binary log and
-read again: everything is of the position of the end, which is printed. JSON lines only.
+With --chunks rows are read by key, some thousands in a view. A snapshot that was killed goes
+on where it was, by --state FILE. Rows that change meanwhile are found in the binary log and
+read again at the end: all rows are of the position of the end, which is printed. JSON lines only.
 
 Either way 'stowage follow --from POSITION' goes on from there, and the file of --out has its
 name only when it is whole.
 
 It reads the side with more room: of the sides that are in rotation, not fenced and not behind,
-the one with fewer threads at work. No such side: exit code 3. --side names one, whatever its
+the one with fewer running threads. No such side: exit code 3. --side names one, whatever its
 state; its lag is printed.
 
 --compare writes no rows: it asks both queries in one view, names the rows that differ, and

@@ -35,7 +35,7 @@ func (a *app) snapshotChunks(ctx context.Context, f snapshotFlags, src *snapshot
 	}
 	defer spool.Close()
 	if err := syscall.Flock(int(spool.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return sum, nil, &farm.Error{Op: "open state", Subject: f.state, Err: fmt.Errorf("%w: another snapshot uses it", farm.ErrRefused), Hint: "give each a state of its own"}
+		return sum, nil, &farm.Error{Op: "open state", Subject: f.state, Err: fmt.Errorf("%w: another snapshot uses it", farm.ErrRefused), Hint: "give each its own state file"}
 	}
 	state := chunkState{FormatVersion: 1, Shard: src.shard, Tenant: f.tenant, Spec: src.shape.Name, Columns: src.shape.Columns()}
 	if state.Progress, err = readChunkState(f.state, state, spool); err != nil {
@@ -88,7 +88,7 @@ func readChunkState(path string, want chunkState, spool *os.File) (snapshot.Prog
 		}
 	}
 	if err != nil {
-		return snapshot.Progress{}, &farm.Error{Op: "open state", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "give each snapshot a state of its own; remove this one to begin again"}
+		return snapshot.Progress{}, &farm.Error{Op: "open state", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "give each snapshot its own state file; remove this one to start again"}
 	}
 	return is.Progress, nil
 }

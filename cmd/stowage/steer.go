@@ -47,11 +47,11 @@ const steerGroup = "steer"
 // any terminal on the machine, while it runs and after it was killed.
 func (a *app) steeringCommands() []*cobra.Command {
 	resume := &cobra.Command{
-		Use: "resume", Short: "Go on with a run that was cut short, or paused", Args: args(cobra.NoArgs),
-		Long: `Goes on with the run that has not ended; with --run where there are several. When another process is carrying it out,
+		Use: "resume", Short: "Continue with a run that was cut short, or paused", Args: args(cobra.NoArgs),
+		Long: `Continues with the run that has not ended; with --run where there are several. When another process is carrying it out,
 waits for that one and takes over if it dies. Takes a pause back, and has a way back that
 was lost tried once more; when another process carries that run out, that one goes on.
-Nothing to go on with is fine.
+Nothing to continue is fine.
 
 ` + exitHelp,
 		Example: "  stowage resume",
@@ -91,7 +91,7 @@ func (a *app) repairFlag(fs *pflag.FlagSet) {
 func (a *app) pauseCommand() *cobra.Command {
 	copies := false
 	cmd := &cobra.Command{
-		Use: "pause", Short: "Let no new step of the move begin", Args: args(cobra.NoArgs),
+		Use: "pause", Short: "Let no new step of a run begin", Args: args(cobra.NoArgs),
 		Long: `Lets no new step begin in any lane, until 'stowage resume'. Steps that run go on to
 their end, so that no gate of clients stays closed; copies that run, too, unless --copies
 has them stand still (a copy that stands for long may have to begin again).
@@ -104,7 +104,7 @@ both; 'stowage status' shows who, when and why.
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.steerOpen(func(d *session.Session) (steered, error) {
 				run, err := act.Pause(d.Store, a.run, copies, a.terms.Reason)
-				text := "paused: no new step begins; running steps end by themselves\n  go on with: stowage resume"
+				text := "paused: no new step begins; running steps end by themselves\n  continue with: stowage resume"
 				return steered{Run: run.ID, Verb: "pause", Text: text, PID: alive(run)}, err
 			})
 		},
@@ -115,7 +115,7 @@ both; 'stowage status' shows who, when and why.
 
 func (a *app) throttleCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "throttle N|off", Short: "Limit all copies of the move together, in MB/s", Args: args(cobra.ExactArgs(1)),
+		Use: "throttle N|off", Short: "Limit all copies of a run together, in MB/s", Args: args(cobra.ExactArgs(1)),
 		Long: `Limits what all running copies write together, in MB a second; within a second. 0 stops
 them, off takes the limit away. Besides, copies slow down by themselves when servers in
 rotation become slow or fall behind; 'stowage status' says why.
@@ -153,7 +153,7 @@ func throttleOf(word string) (int64, error) {
 
 func (a *app) abortCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "abort", Short: "End the move safely: undo what can be undone, finish the rest", Args: args(cobra.NoArgs),
+		Use: "abort", Short: "End a run safely: undo what can be undone, finish the rest", Args: args(cobra.NoArgs),
 		Long: `Ends the move: sides before their point of no return (retire) are put back as they were,
 sides behind it are finished, no other begins. What was moved before stays moved. Copies
 that run are broken off at once. Refused where undo is: while a way back is lost.
@@ -235,7 +235,7 @@ func (a *app) planBack(run store.Run) error {
 		s.Text = "it has ended; what it moved is behind its point of no return"
 	}
 	if run.Kind == alter.Name {
-		s.Text = "it has ended; what it changed is changed back by a change of its own"
+		s.Text = "it has ended; change the tables back by another alter"
 	}
 	return a.emit(s, s.writeText)
 }
@@ -280,7 +280,7 @@ func (a *app) steerOpen(order func(*session.Session) (steered, error)) error {
 	if s.FormatVersion = 1; s.PID == 0 {
 		s.Text += "\n  no program carries it out: stowage resume"
 		if s.Verb == "pause" {
-			s.Text = "paused; no program carries it out\n  go on with: stowage resume"
+			s.Text = "paused; no program carries it out\n  continue with: stowage resume"
 		}
 	}
 	return a.emit(s, s.writeText)
@@ -316,7 +316,7 @@ func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, 
 	var held *workspace.Held
 	if errors.As(err, &held) {
 		s := steered{FormatVersion: 1, Run: run.ID, Verb: "end", PID: held.PID,
-			Text: fmt.Sprintf("process %d has been told; what can be taken back is taken back\n  look: stowage status", held.PID)}
+			Text: fmt.Sprintf("process %d was asked to stop; it takes back what can be taken back\n  look: stowage status", held.PID)}
 		return a.emit(s, s.writeText)
 	}
 	if err != nil {

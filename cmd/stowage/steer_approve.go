@@ -22,7 +22,7 @@ func (a *app) approveCommand() *cobra.Command {
 what waits now, and nothing that comes there later, unless --ahead is given.
 Nothing times out while it waits.
 
-A shard whose way back is lost (somebody changed a table at its new place during the soak)
+A shard whose way back is lost (someone changed a table at its new place during the soak)
 waits for a person, too, and only --without-way-back lets it go on: the soak ends,
 its last step is approved, and it settles where it is. --reason goes to the trail.
 

@@ -36,9 +36,9 @@ func (a *app) tuneCommand() *cobra.Command {
 	t := &tuneFlags{}
 	cmd := &cobra.Command{
 		Use:   "tune [DIR]",
-		Short: "Hold a machine's settings against advice, and say which advice is still true there",
+		Short: "Compare a machine's settings with advice, and say which advice is still true there",
 		Long: `Looks at this machine's disks, RAID controllers, filesystems, kernel and database
-servers, and holds them against rules: what was read, what that means, why, who
+servers, and compares them with rules: what was read, what that means, why, who
 says so, the fix, how it lasts, how it is taken back. Advice that was right once
 and is not any more (noop, nobarrier, agcount, ...) is named as such. Without
 --fix or --revert it only reads.
@@ -59,7 +59,7 @@ beside idle ones, with the files that are busy, and waiting for processors.
 or above --severity, of --rule only when that is given; --dry-run says what it
 would do. What was there before is in a journal before anything is
 changed, and --revert puts it back, also after a kill -9; a setting that
-somebody else has changed since is left alone, and said. What --fix sets holds
+someone else has changed since is left alone, and said. What --fix sets holds
 until the next restart: each rule says how to make it last.
 
 --prove RULE [DIR] tries what the rule proposes: its step of the storage benchmark
@@ -140,7 +140,7 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 		return usage(c, fmt.Errorf("--revert puts back all that the journal has: it goes with --root only"))
 	}
 	if t.record != "" && (t.fix || t.root != "") {
-		return usage(c, fmt.Errorf("--record reads this machine and changes nothing: it goes neither with --root nor with --fix"))
+		return usage(c, fmt.Errorf("--record reads this machine and changes nothing: it cannot be combined with --root or --fix"))
 	}
 	if err := t.asksNoWatch(); err != nil {
 		return usage(c, err)
@@ -273,7 +273,7 @@ func isTree(dir string) error {
 	if info, err := os.Stat(dir); err != nil {
 		return fail("it cannot be opened")
 	} else if !info.IsDir() {
-		return fail("it is no directory")
+		return fail("it is not a directory")
 	}
 	for _, part := range probe.Parts {
 		if _, err := os.Stat(dir + "/" + part); err == nil {
@@ -292,7 +292,7 @@ func isEmpty(dir string) error {
 	if err != nil {
 		why = "it cannot be read"
 	}
-	return &farm.Error{Op: "record", Subject: dir, Err: fmt.Errorf("%w: %s", farm.ErrInput, why), Hint: "name a directory that is not there yet"}
+	return &farm.Error{Op: "record", Subject: dir, Err: fmt.Errorf("%w: %s", farm.ErrInput, why), Hint: "name a directory that does not exist yet"}
 }
 
 // addMeasured reads FILE, which says itself which disk it is about, or

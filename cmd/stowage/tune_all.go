@@ -206,7 +206,7 @@ func (t *tuneAll) fill(rules []tune.Rule) {
 	}
 }
 
-// answerOf is what a rule says of a machine, the gravest first.
+// answerOf is what a rule says of a machine, the most severe first.
 func answerOf(id string, r tune.Report) tuneCell {
 	c := tuneCell{Rule: id, Answer: "not applicable"}
 	if slices.Contains(r.Followed, id) {
@@ -215,7 +215,7 @@ func answerOf(id string, r tune.Report) tuneCell {
 	if slices.ContainsFunc(r.NotKnown, func(n tune.NotKnown) bool { return n.ID == id }) {
 		c.Answer = tune.Unknown
 	}
-	for _, f := range r.Findings { // gravest first
+	for _, f := range r.Findings { // most severe first
 		if f.ID != id {
 			continue
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 // tuneJournal is where a machine's changed settings are kept: with the machine
-// and not with a workspace, for they are the machine's.
+// and not with a workspace, because they are the machine's.
 const tuneJournal = "/var/lib/stowage/tune.journal"
 
 // tuneChanges is what --fix, --dry-run and --revert print.
@@ -104,7 +104,7 @@ func (a *app) tuneRevert(ctx context.Context, t *tuneFlags) error {
 	return a.endTune(ctx, out, results, err)
 }
 
-// endTune prints what became of each change; the gravest decides the exit code.
+// endTune prints what became of each change; the most severe decides the exit code.
 func (a *app) endTune(ctx context.Context, out tuneChanges, results []fix.Result, err error) error {
 	out.Changes = append(out.Changes, results...)
 	if len(results) > 0 || err == nil {
@@ -248,7 +248,7 @@ func kernels(path string) error {
 	if filepath.Clean(path) == path && (strings.HasPrefix(path, "/sys/") || strings.HasPrefix(path, "/proc/sys/")) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is no setting of the kernel's", farm.ErrInput, path)
+	return fmt.Errorf("%w: %s is not a setting of the kernel's", farm.ErrInput, path)
 }
 
 func (s *settings) Along(_ context.Context, c tune.Change) map[string]string {

@@ -128,7 +128,7 @@ func TestTuneRealVariable(t *testing.T) {
 
 func (s *settings) nowhere(string) error { return nil }
 
-// applyAndRevert holds what is really set against what is said.
+// applyAndRevert compares what is really set with what is said.
 func applyAndRevert(t *testing.T, s *settings, c tune.Change) {
 	t.Helper()
 	j, err := fix.Open(filepath.Join(t.TempDir(), "tune.journal"))

@@ -156,7 +156,7 @@ func directory(given []string, root string) (string, error) {
 		return "", fail(errorsCause(err).Error())
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", fail("it is no directory")
+		return "", fail("it is not a directory")
 	}
 	return dir, nil
 }
@@ -175,7 +175,7 @@ func (a *app) planProof(ctx context.Context, t *tuneFlags, rule tune.Rule, dir s
 	out.Host = facts.Host
 	if dir != "" {
 		if len(facts.Below(dir)) == 0 {
-			return out, &farm.Error{Op: "prove on", Subject: dir, Err: fmt.Errorf("%w: nobody knows which disk it lies on", farm.ErrRefused), Hint: "findmnt -T " + dir + " says what it lies on; name a directory on a disk of this machine"}
+			return out, &farm.Error{Op: "prove on", Subject: dir, Err: fmt.Errorf("%w: its disk is unknown", farm.ErrRefused), Hint: "findmnt -T " + dir + " says what it is on; name a directory on a disk of this machine"}
 		}
 		facts.Claim(dir)
 	}
@@ -249,7 +249,7 @@ func (a *app) carryOutProof(ctx context.Context, p *prove.Prover, out tuneProofs
 	}
 	switch {
 	case errors.Is(err, farm.ErrInterrupted):
-		return &farm.Error{Op: "prove", Subject: out.Rule, Err: err, Hint: "the setting is as it was before; nothing was kept, so run it again"}
+		return &farm.Error{Op: "prove", Subject: out.Rule, Err: err, Hint: "the setting was put back; nothing was kept, so run it again"}
 	case err != nil:
 		return err
 	case kept < len(out.Trials):

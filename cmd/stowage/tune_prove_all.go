@@ -96,7 +96,7 @@ func (a *app) planAll(ctx context.Context, t *tuneFlags, dir string) (tunedTable
 		dir = homes[0]
 	}
 	if out.Directory = dir; len(facts.Below(dir)) == 0 {
-		return out, &farm.Error{Op: "prove on", Subject: dir, Err: fmt.Errorf("%w: nobody knows which disk it lies on", farm.ErrRefused), Hint: "findmnt -T " + dir + " says what it lies on; name a directory on a disk of this machine"}
+		return out, &farm.Error{Op: "prove on", Subject: dir, Err: fmt.Errorf("%w: its disk is unknown", farm.ErrRefused), Hint: "findmnt -T " + dir + " says what it is on; name a directory on a disk of this machine"}
 	}
 	out.Disks = append(out.Disks, facts.Below(dir)...)
 	facts.Claim(dir)
@@ -177,7 +177,7 @@ func (a *app) carryOutAll(ctx context.Context, p *prove.Prover, out tunedTable, 
 		return errors.Join(err, printErr)
 	}
 	if errors.Is(err, farm.ErrInterrupted) {
-		return &farm.Error{Op: "prove", Subject: prove.All, Err: err, Hint: "all settings are as they were before; run it again"}
+		return &farm.Error{Op: "prove", Subject: prove.All, Err: err, Hint: "all settings were put back; run it again"}
 	}
 	return err
 }

@@ -62,7 +62,7 @@ func TestLedgerCutAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if int64(len(seen)) < wholeLines+1 || seen[len(seen)-1] != 9 {
-			t.Errorf("cut at %d: read %v after going on with 9", cut, seen)
+			t.Errorf("cut at %d: read %v after continuing with 9", cut, seen)
 		}
 	}
 }

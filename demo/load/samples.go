@@ -15,7 +15,7 @@ import (
 	"stowage/farm"
 )
 
-// kind of a query; the number is what stands in the sample log.
+// kind of a query; the number is what is in the sample log.
 type kind uint8
 
 const (

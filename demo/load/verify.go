@@ -62,7 +62,7 @@ func (v *Verdict) add(more Verdict) {
 	}
 }
 
-// Verify holds the ledger against both sides of every pair, and the two sides
+// Verify compares the ledger with both sides of every pair, and the two sides
 // against each other, row by row. A shard that is not in order is looked at
 // again until Settle is over, and at least twice: replication may lag. An
 // error means that something could not be read, not that it differs.

@@ -58,7 +58,7 @@ func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
 	k.NothingLeft()
 }
 
-// What cron calls archives, backs up and verifies what is due, once, and the second call does nothing of it; a run that was cut short is gone on with.
+// What cron calls archives, backs up and verifies what is due, once, and the second call does nothing of it; a run that was cut short is continued.
 func TestDueBacksUpAndVerifies(t *testing.T) {
 	k := farmtest.StartKeptFarm(t)
 	k.KilledIn("both", "before position", "due")

@@ -59,7 +59,7 @@ type RestoreAnswer struct {
 	Seconds  float64   `json:"seconds"`
 }
 
-// Say writes what stands in farm.yaml of backups; load is not measured: nobody has switched performance_schema on.
+// Say writes what is in farm.yaml of backups; load is not measured: nobody has switched performance_schema on.
 func (k *KeptFarm) Say(backup string) {
 	k.F.T.Helper()
 	path := filepath.Join(k.F.Dir, "farm.yaml")
@@ -128,7 +128,7 @@ func (k *KeptFarm) ValueAt(r RestoreAnswer, query string) (v string) {
 	return v
 }
 
-// lateBy is how much later than its acknowledgement a write of one side may stand in the binary log of the other, and how long a write may take.
+// lateBy is how much later than its acknowledgement a write of one side may be in the binary log of the other, and how long a write may take.
 const lateBy = 10 * time.Second
 
 // CheckSecond is CheckSecondOf the side that is backed up.
@@ -152,7 +152,7 @@ func (k *KeptFarm) CheckSecondOf(instance farm.InstanceName, r RestoreAnswer, se
 	name, of := sideOf(fm, instance)
 	pair, ok := fm.Pair(name)
 	if !ok {
-		k.F.T.Fatalf("%s is no instance of the farm", instance)
+		k.F.T.Fatalf("%s is not an instance of the farm", instance)
 	}
 	db := k.F.Dial("tcp", r.Address, app.User, app.Password)
 	defer db.Close()
@@ -232,7 +232,7 @@ func (k *KeptFarm) ledger() (out [][]string) {
 	return out
 }
 
-// KilledIn begins something with the program that is killed at a border, and goes on with it until it has come out well.
+// KilledIn begins something with the program that is killed at a border, and continues with it until it has come out well.
 func (k *KeptFarm) KilledIn(kill, at string, args ...string) {
 	k.F.T.Helper()
 	p := RunProgram(k.F.T, kill+" @ "+at, append(args, "-C", k.F.Dir)...)

@@ -56,7 +56,7 @@ pairs:
 const SlowSettings = `SELECT GROUP_CONCAT(VARIABLE_NAME, '=', VARIABLE_VALUE ORDER BY 1) FROM information_schema.GLOBAL_VARIABLES
 	WHERE VARIABLE_NAME LIKE '%SLOW%' OR VARIABLE_NAME IN ('LOG_OUTPUT', 'LONG_QUERY_TIME', 'MIN_EXAMINED_ROW_LIMIT', 'LOG_QUERIES_NOT_USING_INDEXES')`
 
-// AsBefore holds settings, files and journals against those of before.
+// AsBefore compares settings, files and journals with those of before.
 func (r *Recorded) AsBefore(i *mariadbtest.Instance, before, when string) {
 	r.T.Helper()
 	if now := i.Value(r.T, SlowSettings); now != before {

@@ -126,7 +126,7 @@ func (f *LiveFarm) Login(address, group string) *sql.DB {
 	return db
 }
 
-// ExpectWhole holds every promise against the servers.
+// ExpectWhole compares every promise with the servers.
 func (f *LiveFarm) ExpectWhole() {
 	f.T.Helper()
 	for _, wrong := range append(f.WrongNow(30*time.Second), f.wrongLedger()...) {

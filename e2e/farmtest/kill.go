@@ -125,7 +125,7 @@ func (f *LiveFarm) TurnAround() {
 
 func (f *LiveFarm) Plan() string { return fmt.Sprintf("turn-%d", f.plans) }
 
-// CheckWhole stops the clients and holds every promise against the servers.
+// CheckWhole stops the clients and compares every promise with the servers.
 func (f *LiveFarm) CheckWhole() {
 	f.T.Helper()
 	f.CheckLedger()
@@ -133,7 +133,7 @@ func (f *LiveFarm) CheckWhole() {
 }
 
 // checkServing reads from routing and servers that both sides serve, take
-// writes, follow each other, and stand where the plan wants them.
+// writes, follow each other, and are where the plan wants them.
 func (f *LiveFarm) checkServing(fm *farm.Farm) {
 	t := f.T
 	t.Helper()

@@ -42,7 +42,7 @@ func shardsByPair(f *farm.Farm) map[farm.PairName][]farm.ShardName {
 	return out
 }
 
-// verdict holds the ledger against the servers.
+// verdict compares the ledger with the servers.
 func verdict(ctx context.Context, dir string) (load.Verdict, error) {
 	ws, fm, client, err := FarmAccess(dir)
 	if err != nil {

@@ -139,7 +139,7 @@ func (f *LiveFarm) Down() {
 	os.RemoveAll(f.Dir)
 }
 
-// lostOrDoubled stops the clients and holds what they were told against the
+// lostOrDoubled stops the clients and compares what they were told with the
 // servers: what is not as it was promised.
 func (f *LiveFarm) lostOrDoubled() []string {
 	_, _, wrong := f.Settle()

@@ -37,7 +37,7 @@ func RegroupPoints() (out []string) {
 }
 
 // KillRegrouping carries the plan out, killed at each of the points in turn and
-// resumed, and holds what comes of it against the servers.
+// resumed, and compares what comes of it with the servers.
 func (f *LiveFarm) KillRegrouping(points []string, topology farm.Topology) {
 	t := f.T
 	t.Helper()
@@ -55,7 +55,7 @@ func (f *LiveFarm) KillRegrouping(points []string, topology farm.Topology) {
 	f.CheckRegrouped(topology)
 }
 
-// CheckRegrouped stops the clients and holds everything against the servers.
+// CheckRegrouped stops the clients and compares everything with the servers.
 func (f *LiveFarm) CheckRegrouped(topology farm.Topology) {
 	t := f.T
 	t.Helper()

@@ -102,7 +102,7 @@ func (r *RolledFarm) Lines(h farm.HostName) int {
 // Forget takes the trace away.
 func (r *RolledFarm) Forget() { _ = os.Remove(r.Trace) }
 
-// Once has the hosts of a plan rolled, with a kill at a border on the way, and gone on with: each command has run once.
+// Once has the hosts of a plan rolled, with a kill at a border on the way, and continued: each command has run once.
 func (r *RolledFarm) Once(kill, at, name string) Rolled {
 	t := r.F.T
 	t.Helper()

@@ -50,7 +50,7 @@ func (r Round) End() string {
 const mostResumes = 6
 
 // WithFaults moves something while faults strike, resumes until it has ended, and
-// holds every promise against the servers.
+// compares every promise with the servers.
 func (f *LiveFarm) WithFaults(j Journey, faults []Fault) Round {
 	f.T.Helper()
 	if f.Load == nil { // they have rested since the last round
@@ -274,7 +274,7 @@ func (f *LiveFarm) ClosedGates(status string) string {
 	return ""
 }
 
-// wrongLedger stops the clients and holds the ledger against all sides.
+// wrongLedger stops the clients and compares the ledger with all sides.
 func (f *LiveFarm) wrongLedger() []string {
 	waited := f.Load.Stop().GateShards
 	out := f.lostOrDoubled()

@@ -105,7 +105,7 @@ func (s *HeldSide) Killed(kill, at string) {
 		try("resume")
 	}
 	if s.Share() != 0 {
-		t.Fatalf("killed at %q, and gone on with: it is not out", at)
+		t.Fatalf("killed at %q, and continued: it is not out", at)
 	}
 	if !try("side", "in", s.Name) {
 		try("side", "in", s.Name)

@@ -24,7 +24,7 @@ func (f *LiveFarm) Instance(side farm.SideName) []string {
 	return nil
 }
 
-// CheckOneWriter stops the clients and holds every promise against the servers.
+// CheckOneWriter stops the clients and compares every promise with the servers.
 func (f *LiveFarm) CheckOneWriter() {
 	f.T.Helper()
 	f.CheckLedger()

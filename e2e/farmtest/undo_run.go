@@ -26,12 +26,12 @@ func (f *LiveFarm) StuckUndoing(point, undo string, args ...string) {
 	}
 }
 
-// UndoAt begins a move, waits until it stands at its last gate, and undoes it.
+// UndoAt begins a move, waits until it is at its last gate, and undoes it.
 func (f *LiveFarm) UndoAt(args ...string) {
 	t := f.T
 	t.Helper()
 	b := f.Start(args...)
-	f.Await(b, "it stands at its gate", func() bool { return len(f.Status().Waiting) == 1 })
+	f.Await(b, "it is at its gate", func() bool { return len(f.Status().Waiting) == 1 })
 	f.Must("undo", "--reason", "not today")
 	b.Ends(t, ExitFailed)
 }

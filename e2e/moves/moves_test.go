@@ -11,7 +11,7 @@ func TestMain(m *testing.M) { farmtest.Main(m) }
 
 // Each runbook moves a farm of its own while clients write, once undisturbed
 // and once with the program and its engine killed at one border; both times
-// the ledger is held against all sides. The border takes turns by commit:
+// the ledger is compared with all sides. The border takes turns by commit:
 // e2e/long/kills has them all.
 func TestEachRunbookIsWhole(t *testing.T) {
 	for n, c := range farmtest.Scenes {

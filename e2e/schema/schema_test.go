@@ -84,7 +84,7 @@ func TestDriftIsFoundAndMended(t *testing.T) {
 	}
 	run(farmtest.ExitFine, "4 of 4", "schema", "drift")
 
-	// In words of people: the same table, one that nobody has, and one that is no table.
+	// In words of people: the same table, one that nobody has, and one that is not a table.
 	raw, err := os.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)

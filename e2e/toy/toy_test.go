@@ -63,7 +63,7 @@ func kind(c *act.Conductor, open func() *sql.DB) act.Kind {
 	})}}
 }
 
-// play begins the act in a workspace, or goes on with it, as its verb would.
+// play begins the act in a workspace, or continues with it, as its verb would.
 func play(ctx context.Context, dir string) error {
 	s, err := session.Open(session.Options{Dir: dir, Log: farmtest.QuietLog()})
 	if err != nil {
@@ -120,7 +120,7 @@ func TestMain(m *testing.M) {
 }
 
 // The act is killed at each of its borders in turn, with its engine or without,
-// and gone on with; each time it ends whole, on both sides of the pair.
+// and continued; each time it ends whole, on both sides of the pair.
 func TestToyActIsDurableSeenAndSteered(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
@@ -144,10 +144,10 @@ func TestToyActIsDurableSeenAndSteered(t *testing.T) {
 			t.Errorf("killed at %q, status says\n%s%s", at, status.Stdout, status.Stderr)
 		}
 		if p := farmtest.RunProgram(t, "", "resume", "-C", f.Dir); p.Code != farmtest.ExitRefused || !strings.Contains(p.Stderr, "it is a toy") {
-			t.Errorf("a program that does not know this act goes on with it: exit %d\n%s", p.Code, p.Stderr)
+			t.Errorf("a program that does not know this act continues with it: exit %d\n%s", p.Code, p.Stderr)
 		}
 		if said, err := player(""); err != nil {
-			t.Fatalf("gone on with after %q: %v\n%s", at, err, said)
+			t.Fatalf("continued after %q: %v\n%s", at, err, said)
 		}
 		for _, side := range farm.SideNames {
 			var got int

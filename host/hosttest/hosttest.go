@@ -197,7 +197,7 @@ func foreign(t *testing.T, h host.Host) {
 // cutShort: claims and removals that a kill has left half done.
 func cutShort(t *testing.T, h host.Host) {
 	ctx, i := t.Context(), Place(t, h, "half")
-	// Killed while claiming: whatever stands there under another name.
+	// Killed while claiming: whatever is there under another name.
 	half := filepath.Join(filepath.Dir(i.Dir()), ".claim-123")
 	Must(t, os.MkdirAll(filepath.Join(half, "data"), 0o755))
 	Must(t, h.Claim(ctx, i, owner))

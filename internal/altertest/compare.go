@@ -10,7 +10,7 @@ import (
 	"stowage/schema"
 )
 
-// compare holds both sides against each other: definitions, every value of every row, what each index finds, what the server says of its own files, and the table's own CHECKs. "" when nothing differs.
+// compare compares both sides with each other: definitions, every value of every row, what each index finds, what the server says of its own files, and the table's own CHECKs. "" when nothing differs.
 func (d *deed) compare() string {
 	for _, table := range d.tables() {
 		at := d.db + "." + table

@@ -22,7 +22,7 @@ const port = 23306
 // home is the directory all test processes of one user share: one lock an
 // address, and the serial number. The template and the servers' directories lie
 // where scripts/farms.sh says that farms do, in FARMS: in memory a server costs
-// half the processor time. Without it they lie there, too.
+// half the processor time. Without it they are there, too.
 type home struct {
 	dir     string
 	data    string

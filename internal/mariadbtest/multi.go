@@ -22,7 +22,7 @@ type Multi struct {
 	byMulti   bool
 }
 
-// Together makes running instances start with one option file, which lies at
+// Together makes running instances start with one option file, which is at
 // path and holds all of theirs, and starts them again: by mysqld_multi where all
 // suffixes are numbers, else with --defaults-group-suffix, as the unit
 // mariadb@.service does. A group of shared lines is read by all.

@@ -72,7 +72,7 @@ func TestBoot(t *testing.T) {
 	}
 }
 
-// A program that lay in /tmp had all of /tmp shared with a machine, and its systemd removed what was in it.
+// A program that was in /tmp had all of /tmp shared with a machine, and its systemd removed what was in it.
 func TestNoMachineIsGivenWhatItClears(t *testing.T) {
 	for _, dir := range []string{"/tmp", "/tmp/", "/", "/var/tmp"} {
 		m := &Machine{Name: "m"}

@@ -48,7 +48,7 @@ func New(mark, base string) (*Lab, error) {
 	}
 	address, err := netip.ParseAddr(base)
 	if err != nil || !address.Is4() || address.As4()[3] != 0 {
-		return nil, fmt.Errorf("make lab %s: %s is no network of 254 addresses", mark, base)
+		return nil, fmt.Errorf("make lab %s: %s is not a network of 254 addresses", mark, base)
 	}
 	l := &Lab{mark: mark, base: address}
 	err = ip(fmt.Sprintf("link add %s type bridge\naddr add %s/24 dev %s\nlink set %s up\n", mark, l.Gateway(), mark, mark))

@@ -11,7 +11,7 @@ import (
 // decision first.
 var mayBeLinked = []string{"Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "0BSD", "MPL-2.0", "Zlib", "CC0-1.0", "Unlicense"}
 
-// signs are words that stand in one licence only, in text whose space and case
+// signs are words that are in one licence only, in text whose space and case
 // have been evened out.
 var signs = []struct {
 	licence string
@@ -44,7 +44,7 @@ func even(text string) string {
 	return strings.TrimSpace(space.ReplaceAllString(strings.ToLower(text), " "))
 }
 
-// licencesIn are those whose words stand in a text, sorted; none when it is of
+// licencesIn are those whose words are in a text, sorted; none when it is of
 // a kind that nobody has looked at.
 func licencesIn(text string) []string {
 	text = even(text)

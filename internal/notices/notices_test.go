@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var write = flag.Bool("write", false, "write NOTICE and THIRD-PARTY-LICENSES.txt, instead of holding them against go.mod")
+var write = flag.Bool("write", false, "write NOTICE and THIRD-PARTY-LICENSES.txt, instead of comparing them with go.mod")
 
 const root = "../.."
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// binary is one of ours: where its module lies below the root, and what is built there.
+// binary is one of ours: where its module is below the root, and what is built there.
 type binary struct{ name, dir, pkg string }
 
 var binaries = []binary{{"stowage", ".", "./cmd/stowage"}, {"stowage-engine", "engined", "."}}

@@ -9,7 +9,7 @@ import (
 
 const (
 	textsFile = "THIRD-PARTY-LICENSES.txt"
-	// border divides NOTICE: what stands above it is written by people.
+	// border divides NOTICE: what is above it is written by people.
 	border = "-------- written by make notices; do not edit below --------\n"
 )
 

@@ -1,6 +1,6 @@
 // Package student is the t distribution: how far may a mean of few values be off?
 //
-// It answers with numbers alone and knows nothing of what was measured. Values are held against printed tables in the tests.
+// It answers with numbers alone and knows nothing of what was measured. Values are compared with printed tables in the tests.
 package student
 
 import "math"

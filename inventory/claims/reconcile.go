@@ -18,7 +18,7 @@ type fact struct {
 	unknown   bool
 }
 
-// reconciler holds one set against itself.
+// reconciler compares one set with itself.
 type reconciler struct {
 	*resolver
 	rules    Rules

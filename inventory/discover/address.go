@@ -23,7 +23,7 @@ func ParseAddress(text string) (string, error) {
 			if net.ParseIP(strings.Trim(text, "[]")) != nil || strings.Contains(host, ":") {
 				return "", fmt.Errorf("%q is an IPv6 address, which farm.yaml cannot hold: give the machine's name", text)
 			}
-			return "", fmt.Errorf("%q is no address: it is HOST or HOST:PORT, as db001:3306", text)
+			return "", fmt.Errorf("%q is not an address: it is HOST or HOST:PORT, as db001:3306", text)
 		}
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
@@ -31,7 +31,7 @@ func ParseAddress(text string) (string, error) {
 	}
 	for _, c := range host {
 		if c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			return "", fmt.Errorf("%q is no address: it is HOST or HOST:PORT, as db001:3306", text)
+			return "", fmt.Errorf("%q is not an address: it is HOST or HOST:PORT, as db001:3306", text)
 		}
 	}
 	if host == "" || strings.HasPrefix(host, "-") {

@@ -284,7 +284,7 @@ func (s *Server) readers(ctx context.Context, db *mysql.Server) error {
 // that is blocked or not allowed.
 var noEntry = []uint16{1045, 1698, 1129, 1130}
 
-// cause is an error without the server's name, which stands before it anyway.
+// cause is an error without the server's name, which is before it anyway.
 func cause(err error) string {
 	var dial *net.OpError
 	var op *farm.Error

@@ -12,7 +12,7 @@ import (
 )
 
 // packaged are directories of option files, with the file that packages begin
-// with and that includes them: what stands at its end is read last.
+// with and that includes them: what is at its end is read last.
 var packaged = []struct{ dir, file string }{{"/etc/mysql", "/etc/mysql/my.cnf"}, {"/etc/my.cnf.d", "/etc/my.cnf"}, {"/etc/my.cnf", "/etc/my.cnf"}}
 
 // starts finds out with which option file a server starts: from the process

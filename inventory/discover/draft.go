@@ -68,7 +68,7 @@ func (f Found) Farm(accounts string) (*farm.Farm, map[string][]string) {
 	}
 	if len(out.Hosts) > 0 {
 		remarks["hosts"] = []string{"Add the machines to pack onto, with dir: the directory in which instances are made; hosts without it receive none.",
-			"dir of the hosts below is for the way back, and a guess: it must lie where there is room.",
+			"dir of the hosts below is for the way back, and a guess: it must be where there is room.",
 			"labels: {rack: r1, power: a} on all of them, if the sides of a pair are to differ in such things."}
 	}
 	for _, name := range sorted(on) {

@@ -25,7 +25,7 @@ func byAddress(a, b string) int {
 
 func isIP(host string) bool { return net.ParseIP(host) != nil }
 
-// stem is what all names share when each goes on with one letter of its own:
+// stem is what all names share when each continues with one letter of its own:
 // dbshard017a and dbshard017b, or orders-a alone. letters are in the order of
 // names. A word that happens to end in a letter is none: alone, the letter must
 // be an a behind a digit or a dash.

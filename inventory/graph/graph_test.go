@@ -151,7 +151,7 @@ func dotWords(text string) (words []string, err error) {
 				end++
 			}
 			if end == i {
-				return words, fmt.Errorf("%q is no word", text[i:])
+				return words, fmt.Errorf("%q is not a word", text[i:])
 			}
 			words = append(words, text[i:end])
 			i = end

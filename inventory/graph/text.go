@@ -155,7 +155,7 @@ func (e Effect) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "  %s perhaps: one feeds the other, and nothing says which\n", p)
 	}
 	if len(e.Decides) > 0 {
-		fmt.Fprintf(w, "  inventory accept would write its values into farm.yaml where somebody confirms them: %s\n", strings.Join(e.Decides, ", "))
+		fmt.Fprintf(w, "  inventory accept would write its values into farm.yaml where a person confirms them: %s\n", strings.Join(e.Decides, ", "))
 	}
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

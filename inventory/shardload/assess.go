@@ -352,7 +352,7 @@ func (f Figure) minus(g Figure) Figure {
 	return f.with(g, func(a, b float64) float64 { return max(0, a-b) })
 }
 
-// sums holds shards against counters.
+// sums compares shards with counters.
 func (r *Report) sums() {
 	type machine struct {
 		id                   string

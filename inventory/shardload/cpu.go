@@ -212,7 +212,7 @@ func (w Window) noCPU(time weights) Lack {
 	case w.Last.Pooled:
 		return Lack{"thread_handling is pool-of-threads, so that threads are no sessions, and digests do not see enough of the statements", "performance_schema=ON and statements that the client does not prepare on the server"}
 	case w.threadTime().threads && w.threadTime().lost == 0:
-		return Lack{"no session in a schema was seen at work", "measure while the farm is in use"}
+		return Lack{"no session in a schema was seen running a statement", "measure while the farm is in use"}
 	case w.Last.Statements == nil && len(w.Ticks) < 2:
 		return w.Last.Without["statements"]
 	}

@@ -5,7 +5,7 @@
 // Assess makes of all windows.
 //
 // Invariants: a figure that was not measured is no number: Figure.Missing says why, and Figure.Remedy what would make it
-// measurable. Every figure has an interval. Sums over shards are held against counters that were read elsewhere (the
+// measurable. Every figure has an interval. Sums over shards are compared with counters that were read elsewhere (the
 // process, the disk, the machine), and both stand in the report. Counters that went back make no negative load: a server
 // that restarted is not measured, a file that was removed counts from zero.
 //

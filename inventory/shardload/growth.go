@@ -14,7 +14,7 @@ const (
 )
 
 // Grow fills in growth from earlier reports, in any order: the difference of sizes between the earliest and this one.
-// What lies between gives the interval.
+// What is between gives the interval.
 func (r *Report) Grow(earlier []Report) {
 	const secondsPerDay = 86400
 	for n := range r.Shards {

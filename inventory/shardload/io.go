@@ -83,7 +83,7 @@ func (s scale) apply(t traffic) traffic {
 // alone: the journal of a file system adds some.
 const notAlone = 1.25
 
-// asDisk holds what servers asked for against what their disk did. Whether the disk is theirs alone is judged by bytes.
+// asDisk compares what servers asked for with what their disk did. Whether the disk is theirs alone is judged by bytes.
 // Writes beyond those of the servers are the journal's, and go with the logs.
 func asDisk(servers traffic, processBytes float64, disk Disk) scale {
 	s := scale{reads: 1, writes: 1, logs: 1}

@@ -137,7 +137,7 @@ type Window struct {
 // seconds is the length of the window by the server's readings.
 func (w Window) seconds() float64 { return w.Last.At.Sub(w.First.At).Seconds() }
 
-// processSeconds is its length by the process's readings, which lie within those of the server.
+// processSeconds is its length by the process's readings, which are within those of the server.
 func (w Window) processSeconds() float64 {
 	if w.Begin == nil || w.End == nil || !w.End.At.After(w.Begin.At) {
 		return w.seconds()

@@ -83,7 +83,7 @@ func TestThreadsAreBookedOnTheSchemaOfTheirSessions(t *testing.T) {
 	}
 }
 
-// A thread goes from one session to the next: what lies between belongs to nobody, and the rest is scaled up to the process.
+// A thread goes from one session to the next: what is between belongs to nobody, and the rest is scaled up to the process.
 func TestWhatLiesBetweenTwoSessionsIsSpread(t *testing.T) {
 	w := window(map[string]float64{"s1": 8, "s2": 12}, 0)
 	a, b := w.Ticks[0], w.Ticks[1]

@@ -127,7 +127,7 @@ func (a *ansible) ini(file, src string) {
 		case line[0] == '[':
 			m := section.FindStringSubmatch(line)
 			if m == nil {
-				a.fault(place, "%s is no section: it is [group], [group:vars] or [group:children]", line)
+				a.fault(place, "%s is not a section: it is [group], [group:vars] or [group:children]", line)
 				state = ""
 				continue
 			}
@@ -191,7 +191,7 @@ func (a *ansible) iniHost(group, line string, place claims.Place) {
 		vars[key] = variable{text: value, place: place}
 	}
 	if isBad { // the word is not repeated: it may be the second half of a password
-		a.fault(place, "a word behind host %s is no key=value", words[0])
+		a.fault(place, "a word behind host %s is not a key=value", words[0])
 	}
 	if port != "" {
 		vars["ansible_port"] = variable{text: port, place: place}
@@ -412,7 +412,7 @@ func (a *ansible) claimHost(host string, vars map[string]variable, attributes ma
 	if a.spec.Called != "" {
 		v, ok := vars[a.spec.Called]
 		if !ok {
-			return // a host that is no database, say
+			return // a host that is not a database, say
 		}
 		name = resolveTemplate(v.text, host, vars, 0)
 	}

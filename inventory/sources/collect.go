@@ -184,7 +184,7 @@ func where(s claims.Spec) string {
 	return s.Name
 }
 
-// plainError leaves out the path that stands beside it anyway.
+// plainError leaves out the path that is beside it anyway.
 func plainError(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {

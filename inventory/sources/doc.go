@@ -5,7 +5,7 @@
 // file with its reader.
 //
 // Invariants: it reads only. A source that cannot be read is stale: its last
-// claims are kept below .stowage and stand in for it. A line that cannot be
+// claims are kept below .stowage and are in for it. A line that cannot be
 // read is a fault with file:line, and the lines around it are read all the
 // same; a source with such a line is never said to lack something. Templates,
 // secrets and computed values are claimed as unknown; no password is read into

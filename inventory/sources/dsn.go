@@ -20,7 +20,7 @@ var (
 
 // parseDSN reads the forms that clients of MySQL use: URLs, JDBC's with several
 // hosts, PDO's mysql:host=..., and Go's user@tcp(host:port)/db. A password may
-// hold what no URL may, so this is no parser of URLs.
+// hold what no URL may, so this is not a parser of URLs.
 func parseDSN(text string) (dsn, bool) {
 	text = strings.TrimSpace(text)
 	if !strings.ContainsAny(text, "/(=") {
@@ -58,7 +58,7 @@ func urlParts(rest string) dsn {
 	return out
 }
 
-// cutQuery cuts at the question mark behind the last @, for a password may hold one.
+// cutQuery cuts at the question mark behind the last @, because a password may hold one.
 func cutQuery(text string) (before, after string, found bool) {
 	at := strings.LastIndexByte(text, '@') + 1
 	before, after, found = strings.Cut(text[at:], "?")

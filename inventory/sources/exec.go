@@ -134,7 +134,7 @@ func (r *reader) toldClaim(t told, n int, place claims.Place) {
 	}
 	value, ok := plainJSON(t.Value)
 	if !ok {
-		r.fault(place, "claim %d: the value is no word and no number", n)
+		r.fault(place, "claim %d: the value is neither a word nor a number", n)
 		return
 	}
 	before := len(r.claims)

@@ -57,7 +57,7 @@ func (r *reader) json(file string, src []byte) {
 		r.fault(claims.Place{Where: file, Line: p.lines.at(offset)}, "this is not JSON: %s", err)
 	}
 	if root != nil && (err == nil || len(root.items) > 0) {
-		r.entries(file, root) // what stands before the fault counts
+		r.entries(file, root) // what is before the fault counts
 	}
 }
 

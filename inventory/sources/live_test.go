@@ -55,7 +55,7 @@ func TestLiveServers(t *testing.T) {
 		slices.Sort(out)
 		return strings.Join(out, "\n")
 	}
-	// The replica that hangs says nothing of itself, and that is no conflict.
+	// The replica that hangs says nothing of itself, and that is not a conflict.
 	if got := check(); got != "" {
 		t.Errorf("a farm that is as it should be has\n%s", got)
 	}

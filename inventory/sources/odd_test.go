@@ -49,7 +49,7 @@ func TestOddFiles(t *testing.T) {
 			"c/db1/etc/mysql/my.cnf":           "-> /etc/alternatives/my.cnf", "c/db1/etc/alternatives/my.cnf": "-> /etc/mysql/mariadb.cnf"},
 			"instance db1:3310 server_id=9 c/db1/etc/mysql/conf.d/9-b.cnf:2", "c/db1/etc/mysql/my.cnf it includes /etc/nowhere.cnf, which is not there: collect it below c/db1"},
 		{"a zero byte", claims.Spec{Kind: "csv", Path: "*.csv", Called: "n", Attributes: map[string]string{"host": "h"}}, map[string]string{"a.csv": "n,h\na,h1\n\x00\x00", "b.csv": "n,h\nb,h2\n"},
-			"instance b host=h2 b.csv:2", "a.csv line 3: this is no text in UTF-8: there is a zero byte"},
+			"instance b host=h2 b.csv:2", "a.csv line 3: this is not text in UTF-8: there is a zero byte"},
 	} {
 		test.spec.Name = "x"
 		said, faults := readTree(t, test.spec, test.files)

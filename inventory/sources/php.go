@@ -221,7 +221,7 @@ func (p *phpParser) operand(depth int) *node {
 	return n
 }
 
-// array reads what stands between brackets. Where one is not closed, what was
+// array reads what is between brackets. Where one is not closed, what was
 // read counts, and the fault says so.
 func (p *phpParser) array(end byte, depth, line int) *node {
 	n := &node{line: line, isList: true}

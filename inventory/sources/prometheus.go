@@ -69,7 +69,7 @@ func (r *reader) ask(ctx context.Context, endpoint, query string, more url.Value
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
-			err = u.Err // the address stands in the report, and may hold a password
+			err = u.Err // the address is in the report, and may hold a password
 		}
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (r *reader) text(path string) ([]byte, error) {
 	}
 	src, err := safefile.ReadInput(path, mostBytes)
 	if i := bytes.IndexByte(src, 0); err == nil && i >= 0 {
-		err = fmt.Errorf("line %d: this is no text in UTF-8: there is a zero byte", 1+bytes.Count(src[:i], []byte("\n")))
+		err = fmt.Errorf("line %d: this is not text in UTF-8: there is a zero byte", 1+bytes.Count(src[:i], []byte("\n")))
 	}
 	return bytes.TrimPrefix(src, []byte("\ufeff")), err
 }

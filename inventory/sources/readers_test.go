@@ -112,7 +112,7 @@ func TestReaders(t *testing.T) {
 			"instance db1:3306 server_id=11 hosts/db1/my.cnf:5\ninstance db2:3308 datadir=/x hosts/db2/my.cnf:3\ninstance db2:3308 server_id=3 hosts/db2/my.cnf:10\ninstance db2:3307 datadir=/x hosts/db2/my.cnf:3\ninstance db2:3307 server_id=2 hosts/db2/my.cnf:6", "hosts/db2/my.cnf:7 the group \"[mysqld\" is not closed"},
 		{"a program", claims.Spec{Kind: "exec", Command: []string{"/bin/sh", "-c", `echo '[{"kind":"host","subject":"db1","attribute":"address","value":"10.0.0.1","place":"nodes/db1.json","line":4},
 {"kind":"box","subject":"db1"},{"kind":"instance","subject":"x","attribute":"server_id","value":7},{"kind":"host","subject":"db1","attribute":"root_password","value":"canary"},{"kind":"host","subject":"db1","attribute":"a","value":[1]}]'`}}, nil,
-			"host db1 address=10.0.0.1 nodes/db1.json:4\ninstance x server_id=7 output of /bin/sh:2", "output of /bin/sh:2 claim 2 wants a kind (host, instance, pair or shard) and a subject\noutput of /bin/sh:2 claim 5: the value is no word and no number"},
+			"host db1 address=10.0.0.1 nodes/db1.json:4\ninstance x server_id=7 output of /bin/sh:2", "output of /bin/sh:2 claim 2 wants a kind (host, instance, pair or shard) and a subject\noutput of /bin/sh:2 claim 5: the value is neither a word nor a number"},
 	} {
 		test.spec.Name = "x"
 		said, faults := readTree(t, test.spec, test.files)

@@ -177,7 +177,7 @@ func finder(f *farm.Farm) func(string) (capacity.Kind, string, bool) {
 	}
 }
 
-// holdsData says whether a data directory of the host lies on this file system: none of those that lie deeper has it. Where farm.yaml says no
+// holdsData says whether a data directory of the host lies on this file system: none of those that are deeper has it. Where farm.yaml says no
 // absolute directory, the file system of / counts.
 func holdsData(f *farm.Farm, host farm.HostName, mount, label string, mounts map[string]float64) bool {
 	var dirs []string

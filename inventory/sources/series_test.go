@@ -132,7 +132,7 @@ func writeMetrics(t *testing.T, file string, end time.Time, days int, grows, tot
 	must(t, os.WriteFile(file, []byte(b.String()), 0o644))
 }
 
-// TestRangesThatAreNone: what is no matrix is refused with the query; a value that is no number is left out.
+// TestRangesThatAreNone: what is not a matrix is refused with the query; a value that is not a number is left out.
 func TestRangesThatAreNone(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -55,7 +55,7 @@ func (s Shape) DropColumns(before, now spec.Tables) (statements []string) {
 	return appendAlter(statements, s.Tenant.Table, parts)
 }
 
-// AreLast reports whether the columns that DropColumns would drop are the last of their tables; if not, the first that stands behind them.
+// AreLast reports whether the columns that DropColumns would drop are the last of their tables; if not, the first that is behind them.
 func (s Shape) AreLast(before, now spec.Tables) (string, bool) {
 	for _, name := range []string{s.Parent.Table, s.Tenant.Table} {
 		was, behind := len(before[name].Columns), now[name].Columns

@@ -243,7 +243,7 @@ const settled = uint64(time.Second) * 1000
 // Poll visits the statements that have ended since the last poll, with the time each began at. From and to are of Tick:
 // what ended at or before from is left out; to, where it is not zero, is the last end that counts. Fill says how full the
 // ring was of what is new: near 1, something was missed. Statements without a class (digested is false: they could not be
-// parsed) are in no sum of the server's; commands that are no statements are left out.
+// parsed) are in no sum of the server's; commands that are not statements are left out.
 func (h *History) Poll(ctx context.Context, now Tick, from, to uint64, visit func(s *digest.Statement, digested bool) error) (fill float64, err error) {
 	h.low = max(h.low, from)
 	query := `SELECT THREAD_ID AS ` + ownMark + `, h.* FROM performance_schema.` + h.table + ` h WHERE TIMER_END > ` + strconv.FormatUint(h.low, 10)

@@ -175,7 +175,7 @@ func TestSlowLogTableIsAsTheFile(t *testing.T) {
 			t.Errorf("%s: statements of the next hour", engine)
 		}
 		if o.Since, o.Until = begin, time.Now().Add(time.Minute); slowLogTable(t, statementsOf(t, s), o).Events != got.Events {
-			t.Errorf("%s: not all statements lie between begin and end", engine)
+			t.Errorf("%s: not all statements are between begin and end", engine)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (p Pin) String() string { return p.Name + "=" + p.Version }
 func Parse(text string) (Pin, error) {
 	name, version, ok := strings.Cut(text, "=")
 	if !ok {
-		return Pin{}, fmt.Errorf("%q is no NAME=VERSION", text)
+		return Pin{}, fmt.Errorf("%q is not a NAME=VERSION", text)
 	}
 	if wrong := Fault(name, version); wrong != "" {
 		return Pin{}, fmt.Errorf("%s", wrong)
@@ -32,14 +32,14 @@ func Parse(text string) (Pin, error) {
 	return Pin{name, version}, nil
 }
 
-// Fault is why this is no package of one version; "" when it is. What passes is never taken for an option or a pattern by apt.
+// Fault is why this is not a package of one version; "" when it is. What passes is never taken for an option or a pattern by apt.
 func Fault(name, version string) string {
 	const lower, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
 	switch {
 	case len(name) < 2 || len(name) > 100 || !strings.Contains(lower+digits, name[:1]) || strings.Trim(name, lower+digits+"+-.") != "" || strings.HasSuffix(name, "+") || strings.HasSuffix(name, "-"):
-		return fmt.Sprintf("%q is no name of a package", name)
+		return fmt.Sprintf("%q is not the name of a package", name)
 	case version == "" || len(version) > 100 || !strings.Contains(digits, version[:1]) || strings.Trim(version, lower+strings.ToUpper(lower)+digits+"+-.:~") != "":
-		return fmt.Sprintf("%q is no version of %s: write it whole, as apt-cache madison %s prints it", version, name, name)
+		return fmt.Sprintf("%q is not a version of %s: write it whole, as apt-cache madison %s prints it", version, name, name)
 	}
 	return ""
 }

@@ -275,7 +275,7 @@ func (s *search) words(c Cut) string {
 	case Shape:
 		return fmt.Sprintf("dual feasible function %s %d of sizes %v", c.Function, c.Parameter, c.Factors)
 	case Clique:
-		return fmt.Sprintf("%d items, no two of which go together", len(c.Items))
+		return fmt.Sprintf("%d items, no two of them fit together", len(c.Items))
 	case Copies:
 		return fmt.Sprintf("copies of item %d", c.Items[0])
 	default:

@@ -355,7 +355,7 @@ func TestSpoiltCertificatesAreCaught(t *testing.T) {
 	}
 }
 
-// sound verifies, and holds the verdict against what is known of the problem.
+// sound verifies, and compares the verdict with what is known of the problem.
 func (p *packed) sound(t *testing.T, seed int, what string, c bound.Certificate) bool {
 	t.Helper()
 	value, err := verify.Certificate(p.Problem, c)

@@ -94,7 +94,7 @@ type judge struct {
 	resources map[farm.ResourceName]int
 	hours     int // that are looked at: all, or one where there are no profiles
 	byShard   bool
-	after     map[farm.HostName]*load // what stands on every host after the plan
+	after     map[farm.HostName]*load // what is on every host after the plan
 	findings  []farm.Finding
 }
 

@@ -163,7 +163,7 @@ func (j *judge) surface() {
 			continue
 		}
 		if above(len(l.shards), limit.Shards, len(j.shards)) {
-			j.say("surface", string(name), "%d of %d shards stand behind it, more than %.3g%%", len(l.shards), len(j.shards), 100*limit.Shards)
+			j.say("surface", string(name), "%d of %d shards are behind it, more than %.3g%%", len(l.shards), len(j.shards), 100*limit.Shards)
 		}
 		if limit.Customer <= 0 {
 			continue

@@ -7,7 +7,7 @@ import (
 	"stowage/farm"
 )
 
-// load is what stands on one host: an amount for each resource and hour.
+// load is what is on one host: an amount for each resource and hour.
 type load struct {
 	needs     []float64
 	instances map[farm.InstanceName]bool
@@ -90,7 +90,7 @@ func follows(n farm.ResourceName) bool {
 	return n == farm.CPU || n == farm.IOPS || n == farm.Network
 }
 
-// loads is what stands on every host after the plan, at the end of the runway.
+// loads is what is on every host after the plan, at the end of the runway.
 func (j *judge) loads() map[farm.HostName]*load {
 	loads := map[farm.HostName]*load{}
 	end := j.end()

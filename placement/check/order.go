@@ -42,7 +42,7 @@ func (j *judge) what(m placement.Move) string {
 	return string(m.Pair)
 }
 
-// way is the farm on its way through the moves: what stands where, counted
+// way is the farm on its way through the moves: what is where, counted
 // with what everything needs today.
 type way struct {
 	*judge

@@ -329,7 +329,7 @@ func othersAreSo(t *testing.T, seed int, x task, p placement.Plan, e placement.E
 		}
 		all++
 	}
-	said, others := e.Others["with room for it too, and no better"]+e.Others["not needed at all"], 0
+	said, others := e.Others["with room for it too, and not better"]+e.Others["not needed at all"], 0
 	for _, n := range e.Others {
 		others += n
 	}

@@ -136,7 +136,7 @@ func (c *cover) solve(seed uint64) bool {
 	return false
 }
 
-// search covers the unit with fewest ways left, and goes on with the others.
+// search covers the unit with fewest ways left, and continues with the others.
 func (c *cover) search() bool {
 	next := -1
 	for u, n := range c.alive {

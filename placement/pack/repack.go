@@ -112,7 +112,7 @@ func (s *search) repackTwo(b, c, u int32) bool {
 	return false
 }
 
-// divide places units[0] in b or c and goes on with the rest.
+// divide places units[0] in b or c and continues with the rest.
 func (s *search) divide(units []int32, b, c int32, steps *int) bool {
 	if len(units) == 0 {
 		return true

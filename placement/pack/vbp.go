@@ -18,7 +18,7 @@ const maxVBPItems = 1_000_000
 // blanks.
 //
 // The problem has one type of bin, as many as needed. Errors name the line: of
-// a word that is no number, of negative sizes, of a row larger than a bin, and
+// a word that is not a number, of negative sizes, of a row larger than a bin, and
 // of words missing or too many.
 func ReadVBP(r io.Reader) (Problem, error) {
 	v := &vbpReader{lines: bufio.NewScanner(r)}
@@ -90,7 +90,7 @@ func (v *vbpReader) number(what string, least, most int64) int64 {
 	n, err := strconv.ParseInt(word, 10, 64)
 	switch {
 	case err != nil:
-		v.fail(fmt.Sprintf("%s %q is no whole number", what, word))
+		v.fail(fmt.Sprintf("%s %q is not a whole number", what, word))
 	case n < least && least == 0:
 		v.fail(fmt.Sprintf("%s %d is negative", what, n))
 	case n < least:

@@ -4,7 +4,7 @@
 //
 // Make orders moves into waves; Time says when each begins and how long it
 // takes. Both know nothing of databases: a move takes its needs to another
-// host, and until it is done they stand on both.
+// host, and until it is done they are on both.
 //
 // Invariants of what Make returns: at the end of no wave, and at no moment
 // inside one, is a host over its limits, counting what has left it only from

@@ -34,7 +34,7 @@ func randomWorld(r *rand.Rand) world {
 			}
 		}
 	}
-	for i := range w.hosts { // what stands there fits, what comes may not
+	for i := range w.hosts { // what is there fits, what comes may not
 		w.hosts[i].Limit[0] = max(w.hosts[i].Limit[0], w.hosts[i].Used[0])
 	}
 	w.rules.At = func(pair, side int) int { return twins[[2]int{pair, side}] }

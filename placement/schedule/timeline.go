@@ -112,7 +112,7 @@ func newTimer(steps []Step, moves []Move, hosts []Host, r Rules, rates Rates) *t
 	return t
 }
 
-// streams is how many streams at full rate fit into a rate; more than there are parallel moves need not be told apart.
+// streams is how many streams at full rate fit into a rate; more than there are parallel moves need not be distinguished.
 func (t *timer) streams(rate float64) int {
 	most := len(t.all.free)
 	if rate <= 0 || t.rates.Stream <= 0 {

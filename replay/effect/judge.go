@@ -66,7 +66,7 @@ type Judgement struct {
 func Judge(text []byte, m Mode) Judgement {
 	l := lex(text, m)
 	if l.fault != "" {
-		j := Judgement{Kind: Truncated, Reason: "cannot be read to its end: " + l.fault}
+		j := Judgement{Kind: Truncated, Reason: "is cut: " + l.fault}
 		if strings.Contains(l.fault, "version comment") || strings.Contains(l.fault, "zero byte") || strings.Contains(l.fault, "judged") || strings.Contains(l.fault, "too many") {
 			j.Kind = Unknown
 			j.Reason = l.fault

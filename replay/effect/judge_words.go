@@ -56,7 +56,7 @@ func (j *Judgement) chance(reason string) {
 	}
 }
 
-// bare judges a word that is no call.
+// bare judges a word that is not a call.
 func (c clause) bare(i int, j *Judgement, worst func(Kind, string)) {
 	w := c.t[i].text
 	switch {
@@ -132,8 +132,8 @@ func (c clause) call(i int, behindDot bool, j *Judgement, worst func(Kind, strin
 	v := vocabulary
 	switch {
 	case behindDot:
-		worst(Function, "calls a function that somebody made: "+Clip(f, 40))
-		j.chance("functions that somebody made")
+		worst(Function, "calls a stored function: "+Clip(f, 40))
+		j.chance("stored functions")
 		return
 	case v.effects[f]:
 		worst(Write, "has an effect: "+f)
@@ -141,8 +141,8 @@ func (c clause) call(i int, behindDot bool, j *Judgement, worst func(Kind, strin
 		worst(Write, "has an effect: last_insert_id with a value")
 	case f == "values" || f == "default":
 	case !v.known[f] && f != "load_file":
-		worst(Function, "calls a function that somebody made: "+Clip(f, 40))
-		j.chance("functions that somebody made")
+		worst(Function, "calls a stored function: "+Clip(f, 40))
+		j.chance("stored functions")
 	}
 	switch {
 	case v.clock[f], f == "unix_timestamp" && c.symbol(i+2) == ")":

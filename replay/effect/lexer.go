@@ -31,7 +31,7 @@ type token struct {
 	text    string
 	at, end int // offsets in the statement
 	depth   int // of parentheses
-	code    int // the version comment that it stands in, counted from 1; 0: in none
+	code    int // the version comment that it is in, counted from 1; 0: in none
 }
 
 // lexed is a statement as the server's lexer sees it.
@@ -41,7 +41,7 @@ type lexed struct {
 }
 
 // maxTokens bounds what is kept of one statement. An INSERT of a million rows
-// is told by its beginning; but then it is no read.
+// is told by its beginning; but then it is not a read.
 const maxTokens = 1 << 17
 
 // longestKept is how much of a literal a token keeps.

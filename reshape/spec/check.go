@@ -86,7 +86,7 @@ func (c *checking) has(key, table, column string) bool {
 func (c *checking) tenant() {
 	t := c.Tenant
 	if c.has("tenant.key", t.Table, t.Key) && !c.tables[t.Table].isUnique([]string{t.Key}) {
-		c.fault("tenant.key", "%s is no unique key of table %s: a tenant would have several rows, and several flags", t.Key, t.Table)
+		c.fault("tenant.key", "%s is not a unique key of table %s: a tenant would have several rows, and several flags", t.Key, t.Table)
 	}
 	for key, flag := range map[string]string{"tenant.migrated": t.Migrated, "tenant.active": t.Active} {
 		col, there := c.tables[t.Table].Column(flag)
@@ -132,7 +132,7 @@ func (c *checking) child() {
 		return
 	}
 	if c.has("child.key", ch.Table, ch.Key) && !table.isUnique([]string{ch.Key}) {
-		c.fault("child.key", "%s is no unique key of table %s without NULL", ch.Key, ch.Table)
+		c.fault("child.key", "%s is not a unique key of table %s without NULL", ch.Key, ch.Table)
 	}
 	if word := moves.FindString(ch.Counts); word != "" {
 		c.fault("child.counts", "%s is another value at another time: a row would count no more without being written", strings.TrimRight(word, "( "))

@@ -105,7 +105,7 @@ func (s Spec) Takes(shard farm.ShardName) bool {
 	})
 }
 
-// Line is where a key of the file stands; of one that is not there, what it stands in.
+// Line is where a key of the file stands; of one that is not there, what it is in.
 func (s Spec) Line(key string) int {
 	for ; ; key = key[:strings.LastIndexByte(key, '.')] {
 		if n := s.Lines[key]; n > 0 || !strings.Contains(key, ".") {

@@ -185,7 +185,7 @@ func TestWhatKeepsHostsFromBeingRolled(t *testing.T) {
 	if _, problems = make1(t, f, agenda.Limits{}); len(problems) != 1 || problems[0].Path != "hosts[0]" || !strings.Contains(problems[0].Text, "--allow-downtime") {
 		t.Errorf("%v", problems)
 	}
-	for pattern, want := range map[string]string{"web*": "no host of farm.yaml is called web*", "[": "is no pattern"} {
+	for pattern, want := range map[string]string{"web*": "no host of farm.yaml is called web*", "[": "is not a pattern"} {
 		if _, _, err := agenda.Make(small(), agenda.Work{Hosts: []string{"db1", pattern}}, agenda.Rules{}, agenda.Assumed); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", pattern, err)
 		}

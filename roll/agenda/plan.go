@@ -122,7 +122,7 @@ type Batch struct {
 	OneLeg []OneLeg `json:"one_leg"`
 }
 
-// OneLeg is a pair that stands on one leg: its side is out, its twin on another host serves all. A single instance stands on none.
+// OneLeg is a pair on one leg: its side is out, its twin on another host serves all. A single instance is on none.
 type OneLeg struct {
 	Pair farm.PairName `json:"pair"`
 	Out  farm.SideName `json:"out"`
@@ -160,7 +160,7 @@ func Matching(f *farm.Farm, patterns []string) (hosts []farm.HostName, none []st
 		for _, p := range patterns {
 			ok, err := path.Match(p, string(h.Name))
 			if err != nil {
-				return nil, nil, fmt.Errorf("%w: %q is no pattern of hosts", farm.ErrInput, p)
+				return nil, nil, fmt.Errorf("%w: %q is not a pattern of hosts", farm.ErrInput, p)
 			}
 			if ok {
 				found, spoken[p] = true, true
@@ -217,7 +217,7 @@ func Make(f *farm.Farm, work Work, rules Rules, took Took) (Plan, []farm.Problem
 	return p, problems, nil
 }
 
-// hostOf is a host as it stands in farm.yaml, and what keeps it from being rolled.
+// hostOf is a host as it is in farm.yaml, and what keeps it from being rolled.
 func hostOf(f *farm.Farm, h farm.Host, work Work, limits Limits) (out Host, wrong []string) {
 	out = Host{Name: h.Name, Address: h.Address, Rack: h.Labels[RackLabel], Feed: h.Labels[FeedLabel], Instances: []Instance{}}
 	if limits.PerRack > 0 && out.Rack == "" {
@@ -233,7 +233,7 @@ func hostOf(f *farm.Farm, h farm.Host, work Work, limits Limits) (out Host, wron
 			}
 			i, why := InstanceOf(p, side)
 			if why == "" && i.Role == Single && !work.Downtime {
-				why = fmt.Sprintf("host %s carries %s, a single instance: nobody else can serve its clients. --allow-downtime lets them wait at the gate meanwhile", h.Name, p.Name)
+				why = fmt.Sprintf("host %s carries %s, a single instance: no other server can serve its clients. --allow-downtime lets them wait at the gate meanwhile", h.Name, p.Name)
 			}
 			if why != "" {
 				wrong = append(wrong, why)

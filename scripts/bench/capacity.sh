@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds forecasts against the truth of 500 generated series, beside a straight line and predict_linear. Called by scripts/bench.sh.
+# Compares forecasts with the truth of 500 generated series, beside a straight line and predict_linear. Called by scripts/bench.sh.
 # The series are the same each time, so the machine's noise says nothing here.
 source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT

@@ -22,7 +22,7 @@ if [[ ! $compared ]]; then
 fi
 noise=$([[ ${COMPARED:-} ]] && echo "of earlier runs: not noted; the figures do not depend on it" || noise)
 
-# Each line of the tests' output is a sentence; what is wanted of it stands before or behind known words.
+# Each line of the tests' output is a sentence; what is wanted of it is before or behind known words.
 # shellcheck disable=SC2086
 sed -n 's/^.*: \([0-9]*\) s windows, correlation *\([0-9]*\) s, \([a-z]*\) load: false \([0-9.]*\) % of [0-9]* judgements, exit 1 in \([0-9.]*\) % of \([0-9]*\) pairs.*unchanged \([0-9.]*\) %.*/\1 s | \2 s | \3 | \6 | \4 % | \5 % | \7 %/p' $compared |
 	while read -r line; do row compare-false "| $(date -u +%F) | $line | $noise |"; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures what a side costs the engine and the program in a run of thousands of pairs, beside runs of sixty, and how full the window
-# stays; the large run is killed in the middle, program and engine, and gone on with. Called by scripts/bench.sh.
+# stays; the large run is killed in the middle, program and engine, and continued. Called by scripts/bench.sh.
 #
 #   PAIRS=6000       pairs of two sides
 #   AT_ONCE=64       pairs on their way at once

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds `stowage inventory load` against runs of each shard alone: e2e/long/load with longer windows, median of three rounds.
+# Compares `stowage inventory load` with runs of each shard alone: e2e/long/load with longer windows, median of three rounds.
 # Called by scripts/bench.sh. LOAD_SECONDS=n and LOAD_ROUNDS=n for other windows.
 source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT

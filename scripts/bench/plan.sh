@@ -5,7 +5,7 @@
 #   CONFORMANCE=../shared/conformance/plan   the folder with gen_farm.py, spread.py and vectorpack/
 #   SEEDS="20160101 1 2 3 4"                 farms of 1,200 servers
 #   PARTS="etsy farms public"                which of it
-#   VBP_STEP=6                               every so manieth public instance; 1: all, about an hour
+#   VBP_STEP=6                               every Nth public instance; 1: all, about an hour
 source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM

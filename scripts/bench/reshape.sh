@@ -21,7 +21,7 @@ free=$(df --output=avail -B1 "${TMPDIR:-/tmp}" | tail -n 1)
 echo "==> bench reshape: $rows versions" >&2
 go test -c -o "$work/files.test" ./examples/egnyte-files/files
 quiet_from
-# Its servers must lie on a disk: FARMS would put them into memory.
+# Its servers must be on a disk: FARMS would put them into memory.
 (cd examples/egnyte-files/files && env -u FARMS BENCH_RESHAPE="$rows" ROUNDS="${ROUNDS:-1}" LIMIT="${LIMIT:-600}" "$work/files.test" -test.run '^TestBenchSnapshots$' -test.v -test.timeout 24h) >"$work/out" 2>&1 ||
 	{ cat "$work/out" >&2; die "the measurement did not come to its end"; }
 grep -E '^(generated|size|filled|snapshot) ' "$work/out" >&2

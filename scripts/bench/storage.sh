@@ -5,7 +5,7 @@
 #
 #   PARTS=ranked     or overhead, itself; without it all
 #   ROUNDS=5         of overhead
-#   RESULTS=8        of itself: each is held against each
+#   RESULTS=8        of itself: each is compared with each
 #   KEEP_ROWS=no     writes nothing into docs/measuring/benchmarks.md
 source "$(dirname "$0")/common.sh"
 

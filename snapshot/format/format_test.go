@@ -111,7 +111,7 @@ func TestJSONOfAnyBytes(t *testing.T) {
 	}
 }
 
-// encoding/csv reads the values; NULL and ” are told apart by the quotes, which it does not show.
+// encoding/csv reads the values; NULL and ” are distinguished by the quotes, which it does not show.
 func TestCSV(t *testing.T) {
 	out, _ := written(t, CSV)
 	got, err := csv.NewReader(bytes.NewReader(out)).ReadAll()

@@ -162,7 +162,7 @@ func (p *parquetRows) value(c Column, v []byte) (parquet.Value, error) {
 		}
 		return parquet.Int64Value(days*microsOfDay + micros), nil
 	}
-	from := len(p.arena) // a batch that outgrows the arena leaves the old one to the values that stand in it
+	from := len(p.arena) // a batch that outgrows the arena leaves the old one to the values that are in it
 	p.arena = append(p.arena, v...)
 	return parquet.ByteArrayValue(p.arena[from:]), nil
 }

@@ -125,7 +125,7 @@ func set(ctx context.Context, s Settings, r *Result) {
 	case same(current, r.To):
 		r.State = Set
 	case same(current, r.From):
-		r.State, r.Why = Failed, "it stayed as it was"
+		r.State, r.Why = Failed, "it was not changed"
 		if err != nil {
 			r.Why = err.Error()
 		}

@@ -9,7 +9,7 @@
 // Invariants: nothing is changed. Every source is optional: one that is
 // missing, that fails or that says something unexpected becomes a line of
 // tune.Facts.Unread, never an error and never a panic. A recorded tree is read
-// without asking the machine it lies on anything; its links lead inside of it.
+// without asking the machine it is on anything; its links lead inside of it.
 // What a tool answers is read by what it means and not by where it stands:
 // keys of RAID tools differ by vendor and year.
 //

@@ -63,7 +63,7 @@ func parseMegaCli(adapters, battery, drives string) []tune.Controller {
 func megaMissing(c *tune.Controller, drives string) {
 	cut := ""
 	if !ends(drives) {
-		cut = "the answer has no end, or is no text"
+		cut = "the answer has no end, or is not text"
 	}
 	for i := range c.Drives {
 		d := &c.Drives[i]

@@ -12,7 +12,7 @@ import (
 // defaultFiles are where servers look that are not told where.
 var defaultFiles = optionfile.PackagedFiles
 
-// optionLine is one option with the group it stands in.
+// optionLine is one option with the group it is in.
 type optionLine struct {
 	group string
 	tune.Option

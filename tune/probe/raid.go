@@ -106,7 +106,7 @@ func (p *prober) generation(tools []raidTool) bool {
 		cs, silent, err := parseStorcli(t.tool, text)
 		if err != nil {
 			p.unread(t.tool, "its answer is no JSON: "+err.Error())
-			p.facts.Unanswered = t.tool + " gave an answer that is no JSON, or that was cut"
+			p.facts.Unanswered = t.tool + " gave an answer that is not JSON, or that was cut"
 		}
 		if err == nil && silent > 0 {
 			p.facts.Unanswered = fmt.Sprintf("%s gave no answer about %d controllers", t.tool, silent)
@@ -261,7 +261,7 @@ func isHBA(data object) bool {
 	return strings.HasPrefix(driver, "mpt")
 }
 
-// listMissing says what a list lacks, by the number that stands beside it.
+// listMissing says what a list lacks, by the number that is beside it.
 func listMissing(data object, count string, there bool, n int) string {
 	want, counted := data.maybe(count)
 	switch {

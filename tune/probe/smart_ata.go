@@ -34,7 +34,7 @@ var (
 	spinning       = lazy.Regexp(`(?i)^(seek_error_rate|spin_retry_count|load_cycle_count)$`)
 )
 
-// noLife is SanDisk's attribute of that name: its normalized value stands at 100.
+// noLife is SanDisk's attribute of that name: its normalized value is at 100.
 const noLife = 230
 
 func attributes(o object) (out []attribute) {

@@ -144,7 +144,7 @@ func parseSsacli(detail, list string) (out []tune.Controller) {
 	return out
 }
 
-// garbledLine finds a line that is no text, or whose key has a byte that these tools write in none. What it told is
+// garbledLine finds a line that is not text, or whose key has a byte that these tools write in none. What it told is
 // missing, and nobody could tell.
 func garbledLine(text string) (string, bool) {
 	for _, line := range strings.Split(text, "\n") {
@@ -159,7 +159,7 @@ func garbledLine(text string) (string, bool) {
 // ssaLacks says which volumes or drives one answer has and the other lacks.
 func ssaLacks(detail, list *slot, kind string) string {
 	if list == nil {
-		return "the short list (ssacli ctrl all show config) has no such slot to hold them against"
+		return "the short list (ssacli ctrl all show config) has no such slot to compare them with"
 	}
 	told := map[string]bool{}
 	for _, b := range detail.blocks {
@@ -241,7 +241,7 @@ func ssaLevel(text string) string {
 var ssaShare = lazy.Regexp(`^\d+% Read / (\d+)% Write$`)
 
 // ssaCache is what a volume's cache is set to. The controller says how much of its memory is for writes, and
-// whether it goes on with a bad battery, for all volumes.
+// whether it continues with a bad battery, for all volumes.
 func ssaCache(caching string, own map[string]string) (policy tune.WriteCache, unguarded bool) {
 	share := ""
 	if m := ssaShare().FindStringSubmatch(own["Cache Ratio"]); m != nil {

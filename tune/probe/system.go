@@ -81,7 +81,7 @@ func kilobytes(text, key string) int64 {
 	for _, l := range strings.Split(text, "\n") {
 		if _, rest, ok := strings.Cut(l, key); ok {
 			if words := strings.Fields(rest); len(words) > 0 {
-				n, _ := strconv.ParseInt(words[0], 10, 64) // 0 when it is no number: not known
+				n, _ := strconv.ParseInt(words[0], 10, 64) // 0 when it is not a number: not known
 				return n << 10
 			}
 		}

@@ -67,7 +67,7 @@ func Plan(rule tune.Rule, findings []tune.Finding, facts *tune.Facts, dir string
 			continue
 		}
 		if path.Base(f.Change.Path) == "iostats" {
-			return nil, refused(rule.ID, "with iostats off the kernel counts nothing, and a measurement that cannot be held against its counts is none", "stowage tune --fix --rule "+rule.ID+": it is about seeing, not about speed")
+			return nil, refused(rule.ID, "with iostats off the kernel counts nothing, and a measurement that cannot be compared with its counts is none", "stowage tune --fix --rule "+rule.ID+": it is about seeing, not about speed")
 		}
 		home, err := homeOf(f, facts, dir)
 		if err != nil {

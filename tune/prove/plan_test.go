@@ -42,7 +42,7 @@ func TestEveryRuleIsProvedOrRefused(t *testing.T) {
 	}
 	for id := range said {
 		if !slices.Contains(provable, id) {
-			t.Errorf("%s is no rule", id)
+			t.Errorf("%s is not a rule", id)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (m *machine) Set(_ context.Context, _ tune.Change, value string) error {
 
 func (m *machine) Along(context.Context, tune.Change) map[string]string { return nil }
 
-// measure stands for bench.ByTurns, whose own test holds it against a real storage.
+// measure stands for bench.ByTurns, whose own test compares it with a real storage.
 func (m *machine) measure(ctx context.Context, _ string, o bench.Order, t bench.Turns) (a, b *result.Result, err error) {
 	one := func() *result.Result {
 		s := &result.Step{ID: o.Profile.Steps[0].ID, Threads: 1, Durable: m.durable != nil}

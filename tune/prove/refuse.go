@@ -25,7 +25,7 @@ var refusals = []struct {
 		[]string{"DB-DBLWR", "DB-DURABLE", "FS-NOBARRIER", "BLK-WC-VIEW", "RAID-AWB", "RAID-DISK", "FS-ATOMIC"},
 	},
 	{
-		"it is fixed when the array, the partition or the filesystem is made, or mounted anew: nothing can be switched while data lies there",
+		"it is fixed when the array, the partition or the filesystem is made, or mounted anew: nothing can be switched while data is there",
 		"stowage bench matrix, with both ways as an axis, on an empty disk or on loop files",
 		[]string{"RAID-CHUNK", "FS-XFS-LAYOUT", "FS-XFS-AG", "FS-XFS-MISC", "FS-EXT4-STRIPE", "FS-EXT4-DATA", "FS-COW", "BLK-ALIGN"},
 	},
@@ -36,7 +36,7 @@ var refusals = []struct {
 	},
 	{
 		"it is felt by pools of hundreds of GiB on machines with several memory nodes, and a throw-away server has neither",
-		"restart one instance with it, and hold stowage digest of before against after",
+		"restart one instance with it, and compare stowage digest of before with after",
 		[]string{"MEM-NUMA"},
 	},
 	{
@@ -61,7 +61,7 @@ var refusals = []struct {
 	},
 	{
 		"it shows after days, in how much memory a server has beyond its pool",
-		"restart one instance with it, and hold its RSS against its neighbour's after a week",
+		"restart one instance with it, and compare its RSS with its neighbour's after a week",
 		[]string{"MEM-THP", "MEM-ALLOC"},
 	},
 	{

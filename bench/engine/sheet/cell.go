@@ -49,7 +49,7 @@ type Cell struct {
 // flushMethods are the words in an ID for innodb_flush_method. O_DIRECT_NO_FSYNC is left out: what it leaves unsynced depends on the file system.
 var flushMethods = map[string]string{"direct": "O_DIRECT", "fsync": "fsync", "dsync": "O_DSYNC"}
 
-// ParseCell reads an ID. The words behind the engine may stand in any order, and what is the default may be left out.
+// ParseCell reads an ID. The words behind the engine may be in any order, and what is the default may be left out.
 func ParseCell(id string) (Cell, error) {
 	bad := func(why string) (Cell, error) {
 		return Cell{}, &farm.Error{Op: "read cell", Subject: id, Err: fmt.Errorf("%w: %s", farm.ErrInput, why),
@@ -141,7 +141,7 @@ func (c Cell) Runs(l Load) (bool, string) {
 	return true, ""
 }
 
-// QuickCells and FullCells are what the profiles measure. The first is the base that all others are held against.
+// QuickCells and FullCells are what the profiles measure. The first is the base that all others are compared with.
 var (
 	QuickCells = []string{"innodb-16k", "innodb-4k", "innodb-16k-nodw", "myrocks", "aria"}
 	FullCells  = []string{"innodb-16k", "innodb-8k", "innodb-4k", "innodb-16k-nodw", "innodb-4k-nodw", "innodb-16k-fsync", "innodb-16k-relaxed", "myrocks", "myrocks-relaxed", "aria"}

@@ -9,7 +9,7 @@ import (
 	"stowage/bench/stat"
 )
 
-// Comparison is B held against A, row by row.
+// Comparison is B compared with A, row by row.
 type Comparison struct {
 	FormatVersion int     `json:"format_version"`
 	Kind          string  `json:"kind"`
@@ -47,7 +47,7 @@ type Compared struct {
 	Note    string          `json:"note,omitempty"`
 }
 
-// Compare holds b against a. The names are what people call them.
+// Compare compares b with a. The names are what people call them.
 func Compare(nameA string, a *Result, nameB string, b *Result) *Comparison {
 	c := &Comparison{FormatVersion: FormatVersion, Kind: Kind, A: subject(nameA, a), B: subject(nameB, b), Tolerance: result.Tolerance}
 	rule := rulesOf(a, b)

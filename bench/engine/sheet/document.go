@@ -42,7 +42,7 @@ type Result struct {
 	Cells     []*Cell  `json:"cells"`
 	Rows      []*Row   `json:"rows"`
 	Knees     []Knee   `json:"knees,omitempty"` // of mode instances
-	Base      string   `json:"base"`            // the cell, or the setting, that the others are held against
+	Base      string   `json:"base"`            // the cell, or the setting, that the others are compared with
 	Noise     Noise    `json:"noise"`
 	Valid     bool     `json:"valid"`
 	Invalid   []string `json:"invalid_because,omitempty"`
@@ -136,7 +136,7 @@ type Sizes struct {
 	Settled int64 `json:"settled"`
 }
 
-// Versus holds a row against the same load of the base. For bytes a ratio below 1 is better.
+// Versus compares a row with the same load of the base. For bytes a ratio below 1 is better.
 type Versus struct {
 	Base    string          `json:"base"`
 	TPS     stat.Judgement  `json:"tps"`
@@ -202,11 +202,11 @@ type Knee struct {
 func Read(raw []byte) (*Result, error) {
 	var r Result
 	if err := nested.Unmarshal(raw, &r); err != nil {
-		return nil, fmt.Errorf("it is no result of bench engine: %w", err)
+		return nil, fmt.Errorf("it is not a result of bench engine: %w", err)
 	}
 	switch {
 	case r.Kind != Kind || r.FormatVersion == 0:
-		return nil, errors.New("it is no result of bench engine: kind or format_version are missing")
+		return nil, errors.New("it is not a result of bench engine: kind or format_version are missing")
 	case r.FormatVersion > FormatVersion:
 		return nil, fmt.Errorf("it has format version %d, and this program reads up to %d", r.FormatVersion, FormatVersion)
 	}

@@ -144,7 +144,7 @@ func judgeLess(a, b []float64, rule stat.Rule) *stat.Judgement {
 // processors, and not from who uses the disk; bytes by transaction from nobody but who writes to a device whose counts are taken.
 type rules struct{ times, cpu, bytes stat.Rule }
 
-// versus holds b against a.
+// versus compares b with a.
 func versus(a, b *Row, rule rules) *Versus {
 	v := &Versus{
 		Base: a.ID,
@@ -199,7 +199,7 @@ func (r *Result) Judge() {
 	}
 }
 
-// baseOf is what a row is held against: the same load in the first cell, one instance, or a replica with one applier.
+// baseOf is what a row is compared with: the same load in the first cell, one instance, or a replica with one applier.
 func (r *Result) baseOf(x *Row) *Row {
 	for _, b := range r.Rows {
 		if b.Load != x.Load || b.Ratio != x.Ratio || b.Again {

@@ -147,7 +147,7 @@ func (r *Result) writeNotes(w io.Writer) {
 			fmt.Fprintf(w, "%s: up to %s writes a second without falling behind; %s.\n", x.ID, short(x.TPS.Mean), with)
 		}
 	default:
-		fmt.Fprintln(w, "Times are those of whole transactions. Settled: with everything the run left to be written (dirty pages; memtable and compaction).")
+		fmt.Fprintln(w, "Times are those of whole transactions. Settled: with what the run left unwritten (dirty pages; memtable and compaction).")
 		fmt.Fprintf(w, "Bytes are counted by %s; amplification is bytes written by byte of rows changed.\n", r.BytesFrom)
 	}
 	for _, k := range r.Knees {

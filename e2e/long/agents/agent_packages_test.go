@@ -120,7 +120,7 @@ func TestBootedMachinesAreUpgraded(t *testing.T) {
 	f.CheckLedger()
 }
 
-// settled holds the ledger against the servers, prints what the clients met, and lets them go on.
+// settled compares the ledger with the servers, prints what the clients met, and lets them go on.
 func (f *bootedFarm) settled(what string, out farmtest.Rolled) {
 	f.T.Helper()
 	s, v, wrong := f.Settle()

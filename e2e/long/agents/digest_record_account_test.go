@@ -78,7 +78,7 @@ func TestRecordingFromTheNetworkGivesHostsNoLogin(t *testing.T) {
 	}
 }
 
-// within is all that lies below a directory of the workspace just now.
+// within is all that is below a directory of the workspace just now.
 func (r *farRecorded) within(dir string) string {
 	var all strings.Builder
 	for end := time.Now().Add(time.Minute); time.Now().Before(end) && !strings.Contains(all.String(), "canary"); time.Sleep(20 * time.Millisecond) {

@@ -359,7 +359,7 @@ func (r *farRecorded) noPassword() {
 }
 
 // The agent is killed with kill -9 in the middle of a window, and started
-// again: the settings are put back, and what lies there of the log comes, with
+// again: the settings are put back, and what is there of the log comes, with
 // the word that it was cut short.
 func (r *farRecorded) agentKilled(t *testing.T) {
 	x := r.record("--save", "cut", "--for", "1h", "--filter", "user = app")

@@ -132,7 +132,7 @@ func (m measured) print(t *testing.T, line string, legs []leg) {
 	}
 }
 
-// beside holds a leg against the fastest peer of each round that both have come through: that peer's seconds over the leg's, and the leg's p99 over the peer's.
+// beside compares a leg with the fastest peer of each round that both have come through: that peer's seconds over the leg's, and the leg's p99 over the peer's.
 func (m measured) beside(x leg, legs []leg) (times, p99s []float64) {
 	for round, f := range m[x.name] {
 		var best figures

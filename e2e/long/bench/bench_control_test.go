@@ -19,7 +19,7 @@ import (
 )
 
 // TestThrottledDevicesAreRanked is the positive control: two loop devices that the kernel lets do 1,500 and 500 reads a second
-// are told apart, with the right factor within 5 %. It needs root and the blkio controller of cgroup v1.
+// are distinguished, with the right factor within 5 %. It needs root and the blkio controller of cgroup v1.
 func TestThrottledDevicesAreRanked(t *testing.T) {
 	control := "/sys/fs/cgroup/blkio"
 	for _, need := range []struct {

@@ -65,7 +65,7 @@ func leftOf(t *testing.T, dir string) (left []string) {
 }
 
 // TestMatrix is the positive control on real file systems: a mount that loses commits is told from one that does not, a mount that cannot be is a
-// result, and the same command goes on with more rounds.
+// result, and the same command continues with more rounds.
 func TestMatrix(t *testing.T) {
 	canStand(t)
 	t.Parallel()
@@ -98,7 +98,7 @@ axes:
 		t.Fatal(err)
 	}
 	p = farmtest.RunAlone(t, "", "bench", "matrix", path, "--save", saved)
-	if p.Code != farmtest.ExitFine || !strings.Contains(p.Stderr, "going on with the matrix") || !strings.Contains(p.Stderr, "visit 4 of 4") {
+	if p.Code != farmtest.ExitFine || !strings.Contains(p.Stderr, "continuing with the matrix") || !strings.Contains(p.Stderr, "visit 4 of 4") {
 		t.Fatalf("more rounds: exit code %d\n%s", p.Code, p.Stderr)
 	}
 	for _, want := range []string{
@@ -182,7 +182,7 @@ func TestMatrixKilled(t *testing.T) {
 		t.Fatalf("it was to be killed and to leave something: exit code %d, left %q\n%s", p.Code, leftOf(t, dir), p.Stderr)
 	}
 	p = farmtest.RunAlone(t, "stowage @ testbed mount done", "bench", "matrix", path, "--save", saved)
-	if p.Code != -1 || !strings.Contains(p.Stderr, "a killed run left") || !strings.Contains(p.Stderr, "going on with the matrix") {
+	if p.Code != -1 || !strings.Contains(p.Stderr, "a killed run left") || !strings.Contains(p.Stderr, "continuing with the matrix") {
 		t.Fatalf("killed again: exit code %d\n%s", p.Code, p.Stderr)
 	}
 	if p = farmtest.RunAlone(t, "", "bench", "clean", dir); p.Code != farmtest.ExitFine || !strings.Contains(p.Stdout, "nothing is left") || len(leftOf(t, dir)) > 0 {

@@ -224,11 +224,11 @@ func (f *realEtsy) program(ctx context.Context, s *strikes, args ...string) (cod
 	return cmd.ProcessState.ExitCode(), "  " + strings.Join(lines[max(0, len(lines)-12):], "\n  "), out.String()
 }
 
-// judge holds every promise against the servers; misplaced is what is not where it should be.
+// judge compares every promise with the servers; misplaced is what is not where it should be.
 func (f *realEtsy) judge(misplaced func(*farm.Farm) []string) {
 	f.say("looking at every server")
 	wrong := f.WrongNow(2 * time.Minute)
-	f.say("holding the ledger against both sides of every pair")
+	f.say("comparing the ledger with both sides of every pair")
 	clients, verdict, more := f.Settle()
 	f.sum.fill(clients, verdict)
 	f.sum.PeakMB = f.memory.stop()
@@ -246,7 +246,7 @@ func (f *realEtsy) judge(misplaced func(*farm.Farm) []string) {
 	}
 }
 
-// misplaced is what does not stand where a plan of 30 hosts has it.
+// misplaced is what does not be where a plan of 30 hosts has it.
 func (f *realEtsy) misplaced(fm *farm.Farm) []string {
 	var out []string
 	shards := map[farm.HostName]int{}

@@ -82,7 +82,7 @@ func TestFirstMinuteEndsWithTheTwin(t *testing.T) {
 	}
 }
 
-// Nobody does the same work as a single instance: it is held against itself, until it left.
+// Nobody does the same work as a single instance: it is compared with itself, until it left.
 func TestFirstMinuteOfASideWithoutATwin(t *testing.T) {
 	x := newFelt(t, countsEvents)
 	was, err := swing.ReadBaseline(t.Context(), x.Swing.Leaves)

@@ -13,7 +13,7 @@ import (
 
 // TestMoveOnOtherFlavors: a pair is moved whole, side by side, under load, on
 // servers of other lines; killed on the way at a few of the points where the
-// flavors differ most; and the ledger is held against both sides.
+// flavors differ most; and the ledger is compared with both sides.
 func TestMoveOnOtherFlavors(t *testing.T) {
 	t.Parallel() // it mostly waits
 	for _, test := range []struct {

@@ -193,7 +193,7 @@ func (r round) print(t *testing.T, name string) {
 	t.Logf("%s: together by alone: CPU %.3f, I/O %.3f; sum by counter: CPU %.3f (cgroup), I/O %.3f (disk)", name, x.togetherCPU, x.togetherOps, x.sumCPU, x.sumOps)
 }
 
-// judge holds medians of rounds against what is promised. A line that begins with FIGURE is for scripts/bench/load.sh.
+// judge compares medians of rounds with what is promised. A line that begins with FIGURE is for scripts/bench/load.sh.
 func judge(t *testing.T, name string, rounds []round) {
 	t.Helper()
 	median := func(get func(ratios) float64) float64 {

@@ -1,4 +1,4 @@
-// Package load holds `stowage inventory load` against what each shard of a demo farm costs alone.
+// Package load compares `stowage inventory load` with what each shard of a demo farm costs alone.
 package load
 
 import (

@@ -68,7 +68,7 @@ func TestRowsThatOnlyTheOldSideHas(t *testing.T) {
 	f.CheckWhole()
 }
 
-// What stands in the way is found before anything is touched, with a remedy.
+// What is in the way is found before anything is touched, with a remedy.
 func TestPreflightBlockers(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)

@@ -80,7 +80,7 @@ func (f *chaos) round(n int, r *rand.Rand) {
 	began := time.Now()
 	active := f.finish()
 	took := time.Since(began)
-	farmtest.PauseTest() // clients go on with tenants that are active
+	farmtest.PauseTest() // clients continue with tenants that are active
 	stop()
 	if err := <-watched; err != nil {
 		t.Errorf("round %d: %v", n+1, err)

@@ -20,7 +20,7 @@ import (
 	"stowage/vault"
 )
 
-// server is what a repository lies behind.
+// server is what a repository is behind.
 type server struct {
 	t       testing.TB
 	path    string

@@ -164,7 +164,7 @@ func (a *app) write(ctx context.Context, d time.Duration) error {
 		fmt.Println(f)
 	}
 	if len(faults) > 0 {
-		return fmt.Errorf("%d acknowledged writes are not as they were acknowledged", len(faults))
+		return fmt.Errorf("%d acknowledged writes differ from what clients saw", len(faults))
 	}
 	return err
 }

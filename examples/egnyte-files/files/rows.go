@@ -56,7 +56,7 @@ func (l *layout) tenantRows() iter.Seq[line] {
 	}
 }
 
-// folderRows makes a tree of each tenant's folders: folder n lies in folder n/8 of the same tenant, the first in none.
+// folderRows makes a tree of each tenant's folders: folder n is in folder n/8 of the same tenant, the first in none.
 func (l *layout) folderRows() iter.Seq[line] {
 	return func(yield func(line) bool) {
 		var row line

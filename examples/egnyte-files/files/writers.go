@@ -33,7 +33,7 @@ type Clients struct {
 }
 
 // Writers are clients of a shard: they add versions, delete, restore, replace, move and remove them, rename and move files, make
-// and remove files, and delete tenants. They remember what they were acknowledged, and Compare holds the tables against it.
+// and remove files, and delete tenants. They remember what they were acknowledged, and Compare compares the tables with it.
 //
 // Each row has one client that changes it, so that its value is known; children of one file are written by all clients at once.
 type Writers struct {
@@ -71,7 +71,7 @@ func (w *Writers) Close() error {
 }
 
 // Run writes until ctx ends, and then returns nil once every client has ended its transaction. An error is one that an
-// application could not have gone on with, or an acknowledged write that is gone. Another Run goes on with other random numbers.
+// application could not have continued with, or an acknowledged write that is gone. Another Run continues with other random numbers.
 func (w *Writers) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -4,7 +4,7 @@ import (
 	"stowage/placement/bound"
 )
 
-// names are the fault domains; ok is false if some bins stand in none.
+// names are the fault domains; ok is false if some bins are in none.
 func (j *judge) names() (names map[string]bool, ok bool) {
 	names = map[string]bool{}
 	for _, b := range j.p.Bins {
@@ -47,7 +47,7 @@ func (j *judge) oversized(c bound.Certificate) (int64, error) {
 func (j *judge) domains(c bound.Certificate) (int64, error) {
 	names, ok := j.names()
 	if !ok {
-		return 0, wrong("some bins stand in no domain")
+		return 0, wrong("some bins are in no domain")
 	}
 	seen := map[string]bool{}
 	sum := int64(0)

@@ -4,7 +4,7 @@
 //
 // It prints a line a command, tab separated: name, CPU seconds (user and system) median, least and most, wall seconds
 // median, the peak memory in MB, wall seconds least. All commands run in every round, so that a busy minute of the machine meets each of
-// them. Their output goes to /dev/null; one that fails ends the measuring. Memory below some 10 MB cannot be told apart:
+// them. Their output goes to /dev/null; one that fails ends the measuring. Memory below some 10 MB cannot be distinguished:
 // a child begins with the peak of this process.
 //
 // With -paired one/two it also prints how many times longer one took than two: the median, over all rounds, of the ratio of
@@ -95,7 +95,7 @@ func compare(paired string, cases []string, all [][]took) error {
 		ratios = append(ratios, sides[0][i].wall/sides[1][i].wall)
 	}
 	slices.Sort(ratios)
-	// By ranks: how many of n lie below the true median is binomial, n/2 with a deviation of sqrt(n)/2.
+	// By ranks: how many of n are below the true median is binomial, n/2 with a deviation of sqrt(n)/2.
 	n := float64(len(ratios))
 	off := int(math.Ceil(0.98*math.Sqrt(n) + 0.5))
 	mid := len(ratios) / 2
