@@ -53,7 +53,7 @@ func TestAnAgentTouchesWhatItsHostDoesNotList(t *testing.T) {
 	}
 	for what, harm := range map[string]func(path string) error{
 		"a line that is not a path": func(p string) error { return os.WriteFile(p, []byte("/srv/db\nsrv\n"), 0o600) },
-		"everything":             func(p string) error { return os.WriteFile(p, []byte("/\n"), 0o600) },
+		"everything":                func(p string) error { return os.WriteFile(p, []byte("/\n"), 0o600) },
 		"others may write": func(p string) error {
 			return errors.Join(os.WriteFile(p, []byte("/srv/db\n"), 0o600), os.Chmod(p, 0o666))
 		},

@@ -3,13 +3,15 @@ package bench
 import (
 	"fmt"
 	"time"
+
+	"stowage/farm"
 )
 
 // sayHowLong says before anything is done what is going to be.
 func (r *runner) sayHowLong() {
 	p := r.order.Profile
 	runs, least, most := p.Estimate()
-	text := fmt.Sprintf("%s: %d steps, at least %d runs, about %v of measuring", p.Name, len(p.Steps), runs, least.Round(time.Second))
+	text := fmt.Sprintf("%s: %s, at least %s, about %v of measuring", p.Name, farm.Counted(len(p.Steps), "step"), farm.Counted(runs, "run"), least.Round(time.Second))
 	switch {
 	case p.Budget > 0:
 		text += fmt.Sprintf(", no new round after %v", p.Budget)

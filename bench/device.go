@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stowage/bench/result"
+	"stowage/farm"
 )
 
 // machine is where facts about this machine are read; tests give it a tree of their own.
@@ -70,7 +71,7 @@ func (m machine) deviceOf(at mount) (name, why string) {
 	if strings.HasPrefix(number, "0:") { // a file system with device numbers of its own
 		if at.fstype == "btrfs" {
 			if n := m.btrfsDevices(filepath.Base(at.source)); n > 1 {
-				return "", fmt.Sprintf("this btrfs is on %d devices", n)
+				return "", fmt.Sprintf("this btrfs is on %s", farm.Counted(n, "device"))
 			}
 		}
 		var st unix.Stat_t

@@ -110,13 +110,13 @@ func (v Verification) compare(ctx context.Context, snap *mysql.View, begin mysql
 				return
 			}
 			told = time.Now()
-			v.Tell(fmt.Sprintf("comparing rows with %s, table %d of %d, %d rows, %.0f rows/s", v.Source.Name(), s.Done+1, s.Of, s.Rows, s.PerSecond))
+			v.Tell(fmt.Sprintf("comparing rows with %s, table %d of %d, %s, %.0f rows/s", v.Source.Name(), s.Done+1, s.Of, farm.Counted(s.Rows, "row"), s.PerSecond))
 		},
 	}
 	verdict, err := c.Compare(ctx, snap, v.Databases)
 	if err == nil {
-		v.Tell(fmt.Sprintf("compared with %s: %d tables, %d rows, %d of them now (%.0f rows/s), %d differences", v.Source.Name(),
-			verdict.Tables, verdict.Rows, verdict.Fresh, verdict.PerSecond(), len(verdict.Mismatches)))
+		v.Tell(fmt.Sprintf("compared with %s: %s, %s, %d of them now (%.0f rows/s), %d differences", v.Source.Name(),
+			farm.Counted(verdict.Tables, "table"), farm.Counted(verdict.Rows, "row"), verdict.Fresh, verdict.PerSecond(), len(verdict.Mismatches)))
 	}
 	return verdict, err
 }
@@ -130,14 +130,14 @@ func (v Verification) mend(ctx context.Context, snap *mysql.View, found mysql.Ve
 	if err != nil {
 		return found, fmt.Errorf("%w; it differs in %s", err, found.Mismatches[0])
 	}
-	v.Mended(fmt.Sprintf("repaired %d chunks on the copy: %d rows taken away, %d written; comparing everything once more", did.Chunks, did.Removed, did.Written))
+	v.Mended(fmt.Sprintf("repaired %s on the copy: %s taken away, %d written; comparing everything once more", farm.Counted(did.Chunks, "chunk"), farm.Counted(did.Removed, "row"), did.Written))
 	return v.compare(ctx, snap, mysql.Progress{})
 }
 
 // Differences says what differs, a line each, the first few.
 func Differences(source *mysql.Server, found []mysql.Mismatch) string {
 	const few = 8
-	lines := []string{fmt.Sprintf("%d chunks or definitions differ from %s:", len(found), source.Name())}
+	lines := []string{fmt.Sprintf("%s or definitions differ from %s:", farm.Counted(len(found), "chunk"), source.Name())}
 	for _, m := range found[:min(few, len(found))] {
 		lines = append(lines, m.String())
 	}

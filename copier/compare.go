@@ -65,7 +65,7 @@ func (c *Copy) Compare(ctx context.Context) (Differences, error) {
 		Tell: func(s mysql.Compared) {
 			if time.Since(told) > time.Second {
 				told = time.Now()
-				c.tell(farm.StepProgress, 0, 0, "comparing rows, table %d of %d, %d rows, %.0f rows/s", s.Done+1, s.Of, s.Rows, s.PerSecond)
+				c.tell(farm.StepProgress, 0, 0, "comparing rows, table %d of %d, %s, %.0f rows/s", s.Done+1, s.Of, farm.Counted(s.Rows, "row"), s.PerSecond)
 			}
 		},
 	}.Rows(ctx, tables)
@@ -184,7 +184,7 @@ func (c *Copy) Repair(ctx context.Context, found Differences) error {
 			if err := r.repair(ctx, t, keys); err != nil {
 				return err
 			}
-			c.tell(farm.StepProgress, 0, 0, "%s: %d rows repaired", t.Name, len(keys))
+			c.tell(farm.StepProgress, 0, 0, "%s: %s repaired", t.Name, farm.Counted(len(keys), "row"))
 		}
 	}
 	return r.catchUp(ctx)

@@ -76,7 +76,7 @@ func (o Options) Check() error {
 	case o.Hosts < len(o.sides()):
 		return bad("--hosts is %d, want at least 2: the two sides of a pair need different hosts", o.Hosts)
 	case o.Hosts > o.Instances():
-		return bad("--hosts is %d, more than the %d instances there are", o.Hosts, o.Instances())
+		return bad("--hosts is %d, more than the %s there are", o.Hosts, farm.Counted(o.Instances(), "instance"))
 	}
 	return nil
 }

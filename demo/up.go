@@ -114,7 +114,7 @@ func (b *builder) raise(ctx context.Context, start time.Time) error {
 		return err
 	}
 	n := len(b.farm.HostsInUse())
-	b.o.Tell(fmt.Sprintf("starting %d instances on %d hosts", n, n))
+	b.o.Tell(fmt.Sprintf("starting %s on %s", farm.Counted(n, "instance"), farm.Counted(n, "host")))
 	if err := b.eachPair(ctx, func(ctx context.Context, i int) error { return b.startPair(ctx, template, i) }); err != nil {
 		return err
 	}

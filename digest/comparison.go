@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"stowage/farm"
 )
 
 // Comparison is what Compare found. Times are in seconds, ratios are AFTER divided by BEFORE.
@@ -197,7 +199,7 @@ func (t *trial) report(out *Comparison, p pairing) {
 	if t.seconds > 0 {
 		out.BlocksBefore, out.BlocksAfter = t.before.blocks(t.seconds), t.after.blocks(t.seconds)
 	} else {
-		out.Notes = append(out.Notes, fmt.Sprintf("a side has fewer than %d blocks of time: no verdicts", wantBlocks))
+		out.Notes = append(out.Notes, fmt.Sprintf("a side has fewer than %s of time: no verdicts", farm.Counted(wantBlocks, "block")))
 	}
 	if t.isProbed {
 		host := math.Exp(t.probe)

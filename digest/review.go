@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"stowage/farm"
 )
 
 // The tables in which pt-query-digest keeps classes (--review) and what became of them over time (--history), and which
@@ -194,7 +196,7 @@ func eachRow(what string, r io.Reader, wanted []string, visit func(map[string]st
 			continue
 		}
 		if len(cells) != len(names) {
-			return fmt.Errorf("read %s: line %d has %d columns, the first line names %d", what, line, len(cells), len(names))
+			return fmt.Errorf("read %s: line %d has %s, the first line names %d", what, line, farm.Counted(len(cells), "column"), len(names))
 		}
 		row := map[string]string{}
 		for i, c := range cells {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"stowage/farm"
 )
 
 // WriteCompareText writes a comparison for people: what all classes have in common, then every class with its verdict.
@@ -59,7 +61,7 @@ func (p *page) common(c Comparison) {
 		if c.Correlation > 0 {
 			stays = fmt.Sprintf("load stays up or down for %.3g s; ", c.Correlation)
 		}
-		p.wrapped("method  ", fmt.Sprintf("%d and %d blocks of %d s; %sat most %.3g %% false alarms; within %.3g %% is unchanged", c.BlocksBefore, c.BlocksAfter, c.BlockSeconds, stays, 100*c.Alpha, 100*c.Margin))
+		p.wrapped("method  ", fmt.Sprintf("%d and %s of %d s; %sat most %.3g %% false alarms; within %.3g %% is unchanged", c.BlocksBefore, farm.Counted(c.BlocksAfter, "block"), c.BlockSeconds, stays, 100*c.Alpha, 100*c.Margin))
 	}
 	if s := c.SelfCheck; s != nil {
 		p.line("check   halves of each side against each other: %d alarms in %d judgements", s.FalseAlarms, s.Judged)
@@ -93,7 +95,7 @@ func (p *page) changes(c Comparison) {
 		p.change(ch, from, to)
 	}
 	if top >= 0 && len(c.Classes) > top {
-		p.line("(beyond the first %d classes by load, only slower and faster ones are shown)", top)
+		p.line("(beyond the first %s by load, only slower and faster ones are shown)", farm.Counted(top, "class"))
 	}
 }
 

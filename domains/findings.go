@@ -58,7 +58,7 @@ func (a *Act) memberFindings(ctx context.Context, m *member) []farm.Finding {
 		block("topology", fmt.Sprintf("it takes the writes and is set up to replicate from %s:%d", r.Host, r.Port), "RESET SLAVE ALL there, or correct farm.yaml")
 	case source == nil:
 	case r.Sources > 1:
-		block("topology", fmt.Sprintf("it replicates from %d sources", r.Sources), "end the other connections first")
+		block("topology", fmt.Sprintf("it replicates from %s", farm.Counted(r.Sources, "source")), "end the other connections first")
 	case !r.Follows(source.server.Address()):
 		block("topology", "it does not replicate from "+source.server.Address(), "repair replication, or correct farm.yaml")
 	case r.UsingGTID == "Current_Pos" && m.ignores() && m.facts.Domain == source.facts.Domain:

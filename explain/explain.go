@@ -107,7 +107,7 @@ func (c Code) WriteText(w io.Writer) error {
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Codes\n\nEvery finding and exit code, what it means and what to do. `stowage explain CODE` prints one. This page is made from the same table:\n" +
-		"`go test ./explain -update`. Rules of `tune` have a page of their own: [tune.md](tune.md).\n\n| code | said by | cause | evidence | remedy |\n|---|---|---|---|---|\n")
+		"`go test ./explain -update`. Rules of `tune` have a page of their own: [tune.md](../measuring/tune.md).\n\n| code | said by | cause | evidence | remedy |\n|---|---|---|---|---|\n")
 	for _, c := range Codes() {
 		if c.From == "tune" {
 			continue

@@ -259,7 +259,7 @@ func (f *Farm) Overfilled(instances map[HostName]int) map[HostName]string {
 		}
 		if room := memory - h.Reserved[Memory]; sum > room {
 			slices.Sort(by)
-			out[h.Name] = fmt.Sprintf("%d instances with %s are %s of memory, and %s are there", n, strings.Join(by, ", "), FormatQuantity(math.Round(sum), KindBytes), FormatQuantity(math.Round(room), KindBytes))
+			out[h.Name] = fmt.Sprintf("%s with %s are %s of memory, and %s are there", Counted(n, "instance"), strings.Join(by, ", "), FormatQuantity(math.Round(sum), KindBytes), FormatQuantity(math.Round(room), KindBytes))
 		}
 	}
 	return out

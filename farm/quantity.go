@@ -296,12 +296,22 @@ func threeDigits(v float64) string {
 	return text
 }
 
-// Counted is a number with its noun: 1 event, 2 events, 3 classes.
+// CountedAs is a number with what it counts: CountedAs(1, "rule is", "rules are").
+func CountedAs[N ~int | ~int64 | ~uint64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatUint(uint64(n), 10) + " " + many
+}
+
+// Counted is a number with its noun: 1 event, 2 events, 3 classes, 4 copies.
 func Counted[N ~int | ~int64 | ~uint64](n N, noun string) string {
 	switch {
 	case n == 1:
-	case strings.HasSuffix(noun, "s"):
+	case strings.HasSuffix(noun, "s") || strings.HasSuffix(noun, "x"):
 		noun += "es"
+	case strings.HasSuffix(noun, "py") || strings.HasSuffix(noun, "ry"):
+		noun = noun[:len(noun)-1] + "ies"
 	default:
 		noun += "s"
 	}

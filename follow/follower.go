@@ -183,7 +183,7 @@ func (f *Follower) take(ctx context.Context, p feed.Piece) error {
 		f.skipped = true
 	} else {
 		if p.IsRolledBack && !p.First {
-			return f.refuse(fmt.Sprintf("a transaction of more than %d rows was rolled back after a change to a table that cannot be", feed.PieceRows))
+			return f.refuse(fmt.Sprintf("a transaction of more than %s was rolled back after a change to a table that cannot be", farm.Counted(feed.PieceRows, "row")))
 		}
 		if p.First {
 			f.lines.on(f.reader.Server())

@@ -149,7 +149,7 @@ func (inv Inventory) ShardBytes() map[farm.ShardName]int64 {
 
 // WriteText is the person's view: one line an instance, then what to look at.
 func (inv Inventory) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "farm %s: %d pairs, %d instances on %d hosts\n\n", inv.Farm, inv.Pairs, len(inv.Instances), inv.Hosts)
+	fmt.Fprintf(w, "farm %s: %s, %s on %s\n\n", inv.Farm, farm.Counted(inv.Pairs, "pair"), farm.Counted(len(inv.Instances), "instance"), farm.Counted(inv.Hosts, "host"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "INSTANCE\tHOST\tADDRESS\tVERSION\tSERVER ID\tDOMAIN\tSHARDS\tDATA\tFROM\tLAG")
 	for _, i := range inv.Instances {

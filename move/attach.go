@@ -113,7 +113,7 @@ func (r *replacement) backlog(ctx context.Context, goal mysql.Position) string {
 	if err != nil {
 		return "applying the backlog"
 	}
-	return fmt.Sprintf("%d transactions behind %s", applied.Missing(goal), r.order.TwinInstance)
+	return fmt.Sprintf("%s behind %s", farm.Counted(applied.Missing(goal), "transaction"), r.order.TwinInstance)
 }
 
 // preload warms the new instance before it is needed, with the pages the twin

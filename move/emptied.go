@@ -119,7 +119,7 @@ func (e *emptied) mayGo(ctx context.Context, listed bool) error {
 		if n, err := e.othersRead(ctx, s, running); err != nil {
 			return err
 		} else if n > 0 {
-			return wrong("point them elsewhere, then move the plan again", "%d servers or tools still read the binary log of %s", n, s.here.Name)
+			return wrong("point them elsewhere, then move the plan again", "%s or tools still read the binary log of %s", farm.Counted(n, "server"), s.here.Name)
 		}
 	}
 	return nil

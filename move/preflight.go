@@ -187,7 +187,7 @@ func checkTopology(_ context.Context, s *survey) ([]farm.Finding, error) {
 	}{{s.oldName(), s.old, s.r.Twin.Address()}, {s.twinName(), s.twin, s.r.Leaves.Address()}} {
 		switch {
 		case x.facts.Replication.Sources > 1:
-			out = append(out, blocker(x.name, fmt.Sprintf("it replicates from %d sources", x.facts.Replication.Sources), "a pair being moved must be a plain ring of two"))
+			out = append(out, blocker(x.name, fmt.Sprintf("it replicates from %s", farm.Counted(x.facts.Replication.Sources, "source")), "a pair being moved must be a plain ring of two"))
 		case !x.facts.Replication.Follows(x.of):
 			out = append(out, blocker(x.name, fmt.Sprintf("it does not replicate from its twin at %s", x.of), "repair the ring, or correct farm.yaml"))
 		}
@@ -313,7 +313,7 @@ func checkTables(ctx context.Context, s *survey) ([]farm.Finding, error) {
 		return nil, nil
 	}
 	slices.Sort(names)
-	return naming(blocker(s.twinName(), fmt.Sprintf("%d tables cannot be carried live: %s", len(names), farm.Some(names)),
+	return naming(blocker(s.twinName(), fmt.Sprintf("%s cannot be carried live: %s", farm.Counted(len(names), "table"), farm.Some(names)),
 		"convert them to InnoDB and give each a primary key"), names), nil
 }
 

@@ -49,7 +49,7 @@ func askVersioned(ctx context.Context, p peer) ([]farm.Finding, error) {
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return naming(blocker(p.name, fmt.Sprintf("%d tables keep their history by transaction numbers: %s", len(names), farm.Some(names)),
+	return naming(blocker(p.name, fmt.Sprintf("%s keep their history by transaction numbers: %s", farm.Counted(len(names), "table"), farm.Some(names)),
 		"replication loses their rows without a word: make the ROW START and ROW END columns TIMESTAMP(6)"), names), nil
 }
 
@@ -83,7 +83,7 @@ func askTriggers(ctx context.Context, p peer) ([]farm.Finding, error) {
 		return nil, err
 	}
 	if v := p.is("slave_run_triggers_for_rbr"); v != "" && v != "NO" {
-		return naming(blocker(p.name, fmt.Sprintf("slave_run_triggers_for_rbr is %s and there are %d triggers: %s", v, len(names), farm.Some(names)),
+		return naming(blocker(p.name, fmt.Sprintf("slave_run_triggers_for_rbr is %s and there are %s: %s", v, farm.Counted(len(names), "trigger"), farm.Some(names)),
 			"SET GLOBAL slave_run_triggers_for_rbr=NO on every server: what they write is in the row events already and is applied twice"), names), nil
 	}
 	return naming(remark(p.name, fmt.Sprintf("%d triggers come along: %s", len(names), farm.Some(names)), "nothing to do; replicas do not run them for row events"), names), nil
@@ -171,7 +171,7 @@ func askOpenFiles(ctx context.Context, takes, gives peer) ([]farm.Finding, error
 	var out []farm.Finding
 	// The two sides hold the same tables: together they are between the larger and the sum. A cache too small is slow; files too few are errors.
 	if limit, err := strconv.Atoi(takes.is("open_files_limit")); err == nil && limit > 0 && (f1+f2)*10 > limit*9 {
-		out = append(out, warning(takes.name, fmt.Sprintf("it holds %d files open and must take the clients of %s, which holds %d; open_files_limit is %d", f1, gives.name, f2, limit),
+		out = append(out, warning(takes.name, fmt.Sprintf("it holds %s open and must take the clients of %s, which holds %d; open_files_limit is %d", farm.Counted(f1, "file"), gives.name, f2, limit),
 			"raise open_files_limit (and LimitNOFILE of the unit); beyond it statements fail with error 24"))
 	}
 	if limit, err := strconv.Atoi(takes.is("table_open_cache")); err == nil && limit > 0 && t1+t2 > limit && max(t1, t2)*10 > limit*9 {

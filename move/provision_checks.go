@@ -195,7 +195,7 @@ func provisionNote(_ context.Context, v *provisionSurvey) ([]farm.Finding, error
 	for _, a := range v.p.order.Accounts {
 		from = append(from, string(a.Name))
 	}
-	text := fmt.Sprintf("is made first, for %d shards: %s; accounts of %s", v.p.order.Shards, strings.Join(sides, "; "), farm.Some(from))
+	text := fmt.Sprintf("is made first, for %s: %s; accounts of %s", farm.Counted(v.p.order.Shards, "shard"), strings.Join(sides, "; "), farm.Some(from))
 	if v.p.order.Pool > 0 {
 		text += fmt.Sprintf("; buffer pool %.3g times as large", v.p.order.Pool)
 	}

@@ -18,7 +18,7 @@ func (p *provision) lives(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if pair, there := now.Pair(p.order.Pair); there && len(pair.Shards) > 0 {
-		return fmt.Sprintf("farm.yaml has %d shards there", len(pair.Shards)), nil
+		return fmt.Sprintf("farm.yaml has %s there", farm.Counted(len(pair.Shards), "shard")), nil
 	}
 	table, err := p.mover.Router.Read(ctx)
 	if err != nil {

@@ -138,5 +138,5 @@ func rowsText(text string, done, total int64) string {
 	if done == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s: %d of about %d rows", text, done, total)
+	return fmt.Sprintf("%s: %d of about %s", text, done, farm.Counted(total, "row"))
 }

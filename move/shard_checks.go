@@ -230,7 +230,7 @@ func shardReplication(ctx context.Context, v *shardSurvey) ([]farm.Finding, erro
 			case !r.Follows(source.Address()):
 				out = append(out, blocker(name, fmt.Sprintf("it does not replicate from its twin at %s", source.Address()), "repair the pair, or correct farm.yaml"))
 			case r.Sources > 1:
-				out = append(out, blocker(name, fmt.Sprintf("it replicates from %d sources", r.Sources), "end the other connections first"))
+				out = append(out, blocker(name, fmt.Sprintf("it replicates from %s", farm.Counted(r.Sources, "source")), "end the other connections first"))
 			case r.Filters != "":
 				out = append(out, blocker(name, "it filters replication: "+r.Filters, "remove the filters: the sides of a pair hold the same data"))
 			case r.BehindOK && r.Behind > lagAllowed:

@@ -75,8 +75,8 @@ func (c *chooser) choose(ctx context.Context, o *shardOrder) error {
 	}
 	w := c.rates[s.from.main.Name()]
 	o.How, o.Domains = ByReplication, domains
-	o.Why = fmt.Sprintf("%s writes about %d rows/s in %d transactions/s; the copier surely keeps up with %d rows/s only, and nothing speaks against the target's own replication",
-		s.from.main.Name(), w.rows, w.transactions, copierKeepsUp)
+	o.Why = fmt.Sprintf("%s writes about %s/s in %d transactions/s; the copier surely keeps up with %s/s only, and nothing speaks against the target's own replication",
+		s.from.main.Name(), farm.Counted(w.rows, "row"), w.transactions, farm.Counted(copierKeepsUp, "row"))
 	return nil
 }
 
@@ -116,11 +116,11 @@ func (c *chooser) against(ctx context.Context, s *shardMove) string {
 	case err != nil:
 		return cannot(err)
 	case w.rows <= copierKeepsUp:
-		return fmt.Sprintf("%s writes about %d rows/s, with which it keeps up (%d and more), and it leaves nothing in the servers' replication positions; the target's own replication could, too",
-			s.from.main.Name(), w.rows, copierKeepsUp)
+		return fmt.Sprintf("%s writes about %s/s, with which it keeps up (%d and more), and it leaves nothing in the servers' replication positions; the target's own replication could, too",
+			s.from.main.Name(), farm.Counted(w.rows, "row"), copierKeepsUp)
 	case w.transactions > nativeKeepsUp:
-		return fmt.Sprintf("%s writes about %d rows/s in %d transactions/s: small ones, which it combines; the target's own replication would commit each one",
-			s.from.main.Name(), w.rows, w.transactions)
+		return fmt.Sprintf("%s writes about %s/s in %d transactions/s: small ones, which it combines; the target's own replication would commit each one",
+			s.from.main.Name(), farm.Counted(w.rows, "row"), w.transactions)
 	}
 	return ""
 }

@@ -62,7 +62,7 @@ func (s *succession) mayRetire(ctx context.Context) error {
 		return err
 	}
 	if n := len(readers) + others; n > 0 {
-		return wrong(fmt.Sprintf("%d servers or tools still read its binary log", n), "point them at the new instance; it is tried again")
+		return wrong(fmt.Sprintf("%s or tools still read its binary log", farm.Counted(n, "server")), "point them at the new instance; it is tried again")
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
 	binlog "github.com/go-mysql-org/go-mysql/replication"
+
+	"stowage/farm"
 )
 
 // ChangeKind says what the reader of a binary log has met.
@@ -243,7 +245,7 @@ func (c Change) Fits(t *CopyTable) error {
 	}
 	for i, row := range c.Rows {
 		if len(row) != len(t.Columns) {
-			return fmt.Errorf("an event of %s.%s has %d columns, the table has %d", c.Schema, c.Table, len(row), len(t.Columns))
+			return fmt.Errorf("an event of %s.%s has %s, the table has %d", c.Schema, c.Table, farm.Counted(len(row), "column"), len(t.Columns))
 		}
 		if i >= len(c.Skipped) {
 			continue

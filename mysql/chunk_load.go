@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	driver "github.com/go-sql-driver/mysql"
+
+	"stowage/farm"
 )
 
 // Rows of a copy go as lines of LOAD DATA LOCAL where that keeps every value as it is: the server neither parses a statement
@@ -78,7 +80,7 @@ func (w *Stream) load(ctx context.Context, to *CopyTable, lines [][]byte) error 
 		return err
 	}
 	if warnings > 0 {
-		return fmt.Errorf("%w: %d warnings", ErrNotLoaded, warnings)
+		return fmt.Errorf("%w: %s", ErrNotLoaded, farm.Counted(warnings, "warning"))
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stowage/farm"
 )
 
 // indexBudget bounds one ALTER TABLE that adds indexes to a large table.
@@ -518,7 +520,7 @@ func (s *Server) DropEmptySchema(ctx context.Context, schema string) error {
 		return err
 	}
 	if len(tables) > 0 {
-		return s.fail("drop database "+schema, fmt.Errorf("it holds %d tables still", len(tables)))
+		return s.fail("drop database "+schema, fmt.Errorf("it holds %s still", farm.Counted(len(tables), "table")))
 	}
 	return s.bounded(ctx, StatementTimeout, "DROP DATABASE IF EXISTS "+ident(schema)+" "+ownComment)
 }

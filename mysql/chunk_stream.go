@@ -11,6 +11,8 @@ import (
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
+
+	"stowage/farm"
 )
 
 // Stream is one session that carries rows: it reads and writes bytes as they
@@ -380,7 +382,7 @@ func (b *Batch) of(t *CopyTable) *batchOf {
 func (b *Batch) Put(t *CopyTable, row []any) error {
 	o := b.of(t)
 	if len(row) != len(t.Columns) {
-		return fmt.Errorf("table %s has %d columns, an event has %d", t.Name, len(t.Columns), len(row))
+		return fmt.Errorf("table %s has %s, an event has %d", t.Name, farm.Counted(len(t.Columns), "column"), len(row))
 	}
 	o.flushDeletes()
 	if o.rows == nil {
@@ -406,7 +408,7 @@ func (b *Batch) Put(t *CopyTable, row []any) error {
 func (b *Batch) Delete(t *CopyTable, row []any) error {
 	o := b.of(t)
 	if len(row) != len(t.Columns) {
-		return fmt.Errorf("table %s has %d columns, an event has %d", t.Name, len(t.Columns), len(row))
+		return fmt.Errorf("table %s has %s, an event has %d", t.Name, farm.Counted(len(t.Columns), "column"), len(row))
 	}
 	o.flushRows()
 	key, err := t.keyOf(row)
@@ -426,7 +428,7 @@ func (b *Batch) Delete(t *CopyTable, row []any) error {
 // Change adds an update: the whole new row, and the end of the old one where the key is another.
 func (b *Batch) Change(t *CopyTable, was, is []any) error {
 	if len(was) != len(t.Columns) || len(is) != len(t.Columns) {
-		return fmt.Errorf("table %s has %d columns, an event has %d", t.Name, len(t.Columns), len(is))
+		return fmt.Errorf("table %s has %s, an event has %d", t.Name, farm.Counted(len(t.Columns), "column"), len(is))
 	}
 	old, err := t.keyOf(was)
 	if err != nil {

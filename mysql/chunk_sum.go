@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"stowage/farm"
 )
 
 // cell is the column's value as bytes that are equal only for equal values of
@@ -57,7 +59,7 @@ type Sum struct {
 	Text string
 }
 
-func (s Sum) String() string { return fmt.Sprintf("%d rows, sum %s", s.Rows, s.Text) }
+func (s Sum) String() string { return fmt.Sprintf("%s, sum %s", farm.Counted(s.Rows, "row"), s.Text) }
 
 // Sum is the number of rows behind `after` up to `upTo` (nil: no bound) and two
 // sums over the hash of each. XOR alone would not see a pair of equal rows come

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"stowage/farm"
 )
 
 // PlainKind is what a plain value is, for whoever gives it a type.
@@ -155,7 +157,7 @@ func (v *View) EachPlain(ctx context.Context, p *Plain, each func(PlainRow) erro
 func (p *Plain) Cells(cells []sql.RawBytes, into PlainRow) (PlainRow, error) {
 	into = p.sized(into)
 	if len(cells) != len(p.Columns) {
-		return into, fmt.Errorf("table %s has %d columns, a row has %d", p.Table.Name, len(p.Columns), len(cells))
+		return into, fmt.Errorf("table %s has %s, a row has %d", p.Table.Name, farm.Counted(len(p.Columns), "column"), len(cells))
 	}
 	for i := range p.Columns {
 		if cells[i] == nil {

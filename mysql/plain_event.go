@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"stowage/farm"
 )
 
 // Event makes plain values of a row as an event has it. They are good until
@@ -15,7 +17,7 @@ import (
 func (p *Plain) Event(ctx context.Context, row []any, into PlainRow) (PlainRow, error) {
 	into = p.sized(into)
 	if len(row) != len(p.Columns) {
-		return into, fmt.Errorf("table %s has %d columns, an event has %d", p.Table.Name, len(p.Columns), len(row))
+		return into, fmt.Errorf("table %s has %s, an event has %d", p.Table.Name, farm.Counted(len(p.Columns), "column"), len(row))
 	}
 	for i := range p.Columns {
 		if row[i] == nil {

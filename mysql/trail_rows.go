@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	driver "github.com/go-sql-driver/mysql"
+
+	"stowage/farm"
 )
 
 // Cargo is rows on their way, as a Stream writes them in one transaction. The
@@ -24,9 +26,9 @@ type Cargo struct {
 
 // Cargo is the chunk of a part, ready to be written to another table.
 func (c Chunk) Cargo(p *Part, to *CopyTable) Cargo {
-	out := Cargo{Statements: c.Statements, What: fmt.Sprintf("REPLACE %d rows INTO %s", c.Rows, to.At())}
+	out := Cargo{Statements: c.Statements, What: fmt.Sprintf("REPLACE %s INTO %s", farm.Counted(c.Rows, "row"), to.At())}
 	if c.Loaded {
-		out.load, out.What = to, fmt.Sprintf("LOAD %d rows REPLACE INTO %s", c.Rows, to.At())
+		out.load, out.What = to, fmt.Sprintf("LOAD %s REPLACE INTO %s", farm.Counted(c.Rows, "row"), to.At())
 	}
 	from, upTo := p.Lower, ""
 	if len(p.After) > 0 {
@@ -56,7 +58,7 @@ func isWhole(literal string) bool {
 // Repair is the rows that a comparison found different: those of the target are
 // deleted, and the source's, if there are any, are written.
 func (c Chunk) Repair(to *CopyTable, keys [][]string) Cargo {
-	return Cargo{Statements: append([][]byte{to.delete(keys)}, c.Statements...), What: fmt.Sprintf("DELETE %d rows and REPLACE %d INTO %s", len(keys), c.Rows, to.At())}
+	return Cargo{Statements: append([][]byte{to.delete(keys)}, c.Statements...), What: fmt.Sprintf("DELETE %s and REPLACE %d INTO %s", farm.Counted(len(keys), "row"), c.Rows, to.At())}
 }
 
 // Cargo is what carries the batch out.

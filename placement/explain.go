@@ -183,7 +183,7 @@ func (l *layout) explainHost(p Plan, r int) Explanation {
 		out.Facts = []string{"Nothing is on it after the plan: it is not needed."}
 		return out
 	}
-	out.Facts = append(out.Facts, fmt.Sprintf("It holds %s, %s.", l.things(on[r].items), count(on[r].shards, "shard")))
+	out.Facts = append(out.Facts, fmt.Sprintf("It holds %s, %s.", l.things(on[r].items), farm.Counted(on[r].shards, "shard")))
 	if len(out.Fill) > 0 {
 		out.Facts = append(out.Facts, fmt.Sprintf("%s binds: %s of %s (%.0f%%).", out.Fill[0].Resource, out.Fill[0].Used, out.Fill[0].Limit, 100*out.Fill[0].Share))
 	}

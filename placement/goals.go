@@ -236,7 +236,7 @@ func (c *goalCheck) needLabel(path, label string) {
 		}
 	}
 	if len(without) > 0 {
-		c.say(path, "%s without label %q (first %s): every host to pack onto needs it", count(len(without), "host"), label, without[0])
+		c.say(path, "%s without label %q (first %s): every host to pack onto needs it", farm.Counted(len(without), "host"), label, without[0])
 	}
 	for _, p := range c.goals.Buy {
 		if _, known := c.types[p.Type]; known && c.goals.packsOnto(p.Type) && len(p.Labels[label]) == 0 {
@@ -267,11 +267,4 @@ func knownResource(f *farm.Farm, r farm.ResourceName) bool {
 		}
 	}
 	return false
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -68,7 +68,7 @@ func (c *goalCheck) together() {
 		pairs := sets[i]
 		at := fmt.Sprintf("together[%d]", i)
 		if c.goals.Unit != UnitShard && most > 0 && len(pairs) > most && slices.ContainsFunc(pairs, func(p farm.PairName) bool { return !c.frozen[p] }) {
-			c.say(at, "%s belong together (%s and others), and no host to pack onto may hold more than %s", count(len(pairs), "pair"), pairs[0], count(most, "instance"))
+			c.say(at, "%s belong together (%s and others), and no host to pack onto may hold more than %s", farm.Counted(len(pairs), "pair"), pairs[0], farm.Counted(most, "instance"))
 		}
 		c.frozenTogether(at, pairs)
 	}
@@ -143,9 +143,9 @@ func (c *goalCheck) apart() {
 		switch free, instances, have := c.toSpread(g, packed); {
 		case instances <= have:
 		case instances == 2*free:
-			c.say(at, "group %s has %s to keep apart, with 2 instances each, and there are %s for them", g.Name, count(free, "pair"), count(have, "host"))
+			c.say(at, "group %s has %s to keep apart, with 2 instances each, and there are %s for them", g.Name, farm.Counted(free, "pair"), farm.Counted(have, "host"))
 		default:
-			c.say(at, "group %s has %s to keep apart, with %d instances, and there are %s for them", g.Name, count(free, "pair"), instances, count(have, "host"))
+			c.say(at, "group %s has %s to keep apart, with %s, and there are %s for them", g.Name, farm.Counted(free, "pair"), farm.Counted(instances, "instance"), farm.Counted(have, "host"))
 		}
 	}
 }

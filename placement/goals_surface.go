@@ -47,7 +47,7 @@ func (c *goalCheck) surface() {
 			largest, where = len(p.Shards), p.Name
 		}
 	}
-	text := count(largest, "shard") + " of pair " + string(where)
+	text := farm.Counted(largest, "shard") + " of pair " + string(where)
 	if c.goals.Unit == UnitShard {
 		largest, text = min(largest, 1), "1 shard"
 	}
@@ -98,7 +98,7 @@ func (c *goalCheck) customers() {
 			percent(share), largest.name, largest.all, percentUp(1, largest.all))
 	case n > 0:
 		c.say("surface.customer", "surface of %s is less than what stands together in one pair for %s: %s of %s, of %d in all, are %s",
-			percent(share), count(n, "customer"), count(worst.together, "shard"), worst.name, worst.all, percentUp(worst.together, worst.all))
+			percent(share), farm.Counted(n, "customer"), farm.Counted(worst.together, "shard"), worst.name, worst.all, percentUp(worst.together, worst.all))
 	}
 }
 

@@ -51,7 +51,7 @@ func (p Plan) choice() string {
 	fewer := p.HostsUsed - o.HostsUsed
 	size := farm.RoundQuantity(float64(o.Bytes), farm.KindBytes)
 	if o.Unit == UnitShard {
-		return fmt.Sprintf("with --unit shard %s fewer: %d copies of shards regrouped into new pairs, %s to copy", count(fewer, "host"), o.Moves, size)
+		return fmt.Sprintf("with --unit shard %s fewer: %d copies of shards regrouped into new pairs, %s to copy", farm.Counted(fewer, "host"), o.Moves, size)
 	}
-	return fmt.Sprintf("with --unit instance %s fewer: %s of whole instances, %s to copy", count(fewer, "host"), count(o.Moves, "move"), size)
+	return fmt.Sprintf("with --unit instance %s fewer: %s of whole instances, %s to copy", farm.Counted(fewer, "host"), farm.Counted(o.Moves, "move"), size)
 }

@@ -255,7 +255,7 @@ func (p *problem) proveOne(out *proof, o bound.Objective, how bound.Options) err
 		case out.hosts.value < least && least == 1:
 			out.hosts = proved{least, "there is something to place"}
 		case out.hosts.value < least:
-			out.hosts = proved{least, fmt.Sprintf("the %d sides of a pair must be on different hosts", least)}
+			out.hosts = proved{least, fmt.Sprintf("the %s of a pair must be on different hosts", farm.Counted(least, "side"))}
 		}
 	case bound.Cost:
 		out.cost = float64(r.Bound+cost) / 100

@@ -119,7 +119,7 @@ func hostsAre(n int) string {
 	if n == 1 {
 		return "1 host is"
 	}
-	return count(n, "host") + " are"
+	return farm.Counted(n, "host") + " are"
 }
 
 // shortfall names the resource of which all hosts together have least, if any
@@ -128,7 +128,7 @@ func (p *problem) shortfall() string {
 	if least := p.fewest(); len(p.hosts) < 2 && least == 2 {
 		return "the sides of a pair need two hosts"
 	} else if len(p.hosts) < least {
-		return fmt.Sprintf("the %d sides of a pair need as many hosts", least)
+		return fmt.Sprintf("the %s of a pair need as many hosts", farm.Counted(least, "side"))
 	}
 	worst, text := 1.0, ""
 	look := func(needed, offered int64, what, amount, offer, less string) {
@@ -170,7 +170,7 @@ func (p *problem) things(n int) string {
 	if p.goals.Unit == UnitShard {
 		return fmt.Sprintf("%d copies of shards", n)
 	}
-	return count(n, "instance")
+	return farm.Counted(n, "instance")
 }
 
 // explainMissing says for the first item without a place what each host lacks.
@@ -181,7 +181,7 @@ func (l *layout) explainMissing() error {
 	for r := range l.hosts {
 		reasons[l.reason(i, r, on)]++
 	}
-	return fmt.Errorf("%w: found no place for %s (%s): of %s, %s", farm.ErrRefused, l.name(i), l.wants(i), count(len(l.hosts), "host"), counted(reasons))
+	return fmt.Errorf("%w: found no place for %s (%s): of %s, %s", farm.ErrRefused, l.name(i), l.wants(i), farm.Counted(len(l.hosts), "host"), counted(reasons))
 }
 
 // counted lists reasons, the commonest first.

@@ -153,7 +153,7 @@ func knobs(f *farm.Farm, g Goals) []knob {
 			out = append(out, knob{
 				steps: t.MaxInstances,
 				words: func(step int) string {
-					return fmt.Sprintf("%d instances on a %s instead of %d", t.MaxInstances+step, t.Name, t.MaxInstances)
+					return fmt.Sprintf("%s on a %s instead of %d", farm.Counted(t.MaxInstances+step, "instance"), t.Name, t.MaxInstances)
 				},
 				turn: func(step int, f *farm.Farm, _ *Goals) { f.HostTypes[i].MaxInstances += step },
 			})
@@ -210,7 +210,7 @@ func moreHosts(f *farm.Farm, g Goals) []knob {
 		if g.packsOnto(t.Name) {
 			out = append(out, knob{
 				steps: 64,
-				words: func(step int) string { return count(step, "more host") + " of type " + string(t.Name) },
+				words: func(step int) string { return farm.Counted(step, "more host") + " of type " + string(t.Name) },
 				turn:  func(step int, f *farm.Farm, g *Goals) { g.Buy = buyMore(f, *g, t.Name, step) },
 			})
 		}

@@ -19,11 +19,11 @@ const (
 // the moves by wave.
 func (p Plan) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "%s -> %s", count(p.HostsBefore, "host"), count(p.HostsUsed, "host"))
+	fmt.Fprintf(b, "%s -> %s", farm.Counted(p.HostsBefore, "host"), farm.Counted(p.HostsUsed, "host"))
 	if p.WattsBefore > 0 {
 		fmt.Fprintf(b, ", %s -> %s watts", thousands(p.WattsBefore), thousands(p.Watts))
 	}
-	fmt.Fprintf(b, "; %s, %s to copy\n", count(len(p.Moves), "move"), farm.RoundQuantity(float64(p.Bytes()), farm.KindBytes))
+	fmt.Fprintf(b, "; %s, %s to copy\n", farm.Counted(len(p.Moves), "move"), farm.RoundQuantity(float64(p.Bytes()), farm.KindBytes))
 	fmt.Fprintln(b, p.proof())
 	if text := p.choice(); text != "" {
 		fmt.Fprintln(b, clip(text))
@@ -38,9 +38,9 @@ func (p Plan) WriteText(w io.Writer) error {
 
 func (p Plan) proof() string {
 	if p.HostsUsed == p.LowerBound {
-		return fmt.Sprintf("optimal: no plan needs fewer than %s (%s)", count(p.LowerBound, "host"), p.BoundMethod)
+		return fmt.Sprintf("optimal: no plan needs fewer than %s (%s)", farm.Counted(p.LowerBound, "host"), p.BoundMethod)
 	}
-	return fmt.Sprintf("not proved optimal: at least %s needed (%s), gap %.1f%%", count(p.LowerBound, "host"), p.BoundMethod, p.Gap*100)
+	return fmt.Sprintf("not proved optimal: at least %s needed (%s), gap %.1f%%", farm.Counted(p.LowerBound, "host"), p.BoundMethod, p.Gap*100)
 }
 
 func (p Plan) writeHosts(b *bufio.Writer) {
@@ -72,7 +72,7 @@ const mostMoves = 200
 func (p Plan) writeMoves(b *bufio.Writer) {
 	for i, m := range p.Moves {
 		if i == mostMoves {
-			fmt.Fprintf(b, "\nand %s more, in %s more; the plan file has them all\n", count(len(p.Moves)-i, "move"), count(p.Waves()-m.Wave+1, "wave"))
+			fmt.Fprintf(b, "\nand %s more, in %s more; the plan file has them all\n", farm.Counted(len(p.Moves)-i, "move"), farm.Counted(p.Waves()-m.Wave+1, "wave"))
 			break
 		}
 		if i == 0 || p.Moves[i-1].Wave != m.Wave {
@@ -101,7 +101,7 @@ func (p Plan) writeTime(b *bufio.Writer) {
 		names = append(names, c.What)
 	}
 	if n := len(names); n > 1 {
-		fmt.Fprintln(b, clip(fmt.Sprintf("critical path, %s: %s", count(n, "move"), strings.Join(names, ", "))))
+		fmt.Fprintln(b, clip(fmt.Sprintf("critical path, %s: %s", farm.Counted(n, "move"), strings.Join(names, ", "))))
 	}
 }
 

@@ -311,7 +311,7 @@ func (w *window) look(ctx context.Context) *ending {
 	case size < o.PieceBytes:
 		return nil
 	case w.pieces.waiting() >= maxWaiting:
-		return endf(StopBacklog, "%d pieces of the log wait to be digested", maxWaiting)
+		return endf(StopBacklog, "%s of the log wait to be digested", farm.Counted(maxWaiting, "piece"))
 	}
 	if err := w.rotate(ctx, size); err != nil {
 		return &ending{stop: StopFailed, err: err}

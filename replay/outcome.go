@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stowage/digest"
+	"stowage/farm"
 	"stowage/replay/effect"
 )
 
@@ -252,7 +253,7 @@ func (o *Outcome) note(t *tally) {
 		}
 	}
 	if writes > 0 && t.o.Original == nil && o.Compared.Different > 0 {
-		say("%d writes of the recording were not sent: rows that they changed are not what they were", writes)
+		say("%s of the recording were not sent: rows that they changed are not what they were", farm.Counted(writes, "write"))
 	}
 	if t.o.Original == nil && o.Compared.Different > 0 {
 		say("compared with the recording: data that has changed since then looks like a difference; --against a server with the same data tells them apart")
@@ -267,7 +268,7 @@ func (o *Outcome) note(t *tally) {
 		say("reading waited %d times for sessions that were behind: all others waited with it", o.Sessions.Waits)
 	}
 	if t.narrowTo > 0 {
-		say("the server gave only %d connections", t.narrowTo)
+		say("the server gave only %s", farm.Counted(t.narrowTo, "connection"))
 	}
 	if o.Sessions.Evicted > o.Sessions.Recorded {
 		say("sessions had to log in again %d times for want of connections, which takes time: allow more --sessions", o.Sessions.Evicted)
@@ -282,7 +283,7 @@ func (o *Outcome) note(t *tally) {
 		say("calls and load a second are of another pace")
 	}
 	if o.Reading.Moved > 0 {
-		say("%d statements began more than %v before the log tells of them: sent late, and not counted as late", o.Reading.Moved, readAhead)
+		say("%s began more than %v before the log tells of them: sent late, and not counted as late", farm.Counted(o.Reading.Moved, "statement"), readAhead)
 	}
 	if o.Reading.Backs > 0 {
 		say("the recording's clock went back %d times: what followed was taken for a continuation", o.Reading.Backs)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stowage/digest"
+	"stowage/farm"
 	"stowage/replay/effect"
 )
 
@@ -45,7 +46,7 @@ func (p *page) line(format string, args ...any) {
 
 func (p *page) head(o *Outcome) {
 	for _, in := range o.Reading.Inputs {
-		p.line("read      %s: %s, %d events, %d left out", in.Name, in.Kind, in.Statements, in.Left)
+		p.line("read      %s: %s, %s, %d left out", in.Name, in.Kind, farm.Counted(in.Statements, "event"), in.Left)
 		for _, n := range in.Notes {
 			p.line("          %s", n)
 		}
@@ -64,7 +65,7 @@ func (p *page) head(o *Outcome) {
 	p.line("%-9s %d of %d statements (%s) of %d sessions, recorded over %s", verb, o.Sent.All, o.Statements, sentText(o.Sent), o.Sessions.Recorded,
 		seconds(o.Pace.RecordedSeconds))
 	if !o.DryRun {
-		p.line("pace      %s: %s in all, at most %d connections; ended: %s", pace, seconds(o.Pace.Seconds), o.Sessions.Most, o.Ended)
+		p.line("pace      %s: %s in all, at most %s; ended: %s", pace, seconds(o.Pace.Seconds), farm.Counted(o.Sessions.Most, "connection"), o.Ended)
 	}
 }
 
@@ -112,7 +113,7 @@ func (p *page) results(o *Outcome, top int) {
 	c, e := o.Compared, o.Errors
 	p.line("results   %d equal, %d different, %d cannot be compared, %d not told by the recording", c.Equal, c.Different, c.Chance, c.Untold)
 	if e.All+e.NotSent+e.LostOriginal > 0 {
-		p.line("errors    %d in all: %d connections lost, %d timed out; %d statements found no connection", e.All, e.Lost, e.Timeouts, e.NotSent)
+		p.line("errors    %d in all: %s lost, %d timed out; %s found no connection", e.All, farm.Counted(e.Lost, "connection"), e.Timeouts, farm.Counted(e.NotSent, "statement"))
 		if e.LostOriginal > 0 {
 			p.line("          %d statements were not compared: the second server did not answer", e.LostOriginal)
 		}

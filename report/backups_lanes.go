@@ -132,7 +132,7 @@ func newLaneChart(id, title string, w window.Window, end, wide float64, kinds ma
 	}
 	c.Caption = "A row for each host whose disks are read, a bar for each backup, by the time since the first one began"
 	if all > len(lanes) {
-		c.Caption += fmt.Sprintf("; the %d hosts of %s that end last", len(lanes), whole(float64(all)))
+		c.Caption += fmt.Sprintf("; the %s of %s that end last", farm.Counted(len(lanes), "host"), whole(float64(all)))
 	}
 	c.Desc = fmt.Sprintf("%s on %s, done after %s. The table below has each host.", count(len(w.Backups), "backup"), count(all, "host"), span(seconds(w.Seconds)))
 	for _, k := range []struct {

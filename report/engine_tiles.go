@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"stowage/bench/engine/sheet"
+	"stowage/farm"
 )
 
 // tiles are the figures that a DBA asks for first.
@@ -66,7 +67,7 @@ func (d *EngineDocument) hostTiles() []tile {
 		return nil
 	}
 	link := "#" + d.ID + "-host"
-	note := fmt.Sprintf("%d, then %d servers; %s, %s", few.Instances, many.Instances, few.Cell, few.Load)
+	note := fmt.Sprintf("%d, then %s; %s, %s", few.Instances, farm.Counted(many.Instances, "server"), few.Cell, few.Load)
 	var out []tile
 	for _, k := range d.r.Knees {
 		if k.Cell == few.Cell && k.Load == few.Load && k.Ratio == few.Ratio {

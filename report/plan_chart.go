@@ -202,7 +202,7 @@ func (c *census) movesChart() *planChart {
 	out.Height = 16 + row*float64(count) + 26
 	out.Y1 = out.Height - 26
 	out.Desc = "One bar a move, in as many lanes as run at once, from the first move to the last as estimated. The same as a table: below."
-	out.Caption = fmt.Sprintf("One bar a move, as long as it is estimated to take; %d lanes, as so many run at once at most. Times are since the first move.", count)
+	out.Caption = fmt.Sprintf("One bar a move, as long as it is estimated to take; %s, as so many run at once at most. Times are since the first move.", farm.Counted(count, "lane"))
 	end := max(c.plan.MoveSeconds, 1)
 	out.timeTicks(end)
 	critical := map[string]bool{}

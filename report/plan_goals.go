@@ -94,7 +94,7 @@ func countRules(a, b int) string {
 	if a+b == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d and %d rules", a, b)
+	return fmt.Sprintf("%d and %s", a, farm.Counted(b, "rule"))
 }
 
 func labelWords(labels map[string][]string) string {

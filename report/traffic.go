@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"stowage/digest"
+	"stowage/farm"
 )
 
 // mostClasses is how many classes the table shows, by load.
@@ -70,8 +71,8 @@ func newTraffic(c *digest.Comparison) *traffic {
 	t.Load = fmt.Sprintf("%s seconds of query time per second before, %s after: %s by the number of calls, %s by how long they took.",
 		digits(c.Overall.LoadBefore), digits(c.Overall.LoadAfter), signed(c.Overall.LoadByCalls), signed(c.Overall.LoadByAvg))
 	if c.BlockSeconds > 0 {
-		t.Evidence = fmt.Sprintf("Evidence: %d blocks of %d s before and %d after. At most %s of the changes claimed may be false; a change below %s counts as none.",
-			c.BlocksBefore, c.BlockSeconds, c.BlocksAfter, percent(c.Alpha), percent(c.Margin))
+		t.Evidence = fmt.Sprintf("Evidence: %s of %d s before and %d after. At most %s of the changes claimed may be false; a change below %s counts as none.",
+			farm.Counted(c.BlocksBefore, "block"), c.BlockSeconds, c.BlocksAfter, percent(c.Alpha), percent(c.Margin))
 	}
 	if s := c.SelfCheck; s != nil {
 		t.SelfCheck = fmt.Sprintf("Self-check: halves and quarters of each capture against each other, %d times, gave %d alarms in %s judged classes (%s).",

@@ -118,7 +118,7 @@ func (p Plan) WriteText(w io.Writer) error {
 	}
 	shown := map[string]bool{}
 	for _, s := range p.Shards {
-		if err := say("  %-16s %-12s %6d tenants, about %d parents and %d children; the parent's table grows by about %s\n", s.Shard, s.Pair, s.Tenants, s.Parents, s.Children, farm.RoundQuantity(float64(s.Bytes), farm.Disk.Kind())); err != nil {
+		if err := say("  %-16s %-12s %6d tenants, about %s and %d children; the parent's table grows by about %s\n", s.Shard, s.Pair, s.Tenants, farm.Counted(s.Parents, "parent"), s.Children, farm.RoundQuantity(float64(s.Bytes), farm.Disk.Kind())); err != nil {
 			return err
 		}
 	}
@@ -173,7 +173,7 @@ func (r Record) IsRight() bool { return r.Mismatches == 0 && r.Different == 0 }
 // Wrong says what the last comparison found.
 func (r Record) Wrong() string {
 	if r.Mismatches == 0 {
-		return fmt.Sprintf("the two queries differ in %s: stowage snapshot --compare names them", farm.Counted(int(r.Different), "row"))
+		return fmt.Sprintf("the two queries differ in %s: stowage snapshot --compare names them", farm.Counted(r.Different, "row"))
 	}
 	return wrongText(latest.Verdict{Rows: r.Rows, Mismatches: r.Mismatches, Keys: r.Keys})
 }

@@ -129,7 +129,7 @@ func (f *filling) tenant(ctx context.Context, s *latest.Session, m Member) error
 		}
 		if time.Since(f.told) > tellEach {
 			f.told = time.Now()
-			f.say("%s: %d rows filled in%s", f.label, at.Parents, f.why())
+			f.say("%s: %s filled in%s", f.label, farm.Counted(at.Parents, "row"), f.why())
 		}
 	}
 	return nil

@@ -46,10 +46,10 @@ func (w *work) shadow(ctx context.Context) error {
 			return err
 		}
 		if c.Different > 0 {
-			w.say("tenant %s stays as it is: the two queries differ in %s, the first: %s", m, farm.Counted(int(c.Different), "row"), c.Differences[0])
+			w.say("tenant %s stays as it is: the two queries differ in %s, the first: %s", m, farm.Counted(c.Different, "row"), c.Differences[0])
 			continue
 		}
-		w.say("tenant %s: both queries give %d rows, %s and %s", m, c.Rows, farm.Millis(r.Normalised), farm.Millis(r.Denormalised))
+		w.say("tenant %s: both queries give %s, %s and %s", m, farm.Counted(c.Rows, "row"), farm.Millis(r.Normalised), farm.Millis(r.Denormalised))
 	}
 	return nil
 }

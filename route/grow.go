@@ -68,7 +68,7 @@ func removing(pair farm.PairName) growth {
 			return nil, false, nil
 		}
 		if len(old.Shards) > 0 {
-			return nil, false, &farm.Error{Op: "remove from routing", Subject: string(pair), Err: fmt.Errorf("%w: it serves %d shards, %s first", farm.ErrRefused, len(old.Shards), old.Shards[0]),
+			return nil, false, &farm.Error{Op: "remove from routing", Subject: string(pair), Err: fmt.Errorf("%w: it serves %s, %s first", farm.ErrRefused, farm.Counted(len(old.Shards), "shard"), old.Shards[0]),
 				Hint: "move them elsewhere first: stowage move shard"}
 		}
 		return nil, true, nil

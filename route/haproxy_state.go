@@ -290,9 +290,9 @@ func (h *HAProxy) sessions(ctx context.Context, pair farm.PairName, home farm.Si
 		n, old, err := s.sessions(ctx, name)
 		switch {
 		case n > 0:
-			texts[i] = fmt.Sprintf("%d connections through HAProxy at %s", n, s.address)
+			texts[i] = fmt.Sprintf("%s through HAProxy at %s", farm.Counted(n, "connection"), s.address)
 		case old > 0:
-			texts[i] = fmt.Sprintf("%d connections through workers that a reload left behind, HAProxy at %s", old, s.address)
+			texts[i] = fmt.Sprintf("%s through workers that a reload left behind, HAProxy at %s", farm.Counted(old, "connection"), s.address)
 		}
 		return err
 	})

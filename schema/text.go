@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"stowage/farm"
 )
 
 // WriteDrift writes who has what they should not have: a line a difference, with the shards.
@@ -69,7 +71,7 @@ func (p *page) head(r Report) {
 	if !r.Declared {
 		than = "as most shards are"
 	}
-	p.line("%d of %s on %s: %s", r.Right, plural(r.Shards, "shard", "shards"), plural(r.Servers, "server", "servers"), than)
+	p.line("%d of %s on %s: %s", r.Right, farm.Counted(r.Shards, "shard"), farm.Counted(r.Servers, "server"), than)
 }
 
 func (p *page) foot(r Report) {
@@ -94,12 +96,12 @@ func (v Variant) title() string {
 
 func (v Variant) count() string {
 	if len(v.Shards) == 0 {
-		return plural(len(v.OneSide), "shard on one of its servers", "shards on some of their servers")
+		return farm.CountedAs(len(v.OneSide), "shard on one of its servers", "shards on some of their servers")
 	}
 	if len(v.OneSide) == 0 {
-		return plural(len(v.Shards), "shard", "shards")
+		return farm.Counted(len(v.Shards), "shard")
 	}
-	return plural(len(v.Shards), "shard", "shards") + ", " + fmt.Sprintf("%d more on some of their servers", len(v.OneSide))
+	return farm.Counted(len(v.Shards), "shard") + ", " + fmt.Sprintf("%d more on some of their servers", len(v.OneSide))
 }
 
 // most is how many are named in a line.
@@ -132,11 +134,4 @@ func (d Difference) short() string {
 		return name + " is missing"
 	}
 	return name + " is not declared"
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

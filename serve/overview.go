@@ -74,7 +74,7 @@ func farmTiles(f Farm, plan *Plan) []tile {
 			hosts.Name, hosts.Before, hosts.After, hosts.Note = "hosts, now and after", fmt.Sprint(f.Hosts), fmt.Sprint(plan.HostsUsed), "plan "+plan.Name
 		}
 	}
-	out := []tile{hosts, {Name: "servers", Link: "/plan", After: fmt.Sprint(f.Instances), Note: fmt.Sprintf("%d shards in %d pairs", f.Shards, f.Pairs)}}
+	out := []tile{hosts, {Name: "servers", Link: "/plan", After: fmt.Sprint(f.Instances), Note: fmt.Sprintf("%s in %d pairs", farm.Counted(f.Shards, "shard"), f.Pairs)}}
 	if plan != nil && plan.WattsBefore > 0 {
 		out = append(out, tile{Name: "power, now and after", Link: "/plan", Before: fmt.Sprintf("%.0f", plan.WattsBefore), After: fmt.Sprintf("%.0f W", plan.Watts), Note: "plan " + plan.Name})
 	}

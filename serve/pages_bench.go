@@ -53,7 +53,7 @@ func (s *Server) chosen(r *http.Request) (Shown, error) {
 		return refuse(fmt.Errorf("%w: none was chosen", farm.ErrInput), "choose results in the list of Bench")
 	}
 	if len(wanted) > report.MostBenches {
-		return refuse(fmt.Errorf("%w: %d results, at most %d can be distinguished", farm.ErrInput, len(wanted), report.MostBenches), "choose fewer")
+		return refuse(fmt.Errorf("%w: %s, at most %d can be distinguished", farm.ErrInput, farm.Counted(len(wanted), "result"), report.MostBenches), "choose fewer")
 	}
 	for _, name := range wanted {
 		if !slices.ContainsFunc(all, func(b Bench) bool { return b.File == name }) {

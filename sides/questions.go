@@ -157,6 +157,6 @@ func askTwinRoom(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	if sum < limit*9/10 {
 		return nil, nil
 	}
-	return []farm.Finding{Blocker(string(s.v.Twin.Name()), fmt.Sprintf("both sides have %d connections together, and max_connections of this one is %d", sum, limit),
+	return []farm.Finding{Blocker(string(s.v.Twin.Name()), fmt.Sprintf("both sides have %s together, and max_connections of this one is %d", farm.Counted(sum, "connection"), limit),
 		fmt.Sprintf("SET GLOBAL max_connections = %d, or wait for a quieter hour", sum*3/2))}, nil
 }

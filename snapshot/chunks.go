@@ -91,7 +91,7 @@ func (c *Chunked) chunk(ctx context.Context) error {
 		return err
 	}
 	c.Progress = p
-	c.tell("%d rows read", p.Rows)
+	c.tell("%s read", farm.Counted(p.Rows, "row"))
 	return nil
 }
 

@@ -90,7 +90,7 @@ func Choose(seen []Seen) (Seen, error) {
 
 // Why says in one sentence why this side was chosen.
 func (s Seen) Why(others []Seen) string {
-	text := fmt.Sprintf("reading side %s (%s), %d threads running", s.Side, s.Server.Name(), s.Running)
+	text := fmt.Sprintf("reading side %s (%s), %s running", s.Side, s.Server.Name(), farm.Counted(s.Running, "thread"))
 	for _, o := range others {
 		switch {
 		case o.Side == s.Side:

@@ -313,7 +313,7 @@ func (c *Cutover) fenceFrom(ctx context.Context) error {
 func (c *Cutover) kill(ctx context.Context) error {
 	n, err := c.From.EndSessionsOf(ctx, c.users, killTime)
 	if err == nil && n > 0 {
-		c.tell(farm.StepProgress, "kill", fmt.Sprintf("ended %d sessions of accounts that read_only does not stop", n), 0)
+		c.tell(farm.StepProgress, "kill", fmt.Sprintf("ended %s of accounts that read_only does not stop", farm.Counted(n, "session")), 0)
 	}
 	return err
 }

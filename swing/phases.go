@@ -132,7 +132,7 @@ func (c Clients) Drain(ctx context.Context, s Settings, settle time.Duration) er
 			left, err := server.QuiesceSince(ctx, foreign, settle, s.Drain)
 			if err == nil && len(left) > 0 {
 				err = &farm.Error{Op: "drain", Subject: string(server.Name()),
-					Err:  workOpen(fmt.Sprintf("%d sessions still hold work open after %v, the first: %s", len(left), s.Drain, left[0])),
+					Err:  workOpen(fmt.Sprintf("%s still hold work open after %v, the first: %s", farm.Counted(len(left), "session"), s.Drain, left[0])),
 					Hint: "nothing has changed, and clients go on where they were; wait for the long transaction or end it, it will be tried again"}
 			}
 			errs[i] = err

@@ -56,7 +56,7 @@ func AskFollowsNobody(primary Peer) []farm.Finding {
 func AskFollows(replica Peer, primary *mysql.Server, which string) []farm.Finding {
 	switch r := replica.Facts.Replication; {
 	case which != "" && r.Sources > 1:
-		return []farm.Finding{blocker(replica.Name, fmt.Sprintf("it replicates from %d sources", r.Sources), which+" must follow one primary only")}
+		return []farm.Finding{blocker(replica.Name, fmt.Sprintf("it replicates from %s", farm.Counted(r.Sources, "source")), which+" must follow one primary only")}
 	case !r.Follows(primary.Address()):
 		return []farm.Finding{blocker(replica.Name, "it does not replicate from the primary at "+primary.Address(), "point it there, or correct farm.yaml")}
 	}

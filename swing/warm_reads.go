@@ -61,7 +61,7 @@ func (s *Swing) meetTwin(ctx context.Context) error {
 			s.measured("warm", fmt.Sprintf("warm: %s; seen in %s", w, watch.Source()))
 			return nil
 		case w.isFull(s.Settings):
-			s.measured("warm", fmt.Sprintf("slower than its twin, and not for want of pages: %s, %s from disk; seen in %s", w, farm.Counted(int(w.misses), "page"), watch.Source()))
+			s.measured("warm", fmt.Sprintf("slower than its twin, and not for want of pages: %s, %s from disk; seen in %s", w, farm.Counted(w.misses, "page"), watch.Source()))
 			return nil
 		case late && len(w.here) < s.Settings.WarmReads:
 			return s.unjudged(ctx, fmt.Sprintf("%s in %s, %d are needed%s", farm.Counted(len(w.here), "read"), s.Settings.WarmLimit, s.Settings.WarmReads, both.refused()))

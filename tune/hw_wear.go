@@ -72,13 +72,13 @@ func worn(l *look, name string, h *Health, get string) {
 		sayWorn(l, farm.Warning, name, fmt.Sprintf("%s: media_errors %d", h.From, h.MediaErrors), "it has lost data before, if only once")
 	}
 	if h.Pending > 0 {
-		sayWorn(l, farm.Warning, name, fmt.Sprintf("%s: %d sectors that it cannot read wait to be replaced", h.From, h.Pending), "it cannot give back what it was given")
+		sayWorn(l, farm.Warning, name, fmt.Sprintf("%s: %s that it cannot read wait to be replaced", h.From, farm.Counted(h.Pending, "sector")), "it cannot give back what it was given")
 	}
 	if h.Uncorrectable > 0 {
-		sayWorn(l, farm.Warning, name, fmt.Sprintf("%s: %d errors that it could not correct", h.From, h.Uncorrectable), "it could not give back what it was given")
+		sayWorn(l, farm.Warning, name, fmt.Sprintf("%s: %s that it could not correct", h.From, farm.Counted(h.Uncorrectable, "error")), "it could not give back what it was given")
 	}
 	if h.Reallocated > 0 {
-		sayWorn(l, farm.Warning, name, fmt.Sprintf("%s: %d sectors replaced by spare ones", h.From, h.Reallocated), "it has begun to use its spare sectors")
+		sayWorn(l, farm.Warning, name, fmt.Sprintf("%s: %s replaced by spare ones", h.From, farm.Counted(h.Reallocated, "sector")), "it has begun to use its spare sectors")
 		if h.Rotation == 0 { // flash replaces blocks as it wears
 			last := &l.Findings[len(l.Findings)-1]
 			last.Severity, last.Fix = farm.Note, "look again in a week: a number that grows quickly is a drive that fails"

@@ -125,7 +125,7 @@ func (h Planned) aio() Outcome {
 	if sum*4 <= aioDefault*3 {
 		return Outcome{}
 	}
-	return found(Finding{Severity: farm.Warning, Subject: h.Host, Read: fmt.Sprintf("%d instances may ask for %d asynchronous requests; a kernel's default is %d", n, sum, aioDefault),
+	return found(Finding{Severity: farm.Warning, Subject: h.Host, Read: fmt.Sprintf("%s may ask for %d asynchronous requests; a kernel's default is %d", farm.Counted(n, "instance"), sum, aioDefault),
 		Verdict: "the last instances may not start there",
 		Why:     "all instances of a host share one limit, and each server takes its part when it starts. With io_uring there is no limit. Which of the two a server uses is only known when it runs, so this is an estimate",
 		Fix:     "sysctl fs.aio-max-nr=1048576 on that host", Persist: "/etc/sysctl.d/60-stowage.conf: fs.aio-max-nr = 1048576", Revert: fmt.Sprintf("sysctl fs.aio-max-nr=%d", aioDefault)})

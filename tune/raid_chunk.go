@@ -129,7 +129,7 @@ func chunkOf(subject, read string, chunk, page int64) (Finding, bool) {
 	switch {
 	case chunk < page:
 		x.Severity = farm.Warning
-		x.Verdict = fmt.Sprintf("every page is on %d disks: each read of one waits for as many", (page+chunk-1)/chunk)
+		x.Verdict = fmt.Sprintf("every page is on %s: each read of one waits for as many", farm.Counted((page+chunk-1)/chunk, "disk"))
 		x.Why = "a disk does a fixed number of reads a second, however small they are; a page on several disks takes one from each"
 	case part >= split:
 		x.Verdict = fmt.Sprintf("up to %.0f %% of the reads of pages need two disks", 100*part)

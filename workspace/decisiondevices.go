@@ -99,7 +99,7 @@ func (r *decisionReader) checkLevel(n *yaml.Node, where string, a decide.Array) 
 		}
 		switch {
 		case a.Devices < l.Least:
-			r.fault(n, "level %s of the %s wants %d devices at least, not %d", a.Level, where, l.Least, a.Devices)
+			r.fault(n, "level %s of the %s wants %s at least, not %d", a.Level, where, farm.Counted(l.Least, "device"), a.Devices)
 		case a.Level == decide.RAID10 && a.Devices%2 == 1:
 			r.fault(n, "level 10 of the %s wants an even number of devices, not %d", where, a.Devices)
 		}

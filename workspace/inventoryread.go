@@ -119,7 +119,7 @@ func parseInventory(file string, src []byte) (claims.Declared, error) {
 		return true
 	})
 	if len(r.d.Specs) >= claims.MostSources {
-		r.add(1, "%d sources, and %d are the most", len(r.d.Specs), claims.MostSources-1)
+		r.add(1, "%s, and %d are the most", farm.Counted(len(r.d.Specs), "source"), claims.MostSources-1)
 	}
 	known := []string{"farm"}
 	for _, s := range r.d.Specs {

@@ -119,7 +119,7 @@ func WayOf(t farm.Topology, replicas int, forms []Form) (w Way, wrong string) {
 	case worst == schema.Instant || worst == schema.Unchanged:
 		return Direct, ""
 	case t != farm.ActiveActive && worst == schema.Directional && replicas > 1:
-		return "", fmt.Sprintf("the pair has %d replicas: while roles change one of them would get nothing; detach all but one", replicas)
+		return "", fmt.Sprintf("the pair has %s: while roles change one of them would get nothing; detach all but one", farm.Counted(replicas, "replica"))
 	}
 	w = Apart
 	if worst == schema.Directional {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stowage/bench/result"
+	"stowage/farm"
 )
 
 // Take adds what a result says to a candidate's figures, and what must be known of it to the notes. What is there already stays. name is what people
@@ -87,7 +88,7 @@ func notesOf(name string, r *result.Result) []string {
 		return append([]string{"imported, measured by another program: " + r.Source + "; nothing is known of what disturbed it"}, r.Labels...)
 	}
 	e := r.Environment
-	out := []string{strings.TrimSpace(fmt.Sprintf("measured: %s (%s %s, %s, %s profile, %d runs)", name, e.Host, e.Directory, e.Filesystem, r.Profile, r.Noise.Runs))}
+	out := []string{strings.TrimSpace(fmt.Sprintf("measured: %s (%s %s, %s, %s profile, %s)", name, e.Host, e.Directory, e.Filesystem, r.Profile, farm.Counted(r.Noise.Runs, "run")))}
 	if !r.Complete {
 		out = append(out, name+" is not complete")
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"stowage/bench/engine/sheet"
+	"stowage/farm"
 )
 
 // point is one row to be measured, with what it takes.
@@ -76,7 +77,7 @@ func (o Order) applyPoints(add func(threads int, mode, id string)) {
 			continue
 		}
 		for _, m := range o.Modes {
-			add(n, m, fmt.Sprintf("%d threads %s", n, m))
+			add(n, m, fmt.Sprintf("%s %s", farm.Counted(n, "thread"), m))
 		}
 	}
 }

@@ -173,7 +173,7 @@ func (b *bencher) prepare() error {
 		all.MinRuns = o.MaxRuns
 		_, most = sheet.Estimate(all, len(points), stores)
 	}
-	b.say("%s: %d cells, %d rows, at least %d runs, about %s%s; %d KiB of rows in each of %d data directories", o.Profile, len(cells), len(points), runs, hours(length), upTo(length, most), sheet.DataBytes(o.Rows)>>10, stores)
+	b.say("%s: %s, %s, at least %s, about %s%s; %d KiB of rows in each of %d data directories", o.Profile, farm.Counted(len(cells), "cell"), farm.Counted(len(points), "row"), farm.Counted(runs, "run"), hours(length), upTo(length, most), sheet.DataBytes(o.Rows)>>10, stores)
 	return nil
 }
 

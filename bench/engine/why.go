@@ -96,7 +96,7 @@ func (b *bencher) whyOf(ctx context.Context, p point, perf *profiler, draw Pictu
 				perf.gap("functions of "+r.ID, fmt.Sprintf("%.0f %% of its samples are in functions without a symbol", 100*r.Unnamed), "install the server's debug symbols: apt-get install mariadb-server-core-dbgsym, from Debian's debian-debug archive")
 			}
 			if draw != nil {
-				sub := fmt.Sprintf("%d samples in %v; %.0f us of processor time a transaction, %.1f processors; %s, data/cache %.2g", graph.Samples, b.order.Runtime, r.CPU, r.CPUs, r.Durability, r.Ratio)
+				sub := fmt.Sprintf("%s in %v; %.0f us of processor time a transaction, %.1f processors; %s, data/cache %.2g", farm.Counted(graph.Samples, "sample"), b.order.Runtime, r.CPU, r.CPUs, r.Durability, r.Ratio)
 				var err error
 				if r.Flame, err = draw(r.ID, graph, sub); err != nil {
 					return err

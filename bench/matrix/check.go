@@ -145,7 +145,7 @@ func (m *Matrix) checkLevel(path, level string, add adder) {
 		return
 	}
 	if n := m.Count(); n > 0 && n < needs[level] {
-		add(path, "%s needs %d devices, and there are %d", level, needs[level], n)
+		add(path, "%s needs %s, and there are %d", level, farm.Counted(needs[level], "device"), n)
 	}
 	if level == "raid10" && m.Count()%2 == 1 {
 		add(path, "raid10 needs an even number of devices, and there are %d", m.Count())

@@ -39,7 +39,7 @@ func (m *Matrix) Plan(steps []string, visit func(Cell) Visit) Plan {
 
 // Hours is the sentence that comes before anything else.
 func (p Plan) Hours() string {
-	text := fmt.Sprintf("%s: %d cells (one of them twice) x %d rounds = %d visits of %s", Long(p.Least), len(p.Cells), p.Matrix.Rounds, p.Visits, farm.Counted(len(p.Steps), "step"))
+	text := fmt.Sprintf("%s: %s (one of them twice) x %s = %s of %s", Long(p.Least), farm.Counted(len(p.Cells), "cell"), farm.Counted(p.Matrix.Rounds, "round"), farm.Counted(p.Visits, "visit"), farm.Counted(len(p.Steps), "step"))
 	if p.Most > p.Least*1.01 {
 		text += fmt.Sprintf("; up to %s if the device takes as long as it may to become steady", Long(p.Most))
 	}

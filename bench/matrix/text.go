@@ -10,11 +10,12 @@ import (
 
 	"stowage/bench/result"
 	"stowage/bench/stat"
+	"stowage/farm"
 )
 
 // WriteText is the outcome for people: a table for each step, with a row for each cell.
 func WriteText(w io.Writer, d *Document) error {
-	fmt.Fprintf(w, "Matrix of %d cells x %d rounds on %s, in %v, seed %d.\n", len(d.Cells), d.Matrix.Rounds, d.Ground, d.Took().Round(time.Second), d.Seed)
+	fmt.Fprintf(w, "Matrix of %d cells x %s on %s, in %v, seed %d.\n", len(d.Cells), farm.Counted(d.Matrix.Rounds, "round"), d.Ground, d.Took().Round(time.Second), d.Seed)
 	for _, t := range d.Tables() {
 		fmt.Fprintln(w)
 		if err := t.Write(w); err != nil {

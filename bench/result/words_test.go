@@ -53,7 +53,7 @@ func TestWriteRemarks(t *testing.T) {
 		noise   Noise
 		invalid []string
 	}{
-		"":                              {},
+		"":                               {},
 		"Quiet: nothing disturbed it.\n": {noise: Noise{Quiet: true}},
 		"Note: one.\nNote: two.\nNoise: others wrote.\nINVALID: a cache answered.\nINVALID: cut short.\n": {
 			labels: []string{"one", "two"}, noise: Noise{Reasons: []string{"others wrote"}}, invalid: []string{"a cache answered", "cut short"},

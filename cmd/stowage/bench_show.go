@@ -13,6 +13,7 @@ import (
 
 	"stowage/bench/matrix"
 	"stowage/bench/result"
+	"stowage/farm"
 	"stowage/report"
 	"stowage/workspace"
 )
@@ -30,17 +31,17 @@ classic table, Transfer/s, Requests/s, Avg/Request, 95%%/Request, and so is what
 
 With --html it writes one HTML file instead, complete in itself: latency percentile curves, saturation curves
 with their knee, maps of block size by depth, how even the speed stayed, all steps with their intervals,
-verdicts where there are several results, what disturbed them, machine, settings and job files. %d results
+verdicts where there are several results, what disturbed them, machine, settings and job files. %s
 at most; the first is what the others are compared with. Of bench engine: what a transaction costs, percentile
 curves, the curve of several servers on one host, what a replica can follow; one result at a time. The file is
 relative to the current directory.
 
-`, report.MostBenches) + exitHelp,
+`, farm.Counted(report.MostBenches, "result")) + exitHelp,
 		Example: "  stowage bench show new.json\n  stowage bench show old.json new.json --html compared.html",
 		Args:    args(cobra.MinimumNArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
 			if len(given) > report.MostBenches {
-				return usage(c, fmt.Errorf("%d results, at most %d can be distinguished", len(given), report.MostBenches))
+				return usage(c, fmt.Errorf("%s, at most %d can be distinguished", farm.Counted(len(given), "result"), report.MostBenches))
 			}
 			if is, err := a.showEngines(given, html); is {
 				return err

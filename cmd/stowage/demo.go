@@ -142,7 +142,7 @@ type span struct{ from, to time.Time }
 
 func (w *walk) road(ctx context.Context) error {
 	var err error
-	w.stage("starting %d clients at %g transactions a second", w.f.clients, w.f.rate)
+	w.stage("starting %s at %g transactions a second", farm.Counted(w.f.clients, "client"), w.f.rate)
 	if w.load, err = w.a.startLoad(ctx, w.f); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (w *walk) know(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.stage("%d instances, %d shards measured; capturing traffic for %v", len(inv.Instances), n, captured)
+	w.stage("%s, %s measured; capturing traffic for %v", farm.Counted(len(inv.Instances), "instance"), farm.Counted(n, "shard"), captured)
 	w.sum.HostsBefore, w.sum.Pairs, w.sum.Shards = inv.Hosts, inv.Pairs, n
 	w.before.from = time.Now()
 	w.before.to = w.before.from.Add(captured)
@@ -191,7 +191,7 @@ func (w *walk) planAndMove(ctx context.Context) error {
 		return err
 	}
 	w.sum.HostsAfter = p.HostsUsed
-	w.stage("%d hosts -> %d (no plan needs fewer than %d), %d moves in %d waves: %s", p.HostsBefore, p.HostsUsed, p.LowerBound, len(p.Moves), p.Waves(), path)
+	w.stage("%s -> %d (no plan needs fewer than %d), %s in %d waves: %s", farm.Counted(p.HostsBefore, "host"), p.HostsUsed, p.LowerBound, farm.Counted(len(p.Moves), "move"), p.Waves(), path)
 	w.stage("stowage move demo")
 	w.moving.from = time.Now()
 	w.move, err = w.a.move(ctx, "demo")
@@ -204,7 +204,7 @@ func (w *walk) planAndMove(ctx context.Context) error {
 // the databases, and writes the report.
 func (w *walk) prove(ctx context.Context) error {
 	w.after.from = time.Now()
-	w.stage("%d sides moved; capturing traffic for %v", w.move.Moved, captured)
+	w.stage("%s moved; capturing traffic for %v", farm.Counted(w.move.Moved, "side"), captured)
 	w.after.to = w.after.from.Add(captured)
 	if err := w.capture(ctx, w.after.to); err != nil {
 		return err
@@ -311,7 +311,7 @@ func (s demoSummary) writeText(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	row("hosts", "%d -> %d", s.HostsBefore, s.HostsAfter)
-	row("moved", "%d pairs, %d shards, live, in %.0f s", s.Pairs, s.Shards, s.MoveSeconds)
+	row("moved", "%s, %s, live, in %.0f s", farm.Counted(s.Pairs, "pair"), farm.Counted(s.Shards, "shard"), s.MoveSeconds)
 	row("acknowledged writes", "%d", s.Acknowledged)
 	row("lost writes", "%d", s.Lost)
 	row("duplicated writes", "%d", s.Duplicated)
@@ -337,7 +337,7 @@ func (w *walk) capture(ctx context.Context, t time.Time) error {
 			return nil
 		case <-tick.C:
 			s := w.load.Now()
-			w.stage("  %d writes acknowledged, %d reads, %d failed", s.Acknowledged, s.Reads, s.Failed)
+			w.stage("  %s acknowledged, %d reads, %d failed", farm.Counted(s.Acknowledged, "write"), s.Reads, s.Failed)
 		}
 	}
 }

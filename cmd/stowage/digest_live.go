@@ -227,7 +227,7 @@ func (a *app) readLogTable(ctx context.Context, r *traffic.Statements, name, fro
 	if table.IsWallClock() {
 		zone = ", its times read in time zone " + table.Zone
 	}
-	a.say("%s: %d rows of mysql.%s (%s%s)", name, in.Events(), from, table.Engine, zone)
+	a.say("%s: %s of mysql.%s (%s%s)", name, farm.Counted(in.Events(), "row"), from, table.Engine, zone)
 	if !table.IsWritten {
 		a.say("%s: nothing is being written to mysql.%s: %s", name, from, table.Why)
 	}
@@ -256,7 +256,7 @@ func (a *app) readSums(ctx context.Context, r *traffic.Statements, name string, 
 	sayPrepared(a.say, name, reading.Prepared, reading.Total())
 	in.Note(noteOwn, reading.Own)
 	in.Close()
-	a.say("%s: %d classes of %s, all since the server started or the table was truncated", name, len(reading.Classes), strings.TrimPrefix(sumsKind, liveSchema+"."))
+	a.say("%s: %s of %s, all since the server started or the table was truncated", name, farm.Counted(len(reading.Classes), "class"), strings.TrimPrefix(sumsKind, liveSchema+"."))
 	return b.Digest(), nil
 }
 

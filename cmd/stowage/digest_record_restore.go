@@ -120,10 +120,10 @@ func (s restoreSummary) writeText(w io.Writer) error {
 		case r.Restarted:
 			fmt.Fprintf(w, "%s: the server was restarted and has its own settings again\n", r.Instance)
 		default:
-			fmt.Fprintf(w, "%s: %d settings put back\n", r.Instance, len(r.Settings))
+			fmt.Fprintf(w, "%s: %s put back\n", r.Instance, farm.Counted(len(r.Settings), "setting"))
 		}
 		if r.Save != "" {
-			fmt.Fprintf(w, "  %s had been recorded; kept as %s\n", plural(int(r.Events), "event", "events"), r.Save)
+			fmt.Fprintf(w, "  %s had been recorded; kept as %s\n", farm.Counted(r.Events, "event"), r.Save)
 		}
 		writeKept(w, r.Left)
 	}

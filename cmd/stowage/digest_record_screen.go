@@ -24,7 +24,7 @@ type recordingScreen struct {
 
 func (a *app) showRecording(n int, f *recordFlags) *recordingScreen {
 	s := &recordingScreen{a: a, stop: make(chan struct{}), done: make(chan struct{}), bytes: map[farm.InstanceName]int64{}, wanted: n}
-	a.say("recording %d instances for %v from the %s; Ctrl-C ends the window early and keeps what was recorded", n, f.For, f.from)
+	a.say("recording %s for %v from the %s; Ctrl-C ends the window early and keeps what was recorded", farm.Counted(n, "instance"), f.For, f.from)
 	go s.run()
 	return s
 }
@@ -55,7 +55,7 @@ func (s *recordingScreen) say(since time.Duration) {
 	if n := s.wanted - s.began; n > 0 {
 		waiting = fmt.Sprintf(", %d not yet", n)
 	}
-	s.a.say("  %.0f s: %d instances being recorded%s, %d ended, %s", since.Seconds(), s.began-s.ended, waiting, s.ended, farm.RoundQuantity(float64(sum), farm.KindBytes))
+	s.a.say("  %.0f s: %s being recorded%s, %d ended, %s", since.Seconds(), farm.Counted(s.began-s.ended, "instance"), waiting, s.ended, farm.RoundQuantity(float64(sum), farm.KindBytes))
 }
 
 // add takes the progress of one window.

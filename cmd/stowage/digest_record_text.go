@@ -24,9 +24,9 @@ func writeRecorded(w io.Writer, r record.Result) {
 	}
 	switch {
 	case r.SessionsLeft > 0 && r.SlowLogIsOn:
-		fmt.Fprintf(w, "  %d sessions came during the window, keep long_query_time=0 and log every statement into the server's own slow log until they end: watch its size\n", r.SessionsLeft)
+		fmt.Fprintf(w, "  %s came during the window, keep long_query_time=0 and log every statement into the server's own slow log until they end: watch its size\n", farm.Counted(r.SessionsLeft, "session"))
 	case r.SessionsLeft > 0:
-		fmt.Fprintf(w, "  %d sessions came during the window and keep long_query_time=0 until they end; the slow log is off\n", r.SessionsLeft)
+		fmt.Fprintf(w, "  %s came during the window and keep long_query_time=0 until they end; the slow log is off\n", farm.Counted(r.SessionsLeft, "session"))
 	}
 	if r.SocketSessions > 0 {
 		fmt.Fprintf(w, "  %d sessions were on the server's Unix socket, which the network does not see\n", r.SocketSessions)

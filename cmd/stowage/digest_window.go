@@ -248,7 +248,7 @@ func (w *liveWindow) missing() (n, of uint64) {
 // giveUp leaves a ring alone that is too small for this server.
 func (w *liveWindow) giveUp() {
 	if n, of := w.missing(); w.ring != nil && w.lost == 0 && float64(n) > hopeless*float64(of) && n > 100 {
-		w.leave(fmt.Sprintf("%s is too small for this pace (%d rows): it missed %d of %d statements", w.ring.Table(), w.ring.Size(), n, of))
+		w.leave(fmt.Sprintf("%s is too small for this pace (%s): it missed %d of %d statements", w.ring.Table(), farm.Counted(w.ring.Size(), "row"), n, of))
 	}
 }
 

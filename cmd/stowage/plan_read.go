@@ -214,7 +214,7 @@ func (a *app) planVBP(path string) error {
 		out.Gap = float64(answer.Count-proof.Bound) / float64(proof.Bound)
 	}
 	return a.emit(out, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%d bins for %d items; at least %d are needed (%s)\n", out.HostsUsed, len(out.Assignments), out.LowerBound, out.BoundMethod)
+		_, err := fmt.Fprintf(w, "%d bins for %s; at least %d are needed (%s)\n", out.HostsUsed, farm.Counted(len(out.Assignments), "item"), out.LowerBound, out.BoundMethod)
 		return err
 	})
 }

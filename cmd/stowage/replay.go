@@ -167,7 +167,7 @@ func (a *app) replay(ctx context.Context, given []string, f replayFlags) error {
 		}
 	}
 	o.Progress = func(p replay.Progress) {
-		a.say("%s  %d sent, %d errors, %d different, late %s", p.Elapsed.Round(time.Second), p.Sent, p.Errors, p.Different, p.Late.Round(time.Millisecond))
+		a.say("%s  %d sent, %s, %d different, late %s", p.Elapsed.Round(time.Second), p.Sent, farm.Counted(p.Errors, "error"), p.Different, p.Late.Round(time.Millisecond))
 	}
 	out, err := replay.Run(ctx, o)
 	ended(err)

@@ -51,7 +51,7 @@ func (a *app) addBenches(d *session.Session, named []string, f *report.Facts) er
 	n := len(f.Benches) - report.MostBenches
 	switch {
 	case n > 0 && len(named) > 0:
-		return &farm.Error{Op: "write report", Err: fmt.Errorf("%w: %d results, at most %d can be distinguished", farm.ErrInput, len(f.Benches), report.MostBenches), Hint: "name fewer with --bench"}
+		return &farm.Error{Op: "write report", Err: fmt.Errorf("%w: %s, at most %d can be distinguished", farm.ErrInput, farm.Counted(len(f.Benches), "result"), report.MostBenches), Hint: "name fewer with --bench"}
 	case n > 0:
 		a.say("left out: the oldest %d of %d results in %s; --bench names others", n, len(f.Benches), d.Path("bench"))
 		f.Benches = f.Benches[n:]

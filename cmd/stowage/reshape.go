@@ -129,7 +129,7 @@ func (s moveSummary) writeTenants(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s: the tables have what they need, in %.1f s; begin with one tenant: stowage reshape %s --tenants 1\n", s.Run, s.Seconds, s.Plan)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: %d of %s right, %d rows compared, in %.1f s\n", s.Run, right, plural(len(s.Tenants), "tenant", "tenants"), rows, s.Seconds)
+	_, err := fmt.Fprintf(w, "%s: %d of %s right, %s compared, in %.1f s\n", s.Run, right, farm.Counted(len(s.Tenants), "tenant"), farm.Counted(rows, "row"), s.Seconds)
 	for _, t := range s.Tenants {
 		if !t.IsRight() {
 			_, e := fmt.Fprintf(w, "  %s was not changed: %s\n", t.Member, t.Wrong())
@@ -266,7 +266,7 @@ func (a *app) reshapeOnCommand() *cobra.Command {
 			}
 			return a.eachTenant(c.Context(), name, given, func(t reshape.Tenant) bool { return t.Migrated && !t.Active }, func(going *reshape.Act, s spec.Spec, t reshape.Tenant) (string, error) {
 				v, err := going.On(c.Context(), s, t)
-				return fmt.Sprintf("is active; %d rows compared", v.Rows), err
+				return fmt.Sprintf("is active; %s compared", farm.Counted(v.Rows, "row")), err
 			})
 		},
 	}
@@ -287,7 +287,7 @@ func (a *app) reshapeVerifyCommand() *cobra.Command {
 				if err == nil && v.Mismatches > 0 {
 					err = reshape.Wrong(v)
 				}
-				return fmt.Sprintf("is right; %d rows compared", v.Rows), err
+				return fmt.Sprintf("is right; %s compared", farm.Counted(v.Rows, "row")), err
 			})
 		},
 	}

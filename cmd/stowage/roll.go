@@ -129,7 +129,7 @@ func (f *rollFlags) ofPlan(fl *pflag.FlagSet) {
 // roll makes a plan, or carries one out.
 func (a *app) roll(c *cobra.Command, f rollFlags, names, argv []string) error {
 	if len(names) > 1 {
-		return usage(c, fmt.Errorf("%d names given: give one plan or one playbook; a command comes after --", len(names)))
+		return usage(c, fmt.Errorf("%s given: give one plan or one playbook; a command comes after --", farm.Counted(len(names), "name")))
 	}
 	d, err := a.open()
 	if err != nil {
@@ -325,7 +325,7 @@ func (s moveSummary) writeHosts(w io.Writer) error {
 			done++
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s: %d of %s rolled in %.1f s; gates were closed for %s (median), %s (longest)\n", s.Run, done, plural(len(s.Hosts), "host", "hosts"), s.Seconds, farm.Millis(s.GateP50), farm.Millis(s.GateMax))
+	_, err := fmt.Fprintf(w, "%s: %d of %s rolled in %.1f s; gates were closed for %s (median), %s (longest)\n", s.Run, done, farm.Counted(len(s.Hosts), "host"), s.Seconds, farm.Millis(s.GateP50), farm.Millis(s.GateMax))
 	for _, h := range s.Hosts {
 		line := fmt.Sprintf("  %-16s %-12s out for %.1f s", h.Host, h.End, h.SecondsOut)
 		switch {
@@ -335,7 +335,7 @@ func (s moveSummary) writeHosts(w io.Writer) error {
 			line += fmt.Sprintf(", command ended with %d", *h.CommandRC)
 		}
 		if h.Noted > 0 {
-			line += fmt.Sprintf(", %s noted", plural(h.Noted, "failure", "failures"))
+			line += fmt.Sprintf(", %s noted", farm.Counted(h.Noted, "failure"))
 		}
 		_, e := fmt.Fprintln(w, line)
 		err = errors.Join(err, e)

@@ -206,7 +206,7 @@ func (a *app) readForeign(ctx context.Context, dir workspace.SchemaDir, statemen
 		return &farm.Error{Op: "read", Subject: statements[0].Place, Err: fmt.Errorf("no server writes this definition so, and none can be asked here: %w", err),
 			Hint: "install the server package on this machine, or let 'stowage schema pull' write the file"}
 	}
-	a.say("a throw-away server reads %s of schema/ that no server has just so", plural(len(statements), "table", "tables"))
+	a.say("a throw-away server reads %s of schema/ that no server has just so", farm.Counted(len(statements), "table"))
 	texts, flavor, err := scratch.Read(ctx, scratch.Question{Local: local, Dir: scratch.Place(ctx, local), Charset: dir.Charset, Collation: dir.Collation, Statements: statements,
 		Open: func(address string, account mysql.Account) *mysql.Server {
 			return mysql.Open("scratch", address, account, a.log)

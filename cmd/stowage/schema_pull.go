@@ -121,7 +121,7 @@ func (p pulled) writeText(w io.Writer) error {
 		fmt.Fprintf(w, "wrote %s\n", f)
 	}
 	if len(p.Written) == 0 {
-		fmt.Fprintf(w, "%s as declared; nothing written\n", plural(p.Same, "table", "tables"))
+		fmt.Fprintf(w, "%s as declared; nothing written\n", farm.Counted(p.Same, "table"))
 	}
 	for _, at := range p.Nowhere {
 		fmt.Fprintf(w, "%s: less than half of the shards have this table; the file stays\n", at)

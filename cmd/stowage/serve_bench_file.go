@@ -119,7 +119,7 @@ func (f benchFile) matrixEntry() serve.Bench {
 		}
 	}
 	b := serve.Bench{
-		Kind: kindMatrix, What: fmt.Sprintf("%d cells, baseline %s", len(d.Cells), d.Baseline),
+		Kind: kindMatrix, What: fmt.Sprintf("%s, baseline %s", farm.Counted(len(d.Cells), "cell"), d.Baseline),
 		Verdict: fmt.Sprintf("Whole. %d of %d cells were measured.", measured, len(d.Cells)),
 	}
 	if len(d.Sessions) > 0 {

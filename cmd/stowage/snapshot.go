@@ -146,7 +146,7 @@ func (a *app) snapshot(ctx context.Context, f snapshotFlags) error {
 	if f.chunks {
 		sum, done, err = a.snapshotChunks(ctx, f, src, out)
 	} else {
-		tell := func(rows int64) { a.say("%d rows", rows) }
+		tell := func(rows int64) { a.say("%s", farm.Counted(rows, "row")) }
 		sum, err = snapshot.Take(ctx, src.seen.Server, snapshot.Of(src.shape, src.shard, f.tenant, latest.Form(f.form)), f.format, out, tell)
 	}
 	if err != nil {
@@ -158,9 +158,9 @@ func (a *app) snapshot(ctx context.Context, f snapshotFlags) error {
 	done()
 	answer := snapshotAnswer{FormatVersion: 1, Shard: src.shard, Tenant: f.tenant, Position: sum.Position.String(), Side: src.seen.Side, Instance: src.seen.Server.Name(), SideState: src.seen.Not,
 		Query: queryName(sum.Form), Form: sum.Form, Rows: sum.Rows, Bytes: sum.Bytes, Seconds: sum.Took.Seconds(), WrittenAsNull: sum.Lost, Format: f.format, Out: f.out}
-	a.say("%s, %s in %.2f s, %s query (%s), position %s", plural(int(sum.Rows), "row", "rows"), farm.RoundQuantity(float64(sum.Bytes), farm.KindBytes), sum.Took.Seconds(), answer.Query, answer.Form, answer.Position)
+	a.say("%s, %s in %.2f s, %s query (%s), position %s", farm.Counted(sum.Rows, "row"), farm.RoundQuantity(float64(sum.Bytes), farm.KindBytes), sum.Took.Seconds(), answer.Query, answer.Form, answer.Position)
 	if sum.Lost > 0 {
-		a.say("%s that no calendar has: written as NULL", plural(int(sum.Lost), "date", "dates"))
+		a.say("%s that no calendar has: written as NULL", farm.Counted(sum.Lost, "date"))
 	}
 	if !a.json {
 		return nil
@@ -178,7 +178,7 @@ func snapshotEnd(err error, f snapshotFlags, sum snapshot.Summary) error {
 		if f.chunks {
 			hint = "run the same command again: it goes on"
 		}
-		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w after %d rows", farm.ErrInterrupted, sum.Rows), Hint: hint}
+		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w after %s", farm.ErrInterrupted, farm.Counted(sum.Rows, "row")), Hint: hint}
 	case errors.Is(err, latest.ErrNoTenant):
 		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w: the tenant has gone: %w", farm.ErrInput, err)}
 	}
@@ -216,15 +216,15 @@ func (a *app) snapshotCompare(ctx context.Context, f snapshotFlags, src *snapsho
 }
 
 func (v snapshotDifferences) text(w io.Writer) error {
-	fmt.Fprintf(w, "tenant %s of %s at %s: %s by the normalised query (%s)\n", v.Tenant, v.Shard, v.Position, plural(int(v.Rows), "row", "rows"), v.Form)
+	fmt.Fprintf(w, "tenant %s of %s at %s: %s by the normalised query (%s)\n", v.Tenant, v.Shard, v.Position, farm.Counted(v.Rows, "row"), v.Form)
 	fmt.Fprintf(w, "normalised %.3f s, denormalised %.3f s; the second found in memory what the first had read\n", v.Normalised.Seconds(), v.Denormalised.Seconds())
 	switch {
 	case v.Different == 0:
 		fmt.Fprintln(w, "both queries give the same rows")
 	case v.AtLeast:
-		fmt.Fprintf(w, "at least %s; the first:\n", plural(int(v.Different), "row differs", "rows differ"))
+		fmt.Fprintf(w, "at least %s; the first:\n", farm.CountedAs(int(v.Different), "row differs", "rows differ"))
 	default:
-		fmt.Fprintf(w, "%s:\n", plural(int(v.Different), "row differs", "rows differ"))
+		fmt.Fprintf(w, "%s:\n", farm.CountedAs(int(v.Different), "row differs", "rows differ"))
 	}
 	for _, d := range v.Differences {
 		fmt.Fprintf(w, "  %s\n", d)

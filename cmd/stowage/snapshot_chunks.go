@@ -46,7 +46,7 @@ func (a *app) snapshotChunks(ctx context.Context, f snapshotFlags, src *snapshot
 			return sum, nil, err
 		}
 	} else {
-		a.say("going on behind %d rows", state.Progress.Rows)
+		a.say("going on behind %s", farm.Counted(state.Progress.Rows, "row"))
 	}
 	c := snapshot.Chunked{Shape: src.shape, Shard: src.shard, Tenant: f.tenant, Server: src.seen.Server, Progress: state.Progress, Spool: spool, Tell: func(text string) { a.say("%s", text) },
 		Keep: func(p snapshot.Progress) error {

@@ -84,7 +84,7 @@ func (c claimLine) String() string {
 	if c.Whole {
 		return "the whole farm"
 	}
-	return fmt.Sprintf("%s on %s", plural(len(c.Pairs), "pair", "pairs"), plural(len(c.Hosts), "host", "hosts"))
+	return fmt.Sprintf("%s on %s", farm.Counted(len(c.Pairs), "pair"), farm.Counted(len(c.Hosts), "host"))
 }
 
 type sideRow struct {

@@ -247,7 +247,7 @@ func (a *app) facts(ctx context.Context, t *tuneFlags) (*tune.Facts, error) {
 		if err != nil {
 			return nil, &farm.Error{Op: "record", Subject: t.record, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "name a directory that may be written"}
 		}
-		a.say("%d files recorded in %s; look at them before you give them away", n, t.record)
+		a.say("%s recorded in %s; look at them before you give them away", farm.Counted(n, "file"), t.record)
 	}
 	return facts, addMeasured(facts, t.measured)
 }

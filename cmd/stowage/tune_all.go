@@ -245,7 +245,7 @@ func (t tuneAll) writeText(w io.Writer, rules []tune.Rule) error {
 	if err := inventory.WriteFindings(w, t.findings()); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%s nothing to find on any host\n", plural(quiet, "rule has", "rules have"))
+	fmt.Fprintf(w, "\n%s nothing to find on any host\n", farm.CountedAs(quiet, "rule has", "rules have"))
 	for _, s := range t.Silent {
 		fmt.Fprintf(w, "not looked at: %s: %s\n  -> %s\n", s.Host, s.Why, s.Remedy)
 	}

@@ -121,11 +121,11 @@ func (a *app) endTune(ctx context.Context, out tuneChanges, results []fix.Result
 	case err != nil:
 		return err
 	case n[fix.Unknown] > 0:
-		return &farm.Error{Op: op, Err: fmt.Errorf("%w: %d settings", farm.ErrOutcomeUnknown, n[fix.Unknown]), Hint: "look at them; the journal still has what they were"}
+		return &farm.Error{Op: op, Err: fmt.Errorf("%w: %s", farm.ErrOutcomeUnknown, farm.Counted(n[fix.Unknown], "setting")), Hint: "look at them; the journal still has what they were"}
 	case ctx.Err() != nil:
 		return &farm.Error{Op: op, Err: farm.ErrInterrupted, Hint: "run it again, or take back what was set: stowage tune --revert"}
 	case n[fix.Failed] > 0 && out.Act == "revert":
-		return &farm.Error{Op: op, Err: fmt.Errorf("%w: %d settings could not be put back", farm.ErrOutcomeUnknown, n[fix.Failed]), Hint: "mend what is said above and run it again; the journal still has what they were"}
+		return &farm.Error{Op: op, Err: fmt.Errorf("%w: %s could not be put back", farm.ErrOutcomeUnknown, farm.Counted(n[fix.Failed], "setting")), Hint: "mend what is said above and run it again; the journal still has what they were"}
 	case n[fix.Failed] > 0:
 		return &farm.Error{Op: op, Err: fmt.Errorf("%w: %d of %d settings could not be set and are as before", farm.ErrUndone, n[fix.Failed], len(results)), Hint: "each says why; the others hold"}
 	case n[fix.Left] > 0:

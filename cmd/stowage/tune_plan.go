@@ -104,7 +104,7 @@ func (a *app) plannedInstances(ctx context.Context, t *tuneFlags, d *session.Ses
 				together.Lock()
 				defer together.Unlock()
 				if out[name] = i; err != nil {
-					unread = append(unread, tune.Unread{What: string(name), Why: fmt.Sprintf("%v; its option file had to do (%d lines)", err, len(i.Options))})
+					unread = append(unread, tune.Unread{What: string(name), Why: fmt.Sprintf("%v; its option file had to do (%s)", err, farm.Counted(len(i.Options), "line"))})
 				}
 			})
 		}

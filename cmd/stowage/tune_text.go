@@ -48,7 +48,7 @@ func (v tuneView) writeShort(w io.Writer) error {
 	if err := inventory.WriteFindings(w, list); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%s followed, %s not apply here; nothing was changed\n", plural(len(v.Followed), "rule is", "rules are"), plural(len(v.NotApplicable), "does", "do"))
+	fmt.Fprintf(w, "\n%s followed, %s not apply here; nothing was changed\n", farm.CountedAs(len(v.Followed), "rule is", "rules are"), farm.CountedAs(len(v.NotApplicable), "does", "do"))
 	v.writeNotKnown(w)
 	v.writeUnread(w)
 	if len(v.Findings) > 0 {
@@ -76,13 +76,6 @@ func (v tuneView) writeNotKnown(w io.Writer) {
 		}
 		fmt.Fprintf(w, "not known: %s: %s  (%s)\n  -> %s\n", names, n.Missing, n.ID, n.Get)
 	}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func (v tuneView) writeUnread(w io.Writer) {

@@ -3,6 +3,8 @@ package claims
 import (
 	"fmt"
 	"slices"
+
+	"stowage/farm"
 )
 
 // inference is the pair of an instance as its shards tell: some sources say
@@ -106,7 +108,7 @@ func (r *reconciler) inferredPairs() {
 			d.groups = append(d.groups, side{value: inf.pair, who: inf.who})
 		}
 		for _, i := range r.nameable(inf.who) {
-			d.besides = append(d.besides, Shown{Value: fmt.Sprintf("%s (so are %d of its %d shards)", inf.pair, inf.shards, inf.of), Source: r.sources[i].Name, Place: r.sources[i].Where, At: r.sources[i].At})
+			d.besides = append(d.besides, Shown{Value: fmt.Sprintf("%s (so are %d of its %s)", inf.pair, inf.shards, farm.Counted(inf.of, "shard")), Source: r.sources[i].Name, Place: r.sources[i].Where, At: r.sources[i].At})
 		}
 		d.verdict = r.judge(d)
 		r.open = slices.DeleteFunc(r.open, func(o dispute) bool { return o.subject == d.subject && o.attribute == "pair" })

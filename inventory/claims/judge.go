@@ -397,10 +397,3 @@ func (r *reconciler) nameList(m mask) []string {
 	}
 	return out
 }
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

@@ -3,6 +3,8 @@ package claims
 import (
 	"fmt"
 	"slices"
+
+	"stowage/farm"
 )
 
 // presence finds subjects that a source lacks which should have them.
@@ -71,7 +73,7 @@ func (r *reconciler) findCopies() bool {
 			}
 			found = true
 			r.report.Copies = append(r.report.Copies, Copy{Source: r.sources[b].Name, Of: r.sources[a].Name,
-				Evidence: fmt.Sprintf("%d errors in common, of %d and %d: one of them feeds the other, or both are fed by one; they count once", n, errors[b], errors[a])})
+				Evidence: fmt.Sprintf("%s in common, of %d and %d: one of them feeds the other, or both are fed by one; they count once", farm.Counted(n, "error"), errors[b], errors[a])})
 			for i := range r.root {
 				if r.root[i] == b {
 					r.root[i] = r.root[a]

@@ -6,15 +6,17 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"stowage/farm"
 )
 
 // WriteText is the person's view of a report.
 func (r Report) WriteText(w io.Writer) error {
 	var kinds []string
 	for _, k := range Kinds {
-		kinds = append(kinds, count(r.Subjects[k], string(k)))
+		kinds = append(kinds, farm.Counted(r.Subjects[k], string(k)))
 	}
-	fmt.Fprintf(w, "%s: %s, in %s of %s\n\n", r.Farm, strings.Join(kinds, ", "), count(r.Claims, "claim"), count(len(r.Sources), "source"))
+	fmt.Fprintf(w, "%s: %s, in %s of %s\n\n", r.Farm, strings.Join(kinds, ", "), farm.Counted(r.Claims, "claim"), farm.Counted(len(r.Sources), "source"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SOURCE\tKIND\tCLAIMS\tAS OF\tREMARK")
 	for _, s := range r.Sources {
@@ -32,7 +34,7 @@ func (r Report) WriteText(w io.Writer) error {
 	}
 	r.writeAuthorities(w)
 	if len(r.Faults) > 0 {
-		fmt.Fprintf(w, "\n%s in files; what is around them was read\n", count(len(r.Faults), "fault"))
+		fmt.Fprintf(w, "\n%s in files; what is around them was read\n", farm.Counted(len(r.Faults), "fault"))
 		for _, f := range r.Faults {
 			fmt.Fprintf(w, "  %s  %s: %s\n", f.Source, f.Place, f.Text)
 		}
@@ -76,7 +78,7 @@ func (r Report) writeConflicts(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "\nno conflicts")
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", count(len(r.Conflicts), "conflict"))
+	_, err := fmt.Fprintf(w, "\n%s\n", farm.Counted(len(r.Conflicts), "conflict"))
 	for _, c := range r.Conflicts {
 		err = c.writeText(w)
 	}

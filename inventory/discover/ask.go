@@ -108,7 +108,7 @@ func (a *asker) round(ctx context.Context, addresses []string, take func(Server)
 		}
 	}
 	if len(ask) > 0 && a.Tell != nil {
-		a.Tell(fmt.Sprintf("asking %s", plural(len(ask), "address", "addresses")))
+		a.Tell(fmt.Sprintf("asking %s", farm.Counted(len(ask), "address")))
 	}
 	answers := make([]Server, len(ask))
 	var wg sync.WaitGroup
@@ -319,11 +319,4 @@ func remedy(err error, flavor mysql.Flavor) string {
 		return "is it running, is this its address and port, and does a firewall let this machine in?"
 	}
 	return "see whether a MySQL or MariaDB server answers there: mysql -h HOST -P PORT"
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -246,7 +246,7 @@ func (d *derivation) topology(group []int) (t farm.Topology, primary int, why, r
 	case len(replicas) > 1:
 		return "", 0, fmt.Sprintf("a chain, a replica that has replicas itself: %s", d.arrows(group)), fmt.Sprintf("point all replicas at %s and ask again: those of a pair follow its primary", d.Servers[first].Address)
 	case len(group) > 26:
-		return "", 0, fmt.Sprintf("a primary with %d replicas", len(group)-1), "leave some out: the sides of a pair are A to Z"
+		return "", 0, fmt.Sprintf("a primary with %s", farm.Counted(len(group)-1, "replica")), "leave some out: the sides of a pair are A to Z"
 	}
 	return farm.PrimaryReplica, first, "", ""
 }

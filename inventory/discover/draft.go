@@ -103,7 +103,7 @@ func about(hosts []Host) string {
 	}
 	text := few(names) + ": "
 	if len(hosts) > 4 {
-		text = fmt.Sprintf("%d hosts, %s: ", len(hosts), few(names))
+		text = fmt.Sprintf("%s, %s: ", farm.Counted(len(hosts), "host"), few(names))
 	}
 	text += fmt.Sprintf("more memory than the %s of the pools", farm.FormatQuantity(float64(hosts[0].Pools), farm.KindBytes))
 	if data > 0 {
@@ -150,7 +150,7 @@ func (f Found) stray(n int) string {
 	}
 	databases := "no databases"
 	if len(names) > 0 {
-		databases = plural(len(names), "database", "databases") + " (" + few(names) + ")"
+		databases = farm.Counted(len(names), "database") + " (" + few(names) + ")"
 	}
 	return fmt.Sprintf("%s: hostname %s, server_id %d, datadir %s, %s", s.Address, s.Hostname, s.ServerID, trimDir(s.Datadir), databases)
 }
@@ -173,7 +173,7 @@ func (f Found) WriteText(w io.Writer) error {
 			answered++
 		}
 	}
-	fmt.Fprintf(w, "%s, %d answered: %s on %s\n", plural(len(f.Servers), "server", "servers"), answered, plural(len(f.Pairs), "pair", "pairs"), plural(len(f.Hosts), "host", "hosts"))
+	fmt.Fprintf(w, "%s, %d answered: %s on %s\n", farm.Counted(len(f.Servers), "server"), answered, farm.Counted(len(f.Pairs), "pair"), farm.Counted(len(f.Hosts), "host"))
 	if len(f.Pairs) == 0 {
 		return nil
 	}

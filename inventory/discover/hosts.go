@@ -152,7 +152,7 @@ func namesakes(servers []Server, hosts []Host) []farm.Finding {
 	for _, name := range sorted(by) {
 		if names := by[name]; len(names) > 1 {
 			out = append(out, farm.Finding{Check: "hostname", Severity: farm.Note, Subject: few(names),
-				Text:   fmt.Sprintf("%d hosts whose servers all call their machine %s", len(names), name),
+				Text:   fmt.Sprintf("%s whose servers all call their machine %s", farm.Counted(len(names), "host"), name),
 				Remedy: "nothing, if these are machines of their own; if they are addresses of one, its capacity counts once for each, and both sides of a pair may be on it"})
 		}
 	}

@@ -33,7 +33,7 @@ func (d *derivation) readers() {
 			d.misses("replicas", s.Address, "who replicates from it cannot be read: "+s.Unseen, "grant PROCESS and REPLICATION MASTER ADMIN to the account of group [stowage]: docs/reference/privileges.md")
 		}
 		if s.OtherReaders > 0 {
-			d.note("replicas", s.Address, plural(s.OtherReaders, "reader", "readers")+" of its binary log did not register", "nothing, if that is a tool that keeps binary logs")
+			d.note("replicas", s.Address, farm.Counted(s.OtherReaders, "reader")+" of its binary log did not register", "nothing, if that is a tool that keeps binary logs")
 		}
 	}
 }

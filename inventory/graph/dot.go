@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 	"strings"
+
+	"stowage/farm"
 )
 
 // DOT is the graph in the language of Graphviz: sources as boxes, who uses them as ellipses. It can be drawn with `dot -Tsvg`.
@@ -14,7 +16,7 @@ func (g Graph) DOT() string {
 			fmt.Fprintf(&b, "  %s [shape=ellipse];\n", quoted(n.Name))
 			continue
 		}
-		label := fmt.Sprintf("%s\n%s, %s\n%d claims", n.Name, n.Kind, Age(g.Taken, n.At), n.Claims)
+		label := fmt.Sprintf("%s\n%s, %s\n%s", n.Name, n.Kind, Age(g.Taken, n.At), farm.Counted(n.Claims, "claim"))
 		more := ""
 		if n.Blamed > 0 {
 			label += fmt.Sprintf(", %d wrong", n.Blamed)

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"stowage/farm"
 )
 
 // WriteText is the person's view: the table twin of the picture.
 func (g Graph) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %d sources, as of %s\n\n", g.Farm, g.sources(), g.Taken.UTC().Format("2006-01-02 15:04"))
+	fmt.Fprintf(w, "%s: %s, as of %s\n\n", g.Farm, farm.Counted(g.sources(), "source"), g.Taken.UTC().Format("2006-01-02 15:04"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SOURCE\tKIND\tCLAIMS\tAGE\tBLAMED\tSTATE\tDECIDES")
 	for _, n := range g.Nodes {

@@ -86,7 +86,7 @@ func Collect(ctx context.Context, w World, specs []claims.Spec) (*claims.Set, []
 		err := w.Closed
 		if w.Open != nil {
 			addresses := spots.list()
-			w.tell(fmt.Sprintf("asking %d servers", len(addresses)))
+			w.tell(fmt.Sprintf("asking %s", farm.Counted(len(addresses), "server")))
 			err = r.crawl(ctx, addresses, w.Open)
 		} else if err == nil {
 			err = errors.New("nobody logs in")

@@ -155,7 +155,7 @@ func (c *Client) Execute(ctx context.Context, text string, values []any, sum boo
 	}
 	if n := st.NumInput(); n != len(values) {
 		return Answer{}, &farm.Error{Op: "execute", Subject: string(c.server.Name()),
-			Err: fmt.Errorf("%w: the statement has %d parameters, the recording has %d values", ErrValues, n, len(values))}
+			Err: fmt.Errorf("%w: the statement has %d parameters, the recording has %s", ErrValues, n, farm.Counted(len(values), "value"))}
 	}
 	named := make([]driver.NamedValue, len(values))
 	for i, v := range values {

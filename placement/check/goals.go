@@ -97,7 +97,7 @@ func (j *judge) groups() {
 				}
 			}
 			if len(all) > 1 && moving {
-				j.say("together", g.Name, "the %s sides of this group are on %d hosts", side, len(all))
+				j.say("together", g.Name, "the %s sides of this group are on %s", side, farm.Counted(len(all), "host"))
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (j *judge) isolation() {
 				moving = moving || !j.isFrozen(p)
 			}
 			if len(pairs) > 1 && moving {
-				j.say("apart", g.Name, "%d pairs of this group have an instance on %s", len(pairs), h)
+				j.say("apart", g.Name, "%s of this group have an instance on %s", farm.Counted(len(pairs), "pair"), h)
 			}
 		}
 	}

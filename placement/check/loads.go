@@ -139,7 +139,7 @@ func (j *judge) hostLoads() {
 			}
 		}
 		if most := j.mostInstances(t); most > 0 && len(l.instances) > most {
-			j.say("max-instances", string(name), "%d instances, at most %d", len(l.instances), most)
+			j.say("max-instances", string(name), "%s, at most %d", farm.Counted(len(l.instances), "instance"), most)
 		}
 	}
 }

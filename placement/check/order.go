@@ -29,7 +29,7 @@ func (j *judge) waveOrder() {
 		}
 		moving[what] = true
 		if size++; size == j.plan.Goals.Parallel+1 {
-			j.say("wave-size", fmt.Sprintf("wave %d", m.Wave), "more than %d sides swing at once", j.plan.Goals.Parallel)
+			j.say("wave-size", fmt.Sprintf("wave %d", m.Wave), "more than %s swing at once", farm.Counted(j.plan.Goals.Parallel, "side"))
 		}
 	}
 }
@@ -165,6 +165,6 @@ func (w *way) fits(m placement.Move) {
 		}
 	}
 	if most := w.mostInstances(t); most > 0 && !w.byShard && w.copies[m.To.Host] > most {
-		w.say("way-max-instances", string(m.To.Host), "in wave %d it would hold %d instances, at most %d", m.Wave, w.copies[m.To.Host], most)
+		w.say("way-max-instances", string(m.To.Host), "in wave %d it would hold %s, at most %d", m.Wave, farm.Counted(w.copies[m.To.Host], "instance"), most)
 	}
 }

@@ -31,7 +31,7 @@ func (j *judge) everythingOnce() {
 	for _, pair := range j.farm.Pairs {
 		for side := range pair.Sides {
 			if n := seen[sideKey{pair.Name, side}]; n != 1 {
-				j.say("assignment-once", string(pair.Instance(side)), "it has %d places and needs 1", n)
+				j.say("assignment-once", string(pair.Instance(side)), "it has %s and needs 1", farm.Counted(n, "place"))
 			}
 		}
 	}
@@ -69,13 +69,13 @@ func (j *judge) everyShardOnce() {
 		pairOf[a.Shard], at[a.Instance] = a.Pair, a
 		seen[shardKey{a.Shard, a.Side}]++
 		if held[a.Instance]++; held[a.Instance] == j.plan.Goals.ShardsPerInstance+1 && j.plan.Goals.ShardsPerInstance > 0 && !frozen {
-			j.say("shards-per-instance", string(a.Instance), "it holds more than %d shards", j.plan.Goals.ShardsPerInstance)
+			j.say("shards-per-instance", string(a.Instance), "it holds more than %s", farm.Counted(j.plan.Goals.ShardsPerInstance, "shard"))
 		}
 	}
 	for name := range j.shards {
 		for _, side := range farm.SideNames {
 			if n := seen[shardKey{name, side}]; n != 1 {
-				j.say("assignment-once", string(name), "side %s has %d places and needs 1", side, n)
+				j.say("assignment-once", string(name), "side %s has %s and needs 1", side, farm.Counted(n, "place"))
 			}
 		}
 	}

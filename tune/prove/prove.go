@@ -46,7 +46,7 @@ type Proof struct {
 
 // Runs says how often the step was run in each state, for people.
 func (p Proof) Runs() string {
-	return fmt.Sprintf("%d and %d runs", p.Times[0], p.Times[1])
+	return fmt.Sprintf("%d and %s", p.Times[0], farm.Counted(p.Times[1], "run"))
 }
 
 // Leftover takes back what a proof has left that was killed. It has to be called
@@ -157,7 +157,7 @@ func (p *Prover) takeBack(ctx context.Context, out *Proof) error {
 		}
 	}
 	if err != nil || lost > 0 {
-		return errors.Join(err, &farm.Error{Op: "put back", Subject: out.Rule, Err: fmt.Errorf("%w: %d settings", farm.ErrOutcomeUnknown, lost), Hint: "the journal still has what they were: stowage tune --revert"})
+		return errors.Join(err, &farm.Error{Op: "put back", Subject: out.Rule, Err: fmt.Errorf("%w: %s", farm.ErrOutcomeUnknown, farm.Counted(lost, "setting")), Hint: "the journal still has what they were: stowage tune --revert"})
 	}
 	return nil
 }

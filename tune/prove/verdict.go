@@ -5,6 +5,7 @@ import (
 
 	"stowage/bench/result"
 	"stowage/bench/stat"
+	"stowage/farm"
 )
 
 // looks is how verdicts went while runs were added. Who looks at noise often
@@ -52,5 +53,5 @@ func unsure(c result.Compared) string {
 	case c.MoreRuns == nil:
 		return "others disturb the storage by more than the two differ; no number of runs helps, a quiet hour does"
 	}
-	return fmt.Sprintf("about %d runs more of each side would do (--max-runs), if the storage stays as even as it was", *c.MoreRuns)
+	return fmt.Sprintf("about %s more of each side would do (--max-runs), if the storage stays as even as it was", farm.Counted(*c.MoreRuns, "run"))
 }

@@ -82,7 +82,7 @@ func (g *Graph) place(p *page, n *node, x float64, level int, each float64) {
 		wide := float64(c.samples) * each
 		if wide >= thinnest {
 			y := p.H - 30 - float64(level+1)*rowTall
-			b := box{X: round(x), W: round(wide), Y: y, TextY: y + 12, Class: class(c.frame), Title: fmt.Sprintf("%s (%s): %.2f %%, %d samples, %.2f %% in itself", c.frame.Name, c.frame.Module, 100*float64(c.samples)/float64(g.Samples), c.samples, 100*float64(c.self)/float64(g.Samples))}
+			b := box{X: round(x), W: round(wide), Y: y, TextY: y + 12, Class: class(c.frame), Title: fmt.Sprintf("%s (%s): %.2f %%, %s, %.2f %% in itself", c.frame.Name, c.frame.Module, 100*float64(c.samples)/float64(g.Samples), farm.Counted(c.samples, "sample"), 100*float64(c.self)/float64(g.Samples))}
 			if room := int((wide - 6) / letter); room >= 3 {
 				if b.Text = c.frame.Name; len(b.Text) > room {
 					b.Text = strings.ToValidUTF8(b.Text[:room-1], "") + "\u2026"

@@ -10,6 +10,7 @@ import (
 
 	"stowage/bench/result"
 	"stowage/bench/stat"
+	"stowage/farm"
 )
 
 // WriteText is the document for people: what was done and how fast, then what it cost the storage. Durability and the ratio of data to
@@ -20,8 +21,8 @@ func WriteText(w io.Writer, r *Result) error {
 		took += s.Ended.Sub(s.Began)
 	}
 	s := r.Settings
-	fmt.Fprintf(w, "%s: %s on %s, %d tables of %d rows (%d MiB), %s keys, %d clients a server, %g s a run, %v in all, seed %d\n", r.Environment.Directory, r.Server, r.Environment.Filesystem,
-		s.Tables, s.Rows, DataBytes(s.Rows)>>20, s.Keys, s.Clients, s.Runtime, took.Round(time.Second), s.Seed)
+	fmt.Fprintf(w, "%s: %s on %s, %s of %d rows (%d MiB), %s keys, %s a server, %g s a run, %v in all, seed %d\n", r.Environment.Directory, r.Server, r.Environment.Filesystem,
+		farm.Counted(s.Tables, "table"), s.Rows, DataBytes(s.Rows)>>20, s.Keys, farm.Counted(s.Clients, "client"), s.Runtime, took.Round(time.Second), s.Seed)
 	write := []func(io.Writer, *Result) error{writeSpeed, writeBytes}
 	if r.Mode == Apply {
 		write = []func(io.Writer, *Result) error{writeApply}

@@ -26,7 +26,7 @@ func TestRestartedSideComesBackWarm(t *testing.T) {
 		s.Apart(tasks)
 	}
 	s.Read(8)
-	time.Sleep(time.Duration(min(seconds, 10)) * time.Second)
+	s.Settle(time.Duration(2*seconds) * time.Second)
 	during := time.Duration(seconds) * time.Second
 	var warm, cold []float64
 	for n := range rounds {
