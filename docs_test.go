@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -211,6 +212,13 @@ func TestDecisionsAreListed(t *testing.T) {
 		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "("+name+")") {
 			t.Errorf("docs/decisions/README.md does not list %s", page)
 		}
+	}
+}
+
+// TestBenchmarksAreTheRows: the tables of docs/measuring/benchmarks.md are made of the rows beside them.
+func TestBenchmarksAreTheRows(t *testing.T) {
+	if out, err := exec.Command("scripts/bench/tables.sh", "--check").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

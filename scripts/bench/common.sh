@@ -1,4 +1,4 @@
-# Shared by the benchmarks: how a row gets into docs/measuring/benchmarks.md, and how busy the machine was. Sourced, not run.
+# Shared by the benchmarks: how a row gets into docs/measuring/benchmarks.tsv and the page beside it, and how busy the machine was. Sourced, not run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -29,12 +29,11 @@ noise() {
 	fi
 }
 
-# row TABLE LINE adds a line to a table of docs/measuring/benchmarks.md, above its marker.
+# row TABLE LINE adds a line of a table, | cell | cell |, to docs/measuring/benchmarks.tsv, and makes the page's tables of it.
 row() {
-	local marker="<!-- $1 rows end -->"
-	grep -qF "$marker" "$doc" || die "$doc has lost its marker $marker"
-	awk -v line="$2" -v marker="$marker" 'index($0, marker) == 1 { print line } { print }' "$doc" >"$work/doc"
-	cat "$work/doc" >"$doc"
+	grep -qF "<!-- $1 rows end -->" "$doc" || die "$doc has lost the marker of its table $1"
+	awk -v table="$1" -v line="$2" 'BEGIN { gsub(/^\| | \|$/, "", line); gsub(/ \| /, "\t", line); print table "\t" line }' >>"${doc%.md}.tsv"
+	scripts/bench/tables.sh
 	echo "$2"
 }
 
