@@ -412,9 +412,9 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// Every test that docs/internals/traps.md names as a guard exists.
+// Every test that docs/reference/failures.md names as a guard exists.
 func TestTrapsNameRealTests(t *testing.T) {
-	page := readText(t, "docs/internals/traps.md")
+	page := readText(t, "docs/reference/failures.md")
 	have := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
@@ -430,11 +430,11 @@ func TestTrapsNameRealTests(t *testing.T) {
 	}
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1)
 	if len(named) < 20 {
-		t.Fatalf("docs/internals/traps.md names %d tests; has its form changed?", len(named))
+		t.Fatalf("docs/reference/failures.md names %d tests; has its form changed?", len(named))
 	}
 	for _, m := range named {
 		if !have[m[1]] {
-			t.Errorf("docs/internals/traps.md names %s, which does not exist", m[1])
+			t.Errorf("docs/reference/failures.md names %s, which does not exist", m[1])
 		}
 	}
 }

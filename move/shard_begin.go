@@ -91,7 +91,7 @@ func shardsSubject(moves []ShardMove) string {
 	if len(moves) == 1 {
 		return fmt.Sprintf("shard %s to %s", moves[0].Shard, moves[0].To)
 	}
-	return fmt.Sprintf("%s", farm.Counted(len(moves), "shard"))
+	return farm.Counted(len(moves), "shard")
 }
 
 // shardOrders turns wishes into orders, against the farm as it stands. Shards

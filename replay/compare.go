@@ -50,7 +50,7 @@ func (e *exchange) compareRecorded() (out []Difference, told bool) {
 	case is.Code != 0 && tells.Errors:
 		return nil, true
 	case is.Code != 0 && tells.Rows && st.RowsSent > 0:
-		return []Difference{{"error", fmt.Sprintf("%s", farm.Counted(st.RowsSent, "row")), errorText(is.Code, is.Text)}}, true
+		return []Difference{{"error", farm.Counted(st.RowsSent, "row"), errorText(is.Code, is.Text)}}, true
 	case is.Code != 0:
 		return []Difference{{"error", "not told", errorText(is.Code, is.Text)}}, true
 	}
