@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 
@@ -9,10 +8,13 @@ import (
 	"stowage/host"
 )
 
-// port is the same on every host for its first instance: hosts are addresses
-// of their own. It lies below 32768, where Linux takes the source ports of
-// outgoing connections from, so that none of them is ever in the way.
-const port = 23306
+// DefaultPort is the port of every server unless Options name another: hosts are
+// addresses of their own.
+const DefaultPort = 23306
+
+// Ports that a demo may use: below 1024 only root may listen, and from 32768 on
+// Linux takes the source ports of outgoing connections, which would be in the way.
+const lowestPort, highestPort = 1024, 32767
 
 // hostsPerBlock addresses share their third number.
 const hostsPerBlock = 250
@@ -49,7 +51,7 @@ func lay(o Options, block int) *farm.Farm {
 		p := farm.Pair{Name: farm.PairName(fmt.Sprintf("dbshard%03d", n+1)), Topology: o.topology(), Sides: map[farm.SideName]farm.Side{}}
 		for i, side := range sides {
 			h := f.Hosts[len(sides)*n+i]
-			p.Sides[side] = sideOn(h, p.Instance(side))
+			p.Sides[side] = sideOn(h, o.port(), p.Instance(side))
 		}
 		for s := range o.Shards {
 			p.Shards = append(p.Shards, farm.Shard{Name: farm.ShardName(fmt.Sprintf("etsy_shard_%04d", n*o.Shards+s+1)),
@@ -72,7 +74,7 @@ func newHost(name string, t farm.HostTypeName, block, n, rack int) farm.Host {
 	}
 }
 
-func sideOn(h farm.Host, i farm.InstanceName) farm.Side {
+func sideOn(h farm.Host, port int, i farm.InstanceName) farm.Side {
 	dir := filepath.Join(h.Dir, string(i))
 	return farm.Side{Host: h.Name, Port: port, Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}
 }
@@ -87,41 +89,4 @@ func instance(dir string, f *farm.Farm, name farm.InstanceName, s farm.Side) hos
 		return filepath.Join(dir, path)
 	}
 	return host.Instance{Name: name, Address: h.Address, Port: s.Port, Datadir: in(s.Datadir), Config: in(s.Config)}
-}
-
-// freeBlock finds a range of addresses on which nothing listens yet and which no
-// farm has that is up, and keeps it for us until it is released: another demo may
-// be running, or starting. Farms that nobody took down keep their addresses only
-// while there are others.
-func freeBlock(ctx context.Context, l *host.Local, o Options) (block int, r *reservation, err error) {
-	need := 2 + 2*o.Pairs/hostsPerBlock + o.Hosts/hostsPerBlock
-	for _, evenClaimed := range []bool{false, true} {
-		for block := 10; block+need < 250; block += need {
-			r, ok := reserve(block, need)
-			if !ok {
-				continue
-			}
-			free := evenClaimed || !r.claimed()
-			if free {
-				if free, err = nobodyListens(ctx, l, lay(o, block)); err != nil {
-					r.release()
-					return 0, nil, err
-				}
-			}
-			if free {
-				return block, r, nil
-			}
-			r.release()
-		}
-	}
-	return 0, nil, &farm.Error{Op: "find free addresses", Err: fmt.Errorf("port %d is taken somewhere in every range of 127.0.x.x", port)}
-}
-
-func nobodyListens(ctx context.Context, l *host.Local, f *farm.Farm) (bool, error) {
-	for _, h := range f.Hosts {
-		if free, err := l.PortFree(ctx, fmt.Sprintf("%s:%d", h.Address, port)); err != nil || !free {
-			return false, err
-		}
-	}
-	return true, nil
 }

@@ -22,13 +22,14 @@ type Options struct {
 	Shards   int           // logical shards of each pair
 	Hosts    int           // new, dense hosts to pack onto
 	Rows     int           // listings seeded in each shard
+	Port     int           `json:",omitempty"` // of every server; 0 is DefaultPort
 	// Tell is told what is being done.
 	Tell func(text string) `json:"-"`
 }
 
 // Defaults are the options of `stowage demo`.
 func Defaults() Options {
-	return Options{Dir: defaultDir(), Pairs: 12, Shards: 4, Hosts: 6, Rows: 200}
+	return Options{Dir: defaultDir(), Pairs: 12, Shards: 4, Hosts: 6, Rows: 200, Port: DefaultPort}
 }
 
 // defaultDir lies where nobody else can write: what comes first in a directory
@@ -58,6 +59,13 @@ func (o Options) topology() farm.Topology {
 	return o.Topology
 }
 
+func (o Options) port() int {
+	if o.Port == 0 {
+		return DefaultPort
+	}
+	return o.Port
+}
+
 // Instances is how many servers run at first.
 func (o Options) Instances() int { return o.Pairs * len(o.sides()) }
 
@@ -75,6 +83,8 @@ func (o Options) Check() error {
 		return bad("--shards is %d, want 1 to 500", o.Shards)
 	case o.Hosts < len(o.sides()):
 		return bad("--hosts is %d, want at least 2: the two sides of a pair need different hosts", o.Hosts)
+	case o.port() < lowestPort || o.port() > highestPort:
+		return bad("--port-base is %d, want %d to %d", o.Port, lowestPort, highestPort)
 	case o.Hosts > o.Instances():
 		return bad("--hosts is %d, more than the %s there are", o.Hosts, farm.Counted(o.Instances(), "instance"))
 	}

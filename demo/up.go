@@ -178,7 +178,7 @@ func (b *builder) writeFiles() error {
 // data directory every other starts as a copy of. It writes no binary log, so
 // that the copies begin with an empty history.
 func (b *builder) makeTemplate(ctx context.Context) (host.Instance, error) {
-	t := host.Instance{Name: "template", Address: b.farm.Hosts[0].Address, Port: port,
+	t := host.Instance{Name: "template", Address: b.farm.Hosts[0].Address, Port: b.o.port(),
 		Datadir: b.path("template/data"), Config: b.path("template/my.cnf")}
 	if err := b.local.Claim(ctx, t, owner); err != nil {
 		return t, err

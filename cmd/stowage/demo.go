@@ -66,6 +66,7 @@ func (f *demoFlags) register(cmd *cobra.Command, a *app) {
 	fs.IntVar(&f.Pairs, "pairs", f.Pairs, "pairs; twice as many servers, unless they are single")
 	fs.IntVar(&f.Shards, "shards", f.Shards, "logical shards of each pair")
 	fs.IntVar(&f.Hosts, "hosts", f.Hosts, "dense hosts to pack onto")
+	fs.IntVar(&f.Port, "port-base", f.Port, "the port of every server, each on an address of its own in 127.0.x.x; another where this one is taken")
 	fs.IntVar(&f.clients, "clients", 8, "clients of the load")
 	fs.Float64Var(&f.rate, "rate", 120, "transactions a second of all clients together; 0: without a limit")
 	fs.BoolVar(&f.keep, "keep", false, "leave the farm running at the end")
