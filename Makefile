@@ -74,9 +74,10 @@ BY_PROFILE := -gcflags=stowage/digest=-pgoprofile=digest/slowlog.pgo
 
 .PHONY: build
 build: ## bin/stowage and bin/stowage-engine
+	@scripts/need-go.sh
 	@echo "==> building bin/stowage and bin/stowage-engine (the first time: some minutes, most of it for the engine)" >&2
-	@go build -trimpath $(BY_PROFILE) -ldflags "-X main.version=$(VERSION)" -o bin/stowage ./cmd/stowage
-	@cd engined && go build -trimpath -o ../bin/stowage-engine .
+	@scripts/go-build.sh -trimpath $(BY_PROFILE) -ldflags "-X main.version=$(VERSION)" -o bin/stowage ./cmd/stowage
+	@scripts/go-build.sh -C engined -trimpath -o ../bin/stowage-engine .
 
 .PHONY: build-tests
 build-tests: build

@@ -2,7 +2,7 @@
 # Installs what Stowage needs on a Debian machine, and only what is missing.
 #
 #   scripts/setup.sh         MariaDB server and mariadb-backup, restic and zstd (backups), for the demo
-#   scripts/setup.sh test    besides, for tests: an SSH server (backups by SFTP), Chromium (the report), HAProxy and etcd (routing), Prometheus (facts), spin and gcc (the models), tcpdump, ip, fio, mkfs.xfs, mkfs.btrfs
+#   scripts/setup.sh test    besides, for tests: an SSH server (backups by SFTP), Chromium (the report), HAProxy and etcd (routing), Prometheus (facts), spin and gcc (the models), tcpdump, ip, fio, mkfs.xfs, mkfs.btrfs, pymysql (the example client)
 #   scripts/setup.sh bench   besides, for measuring: fio, and the peers that Stowage is measured beside; MyRocks, unpacked and not installed
 #
 # Safe to run again: with everything there it looks and returns. It never starts, stops or configures a database server.
@@ -35,6 +35,7 @@ missing() {
 		has mkfs.btrfs || echo btrfs-progs
 		has ip || echo iproute2 # network namespaces
 		has prometheus || echo prometheus # a source of facts
+		/usr/bin/python3 -c 'import pymysql' 2>/dev/null || echo python3-pymysql # the client of examples/routing-client
 		has sshd || echo openssh-server # repositories by SFTP
 		has ssh || echo openssh-client
 		has gcc && [[ -e /usr/include/stdio.h ]] || printf "gcc\nlibc6-dev\n"
@@ -132,7 +133,7 @@ main() {
 		;;
 	*) die "unknown argument $what" "usage: scripts/setup.sh [test|bench]" ;;
 	esac
-	has go || die "go is not on the PATH" "install Go 1.21 or newer (https://go.dev/dl); it fetches the version that go.mod asks for by itself"
+	"$(dirname "$(readlink -f "$0")")/need-go.sh" || exit 1
 	mapfile -t packages < <(missing "$what")
 	((${#packages[@]})) || left_over || return 0
 	has apt-get || die "missing: ${packages[*]}, and this is not Debian" \
