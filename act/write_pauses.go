@@ -18,7 +18,7 @@ type WritePauses struct {
 }
 
 func (w WritePauses) String() string {
-	return fmt.Sprintf("writes paused for %s (median), %s (p99), %s (longest) in %d switchovers", farm.Millis(w.P50), farm.Millis(w.P99), farm.Millis(w.Max), w.Times)
+	return fmt.Sprintf("writes paused for %s (median), %s (p99), %s (longest) in %s", farm.Millis(w.P50), farm.Millis(w.P99), farm.Millis(w.Max), farm.Counted(w.Times, "switchover"))
 }
 
 // isWritePause reports whether an event ends a pause of all writes of a pair.

@@ -46,6 +46,7 @@ type Instance struct {
 	Pool     int64                    `json:"buffer_pool_bytes,omitempty"`
 	Shards   map[farm.ShardName]int64 `json:"shard_bytes,omitempty"`
 
+	remedy  string // of Error, where the account is at fault
 	facts   mysql.Facts
 	options map[string]string // variables that the host's type has a say in
 }
@@ -100,7 +101,7 @@ func (i *Instance) ask(ctx context.Context, open func(farm.InstanceName, string)
 	server := open(i.Name, i.Address)
 	defer server.Close()
 	if err := server.Answers(ctx); err != nil {
-		i.Error = err.Error()
+		i.Error, i.remedy = err.Error(), mysql.AccountRemedy(err)
 		return
 	}
 	facts, err := server.Facts(ctx)
@@ -108,7 +109,7 @@ func (i *Instance) ask(ctx context.Context, open func(farm.InstanceName, string)
 		i.options, err = server.Variables(ctx, options...)
 	}
 	if err != nil {
-		i.Error = err.Error()
+		i.Error, i.remedy = err.Error(), mysql.AccountRemedy(err)
 		return
 	}
 	i.facts = facts

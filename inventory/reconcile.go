@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +30,7 @@ func unreachable(instances []Instance) []farm.Finding {
 	for _, i := range instances {
 		if i.Error != "" {
 			out = append(out, farm.Finding{Check: "reachable", Severity: farm.Blocker, Subject: string(i.Name), Text: i.Error,
-				Remedy: "start it, or correct farm.yaml"})
+				Remedy: cmp.Or(i.remedy, "start it, or correct farm.yaml")})
 		}
 	}
 	return out

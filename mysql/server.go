@@ -241,3 +241,17 @@ func CodeOf(err error) uint16 {
 	}
 	return 0
 }
+
+// AccountRemedy says what to do where a server does not let the account of group
+// [stowage] in, or lets it do too little. It is "" for all other errors.
+func AccountRemedy(err error) string {
+	switch CodeOf(err) {
+	case 1045, 1698:
+		return "make the account of group [stowage] there, or correct the accounts file: docs/reference/privileges.md"
+	case 1044, 1142, 1227, 1370:
+		return "grant it to the account of group [stowage]: docs/reference/privileges.md"
+	case 1129, 1130:
+		return "let this machine log in there: the account's host part, or FLUSH HOSTS"
+	}
+	return ""
+}

@@ -100,7 +100,7 @@ Where servers of one type ask for different values, neither is written. 'stowage
 				return err
 			}
 			return a.emit(map[string]int{"shards": n}, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "farm.yaml: sizes of %d shards as measured\n", n)
+				_, err := fmt.Fprintf(w, "farm.yaml: wrote the measured sizes of %s\n", farm.Counted(n, "shard"))
 				return err
 			})
 		},

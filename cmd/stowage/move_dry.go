@@ -82,6 +82,6 @@ func (p preflightAnswer) writeText(w io.Writer) error {
 	if !p.Ready {
 		word = "it would be refused"
 	}
-	_, err := fmt.Fprintf(w, "%s %s: %d blockers, %s, %d notes: %s; nothing was touched\n", p.verb, p.Plan, p.Blockers, farm.Counted(p.Warnings, "warning"), p.Notes, word)
+	_, err := fmt.Fprintf(w, "%s %s: %s, %s, %s: %s; nothing was touched\n", p.verb, p.Plan, farm.Counted(p.Blockers, "blocker"), farm.Counted(p.Warnings, "warning"), farm.Counted(p.Notes, "note"), word)
 	return err
 }

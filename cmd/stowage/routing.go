@@ -213,9 +213,9 @@ func (a *app) initRouting(ctx context.Context) error {
 }
 
 func (v routingMade) writeText(w io.Writer) error {
-	text := fmt.Sprintf("wrote a first table of %d pairs", v.Pairs)
+	text := fmt.Sprintf("wrote a first table of %s", farm.Counted(v.Pairs, "pair"))
 	if v.Rebuilt != "" {
-		text = fmt.Sprintf("%s has not ended: wrote its table of %d pairs again, generation %d", v.Rebuilt, v.Pairs, v.Generation)
+		text = fmt.Sprintf("%s has not ended: wrote its table of %s again, generation %d", v.Rebuilt, farm.Counted(v.Pairs, "pair"), v.Generation)
 	}
 	_, err := fmt.Fprintln(w, text)
 	for _, r := range v.Refusing {

@@ -249,7 +249,7 @@ func writeBack(w io.Writer, b *act.Back, none string) {
 		return
 	}
 	if b.Plan != "" {
-		fmt.Fprintf(w, "%d sides are moved for good; the way back is a plan: %s\n  review it: stowage plan show %s\n  then:      stowage move %s\n", b.Sides, b.Path, b.Plan, b.Plan)
+		fmt.Fprintf(w, "moved for good: %s; the way back is a plan: %s\n  review it: stowage plan show %s\n  then:      stowage move %s\n", farm.Counted(b.Sides, "side"), b.Path, b.Plan, b.Plan)
 	}
 	if b.Script != "" {
 		fmt.Fprintf(w, "the way back is a script: %s\n  review it, then: %s\n", b.Script, b.Commands[0])

@@ -302,15 +302,10 @@ func cause(err error) string {
 // remedy is what to do about a server that cannot be read.
 func remedy(err error, flavor mysql.Flavor) string {
 	var dial *net.OpError
-	switch mysql.CodeOf(err) {
-	case 1045, 1698:
-		return "make the account of group [stowage] there, or correct the accounts file: docs/reference/privileges.md"
-	case 1044, 1142, 1227, 1370:
-		return "grant it to the account of group [stowage]: docs/reference/privileges.md"
-	case 1129, 1130:
-		return "let this machine log in there: the account's host part, or FLUSH HOSTS"
-	}
+	account := mysql.AccountRemedy(err)
 	switch {
+	case account != "":
+		return account
 	case flavor.Version != "" && flavor.TooOld() != "":
 		return flavor.TooOld() + ", and this is " + flavor.String() + ": leave it out, or upgrade it first"
 	case errors.As(err, &dial) && strings.Contains(err.Error(), "no such host"):
