@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A client that follows a live move: the rules of docs/reference/routing.md, by number."""
-import configparser, itertools, json, os, sys, time, zlib
+import configparser, itertools, json, os, signal, sys, time, zlib
 from collections import namedtuple
 
 import pymysql
@@ -120,12 +120,17 @@ def main(workspace, shard, key):
     client = Client(Routing(os.path.join(workspace, "routing.json")), account, shard, key)
     cur, _ = client.cursor()
     cur.execute("SELECT n FROM followed WHERE k = %s", (key,))
+    ends = []
+    signal.signal(signal.SIGTERM, lambda *_: ends.append(True))  # behind a whole transaction
     for n in itertools.count(cur.fetchone()[0] + 1):
+        if ends:
+            return client.close()
         client.transaction(
             ("SELECT n FROM followed WHERE k = %s FOR UPDATE", (key,)),
             lambda cur, rows: cur.execute("UPDATE followed SET n = %s WHERE k = %s", (rows[0][0] + 1, key)),
             lambda cur: cur.execute("SELECT 1 FROM followed WHERE k = %s AND n >= %s FOR UPDATE", (key, n)) > 0)
         print(n, client.address, flush=True)
+        time.sleep(0.01)  # the pace of this application
 
 
 if __name__ == "__main__":
