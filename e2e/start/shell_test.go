@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -39,6 +40,9 @@ func newShell(t *testing.T, in string) *shell {
 	cmd := exec.Command("bash", "--norc", "--noprofile")
 	cmd.Dir = in
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "STOWAGE_") }), "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "TZ=UTC")
+	if u, err := user.Current(); err == nil { // mariadb-install-db lets this user in
+		cmd.Env = append(cmd.Env, "USER="+u.Username)
+	}
 	cmd.Stderr = said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if s.in, err = cmd.StdinPipe(); err != nil {
