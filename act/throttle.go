@@ -192,13 +192,17 @@ const longestRest = 5 * time.Second
 
 // Rest is for copies in pieces, of rows: called before each piece, it rests for
 // so long that the share of the time at work is the share of the rate that is
-// left. A person's 0 holds it for as long as it is said.
+// left. A person's 0 holds it for as long as it is said. The streams of one
+// copy rest one after the other, each since the last rest.
 func (p *Pace) Rest() func(context.Context) error {
+	var mu sync.Mutex
 	began := time.Time{}
 	return func(ctx context.Context) error {
 		if p == nil {
 			return ctx.Err()
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		rest := p.restAfter(began)
 		for p.Rate() == 0 {
 			if !pause(ctx, look) {

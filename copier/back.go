@@ -189,7 +189,11 @@ func (c *Copy) clearSource(ctx context.Context) error {
 // Discard removes from the target what this job made, and nothing else. It
 // refuses once the source has set its tables aside: Unfence or FenceBack first.
 func (c *Copy) Discard(ctx context.Context) error {
-	here, err := c.standing(ctx, c.From)
+	var here standing
+	var err error
+	if c.Apart == nil { // else its source may be gone, and nobody needs it
+		here, err = c.standing(ctx, c.From)
+	}
 	if err != nil {
 		return err
 	}
@@ -199,12 +203,12 @@ func (c *Copy) Discard(ctx context.Context) error {
 	if err := c.forgetLink(ctx); err != nil {
 		return err
 	}
-	there, err := c.To.SchemaOptions(ctx, c.Schema)
+	there, err := c.To.SchemaOptions(ctx, c.at(c.To))
 	if err != nil || !there.Exists {
 		return err
 	}
 	if !there.IsOf(c.marks()) {
-		c.tell(farm.StepProgress, 0, 0, "%s on %s was not made by this job and stays", c.Schema, c.To.Name())
+		c.tell(farm.StepProgress, 0, 0, "%s on %s was not made by this job and stays", c.at(c.To), c.To.Name())
 		return nil
 	}
 	// What a copier that was killed has sent fails from here on.

@@ -30,12 +30,12 @@ func (c *Copy) Prepare(ctx context.Context) error {
 	if err := c.oneWay(ctx); err != nil {
 		return err
 	}
-	there, err := c.To.SchemaOptions(ctx, c.Schema)
+	there, err := c.To.SchemaOptions(ctx, c.at(c.To))
 	if err != nil {
 		return err
 	}
 	if there.Exists && !there.IsOf(c.marks()) {
-		return c.refuse("prepare", "drop or rename it on "+string(c.To.Name()), "%s has a database of this name that this job has not made", c.To.Name())
+		return c.refuse("prepare", "drop or rename it on "+string(c.To.Name()), "%s has a database %s that this job has not made", c.To.Name(), c.at(c.To))
 	}
 	if !there.Exists {
 		here, err := c.From.SchemaOptions(ctx, c.Schema)
@@ -90,10 +90,11 @@ func (c *Copy) makeTables(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		text, _ = c.untied(text, here.tables)
 		plain, _ := mysql.SplitIndexes(text)
 		texts = append(texts, plain)
 	}
-	if err := c.To.CreateTables(ctx, c.Schema, texts); err != nil {
+	if err := c.To.CreateTables(ctx, c.at(c.To), texts); err != nil {
 		return err
 	}
 	return c.divide(ctx, here.tables)

@@ -42,7 +42,7 @@ const (
 // (mysql.Comparison). What is known to be equal is kept in the marks: an attempt that was cut short goes on there, and
 // a table that is clean is not read again until Repair or Recheck forgets it.
 func (c *Copy) Compare(ctx context.Context) (Differences, error) {
-	tables, differ, err := mysql.CompareSchema(ctx, c.From, c.To, c.Schema)
+	tables, differ, err := mysql.CompareExtract(ctx, c.From, c.To, c.extract())
 	if err != nil || len(differ) > 0 {
 		return differences(differ), err
 	}

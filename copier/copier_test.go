@@ -128,10 +128,15 @@ func (f *farmOfTwo) equal(t *testing.T, prefix string) {
 
 func dump(t *testing.T, i *mariadbtest.Instance, prefix string) map[string][]string {
 	t.Helper()
-	db := i.DB(t, mariadbtest.Stowage, "shop")
+	return dumpOf(t, i, "shop", prefix)
+}
+
+func dumpOf(t *testing.T, i *mariadbtest.Instance, schema, prefix string) map[string][]string {
+	t.Helper()
+	db := i.DB(t, mariadbtest.Stowage, schema)
 	columns := map[string][]string{}
 	for _, r := range query(t, db, `SELECT c.TABLE_NAME, c.COLUMN_NAME FROM information_schema.COLUMNS c JOIN information_schema.TABLES t USING (TABLE_SCHEMA, TABLE_NAME)
-		WHERE c.TABLE_SCHEMA = 'shop' AND t.TABLE_TYPE = 'BASE TABLE' AND c.TABLE_NAME NOT LIKE '\_stowmark\_%' ORDER BY 1, c.ORDINAL_POSITION`) {
+		WHERE c.TABLE_SCHEMA = ? AND t.TABLE_TYPE = 'BASE TABLE' AND c.TABLE_NAME NOT LIKE '\_stowmark\_%' ORDER BY 1, c.ORDINAL_POSITION`, schema) {
 		if !strings.HasPrefix(r[0], prefix) {
 			t.Fatalf("table %s on %s should begin with %q", r[0], i.Name, prefix)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type Copy struct {
 	ServerID uint32 // the reader's, nobody else's in the farm
 	Settings Settings
 	Native   *Native // nil: the copier applies changes itself
+	Apart    *Apart  // nil: the database goes over as it is, and clients with it
 	// Tell hears what happens; done and total are rows, total 0 when unknown. May be nil.
 	Tell func(kind farm.EventKind, text string, done, total int64)
 }
@@ -57,7 +59,15 @@ func (c *Copy) settings() Settings {
 // in a way the binary log does not show by rows, while it was being carried.
 var ErrDefinition = errors.New("the database was changed in a way that cannot be carried")
 
-func (c *Copy) marks() mysql.Marks { return mysql.Marks{Schema: c.Schema, Job: c.Job} }
+func (c *Copy) marks() mysql.Marks { return mysql.Marks{Schema: c.at(c.To), Job: c.Job} }
+
+// at is what the database is called on one of the two servers.
+func (c *Copy) at(on *mysql.Server) string {
+	if c.Apart != nil && on == c.To {
+		return c.Apart.As
+	}
+	return c.Schema
+}
 
 func (c *Copy) tell(kind farm.EventKind, done, total int64, format string, args ...any) {
 	if c.Tell != nil {
@@ -88,9 +98,9 @@ func (s standing) isMixed() bool { return s.aside > 0 && s.aside < len(s.tables)
 // standing reads how things are on a server: the truth, whatever this job
 // believes to have done.
 func (c *Copy) standing(ctx context.Context, on *mysql.Server) (standing, error) {
-	tables, err := on.CopyTables(ctx, c.Schema)
-	st := standing{tables: tables}
-	for _, t := range tables {
+	tables, err := on.CopyTables(ctx, c.at(on))
+	st := standing{tables: slices.DeleteFunc(tables, func(t *mysql.CopyTable) bool { return !c.extract().Has(t.Name) })}
+	for _, t := range st.tables {
 		if t.IsAside {
 			st.aside++
 		}
@@ -101,6 +111,9 @@ func (c *Copy) standing(ctx context.Context, on *mysql.Server) (standing, error)
 // hasTurned reports whether the feed back has its mark: the cutover is done as
 // far as this job is concerned.
 func (c *Copy) hasTurned(ctx context.Context) (bool, error) {
+	if c.Apart != nil {
+		return false, nil // nothing is written to its source
+	}
 	has, err := c.From.HasMarks(ctx, c.marks())
 	if err != nil || !has {
 		return false, err

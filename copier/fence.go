@@ -33,6 +33,9 @@ type Fence struct {
 func (c *Copy) Fence(ctx context.Context) (*Fence, error) { return c.fence(ctx, false) }
 
 func (c *Copy) fence(ctx context.Context, back bool) (f *Fence, err error) {
+	if c.Apart != nil {
+		return nil, c.refuse("fence", "", "this copy stands apart: clients stay where they are")
+	}
 	f = &Fence{c: c, back: back}
 	from := f.left()
 	// A RENAME of a copier that was killed may wait in the server still.
@@ -310,11 +313,11 @@ func (c *Copy) keepTriggers(ctx context.Context) error {
 }
 
 func (c *Copy) raiseCounters(ctx context.Context, from, to *mysql.Server) error {
-	was, err := from.Counters(ctx, c.Schema)
+	was, err := from.Counters(ctx, c.at(from))
 	if err != nil {
 		return err
 	}
-	is, err := to.Counters(ctx, c.Schema)
+	is, err := to.Counters(ctx, c.at(to))
 	if err != nil {
 		return err
 	}

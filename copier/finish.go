@@ -42,6 +42,7 @@ func (c *Copy) addIndexes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	all := here.tables
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	work := make(chan *mysql.CopyTable, len(here.tables))
@@ -55,7 +56,7 @@ func (c *Copy) addIndexes(ctx context.Context) error {
 		go func() {
 			defer builders.Done()
 			for t := range work {
-				if err := c.addIndexesOf(ctx, t); err != nil {
+				if err := c.addIndexesOf(ctx, t, all); err != nil {
 					stop(err)
 					return
 				}
@@ -66,15 +67,16 @@ func (c *Copy) addIndexes(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-func (c *Copy) addIndexesOf(ctx context.Context, t *mysql.CopyTable) error {
+func (c *Copy) addIndexesOf(ctx context.Context, t *mysql.CopyTable, all []*mysql.CopyTable) error {
 	text, err := c.From.CreateText(ctx, t)
 	if err != nil {
 		return err
 	}
+	text, _ = c.untied(text, all)
 	_, indexes := mysql.SplitIndexes(text)
 	if len(indexes) == 0 {
 		return nil
 	}
 	c.tell(farm.StepProgress, 0, 0, "%s: indexes", t.Name)
-	return c.To.AddIndexes(ctx, t.Aside(false), indexes)
+	return c.To.AddIndexes(ctx, t.Aside(false).In(c.at(c.To)), indexes)
 }

@@ -13,9 +13,13 @@ import (
 // carried, all of it at once, each with its remedy. It reads only.
 func (c *Copy) Refusals(ctx context.Context) ([]farm.Finding, error) {
 	var out []farm.Finding
-	for _, check := range []func(context.Context) ([]farm.Finding, error){
+	checks := []func(context.Context) ([]farm.Finding, error){
 		c.checkServers, c.checkDatabase, c.checkTables, c.checkColumns, c.checkCollations, c.checkViews, c.checkDefiners,
-	} {
+	}
+	if c.Apart != nil { // what acts on rows is no part of it, or is left out and named
+		checks = []func(context.Context) ([]farm.Finding, error){c.checkServers, c.checkDatabase, c.checkChosen, c.checkTables, c.checkColumns, c.checkCollations, c.checkTexts}
+	}
+	for _, check := range checks {
 		found, err := check(ctx)
 		if err != nil {
 			return out, err
@@ -72,7 +76,7 @@ func (c *Copy) checkDatabase(ctx context.Context) ([]farm.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	there, err := c.To.SchemaOptions(ctx, c.Schema)
+	there, err := c.To.SchemaOptions(ctx, c.at(c.To))
 	if err != nil {
 		return nil, err
 	}
@@ -81,18 +85,28 @@ func (c *Copy) checkDatabase(ctx context.Context) ([]farm.Finding, error) {
 		out = append(out, c.finding("copier-database", farm.Blocker, "is the name right?", "%s has no such database", c.From.Name()))
 	}
 	if there.Exists && !there.IsOf(c.marks()) {
-		out = append(out, c.finding("copier-database", farm.Blocker, "drop or rename it there", "%s has a database of this name already", c.To.Name()))
+		out = append(out, c.finding("copier-database", farm.Blocker, "drop or rename it there", "%s has a database %s already", c.To.Name(), c.at(c.To)))
 	}
 	return out, nil
 }
 
 func (c *Copy) checkTables(ctx context.Context) ([]farm.Finding, error) {
-	unfit, err := c.From.UnfitTables(ctx, c.Schema)
+	find := c.From.UnfitTables
+	if c.Apart != nil {
+		find = c.From.UnfitAtRest
+	}
+	unfit, err := find(ctx, c.Schema)
 	if err != nil {
 		return nil, err
 	}
 	var out []farm.Finding
 	for _, u := range unfit {
+		if !c.extract().Has(u.Table) {
+			continue
+		}
+		if c.Apart != nil {
+			u.Remedy = byHand
+		}
 		out = append(out, c.finding("copier-table", farm.Blocker, u.Remedy, "table %s: %s", u.Table, u.Why))
 	}
 	return out, nil
@@ -105,13 +119,17 @@ func (c *Copy) checkColumns(ctx context.Context) ([]farm.Finding, error) {
 	}
 	var out []farm.Finding
 	for _, t := range st.tables {
+		key, column := "add a primary key (an invisible AUTO_INCREMENT column will do)", "change the column's type, or move the whole instance"
+		if c.Apart != nil {
+			key, column = byHand, byHand
+		}
 		if t.KeyName == "" {
-			out = append(out, c.finding("copier-key", farm.Blocker, "add a primary key (an invisible AUTO_INCREMENT column will do)",
+			out = append(out, c.finding("copier-key", farm.Blocker, key,
 				"table %s has no primary key and no unique key of whole columns that are never NULL", t.Name))
 		}
 		for _, col := range t.Columns {
 			if ok, why := col.CanCarry(); !ok {
-				out = append(out, c.finding("copier-column", farm.Blocker, "change the column's type, or move the whole instance", "table %s, column %s: %s", t.Name, col.Name, why))
+				out = append(out, c.finding("copier-column", farm.Blocker, column, "table %s, column %s: %s", t.Name, col.Name, why))
 			}
 		}
 	}

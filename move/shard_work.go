@@ -3,7 +3,6 @@ package move
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"stowage/farm"
@@ -33,7 +32,7 @@ func (s *shardMove) copy(ctx context.Context) error {
 	servers := append(s.from.all(), s.to.all()...)
 	pace, done := s.mover.Throttle.Begin(ctx, servers, s.hosts()...)
 	defer done()
-	if err := s.carrier.carry(ctx, oneAtOnce(pace.Rest())); err != nil {
+	if err := s.carrier.carry(ctx, pace.Rest()); err != nil {
 		return err
 	}
 	if s.to.twin == nil {
@@ -54,17 +53,6 @@ func (s *shardMove) hosts() []farm.HostName {
 		}
 	}
 	return out
-}
-
-// oneAtOnce lets the streams of a copy rest one after the other: a rest counts
-// the time since the last one.
-func oneAtOnce(rest func(context.Context) error) func(context.Context) error {
-	var mu sync.Mutex
-	return func(ctx context.Context) error {
-		mu.Lock()
-		defer mu.Unlock()
-		return rest(ctx)
-	}
 }
 
 // finish also notes the shard's scheduled events: what a step returns is kept,

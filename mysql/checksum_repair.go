@@ -112,7 +112,7 @@ func (r repair) chunk(ctx context.Context, t *CopyTable, from, upTo []string) er
 		if to == nil || slices.Equal(to, from) {
 			to = upTo
 		}
-		d, err := diffRows(ctx, r.source, r.copied, t, from, to, diffLimit)
+		d, err := diffRows(ctx, r.source, r.copied, TablePair{t, t}, from, to, diffLimit)
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,8 @@ const (
 )
 
 // diffRows finds the rows of a chunk that differ, by key, and lists the first few of them.
-func diffRows(ctx context.Context, source, copied *View, t *CopyTable, from, to []string, list int) (RowDiff, error) {
+func diffRows(ctx context.Context, source, copied *View, pair TablePair, from, to []string, list int) (RowDiff, error) {
+	t := pair.was
 	if len(t.Key) == 0 {
 		return RowDiff{}, nil
 	}
@@ -65,7 +66,7 @@ func diffRows(ctx context.Context, source, copied *View, t *CopyTable, from, to 
 	if cut { // what is not looked at on one end is not looked at on the other
 		to = was.order[len(was.order)-1]
 	}
-	is, cutToo, err := copied.rows(ctx, t, from, to, diffLimit)
+	is, cutToo, err := copied.rows(ctx, pair.is, from, to, diffLimit)
 	if err == nil && cutToo {
 		was, _, err = source.rows(ctx, t, from, is.order[len(is.order)-1], diffLimit)
 	}

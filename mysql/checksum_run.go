@@ -99,23 +99,6 @@ func (c Comparison) Compare(ctx context.Context, source *View, databases []strin
 	return verdict, errors.Join(err, copied.Close())
 }
 
-// CompareSchema compares the definitions of the tables of one database that is copied while both ends serve, but for the
-// copier's own. Where none differs, it returns the tables, for Rows.
-func CompareSchema(ctx context.Context, source, copied *Server, schema string) ([]TablePair, []Mismatch, error) {
-	was, err := source.tableDefinitions(ctx, schema)
-	if err != nil {
-		return nil, nil, err
-	}
-	is, err := copied.tableDefinitions(ctx, schema)
-	if err != nil {
-		return nil, nil, err
-	}
-	if found := was.diff(is); len(found) > 0 {
-		return nil, found, nil
-	}
-	return pairs(was, is), nil, nil
-}
-
 // TablePair is one table on both ends.
 type TablePair struct{ was, is *CopyTable }
 
@@ -234,7 +217,7 @@ func (r *run) table(ctx context.Context, pair TablePair) error {
 			equal = false
 			m := Mismatch{Table: t.String(), Chunk: chunkName(from, to), Was: was.String(), Is: is.String(), of: t, from: from, to: to}
 			if r.List > 0 {
-				rows, err := diffRows(ctx, source, copied, t, from, to, room)
+				rows, err := diffRows(ctx, source, copied, pair, from, to, room)
 				if err != nil {
 					return err
 				}

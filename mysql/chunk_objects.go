@@ -167,13 +167,51 @@ func SplitIndexes(text string) (table string, indexes []string) {
 	if len(indexes) == 0 {
 		return text, nil
 	}
-	for i, l := range kept { // the last element before ")" has no comma
-		if i+1 < len(kept) && strings.HasPrefix(kept[i+1], ")") {
-			kept[i] = strings.TrimSuffix(l, ",")
+	return tableOf(kept), indexes
+}
+
+// tableOf is the text of a table of its lines: the last element before ")" has no comma.
+func tableOf(lines []string) string {
+	for i, l := range lines {
+		if i+1 < len(lines) && strings.HasPrefix(lines[i+1], ")") {
+			lines[i] = strings.TrimSuffix(l, ",")
 			break
 		}
 	}
-	return strings.Join(kept, "\n"), indexes
+	return strings.Join(lines, "\n")
+}
+
+// WithoutForeignKeys takes the foreign keys out of the text of a table that lead to a table which is not kept, of this database or another, and names them.
+func WithoutForeignKeys(text string, kept func(table string) bool) (table string, out []string) {
+	var lines []string
+	for l := range strings.SplitSeq(text, "\n") {
+		if name, to, is := foreignKeyIn(l); is && !kept(to) {
+			out = append(out, name)
+			continue
+		}
+		lines = append(lines, l)
+	}
+	if len(out) == 0 {
+		return text, nil
+	}
+	return tableOf(lines), out
+}
+
+// foreignKeyIn reads a line of a table's text. Of a foreign key to another database, the table has no name that is known here: "".
+func foreignKeyIn(line string) (name, to string, is bool) {
+	rest, is := strings.CutPrefix(line, "  CONSTRAINT ")
+	head, target, found := strings.Cut(rest, " REFERENCES ")
+	if !is || !found || !strings.Contains(head, " FOREIGN KEY (") {
+		return "", "", false
+	}
+	name, _ = firstName(rest)
+	if strings.HasPrefix(target, "`") {
+		table, end := quotedWord(target, 0)
+		if !strings.HasPrefix(target[end:], ".") {
+			to = table
+		}
+	}
+	return name, to, true
 }
 
 func firstName(text string) (string, bool) {
@@ -297,37 +335,53 @@ func (w *Stream) objectText(ctx context.Context, o CopyObject) ([]byte, error) {
 }
 
 // CreateObjects makes objects as they are written, those that are missing;
-// events come DISABLED. Views may need one another: they are tried until all
-// are there or none of the rest can be made.
+// events come DISABLED.
 func (s *Server) CreateObjects(ctx context.Context, schema string, objects []CopyObject) error {
+	left, err := s.CreateSome(ctx, schema, objects)
+	var all error
+	for _, u := range left {
+		all = errors.Join(all, fmt.Errorf("%s %s: %w", strings.ToLower(u.Kind), u.Name, u.Err))
+	}
+	return errors.Join(err, s.fail("create", all))
+}
+
+// Unmade is an object that a server would not make, and what it said.
+type Unmade struct {
+	CopyObject
+	Err error
+}
+
+// CreateSome is CreateObjects of what can be made; the rest is returned. Views may need one another: they are tried until all
+// are there or none of the rest can be made.
+func (s *Server) CreateSome(ctx context.Context, schema string, objects []CopyObject) ([]Unmade, error) {
 	w, err := s.defining(ctx, schema)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer w.Close()
 	left := objects
 	for len(left) > 0 {
 		var failed []CopyObject
-		var cause error
+		var unmade []Unmade
 		for _, o := range left {
 			exists, err := s.hasObject(ctx, schema, o)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if exists {
 				continue
 			}
 			if err := w.create(ctx, o); err != nil {
 				failed = append(failed, o)
-				cause = errors.Join(cause, fmt.Errorf("%s %s: %w", strings.ToLower(o.Kind), o.Name, err))
+				unmade = append(unmade, Unmade{o, err})
 			}
 		}
 		if len(failed) == len(left) {
-			return s.fail("create", cause)
+			return unmade, nil
 		}
 		left = failed
 	}
-	return nil
+	return nil, nil
 }
 
 func (s *Server) hasObject(ctx context.Context, schema string, o CopyObject) (bool, error) {
@@ -440,39 +494,6 @@ func (s *Server) DropTables(ctx context.Context, schema string, tables []*CopyTa
 		}
 	}
 	return nil
-}
-
-// UnfitTable is something about a database that the copier cannot carry.
-type UnfitTable struct {
-	Table, Why, Remedy string
-}
-
-// UnfitTables are all of them.
-func (s *Server) UnfitTables(ctx context.Context, schema string) ([]UnfitTable, error) {
-	var out []UnfitTable
-	add := func(query string, args []any, remedy string) error {
-		records, err := s.records(ctx, query, args...)
-		for _, r := range records {
-			out = append(out, UnfitTable{r["tbl"], r["why"], remedy})
-		}
-		return err
-	}
-	err := errors.Join(
-		add(`SELECT TABLE_NAME AS tbl, CONCAT('it is a ', LOWER(TABLE_TYPE)) AS why FROM information_schema.TABLES
-			WHERE TABLE_SCHEMA = ? AND TABLE_TYPE NOT IN ('BASE TABLE', 'VIEW')`, []any{schema},
-			"take it out of the database for the move, or move the whole instance (replace, replica)"),
-		add(`SELECT TABLE_NAME AS tbl, CONCAT('its engine is ', COALESCE(ENGINE, 'unknown')) AS why FROM information_schema.TABLES
-			WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND COALESCE(ENGINE, '') <> 'InnoDB'`, []any{schema}, "ALTER TABLE ... ENGINE=InnoDB"),
-		add(`SELECT TABLE_NAME AS tbl, CONCAT('foreign key ', CONSTRAINT_NAME, ' changes rows by itself (ON DELETE ', DELETE_RULE, ', ON UPDATE ', UPDATE_RULE,
-				'), which the binary log does not show') AS why FROM information_schema.REFERENTIAL_CONSTRAINTS
-			WHERE CONSTRAINT_SCHEMA = ? AND (DELETE_RULE NOT IN ('RESTRICT', 'NO ACTION') OR UPDATE_RULE NOT IN ('RESTRICT', 'NO ACTION'))`, []any{schema},
-			"make it RESTRICT for the move and let the application change both tables, or move the whole instance"),
-		add(`SELECT TABLE_NAME AS tbl, CONCAT('foreign key ', CONSTRAINT_NAME, ' ties it to another database') AS why FROM information_schema.REFERENTIAL_CONSTRAINTS
-			WHERE CONSTRAINT_SCHEMA <> UNIQUE_CONSTRAINT_SCHEMA AND (CONSTRAINT_SCHEMA = ? OR UNIQUE_CONSTRAINT_SCHEMA = ?)`, []any{schema, schema}, "drop it"),
-		add(`SELECT TABLE_NAME AS tbl, 'its name leaves no room for the name under which it is set aside' AS why FROM information_schema.TABLES
-			WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND CHAR_LENGTH(TABLE_NAME) > ?`, []any{schema, 64 - len(AsidePrefix)}, "give it a name of at most 55 characters"),
-	)
-	return out, err
 }
 
 // UnknownCollations are collations of a database's columns that server does not have.
