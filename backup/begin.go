@@ -90,6 +90,7 @@ func (a *Act) orders(ctx context.Context, w Wish, all []catalogue.Backup) ([]ord
 	if err != nil {
 		return nil, err
 	}
+	a.planned = []Planned{}
 	var out []order
 	for n, turn := range a.turns(ctx, w.Now, each, all) {
 		if w.OnlyDue && !turn.Due {
@@ -99,6 +100,7 @@ func (a *Act) orders(ctx context.Context, w Wish, all []catalogue.Backup) ([]ord
 			return nil, err
 		}
 		out = append(out, each[n])
+		a.planned = append(a.planned, each[n].planned())
 	}
 	return out, nil
 }
@@ -172,10 +174,10 @@ func (a *Act) turns(ctx context.Context, now time.Time, orders []order, all []ca
 func (o *order) take(turn catalogue.Turn, w Wish, all []catalogue.Backup) error {
 	b := &o.Backup
 	b.Kind = cmp.Or(w.Kind, turn.Kind)
+	if b.Kind == catalogue.Incremental && turn.Base == "" { // a backup that is larger than was asked for is better than none
+		b.Kind, o.Instead = catalogue.Full, turn.Why
+	}
 	if b.Kind == catalogue.Incremental {
-		if turn.Base == "" {
-			return &farm.Error{Op: "back up", Subject: string(b.Instance), Err: fmt.Errorf("%w: an incremental copy has nothing to be based on: %s", farm.ErrRefused, turn.Why), Hint: "stowage backup run --full " + string(b.Pair)}
-		}
 		b.Base, b.FromLSN, b.Raw = turn.Base, turn.Since, 0
 	}
 	byID := map[string]catalogue.Backup{}

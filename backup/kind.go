@@ -22,6 +22,8 @@ type Act struct {
 	*act.Act
 	// Patience is how long a server may take to catch up.
 	Patience time.Duration
+
+	planned []Planned // by the last Begin
 }
 
 // NewAct makes backups what an act carries out, in a session that is prepared.

@@ -1,10 +1,7 @@
 package backup
 
 import (
-	"context"
-
 	"stowage/backup/catalogue"
-	"stowage/backup/kept"
 	"stowage/farm"
 )
 
@@ -22,20 +19,10 @@ type Planned struct {
 	Raw int64 `json:"raw_bytes"`
 }
 
-// Plan says what Begin would copy.
-func (a *Act) Plan(ctx context.Context, w Wish) ([]Planned, error) {
-	all, err := kept.All(a.Store)
-	if err != nil {
-		return nil, err
-	}
-	orders, err := a.orders(ctx, w, all)
-	if err != nil {
-		return nil, err
-	}
-	out := []Planned{}
-	for _, o := range orders {
-		b := o.Backup
-		out = append(out, Planned{b.ID, b.Pair, b.Side, b.Instance, b.Kind, b.Base, o.On, b.Host, b.Raw})
-	}
-	return out, nil
+// Planned says what the last Begin was about to copy, also where it was Dry, or refused.
+func (a *Act) Planned() []Planned { return a.planned }
+
+func (o order) planned() Planned {
+	b := o.Backup
+	return Planned{b.ID, b.Pair, b.Side, b.Instance, b.Kind, b.Base, o.On, b.Host, b.Raw}
 }

@@ -23,7 +23,8 @@ type order struct {
 	Runbook string `json:"runbook"`
 	// Backup is what it is to be: all of it that is known before the copy.
 	Backup   catalogue.Backup `json:"backup"`
-	Chain    []string         `json:"chain,omitempty"` // the backups that it is based on, the full one first
+	Chain    []string         `json:"chain,omitempty"`   // the backups that it is based on, the full one first
+	Instead  string           `json:"instead,omitempty"` // why it is a full one although an incremental one was asked for
 	On       farm.HostName    `json:"on"`
 	Instance host.Instance    `json:"instance"`
 }

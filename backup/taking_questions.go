@@ -21,6 +21,7 @@ var takingQuestions = []act.Question[*taking]{
 	{Name: "backup-source", Look: askSource},
 	{Name: "backup-account", Look: askAccount},
 	{Name: "backup-room", Look: askRoom},
+	{Name: "backup-full-instead", Look: askInstead},
 }
 
 func (t *taking) finding(severity farm.Severity, text, remedy string) []farm.Finding {
@@ -95,6 +96,14 @@ func askRoom(ctx context.Context, t *taking) ([]farm.Finding, error) {
 		severity = farm.Blocker
 	}
 	return t.finding(severity, fmt.Sprintf("%d MB are free in the vault on host %s; the copy may take %d MB", free>>20, b.Host, need>>20), "make room: stowage backup prune"), nil
+}
+
+// askInstead says that an incremental copy was asked for, and a full one is taken.
+func askInstead(_ context.Context, t *taking) ([]farm.Finding, error) {
+	if t.order.Instead == "" {
+		return nil, nil
+	}
+	return t.finding(farm.Note, "a full copy is taken instead of an incremental one: "+t.order.Instead, "none: the next incremental one is based on it"), nil
 }
 
 func hintOr(err error, text string) string {

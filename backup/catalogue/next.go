@@ -28,7 +28,7 @@ type Server struct {
 // Turn is the backup that an instance is to have next.
 type Turn struct {
 	Kind Kind   `json:"kind"`
-	Base string `json:"base,omitempty"` // of an incremental one
+	Base string `json:"base,omitempty"` // of an incremental one; of a full one, what an incremental one in its place could be based on, "" for none
 	// Since is the LSN from which an incremental one takes pages.
 	Since uint64    `json:"since_lsn,omitempty"`
 	Due   bool      `json:"due"`
@@ -64,13 +64,14 @@ func Next(now time.Time, cfg farm.Backup, s Server, all []Backup) Turn {
 	case cfg.Full > 0 && since >= cfg.Full-slack(cfg.Full):
 		return full(fmt.Sprintf("the full backup is %s old", inDays(since)))
 	case cfg.Incremental < 0:
-		return Turn{Kind: Full, Next: first.Began.Add(cfg.Full), Why: fmt.Sprintf("the full backup is %s old", inDays(since))}.orNever(cfg)
+		return Turn{Kind: Full, Base: last.ID, Since: last.ToLSN, Next: first.Began.Add(cfg.Full), Why: fmt.Sprintf("the full backup is %s old", inDays(since))}.orNever(cfg)
 	}
 	since = now.Sub(last.Began)
 	next := last.Began.Add(cfg.Incremental)
 	t := Turn{Kind: Incremental, Base: last.ID, Since: last.ToLSN, Due: since >= cfg.Incremental-slack(cfg.Incremental), Next: next, Why: fmt.Sprintf("the last backup is %s old", inDays(since))}
 	if at := first.Began.Add(cfg.Full); cfg.Full > 0 && !t.Due && at.Before(next) {
-		return Turn{Kind: Full, Next: at, Why: t.Why}
+		t.Kind, t.Next = Full, at
+		return t
 	}
 	if t.Due {
 		t.Next = now

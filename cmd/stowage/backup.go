@@ -66,7 +66,7 @@ and resume work as for any run.
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.full, "full", false, "take full copies")
-	fl.BoolVar(&f.incremental, "incremental", false, "take incremental copies; an instance without a full one is refused")
+	fl.BoolVar(&f.incremental, "incremental", false, "take incremental copies; where none can follow, or the full one is overdue, a full copy, which is said")
 	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and copy nothing")
 	fl.StringSliceVar(&f.hosts, "host", nil, "pairs that have a side on these hosts; that side is read")
 	fl.StringSliceVar(&f.shards, "shard", nil, "pairs that have these shards")
@@ -117,7 +117,7 @@ func (a *app) backupRun(c *cobra.Command, f backupFlags, given []string) error {
 		if err != nil && len(findings) == 0 {
 			return err
 		}
-		return a.backupDry(ctx, d, backing, w, findings, err)
+		return a.backupDry(d, backing, w, findings, err)
 	}
 	if err := d.Turn(ctx, "backup of "+w.Name); err != nil {
 		return err

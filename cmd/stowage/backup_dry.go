@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,12 +23,9 @@ type backupDryAnswer struct {
 }
 
 // backupDry says what would be copied from where, how long that takes on paper, and what was found.
-func (a *app) backupDry(ctx context.Context, d *session.Session, backing *backup.Act, w backup.Wish, findings []farm.Finding, refused error) error {
+func (a *app) backupDry(d *session.Session, backing *backup.Act, w backup.Wish, findings []farm.Finding, refused error) error {
 	out := backupDryAnswer{preflightAnswer: preflightOfAll("backup", w.Name, findings, refused)}
-	var err error
-	if out.Backups, err = backing.Plan(ctx, w); err != nil {
-		return err
-	}
+	out.Backups = backing.Planned()
 	ask := windowAsk{of: d.Farm.Clone(), sides: map[farm.PairName]farm.SideName{}}
 	for _, b := range out.Backups {
 		ask.sides[b.Pair] = b.Side
