@@ -5,9 +5,10 @@
 // it?" Its main type is Act: NewAct carries out runs of kind Backup, a part for
 // each instance, NewRestore runs of kind Restore, of which the runbook verify
 // is one that compares the restored rows with a server that serves, and takes
-// the restored instance away.
+// the restored instance away, and extract one that copies a database out of it
+// into a pair, under another name.
 //
-// Invariants: a server that serves is only read; what is not whole is never in
+// Invariants: a server that serves is only read, but for that new database; what is not whole is never in
 // the catalogue; a restore writes into a directory of its own, never over what
 // is there; what it starts takes no writes, runs no events and follows nobody
 // by itself. The bytes go from host to host, and never through this program.

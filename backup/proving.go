@@ -115,6 +115,11 @@ func (r *restoring) record(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return r.takenAway(ctx)
+}
+
+// takenAway stops the throw-away server and removes it.
+func (r *restoring) takenAway(ctx context.Context) error {
 	if err := r.Phase(ctx, "stop", r.stop); err != nil {
 		return err
 	}
@@ -136,13 +141,24 @@ type Restored struct {
 	On    farm.HostName `json:"host"`
 	Place host.Instance `json:"place"`
 	Owner string        `json:"owner"`
+
+	// What was taken out of it and stands in a pair, and what of it was left out; the instance is gone then. Empty: nothing.
+	Shard    string        `json:"shard,omitempty"`
+	Tables   []string      `json:"tables,omitempty"`
+	Pair     farm.PairName `json:"pair,omitempty"`
+	Database string        `json:"database,omitempty"`
+	LeftOut  []string      `json:"left_out,omitempty"`
 }
 
 // restoredDocument is their kind in the store.
 const restoredDocument = "restored"
 
 func keepRestored(r *restoring) error {
-	m := r.memory
-	return r.act.Store.PutDocument(restoredDocument, r.Run+" "+string(r.order.Instance.Name), time.Now(),
-		Restored{r.order.Instance.Name, r.order.last().ID, r.order.Instance.Dial(), m.At, m.GTID, m.Bytes, m.Rows, m.Differ, r.order.On, r.order.Instance, r.owner()})
+	m, i := r.memory, r.order.Instance
+	out := Restored{Instance: i.Name, Backup: r.order.last().ID, Address: i.Dial(), At: m.At, GTID: m.GTID, Bytes: m.Bytes, Rows: m.Rows, Differ: m.Differ,
+		On: r.order.On, Place: i, Owner: r.owner()}
+	if x := r.order.Extract; x != nil {
+		out.Shard, out.Tables, out.Pair, out.Database, out.LeftOut = x.Schema, x.Tables, x.Pair, x.As, m.Left
+	}
+	return r.act.Store.PutDocument(restoredDocument, r.Run+" "+string(i.Name), time.Now(), out)
 }

@@ -30,6 +30,8 @@ type RestoreWish struct {
 	Port    int           // of the first; 0: the next that farm.yaml gives to nobody
 	Until   Until
 	Verify  bool // compare it with the live server, and take it away again
+	// Extract is what goes out of it into a pair, after which it is taken away; nil: it stays, as a whole.
+	Extract *Extract
 }
 
 // BeginRestore makes instances of backups, after everything was asked.
@@ -43,8 +45,11 @@ func (a *Act) BeginRestore(ctx context.Context, w RestoreWish) (store.Run, []far
 		name = farm.Counted(len(w.Backups), "backup")
 	}
 	book := "restore"
-	if w.Verify {
+	switch {
+	case w.Verify:
 		book, name = verify, "verify "+name
+	case w.Extract != nil:
+		book, name = extract, w.Extract.Schema+" of "+name
 	}
 	return a.Act.Begin(ctx, act.Proposal{
 		Name: strings.ReplaceAll(name, " ", "-"), Subject: name,
@@ -80,12 +85,17 @@ func (a *Act) restoreJob(ctx context.Context, run, runbook string, w RestoreWish
 				return job, 0, err
 			}
 		}
-		id, port = id+1, o.Instance.Port+1
+		if id, port = id+1, o.Instance.Port+1; w.Extract != nil {
+			if o.Extract, err = a.extractFor(*w.Extract, o.last(), w.Until, id); err != nil {
+				return job, 0, err
+			}
+			id++
+		}
 		args, err := json.Marshal(o)
 		if err != nil {
 			return job, 0, err
 		}
-		job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.Instance.Name), Beside: true, Holds: []string{oneRestore, "host " + string(o.On)},
+		job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.Instance.Name), Beside: true, Holds: append([]string{oneRestore, "host " + string(o.On)}, o.Extract.holds(&job)...),
 			Parts: []engine.Part{{Subject: string(o.Instance.Name), Args: args, Steps: book.EngineSteps()}}})
 		job.Budgets["host "+string(o.On)] = 1
 	}
@@ -197,6 +207,16 @@ func Newest(all []catalogue.Backup, of string, until Until) (found catalogue.Bac
 			return b, true
 		}
 		if (string(b.Instance) == of || string(b.Pair) == of) && b.Damaged == "" && until.isAfter(b) && (!ok || b.At.After(found.At)) {
+			found, ok = b, true
+		}
+	}
+	return found, ok
+}
+
+// Oldest is the oldest backup of an instance or a pair that is not damaged, or the one of that name; ok is false where there is none.
+func Oldest(all []catalogue.Backup, of string) (found catalogue.Backup, ok bool) {
+	for _, b := range all {
+		if b.Damaged == "" && (b.ID == of || string(b.Instance) == of || string(b.Pair) == of) && (!ok || b.At.Before(found.At)) {
 			found, ok = b, true
 		}
 	}

@@ -43,6 +43,8 @@ type restoreOrder struct {
 	// Live is the address of the server that it is compared with; empty: it is not.
 	Live     string            `json:"live,omitempty"`
 	LiveName farm.InstanceName `json:"live_name,omitempty"`
+	// Extract is what is copied out of it into a pair; nil: nothing.
+	Extract *extractOrder `json:"extract,omitempty"`
 }
 
 // last is the backup that is restored.
@@ -50,12 +52,12 @@ func (o restoreOrder) last() catalogue.Backup { return o.Chain[len(o.Chain)-1] }
 
 // restored is what the next step is to know.
 type restored struct {
-	Bytes    int64     `json:"bytes,omitempty"`
-	At       time.Time `json:"at,omitzero"` // the moment at which its data stand
-	GTID     string    `json:"gtid,omitempty"`
-	Rows     int64     `json:"rows,omitempty"` // that were compared
-	Differ   int       `json:"differ,omitempty"`
-	ReadBack bool      `json:"read_back,omitempty"`
+	Bytes  int64     `json:"bytes,omitempty"`
+	At     time.Time `json:"at,omitzero"` // the moment at which its data stand
+	GTID   string    `json:"gtid,omitempty"`
+	Rows   int64     `json:"rows,omitempty"` // that were compared
+	Differ int       `json:"differ,omitempty"`
+	Left   []string  `json:"left,omitempty"` // what of a database was not carried
 }
 
 // restoring is one instance that is made of a backup: what the steps of kind Restore act on.
@@ -67,7 +69,8 @@ type restoring struct {
 	host   host.Host // where it is restored
 	vault  host.Host
 	server *mysql.Server
-	live   *mysql.Server // nil: there is none
+	live   *mysql.Server   // nil: there is none
+	ends   []*mysql.Server // of the pair that a database goes into; the first is written to
 }
 
 func (a *Act) restoring(c engine.Call, step act.Step, beat func(string)) (*restoring, error) {
@@ -91,6 +94,11 @@ func (a *Act) restoring(c engine.Call, step act.Step, beat func(string)) (*resto
 	if r.order.Live != "" {
 		r.live = mysql.Open(r.order.LiveName, r.order.Live, a.Admin, a.Log)
 	}
+	if x := r.order.Extract; x != nil {
+		for _, e := range x.Ends {
+			r.ends = append(r.ends, mysql.Open(e.Instance, e.Address, a.Admin, a.Log))
+		}
+	}
 	return r, nil
 }
 
@@ -108,6 +116,9 @@ func (r *restoring) Close() {
 	_ = r.server.Close() // nothing is lost with a connection
 	if r.live != nil {
 		_ = r.live.Close()
+	}
+	for _, server := range r.ends {
+		_ = server.Close()
 	}
 }
 

@@ -21,6 +21,8 @@ var restoringQuestions = []act.Question[*restoring]{
 	{Name: "restore-moment", Look: askMoment},
 	{Name: "restore-place", Look: askPlace},
 	{Name: "restore-live", Look: askLive},
+	{Name: "restore-into", Look: askInto},
+	{Name: "restore-into-room", Look: askIntoRoom},
 }
 
 func (r *restoring) blocker(text, remedy string) []farm.Finding {

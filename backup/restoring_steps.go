@@ -88,3 +88,37 @@ func verifyingSteps() []swing.Step[*restoring] {
 		},
 	}
 }
+
+// extractingSteps copy a database out of a restored instance into a pair, and take the instance away.
+func extractingSteps() []swing.Step[*restoring] {
+	return []swing.Step[*restoring]{
+		{
+			Name:    "copy",
+			Needs:   "the restored instance stands at the moment, and the pair has no database of the new name, or this run's own",
+			Effect:  "a database of the new name in the pair, with the rows, indexes and what else can be carried",
+			Known:   "the marks in it say that all parts are copied; both sides of the pair have it",
+			Undone:  "the database is removed, if this run made it",
+			Timeout: 7 * 24 * time.Hour,
+			Do:      act.Method((*restoring).copyOut),
+			Undo:    act.Method((*restoring).discard),
+		},
+		{
+			Name:    "compare",
+			Needs:   "copied",
+			Effect:  "none",
+			Known:   "the checksums of all rows of all tables are those of the restored instance",
+			Timeout: 24 * time.Hour,
+			Do:      act.Method((*restoring).compareCopy),
+		},
+		{
+			Name:     "keep",
+			Needs:    "equal",
+			Effect:   "the database is its owner's, without marks; the restored instance is gone",
+			Known:    "its directory is not there any more",
+			NoReturn: true,
+			Phases:   []string{"keep", "stop", "remove"},
+			Timeout:  15 * time.Minute,
+			Do:       act.Method((*restoring).keep),
+		},
+	}
+}

@@ -45,7 +45,7 @@ func VerifiedIn(s *store.Store, all []catalogue.Backup) (map[farm.PairName]Verif
 			return nil, err
 		}
 		b, known := byID[r.Backup]
-		if _, has := out[b.Pair]; !known || has || r.Rows == 0 && r.Differ == 0 { // a restore for a person compares nothing
+		if _, has := out[b.Pair]; !known || has || r.Database != "" || r.Rows == 0 && r.Differ == 0 { // a restore for a person compares nothing with the live server
 			continue
 		}
 		run, _, _ := strings.Cut(d.Name, " ")

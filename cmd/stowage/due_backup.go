@@ -148,5 +148,5 @@ func (a *app) dueVerify(ctx context.Context, d *session.Session) (found, error) 
 		}
 	}
 	s, err := a.carry(ctx, restoring.Act, run)
-	return found{said: fmt.Sprintf("%s: %d of %s proven", run.ID, s.Moved, farm.Counted(s.Sides, "backup"))}, err
+	return found{said: fmt.Sprintf("%s: %d of %s done", run.ID, s.Moved, farm.Counted(s.Sides, "restore"))}, err
 }

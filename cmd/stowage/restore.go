@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,12 +19,13 @@ type restoreFlags struct {
 	to, at, gtid string
 	port         int
 	end, dry     bool
+	extractFlags
 }
 
 func (a *app) restoreCommand() *cobra.Command {
 	var f restoreFlags
 	cmd := &cobra.Command{
-		Use: "restore PAIR | INSTANCE | BACKUP", Short: "Make an instance of a backup, at any second, beside what is there",
+		Use: "restore PAIR | INSTANCE | BACKUP", Short: "Make an instance of a backup, or one shard or table of it, at any second, beside what is there",
 		Long: `Makes an instance of a backup: the newest that is old enough, or the one that is named. It is
 unpacked in a directory of its own, prepared and started, read-only, with events off and
 following nobody; never over what is there. --at replays the archived binary logs up to a
@@ -33,10 +35,19 @@ end of the backup itself.
 It is yours then: look at it, copy rows out of it. 'stowage restore remove INSTANCE' stops it
 and removes its directory.
 
+With --shard the instance is a throw-away server: the shard, or the tables that --table names,
+is copied out of it into a pair, as a database of another name, every row is compared, and the
+server is taken away. The shard that serves is not touched, and no client is sent elsewhere.
+
 ` + exitHelp,
-		Example: "  stowage restore dbshard001 --at '2026-11-20 03:12:00'\n  stowage restore dbshard001 --latest --to db012\n  stowage restore dbshard001b/20261126T031500Z-full",
-		Args:    args(cobra.ExactArgs(1)),
-		RunE:    func(c *cobra.Command, given []string) error { return a.restore(c, f, given[0]) },
+		Example: "  stowage restore dbshard001 --at '2026-11-20 03:12:00'\n  stowage restore dbshard001 --latest --to db012\n  stowage restore dbshard001b/20261126T031500Z-full\n  stowage restore --shard etsy_shard_0001 --table receipts --at '2026-11-20 03:12:00'",
+		Args:    args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, given []string) error {
+			if len(given) == 0 && f.shard == "" {
+				return usage(c, errors.New("say what is restored: PAIR, INSTANCE or BACKUP; with --shard it is the shard's pair"))
+			}
+			return a.restore(c, f, strings.Join(given, ""))
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.to, "to", "", "the host that it is restored to; default: the vault's")
@@ -45,6 +56,7 @@ and removes its directory.
 	fl.StringVar(&f.gtid, "at-gtid", "", "the GTID position up to which binary logs are replayed")
 	fl.BoolVar(&f.end, "latest", false, "replay all binary logs that were archived")
 	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and make nothing")
+	f.extractFlags.add(fl)
 	a.engineFlag(fl)
 	a.reasonFlag(fl)
 	cmd.AddCommand(&cobra.Command{
@@ -123,15 +135,20 @@ func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 	if err != nil {
 		return err
 	}
+	extract, err := f.extract(c)
+	if err != nil {
+		return err
+	}
+	if of == "" {
+		if of, err = pairOfShard(c, d.Farm, f.shard); err != nil {
+			return err
+		}
+	}
 	b, ok := backup.Newest(all, of, until)
 	if !ok {
-		hint := "stowage backup list names them; stowage backup run takes one"
-		if _, has := backup.Newest(all, of, backup.Until{}); has {
-			hint = "the moment is before the oldest: stowage backup list"
-		}
-		return &farm.Error{Op: "restore", Subject: of, Err: fmt.Errorf("%w: there is no backup that it could be made of", farm.ErrInput), Hint: hint}
+		return noBackup(all, of, until)
 	}
-	w := backup.RestoreWish{Backups: []string{b.ID}, To: farm.HostName(f.to), Port: f.port, Until: until}
+	w := backup.RestoreWish{Backups: []string{b.ID}, To: farm.HostName(f.to), Port: f.port, Until: until, Extract: extract}
 	if restoring.Dry = f.dry; f.dry {
 		_, findings, err := restoring.BeginRestore(ctx, w)
 		if err != nil && len(findings) == 0 {
@@ -155,6 +172,9 @@ func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 	}
 	out := restoredAnswer{Restored: made[0], FormatVersion: 1, Run: run.ID, Seconds: time.Since(began).Seconds()}
 	return a.emit(out, func(w io.Writer) error {
+		if out.Database != "" {
+			return out.writeExtract(w)
+		}
 		position := ""
 		if out.GTID != "" {
 			position = ", GTID position " + out.GTID

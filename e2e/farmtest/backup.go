@@ -49,6 +49,10 @@ func keep(t *testing.T, s *HeldSide, more ...string) *KeptFarm {
 
 // RestoreAnswer is what `restore --json` prints.
 type RestoreAnswer struct {
+	Shard    string    `json:"shard"`
+	Pair     string    `json:"pair"`
+	Database string    `json:"database"`
+	LeftOut  []string  `json:"left_out"`
 	Instance string    `json:"instance"`
 	Address  string    `json:"address"`
 	Backup   string    `json:"backup"`
@@ -93,10 +97,21 @@ func (k *KeptFarm) Restore(args ...string) RestoreAnswer {
 // RestoreOf is Restore of a pair or an instance.
 func (k *KeptFarm) RestoreOf(what string, args ...string) RestoreAnswer {
 	k.F.T.Helper()
-	p := RunProgram(k.F.T, "", append([]string{"restore", what, "--json", "-C", k.F.Dir}, args...)...)
+	return k.restore(append([]string{what}, args...))
+}
+
+// RestoreShard takes a shard out of the newest backup that fits.
+func (k *KeptFarm) RestoreShard(shard string, args ...string) RestoreAnswer {
+	k.F.T.Helper()
+	return k.restore(append([]string{"--shard", shard}, args...))
+}
+
+func (k *KeptFarm) restore(args []string) RestoreAnswer {
+	k.F.T.Helper()
+	p := RunProgram(k.F.T, "", append([]string{"restore", "--json", "-C", k.F.Dir}, args...)...)
 	var out RestoreAnswer
 	if err := json.Unmarshal([]byte(p.Stdout), &out); err != nil || p.Code != ExitFine {
-		k.F.T.Fatalf("restore %s %q: exit %d, %v\n%s%s", what, args, p.Code, err, p.Stdout, p.Stderr)
+		k.F.T.Fatalf("restore %q: exit %d, %v\n%s%s", args, p.Code, err, p.Stdout, p.Stderr)
 	}
 	return out
 }
@@ -156,17 +171,42 @@ func (k *KeptFarm) CheckSecondOf(instance farm.InstanceName, r RestoreAnswer, se
 	}
 	db := k.F.Dial("tcp", r.Address, app.User, app.Password)
 	defer db.Close()
-	has, ours := map[string]int{}, map[string]bool{}
+	has := map[string]int{}
+	var shards []string
 	for _, s := range pair.Shards {
-		ours[string(s.Name)] = true
-		if err := receipts(db, string(s.Name), has); err != nil {
+		shards = append(shards, string(s.Name))
+		if err := receipts(db, string(s.Name), string(s.Name), has); err != nil {
 			k.F.T.Fatal(err)
 		}
 	}
+	k.judge(instance, of, shards, has, second)
+}
+
+// CheckShardAt is CheckSecond of one shard that was taken out of a backup, on both sides of the pair.
+func (k *KeptFarm) CheckShardAt(shard, database string, second time.Time) {
+	k.F.T.Helper()
+	_, fm, _, err := FarmAccess(k.F.Dir)
+	if err != nil {
+		k.F.T.Fatal(err)
+	}
+	for side := range fm.Pairs[0].Sides {
+		has := map[string]int{}
+		db := k.F.Root(side)
+		defer db.Close()
+		if err := receipts(db, database, shard, has); err != nil {
+			k.F.T.Fatal(err)
+		}
+		k.judge(fm.Pairs[0].Instance(k.Of), k.Of, []string{shard}, has, second)
+	}
+}
+
+// judge holds how often each write is there against the ledger.
+func (k *KeptFarm) judge(instance farm.InstanceName, of farm.SideName, shards []string, has map[string]int, second time.Time) {
+	k.F.T.Helper()
 	end := second.Truncate(time.Second).Add(time.Second)
 	must, mustNot := 0, 0
 	for _, w := range k.ledger() {
-		if !ours[w[1]] {
+		if !slices.Contains(shards, w[1]) {
 			continue
 		}
 		key := w[1] + " " + w[0] + " " + w[2]
@@ -195,8 +235,8 @@ func (k *KeptFarm) CheckSecondOf(instance farm.InstanceName, r RestoreAnswer, se
 	k.F.T.Logf("%s at %s: %d writes had to be there, %d not yet; %d are", instance, end.Format(time.TimeOnly), must, mustNot, len(has))
 }
 
-func receipts(db *sql.DB, shard string, into map[string]int) error {
-	rows, err := db.Query(fmt.Sprintf("SELECT client, seq FROM `%s`.receipts", shard))
+func receipts(db *sql.DB, database, shard string, into map[string]int) error {
+	rows, err := db.Query(fmt.Sprintf("SELECT client, seq FROM `%s`.receipts", database))
 	if err != nil {
 		return err
 	}
@@ -278,5 +318,41 @@ func (k *KeptFarm) NothingLeft() {
 		if left, _ := filepath.Glob(filepath.Join(k.F.Dir, pattern)); len(left) > 0 {
 			k.F.T.Errorf("left behind: %q", left)
 		}
+	}
+}
+
+// OnBoth is the value of a query on each side of the pair, which has to be the same.
+func (k *KeptFarm) OnBoth(query string) string {
+	k.F.T.Helper()
+	var all []string
+	for _, side := range []farm.SideName{farm.A, farm.B} {
+		db := k.F.Root(side)
+		defer db.Close()
+		var v string
+		if err := db.QueryRowContext(k.F.T.Context(), query).Scan(&v); err != nil {
+			k.F.T.Fatalf("%s on side %s: %v", query, side, err)
+		}
+		all = append(all, v)
+	}
+	if all[0] != all[1] {
+		k.F.T.Errorf("%s: %q on side A, %q on side B", query, all[0], all[1])
+	}
+	return all[0]
+}
+
+// NothingTakenOut: no database that a restore has made is there, and none that one was making.
+func (k *KeptFarm) NothingTakenOut() {
+	k.F.T.Helper()
+	if left := k.OnBoth("SELECT COALESCE(GROUP_CONCAT(DISTINCT SCHEMA_NAME), '') FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE '%then%' OR SCHEMA_NAME LIKE '%restored%'"); left != "" {
+		k.F.T.Errorf("left behind: %s", left)
+	}
+	k.NoMarks()
+}
+
+// NoMarks: no copier has left anything.
+func (k *KeptFarm) NoMarks() {
+	k.F.T.Helper()
+	if n := k.OnBoth("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE '\\_stowmark%'"); n != "0" {
+		k.F.T.Errorf("%s tables of marks are left", n)
 	}
 }

@@ -79,3 +79,47 @@ func TestGivenUpLeavesNothing(t *testing.T) {
 		})
 	}
 }
+
+// The same for what takes a shard out of a backup: killed at each border and gone on with, one database is there, whole; given up before any step, none is.
+func TestShardRestoreKilledAtEveryBorder(t *testing.T) {
+	book, _ := backup.RestoreKind(nil).Runbook("extract")
+	for hand, points := range farmtest.Dealt(book.Points(), 3) {
+		t.Run(fmt.Sprint("hand ", hand), func(t *testing.T) {
+			k := farmtest.StartKeptFarm(t)
+			k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
+			k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+			listings := k.OnBoth("SELECT COUNT(*) FROM `" + k.FirstShard() + "`.listings")
+			for n, at := range points {
+				as := fmt.Sprint("then_", n) // the other side may have the one before still
+				k.KilledIn([]string{"both", "stowage"}[n%2], at, "restore", "--shard", k.FirstShard(), "--latest", "--as", as)
+				k.Run(farmtest.ExitFine, "1 of 1 instance done", "resume")
+				k.NoMarks()
+				k.NothingLeft()
+				if got := k.OnBoth("SELECT COUNT(*) FROM " + as + ".listings"); got != listings || t.Failed() {
+					t.Fatalf("killed at %q: %s rows of %s", at, got, listings)
+				}
+				k.Told("DROP DATABASE " + as)
+			}
+			k.F.CheckLedger()
+		})
+	}
+}
+
+func TestShardRestoreGivenUpLeavesNothing(t *testing.T) {
+	k := farmtest.StartKeptFarm(t)
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
+	book, _ := backup.RestoreKind(nil).Runbook("extract")
+	for n, s := range book.Steps {
+		if s.NoReturn {
+			continue // it goes on to its end
+		}
+		k.KilledIn([]string{"both", "stowage"}[n%2], "before "+s.Name, "restore", "--shard", k.FirstShard(), "--as", "shop_then")
+		k.Run(farmtest.ExitFine, "", "abort", "--reason", "wrong day")
+		k.NothingLeft()
+		k.NothingTakenOut()
+		if t.Failed() {
+			t.Fatalf("given up before %s", s.Name)
+		}
+	}
+	k.F.CheckLedger()
+}

@@ -1,0 +1,103 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stowage/farm"
+	"stowage/mysql"
+)
+
+// has reports whether a table was asked for.
+func (o *extractOrder) has(table string) bool {
+	return len(o.Tables) == 0 || slices.Contains(o.Tables, table)
+}
+
+// askInto asks whether the pair can take the database: hours may pass until it is copied.
+func askInto(ctx context.Context, r *restoring) (out []farm.Finding, err error) {
+	x := r.order.Extract
+	if x == nil {
+		return nil, nil
+	}
+	block := func(on *mysql.Server, remedy, format string, args ...any) {
+		out = append(out, farm.Finding{Severity: farm.Blocker, Subject: string(on.Name()), Text: fmt.Sprintf(format, args...), Remedy: remedy})
+	}
+	into := r.ends[0]
+	for _, server := range r.ends {
+		flavor, err := server.Flavor(ctx)
+		if err != nil {
+			block(server, "wait for it, or choose another pair: --into PAIR", "it does not answer: %v", err)
+			return out, nil
+		}
+		if flavor.ClonesItself() {
+			block(server, "choose a pair of MariaDB: --into PAIR", "it is %s, and backups are of MariaDB", flavor)
+			return out, nil
+		}
+		there, err := server.SchemaOptions(ctx, x.As)
+		if err != nil {
+			return out, err
+		}
+		if there.Exists && !there.IsOf(mysql.Marks{Schema: x.As, Job: r.Run}) {
+			block(server, "say another name: --as NAME", "it has a database %s already; nothing is written over", x.As)
+		}
+	}
+	lacking, err := into.LackingForShards(ctx)
+	if err != nil {
+		return out, err
+	}
+	if len(lacking) > 0 {
+		block(into, "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for", "Stowage's account lacks %s", strings.Join(lacking, ", "))
+	}
+	closed, err := into.IsReadOnly(ctx)
+	if err != nil {
+		return out, err
+	}
+	if closed {
+		block(into, "name the side that serves: --into PAIR/SIDE", "it is read-only")
+	}
+	for _, twin := range r.ends[1:] {
+		now, err := twin.Replication(ctx)
+		switch {
+		case err != nil:
+			return out, err
+		case now.Broken() != nil:
+			block(twin, "repair its replication first", "%v", now.Broken())
+		case !now.Follows(into.Address()):
+			block(twin, "repair the pair, or name its other side: --into PAIR/SIDE", "it does not replicate from %s, so the rows would not come to it", into.Name())
+		}
+	}
+	return out, nil
+}
+
+// askIntoRoom asks whether both sides have room, by what is known before the backup is unpacked; the copy asks again.
+func askIntoRoom(ctx context.Context, r *restoring) ([]farm.Finding, error) {
+	if r.order.Extract == nil {
+		return nil, nil
+	}
+	return r.lackOfRoom(ctx, r.order.Extract.Bytes)
+}
+
+// spare is what is left free beside the rows and the binary log that carries them to the other side.
+const spare = 64 << 20
+
+// lackOfRoom is what the sides of the pair lack for so many bytes of rows, once for the tables and once for the binary log.
+func (r *restoring) lackOfRoom(ctx context.Context, bytes int64) (out []farm.Finding, err error) {
+	need := 2*bytes + spare
+	for _, e := range r.order.Extract.Ends {
+		h, err := r.act.Host(e.On)
+		if err != nil {
+			return out, err
+		}
+		free, err := h.FreeBytes(ctx, e.Datadir)
+		if err != nil {
+			return out, err
+		}
+		if free < need {
+			out = append(out, farm.Finding{Check: "restore-into-room", Severity: farm.Blocker, Subject: string(e.Instance),
+				Text: fmt.Sprintf("%d MB are free on host %s; %s needs %d MB", free>>20, e.On, r.order.Extract.As, need>>20), Remedy: "make room, or choose another pair: --into PAIR"})
+		}
+	}
+	return out, nil
+}
