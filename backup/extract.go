@@ -26,7 +26,7 @@ type extractOrder struct {
 	Tables []string      `json:"tables,omitempty"`
 	As     string        `json:"as"`
 	Pair   farm.PairName `json:"pair"`
-	// Ends are the sides of the pair; the first is written to, the other gets the rows by replication.
+	// Ends are the sides of the pair; the first is written to, the others get the rows by replication.
 	Ends   []extractEnd `json:"ends"`
 	Reader uint32       `json:"reader"` // the server id under which the throw-away server's binary log is read
 	Bytes  int64        `json:"bytes"`  // about; 0: not known
@@ -86,9 +86,13 @@ func (a *Act) extractFor(e Extract, b catalogue.Backup, u Until, reader uint32) 
 	if _, ok := pair.Sides[side]; !ok || pair.Topology.HasOneWriter() && side != farm.A {
 		return nil, bad(fmt.Sprintf("%s/%s", o.Pair, side), "name the pair alone: --into "+string(o.Pair), "the pair takes no writes on side %s", side)
 	}
-	for _, s := range []farm.SideName{side, side.Twin()} {
-		if at, there := pair.Sides[s]; there {
-			o.Ends = append(o.Ends, extractEnd{pair.Instance(s), a.Farm.Address(at), at.Host, a.Workspace.Path(at.Datadir)})
+	for _, s := range pair.SideNames() {
+		at := pair.Sides[s]
+		end := extractEnd{pair.Instance(s), a.Farm.Address(at), at.Host, a.Workspace.Path(at.Datadir)}
+		if s == side {
+			o.Ends = slices.Insert(o.Ends, 0, end)
+		} else {
+			o.Ends = append(o.Ends, end)
 		}
 	}
 	for _, p := range a.Farm.Pairs {

@@ -23,7 +23,7 @@ func (r *restoring) copier() *copier.Copy {
 	}
 }
 
-// copyOut makes the database in the pair, with all its rows, and waits until the other side has them too.
+// copyOut makes the database in the pair, with all its rows, and waits until all sides have them.
 func (r *restoring) copyOut(ctx context.Context) error {
 	c := r.copier()
 	if err := r.mayCopy(ctx, c); err != nil {
@@ -49,7 +49,7 @@ func (r *restoring) copyOut(ctx context.Context) error {
 	for _, text := range r.memory.Left {
 		r.Report(farm.Event{Kind: farm.StepProgress, Text: "left out: " + text})
 	}
-	return r.twinHasIt(ctx)
+	return r.allHaveIt(ctx)
 }
 
 // mayCopy asks what could not be asked before the server ran: whether the database was there at that moment, can be carried, and has room.
@@ -90,16 +90,21 @@ func (r *restoring) size(ctx context.Context) (bytes int64, err error) {
 	return bytes, err
 }
 
-// twinHasIt waits until the other side of the pair has applied what was written.
-func (r *restoring) twinHasIt(ctx context.Context) error {
-	if len(r.ends) < 2 {
+// allHaveIt waits until the other sides of the pair have applied what was written.
+func (r *restoring) allHaveIt(ctx context.Context) error {
+	if len(r.ends) == 1 {
 		return nil
 	}
 	goal, err := r.ends[0].BinlogPosition(ctx)
 	if err != nil {
 		return err
 	}
-	return r.ends[1].WaitFor(ctx, goal, r.act.Patience)
+	for _, other := range r.ends[1:] {
+		if err := other.WaitFor(ctx, goal, r.act.Patience); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // compareCopy compares every row of the copy with the throw-away server.

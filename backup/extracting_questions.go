@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"stowage/copier"
 	"stowage/farm"
 	"stowage/mysql"
 )
@@ -57,18 +58,31 @@ func askInto(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 	if closed {
 		block(into, "name the side that serves: --into PAIR/SIDE", "it is read-only")
 	}
-	for _, twin := range r.ends[1:] {
-		now, err := twin.Replication(ctx)
+	for n, other := range r.ends[1:] {
+		now, err := other.Replication(ctx)
 		switch {
 		case err != nil:
 			return out, err
 		case now.Broken() != nil:
-			block(twin, "repair its replication first", "%v", now.Broken())
-		case !now.Follows(into.Address()):
-			block(twin, "repair the pair, or name its other side: --into PAIR/SIDE", "it does not replicate from %s, so the rows would not come to it", into.Name())
+			block(other, "repair its replication first", "%v", now.Broken())
+		case n == 0 && !now.Follows(into.Address()): // a third one may follow the second
+			block(other, "repair the pair, or name its other side: --into PAIR/SIDE", "it does not replicate from %s, so the rows would not come to it", into.Name())
 		}
 	}
 	return out, nil
+}
+
+// askTables says what of the shard could not be copied if it had been then what it is now. It is known only when the backup is unpacked, which may take hours.
+func askTables(ctx context.Context, r *restoring) ([]farm.Finding, error) {
+	x := r.order.Extract
+	if x == nil {
+		return nil, nil
+	}
+	found, err := copier.Apart{Tables: x.Tables}.Foresight(ctx, r.ends[0], x.Schema)
+	for n := range found {
+		found[n].Severity, found[n].Text = farm.Warning, "as it is now it would be refused: "+found[n].Text
+	}
+	return found, err
 }
 
 // askIntoRoom asks whether both sides have room, by what is known before the backup is unpacked; the copy asks again.

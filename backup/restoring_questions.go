@@ -22,6 +22,7 @@ var restoringQuestions = []act.Question[*restoring]{
 	{Name: "restore-place", Look: askPlace},
 	{Name: "restore-live", Look: askLive},
 	{Name: "restore-into", Look: askInto},
+	{Name: "restore-tables", Look: askTables},
 	{Name: "restore-into-room", Look: askIntoRoom},
 }
 

@@ -123,6 +123,24 @@ func (c *Copy) Keep(ctx context.Context, comment string) error {
 // byHand is what to do about a table that this way does not carry.
 const byHand = "name the other tables (--table), or restore the whole instance and take it from there: stowage restore"
 
+// Foresight is what Refusals would say of the tables, had they been then as they are on a server now; of a database that is not there, nothing.
+func (a Apart) Foresight(ctx context.Context, on *mysql.Server, schema string) ([]farm.Finding, error) {
+	c := &Copy{From: on, Schema: schema, Apart: &a}
+	there, err := on.HasSchema(ctx, schema)
+	if err != nil || !there {
+		return nil, err
+	}
+	var out []farm.Finding
+	for _, check := range []func(context.Context) ([]farm.Finding, error){c.checkChosen, c.checkTables, c.checkColumns, c.checkTexts} {
+		found, err := check(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
 // checkChosen asks whether the tables that were named are there.
 func (c *Copy) checkChosen(ctx context.Context) ([]farm.Finding, error) {
 	st, err := c.standing(ctx, c.From)

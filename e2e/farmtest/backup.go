@@ -37,6 +37,14 @@ func StartKeptPairs(t *testing.T, pairs int) *KeptFarm {
 	return keep(t, &HeldSide{F: f})
 }
 
+// StartKeptPrimary is one of two pairs with one writer each.
+func StartKeptPrimary(t *testing.T) *KeptFarm {
+	t.Helper()
+	t.Parallel() // it mostly waits
+	f := Raise(t, demo.Options{Topology: farm.PrimaryReplica, Pairs: 2, Shards: 1, Hosts: 3, Rows: 50}, 40, nil)
+	return keep(t, &HeldSide{F: f, Name: "dbshard001/A"})
+}
+
 func keep(t *testing.T, s *HeldSide, more ...string) *KeptFarm {
 	t.Helper()
 	k := &KeptFarm{s, filepath.Join(s.F.Dir, "vault"), farm.B}

@@ -112,6 +112,12 @@ func (f *Foreign) Films(name farm.InstanceName) {
 // Kinds counts what Films made, where the side A of its pair is now.
 func (f *Foreign) Kinds(shard farm.ShardName) []string {
 	f.T.Helper()
+	return f.KindsIn(shard, string(shard))
+}
+
+// KindsIn is Kinds of a copy of the shard, a database of another name beside it.
+func (f *Foreign) KindsIn(shard farm.ShardName, database string) []string {
+	f.T.Helper()
 	fm := f.Farm()
 	for _, p := range fm.Pairs {
 		if len(p.Shards) == 0 || p.Shards[0].Name != shard {
@@ -121,9 +127,9 @@ func (f *Foreign) Kinds(shard farm.ShardName) []string {
 		defer db.Close()
 		var out []string
 		for _, q := range []struct{ name, text string }{
-			{"events", "SELECT COUNT(*) FROM information_schema.EVENTS WHERE EVENT_SCHEMA = '" + string(shard) + "'"},
-			{"films", "SELECT COUNT(*) FROM " + string(shard) + ".film"}, {"text", "SELECT COUNT(*) FROM " + string(shard) + ".film_text"},
-			{"view", "SELECT COUNT(*) FROM " + string(shard) + ".film_list"},
+			{"events", "SELECT COUNT(*) FROM information_schema.EVENTS WHERE EVENT_SCHEMA = '" + database + "'"},
+			{"films", "SELECT COUNT(*) FROM " + database + ".film"}, {"text", "SELECT COUNT(*) FROM " + database + ".film_text"},
+			{"view", "SELECT COUNT(*) FROM " + database + ".film_list"},
 		} {
 			n := 0
 			f.ok(db.QueryRowContext(f.T.Context(), q.text).Scan(&n))

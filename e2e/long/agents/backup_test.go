@@ -42,5 +42,6 @@ func TestBackupAcrossMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Must("restore", string(fm.Pairs[0].Name), "--to", "new1", "--latest")
+	f.Must("restore", "--shard", string(fm.Pairs[0].Shards[0].Name), "--to", "new2", "--latest", "--as", "shop_then")
 	f.CheckLedger()
 }

@@ -3,6 +3,7 @@ package foreign
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -49,6 +50,12 @@ func TestForeignFarmIsBackedUp(t *testing.T) {
 	f.Must("backup", "binlogs")
 	f.Must("backup", "verify")
 	f.Must("restore", "dbshard003", "--latest")
+	p, _ := f.Farm().Pair("dbshard003")
+	shard := string(p.Shards[0].Name)
+	f.Must("restore", "--shard", shard, "--latest", "--as", "films_then")
+	if was, is := f.Kinds(p.Shards[0].Name), f.KindsIn(p.Shards[0].Name, "films_then"); !slices.Equal(was[1:], is[1:]) || is[0] != "events 0" { // its event names the shard
+		t.Errorf("restored: %q of %q", is, was)
+	}
 	f.CheckFiles()
 	f.CheckLedger()
 }
