@@ -25,15 +25,18 @@ func (r *restoring) copier() *copier.Copy {
 
 // copyOut makes the database in the pair, with all its rows, and waits until all sides have them.
 func (r *restoring) copyOut(ctx context.Context) error {
+	if err := r.start(ctx); err != nil { // it, or its host, may have died since
+		return err
+	}
 	c := r.copier()
 	if err := r.mayCopy(ctx, c); err != nil {
 		return err
 	}
-	hosts := make([]farm.HostName, 0, len(r.ends)+1)
+	var hosts []farm.HostName // nobody else waits for the throw-away server, whatever it looks like
 	for _, e := range r.order.Extract.Ends {
 		hosts = append(hosts, e.On)
 	}
-	pace, done := r.act.Throttle.Begin(ctx, append(r.ends[:len(r.ends):len(r.ends)], r.server), append(hosts, r.order.On)...)
+	pace, done := r.act.Throttle.Begin(ctx, r.ends, append(hosts, r.order.On)...)
 	defer done()
 	c.Settings.Throttle = pace.Rest()
 	if err := c.Prepare(ctx); err != nil {
@@ -109,6 +112,9 @@ func (r *restoring) allHaveIt(ctx context.Context) error {
 
 // compareCopy compares every row of the copy with the throw-away server.
 func (r *restoring) compareCopy(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
+		return err
+	}
 	c := r.copier()
 	differ, err := c.Compare(ctx)
 	if err != nil {

@@ -1,6 +1,11 @@
 package backup
 
 import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"stowage/e2e/farmtest"
@@ -27,4 +32,44 @@ func TestShardIsRestoredThroughAPrimary(t *testing.T) {
 	k.NoMarks()
 	k.NothingLeft()
 	k.F.CheckLedger()
+}
+
+// The throw-away server dies with its host while nobody looks: whoever goes on starts it again, and the copy goes on.
+func TestShardRestoreOutlivesItsServer(t *testing.T) {
+	k := farmtest.StartKeptFarm(t)
+	shard := k.FirstShard()
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
+	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	for _, at := range []string{"before copy", "before compare"} {
+		as := "then_" + at[len("before "):]
+		k.KilledIn("stowage", at, "restore", "--shard", shard, "--latest", "--as", as)
+		killRestored(t, k)
+		k.Run(farmtest.ExitFine, "1 of 1 instance done", "resume")
+		if k.OnBoth("SELECT COUNT(*) FROM "+as+".listings") != k.OnBoth("SELECT COUNT(*) FROM `"+shard+"`.listings") {
+			t.Errorf("killed %s, and rows are missing", at)
+		}
+		k.NoMarks()
+		k.NothingLeft()
+	}
+	k.F.CheckLedger()
+}
+
+// killRestored ends the server of the only restored instance with SIGKILL.
+func killRestored(t *testing.T, k *farmtest.KeptFarm) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(k.F.Dir, "hosts", "*", "*-restored-*", "*.pid"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
 }
