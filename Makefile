@@ -8,7 +8,14 @@ export GOTOOLCHAIN := auto
 export CGO_ENABLED := 0
 
 ARGS ?=
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unreleased)
+# What --version prints. The date is the commit's, so that the same source makes the same programs on any day.
+VERSION ?= $(shell cat VERSION)
+COMMIT := $(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null)
+DATE := $(shell TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y-%m-%d 2>/dev/null)
+STAMP := -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
+# Where programs are put, and more for the linker: scripts/package.sh sets both.
+BIN ?= bin
+LINK ?=
 
 .PHONY: help
 help:
@@ -74,14 +81,13 @@ BY_PROFILE := -gcflags=stowage/digest=-pgoprofile=digest/slowlog.pgo
 
 .PHONY: build
 build: ## bin/stowage and bin/stowage-engine
-	@scripts/need-go.sh
-	@echo "==> building bin/stowage and bin/stowage-engine (the first time: some minutes, most of it for the engine)" >&2
-	@scripts/go-build.sh -trimpath $(BY_PROFILE) -ldflags "-X main.version=$(VERSION)" -o bin/stowage ./cmd/stowage
-	@scripts/go-build.sh -C engined -trimpath -o ../bin/stowage-engine .
+	@echo "==> building $(BIN)/stowage and $(BIN)/stowage-engine (the first time: some minutes, most of it for the engine)" >&2
+	@go build -trimpath $(BY_PROFILE) -ldflags "$(STAMP) $(LINK)" -o $(BIN)/stowage ./cmd/stowage
+	@go -C engined build -trimpath -ldflags "$(STAMP) $(LINK)" -o $(abspath $(BIN))/stowage-engine .
 
 .PHONY: build-tests
 build-tests: build
-	@go build -trimpath -tags livetest -ldflags "-X main.version=$(VERSION)" -o bin/stowage-live ./cmd/stowage
+	@go build -trimpath -tags livetest -ldflags "$(STAMP)" -o bin/stowage-live ./cmd/stowage
 
 .PHONY: setup
 setup: ## install what is missing: MariaDB and mariadb-backup, from Debian; no server is started
@@ -99,9 +105,9 @@ lint: ## gofmt and golangci-lint, both modules
 notices: ## NOTICE and THIRD-PARTY-LICENSES.txt, of the modules that are linked; after every change of go.mod or engined/go.mod
 	@go test -count=1 ./internal/notices -write
 
-.PHONY: man
-man: ## the manual pages, into bin/man
-	@go run -tags man ./cmd/stowage man bin/man
+.PHONY: package
+package: ## a package for Debian, with both programs, manual pages, completions and docs, into bin/package; the same bytes for the same commit
+	@scripts/package.sh
 
 .PHONY: bench
 bench: ## measure what is promised, beside the peers, and add rows to docs/measuring/benchmarks.md; BENCH=demo, etsy, digest, compare, plan, copier, alter, follow, reshape, pause, seed, backup, snapshot, storage, engine, inventory, capacity, load or reboots for one

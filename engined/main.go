@@ -27,6 +27,7 @@ type settings struct {
 	namespace string
 	users     string
 	tls       files
+	version   bool // print it, and nothing else
 }
 
 func main() {
@@ -41,6 +42,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		fmt.Fprintln(stderr, "stowage-engine:", err)
 		return 2
+	}
+	if set.version {
+		fmt.Fprintln(stdout, versionText())
+		return 0
 	}
 	syscall.Umask(0o077) // the file holds what every step was told
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -71,9 +76,13 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.StringVar(&set.tls.ca, "tls-ca", "", "the authority; everybody who connects shows a certificate of it")
 	flags.StringVar(&set.tls.revoked, "tls-revoked", "", "file of revoked certificates: a serial number in hexadecimal digits a line, # begins a comment; read again when it changes")
 	flags.StringVar(&set.namespace, "namespace", "stowage", "namespace to create and serve")
+	flags.BoolVar(&set.version, "version", false, "print the version and exit")
 	flags.StringVar(&set.users, "users", "", "file that each program using the engine keeps locked; stop when none does")
 	if err := flags.Parse(args); err != nil {
 		return set, err
+	}
+	if set.version {
+		return set, nil
 	}
 	if set.db == "" {
 		return set, errors.New("--db FILE is required")

@@ -130,3 +130,10 @@ func TestEndsWhenNobodyNeedsIt(t *testing.T) {
 		t.Error("somebody may begin to use it while it stops")
 	}
 }
+
+func TestVersionNeedsNothingElse(t *testing.T) {
+	var out, errOut strings.Builder
+	if code := run([]string{"--version"}, &out, &errOut); code != 0 || out.String() != "stowage-engine version unreleased\n" || errOut.Len() > 0 {
+		t.Errorf("exit code %d: %q, %q", code, out.String(), errOut.String())
+	}
+}

@@ -97,7 +97,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 		}
 	}
 	x, err := agent.New(agent.Options{Host: farm.HostName(f.host), Engine: f.engine, Listen: f.listen, Advertise: f.advertise, Data: f.data,
-		Namespace: f.namespace, Version: version, Identity: id, Machine: machine, Recorder: station, Looker: survey.Station{Here: survey.Here{Machine: machine}}, Commander: commands, Log: log})
+		Namespace: f.namespace, Version: stamp(), Identity: id, Machine: machine, Recorder: station, Looker: survey.Station{Here: survey.Here{Machine: machine}}, Commander: commands, Log: log})
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ swapped on, removable, or that have anything known on them (--overwrite allows t
 
 // order is what the flags ask for.
 func (f benchFlags) order(c *cobra.Command) (bench.Order, error) {
-	o := bench.Order{Seed: f.seed, Version: version, Command: os.Args}
+	o := bench.Order{Seed: f.seed, Version: stamp(), Command: os.Args}
 	switch f.profile {
 	case "quick":
 		o.Profile = bench.Quick()

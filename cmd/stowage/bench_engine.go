@@ -118,7 +118,7 @@ func (f benchEngineFlags) order(c *cobra.Command) (engine.Order, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Version, o.Command, o.Seed = version, os.Args, f.seed
+	o.Version, o.Command, o.Seed = stamp(), os.Args, f.seed
 	if !set("seed") {
 		o.Seed = rand.Uint64() >> 12 // a number that JSON keeps whole
 	}

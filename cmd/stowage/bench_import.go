@@ -44,7 +44,7 @@ the program did not print is not known. Figures that contradict each other are n
 			if err != nil {
 				return err
 			}
-			r.Environment.Stowage = version
+			r.Environment.Stowage = stamp()
 			if save != "" {
 				whole := func(*result.Result) (bool, string) { return true, "remove it" }
 				if _, err := keptBefore(save, "a bench", result.Read, whole); err != nil {

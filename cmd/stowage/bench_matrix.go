@@ -84,7 +84,7 @@ func (a *app) benchMatrix(ctx context.Context, m *matrix.Matrix, plan matrix.Pla
 	if err != nil {
 		return err
 	}
-	o := trial.Order{Matrix: *m, Disks: disks, Overwrite: f.overwrite, Seed: f.seed, Version: version, Command: os.Args, Border: a.border}
+	o := trial.Order{Matrix: *m, Disks: disks, Overwrite: f.overwrite, Seed: f.seed, Version: stamp(), Command: os.Args, Border: a.border}
 	if f.save != "" {
 		whole := func(d *matrix.Document) (bool, string) {
 			return d.Complete && d.Matrix.Rounds >= m.Rounds, "give the matrix more rounds"

@@ -10,9 +10,6 @@ import (
 	"syscall"
 )
 
-// version is set by the linker.
-var version = "unreleased"
-
 func main() {
 	stopping := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // under nohup the terminal may go
