@@ -67,7 +67,7 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 
 ` + exitHelp,
 		Example: "  stowage demo\n  stowage -C farm plan --name first",
-		Version: version,
+		Version: versionText(),
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, given []string) error {
 			if len(given) > 0 {
@@ -110,15 +110,11 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 			root.AddCommand(verb)
 		}
 	}
-	for _, extra := range extras {
-		root.AddCommand(extra(a))
-	}
+	root.AddCommand(a.manCommand())
 	addCompletion(root)
+	completeNames(a, root)
 	return root
 }
-
-// extras are commands of builds for a purpose of their own; see man.go.
-var extras []func(*app) *cobra.Command
 
 // usage dresses a mistake at the command line.
 func usage(c *cobra.Command, err error) error {

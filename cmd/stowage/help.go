@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -17,7 +16,7 @@ func (a *app) help(c *cobra.Command, _ []string) {
 		a.noVerb = unknownVerb(c, words[0])
 		return
 	}
-	about := strings.TrimSpace(strings.ReplaceAll(cmp.Or(c.Long, c.Short), exitHelp, ""))
+	about := aboutText(c)
 	example := c.Example
 	c.Example = "" // not in the middle
 	w := c.OutOrStdout()

@@ -16,13 +16,16 @@ import (
 	"stowage/session"
 )
 
-// addBenches adds the results that a report shows: those that were named, or the newest that are in the workspace, oldest first. Of results of
+// benchFiles are results of benches that a workspace keeps.
+const benchFiles = "bench/*.json"
+
+// addBenches adds the results that a report shows: those that were named, or the newest that lie in the workspace, oldest first. Of results of
 // bench engine it is the newest of each mode.
 func (a *app) addBenches(d *session.Session, named []string, f *report.Facts) error {
 	paths := named
 	if len(named) == 0 {
 		var err error
-		if paths, err = filepath.Glob(d.Path("bench/*.json")); err != nil {
+		if paths, err = filepath.Glob(d.Path(benchFiles)); err != nil {
 			return err
 		}
 	}
