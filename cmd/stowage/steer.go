@@ -73,7 +73,7 @@ Nothing to continue is fine.
 	for _, c := range append([]*cobra.Command{status}, said...) {
 		c.Flags().StringVar(&a.run, "run", "", "this run (stowage runs lists them); default: the one that has not ended, or the newest")
 	}
-	return slices.Concat([]*cobra.Command{status}, said, []*cobra.Command{a.logCommand(), a.runsCommand()})
+	return slices.Concat([]*cobra.Command{status, a.topCommand()}, said, []*cobra.Command{a.logCommand(), a.runsCommand()})
 }
 
 func (a *app) engineFlag(fs *pflag.FlagSet) {

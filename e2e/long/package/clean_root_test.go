@@ -35,6 +35,7 @@ mount -t proc proc "$1/root/proc"
 mount -t tmpfs tmpfs "$1/root/dev/shm"
 mount -t tmpfs tmpfs "$1/root/run"
 ip link set lo up
+echo "127.0.0.1 localhost" >"$1/root/etc/hosts"
 touch "$3"
 while :; do sleep 0.1; done`
 

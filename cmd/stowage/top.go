@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"stowage/act"
+	"stowage/session"
+	"stowage/workspace"
+)
+
+// How often top looks at the workspace, and how long a key may have to wait.
+const (
+	topEvery = time.Second
+	topKeys  = 100 * time.Millisecond
+)
+
+func (a *app) topCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "top", Short: "Watch a run on one screen, and steer it by keys", Args: args(cobra.NoArgs),
+		Long: `Shows the newest run that has not ended, once a second: parts done of all, those at work
+with their step, orders, sides out of rotation, findings. No server is asked;
+'stowage status' asks.
+
+Keys:
+  p  pause: no new step begins      r  take the pause back
+  -  slow copies down               +  let copies be faster, in the end without a limit
+  l  the newest lines of the log    q  quit; the run goes on
+
+Without a terminal it prints once.
+
+` + exitHelp,
+		Example: "  stowage top",
+		RunE:    func(c *cobra.Command, _ []string) error { return a.top(c.Context()) },
+	}
+}
+
+func (a *app) top(ctx context.Context) error {
+	ws, err := workspace.Open(a.dir)
+	if err != nil {
+		return err
+	}
+	from := &shelf{app: *a, ws: ws}
+	from.app.stderr, from.app.stdout = io.Discard, io.Discard
+	screen, ok := a.stdout.(*os.File)
+	if a.json || !ok || !term.IsTerminal(int(screen.Fd())) || !term.IsTerminal(int(os.Stdin.Fd())) {
+		v, err := from.topView(ctx)
+		if err != nil {
+			return err
+		}
+		return a.emit(v, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, strings.Join(v.lines(time.Now(), 0), "\n"))
+			return err
+		})
+	}
+	t := &topScreen{app: a, from: from, screen: screen, keys: int(os.Stdin.Fd())}
+	return t.show(ctx)
+}
+
+// topScreen is a terminal while top has it. One goroutine draws and reads keys.
+type topScreen struct {
+	app    *app
+	from   *shelf
+	screen *os.File
+	keys   int // the file of the keys
+
+	said    string // what came of the last key
+	showLog bool
+}
+
+// show draws until a person quits. The terminal is as it was afterwards, however it ends.
+func (t *topScreen) show(ctx context.Context) error {
+	was, err := term.MakeRaw(t.keys)
+	if err != nil {
+		return fmt.Errorf("read keys: %w", err)
+	}
+	fmt.Fprint(t.screen, "\x1b[?1049h\x1b[?25l") // another screen, no cursor
+	defer func() {
+		fmt.Fprint(t.screen, "\x1b[?25h\x1b[?1049l")
+		_ = term.Restore(t.keys, was)
+	}()
+	for ctx.Err() == nil {
+		v, err := t.from.topView(ctx)
+		if err != nil {
+			return err
+		}
+		if t.showLog && v.Status.Run != "" {
+			if v.log, err = t.app.newestLog(v.Status.Run, 100); err != nil {
+				return err
+			}
+		}
+		t.paint(v)
+		for end := time.Now().Add(topEvery); time.Now().Before(end) && ctx.Err() == nil; {
+			key, err := t.key(topKeys)
+			if err != nil || key == 'q' || key == 3 { // Ctrl-C: a raw terminal makes no signal of it
+				return err
+			}
+			if key != 0 {
+				t.said = t.press(key, v)
+				break
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// paint draws a view over the one before.
+func (t *topScreen) paint(v topView) {
+	width, height, err := term.GetSize(int(t.screen.Fd()))
+	if err != nil || width < 1 || height < 1 {
+		width, height = 80, 24
+	}
+	foot := t.said
+	if foot == "" {
+		foot = "p pause  r resume  - slower  + faster  l log  q quit"
+	}
+	lines := append(v.lines(time.Now(), height-1), foot)
+	var b strings.Builder
+	b.WriteString("\x1b[H")
+	for i, l := range lines[:min(len(lines), height)] {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString(onScreen(l, width) + "\x1b[K")
+	}
+	b.WriteString("\x1b[J")
+	fmt.Fprint(t.screen, b.String())
+}
+
+// onScreen is a line of a terminal: what servers said in it moves no cursor.
+func onScreen(line string, width int) string {
+	runes := []rune(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, line))
+	return string(runes[:min(len(runes), width)])
+}
+
+// key waits for a key; 0: nobody has pressed one.
+func (t *topScreen) key(wait time.Duration) (byte, error) {
+	ready := []unix.PollFd{{Fd: int32(t.keys), Events: unix.POLLIN}}
+	n, err := unix.Poll(ready, int(wait.Milliseconds()))
+	if errors.Is(err, unix.EINTR) || err == nil && n == 0 {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read keys: %w", err)
+	}
+	var one [1]byte
+	if n, err := unix.Read(t.keys, one[:]); err != nil || n == 0 { // the terminal is gone
+		return 'q', nil
+	}
+	return one[0], nil
+}
+
+// limits are the throttles that keys choose from, in MB a second.
+var limits = []int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
+
+// nextLimit is the throttle after a key, in bytes a second; less than 0: none. Without one before, the first step down is 100 MB/s.
+func nextLimit(now *int64, faster bool) int64 {
+	if now == nil {
+		if faster {
+			return -1
+		}
+		return 100e6
+	}
+	if faster {
+		for _, l := range limits {
+			if l*1e6 > *now {
+				return l * 1e6
+			}
+		}
+		return -1
+	}
+	for i := len(limits) - 1; i >= 0; i-- {
+		if limits[i]*1e6 < *now {
+			return limits[i] * 1e6
+		}
+	}
+	return limits[0] * 1e6
+}
+
+// press does what a key is for, and says what came of it.
+func (t *topScreen) press(key byte, v topView) string {
+	if key == 'l' {
+		t.showLog = !t.showLog
+		return ""
+	}
+	if !strings.ContainsRune("pr+-", rune(key)) {
+		return ""
+	}
+	if v.Status.Run == "" {
+		return "no run has begun: there is nothing to steer"
+	}
+	said, err := t.order(key, v)
+	if err != nil {
+		return "not done: " + err.Error()
+	}
+	return said
+}
+
+// order gives the order of a key, to the run that was on the screen.
+func (t *topScreen) order(key byte, v topView) (string, error) {
+	d, err := t.app.openRun()
+	if err != nil {
+		return "", err
+	}
+	defer d.Close()
+	return steerByKey(d, key, v.Status.Run)
+}
+
+func steerByKey(d *session.Session, key byte, name string) (string, error) {
+	run, err := act.Choose(d.Store, name, "top")
+	if err != nil {
+		return "", err
+	}
+	now, err := act.SteeringOf(d.Store, run.ID)
+	if err != nil {
+		return "", err
+	}
+	switch key {
+	case 'p':
+		_, err = act.Pause(d.Store, name, false, topReason)
+		return "paused: no new step begins; r takes it back", err
+	case 'r':
+		if alive(run) == 0 {
+			return "no program carries it out: stowage resume", nil
+		}
+		if now.Paused == nil {
+			return "it is not paused", nil
+		}
+		return "it goes on", act.Resume(d.Store, run, topReason)
+	}
+	bytes := nextLimit(now.Throttle, key == '+')
+	if _, err = act.Limit(d.Store, name, bytes, topReason); err != nil {
+		return "", err
+	}
+	if bytes < 0 {
+		return "no limit on copies but their own", nil
+	}
+	return fmt.Sprintf("copies write no more than %d MB/s together", bytes/1e6), nil
+}
+
+// topReason stands in the log beside what a key ordered.
+const topReason = "a key of stowage top"
