@@ -62,6 +62,7 @@ In pieces: demo up, demo load, demo verify, demo down.
 func (f *demoFlags) register(cmd *cobra.Command, a *app) {
 	fs := cmd.PersistentFlags()
 	fs.StringVarP(&f.Dir, "dir", "C", f.Dir, "where the farm lives; everybody must be able to enter it")
+	fs.Lookup("dir").DefValue = "/var/lib/stowage-demo as root, else ~/.local/state/stowage-demo" // the manual is of no one account
 	fs.StringVar((*string)(&f.Topology), "topology", string(farm.ActiveActive), "of the pairs: active-active, primary-replica or single")
 	fs.IntVar(&f.Pairs, "pairs", f.Pairs, "pairs; twice as many servers, unless they are single")
 	fs.IntVar(&f.Shards, "shards", f.Shards, "logical shards of each pair")

@@ -43,9 +43,18 @@ func made(t *testing.T, version string) string {
 	return deb(t, version)
 }
 
-// Made again at another time, in another time zone and by somebody with other habits, a package has the same bytes.
-func TestSameSourceMakesTheSamePackage(t *testing.T) {
-	first, second := deb(t, now), deb(t, now, "TZ=Asia/Tokyo", "LC_ALL=C.UTF-8", "HOME="+os.Getenv("HOME")+"/.", "GOFLAGS=-trimpath")
+// TestPackage makes packages of two versions, and looks at them from all sides.
+func TestPackage(t *testing.T) {
+	first, second := made(t, now), made(t, next)
+	t.Run("same bytes", func(t *testing.T) { sameAgain(t, first) })
+	t.Run("lintian", func(t *testing.T) { noErrors(t, first) })
+	t.Run("units", func(t *testing.T) { unitsAreSound(t, first) })
+	t.Run("install to purge", func(t *testing.T) { installToPurge(t, first, second) })
+}
+
+// sameAgain makes a package again: at another time, in another time zone and by somebody with other habits it has the same bytes.
+func sameAgain(t *testing.T, first string) {
+	second := deb(t, now, "TZ=Asia/Tokyo", "LC_ALL=C.UTF-8", "HOME="+os.Getenv("HOME")+"/.")
 	a, err := os.ReadFile(first)
 	if err != nil {
 		t.Fatal(err)
@@ -59,14 +68,43 @@ func TestSameSourceMakesTheSamePackage(t *testing.T) {
 	}
 }
 
-// lintian has no error to tell of, where it is installed.
-func TestLintianHasNoErrors(t *testing.T) {
+// noErrors asks lintian, where it is installed.
+func noErrors(t *testing.T, deb string) {
 	lintian, err := exec.LookPath("lintian")
 	if err != nil {
 		t.Skip("NOT TESTED: what lintian says: there is no lintian")
 	}
-	out, err := exec.CommandContext(t.Context(), lintian, "--allow-root", "--fail-on", "error", made(t, now)).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), lintian, "--allow-root", "--fail-on", "error", deb).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// unitsAreSound has systemd read the units, with the programs where they are unpacked.
+func unitsAreSound(t *testing.T, deb string) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("NOT TESTED: what systemd makes of the units: there is no systemd-analyze")
+	}
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "dpkg-deb", "-x", deb, dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	units, _ := filepath.Glob(dir + "/usr/lib/systemd/system/stowage-*")
+	if len(units) != 3 {
+		t.Fatalf("units %v", units)
+	}
+	for _, unit := range units {
+		text, err := os.ReadFile(unit)
+		if err == nil {
+			err = os.WriteFile(unit, bytes.ReplaceAll(text, []byte("=/usr/bin/"), []byte("="+dir+"/usr/bin/")), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), analyze, append([]string{"verify", "--man=no"}, units...)...).CombinedOutput()
+	if err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
 	}
 }

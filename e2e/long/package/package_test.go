@@ -20,10 +20,9 @@ case "$*" in
 esac
 `
 
-// The way of a package through a machine: installed, used as the docs say, upgraded in the middle of a move with agents, removed, purged.
-func TestPackageFromInstallToPurge(t *testing.T) {
+// installToPurge is the way of a package through a machine: installed, used as the docs say, upgraded in the middle of a move with agents, removed, purged.
+func installToPurge(t *testing.T, first, second string) {
 	r := newCleanRoot(t)
-	first, second := made(t, now), made(t, next)
 	r.put(first, "/root/first.deb", 0o644)
 	r.put(second, "/root/second.deb", 0o644)
 	r.write(systemctl, "/usr/bin/systemctl", 0o755)
