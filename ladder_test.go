@@ -159,7 +159,7 @@ var ladder = []rung{
 		"internal/lazy":       "what only some commands need, made when it is asked for first",
 		"internal/keeper":     "starts processes that the kernel ends with ours",
 		"internal/optionfile": "one line of an option file; no opinion about databases",
-		"internal/manpage":    "pure: words to a manual page; is told what stands in it",
+		"internal/manpage":    "pure: words to a manual page; is told what is in it",
 	},
 }
 

@@ -50,7 +50,7 @@ func Kind(a *Act) act.Kind {
 func RestoreKind(a *Act) act.Kind {
 	open := func(c engine.Call, s act.Step, beat func(string)) (*restoring, error) { return a.restoring(c, s, beat) }
 	steps := restoringSteps()
-	return act.Kind{Name: Restore, Part: "instance", Ungated: true, Again: "remedy the cause, then again; the live servers and the vault are as they were", Stuck: "what was restored is compared; the throw-away server is still there: remedy the cause, then: stowage resume", Runbooks: []act.Runbook{
+	return act.Kind{Name: Restore, Part: "instance", Ungated: true, Again: "mend the cause and run it again; the live servers and the vault were not changed", Stuck: "what was restored is compared; the throw-away server is still there: remedy the cause, then: stowage resume", Runbooks: []act.Runbook{
 		act.NewRunbook("restore", steps, open),
 		act.NewRunbook(verify, append(steps[:len(steps):len(steps)], verifyingSteps()...), open),
 		act.NewRunbook(extract, append(steps[:len(steps):len(steps)], extractingSteps()...), open),

@@ -94,7 +94,7 @@ func extractingSteps() []swing.Step[*restoring] {
 	return []swing.Step[*restoring]{
 		{
 			Name:    "copy",
-			Needs:   "the restored instance stands at the moment, and the pair has no database of the new name, or this run's own",
+			Needs:   "the restored instance is at the moment, and the pair has no database of the new name, or this run's own",
 			Effect:  "a database of the new name in the pair, with the rows, indexes and what else can be carried",
 			Known:   "the marks in it say that all parts are copied; both sides of the pair have it",
 			Undone:  "the database is removed, if this run made it",
@@ -114,7 +114,7 @@ func extractingSteps() []swing.Step[*restoring] {
 			Name:     "keep",
 			Needs:    "equal",
 			Effect:   "the database is its owner's, without marks; the restored instance is gone",
-			Known:    "its directory is not there any more",
+			Known:    "its directory is gone",
 			NoReturn: true,
 			Phases:   []string{"keep", "stop", "remove"},
 			Timeout:  15 * time.Minute,

@@ -258,7 +258,7 @@ func TestCommandThroughRandomKills(t *testing.T) {
 func TestOrdersThatAreRefused(t *testing.T) {
 	s := station(private(t), "")
 	for want, o := range map[string]Order{
-		"no number of an order": {ID: "../x", Argv: []string{"/bin/true"}},
+		"not a number of an order": {ID: "../x", Argv: []string{"/bin/true"}},
 		"no command":            {ID: "x"},
 		"relative path":         {ID: "x", Argv: []string{"bin/true"}},
 		"not installed here":    {ID: "x", Argv: []string{"no-such-program-here"}},

@@ -30,7 +30,7 @@ func TestTrailOfACopyHasNoValues(t *testing.T) {
 	must(t, err)
 	must(t, fence.Reach(ctx))
 	must(t, fence.Unlock(ctx))
-	for _, want := range []string{"LOAD 2 rows REPLACE INTO `shop`.`numbered`, keys to 900", "LOAD 1 rows REPLACE INTO `shop`.`named`, part 0", "carry changes of the binary log INTO `shop`.`numbered`"} {
+	for _, want := range []string{"LOAD 2 rows REPLACE INTO `shop`.`numbered`, keys to 900", "LOAD 1 row REPLACE INTO `shop`.`named`, part 0", "carry changes of the binary log INTO `shop`.`numbered`"} {
 		if !slices.Contains(said, want) {
 			t.Errorf("the trail has no line %q\n%s", want, strings.Join(said, "\n"))
 		}

@@ -342,7 +342,7 @@ func TestB16SequenceNumbers(t *testing.T) {
 			p.data = p.data[:len(p.data)-19]
 			w.segment(false, tcpAck, okAnswer)
 		})
-		if n, _, _ := count(r, "select a from t where b=?"); n != 1 || !says(r.Inputs[0].Notes, "requests of which a part is not in the capture") ||
+		if n, _, _ := count(r, "select a from t where b=?"); n != 1 || !says(r.Inputs[0].Notes, "requests that are not whole in the capture") ||
 			!says(r.Inputs[0].Notes, "snap length") {
 			t.Errorf("%+v, notes %+v", r.Classes, r.Inputs[0].Notes)
 		}

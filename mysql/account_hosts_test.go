@@ -60,7 +60,7 @@ func TestKeysThatProtectNobody(t *testing.T) {
 			t.Errorf("%q: %v, TLS %v", keys, err, a.TLS)
 		}
 	}
-	if _, err := ReadAccount(optionFile(t, "[replication]\nuser=r\nssl-ca=ca.pem\n"), "replication"); err == nil || !strings.Contains(err.Error(), "from the root on") {
+	if _, err := ReadAccount(optionFile(t, "[replication]\nuser=r\nssl-ca=ca.pem\n"), "replication"); err == nil || !strings.Contains(err.Error(), "write an absolute path") {
 		t.Errorf("a path of the controller for a replica: %v", err)
 	}
 }

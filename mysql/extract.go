@@ -20,7 +20,7 @@ func (e Extract) Has(table string) bool {
 }
 
 // CompareExtract compares the definitions of the tables of one database with those of its copy, but for the copier's own. Where none differs, it returns the tables, for
-// Rows. Foreign keys to tables that are no part of it are left out.
+// Rows. Foreign keys to tables that are not part of it are left out.
 func CompareExtract(ctx context.Context, source, copied *Server, e Extract) ([]TablePair, []Mismatch, error) {
 	was, err := source.tableDefinitions(ctx, e.Schema)
 	if err != nil {
@@ -97,7 +97,7 @@ func tiedBy(text string) (from, to string) {
 }
 
 // namesArePlain: InnoDB shows foreign keys with the names of files, in which other characters than these are written as numbers. Those of other names are not compared:
-// they stand in the statement with which the table was made.
+// they are in the statement with which the table was made.
 func (e Extract) namesArePlain(tables []*CopyTable) bool {
 	plain := func(name string) bool {
 		return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""

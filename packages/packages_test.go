@@ -211,7 +211,7 @@ func TestPolicyComesBack(t *testing.T) {
 	sh(t, "rm -f /usr/sbin/policy-rc.d*; echo first > /usr/sbin/policy-rc.d")
 	_ = start(t, "install@after policy", "tinyd=1.0.1-1").Run() // killed
 	sh(t, "rm /usr/sbin/policy-rc.d; echo second > /usr/sbin/policy-rc.d")
-	if err := Mend(t.Context()); err == nil || !strings.Contains(err.Error(), "somebody has written another one") {
+	if err := Mend(t.Context()); err == nil || !strings.Contains(err.Error(), "another process wrote another one") {
 		t.Errorf("%v", err)
 	}
 	if got := sh(t, "cat /usr/sbin/policy-rc.d /usr/sbin/policy-rc.d.before-stowage"); got != "second\nfirst" {

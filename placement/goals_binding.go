@@ -65,10 +65,10 @@ func (c *goalCheck) bindingNames(key string, bs []Binding) {
 	for i, b := range bs {
 		at := fmt.Sprintf("%s[%d]", key, i)
 		if len(b.What) == 0 {
-			c.say(at, "%s number %s no pair and no instance", key, farm.Counted(i+1, "name"))
+			c.say(at, "%s number %d names no pair and no instance", key, i+1)
 		}
 		if len(b.Hosts) == 0 {
-			c.say(at, "%s number %s no host", key, farm.Counted(i+1, "name"))
+			c.say(at, "%s number %d names no host", key, i+1)
 		}
 		for _, w := range b.What {
 			if _, ok := c.copies[w]; !ok {

@@ -280,14 +280,14 @@ func TestGuardOnServers(t *testing.T) {
 			t.Errorf("%s: %v (%s), want %q", name, err, farm.Hint(err), want)
 		}
 	}
-	refuses("without a mark", guard(nil), "nobody has marked it")
+	refuses("without a mark", guard(nil), "not marked as a server to throw away")
 	candidate.Exec(t, traffic.MarkerSQL("old copy")...)
 	if err := guard(nil).Check(t.Context()); err != nil {
 		t.Errorf("marked: %v", err)
 	}
 	refuses("another name", guard(func(g *Guard) { g.Name = "new copy" }), "not marked as")
 	candidate.Exec(t, "UPDATE stowage_throw_away.this_server SET server_id = server_id + 1")
-	refuses("a copied mark", guard(nil), "of another server")
+	refuses("a copied mark", guard(nil), "names another server")
 	candidate.Exec(t, "UPDATE stowage_throw_away.this_server SET server_id = server_id - 1")
 
 	table.Pairs["p"] = &route.Pair{Sides: map[farm.SideName]route.Side{farm.A: {Address: candidate.Address}}}
@@ -314,7 +314,7 @@ func TestGuardOnServers(t *testing.T) {
 	if err := db.Ping(); err != nil {
 		t.Fatal(err)
 	}
-	refuses("no workspace, a client that stays", guard(alone), "others are connected")
+	refuses("no workspace, a client that stays", guard(alone), "other clients are connected")
 	if err := guard(nil).Check(t.Context()); err != nil {
 		t.Errorf("with a workspace, a client is no reason: %v", err)
 	}

@@ -128,7 +128,7 @@ func TestRollSaysWhatIsAndWhatWas(t *testing.T) {
 	for text, wants := range map[string][]string{
 		now: {
 			"13 of 39 hosts done, 1 stuck", "the run is running", "stowage -C /srv/farm roll in db0004", "no space left on device", "db0006", "serves as before",
-			"dbshard0008</th><td>side A</td><td>the replica on db0009 takes the writes", "no window is open for as long as it takes", "Clients were held back 26 times", "clients of side A",
+			"dbshard0008</th><td>side A</td><td>the replica on db0009 takes the writes", "no window is long enough", "Clients were held back 26 times", "clients of side A",
 			"at work: 2 of 2: restart its instances", "returning: warm", "Failed queries in that time, by the ledger: 0.", "1 not in this roll", "out since " + moment(at(60)),
 		},
 		string(piece.Body): {

@@ -115,8 +115,8 @@ func TestWhereHostsStand(t *testing.T) {
 	x.stands(map[farm.HostName]Stand{"db1": Waiting, "db2": Waiting, "db3": Waiting, "db4": Waiting})
 
 	x.tell("roll-1", "db1", farm.StepStarted, StepWindow, "")
-	x.tell("roll-1", "db1", farm.StepWaiting, StepWindow, "no window is open")
-	if p := x.stands(map[farm.HostName]Stand{"db1": Waiting, "db2": Waiting, "db3": Waiting, "db4": Waiting}); !p.Hosts[0].Holds || p.Hosts[0].Text != "no window is open" {
+	x.tell("roll-1", "db1", farm.StepWaiting, StepWindow, "no window is long enough")
+	if p := x.stands(map[farm.HostName]Stand{"db1": Waiting, "db2": Waiting, "db3": Waiting, "db4": Waiting}); !p.Hosts[0].Holds || p.Hosts[0].Text != "no window is long enough" {
 		t.Errorf("what it waits for is not known: %+v", p.Hosts[0])
 	}
 	x.tell("roll-1", "db1", farm.StepStarted, "out", "")

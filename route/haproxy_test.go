@@ -177,7 +177,7 @@ func TestHAProxyHoldsConnections(t *testing.T) {
 		go func() { answers <- c.next() }()
 	}
 	left, err := s.Drain(t.Context(), pairName, farm.A, 100*time.Millisecond)
-	if err != nil || len(left) != 1 || !strings.Contains(left[0], "1 connections through HAProxy at "+s.one.Socket) {
+	if err != nil || len(left) != 1 || !strings.Contains(left[0], "1 connection through HAProxy at "+s.one.Socket) {
 		t.Errorf("drain left %q %v, want the one connection that is open", left, err)
 	}
 	kept.Close()

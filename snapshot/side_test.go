@@ -8,7 +8,7 @@ import (
 	"stowage/farm"
 )
 
-// A side with fewer threads at work is read, of two that are alike the one that fewer clients write to, and none that is out or behind.
+// A side with fewer running threads at work is read, of two that are alike the one that fewer clients write to, and none that is out or behind.
 func TestChoose(t *testing.T) {
 	seen := func(side farm.SideName, running int, serves float64, not string) Seen {
 		return Seen{Place: Place{Side: side, Serves: serves}, Running: running, Not: not}
@@ -17,7 +17,7 @@ func TestChoose(t *testing.T) {
 		a, b Seen
 		want farm.SideName
 	}{
-		"fewer threads":          {seen("A", 7, 50, ""), seen("B", 2, 50, ""), "B"},
+		"fewer running threads":          {seen("A", 7, 50, ""), seen("B", 2, 50, ""), "B"},
 		"a replica, alike":       {seen("A", 2, 100, ""), seen("B", 2, 0, ""), "B"},
 		"alike":                  {seen("A", 2, 50, ""), seen("B", 2, 50, ""), "A"},
 		"the idle one is behind": {seen("A", 9, 50, ""), seen("B", 0, 50, "is 3s behind its twin"), "A"},

@@ -109,9 +109,9 @@ func TestMoveShardRefused(t *testing.T) {
 	}{
 		"no shard":    {shardFarm, "s9", "two", "no shard"},
 		"no pair":     {shardFarm, "s1", "three", "no pair"},
-		"one line":    {strings.Replace(shardFarm, "    sides:\n      A: {host: db003, port: 3306, datadir: /a}\n      B: {host: db004, port: 3306, datadir: /b}\n# the end", "    sides: {A: {host: db003, port: 3306, datadir: /a}, B: {host: db004, port: 3306, datadir: /b}}\n    shards: [{name: s4}]\n# the end", 1), "s1", "two", "line of its own"},
+		"one line":    {strings.Replace(shardFarm, "    sides:\n      A: {host: db003, port: 3306, datadir: /a}\n      B: {host: db004, port: 3306, datadir: /b}\n# the end", "    sides: {A: {host: db003, port: 3306, datadir: /a}, B: {host: db004, port: 3306, datadir: /b}}\n    shards: [{name: s4}]\n# the end", 1), "s1", "two", "its own line"},
 		"empty list":  {strings.Replace(shardFarm, "# the end", "    shards: []\n# the end", 1), "s1", "two", "empty list"},
-		"flow source": {strings.Replace(shardFarm, "# the end", "    shards: [{name: s4}]\n# the end", 1), "s4", "one", "line of its own"},
+		"flow source": {strings.Replace(shardFarm, "# the end", "    shards: [{name: s4}]\n# the end", 1), "s4", "one", "its own line"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := openWith(t, c.text)

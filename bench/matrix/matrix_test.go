@@ -200,7 +200,7 @@ func TestDocument(t *testing.T) {
 	for _, want := range []string{
 		"Transfer/s  Requests/s  Avg/Request  95%/Request  99%/Request", "17000       0.06ms", "better x17.00, p99 better x0.06  NOT DURABLE",
 		"xfs mkfs defaults noatime,nobarrier: mount refused: xfs: Unknown parameter 'nobarrier'.", "NOT DURABLE: ext4 noatime,nobarrier, LOG4K-FDS-Q1T1: 0.00 flushes",
-		"A/A: LOG4K-FDS-Q1T1 of xfs mkfs defaults noatime and its twin: x1.000, same.", "the file system below (ext4 on vda)", "Quiet: nobody",
+		"A/A: LOG4K-FDS-Q1T1 of xfs mkfs defaults noatime and its twin: x1.000, same.", "the file system below (ext4 on vda)", "Quiet: nothing",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text.String())
@@ -277,7 +277,7 @@ func TestNextAndGoOn(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"[]": "no result", `{"kind":"matrix"}`: "format_version are missing", `{"kind":"matrix","format_version":9,"cells":[{"name":"a"}]}`: "format version 9",
+		"[]": "not a result", `{"kind":"matrix"}`: "format_version are missing", `{"kind":"matrix","format_version":9,"cells":[{"name":"a"}]}`: "format version 9",
 		`{"kind":"matrix","format_version":1}`: "no cells", `{"kind":"matrix","format_version":1,"cells":[null]}`: "cell 1 has no name",
 		`{"kind":"matrix","format_version":1,"cells":[{"name":"a"}]}`: "baseline", `{"kind":"matrix","format_version":1,"baseline":"a","cells":[{"name":"a","result":{"steps":[null]}}]}`: "step 1",
 	} {

@@ -93,8 +93,8 @@ func TestNoise(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "no JSON", "{": "no JSON", "[]": "no result of a bench", `{"steps":[]}`: "missing", `{"format_version":2,"steps":[{"id":"x"}]}`: "format version 2",
-		`{"format_version":1,"steps":[null]}`: "step 1 has no id", `{"format_version":"x","steps":[]}`: "no result",
+		"": "not JSON", "{": "not JSON", "[]": "not a result of a bench", `{"steps":[]}`: "missing", `{"format_version":2,"steps":[{"id":"x"}]}`: "format version 2",
+		`{"format_version":1,"steps":[null]}`: "step 1 has no id", `{"format_version":"x","steps":[]}`: "not a result",
 	} {
 		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)

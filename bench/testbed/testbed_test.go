@@ -309,7 +309,7 @@ func TestOneAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, Options{}); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "at work there") {
+	if _, err := Open(dir, Options{}); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "running there") {
 		t.Errorf("opened twice: %v", err)
 	}
 	if _, err := Clean(dir, func(string) {}); !errors.Is(err, farm.ErrRefused) {

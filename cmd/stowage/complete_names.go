@@ -74,7 +74,7 @@ func (n names) and(more names) names {
 
 func (n names) orFiles() names { return names{n.read, true} }
 
-// ofFarm are names that stand in farm.yaml.
+// ofFarm are names that are in farm.yaml.
 func ofFarm(list func(*farm.Farm) []cobra.Completion) names {
 	return names{read: func(k *nameSource) []cobra.Completion { return list(k.Farm()) }}
 }

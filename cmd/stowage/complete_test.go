@@ -35,7 +35,7 @@ func TestEveryNameIsCompleted(t *testing.T) {
 	})
 	for verb := range argumentNames {
 		if !seen[verb] {
-			t.Errorf("argumentNames has %q, which is no verb", verb)
+			t.Errorf("argumentNames has %q, which is not a verb", verb)
 		}
 	}
 	for flag := range verbFlagNames {

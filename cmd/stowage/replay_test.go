@@ -99,7 +99,7 @@ func TestReplayExitCodes(t *testing.T) {
 	if o, text := play(exitRefused, append(writing, account("replay"))...); o != nil || !strings.Contains(text, "grant PROCESS") {
 		t.Error(text)
 	}
-	if o, text := play(exitRefused, append(writing, account("writer"))...); o != nil || !strings.Contains(text, "nobody has marked it") || !strings.Contains(text, "INSERT INTO stowage_throw_away.this_server") {
+	if o, text := play(exitRefused, append(writing, account("writer"))...); o != nil || !strings.Contains(text, "not marked as a server to throw away") || !strings.Contains(text, "INSERT INTO stowage_throw_away.this_server") {
 		t.Error(text)
 	}
 	candidate.Exec(t, traffic.MarkerSQL("bin")...)

@@ -19,7 +19,7 @@ import (
 // benchFiles are results of benches that a workspace keeps.
 const benchFiles = "bench/*.json"
 
-// addBenches adds the results that a report shows: those that were named, or the newest that lie in the workspace, oldest first. Of results of
+// addBenches adds the results that a report shows: those that were named, or the newest that are in the workspace, oldest first. Of results of
 // bench engine it is the newest of each mode.
 func (a *app) addBenches(d *session.Session, named []string, f *report.Facts) error {
 	paths := named

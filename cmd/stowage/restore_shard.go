@@ -69,10 +69,10 @@ func noBackup(all []catalogue.Backup, of string, until backup.Until) error {
 	case until.Time.IsZero():
 		return refused("stowage backup list has the positions of all", "the position lies before the oldest backup, %s at %s", oldest.ID, oldest.GTID)
 	}
-	return refused("ask for that moment or a later one: stowage backup list", "%s lies before the oldest backup, %s of %s", until.Time.Local().Format(time.DateTime), oldest.ID, oldest.At.Local().Format(time.DateTime))
+	return refused("ask for that moment or a later one: stowage backup list", "%s is before the oldest backup, %s of %s", until.Time.Local().Format(time.DateTime), oldest.ID, oldest.At.Local().Format(time.DateTime))
 }
 
-// writeExtract says what stands where, what is not there, and how it is taken away.
+// writeExtract says what is where, what is not there, and how it is taken away.
 func (o restoredAnswer) writeExtract(w io.Writer) error {
 	what := "shard " + o.Shard
 	if len(o.Tables) > 0 {

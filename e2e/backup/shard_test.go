@@ -137,7 +137,7 @@ func TestIncrementalWithoutABaseIsFull(t *testing.T) {
 	k.F.CheckLedger()
 }
 
-// A restore of a shard that is killed is gone on with, and leaves one database, whole; another border with each commit: e2e/long/backup has all.
+// A restore of a shard that is killed is continued, and leaves one database, whole; another border with each commit: e2e/long/backup has all.
 func TestShardRestoreKilledOnce(t *testing.T) {
 	k := farmtest.StartKeptFarm(t)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")

@@ -27,7 +27,7 @@ var saved = regexp.MustCompile("as `(/[^`]+)`:$")
 
 // read takes the page apart. An indented block is either a file, when the line
 // above it ends with "as `/PATH`:", or it begins with "$ ": commands, each with its
-// output; "> " goes on with a command. There are no others: what a page shows and
+// output; "> " continues with a command. There are no others: what a page shows and
 // nobody tries is wrong one day.
 func read(page string) (out []piece, err error) {
 	lines := strings.Split(page, "\n")

@@ -82,7 +82,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// places are what stands here for the page's directory and addresses.
+// places are what is here for the page's directory and addresses.
 type places struct {
 	*strings.Replacer
 	back func([]string) []string

@@ -11,7 +11,7 @@ type Page struct {
 	Name     string // stowage-plan-show
 	Section  int    // of the manual
 	Short    string // what it does, in one line
-	Version  string // of the program: it stands in the foot
+	Version  string // of the program: it is in the foot
 	Date     string // 2026-11-26
 	Sections []Section
 }

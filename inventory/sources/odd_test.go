@@ -38,7 +38,7 @@ func TestOddFiles(t *testing.T) {
 		{"two columns of one name", claims.Spec{Kind: "csv", Path: "x", Called: "n", Attributes: map[string]string{"host": "h"}}, map[string]string{"x": "n,h,H\na,h1,h2\n"},
 			"", `x:1 two columns are called "h": which of them is meant?`},
 		{"ansible: ports and addresses in names", claims.Spec{Kind: "ansible", Path: "h", Subject: claims.Host, Attributes: map[string]string{"ssh": "ansible_port"}}, map[string]string{"h": "db[1:2]:2222\n[::1]:22\nfe80::1\n[x]\na:23\n"},
-			"host a ssh=23 h:5\nhost db1 ssh=2222 h:1\nhost db2 ssh=2222 h:1", "h:2 [::1]:22 is no section: it is [group], [group:vars] or [group:children]"},
+			"host a ssh=23 h:5\nhost db1 ssh=2222 h:1\nhost db2 ssh=2222 h:1", "h:2 [::1]:22 is not a section: it is [group], [group:vars] or [group:children]"},
 		{"ansible: a program in the directory", claims.Spec{Kind: "ansible", Path: "inv"}, map[string]string{"inv/a": "#!/bin/sh\nexec x\n", "inv/b": "[g]\ndb1 ansible_host=h1\n"},
 			"host db1 address=h1 inv/b:2", "inv/a:1 this is a program; programs are not run here: give it to a source of kind exec"},
 		{"options of Debian, collected", claims.Spec{Kind: "options", Path: "c/*/etc/mysql/my.cnf"}, map[string]string{

@@ -184,7 +184,7 @@ func TestOthersSettings(t *testing.T) {
 		t.Errorf("afterwards %v", m.values)
 	}
 	for _, r := range got {
-		if r.State == Left && !strings.Contains(r.Why, "somebody else") {
+		if r.State == Left && !strings.Contains(r.Why, "someone else") {
 			t.Errorf("%s: %q does not say whose it is", r.Path, r.Why)
 		}
 	}

@@ -174,7 +174,7 @@ func TestProveAfterEveryKill(t *testing.T) {
 	}
 }
 
-// TestProveIsCutShort: Ctrl-C, a benchmark that fails, somebody else who sets the same, a value that is not taken.
+// TestProveIsCutShort: Ctrl-C, a benchmark that fails, someone else who sets the same, a value that is not taken.
 func TestProveIsCutShort(t *testing.T) {
 	for name, x := range map[string]struct {
 		arrange func(m *machine)
@@ -184,7 +184,7 @@ func TestProveIsCutShort(t *testing.T) {
 		"Ctrl-C with it":    {func(m *machine) { m.at = failAt(m, 1, farm.ErrInterrupted, "") }, farm.ErrInterrupted, "bfq"},
 		"Ctrl-C without it": {func(m *machine) { m.at = failAt(m, 4, farm.ErrInterrupted, "") }, farm.ErrInterrupted, "bfq"},
 		"fio fails":         {func(m *machine) { m.at = failAt(m, 2, farm.ErrInput, "") }, farm.ErrInput, "bfq"},
-		"somebody else":     {func(m *machine) { m.at = failAt(m, 2, nil, "kyber") }, farm.ErrUndone, "kyber"},
+		"someone else":     {func(m *machine) { m.at = failAt(m, 2, nil, "kyber") }, farm.ErrUndone, "kyber"},
 		"put back by hand":  {func(m *machine) { m.at = failAt(m, 2, nil, "bfq") }, farm.ErrUndone, "bfq"},
 		"not taken":         {func(m *machine) { m.refuses = "none" }, farm.ErrUndone, "bfq"},
 		"not taken back":    {func(m *machine) { m.at = func(int) error { m.refuses = "bfq"; return nil } }, farm.ErrOutcomeUnknown, "none"},
@@ -209,7 +209,7 @@ func TestProveIsCutShort(t *testing.T) {
 	}
 }
 
-// failAt fails at one run, or sets another value there, as somebody else would.
+// failAt fails at one run, or sets another value there, as someone else would.
 func failAt(m *machine, run int, err error, value string) func(int) error {
 	return func(n int) error {
 		if n != run {

@@ -135,7 +135,7 @@ func TestKnee(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		`{`: "no result", `{"format_version":1}`: "kind", `{"kind":"engine","format_version":9}`: "format version 9", `{"kind":"engine","format_version":1,"rows":[null]}`: "row 1",
+		`{`: "not a result", `{"format_version":1}`: "kind", `{"kind":"engine","format_version":9}`: "format version 9", `{"kind":"engine","format_version":1,"rows":[null]}`: "row 1",
 	} {
 		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

@@ -27,7 +27,7 @@ func TestChangedBySomebodyElse(t *testing.T) {
 		}
 	}
 	by("ADD COLUMN theirs INT")
-	a.Run(farmtest.ExitUnknown, "somebody else has changed it", "resume")
+	a.Run(farmtest.ExitUnknown, "someone else changed it", "resume")
 	if n := a.Served(); n != 1 {
 		t.Errorf("%d sides serve, and one of them has another table", n)
 	}
@@ -75,7 +75,7 @@ func TestWayBackOfWhatHasEnded(t *testing.T) {
 func TestWavesWaitForAPerson(t *testing.T) {
 	t.Parallel()
 	a := farmtest.StartAlteredFarm(t, farm.ActiveActive, 2)
-	a.Run(farmtest.ExitUsage, "no number of pairs", "alter", a.Script(farmtest.AddColour), "--waves", "one")
+	a.Run(farmtest.ExitUsage, "neither a number of pairs", "alter", a.Script(farmtest.AddColour), "--waves", "one")
 	a.Run(farmtest.ExitFine, "wave 2: dbshard002", "alter", a.Script(farmtest.AddColour), "--waves", "1,100%", "--name", "waves")
 	b := a.F.Start("alter", "waves")
 	a.F.Await(b, "it waits for a person", func() bool {

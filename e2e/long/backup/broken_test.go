@@ -15,7 +15,7 @@ func TestBrokenVaults(t *testing.T) {
 	k := farmtest.StartKeptFarm(t)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
 	id := k.Backups()[0]
-	k.Run(farmtest.ExitFine, "1 of 1 backup as they were written", "backup", "check")
+	k.Run(farmtest.ExitFine, "1 of 1 backup as written", "backup", "check")
 
 	file := filepath.Join(k.Vault, id, "base.xb.zst")
 	text, err := os.ReadFile(file)
@@ -31,7 +31,7 @@ func TestBrokenVaults(t *testing.T) {
 		k.Run(farmtest.ExitRefused, "damaged", "restore", id)
 		text[at] ^= 1
 		write(t, file, text)
-		k.Run(farmtest.ExitFine, "as they were written", "backup", "check")
+		k.Run(farmtest.ExitFine, "as written", "backup", "check")
 	}
 	text[len(text)/2] ^= 1 // and nobody has checked
 	write(t, file, text)
@@ -41,7 +41,7 @@ func TestBrokenVaults(t *testing.T) {
 	write(t, file, text)
 
 	k.Run(farmtest.ExitRefused, "damaged", "restore", id) // the catalogue remembers
-	k.Run(farmtest.ExitFine, "as they were written", "backup", "check")
+	k.Run(farmtest.ExitFine, "as written", "backup", "check")
 
 	gone := k.Vault + "-gone"
 	if err := os.Rename(k.Vault, gone); err != nil {

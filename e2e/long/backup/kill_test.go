@@ -80,7 +80,7 @@ func TestGivenUpLeavesNothing(t *testing.T) {
 	}
 }
 
-// The same for what takes a shard out of a backup: killed at each border and gone on with, one database is there, whole; given up before any step, none is.
+// The same for what takes a shard out of a backup: killed at each border and continued, one database is there, whole; given up before any step, none is.
 func TestShardRestoreKilledAtEveryBorder(t *testing.T) {
 	book, _ := backup.RestoreKind(nil).Runbook("extract")
 	for hand, points := range farmtest.Dealt(book.Points(), 3) {

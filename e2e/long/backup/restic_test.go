@@ -22,7 +22,7 @@ func TestBackupsInARepository(t *testing.T) {
 	k.KilledIn("both", "before position", "backup", "run", "--incremental")
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "resume")
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "verify")
-	k.Run(farmtest.ExitFine, "2 of 2 backups as they were written", "backup", "check")
+	k.Run(farmtest.ExitFine, "2 of 2 backups as written", "backup", "check")
 	k.Run(farmtest.ExitFindings, "not kept in a restic repository", "backup", "binlogs")
 	r := k.Restore()
 	k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)

@@ -74,7 +74,7 @@ func TestRecordLeftBehindIsSaid(t *testing.T) {
 	}
 	r.A.Exec(t, "SET GLOBAL long_query_time = 1.25")
 	p = farmtest.RunProgram(t, "", "digest", "record", "--restore", "-C", r.Dir)
-	if p.Code != 0 || !strings.Contains(p.Stdout, "long_query_time was changed by somebody") {
+	if p.Code != 0 || !strings.Contains(p.Stdout, "long_query_time was changed by someone") {
 		t.Errorf("exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
 	}
 	if got := r.A.Value(t, "SELECT FORMAT(@@GLOBAL.long_query_time, 2)"); got != "1.25" {

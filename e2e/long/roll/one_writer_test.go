@@ -85,7 +85,7 @@ func undone(t *testing.T, r *farmtest.RolledFarm, files map[farm.InstanceName]st
 func TestSingleInstancesAreRolledWithDowntime(t *testing.T) {
 	r := farmtest.StartRolledWriters(t, farm.Single)
 	files := r.OptionFiles()
-	r.Run(farmtest.ExitUsage, "a single instance: nobody else can serve its clients", "roll", "--hosts", "db*", "--restart")
+	r.Run(farmtest.ExitUsage, "a single instance: no other server can serve its clients", "roll", "--hosts", "db*", "--restart")
 	r.Run(farmtest.ExitRefused, "it is a single instance", "side", "out", "dbshard001/A")
 	name := "down"
 	r.Run(farmtest.ExitFine, "downtime: the clients of 2 single instances wait for about 5s each", "roll", "--hosts", "db*", "--restart", "--allow-downtime", "--takes", "5s", "--name", name)

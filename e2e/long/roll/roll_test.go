@@ -107,7 +107,7 @@ func waits(t *testing.T, r *farmtest.RolledFarm) {
 	if len(out.Hosts) != 1 || out.Hosts[0].Out.Before(opens) {
 		t.Errorf("its window opens at %v: %+v", opens, out.Hosts)
 	}
-	if !strings.Contains(p.Stdout+p.Stderr, "no window is open for as long as it takes; it begins at") {
+	if !strings.Contains(p.Stdout+p.Stderr, "no window is long enough; the next begins at") {
 		t.Errorf("it does not say what it waits for\n%s", p.Stderr)
 	}
 	r.File("goals.yaml", "")
