@@ -3,18 +3,12 @@ package backup
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"stowage/copier"
 	"stowage/farm"
 	"stowage/mysql"
 )
-
-// has reports whether a table was asked for.
-func (o *extractOrder) has(table string) bool {
-	return len(o.Tables) == 0 || slices.Contains(o.Tables, table)
-}
 
 // askInto asks whether the pair can take the database: hours may pass until it is copied.
 func askInto(ctx context.Context, r *restoring) (out []farm.Finding, err error) {

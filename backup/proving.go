@@ -142,7 +142,7 @@ type Restored struct {
 	Place host.Instance `json:"place"`
 	Owner string        `json:"owner"`
 
-	// What was taken out of it and is in a pair, and what of it was left out; the instance is gone then. Empty: nothing.
+	// What was taken out of it and stands in a pair, at Address, and what of it was left out; the instance is gone then. Empty: nothing.
 	Shard    string        `json:"shard,omitempty"`
 	Tables   []string      `json:"tables,omitempty"`
 	Pair     farm.PairName `json:"pair,omitempty"`
@@ -158,7 +158,7 @@ func keepRestored(r *restoring) error {
 	out := Restored{Instance: i.Name, Backup: r.order.last().ID, Address: i.Dial(), At: m.At, GTID: m.GTID, Bytes: m.Bytes, Rows: m.Rows, Differ: m.Differ,
 		On: r.order.On, Place: i, Owner: r.owner()}
 	if x := r.order.Extract; x != nil {
-		out.Shard, out.Tables, out.Pair, out.Database, out.LeftOut = x.Schema, x.Tables, x.Pair, x.As, m.Left
+		out.Shard, out.Tables, out.Pair, out.Database, out.LeftOut, out.Address = x.Schema, x.Tables, x.Pair, x.As, m.Left, x.Ends[0].Address
 	}
 	return r.act.Store.PutDocument(restoredDocument, r.Run+" "+string(i.Name), time.Now(), out)
 }
