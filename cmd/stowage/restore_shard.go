@@ -21,7 +21,7 @@ type extractFlags struct {
 }
 
 func (f *extractFlags) add(fl *pflag.FlagSet) {
-	fl.StringVar(&f.shard, "shard", "", "take this shard out of the backup, as a database of another name, and nothing else")
+	fl.StringVar(&f.shard, "shard", "", "take this shard out of the backup, as a database of another name, and nothing else; without PAIR, of the pair that has it now")
 	fl.StringSliceVar(&f.tables, "table", nil, "of the shard, only these tables")
 	fl.StringVar(&f.as, "as", "", "what the database is called; default: SHARD_restored_ and the moment, 20261120031200")
 	fl.StringVar(&f.into, "into", "", "the pair that the database is made in, PAIR or PAIR/SIDE; default: that of the backup")
