@@ -13,34 +13,36 @@ import (
 
 // phrase is a way to say something that has to be read twice, and a better one.
 type phrase struct {
+	has    string // a line without it is not looked at
 	said   *regexp.Regexp
 	better string
 }
 
 // nowhere are phrases that no comment, message or page has.
 var nowhere = []phrase{
-	{regexp.MustCompile(`[,;] for (it|they|there|nobody|we|he) (?:[^t]|t[^o])`), "because"},
-	{regexp.MustCompile(`\b[Gg](o|oes|oing|one) on with\b`), "continue, continue with"},
-	{regexp.MustCompile(`\bheld against\b|\b[Hh]old(s|ing)? (\S+ ){0,3}against\b`), "compared with, compare with"},
-	{regexp.MustCompile(`\btold apart\b`), "distinguished"},
-	{regexp.MustCompile(`\bso (few|manieth) as\b|\bmanieth\b`), "as few as, one in N"},
-	{regexp.MustCompile(`\bgraver\b|\bas grave as\b`), "above"},
-	{regexp.MustCompile(`\b(it|what|which|that|file|data|directory|log|report) (lies|lay) (in|on|at|there|below|beside|between|outside|inside)\b`), "is, was"},
-	{regexp.MustCompile(`\b(it|what|which|that) stands (in|on|at|there|below|beside|between|behind|before)\b`), "is"},
-	{regexp.MustCompile(`(\bit|\bthat|\bwhich|%q|%s) (is|was) no (name|number|file|directory|plan|pattern|host|source|result|JSON|word|path|URL)\b`), "is not a"},
-	{regexp.MustCompile(`\bnot there any more\b`), "gone"},
+	{"for ", regexp.MustCompile(`[,;] for (it|they|there|nobody|we|he) (?:[^t]|t[^o])`), "because"},
+	{" on with", regexp.MustCompile(`\b[Gg](o|oes|oing|one) on with\b`), "continue, continue with"},
+	{"against", regexp.MustCompile(`\bheld against\b|\b[Hh]old(s|ing)? (\S+ ){0,3}against\b`), "compared with, compare with"},
+	{"told apart", regexp.MustCompile(`\btold apart\b`), "distinguished"},
+	{"so few as", regexp.MustCompile(`\bso few as\b`), "as few as"},
+	{"manieth", regexp.MustCompile(`\bmanieth\b`), "one in N"},
+	{"grave", regexp.MustCompile(`\bgraver\b|\bas grave as\b`), "above"},
+	{" lies ", regexp.MustCompile(`\b(it|what|which|that|file|data|directory|log|report) lies (in|on|at|there|below|beside|between|outside|inside)\b`), "is, was"},
+	{"stands ", regexp.MustCompile(`\b(it|what|which|that) stands (in|on|at|there|below|beside|between|behind|before)\b`), "is"},
+	{" no ", regexp.MustCompile(`(\bit|\bthat|\bwhich|%q|%s) (is|was) no (name|number|file|directory|plan|pattern|host|source|result|JSON|word|path|URL)\b`), "is not a"},
+	{"any more", regexp.MustCompile(`\bnot there any more\b`), "gone"},
 }
 
 // unsaid are phrases that are left to comments: no message, help or page has them.
 var unsaid = []phrase{
-	{regexp.MustCompile(`\b1 (sides|pairs|hosts|shards|rows|tables|instances|agents|runs|statements)\b`), "1 side, 2 sides"},
-	{regexp.MustCompile(`\b(is|are|was|were) told\b`), "name what happens: was asked to, knows, is sent"},
-	{regexp.MustCompile(`\b[Ww]hoever\b`), "anyone who; name the program or the person"},
-	{regexp.MustCompile(`\bsomebody\b`), "someone, another process: name it"},
-	{regexp.MustCompile(`\bshall\b`), "must, will"},
-	{regexp.MustCompile(`\bat work\b`), "running"},
-	{regexp.MustCompile(`\bthan (it|they) (lacks|lack)\b|\bof which (are|is) known\b|\bone's own\b`), "say it the other way round"},
-	{regexp.MustCompile(`\bas (it was|they were) before\b`), "put back, unchanged"},
+	{"", regexp.MustCompile(`\b1 (sides|pairs|hosts|shards|rows|tables|instances|agents|runs|statements)\b`), "1 side, 2 sides"},
+	{"", regexp.MustCompile(`\b(is|are|was|were) told\b`), "name what happens: was asked to, knows, is sent"},
+	{"", regexp.MustCompile(`\b[Ww]hoever\b`), "anyone who; name the program or the person"},
+	{"", regexp.MustCompile(`\bsomebody\b`), "someone, another process: name it"},
+	{"", regexp.MustCompile(`\bshall\b`), "must, will"},
+	{"", regexp.MustCompile(`\bat work\b`), "running"},
+	{"", regexp.MustCompile(`\bthan (it|they) (lacks|lack)\b|\bof which (are|is) known\b|\bone's own\b`), "say it the other way round"},
+	{"", regexp.MustCompile(`\bas (it was|they were) before\b`), "put back, unchanged"},
 }
 
 // TestWordsArePlain: section 8 of the style, as far as a machine can read it. A line that is refused is written again, subject first.
@@ -77,10 +79,13 @@ func TestWordsArePlain(t *testing.T) {
 func plainLines(t *testing.T, path, text string, refused []phrase) {
 	t.Helper()
 	for _, p := range refused {
-		if !p.said.MatchString(text) {
+		if !strings.Contains(text, p.has) {
 			continue
 		}
 		for n, line := range strings.Split(text, "\n") {
+			if !strings.Contains(line, p.has) {
+				continue
+			}
 			if found := p.said.FindString(line); found != "" {
 				t.Errorf("%s:%d: %q; better: %s", path, n+1, strings.TrimSpace(found), p.better)
 			}
@@ -138,7 +143,7 @@ the other pairs wait, for it is not their turn
 go on with: stowage resume
 rows are held against the twin's
 two results that cannot be told apart
-every so manieth statement
+every so manieth statement, so few as
 at or graver than
 a file that lies in the directory
 the place at which it stands in the log

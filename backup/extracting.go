@@ -17,7 +17,7 @@ func (r *restoring) copier() *copier.Copy {
 		Job: r.Run, From: r.server, To: r.ends[0], Schema: x.Schema, ServerID: x.Reader, Apart: &copier.Apart{As: x.As, Tables: x.Tables},
 		Tell: func(kind farm.EventKind, text string, done, total int64) {
 			if done > 0 {
-				text = fmt.Sprintf("%s: %d of about %d rows", text, done, total)
+				text = fmt.Sprintf("%s: %d of about %s", text, done, farm.Counted(total, "row"))
 			}
 			r.Report(farm.Event{Kind: kind, Text: text})
 		},

@@ -62,9 +62,9 @@ func TestNoSyncEnded(t *testing.T) {
 
 func TestFioOutputThatCannotBeUsed(t *testing.T) {
 	for out, want := range map[string]string{
-		"":                                      "not JSON",
-		"fio: nothing":                          "not JSON",
-		recordedFio[:300]:                       "not JSON of fio's",
+		"":                                      "no JSON",
+		"fio: nothing":                          "no JSON",
+		recordedFio[:300]:                       "no JSON of fio's",
 		`{"jobs":[]}`:                           "no job",
 		`{"jobs":[{"jobname":"x","error":28}]}`: "no space left on device",
 	} {

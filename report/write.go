@@ -156,7 +156,7 @@ func cleanWords(p *Proof) string {
 	case p.isClean():
 		return fmt.Sprintf("%s acknowledged writes, each found exactly once afterwards; no query failed.", whole(float64(p.Acknowledged)))
 	default:
-		return fmt.Sprintf("The proof did not hold: %s lost, %d doubled, %s failed, %d reads stale.", count(int(p.Lost), "write"), p.Duplicated, farm.Counted(p.FailedQueries, "query"), p.StaleReads)
+		return fmt.Sprintf("The proof did not hold: %s lost, %d doubled, %s failed, %s stale.", count(int(p.Lost), "write"), p.Duplicated, farm.Counted(p.FailedQueries, "query"), farm.Counted(p.StaleReads, "read"))
 	}
 }
 

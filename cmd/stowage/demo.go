@@ -339,7 +339,7 @@ func (w *walk) capture(ctx context.Context, t time.Time) error {
 			return nil
 		case <-tick.C:
 			s := w.load.Now()
-			w.stage("  %s acknowledged, %d reads, %d failed", farm.Counted(s.Acknowledged, "write"), s.Reads, s.Failed)
+			w.stage("  %s acknowledged, %s, %d failed", farm.Counted(s.Acknowledged, "write"), farm.Counted(s.Reads, "read"), s.Failed)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (a *app) watchLoad(ctx context.Context, l *load.Load, seconds float64) {
 			return
 		case <-tick.C:
 			s := l.Now()
-			a.say("%s acknowledged, %d reads, %d failed, longest pause %s", farm.Counted(s.Acknowledged, "write"), s.Reads, s.Failed, farm.Millis(s.MaxPauseMillis))
+			a.say("%s acknowledged, %s, %d failed, longest pause %s", farm.Counted(s.Acknowledged, "write"), farm.Counted(s.Reads, "read"), s.Failed, farm.Millis(s.MaxPauseMillis))
 		}
 	}
 }
@@ -136,8 +136,8 @@ func writeLoad(w io.Writer, s load.Summary) error {
 	for _, f := range s.Failures {
 		fmt.Fprintf(w, "failed: %s %s %s at %s: %s: %s\n", f.Time.UTC().Format(time.RFC3339Nano), f.Client, f.Shard, f.Address, f.Statement, f.Error)
 	}
-	_, err := fmt.Fprintf(w, "%s acknowledged, %d reads, %d failed, %d retried, %d stale reads, %d waited at a gate; pauses p50 %s, p99 %s, longest %s\n",
-		farm.Counted(s.Acknowledged, "write"), s.Reads, s.Failed, s.Retried, s.StaleReads, s.GateWaits, farm.Millis(s.Pauses.P50), farm.Millis(s.Pauses.P99), farm.Millis(s.MaxPauseMillis))
+	_, err := fmt.Fprintf(w, "%s acknowledged, %s, %d failed, %d retried, %d stale reads, %d waited at a gate; pauses p50 %s, p99 %s, longest %s\n",
+		farm.Counted(s.Acknowledged, "write"), farm.Counted(s.Reads, "read"), s.Failed, s.Retried, s.StaleReads, s.GateWaits, farm.Millis(s.Pauses.P50), farm.Millis(s.Pauses.P99), farm.Millis(s.MaxPauseMillis))
 	return err
 }
 

@@ -27,7 +27,7 @@ const (
 func (a *app) topCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "top", Short: "Watch a run on one screen, and steer it by keys", Args: args(cobra.NoArgs),
-		Long: `Shows the newest run that has not ended, once a second: parts done of all, those at work
+		Long: `Shows the newest run that has not ended, once a second: parts done of all, the running ones
 with their step, orders, sides out of rotation, findings. No server is asked;
 'stowage status' asks.
 

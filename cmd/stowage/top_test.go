@@ -66,7 +66,7 @@ func TestTopPrintsOnceWithoutATerminal(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, &errOut)
 	}
 	for _, want := range []string{
-		toldRun + " of plan first: running", "1 of 4 sides done, 2 at work", "A PERSON DECIDES: dbshard001/A before out",
+		toldRun + " of plan first: running", "1 of 4 sides done, 2 running", "A PERSON DECIDES: dbshard001/A before out",
 		"dbshard002/B", "copied 12000 MB of 48000", "out of rotation: dbshard001/A\n", "findings: 0 blockers, 0 warnings",
 	} {
 		if !strings.Contains(out.String(), want) {

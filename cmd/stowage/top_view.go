@@ -138,7 +138,7 @@ func (v topView) headLines(now time.Time) []string {
 		ended = s.Ended
 	}
 	out := []string{fmt.Sprintf("%s  %s  %s of plan %s: %s", v.Farm, now.Format(time.TimeOnly), s.Run, s.Plan, s.State),
-		fmt.Sprintf("  %s done, %d running, %v; %d gates, longest %s", done, atWork, ended.Sub(s.Started).Round(time.Second), v.move.Gates, farm.Millis(v.move.LongestGate))}
+		fmt.Sprintf("  %s done, %d running, %v; %s, longest %s", done, atWork, ended.Sub(s.Started).Round(time.Second), farm.Counted(v.move.Gates, "gate"), farm.Millis(v.move.LongestGate))}
 	for _, r := range s.AlsoOpen {
 		out = append(out, fmt.Sprintf("  also open: %s of plan %s, %s", r.Run, r.Plan, r.State))
 	}
