@@ -20,7 +20,7 @@ done
 [[ $name ]] || { echo "usage: scripts/go-build.sh FLAG... -o FILE PACKAGE" >&2; exit 2; }
 name=bin/${name##*/}
 
-downloads=0 compiled=0 total=0 shown=$SECONDS
+downloads=0 compiled=0 total=0 program="" shown=$SECONDS
 declare -A stale=()
 width=80
 [[ ! -t 2 ]] || width=$(stty size <&2 | cut -d ' ' -f 2)
@@ -60,11 +60,8 @@ follow() {
 			show "$now"
 		elif [[ ${stale[$line]:-} ]]; then # go prints the name when the compiler begins
 			stale[$line]=""
-			if ((++compiled < total)); then
-				now="$compiled of $total packages, now $line"
-			else
-				now="all $total packages, now linking"
-			fi
+			now="$((++compiled)) of $total packages, now $line"
+			[[ $line != "$program" ]] || now="the packages are compiled; the program is compiled and linked"
 			show "$now"
 		elif [[ ! $line =~ ^[A-Za-z0-9._~/-]+$ ]]; then # no name of a package
 			say "$line"
@@ -76,9 +73,9 @@ list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 go list "${flags[@]}" -deps -f '{{if .Stale}}{{.ImportPath}}{{end}}' "${!#}" 2>&1 >"$list" | follow # a Go that fails says why
 while IFS= read -r package; do
-	stale[$package]=yes
+	stale[$package]=yes program=$package
 done <"$list"
-total=${#stale[@]}
+total=${#stale[@]} # a stale package may turn out to be the same as before: then go names fewer
 if ((total > 1)); then # the program itself is stale where it was never installed
 	go build "${@:1:$#-1}" -v "${!#}" 2>&1 | follow
 else
