@@ -74,8 +74,15 @@ func askBackup(ctx context.Context, p peer, m *Mover) ([]farm.Finding, error) {
 	}
 	lacking, err := p.server.BackupLacks(ctx, as.User)
 	switch {
-	case err != nil || lacking == nil:
+	case err != nil:
 		return nil, err
+	case lacking == nil:
+		refusal, err := p.server.RefusesLogin(ctx, as)
+		if refusal == nil {
+			return nil, err
+		}
+		return []farm.Finding{blocker(p.name, fmt.Sprintf("the account %s of [backup] cannot log in: %v", as.User, errors.Unwrap(refusal)),
+			"correct the password in the [backup] group of the accounts file, or on the server")}, nil
 	case len(lacking) == 0:
 		return []farm.Finding{blocker(p.name, "it has no account "+as.User+", which [backup] of the accounts file names", "CREATE USER and GRANT: docs/reference/privileges.md")}, nil
 	}

@@ -70,7 +70,8 @@ func TestEachQuestionSpeaks(t *testing.T) {
 	odd.Restart(t)
 	odd.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.secret (id INT PRIMARY KEY) ENCRYPTED=YES")
 	a.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.parent (id INT PRIMARY KEY)",
-		"CREATE USER copy@'10.%' IDENTIFIED BY 'c'", "GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO copy@'10.%'")
+		"CREATE USER copy@'10.%' IDENTIFIED BY 'c'", "GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO copy@'10.%'",
+		"CREATE USER whole@'%' IDENTIFIED BY 'w'", "GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO whole@'%'")
 
 	quiet := func(f ...farm.Finding) ([]farm.Finding, error) { return f, nil }
 	repl := account(mariadbtest.Repl)
@@ -169,6 +170,12 @@ func TestEachQuestionSpeaks(t *testing.T) {
 			},
 			spoil: func() { a.Exec(t, "REVOKE PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* FROM copy@'10.%'") },
 			mend:  func() { a.Exec(t, "GRANT PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO copy@'10.%'") }},
+		{check: "backup-account", want: "the account whole of [backup] cannot log in", severity: farm.Blocker, // found at the copy, eight times, before
+			ask: func(a, _ peer) ([]farm.Finding, error) {
+				return askBackup(t.Context(), a, &Mover{Accounts: session.Accounts{Admin: mysql.Account{User: "other"}, Backup: mysql.Account{User: "whole", Password: "w"}}})
+			},
+			spoil: func() { a.Exec(t, "SET PASSWORD FOR whole@'%' = PASSWORD('other')") },
+			mend:  func() { a.Exec(t, "SET PASSWORD FOR whole@'%' = PASSWORD('w')") }},
 		{check: "accounts", want: "not the new one 10.2.0.9: cron@10.1.%", severity: farm.Warning,
 			ask: func(a, _ peer) ([]farm.Finding, error) { return askAccounts(t.Context(), a, "10.1.0.5", "10.2.0.9") },
 			spoil: func() {

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"slices"
 )
 
 // Privileges are what Stowage's own account needs on a MariaDB server, and
@@ -81,4 +82,27 @@ func (s *Server) Build(ctx context.Context, statements []string) error {
 		}
 	}
 	return nil
+}
+
+// RefusesLogin tries an account from where we are: the server's refusal, nil when
+// it lets the account in. Where none of the accounts of that name admits our own
+// address, nothing can be said, and nil comes back as well.
+func (s *Server) RefusesLogin(ctx context.Context, as Account) (refusal, err error) {
+	var ours string
+	if err := s.row(ctx, "SELECT SUBSTRING_INDEX(USER(), '@', -1)", nil, &ours); err != nil {
+		return nil, err
+	}
+	logins, err := s.Logins(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(logins, func(l Login) bool { return l.User == as.User && HostMatches(l.Host, ours) }) {
+		return nil, nil
+	}
+	probe := Open(s.name, s.address, as, s.log)
+	defer probe.Close()
+	if err := probe.Ping(ctx); CodeOf(err) == 1045 {
+		return err, nil
+	}
+	return nil, nil // other troubles are not the account's
 }
