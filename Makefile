@@ -81,9 +81,10 @@ BY_PROFILE := -gcflags=stowage/digest=-pgoprofile=digest/slowlog.pgo
 
 .PHONY: build
 build: ## bin/stowage and bin/stowage-engine
+	@scripts/need-go.sh
 	@echo "==> building $(BIN)/stowage and $(BIN)/stowage-engine (the first time: some minutes, most of it for the engine)" >&2
-	@go build -trimpath $(BY_PROFILE) -ldflags "$(STAMP) $(LINK)" -o $(BIN)/stowage ./cmd/stowage
-	@go -C engined build -trimpath -ldflags "$(STAMP) $(LINK)" -o $(abspath $(BIN))/stowage-engine .
+	@scripts/go-build.sh -trimpath $(BY_PROFILE) -ldflags "$(STAMP) $(LINK)" -o $(BIN)/stowage ./cmd/stowage
+	@scripts/go-build.sh -C engined -trimpath -ldflags "$(STAMP) $(LINK)" -o $(abspath $(BIN))/stowage-engine .
 
 .PHONY: build-tests
 build-tests: build

@@ -18,7 +18,7 @@ env) echo "go$FAKE_GO" ;;
 version) [[ $FAKE_FETCH != fails ]] || { echo "go: download go1.99 for linux/amd64: toolchain not available" >&2; exit 1; }; echo "go version go$FAKE_GO linux/amd64" ;;
 list) printf '%s\n' $FAKE_PACKAGES ;;
 build)
-	for p in $FAKE_PACKAGES; do echo "$p" >&2; sleep 0.4; done
+	for p in $FAKE_PACKAGES; do echo "$p" >&2; done
 	[[ $FAKE_BUILD != fails ]] || { printf '# stowage/a\na/a.go:1:1: no such thing\n' >&2; exit 1; } ;;
 esac
 `
@@ -27,7 +27,7 @@ esac
 func runScript(t *testing.T, goes string, env []string, script ...string) (said string, code int) {
 	t.Helper()
 	bin := t.TempDir()
-	for _, tool := range []string{"bash", "awk", "sort", "head", "tail", "uname", "cat", "dirname", "readlink", "sleep", "mktemp", "rm"} {
+	for _, tool := range []string{"bash", "awk", "sort", "head", "tail", "uname", "cat", "dirname", "readlink", "mktemp", "rm"} {
 		if path, err := exec.LookPath(tool); err == nil {
 			if err := os.Symlink(path, filepath.Join(bin, tool)); err != nil {
 				t.Fatal(err)
@@ -80,20 +80,28 @@ func TestWhichGoIsNeeded(t *testing.T) {
 	}
 }
 
-// A build says how far it is: packages of how many, where there is no terminal from time to time; what go says besides is
-// passed on, and so is its end. With nothing to compile it says nothing.
+// A build says how far it is, packages of how many; what go says besides is passed
+// on, and so is its end. Between two lines there is time, and with nothing to
+// compile it says nothing.
 func TestBuildsShowHowFarTheyAre(t *testing.T) {
 	build := []string{"scripts/go-build.sh", "-trimpath", "-o", "bin/program", "./cmd/program"}
-	env := []string{"STOWAGE_PROGRESS_SECONDS=1", "FAKE_PACKAGES=stowage/a stowage/b stowage/c golang.org/x/d stowage/cmd/program"}
-	said, code := runScript(t, fakeGo, env, build...)
-	if m := regexp.MustCompile(`(?m)^    0:\d\d  bin/program: (\d) of 5 packages, now stowage/[abc]$`).FindStringSubmatch(said); code != 0 || m == nil {
-		t.Errorf("exit %d:\n%s", code, said)
+	packages := "FAKE_PACKAGES=stowage/a stowage/b golang.org/x/d stowage/cmd/program"
+	always, never := "STOWAGE_PROGRESS_SECONDS=0", "STOWAGE_PROGRESS_SECONDS=100000"
+	said, code := runScript(t, fakeGo, []string{always, packages}, build...)
+	for _, want := range []string{"1 of 4 packages, now stowage/a", "2 of 4 packages, now stowage/b", "3 of 4 packages, now golang.org/x/d", "the packages are compiled; the program is compiled and linked"} {
+		if !regexp.MustCompile(`(?m)^    \d+:\d\d  bin/program: `+want+`$`).MatchString(said) || code != 0 {
+			t.Errorf("exit %d, and it does not say %q:\n%s", code, want, said)
+		}
 	}
-	said, code = runScript(t, fakeGo, append(env, "FAKE_BUILD=fails"), build...)
-	if code != 1 || !strings.Contains(said, "# stowage/a\na/a.go:1:1: no such thing\n") {
+	said, code = runScript(t, fakeGo, []string{never, packages}, build...)
+	if code != 0 || said != "" {
+		t.Errorf("no time has passed: exit %d:\n%s", code, said)
+	}
+	said, code = runScript(t, fakeGo, []string{never, packages, "FAKE_BUILD=fails"}, build...)
+	if code != 1 || said != "# stowage/a\na/a.go:1:1: no such thing\n" {
 		t.Errorf("a build that fails: exit %d:\n%s", code, said)
 	}
-	said, code = runScript(t, fakeGo, []string{"STOWAGE_PROGRESS_SECONDS=0", "FAKE_PACKAGES=stowage/cmd/program"}, build...)
+	said, code = runScript(t, fakeGo, []string{always, "FAKE_PACKAGES=stowage/cmd/program"}, build...)
 	if code != 0 || said != "stowage/cmd/program\n" { // which is fakeGo's build
 		t.Errorf("nothing to compile: exit %d:\n%s", code, said)
 	}
