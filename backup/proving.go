@@ -142,7 +142,7 @@ type Restored struct {
 	Place host.Instance `json:"place"`
 	Owner string        `json:"owner"`
 
-	// What was taken out of it and stands in a pair, at Address, and what of it was left out; the instance is gone then. Empty: nothing.
+	// What was taken out of it and is in a pair, at Address, and what of it was left out; the instance is gone then. Empty: nothing.
 	Shard    string        `json:"shard,omitempty"`
 	Tables   []string      `json:"tables,omitempty"`
 	Pair     farm.PairName `json:"pair,omitempty"`

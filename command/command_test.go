@@ -259,11 +259,11 @@ func TestOrdersThatAreRefused(t *testing.T) {
 	s := station(private(t), "")
 	for want, o := range map[string]Order{
 		"not a number of an order": {ID: "../x", Argv: []string{"/bin/true"}},
-		"no command":            {ID: "x"},
-		"relative path":         {ID: "x", Argv: []string{"bin/true"}},
-		"not installed here":    {ID: "x", Argv: []string{"no-such-program-here"}},
-		"it sets LD_PRELOAD":    {ID: "x", Argv: []string{"/bin/true"}, Env: map[string]string{"LD_PRELOAD": "/tmp/x"}},
-		"zero byte":             {ID: "x", Argv: []string{"/bin/true", "a\x00b"}},
+		"no command":               {ID: "x"},
+		"relative path":            {ID: "x", Argv: []string{"bin/true"}},
+		"not installed here":       {ID: "x", Argv: []string{"no-such-program-here"}},
+		"it sets LD_PRELOAD":       {ID: "x", Argv: []string{"/bin/true"}, Env: map[string]string{"LD_PRELOAD": "/tmp/x"}},
+		"zero byte":                {ID: "x", Argv: []string{"/bin/true", "a\x00b"}},
 	} {
 		if _, _, err := s.Run(t.Context(), o.Encode(), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)

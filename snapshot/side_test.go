@@ -17,7 +17,7 @@ func TestChoose(t *testing.T) {
 		a, b Seen
 		want farm.SideName
 	}{
-		"fewer running threads":          {seen("A", 7, 50, ""), seen("B", 2, 50, ""), "B"},
+		"fewer running threads":  {seen("A", 7, 50, ""), seen("B", 2, 50, ""), "B"},
 		"a replica, alike":       {seen("A", 2, 100, ""), seen("B", 2, 0, ""), "B"},
 		"alike":                  {seen("A", 2, 50, ""), seen("B", 2, 50, ""), "A"},
 		"the idle one is behind": {seen("A", 9, 50, ""), seen("B", 0, 50, "is 3s behind its twin"), "A"},

@@ -184,7 +184,7 @@ func TestProveIsCutShort(t *testing.T) {
 		"Ctrl-C with it":    {func(m *machine) { m.at = failAt(m, 1, farm.ErrInterrupted, "") }, farm.ErrInterrupted, "bfq"},
 		"Ctrl-C without it": {func(m *machine) { m.at = failAt(m, 4, farm.ErrInterrupted, "") }, farm.ErrInterrupted, "bfq"},
 		"fio fails":         {func(m *machine) { m.at = failAt(m, 2, farm.ErrInput, "") }, farm.ErrInput, "bfq"},
-		"someone else":     {func(m *machine) { m.at = failAt(m, 2, nil, "kyber") }, farm.ErrUndone, "kyber"},
+		"someone else":      {func(m *machine) { m.at = failAt(m, 2, nil, "kyber") }, farm.ErrUndone, "kyber"},
 		"put back by hand":  {func(m *machine) { m.at = failAt(m, 2, nil, "bfq") }, farm.ErrUndone, "bfq"},
 		"not taken":         {func(m *machine) { m.refuses = "none" }, farm.ErrUndone, "bfq"},
 		"not taken back":    {func(m *machine) { m.at = func(int) error { m.refuses = "bfq"; return nil } }, farm.ErrOutcomeUnknown, "none"},

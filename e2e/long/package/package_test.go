@@ -39,6 +39,7 @@ func installToPurge(t *testing.T, first, second string) {
 	move := r.start("move", in+"move first")
 	r.until(in + "status --json | grep -q '\"step\": \"\\(follow\\|compare\\|preload\\)\"'")
 	r.must(in + "pause --reason upgrade")
+	r.shows(in+"top", "PAUSED by ")
 
 	r.must("dpkg -i /root/second.deb")
 	r.shows("stowage --version", "stowage version "+next+", commit ")
