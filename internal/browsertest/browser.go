@@ -18,19 +18,10 @@ import (
 // --virtual-time-budget, may follow.
 func Open(t *testing.T, address string, flags ...string) (dom, console string) {
 	t.Helper()
-	if os.Getenv("STOWAGE_SERVERS") == "none" { // make check
-		t.Skip("SKIPPED: no browser is wanted")
-	}
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("NOT TESTED: that pages work in a browser; chromium is not installed")
-	}
+	program := find(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append([]string{
-		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-		"--disable-sync", "--user-data-dir=" + t.TempDir(), "--enable-logging=stderr", "--window-size=1280,1600", "--dump-dom", address,
-	}, flags...)...)
+	cmd := exec.CommandContext(ctx, program, append(append(quiet(t), "--enable-logging=stderr", "--window-size=1280,1600", "--dump-dom", address), flags...)...)
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -44,4 +35,26 @@ func Open(t *testing.T, address string, flags ...string) (dom, console string) {
 		}
 	}
 	return string(out), strings.Join(lines, "")
+}
+
+// find is Chromium. It skips the test where there is none.
+func find(t *testing.T) string {
+	t.Helper()
+	if os.Getenv("STOWAGE_SERVERS") == "none" { // make check
+		t.Skip("SKIPPED: no browser is wanted")
+	}
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("NOT TESTED: that pages work in a browser; chromium is not installed")
+	}
+	return program
+}
+
+// quiet are the flags of a browser without a window that speaks with nobody but the test.
+func quiet(t *testing.T) []string {
+	t.Helper()
+	return []string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+		"--disable-sync", "--user-data-dir=" + t.TempDir(),
+	}
 }
