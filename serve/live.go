@@ -151,6 +151,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	var told time.Time
 	for {
+		if _, known := s.door.visitor(r); !known {
+			return // the token was removed
+		}
 		now := s.look(r.Context())
 		text := ""
 		switch {

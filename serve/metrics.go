@@ -3,12 +3,11 @@ package serve
 import (
 	"bytes"
 	"net/http"
-	"strings"
 )
 
 // scrapes says whether Prometheus asks, by the token that it was given. There is no session for it, and no way from it to a page.
 func (s *Server) scrapes(r *http.Request) bool {
-	word, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	word, ok := bearer(r)
 	return ok && s.Scraper != "" && same(word, s.Scraper)
 }
 

@@ -116,16 +116,19 @@ func newestDigest(all []Kept) string {
 	return "newest: " + all[0].Name
 }
 
+// Overview is what the first page has as JSON.
+type Overview struct {
+	FormatVersion int `json:"format_version"`
+	Farm
+	Plan    *Plan   `json:"plan,omitempty"`    // the newest
+	Move    any     `json:"move"`              // the newest run, as stowage status --json
+	Benches []Bench `json:"benches"`           // the newest
+	Digests []Kept  `json:"digests"`           // that are saved, newest first
+	Traffic string  `json:"traffic,omitempty"` // the verdict of the newest comparison of digests
+}
+
 func (s *Server) overviewFacts(r *http.Request) (any, error) {
-	out := struct {
-		FormatVersion int `json:"format_version"`
-		Farm
-		Plan    *Plan   `json:"plan,omitempty"`
-		Move    any     `json:"move"`
-		Benches []Bench `json:"benches"`
-		Digests []Kept  `json:"digests"`
-		Traffic string  `json:"traffic,omitempty"`
-	}{FormatVersion: 1}
+	out := Overview{FormatVersion: 1}
 	p := &page{Move: s.look(r.Context()).move}
 	if err := s.fillOverview(r, p); err != nil {
 		return nil, err

@@ -46,6 +46,17 @@ func (p pageOf) api() string {
 	return "/api" + p.path
 }
 
+// APIPaths are where the facts of all pages are.
+func APIPaths() []string {
+	var out []string
+	for _, p := range pages() {
+		if p.facts != nil {
+			out = append(out, p.api())
+		}
+	}
+	return out
+}
+
 // link is where a page is.
 func (p pageOf) link() string { return strings.TrimSuffix(p.path, "{$}") }
 
@@ -159,8 +170,18 @@ func (s *Server) showFacts(w http.ResponseWriter, r *http.Request, of pageOf) {
 		case errors.Is(err, farm.ErrInput):
 			status = http.StatusUnprocessableEntity
 		}
-		facts = map[string]string{"error": err.Error(), "hint": farm.Hint(err)}
+		facts = noFacts{err.Error(), farm.Hint(err)}
 	}
+	writeFacts(w, status, facts)
+}
+
+// noFacts is why there are none, and what to do about it.
+type noFacts struct {
+	Error string `json:"error"`
+	Hint  string `json:"hint"`
+}
+
+func writeFacts(w http.ResponseWriter, status int, facts any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	enc := json.NewEncoder(w)

@@ -16,12 +16,15 @@ func (s *Server) fillBenches(_ *http.Request, p *page) error {
 	return err
 }
 
+// BenchList is what lies in bench/, as JSON.
+type BenchList struct {
+	FormatVersion int     `json:"format_version"`
+	Results       []Bench `json:"results"` // newest first
+}
+
 func (s *Server) benchesFacts(*http.Request) (any, error) {
 	all, err := s.Benches()
-	return struct {
-		FormatVersion int     `json:"format_version"`
-		Results       []Bench `json:"results"`
-	}{1, all}, err
+	return BenchList{1, all}, err
 }
 
 func (s *Server) fillBench(r *http.Request, p *page) error {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"embed"
 	"errors"
 	"log/slog"
@@ -25,6 +26,12 @@ type Options struct {
 
 	// Scraper is what Prometheus sends as a bearer token to read /metrics; empty: only a browser that has entered may.
 	Scraper string
+	// Viewers are those who may look with a token of their own, as they are at that moment: it is asked with each request. nil: there is no file of tokens.
+	Viewers func() []Viewer
+	// Certificate is what is shown to whoever connects, as it is at that moment, with its Leaf. nil: this is plain HTTP.
+	Certificate func() *tls.Certificate
+	// OpenAPI is the document that describes what is answered under /api.
+	OpenAPI []byte
 }
 
 // Server shows one workspace. It is safe for several goroutines.
@@ -41,6 +48,8 @@ const (
 	livePath    = "/live"
 	metricsPath = "/metrics"
 	assetsPath  = "/assets/"
+	apiPath     = "/api/"
+	openAPIPath = apiPath + "openapi.json"
 )
 
 // lastWords is how long what was asked before the end may take to be answered.
@@ -51,7 +60,7 @@ func New(o Options) *Server {
 	if o.Every == 0 {
 		o.Every = time.Second
 	}
-	s := &Server{Options: o, door: newDoor(o.Listen), route: http.NewServeMux()}
+	s := &Server{Options: o, door: newDoor(o), route: http.NewServeMux()}
 	s.live.every = o.Every
 	for _, p := range pages() {
 		s.route.HandleFunc(p.path, func(w http.ResponseWriter, r *http.Request) { s.showPage(w, r, p) })
@@ -62,11 +71,18 @@ func New(o Options) *Server {
 	s.route.HandleFunc("/report", s.showReport)
 	s.route.HandleFunc(livePath, s.stream)
 	s.route.HandleFunc(metricsPath, s.showMetrics)
+	s.route.HandleFunc(openAPIPath, s.showOpenAPI)
+	s.route.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, http.StatusNotFound, "There is no such page.", "Go to the overview, which is at /.")
+	})
 	return s
 }
 
-// Link is where a person enters, once, at the address that is listened on.
+// Link is where a person enters, once, at HOST:PORT.
 func (s *Server) Link(address string) string { return s.door.link(address) }
+
+// SignIn is where a person enters with a token, at HOST:PORT.
+func (s *Server) SignIn(address string) string { return s.door.scheme() + address + enterPath }
 
 // Run serves until ctx ends, and then for no longer than half a second. Being told to end is no error.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
@@ -77,8 +93,13 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		BaseContext: func(net.Listener) context.Context { return open },
 		ErrorLog:    slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
+	serve := func() error { return h.Serve(l) }
+	if s.Certificate != nil {
+		h.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.Certificate(), nil }}
+		serve = func() error { return h.ServeTLS(l, "", "") } // HTTP/2, too
+	}
 	served := make(chan error, 1)
-	go func() { served <- h.Serve(l) }()
+	go func() { served <- serve() }()
 	select {
 	case err := <-served:
 		return err
@@ -108,36 +129,37 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Cache-Control", "no-store")
 	switch {
 	case !s.door.mayBeCalled(r.Host):
-		s.refuse(w, http.StatusMisdirectedRequest, "This name does not lead here.", "Use the address that stowage serve has printed, or localhost.")
+		s.refuse(w, r, http.StatusMisdirectedRequest, "This name does not lead here.", "Use the address that stowage serve has printed, or localhost.")
+	case s.Viewers != nil && r.URL.Path == enterPath && r.Method == http.MethodPost:
+		s.signIn(w, r)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		head.Set("Allow", "GET, HEAD")
-		s.refuse(w, http.StatusMethodNotAllowed, "Nothing can be changed here.", "Pages show commands, to be run in a shell.")
+		head.Set("Allow", s.allowed(r.URL.Path))
+		s.refuse(w, r, http.StatusMethodNotAllowed, "Nothing can be changed here.", "Pages show commands, to be run in a shell.")
 	case r.URL.Path == enterPath:
 		s.enter(w, r)
 	case assets[r.URL.Path].text != nil:
 		showAsset(w, r)
 	case r.URL.Path == metricsPath && s.scrapes(r):
 		s.showMetrics(w, r)
-	case !s.door.knows(r):
-		s.refuse(w, http.StatusUnauthorized, "Who is there?", "Open the link that stowage serve has printed. It works once, in one browser; another start prints another.")
 	default:
-		s.route.ServeHTTP(w, r)
+		if name, known := s.letIn(w, r); known {
+			s.Log.Debug("looks", "viewer", name, "page", r.URL.Path)
+			s.route.ServeHTTP(w, r)
+		}
 	}
 }
 
-// enter takes the token, and leads on by a page rather than a redirection: a browser that came from somewhere else does not send a strict cookie along with one.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case s.door.knows(r):
-	case r.Method == http.MethodHead: // somebody looks at the link and does not open it
-		return
-	case !s.door.enter(r.URL.Query().Get("token")):
-		s.refuse(w, http.StatusForbidden, "This link was used, or is of another start.", "Stop stowage serve and start it again: it prints a new link.")
-		return
-	default:
-		s.door.grant(w)
+// allowed are the methods of a path.
+func (s *Server) allowed(path string) string {
+	if path == enterPath && s.Viewers != nil {
+		return "GET, HEAD, POST"
 	}
-	s.write(w, http.StatusOK, "enter.html", nil)
+	return "GET, HEAD"
+}
+
+func (s *Server) showOpenAPI(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(s.OpenAPI) // whoever asked has gone
 }
 
 // asset is a part of the program that pages load.

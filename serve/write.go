@@ -69,8 +69,12 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, data any)
 	_, _ = w.Write(b.Bytes()) // whoever asked has gone
 }
 
-// refuse says in a page of its own why nothing is shown.
-func (s *Server) refuse(w http.ResponseWriter, status int, text, hint string) {
+// refuse says in a page of its own, or to a script, why nothing is shown.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, text, hint string) {
+	if isAPI(r) {
+		writeFacts(w, status, noFacts{text, hint})
+		return
+	}
 	s.write(w, status, "refused.html", fault{text, hint})
 }
 

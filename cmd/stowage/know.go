@@ -51,6 +51,12 @@ type shardNeeds struct {
 	DiskMeasured *int64 `json:"disk_measured"`
 }
 
+// loadView is what the page Load by shard has as JSON.
+type loadView struct {
+	FormatVersion int          `json:"format_version"`
+	Shards        []shardNeeds `json:"shards"` // in the order of farm.yaml
+}
+
 func knownLoad(d *session.Session, f *report.KnowFacts) (any, error) {
 	var inv inventory.Inventory
 	switch _, err := d.Store.LatestDocument("inventory", "", &inv); {
@@ -96,7 +102,7 @@ func knownLoad(d *session.Session, f *report.KnowFacts) (any, error) {
 			out = append(out, x)
 		}
 	}
-	return map[string]any{"format_version": 1, "shards": out}, nil
+	return loadView{1, out}, nil
 }
 
 // classesShown is how many classes of queries are shown.
@@ -123,6 +129,20 @@ func (a *app) knownQueries(d *session.Session, f *report.KnowFacts) (any, error)
 	return t, nil
 }
 
+// findingsView is what the page Findings has as JSON.
+type findingsView struct {
+	FormatVersion int            `json:"format_version"`
+	Findings      []farm.Finding `json:"findings"`       // of the newest inventory
+	Taken         time.Time      `json:"taken,omitzero"` // it
+	Tune          *tunedView     `json:"tune,omitempty"` // of the newest stowage tune --all
+}
+
+// tunedView is what tune found on all hosts.
+type tunedView struct {
+	Table  []tuneCell   `json:"table"`
+	Silent []tuneSilent `json:"silent"` // hosts that did not answer
+}
+
 func knownFindings(d *session.Session, f *report.KnowFacts) (any, error) {
 	var inv inventory.Inventory
 	_, noInventory := d.Store.LatestDocument("inventory", "", &inv)
@@ -140,15 +160,12 @@ func knownFindings(d *session.Session, f *report.KnowFacts) (any, error) {
 	for _, x := range inv.Findings {
 		f.Findings = append(f.Findings, report.Found{Finding: x, From: "inventory"})
 	}
-	out := map[string]any{"format_version": 1, "findings": append([]farm.Finding{}, inv.Findings...)}
-	if noInventory == nil {
-		out["taken"] = inv.Taken
-	}
+	out := findingsView{FormatVersion: 1, Findings: append([]farm.Finding{}, inv.Findings...), Taken: inv.Taken}
 	if noTune == nil {
 		for _, x := range tuned.byHost() {
 			f.Findings = append(f.Findings, report.Found{Finding: x, From: "tune"})
 		}
-		out["tune"] = map[string]any{"table": tuned.Table, "silent": tuned.Silent}
+		out.Tune = &tunedView{tuned.Table, tuned.Silent}
 	}
 	return out, nil
 }

@@ -81,6 +81,12 @@ func waveOf(w reshape.Wave, by map[reshape.Member]reshape.Tenant) knownWave {
 	return x
 }
 
+// reshapesView is what the page Reshape has as JSON.
+type reshapesView struct {
+	FormatVersion int         `json:"format_version"`
+	Specs         []knownSpec `json:"specs"`
+}
+
 // knownReshapes are what is known of tenants; nil where there is no spec, or nobody has looked at flags yet.
 func knownReshapes(d *session.Session, f *report.KnowFacts, read func(*session.Session) ([]knownSpec, error)) (any, error) {
 	specs, err := read(d)
@@ -109,10 +115,7 @@ func knownReshapes(d *session.Session, f *report.KnowFacts, read func(*session.S
 		}
 		f.Reshapes = append(f.Reshapes, x)
 	}
-	return struct {
-		FormatVersion int         `json:"format_version"`
-		Specs         []knownSpec `json:"specs"`
-	}{1, specs}, nil
+	return reshapesView{1, specs}, nil
 }
 
 // reshapeMetrics are none where no flags of a spec's tenants were ever read.

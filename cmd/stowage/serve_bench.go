@@ -81,12 +81,18 @@ func (s *shelf) bench(files []string) (serve.Shown, error) {
 	for i, b := range benches[1:] {
 		held = append(held, result.Compare(paths[0], benches[0].Result, paths[i+1], b.Result))
 	}
-	shown := serve.Shown{Command: "stowage bench show " + strings.Join(words, " "), JSON: map[string]any{"format_version": 1, "comparisons": held}}
+	shown := serve.Shown{Command: "stowage bench show " + strings.Join(words, " "), JSON: comparedView{1, held}}
 	if len(held) == 1 {
 		shown.JSON, shown.Command = held[0], "stowage bench compare "+strings.Join(words, " ")
 	}
 	shown.Piece, err = report.NewBenchDocument(benches).Piece()
 	return shown, err
+}
+
+// comparedView are several results, each against the oldest of them, as JSON.
+type comparedView struct {
+	FormatVersion int                  `json:"format_version"`
+	Comparisons   []*result.Comparison `json:"comparisons"`
 }
 
 // oneBench shows one file of the list.

@@ -14,15 +14,18 @@ import (
 	"net/http/cookiejar"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"stowage/bench/result"
 	"stowage/bench/stat"
 	"stowage/farm"
+	"stowage/inventory"
 	"stowage/move"
 	"stowage/serve"
 	"stowage/store"
+	"stowage/tune"
 	"stowage/workspace"
 )
 
@@ -36,8 +39,8 @@ type servedScene struct {
 	http  *http.Client // has entered
 }
 
-// serveNow serves a workspace in this process.
-func serveNow(t *testing.T, dir string) *servedScene {
+// serveNow serves a workspace in this process, with options that are changed before it begins.
+func serveNow(t *testing.T, dir string, change ...func(*serve.Options)) *servedScene {
 	t.Helper()
 	a := &app{stdout: io.Discard, stderr: io.Discard, dir: dir, log: slog.New(slog.DiscardHandler)}
 	ws, err := workspace.Open(dir)
@@ -48,11 +51,17 @@ func serveNow(t *testing.T, dir string) *servedScene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := serve.New(serve.Options{Sources: a.serveSources(ws), Listen: l.Addr().String(), Dir: dir, Every: 50 * time.Millisecond, Log: a.log})
+	o := serve.Options{Sources: a.serveSources(ws), Listen: l.Addr().String(), Dir: dir, Every: 50 * time.Millisecond, Log: a.log, OpenAPI: openAPI}
+	for _, c := range change {
+		c(&o)
+	}
+	server := serve.New(o)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(ctx, l) }()
-	s := &servedScene{t: t, dir: dir, base: "http://" + l.Addr().String(), link: server.Link(l.Addr().String()), http: browserOf(t)}
+	link := server.Link(l.Addr().String())
+	base, _, _ := strings.Cut(link, "/enter")
+	s := &servedScene{t: t, dir: dir, base: base, link: link, http: browserOf(t)}
 	s.close = func() error { stop(); return <-ended }
 	t.Cleanup(stop)
 	return s
@@ -241,6 +250,25 @@ func tellMove(t *testing.T, dir string) {
 	for _, o := range []store.Order{{Verb: "gate", What: "out"}, {Verb: "asked", Part: "dbshard001/A", What: "out"}} {
 		o.Run, o.At, o.Who = toldRun, time.Now(), "ops"
 		if err := x.store.PutOrder(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lookedAt has a workspace know findings of an inventory and of tune.
+func lookedAt(t *testing.T, dir string) {
+	t.Helper()
+	x := openTeller(t, dir)
+	defer x.store.Close()
+	for kind, value := range map[string]any{
+		"inventory": inventory.Inventory{FormatVersion: 1, Farm: "small", Taken: x.now, Findings: []farm.Finding{
+			{Check: "server-id-unique", Severity: farm.Blocker, Subject: "dbshard001a", Text: "server_id 7 is that of dbshard002a, too", Remedy: "give each server its own"},
+			{Check: "replica-behind", Severity: farm.Warning, Subject: "dbshard002b", Text: "400 s behind", Remedy: "wait", Names: []string{"dbshard002b"}},
+		}},
+		tuneKind: tuneAll{FormatVersion: 1, Farm: "small", Hosts: []farm.HostName{"db001"}, Table: []tuneCell{{Rule: "SWAP", Host: "db001", Answer: "warning", Count: 1}}, Silent: []tuneSilent{{Host: "db002"}},
+			Machines: []tuneMachine{{Hosts: []farm.HostName{"db001"}, Report: tune.Report{Findings: []tune.Finding{{ID: "SWAP", Severity: farm.Warning, Subject: "vm.swappiness", Verdict: "pages of servers may be swapped out", Fix: "sysctl vm.swappiness=1"}}}}}},
+	} {
+		if err := x.store.PutDocument(kind, "small", x.now, value); err != nil {
 			t.Fatal(err)
 		}
 	}
