@@ -120,7 +120,7 @@ func (d *door) seal(what, token string) string {
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // mayBeCalled says whether a Host header names this server in a way that nobody else can bring about. A page of somebody else can have its own name lead to
-// our address after it was loaded, and would then read ours as its own; an address, or localhost, is no name that anybody can have lead elsewhere, and for a
+// our address after it was loaded, and would then read ours as its own; an address, or localhost, is not a name that anybody can have lead elsewhere, and for a
 // name of the certificate no other page could be loaded.
 func (d *door) mayBeCalled(host string) bool {
 	u, err := url.Parse("http://" + host)

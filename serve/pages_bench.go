@@ -16,7 +16,7 @@ func (s *Server) fillBenches(_ *http.Request, p *page) error {
 	return err
 }
 
-// BenchList is what lies in bench/, as JSON.
+// BenchList is what is in bench/, as JSON.
 type BenchList struct {
 	FormatVersion int     `json:"format_version"`
 	Results       []Bench `json:"results"` // newest first

@@ -384,6 +384,6 @@ func TestLoopback(t *testing.T) {
 		}
 	}
 	if Loopback(&net.UnixAddr{Name: "/run/stowage"}) {
-		t.Error("what is no address of IP is not known to be private")
+		t.Error("what is not an address of IP is not known to be private")
 	}
 }

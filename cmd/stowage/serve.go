@@ -20,7 +20,7 @@ import (
 // serveAddress is where the dashboard listens unless another is given.
 const serveAddress = "127.0.0.1:8306"
 
-// openAPI describes what is answered under /api. TestOpenAPI writes it, with -update, from the types of the answers, and holds it against answers.
+// openAPI describes what is answered under /api. TestOpenAPI writes it, with -update, from the types of the answers, and compares it with answers.
 //
 //go:embed openapi.json
 var openAPI []byte
@@ -130,7 +130,7 @@ func (a *app) serve(ctx context.Context, ask serveAsk) error {
 	return server.Run(ctx, l)
 }
 
-// viewers are those of the file of tokens, read again when it changes. While it cannot be read nobody gets in by it: the line that is wrong may stand beside one
+// viewers are those of the file of tokens, read again when it changes. While it cannot be read nobody gets in by it: the line that is wrong may be beside one
 // that was removed.
 func (a *app) viewers(ask serveAsk) (func() []serve.Viewer, error) {
 	if ask.tokens == "" {
@@ -167,7 +167,7 @@ func (a *app) listen(listen string, isSecure bool) (net.Listener, error) {
 	}
 	_, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return refuse(farm.ErrInput, fmt.Errorf("%q is no HOST:PORT", listen), "give an address and a port, such as "+serveAddress)
+		return refuse(farm.ErrInput, fmt.Errorf("%q is not a HOST:PORT", listen), "give an address and a port, such as "+serveAddress)
 	}
 	l, err := net.Listen("tcp", listen)
 	switch {

@@ -43,8 +43,8 @@ var describedPaths = []describedPath{
 	{"/api/load", "What each shard needs.", "", []any{loadView{}}},
 	{"/api/queries", "Load by class over time: stowage digest history --json.", "", []any{digest.Trend{}}},
 	{"/api/findings", "Findings of the newest inventory, and of the newest stowage tune --all.", "", []any{findingsView{}}},
-	{"/api/bench", "What lies in bench/ of the workspace.", "", []any{serve.BenchList{}}},
-	{"/api/bench/show", "One result of a bench, or a decision, or results compared: stowage bench show, decide or compare --json.", "f file of /api/bench; several are held against the oldest of them",
+	{"/api/bench", "What is in bench/ of the workspace.", "", []any{serve.BenchList{}}},
+	{"/api/bench/show", "One result of a bench, or a decision, or results compared: stowage bench show, decide or compare --json.", "f file of /api/bench; several are compared with the oldest of them",
 		[]any{result.Result{}, matrix.Document{}, sheet.Result{}, decide.Outcome{}, result.Comparison{}, comparedView{}}},
 	{"/api/plan", "A plan: stowage plan show NAME --json.", "name of the plan; without one the newest", []any{placement.Plan{}}},
 	{"/api/proof", "Traffic before and after: stowage digest compare --json.", "", []any{digest.Comparison{}}},
@@ -267,7 +267,7 @@ func TestTypesAreAsOpenAPISays(t *testing.T) {
 	}
 }
 
-// TestAnswersAreAsOpenAPISays asks every path in several workspaces, and holds each answer against the document that the server gives out: types match, what is
+// TestAnswersAreAsOpenAPISays asks every path in several workspaces, and compares each answer with the document that the server gives out: types match, what is
 // required is there, and no field is there that is not described.
 func TestAnswersAreAsOpenAPISays(t *testing.T) {
 	full := servedWorkspace(t)
@@ -317,7 +317,7 @@ func TestAnswersAreAsOpenAPISays(t *testing.T) {
 		hold(stranger, p.path)
 		for _, status := range []int{http.StatusOK, http.StatusUnauthorized} {
 			if held[fmt.Sprint(p.path, " ", status)] == 0 {
-				t.Errorf("%s: no answer %d was held against the document", p.path, status)
+				t.Errorf("%s: no answer %d was compared with the document", p.path, status)
 			}
 		}
 	}

@@ -121,8 +121,8 @@ func TestCertificateFiles(t *testing.T) {
 	}{
 		"no certificate":      {cert, "hello", 0o644, "read certificate " + cert + ": unusable input: it has no certificate in PEM"},
 		"a broken one":        {cert, strings.Replace(other, "MII", "MIJ", 1), 0o644, "read certificate " + cert + ": unusable input: x509: "},
-		"another's key":       {key, otherKey, 0o600, "read key " + key + ": unusable input: it is no key of " + cert + ": private key does not match public key"},
-		"no key":              {key, other, 0o600, "read key " + key + ": unusable input: it is no key of " + cert + ": found a certificate rather than a key"},
+		"another's key":       {key, otherKey, 0o600, "read key " + key + ": unusable input: it is not a key of " + cert + ": private key does not match public key"},
+		"no key":              {key, other, 0o600, "read key " + key + ": unusable input: it is not a key of " + cert + ": found a certificate rather than a key"},
 		"a key for everybody": {key, otherKey, 0o644, "read key " + key + ": unusable input: its mode is 0644"},
 		"one with passphrase": {key, "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n", 0o600, "read key " + key + ": unusable input: it is sealed with a passphrase"},
 	} {

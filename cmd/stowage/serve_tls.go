@@ -44,7 +44,7 @@ func readCertificate(certFile, keyFile string) (*tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(chain, key)
 	if err != nil {
-		return fail("read key", keyFile, fmt.Errorf("it is no key of %s: %s", certFile, strings.TrimPrefix(err.Error(), "tls: ")), "give the key that the certificate was made for, as a PEM file")
+		return fail("read key", keyFile, fmt.Errorf("it is not a key of %s: %s", certFile, strings.TrimPrefix(err.Error(), "tls: ")), "give the key that the certificate was made for, as a PEM file")
 	}
 	return &pair, nil
 }

@@ -63,7 +63,7 @@ func (p *Page) Axe(rules ...string) []Finding {
 		only = ", runOnly: ['" + strings.Join(rules, "', '") + "']"
 	}
 	var out struct{ Violations []Finding }
-	p.Eval("axe.run(document, {resultTypes: ['violations']"+only+"}).then((r) => ({Violations: r.violations.map((v) => ({ID: v.id, Impact: v.impact, Help: v.help, Nodes: v.nodes.map((n) => ({Target: n.target, FailureSummary: n.failureSummary}))}))}))", &out)
+	p.Eval("axe.run(document, {resultTypes: ['violations'], preload: false, iframes: false"+only+"}).then((r) => ({Violations: r.violations.map((v) => ({ID: v.id, Impact: v.impact, Help: v.help, Nodes: v.nodes.map((n) => ({Target: n.target, FailureSummary: n.failureSummary}))}))}))", &out)
 	return out.Violations
 }
 

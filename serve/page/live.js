@@ -4,26 +4,52 @@ const spoken = document.querySelector('[data-spoken]');
 const shown = new Map();
 let heard = 0;
 
-function key(element) { return element.id || element.dataset.key || element.getAttribute('href'); }
+function key(element) {
+  if (element.localName === 'summary') return `summary ${key(element.parentElement)}`;
+  return element.id || element.dataset.key || element.getAttribute('href') || element.className;
+}
 
-function find(part, wanted) {
-  return Array.from(part.querySelectorAll('a, button, summary, [tabindex], [data-key]')).find((e) => key(e) === wanted);
+// alike are the stops of the tab key in a part that have one key, in their order: four tiles may lead to one page.
+function alike(part, wanted) {
+  return Array.from(part.querySelectorAll('a, button, summary, [tabindex], [data-key]')).filter((e) => key(e) === wanted);
 }
 
 function replace(name, html) {
   if (shown.get(name) === html) return;
   shown.set(name, html);
   for (const part of document.querySelectorAll(`[data-part="${name}"]`)) {
-    const focused = part.contains(document.activeElement) ? key(document.activeElement) : null;
+    const now = document.activeElement;
+    const focused = part.contains(now) ? { key: key(now), at: alike(part, key(now)).indexOf(now) } : null;
     const opened = Array.from(part.querySelectorAll('details[open][data-key]')).map(key);
     const left = Array.from(part.querySelectorAll('.scroll')).map((e) => e.scrollLeft);
     part.innerHTML = html;
     part.querySelectorAll('details[data-key]').forEach((e) => { if (opened.includes(key(e))) e.open = true; });
     part.querySelectorAll('.scroll').forEach((e, i) => { e.scrollLeft = left[i] || 0; });
-    if (focused) find(part, focused)?.focus({ preventScroll: true });
+    reach(part);
     dress(part);
+    if (focused) {
+      const all = alike(part, focused.key);
+      (all[focused.at] || all[0])?.focus({ preventScroll: true });
+    }
   }
 }
+
+// What scrolls sideways is a stop of the tab key, and arrow keys move it; what fits is none.
+function reach(part) {
+  part.querySelectorAll('.scroll').forEach((element) => {
+    if (element.scrollWidth > element.clientWidth) {
+      const heading = element.closest('section')?.querySelector('h2, h3')?.textContent;
+      element.tabIndex = 0;
+      element.setAttribute('role', 'group');
+      element.setAttribute('aria-label', `${heading || 'table'}, scrolls sideways`);
+    } else if (element.tabIndex === 0 && element !== document.activeElement) {
+      element.removeAttribute('tabindex');
+    }
+  });
+}
+reach(document);
+addEventListener('resize', () => reach(document));
+document.addEventListener('toggle', (event) => reach(event.target), true);
 
 // Commands are copied where the browser lets a page do so: over TLS, or on this machine.
 function dress(part) {
@@ -64,7 +90,7 @@ stream.addEventListener('state', (event) => {
 stream.addEventListener('beat', alive);
 stream.addEventListener('error', () => {
   const since = heard ? ` since ${new Date(heard).toISOString().slice(11, 19)} UTC` : '';
-  if (stream.readyState === EventSource.CLOSED) say(`not live${since}: stowage serve was started again; open the link that it has printed`, true);
+  if (stream.readyState === EventSource.CLOSED) say(`not live${since}: signed out; stowage serve was started again, or your token was removed: load this page again`, true);
   else say(`not live${since}: stowage serve does not answer`, true);
 });
 setInterval(() => {
