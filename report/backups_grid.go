@@ -33,7 +33,7 @@ func newPairGrid(f BackupFacts, now time.Time) *pairGrid {
 	for _, p := range f.Pairs {
 		names = append(names, string(p.Pair))
 	}
-	short := brief(names)
+	short := labels(names, denseLetters)
 	for _, p := range f.Pairs {
 		n := bandOf(p, p.Stand(f.Asked))
 		b := pairBands[n]

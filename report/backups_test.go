@@ -125,7 +125,7 @@ func TestBackupsInReport(t *testing.T) {
 	faster.Seconds /= 2
 	k.Backups.Plan, k.Backups.Before, k.Backups.After = "first", &k.Backups.Paper, &faster
 	var b strings.Builder
-	if err := write(&b, Facts{Farm: "f", Made: knownAt, Know: &k}, ""); err != nil {
+	if err := Write(&b, Facts{Farm: "f", Made: knownAt, Know: &k}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<li><a href="#backups">Backups</a></li>`, `<section id="backups"><h2>Backups</h2>`, `id="chart-window-before-t"`, `id="chart-window-after-t"`, "Backups: The window before and after plan first", "it takes 50\u00a0% less time", "Pairs"} {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,8 +18,9 @@ func browse(t *testing.T, file string) (dom, console string) {
 	return browsertest.Open(t, "file://"+file, "--virtual-time-budget=5000")
 }
 
-// TestInABrowser opens whole reports: charts are drawn, and the console is
-// silent, so that neither the policy nor a script complains.
+// TestInABrowser opens whole reports: pictures are there, the script shows
+// another class, and the console is silent, so that neither the policy nor a
+// script complains.
 func TestInABrowser(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, f Facts, change func(string) string) string {
@@ -32,7 +35,8 @@ func TestInABrowser(t *testing.T) {
 		return path
 	}
 	same := func(s string) string { return s }
-	drawn := regexp.MustCompile(`(?s)data-chart="(?:pauses|class)"[^>]*>\s*<div[^>]*><svg`)
+	drawn := regexp.MustCompile(`<svg class="shares"`)
+	policy := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
 
 	t.Run("whole", func(t *testing.T) {
 		dom, console := browse(t, write("whole.html", inventFacts(t, demoSize), same))
@@ -40,7 +44,32 @@ func TestInABrowser(t *testing.T) {
 			t.Errorf("the console says:\n%s", console)
 		}
 		if n := len(drawn.FindAllString(dom, -1)); n != 3 {
-			t.Errorf("%d charts drawn, want gates, waits and a class", n)
+			t.Errorf("%d pictures, want gates, waits and a class", n)
+		}
+	})
+	t.Run("another class", func(t *testing.T) {
+		facts := inventFacts(t, demoSize)
+		dom, console := browse(t, write("second.html", facts, func(s string) string {
+			return strings.Replace(policy.ReplaceAllString(s, ""), "</body>", `<script>var c = document.getElementById('class-choice'); c.value = '1'; c.dispatchEvent(new Event('change'));</script></body>`, 1)
+		}))
+		if console != "" {
+			t.Errorf("the console says:\n%s", console)
+		}
+		// Written with the second class in the first place, the page is what the script has made of it.
+		facts.Compare.Classes[0], facts.Compare.Classes[1] = facts.Compare.Classes[1], facts.Compare.Classes[0]
+		want := newTraffic(facts.Compare).Chosen
+		for i, c := range want.Columns {
+			row := want.Rows[i]
+			for _, text := range []string{"<title>" + c.Title + "</title>", fmt.Sprintf(`<td class="n">%s</td><td class="n">%s</td><td class="n">%s</td>`, row.To, row.Before, row.After)} {
+				if !strings.Contains(html.UnescapeString(dom), text) {
+					t.Errorf("after the choice of another class the page does not have %s", text)
+				}
+			}
+			for _, b := range want.Bars[2*i : 2*i+2] {
+				if text := fmt.Sprintf(`<rect class="bar %s" x="%v" y="%v" width="%v" height="%v">`, b.Class, b.X, b.Y, b.W, b.H); !strings.Contains(dom, text) {
+					t.Errorf("after the choice of another class the page does not have %s", text)
+				}
+			}
 		}
 	})
 	t.Run("nothing known", func(t *testing.T) {
@@ -57,7 +86,7 @@ func TestInABrowser(t *testing.T) {
 		if !strings.Contains(console, "Content Security Policy") {
 			t.Errorf("a changed script ran without complaint; the console says: %q", console)
 		}
-		if drawn.MatchString(dom) || strings.Contains(dom, "<title>changed") {
+		if strings.Contains(dom, "<title>changed") || strings.Contains(dom, "<option") {
 			t.Error("a changed script ran")
 		}
 	})

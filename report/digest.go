@@ -36,6 +36,7 @@ type DigestDocument struct {
 	Policy string
 	Style  template.CSS
 	Code   template.JS
+	Data   template.JS
 }
 
 // digestRow is one class in the ranking.
@@ -114,7 +115,6 @@ func NewDigestDocument(r digest.Report, t digest.Trend) *DigestDocument {
 // NewComparisonDocument lays out a comparison: the section on traffic of the report, on a page of its own.
 func NewComparisonDocument(c *digest.Comparison) *DigestDocument {
 	d := &DigestDocument{Kicker: "Stowage digest compare", Title: "What got faster, what got slower", Traffic: newTraffic(c)}
-	d.Traffic.Charts = nil // they need the chart library; each class has its picture in the table
 	o := c.Overall
 	d.IsBad = c.GotSlower()
 	d.Verdict = fmt.Sprintf("%d slower, %d faster.", o.SlowerCount, o.FasterCount)
@@ -216,10 +216,14 @@ func sampleAbout(x digest.Example) string {
 // WriteHTML writes the document as one HTML file that loads nothing from anywhere and holds pictures as SVG.
 func (d *DigestDocument) WriteHTML(w io.Writer) error {
 	fail := func(err error) error { return &farm.Error{Op: "write document of digest", Err: err} }
+	var err error
+	if d.Data, err = d.Traffic.data(); err != nil {
+		return fail(err)
+	}
 	d.Code = template.JS(Script())
 	d.Style = template.CSS(Style()) + template.CSS(own(digestPages, "digestpage/digest.css"))
 	d.Policy = fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'", hash(string(d.Code)), hash(string(d.Style)))
-	t, err := template.New("digest").Funcs(functions()).ParseFS(pages, "page/strip.html", "page/table.html", "page/traffic.html")
+	t, err := template.New("digest").Funcs(functions()).ParseFS(pages, "page/shares.html", "page/strip.html", "page/table.html", "page/traffic.html")
 	if err == nil {
 		t, err = t.ParseFS(digestPages, "digestpage/digest.html")
 	}

@@ -12,8 +12,8 @@
 //     allows the script and the style it holds, by hash, and nothing else.
 //   - Every picture has the same facts as a table beside it. Colour is never
 //     the only sign: sides differ by hatching, verdicts by a word and a shape.
-//   - Without JavaScript all figures are there; only the charts of pauses and
-//     of a chosen class are drawn by a script.
+//   - Without JavaScript all figures and pictures are there; a script only
+//     shows another class of queries than that of most load.
 //   - What is not known is left out, and the report says so and names the
 //     command that would find it out. Nothing is reckoned up that somebody
 //     else measured: quantiles, verdicts and fills are shown as they came.
@@ -29,6 +29,5 @@
 //
 // The package never asks a server, reads a file of the workspace or a clock.
 // Pictures are SVG written by the templates in page/; Go computes the
-// geometry. The two kinds of chart that gain from a pointer are drawn by
-// Apache ECharts (assets/).
+// geometry.
 package report

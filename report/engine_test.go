@@ -258,7 +258,7 @@ func TestNothingBreaksTheEnginePage(t *testing.T) {
 func TestReportShowsEngines(t *testing.T) {
 	f := Facts{Farm: "demo", Made: began, Engines: []*sheet.Result{inventMany(), inventHost(), inventApply()}}
 	var b bytes.Buffer
-	if err := write(&b, f, ""); err != nil {
+	if err := Write(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<a href="#e-engines">`, `<section id="e-instances">`, `id="e-apply-apply"`, "knee at 4", ".bplot"} {
@@ -269,7 +269,7 @@ func TestReportShowsEngines(t *testing.T) {
 	loadsNoElementTwice(t, b.String())
 	f.Engines = nil
 	b.Reset()
-	if err := write(&b, f, ""); err != nil {
+	if err := Write(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "e-engines") || strings.Contains(b.String(), ".bplot") {

@@ -50,7 +50,7 @@ type KnowDocument struct {
 
 // Piece is the document, to be framed by another page. One without sections has no body.
 func (d *KnowDocument) Piece() (Piece, error) {
-	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, IsBad: d.IsBad, Style: template.CSS(own(planPages, "planpage/plan.css")), Data: noCharts}
+	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, IsBad: d.IsBad, Style: template.CSS(own(planPages, "planpage/plan.css"))}
 	if len(d.Sections) == 0 {
 		return p, nil
 	}

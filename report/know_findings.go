@@ -119,11 +119,11 @@ func ruleChart(all []*ruleRow, f *farm.Farm) *planChart {
 	for _, h := range f.Hosts {
 		names = append(names, string(h.Name))
 	}
-	short := brief(names)
 	every := max(1, (len(names)+23)/24)
+	short := labels(names, int(wide*float64(every)/tickLetter))
 	for i, name := range names {
 		if i%every == 0 {
-			c.XTicks = append(c.XTicks, tick{round1(c.X0 + wide*(float64(i)+0.5)), shortened(short(name), 8)})
+			c.XTicks = append(c.XTicks, tick{round1(c.X0 + wide*(float64(i)+0.5)), shortened(short(name), max(8, int(wide*float64(every)/tickLetter)))})
 		}
 	}
 	for i, r := range all {

@@ -163,7 +163,8 @@ func loadSection(r farm.ResourceName, all []shardLoad) planSection {
 	for _, x := range shown {
 		names = append(names, x.name)
 	}
-	short := brief(names)
+	every := max(1, (len(shown)+19)/20)
+	short := labels(names, int(wide*float64(every)/tickLetter))
 	for i, x := range shown {
 		class := typed
 		if x.how(r) != typed {
@@ -172,8 +173,8 @@ func loadSection(r farm.ResourceName, all []shardLoad) planSection {
 		y := c.y(x.needs[r] / most)
 		c.Bars = append(c.Bars, planBar{X: round1(c.X0 + wide*float64(i) + 1), Y: y, W: round1(max(1, wide-2)), H: round1(c.Y1 - y), Class: class,
 			Title: fmt.Sprintf("%s in %s: %s, %s, %s", x.name, x.pair, amountOf(x.needs[r], r), percent(x.needs[r]/total), x.how(r))})
-		if every := max(1, (len(shown)+19)/20); i%every == 0 {
-			c.XTicks = append(c.XTicks, tick{round1(c.X0 + wide*(float64(i)+0.5)), shortened(short(x.name), 12)})
+		if i%every == 0 {
+			c.XTicks = append(c.XTicks, tick{round1(c.X0 + wide*(float64(i)+0.5)), shortened(short(x.name), max(12, int(wide*float64(every)/tickLetter)))})
 		}
 	}
 	s.Chart = c

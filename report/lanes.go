@@ -14,12 +14,19 @@ const (
 	stepIn  = "in"
 )
 
+// The steps that send clients to the new place where a pair has one writer, or a shard moves: package move names them.
+const (
+	stepCutover = "cutover"
+	stepSwap    = "swap"
+)
+
 // tone is what a stretch of time means to the clients of a pair.
 type tone string
 
 const (
 	beside tone = "beside" // both old sides serve; work goes on next to them
 	alone  tone = "alone"  // the twin carries 100 %
+	waits  tone = "held"   // a cutover holds the clients for a moment
 	past   tone = "past"   // the new side serves
 )
 
@@ -29,6 +36,8 @@ type lane struct {
 	Segments []segment
 	Gates    []gate
 	Undone   bool
+	Topology farm.Topology // of the pair; empty: not known
+	OfShard  bool
 	more     bool // the step that began last is not the last of all
 }
 
@@ -81,8 +90,12 @@ func (l *lane) apply(e farm.Event, now tone) tone {
 		if e.Step == stepOut {
 			now = alone
 		}
-		l.more = e.Number < e.Of
-		l.Segments = append(l.Segments, segment{Step: e.Step, Tone: now, Start: e.Time, End: e.Time, Open: true})
+		tone := now
+		if e.Step == stepCutover && now == beside {
+			tone = waits // it alone; if it is undone, all is as before
+		}
+		l.OfShard, l.more = l.OfShard || e.Shard != "", e.Number < e.Of
+		l.Segments = append(l.Segments, segment{Step: e.Step, Tone: tone, Start: e.Time, End: e.Time, Open: true})
 	case farm.StepDone, farm.StepFailed:
 		if s := l.last(); s != nil && s.Open {
 			s.End, s.Open = e.Time, false
@@ -90,7 +103,7 @@ func (l *lane) apply(e farm.Event, now tone) tone {
 				s.Failed = e.Text
 			}
 		}
-		if e.Kind == farm.StepDone && e.Step == stepIn {
+		if e.Kind == farm.StepDone && (e.Step == stepIn || e.Step == stepCutover || e.Step == stepSwap) {
 			now = past
 		}
 	case farm.GateOpened:
@@ -98,7 +111,7 @@ func (l *lane) apply(e farm.Event, now tone) tone {
 		l.reach(e.Time)
 	case farm.StepUndone:
 		l.Undone = true
-		if e.Step == stepOut {
+		if e.Step == stepOut || e.Step == stepCutover || e.Step == stepSwap {
 			now = beside
 		}
 	default:
@@ -179,16 +192,4 @@ func (l *lane) failures() int {
 		}
 	}
 	return n
-}
-
-// Words are what a tone means to clients.
-func (t tone) Words() string {
-	switch t {
-	case alone:
-		return "twin alone"
-	case past:
-		return "new side serves"
-	default:
-		return "both sides serve"
-	}
 }

@@ -16,6 +16,7 @@ type packing struct {
 	Rows          []packedRow
 	IsScaled      bool // slabs are in proportion to needs
 	IsLifted      bool // some would be too low to be read
+	Sides         []sideKey
 }
 
 // packedRow is one side in the table beside the picture.
@@ -102,6 +103,11 @@ func newPacking(f Facts) *packing {
 	}
 	p.IsLifted = p.Before.lifted || p.After.lifted
 	p.Rows = packedRows(f, at, to)
+	last := farm.A
+	for _, r := range p.Rows {
+		last = max(last, r.Side)
+	}
+	p.Sides = sideKeys(last)
 	return p
 }
 
@@ -253,7 +259,7 @@ func (b *box) stack(l load, numbers map[farm.PairName]int, short func(string) st
 		lifted = lifted || l.Binding != "" && h > x.Share*b.H+1
 		s := slab{
 			X: b.X + 1.5, W: b.W - 3, Y: bottom - h, H: math.Max(h-1.5, 1.5),
-			Class: fmt.Sprintf("p%d s%s", numbers[x.Pair], strings.ToLower(string(min(x.Side, farm.B)))), // further replicas look like B
+			Class: fmt.Sprintf("p%d %s", numbers[x.Pair], sideLook(x.Side)),
 			Title: title(x, l), Tab: -1,
 		}
 		s.Size = math.Min(12, s.H-1)
@@ -270,6 +276,26 @@ func (b *box) stack(l load, numbers map[farm.PairName]int, short func(string) st
 		b.Slabs = append(b.Slabs, s)
 	}
 	return lifted
+}
+
+// sideKey is what a side looks like in both pictures.
+type sideKey struct{ Class, Text string }
+
+// sideLook is the class of a side: B is hatched, further replicas are dotted.
+func sideLook(side farm.SideName) string { return "s" + strings.ToLower(string(min(side, "C"))) }
+
+// sideKeys are the looks of a picture whose last side is this one.
+func sideKeys(last farm.SideName) []sideKey {
+	out := []sideKey{{"keya", "side A"}, {"keyb", "side B"}, {"keyc", "side C"}}
+	switch {
+	case last > "C":
+		out[2].Text = "sides C to " + string(last)
+	case last == farm.B:
+		out = out[:2]
+	case last < farm.B:
+		out = out[:1]
+	}
+	return out
 }
 
 func fits(text string, width, size float64) bool {

@@ -20,7 +20,11 @@ type pauseGroup struct {
 	P50, P95, P99, Max string
 	Bins               []bin
 	Chart              pauseChart
+	Picture            *sharesPicture // nil: Count is 0
 }
+
+// Times is how many there are, in words.
+func (g pauseGroup) Times() string { return timesOver(g.Count) }
 
 // bin counts the pauses from From up to To milliseconds.
 type bin struct {
@@ -30,19 +34,19 @@ type bin struct {
 	UpTo     string // share of all pauses up to To
 }
 
-// pauseChart is what the script draws, in milliseconds and shares of 0 to 1.
+// pauseChart is what is drawn, in milliseconds and shares of 0 to 1.
 type pauseChart struct {
-	Width float64      `json:"width"` // of a bin
-	Bins  []int        `json:"bins"`
-	Ecdf  [][2]float64 `json:"ecdf"`
-	Marks []chartMark  `json:"marks"`
-	Max   float64      `json:"max"` // end of the axis, the same for both groups
-	Tick  float64      `json:"tick"`
+	Width float64 // of a bin
+	Bins  []int
+	Ecdf  [][2]float64
+	Marks []chartMark
+	Max   float64 // end of the axis, the same for both groups
+	Tick  float64
 }
 
 type chartMark struct {
-	Name string  `json:"name"`
-	At   float64 `json:"at"`
+	Name string
+	At   float64
 }
 
 const (
@@ -77,6 +81,11 @@ func newPauses(f Facts) *pauses {
 		}
 		g.Max = millis(f.Proof.MaxPauseMillis)
 		p.Groups = append(p.Groups, g)
+	}
+	for i := range p.Groups {
+		if g := &p.Groups[i]; g.Count > 0 {
+			g.Picture = newPausesPicture(*g)
+		}
 	}
 	return p
 }

@@ -2,8 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"html/template"
 	"io/fs"
 
@@ -16,21 +14,27 @@ type Piece struct {
 	IsBad                bool
 	Body                 template.HTML
 	Style                template.CSS // what Body needs beside Style
-	Data                 template.JS  // JSON for Script, as the text of an element with the id charts
-	NeedsLibrary         bool         // Script draws with Library
+	Data                 template.JS  // JSON for Script, as the text of an element with the id charts; empty: none
 }
 
 // Style is the style sheet that all documents share.
 func Style() []byte { return own(pages, "page/report.css") }
 
-// Script draws the charts of pages that have Piece.Data, and helps to point at pictures.
+// Script shows other classes of queries on pages that have Piece.Data, and helps to point at pictures.
 func Script() []byte { return own(pages, "page/report.js") }
 
-// Strip is a template, "strip", of the tiles that a page begins with: each has Name, Link, Before, After, Note, IsBad and IsLong.
+// Strip is a template, "strip", of the tiles that a page begins with: each has Name, Link, Before, After, Note, IsBad and IsLong. It asks for the function
+// stripOf, which is StripColumns.
 func Strip() string { return string(own(pages, "page/strip.html")) }
 
-// Library is the chart library that Script draws with, where Piece.NeedsLibrary says so.
-func Library() []byte { return []byte(echarts) }
+// StripColumns is in how many columns so many tiles stand, five at most: rows are as equal as can be, so that no tile is alone in its row.
+func StripColumns(tiles int) int {
+	rows := (tiles + 4) / 5
+	if rows < 2 {
+		return max(tiles, 1)
+	}
+	return (tiles + rows - 1) / rows
+}
 
 // own reads a file that is part of the program.
 func own(from fs.FS, name string) []byte {
@@ -41,31 +45,27 @@ func own(from fs.FS, name string) []byte {
 	return text
 }
 
-// noCharts is the data of a document without charts for Script.
-const noCharts = template.JS(`{"pauses":{},"classes":[]}`)
-
 // Piece is the document, to be framed by another page.
 func (d *BenchDocument) Piece() (Piece, error) {
-	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, IsBad: d.IsBad, Style: template.CSS(own(benchPages, "benchpage/bench.css")), Data: noCharts}
+	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, IsBad: d.IsBad, Style: template.CSS(own(benchPages, "benchpage/bench.css"))}
 	err := p.fill(benchPages, []string{"benchpage/parts.html", "benchpage/body.html"}, "bench-sides", d, "bench-body", d)
 	return p, err
 }
 
 // Piece is the document, to be framed by another page.
 func (d *EngineDocument) Piece() (Piece, error) {
-	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, IsBad: d.IsBad, Style: template.CSS(own(benchPages, "benchpage/bench.css")), Data: noCharts}
+	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, IsBad: d.IsBad, Style: template.CSS(own(benchPages, "benchpage/bench.css"))}
 	err := p.fill(benchPages, []string{"benchpage/parts.html", "benchpage/engineparts.html"}, "engine-on", d, "engine-body", d)
 	return p, err
 }
 
 // Piece is the document, to be framed by another page.
 func (d *PlanDocument) Piece() (Piece, error) {
-	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, Style: template.CSS(own(planPages, "planpage/plan.css")), Data: noCharts}
+	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, IsBad: d.isWrong, Style: template.CSS(own(planPages, "planpage/plan.css"))}
 	for _, s := range d.Sections {
 		if s.Packing != nil {
 			p.Style += highlights(&packing{}, s.Packing.Numbers)
 		}
-		p.IsBad = p.IsBad || farm.Blocks(s.Findings)
 	}
 	err := p.fill(planPages, []string{"planpage/sections.html"}, "hatches", nil, "review", d)
 	return p, err
@@ -73,7 +73,7 @@ func (d *PlanDocument) Piece() (Piece, error) {
 
 // Piece is the document, to be framed by another page.
 func (d *DecisionDocument) Piece() (Piece, error) {
-	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, IsBad: d.isBad, Style: template.CSS(own(planPages, "planpage/plan.css")), Data: noCharts}
+	p := Piece{Title: d.Title, Verdict: d.Verdict, Lead: d.Lead, IsBad: d.isBad, Style: template.CSS(own(planPages, "planpage/plan.css"))}
 	err := p.fill(planPages, []string{"planpage/sections.html"}, "review", d)
 	return p, err
 }
@@ -81,50 +81,42 @@ func (d *DecisionDocument) Piece() (Piece, error) {
 // ActPiece is what the report says of the newest run: its timeline, step by step, and how long gates were closed. It is that of f.Run, or where that
 // is empty of the first of f.Acts. Empty where nothing of it has begun.
 func ActPiece(f Facts) (Piece, error) {
-	d, err := newDocument(f, "")
-	if err != nil {
-		return Piece{}, err
-	}
-	p := Piece{Title: d.Title}
+	zone := f.clock()
+	p := Piece{Title: title(f)}
 	var parts []any
-	if d.Timeline != nil {
-		parts = append(parts, "move.html", d.Timeline)
+	if t := newTimeline(f, zone); t != nil {
+		parts = append(parts, "move.html", t)
 	}
-	for _, a := range d.Acts {
+	for _, a := range newActs(f, zone) {
 		parts = append(parts, "act.html", a)
 	}
-	if d.Pauses != nil {
-		parts = append(parts, "pauses.html", d.Pauses)
-		p.NeedsLibrary = true
+	if x := newPauses(f); x != nil {
+		parts = append(parts, "pauses.html", x)
 	}
-	err = errors.Join(p.data(d), p.fill(nil, nil, parts...))
+	err := p.fill(nil, nil, parts...)
 	return p, err
 }
 
 // ProofPiece is what the report says of traffic before and after, its Verdict, and of the ledger of the demo's clients, its Lead. Empty where neither was kept.
 func ProofPiece(f Facts) (Piece, error) {
-	d, err := newDocument(f, "")
-	if err != nil {
-		return Piece{}, err
-	}
-	p := Piece{Lead: d.Clean, IsBad: d.IsBad}
+	var p Piece
 	var parts []any
-	if d.Traffic != nil {
-		p.Verdict = d.Traffic.Verdict
-		parts = append(parts, "traffic.html", d.Traffic)
-		p.NeedsLibrary = true
+	if f.Proof != nil {
+		p.Lead, p.IsBad = cleanWords(f.Proof), !f.Proof.isClean()
 	}
-	if d.Proof != nil {
-		parts = append(parts, "proof.html", d.Proof)
+	if t := newTraffic(f.Compare); t != nil {
+		p.Verdict = t.Verdict
+		var err error
+		if p.Data, err = t.data(); err != nil {
+			return p, err
+		}
+		parts = append(parts, "traffic.html", t)
 	}
-	err = errors.Join(p.data(d), p.fill(nil, nil, parts...))
+	if rows := proofRows(f.Proof); rows != nil {
+		parts = append(parts, "proof.html", rows)
+	}
+	err := p.fill(nil, nil, parts...)
 	return p, err
-}
-
-func (p *Piece) data(d *document) error {
-	data, err := json.Marshal(d.charts())
-	p.Data = template.JS(data) // json.Marshal writes <, > and & as \u003c and so on
-	return err
 }
 
 // fill writes templates of the report, and of more, one behind the other: parts are names and values by turns.

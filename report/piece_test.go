@@ -20,9 +20,9 @@ func TestPieces(t *testing.T) {
 		whole func() string
 		make  func() (Piece, error)
 		has   string
-		draws bool
+		data  bool
 	}{
-		{"move", func() string { return whole }, func() (Piece, error) { return ActPiece(facts) }, `class="timeline"`, true},
+		{"move", func() string { return whole }, func() (Piece, error) { return ActPiece(facts) }, `class="timeline"`, false},
 		{"proof", func() string { return whole }, func() (Piece, error) { return ProofPiece(facts) }, "acknowledged writes", true},
 		{"plan", func() string { return paper(t, plan.WriteHTML) }, plan.Piece, `class="packing"`, false},
 		{"bench", func() string { return paper(t, storage.WriteHTML) }, storage.Piece, `class="bplot"`, false},
@@ -44,8 +44,8 @@ func TestPieces(t *testing.T) {
 			if !strings.Contains(all, string(p.Style)) {
 				t.Error("the file does not have its style")
 			}
-			if p.NeedsLibrary != c.draws || !strings.HasPrefix(string(p.Data), `{"pauses":`) {
-				t.Errorf("library %v, data %.40s", p.NeedsLibrary, p.Data)
+			if strings.HasPrefix(string(p.Data), `{"classes":`) != c.data || !c.data && p.Data != "" {
+				t.Errorf("data %.40s", p.Data)
 			}
 			if strings.Contains(string(p.Body), "<script") || strings.Contains(string(p.Body), " style=") {
 				t.Error("has a script or a style of its own, which the page's policy forbids")
@@ -53,7 +53,7 @@ func TestPieces(t *testing.T) {
 		})
 	}
 	empty, err := ProofPiece(Facts{Farm: "demo", Made: began})
-	if err != nil || empty.Body != "" || empty.NeedsLibrary {
+	if err != nil || empty.Body != "" {
 		t.Errorf("nothing is known, and it says %q, %v", empty.Body, err)
 	}
 }

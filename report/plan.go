@@ -47,6 +47,7 @@ type PlanDocument struct {
 	Lead             string // why, in a sentence
 	Tiles            []tile
 	Sections         []planSection
+	isWrong          bool // the independent checker refuses the plan
 }
 
 // planSection is one heading and what is below it, in this order.
@@ -115,7 +116,7 @@ func NewPlanDocument(f PlanFacts) *PlanDocument {
 	c := newCensus(f)
 	p := &c.plan
 	wrong := check.Plan(c.farm, *p)
-	d := &PlanDocument{Farm: p.Farm, Name: p.Name, Made: p.Made, Title: fmt.Sprintf("%s would become %s", count(p.HostsBefore, "host"), whole(float64(p.HostsUsed)))}
+	d := &PlanDocument{Farm: p.Farm, Name: p.Name, Made: p.Made, Title: fmt.Sprintf("%s would become %s", count(p.HostsBefore, "host"), whole(float64(p.HostsUsed))), isWrong: len(wrong) > 0}
 	d.Verdict, d.Lead = proofWords(*p, len(wrong) > 0)
 	risks := c.risks(wrong)
 	d.Tiles = c.tiles(risks)

@@ -51,6 +51,7 @@ type planKey struct{ Class, Text string }
 const (
 	planWidth  = 1180.0
 	planHeight = 250.0
+	tickLetter = 6.6 // how wide a letter of an axis is
 )
 
 func newChart(id, title string, left, right float64) *planChart {

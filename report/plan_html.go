@@ -64,8 +64,8 @@ func newPlanPage(d *PlanDocument) (*planPage, error) {
 		if s.Packing != nil {
 			p.Style += highlights(&packing{}, s.Packing.Numbers)
 		}
-		p.IsBad = p.IsBad || farm.Blocks(s.Findings)
 	}
+	p.IsBad = d.isWrong
 	p.seal()
 	return p, nil
 }

@@ -19,6 +19,7 @@ const (
 type planPacking struct {
 	Before, After panel
 	IsLifted      bool
+	Sides         []sideKey
 	Numbers       int // of pairs that the style names
 }
 
@@ -174,15 +175,16 @@ func (c *census) alikeTable(caption string, hosts []carrier) planTable {
 // picture draws both packings with the boxes and slabs of the report.
 func (c *census) picture(before, after []carrier) *planPacking {
 	p := &planPacking{}
-	numbers := map[farm.PairName]int{}
+	numbers, last := map[farm.PairName]int{}, farm.A
 	for _, h := range append(append([]carrier(nil), before...), after...) {
 		for _, x := range h.instances {
+			last = max(last, x.side)
 			if _, ok := numbers[x.pair]; !ok {
 				numbers[x.pair] = len(numbers)
 			}
 		}
 	}
-	p.Numbers = len(numbers)
+	p.Numbers, p.Sides = len(numbers), sideKeys(last)
 	height := 470.0
 	if len(before) > 40 {
 		height = 640
@@ -218,10 +220,9 @@ func (c *census) panel(id string, hosts []carrier, height float64, numbers map[f
 	for _, h := range hosts {
 		names = append(names, string(h.host.Name))
 	}
-	short := brief(names)
 	for i := range p.Boxes {
 		b := &p.Boxes[i]
-		b.Name = clip(short(names[i]), b.W, b.NameSize)
+		b.Name = clip(labels(names, int((b.W+boxGap/2)/(b.NameSize*0.6)))(names[i]), b.W+boxGap/2, b.NameSize)
 	}
 	return p
 }

@@ -45,7 +45,7 @@ func (f ReshapeFacts) tenantGrid(now time.Time, all reshapeCount) *pairGrid {
 			names = append(names, t.ID)
 		}
 	}
-	short := brief(names)
+	short := labels(names, denseLetters)
 	for _, s := range f.Shards {
 		by := map[ReshapeStand]int{}
 		r := rollRack{Name: string(s.Shard), Dense: all.tenants > mostWords}

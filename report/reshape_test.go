@@ -201,7 +201,7 @@ func TestReshapeInReport(t *testing.T) {
 	t.Parallel()
 	k := reshapedFarm(2, 200)
 	var b strings.Builder
-	if err := write(&b, Facts{Farm: "f", Made: knownAt, Know: &k}, ""); err != nil {
+	if err := Write(&b, Facts{Farm: "f", Made: knownAt, Know: &k}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`<li><a href="#reshape">Reshape</a></li>`, `<section id="reshape"><h2>Reshape</h2>`, "80 tenants wrong. 80 not migrated, 80 migrated, 160 active, 80 wrong.", "Reshape: Snapshots before and after", `id="chart-times-t"`, "(60 of 400; stowage serve has all)"} {

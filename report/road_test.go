@@ -25,7 +25,7 @@ func TestReportCoversTheRoad(t *testing.T) {
 			{Run: "move-fourth-1", Subject: "fourth", End: "done", Started: noon.Add(time.Minute), Seconds: 30, Moved: 2, Begun: 2, Gates: []float64{93.61}}}},
 	}
 	var b bytes.Buffer
-	if err := write(&b, f, ""); err != nil {
+	if err := Write(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
@@ -58,7 +58,7 @@ func TestReportShowsTheFirstMinuteAfterAReturn(t *testing.T) {
 	for name, f := range map[string]Facts{"a move": {Run: "move-1", Events: events, Minutes: minutes}, "an act": {Acts: []Act{{Run: "side-1", Kind: "side", Events: events, Minutes: minutes}}}, "a roll": {Roll: &roll}} {
 		f.Farm, f.Made, f.Zone = "ten", at(100), time.UTC
 		var b bytes.Buffer
-		if err := write(&b, f, ""); err != nil {
+		if err := Write(&b, f); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"A statement took 1.02 times as long as in the steady state in the median of 2 sides, 4.00 times at most; 1 not measured.",
@@ -84,7 +84,7 @@ func TestReportShowsEveryAct(t *testing.T) {
 		{Run: "other-1", Kind: "other", Subject: "<none>", State: "running"},
 	}}
 	var b bytes.Buffer
-	if err := write(&b, f, ""); err != nil {
+	if err := Write(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()

@@ -180,6 +180,9 @@ type rollCell struct {
 // mostWords is how many hosts have their state as a word in the grid. With more a sign and a short name stay, and a screen holds them.
 const mostWords = 300
 
+// denseLetters is how long a name may be to stand whole in the smallest cell of a grid.
+const denseLetters = 7
+
 // racks are the rows of the grid, in the order of their labels; hosts without one are the last row.
 func (f RollFacts) racks() (out []rollRack) {
 	at := map[string]int{}
@@ -187,7 +190,7 @@ func (f RollFacts) racks() (out []rollRack) {
 	for _, h := range f.Hosts {
 		names = append(names, string(h.Name))
 	}
-	short := brief(names)
+	short := labels(names, denseLetters)
 	count := map[string]map[RollStand]int{}
 	for _, h := range f.Hosts {
 		n, known := at[h.Rack]

@@ -32,6 +32,7 @@ type timeline struct {
 	Table           []laneRow
 	Forward         []string // what settled without a way back, by whom
 	Minutes         *firstMinutes
+	Keys            []planKey
 }
 
 // timelineRow is one side.
@@ -57,7 +58,7 @@ type mark struct {
 // stepRow sums one step up over all sides.
 type stepRow struct {
 	Step, Words  string
-	Tone         tone
+	Clients      string // who serves them meanwhile
 	Sides        int
 	Median, Most string
 	Failed       int
@@ -85,7 +86,7 @@ const (
 // newActs are the timelines of acts that are not moves.
 func newActs(f Facts, zone clock) (out []*timeline) {
 	for _, a := range f.Acts {
-		t := newTimeline(Facts{Run: a.Run, Events: a.Events, Forward: a.Forward, Minutes: a.Minutes}, zone)
+		t := newTimeline(Facts{Run: a.Run, Events: a.Events, Forward: a.Forward, Minutes: a.Minutes, Now: f.Now}, zone)
 		if t == nil {
 			t = &timeline{Run: a.Run, Took: span(0), Forward: a.Forward}
 		}
@@ -104,7 +105,9 @@ func newTimeline(f Facts, zone clock) *timeline {
 		return nil
 	}
 	first, last := lanes[0].start(), time.Time{}
+	of := f.topologies()
 	for _, l := range lanes {
+		l.Topology = of[l.Key.Pair]
 		if l.end().After(last) {
 			last = l.end()
 		}
@@ -119,7 +122,7 @@ func newTimeline(f Facts, zone clock) *timeline {
 		t.RowHeight, t.LabelSize, t.Dot = 9.5, 8, 1.6
 	}
 	t.draw(lanes, first, last.Sub(first))
-	t.Steps = stepRows(lanes)
+	t.Steps, t.Keys = stepRows(lanes), toneKeys(lanes)
 	for _, l := range lanes {
 		t.Table = append(t.Table, newLaneRow(l, first))
 	}
@@ -249,6 +252,7 @@ var kindWords = map[string]string{
 func stepRows(lanes []*lane) []stepRow {
 	type sum struct {
 		tone   tone
+		lanes  []*lane
 		took   map[key]time.Duration
 		failed int
 	}
@@ -260,6 +264,9 @@ func stepRows(lanes []*lane) []stepRow {
 				x = &sum{tone: s.Tone, took: map[key]time.Duration{}}
 				sums[s.Step] = x
 				order = append(order, s.Step)
+			}
+			if _, known := x.took[l.Key]; !known {
+				x.lanes = append(x.lanes, l)
 			}
 			x.took[l.Key] += s.took()
 			if s.Failed != "" {
@@ -276,7 +283,7 @@ func stepRows(lanes []*lane) []stepRow {
 		}
 		slices.Sort(all)
 		out = append(out, stepRow{
-			Step: name, Words: stepWords[name], Tone: x.tone, Sides: len(all),
+			Step: name, Words: stepWords[name], Clients: servedBy(x.lanes, x.tone), Sides: len(all),
 			Median: span(all[len(all)/2]), Most: span(all[len(all)-1]), Failed: x.failed,
 		})
 	}

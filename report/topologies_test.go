@@ -36,7 +36,15 @@ func TestPlanOfAllTopologies(t *testing.T) {
 			t.Errorf("the document says %q", not)
 		}
 	}
+	for _, key := range []string{`class="keya"`, `class="keyb"`, `class="keyc" width="14" height="12"/></svg> side C`, ` sc" role="img"`} {
+		if !strings.Contains(page, key) {
+			t.Errorf("side C has no look or no legend: the document does not have %s", key)
+		}
+	}
 	picture := newPacking(Facts{Plan: &p, Now: f})
+	if len(picture.Sides) != 3 {
+		t.Errorf("legend of the report: %v", picture.Sides)
+	}
 	seen := map[farm.InstanceName]int{}
 	for _, row := range picture.Rows {
 		seen[row.Instance]++

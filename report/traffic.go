@@ -26,7 +26,7 @@ type traffic struct {
 	Classes         []classRow
 	LeftOut         int
 	Notes           []string
-	Charts          []classChart
+	Chosen          *classPicture // of the class of most load; the script shows others
 }
 
 // sideRow is one figure on both sides.
@@ -88,14 +88,16 @@ func newTraffic(c *digest.Comparison) *traffic {
 		}
 	}
 	from, to := sparkRange(c)
+	var charts []classChart
 	for i, ch := range c.Classes {
 		if i == mostClasses {
 			t.LeftOut = len(c.Classes) - i
 			break
 		}
 		t.Classes = append(t.Classes, newClassRow(i+1, ch, t.Axis, from, to))
-		t.Charts = append(t.Charts, newClassChart(i+1, ch, from, to))
+		charts = append(charts, newClassChart(i+1, ch, from, to))
 	}
+	t.Chosen = newClassPicture(charts, from)
 	return t
 }
 

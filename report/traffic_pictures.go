@@ -220,25 +220,3 @@ func columnEdge(i int) string {
 	}
 	return latency(math.Exp2(float64(i+10)) / 1e9)
 }
-
-// classChart is one class for the script: a larger distribution.
-type classChart struct {
-	Name   string    `json:"name"`
-	Edges  []string  `json:"edges"`
-	Before []float64 `json:"before"`
-	After  []float64 `json:"after"`
-	Words  string    `json:"words"`
-}
-
-func newClassChart(number int, ch digest.Change, from, to int) classChart {
-	c := classChart{Name: fmt.Sprintf("%d. %s", number, ch.Fingerprint), Before: shares(ch.Before, from, to), After: shares(ch.After, from, to)}
-	for i := range c.Before {
-		c.Before[i], c.After[i] = math.Round(c.Before[i]*1e5)/1e5, math.Round(c.After[i]*1e5)/1e5
-		c.Edges = append(c.Edges, columnEdge(from+i))
-	}
-	c.Words = string(ch.Verdict)
-	if ch.Reason != "" {
-		c.Words += ": " + ch.Reason
-	}
-	return c
-}

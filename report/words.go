@@ -115,6 +115,16 @@ func (c clock) stamp(t time.Time) string {
 // instant is the time of day, to the millisecond, in UTC.
 func instant(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
+// labels are the names themselves where the longest has room for so many characters, and otherwise what brief leaves of them.
+func labels(names []string, room int) func(string) string {
+	for _, n := range names {
+		if len([]rune(n)) > room {
+			return brief(names)
+		}
+	}
+	return func(n string) string { return n }
+}
+
 // brief cuts what all names begin with off, except digits, so that a label
 // fits a small box: dbshard017a is 017a among its like.
 func brief(names []string) func(string) string {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -19,20 +18,11 @@ import (
 //go:embed page/*.html page/report.css page/report.js
 var pages embed.FS
 
-//go:embed assets/echarts.js
-var echarts string
-
 // Write writes the report as one HTML file. The file loads nothing from
 // anywhere, and says so to the browser: its policy allows only the script and
 // the style it holds, by their hashes. The same facts make the same bytes.
 func Write(w io.Writer, f Facts) error {
-	return write(w, f, echarts)
-}
-
-// write takes the chart library as a parameter, so that a test can look at
-// the rest without it.
-func write(w io.Writer, f Facts, library string) error {
-	d, err := newDocument(f, library)
+	d, err := newDocument(f)
 	if err != nil {
 		return &farm.Error{Op: "write report", Subject: f.Farm, Err: err}
 	}
@@ -85,10 +75,10 @@ type document struct {
 	Looked   bool // Findings were looked for
 	Notes    made
 
-	Policy        string
-	Style         template.CSS
-	Library, Code template.JS
-	Data          template.JS
+	Policy string
+	Style  template.CSS
+	Code   template.JS
+	Data   template.JS
 }
 
 // section is one entry of the table of contents.
@@ -102,11 +92,8 @@ type made struct {
 
 type commandRow struct{ Line, Started, Took string }
 
-func newDocument(f Facts, library string) (*document, error) {
-	zone := clock{f.Zone}
-	if zone.zone == nil {
-		zone.zone = f.Made.Location()
-	}
+func newDocument(f Facts) (*document, error) {
+	zone := f.clock()
 	found, accepted := split(f.Findings, f.Accepted)
 	d := &document{
 		Road: newRoad(f, zone), Ledger: ledgerRows(f.Ledger), Accepted: accepted,
@@ -130,7 +117,15 @@ func newDocument(f Facts, library string) (*document, error) {
 		d.Clean, d.IsBad = ledgerWords(*f.Ledger), !f.Ledger.IsClean()
 	}
 	d.Sections = d.sections()
-	return d, d.dress(f, library)
+	return d, d.dress(f)
+}
+
+// clock prints times in the zone of the report.
+func (f Facts) clock() clock {
+	if f.Zone == nil {
+		return clock{f.Made.Location()}
+	}
+	return clock{f.Zone}
 }
 
 // KnowPart is what is known, as its template takes it.
@@ -206,7 +201,7 @@ func (d *document) sections() []section {
 }
 
 // dress adds style, scripts and the policy that allows them and no others.
-func (d *document) dress(f Facts, library string) error {
+func (d *document) dress(f Facts) error {
 	style, err := pages.ReadFile("page/report.css")
 	if err != nil {
 		return err
@@ -231,14 +226,10 @@ func (d *document) dress(f Facts, library string) error {
 		d.Style += template.CSS(own(planPages, "planpage/plan.css"))
 	}
 	d.Code = template.JS(code)
-	d.Library = template.JS(library)
-	data, err := json.Marshal(d.charts())
-	if err != nil {
+	if d.Data, err = d.Traffic.data(); err != nil {
 		return err
 	}
-	d.Data = template.JS(data) // json.Marshal writes <, > and & as \u003c and so on
-	d.Policy = fmt.Sprintf("default-src 'none'; script-src '%s' '%s'; style-src '%s'; base-uri 'none'; form-action 'none'",
-		hash(string(d.Library)), hash(string(d.Code)), hash(string(d.Style)))
+	d.Policy = fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'", hash(string(d.Code)), hash(string(d.Style)))
 	return nil
 }
 
@@ -246,26 +237,6 @@ func (d *document) dress(f Facts, library string) error {
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
-}
-
-// charts is the data block that the script reads.
-func (d *document) charts() any {
-	type charts struct {
-		Pauses  map[string]pauseChart `json:"pauses"`
-		Classes []classChart          `json:"classes"`
-	}
-	c := charts{Pauses: map[string]pauseChart{}, Classes: []classChart{}}
-	if d.Pauses != nil {
-		for _, g := range d.Pauses.Groups {
-			if g.Count > 0 {
-				c.Pauses[g.ID] = g.Chart
-			}
-		}
-	}
-	if d.Traffic != nil {
-		c.Classes = d.Traffic.Charts
-	}
-	return c
 }
 
 func newMade(f Facts, zone clock) made {
@@ -332,11 +303,12 @@ func sortedFindings(fs []farm.Finding) []farm.Finding {
 
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"whole": func(n int) string { return whole(float64(n)) },
-		"lower": strings.ToLower,
-		"add":   func(a, b float64) float64 { return round1(a + b) },
-		"half":  func(a float64) float64 { return round1(a / 2) },
-		"meter": meter,
-		"tone":  meterTone,
+		"whole":   func(n int) string { return whole(float64(n)) },
+		"lower":   strings.ToLower,
+		"add":     func(a, b float64) float64 { return round1(a + b) },
+		"half":    func(a float64) float64 { return round1(a / 2) },
+		"meter":   meter,
+		"stripOf": StripColumns,
+		"tone":    meterTone,
 	}
 }

@@ -21,11 +21,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// page writes a report without the chart library.
+// page is a report as a file.
 func page(t *testing.T, f Facts) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := write(&b, f, "/* the chart library */"); err != nil {
+	if err := Write(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -145,11 +145,11 @@ func TestNamesFromOutsideAreText(t *testing.T) {
 	facts.Compare.Classes[0].Verdict = digest.Verdict(evil)
 	facts.Versions, facts.Commands = []Fact{{evil, evil}}, []Command{{Line: evil}}
 	got := page(t, facts)
-	if n := strings.Count(got, "<script"); n != 3 {
-		t.Errorf("%d scripts, want the data, the library and the code", n)
+	if n := strings.Count(got, "<script"); n != 2 {
+		t.Errorf("%d scripts, want the data and the code", n)
 	}
-	if n := strings.Count(got, "</script"); n != 3 {
-		t.Errorf("%d ends of scripts, want 3", n)
+	if n := strings.Count(got, "</script"); n != 2 {
+		t.Errorf("%d ends of scripts, want 2", n)
 	}
 	if strings.Contains(got, "<img") {
 		t.Error("an element came in with a name")

@@ -32,6 +32,8 @@ type state struct {
 	rollErr error
 	id      string            // of what the stream says of it
 	parts   map[string]string // of pages, as they are to be
+	extra   map[string]string // of pages that show pairs
+	pairs   string            // how these are divided
 	spoken  string            // for who listens rather than looks
 }
 
@@ -79,12 +81,17 @@ func (s *Server) say(now *state) {
 	for n, rack := range board.Racks {
 		now.parts[rackPart(n)] = string(rack)
 	}
+	now.id = partsID(now.parts, now.spoken, board.Plan)
+}
+
+// partsID is the same for parts, and more, that are the same.
+func partsID(parts map[string]string, more ...string) string {
 	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(now.parts)) {
-		fmt.Fprintf(sum, "%q %q ", name, now.parts[name])
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		fmt.Fprintf(sum, "%q %q ", name, parts[name])
 	}
-	fmt.Fprintf(sum, "%q %q", now.spoken, board.Plan)
-	now.id = hex.EncodeToString(sum.Sum(nil)[:8])
+	fmt.Fprintf(sum, "%q", more)
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // rollParts begin the names of parts that only a page about a roll has.
@@ -102,7 +109,12 @@ func (s *Server) news(now state, aboutRoll bool, has map[string]string) []byte {
 			parts[name], has[name] = html, html
 		}
 	}
-	raw, err := json.Marshal(map[string]any{"parts": parts, "spoken": now.spoken, "roll": now.roll.Board.Plan})
+	for name, html := range now.extra {
+		if old, known := has[name]; !known || old != html {
+			parts[name], has[name] = html, html
+		}
+	}
+	raw, err := json.Marshal(map[string]any{"parts": parts, "spoken": now.spoken, "roll": now.roll.Board.Plan, "pairs": now.pairs})
 	if err != nil {
 		s.Log.Error("write stream", "error", err)
 	}
@@ -155,6 +167,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 			return // the token was removed
 		}
 		now := s.look(r.Context())
+		if r.URL.Query().Has("pairs") {
+			s.addTopology(&now, groupOf(r))
+		}
 		text := ""
 		switch {
 		case now.id != known:

@@ -73,12 +73,14 @@ type page struct {
 	Piece                report.Piece
 	Text                 string
 
-	Move    Move
-	Roll    Roll
-	Home    home
-	Benches []Bench
-	Plans   []Plan
-	Digests []Kept
+	Move     Move
+	Roll     Roll
+	Topology report.TopologyBoard
+	Group    string // of pairs; empty: all
+	Home     home
+	Benches  []Bench
+	Plans    []Plan
+	Digests  []Kept
 }
 
 // place is an entry of the rail.
@@ -187,13 +189,6 @@ func writeFacts(w http.ResponseWriter, status int, facts any) {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", " ")
 	_ = enc.Encode(facts) // whoever asked has gone
-}
-
-func (s *Server) fillMoves(_ *http.Request, p *page) error {
-	p.Command = p.Move.Command
-	piece, err := s.History()
-	p.Piece = piece
-	return err
 }
 
 func (s *Server) moveFacts(r *http.Request) (any, error) {

@@ -171,7 +171,6 @@ type asset struct {
 var assets = map[string]asset{
 	assetsPath + "report.css": {"text/css; charset=utf-8", report.Style},
 	assetsPath + "report.js":  {"text/javascript; charset=utf-8", report.Script},
-	assetsPath + "charts.js":  {"text/javascript; charset=utf-8", report.Library},
 	assetsPath + "serve.css":  {"text/css; charset=utf-8", own("page/serve.css")},
 	assetsPath + "icon.svg":   {"image/svg+xml", own("page/icon.svg")},
 	assetsPath + "live.js":    {"text/javascript; charset=utf-8", own("page/live.js")},

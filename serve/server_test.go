@@ -48,6 +48,13 @@ func newStage() *stage {
 			return report.Piece{Title: "Roll roll-001", Body: "<p>each host</p>"}, get()
 		},
 		History: func() (report.Piece, error) { return report.Piece{}, get() },
+		Topology: func(now Move, group string) (report.TopologyBoard, error) {
+			b := report.TopologyBoard{Key: "2 1 " + group, Head: "<p>two pairs</p>", Style: ".drawn { color: red }"}
+			for _, l := range now.Lanes {
+				b.Blocks = append(b.Blocks, template.HTML("<p>"+template.HTMLEscapeString(l.Name+" "+l.Step)+"</p>"))
+			}
+			return b, get()
+		},
 		Benches: func() ([]Bench, error) {
 			return []Bench{{File: "bench/a.json", Kind: "run", Verdict: "Valid. All of it."}, {File: "bench/bad.json", Kind: "run", Fault: "it is not JSON (measure again)"}}, get()
 		},

@@ -16,13 +16,15 @@ type Sources struct {
 	Roll    func(context.Context) (Roll, error)
 	Rolled  func() (report.Piece, error) // what the newest roll has done to each host
 	History func() (report.Piece, error) // the newest move, step by step, and how long gates were closed
-	Benches func() ([]Bench, error)      // newest first
-	Bench   func(files []string) (Shown, error)
-	Plans   func() ([]Plan, error) // newest first
-	Plan    func(name string) (Shown, error)
-	Digests func() ([]Kept, error) // that are saved, newest first
-	Proof   func() (Shown, error)
-	Metrics func(io.Writer) error // in the text format of Prometheus
+	// Topology is all pairs with what the newest move does to them, or those of one group. A group that is not there has no pairs.
+	Topology func(now Move, group string) (report.TopologyBoard, error)
+	Benches  func() ([]Bench, error) // newest first
+	Bench    func(files []string) (Shown, error)
+	Plans    func() ([]Plan, error) // newest first
+	Plan     func(name string) (Shown, error)
+	Digests  func() ([]Kept, error) // that are saved, newest first
+	Proof    func() (Shown, error)
+	Metrics  func(io.Writer) error // in the text format of Prometheus
 	// What is known of the farm: what sources say of each other, days that are left, load by shard, queries over time, findings by rule and host, backups, tenants of a reshape. One
 	// without a body was not looked for yet; its Text says how that is done.
 	Known, Runway, Load, Queries, Findings, Backups, Reshape func() (Shown, error)

@@ -18,7 +18,7 @@ import (
 
 // templates are all pages and their parts.
 var templates = sync.OnceValue(func() *template.Template {
-	all := template.New("serve").Funcs(template.FuncMap{"stamp": stamp, "clock": clock, "made": made, "tiles": moveTiles, "rackPart": rackPart, "isCommand": func(text string) bool { return strings.HasPrefix(text, "stowage ") }})
+	all := template.New("serve").Funcs(template.FuncMap{"stamp": stamp, "clock": clock, "made": made, "tiles": moveTiles, "rackPart": rackPart, "topologyPart": topologyPart, "stripOf": report.StripColumns, "isCommand": func(text string) bool { return strings.HasPrefix(text, "stowage ") }})
 	return template.Must(template.Must(all.Parse(report.Strip())).ParseFS(files, "page/*.html"))
 })
 

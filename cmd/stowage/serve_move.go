@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 		return serve.Move{}, err
 	}
 	defer d.Close()
-	t, unknown := keptRouting(d)
+	t, unknown := s.routing(d)
 	status, err := statusOf(d, t, "", func(run string) (*act.Board, error) { return s.board.of(d.Store, run) })
 	if err != nil {
 		return serve.Move{}, err
@@ -89,6 +90,34 @@ func keptRouting(d *session.Session) (t *route.Table, unknown string) {
 	}
 }
 
+// keptTable is what keptRouting has answered, and of which file.
+type keptTable struct {
+	mu      sync.Mutex
+	stamp   string // empty: it is to be read again
+	table   *route.Table
+	unknown string
+}
+
+// settled is how old a file is that has not been written twice within one tick of the clock that its time of change is from.
+const settled = time.Second
+
+// routing is keptRouting, read again when the file or farm.yaml has changed: a table of thousands of pairs has megabytes. A file that was written a moment ago is
+// always read again.
+func (s *shelf) routing(d *session.Session) (*route.Table, string) {
+	k := &s.routed
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	stamp := ""
+	if info, err := os.Stat(d.Path("routing.json")); err == nil && time.Since(info.ModTime()) > settled {
+		stamp = fmt.Sprintf("%p %d %d", d.Farm, info.Size(), info.ModTime().UnixNano())
+	}
+	if stamp == "" || stamp != k.stamp {
+		k.table, k.unknown = keptRouting(d)
+		k.stamp = stamp
+	}
+	return k.table, k.unknown
+}
+
 // watchedBoard is what the events of the newest run say, of which only new ones are read.
 type watchedBoard struct {
 	mu    sync.Mutex
@@ -121,7 +150,7 @@ func (s *shelf) history() (report.Piece, error) {
 		return report.Piece{}, err
 	}
 	defer d.Close()
-	facts := report.Facts{Farm: d.Farm.Name, Made: time.Now()}
+	facts := report.Facts{Farm: d.Farm.Name, Made: time.Now(), Now: d.Farm}
 	run, err := act.Latest(d.Store)
 	switch {
 	case errors.Is(err, store.ErrNone):

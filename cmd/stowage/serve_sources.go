@@ -39,6 +39,8 @@ type shelf struct {
 	windows seen[backupWindow]
 	copies  seen[keptCopies]
 	tenants seen[[]knownSpec]
+	drawn   drawnPairs
+	routed  keptTable
 }
 
 // serveSources are the facts of a workspace, for pages.
@@ -46,7 +48,7 @@ func (a *app) serveSources(ws *workspace.Workspace) serve.Sources {
 	s := &shelf{app: *a, ws: ws}
 	s.app.stderr, s.app.stdout = io.Discard, io.Discard
 	return serve.Sources{
-		Farm: s.farm, Move: s.move, History: s.history, Roll: s.rolls, Rolled: s.rolledHosts, Benches: s.allBenches, Bench: s.bench, Plans: s.allPlans, Plan: s.plan, Digests: s.digests, Proof: s.proof, Report: s.report, Metrics: s.metrics,
+		Farm: s.farm, Move: s.move, History: s.history, Topology: s.topology, Roll: s.rolls, Rolled: s.rolledHosts, Benches: s.allBenches, Bench: s.bench, Plans: s.allPlans, Plan: s.plan, Digests: s.digests, Proof: s.proof, Report: s.report, Metrics: s.metrics,
 		Known: s.sources, Runway: s.runway, Load: s.load, Queries: s.queries, Findings: s.findings, Backups: s.backups, Reshape: s.reshapes,
 		OverviewCommand: s.line("report"), BenchCommand: "ls " + shellWord(ws.Path("bench")),
 	}

@@ -79,10 +79,13 @@ function alive() {
 }
 
 const grid = document.querySelector('[data-roll]');
-const stream = new EventSource(grid ? '/live?roll' : '/live');
+const pairs = document.querySelector('[data-topology]');
+const about = grid ? '?roll' : pairs ? `?pairs&group=${encodeURIComponent(pairs.dataset.group)}` : '';
+const stream = new EventSource(`/live${about}`);
 stream.addEventListener('state', (event) => {
   const state = JSON.parse(event.data);
   if (grid && grid.dataset.roll !== state.roll) { location.reload(); return; } // another roll: other racks, other tables
+  if (pairs && state.pairs && pairs.dataset.topology !== state.pairs) { location.reload(); return; } // other pairs: other blocks
   for (const [name, html] of Object.entries(state.parts)) replace(name, html);
   if (spoken && spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
   alive();
