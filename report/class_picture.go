@@ -42,9 +42,9 @@ func newClassChart(number int, ch digest.Change, from, to int) classChart {
 		c.BeforeTexts, c.AfterTexts = append(c.BeforeTexts, percent(c.Before[i])), append(c.AfterTexts, percent(c.After[i]))
 		most = max(most, c.Before[i], c.After[i])
 	}
-	c.Top = 4 * step(most, 4)
+	c.Top = 4 * quarter(most)
 	for k := range 5 {
-		c.Levels = append(c.Levels, percent(float64(k)*step(most, 4)))
+		c.Levels = append(c.Levels, percent(float64(k)*quarter(most)))
 	}
 	c.Words = string(ch.Verdict)
 	if ch.Reason != "" {

@@ -30,6 +30,7 @@ type Facts struct {
 	Accepted []farm.Accepted // findings that people live with
 
 	Run    string       // id of the move
+	Moves  int          // of its plan, where Plan is nil; 0: not known
 	Events []farm.Event // of the move, in the order they were told
 	// Forward says, for each part of the move that a person let go on without a way back, which, who, when and why.
 	Forward []string

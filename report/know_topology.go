@@ -25,7 +25,9 @@ func newTopologyPicture(pairs []graph.Pair) *topologyPicture {
 	}
 	counts := map[string]int{}
 	var small []smallPair
+	most := 2
 	for _, p := range shown {
+		most = max(most, min(len(p.Members), mostMembers))
 		x := smallPair{name: p.Name, title: pairTitle(p)}
 		if x.name == "" && len(p.Members) > 0 {
 			x.name = p.Members[0].Instance
@@ -37,7 +39,7 @@ func newTopologyPicture(pairs []graph.Pair) *topologyPicture {
 		}
 		small = append(small, x)
 	}
-	out := drawSmall(small, len(small) > manySmall)
+	out := drawSmall(small, len(small) > manySmall, most)
 	out.ID, out.Keys = "topology", []topologyKey{
 		{"fine", "", "answers"}, {"unasked", "", "nobody asked it"}, {"late", "+", "behind"}, {"odd", "?", "sources disagree"}, {"dead", "\u00d7", "does not answer"}}
 	out.Desc = fmt.Sprintf("%s: %d servers answer, %d do not, %d are behind, sources disagree about %d, and %d were not asked. The table below has each.", count(len(shown), "pair"), counts["fine"], counts["dead"], counts["late"], counts["odd"], counts["unasked"])

@@ -93,12 +93,21 @@ func TestPausesPictureHasEveryColumn(t *testing.T) {
 			}
 			end = c.X + c.W
 		}
-		top := 4 * step(most(g)/float64(g.Count), 4)
+		top := 4 * quarter(most(g)/float64(g.Count))
 		for _, b := range p.Bars {
 			sum += b.H / (p.Y1 - p.Y0) * top
 		}
 		if math.Abs(sum-1) > 0.02 || math.Abs(end-p.X1) > 0.5 || !strings.HasSuffix(p.Path, fmt.Sprintf("V%gH%g", p.Y0, p.X1)) {
 			t.Errorf("%s: bars add up to %v, columns end at %v of %v, the line ends %s", g.ID, sum, end, p.X1, p.Path[max(0, len(p.Path)-20):])
+		}
+	}
+}
+
+// TestAxesOfSharesEndAtRoundShares: where all calls stand in one column the axis ended at 200 %.
+func TestAxesOfSharesEndAtRoundShares(t *testing.T) {
+	for most, want := range map[float64]float64{1: 1, 0.9: 1, 0.4: 0.4, 0.41: 0.6, 0.05: 0.06, 0.0031: 0.004, 0: 1} {
+		if got := 4 * quarter(most); math.Abs(got-want) > 1e-9 {
+			t.Errorf("an axis for %v ends at %v, want %v", most, got, want)
 		}
 	}
 }
@@ -131,7 +140,7 @@ func TestAProvedPlanIsNotRed(t *testing.T) {
 	}
 	text := paper(t, d.WriteHTML)
 	if piece.IsBad || strings.Contains(text, "lead bad") || !strings.Contains(text, "no room for growth") {
-		t.Errorf("the verdict %q %q is an alarm for what stands among the risks", d.Verdict, d.Lead)
+		t.Errorf("the verdict %q %q is an alarm for what is among the risks", d.Verdict, d.Lead)
 	}
 	facts.Plan.HostsUsed-- // the checker refuses that
 	wrong := NewPlanDocument(facts)

@@ -323,12 +323,16 @@ func (b box) rounded() box {
 	return b
 }
 
+// mostHighlights is of how many pairs the style outlines both sides. A browser looks at every such rule whenever the pointer moves: with a thousand of them it
+// took a tenth of a second. Of more pairs the script does it.
+const mostHighlights = 150
+
 // highlights are the style rules that outline both sides of the pair under
 // the pointer or with the focus, in both panels, without a script. They hold
 // numbers only, no name from outside.
 func highlights(p *packing, pairs int) template.CSS {
 	var b strings.Builder
-	if p == nil {
+	if p == nil || pairs > mostHighlights {
 		return ""
 	}
 	for i := range pairs {

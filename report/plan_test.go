@@ -437,6 +437,11 @@ func TestPaperOfALargeFarm(t *testing.T) {
 	if n := strings.Count(page, `class="slab `); n > 2*sample*8 {
 		t.Errorf("%d slabs are drawn", n)
 	}
+	small, _ := written(t, largePlan(1500))
+	of := func(page string) int { return strings.Count(page, "<") - strings.Count(page, "</") }
+	if len(page) > len(small)*3/2 || of(page) > of(small)*3/2 || of(page) > 20000 || strings.Count(page, ":has(.p") > 2*mostHighlights {
+		t.Errorf("a farm four times as large has %d bytes and %d elements on its page, and %d bytes and %d elements before; %d rules of highlights", len(page), of(page), len(small), of(small), strings.Count(page, ":has(.p"))
+	}
 }
 
 // largePlan is a plan of so many pairs, six instances a host. Nobody solved

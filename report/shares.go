@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// sharesPicture is a distribution: the share of each column as bars, and what a pointer finds in a column. Units are about one CSS pixel. Its figures stand in a
+// sharesPicture is a distribution: the share of each column as bars, and what a pointer finds in a column. Units are about one CSS pixel. Its figures are in a
 // table beside it.
 type sharesPicture struct {
 	ID, Title, Desc string
@@ -83,11 +83,25 @@ func newPausesPicture(g pauseGroup) *sharesPicture {
 
 // shares makes the left axis reach to the share of the highest column, in four equal steps. It returns its end.
 func (p *sharesPicture) shares(most float64) (top float64) {
-	each := step(most, 4)
+	each := quarter(most)
 	for k := range 5 {
 		p.YTicks = append(p.YTicks, tick{p.y(float64(k) / 4), percent(float64(k) * each)})
 	}
 	return 4 * each
+}
+
+// quarter is the least round quarter of an axis of shares that reaches as far: 25 % for all, 10 % for two fifths.
+func quarter(most float64) float64 {
+	if most <= 0 {
+		return 0.25
+	}
+	power := math.Pow(10, math.Floor(math.Log10(most/4)))
+	for _, m := range []float64{1, 1.5, 2, 2.5, 4, 5} {
+		if 4*m*power >= most*(1-1e-9) {
+			return m * power
+		}
+	}
+	return 10 * power
 }
 
 // x and y are where a share of an axis is.

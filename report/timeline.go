@@ -33,6 +33,7 @@ type timeline struct {
 	Forward         []string // what settled without a way back, by whom
 	Minutes         *firstMinutes
 	Keys            []planKey
+	Cut             string // which lanes are drawn; empty: all
 }
 
 // timelineRow is one side.
@@ -113,20 +114,55 @@ func newTimeline(f Facts, zone clock) *timeline {
 		}
 	}
 	t := &timeline{Run: f.Run, Started: zone.stamp(first), Ended: zone.stamp(last), Took: span(last.Sub(first)), Sides: len(lanes), Width: timelineWidth, Forward: f.Forward, Minutes: newFirstMinutes(f.Minutes)}
+	moves := f.Moves
 	if f.Plan != nil {
-		t.Sides = max(t.Sides, len(f.Plan.Moves)) // those that have not begun have no event
+		moves = len(f.Plan.Moves)
 	}
+	t.Sides = max(t.Sides, moves) // those that have not begun have no event
 	t.measure(lanes)
 	t.RowHeight, t.LabelSize, t.Dot = 17, 11, 2.6
 	if len(lanes) > 48 {
 		t.RowHeight, t.LabelSize, t.Dot = 9.5, 8, 1.6
 	}
-	t.draw(lanes, first, last.Sub(first))
+	shown := drawnLanes(lanes)
+	if len(shown) < len(lanes) {
+		t.Cut = fmt.Sprintf("Of %s sides %d are drawn: those that failed or have not ended, and others evenly over the time of the run. ", whole(float64(len(lanes))), len(shown))
+	}
+	t.draw(shown, first, last.Sub(first))
 	t.Steps, t.Keys = stepRows(lanes), toneKeys(lanes)
-	for _, l := range lanes {
+	for _, l := range lanes[:min(len(lanes), mostLaneRows)] {
 		t.Table = append(t.Table, newLaneRow(l, first))
 	}
 	return t
+}
+
+// How many lanes of a run are drawn, and how many are listed: of the move of a large farm there are a hundred thousand.
+const (
+	mostDrawnLanes = 400
+	mostLaneRows   = 2000
+)
+
+// drawnLanes are the lanes that are drawn, in their order: half of them may be those that there is something to say about.
+func drawnLanes(lanes []*lane) []*lane {
+	if len(lanes) <= mostDrawnLanes {
+		return lanes
+	}
+	kept := map[*lane]bool{}
+	for _, l := range lanes {
+		if len(kept) < mostDrawnLanes/2 && (l.failures() > 0 || !l.isDone()) {
+			kept[l] = true
+		}
+	}
+	for i, n := 0, mostDrawnLanes-len(kept); i < n; i++ {
+		kept[lanes[i*(len(lanes)-1)/(n-1)]] = true
+	}
+	var out []*lane
+	for _, l := range lanes {
+		if kept[l] {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 func (t *timeline) measure(lanes []*lane) {
@@ -246,6 +282,8 @@ var kindWords = map[string]string{
 	"restore replay":  "archived binary logs are applied, up to the moment that was asked for",
 	"restore check":   "it is the right instance, takes no writes, and its largest tables are sound",
 	"restore compare": "checksums of all rows, here and on the live server, at one GTID position",
+	"restore copy":    "the shard, or its tables, are copied into the pair under another name",
+	"restore keep":    "the database stays, the restored instance is taken away",
 	"restore record":  "the catalogue says that the backup is proven; the instance is taken away",
 }
 

@@ -76,7 +76,7 @@ type topologySide struct {
 // stand is what a server of a pair does.
 type stand int
 
-// The stands, the gravest last: it is what a pair is called by.
+// The stands, the most severe last: it is what a pair is called by.
 const (
 	standFollows stand = iota
 	standServes
@@ -174,7 +174,7 @@ func (t *topology) pair(p farm.Pair, steps map[string]string) topologyPair {
 		}
 		asked := f.Servers[x.instance]
 		if asked.Behind != nil {
-			x.behind = digits(*asked.Behind)
+			x.behind = trimmed(round1(*asked.Behind))
 			if *asked.Behind >= lateSeconds {
 				x.stand = max(x.stand, standBehind)
 			}

@@ -30,16 +30,17 @@ type TopologyBoard struct {
 	Style  template.CSS
 }
 
-// How many pairs are drawn in which detail. A block of cards has a dozen kilobytes, and so has one of small pictures.
+// How many pairs are drawn in which detail. A block of cards has a dozen kilobytes, one of groups 30, one of small pictures 100.
 const (
 	mostCards   = 48
 	cardsBlock  = 12
 	smallsBlock = 120
 	mostSmalls  = 1200
+	groupsBlock = 60
 	mostRacks   = 400 // groups that are listed
 )
 
-// topologyHead is what stands above the blocks.
+// topologyHead is what is above the blocks.
 type topologyHead struct {
 	Words, Notes []string
 	Keys         []topologyKey
@@ -156,9 +157,13 @@ func (t *topology) cards(pairs []topologyPair) (out []topologyBlock) {
 // smalls are pairs as small pictures; those beyond what a browser shows without effort are left to their own groups, or to stowage status.
 func (t *topology) smalls(pairs []topologyPair) (out []topologyBlock) {
 	shown := pairs[:min(len(pairs), mostSmalls*2)]
+	most := 2
+	for _, p := range shown {
+		most = max(most, min(len(p.sides), mostMembers))
+	}
 	for part := range slices.Chunk(shown, smallsBlock) {
 		id := fmt.Sprintf("pairs-%d", len(out))
-		p := newSmallPicture(part, len(shown) > manySmall)
+		p := newSmallPicture(part, len(shown) > manySmall, most)
 		p.ID = id
 		out = append(out, topologyBlock{ID: id, Small: p, Table: pairTable(part)})
 	}
@@ -171,7 +176,6 @@ func (t *topology) smalls(pairs []topologyPair) (out []topologyBlock) {
 
 // grouped are the groups of a large farm, and those pairs that there is something to say about.
 func (t *topology) grouped(pairs []topologyPair, page string) []topologyBlock {
-	out := []topologyBlock{{ID: "groups", Title: "By " + t.label, Groups: newGroupPicture(t.groups[:min(len(t.groups), mostRacks)], page), Table: groupTable(t.groups, t.label)}}
 	var marked []topologyPair
 	all := 0
 	for _, want := range []stand{standDead, standHeld, standWork, standBehind, standAway} {
@@ -190,7 +194,30 @@ func (t *topology) grouped(pairs []topologyPair, page string) []topologyBlock {
 			x.Title = fmt.Sprintf("Pairs to look at: %d of %s", len(marked), whole(float64(all)))
 		}
 	}
-	return append(out, x)
+	shown := t.groups[:min(len(t.groups), mostRacks)]
+	most := 1
+	for _, g := range shown {
+		most = max(most, g.counts().sum())
+	}
+	title := fmt.Sprintf("By %s: %s", t.label, whole(float64(len(t.groups))))
+	if len(shown) < len(t.groups) {
+		title = fmt.Sprintf("By %s: %d of %s", t.label, len(shown), whole(float64(len(t.groups))))
+	}
+	out := []topologyBlock{x}
+	for part := range slices.Chunk(shown, groupsBlock) {
+		id := fmt.Sprintf("groups-%d", len(out))
+		out = append(out, topologyBlock{ID: id, Title: title, Groups: newGroupPicture(id, part, most, page), Table: groupTable(part, t.label)})
+		title = ""
+	}
+	return out
+}
+
+// asTable is the summary of a table that a picture has, from its first row to its last.
+func asTable(first, last string) string {
+	if first == last {
+		return "View as table: " + first
+	}
+	return fmt.Sprintf("View as table: %s to %s", first, last)
 }
 
 // pairTable is every server of pairs.
@@ -212,7 +239,7 @@ func pairTable(pairs []topologyPair) planTable {
 			t.Rows = append(t.Rows, cells(string(s.instance), string(p.name), string(p.topology), fmt.Sprintf("%s:%d", s.host, s.port), what, clients, s.follows(), s.behind))
 		}
 	}
-	t.Caption = fmt.Sprintf("View as table: %s", count(len(pairs), "pair"))
+	t.Caption = asTable(string(pairs[0].name), string(pairs[len(pairs)-1].name))
 	return t
 }
 

@@ -34,7 +34,7 @@ type cardRow struct {
 }
 
 const (
-	cardWide, cardGap     = 380.0, 20.0
+	cardWide, cardGap     = 378.0, 20.0
 	cardHead, cardRowTall = 26.0, 21.0
 	cardBar               = 44.0
 )
@@ -42,7 +42,7 @@ const (
 // newCardPicture draws pairs three to a row; rows are as high as their highest card.
 func newCardPicture(id string, pairs []topologyPair) *cardPicture {
 	out := &cardPicture{ID: id, Width: planWidth}
-	columns := int((planWidth + cardGap) / (cardWide + cardGap))
+	const columns = 3
 	top := 2.0
 	for from := 0; from < len(pairs); from += columns {
 		row := pairs[from:min(from+columns, len(pairs))]

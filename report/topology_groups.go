@@ -6,6 +6,7 @@ import (
 
 // groupPicture is a large farm by its racks or host types: a bar each, of servers by what they do.
 type groupPicture struct {
+	ID            string
 	Width, Height float64
 	Desc          string
 	Rows          []groupRow
@@ -21,19 +22,15 @@ type groupRow struct {
 }
 
 const (
-	groupWide, groupTall, groupGap = 380.0, 22.0, 20.0
+	groupWide, groupTall, groupGap = 378.0, 22.0, 20.0
 	groupName, groupBar            = 108.0, 150.0
 )
 
-// newGroupPicture draws groups in three columns, each bar as long as its group is large beside the largest.
-func newGroupPicture(groups []topologyGroup, page string) *groupPicture {
+// newGroupPicture draws groups in three columns, each bar as long as its group is large beside the largest of all, which has so many servers.
+func newGroupPicture(id string, groups []topologyGroup, most int, page string) *groupPicture {
 	const columns = 3
 	rows := (len(groups) + columns - 1) / columns
-	p := &groupPicture{Width: planWidth, Height: groupTall*float64(rows) + 4, Desc: "Servers by what they do, one bar a group. The same as a table: below."}
-	most := 1
-	for _, g := range groups {
-		most = max(most, g.counts().sum())
-	}
+	p := &groupPicture{ID: id, Width: planWidth, Height: groupTall*float64(rows) + 4, Desc: "Servers by what they do, one bar a group. The same as a table: below."}
 	for i, g := range groups {
 		x, y := round1(2+float64(i/rows)*(groupWide+groupGap)), round1(2+float64(i%rows)*groupTall)
 		n := g.counts()
@@ -92,7 +89,7 @@ func groupTable(groups []topologyGroup, label string) planTable {
 	for _, s := range stands {
 		head = append(head, "#"+s.word)
 	}
-	t := planTable{Caption: fmt.Sprintf("View as table: %s", count(len(groups), "group")), Head: columns(head...)}
+	t := planTable{Caption: asTable(groups[0].name, groups[len(groups)-1].name), Head: columns(head...)}
 	for _, g := range groups {
 		n := g.counts()
 		row := []string{g.name, whole(float64(len(g.pairs))), whole(float64(n.sum()))}

@@ -45,7 +45,7 @@ const manySmall = 120
 // mostMembers is how many servers of one pair are drawn; the table has all.
 const mostMembers = 8
 
-func newSmallPicture(pairs []topologyPair, dense bool) *topologyPicture {
+func newSmallPicture(pairs []topologyPair, dense bool, most int) *topologyPicture {
 	var small []smallPair
 	for _, p := range pairs {
 		x := smallPair{name: string(p.name), title: p.title()}
@@ -58,21 +58,19 @@ func newSmallPicture(pairs []topologyPair, dense bool) *topologyPicture {
 		}
 		small = append(small, x)
 	}
-	out := drawSmall(small, dense)
+	out := drawSmall(small, dense, most)
 	out.Desc = describe(pairs)
 	return out
 }
 
-// drawSmall lays pairs out in rows.
-func drawSmall(pairs []smallPair, dense bool) *topologyPicture {
+// drawSmall lays pairs out in rows, with room for so many servers each.
+func drawSmall(pairs []smallPair, dense bool, most int) *topologyPicture {
 	box, gap, label, tall, size := 18.0, 22.0, 92.0, 30.0, 11.0
 	if dense {
 		box, gap, label, tall, size = 11, 9, 38, 17, 9
 	}
-	most := 2
 	var names []string
 	for _, p := range pairs {
-		most = max(most, min(len(p.members), mostMembers))
 		names = append(names, p.name)
 	}
 	wide := label + float64(most)*(box+gap) + 8

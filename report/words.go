@@ -52,6 +52,9 @@ func span(d time.Duration) string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// Size prints bytes with a space before the unit: 13.9 TB.
+func Size(n int64) string { return size(n) }
+
 // size prints bytes with a space before the unit: 13.9 TB.
 func size(n int64) string { return amount(float64(n), farm.KindBytes) }
 

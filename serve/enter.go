@@ -58,7 +58,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		sayWait(w, wait)
 		s.askToken(w, http.StatusTooManyRequests, "Too many wrong tokens came from this address.", fmt.Sprintf("Try again in %d s.", seconds(wait)))
 	case name == "":
-		s.askToken(w, http.StatusForbidden, "Nobody has this token.", "Whoever runs stowage serve can say whether it is still in the file of tokens.")
+		s.askToken(w, http.StatusForbidden, "No viewer has this token.", "Ask the person who runs stowage serve whether it is still in the file of tokens.")
 	default:
 		s.Log.Info("signed in", "viewer", name, "from", placeOf(r.RemoteAddr))
 		s.door.grant(w, s.door.sessionOf(token))
@@ -101,7 +101,7 @@ func (s *Server) letIn(w http.ResponseWriter, r *http.Request) (name string, kno
 		s.refuse(w, r, http.StatusTooManyRequests, "too many wrong tokens came from this address", fmt.Sprintf("try again in %d s", seconds(wait)))
 	case name == "":
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		s.refuse(w, r, http.StatusUnauthorized, "nobody has this token", "whoever runs stowage serve can say whether it is still in the file of tokens")
+		s.refuse(w, r, http.StatusUnauthorized, "no viewer has this token", "ask the person who runs stowage serve whether it is still in the file of tokens")
 	}
 	return name, name != ""
 }

@@ -81,7 +81,7 @@ func TestViewersSignIn(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{"", "guessed", tokenOfAnn[1:], tokenOfAnn + "0"} {
-		if a := x.send(wrong, nil); a.StatusCode != http.StatusForbidden || len(a.Cookies()) > 0 || !strings.Contains(body(t, a), "Nobody has this token.") {
+		if a := x.send(wrong, nil); a.StatusCode != http.StatusForbidden || len(a.Cookies()) > 0 || !strings.Contains(body(t, a), "No viewer has this token.") {
 			t.Errorf("token %q: %d, %v", wrong, a.StatusCode, a.Cookies())
 		}
 	}
@@ -99,7 +99,7 @@ func TestViewersSignIn(t *testing.T) {
 			t.Errorf("a script at %s: %d, want %d", path, a.StatusCode, want)
 		}
 	}
-	if a := x.script("/api/overview", "guessed"); a.StatusCode != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") != "Bearer" || !strings.Contains(body(t, a), `"error": "nobody has this token"`) {
+	if a := x.script("/api/overview", "guessed"); a.StatusCode != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") != "Bearer" || !strings.Contains(body(t, a), `"error": "no viewer has this token"`) {
 		t.Errorf("a script with a wrong token: %d %v", a.StatusCode, a.Header)
 	}
 

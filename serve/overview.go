@@ -40,7 +40,15 @@ func (s *Server) fillOverview(_ *http.Request, p *page) error {
 	p.Title, p.Command = "Farm "+f.Name, s.OverviewCommand
 	plans, err := s.Plans()
 	p.take(err)
+	for _, x := range plans {
+		if x.BeingRead != "" {
+			p.reads(x.BeingRead)
+		}
+	}
 	for i := range plans {
+		if len(p.Reading) > 0 {
+			break // it may be the newest
+		}
 		if plans[i].Fault == "" {
 			p.Home.Plan = &plans[i]
 			break

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"stowage/farm"
@@ -70,6 +71,7 @@ type page struct {
 	IsLive               bool
 	JSON, Command        string
 	Faults               []fault
+	Reading              []string // what is being read
 	Piece                report.Piece
 	Text                 string
 
@@ -104,6 +106,11 @@ func (p *page) take(err error) bool {
 	if err == nil {
 		return true
 	}
+	var reading BeingRead
+	if errors.As(err, &reading) {
+		p.reads(reading.What)
+		return false
+	}
 	for _, f := range p.Faults {
 		if f.Text == err.Error() {
 			return false // several parts need the same file
@@ -111,6 +118,13 @@ func (p *page) take(err error) bool {
 	}
 	p.Faults = append(p.Faults, faultOf(err))
 	return false
+}
+
+// reads keeps what is being read for the page.
+func (p *page) reads(what string) {
+	if !slices.Contains(p.Reading, what) {
+		p.Reading = append(p.Reading, what)
+	}
 }
 
 func (p *page) show(x Shown) {
@@ -156,6 +170,9 @@ func (s *Server) showPage(w http.ResponseWriter, r *http.Request, of pageOf) {
 			status = http.StatusNotFound
 		}
 	}
+	if len(p.Reading) > 0 {
+		w.Header().Set("Refresh", "2") // of the browser itself: it needs no script
+	}
 	w.Header().Set("Content-Security-Policy", policy(string(p.Piece.Style)))
 	s.write(w, status, of.file, p)
 }
@@ -169,6 +186,9 @@ func (s *Server) showFacts(w http.ResponseWriter, r *http.Request, of pageOf) {
 		switch {
 		case missing(err):
 			status = http.StatusNotFound
+		case errors.As(err, new(BeingRead)):
+			status = http.StatusServiceUnavailable
+			w.Header().Set("Retry-After", "2")
 		case errors.Is(err, farm.ErrInput):
 			status = http.StatusUnprocessableEntity
 		}
@@ -223,7 +243,19 @@ func (s *Server) fillPlan(r *http.Request, p *page) error {
 	if p.Plans, err = s.Plans(); err != nil || len(p.Plans) == 0 {
 		return err
 	}
-	shown, err := s.planOf(r, p.Plans)
+	for _, x := range p.Plans {
+		if x.BeingRead != "" {
+			p.reads(x.BeingRead)
+		}
+	}
+	name, err := planOf(r, p.Plans)
+	if err == nil && name == "" {
+		return nil // the newest may be one that is being read
+	}
+	var shown Shown
+	if err == nil {
+		shown, err = s.Plan(name)
+	}
 	if missing(err) && r.URL.Query().Get("name") == "" {
 		return nil // the list says what is wrong with each
 	}
@@ -234,15 +266,21 @@ func (s *Server) fillPlan(r *http.Request, p *page) error {
 	return nil
 }
 
-// planOf is the plan that was asked for, or the newest that can be read.
-func (s *Server) planOf(r *http.Request, plans []Plan) (Shown, error) {
+// planOf is the plan that was asked for, or the newest that can be read. It is empty while it is not known which is the newest.
+func planOf(r *http.Request, plans []Plan) (string, error) {
 	name := r.URL.Query().Get("name")
+	reading := slices.ContainsFunc(plans, func(p Plan) bool { return p.BeingRead != "" })
 	for _, p := range plans {
-		if p.Name == name || name == "" && p.Fault == "" {
-			return s.Plan(p.Name)
+		switch {
+		case p.Name == name:
+			return name, nil
+		case name == "" && reading:
+			return "", nil
+		case name == "" && p.Fault == "":
+			return p.Name, nil
 		}
 	}
-	return Shown{}, &farm.Error{Op: "show plan", Subject: name, Err: errNone, Hint: "make one: stowage plan"}
+	return "", &farm.Error{Op: "show plan", Subject: name, Err: errNone, Hint: "make one: stowage plan"}
 }
 
 func (s *Server) planFacts(r *http.Request) (any, error) {
@@ -250,6 +288,12 @@ func (s *Server) planFacts(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.planOf(r, plans)
-	return shown.JSON, err
+	name, err := planOf(r, plans)
+	switch {
+	case err != nil:
+		return nil, err
+	case name == "":
+		return nil, BeingRead{"which plan is the newest"}
+	}
+	return s.PlanFacts(name)
 }

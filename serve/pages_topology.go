@@ -3,8 +3,6 @@ package serve
 import (
 	"fmt"
 	"net/http"
-
-	"stowage/report"
 )
 
 // groupOf is the group of pairs that a request asks for, all if it is empty.
@@ -41,6 +39,3 @@ func (s *Server) addTopology(now *state, group string) {
 	now.extra, now.pairs = parts, board.Key
 	now.id += partsID(parts) + board.Key
 }
-
-// isEmpty reports whether there is no pair to be shown.
-func isEmpty(b report.TopologyBoard) bool { return len(b.Blocks) == 0 }

@@ -65,9 +65,10 @@ func newStage() *stage {
 			return []Plan{{Name: "first", Made: "2026-11-21T10:00:00Z", HostsBefore: 4, HostsUsed: 2}}, get()
 		},
 		Plan: func(name string) (Shown, error) {
-			return Shown{Piece: report.Piece{Title: "plan " + name}, JSON: name}, get()
+			return Shown{Piece: report.Piece{Title: "plan " + name}}, get()
 		},
-		Digests: func() ([]Kept, error) { return []Kept{{Name: "before"}}, get() },
+		PlanFacts: func(name string) (any, error) { return name, get() },
+		Digests:   func() ([]Kept, error) { return []Kept{{Name: "before"}}, get() },
 		Proof: func() (Shown, error) {
 			return Shown{Piece: report.Piece{Verdict: "faster"}, JSON: 1, Note: "in figures"}, get()
 		},
@@ -288,7 +289,7 @@ func TestNamesFromOutsideAreText(t *testing.T) {
 		m.Lanes = []Lane{{Name: evil, Step: evil, State: evil, Text: evil}, {Name: evil, IsDone: true, State: "done"}}
 	})
 	s.Dir = evil
-	for _, p := range []string{"/", "/moves", "/plan?name=" + template.URLQueryEscaper(evil), "/bench/show?f=" + template.URLQueryEscaper(evil)} {
+	for _, p := range []string{"/", "/moves", "/moves?group=" + template.URLQueryEscaper(evil), "/plan?name=" + template.URLQueryEscaper(evil), "/bench/show?f=" + template.URLQueryEscaper(evil)} {
 		if text := body(t, s.ask("GET", p, here, cookie)); strings.Contains(text, "<script>alert") || strings.Contains(text, "<img src=x") {
 			t.Errorf("%s runs what a name says", p)
 		}

@@ -22,9 +22,11 @@ type Sources struct {
 	Bench    func(files []string) (Shown, error)
 	Plans    func() ([]Plan, error) // newest first
 	Plan     func(name string) (Shown, error)
-	Digests  func() ([]Kept, error) // that are saved, newest first
-	Proof    func() (Shown, error)
-	Metrics  func(io.Writer) error // in the text format of Prometheus
+	// PlanFacts are those of a plan as JSON: a plan of a large farm has a hundred megabytes, and its page needs none of them.
+	PlanFacts func(name string) (any, error)
+	Digests   func() ([]Kept, error) // that are saved, newest first
+	Proof     func() (Shown, error)
+	Metrics   func(io.Writer) error // in the text format of Prometheus
 	// What is known of the farm: what sources say of each other, days that are left, load by shard, queries over time, findings by rule and host, backups, tenants of a reshape. One
 	// without a body was not looked for yet; its Text says how that is done.
 	Known, Runway, Load, Queries, Findings, Backups, Reshape func() (Shown, error)
@@ -53,7 +55,14 @@ type Plan struct {
 	Watts       float64 `json:"watts,omitempty"`
 	WattsBefore float64 `json:"watts_before,omitempty"`
 	Fault       string  `json:"fault,omitempty"`
+	// BeingRead is what is being read; empty: all is there.
+	BeingRead string `json:"being_read,omitempty"`
 }
+
+// BeingRead is the error of a source that takes long to read. The page says so, and is loaded again until it is there.
+type BeingRead struct{ What string }
+
+func (b BeingRead) Error() string { return b.What + ": it is being read" }
 
 // Kept is something that the store keeps by name.
 type Kept struct {

@@ -31,10 +31,11 @@ type app struct {
 	border func(point string) error
 	// repair: copies whose rows differ may be made equal.
 	repair bool
-	run    string    // the one to steer; "": the only one that has not ended, or the newest
-	engine string    // host:port of a Temporal cluster; "": an engine of our own, or that of farm.yaml
-	terms  act.Terms // of the move that is begun
-	noVerb error     // help was asked for a word that is not a verb
+	run    string     // the one to steer; "": the only one that has not ended, or the newest
+	engine string     // host:port of a Temporal cluster; "": an engine of our own, or that of farm.yaml
+	terms  act.Terms  // of the move that is begun
+	noVerb error      // help was asked for a word that is not a verb
+	agreed *farm.Farm // that serve has read before it listened; nil: none was read
 }
 
 // run is the program: arguments in, exit code out.

@@ -168,11 +168,7 @@ func addMove(d *session.Session, facts *report.Facts) error {
 	if err != nil {
 		return err
 	}
-	facts.Run = run.ID
-	if facts.Events, facts.Forward, err = toldOf(d, run); err != nil {
-		return err
-	}
-	if facts.Minutes, err = firstMinutes(d, run); err != nil {
+	if err := addMoveRun(d, run, facts); err != nil {
 		return err
 	}
 	var p placement.Plan
@@ -180,6 +176,16 @@ func addMove(d *session.Session, facts *report.Facts) error {
 		facts.Plan = &p
 	}
 	return nil // a plan file that was deleted since is left out of the report
+}
+
+// addMoveRun adds what a move has told, and not its plan.
+func addMoveRun(d *session.Session, run store.Run, facts *report.Facts) (err error) {
+	facts.Run = run.ID
+	if facts.Events, facts.Forward, err = toldOf(d, run); err != nil {
+		return err
+	}
+	facts.Minutes, err = firstMinutes(d, run)
+	return err
 }
 
 // toldOf are the events of a run, and what people let go on without a way back.

@@ -98,6 +98,7 @@ func (a *app) serve(ctx context.Context, ask serveAsk) error {
 		return err
 	}
 	d.Close()
+	a.agreed = d.Farm
 	o := serve.Options{Sources: a.serveSources(d.Workspace), Dir: d.Dir, Log: a.log, OpenAPI: openAPI}
 	if o.Scraper, err = readWord(ask.scraper); err != nil {
 		return err

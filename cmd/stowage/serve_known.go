@@ -41,7 +41,11 @@ func (s *shelf) runway() (serve.Shown, error) {
 }
 
 func (s *shelf) load() (serve.Shown, error) {
-	return s.known("", []string{"inventory load"}, knownLoad, report.NewLoadDocument)
+	// A hundred thousand shards take seconds.
+	db := s.ws.StatePath("stowage.db")
+	return s.loads.soon("what each shard needs", func() (serve.Shown, error) {
+		return s.known("", []string{"inventory load"}, knownLoad, report.NewLoadDocument)
+	}, s.ws.Path("farm.yaml"), db, db+"-wal")
 }
 
 func (s *shelf) queries() (serve.Shown, error) {

@@ -67,8 +67,8 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 			out.Alarms = append(out.Alarms, fmt.Sprintf("FENCED: %s takes no writes (step %s); its twin serves all clients of the pair", r.Key, r.Step))
 		}
 	}
-	if p, err := s.ws.Plan(status.Plan); err == nil {
-		out.Sides = max(out.Sides, len(p.Moves)) // those that have not begun have told nothing
+	if p, err := s.planHead(status.Plan); err == nil && status.Plan != "" {
+		out.Sides = max(out.Sides, p.Moves) // those that have not begun have told nothing
 	}
 	return out, nil
 }
@@ -158,7 +158,10 @@ func (s *shelf) history() (report.Piece, error) {
 	case err != nil:
 		return report.Piece{}, err
 	case run.Kind == move.Name:
-		err = addMove(d, &facts)
+		if p, err := s.planHead(run.Subject); err == nil {
+			facts.Moves = p.Moves
+		}
+		err = addMoveRun(d, run, &facts)
 	default:
 		facts.Acts = make([]report.Act, 1)
 		facts.Acts[0], err = actOf(d, run)

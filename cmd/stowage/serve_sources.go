@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"stowage/act"
@@ -36,6 +34,7 @@ type shelf struct {
 	papers  seen[report.Piece]
 	benches seen[serve.Bench]
 	runways seen[serve.Shown]
+	loads   seen[serve.Shown]
 	windows seen[backupWindow]
 	copies  seen[keptCopies]
 	tenants seen[[]knownSpec]
@@ -47,8 +46,11 @@ type shelf struct {
 func (a *app) serveSources(ws *workspace.Workspace) serve.Sources {
 	s := &shelf{app: *a, ws: ws}
 	s.app.stderr, s.app.stdout = io.Discard, io.Discard
+	if a.agreed != nil {
+		s.farms.put(a.agreed, ws.Path("farm.yaml"))
+	}
 	return serve.Sources{
-		Farm: s.farm, Move: s.move, History: s.history, Topology: s.topology, Roll: s.rolls, Rolled: s.rolledHosts, Benches: s.allBenches, Bench: s.bench, Plans: s.allPlans, Plan: s.plan, Digests: s.digests, Proof: s.proof, Report: s.report, Metrics: s.metrics,
+		Farm: s.farm, Move: s.move, History: s.history, Topology: s.topology, Roll: s.rolls, Rolled: s.rolledHosts, Benches: s.allBenches, Bench: s.bench, Plans: s.allPlans, Plan: s.plan, PlanFacts: s.planFacts, Digests: s.digests, Proof: s.proof, Report: s.report, Metrics: s.metrics,
 		Known: s.sources, Runway: s.runway, Load: s.load, Queries: s.queries, Findings: s.findings, Backups: s.backups, Reshape: s.reshapes,
 		OverviewCommand: s.line("report"), BenchCommand: "ls " + shellWord(ws.Path("bench")),
 	}
@@ -107,17 +109,26 @@ func (s *shelf) farm() (serve.Farm, error) {
 func (s *shelf) allPlans() ([]serve.Plan, error) {
 	var out []serve.Plan
 	for _, name := range s.ws.PlanNames() {
-		p, err := s.plans.of(func() (serve.Plan, error) {
-			p, err := s.ws.Plan(name)
-			return serve.Plan{Name: name, Made: p.Made, HostsBefore: p.HostsBefore, HostsUsed: p.HostsUsed, Moves: len(p.Moves), Watts: p.Watts, WattsBefore: p.WattsBefore}, err
-		}, s.ws.Path("plans/"+name+".json"))
-		if err != nil {
+		p, err := s.planHead(name)
+		var reading serve.BeingRead
+		switch {
+		case errors.As(err, &reading):
+			p = serve.Plan{Name: name, BeingRead: reading.What}
+		case err != nil:
 			p = serve.Plan{Name: name, Fault: blame(err)}
 		}
 		out = append(out, p)
 	}
 	slices.SortStableFunc(out, func(x, y serve.Plan) int { return cmp.Compare(y.Made, x.Made) })
 	return out, nil
+}
+
+// planHead is a plan for lists.
+func (s *shelf) planHead(name string) (serve.Plan, error) {
+	return s.plans.soon("plan "+name, func() (serve.Plan, error) {
+		p, err := s.ws.Plan(name)
+		return serve.Plan{Name: name, Made: p.Made, HostsBefore: p.HostsBefore, HostsUsed: p.HostsUsed, Moves: len(p.Moves), Watts: p.Watts, WattsBefore: p.WattsBefore}, err
+	}, s.ws.Path("plans/"+name+".json"))
 }
 
 // blame is an error and its remedy in one line.
@@ -129,19 +140,22 @@ func blame(err error) string {
 }
 
 func (s *shelf) plan(name string) (serve.Shown, error) {
-	p, err := s.ws.Plan(name)
-	if err != nil {
-		return serve.Shown{}, err
-	}
-	piece, err := s.papers.of(func() (report.Piece, error) {
+	piece, err := s.papers.soon("plan "+name, func() (report.Piece, error) {
+		p, err := s.ws.Plan(name)
+		if err != nil {
+			return report.Piece{}, err
+		}
 		f, err := s.agreed()
 		if err != nil {
 			return report.Piece{}, err
 		}
 		return planDocument(p, f).Piece()
 	}, s.ws.Path("plans/"+name+".json"), s.ws.Path("farm.yaml"))
-	return serve.Shown{Piece: piece, JSON: p, Command: s.line("plan show", shellWord(name)), Kicker: "Plan " + name}, err
+	return serve.Shown{Piece: piece, Command: s.line("plan show", shellWord(name)), Kicker: "Plan " + name}, err
 }
+
+// planFacts is the plan as plan show --json prints it.
+func (s *shelf) planFacts(name string) (any, error) { return s.ws.Plan(name) }
 
 func (s *shelf) digests() ([]serve.Kept, error) {
 	d, err := s.desk()
@@ -221,38 +235,4 @@ func planDocument(p placement.Plan, now *farm.Farm) *report.PlanDocument {
 		facts.Freeing = append([]placement.Relaxation{}, placement.Freeing(report.PlannedFarm(facts), p)...)
 	}
 	return report.NewPlanDocument(facts)
-}
-
-// seen remembers what was made of files for as long as they stay as they are, by size and time of change. What failed is made again.
-type seen[T any] struct {
-	mu   sync.Mutex
-	made map[string]madeOf[T]
-}
-
-type madeOf[T any] struct {
-	stamp string
-	value T
-}
-
-func (s *seen[T]) of(make func() (T, error), files ...string) (T, error) {
-	stamp := ""
-	for _, f := range files {
-		if info, err := os.Stat(f); err == nil {
-			stamp += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if have, ok := s.made[files[0]]; ok && have.stamp == stamp {
-		return have.value, nil
-	}
-	value, err := make()
-	if err != nil {
-		return value, err
-	}
-	if s.made == nil {
-		s.made = map[string]madeOf[T]{}
-	}
-	s.made[files[0]] = madeOf[T]{stamp, value}
-	return value, nil
 }

@@ -51,7 +51,7 @@ func TestServePages(t *testing.T) {
 	for path, wants := range map[string][]string{
 		"/":                                 {"Farm small", `<span class="was">4</span>`, "<b>2</b>", "41.0 ms", "waiting for a person: 1", "/bench/show?f=bench%2fnew.json", "cannot be read", "unchanged", "1 slower, 2 unchanged", ">before<", "approve out --lane dbshard001/A"},
 		"/moves":                            {"1 of 4", "dbshard002/B", "<code>seed</code>", "copied 12000 MB of 48000, 25 %", "approve out --lane dbshard001/A", `class="timeline"`, `id="pauses"`, `<svg class="shares"`, `<noscript><meta http-equiv="refresh"`},
-		"/bench":                            {"bench/new.json", "Valid.", "bench/broken.json", "it is no JSON", "bench/decision.yaml", "INCONCLUSIVE"},
+		"/bench":                            {"bench/new.json", "Valid.", "bench/broken.json", "it is not JSON", "bench/decision.yaml", "INCONCLUSIVE"},
 		"/bench/show?f=bench/new.json":      {`id="b-saturation"`, `class="bplot"`, "stowage bench show " + dir + "/bench/new.json"},
 		"/bench/show?f=bench/decision.yaml": {"ext4-no-readahead", "stowage bench decide " + dir},
 		"/bench/show?f=bench/new.json&f=bench/old.json": {"new against old", "8 better", `id="b-verdicts"`, "bench compare " + dir + "/bench/old.json " + dir + "/bench/new.json"},

@@ -308,7 +308,7 @@ func TestATeamInABrowser(t *testing.T) {
 	}
 	var now struct{ Path, Text, Protocol string }
 	const read = "({Path: location.pathname, Text: document.body.innerText, Protocol: performance.getEntriesByType('navigation')[0].nextHopProtocol})"
-	if p.Eval(read, &now); now.Path != "/enter" || !strings.Contains(now.Text, "Nobody has this token.") || now.Protocol != "h2" {
+	if p.Eval(read, &now); now.Path != "/enter" || !strings.Contains(now.Text, "No viewer has this token.") || now.Protocol != "h2" {
 		t.Errorf("a wrong token: %+v", now)
 	}
 	send(token)

@@ -32,6 +32,7 @@
   }
 
   // The packing is one stop of the tab key for each picture; arrow keys walk inside.
+  function light(slab, on) { document.querySelectorAll('.packing .' + slab.classList[1]).forEach(function (x) { x.classList.toggle('lit', on); }); }
   var hint = document.getElementById('packing-hint'), rest = hint && hint.textContent;
   document.querySelectorAll('.packing svg').forEach(function (picture) {
     var slabs = Array.from(picture.querySelectorAll('.slab'));
@@ -45,8 +46,8 @@
         next.tabIndex = 0;
         next.focus();
       });
-      ['focus', 'mouseenter'].forEach(function (kind) { slab.addEventListener(kind, function () { hint.textContent = slab.getAttribute('aria-label'); }); });
-      ['blur', 'mouseleave'].forEach(function (kind) { slab.addEventListener(kind, function () { hint.textContent = rest; }); });
+      ['focus', 'mouseenter'].forEach(function (kind) { slab.addEventListener(kind, function () { hint.textContent = slab.getAttribute('aria-label'); light(slab, true); }); });
+      ['blur', 'mouseleave'].forEach(function (kind) { slab.addEventListener(kind, function () { hint.textContent = rest; light(slab, false); }); });
     });
   });
 
