@@ -149,7 +149,7 @@ tier_some() { # SECONDS
 	mapfile -t names < <(parts)
 	n=${#names[@]}
 	for ((i = 0; i < n; i++)); do
-		read -r name minutes <<<"${names[(STOWAGE_SEED * 5 + i) % n]}"
+		read -r name minutes <<<"${names[(STOWAGE_SEED * 11 + i) % n]}"
 		if [[ $minutes == - ]]; then
 			unmeasured="$unmeasured $name"
 		elif ((SECONDS + minutes * 60 <= until)); then
