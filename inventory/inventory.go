@@ -159,8 +159,11 @@ func (inv Inventory) WriteText(w io.Writer) error {
 			continue
 		}
 		lag := "?"
-		if i.Behind != nil {
+		switch {
+		case i.Behind != nil:
 			lag = fmt.Sprintf("%.0fs", *i.Behind)
+		case i.Source == "":
+			lag = "-" // it replicates from no server
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", i.Name, i.Host, i.Address, i.Version, i.ServerID, i.Domain,
 			len(i.Shards), farm.RoundQuantity(float64(i.Bytes()), farm.Disk.Kind()), i.Source, lag)
@@ -180,11 +183,7 @@ func WriteFindings(w io.Writer, findings []farm.Finding) error {
 	rank := map[farm.Severity]int{farm.Blocker: 0, farm.Warning: 1, farm.Note: 2}
 	sorted := append([]farm.Finding(nil), findings...)
 	sort.SliceStable(sorted, func(i, j int) bool { return rank[sorted[i].Severity] < rank[sorted[j].Severity] })
-	noun := "findings"
-	if len(sorted) == 1 {
-		noun = "finding"
-	}
-	fmt.Fprintf(w, "\n%d %s\n", len(sorted), noun)
+	fmt.Fprintf(w, "\n%s\n", farm.Counted(len(sorted), "finding"))
 	for _, f := range sorted {
 		if err := WriteFinding(w, f); err != nil {
 			return err
