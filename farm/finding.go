@@ -40,6 +40,34 @@ func Some(names []string) string {
 	return text
 }
 
+// Alike joins findings that say the same of several subjects, for people: one finding, at the place of the first, whose subject names the first few
+// and how many there are. Findings with Names of their own stay apart.
+func Alike(fs []Finding) []Finding {
+	type words struct {
+		check, text, remedy string
+		severity            Severity
+	}
+	var out []Finding
+	at := map[words]int{}
+	subjects := map[int][]string{}
+	for _, f := range fs {
+		w := words{f.Check, f.Text, f.Remedy, f.Severity}
+		i, seen := at[w]
+		if !seen || f.Names != nil {
+			i = len(out)
+			out = append(out, f)
+		}
+		if f.Names == nil {
+			at[w] = i
+		}
+		subjects[i] = append(subjects[i], f.Subject)
+	}
+	for i, names := range subjects {
+		out[i].Subject = Some(names)
+	}
+	return out
+}
+
 func (f Finding) String() string {
 	return fmt.Sprintf("%-8s %s: %s (%s) -> %s", f.Severity, f.Subject, f.Text, f.Check, f.Remedy)
 }

@@ -184,17 +184,15 @@ func WriteFindings(w io.Writer, findings []farm.Finding) error {
 	sorted := append([]farm.Finding(nil), findings...)
 	sort.SliceStable(sorted, func(i, j int) bool { return rank[sorted[i].Severity] < rank[sorted[j].Severity] })
 	fmt.Fprintf(w, "\n%s\n", farm.Counted(len(sorted), "finding"))
-	for _, f := range sorted {
-		if err := WriteFinding(w, f); err != nil {
+	return WriteEach(w, sorted)
+}
+
+// WriteEach writes findings in their order: what, about whom, and the remedy. What is found of many is written once, with their number.
+func WriteEach(w io.Writer, findings []farm.Finding) error {
+	for _, f := range farm.Alike(findings) {
+		if _, err := fmt.Fprintf(w, "  %-7s  %s: %s\n           -> %s  (%s)\n", f.Severity, f.Subject, f.Text, f.Remedy, f.Check); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// WriteFinding is the person's view of one finding: what, about whom, and the
-// remedy.
-func WriteFinding(w io.Writer, f farm.Finding) error {
-	_, err := fmt.Fprintf(w, "  %-7s  %s: %s\n           -> %s  (%s)\n", f.Severity, f.Subject, f.Text, f.Remedy, f.Check)
-	return err
 }

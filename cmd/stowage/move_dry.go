@@ -73,10 +73,8 @@ func preflightOfAll(verb, plan string, findings []farm.Finding, err error) prefl
 }
 
 func (p preflightAnswer) writeText(w io.Writer) error {
-	for _, f := range p.Findings {
-		if err := inventory.WriteFinding(w, f); err != nil {
-			return err
-		}
+	if err := inventory.WriteEach(w, p.Findings); err != nil {
+		return err
 	}
 	word := "it can begin"
 	if !p.Ready {

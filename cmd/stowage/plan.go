@@ -192,7 +192,5 @@ func (a *app) planWith(f planFlags) (placement.Plan, string, error) {
 
 // writeFindings prints findings, or says nothing when there are none.
 func writeFindings(w io.Writer, findings []farm.Finding) {
-	for _, f := range findings {
-		_ = inventory.WriteFinding(w, f) // to standard error: nobody to tell
-	}
+	_ = inventory.WriteEach(w, findings) // to standard error: nobody to tell
 }
