@@ -158,8 +158,8 @@ func (p *player) outcome(reading Reading) *Outcome {
 	out := &Outcome{
 		FormatVersion: FormatVersion, Pace: t.pace(), Reading: reading, Statements: t.seen, Sent: t.sums(), Skipped: t.skipped(),
 		Sessions: Sessions{Recorded: t.sessions, Most: p.room.most, Evicted: p.room.evicted, Cut: p.room.cut, Waits: t.crowds},
-		Errors:   t.errors(), Compared: t.compared, Late: t.late.spread(), OwnLate: t.own.spread(),
-		Recorded: t.was.spread(), Replayed: t.is.spread(), FromDue: t.total.spread(), RoundTrip: t.roundTrip.Seconds(),
+		Errors:   t.errors(), Compared: t.compared, Late: spreadOf(&t.late), OwnLate: spreadOf(&t.own),
+		Recorded: spreadOf(&t.was), Replayed: spreadOf(&t.is), FromDue: spreadOf(&t.total), RoundTrip: t.roundTrip.Seconds(),
 		Examples: append([]Example{}, t.examples...), Notes: []string{},
 	}
 	before, after := t.before.Digest(), t.after.Digest()

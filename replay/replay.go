@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"stowage/bench/stat"
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/mysql/traffic"
@@ -154,15 +155,15 @@ func roundTrip(ctx context.Context, door Door) (time.Duration, error) {
 		return 0, err
 	}
 	defer c.Close()
-	h := histogram{}
+	var h stat.Times
 	for range 50 {
 		took, err := c.RoundTrip(ctx)
 		if err != nil {
 			return 0, err
 		}
-		h.add(took)
+		h.Add(took)
 	}
-	return h.quantile(0.5), nil
+	return h.Quantile(0.5), nil
 }
 
 // player is one run.

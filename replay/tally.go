@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"stowage/bench/stat"
 	"stowage/digest"
 	"stowage/mysql"
 	"stowage/replay/effect"
@@ -38,8 +39,8 @@ type tally struct {
 	classes                map[string]*classTally
 	folded                 uint64
 	latest                 time.Duration
-	late, own              histogram
-	was, is, total         histogram
+	late, own              stat.Times
+	was, is, total         stat.Times
 	before, after, due     *digest.Builder
 	narrowTo               int // connections the server gave; 0: as many as were wanted
 	failing                int
@@ -218,9 +219,9 @@ func (t *tally) said(e *exchange) {
 	}
 	if t.o.Speed > 0 {
 		t.latest = e.late
-		t.late.add(e.late)
+		t.late.Add(e.late)
 		if e.own >= 0 {
-			t.own.add(e.own)
+			t.own.Add(e.own)
 		}
 	}
 	c := t.class(e.st)
@@ -285,8 +286,8 @@ func (t *tally) times(e *exchange) {
 	case !e.st.onWire:
 		is = max(time.Microsecond, is-t.roundTrip)
 	}
-	t.was.add(was)
-	t.is.add(is)
+	t.was.Add(was)
+	t.is.Add(is)
 	one := e.st.Statement
 	one.Timed = true
 	one.At, one.Time = at, was
@@ -296,7 +297,7 @@ func (t *tally) times(e *exchange) {
 	one.LockTime, one.RowsExamined = 0, 0
 	t.after.Add("replayed", &one)
 	if t.o.Speed > 0 {
-		t.total.add(e.total)
+		t.total.Add(e.total)
 		one.Time = e.total
 		t.due.Add("from the time it was due", &one)
 	}

@@ -13,6 +13,7 @@ import (
 	my "github.com/go-sql-driver/mysql"
 
 	"stowage/bench/engine/sheet"
+	"stowage/bench/stat"
 )
 
 // client is one connection that does a load again and again, one transaction at a time, with prepared statements. It is for one goroutine.
@@ -25,7 +26,7 @@ type client struct {
 	said    map[string]driver.Stmt
 	c, pad  []byte
 	cells   []driver.Value
-	times   histogram
+	times   stat.Times
 	retries int64
 	stop    *atomic.Bool // of the work at hand: no further transaction
 }
@@ -48,13 +49,13 @@ func (c *client) close() { _ = c.conn.Close() }
 
 // run works until the time is over; what is under way then is finished.
 func (c *client) run(until time.Time) error {
-	c.times, c.retries = histogram{}, 0
+	c.times, c.retries = stat.Times{}, 0
 	for began := time.Now(); began.Before(until) && !c.stop.Load(); {
 		if err := c.transact(); err != nil {
 			return err
 		}
 		now := time.Now()
-		c.times.add(now.Sub(began))
+		c.times.Add(now.Sub(began))
 		began = now
 	}
 	return nil
@@ -62,7 +63,7 @@ func (c *client) run(until time.Time) error {
 
 // count does so many transactions.
 func (c *client) count(n int) error {
-	c.times, c.retries = histogram{}, 0
+	c.times, c.retries = stat.Times{}, 0
 	for range n {
 		if c.stop.Load() {
 			return nil
@@ -71,7 +72,7 @@ func (c *client) count(n int) error {
 		if err := c.transact(); err != nil {
 			return err
 		}
-		c.times.add(time.Since(began))
+		c.times.Add(time.Since(began))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stowage/bench/engine/sheet"
+	"stowage/bench/stat"
 	"stowage/farm"
 )
 
@@ -82,9 +83,9 @@ func work(ctx context.Context, crews []*crew, do func(*client) error) (time.Dura
 }
 
 // times are those of all clients together.
-func (w *crew) times() (h histogram, retries int64) {
+func (w *crew) times() (h stat.Times, retries int64) {
 	for _, c := range w.clients {
-		h.merge(&c.times)
+		h.Merge(&c.times)
 		retries += c.retries
 	}
 	return h, retries

@@ -246,27 +246,27 @@ func (b *bencher) listen(ctx context.Context, servers []*server) (result.Disturb
 
 // account takes in what the clients counted.
 func (b *bencher) account(x *sheet.Sample, crews []*crew, load sheet.Load, took time.Duration) stat.Histogram {
-	var all histogram
+	var all stat.Times
 	for _, w := range crews {
 		h, retries := w.times()
-		all.merge(&h)
+		all.Merge(&h)
 		x.Retries += retries
 		if len(crews) > 1 {
 			lat := latencyOf(&h)
-			x.Instances = append(x.Instances, sheet.InstanceShare{TPS: float64(h.n) / took.Seconds(), P99: lat.P99})
+			x.Instances = append(x.Instances, sheet.InstanceShare{TPS: float64(h.N) / took.Seconds(), P99: lat.P99})
 		}
 	}
-	x.Seconds, x.Transactions = took.Seconds(), int64(all.n)
-	x.TPS = float64(all.n) / took.Seconds()
-	x.Lat, x.Changed = latencyOf(&all), int64(all.n)*load.Changed()
-	return all.buckets()
+	x.Seconds, x.Transactions = took.Seconds(), int64(all.N)
+	x.TPS = float64(all.N) / took.Seconds()
+	x.Lat, x.Changed = latencyOf(&all), int64(all.N)*load.Changed()
+	return all.Histogram()
 }
 
-func latencyOf(h *histogram) result.Latency {
-	if h.n == 0 {
+func latencyOf(h *stat.Times) result.Latency {
+	if h.N == 0 {
 		return result.Latency{}
 	}
-	return result.LatencyOf(h.buckets(), float64(h.least), float64(h.sum)/float64(h.n), float64(h.most))
+	return result.LatencyOf(h.Histogram(), float64(h.Least), float64(h.Sum)/float64(h.N), float64(h.Most))
 }
 
 // payUp settles and counts what that wrote.

@@ -4,41 +4,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"stowage/bench/engine/sheet"
 )
-
-func TestHistogramIsExactEnough(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	var h, halves histogram
-	var parts [2]histogram
-	var all []time.Duration
-	for i := range 20_000 {
-		d := time.Duration(rnd.ExpFloat64() * 1e6)
-		h.add(d)
-		parts[i%2].add(d)
-		all = append(all, d)
-	}
-	slices.Sort(all)
-	for _, q := range []float64{0.5, 0.95, 0.99, 0.999} {
-		want, got := float64(all[int(q*float64(len(all)))-1]), float64(h.buckets().Quantile(q))
-		if got < want*0.985 || got > want*1.015 {
-			t.Errorf("quantile %v is %v, want %v", q, got, want)
-		}
-	}
-	halves.merge(&parts[0])
-	halves.merge(&parts[1])
-	if halves.n != h.n || halves.most != h.most || halves.least != h.least || halves.sum != h.sum || !slices.Equal(halves.buckets(), h.buckets()) {
-		t.Error("two halves are not the whole")
-	}
-	// Every bucket's middle is in that bucket, and they rise.
-	for at := range 64 * 40 {
-		if got := bucketOf(middleOf(at)); got != at {
-			t.Fatalf("the middle of bucket %d, %d ns, falls into %d", at, middleOf(at), got)
-		}
-	}
-}
 
 // TestKeys: within the table; uniform ones all alike, zipf ones not, and not beside each other.
 func TestKeys(t *testing.T) {

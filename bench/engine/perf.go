@@ -63,7 +63,7 @@ func (p *profiler) beside(ctx context.Context, crews []*crew, look func(context.
 		}
 		for _, w := range crews {
 			h, _ := w.times()
-			n += float64(h.n)
+			n += float64(h.N)
 		}
 		seconds += took.Seconds()
 		select {

@@ -189,7 +189,7 @@ func (b *bencher) transactions(ctx context.Context, crews []*crew) (uint64, time
 	n := uint64(0)
 	for _, w := range crews {
 		h, _ := w.times()
-		n += h.n
+		n += h.N
 	}
 	return n, took, nil
 }
