@@ -13,12 +13,14 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+
+	"golang.org/x/net/bpf"
 )
 
 // needsPackets skips, loudly, where the kernel does not let us read packets.
 func needsPackets(t *testing.T) {
 	t.Helper()
-	s, err := openSocket([]instruction{{code: returnK}})
+	s, err := openSocket([]instruction{{does: bpf.RetConstant{}}})
 	if err != nil {
 		if !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), "CAP_NET_RAW") {
 			t.Errorf("without the right to read packets the message should name it: %v", err)

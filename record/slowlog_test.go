@@ -270,7 +270,7 @@ func TestDiskIsNeverFilled(t *testing.T) {
 
 	b.r.Options.Reserve = 100 << 20
 	_, _, err = b.r.SlowLog(t.Context(), b.target())
-	if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "are to stay free") {
+	if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "must stay free") {
 		t.Errorf("with less room than the reserve: %v", err)
 	}
 	b.nothingLeft()

@@ -57,9 +57,13 @@ func openSocket(filter []instruction) (*socket, error) {
 }
 
 func (s *socket) prepare(filter []instruction) error {
-	program, err := assemble(filter)
+	code, err := assemble(filter)
 	if err != nil {
 		return err
+	}
+	program := make([]unix.SockFilter, len(code))
+	for i, c := range code {
+		program[i] = unix.SockFilter{Code: c.Op, Jt: c.Jt, Jf: c.Jf, K: c.K}
 	}
 	if err := unix.SetsockoptSockFprog(s.fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}); err != nil {
 		return fmt.Errorf("attach filter: %w", err)
@@ -81,18 +85,6 @@ func (s *socket) prepare(filter []instruction) error {
 		return fmt.Errorf("bind: %w", err)
 	}
 	return nil
-}
-
-func assemble(p []instruction) ([]unix.SockFilter, error) {
-	out := make([]unix.SockFilter, len(p))
-	for i, in := range p {
-		yes, no, err := jumps(p, i)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = unix.SockFilter{Code: in.code, Jt: yes, Jf: no, K: in.k}
-	}
-	return out, nil
 }
 
 func (s *socket) close() {

@@ -119,7 +119,7 @@ func TestTimedOnACopy(t *testing.T) {
 		"INSERT INTO receipts (client, seq, listing_id, amount, made) SELECT 'x', seq, 1, 1, NOW() FROM seq_1_to_20000")
 	copied.Exec(t, append(traffic.MarkerSQL("spare"), "CREATE OR REPLACE USER stowage@'%' IDENTIFIED BY '"+admin+"'", "GRANT ALL ON *.* TO stowage@'%'")...)
 	widen := a.Script("ALTER TABLE receipts MODIFY amount BIGINT NOT NULL;\n")
-	a.Run(farmtest.ExitRefused, "thrown away", "alter", widen, "--dry-run", "--on", copied.Address)
+	a.Run(farmtest.ExitRefused, "throw away", "alter", widen, "--dry-run", "--on", copied.Address)
 	a.Run(farmtest.ExitRefused, "", "alter", widen, "--dry-run", "--on", copied.Address, "--throw-away", "other")
 	side := a.F.Server(farm.B).Address()
 	a.Run(farmtest.ExitRefused, "", "alter", widen, "--dry-run", "--on", side, "--throw-away", "spare")
