@@ -133,7 +133,7 @@ func (w *window) check(ctx context.Context) error {
 		return err
 	}
 	if free <= w.r.Options.Reserve {
-		return w.refuse(fmt.Errorf("%s has %s free, and %s are to stay free", dir, bytes(free), bytes(w.r.Options.Reserve)), "make room, name another place with --log-dir, or lower --reserve")
+		return w.refuse(fmt.Errorf("%s has %s free, and %s must stay free", dir, bytes(free), bytes(w.r.Options.Reserve)), "make room, name another place with --log-dir, or lower --reserve")
 	}
 	return w.plan(ctx, dir)
 }
