@@ -208,7 +208,7 @@ func (w *wire) room(ctx context.Context) *ending {
 	}
 	free, err := Here{}.FreeBytes(ctx, filepath.Dir(w.r.Options.Keep))
 	if err == nil && free <= w.r.Options.Reserve {
-		return endf(StopDisk, "%s are free where packets are kept, and %s are to stay free", bytes(free), bytes(w.r.Options.Reserve))
+		return endf(StopDisk, "%s are free where packets are kept; %s must stay free", bytes(free), bytes(w.r.Options.Reserve))
 	}
 	return nil
 }
