@@ -31,16 +31,17 @@ type app struct {
 	border func(point string) error
 	// repair: copies whose rows differ may be made equal.
 	repair bool
-	run    string     // the one to steer; "": the only one that has not ended, or the newest
-	engine string     // host:port of a Temporal cluster; "": an engine of our own, or that of farm.yaml
-	terms  act.Terms  // of the move that is begun
-	noVerb error      // help was asked for a word that is not a verb
+	run    string    // the one to steer; "": the only one that has not ended, or the newest
+	engine string    // host:port of a Temporal cluster; "": an engine of our own, or that of farm.yaml
+	terms  act.Terms // of the move that is begun
+	noVerb error     // help was asked for a word that is not a verb
+	busy   *busy
 	agreed *farm.Farm // that serve has read before it listened; nil: none was read
 }
 
 // run is the program: arguments in, exit code out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, border func(string) error) int {
-	a := &app{stdout: stdout, stderr: stderr, border: border}
+	a := &app{stdout: stdout, stderr: stderr, border: border, busy: &busy{}}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -184,7 +185,10 @@ func (a *app) inOnePiece(write func(io.Writer) error) error {
 }
 
 // say tells a person what is going on, on standard error.
-func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+func (a *app) say(format string, args ...any) {
+	a.wipe()
+	fmt.Fprintf(a.stderr, format+"\n", args...)
+}
 
 // options are those of a session in the workspace that was named.
 func (a *app) options() session.Options {

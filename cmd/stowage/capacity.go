@@ -82,6 +82,7 @@ func (a *app) capacity(ctx context.Context, ask capacityAsk) (capacityAnswer, er
 		return capacityAnswer{}, err
 	}
 	defer d.Close()
+	defer a.doing("reading series and forecasting")()
 	answer := capacityAnswer{FormatVersion: 1, Farm: d.Farm.Name, Plan: ask.plan, Now: capacity.Of(d.Farm)}
 	rate, err := a.copyRate(d, ask.rate)
 	if err != nil {

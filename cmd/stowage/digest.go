@@ -265,8 +265,10 @@ func (a *app) digest(ctx context.Context, inputs []string, f digestFlags) (*dige
 	}
 	b := digest.New(o)
 	var stored []*digest.Digest
-	for _, name := range files {
+	for i, name := range files {
+		done := a.doing("reading %s, %d of %s", name, i+1, farm.Counted(len(files), "file"))
 		d, err := a.readInput(ctx, b, name)
+		done()
 		if err != nil {
 			return nil, err
 		}

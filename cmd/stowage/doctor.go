@@ -109,6 +109,7 @@ func (a *app) doctor(ctx context.Context) (doctorAnswer, error) {
 		return out, err
 	}
 	defer d.Close()
+	defer a.doing("asking servers and agents")()
 	if err := d.Login(); err != nil {
 		out.wrong("account-missing", farm.Blocker, "accounts", err)
 	} else {

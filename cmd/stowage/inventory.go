@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -121,7 +122,14 @@ func (a *app) inventory(ctx context.Context) (inventory.Inventory, error) {
 	if err := d.Login(); err != nil {
 		return inventory.Inventory{}, err
 	}
-	inv, err := inventory.Survey(ctx, d.Farm, d.Server, nil)
+	var answered atomic.Int64
+	all := 0
+	for _, p := range d.Farm.Pairs {
+		all += len(p.Sides)
+	}
+	done := a.working(func() string { return fmt.Sprintf("asking servers: %d of %d", answered.Load(), all) })
+	inv, err := inventory.Survey(ctx, d.Farm, d.Server, func(n, _ int) { answered.Store(int64(n)) })
+	done()
 	if err != nil {
 		return inv, err
 	}

@@ -90,6 +90,7 @@ func (a *app) checkSources(ctx context.Context, d *session.Session) (claims.Repo
 	if isBackups := func(s claims.Spec) bool { return s.Kind == "backups" || s.Name == "backups" }; f.Backup.IsPlace() && !slices.ContainsFunc(declared.Specs, isBackups) {
 		declared.Specs = append(declared.Specs, claims.Spec{Name: "backups", Kind: "backups"})
 	}
+	defer a.doing("reading and comparing %s", farm.Counted(len(declared.Specs), "source"))()
 	set, faults, err := sources.Collect(ctx, world, declared.Specs)
 	if err != nil {
 		return claims.Report{}, nil, err

@@ -64,6 +64,7 @@ func (a *app) report(out string, benches []string) (string, error) {
 		return "", err
 	}
 	defer d.Close()
+	defer a.doing("reading what is kept of this workspace")()
 	facts, err := a.reportFacts(d, benches)
 	if err != nil {
 		return "", err

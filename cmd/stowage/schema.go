@@ -114,7 +114,9 @@ func (a *app) readTables(c *cobra.Command, patterns []string) (x readTables, err
 		x.dirs, err = x.Workspace.Schemas()
 	}
 	if err == nil {
+		done := a.doing("reading the tables of %s", farm.Counted(len(x.Farm.Pairs), "pair"))
 		x.seen, x.silent, x.versions, err = a.askShards(c, x.Session, patterns)
+		done()
 	}
 	if err != nil {
 		x.Close()

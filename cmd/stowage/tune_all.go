@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -85,10 +86,13 @@ func (a *app) tuneFarm(ctx context.Context, t *tuneFlags, rules []tune.Rule, sev
 	silent := make([]*tuneSilent, len(groups))
 	var all sync.WaitGroup
 	room := make(chan struct{}, hostsAtOnce)
+	var looked atomic.Int64
+	done := a.working(func() string { return fmt.Sprintf("machines: %d of %d", looked.Load(), len(groups)) })
 	for n := range groups {
 		all.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
+			defer looked.Add(1)
 			report, err := a.lookAt(ctx, d, groups[n].Group, t.record, rules)
 			if err != nil {
 				silent[n] = &tuneSilent{Host: groups[n].Host, Why: err.Error(), Remedy: cmp.Or(groups[n].Why.Remedy, farm.Hint(err), "stowage agent status")}
@@ -98,6 +102,7 @@ func (a *app) tuneFarm(ctx context.Context, t *tuneFlags, rules []tune.Rule, sev
 		})
 	}
 	all.Wait()
+	done()
 	for n, g := range groups {
 		if silent[n] != nil {
 			for _, h := range g.hosts {
