@@ -195,7 +195,7 @@ func TestStopsBeforeADefinition(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ says, statement string }{
 		"logged": {"ALTER TABLE shop.r ADD v INT", "ALTER TABLE shop.r ADD v INT"},
-		"not":    {"an event of shop.r has 1 columns, the table has 2", "SET SESSION sql_log_bin = 0; ALTER TABLE shop.r ADD v INT; SET SESSION sql_log_bin = 1"},
+		"not":    {"an event of shop.r has 1 column, the table has 2", "SET SESSION sql_log_bin = 0; ALTER TABLE shop.r ADD v INT; SET SESSION sql_log_bin = 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -168,7 +168,7 @@ func TestCompareTables(t *testing.T) {
 		if len(out) != 2 || out[0].Table != "d.empty" || out[1].Table != "d.many" {
 			t.Errorf("differences: %v, want d.empty and d.many", out)
 		}
-		if len(out) == 2 && (!strings.HasPrefix(out[0].Was, "0 rows") || !strings.HasPrefix(out[0].Is, "1 rows") || out[0].Chunk != "all rows") {
+		if len(out) == 2 && (!strings.HasPrefix(out[0].Was, "0 rows") || !strings.HasPrefix(out[0].Is, "1 row,") || out[0].Chunk != "all rows") {
 			t.Errorf("the empty table: %s", out[0])
 		}
 		if n := len(told); n != 2*14 || told[0] != 0 || told[1] != 14 || told[n-2] != 13 {

@@ -45,7 +45,7 @@ func TestShardIsRestoredBesideTheOneThatServes(t *testing.T) {
 
 	at := early.Format(time.RFC3339)
 	k.Run(farmtest.ExitFine, "0 blockers", "restore", "--shard", shard, "--at", at, "--dry-run")
-	k.Run(farmtest.ExitUsage, "lies before the oldest backup, dbshard001b/", "restore", "--shard", shard, "--at", early.Add(-time.Hour).Format(time.RFC3339))
+	k.Run(farmtest.ExitUsage, "is before the oldest backup, dbshard001b/", "restore", "--shard", shard, "--at", early.Add(-time.Hour).Format(time.RFC3339))
 	k.Run(farmtest.ExitRefused, "restore-moment", "restore", "--shard", shard, "--at", late.Add(time.Hour).Format(time.RFC3339))
 	k.Run(farmtest.ExitUsage, "farm.yaml has a shard of that name", "restore", "--shard", shard, "--at", at, "--as", strings.Replace(shard, "1", "2", 1))
 	k.Run(farmtest.ExitUsage, "another name", "restore", "--shard", shard, "--as", shard)

@@ -135,7 +135,7 @@ func TestSpecsThatDoNotFit(t *testing.T) {
 	}{
 		{"latest: [version_no DESC]", "latest: [size DESC]", "which is the latest is undecided", farmtest.ExitRefused},
 		{"latest: [version_no DESC]", "latest: [version_nr DESC]", "table versions has no column version_nr", farmtest.ExitRefused},
-		{"key: [version_id]", "key: [author]", "author is no unique key of table versions", farmtest.ExitRefused},
+		{"key: [version_id]", "key: [author]", "author is not a unique key of table versions", farmtest.ExitRefused},
 		{"counts: \"deleted_at IS NULL\"", "counts: \"deleted_at > NOW()\"", "is another value at another time", farmtest.ExitRefused},
 		{"counts: \"deleted_at IS NULL\"", "counts: \"deleted_at IS\"", "latest-version.yaml:", farmtest.ExitRefused},
 		{"  latest_version_id: version_id\n", "", "would tell a parent without a child", farmtest.ExitRefused},

@@ -81,7 +81,7 @@ axes:
 	if p.Code != farmtest.ExitFine {
 		t.Fatalf("exit code %d\n%s", p.Code, p.Stderr)
 	}
-	if hours, writing := strings.Index(p.Stderr, "5 cells (one of them twice) x 1 rounds = 5 visits of 1 step"), strings.Index(p.Stderr, "writing loop-0"); hours < 0 || writing < hours {
+	if hours, writing := strings.Index(p.Stderr, "5 cells (one of them twice) x 1 round = 5 visits of 1 step"), strings.Index(p.Stderr, "writing loop-0"); hours < 0 || writing < hours {
 		t.Errorf("the hours do not come first:\n%s", p.Stderr)
 	}
 	if left := leftOf(t, dir); len(left) > 0 {
