@@ -40,30 +40,33 @@ func Some(names []string) string {
 	return text
 }
 
-// Alike joins findings that say the same of several subjects, for people: one finding, at the place of the first, whose subject names the first few
+// manyAlike is from how many subjects on Alike says a finding once.
+const manyAlike = 5
+
+// Alike joins findings that say the same of five subjects or more, for people: one finding, at the place of the first, whose subject names the first few
 // and how many there are. Findings with Names of their own stay apart.
 func Alike(fs []Finding) []Finding {
 	type words struct {
 		check, text, remedy string
 		severity            Severity
 	}
-	var out []Finding
-	at := map[words]int{}
-	subjects := map[int][]string{}
+	of := func(f Finding) words { return words{f.Check, f.Text, f.Remedy, f.Severity} }
+	subjects := map[words][]string{}
 	for _, f := range fs {
-		w := words{f.Check, f.Text, f.Remedy, f.Severity}
-		i, seen := at[w]
-		if !seen || f.Names != nil {
-			i = len(out)
+		if f.Names == nil {
+			subjects[of(f)] = append(subjects[of(f)], f.Subject)
+		}
+	}
+	var out []Finding
+	for _, f := range fs {
+		names := subjects[of(f)]
+		switch {
+		case f.Names != nil || len(names) < manyAlike:
+			out = append(out, f)
+		case f.Subject == names[0]:
+			f.Subject = Some(names)
 			out = append(out, f)
 		}
-		if f.Names == nil {
-			at[w] = i
-		}
-		subjects[i] = append(subjects[i], f.Subject)
-	}
-	for i, names := range subjects {
-		out[i].Subject = Some(names)
 	}
 	return out
 }

@@ -45,7 +45,7 @@ func TestOptionFileQuestionSpeaks(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"the file is not there":     {func(i *host.Instance) { i.Config = filepath.Join(dir, "my.cnf") }, "my.cnf is not there, on host db1", m.Config},
+		"the file is not there":     {func(i *host.Instance) { i.Config = filepath.Join(dir, "my.cnf") }, "my.cnf does not exist on host db1", m.Config},
 		"it is another server's":    {func(i *host.Instance) { i.Config = b.Config }, "does not read " + b.Config + ": it reads " + m.Config, "config of a in farm.yaml"},
 		"the suffix is unknown":     {func(i *host.Instance) { i.GroupSuffix = "7" }, `farm.yaml has group_suffix "7", and its server`, `"1"`},
 		"the suffix is another's":   {func(i *host.Instance) { i.GroupSuffix = "2" }, `farm.yaml has group_suffix "2", and its server`, `"1"`},

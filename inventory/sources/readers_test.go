@@ -102,7 +102,7 @@ func TestReaders(t *testing.T) {
 			"host_vars/db09.yml": "ansible_host: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6162\n"},
 			"host db08 address=10.0.3.8 host_vars/db08.yml:1\nhost db08 memory=1GB group_vars/dbs/9.yml:1\nhost db08 type=host hosts:2\nhost db09 address=(vaulted) host_vars/db09.yml:1\nhost db09 memory=1GB group_vars/dbs/9.yml:1\nhost db09 type=host hosts:2\n" +
 				"host db1 address=10.0.0.1 hosts:3\nhost db1 memory=1GB group_vars/dbs/9.yml:1\nhost db1 type=group hosts:7\nhost db10 memory=1GB group_vars/dbs/9.yml:1\nhost db10 type=host hosts:2",
-			"hosts:3 a word behind host db1 is not key=value\nhosts:4 db[1: holds a range that cannot be read: it is [01:20] or [a:c]"},
+			"hosts:3 a word behind host db1 is not a key=value\nhosts:4 db[1: holds a range that cannot be read: it is [01:20] or [a:c]"},
 		{"ansible yaml", claims.Spec{Kind: "ansible", Path: "inv.yml", Subject: claims.Instance, Called: "instance", Groups: []string{"db"}, Attributes: map[string]string{"address": "addr", "server_id": "id"}}, map[string]string{
 			"inv.yml": "all:\n  vars: {id: 1}\n  children:\n    db:\n      hosts:\n        h[a:b]: {instance: '{{ inventory_hostname }}x', addr: '10.0.0.1:{{ p }}', p: 3307}\n        other:\n      vars: {id: 2}\n    web:\n      hosts: {w1: {instance: w}}\n    bad:\n      hosts: lone\n"},
 			"instance hax address=10.0.0.1:3307 inv.yml:6\ninstance hax server_id=2 inv.yml:8\ninstance hbx address=10.0.0.1:3307 inv.yml:6\ninstance hbx server_id=2 inv.yml:8", "inv.yml:12 hosts of group bad must be keys and values, not a word: is a colon missing?"},

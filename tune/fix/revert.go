@@ -91,7 +91,7 @@ func putBack(ctx context.Context, s Settings, now Now, e entry, ours bool, r *Re
 	case !same(current, e.To) && !(ours && !e.restarted(now)):
 		r.State, r.Why = Left, fmt.Sprintf("someone else set it to %s since; it was %s before Stowage", current, e.From)
 	case e.restarted(now):
-		r.State, r.Why = Left, fmt.Sprintf("the machine was restarted since, and it is %s now; it was %s before Stowage", current, e.From)
+		r.State, r.Why = Left, fmt.Sprintf("the machine was restarted since, and someone else set it to %s; it was %s before Stowage", current, e.From)
 	default:
 		back := Result{Change: e.Change}
 		back.From, back.To = current, e.From
