@@ -52,7 +52,7 @@ func (c *goalCheck) surface() {
 		largest, text = min(largest, 1), "1 shard"
 	}
 	if largest > s.MostShards(all) {
-		c.say("surface.shards", "surface of %s is less than what stands together: %s out of %d is %s",
+		c.say("surface.shards", "surface of %s is too small: %s out of %d is %s, and cannot be split",
 			percent(s.Shards), text, all, percentUp(largest, all))
 	}
 	c.customers()
@@ -97,7 +97,7 @@ func (c *goalCheck) customers() {
 		c.say("surface.customer", "surface of %s is less than one shard of any customer: the largest, %s, has %d, so that one is %s",
 			percent(share), largest.name, largest.all, percentUp(1, largest.all))
 	case n > 0:
-		c.say("surface.customer", "surface of %s is less than what stands together in one pair for %s: %s of %s, of %d in all, are %s",
+		c.say("surface.customer", "surface of %s is too small for %s: one pair holds more: %s of %s, of %d in all, are %s",
 			percent(share), farm.Counted(n, "customer"), farm.Counted(worst.together, "shard"), worst.name, worst.all, percentUp(worst.together, worst.all))
 	}
 }

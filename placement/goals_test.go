@@ -169,7 +169,7 @@ func TestSurfaceOfCustomers(t *testing.T) {
 	f.Pairs[0].Shards[0].Customer = "tiny"
 	g.Surface.Customer = 0.2
 	ps := g.Check(f)
-	if len(ps) != 1 || !strings.Contains(ps[0].Text, "1 customer: 4 shards of acme, of 15 in all, are 26.7%") {
+	if len(ps) != 1 || !strings.Contains(ps[0].Text, "1 customer: one pair holds more: 4 shards of acme, of 15 in all, are 26.7%") {
 		t.Errorf("problems: %v", ps)
 	}
 	for _, share := range []float64{0.267, 1} {

@@ -49,7 +49,7 @@ func (f *Facts) unstableName(l FstabLine, disk string) Finding {
 		x.Read += "; /sys/block has " + f.diskNames()
 	case ok && d.Kind == Virtual:
 		x.Severity = farm.Blocker
-		x.Verdict = fmt.Sprintf("/dev/%s is a virtual medium now: the disk that was called so has another name", disk)
+		x.Verdict = fmt.Sprintf("/dev/%s is a virtual medium now: the disk of that name has a new name", disk)
 	case ok && d.ByID != "":
 		x.Fix = "today it is " + d.ByID + ": write that (with -partN), or UUID= (blkid)"
 	}
