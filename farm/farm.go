@@ -237,6 +237,15 @@ func (f *Farm) HostsInUse() []HostName {
 	return names
 }
 
+// InstanceCount is how many instances the farm has: the sides of all pairs, two or not.
+func (f *Farm) InstanceCount() int {
+	n := 0
+	for _, p := range f.Pairs {
+		n += len(p.Sides)
+	}
+	return n
+}
+
 // Clone is a deep copy: a plan edits its own copy. Nil stays nil, so that a
 // copy equals what it was made from.
 func (f *Farm) Clone() *Farm {

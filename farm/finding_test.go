@@ -25,3 +25,11 @@ func TestAlikeFindingsAreOneLine(t *testing.T) {
 		t.Error("the findings that were given changed")
 	}
 }
+
+// A farm of a pair with a replica and a single instance has four instances, not two for each pair.
+func TestInstancesAreCountedBySides(t *testing.T) {
+	f := &Farm{Pairs: []Pair{{Sides: map[SideName]Side{"A": {}, "B": {}, "C": {}}}, {Sides: map[SideName]Side{"A": {}}}}}
+	if n := f.InstanceCount(); n != 4 {
+		t.Errorf("%d instances", n)
+	}
+}

@@ -123,11 +123,7 @@ func (a *app) inventory(ctx context.Context) (inventory.Inventory, error) {
 		return inventory.Inventory{}, err
 	}
 	var answered atomic.Int64
-	all := 0
-	for _, p := range d.Farm.Pairs {
-		all += len(p.Sides)
-	}
-	done := a.working(func() string { return fmt.Sprintf("asking servers: %d of %d", answered.Load(), all) })
+	done := a.working(func() string { return fmt.Sprintf("asking servers: %d of %d", answered.Load(), d.Farm.InstanceCount()) })
 	inv, err := inventory.Survey(ctx, d.Farm, d.Server, func(n, _ int) { answered.Store(int64(n)) })
 	done()
 	if err != nil {

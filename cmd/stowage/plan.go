@@ -166,7 +166,7 @@ func (a *app) planWith(f planFlags) (placement.Plan, string, error) {
 		return placement.Plan{}, "", err
 	}
 	start := time.Now()
-	defer a.doing("packing %s onto as few hosts as possible", farm.Counted(2*len(d.Farm.Pairs), "instance"))()
+	defer a.doing("packing %s onto as few hosts as possible", farm.Counted(d.Farm.InstanceCount(), "instance"))()
 	p, err := placement.Solve(d.Farm, goals)
 	if err != nil {
 		return p, "", err
