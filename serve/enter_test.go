@@ -121,7 +121,7 @@ func TestViewersSignIn(t *testing.T) {
 	}
 }
 
-// TestARemovedTokenEndsAStream: a page that is open is told nothing more.
+// TestARemovedTokenEndsAStream: an open page gets no further events.
 func TestARemovedTokenEndsAStream(t *testing.T) {
 	x := newTeam()
 	r := httptest.NewRequest("GET", "http://"+here+livePath, nil)

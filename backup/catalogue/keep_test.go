@@ -22,7 +22,7 @@ func kept(vs []Verdict) map[string]bool {
 	return out
 }
 
-// weeks are chains of a full backup and six incremental ones, the last of which is at day 0.
+// weeks are chains of a full backup and six incremental ones. The last backup is of day 0.
 func weeks(n int) []Backup {
 	var out []Backup
 	for w := range n {

@@ -109,7 +109,7 @@ func certificateFiles(t *testing.T, dir string, ca *farmtest.Authority, names ..
 	return cert, key
 }
 
-// TestCertificateFiles: each fault is told with its file, and one that comes up while serving leaves the certificate before.
+// TestCertificateFiles: each fault names its file. A fault that appears while serving leaves the earlier certificate in use.
 func TestCertificateFiles(t *testing.T) {
 	dir, ca := t.TempDir(), farmtest.NewAuthority(t)
 	cert, key := certificateFiles(t, dir, ca, "dash.example")

@@ -199,7 +199,7 @@ func (p *alteredPair) awaitWide(side farm.SideName) {
 	}
 }
 
-// check compares both servers with each other and against what clients were told: every row is on both, and every write that was acknowledged is there, once. It says how
+// check compares the two servers, and each with the acknowledged writes: every row is on both, and every acknowledged write is there exactly once. It says how
 // many are not.
 func (p *alteredPair) check(told writes) (lost int64) {
 	p.t.Helper()
