@@ -7,15 +7,16 @@ type Due struct {
 	Sizes   time.Duration // take an inventory
 	Sources time.Duration // compare the sources with each other
 	Load    time.Duration // read what servers are asked
+	Hosts   time.Duration // read what hosts use
 	Reshape time.Duration // compare tenants that are migrated
-	Window  time.Duration // for how long that is read
+	Window  time.Duration // for how long load and hosts are read
 	// How long series are kept: by the hour, and by the day.
 	KeepHours, KeepDays time.Duration
 }
 
 // DueDefaults are what holds for what farm.yaml does not say.
 var DueDefaults = Due{
-	Sizes: 24 * time.Hour, Sources: 24 * time.Hour, Load: time.Hour, Reshape: time.Hour, Window: time.Minute,
+	Sizes: 24 * time.Hour, Sources: 24 * time.Hour, Load: time.Hour, Hosts: time.Hour, Reshape: time.Hour, Window: time.Minute,
 	KeepHours: 14 * 24 * time.Hour, KeepDays: 400 * 24 * time.Hour,
 }
 
@@ -25,7 +26,7 @@ func (d Due) Filled() Due {
 		is  *time.Duration
 		def time.Duration
 	}{
-		{&d.Sizes, DueDefaults.Sizes}, {&d.Sources, DueDefaults.Sources}, {&d.Load, DueDefaults.Load}, {&d.Reshape, DueDefaults.Reshape}, {&d.Window, DueDefaults.Window},
+		{&d.Sizes, DueDefaults.Sizes}, {&d.Sources, DueDefaults.Sources}, {&d.Load, DueDefaults.Load}, {&d.Hosts, DueDefaults.Hosts}, {&d.Reshape, DueDefaults.Reshape}, {&d.Window, DueDefaults.Window},
 		{&d.KeepHours, DueDefaults.KeepHours}, {&d.KeepDays, DueDefaults.KeepDays},
 	} {
 		if *x.is == 0 {
@@ -39,7 +40,11 @@ func (c *checker) due() {
 	if c.farm.Due == (Due{}) {
 		return
 	}
-	if d := c.farm.Due.Filled(); d.Load > 0 && d.Window > d.Load/2 {
-		c.say("due.window", "window of due is %s, more than half of the %s from one to the next", d.Window, d.Load)
+	d := c.farm.Due.Filled()
+	for _, every := range []time.Duration{d.Load, d.Hosts} {
+		if every > 0 && d.Window > every/2 {
+			c.say("due.window", "window of due is %s, more than half of the %s from one to the next", d.Window, every)
+			return
+		}
 	}
 }

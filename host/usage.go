@@ -41,9 +41,8 @@ func (l *Local) Usage(ctx context.Context, i Instance) (shardload.Process, error
 		return p, &farm.Error{Op: "read counters", Subject: string(i.Name), Err: err}
 	}
 	p.ReadBytes, p.WriteBytes, p.HasIO = processIO(pid)
-	p.Machine.Busy = machineBusy()
-	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	p.Machine.ID = strings.TrimSpace(string(id))
+	p.Resident = resident(pid)
+	p.Machine = machine()
 	return p, nil
 }
 
@@ -119,18 +118,52 @@ func processIO(pid int) (read, written uint64, ok bool) {
 	return read, written - min(written, values["cancelled_write_bytes"]), okRead && okWritten
 }
 
-// machineBusy are the seconds of all processors, but idle and waiting for disks. Guests' time is within user's.
-func machineBusy() float64 {
+// resident is the memory of a process, in bytes; 0: not known.
+func resident(pid int) uint64 {
+	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	f := strings.Fields(string(raw))
+	if len(f) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseUint(f[1], 10, 64)
+	return pages * uint64(os.Getpagesize())
+}
+
+// machine reads the counters of all processors, and the memory, of this machine. Guests' time is within user's.
+func machine() (m shardload.Machine) {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	m.ID = strings.TrimSpace(string(id))
 	raw, _ := os.ReadFile("/proc/stat")
-	line, _, _ := strings.Cut(string(raw), "\n")
-	var sum uint64
-	for n, field := range strings.Fields(line) {
-		if n >= 1 && n <= 8 && n != 4 && n != 5 {
+	for line := range strings.Lines(string(raw)) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) < 9 || !strings.HasPrefix(f[0], "cpu"):
+			continue
+		case f[0] != "cpu":
+			m.Processors++
+			continue
+		}
+		for n, field := range f[1:9] { // user nice system idle iowait irq softirq steal
 			v, _ := strconv.ParseUint(field, 10, 64)
-			sum += v
+			switch n {
+			case 3: // idle
+			case 4:
+				m.Wait = float64(v) / ticksPerSecond
+			default:
+				m.Busy += float64(v) / ticksPerSecond
+			}
 		}
 	}
-	return float64(sum) / ticksPerSecond
+	raw, _ = os.ReadFile("/proc/meminfo")
+	for line := range strings.Lines(string(raw)) {
+		name, rest, _ := strings.Cut(line, ":")
+		into := map[string]*uint64{"MemTotal": &m.Memory, "MemAvailable": &m.Spare}[name]
+		if into != nil {
+			kib, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			*into = kib << 10
+		}
+	}
+	return m
 }
 
 // diskBelow is the block device that a directory's file system is on; without a name where it is on none.

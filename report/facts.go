@@ -44,6 +44,8 @@ type Facts struct {
 	Benches []Bench            // of storages, MostBenches at most; the first is what the others are compared with
 	Engines []*sheet.Result    // of engines: one of each mode at most
 
+	Hosts *HostFacts // what hosts used before and after the moves; nil: nothing was kept
+
 	Know *KnowFacts // what is known by asking and measuring; nil: nobody has
 
 	Versions []Fact    // of the program and of the tools it called

@@ -100,7 +100,7 @@ func newDocument(f Facts) (*document, error) {
 		Title: title(f), Farm: f.Farm, Made: zone.stamp(f.Made), Gaps: gaps(f),
 		Packing: newPacking(f), Plan: newPlanned(f.Plan), Timeline: newTimeline(f, zone), Acts: newActs(f, zone), Pauses: newPauses(f),
 		Traffic: newTraffic(f.Compare), Proof: proofRows(f.Proof), Findings: sortedFindings(found), Looked: f.Findings != nil,
-		Notes: newMade(f, zone), Know: knowSections(f.Know, found, f.Findings != nil),
+		Notes: newMade(f, zone), Know: slices.Concat(measuredSections(f.Hosts), knowSections(f.Know, found, f.Findings != nil)),
 	}
 	if f.Roll != nil {
 		d.Roll = newRollSection(*f.Roll)
@@ -176,7 +176,8 @@ func (d *document) sections() []section {
 		{d.Proof != nil, section{"proof", "Proof"}},
 		{d.Ledger != nil, section{"ledger", "The owners\u2019 ledger"}},
 		{d.Bench != nil, section{"storage", "Storage"}},
-		{len(d.Know) > 0, section{"know", "What is known"}},
+		{d.knows("measured"), section{"measured", "Hosts, measured"}},
+		{slices.ContainsFunc(d.Know, func(s planSection) bool { return s.ID != "measured" }), section{"know", "What is known"}},
 		{d.knows("reshape"), section{"reshape", "Reshape"}},
 		{d.knows("backups"), section{"backups", "Backups"}},
 		{d.Looked, section{"findings", "Findings"}},

@@ -26,6 +26,14 @@ var seriesSchema = []string{
 		PRIMARY KEY (server, at)) WITHOUT ROWID`,
 }
 
+// gaugeSchema is what hosts used, as means of the windows of an hour or a day: their sum, their number, and the highest.
+var gaugeSchema = []string{
+	`CREATE TABLE IF NOT EXISTS gauge_hours (name INTEGER, measure INTEGER, at INTEGER, sum REAL NOT NULL, n INTEGER NOT NULL, most REAL NOT NULL,
+		PRIMARY KEY (name, measure, at)) WITHOUT ROWID`,
+	`CREATE TABLE IF NOT EXISTS gauge_days (name INTEGER, measure INTEGER, at INTEGER, sum REAL NOT NULL, n INTEGER NOT NULL, most REAL NOT NULL,
+		PRIMARY KEY (name, measure, at)) WITHOUT ROWID`,
+}
+
 // Duty is how a task that comes back was last begun, and how that ended.
 type Duty struct {
 	Task         string
@@ -64,6 +72,7 @@ type Seen struct {
 // Yield is what a task found. All of it is kept, with its Duty, or nothing is.
 type Yield struct {
 	Levels    []Level
+	Gauges    []Gauge
 	Loads     []Load
 	Seen      []Seen
 	Documents []Document // their bodies are JSON; each takes the place of the one of its kind and name that was there
@@ -96,12 +105,15 @@ func (s *Store) Duties() (map[string]Duty, error) {
 }
 
 // isOld: a store that is only read may be of a program that had no series.
-func (s *Store) isOld(err error) bool {
+func (s *Store) isOld(err error) bool { return s.lacks("duties", err) }
+
+// lacks says that a read failed because the store was made by a program that had no such table.
+func (s *Store) lacks(table string, err error) bool {
 	if err == nil {
 		return false
 	}
 	var n int
-	return s.db.QueryRow(`SELECT COUNT(*) FROM sqlite_master WHERE name = 'duties'`).Scan(&n) == nil && n == 0
+	return s.db.QueryRow(`SELECT COUNT(*) FROM sqlite_master WHERE name = ?`, table).Scan(&n) == nil && n == 0
 }
 
 // PutDuty keeps how a task ended and what it found, in one transaction: a program that is killed before has done nothing, and the task is done
@@ -112,7 +124,7 @@ func (s *Store) PutDuty(d Duty, y Yield, keep Keep) error {
 		return s.fail("keep "+d.Task, err)
 	}
 	w := seriesWriter{tx: tx, names: map[string]int64{}, classes: map[string]int64{}}
-	err = errors.Join(w.documents(y.Documents), w.levels(y.Levels), w.loads(y.Loads), w.seen(y.Seen))
+	err = errors.Join(w.documents(y.Documents), w.levels(y.Levels), w.gauges(y.Gauges), w.loads(y.Loads), w.seen(y.Seen))
 	if err == nil {
 		err = w.expire(d, keep)
 	}
@@ -262,7 +274,7 @@ func (w *seriesWriter) expire(d Duty, keep Keep) error {
 			length = keep.Days
 		}
 		oldest := g.of(time.Unix(now, 0).Add(-length))
-		for _, table := range []string{"level_", "load_", "seen_"} {
+		for _, table := range []string{"level_", "gauge_", "load_", "seen_"} {
 			if _, err := w.tx.Exec(fmt.Sprintf(`DELETE FROM %s%s WHERE at < ?`, table, g.name), oldest); err != nil {
 				return err
 			}

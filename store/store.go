@@ -51,7 +51,7 @@ func Open(path string) (*Store, error) {
 		return nil, &farm.Error{Op: "open store", Subject: path, Err: err}
 	}
 	db.SetMaxOpenConns(1) // SQLite has one writer; a queue here beats busy errors there
-	for _, st := range slices.Concat(schema, seriesSchema) {
+	for _, st := range slices.Concat(schema, seriesSchema, gaugeSchema) {
 		if err := patiently(func() error { _, err := db.Exec(st); return err }); err != nil {
 			db.Close()
 			return nil, &farm.Error{Op: "open store", Subject: path, Err: err,

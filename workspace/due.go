@@ -13,7 +13,7 @@ import (
 )
 
 // dueKeys are the keys of due in farm.yaml.
-var dueKeys = []string{"sizes", "sources", "load", "reshape", "window", "keep_hours", "keep_days"}
+var dueKeys = []string{"sizes", "sources", "load", "hosts", "reshape", "window", "keep_hours", "keep_days"}
 
 // due reads the key of that name.
 func (r *farmReader) due(n *yaml.Node) {
@@ -27,6 +27,8 @@ func (r *farmReader) due(n *yaml.Node) {
 			out.Sources = r.interval(v, what)
 		case "load":
 			out.Load = r.interval(v, what)
+		case "hosts":
+			out.Hosts = r.interval(v, what)
 		case "reshape":
 			out.Reshape = r.interval(v, what)
 		case "window":
@@ -97,7 +99,7 @@ func (w *farmWriter) due(d farm.Due) {
 		return
 	}
 	row := flow{}
-	row.times([]timed{{"sizes", d.Sizes}, {"sources", d.Sources}, {"load", d.Load}, {"reshape", d.Reshape}, {"window", d.Window}, {"keep_hours", d.KeepHours}, {"keep_days", d.KeepDays}})
+	row.times([]timed{{"sizes", d.Sizes}, {"sources", d.Sources}, {"load", d.Load}, {"hosts", d.Hosts}, {"reshape", d.Reshape}, {"window", d.Window}, {"keep_hours", d.KeepHours}, {"keep_days", d.KeepDays}})
 	w.line("due: %s", row)
 }
 

@@ -13,7 +13,7 @@ const dueFarm = "farm: f\nnext_server_id: 1\ndue: {%}\nhost_types: {}\nhosts: []
 func TestDueIsReadAndWritten(t *testing.T) {
 	for _, d := range []farm.Due{
 		{Sizes: 24 * time.Hour, Sources: -1, Load: 90 * time.Minute, Window: 10 * time.Second, KeepHours: 7 * 24 * time.Hour, KeepDays: 365 * 24 * time.Hour},
-		{Load: time.Hour}, {Window: 90 * time.Second}, {Sizes: 36 * time.Hour}, {Load: 10 * time.Minute, Window: 30 * time.Second},
+		{Load: time.Hour, Hosts: 2 * time.Hour}, {Hosts: -1}, {Window: 90 * time.Second}, {Sizes: 36 * time.Hour}, {Load: 10 * time.Minute, Window: 30 * time.Second},
 	} {
 		f := &farm.Farm{Name: "f", NextServerID: 1, Due: d}
 		text := renderFarm(f, nil)
@@ -30,6 +30,7 @@ func TestDueIsRefusedByLine(t *testing.T) {
 		"sizes: 5":                 `farm.yaml:3: sizes of due must be a time with its unit, from 1m to 366d, not "5"`,
 		"sources: never":           `farm.yaml:3: sources of due must be`,
 		"load: 1m, window: 50s":    `farm.yaml:3: window of due is 50s, more than half of the 1m0s from one to the next`,
+		"hosts: 1m, window: 50s":   `farm.yaml:3: window of due is 50s, more than half of the 1m0s from one to the next`,
 		"window: 1ms":              `farm.yaml:3: window of due must be a time with its unit, from 2s to 1h, not "1ms"`,
 		"keep_hours: 99999999999d": `keep_hours of due must be`,
 	} {

@@ -38,6 +38,7 @@ func (a *app) duties(f *farm.Farm) []duty {
 		{due.Task{Name: "sizes", Every: d.Sizes}, "take an inventory and keep the sizes", a.dueSizes},
 		{due.Task{Name: "sources", Every: d.Sources}, "compare the sources with each other", a.dueSources},
 		{due.Task{Name: "load", Every: d.Load}, "read for " + inHelp(d.Window) + " what servers are asked", a.dueLoad},
+		{due.Task{Name: "hosts", Every: d.Hosts}, "read for " + inHelp(d.Window) + " what hosts use", a.dueHosts},
 	}, a.backupDuties(f)...)
 }
 
@@ -67,8 +68,8 @@ func (a *app) dueCommand() *cobra.Command {
 		Use:   "due",
 		Short: "Do what is due: measure sizes, check sources, read what servers are asked; for cron or a timer",
 		Long: `Does what is due, once, and ends: takes an inventory and keeps the sizes, compares the sources of
-inventory.yaml with each other, reads for a minute what servers are asked. Intervals are in farm.yaml under 'due'; without
-it: sizes and sources once a day, load once an hour. Call it more often than the shortest, from cron or the
+inventory.yaml with each other, reads for a minute what servers are asked and what hosts use. Intervals are in farm.yaml
+under 'due'; without it: sizes and sources once a day, load and hosts once an hour. Call it more often than the shortest, from cron or the
 timer in packaging/.
 
 A task that fails does not stop the others, and is due again at the next call; so is one that was killed: nothing

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,8 @@ import (
 
 	"stowage/digest"
 	"stowage/internal/mariadbtest"
+	"stowage/inventory/shardload"
+	"stowage/store"
 )
 
 // singleFarm is a workspace with one server, whose window is two seconds.
@@ -29,7 +32,7 @@ func singleFarm(t *testing.T, i *mariadbtest.Instance) string {
 	for name, text := range map[string]string{
 		"accounts.cnf": "[stowage]\n" + login + "[replication]\n" + login,
 		"farm.yaml": fmt.Sprintf("farm: one\nnext_server_id: 100000\naccounts: accounts.cnf\ndue: {load: 1m, window: 3s}\nhost_types: {box: {cores: 4, memory: 16GB, disk: 40GB}}\n"+
-			"hosts: [{name: h1, type: box, address: %s}]\npairs:\n  - {name: p, topology: single, sides: {A: {host: h1, port: %s, datadir: /srv/a}}, shards: [{name: shop_0001, disk: 1MB}, {name: shop_0002, disk: 1MB}]}\n", host, port),
+			"hosts: [{name: h1, type: box, address: %s}]\npairs:\n  - {name: p, topology: single, sides: {A: {host: h1, port: %s, datadir: %s, config: %s}}, shards: [{name: shop_0001, disk: 1MB}, {name: shop_0002, disk: 1MB}]}\n", host, port, i.Datadir, i.Config),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -87,7 +90,7 @@ func TestDueReadsTheLoadOfARealServer(t *testing.T) {
 			}
 		}
 	}
-	if done["load"] != 1 || done["sizes"] != 1 || done["sources"] != 1 {
+	if done["hosts"] != 1 || done["load"] != 1 || done["sizes"] != 1 || done["sources"] != 1 {
 		t.Errorf("two at once did %v", done)
 	}
 	var o digest.OverTime
@@ -119,7 +122,33 @@ func TestDueReadsTheLoadOfARealServer(t *testing.T) {
 		}
 	}
 	promtool(t, []byte(text), "check", "metrics")
+	hostIsKept(t, dir)
 	if rows := stowageIn(t, dir, "capacity", "--json"); !strings.Contains(rows, `"too few samples`) || !strings.Contains(rows, `"source": "inventory, due"`) {
 		t.Errorf("capacity does not see what was measured:\n%s", rows)
+	}
+}
+
+// hostIsKept: what the host used in the window is in the store, as its kernel has it.
+func hostIsKept(t *testing.T, dir string) {
+	t.Helper()
+	s, err := store.Open(filepath.Join(dir, ".stowage", "stowage.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	gauges, err := s.Gauges(time.Now().Add(-time.Hour), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string]float64{}
+	for _, g := range gauges {
+		if g.Name != "h1" || g.Windows != 1 {
+			t.Errorf("%+v", g)
+		}
+		kept[g.Measure] = g.Mean
+	}
+	if kept[shardload.HostProcessors] != float64(runtime.NumCPU()) || kept[shardload.HostCPU] <= 0 || kept[shardload.HostCPU] > 1.2*kept[shardload.HostProcessors] ||
+		kept[shardload.HostMemory] <= 0 || kept[shardload.HostMemory] >= kept[shardload.HostMemoryOf] {
+		t.Errorf("%v", kept)
 	}
 }

@@ -85,7 +85,7 @@ func (a *app) reportFacts(d *session.Session, benches []string) (report.Facts, e
 		facts.Findings = append([]farm.Finding{}, inv.Findings...)
 		facts.Inventory = &inv
 	}
-	if err := errors.Join(addMove(d, &facts), addActs(d, &facts), addRoad(d, &facts)); err != nil {
+	if err := errors.Join(addMove(d, &facts), addActs(d, &facts), addRoad(d, &facts), addHosts(d, &facts)); err != nil {
 		return facts, err
 	}
 	said, err := d.Said()

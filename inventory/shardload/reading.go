@@ -96,6 +96,7 @@ type Process struct {
 	CPU                   float64         `json:"cpu"`     // seconds
 	ReadBytes, WriteBytes uint64          // that reached a disk
 	HasIO                 bool            // /proc/PID/io could be read
+	Resident              uint64          // bytes of memory
 	Threads               map[int]float64 `json:"threads"` // CPU seconds, by thread
 	Disk                  Disk            `json:"disk"`
 	Machine               Machine         `json:"machine"`
@@ -112,6 +113,10 @@ type Disk struct {
 type Machine struct {
 	ID   string  `json:"id"`   // of the running kernel: hosts with one are one machine
 	Busy float64 `json:"busy"` // seconds of all processors, idle and iowait left out
+	Wait float64 `json:"wait"` // seconds in which they had nothing to do but to wait for disks
+
+	Processors    int    `json:"processors"`
+	Memory, Spare uint64 // bytes; Spare is what processes could still be given (MemAvailable)
 }
 
 // Tick is one look at sessions and threads.

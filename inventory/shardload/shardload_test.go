@@ -305,7 +305,7 @@ func ExampleReport_WriteText() {
 	w.Last.Without = map[string]Lack{"files": {"performance_schema is OFF", "performance_schema=ON in the option file, and a restart"}, "rows": {"performance_schema and userstat are OFF", "SET GLOBAL userstat=ON"}}
 	w.Last.Sizes = map[string]int64{"s1": 48e9, "s2": 2e9}
 	w.Last.Resident, w.Last.PoolIsRead, w.Last.Pool, w.Last.PoolFree = map[string]int64{"s1": 3 << 30, "s2": 1 << 30}, true, 8<<30, 4<<30
-	w.Begin.Machine, w.End.Machine = Machine{"m", 1000}, Machine{"m", 1060}
+	w.Begin.Machine, w.End.Machine = Machine{ID: "m", Busy: 1000}, Machine{ID: "m", Busy: 1060}
 	var b writer
 	if err := Assess("etsy", []Window{w}).WriteText(&b, 0); err != nil {
 		panic(err)

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"time"
+
+	"stowage/move"
+	"stowage/report"
+	"stowage/session"
+	"stowage/store"
+)
+
+// beforeMoves is for how long before the first move hosts are looked at: what was long ago was another farm.
+const beforeMoves = 28 * 24 * time.Hour
+
+// addHosts adds what stowage due has kept of hosts before the first move and since the last: by the hour where hours reach back to
+// the beginning, else by the day.
+func addHosts(d *session.Session, facts *report.Facts) error {
+	runs, err := d.Store.Runs(move.Name) // the newest first
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	f := &report.HostFacts{From: runs[len(runs)-1].Started, Until: runs[0].Ended}
+	for _, r := range runs {
+		if r.Ended.IsZero() {
+			f.Until = time.Time{}
+			break
+		}
+		if r.Ended.After(f.Until) {
+			f.Until = r.Ended
+		}
+	}
+	since := f.From.Add(-beforeMoves)
+	byDay := time.Since(since) > d.Farm.Due.Filled().KeepHours
+	if byDay && time.Since(f.From) < d.Farm.Due.Filled().KeepHours-24*time.Hour {
+		byDay, since = false, time.Now().Add(-d.Farm.Due.Filled().KeepHours)
+	}
+	f.Grain = time.Hour
+	if byDay {
+		f.Grain = 24 * time.Hour
+	}
+	gauges, err := d.Store.Gauges(since, byDay)
+	if err != nil || len(gauges) == 0 {
+		return err
+	}
+	for _, g := range gauges {
+		f.Rows = append(f.Rows, report.HostRow{Host: g.Name, Measure: g.Measure, At: g.At, Mean: g.Mean, Most: g.Most})
+	}
+	loads, seen, err := d.Store.Loads(since, byDay)
+	if err != nil {
+		return err
+	}
+	f.Asked = askedBy(loads, seen)
+	facts.Hosts = f
+	return nil
+}
+
+// askedBy adds up the rates of all servers, by the time at which they were looked at.
+func askedBy(loads []store.Load, seen []store.Seen) []report.AskedRow {
+	type look struct {
+		server string
+		at     int64
+	}
+	seconds, calls, rates := map[look]float64{}, map[look]int64{}, map[int64]float64{}
+	for _, s := range seen {
+		if s.Millis > 0 {
+			seconds[look{s.Server, s.At.Unix()}] = float64(s.Millis) / 1000
+			calls[look{s.Server, s.At.Unix()}] += s.Unseen
+		}
+	}
+	for _, l := range loads {
+		calls[look{l.Server, l.At.Unix()}] += l.Calls
+	}
+	for k, n := range calls {
+		if s := seconds[k]; s > 0 {
+			rates[k.at] += float64(n) / s
+		}
+	}
+	var out []report.AskedRow
+	for at, rate := range rates {
+		out = append(out, report.AskedRow{At: time.Unix(at, 0).UTC(), Rate: rate})
+	}
+	return out
+}
