@@ -176,6 +176,7 @@ var support = map[string]string{
 	"examples/egnyte-files/app":      "a program of an example: an application that heeds the flags",
 	"e2e/attack":                     "plays nobody against the built programs",
 	"e2e/farmtest":                   "makes farms under load, runs the program on them, and judges",
+	"internal/turns":                 "says whether it is a test's turn",
 	"internal/raced":                 "says whether the race detector is on",
 	"internal/heard":                 "keeps what a process says while it runs",
 	"internal/netlab":                "makes machines out of network namespaces, for tests",

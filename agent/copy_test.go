@@ -13,6 +13,7 @@ import (
 	"stowage/host"
 	"stowage/host/hosttest"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
 
 const copyOwner = "copytest"
@@ -106,6 +107,7 @@ func TestCopyFromAgentToAgent(t *testing.T) {
 // Whichever end dies in the middle of a copy, it ends with an error and is
 // begun again cleanly, with a wipe in between.
 func TestCopyIsCut(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	for _, victim := range []farm.HostName{"db001", "db002"} {
 		t.Run(string(victim), func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
 
 // mySQLShop is what MySQL has and MariaDB has not, beside a column of every
@@ -38,6 +39,7 @@ func wideWithoutAddresses() []string {
 // TestCopierOnMySQL carries a database from one MySQL server to another, there
 // and back, with every type and object it has.
 func TestCopierOnMySQL(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	f := startOn(t, mariadbtest.Named(t, mariadbtest.MySQL9), append(append(wideWithoutAddresses(), "SET SESSION sql_mode = DEFAULT"), mySQLShop...)...)
 	found, err := f.c.Refusals(t.Context())

@@ -10,6 +10,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 	"stowage/mysql"
 )
 
@@ -135,6 +136,7 @@ func TestNativeGuard(t *testing.T) {
 // the copier hands over anew. A connection that was started without filters
 // is stopped, and refused.
 func TestNativeTargetKilled(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	f := startNative(t, busy...)
 	stop := f.writers(t, f.from, 2)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"stowage/internal/turns"
 )
 
 // weather makes up captures as a busy host writes them: every class has a level of its own and shares one with all others,
@@ -211,6 +213,7 @@ var aaLoads = []struct {
 
 // Load that stays up for as long as a fifth of the window or more was taken for a change in every second comparison.
 func TestCompareRaisesNoFalseAlarmsWhereLoadDriftsSlowly(t *testing.T) {
+	turns.One(t, 2)
 	for _, seconds := range aaWindows() {
 		for _, tau := range aaTaus() {
 			for _, l := range aaLoads {

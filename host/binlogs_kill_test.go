@@ -18,6 +18,7 @@ import (
 	"stowage/host"
 	"stowage/internal/keeper"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 	"stowage/vault"
 )
 
@@ -290,6 +291,7 @@ func TestArchiveOnAFullDisk(t *testing.T) {
 
 // TestReplayKilled: a replay that is killed again and again, with its programs, ends with what one that was not killed ends with.
 func TestReplayKilled(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	l := local(t)
 	kills := 20

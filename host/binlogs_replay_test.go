@@ -18,6 +18,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
 
 // counted is what a writer knows of a moment: the rows of each table by then.
@@ -133,6 +134,7 @@ func begin(t testing.TB, into string, a host.Archived) host.Mark {
 // TestReplayToTransactions: an empty server that is replayed to a transaction has the rows that were there right after it, and the same
 // position; and it goes on from there to later ones.
 func TestReplayToTransactions(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	l := local(t)
 	s := mariadbtest.Start(t, "s", "--sync-binlog=0")
@@ -194,6 +196,7 @@ func samePosition(a, b string) bool {
 
 // TestReplayOfALargeStatement: rows of more bytes than the server takes at once, with rows of two tables in one statement; over a socket.
 func TestReplayOfALargeStatement(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel()
 	l := local(t)
 	s := mariadbtest.Start(t, "s", "--innodb-log-file-size=64M")

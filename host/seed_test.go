@@ -17,6 +17,7 @@ import (
 	"stowage/host"
 	"stowage/host/hosttest"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 	"stowage/mysql"
 )
 
@@ -99,6 +100,7 @@ func load(t *testing.T, sides ...*mariadbtest.Instance) (stop func()) {
 // data in a few seeds of a hundred; file and offset, translated on the source,
 // are exact in all. A wrong one shows as a duplicate key, or a missing row.
 func TestSeedUnderLoadAttaches(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	rounds := 5
 	if testing.Short() {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
 
 // A comparison that dies after any chunk and is begun again goes on behind the last chunk it had kept, and finds in the
@@ -206,6 +207,7 @@ func TestComparisonSeesMoreThanRows(t *testing.T) {
 // What is no row of a table on MySQL: foreign keys, checks, parts of indexes that are expressions, indexes longer than
 // GROUP_CONCAT gives; and a date in a JSON value, whose text is that of a string.
 func TestComparisonSeesMoreThanRowsOnMySQL(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	line := mariadbtest.Named(t, mariadbtest.MySQL9)
 	var servers []*Server

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
 
 // The limit of a clone can be said before it, while it runs, and taken away, and the clone comes to its end. How fast it then
 // goes is the plugin's: it rests for a second at most after each tenth of a second of copying, so that the 70 MB of a server
 // without rows may be there before it has rested much.
 func TestLimitOfAClone(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	l := mariadbtest.Named(t, mariadbtest.MySQL9)
 	donor, fresh := l.Start(t, "donor"), l.Start(t, "fresh")

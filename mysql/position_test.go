@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
 
 func TestWaitFor(t *testing.T) {
@@ -206,6 +207,7 @@ func TestAdopt(t *testing.T) {
 // TestAdoptAfterEachStep: killed anywhere between its statements, Adopt comes
 // to the same place when it is called again.
 func TestAdoptAfterEachStep(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	p, err := ParsePosition("3-33-7,4-44-9")
 	must(t, err)

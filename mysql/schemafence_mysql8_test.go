@@ -8,11 +8,13 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
 
 // TestSchemaReadOnly: what the fence of one database on MySQL stops, whom it
 // waits for, and what it leaves alone.
 func TestSchemaReadOnly(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	l := mariadbtest.Named(t, mariadbtest.MySQL9)
 	ai, bi, a, b := pairOf(t, l)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stowage/internal/turns"
 )
 
 func contextOf() context.Context { return context.Background() }
@@ -96,7 +98,7 @@ func TestLookFinds(t *testing.T) {
 		tiny{"tinyd", "2.0.0-1", "tiny", "", ""}, tiny{"tiny-common", "2.0.0-1", "tiny", "", ""},
 		tiny{"other", "1", "", "", ""}, tiny{"other", "2", "", "", ""})
 	offer(t, all...)
-	for _, x := range []struct {
+	for i, x := range []struct {
 		pins, spoil string
 		wayBack     bool
 		want        string
@@ -122,26 +124,29 @@ func TestLookFinds(t *testing.T) {
 		{"tinyd=1.0.2-1", "printf '" + strings.ReplaceAll(ourPolicy, "'", "'\\''") + "' > /usr/sbin/policy-rc.d", false, "is still that of an earlier installation"},
 		{"tinyd=1.0.2-1", "sed -i 's/^Version: 1.0.1-1/Version: 1.0.0-1/' /var/lib/dpkg/status; sed -i '/^Package: tiny-common$/,/^$/s/^Version: .*/Version: 1.0.1-1/; s/(= 1.0.1-1)/(>= 0)/' /var/lib/dpkg/status", false, "have different versions now"},
 	} {
-		clean(t)
-		install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1", "other=1")
-		sh(t, "cp /var/lib/dpkg/status /status")
-		sh(t, x.spoil)
-		was := sh(t, "md5sum /var/lib/dpkg/status; ls -l /usr/sbin/policy-rc.d* 2>/dev/null || true")
-		r, err := (&Apt{}).Look(t.Context(), parsed(t, strings.Fields(x.pins)...), x.wayBack, nil)
-		if err != nil {
-			t.Errorf("%s, %s: %v", x.pins, x.spoil, err)
-		}
-		var found []string
-		for _, f := range r.Faults {
-			found = append(found, f.Text)
-		}
-		if said := strings.Join(found, "\n"); !strings.Contains(said, x.want) || x.want == "" && said != "" {
-			t.Errorf("%s, %s: %q, want %q", x.pins, x.spoil, said, x.want)
-		}
-		if is := sh(t, "md5sum /var/lib/dpkg/status; ls -l /usr/sbin/policy-rc.d* 2>/dev/null || true"); is != was {
-			t.Errorf("%s: looking has changed something: %s, was %s", x.pins, is, was)
-		}
-		sh(t, "umount /var/cache/apt/archives 2>/dev/null; cp /status /var/lib/dpkg/status")
+		t.Run(fmt.Sprintf("%d, %s", i, x.pins), func(t *testing.T) {
+			turns.One(t, 3)
+			clean(t)
+			install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1", "other=1")
+			sh(t, "cp /var/lib/dpkg/status /status")
+			sh(t, x.spoil)
+			was := sh(t, "md5sum /var/lib/dpkg/status; ls -l /usr/sbin/policy-rc.d* 2>/dev/null || true")
+			r, err := (&Apt{}).Look(t.Context(), parsed(t, strings.Fields(x.pins)...), x.wayBack, nil)
+			if err != nil {
+				t.Errorf("%s, %s: %v", x.pins, x.spoil, err)
+			}
+			var found []string
+			for _, f := range r.Faults {
+				found = append(found, f.Text)
+			}
+			if said := strings.Join(found, "\n"); !strings.Contains(said, x.want) || x.want == "" && said != "" {
+				t.Errorf("%s, %s: %q, want %q", x.pins, x.spoil, said, x.want)
+			}
+			if is := sh(t, "md5sum /var/lib/dpkg/status; ls -l /usr/sbin/policy-rc.d* 2>/dev/null || true"); is != was {
+				t.Errorf("%s: looking has changed something: %s, was %s", x.pins, is, was)
+			}
+			sh(t, "umount /var/cache/apt/archives 2>/dev/null; cp /status /var/lib/dpkg/status")
+		})
 	}
 }
 

@@ -121,6 +121,7 @@ tier_test() {
 part() {
 	case $1 in
 	whole) check "what -short leaves out" run_tests . $(quick | grep -v /e2e/) ;;
+	turns) check "e2e, what takes turns" run_tests . $(quick | grep /e2e/) ;;
 	lint) check "lint" scripts/lint.sh ;;
 	models) check "models, a sample" scripts/models.sh --sample ;;
 	fuzz) check "fuzzing, ${FUZZ_SECONDS:-30} s a target" env FUZZ_FAILS_ON=crash scripts/fuzz.sh ;;
@@ -137,7 +138,7 @@ part() {
 
 # parts are their names and the minutes each took on two cores, by scripts/parts.tsv; "-": nobody has measured it.
 parts() {
-	{ printf '%s\n' whole lint models fuzz race faultseeds agentfaults; long | sed 's,^,long/,'; } | while read -r name; do
+	{ printf '%s\n' whole turns lint models fuzz race faultseeds agentfaults; long | sed 's,^,long/,'; } | while read -r name; do
 		printf '%s\t%s\n' "$name" "$(awk -v n="$name" '$1 == n { print $2; exit }' scripts/parts.tsv)"
 	done
 }

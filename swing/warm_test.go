@@ -12,6 +12,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 	"stowage/mysql"
 	"stowage/swing"
 	"stowage/swing/swingtest"
@@ -104,6 +105,7 @@ func TestReadsOfTheTwinSayThatASideIsWarm(t *testing.T) {
 
 // A side that is slower though it has all pages stays slower however long one waits: that is said, and does not hold up anybody.
 func TestSlowSideIsNotCalledWarm(t *testing.T) {
+	turns.One(t, 2)
 	x := newWarmScene(t, history...)
 	x.A.Exec(t, "SET sql_log_bin = 0", "ALTER TABLE d.r DROP KEY k")
 	x.Swing.Settings.WarmReads = 20

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"stowage/internal/turns"
 )
 
 // namesInUse are words for what the workspace has a name for. TENANT is none: tenants are rows of a server.
@@ -47,6 +49,7 @@ func TestEveryNameIsCompleted(t *testing.T) {
 
 // Each verb has a page, which troff reads without a warning and which ends with exit codes and examples.
 func TestManualPages(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "man1")
 	var out, errOut bytes.Buffer

@@ -14,6 +14,7 @@ import (
 	"stowage/demo"
 	"stowage/e2e/farmtest"
 	"stowage/farm"
+	"stowage/internal/turns"
 	"stowage/workspace"
 )
 
@@ -23,6 +24,7 @@ func TestDiscoverDemo(t *testing.T) {
 	t.Parallel() // it mostly waits
 	for _, topology := range []farm.Topology{farm.ActiveActive, farm.PrimaryReplica, farm.Single} {
 		t.Run(string(topology), func(t *testing.T) {
+			turns.One(t, 3)
 			f := farmtest.EmptyFarm(t, "r630-ssd", 0)
 			t.Cleanup(f.Down)
 			dir := f.Dir

@@ -16,6 +16,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/browsertest"
+	"stowage/internal/turns"
 )
 
 // between stands before a server as a browser that has entered. It puts a picture into every page that is answered only when the stream has brought what is
@@ -98,6 +99,7 @@ func (l *listened) Read(into []byte) (int, error) {
 // TestServeInABrowser opens the pages that draw in Chromium: the console is silent, so that neither the policy nor a script complains, and what a move tells meanwhile
 // arrives on the page.
 func TestServeInABrowser(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	dir := servedWorkspace(t)
 	s := serveNow(t, dir)

@@ -14,6 +14,7 @@ import (
 	"stowage/e2e/farmtest"
 	"stowage/farm"
 	"stowage/internal/browsertest"
+	"stowage/internal/turns"
 	"stowage/serve"
 )
 
@@ -118,6 +119,7 @@ func (w *visitor) open(page string) {
 
 // TestPagesAreAccessible has axe look at every page, light and dark and, where there is something to open, opened.
 func TestPagesAreAccessible(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	looks, minor := 0, map[string]bool{}
 	walkAll(t, func(w *visitor, page string) {
@@ -171,6 +173,7 @@ named(stops())`
 // TestPagesByKeyboard goes through every page with the tab key: it comes to all links, buttons, filters and parts that open, each with an outline in sight, and to the
 // link that skips the rail first. Enter opens what opens.
 func TestPagesByKeyboard(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	reached, opened := 0, 0
 	walkAll(t, func(w *visitor, page string) {
@@ -258,6 +261,7 @@ const onPaper = `(() => {
 
 // TestPagesOnPaper prints every page from a browser that prefers dark: on white, nothing is cut off at the width of A4 within its margins, and what is to be clicked is not there.
 func TestPagesOnPaper(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	walkAll(t, func(w *visitor, page string) {
 		if page == "/nowhere" {

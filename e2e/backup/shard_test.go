@@ -12,6 +12,7 @@ import (
 
 	"stowage/backup"
 	"stowage/e2e/farmtest"
+	"stowage/internal/turns"
 )
 
 // A shard, and a table of it, comes out of a backup as of a second, beside the one that serves and is written to: with what clients had been told by then, on both
@@ -120,6 +121,7 @@ func roomFor(t *testing.T, k *farmtest.KeptFarm, shard string) {
 
 // An incremental copy that has nothing to be based on is a full one, which is said; what is planned is asked for once.
 func TestIncrementalWithoutABaseIsFull(t *testing.T) {
+	turns.One(t, 2)
 	k := farmtest.StartKeptFarm(t)
 	p := farmtest.RunProgram(t, "", "backup", "run", "--incremental", "--dry-run", "--json", "-C", k.F.Dir)
 	var plan struct {

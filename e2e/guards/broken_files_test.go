@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"stowage/e2e/farmtest"
+	"stowage/internal/turns"
 )
 
 // BROKEN_FILES: somebody breaks farm.yaml, and then the routing table, in the
 // middle of a move, or deletes the first. Every verb that steers goes on working,
 // `out` waits for the table and `retire` for farm.yaml, and a move that was killed is taken back by abort.
 func TestBrokenFilesTakeNoSteeringVerbAway(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	farmFile, table := f.Dir+"/farm.yaml", f.Dir+"/routing.json"

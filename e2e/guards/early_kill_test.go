@@ -10,12 +10,14 @@ import (
 	"stowage/e2e/farmtest"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/turns"
 )
 
 // TestResumeAfterAKillInEarlyPreflight: a move is killed while it asks whether it may
 // begin. A resume spoke of the run before, which had ended; it speaks of this one,
 // and the move can be begun.
 func TestResumeAfterAKillInEarlyPreflight(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	if p := farmtest.RunProgram(t, "step @ before seed", "move", "first", "-C", f.Dir); p.Code != farmtest.ExitFailed {
@@ -60,6 +62,7 @@ func TestResumeAfterAKillInEarlyPreflight(t *testing.T) {
 // TestKilledBeforeTheRunWasRecorded: the server ids of the plan were spent, nothing else was done, and the same plan was refused for its
 // server ids.
 func TestKilledBeforeTheRunWasRecorded(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	for range 2 {
