@@ -160,6 +160,7 @@ var ladder = []rung{
 		"internal/keeper":     "starts processes that the kernel ends with ours",
 		"internal/optionfile": "one line of an option file; no opinion about databases",
 		"internal/manpage":    "pure: words to a manual page; is told what is in it",
+		"internal/table":      "pure: rows of cells to lines of text; knows no terminal",
 	},
 }
 

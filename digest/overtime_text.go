@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/table"
 )
 
 // finding says of a class that became heavier what became of it, if it did.
@@ -71,8 +71,8 @@ func (o OverTime) WriteText(w io.Writer, most int) error {
 	if len(o.NotMeasured) > 0 {
 		fmt.Fprintf(w, "not measured, or only in part: %s\n", strings.Join(o.NotMeasured[:min(5, len(o.NotMeasured))], ", ")+andMore(len(o.NotMeasured)-5))
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\nCLASS\tLOAD\tSHARE\tCALLS/S\tTIME/CALL\tSINCE LAST WEEK\tCALLS\tTIME\tSHARDS\tMOST IN\tSTATEMENT")
+	fmt.Fprintln(w)
+	t := table.New(w, "CLASS\tLOAD\tSHARE\tCALLS/S\tTIME/CALL\tSINCE LAST WEEK\tCALLS\tTIME\tSHARDS\tMOST IN\tSTATEMENT")
 	for _, c := range o.Classes[:least(most, len(o.Classes))] {
 		since := "-"
 		switch {
@@ -83,11 +83,15 @@ func (o OverTime) WriteText(w io.Writer, most int) error {
 		case c.Change != nil:
 			since = fmt.Sprintf("x %.2f", *c.Change)
 		}
-		fmt.Fprintf(t, "%s\t%.3g\t%.1f %%\t%.3g\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", c.Checksum[max(0, len(c.Checksum)-16):], c.Load, 100*c.Share, c.Calls, secondsText(c.PerCall), since, factorText(c.CallsChange), factorText(c.TimeChange), c.Shards, c.TopShard, brief(c.Fingerprint))
+		t.Row("%s\t%.3g\t%.1f %%\t%.3g\t%s\t%s\t%s\t%s\t%d\t%s\t%s", c.Checksum[max(0, len(c.Checksum)-16):], c.Load, 100*c.Share, c.Calls, secondsText(c.PerCall), since, factorText(c.CallsChange), factorText(c.TimeChange), c.Shards, c.TopShard, brief(c.Fingerprint))
 	}
-	fmt.Fprintln(t, "\nSHARD\tLOAD\tSHARE\tCALLS/S\t\tSINCE LAST WEEK\t\t\t\t\tHEAVIEST CLASS")
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	t = table.New(w, "SHARD\tLOAD\tSHARE\tCALLS/S\tSINCE LAST WEEK\tHEAVIEST CLASS")
 	for _, s := range o.Shards[:least(most, len(o.Shards))] {
-		fmt.Fprintf(t, "%s\t%.3g\t%.1f %%\t%.3g\t\t%s\t\t\t\t\t%s\n", s.Shard, s.Load, 100*s.Share, s.Calls, factorText(s.Change), s.TopClass)
+		t.Row("%s\t%.3g\t%.1f %%\t%.3g\t%s\t%s", s.Shard, s.Load, 100*s.Share, s.Calls, factorText(s.Change), s.TopClass)
 	}
 	return t.Flush()
 }

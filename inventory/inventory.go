@@ -8,10 +8,10 @@ import (
 	"slices"
 	"sort"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/mysql"
 )
 
@@ -151,11 +151,10 @@ func (inv Inventory) ShardBytes() map[farm.ShardName]int64 {
 // WriteText is the person's view: one line an instance, then what to look at.
 func (inv Inventory) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "farm %s: %s, %s on %s\n\n", inv.Farm, farm.Counted(inv.Pairs, "pair"), farm.Counted(len(inv.Instances), "instance"), farm.Counted(inv.Hosts, "host"))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "INSTANCE\tHOST\tADDRESS\tVERSION\tSERVER ID\tDOMAIN\tSHARDS\tDATA\tFROM\tLAG")
+	t := table.New(w, "INSTANCE\tHOST\tADDRESS\tVERSION\tSERVER ID\tDOMAIN\tSHARDS\tDATA\tFROM\tLAG")
 	for _, i := range inv.Instances {
 		if i.Error != "" {
-			fmt.Fprintf(t, "%s\t%s\t%s\tunreachable\t\t\t\t\t\t\n", i.Name, i.Host, i.Address)
+			t.Row("%s\t%s\t%s\tunreachable\t\t\t\t\t\t", i.Name, i.Host, i.Address)
 			continue
 		}
 		lag := "?"
@@ -165,7 +164,7 @@ func (inv Inventory) WriteText(w io.Writer) error {
 		case i.Source == "":
 			lag = "-" // it replicates from no server
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", i.Name, i.Host, i.Address, i.Version, i.ServerID, i.Domain,
+		t.Row("%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s", i.Name, i.Host, i.Address, i.Version, i.ServerID, i.Domain,
 			len(i.Shards), farm.RoundQuantity(float64(i.Bytes()), farm.Disk.Kind()), i.Source, lag)
 	}
 	if err := t.Flush(); err != nil {

@@ -5,12 +5,12 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"stowage/bench/result"
 	"stowage/bench/stat"
 	"stowage/farm"
+	"stowage/internal/table"
 )
 
 // WriteText is the outcome for people: a table for each step, with a row for each cell.
@@ -183,10 +183,9 @@ func (d *Document) noise(w io.Writer) {
 // WritePlan is what will be done, hours first.
 func WritePlan(w io.Writer, p Plan) error {
 	fmt.Fprintf(w, "%s.\n\n", p.Hours())
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "cell\tfile system\tRAID\tmkfs\tmount\tqueue\ttest file")
+	t := table.New(w, "cell\tfile system\tRAID\tmkfs\tmount\tqueue\ttest file")
 	for _, c := range p.Cells {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.Filesystem, c.RAID, c.Mkfs, c.Mount, c.Queue, amount(c.Size))
+		t.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", c.Name, c.Filesystem, c.RAID, c.Mkfs, c.Mount, c.Queue, amount(c.Size))
 	}
 	if err := t.Flush(); err != nil {
 		return err

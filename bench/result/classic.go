@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"stowage/internal/table"
 )
 
 // ClassicTable is one step of several results in the columns of the tables that sysbench's fileio made people write down:
@@ -66,15 +67,9 @@ func (t ClassicTable) Write(w io.Writer) error {
 	if _, err := fmt.Fprintln(w, strings.TrimSuffix(t.Step+": "+t.Answers, ": ")); err != nil {
 		return err
 	}
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for i := -1; i < len(t.Rows); i++ {
-		row := t.Head()
-		if i >= 0 {
-			row = t.Cells(t.Rows[i])
-		}
-		if _, err := fmt.Fprintln(out, strings.Join(row, "\t")+"\t"); err != nil {
-			return err
-		}
+	out := table.Figures(w, strings.Join(t.Head(), "\t"))
+	for _, r := range t.Rows {
+		out.Cells(t.Cells(r)...)
 	}
 	return out.Flush()
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"stowage/internal/table"
 )
 
 // CompareText is a comparison for people.
@@ -20,14 +21,13 @@ func CompareText(w io.Writer, c *Comparison) error {
 		fmt.Fprintf(w, "%s  %s: %s, %s\n", s.name, s.Name, joined(strings.TrimSpace(s.Host+" "+s.Directory), s.On), runs)
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "step\tA IOPS\tB IOPS\tB / A\t95 % interval\tverdict\tmore runs\tA run's p99 us\tB run's\tp99 B / A\tp99 verdict\t")
+	t := table.Figures(w, "step\tA IOPS\tB IOPS\tB / A\t95 % interval\tverdict\tmore runs\tA run's p99 us\tB run's\tp99 B / A\tp99 verdict")
 	for _, s := range c.Steps {
 		tailA, tailB, times, tail := "-", "-", "-", "-"
 		if s.P99 != nil {
 			tailA, tailB, times, tail = Short(s.P99.A), Short(s.P99.B), fmt.Sprintf("%.3f", s.P99.Ratio), string(s.P99.Verdict)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.ID, Short(s.A), Short(s.B), s.Ratio, Span(s.CI), s.Verdict, More(s.MoreRuns), tailA, tailB, times, tail)
+		t.Row("%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s", s.ID, Short(s.A), Short(s.B), s.Ratio, Span(s.CI), s.Verdict, More(s.MoreRuns), tailA, tailB, times, tail)
 	}
 	if err := t.Flush(); err != nil {
 		return err

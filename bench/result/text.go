@@ -5,8 +5,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"stowage/internal/table"
 )
 
 // WriteText is the result for people.
@@ -21,8 +22,7 @@ func WriteText(w io.Writer, r *Result) error {
 	}
 	fmt.Fprintf(w, "%s: %s, %s barrage, file of %d MiB, %s, %d runs in %v, seed %d\n\n", e.Directory, e.on(), r.Profile, r.Settings.Size>>20, r.Settings.Engine, r.Noise.Runs,
 		took.Round(time.Second), r.Settings.Seed)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "step\tIOPS\t+-95 %\tMB/s\tp50 us\tp95\tp99\tp99.9\tmax\truns\tmore\tsteady\t")
+	t := table.Figures(w, "step\tIOPS\t+-95 %\tMB/s\tp50 us\tp95\tp99\tp99.9\tmax\truns\tmore\tsteady")
 	for _, s := range r.Steps {
 		steady := "no"
 		if s.Steady {
@@ -31,7 +31,7 @@ func WriteText(w io.Writer, r *Result) error {
 		if !s.Valid {
 			steady = "INVALID"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t\n", s.ID, Short(s.IOPS), Sureness(s.CI), Short(s.MBps),
+		t.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s", s.ID, Short(s.IOPS), Sureness(s.CI), Short(s.MBps),
 			Short(s.Lat.P50), Short(s.Lat.P95), Short(s.Lat.P99), Short(s.Lat.P999), Short(s.Lat.Max), s.Runs, More(&s.MoreRuns), steady)
 	}
 	if err := t.Flush(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +11,7 @@ import (
 	"stowage/backup"
 	"stowage/backup/kept"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/session"
 )
 
@@ -88,14 +88,13 @@ func (o binlogsAnswer) writeText(out io.Writer) error {
 		_, err := fmt.Fprintln(out, "nothing to archive: there is no backup yet from which a binary log could go on\n  -> stowage backup run")
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "INSTANCE\tLOG\tFILES\tNEW\tUP TO\tGTID POSITION")
+	w := table.New(out, "INSTANCE\tLOG\tFILES\tNEW\tUP TO\tGTID POSITION")
 	for _, x := range o.Binlogs {
 		if x.Error != "" {
-			fmt.Fprintf(w, "%s\t%s\n", x.Instance, x.Error)
+			w.Row("%s\t%s", x.Instance, x.Error)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", x.Instance, x.Identity, x.Files, farm.RoundQuantity(float64(x.Appended), farm.KindBytes), x.Until.Local().Format(time.DateTime), x.Position)
+		w.Row("%s\t%s\t%d\t%s\t%s\t%s", x.Instance, x.Identity, x.Files, farm.RoundQuantity(float64(x.Appended), farm.KindBytes), x.Until.Local().Format(time.DateTime), x.Position)
 	}
 	if err := w.Flush(); err != nil {
 		return err

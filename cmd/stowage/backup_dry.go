@@ -3,14 +3,13 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"stowage/backup"
 	"stowage/backup/window"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/session"
 )
 
@@ -37,10 +36,9 @@ func (a *app) backupDry(d *session.Session, backing *backup.Act, w backup.Wish, 
 	}
 	out.Window = paper.Now
 	err = a.emit(out, func(to io.Writer) error {
-		t := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "INSTANCE\tPAIR\tKIND\tBASED ON\tABOUT\tFROM\tTO")
+		t := table.New(to, "INSTANCE\tPAIR\tKIND\tBASED ON\tABOUT\tFROM\tTO")
 		for _, b := range out.Backups {
-			fmt.Fprintf(t, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\n", b.Instance, b.Pair, b.Side, b.Kind, cmp.Or(b.Base, "-"), farm.RoundQuantity(float64(b.Raw), farm.KindBytes), b.From, b.To)
+			t.Row("%s\t%s/%s\t%s\t%s\t%s\t%s\t%s", b.Instance, b.Pair, b.Side, b.Kind, cmp.Or(b.Base, "-"), farm.RoundQuantity(float64(b.Raw), farm.KindBytes), b.From, b.To)
 		}
 		return errors.Join(t.Flush(), windowText(to, "as full copies, on paper", out.Window, 20), out.writeText(to))
 	})

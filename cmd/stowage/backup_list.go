@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"stowage/backup/catalogue"
 	"stowage/backup/kept"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/session"
 )
 
@@ -144,8 +144,7 @@ func (l backupList) text(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "no backups yet; take one: stowage backup run")
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "BACKUP\tPAIR\tDATA OF\tSIZE\tTOOK\tWHERE\tPROVEN")
+	t := table.New(w, "BACKUP\tPAIR\tDATA OF\tSIZE\tTOOK\tWHERE\tPROVEN")
 	for _, b := range l.Backups {
 		state := "unproven"
 		switch {
@@ -154,7 +153,7 @@ func (l backupList) text(w io.Writer) error {
 		case b.ProvenAt != nil:
 			state = b.ProvenAt.UTC().Format(time.DateTime)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", b.ID, b.Pair, b.At.UTC().Format(time.DateTime), farm.RoundQuantity(float64(b.Bytes), farm.KindBytes), hoursText(b.Seconds), b.Where, state)
+		t.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", b.ID, b.Pair, b.At.UTC().Format(time.DateTime), farm.RoundQuantity(float64(b.Bytes), farm.KindBytes), hoursText(b.Seconds), b.Where, state)
 	}
 	return t.Flush()
 }

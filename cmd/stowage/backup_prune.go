@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"stowage/backup/catalogue"
 	"stowage/backup/kept"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/session"
 )
 
@@ -115,8 +115,7 @@ func (p backupPrune) text(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "keep: %s\n", p.Rules)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CHAIN\tPAIR\tBACKUPS\tUP TO\tSIZE\t\tWHY")
+	t := table.New(w, "CHAIN\tPAIR\tBACKUPS\tUP TO\tSIZE\t\tWHY")
 	goes := 0
 	for _, v := range p.Chains {
 		verdict := "stays"
@@ -125,7 +124,7 @@ func (p backupPrune) text(w io.Writer) error {
 			goes++
 		}
 		c := v.Chain
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", c.ID, c.Pair, len(c.Backups), c.Newest().At.UTC().Format(time.DateTime), farm.RoundQuantity(float64(c.Bytes()), farm.KindBytes), verdict, strings.Join(v.Why, ", "))
+		t.Row("%s\t%s\t%d\t%s\t%s\t%s\t%s", c.ID, c.Pair, len(c.Backups), c.Newest().At.UTC().Format(time.DateTime), farm.RoundQuantity(float64(c.Bytes()), farm.KindBytes), verdict, strings.Join(v.Why, ", "))
 	}
 	if err := t.Flush(); err != nil {
 		return err

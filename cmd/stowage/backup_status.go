@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"stowage/backup"
 	"stowage/backup/catalogue"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/inventory"
 	"stowage/session"
 )
@@ -66,8 +66,7 @@ func backupStatusOf(d *session.Session, all []catalogue.Backup, now time.Time) (
 }
 
 func (s backupStatus) text(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "PAIR\tNEWEST BACKUP\tPROVEN\tBACKUPS\tSIZE\tRESTORABLE UP TO")
+	t := table.New(w, "PAIR\tNEWEST BACKUP\tPROVEN\tBACKUPS\tSIZE\tRESTORABLE UP TO")
 	for _, p := range s.Pairs {
 		newest, proven, upto := "none", "unproven", "-"
 		if p.Newest != nil {
@@ -77,7 +76,7 @@ func (s backupStatus) text(w io.Writer) error {
 		if p.Proven != nil {
 			proven = agoText(*p.ProvenAge)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Pair, newest, proven, p.Backups, farm.RoundQuantity(float64(p.Bytes), farm.KindBytes), upto)
+		t.Row("%s\t%s\t%s\t%d\t%s\t%s", p.Pair, newest, proven, p.Backups, farm.RoundQuantity(float64(p.Bytes), farm.KindBytes), upto)
 	}
 	if err := t.Flush(); err != nil {
 		return err

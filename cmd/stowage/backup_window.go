@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +15,7 @@ import (
 	"stowage/backup/window"
 	"stowage/capacity"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/placement"
 	"stowage/session"
 )
@@ -210,10 +210,9 @@ func windowText(w io.Writer, when string, x window.Window, rows int) error {
 	if rows > 0 && len(shown) > rows {
 		shown = shown[:rows]
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "HOST\tENDS AFTER\tREADS\tBACKUPS\tAT ONCE")
+	t := table.New(w, "HOST\tENDS AFTER\tREADS\tBACKUPS\tAT ONCE")
 	for _, l := range shown {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\n", l.Host, hoursText(l.End), farm.RoundQuantity(l.Bytes, farm.KindBytes), len(l.Backups), laneText(l, x.Seconds))
+		t.Row("%s\t%s\t%s\t%d\t%s", l.Host, hoursText(l.End), farm.RoundQuantity(l.Bytes, farm.KindBytes), len(l.Backups), laneText(l, x.Seconds))
 	}
 	if err := t.Flush(); err != nil {
 		return err

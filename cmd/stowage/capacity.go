@@ -6,13 +6,13 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"stowage/capacity"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/inventory"
 	"stowage/session"
 )
@@ -174,13 +174,11 @@ func joined(all, more []capacity.Series) []capacity.Series {
 }
 
 func (c capacityAnswer) text(w io.Writer, most int) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	sides := []capacity.Side{c.Now}
-	head := "\tnow\t"
+	sides, head := []capacity.Side{c.Now}, "\tnow"
 	if c.After != nil {
-		sides, head = append(sides, *c.After), "\tnow\tafter "+c.Plan+"\t"
+		sides, head = append(sides, *c.After), head+"\tafter "+c.Plan
 	}
-	fmt.Fprintln(t, head)
+	t := table.Figures(w, head)
 	for _, line := range []struct {
 		what string
 		show func(capacity.Side) string
@@ -197,11 +195,11 @@ func (c capacityAnswer) text(w io.Writer, most int) error {
 		{"first host full, declared", func(s capacity.Side) string { return declared(s.DeclaredFirst != "", s.DeclaredDays) }},
 		{"all disks full, declared", func(s capacity.Side) string { return declared(s.DiskGrowth > 0, s.WholeDays) }},
 	} {
-		fmt.Fprint(t, line.what+"\t")
+		row := []string{line.what}
 		for _, s := range sides {
-			fmt.Fprint(t, line.show(s)+"\t")
+			row = append(row, line.show(s))
 		}
-		fmt.Fprintln(t)
+		t.Cells(row...)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -244,8 +242,7 @@ func (c capacityAnswer) forecasts(w io.Writer, most int) error {
 		rows = rows[:most]
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "WHAT\tRESOURCE\tUSED\tLIMIT\tGROWTH\tREACHED IN\t90 % INTERVAL\tDECLARED\tFROM")
+	t := table.New(w, "WHAT\tRESOURCE\tUSED\tLIMIT\tGROWTH\tREACHED IN\t90 % INTERVAL\tDECLARED\tFROM")
 	for _, r := range rows {
 		kind := r.Resource.Kind()
 		growth, reached, interval := "-", "unknown", r.Reason
@@ -257,7 +254,7 @@ func (c capacityAnswer) forecasts(w io.Writer, most int) error {
 		if r.DeclaredDays != nil {
 			days = daysText(*r.DeclaredDays)
 		}
-		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Kind, r.Name, r.Resource, farm.RoundQuantity(r.Used, kind), farm.RoundQuantity(r.Limit, kind), growth, reached, interval, days, r.Source)
+		t.Row("%s %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Kind, r.Name, r.Resource, farm.RoundQuantity(r.Used, kind), farm.RoundQuantity(r.Limit, kind), growth, reached, interval, days, r.Source)
 	}
 	if err := t.Flush(); err != nil {
 		return err

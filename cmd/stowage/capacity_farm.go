@@ -6,13 +6,13 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"stowage/backup/window"
 	"stowage/bench/engine/sheet"
 	"stowage/capacity"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/inventory/sources"
 	"stowage/session"
 )
@@ -148,20 +148,18 @@ func (o farmOutlook) text(w io.Writer, when string, c *capacity.Curve) error {
 		}
 	}
 	fmt.Fprintf(w, "\nIf one host dies%s: of %s, %d can be lost with no other over its limits.\n", when, farm.Counted(len(o.Deaths), "host"), safe)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DEAD HOST\tPAIRS\tNOT SERVED\tLOAD GOES TO\tFULLEST OF THESE")
+	t := table.New(w, "DEAD HOST\tPAIRS\tNOT SERVED\tLOAD GOES TO\tFULLEST OF THESE")
 	for _, d := range o.Deaths[:min(3, len(o.Deaths))] {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", d.Host, d.Pairs, len(d.Gone), farm.Counted(len(d.Heirs), "host"), heirText(d))
+		t.Row("%s\t%d\t%d\t%s\t%s", d.Host, d.Pairs, len(d.Gone), farm.Counted(len(d.Heirs), "host"), heirText(d))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, s := range o.Scaling {
 		fmt.Fprintf(w, "\nInstances on a host of type %s%s:\n", s.HostType, when)
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "INSTANCES\tHOSTS\tCPU, LINEAR\tMEASURED\tOF\tIOPS, LINEAR\tMEASURED\tOF\t")
+		t := table.Figures(w, "INSTANCES\tHOSTS\tCPU, LINEAR\tMEASURED\tOF\tIOPS, LINEAR\tMEASURED\tOF")
 		for _, x := range s.Rows {
-			fmt.Fprintf(t, "%d\t%d\t%.3g\t%s\t%s\t%.0f\t%s\t%s\t\n", x.Instances, x.Hosts, x.CPU, orNot(x.CPUMeasured, "%.3g"), orNot(s.CPULimit, "%.0f"), x.IOPS, orNot(x.IOPSMeasured, "%.0f"), orNot(s.IOPSLimit, "%.0f"))
+			t.Row("%d\t%d\t%.3g\t%s\t%s\t%.0f\t%s\t%s", x.Instances, x.Hosts, x.CPU, orNot(x.CPUMeasured, "%.3g"), orNot(s.CPULimit, "%.0f"), x.IOPS, orNot(x.IOPSMeasured, "%.0f"), orNot(s.IOPSLimit, "%.0f"))
 		}
 		if err := t.Flush(); err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"stowage/act"
 	"stowage/domains"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/session"
 	"stowage/store"
 )
@@ -150,16 +150,15 @@ func (a *app) showDomains(ctx context.Context, given []string) error {
 }
 
 func writeDomains(out io.Writer, v domains.View) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SERVER\tADDRESS\tDOMAIN\tIS TO BE\tSTRICT\tIGNORES DUPLICATES\tREPLICATES BY")
+	w := table.New(out, "SERVER\tADDRESS\tDOMAIN\tIS TO BE\tSTRICT\tIGNORES DUPLICATES\tREPLICATES BY")
 	for _, p := range v.Pairs {
 		for _, m := range p.Members {
 			if m.Error != "" {
-				fmt.Fprintf(w, "%s\t%s\t?\t?\t?\t?\t%s\n", m.Name, m.Address, m.Error)
+				w.Row("%s\t%s\t?\t?\t?\t?\t%s", m.Name, m.Address, m.Error)
 				continue
 			}
 			by := map[string]string{"": "-", "No": "file and position", "Slave_Pos": "GTID", "Current_Pos": "GTID (current_pos)"}[m.Using]
-			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", m.Name, m.Address, m.Domain, m.Goal, yesNo(m.Strict), yesNo(m.Ignores), by)
+			w.Row("%s\t%s\t%d\t%d\t%s\t%s\t%s", m.Name, m.Address, m.Domain, m.Goal, yesNo(m.Strict), yesNo(m.Ignores), by)
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"stowage/due"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/inventory"
 	"stowage/session"
 	"stowage/store"
@@ -213,8 +213,7 @@ func (a *app) doDuty(ctx context.Context, d *session.Session, task duty, row *du
 }
 
 func (o dueAnswer) text(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TASK\tSTATE\tTOOK\tNEXT (UTC)\tTEXT")
+	t := table.New(w, "TASK\tSTATE\tTOOK\tNEXT (UTC)\tTEXT")
 	for _, r := range o.Tasks {
 		next, took := "-", "-"
 		if r.Next != nil {
@@ -233,9 +232,9 @@ func (o dueAnswer) text(w io.Writer) error {
 		if text == "" {
 			text = r.Does
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.Task, r.State, took, next, text)
+		t.Row("%s\t%s\t%s\t%s\t%s", r.Task, r.State, took, next, text)
 		if r.Remedy != "" {
-			fmt.Fprintf(t, "\t\t\t\t-> %s\n", r.Remedy)
+			t.Row("\t\t\t\t-> %s", r.Remedy)
 		}
 	}
 	if err := t.Flush(); err != nil || len(o.Findings) == 0 {

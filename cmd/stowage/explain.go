@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"stowage/explain"
 	"stowage/farm"
+	"stowage/internal/table"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -40,10 +40,9 @@ evidence that is known, and the remedy. Without CODE it lists all. docs/referenc
 }
 
 func listCodes(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CODE\tSAID BY\tCAUSE")
+	t := table.New(w, "CODE\tSAID BY\tCAUSE")
 	for _, c := range explain.Codes() {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Code, c.From, c.Cause)
+		t.Row("%s\t%s\t%s", c.Code, c.From, c.Cause)
 	}
 	return t.Flush()
 }

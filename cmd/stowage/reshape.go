@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/reshape"
 	"stowage/reshape/spec"
 	"stowage/session"
@@ -200,7 +199,7 @@ func (a *app) reshapeStatusCommand() *cobra.Command {
 
 func (s reshapeState) writeText(w io.Writer) error {
 	migrated, active := 0, 0
-	rows := [][]string{{"tenant", "flags", "rows", "compared", ""}}
+	table := table.New(w, "tenant\tflags\trows\tcompared")
 	for _, t := range s.Tenants {
 		flags, compared, rest := "-", "never", ""
 		if t.Migrated {
@@ -220,16 +219,12 @@ func (s reshapeState) writeText(w io.Writer) error {
 		if t.Denormalised > 0 {
 			rest = strings.TrimSpace(fmt.Sprintf("%s  %.0f ms instead of %.0f", rest, t.Denormalised, t.Normalised))
 		}
-		rows = append(rows, []string{t.Member().String(), flags, strconv.FormatInt(t.Rows, 10), compared, rest})
+		table.Row("%s\t%s\t%d\t%s\t%s", t.Member(), flags, t.Rows, compared, rest)
 	}
 	if _, err := fmt.Fprintf(w, "%s: %s, %d migrated, %d active\n", s.Spec, farm.Counted(len(s.Tenants), "tenant"), migrated, active); err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(r, "\t"))
-	}
-	return t.Flush()
+	return table.Flush()
 }
 
 func (a *app) reshapeOffCommand() *cobra.Command {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/route"
 	"stowage/session"
 )
@@ -148,8 +148,7 @@ func heldShards(f *farm.Farm, t *route.Table) []farm.ShardName {
 
 func (v routingView) writeText(out io.Writer) error {
 	fmt.Fprintf(out, "routing by %s, generation %d. %s: %s\n", v.Kind, v.Table.Generation, v.Guarantee, v.Means)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PAIR\tHOME\tSERVED BY\tADDRESS\tSHARE %\tGATE")
+	w := table.New(out, "PAIR\tHOME\tSERVED BY\tADDRESS\tSHARE %\tGATE")
 	names := make([]farm.PairName, 0, len(v.Table.Pairs))
 	for n := range v.Table.Pairs {
 		names = append(names, n)
@@ -159,7 +158,7 @@ func (v routingView) writeText(out io.Writer) error {
 		p := v.Table.Pairs[n]
 		for _, r := range p.Routes {
 			share := 100 * float64(r.To-r.From+1) / float64(p.Slots)
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.4g\t%s\n", n, r.Home, r.Side, p.Sides[r.Side].Address, share, r.Gate)
+			w.Row("%s\t%s\t%s\t%s\t%.4g\t%s", n, r.Home, r.Side, p.Sides[r.Side].Address, share, r.Gate)
 		}
 	}
 	if err := w.Flush(); err != nil {

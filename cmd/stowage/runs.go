@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"stowage/act"
+	"stowage/internal/table"
 )
 
 // runLine is one run in the list.
@@ -60,14 +60,13 @@ func (l runList) writeText(out io.Writer) error {
 		_, err := fmt.Fprintln(out, "no run has begun in this workspace\n  next: stowage plan, then stowage move PLAN")
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "run\tstate\tbegan\ttook")
+	w := table.New(out, "run\tstate\tbegan\ttook")
 	for _, r := range l.Runs {
 		took := "-"
 		if r.Ended != nil {
 			took = r.Ended.Sub(r.Started).Round(time.Second).String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Run, r.State, r.Started.Local().Format(time.DateTime), took)
+		w.Row("%s\t%s\t%s\t%s", r.Run, r.State, r.Started.Local().Format(time.DateTime), took)
 	}
 	return w.Flush()
 }

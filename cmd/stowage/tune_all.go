@@ -10,10 +10,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"text/tabwriter"
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/inventory"
 	"stowage/session"
 	"stowage/survey"
@@ -273,28 +273,27 @@ func (t tuneAll) writeTable(w io.Writer, rules []tune.Rule, said map[string]bool
 	}
 	for hosts := range slices.Chunk(t.Hosts, columnsAtOnce) {
 		fmt.Fprintln(w)
-		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprint(table, "RULE")
+		head := "RULE"
 		for _, h := range hosts {
-			fmt.Fprint(table, "\t"+string(h))
+			head += "\t" + string(h)
 		}
-		fmt.Fprintln(table)
+		paper := table.New(w, head)
 		for _, r := range rules {
 			if !said[r.ID] {
 				continue
 			}
-			fmt.Fprint(table, r.ID)
+			row := []string{r.ID}
 			for _, h := range hosts {
 				c := cell[r.ID][h]
 				text := marks[c.Answer]
 				if c.Count > 1 {
 					text += fmt.Sprintf(" x%d", c.Count)
 				}
-				fmt.Fprint(table, "\t"+text)
+				row = append(row, text)
 			}
-			fmt.Fprintln(table)
+			paper.Cells(row...)
 		}
-		if err := table.Flush(); err != nil {
+		if err := paper.Flush(); err != nil {
 			return err
 		}
 	}

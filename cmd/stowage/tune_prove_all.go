@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"stowage/bench/engine/sheet"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/table"
 	"stowage/tune"
 	"stowage/tune/fix"
 	"stowage/tune/prove"
@@ -227,8 +227,7 @@ func (v tunedTable) writeText(w io.Writer) error {
 }
 
 func (v tunedTable) writeTable(w io.Writer) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  rule\tsetting\tmeasured by\tas it is\tas proposed\ttimes\tverdict")
+	t := table.New(w, "  rule\tsetting\tmeasured by\tas it is\tas proposed\ttimes\tverdict")
 	rows := func(trials []prove.Trial, proofs []prove.Proof) {
 		for i, x := range trials {
 			if i >= len(proofs) || proofs[i].Compared == nil {
@@ -236,12 +235,12 @@ func (v tunedTable) writeTable(w io.Writer) {
 				if i < len(proofs) {
 					why = ": " + proofs[i].Why
 				}
-				fmt.Fprintf(t, "  %s\t%s\t%s\t\t\t\tnot measured%s\n", x.Rule, nameOf(x), x.Step, why)
+				t.Row("  %s\t%s\t%s\t\t\t\tnot measured%s", x.Rule, nameOf(x), x.Step, why)
 				continue
 			}
 			p := proofs[i]
 			c := p.Compared
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%.2f%s\t%s\n", x.Rule, nameOf(x), x.Step, amountOf(c.A, p.Unit), amountOf(c.B, p.Unit), c.Ratio, within2(p), c.Verdict)
+			t.Row("  %s\t%s\t%s\t%s\t%s\t%.2f%s\t%s", x.Rule, nameOf(x), x.Step, amountOf(c.A, p.Unit), amountOf(c.B, p.Unit), c.Ratio, within2(p), c.Verdict)
 		}
 	}
 	rows(v.Trials, v.Proofs)

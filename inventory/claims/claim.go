@@ -77,10 +77,10 @@ const MostSources = 64
 // claims out of few words. Set is not safe for several goroutines.
 type Set struct {
 	sources  []Source
-	words    table[string]
-	subjects table[Subject]
-	names    table[string] // of attributes
-	times    table[int64]
+	words    numbering[string]
+	subjects numbering[Subject]
+	names    numbering[string] // of attributes
+	times    numbering[int64]
 	rows     []row
 }
 
@@ -94,13 +94,13 @@ type row struct {
 	unknown               bool
 }
 
-// table gives things numbers.
-type table[T comparable] struct {
+// numbering gives things numbers.
+type numbering[T comparable] struct {
 	numbers map[T]uint32
 	things  []T
 }
 
-func (t *table[T]) number(x T) uint32 {
+func (t *numbering[T]) number(x T) uint32 {
 	if n, ok := t.numbers[x]; ok {
 		return n
 	}

@@ -5,9 +5,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"stowage/farm"
+	"stowage/internal/table"
 )
 
 // WriteText is the person's view of a report.
@@ -17,14 +17,13 @@ func (r Report) WriteText(w io.Writer) error {
 		kinds = append(kinds, farm.Counted(r.Subjects[k], string(k)))
 	}
 	fmt.Fprintf(w, "%s: %s, in %s of %s\n\n", r.Farm, strings.Join(kinds, ", "), farm.Counted(r.Claims, "claim"), farm.Counted(len(r.Sources), "source"))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SOURCE\tKIND\tCLAIMS\tAS OF\tREMARK")
+	t := table.New(w, "SOURCE\tKIND\tCLAIMS\tAS OF\tREMARK")
 	for _, s := range r.Sources {
 		at := "never"
 		if !s.At.IsZero() {
 			at = s.At.UTC().Format("2006-01-02 15:04")
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\n", s.Name, s.Kind, s.Claims, at, s.remark())
+		t.Row("%s\t%s\t%d\t%s\t%s", s.Name, s.Kind, s.Claims, at, s.remark())
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -61,14 +60,13 @@ func (r Report) writeAuthorities(w io.Writer) {
 		return
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ATTRIBUTE\tAUTHORITY\tHOW\tEVIDENCE")
+	t := table.New(w, "ATTRIBUTE\tAUTHORITY\tHOW\tEVIDENCE")
 	for _, a := range r.Authorities {
 		how := "proposed"
 		if a.Declared {
 			how = "declared"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", a.Attribute, strings.Join(a.Sources, ", "), how, a.Evidence)
+		t.Row("%s\t%s\t%s\t%s", a.Attribute, strings.Join(a.Sources, ", "), how, a.Evidence)
 	}
 	_ = t.Flush() // the writer below it reports the same error next
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"stowage/farm"
+	"stowage/internal/table"
 )
 
 // FillIn marks what a person has to write into a draft.
@@ -178,8 +178,7 @@ func (f Found) WriteText(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "PAIR\tTOPOLOGY\tSIDE\tHOST\tADDRESS\tSERVER ID\tVERSION\tSHARDS\tDATA")
+	t := table.New(w, "PAIR\tTOPOLOGY\tSIDE\tHOST\tADDRESS\tSERVER ID\tVERSION\tSHARDS\tDATA")
 	for _, p := range f.Pairs {
 		var data int64
 		for _, s := range p.Shards {
@@ -190,7 +189,7 @@ func (f Found) WriteText(w io.Writer) error {
 			if i > 0 {
 				name, topology, shards, bytes = "", "", "", ""
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", name, topology, s.Side, s.Host, s.Address, s.ServerID, f.Servers[s.server].Version, shards, bytes)
+			t.Row("%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", name, topology, s.Side, s.Host, s.Address, s.ServerID, f.Servers[s.server].Version, shards, bytes)
 		}
 	}
 	return t.Flush()

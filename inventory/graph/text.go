@@ -5,20 +5,19 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/table"
 )
 
 // WriteText is the person's view: the table twin of the picture.
 func (g Graph) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "%s: %s, as of %s\n\n", g.Farm, farm.Counted(g.sources(), "source"), g.Taken.UTC().Format("2006-01-02 15:04"))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SOURCE\tKIND\tCLAIMS\tAGE\tBLAMED\tSTATE\tDECIDES")
+	t := table.New(w, "SOURCE\tKIND\tCLAIMS\tAGE\tBLAMED\tSTATE\tDECIDES")
 	for _, n := range g.Nodes {
 		if !n.IsUse {
-			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\t%s\t%s\n", n.Name, n.Kind, n.Claims, Age(g.Taken, n.At), n.Blamed, n.State(), strings.Join(n.Decides, ", "))
+			t.Row("%s\t%s\t%d\t%s\t%d\t%s\t%s", n.Name, n.Kind, n.Claims, Age(g.Taken, n.At), n.Blamed, n.State(), strings.Join(n.Decides, ", "))
 		}
 	}
 	if err := t.Flush(); err != nil {
@@ -28,9 +27,9 @@ func (g Graph) WriteText(w io.Writer) error {
 		fmt.Fprintln(w, "\nno source is known to feed another; declare it in inventory.yaml: feeds: [SOURCE]")
 	} else {
 		fmt.Fprintln(w)
-		fmt.Fprintln(t, "FROM\t\tTO\tKNOWN BY\tDISAGREE\tFRESHNESS\tEVIDENCE")
+		t = table.New(w, "FROM\t\tTO\tKNOWN BY\tDISAGREE\tFRESHNESS\tEVIDENCE")
 		for _, e := range g.Edges {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.From, e.arrow(), e.To, e.How, e.Difference(), e.Freshness(), e.Evidence)
+			t.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", e.From, e.arrow(), e.To, e.How, e.Difference(), e.Freshness(), e.Evidence)
 		}
 		if err := t.Flush(); err != nil {
 			return err
@@ -111,8 +110,7 @@ func (g Graph) writePairs(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "PAIR\tINSTANCE\tHOST\tREPLICATES FROM\tALIVE\tLAG\tREMARK")
+	t := table.New(w, "PAIR\tINSTANCE\tHOST\tREPLICATES FROM\tALIVE\tLAG\tREMARK")
 	left := 0
 	for i, p := range g.Pairs {
 		trouble := p.Trouble()
@@ -125,7 +123,7 @@ func (g Graph) writePairs(w io.Writer) error {
 			if j == 0 {
 				name, remark = p.Name, strings.Join(trouble, "; ")
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", dash(name), m.Instance, dash(m.Host), dash(m.From), dash(m.Alive), dash(m.Lag), remark)
+			t.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", dash(name), m.Instance, dash(m.Host), dash(m.From), dash(m.Alive), dash(m.Lag), remark)
 		}
 	}
 	if err := t.Flush(); err != nil {
@@ -160,10 +158,9 @@ func (e Effect) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "  inventory accept would write its values into farm.yaml where a person confirms them: %s\n", strings.Join(e.Decides, ", "))
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ATTRIBUTE\tCLAIMS\tNOBODY ELSE SAYS\tDISPUTED\tA WRONG VALUE")
+	t := table.New(w, "ATTRIBUTE\tCLAIMS\tNOBODY ELSE SAYS\tDISPUTED\tA WRONG VALUE")
 	for _, r := range e.Rests {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", r.Attribute, r.Claims, r.Alone, r.Disputed, dash(r.Consequence))
+		t.Row("%s\t%d\t%d\t%d\t%s", r.Attribute, r.Claims, r.Alone, r.Disputed, dash(r.Consequence))
 	}
 	return t.Flush()
 }

@@ -5,9 +5,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"stowage/farm"
+	"stowage/internal/table"
 )
 
 // column is a figure of each shard, as people see it.
@@ -69,18 +69,17 @@ func (r Report) WriteText(w io.Writer, rows int) error {
 	if rows > 0 && len(shown) > rows {
 		shown = shown[:rows]
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "SHARD\tPAIR")
+	head := "SHARD\tPAIR"
 	for _, c := range columns() {
-		fmt.Fprint(t, "\t"+c.name)
+		head += "\t" + c.name
 	}
-	fmt.Fprintln(t)
+	t := table.New(w, head)
 	for _, s := range shown {
-		fmt.Fprintf(t, "%s\t%s", s.Shard, s.Pair)
+		row := []string{string(s.Shard), string(s.Pair)}
 		for _, c := range columns() {
-			fmt.Fprint(t, "\t"+c.get(s).text(c.show))
+			row = append(row, c.get(s).text(c.show))
 		}
-		fmt.Fprintln(t)
+		t.Cells(row...)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -187,14 +186,13 @@ func (r Report) writeSums(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SUM OF\tWHAT\tSHARDS\tOTHERS\tCOUNTER\tRATIO\tCOUNTER FROM")
+	t := table.New(w, "SUM OF\tWHAT\tSHARDS\tOTHERS\tCOUNTER\tRATIO\tCOUNTER FROM")
 	for _, s := range r.Sums {
 		show := plain
 		if s.What == "bytes" {
 			show = inBytes
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f\t%s\n", s.Of, s.What, show(s.Shards), show(s.Others), show(s.Counter), s.Ratio(), s.Source)
+		t.Row("%s\t%s\t%s\t%s\t%s\t%.2f\t%s", s.Of, s.What, show(s.Shards), show(s.Others), show(s.Counter), s.Ratio(), s.Source)
 	}
 	err := t.Flush()
 	for _, s := range r.Sums {

@@ -7,6 +7,7 @@ import (
 
 	"stowage/bench/result"
 	"stowage/bench/stat"
+	"stowage/internal/table"
 )
 
 // Comparison is B compared with A, row by row.
@@ -123,9 +124,9 @@ func (c *Comparison) caveats(a, b *Result) {
 // CompareText is a comparison for people.
 func CompareText(w io.Writer, c *Comparison) error {
 	fmt.Fprintf(w, "A  %s: %s %s, %s\nB  %s: %s %s, %s\n\n", c.A.Name, c.A.Host, c.A.Directory, c.A.Server, c.B.Name, c.B.Host, c.B.Directory, c.B.Server)
-	t := table(w, "row\tA tps\tB tps\tB / A\t95 % interval\tverdict\tmore runs\ttx/CPU-s B / A\tp99 B / A\tbytes/tx B / A")
+	t := table.Figures(w, "row\tA tps\tB tps\tB / A\t95 % interval\tverdict\tmore runs\ttx/CPU-s B / A\tp99 B / A\tbytes/tx B / A")
 	for _, s := range c.Steps {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.ID, short(s.A), short(s.B), s.Ratio, result.Span(s.CI), s.Verdict, result.More(s.MoreRuns), said(&s.PerCPU), said(s.P99), said(s.Written))
+		t.Row("%s\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s", s.ID, short(s.A), short(s.B), s.Ratio, result.Span(s.CI), s.Verdict, result.More(s.MoreRuns), said(&s.PerCPU), said(s.P99), said(s.Written))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -5,12 +5,12 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"stowage/bench/result"
 	"stowage/bench/stat"
 	"stowage/farm"
+	"stowage/internal/table"
 )
 
 // WriteText is the document for people: what was done and how fast, then what it cost the storage. Durability and the ratio of data to
@@ -38,12 +38,6 @@ func WriteText(w io.Writer, r *Result) error {
 	return nil
 }
 
-func table(w io.Writer, head string) *tabwriter.Writer {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, head+"\t")
-	return t
-}
-
 // name is the row's cell, with what sets it apart.
 func (r *Row) name() string {
 	switch {
@@ -55,35 +49,32 @@ func (r *Row) name() string {
 	return r.Cell
 }
 
-// at is what a figure means nothing without.
-func (r *Row) at() string { return fmt.Sprintf("%s\t%.3g", r.Durability, r.Ratio) }
-
 func writeSpeed(w io.Writer, r *Result) error {
 	head := "cell\tload\tdurability\tdata/cache\ttps\t+-95 %\ttx/CPU-s\t+-95 %\tp50 ms\tp95\tp99\tp99.9\tmax"
 	if r.Mode == Instances {
 		head += "\tworst p99"
 	}
-	t := table(w, head+"\truns\ttps : base\ttx/CPU-s : base")
+	t := table.Figures(w, head+"\truns\ttps : base\ttx/CPU-s : base")
 	for _, x := range r.Rows {
 		if len(x.Samples) == 0 {
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", x.name(), x.Load, x.at(), short(x.TPS.Mean), result.Sureness(x.TPS.CI), short(x.PerCPU.Mean), result.Sureness(x.PerCPU.CI),
-			ms(x.Lat.P50), ms(x.Lat.P95), ms(x.Lat.P99), ms(x.Lat.P999), ms(x.Lat.Max))
+		row := []string{x.name(), string(x.Load), string(x.Durability), fmt.Sprintf("%.3g", x.Ratio), short(x.TPS.Mean), result.Sureness(x.TPS.CI), short(x.PerCPU.Mean), result.Sureness(x.PerCPU.CI),
+			ms(x.Lat.P50), ms(x.Lat.P95), ms(x.Lat.P99), ms(x.Lat.P999), ms(x.Lat.Max)}
 		if r.Mode == Instances {
-			fmt.Fprintf(t, "\t%s", ms(max(x.WorstP99, x.Lat.P99)))
+			row = append(row, ms(max(x.WorstP99, x.Lat.P99)))
 		}
 		tps, cpu := "base", "base"
 		if v := x.Versus; v != nil {
 			tps, cpu = said(&v.TPS), said(&v.PerCPU)
 		}
-		fmt.Fprintf(t, "\t%d\t%s\t%s\t\n", x.Runs, tps, cpu)
+		t.Cells(append(row, fmt.Sprint(x.Runs), tps, cpu)...)
 	}
 	return t.Flush()
 }
 
 func writeBytes(w io.Writer, r *Result) error {
-	t := table(w, "cell\tload\tdurability\tdata/cache\tKiB written/tx\tsettled\tsettled : base\tKiB read/tx\tflushes/tx\tamplification\tsettled\tMiB loaded\tafter\tsettled\tRSS MiB")
+	t := table.Figures(w, "cell\tload\tdurability\tdata/cache\tKiB written/tx\tsettled\tsettled : base\tKiB read/tx\tflushes/tx\tamplification\tsettled\tMiB loaded\tafter\tsettled\tRSS MiB")
 	for _, x := range r.Rows {
 		if len(x.Samples) == 0 {
 			continue
@@ -97,14 +88,14 @@ func writeBytes(w io.Writer, r *Result) error {
 		} else if x.Amplification != nil {
 			written = "base"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t\n", x.name(), x.Load, x.at(), short(x.Written.During/1024), short(x.Written.Settled/1024), written,
+		t.Row("%s\t%s\t%s\t%.3g\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d", x.name(), x.Load, x.Durability, x.Ratio, short(x.Written.During/1024), short(x.Written.Settled/1024), written,
 			short(x.Read/1024), short(x.Flushes), amp, ampSettled, x.Size.Loaded>>20, x.Size.After>>20, x.Size.Settled>>20, x.RSS>>20)
 	}
 	return t.Flush()
 }
 
 func writeApply(w io.Writer, r *Result) error {
-	t := table(w, "cell\tthreads\tmode\tload\tdurability\tdata/cache\tapplied tx/s\t+-95 %\ttx/CPU-s\tprimary wrote tx/s\tkeeps up with\tretries\truns\ttx/s : base")
+	t := table.Figures(w, "cell\tthreads\tmode\tload\tdurability\tdata/cache\tapplied tx/s\t+-95 %\ttx/CPU-s\tprimary wrote tx/s\tkeeps up with\tretries\truns\ttx/s : base")
 	for _, x := range r.Rows {
 		if len(x.Samples) == 0 {
 			continue
@@ -119,7 +110,7 @@ func writeApply(w io.Writer, r *Result) error {
 		if x.PrimaryTPS != nil {
 			wrote = x.PrimaryTPS.Mean
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f %%\t%d\t%d\t%s\t\n", x.Cell, x.Threads, x.Parallel, x.Load, x.at(), short(x.TPS.Mean), result.Sureness(x.TPS.CI), short(x.PerCPU.Mean),
+		t.Row("%s\t%d\t%s\t%s\t%s\t%.3g\t%s\t%s\t%s\t%s\t%.0f %%\t%d\t%d\t%s", x.Cell, x.Threads, x.Parallel, x.Load, x.Durability, x.Ratio, short(x.TPS.Mean), result.Sureness(x.TPS.CI), short(x.PerCPU.Mean),
 			short(wrote), 100*x.Keeps, retries, x.Runs, verdict)
 	}
 	return t.Flush()

@@ -8,6 +8,7 @@ import (
 
 	"stowage/bench/engine/flame"
 	"stowage/bench/result"
+	"stowage/internal/table"
 )
 
 // KindWhy tells the document from the others.
@@ -94,13 +95,13 @@ const mostLines = 8
 func WriteWhy(w io.Writer, d *Why) error {
 	e := d.Environment
 	fmt.Fprintf(w, "%s on %s, %s: what the processors do in a transaction, and what threads wait for\n\n", d.Server, e.Directory, e.Filesystem)
-	t := table(w, "row\ttx/s\tCPU us/tx\tCPUs\toutside kernel\twaited for CPU us/tx\tfutex/tx\tfutex us/tx\tdata/cache\tdurability")
+	t := table.Figures(w, "row\ttx/s\tCPU us/tx\tCPUs\toutside kernel\twaited for CPU us/tx\tfutex/tx\tfutex us/tx\tdata/cache\tdurability")
 	for _, r := range d.Rows {
 		futex, waited := "-", "-"
 		if i := slices.IndexFunc(r.Calls, func(c Call) bool { return c.Name == "futex" }); i >= 0 {
 			futex, waited = result.Short(r.Calls[i].PerTx), result.Short(r.Calls[i].Micros)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f%%\t%s\t%s\t%s\t%s\t%s\t\n", r.ID, result.Short(r.TPS), result.Short(r.CPU), result.Short(r.CPUs), 100*r.User, result.Short(r.Queued), futex, waited, result.Short(r.Ratio), r.Durability)
+		t.Row("%s\t%s\t%s\t%s\t%.0f%%\t%s\t%s\t%s\t%s\t%s", r.ID, result.Short(r.TPS), result.Short(r.CPU), result.Short(r.CPUs), 100*r.User, result.Short(r.Queued), futex, waited, result.Short(r.Ratio), r.Durability)
 	}
 	if err := t.Flush(); err != nil {
 		return err
