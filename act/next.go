@@ -8,8 +8,8 @@ import (
 	"stowage/store"
 )
 
-// NextSteps are what a person does after a run has ended, the first thing first:
-// commands that work. isPlan: the run is one of a plan that is there.
+// NextSteps are what a person types after a run has ended, the first thing first:
+// commands that work, in the workspace. isPlan: the run is one of a plan that is there.
 func NextSteps(s *store.Store, run store.Run, isPlan bool) ([]string, error) {
 	if run.State != store.Failed || run.Result == "" {
 		return []string{"stowage report"}, nil
@@ -22,18 +22,16 @@ func NextSteps(s *store.Store, run store.Run, isPlan bool) ([]string, error) {
 	if _, err := s.LatestDocument("job", run.ID, &job); err != nil {
 		return nil, err
 	}
+	log := "stowage log --run " + run.ID
 	switch {
 	case len(remainder(job, out)) > 0:
-		return []string{"stowage resume, when the cause is remedied", "stowage report"}, nil
+		return []string{"stowage resume --run " + run.ID, log, "stowage report"}, nil
 	case out.Count(engine.EndUnknown)+out.Count(engine.EndStuck) > 0:
-		return []string{"look at the pair: docs/guide/runbook.md, How a lane can end", "stowage report"}, nil
+		return []string{"stowage inventory", log, "stowage report"}, nil
+	case isPlan && IsWayBack(run.Subject): // another plan would not be the way back
+		return []string{"stowage move " + run.Subject + " --dry-run", log, "stowage report"}, nil
+	case isPlan:
+		return []string{"stowage plan", log, "stowage report"}, nil
 	}
-	again := "remedy the cause, then: stowage plan"
-	switch {
-	case !isPlan:
-		again = "remedy the cause, then the same command once more"
-	case IsWayBack(run.Subject): // another plan would not be the way back
-		again = "remedy the cause, then: stowage move " + run.Subject
-	}
-	return []string{again, "stowage report"}, nil
+	return []string{log, "stowage report"}, nil
 }

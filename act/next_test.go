@@ -37,10 +37,10 @@ func TestNextStepsAreOnesThatWork(t *testing.T) {
 	}{
 		{"first", true, engine.LaneResult{End: engine.EndStuck, Step: "retire"}, "stowage resume"},
 		{"first", true, engine.LaneResult{End: engine.EndStuck, Step: "out", UndoStep: "seed"}, "stowage resume"},
-		{"first", true, engine.LaneResult{End: engine.EndUnknown, Step: "out"}, "docs/guide/runbook.md"},
+		{"first", true, engine.LaneResult{End: engine.EndUnknown, Step: "out"}, "stowage inventory"},
 		{"first", true, engine.LaneResult{End: engine.EndUndone, Step: "out"}, "stowage plan"},
 		{"undo-first", true, engine.LaneResult{End: engine.EndUndone, Step: "out"}, "stowage move undo-first"},
-		{"dbshard001a-to-ssd01", false, engine.LaneResult{End: engine.EndUndone, Step: "out"}, "the same command"},
+		{"dbshard001a-to-ssd01", false, engine.LaneResult{End: engine.EndUndone, Step: "out"}, "stowage log --run run"},
 	} {
 		tc.end.Name, tc.end.Part = lane, part
 		raw, err := json.Marshal(Outcome{Run: "run", Plan: tc.plan, Lanes: []engine.LaneResult{tc.end}})

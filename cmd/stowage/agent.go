@@ -146,7 +146,7 @@ that host. Files can be read by their owner only; ca.key is needed here alone.
 			if err != nil {
 				return err
 			}
-			return a.emit(s, s.text)
+			return a.emit(s, s.text, a.cmd("agent status"))
 		},
 	}
 	cmd.Flags().BoolVar(&renew, "renew", false, "renew those of the named hosts; without names all that are not revoked, this program's too")
@@ -344,7 +344,11 @@ func (a *app) agentStatus(ctx context.Context, given []string, patience time.Dur
 		}
 	}
 	shown := map[string]any{"format_version": 1, "agents": states, "revoked": all}
-	err = a.emit(shown, func(w io.Writer) error { return printAgents(w, states) })
+	next := "inventory"
+	if missing > 0 {
+		next = "doctor"
+	}
+	err = a.emit(shown, func(w io.Writer) error { return printAgents(w, states) }, a.cmd(next))
 	if err == nil && missing > 0 {
 		err = fmt.Errorf("%d agents do not answer: %w", missing, farm.ErrFindings)
 	}

@@ -38,7 +38,7 @@ again, 'stowage agent certs --renew HOST' makes another. docs/reference/security
 			if err != nil {
 				return err
 			}
-			return a.emit(s, s.text)
+			return a.emit(s, s.text, a.cmd("agent status"))
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why: shown in the list, and to programs that it refuses")

@@ -92,7 +92,7 @@ at once. With --waves a person is asked between two waves.
 			if err != nil {
 				return err
 			}
-			return a.emit(p, p.WriteText)
+			return a.emit(p, p.WriteText, a.cmd("alter %s", p.Name))
 		},
 	}
 	a.engineFlag(fl)
@@ -134,7 +134,7 @@ func (a *app) alter(c *cobra.Command, f alterFlags, given string) error {
 	}
 	if len(p.Pairs) == 0 {
 		a.say("nothing to do: every table is as the change wants it")
-		return a.emit(p, func(io.Writer) error { return nil })
+		return a.emit(p, func(io.Writer) error { return nil }, a.cmd("inventory"))
 	}
 	path, p, err := d.SaveAlter(p)
 	if err != nil {
@@ -144,8 +144,8 @@ func (a *app) alter(c *cobra.Command, f alterFlags, given string) error {
 		_ = p.WriteText(a.stderr) // what comes next is said on standard output
 		return a.alterPlan(c.Context(), d, p.Name)
 	}
-	a.say("wrote %s; review it, then: stowage alter %s", path, p.Name)
-	return a.emit(p, p.WriteText)
+	a.say("wrote %s; review it", path)
+	return a.emit(p, p.WriteText, a.cmd("alter %s", p.Name))
 }
 
 func (f alterFlags) isGiven() bool {
@@ -292,7 +292,7 @@ func (a *app) alterPlan(ctx context.Context, d *session.Session, name string) er
 		return err
 	}
 	if run.ID == "" {
-		return a.ended(moveSummary{FormatVersion: 1, Plan: name, State: "nothing-to-do", Pairs: []alteredPair{}}, nil)
+		return a.ended(moveSummary{FormatVersion: 1, Plan: name, State: "nothing-to-do", Pairs: []alteredPair{}, Next: []string{"stowage schema drift"}}, nil)
 	}
 	return a.ended(a.carry(ctx, altering.Act, run))
 }
@@ -339,6 +339,13 @@ func (a *app) alterDry(d *session.Session, p plan.Plan, refused []plan.Refusal, 
 	if out.Scripts, err = writeSafeSteps(d, refused, script); err != nil {
 		return err
 	}
+	next := []string{a.forReal()}
+	if len(refused) > 0 {
+		next = nil
+		for _, s := range out.Scripts {
+			next = append(next, a.cmd("alter %s --dry-run", s))
+		}
+	}
 	err = a.emit(out, func(w io.Writer) error {
 		if len(p.Pairs) > 0 && len(refused) == 0 {
 			return p.WriteText(w)
@@ -348,7 +355,7 @@ func (a *app) alterDry(d *session.Session, p plan.Plan, refused []plan.Refusal, 
 			fmt.Fprintf(w, "wrote %s\n", s)
 		}
 		return err
-	})
+	}, next...)
 	if err == nil && len(refused) > 0 {
 		err = &farm.Error{Op: "alter", Subject: script, Err: fmt.Errorf("%w: %s cannot be changed so", farm.ErrRefused, farm.Counted(len(refused), "table")), Hint: "nothing was changed; take the safe steps, or leave these shards out with --shards"}
 	}

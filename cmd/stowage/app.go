@@ -36,12 +36,14 @@ type app struct {
 	terms  act.Terms // of the move that is begun
 	noVerb error     // help was asked for a word that is not a verb
 	busy   *busy
+	args   []string   // as they were typed
+	next   []string   // commands to type once the verb has ended: see then
 	agreed *farm.Farm // that serve has read before it listened; nil: none was read
 }
 
 // run is the program: arguments in, exit code out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, border func(string) error) int {
-	a := &app{stdout: stdout, stderr: stderr, border: border, busy: &busy{}}
+	a := &app{stdout: stdout, stderr: stderr, border: border, busy: &busy{}, args: args}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -53,6 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, border fu
 	if err != nil {
 		sayError(stderr, err)
 	}
+	a.sayNext(err)
 	return exitCode(err)
 }
 
@@ -163,14 +166,17 @@ func unwritten(path string, err error) error {
 	return &farm.Error{Op: "write", Subject: path, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "name a file in a directory that is there and may be written"}
 }
 
-// emit prints the person's view, or with --json the same facts as one object.
-func (a *app) emit(value any, text func(io.Writer) error) error {
+// emit prints the person's view, or with --json the same facts as one object; next are the commands to type then, as then has them.
+func (a *app) emit(value any, text func(io.Writer) error, next ...string) error {
+	a.then(next...)
 	if !a.json {
 		return a.inOnePiece(text)
 	}
-	enc := json.NewEncoder(a.stdout)
-	enc.SetIndent("", " ")
-	return enc.Encode(value)
+	return a.encode(func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", " ")
+		return enc.Encode(value)
+	})
 }
 
 // inOnePiece prints what write writes line by line, with as few calls of the

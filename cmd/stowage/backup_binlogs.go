@@ -63,7 +63,7 @@ func (a *app) backupBinlogs(ctx context.Context) error {
 		return err
 	}
 	out := binlogsAnswer{1, all}
-	if err := a.emit(out, out.writeText); err != nil {
+	if err := a.emit(out, out.writeText, a.cmd("backup status")); err != nil {
 		return err
 	}
 	for _, x := range all {

@@ -20,6 +20,16 @@ type checkAnswer struct {
 	Checked       []backup.Checked `json:"checked"`
 }
 
+// next: what is damaged is taken again.
+func (o checkAnswer) next(a *app) []string {
+	for _, x := range o.Checked {
+		if x.Damaged != "" || x.Error != "" {
+			return []string{a.cmd("backup status"), a.cmd("backup run --dry-run")}
+		}
+	}
+	return []string{a.cmd("backup verify")}
+}
+
 func (a *app) backupCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check [BACKUP | PAIR]...", Short: "Read backups again, and compare every byte with its sum",
@@ -53,7 +63,7 @@ func (a *app) backupCheck(ctx context.Context, given []string) error {
 	if out.Checked, err = backing.Check(ctx, ids, all, func(text string) { a.say("%s", text) }); err != nil {
 		return err
 	}
-	if err := a.emit(out, out.text); err != nil {
+	if err := a.emit(out, out.text, out.next(a)...); err != nil {
 		return err
 	}
 	for _, c := range out.Checked {

@@ -41,6 +41,6 @@ func (a *app) backupDry(d *session.Session, backing *backup.Act, w backup.Wish, 
 			t.Row("%s\t%s/%s\t%s\t%s\t%s\t%s\t%s", b.Instance, b.Pair, b.Side, b.Kind, cmp.Or(b.Base, "-"), farm.RoundQuantity(float64(b.Raw), farm.KindBytes), b.From, b.To)
 		}
 		return errors.Join(t.Flush(), windowText(to, "as full copies, on paper", out.Window, 20), out.writeText(to))
-	})
+	}, a.afterDry(refused, findings)...)
 	return errors.Join(err, refused)
 }

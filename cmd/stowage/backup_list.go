@@ -32,6 +32,17 @@ type backupRow struct {
 	Broken   string     `json:"broken"` // why it cannot be restored; empty: it can
 }
 
+// next: there is a first backup, then one that was restored.
+func (l backupList) next(a *app) []string {
+	switch {
+	case len(l.Backups) == 0:
+		return []string{a.cmd("backup run --dry-run")}
+	case slices.ContainsFunc(l.Backups, func(b backupRow) bool { return b.ProvenAt == nil && b.Broken == "" }):
+		return []string{a.cmd("backup verify"), a.cmd("backup status")}
+	}
+	return []string{a.cmd("backup status")}
+}
+
 func (a *app) backupListCommand() *cobra.Command {
 	var scan bool
 	cmd := &cobra.Command{
@@ -57,7 +68,7 @@ the catalogue, after it was lost or sets were removed by hand.
 			if err != nil {
 				return err
 			}
-			return a.emit(out, out.text)
+			return a.emit(out, out.text, out.next(a)...)
 		},
 	}
 	cmd.Flags().BoolVar(&scan, "scan", false, "read the vaults first, and correct the catalogue")

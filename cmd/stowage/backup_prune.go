@@ -55,7 +55,11 @@ Nothing is removed without --yes.
 			if err != nil {
 				return err
 			}
-			return a.emit(out, out.text)
+			next := a.cmd("backup status")
+			if len(catalogue.Dropped(out.Chains)) > 0 {
+				next = a.again(nil, "--yes")
+			}
+			return a.emit(out, out.text, next)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove what may go from the vaults, and the binary logs that nothing needs any more")
@@ -78,7 +82,7 @@ func (a *app) pruneNow(ctx context.Context) error {
 		return err
 	}
 	out.Removed, err = backing.Prune(ctx, catalogue.Dropped(out.Chains), func() time.Time { return time.Now().UTC() })
-	return errors.Join(a.emit(out, out.text), err)
+	return errors.Join(a.emit(out, out.text, a.cmd("backup status")), err)
 }
 
 // pruneOf is what a prune would do.

@@ -23,6 +23,14 @@ type backupStatus struct {
 	catalogue.Report
 }
 
+// next: pairs without a backup come before those whose backups were never restored.
+func (s backupStatus) next(a *app) []string {
+	if len(s.Findings) > 0 {
+		return append(a.explainFirst(s.Findings), a.cmd("backup run --dry-run"), a.cmd("backup verify"))
+	}
+	return []string{a.cmd("backup list")}
+}
+
 func (a *app) backupStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show what each pair can be restored from, and up to when; find pairs without a proven backup",
@@ -48,7 +56,7 @@ own server; binary logs that are missing. Asks no server and opens no vault.
 			if err != nil {
 				return err
 			}
-			if err := a.emit(out, out.text); err != nil {
+			if err := a.emit(out, out.text, out.next(a)...); err != nil {
 				return err
 			}
 			if len(out.Findings) > 0 {

@@ -62,7 +62,11 @@ disks can read and write is not in farm.yaml: --read and --write say it.
 			if err != nil {
 				return err
 			}
-			return a.emit(out, func(w io.Writer) error { return out.text(w, ask.rows) })
+			next := a.cmd("backup run --dry-run")
+			if ask.plan != "" {
+				next = a.cmd("move %s --dry-run", ask.plan)
+			}
+			return a.emit(out, func(w io.Writer) error { return out.text(w, ask.rows) }, next)
 		},
 	}
 	fl := cmd.Flags()

@@ -167,10 +167,7 @@ func (a *app) benchRun(ctx context.Context, subject string, f benchFlags, o benc
 	if err != nil {
 		return cutShort(err, subject, f.save)
 	}
-	if f.save != "" {
-		a.say("charts of it: stowage bench show %s --html FILE", f.save)
-	}
-	return a.emit(r, func(w io.Writer) error { return result.WriteText(w, r) })
+	return a.emit(r, func(w io.Writer) error { return result.WriteText(w, r) }, a.afterBench(f.save)...)
 }
 
 // benchScreen shows how far it is: one line that changes on a terminal, a line a run elsewhere.

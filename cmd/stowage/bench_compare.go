@@ -42,7 +42,7 @@ matrix, FILE.yaml#NAME one of the published results (docs/measuring/decide.md).
 			if len(c.Steps) == 0 {
 				return &farm.Error{Op: "compare " + given[0] + " with", Subject: given[1], Err: fmt.Errorf("%w: they have no step in common", farm.ErrInput), Hint: "measure the same steps on both"}
 			}
-			if err := a.emit(c, func(w io.Writer) error { return result.CompareText(w, c) }); err != nil {
+			if err := a.emit(c, func(w io.Writer) error { return result.CompareText(w, c) }, a.cmd("bench show %s %s --html %s", given[0], given[1], "compared.html")); err != nil {
 				return err
 			}
 			if c.GotWorse() {

@@ -65,11 +65,15 @@ func (a *app) benchDecide(path string, out decidePaper) error {
 		}
 		a.say("wrote %s", out.html)
 	}
+	next := []string{a.cmd("bench decide %s --html %s", path, besideAs(path, ".html"))}
+	if out.html != "" || out.markdown {
+		next = nil // the document is what was wanted
+	}
 	text := func(w io.Writer) error { return o.WriteText(w) }
 	if out.markdown {
 		text = doc.WriteMarkdown
 	}
-	if err := a.emit(o, text); err != nil {
+	if err := a.emit(o, text, next...); err != nil {
 		return err
 	}
 	if o.Verdict == decide.NobodyLeft {

@@ -66,7 +66,7 @@ directory does the same. Nothing there is no error.
 				return err
 			}
 			out := cleaned{Directory: given[0], Undone: undone}
-			return a.emit(out, out.text)
+			return a.emit(out, out.text, a.cmd("bench run %s", given[0]))
 		},
 	}
 }

@@ -176,10 +176,7 @@ func (a *app) benchEngine(ctx context.Context, dir, save string, o engine.Order)
 	if err != nil {
 		return cutShort(err, dir, save)
 	}
-	if save != "" {
-		a.say("charts of it: stowage bench show %s --html FILE", shellWord(save))
-	}
-	return a.emit(r, func(w io.Writer) error { return sheet.WriteText(w, r) })
+	return a.emit(r, func(w io.Writer) error { return sheet.WriteText(w, r) }, a.afterBench(save)...)
 }
 
 // tellEngine shows how far it is, as tell does.

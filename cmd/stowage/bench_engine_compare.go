@@ -46,7 +46,7 @@ func (a *app) compareEngines(files []string) (is bool, err error) {
 	if len(c.Steps) == 0 {
 		return true, &farm.Error{Op: "compare " + files[0] + " with", Subject: files[1], Err: fmt.Errorf("%w: they have no row in common", farm.ErrInput), Hint: "measure the same cells and loads in both"}
 	}
-	if err := a.emit(c, func(w io.Writer) error { return sheet.CompareText(w, c) }); err != nil {
+	if err := a.emit(c, func(w io.Writer) error { return sheet.CompareText(w, c) }, a.cmd("bench show %s --html %s", files[1], besideAs(files[1], ".html"))); err != nil {
 		return true, err
 	}
 	if c.GotWorse() {
@@ -70,7 +70,7 @@ func (a *app) showEngines(files []string, html string) (is bool, err error) {
 		if html != "" {
 			return true, a.writeBenchHTML(html, report.NewEngineDocument(r))
 		}
-		return true, a.emit(r, func(w io.Writer) error { return sheet.WriteText(w, r) })
+		return true, a.emit(r, func(w io.Writer) error { return sheet.WriteText(w, r) }, a.charted(path))
 	}
 	return false, nil
 }

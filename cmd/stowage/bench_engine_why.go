@@ -50,5 +50,5 @@ func (a *app) benchEngineWhy(ctx context.Context, dir, save, flames string, o en
 			return err
 		}
 	}
-	return a.emit(w, func(out io.Writer) error { return sheet.WriteWhy(out, w) })
+	return a.emit(w, func(out io.Writer) error { return sheet.WriteWhy(out, w) }, a.cmd("tune %s", dir))
 }

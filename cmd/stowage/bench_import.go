@@ -53,9 +53,12 @@ the program did not print is not known. Figures that contradict each other are n
 				if err := keep(save, r); err != nil {
 					return err
 				}
-				a.say("kept in %s: stowage bench show, compare and decide read it", save)
 			}
-			return a.emit(r, func(w io.Writer) error { return result.WriteText(w, r) })
+			next := a.again(nil, "--save", "imported.json")
+			if save != "" {
+				next = a.charted(save)
+			}
+			return a.emit(r, func(w io.Writer) error { return result.WriteText(w, r) }, next)
 		},
 	}
 	cmd.Flags().StringVar(&save, "save", "", "keep the result in this file")

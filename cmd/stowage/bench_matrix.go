@@ -63,7 +63,7 @@ so does stowage bench clean.
 				return err
 			}
 			if f.dryRun {
-				return a.emit(plan, func(w io.Writer) error { return matrix.WritePlan(w, plan) })
+				return a.emit(plan, func(w io.Writer) error { return matrix.WritePlan(w, plan) }, a.forReal())
 			}
 			if !c.Flags().Changed("seed") {
 				f.seed = rand.Uint64() >> 12 // a number that JSON keeps whole
@@ -110,7 +110,7 @@ func (a *app) benchMatrix(ctx context.Context, m *matrix.Matrix, plan matrix.Pla
 	if err != nil {
 		return cutShort(err, m.Directory, f.save)
 	}
-	return a.emit(d, func(w io.Writer) error { return matrix.WriteText(w, d) })
+	return a.emit(d, func(w io.Writer) error { return matrix.WriteText(w, d) }, a.afterBench(f.save)...)
 }
 
 // confirmAll finds the devices of a matrix, each of which must have been typed once more.

@@ -53,7 +53,7 @@ relative to the current directory.
 			case whole != nil && len(given) > 1:
 				return usage(c, errors.New("a whole matrix is shown alone; its cells are named FILE#CELL"))
 			case whole != nil && html == "":
-				return a.emit(whole, func(w io.Writer) error { return matrix.WriteText(w, whole) })
+				return a.emit(whole, func(w io.Writer) error { return matrix.WriteText(w, whole) }, a.charted(given[0]))
 			}
 			if whole != nil {
 				doc, err := matrixPage(given[0], whole)
@@ -88,7 +88,7 @@ func (a *app) writeBenchHTML(path string, d interface{ WriteHTML(io.Writer) erro
 	return a.emit(map[string]string{"html": path}, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, path)
 		return err
-	})
+	}) // whoever reads the page has what was wanted
 }
 
 // benchPage is the document of results. Of more than can be distinguished, as a file of published ones may hold, the first are drawn, and all are in the
@@ -120,7 +120,7 @@ func named(benches []report.Bench) []result.Named {
 func (a *app) showBenches(c *cobra.Command, benches []report.Bench, asked int) error {
 	first := benches[0]
 	if len(benches) == 1 && !(first.Result.IsSecondhand() && !a.json) {
-		return a.emit(first.Result, func(w io.Writer) error { return result.WriteText(w, first.Result) })
+		return a.emit(first.Result, func(w io.Writer) error { return result.WriteText(w, first.Result) }, a.again(nil, "--html", shellWord(besideAs(c.Flags().Arg(0), ".html"))))
 	}
 	if a.json {
 		return usage(c, errors.New("--json of several results is what bench compare prints, of two"))

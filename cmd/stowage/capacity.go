@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,17 @@ type capacityAnswer struct {
 	Outlook      farmOutlook     `json:"outlook"`
 	OutlookAfter *farmOutlook    `json:"outlook_after"`
 	Curve        *capacity.Curve `json:"curve"`
+}
+
+// next: a plan that was asked about is asked before it is carried out; else one is made; without measurements those come first.
+func (c capacityAnswer) next(a *app) []string {
+	switch {
+	case c.Plan != "":
+		return []string{a.cmd("move %s --dry-run", c.Plan)}
+	case !slices.ContainsFunc(c.Rows, func(r capacity.Row) bool { return r.Days != nil }):
+		return []string{a.cmd("due"), a.cmd("plan")}
+	}
+	return []string{a.cmd("plan")}
 }
 
 type capacityAsk struct {
@@ -65,7 +77,7 @@ the copies of the last moves.
 			if err != nil {
 				return err
 			}
-			return a.emit(answer, func(w io.Writer) error { return answer.text(w, ask.rows) })
+			return a.emit(answer, func(w io.Writer) error { return answer.text(w, ask.rows) }, answer.next(a)...)
 		},
 	}
 	cmd.Flags().StringVar(&ask.plan, "plan", "", "also show the farm after this plan")

@@ -51,7 +51,7 @@ In pieces: demo up, demo load, demo verify, demo down.
 			if s.Report == "" {
 				return err
 			}
-			return errors.Join(err, a.emit(s, s.writeText))
+			return errors.Join(err, a.emit(s, s.writeText, s.next()...))
 		},
 	}
 	f.register(cmd, a)
@@ -101,6 +101,18 @@ type demoSummary struct {
 	Traffic     string            `json:"traffic_verdict"`
 	Seconds     float64           `json:"seconds"`
 	Report      string            `json:"report"`
+
+	kept bool // its servers run on
+}
+
+// next: the farm's workspace stays, also where its servers were taken down.
+func (s demoSummary) next() []string {
+	dir := filepath.Dir(s.Report)
+	out := []string{inWorkspace(dir, "stowage serve"), inWorkspace(dir, "stowage log")}
+	if s.kept {
+		out = append(out, inWorkspace(dir, "stowage demo down"))
+	}
+	return out
 }
 
 // demo walks the whole road. Each stage is the verb of the same name.
@@ -124,7 +136,7 @@ func (a *app) demo(ctx context.Context, f *demoFlags) (s demoSummary, err error)
 	if err := w.road(ctx); err != nil {
 		return s, err
 	}
-	w.sum.Seconds = time.Since(start).Seconds()
+	w.sum.Seconds, w.sum.kept = time.Since(start).Seconds(), f.keep
 	return w.sum, w.whole()
 }
 

@@ -38,9 +38,9 @@ other: farm.yaml, goals.yaml, routing.json, and accounts.cnf with the accounts
 			}
 			value := map[string]any{"dir": f.Dir, "pairs": f.Pairs, "shards": f.Pairs * f.Shards, "hosts": f.Instances()}
 			return a.emit(value, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "%s\n  next: cd there, then stowage inventory, stowage plan --name first, stowage move first\n", f.Dir)
+				_, err := fmt.Fprintln(w, f.Dir)
 				return err
-			})
+			}, inWorkspace(f.Dir, "stowage inventory"), inWorkspace(f.Dir, "stowage plan --name first"), inWorkspace(f.Dir, "stowage demo down"))
 		},
 	}
 }
@@ -63,7 +63,7 @@ or at Ctrl-C. Exit code 1 when a query failed.
 			a.say("%s running; Ctrl-C ends", farm.Counted(f.clients, "client"))
 			a.watchLoad(c.Context(), l, seconds)
 			s := l.Stop()
-			if err := a.emit(s, func(w io.Writer) error { return writeLoad(w, s) }); err != nil {
+			if err := a.emit(s, func(w io.Writer) error { return writeLoad(w, s) }, inWorkspace(f.Dir, "stowage demo verify")); err != nil {
 				return err
 			}
 			if s.Failed+s.StaleReads > 0 {
@@ -155,7 +155,11 @@ Exit code 1 when anything is lost, doubled or different.
 			if err != nil {
 				return err
 			}
-			if err := a.emit(v, func(w io.Writer) error { return writeVerdict(w, v) }); err != nil {
+			next := "demo down"
+			if !v.Whole() {
+				next = "log --all"
+			}
+			if err := a.emit(v, func(w io.Writer) error { return writeVerdict(w, v) }, inWorkspace(f.Dir, "stowage "+next)); err != nil {
 				return err
 			}
 			if !v.Whole() {
@@ -211,7 +215,7 @@ farm.yaml, plans, the ledger and the report stay to be read. Safe to run again.
 			return a.emit(map[string]string{"dir": f.Dir, "state": "down"}, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "%s: nothing runs any more\n", f.Dir)
 				return err
-			})
+			}, "stowage demo")
 		},
 	}
 }

@@ -138,15 +138,18 @@ func (a *app) printDigest(d *digest.Digest, f digestFlags) error {
 	if err := f.cut(l, a.json); err != nil {
 		return &farm.Error{Op: "read arguments", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "stowage digest --help"}
 	}
-	err := a.inOnePiece(func(w io.Writer) error {
+	a.then(f.next(a)...)
+	print := a.inOnePiece
+	if a.json {
+		print = func(func(io.Writer) error) error { return a.encode(l.WriteJSON) }
+	}
+	err := print(func(w io.Writer) error {
 		switch {
 		case f.sql:
 			review, history, _ := strings.Cut(f.tables, ",")
 			return l.WriteReview(w, digest.ReviewTables{Review: review, History: history})
 		case f.csv:
 			return l.WriteCSV(w)
-		case a.json:
-			return l.WriteJSON(w)
 		}
 		return l.WriteText(w, a.textOptions(f.shown()))
 	})

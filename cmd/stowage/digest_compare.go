@@ -48,7 +48,7 @@ when new classes bring more load, or when an input is cut.
 					return err
 				}
 			}
-			return a.compared(c)
+			return a.compared(c, a.afterCompare(c, given[0], given[1], f.html != "")...)
 		},
 	}
 	cmd.Flags().StringVar(&f.html, "html", "", "also write a self-contained HTML page to this `FILE`")
@@ -57,8 +57,8 @@ when new classes bring more load, or when an input is cut.
 }
 
 // compared prints a comparison.
-func (a *app) compared(c digest.Comparison) error {
-	if err := a.emit(c, func(w io.Writer) error { return digest.WriteCompareText(w, c, a.textOptions(20)) }); err != nil {
+func (a *app) compared(c digest.Comparison, next ...string) error {
+	if err := a.emit(c, func(w io.Writer) error { return digest.WriteCompareText(w, c, a.textOptions(20)) }, next...); err != nil {
 		return err
 	}
 	if c.GotSlower() || digest.IsIncomplete(c.Before.Inputs) || digest.IsIncomplete(c.After.Inputs) {

@@ -40,12 +40,16 @@ A class that surely became heavier by a fifth is a finding, and so is a new one 
 			if by == "change" {
 				o.OrderByChange()
 			}
+			next := append(a.explainFirst(o.Findings), a.cmd("digest history"))
+			if o.Until.IsZero() {
+				next = []string{a.cmd("due")}
+			}
 			if err := a.emit(o, func(w io.Writer) error {
 				if err := o.WriteText(w, top); err != nil || o.Until.IsZero() {
 					return err
 				}
 				return inventory.WriteFindings(w, o.Findings)
-			}); err != nil {
+			}, next...); err != nil {
 				return err
 			}
 			if hasGrave(o.Findings) {

@@ -74,7 +74,11 @@ func (a *app) history(names []string, f historyFlags) error {
 	if err := a.remember(&t); err != nil {
 		return err
 	}
-	return a.emit(t, func(w io.Writer) error { return digest.WriteTrendText(w, t, a.textOptions(0)) })
+	next := a.cmd("digest farm")
+	if f.class == "" && len(t.Classes) > 0 {
+		next = a.again(nil, "--class", t.Classes[0].ID16)
+	}
+	return a.emit(t, func(w io.Writer) error { return digest.WriteTrendText(w, t, a.textOptions(0)) }, next)
 }
 
 // remember adds what people wrote about the classes, see `digest import`.
@@ -225,5 +229,5 @@ func (a *app) periods(kept []keptWindow, period time.Duration) error {
 	}
 	c := digest.Compare(b, f, digest.CompareOptions{})
 	a.say("BEFORE is %s up to %s, AFTER %s up to %s", farm.Counted(len(before), "window"), newest.Add(-period).Format(time.DateTime), farm.Counted(len(after), "window"), newest.Format(time.DateTime))
-	return a.compared(c)
+	return a.compared(c, a.cmd("digest farm"))
 }

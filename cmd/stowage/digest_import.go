@@ -98,7 +98,7 @@ func (a *app) importReview(review, history, save string) error {
 		}
 	}
 	out := imported{FormatVersion: 1, Save: save, Windows: r.Windows, Unknown: r.Unknown, Events: r.Digest.Events(), Reviewed: len(r.Reviewed)}
-	return a.emit(out, out.writeText)
+	return a.emit(out, out.writeText, a.cmd("digest history"))
 }
 
 // reviewedKind is the kind of the documents with what people wrote about classes.

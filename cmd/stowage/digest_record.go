@@ -80,7 +80,7 @@ to look at.
 			if s.FormatVersion == 0 {
 				return err
 			}
-			if printErr := a.emit(s, s.writeText); printErr != nil {
+			if printErr := a.emit(s, s.writeText, a.afterSave(s.Save)...); printErr != nil {
 				return errors.Join(err, printErr)
 			}
 			if err == nil && s.hasFindings() {

@@ -76,7 +76,7 @@ func (a *app) restoreRecorded(ctx context.Context, names []string, f *recordFlag
 	}
 	more, err := a.fetchAll(ctx, d, names, &s)
 	errs = append(errs, more...)
-	return errors.Join(a.emit(s, s.writeText), a.notRestored(errs), err)
+	return errors.Join(a.emit(s, s.writeText, a.cmd("inventory")), a.notRestored(errs), err)
 }
 
 // amongNamed are those of left that somebody named, or all when nobody was.

@@ -51,6 +51,17 @@ type doctorAnswer struct {
 	Findings      []farm.Finding    `json:"findings"`
 }
 
+// next: the first finding is explained; a farm where nothing is missing is asked, and without one there is one to try.
+func (o doctorAnswer) next(a *app) []string {
+	switch next := a.explainFirst(o.Findings); {
+	case next != nil:
+		return next
+	case o.Workspace == "":
+		return []string{"stowage demo"}
+	}
+	return []string{a.cmd("inventory")}
+}
+
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -70,7 +81,7 @@ Exit code 1 with a blocker or a warning, 0 with notes alone. 'stowage explain CO
 			if err != nil {
 				return err
 			}
-			if err := a.emit(out, out.text); err != nil {
+			if err := a.emit(out, out.text, out.next(a)...); err != nil {
 				return err
 			}
 			if hasGrave(out.Findings) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,7 +136,11 @@ func (a *app) showDomains(ctx context.Context, given []string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.emit(v, func(w io.Writer) error { return writeDomains(w, v) }); err != nil {
+	next := a.cmd("inventory")
+	if slices.ContainsFunc(v.Pairs, func(p domains.PairView) bool { return !p.Separate }) {
+		next = a.cmd("domains separate --dry-run")
+	}
+	if err := a.emit(v, func(w io.Writer) error { return writeDomains(w, v) }, next); err != nil {
 		return err
 	}
 	for _, p := range v.Pairs {
@@ -260,5 +265,5 @@ func (a *app) changeDomains(ctx context.Context, verb string, given []string, wa
 		}
 		_, err := fmt.Fprintf(w, "%s (%.1f s)\n", text, out.Seconds)
 		return err
-	})
+	}, a.cmd("domains"))
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,6 +64,18 @@ type dueTask struct {
 	Next    *time.Time `json:"next"`
 }
 
+// next: what failed is looked into, what was measured is looked at.
+func (o dueAnswer) next(a *app, dry bool) []string {
+	failed := slices.ContainsFunc(o.Tasks, func(t dueTask) bool { return t.State == "failed" })
+	switch {
+	case failed:
+		return []string{a.cmd("doctor")}
+	case dry && slices.ContainsFunc(o.Tasks, func(t dueTask) bool { return t.State == "due" }):
+		return []string{a.forReal()}
+	}
+	return []string{a.cmd("capacity"), a.cmd("digest farm")}
+}
+
 func (a *app) dueCommand() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
@@ -83,7 +97,7 @@ it archives binary logs, takes the backups that are due, and verifies one. From 
 		RunE: func(c *cobra.Command, _ []string) error {
 			answer, err := a.due(c.Context(), dry)
 			if answer.FormatVersion != 0 {
-				err = errors.Join(a.emit(answer, answer.text), err)
+				err = errors.Join(a.emit(answer, answer.text, answer.next(a, dry)...), err)
 			}
 			return err
 		},

@@ -37,7 +37,7 @@ farm.yaml and servers? 'stowage inventory check' compares them all with each oth
 			if err != nil {
 				return err
 			}
-			if err := a.emit(inv, inv.WriteText); err != nil {
+			if err := a.emit(inv, inv.WriteText, a.afterInventory(inv)...); err != nil {
 				return err
 			}
 			if slices.ContainsFunc(inv.Findings, func(f farm.Finding) bool { return f.Severity != farm.Note }) {
@@ -82,19 +82,19 @@ Where servers of one type ask for different values, neither is written. 'stowage
 				if err != nil {
 					return err
 				}
-				return a.emit(out, out.writeText)
+				return a.emit(out, out.writeText, a.cmd("roll options"))
 			case fromLoad:
 				out, err := a.acceptLoad()
 				if err != nil {
 					return err
 				}
-				return a.emit(out, out.writeText)
+				return a.emit(out, out.writeText, a.cmd("plan"))
 			case fromSources:
 				out, err := a.acceptSources(c.Context())
 				if err != nil {
 					return err
 				}
-				return a.emit(out, out.writeText)
+				return a.emit(out, out.writeText, a.cmd("inventory check"))
 			}
 			n, err := a.acceptInventory()
 			if err != nil {
@@ -103,7 +103,7 @@ Where servers of one type ask for different values, neither is written. 'stowage
 			return a.emit(map[string]int{"shards": n}, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "farm.yaml: wrote the measured sizes of %s\n", farm.Counted(n, "shard"))
 				return err
-			})
+			}, a.cmd("plan"))
 		},
 	}
 	cmd.Flags().BoolVar(&fromSources, "sources", false, "write what the sources of inventory.yaml have decided, instead of measured sizes")

@@ -42,7 +42,14 @@ Exit code 1 with a conflict, a stale source or a line that cannot be read. docs/
 			if patch {
 				show = func(w io.Writer) error { return writePatch(w, a, report) }
 			}
-			if err := a.emit(report, show); err != nil {
+			next := []string{a.cmd("inventory")}
+			switch {
+			case patch:
+				next = nil // it is for a file
+			case len(report.Conflicts) > 0:
+				next = []string{a.cmd("inventory check --patch"), a.cmd("inventory accept --sources")}
+			}
+			if err := a.emit(report, show, next...); err != nil {
 				return err
 			}
 			if report.HasFindings() {

@@ -187,7 +187,7 @@ func (a *app) draft(d discovered, path, accounts string) error {
 	if path == "-" {
 		err = d.findings(a.stderr)
 	} else {
-		err = a.emit(d, d.writeText)
+		err = a.emit(d, d.writeText, inWorkspace(filepath.Dir(path), "stowage doctor"), inWorkspace(filepath.Dir(path), "stowage inventory"))
 	}
 	if err == nil && (len(d.NotUnderstood) > 0 || faults != nil) {
 		return farm.ErrFindings

@@ -54,16 +54,20 @@ whom, and how far behind.
 				if err != nil {
 					return err
 				}
-				return a.emit(e, e.WriteText)
+				return a.emit(e, e.WriteText, a.cmd("inventory check"))
 			}
 			show := g.WriteText
+			var next []string // a picture is for a file
+			if len(g.Nodes) > 0 && !dot && !svg {
+				next = []string{a.cmd("inventory graph --if %s", g.Nodes[0].Name)}
+			}
 			switch {
 			case dot:
 				show = func(w io.Writer) error { _, err := io.WriteString(w, g.DOT()); return err }
 			case svg:
 				show = func(w io.Writer) error { return report.GraphSVG(w, g) }
 			}
-			return a.emit(g, show)
+			return a.emit(g, show, next...)
 		},
 	}
 	cmd.Flags().StringVar(&wrong, "if", "", "say what breaks if this `SOURCE` is wrong")

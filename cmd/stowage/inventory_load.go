@@ -49,7 +49,11 @@ the farm is busy: a plan must hold at the peak. Exit code 1 when an instance was
 			if err != nil {
 				return err
 			}
-			if err := a.emit(r, func(w io.Writer) error { return r.WriteText(w, f.rows) }); err != nil {
+			next := []string{a.cmd("inventory accept --load"), a.cmd("plan")}
+			if len(r.Silent) > 0 {
+				next = []string{a.cmd("doctor")}
+			}
+			if err := a.emit(r, func(w io.Writer) error { return r.WriteText(w, f.rows) }, next...); err != nil {
 				return err
 			}
 			if len(r.Silent) > 0 {

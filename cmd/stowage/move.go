@@ -103,8 +103,8 @@ type moveSummary struct {
 	FirstMinutes []swing.FirstMinute `json:"first_minutes,omitempty"`
 	// Forward are those that have settled without a way back.
 	Forward []act.LostWay `json:"without_way_back,omitempty"`
-	// Next are the verbs by which a run that is held goes on.
-	Next []string `json:"next_steps,omitempty"`
+	// Next are the commands that follow: those by which a run that is held goes on, else what is looked at.
+	Next []string `json:"-"` // emit has them
 
 	part string // what is counted, in the singular
 	did  string // what was done to it: moved, done
@@ -165,7 +165,7 @@ func (a *app) ended(s moveSummary, err error) error {
 			writeBack(w, s.Outcome.Back, s.Outcome.NoBack)
 		}
 		return err
-	})
+	}, a.allWithin(s.Next)...)
 	return errors.Join(err, s.wrongTenants(), printErr)
 }
 
@@ -185,7 +185,7 @@ func (a *app) move(ctx context.Context, plan string) (moveSummary, error) {
 		return moveSummary{}, err
 	}
 	if run.ID == "" {
-		return moveSummary{FormatVersion: 1, Plan: plan, State: "nothing-to-do"}, nil
+		return moveSummary{FormatVersion: 1, Plan: plan, State: "nothing-to-do", Next: []string{"stowage inventory", "stowage report"}}, nil
 	}
 	return a.carry(ctx, moving.Act, run)
 }
@@ -201,7 +201,7 @@ func (a *app) resume(ctx context.Context) (moveSummary, error) {
 	cut := cutInPreflight(d)
 	last, err := act.Choose(d.Store, a.run, "resume")
 	if errors.Is(err, store.ErrNone) && cut == nil {
-		return moveSummary{FormatVersion: 1, State: "nothing-to-do"}, nil
+		return moveSummary{FormatVersion: 1, State: "nothing-to-do", Next: afterNothing(d)}, nil
 	}
 	if err != nil && !errors.Is(err, store.ErrNone) {
 		return moveSummary{}, err
@@ -221,7 +221,7 @@ func (a *app) resume(ctx context.Context) (moveSummary, error) {
 		if err := d.Turn(ctx, "resume"); err != nil { // it is forgotten with that
 			return moveSummary{}, err
 		}
-		return moveSummary{}, a.emit(cut, cut.writeText)
+		return moveSummary{}, a.emit(cut, cut.writeText, a.within(cut.Command))
 	}
 	if errors.Is(err, store.ErrNone) {
 		return a.endOf(d, run)
@@ -286,6 +286,9 @@ func (a *app) carry(ctx context.Context, going *act.Act, run store.Run) (moveSum
 	}
 	if held {
 		return moveSummary{FormatVersion: 1, Run: run.ID, Plan: run.Subject, State: stateHeld, Next: kindOf(run).letsGoOn(run)}, err
+	}
+	if errors.Is(err, farm.ErrInterrupted) {
+		a.then(a.within("stowage resume --run "+run.ID), a.within("stowage status --run "+run.ID))
 	}
 	if out.Run == "" {
 		return moveSummary{}, err
@@ -362,5 +365,9 @@ func summarize(d *session.Session, run store.Run, out *act.Outcome) (moveSummary
 	if out != nil && !out.Whole() || run.State == store.Failed {
 		s.State = "failed"
 	}
-	return s, nil
+	ended, err := act.Choose(d.Store, run.ID, "show")
+	if err == nil && ended.State != store.Running {
+		s.Next, err = afterRun(d, ended)
+	}
+	return s, err
 }

@@ -34,6 +34,6 @@ func cutInPreflight(d *session.Session) *cutMove {
 }
 
 func (n *cutMove) writeText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s of %s was ended in preflight: it had not begun, and nothing was touched\n  next: begin it once more\n", n.Command, n.Since.Local().Format(time.DateTime))
+	_, err := fmt.Fprintf(w, "%s of %s was ended in preflight: it had not begun, and nothing was touched\n", n.Command, n.Since.Local().Format(time.DateTime))
 	return err
 }

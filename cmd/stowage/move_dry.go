@@ -36,7 +36,7 @@ func (a *app) moveDry(ctx context.Context, plan string) error {
 		return err // not even asked
 	}
 	if err == nil && run.ID == "" {
-		return a.ended(moveSummary{FormatVersion: 1, Plan: plan, State: "nothing-to-do"}, nil)
+		return a.ended(moveSummary{FormatVersion: 1, Plan: plan, State: "nothing-to-do", Next: []string{"stowage inventory", "stowage report"}}, nil)
 	}
 	return a.preflightOf("move", plan, findings, err)
 }
@@ -44,7 +44,7 @@ func (a *app) moveDry(ctx context.Context, plan string) error {
 // preflightOf prints what was asked before an act that was not begun.
 func (a *app) preflightOf(verb, plan string, findings []farm.Finding, err error) error {
 	out := preflightOfAll(verb, plan, findings, err)
-	if printErr := a.emit(out, out.writeText); printErr != nil {
+	if printErr := a.emit(out, out.writeText, a.afterDry(err, findings)...); printErr != nil {
 		return printErr
 	}
 	return err

@@ -94,7 +94,7 @@ func (a *app) moveShards(ctx context.Context, moves []move.ShardMove, dry bool) 
 		return err
 	}
 	if run.ID == "" {
-		return a.ended(moveSummary{FormatVersion: 1, Plan: "move shard", State: "nothing-to-do"}, nil)
+		return a.ended(moveSummary{FormatVersion: 1, Plan: "move shard", State: "nothing-to-do", Next: []string{"stowage inventory"}}, nil)
 	}
 	out, err := a.carry(ctx, moving.Act, run)
 	return a.ended(out, err)
@@ -111,6 +111,10 @@ func (a *app) dryShards(ways []move.ShardWay, findings []farm.Finding, err error
 	case len(ways) == 0:
 		v.State = "nothing-to-do"
 	}
+	next := a.afterDry(err, findings)
+	if v.State == "nothing-to-do" {
+		next = []string{a.cmd("inventory")}
+	}
 	printErr := a.emit(v, func(w io.Writer) error {
 		if len(ways) == 0 {
 			_, err := fmt.Fprintln(w, "nothing to do: farm.yaml has every shard there")
@@ -123,7 +127,7 @@ func (a *app) dryShards(ways []move.ShardWay, findings []farm.Finding, err error
 		}
 		writeFindings(w, findings)
 		return nil
-	})
+	}, next...)
 	if printErr != nil {
 		return printErr
 	}

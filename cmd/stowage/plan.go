@@ -55,9 +55,10 @@ goals for this plan; --dry-run prints it and writes nothing.
 				return err
 			}
 			if path != "" {
-				a.say("wrote %s; review it, see what it brings together (stowage tune --plan %s), then: stowage move %s", path, p.Name, p.Name)
+				a.say("wrote %s; review it", path)
+				return a.emit(p, p.WriteText, a.afterPlan(p.Name)...)
 			}
-			return a.emit(p, p.WriteText)
+			return a.emit(p, p.WriteText, a.forReal())
 		},
 	}
 	cmd.Flags().StringVar(&f.name, "name", "", "name of the plan; default plan-001 and so on")

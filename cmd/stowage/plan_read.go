@@ -49,7 +49,7 @@ are relative to the workspace.
 				return err
 			}
 			if out == (planPaper{}) {
-				return a.emit(p, p.WriteText)
+				return a.emit(p, p.WriteText, a.afterPlan(p.Name)...)
 			}
 			return a.paper(d, p, out)
 		},
@@ -88,7 +88,7 @@ func (a *app) paper(d *session.Session, p placement.Plan, out planPaper) error {
 			}
 		}
 		return nil
-	})
+	}, a.cmd("move %s --dry-run", p.Name))
 }
 
 func (a *app) planExplainCommand() *cobra.Command {
@@ -116,7 +116,7 @@ both of its instances.
 			if err != nil {
 				return err
 			}
-			return a.emit(e, e.WriteText)
+			return a.emit(e, e.WriteText, a.cmd("plan show %s", p.Name), a.cmd("move %s --dry-run", p.Name))
 		},
 	}
 	cmd.Flags().StringVar(&name, "plan", "", "which plan; default the one made last")
@@ -164,7 +164,7 @@ func (a *app) planCompareCommand() *cobra.Command {
 				return err
 			}
 			c := placement.Compare(x, y)
-			return a.emit(c, c.WriteText)
+			return a.emit(c, c.WriteText, a.cmd("plan show %s", x.Name), a.cmd("plan show %s", y.Name))
 		},
 	}
 }

@@ -190,13 +190,24 @@ func (a *app) replayed(out *replay.Outcome, f replayFlags, ended error) error {
 			return errors.Join(ended, err)
 		}
 	}
-	if err := a.emit(out, func(w io.Writer) error { return replay.WriteText(w, out, f.top) }); err != nil {
+	if err := a.emit(out, func(w io.Writer) error { return replay.WriteText(w, out, f.top) }, f.next(a)...); err != nil {
 		return err
 	}
 	if ended == nil && out.HasFindings() {
 		return farm.ErrFindings
 	}
 	return ended
+}
+
+// next: what was kept is looked at; a dry run is carried out.
+func (f replayFlags) next(a *app) []string {
+	switch {
+	case f.dryRun && f.to != "":
+		return []string{a.forReal()}
+	case f.save != "":
+		return a.afterSave(f.save)
+	}
+	return nil
 }
 
 // options are what the flags and files ask for.

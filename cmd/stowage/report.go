@@ -49,7 +49,7 @@ the others are compared with, or those that --bench names, the first as that.
 			return a.emit(map[string]string{"report": path}, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, path)
 				return err
-			})
+			}, a.cmd("serve"))
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "report.html", "file to write, relative to the workspace")

@@ -110,7 +110,7 @@ func (a *app) reshape(c *cobra.Command, f reshapeFlags, name string) error {
 		return err
 	}
 	if run.ID == "" {
-		return a.ended(moveSummary{FormatVersion: 1, Plan: s.Name, State: "nothing-to-do", Tenants: []reshape.Ended{}}, nil)
+		return a.ended(moveSummary{FormatVersion: 1, Plan: s.Name, State: "nothing-to-do", Tenants: []reshape.Ended{}, Next: []string{"stowage reshape status " + shellWord(s.Name)}}, nil)
 	}
 	return a.ended(a.carry(c.Context(), going.Act, run))
 }
@@ -158,7 +158,11 @@ func (a *app) reshapeDry(ctx context.Context, going *reshape.Act, s spec.Spec, f
 	if err != nil {
 		return err
 	}
-	if err := a.emit(p, p.WriteText); err != nil {
+	next := []string{a.forReal()}
+	if farm.Blocks(p.Findings) {
+		next = a.explainFirst(p.Findings)
+	}
+	if err := a.emit(p, p.WriteText, next...); err != nil {
 		return err
 	}
 	writeFindings(a.stderr, p.Findings)
@@ -192,9 +196,30 @@ func (a *app) reshapeStatusCommand() *cobra.Command {
 				return err
 			}
 			state := reshapeState{1, s.Name, append([]reshape.Tenant{}, all...)}
-			return a.emit(state, state.writeText)
+			return a.emit(state, state.writeText, state.next(a)...)
 		},
 	}
+}
+
+// next: what was found wrong is compared again, what is only migrated can be activated, and what is left is carried next.
+func (s reshapeState) next(a *app) []string {
+	var wrong, waits, left bool
+	for _, t := range s.Tenants {
+		wrong = wrong || t.Mismatches > 0
+		waits = waits || t.Migrated && !t.Active
+		left = left || !t.Migrated
+	}
+	var out []string
+	if wrong {
+		out = append(out, a.cmd("reshape verify --spec %s", s.Spec))
+	}
+	if waits {
+		out = append(out, a.cmd("reshape on --all --spec %s", s.Spec))
+	}
+	if left || len(out) == 0 {
+		out = append(out, a.cmd("reshape %s --dry-run --all", s.Spec))
+	}
+	return out
 }
 
 func (s reshapeState) writeText(w io.Writer) error {
@@ -342,6 +367,6 @@ func (a *app) eachTenant(ctx context.Context, name string, given []string, also 
 			}
 		}
 		return nil
-	})
+	}, a.cmd("reshape status %s", s.Name))
 	return errors.Join(err, wrong)
 }

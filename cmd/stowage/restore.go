@@ -73,6 +73,7 @@ server is taken away. The shard that serves is not touched, and no client is sen
 				return err
 			}
 			a.say("%s is stopped, and its directory removed", given[0])
+			a.then(a.cmd("backup status"))
 			return nil
 		},
 	})
@@ -171,6 +172,10 @@ func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 		return errors.Join(a.ended(s, err), resultErr)
 	}
 	out := restoredAnswer{Restored: made[0], FormatVersion: 1, Run: run.ID, Seconds: time.Since(began).Seconds()}
+	next := []string{a.cmd("restore remove %s", out.Instance)}
+	if out.Database != "" {
+		next = []string{a.cmd("inventory")} // the instance is gone, and the database is in a pair
+	}
 	return a.emit(out, func(w io.Writer) error {
 		if out.Database != "" {
 			return out.writeExtract(w)
@@ -179,8 +184,8 @@ func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 		if out.GTID != "" {
 			position = ", GTID position " + out.GTID
 		}
-		_, err := fmt.Fprintf(w, "%s: %s serves at %s, read-only, as of %s%s (%.1f s)\n  take it away again: stowage restore remove %s\n",
-			run.ID, out.Instance, out.Address, out.At.Local().Format(time.DateTime), position, out.Seconds, out.Instance)
+		_, err := fmt.Fprintf(w, "%s: %s serves at %s, read-only, as of %s%s (%.1f s)\n",
+			run.ID, out.Instance, out.Address, out.At.Local().Format(time.DateTime), position, out.Seconds)
 		return err
-	})
+	}, next...)
 }

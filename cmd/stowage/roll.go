@@ -107,7 +107,7 @@ should be; error-log lets errors pass that the server has logged meanwhile.
 			if err != nil {
 				return err
 			}
-			return a.emit(p, p.WriteText)
+			return a.emit(p, p.WriteText, a.afterRollPlan(p.Name)...)
 		},
 	}
 	for _, c := range []*cobra.Command{cmd, in} {
@@ -154,8 +154,8 @@ func (a *app) roll(c *cobra.Command, f rollFlags, names, argv []string) error {
 		_ = p.WriteText(a.stderr) // what comes next is said on standard output
 		return a.rollPlan(c.Context(), d, p.Name)
 	}
-	a.say("wrote %s; review it, then: stowage roll %s", path, p.Name)
-	return a.emit(p, p.WriteText)
+	a.say("wrote %s; review it", path)
+	return a.emit(p, p.WriteText, a.afterRollPlan(p.Name)...)
 }
 
 // work is what the person wants done: a playbook, a command, or restarts.
@@ -267,7 +267,7 @@ func (a *app) rollPlan(ctx context.Context, d *session.Session, name string) err
 		return err
 	}
 	if run.ID == "" {
-		return a.ended(moveSummary{FormatVersion: 1, Plan: name, State: "nothing-to-do", Hosts: []roll.HostEnd{}}, nil)
+		return a.ended(moveSummary{FormatVersion: 1, Plan: name, State: "nothing-to-do", Hosts: []roll.HostEnd{}, Next: []string{"stowage inventory"}}, nil)
 	}
 	return a.ended(a.carry(ctx, rolling.Act, run))
 }
@@ -355,7 +355,7 @@ func rollNext(d *session.Session, run store.Run, next []string) ([]string, error
 	var out []string
 	for _, e := range ends {
 		if e.End == "stuck" {
-			out = append(out, fmt.Sprintf("look at %s, which is out; then: stowage roll in %s", e.Host, e.Host))
+			out = append(out, "stowage roll in "+shellWord(string(e.Host)))
 		}
 	}
 	return append(out, next...), nil

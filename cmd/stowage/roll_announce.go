@@ -94,5 +94,5 @@ func (a *app) announce(name string, from time.Time) error {
 	}
 	x.text = text.Bytes()
 	a.say("wrote %s and %s", x.Files[0], x.Files[1])
-	return a.emit(x, x.WriteText)
+	return a.emit(x, x.WriteText, a.cmd("roll %s", name))
 }

@@ -63,6 +63,7 @@ func (a *app) rollOptions(ctx context.Context, f rollFlags) error {
 			Hint: "host_types: X: options: {innodb_buffer_pool_size: 70%} in farm.yaml; docs/reference/farm.yaml.md"}
 	case len(stray) == 0:
 		a.say("the servers of %s run with the options of their host types: nothing to do", farm.Counted(typed, "host"))
+		a.then(a.cmd("inventory"))
 		return nil
 	}
 	work := agenda.Work{Hosts: stray, Takes: f.takes, Downtime: f.down, Steps: []agenda.Step{{HostOptions: true}}}
@@ -74,8 +75,8 @@ func (a *app) rollOptions(ctx context.Context, f rollFlags) error {
 		_ = p.WriteText(a.stderr) // what comes next is said on standard output
 		return a.rollPlan(ctx, d, p.Name)
 	}
-	a.say("wrote %s; review it, then: stowage roll %s", path, p.Name)
-	return a.emit(p, p.WriteText)
+	a.say("wrote %s; review it", path)
+	return a.emit(p, p.WriteText, a.afterRollPlan(p.Name)...)
 }
 
 // strayHosts are the hosts with a server that runs with something else than its host type says, or does not answer; typed is how many have options at all and

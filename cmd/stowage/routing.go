@@ -117,7 +117,7 @@ func (a *app) showRouting(ctx context.Context) error {
 	if unasked != nil {
 		v.WritesUnknown = unasked.Error()
 	}
-	if err := a.emit(v, v.writeText); err != nil {
+	if err := a.emit(v, v.writeText, v.next(a, d.Farm)...); err != nil {
 		return err
 	}
 	if len(v.alarms()) > 0 {
@@ -144,6 +144,21 @@ func heldShards(f *farm.Farm, t *route.Table) []farm.ShardName {
 		}
 	}
 	return out
+}
+
+// next: a gate that is closed can be opened, and what clients see can be put right.
+func (v routingView) next(a *app, f *farm.Farm) []string {
+	var out []string
+	if len(v.Differs) > 0 {
+		out = append(out, a.cmd("routing mend"))
+	}
+	for _, g := range closedGates(f, v.Table) {
+		out = append(out, a.cmd("routing open %s %s", g.Pair, g.Side))
+	}
+	if len(v.Refusing)+len(v.Held) > 0 || len(out) > 0 {
+		return append([]string{a.cmd("status")}, out...)
+	}
+	return []string{a.cmd("inventory")}
 }
 
 func (v routingView) writeText(out io.Writer) error {
@@ -202,7 +217,7 @@ func (a *app) initRouting(ctx context.Context) error {
 	if unasked != nil {
 		v.WritesUnknown = unasked.Error()
 	}
-	if err := a.emit(v, v.writeText); err != nil {
+	if err := a.emit(v, v.writeText, a.cmd("routing")); err != nil {
 		return err
 	}
 	if len(v.Refusing) > 0 {
@@ -264,7 +279,7 @@ func (a *app) openGate(ctx context.Context, pair farm.PairName, side farm.SideNa
 		}
 		_, err := fmt.Fprintf(w, text, side, pair)
 		return err
-	})
+	}, a.cmd("routing"))
 }
 
 // askBehind refuses to let clients through a closed gate to a server that does
@@ -329,5 +344,5 @@ func (a *app) mendRouting(ctx context.Context) error {
 			}
 		}
 		return nil
-	})
+	}, a.cmd("routing"))
 }

@@ -50,14 +50,18 @@ func (a *app) runsCommand() *cobra.Command {
 				}
 				list.Runs = append(list.Runs, line)
 			}
-			return a.emit(list, list.writeText)
+			next := a.allWithin(afterNothing(d))
+			if len(runs) > 0 {
+				next = []string{a.cmd("status --run %s", runs[0].ID), a.cmd("log --run %s", runs[0].ID)}
+			}
+			return a.emit(list, list.writeText, next...)
 		},
 	}
 }
 
 func (l runList) writeText(out io.Writer) error {
 	if len(l.Runs) == 0 {
-		_, err := fmt.Fprintln(out, "no run has begun in this workspace\n  next: stowage plan, then stowage move PLAN")
+		_, err := fmt.Fprintln(out, "no run has begun in this workspace")
 		return err
 	}
 	w := table.New(out, "run\tstate\tbegan\ttook")

@@ -88,7 +88,16 @@ func (a *app) schemaReport(c *cobra.Command, patterns []string, text func(schema
 	if len(x.versions) > 1 {
 		a.say("servers of %s were read: they may write the same definition in several ways", strings.Join(slices.Sorted(maps.Keys(x.versions)), " and "))
 	}
-	if err := a.emit(r, func(w io.Writer) error { return text(r, w) }); err != nil {
+	next := []string{a.cmd("inventory")}
+	switch {
+	case len(r.Silent) > 0:
+		next = []string{a.cmd("doctor")}
+	case len(r.Variants) > 0 && len(x.dirs) > 0:
+		next = []string{a.cmd("alter --declared --dry-run")}
+	case len(r.Variants)+len(r.Unclaimed) > 0:
+		next = []string{a.cmd("schema pull")}
+	}
+	if err := a.emit(r, func(w io.Writer) error { return text(r, w) }, next...); err != nil {
 		return err
 	}
 	if len(r.Variants)+len(r.Silent)+len(r.Unclaimed) > 0 {

@@ -47,7 +47,11 @@ func (a *app) schemaPull(c *cobra.Command, patterns []string) error {
 			return err
 		}
 	}
-	if err := a.emit(out, out.writeText); err != nil {
+	next := a.cmd("schema drift")
+	if len(x.silent) > 0 {
+		next = a.cmd("doctor")
+	}
+	if err := a.emit(out, out.writeText, next); err != nil {
 		return err
 	}
 	if len(x.silent) > 0 {

@@ -35,6 +35,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 //	exits CODE ARGS      the program; it must exit with that code
 //	object PATH...       standard output is one JSON object and nothing else, and has these: moves.0.bytes
 //	absent PATH...       the object on standard output does not have these
+//	quiet                standard error has next steps and nothing else
 //	plain                no control characters on either output
 //	replace FILE A B     the first A in FILE becomes B; it must be there
 //	cut FILE BYTES       FILE keeps its first bytes
@@ -67,6 +68,7 @@ func TestScripts(t *testing.T) {
 			"exits":     exits,
 			"object":    object,
 			"absent":    absent,
+			"quiet":     onlyNext,
 			"plain":     plain,
 			"replace":   replace,
 			"cut":       cut,
@@ -100,6 +102,11 @@ func runs(ts *testscript.TestScript, neg bool, want int, args []string) {
 				ts.Fatalf("%s has %q: not for people", stream, mark)
 			}
 		}
+	}
+	next, err := nextOf(args, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	ts.Check(err)
+	for _, command := range next {
+		ts.Check(deadAdvice(command))
 	}
 }
 
@@ -162,6 +169,14 @@ func absent(ts *testscript.TestScript, _ bool, paths []string) {
 	for _, path := range paths {
 		if got, ok := find(value, path); ok {
 			ts.Fatalf("the object has %s: %v", path, got)
+		}
+	}
+}
+
+func onlyNext(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, line := range strings.Split(ts.ReadFile("stderr"), "\n") {
+		if line != "" && !strings.HasPrefix(line, "next: ") {
+			ts.Fatalf("standard error has %q", line)
 		}
 	}
 }

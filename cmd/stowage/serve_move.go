@@ -51,7 +51,7 @@ func (s *shelf) move(context.Context) (serve.Move, error) {
 		}
 	}
 	for _, next := range status.NextSteps {
-		out.Next = append(out.Next, s.within(next))
+		out.Next = append(out.Next, inWorkspace(s.ws.Dir, next))
 	}
 	if status.WritePauses != nil {
 		out.WritePauses = status.WritePauses.String()

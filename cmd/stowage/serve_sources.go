@@ -61,14 +61,6 @@ func (s *shelf) line(words ...string) string {
 	return strings.Join(append([]string{"stowage -C", shellWord(s.ws.Dir)}, words...), " ")
 }
 
-// within has a command of `stowage status` work in any directory. Other advice stays as it is.
-func (s *shelf) within(advice string) string {
-	if rest, ok := strings.CutPrefix(advice, "stowage "); ok {
-		return s.line(rest)
-	}
-	return advice
-}
-
 // shellWord is a word as a shell takes it.
 func shellWord(text string) string {
 	plain := func(r rune) bool {

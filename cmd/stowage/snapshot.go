@@ -206,7 +206,11 @@ func (a *app) snapshotCompare(ctx context.Context, f snapshotFlags, src *snapsho
 		c.Differences = []snapshot.Difference{}
 	}
 	v := snapshotDifferences{FormatVersion: 1, Shard: src.shard, Tenant: f.tenant, Position: c.At.String(), Side: src.seen.Side, Instance: src.seen.Server.Name(), Form: src.shape.Normalised(), Comparison: c}
-	if err := a.emit(v, v.text); err != nil {
+	var next []string // equal rows ask for nothing
+	if c.Different > 0 {
+		next = []string{a.cmd("reshape verify --spec %s %s", src.shape.Name, f.tenant)}
+	}
+	if err := a.emit(v, v.text, next...); err != nil {
 		return err
 	}
 	if c.Different > 0 {

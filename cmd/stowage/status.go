@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -47,7 +46,7 @@ type moveStatus struct {
 	// NotBegun is a later move, killed while it asked whether it may begin.
 	NotBegun *cutMove `json:"not_begun,omitempty"`
 	routingTruth
-	NextSteps []string `json:"next_steps"`
+	NextSteps []string `json:"next_steps,omitempty"`
 
 	WritePauses *act.WritePauses `json:"write_pauses,omitempty"` // of switchovers
 
@@ -114,7 +113,9 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.emit(s, s.writeText)
+			next := a.allWithin(s.NextSteps)
+			s.NextSteps = nil // emit has them
+			return a.emit(s, s.writeText, next...)
 		},
 	}
 }
@@ -178,7 +179,7 @@ func stateOf(r store.Run) string {
 
 // statusOf is how far a run has come, by what the workspace keeps: the named one, the newest that has not ended, or the newest. t is nil where gates are not known; boardOf is what the events of a run say.
 func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run string) (*act.Board, error)) (moveStatus, error) {
-	s := moveStatus{FormatVersion: 1, State: "none", Sides: []sideRow{}, ClosedGates: []gateLine{}, NotReplicating: []linkLine{}, HeldShards: []farm.ShardName{}, Waiting: []act.Approval{}, routingTruth: routingTruth{Differs: []route.Difference{}, Refusing: []refusingLine{}}, NextSteps: []string{"stowage plan", "stowage move PLAN"}}
+	s := moveStatus{FormatVersion: 1, State: "none", Sides: []sideRow{}, ClosedGates: []gateLine{}, NotReplicating: []linkLine{}, HeldShards: []farm.ShardName{}, Waiting: []act.Approval{}, routingTruth: routingTruth{Differs: []route.Difference{}, Refusing: []refusingLine{}}, NextSteps: afterNothing(d)}
 	if t != nil {
 		s.gates(d.Farm, t)
 	}
@@ -206,14 +207,11 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 		return s, err
 	}
 	s.Run, s.Plan, s.State, s.PID, s.Started, s.Ended = run.ID, run.Subject, stateOf(run), run.PID, run.Started, run.Ended
-	if s.NextSteps, err = act.NextSteps(d.Store, run, slices.Contains(d.PlanNames(), run.Subject)); err != nil {
-		return s, err
-	}
-	if s.NextSteps, err = rollNext(d, run, s.NextSteps); err != nil {
+	if s.NextSteps, err = afterRun(d, run); err != nil {
 		return s, err
 	}
 	if run.State == store.Running {
-		s.NextSteps = []string{"wait, or Ctrl-C in the process that runs it"}
+		s.NextSteps = []string{"stowage top", "stowage log --run " + run.ID}
 		if s.State == interrupted {
 			s.NextSteps = []string{"stowage resume"}
 			if len(s.AlsoOpen) > 0 {
@@ -336,7 +334,7 @@ func (s moveStatus) writeText(w io.Writer) error {
 		}
 	}
 	if s.State == "none" {
-		_, err := fmt.Fprintln(w, "no run has begun in this workspace\n  next: stowage plan, then stowage move PLAN")
+		_, err := fmt.Fprintln(w, "no run has begun in this workspace")
 		return err
 	}
 	done, _ := s.board.Counted(s.kind)
@@ -354,6 +352,5 @@ func (s moveStatus) writeText(w io.Writer) error {
 	for _, r := range s.Sides {
 		fmt.Fprintln(w, "  "+r.line)
 	}
-	_, err := fmt.Fprintf(w, "  next: %s\n", s.NextSteps[0])
-	return err
+	return nil
 }

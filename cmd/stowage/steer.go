@@ -218,7 +218,7 @@ func (a *app) planBack(run store.Run) error {
 	defer d.Close()
 	ended, err := a.actOf(d, run.Kind)
 	if err == nil && ended.WayBack == nil {
-		err = act.Refused("undo", run.ID, fmt.Errorf("a %s that has ended is not taken back", run.Kind), "stowage log "+run.ID+" says what it did")
+		err = act.Refused("undo", run.ID, fmt.Errorf("a %s that has ended is not taken back", run.Kind), "stowage log --run "+run.ID+" says what it did")
 	}
 	if err != nil {
 		return err
@@ -237,7 +237,20 @@ func (a *app) planBack(run store.Run) error {
 	if run.Kind == alter.Name {
 		s.Text = "it has ended; change the tables back by another alter"
 	}
-	return a.emit(s, s.writeText)
+	return a.emit(s, s.writeText, a.allWithin(s.wayBack())...)
+}
+
+// wayBack are the commands by which what was moved for good comes back.
+func (s steered) wayBack() []string {
+	switch b := s.Back; {
+	case b == nil:
+		return []string{"stowage report"}
+	case b.Plan != "":
+		return []string{"stowage plan show " + b.Plan, "stowage move " + b.Plan + " --dry-run"}
+	case len(b.Commands) > 0:
+		return b.Commands
+	}
+	return []string{"stowage plan"}
 }
 
 // writeBack says how what was moved for good is taken back.
@@ -283,7 +296,11 @@ func (a *app) steerOpen(order func(*session.Session) (steered, error)) error {
 			s.Text = "paused; no program carries it out\n  continue with: stowage resume"
 		}
 	}
-	return a.emit(s, s.writeText)
+	next := []string{a.cmd("status")}
+	if s.PID == 0 || s.Verb == "pause" {
+		next = []string{a.cmd("resume --run %s", s.Run), a.cmd("status --run %s", s.Run)}
+	}
+	return a.emit(s, s.writeText, next...)
 }
 
 // alive is the process that carries a run out, or 0.
@@ -317,7 +334,7 @@ func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, 
 	if errors.As(err, &held) {
 		s := steered{FormatVersion: 1, Run: run.ID, Verb: "end", PID: held.PID,
 			Text: fmt.Sprintf("process %d was asked to stop; it takes back what can be taken back\n  look: stowage status", held.PID)}
-		return a.emit(s, s.writeText)
+		return a.emit(s, s.writeText, a.cmd("status --run %s", run.ID))
 	}
 	if err != nil {
 		return err
@@ -359,7 +376,7 @@ func (a *app) unpause(d *session.Session, run store.Run) (goesOn bool, err error
 		return false, nil
 	}
 	s := steered{FormatVersion: 1, Run: run.ID, Verb: "resume", PID: pid, Text: fmt.Sprintf("process %d goes on", pid)}
-	return true, a.emit(s, s.writeText)
+	return true, a.emit(s, s.writeText, a.cmd("status --run %s", run.ID))
 }
 
 // steered reads what people said about the run.

@@ -60,7 +60,7 @@ func (a *app) top(ctx context.Context) error {
 		return a.emit(v, func(w io.Writer) error {
 			_, err := fmt.Fprintln(w, strings.Join(v.lines(time.Now(), 0), "\n"))
 			return err
-		})
+		}, a.allWithin(v.Status.NextSteps)...)
 	}
 	t := &topScreen{app: a, from: from, screen: screen, keys: int(os.Stdin.Fd())}
 	return t.show(ctx)

@@ -183,7 +183,7 @@ func (a *app) tune(c *cobra.Command, t *tuneFlags) error {
 		return a.tuneFix(c.Context(), t, report, severity, left)
 	}
 	view := tuneView{report, facts, rules, len(t.rules) > 0}
-	if err := a.emit(report, view.writeText); err != nil {
+	if err := a.emit(report, view.writeText, a.afterTune(report, severity, t.root == "")...); err != nil {
 		return err
 	}
 	if report.AtLeast(severity) {

@@ -121,7 +121,11 @@ func (a *app) tuneFarm(ctx context.Context, t *tuneFlags, rules []tune.Rule, sev
 			return err
 		}
 	}
-	if err := a.emit(out, func(w io.Writer) error { return out.writeText(w, rules) }); err != nil {
+	next := []string{a.cmd("inventory accept --options")}
+	if len(out.Silent) > 0 {
+		next = []string{a.cmd("agent status"), a.cmd("doctor")}
+	}
+	if err := a.emit(out, func(w io.Writer) error { return out.writeText(w, rules) }, next...); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {

@@ -72,7 +72,7 @@ func (a *app) tuneFix(ctx context.Context, t *tuneFlags, report tune.Report, sev
 			}
 			out.Changes = append(out.Changes, r)
 		}
-		return a.emit(out, out.writeText)
+		return a.emit(out, out.writeText, a.again([]string{"--dry-run", "--fix"}, "--fix"))
 	}
 	if len(changes) == 0 {
 		return a.endTune(ctx, out, left, nil)
@@ -93,7 +93,7 @@ func (a *app) tuneRevert(ctx context.Context, t *tuneFlags) error {
 	host, _ := tree.Value("/proc/sys/kernel/hostname") // only for the headline
 	out := tuneChanges{FormatVersion: 1, Host: host, Act: "revert", Journal: filepath.Join(cmpRoot(t.root), tuneJournal), Changes: []fix.Result{}, ByHand: []byHand{}}
 	if _, err := os.Stat(out.Journal); errors.Is(err, fs.ErrNotExist) {
-		return a.emit(out, out.writeText) // and no directory is made for it
+		return a.emit(out, out.writeText, a.cmd("tune")) // and no directory is made for it
 	}
 	j, err := fix.Open(out.Journal)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *app) tuneRevert(ctx context.Context, t *tuneFlags) error {
 func (a *app) endTune(ctx context.Context, out tuneChanges, results []fix.Result, err error) error {
 	out.Changes = append(out.Changes, results...)
 	if len(results) > 0 || err == nil {
-		if printErr := a.emit(out, out.writeText); printErr != nil {
+		if printErr := a.emit(out, out.writeText, a.afterChanges(out)...); printErr != nil {
 			return printErr
 		}
 	}

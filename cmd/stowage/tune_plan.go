@@ -50,7 +50,8 @@ func (a *app) tunePlan(ctx context.Context, t *tuneFlags, severity farm.Severity
 	}
 	report := tune.AuditPlan(plan.Name, hosts)
 	report.Unread = append(report.Unread, unread...)
-	err = a.emit(report, func(w io.Writer) error { return writePlanned(w, report, len(hosts), len(known)) })
+	next := append(a.afterTune(report, severity, false), a.cmd("move %s --dry-run", plan.Name))
+	err = a.emit(report, func(w io.Writer) error { return writePlanned(w, report, len(hosts), len(known)) }, next...)
 	if err == nil && report.AtLeast(severity) {
 		return farm.ErrFindings
 	}

@@ -111,7 +111,7 @@ func (a *app) tuneProve(c *cobra.Command, t *tuneFlags, given []string) error {
 			return err
 		}
 		out.estimate(order)
-		return a.emit(out, out.writeText)
+		return a.emit(out, out.writeText, a.forReal())
 	}
 	s, tree := a.tuneSettings(t)
 	defer s.close()
@@ -244,7 +244,7 @@ func (a *app) carryOutProof(ctx context.Context, p *prove.Prover, out tuneProofs
 			break
 		}
 	}
-	if printErr := a.emit(out, out.writeText); printErr != nil {
+	if printErr := a.emit(out, out.writeText, a.cmd("tune")); printErr != nil {
 		return errors.Join(err, printErr)
 	}
 	switch {

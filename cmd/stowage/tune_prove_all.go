@@ -53,7 +53,7 @@ func (a *app) tuneProveAll(c *cobra.Command, t *tuneFlags, given []string, order
 		if err != nil {
 			return err
 		}
-		return a.emit(out, out.writeText)
+		return a.emit(out, out.writeText, a.forReal())
 	}
 	s, tree := a.tuneSettings(t)
 	defer s.close()
@@ -173,7 +173,7 @@ func (a *app) carryOutAll(ctx context.Context, p *prove.Prover, out tunedTable, 
 		err = run(out.Together, &out.Whole)
 	}
 	out.PutBack = !errors.Is(err, farm.ErrOutcomeUnknown)
-	if printErr := a.emit(out, out.writeText); printErr != nil {
+	if printErr := a.emit(out, out.writeText, a.cmd("tune")); printErr != nil {
 		return errors.Join(err, printErr)
 	}
 	if errors.Is(err, farm.ErrInterrupted) {

@@ -29,7 +29,7 @@ func TestWayBackLostInTheSoak(t *testing.T) {
 	}
 	st := farmtest.RunProgram(t, "", "status", "-C", f.Dir)
 	for _, want := range []string{act.LostWords + ": " + farmtest.Goes, "another client ran", "next: stowage approve " + farmtest.Forward} {
-		if !strings.Contains(st.Stdout, want) {
+		if !strings.Contains(st.Stdout+st.Stderr, want) {
 			t.Errorf("the status lacks %q:\n%s", want, st.Stdout)
 		}
 	}
