@@ -48,7 +48,7 @@ func (f *LiveFarm) NothingLeft() {
 func (f *LiveFarm) TakesNext(command string) {
 	f.T.Helper()
 	next := f.Status().NextSteps
-	if len(next) == 0 || !strings.Contains(next[0], command) {
+	if len(next) == 0 || !strings.HasPrefix(strings.Replace(next[0], " -C "+f.Dir, "", 1), command) {
 		f.T.Fatalf("next: %q, want %s", next, command)
 	}
 }

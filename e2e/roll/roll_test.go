@@ -213,7 +213,7 @@ func failing(t *testing.T, r *farmtest.RolledFarm) {
 			t.Errorf("%+v (code %d, ran %d times), want %+v", h, code, r.Lines(h.Host), want)
 		}
 	}
-	r.Run(farmtest.ExitFine, "stowage roll in db002", "status")
+	r.Run(farmtest.ExitFine, "next: stowage -C "+r.F.Dir+" roll in db002", "status")
 	r.Run(farmtest.ExitFine, "failed, 1 host done", "status")
 	r.Run(farmtest.ExitFine, "exit code 1", "log")
 	for _, path := range []string{"/rolls", "/report"} {

@@ -18,7 +18,7 @@ func TestPausedBehindAClosedGate(t *testing.T) {
 	}
 	f.Must("pause", "--reason", "what is this")
 	st := farmtest.RunProgram(t, "", "status", "-C", f.Dir)
-	for _, want := range []string{"GATE CLOSED", "PAUSED by", "what is this", "next: stowage resume"} {
+	for _, want := range []string{"GATE CLOSED", "PAUSED by", "what is this", "next: stowage -C " + f.Dir + " resume"} {
 		if !strings.Contains(st.Stdout+st.Stderr, want) {
 			t.Errorf("the status lacks %q:\n%s", want, st.Stdout)
 		}

@@ -33,7 +33,7 @@ func TestThrottlePauseKillResume(t *testing.T) {
 	})
 	b.Kill()
 	st := farmtest.RunProgram(t, "", "status", "-C", f.Dir)
-	for _, want := range []string{"interrupted", "PAUSED by", "the shop opens", "THROTTLED to 0.5 MB/s", "next: stowage resume"} {
+	for _, want := range []string{"interrupted", "PAUSED by", "the shop opens", "THROTTLED to 0.5 MB/s", "next: stowage -C " + f.Dir + " resume"} {
 		if !strings.Contains(st.Stdout+st.Stderr, want) {
 			t.Errorf("status after a kill lacks %q:\n%s", want, st.Stdout)
 		}

@@ -28,7 +28,7 @@ func TestWayBackLostInTheSoak(t *testing.T) {
 		t.Errorf("it says %+v\n%s", way, &b.Out)
 	}
 	st := farmtest.RunProgram(t, "", "status", "-C", f.Dir)
-	for _, want := range []string{act.LostWords + ": " + farmtest.Goes, "another client ran", "next: stowage approve " + farmtest.Forward} {
+	for _, want := range []string{act.LostWords + ": " + farmtest.Goes, "another client ran", "next: stowage -C " + f.Dir + " approve " + farmtest.Forward} {
 		if !strings.Contains(st.Stdout+st.Stderr, want) {
 			t.Errorf("the status lacks %q:\n%s", want, st.Stdout)
 		}

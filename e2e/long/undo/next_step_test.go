@@ -47,7 +47,7 @@ func TestNextStepAfterAFailedUndoWorks(t *testing.T) {
 			f.Must("undo") // names the command
 			back := []string{"move", "shard", farmtest.Goes, "--to", farmtest.Home}
 			failsAt(f, "after soak", farmtest.ExitFailed, back)
-			if next := f.Status().NextSteps; len(next) == 0 || !strings.HasPrefix(next[0], "stowage log --run ") {
+			if next := f.Status().NextSteps; len(next) == 0 || !strings.HasPrefix(next[0], "stowage -C "+f.Dir+" log --run ") {
 				t.Fatalf("next: %q", next)
 			}
 			failsAt(f, "after soak|before undo prepare", farmtest.ExitUnknown, back)
