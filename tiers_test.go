@@ -12,7 +12,7 @@ import (
 // Every directory of e2e/long has its row in docs/internals/tests.md and its minutes in
 // scripts/parts.tsv, once each, and neither speaks of one that is gone.
 func TestTableOfTestsHasEveryPart(t *testing.T) {
-	want := map[string]bool{"whole": true, "lint": true, "models": true, "fuzz": true, "race": true, "faultseeds": true, "agentfaults": true}
+	want := map[string]bool{"whole": true, "turns": true, "lint": true, "models": true, "fuzz": true, "race": true, "faultseeds": true, "agentfaults": true}
 	dirs, err := filepath.Glob("e2e/long/*")
 	if err != nil || len(dirs) == 0 {
 		t.Fatal(dirs, err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,8 +82,8 @@ func (a *app) dueCommand() *cobra.Command {
 		Short: "Do what is due: measure sizes, check sources, read what servers are asked; for cron or a timer",
 		Long: `Does what is due, once, and ends: takes an inventory and keeps the sizes, compares the sources of
 inventory.yaml with each other, reads for a minute what servers are asked and what hosts use. Intervals are in farm.yaml
-under 'due'; without it: sizes and sources once a day, load and hosts once an hour. Call it more often than the shortest, from cron or the
-timer in packaging/.
+under 'due'; without it: sizes and sources once a day, load and hosts once an hour. Call it more often than the
+shortest, from cron or the timer in packaging/.
 
 A task that fails does not stop the others, and is due again at the next call; so is one that was killed: nothing
 of it is kept. Two calls at once do nothing twice. What was measured is kept in .stowage/stowage.db, by the hour for 14
