@@ -29,9 +29,12 @@ type KnowFacts struct {
 	Load      *shardload.Report // the newest measurement of load
 	// Accepted are the figures of farm.yaml that were measured (measured.json). A figure that somebody has changed since is typed.
 	Accepted map[farm.ShardName]farm.Resources
-	Findings []Found
-	Backups  *BackupFacts
-	Reshapes []ReshapeFacts // one for each spec
+	// Group is a rack, or a host type, of which the page on load lists the shards; empty: all. Page is the address of that page, to which groups lead as ?group=NAME;
+	// empty: on paper, they lead nowhere.
+	Group, Page string
+	Findings    []Found
+	Backups     *BackupFacts
+	Reshapes    []ReshapeFacts // one for each spec
 }
 
 // Found is a finding, and where it is from.

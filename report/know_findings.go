@@ -164,5 +164,8 @@ func foundTable(found []Found) planTable {
 	for _, x := range sorted[:min(len(sorted), mostRows)] {
 		t.Rows = append(t.Rows, cells(x.Subject, string(x.Severity), x.Text, x.Remedy, x.Check, x.From))
 	}
+	if n := len(sorted); n > mostRows {
+		t.Caption += fmt.Sprintf(": %s of %s", whole(mostRows), whole(float64(n)))
+	}
 	return t.fold()
 }

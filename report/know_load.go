@@ -13,6 +13,7 @@ import (
 // shardLoad is what one shard needs, and how that is known.
 type shardLoad struct {
 	name, pair string
+	group      string // of the pair
 	needs      farm.Resources
 	growth     float64
 	measured   map[farm.ResourceName]string // how; what is not in it is typed in farm.yaml
@@ -49,6 +50,7 @@ func NewLoadDocument(f KnowFacts) *KnowDocument {
 	if f.Farm == nil {
 		return d
 	}
+	by := newGrouping(f.Farm)
 	var all []shardLoad
 	sizes := map[farm.ShardName]int64{}
 	if f.Inventory != nil {
@@ -62,8 +64,12 @@ func NewLoadDocument(f KnowFacts) *KnowDocument {
 		}
 	}
 	for _, p := range f.Farm.Pairs {
+		group := by.of(p)
+		if f.Group != "" && f.Group != group {
+			continue
+		}
 		for _, s := range p.Shards {
-			x := shardLoad{name: string(s.Name), pair: string(p.Name), needs: farm.Resources{}, growth: s.Growth, measured: map[farm.ResourceName]string{}}
+			x := shardLoad{name: string(s.Name), pair: string(p.Name), group: group, needs: farm.Resources{}, growth: s.Growth, measured: map[farm.ResourceName]string{}}
 			x.needs.Add(s.Needs)
 			if bytes, ok := sizes[s.Name]; ok && bytes > 0 {
 				x.needs[farm.Disk], x.measured[farm.Disk] = float64(bytes), "measured by the inventory"
@@ -78,9 +84,15 @@ func NewLoadDocument(f KnowFacts) *KnowDocument {
 	}
 	if len(all) == 0 {
 		d.Verdict = "There is no shard in farm.yaml."
+		if f.Group != "" {
+			d.Verdict = fmt.Sprintf("There is no shard in %s %s.", by.label, f.Group)
+		}
 		return d
 	}
 	d.Verdict = fmt.Sprintf("%s.", count(len(all), "shard"))
+	if f.Group != "" {
+		d.Verdict = fmt.Sprintf("%s in %s %s.", count(len(all), "shard"), by.label, f.Group)
+	}
 	d.Lead = fmt.Sprintf("CPU, IOPS and memory are typed in farm.yaml: stowage inventory load measures them. Disk is measured for %s of them, and typed for the others.", whole(float64(sizesOf)))
 	if measured > 0 {
 		d.Lead = fmt.Sprintf("CPU is measured for %s of them, and typed in farm.yaml for the others.", whole(float64(measured)))
@@ -110,10 +122,14 @@ func NewLoadDocument(f KnowFacts) *KnowDocument {
 	for _, r := range resources {
 		d.Sections = append(d.Sections, loadSection(r, all))
 	}
-	if f.Load != nil && len(f.Load.Sums) > 0 {
+	if f.Load != nil && len(f.Load.Sums) > 0 && f.Group == "" {
 		d.Sections = append(d.Sections, sumsSection(f.Load.Sums))
 	}
-	d.Sections = append(d.Sections, loadTable(all, resources))
+	if len(all) > mostRows && f.Group == "" {
+		d.Sections = append(d.Sections, loadGroups(all, resources, by.label, f.Page))
+	} else {
+		d.Sections = append(d.Sections, loadTable(all, resources))
+	}
 	return d
 }
 
@@ -146,7 +162,7 @@ func loadSection(r farm.ResourceName, all []shardLoad) planSection {
 	}
 	s.Text = []string{fmt.Sprintf("%s together; the heaviest tenth of all shards has %s of it. %s typed, %s measured.", amountOf(total, r), percent(heavy/total), whole(float64(guessed)), whole(float64(len(all)-guessed)))}
 	c := newChart("chart-load-"+string(r), "The shards that need most "+string(r), 76, 12)
-	c.Desc = fmt.Sprintf("A bar for each of the %s that need most %s. The table below has all.", count(len(shown), "shard"), r)
+	c.Desc = fmt.Sprintf("A bar for each of the %s that need most %s. A table is below.", count(len(shown), "shard"), r)
 	c.Caption = fmt.Sprintf("%s of the %s that need most", r, count(len(shown), "shard"))
 	c.Keys = []planKey{{"measured", "measured"}, {"typed", "typed in farm.yaml"}}
 	mark := step(top, 4)
@@ -209,6 +225,56 @@ func loadTable(all []shardLoad, resources []farm.ResourceName) planSection {
 	return s
 }
 
+// mostRows is how many shards, or findings, a table has: a row has a dozen elements, and what makes a browser wait is their number.
+const mostRows = 1000
+
+// loadGroups is a large farm by its groups, a row each. A group leads to its shards.
+func loadGroups(all []shardLoad, resources []farm.ResourceName, label, page string) planSection {
+	type group struct {
+		name             string
+		needs            farm.Resources
+		growth           float64
+		shards, measured int
+	}
+	var groups []*group
+	at := map[string]*group{}
+	for _, x := range all {
+		g := at[x.group]
+		if g == nil {
+			g = &group{name: x.group, needs: farm.Resources{}}
+			at[x.group], groups = g, append(groups, g)
+		}
+		g.needs.Add(x.needs)
+		g.growth += x.growth
+		g.shards++
+		if len(x.measured) > 0 {
+			g.measured++
+		}
+	}
+	slices.SortFunc(groups, func(a, b *group) int { return farm.Natural(a.name, b.name) })
+	head := []string{label, "#shards"}
+	for _, r := range resources {
+		head = append(head, "#"+string(r))
+	}
+	t := planTable{Caption: fmt.Sprintf("By %s: %s", label, whole(float64(len(groups)))), Head: columns(append(head, "#growth", "#shards with a measured figure")...)}
+	for _, g := range groups[:min(len(groups), mostRacks)] {
+		row := []string{g.name, whole(float64(g.shards))}
+		for _, r := range resources {
+			row = append(row, amountOf(g.needs[r], r))
+		}
+		line := cells(append(row, amount(g.growth, farm.KindBytesPerDay), whole(float64(g.measured)))...)
+		if page != "" {
+			line[0].Link = groupPage(page, g.name)
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	s := planSection{ID: "all", Name: "Every " + label, Tables: []planTable{t.fold()}}
+	if n := len(groups) - len(t.Rows); n > 0 {
+		s.Notes = []string{fmt.Sprintf("%s of %s: farm.yaml has the rest.", whole(float64(len(t.Rows))), whole(float64(len(groups))))}
+	}
+	return s
+}
+
 // sumsSection compares the shards with the counters of processes, disks and machines.
 func sumsSection(sums []shardload.Sum) planSection {
 	t := planTable{Caption: "Shards together, and the counter of the machine", Head: columns("of", "what", "#shards", "#others", "#counter", "#of the counter", "counter from", "remark")}
@@ -222,6 +288,3 @@ func sumsSection(sums []shardload.Sum) planSection {
 	}
 	return planSection{ID: "sums", Name: "Compared with counters", Tables: []planTable{t.fold()}}
 }
-
-// mostRows is as many as a browser shows at once without effort.
-const mostRows = 5000

@@ -84,6 +84,7 @@ type planColumn struct {
 // where the bar ought to end at the latest; both are parts of the whole.
 type planCell struct {
 	Text         string
+	Link         string // of a row's name
 	Share, Limit float64
 	HasBar       bool
 }

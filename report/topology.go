@@ -47,6 +47,32 @@ type topology struct {
 	label  string // what groups are: rack, host type
 }
 
+// grouping says in which group of a large farm a pair is.
+type grouping struct {
+	label string // what groups are: rack, host type
+	hosts map[farm.HostName]farm.Host
+}
+
+func newGrouping(f *farm.Farm) grouping {
+	g := grouping{label: "host type", hosts: map[farm.HostName]farm.Host{}}
+	for _, h := range f.Hosts {
+		g.hosts[h.Name] = h
+		if h.Labels[rackLabel] != "" {
+			g.label = rackLabel
+		}
+	}
+	return g
+}
+
+// of is the group of a pair: that of the host of its side A.
+func (g grouping) of(p farm.Pair) string {
+	h := g.hosts[p.Sides[farm.A].Host]
+	if g.label == rackLabel {
+		return cmp.Or(h.Labels[rackLabel], "no rack")
+	}
+	return cmp.Or(string(h.Type), "no host type")
+}
+
 type topologyGroup struct {
 	name  string
 	pairs []topologyPair
@@ -102,14 +128,8 @@ var stands = []struct{ class, glyph, word, words string }{
 const lateSeconds = 10
 
 func newTopology(f TopologyFacts) *topology {
-	t := &topology{facts: f, label: "host type"}
-	hosts := map[farm.HostName]farm.Host{}
-	for _, h := range f.Farm.Hosts {
-		hosts[h.Name] = h
-		if h.Labels[rackLabel] != "" {
-			t.label = rackLabel
-		}
-	}
+	by := newGrouping(f.Farm)
+	t := &topology{facts: f, label: by.label}
 	steps := map[string]string{}
 	for _, w := range f.Work {
 		steps[w.Name] = w.Step
@@ -117,7 +137,7 @@ func newTopology(f TopologyFacts) *topology {
 	at := map[string]int{}
 	for _, p := range f.Farm.Pairs {
 		x := t.pair(p, steps)
-		name := t.groupOf(hosts[p.Sides[farm.A].Host])
+		name := by.of(p)
 		n, known := at[name]
 		if !known {
 			n = len(t.groups)
@@ -132,14 +152,6 @@ func newTopology(f TopologyFacts) *topology {
 
 // rackLabel is the label of hosts by which large farms are grouped.
 const rackLabel = "rack"
-
-// groupOf is the group of the pairs whose side A is on a host.
-func (t *topology) groupOf(h farm.Host) string {
-	if t.label == rackLabel {
-		return cmp.Or(h.Labels[rackLabel], "no rack")
-	}
-	return cmp.Or(string(h.Type), "no host type")
-}
 
 func (t *topology) pair(p farm.Pair, steps map[string]string) topologyPair {
 	f := t.facts

@@ -29,7 +29,7 @@ func pages() []pageOf {
 		{"/backups", "Backups", "known.html", false, fillKnown(backups), knownFacts(backups)},
 		{"/sources", "Sources", "known.html", false, fillKnown(known), knownFacts(known)},
 		{"/runway", "Runway", "known.html", false, fillKnown(runway), knownFacts(runway)},
-		{"/load", "Load by shard", "known.html", false, fillKnown(load), knownFacts(load)},
+		{"/load", "Load by shard", "known.html", false, (*Server).fillLoad, knownFacts(load)},
 		{"/queries", "Queries over time", "known.html", false, fillKnown(queries), knownFacts(queries)},
 		{"/findings", "Findings", "known.html", false, fillKnown(findings), knownFacts(findings)},
 		{"/bench", "Bench", "bench.html", false, (*Server).fillBenches, (*Server).benchesFacts},

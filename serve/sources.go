@@ -27,10 +27,12 @@ type Sources struct {
 	Digests   func() ([]Kept, error) // that are saved, newest first
 	Proof     func() (Shown, error)
 	Metrics   func(io.Writer) error // in the text format of Prometheus
-	// What is known of the farm: what sources say of each other, days that are left, load by shard, queries over time, findings by rule and host, backups, tenants of a reshape. One
+	// Load is what each shard needs; of a group of pairs, all of its shards; of a large farm without a group, its groups.
+	Load func(group string) (Shown, error)
+	// What is known of the farm: what sources say of each other, days that are left, queries over time, findings by rule and host, backups, tenants of a reshape. One
 	// without a body was not looked for yet; its Text says how that is done.
-	Known, Runway, Load, Queries, Findings, Backups, Reshape func() (Shown, error)
-	Report                                                   func(io.Writer) error // the file that stowage report writes
+	Known, Runway, Queries, Findings, Backups, Reshape func() (Shown, error)
+	Report                                             func(io.Writer) error // the file that stowage report writes
 
 	OverviewCommand, BenchCommand string // what shows the same as the two pages that no verb prints
 }

@@ -40,12 +40,29 @@ func (s *shelf) runway() (serve.Shown, error) {
 	}, db, db+"-wal", s.ws.Path("farm.yaml"))
 }
 
-func (s *shelf) load() (serve.Shown, error) {
+// loadPages are the page on load, and what the pages of its groups are made of.
+type loadPages struct {
+	whole serve.Shown
+	facts report.KnowFacts
+}
+
+func (s *shelf) load(group string) (serve.Shown, error) {
 	// A hundred thousand shards take seconds.
 	db := s.ws.StatePath("stowage.db")
-	return s.loads.soon("what each shard needs", func() (serve.Shown, error) {
-		return s.known("", []string{"inventory load"}, knownLoad, report.NewLoadDocument)
+	pages, err := s.loads.soon("what each shard needs", func() (p loadPages, err error) {
+		p.whole, err = s.known("", []string{"inventory load"}, knownLoad, func(f report.KnowFacts) *report.KnowDocument {
+			f.Page = "/load"
+			p.facts = f
+			return report.NewLoadDocument(f)
+		})
+		return p, err
 	}, s.ws.Path("farm.yaml"), db, db+"-wal")
+	if err != nil || group == "" {
+		return pages.whole, err
+	}
+	pages.facts.Group = group
+	pages.whole.Piece, err = report.NewLoadDocument(pages.facts).Piece()
+	return pages.whole, err
 }
 
 func (s *shelf) queries() (serve.Shown, error) {

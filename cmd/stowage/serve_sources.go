@@ -34,7 +34,7 @@ type shelf struct {
 	papers  seen[report.Piece]
 	benches seen[serve.Bench]
 	runways seen[serve.Shown]
-	loads   seen[serve.Shown]
+	loads   seen[loadPages]
 	windows seen[backupWindow]
 	copies  seen[keptCopies]
 	tenants seen[[]knownSpec]

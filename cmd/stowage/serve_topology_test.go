@@ -13,6 +13,7 @@ import (
 
 	"stowage/e2e/farmtest"
 	"stowage/farm"
+	"stowage/internal/browsertest"
 	"stowage/inventory"
 	"stowage/route"
 )
@@ -102,7 +103,9 @@ func TestServeOfALargeFarm(t *testing.T) {
 		{"/", 30, 400, []string{"12000", "96000 shards in 6000 pairs"}},
 		{"/moves", 300, 8000, []string{"6,000 pairs on 12,000 hosts.", `href="/moves?group=r123"`, "By rack: 300", "View as table: r000 to r059"}},
 		{"/moves?group=r123", 80, 1500, []string{"rack r123: 20 pairs on 40 hosts.", "shop02460", `<a href="?" data-key="all-pairs">`}},
-		{"/load", 4000, 60000, []string{"s00000_00"}},
+		{"/load", 300, 5000, []string{"96,000 shards.", `<a href="/load?group=r123">r123</a>`, "By rack: 300"}},
+		{"/load?group=r123", 300, 6000, []string{"320 shards in rack r123.", "s02460_00", `<a href="?">All shards</a>`}},
+		{"/load?group=nowhere", 20, 200, []string{"There is no shard in rack nowhere."}},
 		{"/plan", 20, 200, []string{"There is no plan"}},
 	} {
 		var status int
@@ -117,6 +120,35 @@ func TestServeOfALargeFarm(t *testing.T) {
 				t.Errorf("%s does not have %q", c.path, want)
 			}
 		}
+	}
+	t.Run("in a browser", func(t *testing.T) { loadOfALargeFarm(t, serveNow(t, dir)) })
+}
+
+// loadOfALargeFarm goes from the page on load to a group and opens its table. How long that takes is logged: a test is no stopwatch.
+func loadOfALargeFarm(t *testing.T, s *servedScene) {
+	w := &browsertest.Site{Page: browsertest.Drive(t), Base: s.base}
+	w.Visit(s.link)
+	w.Loaded()
+	var painted, opened, elements float64
+	look := func(page string) {
+		farmtest.Await(t, page+" is read", func() (isThere bool) {
+			w.Open(page)
+			w.Eval("document.querySelector('#all details') !== null", &isThere)
+			return isThere
+		})
+		w.Eval("new Promise((r) => new PerformanceObserver((l) => r(l.getEntries()[0].startTime)).observe({type: 'paint', buffered: true}))", &painted)
+		w.Eval("document.querySelectorAll('*').length", &elements)
+		w.Eval(`(() => { var d = document.querySelector('#all details'), from = performance.now(); d.open = true; d.getBoundingClientRect();
+			return new Promise((r) => requestAnimationFrame(() => setTimeout(() => r(performance.now() - from)))); })()`, &opened)
+		t.Logf("%s: %.0f elements, first picture after %.0f ms, its table is open after %.0f ms", page, elements, painted, opened)
+	}
+	look("/load")
+	var link string
+	w.Eval("document.querySelector('#all a[href]').getAttribute('href')", &link)
+	look(link)
+	var rows int
+	if w.Eval("document.querySelectorAll('#all tbody tr').length", &rows); rows != 320 {
+		t.Errorf("%s has %d rows, want the 320 shards of its pairs", link, rows)
 	}
 }
 
