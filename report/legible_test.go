@@ -18,7 +18,7 @@ func TestNoTileIsAloneInItsRow(t *testing.T) {
 			t.Errorf("%d tiles in %d columns", n, columns)
 		}
 	}
-	if got := page(t, inventFacts(t, demoSize)); !strings.Contains(got, `<section class="strip of5"`) {
+	if got := page(t, inventFacts(t, demoSize)); !strings.Contains(got, `<div class="strip of5"`) {
 		t.Error("ten tiles are not two rows of five")
 	}
 }

@@ -322,7 +322,7 @@ func NewRollBoard(f RollFacts) (RollBoard, error) {
 		return b, err
 	}
 	for _, r := range s.Racks {
-		html, err := draw("roll-rack", r)
+		html, err := draw("board-rack", r)
 		if err != nil {
 			return b, err
 		}

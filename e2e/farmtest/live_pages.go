@@ -17,8 +17,9 @@ type pages struct {
 	http *http.Client
 }
 
-// OpenPages serves a workspace until the test ends.
-func OpenPages(t *testing.T, dir string) *pages {
+// ServePages serves a workspace until the test ends: at an address, which one
+// browser enters by a link.
+func ServePages(t *testing.T, dir string) (base, link string) {
 	t.Helper()
 	cmd := exec.Command(LiveProgram(t), "serve", "--json", "--listen", "127.0.0.1:0", "-C", dir)
 	out, err := cmd.StdoutPipe()
@@ -36,12 +37,19 @@ func OpenPages(t *testing.T, dir string) *pages {
 	if err := json.NewDecoder(out).Decode(&said); err != nil {
 		t.Fatal(err)
 	}
+	return "http://" + said.Listen, said.Link
+}
+
+// OpenPages serves a workspace until the test ends, and enters.
+func OpenPages(t *testing.T, dir string) *pages {
+	t.Helper()
+	base, link := ServePages(t, dir)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pages{t: t, base: "http://" + said.Listen, http: &http.Client{Jar: jar, Timeout: time.Minute}}
-	if status, text := p.Get(said.Link); status != http.StatusOK {
+	p := &pages{t: t, base: base, http: &http.Client{Jar: jar, Timeout: time.Minute}}
+	if status, text := p.Get(link); status != http.StatusOK {
 		t.Fatalf("entering: %d %s", status, text)
 	}
 	return p

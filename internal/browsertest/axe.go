@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,9 +34,6 @@ type Finding struct {
 		FailureSummary string
 	}
 }
-
-// IsGrave reports whether it keeps somebody from using the page.
-func (f Finding) IsGrave() bool { return slices.Contains([]string{"serious", "critical"}, f.Impact) }
 
 func (f Finding) String() string {
 	text := fmt.Sprintf("%s, %s: %s, %d times", f.Impact, f.ID, f.Help, len(f.Nodes))
