@@ -59,7 +59,7 @@ func writeSpeed(w io.Writer, r *Result) error {
 		if len(x.Samples) == 0 {
 			continue
 		}
-		row := []string{x.name(), string(x.Load), string(x.Durability), fmt.Sprintf("%.3g", x.Ratio), short(x.TPS.Mean), result.Sureness(x.TPS.CI), short(x.PerCPU.Mean), result.Sureness(x.PerCPU.CI),
+		row := []string{x.name(), x.Load, string(x.Durability), fmt.Sprintf("%.3g", x.Ratio), short(x.TPS.Mean), result.Sureness(x.TPS.CI), short(x.PerCPU.Mean), result.Sureness(x.PerCPU.CI),
 			ms(x.Lat.P50), ms(x.Lat.P95), ms(x.Lat.P99), ms(x.Lat.P999), ms(x.Lat.Max)}
 		if r.Mode == Instances {
 			row = append(row, ms(max(x.WorstP99, x.Lat.P99)))
