@@ -21,14 +21,14 @@ import (
 // Phases of a model that are no phases of the code, each with the one it is part of and the function that is it.
 var modelParts = map[string]map[string][2]string{
 	"swing": {
-		"wait":         {"barrier", "mysql.Server.WaitFor"},     // the waiting of it, in which others go on
-		"serve":        {"flip", "swing.Swing.flip"},            // only without ONE_FLIP
-		"afterwards":   {"ready", "swing.Swing.afterwards"},     // what an attempt does that finds it done
-		"backout":      {"flip", "swing.Swing.backOut"},         // of any phase
-		"backout_gate": {"flip", "swing.Swing.backOut"},         // of any phase
-		"rewire_wait":  {"wait", "move.replacement.bringUp"},    // of rewire
-		"bring_up":     {"repoint", "move.replacement.repoint"}, // of rewire
-		"follow":       {"repoint", "mysql.Server.Follow"},      // of rewire
+		"wait":         {"barrier", "mysql.Server.WaitFor"},  // the waiting of it, in which others go on
+		"serve":        {"flip", "swing.Swing.flip"},         // only without ONE_FLIP
+		"afterwards":   {"ready", "swing.Swing.afterwards"},  // what an attempt does that finds it done
+		"backout":      {"flip", "swing.Swing.backOut"},      // of any phase
+		"backout_gate": {"flip", "swing.Swing.backOut"},      // of any phase
+		"rewire_wait":  {"wait", "move.replacement.bringUp"}, // of rewire
+		"bring_up":     {"repoint", "swing.Swing.Repoint"},   // of rewire
+		"follow":       {"repoint", "mysql.Server.Follow"},   // of rewire
 	},
 	"cutover": {
 		"serve": {"flip", "swing.Cutover.flipTo"}, // only without ONE_FLIP

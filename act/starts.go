@@ -2,7 +2,9 @@ package act
 
 import (
 	"context"
+	"strings"
 
+	"stowage/fresh"
 	"stowage/host"
 	"stowage/mysql"
 	"stowage/swing"
@@ -49,4 +51,37 @@ func (s Starts) IsDown(ctx context.Context, server *mysql.Server) (bool, error) 
 	}
 	pid, err := h.Running(ctx, i)
 	return err == nil && pid == 0, err
+}
+
+// FreshStarts are Starts of which one server is new: it gets rid of what it was
+// to start with until it serves.
+type FreshStarts struct {
+	Starts
+	Fresh *mysql.Server
+	// Settle gives it the option file of a server that serves.
+	Settle func(context.Context) error
+}
+
+var _ swing.Lasting = FreshStarts{}
+
+// Opened implements swing.Lasting.
+func (s FreshStarts) Opened(ctx context.Context, server *mysql.Server) error {
+	if server == s.Fresh {
+		return s.Settle(ctx)
+	}
+	return s.Starts.Opened(ctx, server)
+}
+
+// NeverOpened implements swing.Lasting: Settle takes the line out, and nothing
+// puts it back.
+func (s FreshStarts) NeverOpened(ctx context.Context, server *mysql.Server) (bool, error) {
+	if server != s.Fresh {
+		return false, nil
+	}
+	h, i, err := s.Of(server)
+	if err != nil {
+		return false, err
+	}
+	text, err := h.ReadFile(ctx, i.Config)
+	return err == nil && strings.Contains(string(text), fresh.Mark), err
 }

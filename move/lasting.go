@@ -3,26 +3,18 @@ package move
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"stowage/act"
 	"stowage/farm"
-	"stowage/fresh"
 	"stowage/host"
 	"stowage/mysql"
 	"stowage/placement"
 	"stowage/swing"
 )
 
-// lasting is how the three servers of a replacement start. The new instance
-// gets rid of what it was to start with until it serves.
-type lasting struct {
-	act.Starts
-	r *replacement
-}
-
+// newLasting is how the three servers of a replacement start.
 func newLasting(r *replacement) swing.Lasting {
-	return lasting{act.Starts{Editor: r.mover.edited, Of: r.place}, r}
+	return act.FreshStarts{Starts: act.Starts{Editor: r.mover.edited, Of: r.place}, Fresh: r.Returns, Settle: r.settleConfig}
 }
 
 // place is where a server's option file lies.
@@ -36,27 +28,6 @@ func (r *replacement) place(server *mysql.Server) (host.Host, host.Instance, err
 		return r.twinHost, r.twin, nil
 	}
 	return nil, host.Instance{}, fmt.Errorf("%w: %s is not part of this replacement", farm.ErrInput, server.Name())
-}
-
-// Opened implements swing.Lasting.
-func (l lasting) Opened(ctx context.Context, server *mysql.Server) error {
-	if server == l.r.Returns {
-		return l.r.settleConfig(ctx)
-	}
-	return l.Starts.Opened(ctx, server)
-}
-
-// NeverOpened implements swing.Lasting: settleConfig takes the line out, and
-// nothing puts it back.
-func (l lasting) NeverOpened(ctx context.Context, server *mysql.Server) (bool, error) {
-	if server != l.r.Returns {
-		return false, nil
-	}
-	text, err := l.r.freshHost.ReadFile(ctx, l.r.fresh.Config)
-	if err != nil {
-		return false, err
-	}
-	return strings.Contains(string(text), fresh.Mark), nil
 }
 
 // EditOptions changes the option file of an instance of farm.yaml, where it

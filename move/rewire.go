@@ -48,7 +48,7 @@ func (r *replacement) rewire(ctx context.Context) error {
 		return err
 	}
 	return r.Phase(ctx, "rewire", "repoint", func(ctx context.Context) error {
-		return r.repoint(ctx, r.Returns)
+		return r.Repoint(ctx, r.Returns, r.mover.Replication)
 	})
 }
 
@@ -65,7 +65,7 @@ func (r *replacement) unwire(ctx context.Context) error {
 	if now.Follows(r.Leaves.Address()) && now.Running() {
 		return nil
 	}
-	return r.repoint(ctx, r.Leaves)
+	return r.Repoint(ctx, r.Leaves, r.mover.Replication)
 }
 
 // bringUp waits until `to` has everything that `from` has.
@@ -75,41 +75,6 @@ func (r *replacement) bringUp(ctx context.Context, from, to *mysql.Server) error
 		return err
 	}
 	return to.WaitFor(ctx, goal, r.Settings.CatchUp)
-}
-
-// repoint makes the twin replicate from source. A replica asks its source for
-// its whole position, its own domain included (its events come round the
-// ring); a source that lacks one of them answers with error 1236, which is
-// never retried. So: stop, let the source get everything the twin has applied,
-// and only then connect.
-func (r *replacement) repoint(ctx context.Context, source *mysql.Server) error {
-	if err := r.Twin.StopReplicating(ctx); err != nil {
-		return err
-	}
-	applied, err := r.Twin.AppliedPosition(ctx)
-	if err != nil {
-		return err
-	}
-	if err := source.WaitFor(ctx, applied, r.Settings.CatchUp); err != nil {
-		// Left as it is, the twin would get nothing from either. It goes on
-		// with the source it has; this step is tried again.
-		return errors.Join(err, r.resume(ctx))
-	}
-	return r.Twin.Follow(ctx, source.Address(), r.mover.Replication, 30*time.Second)
-}
-
-func (r *replacement) resume(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
-	defer cancel()
-	now, err := r.Twin.Replication(ctx)
-	if err != nil || !now.Configured {
-		return err
-	}
-	source := r.Leaves.Address()
-	if now.Follows(r.Returns.Address()) {
-		source = r.Returns.Address()
-	}
-	return r.Twin.Follow(ctx, source, r.mover.Replication, 10*time.Second)
 }
 
 // retire ends the old instance. Its files stay where they are: they are the
