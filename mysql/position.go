@@ -216,5 +216,12 @@ func (s *Server) Adopt(ctx context.Context, p Position) error {
 	return nil
 }
 
+// SetApplied makes a MariaDB server whose replication is stopped stand at p as a
+// replica: it asks its source for what comes behind that. It needs REPLICATION
+// SLAVE ADMIN.
+func (s *Server) SetApplied(ctx context.Context, p Position) error {
+	return s.exec(ctx, "SET GLOBAL gtid_slave_pos = "+quote(p.String()))
+}
+
 // errNoReplication: a server that should replicate does not.
 var errNoReplication = &farm.Error{Op: "replication", Err: fmt.Errorf("not configured")}

@@ -26,6 +26,7 @@ type Replication struct {
 	IOError    string
 	SQLError   string
 	UsingGTID  string // Slave_Pos, Current_Pos, No; of MySQL Slave_Pos for auto-position
+	Received   string // MariaDB, by GTID: the position up to which its receiver has fetched, applied or not
 	Behind     time.Duration
 	BehindOK   bool // Behind is known
 }
@@ -91,7 +92,7 @@ func (s *Server) Replication(ctx context.Context) (Replication, error) {
 		r.Port, _ = strconv.Atoi(rec["Master_Port"])
 		r.IO, r.SQL, r.SourceLog = rec["Slave_IO_Running"], rec["Slave_SQL_Running"], rec["Master_Log_File"]
 		r.IOError, r.SQLError = rec["Last_IO_Error"], rec["Last_SQL_Error"]
-		r.UsingGTID = rec["Using_Gtid"]
+		r.UsingGTID, r.Received = rec["Using_Gtid"], rec["Gtid_IO_Pos"]
 		r.Filters = filtersOf(rec)
 		if sec, ok := rec["Seconds_Behind_Master"]; ok {
 			n, err := strconv.Atoi(sec)
