@@ -18,7 +18,7 @@ type Kind struct {
 	Part string
 	// Again is what a person does after a part has failed and was undone; "": remedy the cause and plan again.
 	Again string
-	// Ungated: none of its steps closes a gate, so nothing is said of gates.
+	// Ungated: its steps close no gate, or hardly ever, so nothing is said of gates that were never closed.
 	Ungated bool
 	// Stuck is what a person does about a part that stopped behind its point of no return; "": a new instance serves, and resume goes on.
 	Stuck string

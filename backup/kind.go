@@ -6,6 +6,7 @@ import (
 	"stowage/act"
 	"stowage/backup/catalogue"
 	"stowage/engine"
+	"stowage/host"
 	"stowage/swing"
 )
 
@@ -16,6 +17,7 @@ const (
 
 	verify  = "verify"
 	extract = "extract"
+	asSide  = "side"
 )
 
 // Act is the carrying out of runs of one of these kinds in a session.
@@ -23,6 +25,9 @@ type Act struct {
 	*act.Act
 	// Patience is how long a server may take to catch up.
 	Patience time.Duration
+
+	settings swing.Settings
+	edited   *host.Editor
 
 	planned []Planned // by the last Begin
 }
@@ -34,7 +39,7 @@ func NewAct(bare *act.Act, s swing.Settings) *Act { return of(bare, s, Kind) }
 func NewRestore(bare *act.Act, s swing.Settings) *Act { return of(bare, s, RestoreKind) }
 
 func of(bare *act.Act, s swing.Settings, kind func(*Act) act.Kind) *Act {
-	a := &Act{Act: bare, Patience: s.CatchUp}
+	a := &Act{Act: bare, Patience: s.CatchUp, settings: s, edited: &host.Editor{}}
 	a.Kind = kind(a)
 	return a
 }
@@ -50,10 +55,11 @@ func Kind(a *Act) act.Kind {
 func RestoreKind(a *Act) act.Kind {
 	open := func(c engine.Call, s act.Step, beat func(string)) (*restoring, error) { return a.restoring(c, s, beat) }
 	steps := restoringSteps()
-	return act.Kind{Name: Restore, Part: "instance", Ungated: true, Again: "mend the cause and run it again; the live servers and the vault were not changed", Stuck: "what was restored is compared; the throw-away server is still there: remedy the cause, then: stowage resume", Runbooks: []act.Runbook{
+	return act.Kind{Name: Restore, Part: "instance", Ungated: true, Again: "remedy the cause and run it again; no server that serves was changed, and no vault", Stuck: "what was restored is compared; remedy the cause, then: stowage resume", Runbooks: []act.Runbook{
 		act.NewRunbook("restore", steps, open),
 		act.NewRunbook(verify, append(steps[:len(steps):len(steps)], verifyingSteps()...), open),
 		act.NewRunbook(extract, append(steps[:len(steps):len(steps)], extractingSteps()...), open),
+		act.NewRunbook(asSide, adoptingSteps(), open),
 	}}
 }
 

@@ -68,8 +68,20 @@ func (r *restoring) compare(ctx context.Context) error {
 	return nil
 }
 
-// follow makes the restored instance a replica of the live server, from where it stands, until it has caught up.
+// follow is join, until it has caught up.
 func (r *restoring) follow(ctx context.Context) error {
+	if err := r.join(ctx); err != nil {
+		return err
+	}
+	goal, err := r.live.BinlogPosition(ctx)
+	if err != nil {
+		return err
+	}
+	return r.server.WaitFor(ctx, goal, r.act.Patience)
+}
+
+// join makes the restored instance a replica of the live server, from where it stands.
+func (r *restoring) join(ctx context.Context) error {
 	now, err := r.server.Replication(ctx)
 	if err != nil {
 		return err
@@ -87,35 +99,33 @@ func (r *restoring) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.server.Follow(ctx, r.live.Address(), as, 30*time.Second); err != nil {
-		return err
-	}
-	goal, err := r.live.BinlogPosition(ctx)
-	if err != nil {
-		return err
-	}
-	return r.server.WaitFor(ctx, goal, r.act.Patience)
+	return r.server.Follow(ctx, r.live.Address(), as, 30*time.Second)
 }
 
 // record says that the backup was proven, and takes the restored instance away.
 func (r *restoring) record(ctx context.Context) error {
 	err := r.Phase(ctx, "proven", func(context.Context) error {
-		if err := keepRestored(r); err != nil {
-			return err
-		}
 		r.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s is proven: %s equal to %s", r.order.last().ID, farm.Counted(r.memory.Rows, "row"), r.order.LiveName)})
-		now := time.Now().UTC()
-		for _, b := range r.order.Chain {
-			if err := kept.Proven(r.act.Store, b.ID, now); err != nil {
-				return err
-			}
-		}
-		return nil
+		return r.keepProof()
 	})
 	if err != nil {
 		return err
 	}
 	return r.takenAway(ctx)
+}
+
+// keepProof writes down what was restored, and that all backups of its chain were good for it.
+func (r *restoring) keepProof() error {
+	if err := keepRestored(r); err != nil {
+		return err
+	}
+	now := time.Now().UTC()
+	for _, b := range r.order.Chain {
+		if err := kept.Proven(r.act.Store, b.ID, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takenAway stops the throw-away server and removes it.
@@ -143,6 +153,9 @@ type Restored struct {
 	Owner string        `json:"owner"`
 
 	// What was taken out of it and is in a pair, at Address, and what of it was left out; the instance is gone then. Empty: nothing.
+	// Side, of Pair, is what it serves as. Empty: it serves nobody.
+	Side farm.SideName `json:"side,omitempty"`
+
 	Shard    string        `json:"shard,omitempty"`
 	Tables   []string      `json:"tables,omitempty"`
 	Pair     farm.PairName `json:"pair,omitempty"`
@@ -159,6 +172,9 @@ func keepRestored(r *restoring) error {
 		On: r.order.On, Place: i, Owner: r.owner()}
 	if x := r.order.Extract; x != nil {
 		out.Shard, out.Tables, out.Pair, out.Database, out.LeftOut, out.Address = x.Schema, x.Tables, x.Pair, x.As, m.Left, x.Ends[0].Address
+	}
+	if x := r.order.Side; x != nil {
+		out.Pair, out.Side = x.Pair, x.Side
 	}
 	return r.act.Store.PutDocument(restoredDocument, r.Run+" "+string(i.Name), time.Now(), out)
 }

@@ -32,6 +32,8 @@ type RestoreWish struct {
 	Verify  bool // compare it with the live server, and take it away again
 	// Extract is what goes out of it into a pair, after which it is taken away; nil: it stays, as a whole.
 	Extract *Extract
+	// Side is the side of its pair that it becomes, on To; empty: it stays beside.
+	Side farm.SideName
 }
 
 // BeginRestore makes instances of backups, after everything was asked.
@@ -48,6 +50,8 @@ func (a *Act) BeginRestore(ctx context.Context, w RestoreWish) (store.Run, []far
 	switch {
 	case w.Verify:
 		book, name = verify, "verify "+name
+	case w.Side != "":
+		book, name = asSide, fmt.Sprintf("%s as side %s", name, w.Side)
 	case w.Extract != nil:
 		book, name = extract, w.Extract.Schema+" of "+name
 	}
@@ -77,7 +81,12 @@ func (a *Act) restoreJob(ctx context.Context, run, runbook string, w RestoreWish
 			return job, 0, err
 		}
 		o := restoreOrder{Runbook: runbook, Chain: chain, ServerID: id, Until: w.Until}
-		if err := a.placeFor(ctx, &o, w.To, port, number); err != nil {
+		if w.Side != "" {
+			err = a.sideFor(ctx, &o, w, all)
+		} else {
+			err = a.placeFor(ctx, &o, w.To, port, number)
+		}
+		if err != nil {
 			return job, 0, err
 		}
 		if w.Verify {
@@ -95,7 +104,7 @@ func (a *Act) restoreJob(ctx context.Context, run, runbook string, w RestoreWish
 		if err != nil {
 			return job, 0, err
 		}
-		job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.Instance.Name), Beside: true, Holds: append([]string{oneRestore, "host " + string(o.On)}, o.Extract.holds(&job)...),
+		job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.Instance.Name), Beside: true, Holds: append([]string{oneRestore, "host " + string(o.On)}, slices.Concat(o.Extract.holds(&job), o.Side.holds(&job))...),
 			Parts: []engine.Part{{Subject: string(o.Instance.Name), Args: args, Steps: book.EngineSteps()}}})
 		job.Budgets["host "+string(o.On)] = 1
 	}

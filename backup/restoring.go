@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"stowage/host"
 	"stowage/internal/nested"
 	"stowage/mysql"
+	"stowage/swing"
 	"stowage/vault"
 )
 
@@ -45,6 +47,8 @@ type restoreOrder struct {
 	LiveName farm.InstanceName `json:"live_name,omitempty"`
 	// Extract is what is copied out of it into a pair; nil: nothing.
 	Extract *extractOrder `json:"extract,omitempty"`
+	// Side is the side of the pair that it becomes; nil: it stays beside.
+	Side *sideOrder `json:"side,omitempty"`
 }
 
 // last is the backup that is restored.
@@ -58,6 +62,9 @@ type restored struct {
 	Rows   int64     `json:"rows,omitempty"` // that were compared
 	Differ int       `json:"differ,omitempty"`
 	Left   []string  `json:"left,omitempty"` // what of a database was not carried
+
+	Process int          `json:"process,omitempty"` // whose rows were compared
+	Apart   mysql.Moment `json:"parted,omitzero"`   // a moment before any client of the side was sent to its twin
 }
 
 // restoring is one instance that is made of a backup: what the steps of kind Restore act on.
@@ -71,6 +78,8 @@ type restoring struct {
 	server *mysql.Server
 	live   *mysql.Server   // nil: there is none
 	ends   []*mysql.Server // of the pair that a database goes into; the first is written to
+	side   *swing.Swing    // the side that it becomes; nil: none
+	lost   *mysql.Server   // whose place that is
 }
 
 func (a *Act) restoring(c engine.Call, step act.Step, beat func(string)) (*restoring, error) {
@@ -94,6 +103,10 @@ func (a *Act) restoring(c engine.Call, step act.Step, beat func(string)) (*resto
 	if r.order.Live != "" {
 		r.live = mysql.Open(r.order.LiveName, r.order.Live, a.Admin, a.Log)
 	}
+	if x := r.order.Side; x != nil {
+		r.About.Side = x.Side
+		r.side, r.lost = r.newSide(), a.lostServer(x)
+	}
 	if x := r.order.Extract; x != nil {
 		for _, e := range x.Ends {
 			r.ends = append(r.ends, mysql.Open(e.Instance, e.Address, a.Admin, a.Log))
@@ -116,6 +129,9 @@ func (r *restoring) Close() {
 	_ = r.server.Close() // nothing is lost with a connection
 	if r.live != nil {
 		_ = r.live.Close()
+	}
+	if r.lost != nil {
+		_ = r.lost.Close()
 	}
 	for _, server := range r.ends {
 		_ = server.Close()
@@ -147,7 +163,7 @@ func (r *restoring) fetch(ctx context.Context) error {
 	if err := r.host.Wipe(ctx, i, r.owner()); err != nil {
 		return err
 	}
-	if err := r.host.WriteFile(ctx, i.Config, restoredOptions(r.order.last().Options, i, r.order.ServerID)); err != nil {
+	if err := r.host.WriteFile(ctx, i.Config, r.order.options()); err != nil {
 		return err
 	}
 	r.memory.Bytes = 0
@@ -206,9 +222,9 @@ func (r *restoring) damaged(ctx context.Context, b catalogue.Backup, failed erro
 var elsewhere = []string{"log_bin_index", "relay_log", "relay_log_index", "relay_log_info_file", "master_info_file", "innodb_data_home_dir", "innodb_log_group_home_dir",
 	"innodb_undo_directory", "innodb_temp_data_file_path", "innodb_tmpdir", "aria_log_dir_path", "general_log_file", "slave_load_tmpdir", "init_file"}
 
-// restoredOptions is the option file of a restored instance: that of the one that was backed up, in a place of its own.
-func restoredOptions(model string, i host.Instance, id uint32) []byte {
-	more := map[string]string{}
+// options is the option file of a restored instance: that of the one that was backed up, in a place of its own.
+func (o restoreOrder) options() []byte {
+	model, more := o.last().Options, map[string]string{}
 	group := host.ServerGroup(model)
 	for _, name := range elsewhere {
 		for _, as := range []string{name, "loose_" + name} {
@@ -220,7 +236,10 @@ func restoredOptions(model string, i host.Instance, id uint32) []byte {
 	if path, has := host.Option(model, group, "log_bin"); has && filepath.IsAbs(path) {
 		more["log_bin"] = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
-	return fresh.Options(model, mysql.Flavor{Vendor: "MariaDB"}, i, id, more)
+	if o.Side != nil {
+		maps.Copy(more, o.Side.Options)
+	}
+	return fresh.Options(model, mysql.Flavor{Vendor: "MariaDB"}, o.Instance, o.ServerID, more)
 }
 
 func (r *restoring) remove(ctx context.Context) error {

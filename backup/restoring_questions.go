@@ -21,6 +21,12 @@ var restoringQuestions = []act.Question[*restoring]{
 	{Name: "restore-moment", Look: askMoment},
 	{Name: "restore-place", Look: askPlace},
 	{Name: "restore-live", Look: askLive},
+	{Name: "restore-side-twin", Look: askTwin},
+	{Name: "restore-side-lives", Look: askLost},
+	{Name: "restore-side-domain", Look: askDomains},
+	{Name: "restore-side-logs", Look: askReach},
+	{Name: "restore-side-events", Look: askEvents},
+	{Name: "restore-side-unreceived", Look: askUnreceived},
 	{Name: "restore-into", Look: askInto},
 	{Name: "restore-tables", Look: askTables},
 	{Name: "restore-into-room", Look: askIntoRoom},
@@ -32,6 +38,9 @@ func (r *restoring) blocker(text, remedy string) []farm.Finding {
 
 // askChain asks whether the vault still has what the catalogue says.
 func askChain(ctx context.Context, r *restoring) (out []farm.Finding, err error) {
+	if err := r.act.Greet(ctx, r.order.last().Host); err != nil { // it may be the machine that is lost
+		return r.blocker(fmt.Sprintf("the vault is on host %s, which does not answer: %v", r.order.last().Host, err), "start its agent, or name a backup that is elsewhere: stowage backup list"), nil
+	}
 	for _, b := range r.order.Chain {
 		sets, err := r.vault.Vault(b.Place).Sets(ctx, b.ID)
 		switch {

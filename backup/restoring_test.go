@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"stowage/backup/catalogue"
 	"stowage/host"
 )
 
@@ -36,7 +37,7 @@ read_only = OFF
 innodb_page_size = 8k
 plugin_dir = /usr/lib/mysql/plugin
 `
-	text := string(restoredOptions(model, i, 4711))
+	text := string(restoreOrder{Chain: []catalogue.Backup{{Options: model}}, Instance: i, ServerID: 4711}.options())
 	for line := range strings.Lines(text) {
 		_, value, is := strings.Cut(line, "=")
 		value = strings.TrimSpace(value)

@@ -27,6 +27,9 @@ func (a *Act) Remove(ctx context.Context, name farm.InstanceName) error {
 	if found == nil {
 		return &farm.Error{Op: "remove", Subject: string(name), Err: fmt.Errorf("%w: no restore has made an instance of that name", farm.ErrInput), Hint: "stowage runs lists restores"}
 	}
+	if found.Side != "" {
+		return &farm.Error{Op: "remove", Subject: string(name), Err: fmt.Errorf("%w: it serves as side %s of %s", farm.ErrRefused, found.Side, found.Pair), Hint: "move that side elsewhere first: stowage move instance"}
+	}
 	h, err := a.Host(found.On)
 	if err != nil {
 		return err

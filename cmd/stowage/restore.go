@@ -19,6 +19,7 @@ type restoreFlags struct {
 	to, at, gtid string
 	port         int
 	end, dry     bool
+	asSide       string
 	extractFlags
 }
 
@@ -39,8 +40,13 @@ With --shard the instance is a throw-away server: the shard, or the tables that 
 is copied out of it into a pair, as a database of another name, every row is compared, and the
 server is taken away. The shard that serves is not touched, and no client is sent elsewhere.
 
+With --as-side the instance takes the place of a side whose server is lost: the clients of that
+side are sent to its twin, the backup is restored on the host that --to names, it follows the
+twin, all rows are compared with it, and then the clients come back to it. farm.yaml names the
+new place. A side whose server still answers is refused: 'stowage move instance' replaces it.
+
 ` + exitHelp,
-		Example: "  stowage restore dbshard001 --at '2026-11-20 03:12:00'\n  stowage restore dbshard001 --latest --to db012\n  stowage restore dbshard001b/20261126T031500Z-full\n  stowage restore --shard etsy_shard_0001 --table receipts --at '2026-11-20 03:12:00'",
+		Example: "  stowage restore dbshard001 --at '2026-11-20 03:12:00'\n  stowage restore dbshard001 --latest --to db012\n  stowage restore dbshard001b/20261126T031500Z-full\n  stowage restore dbshard001 --as-side B --to db012\n  stowage restore --shard etsy_shard_0001 --table receipts --at '2026-11-20 03:12:00'",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
 			if len(given) == 0 && f.shard == "" {
@@ -55,6 +61,7 @@ server is taken away. The shard that serves is not touched, and no client is sen
 	fl.StringVar(&f.at, "at", "", "the second up to which binary logs are replayed, in this machine's time or with a zone: 2026-11-20 03:12:00, 2026-11-20T03:12:00Z")
 	fl.StringVar(&f.gtid, "at-gtid", "", "the GTID position up to which binary logs are replayed")
 	fl.BoolVar(&f.end, "latest", false, "replay all binary logs that were archived")
+	fl.StringVar(&f.asSide, "as-side", "", "the side of its pair, A or B, whose server is lost and whose place it takes, on the host of --to")
 	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and make nothing")
 	f.extractFlags.add(fl)
 	a.engineFlag(fl)
@@ -103,6 +110,21 @@ func (f restoreFlags) until(c *cobra.Command) (u backup.Until, err error) {
 	return u, nil
 }
 
+// side is the side of its pair that the instance becomes; empty: none.
+func (f restoreFlags) side(c *cobra.Command, until backup.Until) (farm.SideName, error) {
+	switch {
+	case f.asSide == "":
+		return "", nil
+	case f.asSide != string(farm.A) && f.asSide != string(farm.B):
+		return "", usage(c, fmt.Errorf("--as-side %s: the sides of a pair are A and B", f.asSide))
+	case f.shard != "" || until != (backup.Until{}):
+		return "", usage(c, errors.New("--as-side cannot be combined with --at, --at-gtid, --latest or --shard: the side gets what its twin has"))
+	case f.to == "":
+		return "", usage(c, errors.New("--as-side needs the host on which the side is to live: --to HOST"))
+	}
+	return farm.SideName(f.asSide), nil
+}
+
 // momentOf reads a second as people write it.
 func momentOf(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04"} {
@@ -124,6 +146,10 @@ type restoredAnswer struct {
 func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 	ctx := c.Context()
 	until, err := f.until(c)
+	if err != nil {
+		return err
+	}
+	side, err := f.side(c, until)
 	if err != nil {
 		return err
 	}
@@ -149,7 +175,7 @@ func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 	if !ok {
 		return noBackup(all, of, until)
 	}
-	w := backup.RestoreWish{Backups: []string{b.ID}, To: farm.HostName(f.to), Port: f.port, Until: until, Extract: extract}
+	w := backup.RestoreWish{Backups: []string{b.ID}, To: farm.HostName(f.to), Port: f.port, Until: until, Extract: extract, Side: side}
 	if restoring.Dry = f.dry; f.dry {
 		_, findings, err := restoring.BeginRestore(ctx, w)
 		if err != nil && len(findings) == 0 {
@@ -179,6 +205,11 @@ func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 	return a.emit(out, func(w io.Writer) error {
 		if out.Database != "" {
 			return out.writeExtract(w)
+		}
+		if out.Side != "" {
+			_, err := fmt.Fprintf(w, "%s: %s serves as side %s of %s at %s; %s compared, %s (%.1f s)\n  farm.yaml names its new place; keep the old server stopped\n",
+				run.ID, out.Instance, out.Side, out.Pair, out.Address, farm.Counted(out.Rows, "row"), farm.Counted(int64(out.Differ), "difference"), out.Seconds)
+			return err
 		}
 		position := ""
 		if out.GTID != "" {

@@ -157,7 +157,7 @@ func (s *screen) headline() string {
 		took = 0
 	}
 	text := fmt.Sprintf("%s done, %d running, %v", done, atWork, took)
-	if !s.kind.Ungated {
+	if !s.kind.Ungated || len(s.board.Pauses) > 0 {
 		text += "; longest gate " + farm.Millis(s.board.Quantile(1))
 	}
 	return text

@@ -9,51 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
-	"stowage/demo"
 	"stowage/farm"
 )
-
-// KeptFarm is a farm under load whose farm.yaml says where backups go.
-type KeptFarm struct {
-	*HeldSide
-	Vault string
-	Of    farm.SideName // that is backed up, of the only pair
-}
-
-// StartKeptFarm is one whose farm.yaml says so, and more of backup if that is given: "full: 1d".
-func StartKeptFarm(t *testing.T, more ...string) *KeptFarm {
-	t.Helper()
-	return keep(t, StartHeldSide(t), more...)
-}
-
-// StartKeptPairs is one of several pairs.
-func StartKeptPairs(t *testing.T, pairs int) *KeptFarm {
-	t.Helper()
-	t.Parallel() // it mostly waits
-	f := Raise(t, demo.Options{Pairs: pairs, Shards: 2, Hosts: 2, Rows: 50}, 40, nil)
-	return keep(t, &HeldSide{F: f})
-}
-
-// StartKeptPrimary is one of two pairs with one writer each.
-func StartKeptPrimary(t *testing.T) *KeptFarm {
-	t.Helper()
-	t.Parallel() // it mostly waits
-	f := Raise(t, demo.Options{Topology: farm.PrimaryReplica, Pairs: 2, Shards: 1, Hosts: 3, Rows: 50}, 40, nil)
-	return keep(t, &HeldSide{F: f, Name: "dbshard001/A"})
-}
-
-func keep(t *testing.T, s *HeldSide, more ...string) *KeptFarm {
-	t.Helper()
-	k := &KeptFarm{s, filepath.Join(s.F.Dir, "vault"), farm.B}
-	if err := os.Mkdir(k.Vault, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	k.Say(strings.Join(append([]string{"dir: " + k.Vault}, more...), ", "))
-	return k
-}
 
 // RestoreAnswer is what `restore --json` prints.
 type RestoreAnswer struct {
@@ -69,20 +28,6 @@ type RestoreAnswer struct {
 	Rows     int64     `json:"rows_compared"`
 	Differ   int       `json:"differences"`
 	Seconds  float64   `json:"seconds"`
-}
-
-// Say writes what is in farm.yaml of backups; load is not measured: nobody has switched performance_schema on.
-func (k *KeptFarm) Say(backup string) {
-	k.F.T.Helper()
-	path := filepath.Join(k.F.Dir, "farm.yaml")
-	text, err := os.ReadFile(path)
-	if err == nil {
-		own, _, _ := strings.Cut(string(text), "due: {load: off}\n")
-		err = os.WriteFile(path, []byte(own+"due: {load: off}\nbackup: {"+backup+"}\n"), 0o644)
-	}
-	if err != nil {
-		k.F.T.Fatal(err)
-	}
 }
 
 // FirstShard is one of its databases.

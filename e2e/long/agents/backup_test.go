@@ -45,3 +45,22 @@ func TestBackupAcrossMachines(t *testing.T) {
 	f.Must("restore", "--shard", string(fm.Pairs[0].Shards[0].Name), "--to", "new2", "--latest", "--as", "shop_then")
 	f.CheckLedger()
 }
+
+// TestALostMachineIsReplaced: the machine of a side is cut off for good, with its agent and its server, which live on behind the cut. Nothing waits for it: its
+// twin's link is made to notice, and a third machine takes the side, from the vault of a fourth.
+func TestALostMachineIsReplaced(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartNetFarm(t, farm.ActiveActive, 2, 2000)
+	k := farmtest.KeptOn(f, "new1")
+	f.Must("backup", "run")
+	restore := []string{"restore", "net001", "--as-side", "B", "--to", "new2"}
+	k.Run(farmtest.ExitRefused, "its server answers", restore...)
+	k.LoseSideBy(farm.B, func() { f.Cut("old2") })
+	k.Run(farmtest.ExitRefused, "is still connected to it", restore...)
+	k.Reconnect(farm.A)
+	k.Run(farmtest.ExitFine, "serves as side B", restore...)
+	k.CheckAdopted(t, farm.B, "new2")
+	f.Did(f.StartClients())
+	time.Sleep(2 * time.Second)
+	f.CheckLedger()
+}

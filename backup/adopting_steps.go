@@ -1,0 +1,72 @@
+package backup
+
+import (
+	"slices"
+	"time"
+
+	"stowage/act"
+	"stowage/swing"
+)
+
+// adoptingSteps make an instance of a backup, and a side of its pair of that. The clients of the side that is lost come first: they are sent to its twin
+// before a copy that takes hours. The rest is the dance of any side that comes back.
+func adoptingSteps() []swing.Step[*restoring] {
+	restore := slices.DeleteFunc(restoringSteps(), func(s swing.Step[*restoring]) bool {
+		return s.Name == "replay" || s.Name == "check" // what came after the backup comes from the twin; all rows are compared, and the dance has a check of its own
+	})
+	dance := swing.Steps(rewireStep())
+	out := dance[0]
+	out.Needs = "the side that is lost does not answer, and its twin receives nothing from it"
+	out.Effect = "the twin has applied what it had received; it serves the side's clients"
+	out.Undone = "nothing: the clients stay with the twin, because the server they came from is lost"
+	out.Phases = []string{"barrier", "flip"}
+	return slices.Concat(restore[:1], []swing.Step[*restoring]{out}, restore[1:], attachingSteps(), dance[1:], []swing.Step[*restoring]{adoptStep()})
+}
+
+func attachingSteps() []swing.Step[*restoring] {
+	return []swing.Step[*restoring]{
+		{
+			Name:    "attach",
+			Needs:   "the twin's binary logs reach back to the backup",
+			Effect:  "the restored instance replicates from the twin; the twin's scheduled events do not fire on it",
+			Known:   "it has applied what the twin had written when the step began",
+			Timeout: 48 * time.Hour,
+			Do:      act.Method((*restoring).attach),
+		},
+		{
+			Name:    "compare",
+			Needs:   "caught up",
+			Effect:  "the restored instance stands still at a barrier for the time of the comparison",
+			Known:   "the checksums of all rows of all tables are those of the twin, at one GTID position",
+			Timeout: 24 * time.Hour,
+			Do:      act.Method((*restoring).compareSide),
+		},
+	}
+}
+
+func rewireStep() swing.Step[*restoring] {
+	return swing.Step[*restoring]{
+		Name:    "rewire",
+		Needs:   "compared",
+		Effect:  "the twin replicates from the restored instance instead of the lost one",
+		Known:   "both of the twin's replication threads run, from the new address",
+		Undone:  "the twin's link leads to the lost one again, and waits for it",
+		Phases:  []string{"wait", "repoint"},
+		Timeout: 10 * time.Minute,
+		Do:      act.Method((*restoring).rewire),
+		Undo:    act.Method((*restoring).unwire),
+	}
+}
+
+func adoptStep() swing.Step[*restoring] {
+	return swing.Step[*restoring]{
+		Name:     "adopt",
+		Needs:    "the restored instance serves the whole side",
+		Effect:   "farm.yaml names the new place; the catalogue says that the backup is proven",
+		Known:    "farm.yaml shows the new place",
+		NoReturn: true,
+		Phases:   []string{"settle", "record", "proven"},
+		Timeout:  15 * time.Minute,
+		Do:       act.Method((*restoring).adopt),
+	}
+}

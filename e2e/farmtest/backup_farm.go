@@ -1,0 +1,84 @@
+package farmtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stowage/demo"
+	"stowage/farm"
+)
+
+// KeptFarm is a farm under load whose farm.yaml says where backups go.
+type KeptFarm struct {
+	*HeldSide
+	Vault string
+	Of    farm.SideName // that is backed up, of the only pair
+}
+
+// StartKeptFarm is one whose farm.yaml says so, and more of backup if that is given: "full: 1d".
+func StartKeptFarm(t *testing.T, more ...string) *KeptFarm {
+	t.Helper()
+	return keep(t, StartHeldSide(t), more...)
+}
+
+// StartKeptPairs is one of several pairs.
+func StartKeptPairs(t *testing.T, pairs int) *KeptFarm {
+	t.Helper()
+	t.Parallel() // it mostly waits
+	f := Raise(t, demo.Options{Pairs: pairs, Shards: 2, Hosts: 2, Rows: 50}, 40, nil)
+	return keep(t, &HeldSide{F: f})
+}
+
+// StartKeptInDomainZero is one pair whose sides both write GTID domain 0.
+func StartKeptInDomainZero(t *testing.T) *KeptFarm {
+	t.Helper()
+	t.Parallel() // it mostly waits
+	return keep(t, &HeldSide{F: StartInDomainZero(t, farm.ActiveActive, 1, true), Name: "dbshard001/A"})
+}
+
+// StartKeptPrimary is one of two pairs with one writer each.
+func StartKeptPrimary(t *testing.T) *KeptFarm {
+	t.Helper()
+	t.Parallel() // it mostly waits
+	f := Raise(t, demo.Options{Topology: farm.PrimaryReplica, Pairs: 2, Shards: 1, Hosts: 3, Rows: 50}, 40, nil)
+	return keep(t, &HeldSide{F: f, Name: "dbshard001/A"})
+}
+
+func keep(t *testing.T, s *HeldSide, more ...string) *KeptFarm {
+	t.Helper()
+	k := &KeptFarm{s, filepath.Join(s.F.Dir, "vault"), farm.B}
+	if err := os.Mkdir(k.Vault, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k.Say(strings.Join(append([]string{"dir: " + k.Vault}, more...), ", "))
+	return k
+}
+
+// KeptOn is a farm on machines of their own, whose vault is a directory of one of them.
+func KeptOn(f *NetFarm, on farm.HostName) *KeptFarm {
+	f.T.Helper()
+	_, fm, _, err := FarmAccess(f.Dir)
+	f.Did(err)
+	k := &KeptFarm{&HeldSide{F: f.LiveFarm, Name: string(fm.Pairs[0].Name) + "/A"}, filepath.Join(f.Dir, "vault"), farm.B}
+	f.Did(os.Mkdir(k.Vault, 0o700))
+	k.Say(fmt.Sprintf("dir: %s, host: %s", k.Vault, on))
+	f.Must("agent", "certs") // the agents' lists of directories have the vault
+	return k
+}
+
+// Say writes what is in farm.yaml of backups; load is not measured: nobody has switched performance_schema on.
+func (k *KeptFarm) Say(backup string) {
+	k.F.T.Helper()
+	path := filepath.Join(k.F.Dir, "farm.yaml")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		own, _, _ := strings.Cut(string(text), "due: {load: off}\n")
+		err = os.WriteFile(path, []byte(own+"due: {load: off}\nbackup: {"+backup+"}\n"), 0o644)
+	}
+	if err != nil {
+		k.F.T.Fatal(err)
+	}
+}
