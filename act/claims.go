@@ -142,7 +142,7 @@ func shareBudgets(job *engine.Job, all []workspace.Claim, parallel int, kind, su
 		left := min(mine, limit-used)
 		if left <= 0 {
 			return Refused(kind, subject, fmt.Errorf("run %s may have %d on their way at once, which is all that goals.yaml allows for %s", by, used, token),
-				"wait until that run ends (stowage status --run "+by+"), or allow more: parallel in goals.yaml")
+				"wait until it ends (stowage status --run "+by+"), or raise parallel in goals.yaml")
 		}
 		job.Budgets[token] = left
 	}
@@ -235,7 +235,7 @@ func Choose(s *store.Store, name, verb string) (store.Run, error) {
 		for _, r := range open {
 			ids = append(ids, r.ID)
 		}
-		return store.Run{}, Refused(verb, "", fmt.Errorf("%d runs have not ended: %s", len(open), strings.Join(ids, ", ")), fmt.Sprintf("say which: stowage %s --run %s", verb, ids[0]))
+		return store.Run{}, Refused(verb, "", fmt.Errorf("%d runs have not ended: %s", len(open), farm.Some(ids)), fmt.Sprintf("say which: stowage %s --run %s", verb, ids[0]))
 	case len(runs) == 0:
 		return store.Run{}, store.ErrNone
 	}

@@ -162,7 +162,7 @@ func (r Request) sameSeries(on *onServer) error {
 		return nil
 	}
 	return &farm.Error{Op: "plan", Subject: string(on.instance), Err: fmt.Errorf("%w: it is %s, and the server programs of this machine are %s", farm.ErrRefused, on.flavor, r.Scratch.Flavor),
-		Hint: "what a change means is asked of a throw-away server of the same series: install it here, or plan on a machine that has it"}
+		Hint: "a throw-away server of the same series says what a change means: install it, or plan where it is"}
 }
 
 type judging struct {

@@ -75,8 +75,8 @@ func (w *work) switchBack(ctx context.Context) error {
 	}
 	if served {
 		return act.Lost("clients write rows of the new shape", &farm.Error{Op: "undo switch", Subject: string(w.order.Pair),
-			Err:  errors.New("all clients are served by " + string(w.first.Leaves.Name()) + ", with its new tables; what they have written there does not fit the old ones"),
-			Hint: "let it continue: stowage approve --without-way-back; afterwards change the tables back by another alter"})
+			Err:  errors.New("clients are served by " + string(w.first.Leaves.Name()) + ", and what they wrote in its new tables does not fit the old ones"),
+			Hint: "stowage approve --without-way-back; then change the tables back by another alter"})
 	}
 	if w.hasRoles() {
 		return w.second.Dance.UndoOut(ctx)

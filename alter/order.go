@@ -49,7 +49,7 @@ func (a *Act) Begin(ctx context.Context, p plan.Plan) (store.Run, []farm.Finding
 		return store.Run{}, nil, err
 	}
 	if differ := plan.Drift(p, a.Farm); len(differ) > 0 {
-		return store.Run{}, nil, act.Refused(Name, p.Name, fmt.Errorf("the farm has changed since the plan was made:\n  %s", strings.Join(differ, "\n  ")), "look at the difference and plan again")
+		return store.Run{}, nil, act.Refused(Name, p.Name, fmt.Errorf("the farm has changed since the plan was made: %s", farm.Some(differ)), "look at the difference and plan again")
 	}
 	pending := p
 	pending.Pairs = nil

@@ -44,7 +44,7 @@ func ParseLoad(id string) (Load, error) {
 	m := idPattern().FindStringSubmatch(id)
 	bad := func(why string) (Load, error) {
 		return Load{}, &farm.Error{Op: "read step", Subject: id, Err: fmt.Errorf("%w: %s", farm.ErrInput, why),
-			Hint: "steps are MIX, or as RND16K-R-Q8T4, SEQ1M-W-Q4T1, RND16K-W-FDS-Q1T1, LOG4K-FDS-Q1T1: RND, SEQ or LOG, block, R, W or RW70, FDS for a fdatasync after every write, requests outstanding in each thread, threads"}
+			Hint: "write MIX, RND16K-R-Q8T4, SEQ1M-W-Q4T1, RND16K-W-FDS-Q1T1 or LOG4K-FDS-Q1T1, with other numbers: docs/measuring/bench.md explains the parts"}
 	}
 	if m == nil {
 		return bad("no such pattern")

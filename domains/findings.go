@@ -104,6 +104,6 @@ func (m *member) strangers(ctx context.Context) []farm.Finding {
 	if len(names) == 0 {
 		return nil
 	}
-	return []farm.Finding{{Check: "replicas", Severity: farm.Warning, Subject: string(m.name), Text: "others read its binary log: " + strings.Join(names, ", "),
+	return []farm.Finding{{Check: "replicas", Severity: farm.Warning, Subject: string(m.name), Text: "others read its binary log: " + farm.Some(names),
 		Remedy: "a replica by GTID with slave_parallel_threads above 0 applies two domains in any order: set it to 0 there until this is done"}}
 }

@@ -107,7 +107,7 @@ func (a *Act) sessions(ctx context.Context, j *job) error {
 				said = text
 			}
 			if time.Now().After(a.deadline) && len(left) > 0 {
-				return fmt.Errorf("%w: after %v %w: %s", farm.ErrRefused, a.Wait, errSessions, strings.Join(left, "; "))
+				return fmt.Errorf("%w: after %v %w: %s", farm.ErrRefused, a.Wait, errSessions, farm.Some(left))
 			}
 			if err := pauseFor(ctx, sessionsLook); err != nil {
 				return err

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
+	"stowage/farm"
 	"stowage/mysql"
 )
 
@@ -56,7 +56,7 @@ func (f *Follower) definitionsOf(ctx context.Context, s *mysql.Server) ([]*mysql
 		out = append(out, p)
 	}
 	if len(missing) > 0 {
-		return nil, f.input(fmt.Errorf("no table %s, or it keeps its history (system versioning)", strings.Join(slices.Sorted(maps.Keys(missing)), ", ")), "")
+		return nil, f.input(fmt.Errorf("no table %s, or it keeps its history (system versioning)", farm.Some(slices.Sorted(maps.Keys(missing)))), "")
 	}
 	if len(out) == 0 {
 		return nil, f.input(fmt.Errorf("%s has no tables in it", s.Name()), "")

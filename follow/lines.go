@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stowage/farm"
 	"stowage/feed"
 	"stowage/mysql"
 )
@@ -57,7 +58,7 @@ func newLines(sink Sink, plain []*mysql.Plain, tenant *Tenant) (*lines, error) {
 		l.plain[p.Table.Name] = s
 	}
 	if len(lacking) > 0 {
-		return nil, fmt.Errorf("no column %s in %s", tenant.Column, strings.Join(lacking, ", "))
+		return nil, fmt.Errorf("no column %s in %s", tenant.Column, farm.Some(lacking))
 	}
 	return l, nil
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"strings"
 
 	"stowage/farm"
 )
@@ -80,7 +79,7 @@ func unrelatedDomains(pairs map[uint32][]string) []farm.Finding {
 	for _, domain := range slices.Sorted(maps.Keys(pairs)) {
 		if names := pairs[domain]; len(names) > 1 {
 			out = append(out, farm.Finding{Check: "gtid-domain-shared", Severity: farm.Note, Subject: names[0],
-				Text:   fmt.Sprintf("writes GTID domain %d, as %s", domain, strings.Join(names[1:], ", ")),
+				Text:   fmt.Sprintf("writes GTID domain %d, as %s", domain, farm.Some(names[1:])),
 				Remedy: "nothing to do; only a shard that is moved by replication from one to the other needs different ones: stowage domains separate"})
 		}
 	}

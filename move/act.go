@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"stowage/act"
 	"stowage/engine"
@@ -136,12 +135,9 @@ func notDrifted(p placement.Plan, now *farm.Farm) error {
 		return nil
 	}
 	lines := make([]string, 0, len(differ))
-	for _, d := range differ[:min(10, len(differ))] {
+	for _, d := range differ {
 		lines = append(lines, d.String())
 	}
-	if more := len(differ) - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	return act.Refused("move", p.Name, fmt.Errorf("the farm has changed since the plan was made:\n  %s", strings.Join(lines, "\n  ")),
+	return act.Refused("move", p.Name, fmt.Errorf("the farm has changed since the plan was made: %s", farm.Some(lines)),
 		"look at the difference and plan again: stowage plan")
 }

@@ -38,7 +38,7 @@ func askCascades(ctx context.Context, p peer, severity farm.Severity) ([]farm.Fi
 		return nil, err
 	}
 	return naming(farm.Finding{Severity: severity, Subject: p.name, Text: fmt.Sprintf("%d foreign keys change rows that no binary log shows: %s", len(names), farm.Some(names)),
-		Remedy: "each replica does it again by itself, so both servers need the same keys and foreign_key_checks=1; the checksums of the move cover these rows"}, names), nil
+		Remedy: "replicas do it again, so both servers need the same keys and foreign_key_checks=1; checksums cover these rows"}, names), nil
 }
 
 // askVersioned refuses tables whose history is kept by transaction number. What INSERT ... SELECT writes into them never

@@ -256,7 +256,7 @@ func shardSettings(_ context.Context, v *shardSurvey) ([]farm.Finding, error) {
 	if len(differ) == 0 {
 		return nil, nil
 	}
-	return []farm.Finding{{Severity: farm.Warning, Subject: string(v.s.to.main.Name()), Text: "for the shard's clients " + strings.Join(differ, "; "),
+	return []farm.Finding{{Severity: farm.Warning, Subject: string(v.s.to.main.Name()), Text: "for the shard's clients " + farm.Some(differ),
 		Remedy: "make the target's settings those of the source, or make sure that the application does not depend on them"}}, nil
 }
 

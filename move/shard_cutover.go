@@ -42,7 +42,7 @@ func (s *shardMove) serving(ctx context.Context) (serving, error) {
 	}
 	return atNone, &farm.Error{Op: "read routing", Subject: string(s.order.Shard),
 		Err:  fmt.Errorf("%w: it is listed by %v, and is on its way from %s to %s", farm.ErrRefused, pairs, s.order.From.Pair, s.order.To.Pair),
-		Hint: "routing was changed by hand; let the one pair list the shard that has served it, then: stowage resume"}
+		Hint: "routing was changed by hand; let only the pair list it that has served it, then: stowage resume"}
 }
 
 // cutover sends the shard's clients to the target. It does all of that, or

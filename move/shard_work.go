@@ -74,7 +74,7 @@ func (s *shardMove) compare(ctx context.Context) error {
 	}
 	return &farm.Error{Op: "compare", Subject: string(s.order.Shard),
 		Err:  fmt.Errorf("%w: %d places differ between source and copy, the first: %s", farm.ErrRefused, len(differ), differ[0]),
-		Hint: "a write went past the binary log (sql_log_bin=0), or another client writes on the target; find it before you copy again"}
+		Hint: "find the client that writes with sql_log_bin=0, or on the target, before you copy again"}
 }
 
 // noteEvents keeps the status of the shard's scheduled events, before anything

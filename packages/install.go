@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"stowage/farm"
 	"stowage/packages/pin"
@@ -97,7 +96,7 @@ func (a *Apt) areThere(ctx context.Context, pins []pin.Pin) error {
 		}
 	}
 	if len(wrong) > 0 {
-		return &farm.Error{Op: "check packages", Err: fmt.Errorf("%w: %s", farm.ErrRefused, strings.Join(wrong, "; ")), Hint: "dpkg --audit on the host says more"}
+		return &farm.Error{Op: "check packages", Err: fmt.Errorf("%w: %s", farm.ErrRefused, farm.Some(wrong)), Hint: "dpkg --audit on the host says more"}
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func (p *problem) noRooms() error {
 	for i, t := range p.goals.Onto {
 		names[i] = string(t)
 	}
-	return fmt.Errorf("%w: farm.yaml has no host of the types to pack onto (%s)", farm.ErrInput, strings.Join(names, ", "))
+	return fmt.Errorf("%w: farm.yaml has no host of the types to pack onto (%s)", farm.ErrInput, farm.Some(names))
 }
 
 // tooLarge names the first item that is larger than every host.

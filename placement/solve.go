@@ -43,7 +43,7 @@ func twosOnly(f *farm.Farm, g Goals) error {
 	left := planned(f, g)
 	if len(left.Pairs) == 0 && len(f.Pairs) > 0 {
 		return &farm.Error{Op: "plan farm", Subject: f.Name, Err: fmt.Errorf("%w: there are no pairs of two instances", farm.ErrInput),
-			Hint: "the unit shard regroups the shards of such pairs; the unit instance places single instances and primaries with several replicas as they are"}
+			Hint: "use the unit instance: it places single instances, and primaries with several replicas, as they are"}
 	}
 	if left == f {
 		return nil

@@ -60,7 +60,7 @@ func (t Target) isHere(ctx context.Context) error {
 	}
 	return &farm.Error{Op: "record", Subject: string(t.Instance),
 		Err:  fmt.Errorf("%w: %s is not an address of this machine, and traffic is recorded where the server runs", farm.ErrInput, t.Address),
-		Hint: "run stowage there, in a copy of this workspace, and name the instances of that machine"}
+		Hint: "run stowage there, in a copy of this workspace"}
 }
 
 // Progress is how far one window is.

@@ -94,15 +94,15 @@ func riskTopology(c *census) (farm.Finding, bool) {
 	}
 	return farm.Finding{
 		Check: "plan-topology", Severity: farm.Note, Subject: string(first),
-		Text:   fmt.Sprintf("the primary of %s moves: all writes of such a pair wait once, in the router, while it hands over", count(len(moved), "pair")),
-		Remedy: "none needed: docs/guide/switchover.md says what the pause was where it was measured; stowage move prints each, and --approve-before cutover lets a person choose the moment",
+		Text:   fmt.Sprintf("the primary of %s moves: writes of such a pair wait once, in the router", count(len(moved), "pair")),
+		Remedy: "none needed: docs/guide/switchover.md has measured pauses; --approve-before cutover lets a person choose the moment",
 	}, len(moved) > 0
 }
 
 func riskShardUnit(c *census) (farm.Finding, bool) {
 	return farm.Finding{
 		Check: "plan-unit", Severity: farm.Note, Subject: "plan",
-		Text:   "shards are regrouped into new pairs: stowage move makes those, carries shard by shard, and retires the pairs that are empty then; the clients of each shard wait once",
+		Text:   "shards are regrouped into new pairs, one by one; the clients of each wait once, and pairs that are empty then are retired",
 		Remedy: "none needed: docs/guide/move-shard.md says how, and what clients must do",
 	}, c.isByShard() && len(c.plan.Moves) > 0
 }
@@ -147,7 +147,7 @@ func riskNoLabels(c *census) (farm.Finding, bool) {
 	}
 	return farm.Finding{
 		Check: "plan-labels", Severity: farm.Warning, Subject: count(bare, "host"),
-		Text:   "no label says in which rack or on which power feed they are, so nothing keeps the two sides of a pair apart but the host itself",
+		Text:   "no label says in which rack or on which power feed they are: both sides of a pair may share one",
 		Remedy: "farm.yaml: labels: {rack: ..., power: ...}; goals.yaml: spread_labels: [rack, power]",
 	}, bare > 0
 }

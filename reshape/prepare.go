@@ -36,7 +36,7 @@ func (w *work) columnsBack(ctx context.Context) error {
 	}
 	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) error {
 		if column, last := shape.AreLast(was[shard], t); !last {
-			return &farm.Error{Op: "drop columns", Subject: fmt.Sprintf("%s on %s", shard, server.Name()), Err: fmt.Errorf("%w: column %s was added behind them: with one side altered and the other not, values would go into the wrong column", farm.ErrRefused, column),
+			return &farm.Error{Op: "drop columns", Subject: fmt.Sprintf("%s on %s", shard, server.Name()), Err: fmt.Errorf("%w: column %s was added behind them: replication would put values into the wrong column", farm.ErrRefused, column),
 				Hint: "leave the columns; no query reads them: stowage resume continues"}
 		}
 		for _, statement := range shape.DropColumns(was[shard], t) {

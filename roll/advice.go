@@ -100,8 +100,8 @@ func (s *stay) adviceHolds(ctx context.Context) error {
 		more = fmt.Sprintf(", and %s more", farm.Counted(n, "finding"))
 	}
 	return &farm.Error{Op: "check", Subject: string(s.order.Host),
-		Err:  fmt.Errorf("%w: tune has a finding that is new since the host left: %s: %s (%s, %s)%s", farm.ErrRefused, x.Subject, x.Verdict, x.ID, x.Read, more),
-		Hint: fmt.Sprintf("%s; or, when that is as it should be: stowage roll in %s --changed %s", x.Fix, s.order.Host, strings.Join(rulesOf(stops), ","))}
+		Err:  fmt.Errorf("%w: tune has a new finding: %s: %s (%s, %s)%s", farm.ErrRefused, x.Subject, x.Verdict, x.ID, x.Read, more),
+		Hint: fmt.Sprintf("%s; or, if it is right: stowage roll in %s --changed %s", x.Fix, s.order.Host, strings.Join(rulesOf(stops), ","))}
 }
 
 // rulesOf are the rules of findings, each once.

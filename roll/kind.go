@@ -60,7 +60,7 @@ func (a *Act) Begin(ctx context.Context, pair farm.PairName, side farm.SideName)
 	}
 	if o.Role == agenda.Single {
 		return store.Run{}, nil, act.Refused("take out", o.Subject(), errors.New("it is a single instance: no other server can serve its clients"),
-			"stowage roll --allow-downtime lets them wait at the gate while its host is worked on; stowage move instance takes it to another host")
+			"stowage roll --allow-downtime lets them wait at the gate; stowage move instance takes it to another host")
 	}
 	book, _ := a.Kind.Runbook(holding(o.Role))
 	o.Runbook = book.Name

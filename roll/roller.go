@@ -113,7 +113,7 @@ func (r *Roller) Begin(ctx context.Context, p agenda.Plan) (store.Run, []farm.Fi
 		return store.Run{}, nil, err
 	}
 	if differ := agenda.Drift(p, r.Farm); len(differ) > 0 {
-		return store.Run{}, nil, act.Refused(Roll, p.Name, fmt.Errorf("the farm has changed since the plan was made:\n  %s", strings.Join(differ, "\n  ")),
+		return store.Run{}, nil, act.Refused(Roll, p.Name, fmt.Errorf("the farm has changed since the plan was made: %s", farm.Some(differ)),
 			"look at the difference and plan again")
 	}
 	pending, err := r.pending(p)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"stowage/farm"
@@ -85,7 +84,7 @@ func Choose(seen []Seen) (Seen, error) {
 	for _, s := range seen {
 		why = append(why, fmt.Sprintf("side %s %s", s.Side, s.Not))
 	}
-	return Seen{}, &farm.Error{Op: "choose a side", Err: fmt.Errorf("%w: no side has everything and is free to be read: %s", farm.ErrRefused, strings.Join(why, "; ")), Hint: "wait until one is in rotation and has caught up; or name one as it is: --side A"}
+	return Seen{}, &farm.Error{Op: "choose a side", Err: fmt.Errorf("%w: no side has everything and is free to be read: %s", farm.ErrRefused, farm.Some(why)), Hint: "wait until one is in rotation and has caught up; or name one as it is: --side A"}
 }
 
 // Why says in one sentence why this side was chosen.

@@ -161,9 +161,9 @@ func (c *Cutover) holder(ctx context.Context) (*mysql.Server, error) {
 	}
 	if !has.Reached(otherHas) {
 		return nil, &farm.Error{Op: c.Step, Subject: string(other.Name()),
-			Err: fmt.Errorf("%w: it takes writes and has some that %s lacks (%s, %s), which routing names and which does not follow it",
+			Err: fmt.Errorf("%w: it takes writes that %s, which routing names, does not have (%s, %s)",
 				farm.ErrOutcomeUnknown, named.Name(), otherHas, has),
-			Hint: "whose writes are these? docs/guide/switchover.md says what to look at; nothing has been changed"}
+			Hint: "find whose they are: docs/guide/switchover.md; nothing has been changed"}
 	}
 	return named, c.Swing.fence(ctx, other) // it takes writes by mistake, and has got none
 }

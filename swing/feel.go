@@ -180,21 +180,21 @@ func (f *feeling) judge() error {
 	here, twin := string(f.swing.Returns.Name()), f.swing.Twin.Name()
 	switch {
 	case v.errors:
-		return &farm.Error{Op: "watch", Subject: here, Err: fmt.Errorf("%w: at %g %% of its clients %s of the statements failed, on %s %s of the same kinds in the same seconds (limit: %s more); %s, most errors in %s",
+		return &farm.Error{Op: "watch", Subject: here, Err: fmt.Errorf("%w: at %g %% of clients %s of %[7]s failed, on %[4]s %[5]s (limit: %[6]s more), most in %[8]s",
 			ErrWorse, f.percent, share(v.failed), twin, share(v.failedTwin), share(l.Errors), farm.Counted(v.statements, "statement"), kind(v.failing)),
-			Hint: fmt.Sprintf("look whether %s takes writes (read_only), at the space on its disks and at its error log; the limit is ramp.errors in goals.yaml", here)}
+			Hint: "look at its read_only, disks and error log; limit: ramp.errors"}
 	case v.latency:
 		most := ""
 		if v.worst != "" {
 			most = ", most of the difference in " + kind(v.worst)
 		}
-		return &farm.Error{Op: "watch", Subject: here, Err: fmt.Errorf("%w: at %g %% of its clients %s %v, on %s %v in the same seconds (limit: %g times and %v more); %s%s",
+		return &farm.Error{Op: "watch", Subject: here, Err: fmt.Errorf("%w: at %g %% of clients %s %v, on %s %v (limit: %g times and %v more); %s%s",
 			ErrWorse, f.percent, f.took(), rounded(v.here), twin, rounded(v.twin), l.Latency, l.Floor, farm.Counted(v.statements, "statement"), most),
-			Hint: f.compareHint() + "; the limits are ramp.latency and ramp.floor in goals.yaml"}
+			Hint: f.compareHint() + "; limits: ramp.latency, ramp.floor in goals.yaml"}
 	case v.waiting:
-		return &farm.Error{Op: "watch", Subject: here, Err: fmt.Errorf("%w: at %g %% of its clients it answered %v later than at best, %s %v in the same seconds (limit: %g times and %v more)",
+		return &farm.Error{Op: "watch", Subject: here, Err: fmt.Errorf("%w: at %g %% of clients it answered %v late, %s %v (limit: %g times and %v more)",
 			ErrWorse, f.percent, rounded(v.waits), twin, rounded(v.waitsTwin), l.Latency, waitFloor),
-			Hint: fmt.Sprintf("statements wait before %s reads them: look at what else takes the CPUs of its host, and at the network there; the limit is ramp.latency in goals.yaml", here)}
+			Hint: "look at load and network of its host; limit: ramp.latency in goals.yaml"}
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (s *Swing) retreat(ctx context.Context) error {
 		s.tell(farm.StepWaiting, "retreat", fmt.Sprintf("clients are still served by %s, which does worse: %v", s.Returns.Name(), err), 0)
 		if pause(trying, 100*time.Millisecond) != nil {
 			return &farm.Error{Op: "retreat", Subject: string(s.Returns.Name()), Err: fmt.Errorf("its clients could not be sent to %s, and it still serves them: %w", s.Twin.Name(), err),
-				Hint: "end the sessions that hold work open, then go on: the side is watched, and its clients are sent away, again"}
+				Hint: "end the sessions that hold work open; the side is then watched, and its clients sent away, again"}
 		}
 	}
 }

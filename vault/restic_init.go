@@ -44,8 +44,8 @@ func (r *Restic) initialise(ctx context.Context) error {
 		return fmt.Errorf("after restic init: %w", err)
 	}
 	if n := len(strings.Fields(keys.String())); n != 1 {
-		return &farm.Error{Op: "initialise", Subject: r.place.Subject(), Err: fmt.Errorf("%w: the repository has %d keys and should have one: there was a repository before whose file config was lost, or another machine made it at the same time", farm.ErrRefused, n),
-			Hint: "look into it before anything is kept there; what is new in it are one file in keys, and config"}
+		return &farm.Error{Op: "initialise", Subject: r.place.Subject(), Err: fmt.Errorf("%w: it has %d keys and should have one: an older repository lost its file config, or two machines made it", farm.ErrRefused, n),
+			Hint: "look into it first; new are config and a file in keys"}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

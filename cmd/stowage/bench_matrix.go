@@ -164,7 +164,7 @@ func readCell(name string) (*result.Result, error) {
 		for _, c := range d.Cells {
 			names = append(names, fmt.Sprintf("%q", path+"#"+c.Name))
 		}
-		return &farm.Error{Op: "read result", Subject: name, Err: fmt.Errorf("%w: %s", farm.ErrInput, why), Hint: "its cells are " + strings.Join(names, ", ")}
+		return &farm.Error{Op: "read result", Subject: name, Err: fmt.Errorf("%w: %s", farm.ErrInput, why), Hint: "its cells are " + farm.Some(names)}
 	}
 	if !ok {
 		return nil, wrong("it holds a matrix, and one cell of it is meant")

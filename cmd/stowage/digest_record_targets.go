@@ -87,8 +87,8 @@ func (a *app) targets(ctx context.Context, d *session.Session, names []string) (
 		}
 	}
 	if len(found) == 0 {
-		return nil, nil, &farm.Error{Op: "record", Err: fmt.Errorf("%w: none of the %s of farm.yaml runs on this machine or on a host with an agent, and traffic is recorded where a server runs", farm.ErrInput, farm.Counted(len(elsewhere), "instance")),
-			Hint: "run agents on their machines (docs/guide/agents.md), or stowage there in a copy of this workspace"}
+		return nil, nil, &farm.Error{Op: "record", Err: fmt.Errorf("%w: none of the %s of farm.yaml runs on this machine or on a host with an agent", farm.ErrInput, farm.Counted(len(elsewhere), "instance")),
+			Hint: "run agents there (docs/guide/agents.md), or stowage in a copy of this workspace"}
 	}
 	return found, elsewhere, nil
 }

@@ -78,7 +78,7 @@ func (a *app) readWindow(ctx context.Context, r *traffic.Statements, name string
 	}
 	if w.ring == nil && w.refuse != nil {
 		return nil, &farm.Error{Op: "read performance_schema", Subject: name, Err: fmt.Errorf("%w: %w, and there are only sums: %s", farm.ErrInput, w.refuse, w.why),
-			Hint: "UPDATE performance_schema.setup_consumers SET ENABLED='YES' WHERE NAME IN ('events_statements_current','events_statements_history_long'), or ask for less"}
+			Hint: "enable the consumers events_statements_current and events_statements_history_long, or ask for less"}
 	}
 	return w.choose(), nil
 }

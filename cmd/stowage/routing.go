@@ -304,7 +304,7 @@ func (a *app) askBehind(ctx context.Context, d *session.Session, r route.Router,
 	switch {
 	case len(closed) > 0:
 		return &farm.Error{Op: "open gate", Subject: fmt.Sprintf("%s side %s", pair, side),
-			Err:  fmt.Errorf("%w: %s is behind it and is read_only: every write would fail with error 1290", farm.ErrRefused, closed[0].Address),
+			Err:  fmt.Errorf("%w: %s behind it is read_only: writes would fail", farm.ErrRefused, closed[0].Address),
 			Hint: "stowage resume opens server and gate; docs/guide/runbook.md says how to do it by hand"}
 	case unknown != "":
 		return &farm.Error{Op: "open gate", Subject: fmt.Sprintf("%s side %s", pair, side), Err: fmt.Errorf("%w: %s", farm.ErrRefused, unknown),

@@ -184,8 +184,8 @@ func firstTable(ctx context.Context, d *session.Session, open opener) (*route.Ta
 		run = store.Run{}
 	} else if noted == nil {
 		return nil, run, v, &farm.Error{Op: "create routing", Subject: run.ID,
-			Err:  fmt.Errorf("%w: this move has not ended, and nothing is kept of what it wrote; farm.yaml does not say where clients are now", farm.ErrRefused),
-			Hint: "write the table by hand from what the servers say, docs/reference/routing.md describes it; where it is not certain, with a closed gate; then: stowage resume"}
+			Err:  fmt.Errorf("%w: this move has not ended, and its table is not kept", farm.ErrRefused),
+			Hint: "write it by hand as docs/reference/routing.md says, gates closed where in doubt; then: stowage resume"}
 	} else {
 		t = noted.Rebuilt(first)
 	}

@@ -95,7 +95,7 @@ func (a *app) snapshotSpec(d *session.Session, name string, shard farm.ShardName
 	if name != "" {
 		s, err := d.Workspace.Reshape(name)
 		if err == nil && !s.Takes(shard) {
-			err = &farm.Error{Op: "read spec", Subject: s.File, Err: fmt.Errorf("%w: it is not for shard %s, its shards are %s", farm.ErrInput, shard, strings.Join(s.Shards, ", "))}
+			err = &farm.Error{Op: "read spec", Subject: s.File, Err: fmt.Errorf("%w: it is not for shard %s, its shards are %s", farm.ErrInput, shard, farm.Some(s.Shards))}
 		}
 		return s, err
 	}
@@ -116,7 +116,7 @@ func (a *app) snapshotSpec(d *session.Session, name string, shard farm.ShardName
 	case 0:
 		return spec.Spec{}, &farm.Error{Op: "read spec", Subject: string(shard), Err: fmt.Errorf("%w: no spec in reshape/ is for this shard", farm.ErrInput), Hint: "write reshape/NAME.yaml: docs/guide/reshape.md"}
 	}
-	return spec.Spec{}, &farm.Error{Op: "read spec", Subject: string(shard), Err: fmt.Errorf("%w: several specs are for this shard: %s", farm.ErrInput, strings.Join(names, ", ")), Hint: "name one: --spec " + names[0]}
+	return spec.Spec{}, &farm.Error{Op: "read spec", Subject: string(shard), Err: fmt.Errorf("%w: several specs are for this shard: %s", farm.ErrInput, farm.Some(names)), Hint: "name one: --spec " + names[0]}
 }
 
 // snapshotPlaces are the sides of the pair that serves a shard, with what routing says of each.

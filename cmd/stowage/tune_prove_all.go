@@ -90,7 +90,7 @@ func (a *app) planAll(ctx context.Context, t *tuneFlags, dir string) (tunedTable
 	if dir == "" {
 		homes := facts.DataHomes()
 		if len(homes) != 1 {
-			return out, &farm.Error{Op: "prove", Subject: prove.All, Err: fmt.Errorf("%w: instances keep their data in %d places: %s", farm.ErrRefused, len(homes), strings.Join(homes, ", ")),
+			return out, &farm.Error{Op: "prove", Subject: prove.All, Err: fmt.Errorf("%w: instances keep their data in %d places: %s", farm.ErrRefused, len(homes), farm.Some(homes)),
 				Hint: "name a directory on the storage that is meant: stowage tune --prove all DIR"}
 		}
 		dir = homes[0]

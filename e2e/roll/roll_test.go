@@ -273,7 +273,7 @@ func advised(t *testing.T, r *farmtest.RolledFarm) {
 	file := r.OptionFile("dbshard001a")
 	add := `steps: [{command: [/bin/sh, -c, 'printf "[mysqld]\nloose_innodb_file_format = Barracuda\n" >> ` + file + `']}]` + "\n"
 	r.File("rolls/gone.yaml", "hosts: db00[12]\n"+add)
-	out := r.Read(r.Run(farmtest.ExitUnknown, "tune has a finding that is new since the host left: "+file+":", "roll", r.Plan("gone"), "--json"))
+	out := r.Read(r.Run(farmtest.ExitUnknown, "tune has a new finding: "+file+":", "roll", r.Plan("gone"), "--json"))
 	if len(out.Hosts) != 2 || out.Hosts[0].End != "stuck" || out.Hosts[0].CommandRC == nil || out.Hosts[1].End != "not-started" {
 		t.Errorf("%+v", out.Hosts)
 	}

@@ -61,7 +61,7 @@ func ReadAddresses(file string, r io.Reader) ([]string, error) {
 		bad = append(bad, fmt.Sprintf("%s: %s", file, err))
 	}
 	if len(bad) > 0 {
-		return nil, &farm.Error{Op: "read addresses", Err: fmt.Errorf("%w:\n  %s", farm.ErrInput, strings.Join(bad, "\n  ")),
+		return nil, &farm.Error{Op: "read addresses", Err: fmt.Errorf("%w: %s", farm.ErrInput, farm.Some(bad)),
 			Hint: "one HOST or HOST:PORT a line, and # for comments"}
 	}
 	return out, nil

@@ -153,7 +153,7 @@ func namesakes(servers []Server, hosts []Host) []farm.Finding {
 		if names := by[name]; len(names) > 1 {
 			out = append(out, farm.Finding{Check: "hostname", Severity: farm.Note, Subject: few(names),
 				Text:   fmt.Sprintf("%s whose servers all call their machine %s", farm.Counted(len(names), "host"), name),
-				Remedy: "nothing, if these are machines of their own; if they are addresses of one, its capacity counts once for each, and both sides of a pair may be on it"})
+				Remedy: "nothing, if these are several machines; if they are one, its capacity counts several times, and both sides of a pair may be on it"})
 		}
 	}
 	return out

@@ -55,7 +55,7 @@ func (g Graph) If(source string) (Effect, error) {
 				known = append(known, n.Name)
 			}
 		}
-		return Effect{}, &farm.Error{Op: "find source", Subject: source, Err: fmt.Errorf("%w: there is no such source", farm.ErrInput), Hint: "known are " + strings.Join(known, ", ")}
+		return Effect{}, &farm.Error{Op: "find source", Subject: source, Err: fmt.Errorf("%w: there is no such source", farm.ErrInput), Hint: "known are " + farm.Some(known)}
 	}
 	n := g.Nodes[at]
 	e := Effect{FormatVersion: FormatVersion, Source: n.Name, Reached: []Reach{}, Perhaps: []string{}, Decides: append([]string{}, n.Decides...), Rests: []Rest{}}

@@ -27,7 +27,7 @@ func (r *Statements) Schema(ctx context.Context) (consumers map[string]bool, err
 	})
 	if err == nil && (!consumers["global_instrumentation"] || !consumers["statements_digest"]) {
 		return nil, &farm.Error{Op: "read performance_schema", Subject: string(r.server.Name()), Err: fmt.Errorf("%w: its consumer statements_digest is off", farm.ErrInput),
-			Hint: "UPDATE performance_schema.setup_consumers SET ENABLED='YES' WHERE NAME IN ('global_instrumentation','statements_digest')"}
+			Hint: "enable the consumers global_instrumentation and statements_digest in setup_consumers"}
 	}
 	return consumers, r.fail("read performance_schema", schemaGrant, err)
 }

@@ -53,7 +53,7 @@ var flushMethods = map[string]string{"direct": "O_DIRECT", "fsync": "fsync", "ds
 func ParseCell(id string) (Cell, error) {
 	bad := func(why string) (Cell, error) {
 		return Cell{}, &farm.Error{Op: "read cell", Subject: id, Err: fmt.Errorf("%w: %s", farm.ErrInput, why),
-			Hint: "cells are innodb, myrocks, aria and myisam; innodb-4k, -8k, -16k for its pages, -nodw without doublewrite, -fsync or -dsync for the flush method; -relaxed for commits that are not synced: innodb-16k-nodw"}
+			Hint: "write innodb, myrocks, aria or myisam; of innodb also -4k, -8k, -16k, -nodw, -fsync, -dsync; of all -relaxed: innodb-16k-nodw"}
 	}
 	words := strings.Split(strings.ToLower(id), "-")
 	c := Cell{Durability: Durable}

@@ -53,7 +53,7 @@ func NeedOf(data int64, stores int, atOnce []int64) Need {
 func (n Need) Check(dir string, memory, free int64) error {
 	switch {
 	case memory > 0 && n.Memory > memory/10*8:
-		return &farm.Error{Op: "measure", Subject: dir, Err: fmt.Errorf("%w: its servers may take %d MiB of memory, and %d MiB are available, of which a fifth is left alone", farm.ErrRefused, n.Memory>>20, memory>>20),
+		return &farm.Error{Op: "measure", Subject: dir, Err: fmt.Errorf("%w: its servers may take %d MiB of memory, and of %d MiB available a fifth stays free", farm.ErrRefused, n.Memory>>20, memory>>20),
 			Hint: "fewer --rows, a larger --ratio (a smaller cache), or fewer --n-instances"}
 	case n.Disk > free/10*9:
 		return &farm.Error{Op: "measure", Subject: dir, Err: fmt.Errorf("%w: data of up to %d MiB would not leave a tenth of the %d MiB that are free", farm.ErrInput, n.Disk>>20, free>>20),
