@@ -148,8 +148,8 @@ func canEnd(s *store.Store, run, verb string) error {
 		return nil
 	}
 	w := now.Lost[n]
-	return Refused(verb, w.Part, fmt.Errorf("the way back is lost since %s: %s; undo would lose later writes", w.Since.Local().Format("15:04:05"), w.Why),
-		"it serves there and waits; go on without a way back: "+goForward+" --reason WHY; back again is then a new move")
+	return Refused(verb, w.Part, fmt.Errorf("the way back is lost since %s: %s; undo would lose what was written", w.Since.Local().Format("15:04:05"), w.Why),
+		"it serves and waits; go on without a way back: "+goForward+" --reason WHY; back again is then a new move")
 }
 
 // Forward lets parts whose way back is lost go on without it: one, or all that

@@ -144,7 +144,7 @@ func (x *felt) away(ill func()) error {
 // retreated: the error says why, at which share, and what to do; the twin serves all clients again.
 func (x *felt) retreated(err error, words ...string) {
 	x.T.Helper()
-	if !errors.Is(err, swing.ErrWorse) || farm.Hint(err) == "" || strings.Contains(err.Error(), "at 100 % of its clients") {
+	if !errors.Is(err, swing.ErrWorse) || farm.Hint(err) == "" || strings.Contains(err.Error(), "at 100 % of clients") {
 		x.T.Errorf("a sick side was not sent away at the first shares: %v", err)
 		return
 	}
@@ -258,7 +258,7 @@ func TestColdSideOnASlowDiskIsSentAway(t *testing.T) {
 		x.A.Restart(t)
 		x.A.Exec(t, "START SLAVE")
 	})
-	x.retreated(err, "at 1", " % of its clients")
+	x.retreated(err, "at 1", " % of clients")
 }
 
 // group makes a control group, and puts a server into it when a value is set there.
