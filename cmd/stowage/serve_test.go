@@ -88,7 +88,8 @@ func TestServeSaysWhatVerbsPrint(t *testing.T) {
 	dir := servedWorkspace(t)
 	s := serveNow(t, dir)
 	s.enter()
-	shown := regexp.MustCompile(`, [0-9hms]+ to go`) // of a copy: it depends on when it is asked
+	// How long a copy takes depends on when it is asked, and the next steps are those of a command that was typed.
+	shown := regexp.MustCompile(`, [0-9hms]+ to go|,\n "next_steps": \[[^]]*\]`)
 	for path, args := range map[string][]string{
 		"/api/moves":                       {"status"},
 		"/api/plan":                        {"plan", "show", "first"},
