@@ -224,8 +224,8 @@ func askEvents(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
-	return []farm.Finding{{Severity: farm.Warning, Subject: x.name(), Text: fmt.Sprintf("it may have fired %s: %s. A backup of this side has them as they were; those that are newer than it, and those of a backup of its twin, stay disabled", farm.Counted(len(of), "event"), farm.Some(of)),
-		Remedy: "when it serves: ALTER EVENT ... ENABLE there, for those that must fire"}}, nil
+	return []farm.Finding{{Severity: farm.Warning, Subject: x.name(), Text: fmt.Sprintf("it may have fired %s: %s. Those that the backup of this side does not have stay disabled", farm.Counted(len(of), "event"), farm.Some(of)),
+		Remedy: "when it serves: ALTER EVENT ... ENABLE there"}}, nil
 }
 
 // askUnreceived says up to where the twin has what the lost side wrote.

@@ -63,7 +63,7 @@ type dueTask struct {
 	Next    *time.Time `json:"next"`
 }
 
-// next: what failed is looked into, what was measured is looked at.
+// next: what failed is looked into. Cron would mail whatever else is said.
 func (o dueAnswer) next(a *app, dry bool) []string {
 	failed := slices.ContainsFunc(o.Tasks, func(t dueTask) bool { return t.State == "failed" })
 	switch {
@@ -72,7 +72,7 @@ func (o dueAnswer) next(a *app, dry bool) []string {
 	case dry && slices.ContainsFunc(o.Tasks, func(t dueTask) bool { return t.State == "due" }):
 		return []string{a.forReal()}
 	}
-	return []string{a.cmd("capacity"), a.cmd("digest farm")}
+	return nil
 }
 
 func (a *app) dueCommand() *cobra.Command {

@@ -80,8 +80,11 @@ func (a *app) sayNext(err error) {
 	if a.json || errors.Is(err, syscall.EPIPE) {
 		return
 	}
-	next := a.next
-	if code := exitCode(err); len(next) == 0 && farm.Hint(err) == "" && (code == exitRefused || code == exitFailed || code == exitUnknown) {
+	next, code := a.next, exitCode(err)
+	if code == exitUsage && farm.Hint(err) != "" {
+		next = nil // the hint says what to type instead
+	}
+	if len(next) == 0 && farm.Hint(err) == "" && (code == exitRefused || code == exitFailed || code == exitUnknown) {
 		next = []string{a.cmd("explain %d", code)}
 	}
 	for _, command := range next {
