@@ -94,7 +94,7 @@ func TestGridHasEveryHostOnce(t *testing.T) {
 			}
 		}
 		var order []string
-		for _, m := range regexp.MustCompile(`<h4>([^<]*) <small>`).FindAllStringSubmatch(racks, -1) {
+		for _, m := range regexp.MustCompile(`<h3>([^<]*) <small>`).FindAllStringSubmatch(racks, -1) {
 			order = append(order, m[1])
 		}
 		if n == 150 {

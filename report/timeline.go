@@ -276,6 +276,8 @@ var kindWords = map[string]string{
 	"backup copy":     "the instance's data go into the vault while it serves",
 	"backup position": "the instance turns its place in the binary log into GTIDs",
 	"backup seal":     "the manifest makes the backup whole; then the catalogue has it",
+	"restore out":     "the lost side's clients go to its twin, which has applied all that it received",
+	"restore adopt":   "farm.yaml names the new place; the catalogue says that the backup is proven",
 	"restore fetch":   "the full copy, and what is based on it, become a data directory",
 	"restore start":   "the restored instance runs, read-only",
 	"restore stand":   "its position is that of the backup",

@@ -27,7 +27,7 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	_, err := Choose([]Seen{seen("A", 0, 0, "is out of rotation"), seen("B", 0, 50, "is 3s behind its twin")})
-	if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "side A is out of rotation; side B is 3s behind its twin") {
+	if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "side A is out of rotation, side B is 3s behind its twin") {
 		t.Errorf("%v", err)
 	}
 }

@@ -26,14 +26,14 @@ func (a *app) cmd(format string, args ...any) string {
 
 // within has a command of this program work in the workspace that was named.
 func (a *app) within(command string) string {
-	if a.dir == "." {
-		return command
-	}
 	return inWorkspace(a.dir, command)
 }
 
 // inWorkspace has a command of this program work in the workspace of a directory.
 func inWorkspace(dir, command string) string {
+	if dir == "." {
+		return command
+	}
 	return "stowage -C " + shellWord(dir) + strings.TrimPrefix(command, "stowage")
 }
 

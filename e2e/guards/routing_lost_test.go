@@ -81,7 +81,7 @@ func TestRoutingTableLostInTheMiddleOfAMove(t *testing.T) {
 	if !found {
 		t.Fatal("no gate is closed behind the fence")
 	}
-	says(farmtest.ExitRefused, "is behind it and is read_only", "routing", "open", pair, side)
+	says(farmtest.ExitRefused, "behind it is read_only", "routing", "open", pair, side)
 	lose()
 	says(farmtest.ExitFine, "GATE CLOSED: clients of "+pair+" side "+side, "status")
 
