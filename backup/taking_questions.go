@@ -65,12 +65,11 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 
 // askAccount asks whether the account that copies may do that.
 func askAccount(ctx context.Context, t *taking) ([]farm.Finding, error) {
-	as := t.act.Backup
-	lacks, err := t.server.BackupLacks(ctx, as.User)
-	if err != nil || len(lacks) == 0 {
+	fault, remedy, err := t.server.BackupFault(ctx, t.act.Backup.At(t.server.Address()))
+	if err != nil || fault == "" {
 		return nil, err
 	}
-	return t.finding(farm.Blocker, fmt.Sprintf("the account that copies, %s, lacks %s", as.User, strings.Join(lacks, ", ")), "GRANT "+strings.Join(lacks, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for"), nil
+	return t.finding(farm.Blocker, fault, remedy), nil
 }
 
 // askRoom asks whether the vault is there, and whether it has room.

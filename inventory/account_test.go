@@ -32,6 +32,11 @@ func TestAccountsAtFaultAreTheRemedy(t *testing.T) {
 		if f := inv.Findings[0]; f.Severity != farm.Blocker || !strings.Contains(f.Text, x.text) || !strings.HasPrefix(f.Remedy, x.remedy) {
 			t.Errorf("password %s: %+v, want %q and %q", x.password, f, x.text, x.remedy)
 		}
+		var text strings.Builder
+		must(t, inv.WriteText(&text))
+		if lines := strings.Split(text.String(), "\n"); !strings.Contains(lines[3], "access denied") || !strings.Contains(lines[4], "unreachable") {
+			t.Errorf("the table does not tell a login from a server that is down:\n%s", &text)
+		}
 		if got := inv.Findings[1].Remedy; got != "start it, or correct farm.yaml" {
 			t.Errorf("of a server that does not answer: %q", got)
 		}

@@ -154,7 +154,11 @@ func (inv Inventory) WriteText(w io.Writer) error {
 	t := table.New(w, "INSTANCE\tHOST\tADDRESS\tVERSION\tSERVER ID\tDOMAIN\tSHARDS\tDATA\tFROM\tLAG")
 	for _, i := range inv.Instances {
 		if i.Error != "" {
-			t.Row("%s\t%s\t%s\tunreachable\t\t\t\t\t\t", i.Name, i.Host, i.Address)
+			why := "unreachable"
+			if i.remedy != "" {
+				why = "access denied"
+			}
+			t.Row("%s\t%s\t%s\t%s\t\t\t\t\t\t", i.Name, i.Host, i.Address, why)
 			continue
 		}
 		lag := "?"

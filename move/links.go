@@ -72,20 +72,9 @@ func askBackup(ctx context.Context, p peer, m *Mover) ([]farm.Finding, error) {
 		return []farm.Finding{remark(p.name, "its host sees the password of "+as.User+", who may do everything on this server: copies are made with this account",
 			"a group [backup] in the accounts file, with an account that may be copied from and nothing else: docs/reference/privileges.md")}, nil
 	}
-	lacking, err := p.server.BackupLacks(ctx, as.User)
-	switch {
-	case err != nil:
+	fault, remedy, err := p.server.BackupFault(ctx, as)
+	if err != nil || fault == "" {
 		return nil, err
-	case lacking == nil:
-		refusal, err := p.server.RefusesLogin(ctx, as)
-		if refusal == nil {
-			return nil, err
-		}
-		return []farm.Finding{blocker(p.name, fmt.Sprintf("the account %s of [backup] cannot log in: %v", as.User, errors.Unwrap(refusal)),
-			"correct the password in the [backup] group of the accounts file, or on the server")}, nil
-	case len(lacking) == 0:
-		return []farm.Finding{blocker(p.name, "it has no account "+as.User+", which [backup] of the accounts file names", "CREATE USER and GRANT: docs/reference/privileges.md")}, nil
 	}
-	return []farm.Finding{blocker(p.name, "the account "+as.User+" of [backup] lacks "+strings.Join(lacking, ", "),
-		"GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account")}, nil
+	return []farm.Finding{blocker(p.name, fault, remedy)}, nil
 }

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -102,6 +103,25 @@ func (s *Server) BackupLacks(ctx context.Context, user string) ([]string, error)
 		}
 	}
 	return out, nil
+}
+
+// BackupFault says what keeps an account from copying this server, and what to do; nothing where it may. A login is tried where one of
+// the user's accounts admits our own address.
+func (s *Server) BackupFault(ctx context.Context, as Account) (fault, remedy string, err error) {
+	lacking, err := s.BackupLacks(ctx, as.User)
+	switch {
+	case err != nil:
+		return "", "", err
+	case lacking == nil:
+		refusal, err := s.RefusesLogin(ctx, as)
+		if refusal == nil {
+			return "", "", err
+		}
+		return fmt.Sprintf("the account %s of [backup] cannot log in: %v", as.User, errors.Unwrap(refusal)), "correct the password in the [backup] group of the accounts file, or on the server", nil
+	case len(lacking) == 0:
+		return "it has no account " + as.User + ", which [backup] of the accounts file names", "CREATE USER and GRANT: docs/reference/privileges.md", nil
+	}
+	return "the account " + as.User + " of [backup] lacks " + strings.Join(lacking, ", "), "GRANT " + strings.Join(lacking, ", ") + " ON *.* TO the account", nil
 }
 
 // TransactionVersioned are the system-versioned tables whose rows are stamped with transaction numbers instead of times.

@@ -61,6 +61,7 @@ func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
 // What cron calls archives, backs up and verifies what is due, once, and the second call does nothing of it; a run that was cut short is continued.
 func TestDueBacksUpAndVerifies(t *testing.T) {
 	k := farmtest.StartKeptFarm(t)
+	refusedAccounts(t, k)
 	k.KilledIn("both", "before position", "due")
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "due")
 	k.Run(farmtest.ExitFine, "not due", "due")
@@ -70,6 +71,33 @@ func TestDueBacksUpAndVerifies(t *testing.T) {
 	k.Run(farmtest.ExitFindings, "backup-place-own-host", "backup", "status")
 	k.NothingLeft()
 	k.F.CheckLedger()
+}
+
+// refusedAccounts: an account that cannot copy is found before anything is copied.
+func refusedAccounts(t *testing.T, k *farmtest.KeptFarm) {
+	t.Helper()
+	path := filepath.Join(k.F.Dir, "accounts.cnf")
+	right, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for with, want := range map[string]string{
+		"[backup]\nuser = backup\npassword = wrong":  "the account backup of [backup] cannot log in",
+		"[backup]\nuser = nobody\npassword = secret": "it has no account nobody, which [backup] of the accounts file names",
+		"[backup]\nuser = app\npassword = secret":    "the account app of [backup] lacks ",
+	} {
+		wrong := regexp.MustCompile(`\[backup\]\nuser = .*\npassword = .*`).ReplaceAllLiteral(right, []byte(with))
+		if err := os.WriteFile(path, wrong, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k.Run(farmtest.ExitRefused, want, "backup", "run")
+	}
+	if err := os.WriteFile(path, right, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ids := k.Backups(); len(ids) != 0 {
+		t.Errorf("there are %q", ids)
+	}
 }
 
 // One border of each kind of run, another with each commit: e2e/long/backup has the others.

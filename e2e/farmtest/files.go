@@ -62,7 +62,7 @@ func StartFilesFarm(t *testing.T, topology farm.Topology, versions int64, client
 	}
 	f.takeIn(ws)
 	f.Spec("", "")
-	f.add("due: {load: off, sizes: off, sources: off}\n")
+	f.add("due: {load: off, hosts: off, sizes: off, sources: off}\n")
 	clients.Shard = FilesShard
 	clients.DSN = func(address string) string {
 		c := driver.NewConfig()
