@@ -22,7 +22,7 @@ type HostFacts struct {
 type HostRow struct {
 	Host, Measure string
 	At            time.Time
-	Mean, Most    float64
+	Mean          float64
 }
 
 // AskedRow is how many statements all servers were asked in an hour, or a day, a second.
@@ -36,17 +36,16 @@ const leastLooks = 3
 
 // period are the hours, or days, before or after the moves.
 type period struct {
-	name        string
-	from, until time.Time
-	looks       map[int64]bool
-	sums        map[[2]string]sum // by host and measure
-	asked       sum
-	hosts       []string
+	name  string
+	looks map[int64]bool
+	sums  map[[2]string]sum // by host and measure
+	asked sum
+	hosts []string
 }
 
 type sum struct {
-	of, most float64
-	n        int
+	of float64
+	n  int
 }
 
 func (s sum) mean() float64 { return s.of / float64(max(1, s.n)) }
@@ -79,8 +78,8 @@ func measuredSections(f *HostFacts) []planSection {
 		}
 		t.Rows = append(t.Rows, cells(m.name, shown(b, okBefore, m.kind), shown(a, okAfter, m.kind), ratioOf(a, b, okBefore && okAfter)))
 	}
-	cpu, _ := measureNamed("processors busy").of(after)
-	was, _ := measureNamed("processors busy").of(before)
+	cpu, _ := after.total(shardload.HostCPU)
+	was, _ := before.total(shardload.HostCPU)
 	s.Text = []string{fmt.Sprintf("%s used %s processors before, %s %s after: means of %s before and %s after.", count(len(before.hosts), "host"), digits(was), count(len(after.hosts), "host"), digits(cpu), lookWords(len(before.looks), f.Grain), lookWords(len(after.looks), f.Grain))}
 	s.Tables = []planTable{t, hostTable(before, after)}
 	s.Notes = []string{"Each hour is the mean of the windows that stowage due measured in it. Clients are not the same before and after: statements a second say how alike they are. Hosts that share a machine count their servers' processes; how long they waited is not known."}
@@ -97,7 +96,7 @@ func lookWords(n int, grain time.Duration) string {
 
 // period adds up what lies wholly between from and until.
 func (f *HostFacts) period(name string, from, until time.Time) period {
-	p := period{name: name, from: from, until: until, looks: map[int64]bool{}, sums: map[[2]string]sum{}}
+	p := period{name: name, looks: map[int64]bool{}, sums: map[[2]string]sum{}}
 	within := func(at time.Time) bool { return !at.Before(from) && !at.Add(f.Grain).After(until) }
 	for _, r := range f.Rows {
 		if !within(r.At) {
@@ -106,28 +105,28 @@ func (f *HostFacts) period(name string, from, until time.Time) period {
 		p.looks[r.At.Unix()] = true
 		key := [2]string{r.Host, r.Measure}
 		s := p.sums[key]
-		p.sums[key] = sum{s.of + r.Mean, max(s.most, r.Most), s.n + 1}
+		p.sums[key] = sum{s.of + r.Mean, s.n + 1}
 		if !slices.Contains(p.hosts, r.Host) {
 			p.hosts = append(p.hosts, r.Host)
 		}
 	}
 	for _, r := range f.Asked {
 		if within(r.At) {
-			p.asked = sum{p.asked.of + r.Rate, max(p.asked.most, r.Rate), p.asked.n + 1}
+			p.asked = sum{p.asked.of + r.Rate, p.asked.n + 1}
 		}
 	}
 	slices.Sort(p.hosts)
 	return p
 }
 
-// total is the sum of all hosts' means; most is the highest mean of one host.
-func (p period) total(measure string) (total, most float64, ok bool) {
+// total is the sum of all hosts' means.
+func (p period) total(measure string) (total float64, ok bool) {
 	for _, h := range p.hosts {
 		if s, has := p.sums[[2]string{h, measure}]; has {
-			total, most, ok = total+s.mean(), max(most, s.mean()), true
+			total, ok = total+s.mean(), true
 		}
 	}
-	return total, most, ok
+	return total, ok
 }
 
 // share is a measure by another: of all hosts together, and of the host where it is highest.
@@ -167,10 +166,7 @@ var farmMeasures = []farmMeasure{
 }
 
 func totalOf(measure string) func(period) (float64, bool) {
-	return func(p period) (float64, bool) {
-		total, _, ok := p.total(measure)
-		return total, ok
-	}
+	return func(p period) (float64, bool) { return p.total(measure) }
 }
 
 func shareOf(measure, of string) func(period) (float64, bool) {
@@ -185,10 +181,6 @@ func mostOf(measure, of string) func(period) (float64, bool) {
 		_, most, ok := p.share(measure, of)
 		return most, ok
 	}
-}
-
-func measureNamed(name string) farmMeasure {
-	return farmMeasures[slices.IndexFunc(farmMeasures, func(m farmMeasure) bool { return m.name == name })]
 }
 
 func shown(v float64, ok bool, kind string) string {

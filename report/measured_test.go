@@ -24,7 +24,7 @@ func measuredFarm() *HostFacts {
 		}
 		for i, h := range hosts {
 			for measure, v := range map[string]float64{shardload.HostCPU: cpu * float64(1+i%2), shardload.HostProcessors: 4, shardload.HostWait: 0.1, shardload.HostMemory: 3 << 30, shardload.HostMemoryOf: 8 << 30, shardload.HostWrites: 25, shardload.HostWriteBytes: 1e6} {
-				f.Rows = append(f.Rows, HostRow{h, measure, at, v, v})
+				f.Rows = append(f.Rows, HostRow{h, measure, at, v})
 			}
 		}
 	}

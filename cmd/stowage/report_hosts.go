@@ -12,8 +12,8 @@ import (
 // beforeMoves is for how long before the first move hosts are looked at: what was long ago was another farm.
 const beforeMoves = 28 * 24 * time.Hour
 
-// addHosts adds what stowage due has kept of hosts before the first move and since the last: by the hour where hours reach back to
-// the beginning, else by the day.
+// addHosts adds what stowage due has kept of hosts before the first move and since the last: by the hour where hours reach back
+// to a day before the first, else by the day.
 func addHosts(d *session.Session, facts *report.Facts) error {
 	runs, err := d.Store.Runs(move.Name) // the newest first
 	if err != nil || len(runs) == 0 {
@@ -29,21 +29,20 @@ func addHosts(d *session.Session, facts *report.Facts) error {
 			f.Until = r.Ended
 		}
 	}
-	since := f.From.Add(-beforeMoves)
-	byDay := time.Since(since) > d.Farm.Due.Filled().KeepHours
-	if byDay && time.Since(f.From) < d.Farm.Due.Filled().KeepHours-24*time.Hour {
-		byDay, since = false, time.Now().Add(-d.Farm.Due.Filled().KeepHours)
-	}
+	since, hours := f.From.Add(-beforeMoves), time.Now().Add(-d.Farm.Due.Filled().KeepHours)
 	f.Grain = time.Hour
+	byDay := f.From.Before(hours.Add(24 * time.Hour))
 	if byDay {
 		f.Grain = 24 * time.Hour
+	} else if since.Before(hours) {
+		since = hours
 	}
 	gauges, err := d.Store.Gauges(since, byDay)
 	if err != nil || len(gauges) == 0 {
 		return err
 	}
 	for _, g := range gauges {
-		f.Rows = append(f.Rows, report.HostRow{Host: g.Name, Measure: g.Measure, At: g.At, Mean: g.Mean, Most: g.Most})
+		f.Rows = append(f.Rows, report.HostRow{Host: g.Name, Measure: g.Measure, At: g.At, Mean: g.Mean})
 	}
 	loads, seen, err := d.Store.Loads(since, byDay)
 	if err != nil {
