@@ -157,10 +157,12 @@ func machine() (m shardload.Machine) {
 	raw, _ = os.ReadFile("/proc/meminfo")
 	for line := range strings.Lines(string(raw)) {
 		name, rest, _ := strings.Cut(line, ":")
-		into := map[string]*uint64{"MemTotal": &m.Memory, "MemAvailable": &m.Spare}[name]
-		if into != nil {
-			kib, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			*into = kib << 10
+		kib, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+		switch name {
+		case "MemTotal":
+			m.Memory = kib << 10
+		case "MemAvailable":
+			m.Spare = kib << 10
 		}
 	}
 	return m

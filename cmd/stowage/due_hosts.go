@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"stowage/farm"
@@ -16,21 +15,7 @@ import (
 
 // dueHosts reads what each host uses in a window, and keeps it: the report shows it before and after a move.
 func (a *app) dueHosts(ctx context.Context, d *session.Session) (found, error) {
-	places := a.placesOf(ctx, d)
-	var groups []survey.Group
-	for _, p := range d.Farm.Pairs {
-		for _, side := range p.SideNames() {
-			x := p.Sides[side]
-			at := slices.IndexFunc(groups, func(g survey.Group) bool { return g.Host == x.Host })
-			if at < 0 {
-				groups = append(groups, places.group(x.Host))
-				at = len(groups) - 1
-			}
-			t := &survey.Target{Where: a.whereIs(d, p, side)}
-			t.Instance, t.Host, t.Pair = p.Instance(side), x.Host, p.Name
-			groups[at].Targets = append(groups[at].Targets, t)
-		}
-	}
+	groups := a.byHost(ctx, d, func(*survey.Target, string) bool { return true })
 	uses, lacks := shardload.HostUses(survey.Hosts(ctx, groups, d.Farm.Due.Filled().Window))
 	f := found{}
 	for _, u := range uses {

@@ -119,7 +119,6 @@ func keptLoads(d *session.Session) ([]shardload.Report, error) {
 
 // groups are the instances named, or all, by host.
 func (a *app) groups(ctx context.Context, d *session.Session, names []string) (groups []survey.Group, closeAll func(), err error) {
-	places := a.placesOf(ctx, d)
 	var closes []func() error
 	closeAll = func() {
 		for _, c := range closes {
@@ -127,15 +126,37 @@ func (a *app) groups(ctx context.Context, d *session.Session, names []string) (g
 		}
 	}
 	unknown := slices.Clone(names)
+	groups = a.byHost(ctx, d, func(t *survey.Target, address string) bool {
+		unknown = slices.DeleteFunc(unknown, func(n string) bool { return n == string(t.Instance) })
+		if len(names) > 0 && !slices.Contains(names, string(t.Instance)) {
+			return false
+		}
+		server := d.Server(t.Instance, address)
+		t.Server = server
+		closes = append(closes, server.Close)
+		return true
+	})
+	if len(unknown) > 0 {
+		closeAll()
+		return nil, nil, &farm.Error{Op: "measure load", Subject: unknown[0], Err: fmt.Errorf("%w: farm.yaml has no instance of that name", farm.ErrInput),
+			Hint: "an instance is called as its pair, with its side: dbshard001a"}
+	}
+	return groups, closeAll, nil
+}
+
+// byHost are the instances that are wanted, by host. want is given each with its address, and may give it a server.
+func (a *app) byHost(ctx context.Context, d *session.Session, want func(t *survey.Target, address string) bool) (groups []survey.Group) {
+	places := a.placesOf(ctx, d)
 	for _, p := range d.Farm.Pairs {
 		var shards []farm.ShardName
 		for _, s := range p.Shards {
 			shards = append(shards, s.Name)
 		}
 		for _, side := range p.SideNames() {
-			x, name := p.Sides[side], p.Instance(side)
-			unknown = slices.DeleteFunc(unknown, func(n string) bool { return n == string(name) })
-			if len(names) > 0 && !slices.Contains(names, string(name)) {
+			x := p.Sides[side]
+			t := &survey.Target{Where: a.whereIs(d, p, side)}
+			t.Instance, t.Host, t.Pair, t.Shards = p.Instance(side), x.Host, p.Name, shards
+			if !want(t, d.Farm.Address(x)) {
 				continue
 			}
 			at := slices.IndexFunc(groups, func(g survey.Group) bool { return g.Host == x.Host })
@@ -143,19 +164,10 @@ func (a *app) groups(ctx context.Context, d *session.Session, names []string) (g
 				groups = append(groups, places.group(x.Host))
 				at = len(groups) - 1
 			}
-			server := d.Server(name, d.Farm.Address(x))
-			closes = append(closes, server.Close)
-			t := &survey.Target{Server: server, Where: a.whereIs(d, p, side)}
-			t.Instance, t.Host, t.Pair, t.Shards = name, x.Host, p.Name, shards
 			groups[at].Targets = append(groups[at].Targets, t)
 		}
 	}
-	if len(unknown) > 0 {
-		closeAll()
-		return nil, nil, &farm.Error{Op: "measure load", Subject: unknown[0], Err: fmt.Errorf("%w: farm.yaml has no instance of that name", farm.ErrInput),
-			Hint: "an instance is called as its pair, with its side: dbshard001a"}
-	}
-	return groups, closeAll, nil
+	return groups
 }
 
 // whereIs is an instance as its machine knows it.
