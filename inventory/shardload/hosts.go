@@ -1,6 +1,7 @@
 package shardload
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -66,53 +67,73 @@ func (w HostWindow) use(isShared func(machine string) bool) (HostUse, Lack) {
 		return HostUse{}, Lack{Why: "none of its instances runs"}
 	}
 	u := HostUse{Host: w.Host, Measures: map[string]float64{}}
-	add := func(measure string, growth, seconds float64) { u.Measures[measure] += max(0, growth) / seconds }
 	disks := map[string]bool{}
-	names := make([]farm.InstanceName, 0, len(w.Begin))
-	for name := range w.Begin {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(w.Begin)) {
 		begin, end := w.Begin[name], w.End[name]
-		seconds := end.At.Sub(begin.At).Seconds()
-		switch {
-		case end.PID == 0:
-			return u, Lack{Why: string(name) + " ended within the window"}
-		case end.PID != begin.PID || end.Started != begin.Started:
-			return u, Lack{Why: string(name) + " was restarted within the window"}
-		case seconds <= 0:
-			return u, Lack{Why: "its clock was set back within the window"}
-		case begin.Machine.Processors == 0:
-			return u, Lack{Why: "its agent is of a version that does not count processors", Remedy: "upgrade the agent"}
+		if lack := noWindow(name, begin, end); lack.Why != "" {
+			return u, lack
 		}
 		isFirst := u.At.IsZero()
 		if isFirst {
 			u.At = begin.At
 		}
-		switch m := end.Machine; {
-		case isShared(begin.Machine.ID):
-			add(HostCPU, end.CPU-begin.CPU, seconds)
-			u.Measures[HostMemory] += float64(end.Resident)
-		case isFirst:
-			add(HostCPU, m.Busy-begin.Machine.Busy, seconds)
-			add(HostWait, m.Wait-begin.Machine.Wait, seconds)
-			u.Measures[HostProcessors] = float64(m.Processors)
-			u.Measures[HostMemory], u.Measures[HostMemoryOf] = float64(m.Memory-min(m.Memory, m.Spare)), float64(m.Memory)
+		if isShared(begin.Machine.ID) {
+			u.addProcess(begin, end)
+			continue
 		}
-		switch d := end.Disk; {
-		case isShared(begin.Machine.ID):
-			if begin.HasIO && end.HasIO {
-				add(HostReadBytes, float64(grown(end.ReadBytes, begin.ReadBytes)), seconds)
-				add(HostWriteBytes, float64(grown(end.WriteBytes, begin.WriteBytes)), seconds)
-			}
-		case d.Name != "" && d.Name == begin.Disk.Name && !disks[d.Name]:
-			disks[d.Name] = true
-			add(HostReads, float64(grown(d.Reads, begin.Disk.Reads)), seconds)
-			add(HostWrites, float64(grown(d.Writes, begin.Disk.Writes)), seconds)
-			add(HostReadBytes, float64(grown(d.ReadBytes, begin.Disk.ReadBytes)), seconds)
-			add(HostWriteBytes, float64(grown(d.WriteBytes, begin.Disk.WriteBytes)), seconds)
+		if isFirst {
+			u.addMachine(begin, end)
+		}
+		if d := end.Disk.Name; d != "" && d == begin.Disk.Name && !disks[d] {
+			disks[d] = true
+			u.addDisk(begin, end)
 		}
 	}
 	return u, Lack{}
+}
+
+// noWindow says why an instance's counters of the end do not go on from those of the beginning; nothing where they do.
+func noWindow(name farm.InstanceName, begin, end Process) Lack {
+	switch {
+	case end.PID == 0:
+		return Lack{Why: string(name) + " ended within the window"}
+	case end.PID != begin.PID || end.Started != begin.Started:
+		return Lack{Why: string(name) + " was restarted within the window"}
+	case !end.At.After(begin.At):
+		return Lack{Why: "its clock was set back within the window"}
+	case begin.Machine.Processors == 0:
+		return Lack{Why: "its agent is of a version that does not count processors", Remedy: "upgrade the agent"}
+	}
+	return Lack{}
+}
+
+// addProcess adds what a server's process used, of a machine that is several hosts.
+func (u *HostUse) addProcess(begin, end Process) {
+	u.add(HostCPU, end.CPU-begin.CPU, begin, end)
+	u.Measures[HostMemory] += float64(end.Resident)
+	if begin.HasIO && end.HasIO {
+		u.add(HostReadBytes, float64(grown(end.ReadBytes, begin.ReadBytes)), begin, end)
+		u.add(HostWriteBytes, float64(grown(end.WriteBytes, begin.WriteBytes)), begin, end)
+	}
+}
+
+func (u *HostUse) addMachine(begin, end Process) {
+	m := end.Machine
+	u.add(HostCPU, m.Busy-begin.Machine.Busy, begin, end)
+	u.add(HostWait, m.Wait-begin.Machine.Wait, begin, end)
+	u.Measures[HostProcessors] = float64(m.Processors)
+	u.Measures[HostMemory], u.Measures[HostMemoryOf] = float64(m.Memory-min(m.Memory, m.Spare)), float64(m.Memory)
+}
+
+func (u *HostUse) addDisk(begin, end Process) {
+	was, is := begin.Disk, end.Disk
+	u.add(HostReads, float64(grown(is.Reads, was.Reads)), begin, end)
+	u.add(HostWrites, float64(grown(is.Writes, was.Writes)), begin, end)
+	u.add(HostReadBytes, float64(grown(is.ReadBytes, was.ReadBytes)), begin, end)
+	u.add(HostWriteBytes, float64(grown(is.WriteBytes, was.WriteBytes)), begin, end)
+}
+
+// add adds a counter's growth, as a rate of the window.
+func (u *HostUse) add(measure string, growth float64, begin, end Process) {
+	u.Measures[measure] += max(0, growth) / end.At.Sub(begin.At).Seconds()
 }
