@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -244,7 +245,7 @@ func TestNoSecretIsShown(t *testing.T) {
 		if !bytes.Contains(out, []byte("restic")) || !bytes.Contains(out, []byte("a/b")) {
 			t.Error("restic does not run")
 		}
-		for _, secret := range []string{"a password", "a%20password", "a+password", "a test"} {
+		for _, secret := range []string{userPassword, url.PathEscape(userPassword), url.QueryEscape(userPassword), repositoryPassword} {
 			if bytes.Contains(out, []byte(secret)) {
 				t.Errorf("%q can be read by everybody", secret)
 			}

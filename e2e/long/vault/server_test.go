@@ -86,13 +86,19 @@ func newSSH(t testing.TB, room string) *server {
 	return s
 }
 
+// The passwords: words that no other process of the machine has among its arguments.
+const (
+	userPassword       = "mukade zenmai"
+	repositoryPassword = "tanishi warabi"
+)
+
 func newREST(t testing.TB, room string) *server {
 	t.Helper()
 	s := newServer(t, built(t, "github.com/restic/rest-server@v0.14.0", "./cmd/rest-server"))
-	sum := sha1.Sum([]byte("a password"))
+	sum := sha1.Sum([]byte(userPassword))
 	must(t, os.WriteFile(filepath.Join(room, ".htpasswd"), []byte("me:{SHA}"+base64.StdEncoding.EncodeToString(sum[:])+"\n"), 0o600))
 	env := filepath.Join(t.TempDir(), "env")
-	must(t, os.WriteFile(env, []byte("RESTIC_REST_USERNAME=me\nRESTIC_REST_PASSWORD=a password\n"), 0o600))
+	must(t, os.WriteFile(env, []byte("RESTIC_REST_USERNAME=me\nRESTIC_REST_PASSWORD="+userPassword+"\n"), 0o600))
 	s.args = []string{"--listen", s.address, "--path", room}
 	s.started(vault.Place{Restic: "rest:http://" + s.address + "/repository/", EnvFile: env})
 	return s
@@ -113,7 +119,7 @@ func newS3(t testing.TB, room string) *server {
 func (s *server) started(p vault.Place) {
 	s.t.Helper()
 	p.PasswordFile = filepath.Join(s.t.TempDir(), "password")
-	must(s.t, os.WriteFile(p.PasswordFile, []byte("a test\n"), 0o600))
+	must(s.t, os.WriteFile(p.PasswordFile, []byte(repositoryPassword+"\n"), 0o600))
 	s.place = p
 	s.t.Cleanup(s.kill)
 	s.start()
