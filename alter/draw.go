@@ -250,7 +250,7 @@ func (j *judging) settle() error {
 			}
 		}
 		if len(fits) == 0 && first != nil {
-			return first
+			return madeAlready(first, j.Changes[n].Table)
 		}
 		for k, number := range j.forms {
 			if f := &j.d.Forms[number]; k.change == n && fits[f.Before] && f.Class == schema.Breaking && f.After == "" {
@@ -259,6 +259,15 @@ func (j *judging) settle() error {
 		}
 	}
 	return nil
+}
+
+// madeAlready gives the hint that all shards may have what a change adds, or be without what it drops.
+func madeAlready(err error, table string) error {
+	var e *farm.Error
+	if errors.As(err, &e) && mysql.IsMadeAlready(err) {
+		e.Hint = "all shards may have this change already: compare the script with SHOW CREATE TABLE " + table
+	}
+	return err
 }
 
 // said is the cause alone.

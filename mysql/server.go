@@ -226,6 +226,14 @@ func IsReadOnlyError(err error) bool {
 	return errors.As(err, &my) && my.Number == 1290
 }
 
+// IsMadeAlready reports whether a server refused an ALTER TABLE because what it
+// adds is there (a column, key, partition, foreign key or check of that name),
+// or what it drops is not.
+func IsMadeAlready(err error) bool {
+	var my *driver.MySQLError
+	return errors.As(err, &my) && slices.Contains([]uint16{1060, 1061, 1091, 1507, 1517, 1826, 3822}, my.Number)
+}
+
 // IsDenied reports whether a server refused a statement for want of a
 // privilege.
 func IsDenied(err error) bool {

@@ -24,6 +24,7 @@ func TestTablesChangeUnderLoad(t *testing.T) {
 		t.Errorf("no script of safe steps:\n%s", p.Stdout)
 	}
 	a.Alter(farmtest.AddColour)
+	a.Run(farmtest.ExitUsage, "may have this change already", "alter", a.Script(farmtest.AddColour))
 	a.Alter(farmtest.AddIndex)
 	a.Alter(farmtest.Remark)
 	a.Alter(farmtest.Widen)

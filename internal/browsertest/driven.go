@@ -225,12 +225,17 @@ func (p *Page) Loaded() {
 		case <-time.After(patience):
 			p.t.Fatalf("chromium: the page was not loaded within %v", patience)
 		}
-		var isCut bool
-		p.Eval("location.protocol === 'chrome-error:' && document.body.innerText.includes('ERR_NETWORK_CHANGED')", &isCut)
-		if !isCut {
+		var at struct{ Result struct{ Value bool } }
+		ask := map[string]any{"expression": "location.protocol === 'chrome-error:' && document.body.innerText.includes('ERR_NETWORK_CHANGED')", "returnByValue": true}
+		switch err := p.try("Runtime.evaluate", ask, &at); {
+		case err != nil && strings.Contains(err.Error(), "navigated"): // the browser has asked for the page again by itself
+		case err != nil:
+			p.t.Fatalf("chromium: is the page loaded? %v", err)
+		case at.Result.Value:
+			p.call("Page.reload", nil, nil)
+		default:
 			return
 		}
-		p.call("Page.reload", nil, nil)
 	}
 }
 
