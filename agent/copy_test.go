@@ -139,6 +139,7 @@ func TestCopyIsCut(t *testing.T) {
 
 // A sender that cannot back up says why, through both agents.
 func TestCopySaysWhatTheSenderSays(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	p := newPair(t)
 	p.copy.Origin.Login.Password = "wrong"
@@ -151,6 +152,7 @@ func TestCopySaysWhatTheSenderSays(t *testing.T) {
 // A program that was killed in the middle of a copy: its successor ends that
 // copy before it wipes.
 func TestSuccessorEndsTheCopy(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	p := newPair(t)
 	var moved atomic.Int64

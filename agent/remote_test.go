@@ -6,6 +6,7 @@ import (
 
 	"stowage/host"
 	"stowage/host/hosttest"
+	"stowage/internal/turns"
 )
 
 // here is this machine, which ends what a test has left whatever has become of
@@ -28,6 +29,7 @@ func needsMariaDB(t testing.TB) {
 // TestRemote: a host with an agent, behind a real engine that demands
 // certificates, keeps all promises that this machine keeps.
 func TestRemote(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)

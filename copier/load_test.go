@@ -8,6 +8,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
 
 // loadable is the table of every type without the columns that lines of LOAD DATA cannot hold, beside one whose values are
@@ -41,6 +42,7 @@ func loads(t *testing.T, i *mariadbtest.Instance, l mariadbtest.Line) int {
 
 // TestLoaded: rows that go as lines arrive as they are, byte by byte.
 func TestLoaded(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	for _, line := range []mariadbtest.Line{mariadbtest.Default(t), mariadbtest.Named(t, mariadbtest.MySQL9)} {
 		t.Run(line.Name, func(t *testing.T) {

@@ -106,6 +106,7 @@ func TestNativeThereAndBack(t *testing.T) {
 // What the filters pass over in silence ends the job: a definition that is
 // changed from elsewhere, and a transaction of a GTID domain that nobody knows.
 func TestNativeGuard(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	for name, statements := range map[string][]string{
 		"definition": {"USE ops", "ALTER TABLE shop.r ADD COLUMN w INT", "INSERT INTO shop.r VALUES (7, 7, 7)"},
@@ -241,6 +242,7 @@ func TestNativeStopsAtADifference(t *testing.T) {
 // TestNativeKilledAndResumed is TestKilledAndResumed with a target that follows
 // by itself.
 func TestNativeKilledAndResumed(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	f := startNative(t, busy...)
 	killAndResume(t, f)

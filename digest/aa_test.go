@@ -241,6 +241,7 @@ func first(n int, f float64) map[int]float64 {
 
 // Seven of twelve classes ten times slower were "5 faster", the untouched ones.
 func TestCompareNeverTurnsAChangeRound(t *testing.T) {
+	turns.One(t, 2)
 	for _, seconds := range aaWindows() {
 		for _, tau := range aaTaus() {
 			cases := []struct {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	sample "stowage/internal/turns"
 )
 
 // playWorker serves the default queue of the engine named in the environment until it is killed.
@@ -180,6 +182,7 @@ func lines(path string) int {
 }
 
 func TestKillEngineMidStep(t *testing.T) {
+	sample.One(t, 3)
 	t.Parallel() // it mostly waits
 	s, c := startEngine(t)
 	journal := filepath.Join(t.TempDir(), "journal")
@@ -212,6 +215,7 @@ func TestKillEngineMidStep(t *testing.T) {
 }
 
 func TestKillWorkerMidStep(t *testing.T) {
+	sample.One(t, 3)
 	t.Parallel() // it mostly waits
 	s, c := startEngine(t)
 	journal := filepath.Join(t.TempDir(), "journal")

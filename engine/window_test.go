@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	sample "stowage/internal/turns"
 )
 
 // notes is a Memory in a map, which also counts.
@@ -102,6 +104,7 @@ func manyLanes(id string, lanes, atOnce int) Job {
 
 // TestNoLaneWaitsForASlowOne: the first lane ends after all others have: its place is the only one that it keeps.
 func TestNoLaneWaitsForASlowOne(t *testing.T) {
+	sample.One(t, 3)
 	_, c := startEngine(t)
 	const lanes, atOnce = 60, 4
 	job := manyLanes("slow", lanes, atOnce)

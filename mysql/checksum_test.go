@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
 
 // everyType is one table with a column of every kind that is compared in its
@@ -205,6 +206,7 @@ func compareOnly(t *testing.T, a, b *Server, table string, chunkRows int) []Mism
 // TestHashCanBeReadBack: values that hold what is between values are told
 // from those next to them.
 func TestHashCanBeReadBack(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")

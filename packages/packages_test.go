@@ -26,6 +26,7 @@ var family = []tiny{
 
 // What was built from the same source goes along, no service may be started meanwhile, and the policy of somebody else is the same file afterwards.
 func TestPackagesGoThereAndBack(t *testing.T) {
+	turns.One(t, 2)
 	clean(t)
 	offer(t, family...)
 	install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1")
@@ -67,6 +68,7 @@ func TestPackagesGoThereAndBack(t *testing.T) {
 
 // A package that does not configure itself: said so, the policy is gone, and the packages of before can be installed over it.
 func TestPackageThatFails(t *testing.T) {
+	turns.One(t, 3)
 	clean(t)
 	offer(t, append(family, tiny{"tinyd", "1.0.3-1", "tiny", "Depends: tiny-common (= 1.0.3-1)", "exit 1"}, tiny{"tiny-common", "1.0.3-1", "tiny", "", ""})...)
 	install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1")
@@ -87,6 +89,7 @@ func TestPackageThatFails(t *testing.T) {
 
 // What keeps packages from being installed is found, and nothing changes.
 func TestLookFinds(t *testing.T) {
+	turns.One(t, 3)
 	all := append(family,
 		tiny{"tinyd", "1.0.3-1", "tiny", "Depends: tiny-common (= 1.0.3-1), other (>= 2)", ""}, tiny{"tiny-common", "1.0.3-1", "tiny", "", ""},
 		tiny{"tinyd", "1.0.4-1", "tiny", "Depends: nowhere", ""}, tiny{"tiny-common", "1.0.4-1", "tiny", "", ""},
@@ -152,6 +155,7 @@ func TestLookFinds(t *testing.T) {
 
 // Somebody else's dpkg is waited for, and found beforehand.
 func TestLockOfDpkg(t *testing.T) {
+	turns.One(t, 3)
 	clean(t)
 	offer(t, family...)
 	install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1")
@@ -190,6 +194,7 @@ func TestLockOfDpkg(t *testing.T) {
 
 // A killed installation leaves a policy, or has moved one aside: whatever it was comes back as it was, and another one that somebody has written meanwhile is not lost.
 func TestPolicyComesBack(t *testing.T) {
+	turns.One(t, 3)
 	clean(t)
 	offer(t, family...)
 	install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1")

@@ -14,6 +14,7 @@ import (
 	"stowage/bench"
 	"stowage/bench/result"
 	"stowage/bench/stat"
+	"stowage/internal/turns"
 )
 
 // TestBenchPageLoadsNothing: no reference leaves the file, the policy allows what is in it, every picture has a name, and no name is given twice.
@@ -192,6 +193,7 @@ func TestLogScale(t *testing.T) {
 
 // TestBenchPageInABrowser: the console is silent, the curves are there, and the maps can be switched without a script.
 func TestBenchPageInABrowser(t *testing.T) {
+	turns.One(t, 3)
 	page, err := benchPageOf(Bench{Name: "old", Result: inventBench(bench.Full(), oldStorage)}, Bench{Name: "new", Result: inventBench(bench.Full(), newStorage)})
 	if err != nil {
 		t.Fatal(err)

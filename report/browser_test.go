@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"stowage/internal/browsertest"
+	"stowage/internal/turns"
 )
 
 // browse opens a file in Chromium.
@@ -22,6 +23,7 @@ func browse(t *testing.T, file string) (dom, console string) {
 // another class, and the console is silent, so that neither the policy nor a
 // script complains.
 func TestInABrowser(t *testing.T) {
+	turns.One(t, 2)
 	dir := t.TempDir()
 	write := func(name string, f Facts, change func(string) string) string {
 		var b strings.Builder

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stowage/bench/decide"
+	"stowage/internal/turns"
 )
 
 // decided is an outcome with everything in it: a winner short of sure, one that is out, one with unknown figures, arrays, flips and turns.
@@ -94,6 +95,7 @@ func TestDecisionLoadsNothing(t *testing.T) {
 }
 
 func TestDecisionInABrowser(t *testing.T) {
+	turns.One(t, 3)
 	page, _ := decisionPapers(t)
 	path := filepath.Join(t.TempDir(), "decision.html")
 	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stowage/digest"
+	"stowage/internal/turns"
 )
 
 // digested is a log of two classes; the second has a value that nobody else must see.
@@ -38,6 +39,7 @@ func pageOf(t *testing.T, d *DigestDocument) string {
 
 // The page of a digest has each class in the ranking, linked to its details, and its statements as text, not as markup.
 func TestDigestPage(t *testing.T) {
+	turns.One(t, 3)
 	d := digested(t, 1)
 	page := pageOf(t, NewDigestDocument(d.Report(), d.Trend(digest.TrendOptions{})))
 	links := regexp.MustCompile(`href="#(c-[0-9A-F]{16})"`).FindAllStringSubmatch(page, -1)

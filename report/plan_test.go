@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"stowage/farm"
+	"stowage/internal/turns"
 	"stowage/placement"
 )
 
@@ -424,6 +425,7 @@ func TestNamesInPlanPapersAreText(t *testing.T) {
 
 // TestPaperOfALargeFarm: 12,000 instances make a page that can be opened.
 func TestPaperOfALargeFarm(t *testing.T) {
+	turns.One(t, 3)
 	f := largePlan(6000)
 	page, text := written(t, f)
 	if len(page) > 5e6 || len(text) > 2e6 {

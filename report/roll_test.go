@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/turns"
 )
 
 // inventRoll is a roll that is under way in a farm of n hosts in racks of ten, of which every eleventh has no label: some are done, one is at each other stand.
@@ -253,6 +254,7 @@ func TestLookAtRolls(t *testing.T) {
 
 // TestRollInABrowser opens reports with a roll: the console is silent.
 func TestRollInABrowser(t *testing.T) {
+	turns.One(t, 3)
 	for _, n := range []int{1, 150} {
 		f := inventRoll(n)
 		var b strings.Builder

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stowage/farm"
+	"stowage/internal/turns"
 )
 
 // topologyFarm is a farm of so many pairs, in racks of 20 pairs: the first is a single server, the second has two replicas.
@@ -120,6 +121,7 @@ func rowOf(text, instance string) string {
 // TestTopologyHasLevels: a page of a farm that is ten times as large is hardly larger, every pair is still to be found, and what a run does to one side
 // changes one block.
 func TestTopologyHasLevels(t *testing.T) {
+	turns.One(t, 3)
 	for _, c := range []struct {
 		pairs      int
 		group      string

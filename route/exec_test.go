@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/turns"
 	"stowage/route"
 	"stowage/route/routetest"
 )
@@ -48,6 +49,7 @@ func fault(t *testing.T, dir, name string) (heal func()) {
 }
 
 func TestExecConforms(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel()
 	dir := ""
 	routetest.Subject{

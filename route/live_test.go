@@ -14,6 +14,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 	"stowage/mysql"
 	"stowage/route"
 	"stowage/route/routetest"
@@ -40,6 +41,7 @@ type way struct {
 // up through each adapter: what they meet is what its guarantee says. With
 // ROUTING_CYCLES=24 it is the measurement of docs/reference/routing.md, which -v prints.
 func TestLive(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	cycles := 2
 	if text := os.Getenv("ROUTING_CYCLES"); text != "" {

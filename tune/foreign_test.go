@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"stowage/internal/turns"
 	"stowage/tune"
 	"stowage/tune/probe"
 )
@@ -76,6 +77,7 @@ func stateOf(r tune.Report, id, subject string) string {
 // their values given other types. A rule that found something before may find it
 // still or not know; it never says that it is followed.
 func TestSpoiltAnswersPassNothing(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel()
 	rounds := 10000
 	if testing.Short() {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"stowage/internal/turns"
 )
 
 type packing func(ctx context.Context, w io.Writer, level int, fill func(io.Writer) error) (int64, error)
@@ -40,6 +42,7 @@ func pattern(n int) []byte {
 }
 
 func TestPackedIsReadByZstd(t *testing.T) {
+	turns.One(t, 3)
 	zstd, err := exec.LookPath("zstd")
 	if err != nil {
 		t.Skip("NOT TESTED: zstd is not installed")
@@ -121,6 +124,7 @@ func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
 
 // TestZstdIsKilled: what a dead zstd has written is no part.
 func TestZstdIsKilled(t *testing.T) {
+	turns.One(t, 3)
 	program, err := exec.LookPath("zstd")
 	if err != nil {
 		t.Skip("NOT TESTED: zstd is not installed")

@@ -10,6 +10,7 @@ import (
 
 	"stowage/backup"
 	"stowage/e2e/farmtest"
+	"stowage/internal/turns"
 )
 
 func TestMain(m *testing.M) { farmtest.Main(m) }
@@ -60,6 +61,7 @@ func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
 
 // What cron calls archives, backs up and verifies what is due, once, and the second call does nothing of it; a run that was cut short is continued.
 func TestDueBacksUpAndVerifies(t *testing.T) {
+	turns.One(t, 3)
 	k := farmtest.StartKeptFarm(t)
 	refusedAccounts(t, k)
 	k.KilledIn("both", "before position", "due")

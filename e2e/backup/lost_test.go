@@ -6,11 +6,13 @@ import (
 
 	"stowage/e2e/farmtest"
 	"stowage/farm"
+	"stowage/internal/turns"
 )
 
 // The host of a side is lost for good. Its clients are sent to the twin, the newest backup becomes the side on another host, and they come back to it; no
 // client of the side that is left notices, and both sides have every write.
 func TestALostSideIsRestored(t *testing.T) {
+	turns.One(t, 3)
 	k := farmtest.StartKeptFarm(t)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
 	to := k.F.FreeHosts()[0]

@@ -141,6 +141,7 @@ func TestIncrementalWithoutABaseIsFull(t *testing.T) {
 
 // A restore of a shard that is killed is continued, and leaves one database, whole; another border with each commit: e2e/long/backup has all.
 func TestShardRestoreKilledOnce(t *testing.T) {
+	turns.One(t, 2)
 	k := farmtest.StartKeptFarm(t)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
 	book, _ := backup.RestoreKind(nil).Runbook("extract")

@@ -5,6 +5,7 @@ import (
 
 	"stowage/e2e/farmtest"
 	"stowage/farm"
+	"stowage/internal/turns"
 )
 
 func TestMain(m *testing.M) { farmtest.Main(m) }
@@ -40,6 +41,7 @@ func TestEachRunbookIsWhole(t *testing.T) {
 // pairs that have nothing left. The program is killed once in the first half of
 // their borders and once in the second, by turns; e2e/long/shards has them all.
 func TestPairsAreMadeAndTakenAwayWhole(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	points := farmtest.RegroupPoints()
 	half := len(points) / 2

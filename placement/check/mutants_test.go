@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"stowage/farm"
+	"stowage/internal/turns"
 	"stowage/placement"
 	"stowage/placement/check"
 )
@@ -200,6 +201,7 @@ func (m *mutant) overloadsInOneStage() bool {
 }
 
 func TestSpoiltPlansAreCaught(t *testing.T) {
+	turns.One(t, 2)
 	each := 2
 	if testing.Short() {
 		each = 1

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"stowage/farm"
+	"stowage/internal/turns"
 	"stowage/placement"
 	"stowage/placement/check"
 )
@@ -121,6 +122,7 @@ func solve(t *testing.T, seed int, x task) (p placement.Plan, err error) {
 
 // What holds for every plan, whatever its size.
 func TestPlansOfDrawnFarms(t *testing.T) {
+	turns.One(t, 2)
 	for name, draw := range drawings(12, 12) {
 		t.Run(name, func(t *testing.T) { plansOfDrawnFarms(t, draw) })
 	}
