@@ -13,6 +13,7 @@ import (
 
 	"stowage/bench/result"
 	"stowage/farm"
+	"stowage/internal/turns"
 )
 
 // storage is an empty directory that fio can measure. Without fio, or on a tmpfs, the test says loudly that nothing was tested.
@@ -109,6 +110,7 @@ func TestRunMeasures(t *testing.T) {
 
 // TestRunIsResumed: cut short after its second run it leaves nothing in the directory, and continues with the third.
 func TestRunIsResumed(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	dir := storage(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/turns"
 )
 
 // reshapedFarm are facts on so many shards with so many tenants each. By turns a tenant is not migrated, migrated, active, active and timed, or wrong.
@@ -47,6 +48,7 @@ func reshapedFarm(shards, tenants int) KnowFacts {
 // TestTenantsByFlag: each tenant is one cell, in the row of its shard, with a sign and a word beside the colour, up to hundreds of them; thousands are bars, as
 // wide as so many tenants.
 func TestTenantsByFlag(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	for _, tenants := range []int{5, 200, 600, 25000} { // in each of two shards
 		d := NewReshapeDocument(reshapedFarm(2, tenants))
