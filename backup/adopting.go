@@ -10,6 +10,7 @@ import (
 	"stowage/act"
 	"stowage/farm"
 	"stowage/fresh"
+	"stowage/host"
 	"stowage/mysql"
 	"stowage/workspace"
 )
@@ -287,6 +288,9 @@ func (r *restoring) mayAdopt(ctx context.Context) error {
 	}
 	x := r.order.Side
 	p, ok := t.Pairs[x.Pair]
+	if x.Replica {
+		return r.mayAdoptReplica(ctx, p)
+	}
 	if !ok || p.Share(x.Side, x.Side) < 100 || p.Sides[x.Side].Address != r.server.Address() {
 		return &farm.Error{Op: "adopt", Subject: x.name(), Err: errors.New("routing does not show the restored instance for the whole side"), Hint: "was routing changed by hand? stowage resume goes on when it shows that again"}
 	}
@@ -299,5 +303,9 @@ func (r *restoring) mayAdopt(ctx context.Context) error {
 
 // settle gives the restored instance the options it shall start with from now on. It comes before the first client: a server that serves may die at any moment.
 func (r *restoring) settle(ctx context.Context) error {
-	return r.act.edited.Edit(ctx, r.host, r.order.Instance, func(is string) string { return fresh.Settled(is, r.order.last().Options) })
+	model := r.order.last().Options
+	if r.order.Side.Replica {
+		model = host.RewriteOptions(model, host.ServerGroup(model), map[string]string{"read_only": "ON"}) // the backup may be the primary's
+	}
+	return r.act.edited.Edit(ctx, r.host, r.order.Instance, func(is string) string { return fresh.Settled(is, model) })
 }

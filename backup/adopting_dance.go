@@ -22,7 +22,12 @@ type dance struct {
 }
 
 // TheSwing lets the steps of package swing work on a restore.
-func (r *restoring) TheSwing() swing.Dance { return dance{r.side, r} }
+func (r *restoring) TheSwing() swing.Dance {
+	if x := r.order.Side; x.Replica {
+		return replicaDance{swing.NewFollower(r.side, x.Named, false, ""), r}
+	}
+	return dance{r.side, r}
+}
 
 // newSide is the swing of a restored instance that becomes a side.
 func (r *restoring) newSide() *swing.Swing {

@@ -26,6 +26,9 @@ type sideOrder struct {
 	LostAt string        `json:"lost_at"` // host:port
 	Twin   farm.Side     `json:"twin"`
 	TwinAs host.Instance `json:"twin_as"`
+	// Replica: the pair has one writer, the twin, which it follows. Named is its place in routing's list of replicas; -1: it is not there.
+	Replica bool `json:"replica,omitempty"`
+	Named   int  `json:"named,omitempty"`
 	// Domains are the GTID domains that the side may have written; one, or it is not known.
 	Domains []uint32 `json:"domains"`
 	// Options are those of its option file that differ from those of the backup.
@@ -34,6 +37,14 @@ type sideOrder struct {
 
 // name is how people call the side.
 func (o sideOrder) name() string { return fmt.Sprintf("%s/%s", o.Pair, o.Side) }
+
+// twin is the side that is left: of a pair with one writer that is the primary.
+func (o sideOrder) twin() farm.SideName {
+	if o.Replica {
+		return farm.A
+	}
+	return o.Side.Twin()
+}
 
 // holds are the tokens of a lane that gives a pair a side: nobody else works on it meanwhile.
 func (o *sideOrder) holds(job *engine.Job) (tokens []string) {
@@ -58,7 +69,8 @@ func (a *Act) sideFor(ctx context.Context, o *restoreOrder, w RestoreWish, all [
 	if err != nil {
 		return err
 	}
-	name, lost, twin := pair.Instance(w.Side), pair.Sides[w.Side], w.Side.Twin()
+	x := &sideOrder{Pair: pair.Name, Side: w.Side, Replica: pair.Topology.HasOneWriter(), Named: -1}
+	name, lost, twin := pair.Instance(w.Side), pair.Sides[w.Side], x.twin()
 	port := w.Port
 	if port == 0 {
 		port = lost.Port
@@ -67,13 +79,28 @@ func (a *Act) sideFor(ctx context.Context, o *restoreOrder, w RestoreWish, all [
 		return err
 	}
 	dir := filepath.Join(to.Dir, string(name))
-	x := &sideOrder{Pair: pair.Name, Side: w.Side, Lost: lost, LostAt: a.Farm.Address(lost), Twin: pair.Sides[twin],
-		Place: farm.Side{Host: to.Name, Port: port, Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}}
+	x.Lost, x.LostAt, x.Twin = lost, a.Farm.Address(lost), pair.Sides[twin]
+	x.Place = farm.Side{Host: to.Name, Port: port, Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}
 	twinHost, _ := a.Farm.Host(x.Twin.Host)
 	x.TwinAs = session.InstanceAt(a.Workspace, pair.Instance(twin), twinHost.Address, x.Twin)
 	o.On, o.Instance, o.Side = to.Name, session.InstanceAt(a.Workspace, name, to.Address, x.Place), x
 	o.Live, o.LiveName = a.Farm.Address(x.Twin), pair.Instance(twin)
+	if x.Replica {
+		o.Runbook = asReplica
+		if x.Named, err = a.namedAt(ctx, x); err != nil {
+			return err
+		}
+	}
 	return a.ownOptions(ctx, o, all)
+}
+
+// namedAt is the place of the lost replica in routing's list; -1: it is not there.
+func (a *Act) namedAt(ctx context.Context, x *sideOrder) (int, error) {
+	t, err := a.Router.Read(ctx)
+	if err != nil || t.Pairs[x.Pair] == nil {
+		return -1, err // who asks whether routing knows the pair says so
+	}
+	return slices.Index(t.Pairs[x.Pair].Replicas, x.LostAt), nil
 }
 
 // mayBeSide is the pair whose side is wanted, and the host on which it is to live.
@@ -88,8 +115,11 @@ func (a *Act) mayBeSide(b catalogue.Backup, w RestoreWish) (*farm.Pair, farm.Hos
 	if _, ok := pair.Sides[w.Side]; !ok {
 		return bad("stowage inventory lists them", "the pair has no side %s", w.Side)
 	}
-	if pair.Topology.HasOneWriter() {
-		return bad("restore it beside what is there, without --as-side, and make it a replica by hand: its position is in the answer", "it is a pair of topology %s; only a side of an active-active pair is restored as one", pair.Topology)
+	switch {
+	case pair.Topology == farm.Single:
+		return bad("restore it beside what is there, without --as-side: stowage restore "+b.ID, "it is the only server of its pair: nothing is left that a backup could catch up with")
+	case pair.Topology.HasOneWriter() && w.Side == farm.A:
+		return bad("let a replica take the writes, by your own failover; name it side A in farm.yaml and in routing; then restore the place that it left", "side A takes the writes of the pair, and a backup does not have the last of them")
 	}
 	to, ok := a.Farm.Host(w.To)
 	switch {
@@ -97,8 +127,11 @@ func (a *Act) mayBeSide(b catalogue.Backup, w RestoreWish) (*farm.Pair, farm.Hos
 		return bad("say another: --to HOST", "farm.yaml has no host %s", w.To)
 	case to.Dir == "":
 		return bad("give it one, or say another host: --to HOST", "host %s has no dir in farm.yaml, where new instances are made", w.To)
-	case pair.Sides[w.Side.Twin()].Host == w.To:
-		return bad("say another host: --to HOST", "the other side of the pair is on host %s: losing it would lose the pair", w.To)
+	}
+	for side, at := range pair.Sides {
+		if side != w.Side && at.Host == w.To {
+			return bad("say another host: --to HOST", "side %s of the pair is on host %s: losing it would lose both", side, w.To)
+		}
 	}
 	return pair, to, nil
 }
@@ -126,7 +159,10 @@ func (a *Act) ownOptions(ctx context.Context, o *restoreOrder, all []catalogue.B
 			}
 		}
 	}
-	if model == "" {
+	switch {
+	case model == "" && x.Replica:
+		return nil // it writes nothing of its own: the primary's options will do
+	case model == "":
 		return a.otherThanTwin(ctx, o)
 	}
 	domain, _ := host.Option(model, host.ServerGroup(model), "gtid_domain_id")

@@ -31,13 +31,17 @@ func askTwin(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 		block("a side comes back beside a twin that serves: start that first", "it does not answer: %v", err)
 		return out, nil
 	}
-	for _, need := range is.Flavor.RingNeeds() {
+	needs := is.Flavor.RingNeeds()
+	if x.Replica {
+		needs = is.Flavor.SuccessionNeeds()
+	}
+	for _, need := range needs {
 		if is.Variables[need[0]] != need[1] {
 			block(swing.RemedyOf(x.Pair, is.Flavor, need[0]), "%s is %s, must be %s", need[0], is.Variables[need[0]], need[1])
 		}
 	}
 	if is.Variables["read_only"] != "OFF" {
-		block("SET GLOBAL read_only = OFF, if it is the side that is to serve", "it is read-only, and is to serve the clients of both sides")
+		block("SET GLOBAL read_only = OFF, if it is the side that is to serve", "it is read-only, and is to take the writes of the pair")
 	}
 	if n := is.Replication.Sources; n > 1 {
 		block("a side is restored into a plain ring of two", "it replicates from %s", farm.Counted(n, "source"))
@@ -58,10 +62,10 @@ func askTwin(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 	switch p := t.Pairs[x.Pair]; {
 	case p == nil:
 		block("stowage routing init writes a first table", "routing does not know pair %s", x.Pair)
-	case p.Sides[x.Side.Twin()].Address != r.live.Address():
-		block("make the two agree", "routing sends side %s to %q, farm.yaml says %s", x.Side.Twin(), p.Sides[x.Side.Twin()].Address, r.live.Address())
-	case p.GateIsClosed(x.Side.Twin()):
-		block("finish what closed it: stowage status, stowage resume", "the gate of side %s is closed", x.Side.Twin())
+	case p.Sides[x.twin()].Address != r.live.Address():
+		block("make the two agree", "routing sends side %s to %q, farm.yaml says %s", x.twin(), p.Sides[x.twin()].Address, r.live.Address())
+	case p.GateIsClosed(x.twin()):
+		block("finish what closed it: stowage status, stowage resume", "the gate of side %s is closed", x.twin())
 	}
 	return out, nil
 }
@@ -129,7 +133,7 @@ func (r *restoring) mustBeLost(ctx context.Context) error {
 // askDomains asks whether the two sides can be distinguished by their GTIDs.
 func askDomains(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	x := r.order.Side
-	if x == nil {
+	if x == nil || x.Replica { // it writes nothing
 		return nil, nil
 	}
 	is, err := r.live.Facts(ctx)
@@ -182,7 +186,7 @@ func askReach(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 // wouldDo names the newest backup of the pair whose position the twin can bring up to its own.
 func (r *restoring) wouldDo(oldest, newest mysql.Position) string {
 	x := r.order.Side
-	none := fmt.Sprintf("no other backup of %s would do: take one of the side that serves (stowage backup run %s/%s --full), and restore that", x.Pair, x.Pair, x.Side.Twin())
+	none := fmt.Sprintf("no other backup of %s would do: take one of the side that serves (stowage backup run %s/%s --full), and restore that", x.Pair, x.Pair, x.twin())
 	all, err := kept.All(r.act.Store)
 	if err != nil {
 		return none
@@ -208,7 +212,7 @@ func (r *restoring) mayReach(ctx context.Context) error {
 // askEvents names the scheduled events that fire nowhere until somebody enables them: the twin does not know whether the lost side fired them.
 func askEvents(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	x := r.order.Side
-	if x == nil {
+	if x == nil || x.Replica {
 		return nil, nil
 	}
 	events, err := r.live.ScheduledEvents(ctx)

@@ -11,16 +11,35 @@ import (
 // adoptingSteps make an instance of a backup, and a side of its pair of that. The clients of the side that is lost come first: they are sent to its twin
 // before a copy that takes hours. The rest is the dance of any side that comes back.
 func adoptingSteps() []swing.Step[*restoring] {
-	restore := slices.DeleteFunc(restoringSteps(), func(s swing.Step[*restoring]) bool {
-		return s.Name == "replay" || s.Name == "check" // what came after the backup comes from the twin; all rows are compared, and the dance has a check of its own
-	})
-	dance := swing.Steps(rewireStep())
+	restore, dance := madeOfABackup(), swing.Steps(rewireStep())
 	out := dance[0]
 	out.Needs = "the side that is lost does not answer, and its twin receives nothing from it"
 	out.Effect = "the twin has applied what it had received; it serves the side's clients"
 	out.Undone = "nothing: the clients stay with the twin, because the server they came from is lost"
 	out.Phases = []string{"barrier", "flip"}
 	return slices.Concat(restore[:1], []swing.Step[*restoring]{out}, restore[1:], attachingSteps(), dance[1:], []swing.Step[*restoring]{adoptStep()})
+}
+
+// adoptingReplicaSteps are the same for a replica of a pair with one writer: its readers come first, and the primary follows nobody.
+func adoptingReplicaSteps() []swing.Step[*restoring] {
+	restore, dance := madeOfABackup(), swing.StepsWith(rewireStep(), []string{"flip"}, swing.FollowerIn)
+	out := dance[0]
+	out.Needs = "the replica that is lost does not answer"
+	out.Effect = "routing does not name it any more; its readers go to other replicas, or to the primary"
+	out.Known = "routing's list of replicas is without it"
+	out.Undone = "nothing: the server that its readers came from is lost"
+	in := dance[len(dance)-1]
+	in.Effect = "routing names the restored replica where the lost one stood"
+	in.Known = "routing's list of replicas has it"
+	in.Undone = "routing does not name it"
+	return slices.Concat(restore[:1], []swing.Step[*restoring]{out}, restore[1:], attachingSteps(), dance[2:len(dance)-1], []swing.Step[*restoring]{in, adoptStep()})
+}
+
+// madeOfABackup are the steps of a restore up to the position of the backup.
+func madeOfABackup() []swing.Step[*restoring] {
+	return slices.DeleteFunc(restoringSteps(), func(s swing.Step[*restoring]) bool {
+		return s.Name == "replay" || s.Name == "check" // what came after the backup comes from the twin; all rows are compared, and the dance has a check of its own
+	})
 }
 
 func attachingSteps() []swing.Step[*restoring] {

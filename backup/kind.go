@@ -15,9 +15,10 @@ const (
 	Backup  = "backup"
 	Restore = "restore"
 
-	verify  = "verify"
-	extract = "extract"
-	asSide  = "side"
+	verify    = "verify"
+	extract   = "extract"
+	asSide    = "side"
+	asReplica = "replica"
 )
 
 // Act is the carrying out of runs of one of these kinds in a session.
@@ -60,6 +61,7 @@ func RestoreKind(a *Act) act.Kind {
 		act.NewRunbook(verify, append(steps[:len(steps):len(steps)], verifyingSteps()...), open),
 		act.NewRunbook(extract, append(steps[:len(steps):len(steps)], extractingSteps()...), open),
 		act.NewRunbook(asSide, adoptingSteps(), open),
+		act.NewRunbook(asReplica, adoptingReplicaSteps(), open),
 	}}
 }
 

@@ -83,6 +83,7 @@ func (a *Act) restoreJob(ctx context.Context, run, runbook string, w RestoreWish
 		o := restoreOrder{Runbook: runbook, Chain: chain, ServerID: id, Until: w.Until}
 		if w.Side != "" {
 			err = a.sideFor(ctx, &o, w, all)
+			book, _ = a.Kind.Runbook(o.Runbook) // by the topology of the pair
 		} else {
 			err = a.placeFor(ctx, &o, w.To, port, number)
 		}

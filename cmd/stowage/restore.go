@@ -43,7 +43,8 @@ server is taken away. The shard that serves is not touched, and no client is sen
 With --as-side the instance takes the place of a side whose server is lost: the clients of that
 side are sent to its twin, the backup is restored on the host that --to names, it follows the
 twin, all rows are compared with it, and then the clients come back to it. farm.yaml names the
-new place. A side whose server still answers is refused: 'stowage move instance' replaces it.
+new place. Of a pair with one writer, a lost replica comes back so, and who writes notices nothing.
+A side whose server still answers is refused: 'stowage move instance' replaces it.
 
 ` + exitHelp,
 		Example: "  stowage restore dbshard001 --at '2026-11-20 03:12:00'\n  stowage restore dbshard001 --latest --to db012\n  stowage restore dbshard001b/20261126T031500Z-full\n  stowage restore dbshard001 --as-side B --to db012\n  stowage restore --shard etsy_shard_0001 --table receipts --at '2026-11-20 03:12:00'",
@@ -61,7 +62,7 @@ new place. A side whose server still answers is refused: 'stowage move instance'
 	fl.StringVar(&f.at, "at", "", "the second up to which binary logs are replayed, in this machine's time or with a zone: 2026-11-20 03:12:00, 2026-11-20T03:12:00Z")
 	fl.StringVar(&f.gtid, "at-gtid", "", "the GTID position up to which binary logs are replayed")
 	fl.BoolVar(&f.end, "latest", false, "replay all binary logs that were archived")
-	fl.StringVar(&f.asSide, "as-side", "", "the side of its pair, A or B, whose server is lost and whose place it takes, on the host of --to")
+	fl.StringVar(&f.asSide, "as-side", "", "the side of its pair, such as B, whose server is lost and whose place it takes, on the host of --to")
 	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and make nothing")
 	f.extractFlags.add(fl)
 	a.engineFlag(fl)
@@ -115,8 +116,8 @@ func (f restoreFlags) side(c *cobra.Command, until backup.Until) (farm.SideName,
 	switch {
 	case f.asSide == "":
 		return "", nil
-	case f.asSide != string(farm.A) && f.asSide != string(farm.B):
-		return "", usage(c, fmt.Errorf("--as-side %s: the sides of a pair are A and B", f.asSide))
+	case len(f.asSide) != 1 || f.asSide < "A" || f.asSide > "Z":
+		return "", usage(c, fmt.Errorf("--as-side %s: sides are letters, such as B", f.asSide))
 	case f.shard != "" || until != (backup.Until{}):
 		return "", usage(c, errors.New("--as-side cannot be combined with --at, --at-gtid, --latest or --shard: the side gets what its twin has"))
 	case f.to == "":
@@ -199,8 +200,8 @@ func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 	}
 	out := restoredAnswer{Restored: made[0], FormatVersion: 1, Run: run.ID, Seconds: time.Since(began).Seconds()}
 	next := []string{a.cmd("restore remove %s", out.Instance)}
-	if out.Database != "" {
-		next = []string{a.cmd("inventory")} // the instance is gone, and the database is in a pair
+	if out.Database != "" || out.Side != "" {
+		next = []string{a.cmd("inventory")} // the instance is gone, and the database is in a pair; or it is a side of one
 	}
 	return a.emit(out, func(w io.Writer) error {
 		if out.Database != "" {

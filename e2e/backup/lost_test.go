@@ -33,3 +33,19 @@ func TestALostSideIsRestored(t *testing.T) {
 	k.Run(farmtest.ExitFine, "", "backup", "list")
 	k.F.CheckLedger()
 }
+
+// The host of a replica is lost for good. Its backup, or one of the primary, becomes the replica on another host; who writes notices nothing.
+func TestALostReplicaIsRestored(t *testing.T) {
+	turns.One(t, 3)
+	k := farmtest.StartKeptPrimary(t)
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "dbshard001/A")
+	to := k.F.FreeHosts()[0]
+	restore := []string{"restore", "dbshard001", "--as-side", "B", "--to", to}
+	k.Run(farmtest.ExitRefused, "its server answers", restore...)
+	k.Run(farmtest.ExitUsage, "takes the writes of the pair", "restore", "dbshard001", "--as-side", "A", "--to", to)
+	k.KillSide(farm.B)
+	k.Run(farmtest.ExitFine, "serves as side B", restore...)
+	k.CheckReplica(farm.B, to)
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "dbshard001/B")
+	k.F.CheckLedger()
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/fresh"
 	"stowage/host"
 	"stowage/mysql"
 	"stowage/route"
@@ -280,4 +282,49 @@ func (k *KeptFarm) serverOf(side farm.SideName) *mysql.Server {
 		t.Fatal(err)
 	}
 	return mysql.Open(fm.Pairs[0].Instance(side), fm.Address(fm.Pairs[0].Sides[side]), admin, QuietLog())
+}
+
+// KillSide ends the server of a side with SIGKILL, for good; clients go on.
+func (k *KeptFarm) KillSide(side farm.SideName) {
+	k.F.T.Helper()
+	lost := k.serverOf(side)
+	defer lost.Close()
+	k.Signal(side, syscall.SIGKILL)
+	k.await(fmt.Sprintf("side %s does not answer", side), func() bool { return lost.Again().Answers(k.F.T.Context()) != nil })
+}
+
+// CheckReplica: farm.yaml and routing name the same server for a replica, on that host; it follows the primary, takes no writes, and has its lasting options.
+func (k *KeptFarm) CheckReplica(side farm.SideName, on string) {
+	t := k.F.T
+	t.Helper()
+	here, primary := k.serverOf(side), k.serverOf(farm.A)
+	defer here.Close()
+	defer primary.Close()
+	place := k.placeOf(side)
+	if string(place.Host) != on {
+		t.Errorf("farm.yaml has side %s on host %s, want %s", side, place.Host, on)
+	}
+	table, err := route.ReadFile(filepath.Join(k.F.Dir, "routing.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Pairs[k.pairName()].Replicas; !slices.Equal(got, []string{here.Address()}) {
+		t.Errorf("routing has the replicas %q, farm.yaml %s", got, here.Address())
+	}
+	now, err := here.Replication(t.Context())
+	if err != nil || !now.Follows(primary.Address()) || !now.Running() {
+		t.Errorf("%s does not replicate from %s: %+v %v", here.Name(), primary.Name(), now, err)
+	}
+	if closed, err := here.IsReadOnly(t.Context()); err != nil || !closed {
+		t.Errorf("%s takes writes: %v", here.Name(), err)
+	}
+	text, err := os.ReadFile(k.F.Path(place.Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := host.ServerGroup(string(text))
+	closed, _ := host.Option(string(text), group, "read_only")
+	if _, waits := host.Option(string(text), group, "skip_slave_start"); waits || closed != "ON" || strings.Contains(string(text), fresh.Mark) {
+		t.Errorf("%s starts with\n%s", here.Name(), text)
+	}
 }

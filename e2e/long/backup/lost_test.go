@@ -37,3 +37,28 @@ func TestLostSideKilledAtEveryBorder(t *testing.T) {
 		})
 	}
 }
+
+// A replica is lost and restored again and again, from its own backups and from the primary's; what restores it is killed at each border in turn.
+func TestLostReplicaKilledAtEveryBorder(t *testing.T) {
+	book, _ := backup.RestoreKind(nil).Runbook("replica")
+	for hand, points := range farmtest.Dealt(book.Points(), 3) {
+		t.Run(fmt.Sprint("hand ", hand), func(t *testing.T) {
+			k := farmtest.StartKeptPrimary(t)
+			k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "dbshard001/A")
+			for n, at := range points {
+				if n%2 == 1 {
+					k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "dbshard001/B", "--full")
+				}
+				to := k.F.FreeHosts()[0]
+				k.KillSide(farm.B)
+				k.KilledIn([]string{"both", "stowage"}[n/2%2], at, "restore", "dbshard001", "--as-side", "B", "--to", to)
+				k.Run(farmtest.ExitFine, "1 of 1 instance done", "resume")
+				k.CheckReplica(farm.B, to)
+				if t.Failed() {
+					t.Fatalf("killed at %q", at)
+				}
+			}
+			k.F.CheckLedger()
+		})
+	}
+}
