@@ -85,7 +85,7 @@ func (a *app) sayNext(err error) {
 		next = nil // the hint says what to type instead
 	}
 	if len(next) == 0 && farm.Hint(err) == "" && (code == exitRefused || code == exitFailed || code == exitUnknown) {
-		next = []string{a.cmd("explain %d", code)}
+		next = []string{a.cmd("explain %s", code)}
 	}
 	for _, command := range next {
 		fmt.Fprintf(a.stderr, "next: %s\n", command)

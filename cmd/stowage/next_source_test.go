@@ -18,6 +18,9 @@ const stand = "1"
 
 var placeholders = regexp.MustCompile(`%[sdqv]`)
 
+// notWords are placeholders of something else than a word.
+var notWords = regexp.MustCompile(`%[^sv]`)
+
 // parsed are the files of a package, read.
 func parsed(t *testing.T, dir string) map[string]*ast.File {
 	t.Helper()
@@ -74,6 +77,9 @@ func TestAdviceInTheSourceIsAlive(t *testing.T) {
 				case *ast.CallExpr:
 					switch called(n) {
 					case "cmd":
+						if format := spelled(n.Args[0]); notWords.MatchString(format) {
+							t.Errorf("%s: %q: cmd makes words of what it is given: write %%s", path, format)
+						}
 						check(path, "stowage "+spelled(n.Args[0]))
 					case "within":
 						if text := spelled(n.Args[0]); strings.HasPrefix(text, "stowage ") {
