@@ -41,8 +41,9 @@ type Back struct {
 	Script string `json:"script,omitempty"`
 	// Lost are shards whose old pair is gone.
 	Lost []farm.ShardName `json:"lost,omitempty"`
-	// InTheWay are directories of the old instances: their files are their
-	// owner's, and a new instance does not take a directory that is there.
+	// InTheWay are directories that new instances need and in which files of old
+	// ones lie: they are their owner's, and no new instance takes a directory
+	// that exists.
 	InTheWay []string `json:"in_the_way,omitempty"`
 }
 

@@ -45,7 +45,7 @@ func Codes() []Code {
 	}
 	for _, r := range tune.Rules() {
 		c := Code{Code: r.ID, From: "tune", Cause: "advice about " + r.Title, Evidence: r.Reads, Source: r.Source, Except: r.Except,
-			Remedy: "stowage tune prints the command for this machine; stowage tune --fix " + r.ID + " carries it out where it can be taken back"}
+			Remedy: "stowage tune prints the command for this machine; stowage tune --fix --rule " + r.ID + " carries it out where it can be taken back"}
 		if r.Prove != "" {
 			c.Remedy += "; stowage tune --prove " + r.ID + " measures it first"
 		}

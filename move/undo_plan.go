@@ -54,11 +54,24 @@ func (a *Act) PlanBack(run store.Run) (*act.Back, error) {
 	}
 	p.Name, p.Made = a.freeName(act.WayBack+run.Subject), time.Now().UTC().Format(time.RFC3339)
 	back.Plan, back.Sides = p.Name, len(p.Moves)
-	for _, m := range p.Moves {
-		back.InTheWay = append(back.InTheWay, filepath.Dir(a.Workspace.Path(m.To.Datadir)))
-	}
+	back.InTheWay = inTheWay(a.Workspace.Path, p.Moves, moved)
 	back.Path, err = a.Workspace.SavePlan(p)
 	return back, err
+}
+
+// inTheWay are the directories of new instances on the way back in which files of the instances lie that were moved away.
+// Where the old files are elsewhere, nothing is in the way.
+func inTheWay(path func(string) string, back, moved []placement.Move) (out []string) {
+	for _, b := range back {
+		dir := filepath.Dir(path(b.To.Datadir))
+		if slices.ContainsFunc(moved, func(m placement.Move) bool {
+			old, err := filepath.Rel(dir, path(m.From.Datadir))
+			return m.From.Host == b.To.Host && err == nil && filepath.IsLocal(old)
+		}) {
+			out = append(out, dir)
+		}
+	}
+	return out
 }
 
 // withFreshIDs gives the sides that a plan has still to move server ids that

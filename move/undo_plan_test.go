@@ -1,6 +1,8 @@
 package move
 
 import (
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"stowage/farm"
@@ -23,5 +25,28 @@ func TestFailedWayBackIsRefusedForItsServerIDs(t *testing.T) {
 	}
 	if p.Moves[1].ServerID != 31 {
 		t.Error("the plan as it was read has changed")
+	}
+}
+
+// What undo asks people to remove is where old files lie and a new instance is to be made, and nothing else.
+func TestInTheWayIsWhatWasThere(t *testing.T) {
+	path := func(p string) string { return filepath.Join("/farm", p) }
+	place := func(datadir string) placement.Place {
+		return placement.Place{Host: "db1", Datadir: datadir}
+	}
+	back := []placement.Move{{To: place("stowage/shopa/data")}}
+	for _, c := range []struct {
+		name string
+		from placement.Place
+		want []string
+	}{
+		{"the same directory", place("stowage/shopa/data"), []string{"/farm/stowage/shopa"}},
+		{"files elsewhere", place("db1"), nil},
+		{"a name that begins alike", place("stowage/shopab/data"), nil},
+		{"another host", placement.Place{Host: "db2", Datadir: "stowage/shopa/data"}, nil},
+	} {
+		if got := inTheWay(path, back, []placement.Move{{From: c.from}}); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
 	}
 }

@@ -85,7 +85,7 @@ func (s revokeSummary) text(w io.Writer) error {
 	for _, c := range s.Certificates {
 		say("  %s  since %s  %s", c.Serial, c.Date, c.Reason)
 	}
-	say("next: stowage agent status tells the other agents; change the accounts that the host knew (docs/reference/security.md)")
+	say("other agents learn it from stowage agent status; change the accounts that the host knew (docs/reference/security.md)")
 	return errs
 }
 

@@ -25,7 +25,7 @@ type imported struct {
 
 func (i imported) writeText(w io.Writer) error {
 	if i.Windows > 0 {
-		fmt.Fprintf(w, "%s of history with %s kept as %s; see them with: stowage digest history %s\n", farm.Counted(i.Windows-i.Unknown, "row"), farm.Counted(i.Events, "event"), i.Save, i.Save)
+		fmt.Fprintf(w, "%s of history with %s kept as %s\n", farm.Counted(i.Windows-i.Unknown, "row"), farm.Counted(i.Events, "event"), i.Save)
 	}
 	if i.Unknown > 0 {
 		fmt.Fprintf(w, "%s left out: neither a sample nor a class in the review table\n", farm.Counted(i.Unknown, "row"))
@@ -98,6 +98,9 @@ func (a *app) importReview(review, history, save string) error {
 		}
 	}
 	out := imported{FormatVersion: 1, Save: save, Windows: r.Windows, Unknown: r.Unknown, Events: r.Digest.Events(), Reviewed: len(r.Reviewed)}
+	if out.Windows > 0 {
+		return a.emit(out, out.writeText, a.cmd("digest history %s", save))
+	}
 	return a.emit(out, out.writeText, a.cmd("digest history"))
 }
 

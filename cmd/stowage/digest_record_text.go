@@ -60,6 +60,6 @@ func (s recordSummary) writeText(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "nothing was recorded")
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s of %s kept as %s; see them with: stowage digest %s\n", farm.Counted(s.Events, "event"), farm.Counted(len(s.Instances), "instance"), s.Save, s.Save)
+	_, err := fmt.Fprintf(w, "%s of %s kept as %s\n", farm.Counted(s.Events, "event"), farm.Counted(len(s.Instances), "instance"), s.Save)
 	return err
 }

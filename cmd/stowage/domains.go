@@ -140,6 +140,9 @@ func (a *app) showDomains(ctx context.Context, given []string) error {
 	if slices.ContainsFunc(v.Pairs, func(p domains.PairView) bool { return !p.Separate }) {
 		next = a.cmd("domains separate --dry-run")
 	}
+	if undoing(v) {
+		next = a.cmd("domains undo")
+	}
 	if err := a.emit(v, func(w io.Writer) error { return writeDomains(w, v) }, next); err != nil {
 		return err
 	}
@@ -191,10 +194,6 @@ func writeDomains(out io.Writer, v domains.View) error {
 	}
 	if n == 0 {
 		fmt.Fprintln(out, "\nnothing to do: each writer has a GTID domain of its own")
-	} else if undoing(v) {
-		fmt.Fprintln(out, "\ngo on: stowage domains undo")
-	} else {
-		fmt.Fprintln(out, "\ndo it: stowage domains separate")
 	}
 	writeFindings(out, v.Findings)
 	return nil

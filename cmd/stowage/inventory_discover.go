@@ -223,7 +223,7 @@ func (d discovered) writeText(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "\nnothing was written: there is no pair to write down. Follow the arrows above, and ask again")
 		return err
 	}
-	fmt.Fprintf(w, "\nwrote %s, a draft. Next:\n", d.File)
+	fmt.Fprintf(w, "\nwrote %s, a draft to complete:\n", d.File)
 	fmt.Fprintf(w, "  fill in what says %s: %s\n", discover.FillIn, lines(d.FillIn))
 	if d.Faults != "" {
 		fmt.Fprintf(w, "  it cannot be read before that: %s\n", d.Faults)
@@ -234,15 +234,10 @@ func (d discovered) writeText(w io.Writer) error {
 	if len(d.NotUnderstood) > 0 {
 		fmt.Fprintf(w, "  follow the arrows above; to draft again, move %s away: it is never overwritten\n", filepath.Base(d.File))
 	}
-	verb := "stowage inventory"
-	if dir := filepath.Dir(d.File); dir != "." {
-		verb = "stowage -C " + dir + " inventory"
-	}
 	if filepath.Base(d.File) != "farm.yaml" {
-		verb = "call it farm.yaml in a workspace, then: stowage inventory"
+		fmt.Fprintln(w, "  call it farm.yaml in a workspace: that is what other commands read")
 	}
-	fmt.Fprintf(w, "  %s    asks all servers in it, and shows where it disagrees with them\n", verb)
-	_, err := fmt.Fprintln(w, "  add the hosts to pack onto; then: stowage plan")
+	_, err := fmt.Fprintln(w, "  add the hosts to pack onto; stowage plan needs them")
 	return err
 }
 

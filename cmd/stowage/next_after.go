@@ -110,15 +110,16 @@ func (a *app) afterInventory(inv inventory.Inventory) []string {
 	return []string{a.cmd("inventory accept"), a.cmd("inventory load"), a.cmd("plan")}
 }
 
-// afterTune: what can be carried out is shown first; the first finding that cannot is explained.
+// afterTune: what can be carried out is shown first; then the first finding is explained.
 func (a *app) afterTune(r tune.Report, severity farm.Severity, fixes bool) []string {
-	switch {
-	case fixes && len(r.Changes(severity)) > 0:
-		return []string{a.again(nil, "--fix", "--dry-run")}
-	case len(r.Findings) > 0:
-		return []string{a.cmd("explain %s", r.Findings[0].ID)}
+	var out []string
+	if fixes && len(r.Changes(severity)) > 0 {
+		out = append(out, a.again(nil, "--fix", "--dry-run"))
 	}
-	return nil
+	if len(r.Findings) > 0 {
+		out = append(out, a.cmd("explain %s", r.Findings[0].ID))
+	}
+	return out
 }
 
 // afterChanges: a change is looked at, and can be taken back.

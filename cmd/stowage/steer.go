@@ -262,7 +262,7 @@ func writeBack(w io.Writer, b *act.Back, none string) {
 		return
 	}
 	if b.Plan != "" {
-		fmt.Fprintf(w, "moved for good: %s; the way back is a plan: %s\n  review it: stowage plan show %s\n  then:      stowage move %s\n", farm.Counted(b.Sides, "side"), b.Path, b.Plan, b.Plan)
+		fmt.Fprintf(w, "moved for good: %s; the way back is a plan: %s\n", farm.Counted(b.Sides, "side"), b.Path)
 	}
 	if b.Script != "" {
 		fmt.Fprintf(w, "the way back is a script: %s\n  review it, then: %s\n", b.Script, b.Commands[0])
@@ -275,7 +275,7 @@ func writeBack(w io.Writer, b *act.Back, none string) {
 		fmt.Fprintf(w, "moved for good, from pairs that are retired: %v\n  plan their new place: stowage plan\n", b.Lost)
 	}
 	if len(b.InTheWay) > 0 {
-		fmt.Fprintf(w, "  before that, remove or rename the old instances' directories if they are still there:\n    %s\n", strings.Join(b.InTheWay, "\n    "))
+		fmt.Fprintf(w, "  first remove or rename the old instances' directories, if they are still there:\n    %s\n", strings.Join(b.InTheWay, "\n    "))
 	}
 }
 
@@ -333,7 +333,7 @@ func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, 
 	var held *workspace.Held
 	if errors.As(err, &held) {
 		s := steered{FormatVersion: 1, Run: run.ID, Verb: "end", PID: held.PID,
-			Text: fmt.Sprintf("process %d was asked to stop; it takes back what can be taken back\n  look: stowage status", held.PID)}
+			Text: fmt.Sprintf("process %d was asked to stop; it takes back what can be taken back", held.PID)}
 		return a.emit(s, s.writeText, a.cmd("status --run %s", run.ID))
 	}
 	if err != nil {

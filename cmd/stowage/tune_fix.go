@@ -181,7 +181,7 @@ func (c tuneChanges) writeText(w io.Writer) error {
 		fmt.Fprintf(w, "  %-12s  %s: %s  (%s)\n", "by hand", h.Subject, h.Fix, h.ID)
 	}
 	if c.Act == "fix" && len(c.Changes) > 0 {
-		fmt.Fprintf(w, "they hold until the next restart; how to make them last: stowage tune --rule ID\n  -> taken back by: stowage tune --revert  (%s)\n", c.Journal)
+		fmt.Fprintf(w, "they hold until the next restart; how to make them last: stowage tune --rule ID\n  what was there before is in %s\n", c.Journal)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (p tuneProofs) writeProof(w io.Writer, x prove.Proof) {
 	for _, text := range slices.Compact(slices.Clone(x.Persist)) {
 		fmt.Fprintf(w, "  lasts by    %s\n", text)
 	}
-	fmt.Fprintf(w, "  -> taken back by: stowage tune --revert  (%s)\n", p.Journal)
+	fmt.Fprintf(w, "  -> to take it back: stowage tune --revert  (%s)\n", p.Journal)
 }
 
 // writeTried leaves out most of many: a machine may have a hundred processors.

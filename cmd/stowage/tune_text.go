@@ -51,9 +51,6 @@ func (v tuneView) writeShort(w io.Writer) error {
 	fmt.Fprintf(w, "\n%s followed, %s not apply here; nothing was changed\n", farm.CountedAs(len(v.Followed), "rule is", "rules are"), farm.CountedAs(len(v.NotApplicable), "does", "do"))
 	v.writeNotKnown(w)
 	v.writeUnread(w)
-	if len(v.Findings) > 0 {
-		fmt.Fprintf(w, "  -> all about one of them: stowage tune --rule %s\n", v.Findings[0].ID)
-	}
 	return nil
 }
 

@@ -30,8 +30,8 @@ const (
 // TestStart does what docs/start.md says, as a reader would: it saves the files,
 // types the commands one after the other into a shell, and holds what each prints
 // against the page. Every command must end well. Figures that differ from run to
-// run are those of the list named varies; progress, on standard error, is not on
-// the page. With -update it writes what was printed into the page.
+// run are those of the list named varies. Of standard error the page has only the
+// lines that say what to type next, below the output, where a terminal shows them. With -update it writes what was printed into the page.
 //
 // That no query of the client failed and no write was lost is in the page itself:
 // the client stops at the first error, and its count is compared with the table's.
@@ -59,7 +59,7 @@ func TestStart(t *testing.T) {
 			continue
 		}
 		got, code, said := sh.run(mine.Replace(p.text))
-		got = mine.back(got)
+		got = mine.back(append(got, next(said)...))
 		if code != 0 {
 			t.Fatalf("docs/start.md:%d: %s\nends with %d:\n%s\n%s", p.line, p.text, code, strings.Join(got, "\n"), said)
 		}
@@ -80,6 +80,16 @@ func TestStart(t *testing.T) {
 	if left := processesOf(mine.dir); len(left) > 0 {
 		t.Errorf("the page leaves processes behind: %v", left)
 	}
+}
+
+// next are the lines of standard error that say what to type next.
+func next(said string) (out []string) {
+	for l := range strings.Lines(said) {
+		if strings.HasPrefix(l, "next: ") {
+			out = append(out, strings.TrimSuffix(l, "\n"))
+		}
+	}
+	return out
 }
 
 // places are what is here for the page's directory and addresses.
