@@ -72,7 +72,7 @@ func (o OverTime) WriteText(w io.Writer, most int) error {
 		fmt.Fprintf(w, "not measured, or only in part: %s\n", strings.Join(o.NotMeasured[:min(5, len(o.NotMeasured))], ", ")+andMore(len(o.NotMeasured)-5))
 	}
 	fmt.Fprintln(w)
-	t := table.New(w, "CLASS\tLOAD\tSHARE\tCALLS/S\tTIME/CALL\tSINCE LAST WEEK\tCALLS\tTIME\tSHARDS\tMOST IN\tSTATEMENT")
+	t := table.New(w, "CLASS\tLOAD\tSHARE\tCALLS/S\tTIME/CALL\tSINCE LAST WEEK\tCALLS\tTIME\tSHARDS\tMOST IN\tSTATEMENT").Cut("STATEMENT")
 	for _, c := range o.Classes[:least(most, len(o.Classes))] {
 		since := "-"
 		switch {

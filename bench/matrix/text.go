@@ -183,7 +183,7 @@ func (d *Document) noise(w io.Writer) {
 // WritePlan is what will be done, hours first.
 func WritePlan(w io.Writer, p Plan) error {
 	fmt.Fprintf(w, "%s.\n\n", p.Hours())
-	t := table.New(w, "cell\tfile system\tRAID\tmkfs\tmount\tqueue\ttest file")
+	t := table.New(w, "cell\tfile system\tRAID\tmkfs\tmount\tqueue\ttest file").Cut("mkfs", "mount")
 	for _, c := range p.Cells {
 		t.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", c.Name, c.Filesystem, c.RAID, c.Mkfs, c.Mount, c.Queue, amount(c.Size))
 	}

@@ -9,12 +9,16 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"stowage/act"
 	"stowage/farm"
+	"stowage/internal/table"
 	"stowage/session"
 	"stowage/workspace"
 )
@@ -24,6 +28,7 @@ type app struct {
 	stdout, stderr io.Writer
 	dir            string
 	json           bool
+	wide           bool // tables in full
 	verbose        bool
 	log            *slog.Logger
 	// border is told every border between steps of a move; tests kill the
@@ -92,6 +97,7 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 	}
 	root.PersistentFlags().StringVarP(&a.dir, "dir", "C", ".", "the workspace: a directory with a farm.yaml")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object on standard output")
+	root.PersistentFlags().BoolVar(&a.wide, "wide", false, "write tables in full, also where the terminal is narrower")
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "log every statement (never a password) to standard error")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	root.SetHelpFunc(a.help)
@@ -183,11 +189,33 @@ func (a *app) emit(value any, text func(io.Writer) error, next ...string) error 
 // system as that takes.
 func (a *app) inOnePiece(write func(io.Writer) error) error {
 	b := bufio.NewWriter(a.stdout)
-	if err := write(b); err != nil {
+	if err := write(table.Narrow(b, a.columns())); err != nil {
 		_ = b.Flush() // what there is; its own error would be the same
 		return err
 	}
 	return b.Flush()
+}
+
+// columns is how wide tables may be: as wide as the terminal; 0, without limit, where standard output is none, or with --wide.
+func (a *app) columns() int {
+	if a.wide {
+		return 0
+	}
+	width, _ := a.terminal()
+	return width
+}
+
+// terminal is how wide the terminal is that standard output is, or is to be by COLUMNS.
+func (a *app) terminal() (width int, is bool) {
+	f, ok := a.stdout.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n, true
+	}
+	width, _, _ = term.GetSize(int(f.Fd()))
+	return width, true
 }
 
 // say tells a person what is going on, on standard error.

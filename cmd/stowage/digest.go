@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"stowage/digest"
 	"stowage/farm"
@@ -228,8 +227,8 @@ func (a *app) textOptions(top int) digest.TextOptions {
 	if top == 0 {
 		o.Top = -1
 	}
-	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		o.Width, _, _ = term.GetSize(int(f.Fd()))
+	if width, is := a.terminal(); is {
+		o.Width = width
 		o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	return o

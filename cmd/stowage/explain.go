@@ -40,7 +40,7 @@ evidence that is known, and the remedy. Without CODE it lists all. docs/referenc
 }
 
 func listCodes(w io.Writer) error {
-	t := table.New(w, "CODE\tSAID BY\tCAUSE")
+	t := table.New(w, "CODE\tSAID BY\tCAUSE").Cut("SAID BY", "CAUSE")
 	for _, c := range explain.Codes() {
 		t.Row("%s\t%s\t%s", c.Code, c.From, c.Cause)
 	}

@@ -227,7 +227,7 @@ func (v tunedTable) writeText(w io.Writer) error {
 }
 
 func (v tunedTable) writeTable(w io.Writer) {
-	t := table.New(w, "  rule\tsetting\tmeasured by\tas it is\tas proposed\ttimes\tverdict")
+	t := table.New(w, "  rule\tsetting\tmeasured by\tas it is\tas proposed\ttimes\tverdict").Cut("setting", "verdict")
 	rows := func(trials []prove.Trial, proofs []prove.Proof) {
 		for i, x := range trials {
 			if i >= len(proofs) || proofs[i].Compared == nil {

@@ -17,6 +17,7 @@ type Table struct {
 	right bool
 	head  []string
 	rows  [][]string
+	free  []string // heads of the columns that may be cut
 }
 
 // New is a table whose columns are flush left. The names in the head stand
@@ -68,6 +69,7 @@ func (t *Table) Flush() error {
 	}
 	rows := append([][]string{t.head}, t.rows...)
 	t.rows = nil
+	t.fit(rows)
 	widths := t.widths(rows)
 	var out strings.Builder
 	for _, row := range rows {

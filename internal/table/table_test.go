@@ -70,3 +70,46 @@ func TestFlushEmptiesTheTable(t *testing.T) {
 		t.Errorf("a second Flush wrote rows again: %q", again)
 	}
 }
+
+// Names and figures stay whole, however narrow it is; free text gives way, the widest first.
+func TestFreeTextGivesWay(t *testing.T) {
+	long := strings.Repeat("a", 60) + ".example.com"
+	for _, c := range []struct {
+		name  string
+		width int
+		fill  func(*Table)
+		want  string
+	}{
+		{"wide enough", 40, func(a *Table) { a.Row("%s\t%s\t%d", "a1", "nothing to say", 3) }, "HOST  REMARK          N\na1    nothing to say  3\n"},
+		{"one remark", 30, func(a *Table) {
+			a.Row("%s\t%s\t%d", "a1", "its clock is a minute behind", 120000)
+			a.Row("%s\t%s\t%d", "a2", "fine", 3)
+		}, "HOST  REMARK           N\na1    its clock is a…  120000\na2    fine             3\n"},
+		{"a name of 72 letters", 80, func(a *Table) { a.Row("%s\t%s\t%d", long, "its clock is a minute behind", 3) },
+			"HOST" + strings.Repeat(" ", 70) + "REMARK        N\n" + long + "  its clock i…  3\n"},
+		{"a short row is about all of it", 20, func(a *Table) { a.Row("%s\t%s", "a1", "it does not answer at 10.0.0.1") },
+			"HOST  REMARK  N\na1    it does not answer at 10.0.0.1\n"},
+		{"wide characters", 24, func(a *Table) { a.Row("%s\t%s\t%d", "a1", "東京東京東京東京東京", 3) }, "HOST  REMARK           N\na1    東京東京東京東…  3\n"},
+		{"without limit", 0, func(a *Table) { a.Row("%s\t%s\t%d", "a1", "its clock is a minute behind", 3) }, "HOST  REMARK                        N\na1    its clock is a minute behind  3\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out strings.Builder
+			a := New(Narrow(&out, c.width), "HOST\tREMARK\tN").Cut("REMARK")
+			c.fill(a)
+			if got := text(t, a, &out); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+	var out strings.Builder
+	a := New(Narrow(&out, 40), "NAME\tLEFT\tRIGHT").Cut("LEFT", "RIGHT")
+	a.Row("%s\t%s\t%s", "x", strings.Repeat("l", 40), strings.Repeat("r", 20))
+	for line := range strings.Lines(text(t, a, &out)) {
+		if n := columns(strings.TrimSuffix(line, "\n")); n > 40 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(out.String(), strings.Repeat("r", 15)) {
+		t.Errorf("the narrower column gave way more than it had to:\n%s", &out)
+	}
+}

@@ -17,7 +17,7 @@ func (r Report) WriteText(w io.Writer) error {
 		kinds = append(kinds, farm.Counted(r.Subjects[k], string(k)))
 	}
 	fmt.Fprintf(w, "%s: %s, in %s of %s\n\n", r.Farm, strings.Join(kinds, ", "), farm.Counted(r.Claims, "claim"), farm.Counted(len(r.Sources), "source"))
-	t := table.New(w, "SOURCE\tKIND\tCLAIMS\tAS OF\tREMARK")
+	t := table.New(w, "SOURCE\tKIND\tCLAIMS\tAS OF\tREMARK").Cut("REMARK")
 	for _, s := range r.Sources {
 		at := "never"
 		if !s.At.IsZero() {
@@ -60,7 +60,7 @@ func (r Report) writeAuthorities(w io.Writer) {
 		return
 	}
 	fmt.Fprintln(w)
-	t := table.New(w, "ATTRIBUTE\tAUTHORITY\tHOW\tEVIDENCE")
+	t := table.New(w, "ATTRIBUTE\tAUTHORITY\tHOW\tEVIDENCE").Cut("EVIDENCE")
 	for _, a := range r.Authorities {
 		how := "proposed"
 		if a.Declared {

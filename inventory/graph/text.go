@@ -14,7 +14,7 @@ import (
 // WriteText is the person's view: the table twin of the picture.
 func (g Graph) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "%s: %s, as of %s\n\n", g.Farm, farm.Counted(g.sources(), "source"), g.Taken.UTC().Format("2006-01-02 15:04"))
-	t := table.New(w, "SOURCE\tKIND\tCLAIMS\tAGE\tBLAMED\tSTATE\tDECIDES")
+	t := table.New(w, "SOURCE\tKIND\tCLAIMS\tAGE\tBLAMED\tSTATE\tDECIDES").Cut("STATE", "DECIDES")
 	for _, n := range g.Nodes {
 		if !n.IsUse {
 			t.Row("%s\t%s\t%d\t%s\t%d\t%s\t%s", n.Name, n.Kind, n.Claims, Age(g.Taken, n.At), n.Blamed, n.State(), strings.Join(n.Decides, ", "))
@@ -27,7 +27,7 @@ func (g Graph) WriteText(w io.Writer) error {
 		fmt.Fprintln(w, "\nno source is known to feed another; declare it in inventory.yaml: feeds: [SOURCE]")
 	} else {
 		fmt.Fprintln(w)
-		t = table.New(w, "FROM\t\tTO\tKNOWN BY\tDISAGREE\tFRESHNESS\tEVIDENCE")
+		t = table.New(w, "FROM\t\tTO\tKNOWN BY\tDISAGREE\tFRESHNESS\tEVIDENCE").Cut("FRESHNESS", "EVIDENCE")
 		for _, e := range g.Edges {
 			t.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", e.From, e.arrow(), e.To, e.How, e.Difference(), e.Freshness(), e.Evidence)
 		}
@@ -110,7 +110,7 @@ func (g Graph) writePairs(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	t := table.New(w, "PAIR\tINSTANCE\tHOST\tREPLICATES FROM\tALIVE\tLAG\tREMARK")
+	t := table.New(w, "PAIR\tINSTANCE\tHOST\tREPLICATES FROM\tALIVE\tLAG\tREMARK").Cut("REMARK")
 	left := 0
 	for i, p := range g.Pairs {
 		trouble := p.Trouble()
@@ -158,7 +158,7 @@ func (e Effect) WriteText(w io.Writer) error {
 		fmt.Fprintf(w, "  inventory accept would write its values into farm.yaml where a person confirms them: %s\n", strings.Join(e.Decides, ", "))
 	}
 	fmt.Fprintln(w)
-	t := table.New(w, "ATTRIBUTE\tCLAIMS\tNOBODY ELSE SAYS\tDISPUTED\tA WRONG VALUE")
+	t := table.New(w, "ATTRIBUTE\tCLAIMS\tNOBODY ELSE SAYS\tDISPUTED\tA WRONG VALUE").Cut("A WRONG VALUE")
 	for _, r := range e.Rests {
 		t.Row("%s\t%d\t%d\t%d\t%s", r.Attribute, r.Claims, r.Alone, r.Disputed, dash(r.Consequence))
 	}

@@ -186,7 +186,7 @@ func (r Report) writeSums(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	t := table.New(w, "SUM OF\tWHAT\tSHARDS\tOTHERS\tCOUNTER\tRATIO\tCOUNTER FROM")
+	t := table.New(w, "SUM OF\tWHAT\tSHARDS\tOTHERS\tCOUNTER\tRATIO\tCOUNTER FROM").Cut("WHAT", "COUNTER FROM")
 	for _, s := range r.Sums {
 		show := plain
 		if s.What == "bytes" {
