@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"stowage/bench"
 	"stowage/bench/result"
@@ -174,7 +173,6 @@ func (a *app) benchRun(ctx context.Context, subject string, f benchFlags, o benc
 type benchScreen struct {
 	app   *app
 	began time.Time
-	open  bool // a line without its end
 }
 
 func (s *benchScreen) tell(p bench.Progress) {
@@ -188,18 +186,11 @@ func (s *benchScreen) tell(p bench.Progress) {
 // line shows one; a passing one makes room for the next.
 func (s *benchScreen) line(text string, isPassing bool) {
 	text = fmt.Sprintf("[%5.1f s] %s", time.Since(s.began).Seconds(), text)
-	if f, ok := s.app.stderr.(*os.File); ok && isPassing && term.IsTerminal(int(f.Fd())) {
-		fmt.Fprint(s.app.stderr, "\r\033[K"+text)
-		s.open = true
+	if f := s.app.passing(); f != nil && isPassing {
+		s.app.paint(f, text)
 		return
 	}
-	s.end()
 	s.app.say("%s", text)
 }
 
-func (s *benchScreen) end() {
-	if s.open {
-		fmt.Fprintln(s.app.stderr)
-	}
-	s.open = false
-}
+func (s *benchScreen) end() { s.app.wipe() }

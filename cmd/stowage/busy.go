@@ -23,8 +23,8 @@ const (
 
 // working says what the verb does, until the function that it returns is called. what is asked again each time and may count.
 func (a *app) working(what func() string) (done func()) {
-	f, ok := a.stderr.(*os.File)
-	if !ok || a.busy == nil || a.verbose || !term.IsTerminal(int(f.Fd())) {
+	f := a.passing()
+	if f == nil {
 		return func() {}
 	}
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -50,9 +50,19 @@ func (a *app) working(what func() string) (done func()) {
 	})
 }
 
+// passing is the terminal on which a line may be painted over; nil: there is none, and every line stays.
+func (a *app) passing() *os.File {
+	f, ok := a.stderr.(*os.File)
+	if !ok || a.busy == nil || a.verbose || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return f
+}
+
+// paint shows a line over the one before, as much as fits.
 func (a *app) paint(f *os.File, text string) {
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && len(text) >= width {
-		text = text[:width-1]
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		text = onScreen(text, width-1)
 	}
 	a.busy.mu.Lock()
 	defer a.busy.mu.Unlock()

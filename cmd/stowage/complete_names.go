@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -34,17 +33,14 @@ func (k *nameSource) close() {
 	}
 }
 
-// Farm is farm.yaml, read when it is asked for first.
+// Farm is farm.yaml, or what of it has a name, read when it is asked for first.
 func (k *nameSource) Farm() *farm.Farm {
 	if k.farm == nil {
 		k.farm = &farm.Farm{}
 		if k.ws == nil {
 			return k.farm
 		}
-		if info, err := os.Stat(k.ws.Path("farm.yaml")); err != nil || info.Size() > largestCompleted {
-			return k.farm
-		}
-		if f, err := k.ws.Farm(); err == nil {
+		if f, err := k.ws.FarmNames(largestParsed); err == nil {
 			k.farm = f
 		}
 	}
@@ -59,8 +55,8 @@ func (k *nameSource) Store() *store.Store {
 	return k.db
 }
 
-// largestCompleted bounds a farm.yaml that is read between two keys. One of 144 kB (960 shards) takes 50 ms of a processor, one of 100,000 shards seconds.
-const largestCompleted = 256 << 10
+// largestParsed bounds a farm.yaml that is parsed between two keys: one of 144 kB (960 shards) takes 50 ms of a processor. Of a larger one only names are read.
+const largestParsed = 128 << 10
 
 // names are of one kind, or of several.
 type names struct {

@@ -120,6 +120,27 @@ func TestDeadAdviceIsSeen(t *testing.T) {
 	}
 }
 
+// What was measured or replayed and not kept is not the end: the same command keeps it.
+func TestUnkeptResultsCanBeKept(t *testing.T) {
+	a := &app{dir: ".", args: []string{"bench", "run", "/srv/my data"}}
+	if got := fmt.Sprint(a.afterBench("")); got != "[stowage bench run '/srv/my data' --save bench.json]" {
+		t.Errorf("after a bench: %s", got)
+	}
+	a.args = []string{"replay", "slow.log", "--to", "db1a"}
+	if got := fmt.Sprint(replayFlags{to: "db1a"}.next(a)); got != "[stowage replay slow.log --to db1a --save replay.digest]" {
+		t.Errorf("after a replay: %s", got)
+	}
+	for name, f := range map[string]replayFlags{"writes": {to: "db1a", writes: true}, "dry run": {dryRun: true}} {
+		if got := f.next(a); got != nil {
+			t.Errorf("after a replay (%s): %s", name, got)
+		}
+	}
+	a.args = []string{"replay", "-", "--to", "db1a"}
+	if got := (replayFlags{to: "db1a"}).next(a); got != nil {
+		t.Errorf("after a replay of standard input: %s", got)
+	}
+}
+
 // The steps are the last member of an object, whatever it is and in whatever pieces it comes.
 func TestStepsAreTheLastMember(t *testing.T) {
 	for _, object := range []string{"{}\n", "{\n \"a\": 1\n}\n", `{"a":{"b":[1,2]}}`, "{\n \"a\": {}\n}\n", "{\"a\":\"" + strings.Repeat("x", 50) + "}\"}"} {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -199,13 +200,15 @@ func (a *app) replayed(out *replay.Outcome, f replayFlags, ended error) error {
 	return ended
 }
 
-// next: what was kept is looked at; a dry run is carried out.
+// next: what was kept is looked at; a dry run is carried out; reads can be sent once more, and kept.
 func (f replayFlags) next(a *app) []string {
 	switch {
 	case f.dryRun && f.to != "":
 		return []string{a.forReal()}
 	case f.save != "":
 		return a.afterSave(f.save)
+	case !f.dryRun && !f.writes && !slices.Contains(a.args, "-"):
+		return []string{a.again(nil, "--save", "replay.digest")}
 	}
 	return nil
 }
