@@ -21,14 +21,17 @@ import (
 )
 
 // move is what `stowage status` says, without asking anybody: where routing is not kept in the workspace, closed gates are not known.
-func (s *shelf) move(context.Context) (serve.Move, error) {
+func (s *shelf) move(context.Context) (serve.Move, error) { return s.moveOf("") }
+
+// moveOf is move of one run; "" is the newest that has not ended, or the newest.
+func (s *shelf) moveOf(run string) (serve.Move, error) {
 	d, err := s.desk()
 	if err != nil {
 		return serve.Move{}, err
 	}
 	defer d.Close()
 	t, unknown := s.routing(d)
-	status, err := statusOf(d, t, "", func(run string) (*act.Board, error) { return s.board.of(d.Store, run) })
+	status, err := statusOf(d, t, run, func(run string) (*act.Board, error) { return s.board.of(d.Store, run) })
 	if err != nil {
 		return serve.Move{}, err
 	}

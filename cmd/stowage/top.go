@@ -34,7 +34,8 @@ with their step, orders, sides out of rotation, findings. No server is asked;
 Keys:
   p  pause: no new step begins      r  take the pause back
   -  slow copies down               +  let copies be faster, in the end without a limit
-  l  the newest lines of the log    q  quit; the run goes on
+  l  the newest lines of the log    Tab  the next run that has not ended
+  q  quit; the run goes on
 
 Without a terminal it prints once.
 
@@ -53,7 +54,7 @@ func (a *app) top(ctx context.Context) error {
 	from.app.stderr, from.app.stdout = io.Discard, io.Discard
 	screen, ok := a.stdout.(*os.File)
 	if a.json || !ok || !term.IsTerminal(int(screen.Fd())) || !term.IsTerminal(int(os.Stdin.Fd())) {
-		v, err := from.topView(ctx)
+		v, err := from.topView("")
 		if err != nil {
 			return err
 		}
@@ -73,6 +74,7 @@ type topScreen struct {
 	screen *os.File
 	keys   int // the file of the keys
 
+	run     string // that a person has turned to; "": the newest that has not ended
 	said    string // what came of the last key
 	showLog bool
 }
@@ -89,7 +91,7 @@ func (t *topScreen) show(ctx context.Context) error {
 		_ = term.Restore(t.keys, was)
 	}()
 	for ctx.Err() == nil {
-		v, err := t.from.topView(ctx)
+		v, err := t.from.topView(t.run)
 		if err != nil {
 			return err
 		}
@@ -122,6 +124,9 @@ func (t *topScreen) paint(v topView) {
 	foot := t.said
 	if foot == "" {
 		foot = "p pause  r resume  - slower  + faster  l log  q quit"
+		if len(v.Status.AlsoOpen) > 0 {
+			foot = "Tab next run  " + foot
+		}
 	}
 	lines := append(v.lines(time.Now(), height-1), foot)
 	var b strings.Builder
@@ -193,8 +198,12 @@ func nextLimit(now *int64, faster bool) int64 {
 
 // press does what a key is for, and says what came of it.
 func (t *topScreen) press(key byte, v topView) string {
-	if key == 'l' {
+	switch key {
+	case 'l':
 		t.showLog = !t.showLog
+		return ""
+	case '\t':
+		t.run = v.nextRun()
 		return ""
 	}
 	if !strings.ContainsRune("pr+-", rune(key)) {

@@ -91,7 +91,7 @@ func TestTopFitsItsScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	from := &shelf{app: app{dir: dir}, ws: ws}
-	v, err := from.topView(t.Context())
+	v, err := from.topView("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,5 +245,32 @@ func TestTopIsSteeredByKeys(t *testing.T) {
 	}
 	if now, err := unix.IoctlGetTermios(int(x.hand.Fd()), unix.TCGETS); err != nil || now.Lflag&unix.ECHO == 0 || now.Lflag&unix.ICANON == 0 {
 		t.Errorf("the terminal is not as it was: %v", err)
+	}
+}
+
+// With two runs at once Tab goes from one to the other and back, and keys steer the one on the screen.
+func TestTopTurnsToTheNextRun(t *testing.T) {
+	t.Parallel()
+	dir, kept := watched(t)
+	const other = "move-second-1"
+	began := time.Now().Add(-time.Hour)
+	if err := kept.PutRun(store.Run{ID: other, Kind: "move", Subject: "second", State: store.Running, Started: began, PID: os.Getpid()}); err != nil {
+		t.Fatal(err)
+	}
+	x := onTerminal(t, "top", "-C", dir)
+	x.await(toldRun + " of plan first: running")
+	x.await("also open: " + other)
+	x.await("Tab next run")
+	x.press("\t", other+" of plan second: running")
+	x.press("p", "PAUSED by ")
+	for run, want := range map[string]bool{other: true, toldRun: false} {
+		if now, err := act.SteeringOf(kept, run); err != nil || (now.Paused != nil) != want {
+			t.Errorf("%s is paused: %v, want %v (%v)", run, now.Paused != nil, want, err)
+		}
+	}
+	x.press("\t", toldRun+" of plan first: running")
+	x.press("q", "\x1b[?1049l")
+	if err := x.cmd.Wait(); err != nil {
+		t.Errorf("q: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,11 +38,11 @@ type outLine struct {
 	Share float64       `json:"share_percent"` // of its clients, that it serves itself
 }
 
-// topView looks at what the pages of serve show.
-func (s *shelf) topView(ctx context.Context) (topView, error) {
+// topView looks at what the pages of serve show, of one run; "" is the newest that has not ended, or the newest.
+func (s *shelf) topView(run string) (topView, error) {
 	v := topView{FormatVersion: 1, Out: []outLine{}, Findings: map[farm.Severity]int{}}
 	var err error
-	if v.move, err = s.move(ctx); err != nil {
+	if v.move, err = s.moveOf(run); err != nil {
 		return v, err
 	}
 	v.Status, _ = v.move.JSON.(moveStatus)
@@ -101,6 +100,19 @@ func outOfRotation(f *farm.Farm, t *route.Table) []outLine {
 		}
 	}
 	return out
+}
+
+// nextRun is the run that comes after the one that is shown, of those that have not ended, the newest first, and the first after the last.
+func (v topView) nextRun() string {
+	if len(v.Status.AlsoOpen) == 0 {
+		return v.Status.Run
+	}
+	for _, r := range v.Status.AlsoOpen { // in their order, without the one that is shown
+		if r.began.Before(v.Status.Started) {
+			return r.Run
+		}
+	}
+	return v.Status.AlsoOpen[0].Run
 }
 
 // lines are the view on a screen so many lines high; 0: as many as there are.
