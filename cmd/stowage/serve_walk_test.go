@@ -133,6 +133,23 @@ func TestPagesByKeyboard(t *testing.T) {
 	t.Logf("the tab key came to %d stops, %d of which open", reached, opened)
 }
 
+// TestReportByKeyboard does so in the report, which is a file of its own behind the rail's last link and has no rail.
+func TestReportByKeyboard(t *testing.T) {
+	t.Parallel() // it mostly waits
+	s := serveNow(t, servedWorkspace(t))
+	w := &browsertest.Site{Page: browsertest.Drive(t), Base: s.base}
+	w.Visit(s.link)
+	w.Loaded() // the page that entering leads to
+	w.Prefer("screen", "light")
+	stops, parts := w.Walk("/report", false)
+	if stops == 0 || parts == 0 {
+		t.Errorf("the tab key came to %d stops, %d of which open", stops, parts)
+	}
+	for _, f := range w.Axe() {
+		t.Errorf("/report: %v", f)
+	}
+}
+
 // onPaper says what would be cut off a page, or dark, as it is printed. What is too wide Chromium makes smaller, down to two thirds (version 156, by the scale in the
 // PDF: 1:1 at 600 px, 1:1.42 at 1,000, 1:1.5 at 1,210 and at 1,500).
 const onPaper = `(() => {
