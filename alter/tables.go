@@ -229,7 +229,7 @@ func (w *work) alterBack(ctx context.Context, s *side) error {
 
 // noReverse: nothing of ours makes the old definition of the new.
 func (w *work) noReverse(s *side, t plan.Table, form plan.Form) error {
-	return &farm.Error{Op: "undo alter", Subject: subjectOf(s.Leaves, t.Shard, form.Change.Table), Err: fmt.Errorf("%w: no statement makes its old definition of the new one", farm.ErrRefused),
+	return &farm.Error{Op: "undo alter", Subject: subjectOf(s.Leaves, t.Shard, form.Change.Table), Err: fmt.Errorf("%w: no ALTER leads from its new definition back to the old one", farm.ErrRefused),
 		Hint: "its twin serves all; give the table its old definition with SET sql_log_bin = 0, then: stowage resume"}
 }
 

@@ -45,7 +45,7 @@ func (a *Act) wayBack(run store.Run) (*act.Back, error) {
 				changed[f.Change.Table] = f.Undo
 				statements = append(statements, strings.TrimSuffix(f.Undo, ";")+";\n")
 			case was != f.Undo:
-				return nil, act.Refused("undo", run.ID, fmt.Errorf("table %s had several definitions, and one statement does not make all of them", f.Change.Table), "write an ALTER for each group of shards: stowage alter --shards")
+				return nil, act.Refused("undo", run.ID, fmt.Errorf("table %s had several definitions, and no single statement restores all of them", f.Change.Table), "write an ALTER for each group of shards: stowage alter --shards")
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server
 	}
 	hint := "the two old sides have drifted apart (a write with sql_log_bin=0, a skipped event); repair the pair before moving it"
 	if source == r.Twin {
-		hint = "the copy differs from its source: what was written there with sql_log_bin=0 since it was made? Move again (with a new copy), or with --repair"
+		hint = "the copy differs from its source: find what wrote there with sql_log_bin=0 since the copy was made; then move again, which makes a new copy, or with --repair"
 	}
 	return &farm.Error{Op: "compare", Subject: string(r.fresh.Name), Err: fmt.Errorf("%w: %s", farm.ErrRefused, compare.Differences(source, verdict.Mismatches)), Hint: hint}
 }

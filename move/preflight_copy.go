@@ -50,7 +50,7 @@ func askVersioned(ctx context.Context, p peer) ([]farm.Finding, error) {
 		return nil, err
 	}
 	return naming(blocker(p.name, fmt.Sprintf("%s keep their history by transaction numbers: %s", farm.Counted(len(names), "table"), farm.Some(names)),
-		"replication loses their rows without a word: make the ROW START and ROW END columns TIMESTAMP(6)"), names), nil
+		"replication loses their rows silently: make the ROW START and ROW END columns TIMESTAMP(6)"), names), nil
 }
 
 // askDefiners: an object whose definer does not exist on the target fails with error 1449 when it is used. accounts are

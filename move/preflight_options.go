@@ -71,7 +71,7 @@ func whoseFile(p peer, start host.Start, i host.Instance, where, key string) (ou
 		out = append(out, blocker(p.name, fmt.Sprintf(format, args...), remedy))
 	}
 	if start.Contained != 0 {
-		say("start it outside of the container, from a unit of the host, with the same data directory; then ask again",
+		say("start it outside of the container, from a unit of the host, with the same data directory; then run this again",
 			"its server, pid %d on host %s, runs in a container: its option files are not those of the host, where a move would write and start", start.Contained, where)
 		return out
 	}
@@ -100,7 +100,7 @@ func whoseFile(p peer, start host.Start, i host.Instance, where, key string) (ou
 		say("let Stowage replace the file, or name another that the server reads: "+key, "its option file cannot be changed: %s", start.Unwritable)
 	}
 	if start.Fence != "" {
-		say(key+" must be the file that the server reads last", "a fence in %s would not hold: %s", i.Config, start.Fence)
+		say(key+" must be the file that the server reads last", "a fence that is written to %s would not hold: %s", i.Config, start.Fence)
 	}
 	return out
 }

@@ -100,7 +100,7 @@ func provisionFarm(_ context.Context, v *provisionSurvey) ([]farm.Finding, error
 	now.Pairs = append(now.Pairs, v.p.pair())
 	var out []farm.Finding
 	for _, problem := range now.Check() {
-		out = append(out, blocker(string(v.p.order.Pair), "farm.yaml would not hold with it: "+problem.Text, "plan again"))
+		out = append(out, blocker(string(v.p.order.Pair), "with it farm.yaml would not be valid: "+problem.Text, "plan again"))
 	}
 	return out, nil
 }
@@ -120,7 +120,7 @@ func provisionRouting(ctx context.Context, v *provisionSurvey) ([]farm.Finding, 
 	}
 	for _, s := range v.p.sides {
 		if at, has := pair.Sides[s.name]; has && at.Address != s.here.Dial() {
-			return []farm.Finding{blocker(string(v.p.order.Pair), fmt.Sprintf("routing has a pair of that name, with side %s at %s", s.name, at.Address), "stowage routing shows it; whose is it?")}, nil
+			return []farm.Finding{blocker(string(v.p.order.Pair), fmt.Sprintf("routing has a pair of that name, with side %s at %s", s.name, at.Address), "find out whose it is; stowage routing shows it")}, nil
 		}
 	}
 	return nil, nil

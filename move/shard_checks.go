@@ -147,12 +147,12 @@ func shardDatabases(ctx context.Context, v *shardSurvey) ([]farm.Finding, error)
 			return nil, err
 		}
 		if !there {
-			out = append(out, blocker(string(server.Name()), "it has no database "+s.schema(), "correct farm.yaml: which pair holds the shard?"))
+			out = append(out, blocker(string(server.Name()), "it has no database "+s.schema(), "correct farm.yaml: it names the wrong pair for the shard"))
 		}
 		if fenced, err := server.HoldIsLeft(ctx, s.schema()); err != nil {
 			return nil, err
 		} else if fenced {
-			out = append(out, blocker(string(server.Name()), "database "+s.schema()+" is read-only there", "whose fence is it? ALTER SCHEMA "+s.schema()+" READ ONLY = 0"))
+			out = append(out, blocker(string(server.Name()), "database "+s.schema()+" is read-only there", "find out who fenced it; then ALTER SCHEMA "+s.schema()+" READ ONLY = 0"))
 		}
 	}
 	if v.ahead || s.Step != "" && s.Step != "preflight" {

@@ -50,7 +50,7 @@ func (s *stay) optionsHold(ctx context.Context, m *sides.Member) error {
 		}
 		for _, name := range names {
 			if v, has := is[name]; has && !farm.OptionHolds(name, v, step.Options[name]) {
-				return &farm.Error{Op: "check", Subject: string(m.Order.Leaves.Name), Err: fmt.Errorf("%w: %s is %q, and was to be %q", farm.ErrRefused, name, v, step.Options[name]),
+				return &farm.Error{Op: "check", Subject: string(m.Order.Leaves.Name), Err: fmt.Errorf("%w: %s is %q, and should be %q", farm.ErrRefused, name, v, step.Options[name]),
 					Hint: fmt.Sprintf("look for a later line in its option files, or a rounded value; correct it, restart, then: stowage roll in %s", s.order.Host)}
 			}
 		}

@@ -30,7 +30,7 @@ type backing struct {
 }
 
 // changePackages stops all instances of the host, has the packages installed, starts the instances, runs their upgrade step and looks whether they are well. When
-// they are not, and the step says so, the packages of before are installed again. Either way the step has failed then.
+// they are not, and the step says so, the old packages are installed again. Either way the step has failed then.
 func (s *stay) changePackages(ctx context.Context, n int, step agenda.Step) (Did, error) {
 	d, set := Did{Step: n, What: step.String()}, s.rolled.Packages[n]
 	if set.IsDone() {
@@ -232,7 +232,7 @@ func (s *stay) replicates(ctx context.Context, m *sides.Member) error {
 	}
 }
 
-// turnBack notes that the packages of before are installed again, and why. What the error logs have got until now has been told.
+// turnBack notes that the old packages are installed again, and why. What the error logs have got until now has been told.
 func (s *stay) turnBack(ctx context.Context, n int, d Did) (backing, error) {
 	was, err := s.processes(ctx)
 	if err != nil {
@@ -249,7 +249,7 @@ func (s *stay) turnBack(ctx context.Context, n int, d Did) (backing, error) {
 			logs[name] = len(raw)
 		}
 	}
-	s.Report(farm.Event{Kind: farm.StepProgress, Text: "going back to the packages of before: " + d.Failed})
+	s.Report(farm.Event{Kind: farm.StepProgress, Text: "going back to the old packages: " + d.Failed})
 	return b, s.note(nil, func(x *Rolled) { x.Backing, x.Logs = withStep(x.Backing, n, b), logs })
 }
 
@@ -279,7 +279,7 @@ func (s *stay) bringBack(ctx context.Context, n int, step agenda.Step, set packa
 	if err != nil {
 		return d, err
 	}
-	if d.Failed = back.Why + "\nthe packages of before are installed again, and its servers run with them"; failed != "" {
+	if d.Failed = back.Why + "\nthe old packages are installed again, and its servers run with them"; failed != "" {
 		d.Failed = back.Why + "\nand the way back failed as well, rebuild its sides from their twins (stowage move instance): " + failed
 	}
 	return d, nil

@@ -90,11 +90,11 @@ func (s *stay) askPackagesOf(ctx context.Context, n int, step agenda.Step) ([]fa
 		return nil, err
 	}
 	if out.Code != 0 || out.Unknown != "" || out.TimedOut {
-		return []farm.Finding{sides.Blocker(host, fmt.Sprintf("it does not say what installing the packages would do: %s; it printed: %s", out, strings.TrimSpace(out.Output)), "is its stowage of this version, and does apt work there?")}, nil
+		return []farm.Finding{sides.Blocker(host, fmt.Sprintf("it did not report what installing the packages would do: %s; it printed: %s", out, strings.TrimSpace(out.Output)), "check that its stowage is of this version and that apt works there")}, nil
 	}
 	report, err := packages.ReadReport(out.Output)
 	if err != nil {
-		return []farm.Finding{sides.Blocker(host, err.Error(), "is its stowage of this version? The whole report is in "+out.Kept+" there")}, nil
+		return []farm.Finding{sides.Blocker(host, err.Error(), "check that its stowage is of this version; the whole report is in "+out.Kept+" there")}, nil
 	}
 	if s.looked == nil {
 		s.looked = map[int]packages.Report{}
@@ -224,7 +224,7 @@ func (s *stay) fetchPackages(ctx context.Context) error {
 			}
 			if out.Code != 0 || out.Unknown != "" || out.TimedOut {
 				return &farm.Error{Op: "download packages", Subject: string(s.order.Host), Err: fmt.Errorf("%w: %s; it printed:\n%s", farm.ErrRefused, out, strings.TrimSpace(out.Output)),
-					Hint: "does apt reach its sources there? The host has not been taken out; plan again when it does"}
+					Hint: "the host has not been taken out; check that apt reaches its sources there, then plan again"}
 			}
 		}
 	}

@@ -120,7 +120,7 @@ func (s *stay) allowed(ctx context.Context) (found []farm.Finding, err error) {
 				}
 			}
 			if _, here := on.(near); here && step.Reboot {
-				f := sides.Blocker(string(s.order.Host), "it has no agent: the reboot would be one of this machine", "set up its agent (docs/guide/agents.md), or take it out of the plan")
+				f := sides.Blocker(string(s.order.Host), "it has no agent: this machine would be rebooted instead", "set up its agent (docs/guide/agents.md), or take it out of the plan")
 				f.Check = "command"
 				found = append(found, f)
 				continue

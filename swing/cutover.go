@@ -163,7 +163,7 @@ func (c *Cutover) holder(ctx context.Context) (*mysql.Server, error) {
 		return nil, &farm.Error{Op: c.Step, Subject: string(other.Name()),
 			Err: fmt.Errorf("%w: it takes writes that %s, which routing names, does not have (%s, %s)",
 				farm.ErrOutcomeUnknown, named.Name(), otherHas, has),
-			Hint: "find whose they are: docs/guide/switchover.md; nothing has been changed"}
+			Hint: "find out who wrote them: docs/guide/switchover.md; nothing has been changed"}
 	}
 	return named, c.Swing.fence(ctx, other) // it takes writes by mistake, and has got none
 }
@@ -177,7 +177,7 @@ func (c *Cutover) isNamed(ctx context.Context, server *mysql.Server) (bool, erro
 	is := p.Sides[c.Side].Address
 	if is != c.From.Address() && is != c.To.Address() {
 		return false, &farm.Error{Op: c.Step, Subject: string(c.Pair), Err: fmt.Errorf("%w: routing sends its clients to %s, not to %s or %s",
-			farm.ErrRefused, is, c.From.Address(), c.To.Address()), Hint: "was routing changed by hand during the move?"}
+			farm.ErrRefused, is, c.From.Address(), c.To.Address()), Hint: "find out whether somebody changed routing during the move"}
 	}
 	return is == server.Address(), nil
 }
@@ -426,7 +426,7 @@ func (c *Cutover) release(ctx context.Context) error {
 		return err
 	}
 	if p.GateIsClosed(c.Side) || p.Sides[c.Side].Address != c.To.Address() {
-		return &farm.Error{Op: c.Step, Subject: string(c.Pair), Err: errors.New("routing does not show what was decided"), Hint: "was routing changed by hand?"}
+		return &farm.Error{Op: c.Step, Subject: string(c.Pair), Err: errors.New("routing does not show what was decided"), Hint: "find out whether somebody changed routing"}
 	}
 	closed, err := c.To.IsReadOnly(ctx)
 	if err == nil && closed {

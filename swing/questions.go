@@ -122,7 +122,7 @@ func AskBinaryLogs(pair farm.PairName, peers []Peer) []farm.Finding {
 func AskWrites(ctx context.Context, primary, replica Peer) ([]farm.Finding, error) {
 	var out []farm.Finding
 	if primary.Facts.Variables["read_only"] != "OFF" {
-		out = append(out, blocker(primary.Name, "farm.yaml has it as the server that takes the writes, and it is read-only", "which server serves? correct farm.yaml, or SET GLOBAL read_only = OFF"))
+		out = append(out, blocker(primary.Name, "farm.yaml has it as the server that takes the writes, and it is read-only", "find out which server serves, then correct farm.yaml, or SET GLOBAL read_only = OFF"))
 	}
 	if replica.Server == nil {
 		return out, nil

@@ -111,10 +111,10 @@ func (r *decisionReader) sheet(c *decide.Candidate, n *yaml.Node) {
 		return true
 	})
 	if source == "" && n.Kind == yaml.MappingNode && !r.meant[missing{n, "source"}] {
-		r.fault(n, "%s has no source: where does it stand?", where())
+		r.fault(n, "%s has no source: say where the figure was read", where())
 	}
 	if ofDevice && !c.Array.IsKnown() {
-		r.fault(n, "%s is of a device, and how many devices there are is not said", where())
+		r.fault(n, "%s is of one device, and the number of devices is missing", where())
 		return
 	}
 	if steps == nil {

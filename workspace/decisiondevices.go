@@ -62,7 +62,7 @@ func (r *decisionReader) devices(c *decide.Candidate, n *yaml.Node) {
 	})
 	if dwpd > 0 {
 		if capacity == 0 || warranty == 0 {
-			r.fault(n, "dwpd of the %s wants capacity and warranty beside it: drive writes a day, of how much, for how long?", where())
+			r.fault(n, "dwpd of the %s wants capacity and warranty beside it: they say of how much, and for how long", where())
 		} else {
 			put("tbw", decide.Claimed(dwpd*capacity*warranty, decide.Sheet, source))
 		}

@@ -244,7 +244,7 @@ func (r *decisionReader) goal(where string, n *yaml.Node) (decide.Goal, bool) {
 		case "weight":
 			g.Weight = r.quantity(v, what, farm.KindPlain)
 			if kind.OnlyLimit && g.Weight > 0 {
-				r.fault(v, "%s can be nothing, and so has no ratio to weigh: give it a limit", kind.Name)
+				r.fault(v, "%s can be 0, and so has no ratio to weigh: give it a limit", kind.Name)
 			}
 		case "at_least", "at_most":
 			if (key == "at_least") != kind.More {

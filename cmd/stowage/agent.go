@@ -340,7 +340,7 @@ func (a *app) agentStatus(ctx context.Context, given []string, patience time.Dur
 	states, missing := askAgents(ctx, m, names, revoked)
 	if len(all) > 0 {
 		if untold := tell(ctx, board, states, len(all)); len(untold) > 0 {
-			a.log.Warn("agents have not taken in the revoked certificates; an older version cannot", "hosts", session.HostList(untold))
+			a.log.Warn("agents do not know the revoked certificates yet; agents of an older version cannot learn them", "hosts", session.HostList(untold))
 		}
 	}
 	shown := map[string]any{"format_version": 1, "agents": states, "revoked": all}

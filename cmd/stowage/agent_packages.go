@@ -40,11 +40,11 @@ func (a *app) packagesCommand() *cobra.Command {
 		_, err = fmt.Fprintln(a.stdout, report.Encode())
 		return err
 	})
-	look.Flags().BoolVar(&wayBack, "way-back", false, "the versions of now must be to be had, too")
+	look.Flags().BoolVar(&wayBack, "way-back", false, "the versions that are installed now must be available, too")
 	look.Flags().StringSliceVar(&sockets, "socket", nil, "sockets of servers that mariadb-upgrade must get into")
 	verb("fetch NAME=VERSION...", "Download them", func(_ context.Context, apt *packages.Apt, pins []pin.Pin) error { return apt.Fetch(pins) })
 	verb("install NAME=VERSION...", "Install them; no service is started or stopped", func(ctx context.Context, apt *packages.Apt, pins []pin.Pin) error { return apt.Install(ctx, pins) })
-	verb("settle [NAME=VERSION...]", "After a kill: wait for dpkg, put policy-rc.d back, and say whether they are there", func(ctx context.Context, apt *packages.Apt, pins []pin.Pin) error { return apt.Settle(ctx, pins) })
+	verb("settle [NAME=VERSION...]", "After a kill: wait for dpkg, put policy-rc.d back, and say whether the packages are installed", func(ctx context.Context, apt *packages.Apt, pins []pin.Pin) error { return apt.Settle(ctx, pins) })
 	upgrade := verb("upgrade --socket SOCKET...", "Run mariadb-upgrade where a server needs it", func(ctx context.Context, apt *packages.Apt, _ []pin.Pin) error { return apt.Upgrade(ctx, sockets) })
 	upgrade.Flags().StringSliceVar(&sockets, "socket", nil, "sockets of the servers")
 	return cmd

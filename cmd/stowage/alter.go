@@ -47,13 +47,13 @@ func (a *app) alterCommand() *cobra.Command {
 		Use:   "alter [CHANGE.sql | PLAN]",
 		Short: "Change tables of all shards, one side after the other, without a failed query or a row that differs",
 		Long: `Carries the ALTER statements of a script out on every shard. A throw-away server of the
-farm's version says what each statement means for each table; from that follows how a pair
-comes to it. What only changes definitions is done while both sides serve. What builds an
+farm's version says what each statement means for each table; that decides how a pair is
+changed. What only changes definitions is done while both sides serve. What builds an
 index or writes the table anew is done to one side while its twin serves. Where rows of the
 old and the new table differ (a new column, a longer type), one side is changed while the
 other serves; then all clients go there behind one gate, and the other side applies nothing
-until it is changed, too. So no client ever meets two schemas. What cannot be done so is
-refused, with the steps that lead there safely.
+until it is changed, too. So no client ever meets two schemas. What cannot be done this
+way is refused, with the steps that lead there safely.
 
 First a plan is written, alters/NAME.json, and printed. Review it; 'stowage alter NAME'
 carries it out as it is, or not at all when the farm or a table has changed. --yes does both
@@ -357,7 +357,7 @@ func (a *app) alterDry(d *session.Session, p plan.Plan, refused []plan.Refusal, 
 		return err
 	}, next...)
 	if err == nil && len(refused) > 0 {
-		err = &farm.Error{Op: "alter", Subject: script, Err: fmt.Errorf("%w: %s cannot be changed so", farm.ErrRefused, farm.Counted(len(refused), "table")), Hint: "nothing was changed; take the safe steps, or leave these shards out with --shards"}
+		err = &farm.Error{Op: "alter", Subject: script, Err: fmt.Errorf("%w: %s cannot be changed this way", farm.ErrRefused, farm.Counted(len(refused), "table")), Hint: "nothing was changed; take the safe steps, or leave these shards out with --shards"}
 	}
 	return err
 }

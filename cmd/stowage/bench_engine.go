@@ -106,7 +106,7 @@ func (f benchEngineFlags) order(c *cobra.Command) (engine.Order, error) {
 	mode := sheet.Engines
 	switch {
 	case set("n-instances") && f.wantsReplication:
-		return engine.Order{}, usage(c, errors.New("--n-instances and --replication are two questions: ask one after the other"))
+		return engine.Order{}, usage(c, errors.New("--n-instances and --replication cannot be combined"))
 	case !f.wantsReplication && (set("threads") || set("modes") || set("backlog")):
 		return engine.Order{}, usage(c, errors.New("--threads, --modes and --backlog belong to --replication"))
 	case set("n-instances"):

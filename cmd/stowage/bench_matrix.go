@@ -133,7 +133,7 @@ func confirmAll(devices, again []string) ([]disk.Disk, error) {
 	}
 	for _, name := range again {
 		if !slices.ContainsFunc(out, func(d disk.Disk) bool { return d.ID == name }) {
-			return nil, &farm.Error{Op: "use device", Subject: name, Err: fmt.Errorf("%w: it was confirmed, and the matrix does not name it", farm.ErrInput), Hint: "--destroy-data names devices of the file, and nothing else"}
+			return nil, &farm.Error{Op: "use device", Subject: name, Err: fmt.Errorf("%w: the matrix does not name this device", farm.ErrInput), Hint: "--destroy-data names devices of the file, and nothing else"}
 		}
 	}
 	return out, nil
@@ -167,7 +167,7 @@ func readCell(name string) (*result.Result, error) {
 		return &farm.Error{Op: "read result", Subject: name, Err: fmt.Errorf("%w: %s", farm.ErrInput, why), Hint: "its cells are " + farm.Some(names)}
 	}
 	if !ok {
-		return nil, wrong("it holds a matrix, and one cell of it is meant")
+		return nil, wrong("it holds a whole matrix, and one result is needed here")
 	}
 	c := d.Cell(cell)
 	switch {

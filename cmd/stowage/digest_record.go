@@ -48,13 +48,13 @@ func (a *app) recordCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record [INSTANCE...]",
 		Short: "Record a window of live traffic and keep its digest",
-		Long: `Collects what the instances of farm.yaml that run on this machine or on hosts with
-agents (or those named) are asked for a while, digests it where it lies, and keeps one
-digest of all. Agents record by themselves: only their digests come here. A server of
+		Long: `Records for a while what instances are asked: those that are named, or all of farm.yaml
+that run on this machine or on hosts with agents. Each host digests its own recording, and
+one digest of all is kept. Agents record by themselves: only their digests come here. A server of
 this machine may be named by its address, 127.0.0.1:3306, and needs no farm.yaml.
 
 --from slow-log   lets the server log every statement, into files of stowage's own, which
-                  are digested and removed while the next is written. The settings of before
+                  are digested and removed while the next is written. The old settings
                   are written down first and put back at the end, after Ctrl-C, and after a
                   kill -9 by the next record or by --restore. Sessions that were connected
                   before keep their own settings: they are counted, not captured
@@ -110,7 +110,7 @@ to look at.
 	fs.StringVar(&f.digest.group, "group-by", "fingerprint", "fingerprint, table, user, host, db or shard")
 	fs.StringVar(&f.digest.filter, "filter", "", "count only events for which this is true")
 	fs.StringVar(&f.account, "defaults-file", "", "option `FILE` with the account, group [stowage] or [client] (default: that of farm.yaml, else ~/.my.cnf)")
-	fs.BoolVar(&f.restore, "restore", false, "put back what recordings that were killed have left, fetch what agents keep of them, and nothing else")
+	fs.BoolVar(&f.restore, "restore", false, "put back what killed recordings have left and fetch what agents keep of them; record nothing")
 	return cmd
 }
 

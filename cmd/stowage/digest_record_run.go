@@ -79,7 +79,7 @@ func (r *recording) reachAgents(ctx context.Context) (err error) {
 				Hint: "leave --keep out, or run stowage on that host"}
 		}
 		if r.f.from == fromSlowLog && recordsAsAdmin(r.d) {
-			r.a.say("the hosts of these agents learn the password of %s, who may do everything on every server: a group [record] in the accounts file, with an account that may record and nothing else (docs/reference/privileges.md)", r.d.Admin.User)
+			r.a.say("the hosts of these agents learn the password of %s, who may do everything on every server; to avoid that, add a group [record] to the accounts file, with an account that may only record (docs/reference/privileges.md)", r.d.Admin.User)
 		}
 		if r.board, err = r.d.Board(ctx); err != nil {
 			return err

@@ -83,7 +83,7 @@ func (a *app) dueCommand() *cobra.Command {
 		Long: `Does what is due, once, and ends: takes an inventory and keeps the sizes, compares the sources of
 inventory.yaml with each other, reads for a minute what servers are asked and what hosts use. Intervals are in farm.yaml
 under 'due'; without it: sizes and sources once a day, load and hosts once an hour. Call it more often than the
-shortest, from cron or the timer in packaging/.
+shortest interval, from cron or the timer in packaging/.
 
 A task that fails does not stop the others, and is due again at the next call; so is one that was killed: nothing
 of it is kept. Two calls at once do nothing twice. What was measured is kept in .stowage/stowage.db, by the hour for 14
@@ -191,7 +191,7 @@ func (a *app) doDuty(ctx context.Context, d *session.Session, task duty, row *du
 		return found{}, err
 	}
 	if busy != nil {
-		row.State, row.Text = "busy", fmt.Sprintf("process %d does it since %s", busy.PID, busy.Since.UTC().Format(time.TimeOnly))
+		row.State, row.Text = "busy", fmt.Sprintf("process %d has been doing it since %s", busy.PID, busy.Since.UTC().Format(time.TimeOnly))
 		return found{}, nil
 	}
 	defer release()

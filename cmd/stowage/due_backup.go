@@ -37,7 +37,7 @@ func (a *app) backupDuties(f *farm.Farm) []duty {
 		b.Binlogs = -1
 	}
 	return []duty{
-		{due.Task{Name: "binlogs", Every: b.Binlogs}, "archive what binary logs have had", a.dueBinlogs},
+		{due.Task{Name: "binlogs", Every: b.Binlogs}, "archive binary logs", a.dueBinlogs},
 		{due.Task{Name: "backups", Every: every}, "back up what is due", a.dueBackups},
 		{due.Task{Name: "verify", Every: verify}, "verify the backup that was proven longest ago", a.dueVerify},
 	}

@@ -169,11 +169,11 @@ func (a *app) dueLoad(ctx context.Context, d *session.Session) (found, error) {
 		f.yield.Loads = append(f.yield.Loads, w.loads...)
 	}
 	if len(silent) == len(servers) && why != nil {
-		return found{yield: f.yield}, &farm.Error{Op: "read load", Err: fmt.Errorf("of no server: %w", why), Hint: cmpHint(why, "stowage doctor; or switch it off: due: {load: off} in farm.yaml")}
+		return found{yield: f.yield}, &farm.Error{Op: "read load", Err: fmt.Errorf("no server could be read: %w", why), Hint: cmpHint(why, "stowage doctor; or switch it off: due: {load: off} in farm.yaml")}
 	}
 	if len(silent) > 0 {
 		f.findings = append(f.findings, farm.Finding{Check: "load-not-measured", Severity: farm.Warning, Subject: silent[0], Names: silent,
-			Text: fmt.Sprintf("not measured is what %s asked: %v", askedOf(len(silent)), why), Remedy: cmpHint(why, "stowage doctor")})
+			Text: fmt.Sprintf("what %s asked was not measured: %v", askedOf(len(silent)), why), Remedy: cmpHint(why, "stowage doctor")})
 	}
 	f.said = fmt.Sprintf("%d of %s read, %s", len(servers)-len(silent), farm.Counted(len(servers), "instance"), farm.Counted(len(f.yield.Loads), "row"))
 	return f, nil

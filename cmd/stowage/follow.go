@@ -63,7 +63,7 @@ purged. docs/guide/follow.md has the lines and what each value looks like.
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.shard, "shard", "", "the shard")
-	flags.StringVar(&f.from, "from", "", "the position behind which it begins, or now; --state goes before it, once it has one")
+	flags.StringVar(&f.from, "from", "", "the position behind which it begins, or now; a position that --state has kept comes first")
 	flags.StringVar(&f.to, "to", "", "the position at which it ends, with exactly what the position holds; default: never")
 	flags.StringVar(&f.past, "past", "", "the GTID of a transaction at which it has stopped: begin behind it")
 	flags.StringSliceVar(&f.tables, "tables", nil, "only these tables; default: all")

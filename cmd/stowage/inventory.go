@@ -59,7 +59,7 @@ func (a *app) acceptCommand() *cobra.Command {
 and next_server_id when servers know higher ids. Comments, order and all other
 values stay as they are.
 
-With --sources it checks the sources of inventory.yaml and writes what they have surely decided against
+With --sources it checks the sources of inventory.yaml and writes where they surely contradict
 farm.yaml: addresses, types and labels of hosts, host, port and datadir of instances, topologies, and pair and
 size of shards. What is not sure is listed and left. Other sources are never written.
 

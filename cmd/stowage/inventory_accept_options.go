@@ -127,9 +127,6 @@ func (o acceptedOptions) writeText(w io.Writer) error {
 	for _, x := range o.Left {
 		fmt.Fprintf(&b, "  left: %s: %s = %s (%s): %s\n", x.Type, x.Option, x.Value, strings.Join(x.Rules, ", "), x.Why)
 	}
-	if len(o.Written) > 0 {
-		b.WriteString("next: git diff farm.yaml, then: stowage roll options\n")
-	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -22,7 +22,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Compare all sources of inventory.yaml with each other, and name the ones that are wrong",
 		Long: `Reads every source of inventory.yaml: servers, option files, Ansible inventories, tables, application
 configuration, HAProxy, Prometheus, programs. Compares what they claim with each other: every disagreement with all
-claims side by side, what is missing or unknown, and what cannot be. Names the culprits, and says how sure that is.
+claims side by side, what is missing or unknown, and what is impossible. Names the culprits, and says how sure that is.
 Without inventory.yaml the sources are farm.yaml and its servers.
 
 A source that cannot be read is stale: its last claims stand in for it, without a vote. A line that cannot be

@@ -55,7 +55,7 @@ not understood; the draft then holds the rest.
 	fs.StringVar(&f.accounts, "accounts", "", "the option file with the accounts (default: accounts.cnf of the workspace)")
 	fs.StringVar(&f.from, "from", "", "a file with addresses, one a line; # begins a comment")
 	fs.StringVarP(&f.output, "output", "o", "", "the file to write; - is standard output (default: farm.yaml of the workspace)")
-	fs.BoolVar(&f.follow, "follow", false, "ask servers that replication leads to as well")
+	fs.BoolVar(&f.follow, "follow", false, "also ask the servers that these replicate with")
 	return cmd
 }
 

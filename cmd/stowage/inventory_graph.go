@@ -30,7 +30,7 @@ func (a *app) graphCommand() *cobra.Command {
 		Short: "Show which source is made of which, and what breaks if one is wrong",
 		Long: `Reads every source of inventory.yaml as 'inventory check' does, and shows who feeds whom: what inventory.yaml
 declares (feeds, copy_of), and what is seen: sources with the same mistakes, files that list the same
-subjects in one order which is not that of names, load balancers and configuration that lead clients. Each edge has how many
+subjects in one order that is not alphabetical, load balancers and configuration that lead clients. Each edge has how many
 facts the two disagree about, and how much older the one that is fed is. Below that every pair with its servers, who replicates from
 whom, and how far behind.
 

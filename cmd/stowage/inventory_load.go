@@ -29,10 +29,10 @@ func (a *app) loadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load [INSTANCE]...",
 		Short: "Measure what each shard uses: CPU, IOPS, bytes, rows, working set, growth",
-		Long: `Reads what servers, their processes and their disks count, waits (--for), reads it again, and makes the load of
-each shard of it: CPU in cores, I/O operations and bytes a second, rows, its part of the buffer pool, its size and growth.
+		Long: `Reads the counters of servers, their processes and their disks, waits (--for), reads them again, and computes the
+load of each shard: CPU in cores, I/O operations and bytes a second, rows, its part of the buffer pool, its size and growth.
 Every figure says how it was got and how sure it is, with an interval. The sums over shards are compared with counters of
-the processes, the disks and the machine. What cannot be measured is called so, with what would make it measurable.
+the processes, the disks and the machine. What cannot be measured is named, with what is missing for it.
 
 Servers are read over SQL; processes and disks of this machine directly, of others through their agents. Nothing is
 switched on, reset or changed. The report is kept: 'stowage inventory accept --load' writes it into farm.yaml. Measure when

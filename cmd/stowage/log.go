@@ -22,8 +22,8 @@ func (a *app) logCommand() *cobra.Command {
 		Use: "log", Short: "Show who did what to which server, when and why", Args: args(cobra.NoArgs),
 		Long: `Shows the audit trail of the newest move: what people said (pause, approve, ...) and every
 statement that changes something, with the server it was sent to and the step it belongs
-to. Passwords are never in it, and no rows of users: of statements that write rows there
-is the shape and the number. With --json, one JSON object a line.
+to. Passwords are never in it, and no rows of users: of a statement that writes rows
+it has the shape and the number of rows. With --json, one JSON object a line.
 
 Reads only; works while a move runs and after it was killed.
 

@@ -35,8 +35,8 @@ inventory to now: every move, the newest plan and its proof, the newest move and
 run of every other act step by step, how long gates were closed, traffic before and after, and the ledger when there is one.
 report.yaml adds the figures of a ledger of your own, and findings that you have accepted,
 with the reason: docs/guide/report.md. What is missing is named in it. Results of bench
-run and bench engine that are in the workspace as bench/*.json are shown with charts, the oldest of bench run as what
-the others are compared with, or those that --bench names, the first as that.
+run and bench engine are shown with charts: those that --bench names, or bench/*.json of the workspace. Results of
+bench run are compared with the first one named, or with the oldest.
 
 ` + exitHelp,
 		Example: "  stowage report --out report.html",

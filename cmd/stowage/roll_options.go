@@ -107,7 +107,7 @@ func (a *app) strayHosts(ctx context.Context, d *session.Session, hosts []farm.H
 			defer s.instance.Close()
 			holds, err := optionsHold(ctx, s.instance, d.Farm.OptionsOn(s.host, on[s.host]))
 			if err != nil {
-				a.say("%s does not say what it runs with, its host is planned: %v", s.instance.Name(), err)
+				a.say("%s did not say with which options it runs, so its host is in the plan: %v", s.instance.Name(), err)
 			}
 			mu.Lock()
 			defer mu.Unlock()

@@ -214,10 +214,10 @@ func (a *app) declared(ctx context.Context, dirs []workspace.SchemaDir, seen []s
 func (a *app) readForeign(ctx context.Context, dir workspace.SchemaDir, statements []scratch.Statement, set schema.Set, versions map[string]int) error {
 	local, err := host.NewLocal(a.log)
 	if err != nil {
-		return &farm.Error{Op: "read", Subject: statements[0].Place, Err: fmt.Errorf("no server writes this definition so, and none can be asked here: %w", err),
+		return &farm.Error{Op: "read", Subject: statements[0].Place, Err: fmt.Errorf("no server of the farm has this definition in these words, and there is no server here to ask: %w", err),
 			Hint: "install the server package on this machine, or let 'stowage schema pull' write the file"}
 	}
-	a.say("a throw-away server reads %s of schema/ that no server has just so", farm.Counted(len(statements), "table"))
+	a.say("a throw-away server reads %s of schema/ that no server has in the same words", farm.Counted(len(statements), "table"))
 	texts, flavor, err := scratch.Read(ctx, scratch.Question{Local: local, Dir: scratch.Place(ctx, local), Charset: dir.Charset, Collation: dir.Collation, Statements: statements,
 		Open: func(address string, account mysql.Account) *mysql.Server {
 			return mysql.Open("scratch", address, account, a.log)
@@ -226,7 +226,7 @@ func (a *app) readForeign(ctx context.Context, dir workspace.SchemaDir, statemen
 		return err
 	}
 	if series := ask.Series(flavor); versions[series] == 0 && len(versions) > 0 {
-		a.say("the throw-away server is %s, the farm has %s: some differences may be of words only", series, strings.Join(slices.Sorted(maps.Keys(versions)), " and "))
+		a.say("the throw-away server is %s, the farm has %s: some differences may be in wording only", series, strings.Join(slices.Sorted(maps.Keys(versions)), " and "))
 	}
 	for _, s := range statements {
 		t, err := schema.Read(texts[s.Table])

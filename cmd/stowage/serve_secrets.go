@@ -25,7 +25,7 @@ func readWord(file string) (string, error) {
 	text, err := readSecret(file, 4096)
 	word := strings.TrimSpace(string(text))
 	if err == nil && len(word) < leastWord {
-		err = fmt.Errorf("it has %d characters, and a token has %d at least", len(word), leastWord)
+		err = fmt.Errorf("it has %d characters, and a token needs %d", len(word), leastWord)
 	}
 	if err != nil {
 		return "", &farm.Error{Op: "read token", Subject: file, Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "make one: (umask 077; openssl rand -hex 20 > " + shellWord(file) + "), and name the file in Prometheus: authorization: {credentials_file: ...}"}

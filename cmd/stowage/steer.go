@@ -49,8 +49,8 @@ func (a *app) steeringCommands() []*cobra.Command {
 	resume := &cobra.Command{
 		Use: "resume", Short: "Continue with a run that was cut short, or paused", Args: args(cobra.NoArgs),
 		Long: `Continues with the run that has not ended; with --run where there are several. When another process is carrying it out,
-waits for that one and takes over if it dies. Takes a pause back, and has a way back that
-was lost tried once more; when another process carries that run out, that one goes on.
+waits for that one and takes over if it dies. Takes a pause back, and tries a lost way back
+once more. When another process carries that run out, that process goes on.
 Nothing to continue is fine.
 
 ` + exitHelp,
@@ -104,7 +104,7 @@ both; 'stowage status' shows who, when and why.
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.steerOpen(func(d *session.Session) (steered, error) {
 				run, err := act.Pause(d.Store, a.run, copies, a.terms.Reason)
-				text := "paused: no new step begins; running steps end by themselves\n  continue with: stowage resume"
+				text := "paused: no new step begins; running steps end by themselves"
 				return steered{Run: run.ID, Verb: "pause", Text: text, PID: alive(run)}, err
 			})
 		},
@@ -291,9 +291,9 @@ func (a *app) steerOpen(order func(*session.Session) (steered, error)) error {
 		return err
 	}
 	if s.FormatVersion = 1; s.PID == 0 {
-		s.Text += "\n  no program carries it out: stowage resume"
+		s.Text += "\n  no program carries it out"
 		if s.Verb == "pause" {
-			s.Text = "paused; no program carries it out\n  continue with: stowage resume"
+			s.Text = "paused; no program carries it out"
 		}
 	}
 	next := []string{a.cmd("status")}
@@ -369,7 +369,7 @@ func (a *app) unpause(d *session.Session, run store.Run) (goesOn bool, err error
 		a.say("no longer paused (it was, %s)", now.Paused)
 	}
 	if lost {
-		a.say("the way back that is lost is tried once more; 'stowage status' tells what came of it")
+		a.say("the lost way back is tried once more")
 	}
 	pid := alive(run)
 	if pid == 0 {

@@ -62,7 +62,7 @@ func (a *app) nothingToApprove(d *session.Session, run store.Run) error {
 	now, err := act.SteeringOf(d.Store, run.ID)
 	for _, w := range now.Lost {
 		if w.IsOpen() {
-			hint = fmt.Sprintf("%s waits because its way back is lost; only this lets it settle without one: stowage approve --without-way-back", w.Part)
+			hint = fmt.Sprintf("%s waits because its way back is lost; to let it settle without one: stowage approve --without-way-back", w.Part)
 		}
 	}
 	return errors.Join(err, &farm.Error{Op: "approve", Subject: run.ID, Err: fmt.Errorf("%w: nothing waits for a person there", farm.ErrRefused), Hint: hint})

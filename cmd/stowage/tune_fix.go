@@ -121,11 +121,11 @@ func (a *app) endTune(ctx context.Context, out tuneChanges, results []fix.Result
 	case err != nil:
 		return err
 	case n[fix.Unknown] > 0:
-		return &farm.Error{Op: op, Err: fmt.Errorf("%w: %s", farm.ErrOutcomeUnknown, farm.Counted(n[fix.Unknown], "setting")), Hint: "look at them; the journal still has what they were"}
+		return &farm.Error{Op: op, Err: fmt.Errorf("%w: %s", farm.ErrOutcomeUnknown, farm.Counted(n[fix.Unknown], "setting")), Hint: "look at them; the journal still has their old values"}
 	case ctx.Err() != nil:
 		return &farm.Error{Op: op, Err: farm.ErrInterrupted, Hint: "run it again, or take back what was set: stowage tune --revert"}
 	case n[fix.Failed] > 0 && out.Act == "revert":
-		return &farm.Error{Op: op, Err: fmt.Errorf("%w: %s could not be put back", farm.ErrOutcomeUnknown, farm.Counted(n[fix.Failed], "setting")), Hint: "mend what is said above and run it again; the journal still has what they were"}
+		return &farm.Error{Op: op, Err: fmt.Errorf("%w: %s could not be put back", farm.ErrOutcomeUnknown, farm.Counted(n[fix.Failed], "setting")), Hint: "mend what is said above and run it again; the journal still has the old values"}
 	case n[fix.Failed] > 0:
 		return &farm.Error{Op: op, Err: fmt.Errorf("%w: %d of %d settings could not be set and are as before", farm.ErrUndone, n[fix.Failed], len(results)), Hint: "each says why; the others hold"}
 	case n[fix.Left] > 0:
@@ -231,7 +231,7 @@ func (s *settings) Set(ctx context.Context, c tune.Change, value string) error {
 	}
 	if c.Mount != "" {
 		if s.root != "" {
-			return fmt.Errorf("%w: the mounts of a recorded tree are not here", farm.ErrInput)
+			return fmt.Errorf("%w: a recorded tree has no mounts to change", farm.ErrInput)
 		}
 		return setMountTimes(c, value)
 	}
@@ -260,7 +260,7 @@ func (s *settings) Along(_ context.Context, c tune.Change) map[string]string {
 
 func (s *settings) server(ctx context.Context, name string) (*mysql.Server, error) {
 	if s.root != "" {
-		return nil, fmt.Errorf("%w: the servers of a recorded tree are not here", farm.ErrInput)
+		return nil, fmt.Errorf("%w: a recorded tree has no servers to change", farm.ErrInput)
 	}
 	if s.servers == nil && s.err == nil {
 		s.servers = map[string]*mysql.Server{}

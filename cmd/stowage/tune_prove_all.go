@@ -210,7 +210,7 @@ func (v tunedTable) writeText(w io.Writer) error {
 	for _, r := range v.Leftover {
 		fmt.Fprintf(w, "%-12s  %s: %s -> %s, left by a proof that was killed\n", r.State, r.Setting(), r.To, r.From)
 	}
-	fmt.Fprintf(w, "%s: as it is against as the rules would have it, on %s (%s)\n", v.Host, v.Directory, strings.Join(v.Disks, ", "))
+	fmt.Fprintf(w, "%s: the settings as they are, against those that the rules propose, on %s (%s)\n", v.Host, v.Directory, strings.Join(v.Disks, ", "))
 	if len(v.Trials) == 0 {
 		fmt.Fprintln(w, "  nothing to try: no rule proposes a setting here that can be switched")
 	} else {

@@ -154,7 +154,7 @@ func refused(t *testing.T, r *farmtest.RolledFarm) {
 	name := r.Plan("--hosts", "db001", "--", "no-such-program-here")
 	r.Run(farmtest.ExitRefused, "is not installed here", "roll", name)
 	name = r.Plan("--hosts", "db001", "--reboot")
-	r.Run(farmtest.ExitRefused, "it has no agent: the reboot would be one of this machine", "roll", name)
+	r.Run(farmtest.ExitRefused, "it has no agent: this machine would be rebooted instead", "roll", name)
 	if entries, err := os.ReadDir(r.F.Path(".stowage/commands")); err == nil && len(entries) > 0 {
 		t.Errorf("refused, and there are orders: %v", entries)
 	}

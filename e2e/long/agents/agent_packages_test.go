@@ -106,7 +106,7 @@ func TestBootedMachinesAreUpgraded(t *testing.T) {
 	}
 	plan = f.upgradeTo(farmtest.BrokenBuild, "old*", "broken", ", way_back: packages")
 	p = farmtest.RunProgram(t, "", "-C", f.Dir, "roll", plan)
-	if said := p.Stdout + p.Stderr; p.Code != farmtest.ExitUnknown || !strings.Contains(said, "the packages of before are installed again, and its servers run with them") || !strings.Contains(said, "stowage roll in old1") {
+	if said := p.Stdout + p.Stderr; p.Code != farmtest.ExitUnknown || !strings.Contains(said, "the old packages are installed again, and its servers run with them") || !strings.Contains(said, "stowage roll in old1") {
 		t.Errorf("exit %d\n%s", p.Code, said)
 	}
 	for _, h := range rolledHosts {
@@ -197,7 +197,7 @@ func TestUpgradesAreKilled(t *testing.T) {
 		if !strings.Contains(p.Stdout+p.Stderr, farmtest.MarkOfKill+at) {
 			t.Fatalf("never met %q: exit %d\n%s%s", at, p.Code, p.Stdout, p.Stderr)
 		}
-		if p := farmtest.RunProgram(t, "", "-C", f.Dir, "resume"); p.Code != farmtest.ExitUnknown || !strings.Contains(p.Stdout+p.Stderr, "the packages of before are installed again") {
+		if p := farmtest.RunProgram(t, "", "-C", f.Dir, "resume"); p.Code != farmtest.ExitUnknown || !strings.Contains(p.Stdout+p.Stderr, "the old packages are installed again") {
 			t.Errorf("killed at %q, resumed: exit %d\n%s%s", at, p.Code, p.Stdout, p.Stderr)
 		}
 		f.runs("old1", is)

@@ -164,7 +164,7 @@ func cellsAreResults(t *testing.T, saved string) {
 	if err := json.Unmarshal([]byte(p.Stdout), &c); err != nil || len(c.Steps) != 1 || !strings.Contains(c.Steps[0].Note, "B is not durable") {
 		t.Errorf("compare: %v\n%s%s", err, p.Stdout, p.Stderr)
 	}
-	for name, want := range map[string]string{saved: "one cell of it is meant", saved + "#zfs": "there is no such cell", saved + "#xfs noatime,nobarrier": "was not measured: mount refused"} {
+	for name, want := range map[string]string{saved: "one result is needed here", saved + "#zfs": "there is no such cell", saved + "#xfs noatime,nobarrier": "was not measured: mount refused"} {
 		if p = farmtest.RunAlone(t, "", "bench", "compare", name, name); p.Code != farmtest.ExitUsage || !strings.Contains(p.Stderr, want) || !strings.Contains(p.Stderr, "its cells are") {
 			t.Errorf("%s: exit code %d\n%s", name, p.Code, p.Stderr)
 		}
