@@ -162,7 +162,7 @@ func (r Request) sameSeries(on *onServer) error {
 		return nil
 	}
 	return &farm.Error{Op: "plan", Subject: string(on.instance), Err: fmt.Errorf("%w: it is %s, and the server programs of this machine are %s", farm.ErrRefused, on.flavor, r.Scratch.Flavor),
-		Hint: "a throw-away server of the same series says what a change means: install one, or plan on a machine that has one"}
+		Hint: "a throw-away server of the same series says what a change means: install one here, or plan elsewhere"}
 }
 
 type judging struct {

@@ -99,7 +99,7 @@ func (e *emptied) mayGo(ctx context.Context, listed bool) error {
 	if pair := table.Pairs[e.order.Pair]; pair != nil && len(pair.Shards) > 0 {
 		return wrong("stowage routing shows it", "routing sends clients of %s there", pair.Shards[0])
 	} else if pair != nil && !listed {
-		return wrong("find out whether somebody changed routing during the move", "routing has it again")
+		return wrong("find out who changed routing during the move", "routing has it again")
 	}
 	running, err := e.running(ctx)
 	if err != nil {

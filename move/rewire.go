@@ -113,7 +113,7 @@ func (r *replacement) mayRetire(ctx context.Context) error {
 	p, ok := t.Pairs[r.Pair]
 	if !ok || p.Share(r.Side, r.Side) < 100 || p.Sides[r.Side].Address != r.Returns.Address() {
 		return &farm.Error{Op: "retire", Subject: string(r.old.Name),
-			Err: errors.New("routing does not show the new instance for the whole side"), Hint: "find out whether somebody changed routing during the move"}
+			Err: errors.New("routing does not show the new instance for the whole side"), Hint: "find out who changed routing during the move"}
 	}
 	now, err := r.Twin.Replication(ctx)
 	if err != nil {

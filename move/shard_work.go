@@ -149,7 +149,7 @@ func (s *shardMove) settle(ctx context.Context) error {
 	}
 	if where != atTo {
 		return &farm.Error{Op: "settle", Subject: string(s.order.Shard),
-			Err: fmt.Errorf("%w: routing does not show %s serving it", farm.ErrRefused, s.order.To.Pair), Hint: "find out whether somebody changed routing during the move"}
+			Err: fmt.Errorf("%w: routing does not show %s serving it", farm.ErrRefused, s.order.To.Pair), Hint: "find out who changed routing during the move"}
 	}
 	if w := s.way(); w != nil && w.Forward != nil {
 		s.Report(farm.Event{Kind: farm.StepProgress, Text: "settles " + w.String()})

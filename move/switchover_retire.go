@@ -51,7 +51,7 @@ func (s *succession) mayRetire(ctx context.Context) error {
 		return wrong("the gate of the pair is closed", "stowage status")
 	case s.movesPrimary() && p.Sides[farm.A].Address != s.Returns.Address(),
 		!s.movesPrimary() && (!slices.Contains(p.Replicas, s.Returns.Address()) || slices.Contains(p.Replicas, s.Leaves.Address())):
-		return wrong("routing does not show the new instance", "find out whether somebody changed routing during the move")
+		return wrong("routing does not show the new instance", "find out who changed routing during the move")
 	}
 	pid, err := s.oldHost.Running(ctx, s.old)
 	if err != nil || pid == 0 {

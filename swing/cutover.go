@@ -177,7 +177,7 @@ func (c *Cutover) isNamed(ctx context.Context, server *mysql.Server) (bool, erro
 	is := p.Sides[c.Side].Address
 	if is != c.From.Address() && is != c.To.Address() {
 		return false, &farm.Error{Op: c.Step, Subject: string(c.Pair), Err: fmt.Errorf("%w: routing sends its clients to %s, not to %s or %s",
-			farm.ErrRefused, is, c.From.Address(), c.To.Address()), Hint: "find out whether somebody changed routing during the move"}
+			farm.ErrRefused, is, c.From.Address(), c.To.Address()), Hint: "find out who changed routing during the move"}
 	}
 	return is == server.Address(), nil
 }
@@ -426,7 +426,7 @@ func (c *Cutover) release(ctx context.Context) error {
 		return err
 	}
 	if p.GateIsClosed(c.Side) || p.Sides[c.Side].Address != c.To.Address() {
-		return &farm.Error{Op: c.Step, Subject: string(c.Pair), Err: errors.New("routing does not show what was decided"), Hint: "find out whether somebody changed routing"}
+		return &farm.Error{Op: c.Step, Subject: string(c.Pair), Err: errors.New("routing does not show what was decided"), Hint: "find out who changed routing"}
 	}
 	closed, err := c.To.IsReadOnly(ctx)
 	if err == nil && closed {

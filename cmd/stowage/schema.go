@@ -214,7 +214,7 @@ func (a *app) declared(ctx context.Context, dirs []workspace.SchemaDir, seen []s
 func (a *app) readForeign(ctx context.Context, dir workspace.SchemaDir, statements []scratch.Statement, set schema.Set, versions map[string]int) error {
 	local, err := host.NewLocal(a.log)
 	if err != nil {
-		return &farm.Error{Op: "read", Subject: statements[0].Place, Err: fmt.Errorf("no server of the farm has this definition in these words, and there is no server here to ask: %w", err),
+		return &farm.Error{Op: "read", Subject: statements[0].Place, Err: fmt.Errorf("no server has this definition in the same words, and none can be asked here: %w", err),
 			Hint: "install the server package on this machine, or let 'stowage schema pull' write the file"}
 	}
 	a.say("a throw-away server reads %s of schema/ that no server has in the same words", farm.Counted(len(statements), "table"))
