@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -55,7 +56,7 @@ func (w *Workspace) Reshape(name string) (spec.Spec, error) {
 
 // The keys of a spec, by level.
 var (
-	specKeys     = []string{"shards", "tenant", "parent", "child", "carry", "indexes", "keep", "snapshot"}
+	specKeys     = []string{"shards", "tenant", "parent", "child", "carry", "indexes", "keep", "max_lag", "snapshot"}
 	tenantKeys   = []string{"table", "key", "migrated", "active", "routed_by"}
 	parentKeys   = []string{"table", "tenant", "key"}
 	childKeys    = []string{"table", "parent", "key", "counts", "latest"}
@@ -81,6 +82,7 @@ func parseSpec(name, file string, src []byte) (spec.Spec, error) {
 			r.add(root.Line, "%s is missing", need)
 		}
 	}
+	r.lease(root)
 	return r.spec, r.err()
 }
 
@@ -111,15 +113,37 @@ func (r *specReader) key(key string, v *yaml.Node) bool {
 		})
 	case "keep":
 		s.Keep = spec.Keep(r.text(v, func() string { return key }))
-		if !r.bad[v] && !slices.Contains([]spec.Keep{spec.Triggers, spec.Application}, s.Keep) {
-			r.fault(v, "keep is %q: it is %s or %s", s.Keep, spec.Triggers, spec.Application)
+		if !r.bad[v] && !slices.Contains(spec.Keeps, s.Keep) {
+			r.fault(v, "keep is %q: it is %s, %s or %s", s.Keep, spec.Triggers, spec.Application, spec.Applier)
 		}
+	case "max_lag":
+		s.MaxLag = r.lag(v)
 	case "snapshot":
 		r.fields(v, func() string { return key }, snapshotKeys, r.snapshot)
 	default:
 		return false
 	}
 	return true
+}
+
+// lease: an applier is behind the clients, and the spec says how far; nothing else is behind them.
+func (r *specReader) lease(root *yaml.Node) {
+	keep, lag := value(root, "keep"), value(root, "max_lag")
+	switch {
+	case r.spec.Keep == spec.Applier && lag == nil && !r.meant[missing{root, "max_lag"}]:
+		r.add(keep.Line, "keep is applier and max_lag is missing: say how old carried columns may be, such as 5s; the application compares it (docs/guide/reshape.md)")
+	case r.spec.Keep != spec.Applier && lag != nil && (keep == nil || !r.bad[keep]):
+		r.fault(lag, "max_lag is only for keep: applier; with keep: %s columns are never behind", r.spec.Keep)
+	}
+}
+
+func (r *specReader) lag(v *yaml.Node) time.Duration {
+	text := r.text(v, func() string { return "max_lag" })
+	d, err := time.ParseDuration(text)
+	if !r.bad[v] && (err != nil || d < spec.ShortestLag || d > spec.LongestLag) {
+		r.fault(v, "max_lag is %q: it is a time from %s to %s, such as 5s", text, spec.ShortestLag, "1h")
+	}
+	return d
 }
 
 // section reads the keys of a mapping: words, lists, and those that must be there.

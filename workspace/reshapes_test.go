@@ -58,15 +58,19 @@ func TestSpecIsRead(t *testing.T) {
 
 func TestFaultsOfSpecsSayTheirLine(t *testing.T) {
 	for change, want := range map[[2]string]string{
-		{"keep: application", "kept: triggers"}:             `k.yaml:15: unknown key "kept" in the spec`,
-		{"keep: application", "keep: cron"}:                 `k.yaml:15: keep is "cron": it is triggers or application`,
-		{"  parent: file_id\n", ""}:                         "child has no parent",
-		{"key: tenant_id, active", "active"}:                "tenant has no key",
-		{"version_no DESC", "version_no DESC NULLS"}:        "an order is a column, and DESC where the largest comes first",
-		{"key: version_id", "key: [a, b]"}:                  "key of child is one column, not 2",
-		{"{from: hash, type", "{type"}:                      "carry latest_hash does not say from which column",
-		{"columns: [folders.path", "colums: [folders.path"}: `did you mean "columns"?`,
-		{"carry:\n", "carri:\n"}:                            `unknown key "carri" in the spec; did you mean "carry"?`,
+		{"keep: application", "kept: triggers"}:               `k.yaml:15: unknown key "kept" in the spec`,
+		{"keep: application", "keep: cron"}:                   `k.yaml:15: keep is "cron": it is triggers, application or applier`,
+		{"keep: application", "keep: applier"}:                "k.yaml:15: keep is applier and max_lag is missing",
+		{"keep: application", "keep: applier\nmax_lag: soon"}: `k.yaml:16: max_lag is "soon": it is a time from 500ms to 1h`,
+		{"keep: application", "keep: applier\nmax_lag: 10ms"}: `k.yaml:16: max_lag is "10ms"`,
+		{"keep: application", "keep: triggers\nmax_lag: 5s"}:  "k.yaml:16: max_lag is only for keep: applier",
+		{"  parent: file_id\n", ""}:                           "child has no parent",
+		{"key: tenant_id, active", "active"}:                  "tenant has no key",
+		{"version_no DESC", "version_no DESC NULLS"}:          "an order is a column, and DESC where the largest comes first",
+		{"key: version_id", "key: [a, b]"}:                    "key of child is one column, not 2",
+		{"{from: hash, type", "{type"}:                        "carry latest_hash does not say from which column",
+		{"columns: [folders.path", "colums: [folders.path"}:   `did you mean "columns"?`,
+		{"carry:\n", "carri:\n"}:                              `unknown key "carri" in the spec; did you mean "carry"?`,
 	} {
 		text := strings.Replace(goodSpec, change[0], change[1], 1)
 		if text == goodSpec {

@@ -9,7 +9,7 @@ import (
 
 // Keyed is the form by which single parents are asked for: Grouped makes its groups of all of them first.
 func (s Shape) Keyed(active bool) Form {
-	if active {
+	if s.isExact(active) {
 		return Denormalised
 	}
 	return Correlated

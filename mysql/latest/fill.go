@@ -39,16 +39,21 @@ func (s *Session) Fill(ctx context.Context, shard farm.ShardName, tenant string,
 				return err
 			}
 		}
-		set := make([]string, len(s.Carry))
-		for i, c := range s.Carry {
-			set[i] = "p." + mysql.Ident(c.Column) + " = c." + mysql.Ident(c.From)
-		}
 		var err error
-		out.Changed, err = s.exec(ctx, "UPDATE "+at(shard, s.Parent.Table)+" p LEFT JOIN "+at(shard, s.Child.Table)+" c ON c."+mysql.Ident(s.Child.Key)+" = ("+s.latestKey(shard, "p")+") SET "+strings.Join(set, ", ")+
-			" WHERE "+parents+" AND p."+mysql.Ident(s.Parent.Tenant)+" = ? AND "+s.differ(), tenant)
+		out.Changed, err = s.exec(ctx, s.carry(shard, parents)+" AND p."+mysql.Ident(s.Parent.Tenant)+" = ?", tenant)
 		return err
 	})
 	return out, err
+}
+
+// carry is the statement that makes parents say what their latest child has. It changes no row that says so already.
+func (s Shape) carry(shard farm.ShardName, parents string) string {
+	set := make([]string, len(s.Carry))
+	for i, c := range s.Carry {
+		set[i] = "p." + mysql.Ident(c.Column) + " = c." + mysql.Ident(c.From)
+	}
+	return "UPDATE " + at(shard, s.Parent.Table) + " p LEFT JOIN " + at(shard, s.Child.Table) + " c ON c." + mysql.Ident(s.Child.Key) + " = (" + s.latestKey(shard, "p") + ") SET " + strings.Join(set, ", ") +
+		" WHERE " + parents + " AND " + s.differ()
 }
 
 // lockFirst takes all locks that the write needs, on a server whose statements wait for locks at least a second.

@@ -74,6 +74,11 @@ func (s *Session) within(ctx context.Context, frozen bool, work func() error) er
 		return s.server.Fail("COMMIT", err)
 	}
 	_, _ = s.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") // or its connection is gone, and the transaction with it
+	return busy(err)
+}
+
+// busy makes an ErrBusy of what clients keep a statement from.
+func busy(err error) error {
 	switch mysql.CodeOf(err) {
 	case 1205, 1213, 1020, 3572: // lock wait, deadlock, a row that has changed since the snapshot, NOWAIT of MySQL
 		return errors.Join(ErrBusy, err)

@@ -33,13 +33,16 @@ func (s Shape) Forms() []Form {
 // Normalised is the form by which a tenant is read that is not active.
 func (s Shape) Normalised() Form { return s.Forms()[1] }
 
-// OfFlag is the form that a tenant's flag says.
+// OfFlag is the form that a tenant's flag says, for a reader whose rows must be those of one position.
 func (s Shape) OfFlag(active bool) Form {
-	if active {
+	if s.isExact(active) {
 		return Denormalised
 	}
 	return s.Normalised()
 }
+
+// isExact reports whether carried columns of a tenant are those of a position. What an applier keeps is behind it.
+func (s Shape) isExact(active bool) bool { return active && s.Keep != spec.Applier }
 
 // Columns are those of a snapshot, as TABLE.COLUMN.
 func (s Shape) Columns() []string {

@@ -29,7 +29,7 @@ var ErrNoTenant = errors.New("there is no such tenant")
 // Verify compares all rows of a tenant at one moment. set: flags that are set in the same transaction, if all are right; ErrMismatch and nothing is set where one is not.
 func (s *Session) Verify(ctx context.Context, shard farm.ShardName, tenant string, set map[string]bool) (v Verdict, err error) {
 	err = s.within(ctx, true, func() error {
-		if v, err = s.compare(ctx, shard, tenant, "", nil); err != nil || len(set) == 0 {
+		if v, err = s.compare(ctx, shard, tenant, "", shownKeys); err != nil || len(set) == 0 {
 			return err
 		}
 		if v.Mismatches > 0 {
@@ -50,23 +50,23 @@ func (s *Session) VerifySome(ctx context.Context, shard farm.ShardName, tenant s
 		last = keys[n-1]
 	}
 	err = s.within(ctx, true, func() error {
-		v, err = s.compare(ctx, shard, tenant, " AND "+anyOf("p", s.Parent.Key, keys), nil)
+		v, err = s.compare(ctx, shard, tenant, " AND "+anyOf("p", s.Parent.Key, keys), shownKeys)
 		return err
 	})
 	return v, last, err
 }
 
-func (s *Session) compare(ctx context.Context, shard farm.ShardName, tenant, more string, args []any) (v Verdict, err error) {
+// compare compares a tenant's parents for which more is true, and gives the keys of up to so many that are wrong.
+func (s *Session) compare(ctx context.Context, shard farm.ShardName, tenant, more string, most int) (v Verdict, err error) {
 	from := " FROM " + at(shard, s.Parent.Table) + " p LEFT JOIN " + at(shard, s.Child.Table) + " c ON c." + mysql.Ident(s.Child.Key) + " = (" + s.latestKey(shard, "p") + ") WHERE p." + mysql.Ident(s.Parent.Tenant) + " = ?" + more
-	args = append([]any{tenant}, args...)
-	if err := s.conn.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(SUM("+s.differ()+"), 0)"+from, args...).Scan(&v.Rows, &v.Mismatches); err != nil || v.Mismatches == 0 {
+	if err := s.conn.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(SUM("+s.differ()+"), 0)"+from, tenant).Scan(&v.Rows, &v.Mismatches); err != nil || v.Mismatches == 0 {
 		return v, s.server.Fail("compare rows", err)
 	}
 	list := make([]string, len(s.Parent.Key))
 	for i, k := range s.Parent.Key {
 		list[i] = "QUOTE(p." + mysql.Ident(k) + ")"
 	}
-	rows, err := s.conn.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+from+" AND "+s.differ()+" ORDER BY "+names("p", s.Parent.Key, "")+" LIMIT "+itoa(shownKeys), args...)
+	rows, err := s.conn.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+from+" AND "+s.differ()+" ORDER BY "+names("p", s.Parent.Key, "")+" LIMIT "+itoa(most), tenant)
 	if err != nil {
 		return v, s.server.Fail("compare rows", err)
 	}

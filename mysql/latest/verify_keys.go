@@ -84,26 +84,55 @@ var ErrShape = errors.New("rows of another definition")
 
 // Take adds the parents of a change: those its rows had before, and those they have now. ErrShape: the change is of another definition than Keys was made for.
 func (k *Keys) Take(ctx context.Context, c mysql.Change) error {
+	keys, err := k.of(ctx, c)
+	for _, key := range keys {
+		k.Seen[key.String()] = key
+	}
+	return err
+}
+
+// Moved are the parents of a change whose latest child may be another behind it: those of children, and parents that are new or have another key. ErrShape: as with Take.
+func (k *Keys) Moved(ctx context.Context, c mysql.Change) (out []Key, err error) {
+	if c.Table == k.shape.Parent.Table && c.Kind == mysql.Delete {
+		return nil, nil
+	}
+	keys, err := k.of(ctx, c)
+	if c.Table != k.shape.Parent.Table || c.Kind != mysql.Update {
+		return keys, err
+	}
+	for n := 0; n+1 < len(keys); n += 2 { // as it was, as it is
+		if !slices.Equal(keys[n], keys[n+1]) {
+			out = append(out, keys[n], keys[n+1])
+		}
+	}
+	return out, err
+}
+
+// of are the parents of a change's rows, row by row.
+func (k *Keys) of(ctx context.Context, c mysql.Change) (out []Key, err error) {
 	p := k.plain[c.Table]
 	if p == nil {
-		return nil
+		return nil, nil
 	}
 	if err := p.Fits(c); err != nil {
-		return fmt.Errorf("%w: %w", ErrShape, err)
+		return nil, fmt.Errorf("%w: %w", ErrShape, err)
 	}
 	for _, row := range c.Rows {
 		shown, err := p.Event(ctx, row, nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		key := Key{}
 		for _, at := range k.places[c.Table] {
 			key = append(key, literal(p.Columns[at].Kind, shown[at]))
 		}
-		k.Seen[strings.Join(key, ",")] = key
+		out = append(out, key)
 	}
-	return nil
+	return out, nil
 }
+
+// String are its literals.
+func (k Key) String() string { return strings.Join(k, ",") }
 
 // literal is a plain value as SQL.
 func literal(kind mysql.PlainKind, value []byte) string {

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"stowage/farm"
 )
@@ -19,9 +20,11 @@ type Spec struct {
 	Child  Child    `json:"child"`
 	Carry  []Carry  `json:"carry"`
 	// Indexes are made on the parent when its rows are filled in.
-	Indexes  []Index  `json:"indexes,omitempty"`
-	Keep     Keep     `json:"keep"`
-	Snapshot Snapshot `json:"snapshot"`
+	Indexes []Index `json:"indexes,omitempty"`
+	Keep    Keep    `json:"keep"`
+	// MaxLag is how old carried columns of an active tenant may be when the application reads them. With Applier only, and above 0 there.
+	MaxLag   time.Duration `json:"max_lag,omitempty"`
+	Snapshot Snapshot      `json:"snapshot"`
 
 	Lines map[string]int `json:"-"` // where "child.latest" stands in the file
 }
@@ -83,6 +86,16 @@ type Keep string
 const (
 	Triggers    Keep = "triggers"    // of the server, in the client's own transaction
 	Application Keep = "application" // it writes both places in one transaction
+	Applier     Keep = "applier"     // `stowage reshape apply`, behind the clients: active counts only where and while its lease does
+)
+
+// Keeps are all of them.
+var Keeps = []Keep{Triggers, Application, Applier}
+
+// The bounds of MaxLag. Below the first, the lease would have to be written too often; above the second nobody would call the columns current.
+const (
+	ShortestLag = 500 * time.Millisecond
+	LongestLag  = time.Hour
 )
 
 // Snapshot is what is read of a tenant.
