@@ -205,9 +205,13 @@ func (a *Act) Tenants(ctx context.Context, sp spec.Spec) (out []Tenant, err erro
 		}
 	}
 	if !some {
-		return nil, &farm.Error{Op: Name, Subject: fmt.Sprintf("%s:%d", sp.File, sp.Line("shards")), Err: fmt.Errorf("%w: farm.yaml has no shard of this name: %s", farm.ErrInput, farm.Some(sp.Shards)), Hint: "stowage inventory lists them"}
+		return nil, a.noShard(sp)
 	}
 	return out, nil
+}
+
+func (a *Act) noShard(sp spec.Spec) error {
+	return &farm.Error{Op: Name, Subject: fmt.Sprintf("%s:%d", sp.File, sp.Line("shards")), Err: fmt.Errorf("%w: farm.yaml has no shard of this name: %s", farm.ErrInput, farm.Some(sp.Shards)), Hint: "stowage inventory lists them"}
 }
 
 // flagsOf reads flags; before they are there, the tenants.

@@ -135,12 +135,16 @@ func (a *Act) compareKeys(ctx context.Context, sp spec.Spec, shape latest.Shape,
 		return err
 	}
 	defer s.Close()
+	var applied func(context.Context) error
+	if sp.Keep == spec.Applier {
+		applied = a.applied(sp, shard, server)
+	}
 	all := make([]latest.Key, 0, len(keys.Seen))
 	for _, k := range keys.Seen {
 		all = append(all, k)
 	}
 	for some := range slices.Chunk(all, keysAtOnce) {
-		wrong, err := s.VerifyKeys(ctx, shard, some)
+		wrong, err := verifyKeys(ctx, s, shard, some, applied)
 		if err != nil {
 			return err
 		}
@@ -157,6 +161,18 @@ func (a *Act) compareKeys(ctx context.Context, sp spec.Spec, shape latest.Shape,
 		}
 	}
 	return nil
+}
+
+// verifyKeys compares some parents; where an applier keeps them, once more when all that is committed is applied. nil: nobody is behind.
+func verifyKeys(ctx context.Context, s *latest.Session, shard farm.ShardName, some []latest.Key, applied func(context.Context) error) (map[string]latest.Verdict, error) {
+	wrong, err := s.VerifyKeys(ctx, shard, some)
+	if err != nil || len(wrong) == 0 || applied == nil {
+		return wrong, err
+	}
+	if err := applied(ctx); err != nil {
+		return nil, err
+	}
+	return s.VerifyKeys(ctx, shard, some)
 }
 
 // compareAll compares every migrated tenant of a shard.

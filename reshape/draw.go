@@ -93,6 +93,15 @@ func (a *Act) plannedShard(ctx context.Context, sp spec.Spec, pair farm.Pair, sh
 	if x := shape.AddIndexes(t); x != "" {
 		out.Statements = append(out.Statements, x)
 	}
+	if sp.Keep == spec.Applier {
+		_, there, err := shape.Leases(ctx, server, shard)
+		if err != nil {
+			return out, err
+		}
+		if !there {
+			out.Statements = append(out.Statements, latest.CreateLeases)
+		}
+	}
 	if sp.Keep == spec.Triggers {
 		there, err := latest.ThereTriggers(ctx, server, shard)
 		if err != nil {
@@ -113,7 +122,7 @@ func (p Plan) WriteText(w io.Writer) error {
 	if p.Tenants == 0 && !slices.ContainsFunc(p.Shards, func(s PlannedShard) bool { return len(s.Statements) > 0 }) {
 		return say("%s: every tenant is done\n", p.Spec)
 	}
-	if err := say("%s: %s of %s left; kept current by %s\n", p.Spec, farm.Counted(p.Tenants, "tenant"), farm.Counted(len(p.Shards), "shard"), map[spec.Keep]string{spec.Triggers: "triggers", spec.Application: "the application"}[p.Keep]); err != nil {
+	if err := say("%s: %s of %s left; kept current by %s\n", p.Spec, farm.Counted(p.Tenants, "tenant"), farm.Counted(len(p.Shards), "shard"), map[spec.Keep]string{spec.Triggers: "triggers", spec.Application: "the application", spec.Applier: "stowage reshape apply"}[p.Keep]); err != nil {
 		return err
 	}
 	shown := map[string]bool{}

@@ -67,8 +67,8 @@ func (a *Act) Verify(ctx context.Context, sp spec.Spec, t Tenant) (latest.Verdic
 func silent(error) {}
 
 func (a *Act) compare(ctx context.Context, sp spec.Spec, t Tenant, set map[string]bool) (v latest.Verdict, err error) {
-	err = a.at(ctx, sp, t.Pair, t.Member(), silent, func(s *latest.Session, _ *mysql.Server) (err error) {
-		v, err = s.Verify(ctx, t.Shard, t.ID, set)
+	err = a.at(ctx, sp, t.Pair, t.Member(), silent, func(s *latest.Session, server *mysql.Server) (err error) {
+		v, err = a.verify(ctx, sp, s, server, t.Member(), set)
 		return err
 	})
 	if err == nil || errors.Is(err, latest.ErrMismatch) {

@@ -13,8 +13,8 @@ import (
 
 // verify compares all rows of each tenant and says in the same transaction that it is migrated. One that is not right stays as it is, and is named; the others go on.
 func (w *work) verify(ctx context.Context) error {
-	return w.flip(ctx, "compared", func(s *latest.Session, m Member) (latest.Verdict, error) {
-		return s.Verify(ctx, m.Shard, m.Tenant, map[string]bool{w.wave.Spec.Tenant.Migrated: true})
+	return w.flip(ctx, "compared", func(s *latest.Session, server *mysql.Server, m Member) (latest.Verdict, error) {
+		return w.act.verify(ctx, w.wave.Spec, s, server, m, map[string]bool{w.wave.Spec.Tenant.Migrated: true})
 	})
 }
 
@@ -23,13 +23,13 @@ func (w *work) activate(ctx context.Context) error {
 	if !w.wave.Activate {
 		return nil
 	}
-	return w.flip(ctx, "active", func(s *latest.Session, m Member) (latest.Verdict, error) {
-		return s.Verify(ctx, m.Shard, m.Tenant, map[string]bool{w.wave.Spec.Tenant.Migrated: true, w.wave.Spec.Tenant.Active: true})
+	return w.flip(ctx, "active", func(s *latest.Session, server *mysql.Server, m Member) (latest.Verdict, error) {
+		return w.act.verify(ctx, w.wave.Spec, s, server, m, map[string]bool{w.wave.Spec.Tenant.Migrated: true, w.wave.Spec.Tenant.Active: true})
 	})
 }
 
 // flip runs one comparison for each tenant whose rows were filled in.
-func (w *work) flip(ctx context.Context, what string, compare func(*latest.Session, Member) (latest.Verdict, error)) error {
+func (w *work) flip(ctx context.Context, what string, compare func(*latest.Session, *mysql.Server, Member) (latest.Verdict, error)) error {
 	told, wrong := time.Now(), 0
 	for n, m := range w.members() {
 		if left, err := w.isLeftOut(m); err != nil || left {
@@ -41,8 +41,8 @@ func (w *work) flip(ctx context.Context, what string, compare func(*latest.Sessi
 		ticking, done := context.WithCancel(ctx)
 		go w.tick(ticking, fmt.Sprintf("tenant %s, %d of %d: comparing all rows", m, n+1, len(w.members())))
 		var v latest.Verdict
-		err := w.act.at(ctx, w.wave.Spec, w.pair.Name, m, w.waits(m), func(s *latest.Session, _ *mysql.Server) (err error) {
-			v, err = compare(s, m)
+		err := w.act.at(ctx, w.wave.Spec, w.pair.Name, m, w.waits(m), func(s *latest.Session, server *mysql.Server) (err error) {
+			v, err = compare(s, server, m)
 			return err
 		})
 		done()

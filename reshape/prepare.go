@@ -48,10 +48,15 @@ func (w *work) columnsBack(ctx context.Context) error {
 	})
 }
 
-// keep makes the triggers that keep the columns current.
+// keep makes what keeps the columns current: triggers, or the table in which an applier says how far it is.
 func (w *work) keep(ctx context.Context) error {
-	if w.wave.Spec.Keep != spec.Triggers {
+	switch w.wave.Spec.Keep {
+	case spec.Application:
 		return nil
+	case spec.Applier:
+		return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, _ latest.Shape, _ spec.Tables) error {
+			return w.define(ctx, server, shard, latest.CreateLeases)
+		})
 	}
 	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) error {
 		there, err := latest.ThereTriggers(ctx, server, shard)
@@ -76,7 +81,7 @@ func (w *work) keep(ctx context.Context) error {
 	})
 }
 
-// keepBack drops triggers, unless tenants of an earlier wave rest on them.
+// keepBack drops triggers and leases, unless tenants of an earlier wave rest on them.
 func (w *work) keepBack(ctx context.Context) error {
 	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) error {
 		rests, err := w.isReadByOthers(ctx, server, shard, shape, t)
@@ -94,7 +99,10 @@ func (w *work) keepBack(ctx context.Context) error {
 				}
 			}
 		}
-		return nil
+		if w.wave.Spec.Keep != spec.Applier {
+			return nil
+		}
+		return w.define(ctx, server, shard, latest.DropLeases)
 	})
 }
 

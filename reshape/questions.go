@@ -22,6 +22,7 @@ var questions = []act.Question[*work]{
 	{Name: "reshape-log", Look: askLog},
 	{Name: "reshape-triggers", Look: askTriggers},
 	{Name: "reshape-statements", Look: askStatements},
+	{Name: "reshape-applier", Look: askApplier},
 }
 
 // Survey implements act.Work.
@@ -80,6 +81,9 @@ func askPrivileges(ctx context.Context, w *work) (found []farm.Finding, err erro
 	if w.wave.Spec.Keep == spec.Triggers {
 		need = append(need, "TRIGGER")
 	}
+	if w.wave.Spec.Keep == spec.Applier {
+		need = append(need, "DROP", "REPLICATION SLAVE")
+	}
 	for _, s := range w.servers {
 		lacking, err := s.LackingOf(ctx, need...)
 		if err != nil {
@@ -92,15 +96,18 @@ func askPrivileges(ctx context.Context, w *work) (found []farm.Finding, err erro
 	return found, nil
 }
 
-// askLog: what triggers write reaches the other servers as rows.
+// askLog: what triggers write reaches the other servers as rows; and an applier reads rows as they are.
 func askLog(ctx context.Context, w *work) (found []farm.Finding, err error) {
 	for _, s := range w.servers {
-		is, err := s.Variables(ctx, "binlog_format", "slave_run_triggers_for_rbr")
+		is, err := s.Variables(ctx, "binlog_format", "binlog_row_image", "slave_run_triggers_for_rbr")
 		if err != nil {
 			return nil, err
 		}
 		if is["binlog_format"] != "ROW" {
 			found = append(found, sides.Blocker(string(s.Name()), "binlog_format is "+is["binlog_format"]+", must be ROW", "SET GLOBAL binlog_format = ROW, and in its option file; sessions keep the old one until they end"))
+		}
+		if v := is["binlog_row_image"]; v != "FULL" && w.wave.Spec.Keep == spec.Applier {
+			found = append(found, sides.Blocker(string(s.Name()), "binlog_row_image is "+v+", must be FULL: the applier would not know whose children changed", "SET GLOBAL binlog_row_image = FULL, and in its option file; sessions keep the old one until they end"))
 		}
 		if v := is["slave_run_triggers_for_rbr"]; v != "" && v != "NO" && w.wave.Spec.Keep == spec.Triggers {
 			found = append(found, sides.Blocker(string(s.Name()), "slave_run_triggers_for_rbr is "+v+": triggers would write again what has come by replication", "SET GLOBAL slave_run_triggers_for_rbr = NO, and in its option file"))
@@ -150,4 +157,18 @@ func askStatements(ctx context.Context, w *work) (found []farm.Finding, err erro
 		}
 	}
 	return found, nil
+}
+
+// askApplier: rows that are filled in are kept from then on, so the applier comes first.
+func askApplier(ctx context.Context, w *work) (found []farm.Finding, err error) {
+	if w.wave.Spec.Keep != spec.Applier || len(w.members()) == 0 {
+		return nil, nil
+	}
+	lags, err := w.act.Lags(ctx, w.wave.Spec)
+	for _, l := range lags {
+		if !l.IsGood && slices.Contains(w.shards(), l.Shard) {
+			found = append(found, sides.Blocker(string(l.Shard), "the applier does not keep its columns: "+l.String(), "stowage reshape "+w.wave.Spec.Name+" --prepare, then let this run all the time: stowage reshape apply "+w.wave.Spec.Name))
+		}
+	}
+	return found, err
 }

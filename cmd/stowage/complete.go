@@ -37,6 +37,7 @@ var argumentNames = map[string][]names{
 	"plan show":        {allPlans},
 	"reshape":          {allSpecs},
 	"reshape status":   {allSpecs},
+	"reshape apply":    {allSpecs},
 	"restore":          {allPairs.and(allInstances).and(allBackups)},
 	"roll":             {allRolls.and(allPlaybooks)},
 	"roll announce":    {allRolls},

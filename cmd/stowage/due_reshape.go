@@ -43,6 +43,13 @@ func (a *app) dueReshape(ctx context.Context, d *session.Session) (found, error)
 		if err != nil {
 			return f, err
 		}
+		if away, err := applierAway(ctx, going, s); err != nil || len(away) > 0 {
+			if err != nil {
+				return f, err
+			}
+			f.findings = append(f.findings, away...)
+			continue // rows that are behind say nothing
+		}
 		if err := compareChanged(ctx, d, going, s, &f, &changed); err != nil {
 			return f, err
 		}
@@ -79,6 +86,17 @@ func (a *app) dueReshape(ctx context.Context, d *session.Session) (found, error)
 
 func wrongTenant(s spec.Spec, m reshape.Member, text string) farm.Finding {
 	return farm.Finding{Check: "reshape-wrong", Severity: farm.Warning, Subject: m.String(), Text: text, Remedy: "find out who writes past what keeps the columns current, then: stowage reshape " + s.Name + " --tenant " + m.String()}
+}
+
+// applierAway finds appliers that do not run, or are too far behind: the tenants of their shards are read from their children.
+func applierAway(ctx context.Context, going *reshape.Act, s spec.Spec) (out []farm.Finding, err error) {
+	lags, err := going.Lags(ctx, s)
+	for _, l := range lags {
+		if !l.IsGood {
+			out = append(out, farm.Finding{Check: "reshape-applier", Severity: farm.Warning, Subject: string(l.Shard), Text: l.String() + "; rows were not compared", Remedy: "stowage reshape apply " + s.Name + " must run all the time"})
+		}
+	}
+	return out, err
 }
 
 // compareChanged compares what was written in each shard since the last time.

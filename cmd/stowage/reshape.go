@@ -33,7 +33,8 @@ func (a *app) reshapeCommand() *cobra.Command {
 		Long: `Saves a join: the columns of the latest version of each file, say, are repeated on the
 file's row. reshape/SPEC.yaml says which child is the latest and which of its columns are
 carried. Every server of a pair gets the columns, at once, and triggers that keep them
-current in the client's own transaction. Then a wave of tenants is filled in, where their
+current in the client's own transaction; or the application does that, or 'reshape apply'
+(keep: in the spec, docs/guide/reshape.md has what each costs). Then a wave of tenants is filled in, where their
 clients are served, under locks that clients are never made to give up. Each tenant's rows are
 compared completely, and the transaction that has compared them sets its flags: migrated,
 then active. The application reads the carried columns where active is set.
@@ -46,6 +47,7 @@ Each run is one wave; the next run takes the tenants that are left:
   stowage reshape latest-version --all         all that are left
   stowage reshape off acme                     send a tenant back, at once
   stowage reshape verify                       compare what is migrated; what is wrong is sent back
+  stowage reshape apply                        keep: applier only: keeps the columns, and runs all the time
 
 ` + exitHelp,
 		Example: "  stowage reshape latest-version --tenant acme\n  stowage reshape latest-version --tenants 10\n  stowage reshape status",
@@ -61,7 +63,7 @@ Each run is one wave; the next run takes the tenants that are left:
 	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and change nothing")
 	a.engineFlag(fl)
 	a.reasonFlag(fl)
-	cmd.AddCommand(a.reshapeStatusCommand(), a.reshapeOffCommand(), a.reshapeOnCommand(), a.reshapeVerifyCommand())
+	cmd.AddCommand(a.reshapeStatusCommand(), a.reshapeOffCommand(), a.reshapeOnCommand(), a.reshapeVerifyCommand(), a.reshapeApplyCommand())
 	return cmd
 }
 
@@ -177,6 +179,7 @@ type reshapeState struct {
 	FormatVersion int              `json:"format_version"`
 	Spec          string           `json:"spec"`
 	Tenants       []reshape.Tenant `json:"tenants"`
+	Applier       []reshape.Lag    `json:"applier,omitempty"` // with keep: applier
 }
 
 func (a *app) reshapeStatusCommand() *cobra.Command {
@@ -195,7 +198,11 @@ func (a *app) reshapeStatusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			state := reshapeState{1, s.Name, append([]reshape.Tenant{}, all...)}
+			lags, err := going.Lags(c.Context(), s)
+			if err != nil {
+				return err
+			}
+			state := reshapeState{1, s.Name, append([]reshape.Tenant{}, all...), lags}
 			return a.emit(state, state.writeText, state.next(a)...)
 		},
 	}
@@ -210,6 +217,9 @@ func (s reshapeState) next(a *app) []string {
 		left = left || !t.Migrated
 	}
 	var out []string
+	if !reshape.IsApplied(s.Applier) {
+		out = append(out, a.cmd("reshape apply %s", s.Spec))
+	}
 	if wrong {
 		out = append(out, a.cmd("reshape verify --spec %s", s.Spec))
 	}
@@ -248,6 +258,11 @@ func (s reshapeState) writeText(w io.Writer) error {
 	}
 	if _, err := fmt.Fprintf(w, "%s: %s, %d migrated, %d active\n", s.Spec, farm.Counted(len(s.Tenants), "tenant"), migrated, active); err != nil {
 		return err
+	}
+	for _, l := range s.Applier {
+		if _, err := fmt.Fprintf(w, "applier: %s\n", l); err != nil {
+			return err
+		}
 	}
 	return table.Flush()
 }
@@ -323,7 +338,7 @@ type toldTenant struct {
 	Error string         `json:"error,omitempty"`
 }
 
-// eachTenant does something to the chosen tenants, one after the other. One that cannot be done does not stop the others.
+// eachTenant does something to the chosen tenants, one after the other. One that cannot be done does not stop the others; an applier that is not there does.
 func (a *app) eachTenant(ctx context.Context, name string, given []string, also func(reshape.Tenant) bool, do func(*reshape.Act, spec.Spec, reshape.Tenant) (string, error)) error {
 	d, going, s, err := a.reshaping(name)
 	if err != nil {
@@ -347,6 +362,9 @@ func (a *app) eachTenant(ctx context.Context, name string, given []string, also 
 		told = append(told, row)
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if errors.Is(err, reshape.ErrBehind) {
+			break // of the others it cannot be said either
 		}
 	}
 	if len(told) > 0 {

@@ -25,6 +25,7 @@ func (m Mismatch) String() string {
 type Checked struct {
 	Tenants, Files, Versions int64
 	Mismatches               []Mismatch
+	Leased                   bool // an application would have read the carried columns of active tenants that are served here
 }
 
 // Check is Look without the numbers.
@@ -60,6 +61,10 @@ func Look(ctx context.Context, db *sql.DB, shard string) (Checked, error) {
 func (c *Checked) tenants(ctx context.Context, conn *sql.Conn) error {
 	var flags int
 	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'tenants' AND COLUMN_NAME = 'latest_entry_active'").Scan(&flags); err != nil || flags == 0 {
+		return err
+	}
+	var err error
+	if c.Leased, err = leased(ctx, conn); err != nil {
 		return err
 	}
 	active, err := numbers[uint32](ctx, conn, "SELECT tenant_id FROM tenants WHERE latest_entry_active <> 0")

@@ -41,12 +41,16 @@ func read(ctx context.Context, conn *sql.Conn, shard string, tenant uint32, norm
 	}
 	// The tenant's row may not have the flags yet: SELECT * is right with and without them.
 	row, err := oneRow(ctx, conn, "SELECT * FROM tenants WHERE tenant_id = ?", tenant)
+	isGood := false
+	if err == nil {
+		isGood, err = leased(ctx, conn)
+	}
 	switch {
 	case err != nil:
 		return "", err
 	case row == nil:
 		return "none", nil
-	case row["latest_entry_active"] == "1":
+	case row["latest_entry_active"] == "1" && isGood:
 		form = "denormalised"
 	default:
 		form = normalised

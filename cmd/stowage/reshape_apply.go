@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) reshapeApplyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "apply [SPEC]", Short: "Keep the carried columns current behind the clients (keep: applier), until it is stopped",
+		Long: `Reads the binary log of each pair and writes the columns of the latest child onto its parent,
+on the side that serves the tenant, behind the clients. It runs all the time, under systemd
+say; it may be killed at any moment, and goes on where it was.
+
+While it is not behind by more than max_lag it renews a lease in the table stowage_latest of
+each shard. The application reads carried columns only where the tenant is active and the
+lease of its server is good; else it reads the children. So a tenant is never staler than
+max_lag when this program stops, whatever its flags say.
+
+Where the binary log is purged, or a definition changed, it fills in all migrated tenants of
+the shard again, and renews no lease until that is done.
+
+` + exitHelp,
+		Example: "  stowage reshape apply latest-version",
+		Args:    args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, given []string) error {
+			d, going, s, err := a.reshaping(strings.Join(given, ""))
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			return going.Apply(c.Context(), s, a.sayOnce())
+		},
+	}
+}
