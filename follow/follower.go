@@ -239,7 +239,7 @@ func (f *Follower) keep(ctx context.Context) error {
 func (f *Follower) look(ctx context.Context) (*feed.Handover, error) {
 	h, err := f.hasLeft(ctx)
 	if err != nil { // a store that is busy, a routing that cannot be read: later
-		f.tell("where %s is cannot be found out just now: %v", f.State.Shard, err)
+		f.tell("where %s is cannot be found out now: %v", f.State.Shard, err)
 		return nil, nil
 	}
 	if h != nil || !f.whole {

@@ -19,7 +19,7 @@ func (f *Follower) explained(err error) error {
 	case errors.As(err, &gone):
 		hint := "the changes between are lost for this consumer: start again from a snapshot"
 		if gone.Oldest != nil {
-			hint = fmt.Sprintf("begin anew from a snapshot, or take the gap: --from %s", gone.Oldest)
+			hint = fmt.Sprintf("start again from a snapshot, or accept the gap: --from %s", gone.Oldest)
 		}
 		return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("position %s is no longer on the server: %w", gone.At, err), Hint: hint}
 	}

@@ -28,7 +28,7 @@ func (l *Local) UseUnits() error {
 	}
 	path, err := find([]string{"systemctl"})
 	if err != nil {
-		return fail(err, "without systemd leave --units away")
+		return fail(err, "without systemd leave --units out")
 	}
 	if _, err := os.Stat("/run/systemd/system"); err != nil { // sd_booted(3)
 		return fail(errors.New("this machine was not booted with systemd"), "leave --units away")

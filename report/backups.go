@@ -140,6 +140,6 @@ func (b BackupFacts) pairSection(now time.Time) planSection {
 		t.Rows = append(t.Rows, cells(string(p.Pair), newest, where, proven, rows, took, from, upto, whole(float64(p.Backups)), size(p.Bytes)))
 	}
 	s.Tables = []planTable{t.fold()}
-	s.Notes = []string{"Proven: restored into a throw-away server, brought up to the live one, every row compared. Rows are those of the newest time that this was done, and it took so long from the begin of the restore. What is in the vaults was not looked at for this: stowage backup check does."}
+	s.Notes = []string{"Proven: restored into a throw-away server, brought up to the live one, every row compared. Rows are those of the newest time that this was done, and the time is counted from the start of the restore. What is in the vaults was not looked at for this: stowage backup check does."}
 	return s
 }

@@ -134,7 +134,7 @@ func (e *etcdDocuments) take(kv etcdKV, texts map[string]string) (name string, v
 		return "", 0, e.odd("its answer cannot be read")
 	}
 	if kv.Lease != "" && kv.Lease != "0" {
-		return "", 0, &farm.Error{Op: "read routing", Subject: "etcd " + string(key), Err: fmt.Errorf("%w: it hangs on a lease and will vanish with it", farm.ErrRefused),
+		return "", 0, &farm.Error{Op: "read routing", Subject: "etcd " + string(key), Err: fmt.Errorf("%w: it has a lease, and goes when the lease ends", farm.ErrRefused),
 			Hint: "put its value again without a lease; Stowage never uses one"}
 	}
 	texts[name] = string(value)

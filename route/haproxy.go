@@ -63,8 +63,8 @@ func NewHAProxy(o HAProxyOptions) *HAProxy {
 func (h *HAProxy) Guarantee() Guarantee {
 	g := Guarantee{Kind: Gated, Whole: true,
 		Text: "new connections wait in HAProxy, open ones must end: no failed query and no stale read. " +
-			"Clients that keep connections open for longer than the drain budget make the switch be given up, with nothing changed. " +
-			"Single shards are beyond it: it does not know which one a connection is for"}
+			"When clients keep connections open for longer than the drain budget, the switch is given up and nothing is changed. " +
+			"It cannot switch a single shard: it does not know which one a connection is for"}
 	if h.cutAfter > 0 {
 		g.Kind = FlipOnly
 		g.Text = fmt.Sprintf("new connections wait in HAProxy; one that is still open after %v is cut, and its client gets error 2013 or 2006, at COMMIT with unknown outcome. No stale read",

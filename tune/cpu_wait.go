@@ -16,7 +16,7 @@ const (
 var cpuWait = Rule{
 	ID: "CPU-WAIT", Title: "waiting for processors", Reads: "/proc/stat (steal), schedstat of the servers' threads, cpu.stat of their control groups; in a window with --watch",
 	Source:  "proc(5): steal; kernel, sched-stats: time on the run queue; kernel, cgroup-v2: nr_throttled",
-	Except:  "hosts that are meant to be full, where latency does not count; a backup that runs just now",
+	Except:  "hosts that are meant to be full, where latency does not count; a backup that is running now",
 	Passing: true,
 	Check: func(f *Facts) Outcome {
 		l := &look{}

@@ -29,7 +29,7 @@ var fsXFSGroups = Rule{
 				x.Severity = farm.Note
 				x.Verdict = "agcount was chosen by hand, or the filesystem was grown: the default would be 4"
 				x.Why = "old advice sets agcount to the number of processors. Four groups carry a database's few large files as well, and on a spinning disk more of them means more movement"
-				x.Fix = "leave agcount away the next time; nothing needs to be done now"
+				x.Fix = "leave agcount out the next time; nothing needs to be done now"
 			default:
 				continue
 			}

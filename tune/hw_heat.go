@@ -34,6 +34,6 @@ var hwHeat = Rule{
 			}
 			l.find(x)
 		}
-		return l.outcome("no drive told of its temperature")
+		return l.outcome("no drive reported its temperature")
 	},
 }

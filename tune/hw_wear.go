@@ -33,7 +33,7 @@ var hwWear = Rule{
 				c.wornBehind(l, d)
 			}
 		}
-		return l.outcome("no drive told of its health: no smartctl, no nvme, no RAID controller, or a guest")
+		return l.outcome("no drive reported its health: no smartctl, no nvme, no RAID controller, or a guest")
 	},
 }
 

@@ -35,7 +35,7 @@ var memSwap = Rule{
 			x.Why = "a backup or a log that is read fills the page cache; with a high swappiness that counts as much as the pool, and queries wait for pages that should be in memory"
 		case level == 0:
 			x.Severity = farm.Note
-			x.Verdict = "with 0 the kernel rather kills a process than swap"
+			x.Verdict = "with 0 the kernel kills a process rather than swap"
 			x.Why = "since Linux 3.5 zero means: not before memory is used up. 1 keeps pools in memory as well, and leaves a way out"
 		default:
 			return Outcome{}

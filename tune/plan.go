@@ -41,7 +41,7 @@ func AuditPlan(plan string, hosts []Planned) Report {
 				out.Findings = append(out.Findings, o.Findings...)
 			}
 			if !known {
-				return notApplicable("of no host is known what its instances are set to")
+				return notApplicable("the settings of the instances are known for no host")
 			}
 			return out
 		}

@@ -69,7 +69,7 @@ func (c Controller) whole(l *look, say func(subject, read, verdict string)) {
 			say(c.name()+" drive "+d.ID, d.Model+": "+d.State, "the drive has failed")
 		case d.Unsupported:
 			l.find(Finding{Severity: farm.Warning, Subject: c.name() + " drive " + d.ID, Read: d.Model + ": " + d.State, Verdict: "the controller does not support this drive, and will not use it",
-				Why: "a spare that is none shows when it is needed", Fix: "replace it by a drive that the controller's maker lists", Persist: "-", Revert: "-"})
+				Why: "a spare that cannot be used is noticed when it is needed", Fix: "replace it by a drive that the controller's maker lists", Persist: "-", Revert: "-"})
 		case d.Rebuilding:
 			say(c.name()+" drive "+d.ID, d.Model+": "+d.State, "a rebuild is running")
 		case !d.Sound:
@@ -80,6 +80,6 @@ func (c Controller) whole(l *look, say func(subject, read, verdict string)) {
 		say(c.name(), c.Ailing, "the controller says itself that something is wrong with it")
 	}
 	if c.Busy != "" {
-		say(c.name(), c.Busy, "the controller reads all its disks just now")
+		say(c.name(), c.Busy, "the controller is reading all its disks now")
 	}
 }

@@ -45,7 +45,7 @@ func (r *Restic) initialise(ctx context.Context) error {
 	}
 	if n := len(strings.Fields(keys.String())); n != 1 {
 		return &farm.Error{Op: "initialise", Subject: r.place.Subject(), Err: fmt.Errorf("%w: it has %d keys and should have one: an older repository lost its file config, or two machines made it", farm.ErrRefused, n),
-			Hint: "look into it first; new are config and a file in keys"}
+			Hint: "look into it first; config and one file in keys are new"}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -142,7 +142,7 @@ func (r *Restic) Prune(ctx context.Context) error {
 
 const (
 	roomHint   = "give the place of the repository more room, or remove old backups and prune; then do it again"
-	serverHint = "look whether the server of the repository runs, and whether it can be reached from this machine"
+	serverHint = "check whether the server of the repository runs, and whether it can be reached from this machine"
 )
 
 // remedied puts the remedy to what restic says, which has no error numbers.
@@ -154,14 +154,14 @@ func (r *Restic) remedied(err error) error {
 		{"no space left on device", roomHint},
 		{"quota exceeded", roomHint},
 		{"507 Insufficient Storage", roomHint},
-		{"SSH_FX_FAILURE", "an SFTP server does not say why it failed: look whether the disk there is full, and whether the account may write"},
-		{"wrong password or no key found", "look whether " + r.place.PasswordFile + " has the password that the repository was made with"},
+		{"SSH_FX_FAILURE", "an SFTP server does not say why it failed: check whether the disk there is full, and whether the account may write"},
+		{"wrong password or no key found", "check whether " + r.place.PasswordFile + " has the password that the repository was made with"},
 		{"connection refused", serverHint},
 		{"connection reset", serverHint},
 		{"closed by remote host", serverHint},
 		{"no route to host", serverHint},
 		{"timed out", serverHint},
-		{"no such host", "look whether the server of the repository has the right name"},
+		{"no such host", "check whether the server of the repository has the right name"},
 		{"Permission denied (publickey", "let the key of this machine's account into the account at the repository's server; try it with ssh -o BatchMode=yes"},
 		{"Host key verification failed", "log in there once by hand with ssh, and compare the key of the host"},
 		{"executable file not found", "the program that restic starts is missing: apt-get install openssh-client"},

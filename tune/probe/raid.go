@@ -74,7 +74,7 @@ func (p *prober) silentControllers() {
 		switch {
 		case p.facts.Unanswered != "" || !d.RAID() || answered:
 		case tool != "":
-			p.facts.Unanswered = fmt.Sprintf("%s hangs on driver %s, and %s did not answer", d.Name, d.Adapter, tool)
+			p.facts.Unanswered = fmt.Sprintf("%s uses driver %s, and %s did not answer", d.Name, d.Adapter, tool)
 		default:
 			p.facts.Unanswered = "no tool of its maker answered"
 		}
