@@ -136,6 +136,7 @@ var ladder = []rung{
 		"placement/schedule": "pure: moves to an order that overloads no host on the way, and its time",
 	},
 	{
+		"backup/dump":     "pure: a stream of SQL texts, made and taken apart; below mysql, which writes the texts, and host, which keeps the stream and has it loaded",
 		"internal/border": "kills the program where a test says so; only the program that tests run is built with it (tag livetest)",
 		"capture":         "pure: packets to statements with their values, answers and times; below digest, which counts them, so that there is one reader of captures",
 	},

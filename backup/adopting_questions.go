@@ -191,7 +191,7 @@ func (r *restoring) wouldDo(oldest, newest mysql.Position) string {
 	if err != nil {
 		return none
 	}
-	for _, b := range slices.Backward(catalogue.Of(all, r.act.Farm.Name, x.Pair)) {
+	for _, b := range slices.Backward(catalogue.Of(catalogue.Physical(all), r.act.Farm.Name, x.Pair)) {
 		at, err := mysql.ParsePosition(b.GTID)
 		if err != nil || b.GTID == "" || !at.Reached(oldest) || !newest.Reached(at) {
 			continue

@@ -28,7 +28,7 @@ type Archiving struct {
 func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup) []Archiving {
 	var out []Archiving
 	for _, p := range a.Farm.Pairs {
-		its := catalogue.Of(all, a.Farm.Name, p.Name)
+		its := catalogue.Of(catalogue.Physical(all), a.Farm.Name, p.Name)
 		n := slices.IndexFunc(its, func(b catalogue.Backup) bool { return b.GTID != "" })
 		if n < 0 {
 			continue

@@ -28,6 +28,8 @@ type Wish struct {
 	Sides map[farm.PairName]farm.SideName
 	// Kind is what to take; empty: what is due by farm.yaml, and all that was asked for even if nothing is.
 	Kind catalogue.Kind
+	// Shards are what logical backups have, by pair; pairs that are not in it have all of their shards.
+	Shards map[farm.PairName][]farm.ShardName
 	// OnlyDue leaves out pairs of which farm.yaml does not ask for a backup yet.
 	OnlyDue bool
 	Now     time.Time
@@ -92,7 +94,11 @@ func (a *Act) orders(ctx context.Context, w Wish, all []catalogue.Backup) ([]ord
 	}
 	a.planned = []Planned{}
 	var out []order
-	for n, turn := range a.turns(ctx, w.Now, each, all) {
+	turns := a.logicalTurns(w, each, all)
+	if w.Kind != catalogue.Logical {
+		turns = a.turns(ctx, w.Now, each, all)
+	}
+	for n, turn := range turns {
 		if w.OnlyDue && !turn.Due {
 			continue
 		}
@@ -114,7 +120,11 @@ func (a *Act) sides(w Wish, all []catalogue.Backup) ([]order, error) {
 		if !ok {
 			return nil, &farm.Error{Op: "back up", Subject: string(name), Err: fmt.Errorf("%w: farm.yaml has no such pair", farm.ErrInput), Hint: "stowage inventory lists them"}
 		}
-		side, err := sideFor(pair, w.Sides[name], busy, catalogue.Of(all, a.Farm.Name, name))
+		before := catalogue.Of(catalogue.Physical(all), a.Farm.Name, name)
+		if w.Kind == catalogue.Logical {
+			before = nil // it is based on none
+		}
+		side, err := sideFor(pair, w.Sides[name], busy, before)
 		if err != nil {
 			return nil, err
 		}
@@ -132,6 +142,9 @@ func (a *Act) orderOf(pair *farm.Pair, side farm.SideName, w Wish) order {
 	o := order{Runbook: "copy", On: at.Host, Instance: session.InstanceAt(a.Workspace, instance, on.Address, at)}
 	o.Backup = catalogue.Backup{Farm: a.Farm.Name, Pair: pair.Name, Side: side, Instance: instance, Began: w.Now, On: at.Host, Datadir: o.Instance.Datadir, Raw: int64(pair.Needs()[farm.Disk])}
 	o.Backup.Host, o.Backup.Place = PlaceOf(a.Farm.Backup, at.Host)
+	if w.Kind == catalogue.Logical {
+		o.Backup.Shards, o.Backup.Raw = shardsFor(pair, w.Shards[pair.Name])
+	}
 	return o
 }
 
@@ -183,7 +196,7 @@ func (o *order) take(turn catalogue.Turn, w Wish, all []catalogue.Backup) error 
 	byID := map[string]catalogue.Backup{}
 	for _, x := range all {
 		byID[x.ID] = x
-		if x.Instance == b.Instance && x.Kind == b.Kind { // the newest is the last
+		if x.Instance == b.Instance && x.Kind == b.Kind && slices.Equal(x.Shards, b.Shards) { // the newest is the last
 			b.Raw, b.Bytes = x.Raw, x.Bytes
 		}
 	}

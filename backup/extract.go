@@ -63,6 +63,9 @@ func (a *Act) extractFor(e Extract, b catalogue.Backup, u Until, reader uint32) 
 		return &farm.Error{Op: "restore", Subject: subject, Err: fmt.Errorf("%w: %w", farm.ErrInput, fmt.Errorf(format, args...)), Hint: hint}
 	}
 	o := &extractOrder{Schema: e.Schema, Tables: e.Tables, As: e.As, Pair: e.Into, Reader: reader}
+	if !b.IsPhysical() && !b.HasAll([]farm.ShardName{farm.ShardName(e.Schema)}) {
+		return nil, bad(e.Schema, "name another backup: stowage backup list --json", "backup %s does not have it", b.ID)
+	}
 	if slices.Contains(systemDatabases, strings.ToLower(e.Schema)) {
 		return nil, bad(e.Schema, "restore the whole instance: stowage restore "+string(b.Pair), "it is the server's own")
 	}

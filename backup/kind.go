@@ -5,6 +5,7 @@ import (
 
 	"stowage/act"
 	"stowage/backup/catalogue"
+	"stowage/backup/dump"
 	"stowage/engine"
 	"stowage/host"
 	"stowage/swing"
@@ -70,8 +71,11 @@ const stuckText = "the copy is whole and not in the catalogue; remedy the cause,
 
 // partOf is the name that the stream of a backup has in its set.
 func partOf(k catalogue.Kind) string {
-	if k == catalogue.Incremental {
+	switch k {
+	case catalogue.Incremental:
 		return "delta.xb"
+	case catalogue.Logical:
+		return dump.Part
 	}
 	return "base.xb"
 }

@@ -8,6 +8,14 @@ import (
 	"stowage/backup/catalogue"
 )
 
+// howToRestore is the text for whoever has the set and nothing else.
+func (t *taking) howToRestore(b catalogue.Backup) string {
+	if !b.IsPhysical() {
+		return howToLoad(b, t.memory.Copied.Databases)
+	}
+	return howToRestore(b, t.order.Chain)
+}
+
 // howToRestore says how a backup becomes a server again without Stowage: for whoever opens its directory in bad times.
 func howToRestore(b catalogue.Backup, chain []string) string {
 	var t strings.Builder

@@ -13,6 +13,7 @@ type Planned struct {
 	Instance farm.InstanceName `json:"instance"`
 	Kind     catalogue.Kind    `json:"kind"`
 	Base     string            `json:"base,omitempty"`
+	Shards   []farm.ShardName  `json:"shards,omitempty"` // of a logical one
 	From     farm.HostName     `json:"from"`
 	To       farm.HostName     `json:"to"`
 	// Raw is the length of the copy as far as anybody knows: that of the one before, or the pair's size in farm.yaml.
@@ -24,5 +25,5 @@ func (a *Act) Planned() []Planned { return a.planned }
 
 func (o order) planned() Planned {
 	b := o.Backup
-	return Planned{b.ID, b.Pair, b.Side, b.Instance, b.Kind, b.Base, o.On, b.Host, b.Raw}
+	return Planned{b.ID, b.Pair, b.Side, b.Instance, b.Kind, b.Base, b.Shards, o.On, b.Host, b.Raw}
 }

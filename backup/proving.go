@@ -49,7 +49,7 @@ func (r *restoring) compare(ctx context.Context) error {
 		return err
 	}
 	v := compare.Verification{
-		Source: r.live, Copied: r.server, Patience: r.act.Patience,
+		Source: r.live, Copied: r.server, Patience: r.act.Patience, Databases: databasesOf(r.order.last()),
 		Keep: func(context.Context, mysql.Progress) error { return nil }, // a throw-away server is compared from the beginning
 		Tell: func(text string) { r.Report(farm.Event{Kind: farm.StepProgress, Text: text}) },
 	}

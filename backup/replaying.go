@@ -41,7 +41,7 @@ func (r *restoring) mayTakeLive() bool { return r.live != nil && r.order.Until =
 // replay applies what was written after the backup, up to the moment that was asked for.
 func (r *restoring) replay(ctx context.Context) error {
 	b := r.order.last()
-	if r.order.Until.isBackup() {
+	if r.order.Until.isBackup() || !b.IsPhysical() { // a logical one follows the live server, of the shards that it has
 		return nil
 	}
 	s, err := r.stretch(ctx)
@@ -102,7 +102,7 @@ func (r *restoring) mayDoAll(ctx context.Context) (host.Login, error) {
 		return host.Login{}, r.refuse("replay", fmt.Errorf("host %s cannot set up an instance", r.order.On), "stowage agent status: is its agent of this version?")
 	}
 	password := rand.Text()
-	setup := "CREATE OR REPLACE USER '" + replayer + "'@'%' IDENTIFIED BY '" + password + "';\nGRANT ALL PRIVILEGES ON *.* TO '" + replayer + "'@'%' WITH GRANT OPTION;\n"
+	setup := mysql.AllAllowed(replayer, password)
 	if err := r.stop(ctx); err != nil {
 		return host.Login{}, err
 	}

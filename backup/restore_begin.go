@@ -81,6 +81,9 @@ func (a *Act) restoreJob(ctx context.Context, run, runbook string, w RestoreWish
 			return job, 0, err
 		}
 		o := restoreOrder{Runbook: runbook, Chain: chain, ServerID: id, Until: w.Until}
+		if err := o.mayBeLogical(w); err != nil {
+			return job, 0, err
+		}
 		if w.Side != "" {
 			err = a.sideFor(ctx, &o, w, all)
 			book, _ = a.Kind.Runbook(o.Runbook) // by the topology of the pair
@@ -210,13 +213,13 @@ func (a *Act) liveFor(o *restoreOrder) error {
 	return nil
 }
 
-// Newest is the backup of that name, or the newest of an instance, or of a pair, that is not damaged and lies before a moment; ok is false where there is none.
+// Newest is the backup of that name, or the newest physical one of an instance, or of a pair, that is not damaged and lies before a moment; ok is false where there is none.
 func Newest(all []catalogue.Backup, of string, until Until) (found catalogue.Backup, ok bool) {
 	for _, b := range all {
 		if b.ID == of {
 			return b, true
 		}
-		if (string(b.Instance) == of || string(b.Pair) == of) && b.Damaged == "" && until.isAfter(b) && (!ok || b.At.After(found.At)) {
+		if (string(b.Instance) == of || string(b.Pair) == of) && b.Damaged == "" && b.IsPhysical() && until.isAfter(b) && (!ok || b.At.After(found.At)) {
 			found, ok = b, true
 		}
 	}
@@ -226,7 +229,7 @@ func Newest(all []catalogue.Backup, of string, until Until) (found catalogue.Bac
 // Oldest is the oldest backup of an instance or a pair that is not damaged, or the one of that name; ok is false where there is none.
 func Oldest(all []catalogue.Backup, of string) (found catalogue.Backup, ok bool) {
 	for _, b := range all {
-		if b.Damaged == "" && (b.ID == of || string(b.Instance) == of || string(b.Pair) == of) && (!ok || b.At.Before(found.At)) {
+		if b.Damaged == "" && b.IsPhysical() && (b.ID == of || string(b.Instance) == of || string(b.Pair) == of) && (!ok || b.At.Before(found.At)) {
 			found, ok = b, true
 		}
 	}

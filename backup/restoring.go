@@ -160,6 +160,9 @@ func (r *restoring) fetch(ctx context.Context) error {
 		return nil
 	}
 	// What is there was cut short.
+	if err := r.host.Stop(ctx, i, stopBudget); err != nil {
+		return err
+	}
 	if err := r.host.Wipe(ctx, i, r.owner()); err != nil {
 		return err
 	}
@@ -167,7 +170,12 @@ func (r *restoring) fetch(ctx context.Context) error {
 		return err
 	}
 	r.memory.Bytes = 0
-	for n, b := range r.order.Chain {
+	if !r.order.last().IsPhysical() {
+		if err := r.load(ctx); err != nil {
+			return err
+		}
+	}
+	for n, b := range catalogue.Physical(r.order.Chain) {
 		if err := r.apply(ctx, n, b); err != nil {
 			return err
 		}
@@ -239,7 +247,10 @@ func (o restoreOrder) options() []byte {
 	if o.Side != nil {
 		maps.Copy(more, o.Side.Options)
 	}
-	return fresh.Options(model, mysql.Flavor{Vendor: "MariaDB"}, o.Instance, o.ServerID, more)
+	if !o.last().IsPhysical() {
+		more["max_allowed_packet"] = "1G" // a row takes more bytes as a text
+	}
+	return append(fresh.Options(model, mysql.Flavor{Vendor: "MariaDB"}, o.Instance, o.ServerID, more), o.filter()...)
 }
 
 func (r *restoring) remove(ctx context.Context) error {

@@ -83,7 +83,9 @@ func askPlace(ctx context.Context, r *restoring) (out []farm.Finding, err error)
 	}
 	var need int64
 	for _, b := range r.order.Chain {
-		need += b.Raw
+		if need += b.Raw; !b.IsPhysical() {
+			need += b.Raw // its tables have indexes, and pages with room in them
+		}
 	}
 	room, err := r.host.FreeBytes(ctx, i.Dir())
 	if err == nil && running == 0 && room < need+need/10 {

@@ -114,11 +114,15 @@ func (t *taking) copy(ctx context.Context) error {
 	t.memory = memory{Began: time.Now().UTC(), Version: vars["version"], Server: uint32(id), Options: start.Text(t.order.Instance, host.UnfenceOptions(t.order.Instance, string(own)))}
 	pace, done := t.act.Throttle.BeginGently(ctx, []*mysql.Server{t.server}, b.Host, t.order.On)
 	defer done()
-	limit, ended := t.aboveRedo(ctx, pace)
-	defer ended()
+	limit := pace.Rate
+	if b.IsPhysical() {
+		above, ended := t.aboveRedo(ctx, pace)
+		defer ended()
+		limit = above
+	}
 	told := time.Time{}
 	t.memory.Copied, err = host.Copy{
-		From: t.from, Origin: host.Origin{Instance: t.order.Instance, Login: session.LoginOf(t.act.Backup, t.order.Instance.Dial()), Since: b.FromLSN, InOrder: true},
+		From: t.from, Origin: host.Origin{Instance: t.order.Instance, Login: session.LoginOf(t.act.Backup, t.order.Instance.Dial()), Since: b.FromLSN, InOrder: true, Dump: databasesOf(b)},
 		To: t.to, Target: host.Destination{Stored: t.stored()}, Rate: limit,
 		Moved: func(n int64) {
 			pace.Moved(n)
@@ -141,7 +145,7 @@ func (t *taking) drop(ctx context.Context) error {
 // position turns the place in the binary log into GTIDs. A server without a binary log has none.
 func (t *taking) position(ctx context.Context) error {
 	seed := t.memory.Copied.Seed
-	if seed.File == "" {
+	if t.memory.GTID = t.memory.Copied.GTID; seed.File == "" || t.memory.GTID != "" {
 		return nil
 	}
 	at, err := t.server.PositionAt(ctx, seed.File, seed.Offset)
@@ -156,6 +160,9 @@ func (t *taking) position(ctx context.Context) error {
 func (t *taking) made() catalogue.Backup {
 	b, m := t.order.Backup, t.memory
 	b.Began, b.At, b.Seconds = m.Began, m.Ended, m.Ended.Sub(m.Began).Seconds()
+	if !b.IsPhysical() {
+		b.At = m.Copied.At // its rows stand at its begin
+	}
 	b.Raw, b.Bytes = m.Copied.Part.Raw, m.Copied.Part.Bytes
 	b.File, b.Offset, b.GTID = m.Copied.Seed.File, m.Copied.Seed.Offset, m.GTID
 	b.FromLSN, b.ToLSN = m.Copied.FromLSN, m.Copied.ToLSN
@@ -172,7 +179,7 @@ func (t *taking) seal(ctx context.Context) error {
 	}
 	m := vault.Manifest{FormatVersion: vault.Format, Set: b.ID, Parts: []vault.Part{t.memory.Copied.Part}, About: about}
 	err = t.Phase(ctx, "manifest", func(ctx context.Context) error {
-		return t.to.Vault(b.Place).Seal(ctx, m, map[string]string{"RESTORE.txt": howToRestore(b, t.order.Chain), "options.cnf": b.Options})
+		return t.to.Vault(b.Place).Seal(ctx, m, map[string]string{"RESTORE.txt": t.howToRestore(b), "options.cnf": b.Options})
 	})
 	if err != nil {
 		return err

@@ -44,6 +44,10 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 	if v := facts.Variables["log_bin"]; v == "OFF" || v == "0" {
 		out = append(out, t.finding(farm.Warning, "its binary log is off: a restore ends where the copy ended, not at a later second, and cannot be compared with a live server", "set log_bin in its option file, and restart it: stowage roll --set")...)
 	}
+	if !t.order.Backup.IsPhysical() {
+		more, err := t.undumpable(ctx)
+		return append(out, more...), err
+	}
 	unfit, err := t.server.Uncopyable(ctx)
 	if err != nil {
 		return out, err
@@ -65,7 +69,11 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 
 // askAccount asks whether the account that copies may do that.
 func askAccount(ctx context.Context, t *taking) ([]farm.Finding, error) {
-	fault, remedy, err := t.server.BackupFault(ctx, t.act.Backup.At(t.server.Address()))
+	ask := t.server.BackupFault
+	if !t.order.Backup.IsPhysical() {
+		ask = t.server.DumpFault
+	}
+	fault, remedy, err := ask(ctx, t.act.Backup.At(t.server.Address()))
 	if err != nil || fault == "" {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type Backup struct {
 	Full        time.Duration // from one full backup to the next
 	Incremental time.Duration // from one backup to the next
 	Binlogs     time.Duration // how far the archive of binary logs in Dir may be behind; with Restic there is none
+	Logical     time.Duration // from one logical backup of a pair's shards to the next; 0 is off
 	Verify      time.Duration // from one proof of a pair's backups to the next
 	Keep        Keep
 }
@@ -65,6 +66,9 @@ func (b Backup) Filled() Backup {
 		if *x.is == 0 {
 			*x.is = x.def
 		}
+	}
+	if b.Logical == 0 {
+		b.Logical = -1
 	}
 	if b.Restic != "" {
 		b.Binlogs = -1 // files that grow all the time cannot be kept in a repository

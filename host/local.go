@@ -34,6 +34,7 @@ type Local struct {
 	credential *syscall.Credential
 	allSeries  sync.Map // of server programs, by programFile
 	allReaders readersSeen
+	dumper     Dumper // nil: it makes no dumps
 }
 
 var _ Host = (*Local)(nil)

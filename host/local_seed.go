@@ -25,6 +25,9 @@ func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
 	if s := from.Stored; s.Set != "" {
 		return l.Vault(s.Place).Get(ctx, s.Set, s.Name, w)
 	}
+	if from.Dump != nil {
+		return l.dump(ctx, from, w)
+	}
 	source := from.Instance
 	options, err := l.loginFile("mariadb-backup", source, from.Login)
 	if err != nil {
@@ -176,6 +179,9 @@ const widePipe = 1 << 20
 func (l *Local) Receive(ctx context.Context, to Destination, r io.Reader) (Copied, error) {
 	if to.Stored.Set != "" {
 		return l.store(ctx, to.Stored, r)
+	}
+	if to.Load != nil {
+		return l.load(ctx, to, r)
 	}
 	i := to.Instance
 	dir, err := i.Datadir, error(nil)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stowage/backup/dump"
 	"stowage/farm"
 	"stowage/internal/safefile"
 	"stowage/vault"
@@ -30,8 +31,12 @@ func (l *Local) Vault(p vault.Place) vault.Vault {
 func (l *Local) store(ctx context.Context, to Stored, r io.Reader) (Copied, error) {
 	var out Copied
 	part, err := l.Vault(to.Place).Put(ctx, to.Set, to.Name, func(w io.Writer) error {
+		look := scan
+		if to.Name == dump.Part {
+			look = scanDump
+		}
 		var err error
-		out, err = scan(ctx, io.TeeReader(r, w))
+		out, err = look(ctx, io.TeeReader(r, w))
 		return err
 	})
 	if err != nil {

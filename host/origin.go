@@ -1,6 +1,11 @@
 package host
 
-import "stowage/vault"
+import (
+	"time"
+
+	"stowage/backup/dump"
+	"stowage/vault"
+)
 
 // Origin is where the bytes of a copy come from: a server that runs, or a vault of that host.
 type Origin struct {
@@ -10,6 +15,8 @@ type Origin struct {
 	Since uint64 `json:"since,omitempty"`
 	// InOrder: one file after the other. Two files at a time are quicker, and what is kept twice looks less alike.
 	InOrder bool `json:"in_order,omitempty"`
+	// Dump are databases of the instance, of which it is a stream of package dump; nil: it is a physical copy of all.
+	Dump []string `json:"dump,omitempty"`
 
 	Stored Stored `json:"stored,omitzero"` // the zero value: it comes from the instance
 }
@@ -19,6 +26,8 @@ type Destination struct {
 	Instance Instance `json:"instance,omitzero"`
 	// Delta puts the files of a copy with Origin.Since into a directory beside the data: see Host.Prepare.
 	Delta bool `json:"delta,omitempty"`
+	// Load has a stream of package dump loaded into the instance, which runs, with this login; nil: its data directory is made of a physical copy.
+	Load *Login `json:"load,omitempty"`
 
 	Stored Stored `json:"stored,omitzero"`
 }
@@ -39,4 +48,10 @@ type Copied struct {
 	FromLSN uint64     `json:"from_lsn,omitempty"`
 	ToLSN   uint64     `json:"to_lsn,omitempty"`
 	Files   int        `json:"files,omitempty"`
+	// At, GTID and Rows are those of a dump.
+	At   time.Time `json:"at,omitzero"`
+	GTID string    `json:"gtid,omitempty"`
+	Rows int64     `json:"rows,omitempty"`
+	// Databases are what a dump has.
+	Databases []dump.Database `json:"databases,omitempty"`
 }

@@ -61,6 +61,12 @@ type Accounts struct {
 
 func grantee(a Account) string { return quote(a.User) + "@'%'" }
 
+// AllAllowed are statements that make an account which may do everything, for a server that nobody knows.
+func AllAllowed(user, password string) string {
+	who := grantee(Account{User: user})
+	return "CREATE OR REPLACE USER " + who + " IDENTIFIED BY " + quote(password) + ";\nGRANT ALL PRIVILEGES ON *.* TO " + who + " WITH GRANT OPTION;\n"
+}
+
 // DropAccount removes an account on this server alone: its binary log does not say so.
 func (s *Server) DropAccount(ctx context.Context, user string) error {
 	return s.unlogged(ctx, func(ctx context.Context, conn *sql.Conn) error {

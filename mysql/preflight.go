@@ -84,6 +84,11 @@ func (s *Server) Lacking(ctx context.Context, besides ...string) ([]string, erro
 // this server: nil if none is missing, empty if there is no such user. Which of
 // several hosts it will come from is not asked.
 func (s *Server) BackupLacks(ctx context.Context, user string) ([]string, error) {
+	return s.copierLacks(ctx, user, nil)
+}
+
+// copierLacks is that, with what else it needs.
+func (s *Server) copierLacks(ctx context.Context, user string, more []string) ([]string, error) {
 	d, err := s.dialect(ctx)
 	if err != nil {
 		return nil, err
@@ -97,7 +102,7 @@ func (s *Server) BackupLacks(ctx context.Context, user string) ([]string, error)
 	}
 	has := column0(records, "has")
 	var out []string
-	for _, p := range d.backupPrivileges() {
+	for _, p := range slices.Concat(d.backupPrivileges(), more) {
 		if !slices.Contains(has, p) {
 			out = append(out, p)
 		}
@@ -108,7 +113,16 @@ func (s *Server) BackupLacks(ctx context.Context, user string) ([]string, error)
 // BackupFault says what keeps an account from copying this server, and what to do; nothing where it may. A login is tried where one of
 // the user's accounts admits our own address.
 func (s *Server) BackupFault(ctx context.Context, as Account) (fault, remedy string, err error) {
-	lacking, err := s.BackupLacks(ctx, as.User)
+	return s.copierFault(ctx, as, nil)
+}
+
+// DumpFault is that of an account that dumps: it reads rows, too.
+func (s *Server) DumpFault(ctx context.Context, as Account) (fault, remedy string, err error) {
+	return s.copierFault(ctx, as, dumpPrivileges)
+}
+
+func (s *Server) copierFault(ctx context.Context, as Account, more []string) (fault, remedy string, err error) {
+	lacking, err := s.copierLacks(ctx, as.User, more)
 	switch {
 	case err != nil:
 		return "", "", err

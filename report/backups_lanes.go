@@ -138,7 +138,7 @@ func newLaneChart(id, title string, w window.Window, end, wide float64, kinds ma
 	for _, k := range []struct {
 		kind        catalogue.Kind
 		class, text string
-	}{{catalogue.Full, "measured", "a full backup"}, {catalogue.Incremental, "typed", "an incremental one"}} {
+	}{{catalogue.Full, "measured", "a full backup"}, {catalogue.Incremental, "typed", "an incremental one"}, {catalogue.Logical, "measured", "a logical one"}} {
 		for _, is := range kinds {
 			if is == k.kind {
 				c.Keys = append(c.Keys, planKey{k.class, k.text})

@@ -11,7 +11,7 @@ import (
 
 // The keys of backup in farm.yaml.
 var (
-	backupKeys = []string{"dir", "host", "zstd", "restic", "password_file", "env_file", "full", "incremental", "binlogs", "verify", "keep"}
+	backupKeys = []string{"dir", "host", "zstd", "restic", "password_file", "env_file", "full", "incremental", "binlogs", "logical", "verify", "keep"}
 	keepKeys   = []string{"last", "daily", "weekly", "monthly", "yearly", "within"}
 )
 
@@ -39,6 +39,8 @@ func (r *farmReader) backup(n *yaml.Node) {
 			out.Incremental = r.interval(v, what)
 		case "binlogs":
 			out.Binlogs = r.interval(v, what)
+		case "logical":
+			out.Logical = r.interval(v, what)
 		case "verify":
 			out.Verify = r.interval(v, what)
 		case "keep":
@@ -104,7 +106,7 @@ func (w *farmWriter) backup(b farm.Backup) {
 	text("restic", b.Restic)
 	text("password_file", b.PasswordFile)
 	text("env_file", b.EnvFile)
-	row.times([]timed{{"full", b.Full}, {"incremental", b.Incremental}, {"binlogs", b.Binlogs}, {"verify", b.Verify}})
+	row.times([]timed{{"full", b.Full}, {"incremental", b.Incremental}, {"binlogs", b.Binlogs}, {"logical", b.Logical}, {"verify", b.Verify}})
 	if k := b.Keep; k != (farm.Keep{}) {
 		keep := flow{}
 		for i, v := range []int{k.Last, k.Daily, k.Weekly, k.Monthly, k.Yearly} { // in the order of keepKeys

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"slices"
 	"time"
 
 	"stowage/farm"
@@ -14,6 +15,7 @@ type Kind string
 const (
 	Full        Kind = "full"
 	Incremental Kind = "incremental"
+	Logical     Kind = "logical" // the rows of some shards, as SQL texts
 )
 
 // Backup is one backup of an instance: a whole set in a vault. It is what the set's manifest says of it, and what is kept of it in the store.
@@ -27,9 +29,11 @@ type Backup struct {
 	Kind     Kind              `json:"kind"`
 	// Base is the backup that it is based on; empty for a full one.
 	Base string `json:"base,omitempty"`
+	// Shards are what a logical one has.
+	Shards []farm.ShardName `json:"shards,omitempty"`
 
 	Began time.Time `json:"began"`
-	// At is the moment at which its data stands: the end of the copy.
+	// At is the moment at which its data stands: the end of the copy, of a logical one its begin.
 	At      time.Time `json:"at"`
 	Seconds float64   `json:"seconds"`
 	// Raw is the length of the copy, Bytes what it takes up, both in bytes.
@@ -62,4 +66,12 @@ type Backup struct {
 	Damaged string `json:"damaged,omitempty"`
 	// RemovedAt is when it was taken out of the vault; nil: it is there.
 	RemovedAt *time.Time `json:"removed_at,omitempty"`
+}
+
+// IsPhysical: it has the whole server, and goes on by binary logs.
+func (b Backup) IsPhysical() bool { return b.Kind != Logical }
+
+// Physical leaves the logical ones out.
+func Physical(all []Backup) []Backup {
+	return slices.DeleteFunc(slices.Clone(all), func(b Backup) bool { return !b.IsPhysical() })
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"stowage/farm"
@@ -169,6 +170,18 @@ func (c Chain) Path(id string) ([]Backup, error) {
 	}
 	slices.Reverse(out)
 	return out, nil
+}
+
+// line is what chains of a pair have in common that are kept by the rules together: none takes the place of another that has other data. Physical ones are "".
+func (c Chain) line() string {
+	var out strings.Builder
+	if b := c.Backups[0]; !b.IsPhysical() {
+		out.WriteString(string(b.Kind))
+		for _, s := range b.Shards {
+			out.WriteString(" " + string(s))
+		}
+	}
+	return out.String()
 }
 
 // Bytes is what the chain takes up.

@@ -64,6 +64,11 @@ func (s *sayings) backups(now time.Time, cfg farm.Backup, p PairStatus, chains [
 				"stowage backup run makes a new full backup; look at the disk or the repository it was on; stowage backup prune removes it once a newer chain is whole")
 		}
 	}
+	if p.Newest == nil && p.Logical != nil {
+		s.say("backup-none", farm.Warning, p.Pair, fmt.Sprintf("it has no physical backup: its shards can be restored as of %s, and to no other moment", p.Logical.ID),
+			"they have logical backups only, and can be restored to no other moments", "stowage backup run")
+		return
+	}
 	if p.Newest == nil {
 		s.say("backup-none", farm.Blocker, p.Pair, "it has no backup that can be restored", "they have no backup that can be restored", "stowage backup run")
 		return

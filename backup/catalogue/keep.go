@@ -21,18 +21,19 @@ type Verdict struct {
 // Keep says which chains stay and which may go. The rules count backups from which something can be restored, of one pair, whichever side they are of;
 // a chain stays as a whole while one of its backups stays. Besides, of each pair these stay: the newest chain that was proven, the newest that is whole, and the one with
 // the newest backup that can be restored. Where a backup of a pair stands in the future, the clock is not to be trusted, and nothing of that
-// pair goes. Days, weeks, months and years are those of UTC. The verdicts are in the order of Chains.
+// pair goes. Logical backups of the same shards count by themselves. Days, weeks, months and years are those of UTC. The verdicts are in the order of Chains.
 func Keep(now time.Time, rules farm.Keep, all []Backup) []Verdict {
 	type pair struct {
 		farm string
 		name farm.PairName
+		line string
 	}
 	byPair := map[pair][]*Verdict{}
 	chains := Chains(all)
 	out := make([]Verdict, len(chains))
 	for i, c := range chains {
 		out[i].Chain = c
-		p := pair{c.Farm, c.Pair}
+		p := pair{c.Farm, c.Pair, c.line()}
 		byPair[p] = append(byPair[p], &out[i])
 	}
 	for _, list := range byPair {
@@ -193,7 +194,7 @@ func LogsFrom(vs []Verdict, f string, instance farm.InstanceName) (Backup, bool)
 	var out Backup
 	ok := false
 	for _, v := range vs {
-		if v.Chain.Farm != f || v.Chain.Instance != instance || !v.Logs {
+		if v.Chain.Farm != f || v.Chain.Instance != instance || !v.Logs || v.Chain.line() != "" {
 			continue
 		}
 		for _, b := range v.Chain.Restorable() {

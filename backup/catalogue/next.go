@@ -41,7 +41,7 @@ type Turn struct {
 func Next(now time.Time, cfg farm.Backup, s Server, all []Backup) Turn {
 	cfg = cfg.Filled()
 	var mine []Backup
-	for _, b := range all {
+	for _, b := range Physical(all) {
 		if b.Farm == s.Farm && b.Instance == s.Instance && !b.Began.After(now.Add(ahead)) {
 			mine = append(mine, b)
 		}

@@ -18,6 +18,10 @@ type PairStatus struct {
 	Chain     string   `json:"chain"`   // of Newest
 	Backups   int      `json:"backups"` // of the pair
 	Bytes     int64    `json:"bytes"`   // that they take up
+	// Logical is the newest logical backup that has all shards of the pair, and can be restored; nil: there is none. LogicalProvenAge is since one was proven, in
+	// seconds. All else here is of physical ones, but for the number and the bytes.
+	Logical          *Backup  `json:"logical"`
+	LogicalProvenAge *float64 `json:"logical_proven_age_seconds"`
 	// From and Upto bound the moments that the pair can be restored to; nil: none.
 	From *time.Time `json:"restorable_from"`
 	Upto *time.Time `json:"restorable_up_to"`
@@ -49,8 +53,10 @@ func Status(now time.Time, f *farm.Farm, all []Backup, archived []Archived) Repo
 			}
 		}
 		s := statusOf(now, p.Name, mine, logs)
+		s.logical(now, f.Name, shardsOf(p), of[p.Name])
 		r.Pairs = append(r.Pairs, s)
 		found.backups(now, cfg, s, mine)
+		found.logical(now, cfg, s)
 		found.place(s)
 		if cfg.Binlogs > 0 && s.Newest != nil {
 			found.binlogs(now, cfg, s, mine, logs)
@@ -65,6 +71,9 @@ func statusOf(now time.Time, name farm.PairName, chains []Chain, logs []Archived
 	for _, c := range chains {
 		s.Backups += len(c.Backups)
 		s.Bytes += c.Bytes()
+		if c.line() != "" {
+			continue
+		}
 		for _, b := range c.Restorable() {
 			if s.Newest == nil || b.At.After(s.Newest.At) {
 				s.Newest, s.Chain = &b, c.ID
@@ -87,6 +96,15 @@ func statusOf(now time.Time, name farm.PairName, chains []Chain, logs []Archived
 		s.ProvenAge = seconds(now.Sub(*s.Proven.ProvenAt))
 	}
 	return s
+}
+
+func (s *PairStatus) logical(now time.Time, f string, shards []farm.ShardName, its []Backup) {
+	s.Logical = newestLogical(f, s.Pair, shards, its, now.Add(ahead))
+	for _, b := range its {
+		if age := s.LogicalProvenAge; b.ProvenAt != nil && b.Damaged == "" && b.HasAll(shards) && (age == nil || now.Sub(*b.ProvenAt).Seconds() < *age) {
+			s.LogicalProvenAge = seconds(now.Sub(*b.ProvenAt))
+		}
+	}
 }
 
 func seconds(d time.Duration) *float64 {

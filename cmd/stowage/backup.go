@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 
 	"stowage/act"
 	"stowage/backup"
-	"stowage/backup/catalogue"
 	"stowage/backup/kept"
 	"stowage/farm"
 	"stowage/session"
@@ -20,7 +18,7 @@ func (a *app) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup", Short: "Copy instances into vaults while they serve, and prove that they can be restored",
 		Long: `Copies one side of each pair into a vault, a directory or a restic repository, while it
-serves: full and incremental copies, as farm.yaml says (backup). A backup is worth what its
+serves: full and incremental copies, as farm.yaml says (backup), and logical ones of shards. A backup is worth what its
 last restore was: 'backup verify' restores one into a throw-away server, compares every row
 with the live one, and takes it away. Until then it is called unproven. 'status' says from what
 each pair can be restored, 'list' shows all backups, 'prune' which of them may go, 'window' how
@@ -38,7 +36,8 @@ long a backup of the farm takes. docs/guide/backup.md.
 // backupFlags say what of the farm is backed up.
 type backupFlags struct {
 	full, incremental, dry bool
-	hosts, shards          []string
+	kind                   string
+	hosts, shards, single  []string
 }
 
 func (a *app) backupRunCommand() *cobra.Command {
@@ -52,15 +51,17 @@ incremental copy can follow; else the one whose host has least to do. A host is 
 many copies at once as budgets in goals.yaml say (streams_per_host), and each copy slows down
 when the servers beside it do.
 
+--kind logical writes the rows of shards as SQL texts, of all shards of a pair or of those that
+--shards names, all at one position: any server of that version or a later one can read them,
+one shard or table at a time, with zstd, tar and its own client. It has no later moments, so
+it is no replacement for the others.
+
 An instance that fails does not stop the others. 'stowage status', pause, throttle, abort
 and resume work as for any run.
 
 ` + exitHelp,
-		Example: "  stowage backup run\n  stowage backup run dbshard001 --full\n  stowage backup run dbshard002/B --dry-run",
+		Example: "  stowage backup run\n  stowage backup run dbshard001 --full\n  stowage backup run dbshard002/B --dry-run\n  stowage backup run --kind logical --shards 'etsy_shard_00*'",
 		RunE: func(c *cobra.Command, given []string) error {
-			if f.full && f.incremental {
-				return usage(c, errors.New("--full and --incremental exclude each other"))
-			}
 			return a.backupRun(c, f, given)
 		},
 	}
@@ -69,7 +70,9 @@ and resume work as for any run.
 	fl.BoolVar(&f.incremental, "incremental", false, "take incremental copies; where none can follow, or the full one is overdue, a full copy, which is said")
 	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and copy nothing")
 	fl.StringSliceVar(&f.hosts, "host", nil, "pairs that have a side on these hosts; that side is read")
-	fl.StringSliceVar(&f.shards, "shard", nil, "pairs that have these shards")
+	fl.StringVar(&f.kind, "kind", "", "what to take: full, incremental or logical")
+	fl.StringSliceVar(&f.shards, "shards", nil, "pairs that have these shards, by name or pattern: 'etsy_shard_00*'; a logical copy has only these")
+	fl.StringSliceVar(&f.single, "shard", nil, "the same as --shards")
 	a.engineFlag(fl)
 	a.reasonFlag(fl)
 	return cmd
@@ -132,14 +135,15 @@ func (a *app) backupRun(c *cobra.Command, f backupFlags, given []string) error {
 
 // wish is what the command line asks for.
 func (f backupFlags) wish(c *cobra.Command, now *farm.Farm, given []string) (backup.Wish, error) {
-	w := backup.Wish{Now: time.Now(), Sides: map[farm.PairName]farm.SideName{}}
-	switch {
-	case f.full:
-		w.Kind = catalogue.Full
-	case f.incremental:
-		w.Kind = catalogue.Incremental
+	w := backup.Wish{Now: time.Now(), Sides: map[farm.PairName]farm.SideName{}, Shards: map[farm.PairName][]farm.ShardName{}}
+	var err error
+	if w.Kind, err = f.kindOf(c); err != nil {
+		return w, err
 	}
-	want := map[farm.PairName]bool{}
+	want, err := f.shardsOf(c, now, &w)
+	if err != nil {
+		return w, err
+	}
 	for _, word := range given {
 		pair, side := farm.PairName(word), farm.SideName("")
 		if p, s, err := sideOf(word); err == nil {
@@ -164,20 +168,7 @@ func (f backupFlags) wish(c *cobra.Command, now *farm.Farm, given []string) (bac
 			}
 		}
 	}
-	for _, name := range f.shards {
-		found := false
-		for _, p := range now.Pairs {
-			for _, s := range p.Shards {
-				if string(s.Name) == name {
-					want[p.Name], found = true, true
-				}
-			}
-		}
-		if !found {
-			return w, usage(c, fmt.Errorf("farm.yaml has no shard %q", name))
-		}
-	}
-	all := len(given)+len(f.hosts)+len(f.shards) == 0
+	all := len(given)+len(f.hosts)+len(f.shards)+len(f.single) == 0
 	for _, p := range now.Pairs {
 		if all || want[p.Name] {
 			w.Pairs = append(w.Pairs, p.Name)
@@ -247,7 +238,10 @@ func newestOf(d *session.Session, given []string) ([]string, error) {
 	}
 	var out []string
 	for _, p := range d.Farm.Pairs {
-		if b, ok := backup.Newest(all, string(p.Name), backup.Until{}); len(given) == 0 && ok {
+		if len(given) > 0 {
+			break
+		}
+		for _, b := range backup.ToProve(d.Farm, p.Name, all) {
 			out = append(out, b.ID)
 		}
 	}

@@ -89,7 +89,30 @@ func (s backupStatus) text(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	if err := s.logicalText(w); err != nil {
+		return err
+	}
 	return inventory.WriteFindings(w, s.Findings)
+}
+
+// logicalText says of pairs that have one how old their newest logical backup is; where no pair has one it says nothing.
+func (s backupStatus) logicalText(w io.Writer) error {
+	t, has := table.New(w, "PAIR\tNEWEST LOGICAL BACKUP\tPROVEN"), false
+	for _, p := range s.Pairs {
+		if p.Logical == nil {
+			continue
+		}
+		proven := "unproven"
+		if p.LogicalProvenAge != nil {
+			proven = agoText(*p.LogicalProvenAge)
+		}
+		has = true
+		t.Row("%s\t%s\t%s", p.Pair, agoText(s.At.Sub(p.Logical.At).Seconds()), proven)
+	}
+	if !has {
+		return nil
+	}
+	return t.Flush()
 }
 
 // agoText is an age for people.

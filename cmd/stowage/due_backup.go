@@ -9,6 +9,7 @@ import (
 
 	"stowage/act"
 	"stowage/backup"
+	"stowage/backup/catalogue"
 	"stowage/backup/kept"
 	"stowage/due"
 	"stowage/farm"
@@ -39,6 +40,7 @@ func (a *app) backupDuties(f *farm.Farm) []duty {
 	return []duty{
 		{due.Task{Name: "binlogs", Every: b.Binlogs}, "archive binary logs", a.dueBinlogs},
 		{due.Task{Name: "backups", Every: every}, "back up what is due", a.dueBackups},
+		{due.Task{Name: "logical-backups", Every: b.Logical}, "back up shards logically", a.dueLogical},
 		{due.Task{Name: "verify", Every: verify}, "verify the backup that was proven longest ago", a.dueVerify},
 	}
 }
@@ -72,6 +74,14 @@ func (a *app) dueBinlogs(ctx context.Context, d *session.Session) (found, error)
 
 // dueBackups continues with a run that was cut short, or takes the backups that are due.
 func (a *app) dueBackups(ctx context.Context, d *session.Session) (found, error) {
+	return a.dueBackupsOf(ctx, d, "")
+}
+
+func (a *app) dueLogical(ctx context.Context, d *session.Session) (found, error) {
+	return a.dueBackupsOf(ctx, d, catalogue.Logical)
+}
+
+func (a *app) dueBackupsOf(ctx context.Context, d *session.Session, kind catalogue.Kind) (found, error) {
 	backing, err := a.backingOf(d, false)
 	if err != nil {
 		return found{}, err
@@ -84,7 +94,7 @@ func (a *app) dueBackups(ctx context.Context, d *session.Session) (found, error)
 		if err := d.Turn(ctx, "backups that are due"); err != nil {
 			return found{}, err
 		}
-		w := backup.Wish{Name: "due", OnlyDue: true, Now: time.Now()}
+		w := backup.Wish{Name: "due", Kind: kind, OnlyDue: true, Now: time.Now()}
 		for _, p := range d.Farm.Pairs {
 			w.Pairs = append(w.Pairs, p.Name)
 		}

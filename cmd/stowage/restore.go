@@ -173,6 +173,9 @@ func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 		}
 	}
 	b, ok := backup.Newest(all, of, until)
+	if extract != nil && until == (backup.Until{}) {
+		b, ok = backup.NewestWith(all, of, extract.Schema)
+	}
 	if !ok {
 		return noBackup(all, of, until)
 	}

@@ -13,7 +13,7 @@ import (
 func (r *reader) backups(f *farm.Farm, all []catalogue.Backup) {
 	for _, p := range f.Pairs {
 		var newest *catalogue.Backup
-		for _, c := range catalogue.Chains(catalogue.Of(all, f.Name, p.Name)) {
+		for _, c := range catalogue.Chains(catalogue.Of(catalogue.Physical(all), f.Name, p.Name)) {
 			for _, b := range c.Restorable() {
 				if newest == nil || b.At.After(newest.At) {
 					newest = &b

@@ -1,0 +1,81 @@
+package backup
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"stowage/farm"
+	"stowage/host"
+	"stowage/mysql"
+)
+
+// mayBeLogical refuses what a logical backup cannot do.
+func (o restoreOrder) mayBeLogical(w RestoreWish) error {
+	b := o.last()
+	bad := func(hint, format string, args ...any) error {
+		return &farm.Error{Op: "restore", Subject: b.ID, Err: fmt.Errorf("%w: %w", farm.ErrInput, fmt.Errorf(format, args...)), Hint: hint}
+	}
+	switch {
+	case b.IsPhysical():
+		return nil
+	case !w.Until.isBackup() && !w.Verify:
+		return bad("name a full or incremental one: stowage backup list", "it is a logical backup, which has the moment at which it was taken and no other")
+	case w.Side != "":
+		return bad("name a full or incremental one: stowage backup list", "it is a logical backup, and a side needs all that a server has")
+	}
+	return nil
+}
+
+// load makes an empty server and has the dump loaded into it. Its accounts come last, so that nobody else is in before.
+func (r *restoring) load(ctx context.Context) error {
+	i, b := r.order.Instance, r.order.last()
+	founder, ok := r.host.(host.Founder)
+	if !ok {
+		return r.refuse("load", fmt.Errorf("host %s cannot set up an instance", r.order.On), "stowage agent status: is its agent of this version?")
+	}
+	as := host.Login{User: replayer, Password: rand.Text(), Address: i.Dial()}
+	own := r.act.Admin.At(i.Dial())
+	setup := mysql.AllAllowed(own.User, own.Password) + mysql.AllAllowed(as.User, as.Password)
+	if err := founder.Found(ctx, i, []byte(setup)); err != nil {
+		return err
+	}
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	pace, done := r.act.Throttle.Begin(ctx, nil, r.order.On, b.Host)
+	defer done()
+	told := time.Time{}
+	out, err := host.Copy{
+		From: r.vault, Origin: host.Origin{Stored: host.Stored{Place: b.Place, Set: b.ID, Name: partOf(b.Kind)}},
+		To: r.host, Target: host.Destination{Instance: i, Load: &as}, Rate: pace.Rate,
+		Moved: func(n int64) {
+			pace.Moved(n)
+			if time.Since(told) < 250*time.Millisecond {
+				return
+			}
+			told = time.Now()
+			r.Report(farm.Event{Kind: farm.StepProgress, Text: "loading " + b.ID + pace.Slowed(), Bytes: n, Total: max(n, b.Raw)})
+		},
+	}.Run(ctx)
+	if err != nil {
+		return r.damaged(ctx, b, err)
+	}
+	r.memory.Bytes = out.Bytes
+	return nil
+}
+
+// filter lets an instance of a logical backup that is compared with the live server follow it in the shards that it has, and nowhere else.
+func (o restoreOrder) filter() []byte {
+	if o.last().IsPhysical() || o.Live == "" {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString("\n[mariadbd]\n")
+	for _, s := range o.last().Shards {
+		fmt.Fprintf(&b, "replicate_wild_do_table=%s.%%\n", strings.NewReplacer(`\`, `\\`, "_", `\_`, "%", `\%`).Replace(string(s)))
+	}
+	return []byte(b.String())
+}
