@@ -293,13 +293,24 @@ func (s *Server) texts(ctx context.Context, query, schema string, args ...any) (
 	defer w.Close()
 	var out []CopyObject
 	for _, r := range records {
-		o := CopyObject{Kind: r["kind"], Name: r["name"], Definer: r["definer"], SQLMode: r["mode"], Client: r["client"], Collation: r["coll"], TimeZone: r["zone"]}
+		o := CopyObject{Kind: r["kind"], Name: r["name"], Definer: r["definer"], SQLMode: settable(r["mode"]), Client: r["client"], Collation: r["coll"], TimeZone: r["zone"]}
 		if o.Text, err = w.objectText(ctx, o); err != nil {
 			return nil, s.fail("read definition of "+o.Name, err)
 		}
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// settable is the SQL mode of a routine or an event in the words of the variable: MariaDB keeps one of them under a shorter name (mysql.proc, mysql.event in 10.11.19).
+func settable(mode string) string {
+	words := strings.Split(mode, ",")
+	for n, w := range words {
+		if w == "INVALID_DATES" {
+			words[n] = "ALLOW_INVALID_DATES"
+		}
+	}
+	return strings.Join(words, ",")
 }
 
 func (w *Stream) objectText(ctx context.Context, o CopyObject) ([]byte, error) {

@@ -21,13 +21,13 @@ type dumpShape struct {
 }
 
 // isAs reports whether nothing but the counters of tables differs.
-func (a dumpShape) isAs(b dumpShape) bool {
-	same := func(x, y CopyObject) bool { return x.Kind == y.Kind && x.Name == y.Name && bytes.Equal(x.Text, y.Text) }
-	return a.Database == b.Database && slices.EqualFunc(a.texts, b.texts, func(x, y string) bool { return withoutCounter(x) == withoutCounter(y) }) &&
-		slices.EqualFunc(a.objects, b.objects, same) && slices.EqualFunc(a.triggers, b.triggers, same)
+func (x dumpShape) isAs(b dumpShape) bool {
+	same := func(a, b CopyObject) bool { return a.Kind == b.Kind && a.Name == b.Name && bytes.Equal(a.Text, b.Text) }
+	return x.Database == b.Database && slices.EqualFunc(x.texts, b.texts, func(a, b string) bool { return withoutCounter(a) == withoutCounter(b) }) &&
+		slices.EqualFunc(x.objects, b.objects, same) && slices.EqualFunc(x.triggers, b.triggers, same)
 }
 
-// withoutCounter is the text of a table without the next value of its counter, which stands in its last line.
+// withoutCounter is the text of a table without the next value of its counter, in its last line.
 func withoutCounter(text string) string {
 	end := strings.LastIndex(text, "\n)")
 	at := strings.Index(text[max(0, end):], " AUTO_INCREMENT=")

@@ -98,11 +98,11 @@ func statusOf(now time.Time, name farm.PairName, chains []Chain, logs []Archived
 	return s
 }
 
-func (s *PairStatus) logical(now time.Time, f string, shards []farm.ShardName, its []Backup) {
-	s.Logical = newestLogical(f, s.Pair, shards, its, now.Add(ahead))
+func (p *PairStatus) logical(now time.Time, f string, shards []farm.ShardName, its []Backup) {
+	p.Logical = newestLogical(f, p.Pair, shards, its, now.Add(ahead))
 	for _, b := range its {
-		if age := s.LogicalProvenAge; b.ProvenAt != nil && b.Damaged == "" && b.HasAll(shards) && (age == nil || now.Sub(*b.ProvenAt).Seconds() < *age) {
-			s.LogicalProvenAge = seconds(now.Sub(*b.ProvenAt))
+		if age := p.LogicalProvenAge; b.ProvenAt != nil && b.Damaged == "" && b.HasAll(shards) && (age == nil || now.Sub(*b.ProvenAt).Seconds() < *age) {
+			p.LogicalProvenAge = seconds(now.Sub(*b.ProvenAt))
 		}
 	}
 }

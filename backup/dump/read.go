@@ -42,13 +42,13 @@ func Read(r io.Reader, each func(Head, File, io.Reader) error) (Head, End, error
 		if h.Name == endFile {
 			break
 		}
-		f := File{Name: h.Name, Size: h.Size}
-		if f, err = head.file(h, last); err != nil {
+		f, err := head.file(h, last)
+		if err != nil {
 			return head, End{}, err
 		}
 		last = f.Stage
 		if err := each(head, f, in); err != nil {
-			return head, End{}, fmt.Errorf("%s: %w", f.Name, cut(err))
+			return head, End{}, cut(err)
 		}
 	}
 	var end End

@@ -43,7 +43,7 @@ func (f backupFlags) shardsOf(c *cobra.Command, now *farm.Farm, w *backup.Wish) 
 			for _, s := range p.Shards {
 				fits, err := path.Match(pattern, string(s.Name))
 				if err != nil {
-					return nil, usage(c, fmt.Errorf("%q is no pattern: use * for any characters and ? for one", pattern))
+					return nil, usage(c, fmt.Errorf("%q is not a pattern: use * for any characters and ? for one", pattern))
 				}
 				if !fits {
 					continue

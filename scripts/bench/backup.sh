@@ -3,7 +3,7 @@
 #
 #   BACKUP_MB=1000   megabytes of rows
 #   ROUNDS=3         how often each way; medians count
-#   PARTS="..."      some of: copy replay clients; all without it
+#   PARTS="..."      some of: copy dump replay clients; all without it
 #   KEEP_ROWS=no     writes nothing into docs/measuring/benchmarks.md
 #
 # Fails when a goal is missed, a query failed or what was kept is not the same; the rows are written all the same.
@@ -30,6 +30,7 @@ measure() {
 		case $what in
 		directory) figure backup "into a directory: Stowage / mariadb-backup, zstd -1 by hand" "$value" ">=" 0.9 "$how" ;;
 		restic) figure backup "into a repository: Stowage / mariadb-backup, restic by hand" "$value" ">=" 0.9 "$how" ;;
+		dump) figure backup "logical, into a directory: Stowage / mydumper, zstd -1 by hand" "$value" ">=" 1 "$how" ;;
 		replay) figure backup "replay of binary logs: Stowage / mariadb-binlog, mariadb by hand" "$value" ">=" 0 "$how" ;;
 		clients) figure backup "clients' p99 during a backup / before" "$value" "<=" 1.25 "$how" ;;
 		failed) figure backup "failed queries" "$value" "==" 0 "$how" ;;
@@ -42,6 +43,7 @@ measure() {
 
 echo "==> bench backup: $BACKUP_MB MB, $ROUNDS rounds" >&2
 ! wanted copy || measure host TestBackupSpeed
+! wanted dump || measure host TestDumpSpeed
 ! wanted replay || measure host TestReplaySpeed
 if wanted clients; then
 	go build -trimpath -tags livetest -o bin/stowage-live ./cmd/stowage || die "the program for tests does not build"
