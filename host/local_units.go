@@ -31,7 +31,7 @@ func (l *Local) UseUnits() error {
 		return fail(err, "without systemd leave --units out")
 	}
 	if _, err := os.Stat("/run/systemd/system"); err != nil { // sd_booted(3)
-		return fail(errors.New("this machine was not booted with systemd"), "leave --units away")
+		return fail(errors.New("this machine was not booted with systemd"), "leave --units out")
 	}
 	if err := os.MkdirAll(UnitDir, 0o755); err != nil {
 		return fail(err, "run the agent as root")

@@ -63,7 +63,7 @@ type rollDone struct {
 	IsBad bool
 }
 
-// rollPair is how long a pair stood on one leg.
+// rollPair is how long a pair was served by one side.
 type rollPair struct {
 	Pair, Total, Longest string
 	Times                int
@@ -252,7 +252,7 @@ func timesOver(n int) string {
 	return whole(float64(n)) + " times"
 }
 
-// pairs are how long each pair stood on one leg.
+// pairs are how long each pair was served by one side.
 func (s *rollSection) pairs() {
 	at := map[farm.PairName]int{}
 	longest := map[farm.PairName]time.Duration{}
@@ -282,7 +282,7 @@ func (s *rollSection) pairs() {
 		return
 	}
 	slices.Sort(all)
-	s.PairWords = fmt.Sprintf("%s stood on one leg, for %s in the median, %s at most.", count(len(all), "pair"), span(all[len(all)/2]), span(all[len(all)-1]))
+	s.PairWords = fmt.Sprintf("%s had one side serving, for %s in the median, %s at most.", count(len(all), "pair"), span(all[len(all)/2]), span(all[len(all)-1]))
 	slices.SortStableFunc(s.Pairs, func(a, b rollPair) int { return int(b.total - a.total) })
 }
 

@@ -117,7 +117,7 @@ func TestGridHasEveryHostOnce(t *testing.T) {
 	}
 }
 
-// TestRollSaysWhatIsAndWhatWas of a roll under way: what is out, which pairs stand on one leg, what waits, what failed and how it goes on.
+// TestRollSaysWhatIsAndWhatWas of a roll under way: what is out, which pairs are served by one side, what waits, what failed and how it goes on.
 func TestRollSaysWhatIsAndWhatWas(t *testing.T) {
 	f := inventRoll(40)
 	f.Program, f.Failed = "stowage -C /srv/farm", []RollFailed{{By: "the ledger", Failed: 0}}
@@ -134,7 +134,7 @@ func TestRollSaysWhatIsAndWhatWas(t *testing.T) {
 		},
 		string(piece.Body): {
 			`id="host-db0001"`, "1 min 0 s from " + moment(began), "18 s", "0.30\u00d7", "run: /usr/local/sbin/patch --all \u2192 exit code 0", "restart its instances \u2192 done", "exit code 4",
-			"tune finds, and did not before: vm.swappiness", "tune no longer finds: sda", "9 min 0 s, still out", "stood on one leg, for",
+			"tune finds, and did not before: vm.swappiness", "tune no longer finds: sda", "9 min 0 s, still out", "had one side serving, for",
 		},
 	} {
 		for _, want := range wants {
@@ -171,7 +171,7 @@ func TestRollEnded(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
-	for _, not := range []string{"Out now", "Pairs on one leg", "Waits"} {
+	for _, not := range []string{"Out now", "Pairs served by one side", "Waits"} {
 		if strings.Contains(text, not) {
 			t.Errorf("it says %q", not)
 		}

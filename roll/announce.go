@@ -144,7 +144,7 @@ func (a Announcement) WriteMarkdown(w io.Writer) error {
 	for _, win := range a.Plan.Windows {
 		fmt.Fprintf(&b, "\nA host begins only in this window, and only when it would be done in time: %s.\n", win)
 	}
-	b.WriteString("\n## Expected\n\n| from | to | hosts | pairs on one leg |\n|---|---|---|---|\n")
+	b.WriteString("\n## Expected\n\n| from | to | hosts | pairs served by one side |\n|---|---|---|---|\n")
 	for _, t := range a.Turns {
 		var pairs []string
 		for _, l := range t.OneLeg {

@@ -47,7 +47,7 @@ pair is served by the other side, the writes of a primary go to its replica and 
 to serve for it: --allow-downtime lets its clients wait.
 
 First a plan is written, rolls/NAME.json, and printed: which host when, which of them at
-once, how long, and which pairs stand on one leg meanwhile. Review it; 'stowage roll NAME'
+once, how long, and which pairs are served by one side meanwhile. Review it; 'stowage roll NAME'
 carries it out as it is, or not at all when the farm has changed. --yes does both at once.
 
   stowage roll --hosts 'db0*' -- CMD...      a command on each host, exactly once
@@ -96,7 +96,7 @@ should be; error-log lets errors pass that the server has logged meanwhile.
 	}
 	in.Flags().StringSliceVar(&f.changed, "changed", nil, "variables that may differ from what they were; rules of tune that may find something; error-log: new errors in the error log")
 	show := &cobra.Command{
-		Use: "show PLAN", Short: "Print a plan of a roll", Args: args(cobra.ExactArgs(1)), Long: "Prints a plan as it was written: which host when, and which pairs stand on one leg.\n\n" + exitHelp,
+		Use: "show PLAN", Short: "Print a plan of a roll", Args: args(cobra.ExactArgs(1)), Long: "Prints a plan as it was written: which host when, and which pairs are served by one side.\n\n" + exitHelp,
 		Example: "  stowage roll show roll-001",
 		RunE: func(_ *cobra.Command, given []string) error {
 			ws, err := workspace.Open(a.dir)

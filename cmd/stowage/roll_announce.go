@@ -17,7 +17,7 @@ func (a *app) rollAnnounceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "announce PLAN", Short: "Write an announcement of a roll, as Markdown and as a calendar file", Args: args(cobra.ExactArgs(1)),
 		Long: `Writes rolls/PLAN.md, for a wiki, a ticket or a mail, and rolls/PLAN.ics, which calendars
-import: what is done, when, for how long, which pairs stand on one leg, and what clients will
+import: what is done, when, for how long, which pairs are served by one side, and what clients will
 notice. --begin says when you mean to start it; the times follow from the plan and from its
 windows. Announce again when that changes: calendars move the event that they have. After the
 roll both say what really happened.

@@ -140,7 +140,7 @@ func (r *RolledFarm) Plan(args ...string) string {
 	if args[0] == "options" {
 		verb, args = append(verb, args[0]), args[1:]
 	}
-	r.Run(ExitFine, "stands on one leg", append(append(verb, "--name", name), args...)...)
+	r.Run(ExitFine, "is served by one side", append(append(verb, "--name", name), args...)...)
 	return name
 }
 

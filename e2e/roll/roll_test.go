@@ -242,7 +242,7 @@ func failing(t *testing.T, r *farmtest.RolledFarm) {
 	r.AllServe()
 }
 
-// The dashboard shows a host that is out while it is, which pair stands on one leg, and the host when it serves again.
+// The dashboard shows a host that is out while it is, which pair is served by one side, and the host when it serves again.
 func shown(t *testing.T, r *farmtest.RolledFarm) {
 	t.Helper()
 	goOn := filepath.Join(t.TempDir(), "go-on")

@@ -69,12 +69,12 @@ func wrong(p agenda.Plan, f *farm.Farm, chosen func(farm.HostName) bool) string 
 					out = farm.B
 				}
 				if !slices.Contains(b.OneLeg, agenda.OneLeg{Pair: pair.Name, Out: out, On: pair.Sides[out.Twin()].Host}) {
-					return fmt.Sprintf("%s stands on one leg, and the plan does not say so", pair.Name)
+					return fmt.Sprintf("%s is served by one side, and the plan does not say so", pair.Name)
 				}
 			}
 		}
 		if legs != len(b.OneLeg) {
-			return fmt.Sprintf("batch %d names %d pairs on one leg, %d are", n, len(b.OneLeg), legs)
+			return fmt.Sprintf("batch %d names %d pairs served by one side, %d are", n, len(b.OneLeg), legs)
 		}
 	}
 	for _, h := range f.Hosts {
@@ -116,7 +116,7 @@ func TestPlansRespectEveryLimit(t *testing.T) {
 					early.Batches = slices.Clone(p.Batches)
 					early.Batches[m].Hosts = append(slices.Clone(early.Batches[m].Hosts), name)
 					early.Batches[n].Hosts = slices.DeleteFunc(slices.Clone(b.Hosts), func(h farm.HostName) bool { return h == name })
-					for i := range early.Batches { // who stands on one leg is not what is asked here
+					for i := range early.Batches { // who is served by one side is not what is asked here
 						early.Batches[i].OneLeg = legs(f, early.Batches[i].Hosts)
 					}
 					early.Batches = slices.DeleteFunc(early.Batches, func(b agenda.Batch) bool { return len(b.Hosts) == 0 })
@@ -239,9 +239,9 @@ on each host, while all its instances are out of rotation:
      no way back: a host on which it fails stays out as it is; its sides can be rebuilt from their twins (stowage move instance)
 may differ afterwards: innodb_io_capacity, time_zone, version
 batch 1, from 0s to 1m30s: db1, db3
-  p1 stands on one leg: p1/A is out, db2 serves all its clients
+  p1 is served by one side: p1/A is out, db2 serves all its clients
 batch 2, from 1m30s to 3m: db2
-  p1 stands on one leg: p1/B is out, db1 serves all its clients
+  p1 is served by one side: p1/B is out, db1 serves all its clients
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
@@ -283,7 +283,7 @@ func TestReplicasGoFirst(t *testing.T) {
 	if err := p.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"p1 stands on one leg: p1/A is out, the replica on db2 takes the writes: two pauses of writes", "p1 stands on one leg: p1/C is out, no write waits"} {
+	for _, want := range []string{"p1 is served by one side: p1/A is out, the replica on db2 takes the writes: two pauses of writes", "p1 is served by one side: p1/C is out, no write waits"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("want %q in\n%s", want, b.String())
 		}

@@ -1,7 +1,7 @@
 // Package agenda decides in which order hosts are rolled, and how many at once.
 //
 // It answers: "in which order are these hosts taken out, which of them together,
-// how long does that take, and which pairs stand on one leg when?" Its main type
+// how long does that take, and which pairs are served by one side when?" Its main type
 // is Plan, which people review and `stowage roll` carries out as it is.
 //
 // Invariants: every host stands in one batch; no two hosts of a batch have sides

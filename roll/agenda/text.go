@@ -42,7 +42,7 @@ func (p Plan) WriteText(w io.Writer) error {
 				fmt.Fprintf(&b, "  %s has downtime: %s\n", leg.Pair, leg)
 				continue
 			}
-			fmt.Fprintf(&b, "  %s stands on one leg: %s\n", leg.Pair, leg)
+			fmt.Fprintf(&b, "  %s is served by one side: %s\n", leg.Pair, leg)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
