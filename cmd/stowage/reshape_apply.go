@@ -30,6 +30,7 @@ the shard again, and renews no lease until that is done.
 				return err
 			}
 			defer d.Close()
+			a.then(a.cmd("reshape status"))
 			return going.Apply(c.Context(), s, a.sayOnce())
 		},
 	}
