@@ -26,7 +26,7 @@ func (h *Held) Error() string {
 	if h.PID == 0 {
 		return "another stowage is working in this workspace"
 	}
-	return fmt.Sprintf("process %d has been working in this workspace since %s: %s", h.PID, h.Since.Local().Format(time.DateTime), h.Purpose)
+	return fmt.Sprintf("process %d is working in this workspace, since %s: %s", h.PID, h.Since.Local().Format(time.DateTime), h.Purpose)
 }
 
 func (h *Held) Unwrap() error { return farm.ErrRefused }
