@@ -235,7 +235,7 @@ func askEvents(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 // askUnreceived says up to where the twin has what the lost side wrote.
 func askUnreceived(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	x := r.order.Side
-	if x == nil || len(x.Domains) != 1 {
+	if x == nil || x.Replica || len(x.Domains) != 1 {
 		return nil, nil
 	}
 	now, err := r.live.Replication(ctx)

@@ -81,7 +81,7 @@ func TestBackupAheadOfTheTwinIsRefused(t *testing.T) {
 	k.CheckAdopted(t, farm.B, to)
 }
 
-// Where both sides write one GTID domain nobody can tell whose a transaction is: refused, as by every act. So is a pair with one writer.
+// Where both sides write one GTID domain nobody can tell whose a transaction is: refused, as by every act.
 func TestLostSideInDomainZeroIsRefused(t *testing.T) {
 	k := farmtest.StartKeptInDomainZero(t)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
@@ -89,8 +89,18 @@ func TestLostSideInDomainZeroIsRefused(t *testing.T) {
 	k.Run(farmtest.ExitRefused, "restore-side-domain", "restore", "dbshard001", "--as-side", "B", "--to", k.F.FreeHosts()[0])
 }
 
-func TestLostReplicaIsRefused(t *testing.T) {
+// A primary is not restored as one: its backup lacks what it acknowledged last. A replica may be restored beside a primary that takes writes, and no other.
+func TestLostPrimaryIsRefused(t *testing.T) {
 	k := farmtest.StartKeptPrimary(t)
 	k.Run(farmtest.ExitFine, "2 of 2 instances done", "backup", "run")
-	k.Run(farmtest.ExitUsage, "only a side of an active-active pair", "restore", "dbshard001", "--as-side", "B", "--to", k.F.FreeHosts()[0])
+	to := k.F.FreeHosts()[0]
+	k.Run(farmtest.ExitUsage, "takes the writes of the pair", "restore", "dbshard001", "--as-side", "A", "--to", to)
+	restore := []string{"restore", "dbshard001", "--as-side", "B", "--to", to}
+	k.F.Load.Stop()
+	k.KillSide(farm.B)
+	k.TellSide(farm.A, "SET GLOBAL read_only = ON")
+	k.Run(farmtest.ExitRefused, "is to take the writes of the pair", restore...)
+	k.TellSide(farm.A, "SET GLOBAL read_only = OFF")
+	k.Run(farmtest.ExitFine, "serves as side B", restore...)
+	k.CheckReplica(farm.B, to)
 }
