@@ -133,7 +133,7 @@ func (p *shardPlaces) Next(ctx context.Context, pair farm.PairName, at mysql.Pos
 	h, err := feed.After(notes, pair, serves, at)
 	if err == nil && h == nil && serves != pair {
 		err = &farm.Error{Op: "follow", Subject: string(p.shard), Err: fmt.Errorf("%w: it went from %s to %s, and the store does not say at which position", farm.ErrRefused, pair, serves),
-			Hint: "begin anew from a snapshot"}
+			Hint: "start again from a snapshot"}
 	}
 	if h != nil {
 		p.asked[h.To] = false

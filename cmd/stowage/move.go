@@ -117,6 +117,9 @@ func (a *app) ended(s moveSummary, err error) error {
 	if s.Run == "" && (err != nil || s.State == "") {
 		return err // or it has been said
 	}
+	if s.Outcome != nil && s.Outcome.Back != nil {
+		s.Next = slices.Concat(wayBack(s.Outcome.Back), s.Next)
+	}
 	printErr := a.emit(s, func(w io.Writer) error {
 		if s.State == "nothing-to-do" && s.Plan == "" {
 			_, err := fmt.Fprintln(w, "nothing to continue: no run has begun in this workspace")

@@ -237,12 +237,12 @@ func (a *app) planBack(run store.Run) error {
 	if run.Kind == alter.Name {
 		s.Text = "it has ended; change the tables back by another alter"
 	}
-	return a.emit(s, s.writeText, a.allWithin(s.wayBack())...)
+	return a.emit(s, s.writeText, a.allWithin(wayBack(back))...)
 }
 
 // wayBack are the commands by which what was moved for good comes back.
-func (s steered) wayBack() []string {
-	switch b := s.Back; {
+func wayBack(b *act.Back) []string {
+	switch {
 	case b == nil:
 		return []string{"stowage report"}
 	case b.Plan != "":

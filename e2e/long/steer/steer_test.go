@@ -183,7 +183,7 @@ func TestUndo(t *testing.T) {
 	f.Await(b, "side A waits", func() bool { w := f.Status().Waiting; return len(w) == 1 && w[0].Part == "dbshard001/A" })
 	f.Must("undo")
 	b.Ends(t, farmtest.ExitFailed)
-	if !strings.Contains(b.Out.String(), "stowage move undo-half") {
+	if !strings.Contains(b.Out.String(), " move undo-half") {
 		t.Fatalf("no way back:\n%s", &b.Out)
 	}
 	f.CheckNow()

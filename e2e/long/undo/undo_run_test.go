@@ -37,7 +37,7 @@ func TestUndoOfAPrimaryReplicaPair(t *testing.T) {
 	f.Await(b, "the primary waits", func() bool { w := f.Status().Waiting; return len(w) == 1 && w[0].Part == "dbshard001/A" })
 	f.Must("undo")
 	b.Ends(t, farmtest.ExitFailed)
-	if !strings.Contains(b.Out.String(), "stowage move undo-half") {
+	if !strings.Contains(b.Out.String(), " move undo-half") {
 		t.Fatalf("no way back:\n%s", &b.Out)
 	}
 	f.CheckOneServes()
@@ -66,7 +66,7 @@ func TestUndoOfASingleInstance(t *testing.T) {
 	f.CheckOneServes()
 	f.Must(f.Instance(farm.A)[:5]...)
 	p := farmtest.RunProgram(t, "", "undo", "-C", f.Dir)
-	if p.Code != farmtest.ExitFine || !strings.Contains(p.Stdout, "stowage move undo-dbshard001a-to-ssd01") {
+	if p.Code != farmtest.ExitFine || !strings.Contains(p.Stderr, " move undo-dbshard001a-to-ssd01") {
 		t.Fatalf("the way back: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
 	}
 	f.ClearOld()
