@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
-	"time"
 
 	"stowage/farm"
 	"stowage/host"
@@ -45,25 +44,11 @@ func (r *restoring) load(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
 	}
-	pace, done := r.act.Throttle.Begin(ctx, nil, r.order.On, b.Host)
-	defer done()
-	told := time.Time{}
-	out, err := host.Copy{
-		From: r.vault, Origin: host.Origin{Stored: host.Stored{Place: b.Place, Set: b.ID, Name: partOf(b.Kind)}},
-		To: r.host, Target: host.Destination{Instance: i, Load: &as}, Rate: pace.Rate,
-		Moved: func(n int64) {
-			pace.Moved(n)
-			if time.Since(told) < 250*time.Millisecond {
-				return
-			}
-			told = time.Now()
-			r.Report(farm.Event{Kind: farm.StepProgress, Text: "loading " + b.ID + pace.Slowed(), Bytes: n, Total: max(n, b.Raw)})
-		},
-	}.Run(ctx)
+	size, err := r.stream(ctx, b, host.Destination{Instance: i, Load: &as}, "loading ")
 	if err != nil {
-		return r.damaged(ctx, b, err)
+		return err
 	}
-	r.memory.Bytes = out.Bytes
+	r.memory.Bytes = size
 	return nil
 }
 

@@ -190,28 +190,38 @@ func (r *restoring) fetch(ctx context.Context) error {
 
 // apply fetches one backup of the chain and puts it on top of those before.
 func (r *restoring) apply(ctx context.Context, n int, b catalogue.Backup) error {
-	i, told := r.order.Instance, time.Time{}
+	i := r.order.Instance
+	size, err := r.stream(ctx, b, host.Destination{Instance: i, Delta: n > 0}, "fetching ")
+	if err != nil {
+		return err
+	}
+	r.memory.Bytes += size
+	r.Report(farm.Event{Kind: farm.StepProgress, Text: "applying the log of " + b.ID, Bytes: size, Total: size})
+	_, err = r.host.Prepare(ctx, i)
+	return err
+}
+
+// stream takes one backup out of its vault to where it is restored, as fast as the throttle lets it, and says how many bytes came.
+func (r *restoring) stream(ctx context.Context, b catalogue.Backup, to host.Destination, doing string) (int64, error) {
+	told := time.Time{}
 	pace, done := r.act.Throttle.Begin(ctx, nil, r.order.On, b.Host)
 	defer done()
 	out, err := host.Copy{
 		From: r.vault, Origin: host.Origin{Stored: host.Stored{Place: b.Place, Set: b.ID, Name: partOf(b.Kind)}},
-		To: r.host, Target: host.Destination{Instance: i, Delta: n > 0}, Rate: pace.Rate,
-		Moved: func(done int64) {
-			pace.Moved(done)
+		To: r.host, Target: to, Rate: pace.Rate,
+		Moved: func(n int64) {
+			pace.Moved(n)
 			if time.Since(told) < 250*time.Millisecond {
 				return
 			}
 			told = time.Now()
-			r.Report(farm.Event{Kind: farm.StepProgress, Text: "fetching " + b.ID + pace.Slowed(), Bytes: done, Total: max(done, b.Raw)})
+			r.Report(farm.Event{Kind: farm.StepProgress, Text: doing + b.ID + pace.Slowed(), Bytes: n, Total: max(n, b.Raw)})
 		},
 	}.Run(ctx)
 	if err != nil {
-		return r.damaged(ctx, b, err)
+		return 0, r.damaged(ctx, b, err)
 	}
-	r.memory.Bytes += out.Bytes
-	r.Report(farm.Event{Kind: farm.StepProgress, Text: "applying the log of " + b.ID, Bytes: out.Bytes, Total: out.Bytes})
-	_, err = r.host.Prepare(ctx, i)
-	return err
+	return out.Bytes, nil
 }
 
 // damaged asks, when a copy out of a vault has failed, whether what is there is what was kept: who unpacks it may notice first, and in other words.
