@@ -40,17 +40,23 @@ func TestRestoreKilledAtEveryBorder(t *testing.T) {
 			k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
 			k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "--incremental")
 			k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
-			for n, at := range points {
-				k.KilledIn([]string{"both", "stowage"}[n%2], at, "backup", "verify")
-				k.Run(farmtest.ExitFine, "1 of 1 instance done", "resume")
-				k.NothingLeft()
-				if t.Failed() {
-					t.Fatalf("killed at %q", at)
-				}
-			}
-			k.F.CheckLedger()
+			verifyKilled(t, k, points)
 		})
 	}
+}
+
+// verifyKilled has the newest backup verified once for each border, and what does so is killed there and resumed.
+func verifyKilled(t *testing.T, k *farmtest.KeptFarm, points []string) {
+	t.Helper()
+	for n, at := range points {
+		k.KilledIn([]string{"both", "stowage"}[n%2], at, "backup", "verify")
+		k.Run(farmtest.ExitFine, "1 of 1 instance done", "resume")
+		k.NothingLeft()
+		if t.Failed() {
+			t.Fatalf("killed at %q", at)
+		}
+	}
+	k.F.CheckLedger()
 }
 
 // A run that was killed before a step and is then given up leaves nothing: no half set, no directory, no server.

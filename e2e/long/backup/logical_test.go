@@ -37,15 +37,7 @@ func TestLogicalKilledAtEveryBorder(t *testing.T) {
 			k := farmtest.StartKeptFarm(t)
 			k.Told(grantDump)
 			k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "--kind", "logical")
-			for n, at := range points {
-				k.KilledIn([]string{"both", "stowage"}[n%2], at, "backup", "verify")
-				k.Run(farmtest.ExitFine, "1 of 1 instance done", "resume")
-				k.NothingLeft()
-				if t.Failed() {
-					t.Fatalf("killed at %q", at)
-				}
-			}
-			k.F.CheckLedger()
+			verifyKilled(t, k, points)
 		})
 	}
 }
