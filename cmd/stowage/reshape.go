@@ -34,10 +34,10 @@ func (a *app) reshapeCommand() *cobra.Command {
 file's row. reshape/SPEC.yaml says which child is the latest and which of its columns are
 carried. Every server of a pair gets the columns, at once, and triggers that keep them
 current in the client's own transaction; or the application does that, or 'reshape apply'
-(keep: in the spec, docs/guide/reshape.md has what each costs). Then a wave of tenants is filled in, where their
-clients are served, under locks that clients are never made to give up. Each tenant's rows are
-compared completely, and the transaction that has compared them sets its flags: migrated,
-then active. The application reads the carried columns where active is set.
+(keep: in the spec, docs/guide/reshape.md has what each costs). Then a wave of tenants is
+filled in, where their clients are served, under locks that clients are never made to give up.
+Each tenant's rows are compared completely, and the transaction that has compared them sets
+its flags: migrated, then active. The application reads the carried columns where active is set.
 
 Each run is one wave; the next run takes the tenants that are left:
 

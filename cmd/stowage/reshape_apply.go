@@ -10,8 +10,8 @@ func (a *app) reshapeApplyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "apply [SPEC]", Short: "Keep the carried columns current behind the clients (keep: applier), until it is stopped",
 		Long: `Reads the binary log of each pair and writes the columns of the latest child onto its parent,
-on the side that serves the tenant, behind the clients. It runs all the time, under systemd
-say; it may be killed at any moment, and goes on where it was.
+on the side that serves the tenant, behind the clients. It runs all the time, for example
+under systemd. It may be killed at any moment, and goes on where it was.
 
 While it is not behind by more than max_lag it renews a lease in the table stowage_latest of
 each shard. The application reads carried columns only where the tenant is active and the

@@ -43,8 +43,9 @@ server is taken away. The shard that serves is not touched, and no client is sen
 With --as-side the instance takes the place of a side whose server is lost: the clients of that
 side are sent to its twin, the backup is restored on the host that --to names, it follows the
 twin, all rows are compared with it, and then the clients come back to it. farm.yaml names the
-new place. Of a pair with one writer, a lost replica comes back so, and who writes notices nothing.
-A side whose server still answers is refused: 'stowage move instance' replaces it.
+new place. A lost replica of a pair with one writer comes back in the same way; clients that
+write notice nothing. A side whose server still answers is refused: 'stowage move instance'
+replaces it.
 
 ` + exitHelp,
 		Example: "  stowage restore dbshard001 --at '2026-11-20 03:12:00'\n  stowage restore dbshard001 --latest --to db012\n  stowage restore dbshard001b/20261126T031500Z-full\n  stowage restore dbshard001 --as-side B --to db012\n  stowage restore --shard etsy_shard_0001 --table receipts --at '2026-11-20 03:12:00'",
