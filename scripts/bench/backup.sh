@@ -28,7 +28,8 @@ measure() {
 		echo "$what: $value; $how" >&2
 		[[ ${KEEP_ROWS:-yes} == yes ]] || continue
 		case $what in
-		directory) figure backup "into a directory: Stowage / mariadb-backup, zstd -1 by hand" "$value" ">=" 0.9 "$how" ;;
+		directory) figure backup "into a directory: Stowage / mariadb-backup, zstd by hand" "$value" ">=" 0.9 "$how" ;;
+		lean) figure backup "into a directory: Stowage / mariadb-backup, zstd --check -1 -T2 by hand" "$value" ">=" 0 "$how" ;;
 		restic) figure backup "into a repository: Stowage / mariadb-backup, restic by hand" "$value" ">=" 0.9 "$how" ;;
 		dump) figure backup "logical, into a directory: Stowage / mydumper, zstd -1 by hand" "$value" ">=" 1 "$how" ;;
 		replay) figure backup "replay of binary logs: Stowage / mariadb-binlog, mariadb by hand" "$value" ">=" 0 "$how" ;;
