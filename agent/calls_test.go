@@ -15,6 +15,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/host/hosttest"
+	"stowage/internal/turns"
 )
 
 // Errors keep their text, hint and kind, and say where they happened.
@@ -104,6 +105,7 @@ func TestRenewedCertificate(t *testing.T) {
 // A program that has taken over ends what the one before it began, and that
 // one's calls are refused from then on, also after a restart of the agent.
 func TestLaterProgramTakesOver(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)

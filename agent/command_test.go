@@ -11,6 +11,7 @@ import (
 
 	"stowage/command"
 	"stowage/farm"
+	"stowage/internal/turns"
 )
 
 // carrierVar is set in a copy of this test program that carries a command.
@@ -26,6 +27,7 @@ func commandsOf(data string) *command.Station {
 
 // The agent is killed while a command runs: the command runs on, and is not begun again. What the host's owner has not listed is refused there.
 func TestCommandRunsOnceThoughItsAgentIsKilled(t *testing.T) {
+	turns.One(t, 2)
 	needsMariaDB(t)
 	r := newRig(t)
 	h := r.agent("db017")

@@ -58,6 +58,7 @@ func (p *pairOfHosts) finish(t *testing.T) {
 // A copy goes from agent to agent, with progress and a rate that is changed
 // under way, and is as good as one that a pipe made.
 func TestCopyFromAgentToAgent(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	p := newPair(t)
 	var rate, moved atomic.Int64

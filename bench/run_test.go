@@ -49,6 +49,7 @@ func isEmpty(t *testing.T, dir string) {
 }
 
 func TestRunMeasures(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	dir := storage(t)
 	o := small(t, 2, "RND16K-R-Q8T1", "MIX")

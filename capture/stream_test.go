@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stowage/internal/turns"
 )
 
 // longTalk is a login and n statements of all sizes whose answers fit them: the
@@ -302,6 +304,7 @@ func TestUnfinished(t *testing.T) {
 
 // Many connections, many statements, much that waits: memory stays bounded.
 func TestMemoryIsBounded(t *testing.T) {
+	turns.One(t, 3)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

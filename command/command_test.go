@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/turns"
 )
 
 // What a copy of this test program is: a carrier, or a program that asks.
@@ -244,6 +245,7 @@ var known struct {
 
 // Random kills of what asks, every other time with its carrier.
 func TestCommandThroughRandomKills(t *testing.T) {
+	turns.One(t, 2)
 	rounds := 200
 	if testing.Short() {
 		rounds = 40

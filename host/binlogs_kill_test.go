@@ -213,6 +213,7 @@ func flip(t testing.TB, path string, at int) {
 
 // TestServerKilledWhileItWrites: its last file may end in the middle of a transaction; that is left out, and the log goes on in the next.
 func TestServerKilledWhileItWrites(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	l := local(t)
 	rounds := 8

@@ -218,6 +218,7 @@ func TestReplayOfALargeStatement(t *testing.T) {
 
 // TestReplayByHand: what docs/reference/binlogs.md says, with the server's own programs and no Stowage.
 func TestReplayByHand(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	l := local(t)
 	s := mariadbtest.Start(t, "s")

@@ -66,6 +66,7 @@ func isEmpty(t *testing.T, dir string) {
 
 // TestEveryEngineAnswers: each is started, filled, measured and settled, and tells everything that is promised.
 func TestEveryEngineAnswers(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel()
 	dir := storage(t)
 	cells := []string{"innodb-4k-fsync", "aria", "myisam", "myrocks"}

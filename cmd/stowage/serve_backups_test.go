@@ -14,6 +14,7 @@ import (
 	"stowage/backup/window"
 	"stowage/engine"
 	"stowage/farm"
+	"stowage/internal/turns"
 	"stowage/store"
 	"stowage/vault"
 )
@@ -153,6 +154,7 @@ func TestBackupsBesideAPlan(t *testing.T) {
 
 // TestServeBackupsInABrowser: the console is silent, and the grid and the lanes are drawn.
 func TestServeBackupsInABrowser(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	s := serveNow(t, backedWorkspace(t))
 	s.enter()

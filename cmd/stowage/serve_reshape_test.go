@@ -11,6 +11,7 @@ import (
 
 	"stowage/engine"
 	egnyte "stowage/examples/egnyte-files"
+	"stowage/internal/turns"
 	"stowage/mysql/latest"
 	"stowage/reshape"
 	"stowage/store"
@@ -135,6 +136,7 @@ func TestServeReshape(t *testing.T) {
 
 // TestServeReshapeInABrowser: the console is silent, cells and marks are drawn.
 func TestServeReshapeInABrowser(t *testing.T) {
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	s := serveNow(t, reshapedWorkspace(t))
 	s.enter()

@@ -135,6 +135,7 @@ func TestPagesByKeyboard(t *testing.T) {
 
 // TestReportByKeyboard does so in the report, which is a file of its own behind the rail's last link and has no rail.
 func TestReportByKeyboard(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	s := serveNow(t, servedWorkspace(t))
 	w := &browsertest.Site{Page: browsertest.Drive(t), Base: s.base}
@@ -192,6 +193,7 @@ func TestPagesOnPaper(t *testing.T) {
 
 // TestATeamInABrowser: a viewer comes by HTTPS and HTTP/2, pastes a token, wrong at first, and the page says that it is no longer live when the token was removed.
 func TestATeamInABrowser(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	cert, key := certificateFiles(t, t.TempDir(), farmtest.NewAuthority(t), "127.0.0.1")
 	pair, err := readCertificate(cert, key)

@@ -9,10 +9,12 @@ import (
 
 	"stowage/e2e/farmtest"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
 
 // Whoever has the vault of a logical backup and nothing else follows RESTORE.txt with a shell: each shard is in a plain server then, with the rows that the live one has.
 func TestShardsLoadedByHand(t *testing.T) {
+	turns.One(t, 2)
 	k := farmtest.StartKeptFarm(t)
 	k.Told(grantDump)
 	k.F.CheckLedger() // and the clients end
