@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stowage/internal/raced"
+	"stowage/internal/turns"
 )
 
 // pairs doubles the items: side A, then side B of each, on different bins and
@@ -88,6 +89,7 @@ func TestMixOfTypes(t *testing.T) {
 // drained. Moving little comes first, so about what sat on that host moves,
 // and nothing moves in a farm that did not change.
 func TestReplan(t *testing.T) {
+	turns.One(t, 3)
 	p := farmProblem(makeFarm(1, 8), true)
 	first := mustSolve(t, p, Options{Effort: 0.2})
 	p.Types[0].Limit = 4
@@ -179,6 +181,7 @@ func TestStop(t *testing.T) {
 
 // TestLowerBound: reaching the bound the caller knows ends the search.
 func TestLowerBound(t *testing.T) {
+	turns.One(t, 3)
 	p := farmProblem(makeFarm(4, 1), true)
 	var asked atomic.Int64 // asked from several goroutines
 	known := mustSolve(t, p, Options{Effort: 0.1}).Count

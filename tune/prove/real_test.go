@@ -12,6 +12,7 @@ import (
 
 	"stowage/bench"
 	"stowage/farm"
+	sample "stowage/internal/turns"
 	"stowage/tune"
 	"stowage/tune/fix"
 )
@@ -46,6 +47,7 @@ func (b barriers) Along(context.Context, tune.Change) map[string]string { return
 // TestFastAndNotDurable, on a real ext4 on a loop device: commits get many times faster without barriers, and that is never kept, because the kernel
 // has counted that the device got no flush.
 func TestFastAndNotDurable(t *testing.T) {
+	sample.One(t, 2)
 	t.Parallel()
 	base := t.TempDir()
 	image, dir := filepath.Join(base, "image"), filepath.Join(base, "mnt")

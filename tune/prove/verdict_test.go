@@ -8,6 +8,7 @@ import (
 	"stowage/bench/result"
 	"stowage/bench/stat"
 	"stowage/internal/raced"
+	sample "stowage/internal/turns"
 )
 
 // noise is how runs differ that are taken by turns: speed drifts slowly, each run differs, and now and then one is spoilt. The first two are
@@ -52,6 +53,7 @@ func turns(random *rand.Rand, n noise, factor float64) (stat.Verdict, bool) {
 // TestLooks: a setting that does nothing is kept in at most 5 of 100 proofs, whatever the noise; one that helps is kept where noise
 // leaves room for it, and one that harms never.
 func TestLooks(t *testing.T) {
+	sample.One(t, 2)
 	rounds := 100
 	if raced.On { // it takes ten times as long, and nothing races
 		rounds = 20
