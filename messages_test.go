@@ -27,7 +27,6 @@ var wholeLists = map[string]string{
 	"alter/plan/make.go waves":             "typed by the caller",
 	"cmd/stowage/alter.go f.shards":        "typed by the caller",
 	"cmd/stowage/digest.go names":          "typed by the caller",
-	"cmd/stowage/doctor.go lacking":        "a GRANT that can be copied",
 	"cmd/stowage/roll.go w.Hosts":          "typed by the caller",
 	"cmd/stowage/roll_options.go f.hosts":  "typed by the caller",
 	"cmd/stowage/snapshot.go format.Names": "three formats",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"stowage/act"
 	"stowage/alter/plan"
@@ -79,8 +78,8 @@ func askPrivileges(ctx context.Context, w *work) (found []farm.Finding, err erro
 		if err != nil {
 			return nil, err
 		}
-		if len(lacking) > 0 {
-			found = append(found, sides.Blocker(string(s.Leaves.Name()), "the [stowage] account lacks "+strings.Join(lacking, ", "), "GRANT them on *.*: docs/reference/privileges.md"))
+		if !lacking.IsNone() {
+			found = append(found, sides.Blocker(string(s.Leaves.Name()), lacking.Text(), lacking.Remedy()))
 		}
 	}
 	return found, nil

@@ -3,7 +3,6 @@ package backup
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"stowage/copier"
 	"stowage/farm"
@@ -27,7 +26,7 @@ func askInto(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 			return out, nil
 		}
 		if flavor.ClonesItself() {
-			block(server, "choose a pair of MariaDB: --into PAIR", "it is %s, and backups are of MariaDB", flavor)
+			block(server, "choose a pair of MariaDB: --into PAIR", "it is %s, but backups are of MariaDB", flavor)
 			return out, nil
 		}
 		there, err := server.SchemaOptions(ctx, x.As)
@@ -35,15 +34,15 @@ func askInto(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 			return out, err
 		}
 		if there.Exists && !there.IsOf(mysql.Marks{Schema: x.As, Job: r.Run}) {
-			block(server, "say another name: --as NAME", "it has a database %s already; nothing is written over", x.As)
+			block(server, "choose another name: --as NAME", "database %s exists there; Stowage does not overwrite it", x.As)
 		}
 	}
 	lacking, err := into.LackingForShards(ctx)
 	if err != nil {
 		return out, err
 	}
-	if len(lacking) > 0 {
-		block(into, "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for", "Stowage's account lacks %s", strings.Join(lacking, ", "))
+	if !lacking.IsNone() {
+		block(into, lacking.Remedy(), "%s", lacking.Text())
 	}
 	closed, err := into.IsReadOnly(ctx)
 	if err != nil {
@@ -60,7 +59,7 @@ func askInto(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 		case now.Broken() != nil:
 			block(other, "repair its replication first", "%v", now.Broken())
 		case n == 0 && !now.Follows(into.Address()): // a third one may follow the second
-			block(other, "repair the pair, or name its other side: --into PAIR/SIDE", "it does not replicate from %s, so the rows would not come to it", into.Name())
+			block(other, "repair the pair, or name its other side: --into PAIR/SIDE", "it does not replicate from %s, so it would not get the rows", into.Name())
 		}
 	}
 	return out, nil
@@ -74,7 +73,7 @@ func askTables(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	}
 	found, err := copier.Apart{Tables: x.Tables}.Foresight(ctx, r.ends[0], x.Schema)
 	for n := range found {
-		found[n].Severity, found[n].Text = farm.Warning, "as it is now it would be refused: "+found[n].Text
+		found[n].Severity, found[n].Text = farm.Warning, "the shard as it is today could not be copied: "+found[n].Text
 	}
 	return found, err
 }

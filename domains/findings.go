@@ -3,7 +3,6 @@ package domains
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"stowage/farm"
 	"stowage/host"
@@ -42,8 +41,8 @@ func (a *Act) memberFindings(ctx context.Context, m *member) []farm.Finding {
 	}
 	if lacking, err := m.server.Lacking(ctx); err != nil {
 		block("privileges", err.Error(), farm.Hint(err))
-	} else if len(lacking) > 0 {
-		block("privileges", "Stowage's account lacks "+strings.Join(lacking, ", "), "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for")
+	} else if !lacking.IsNone() {
+		block("privileges", lacking.Text(), lacking.Remedy())
 	}
 	if !m.facts.LogBin {
 		block("binary-log", "it writes no binary log", "set log_bin in the option file and restart it")

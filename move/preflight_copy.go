@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"stowage/farm"
@@ -17,11 +16,11 @@ import (
 // askPrivileges asks whether Stowage's own account may do what it will have to do, and see what it asks for.
 func askPrivileges(ctx context.Context, p peer, besides ...string) ([]farm.Finding, error) {
 	lacking, err := p.server.Lacking(ctx, besides...)
-	if err != nil || len(lacking) == 0 {
+	if err != nil || lacking.IsNone() {
 		return nil, err
 	}
-	f := blocker(p.name, "Stowage's account lacks "+strings.Join(lacking, ", "), "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for")
-	if !slices.ContainsFunc(lacking, func(name string) bool { return !slices.Contains(onlyToSee, name) }) {
+	f := blocker(p.name, lacking.Text(), lacking.Remedy())
+	if !slices.ContainsFunc(lacking.Privileges, func(name string) bool { return !slices.Contains(onlyToSee, name) }) {
 		f.Severity = farm.Warning
 	}
 	return []farm.Finding{f}, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"stowage/act"
 
@@ -91,9 +90,8 @@ func shardPrivileges(ctx context.Context, v *shardSurvey) ([]farm.Finding, error
 		if err != nil {
 			return nil, err
 		}
-		if len(lacking) > 0 {
-			out = append(out, blocker(string(server.Name()), "Stowage's account lacks "+strings.Join(lacking, ", "),
-				"GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for"))
+		if !lacking.IsNone() {
+			out = append(out, blocker(string(server.Name()), lacking.Text(), lacking.Remedy()))
 		}
 	}
 	return out, nil

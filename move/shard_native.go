@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"stowage/act"
 
@@ -254,8 +253,8 @@ func nativeAccount(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error)
 	if err != nil {
 		return nil, err
 	}
-	if len(lacking) > 0 {
-		out = append(out, blocker(v.target(), "Stowage's account lacks "+strings.Join(lacking, ", "), "GRANT "+strings.Join(lacking, ", ")+" ON *.* TO the account; docs/reference/privileges.md says what for"))
+	if !lacking.IsNone() {
+		out = append(out, blocker(v.target(), lacking.Text(), lacking.Remedy()))
 	}
 	source := v.s.from.main
 	if err := mysql.ReplicaAccountWorks(ctx, source.Address(), v.s.mover.Replication, source); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -140,32 +139,4 @@ func (s *Server) HasSchema(ctx context.Context, schema string) (bool, error) {
 	var n int
 	err := s.row(ctx, "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ?", []any{schema}, &n)
 	return n > 0, err
-}
-
-// LackingForShards are the privileges that the account needs where single
-// shards are moved, besides those of Lacking, and does not have on the whole server.
-func (s *Server) LackingForShards(ctx context.Context) ([]string, error) {
-	d, err := s.dialect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.LackingOf(ctx, d.shardPrivileges()...)
-}
-
-// LackingOf are those of the privileges that the account does not have on the
-// whole server.
-func (s *Server) LackingOf(ctx context.Context, privileges ...string) ([]string, error) {
-	records, err := s.records(ctx, `SELECT PRIVILEGE_TYPE AS has FROM information_schema.USER_PRIVILEGES
-		WHERE GRANTEE = CONCAT(QUOTE(SUBSTRING_INDEX(CURRENT_USER(), '@', 1)), '@', QUOTE(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)))`)
-	if err != nil {
-		return nil, err
-	}
-	has := column0(records, "has")
-	var out []string
-	for _, p := range privileges {
-		if !slices.Contains(has, p) {
-			out = append(out, p)
-		}
-	}
-	return out, nil
 }

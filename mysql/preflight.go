@@ -2,12 +2,10 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,92 +48,6 @@ func (s *Server) Cascades(ctx context.Context, of Flavor) ([]string, error) {
 		out = append(out, fmt.Sprintf("%s: %s -> %s (%s)", r["fk"], r["child"], r["parent"], strings.Join(rules, ", ")))
 	}
 	return out, nil
-}
-
-// Lacking are the privileges of Stowage's own account, as docs/reference/privileges.md lists them and these besides, that it
-// does not have on this server.
-func (s *Server) Lacking(ctx context.Context, besides ...string) ([]string, error) {
-	d, err := s.dialect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	records, err := s.records(ctx, `SELECT PRIVILEGE_TYPE AS has FROM information_schema.USER_PRIVILEGES
-		WHERE GRANTEE = CONCAT(QUOTE(SUBSTRING_INDEX(CURRENT_USER(), '@', 1)), '@', QUOTE(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)))`)
-	if err != nil {
-		return nil, err
-	}
-	has := column0(records, "has")
-	if slices.Contains(has, "SLAVE MONITOR") {
-		has = append(has, "REPLICA MONITOR") // the server's other name for it
-	}
-	if slices.Contains(has, "SET_USER_ID") {
-		has = append(has, "SET_ANY_DEFINER") // MySQL's name for it before 8.2
-	}
-	var out []string
-	for _, p := range slices.Concat(d.privileges(), besides) {
-		if !slices.Contains(has, p) {
-			out = append(out, p)
-		}
-	}
-	return out, nil
-}
-
-// BackupLacks are the privileges for a copy that no account of that user has on
-// this server: nil if none is missing, empty if there is no such user. Which of
-// several hosts it will come from is not asked.
-func (s *Server) BackupLacks(ctx context.Context, user string) ([]string, error) {
-	return s.copierLacks(ctx, user, nil)
-}
-
-// copierLacks is that, with what else it needs.
-func (s *Server) copierLacks(ctx context.Context, user string, more []string) ([]string, error) {
-	d, err := s.dialect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	records, err := s.records(ctx, "SELECT PRIVILEGE_TYPE AS has FROM information_schema.USER_PRIVILEGES WHERE LEFT(GRANTEE, CHAR_LENGTH(QUOTE(?)) + 1) = CONCAT(QUOTE(?), '@')", user, user)
-	if err != nil {
-		return nil, err
-	}
-	if len(records) == 0 {
-		return []string{}, nil
-	}
-	has := column0(records, "has")
-	var out []string
-	for _, p := range slices.Concat(d.backupPrivileges(), more) {
-		if !slices.Contains(has, p) {
-			out = append(out, p)
-		}
-	}
-	return out, nil
-}
-
-// BackupFault says what keeps an account from copying this server, and what to do; nothing where it may. A login is tried where one of
-// the user's accounts admits our own address.
-func (s *Server) BackupFault(ctx context.Context, as Account) (fault, remedy string, err error) {
-	return s.copierFault(ctx, as, nil)
-}
-
-// DumpFault is that of an account that dumps: it reads rows, too.
-func (s *Server) DumpFault(ctx context.Context, as Account) (fault, remedy string, err error) {
-	return s.copierFault(ctx, as, dumpPrivileges)
-}
-
-func (s *Server) copierFault(ctx context.Context, as Account, more []string) (fault, remedy string, err error) {
-	lacking, err := s.copierLacks(ctx, as.User, more)
-	switch {
-	case err != nil:
-		return "", "", err
-	case lacking == nil:
-		refusal, err := s.RefusesLogin(ctx, as)
-		if refusal == nil {
-			return "", "", err
-		}
-		return fmt.Sprintf("the account %s of [backup] cannot log in: %v", as.User, errors.Unwrap(refusal)), "correct the password in the [backup] group of the accounts file, or on the server", nil
-	case len(lacking) == 0:
-		return "it has no account " + as.User + ", which [backup] of the accounts file names", "CREATE USER and GRANT: docs/reference/privileges.md", nil
-	}
-	return "the account " + as.User + " of [backup] lacks " + strings.Join(lacking, ", "), "GRANT " + strings.Join(lacking, ", ") + " ON *.* TO the account", nil
 }
 
 // TransactionVersioned are the system-versioned tables whose rows are stamped with transaction numbers instead of times.

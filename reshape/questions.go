@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"stowage/act"
 	"stowage/farm"
@@ -89,8 +88,8 @@ func askPrivileges(ctx context.Context, w *work) (found []farm.Finding, err erro
 		if err != nil {
 			return nil, err
 		}
-		if len(lacking) > 0 {
-			found = append(found, sides.Blocker(string(s.Name()), "the [stowage] account lacks "+strings.Join(lacking, ", "), "GRANT them on *.*: docs/reference/privileges.md"))
+		if !lacking.IsNone() {
+			found = append(found, sides.Blocker(string(s.Name()), lacking.Text(), lacking.Remedy()))
 		}
 	}
 	return found, nil
@@ -107,7 +106,7 @@ func askLog(ctx context.Context, w *work) (found []farm.Finding, err error) {
 			found = append(found, sides.Blocker(string(s.Name()), "binlog_format is "+is["binlog_format"]+", must be ROW", "SET GLOBAL binlog_format = ROW, and in its option file; sessions keep the old one until they end"))
 		}
 		if v := is["binlog_row_image"]; v != "FULL" && w.wave.Spec.Keep == spec.Applier {
-			found = append(found, sides.Blocker(string(s.Name()), "binlog_row_image is "+v+", must be FULL: the applier would not know whose children changed", "SET GLOBAL binlog_row_image = FULL, and in its option file; sessions keep the old one until they end"))
+			found = append(found, sides.Blocker(string(s.Name()), "binlog_row_image is "+v+", must be FULL: without it the applier cannot tell whose children changed", "SET GLOBAL binlog_row_image = FULL, and in its option file; sessions keep the old one until they end"))
 		}
 		if v := is["slave_run_triggers_for_rbr"]; v != "" && v != "NO" && w.wave.Spec.Keep == spec.Triggers {
 			found = append(found, sides.Blocker(string(s.Name()), "slave_run_triggers_for_rbr is "+v+": triggers would write again what has come by replication", "SET GLOBAL slave_run_triggers_for_rbr = NO, and in its option file"))
@@ -130,7 +129,7 @@ func askTriggers(ctx context.Context, w *work) (found []farm.Finding, err error)
 			return nil, nil // a wave before this one has said it
 		}
 	}
-	f := sides.Blocker(string(w.pair.Name), "the triggers run with the rights of the [stowage] account: once they are there, writes of clients to "+w.wave.Spec.Child.Table+" fail where that account is dropped", "keep the account while the triggers exist")
+	f := sides.Blocker(string(w.pair.Name), "the triggers run with the rights of the [stowage] account: without that account, client writes to "+w.wave.Spec.Child.Table+" fail", "keep the account while the triggers exist")
 	f.Severity = farm.Warning
 	return append(found, f), nil
 }
@@ -146,13 +145,13 @@ func askStatements(ctx context.Context, w *work) (found []farm.Finding, err erro
 			return nil, err
 		}
 		if !known {
-			f := sides.Blocker(string(s.Name()), fmt.Sprintf("whether clients write %s in statements that also name %s is not known (performance_schema is off): such a statement fails once there are triggers, error 1442", w.wave.Spec.Child.Table, w.wave.Spec.Parent.Table),
-				"look for one in the application, or in a digest of its slow log; keep: application does without triggers")
+			f := sides.Blocker(string(s.Name()), fmt.Sprintf("performance_schema is off, so statements that write %s and also name %s cannot be found: with the triggers they fail, error 1442", w.wave.Spec.Child.Table, w.wave.Spec.Parent.Table),
+				"look for one in the application or in a digest of its slow log; keep: application needs no triggers")
 			f.Severity = farm.Warning
 			found = append(found, f)
 		}
 		for _, text := range texts {
-			found = append(found, sides.Blocker(string(s.Name()), "clients send a statement that writes "+w.wave.Spec.Child.Table+" and names "+w.wave.Spec.Parent.Table+", which fails once there are triggers (error 1442): "+text,
+			found = append(found, sides.Blocker(string(s.Name()), "clients send a statement that writes "+w.wave.Spec.Child.Table+" and names "+w.wave.Spec.Parent.Table+", which fails with the triggers (error 1442): "+text,
 				"write it as two statements in one transaction, or keep: application"))
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -221,9 +220,8 @@ func diagnose(ctx context.Context, server *mysql.Server) []farm.Finding {
 		o.wrong("login", farm.Blocker, name, err)
 		return o.Findings
 	}
-	if len(lacking) > 0 {
-		o.Findings = append(o.Findings, farm.Finding{Check: "privileges", Severity: farm.Warning, Subject: name, Names: lacking, Text: "Stowage's account lacks " + strings.Join(lacking, ", "),
-			Remedy: "GRANT " + strings.Join(lacking, ", ") + " ON *.* TO the account of [stowage]; docs/reference/privileges.md says what each is for"})
+	if !lacking.IsNone() {
+		o.Findings = append(o.Findings, farm.Finding{Check: "privileges", Severity: farm.Warning, Subject: name, Names: lacking.Privileges, Text: lacking.Text(), Remedy: lacking.Remedy()})
 	}
 	r, err := traffic.OpenStatements(ctx, server)
 	if err != nil {

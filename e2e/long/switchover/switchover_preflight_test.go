@@ -40,7 +40,7 @@ func TestSwitchoverIsRefused(t *testing.T) {
 			func() { run(farm.A, "SET GLOBAL binlog_row_image = MINIMAL") }, func() { run(farm.A, "SET GLOBAL binlog_row_image = FULL") }},
 		{"semi-synchronous", "(semi-sync)",
 			func() { run(farm.A, "SET GLOBAL rpl_semi_sync_master_enabled = ON") }, func() { run(farm.A, "SET GLOBAL rpl_semi_sync_master_enabled = OFF") }},
-		{"a privilege that pairs are asked for", "Stowage's account lacks BINLOG ADMIN (privileges",
+		{"a privilege that pairs are asked for", "account 'stowage'@'%' lacks BINLOG ADMIN (privileges",
 			func() { run(farm.A, "REVOKE BINLOG ADMIN ON *.* FROM stowage@'%'") }, func() { run(farm.A, "GRANT BINLOG ADMIN ON *.* TO stowage@'%'") }},
 		{"no leave to lock accounts", "may not lock accounts",
 			func() {
