@@ -31,7 +31,7 @@ func (s *shelf) moveOf(run string) (serve.Move, error) {
 	}
 	defer d.Close()
 	t, unknown := s.routing(d)
-	status, err := statusOf(d, t, run, func(run string) (*act.Board, error) { return s.board.of(d.Store, run) })
+	status, err := statusOf(d, t, run, func(run string) (*act.Board, error) { return s.boards.board(d.Store, run) })
 	if err != nil {
 		return serve.Move{}, err
 	}
@@ -121,29 +121,39 @@ func (s *shelf) routing(d *session.Session) (*route.Table, string) {
 	return k.table, k.unknown
 }
 
-// watchedBoard is what the events of the newest run say, of which only new ones are read.
+// watchedBoards are what the events of runs say, of which only new ones are read.
+type watchedBoards struct {
+	mu sync.Mutex
+	of map[string]*watchedBoard
+}
+
 type watchedBoard struct {
-	mu    sync.Mutex
-	run   string
 	after int64
 	board *act.Board
 }
 
-func (w *watchedBoard) of(from *store.Store, run string) (*act.Board, error) {
+// watchedRuns is of how many runs boards are kept. A run whose board is dropped is read again from its first event.
+const watchedRuns = 16
+
+func (w *watchedBoards) board(from *store.Store, run string) (*act.Board, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.run != run {
-		w.run, w.after, w.board = run, 0, act.NewBoard()
+	b := w.of[run]
+	if b == nil {
+		if b = (&watchedBoard{board: act.NewBoard()}); w.of == nil || len(w.of) >= watchedRuns {
+			w.of = map[string]*watchedBoard{}
+		}
+		w.of[run] = b
 	}
-	events, after, err := from.Events(run, w.after)
+	events, after, err := from.Events(run, b.after)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range events {
-		w.board.Apply(e)
+		b.board.Apply(e)
 	}
-	w.after = after
-	return w.board, nil
+	b.after = after
+	return b.board, nil
 }
 
 // history is what the report says of the newest run, whichever act it is of.

@@ -23,9 +23,9 @@ import (
 
 // shelf is where the pages of serve have their facts from: the workspace, by the code of the verbs.
 type shelf struct {
-	app   app // says nothing on the terminal: what cannot be read is said on a page
-	ws    *workspace.Workspace
-	board watchedBoard
+	app    app // says nothing on the terminal: what cannot be read is said on a page
+	ws     *workspace.Workspace
+	boards watchedBoards
 
 	rolled roll.Watch
 

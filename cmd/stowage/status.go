@@ -62,8 +62,6 @@ type alsoOpen struct {
 	Run   string `json:"run"`
 	Plan  string `json:"plan"`
 	State string `json:"state"`
-
-	began time.Time
 }
 
 // claimLine is what no other run may touch.
@@ -202,7 +200,7 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 	}
 	for _, r := range open {
 		if r.ID != run.ID {
-			s.AlsoOpen = append(s.AlsoOpen, alsoOpen{r.ID, r.Subject, stateOf(r), r.Started})
+			s.AlsoOpen = append(s.AlsoOpen, alsoOpen{r.ID, r.Subject, stateOf(r)})
 		}
 	}
 	if s.Claim, err = claimed(d, run); err != nil {

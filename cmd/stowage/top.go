@@ -26,16 +26,17 @@ const (
 
 func (a *app) topCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "top", Short: "Watch a run on one screen, and steer it by keys", Args: args(cobra.NoArgs),
+		Use: "top", Short: "Watch the runs on one screen, and steer them by keys", Args: args(cobra.NoArgs),
 		Long: `Shows the newest run that has not ended, once a second: parts done of all, the running ones
-with their step, orders, sides out of rotation, findings. No server is asked;
+with their step, orders, sides out of rotation, findings. If several runs have not ended, all
+are listed with their progress, and keys act on the one marked with >. No server is asked;
 'stowage status' asks.
 
 Keys:
   p  pause: no new step begins      r  take the pause back
   -  slow copies down               +  let copies be faster, in the end without a limit
-  l  the newest lines of the log    Tab  the next run that has not ended
-  q  quit; the run goes on
+  l  the newest lines of the log    Tab, arrows  choose another run
+  q  quit; the runs continue
 
 Without a terminal it prints once.
 
@@ -124,8 +125,8 @@ func (t *topScreen) paint(v topView) {
 	foot := t.said
 	if foot == "" {
 		foot = "p pause  r resume  - slower  + faster  l log  q quit"
-		if len(v.Status.AlsoOpen) > 0 {
-			foot = "Tab next run  " + foot
+		if len(v.Open) > 0 {
+			foot = "Tab other run  " + foot
 		}
 	}
 	lines := append(v.lines(time.Now(), height-1), foot)
@@ -153,7 +154,7 @@ func onScreen(line string, width int) string {
 }
 
 // key waits for a key; 0: nobody has pressed one.
-func (t *topScreen) key(wait time.Duration) (byte, error) {
+func (t *topScreen) key(wait time.Duration) (rune, error) {
 	ready := []unix.PollFd{{Fd: int32(t.keys), Events: unix.POLLIN}}
 	n, err := unix.Poll(ready, int(wait.Milliseconds()))
 	if errors.Is(err, unix.EINTR) || err == nil && n == 0 {
@@ -162,11 +163,41 @@ func (t *topScreen) key(wait time.Duration) (byte, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read keys: %w", err)
 	}
-	var one [1]byte
-	if n, err := unix.Read(t.keys, one[:]); err != nil || n == 0 { // the terminal is gone
+	var typed [8]byte
+	n, err = unix.Read(t.keys, typed[:1])
+	if err != nil || n == 0 { // the terminal is gone
 		return 'q', nil
 	}
-	return one[0], nil
+	if typed[0] != escape {
+		return rune(typed[0]), nil
+	}
+	if n, err = unix.Poll(ready, int(restOfKey.Milliseconds())); err != nil || n == 0 {
+		return 0, nil
+	}
+	n, err = unix.Read(t.keys, typed[1:])
+	if err != nil {
+		return 0, nil
+	}
+	return arrow(typed[1 : 1+n]), nil
+}
+
+// An arrow is an escape and two letters. They come together, over a slow line nearly so.
+const (
+	escape    = 0x1b
+	restOfKey = 50 * time.Millisecond
+	keyUp     = -1 // less than any byte
+	keyDown   = -2
+)
+
+// arrow is the key of what follows an escape: down and right are as Tab.
+func arrow(rest []byte) rune {
+	switch string(rest) {
+	case "[A", "OA", "[D", "OD", "[Z": // the last is Tab with Shift
+		return keyUp
+	case "[B", "OB", "[C", "OC":
+		return keyDown
+	}
+	return 0
 }
 
 // limits are the throttles that keys choose from, in MB a second.
@@ -197,16 +228,19 @@ func nextLimit(now *int64, faster bool) int64 {
 }
 
 // press does what a key is for, and says what came of it.
-func (t *topScreen) press(key byte, v topView) string {
+func (t *topScreen) press(key rune, v topView) string {
 	switch key {
 	case 'l':
 		t.showLog = !t.showLog
 		return ""
-	case '\t':
-		t.run = v.nextRun()
+	case '\t', keyDown:
+		t.run = v.neighbour(1)
+		return ""
+	case keyUp:
+		t.run = v.neighbour(-1)
 		return ""
 	}
-	if !strings.ContainsRune("pr+-", rune(key)) {
+	if !strings.ContainsRune("pr+-", key) {
 		return ""
 	}
 	if v.Status.Run == "" {
@@ -214,13 +248,16 @@ func (t *topScreen) press(key byte, v topView) string {
 	}
 	said, err := t.order(key, v)
 	if err != nil {
-		return "not done: " + err.Error()
+		said = "not done: " + err.Error()
+	}
+	if len(v.Open) > 0 {
+		said = v.Status.Run + ": " + said
 	}
 	return said
 }
 
 // order gives the order of a key, to the run that was on the screen.
-func (t *topScreen) order(key byte, v topView) (string, error) {
+func (t *topScreen) order(key rune, v topView) (string, error) {
 	d, err := t.app.openRun()
 	if err != nil {
 		return "", err
@@ -229,7 +266,7 @@ func (t *topScreen) order(key byte, v topView) (string, error) {
 	return steerByKey(d, key, v.Status.Run)
 }
 
-func steerByKey(d *session.Session, key byte, name string) (string, error) {
+func steerByKey(d *session.Session, key rune, name string) (string, error) {
 	run, err := act.Choose(d.Store, name, "top")
 	if err != nil {
 		return "", err

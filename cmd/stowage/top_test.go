@@ -248,27 +248,53 @@ func TestTopIsSteeredByKeys(t *testing.T) {
 	}
 }
 
-// With two runs at once Tab goes from one to the other and back, and keys steer the one on the screen.
-func TestTopTurnsToTheNextRun(t *testing.T) {
+// Two runs at once are on one screen, with their progress and what each waits for; Tab and arrows choose the one that keys steer.
+func TestTopShowsAllOpenRuns(t *testing.T) {
 	t.Parallel()
 	dir, kept := watched(t)
 	const other = "move-second-1"
 	began := time.Now().Add(-time.Hour)
-	if err := kept.PutRun(store.Run{ID: other, Kind: "move", Subject: "second", State: store.Running, Started: began, PID: os.Getpid()}); err != nil {
-		t.Fatal(err)
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	check(kept.PutRun(store.Run{ID: other, Kind: "move", Subject: "second", State: store.Running, Started: began, PID: os.Getpid()}))
+	check(kept.PutDocument("job", other, began, engine.Job{ID: other, Kind: "move", Lanes: []engine.Lane{{Name: "dbshard009", Parts: []engine.Part{{Subject: "dbshard009/A"}, {Subject: "dbshard009/B"}}}}}))
+
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), []string{"top", "-C", dir}, &out, &errOut, nil); code != exitFine {
+		t.Fatalf("exit code %d: %s", code, &errOut)
+	}
+	for _, want := range []string{"2 runs not ended", "> " + toldRun, "[###.........] 1 of 4 sides done, 2 running", "WAITS FOR 1 APPROVAL", "  " + other, "[............] 0 of 2 sides done, 0 running, 1h0m"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("top does not say %q:\n%s", want, &out)
+		}
+	}
+	if strings.Contains(out.String(), "> "+other) {
+		t.Errorf("two runs are chosen:\n%s", &out)
+	}
+
 	x := onTerminal(t, "top", "-C", dir)
 	x.await(toldRun + " of plan first: running")
-	x.await("also open: " + other)
-	x.await("Tab next run")
-	x.press("\t", other+" of plan second: running")
-	x.press("p", "PAUSED by ")
+	x.await("  " + other)
+	x.await("Tab other run")
+	x.press("\t", "> "+other)
+	x.press("p", other+": paused")
 	for run, want := range map[string]bool{other: true, toldRun: false} {
 		if now, err := act.SteeringOf(kept, run); err != nil || (now.Paused != nil) != want {
 			t.Errorf("%s is paused: %v, want %v (%v)", run, now.Paused != nil, want, err)
 		}
 	}
-	x.press("\t", toldRun+" of plan first: running")
+	x.press("\t", "> "+toldRun)
+	x.press("\x1b[B", "> "+other)
+	x.press("\x1b[A", "> "+toldRun)
+	x.press("\x1bOD", "> "+other) // the list is a ring
+	check(kept.PutRun(store.Run{ID: other, Kind: "move", Subject: "second", State: store.Failed, Started: began, Ended: time.Now()}))
+	x.await(other + " of plan second: failed")
+	x.await("1 run not ended")
+	x.press("\t", "1 of 4 sides done")
 	x.press("q", "\x1b[?1049l")
 	if err := x.cmd.Wait(); err != nil {
 		t.Errorf("q: %v", err)

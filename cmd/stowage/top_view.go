@@ -26,6 +26,8 @@ type topView struct {
 	Out      []outLine             `json:"out"`
 	Findings map[farm.Severity]int `json:"findings"` // of the newest inventory and of tune --all
 	Status   moveStatus            `json:"status"`   // as stowage status has it, without what servers would have to be asked
+	// Open are all runs that have not ended, the newest first, where there are others than the one that is shown.
+	Open []topRun `json:"open,omitempty"`
 
 	move serve.Move
 	log  []string // the newest lines; nil: they are not wanted
@@ -53,6 +55,9 @@ func (s *shelf) topView(run string) (topView, error) {
 	defer d.Close()
 	v.Farm = d.Farm.Name
 	if v.Parts, err = partsOf(d, v.Status); err != nil {
+		return v, err
+	}
+	if v.Open, err = s.openRuns(d, v); err != nil {
 		return v, err
 	}
 	if t, _ := keptRouting(d); t != nil { // why it is not known stands in move.Unknown
@@ -102,19 +107,6 @@ func outOfRotation(f *farm.Farm, t *route.Table) []outLine {
 	return out
 }
 
-// nextRun is the run that comes after the one that is shown, of those that have not ended, the newest first, and the first after the last.
-func (v topView) nextRun() string {
-	if len(v.Status.AlsoOpen) == 0 {
-		return v.Status.Run
-	}
-	for _, r := range v.Status.AlsoOpen { // in their order, without the one that is shown
-		if r.began.Before(v.Status.Started) {
-			return r.Run
-		}
-	}
-	return v.Status.AlsoOpen[0].Run
-}
-
 // lines are the view on a screen so many lines high; 0: as many as there are.
 func (v topView) lines(now time.Time, height int) []string {
 	head := v.headLines(now)
@@ -141,19 +133,13 @@ func (v topView) headLines(now time.Time) []string {
 	if s.State == "none" {
 		return []string{fmt.Sprintf("%s  %s  no run has begun", v.Farm, now.Format(time.TimeOnly))}
 	}
-	done, atWork := s.board.Counted(s.kind)
-	if v.Parts > 0 {
-		done = fmt.Sprintf("%d of %s", s.SidesDone, farm.Counted(v.Parts, s.board.Part(s.kind)))
+	head := fmt.Sprintf("%s  %s  %s of plan %s: %s", v.Farm, now.Format(time.TimeOnly), s.Run, s.Plan, s.State)
+	out := []string{head}
+	if len(v.Open) > 0 {
+		out = append([]string{fmt.Sprintf("%s  %s  %s not ended; keys act on the one marked >", v.Farm, now.Format(time.TimeOnly), farm.Counted(len(v.Open), "run"))}, v.openLines(now)...)
+		out = append(out, "", fmt.Sprintf("%s of plan %s: %s", s.Run, s.Plan, s.State))
 	}
-	ended := now
-	if !s.Ended.IsZero() {
-		ended = s.Ended
-	}
-	out := []string{fmt.Sprintf("%s  %s  %s of plan %s: %s", v.Farm, now.Format(time.TimeOnly), s.Run, s.Plan, s.State),
-		fmt.Sprintf("  %s done, %d running, %v; %s, longest %s", done, atWork, ended.Sub(s.Started).Round(time.Second), farm.Counted(v.move.Gates, "gate"), farm.Millis(v.move.LongestGate))}
-	for _, r := range s.AlsoOpen {
-		out = append(out, fmt.Sprintf("  also open: %s of plan %s, %s", r.Run, r.Plan, r.State))
-	}
+	out = append(out, fmt.Sprintf("  %s, %v; %s, longest %s", s.progress(v.Parts), s.took(now), farm.Counted(v.move.Gates, "gate"), farm.Millis(v.move.LongestGate)))
 	for _, text := range slices.Concat(v.move.Said, v.move.Alarms) {
 		out = append(out, "  "+text)
 	}
