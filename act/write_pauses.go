@@ -18,7 +18,11 @@ type WritePauses struct {
 }
 
 func (w WritePauses) String() string {
-	return fmt.Sprintf("writes paused for %s (median), %s (p99), %s (longest) in %s", farm.Millis(w.P50), farm.Millis(w.P99), farm.Millis(w.Max), farm.Counted(w.Times, "switchover"))
+	took := farm.Millis(w.Max)
+	if w.Times > 1 {
+		took = fmt.Sprintf("%s (median), %s (p99), %s (longest)", farm.Millis(w.P50), farm.Millis(w.P99), took)
+	}
+	return "writes paused for " + took + " in " + farm.Counted(w.Times, "switchover")
 }
 
 // isWritePause reports whether an event ends a pause of all writes of a pair.

@@ -404,7 +404,7 @@ func (s moveSummary) writePairs(w io.Writer) error {
 			done++
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s: %d of %s changed in %.1f s; gates were closed for %s (median), %s (longest)\n", s.Run, done, farm.Counted(len(s.Pairs), "pair"), s.Seconds, farm.Millis(s.GateP50), farm.Millis(s.GateMax))
+	_, err := fmt.Fprintf(w, "%s: %d of %s changed in %.1f s; %s\n", s.Run, done, farm.Counted(len(s.Pairs), "pair"), s.Seconds, s.paused())
 	for _, p := range s.Pairs {
 		if p.End != "done" {
 			_, e := fmt.Fprintf(w, "  %-16s %s\n", p.Pair, p.End)

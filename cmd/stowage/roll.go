@@ -325,7 +325,7 @@ func (s moveSummary) writeHosts(w io.Writer) error {
 			done++
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s: %d of %s rolled in %.1f s; gates were closed for %s (median), %s (longest)\n", s.Run, done, farm.Counted(len(s.Hosts), "host"), s.Seconds, farm.Millis(s.GateP50), farm.Millis(s.GateMax))
+	_, err := fmt.Fprintf(w, "%s: %d of %s rolled in %.1f s; %s\n", s.Run, done, farm.Counted(len(s.Hosts), "host"), s.Seconds, s.paused())
 	for _, h := range s.Hosts {
 		line := fmt.Sprintf("  %-16s %-12s out for %.1f s", h.Host, h.End, h.SecondsOut)
 		switch {
