@@ -130,7 +130,7 @@ var preflight = swing.Step[*work]{
 	Name:    "preflight",
 	Needs:   "the pair serves, and its servers follow each other as farm.yaml says",
 	Effect:  "none",
-	Known:   "no question found a blocker; tables are as the plan has them; what the sides are is remembered",
+	Known:   "preflight finds no blocker; tables are as the plan has them; what the sides are is remembered",
 	Timeout: 10 * time.Minute,
 	Do:      act.Method((*work).preflight),
 }

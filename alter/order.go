@@ -72,7 +72,7 @@ func (a *Act) Begin(ctx context.Context, p plan.Plan) (store.Run, []farm.Finding
 			job, err := a.job(run, pending)
 			return job, 0, err
 		},
-		Survey: a.SurveyJob, Remedy: "remedy them; nothing has been touched",
+		Survey: a.SurveyJob, Remedy: "remedy them; nothing was changed",
 	})
 }
 

@@ -214,7 +214,7 @@ func (r *restoring) isBack(ctx context.Context) (bool, error) {
 	if filepath.Clean(vars["datadir"]) == filepath.Clean(r.act.instanceOf(r.order.Side).Datadir) && vars["gtid_domain_id"] == r.order.Side.Options["gtid_domain_id"] {
 		return true, nil
 	}
-	r.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("another server than the lost one answers at %s, with datadir %s; it is left alone", r.lost.Address(), vars["datadir"])})
+	r.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("another server answers at %s, with datadir %s; Stowage leaves it alone", r.lost.Address(), vars["datadir"])})
 	return false, nil
 }
 
@@ -292,7 +292,7 @@ func (r *restoring) mayAdopt(ctx context.Context) error {
 		return r.mayAdoptReplica(ctx, p)
 	}
 	if !ok || p.Share(x.Side, x.Side) < 100 || p.Sides[x.Side].Address != r.server.Address() {
-		return &farm.Error{Op: "adopt", Subject: x.name(), Err: errors.New("routing does not show the restored instance for the whole side"), Hint: "was routing changed by hand? stowage resume goes on when it shows that again"}
+		return &farm.Error{Op: "adopt", Subject: x.name(), Err: errors.New("routing does not send the whole side to the restored instance"), Hint: "correct the routing table if it was changed by hand, then: stowage resume"}
 	}
 	now, err := r.live.Replication(ctx)
 	if err == nil && !now.Follows(r.server.Address()) {

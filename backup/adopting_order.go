@@ -110,27 +110,27 @@ func (a *Act) mayBeSide(b catalogue.Backup, w RestoreWish) (*farm.Pair, farm.Hos
 	}
 	pair, ok := a.Farm.Pair(b.Pair)
 	if !ok {
-		return bad("restore it beside what is there: stowage restore "+b.ID, "farm.yaml has no pair %s any more", b.Pair)
+		return bad("restore it beside what is there: stowage restore "+b.ID, "farm.yaml no longer has pair %s", b.Pair)
 	}
 	if _, ok := pair.Sides[w.Side]; !ok {
 		return bad("stowage inventory lists them", "the pair has no side %s", w.Side)
 	}
 	switch {
 	case pair.Topology == farm.Single:
-		return bad("restore it beside what is there, without --as-side: stowage restore "+b.ID, "it is the only server of its pair: nothing is left that a backup could catch up with")
+		return bad("restore it beside what is there, without --as-side: stowage restore "+b.ID, "it is the only server of its pair: a restored side has no server to catch up from")
 	case pair.Topology.HasOneWriter() && w.Side == farm.A:
-		return bad("let a replica take the writes, by your own failover; name it side A in farm.yaml and in routing; then restore the place that it left", "side A takes the writes of the pair, and a backup does not have the last of them")
+		return bad("promote a replica with your own failover, name it side A in farm.yaml and in routing, then restore the side that it was", "side A takes the writes of the pair, and a backup lacks the last ones")
 	}
 	to, ok := a.Farm.Host(w.To)
 	switch {
 	case !ok:
-		return bad("say another: --to HOST", "farm.yaml has no host %s", w.To)
+		return bad("name another: --to HOST", "farm.yaml has no host %s", w.To)
 	case to.Dir == "":
-		return bad("give it one, or say another host: --to HOST", "host %s has no dir in farm.yaml, where new instances are made", w.To)
+		return bad("give it one, or name another host: --to HOST", "host %s has no dir in farm.yaml, so it has no place for new instances", w.To)
 	}
 	for side, at := range pair.Sides {
 		if side != w.Side && at.Host == w.To {
-			return bad("say another host: --to HOST", "side %s of the pair is on host %s: losing it would lose both", side, w.To)
+			return bad("name another host: --to HOST", "side %s of the pair is on host %s: losing that host would lose both sides", side, w.To)
 		}
 	}
 	return pair, to, nil
@@ -183,7 +183,7 @@ func (a *Act) otherThanTwin(ctx context.Context, o *restoreOrder) error {
 	defer twin.Close()
 	is, err := twin.Facts(ctx)
 	if err != nil {
-		return &farm.Error{Op: "restore", Subject: x.name(), Err: fmt.Errorf("%w: its twin %s does not answer: %w", farm.ErrRefused, o.LiveName, err), Hint: "a side comes back beside a twin that serves: start that first"}
+		return &farm.Error{Op: "restore", Subject: x.name(), Err: fmt.Errorf("%w: its twin %s does not answer: %w", farm.ErrRefused, o.LiveName, err), Hint: "start the twin first: the restored side catches up from it"}
 	}
 	x.Domains = slices.DeleteFunc(is.Binlog.Domains(), func(d uint32) bool { return d == is.Domain })
 	if len(x.Domains) == 0 {

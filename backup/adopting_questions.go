@@ -28,7 +28,7 @@ func askTwin(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 	}
 	is, err := r.live.Preflight(ctx)
 	if err != nil {
-		block("a side comes back beside a twin that serves: start that first", "it does not answer: %v", err)
+		block("start the twin first: the restored side catches up from it", "it does not answer: %v", err)
 		return out, nil
 	}
 	needs := is.Flavor.RingNeeds()
@@ -41,19 +41,19 @@ func askTwin(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 		}
 	}
 	if is.Variables["read_only"] != "OFF" {
-		block("SET GLOBAL read_only = OFF, if it is the side that is to serve", "it is read-only, and is to take the writes of the pair")
+		block("SET GLOBAL read_only = OFF, if this side must serve", "it is read-only, but must take the writes of the pair")
 	}
 	if n := is.Replication.Sources; n > 1 {
-		block("a side is restored into a plain ring of two", "it replicates from %s", farm.Counted(n, "source"))
+		block("end that replication: only a pair of two servers gets a side back", "it replicates from %s", farm.Counted(n, "source"))
 	}
 	if is.Replication.Filters != "" {
 		block("remove the filters: the sides of a pair hold the same data", "it filters replication: %s", is.Replication.Filters)
 	}
 	if is.Replication.Configured && is.Replication.SQL == "No" {
-		block("repair its replication first: what it has received and not applied is nowhere else", "its SQL thread stopped: %s", orNothing(is.Replication.SQLError))
+		block("repair its replication first: no other server has the changes that it has received and not applied", "its SQL thread stopped: %s", orNothing(is.Replication.SQLError))
 	}
 	if id := r.order.ServerID; slices.Contains(is.KnownIDs, id) || is.ServerID == id {
-		block("raise next_server_id in farm.yaml above every id ever used", "server_id %d, which the restored instance is given, has been used before", id)
+		block("raise next_server_id in farm.yaml above every id ever used", "server_id %d, meant for the restored instance, was used before", id)
 	}
 	t, err := r.side.Routing(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func askTwin(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 	case p.Sides[x.twin()].Address != r.live.Address():
 		block("make the two agree", "routing sends side %s to %q, farm.yaml says %s", x.twin(), p.Sides[x.twin()].Address, r.live.Address())
 	case p.GateIsClosed(x.twin()):
-		block("finish what closed it: stowage status, stowage resume", "the gate of side %s is closed", x.twin())
+		block("finish the run that closed it: stowage status, stowage resume", "the gate of side %s is closed", x.twin())
 	}
 	return out, nil
 }
@@ -87,14 +87,14 @@ func askLost(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 		return []farm.Finding{{Severity: farm.Blocker, Subject: x.name(), Text: fmt.Sprintf(format, args...), Remedy: remedy}}, nil
 	}
 	if isThere(r.lost.Answers(ctx)) {
-		return block(fmt.Sprintf("stowage move instance %s --to %s replaces a side that lives, and loses nothing. If it must not serve any more, stop its server", x.name(), r.order.On), "its server answers at %s", x.LostAt)
+		return block(fmt.Sprintf("stowage move instance %s --to %s replaces a running side without loss. To restore it from a backup, stop its server first", x.name(), r.order.On), "its server answers at %s", x.LostAt)
 	}
 	if now, err := r.live.Replication(ctx); err == nil && now.Follows(x.LostAt) && now.IO == "Yes" {
-		return block(fmt.Sprintf("stop it, or cut its power. If that is done: STOP SLAVE IO_THREAD; START SLAVE IO_THREAD on %s notices at once", r.order.LiveName),
-			"it does not answer at %s, and %s is still connected to it: it may serve clients that reach it", x.LostAt, r.order.LiveName)
+		return block(fmt.Sprintf("stop it, or cut its power. If it is down: STOP SLAVE IO_THREAD; START SLAVE IO_THREAD on %s drops the dead connection", r.order.LiveName),
+			"it does not answer at %s, but %s is still connected to it: it may serve other clients", x.LostAt, r.order.LiveName)
 	}
 	if pid := r.hungProcess(ctx); pid != 0 {
-		return block("end that process: it may still serve clients that are connected", "it does not answer at %s, and its process %d runs on host %s", x.LostAt, pid, x.Lost.Host)
+		return block("end that process: it may still serve connected clients", "it does not answer at %s, and its process %d runs on host %s", x.LostAt, pid, x.Lost.Host)
 	}
 	return nil, nil
 }
@@ -142,11 +142,11 @@ func askDomains(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	}
 	if slices.Contains(x.Domains, is.Domain) {
 		found := inventory.OneDomain(x.Pair, string(r.order.Instance.Name), string(r.order.LiveName), is.Domain)
-		found.Remedy = fmt.Sprintf("restore it beside, and let it replicate by hand, without clients: stowage restore %s --to %s; then, with it in farm.yaml: stowage domains separate %s", r.order.last().ID, r.order.On, x.Pair)
+		found.Remedy = fmt.Sprintf("make a server of it (stowage restore %s --to %s), let it replicate by hand and without clients, add it to farm.yaml, then: stowage domains separate %s", r.order.last().ID, r.order.On, x.Pair)
 		return []farm.Finding{found}, nil
 	}
 	if len(x.Domains) > 1 {
-		return []farm.Finding{{Severity: farm.Blocker, Subject: x.name(), Text: fmt.Sprintf("which GTID domain it writes is not known: %s has %v, and no backup of this side says", r.order.LiveName, x.Domains),
+		return []farm.Finding{{Severity: farm.Blocker, Subject: x.name(), Text: fmt.Sprintf("its GTID domain is not known: %s has %v, and no backup of this side names one", r.order.LiveName, x.Domains),
 			Remedy: "restore a backup of this side: stowage backup list"}}, nil
 	}
 	return nil, nil
@@ -174,11 +174,11 @@ func askReach(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	switch {
 	case !at.Reached(oldest):
 		return []farm.Finding{{Severity: farm.Blocker, Subject: string(r.order.LiveName),
-			Text: fmt.Sprintf("its binary logs do not reach back to %s, which is at %s: the oldest position that can be had is %s", b.ID, at, oldest), Remedy: instead}}, nil
+			Text: fmt.Sprintf("its binary logs do not reach back to %s at %s: they begin at %s", b.ID, at, oldest), Remedy: instead}}, nil
 	case !newest.Reached(at):
 		return []farm.Finding{{Severity: farm.Blocker, Subject: string(r.order.LiveName),
-			Text:   fmt.Sprintf("it never received %s that %s has: it is at %s, and the backup at %s", farm.Counted(at.Missing(newest)+newest.Missing(at), "transaction"), b.ID, newest, at),
-			Remedy: instead + ". What only this backup has can be looked at beside: stowage restore " + b.ID}}, nil
+			Text:   fmt.Sprintf("it never received %s of backup %s: it is at %s, the backup at %s", farm.Counted(at.Missing(newest)+newest.Missing(at), "transaction"), b.ID, newest, at),
+			Remedy: instead + ". To see what only this backup has: stowage restore " + b.ID}}, nil
 	}
 	return nil, nil
 }
@@ -186,7 +186,7 @@ func askReach(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 // wouldDo names the newest backup of the pair whose position the twin can bring up to its own.
 func (r *restoring) wouldDo(oldest, newest mysql.Position) string {
 	x := r.order.Side
-	none := fmt.Sprintf("no other backup of %s would do: take one of the side that serves (stowage backup run %s/%s --full), and restore that", x.Pair, x.Pair, x.twin())
+	none := fmt.Sprintf("no other backup of %s can be used: back up the side that serves (stowage backup run %s/%s --full), and restore that", x.Pair, x.Pair, x.twin())
 	all, err := kept.All(r.act.Store)
 	if err != nil {
 		return none
@@ -197,7 +197,7 @@ func (r *restoring) wouldDo(oldest, newest mysql.Position) string {
 			continue
 		}
 		if _, err := chainOf(b.ID, all); err == nil {
-			return fmt.Sprintf("the newest backup that would do is %s: stowage restore %s --as-side %s --to %s", b.ID, b.ID, x.Side, r.order.On)
+			return fmt.Sprintf("the newest usable backup is %s: stowage restore %s --as-side %s --to %s", b.ID, b.ID, x.Side, r.order.On)
 		}
 	}
 	return none
@@ -228,8 +228,8 @@ func askEvents(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
-	return []farm.Finding{{Severity: farm.Warning, Subject: x.name(), Text: fmt.Sprintf("it may have fired %s: %s. Those that the backup of this side does not have stay disabled", farm.Counted(len(of), "event"), farm.Some(of)),
-		Remedy: "when it serves: ALTER EVENT ... ENABLE there"}}, nil
+	return []farm.Finding{{Severity: farm.Warning, Subject: x.name(), Text: fmt.Sprintf("it may have fired %s: %s. Events that the backup of this side lacks stay disabled", farm.Counted(len(of), "event"), farm.Some(of)),
+		Remedy: "once it serves, enable them there: ALTER EVENT ... ENABLE"}}, nil
 }
 
 // askUnreceived says up to where the twin has what the lost side wrote.
@@ -249,8 +249,8 @@ func askUnreceived(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []farm.Finding{{Severity: farm.Warning, Subject: x.name(), Text: fmt.Sprintf("%s has its writes up to %s: what it acknowledged behind that is on its disk only, and is not restored", r.order.LiveName, at.Only(x.Domains[0])),
-		Remedy: "if that disk can be read, keep it: mariadb-binlog shows what is behind that position"}}, nil
+	return []farm.Finding{{Severity: farm.Warning, Subject: x.name(), Text: fmt.Sprintf("%s has its writes up to %s; writes after that are on its own disk only, and are not restored", r.order.LiveName, at.Only(x.Domains[0])),
+		Remedy: "keep that disk if it can be read: mariadb-binlog shows the writes after that position"}}, nil
 }
 
 // errorsOf is the first blocker as an error.

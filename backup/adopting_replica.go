@@ -32,7 +32,7 @@ func (d replicaDance) Out(ctx context.Context) error {
 			return nil
 		})
 		if err == nil {
-			r.Report(farm.Event{Kind: farm.StepProgress, Phase: "flip", Text: fmt.Sprintf("routing does not name %s any more", r.order.Side.LostAt)})
+			r.Report(farm.Event{Kind: farm.StepProgress, Phase: "flip", Text: fmt.Sprintf("routing no longer names %s", r.order.Side.LostAt)})
 		}
 		return err
 	})
@@ -73,7 +73,7 @@ func (r *restoring) mayAdoptReplica(ctx context.Context, p *route.Pair) error {
 		return &farm.Error{Op: "adopt", Subject: x.name(), Err: errors.New(text), Hint: hint}
 	}
 	if p == nil || x.Named >= 0 && !slices.Contains(p.Replicas, r.server.Address()) {
-		return wrong("routing does not name the restored replica", "was routing changed by hand? stowage resume goes on when it names it again")
+		return wrong("routing does not name the restored replica", "correct the routing table if it was changed by hand, then: stowage resume")
 	}
 	now, err := r.server.Replication(ctx)
 	if err == nil && !(now.Follows(r.live.Address()) && now.Running()) {

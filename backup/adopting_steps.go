@@ -25,11 +25,11 @@ func adoptingReplicaSteps() []swing.Step[*restoring] {
 	restore, dance := madeOfABackup(), swing.StepsWith(rewireStep(), []string{"flip"}, swing.FollowerIn)
 	out := dance[0]
 	out.Needs = "the replica that is lost does not answer"
-	out.Effect = "routing does not name it any more; its readers go to other replicas, or to the primary"
+	out.Effect = "routing no longer names it; its readers go to other replicas, or to the primary"
 	out.Known = "routing's list of replicas is without it"
 	out.Undone = "nothing: the server that its readers came from is lost"
 	in := dance[len(dance)-1]
-	in.Effect = "routing names the restored replica where the lost one stood"
+	in.Effect = "routing names the restored replica in place of the lost one"
 	in.Known = "routing's list of replicas has it"
 	in.Undone = "routing does not name it"
 	return slices.Concat(restore[:1], []swing.Step[*restoring]{out}, restore[1:], attachingSteps(), dance[2:len(dance)-1], []swing.Step[*restoring]{in, adoptStep()})
@@ -55,7 +55,7 @@ func attachingSteps() []swing.Step[*restoring] {
 		{
 			Name:    "compare",
 			Needs:   "caught up",
-			Effect:  "the restored instance stands still at a barrier for the time of the comparison",
+			Effect:  "the restored instance stops at a barrier while rows are compared",
 			Known:   "the checksums of all rows of all tables are those of the twin, at one GTID position",
 			Timeout: 24 * time.Hour,
 			Do:      act.Method((*restoring).compareSide),
@@ -69,7 +69,7 @@ func rewireStep() swing.Step[*restoring] {
 		Needs:   "compared",
 		Effect:  "the twin replicates from the restored instance instead of the lost one",
 		Known:   "both of the twin's replication threads run, from the new address",
-		Undone:  "the twin's link leads to the lost one again, and waits for it",
+		Undone:  "the twin replicates from the lost server's address again, and waits for it",
 		Phases:  []string{"wait", "repoint"},
 		Timeout: 10 * time.Minute,
 		Do:      act.Method((*restoring).rewire),

@@ -75,7 +75,7 @@ func (a *Act) archive(ctx context.Context, x *Archiving) error {
 	}
 	on, ok := h.(host.Archivist)
 	if !ok {
-		return &farm.Error{Op: "archive binary log", Subject: string(x.Instance), Err: fmt.Errorf("%w: host %s cannot do that", farm.ErrRefused, at.Host), Hint: "stowage agent status: is its agent of this version?"}
+		return &farm.Error{Op: "archive binary log", Subject: string(x.Instance), Err: fmt.Errorf("%w: host %s cannot do that", farm.ErrRefused, at.Host), Hint: "is its agent of this version? stowage agent status"}
 	}
 	_, place := PlaceOf(a.Farm.Backup, at.Host)
 	if x.Dir, err = host.ArchiveDir(place, x.Instance); err != nil {

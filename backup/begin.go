@@ -43,8 +43,8 @@ func PlaceOf(b farm.Backup, on farm.HostName) (farm.HostName, vault.Place) {
 // Begin backs up one side of each pair, after everything was asked. The zero Run: none is due.
 func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, error) {
 	if !a.Farm.Backup.IsPlace() {
-		return store.Run{}, nil, &farm.Error{Op: "back up", Subject: "farm.yaml", Err: fmt.Errorf("%w: it does not say where backups go", farm.ErrInput),
-			Hint: "backup: {dir: /srv/backup} in farm.yaml; docs/guide/backup.md"}
+		return store.Run{}, nil, &farm.Error{Op: "back up", Subject: "farm.yaml", Err: fmt.Errorf("%w: backup is missing, the place for backups", farm.ErrInput),
+			Hint: "add it, for example backup: {dir: /srv/backup}; docs/guide/backup.md"}
 	}
 	all, err := kept.All(a.Store)
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, err
 			job, err := a.takingJob(ctx, run, w, all)
 			return job, 0, err
 		},
-		Survey: a.SurveyJob, Remedy: "remedy them, or name the pairs that can be backed up; nothing has been copied",
+		Survey: a.SurveyJob, Remedy: "remedy them, or name the pairs without blockers; nothing was copied",
 	})
 }
 

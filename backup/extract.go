@@ -67,20 +67,20 @@ func (a *Act) extractFor(e Extract, b catalogue.Backup, u Until, reader uint32) 
 		return nil, bad(e.Schema, "name another backup: stowage backup list --json", "backup %s does not have it", b.ID)
 	}
 	if slices.Contains(systemDatabases, strings.ToLower(e.Schema)) {
-		return nil, bad(e.Schema, "restore the whole instance: stowage restore "+string(b.Pair), "it is the server's own")
+		return nil, bad(e.Schema, "restore the whole instance: stowage restore "+string(b.Pair), "it is a system database")
 	}
 	if o.As == "" {
 		o.As = ExtractName(e.Schema, b, u)
 	}
 	if n := len([]rune(o.As)); n > longestName || strings.HasSuffix(o.As, " ") || slices.Contains(systemDatabases, strings.ToLower(o.As)) {
-		return nil, bad(o.As, "say another: --as NAME", "it cannot be the name of a database; it has %s, and %d are allowed", farm.Counted(n, "character"), longestName)
+		return nil, bad(o.As, "name another: --as NAME", "it cannot be the name of a database (it has %s; at most %d are allowed)", farm.Counted(n, "character"), longestName)
 	}
 	if o.Pair == "" {
 		o.Pair = b.Pair
 	}
 	pair, ok := a.Farm.Pair(o.Pair)
 	if !ok {
-		return nil, bad(string(o.Pair), "stowage inventory lists them; say another: --into PAIR", "farm.yaml has no such pair")
+		return nil, bad(string(o.Pair), "stowage inventory lists them; name another: --into PAIR", "farm.yaml has no such pair")
 	}
 	side := e.Side
 	if side == "" {
@@ -101,7 +101,7 @@ func (a *Act) extractFor(e Extract, b catalogue.Backup, u Until, reader uint32) 
 	for _, p := range a.Farm.Pairs {
 		for _, s := range p.Shards {
 			if string(s.Name) == o.As {
-				return nil, bad(o.As, "say another: --as NAME", "farm.yaml has a shard of that name, in pair %s", p.Name)
+				return nil, bad(o.As, "name another: --as NAME", "farm.yaml has a shard of that name, in pair %s", p.Name)
 			}
 			if string(s.Name) == o.Schema && len(o.Tables) == 0 {
 				o.Bytes = int64(s.Needs[farm.Disk])

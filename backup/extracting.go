@@ -132,7 +132,7 @@ func (r *restoring) compareCopy(ctx context.Context) error {
 		return err
 	}
 	return r.refuse("compare", fmt.Errorf("%s differ between the restored server and %s on %s, the first: %s", farm.Counted(len(differ), "place"), r.order.Extract.As, r.ends[0].Name(), differ[0]),
-		"find out who else writes to that database, end that, and restore again")
+		"find the client that writes to that database, stop it, and restore again")
 }
 
 // keep hands the database over to its owner, and takes the throw-away server away.

@@ -48,7 +48,7 @@ func of(bare *act.Act, s swing.Settings, kind func(*Act) act.Kind) *Act {
 
 // Kind is backing up. That of an Act that is nil can be looked at and not carried out.
 func Kind(a *Act) act.Kind {
-	return act.Kind{Name: Backup, Part: "instance", Ungated: true, Stuck: stuckText, Again: "remedy the cause, then again: stowage backup run; copies that are done stay", Runbooks: []act.Runbook{
+	return act.Kind{Name: Backup, Part: "instance", Ungated: true, Stuck: stuckText, Again: "remedy the cause and repeat: stowage backup run; finished copies are kept", Runbooks: []act.Runbook{
 		act.NewRunbook("copy", takingSteps(), func(c engine.Call, s act.Step, beat func(string)) (*taking, error) { return a.taking(c, s, beat) }),
 	}}
 }
@@ -57,7 +57,7 @@ func Kind(a *Act) act.Kind {
 func RestoreKind(a *Act) act.Kind {
 	open := func(c engine.Call, s act.Step, beat func(string)) (*restoring, error) { return a.restoring(c, s, beat) }
 	steps := restoringSteps()
-	return act.Kind{Name: Restore, Part: "instance", Ungated: true, Again: "remedy the cause and run it again; no server that serves was changed, and no vault", Stuck: "what was restored is compared; remedy the cause, then: stowage resume", Runbooks: []act.Runbook{
+	return act.Kind{Name: Restore, Part: "instance", Ungated: true, Again: "remedy the cause and run it again; no serving server and no vault was changed", Stuck: "the restored rows are compared; remedy the cause, then: stowage resume", Runbooks: []act.Runbook{
 		act.NewRunbook("restore", steps, open),
 		act.NewRunbook(verify, append(steps[:len(steps):len(steps)], verifyingSteps()...), open),
 		act.NewRunbook(extract, append(steps[:len(steps):len(steps)], extractingSteps()...), open),
@@ -67,7 +67,7 @@ func RestoreKind(a *Act) act.Kind {
 }
 
 // stuckText is for a set whose manifest could not be written, or not be kept.
-const stuckText = "the copy is whole and not in the catalogue; remedy the cause, then: stowage resume"
+const stuckText = "the copy is complete, but not in the catalogue; remedy the cause, then: stowage resume"
 
 // partOf is the name that the stream of a backup has in its set.
 func partOf(k catalogue.Kind) string {

@@ -21,9 +21,9 @@ func (o restoreOrder) mayBeLogical(w RestoreWish) error {
 	case b.IsPhysical():
 		return nil
 	case !w.Until.isBackup() && !w.Verify:
-		return bad("name a full or incremental one: stowage backup list", "it is a logical backup, which has the moment at which it was taken and no other")
+		return bad("name a full or incremental one: stowage backup list", "a logical backup can be restored only to the moment at which it was taken")
 	case w.Side != "":
-		return bad("name a full or incremental one: stowage backup list", "it is a logical backup, and a side needs all that a server has")
+		return bad("name a full or incremental one: stowage backup list", "it is a logical backup: it has shards, but not all that a side needs")
 	}
 	return nil
 }
@@ -33,7 +33,7 @@ func (r *restoring) load(ctx context.Context) error {
 	i, b := r.order.Instance, r.order.last()
 	founder, ok := r.host.(host.Founder)
 	if !ok {
-		return r.refuse("load", fmt.Errorf("host %s cannot set up an instance", r.order.On), "stowage agent status: is its agent of this version?")
+		return r.refuse("load", fmt.Errorf("host %s cannot set up an instance", r.order.On), "is its agent of this version? stowage agent status")
 	}
 	as := host.Login{User: replayer, Password: rand.Text(), Address: i.Dial()}
 	own := r.act.Admin.At(i.Dial())

@@ -57,12 +57,12 @@ func (t *taking) undumpable(ctx context.Context) (out []farm.Finding, err error)
 			return out, err
 		}
 		if !there {
-			out = append(out, t.finding(farm.Blocker, "it has no database "+name+", which farm.yaml names as a shard", "stowage inventory says where it is; or name others: --shards")...)
+			out = append(out, t.finding(farm.Blocker, "it has no database "+name+", which farm.yaml names as a shard", "stowage inventory says where it is; or name other shards: --shards")...)
 		}
 	}
 	unfit, err := t.server.UnfitForDump(ctx, names)
 	for _, u := range unfit {
-		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("a logical backup cannot have %s: %s", u.Table, u.Why), u.Remedy)...)
+		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("a logical backup cannot contain %s: %s", u.Table, u.Why), u.Remedy)...)
 	}
 	return out, err
 }

@@ -33,7 +33,7 @@ func howToRestore(b catalogue.Backup, chain []string) string {
 	}
 	t.WriteString("  chown -R mysql:mysql /srv/restored\n  mariadbd --defaults-file=/srv/restored/backup-my.cnf --user=mysql --datadir=/srv/restored --socket=/srv/restored/sock --skip-networking --skip-slave-start --event-scheduler=OFF\n\n")
 	if b.GTID != "" {
-		fmt.Fprintf(&t, "Its data are at GTID position %s, which is %s:%d in the binary log of %s.\n", b.GTID, b.File, b.Offset, b.Instance)
+		fmt.Fprintf(&t, "Its data is at GTID position %s, which is %s:%d in the binary log of %s.\n", b.GTID, b.File, b.Offset, b.Instance)
 		t.WriteString("Later changes: mariadb-binlog --start-position=" + fmt.Sprint(b.Offset) + " " + b.File + " and the files after it | mariadb.\n")
 	}
 	t.WriteString("options.cnf is what the server was started with. The sums of the files are in manifest.json.\n")

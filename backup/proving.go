@@ -63,7 +63,7 @@ func (r *restoring) compare(ctx context.Context) error {
 			return err
 		}
 		return r.refuse("compare", fmt.Errorf("%s", compare.Differences(r.live, verdict.Mismatches)),
-			"the backup is not what the live server holds: take a full backup now, and find out what was written there without its binary log (sql_log_bin=0)")
+			"the backup differs from the live server: take a full backup now, and find what was written there with sql_log_bin=0")
 	}
 	return nil
 }

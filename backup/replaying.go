@@ -27,7 +27,7 @@ func (r *restoring) stretch(ctx context.Context) (s stretch, err error) {
 	}
 	var ok bool
 	if s.archive, ok = r.host.(host.Archivist); !ok {
-		return s, r.refuse("replay", fmt.Errorf("host %s cannot replay binary logs", r.order.On), "stowage agent status: is its agent of this version?")
+		return s, r.refuse("replay", fmt.Errorf("host %s cannot replay binary logs", r.order.On), "is its agent of this version? stowage agent status")
 	}
 	if s.from, err = s.archive.ArchiveFrom(ctx, s.dir, host.SeedPoint{File: b.File, Offset: b.Offset}, b.GTID); err == nil {
 		s.to, err = placeIn(ctx, s.archive, s.dir, r.order.Until)
@@ -46,7 +46,7 @@ func (r *restoring) replay(ctx context.Context) error {
 	}
 	s, err := r.stretch(ctx)
 	if err != nil && r.mayTakeLive() {
-		r.Report(farm.Event{Kind: farm.StepProgress, Text: "no archived binary log goes on from this backup: the live server's own are taken"})
+		r.Report(farm.Event{Kind: farm.StepProgress, Text: "no archived binary log continues this backup: the live server's own logs are used"})
 		return nil
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *restoring) notThere(err error) error {
 }
 
 // moreLogs is what to do about a moment that the archive does not have.
-const moreLogs = "stowage backup binlogs archives what was written by now; stowage backup status says up to when each pair can be restored"
+const moreLogs = "archive the newest writes: stowage backup binlogs; stowage backup status says up to when each pair can be restored"
 
 // replayer is an account of the restored instance for the time of the replay. What is in a binary log may be anything: Stowage's own account is not
 // allowed to do that, and need not be.
@@ -99,7 +99,7 @@ const replayer = "stowage_replay"
 func (r *restoring) mayDoAll(ctx context.Context) (host.Login, error) {
 	founder, ok := r.host.(host.Founder)
 	if !ok {
-		return host.Login{}, r.refuse("replay", fmt.Errorf("host %s cannot set up an instance", r.order.On), "stowage agent status: is its agent of this version?")
+		return host.Login{}, r.refuse("replay", fmt.Errorf("host %s cannot set up an instance", r.order.On), "is its agent of this version? stowage agent status")
 	}
 	password := rand.Text()
 	setup := mysql.AllAllowed(replayer, password)
@@ -135,7 +135,7 @@ func (r *restoring) reached(ctx context.Context, begin string) (string, error) {
 			break
 		}
 		if time.Now().After(end) {
-			return "", r.refuse("replay", fmt.Errorf("%s connected to an instance that clients should not know yet", farm.Counted(n, "client is")), "find out who uses it, and end that")
+			return "", r.refuse("replay", fmt.Errorf("%s connected to an instance that no client should know yet", farm.Counted(n, "client is")), "find that client and stop it, then restore again")
 		}
 		if err := pause(ctx, 200*time.Millisecond); err != nil {
 			return "", err
@@ -166,7 +166,7 @@ func (r *restoring) stands(ctx context.Context, to host.Found) error {
 		return err
 	}
 	if !want.Reached(is) { // what leaves no transaction behind, as a temporary table does, leaves it short of the place
-		return r.refuse("replay", fmt.Errorf("it is at %s, and not at %s", is, want), "restore again; when this comes again, the archive and the server's own log differ: stowage backup check")
+		return r.refuse("replay", fmt.Errorf("it is at %s instead of %s", is, want), "restore again; if this repeats, the archive and the server's own log differ: stowage backup check")
 	}
 	r.memory.GTID = is.String()
 	if !to.At.IsZero() {

@@ -61,7 +61,7 @@ func (a *Act) BeginRestore(ctx context.Context, w RestoreWish) (store.Run, []far
 			job, id, err := a.restoreJob(ctx, run, book, w, all)
 			return job, id, err
 		},
-		Survey: a.SurveyJob, Remedy: "remedy them; nothing has been made",
+		Survey: a.SurveyJob, Remedy: "remedy them; nothing was made",
 	})
 }
 
@@ -127,7 +127,7 @@ func chainOf(id string, all []catalogue.Backup) ([]catalogue.Backup, error) {
 		if n < 0 {
 			hint := "stowage backup list names them; stowage backup list --scan reads the vaults again"
 			if want != id {
-				return nil, &farm.Error{Op: "restore", Subject: id, Err: fmt.Errorf("%w: it is based on %s, which is not there", farm.ErrRefused, want), Hint: hint}
+				return nil, &farm.Error{Op: "restore", Subject: id, Err: fmt.Errorf("%w: it is based on %s, which is missing", farm.ErrRefused, want), Hint: hint}
 			}
 			return nil, &farm.Error{Op: "restore", Subject: id, Err: fmt.Errorf("%w: there is no such backup", farm.ErrInput), Hint: hint}
 		}
@@ -149,10 +149,10 @@ func (a *Act) placeFor(ctx context.Context, o *restoreOrder, to farm.HostName, p
 	}
 	h, ok := a.Farm.Host(to)
 	if !ok {
-		return &farm.Error{Op: "restore", Subject: b.ID, Err: fmt.Errorf("%w: farm.yaml has no host %s", farm.ErrInput, to), Hint: "say another: --to HOST"}
+		return &farm.Error{Op: "restore", Subject: b.ID, Err: fmt.Errorf("%w: farm.yaml has no host %s", farm.ErrInput, to), Hint: "name another: --to HOST"}
 	}
 	if h.Dir == "" {
-		return &farm.Error{Op: "restore", Subject: b.ID, Err: fmt.Errorf("%w: host %s has no dir in farm.yaml, where new instances are made", farm.ErrInput, to), Hint: "give it one, or say another host: --to HOST"}
+		return &farm.Error{Op: "restore", Subject: b.ID, Err: fmt.Errorf("%w: host %s has no dir in farm.yaml, so it has no place for new instances", farm.ErrInput, to), Hint: "give it one, or name another host: --to HOST"}
 	}
 	o.On = to
 	port, err := a.portFor(ctx, h, port)
@@ -203,7 +203,7 @@ func (a *Act) liveFor(o *restoreOrder) error {
 	b := o.last()
 	pair, ok := a.Farm.Pair(b.Pair)
 	if !ok {
-		return &farm.Error{Op: "verify", Subject: b.ID, Err: fmt.Errorf("%w: farm.yaml has no pair %s any more", farm.ErrInput, b.Pair), Hint: "restore it without comparing: stowage restore " + b.ID}
+		return &farm.Error{Op: "verify", Subject: b.ID, Err: fmt.Errorf("%w: farm.yaml no longer has pair %s", farm.ErrInput, b.Pair), Hint: "restore it without comparing: stowage restore " + b.ID}
 	}
 	side, ok := pair.Sides[b.Side]
 	if !ok {

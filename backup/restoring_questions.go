@@ -39,15 +39,15 @@ func (r *restoring) blocker(text, remedy string) []farm.Finding {
 // askChain asks whether the vault still has what the catalogue says.
 func askChain(ctx context.Context, r *restoring) (out []farm.Finding, err error) {
 	if err := r.act.Greet(ctx, r.order.last().Host); err != nil { // it may be the machine that is lost
-		return r.blocker(fmt.Sprintf("the vault is on host %s, which does not answer: %v", r.order.last().Host, err), "start its agent, or name a backup that is elsewhere: stowage backup list"), nil
+		return r.blocker(fmt.Sprintf("host %s of the vault does not answer: %v", r.order.last().Host, err), "start its agent, or name a backup in another vault: stowage backup list"), nil
 	}
 	for _, b := range r.order.Chain {
 		sets, err := r.vault.Vault(b.Place).Sets(ctx, b.ID)
 		switch {
 		case errors.Is(err, vault.ErrNone) || err == nil && len(sets) == 0:
-			out = append(out, r.blocker(fmt.Sprintf("the vault on host %s has no %s", b.Host, b.ID), "stowage backup list --scan says what is there")...)
+			out = append(out, r.blocker(fmt.Sprintf("the vault on host %s has no %s", b.Host, b.ID), "stowage backup list --scan reads what is there")...)
 		case err != nil:
-			return append(out, r.blocker(fmt.Sprintf("the vault on host %s cannot be read: %v", b.Host, err), hintOr(err, "backup in farm.yaml names it"))...), nil
+			return append(out, r.blocker(fmt.Sprintf("the vault on host %s cannot be read: %v", b.Host, err), hintOr(err, "backup in farm.yaml names the vault: correct it, or give Stowage access"))...), nil
 		}
 	}
 	return out, nil
@@ -79,7 +79,7 @@ func askPlace(ctx context.Context, r *restoring) (out []farm.Finding, err error)
 		return out, err
 	}
 	if !free && running == 0 {
-		out = append(out, r.blocker(fmt.Sprintf("something listens at %s already", i.Dial()), "say another port: --port")...)
+		out = append(out, r.blocker(fmt.Sprintf("another process listens at %s", i.Dial()), "choose another port: --port")...)
 	}
 	var need int64
 	for _, b := range r.order.Chain {
@@ -100,7 +100,7 @@ func askLive(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 		return nil, nil
 	}
 	if _, err := r.live.BinlogPosition(ctx); err != nil {
-		return r.blocker(fmt.Sprintf("%s, with which it is to be compared, does not answer: %v", r.order.LiveName, err), "wait for it, or restore without comparing: stowage restore"), nil
+		return r.blocker(fmt.Sprintf("the live server %s, which rows are compared with, does not answer: %v", r.order.LiveName, err), "wait for it, or restore without comparing: stowage restore"), nil
 	}
 	if r.order.last().GTID == "" {
 		return r.blocker(r.order.last().ID+" has no GTID position: its server had no binary log", "set log_bin there and take a full backup"), nil

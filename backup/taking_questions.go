@@ -35,14 +35,14 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 		return t.finding(farm.Blocker, fmt.Sprintf("it does not answer at %s: %v", t.order.Instance.Dial(), err), "back up its twin: stowage backup run PAIR/SIDE"), nil
 	}
 	if flavor.ClonesItself() {
-		return t.finding(farm.Blocker, fmt.Sprintf("it is %s: only MariaDB is backed up so far", flavor), "take it out of the list: name pairs, or hosts, that run MariaDB"), nil
+		return t.finding(farm.Blocker, fmt.Sprintf("it is %s; Stowage backs up MariaDB only", flavor), "name pairs or hosts that run MariaDB"), nil
 	}
 	facts, err := t.server.Facts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if v := facts.Variables["log_bin"]; v == "OFF" || v == "0" {
-		out = append(out, t.finding(farm.Warning, "its binary log is off: a restore ends where the copy ended, not at a later second, and cannot be compared with a live server", "set log_bin in its option file, and restart it: stowage roll --set")...)
+		out = append(out, t.finding(farm.Warning, "its binary log is off: no moment after the copy can be restored, and no restore can be compared with the live server", "set log_bin in its option file, and restart it: stowage roll --set")...)
 	}
 	if !t.order.Backup.IsPhysical() {
 		more, err := t.undumpable(ctx)
@@ -60,7 +60,7 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 	}
 	slices.Sort(names)
 	if len(names) > 0 {
-		f := t.finding(farm.Warning, fmt.Sprintf("writers of %s that InnoDB does not have wait while the copy ends: %s", farm.Counted(len(names), "table"), farm.Some(names)), "ALTER TABLE ... ENGINE=InnoDB")
+		f := t.finding(farm.Warning, fmt.Sprintf("writes to %s outside of InnoDB wait while the copy ends: %s", farm.Counted(len(names), "table"), farm.Some(names)), "ALTER TABLE ... ENGINE=InnoDB")
 		f[0].Names = names
 		out = append(out, f...)
 	}
@@ -85,7 +85,7 @@ func askRoom(ctx context.Context, t *taking) ([]farm.Finding, error) {
 	b := t.order.Backup
 	free, err := t.to.Vault(b.Place).Free(ctx)
 	if err != nil {
-		return t.finding(farm.Blocker, fmt.Sprintf("the vault on host %s cannot be used: %v", b.Host, err), hintOr(err, "backup in farm.yaml names it")), nil
+		return t.finding(farm.Blocker, fmt.Sprintf("the vault on host %s cannot be used: %v", b.Host, err), hintOr(err, "backup in farm.yaml names the vault: correct it, or give Stowage access")), nil
 	}
 	if free < 0 || b.Kind == catalogue.Incremental {
 		return nil, nil

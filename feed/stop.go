@@ -41,7 +41,7 @@ func (r *Reader) statement(c mysql.Change) error {
 		r.trx.isXA = true
 	case mysql.PartUndone:
 		if r.trx.touched {
-			return r.stop("part of a transaction was rolled back after a change to a table that cannot be: %s", short(c.Text))
+			return r.stop("part of a transaction was rolled back, but it had changed a table that cannot roll back: %s", short(c.Text))
 		}
 	}
 	return nil

@@ -56,10 +56,10 @@ func (f *Follower) definitionsOf(ctx context.Context, s *mysql.Server) ([]*mysql
 		out = append(out, p)
 	}
 	if len(missing) > 0 {
-		return nil, f.input(fmt.Errorf("no table %s, or it keeps its history (system versioning)", farm.Some(slices.Sorted(maps.Keys(missing)))), "")
+		return nil, f.input(fmt.Errorf("no table %s, or it is system-versioned", farm.Some(slices.Sorted(maps.Keys(missing)))), "")
 	}
 	if len(out) == 0 {
-		return nil, f.input(fmt.Errorf("%s has no tables in it", s.Name()), "")
+		return nil, f.input(fmt.Errorf("%s has no tables", s.Name()), "")
 	}
 	return out, nil
 }

@@ -78,7 +78,7 @@ func (f *Follower) enter(ctx context.Context, h *feed.Handover) error {
 	if err != nil {
 		return err
 	}
-	f.tell("%s went from %s to %s: going on there behind %s", f.State.Shard, h.From, h.To, h.Entered)
+	f.tell("%s moved from %s to %s: continuing there after %s", f.State.Shard, h.From, h.To, h.Entered)
 	f.State.Pair, f.at = h.To, entered
 	return f.keep(ctx)
 }
@@ -183,7 +183,7 @@ func (f *Follower) take(ctx context.Context, p feed.Piece) error {
 		f.skipped = true
 	} else {
 		if p.IsRolledBack && !p.First {
-			return f.refuse(fmt.Sprintf("a transaction of more than %s was rolled back after a change to a table that cannot be", farm.Counted(feed.PieceRows, "row")))
+			return f.refuse(fmt.Sprintf("a transaction of more than %s was rolled back, but it had changed a table that cannot roll back", farm.Counted(feed.PieceRows, "row")))
 		}
 		if p.First {
 			f.lines.on(f.reader.Server())
@@ -239,7 +239,7 @@ func (f *Follower) keep(ctx context.Context) error {
 func (f *Follower) look(ctx context.Context) (*feed.Handover, error) {
 	h, err := f.hasLeft(ctx)
 	if err != nil { // a store that is busy, a routing that cannot be read: later
-		f.tell("where %s is cannot be found out now: %v", f.State.Shard, err)
+		f.tell("the pair of %s cannot be found now: %v", f.State.Shard, err)
 		return nil, nil
 	}
 	if h != nil || !f.whole {

@@ -88,7 +88,7 @@ func (e *misfit) Error() string { return e.why }
 func (l *lines) change(ctx context.Context, c mysql.Change) error {
 	t := l.plain[strings.TrimPrefix(c.Table, mysql.AsidePrefix)]
 	if t == nil {
-		return &misfit{fmt.Sprintf("table %s is new, or keeps its history: it is not followed", c.Table)}
+		return &misfit{fmt.Sprintf("table %s is new or system-versioned: it is not followed", c.Table)}
 	}
 	if err := t.Fits(c); err != nil {
 		return &misfit{err.Error()}

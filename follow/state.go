@@ -91,7 +91,7 @@ func readState(path string) (*State, error) {
 		_, err = mysql.ParsePosition(s.Position)
 	}
 	if err != nil {
-		return nil, stateError(path, err, "it is written by 'stowage follow' alone; without it, begin with --from")
+		return nil, stateError(path, err, "only 'stowage follow' may write it; to start without it, give --from")
 	}
 	return &s, nil
 }

@@ -29,7 +29,7 @@ func (f *Follower) explained(err error) error {
 // refuse ends the reading before a transaction.
 func (f *Follower) refuse(what string) error {
 	return &farm.Error{Op: "follow at " + f.trx.String(), Subject: string(f.State.Shard), Err: fmt.Errorf("%w: %s", farm.ErrRefused, what),
-		Hint: "everything before it was handed out; to go on behind it, with the tables as they are now: --past " + f.trx.String()}
+		Hint: "all lines before it were written; to continue after it, with the tables as they are now: --past " + f.trx.String()}
 }
 
 func (f *Follower) input(err error, hint string) error {

@@ -72,7 +72,7 @@ func (m InstanceMove) order(now *farm.Farm) (placement.Move, error) {
 		}
 	}
 	if to.Dir == "" {
-		return bad("host %s has no dir in farm.yaml, where new instances are made", m.To)
+		return bad("host %s has no dir in farm.yaml, so it has no place for new instances", m.To)
 	}
 	from, _ := now.Host(side.Host)
 	name := p.Instance(m.Side)

@@ -209,7 +209,7 @@ func checkRouting(_ context.Context, s *survey) ([]farm.Finding, error) {
 			out = append(out, blocker(pair, fmt.Sprintf("routing sends side %s to %q, farm.yaml says %s", x.side, got, x.address), "make the two agree"))
 		}
 		if s.routing.GateIsClosed(x.side) {
-			out = append(out, blocker(pair, fmt.Sprintf("the gate of side %s is closed", x.side), "finish what closed it: stowage status, stowage resume"))
+			out = append(out, blocker(pair, fmt.Sprintf("the gate of side %s is closed", x.side), "finish the run that closed it: stowage status, stowage resume"))
 		}
 	}
 	return out, nil

@@ -30,7 +30,7 @@ const (
 // Apply keeps the columns of all shards of a spec current until ctx ends. What one shard cannot do is told, and tried again; the others go on.
 func (a *Act) Apply(ctx context.Context, sp spec.Spec, tell func(format string, args ...any)) error {
 	if sp.Keep != spec.Applier {
-		return &farm.Error{Op: "apply changes", Subject: fmt.Sprintf("%s:%d", sp.File, sp.Line("keep")), Err: fmt.Errorf("%w: keep is %s: nothing is to be applied", farm.ErrInput, sp.Keep), Hint: "keep: applier, and max_lag: docs/guide/reshape.md"}
+		return &farm.Error{Op: "apply changes", Subject: fmt.Sprintf("%s:%d", sp.File, sp.Line("keep")), Err: fmt.Errorf("%w: keep is %s; there is nothing to apply", farm.ErrInput, sp.Keep), Hint: "set keep: applier and max_lag in the spec: docs/guide/reshape.md"}
 	}
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -159,7 +159,7 @@ func (x *applier) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.tell("applying changes from %s, behind %s", x.reader.Server().Name(), from)
+	x.tell("applying changes from %s, after %s", x.reader.Server().Name(), from)
 	for {
 		if err := x.read(ctx); err != nil {
 			return err

@@ -74,7 +74,7 @@ func (a *Act) begin(ctx context.Context, next wave) (store.Run, []farm.Finding, 
 			job, err := a.job(run, next)
 			return job, 0, err
 		},
-		Survey: a.SurveyJob, Remedy: "remedy them; nothing has been touched",
+		Survey: a.SurveyJob, Remedy: "remedy them; nothing was changed",
 	})
 }
 

@@ -72,7 +72,7 @@ func (w *work) flip(ctx context.Context, what string, compare func(*latest.Sessi
 
 // wrongText is what a verdict says of rows that are not right.
 func wrongText(v latest.Verdict) string {
-	text := fmt.Sprintf("%d of its %d rows do not say what the latest child has", v.Mismatches, v.Rows)
+	text := fmt.Sprintf("%d of its %d rows differ from their latest child", v.Mismatches, v.Rows)
 	if len(v.Keys) > 0 {
 		text += fmt.Sprintf("; the first is %s", keyText(v.Keys[0]))
 	}

@@ -102,7 +102,7 @@ func (w *work) look(ctx context.Context) {
 		}
 		done[m.Shard] = true
 		if _, err := w.act.look(ctx, w.wave.Spec, *w.pair, m.Shard); err != nil {
-			w.say("pages show older flags of %s: they could not be read again: %v", m.Shard, err)
+			w.say("pages show older flags of %s, because reading them again failed: %v", m.Shard, err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func NewAct(bare *act.Act) *Act {
 
 // Kind is reshaping. That of an Act that is nil can be looked at and not carried out.
 func Kind(a *Act) act.Kind {
-	return act.Kind{Name: Name, Part: "pair", Ungated: true, Again: "remedy the cause, then again: stowage reshape; tenants that are done stay done",
+	return act.Kind{Name: Name, Part: "pair", Ungated: true, Again: "remedy the cause and repeat: stowage reshape; finished tenants stay as they are",
 		Stuck: "tenants are read as their flags say; remedy the cause, then: stowage resume", Runbooks: []act.Runbook{
 			act.NewRunbook(Name, steps, func(c engine.Call, s act.Step, beat func(string)) (*work, error) { return a.work(c, s, beat) }),
 		}}
@@ -50,7 +50,7 @@ func Kind(a *Act) act.Kind {
 
 var steps = []swing.Step[*work]{
 	{
-		Name: "preflight", Needs: "the pair serves", Effect: "none", Known: "no question found a blocker; what the tables were is remembered", Timeout: 10 * time.Minute,
+		Name: "preflight", Needs: "the pair serves", Effect: "none", Known: "preflight finds no blocker; the definitions of the tables are kept", Timeout: 10 * time.Minute,
 		Do: act.Method((*work).preflight),
 	},
 	{

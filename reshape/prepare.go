@@ -16,8 +16,8 @@ func (w *work) columns(ctx context.Context) error {
 		for _, statement := range shape.AddColumns(t) {
 			err := w.define(ctx, server, shard, statement+", ALGORITHM=INSTANT")
 			if code := mysql.CodeOf(err); code == 1845 || code == 1846 {
-				return &farm.Error{Op: "add columns", Subject: fmt.Sprintf("%s on %s", shard, server.Name()), Err: fmt.Errorf("%w: the server would have to write the table anew: %w", farm.ErrRefused, err),
-					Hint: "put this into a script for stowage alter, then begin again: " + statement + ";"}
+				return &farm.Error{Op: "add columns", Subject: fmt.Sprintf("%s on %s", shard, server.Name()), Err: fmt.Errorf("%w: the server would have to rebuild the table: %w", farm.ErrRefused, err),
+					Hint: "add the columns with stowage alter, then begin again: " + statement + ";"}
 			}
 			if err != nil {
 				return err
@@ -36,7 +36,7 @@ func (w *work) columnsBack(ctx context.Context) error {
 	}
 	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) error {
 		if column, last := shape.AreLast(was[shard], t); !last {
-			return &farm.Error{Op: "drop columns", Subject: fmt.Sprintf("%s on %s", shard, server.Name()), Err: fmt.Errorf("%w: column %s was added behind them: replication would put values into the wrong column", farm.ErrRefused, column),
+			return &farm.Error{Op: "drop columns", Subject: fmt.Sprintf("%s on %s", shard, server.Name()), Err: fmt.Errorf("%w: column %s was added after them; replication would then write into the wrong column", farm.ErrRefused, column),
 				Hint: "leave the columns; no query reads them: stowage resume continues"}
 		}
 		for _, statement := range shape.DropColumns(was[shard], t) {

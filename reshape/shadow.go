@@ -75,7 +75,7 @@ func (w *work) bothQueries(ctx context.Context, s *latest.Session, server *mysql
 	}
 	v, err := w.act.verify(ctx, w.wave.Spec, s, server, m, nil)
 	if err == nil && v.Mismatches == 0 {
-		w.say("tenant %s: the two queries differ in %s, whose changes the applier had still to apply", m, farm.Counted(c.Different, "row"))
+		w.say("tenant %s: the two queries differ in %s; the applier has not applied those changes yet", m, farm.Counted(c.Different, "row"))
 		c.Different = 0
 	}
 	return c, err

@@ -29,7 +29,7 @@ func hostSteps(phases, out, in []string) []swing.Step[*stay] {
 		Name:    "preflight",
 		Needs:   "all pairs of the host serve, and their servers follow each other as farm.yaml says; the host's owner allows the commands",
 		Effect:  "none",
-		Known:   "no question found a blocker; what the sides are is remembered",
+		Known:   "preflight finds no blocker; what the sides are is remembered",
 		Timeout: 2 * time.Hour, // packages are downloaded
 		Do:      act.Method((*stay).preflight),
 	}

@@ -76,6 +76,6 @@ func (a *Act) Begin(ctx context.Context, pair farm.PairName, side farm.SideName)
 				Lanes: []engine.Lane{{Name: string(pair), Holds: []string{act.WholeFarm}, Parts: []engine.Part{part}}}}, 0, nil
 		},
 		Survey: a.SurveyJob,
-		Remedy: "remedy them; nothing has been touched",
+		Remedy: "remedy them; nothing was changed",
 	})
 }

@@ -126,7 +126,7 @@ func (r *Roller) Begin(ctx context.Context, p agenda.Plan) (store.Run, []farm.Fi
 			job, err := r.job(run, p, pending)
 			return job, 0, err
 		},
-		Survey: r.SurveyJob, Remedy: "remedy them; nothing has been touched",
+		Survey: r.SurveyJob, Remedy: "remedy them; nothing was changed",
 	})
 }
 

@@ -14,7 +14,7 @@ func steps(out, in []string) []swing.Step[*visit] {
 		Name:    "preflight",
 		Needs:   "the pair serves, and its servers follow each other as farm.yaml says",
 		Effect:  "none",
-		Known:   "no question found a blocker; the side's variables are remembered",
+		Known:   "preflight finds no blocker; the side's variables are remembered",
 		Timeout: 2 * time.Minute,
 		Do:      act.Method((*visit).preflight),
 	}

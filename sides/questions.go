@@ -90,7 +90,7 @@ func askRouting(_ context.Context, s *survey) ([]farm.Finding, error) {
 	for side, server := range map[farm.SideName]*mysql.Server{s.v.Side: s.v.Leaves, s.v.Side.Twin(): s.v.Twin} {
 		switch got := s.routing.Sides[side].Address; {
 		case s.routing.GateIsClosed(side):
-			out = append(out, Blocker(pair, fmt.Sprintf("the gate of side %s is closed", side), "finish what closed it: stowage status, stowage resume"))
+			out = append(out, Blocker(pair, fmt.Sprintf("the gate of side %s is closed", side), "finish the run that closed it: stowage status, stowage resume"))
 		case s.routing.Share(side, side) != 100:
 			out = append(out, Blocker(pair, fmt.Sprintf("side %s serves %g %% of its clients", side, s.routing.Share(side, side)), "finish what took it out: stowage status, stowage resume"))
 		case got != server.Address():

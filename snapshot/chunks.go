@@ -135,7 +135,7 @@ func (c *Chunked) view(ctx context.Context, position string) (*mysql.View, error
 		return nil, err
 	}
 	if !view.At.Reached(want) {
-		err := &farm.Error{Op: "read snapshot", Subject: string(c.Server.Name()), Err: fmt.Errorf("%w: it is at %s, and has not all of %s, which was read before", farm.ErrRefused, view.At, want), Hint: "wait until it has caught up, and run the command again; or name the other side: --side"}
+		err := &farm.Error{Op: "read snapshot", Subject: string(c.Server.Name()), Err: fmt.Errorf("%w: it is at %s and lacks part of %s, which was read before", farm.ErrRefused, view.At, want), Hint: "wait until it has caught up and run the command again, or name the other side: --side"}
 		return nil, errors.Join(err, view.Close())
 	}
 	return view, nil
@@ -172,7 +172,7 @@ func (c *Chunked) lines(ctx context.Context, view *mysql.View, query string) (li
 func wholeKeys(columns []mysql.AnswerColumn) error {
 	for _, col := range columns {
 		if !strings.HasSuffix(col.Kind, "int") {
-			return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: column %s is %s; in chunks a snapshot needs keys that are whole numbers", farm.ErrInput, col.Name, col.Kind), Hint: "leave --chunks out: one view takes any key"}
+			return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: column %s is %s; --chunks needs integer keys", farm.ErrInput, col.Name, col.Kind), Hint: "leave --chunks out: one view takes any key"}
 		}
 	}
 	return nil

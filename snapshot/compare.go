@@ -74,7 +74,7 @@ func compare(ctx context.Context, server *mysql.Server, q queries, tenant string
 	}
 	out.Rows = normal.rows
 	if !slices.Equal(normal.names, denormal.names) {
-		return out, &farm.Error{Op: "compare queries", Subject: string(server.Name()), Err: fmt.Errorf("they return other columns: %s and %s", strings.Join(normal.names, ", "), strings.Join(denormal.names, ", "))}
+		return out, &farm.Error{Op: "compare queries", Subject: string(server.Name()), Err: fmt.Errorf("they return different columns: %s and %s", strings.Join(normal.names, ", "), strings.Join(denormal.names, ", "))}
 	}
 	wrong, all := differing(&normal, &denormal)
 	if len(wrong) == 0 {
@@ -184,7 +184,7 @@ func explain(normal, denormal []string) string {
 	case len(normal) == 0:
 		return "should not be in the denormalised answer: " + denormal[0]
 	case len(normal) != len(denormal):
-		return fmt.Sprintf("comes %d times in the normalised answer, %d times in the denormalised one", len(normal), len(denormal))
+		return fmt.Sprintf("appears %d times in the normalised answer, %d times in the denormalised one", len(normal), len(denormal))
 	}
 	return "differs; normalised: " + normal[0] + "; denormalised: " + denormal[0]
 }
@@ -208,7 +208,7 @@ func stale(err error) error {
 		return err
 	}
 	return &farm.Error{Op: "read snapshot", Err: fmt.Errorf("%w: the definition of a table was changed after the snapshot was opened: %w", farm.ErrRefused, err),
-		Hint: "begin again when the change of the table is over"}
+		Hint: "run it again when the ALTER TABLE has ended"}
 }
 
 // places are the columns of the key in an answer; all columns where one of them is not in it.

@@ -63,9 +63,9 @@ func look(ctx context.Context, p Place) Seen {
 		s.Not = "is fenced: it is read_only, and clients that write are sent there"
 	case !r.Configured && p.Alone:
 	case broken != nil:
-		s.Not = "does not follow its twin: " + broken.Error()
+		s.Not = "does not replicate from its twin: " + broken.Error()
 	case !r.Running() || !r.BehindOK:
-		s.Not = fmt.Sprintf("does not follow its twin: IO thread %s, SQL thread %s", r.IO, r.SQL)
+		s.Not = fmt.Sprintf("does not replicate from its twin: IO thread %s, SQL thread %s", r.IO, r.SQL)
 	case r.Behind > 0:
 		s.Not = fmt.Sprintf("is %v behind its twin", r.Behind)
 	}
@@ -84,7 +84,7 @@ func Choose(seen []Seen) (Seen, error) {
 	for _, s := range seen {
 		why = append(why, fmt.Sprintf("side %s %s", s.Side, s.Not))
 	}
-	return Seen{}, &farm.Error{Op: "choose a side", Err: fmt.Errorf("%w: no side has everything and is free to be read: %s", farm.ErrRefused, farm.Some(why)), Hint: "wait until one is in rotation and has caught up; or name one as it is: --side A"}
+	return Seen{}, &farm.Error{Op: "choose a side", Err: fmt.Errorf("%w: no side can be read: %s", farm.ErrRefused, farm.Some(why)), Hint: "wait until one is in rotation and has caught up, or name one regardless: --side A"}
 }
 
 // Why says in one sentence why this side was chosen.

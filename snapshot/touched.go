@@ -42,7 +42,7 @@ func (c *Chunked) touched(ctx context.Context, view *mysql.View) (map[string]boo
 			return nil, err
 		}
 		if !ok {
-			return nil, &farm.Error{Op: "read changes", Subject: string(c.Server.Name()), Err: fmt.Errorf("its binary log brings nothing behind %s, and the snapshot is at %s", reader.At(), view.At)}
+			return nil, &farm.Error{Op: "read changes", Subject: string(c.Server.Name()), Err: fmt.Errorf("its binary log ends at %s, but the snapshot is at %s", reader.At(), view.At)}
 		}
 		for _, change := range piece.Changes {
 			if err := t.take(ctx, change); err != nil {
@@ -117,7 +117,7 @@ func (t *touching) add(ctx context.Context, server *mysql.Server, table *mysql.C
 	for of, its := range by {
 		tt.by[of] = columnOf(plain, its)
 		if k := plain.Columns[tt.by[of]].Kind; k != mysql.PlainInt && k != mysql.PlainUint {
-			return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: %s.%s is not a whole number; in chunks a snapshot needs joins by whole numbers", farm.ErrInput, table.Name, its), Hint: "leave --chunks out: one view takes any join"}
+			return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: %s.%s is not an integer; --chunks needs joins by integers", farm.ErrInput, table.Name, its), Hint: "leave --chunks out: one view takes any join"}
 		}
 	}
 	t.tables[table.Name] = tt
@@ -135,7 +135,7 @@ func (t *touching) take(ctx context.Context, c mysql.Change) error {
 		return nil
 	}
 	if err := tt.plain.Fits(c); err != nil {
-		return &farm.Error{Op: "read changes", Err: fmt.Errorf("%w: %w", farm.ErrRefused, err), Hint: "begin the snapshot again: remove its state"}
+		return &farm.Error{Op: "read changes", Err: fmt.Errorf("%w: %w", farm.ErrRefused, err), Hint: "remove its state file to begin the snapshot again"}
 	}
 	for _, values := range c.Rows {
 		var err error

@@ -37,7 +37,7 @@ func AskWriterRouting(pair farm.PairName, side farm.SideName, primary *mysql.Ser
 		out = append(out, blocker(string(pair), fmt.Sprintf("routing does not send all clients to side %s at %s (it has %q)", side, primary.Address(), got), "make the two agree"))
 	}
 	if routing.GateIsClosed(side) {
-		out = append(out, blocker(string(pair), fmt.Sprintf("the gate of side %s is closed", side), "finish what closed it: stowage status, stowage resume"))
+		out = append(out, blocker(string(pair), fmt.Sprintf("the gate of side %s is closed", side), "finish the run that closed it: stowage status, stowage resume"))
 	}
 	return out
 }

@@ -108,13 +108,13 @@ func (c Chain) fault(b Backup, base *Backup) string {
 	case b.Base == "":
 		return ""
 	case base == nil:
-		return fmt.Sprintf("its base %s is not there", b.Base)
+		return fmt.Sprintf("its base %s is missing", b.Base)
 	case slices.ContainsFunc(c.Broken, func(x Broken) bool { return x.ID == base.ID }):
 		return fmt.Sprintf("its base %s cannot be restored", b.Base)
 	case !sameData(*base, b):
-		return fmt.Sprintf("its base %s is of %s in %s on %s, and it is of %s in %s on %s", b.Base, base.Instance, base.Datadir, base.On, b.Instance, b.Datadir, b.On)
+		return fmt.Sprintf("its base %s is of %s in %s on %s, but the backup is of %s in %s on %s", b.Base, base.Instance, base.Datadir, base.On, b.Instance, b.Datadir, b.On)
 	case b.FromLSN > base.ToLSN:
-		return fmt.Sprintf("pages from LSN %d to %d are neither in it nor in its base %s", base.ToLSN, b.FromLSN, b.Base)
+		return fmt.Sprintf("it lacks the pages from LSN %d to %d, and so does its base %s", base.ToLSN, b.FromLSN, b.Base)
 	}
 	return ""
 }

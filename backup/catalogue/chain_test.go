@@ -74,18 +74,18 @@ func TestBrokenChainsAreNamed(t *testing.T) {
 		broken []string
 		why    string
 	}{
-		"the base is missing":         {[]Backup{i1, i2}, []string{i1.ID, i2.ID}, "its base " + f1.ID + " is not there"},
-		"the middle is missing":       {[]Backup{f1, i2}, []string{i2.ID}, "its base " + i1.ID + " is not there"},
+		"the base is missing":         {[]Backup{i1, i2}, []string{i1.ID, i2.ID}, "its base " + f1.ID + " is missing"},
+		"the middle is missing":       {[]Backup{f1, i2}, []string{i2.ID}, "its base " + i1.ID + " is missing"},
 		"the full one is damaged":     {[]Backup{with(f1, func(b *Backup) { b.Damaged = "sum differs" }), i1}, []string{f1.ID, i1.ID}, "it is damaged: sum differs"},
 		"an incremental is damaged":   {[]Backup{f1, with(i1, func(b *Backup) { b.Damaged = "x" }), i2}, []string{i1.ID, i2.ID}, "it is damaged: x"},
-		"pages are missing between":   {[]Backup{f1, with(i1, func(b *Backup) { b.FromLSN++ })}, []string{i1.ID}, "pages from LSN 100000 to 100001 are neither in it"},
+		"pages are missing between":   {[]Backup{f1, with(i1, func(b *Backup) { b.FromLSN++ })}, []string{i1.ID}, "it lacks the pages from LSN 100000 to 100001"},
 		"pages twice are fine":        {[]Backup{f1, with(i1, func(b *Backup) { b.FromLSN-- })}, nil, ""},
-		"it is of the other side":     {[]Backup{f1, with(i1, func(b *Backup) { b.Instance, b.On = "p1b", "h2" })}, []string{i1.ID}, "is of p1a in /d on h1, and it is of p1b in /d on h2"},
+		"it is of the other side":     {[]Backup{f1, with(i1, func(b *Backup) { b.Instance, b.On = "p1b", "h2" })}, []string{i1.ID}, "is of p1a in /d on h1, but the backup is of p1b in /d on h2"},
 		"it is of another directory":  {[]Backup{f1, with(i1, func(b *Backup) { b.Datadir = "/e" })}, []string{i1.ID}, "of p1a in /e"},
 		"it is of another server":     {[]Backup{f1, with(i1, func(b *Backup) { b.ServerID++ })}, []string{i1.ID}, "its base"},
-		"bases that go round":         {[]Backup{with(i1, func(b *Backup) { b.Base = i2.ID }), i2}, []string{i1.ID, i2.ID}, "is not there"},
-		"its own base":                {[]Backup{with(i1, func(b *Backup) { b.Base = i1.ID })}, []string{i1.ID}, "is not there"},
-		"a tail on what goes round":   {[]Backup{with(i1, func(b *Backup) { b.Base = i2.ID }), i2, on(i2, 3)}, []string{i1.ID, i2.ID, on(i2, 3).ID}, "is not there"},
+		"bases that go round":         {[]Backup{with(i1, func(b *Backup) { b.Base = i2.ID }), i2}, []string{i1.ID, i2.ID}, "is missing"},
+		"its own base":                {[]Backup{with(i1, func(b *Backup) { b.Base = i1.ID })}, []string{i1.ID}, "is missing"},
+		"a tail on what goes round":   {[]Backup{with(i1, func(b *Backup) { b.Base = i2.ID }), i2, on(i2, 3)}, []string{i1.ID, i2.ID, on(i2, 3).ID}, "is missing"},
 		"nothing is wrong, of course": {[]Backup{f1, i1, i2}, nil, ""},
 	} {
 		byChain := Chains(x.all)

@@ -44,7 +44,7 @@ func (s *sayings) list() []farm.Finding {
 			f.Text = fmt.Sprintf("%s: %s; the first: %s", x.many, farm.Some(names), x.texts[0])
 			f.Names = names
 		} else if len(x.texts) > 1 {
-			f.Text = fmt.Sprintf("%s; and %d more of the kind", x.texts[0], len(x.texts)-1)
+			f.Text = fmt.Sprintf("%s; and %d more", x.texts[0], len(x.texts)-1)
 		}
 		out = append(out, f)
 	}
@@ -61,12 +61,12 @@ func (s *sayings) backups(now time.Time, cfg farm.Backup, p PairStatus, chains [
 	for _, c := range chains {
 		for _, b := range c.Broken {
 			s.say("backup-damaged", farm.Warning, p.Pair, fmt.Sprintf("backup %s cannot be restored: %s", b.ID, b.Why), "some of their backups cannot be restored",
-				"stowage backup run makes a new full backup; look at the disk or the repository it was on; stowage backup prune removes it once a newer chain is whole")
+				"take a new full backup: stowage backup run; check the disk or repository of the old one; stowage backup prune removes it later")
 		}
 	}
 	if p.Newest == nil && p.Logical != nil {
-		s.say("backup-none", farm.Warning, p.Pair, fmt.Sprintf("it has no physical backup: its shards can be restored as of %s, and to no other moment", p.Logical.ID),
-			"they have logical backups only, and can be restored to no other moments", "stowage backup run")
+		s.say("backup-none", farm.Warning, p.Pair, fmt.Sprintf("it has logical backups only: its shards can be restored as of %s, to no other moment", p.Logical.ID),
+			"they have logical backups only, and cannot be restored to other moments", "stowage backup run")
 		return
 	}
 	if p.Newest == nil {
@@ -79,10 +79,10 @@ func (s *sayings) backups(now time.Time, cfg farm.Backup, p PairStatus, chains [
 	}
 	if age := now.Sub(p.Newest.At); every > 0 && age > late(every) {
 		s.say("backup-old", farm.Warning, p.Pair, fmt.Sprintf("its newest backup is %s old, and farm.yaml asks for one every %s", inDays(age), inDays(every)),
-			"their newest backups are older than farm.yaml asks for", "see why stowage backup run has not made one: stowage runs; then run it")
+			"their newest backups are older than farm.yaml asks for", "take one: stowage backup run; stowage runs shows how the last one ended")
 	} else if age < -ahead {
-		s.say("backup-clock", farm.Warning, p.Pair, fmt.Sprintf("backup %s is of %s, which is still to come", p.Newest.ID, p.Newest.At.UTC().Format(time.DateTime)),
-			"their newest backups are dated in the future", "set the clock of this machine, or of the host that made the backup; nothing of the pair is pruned meanwhile")
+		s.say("backup-clock", farm.Warning, p.Pair, fmt.Sprintf("backup %s is dated %s, in the future", p.Newest.ID, p.Newest.At.UTC().Format(time.DateTime)),
+			"their newest backups are dated in the future", "correct the clock of this machine, or of the host that made the backup; until then nothing of the pair is pruned")
 	}
 	s.proven(cfg, p)
 }
@@ -107,7 +107,7 @@ func (s *sayings) place(p PairStatus) {
 		return
 	}
 	s.say("backup-place-own-host", farm.Warning, p.Pair, fmt.Sprintf("its newest backup, %s, is on host %s, where its server is", b.ID, b.Host), "their newest backups are on the hosts of their servers",
-		"in farm.yaml give backup another host, or a restic repository elsewhere")
+		"let backup in farm.yaml name another host, or a restic repository elsewhere")
 }
 
 // isLocal: a repository that is a directory.
@@ -138,7 +138,7 @@ func (s *sayings) binlogs(now time.Time, cfg farm.Backup, p PairStatus, chains [
 				continue // another archive has it, or all backups are from behind it
 			}
 			s.say("binlogs-gap", farm.Warning, p.Pair, fmt.Sprintf("the archive of %s's binary log does not have the %s", a.Instance, g),
-				"some of their binary logs are missing", "moments in the gap cannot be restored; stowage backup run begins anew behind it")
+				"some of their binary logs are missing", "moments in the gap cannot be restored; stowage backup run begins again after it")
 		}
 	}
 }

@@ -77,7 +77,7 @@ func keepOf(now time.Time, rules farm.Keep, list []*Verdict) {
 	for _, v := range list {
 		for _, b := range v.Chain.Backups {
 			if b.At.After(now.Add(ahead)) {
-				holdAll(list, fmt.Sprintf("the clock is behind: %s is of %s", b.ID, b.At.UTC().Format(time.DateTime)))
+				holdAll(list, fmt.Sprintf("the clock is behind: %s is dated %s", b.ID, b.At.UTC().Format(time.DateTime)))
 				return
 			}
 		}

@@ -99,11 +99,11 @@ func (s Server) begins(c Chain, last Backup) string {
 	case s.Since.After(last.Began):
 		return "its data directory was made after the last backup"
 	case s.LSN > 0 && s.LSN < last.ToLSN:
-		return fmt.Sprintf("it is at LSN %d, and the last backup is up to %d: its data is another", s.LSN, last.ToLSN)
+		return fmt.Sprintf("it is at LSN %d, before the last backup's %d: its data was replaced", s.LSN, last.ToLSN)
 	case series(last.Version) != series(s.Version):
 		return fmt.Sprintf("its server is %s, and was %s", s.Version, last.Version)
 	case last.Host != s.Host || last.Place.Dir != s.Place.Dir || last.Place.Restic != s.Place.Restic:
-		return "backups go to another place now"
+		return "backups now go to another place"
 	}
 	return ""
 }

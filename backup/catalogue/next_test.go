@@ -41,7 +41,7 @@ func TestNext(t *testing.T) {
 		"only full ones":                {2.1, farm.Backup{Incremental: -1}, server(), chain, Full, i1.ID, false, "2 days old"},
 		"nothing by itself":             {20, farm.Backup{Incremental: -1, Full: -1}, server(), nil, Full, "", false, "no backup"},
 		"damaged":                       {1.5, farm.Backup{}, server(), []Backup{f1, with(i1, func(b *Backup) { b.Damaged = "x" })}, Full, "", true, "cannot be restored"},
-		"its base is gone":              {1.5, farm.Backup{}, server(), []Backup{i1}, Full, "", true, "is not there"},
+		"its base is gone":              {1.5, farm.Backup{}, server(), []Backup{i1}, Full, "", true, "is missing"},
 		"damaged, and made anew":        {3.5, farm.Backup{}, server(), []Backup{f1, with(i1, func(b *Backup) { b.Damaged = "x" }), full(3)}, Incremental, full(3).ID, false, ""},
 		"moved":                         {1.5, farm.Backup{}, server(func(s *Server) { s.On = "h9" }), chain, Full, "", true, "in /d on h9, and was in /d on h1"},
 		"another directory":             {1.5, farm.Backup{}, server(func(s *Server) { s.Datadir = "/e" }), chain, Full, "", true, "in /e on h1"},

@@ -51,7 +51,7 @@ func TestStreamIsWholeOrNot(t *testing.T) {
 			t.Errorf("cut at %d of %d: %v", n, len(raw), err)
 		}
 	}
-	if _, _, err := read(bytes.Replace(raw, []byte(`"files":5`), []byte(`"files":6`), 1)); err == nil || !strings.Contains(err.Error(), "5 files, and 6") {
+	if _, _, err := read(bytes.Replace(raw, []byte(`"files":5`), []byte(`"files":6`), 1)); err == nil || !strings.Contains(err.Error(), "5 files, but had 6") {
 		t.Errorf("a file is missing: %v", err)
 	}
 }

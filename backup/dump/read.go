@@ -56,10 +56,10 @@ func Read(r io.Reader, each func(Head, File, io.Reader) error) (Head, End, error
 		return head, end, err
 	}
 	if end.Files != files {
-		return head, end, fmt.Errorf("it has %d files, and %d when it was written", files, end.Files)
+		return head, end, fmt.Errorf("it has %d files, but had %d when it was written", files, end.Files)
 	}
 	if _, err := in.Next(); !errors.Is(err, io.EOF) {
-		return head, end, fmt.Errorf("something is behind its end: %w", errors.Join(err))
+		return head, end, fmt.Errorf("data follows its end: %w", errors.Join(err))
 	}
 	_, err := io.Copy(io.Discard, r) // who wrote it is heard to the end
 	return head, end, err
@@ -70,7 +70,7 @@ func (h Head) file(t *tar.Header, last Stage) (File, error) {
 	f := File{Name: t.Name, Size: t.Size}
 	stage, dir, ok := stageOf(t.Name)
 	if !ok || t.Typeflag != tar.TypeReg || t.Name != path.Clean(t.Name) || stage < last {
-		return f, fmt.Errorf("the file %.200q cannot be here in a dump", t.Name)
+		return f, fmt.Errorf("a dump cannot have the file %.200q here", t.Name)
 	}
 	f.Stage = stage
 	if stage == Accounts {
@@ -90,7 +90,7 @@ func document(in *tar.Reader, name string, into any) error {
 		return cut(err)
 	}
 	if h.Name != name {
-		return fmt.Errorf("it begins with %.200q instead of %s: it is not a dump", h.Name, name)
+		return fmt.Errorf("it is not a dump: it begins with %.200q instead of %s", h.Name, name)
 	}
 	return decode(in, name, into)
 }

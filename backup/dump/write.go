@@ -29,7 +29,7 @@ func (w *Writer) Add(name string, text []byte, rows int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !ok || stage < w.last {
-		return fmt.Errorf("%s cannot be here in a dump", name)
+		return fmt.Errorf("a dump cannot have %s here", name)
 	}
 	w.last = stage
 	w.end.Files++

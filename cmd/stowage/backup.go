@@ -18,11 +18,11 @@ func (a *app) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup", Short: "Copy instances into vaults while they serve, and prove that they can be restored",
 		Long: `Copies one side of each pair into a vault, a directory or a restic repository, while it
-serves: full and incremental copies, as farm.yaml says (backup), and logical ones of shards. A backup is worth what its
-last restore was: 'backup verify' restores one into a throw-away server, compares every row
-with the live one, and takes it away. Until then it is called unproven. 'status' says from what
-each pair can be restored, 'list' shows all backups, 'prune' which of them may go, 'window' how
-long a backup of the farm takes. docs/guide/backup.md.
+serves: full and incremental copies, as farm.yaml says (backup), and logical ones of shards.
+'backup verify' restores a backup into a throw-away server, compares every row with the live
+server, and removes the throw-away server. Until then the backup is called unproven. 'status'
+says what each pair can be restored from, 'list' shows all backups, 'prune' which of them may
+go, 'window' how long a backup of the farm takes. docs/guide/backup.md.
 
 ` + exitHelp,
 		Example: "  stowage backup run\n  stowage backup verify\n  stowage restore dbshard001",
@@ -45,16 +45,16 @@ func (a *app) backupRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run [PAIR | PAIR/SIDE]...", Short: "Back up one side of each pair",
 		Long: `Backs up one side of each pair, or of those that are named. A pair whose newest full copy
-is older than farm.yaml allows gets a full one, every other an incremental one; --full and
---incremental decide for all. The side of the newest backup is read again, so that an
-incremental copy can follow; else the one whose host has least to do. A host is read for as
-many copies at once as budgets in goals.yaml say (streams_per_host), and each copy slows down
-when the servers beside it do.
+is older than farm.yaml allows gets a full one, every other pair an incremental one; --full
+and --incremental decide for all. Stowage reads the side of the newest backup again, so that
+an incremental copy can follow; else the side whose host is least busy. budgets in goals.yaml
+limits the copies at once from one host (streams_per_host). A copy slows down when clients
+of the servers on its host would notice it.
 
 --kind logical writes the rows of shards as SQL texts, of all shards of a pair or of those that
 --shards names, all at one position: any server of that version or a later one can read them,
-one shard or table at a time, with zstd, tar and its own client. It has no later moments, so
-it is no replacement for the others.
+one shard or table at a time, with zstd, tar and its own client. Binary logs cannot continue
+it to a later moment, so take the other kinds, too.
 
 An instance that fails does not stop the others. 'stowage status', pause, throttle, abort
 and resume work as for any run.
@@ -67,11 +67,11 @@ and resume work as for any run.
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.full, "full", false, "take full copies")
-	fl.BoolVar(&f.incremental, "incremental", false, "take incremental copies; where none can follow, or the full one is overdue, a full copy, which is said")
-	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and copy nothing")
-	fl.StringSliceVar(&f.hosts, "host", nil, "pairs that have a side on these hosts; that side is read")
+	fl.BoolVar(&f.incremental, "incremental", false, "take incremental copies; a full copy where none can follow or the full one is overdue, and say so")
+	fl.BoolVar(&f.dry, "dry-run", false, "run all checks, print findings and remedies, and copy nothing")
+	fl.StringSliceVar(&f.hosts, "host", nil, "back up pairs that have a side on these hosts, from that side")
 	fl.StringVar(&f.kind, "kind", "", "what to take: full, incremental or logical")
-	fl.StringSliceVar(&f.shards, "shards", nil, "pairs that have these shards, by name or pattern: 'etsy_shard_00*'; a logical copy has only these")
+	fl.StringSliceVar(&f.shards, "shards", nil, "back up pairs that have these shards, by name or pattern: 'etsy_shard_00*'; a logical copy has only these")
 	fl.StringSliceVar(&f.single, "shard", nil, "the same as --shards")
 	a.engineFlag(fl)
 	a.reasonFlag(fl)
@@ -190,11 +190,11 @@ func (a *app) backupVerifyCommand() *cobra.Command {
 	var port int
 	cmd := &cobra.Command{
 		Use: "verify [BACKUP | PAIR]...", Short: "Restore backups into throw-away servers and compare every row with the live ones",
-		Long: `Restores the newest backup of each pair, or those that are named, into a throw-away server,
-one after the other: unpacked, prepared, started, brought to the end of the archived binary
-logs. There it follows the live server to a barrier, and the checksums of all rows of all
-tables are compared. Then it is taken away, and the backup is proven. What differs, or cannot
-be restored, stays unproven, and the exit code is not 0.
+		Long: `Restores the newest backup of each pair, or those that are named, one after the other: unpacks
+it, starts a throw-away server on it, and replays the archived binary logs. The throw-away
+server follows the live server to a barrier, where the checksums of all rows of all tables
+are compared. Then it is removed, and the backup is proven. A backup that differs or cannot
+be restored stays unproven, and the exit code is not 0.
 
 ` + exitHelp,
 		Example: "  stowage backup verify\n  stowage backup verify dbshard001 --to db012",
@@ -248,7 +248,7 @@ func newestOf(d *session.Session, given []string) ([]string, error) {
 	for _, name := range given {
 		b, ok := backup.Newest(all, name, backup.Until{})
 		if !ok {
-			return nil, &farm.Error{Op: "find backup", Subject: name, Err: fmt.Errorf("%w: there is none of it", farm.ErrInput), Hint: "stowage backup list names them; stowage backup run takes one"}
+			return nil, &farm.Error{Op: "find backup", Subject: name, Err: fmt.Errorf("%w: it has no backup", farm.ErrInput), Hint: "stowage backup list names them; stowage backup run takes one"}
 		}
 		out = append(out, b.ID)
 	}

@@ -19,15 +19,15 @@ func (a *app) backupBinlogsCommand() *cobra.Command {
 	var follow bool
 	var every time.Duration
 	cmd := &cobra.Command{
-		Use: "binlogs", Short: "Archive what binary logs have had since the last time",
-		Long: `Appends to the archive in the vault what the binary log of each backed-up instance has had
-since the last time, up to its last whole transaction. With it 'stowage restore --at' makes an
-instance of any second. Files that were removed from a server before they were archived are a
-gap, which is named; a log that does not continue the one before begins a new one.
+		Use: "binlogs", Short: "Archive the binary logs written since the last time",
+		Long: `Appends to the archive in the vault what each backed-up instance wrote to its binary log since
+the last time, up to its last whole transaction. With it, 'stowage restore --at' restores any
+second. Binary logs that a server purged before they were archived are a gap: it is named. A
+log that does not continue the one before begins a new archived log.
 
-Once, as cron or 'stowage due' calls it; --follow goes on until it is stopped, and says what
-changes for the worse. It may be killed at any time. The archive is a directory of the host
-that the instance runs on: docs/reference/binlogs.md.
+Archives once, for cron or 'stowage due'; with --follow until it is stopped, and prints what
+gets worse. It may be killed at any time. The archive is a directory of the host that the
+instance runs on: docs/reference/binlogs.md.
 
 ` + exitHelp,
 		Example: "  stowage backup binlogs\n  stowage backup binlogs --follow --every 5s",
@@ -39,7 +39,7 @@ that the instance runs on: docs/reference/binlogs.md.
 			return a.backupBinlogs(c.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&follow, "follow", false, "go on until it is stopped")
+	cmd.Flags().BoolVar(&follow, "follow", false, "continue until it is stopped")
 	cmd.Flags().DurationVar(&every, "every", 10*time.Second, "with --follow: how often the logs are looked at")
 	cmd.Flags().Lookup("every").DefValue = "10s"
 	a.engineFlag(cmd.Flags())
@@ -85,7 +85,7 @@ func archiveOnce(ctx context.Context, d *session.Session, backing *backup.Act) (
 
 func (o binlogsAnswer) writeText(out io.Writer) error {
 	if len(o.Binlogs) == 0 {
-		_, err := fmt.Fprintln(out, "nothing to archive: there is no backup yet from which a binary log could go on\n  -> stowage backup run")
+		_, err := fmt.Fprintln(out, "nothing to archive: there is no backup yet that a binary log could continue\n  -> stowage backup run")
 		return err
 	}
 	w := table.New(out, "INSTANCE\tLOG\tFILES\tNEW\tUP TO\tGTID POSITION")

@@ -32,10 +32,10 @@ func (o checkAnswer) next(a *app) []string {
 
 func (a *app) backupCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "check [BACKUP | PAIR]...", Short: "Read backups again, and compare every byte with its sum",
+		Use: "check [BACKUP | PAIR]...", Short: "Read backups again, and compare every checksum",
 		Long: `Reads backups in their vaults again, all or those of the pairs that are named, and compares
-sums. What is damaged is named, and is not restored from any more; exit code 1. It starts no server: only
-'backup verify' proves that a backup can be restored.
+checksums. A damaged backup is named, is no longer used for a restore, and makes the exit code
+1. It starts no server: only 'backup verify' proves that a backup can be restored.
 
 ` + exitHelp,
 		Example: "  stowage backup check\n  stowage backup check dbshard001",
@@ -84,7 +84,7 @@ func meant(given []string, all []catalogue.Backup) (ids []string, err error) {
 	}
 	for _, name := range given {
 		if !known[name] {
-			return nil, &farm.Error{Op: "find backup", Subject: name, Err: fmt.Errorf("%w: there is none of it", farm.ErrInput), Hint: "stowage backup list names them"}
+			return nil, &farm.Error{Op: "find backup", Subject: name, Err: fmt.Errorf("%w: it has no backup", farm.ErrInput), Hint: "stowage backup list names them"}
 		}
 	}
 	for _, b := range all {

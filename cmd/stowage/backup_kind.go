@@ -18,7 +18,7 @@ func (f backupFlags) kindOf(c *cobra.Command) (catalogue.Kind, error) {
 	asked := map[catalogue.Kind]bool{catalogue.Full: f.full, catalogue.Incremental: f.incremental}
 	if f.kind != "" {
 		if k := catalogue.Kind(f.kind); k != catalogue.Full && k != catalogue.Incremental && k != catalogue.Logical {
-			return "", usage(c, fmt.Errorf("--kind %s: say full, incremental or logical", f.kind))
+			return "", usage(c, fmt.Errorf("--kind %s: give full, incremental or logical", f.kind))
 		}
 		asked[catalogue.Kind(f.kind)] = true
 	}

@@ -48,8 +48,9 @@ func (a *app) backupListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list [PAIR | INSTANCE]...", Short: "Show all backups, and which of them were ever restored",
 		Long: `Shows the backups that exist: of which instance, how large, where, and when a restore was last
-compared with a live server. A backup that was never restored is called unproven. Asks no server and opens no vault; --scan reads the vaults and puts what is there into
-the catalogue, after it was lost or sets were removed by hand.
+compared with a live server. A backup that was never restored is called unproven. Asks no
+server and opens no vault. --scan reads the vaults and corrects the catalogue by them, when it
+was lost or backups were removed by hand.
 
 ` + exitHelp,
 		Example: "  stowage backup list\n  stowage backup list dbshard001 --json | jq '.backups[] | {id, at, gtid, where, proven_at}'",
@@ -124,7 +125,7 @@ func listOf(d *session.Session, given []string) (backupList, error) {
 			return string(p.Name) == name || slices.ContainsFunc(p.SideNames(), func(s farm.SideName) bool { return string(p.Instance(s)) == name })
 		})
 		if !known && !slices.ContainsFunc(all, func(b catalogue.Backup) bool { return string(b.Pair) == name || string(b.Instance) == name }) {
-			return out, &farm.Error{Op: "list backups", Subject: name, Err: fmt.Errorf("%w: farm.yaml has no such pair or instance, and there is no backup of one", farm.ErrInput), Hint: "stowage backup list shows all"}
+			return out, &farm.Error{Op: "list backups", Subject: name, Err: fmt.Errorf("%w: farm.yaml has no such pair or instance, and no backup is of one", farm.ErrInput), Hint: "stowage backup list shows all"}
 		}
 	}
 	rows := map[string]backupRow{}

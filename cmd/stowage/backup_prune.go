@@ -33,11 +33,11 @@ func (a *app) backupPruneCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "prune", Short: "Show which backups stay, and why, and remove those that may go",
-		Long: `Applies the rules of 'keep' in farm.yaml to all backups. The rules count the backups of a pair that can
-be restored. A chain is a full backup with the incremental ones that need it: it stays as a whole while one of its
-backups stays. Three chains of a pair never go: the newest proven one, the newest whole one, and the one with the
-newest backup that can be restored. If a backup is dated in the future, nothing of its pair is removed.
-Nothing is removed without --yes.
+		Long: `Applies the rules of 'keep' in farm.yaml to all backups. The rules count the backups of a
+pair that can be restored. A chain is a full backup with the incremental ones that need it: it
+stays while one of its backups stays. Three chains of a pair never go: the newest proven one,
+the newest whole one, and the one with the newest backup that can be restored. If a backup is
+dated in the future, nothing of its pair is removed. Nothing is removed without --yes.
 
 ` + exitHelp,
 		Example: "  stowage backup prune\n  stowage backup prune --yes\n  stowage backup prune --json | jq '.chains[] | select(.keep | not) | .chain.id'",
@@ -62,7 +62,7 @@ Nothing is removed without --yes.
 			return a.emit(out, out.text, next)
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "remove what may go from the vaults, and the binary logs that nothing needs any more")
+	cmd.Flags().BoolVar(&yes, "yes", false, "remove what may go from the vaults, and binary logs that no backup needs any longer")
 	a.engineFlag(cmd.Flags())
 	return cmd
 }

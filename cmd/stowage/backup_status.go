@@ -34,10 +34,11 @@ func (s backupStatus) next(a *app) []string {
 func (a *app) backupStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show what each pair can be restored from, and up to when; find pairs without a proven backup",
-		Long: `Shows for each pair the age of the newest backup that can be restored, when a backup was last restored
-and compared with a live server, and up to which second archived binary logs can be replayed. Findings
-are pairs without a backup, or without a proven one; backups that are old, damaged, or on the host of their
-own server; binary logs that are missing. Asks no server and opens no vault.
+		Long: `Shows for each pair the age of the newest backup that can be restored, when a backup was last
+restored and compared with a live server, and up to which second archived binary logs can be
+replayed. Findings are pairs without a backup, or without a proven one; backups that are old,
+damaged, or on the host of their own server; missing binary logs. Asks no server and opens no
+vault.
 
 ` + exitHelp,
 		Example: "  stowage backup status\n  stowage backup status --json | jq '.findings[] | {check, subject, names}'",

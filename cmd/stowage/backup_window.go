@@ -42,14 +42,16 @@ type windowAsk struct {
 func (a *app) backupWindowCommand() *cobra.Command {
 	var ask windowAsk
 	cmd := &cobra.Command{
-		Use: "window", Short: "Say how long a backup of the whole farm takes, and what it is that takes so long",
-		Long: `Makes the schedule of a full backup of all pairs on paper: one side of each, that whose host has least to do,
-and each as soon as no disk, link or budget that it needs is at its limit. Below it is the least time that disks and
-links allow, in any order, and what sets it. With --plan, before and after the plan.
+		Use: "window", Short: "Say how long a backup of the whole farm takes, and what limits it",
+		Long: `Calculates a full backup of all pairs: one side of each, the one whose host is least busy, and
+each as soon as no disk, link or budget that it needs is at its limit. Below is the least time
+that disks and links allow in any order, and which of them sets it. With --plan, before and
+after the plan.
 
-Limits are the networks of farm.yaml, less what clients use and what 'headroom' of goals.yaml leaves free, racks
-('rates' of goals.yaml), streams at once ('budgets') and the rate of one backup: as measured, or --stream. What
-disks can read and write is not in farm.yaml: --read and --write say it.
+Limits are the networks of farm.yaml, less what clients use and what 'headroom' of goals.yaml
+keeps free; racks ('rates' of goals.yaml); streams at once ('budgets'); and the rate of one
+backup: measured, or --stream. farm.yaml does not say how fast disks read and write: give
+--read and --write.
 
 ` + exitHelp,
 		Example: "  stowage backup window\n  stowage backup window --plan first --stream 400MB/s --write 2GB/s",
@@ -71,11 +73,11 @@ disks can read and write is not in farm.yaml: --read and --write say it.
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&ask.plan, "plan", "", "also show the farm after this plan")
-	fl.StringVar(&ask.stream, "stream", "", "how fast one backup is, such as 400MB/s; default: as backups and copies were, or an assumption")
-	fl.StringVar(&ask.read, "read", "", "what the disks of a host give all backups together, such as 1GB/s; default: no limit")
-	fl.StringVar(&ask.write, "write", "", "what can be written to the vault, such as 2GB/s; default: disk_write of goals.yaml for a directory, else no limit")
+	fl.StringVar(&ask.stream, "stream", "", "how fast one backup is, such as 400MB/s; default: as measured by backups and copies, or an assumption")
+	fl.StringVar(&ask.read, "read", "", "how fast the disks of a host can be read by all backups together, such as 1GB/s; default: no limit")
+	fl.StringVar(&ask.write, "write", "", "how fast the vault can be written, such as 2GB/s; default: disk_write of goals.yaml for a directory, else no limit")
 	fl.IntVar(&ask.parallel, "parallel", 0, "backups at once in the whole farm; 0: as many as the rest allows")
-	fl.IntVar(&ask.rows, "rows", 20, "show so many hosts, those that end last; 0 for all. JSON has all")
+	fl.IntVar(&ask.rows, "rows", 20, "show this many hosts, those that end last; 0: all. JSON has all")
 	return cmd
 }
 

@@ -62,7 +62,7 @@ func (a *app) dueBinlogs(ctx context.Context, d *session.Session) (found, error)
 			f.findings = append(f.findings, farm.Finding{Check: "binlogs-behind", Severity: farm.Warning, Subject: string(x.Instance), Text: "its binary log was not archived: " + x.Error, Remedy: x.Remedy})
 		}
 		for _, g := range x.Gaps {
-			f.findings = append(f.findings, farm.Finding{Check: "binlogs-gap", Severity: farm.Warning, Subject: string(x.Instance), Text: g.String(), Remedy: "a new backup begins behind the gap: stowage backup run " + string(x.Pair)})
+			f.findings = append(f.findings, farm.Finding{Check: "binlogs-gap", Severity: farm.Warning, Subject: string(x.Instance), Text: g.String(), Remedy: "a new backup begins after the gap: stowage backup run " + string(x.Pair)})
 		}
 	}
 	f.said = fmt.Sprintf("%d of %s archived", len(all)-failed, farm.Counted(len(all), "log"))

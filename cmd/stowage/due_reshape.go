@@ -28,7 +28,7 @@ func (a *app) reshapeDuties(d *session.Session) []duty {
 	if len(d.ReshapeNames()) == 0 {
 		return nil
 	}
-	return []duty{{due.Task{Name: "reshape", Every: d.Farm.Due.Filled().Reshape}, "compare what was written, and the tenants that were compared longest ago; send back what is wrong", a.dueReshape}}
+	return []duty{{due.Task{Name: "reshape", Every: d.Farm.Due.Filled().Reshape}, "compare tenants that were written to, and those compared longest ago; send wrong ones back", a.dueReshape}}
 }
 
 func (a *app) dueReshape(ctx context.Context, d *session.Session) (found, error) {
@@ -85,7 +85,7 @@ func (a *app) dueReshape(ctx context.Context, d *session.Session) (found, error)
 }
 
 func wrongTenant(s spec.Spec, m reshape.Member, text string) farm.Finding {
-	return farm.Finding{Check: "reshape-wrong", Severity: farm.Warning, Subject: m.String(), Text: text, Remedy: "find out who writes past what keeps the columns current, then: stowage reshape " + s.Name + " --tenant " + m.String()}
+	return farm.Finding{Check: "reshape-wrong", Severity: farm.Warning, Subject: m.String(), Text: text, Remedy: "find the writer that bypasses what keeps the columns current, then: stowage reshape " + s.Name + " --tenant " + m.String()}
 }
 
 // applierAway finds appliers that do not run, or are too far behind: the tenants of their shards are read from their children.

@@ -31,17 +31,17 @@ type followFlags struct {
 func (a *app) followCommand() *cobra.Command {
 	var f followFlags
 	cmd := &cobra.Command{
-		Use: "follow --shard SHARD --from POSITION|now", Short: "Hand out what is written to a shard, row by row",
+		Use: "follow --shard SHARD --from POSITION|now", Short: "Print every change of a shard's rows, in order",
 		Long: `Reads the binary log of the pair that has the shard, and prints a line of JSON for each row
 that was inserted, updated or deleted: in order, at least once. gtid and index together say
 which lines are repeats. Reads only.
 
-With --state the position is kept after the lines before it are written, and a follower that
-was killed goes on there. It continues with the other side when its server is away, and after
+With --state the position is saved after the lines before it are written; after a kill, follow
+continues there. It reads the other side when its server does not answer, and continues after
 side out, a move of the pair and a move of the shard to another pair.
 
-It stops with exit code 3 before a change of a table's definition, and where a position is
-purged. docs/guide/follow.md has the lines and what each value looks like.
+It stops with exit code 3 before an ALTER TABLE, and when the server has purged the position.
+docs/guide/follow.md shows the lines and what each value looks like.
 
 ` + exitHelp,
 		Example: "  stowage follow --shard shard001 --from now --state files.state --out files.jsonl\n  stowage follow --shard shard001 --from now --state files.state --kafka kafka1:9092,kafka2:9092 --topic files\n  stowage follow --shard shard001 --from 1-1-17,2-2-9 --tables files,versions --tenant 42 --tenant-column customer_id",
@@ -63,15 +63,15 @@ purged. docs/guide/follow.md has the lines and what each value looks like.
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.shard, "shard", "", "the shard")
-	flags.StringVar(&f.from, "from", "", "the position behind which it begins, or now; a position that --state has kept comes first")
-	flags.StringVar(&f.to, "to", "", "the position at which it ends, with exactly what the position holds; default: never")
-	flags.StringVar(&f.past, "past", "", "the GTID of a transaction at which it has stopped: begin behind it")
+	flags.StringVar(&f.from, "from", "", "begin after this position, or now; a position in --state comes first")
+	flags.StringVar(&f.to, "to", "", "end at this position, with exactly the transactions that it has; default: never")
+	flags.StringVar(&f.past, "past", "", "the GTID of the transaction at which follow stopped: begin after it")
 	flags.StringSliceVar(&f.tables, "tables", nil, "only these tables; default: all")
 	flags.StringVar(&f.tenant, "tenant", "", "only the rows of this tenant")
 	flags.StringVar(&f.column, "tenant-column", "", "the column that has the tenant, in each of the tables")
-	flags.StringVar(&f.state, "state", "", "a file that keeps the position, and the server id of the reader")
+	flags.StringVar(&f.state, "state", "", "the file that keeps the position, and the server id of the reader")
 	flags.StringSliceVar(&f.brokers, "kafka", nil, "write to a topic of Kafka through these brokers, host:port, in plain text")
-	flags.StringVar(&f.topic, "topic", "", "the topic, which must be there")
+	flags.StringVar(&f.topic, "topic", "", "the topic; it must exist")
 	flags.StringVar(&f.out, "out", "", "append the lines to this file; default: standard output")
 	return cmd
 }
@@ -162,7 +162,7 @@ func (a *app) beginning(ctx context.Context, c *cobra.Command, places *shardPlac
 	if s.ServerID, err = places.readerID(ctx, s.Pair); err != nil {
 		return err
 	}
-	a.say("following %s from %s on, as a replica with server id %d", f.shard, s.Position, s.ServerID)
+	a.say("following %s from %s, as a replica with server id %d", f.shard, s.Position, s.ServerID)
 	return past(c, f, s)
 }
 

@@ -91,7 +91,7 @@ func (p *shardPlaces) Servers(ctx context.Context, name farm.PairName) (all []*m
 	}
 	pair, ok := f.Pair(name)
 	if !ok {
-		return nil, 0, &farm.Error{Op: "follow", Subject: string(p.shard), Err: fmt.Errorf("%w: farm.yaml has no pair %s any more", farm.ErrRefused, name)}
+		return nil, 0, &farm.Error{Op: "follow", Subject: string(p.shard), Err: fmt.Errorf("%w: farm.yaml no longer has pair %s", farm.ErrRefused, name)}
 	}
 	var addresses []string
 	if t != nil && t.Pairs[name] != nil {
@@ -132,7 +132,7 @@ func (p *shardPlaces) Next(ctx context.Context, pair farm.PairName, at mysql.Pos
 	p.asked[pair] = true
 	h, err := feed.After(notes, pair, serves, at)
 	if err == nil && h == nil && serves != pair {
-		err = &farm.Error{Op: "follow", Subject: string(p.shard), Err: fmt.Errorf("%w: it went from %s to %s, and the store does not say at which position", farm.ErrRefused, pair, serves),
+		err = &farm.Error{Op: "follow", Subject: string(p.shard), Err: fmt.Errorf("%w: it moved from %s to %s, and the store does not know at which position", farm.ErrRefused, pair, serves),
 			Hint: "start again from a snapshot"}
 	}
 	if h != nil {

@@ -104,6 +104,6 @@ func (s *shelf) backups() (serve.Shown, error) {
 		},
 	}
 	add := func(d *session.Session, f *report.KnowFacts) (any, error) { return knownBackups(d, f, read) }
-	return s.known("farm.yaml says nothing of backups, and none was made: give it a place for them, as backup: {dir: /srv/backup}, then stowage backup run takes one of each pair, and stowage backup verify restores and compares it.",
+	return s.known("farm.yaml names no place for backups, and none was made. Add one, as backup: {dir: /srv/backup}; stowage backup run then backs up each pair, and stowage backup verify restores and compares the backups.",
 		[]string{"backup status"}, add, report.NewBackupsDocument)
 }

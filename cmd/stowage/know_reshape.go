@@ -157,6 +157,6 @@ func (s *shelf) reshapes() (serve.Shown, error) {
 	read := func(d *session.Session) ([]knownSpec, error) {
 		return s.tenants.of(func() ([]knownSpec, error) { return reshapesOf(d) }, files...)
 	}
-	return s.known("Nobody has looked at tenants yet: reshape/NAME.yaml says what is carried onto the parent's row, stowage reshape status reads the flags of all tenants and keeps them, and so does each wave.", []string{"reshape status"},
+	return s.known("No tenant's flags have been read yet. reshape/NAME.yaml says what is carried onto the parent's row; stowage reshape status, and each wave, reads the flags of all tenants and keeps them.", []string{"reshape status"},
 		func(d *session.Session, f *report.KnowFacts) (any, error) { return knownReshapes(d, f, read) }, report.NewReshapeDocument)
 }

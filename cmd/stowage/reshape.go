@@ -30,14 +30,14 @@ func (a *app) reshapeCommand() *cobra.Command {
 	var f reshapeFlags
 	cmd := &cobra.Command{
 		Use: "reshape [SPEC]", Short: "Carry the latest child's columns onto the parent's row, tenant by tenant behind two flags",
-		Long: `Saves a join: the columns of the latest version of each file, say, are repeated on the
+		Long: `Saves a join: for example, the columns of the latest version of each file are repeated on the
 file's row. reshape/SPEC.yaml says which child is the latest and which of its columns are
-carried. Every server of a pair gets the columns, at once, and triggers that keep them
-current in the client's own transaction; or the application does that, or 'reshape apply'
-(keep: in the spec, docs/guide/reshape.md has what each costs). Then a wave of tenants is
-filled in, where their clients are served, under locks that clients are never made to give up.
-Each tenant's rows are compared completely, and the transaction that has compared them sets
-its flags: migrated, then active. The application reads the carried columns where active is set.
+carried. Every server of a pair gets the columns (instant ADD COLUMN) and triggers, which keep
+the columns current in the client's own transaction; or the application does that, or 'reshape
+apply' ('keep' in the spec; docs/guide/reshape.md says what each costs). Then the run fills in
+a wave of tenants, where their clients are served, in small transactions that never wait
+for a lock. It compares all rows of each tenant, and sets the tenant's flags in the same
+transaction: migrated, then active. The application reads carried columns where active is set.
 
 Each run is one wave; the next run takes the tenants that are left:
 
@@ -46,8 +46,8 @@ Each run is one wave; the next run takes the tenants that are left:
   stowage reshape latest-version --tenants 1   one tenant
   stowage reshape latest-version --all         all that are left
   stowage reshape off acme                     send a tenant back, at once
-  stowage reshape verify                       compare what is migrated; what is wrong is sent back
-  stowage reshape apply                        keep: applier only: keeps the columns, and runs all the time
+  stowage reshape verify                       compare migrated tenants; send wrong ones back
+  stowage reshape apply                        keep: applier only: keep the columns current; runs all the time
 
 ` + exitHelp,
 		Example: "  stowage reshape latest-version --tenant acme\n  stowage reshape latest-version --tenants 10\n  stowage reshape status",
@@ -56,11 +56,11 @@ Each run is one wave; the next run takes the tenants that are left:
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.tenants, "tenant", nil, "these tenants: TENANT, or SHARD/TENANT")
-	fl.IntVar(&f.count, "tenants", 0, "so many of the tenants that are left")
+	fl.IntVar(&f.count, "tenants", 0, "this many of the tenants that are left")
 	fl.BoolVar(&f.all, "all", false, "all tenants that are left")
-	fl.BoolVar(&f.prepare, "prepare", false, "give the tables what they need, and take no tenant yet")
+	fl.BoolVar(&f.prepare, "prepare", false, "add columns, triggers and indexes, and take no tenant yet")
 	fl.BoolVar(&f.onlyMigrate, "only-migrate", false, "fill in and compare; leave the flag active as it is")
-	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and change nothing")
+	fl.BoolVar(&f.dry, "dry-run", false, "run all checks, print findings and remedies, and change nothing")
 	a.engineFlag(fl)
 	a.reasonFlag(fl)
 	cmd.AddCommand(a.reshapeStatusCommand(), a.reshapeOffCommand(), a.reshapeOnCommand(), a.reshapeVerifyCommand(), a.reshapeApplyCommand())
@@ -90,7 +90,7 @@ func (a *app) reshape(c *cobra.Command, f reshapeFlags, name string) error {
 		return usage(c, errors.New("--tenant, --tenants, --all and --prepare exclude each other"))
 	}
 	if c.Flags().Changed("tenants") && f.count < 1 {
-		return usage(c, errors.New("--tenants is a number above 0"))
+		return usage(c, errors.New("--tenants needs a number above 0"))
 	}
 	d, going, s, err := a.reshaping(name)
 	if err != nil {
@@ -169,7 +169,7 @@ func (a *app) reshapeDry(ctx context.Context, going *reshape.Act, s spec.Spec, f
 	}
 	writeFindings(a.stderr, p.Findings)
 	if farm.Blocks(p.Findings) {
-		return &farm.Error{Op: "reshape", Subject: s.Name, Err: fmt.Errorf("%w: preflight found blockers", farm.ErrRefused), Hint: "remedy them; nothing has been touched"}
+		return &farm.Error{Op: "reshape", Subject: s.Name, Err: fmt.Errorf("%w: preflight found blockers", farm.ErrRefused), Hint: "remedy them; nothing was changed"}
 	}
 	return nil
 }
@@ -272,11 +272,11 @@ func (a *app) reshapeOffCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use: "off TENANT...", Short: "Send tenants back to the normalised query, at once",
-		Long:    "Takes the flag active of tenants back: from their next transaction on, the application reads\ntheir children. The carried columns stay and are kept current, so that 'on' can follow.\n\n" + exitHelp,
+		Long:    "Takes back the flag active: from its next transaction on, the application reads the tenants'\nchildren. The carried columns stay and are kept current, so 'on' can follow at any time.\n\n" + exitHelp,
 		Example: "  stowage reshape off acme\n  stowage reshape off --all",
 		RunE: func(c *cobra.Command, given []string) error {
 			if len(given) > 0 == all {
-				return usage(c, errors.New("name the tenants, or say --all"))
+				return usage(c, errors.New("name the tenants, or give --all"))
 			}
 			return a.eachTenant(c.Context(), name, given, func(t reshape.Tenant) bool { return t.Active }, func(going *reshape.Act, s spec.Spec, t reshape.Tenant) (string, error) {
 				return "is read from its children", going.Off(c.Context(), s, t)
@@ -284,7 +284,7 @@ func (a *app) reshapeOffCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all tenants that are active")
-	cmd.Flags().StringVar(&name, "spec", "", "which spec, where there are several")
+	cmd.Flags().StringVar(&name, "spec", "", "the spec, if there are several")
 	return cmd
 }
 
@@ -293,11 +293,11 @@ func (a *app) reshapeOnCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use: "on TENANT...", Short: "Activate tenants that are migrated, if all their rows are right",
-		Long:    "Compares all rows of tenants that are migrated, and sets the flag active in the same\ntransaction. A tenant with a wrong row is left inactive, and named.\n\n" + exitHelp,
+		Long:    "Compares all rows of tenants that are migrated, and sets the flag active in the same\ntransaction. A tenant with a wrong row stays inactive, and is named.\n\n" + exitHelp,
 		Example: "  stowage reshape on acme\n  stowage reshape on --all",
 		RunE: func(c *cobra.Command, given []string) error {
 			if len(given) > 0 == all {
-				return usage(c, errors.New("name the tenants, or say --all"))
+				return usage(c, errors.New("name the tenants, or give --all"))
 			}
 			return a.eachTenant(c.Context(), name, given, func(t reshape.Tenant) bool { return t.Migrated && !t.Active }, func(going *reshape.Act, s spec.Spec, t reshape.Tenant) (string, error) {
 				v, err := going.On(c.Context(), s, t)
@@ -306,15 +306,15 @@ func (a *app) reshapeOnCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all tenants that are migrated")
-	cmd.Flags().StringVar(&name, "spec", "", "which spec, where there are several")
+	cmd.Flags().StringVar(&name, "spec", "", "the spec, if there are several")
 	return cmd
 }
 
 func (a *app) reshapeVerifyCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
-		Use: "verify [TENANT]...", Short: "Compare tenants that are migrated; one that is wrong is sent back",
-		Long:    "Compares all rows of tenants, or of all that are migrated, with what their children say, each\nat one moment. One that is wrong is migrated and active no longer: the application reads its\nchildren, and the rows are named. 'stowage due' does the same once a week.\n\n" + exitHelp,
+		Use: "verify [TENANT]...", Short: "Compare migrated tenants, and send wrong ones back",
+		Long:    "Compares all rows of the tenants, or of all that are migrated, with their latest children, each\ntenant at one moment. A tenant with a wrong row loses the flags migrated and active: the\napplication reads its children, and the rows are named. 'stowage due' does this once a week.\n\n" + exitHelp,
 		Example: "  stowage reshape verify\n  stowage reshape verify acme",
 		RunE: func(c *cobra.Command, given []string) error {
 			return a.eachTenant(c.Context(), name, given, func(t reshape.Tenant) bool { return t.Migrated }, func(going *reshape.Act, s spec.Spec, t reshape.Tenant) (string, error) {
@@ -326,7 +326,7 @@ func (a *app) reshapeVerifyCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&name, "spec", "", "which spec, where there are several")
+	cmd.Flags().StringVar(&name, "spec", "", "the spec, if there are several")
 	return cmd
 }
 
@@ -376,7 +376,7 @@ func (a *app) eachTenant(ctx context.Context, name string, given []string, also 
 		Tenants       []toldTenant `json:"tenants"`
 	}{1, s.Name, told}, func(w io.Writer) error {
 		if len(told) == 0 {
-			_, err := fmt.Fprintf(w, "%s: no tenant to do anything to\n", s.Name)
+			_, err := fmt.Fprintf(w, "%s: no tenant has to be changed\n", s.Name)
 			return err
 		}
 		for _, t := range told {

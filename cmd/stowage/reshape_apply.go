@@ -10,15 +10,15 @@ func (a *app) reshapeApplyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "apply [SPEC]", Short: "Keep the carried columns current behind the clients (keep: applier), until it is stopped",
 		Long: `Reads the binary log of each pair and writes the columns of the latest child onto its parent,
-on the side that serves the tenant, behind the clients. It runs all the time, for example
-under systemd. It may be killed at any moment, and goes on where it was.
+on the side that serves the tenant, shortly after the client's own write. It runs all the time,
+for example under systemd. It may be killed at any moment, and continues where it was.
 
-While it is not behind by more than max_lag it renews a lease in the table stowage_latest of
-each shard. The application reads carried columns only where the tenant is active and the
-lease of its server is good; else it reads the children. So a tenant is never staler than
-max_lag when this program stops, whatever its flags say.
+While it is at most max_lag behind, it renews a lease in the table stowage_latest of each
+shard. The application reads carried columns only where the tenant is active and the lease of
+its server is valid; otherwise it reads the children. So no tenant reads columns older than
+max_lag, even when this program stops.
 
-Where the binary log is purged, or a definition changed, it fills in all migrated tenants of
+After a purged binary log, or a changed table definition, it fills in all migrated tenants of
 the shard again, and renews no lease until that is done.
 
 ` + exitHelp,

@@ -26,51 +26,50 @@ type restoreFlags struct {
 func (a *app) restoreCommand() *cobra.Command {
 	var f restoreFlags
 	cmd := &cobra.Command{
-		Use: "restore PAIR | INSTANCE | BACKUP", Short: "Make an instance of a backup, or one shard or table of it, at any second, beside what is there",
-		Long: `Makes an instance of a backup: the newest that is old enough, or the one that is named. It is
-unpacked in a directory of its own, prepared and started, read-only, with events off and
-following nobody; never over what is there. --at replays the archived binary logs up to a
-second, --at-gtid up to a position, --latest up to their end. Without them it is at the
-end of the backup itself.
+		Use: "restore PAIR | INSTANCE | BACKUP", Short: "Restore a backup, or one shard or table of it, as of any second, beside what is there",
+		Long: `Makes an instance of a backup: the newest that is old enough, or the one that is named. The
+instance gets a directory of its own, is read-only, has events off and replicates from no
+server; nothing is overwritten. --at replays the archived binary logs up to a second, --at-gtid
+up to a position, --latest up to their end. Without them the instance is at the end of the
+backup.
 
-It is yours then: look at it, copy rows out of it. 'stowage restore remove INSTANCE' stops it
-and removes its directory.
+Look at it, copy rows out of it. 'stowage restore remove INSTANCE' stops it and removes its
+directory.
 
 With --shard the instance is a throw-away server: the shard, or the tables that --table names,
-is copied out of it into a pair, as a database of another name, every row is compared, and the
-server is taken away. The shard that serves is not touched, and no client is sent elsewhere.
+is copied from it into a pair, as a database of another name, every row is compared, and the
+throw-away server is removed. The serving shard is not changed, and clients stay where they are.
 
-With --as-side the instance takes the place of a side whose server is lost: the clients of that
-side are sent to its twin, the backup is restored on the host that --to names, it follows the
-twin, all rows are compared with it, and then the clients come back to it. farm.yaml names the
-new place. A lost replica of a pair with one writer comes back in the same way; clients that
-write notice nothing. A side whose server still answers is refused: 'stowage move instance'
-replaces it.
+With --as-side the instance replaces a side whose server is lost: Stowage sends the clients of
+that side to its twin and restores the backup on the host that --to names. The instance follows
+the twin, all rows are compared, and then its clients come back. farm.yaml gets the new place.
+A lost replica of a pair with one writer comes back in the same way; its writers notice
+nothing. A side whose server still answers is refused: 'stowage move instance' replaces it.
 
 ` + exitHelp,
 		Example: "  stowage restore dbshard001 --at '2026-11-20 03:12:00'\n  stowage restore dbshard001 --latest --to db012\n  stowage restore dbshard001b/20261126T031500Z-full\n  stowage restore dbshard001 --as-side B --to db012\n  stowage restore --shard etsy_shard_0001 --table receipts --at '2026-11-20 03:12:00'",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, given []string) error {
 			if len(given) == 0 && f.shard == "" {
-				return usage(c, errors.New("say what is restored: PAIR, INSTANCE or BACKUP; with --shard it is the shard's pair"))
+				return usage(c, errors.New("name what is restored: PAIR, INSTANCE or BACKUP; --shard without a name takes the shard's pair"))
 			}
 			return a.restore(c, f, strings.Join(given, ""))
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.to, "to", "", "the host that it is restored to; default: the vault's")
-	fl.IntVar(&f.port, "port", 0, "its port; default: the next free one in farm.yaml")
-	fl.StringVar(&f.at, "at", "", "the second up to which binary logs are replayed, in this machine's time or with a zone: 2026-11-20 03:12:00, 2026-11-20T03:12:00Z")
-	fl.StringVar(&f.gtid, "at-gtid", "", "the GTID position up to which binary logs are replayed")
-	fl.BoolVar(&f.end, "latest", false, "replay all binary logs that were archived")
-	fl.StringVar(&f.asSide, "as-side", "", "the side of its pair, such as B, whose server is lost and whose place it takes, on the host of --to")
-	fl.BoolVar(&f.dry, "dry-run", false, "ask everything, print all that was found with its remedies, and make nothing")
+	fl.StringVar(&f.to, "to", "", "the host of the restored instance; default: the vault's")
+	fl.IntVar(&f.port, "port", 0, "the port of the restored instance; default: the next free one in farm.yaml")
+	fl.StringVar(&f.at, "at", "", "replay binary logs up to this second, in this machine's time or with a zone: 2026-11-20 03:12:00, 2026-11-20T03:12:00Z")
+	fl.StringVar(&f.gtid, "at-gtid", "", "replay binary logs up to this GTID position")
+	fl.BoolVar(&f.end, "latest", false, "replay all archived binary logs")
+	fl.StringVar(&f.asSide, "as-side", "", "replace this side, such as B, whose server is lost; on the host of --to")
+	fl.BoolVar(&f.dry, "dry-run", false, "run all checks, print findings and remedies, and make nothing")
 	f.extractFlags.add(fl)
 	a.engineFlag(fl)
 	a.reasonFlag(fl)
 	cmd.AddCommand(&cobra.Command{
-		Use: "remove INSTANCE", Short: "Stop an instance that restore has made, and remove its directory", Args: args(cobra.ExactArgs(1)),
-		Long:    "Stops an instance that 'stowage restore' has made, and removes its directory, which bears the\nmark of that restore. Nothing else is removed.\n\n" + exitHelp,
+		Use: "remove INSTANCE", Short: "Stop an instance that restore made, and remove its directory", Args: args(cobra.ExactArgs(1)),
+		Long:    "Stops an instance that 'stowage restore' made, and removes its directory if the directory has\nthe mark of that restore. Nothing else is removed.\n\n" + exitHelp,
 		Example: "  stowage restore remove dbshard001b-restored-1",
 		RunE: func(c *cobra.Command, given []string) error {
 			d, restoring, err := a.backing(true)
@@ -107,7 +106,7 @@ func (f restoreFlags) until(c *cobra.Command) (u backup.Until, err error) {
 		u.End = true
 	}
 	if n > 1 {
-		return u, usage(c, errors.New("of --at, --at-gtid and --latest only one can be meant"))
+		return u, usage(c, errors.New("--at, --at-gtid and --latest exclude each other"))
 	}
 	return u, nil
 }
@@ -122,7 +121,7 @@ func (f restoreFlags) side(c *cobra.Command, until backup.Until) (farm.SideName,
 	case f.shard != "" || until != (backup.Until{}):
 		return "", usage(c, errors.New("--as-side cannot be combined with --at, --at-gtid, --latest or --shard: the side gets what its twin has"))
 	case f.to == "":
-		return "", usage(c, errors.New("--as-side needs the host on which the side is to live: --to HOST"))
+		return "", usage(c, errors.New("--as-side needs the new host of the side: --to HOST"))
 	}
 	return farm.SideName(f.asSide), nil
 }
@@ -134,7 +133,7 @@ func momentOf(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a moment, as 2026-11-20 03:12:00 or 2026-11-20T03:12:00Z", text)
+	return time.Time{}, fmt.Errorf("%q is not a moment; write 2026-11-20 03:12:00 or 2026-11-20T03:12:00Z", text)
 }
 
 // restoredAnswer is what `restore` prints.

@@ -21,17 +21,17 @@ type extractFlags struct {
 }
 
 func (f *extractFlags) add(fl *pflag.FlagSet) {
-	fl.StringVar(&f.shard, "shard", "", "take this shard out of the backup, as a database of another name, and nothing else; without PAIR, of the pair that has it now")
-	fl.StringSliceVar(&f.tables, "table", nil, "of the shard, only these tables")
-	fl.StringVar(&f.as, "as", "", "what the database is called; default: SHARD_restored_ and the moment, 20261120031200")
-	fl.StringVar(&f.into, "into", "", "the pair that the database is made in, PAIR or PAIR/SIDE; default: that of the backup")
+	fl.StringVar(&f.shard, "shard", "", "restore only this shard, as a database of another name; without PAIR, from a backup of the pair that has it now")
+	fl.StringSliceVar(&f.tables, "table", nil, "only these tables of the shard")
+	fl.StringVar(&f.as, "as", "", "the name of the database; default: SHARD_restored_ and the moment, 20261120031200")
+	fl.StringVar(&f.into, "into", "", "the pair that gets the database, PAIR or PAIR/SIDE; default: that of the backup")
 }
 
 // extract is what of the backup goes into a pair; nil: all of it stays an instance.
 func (f extractFlags) extract(c *cobra.Command) (*backup.Extract, error) {
 	if f.shard == "" {
 		if f.as != "" || f.into != "" || len(f.tables) > 0 {
-			return nil, usage(c, errors.New("--table, --as and --into belong to --shard"))
+			return nil, usage(c, errors.New("--table, --as and --into need --shard"))
 		}
 		return nil, nil
 	}
@@ -40,7 +40,7 @@ func (f extractFlags) extract(c *cobra.Command) (*backup.Extract, error) {
 		e.Into, e.Side = pair, side
 	}
 	if e.As == e.Schema {
-		return nil, usage(c, errors.New("--as needs another name than that of the shard: nothing is written over what is there"))
+		return nil, usage(c, errors.New("--as needs another name than the shard's: Stowage overwrites nothing"))
 	}
 	return e, nil
 }
@@ -65,9 +65,9 @@ func noBackup(all []catalogue.Backup, of string, until backup.Until) error {
 	oldest, ok := backup.Oldest(all, of)
 	switch {
 	case !ok:
-		return refused("stowage backup list names them; stowage backup run takes one", "there is no backup that it could be made of")
+		return refused("stowage backup list names them; stowage backup run takes one", "it has no backup")
 	case until.Time.IsZero():
-		return refused("stowage backup list has the positions of all", "the position lies before the oldest backup, %s at %s", oldest.ID, oldest.GTID)
+		return refused("stowage backup list has the positions of all", "the position is before the oldest backup, %s at %s", oldest.ID, oldest.GTID)
 	}
 	return refused("ask for that moment or a later one: stowage backup list", "%s is before the oldest backup, %s of %s", until.Time.Local().Format(time.DateTime), oldest.ID, oldest.At.Local().Format(time.DateTime))
 }
@@ -84,6 +84,6 @@ func (o restoredAnswer) writeExtract(w io.Writer) error {
 		_, e := fmt.Fprintf(w, "  left out: %s\n", text)
 		err = errors.Join(err, e)
 	}
-	_, e := fmt.Fprintf(w, "  no account was given privileges on it, and its events are disabled; take it away again: DROP DATABASE `%s`\n", o.Database)
+	_, e := fmt.Fprintf(w, "  no account has privileges on it, and its events are disabled; to remove it: DROP DATABASE `%s`\n", o.Database)
 	return errors.Join(err, e)
 }

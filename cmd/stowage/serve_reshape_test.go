@@ -80,7 +80,7 @@ func TestServeReshape(t *testing.T) {
 		t.Fatalf("%d\n%.2000s", status, page)
 	}
 	for _, want := range []string{"1 tenant wrong.", "1 not migrated, 1 migrated, 2 active, 1 wrong.", "Flags are those that the servers had 60 min ago",
-		`class="rollhost active" title="shard_0001/17: active; 4,711 rows compared 3 h ago; snapshot in 475 ms instead of 5,700 ms"`, `class="rollhost wrong" title="shard_0003/20: wrong; 300 rows compared 5 h ago; 2 of its 300 rows do not say what the latest child has; the first is 70001"`,
+		`class="rollhost active" title="shard_0001/17: active; 4,711 rows compared 3 h ago; snapshot in 475 ms instead of 5,700 ms"`, `class="rollhost wrong" title="shard_0003/20: wrong; 300 rows compared 5 h ago; 2 of its 300 rows differ from their latest child; the first is 70001"`,
 		"70001, 70002", "reshape-latest-version-1", "2 min 35 s", `id="chart-times-t"`, "12.0\u00d7 as fast", "stowage -C " + dir + " reshape status", "10 days ago"} {
 		if !strings.Contains(strings.ReplaceAll(page, "&#215;", "\u00d7"), want) {
 			t.Errorf("the page does not have %q", want)
@@ -123,7 +123,7 @@ func TestServeReshape(t *testing.T) {
 
 	s = serveNow(t, emptyOfBackups(t))
 	s.enter()
-	if status, page := s.get("/reshape"); status != http.StatusOK || !strings.Contains(page, "stowage reshape status reads the flags") {
+	if status, page := s.get("/reshape"); status != http.StatusOK || !strings.Contains(page, "reads the flags of all tenants") {
 		t.Errorf("where nobody has looked: %d", status)
 	}
 	if status, raw := s.get("/api/reshape"); status != http.StatusNotFound || !strings.Contains(raw, "stowage reshape status") {

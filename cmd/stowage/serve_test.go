@@ -56,7 +56,7 @@ func TestServePages(t *testing.T) {
 		"/bench/show?f=bench/decision.yaml": {"ext4-no-readahead", "stowage bench decide " + dir},
 		"/bench/show?f=bench/new.json&f=bench/old.json": {"new against old", "8 better", `id="b-verdicts"`, "bench compare " + dir + "/bench/old.json " + dir + "/bench/new.json"},
 		"/bench/show?f=bench/broken.json":               {"Cannot be read:", "it is not JSON", "give a file that bench run wrote"},
-		"/backups":                                      {"farm.yaml says nothing of backups", "stowage -C " + dir + " backup status"},
+		"/backups":                                      {"farm.yaml names no place for backups", "stowage -C " + dir + " backup status"},
 		"/plan":                                         {"4 hosts would become 2", `class="packing"`, "Proved optimal.", "plan show first"},
 		"/proof":                                        {"Queries: inconclusive.", "The classes did not move alike: 1 slower, 0 faster, 2 unchanged", "slower", "select * from orders", "digest compare before after", "Saved digests"},
 		"/report":                                       {`id="packing"`, `id="move"`, `id="traffic"`, `id="storage"`},

@@ -29,27 +29,27 @@ func (a *app) snapshotCommand() *cobra.Command {
 	var f snapshotFlags
 	cmd := &cobra.Command{
 		Use: "snapshot --shard SHARD --tenant TENANT", Short: "Write a tenant's latest state as JSON lines, CSV or Parquet", Args: args(cobra.NoArgs),
-		Long: `Writes what one tenant has, as reshape/NAME.yaml says it: one row for each parent that has a
-child which counts, with the columns of 'snapshot' in the spec. The tenant's flag says which
-query is asked, the normalised or the denormalised one; both give the same rows. The flag is
-read in the view of the snapshot.
+		Long: `Writes the rows of one tenant, as reshape/NAME.yaml defines them: one row for each parent that
+has a child which counts, with the columns of 'snapshot' in the spec. The tenant's flag, read
+in the view of the snapshot, decides between the normalised and the denormalised query; both
+give the same rows.
 
-Two modes. By default all rows are of one read view, at the GTID position that is printed at
-the end. It is not resumable: what was interrupted is begun again. The view keeps old rows on
-the server for as long as it is open, and an ALTER TABLE of its tables waits for it.
+There are two modes. By default all rows are of one read view, at the GTID position that is
+printed at the end. It is not resumable: after an interruption it starts again. While the view
+is open the server keeps old row versions (undo), and an ALTER TABLE of its tables waits.
 
-With --chunks rows are read by key, some thousands in a view. A snapshot that was killed goes
-on where it was, by --state FILE. Rows that change meanwhile are found in the binary log and
-read again at the end: all rows are of the position of the end, which is printed. JSON lines only.
+With --chunks rows are read by key, some thousands in a view. After a kill the snapshot
+continues from --state FILE. Rows that change meanwhile are found in the binary log and read
+again at the end: all rows are of the position at the end, which is printed. JSON lines only.
 
-Either way 'stowage follow --from POSITION' goes on from there, and the file of --out has its
-name only when it is whole.
+In both modes 'stowage follow --from POSITION' continues from there, and the file of --out
+appears under its name only when it is complete.
 
-It reads the side with more room: of the sides that are in rotation, not fenced and not behind,
-the one with fewer running threads. No such side: exit code 3. --side names one, whatever its
+It reads the less busy side: of the sides in rotation, not fenced and not behind, the one with
+fewer running threads. Without such a side the exit code is 3. --side names one, whatever its
 state; its lag is printed.
 
---compare writes no rows: it asks both queries in one view, names the rows that differ, and
+--compare writes no rows: it runs both queries in one view, names the rows that differ, and
 prints both times. docs/guide/snapshot.md.
 
 ` + exitHelp,
@@ -66,11 +66,11 @@ prints both times. docs/guide/snapshot.md.
 	cmd.Flags().StringVar(&f.spec, "spec", "", "the spec, reshape/`NAME`.yaml; default: the only one that is for this shard")
 	cmd.Flags().StringVar(&f.format, "format", format.JSONLines, "jsonl, csv or parquet")
 	cmd.Flags().StringVarP(&f.out, "out", "o", "-", "the `file` to write; - is standard output")
-	cmd.Flags().StringVar(&f.form, "form", "", "the query: grouped or correlated (both normalised), or denormalised; default: as the tenant's flag says")
+	cmd.Flags().StringVar(&f.form, "form", "", "use this query: grouped or correlated (both normalised), or denormalised; default: by the tenant's flag")
 	cmd.Flags().StringVar(&f.side, "side", "", "read this side, A or B, whatever its state")
 	cmd.Flags().BoolVar(&f.chunks, "chunks", false, "read in chunks by key, resumable; needs --state and --out")
-	cmd.Flags().StringVar(&f.state, "state", "", "with --chunks: the `file` that says how far it is; FILE.rows beside it has the rows until the end")
-	cmd.Flags().BoolVar(&f.compare, "compare", false, "write nothing; ask both queries in one view and name the rows that differ")
+	cmd.Flags().StringVar(&f.state, "state", "", "with --chunks: the `file` that keeps the progress; FILE.rows beside it has the rows until the end")
+	cmd.Flags().BoolVar(&f.compare, "compare", false, "write nothing; run both queries in one view and name the rows that differ")
 	return cmd
 }
 
@@ -160,7 +160,7 @@ func (a *app) snapshot(ctx context.Context, f snapshotFlags) error {
 		Query: queryName(sum.Form), Form: sum.Form, Rows: sum.Rows, Bytes: sum.Bytes, Seconds: sum.Took.Seconds(), WrittenAsNull: sum.Lost, Format: f.format, Out: f.out}
 	a.say("%s, %s in %.2f s, %s query (%s), position %s", farm.Counted(sum.Rows, "row"), farm.RoundQuantity(float64(sum.Bytes), farm.KindBytes), sum.Took.Seconds(), answer.Query, answer.Form, answer.Position)
 	if sum.Lost > 0 {
-		a.say("%s that no calendar has: written as NULL", farm.Counted(sum.Lost, "date"))
+		a.say("%s that no calendar has, written as NULL", farm.Counted(sum.Lost, "date"))
 	}
 	if !a.json {
 		return nil
@@ -174,13 +174,13 @@ func snapshotEnd(err error, f snapshotFlags, sum snapshot.Summary) error {
 	case errors.Is(err, syscall.EPIPE):
 		return err // whoever read it has what was wanted
 	case errors.Is(err, context.Canceled):
-		hint := "the query was ended on the server; one view is not resumable: begin again"
+		hint := "the query was ended on the server; one view is not resumable: run it again"
 		if f.chunks {
-			hint = "run the same command again: it goes on"
+			hint = "run the same command again: it continues"
 		}
 		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w after %s", farm.ErrInterrupted, farm.Counted(sum.Rows, "row")), Hint: hint}
 	case errors.Is(err, latest.ErrNoTenant):
-		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w: the tenant has gone: %w", farm.ErrInput, err)}
+		return &farm.Error{Op: "snapshot of tenant " + f.tenant, Subject: f.shard, Err: fmt.Errorf("%w: the tenant no longer exists: %w", farm.ErrInput, err)}
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func (a *app) snapshotChunks(ctx context.Context, f snapshotFlags, src *snapshot
 	}
 	defer spool.Close()
 	if err := syscall.Flock(int(spool.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return sum, nil, &farm.Error{Op: "open state", Subject: f.state, Err: fmt.Errorf("%w: another snapshot uses it", farm.ErrRefused), Hint: "give each its own state file"}
+		return sum, nil, &farm.Error{Op: "open state", Subject: f.state, Err: fmt.Errorf("%w: another snapshot uses it", farm.ErrRefused), Hint: "give each snapshot its own state file"}
 	}
 	state := chunkState{FormatVersion: 1, Shard: src.shard, Tenant: f.tenant, Spec: src.shape.Name, Columns: src.shape.Columns()}
 	if state.Progress, err = readChunkState(f.state, state, spool); err != nil {
@@ -46,7 +46,7 @@ func (a *app) snapshotChunks(ctx context.Context, f snapshotFlags, src *snapshot
 			return sum, nil, err
 		}
 	} else {
-		a.say("going on behind %s", farm.Counted(state.Progress.Rows, "row"))
+		a.say("continuing after %s", farm.Counted(state.Progress.Rows, "row"))
 	}
 	c := snapshot.Chunked{Shape: src.shape, Shard: src.shard, Tenant: f.tenant, Server: src.seen.Server, Progress: state.Progress, Spool: spool, Tell: func(text string) { a.say("%s", text) },
 		Keep: func(p snapshot.Progress) error {

@@ -95,7 +95,7 @@ func (a *app) snapshotSpec(d *session.Session, name string, shard farm.ShardName
 	if name != "" {
 		s, err := d.Workspace.Reshape(name)
 		if err == nil && !s.Takes(shard) {
-			err = &farm.Error{Op: "read spec", Subject: s.File, Err: fmt.Errorf("%w: it is not for shard %s, its shards are %s", farm.ErrInput, shard, farm.Some(s.Shards))}
+			err = &farm.Error{Op: "read spec", Subject: s.File, Err: fmt.Errorf("%w: it is not for shard %s; its shards are %s", farm.ErrInput, shard, farm.Some(s.Shards))}
 		}
 		return s, err
 	}
@@ -162,7 +162,7 @@ func routedTo(p *route.Pair, side farm.SideName, address string) (out string, se
 		if s.Address == address {
 			serves += s.Weight
 			if p.GateIsClosed(at) {
-				out = "is being switched: its gate is closed"
+				out = "its gate is closed for a switch"
 			}
 		}
 	}

@@ -26,9 +26,9 @@ func TestLogicalBackupOfAShard(t *testing.T) {
 	if len(ids) != 1 || !strings.HasSuffix(ids[0], "-logical") {
 		t.Fatalf("there are %q", ids)
 	}
-	k.Run(farmtest.ExitUsage, "no backup that it could be made of", "restore", "dbshard001")
-	k.Run(farmtest.ExitUsage, "which has the moment at which it was taken and no other", "restore", ids[0], "--latest")
-	k.Run(farmtest.ExitUsage, "a side needs all that a server has", "restore", ids[0], "--as-side", "A", "--to", "db002")
+	k.Run(farmtest.ExitUsage, "it has no backup", "restore", "dbshard001")
+	k.Run(farmtest.ExitUsage, "can be restored only to the moment at which it was taken", "restore", ids[0], "--latest")
+	k.Run(farmtest.ExitUsage, "not all that a side needs", "restore", ids[0], "--as-side", "A", "--to", "db002")
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "verify")
 	r := k.RestoreShard(shard, "--as", "shop_then")
 	if r.Backup != ids[0] || r.Rows < 50 || r.Differ != 0 || len(r.LeftOut) != 0 {

@@ -33,7 +33,7 @@ func TestShardIsRestoredBesideTheOneThatServes(t *testing.T) {
 		"CREATE VIEW SHARD.top AS SELECT MAX(twice) AS t FROM SHARD.parent",
 		"CREATE TRIGGER SHARD.on_parent BEFORE INSERT ON SHARD.parent FOR EACH ROW SET NEW.v = COALESCE(NEW.v, 1)",
 		"CREATE PROCEDURE SHARD.cut() DELETE FROM SHARD.child", "CREATE EVENT SHARD.sweep ON SCHEDULE EVERY 1 YEAR DO SET @x = 1")
-	k.Run(farmtest.ExitUsage, "there is no backup", "restore", "--shard", shard)
+	k.Run(farmtest.ExitUsage, "it has no backup", "restore", "--shard", shard)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
 	told("UPDATE SHARD.parent SET v = 11 WHERE id = 1")
 	time.Sleep(2 * time.Second)

@@ -162,7 +162,7 @@ func (f *LiveFarm) checkServing(fm *farm.Farm) {
 			}
 			repl, err := s.Replication(t.Context())
 			if err != nil || !repl.Running() || !repl.Follows(fm.Address(p.Sides[side.Twin()])) {
-				t.Errorf("%s %s does not follow its twin: %+v %v", p.Name, side, repl, err)
+				t.Errorf("%s %s does not replicate from its twin: %+v %v", p.Name, side, repl, err)
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func TestTenantsAreReshapedUnderLoad(t *testing.T) {
 	f.Past("UPDATE fs01.files SET colour = 2 WHERE tenant_id = ? LIMIT 5", states[2].ID)
 	due(farmtest.ExitFine, "5 rows that had changed compared")
 	f.Past("UPDATE fs01.files SET latest_size = 4711 WHERE tenant_id = ? AND latest_size IS NOT NULL LIMIT 1", states[1].ID)
-	f.Stowage(farmtest.ExitFindings, "do not say what the latest child has", "reshape", "verify", states[1].ID)
+	f.Stowage(farmtest.ExitFindings, "differ from their latest child", "reshape", "verify", states[1].ID)
 	if f.Active() != len(states)-1 {
 		t.Error("a tenant whose rows are wrong is active")
 	}
@@ -136,14 +136,14 @@ func TestSpecsThatDoNotFit(t *testing.T) {
 		from, to, want string
 		code           int
 	}{
-		{"latest: [version_no DESC]", "latest: [size DESC]", "which is the latest is undecided", farmtest.ExitRefused},
+		{"latest: [version_no DESC]", "latest: [size DESC]", "so the latest is undefined", farmtest.ExitRefused},
 		{"latest: [version_no DESC]", "latest: [version_nr DESC]", "table versions has no column version_nr", farmtest.ExitRefused},
 		{"key: [version_id]", "key: [author]", "author is not a unique key of table versions", farmtest.ExitRefused},
-		{"counts: \"deleted_at IS NULL\"", "counts: \"deleted_at > NOW()\"", "is another value at another time", farmtest.ExitRefused},
+		{"counts: \"deleted_at IS NULL\"", "counts: \"deleted_at > NOW()\"", "changes with time", farmtest.ExitRefused},
 		{"counts: \"deleted_at IS NULL\"", "counts: \"deleted_at IS\"", "latest-version.yaml:", farmtest.ExitRefused},
-		{"  latest_version_id: version_id\n", "", "would tell a parent without a child", farmtest.ExitRefused},
+		{"  latest_version_id: version_id\n", "", "a parent without children looks like any other", farmtest.ExitRefused},
 		{"  routed_by: \"{tenant}\"\n", "", "by which key a tenant's clients are routed", farmtest.ExitRefused},
-		{"folders.path", "tenants.name", "is of no table that the snapshot reads", farmtest.ExitRefused},
+		{"folders.path", "tenants.name", "is not in a table that the snapshot reads", farmtest.ExitRefused},
 		{"keep: triggers", "keeps: triggers", "unknown key \"keeps\" in the spec; did you mean \"keep\"?", farmtest.ExitUsage},
 		{"shards: [fs01]", "shards: [fs99]", "no shard of this name", farmtest.ExitUsage},
 	} {

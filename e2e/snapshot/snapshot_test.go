@@ -138,7 +138,7 @@ func TestSnapshotOfATenant(t *testing.T) {
 	on(farm.A, "STOP SLAVE SQL_THREAD")
 	run(farmtest.ExitFine, "side A does not follow its twin", "--tenant", "1", "--out", "/dev/null")
 	on(farm.B, "STOP SLAVE SQL_THREAD")
-	run(farmtest.ExitRefused, "no side has everything", "--tenant", "1", "--out", "/dev/null")
+	run(farmtest.ExitRefused, "no side can be read", "--tenant", "1", "--out", "/dev/null")
 	run(farmtest.ExitFine, "reading side B", "--tenant", "1", "--out", "/dev/null", "--side", "B")
 	on(farm.A, "START SLAVE SQL_THREAD")
 	on(farm.B, "START SLAVE SQL_THREAD")

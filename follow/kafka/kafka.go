@@ -52,11 +52,11 @@ func Open(ctx context.Context, brokers []string, topic string) (*Topic, error) {
 	answer, err := request.RequestWith(asked, client)
 	switch {
 	case err != nil:
-		err = about(err, "is one of the brokers there? it must answer in plain text, without a login")
+		err = about(err, "check that a broker runs there; it must answer in plain text, without a login")
 	case len(answer.Topics) != 1:
-		err = about(errors.New("the broker says nothing of it"), "")
+		err = about(errors.New("the broker's answer does not name it"), "")
 	case kerr.ErrorForCode(answer.Topics[0].ErrorCode) != nil:
-		err = about(fmt.Errorf("%w: %w", farm.ErrInput, kerr.ErrorForCode(answer.Topics[0].ErrorCode)), "create the topic first: how many partitions it has is for you to say")
+		err = about(fmt.Errorf("%w: %w", farm.ErrInput, kerr.ErrorForCode(answer.Topics[0].ErrorCode)), "create the topic first, with as many partitions as you need")
 	}
 	if err != nil {
 		client.Close()
@@ -81,7 +81,7 @@ func (t *Topic) Put(key, line []byte) error {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			if t.failed == nil {
-				t.failed = &farm.Error{Op: "write to topic", Subject: t.client.OptValue(kgo.DefaultProduceTopic).(string), Err: err, Hint: "begin again with --state: what was not acknowledged comes again"}
+				t.failed = &farm.Error{Op: "write to topic", Subject: t.client.OptValue(kgo.DefaultProduceTopic).(string), Err: err, Hint: "start again with --state: lines that were not acknowledged are sent again"}
 			}
 		}
 	})

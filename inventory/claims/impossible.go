@@ -199,7 +199,7 @@ func (r *reconciler) deadPrimaries() {
 func (r *reconciler) errant() {
 	for _, name := range sortedKeys(r.agreed["instance.errant"]) {
 		if v := r.agreed["instance.errant"][name].value; v != "" && v != "0" && v != "no" {
-			r.find("errant", Instance, "errant", []string{name}, fmt.Sprintf("%s has transactions that its source never had: %s", name, v), "find out who writes to the replica; bring the rows to the source, or make the replica anew")
+			r.find("errant", Instance, "errant", []string{name}, fmt.Sprintf("%s has transactions that its source never had: %s", name, v), "find out who writes to the replica; bring the rows to the source, or rebuild the replica")
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (s Spec) Check(t Tables) []Problem {
 		if at, ok := t[x.table]; !ok {
 			c.fault(x.key, "there is no table %s", x.table)
 		} else if at.Engine != "InnoDB" {
-			c.fault(x.key, "table %s is %s: a flag and what it says cannot be changed together there", x.table, at.Engine)
+			c.fault(x.key, "table %s is %s, must be InnoDB: a flag and its rows are checked and set in one transaction", x.table, at.Engine)
 		}
 	}
 	if len(c.found) > 0 {
@@ -99,7 +99,7 @@ func (c *checking) tenant() {
 func (c *checking) parent() {
 	p, table := c.Parent, c.tables[c.Parent.Table]
 	if len(p.Key) == 0 {
-		c.fault("parent", "table %s has no primary key: say parent.key", p.Table)
+		c.fault("parent", "table %s has no primary key: set parent.key", p.Table)
 		return
 	}
 	whole := c.has("parent.tenant", p.Table, p.Tenant)
@@ -110,11 +110,11 @@ func (c *checking) parent() {
 		return
 	}
 	if !table.isUnique(p.Key) {
-		c.fault("parent.key", "(%s) is no unique key of table %s without NULL", strings.Join(p.Key, ", "), p.Table)
+		c.fault("parent.key", "(%s) is not a unique key of table %s without NULL", strings.Join(p.Key, ", "), p.Table)
 	}
 	if !table.leads([]string{p.Tenant}) {
 		c.found = append(c.found, Problem{Line: c.Line("parent.tenant"), Slow: true,
-			Text: fmt.Sprintf("no index of table %s begins with %s: all of it is read for each tenant", p.Table, p.Tenant)})
+			Text: fmt.Sprintf("no index of table %s begins with %s: the whole table is read for each tenant", p.Table, p.Tenant)})
 	}
 }
 
@@ -122,37 +122,37 @@ func (c *checking) child() {
 	ch, table := c.Child, c.tables[c.Child.Table]
 	whole := len(ch.Parent) == len(c.Parent.Key)
 	if !whole {
-		c.fault("child.parent", "(%s) is not as long as the parent's key (%s)", strings.Join(ch.Parent, ", "), strings.Join(c.Parent.Key, ", "))
+		c.fault("child.parent", "(%s) has not as many columns as the parent's key (%s)", strings.Join(ch.Parent, ", "), strings.Join(c.Parent.Key, ", "))
 	}
 	for _, p := range ch.Parent {
 		whole = c.has("child.parent", ch.Table, p) && whole
 	}
 	if ch.Key == "" {
-		c.fault("child", "table %s has no primary key of one column: say child.key", ch.Table)
+		c.fault("child", "table %s has no primary key of one column: set child.key", ch.Table)
 		return
 	}
 	if c.has("child.key", ch.Table, ch.Key) && !table.isUnique([]string{ch.Key}) {
 		c.fault("child.key", "%s is not a unique key of table %s without NULL", ch.Key, ch.Table)
 	}
 	if word := moves.FindString(ch.Counts); word != "" {
-		c.fault("child.counts", "%s is another value at another time: a row would count no more without being written", strings.TrimRight(word, "( "))
+		c.fault("child.counts", "%s changes with time: a row would stop counting although nobody wrote it", strings.TrimRight(word, "( "))
 	}
 	columns := slices.Clone(ch.Parent)
 	for _, o := range ch.Latest {
 		if col, _ := table.Column(o.Column); c.has("child.latest", ch.Table, o.Column) && col.Nullable {
-			c.fault("child.latest", "column %s.%s can be NULL: where does such a row come?", ch.Table, o.Column)
+			c.fault("child.latest", "column %s.%s can be NULL: the order of such rows is undefined", ch.Table, o.Column)
 		}
 		columns = append(columns, o.Column)
 	}
 	if whole && !table.isUnique(columns) && !slices.Contains(columns, ch.Key) {
-		c.fault("child.latest", "several rows of one parent can have the same %s: which is the latest is undecided; add %s as the last column", strings.Join(columns[len(ch.Parent):], ", "), ch.Key)
+		c.fault("child.latest", "several rows of one parent can have the same %s, so the latest is undefined; add %s as the last column", strings.Join(columns[len(ch.Parent):], ", "), ch.Key)
 	}
 	if whole && !table.leads(ch.Parent) {
-		c.fault("child.parent", "no index of table %s begins with (%s): each parent's children would be looked for in the whole table", ch.Table, strings.Join(ch.Parent, ", "))
+		c.fault("child.parent", "no index of table %s begins with (%s): finding the children of one parent would read the whole table", ch.Table, strings.Join(ch.Parent, ", "))
 	}
 	for _, other := range table.Cascades {
 		if other != c.Parent.Table || !slices.Equal(c.Parent.Key, ch.Parent) {
-			c.fault("child.table", "a foreign key changes rows of %s together with those of %s: no trigger fires then, and the binary log does not say so", ch.Table, other)
+			c.fault("child.table", "a foreign key changes rows of %s together with those of %s: no trigger fires, and the binary log does not show it", ch.Table, other)
 		}
 	}
 	if c.Keep == Triggers && len(table.Triggers) > 0 {
@@ -162,7 +162,7 @@ func (c *checking) child() {
 
 func (c *checking) carried() {
 	if c.Presence() == "" && c.Child.Key != "" {
-		c.fault("carry", "the child's key %s is not carried: nothing would tell a parent without a child", c.Child.Key)
+		c.fault("carry", "the child's key %s is not carried: without it a parent without children looks like any other", c.Child.Key)
 	}
 	for _, x := range c.Carry {
 		key := "carry." + x.Column
@@ -177,9 +177,9 @@ func (c *checking) carried() {
 		at, there := c.tables[c.Parent.Table].Column(x.Column)
 		switch {
 		case there && at.Generated:
-			c.fault(key, "column %s.%s is there and is generated", c.Parent.Table, x.Column)
+			c.fault(key, "column %s.%s exists and is generated", c.Parent.Table, x.Column)
 		case there && !at.Nullable:
-			c.fault(key, "column %s.%s is there and cannot be NULL: a parent without a child has NULL", c.Parent.Table, x.Column)
+			c.fault(key, "column %s.%s exists and cannot be NULL: a parent without children needs NULL", c.Parent.Table, x.Column)
 		}
 	}
 	for _, i := range c.Indexes {
@@ -206,16 +206,16 @@ func (c *checking) snapshot() {
 			columns = append(columns, its)
 		}
 		if !table.isUnique(columns) {
-			c.fault(key, "(%s) is no unique key of table %s: a parent would come several times", strings.Join(columns, ", "), j.Table)
+			c.fault(key, "(%s) is not a unique key of table %s: a parent would appear several times", strings.Join(columns, ", "), j.Table)
 		}
 	}
 	for _, name := range c.Snapshot.Columns {
 		table, column, ok := strings.Cut(name, ".")
 		switch {
 		case !ok:
-			c.fault("snapshot.columns", "%q: a column is written TABLE.COLUMN", name)
+			c.fault("snapshot.columns", "%q is not a column: write TABLE.COLUMN", name)
 		case !slices.Contains(c.Names(), table) || table == c.Tenant.Table && table != c.Parent.Table:
-			c.fault("snapshot.columns", "%s is of no table that the snapshot reads", name)
+			c.fault("snapshot.columns", "%s is not in a table that the snapshot reads", name)
 		case c.has("snapshot.columns", table, column) && table == c.Child.Table:
 			if _, carried := c.Carried(column); !carried {
 				c.fault("snapshot.columns", "%s is not carried: a denormalised snapshot would not have it", name)

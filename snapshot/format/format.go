@@ -48,7 +48,7 @@ func New(name string, w io.Writer, columns []Column) (Writer, error) {
 	case Parquet:
 		return newParquet(w, columns), nil
 	}
-	return nil, fmt.Errorf("there is no format %q: it is one of %s", name, strings.Join(Names, ", "))
+	return nil, fmt.Errorf("unknown format %q; the formats are %s", name, strings.Join(Names, ", "))
 }
 
 // distinct refuses columns of one name: in JSON the second would hide the first.

@@ -53,7 +53,7 @@ func TestLostSideBehindPurgedLogs(t *testing.T) {
 	k.Purge(farm.A)
 	k.Run(farmtest.ExitFailed, "do not reach back to "+old, "resume")
 	k.NoSideLeft(farm.B, to)
-	k.Run(farmtest.ExitRefused, "the oldest position that can be had is", restore...)
+	k.Run(farmtest.ExitRefused, "its binary logs do not reach back to", restore...)
 	k.Run(farmtest.ExitRefused, "stowage backup run dbshard001/A --full", restore...)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "dbshard001/A", "--full")
 	young := k.Backups()[1]
@@ -99,7 +99,7 @@ func TestLostPrimaryIsRefused(t *testing.T) {
 	k.F.Load.Stop()
 	k.KillSide(farm.B)
 	k.TellSide(farm.A, "SET GLOBAL read_only = ON")
-	k.Run(farmtest.ExitRefused, "is to take the writes of the pair", restore...)
+	k.Run(farmtest.ExitRefused, "must take the writes of the pair", restore...)
 	k.TellSide(farm.A, "SET GLOBAL read_only = OFF")
 	k.Run(farmtest.ExitFine, "serves as side B", restore...)
 	k.CheckReplica(farm.B, to)
