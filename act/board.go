@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/table"
 )
 
 // Board is the state of a run as its events tell it: what a terminal, a status
@@ -214,12 +215,13 @@ func (r *Row) State(now time.Time) (state, more string) {
 	return AtWork, r.Text
 }
 
-// Line is the side in one line: step, bytes, time to go, reason it waits.
-func (r *Row) Line(now time.Time) string {
-	head := fmt.Sprintf("%-16s %2d/%d %-9s", r.Key, r.Number, r.Of, r.Step)
+// Line is the side in one line: step, bytes, time to go, reason it waits. A name of more than so many columns loses its middle; 0: none does.
+func (r *Row) Line(now time.Time, most int) string {
+	name := table.Short(r.Key.String(), most)
+	head := fmt.Sprintf("%-16s %2d/%d %-9s", name, r.Number, r.Of, r.Step)
 	switch state, more := r.State(now); state {
 	case IsMoved:
-		return fmt.Sprintf("%-16s done %s", r.Key, more)
+		return fmt.Sprintf("%-16s done %s", name, more)
 	case AtWork:
 		return head + " " + more
 	default:

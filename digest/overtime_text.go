@@ -72,7 +72,7 @@ func (o OverTime) WriteText(w io.Writer, most int) error {
 		fmt.Fprintf(w, "not measured, or only in part: %s\n", strings.Join(o.NotMeasured[:min(5, len(o.NotMeasured))], ", ")+andMore(len(o.NotMeasured)-5))
 	}
 	fmt.Fprintln(w)
-	t := table.New(w, "CLASS\tLOAD\tSHARE\tCALLS/S\tTIME/CALL\tSINCE LAST WEEK\tCALLS\tTIME\tSHARDS\tMOST IN\tSTATEMENT").Cut("STATEMENT")
+	t := table.New(w, "CLASS\tLOAD\tSHARE\tCALLS/S\tTIME/CALL\tSINCE LAST WEEK\tCALLS\tTIME\tSHARDS\tMOST IN\tSTATEMENT").Cut("STATEMENT").Names("MOST IN")
 	for _, c := range o.Classes[:least(most, len(o.Classes))] {
 		since := "-"
 		switch {
@@ -89,7 +89,7 @@ func (o OverTime) WriteText(w io.Writer, most int) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	t = table.New(w, "SHARD\tLOAD\tSHARE\tCALLS/S\tSINCE LAST WEEK\tHEAVIEST CLASS")
+	t = table.New(w, "SHARD\tLOAD\tSHARE\tCALLS/S\tSINCE LAST WEEK\tHEAVIEST CLASS").Names("SHARD")
 	for _, s := range o.Shards[:least(most, len(o.Shards))] {
 		t.Row("%s\t%.3g\t%.1f %%\t%.3g\t%s\t%s", s.Shard, s.Load, 100*s.Share, s.Calls, factorText(s.Change), s.TopClass)
 	}

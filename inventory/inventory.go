@@ -151,7 +151,7 @@ func (inv Inventory) ShardBytes() map[farm.ShardName]int64 {
 // WriteText is the person's view: one line an instance, then what to look at.
 func (inv Inventory) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "farm %s: %s, %s on %s\n\n", inv.Farm, farm.Counted(inv.Pairs, "pair"), farm.Counted(len(inv.Instances), "instance"), farm.Counted(inv.Hosts, "host"))
-	t := table.New(w, "INSTANCE\tHOST\tADDRESS\tVERSION\tSERVER ID\tDOMAIN\tSHARDS\tDATA\tFROM\tLAG").Cut("VERSION")
+	t := table.New(w, "INSTANCE\tHOST\tADDRESS\tVERSION\tSERVER ID\tDOMAIN\tSHARDS\tDATA\tFROM\tLAG").Cut("VERSION").Names("INSTANCE", "HOST", "ADDRESS", "FROM")
 	for _, i := range inv.Instances {
 		if i.Error != "" {
 			why := "unreachable"

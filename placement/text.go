@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"stowage/farm"
+	"stowage/internal/table"
 )
 
 const (
 	textWidth = 100 // columns of WriteText
+	nameWidth = 24  // of a host there; longer names lose their middle
 	barWidth  = 20
 )
 
@@ -49,7 +52,7 @@ func (p Plan) writeHosts(b *bufio.Writer) {
 	}
 	name, binding := 4, 7
 	for _, h := range p.Hosts {
-		name, binding = max(name, len(h.Name)), max(binding, len(h.Binding))
+		name, binding = max(name, utf8.RuneCountInString(shortName(h.Name))), max(binding, len(h.Binding))
 	}
 	types := map[farm.HostTypeName]int{}
 	for _, h := range p.Basis.HostTypes {
@@ -61,7 +64,7 @@ func (p Plan) writeHosts(b *bufio.Writer) {
 		if h.Binding == MaxInstances && types[h.Type] > 0 {
 			use = float64(len(h.Instances)) / float64(types[h.Type])
 		}
-		head := fmt.Sprintf("%-*s  %-*s  %s  %3.0f%%  ", name, h.Name, binding, h.Binding, bar(use), use*100)
+		head := fmt.Sprintf("%-*s  %-*s  %s  %3.0f%%  ", name, shortName(h.Name), binding, h.Binding, bar(use), use*100)
 		writeList(b, head, h.Instances)
 	}
 }
@@ -82,16 +85,31 @@ func (p Plan) writeMoves(b *bufio.Writer) {
 			}
 			fmt.Fprintln(b)
 		}
-		line := fmt.Sprintf("  %s  %s:%d -> %s:%d  %s", m.Name, m.From.Host, m.From.Port, m.To.Host, m.To.Port, farm.RoundQuantity(float64(m.Bytes), farm.KindBytes))
-		if m.ServerID > 0 {
-			line += fmt.Sprintf("  server_id %d", m.ServerID)
+		for _, line := range moveLines(m) {
+			fmt.Fprintln(b, clip(line))
 		}
-		fmt.Fprintln(b, clip(line))
 	}
 	if len(p.Moves) > 0 {
 		p.writeTime(b)
 	}
 }
+
+// moveLines are a move in one line, or in two where its names are long.
+func moveLines(m Move) []string {
+	rest := "  " + farm.RoundQuantity(float64(m.Bytes), farm.KindBytes)
+	if m.ServerID > 0 {
+		rest += fmt.Sprintf("  server_id %d", m.ServerID)
+	}
+	way := func(most int) string {
+		return fmt.Sprintf("%s:%d -> %s:%d", table.Short(string(m.From.Host), most), m.From.Port, table.Short(string(m.To.Host), most), m.To.Port)
+	}
+	if line := "  " + m.Name + "  " + way(0) + rest; len(line) <= textWidth {
+		return []string{line}
+	}
+	return []string{"  " + m.Name + rest, "    " + way(40)}
+}
+
+func shortName(host farm.HostName) string { return table.Short(string(host), nameWidth) }
 
 // writeTime says how long the moves take and what makes it so long.
 func (p Plan) writeTime(b *bufio.Writer) {
@@ -123,20 +141,21 @@ func duration(seconds float64) string {
 func writeList(b *bufio.Writer, head string, names []farm.InstanceName) {
 	line := head
 	for i, n := range names {
-		if i > 0 && len(line)+1+len(n) > textWidth {
+		n := table.Short(string(n), max(textWidth-utf8.RuneCountInString(head), barWidth))
+		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(n) > textWidth {
 			fmt.Fprintln(b, clip(strings.TrimRight(line, " ")))
-			line = strings.Repeat(" ", len(head))
+			line = strings.Repeat(" ", utf8.RuneCountInString(head))
 		}
-		line += string(n) + " "
+		line += n + " "
 	}
 	fmt.Fprintln(b, clip(strings.TrimRight(line, " ")))
 }
 
 func clip(line string) string {
-	if len(line) <= textWidth {
+	if utf8.RuneCountInString(line) <= textWidth {
 		return line
 	}
-	return line[:textWidth-3] + "..."
+	return string([]rune(line)[:textWidth-3]) + "..."
 }
 
 func bar(use float64) string {

@@ -88,7 +88,7 @@ func (o binlogsAnswer) writeText(out io.Writer) error {
 		_, err := fmt.Fprintln(out, "nothing to archive: there is no backup yet that a binary log could continue\n  -> stowage backup run")
 		return err
 	}
-	w := table.New(out, "INSTANCE\tLOG\tFILES\tNEW\tUP TO\tGTID POSITION")
+	w := table.New(out, "INSTANCE\tLOG\tFILES\tNEW\tUP TO\tGTID POSITION").Names("INSTANCE", "LOG")
 	for _, x := range o.Binlogs {
 		if x.Error != "" {
 			w.Row("%s\t%s", x.Instance, x.Error)

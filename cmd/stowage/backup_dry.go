@@ -36,7 +36,7 @@ func (a *app) backupDry(d *session.Session, backing *backup.Act, w backup.Wish, 
 	}
 	out.Window = paper.Now
 	err = a.emit(out, func(to io.Writer) error {
-		t := table.New(to, "INSTANCE\tPAIR\tKIND\tBASED ON\tABOUT\tFROM\tTO")
+		t := table.New(to, "INSTANCE\tPAIR\tKIND\tBASED ON\tABOUT\tFROM\tTO").Names("INSTANCE", "PAIR", "BASED ON", "FROM", "TO")
 		for _, b := range out.Backups {
 			t.Row("%s\t%s/%s\t%s\t%s\t%s\t%s\t%s", b.Instance, b.Pair, b.Side, b.Kind, cmp.Or(b.Base, "-"), farm.RoundQuantity(float64(b.Raw), farm.KindBytes), b.From, b.To)
 		}

@@ -156,7 +156,7 @@ func (l backupList) text(w io.Writer) error {
 		_, err := fmt.Fprintln(w, "no backups yet; take one: stowage backup run")
 		return err
 	}
-	t := table.New(w, "BACKUP\tPAIR\tDATA OF\tSIZE\tTOOK\tWHERE\tPROVEN").Cut("PROVEN")
+	t := table.New(w, "BACKUP\tPAIR\tDATA OF\tSIZE\tTOOK\tWHERE\tPROVEN").Cut("PROVEN").Names("BACKUP", "PAIR", "WHERE")
 	for _, b := range l.Backups {
 		state := "unproven"
 		switch {

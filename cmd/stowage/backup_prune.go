@@ -119,7 +119,7 @@ func (p backupPrune) text(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "keep: %s\n", p.Rules)
-	t := table.New(w, "CHAIN\tPAIR\tBACKUPS\tUP TO\tSIZE\t\tWHY").Cut("WHY")
+	t := table.New(w, "CHAIN\tPAIR\tBACKUPS\tUP TO\tSIZE\t\tWHY").Cut("WHY").Names("CHAIN", "PAIR")
 	goes := 0
 	for _, v := range p.Chains {
 		verdict := "stays"

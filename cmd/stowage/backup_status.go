@@ -75,7 +75,7 @@ func backupStatusOf(d *session.Session, all []catalogue.Backup, now time.Time) (
 }
 
 func (s backupStatus) text(w io.Writer) error {
-	t := table.New(w, "PAIR\tNEWEST BACKUP\tPROVEN\tBACKUPS\tSIZE\tRESTORABLE UP TO")
+	t := table.New(w, "PAIR\tNEWEST BACKUP\tPROVEN\tBACKUPS\tSIZE\tRESTORABLE UP TO").Names("PAIR")
 	for _, p := range s.Pairs {
 		newest, proven, upto := "none", "unproven", "-"
 		if p.Newest != nil {
@@ -98,7 +98,7 @@ func (s backupStatus) text(w io.Writer) error {
 
 // logicalText says of pairs that have one how old their newest logical backup is; where no pair has one it says nothing.
 func (s backupStatus) logicalText(w io.Writer) error {
-	t, has := table.New(w, "PAIR\tNEWEST LOGICAL BACKUP\tPROVEN"), false
+	t, has := table.New(w, "PAIR\tNEWEST LOGICAL BACKUP\tPROVEN").Names("PAIR"), false
 	for _, p := range s.Pairs {
 		if p.Logical == nil {
 			continue

@@ -216,7 +216,7 @@ func windowText(w io.Writer, when string, x window.Window, rows int) error {
 	if rows > 0 && len(shown) > rows {
 		shown = shown[:rows]
 	}
-	t := table.New(w, "HOST\tENDS AFTER\tREADS\tBACKUPS\tAT ONCE")
+	t := table.New(w, "HOST\tENDS AFTER\tREADS\tBACKUPS\tAT ONCE").Names("HOST")
 	for _, l := range shown {
 		t.Row("%s\t%s\t%s\t%d\t%s", l.Host, hoursText(l.End), farm.RoundQuantity(l.Bytes, farm.KindBytes), len(l.Backups), laneText(l, x.Seconds))
 	}

@@ -254,7 +254,7 @@ func (c capacityAnswer) forecasts(w io.Writer, most int) error {
 		rows = rows[:most]
 	}
 	fmt.Fprintln(w)
-	t := table.New(w, "WHAT\tRESOURCE\tUSED\tLIMIT\tGROWTH\tREACHED IN\t90 % INTERVAL\tDECLARED\tFROM").Cut("90 % INTERVAL", "FROM")
+	t := table.New(w, "WHAT\tRESOURCE\tUSED\tLIMIT\tGROWTH\tREACHED IN\t90 % INTERVAL\tDECLARED\tFROM").Cut("90 % INTERVAL", "FROM").Names("WHAT")
 	for _, r := range rows {
 		kind := r.Resource.Kind()
 		growth, reached, interval := "-", "unknown", r.Reason

@@ -148,7 +148,7 @@ func (o farmOutlook) text(w io.Writer, when string, c *capacity.Curve) error {
 		}
 	}
 	fmt.Fprintf(w, "\nIf one host dies%s: of %s, %d can be lost with no other over its limits.\n", when, farm.Counted(len(o.Deaths), "host"), safe)
-	t := table.New(w, "DEAD HOST\tPAIRS\tNOT SERVED\tLOAD GOES TO\tFULLEST OF THESE")
+	t := table.New(w, "DEAD HOST\tPAIRS\tNOT SERVED\tLOAD GOES TO\tFULLEST OF THESE").Cut("FULLEST OF THESE").Names("DEAD HOST")
 	for _, d := range o.Deaths[:min(3, len(o.Deaths))] {
 		t.Row("%s\t%d\t%d\t%s\t%s", d.Host, d.Pairs, len(d.Gone), farm.Counted(len(d.Heirs), "host"), heirText(d))
 	}

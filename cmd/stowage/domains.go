@@ -158,7 +158,7 @@ func (a *app) showDomains(ctx context.Context, given []string) error {
 }
 
 func writeDomains(out io.Writer, v domains.View) error {
-	w := table.New(out, "SERVER\tADDRESS\tDOMAIN\tIS TO BE\tSTRICT\tIGNORES DUPLICATES\tREPLICATES BY").Cut("REPLICATES BY")
+	w := table.New(out, "SERVER\tADDRESS\tDOMAIN\tIS TO BE\tSTRICT\tIGNORES DUPLICATES\tREPLICATES BY").Cut("REPLICATES BY").Names("SERVER", "ADDRESS")
 	for _, p := range v.Pairs {
 		for _, m := range p.Members {
 			if m.Error != "" {

@@ -234,7 +234,7 @@ func (s reshapeState) next(a *app) []string {
 
 func (s reshapeState) writeText(w io.Writer) error {
 	migrated, active := 0, 0
-	table := table.New(w, "tenant\tflags\trows\tcompared")
+	table := table.New(w, "tenant\tflags\trows\tcompared").Names("tenant")
 	for _, t := range s.Tenants {
 		flags, compared, rest := "-", "never", ""
 		if t.Migrated {

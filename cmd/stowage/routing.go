@@ -163,7 +163,7 @@ func (v routingView) next(a *app, f *farm.Farm) []string {
 
 func (v routingView) writeText(out io.Writer) error {
 	fmt.Fprintf(out, "routing by %s, generation %d. %s: %s\n", v.Kind, v.Table.Generation, v.Guarantee, v.Means)
-	w := table.New(out, "PAIR\tHOME\tSERVED BY\tADDRESS\tSHARE %\tGATE")
+	w := table.New(out, "PAIR\tHOME\tSERVED BY\tADDRESS\tSHARE %\tGATE").Names("PAIR", "ADDRESS")
 	names := make([]farm.PairName, 0, len(v.Table.Pairs))
 	for n := range v.Table.Pairs {
 		names = append(names, n)

@@ -64,7 +64,7 @@ func (l runList) writeText(out io.Writer) error {
 		_, err := fmt.Fprintln(out, "no run has begun in this workspace")
 		return err
 	}
-	w := table.New(out, "run\tstate\tbegan\ttook")
+	w := table.New(out, "run\tstate\tbegan\ttook").Names("run")
 	for _, r := range l.Runs {
 		took := "-"
 		if r.Ended != nil {

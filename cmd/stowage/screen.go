@@ -77,7 +77,7 @@ func (s *screen) aloud(text string) {
 // line prints one event of those worth a line of their own.
 func (s *screen) line(e farm.Event) {
 	row := s.board.Sides[act.KeyOf(e)]
-	text := row.Line(time.Now())
+	text := row.Line(time.Now(), s.width/3)
 	switch e.Kind {
 	case farm.WayBackLost: // Add has
 	case farm.StepFailed, farm.StepUndone:
@@ -144,7 +144,7 @@ func (s *screen) lines() []string {
 	lines := []string{s.headline()}
 	for _, r := range s.board.Rows() {
 		if !r.IsDone() && len(lines) < 16 {
-			lines = append(lines, "  "+r.Line(time.Now()))
+			lines = append(lines, "  "+r.Line(time.Now(), s.width/3))
 		}
 	}
 	return lines

@@ -96,6 +96,7 @@ type sideRow struct {
 	Bytes int64         `json:"bytes,omitempty"`
 	Total int64         `json:"total,omitempty"`
 	line  string
+	short string // for one screen: long names without their middle
 }
 
 type gateLine struct {
@@ -232,7 +233,7 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 	s.board, s.kind, s.SidesDone, s.WritePauses = board, kindOf(run).Kind, board.Done(), board.WritePauses()
 	s.Forged = board.Forged
 	for _, r := range board.Rows() {
-		s.Sides = append(s.Sides, sideRow{r.Key.Pair, r.Key.Side, r.Key.Host, r.Step, r.IsDone(), r.Text, r.Bytes, r.Total, r.Line(time.Now())})
+		s.Sides = append(s.Sides, sideRow{r.Key.Pair, r.Key.Side, r.Key.Host, r.Step, r.IsDone(), r.Text, r.Bytes, r.Total, r.Line(time.Now(), 0), r.Line(time.Now(), onTop)})
 	}
 	return s, nil
 }

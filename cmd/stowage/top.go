@@ -129,6 +129,7 @@ func (t *topScreen) paint(v topView) {
 			foot = "Tab other run  " + foot
 		}
 	}
+	v.width = width
 	lines := append(v.lines(time.Now(), height-1), foot)
 	var b strings.Builder
 	b.WriteString("\x1b[H")

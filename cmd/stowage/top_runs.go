@@ -61,7 +61,7 @@ func (v topView) neighbour(by int) string {
 // openLines are the runs, one a line, with a bar and what people have to know of each.
 func (v topView) openLines(now time.Time) []string {
 	var b strings.Builder
-	t := table.New(&b, "  RUN\tSTATE\tPROGRESS")
+	t := table.New(table.Narrow(&b, v.width), "  RUN\tSTATE\tPROGRESS").Cut("PROGRESS").Names("RUN")
 	for _, r := range v.Open {
 		mark := " "
 		if r.Chosen {

@@ -96,7 +96,7 @@ func TestTopFitsItsScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 50 {
-		v.Status.Sides = append(v.Status.Sides, sideRow{line: fmt.Sprintf("part %d", n)})
+		v.Status.Sides = append(v.Status.Sides, sideRow{short: fmt.Sprintf("part %d", n)})
 	}
 	lines := v.lines(time.Now(), 12)
 	text := strings.Join(lines, "\n")

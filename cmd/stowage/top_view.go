@@ -29,8 +29,9 @@ type topView struct {
 	// Open are all runs that have not ended, the newest first, where there are others than the one that is shown.
 	Open []topRun `json:"open,omitempty"`
 
-	move serve.Move
-	log  []string // the newest lines; nil: they are not wanted
+	move  serve.Move
+	log   []string // the newest lines; nil: they are not wanted
+	width int      // of the screen; 0: without limit
 }
 
 // outLine is a side that does not serve all of its clients.
@@ -149,10 +150,13 @@ func (v topView) headLines(now time.Time) []string {
 	return out
 }
 
+// onTop is how wide names of pairs and hosts may be on the screen of top.
+const onTop = 26
+
 func (v topView) laneLines() (out []string) {
 	for _, r := range v.Status.Sides {
 		if !r.Done {
-			out = append(out, "  "+r.line)
+			out = append(out, "  "+r.short)
 		}
 	}
 	return out

@@ -136,7 +136,7 @@ func TestSnapshotOfATenant(t *testing.T) {
 	run(farmtest.ExitFine, "side B is fenced", "--tenant", "1", "--out", "/dev/null")
 	on(farm.B, "SET GLOBAL read_only = 0")
 	on(farm.A, "STOP SLAVE SQL_THREAD")
-	run(farmtest.ExitFine, "side A does not follow its twin", "--tenant", "1", "--out", "/dev/null")
+	run(farmtest.ExitFine, "side A does not replicate from its twin", "--tenant", "1", "--out", "/dev/null")
 	on(farm.B, "STOP SLAVE SQL_THREAD")
 	run(farmtest.ExitRefused, "no side can be read", "--tenant", "1", "--out", "/dev/null")
 	run(farmtest.ExitFine, "reading side B", "--tenant", "1", "--out", "/dev/null", "--side", "B")

@@ -8,6 +8,7 @@
 //
 // It chooses no words, no units and no colours, and it never looks at the
 // terminal: who calls it says how wide the writer is (Narrow), and which
-// columns hold free text that may be cut for that (Table.Cut). To a writer
-// without a width the same rows are the same bytes wherever they are written.
+// columns hold free text that may be cut for that (Table.Cut), or names that may
+// lose their middle (Table.Names). To a writer without a width the same rows are
+// the same bytes wherever they are written.
 package table

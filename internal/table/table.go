@@ -17,7 +17,8 @@ type Table struct {
 	right bool
 	head  []string
 	rows  [][]string
-	free  []string // heads of the columns that may be cut
+	free  []string // heads of the columns of free text, which may be cut
+	named []string // heads of the columns of names, which may lose their middle
 }
 
 // New is a table whose columns are flush left. The names in the head stand

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -111,5 +112,37 @@ func TestFreeTextGivesWay(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), strings.Repeat("r", 15)) {
 		t.Errorf("the narrower column gave way more than it had to:\n%s", &out)
+	}
+}
+
+// Names give way last, in their middle, and stay apart.
+func TestNamesLoseTheirMiddle(t *testing.T) {
+	name := func(n int) string { return fmt.Sprintf("db-shard-%03d-%s.example.com", n, strings.Repeat("x", 36)) }
+	for _, c := range []struct {
+		what  string
+		width int
+		names []string
+		want  string
+	}{
+		{"wide enough", 80, []string{name(1)}, "HOST" + strings.Repeat(" ", 59) + "N\n" + name(1) + "  7\n"},
+		{"one name", 40, []string{name(1)}, "HOST" + strings.Repeat(" ", 35) + "N\ndb-shard-001-xxxxxxxxxxx….example.com  7\n"},
+		{"two that differ in the twelfth letter", 20, []string{name(1), name(2)}, "HOST                 N\ndb-shard-001…le.com  7\ndb-shard-002…le.com  7\n"},
+		{"without limit", 0, []string{name(1)}, "HOST" + strings.Repeat(" ", 59) + "N\n" + name(1) + "  7\n"},
+		{"wide characters", 16, []string{"東京東京東京東京東京"}, "HOST           N\n東京東京…東京  7\n"},
+	} {
+		var out strings.Builder
+		a := New(Narrow(&out, c.width), "HOST\tN").Names("HOST")
+		for _, n := range c.names {
+			a.Row("%s\t%d", n, 7)
+		}
+		if got := text(t, a, &out); got != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.what, got, c.want)
+		}
+	}
+	var out strings.Builder
+	a := New(Narrow(&out, 60), "HOST\tREMARK").Cut("REMARK").Names("HOST")
+	a.Row("%s\t%s", "db001.example.com", "its clock is a minute behind the clock of this machine")
+	if !strings.Contains(text(t, a, &out), "db001.example.com  its") {
+		t.Errorf("a name gave way before free text:\n%s", &out)
 	}
 }

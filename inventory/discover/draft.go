@@ -178,7 +178,7 @@ func (f Found) WriteText(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	t := table.New(w, "PAIR\tTOPOLOGY\tSIDE\tHOST\tADDRESS\tSERVER ID\tVERSION\tSHARDS\tDATA").Cut("VERSION")
+	t := table.New(w, "PAIR\tTOPOLOGY\tSIDE\tHOST\tADDRESS\tSERVER ID\tVERSION\tSHARDS\tDATA").Cut("VERSION").Names("PAIR", "HOST", "ADDRESS")
 	for _, p := range f.Pairs {
 		var data int64
 		for _, s := range p.Shards {

@@ -110,7 +110,7 @@ func (g Graph) writePairs(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	t := table.New(w, "PAIR\tINSTANCE\tHOST\tREPLICATES FROM\tALIVE\tLAG\tREMARK").Cut("REMARK")
+	t := table.New(w, "PAIR\tINSTANCE\tHOST\tREPLICATES FROM\tALIVE\tLAG\tREMARK").Cut("REMARK").Names("PAIR", "INSTANCE", "HOST", "REPLICATES FROM")
 	left := 0
 	for i, p := range g.Pairs {
 		trouble := p.Trouble()

@@ -73,7 +73,7 @@ func (r Report) WriteText(w io.Writer, rows int) error {
 	for _, c := range columns() {
 		head += "\t" + c.name
 	}
-	t := table.New(w, head)
+	t := table.New(w, head).Names("SHARD", "PAIR")
 	for _, s := range shown {
 		row := []string{string(s.Shard), string(s.Pair)}
 		for _, c := range columns() {
