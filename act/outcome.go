@@ -117,12 +117,12 @@ func (o Outcome) Err() error {
 	if first.End == engine.EndStuck && first.UndoStep != "" {
 		return &farm.Error{Op: o.kind.Name, Subject: first.Name,
 			Err:  fmt.Errorf("%w at step %s of %s: %s; taking it back stopped at step %s: %s", kind, first.Step, first.Part, first.Error, first.UndoStep, first.UndoError),
-			Hint: "remedy what stopped it; stowage resume goes on taking it back"}
+			Hint: "remedy what stopped it; stowage resume continues to take it back"}
 	}
 	if first.End == engine.EndStuck && o.kind.isBehindReturn(first.Step) {
 		hint = cmp.Or(o.kind.Stuck, "the new instance serves and nothing is lost; remedy the cause, then: stowage resume")
 	} else if errors.Is(kind, farm.ErrOutcomeUnknown) {
-		hint = "look at the pair before anything else is done to it; docs/guide/runbook.md says how"
+		hint = "check the pair before you do anything else to it: docs/guide/runbook.md"
 	}
 	return &farm.Error{Op: o.kind.Name, Subject: first.Name,
 		Err:  fmt.Errorf("%w at step %s of %s: %s", kind, first.Step, first.Part, first.Error),

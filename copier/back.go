@@ -198,7 +198,7 @@ func (c *Copy) Discard(ctx context.Context) error {
 		return err
 	}
 	if here.aside > 0 {
-		return c.refuse("discard", "Unfence or FenceBack gives the source its tables again", "the target holds the only tables that clients can use")
+		return c.refuse("discard", "stowage resume gives the source its tables again, or finishes the move", "the target holds the only tables that clients can use")
 	}
 	if err := c.forgetLink(ctx); err != nil {
 		return err

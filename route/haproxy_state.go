@@ -66,7 +66,7 @@ func wanted(name farm.PairName, p *Pair) ([]backend, error) {
 		for side, s := range p.Sides {
 			host, port, err := net.SplitHostPort(s.Address)
 			if err != nil || net.ParseIP(host) == nil {
-				return nil, fail("HAProxy takes IP addresses with a port, and side %s is at %q", side, s.Address)
+				return nil, fail("HAProxy needs an IP address with a port; side %s has %q", side, s.Address)
 			}
 			if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 				return nil, fail("side %s has the port %q", side, port)

@@ -388,7 +388,7 @@ func TestHAProxyRefusals(t *testing.T) {
 		edit       func(*route.Pair)
 	}{
 		{"a share", "not 90 % of them", func(p *route.Pair) { p.Serve(farm.A, farm.B, s.b, 10) }},
-		{"a name for an address", "takes IP addresses", func(p *route.Pair) { p.Serve(farm.A, farm.A, "db001.example:3306", 100) }},
+		{"a name for an address", "needs an IP address", func(p *route.Pair) { p.Serve(farm.A, farm.A, "db001.example:3306", 100) }},
 	} {
 		wantHint(t, x.name, func() error {
 			return s.Change(t.Context(), pairName, func(p *route.Pair) error { x.edit(p); return nil })

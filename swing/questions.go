@@ -159,7 +159,7 @@ func AskKeptOut(ctx context.Context, server *mysql.Server, replication, meanwhil
 		return nil, nil
 	}
 	return []farm.Finding{{Severity: farm.Warning, Subject: name, Text: "read_only does not stop " + farm.Some(names) + ": " + meanwhile,
-		Remedy: "revoke READ ONLY ADMIN and SUPER from accounts that applications use, and this is not needed"}}, nil
+		Remedy: "to avoid this, revoke READ ONLY ADMIN and SUPER from accounts that applications use"}}, nil
 }
 
 // RemedyOf a variable that a pair needs otherwise. What has to do with GTIDs is a matter of their domains, and needs no restart.

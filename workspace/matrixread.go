@@ -87,7 +87,7 @@ func (r *matrixReader) key(key string, v *yaml.Node) bool {
 		m.Devices = r.words(v, key)
 	case "profile":
 		if m.Profile = r.text(v, what); m.Profile != "quick" && m.Profile != "full" {
-			r.fault(v, "no profile %q: it is quick or full", m.Profile)
+			r.fault(v, "unknown profile %q; the profiles are quick and full", m.Profile)
 		}
 	case "steps":
 		m.Steps = r.steps(v)

@@ -93,7 +93,7 @@ func TestMatrixFaults(t *testing.T) {
 		base + "stepz: [MIX]\n":             `matrix.yaml:6: unknown key "stepz" in the matrix; did you mean "steps"?`,
 		base + "rounds: 0\n":                "matrix.yaml:6: rounds must be a whole number from 1 to 100, not 0",
 		base + "rounds: many\n":             "matrix.yaml:6: rounds must be a whole number from 1 to 100, not many",
-		base + "profile: slow\n":            `matrix.yaml:6: no profile "slow": it is quick or full`,
+		base + "profile: slow\n":            `matrix.yaml:6: unknown profile "slow"; the profiles are quick and full`,
 		base + "runtime: 10ms\n":            "matrix.yaml:6: runtime is 200ms or more",
 		base + "runtime: soon\n":            "matrix.yaml:6: runtime wants a time such as 500ms or 10m, not soon",
 		base + "steps: [MIX, XYZ]\n":        `matrix.yaml:6: no step "XYZ": steps are named otherwise`,

@@ -162,7 +162,7 @@ func (p *profiler) calls(ctx context.Context, pid int, length time.Duration) []s
 		return nil
 	}
 	if lost > 0 {
-		p.gap("all system calls", fmt.Sprintf("perf trace lost %.0f of them, so that their numbers and times are too low", lost), "a machine with a processor to spare, or fewer --clients")
+		p.gap("all system calls", fmt.Sprintf("perf trace lost %.0f of them, so that their numbers and times are too low", lost), "use a machine with an idle processor, or fewer --clients")
 	}
 	return calls
 }

@@ -109,7 +109,7 @@ func (f benchFlags) order(c *cobra.Command) (bench.Order, error) {
 	case "full":
 		o.Profile = bench.Full()
 	default:
-		return o, usage(c, fmt.Errorf("no profile %q: it is quick or full", f.profile))
+		return o, usage(c, fmt.Errorf("unknown profile %q; the profiles are quick and full", f.profile))
 	}
 	if f.size != "" {
 		size, err := parseSize("--size", f.size)

@@ -71,7 +71,7 @@ func (f *liveFlags) check(o digest.Options) error {
 	var err error
 	switch {
 	case !slices.Contains([]string{liveSlowLog, liveGeneralLog, liveSchema, liveProcesses}, f.from):
-		err = fmt.Errorf("--from %q is neither slow_log nor general_log nor performance_schema nor processlist", f.from)
+		err = fmt.Errorf("--from %q: give slow_log, general_log, performance_schema or processlist", f.from)
 	case f.window < 0 || f.every < time.Second:
 		err = errors.New("--for cannot be negative, and --every must be a second or more")
 	case f.from == liveProcesses && f.window == 0:

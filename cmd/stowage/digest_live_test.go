@@ -175,7 +175,7 @@ func TestLiveDigestSaysWhatItCannot(t *testing.T) {
 		{"--from performance_schema --for 1s --every 1s --group-by user --instance " + i.Address, "events_statements_current is off"},
 		{"--from performance_schema --instance " + off.Address, "set performance_schema=ON"},
 		{"--from slow_log --for 5s --instance " + i.Address, "--for needs --from performance_schema"},
-		{"--from elsewhere --instance " + i.Address, "neither slow_log nor"},
+		{"--from elsewhere --instance " + i.Address, "give slow_log, general_log, performance_schema or processlist"},
 		{"--instance dbshard001a", "it is not a host:port"},
 		{"--instance 127.0.77.255:1", "is the instance running"},
 	} {

@@ -57,7 +57,7 @@ Clients must look up which pair lists their shard: docs/reference/routing.md, do
 	cmd.Flags().DurationVar(&soak, "soak", -1, "how long the way back is kept open before the old copy is removed; default: soak of goals.yaml")
 	cmd.Flags().Lookup("soak").DefValue = "0s" // -1 is nobody's default, but for the absence of one
 	cmd.Flags().StringSliceVar(&a.terms.ApproveBefore, "approve-before", nil, "steps before which a person decides: cutover, settle")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would happen and what is in the way, and touch nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "run all checks, print findings and remedies, and change nothing")
 	return cmd
 }
 

@@ -65,7 +65,7 @@ Ctrl-C ends it. -v says who looks at which page.
 			return a.serve(c.Context(), ask)
 		},
 	}
-	cmd.Flags().StringVar(&ask.listen, "listen", serveAddress, "HOST:PORT to listen on; port 0 is any that is free")
+	cmd.Flags().StringVar(&ask.listen, "listen", serveAddress, "HOST:PORT to listen on; port 0 takes any free port")
 	cmd.Flags().StringVar(&ask.certificateFile, "tls-cert", "", "a PEM `FILE` with a certificate and its chain")
 	cmd.Flags().StringVar(&ask.keyFile, "tls-key", "", "a PEM `FILE` with its key")
 	cmd.Flags().StringVar(&ask.tokens, "tokens", "", "a `FILE` of those who may look, each line a name and a token")

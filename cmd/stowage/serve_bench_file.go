@@ -101,7 +101,7 @@ func (f benchFile) runEntry() serve.Bench {
 		Verdict: strings.TrimSpace(doc.Verdict + " " + doc.Lead), IsBad: doc.IsBad,
 	}
 	if !r.Complete {
-		b.Verdict, b.IsBad = "Cut short, or not at its end yet. "+b.Verdict, true
+		b.Verdict, b.IsBad = "The run was cut short, or has not ended yet. "+b.Verdict, true
 	}
 	return b
 }
@@ -126,7 +126,7 @@ func (f benchFile) matrixEntry() serve.Bench {
 		b.Made = d.Sessions[0].Began
 	}
 	if !d.Complete {
-		b.Verdict, b.IsBad = strings.Replace(b.Verdict, "Whole", "Cut short, or not at its end yet", 1), true
+		b.Verdict, b.IsBad = strings.Replace(b.Verdict, "Whole", "The run was cut short, or has not ended yet", 1), true
 	}
 	return b
 }
@@ -140,7 +140,7 @@ func (f benchFile) engineEntry() serve.Bench {
 		Verdict: doc.Verdict + " " + doc.Lead, IsBad: doc.IsBad || !r.Complete,
 	}
 	if !r.Complete {
-		b.Verdict = "Cut short, or not at its end yet. " + b.Verdict
+		b.Verdict = "The run was cut short, or has not ended yet. " + b.Verdict
 	}
 	return b
 }

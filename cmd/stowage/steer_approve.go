@@ -65,7 +65,7 @@ func (a *app) nothingToApprove(d *session.Session, run store.Run) error {
 			hint = fmt.Sprintf("%s waits because its way back is lost; to let it settle without one: stowage approve --without-way-back", w.Part)
 		}
 	}
-	return errors.Join(err, &farm.Error{Op: "approve", Subject: run.ID, Err: fmt.Errorf("%w: nothing waits for a person there", farm.ErrRefused), Hint: hint})
+	return errors.Join(err, &farm.Error{Op: "approve", Subject: run.ID, Err: fmt.Errorf("%w: no part waits for an approval there", farm.ErrRefused), Hint: hint})
 }
 
 // goForward lets shards settle whose way back is lost.

@@ -10,7 +10,7 @@ func (f *LiveFarm) StuckUndoing(point, undo string, args ...string) {
 	t := f.T
 	t.Helper()
 	p := RunProgram(t, "step @ "+point+"|"+undo, args...)
-	if p.Code != ExitUnknown || !strings.Contains(p.Stderr, "goes on taking it back") {
+	if p.Code != ExitUnknown || !strings.Contains(p.Stderr, "continues to take it back") {
 		t.Fatalf("failed at %q, and again at %q: exit %d, want %d and how to go on\n%s", point, undo, p.Code, ExitUnknown, p.Stderr)
 	}
 	// Killed in the middle of going on, too.

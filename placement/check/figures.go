@@ -140,7 +140,7 @@ func (j *judge) copied() {
 		total += bytes
 	}
 	if most := j.plan.Goals.MovedMost; most > 0 && total > most*(1+slack)+float64(len(j.plan.Moves)) {
-		j.say("moved-most", "plan", "%s are copied and %s may be", amount(farm.Disk, total), amount(farm.Disk, most))
+		j.say("moved-most", "plan", "%s are copied, but at most %s may be", amount(farm.Disk, total), amount(farm.Disk, most))
 	}
 }
 

@@ -174,7 +174,7 @@ func (j *judge) surface() {
 		}
 		for c, n := range held {
 			if c != "" && n > 1 && above(n, limit.Customer, all[c]) {
-				j.say("surface", string(name), "%d of %d shards of customer %s stand behind it, more than %.3g%%", n, all[c], c, 100*limit.Customer)
+				j.say("surface", string(name), "%d of %d shards of customer %s depend on it, more than %.3g%%", n, all[c], c, 100*limit.Customer)
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func (c *checking) child() {
 	ch, table := c.Child, c.tables[c.Child.Table]
 	whole := len(ch.Parent) == len(c.Parent.Key)
 	if !whole {
-		c.fault("child.parent", "(%s) has not as many columns as the parent's key (%s)", strings.Join(ch.Parent, ", "), strings.Join(c.Parent.Key, ", "))
+		c.fault("child.parent", "(%s) and the parent's key (%s) have different numbers of columns", strings.Join(ch.Parent, ", "), strings.Join(c.Parent.Key, ", "))
 	}
 	for _, p := range ch.Parent {
 		whole = c.has("child.parent", ch.Table, p) && whole

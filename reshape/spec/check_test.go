@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 		{"a tie", "so the latest is undefined; add id", 11, func(s *Spec, _ Tables) { s.Child.Latest = s.Child.Latest[:1] }},
 		{"an order that can be NULL", "can be NULL", 11, func(s *Spec, _ Tables) { s.Child.Latest[0].Column = "status" }},
 		{"no index for children", "no index of table statuses begins with", 10, func(_ *Spec, t Tables) { x := t["statuses"]; x.Indexes = x.Indexes[:1]; t["statuses"] = x }},
-		{"a parent of one column", "(shop) has not as many columns as the parent's key (shop, number)", 10, func(s *Spec, _ Tables) { s.Child.Parent = s.Child.Parent[:1] }},
+		{"a parent of one column", "(shop) and the parent's key (shop, number) have different numbers of columns", 10, func(s *Spec, _ Tables) { s.Child.Parent = s.Child.Parent[:1] }},
 		{"a child without its key", "is not carried", 14, func(s *Spec, _ Tables) { s.Carry = s.Carry[1:] }},
 		{"a column that is not there", "no column state", 16, func(s *Spec, _ Tables) { s.Carry[1].From = "state" }},
 		{"an engine without transactions", "is MyISAM", 9, func(_ *Spec, t Tables) { x := t["statuses"]; x.Engine = "MyISAM"; t["statuses"] = x }},
