@@ -142,6 +142,10 @@ func (s *Server) LongWorkSince(ctx context.Context, since time.Time, limit time.
 // statement. Transactions are read from SHOW ENGINE INNODB STATUS because
 // information_schema.INNODB_TRX answers from a cache that is renewed at most
 // every 100 ms, and not at all while somebody else reads it more often.
+//
+// Sessions of Stowage's own are left out, but for those whose transaction has
+// written: what fills in rows reads routing between its write and its COMMIT,
+// and may have read it just before the gate closed.
 func (s *Server) openWork(ctx context.Context) (map[uint64]session, error) {
 	// The statements first: work that moves from "statement" to "transaction"
 	// between the two reads is then seen twice rather than not at all.
@@ -159,16 +163,17 @@ func (s *Server) openWork(ctx context.Context) (map[uint64]session, error) {
 	}
 	out, seen := map[uint64]session{}, time.Now()
 	for _, rec := range sessions {
-		if rec["USER"] == s.account.User {
-			continue
-		}
 		thread, _ := strconv.ParseUint(rec["ID"], 10, 64)
+		t, isOpen := trx[thread]
+		if rec["USER"] == s.account.User && (!isOpen || t.id == "?") {
+			continue // Stowage's own, and it has not written
+		}
 		ms, _ := strconv.ParseFloat(rec["TIME_MS"], 64)
 		x := session{thread: thread, user: rec["USER"], running: time.Duration(ms * float64(time.Millisecond)), seen: seen}
 		if rec["COMMAND"] != "Sleep" {
 			x.query = rec["QUERY_ID"]
 		}
-		if t, ok := trx[thread]; ok {
+		if isOpen {
 			x.trx, x.active, x.running = t.id, t.active, max(x.running, t.active)
 		}
 		if id := rec["TRX_ID"]; id != "" { // MySQL: one that tells every transaction from the next
