@@ -83,9 +83,6 @@ type applier struct {
 	settled  time.Time
 }
 
-// errMoved says that the shard is not any more where it was, or was elsewhere meanwhile.
-var errMoved = errors.New("the shard has moved")
-
 // run applies changes until ctx ends.
 func (x *applier) run(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -98,7 +95,7 @@ func (x *applier) run(ctx context.Context) {
 		var purged *feed.Purged
 		switch {
 		case errors.Is(err, errMoved):
-			x.tell("%v: applying it where it is now", err)
+			x.tell("%v; applying it where it is served now", err)
 			continue
 		case errors.As(err, &stopped), errors.As(err, &purged), errors.Is(err, latest.ErrShape):
 			x.anew = err.Error()
@@ -129,7 +126,7 @@ func (x *applier) once(ctx context.Context) error {
 	x.servers, x.sessions, x.downTill = map[string]*mysql.Server{}, map[string]*latest.Session{}, map[string]time.Time{}
 	x.leases, x.pending, x.routed = map[string]*lease{}, map[string]*change{}, time.Time{}
 	var err error
-	if x.pair, x.place, err = x.whereIs(); err != nil {
+	if x.pair, x.place, err = x.whereIs(ctx); err != nil {
 		return err
 	}
 	x.settled = time.Now()
@@ -176,33 +173,9 @@ func (x *applier) once(ctx context.Context) error {
 	}
 }
 
-// whereIs is the pair that has the shard, and what leases call this time in it: a shard that was elsewhere meanwhile has changes of which the log here does not tell.
-func (x *applier) whereIs() (farm.Pair, string, error) {
-	now, err := x.act.Workspace.Farm()
-	if err != nil {
-		return farm.Pair{}, "", err
-	}
-	moves, err := x.act.Store.Documents(feed.HandoverKind)
-	if err != nil {
-		return farm.Pair{}, "", err
-	}
-	n := 0
-	for _, m := range moves {
-		if m.Name == string(x.shard) {
-			n++
-		}
-	}
-	for _, p := range now.Pairs {
-		if slices.ContainsFunc(p.Shards, func(s farm.Shard) bool { return s.Name == x.shard }) {
-			return p, fmt.Sprintf("%s/%d", p.Name, n), nil
-		}
-	}
-	return farm.Pair{}, "", fmt.Errorf("%w: farm.yaml has no shard %s", farm.ErrInput, x.shard)
-}
-
 // readable are the servers of the pair that are in rotation, in the order of their sides.
 func (x *applier) readable(ctx context.Context) (out []*mysql.Server, err error) {
-	in, err := x.act.routing(ctx, x.pair.Name)
+	in, err := x.serving(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -242,46 +215,19 @@ func (x *applier) from(ctx context.Context, server *mysql.Server) (mysql.Positio
 	if !there {
 		return nil, &farm.Error{Op: "apply changes", Subject: string(x.shard), Err: fmt.Errorf("%w: it has no table %s", farm.ErrRefused, latest.LeaseTable), Hint: "stowage reshape " + x.sp.Name + " --prepare"}
 	}
+	here := slices.IndexFunc(leases, func(l latest.Lease) bool { return l.Place == x.place }) // a move copies leases of elsewhere along
 	switch {
 	case x.anew != "":
 	case len(leases) == 0:
 		x.anew = "nothing was applied yet"
-	case leases[0].Place != x.place:
+	case here < 0:
 		x.anew = "it was last applied at " + leases[0].Place
 	default:
-		return leases[0].Position, nil
+		return leases[here].Position, nil
 	}
 	end, err := server.BinlogPosition(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return end, x.refill(ctx)
-}
-
-// look goes to a side in rotation where the one that is read is not any more, and finds out whether the shard has moved.
-func (x *applier) look(ctx context.Context) error {
-	if time.Since(x.settled) > settleEvery {
-		x.settled = time.Now()
-		if _, place, err := x.whereIs(); err == nil && place != x.place { // a store that is busy is asked later
-			return errMoved
-		}
-	}
-	if time.Since(x.looked) < lookEvery {
-		return nil
-	}
-	x.looked = time.Now()
-	in, err := x.act.routing(ctx, x.pair.Name)
-	if err != nil || len(in.Sides) == 0 {
-		return nil // the one that is read goes on
-	}
-	for _, side := range in.Sides {
-		if side.Address == x.reader.Server().Address() {
-			return nil
-		}
-	}
-	was := x.reader.Server().Name()
-	if err := x.reader.Again(ctx); err == nil {
-		x.tell("%s is not in rotation: reading from %s", was, x.reader.Server().Name())
-	}
-	return nil
 }

@@ -29,14 +29,14 @@ const (
 
 // change is a parent whose latest child may have changed.
 type change struct {
-	key     latest.Key
-	batch   int64          // in which it came first
-	before  mysql.Position // what was read before that batch
-	need    mysql.Position // its transactions: a server that lacks one cannot say what the latest child is
-	tenant  string
-	address string // where it is to be written; "": not known
-	next    time.Time
-	wait    time.Duration
+	key    latest.Key
+	batch  int64          // in which it came first
+	before mysql.Position // what was read before that batch
+	need   mysql.Position // its transactions: a server that lacks one cannot say what the latest child is
+	from   string         // address of the server that they were read from, and that has them; "": several
+	tenant string
+	next   time.Time
+	wait   time.Duration
 }
 
 // read waits a moment for what the log has, and takes what comes together with it.
@@ -73,19 +73,22 @@ func (x *applier) read(ctx context.Context) error {
 }
 
 func (x *applier) add(k latest.Key, before mysql.Position, by mysql.Trx) {
-	c := x.pending[k.String()]
+	c, from := x.pending[k.String()], x.reader.Server().Address()
 	if c == nil {
-		c = &change{key: k, batch: x.batch, before: before}
+		c = &change{key: k, batch: x.batch, before: before, from: from}
 		x.pending[k.String()] = c
+	}
+	if c.from != from {
+		c.from = ""
 	}
 	c.need = c.need.With(by)
 }
 
-// applied is up to where changes are applied: on one server, or, with "", on all.
-func (x *applier) applied(address string) mysql.Position {
+// applied is up to where changes are applied, on whichever side their tenants are served.
+func (x *applier) applied() mysql.Position {
 	var first *change
 	for _, c := range x.pending {
-		if (address == "" || c.address == "" || c.address == address) && (first == nil || c.batch < first.batch) {
+		if first == nil || c.batch < first.batch {
 			first = c
 		}
 	}
@@ -111,6 +114,9 @@ func (x *applier) apply(ctx context.Context) error {
 // chunk applies some changes, in one transaction for each server.
 func (x *applier) chunk(ctx context.Context, some []*change) error {
 	read := x.reader.Server()
+	if some = x.has(ctx, read.Address(), some); len(some) == 0 {
+		return nil
+	}
 	tenants, err := x.tenantsOf(ctx, read.Address(), some)
 	if errors.Is(err, latest.ErrBusy) {
 		return x.halves(ctx, some, x.chunk)
@@ -130,18 +136,14 @@ func (x *applier) chunk(ctx context.Context, some []*change) error {
 			continue
 		}
 		r, address := in.Locate(x.sp.Tenant.ClientKey(x.shard, t))
-		if c.tenant, c.address = t, address; r.Gate != route.Open {
+		if c.tenant = t; r.Gate != route.Open {
 			c.later()
 			continue
 		}
 		groups[address] = append(groups[address], c)
 	}
 	for _, address := range slices.Sorted(maps.Keys(groups)) {
-		group := groups[address]
-		if address != read.Address() {
-			group = x.has(ctx, address, group)
-		}
-		if err := x.group(ctx, address, group, address == read.Address()); err != nil {
+		if err := x.group(ctx, address, x.has(ctx, address, groups[address]), address == read.Address()); err != nil {
 			return err
 		}
 	}
@@ -179,8 +181,11 @@ func (c *change) later() {
 	c.next = time.Now().Add(c.wait)
 }
 
-// has are the changes whose transactions another server than the one that is read has, too. The others come again.
+// has are the changes whose transactions a server has. The others come again: they were read from another server, which this one follows.
 func (x *applier) has(ctx context.Context, address string, some []*change) (out []*change) {
+	if !slices.ContainsFunc(some, func(c *change) bool { return c.from != address }) {
+		return some
+	}
 	var at mysql.Position
 	_, err := x.session(ctx, address)
 	if err == nil && !time.Now().Before(x.downTill[address]) {
@@ -191,7 +196,7 @@ func (x *applier) has(ctx context.Context, address string, some []*change) (out 
 		x.tell("its tenants that are served at %s wait: %v", address, err)
 	}
 	for _, c := range some {
-		if at.Reached(c.need) {
+		if c.from == address || err == nil && at.Reached(c.need) {
 			out = append(out, c)
 		} else {
 			c.later()
@@ -218,7 +223,7 @@ func (x *applier) group(ctx context.Context, address string, some []*change, isR
 		return nil
 	case errors.Is(err, errElsewhere), errors.Is(err, latest.ErrBusy):
 		return x.halves(ctx, some, func(ctx context.Context, half []*change) error { return x.group(ctx, address, half, isRead) })
-	case isRead || ctx.Err() != nil:
+	case isRead || ctx.Err() != nil || errors.Is(err, errMoved):
 		return err
 	}
 	x.lose(address)
@@ -234,7 +239,7 @@ func (x *applier) routing(ctx context.Context) (*route.Pair, error) {
 	if time.Since(x.routed) < batchFor {
 		return x.routes, nil
 	}
-	in, err := x.act.routing(ctx, x.pair.Name)
+	in, err := x.serving(ctx)
 	if err == nil {
 		x.routes, x.routed = in, time.Now()
 	}
@@ -243,7 +248,7 @@ func (x *applier) routing(ctx context.Context) (*route.Pair, error) {
 
 // stillAt is asked before a commit: are the tenants of all these served at this address, with open gates?
 func (x *applier) stillAt(ctx context.Context, address string, some []*change) error {
-	in, err := x.act.routing(ctx, x.pair.Name)
+	in, err := x.serving(ctx)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (x *applier) grant(ctx context.Context) error {
 		switch err := x.renew(ctx, at.Address, l); {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case mysql.CodeOf(err) == 1146: // the reshape was taken back
+		case mysql.CodeOf(err) == 1146, errors.Is(err, errMoved): // the reshape was taken back, or the shard is not served here
 			return err
 		case err != nil && !errors.Is(err, errElsewhere) && !errors.Is(err, latest.ErrBusy):
 			x.lose(at.Address)
@@ -83,10 +83,10 @@ func (x *applier) renew(ctx context.Context, address string, l *lease) error {
 		}
 		l.moment = &m
 	}
-	if !x.applied(address).Reached(l.moment.Goal) {
+	if !x.applied().Reached(l.moment.Goal) {
 		return nil
 	}
-	if err := s.Grant(ctx, x.shard, x.place, *l.moment, x.sp.MaxLag, x.applied("")); err != nil {
+	if err := s.Grant(ctx, x.shard, x.place, *l.moment, x.sp.MaxLag, x.applied()); err != nil {
 		return err
 	}
 	l.moment, l.granted, l.next = nil, time.Now(), time.Now().Add(x.renewEach())
@@ -117,7 +117,7 @@ func servesAny(in *route.Pair, address string) bool {
 }
 
 func (x *applier) stillServes(ctx context.Context, address string) error {
-	in, err := x.act.routing(ctx, x.pair.Name)
+	in, err := x.serving(ctx)
 	if err == nil && !servesAny(in, address) {
 		err = errElsewhere
 	}

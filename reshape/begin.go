@@ -184,28 +184,22 @@ func (a *Act) note(spec string, m Member, v latest.Verdict, anew bool) error {
 
 // Tenants are all tenants of the shards that a spec is for, in the order of farm.yaml. Where the flags are not there yet, none is set.
 func (a *Act) Tenants(ctx context.Context, sp spec.Spec) (out []Tenant, err error) {
-	some := false
-	for _, p := range a.Farm.Pairs {
-		for _, s := range p.Shards {
-			if !sp.Takes(s.Name) {
-				continue
-			}
-			some = true
-			flags, err := a.look(ctx, sp, p, s.Name)
-			if err != nil {
+	shards, err := a.Shards(ctx, sp)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range shards {
+		flags, err := a.look(ctx, sp, s.Pair, s.Shard)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range flags {
+			t := Tenant{Shard: s.Shard, Pair: s.Pair.Name, Flags: f}
+			if t.Record, err = a.record(sp.Name, t.Member()); err != nil {
 				return nil, err
 			}
-			for _, f := range flags {
-				t := Tenant{Shard: s.Name, Pair: p.Name, Flags: f}
-				if t.Record, err = a.record(sp.Name, t.Member()); err != nil {
-					return nil, err
-				}
-				out = append(out, t)
-			}
+			out = append(out, t)
 		}
-	}
-	if !some {
-		return nil, a.noShard(sp)
 	}
 	return out, nil
 }

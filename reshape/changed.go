@@ -3,6 +3,7 @@ package reshape
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,8 +20,9 @@ import (
 
 // watched is up to where the changes of a shard were compared.
 type watched struct {
-	At       string `json:"at"` // GTIDs
-	ServerID uint32 `json:"server_id"`
+	At       string        `json:"at"`   // GTIDs
+	Pair     farm.PairName `json:"pair"` // of whose log; "": kept before pairs were
+	ServerID uint32        `json:"server_id"`
 }
 
 const watchedDocument = "changes compared by reshape"
@@ -53,7 +55,10 @@ func (a *Act) CompareChanged(ctx context.Context, sp spec.Spec, pair farm.Pair, 
 		return out, err
 	}
 	key, was := sp.Name+" "+string(shard), watched{}
-	switch _, err := a.Store.LatestDocument(watchedDocument, key, &was); {
+	_, err = a.Store.LatestDocument(watchedDocument, key, &was)
+	from := was.Pair
+	was.Pair = pair.Name
+	switch {
 	case errors.Is(err, store.ErrNone):
 		if was.ServerID, err = feed.FreeServerID(ctx, server); err != nil {
 			return out, err
@@ -61,6 +66,12 @@ func (a *Act) CompareChanged(ctx context.Context, sp spec.Spec, pair farm.Pair, 
 		return out, a.watchedTo(key, was, end)
 	case err != nil:
 		return out, err
+	case from != "" && from != pair.Name:
+		out.Lost = fmt.Sprintf("the shard was moved from %s to %s", from, pair.Name)
+		if err := a.compareAll(ctx, sp, shard, &out); err != nil {
+			return out, err
+		}
+		return out, a.watchedTo(key, was, end)
 	}
 	shape, err := snapshot.ShapeOf(ctx, server, sp, shard)
 	if err != nil {

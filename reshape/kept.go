@@ -81,12 +81,14 @@ func (a *Act) flagsAt(ctx context.Context, sp spec.Spec, p farm.Pair, shard farm
 
 // Look reads and keeps the flags of some tenants' shards again, behind a change of theirs.
 func (a *Act) Look(ctx context.Context, sp spec.Spec, of []Tenant) error {
-	for _, p := range a.Farm.Pairs {
-		for _, s := range p.Shards {
-			if slices.ContainsFunc(of, func(t Tenant) bool { return t.Shard == s.Name }) {
-				if _, err := a.look(ctx, sp, p, s.Name); err != nil {
-					return err
-				}
+	shards, err := a.Shards(ctx, sp)
+	if err != nil {
+		return err
+	}
+	for _, s := range shards {
+		if slices.ContainsFunc(of, func(t Tenant) bool { return t.Shard == s.Shard }) {
+			if _, err := a.look(ctx, sp, s.Pair, s.Shard); err != nil {
+				return err
 			}
 		}
 	}

@@ -29,20 +29,19 @@ func (a *Act) Lags(ctx context.Context, sp spec.Spec) ([]Lag, error) {
 	if sp.Keep != spec.Applier {
 		return nil, nil
 	}
+	shards, err := a.Shards(ctx, sp)
+	if err != nil {
+		return nil, err
+	}
 	var out []Lag
-	for _, p := range a.Farm.Pairs {
-		for _, s := range p.Shards {
-			if !sp.Takes(s.Name) {
-				continue
-			}
-			in, err := a.routing(ctx, p.Name)
-			if err != nil {
-				return nil, err
-			}
-			for _, side := range p.SideNames() {
-				if at, ok := in.Sides[side]; ok && servesAny(in, at.Address) {
-					out = append(out, a.lagOf(ctx, sp, s.Name, p.Instance(side), at.Address))
-				}
+	for _, s := range shards {
+		in, err := a.routing(ctx, s.Pair.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, side := range s.Pair.SideNames() {
+			if at, ok := in.Sides[side]; ok && servesAny(in, at.Address) {
+				out = append(out, a.lagOf(ctx, sp, s.Shard, s.Pair.Instance(side), at.Address))
 			}
 		}
 	}

@@ -16,16 +16,20 @@ import (
 // errElsewhere says that a tenant is not served any more where its rows were about to be written. It is tried again where it is served.
 var errElsewhere = errors.New("its clients were sent elsewhere meanwhile")
 
+// errMoved says that a pair does not serve a shard, or not any more: the shard is at another pair, or on its way to one.
+var errMoved = errors.New("routing does not send the shard's clients to this pair now")
+
 // place is where a tenant is served.
 type place struct {
 	pair    farm.PairName
+	shard   farm.ShardName
 	key     string // by which its clients are routed
 	address string
 }
 
 // placeOf is where a tenant's clients are sent now. Behind a closed gate nobody is served, and nothing is written.
 func (a *Act) placeOf(ctx context.Context, sp spec.Spec, pair farm.PairName, m Member) (place, error) {
-	at := place{pair: pair, key: sp.Tenant.ClientKey(m.Shard, m.Tenant)}
+	at := place{pair: pair, shard: m.Shard, key: sp.Tenant.ClientKey(m.Shard, m.Tenant)}
 	r, address, err := a.routeOf(ctx, at)
 	if err == nil && r.Gate != route.Open {
 		err = fmt.Errorf("%w: the gate of its clients is closed", errElsewhere)
@@ -36,6 +40,9 @@ func (a *Act) placeOf(ctx context.Context, sp spec.Spec, pair farm.PairName, m M
 
 func (a *Act) routeOf(ctx context.Context, at place) (route.Route, string, error) {
 	in, err := a.routing(ctx, at.pair)
+	if err == nil && !in.Lists(at.shard) {
+		err = &farm.Error{Op: Name, Subject: string(at.shard), Err: fmt.Errorf("%w: %s: %w", farm.ErrRefused, at.pair, errMoved), Hint: "wait until the move of the shard has ended: stowage status"}
+	}
 	if err != nil {
 		return route.Route{}, "", err
 	}
@@ -54,6 +61,53 @@ func (a *Act) routing(ctx context.Context, pair farm.PairName) (*route.Pair, err
 		return nil, &farm.Error{Op: Name, Subject: string(pair), Err: fmt.Errorf("%w: routing has no such pair", farm.ErrInput), Hint: "stowage routing show"}
 	}
 	return in, nil
+}
+
+// Served is a shard, and the pair that serves it. Routing knows: while the move of a shard can be undone, the new pair serves it and farm.yaml lists the old one.
+type Served struct {
+	Shard farm.ShardName
+	Pair  farm.Pair
+}
+
+// Shards are those that a spec is for, in the order of farm.yaml.
+func (a *Act) Shards(ctx context.Context, sp spec.Spec) (out []Served, err error) {
+	for _, p := range a.Farm.Pairs {
+		for _, s := range p.Shards {
+			if !sp.Takes(s.Name) {
+				continue
+			}
+			pair, err := a.served(ctx, a.Farm, s.Name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Served{s.Name, pair})
+		}
+	}
+	if len(out) == 0 {
+		return nil, a.noShard(sp)
+	}
+	return out, nil
+}
+
+// served is the pair that serves a shard.
+func (a *Act) served(ctx context.Context, now *farm.Farm, shard farm.ShardName) (farm.Pair, error) {
+	table, err := a.Router.Read(ctx)
+	if err != nil {
+		return farm.Pair{}, err
+	}
+	refuse := func(format string, args ...any) (farm.Pair, error) {
+		return farm.Pair{}, &farm.Error{Op: Name, Subject: string(shard), Err: fmt.Errorf("%w: %s", farm.ErrRefused, fmt.Sprintf(format, args...)), Hint: "stowage routing show; stowage status"}
+	}
+	names := table.Serves(shard)
+	if len(names) != 1 {
+		return refuse("routing lists the shard under %s; its clients wait", farm.Counted(len(names), "pair"))
+	}
+	for _, p := range now.Pairs {
+		if p.Name == names[0] {
+			return p, nil
+		}
+	}
+	return refuse("routing lists the shard under pair %s, and farm.yaml has no such pair", names[0])
 }
 
 // shapeOf is a spec completed by the tables of a shard. What completes it, keys and types of children, is asked once: a wave has thousands of tenants.

@@ -50,7 +50,7 @@ func (a *app) dueReshape(ctx context.Context, d *session.Session) (found, error)
 			f.findings = append(f.findings, away...)
 			continue // rows that are behind say nothing
 		}
-		if err := compareChanged(ctx, d, going, s, &f, &changed); err != nil {
+		if err := compareChanged(ctx, going, s, &f, &changed); err != nil {
 			return f, err
 		}
 		all, err := going.Tenants(ctx, s)
@@ -100,23 +100,22 @@ func applierAway(ctx context.Context, going *reshape.Act, s spec.Spec) (out []fa
 }
 
 // compareChanged compares what was written in each shard since the last time.
-func compareChanged(ctx context.Context, d *session.Session, going *reshape.Act, s spec.Spec, f *found, rows *int) error {
-	for _, p := range d.Farm.Pairs {
-		for _, shard := range p.Shards {
-			if !s.Takes(shard.Name) {
-				continue
-			}
-			c, err := going.CompareChanged(ctx, s, p, shard.Name)
-			if err != nil {
-				return err
-			}
-			*rows += c.Parents
-			if c.Lost != "" {
-				f.findings = append(f.findings, farm.Finding{Check: "reshape-unread", Severity: farm.Note, Subject: string(shard.Name), Text: "its changes could not all be read, so all its tenants were compared: " + c.Lost})
-			}
-			for _, m := range slices.SortedFunc(maps.Keys(c.Wrong), func(a, b reshape.Member) int { return strings.Compare(a.String(), b.String()) }) {
-				f.findings = append(f.findings, wrongTenant(s, m, c.Wrong[m]+"; it is read from its children"))
-			}
+func compareChanged(ctx context.Context, going *reshape.Act, s spec.Spec, f *found, rows *int) error {
+	shards, err := going.Shards(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, x := range shards {
+		c, err := going.CompareChanged(ctx, s, x.Pair, x.Shard)
+		if err != nil {
+			return err
+		}
+		*rows += c.Parents
+		if c.Lost != "" {
+			f.findings = append(f.findings, farm.Finding{Check: "reshape-unread", Severity: farm.Note, Subject: string(x.Shard), Text: "its changes could not all be read, so all its tenants were compared: " + c.Lost})
+		}
+		for _, m := range slices.SortedFunc(maps.Keys(c.Wrong), func(a, b reshape.Member) int { return strings.Compare(a.String(), b.String()) }) {
+			f.findings = append(f.findings, wrongTenant(s, m, c.Wrong[m]+"; it is read from its children"))
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ type FilesFarm struct {
 	Behind bool
 	Held   func() // called by a client that waits for a gate; nil: nobody wants to know
 
+	dsn  func(address string) string
 	stop context.CancelFunc
 	done chan error
 }
@@ -42,7 +44,13 @@ type FilesFarm struct {
 // StartFilesFarm is one of a single pair, with so many versions. The spec is that of the example.
 func StartFilesFarm(t *testing.T, topology farm.Topology, versions int64, clients files.Clients) *FilesFarm {
 	t.Helper()
-	o := demo.Options{Topology: topology, Pairs: 1, Shards: 1, Rows: 10, Tell: func(string) {}}
+	return StartFilesFarmOf(t, topology, 1, versions, clients)
+}
+
+// StartFilesFarmOf has more pairs, to which the shard can move.
+func StartFilesFarmOf(t *testing.T, topology farm.Topology, pairs int, versions int64, clients files.Clients) *FilesFarm {
+	t.Helper()
+	o := demo.Options{Topology: topology, Pairs: pairs, Shards: 1, Rows: 10, Tell: func(string) {}}
 	o.Hosts = o.Instances()
 	f := &FilesFarm{LiveFarm: EmptyFarm(t, "r630-ssd", 1)}
 	t.Cleanup(f.Down)
@@ -71,7 +79,7 @@ func StartFilesFarm(t *testing.T, topology farm.Topology, versions int64, client
 		c.User, c.Passwd, c.Net, c.Addr, c.DBName, c.Logger, c.ParseTime, c.InterpolateParams = client.User, client.Password, "tcp", address, FilesShard, &driver.NopLogger{}, true, true
 		return c.FormatDSN()
 	}
-	clients.Where = f.where
+	f.dsn, clients.Where = clients.DSN, f.where
 	if f.Writers, err = files.NewWriters(t.Context(), db, clients); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +103,7 @@ func (f *FilesFarm) Spec(from, to string) {
 	}
 }
 
-// takeIn names the shard in farm.yaml.
+// takeIn names the shard in farm.yaml and in routing.
 func (f *FilesFarm) takeIn(ws *workspace.Workspace) {
 	f.T.Helper()
 	path := ws.Path("farm.yaml")
@@ -107,7 +115,11 @@ func (f *FilesFarm) takeIn(ws *workspace.Workspace) {
 	if err := os.WriteFile(path, []byte(string(text[:at])+"      - {name: "+FilesShard+", disk: 1GB}\n"+string(text[at:])), 0o644); err != nil {
 		f.T.Fatal(err)
 	}
-	if _, err := ws.Farm(); err != nil {
+	fm, err := ws.Farm()
+	if err == nil {
+		err = route.NewFile(ws.Path("routing.json")).Change(f.T.Context(), fm.Pairs[0].Name, func(p *route.Pair) error { p.List(FilesShard); return nil })
+	}
+	if err != nil {
 		f.T.Fatal(err)
 	}
 }
@@ -125,15 +137,12 @@ func (f *FilesFarm) add(line string) {
 	}
 }
 
-// where is the address of a tenant's clients. They wait behind a closed gate.
+// where is the address of a tenant's clients. They wait behind a closed gate, and while no pair lists the shard.
 func (f *FilesFarm) where(ctx context.Context, tenant uint32) (string, error) {
 	for {
-		table, err := route.ReadFile(f.Dir + "/routing.json")
-		if err == nil {
-			for _, p := range table.Pairs {
-				if r, address := p.Locate(fmt.Sprint(tenant)); r.Gate == route.Open {
-					return address, nil
-				}
+		if p, err := f.serving(); err == nil && p != nil {
+			if r, address := p.Locate(fmt.Sprint(tenant)); r.Gate == route.Open {
+				return address, nil
 			}
 		}
 		if f.Held != nil {
@@ -145,6 +154,34 @@ func (f *FilesFarm) where(ctx context.Context, tenant uint32) (string, error) {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// serving is what routing says of the pair that serves the shard; nil while none does.
+func (f *FilesFarm) serving() (*route.Pair, error) {
+	table, err := route.ReadFile(f.Dir + "/routing.json")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range table.Serves(FilesShard) {
+		return table.Pairs[name], nil
+	}
+	return nil, nil
+}
+
+// Pair is the one under which farm.yaml lists the shard.
+func (f *FilesFarm) Pair() (*farm.Farm, farm.Pair) {
+	f.T.Helper()
+	_, fm, _, err := FarmAccess(f.Dir)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	for _, p := range fm.Pairs {
+		if slices.ContainsFunc(p.Shards, func(s farm.Shard) bool { return s.Name == FilesShard }) {
+			return fm, p
+		}
+	}
+	f.T.Fatalf("farm.yaml does not list %s", FilesShard)
+	return nil, farm.Pair{}
 }
 
 // Write lets clients write until Rest.
@@ -199,12 +236,8 @@ func (f *FilesFarm) Right(name farm.InstanceName, db *sql.DB) int64 {
 // Sides are connections at the console of each server.
 func (f *FilesFarm) Sides() map[farm.InstanceName]*sql.DB {
 	f.T.Helper()
-	_, fm, _, err := FarmAccess(f.Dir)
-	if err != nil {
-		f.T.Fatal(err)
-	}
+	_, p := f.Pair()
 	out := map[farm.InstanceName]*sql.DB{}
-	p := fm.Pairs[0]
 	for _, side := range p.SideNames() {
 		out[p.Instance(side)] = f.Dial("unix", f.Path(p.Sides[side].Datadir)+"/mysqld.sock", "root", "")
 	}

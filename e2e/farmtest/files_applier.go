@@ -4,14 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
-	"stowage/examples/egnyte-files/files"
 	"stowage/farm"
 	"stowage/host"
-	"stowage/route"
 )
 
 // KeptByApplier writes the example's spec with keep: applier.
@@ -63,6 +60,7 @@ func (f *FilesFarm) KillAppliers(ctx context.Context, r *rand.Rand, first *backg
 		case <-time.After(time.Duration(300+r.IntN(3000)) * time.Millisecond):
 		}
 		b.Kill()
+		f.T.Logf("%s an applier is killed that said:\n%s", time.Now().Format(time.TimeOnly), &b.Out)
 		select { // nobody keeps the columns
 		case <-ctx.Done():
 		case <-time.After(time.Duration(r.IntN(2500)) * time.Millisecond):
@@ -130,79 +128,4 @@ func logsOf(ctx context.Context, db *sql.DB) (last string, n int, err error) {
 		}
 	}
 	return last, n, logs.Err()
-}
-
-// StaleJudge finds tenants whose carried columns are older than the spec allows where an application would read them. It shares no statement with Stowage.
-type StaleJudge struct {
-	MaxLag  time.Duration
-	Looks   int           // at one server each
-	Leased  int           // those at which an application would have read carried columns
-	Behind  int           // values that were behind at some look
-	Longest time.Duration // for so long, at least, one was
-	seen    map[farm.InstanceName]map[files.Mismatch]time.Time
-}
-
-// Watch looks at both sides until ctx ends, or until it finds one.
-//
-// A value that was not the latest version's at one look, and is not at another more than MaxLag later, while the latest version is the same, was staler than MaxLag at the second.
-func (j *StaleJudge) Watch(ctx context.Context, f *FilesFarm) error {
-	_, fm, _, err := FarmAccess(f.Dir)
-	if err != nil {
-		return err
-	}
-	j.seen = map[farm.InstanceName]map[files.Mismatch]time.Time{}
-	sides, pair := f.Sides(), fm.Pairs[0]
-	for ctx.Err() == nil {
-		for _, side := range pair.SideNames() {
-			name := pair.Instance(side)
-			if err := j.look(context.WithoutCancel(ctx), f, name, sides[name], fm.Address(pair.Sides[side])); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-	return nil
-}
-
-func (j *StaleJudge) look(ctx context.Context, f *FilesFarm, name farm.InstanceName, db *sql.DB, address string) error {
-	table, err := route.ReadFile(f.Dir + "/routing.json")
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	c, err := files.Look(ctx, db, FilesShard)
-	if err != nil {
-		return err
-	}
-	ended, now := time.Now(), map[files.Mismatch]time.Time{}
-	j.Looks++
-	if c.Leased {
-		j.Leased++
-	}
-	for _, m := range c.Mismatches {
-		for _, p := range table.Pairs {
-			if _, at := p.Locate(fmt.Sprint(m.Tenant)); at != address {
-				continue // it is read elsewhere
-			}
-			has := m
-			m.Has = ""
-			first, ok := j.seen[name][m]
-			if now[m] = first; !ok {
-				now[m] = ended
-				j.Behind++
-				continue
-			}
-			if !c.Leased {
-				continue
-			}
-			if j.Longest = max(j.Longest, began.Sub(first)); began.Sub(first) > j.MaxLag {
-				return fmt.Errorf("look %d, at %s: stale for %s or longer, and max_lag is %s: %v", j.Looks, name, began.Sub(first), j.MaxLag, has)
-			}
-		}
-	}
-	j.seen[name] = now
-	return nil
 }

@@ -89,12 +89,12 @@ func (c *client) attempt(ctx context.Context, tenant uint32, unknown *bool, firs
 }
 
 // again tells errors after which an application runs its transaction again: deadlock, lock wait, a row that changed since the
-// snapshot, a side that has become read-only, a lost connection.
+// snapshot, a side that has become read-only, tables that went to another pair (1146), a lost connection.
 func again(err error) bool {
 	var refused *mysql.MySQLError
 	if errors.As(err, &refused) {
 		switch refused.Number {
-		case 1213, 1205, 1020, 1290, 1836, 1053, 1927:
+		case 1213, 1205, 1020, 1146, 1290, 1836, 1053, 1927:
 			return true
 		}
 		return false
