@@ -303,7 +303,7 @@ func TestGuardsAreHeld(t *testing.T) {
 		}
 	}
 	taken := regexp.MustCompile(`(?m)^#if(?:n?def|\s).*?\bNO_([A-Z_]+)`)
-	for _, model := range []string{"swing", "cutover", "copier", "alter", "reshape"} {
+	for _, model := range []string{"swing", "cutover", "copier", "alter", "reshape", "applier"} {
 		found := 0
 		for _, m := range taken.FindAllStringSubmatch(modelText(t, model), -1) {
 			found++
@@ -388,7 +388,7 @@ func TestBoundsAreWellFormed(t *testing.T) {
 			}
 		}
 	}
-	if len(sampled) != 5 {
+	if len(sampled) != 6 {
 		t.Errorf("make test checks %v only", sampled)
 	}
 }

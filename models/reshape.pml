@@ -171,8 +171,8 @@ end:	do
 	od
 }
 
-/* swing.Swing in short: gate, drain, barrier, flip. Its drain waits for clients, and not for the program's own account; so a swing
- * and a run of reshape on one pair exclude each other. Here the swing may come at any moment in which the fill-in has nothing
+/* swing.Swing in short: gate, drain, barrier, flip. A swing and a run of reshape on one pair exclude each other, and the drain waits
+ * for what the program has written and not committed. Here the swing may come at any moment in which the fill-in has nothing
  * open, which is more than that. */
 #ifndef NO_APART
 #define DRAINS OPEN(serves)

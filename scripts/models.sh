@@ -17,7 +17,7 @@ for argument in "$@"; do
 	case $argument in
 	--traces) traces=yes ;;
 	--sample) sample=yes ;;
-	swing | cutover | copier | alter | reshape) only=$argument ;;
+	swing | cutover | copier | alter | reshape | applier) only=$argument ;;
 	*) echo "models: unknown argument $argument" >&2; exit 2 ;;
 	esac
 done
