@@ -19,7 +19,8 @@ var ErrBehind = errors.New("the applier is behind, or is not running")
 type Lag struct {
 	Shard   farm.ShardName    `json:"shard"`
 	Server  farm.InstanceName `json:"server"`
-	IsKnown bool              `json:"known"` // false: nothing was ever applied there
+	IsKnown bool              `json:"known"`             // false: nothing was ever applied there, or that could not be read
+	Problem string            `json:"problem,omitempty"` // why it could not be read
 	Seconds float64           `json:"lag_seconds"`
 	IsGood  bool              `json:"good"` // the application reads carried columns there
 }
@@ -54,7 +55,9 @@ func (a *Act) lagOf(ctx context.Context, sp spec.Spec, shard farm.ShardName, nam
 	defer server.Close()
 	out := Lag{Shard: shard, Server: name}
 	all, _, err := latest.Shape{Spec: sp}.Leases(ctx, server, shard)
-	if own, ok := latest.Own(all); err == nil && ok {
+	if err != nil {
+		out.Problem = err.Error()
+	} else if own, ok := latest.Own(all); ok {
 		out.IsKnown, out.Seconds, out.IsGood = true, own.Lag.Seconds(), own.IsGood
 	}
 	return out
@@ -73,6 +76,8 @@ func IsApplied(lags []Lag) bool {
 // String says it to people.
 func (l Lag) String() string {
 	switch {
+	case l.Problem != "":
+		return fmt.Sprintf("%s on %s: %s", l.Shard, l.Server, l.Problem)
 	case !l.IsKnown:
 		return fmt.Sprintf("%s on %s: nothing is applied", l.Shard, l.Server)
 	case !l.IsGood:

@@ -9,16 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	driver "github.com/go-sql-driver/mysql"
 
-	"stowage/demo"
 	egnyte "stowage/examples/egnyte-files"
 	"stowage/examples/egnyte-files/files"
 	"stowage/farm"
+	"stowage/internal/mariadbtest"
 	"stowage/route"
 	"stowage/store"
 	"stowage/workspace"
@@ -36,6 +37,8 @@ type FilesFarm struct {
 	Behind bool
 	Held   func() // called by a client that waits for a gate; nil: nobody wants to know
 
+	isMySQL bool
+
 	dsn  func(address string) string
 	stop context.CancelFunc
 	done chan error
@@ -44,29 +47,31 @@ type FilesFarm struct {
 // StartFilesFarm is one of a single pair, with so many versions. The spec is that of the example.
 func StartFilesFarm(t *testing.T, topology farm.Topology, versions int64, clients files.Clients) *FilesFarm {
 	t.Helper()
-	return StartFilesFarmOf(t, topology, 1, versions, clients)
+	return StartFilesFarmOf(t, mariadbtest.MariaDB10, topology, 1, versions, clients)
 }
 
-// StartFilesFarmOf has more pairs, to which the shard can move.
-func StartFilesFarmOf(t *testing.T, topology farm.Topology, pairs int, versions int64, clients files.Clients) *FilesFarm {
+// StartFilesFarmOf has servers of a line, and pairs to which the shard can move. The program makes it, whose PATH has the line's servers in front.
+func StartFilesFarmOf(t *testing.T, line string, topology farm.Topology, pairs int, versions int64, clients files.Clients) *FilesFarm {
 	t.Helper()
-	o := demo.Options{Topology: topology, Pairs: pairs, Shards: 1, Rows: 10, Tell: func(string) {}}
-	o.Hosts = o.Instances()
+	servers := mariadbtest.Named(t, line) // or there is nothing to test
 	f := &FilesFarm{LiveFarm: EmptyFarm(t, "r630-ssd", 1)}
-	t.Cleanup(f.Down)
-	o.Dir = f.Dir
-	if err := demo.Up(t.Context(), o, QuietLog()); err != nil {
-		t.Fatal(err)
+	if f.isMySQL = servers.MySQL; line != mariadbtest.MariaDB10 {
+		f.Servers = servers.Path()
 	}
+	t.Cleanup(f.Down)
+	hosts := strconv.Itoa(pairs * len(topology.Sides()))
+	f.Must("demo", "up", "--topology", string(topology), "--pairs", strconv.Itoa(pairs), "--shards", "1", "--hosts", hosts)
 	ws, fm, client, err := FarmAccess(f.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := fm.Pairs[0].Sides[farm.A]
 	db := f.Dial("unix", f.Path(at.Datadir)+"/mysqld.sock", "root", "")
+	f.localInfile(db, "ON")
 	if f.Tenants, err = files.Generate(t.Context(), db, FilesShard, files.Plan{Seed: 1, Versions: versions, Smallest: 200, Largest: versions / 4}); err != nil {
 		t.Fatal(err)
 	}
+	f.localInfile(db, "OFF")
 	if len(fm.Pairs[0].Sides) > 1 {
 		f.caughtUp(db)
 	}
@@ -85,6 +90,17 @@ func StartFilesFarmOf(t *testing.T, topology farm.Topology, pairs int, versions 
 	}
 	t.Cleanup(func() { f.Writers.Close() })
 	return f
+}
+
+// localInfile lets MySQL take rows from its client, as MariaDB does, or not.
+func (f *FilesFarm) localInfile(db *sql.DB, value string) {
+	f.T.Helper()
+	if !f.isMySQL {
+		return
+	}
+	if _, err := db.ExecContext(f.T.Context(), "SET GLOBAL local_infile = "+value); err != nil {
+		f.T.Fatal(err)
+	}
 }
 
 // Spec writes the example's spec, with one text replaced by another.
@@ -247,7 +263,7 @@ func (f *FilesFarm) Sides() map[farm.InstanceName]*sql.DB {
 // Stowage runs the program in the workspace, which must end with a code and say something.
 func (f *FilesFarm) Stowage(code int, want string, args ...string) Program {
 	f.T.Helper()
-	p := RunProgram(f.T, "", append(args, "-C", f.Dir)...)
+	p := RunWith(f.T, f.Env(""), append(args, "-C", f.Dir)...)
 	if p.Code != code || !strings.Contains(p.Stdout+p.Stderr, want) {
 		f.T.Fatalf("stowage %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), p.Code, code, want, p.Stdout, p.Stderr)
 	}
@@ -341,12 +357,16 @@ func (f *FilesFarm) Past(statement, tenant string) {
 // caughtUp waits until side B has what side A has.
 func (f *FilesFarm) caughtUp(db *sql.DB) {
 	f.T.Helper()
+	position, wait := "SELECT @@GLOBAL.gtid_current_pos", "SELECT MASTER_GTID_WAIT(?, 30)"
+	if f.isMySQL {
+		position, wait = "SELECT @@GLOBAL.gtid_executed", "SELECT WAIT_FOR_EXECUTED_GTID_SET(?, 30)"
+	}
 	var at string
-	if err := db.QueryRowContext(f.T.Context(), "SELECT @@GLOBAL.gtid_current_pos").Scan(&at); err != nil {
+	if err := db.QueryRowContext(f.T.Context(), position).Scan(&at); err != nil {
 		f.T.Fatal(err)
 	}
 	var code sql.NullInt64
-	if err := f.Root(farm.B).QueryRowContext(f.T.Context(), "SELECT MASTER_GTID_WAIT(?, 30)", at).Scan(&code); err != nil || code.Int64 != 0 {
+	if err := f.Root(farm.B).QueryRowContext(f.T.Context(), wait, at).Scan(&code); err != nil || code.Int64 != 0 {
 		f.T.Fatalf("side B does not come to %s: %v %v", at, code, err)
 	}
 }

@@ -32,7 +32,7 @@ type background struct {
 func (f *LiveFarm) Start(args ...string) *background {
 	f.T.Helper()
 	b := &background{cmd: exec.CommandContext(f.T.Context(), LiveProgram(f.T), append(args, "-C", f.Dir)...), done: make(chan struct{})}
-	b.cmd.Env = append(os.Environ(), "PATH="+BinDir(f.T)+":"+os.Getenv("PATH"))
+	b.cmd.Env = append(append(os.Environ(), "PATH="+BinDir(f.T)+":"+os.Getenv("PATH")), f.Env("")...)
 	b.cmd.Stdout, b.cmd.Stderr = &b.Out, &b.Out
 	if err := b.cmd.Start(); err != nil {
 		f.T.Fatal(err)

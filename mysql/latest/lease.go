@@ -45,7 +45,7 @@ type Lease struct {
 
 // Leases are those of a spec, as one server has them, the newest first. ok is false where the shard has no such table.
 func (s Shape) Leases(ctx context.Context, server *mysql.Server, shard farm.ShardName) (out []Lease, ok bool, err error) {
-	rows, err := mysql.Through(server).Records(ctx, "SELECT server_id = @@GLOBAL.server_id AS own, place, position, TIMESTAMPDIFF(MICROSECOND, read_to, UTC_TIMESTAMP(6)) AS lag, good_until > UTC_TIMESTAMP(6) AS good FROM "+
+	rows, err := mysql.Through(server).Records(ctx, "SELECT server_id = @@GLOBAL.server_id AS own, place, position, TIMESTAMPDIFF(MICROSECOND, read_to, UTC_TIMESTAMP(6)) AS behind, good_until > UTC_TIMESTAMP(6) AS good FROM "+
 		at(shard, LeaseTable)+" WHERE spec = "+mysql.Quote(s.Name)+" ORDER BY read_to DESC")
 	if mysql.CodeOf(err) == 1146 { // no such table
 		return nil, false, nil
@@ -55,7 +55,7 @@ func (s Shape) Leases(ctx context.Context, server *mysql.Server, shard farm.Shar
 		if err != nil {
 			return nil, true, mysql.Through(server).Fail("read "+LeaseTable, err)
 		}
-		lag, err := strconv.ParseInt(r["lag"], 10, 64)
+		lag, err := strconv.ParseInt(r["behind"], 10, 64)
 		if err != nil {
 			return nil, true, mysql.Through(server).Fail("read "+LeaseTable, err)
 		}
