@@ -7,11 +7,34 @@
 #   ROUNDS=1          how often each snapshot is read from an empty pool; medians count
 #   LIMIT=600         seconds after which a statement is ended and counted as slower
 #   FILL_ROWS=2000    files of one transaction of the fill-in
+#   RATE=300          changes of children a second, beside which the columns are kept by nothing, by the applier and by triggers; SECONDS_EACH=20 for each
+#   ONLY=applier      measures that and nothing else: two minutes
 #   KEEP_ROWS=no      writes nothing into docs/measuring/benchmarks.md
 #
 # Needs 300 bytes of disk for each version, in /tmp or TMPDIR.
 source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT
+
+# kept measures what keeps the columns current.
+kept() {
+	echo "==> bench reshape: ${RATE:-300} changes a second" >&2
+	go build -trimpath -tags livetest -o bin/stowage-live ./cmd/stowage || die "the program for tests does not build"
+	quiet_from
+	STOWAGE_LIVE=$PWD/bin/stowage-live FARMS=${FARMS:-/dev/shm} BENCH_APPLIER="${RATE:-300}" BENCH_SECONDS="${SECONDS_EACH:-20}" go test ./e2e/reshape -run '^TestBenchApplier$' -count=1 -v -timeout 30m >"$work/kept" 2>&1 || { cat "$work/kept" >&2; die "the measurement did not come to its end"; }
+	grep '^applier ' "$work/kept" >&2
+	[[ ${KEEP_ROWS:-yes} == yes ]] || return 0
+	local noise line
+	noise=$(noise)
+	while IFS= read -r line; do
+		of() { sed -n "s/.*\b$1=\([a-z0-9.]*\).*/\1/p" <<<"$line"; }
+		lag=$(of lag_p50_ms)
+		row reshape-applier "| $(date -u +%F) | $(of keep) | $(of rate) | $(of p50_ms) | $(of p99_ms) | $(of servers_cpu_ms) | $(of program_cpu_ms) | ${lag:--} | $(of lag_p95_ms | grep . || echo -) | $noise |"
+	done < <(grep '^applier ' "$work/kept")
+}
+if [[ ${ONLY:-} == applier ]]; then
+	kept
+	exit 0
+fi
 
 rows=${ROWS:-30000000}
 [[ $rows =~ ^[1-9][0-9]*$ ]] || die "ROWS is $rows; it is a number from 1"
@@ -44,4 +67,5 @@ figure reshape-goals "worst normalised form / denormalised, largest tenant" "$(c
 figure reshape-goals "rows read, better normalised form / denormalised" "$(cell 9)" ">=" 2 "$rows versions; handler reads"
 figure reshape-goals "speed of the fill-in / that of one UPDATE" "$(awk -v a="$(field filled rows_per_second 2)" -v b="$(field filled rows_per_second 1)" 'BEGIN { printf "%.2f", a / b }')" ">=" 0.6 \
 	"$rows versions, $(field filled rows) files; one UPDATE $(field filled seconds 1) s, fill-in by tenants $(field filled seconds 2) s"
+kept
 [[ -z $missed ]] || die "missed:${missed#;}"
