@@ -61,6 +61,9 @@ func TestApplierGoesWithTheShard(t *testing.T) {
 	m := f.Start("move", "shard", farmtest.FilesShard, "--to", away, "--approve-before", "settle")
 	f.Await(m, "it waits for its approval", func() bool { return len(f.Status().Waiting) == 1 })
 	f.KeepsUp(&b.Out, 2)
+	first := f.States()[0].ID // the run of the move claims both pairs: a person may say this all the same
+	f.Stowage(farmtest.ExitFine, "is read from its children", "reshape", "off", first)
+	f.Stowage(farmtest.ExitFine, "is active", "reshape", "on", first)
 	m.Kill()
 	f.Must("undo")
 	f.KeepsUp(&b.Out, 2)
