@@ -161,7 +161,7 @@ func (f *File) replace(t *Table) error {
 	}
 	if err != nil {
 		return &farm.Error{Op: "write routing", Subject: f.path, Err: err,
-			Hint: "the old routing is untouched; free disk space or mend permissions, then resume"}
+			Hint: "the old routing is unchanged; free disk space or correct permissions, then: stowage resume"}
 	}
 	// A machine that loses power must not come back with an older table: it
 	// would send clients to a server that has been stopped since.

@@ -168,7 +168,7 @@ func (n *Notes) fail(err error) error {
 		return nil
 	}
 	return &farm.Error{Op: "note what routing becomes", Subject: n.path, Err: err,
-		Hint: "nothing has been changed; free disk space or mend permissions"}
+		Hint: "nothing was changed; free disk space or correct permissions"}
 }
 
 // Keep is r, with each of its changes noted before it is made.

@@ -165,7 +165,7 @@ func changeOf(s string) (Change, *refusal) {
 		if table, rest = named(s[len(optimize.FindString(masked)):]); strings.HasPrefix(rest, ".") {
 			return Change{}, &otherDatabase
 		} else if strings.TrimSpace(rest) != "" {
-			return Change{}, &refusal{"OPTIMIZE TABLE with more than a table", "write a statement for each table"}
+			return Change{}, &refusal{"OPTIMIZE TABLE of more than one table", "write a statement for each table"}
 		}
 		body = "FORCE" // what InnoDB does for it
 	default:

@@ -71,7 +71,7 @@ func TestChangesRefuses(t *testing.T) {
 		"ALTER TABLE t /*M!100301 ADD a INT */":                             "executable comment",
 		"ALTER TABLE t ADD a INT COMMENT 'open":                             "not closed",
 		"ALTER TABLE t":                                                     "changes nothing",
-		"OPTIMIZE TABLE a, b":                                               "more than a table",
+		"OPTIMIZE TABLE a, b":                                               "of more than one table",
 		"CREATE OR REPLACE INDEX i ON t (a)":                                "OR REPLACE",
 	} {
 		_, err := Changes("x.sql", []byte(script))

@@ -68,7 +68,7 @@ Ctrl-C ends it. -v says who looks at which page.
 	cmd.Flags().StringVar(&ask.listen, "listen", serveAddress, "HOST:PORT to listen on; port 0 takes any free port")
 	cmd.Flags().StringVar(&ask.certificateFile, "tls-cert", "", "a PEM `FILE` with a certificate and its chain")
 	cmd.Flags().StringVar(&ask.keyFile, "tls-key", "", "a PEM `FILE` with its key")
-	cmd.Flags().StringVar(&ask.tokens, "tokens", "", "a `FILE` of those who may look, each line a name and a token")
+	cmd.Flags().StringVar(&ask.tokens, "tokens", "", "a `FILE` of viewers: a name and a token in each line")
 	cmd.Flags().StringVar(&ask.scraper, "metrics-token", "", "a `FILE` with a word; who sends it as a bearer token may read /metrics, as Prometheus does")
 	return cmd
 }

@@ -69,7 +69,7 @@ func (s *shelf) bench(files []string) (serve.Shown, error) {
 	var paths, words []string
 	for _, b := range chosen {
 		if b.Kind != kindRun {
-			return serve.Shown{}, &farm.Error{Op: "compare results", Subject: b.File, Err: fmt.Errorf("%w: it is of bench %s, and only results of bench run are compared with each other here", farm.ErrInput, b.Kind), Hint: "open it alone"}
+			return serve.Shown{}, &farm.Error{Op: "compare results", Subject: b.File, Err: fmt.Errorf("%w: it is of bench %s; this page compares results of bench run only", farm.ErrInput, b.Kind), Hint: "open it alone"}
 		}
 		paths, words = append(paths, s.ws.Path(b.File)), append(words, shellWord(s.ws.Path(b.File)))
 	}

@@ -29,7 +29,7 @@ func (s *shelf) known(none string, command []string, add func(*session.Session, 
 }
 
 func (s *shelf) sources() (serve.Shown, error) {
-	return s.known("Nobody has compared the sources of this farm yet: stowage inventory check does, and keeps what it finds.", []string{"inventory graph"}, knownSources, report.NewSourcesDocument)
+	return s.known("The sources of this farm have not been compared yet: stowage inventory check compares them, and keeps what it finds.", []string{"inventory graph"}, knownSources, report.NewSourcesDocument)
 }
 
 func (s *shelf) runway() (serve.Shown, error) {

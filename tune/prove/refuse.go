@@ -55,7 +55,7 @@ var refusals = []struct {
 		[]string{"MEM-DIRTY"},
 	},
 	{
-		"it is felt when memory runs out, and a proof would have to use up this machine's",
+		"the setting matters when memory runs out, and a proof would have to use up this machine's",
 		"stowage tune --rule RULE says how much is missing; watch Swapped and the OOM killer's lines (dmesg)",
 		[]string{"MEM-SUM", "MEM-SWAP"},
 	},
@@ -65,7 +65,7 @@ var refusals = []struct {
 		[]string{"MEM-THP", "MEM-ALLOC"},
 	},
 	{
-		"it is felt when files are removed, and no step removes any",
+		"the setting affects the removal of files, and no step removes any",
 		"time a DROP TABLE before and after",
 		[]string{"BLK-DISCARD"},
 	},
