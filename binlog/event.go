@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// The kinds of events that matter here, by the numbers of MariaDB's log_event.h.
+// The kinds of events that matter here, by the numbers of MariaDB's log_event.h and MySQL's binlog_event.h.
 const (
 	kindQuery           = 2
 	kindStop            = 3
@@ -21,6 +21,7 @@ const (
 	kindMySQLGTID       = 33
 	kindMySQLAnonymous  = 34
 	kindMySQLPrevious   = 35
+	kindMySQLTagged     = 42 // a GTID with a tag, since 8.3
 	kindGTID            = 162
 	kindGTIDList        = 163
 	kindEncryption      = 164
@@ -33,7 +34,7 @@ const (
 	sumSize     = 4
 	inUseAt     = 17 // in the header: the flags
 	inUse       = 1
-	keptAtFront = 128 // of an event's body: as much as a GTID or the fixed part of any other needs
+	keptAtFront = 192 // of an event's body: as much as a GTID or the fixed part of any other needs
 	keptAtEnd   = 16  // of an event's body: the word COMMIT or ROLLBACK
 	scanBuffer  = 256 << 10
 	headBuffer  = 4 << 10
@@ -129,7 +130,8 @@ func (f *feed) body(e *event, sum *uint32) error {
 		return f.short(*e, err)
 	}
 	*sum = crc32.Update(*sum, crc32.IEEETable, e.front)
-	if e.kind == kindGTIDList {
+	isList := e.kind == kindGTIDList || e.kind == kindMySQLPrevious
+	if isList {
 		e.list = append([]byte(nil), e.front...)
 	}
 	e.back = append(f.back[:0], e.front[max(0, n-keptAtEnd):]...)
@@ -139,7 +141,7 @@ func (f *feed) body(e *event, sum *uint32) error {
 		}
 		part, _ := f.in.Peek(int(min(left, int64(f.in.Buffered())))) // it is there
 		*sum = crc32.Update(*sum, crc32.IEEETable, part)
-		if e.kind == kindGTIDList {
+		if isList {
 			if len(e.list)+len(part) > listLimit {
 				return f.fault(e.at, "a list of GTIDs of %d bytes", e.length)
 			}

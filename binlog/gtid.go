@@ -8,13 +8,20 @@ import (
 	"strings"
 )
 
-// GTID names a transaction: the domain it belongs to, the server that wrote it first, its number in the domain.
+// GTID names a transaction: the domain it belongs to, the server that wrote it first, its number in the domain. MySQL has no domains: Source
+// is the uuid of the server that wrote it first, with the tag behind a colon where it has one.
 type GTID struct {
 	Domain, Server uint32
+	Source         string // empty: MariaDB
 	Seq            uint64
 }
 
-func (g GTID) String() string { return fmt.Sprintf("%d-%d-%d", g.Domain, g.Server, g.Seq) }
+func (g GTID) String() string {
+	if g.Source != "" {
+		return fmt.Sprintf("%s:%d", g.Source, g.Seq)
+	}
+	return fmt.Sprintf("%d-%d-%d", g.Domain, g.Server, g.Seq)
+}
 
 // ParseGTIDs reads domain-server-number, separated by commas. An empty text has none.
 func ParseGTIDs(text string) ([]GTID, error) {
@@ -50,7 +57,11 @@ func parseGTID(text string) (GTID, error) {
 
 // State is what a binary log has had up to a place: per domain the last number of each server, and which of them came last. It is what the
 // server calls gtid_binlog_state, and what it writes at the beginning of each file. The zero value is that of a server which never wrote.
-type State struct{ domains map[uint32]domain }
+// Of MySQL it is a set of transactions, with gaps where some came out of order.
+type State struct {
+	domains map[uint32]domain
+	set     set // of MySQL; nil: MariaDB
+}
 
 type domain struct {
 	last    uint32            // the server that wrote last
@@ -59,6 +70,10 @@ type domain struct {
 
 // ParseState reads what String prints.
 func ParseState(text string) (State, error) {
+	if strings.Contains(text, ":") {
+		set, err := parseSet(text)
+		return State{set: set}, err
+	}
 	all, err := ParseGTIDs(text)
 	var s State
 	for _, g := range all {
@@ -69,6 +84,10 @@ func ParseState(text string) (State, error) {
 
 // Add is called with each transaction, in the order of the log.
 func (s *State) Add(g GTID) {
+	if g.Source != "" {
+		s.add(g.Source, span{g.Seq, g.Seq})
+		return
+	}
 	d, ok := s.domains[g.Domain]
 	if !ok {
 		if s.domains == nil {
@@ -83,19 +102,22 @@ func (s *State) Add(g GTID) {
 
 // Clone is a state of its own.
 func (s State) Clone() State {
-	var out State
+	out := State{set: s.set.clone()}
 	for _, g := range s.All() {
 		out.Add(g)
 	}
 	return out
 }
 
-// All are its GTIDs by domain; in a domain by server, and the one that came last at the end, as in the server's own list.
+// IsSet: it is one of MySQL.
+func (s State) IsSet() bool { return s.set != nil }
+
+// All are its GTIDs by domain, none of a set; in a domain by server, and the one that came last at the end, as in the server's own list.
 func (s State) All() []GTID {
 	var out []GTID
 	for number, d := range s.domains {
 		for server, seq := range d.servers {
-			out = append(out, GTID{number, server, seq})
+			out = append(out, GTID{Domain: number, Server: server, Seq: seq})
 		}
 	}
 	slices.SortFunc(out, func(a, b GTID) int {
@@ -112,14 +134,22 @@ func later(g GTID, last uint32) int {
 	return 0
 }
 
-// String is the list of All.
-func (s State) String() string { return join(s.All()) }
+// String is the list of All, or the set.
+func (s State) String() string {
+	if s.IsSet() {
+		return s.set.String()
+	}
+	return join(s.All())
+}
 
-// Position is the last GTID of each domain, as in gtid_binlog_pos.
+// Position is the last GTID of each domain, as in gtid_binlog_pos. A set is a position by itself.
 func (s State) Position() string {
+	if s.IsSet() {
+		return s.set.String()
+	}
 	var out []GTID
 	for number, d := range s.domains {
-		out = append(out, GTID{number, d.last, d.servers[d.last]})
+		out = append(out, GTID{Domain: number, Server: d.last, Seq: d.servers[d.last]})
 	}
 	slices.SortFunc(out, func(a, b GTID) int { return cmp.Compare(a.Domain, b.Domain) })
 	return join(out)
@@ -136,12 +166,15 @@ func join(all []GTID) string {
 // Last is the last GTID of a domain; ok is false when it has none.
 func (s State) Last(domain uint32) (g GTID, ok bool) {
 	d, ok := s.domains[domain]
-	return GTID{domain, d.last, d.servers[d.last]}, ok
+	return GTID{Domain: domain, Server: d.last, Seq: d.servers[d.last]}, ok
 }
 
 // Lacks is the first GTID of other that s does not have: a transaction that is in other's log and not in that of s. Domains that only
 // s has say nothing: a server can be told to forget a domain (FLUSH BINARY LOGS DELETE_DOMAIN_ID).
 func (s State) Lacks(other State) (g GTID, lacks bool) {
+	if g, lacks := s.set.lacks(other.set); lacks {
+		return g, true
+	}
 	for _, g := range other.All() {
 		if seq, has := s.domains[g.Domain].servers[g.Server]; !has || seq < g.Seq {
 			return g, true

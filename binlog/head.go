@@ -16,6 +16,8 @@ type Head struct {
 	ServerID uint32
 	// Created is the second at which the server began the file.
 	Created time.Time
+	// IsMySQL: MySQL wrote it, or what calls itself so (Percona Server).
+	IsMySQL bool
 	// IsSummed: each event ends with a CRC-32.
 	IsSummed bool
 	// IsInUse: the server writes it, or ended without closing it.
@@ -62,12 +64,16 @@ func ReadHead(r io.ReaderAt) (Head, error) {
 	if e, err = nextOfHead(f); err != nil {
 		return Head{}, err
 	}
-	switch e.kind {
-	case kindGTIDList:
+	switch {
+	case e.kind == kindGTIDList && !h.IsMySQL:
 		h.Start, err = list(f, e)
 		h.End = e.end
 		return h, err
-	case kindEncryption:
+	case e.kind == kindMySQLPrevious && h.IsMySQL:
+		h.Start, err = previous(f, e)
+		h.End = e.end
+		return h, err
+	case e.kind == kindEncryption:
 		return h, fmt.Errorf("%w: it is encrypted (encrypt_binlog)", ErrRefused)
 	}
 	return h, f.fault(e.at, "an event of kind %d, where the list of GTIDs has to be", e.kind)
@@ -94,8 +100,8 @@ func format(f *feed, e event) (Head, error) {
 	if v := binary.LittleEndian.Uint16(e.front); v != formatVersion || e.front[56] != headerSize {
 		return h, fmt.Errorf("%w: it has format %d with headers of %d bytes, and only %d with %d are known", ErrRefused, v, e.front[56], formatVersion, headerSize)
 	}
-	if !strings.Contains(h.Version, "MariaDB") {
-		return h, fmt.Errorf("%w: a server of version %q wrote it, which is not MariaDB", ErrRefused, h.Version)
+	if h.IsMySQL = !strings.Contains(h.Version, "MariaDB"); h.IsMySQL && !isMySQL8(h.Version) {
+		return h, fmt.Errorf("%w: a server of version %q wrote it, which is neither MariaDB nor MySQL from 8.0 on", ErrRefused, h.Version)
 	}
 	if sums := e.back[len(e.back)-1]; sums > 1 {
 		return h, fmt.Errorf("%w: its checksums are of kind %d, and only CRC-32 is known", ErrRefused, sums)

@@ -3,6 +3,7 @@ package binlog
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 )
@@ -12,8 +13,8 @@ type Transaction struct {
 	GTID GTID
 	// Begin is the offset of its first byte, End the one behind its last.
 	Begin, End int64
-	// At is the second at which the statement that committed it began, by the clock of the server that wrote it first. Seconds of
-	// transactions that follow each other may go back.
+	// At is the second at which the statement that committed it began, by the clock of the server that wrote it first; of MySQL, the second at
+	// which the server that wrote the file committed it. Seconds of transactions that follow each other may go back.
 	At time.Time
 	// Definition is where it defines the table that its own rows go to: it is a CREATE TABLE ... SELECT by rows. See Head.DefineAlone.
 	Definition Part
@@ -32,6 +33,7 @@ const (
 // Scanner goes from transaction to transaction.
 type Scanner struct {
 	feed   *feed
+	mysql  bool
 	state  State
 	ending Ending
 	now    Transaction
@@ -40,7 +42,7 @@ type Scanner struct {
 
 // Scan begins behind the head, or at any offset between two transactions: state is what the log had had by there.
 func (h Head) Scan(r io.ReaderAt, at int64, state State) *Scanner {
-	return &Scanner{feed: newFeed(r, at, h.IsSummed, scanBuffer), state: state.Clone()}
+	return &Scanner{feed: newFeed(r, at, h.IsSummed, scanBuffer), mysql: h.IsMySQL, state: state.Clone()}
 }
 
 // Next goes to the next transaction. It is false where the file ends, or has a Fault.
@@ -51,23 +53,46 @@ func (s *Scanner) Next() bool {
 			s.err = err
 			return false
 		}
-		switch e.kind {
-		case kindGTID:
-			if s.err = s.group(e); s.err != nil {
+		switch group := s.groupOf(e.kind); {
+		case group != nil:
+			if s.err = group(e); s.err != nil {
 				return false
 			}
 			s.feed.whole = s.now.End
 			s.state.Add(s.now.GTID)
 			return true
-		case kindRotate:
+		case e.kind == kindRotate:
 			s.ending = Rotated
-		case kindStop:
+		case e.kind == kindStop:
 			s.ending = Stopped
-		case kindEncryption, kindMySQLGTID, kindMySQLAnonymous, kindMySQLPrevious, kindFormat, kindXid, kindXAPrepare:
+		case e.kind == kindMySQLAnonymous && s.mysql:
+			s.err = fmt.Errorf("%w: at offset %d is a transaction without a GTID: gtid_mode was not ON", ErrRefused, e.at)
+			return false
+		case isInside(e.kind):
 			s.err = s.feed.fault(e.at, "an event of kind %d between two transactions", e.kind)
 			return false
 		}
 		s.feed.whole = e.end
+	}
+	return false
+}
+
+// groupOf is what reads a transaction that begins with an event of that kind; nil: none does.
+func (s *Scanner) groupOf(kind byte) func(event) error {
+	switch {
+	case kind == kindGTID && !s.mysql:
+		return s.group
+	case (kind == kindMySQLGTID || kind == kindMySQLTagged) && s.mysql:
+		return s.groupMySQL
+	}
+	return nil
+}
+
+// isInside are events that do not stand between two transactions.
+func isInside(kind byte) bool {
+	switch kind {
+	case kindEncryption, kindMySQLGTID, kindMySQLAnonymous, kindMySQLPrevious, kindMySQLTagged, kindFormat, kindXid, kindXAPrepare:
+		return true
 	}
 	return false
 }
@@ -136,7 +161,7 @@ func (s *Scanner) group(first event) error {
 // outside are events that no transaction has.
 func outside(kind byte) bool {
 	switch kind {
-	case kindGTID, kindGTIDList, kindRotate, kindStop, kindFormat, kindEncryption, kindMySQLGTID, kindMySQLAnonymous, kindMySQLPrevious:
+	case kindGTID, kindGTIDList, kindRotate, kindStop, kindFormat, kindEncryption, kindMySQLGTID, kindMySQLAnonymous, kindMySQLPrevious, kindMySQLTagged:
 		return true
 	}
 	return false
