@@ -34,10 +34,11 @@ const (
 	opFrom    = "from"
 	opPrune   = "prune"
 	opReplay  = "replay"
+	opRelay   = "relay"
 )
 
 // changes reports whether a call does more than look.
-func (b binlogCall) changes() bool { return b.Op == opPrune || b.Op == opReplay }
+func (b binlogCall) changes() bool { return b.Op == opPrune || b.Op == opReplay || b.Op == opRelay }
 
 // binlogAnswer is what comes back.
 type binlogAnswer struct {
@@ -78,12 +79,16 @@ func (a *Agent) binlogs(ctx context.Context, r *running, q request) ([]byte, err
 		out.Removed, err = m.PruneBinlogs(ctx, b.Into, b.Before)
 	case opCheck:
 		err = m.CheckBinlogs(ctx, b.Into)
-	case opReplay:
+	case opReplay, opRelay:
 		if b.Replaying == nil {
 			return nil, fmt.Errorf("%w: nothing to replay is named", farm.ErrInput)
 		}
 		b.Replaying.Told = func(done, all int64) { r.progress.Store(fmt.Sprintf("%d %d", done, all)) }
-		err = m.Replay(ctx, *b.Replaying)
+		do := m.Replay
+		if b.Op == opRelay {
+			do = m.Relay
+		}
+		err = do(ctx, *b.Replaying)
 	default:
 		err = fmt.Errorf("%w: this agent, %s, cannot do %q with binary logs", farm.ErrRefused, a.o.Version, b.Op)
 	}
@@ -148,9 +153,16 @@ func (r *Remote) CheckBinlogs(ctx context.Context, into string) error {
 
 // Replay implements host.Archivist.
 func (r *Remote) Replay(ctx context.Context, p host.Replaying) error {
+	return r.replay(ctx, opReplay, p)
+}
+
+// Relay implements host.Archivist.
+func (r *Remote) Relay(ctx context.Context, p host.Replaying) error { return r.replay(ctx, opRelay, p) }
+
+func (r *Remote) replay(ctx context.Context, op string, p host.Replaying) error {
 	told := p.Told
 	p.Told = nil
-	_, err := r.askBinlogs(ctx, binlogCall{Op: opReplay, Into: p.Archive, Instance: p.Instance, Replaying: &p}, func(text string) {
+	_, err := r.askBinlogs(ctx, binlogCall{Op: op, Into: p.Archive, Instance: p.Instance, Replaying: &p}, func(text string) {
 		first, second, _ := strings.Cut(text, " ")
 		done, err := strconv.ParseInt(first, 10, 64)
 		all, bad := strconv.ParseInt(second, 10, 64)

@@ -21,6 +21,9 @@ type Archivist interface {
 	CheckBinlogs(ctx context.Context, into string) error
 	// Replay puts what is between two places into a restored instance.
 	Replay(ctx context.Context, r Replaying) error
+	// Relay lays what is between two places into the data directory of a restored instance of MySQL, which does not run, as its relay log: from
+	// RelayLog on. Its applier does the rest.
+	Relay(ctx context.Context, r Replaying) error
 }
 
 var _ Archivist = (*Local)(nil)

@@ -183,7 +183,7 @@ func (g *aLog) differs(source *serverLog) (string, error) {
 	case first.head.ServerID != last.head.ServerID:
 		return fmt.Sprintf("the server's id is %d, and was %d when %s was written", first.head.ServerID, last.head.ServerID, last.name), nil
 	}
-	if had, lacks := first.head.Start.Lacks(mustState(last.end().State)); lacks && hasDomain(first.head.Start, had.Domain) {
+	if had, lacks := first.head.Start.Lacks(mustState(last.end().State)); lacks && (had.Source != "" || hasDomain(first.head.Start, had.Domain)) {
 		return fmt.Sprintf("the server's log had not had transaction %s when %s began; the archive has it", had, first.name), nil
 	}
 	return "", nil

@@ -35,19 +35,16 @@ func (l *Local) ArchiveAt(ctx context.Context, into string, at time.Time) (Found
 	})
 }
 
-// ArchiveUntil finds the place behind the last of these GTIDs of an archive, which have commas between them. The error wraps ErrNotArchived
-// when one of them is not in it.
+// ArchiveUntil finds the place behind the last of these GTIDs of an archive, which have commas between them, or the first place at which it has
+// all of a set of MySQL. The error wraps ErrNotArchived when one of them is not in it.
 func (l *Local) ArchiveUntil(ctx context.Context, into, gtids string) (Found, error) {
 	return lookUp(into, "transaction "+gtids, func(logs []*aLog) (Found, error) {
-		all, err := binlog.ParseGTIDs(gtids)
-		if err == nil && len(all) == 0 {
-			err = errors.New("no GTID is named")
-		}
+		until, err := sought(gtids)
 		if err != nil {
 			return Found{}, fmt.Errorf("%w: %w", farm.ErrInput, err)
 		}
 		for _, g := range slices.Backward(logs) {
-			found, err := g.until(ctx, all)
+			found, err := until(ctx, g)
 			if !errors.Is(err, ErrNotArchived) {
 				return found, err
 			}
@@ -56,6 +53,19 @@ func (l *Local) ArchiveUntil(ctx context.Context, into, gtids string) (Found, er
 		end := newest.files[len(newest.files)-1].end()
 		return Found{}, fmt.Errorf("%w: %s has %s up to %s", ErrNotArchived, newest.name, orNothing(newest.files[0].head.Start.String()), orNothing(end.State))
 	})
+}
+
+// sought is what looks for these GTIDs in a log.
+func sought(gtids string) (func(context.Context, *aLog) (Found, error), error) {
+	want, err := binlog.ParseState(gtids)
+	if err != nil || want.IsSet() {
+		return func(ctx context.Context, g *aLog) (Found, error) { return g.untilSet(ctx, want) }, err
+	}
+	all, err := binlog.ParseGTIDs(gtids)
+	if err == nil && len(all) == 0 {
+		err = errors.New("no GTID is named")
+	}
+	return func(ctx context.Context, g *aLog) (Found, error) { return g.until(ctx, all) }, err
 }
 
 // ArchiveFrom finds the place in an archive at which a copy of the server stands: a file and an offset of its binary log, and its position
@@ -104,6 +114,9 @@ func lookUp(into, what string, in func([]*aLog) (Found, error)) (Found, error) {
 }
 
 func samePosition(a, b string) bool {
+	if x, y := mustState(a), mustState(b); x.IsSet() || y.IsSet() {
+		return x.String() == y.String()
+	}
 	one, err1 := binlog.ParseGTIDs(a)
 	two, err2 := binlog.ParseGTIDs(b)
 	if err1 != nil || err2 != nil || len(one) != len(two) {
@@ -195,6 +208,27 @@ func (g *aLog) until(ctx context.Context, all []binlog.GTID) (Found, error) {
 		}
 	}
 	return found, nil
+}
+
+// untilSet is the first place at which the log has had all of a set.
+func (g *aLog) untilSet(ctx context.Context, want binlog.State) (Found, error) {
+	lacks := func(s binlog.State) bool {
+		_, lacks := s.Lacks(want)
+		return lacks
+	}
+	s, ok := g.behind(func(_ *archived, k known) bool { return lacks(mustState(k.State)) })
+	if !ok {
+		return Found{}, fmt.Errorf("%w: it is from before the archive begins", ErrNotArchived)
+	}
+	had := mustState(s.from.State)
+	found, err := g.walk(ctx, s, func(t binlog.Transaction, _ int64) (bool, bool) {
+		had.Add(t.GTID)
+		return false, !lacks(had)
+	})
+	if err == nil && lacks(had) {
+		err = ErrNotArchived
+	}
+	return found, err
 }
 
 // later reports whether a mark lies behind another one.

@@ -39,7 +39,11 @@ func (l *Local) Replay(ctx context.Context, r Replaying) error {
 	if err != nil {
 		return fail(err)
 	}
-	g, portions, err := r.portions(ctx, logs)
+	g, begin, err := r.begin(ctx, logs)
+	if err != nil {
+		return fail(err)
+	}
+	portions, err := g.rest(ctx, r, begin)
 	if err != nil || len(portions) == 0 {
 		if err != nil {
 			return fail(err)
@@ -62,37 +66,43 @@ type portion struct {
 	from, to int64
 }
 
-// portions is what is to be replayed; nothing when the instance has all of it.
-func (r Replaying) portions(ctx context.Context, logs []*aLog) (*aLog, []portion, error) {
+// begin is the log, and what is known of the place at which the replay begins. There is no gap between both places.
+func (r Replaying) begin(ctx context.Context, logs []*aLog) (*aLog, Found, error) {
+	none := Found{}
 	at := slices.IndexFunc(logs, func(g *aLog) bool { return g.name == r.From.Log })
 	if at < 0 || r.From.Log != r.To.Log {
-		return nil, nil, fmt.Errorf("%w: from %s to %s: both have to be in one log", ErrNotArchived, r.From, r.To)
+		return nil, none, fmt.Errorf("%w: from %s to %s: both have to be in one log", ErrNotArchived, r.From, r.To)
 	}
 	g := logs[at]
 	var ends [2]Found
 	for i, m := range []Mark{r.From, r.To} {
 		n := g.file(m.File)
 		if n < 0 {
-			return nil, nil, fmt.Errorf("%w: %s", ErrNotArchived, m)
+			return nil, none, fmt.Errorf("%w: %s", ErrNotArchived, m)
 		}
 		var err error
 		if ends[i], err = g.place(ctx, &g.files[n], m.Offset); err != nil {
-			return nil, nil, err
+			return nil, none, err
 		}
 	}
 	if g.later(r.From, r.To) {
-		return nil, nil, fmt.Errorf("%w: %s is behind %s", farm.ErrInput, r.From, r.To)
+		return nil, none, fmt.Errorf("%w: %s is behind %s", farm.ErrInput, r.From, r.To)
 	}
 	for _, gap := range g.gaps() {
 		if !g.later(r.From, gap.After) && !g.later(gap.Before, r.To) {
-			return nil, nil, fmt.Errorf("%w: %s", ErrNotArchived, gap)
+			return nil, none, fmt.Errorf("%w: %s", ErrNotArchived, gap)
 		}
 	}
-	from, err := g.resume(ctx, r, ends[0])
+	return g, ends[0], nil
+}
+
+// rest is what is to be replayed; nothing when the instance has all of it.
+func (g *aLog) rest(ctx context.Context, r Replaying, begin Found) ([]portion, error) {
+	from, err := g.resume(ctx, r, begin)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return g, g.cut(from, r.To), nil
+	return g.cut(from, r.To), nil
 }
 
 // resume is the place behind the transactions that the instance has.

@@ -62,6 +62,10 @@ func has(position, state string) bool {
 	if err != nil || errAll != nil || state == "" {
 		return false
 	}
+	if all.IsSet() {
+		_, lacks := at.Lacks(all)
+		return !lacks
+	}
 	last, err := binlog.ParseGTIDs(all.Position())
 	return err == nil && at.Reached(last)
 }
