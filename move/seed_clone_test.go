@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"stowage/act"
+	"stowage/fresh"
 	"stowage/host"
 	"stowage/mysql"
 	"stowage/session"
@@ -23,8 +24,8 @@ func TestEmptyServerThatClonesIsNotToldStowagesPassword(t *testing.T) {
 	for address, want := range map[string]string{"127.0.0.2:3306": "'backup-canary'", "127.0.0.3:3306": "'db3-canary'"} {
 		r.Swing = &swing.Swing{Twin: mysql.Open("p1b", address, admin, quiet)}
 		defer r.Twin.Close()
-		as := r.newcomer()
-		said := string(freshSetup(as))
+		as := r.cloning().Newcomer()
+		said := string(fresh.Setup(as))
 		if !strings.Contains(said, want) || strings.Contains(said, "admin-canary") {
 			t.Errorf("cloning from %s: %s", address, said)
 		}
@@ -33,7 +34,7 @@ func TestEmptyServerThatClonesIsNotToldStowagesPassword(t *testing.T) {
 		}
 	}
 	r.mover.Backup = admin // without a group [backup]
-	if as := r.newcomer(); as.Password != "admin-canary" {
+	if as := r.cloning().Newcomer(); as.Password != "admin-canary" {
 		t.Errorf("%+v", as)
 	}
 }

@@ -123,6 +123,16 @@ func (s *Server) Cloned(ctx context.Context, donor string) (Position, error) {
 	return p, nil
 }
 
+// ClonedPlace is the place in the donor's binary log at which the last Clone stands.
+func (s *Server) ClonedPlace(ctx context.Context) (file string, offset int64, err error) {
+	records, err := s.records(ctx, "SELECT BINLOG_FILE, BINLOG_POSITION FROM performance_schema.clone_status")
+	if err != nil || len(records) == 0 {
+		return "", 0, err
+	}
+	offset, err = strconv.ParseInt(records[0]["BINLOG_POSITION"], 10, 64)
+	return records[0]["BINLOG_FILE"], offset, s.fail("read clone_status", err)
+}
+
 // CanClone says what keeps this server from being a donor, or "".
 func (s *Server) CanClone(ctx context.Context) (string, error) {
 	records, err := s.records(ctx, "SELECT PLUGIN_STATUS AS status FROM information_schema.PLUGINS WHERE PLUGIN_NAME = 'clone'")
