@@ -15,6 +15,7 @@ import (
 	"stowage/backup/kept"
 	"stowage/engine"
 	"stowage/farm"
+	"stowage/mysql"
 	"stowage/session"
 	"stowage/store"
 	"stowage/vault"
@@ -52,25 +53,26 @@ func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, err
 	}
 	return a.Act.Begin(ctx, act.Proposal{
 		Name: w.Name, Subject: w.Name,
-		Job: func(run string) (engine.Job, uint32, error) {
-			job, err := a.takingJob(ctx, run, w, all)
-			return job, 0, err
-		},
-		Survey: a.SurveyJob, Remedy: "remedy them, or name the pairs without blockers; nothing was copied",
+		Job:    func(run string) (engine.Job, uint32, error) { return a.takingJob(ctx, run, w, all) },
+		Survey: a.SurveyJob, Remedy: "remedy them, or name the pairs that can be backed up; nothing has been copied",
 	})
 }
 
 // takingJob is a lane for each pair. A host is read for as many copies at a time as goals.yaml says.
-func (a *Act) takingJob(ctx context.Context, run string, w Wish, all []catalogue.Backup) (engine.Job, error) {
+func (a *Act) takingJob(ctx context.Context, run string, w Wish, all []catalogue.Backup) (engine.Job, uint32, error) {
 	job := engine.Job{ID: run, Kind: Backup, Budgets: map[string]int{}}
 	orders, err := a.orders(ctx, w, all)
 	if err != nil {
-		return job, err
+		return job, 0, err
+	}
+	next, err := a.placeClones(ctx, orders)
+	if err != nil {
+		return job, 0, err
 	}
 	for _, o := range orders {
 		args, err := json.Marshal(o)
 		if err != nil {
-			return job, err
+			return job, 0, err
 		}
 		book, _ := a.Kind.Runbook(o.Runbook)
 		token := "host " + string(o.On)
@@ -83,7 +85,7 @@ func (a *Act) takingJob(ctx context.Context, run string, w Wish, all []catalogue
 	if err == nil {
 		act.LimitStreams(&job, a.Farm, goals.Budgets)
 	}
-	return job, err
+	return job, next, err
 }
 
 // orders says of each pair which side is copied, and what of it.
@@ -172,6 +174,8 @@ func (a *Act) turns(ctx context.Context, now time.Time, orders []order, all []ca
 			if vars, err := server.Variables(ctx, "server_id", "version"); err == nil {
 				id, _ := strconv.ParseUint(vars["server_id"], 10, 32)
 				is.ServerID, is.Version = uint32(id), vars["version"]
+				is.Whole = mysql.ParseFlavor(is.Version).ClonesItself()
+				orders[n].Backup.Version = is.Version
 			}
 			if text, err := server.Status(ctx, "Innodb_lsn_current"); err == nil {
 				is.LSN, _ = strconv.ParseUint(text, 10, 64)

@@ -25,8 +25,8 @@ func askInto(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 			block(server, "wait for it, or choose another pair: --into PAIR", "it does not answer: %v", err)
 			return out, nil
 		}
-		if flavor.ClonesItself() {
-			block(server, "choose a pair of MariaDB: --into PAIR", "it is %s, but backups are of MariaDB", flavor)
+		if of := mysql.ParseFlavor(r.order.last().Version); flavor.Vendor != of.Vendor {
+			block(server, "choose a pair of "+of.Vendor+": --into PAIR", "it is %s, and the backup is of %s", flavor, of)
 			return out, nil
 		}
 		there, err := server.SchemaOptions(ctx, x.As)

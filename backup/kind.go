@@ -8,6 +8,7 @@ import (
 	"stowage/backup/dump"
 	"stowage/engine"
 	"stowage/host"
+	"stowage/mysql"
 	"stowage/swing"
 )
 
@@ -16,6 +17,7 @@ const (
 	Backup  = "backup"
 	Restore = "restore"
 
+	cloned    = "clone"
 	verify    = "verify"
 	extract   = "extract"
 	asSide    = "side"
@@ -50,6 +52,7 @@ func of(bare *act.Act, s swing.Settings, kind func(*Act) act.Kind) *Act {
 func Kind(a *Act) act.Kind {
 	return act.Kind{Name: Backup, Part: "instance", Ungated: true, Stuck: stuckText, Again: "remedy the cause and repeat: stowage backup run; finished copies are kept", Runbooks: []act.Runbook{
 		act.NewRunbook("copy", takingSteps(), func(c engine.Call, s act.Step, beat func(string)) (*taking, error) { return a.taking(c, s, beat) }),
+		act.NewRunbook(cloned, cloningSteps(), func(c engine.Call, s act.Step, beat func(string)) (*taking, error) { return a.taking(c, s, beat) }),
 	}}
 }
 
@@ -70,12 +73,19 @@ func RestoreKind(a *Act) act.Kind {
 const stuckText = "the copy is complete, but not in the catalogue; remedy the cause, then: stowage resume"
 
 // partOf is the name that the stream of a backup has in its set.
-func partOf(k catalogue.Kind) string {
-	switch k {
-	case catalogue.Incremental:
+func partOf(b catalogue.Backup) string {
+	switch {
+	case b.Kind == catalogue.Incremental:
 		return "delta.xb"
-	case catalogue.Logical:
+	case b.Kind == catalogue.Logical:
 		return dump.Part
+	case isClone(b):
+		return host.FilesPart
 	}
 	return "base.xb"
+}
+
+// isClone reports whether a backup is the data directory of a clone of a MySQL server.
+func isClone(b catalogue.Backup) bool {
+	return b.IsPhysical() && b.Version != "" && mysql.ParseFlavor(b.Version).ClonesItself()
 }

@@ -52,6 +52,9 @@ func (r *restoring) replay(ctx context.Context) error {
 	if err != nil {
 		return r.notThere(err)
 	}
+	if isClone(b) {
+		return r.relay(ctx, s)
+	}
 	reached, err := r.reached(ctx, b.GTID)
 	if err != nil {
 		return err

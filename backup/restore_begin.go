@@ -159,10 +159,14 @@ func (a *Act) placeFor(ctx context.Context, o *restoreOrder, to farm.HostName, p
 	if err != nil {
 		return err
 	}
-	name := farm.InstanceName(fmt.Sprintf("%s-restored-%d", b.Instance, number))
-	dir := filepath.Join(a.Workspace.Path(h.Dir), string(name))
-	o.Instance = host.Instance{Name: name, Address: h.Address, Port: port, Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}
+	o.Instance = a.newIn(h, farm.InstanceName(fmt.Sprintf("%s-restored-%d", b.Instance, number)), port)
 	return nil
+}
+
+// newIn is an instance in a directory of its own on a host.
+func (a *Act) newIn(h farm.Host, name farm.InstanceName, port int) host.Instance {
+	dir := filepath.Join(a.Workspace.Path(h.Dir), string(name))
+	return host.Instance{Name: name, Address: h.Address, Port: port, Datadir: filepath.Join(dir, "data"), Config: filepath.Join(dir, "my.cnf")}
 }
 
 // portFor is the first from there on that farm.yaml gives to nobody on the host, and at which nothing listens. 0: from behind the highest of farm.yaml.

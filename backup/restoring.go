@@ -191,11 +191,14 @@ func (r *restoring) fetch(ctx context.Context) error {
 // apply fetches one backup of the chain and puts it on top of those before.
 func (r *restoring) apply(ctx context.Context, n int, b catalogue.Backup) error {
 	i := r.order.Instance
-	size, err := r.stream(ctx, b, host.Destination{Instance: i, Delta: n > 0}, "fetching ")
+	size, err := r.stream(ctx, b, host.Destination{Instance: i, Delta: n > 0, Files: isClone(b)}, "fetching ")
 	if err != nil {
 		return err
 	}
 	r.memory.Bytes += size
+	if isClone(b) { // its server was shut down
+		return nil
+	}
 	r.Report(farm.Event{Kind: farm.StepProgress, Text: "applying the log of " + b.ID, Bytes: size, Total: size})
 	_, err = r.host.Prepare(ctx, i)
 	return err
@@ -207,7 +210,7 @@ func (r *restoring) stream(ctx context.Context, b catalogue.Backup, to host.Dest
 	pace, done := r.act.Throttle.Begin(ctx, nil, r.order.On, b.Host)
 	defer done()
 	out, err := host.Copy{
-		From: r.vault, Origin: host.Origin{Stored: host.Stored{Place: b.Place, Set: b.ID, Name: partOf(b.Kind)}},
+		From: r.vault, Origin: host.Origin{Stored: host.Stored{Place: b.Place, Set: b.ID, Name: partOf(b)}},
 		To: r.host, Target: to, Rate: pace.Rate,
 		Moved: func(n int64) {
 			pace.Moved(n)
@@ -238,21 +241,15 @@ func (r *restoring) damaged(ctx context.Context, b catalogue.Backup, failed erro
 
 // elsewhere are options that may name paths outside of an instance's own directory, where another server's files are.
 var elsewhere = []string{"log_bin_index", "relay_log", "relay_log_index", "relay_log_info_file", "master_info_file", "innodb_data_home_dir", "innodb_log_group_home_dir",
-	"innodb_undo_directory", "innodb_temp_data_file_path", "innodb_tmpdir", "aria_log_dir_path", "general_log_file", "slave_load_tmpdir", "init_file"}
+	"innodb_undo_directory", "innodb_temp_data_file_path", "innodb_tmpdir", "aria_log_dir_path", "general_log_file", "slave_load_tmpdir", "init_file",
+	"innodb_doublewrite_dir", "innodb_temp_tablespaces_dir", "replica_load_tmpdir", "mysqlx_socket", "admin_address"}
 
 // options is the option file of a restored instance: that of the one that was backed up, in a place of its own.
 func (o restoreOrder) options() []byte {
-	model, more := o.last().Options, map[string]string{}
-	group := host.ServerGroup(model)
-	for _, name := range elsewhere {
-		for _, as := range []string{name, "loose_" + name} {
-			if _, has := host.Option(model, group, as); has {
-				more[as] = ""
-			}
-		}
-	}
-	if path, has := host.Option(model, group, "log_bin"); has && filepath.IsAbs(path) {
-		more["log_bin"] = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	model := o.last().Options
+	more := hereOnly(model)
+	if isClone(o.last()) {
+		more["relay_log"] = host.RelayBase
 	}
 	if o.Side != nil {
 		maps.Copy(more, o.Side.Options)
@@ -260,7 +257,24 @@ func (o restoreOrder) options() []byte {
 	if !o.last().IsPhysical() {
 		more["max_allowed_packet"] = "1G" // a row takes more bytes as a text
 	}
-	return append(fresh.Options(model, mysql.Flavor{Vendor: "MariaDB"}, o.Instance, o.ServerID, more), o.filter()...)
+	return append(fresh.Options(model, mysql.ParseFlavor(o.last().Version), o.Instance, o.ServerID, more), o.filter()...)
+}
+
+// hereOnly takes out of options what names paths elsewhere.
+func hereOnly(model string) map[string]string {
+	out := map[string]string{}
+	group := host.ServerGroup(model)
+	for _, name := range elsewhere {
+		for _, as := range []string{name, "loose_" + name} {
+			if _, has := host.Option(model, group, as); has {
+				out[as] = ""
+			}
+		}
+	}
+	if path, has := host.Option(model, group, "log_bin"); has && filepath.IsAbs(path) {
+		out["log_bin"] = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	}
+	return out
 }
 
 func (r *restoring) remove(ctx context.Context) error {

@@ -27,6 +27,9 @@ type order struct {
 	Instead  string           `json:"instead,omitempty"` // why it is a full one although an incremental one was asked for
 	On       farm.HostName    `json:"on"`
 	Instance host.Instance    `json:"instance"`
+	// Clone is the throw-away server on the host of the vault that clones a server of MySQL, with its server_id; nil: MariaDB.
+	Clone    *host.Instance `json:"clone,omitempty"`
+	ServerID uint32         `json:"server_id,omitempty"`
 }
 
 // memory is what the next step is to know.
@@ -48,7 +51,8 @@ type taking struct {
 	memory memory
 	server *mysql.Server
 	from   host.Host
-	to     host.Host // the vault's
+	to     host.Host     // the vault's
+	copied *mysql.Server // the throw-away server; nil: there is none
 }
 
 func (a *Act) taking(c engine.Call, step act.Step, beat func(string)) (*taking, error) {
@@ -66,6 +70,9 @@ func (a *Act) taking(c engine.Call, step act.Step, beat func(string)) (*taking, 
 		return nil, err
 	}
 	t.server = mysql.Open(b.Instance, t.order.Instance.Dial(), a.Admin, a.Log)
+	if i := t.order.Clone; i != nil {
+		t.copied = mysql.Open(i.Name, i.Dial(), a.Admin, a.Log)
+	}
 	return t, nil
 }
 
@@ -79,14 +86,19 @@ func (t *taking) Remember() json.RawMessage {
 }
 
 // Close implements act.Work.
-func (t *taking) Close() { _ = t.server.Close() } // nothing is lost with a connection
+func (t *taking) Close() {
+	_ = t.server.Close() // nothing is lost with a connection
+	if t.copied != nil {
+		_ = t.copied.Close()
+	}
+}
 
 func (t *taking) preflight(ctx context.Context) error { return act.MayGoOn(ctx, t) }
 
 // stored is where its stream goes.
 func (t *taking) stored() host.Stored {
 	b := t.order.Backup
-	return host.Stored{Place: b.Place, Set: b.ID, Name: partOf(b.Kind)}
+	return host.Stored{Place: b.Place, Set: b.ID, Name: partOf(b)}
 }
 
 // copy brings the stream into the vault. What an earlier attempt has left there begins anew: a stream cannot be continued.
@@ -95,6 +107,41 @@ func (t *taking) copy(ctx context.Context) error {
 	if err := t.drop(ctx); err != nil {
 		return err
 	}
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	pace, done := t.act.Throttle.BeginGently(ctx, []*mysql.Server{t.server}, b.Host, t.order.On)
+	defer done()
+	limit := pace.Rate
+	if b.IsPhysical() {
+		above, ended := t.aboveRedo(ctx, pace)
+		defer ended()
+		limit = above
+	}
+	err := t.stream(ctx, pace, limit, t.from, host.Origin{Instance: t.order.Instance, Login: session.LoginOf(t.act.Backup, t.order.Instance.Dial()), Since: b.FromLSN, InOrder: true, Dump: databasesOf(b)})
+	t.memory.Ended = time.Now().UTC()
+	return err
+}
+
+// stream brings a stream into the vault.
+func (t *taking) stream(ctx context.Context, pace *act.Pace, limit func() int64, from host.Host, origin host.Origin) (err error) {
+	told := time.Time{}
+	t.memory.Copied, err = host.Copy{
+		From: from, Origin: origin, To: t.to, Target: host.Destination{Stored: t.stored()}, Rate: limit,
+		Moved: func(n int64) {
+			pace.Moved(n)
+			if time.Since(told) < 250*time.Millisecond {
+				return
+			}
+			told = time.Now()
+			t.Report(farm.Event{Kind: farm.StepProgress, Text: "copying" + pace.Slowed(), Bytes: n, Total: max(n, t.order.Backup.Raw)})
+		},
+	}.Run(ctx)
+	return err
+}
+
+// begin notes what the server is, and what it was started with.
+func (t *taking) begin(ctx context.Context) error {
 	start, err := t.from.Options(ctx, t.order.Instance)
 	if err != nil {
 		return err
@@ -112,29 +159,7 @@ func (t *taking) copy(ctx context.Context) error {
 		return err
 	}
 	t.memory = memory{Began: time.Now().UTC(), Version: vars["version"], Server: uint32(id), Options: start.Text(t.order.Instance, host.UnfenceOptions(t.order.Instance, string(own)))}
-	pace, done := t.act.Throttle.BeginGently(ctx, []*mysql.Server{t.server}, b.Host, t.order.On)
-	defer done()
-	limit := pace.Rate
-	if b.IsPhysical() {
-		above, ended := t.aboveRedo(ctx, pace)
-		defer ended()
-		limit = above
-	}
-	told := time.Time{}
-	t.memory.Copied, err = host.Copy{
-		From: t.from, Origin: host.Origin{Instance: t.order.Instance, Login: session.LoginOf(t.act.Backup, t.order.Instance.Dial()), Since: b.FromLSN, InOrder: true, Dump: databasesOf(b)},
-		To: t.to, Target: host.Destination{Stored: t.stored()}, Rate: limit,
-		Moved: func(n int64) {
-			pace.Moved(n)
-			if time.Since(told) < 250*time.Millisecond {
-				return
-			}
-			told = time.Now()
-			t.Report(farm.Event{Kind: farm.StepProgress, Text: "copying" + pace.Slowed(), Bytes: n, Total: max(n, b.Raw)})
-		},
-	}.Run(ctx)
-	t.memory.Ended = time.Now().UTC()
-	return err
+	return nil
 }
 
 // drop removes what there is of the set. One that is whole already stays: it is a backup.
@@ -160,8 +185,8 @@ func (t *taking) position(ctx context.Context) error {
 func (t *taking) made() catalogue.Backup {
 	b, m := t.order.Backup, t.memory
 	b.Began, b.At, b.Seconds = m.Began, m.Ended, m.Ended.Sub(m.Began).Seconds()
-	if !b.IsPhysical() {
-		b.At = m.Copied.At // its rows stand at its begin
+	if !m.Copied.At.IsZero() {
+		b.At = m.Copied.At // the rows of a dump stand at its begin, those of a clone at the end of that, before it is packed
 	}
 	b.Raw, b.Bytes = m.Copied.Part.Raw, m.Copied.Part.Bytes
 	b.File, b.Offset, b.GTID = m.Copied.Seed.File, m.Copied.Seed.Offset, m.GTID

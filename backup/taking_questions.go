@@ -21,6 +21,7 @@ var takingQuestions = []act.Question[*taking]{
 	{Name: "backup-source", Look: askSource},
 	{Name: "backup-account", Look: askAccount},
 	{Name: "backup-room", Look: askRoom},
+	{Name: "backup-clone", Look: askClone},
 	{Name: "backup-full-instead", Look: askInstead},
 }
 
@@ -34,8 +35,11 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 	if err != nil {
 		return t.finding(farm.Blocker, fmt.Sprintf("it does not answer at %s: %v", t.order.Instance.Dial(), err), "back up its twin: stowage backup run PAIR/SIDE"), nil
 	}
-	if flavor.ClonesItself() {
-		return t.finding(farm.Blocker, fmt.Sprintf("it is %s; Stowage backs up MariaDB only", flavor), "name pairs or hosts that run MariaDB"), nil
+	if flavor.ClonesItself() && !t.order.Backup.IsPhysical() {
+		return t.finding(farm.Blocker, fmt.Sprintf("it is %s: logical backups are made of MariaDB only", flavor), "take a full one: stowage backup run; restore --shard takes a shard out of it"), nil
+	}
+	if flavor.ClonesItself() != isClone(t.order.Backup) && t.order.Backup.IsPhysical() {
+		return t.finding(farm.Blocker, fmt.Sprintf("it is %s, and did not answer when this run was planned", flavor), "begin again: stowage backup run"), nil
 	}
 	facts, err := t.server.Facts(ctx)
 	if err != nil {
@@ -48,9 +52,24 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 		more, err := t.undumpable(ctx)
 		return append(out, more...), err
 	}
+	if isClone(t.order.Backup) {
+		more, err := t.unclonable(ctx)
+		return append(out, more...), err
+	}
+	names, err := t.otherEngines(ctx)
+	if len(names) > 0 {
+		f := t.finding(farm.Warning, fmt.Sprintf("writers of %s that InnoDB does not have wait while the copy ends: %s", farm.Counted(len(names), "table"), farm.Some(names)), "ALTER TABLE ... ENGINE=InnoDB")
+		f[0].Names = names
+		out = append(out, f...)
+	}
+	return out, err
+}
+
+// otherEngines are tables that InnoDB does not have, with their engines.
+func (t *taking) otherEngines(ctx context.Context) ([]string, error) {
 	unfit, err := t.server.Uncopyable(ctx)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	var names []string
 	for table, why := range unfit {
@@ -59,12 +78,7 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 		}
 	}
 	slices.Sort(names)
-	if len(names) > 0 {
-		f := t.finding(farm.Warning, fmt.Sprintf("writes to %s outside of InnoDB wait while the copy ends: %s", farm.Counted(len(names), "table"), farm.Some(names)), "ALTER TABLE ... ENGINE=InnoDB")
-		f[0].Names = names
-		out = append(out, f...)
-	}
-	return out, nil
+	return names, nil
 }
 
 // askAccount asks whether the account that copies may do that.

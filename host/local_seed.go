@@ -28,6 +28,9 @@ func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
 	if from.Dump != nil {
 		return l.dump(ctx, from, w)
 	}
+	if from.Files {
+		return l.sendFiles(ctx, from.Instance, w)
+	}
 	source := from.Instance
 	options, err := l.loginFile("mariadb-backup", source, from.Login)
 	if err != nil {
@@ -182,6 +185,9 @@ func (l *Local) Receive(ctx context.Context, to Destination, r io.Reader) (Copie
 	}
 	if to.Load != nil {
 		return l.load(ctx, to, r)
+	}
+	if to.Files {
+		return l.receiveFiles(ctx, to.Instance, r)
 	}
 	i := to.Instance
 	dir, err := i.Datadir, error(nil)

@@ -32,8 +32,11 @@ func (l *Local) store(ctx context.Context, to Stored, r io.Reader) (Copied, erro
 	var out Copied
 	part, err := l.Vault(to.Place).Put(ctx, to.Set, to.Name, func(w io.Writer) error {
 		look := scan
-		if to.Name == dump.Part {
+		switch to.Name {
+		case dump.Part:
 			look = scanDump
+		case FilesPart:
+			look = scanFiles
 		}
 		var err error
 		out, err = look(ctx, io.TeeReader(r, w))

@@ -17,6 +17,8 @@ type Origin struct {
 	InOrder bool `json:"in_order,omitempty"`
 	// Dump are databases of the instance, of which it is a stream of package dump; nil: it is a physical copy of all.
 	Dump []string `json:"dump,omitempty"`
+	// Files: it is the data directory of the instance, which was stopped, as an archive of tar.
+	Files bool `json:"files,omitempty"`
 
 	Stored Stored `json:"stored,omitzero"` // the zero value: it comes from the instance
 }
@@ -26,6 +28,8 @@ type Destination struct {
 	Instance Instance `json:"instance,omitzero"`
 	// Delta puts the files of a copy with Origin.Since into a directory beside the data: see Host.Prepare.
 	Delta bool `json:"delta,omitempty"`
+	// Files: what comes is an archive of tar, as Origin.Files makes it.
+	Files bool `json:"files,omitempty"`
 	// Load has a stream of package dump loaded into the instance, which runs, with this login; nil: its data directory is made of a physical copy.
 	Load *Login `json:"load,omitempty"`
 

@@ -18,6 +18,7 @@ type Server struct {
 	Datadir  string
 	ServerID uint32
 	Version  string
+	Whole    bool      // it has no incremental backups, as MySQL has none
 	LSN      uint64    // up to which its redo log is written; 0: not known
 	Since    time.Time // when its data directory was made; zero: not known
 
@@ -64,17 +65,25 @@ func Next(now time.Time, cfg farm.Backup, s Server, all []Backup) Turn {
 	case cfg.Full > 0 && since >= cfg.Full-slack(cfg.Full):
 		return full(fmt.Sprintf("the full backup is %s old", inDays(since)))
 	case cfg.Incremental < 0:
-		return Turn{Kind: Full, Base: last.ID, Since: last.ToLSN, Next: first.Began.Add(cfg.Full), Why: fmt.Sprintf("the full backup is %s old", inDays(since))}.orNever(cfg)
+		return Turn{Kind: Full, Base: last.ID, Since: last.ToLSN, Next: first.Began.Add(cfg.Full), Why: fmt.Sprintf("the full backup is %s old", inDays(since))}.orNever(cfg).whole(s.Whole)
 	}
 	since = now.Sub(last.Began)
 	next := last.Began.Add(cfg.Incremental)
 	t := Turn{Kind: Incremental, Base: last.ID, Since: last.ToLSN, Due: since >= cfg.Incremental-slack(cfg.Incremental), Next: next, Why: fmt.Sprintf("the last backup is %s old", inDays(since))}
 	if at := first.Began.Add(cfg.Full); cfg.Full > 0 && !t.Due && at.Before(next) {
 		t.Kind, t.Next = Full, at
-		return t
+		return t.whole(s.Whole)
 	}
 	if t.Due {
 		t.Next = now
+	}
+	return t.whole(s.Whole)
+}
+
+// whole makes it a full one at the time of an incremental one, where there are no such.
+func (t Turn) whole(is bool) Turn {
+	if is {
+		t.Kind, t.Base, t.Since, t.Why = Full, "", 0, t.Why+", and MySQL has no incremental backups"
 	}
 	return t
 }

@@ -61,7 +61,7 @@ func (k *KeptFarm) RestoreShard(shard string, args ...string) RestoreAnswer {
 
 func (k *KeptFarm) restore(args []string) RestoreAnswer {
 	k.F.T.Helper()
-	p := RunProgram(k.F.T, "", append([]string{"restore", "--json", "-C", k.F.Dir}, args...)...)
+	p := RunWith(k.F.T, k.F.Env(""), append([]string{"restore", "--json", "-C", k.F.Dir}, args...)...)
 	var out RestoreAnswer
 	if err := json.Unmarshal([]byte(p.Stdout), &out); err != nil || p.Code != ExitFine {
 		k.F.T.Fatalf("restore %q: exit %d, %v\n%s%s", args, p.Code, err, p.Stdout, p.Stderr)
@@ -228,7 +228,7 @@ func (k *KeptFarm) ledger() (out [][]string) {
 // KilledIn begins something with the program that is killed at a border, and continues with it until it has come out well.
 func (k *KeptFarm) KilledIn(kill, at string, args ...string) {
 	k.F.T.Helper()
-	p := RunProgram(k.F.T, kill+" @ "+at, append(args, "-C", k.F.Dir)...)
+	p := RunWith(k.F.T, k.F.Env(kill+" @ "+at), append(args, "-C", k.F.Dir)...)
 	if !strings.Contains(p.Stdout+p.Stderr, MarkOfKill+at) {
 		k.F.T.Fatalf("stowage %s: never met %q: exit %d\n%s%s", strings.Join(args, " "), at, p.Code, p.Stdout, p.Stderr)
 	}
@@ -237,7 +237,7 @@ func (k *KeptFarm) KilledIn(kill, at string, args ...string) {
 // Backups are the ids of what `backup list` says there is.
 func (k *KeptFarm) Backups() (ids []string) {
 	k.F.T.Helper()
-	p := RunProgram(k.F.T, "", "backup", "list", "--json", "-C", k.F.Dir)
+	p := RunWith(k.F.T, k.F.Env(""), "backup", "list", "--json", "-C", k.F.Dir)
 	var out struct {
 		Backups []struct {
 			ID string `json:"id"`
@@ -267,7 +267,7 @@ func (k *KeptFarm) Instances() (out []farm.InstanceName) {
 // NothingLeft: no half set is in the vault, and no restored instance on a host.
 func (k *KeptFarm) NothingLeft() {
 	k.F.T.Helper()
-	for _, pattern := range []string{"vault/*/*.partial", "hosts/*/*-restored-*", "hosts/*/.stowage-seed-*", "hosts/*/*/.stowage-seed-*"} {
+	for _, pattern := range []string{"vault/*/*.partial", "hosts/*/*-restored-*", "hosts/*/*-clone-*", "hosts/*/.stowage-seed-*", "hosts/*/*/.stowage-seed-*"} {
 		if left, _ := filepath.Glob(filepath.Join(k.F.Dir, pattern)); len(left) > 0 {
 			k.F.T.Errorf("left behind: %q", left)
 		}

@@ -47,6 +47,11 @@ func StartKeptPrimary(t *testing.T) *KeptFarm {
 	return keep(t, &HeldSide{F: f, Name: "dbshard001/A"})
 }
 
+// KeepFarm is one that was started already.
+func KeepFarm(f *LiveFarm, name string, more ...string) *KeptFarm {
+	return keep(f.T, &HeldSide{F: f, Name: name}, more...)
+}
+
 func keep(t *testing.T, s *HeldSide, more ...string) *KeptFarm {
 	t.Helper()
 	k := &KeptFarm{s, filepath.Join(s.F.Dir, "vault"), farm.B}

@@ -75,7 +75,7 @@ func (s *HeldSide) Share() float64 {
 // Run runs the program, which must end with a code and say something.
 func (s *HeldSide) Run(code int, want string, args ...string) {
 	s.F.T.Helper()
-	p := RunProgram(s.F.T, "", append(args, "-C", s.F.Dir)...)
+	p := RunWith(s.F.T, s.F.Env(""), append(args, "-C", s.F.Dir)...)
 	if p.Code != code || !strings.Contains(p.Stdout+p.Stderr, want) {
 		s.F.T.Fatalf("stowage %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), p.Code, code, want, p.Stdout, p.Stderr)
 	}
