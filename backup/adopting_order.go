@@ -116,6 +116,8 @@ func (a *Act) mayBeSide(b catalogue.Backup, w RestoreWish) (*farm.Pair, farm.Hos
 		return bad("stowage inventory lists them", "the pair has no side %s", w.Side)
 	}
 	switch {
+	case isClone(b):
+		return bad("restore it beside: stowage restore "+b.ID+" --latest --to HOST, and let it replicate from the other side by hand; or clone that one to a new server", "--as-side is for MariaDB so far, and the backup is of MySQL")
 	case pair.Topology == farm.Single:
 		return bad("restore it beside what is there, without --as-side: stowage restore "+b.ID, "it is the only server of its pair: a restored side has no server to catch up from")
 	case pair.Topology.HasOneWriter() && w.Side == farm.A:

@@ -25,7 +25,7 @@ func askInto(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 			block(server, "wait for it, or choose another pair: --into PAIR", "it does not answer: %v", err)
 			return out, nil
 		}
-		if of := mysql.ParseFlavor(r.order.last().Version); flavor.Vendor != of.Vendor {
+		if of := flavorOf(r.order.last()); flavor.Vendor != of.Vendor {
 			block(server, "choose a pair of "+of.Vendor+": --into PAIR", "it is %s, and the backup is of %s", flavor, of)
 			return out, nil
 		}

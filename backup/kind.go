@@ -87,5 +87,13 @@ func partOf(b catalogue.Backup) string {
 
 // isClone reports whether a backup is the data directory of a clone of a MySQL server.
 func isClone(b catalogue.Backup) bool {
-	return b.IsPhysical() && b.Version != "" && mysql.ParseFlavor(b.Version).ClonesItself()
+	return b.IsPhysical() && flavorOf(b).ClonesItself()
+}
+
+// flavorOf is what wrote a backup.
+func flavorOf(b catalogue.Backup) mysql.Flavor {
+	if b.Version == "" {
+		return mysql.Flavor{Vendor: "MariaDB"}
+	}
+	return mysql.ParseFlavor(b.Version)
 }

@@ -25,7 +25,7 @@ func howToStart(b catalogue.Backup) string {
 	fmt.Fprintf(&t, "%s: %s backup of %s, %s/%s of farm %s, MySQL %s, as of %s.\n\n", b.ID, b.Kind, b.Instance, b.Pair, b.Side, b.Farm, b.Version, b.At.Format("2006-01-02 15:04:05 UTC"))
 	t.WriteString("To make a server of it by hand, with zstd, tar and mysqld of that version or a later one that can start on its files, as root,\nfrom the directory that holds " + path.Dir(b.ID) + ":\n\n")
 	fmt.Fprintf(&t, "  mkdir /srv/restored\n  zstd -dc %s/%s.zst | tar -x --warning=no-unknown-keyword -C /srv/restored\n  chown -R mysql:mysql /srv/restored\n", b.ID, partOf(b))
-	t.WriteString("  mysqld --no-defaults --user=mysql --datadir=/srv/restored --socket=/srv/restored/sock --skip-networking --mysqlx=OFF --skip-replica-start --event-scheduler=OFF --server-id=SOME --gtid-mode=ON --enforce-gtid-consistency=ON\n\n")
+	t.WriteString("  mysqld --no-defaults --user=mysql --datadir=/srv/restored --socket=/srv/restored/sock --skip-networking --secure-file-priv=NULL --mysqlx=OFF --skip-replica-start --event-scheduler=OFF --gtid-mode=ON --enforce-gtid-consistency=ON\n\n")
 	t.WriteString("Where options.cnf has innodb_data_file_path, innodb_page_size or lower_case_table_names, mysqld needs them, too.\n")
 	if b.GTID != "" {
 		fmt.Fprintf(&t, "Its data are at GTID position %s, which is %s:%d in the binary log of %s.\n", b.GTID, b.File, b.Offset, b.Instance)

@@ -257,7 +257,7 @@ func (o restoreOrder) options() []byte {
 	if !o.last().IsPhysical() {
 		more["max_allowed_packet"] = "1G" // a row takes more bytes as a text
 	}
-	return append(fresh.Options(model, mysql.ParseFlavor(o.last().Version), o.Instance, o.ServerID, more), o.filter()...)
+	return append(fresh.Options(model, flavorOf(o.last()), o.Instance, o.ServerID, more), o.filter()...)
 }
 
 // hereOnly takes out of options what names paths elsewhere.

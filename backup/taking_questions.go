@@ -124,7 +124,11 @@ func askInstead(_ context.Context, t *taking) ([]farm.Finding, error) {
 	if t.order.Instead == "" {
 		return nil, nil
 	}
-	return t.finding(farm.Note, "a full copy is taken instead of an incremental one: "+t.order.Instead, "none: the next incremental one is based on it"), nil
+	remedy := "none: the next incremental one is based on it"
+	if isClone(t.order.Backup) {
+		remedy = "none: of MySQL each backup is a full one"
+	}
+	return t.finding(farm.Note, "a full copy is taken instead of an incremental one: "+t.order.Instead, remedy), nil
 }
 
 func hintOr(err error, text string) string {

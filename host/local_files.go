@@ -174,11 +174,16 @@ func (u *unpacker) file(h *tar.Header, body io.Reader) error {
 		return err
 	}
 	f.sparse = h.PAXRecords[holes] != ""
-	if _, err := io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{body}, make([]byte, unpackBuffer)); err != nil {
-		return errors.Join(err, f.Close())
+	for buffer := make([]byte, unpackBuffer); ; { // whole buffers, so that blocks of zeros are seen as such
+		n, err := io.ReadFull(body, buffer)
+		if err := f.add(buffer[:n]); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && f.at == h.Size:
+			return u.end(name)
+		case err != nil:
+			return errors.Join(err, f.Close())
+		}
 	}
-	return u.end(name)
 }
-
-// Write adds what comes next.
-func (f *unpacked) Write(p []byte) (int, error) { return len(p), f.add(p) }

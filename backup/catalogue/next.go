@@ -48,7 +48,7 @@ func Next(now time.Time, cfg farm.Backup, s Server, all []Backup) Turn {
 		}
 	}
 	full := func(why string) Turn {
-		return Turn{Kind: Full, Due: cfg.Full > 0, Next: now, Why: why}.orNever(cfg)
+		return Turn{Kind: Full, Due: cfg.Full > 0, Next: now, Why: why}.orNever(cfg).whole(s.Whole)
 	}
 	chains := Chains(mine)
 	if len(chains) == 0 {

@@ -38,6 +38,8 @@ func TestNext(t *testing.T) {
 		"a day later":                   {2.1, farm.Backup{}, server(), chain, Incremental, i1.ID, true, "26 hours old"},
 		"a timer that is early":         {1.999, farm.Backup{}, server(), chain, Incremental, i1.ID, true, ""},
 		"a week later":                  {7, farm.Backup{}, server(), chain, Full, "", true, "the full backup is 7 days old"},
+		"MySQL, a day later":            {2.1, farm.Backup{}, server(func(s *Server) { s.Whole = true }), chain, Full, "", true, "26 hours old, and MySQL has no incremental backups"},
+		"MySQL, not yet":                {1.5, farm.Backup{}, server(func(s *Server) { s.Whole = true }), chain, Full, "", false, "MySQL has no"},
 		"only full ones":                {2.1, farm.Backup{Incremental: -1}, server(), chain, Full, i1.ID, false, "2 days old"},
 		"nothing by itself":             {20, farm.Backup{Incremental: -1, Full: -1}, server(), nil, Full, "", false, "no backup"},
 		"damaged":                       {1.5, farm.Backup{}, server(), []Backup{f1, with(i1, func(b *Backup) { b.Damaged = "x" })}, Full, "", true, "cannot be restored"},

@@ -1,35 +1,148 @@
 package flavors
 
 import (
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"stowage/backup"
 	"stowage/e2e/farmtest"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/turns"
 )
+
+func startKeptMySQL(t *testing.T) *farmtest.KeptFarm {
+	t.Helper()
+	t.Parallel() // it mostly waits
+	return farmtest.KeepFarm(startOn(t, mariadbtest.MySQL9, farm.ActiveActive, 1), "dbshard001/A")
+}
 
 // TestBackupOnMySQL: a pair of MySQL under load is backed up by a clone, its binary logs are archived, and a backup is proven against the live side, each killed on the
 // way; an instance is made of a second between two events, and has what clients had been told by then; a shard comes back beside the one that serves.
 func TestBackupOnMySQL(t *testing.T) {
-	t.Parallel() // it mostly waits
-	k := farmtest.KeepFarm(startOn(t, mariadbtest.MySQL9, farm.ActiveActive, 1), "dbshard001/A")
-	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
+	k := startKeptMySQL(t)
+	k.F.KilledAt(sample([]string{"after clone", "before seal/record"}, backup.Kind(nil).Runbooks[1].Points()...), "backup", "run")
 	k.NothingLeft()
 	k.Run(farmtest.ExitFine, k.Backups()[0], "backup", "list")
+	k.Run(farmtest.ExitFine, "as written", "backup", "check")
 	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	k.Told("FLUSH BINARY LOGS")
 	time.Sleep(3 * time.Second)
 	second := time.Now()
 	time.Sleep(3 * time.Second)
 	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
 	r := k.Restore("--at", second.Format(time.RFC3339))
 	k.CheckSecond(r, second)
+	if got := k.ValueAt(r, "SELECT REPLACE(@@GLOBAL.gtid_executed, '\n', '')"); got != r.GTID {
+		t.Errorf("it is at %s, and was said to be at %s", got, r.GTID)
+	}
 	k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)
-	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "verify")
-	k.NothingLeft()
 
-	database := k.RestoreShard(k.FirstShard(), "--at", second.Format(time.RFC3339)).Database
+	database := k.RestoreShard(k.FirstShard(), "--at-gtid", r.GTID).Database
 	k.CheckShardAt(k.FirstShard(), database, second)
 	k.NothingLeft()
+
+	book, _ := backup.RestoreKind(nil).Runbook("verify")
+	k.F.KilledAt(sample([]string{"after replay", "before record/stop"}, book.Points()...), "backup", "verify")
+	k.NothingLeft()
+	k.Run(farmtest.ExitFindings, "1 finding\n", "backup", "status") // the vault is on the side's own host; it is not unproven
 	k.F.CheckLedger()
+}
+
+// TestBackupOnMySQLIsRefused: what keeps a server from being backed up is named with its remedy before anything is done; a run that is given up leaves nothing; there are no
+// incremental copies, and a full one is taken instead.
+func TestBackupOnMySQLIsRefused(t *testing.T) {
+	turns.One(t, 2)
+	k := startKeptMySQL(t)
+	shard := k.FirstShard()
+	for _, x := range []struct{ do, wanted, undo string }{
+		{"REVOKE BACKUP_ADMIN ON *.* FROM backup@'%'", "GRANT BACKUP_ADMIN ON *.*", "GRANT BACKUP_ADMIN ON *.* TO backup@'%'"},
+		{"UNINSTALL PLUGIN clone", "INSTALL PLUGIN clone SONAME 'mysql_clone.so'", "INSTALL PLUGIN clone SONAME 'mysql_clone.so'"},
+		{"CREATE TABLE `" + shard + "`.odd (id INT PRIMARY KEY) ENGINE=MyISAM", shard + ".odd (MyISAM)", "DROP TABLE `" + shard + "`.odd"},
+	} {
+		k.Told(x.do)
+		k.Run(farmtest.ExitRefused, x.wanted, "backup", "run", "dbshard001/B")
+		k.Told(x.undo)
+	}
+	k.Run(farmtest.ExitRefused, "logical backups are made of MariaDB only", "backup", "run", "--kind", "logical")
+	k.Run(farmtest.ExitFine, "MySQL has no incremental backups", "backup", "run", "--dry-run", "--incremental", "dbshard001/B") // there is none yet
+	for _, step := range []string{"copy", "clear"} {
+		k.KilledIn("both", "before "+step, "backup", "run", "dbshard001/B")
+		k.Run(farmtest.ExitFine, "", "abort", "--reason", "wrong day")
+		k.NothingLeft()
+	}
+	if ids := k.Backups(); len(ids) != 0 {
+		t.Errorf("given up, and there are %q", ids)
+	}
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "dbshard001/B")
+	k.Run(farmtest.ExitFine, "MySQL has no incremental backups", "backup", "run", "--incremental")
+	if ids := k.Backups(); len(ids) != 2 || !strings.HasSuffix(ids[1], "-full") {
+		t.Errorf("%q", ids)
+	}
+	k.Run(farmtest.ExitUsage, "--as-side is for MariaDB", "restore", k.Backups()[1], "--as-side", "B", "--to", "h1")
+	byHand(t, k, shard)
+	k.F.CheckLedger()
+}
+
+// byHand follows RESTORE.txt of the newest backup with a shell, zstd, tar and mysqld.
+func byHand(t *testing.T, k *farmtest.KeptFarm, shard string) {
+	t.Helper()
+	ids := k.Backups()
+	how, err := os.ReadFile(filepath.Join(k.Vault, ids[len(ids)-1], "RESTORE.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, err := os.MkdirTemp("/var/tmp", "stowage-by-hand-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(place) })
+	if err := os.Chmod(place, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(how)) {
+		if command, is := strings.CutPrefix(line, "  "); is {
+			lines = append(lines, strings.ReplaceAll(strings.TrimSpace(command), "/srv/", place+"/"))
+		}
+	}
+	path := "PATH=" + k.F.Servers
+	sh := exec.CommandContext(t.Context(), "sh", "-euc", strings.Join(lines[:len(lines)-1], "\n"))
+	sh.Dir, sh.Env = k.Vault, append(os.Environ(), path)
+	if out, err := sh.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := exec.CommandContext(t.Context(), "sh", "-c", "exec "+lines[len(lines)-1])
+	run.Env = append(os.Environ(), path)
+	var said strings.Builder
+	run.Stdout, run.Stderr = &said, &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = run.Process.Kill()
+		_ = run.Wait()
+	}()
+	db, err := sql.Open("mysql", "root@unix("+place+"/restored/sock)/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var rows int
+	var at string
+	for end := time.Now().Add(time.Minute); ; farmtest.PauseTest() {
+		err = db.QueryRow(fmt.Sprintf("SELECT COUNT(*), REPLACE(@@GLOBAL.gtid_executed, '\n', '') FROM `%s`.receipts", shard)).Scan(&rows, &at)
+		if err == nil || time.Now().After(end) {
+			break
+		}
+	}
+	if err != nil || rows == 0 || !strings.Contains(string(how), "GTID position "+at+",") {
+		t.Fatalf("%d receipts at %s: %v\n%s\n%s", rows, at, err, said.String(), how)
+	}
 }
