@@ -2,6 +2,7 @@ package binlog_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,7 +85,9 @@ func compareMySQL(t *testing.T, s *mariadbtest.Instance) {
 				want = append(want, said{at, m[1]})
 			}
 		}
-		rows.Close()
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
 		scan := h.Scan(bytes.NewReader(raw), h.End, h.Start)
 		got := 0
 		for ; scan.Next(); got++ {

@@ -59,7 +59,7 @@ func (s *Server) awaitRelayed(ctx context.Context, d dialect, goal Position, tol
 			return err
 		}
 		if len(records) == 0 {
-			return s.fail("apply relay logs", errors.New("the server does not replicate any more: somebody has changed it"))
+			return s.fail("apply relay logs", errors.New("the server does not replicate any more: another session has stopped that"))
 		}
 		r := records[0]
 		if r["Replica_SQL_Running"] == "No" {
