@@ -96,13 +96,14 @@ func (a *Act) orders(ctx context.Context, w Wish, all []catalogue.Backup) ([]ord
 	}
 	a.planned = []Planned{}
 	var out []order
-	turns := a.logicalTurns(w, each, all)
-	if w.Kind != catalogue.Logical {
-		turns = a.turns(ctx, w.Now, each, all)
+	turns := a.turns(ctx, w.Now, each, all)
+	if w.Kind == catalogue.Logical {
+		turns = a.logicalTurns(w, each, all)
 	}
 	for n, turn := range turns {
-		if w.OnlyDue && !turn.Due {
-			continue
+		b := each[n].Backup
+		if w.OnlyDue && (!turn.Due || w.Kind == catalogue.Logical && flavorOf(b).ClonesItself()) {
+			continue // of MySQL no dumps are made, and MariaDB beside it goes on
 		}
 		if err := each[n].take(turn, w, all); err != nil {
 			return nil, err

@@ -9,7 +9,7 @@
 // with a Fault that says where the last whole transaction ends. No input makes
 // it panic, or makes it ask for more memory than the input has bytes.
 //
-// It reads what MariaDB 10.5 to 11.8 and MySQL 8.0 to 9.7 write. Since MariaDB 11.4
+// It reads what MariaDB 10.5 to 11.8 and MySQL from 8.0 on write; tests run MySQL 9.7. Since MariaDB 11.4
 // positions inside of events are 0 (MDEV-31404), so it counts bytes by itself. Of MySQL it
 // reads how long a transaction is from its first event, and refuses transactions without
 // a GTID. Files of older servers and encrypted ones are refused by name. Pure: it is handed bytes.

@@ -8,6 +8,7 @@ import (
 
 	"stowage/e2e/farmtest"
 	"stowage/farm"
+	"stowage/internal/turns"
 )
 
 // TestBackupAcrossMachines: an instance is copied from its machine into the vault of another, its binary log is archived, and a third machine restores it. The
@@ -43,6 +44,23 @@ func TestBackupAcrossMachines(t *testing.T) {
 	}
 	f.Must("restore", string(fm.Pairs[0].Name), "--to", "new1", "--latest")
 	f.Must("restore", "--shard", string(fm.Pairs[0].Shards[0].Name), "--to", "new2", "--latest", "--as", "shop_then")
+	f.CheckLedger()
+}
+
+// TestLogicalBackupAcrossMachines: the agent of a machine reads the rows, the vault is on another, and a third loads them, compares them, and gives a shard back to the pair.
+func TestLogicalBackupAcrossMachines(t *testing.T) {
+	turns.One(t, 2)
+	t.Parallel() // it mostly waits
+	f := farmtest.StartNetFarm(t, farm.ActiveActive, 2, 2000)
+	k := farmtest.KeptOn(f, "new1")
+	k.Told("GRANT SELECT, SHOW VIEW, TRIGGER, EVENT ON *.* TO backup@'%'")
+	f.Must("backup", "run", "--kind", "logical")
+	f.Must("backup", "check")
+	f.Must("backup", "verify", "--to", "new2")
+	f.Must("restore", "--shard", k.FirstShard(), "--to", "new2", "--as", "shop_then")
+	if n := k.OnBoth("SELECT COUNT(*) > 0 FROM shop_then.receipts"); n != "1" {
+		t.Errorf("the shard that came back has no rows: %s", n)
+	}
 	f.CheckLedger()
 }
 

@@ -90,6 +90,25 @@ func TestBackupOnMySQLIsRefused(t *testing.T) {
 	k.F.CheckLedger()
 }
 
+// TestBackupOnMySQLInARepository: the same into a repository of restic, which takes no binary logs.
+func TestBackupOnMySQLInARepository(t *testing.T) {
+	turns.One(t, 3)
+	k := startKeptMySQL(t)
+	password := filepath.Join(k.F.Dir, "restic.pw")
+	if err := os.WriteFile(password, []byte("a long 'word'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k.Say("restic: " + filepath.Join(k.F.Dir, "repository") + ", password_file: " + password + ", verify: off, binlogs: off")
+	k.KilledIn("both", "before clear", "due")
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "due")
+	k.Run(farmtest.ExitFine, "1 of 1 backup as written", "backup", "check")
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "verify")
+	r := k.Restore()
+	k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)
+	k.NothingLeft()
+	k.F.CheckLedger()
+}
+
 // byHand follows RESTORE.txt of the newest backup with a shell, zstd, tar and mysqld.
 func byHand(t *testing.T, k *farmtest.KeptFarm, shard string) {
 	t.Helper()
