@@ -3,6 +3,7 @@ package farmtest
 import (
 	"database/sql"
 	"encoding/json"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -77,7 +78,11 @@ func (f *LiveFarm) Root(side farm.SideName) *sql.DB {
 	if err != nil {
 		f.T.Fatal(err)
 	}
-	return f.Dial("unix", f.Dir+"/"+fm.Pairs[0].Sides[side].Datadir+"/mysqld.sock", "root", "")
+	datadir := fm.Pairs[0].Sides[side].Datadir
+	if !filepath.IsAbs(datadir) {
+		datadir = filepath.Join(f.Dir, datadir)
+	}
+	return f.Dial("unix", filepath.Join(datadir, "mysqld.sock"), "root", "")
 }
 
 func (f *LiveFarm) Dial(network, address, user, password string) *sql.DB {

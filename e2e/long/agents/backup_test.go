@@ -53,7 +53,7 @@ func TestLogicalBackupAcrossMachines(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.StartNetFarm(t, farm.ActiveActive, 2, 2000)
 	k := farmtest.KeptOn(f, "new1")
-	k.Told("GRANT SELECT, SHOW VIEW, TRIGGER, EVENT ON *.* TO backup@'%'")
+	k.Told("GRANT SELECT, SHOW VIEW, TRIGGER, EVENT ON *.* TO stowage@'%'") // which copies here
 	f.Must("backup", "run", "--kind", "logical")
 	f.Must("backup", "check")
 	f.Must("backup", "verify", "--to", "new2")
