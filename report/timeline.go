@@ -274,6 +274,8 @@ var stepWords = map[string]string{
 // kindWords are stepWords of kinds in which a step of that name is another one than in a move, under "KIND STEP".
 var kindWords = map[string]string{
 	"backup copy":     "the instance's data go into the vault while it serves",
+	"backup clone":    "a throw-away server on the host of the vault clones the instance (MySQL)",
+	"backup clear":    "that server is taken away",
 	"backup position": "the instance turns its place in the binary log into GTIDs",
 	"backup seal":     "the manifest makes the backup whole; then the catalogue has it",
 	"restore out":     "the lost side's clients go to its twin, which has applied all that it received",
