@@ -58,14 +58,14 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 	}
 	names, err := t.otherEngines(ctx)
 	if len(names) > 0 {
-		f := t.finding(farm.Warning, fmt.Sprintf("writers of %s that InnoDB does not have wait while the copy ends: %s", farm.Counted(len(names), "table"), farm.Some(names)), "ALTER TABLE ... ENGINE=InnoDB")
+		f := t.finding(farm.Warning, fmt.Sprintf("writes to %s outside of InnoDB wait while the copy ends: %s", farm.Counted(len(names), "table"), farm.Some(names)), "ALTER TABLE ... ENGINE=InnoDB")
 		f[0].Names = names
 		out = append(out, f...)
 	}
 	return out, err
 }
 
-// otherEngines are tables that InnoDB does not have, with their engines.
+// otherEngines are tables of other engines than InnoDB, with their engines.
 func (t *taking) otherEngines(ctx context.Context) ([]string, error) {
 	unfit, err := t.server.Uncopyable(ctx)
 	if err != nil {
