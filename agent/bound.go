@@ -27,6 +27,15 @@ type bound struct {
 	For   string        `json:"for,omitempty"`
 }
 
+// String is for the log: both calls, in the same words.
+func (b bound) String() string {
+	text := fmt.Sprintf("call %q to host %q (id %q, asked by %q, term %d", b.Call, b.Host, b.ID, b.Asker, b.Term)
+	if b.For != "" {
+		text += fmt.Sprintf(", for step %q", b.For)
+	}
+	return text + ")"
+}
+
 func (q request) bound(h farm.HostName, id string) bound {
 	return bound{h, id, q.Call, q.Asker, q.Term, q.For}
 }
@@ -88,7 +97,7 @@ func (id *Identity) unbind(q request, h farm.HostName, call string, raw []byte, 
 		return answer{}, forgery(err)
 	}
 	if want := q.bound(h, call); out.Of != want {
-		return answer{}, fmt.Errorf("%w: it is about %+v, and this call is %+v", ErrForged, out.Of, want)
+		return answer{}, fmt.Errorf("%w: it answers %s, and this call is %s", ErrForged, out.Of, want)
 	}
 	return out, nil
 }

@@ -31,6 +31,15 @@ type stepName struct {
 	Seq     int    `json:"seq"`
 }
 
+// String is for the log: both steps, in the same words.
+func (n stepName) String() string {
+	kind := "step"
+	if n.Undo {
+		kind = "undo of step"
+	}
+	return fmt.Sprintf("%s %q of %q (lane %q, job %q, number %d of run %q)", kind, n.Step, n.Subject, n.Lane, n.Job, n.Seq, n.Run)
+}
+
 func nameOf(run string, in stepInput) stepName {
 	c := in.Call
 	return stepName{run, c.Job, c.Lane, c.Subject, c.Step, c.Undo, in.Seq}
@@ -87,7 +96,7 @@ func (l *laneRun) forged(ctx workflow.Context, in stepInput, answered stepName, 
 		return nil
 	}
 	if answered != want {
-		return &failure{KindUnknown, fmt.Sprintf("%v: it is about %+v", errForged, answered)}
+		return &failure{KindUnknown, fmt.Sprintf("%v: it answers %s, and this is %s", errForged, answered, want)}
 	}
 	return nil
 }
