@@ -79,7 +79,7 @@ func (c *Copy) makeTables(ctx context.Context) error {
 		return err
 	}
 	if here.aside > 0 {
-		return c.refuse("prepare", "Unfence gives them their names again", "tables on %s are set aside", c.From.Name())
+		return c.refuse("prepare", "stowage undo gives them their names back", "tables on %s are renamed and set aside", c.From.Name())
 	}
 	var texts []string
 	for _, t := range here.tables {

@@ -127,7 +127,7 @@ func (c *Copy) hasTurned(ctx context.Context) (bool, error) {
 func (c *Copy) oneWay(ctx context.Context) error {
 	turned, err := c.hasTurned(ctx)
 	if err == nil && turned {
-		return c.refuse("carry", "after the cutover changes go back from the target to the source (Back); Unfence or FenceBack turns round again", "the cutover of this job is done")
+		return c.refuse("carry", "to send clients back to the source: stowage undo; to finish: stowage resume", "the cutover is done: changes now go from %s back to %s", c.To.Name(), c.From.Name())
 	}
 	return err
 }
@@ -185,7 +185,7 @@ func (c *Copy) ready(ctx context.Context, back bool) (*run, mysql.Position, erro
 		return nil, nil, err
 	}
 	if !has {
-		return nil, nil, c.refuse("carry", "call Prepare first", "%s has no marks of job %s", r.to.Name(), c.Job)
+		return nil, nil, c.refuse("carry", "undo, and begin again: the copy was not prepared, or was removed", "%s has no marks of job %s", r.to.Name(), c.Job)
 	}
 	if r.epoch, err = r.to.TakeOver(ctx, c.marks()); err != nil {
 		return nil, nil, err
@@ -195,7 +195,7 @@ func (c *Copy) ready(ctx context.Context, back bool) (*run, mysql.Position, erro
 		return nil, nil, err
 	}
 	if !ok {
-		return nil, nil, c.refuse("carry", "call Prepare first", "%s has no position of job %s", r.to.Name(), c.Job)
+		return nil, nil, c.refuse("carry", "undo, and begin again: the copy was not prepared, or was removed", "%s has no position of job %s", r.to.Name(), c.Job)
 	}
 	st, err := c.standing(ctx, r.to)
 	r.tables = byName(st.tables)

@@ -67,7 +67,7 @@ func (c *Copy) fence(ctx context.Context, back bool) (f *Fence, err error) {
 		return f, err
 	}
 	if st.isMixed() {
-		return nil, c.refuse("fence", "Unfence gives all tables their names again", "some tables on %s are set aside and some are not", from.Name())
+		return nil, c.refuse("fence", "stowage undo gives all tables their names back", "some tables on %s are renamed and set aside, others are not", from.Name())
 	}
 	if len(st.tables) == 0 {
 		return nil, c.refuse("fence", "", "%s has no tables in this database", from.Name())
