@@ -33,7 +33,7 @@ func askClone(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 	}
 	on := t.order.Backup.Host
 	if err := t.to.Claimable(ctx, *i, t.owner()); err != nil {
-		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("%s on host %s, where a throw-away server clones it, cannot be used: %v", i.Dir(), on, err), hintOr(err, "move it away if it is unused"))...)
+		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("directory %s on host %s, for the throw-away server that clones this instance, cannot be used: %v", i.Dir(), on, err), hintOr(err, "move it away if it is unused"))...)
 	}
 	running, err := t.to.Running(ctx, *i)
 	if err != nil || running != 0 {
@@ -44,11 +44,11 @@ func askClone(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 		return out, err
 	}
 	if !free {
-		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("something listens at %s, where a throw-away server is to clone it", i.Dial()), "begin again: stowage backup run")...)
+		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("another process listens on %s, the address for the throw-away server that clones this instance", i.Dial()), "stop that process, or plan the backup again: stowage backup run")...)
 	}
 	room, err := t.to.FreeBytes(ctx, i.Dir())
 	if need := t.order.Backup.Raw; err == nil && room < need+need/10 {
-		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("%d MB are free in %s on host %s; the throw-away server that clones it needs %d MB there", room>>20, i.Dir(), on, (need+need/10)>>20), "make room there, or name another host in backup of farm.yaml")...)
+		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("%d MB are free in %s on host %s; the throw-away server that clones this instance needs %d MB there", room>>20, i.Dir(), on, (need+need/10)>>20), "make room there, or name another host in backup of farm.yaml")...)
 	}
 	return out, err
 }

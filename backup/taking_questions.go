@@ -39,7 +39,7 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 		return t.finding(farm.Blocker, fmt.Sprintf("it is %s: logical backups are made of MariaDB only", flavor), "take a full one: stowage backup run; restore --shard takes a shard out of it"), nil
 	}
 	if flavor.ClonesItself() != isClone(t.order.Backup) && t.order.Backup.IsPhysical() {
-		return t.finding(farm.Blocker, fmt.Sprintf("it is %s, and did not answer when this run was planned", flavor), "begin again: stowage backup run"), nil
+		return t.finding(farm.Blocker, fmt.Sprintf("the server is %s; it did not answer when this run was planned, and the plan assumed %s", flavor, flavorOf(t.order.Backup).Vendor), "plan the backup again: stowage backup run"), nil
 	}
 	facts, err := t.server.Facts(ctx)
 	if err != nil {
