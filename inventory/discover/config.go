@@ -51,9 +51,9 @@ func configOf(files []string) string {
 func (s Server) asksConfig(side farm.SideName, sharers []string) string {
 	switch {
 	case s.Config == "" && len(s.OptionFiles) > 0:
-		return fmt.Sprintf("%s: config of side %s, the option file that its server reads last; options of it stand in %s", FillIn, side, strings.Join(s.OptionFiles, ", "))
+		return fmt.Sprintf("%s: config of side %s, the option file that its server reads last; its options come from %s", FillIn, side, strings.Join(s.OptionFiles, ", "))
 	case s.Config == "":
-		return fmt.Sprintf("%s: config of side %s, the option file that its server starts with; it does not say which", FillIn, side)
+		return fmt.Sprintf("%s: config of side %s, the option file that its server starts with; the server does not report it", FillIn, side)
 	case s.GroupSuffix == "" && len(sharers) > 0:
 		return fmt.Sprintf("%s: group_suffix of side %s; %s starts with the same file. It is 1 for [mysqld1] of mysqld_multi, .s1 for mariadb@s1", FillIn, side, few(sharers))
 	case s.GroupSuffix == "" && s.IsArgued && len(s.OptionFiles) > 0:

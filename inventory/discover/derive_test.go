@@ -279,7 +279,7 @@ func TestContainers(t *testing.T) {
 	}
 	fm, remarks := found.Farm("accounts.cnf")
 	text, faults := workspace.DraftFarm("farm.yaml", fm, remarks)
-	if faults == nil || !strings.Contains(faults.Error(), "would both own datadir") || !strings.Contains(string(text), "  # FILL IN: the datadir of side A as host h has it") {
+	if faults == nil || !strings.Contains(faults.Error(), "would both own datadir") || !strings.Contains(string(text), "  # FILL IN: the datadir of side A on host h") {
 		t.Errorf("faults %v of\n%s", faults, text)
 	}
 }
@@ -429,8 +429,8 @@ func TestDraftKnowsNoOptionFile(t *testing.T) {
 		"A: {host: h, port: 3306, datadir: /var/lib/mysql, config: /etc/mysql/my.cnf}",
 		"# FILL IN: group_suffix of side A; h:3307 starts with the same file. It is 1 for [mysqld1] of mysqld_multi, .s1 for mariadb@s1",
 		"A: {host: db2, port: 3306, datadir: /srv/db2/data, config: /srv/db2/my.cnf}",
-		"# FILL IN: config of side A, the option file that its server reads last; options of it stand in /etc/my.cnf, /srv/a.cnf",
-		"# FILL IN: config of side A, the option file that its server starts with; it does not say which",
+		"# FILL IN: config of side A, the option file that its server reads last; its options come from /etc/my.cnf, /srv/a.cnf",
+		"# FILL IN: config of side A, the option file that its server starts with; the server does not report it",
 		"name: h, type: pool-16GiB, address: h, dir: /var/lib/stowage}", "name: db2, type: pool-8GiB, address: db2, dir: /srv/stowage}", "name: db3, type: pool-8GiB, address: db3, dir: /stowage}",
 		"pool-16GiB: {max_instances: 2}",
 	} {

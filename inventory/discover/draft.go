@@ -21,15 +21,15 @@ func (f Found) Farm(accounts string) (*farm.Farm, map[string][]string) {
 	out := &farm.Farm{Name: draftName, NextServerID: f.NextServerID, Accounts: accounts}
 	remarks := map[string][]string{
 		"":     f.head(),
-		"farm": {FillIn + ": what you call it"},
-		"host_types": {FillIn + ": what these machines are. Servers do not tell; what is left out counts as without limit.",
-			"The first guess is one type for each sum of InnoDB's buffer pools; give machines that are alike one type. As in:",
+		"farm": {FillIn + ": the name of your farm"},
+		"host_types": {FillIn + ": the hardware of these hosts, which servers do not report. A figure that is left out means: no limit.",
+			"This draft has one type for each total size of InnoDB buffer pools. Give hosts with the same hardware one type, such as:",
 			"  r630-ssd: {cores: 32, memory: 512GiB, disk: 14TB, iops: 70000, network: 10Gbit, watts: 267, price: 16000}"},
-		"pairs": {"config: of each side is the option file that its server starts with and reads last, group_suffix: what tells its group",
-			"there from those of others. A move needs both, inventory and plan do not."},
+		"pairs": {"config of a side: the option file that its server reads last. group_suffix: which group of that file is for this server,",
+			"where several servers share the file. A move needs both; inventory and plan do not."},
 	}
 	if f.NextServerID == 0 && len(f.Pairs) > 0 {
-		remarks["farm"] = append(remarks["farm"], FillIn+": next_server_id: 1 above every id that is in use or will come back")
+		remarks["farm"] = append(remarks["farm"], FillIn+": next_server_id: 1 above the highest id that is in use or will be used again")
 	}
 	used := map[farm.HostName]bool{}
 	for _, p := range f.Pairs {
@@ -43,7 +43,7 @@ func (f Found) Farm(accounts string) (*farm.Farm, map[string][]string) {
 			}
 			if s.IsShared {
 				at := "pairs." + string(p.Name)
-				remarks[at] = append(remarks[at], oneLine(fmt.Sprintf("%s: the datadir of side %s as host %s has it; another server there says the same", FillIn, s.Side, s.Host)))
+				remarks[at] = append(remarks[at], oneLine(fmt.Sprintf("%s: the datadir of side %s on host %s; another server there reports the same path", FillIn, s.Side, s.Host)))
 			}
 		}
 		for _, s := range p.Shards {
@@ -55,7 +55,7 @@ func (f Found) Farm(accounts string) (*farm.Farm, map[string][]string) {
 		}
 		for _, x := range p.LeftOut {
 			at := "pairs." + string(p.Name)
-			remarks[at] = append(remarks[at], oneLine(fmt.Sprintf("left out of the shards: %s %s", x.Name, x.Why)))
+			remarks[at] = append(remarks[at], oneLine(fmt.Sprintf("not a shard: %s %s", x.Name, x.Why)))
 		}
 		out.Pairs = append(out.Pairs, pair)
 	}
@@ -67,9 +67,9 @@ func (f Found) Farm(accounts string) (*farm.Farm, map[string][]string) {
 		}
 	}
 	if len(out.Hosts) > 0 {
-		remarks["hosts"] = []string{"Add the machines to pack onto, with dir: the directory in which instances are made; hosts without it receive none.",
-			"dir of the hosts below is for the way back, and a guess: it must be where there is room.",
-			"labels: {rack: r1, power: a} on all of them, if the sides of a pair are to differ in such things."}
+		remarks["hosts"] = []string{"Add the hosts to pack onto, each with dir: the directory for new instances. A host without dir receives none.",
+			"dir of the hosts below is a guess. An undo makes instances there, so the disk must have room for them.",
+			"Add labels, such as {rack: r1, power: a}, to every host if the sides of a pair must not share a rack or power feed."}
 	}
 	for _, name := range sorted(on) {
 		most := 0
@@ -87,8 +87,8 @@ func (f Found) Farm(accounts string) (*farm.Farm, map[string][]string) {
 // head is for whoever opens the file.
 func (f Found) head() []string {
 	return []string{
-		"A draft: what servers said when `stowage inventory discover` asked them. Read it, and fill in what says " + FillIn + ".",
-		"Rename pairs and hosts now, if you call them otherwise: names of instances are made of the pair's, and last.",
+		"A draft of `stowage inventory discover`, made from what the servers reported. Read it, and complete each line that says " + FillIn + ".",
+		"Rename pairs and hosts now if you use other names: each instance is named after its pair, and keeps that name.",
 	}
 }
 
@@ -105,7 +105,7 @@ func about(hosts []Host) string {
 	if len(hosts) > 4 {
 		text = fmt.Sprintf("%s, %s: ", farm.Counted(len(hosts), "host"), few(names))
 	}
-	text += fmt.Sprintf("more memory than the %s of the pools", farm.FormatQuantity(float64(hosts[0].Pools), farm.KindBytes))
+	text += fmt.Sprintf("more memory than the %s of buffer pools", farm.FormatQuantity(float64(hosts[0].Pools), farm.KindBytes))
 	if data > 0 {
 		text += fmt.Sprintf(", more disk than %s of data", farm.RoundQuantity(float64(data), farm.KindBytes))
 	}
@@ -128,7 +128,7 @@ func (f Found) rest() []string {
 		}
 	}
 	if len(f.strays) > 0 {
-		out = append(out, "Servers that are in no pair above, to write them in by hand:")
+		out = append(out, "Servers that are in no pair above; add them by hand:")
 		for _, n := range f.strays {
 			out = append(out, oneLine("  "+f.stray(n)))
 		}
