@@ -33,7 +33,7 @@ func askClone(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 	}
 	on := t.order.Backup.Host
 	if err := t.to.Claimable(ctx, *i, t.owner()); err != nil {
-		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("directory %s on host %s, for the throw-away server that clones this instance, cannot be used: %v", i.Dir(), on, err), hintOr(err, "move it away if it is unused"))...)
+		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("its clone cannot use directory %s on host %s: %v", i.Dir(), on, err), hintOr(err, "move it away if it is unused"))...)
 	}
 	running, err := t.to.Running(ctx, *i)
 	if err != nil || running != 0 {

@@ -1,10 +1,8 @@
 package flavors
 
 import (
-	"database/sql"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -113,55 +111,20 @@ func TestBackupOnMySQLInARepository(t *testing.T) {
 func byHand(t *testing.T, k *farmtest.KeptFarm, shard string) {
 	t.Helper()
 	ids := k.Backups()
-	how, err := os.ReadFile(filepath.Join(k.Vault, ids[len(ids)-1], "RESTORE.txt"))
-	if err != nil {
-		t.Fatal(err)
+	db, how, printed := k.ByHand(ids[len(ids)-1])
+	if printed != "" {
+		t.Fatal(printed)
 	}
-	place, err := os.MkdirTemp("/var/tmp", "stowage-by-hand-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(place) })
-	if err := os.Chmod(place, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var lines []string
-	for line := range strings.Lines(string(how)) {
-		if command, is := strings.CutPrefix(line, "  "); is {
-			lines = append(lines, strings.ReplaceAll(strings.TrimSpace(command), "/srv/", place+"/"))
-		}
-	}
-	path := "PATH=" + k.F.Servers
-	sh := exec.CommandContext(t.Context(), "sh", "-euc", strings.Join(lines[:len(lines)-1], "\n"))
-	sh.Dir, sh.Env = k.Vault, append(os.Environ(), path)
-	if out, err := sh.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	run := exec.CommandContext(t.Context(), "sh", "-c", "exec "+lines[len(lines)-1])
-	run.Env = append(os.Environ(), path)
-	var said strings.Builder
-	run.Stdout, run.Stderr = &said, &said
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = run.Process.Kill()
-		_ = run.Wait()
-	}()
-	db, err := sql.Open("mysql", "root@unix("+place+"/restored/sock)/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
 	var rows int
 	var at string
+	var err error
 	for end := time.Now().Add(time.Minute); ; farmtest.PauseTest() {
 		err = db.QueryRow(fmt.Sprintf("SELECT COUNT(*), REPLACE(@@GLOBAL.gtid_executed, '\n', '') FROM `%s`.receipts", shard)).Scan(&rows, &at)
 		if err == nil || time.Now().After(end) {
 			break
 		}
 	}
-	if err != nil || rows == 0 || !strings.Contains(string(how), "GTID position "+at+",") {
-		t.Fatalf("%d receipts at %s: %v\n%s\n%s", rows, at, err, said.String(), how)
+	if err != nil || rows == 0 || !strings.Contains(how, "GTID position "+at+",") {
+		t.Fatalf("%d receipts at %s: %v\n%s", rows, at, err, how)
 	}
 }
