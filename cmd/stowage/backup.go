@@ -49,12 +49,12 @@ is older than farm.yaml allows gets a full one, every other pair an incremental 
 and --incremental decide for all. Stowage reads the side of the newest backup again, so that
 an incremental copy can follow; else the side whose host is least busy. budgets in goals.yaml
 limits the copies at once from one host (streams_per_host). A copy slows down when clients
-of the servers on its host would notice it.
+of the servers on its host would notice it. A backup of MySQL is always a full one: a clone.
 
 --kind logical writes the rows of shards as SQL texts, of all shards of a pair or of those that
---shards names, all at one position: any server of that version or a later one can read them,
-one shard or table at a time, with zstd, tar and its own client. Binary logs cannot continue
-it to a later moment, so take the other kinds, too.
+--shards names, all at one position: any MariaDB server of that version or a later one can
+read them, one shard or table at a time, with zstd, tar and its own client. Binary logs cannot
+continue it to a later moment, so take the other kinds, too. Stowage makes none of MySQL.
 
 An instance that fails does not stop the others. 'stowage status', pause, throttle, abort
 and resume work as for any run.
