@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
@@ -21,11 +22,12 @@ import (
 // warmScene is a pair with rows, whose twin serves; what the step tells is kept.
 type warmScene struct {
 	*swingtest.Scene
-	told []string
+	history bool // of statements, kept by the twin
+	told    []string
 }
 
 func newWarmScene(t *testing.T, twin ...string) *warmScene {
-	x := &warmScene{Scene: swingtest.New(t)}
+	x := &warmScene{Scene: swingtest.New(t), history: slices.Equal(twin, history)}
 	x.A.Exec(t, "USE d", "CREATE TABLE r (id INT PRIMARY KEY, k INT, pad CHAR(100), KEY (k))", "INSERT r SELECT seq, seq * 7 % 20000, seq FROM seq_1_to_20000")
 	mariadbtest.AwaitApplied(t, x.B, x.A)
 	if twin != nil {
@@ -48,12 +50,16 @@ func newWarmScene(t *testing.T, twin ...string) *warmScene {
 // history has the twin keep a history of statements: on a busy machine few short ones run at the moment that one looks.
 var history = []string{"performance_schema=ON", "performance_schema_consumer_events_statements_current=ON", "performance_schema_consumer_events_statements_history=ON"}
 
-// ask has eight clients ask the twin, until the test ends. What a text has as %d is another number each time.
+// ask has eight clients ask the twin, or two if it keeps a history, until the test ends. What a text has as %d is another number each time.
 func (x *warmScene) ask(texts ...string) {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	db := x.B.DB(x.T, mariadbtest.Stowage, "d")
-	for c := range 8 {
+	clients, pause := 8, time.Duration(0)
+	if x.history {
+		clients, pause = 2, 2*time.Millisecond
+	}
+	for c := range clients {
 		wg.Go(func() {
 			for n := c; ctx.Err() == nil; n += 13 {
 				text := texts[n%len(texts)]
@@ -67,6 +73,7 @@ func (x *warmScene) ask(texts ...string) {
 					_ = rows.Err() // many are refused, on purpose
 					rows.Close()
 				}
+				time.Sleep(pause)
 			}
 		})
 	}
