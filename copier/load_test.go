@@ -44,8 +44,9 @@ func loads(t *testing.T, i *mariadbtest.Instance, l mariadbtest.Line) int {
 func TestLoaded(t *testing.T) {
 	turns.One(t, 3)
 	t.Parallel() // it mostly waits
-	for _, line := range []mariadbtest.Line{mariadbtest.Default(t), mariadbtest.Named(t, mariadbtest.MySQL9)} {
-		t.Run(line.Name, func(t *testing.T) {
+	for _, name := range []string{mariadbtest.MariaDB10, mariadbtest.MySQL9} {
+		t.Run(name, func(t *testing.T) {
+			line := mariadbtest.Named(t, name)
 			f := startOn(t, line, loadable()...)
 			if line.MySQL {
 				f.to.Exec(t, "SET GLOBAL local_infile = 1") // MySQL's default is 0

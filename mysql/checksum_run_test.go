@@ -20,6 +20,7 @@ import (
 // A comparison that dies after any chunk and is begun again goes on behind the last chunk it had kept, and finds in the
 // end what one that was never cut short finds.
 func TestComparisonGoesOn(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	_, bi, a, b := twins(t)
 	whole := verdict(t, a, b, nil)
@@ -148,6 +149,7 @@ func TestKeysAreShown(t *testing.T) {
 
 // What is no row of a table, each thing spoiled in turn on the copy of a replicating pair.
 func TestComparisonSeesMoreThanRows(t *testing.T) {
+	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")

@@ -41,11 +41,20 @@ check() {
 	echo "    $text: $((SECONDS - start)) s"
 }
 
+# told FILE PROCESS: what a process that ran beside others wrote, and how it ended.
+told() {
+	local code=0
+	wait "$2" || code=$?
+	cat "$1"
+	return $code
+}
+
 most_again=8 # failed tests; more are no accident. Six were, each alone fine, on a machine of which others took a fifth
 
 # run_tests MODULE ARG...: go test, and once more what failed.
 run_tests() {
-	local module=$1 log=$work/tests
+	local module=$1 log
+	log=$(mktemp "$work/tests.XXXX")
 	shift
 	(cd "$module" && go test -p "$at_once" -parallel "$farms" -timeout "$hang" "$@" 2>&1 | tee "$log") || run_again "$module" "$log"
 }
@@ -92,7 +101,7 @@ threaded() {
 }
 
 # -short leaves out what takes minutes of a processor: the part whole of test-all has it.
-raced() { CGO_ENABLED=1 run_tests . -race -short $(threaded); }
+raced() { CGO_ENABLED=1 run_tests . -race -short "$@" $(threaded); }
 raced_all() { CGO_ENABLED=1 run_tests . -race -short $(pure); }
 
 # raced_move: the test and the program it runs both have the race detector; a race ends the program with exit code 66.
@@ -112,9 +121,11 @@ tier_check() {
 tier_test() {
 	check "go vet" go vet ./...
 	check "go vet, engined" go -C engined vet ./...
-	check "go test -race, packages that start goroutines and no servers" raced
+	raced -p 1 >"$work/raced" 2>&1 & # takes what tests that wait for servers leave of the processors
+	local raced=$!
 	check "go test, main module" run_tests . -short $(quick | grep -vxF -f <(threaded) | longest_first)
 	check "go test, engined" run_tests engined ./...
+	check "go test -race, packages that start goroutines and no servers, beside the others" told "$work/raced" $raced
 }
 
 # part NAME: one part of what test-all has besides test.

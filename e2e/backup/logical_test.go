@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stowage/e2e/farmtest"
+	"stowage/internal/turns"
 )
 
 // grantDump is what the account for copies needs besides to dump.
@@ -14,6 +15,7 @@ const grantDump = "GRANT SELECT, SHOW VIEW, TRIGGER, EVENT ON *.* TO backup@'%'"
 // A logical backup of one shard of a pair, while clients write: the account is asked for first; a shard comes out of it into the pair, and it is proven against the
 // live server, which has gone on.
 func TestLogicalBackupOfAShard(t *testing.T) {
+	turns.One(t, 2)
 	k := farmtest.StartKeptFarm(t)
 	shard := k.FirstShard()
 	k.Run(farmtest.ExitRefused, "lacks SELECT, SHOW VIEW, TRIGGER, EVENT", "backup", "run", "--kind", "logical")

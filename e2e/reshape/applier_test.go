@@ -18,7 +18,7 @@ func TestApplierKeepsColumns(t *testing.T) {
 	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	const maxLag = 2 * time.Second
-	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 8000, files.Clients{Seed: 5, Pause: 10 * time.Millisecond, DropTenants: 3})
+	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 8000, files.Clients{Seed: 5, Pause: 20 * time.Millisecond, DropTenants: 3})
 	f.KeptByApplier(maxLag)
 	was := f.Definitions()
 	p := farmtest.RunProgram(t, "both @ before index", "reshape", "--prepare", "-C", f.Dir)

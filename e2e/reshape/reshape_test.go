@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { farmtest.Main(m) }
 // One tenant, then ten, then all, while clients of every tenant write on both sides; what is active is looked at all the time.
 func TestTenantsAreReshapedUnderLoad(t *testing.T) {
 	t.Parallel() // it mostly waits
-	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 20000, files.Clients{Seed: 1, Pause: 2 * time.Millisecond, DropTenants: 3})
+	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 20000, files.Clients{Seed: 1, Pause: 8 * time.Millisecond, DropTenants: 3})
 	f.Write()
 	f.Stowage(farmtest.ExitFine, "ADD COLUMN `latest_size`", "reshape", "latest-version")
 	f.Stowage(farmtest.ExitUsage, "has a tenant nobody", "reshape", "--tenant", "nobody")
@@ -106,7 +106,7 @@ func TestTenantsAreReshapedUnderLoad(t *testing.T) {
 func TestApplicationKeepsColumns(t *testing.T) {
 	turns.One(t, 3)
 	t.Parallel() // it mostly waits
-	f := farmtest.StartFilesFarm(t, farm.PrimaryReplica, 3000, files.Clients{Seed: 3, Pause: 2 * time.Millisecond, Keeps: true})
+	f := farmtest.StartFilesFarm(t, farm.PrimaryReplica, 3000, files.Clients{Seed: 3, Pause: 8 * time.Millisecond, Keeps: true})
 	f.Spec("keep: triggers", "keep: application")
 	f.Stowage(farmtest.ExitFine, "the tables have what they need", "reshape", "--prepare")
 	f.Write()
@@ -164,7 +164,7 @@ func TestSpecsThatDoNotFit(t *testing.T) {
 // One border of all, another with each commit: e2e/long/reshape has the others.
 func TestReshapeKilledOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
-	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 6000, files.Clients{Seed: 2, Pause: 2 * time.Millisecond})
+	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 6000, files.Clients{Seed: 2, Pause: 8 * time.Millisecond})
 	f.Write()
 	book, _ := reshape.Kind(nil).Runbook(reshape.Name)
 	points := book.Points()

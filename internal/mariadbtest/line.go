@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"stowage/internal/turns"
 )
 
 // Line is a line of servers that is installed here: which programs to run.
@@ -64,13 +66,15 @@ func wanted(t testing.TB) {
 	}
 }
 
-// Named is one line. A test that needs one that is not here is skipped, loudly.
+// Named is one line. A test that needs one that is not here is skipped, loudly. With -short, tests of lines other than the machine's
+// own take turns: one commit in two has each of them.
 func Named(t testing.TB, name string) Line {
 	t.Helper()
 	wanted(t)
 	if name == MariaDB10 {
 		return installed(t)
 	}
+	turns.One(t, 2)
 	dir := filepath.Join(flavorsDir(), name)
 	if _, err := os.Stat(filepath.Join(dir, "version")); err != nil {
 		t.Skipf("NOT TESTED: there is no %s in %s (make flavors puts it there), so nothing of this was tried on that server", name, flavorsDir())
