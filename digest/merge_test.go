@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"stowage/digest/internal/gen"
+	"stowage/internal/turns"
 )
 
 // shardLogs is one log cut into n at the ends of events, the way hosts of a farm would write their parts of the traffic.
@@ -84,6 +85,7 @@ func TestMergeEqualsOnePass(t *testing.T) {
 
 // So many blocks that they must be made longer: the length is a property of the data, not of the order of merging.
 func TestMergeAgreesOnBlockLength(t *testing.T) {
+	turns.One(t, 2)
 	build := func(from, to int) *Digest {
 		b := New(Options{})
 		in := input{name: "made up"}

@@ -563,6 +563,7 @@ func TestPlanWords(t *testing.T) {
 
 // TestPlanPageInABrowser: the console is silent, and both packings are drawn.
 func TestPlanPageInABrowser(t *testing.T) {
+	turns.One(t, 3)
 	page, _ := written(t, planFacts(t, placement.UnitInstance))
 	path := filepath.Join(t.TempDir(), "plan.html")
 	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {

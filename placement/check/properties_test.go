@@ -34,6 +34,7 @@ func tries(n int) (from, to int) {
 // bound is above the best there is, and what it refuses cannot be done: of a
 // hundred that can be, it may miss one.
 func TestAgainstBruteForce(t *testing.T) {
+	turns.One(t, 2)
 	for name, draw := range drawings(3, 5) {
 		t.Run(name, func(t *testing.T) { againstBruteForce(t, draw) })
 	}

@@ -49,6 +49,7 @@ func TestPairsOnFeeds(t *testing.T) {
 // TestMixOfTypes: fewest, cheapest and least thirsty are three different
 // mixes, each the best by its own measure.
 func TestMixOfTypes(t *testing.T) {
+	turns.One(t, 2)
 	if raced.On {
 		t.Skip("a search takes twenty times as long with the race detector: the tests that are left race the same goroutines")
 	}
@@ -145,6 +146,7 @@ func TestShrinkMovesLittle(t *testing.T) {
 // TestDeterminism: the same seed gives the same solution on one core and on
 // two, and the bound given by the caller ends the search.
 func TestDeterminism(t *testing.T) {
+	turns.One(t, 2)
 	if raced.On {
 		t.Skip("a search takes twenty times as long with the race detector: the tests that are left race the same goroutines")
 	}
