@@ -45,6 +45,7 @@ func TestUnsealedJobIsNotCarriedOut(t *testing.T) {
 
 // A result that the step has not given, sealed or not, leaves the lane unknown: no further step, no undo.
 func TestForgedResultDoesNotMoveTheLane(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, c := startEngine(t)
 	for name, forge := range map[string]func(id, activity string) error{
 		"unsealed": func(id, activity string) error {

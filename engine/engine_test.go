@@ -196,6 +196,7 @@ func TestBudgetsAreKeptByTheRealWorkflow(t *testing.T) {
 }
 
 func TestInterruptLeavesTheJobResumable(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, c := startEngine(t)
 	d := &obeyer{}
 	stop := serve(t, c, "", d, 4)
@@ -237,6 +238,7 @@ func TestInterruptLeavesTheJobResumable(t *testing.T) {
 // TestStopCutsAStepThatDoesNotEnd: after the grace the step's context ends; the next worker attempts the step again, and the
 // interrupted attempt is no failure, even though the step may be attempted only once.
 func TestStopCutsAStepThatDoesNotEnd(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, c := startEngine(t)
 	c.opts.Grace = 300 * time.Millisecond
 	began := make(chan struct{})

@@ -29,6 +29,7 @@ func askers(t *testing.T, c *Client) map[string]*Asker {
 }
 
 func TestCallIsAnsweredRefusedAndTold(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, c := startEngine(t)
 	stop, _, err := c.Answer("host.h1", func(_ context.Context, d Delivery) ([]byte, error) {
 		switch string(d.Request) {
@@ -76,6 +77,7 @@ func isForgotten(t *testing.T, c *Client, id string) bool {
 
 // A call that nobody takes ends when its asker gives up; one that is at work is told so, and waited for.
 func TestCallIsGivenUp(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, c := startEngine(t)
 	working, told := make(chan struct{}, 2), make(chan error, 2)
 	stop, _, err := c.Answer("host.h1", func(ctx context.Context, _ Delivery) ([]byte, error) {

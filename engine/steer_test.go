@@ -55,6 +55,7 @@ func waitFor(t *testing.T, what string, is func() bool) {
 // A step that is held has not begun; it waits without a time-out, through the
 // end of the worker it waits in, and then runs once. Other lanes go on.
 func TestHeldStepWaitsAndRunsOnce(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, c := startEngine(t)
 	p := &patient{at: "two", free: make(chan struct{})}
 	stop := serve(t, c, "", p, 4)

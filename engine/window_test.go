@@ -209,6 +209,7 @@ func (n *notes) ended() (ends int) {
 
 // TestLaneBeginsWhenItIsNoted: what cannot be noted, because a disk is full perhaps, has not begun; later it does.
 func TestLaneBeginsWhenItIsNoted(t *testing.T) {
+	t.Parallel() // it mostly waits
 	_, c := startEngine(t)
 	serve(t, c, "", &obeyer{}, 1)
 	n := newNotes()
