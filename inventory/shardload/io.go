@@ -30,33 +30,72 @@ func ofLogs(f File) traffic {
 }
 
 const (
-	howFiles = "operations on the schema's own files (performance_schema), with its part of the logs by transactions that write, of undo and doublewrite by pages written"
+	howFiles = "operations on the schema's own files (performance_schema), with its part of the logs and of undo by transactions that write, and of doublewrite by pages written"
 	howDisk  = howFiles + ", as the disk counted them"
 )
 
-// fileTraffic are operations by schema in two ways: with logs spread by commits, and by rows changed. nil where
+// fileTraffic are operations by schema in two ways: with logs and undo spread by transactions, and by rows and pages. nil where
 // performance_schema does not say.
-func (w Window) fileTraffic() (byCommits, byRows map[string]traffic) {
+func (w Window) fileTraffic() (byTransactions, byRows map[string]traffic) {
 	if w.Last.Files == nil {
 		return nil, nil
 	}
 	_, written, rows := w.pages()
-	reads, own := weights{}, map[string]traffic{}
+	own := map[string]traffic{}
 	for schema, f := range w.Last.Files {
 		own[schema] = of(f.since(w.First.Files[schema]))
-		reads[schema] = own[schema].reads
 	}
-	logs, rest := ofLogs(w.Last.Logs.since(w.First.Logs)), of(w.Last.Rest.since(w.First.Rest))
-	forRest := first(written, rows)
-	spread := func(forLogs weights) map[string]traffic {
+	logs, undo, doublewrite := ofLogs(w.Last.Logs.since(w.First.Logs)), of(w.Last.Rest.since(w.First.Rest)), traffic{}
+	undo.writeBytes, doublewrite.writeBytes = splitRest(undo, sum(own))
+	spread := func(forLogs, forUndo weights) map[string]traffic {
+		reads := weights{}
+		for schema, t := range own {
+			reads[schema] = t.reads
+		}
 		out := map[string]traffic{}
-		for schema := range union(written, rows) {
-			readPart := first(forRest, reads).part(schema)
-			out[schema] = own[schema].plus(logs.part(readPart, forLogs.part(schema))).plus(rest.part(readPart, forRest.part(schema)))
+		for schema := range union(written, rows, forLogs, forUndo) {
+			readPart, part := first(forUndo, reads).part(schema), forUndo.part(schema)
+			out[schema] = own[schema].plus(logs.part(readPart, forLogs.part(schema))).plus(undo.part(readPart, part))
+		}
+		pages := weights{}
+		for schema := range out {
+			pages[schema] = own[schema].writes + undo.writes*forUndo.part(schema)
+		}
+		for schema, t := range out {
+			out[schema] = t.plus(doublewrite.part(0, pages.part(schema)))
 		}
 		return out
 	}
-	return spread(first(w.commits(), rows, written)), spread(first(rows, written))
+	return spread(first(w.commits(), rows, written), first(w.undone(), rows, written)), spread(first(rows, written), first(written, rows))
+}
+
+// rowsOfUndo is how many rows a transaction changes until its old versions need a page more: 50 of 300 bytes fill one of 16 KiB.
+const rowsOfUndo = 50
+
+// undone is the work of each schema on undo pages: a transaction that writes takes some of its own, however few rows it changes, and
+// purge reads them again. Measured on MariaDB 10.11 with data ten times the pool: 3.8 reads and 3.1 writes for a transaction of three rows, 4.0
+// and 2.6 for one of one row. With 70 of the first a second and 40 of the second, the first had 62 % of the reads alone, and 84 % by pages
+// written of the schemas' own files.
+func (w Window) undone() weights {
+	out := w.commits()
+	if out.sum() == 0 {
+		return nil
+	}
+	_, _, rows := w.pages()
+	for schema, n := range rows {
+		out[schema] += n / rowsOfUndo
+	}
+	return out
+}
+
+// splitRest takes the bytes of doublewrite, which are written many pages at a time, from those of undo, which are written by the page
+// like tables: MariaDB 10.11 has both in one file.
+func splitRest(rest, own traffic) (undo, doublewrite float64) {
+	if own.writes == 0 {
+		return rest.writeBytes, 0
+	}
+	undo = min(rest.writeBytes, rest.writes*own.writeBytes/own.writes)
+	return undo, rest.writeBytes - undo
 }
 
 // sum is the traffic of all schemas.

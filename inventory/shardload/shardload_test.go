@@ -210,6 +210,49 @@ func TestOperationsAreTheDisks(t *testing.T) {
 	}
 }
 
+// Undo goes with transactions: s1 changes three rows in each, and writes more pages of its own tables for that; rollback segments and purge
+// work for a transaction. Bytes of doublewrite go with all pages that are written, also those of undo.
+func TestUndoGoesWithTransactions(t *testing.T) {
+	w := window(map[string]float64{"s1": 30, "s2": 12}, 6)
+	w.First.Files = map[string]File{"s1": {}, "s2": {}}
+	w.Last.Files = map[string]File{"s1": {Writes: 900, WriteBytes: 900 * 16384}, "s2": {Writes: 100, WriteBytes: 100 * 16384}}
+	w.First.Rows, w.Last.Rows = map[string]Rows{"s1": {}, "s2": {}}, map[string]Rows{"s1": {Changed: 300}, "s2": {Changed: 100}}
+	w.Last.Rest = File{Reads: 400, Writes: 408, WriteBytes: (408 + 1408) * 16384}
+	w.First.Commits = map[uint64]Commits{11: {Schema: "s1"}, 12: {Schema: "s2"}}
+	w.Last.Commits = map[uint64]Commits{11: {Schema: "s1", Prepared: 200}, 12: {Schema: "s2", Prepared: 200}}
+	r := Assess("f", []Window{w})
+	s1, s2 := shardOf(t, r, "s1"), shardOf(t, r, "s2")
+	part := (100 + 300/50.0) / (200 + 400/50.0) // of s1: transactions, and a page for 50 rows
+	if got := *s1.Reads.Value * 60; !near(got, 400*part) || !near(*s2.Reads.Value*60, 400*(1-part)) {
+		t.Errorf("s1 reads %v of 400 of undo, want %v", got, 400*part)
+	}
+	if got := *s1.Writes.Value * 60; !near(got, 900+408*part) {
+		t.Errorf("s1 writes %v, want %v", got, 900+408*part)
+	}
+	pages := 900 + 408*part // of 1408, each of which doublewrite writes once more
+	if got := *s1.Bytes.Value * 60; !near(got, 2*pages*16384) {
+		t.Errorf("s1 writes %v bytes, want %v", got, 2*pages*16384)
+	}
+	if high := *s1.Reads.High * 60; !near(high, 400*0.9) {
+		t.Errorf("the interval of s1's reads ends at %v, and by pages written it is 360", high)
+	}
+	if whole := *s1.IOPS.Value + *s2.IOPS.Value; !near(whole*60, 1000+400+408) {
+		t.Errorf("both have %v operations", whole*60)
+	}
+}
+
+// A schema that only sessions know has its part, too.
+func TestWritersWithoutFilesAreOthers(t *testing.T) {
+	w := window(map[string]float64{"s1": 30}, 6)
+	w.First.Files, w.Last.Files = map[string]File{"s1": {}}, map[string]File{"s1": {Reads: 60}}
+	w.Last.Rest, w.Last.Logs = File{Writes: 600}, File{Writes: 60}
+	w.First.Commits, w.Last.Commits = map[uint64]Commits{}, map[uint64]Commits{11: {Schema: "s1", Prepared: 20}, 99: {Schema: "mysql", Prepared: 20}}
+	i := Assess("f", []Window{w}).Instances[0]
+	if got := *i.Shards[0].IOPS.Value * 60; !near(got, 60+330) || !near(*i.Others.IOPS.Value*60, 330) {
+		t.Errorf("s1 has %v, others %v", got, *i.Others.IOPS.Value*60)
+	}
+}
+
 // The side that serves a shard alone has the sessions of both, and the writes that it has already.
 func TestOneSideCarriesBoth(t *testing.T) {
 	a, b := window(map[string]float64{"s1": 30}, 6), window(map[string]float64{"s1": 12}, 18)
