@@ -178,6 +178,7 @@ var support = map[string]string{
 	"examples/egnyte-files/app":      "a program of an example: an application that heeds the flags",
 	"e2e/attack":                     "plays nobody against the built programs",
 	"e2e/farmtest":                   "makes farms under load, runs the program on them, and judges",
+	"internal/promtest":              "runs Debian's Prometheus with a past, for tests",
 	"internal/turns":                 "says whether it is a test's turn",
 	"internal/raced":                 "says whether the race detector is on",
 	"internal/heard":                 "keeps what a process says while it runs",

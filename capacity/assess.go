@@ -28,6 +28,7 @@ type Series struct {
 	Source   string   // where it was read
 	Limit    *float64 // what it may grow to, where the source says; else the farm does
 	Samples  []Sample
+	Remark   string // on where it is from, for the row
 }
 
 // Row is the outlook of one resource of one subject.
@@ -193,6 +194,9 @@ func (x index) row(s Series) Row {
 		row.Forecast = Rate(s.Samples, to)
 	}
 	row.Used = row.Level
+	if s.Remark != "" {
+		row.Remarks = append([]string{s.Remark}, row.Remarks...)
+	}
 	if s.Kind == OfHost && s.Resource == farm.Disk {
 		row.DeclaredDays = x.on[farm.HostName(s.Name)].days(to)
 	}

@@ -48,18 +48,20 @@ type capacityAsk struct {
 	series []string
 	rows   int
 	rate   string // of a backup; empty: measured
-	asks   bool   // the Prometheus of inventory.yaml
+	asks   string // the Prometheus of inventory.yaml: asksAlways, asksNever, or, where nobody said so, if there is one
 }
 
 func (a *app) capacityCommand() *cobra.Command {
 	var ask capacityAsk
+	var asks bool
 	cmd := &cobra.Command{
 		Use:   "capacity",
 		Short: "Say how many days disks, memory, CPU and IOPS last, and what the farm draws and costs",
 		Long: `Says for each host, pair and shard in how many days a resource reaches its limit: the day by which
 that happens with 5, 50 and 95 % probability. It uses every inventory that was kept, and series of your own from
 CSV files (--series) with the columns time, name, resource, value, and limit where farm.yaml does not say it.
---prometheus reads what node_exporter told the Prometheus servers of inventory.yaml.
+Where a Prometheus of inventory.yaml has a longer history of a resource, from node_exporter, it is used, and said
+beside it. One that does not answer is named, and left out; with --prometheus that is an error.
 
 One-off imports and purges are taken out, and only growth since its last change counts. With fewer than
 21 days or 3 weeks of samples there is no number. 'Declared' is what the growth in farm.yaml gives; nobody
@@ -73,6 +75,9 @@ the copies of the last moves.
 		Example: "  stowage capacity\n  stowage capacity --plan first\n  stowage capacity --series disks.csv --json | jq '.forecasts[] | {name, days}'",
 		Args:    args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("prometheus") {
+				ask.asks = map[bool]string{true: asksAlways, false: asksNever}[asks]
+			}
 			answer, err := a.capacity(c.Context(), ask)
 			if err != nil {
 				return err
@@ -82,7 +87,7 @@ the copies of the last moves.
 	}
 	cmd.Flags().StringVar(&ask.plan, "plan", "", "also show the farm after this plan")
 	cmd.Flags().StringArrayVar(&ask.series, "series", nil, "a CSV `file` with series; may be given again")
-	cmd.Flags().BoolVar(&ask.asks, "prometheus", false, "also read series from each Prometheus of inventory.yaml")
+	cmd.Flags().BoolVar(&asks, "prometheus", false, "insist on the Prometheus servers of inventory.yaml; --prometheus=false: ask none")
 	cmd.Flags().StringVar(&ask.rate, "backup-rate", "", "how fast a backup is read, such as 120MB/s; without it, as fast as the copies of moves")
 	cmd.Flags().IntVar(&ask.rows, "rows", 30, "show so many forecasts, the most urgent ones; 0 for all. JSON has all")
 	return cmd
@@ -116,17 +121,15 @@ func (a *app) capacity(ctx context.Context, ask capacityAsk) (capacityAnswer, er
 	if err != nil {
 		return answer, err
 	}
+	more, err := a.prometheusSeries(ctx, d, ask.asks)
+	if err != nil {
+		return answer, err
+	}
+	all = capacity.Longer(all, more)
 	for _, file := range ask.series {
 		more, err := readSeries(file, d.Farm)
 		if err != nil {
 			return answer, &farm.Error{Op: "read series", Err: err}
-		}
-		all = append(all, more...)
-	}
-	if ask.asks {
-		more, err := a.prometheusSeries(ctx, d)
-		if err != nil {
-			return answer, err
 		}
 		all = append(all, more...)
 	}

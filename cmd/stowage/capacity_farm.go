@@ -1,19 +1,15 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"stowage/backup/window"
 	"stowage/bench/engine/sheet"
 	"stowage/capacity"
 	"stowage/farm"
 	"stowage/internal/table"
-	"stowage/inventory/sources"
 	"stowage/session"
 )
 
@@ -26,40 +22,6 @@ type farmOutlook struct {
 
 func outlook(f *farm.Farm, c *capacity.Curve, rate *capacity.CopyRate) farmOutlook {
 	return farmOutlook{Deaths: capacity.Deaths(f), Scaling: capacity.Scale(f, c), Backup: window.OneByOne(f, rate)}
-}
-
-// prometheusSeries asks every Prometheus of inventory.yaml.
-func (a *app) prometheusSeries(ctx context.Context, d *session.Session) ([]capacity.Series, error) {
-	declared, err := d.Inventory()
-	if err != nil {
-		return nil, err
-	}
-	var all []capacity.Series
-	asked := 0
-	for _, spec := range declared.Specs {
-		if spec.Kind != "prometheus" {
-			continue
-		}
-		asked++
-		more, unknown, err := sources.Series(ctx, d.Farm, spec, time.Now())
-		if err != nil {
-			if ctx.Err() != nil {
-				err = fmt.Errorf("%w: %w", farm.ErrInterrupted, ctx.Err())
-			}
-			return nil, &farm.Error{Op: "read series", Subject: spec.Name, Err: err, Hint: "see its url in inventory.yaml; without --prometheus the other sources count"}
-		}
-		if n := len(unknown); n > 0 {
-			a.say("%s: %s not in farm.yaml: %s", spec.Name, farm.Counted(n, "name"), strings.Join(unknown[:min(n, 5)], ", "))
-		}
-		if len(more) == 0 {
-			a.say("%s: no series of any host of farm.yaml", spec.Name)
-		}
-		all = append(all, more...)
-	}
-	if asked == 0 {
-		return nil, &farm.Error{Op: "read series", Err: fmt.Errorf("%w: inventory.yaml has no source of kind prometheus", farm.ErrInput), Hint: "add one: sources: {prom: {kind: prometheus, url: http://prometheus:9090}}"}
-	}
-	return all, nil
 }
 
 // newestCurve is the newest bench of several instances on one host that is in bench/; nil where there is none.

@@ -1,15 +1,9 @@
 package sources
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +11,7 @@ import (
 
 	"stowage/capacity"
 	"stowage/farm"
+	"stowage/internal/promtest"
 	"stowage/inventory/claims"
 )
 
@@ -31,41 +26,11 @@ func seriesFarm() *farm.Farm {
 // data and no other, disks of which none counts twice, and limits. The forecast is that of the growth that was put in.
 func TestSeriesOfARealPrometheus(t *testing.T) {
 	t.Parallel()
-	program, err := exec.LookPath("prometheus")
-	if err != nil {
-		t.Skip("NOT TESTED: series of a real Prometheus: install Debian's package prometheus")
-	}
-	dir := t.TempDir()
 	end := time.Now().Truncate(time.Hour)
 	const days, grows, total = 60, 1e9, 1e12
-	writeMetrics(t, filepath.Join(dir, "metrics"), end, days, grows, total)
-	if out, err := exec.Command("promtool", "tsdb", "create-blocks-from", "--max-block-duration=744h", "openmetrics", filepath.Join(dir, "metrics"), filepath.Join(dir, "data")).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	f, spec := seriesFarm(), claims.Spec{Name: "prom", Kind: "prometheus", URL: promtest.With(t, promtest.Node(end, days, grows, total))}
+	all, unknown, err := Series(t.Context(), f, spec, end)
 	must(t, err)
-	address := l.Addr().String()
-	must(t, l.Close())
-	must(t, os.WriteFile(filepath.Join(dir, "p.yml"), []byte("global: {scrape_interval: 1m}\n"), 0o644))
-	ctx, cancel := context.WithCancel(t.Context())
-	c := exec.CommandContext(ctx, program, "--config.file="+filepath.Join(dir, "p.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--storage.tsdb.retention.time=1y", "--web.listen-address="+address)
-	var log bytes.Buffer
-	c.Stderr = &log
-	must(t, c.Start())
-	defer func() {
-		cancel()
-		_ = c.Wait() // it was killed
-	}()
-	f, spec := seriesFarm(), claims.Spec{Name: "prom", Kind: "prometheus", URL: "http://" + address}
-	var all []capacity.Series
-	var unknown []string
-	for until := time.Now().Add(90 * time.Second); ; time.Sleep(200 * time.Millisecond) {
-		if all, unknown, err = Series(ctx, f, spec, end); err == nil && len(all) > 0 {
-			break
-		} else if time.Now().After(until) {
-			t.Fatalf("%v, %d series\n%s", err, len(all), log.String())
-		}
-	}
 	if !slices.Equal(unknown, []string{"elsewhere:9100"}) {
 		t.Errorf("unknown: %q", unknown)
 	}
@@ -95,41 +60,6 @@ func TestSeriesOfARealPrometheus(t *testing.T) {
 			}
 		}
 	}
-}
-
-// writeMetrics writes what node_exporter has told each hour, in OpenMetrics' form.
-func writeMetrics(t *testing.T, file string, end time.Time, days int, grows, total float64) {
-	t.Helper()
-	var b strings.Builder
-	family := func(name, kind string, lines map[string]func(hour float64) float64) {
-		fmt.Fprintf(&b, "# TYPE %s %s\n", strings.TrimSuffix(name, "_total"), kind)
-		var labels []string
-		for l := range lines {
-			labels = append(labels, l)
-		}
-		slices.Sort(labels)
-		for _, l := range labels {
-			for h := range days*24 + 1 {
-				at := end.Add(time.Duration(h-days*24) * time.Hour)
-				fmt.Fprintf(&b, "%s{%s} %g %d\n", name, l, lines[l](float64(h)), at.Unix())
-			}
-		}
-	}
-	fixed := func(v float64) func(float64) float64 { return func(float64) float64 { return v } }
-	rate := func(v float64) func(float64) float64 { return func(h float64) float64 { return v * 3600 * h } }
-	const db1 = `instance="10.0.0.1:9100"`
-	family("node_filesystem_size_bytes", "gauge", map[string]func(float64) float64{db1 + `,mountpoint="/",fstype="ext4"`: fixed(1e11), db1 + `,mountpoint="/srv",fstype="xfs"`: fixed(total),
-		db1 + `,mountpoint="/run",fstype="tmpfs"`: fixed(1e9), `instance="elsewhere:9100",mountpoint="/",fstype="ext4"`: fixed(1e11)})
-	family("node_filesystem_avail_bytes", "gauge", map[string]func(float64) float64{db1 + `,mountpoint="/",fstype="ext4"`: fixed(5e10), db1 + `,mountpoint="/srv",fstype="xfs"`: func(h float64) float64 { return total - 1e11 - grows*h/24 },
-		db1 + `,mountpoint="/run",fstype="tmpfs"`: fixed(1e9), `instance="elsewhere:9100",mountpoint="/",fstype="ext4"`: fixed(5e10)})
-	family("node_memory_MemTotal_bytes", "gauge", map[string]func(float64) float64{db1: fixed(64e9)})
-	family("node_memory_MemAvailable_bytes", "gauge", map[string]func(float64) float64{db1: fixed(32e9)})
-	family("node_cpu_seconds_total", "counter", map[string]func(float64) float64{db1 + `,cpu="0",mode="idle"`: rate(0.7), db1 + `,cpu="0",mode="iowait"`: rate(0.05), db1 + `,cpu="0",mode="user"`: rate(0.25),
-		db1 + `,cpu="1",mode="idle"`: rate(0.75), db1 + `,cpu="1",mode="system"`: rate(0.25)})
-	family("node_disk_reads_completed_total", "counter", map[string]func(float64) float64{db1 + `,device="sda"`: rate(100), db1 + `,device="md0"`: rate(100)})
-	family("node_disk_writes_completed_total", "counter", map[string]func(float64) float64{db1 + `,device="sda"`: rate(50), db1 + `,device="md0"`: rate(50)})
-	b.WriteString("# EOF\n")
-	must(t, os.WriteFile(file, []byte(b.String()), 0o644))
 }
 
 // TestRangesThatAreNone: what is not a matrix is refused with the query; a value that is not a number is left out.
