@@ -1,31 +1,44 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"stowage/farm"
 	"stowage/inventory/shardload"
 )
 
-// HostFacts are what hosts used before the first move and after the last one, as stowage due has kept it.
+// HostFacts are what hosts used before the first move and after the last one: as stowage due has kept it, by the hour or the day, or in
+// windows that the demo has measured.
 type HostFacts struct {
 	From, Until time.Time // the moves; a zero Until: one of them has not ended
 	Grain       time.Duration
 	Rows        []HostRow // by time
+	Machines    []HostRow // the same of whole machines that several hosts share
 	Asked       []AskedRow
+	Done        []AskedRow // transactions of the demo's clients instead
 }
 
-// HostRow is what one host used of one measure (shardload.HostCPU and so on) in an hour, or a day, that begins at At.
+// HostRow is what one host used of one measure (shardload.HostCPU and so on) in an hour, a day or a window that begins at At.
 type HostRow struct {
-	Host, Measure string
-	At            time.Time
-	Mean          float64
+	Host    string    `json:"host"`
+	Measure string    `json:"measure"`
+	At      time.Time `json:"at"`
+	Mean    float64   `json:"mean"`
+	Most    float64   `json:"most"` // the highest window in it
 }
 
-// AskedRow is how many statements all servers were asked in an hour, or a day, a second.
+// HostWindows is how the demo keeps one window of all hosts.
+type HostWindows struct {
+	Seconds  float64   `json:"seconds"`
+	Hosts    []HostRow `json:"hosts"`
+	Machines []HostRow `json:"machines"`
+	Done     float64   `json:"transactions_per_second"`
+}
+
+// AskedRow is how many statements all servers were asked a second, in an hour, a day or a window.
 type AskedRow struct {
 	At   time.Time
 	Rate float64
@@ -40,6 +53,8 @@ type period struct {
 	looks map[int64]bool
 	sums  map[[2]string]sum // by host and measure
 	asked sum
+	done  sum
+	most  map[string]float64 // the highest window, by measure, of all hosts
 	hosts []string
 }
 
@@ -55,10 +70,7 @@ func measuredSections(f *HostFacts) []planSection {
 	if f == nil || len(f.Rows) == 0 {
 		return nil
 	}
-	before, after := f.period("before", time.Time{}, f.From), f.period("after", f.Until, f.Rows[len(f.Rows)-1].At.Add(2*f.Grain))
-	if f.Until.IsZero() {
-		after = period{name: "after"}
-	}
+	before, after := f.sides()
 	s := planSection{ID: "measured", Name: "Hosts, measured before and after"}
 	s.Charts = f.charts()
 	for _, p := range []period{before, after} {
@@ -69,34 +81,84 @@ func measuredSections(f *HostFacts) []planSection {
 	if len(s.Text) > 0 {
 		return []planSection{s}
 	}
-	t := planTable{Caption: "All hosts", Head: columns("measure", "#before", "#after", "#after over before")}
-	for _, m := range farmMeasures {
+	t := planTable{Caption: "All hosts", Head: columns("measure", "#before", "#after", "#after over before", "#highest before", "#highest after")}
+	t.Rows = comparedRows(before, after, farmMeasures)
+	cpu, _ := after.total(shardload.HostCPU)
+	was, _ := before.total(shardload.HostCPU)
+	s.Text = []string{fmt.Sprintf("%s used %s processors before, %s %s after: means of %s before and %s after.", count(len(before.hosts), "host"), digits(was), count(len(after.hosts), "host"), digits(cpu), lookWords(len(before.looks), f.Grain), lookWords(len(after.looks), f.Grain))}
+	s.Tables = slices.Concat([]planTable{t}, f.machines(), []planTable{hostTable(before, after)})
+	s.Notes = f.notes()
+	return []planSection{s}
+}
+
+// comparedRows are the measures that either side has, with the highest window of any host where a measure has one.
+func comparedRows(before, after period, measures []farmMeasure) (rows [][]planCell) {
+	for _, m := range measures {
 		b, okBefore := m.of(before)
 		a, okAfter := m.of(after)
 		if !okBefore && !okAfter {
 			continue
 		}
-		t.Rows = append(t.Rows, cells(m.name, shown(b, okBefore, m.kind), shown(a, okAfter, m.kind), ratioOf(a, b, okBefore && okAfter)))
+		rows = append(rows, cells(m.name, shown(b, okBefore, m.kind), shown(a, okAfter, m.kind), ratioOf(a, b, okBefore && okAfter), before.highest(m), after.highest(m)))
 	}
-	cpu, _ := after.total(shardload.HostCPU)
-	was, _ := before.total(shardload.HostCPU)
-	s.Text = []string{fmt.Sprintf("%s used %s processors before, %s %s after: means of %s before and %s after.", count(len(before.hosts), "host"), digits(was), count(len(after.hosts), "host"), digits(cpu), lookWords(len(before.looks), f.Grain), lookWords(len(after.looks), f.Grain))}
-	s.Tables = []planTable{t, hostTable(before, after)}
-	s.Notes = []string{"Each hour is the mean of the windows that stowage due measured in it. Clients are not the same before and after: statements a second say how alike they are. Hosts that share a machine count their servers' processes; how long they waited is not known."}
-	return []planSection{s}
+	return rows
+}
+
+func (f *HostFacts) notes() []string {
+	asked := "Clients are not the same before and after: statements a second say how alike they are. Highest is the highest window of any one host."
+	if f.Grain < time.Hour {
+		return []string{"Each window is " + lookLength(f.Grain) + " of the demo, in which counters were read twice. " + strings.Replace(asked, "statements", "transactions", 1),
+			"All hosts of a demo are one machine: a host is its servers' processes, and the machine's counters have the clients and Stowage in them, too. A table compares what was measured, not what other hardware would do."}
+	}
+	return []string{"Each " + lookUnit(f.Grain) + " is the mean of the windows that stowage due measured in it. " + asked + " Hosts that share a machine count their servers' processes; how long they waited is not known."}
+}
+
+// machines is a table of machines that several hosts share.
+func (f *HostFacts) machines() []planTable {
+	if len(f.Machines) == 0 || f.Until.IsZero() {
+		return nil
+	}
+	of := HostFacts{From: f.From, Until: f.Until, Grain: f.Grain, Rows: f.Machines}
+	before, after := of.sides()
+	t := planTable{Caption: "The " + count(len(after.hosts), "machine") + " that these hosts share", Head: columns("measure", "#before", "#after", "#after over before", "#highest before", "#highest after")}
+	if len(after.hosts) == 1 {
+		t.Caption = "The machine that these hosts share"
+	}
+	t.Rows = comparedRows(before, after, slices.DeleteFunc(slices.Clone(farmMeasures), func(m farmMeasure) bool { return m.ofHosts }))
+	return []planTable{t}
+}
+
+// sides are the periods before and after the moves; nothing is after moves that have not ended.
+func (f *HostFacts) sides() (before, after period) {
+	before = f.period("before", time.Time{}, f.From)
+	if f.Until.IsZero() {
+		return before, period{name: "after"}
+	}
+	return before, f.period("after", f.Until, f.Rows[len(f.Rows)-1].At.Add(2*f.Grain))
 }
 
 func lookWords(n int, grain time.Duration) string {
-	unit := "hour"
-	if grain > time.Hour {
-		unit = "day"
+	if grain < time.Hour {
+		return count(n, "window") + " of " + lookLength(grain)
 	}
-	return count(n, unit)
+	return count(n, lookUnit(grain))
 }
+
+func lookUnit(grain time.Duration) string {
+	switch {
+	case grain > time.Hour:
+		return "day"
+	case grain < time.Hour:
+		return "window"
+	}
+	return "hour"
+}
+
+func lookLength(grain time.Duration) string { return fmt.Sprintf("%.3g\u00a0s", grain.Seconds()) }
 
 // period adds up what lies wholly between from and until.
 func (f *HostFacts) period(name string, from, until time.Time) period {
-	p := period{name: name, looks: map[int64]bool{}, sums: map[[2]string]sum{}}
+	p := period{name: name, looks: map[int64]bool{}, sums: map[[2]string]sum{}, most: map[string]float64{}}
 	within := func(at time.Time) bool { return !at.Before(from) && !at.Add(f.Grain).After(until) }
 	for _, r := range f.Rows {
 		if !within(r.At) {
@@ -106,6 +168,7 @@ func (f *HostFacts) period(name string, from, until time.Time) period {
 		key := [2]string{r.Host, r.Measure}
 		s := p.sums[key]
 		p.sums[key] = sum{s.of + r.Mean, s.n + 1}
+		p.most[r.Measure] = max(p.most[r.Measure], r.Most)
 		if !slices.Contains(p.hosts, r.Host) {
 			p.hosts = append(p.hosts, r.Host)
 		}
@@ -113,6 +176,11 @@ func (f *HostFacts) period(name string, from, until time.Time) period {
 	for _, r := range f.Asked {
 		if within(r.At) {
 			p.asked = sum{p.asked.of + r.Rate, p.asked.n + 1}
+		}
+	}
+	for _, r := range f.Done {
+		if within(r.At) {
+			p.done = sum{p.done.of + r.Rate, p.done.n + 1}
 		}
 	}
 	slices.Sort(p.hosts)
@@ -147,22 +215,34 @@ type farmMeasure struct {
 	name string
 	kind string // "": digits; count, share, bytes, rate
 	of   func(period) (float64, bool)
+	peak string // the measure whose highest window is shown beside
+
+	ofHosts bool // says nothing of one machine
+}
+
+// highest is the highest window of any host.
+func (p period) highest(m farmMeasure) string {
+	if v := p.most[m.peak]; m.peak != "" && v > 0 {
+		return shown(v, true, m.kind)
+	}
+	return "\u2013"
 }
 
 var farmMeasures = []farmMeasure{
-	{"hosts", "count", func(p period) (float64, bool) { return float64(len(p.hosts)), true }},
-	{"statements a second", "", func(p period) (float64, bool) { return p.asked.mean(), p.asked.n > 0 }},
-	{"processors busy", "", totalOf(shardload.HostCPU)},
-	{"processors busy, share of all", "share", shareOf(shardload.HostCPU, shardload.HostProcessors)},
-	{"the same, of the busiest host", "share", mostOf(shardload.HostCPU, shardload.HostProcessors)},
-	{"processors waiting for disks, share of all", "share", shareOf(shardload.HostWait, shardload.HostProcessors)},
-	{"the same, of the host that waits most", "share", mostOf(shardload.HostWait, shardload.HostProcessors)},
-	{"memory used", "bytes", totalOf(shardload.HostMemory)},
-	{"memory used, share of all", "share", shareOf(shardload.HostMemory, shardload.HostMemoryOf)},
-	{"reads from disks a second", "", totalOf(shardload.HostReads)},
-	{"writes to disks a second", "", totalOf(shardload.HostWrites)},
-	{"read from disks", "rate", totalOf(shardload.HostReadBytes)},
-	{"written to disks", "rate", totalOf(shardload.HostWriteBytes)},
+	{"hosts", "count", func(p period) (float64, bool) { return float64(len(p.hosts)), true }, "", true},
+	{"statements a second", "", func(p period) (float64, bool) { return p.asked.mean(), p.asked.n > 0 }, "", false},
+	{"transactions a second", "", func(p period) (float64, bool) { return p.done.mean(), p.done.n > 0 }, "", false},
+	{"processors busy", "", totalOf(shardload.HostCPU), shardload.HostCPU, false},
+	{"processors busy, share of all", "share", shareOf(shardload.HostCPU, shardload.HostProcessors), "", false},
+	{"the same, of the busiest host", "share", mostOf(shardload.HostCPU, shardload.HostProcessors), "", true},
+	{"processors waiting for disks, share of all", "share", shareOf(shardload.HostWait, shardload.HostProcessors), "", false},
+	{"the same, of the host that waits most", "share", mostOf(shardload.HostWait, shardload.HostProcessors), "", true},
+	{"memory used", "bytes", totalOf(shardload.HostMemory), shardload.HostMemory, false},
+	{"memory used, share of all", "share", shareOf(shardload.HostMemory, shardload.HostMemoryOf), "", false},
+	{"reads from disks a second", "", totalOf(shardload.HostReads), shardload.HostReads, false},
+	{"writes to disks a second", "", totalOf(shardload.HostWrites), shardload.HostWrites, false},
+	{"read from disks", "rate", totalOf(shardload.HostReadBytes), shardload.HostReadBytes, false},
+	{"written to disks", "rate", totalOf(shardload.HostWriteBytes), shardload.HostWriteBytes, false},
 }
 
 func totalOf(measure string) func(period) (float64, bool) {
@@ -230,74 +310,4 @@ func hostTable(before, after period) planTable {
 		t.Rows = append(t.Rows, cells(append([]string{h}, row...)...))
 	}
 	return t.fold()
-}
-
-// charts are all hosts together over time: processors that were busy, and those that waited for disks.
-func (f *HostFacts) charts() (out []*planChart) {
-	for _, x := range []struct{ id, measure, title string }{
-		{"chart-busy", shardload.HostCPU, "Processors busy, all hosts"},
-		{"chart-waiting", shardload.HostWait, "Processors waiting for disks, all hosts"},
-	} {
-		at := map[int64]float64{}
-		for _, r := range f.Rows {
-			if r.Measure == x.measure {
-				at[r.At.Unix()] += r.Mean
-			}
-		}
-		if len(at) < 2 {
-			continue
-		}
-		out = append(out, f.chart(x.id, x.title, at))
-	}
-	return out
-}
-
-func (f *HostFacts) chart(id, title string, at map[int64]float64) *planChart {
-	times := make([]int64, 0, len(at))
-	top := 0.0
-	for t, v := range at {
-		times, top = append(times, t), max(top, v)
-	}
-	slices.SortFunc(times, cmp.Compare[int64])
-	first, last := times[0], times[len(times)-1]
-	c := &planChart{ID: id, Title: title, Width: 560, Height: 210, X0: 62, X1: 552, Y0: 14, Y1: 184}
-	c.Caption = title + ", by the " + lookWords(1, f.Grain)[2:] + "; the marks are the beginning of the first move and the end of the last"
-	c.Desc = title + ", before and after the moves. The table has the means."
-	top = max(top*1.06, 1e-9)
-	for i := range 5 {
-		v := top / 1.06 * float64(i) / 4
-		c.YTicks = append(c.YTicks, tick{c.y(v / top), digits(v)})
-	}
-	x := func(unix int64) float64 { return c.x(float64(unix-first) / float64(max(1, last-first))) }
-	for i := range int64(4) {
-		t := first + (last-first)*i/3
-		c.XTicks = append(c.XTicks, tick{min(max(x(t), c.X0+26), c.X1-26), time.Unix(t, 0).UTC().Format("2006-01-02")})
-	}
-	var run []point
-	flush := func() {
-		if len(run) > 0 {
-			c.Lines = append(c.Lines, planLine{Path: linePath(run), Class: "seen", Title: "measured"})
-		}
-		run = nil
-	}
-	for i, t := range times {
-		if i > 0 && t-times[i-1] > 3*int64(f.Grain/time.Second) { // nothing was measured in between
-			flush()
-		}
-		run = append(run, point{x(t), c.y(at[t] / top)})
-	}
-	flush()
-	marks := []struct {
-		at   time.Time
-		text string
-	}{{f.From, "first move"}, {f.Until, "last move ends"}}
-	if x(f.Until.Unix())-x(f.From.Unix()) < 70 { // one name fits
-		marks[0].text, marks[1].text = "moves", ""
-	}
-	for _, m := range marks {
-		if u := m.at.Unix(); !m.at.IsZero() && u >= first && u <= last {
-			c.Marks = append(c.Marks, planMark{At: x(u), LabelAt: min(x(u)+4, c.X1-80), Text: m.text})
-		}
-	}
-	return c
 }

@@ -338,24 +338,6 @@ func (s demoSummary) writeText(w io.Writer) error {
 	return err
 }
 
-// capture lets traffic flow until t and shows that it does.
-func (w *walk) capture(ctx context.Context, t time.Time) error {
-	tick := time.NewTicker(4 * time.Second)
-	defer tick.Stop()
-	end := time.After(time.Until(t))
-	for {
-		select {
-		case <-ctx.Done():
-			return interruptedDemo()
-		case <-end:
-			return nil
-		case <-tick.C:
-			s := w.load.Now()
-			w.stage("  %s acknowledged, %s, %d failed", farm.Counted(s.Acknowledged, "write"), farm.Counted(s.Reads, "read"), s.Failed)
-		}
-	}
-}
-
 func interruptedDemo() error {
 	return &farm.Error{Op: "demo", Err: farm.ErrInterrupted, Hint: "the farm has been taken down; start again"}
 }

@@ -29,6 +29,10 @@ func addHosts(d *session.Session, facts *report.Facts) error {
 			f.Until = r.Ended
 		}
 	}
+	if isKept, err := addWindows(d, f); err != nil || isKept {
+		facts.Hosts = f
+		return err
+	}
 	since, hours := f.From.Add(-beforeMoves), time.Now().Add(-d.Farm.Due.Filled().KeepHours)
 	f.Grain = time.Hour
 	byDay := f.From.Before(hours.Add(24 * time.Hour))
@@ -42,7 +46,7 @@ func addHosts(d *session.Session, facts *report.Facts) error {
 		return err
 	}
 	for _, g := range gauges {
-		f.Rows = append(f.Rows, report.HostRow{Host: g.Name, Measure: g.Measure, At: g.At, Mean: g.Mean})
+		f.Rows = append(f.Rows, report.HostRow{Host: g.Name, Measure: g.Measure, At: g.At, Mean: g.Mean, Most: g.Most})
 	}
 	loads, seen, err := d.Store.Loads(since, byDay)
 	if err != nil {
@@ -51,6 +55,24 @@ func addHosts(d *session.Session, facts *report.Facts) error {
 	f.Asked = askedBy(loads, seen)
 	facts.Hosts = f
 	return nil
+}
+
+// addWindows adds the windows that the demo has measured, where there are some before the moves and after them.
+func addWindows(d *session.Session, f *report.HostFacts) (isKept bool, err error) {
+	docs, err := d.Store.Documents(hostWindowKind)
+	if err != nil || len(docs) == 0 || f.Until.IsZero() || docs[len(docs)-1].Made.Before(f.Until) || docs[0].Made.After(f.From) {
+		return false, err
+	}
+	for _, doc := range docs {
+		var w report.HostWindows
+		if err := d.Store.DocumentByID(doc.ID, &w); err != nil {
+			return false, err
+		}
+		f.Grain = max(f.Grain, time.Duration(w.Seconds*float64(time.Second)))
+		f.Rows, f.Machines = append(f.Rows, w.Hosts...), append(f.Machines, w.Machines...)
+		f.Done = append(f.Done, report.AskedRow{At: doc.Made, Rate: w.Done})
+	}
+	return true, nil
 }
 
 // askedBy adds up the rates of all servers, by the time at which they were looked at.

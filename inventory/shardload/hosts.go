@@ -38,15 +38,7 @@ type HostUse struct {
 // HostUses are what hosts used, and why of others it is not known. Hosts that are one machine are distinguished by their servers'
 // processes: nobody can say whose waiting, or whose memory besides, the machine's counters are.
 func HostUses(windows []HostWindow) (uses []HostUse, lacks map[farm.HostName]Lack) {
-	on := map[string]map[farm.HostName]bool{}
-	for _, w := range windows {
-		for _, p := range w.Begin {
-			if on[p.Machine.ID] == nil {
-				on[p.Machine.ID] = map[farm.HostName]bool{}
-			}
-			on[p.Machine.ID][w.Host] = true
-		}
-	}
+	on := hostsOn(windows)
 	lacks = map[farm.HostName]Lack{}
 	for _, w := range windows {
 		u, lack := w.use(func(machine string) bool { return len(on[machine]) > 1 })
@@ -57,6 +49,46 @@ func HostUses(windows []HostWindow) (uses []HostUse, lacks map[farm.HostName]Lac
 		uses = append(uses, u)
 	}
 	return uses, lacks
+}
+
+// MachineUses are what whole machines used that several hosts share, whoever used them: waiting for disks and memory can be had of no
+// single host there. Host is the machine's ID.
+func MachineUses(windows []HostWindow) (uses []HostUse) {
+	on, at, disks := hostsOn(windows), map[string]int{}, map[[2]string]bool{}
+	for _, w := range windows {
+		for _, name := range slices.Sorted(maps.Keys(w.Begin)) {
+			begin, end := w.Begin[name], w.End[name]
+			id := begin.Machine.ID
+			if len(on[id]) < 2 || noWindow(name, begin, end).Why != "" {
+				continue
+			}
+			n, isKnown := at[id]
+			if !isKnown {
+				n, at[id] = len(uses), len(uses)
+				uses = append(uses, HostUse{Host: farm.HostName(id), At: begin.At, Measures: map[string]float64{}})
+				uses[n].addMachine(begin, end)
+			}
+			if d := end.Disk.Name; d != "" && d == begin.Disk.Name && !disks[[2]string{id, d}] {
+				disks[[2]string{id, d}] = true
+				uses[n].addDisk(begin, end)
+			}
+		}
+	}
+	return uses
+}
+
+// hostsOn are the hosts of each machine.
+func hostsOn(windows []HostWindow) map[string]map[farm.HostName]bool {
+	on := map[string]map[farm.HostName]bool{}
+	for _, w := range windows {
+		for _, p := range w.Begin {
+			if on[p.Machine.ID] == nil {
+				on[p.Machine.ID] = map[farm.HostName]bool{}
+			}
+			on[p.Machine.ID][w.Host] = true
+		}
+	}
+	return on
 }
 
 func (w HostWindow) use(isShared func(machine string) bool) (HostUse, Lack) {

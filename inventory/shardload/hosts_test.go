@@ -54,6 +54,15 @@ func TestHostsOfOneMachineAreTheirProcesses(t *testing.T) {
 	}
 }
 
+// TestASharedMachineIsCountedOnce with its disk, whole, whoever used it; one that is a host of its own is none.
+func TestASharedMachineIsCountedOnce(t *testing.T) {
+	uses := MachineUses([]HostWindow{hostOf("h1", "m", "a", "b"), hostOf("h2", "m", "c"), hostOf("h3", "alone", "d")})
+	want := map[string]float64{HostCPU: 1.5, HostWait: 0.25, HostProcessors: 4, HostMemory: 10 << 30, HostMemoryOf: 16 << 30, HostReads: 40, HostWrites: 10, HostReadBytes: 1e6, HostWriteBytes: 2e6}
+	if len(uses) != 1 || uses[0].Host != "m" || !maps.Equal(uses[0].Measures, want) {
+		t.Errorf("%+v", uses)
+	}
+}
+
 // TestWhatIsNoWindowOfAHost: each says why, and none is a number.
 func TestWhatIsNoWindowOfAHost(t *testing.T) {
 	for why, spoil := range map[string]func(*HostWindow, *Process){
