@@ -111,4 +111,5 @@ func (r *cleanRoot) demo() {
 		}
 	}
 	r.must("test -s /var/lib/stowage-demo/report.html")
+	r.must("grep -q 'The machine that these hosts share' /var/lib/stowage-demo/report.html") // measured before and after
 }
