@@ -56,6 +56,13 @@ func newBlockWriter(ctx context.Context, to io.Writer, bucket *host.Bucket) (*bl
 	return &blockWriter{ctx: ctx, to: to, bucket: bucket, z: z, way: newLineWay(), raw: make([]byte, blockHead+blockSize), fill: blockHead}, nil
 }
 
+// Hasten implements host.Hasty.
+func (b *blockWriter) Hasten() {
+	if b.bucket != nil {
+		b.bucket.Lift()
+	}
+}
+
 func (b *blockWriter) Write(p []byte) (n int, err error) {
 	for len(p) > 0 {
 		k := copy(b.raw[b.fill:], p)

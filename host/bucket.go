@@ -14,6 +14,7 @@ type Bucket struct {
 	rate    int64 // bytes a second; negative: no limit; 0: nothing passes
 	level   float64
 	filled  time.Time
+	lifted  bool          // there is no limit any more
 	changed chan struct{} // closed when the rate changes
 }
 
@@ -29,6 +30,20 @@ func NewBucket(rate int64) *Bucket {
 func (b *Bucket) Set(rate int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.lifted {
+		b.change(rate)
+	}
+}
+
+// Lift takes the limit away for good.
+func (b *Bucket) Lift() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.change(-1)
+	b.lifted = true
+}
+
+func (b *Bucket) change(rate int64) {
 	b.fill()
 	b.rate = rate
 	close(b.changed)

@@ -60,3 +60,16 @@ func TestBucketGivesUpWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+func TestBucketIsLifted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := host.NewBucket(0)
+		done := make(chan error)
+		go func() { done <- b.Take(t.Context(), 1<<20) }()
+		time.Sleep(time.Minute)
+		b.Lift()
+		must(t, <-done)
+		b.Set(0)
+		must(t, b.Take(t.Context(), 1<<40))
+	})
+}

@@ -104,6 +104,12 @@ func (c Copy) Watch(ctx context.Context, moved func() int64, set func(rate int64
 	return func() { cancel(); <-ended }
 }
 
+// Hasty is where a copy is written to that can be told to take it as it comes: clients wait for its end.
+type Hasty interface{ Hasten() }
+
+// Hasten implements Hasty.
+func (g *gauge) Hasten() { g.bucket.Lift() }
+
 // gauge counts and slows what passes.
 type gauge struct {
 	w      io.Writer

@@ -165,9 +165,6 @@ func (l *Local) command(ctx context.Context, path string, args ...string) *exec.
 	return c
 }
 
-// gently lowers the priority of a background program below the servers'.
-func gently(pid int) { _ = unix.Setpriority(unix.PRIO_PROCESS, pid, 10) }
-
 // FreeBytes implements Host.
 func (l *Local) FreeBytes(_ context.Context, dir string) (int64, error) {
 	for {

@@ -145,7 +145,7 @@ func (p *pipe) send(ctx context.Context, g *aLog, x portion, tell func(int64)) e
 	if err := keeper.Start(cmd); err != nil {
 		return err
 	}
-	gently(cmd.Process.Pid)
+	keeper.Lower(cmd.Process.Pid)
 	fedErr := feed(ctx, &g.files[g.file(x.file)], file, x, into, tell)
 	if fedErr != nil { // an input that ends would look like one that is whole
 		_ = cmd.Process.Kill()

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stowage/farm"
+	"stowage/internal/keeper"
 	"stowage/internal/optionfile"
 	"stowage/internal/safefile"
 )
@@ -47,14 +48,14 @@ func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
 		args = append(args, "--incremental-lsn="+strconv.FormatUint(from.Since, 10))
 	}
 	cmd := l.command(ctx, l.backup, args...)
-	var messages bytes.Buffer
-	cmd.Stderr = &messages
+	said := &lockWatch{locks: func() { hasten(cmd, w) }}
+	cmd.Stderr = said
 	err = pour(cmd, w)
-	if err == nil && !bytes.Contains(messages.Bytes(), []byte("completed OK!")) {
+	if err == nil && !bytes.Contains(said.all, []byte("completed OK!")) {
 		err = errors.New("it ended without saying completed OK")
 	}
 	if err != nil {
-		return &farm.Error{Op: "back up", Subject: string(source.Name), Err: fmt.Errorf("%w:\n  %s", err, lastLines(messages.Bytes(), 5))}
+		return &farm.Error{Op: "back up", Subject: string(source.Name), Err: fmt.Errorf("%w:\n  %s", err, lastLines(said.all, 5))}
 	}
 	return nil
 }
@@ -168,7 +169,7 @@ func pour(cmd *exec.Cmd, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	gently(cmd.Process.Pid)
+	keeper.Lower(cmd.Process.Pid)
 	_, copyErr := io.CopyBuffer(w, struct{ io.Reader }{out}, make([]byte, 256<<10)) // not os.File.WriteTo, whose pieces are small
 	out.Close()                                                                     // nobody listens any more: the command ends
 	return errors.Join(copyErr, cmd.Wait())

@@ -33,9 +33,6 @@ func starter(begin func()) chan<- func() {
 	return work
 }
 
-// niceness is that of programs in the background.
-const niceness = 10
-
 // lower lowers the priority of this thread alone. One that is lower already stays so.
 func lower() {
 	self := unix.Gettid()
@@ -48,8 +45,15 @@ func lower() {
 // Safe for concurrent use.
 func Start(cmd *exec.Cmd) error { return start(thread(), cmd) }
 
-// StartGently is Start with a priority below that of servers, for all threads that the process will have.
-func StartGently(cmd *exec.Cmd) error { return start(low(), cmd) }
+// StartGently is Start with a priority below that of servers, for all threads that the process will have. It is in a session of its own.
+func StartGently(cmd *exec.Cmd) error {
+	apart(cmd)
+	err := start(low(), cmd)
+	if err == nil {
+		setSession(cmd.Process.Pid, niceness)
+	}
+	return err
+}
 
 func start(on chan<- func(), cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {

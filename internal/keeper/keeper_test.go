@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
@@ -90,3 +91,48 @@ func TestRun(t *testing.T) {
 type limited []byte
 
 func (l *limited) Write(p []byte) (int, error) { *l = append(*l, p...); return len(p), nil }
+
+// TestSessionsAreLowered: beside other sessions, too, the process has the low priority; Restore takes that back.
+func TestSessionsAreLowered(t *testing.T) {
+	if _, err := os.Stat("/proc/self/autogroup"); err != nil {
+		t.Skip("NOT TESTED: the kernel groups no processes by session")
+	}
+	group := func(pid int) (id, nice string) {
+		t.Helper()
+		raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/autogroup")
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, nice, _ = strings.Cut(strings.TrimSpace(string(raw)), " nice ")
+		return id, nice
+	}
+	ours, nice := group(os.Getpid())
+	for what, start := range map[string]func(*exec.Cmd) error{
+		"gently": keeper.StartGently,
+		"lowered": func(cmd *exec.Cmd) error {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			if err := keeper.Start(cmd); err != nil {
+				return err
+			}
+			keeper.Lower(cmd.Process.Pid)
+			return nil
+		},
+	} {
+		cmd := exec.Command("sleep", "600")
+		if err := start(cmd); err != nil {
+			t.Fatal(err)
+		}
+		if id, n := group(cmd.Process.Pid); id == ours || n != "10" {
+			t.Errorf("%s: group %s with niceness %s; ours is %s", what, id, n, ours)
+		}
+		keeper.Restore(cmd.Process.Pid)
+		if _, n := group(cmd.Process.Pid); n != "0" {
+			t.Errorf("%s: restored to niceness %s", what, n)
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	if id, n := group(os.Getpid()); id != ours || n != nice {
+		t.Errorf("our own group went from %s, %s to %s, %s", ours, nice, id, n)
+	}
+}
