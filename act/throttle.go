@@ -53,29 +53,32 @@ type Pace struct {
 // Begin follows a copy until done is called: those servers, and all that are in
 // rotation on these hosts, of which the first is where it writes.
 func (t *Throttle) Begin(ctx context.Context, servers []*mysql.Server, hosts ...farm.HostName) (p *Pace, done func()) {
-	return t.begin(ctx, 0, servers, hosts)
+	return t.begin(ctx, false, servers, hosts)
 }
 
 // gentle is the rate at which a copy begins that nobody waits for: 32 MB/s; by 15 % a second it is at 100 within some eight seconds.
 const gentle = 32 << 20
 
-// BeginGently is Begin for a copy that nobody waits for: it begins slowly, and rises while the servers are calm.
+// BeginGently is Begin for a copy that nobody waits for. It first learns for three seconds what is usual, begins slowly, rises while the servers are calm, and is
+// slowed by what clients feel. Where nobody is there to be disturbed it begins after a second, and at full speed.
 func (t *Throttle) BeginGently(ctx context.Context, servers []*mysql.Server, hosts ...farm.HostName) (p *Pace, done func()) {
-	return t.begin(ctx, gentle, servers, hosts)
+	return t.begin(ctx, true, servers, hosts)
 }
 
-func (t *Throttle) begin(ctx context.Context, rate int64, servers []*mysql.Server, hosts []farm.HostName) (p *Pace, done func()) {
+func (t *Throttle) begin(ctx context.Context, gently bool, servers []*mysql.Server, hosts []farm.HostName) (p *Pace, done func()) {
 	if t == nil {
 		return nil, func() {}
 	}
 	limits := t.limits
-	limits.Begin = rate
+	watched := t.sight.watch(servers, hosts, gently)
+	if gently && len(watched.servers) > 0 && !watched.settle(ctx).Quiet {
+		limits.Begin = gentle
+	}
 	p = &Pace{throttle: t, target: hosts[0], governor: pace.NewGovernor(limits)}
 	t.mu.Lock()
 	t.copies[p] = true
 	t.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
-	watched := t.sight.watch(servers, hosts)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -112,7 +115,11 @@ func (p *Pace) govern(ctx context.Context, watched *watched) {
 		before, at = moved, now
 		p.mu.Lock()
 		p.governor.Step(max(0, flow), reading)
+		innocent := p.governor.IsInnocent()
 		p.mu.Unlock()
+		if innocent {
+			watched.relearn()
+		}
 	}
 }
 

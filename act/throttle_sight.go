@@ -31,6 +31,8 @@ type seen struct {
 	usual   load // before any copy of this run touched it
 	now     load
 	samples int
+	asked   float64 // statements a second, ours among them
+	felt    felt
 }
 
 // load is how busy a server is, smoothed.
@@ -47,7 +49,8 @@ type watched struct {
 	ours    []*mysql.Server // opened for this, to be closed
 }
 
-func (s *sight) watch(servers []*mysql.Server, hosts []farm.HostName) *watched {
+// watch looks at servers; feel: and at what their clients feel.
+func (s *sight) watch(servers []*mysql.Server, hosts []farm.HostName, feel bool) *watched {
 	w := &watched{sight: s, servers: servers}
 	known := map[string]bool{}
 	for _, server := range servers {
@@ -60,7 +63,35 @@ func (s *sight) watch(servers []*mysql.Server, hosts []farm.HostName) *watched {
 			w.servers = append(w.servers, server)
 		}
 	}
+	for _, server := range w.servers {
+		v := s.of(server)
+		v.mu.Lock()
+		v.felt.wanted = v.felt.wanted || feel
+		v.mu.Unlock()
+	}
 	return w
+}
+
+// settle looks until it is known what is usual, or that nobody is there to be disturbed. It returns the last reading.
+func (w *watched) settle(ctx context.Context) pace.Reading {
+	r := w.read(ctx)
+	for n := 0; n < usualLooks && !r.Quiet; n++ {
+		if !pause(ctx, time.Second) {
+			break
+		}
+		r = w.read(ctx)
+	}
+	return r
+}
+
+// relearn takes what clients feel now for usual.
+func (w *watched) relearn() {
+	for _, server := range w.servers {
+		v := w.sight.of(server)
+		v.mu.Lock()
+		v.felt.relearn()
+		v.mu.Unlock()
+	}
 }
 
 func (w *watched) close() {
@@ -71,7 +102,7 @@ func (w *watched) close() {
 
 // read is the worst of what is seen now.
 func (w *watched) read(ctx context.Context) pace.Reading {
-	r := pace.Reading{Load: 1}
+	r := pace.Reading{Load: 1, Quiet: len(w.servers) > 0}
 	var all sync.WaitGroup
 	found := make([]*seen, len(w.servers))
 	for i, server := range w.servers {
@@ -84,25 +115,44 @@ func (w *watched) read(ctx context.Context) pace.Reading {
 	return r
 }
 
-func (s *sight) look(ctx context.Context, server *mysql.Server) *seen {
+// of is what is known of a server.
+func (s *sight) of(server *mysql.Server) *seen {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	v := s.seen[server.Address()]
 	if v == nil {
 		v = &seen{err: errUnread}
 		s.seen[server.Address()] = v
 	}
-	s.mu.Unlock()
+	return v
+}
+
+func (s *sight) look(ctx context.Context, server *mysql.Server) *seen {
+	v := s.of(server)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if time.Since(v.at) < 800*time.Millisecond {
+	since := time.Since(v.at)
+	if since < 800*time.Millisecond {
 		return v
 	}
+	before := v.last
 	v.last, v.err = server.Pressure(ctx)
 	v.at = time.Now()
 	if v.err == nil {
+		v.err = v.felt.look(ctx, server, v.samples <= usualLooks)
+	}
+	if v.err == nil {
+		if v.asked = math.Inf(1); v.samples > 0 && v.last.Asked >= before.Asked {
+			v.asked = float64(v.last.Asked-before.Asked) / since.Seconds()
+		}
 		v.take(v.last)
 	}
 	return v
+}
+
+// isQuiet reports whether the server has no clients that could be disturbed.
+func (v *seen) isQuiet() bool {
+	return v.samples > 1 && v.asked < noiseAsked && v.last.Running <= noiseRunning
 }
 
 // The signs of load: how many of the first looks are taken for usual, how much
@@ -112,6 +162,7 @@ const (
 	weight       = 0.3
 	noiseRunning = 4    // threads at work that mean nothing
 	noiseAnswer  = 0.03 // seconds that an answer may take at any time
+	noiseAsked   = 10   // statements a second: ours, and those of whoever watches the servers
 )
 
 // take smooths, and learns what is usual from the first looks: a copy has
@@ -133,6 +184,7 @@ func (v *seen) take(p mysql.Pressure) {
 func (v *seen) worsen(r *pace.Reading, name string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	r.Quiet = r.Quiet && v.err == nil && v.isQuiet()
 	if v.err != nil {
 		// Half-way to too much: nothing is made faster on no news. Its death is
 		// noticed by the step itself.
@@ -154,4 +206,5 @@ func (v *seen) worsen(r *pace.Reading, name string) {
 	if answer > r.Load {
 		r.Load, r.LoadOf, r.LoadText = answer, name, fmt.Sprintf("answers in %.0f ms, usually %.0f", 1000*v.now.answer, 1000*v.usual.answer)
 	}
+	v.felt.worsen(r, name)
 }

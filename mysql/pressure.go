@@ -10,6 +10,7 @@ import (
 // cost nothing: statements in flight, and how long a small question takes.
 type Pressure struct {
 	Running int           // threads at work, ours not counted
+	Asked   uint64        // statements since it was started, ours among them; those of replication are not
 	Answer  time.Duration // of the question itself
 	Lag     time.Duration // behind its source; 0 when it follows nobody, or does not know
 }
@@ -21,16 +22,22 @@ func (s *Server) Pressure(ctx context.Context) (Pressure, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	began := time.Now()
-	var name, value string
-	if err := s.row(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_running'", nil, &name, &value); err != nil {
+	is, err := s.records(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_running', 'Questions')")
+	if err != nil {
 		return Pressure{}, err
 	}
 	p := Pressure{Answer: time.Since(began)}
-	n, err := strconv.Atoi(value)
-	if err != nil {
-		return p, s.fail("read Threads_running", err)
+	for _, r := range is {
+		n, err := strconv.ParseUint(r["Value"], 10, 64)
+		if err != nil {
+			return p, s.fail("read "+r["Variable_name"], err)
+		}
+		if r["Variable_name"] == "Questions" {
+			p.Asked = n
+		} else {
+			p.Running = max(0, int(n)-1)
+		}
 	}
-	p.Running = max(0, n-1)
 	r, err := s.Replication(ctx)
 	if err != nil {
 		return p, err

@@ -166,6 +166,17 @@ func (n Served) Statements() (all uint64) {
 	return all
 }
 
+// Took is the time of all of them together.
+func (n Served) Took() (all time.Duration) {
+	for _, k := range n.Kinds {
+		all += k.Time
+	}
+	for _, t := range n.Times {
+		all += t.Time
+	}
+	return all
+}
+
 // Since is what was counted after before was. False: a counter is lower than it was. Somebody reset it, or the server was started again.
 // With StatementEvents a session that ends while its server is read can be missing once, too: then the next reading is right.
 func (n Served) Since(before Served) (Served, bool) {

@@ -18,6 +18,8 @@ type Reading struct {
 	Load     float64
 	LoadOf   string
 	LoadText string
+	// Quiet: the servers have no clients that could be disturbed.
+	Quiet bool
 }
 
 // Limits are what a governor keeps to.
@@ -45,6 +47,8 @@ type Governor struct {
 	rate   float64 // below 0: not limited by us
 	most   float64 // the fastest flow that was seen
 	over   int     // readings in a row that were too much
+	slowed bool    // something has slowed it: it rises step by step
+	least  int     // readings in a row at the floor
 	reason string
 }
 
@@ -81,12 +85,30 @@ func (g *Governor) Step(flow int64, r Reading) {
 		if g.over++; g.over >= patience {
 			g.slow(float64(flow))
 		}
+	case r.Quiet && !g.slowed && g.isCalm(r):
+		g.over, g.rate, g.reason = 0, -1, ""
 	case g.isCalm(r):
 		g.over = 0
 		g.quicken()
 	default:
 		g.over = 0
 	}
+	if g.least++; g.rate < 0 || g.rate > float64(g.limits.Floor) {
+		g.least = 0
+	}
+}
+
+// acquittal is how many readings in a row a copy is at its floor before it is no longer taken for the cause of what is seen.
+const acquittal = 15
+
+// IsInnocent reports whether the copy has been at its floor for so long that others make the servers slow. It is asked after each reading, and
+// counts anew once it has said so.
+func (g *Governor) IsInnocent() bool {
+	if g.least < acquittal {
+		return false
+	}
+	g.least = 0
+	return true
 }
 
 func (g *Governor) tooMuch(r Reading) string {
@@ -113,7 +135,7 @@ func (g *Governor) slow(flow float64) {
 			from = min(max(flow, float64(g.limits.Floor)), float64(g.limits.Ceiling))
 		}
 	}
-	g.rate = max(float64(g.limits.Floor), from*slower)
+	g.rate, g.slowed = max(float64(g.limits.Floor), from*slower), true
 }
 
 func (g *Governor) quicken() {

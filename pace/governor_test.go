@@ -174,3 +174,39 @@ func TestGovernorBeginsSlowly(t *testing.T) {
 		t.Errorf("a ceiling below where it would begin: %d", g.Rate())
 	}
 }
+
+// Where nobody is there to be disturbed a copy is not held; once something has slowed it, it rises step by step even so.
+func TestGovernorOfQuietServers(t *testing.T) {
+	l := Defaults()
+	l.Begin = 32 << 20
+	g := NewGovernor(l)
+	g.Step(g.Rate(), Reading{Load: 1, Quiet: true})
+	if g.Rate() != NoLimit || g.Reason() != "" {
+		t.Errorf("nobody is there, and the rate is %d: %q", g.Rate(), g.Reason())
+	}
+	for range 5 {
+		g.Step(100e6, Reading{Lag: time.Minute, LagOf: "b", Load: 1, Quiet: true})
+	}
+	was := g.Rate()
+	g.Step(was, Reading{Load: 1, Quiet: true})
+	if now := g.Rate(); was == NoLimit || now <= was || now > 2*was {
+		t.Errorf("a replica was too far behind, and the rate went from %d to %d at once", was, now)
+	}
+}
+
+// A copy that is at its floor for a while is not the cause of what is seen; that is said each time anew, and not of a copy that is faster.
+func TestGovernorIsInnocent(t *testing.T) {
+	g := NewGovernor(Defaults())
+	said := 0
+	for n := range 200 {
+		g.Step(max(0, g.Rate()), Reading{Load: 9, LoadOf: "a", LoadText: "too much"})
+		if g.IsInnocent() {
+			if said++; g.Rate() != Defaults().Floor {
+				t.Fatalf("at %d bytes a second, in second %d", g.Rate(), n)
+			}
+		}
+	}
+	if said != 13 { // the first after one second at the floor already: four megabytes are its first rate
+		t.Errorf("said %d times in 200 s", said)
+	}
+}
