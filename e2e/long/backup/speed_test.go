@@ -8,6 +8,7 @@ import (
 
 	"stowage/demo/load"
 	"stowage/e2e/farmtest"
+	"stowage/farm"
 )
 
 // TestClientsDuringABackup is a part of BENCH=backup: what clients of a farm feel while it is backed up, over what they felt before, and then how long the
@@ -21,6 +22,9 @@ func TestClientsDuringABackup(t *testing.T) {
 	// Rows that compress about as well as a shop's do: half of it is noise.
 	k.F.Sql(k.Of, "SET SESSION sql_log_bin = 0", "CREATE DATABASE filler", "CREATE TABLE filler.big (id INT PRIMARY KEY, noise VARBINARY(500), text VARCHAR(500)) ENGINE=InnoDB",
 		fmt.Sprintf("INSERT INTO filler.big SELECT seq, RANDOM_BYTES(500), REPEAT(MD5(seq %% 1000), 15) FROM filler.seq_1_to_%d", mb*1000))
+	for _, side := range farm.SideNames {
+		k.F.Sql(side, "SET GLOBAL userstat = ON") // else the governor does not know what clients feel
+	}
 	time.Sleep(20 * time.Second) // pages are written
 	felt := func(from, to time.Time) load.Distribution {
 		d, err := load.Latency(k.F.Path("load"), from, to)
@@ -47,7 +51,7 @@ func TestClientsDuringABackup(t *testing.T) {
 		t.Error(w)
 	}
 	slices.Sort(ratios)
-	fmt.Printf("FIGURE\tclients\t%.2f\t%d MB, median of %d%s\n", ratios[len(ratios)/2], mb, rounds, said)
+	fmt.Printf("FIGURE\tclients\t%.2f\t%d MB, userstat is on, median of %d%s\n", ratios[len(ratios)/2], mb, rounds, said)
 	fmt.Printf("FIGURE\tfailed\t%d\t%d writes acknowledged, %d backups\n", s.Failed, s.Acknowledged, rounds)
 	began := time.Now()
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "--full")
