@@ -60,7 +60,7 @@ func (t *Throttle) Begin(ctx context.Context, servers []*mysql.Server, hosts ...
 const gentle = 32 << 20
 
 // BeginGently is Begin for a copy that nobody waits for. It first learns for three seconds what is usual, begins slowly, rises while the servers are calm, and is
-// slowed by what clients feel. Where nobody is there to be disturbed it begins after a second, and at full speed.
+// slowed by what clients feel. Where nobody is there to be disturbed it begins at full speed.
 func (t *Throttle) BeginGently(ctx context.Context, servers []*mysql.Server, hosts ...farm.HostName) (p *Pace, done func()) {
 	return t.begin(ctx, true, servers, hosts)
 }

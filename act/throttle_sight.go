@@ -31,7 +31,7 @@ type seen struct {
 	usual   load // before any copy of this run touched it
 	now     load
 	samples int
-	asked   float64 // statements a second, ours among them
+	asked   float64 // statements a second
 	felt    felt
 }
 
@@ -142,8 +142,8 @@ func (s *sight) look(ctx context.Context, server *mysql.Server) *seen {
 		v.err = v.felt.look(ctx, server, v.samples <= usualLooks)
 	}
 	if v.err == nil {
-		if v.asked = math.Inf(1); v.samples > 0 && v.last.Asked >= before.Asked {
-			v.asked = float64(v.last.Asked-before.Asked) / since.Seconds()
+		if v.asked = math.Inf(1); v.samples > 0 {
+			v.asked = math.Max(0, float64(v.last.Asked)-float64(before.Asked)) / since.Seconds()
 		}
 		v.take(v.last)
 	}
@@ -162,7 +162,7 @@ const (
 	weight       = 0.3
 	noiseRunning = 4    // threads at work that mean nothing
 	noiseAnswer  = 0.03 // seconds that an answer may take at any time
-	noiseAsked   = 10   // statements a second: ours, and those of whoever watches the servers
+	noiseAsked   = 20   // statements a second, of whoever watches the servers
 )
 
 // take smooths, and learns what is usual from the first looks: a copy has

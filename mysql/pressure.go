@@ -10,7 +10,7 @@ import (
 // cost nothing: statements in flight, and how long a small question takes.
 type Pressure struct {
 	Running int           // threads at work, ours not counted
-	Asked   uint64        // statements since it was started, ours among them; those of replication are not
+	Asked   uint64        // statements since it was started, those of replication and of this Server left out
 	Answer  time.Duration // of the question itself
 	Lag     time.Duration // behind its source; 0 when it follows nobody, or does not know
 }
@@ -33,7 +33,7 @@ func (s *Server) Pressure(ctx context.Context) (Pressure, error) {
 			return p, s.fail("read "+r["Variable_name"], err)
 		}
 		if r["Variable_name"] == "Questions" {
-			p.Asked = n
+			p.Asked = n - min(n, s.asked.Load())
 		} else {
 			p.Running = max(0, int(n)-1)
 		}
