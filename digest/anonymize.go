@@ -4,9 +4,10 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // anonymizer takes out what tells of people: values in statements, users, hosts and the names of files. Names of tables and
@@ -79,11 +80,11 @@ func (a *anonymizer) named(known map[string]string, what string, ns []Named) []N
 // withoutValues reads a fingerprint once more as the server does: pt-query-digest's rules leave some values in (0xDEADBEEF in
 // capitals, what is behind a quote that is not closed).
 func withoutValues(fingerprint string) string {
-	return remains.ReplaceAllString(strings.ToValidUTF8(string(lexerFingerprint(nil, []byte(fingerprint), nil)), "?"), "$1?")
+	return remains().ReplaceAllString(strings.ToValidUTF8(string(lexerFingerprint(nil, []byte(fingerprint), nil)), "?"), "$1?")
 }
 
 // remains is what is left of a value behind its question mark; one inside a name is a shard's number.
-var remains = regexp.MustCompile(`(^|[^\pL\pN_.$])\?[\pL\pN_]+`)
+var remains = lazy.Regexp(`(^|[^\pL\pN_.$])\?[\pL\pN_]+`)
 
 // Anonymize takes values, users, hosts and the names of inputs out of what the listing says. Equal names have equal numbers.
 func (l *Listing) Anonymize() {

@@ -119,17 +119,18 @@ type tail struct {
 
 const tailStep = 0.1
 
-var tails = func() (out []*tail) {
+var tails = sync.OnceValue(func() (out []*tail) {
 	for _, df := range []float64{1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30, 40, 60, 100, 200, 400, 1000} {
 		out = append(out, &tail{df: df})
 	}
 	return out
-}()
+})
 
 // tailOf is the tail with so many degrees of freedom, or with a few less.
 func tailOf(df float64) *tail {
-	best := tails[0]
-	for _, t := range tails {
+	list := tails()
+	best := list[0]
+	for _, t := range list {
 		if t.df <= df {
 			best = t
 		}

@@ -5,21 +5,22 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
+
+	"stowage/internal/lazy"
 )
 
 // A slow or general log that went through syslog has a prefix on every line: when, from which host, which program. syslogReader
 // takes the prefixes off. Lines of other programs and hosts, which a syslog holds in between, are left out and counted.
 
 // syslogPrefix is that of RFC 3164 (Nov 21 10:00:00 db1 mysqld[7]: ) or with the time of RFC 3339; a priority may be before.
-var syslogPrefix = regexp.MustCompile(`^(?:<\d{1,3}>(?:1 )?)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)) (\S+ [^\s:\[]+(?:\[\d+\])?):? ?`)
+var syslogPrefix = lazy.Regexp(`^(?:<\d{1,3}>(?:1 )?)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)) (\S+ [^\s:\[]+(?:\[\d+\])?):? ?`)
 
 // noteOtherPrograms is the Remark on lines of a syslog that are not the log's.
 const noteOtherPrograms = "lines of other programs or hosts in the syslog: not read"
 
 // splitSyslog is the host and program of a line, and what it says; ok is false for a line without a prefix.
 func splitSyslog(line []byte) (from, says []byte, ok bool) {
-	m := syslogPrefix.FindSubmatchIndex(line)
+	m := syslogPrefix().FindSubmatchIndex(line)
 	if m == nil {
 		return nil, line, false
 	}

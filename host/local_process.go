@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 	"stowage/internal/safefile"
 )
 
@@ -179,7 +179,7 @@ func (l *Local) explain(i Instance, logFrom int64, err error) error {
 		return &farm.Error{Op: "start instance", Subject: string(i.Name), Err: ErrPrepared}
 	}
 	err = fmt.Errorf("the server ended (%v); its log says:\n  %s", err, tail(logFile, 5))
-	if badOption.Match(raw) { // it would end the same way the next time
+	if badOption().Match(raw) { // it would end the same way the next time
 		err = fmt.Errorf("%w: %w", farm.ErrRefused, err)
 	}
 	return &farm.Error{Op: "start instance", Subject: string(i.Name),
@@ -189,7 +189,7 @@ func (l *Local) explain(i Instance, logFrom int64, err error) error {
 
 // badOption is what servers say of an option file that they cannot use: MariaDB
 // 10.11 and MySQL 9.7 in my_getopt.c and my_default.c.
-var badOption = regexp.MustCompile(`(?i)unknown (variable|option|suffix)|ambiguous option|Error while setting value|Unknown/unsupported storage engine|Found option without preceding group|requires an argument`)
+var badOption = lazy.Regexp(`(?i)unknown (variable|option|suffix)|ambiguous option|Error while setting value|Unknown/unsupported storage engine|Found option without preceding group|requires an argument`)
 
 func (l *Local) openLog(path string) (*os.File, error) {
 	f, err := safefile.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)

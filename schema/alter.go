@@ -2,9 +2,10 @@ package schema
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // ErrByHand: the differences are of a kind for which no ALTER is written.
@@ -97,13 +98,13 @@ func columns(is, should []Part) []string {
 	return out
 }
 
-var foreign = regexp.MustCompile(`(?is)\bFOREIGN\s+KEY\b`)
+var foreign = lazy.Regexp(`(?is)\bFOREIGN\s+KEY\b`)
 
 func dropConstraint(p Part) (string, error) {
 	switch {
 	case !strings.HasPrefix(strings.ToUpper(p.Text), "CONSTRAINT"):
 		return "", ErrByHand // it has no name
-	case foreign.MatchString(mask(p.Text)):
+	case foreign().MatchString(mask(p.Text)):
 		return "DROP FOREIGN KEY " + quoted(p.Name), nil
 	}
 	return "DROP CONSTRAINT " + quoted(p.Name), nil
@@ -130,11 +131,11 @@ func changeOptions(is, should string) (string, error) {
 	return out, nil
 }
 
-var option = regexp.MustCompile("(?i)(`?)([A-Z_]+)`?\\s*=|\\b(WITH SYSTEM VERSIONING)\\b")
+var option = lazy.Regexp("(?i)(`?)([A-Z_]+)`?\\s*=|\\b(WITH SYSTEM VERSIONING)\\b")
 
 func optionNames(s string) []string {
 	var out []string
-	for _, m := range option.FindAllStringSubmatch(maskText(s), -1) {
+	for _, m := range option().FindAllStringSubmatch(maskText(s), -1) {
 		if m[3] != "" {
 			out = append(out, strings.ToUpper(m[3]))
 		} else {

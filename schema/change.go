@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 )
 
 // Change is what a script does to one table.
@@ -75,40 +76,40 @@ func withoutComments(s string) (string, *refusal) {
 
 // others are statements that people put into such scripts, and why they do not belong there.
 var others = []struct {
-	start *regexp.Regexp
+	start func() *regexp.Regexp
 	refusal
 }{
-	{regexp.MustCompile(`(?i)^RENAME\b`), refusal{"it renames a table", "a table that is renamed on one side only stops replication; rename it in a maintenance window"}},
-	{regexp.MustCompile(`(?i)^(DROP|TRUNCATE)\s+(TEMPORARY\s+)?TABLES?\b|^TRUNCATE\b`), refusal{"it removes all rows of a table", "Stowage never does that; drop the table yourself when no client needs it"}},
-	{regexp.MustCompile(`(?i)^CREATE\s+(OR\s+REPLACE\s+)?(TEMPORARY\s+)?TABLE\b`), refusal{"it makes a table", "a new table needs no swing: create it through the binary log"}},
-	{regexp.MustCompile(`(?i)^(INSERT|UPDATE|DELETE|REPLACE|LOAD|SELECT|WITH|CALL|DO|HANDLER)\b`), refusal{"it reads or writes rows", "let the application, or a separate script, write rows"}},
-	{regexp.MustCompile(`(?i)^SET\b`), refusal{"it changes a setting", "leave SET out: Stowage sets what an ALTER needs"}},
-	{regexp.MustCompile(`(?i)^(DELIMITER|SOURCE|TEE|PROMPT|PAGER|SYSTEM)\b|^\\`), refusal{"it is a word of the mysql client, not of a server", "leave it out"}},
-	{regexp.MustCompile(`(?i)^USE\b`), refusal{"it chooses a database", "leave it out: --shards says which databases are changed"}},
-	{regexp.MustCompile(`(?i)^(BEGIN|START|COMMIT|ROLLBACK|LOCK|UNLOCK|FLUSH)\b`), refusal{"it belongs to transactions or locks", "leave it out"}},
-	{regexp.MustCompile(`(?i)^(CREATE|ALTER|DROP)\b`), refusal{"it changes no table", "write ALTER TABLE, CREATE INDEX, DROP INDEX or OPTIMIZE TABLE; views, routines, triggers and events are not changed by swings"}},
-	{regexp.MustCompile(``), refusal{"an unknown statement", "write ALTER TABLE, CREATE INDEX, DROP INDEX or OPTIMIZE TABLE"}},
+	{lazy.Regexp(`(?i)^RENAME\b`), refusal{"it renames a table", "a table that is renamed on one side only stops replication; rename it in a maintenance window"}},
+	{lazy.Regexp(`(?i)^(DROP|TRUNCATE)\s+(TEMPORARY\s+)?TABLES?\b|^TRUNCATE\b`), refusal{"it removes all rows of a table", "Stowage never does that; drop the table yourself when no client needs it"}},
+	{lazy.Regexp(`(?i)^CREATE\s+(OR\s+REPLACE\s+)?(TEMPORARY\s+)?TABLE\b`), refusal{"it makes a table", "a new table needs no swing: create it through the binary log"}},
+	{lazy.Regexp(`(?i)^(INSERT|UPDATE|DELETE|REPLACE|LOAD|SELECT|WITH|CALL|DO|HANDLER)\b`), refusal{"it reads or writes rows", "let the application, or a separate script, write rows"}},
+	{lazy.Regexp(`(?i)^SET\b`), refusal{"it changes a setting", "leave SET out: Stowage sets what an ALTER needs"}},
+	{lazy.Regexp(`(?i)^(DELIMITER|SOURCE|TEE|PROMPT|PAGER|SYSTEM)\b|^\\`), refusal{"it is a word of the mysql client, not of a server", "leave it out"}},
+	{lazy.Regexp(`(?i)^USE\b`), refusal{"it chooses a database", "leave it out: --shards says which databases are changed"}},
+	{lazy.Regexp(`(?i)^(BEGIN|START|COMMIT|ROLLBACK|LOCK|UNLOCK|FLUSH)\b`), refusal{"it belongs to transactions or locks", "leave it out"}},
+	{lazy.Regexp(`(?i)^(CREATE|ALTER|DROP)\b`), refusal{"it changes no table", "write ALTER TABLE, CREATE INDEX, DROP INDEX or OPTIMIZE TABLE; views, routines, triggers and events are not changed by swings"}},
+	{lazy.Regexp(``), refusal{"an unknown statement", "write ALTER TABLE, CREATE INDEX, DROP INDEX or OPTIMIZE TABLE"}},
 }
 
 var (
-	alterStart    = regexp.MustCompile(`(?i)^ALTER\s+(ONLINE\s+|OFFLINE\s+)?(IGNORE\s+)?TABLE\s+(IF\s+EXISTS\s+)?`)
-	makeIndex     = regexp.MustCompile(`(?i)^CREATE\s+(OR\s+REPLACE\s+)?(?:ONLINE\s+|OFFLINE\s+)?((?:UNIQUE|FULLTEXT|SPATIAL)\s+)?INDEX\s+(IF\s+NOT\s+EXISTS\s+)?`)
-	dropIndex     = regexp.MustCompile(`(?i)^DROP\s+INDEX\s+(IF\s+EXISTS\s+)?`)
-	optimize      = regexp.MustCompile(`(?i)^OPTIMIZE\s+TABLE\s+`)
-	indexType     = regexp.MustCompile(`(?i)^\s*USING\s+[A-Z]+\b`)
-	on            = regexp.MustCompile(`(?i)^\s*ON\s+`)
-	lockWaits     = regexp.MustCompile(`(?i)^(NO)?WAIT\b|\bWAIT\s+\d+$|\s{2,}NOWAIT$`) // blanks: columns in parentheses were there
-	chosenByUs    = regexp.MustCompile(`(?i)\b(ALGORITHM|LOCK)\s*=?\s*(DEFAULT|INSTANT|NOCOPY|INPLACE|COPY|NONE|SHARED|EXCLUSIVE)\b`)
+	alterStart    = lazy.Regexp(`(?i)^ALTER\s+(ONLINE\s+|OFFLINE\s+)?(IGNORE\s+)?TABLE\s+(IF\s+EXISTS\s+)?`)
+	makeIndex     = lazy.Regexp(`(?i)^CREATE\s+(OR\s+REPLACE\s+)?(?:ONLINE\s+|OFFLINE\s+)?((?:UNIQUE|FULLTEXT|SPATIAL)\s+)?INDEX\s+(IF\s+NOT\s+EXISTS\s+)?`)
+	dropIndex     = lazy.Regexp(`(?i)^DROP\s+INDEX\s+(IF\s+EXISTS\s+)?`)
+	optimize      = lazy.Regexp(`(?i)^OPTIMIZE\s+TABLE\s+`)
+	indexType     = lazy.Regexp(`(?i)^\s*USING\s+[A-Z]+\b`)
+	on            = lazy.Regexp(`(?i)^\s*ON\s+`)
+	lockWaits     = lazy.Regexp(`(?i)^(NO)?WAIT\b|\bWAIT\s+\d+$|\s{2,}NOWAIT$`) // blanks: columns in parentheses were there
+	chosenByUs    = lazy.Regexp(`(?i)\b(ALGORITHM|LOCK)\s*=?\s*(DEFAULT|INSTANT|NOCOPY|INPLACE|COPY|NONE|SHARED|EXCLUSIVE)\b`)
 	leaveToUs     = refusal{"it tells the server how to do it (ALGORITHM, LOCK, WAIT, NOWAIT, ONLINE)", "leave it out: Stowage asks the server and chooses"}
 	otherDatabase = refusal{"a database before the name of a table", "leave it out: --shards says which databases are changed"}
 )
 
-var plainName = regexp.MustCompile(`^[0-9A-Za-z_$\x{80}-\x{ffff}]+$`)
+var plainName = lazy.Regexp(`^[0-9A-Za-z_$\x{80}-\x{ffff}]+$`)
 
 // named is name, for what people wrote: "" for a plain name that servers would not take for one.
 func named(s string) (string, string) {
 	n, rest := name(s)
-	if s = strings.TrimSpace(s); s != "" && s[0] != '`' && s[0] != '"' && !plainName.MatchString(n) {
+	if s = strings.TrimSpace(s); s != "" && s[0] != '`' && s[0] != '"' && !plainName().MatchString(n) {
 		return "", rest
 	}
 	return n, rest
@@ -118,8 +119,8 @@ func named(s string) (string, string) {
 func changeOf(s string) (Change, *refusal) {
 	var table, body string
 	switch masked := maskText(s); {
-	case alterStart.MatchString(masked):
-		m := alterStart.FindStringSubmatch(masked)
+	case alterStart().MatchString(masked):
+		m := alterStart().FindStringSubmatch(masked)
 		switch {
 		case m[1] != "":
 			return Change{}, &leaveToUs
@@ -129,15 +130,15 @@ func changeOf(s string) (Change, *refusal) {
 			return Change{}, &refusal{"IF EXISTS of a table", "leave it out: a shard without the table is named before anything begins"}
 		}
 		table, body = named(s[len(m[0]):])
-	case makeIndex.MatchString(masked):
-		m := makeIndex.FindStringSubmatch(masked)
+	case makeIndex().MatchString(masked):
+		m := makeIndex().FindStringSubmatch(masked)
 		if m[1] != "" {
 			return Change{}, &refusal{"CREATE OR REPLACE INDEX", "write ALTER TABLE ... DROP INDEX ..., ADD INDEX ..."}
 		}
 		index, rest := named(s[len(m[0]):])
-		kind := indexType.FindString(rest)
+		kind := indexType().FindString(rest)
 		rest = rest[len(kind):]
-		at := on.FindString(rest)
+		at := on().FindString(rest)
 		if at == "" || index == "" {
 			return Change{}, &refusal{"CREATE INDEX without a name or ON", "write CREATE INDEX name ON table (columns)"}
 		}
@@ -146,10 +147,10 @@ func changeOf(s string) (Change, *refusal) {
 			return Change{}, &otherDatabase
 		}
 		body = strings.ToUpper("ADD "+m[2]+"INDEX "+m[3]) + quoted(index) + kind + " " + strings.TrimSpace(rest)
-	case dropIndex.MatchString(masked):
-		m := dropIndex.FindStringSubmatch(masked)
+	case dropIndex().MatchString(masked):
+		m := dropIndex().FindStringSubmatch(masked)
 		index, rest := named(s[len(m[0]):])
-		at := on.FindString(rest)
+		at := on().FindString(rest)
 		if at == "" || index == "" {
 			return Change{}, &refusal{"DROP INDEX without a name or ON", "write DROP INDEX name ON table"}
 		}
@@ -160,9 +161,9 @@ func changeOf(s string) (Change, *refusal) {
 			return Change{}, &leaveToUs
 		}
 		body = strings.ToUpper("DROP INDEX "+m[1]) + quoted(index)
-	case optimize.MatchString(masked):
+	case optimize().MatchString(masked):
 		var rest string
-		if table, rest = named(s[len(optimize.FindString(masked)):]); strings.HasPrefix(rest, ".") {
+		if table, rest = named(s[len(optimize().FindString(masked)):]); strings.HasPrefix(rest, ".") {
 			return Change{}, &otherDatabase
 		} else if strings.TrimSpace(rest) != "" {
 			return Change{}, &refusal{"OPTIMIZE TABLE of more than one table", "write a statement for each table"}
@@ -170,7 +171,7 @@ func changeOf(s string) (Change, *refusal) {
 		body = "FORCE" // what InnoDB does for it
 	default:
 		for _, o := range others {
-			if o.start.MatchString(s) {
+			if o.start().MatchString(s) {
 				return Change{}, &o.refusal
 			}
 		}
@@ -183,7 +184,7 @@ func changeOf(s string) (Change, *refusal) {
 		return Change{}, &otherDatabase
 	case body == "":
 		return Change{}, &refusal{"it changes nothing", "say what is to be changed"}
-	case lockWaits.MatchString(outside(body)), chosenByUs.MatchString(outside(body)):
+	case lockWaits().MatchString(outside(body)), chosenByUs().MatchString(outside(body)):
 		return Change{}, &leaveToUs
 	}
 	for _, c := range clausesOf(body) {

@@ -3,6 +3,8 @@ package schema
 import (
 	"regexp"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // clause is one of an ALTER TABLE: what it does, by its first words, and the names that it speaks of.
@@ -16,34 +18,34 @@ type clause struct {
 // verbs are the clauses that Stowage knows, the longer before the shorter. A clause that is not in the list is never called safe.
 var verbs = []struct {
 	does  string
-	start *regexp.Regexp
+	start func() *regexp.Regexp
 }{
-	{"add partition", regexp.MustCompile(`(?i)^ADD\s+PARTITION\b`)},
-	{"add key", regexp.MustCompile(`(?i)^ADD\s+((UNIQUE|FULLTEXT|SPATIAL)\b(\s+(KEY|INDEX)\b)?|(KEY|INDEX|PRIMARY\s+KEY)\b)`)},
-	{"add constraint", regexp.MustCompile(`(?i)^ADD\s+(CONSTRAINT|FOREIGN\s+KEY|CHECK)\b`)},
-	{"unknown", regexp.MustCompile(`(?i)^ADD\s+(PERIOD|SYSTEM)\b`)},
-	{"add column", regexp.MustCompile(`(?i)^ADD\s+(COLUMN\b\s*)?(IF\s+NOT\s+EXISTS\b\s*)?`)},
-	{"drop partition", regexp.MustCompile(`(?i)^(DROP|TRUNCATE)\s+PARTITION\b`)},
-	{"drop key", regexp.MustCompile(`(?i)^DROP\s+(KEY|INDEX|PRIMARY\s+KEY)\b`)},
-	{"drop constraint", regexp.MustCompile(`(?i)^DROP\s+(CONSTRAINT|FOREIGN\s+KEY|CHECK)\b`)},
-	{"unknown", regexp.MustCompile(`(?i)^DROP\s+(PERIOD|SYSTEM)\b`)},
-	{"drop column", regexp.MustCompile(`(?i)^DROP\s+(COLUMN\b\s*)?(IF\s+EXISTS\b\s*)?`)},
-	{"modify column", regexp.MustCompile(`(?i)^MODIFY\s+(COLUMN\b\s*)?(IF\s+EXISTS\b\s*)?`)},
-	{"change column", regexp.MustCompile(`(?i)^CHANGE\s+(COLUMN\b\s*)?(IF\s+EXISTS\b\s*)?`)},
-	{"rename column", regexp.MustCompile(`(?i)^RENAME\s+COLUMN\b\s*(IF\s+EXISTS\b\s*)?`)},
-	{"rename index", regexp.MustCompile(`(?i)^RENAME\s+(INDEX|KEY)\b`)},
-	{"rename table", regexp.MustCompile(`(?i)^RENAME\b`)},
-	{"alter index", regexp.MustCompile(`(?i)^ALTER\s+(INDEX|KEY)\b`)},
-	{"alter column", regexp.MustCompile(`(?i)^ALTER\s+(COLUMN\b\s*)?(IF\s+EXISTS\b\s*)?`)},
-	{"exchange", regexp.MustCompile(`(?i)^(EXCHANGE\s+PARTITION|CONVERT\s+(PARTITION|TABLE))\b`)},
-	{"tablespace", regexp.MustCompile(`(?i)^(DISCARD|IMPORT)\b`)},
-	{"convert", regexp.MustCompile(`(?i)^CONVERT\s+TO\s+(CHARACTER\s+SET|CHARSET)\b`)},
-	{"reorganize partition", regexp.MustCompile(`(?i)^REORGANIZE\s+PARTITION\b`)},
-	{"coalesce partition", regexp.MustCompile(`(?i)^COALESCE\s+PARTITION\b`)},
-	{"partition by", regexp.MustCompile(`(?i)^PARTITION\s+BY\b`)},
-	{"remove partitioning", regexp.MustCompile(`(?i)^REMOVE\s+PARTITIONING\b`)},
-	{"force", regexp.MustCompile(`(?i)^FORCE\s*$`)},
-	{"option", regexp.MustCompile(`(?i)^(DEFAULT\s+)?(ENGINE|COMMENT|AUTO_INCREMENT|ROW_FORMAT|KEY_BLOCK_SIZE|CHARSET|CHARACTER\s+SET|COLLATE|STATS_[A-Z_]+|PAGE_[A-Z_]+|` + "`?" + `ENCRYPT[A-Z_]+` + "`?" + `|COMPRESSION|MAX_ROWS|MIN_ROWS|AVG_ROW_LENGTH|CHECKSUM|DELAY_KEY_WRITE|PACK_KEYS)\b`)},
+	{"add partition", lazy.Regexp(`(?i)^ADD\s+PARTITION\b`)},
+	{"add key", lazy.Regexp(`(?i)^ADD\s+((UNIQUE|FULLTEXT|SPATIAL)\b(\s+(KEY|INDEX)\b)?|(KEY|INDEX|PRIMARY\s+KEY)\b)`)},
+	{"add constraint", lazy.Regexp(`(?i)^ADD\s+(CONSTRAINT|FOREIGN\s+KEY|CHECK)\b`)},
+	{"unknown", lazy.Regexp(`(?i)^ADD\s+(PERIOD|SYSTEM)\b`)},
+	{"add column", lazy.Regexp(`(?i)^ADD\s+(COLUMN\b\s*)?(IF\s+NOT\s+EXISTS\b\s*)?`)},
+	{"drop partition", lazy.Regexp(`(?i)^(DROP|TRUNCATE)\s+PARTITION\b`)},
+	{"drop key", lazy.Regexp(`(?i)^DROP\s+(KEY|INDEX|PRIMARY\s+KEY)\b`)},
+	{"drop constraint", lazy.Regexp(`(?i)^DROP\s+(CONSTRAINT|FOREIGN\s+KEY|CHECK)\b`)},
+	{"unknown", lazy.Regexp(`(?i)^DROP\s+(PERIOD|SYSTEM)\b`)},
+	{"drop column", lazy.Regexp(`(?i)^DROP\s+(COLUMN\b\s*)?(IF\s+EXISTS\b\s*)?`)},
+	{"modify column", lazy.Regexp(`(?i)^MODIFY\s+(COLUMN\b\s*)?(IF\s+EXISTS\b\s*)?`)},
+	{"change column", lazy.Regexp(`(?i)^CHANGE\s+(COLUMN\b\s*)?(IF\s+EXISTS\b\s*)?`)},
+	{"rename column", lazy.Regexp(`(?i)^RENAME\s+COLUMN\b\s*(IF\s+EXISTS\b\s*)?`)},
+	{"rename index", lazy.Regexp(`(?i)^RENAME\s+(INDEX|KEY)\b`)},
+	{"rename table", lazy.Regexp(`(?i)^RENAME\b`)},
+	{"alter index", lazy.Regexp(`(?i)^ALTER\s+(INDEX|KEY)\b`)},
+	{"alter column", lazy.Regexp(`(?i)^ALTER\s+(COLUMN\b\s*)?(IF\s+EXISTS\b\s*)?`)},
+	{"exchange", lazy.Regexp(`(?i)^(EXCHANGE\s+PARTITION|CONVERT\s+(PARTITION|TABLE))\b`)},
+	{"tablespace", lazy.Regexp(`(?i)^(DISCARD|IMPORT)\b`)},
+	{"convert", lazy.Regexp(`(?i)^CONVERT\s+TO\s+(CHARACTER\s+SET|CHARSET)\b`)},
+	{"reorganize partition", lazy.Regexp(`(?i)^REORGANIZE\s+PARTITION\b`)},
+	{"coalesce partition", lazy.Regexp(`(?i)^COALESCE\s+PARTITION\b`)},
+	{"partition by", lazy.Regexp(`(?i)^PARTITION\s+BY\b`)},
+	{"remove partitioning", lazy.Regexp(`(?i)^REMOVE\s+PARTITIONING\b`)},
+	{"force", lazy.Regexp(`(?i)^FORCE\s*$`)},
+	{"option", lazy.Regexp(`(?i)^(DEFAULT\s+)?(ENGINE|COMMENT|AUTO_INCREMENT|ROW_FORMAT|KEY_BLOCK_SIZE|CHARSET|CHARACTER\s+SET|COLLATE|STATS_[A-Z_]+|PAGE_[A-Z_]+|` + "`?" + `ENCRYPT[A-Z_]+` + "`?" + `|COMPRESSION|MAX_ROWS|MIN_ROWS|AVG_ROW_LENGTH|CHECKSUM|DELAY_KEY_WRITE|PACK_KEYS)\b`)},
 }
 
 // notOurs are clauses of another kind of change.
@@ -54,14 +56,14 @@ var notOurs = map[string]refusal{
 }
 
 // trailing stands behind the clauses of an ALTER TABLE, without a comma before it.
-var trailing = regexp.MustCompile(`(?i)\b(PARTITION\s+BY|REMOVE\s+PARTITIONING)\b`)
+var trailing = lazy.Regexp(`(?i)\b(PARTITION\s+BY|REMOVE\s+PARTITIONING)\b`)
 
 // clausesOf takes the text behind ALTER TABLE name apart.
 func clausesOf(body string) []clause {
 	var texts []string
 	for _, t := range split(body, ',') {
 		t = strings.TrimSpace(t)
-		if m := trailing.FindStringIndex(outside(t)); m != nil && m[0] > 0 {
+		if m := trailing().FindStringIndex(outside(t)); m != nil && m[0] > 0 {
 			texts = append(texts, strings.TrimSpace(t[:m[0]]))
 			t = t[m[0]:]
 		}
@@ -95,7 +97,7 @@ func outside(s string) string {
 func clauseOf(text string) []clause {
 	masked := maskText(text)
 	for _, v := range verbs {
-		m := v.start.FindStringIndex(masked)
+		m := v.start().FindStringIndex(masked)
 		if m == nil {
 			continue
 		}

@@ -45,7 +45,7 @@ func (c Change) With(algorithm Algorithm, lock string, wait int, mariadb bool) s
 	}
 	if len(how) > 0 {
 		b.WriteString(" " + strings.Join(how, ", "))
-		if m := trailing.FindStringIndex(outside(body)); m == nil || m[0] > 0 {
+		if m := trailing().FindStringIndex(outside(body)); m == nil || m[0] > 0 {
 			b.WriteString(",")
 		}
 	}

@@ -3,6 +3,8 @@ package schema
 import (
 	"regexp"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // column is the line of a column of SHOW CREATE TABLE, taken apart.
@@ -144,7 +146,7 @@ func (c *column) takeCharset(options string) {
 // optionValues are the options of a table, by name in upper letters.
 func optionValues(s string) map[string]string {
 	out := map[string]string{}
-	found := option.FindAllStringSubmatchIndex(maskText(s), -1)
+	found := option().FindAllStringSubmatchIndex(maskText(s), -1)
 	for n, m := range found {
 		end := len(s)
 		if n+1 < len(found) {
@@ -208,14 +210,14 @@ func inner(s string) string {
 	return s
 }
 
-var constant = regexp.MustCompile(`(?is)^(NULL|[-+]?[0-9.]+(e[-+]?[0-9]+)?|(_[a-z0-9]+\s*)?[bxn]?'.*'|true|false)$`)
+var constant = lazy.Regexp(`(?is)^(NULL|[-+]?[0-9.]+(e[-+]?[0-9]+)?|(_[a-z0-9]+\s*)?[bxn]?'.*'|true|false)$`)
 
 // isConstant reports whether a default is the same for every row: a literal, NULL, or none at all.
 func (c column) isConstant() bool {
 	if c.dflt == "" {
 		return true
 	}
-	if !constant.MatchString(c.dflt) {
+	if !constant().MatchString(c.dflt) {
 		return false
 	}
 	at := strings.IndexByte(c.dflt, '\'') // a literal, and not two with something between

@@ -2,9 +2,10 @@ package schema
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // key is the line of a key, taken apart.
@@ -16,15 +17,15 @@ type key struct {
 	plain   string
 }
 
-var hiddenKey = regexp.MustCompile(`(?i)\s*(\bIGNORED\b|/\*!80000 INVISIBLE \*/)`)
+var hiddenKey = lazy.Regexp(`(?i)\s*(\bIGNORED\b|/\*!80000 INVISIBLE \*/)`)
 
 func keyOf(p Part) key {
 	k := key{whole: true}
 	upper := strings.ToUpper(p.Text)
 	k.unique = strings.HasPrefix(upper, "PRIMARY") || strings.HasPrefix(upper, "UNIQUE")
 	_, inside, behind, _ := body(p.Text)
-	k.hidden = hiddenKey.MatchString(maskText(behind)) || strings.Contains(behind, "80000 INVISIBLE")
-	k.plain = strings.TrimSpace(p.Text[:len(p.Text)-len(behind)] + hiddenKey.ReplaceAllString(behind, ""))
+	k.hidden = hiddenKey().MatchString(maskText(behind)) || strings.Contains(behind, "80000 INVISIBLE")
+	k.plain = strings.TrimSpace(p.Text[:len(p.Text)-len(behind)] + hiddenKey().ReplaceAllString(behind, ""))
 	for _, c := range split(inside, ',') {
 		n, rest := name(c)
 		k.columns = append(k.columns, strings.ToLower(n))
@@ -39,7 +40,7 @@ func (k key) has(column string) bool { return slices.Contains(k.columns, strings
 
 // nameless is the definition without the name.
 func nameless(p Part) string {
-	start := keyStart.FindString(p.Text)
+	start := keyStart().FindString(p.Text)
 	_, rest := name(p.Text[len(start):])
 	return strings.ToUpper(strings.TrimSpace(start)) + " " + strings.TrimSpace(rest)
 }

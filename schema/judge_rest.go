@@ -2,13 +2,14 @@ package schema
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // cascades are what a foreign key does to rows by itself: the engine does it on each side, and no row event says so.
-var cascades = regexp.MustCompile(`(?i)\bON\s+(DELETE|UPDATE)\s+(CASCADE|SET\s+NULL|SET\s+DEFAULT)\b`)
+var cascades = lazy.Regexp(`(?i)\bON\s+(DELETE|UPDATE)\s+(CASCADE|SET\s+NULL|SET\s+DEFAULT)\b`)
 
 // constraintsGone are foreign keys and checks that go, or change.
 func (j *judging) constraintsGone() []part {
@@ -23,10 +24,10 @@ func (j *judging) constraintsGone() []part {
 		switch {
 		case err != nil || strings.HasPrefix(strings.ToUpper(c.Text), "PERIOD"):
 			p.refused, p.noWay = "a constraint without a name, or a period, is not changed by swings", true
-		case foreign.MatchString(mask(c.Text)) && cascades.MatchString(mask(c.Text)):
+		case foreign().MatchString(mask(c.Text)) && cascades().MatchString(mask(c.Text)):
 			p.noWay = true
 			p.refused = fmt.Sprintf("foreign key %s deletes or changes rows, and no row event says so: without it those rows would stay on the altered side, without an error", c.Name)
-		case foreign.MatchString(mask(c.Text)), j.around.MySQL:
+		case foreign().MatchString(mask(c.Text)), j.around.MySQL:
 			p.class = Directional // the altered side takes rows that the other would refuse
 		}
 		out = append(out, p)
@@ -39,13 +40,13 @@ func (j *judging) sameConstraint(was, is Part) bool {
 	if was.Text == is.Text {
 		return true
 	}
-	if at := references.FindStringIndex(was.Text); at != nil { // names behind it are of another table
+	if at := references().FindStringIndex(was.Text); at != nil { // names behind it are of another table
 		return j.nowNamed(was.Text[:at[0]])+was.Text[at[0]:] == is.Text
 	}
 	return j.nowNamed(was.Text) == is.Text
 }
 
-var references = regexp.MustCompile("\\bREFERENCES `")
+var references = lazy.Regexp("\\bREFERENCES `")
 
 // nowNamed gives the columns of a definition the names that they have after the change.
 func (j *judging) nowNamed(text string) string {
@@ -68,10 +69,10 @@ func (j *judging) constraintsNew() []part {
 		switch {
 		case err != nil || strings.HasPrefix(strings.ToUpper(c.Text), "PERIOD"):
 			p.refused, p.noWay = "a constraint without a name, or a period, is not added by swings", true
-		case foreign.MatchString(mask(c.Text)):
+		case foreign().MatchString(mask(c.Text)):
 			p.noWay = true
 			p.refused = fmt.Sprintf("foreign key %s: a row without its parent may be written on the other side, and replication would stop there", c.Name)
-			if cascades.MatchString(mask(c.Text)) {
+			if cascades().MatchString(mask(c.Text)) {
 				p.refused += "; it would also delete or change rows on the altered side that stay on the other, without an error"
 			}
 		case j.around.MySQL:
@@ -139,15 +140,15 @@ func (j *judging) options() []part {
 }
 
 var (
-	byHash   = regexp.MustCompile(`(?i)\bPARTITION\s+BY\s+(LINEAR\s+)?(HASH|KEY)\b`)
-	takesAll = regexp.MustCompile(`(?i)\bVALUES\s+LESS\s+THAN\s+\(?MAXVALUE\b|\bDEFAULT\s+ENGINE\b|^[^(]*\bPARTITION\s+BY\s+SYSTEM_TIME\b`)
-	byRange  = regexp.MustCompile(`(?i)\bPARTITION\s+BY\s+RANGE\b`)
+	byHash   = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+(LINEAR\s+)?(HASH|KEY)\b`)
+	takesAll = lazy.Regexp(`(?i)\bVALUES\s+LESS\s+THAN\s+\(?MAXVALUE\b|\bDEFAULT\s+ENGINE\b|^[^(]*\bPARTITION\s+BY\s+SYSTEM_TIME\b`)
+	byRange  = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+RANGE\b`)
 )
 
 // hasAll reports whether partitions have a place for every row.
 func hasAll(partitions string) bool {
 	text := mask(partitions)
-	return text == "" || byHash.MatchString(text) || takesAll.MatchString(text)
+	return text == "" || byHash().MatchString(text) || takesAll().MatchString(text)
 }
 
 // partitioning: rows travel by their values, whatever part of the table they are in. What counts is whether each row has a place.
@@ -183,7 +184,7 @@ func (j *judging) partitioning() []part {
 	case strings.Contains(strings.ToUpper(text), "SUBPARTITION"):
 		p.refused = "subpartitions are not changed by swings"
 	case hasAll(is):
-	case does["add partition"], does["reorganize partition"] && byRange.MatchString(text):
+	case does["add partition"], does["reorganize partition"] && byRange().MatchString(text):
 		p.class = Directional // the altered side takes rows that the other would refuse
 	default:
 		p.refused = "a row of the other side may have no partition, and replication would stop there; give it a partition for all other values (MAXVALUE, DEFAULT)"

@@ -2,8 +2,9 @@ package schema
 
 import (
 	"errors"
-	"regexp"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // Table is a table as a server defines it.
@@ -26,11 +27,11 @@ type Part struct {
 // ErrNoTable: a statement makes no table.
 var ErrNoTable = errors.New("no CREATE TABLE or CREATE SEQUENCE")
 
-var creates = regexp.MustCompile(`(?is)^CREATE\s+(?:OR\s+REPLACE\s+)?(TABLE|SEQUENCE)\s+(?:IF\s+NOT\s+EXISTS\s+)?`)
+var creates = lazy.Regexp(`(?is)^CREATE\s+(?:OR\s+REPLACE\s+)?(TABLE|SEQUENCE)\s+(?:IF\s+NOT\s+EXISTS\s+)?`)
 
 // Named is the table or sequence that a statement makes; ErrNoTable for any other. A database before the name is left out.
 func Named(statement string) (string, error) {
-	at := creates.FindStringIndex(statement)
+	at := creates().FindStringIndex(statement)
 	if at == nil {
 		return "", ErrNoTable
 	}
@@ -53,7 +54,7 @@ func Read(create string) (Table, error) {
 	}
 	t := Table{Name: n}
 	before, inside, after, ok := body(create)
-	if !ok || strings.EqualFold(creates.FindStringSubmatch(create)[1], "SEQUENCE") {
+	if !ok || strings.EqualFold(creates().FindStringSubmatch(create)[1], "SEQUENCE") {
 		t.Options = strings.TrimSpace(create)
 		t.Text = t.Options
 		return t, nil
@@ -81,18 +82,18 @@ func Read(create string) (Table, error) {
 }
 
 var (
-	keyStart        = regexp.MustCompile(`(?is)^(PRIMARY\s+KEY|(?:UNIQUE|FULLTEXT|SPATIAL)\s+(?:KEY|INDEX)?|KEY\s|INDEX\s)`)
-	constraintStart = regexp.MustCompile(`(?is)^(CONSTRAINT\s|FOREIGN\s+KEY|CHECK\s*\(|PERIOD\s+FOR\s)`)
-	anyPartitions   = regexp.MustCompile(`(?i)(/\*[!M][!]?\d+\s*)?\bPARTITION\s+BY\b`)
-	counter         = regexp.MustCompile(`(?i)\s*\bAUTO_INCREMENT=\d+`)
-	oldUTF8         = regexp.MustCompile(`(?i)\butf8(_[a-z0-9_]+|\b)`)
+	keyStart        = lazy.Regexp(`(?is)^(PRIMARY\s+KEY|(?:UNIQUE|FULLTEXT|SPATIAL)\s+(?:KEY|INDEX)?|KEY\s|INDEX\s)`)
+	constraintStart = lazy.Regexp(`(?is)^(CONSTRAINT\s|FOREIGN\s+KEY|CHECK\s*\(|PERIOD\s+FOR\s)`)
+	anyPartitions   = lazy.Regexp(`(?i)(/\*[!M][!]?\d+\s*)?\bPARTITION\s+BY\b`)
+	counter         = lazy.Regexp(`(?i)\s*\bAUTO_INCREMENT=\d+`)
+	oldUTF8         = lazy.Regexp(`(?i)\butf8(_[a-z0-9_]+|\b)`)
 )
 
 func (t *Table) add(text string) {
-	text = unquoted(text, func(s string) string { return oldUTF8.ReplaceAllString(s, "utf8mb3$1") })
+	text = unquoted(text, func(s string) string { return oldUTF8().ReplaceAllString(s, "utf8mb3$1") })
 	switch {
 	case text == "":
-	case constraintStart.MatchString(text):
+	case constraintStart().MatchString(text):
 		p := Part{Text: text}
 		if rest, is := cutWord(text, "CONSTRAINT"); is {
 			p.Name, _ = name(rest)
@@ -100,8 +101,8 @@ func (t *Table) add(text string) {
 			p.Name = strings.Join(strings.Fields(text), " ")
 		}
 		t.Constraints = append(t.Constraints, p)
-	case keyStart.MatchString(text):
-		start := strings.ToUpper(keyStart.FindString(text))
+	case keyStart().MatchString(text):
+		start := strings.ToUpper(keyStart().FindString(text))
 		p := Part{Name: "PRIMARY KEY", Text: text}
 		if !strings.HasPrefix(start, "PRIMARY") {
 			p.Name, _ = name(text[len(start):])
@@ -117,7 +118,7 @@ func (t *Table) add(text string) {
 func (t *Table) options(after string) {
 	at := -1
 	masked := mask(after)
-	if m := anyPartitions.FindStringIndex(masked); m != nil {
+	if m := anyPartitions().FindStringIndex(masked); m != nil {
 		at = m[0]
 	}
 	if at >= 0 {
@@ -125,7 +126,7 @@ func (t *Table) options(after string) {
 		after = after[:at]
 	}
 	t.Options = strings.TrimSpace(unquoted(after, func(s string) string {
-		return oldUTF8.ReplaceAllString(counter.ReplaceAllString(s, ""), "utf8mb3$1")
+		return oldUTF8().ReplaceAllString(counter().ReplaceAllString(s, ""), "utf8mb3$1")
 	}))
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 	"stowage/mysql"
 	"stowage/mysql/latest"
 	"stowage/reshape/spec"
@@ -48,7 +48,7 @@ func Of(shape latest.Shape, shard farm.ShardName, tenant string, form latest.For
 	}}
 }
 
-var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
+var wholeNumber = lazy.Regexp(`^-?[0-9]+$`)
 
 // shownTenants is how many tenants are named beside one that is not there.
 const shownTenants = 10
@@ -71,7 +71,7 @@ func CheckTenant(ctx context.Context, server *mysql.Server, shape latest.Shape, 
 	if err != nil {
 		return err
 	}
-	if !isNumber || wholeNumber.MatchString(tenant) {
+	if !isNumber || wholeNumber().MatchString(tenant) {
 		_, err = shape.Flag(ctx, view, shard, tenant)
 		if !errors.Is(err, latest.ErrNoTenant) {
 			return err

@@ -9,12 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 	"stowage/internal/safefile"
 )
 
@@ -119,14 +119,14 @@ func addressOf(repository string, env []string) (string, error) {
 	return "rest:" + u.String(), nil
 }
 
-var userinfo = regexp.MustCompile(`://([^/@:]*):[^/@]*@`)
+var userinfo = lazy.Regexp(`://([^/@:]*):[^/@]*@`)
 
 func withoutPassword(address string) string {
-	return userinfo.ReplaceAllString(address, "://$1:***@")
+	return userinfo().ReplaceAllString(address, "://$1:***@")
 }
 
 // isSSHWord is what may be handed to ssh: no option, and nothing that restic's splitting of the command would take apart.
-var isSSHWord = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@%+-]*$|^\[?[0-9a-fA-F:.]+\]?$`)
+var isSSHWord = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_.@%+-]*$|^\[?[0-9a-fA-F:.]+\]?$`)
 
 // sftpOptions has restic start ssh so that it never asks, and ends when the other machine is gone.
 func sftpOptions(repository string) ([]string, error) {
@@ -155,12 +155,12 @@ func sftpOptions(repository string) ([]string, error) {
 		if o.value == "" {
 			continue
 		}
-		if !isSSHWord.MatchString(o.value) {
+		if !isSSHWord().MatchString(o.value) {
 			return nil, fmt.Errorf("%.100q cannot be handed to ssh", o.value)
 		}
 		command += " " + o.flag + " " + o.value
 	}
-	if !isSSHWord.MatchString(host) {
+	if !isSSHWord().MatchString(host) {
 		return nil, fmt.Errorf("%.100q is not the name of a host", host)
 	}
 	return []string{"-o", "sftp.command=" + command + " " + host + " -s sftp"}, nil

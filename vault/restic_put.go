@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stowage/internal/keeper"
+	"stowage/internal/lazy"
 )
 
 func (r *Restic) Put(ctx context.Context, set, name string, fill func(io.Writer) error) (Part, error) {
@@ -204,11 +204,11 @@ func (w *startWatch) String() string {
 }
 
 // storedSize is what restic says that a backup has added, as it is stored: "Added to the repository: 28.612 MiB (28.614 MiB stored)".
-var storedSize = regexp.MustCompile(`\(([0-9.]+) (B|KiB|MiB|GiB|TiB) stored\)`)
+var storedSize = lazy.Regexp(`\(([0-9.]+) (B|KiB|MiB|GiB|TiB) stored\)`)
 
 // stored is that in bytes, to a thousandth; 0 where restic does not say it.
 func stored(text string) int64 {
-	m := storedSize.FindStringSubmatch(text)
+	m := storedSize().FindStringSubmatch(text)
 	if m == nil {
 		return 0
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/keeper"
+	"stowage/internal/lazy"
 )
 
 // interruptPatience is how long restic may take to remove its lock when it is told to stop; then it is killed.
@@ -109,14 +109,14 @@ func (l *lastWords) Write(p []byte) (int, error) {
 }
 
 // traceLine is one of a stack trace, which restic prints with some errors.
-var traceLine = regexp.MustCompile(`^(\t|(github\.com/|golang\.org/|main\.|runtime\.)\S+$)`)
+var traceLine = lazy.Regexp(`^(\t|(github\.com/|golang\.org/|main\.|runtime\.)\S+$)`)
 
 // String leaves out stack traces, of one attempt after the other all but the last, and of more lines than a person reads all but the last.
 func (l *lastWords) String() string {
 	const again = " returned error, retrying after "
 	var lines []string
 	for line := range strings.Lines(string(bytes.TrimSpace(l.text))) {
-		if line = strings.TrimRight(line, "\r\n"); traceLine.MatchString(line) {
+		if line = strings.TrimRight(line, "\r\n"); traceLine().MatchString(line) {
 			continue
 		}
 		if n := len(lines); n > 0 && strings.Contains(line, again) && strings.Contains(lines[n-1], again) {
@@ -128,7 +128,7 @@ func (l *lastWords) String() string {
 }
 
 // lockHolder is how restic 0.14 to 0.18 name who holds a lock.
-var lockHolder = regexp.MustCompile(`already locked (?:exclusively )?by PID (\d+) on (\S+) by `)
+var lockHolder = lazy.Regexp(`already locked (?:exclusively )?by PID (\d+) on (\S+) by `)
 
 const lookAtLock = 2 * time.Second // how often a lock of somebody else's is tried again
 
@@ -141,7 +141,7 @@ func (r *Restic) unlocked(ctx context.Context, do func() error) error {
 		if !errors.As(err, &e) {
 			return err
 		}
-		holder := lockHolder.FindStringSubmatch(e.said)
+		holder := lockHolder().FindStringSubmatch(e.said)
 		if holder == nil {
 			return err
 		}

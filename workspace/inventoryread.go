@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 	"stowage/internal/safefile"
 	"stowage/inventory/claims"
 )
@@ -46,7 +46,7 @@ var SourceKinds = map[string]struct{ Needs, May []string }{
 var everySource = []string{"kind", "copy_of", "feeds", "covers"}
 
 // secretKey are attributes and variables that are never read.
-var secretKey = regexp.MustCompile(`(?i)pass|secret|token|(^|[._-])key$|credential`)
+var secretKey = lazy.Regexp(`(?i)pass|secret|token|(^|[._-])key$|credential`)
 
 // Inventory reads inventory.yaml. Without the file the sources are the servers
 // themselves; farm.yaml is always one. All faults come in one error, which
@@ -243,7 +243,7 @@ func (r *inventoryReader) sourceKey(s *claims.Spec, key string, v *yaml.Node) {
 		s.Attributes = map[string]string{}
 		r.named(v, what(), func(name string, v *yaml.Node) {
 			from := r.text(v, func() string { return name + " of " + what() })
-			if secretKey.MatchString(name) || secretKey.MatchString(from) {
+			if secretKey().MatchString(name) || secretKey().MatchString(from) {
 				r.fault(v, "%s: %s: %s may be a secret, which is never read", what(), name, from)
 			}
 			s.Attributes[name] = from

@@ -3,7 +3,6 @@ package workspace
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 	"stowage/reshape/spec"
 )
 
@@ -171,11 +171,11 @@ func (r *specReader) section(n *yaml.Node, name string, known []string, words ma
 	}
 }
 
-var orderWords = regexp.MustCompile(`(?i)^\s*(\S+)(?:\s+(asc|desc))?\s*$`)
+var orderWords = lazy.Regexp(`(?i)^\s*(\S+)(?:\s+(asc|desc))?\s*$`)
 
 func (r *specReader) order(child *yaml.Node, words []string) (out []spec.Order) {
 	for _, w := range words {
-		m := orderWords.FindStringSubmatch(w)
+		m := orderWords().FindStringSubmatch(w)
 		if m == nil {
 			r.fault(value(child, "latest"), "%q: an order is a column, and DESC where the largest comes first", w)
 			continue

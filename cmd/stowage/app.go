@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,6 +51,9 @@ type app struct {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, border func(string) error) int {
 	a := &app{stdout: stdout, stderr: stderr, border: border, busy: &busy{}, args: args}
 	root := a.root()
+	if slices.ContainsFunc(args, func(s string) bool { return strings.HasPrefix(s, cobra.ShellCompRequestCmd) }) {
+		completeNames(a, root)
+	}
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -123,7 +127,6 @@ Use it:   in a directory with a farm.yaml: inventory, plan, move, digest, report
 	}
 	root.AddCommand(a.manCommand())
 	addCompletion(root)
-	completeNames(a, root)
 	return root
 }
 

@@ -18,7 +18,9 @@ var namesInUse = regexp.MustCompile(`\b(PAIR|HOST|PLAN|PLAYBOOK|SHARD|INSTANCE|S
 
 // A verb whose arguments name something lets the shell complete it, and so does a flag.
 func TestEveryNameIsCompleted(t *testing.T) {
-	root := (&app{}).root()
+	a := &app{}
+	root := a.root()
+	completeNames(a, root)
 	seen := map[string]bool{}
 	_ = eachVerb(root, func(c *cobra.Command) error {
 		verb := verbPath(c)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"stowage/act"
 	"stowage/alter"
@@ -31,7 +32,7 @@ type kind struct {
 
 // kindOf is the kind of a run; the zero kind when this program does not know it.
 func kindOf(run store.Run) kind {
-	for _, k := range kinds {
+	for _, k := range kinds() {
 		if k.Name == run.Kind {
 			return k
 		}
@@ -48,35 +49,37 @@ func isHeld(s *store.Store, run store.Run) bool {
 	return err == nil && slices.ContainsFunc(now.Waiting(), func(w act.Approval) bool { return w.Step == kindOf(run).holdsBefore })
 }
 
-// kinds are all of them. A new act is a line here, and its verb.
-var kinds = []kind{
-	{Kind: move.Kind(nil), of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act {
-		return move.NewAct(bare, act.SwingSettings(goals), a.repair).Act
-	}},
-	{Kind: alter.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
-		return alter.NewAct(bare, act.SwingSettings(goals)).Act
-	}},
-	{Kind: reshape.Kind(nil), of: func(_ *app, bare *act.Act, _ placement.Goals) *act.Act { return reshape.NewAct(bare).Act }},
-	{Kind: backup.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
-		return backup.NewAct(bare, act.SwingSettings(goals)).Act
-	}},
-	{Kind: backup.RestoreKind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
-		return backup.NewRestore(bare, act.SwingSettings(goals)).Act
-	}},
-	{Kind: roll.RollKind(nil), of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act { return a.newRoller(bare, goals).Act }},
-	{
-		Kind: roll.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act { return newRoll(bare, goals).Act },
-		holdsBefore: roll.StepReturn,
-		letsGoOn: func(r store.Run) []string {
-			return []string{"stowage side in " + r.Subject, "stowage undo --run " + r.ID}
+// kinds are all of them, made at the first call: a runbook holds the text of all its steps. A new act is a line here, and its verb.
+var kinds = sync.OnceValue(func() []kind {
+	return []kind{
+		{Kind: move.Kind(nil), of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act {
+			return move.NewAct(bare, act.SwingSettings(goals), a.repair).Act
+		}},
+		{Kind: alter.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
+			return alter.NewAct(bare, act.SwingSettings(goals)).Act
+		}},
+		{Kind: reshape.Kind(nil), of: func(_ *app, bare *act.Act, _ placement.Goals) *act.Act { return reshape.NewAct(bare).Act }},
+		{Kind: backup.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
+			return backup.NewAct(bare, act.SwingSettings(goals)).Act
+		}},
+		{Kind: backup.RestoreKind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act {
+			return backup.NewRestore(bare, act.SwingSettings(goals)).Act
+		}},
+		{Kind: roll.RollKind(nil), of: func(a *app, bare *act.Act, goals placement.Goals) *act.Act { return a.newRoller(bare, goals).Act }},
+		{
+			Kind: roll.Kind(nil), of: func(_ *app, bare *act.Act, goals placement.Goals) *act.Act { return newRoll(bare, goals).Act },
+			holdsBefore: roll.StepReturn,
+			letsGoOn: func(r store.Run) []string {
+				return []string{"stowage side in " + r.Subject, "stowage undo --run " + r.ID}
+			},
 		},
-	},
-}
+	}
+})
 
 // actOf is the act that carries out runs of a kind; "": nothing has been begun, and any will do.
 func (a *app) actOf(d *session.Session, name string) (*act.Act, error) {
-	for _, k := range kinds {
-		if k.Name == cmp.Or(name, kinds[0].Name) {
+	for _, k := range kinds() {
+		if k.Name == cmp.Or(name, kinds()[0].Name) {
 			bare, goals, err := a.bareAct(d)
 			if err != nil {
 				return nil, err

@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"io"
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"stowage/internal/lazy"
 	"stowage/roll"
 )
 
@@ -57,7 +57,7 @@ func (x announced) WriteText(w io.Writer) error {
 	return err
 }
 
-var edition = regexp.MustCompile(`(?m)^SEQUENCE:(\d+)\r?$`)
+var edition = lazy.Regexp(`(?m)^SEQUENCE:(\d+)\r?$`)
 
 func (a *app) announce(name string, from time.Time) error {
 	d, err := a.open()
@@ -78,7 +78,7 @@ func (a *app) announce(name string, from time.Time) error {
 		return err
 	}
 	x := announced{FormatVersion: 1, Plan: p.Name, Begin: n.Begin().UTC(), End: n.End().UTC(), Over: n.IsOver()}
-	if m := edition.FindStringSubmatch(before); m != nil {
+	if m := edition().FindStringSubmatch(before); m != nil {
 		last, _ := strconv.Atoi(m[1]) // it is digits
 		x.Edition = last + 1
 	}

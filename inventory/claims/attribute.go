@@ -3,11 +3,11 @@ package claims
 import (
 	"cmp"
 	"net"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 )
 
 // shape is how values of an attribute are compared.
@@ -131,7 +131,7 @@ func plainValue(s shape, text string) string {
 			return strconv.FormatFloat(v, 'f', -1, 64)
 		}
 	case release:
-		if v := releases.FindString(text); v != "" {
+		if v := releases().FindString(text); v != "" {
 			return v
 		}
 	case path:
@@ -151,7 +151,7 @@ func plainValue(s shape, text string) string {
 }
 
 var (
-	releases = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
+	releases = lazy.Regexp(`\d+\.\d+(\.\d+)?`)
 	roles    = map[string]string{"master": "primary", "slave": "replica", "secondary": "replica", "standby": "replica", "writer": "primary", "reader": "replica"}
 )
 

@@ -6,11 +6,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"stowage/internal/lazy"
 	"stowage/inventory/claims"
 )
 
@@ -109,7 +109,7 @@ func (a *ansible) addHost(group, name string, place claims.Place) {
 	}
 }
 
-var section = regexp.MustCompile(`^\[([^:\]\s]+)(?::(hosts|vars|children))?\]\s*(?:#.*)?$`)
+var section = lazy.Regexp(`^\[([^:\]\s]+)(?::(hosts|vars|children))?\]\s*(?:#.*)?$`)
 
 // ini reads the INI form. A line that Ansible refuses is a fault, and the next
 // one is read all the same.
@@ -125,7 +125,7 @@ func (a *ansible) ini(file, src string) {
 		switch {
 		case line == "" || line[0] == '#' || line[0] == ';':
 		case line[0] == '[':
-			m := section.FindStringSubmatch(line)
+			m := section().FindStringSubmatch(line)
 			if m == nil {
 				a.fault(place, "%s is not a section: it is [group], [group:vars] or [group:children]", line)
 				state = ""
@@ -229,7 +229,7 @@ type lostVariable struct {
 	value      variable
 }
 
-var rangePart = regexp.MustCompile(`\[([0-9]*|[a-zA-Z]):([0-9]+|[a-zA-Z])(?::([0-9]+))?\]`)
+var rangePart = lazy.Regexp(`\[([0-9]*|[a-zA-Z]):([0-9]+|[a-zA-Z])(?::([0-9]+))?\]`)
 
 // mostHosts of one pattern.
 const mostHosts = 200_000
@@ -237,14 +237,14 @@ const mostHosts = 200_000
 // ranges expands db[001:120] and db[a:c:2]; both ends are included, several
 // ranges multiply.
 func ranges(pattern string) ([]string, error) {
-	at := rangePart.FindStringSubmatchIndex(pattern)
+	at := rangePart().FindStringSubmatchIndex(pattern)
 	if at == nil {
 		if strings.ContainsAny(pattern, "[]") {
 			return nil, fmt.Errorf("%s holds a range that cannot be read: it is [01:20] or [a:c]", pattern)
 		}
 		return []string{pattern}, nil
 	}
-	m := rangePart.FindStringSubmatch(pattern)
+	m := rangePart().FindStringSubmatch(pattern)
 	unreadable := fmt.Errorf("%s holds a range that cannot be read: it is [01:20] or [a:c]", pattern)
 	for _, digits := range m[1:] {
 		if len(digits) > 9 { // no farm has that many, and sums stay small
@@ -455,7 +455,7 @@ func (a *ansible) variable(vars map[string]variable, name string) (variable, boo
 	return v, ok
 }
 
-var simpleTemplate = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+var simpleTemplate = lazy.Regexp(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 
 // resolveTemplate puts variables in for {{ name }}. What is more than a name
 // stays, and is unknown.
@@ -463,8 +463,8 @@ func resolveTemplate(text, host string, vars map[string]variable, depth int) str
 	if depth > 5 || !strings.Contains(text, "{{") {
 		return text
 	}
-	return simpleTemplate.ReplaceAllStringFunc(text, func(t string) string {
-		name := simpleTemplate.FindStringSubmatch(t)[1]
+	return simpleTemplate().ReplaceAllStringFunc(text, func(t string) string {
+		name := simpleTemplate().FindStringSubmatch(t)[1]
 		if name == "inventory_hostname" {
 			return host
 		}

@@ -3,8 +3,9 @@ package sources
 import (
 	"net"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // dsn is a data source name, without user and password.
@@ -14,8 +15,8 @@ type dsn struct {
 }
 
 var (
-	urlDSN = regexp.MustCompile(`^(?:jdbc:)?(?:mysql|mariadb|mysqlx|mysql2)(?:[:+][a-z0-9]+)*://(.*)$`)
-	goDSN  = regexp.MustCompile(`^(?:[^/]*@)?(tcp|unix)\(([^)]*)\)/([^?]*)`)
+	urlDSN = lazy.Regexp(`^(?:jdbc:)?(?:mysql|mariadb|mysqlx|mysql2)(?:[:+][a-z0-9]+)*://(.*)$`)
+	goDSN  = lazy.Regexp(`^(?:[^/]*@)?(tcp|unix)\(([^)]*)\)/([^?]*)`)
 )
 
 // parseDSN reads the forms that clients of MySQL use: URLs, JDBC's with several
@@ -26,13 +27,13 @@ func parseDSN(text string) (dsn, bool) {
 	if !strings.ContainsAny(text, "/(=") {
 		return dsn{}, false // most are host:port
 	}
-	if m := urlDSN.FindStringSubmatch(text); m != nil {
+	if m := urlDSN().FindStringSubmatch(text); m != nil {
 		return urlParts(m[1]), true
 	}
 	if rest, ok := strings.CutPrefix(text, "mysql:"); ok && strings.Contains(rest, "=") {
 		return pdoParts(rest), true
 	}
-	if m := goDSN.FindStringSubmatch(text); m != nil {
+	if m := goDSN().FindStringSubmatch(text); m != nil {
 		d := dsn{database: m[3]}
 		if m[1] == "tcp" {
 			d.addresses = []string{withPort(m[2])}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"stowage/internal/lazy"
 	"stowage/internal/optionfile"
 	"stowage/inventory/claims"
 )
@@ -18,8 +19,8 @@ var optionNames = map[string]string{
 }
 
 var (
-	multiGroup  = regexp.MustCompile(`^mysqld(\d+)$`)
-	suffixGroup = regexp.MustCompile(`^(?:mysqld|server|mariadb|mariadbd)(\.[^.]+)$`)
+	multiGroup  = lazy.Regexp(`^mysqld(\d+)$`)
+	suffixGroup = lazy.Regexp(`^(?:mysqld|server|mariadb|mariadbd)(\.[^.]+)$`)
 )
 
 // options reads one option file and what it includes. Each [mysqldN] of
@@ -34,7 +35,7 @@ func (r *reader) options(file string, path string) {
 	}
 	suffixes := []string{}
 	for _, l := range list {
-		for _, re := range []*regexp.Regexp{multiGroup, suffixGroup} {
+		for _, re := range []*regexp.Regexp{multiGroup(), suffixGroup()} {
 			if m := re.FindStringSubmatch(l.Group); m != nil && !slices.Contains(suffixes, m[1]) {
 				suffixes = append(suffixes, m[1])
 			}

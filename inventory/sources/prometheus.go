@@ -9,11 +9,11 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"stowage/internal/lazy"
 	"stowage/inventory/claims"
 )
 
@@ -136,7 +136,7 @@ func (r *reader) samples(body []byte, attribute, query, label string) error {
 	return nil
 }
 
-var userinfo = regexp.MustCompile(`//\S*@`)
+var userinfo = lazy.Regexp(`//\S*@`)
 
 // bare is an address without user and password.
-func bare(address string) string { return userinfo.ReplaceAllString(address, "//") }
+func bare(address string) string { return userinfo().ReplaceAllString(address, "//") }

@@ -7,11 +7,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"stowage/internal/lazy"
 	"stowage/internal/safefile"
 	"stowage/inventory/claims"
 )
@@ -65,7 +65,7 @@ func (r *reader) fault(place claims.Place, format string, args ...any) {
 }
 
 var (
-	secrets   = regexp.MustCompile(`(?i)pass|secret|token|(^|[._-])key$|credential`)
+	secrets   = lazy.Regexp(`(?i)pass|secret|token|(^|[._-])key$|credential`)
 	templates = []string{"{{", "{%", "<%", "${", "%env(", "$ANSIBLE_VAULT"}
 )
 
@@ -81,7 +81,7 @@ func withoutUser(text string) (string, bool) {
 	return bare(text), true
 }
 
-func isSecret(name string) bool { return secrets.MatchString(name) }
+func isSecret(name string) bool { return secrets().MatchString(name) }
 
 func isTemplate(value string) bool {
 	return slices.ContainsFunc(templates, func(t string) bool { return strings.Contains(value, t) })

@@ -386,9 +386,9 @@ func (c clause) show() Judgement {
 	}
 	w := c.word(i)
 	switch {
-	case w == "" || vocabulary.serverShows[w] || w == "count" || w == "warnings":
+	case w == "" || vocabulary().serverShows[w] || w == "count" || w == "warnings":
 		return Judgement{Kind: Server, Reason: "asks about the server, not its data"}
-	case w == "create" && vocabulary.serverShows[c.word(i+1)]:
+	case w == "create" && vocabulary().serverShows[c.word(i+1)]:
 		return Judgement{Kind: Server, Reason: "asks about the server, not its data"}
 	case w == "variables" || w == "table", w == "index", w == "indexes", w == "keys":
 		return Judgement{Chance: "figures of the server"}

@@ -28,7 +28,7 @@ func (c clause) plain(j Judgement) Judgement {
 				}
 				continue
 			}
-			if c.symbol(i+1) == "." && vocabulary.systemSchemas[x.text] && !behindDot {
+			if c.symbol(i+1) == "." && vocabulary().systemSchemas[x.text] && !behindDot {
 				j.chance("tables of the server itself")
 			}
 			if x.kind == aWord && !behindDot {
@@ -81,7 +81,7 @@ func (c clause) bare(i int, j *Judgement, worst func(Kind, string)) {
 			worst(Write, "counts a sequence up")
 		}
 		j.chance("sequences")
-	case vocabulary.writing[w] && i > 0:
+	case vocabulary().writing[w] && i > 0:
 		worst(Unknown, writeWord+w)
 	case w == "procedure":
 		worst(Unknown, "PROCEDURE")
@@ -97,7 +97,7 @@ func (c clause) bare(i int, j *Judgement, worst func(Kind, string)) {
 // expression.
 func (c clause) opensList(i int) bool {
 	x := &c.t[i]
-	if x.kind == aWord && vocabulary.beforeParen[x.text] && c.symbol(i-1) != "." {
+	if x.kind == aWord && vocabulary().beforeParen[x.text] && c.symbol(i-1) != "." {
 		return true
 	}
 	if x.kind == aWord && isNumber(x.text) {
@@ -129,7 +129,7 @@ func (c clause) opensList(i int) bool {
 // call judges a call of a function.
 func (c clause) call(i int, behindDot bool, j *Judgement, worst func(Kind, string)) {
 	f := c.t[i].text
-	v := vocabulary
+	v := vocabulary()
 	switch {
 	case behindDot:
 		worst(Function, "calls a stored function: "+Clip(f, 40))
@@ -303,7 +303,7 @@ func (c clause) assignment(j *Judgement) (Kind, string) {
 		return Unknown, "a SET that is not understood"
 	}
 	switch {
-	case vocabulary.lifting[name], strings.HasPrefix(name, "wsrep_"), strings.HasPrefix(name, "gtid_"), strings.HasPrefix(name, "rpl_"):
+	case vocabulary().lifting[name], strings.HasPrefix(name, "wsrep_"), strings.HasPrefix(name, "gtid_"), strings.HasPrefix(name, "rpl_"):
 		return Server, "sets " + name + ", which is the replay's business"
 	case strings.HasPrefix(name, "character_set_"), strings.HasPrefix(name, "collation_"):
 		return c.charset()
@@ -321,7 +321,7 @@ func (c clause) charset() (Kind, string) {
 		switch {
 		case x.kind == aVariable, x.kind == aSystem && i > 0:
 			return Unknown, "a character set that is not named"
-		case vocabulary.charsets[name]:
+		case vocabulary().charsets[name]:
 			return Server, "a character set in which text cannot be judged: " + name
 		}
 	}

@@ -1,6 +1,9 @@
 package effect
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // wordSet is a set of words, written as a text of words.
 func wordSet(text string) map[string]bool {
@@ -18,7 +21,7 @@ type words struct {
 	serverShows, systemSchemas                                                  map[string]bool
 }
 
-var vocabulary = newWords()
+var vocabulary = sync.OnceValue(newWords)
 
 func newWords() *words {
 	return &words{

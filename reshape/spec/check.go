@@ -2,9 +2,10 @@ package spec
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // Problem is one thing in a spec that these tables do not allow.
@@ -40,7 +41,7 @@ func (s Spec) Complete(t Tables) Spec {
 }
 
 // moves are functions whose value moves on by itself.
-var moves = regexp.MustCompile(`(?i)\b(?:(?:now|sysdate|curdate|curtime|utc_timestamp|utc_date|utc_time|unix_timestamp|rand|uuid|uuid_short|connection_id|user|last_insert_id|sleep|localtime|localtimestamp)\s*\(|current_(?:timestamp|date|time|user)\b|utc_timestamp\b|@)`)
+var moves = lazy.Regexp(`(?i)\b(?:(?:now|sysdate|curdate|curtime|utc_timestamp|utc_date|utc_time|unix_timestamp|rand|uuid|uuid_short|connection_id|user|last_insert_id|sleep|localtime|localtimestamp)\s*\(|current_(?:timestamp|date|time|user)\b|utc_timestamp\b|@)`)
 
 type checking struct {
 	Spec
@@ -134,7 +135,7 @@ func (c *checking) child() {
 	if c.has("child.key", ch.Table, ch.Key) && !table.isUnique([]string{ch.Key}) {
 		c.fault("child.key", "%s is not a unique key of table %s without NULL", ch.Key, ch.Table)
 	}
-	if word := moves.FindString(ch.Counts); word != "" {
+	if word := moves().FindString(ch.Counts); word != "" {
 		c.fault("child.counts", "%s changes with time: a row would stop counting although nobody wrote it", strings.TrimRight(word, "( "))
 	}
 	columns := slices.Clone(ch.Parent)

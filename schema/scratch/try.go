@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"stowage/farm"
+	"stowage/internal/lazy"
 	"stowage/schema"
 )
 
@@ -79,9 +79,9 @@ func (s *Server) trials(change schema.Change) []trial {
 }
 
 var (
-	references = regexp.MustCompile("(?i)\\bREFERENCES\\s+(?:`?((?:[^`\\s.(]|``)+)`?\\s*\\.\\s*)?`?((?:[^`\\s.(]|``)+)`?")
-	nextval    = regexp.MustCompile("(?i)\\bnextval\\(`((?:[^`]|``)+)`\\.")
-	sequence   = regexp.MustCompile(`^CREATE SEQUENCE |^CREATE TABLE (?s:.*)\) ENGINE=\w+ SEQUENCE=1`)
+	references = lazy.Regexp("(?i)\\bREFERENCES\\s+(?:`?((?:[^`\\s.(]|``)+)`?\\s*\\.\\s*)?`?((?:[^`\\s.(]|``)+)`?")
+	nextval    = lazy.Regexp("(?i)\\bnextval\\(`((?:[^`]|``)+)`\\.")
+	sequence   = lazy.Regexp(`^CREATE SEQUENCE |^CREATE TABLE (?s:.*)\) ENGINE=\w+ SEQUENCE=1`)
 )
 
 // beside are the tables that a change of one touches: itself, those to which its foreign keys lead, or shall lead, those from which some lead to it, and all sequences. Defaults name their sequence with
@@ -90,16 +90,16 @@ func beside(tables map[string]string, change schema.Change) (statements []Statem
 	database, checks = "scratch", true
 	wanted := map[string]bool{change.Table: true}
 	for name, text := range tables {
-		if sequence.MatchString(text) {
+		if sequence().MatchString(text) {
 			wanted[name] = true
 		}
 		if name == change.Table {
 			text += " " + change.Text
-			if m := nextval.FindStringSubmatch(text); m != nil {
+			if m := nextval().FindStringSubmatch(text); m != nil {
 				database = strings.ReplaceAll(m[1], "``", "`")
 			}
 		}
-		for _, r := range references.FindAllStringSubmatch(text, -1) {
+		for _, r := range references().FindAllStringSubmatch(text, -1) {
 			to := strings.ReplaceAll(r[2], "``", "`")
 			switch {
 			case name == change.Table && (r[1] != "" || tables[to] == ""):
@@ -112,7 +112,7 @@ func beside(tables map[string]string, change schema.Change) (statements []Statem
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(wanted), func(a, b string) int { // sequences first: defaults name them
-		if as, bs := sequence.MatchString(tables[a]), sequence.MatchString(tables[b]); as != bs {
+		if as, bs := sequence().MatchString(tables[a]), sequence().MatchString(tables[b]); as != bs {
 			return map[bool]int{true: -1, false: 1}[as]
 		}
 		return strings.Compare(a, b)
