@@ -101,7 +101,7 @@ func wired(of stepName, kind Kind, text string, final bool) error {
 
 // overdue is the ordinary error of an attempt that used up its time.
 func overdue(of stepName, limit time.Duration, err error) error {
-	return wired(of, KindTimeout, fmt.Sprintf("took longer than %v: %v", limit.Round(100*time.Millisecond), err), false)
+	return wired(of, KindTimeout, fmt.Sprintf("took longer than %v: %v", limit, err), false)
 }
 
 // wireText makes any text fit for a protobuf string: server logs quoted in errors can hold any bytes.

@@ -113,7 +113,7 @@ func (p *performer) attempt(ctx context.Context, in stepInput) (stepOutput, erro
 		return stepOutput{}, interrupted(context.Cause(ctx).Error())
 	}
 	if err != nil && KindOf(err) == KindFailed && ctx.Err() != nil {
-		return stepOutput{}, overdue(nameOf(about.WorkflowExecution.RunID, in), about.Deadline.Sub(about.StartedTime), err)
+		return stepOutput{}, overdue(nameOf(about.WorkflowExecution.RunID, in), about.StartToCloseTimeout, err)
 	}
 	if err != nil {
 		return stepOutput{}, wireError(nameOf(about.WorkflowExecution.RunID, in), err)
