@@ -130,6 +130,7 @@ func (s *stay) look(ctx context.Context, fence map[farm.InstanceName]map[string]
 		return a, fmt.Errorf("%w: its settings cannot be read", farm.ErrInput)
 	}
 	var servers []probe.Server
+	var names []string
 	for _, m := range s.members {
 		name := m.Order.Leaves.Name
 		variables, status, err := m.Leaves.Settings(ctx)
@@ -147,15 +148,14 @@ func (s *stay) look(ctx context.Context, fence map[farm.InstanceName]map[string]
 			variables[v] = value
 		}
 		// Counters begin anew with a restart. Whether the server replicates is the one that is not a counter.
+		names = append(names, string(name))
 		servers = append(servers, probe.Server{Name: string(name), Variables: variables, Status: map[string]string{"slaves_running": status["slaves_running"]}})
 	}
 	facts, err := machines.Facts(ctx, place, s.order.Host, servers, "")
 	if err != nil {
 		return a, err
 	}
-	facts.Instances = slices.DeleteFunc(facts.Instances, func(i tune.Instance) bool { // others run on the machine, too
-		return !slices.ContainsFunc(servers, func(x probe.Server) bool { return x.Name == i.Name })
-	})
+	facts.Narrow(names) // others run on the machine, too
 	a.Seen = tune.See(facts, tune.Lasting(tune.Rules()))
 	return a, nil
 }

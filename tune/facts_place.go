@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -64,6 +65,25 @@ func (f *Facts) DataHomes() []string {
 		}
 	}
 	return out
+}
+
+// Narrow leaves what concerns these instances: themselves, and the filesystems on which they have a file. Servers and mounts of others
+// may change meanwhile. Where nobody knows their files, all filesystems stay.
+func (f *Facts) Narrow(names []string) {
+	f.Instances = slices.DeleteFunc(f.Instances, func(i Instance) bool { return !slices.Contains(names, i.Name) })
+	var theirs []string
+	for _, i := range f.Instances {
+		for _, file := range append(slices.Collect(maps.Values(i.Variables)), i.Datadir) {
+			if m, ok := f.mountOf(file); ok {
+				theirs = append(theirs, m.Dir)
+			}
+		}
+	}
+	if len(theirs) == 0 {
+		return
+	}
+	f.Mounts = slices.DeleteFunc(f.Mounts, func(m Mount) bool { return !slices.Contains(theirs, m.Dir) })
+	f.Fstab = slices.DeleteFunc(f.Fstab, func(l FstabLine) bool { return !slices.Contains(theirs, l.Dir) })
 }
 
 // Disk is the disk whose setting a path is: sda of "/sys/block/sda/queue/scheduler".

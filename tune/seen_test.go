@@ -1,6 +1,7 @@
 package tune_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,5 +121,36 @@ func TestFindingsThatAreCompared(t *testing.T) {
 	}
 	if n := len(tune.Lasting(tune.Rules())); passing == 0 || n+passing != len(tune.Rules()) {
 		t.Errorf("%d rules are compared, %d are not", n, passing)
+	}
+}
+
+// What others have on the machine is no matter: a server, and a filesystem on which none of these has a file.
+func TestOnlyTheirFilesystemsConcernInstances(t *testing.T) {
+	mount := func(dir string, options ...string) tune.Mount {
+		return tune.Mount{Dir: dir, Type: "ext4", Options: options, Device: "/dev/x"}
+	}
+	for name, tt := range map[string]struct {
+		mine tune.Instance
+		want []string
+	}{
+		"its data":               {tune.Instance{Name: "mine", Datadir: "/data/mine"}, []string{"/data"}},
+		"its log":                {tune.Instance{Name: "mine", Datadir: "/data/mine", Variables: map[string]string{"innodb_log_group_home_dir": "/theirs/redo"}}, []string{"/data", "/theirs"}},
+		"nobody knows its files": {tune.Instance{Name: "mine"}, []string{"/data", "/theirs", "/gone"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &tune.Facts{Instances: []tune.Instance{tt.mine, {Name: "theirs", Datadir: "/theirs/x"}},
+				Mounts: []tune.Mount{mount("/data"), mount("/theirs", "nobarrier")}, Fstab: []tune.FstabLine{{Number: 1, Mount: mount("/gone", "nobarrier")}}}
+			f.Narrow([]string{"mine"})
+			var got []string
+			for _, m := range f.Mounts {
+				got = append(got, m.Dir)
+			}
+			for _, l := range f.Fstab {
+				got = append(got, l.Dir)
+			}
+			if !slices.Equal(got, tt.want) || len(f.Instances) != 1 || f.Instances[0].Name != "mine" {
+				t.Errorf("%q and %d instances are left, want %q", got, len(f.Instances), tt.want)
+			}
+		})
 	}
 }
