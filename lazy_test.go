@@ -2,14 +2,11 @@ package stowage_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -17,21 +14,9 @@ import (
 // So a wrong one is no longer found at every start, and is found here.
 func TestExpressionsAreCompiledWhenAsked(t *testing.T) {
 	seen := 0
-	outside := []string{"e2e", "engined", "examples", "scripts", "testdata", "altertest", "browsertest", "mariadbtest", "notices"} // not in bin/stowage
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (path != "." && strings.HasPrefix(d.Name(), ".") || slices.Contains(outside, d.Name())):
-			return fs.SkipDir
-		case d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	outside := []string{"e2e", "engined", "examples", "scripts", "altertest", "browsertest", "mariadbtest", "notices"} // not in bin/stowage
+	skip := func(path string) bool { return slices.Contains(outside, filepath.Base(path)) }
+	eachSource(t, skip, func(_ string, files *token.FileSet, f *ast.File) {
 		for _, d := range f.Decls {
 			vars, ok := d.(*ast.GenDecl)
 			if !ok || vars.Tok != token.VAR {
@@ -51,11 +36,7 @@ func TestExpressionsAreCompiledWhenAsked(t *testing.T) {
 				return !isFunc
 			})
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if seen < 50 {
 		t.Errorf("%d expressions found, want 50 and more", seen)
 	}

@@ -5,8 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -40,20 +38,8 @@ var wholeLists = map[string]string{
 // TestMessagesAreTwoLines measures what errors, findings and refusals say in the source.
 func TestMessagesAreTwoLines(t *testing.T) {
 	seen := 0
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (path != "." && strings.HasPrefix(d.Name(), ".") || path == "e2e" || path == "internal" || d.Name() == "testdata"):
-			return fs.SkipDir
-		case d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	outside := func(path string) bool { return path == "e2e" || path == "internal" }
+	eachSource(t, outside, func(path string, files *token.FileSet, f *ast.File) {
 		ast.Inspect(f, func(n ast.Node) bool {
 			wrong, remedy := messageOf(n)
 			if wrong == nil {
@@ -74,11 +60,7 @@ func TestMessagesAreTwoLines(t *testing.T) {
 			}
 			return true
 		})
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if seen < 900 {
 		t.Errorf("%d messages are in the source: the test has lost sight of them", seen)
 	}

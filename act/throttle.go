@@ -115,9 +115,9 @@ func (p *Pace) govern(ctx context.Context, watched *watched) {
 		before, at = moved, now
 		p.mu.Lock()
 		p.governor.Step(max(0, flow), reading)
-		innocent := p.governor.IsInnocent()
+		inVain := p.governor.SlowedInVain()
 		p.mu.Unlock()
-		if innocent {
+		if inVain {
 			watched.relearn()
 		}
 	}

@@ -28,7 +28,7 @@ type Series struct {
 	Source   string   // where it was read
 	Limit    *float64 // what it may grow to, where the source says; else the farm does
 	Samples  []Sample
-	Remark   string // on where it is from, for the row
+	Remark   string // says in its row why this series was taken
 }
 
 // Row is the outlook of one resource of one subject.

@@ -98,13 +98,13 @@ func (g *Governor) Step(flow int64, r Reading) {
 	}
 }
 
-// acquittal is how many readings in a row a copy is at its floor before it is no longer taken for the cause of what is seen.
-const acquittal = 15
+// inVain is how many readings in a row a copy is at its floor before it is no longer taken for the cause of what is seen.
+const inVain = 15
 
-// IsInnocent reports whether the copy has been at its floor for so long that others make the servers slow. It is asked after each reading, and
+// SlowedInVain reports whether the copy has been at its floor for so long that others make the servers slow. It is asked after each reading, and
 // counts anew once it has said so.
-func (g *Governor) IsInnocent() bool {
-	if g.least < acquittal {
+func (g *Governor) SlowedInVain() bool {
+	if g.least < inVain {
 		return false
 	}
 	g.least = 0

@@ -195,12 +195,12 @@ func TestGovernorOfQuietServers(t *testing.T) {
 }
 
 // A copy that is at its floor for a while is not the cause of what is seen; that is said each time anew, and not of a copy that is faster.
-func TestGovernorIsInnocent(t *testing.T) {
+func TestGovernorSlowsInVain(t *testing.T) {
 	g := NewGovernor(Defaults())
 	said := 0
 	for n := range 200 {
 		g.Step(max(0, g.Rate()), Reading{Load: 9, LoadOf: "a", LoadText: "too much"})
-		if g.IsInnocent() {
+		if g.SlowedInVain() {
 			if said++; g.Rate() != Defaults().Floor {
 				t.Fatalf("at %d bytes a second, in second %d", g.Rate(), n)
 			}

@@ -13,8 +13,8 @@ type Seen struct {
 	Things   []string  `json:"things"`   // disks and mount points that were there
 }
 
-// Lasting are the rules whose findings stay until somebody changes a setting, a file or a part: only those say something when they are compared. The findings The findings of
-// the others come and go by themselves.
+// Lasting are the rules whose findings stay until somebody changes a setting, a file or a part: only those say something
+// when they are compared. The findings of the others come and go by themselves.
 func Lasting(rules []Rule) []Rule {
 	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Passing })
 }
