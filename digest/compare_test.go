@@ -194,6 +194,26 @@ func TestCompareIsInconclusiveOnThinEvidence(t *testing.T) {
 	}
 }
 
+// A class of which a handful of events is known needs a change that nobody would believe: its reason gives no such figure.
+func TestReasonsHoldFiguresThatAReaderCanUse(t *testing.T) {
+	t.Parallel()
+	window := &evidence{seconds: 10, numbers: []int64{0, 1, 2, 3, 4, 5, 6, 7}}
+	tr, ct := &trial{o: CompareOptions{}.withDefaults(), before: window, after: window, level: 0.05, seconds: 10}, &classTest{}
+	for spread, want := range map[float64]string{
+		0.02: "a change of p95 below 1.",
+		0.5:  "the window is too short, take 16 minutes: a change of p95 below ",
+		50:   "the window is too short, take 223 hours: not even a change of p95 by 20x can be distinguished from chance",
+	} {
+		var ch Change
+		ct.ownBelief[figP95] = &belief{parts: []beliefPart{{1, spread, tailOf(20)}}}
+		tr.short(ct, &ch)
+		t.Log(ch.Reason)
+		if !strings.HasPrefix(ch.Reason, want) || strings.Contains(ch.Reason, "e+") {
+			t.Errorf("spread %g: %q", spread, ch.Reason)
+		}
+	}
+}
+
 func TestCompareNewAndGone(t *testing.T) {
 	a := traffic{seed: 1, seconds: 60, perSec: 500, classes: 3}.digest(nil)
 	b := traffic{seed: 2, seconds: 60, perSec: 500, classes: 4}.digest(nil)

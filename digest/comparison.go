@@ -297,6 +297,9 @@ func (t *trial) say(ct *classTest, ch *Change) {
 // wantedChange is the change that a window is asked to show when people are told how long it should be.
 const wantedChange = 1.5
 
+// mostChange is the largest change that a reader is told of as a figure: what needs more has too few events for any.
+const mostChange = 20
+
 // short says what a class would need for a verdict.
 func (t *trial) short(ct *classTest, ch *Change) {
 	b, margin := ct.ownBelief[figP95], math.Log1p(t.o.Margin)
@@ -306,8 +309,11 @@ func (t *trial) short(ct *classTest, ch *Change) {
 	}
 	ch.Detectable = math.Exp(min(max(change, half+margin), 20))
 	ch.Reason = fmt.Sprintf("a change of p95 below %.3gx cannot be distinguished from chance", ch.Detectable)
-	if ch.Detectable <= wantedChange {
+	switch {
+	case ch.Detectable <= wantedChange:
 		return
+	case ch.Detectable > mostChange:
+		ch.Reason = fmt.Sprintf("not even a change of p95 by %dx can be distinguished from chance", mostChange)
 	}
 	window := float64(min(t.before.blocks(t.seconds), t.after.blocks(t.seconds))) * float64(t.seconds)
 	need := max(change/math.Log(wantedChange), half/(math.Log(wantedChange)-margin))

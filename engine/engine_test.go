@@ -339,13 +339,13 @@ func TestOverdueStep(t *testing.T) {
 	for _, id := range []string{"listens", "deaf"} {
 		job := oneLane(id, orders{}, "first?", "slow?")
 		job.Lanes[0].Parts[0].Subject = id
-		job.Lanes[0].Parts[0].Steps[1].Timeout = time.Second
+		job.Lanes[0].Parts[0].Steps[1].Timeout = 5 * time.Second // its words have a tenth of it to be heard
 		job.Lanes[0].Parts[0].Steps[1].Attempts = 1
 		got := run(t, c, job).Lanes[0]
 		if got.Kind != KindTimeout || got.Step != "slow" || !strings.Contains(got.Error, "took longer than") {
 			t.Errorf("%s: %+v", id, got)
 		}
-		if id == "listens" && (got.End != EndUndone || got.Error != "took longer than 1s: copied 7 of 9 GB: context deadline exceeded") {
+		if id == "listens" && (got.End != EndUndone || got.Error != "took longer than 5s: copied 7 of 9 GB: context deadline exceeded") {
 			t.Errorf("%s: %+v", id, got)
 		}
 	}

@@ -101,7 +101,7 @@ threaded() {
 }
 
 # -short leaves out what takes minutes of a processor: the part whole of test-all has it.
-raced() { CGO_ENABLED=1 run_tests . -race -short "$@" $(threaded); }
+raced() { CGO_ENABLED=1 run_tests . -race -short "$@"; }
 raced_all() { CGO_ENABLED=1 run_tests . -race -short $(pure); }
 
 # raced_move: the test and the program it runs both have the race detector; a race ends the program with exit code 66.
@@ -121,9 +121,11 @@ tier_check() {
 tier_test() {
 	check "go vet" go vet ./...
 	check "go vet, engined" go -C engined vet ./...
-	raced -p 1 >"$work/raced" 2>&1 & # takes what tests that wait for servers leave of the processors
+	local threaded
+	threaded=$(threaded)
+	raced -p 1 $threaded >"$work/raced" 2>&1 & # takes what tests that wait for servers leave of the processors
 	local raced=$!
-	check "go test, main module" run_tests . -short $(quick | grep -vxF -f <(threaded) | longest_first)
+	check "go test, main module" run_tests . -short $(quick | grep -vxF "$threaded" | longest_first)
 	check "go test, engined" run_tests engined ./...
 	check "go test -race, packages that start goroutines and no servers, beside the others" told "$work/raced" $raced
 }

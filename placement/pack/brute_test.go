@@ -176,7 +176,7 @@ func TestTinyAgainstBruteForce(t *testing.T) {
 	}
 	cases := 1000
 	if testing.Short() {
-		cases = 500
+		cases = 250
 	}
 	feasible, missed, poor := 0, 0, 0
 	for seed := range uint64(cases) {
