@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { farmtest.Main(m) }
 // One tenant, then ten, then all, while clients of every tenant write on both sides; what is active is looked at all the time.
 func TestTenantsAreReshapedUnderLoad(t *testing.T) {
 	t.Parallel() // it mostly waits
-	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 20000, files.Clients{Seed: 1, Pause: 8 * time.Millisecond, DropTenants: 3})
+	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 10000, files.Clients{Seed: 1, Pause: 20 * time.Millisecond, DropTenants: 3})
 	f.Write()
 	f.Stowage(farmtest.ExitFine, "ADD COLUMN `latest_size`", "reshape", "latest-version")
 	f.Stowage(farmtest.ExitUsage, "has a tenant nobody", "reshape", "--tenant", "nobody")
@@ -164,7 +164,7 @@ func TestSpecsThatDoNotFit(t *testing.T) {
 // One border of all, another with each commit: e2e/long/reshape has the others.
 func TestReshapeKilledOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
-	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 6000, files.Clients{Seed: 2, Pause: 8 * time.Millisecond})
+	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 6000, files.Clients{Seed: 2, Pause: 20 * time.Millisecond})
 	f.Write()
 	book, _ := reshape.Kind(nil).Runbook(reshape.Name)
 	points := book.Points()
