@@ -178,10 +178,10 @@ func (r *Restic) localPath() string {
 	return at
 }
 
-// withoutCache reads what is in the repository, and not what restic has kept of it on this machine.
-func (r *Restic) withoutCache() *Restic {
+// with is the same repository, and options that each restic is given.
+func (r *Restic) with(options ...string) *Restic {
 	return &Restic{place: r.place, program: r.program, env: r.env, patience: r.patience, manifests: map[string]Manifest{},
-		options: append([]string{"--no-cache"}, r.options...)}
+		options: append(options, r.options...)}
 }
 
 // Made reports whether this vault has initialised its repository: it did not exist before.

@@ -35,29 +35,52 @@ func (r *Restic) put(ctx context.Context, set, name string, fill func(io.Writer)
 	if err := checkNames(set, name); err != nil {
 		return p, err
 	}
-	all, err := r.snapshots(ctx, tagSet+set)
-	if errors.Is(err, errAbsent) {
-		err = r.initialise(ctx)
-	}
-	if err != nil && !errors.Is(err, ErrDamaged) { // an old snapshot that is damaged is no reason not to keep a new one
-		return p, err
-	}
-	if slices.ContainsFunc(all, snapshot.isManifest) {
-		return p, refused("begin", set, "the set is whole, and nothing is written over", "use another name")
-	}
 	token := rand.Text()
-	b, err := r.begin(ctx, pathOf(set, name), tagSet+set, tagPart+name, tagPut+token)
+	b, err := r.beginPart(ctx, set, name, token)
 	if err != nil {
 		return p, err
 	}
 	if err := b.feed(fill); err != nil {
 		return p, err
 	}
-	all, err = r.snapshots(ctx, tagPut+token)
-	if len(all) != 1 {
-		return p, errors.Join(err, fmt.Errorf("restic said that it saved a snapshot with the tag %s, and lists %d", tagPut+token, len(all)))
+	// What id the snapshot has costs a restic more. Seal asks for all parts at once, and finds those that are not there.
+	return Part{Name: name, File: token, Raw: b.n, Bytes: stored(b.out.String()), SHA256: fmt.Sprintf("%x", b.hash.Sum(nil))}, nil
+}
+
+// beginPart starts a backup, and makes the repository first where there is none. While restic opens the repository, for half a second, another
+// one looks whether the set is whole. That one takes no lock: it reads snapshots only.
+func (r *Restic) beginPart(ctx context.Context, set, name, token string) (*begun, error) {
+	asked := make(chan error, 1)
+	go func() { asked <- r.notWhole(ctx, set) }()
+	begin := func() (*begun, error) { return r.begin(ctx, pathOf(set, name), tagSet+set, tagPart+name, tagPut+token) }
+	b, err := begin()
+	whole := <-asked
+	if isAbsent(err) {
+		if err := r.initialise(ctx); err != nil {
+			return nil, err
+		}
+		b, err = begin()
 	}
-	return Part{Name: name, File: all[0].ID, Raw: b.n, Bytes: stored(b.out.String()), SHA256: fmt.Sprintf("%x", b.hash.Sum(nil))}, nil
+	switch {
+	case err != nil:
+		return nil, err
+	case whole != nil:
+		_ = b.stop() // it has read nothing, and saves nothing
+		return nil, errors.Join(whole, b.in.Close())
+	}
+	return b, nil
+}
+
+// notWhole is nil for a set without a manifest.
+func (r *Restic) notWhole(ctx context.Context, set string) error {
+	all, err := r.with("--no-lock").snapshots(ctx, tagSet+set)
+	switch {
+	case slices.ContainsFunc(all, snapshot.isManifest):
+		return refused("begin", set, "the set is whole, and nothing is written over", "use another name")
+	case errors.Is(err, errAbsent), errors.Is(err, ErrDamaged): // an old snapshot that is damaged is no reason not to keep a new one
+		return nil
+	}
+	return err
 }
 
 // begun is a restic that reads a stream. It makes a snapshot of it when the stream ends, whatever the reason: so the stream is only

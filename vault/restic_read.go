@@ -103,9 +103,9 @@ func (r *Restic) whole(ctx context.Context, set string) ([]snapshot, Manifest, e
 	return all, m, nil
 }
 
-// Check reads all snapshots of a set from the repository itself, and names each that is damaged.
+// Check reads all snapshots of a set from the repository itself, not what restic has kept of it on this machine, and names each that is damaged.
 func (r *Restic) Check(ctx context.Context, set string) error {
-	return failed("check", set, r.place.Subject(), r.remedied(r.withoutCache().check(ctx, set)))
+	return failed("check", set, r.place.Subject(), r.remedied(r.with("--no-cache").check(ctx, set)))
 }
 
 func (r *Restic) check(ctx context.Context, set string) error {

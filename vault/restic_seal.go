@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,28 +16,27 @@ func (r *Restic) Seal(ctx context.Context, m Manifest, texts map[string]string) 
 }
 
 func (r *Restic) seal(ctx context.Context, m Manifest, texts map[string]string) error {
-	raw, err := m.encode()
-	if err == nil {
-		err = checkTexts(m, texts)
-	}
-	if err != nil {
-		return err
+	if err := errors.Join(m.check(), checkTexts(m, texts)); err != nil {
+		return fmt.Errorf("%w: the manifest: %w", farm.ErrInput, err)
 	}
 	all, err := r.snapshots(ctx, tagSet+m.Set)
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		return err
 	}
+	m.Parts, err = withIDs(all, m.Parts)
 	if slices.ContainsFunc(all, snapshot.isManifest) {
-		was, err := r.manifestOf(ctx, m.Set, all)
-		if err == nil && !sameParts(was, m) {
-			err = refused("seal", m.Set, "it is whole already, with other parts", "use another name")
+		was, bad := r.manifestOf(ctx, m.Set, all)
+		if bad == nil && (err != nil || !sameParts(was, m)) {
+			bad = refused("seal", m.Set, "it is whole already, with other parts", "use another name")
 		}
+		return bad
+	}
+	if err != nil {
 		return err
 	}
-	for _, p := range m.Parts {
-		if _, ok := find(all, p); !ok {
-			return fmt.Errorf("%w: part %s: there is no snapshot %.100q of it: it has not been put", farm.ErrInput, p.Name, p.File)
-		}
+	raw, err := m.encode()
+	if err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if err := r.putText(ctx, pathOf(m.Set, name), texts[name], tagSet+m.Set, tagText+name); err != nil {
@@ -46,9 +46,25 @@ func (r *Restic) seal(ctx context.Context, m Manifest, texts map[string]string) 
 	return r.putText(ctx, pathOf(m.Set, manifestFile), string(raw), tagSet+m.Set, tagManifest)
 }
 
-// find is the snapshot of a part. When somebody has changed its tags with restic, it has another id and knows its first.
+// withIDs are parts as a manifest names them: by the ids of their snapshots.
+func withIDs(all []snapshot, parts []Part) ([]Part, error) {
+	out := slices.Clone(parts)
+	for i, p := range out {
+		s, ok := find(all, p)
+		if !ok {
+			return nil, fmt.Errorf("%w: part %s: there is no snapshot %.100q of it: it has not been put", farm.ErrInput, p.Name, p.File)
+		}
+		out[i].File = cmp.Or(s.Original, s.ID)
+	}
+	return out, nil
+}
+
+// find is the snapshot of a part: by its id, or, before the set is sealed, by what Put has tagged it with. When somebody has changed its tags with
+// restic, it has another id and knows its first.
 func find(all []snapshot, p Part) (snapshot, bool) {
-	i := slices.IndexFunc(all, func(s snapshot) bool { return s.tag(tagPart) == p.Name && (s.ID == p.File || s.Original == p.File) })
+	i := slices.IndexFunc(all, func(s snapshot) bool {
+		return p.File != "" && s.tag(tagPart) == p.Name && slices.Contains([]string{s.ID, s.Original, s.tag(tagPut)}, p.File)
+	})
 	if i < 0 {
 		return snapshot{}, false
 	}

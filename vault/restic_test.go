@@ -170,6 +170,34 @@ func TestTagsAreChangedByAPerson(t *testing.T) {
 	}
 }
 
+// TestSealNamesWhatIsThere: a part that restic has not saved is no part of a set, whatever Put was told; what it has saved is known by its id.
+func TestSealNamesWhatIsThere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED with -short: ten calls of restic's")
+	}
+	t.Parallel()
+	v := newRestic(t, filepath.Join(t.TempDir(), "repository"))
+	p, err := v.Put(t.Context(), "shop1/full", "base.xb", func(w io.Writer) error { _, err := w.Write([]byte("rows")); return err })
+	must(t, err)
+	for _, file := range []string{"", "AAAAAAAAAAAAAAAAAAAAAAAAAA", strings.Repeat("a", 64)} {
+		lost := p
+		lost.File = file
+		err := v.Seal(t.Context(), Manifest{FormatVersion: Format, Set: "shop1/full", Parts: []Part{lost}}, nil)
+		if !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), "has not been put") {
+			t.Errorf("%q: %v", file, err)
+		}
+	}
+	if all, err := v.Sets(t.Context(), ""); err != nil || len(all) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	must(t, v.Seal(t.Context(), Manifest{FormatVersion: Format, Set: "shop1/full", Parts: []Part{p}}, nil))
+	all, err := v.Sets(t.Context(), "")
+	must(t, err)
+	if len(all) != 1 || !isSum(all[0].Parts[0].File) {
+		t.Errorf("%+v", all)
+	}
+}
+
 func TestWrongPassword(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED with -short: each call of restic's takes a second")

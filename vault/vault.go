@@ -24,7 +24,7 @@ type Place struct {
 // Part is one stream of a set, as it was kept.
 type Part struct {
 	Name string `json:"name"`
-	// File is where its bytes are: a file beside the manifest, or the id of a snapshot of restic's.
+	// File is where its bytes are: a file beside the manifest, or the id of a snapshot of restic's. Until the set is sealed it is that snapshot's tag.
 	File string `json:"file"`
 	// Raw is the length of the stream, Bytes what it takes up where that is known, in bytes.
 	Raw   int64 `json:"raw_bytes"`

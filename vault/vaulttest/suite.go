@@ -155,6 +155,14 @@ func WantSets(t testing.TB, v vault.Vault, prefix string, want ...string) {
 	}
 }
 
+// samePart compares what a manifest says of a part with what Put has said: a repository's part has the id of its snapshot only when it is sealed.
+func samePart(sealed, put vault.Part) bool {
+	if len(sealed.File) == 64 && len(put.File) < 64 {
+		put.File = sealed.File
+	}
+	return sealed == put
+}
+
 func roundTrip(t *testing.T, s Subject) {
 	v := open(t, s.Place(t))
 	WantSets(t, v, "")
@@ -163,7 +171,7 @@ func roundTrip(t *testing.T, s Subject) {
 	WantSets(t, v, "", m.Set)
 	back, err := v.Sets(t.Context(), "shop1")
 	must(t, err)
-	if len(back) != 1 || back[0].FormatVersion != vault.Format || !slices.Equal(back[0].Parts, m.Parts) || !sameJSON(back[0].About, m.About) {
+	if len(back) != 1 || back[0].FormatVersion != vault.Format || !slices.EqualFunc(back[0].Parts, m.Parts, samePart) || !sameJSON(back[0].About, m.About) {
 		t.Errorf("sealed %+v, read %+v", m, back)
 	}
 	for name, want := range parts {
