@@ -28,7 +28,8 @@ type Series struct {
 	Source   string   // where it was read
 	Limit    *float64 // what it may grow to, where the source says; else the farm does
 	Samples  []Sample
-	Remark   string // says in its row why this series was taken
+	Peaks    bool   // each sample is the most of its day, of a rate
+	Remark   string // says in its row why this series was taken, or what else was measured
 }
 
 // Row is the outlook of one resource of one subject.
@@ -190,6 +191,8 @@ func (x index) row(s Series) Row {
 		row.Forecast = Forecast{Samples: len(s.Samples), Steps: []Step{}, Remarks: []string{}, Reason: "no limit is known: give " + string(s.Resource) + " to the host type in farm.yaml"}
 	case s.Resource == farm.Disk || s.Resource == farm.Memory:
 		row.Forecast = Level(s.Samples, to)
+	case s.Peaks:
+		row.Forecast = DailyPeaks(s.Samples, to)
 	default:
 		row.Forecast = Rate(s.Samples, to)
 	}

@@ -40,6 +40,7 @@ type Forecast struct {
 const (
 	methodLevel = "steps out, last slope, weekly sums, first passage"
 	methodRate  = "last level, weekly peaks, straight line"
+	methodPeaks = "last level, weekly medians of daily peaks, straight line"
 
 	assumesQuiet = "growth goes on as since its last change, without steps"
 

@@ -179,13 +179,48 @@ func TestRatesCoverTheTruth(t *testing.T) {
 	}
 }
 
+// TestDailyPeaksCoverTheTruth: the same, of which only the most of each day was kept, by the day as it is kept; a day in three weeks has an odd
+// window. A forecast of these says the day on which the median day's peak is at the limit.
+func TestDailyPeaksCoverTheTruth(t *testing.T) {
+	r := rand.New(rand.NewPCG(18, 18))
+	covered, n := 0, 0
+	for range 300 {
+		var s []Sample
+		days, noise := 7*(5+r.IntN(20)), 0.03+0.05*r.Float64()
+		slope, ahead := 0.02*r.Float64()+0.01, float64(20+r.IntN(200))
+		limit := 5 + slope*(float64(days-4)+ahead) // the median day of a week is three days before its end
+		for d := range days {
+			v := (5 + slope*float64(d)) * (1 + noise*r.NormFloat64())
+			if r.IntN(21) == 0 {
+				v = 2 * limit
+			}
+			s = append(s, Sample{time.Unix(int64(d)*86400, 0), v})
+		}
+		f := DailyPeaks(s, limit)
+		if f.Days == nil || f.Method != methodPeaks {
+			t.Fatalf("%+v", f)
+		}
+		n++
+		if f.Days.covers(ahead) {
+			covered++
+		}
+		if f.Level > 1.5*limit {
+			t.Errorf("an odd day is the level: %v of %v", f.Level, limit)
+		}
+	}
+	t.Logf("covered %d of %d", covered, n)
+	if covered < n*85/100 {
+		t.Errorf("%d of %d covered", covered, n)
+	}
+}
+
 // peak is what a week that ends at the given day reaches without noise.
 func peak(rate func(day float64) float64, end float64) float64 {
 	var s []Sample
 	for h := range 7 * 24 {
 		s = append(s, Sample{time.Unix(int64(h)*3600, 0), rate(end - 7 + float64(h)/24)})
 	}
-	top, _ := weeklyPeaks(s)
+	top, _ := weeklyPeaks(s, 0.95)
 	return top[0]
 }
 

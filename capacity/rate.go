@@ -13,13 +13,23 @@ import (
 // the 95th percentile of each week's samples and a straight line through those since the last change: unlike a level, a rate
 // does not carry yesterday's error into today.
 func Rate(samples []Sample, limit float64) Forecast {
+	return rate(samples, limit, methodRate, 0.95)
+}
+
+// DailyPeaks is Rate for samples of which each is the most of a day. It takes the median of each week's: the 95th percentile of a week's
+// hours is about as high, and an odd hour of one day is in neither.
+func DailyPeaks(samples []Sample, limit float64) Forecast {
+	return rate(samples, limit, methodPeaks, 0.5)
+}
+
+func rate(samples []Sample, limit float64, method string, share float64) Forecast {
 	samples = sorted(samples)
-	f := Forecast{Method: methodRate, Assumes: assumesQuiet, Samples: len(samples), Limit: limit, Steps: []Step{}, Remarks: []string{}}
+	f := Forecast{Method: method, Assumes: assumesQuiet, Samples: len(samples), Limit: limit, Steps: []Step{}, Remarks: []string{}}
 	if len(samples) == 0 {
 		f.Reason = "no samples"
 		return f
 	}
-	peaks, ends := weeklyPeaks(samples)
+	peaks, ends := weeklyPeaks(samples, share)
 	from := lastShift(peaks)
 	peaks, ends = peaks[from:], ends[from:]
 	if len(peaks) < fewestWeeks+1 {
@@ -47,9 +57,9 @@ func Rate(samples []Sample, limit float64) Forecast {
 	return f
 }
 
-// weeklyPeaks are the 95th percentiles of whole weeks that end with the last sample, and when each ended, in days. A week counts
+// weeklyPeaks are the values that a share of the samples is below, of whole weeks that end with the last sample, and when each ended, in days. A week counts
 // with at least half of the samples that the fullest has.
-func weeklyPeaks(samples []Sample) (peaks, ends []float64) {
+func weeklyPeaks(samples []Sample, share float64) (peaks, ends []float64) {
 	last := samples[len(samples)-1].At
 	byWeek := map[int][]float64{}
 	most, oldest := 0, 0
@@ -64,7 +74,7 @@ func weeklyPeaks(samples []Sample) (peaks, ends []float64) {
 			continue
 		}
 		slices.Sort(v)
-		peaks = append(peaks, v[min(len(v)-1, int(0.95*float64(len(v))))])
+		peaks = append(peaks, v[min(len(v)-1, int(share*float64(len(v))))])
 		ends = append(ends, float64(last.Unix())/86400-7*float64(k))
 	}
 	return peaks, ends

@@ -24,6 +24,7 @@ type KnowFacts struct {
 	Graph     *graph.Graph
 	Rows      []capacity.Row
 	Series    []capacity.Series // that the rows were made of
+	Histories []History         // the Prometheus servers that were asked for series
 	Inventory *inventory.Inventory
 	Trend     *digest.Trend
 	Load      *shardload.Report // the newest measurement of load
@@ -35,6 +36,13 @@ type KnowFacts struct {
 	Findings    []Found
 	Backups     *BackupFacts
 	Reshapes    []ReshapeFacts // one for each spec
+}
+
+// History is a Prometheus that was asked for series of hosts.
+type History struct {
+	Name         string
+	Series, Used int    // that it has of the farm; of these, that forecasts are made of
+	Said         string // why it was not used, or what it has that farm.yaml does not
 }
 
 // Found is a finding, and where it is from.

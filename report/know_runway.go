@@ -41,9 +41,23 @@ func NewRunwayDocument(f KnowFacts) *KnowDocument {
 		if s, ok := fanSection(f, known); ok {
 			d.Sections = append(d.Sections, s)
 		}
-		d.Sections = append(d.Sections, daysSection(known, unknown))
+		days := daysSection(known, unknown)
+		days.Notes = append(days.Notes, historyNotes(f.Histories)...)
+		d.Sections = append(d.Sections, days)
 	}
 	return d
+}
+
+// historyNotes say of each Prometheus whether it was used.
+func historyNotes(all []History) (notes []string) {
+	for _, h := range all {
+		note := h.Said
+		if h.Series > 0 {
+			note = strings.TrimSuffix(fmt.Sprintf("%s: %s, of which %s used; the own history reaches further back for the others. %s", h.Name, whole(float64(h.Series))+" series", whole(float64(h.Used)), h.Said), " ")
+		}
+		notes = append(notes, note)
+	}
+	return notes
 }
 
 func forecastName(r capacity.Row) string {
@@ -211,25 +225,25 @@ func amountOf(v float64, r farm.ResourceName) string { return amount(v, r.Kind()
 
 func daysSection(known, unknown []capacity.Row) planSection {
 	s := planSection{ID: "days", Name: "Days that are left"}
-	t := planTable{Caption: "With a forecast, the most urgent first", Head: columns("what", "resource", "#used", "#limit", "#growth a day", "#days", "#from", "#to", "#if steps go on", "#samples", "remarks")}
+	t := planTable{Caption: "With a forecast, the most urgent first", Head: columns("what", "resource", "#used", "#limit", "#growth a day", "#days", "#from", "#to", "#if steps go on", "#samples", "source", "remarks")}
 	for _, r := range known {
 		on := "\u2013"
 		if r.IfStepsGoOn != nil {
 			on = daysLeft(&r.IfStepsGoOn.Low) + " to " + daysLeft(r.IfStepsGoOn.High)
 		}
 		t.Rows = append(t.Rows, cells(string(r.Kind)+" "+r.Name, string(r.Resource), amountOf(r.Used, r.Resource), amountOf(r.Limit, r.Resource), amountOf(r.Growth, r.Resource),
-			daysLeft(r.Days.Mid), daysLeft(&r.Days.Low), daysLeft(r.Days.High), on, whole(float64(r.Samples)), strings.Join(r.Remarks, "; ")))
+			daysLeft(r.Days.Mid), daysLeft(&r.Days.Low), daysLeft(r.Days.High), on, whole(float64(r.Samples)), r.Source, strings.Join(r.Remarks, "; ")))
 	}
 	if len(t.Rows) > 0 {
 		s.Tables = append(s.Tables, t.fold())
 	}
-	n := planTable{Caption: "Without one", Head: columns("what", "resource", "#used", "#declared days", "why there is no number")}
+	n := planTable{Caption: "Without one", Head: columns("what", "resource", "#used", "#declared days", "source", "why there is no number")}
 	for _, r := range unknown {
 		declared := "\u2013"
 		if r.DeclaredDays != nil {
 			declared = daysLeft(r.DeclaredDays)
 		}
-		n.Rows = append(n.Rows, cells(string(r.Kind)+" "+r.Name, string(r.Resource), amountOf(r.Used, r.Resource), declared, r.Reason))
+		n.Rows = append(n.Rows, cells(string(r.Kind)+" "+r.Name, string(r.Resource), amountOf(r.Used, r.Resource), declared, r.Source, r.Reason))
 	}
 	if len(n.Rows) > 0 {
 		s.Tables = append(s.Tables, n.fold())

@@ -42,9 +42,10 @@ type app struct {
 	terms  act.Terms // of the move that is begun
 	noVerb error     // help was asked for a word that is not a verb
 	busy   *busy
-	args   []string   // as they were typed
-	next   []string   // commands to type once the verb has ended: see then
-	agreed *farm.Farm // that serve has read before it listened; nil: none was read
+	args   []string          // as they were typed
+	next   []string          // commands to type once the verb has ended: see then
+	heard  *seen[promAnswer] // what pages remember of Prometheus; nil: it is asked each time
+	agreed *farm.Farm        // that serve has read before it listened; nil: none was read
 }
 
 // run is the program: arguments in, exit code out.

@@ -14,8 +14,6 @@ import (
 	"stowage/capacity"
 	"stowage/farm"
 	"stowage/internal/table"
-	"stowage/inventory"
-	"stowage/session"
 )
 
 // capacityAnswer is what `stowage capacity` prints.
@@ -26,6 +24,7 @@ type capacityAnswer struct {
 	Now           capacity.Side  `json:"now"`
 	After         *capacity.Side `json:"after"`
 	Rows          []capacity.Row `json:"forecasts"`
+	Prometheus    []askedProm    `json:"prometheus"` // those of inventory.yaml, and what forecasts were made of their series
 	// What one death, more instances on a host and a backup mean, now and after the plan. Curve is what bench engine measured; null: nothing.
 	Outlook      farmOutlook     `json:"outlook"`
 	OutlookAfter *farmOutlook    `json:"outlook_after"`
@@ -58,8 +57,9 @@ func (a *app) capacityCommand() *cobra.Command {
 		Use:   "capacity",
 		Short: "Say how many days disks, memory, CPU and IOPS last, and what the farm draws and costs",
 		Long: `Says for each host, pair and shard in how many days a resource reaches its limit: the day by which
-that happens with 5, 50 and 95 % probability. It uses every inventory that was kept, and series of your own from
-CSV files (--series) with the columns time, name, resource, value, and limit where farm.yaml does not say it.
+that happens with 5, 50 and 95 % probability. It uses every inventory that was kept, what stowage due has kept of
+hosts (processors, memory, operations of disks), and series of your own from CSV files (--series) with the columns
+time, name, resource, value, and limit where farm.yaml does not say it.
 Where a Prometheus of inventory.yaml has a longer history of a resource, from node_exporter, it is used, and said
 beside it. One that does not answer is named, and left out; with --prometheus that is an error.
 
@@ -117,15 +117,17 @@ func (a *app) capacity(ctx context.Context, ask capacityAsk) (capacityAnswer, er
 		look := outlook(then, answer.Curve, rate)
 		answer.OutlookAfter = &look
 	}
-	all, err := a.keptSizes(d)
+	known, err := a.histories(ctx, d, ask.asks)
 	if err != nil {
 		return answer, err
 	}
-	more, err := a.prometheusSeries(ctx, d, ask.asks)
-	if err != nil {
-		return answer, err
+	answer.Prometheus = known.asked
+	for _, x := range known.asked {
+		if said := x.said(); said != "" {
+			a.say("%s", said)
+		}
 	}
-	all = capacity.Longer(all, more)
+	all := known.series
 	for _, file := range ask.series {
 		more, err := readSeries(file, d.Farm)
 		if err != nil {
@@ -144,48 +146,6 @@ func readSeries(file string, f *farm.Farm) ([]capacity.Series, error) {
 	}
 	defer in.Close()
 	return capacity.ReadCSV(file, in, f)
-}
-
-// keptSizes are the sizes in all inventories that were kept.
-func (a *app) keptSizes(d *session.Session) ([]capacity.Series, error) {
-	docs, err := d.Store.Documents("inventory")
-	if err != nil {
-		return nil, err
-	}
-	var taken []inventory.Inventory
-	for _, doc := range docs {
-		var inv inventory.Inventory
-		if err := d.Store.DocumentByID(doc.ID, &inv); err != nil {
-			return nil, err
-		}
-		if inv.Farm == d.Farm.Name {
-			taken = append(taken, inv)
-		}
-	}
-	levels, err := keptLevels(d)
-	return joined(inventory.Sizes(d.Farm, taken), levels), err
-}
-
-// joined has the samples of both where both know the same subject.
-func joined(all, more []capacity.Series) []capacity.Series {
-	type key struct {
-		kind     capacity.Kind
-		name     string
-		resource farm.ResourceName
-	}
-	at := map[key]int{}
-	for i, s := range all {
-		at[key{s.Kind, s.Name, s.Resource}] = i
-	}
-	for _, s := range more {
-		if i, ok := at[key{s.Kind, s.Name, s.Resource}]; ok {
-			all[i].Samples = append(all[i].Samples, s.Samples...)
-			all[i].Source += ", " + s.Source
-			continue
-		}
-		all = append(all, s)
-	}
-	return all
 }
 
 func (c capacityAnswer) text(w io.Writer, most int) error {

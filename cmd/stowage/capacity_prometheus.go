@@ -8,7 +8,6 @@ import (
 
 	"stowage/capacity"
 	"stowage/farm"
-	"stowage/inventory/claims"
 	"stowage/inventory/sources"
 	"stowage/session"
 )
@@ -22,20 +21,62 @@ const (
 // with a server.
 const unaskedWait = 10 * time.Second
 
-// prometheusSeries asks every Prometheus of inventory.yaml. Unless somebody insists, one that does not answer is said and left out.
-func (a *app) prometheusSeries(ctx context.Context, d *session.Session, asks string) (all []capacity.Series, err error) {
+// forPages is how long pages keep what a Prometheus has said.
+const forPages = 10 * time.Minute
+
+// askedProm is one Prometheus of inventory.yaml.
+type askedProm struct {
+	Name    string   `json:"name"`
+	Series  int      `json:"series"`  // that it has of this farm
+	Used    int      `json:"used"`    // of these, because the own history is shorter or there is none
+	Unknown []string `json:"unknown"` // names that farm.yaml does not have
+	Fault   string   `json:"fault"`   // why it was not used; empty: it answered
+}
+
+// said is what people are to know of it; empty: nothing.
+func (p askedProm) said() string {
+	n := len(p.Unknown)
+	names := fmt.Sprintf("%s not in farm.yaml: %s", farm.Counted(n, "name"), strings.Join(p.Unknown[:min(n, 5)], ", "))
+	switch {
+	case p.Fault != "":
+		return p.Name + ": not used: " + p.Fault
+	case p.Series == 0 && n > 0:
+		return p.Name + ": no series of any host of farm.yaml; " + names
+	case p.Series == 0:
+		return p.Name + ": no series of any host of farm.yaml"
+	case n > 0:
+		return p.Name + ": " + names
+	}
+	return ""
+}
+
+// promAnswer is what all of them say.
+type promAnswer struct {
+	asked  []askedProm
+	series []capacity.Series
+}
+
+// prometheus asks every Prometheus of inventory.yaml. Unless somebody insists, one that does not answer has a fault, and is left out. Pages
+// ask again after a while only: a look at one must not be a query of a year.
+func (a *app) prometheus(ctx context.Context, d *session.Session, asks string) (promAnswer, error) {
+	if a.heard == nil {
+		return askPrometheus(ctx, d, asks)
+	}
+	return a.heard.of(func() (promAnswer, error) { return askPrometheus(ctx, d, asks) }, d.Path("inventory.yaml"), d.Path("farm.yaml"))
+}
+
+func askPrometheus(ctx context.Context, d *session.Session, asks string) (out promAnswer, err error) {
 	if asks == asksNever {
-		return nil, nil
+		return out, nil
 	}
 	declared, err := d.Inventory()
-	if err != nil && asks == asksAlways {
-		return nil, err
+	switch {
+	case err != nil && asks == asksAlways:
+		return out, err
+	case err != nil:
+		return promAnswer{asked: []askedProm{{Name: "inventory.yaml", Unknown: []string{}, Fault: err.Error()}}}, nil
 	}
-	if err != nil {
-		a.say("capacity: no Prometheus is asked: %v", err)
-		return nil, nil
-	}
-	asked, until := 0, ctx
+	until := ctx
 	if asks != asksAlways {
 		var stop context.CancelFunc
 		until, stop = context.WithTimeout(ctx, unaskedWait)
@@ -45,35 +86,20 @@ func (a *app) prometheusSeries(ctx context.Context, d *session.Session, asks str
 		if spec.Kind != "prometheus" {
 			continue
 		}
-		asked++
-		more, err := a.seriesOf(until, d, spec)
+		more, unknown, err := sources.Series(until, d.Farm, spec, time.Now())
+		one := askedProm{Name: spec.Name, Series: len(more), Unknown: append([]string{}, unknown...)}
 		switch {
 		case ctx.Err() != nil:
-			return nil, &farm.Error{Op: "read series", Subject: spec.Name, Err: fmt.Errorf("%w: %w", farm.ErrInterrupted, ctx.Err())}
+			return out, &farm.Error{Op: "read series", Subject: spec.Name, Err: fmt.Errorf("%w: %w", farm.ErrInterrupted, ctx.Err())}
 		case err != nil && asks == asksAlways:
-			return nil, &farm.Error{Op: "read series", Subject: spec.Name, Err: err, Hint: "see its url in inventory.yaml; without --prometheus the other sources count"}
+			return out, &farm.Error{Op: "read series", Subject: spec.Name, Err: err, Hint: "see its url in inventory.yaml; without --prometheus the other sources count"}
 		case err != nil:
-			a.say("%s: not used: %v", spec.Name, err)
+			one.Fault = err.Error()
 		}
-		all = append(all, more...)
+		out.asked, out.series = append(out.asked, one), append(out.series, more...)
 	}
-	if asked == 0 && asks == asksAlways {
-		return nil, &farm.Error{Op: "read series", Err: fmt.Errorf("%w: inventory.yaml has no source of kind prometheus", farm.ErrInput), Hint: "add one: sources: {prom: {kind: prometheus, url: http://prometheus:9090}}"}
+	if len(out.asked) == 0 && asks == asksAlways {
+		return out, &farm.Error{Op: "read series", Err: fmt.Errorf("%w: inventory.yaml has no source of kind prometheus", farm.ErrInput), Hint: "add one: sources: {prom: {kind: prometheus, url: http://prometheus:9090}}"}
 	}
-	return all, nil
-}
-
-// seriesOf are those of one Prometheus, which says what it has that farm.yaml does not.
-func (a *app) seriesOf(ctx context.Context, d *session.Session, spec claims.Spec) ([]capacity.Series, error) {
-	more, unknown, err := sources.Series(ctx, d.Farm, spec, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	if n := len(unknown); n > 0 {
-		a.say("%s: %s not in farm.yaml: %s", spec.Name, farm.Counted(n, "name"), strings.Join(unknown[:min(n, 5)], ", "))
-	}
-	if len(more) == 0 {
-		a.say("%s: no series of any host of farm.yaml", spec.Name)
-	}
-	return more, nil
+	return out, nil
 }

@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +13,9 @@ import (
 	"time"
 
 	"stowage/internal/promtest"
+	"stowage/serve"
 	"stowage/store"
+	"stowage/workspace"
 )
 
 // promFarm is a workspace of one host with four days of sizes that due has kept, and a Prometheus.
@@ -81,4 +87,112 @@ func TestCapacityGoesOnWithoutPrometheus(t *testing.T) {
 			t.Errorf("%s", out.String())
 		}
 	}
+}
+
+// capacityJSON is what capacity --json says of this workspace.
+func capacityJSON(t *testing.T, dir string) (out capacityAnswer) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(stowageIn(t, dir, "capacity", "--json")), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestPagesAskPrometheus as stowage capacity does: its series are in the page, in the JSON of it and in the report, and each says that it was used.
+func TestPagesAskPrometheus(t *testing.T) {
+	t.Parallel()
+	end := time.Now().UTC().Truncate(time.Second)
+	dir := promFarm(t, promtest.With(t, promtest.Node(end, 60, 1e9, 1e12)), end)
+	if asked := capacityJSON(t, dir).Prometheus; len(asked) != 1 || asked[0].Name != "prom" || asked[0].Series != 4 || asked[0].Used != 4 || asked[0].Fault != "" || len(asked[0].Unknown) != 1 {
+		t.Errorf("%+v", asked)
+	}
+	pages := map[string]string{"report": stowageReport(t, dir), "runway": strings.Join(runwayTexts(t, dir), "\n")}
+	for name, text := range pages {
+		for _, want := range []string{"prom /srv", "taken from prom /srv, which has 60 days", "of which 4 used"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q", name, want)
+			}
+		}
+	}
+}
+
+// TestPagesGoOnWithoutPrometheus: one that answers with an error is named on the page, once asked it is left alone for a while, and what was kept is shown.
+func TestPagesGoOnWithoutPrometheus(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		http.Error(w, "out of memory", http.StatusInternalServerError)
+	}))
+	defer broken.Close()
+	dir := promFarm(t, broken.URL, time.Now().UTC())
+	texts := runwayTexts(t, dir)
+	for i, text := range texts {
+		if !strings.Contains(text, "prom: not used: ") || !strings.Contains(text, "500") || !strings.Contains(text, "host db1") {
+			t.Errorf("%d: %.3000s", i, text)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("it was asked %d times for two pages", asked)
+	}
+	if text := stowageReport(t, dir); !strings.Contains(text, "prom: not used: ") {
+		t.Error("the report does not name it")
+	}
+}
+
+// runwayTexts are the page Runway twice, with a change of the store between.
+func runwayTexts(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	a := &app{dir: dir}
+	ws, err := workspace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := a.serveSources(ws)
+	for range 2 {
+		for range 100 {
+			shown, err := sources.Runway()
+			var reading serve.BeingRead
+			if errors.As(err, &reading) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := json.Marshal(shown.JSON)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(body), `"prometheus":[{"name":"prom"`) {
+				t.Errorf("the JSON does not name it: %.500s", body)
+			}
+			out = append(out, string(shown.Piece.Body))
+			break
+		}
+		keepLevel(t, a, time.Now())
+	}
+	return out
+}
+
+func keepLevel(t *testing.T, a *app, at time.Time) {
+	t.Helper()
+	d, err := a.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	y := store.Yield{Levels: []store.Level{{Name: "pair p", Resource: "disk", At: at, Value: 2e9}}}
+	if err := d.Store.PutDuty(store.Duty{Task: "sizes", Begun: at, Ended: at, IsDone: true}, y, store.Keep{Hours: 24 * 14 * time.Hour, Days: 400 * 24 * time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func stowageReport(t *testing.T, dir string) string {
+	t.Helper()
+	stowageIn(t, dir, "report")
+	text, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -250,7 +250,7 @@ func (w *walk) prove(ctx context.Context) error {
 		return err
 	}
 	w.stage("stowage report")
-	w.sum.Report, err = w.a.report("report.html", nil)
+	w.sum.Report, err = w.a.report(ctx, "report.html", nil)
 	return err
 }
 

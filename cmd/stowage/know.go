@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 	"stowage/store"
 )
 
-// The parts of what is known of a farm. Each is read from what was kept; nobody is asked.
+// The parts of what is known of a farm. Each is read from what was kept; only knownRunway asks somebody.
 
 func knownSources(d *session.Session, f *report.KnowFacts) (any, error) {
 	k, ok, err := readKnown(d)
@@ -25,18 +26,26 @@ func knownSources(d *session.Session, f *report.KnowFacts) (any, error) {
 	return k, nil
 }
 
-func (a *app) knownRunway(d *session.Session, f *report.KnowFacts) (any, error) {
-	series, err := a.keptSizes(d)
+// knownRunway asks the Prometheus servers of inventory.yaml, too, as stowage capacity does.
+func (a *app) knownRunway(ctx context.Context, d *session.Session, f *report.KnowFacts) (any, error) {
+	known, err := a.histories(ctx, d, "")
 	if err != nil {
 		return nil, err
 	}
-	f.Series, f.Rows = series, capacity.Assess(d.Farm, series)
+	f.Series, f.Rows = known.series, capacity.Assess(d.Farm, known.series)
+	for _, x := range known.asked {
+		f.Histories = append(f.Histories, report.History{Name: x.Name, Series: x.Series, Used: x.Used, Said: x.said()})
+	}
 	rate, err := a.copyRate(d, "")
 	if err != nil {
 		return nil, err
 	}
 	curve := a.newestCurve(d)
-	return capacityAnswer{FormatVersion: 1, Farm: d.Farm.Name, Now: capacity.Of(d.Farm), Rows: f.Rows, Curve: curve, Outlook: outlook(d.Farm, curve, rate)}, nil
+	return capacityAnswer{FormatVersion: 1, Farm: d.Farm.Name, Now: capacity.Of(d.Farm), Rows: f.Rows, Prometheus: known.asked, Curve: curve, Outlook: outlook(d.Farm, curve, rate)}, nil
+}
+
+func (a *app) runwayIn(ctx context.Context) func(*session.Session, *report.KnowFacts) (any, error) {
+	return func(d *session.Session, f *report.KnowFacts) (any, error) { return a.knownRunway(ctx, d, f) }
 }
 
 // shardNeeds is the load of one shard as JSON.
@@ -171,9 +180,9 @@ func knownFindings(d *session.Session, f *report.KnowFacts) (any, error) {
 }
 
 // addKnown adds all that is known to a report. What cannot be read is left out of it; its page says why.
-func (a *app) addKnown(d *session.Session, facts *report.Facts) {
+func (a *app) addKnown(ctx context.Context, d *session.Session, facts *report.Facts) {
 	k := &report.KnowFacts{Farm: d.Farm, Made: time.Now()}
-	for _, add := range []func(*session.Session, *report.KnowFacts) (any, error){knownSources, a.knownRunway, knownLoad, a.knownQueries} {
+	for _, add := range []func(*session.Session, *report.KnowFacts) (any, error){knownSources, a.runwayIn(ctx), knownLoad, a.knownQueries} {
 		_, _ = add(d, k) // as the comment says
 	}
 	read := backupReads{copiesOf, func(d *session.Session) (backupWindow, error) { return a.windowOf(d, windowAsk{}) }}

@@ -80,7 +80,7 @@ func (a *app) metricFamilies(d *session.Session, shards bool) ([]metrics.Family,
 		w := was[task.Name]
 		facts.Tasks = append(facts.Tasks, metrics.Task{Name: task.Name, Every: max(0, task.Every), DoneAt: w.DoneAt, Took: w.Ended.Sub(w.Begun), Done: w.Done, Failed: w.Failed})
 	}
-	series, err := a.keptSizes(d)
+	series, err := a.keptSeries(d)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +96,9 @@ func (a *app) metricFamilies(d *session.Session, shards bool) ([]metrics.Family,
 			}
 		}
 		wanted = append(wanted, s)
+		if s.Resource != farm.Disk {
+			continue // bytes of data, and nothing else
+		}
 		facts.Sizes = append(facts.Sizes, metrics.Size{Kind: string(s.Kind), Name: s.Name, Bytes: newest.Value})
 	}
 	facts.Rows = capacity.Assess(d.Farm, wanted)

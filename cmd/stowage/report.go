@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,8 +42,8 @@ bench run are compared with the first one named, or with the oldest.
 ` + exitHelp,
 		Example: "  stowage report --out report.html",
 		Args:    args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			path, err := a.report(out, benches)
+		RunE: func(c *cobra.Command, _ []string) error {
+			path, err := a.report(c.Context(), out, benches)
 			if err != nil {
 				return err
 			}
@@ -58,14 +59,14 @@ bench run are compared with the first one named, or with the oldest.
 }
 
 // report gathers what is kept of the newest move and writes the file.
-func (a *app) report(out string, benches []string) (string, error) {
+func (a *app) report(ctx context.Context, out string, benches []string) (string, error) {
 	d, err := a.open()
 	if err != nil {
 		return "", err
 	}
 	defer d.Close()
 	defer a.doing("reading what is kept of this workspace")()
-	facts, err := a.reportFacts(d, benches)
+	facts, err := a.reportFacts(ctx, d, benches)
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +79,7 @@ func (a *app) report(out string, benches []string) (string, error) {
 }
 
 // reportFacts are what is kept of the newest move.
-func (a *app) reportFacts(d *session.Session, benches []string) (report.Facts, error) {
+func (a *app) reportFacts(ctx context.Context, d *session.Session, benches []string) (report.Facts, error) {
 	facts := report.Facts{Farm: d.Farm.Name, Made: time.Now(), Now: d.Farm}
 	var inv inventory.Inventory
 	if _, err := d.Store.LatestDocument("inventory", "", &inv); err == nil {
@@ -104,7 +105,7 @@ func (a *app) reportFacts(d *session.Session, benches []string) (report.Facts, e
 	if err := addRoll(d, &facts); err != nil {
 		return facts, err
 	}
-	a.addKnown(d, &facts)
+	a.addKnown(ctx, d, &facts)
 	if err := a.addBenches(d, benches, &facts); err != nil {
 		return facts, err
 	}

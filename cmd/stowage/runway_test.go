@@ -56,7 +56,7 @@ func runwayFarm(t testing.TB, hosts int) string {
 func runwayPage(t testing.TB, d *session.Session, a *app) report.Piece {
 	t.Helper()
 	f := report.KnowFacts{Farm: d.Farm, Made: time.Now()}
-	if _, err := a.knownRunway(d, &f); err != nil {
+	if _, err := a.knownRunway(t.Context(), d, &f); err != nil {
 		t.Fatal(err)
 	}
 	p, err := report.NewRunwayDocument(f).Piece()

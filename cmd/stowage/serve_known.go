@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"stowage/report"
@@ -34,10 +35,11 @@ func (s *shelf) sources() (serve.Shown, error) {
 
 func (s *shelf) runway() (serve.Shown, error) {
 	// Thousands of forecasts of as many series take seconds: they are made again when the store or farm.yaml has changed.
+	// A Prometheus may take ten seconds, and tells more as time goes on: forPages.
 	db := s.ws.StatePath("stowage.db")
-	return s.runways.of(func() (serve.Shown, error) {
-		return s.known("", []string{"capacity"}, s.app.knownRunway, report.NewRunwayDocument)
-	}, db, db+"-wal", s.ws.Path("farm.yaml"))
+	return s.runways.soon("how long disks, memory, CPU and IOPS last", func() (serve.Shown, error) {
+		return s.known("", []string{"capacity"}, s.app.runwayIn(context.Background()), report.NewRunwayDocument)
+	}, db, db+"-wal", s.ws.Path("farm.yaml"), s.ws.Path("inventory.yaml"))
 }
 
 // loadPages are the page on load, and what the pages of its groups are made of.

@@ -12,6 +12,7 @@ import (
 
 // seen remembers what was made of files for as long as they stay as they are, by size and time of change. What failed is made again.
 type seen[T any] struct {
+	age    time.Duration // it is made again after so long, though files stay as they are; 0: never
 	mu     sync.Mutex
 	made   map[string]madeOf[T]
 	making map[string]*making[T]
@@ -65,6 +66,9 @@ const patience = time.Second
 // reading the files, and ends with it.
 func (s *seen[T]) begin(read func() (T, error), files []string, join bool) *making[T] {
 	stamp, name := stampOf(files), files[0]
+	if s.age > 0 {
+		stamp += time.Now().Truncate(s.age).String()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have, ok := s.made[name]; ok && have.stamp == stamp {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type shelf struct {
 	papers  seen[report.Piece]
 	benches seen[serve.Bench]
 	runways seen[serve.Shown]
+	proms   seen[promAnswer]
 	loads   seen[loadPages]
 	windows seen[backupWindow]
 	copies  seen[keptCopies]
@@ -46,6 +48,8 @@ type shelf struct {
 func (a *app) serveSources(ws *workspace.Workspace) serve.Sources {
 	s := &shelf{app: *a, ws: ws}
 	s.app.stderr, s.app.stdout = io.Discard, io.Discard
+	s.app.heard = &s.proms
+	s.proms.age, s.runways.age = forPages, forPages
 	if a.agreed != nil {
 		s.farms.put(a.agreed, ws.Path("farm.yaml"))
 	}
@@ -213,7 +217,7 @@ func (s *shelf) report(w io.Writer) error {
 		return err
 	}
 	defer d.Close()
-	facts, err := s.app.reportFacts(d, nil)
+	facts, err := s.app.reportFacts(context.Background(), d, nil)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ const (
 	HostProcessors = "processors"  // that there are
 	HostMemory     = "memory"      // bytes that are used
 	HostMemoryOf   = "memory-of"   // bytes that there are
+	HostOperations = "operations"  // of the disks below data directories, a second: reads and writes, whose peaks need not meet
 	HostReads      = "reads"       // of the disks below data directories, a second
 	HostWrites     = "writes"      // a second
 	HostReadBytes  = "read-bytes"  // a second
@@ -159,6 +160,7 @@ func (u *HostUse) addMachine(begin, end Process) {
 
 func (u *HostUse) addDisk(begin, end Process) {
 	was, is := begin.Disk, end.Disk
+	u.add(HostOperations, float64(grown(is.Reads, was.Reads)+grown(is.Writes, was.Writes)), begin, end)
 	u.add(HostReads, float64(grown(is.Reads, was.Reads)), begin, end)
 	u.add(HostWrites, float64(grown(is.Writes, was.Writes)), begin, end)
 	u.add(HostReadBytes, float64(grown(is.ReadBytes, was.ReadBytes)), begin, end)

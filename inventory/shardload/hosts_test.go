@@ -32,7 +32,7 @@ func hostOf(name farm.HostName, machine string, instances ...farm.InstanceName) 
 // TestHostsAreTheirMachines: two instances of one disk count it, and the machine, once.
 func TestHostsAreTheirMachines(t *testing.T) {
 	uses, lacks := HostUses([]HostWindow{hostOf("h1", "m1", "a", "b"), hostOf("h2", "m2", "c")})
-	want := map[string]float64{HostCPU: 1.5, HostWait: 0.25, HostProcessors: 4, HostMemory: 10 << 30, HostMemoryOf: 16 << 30, HostReads: 40, HostWrites: 10, HostReadBytes: 1e6, HostWriteBytes: 2e6}
+	want := map[string]float64{HostCPU: 1.5, HostWait: 0.25, HostProcessors: 4, HostMemory: 10 << 30, HostMemoryOf: 16 << 30, HostOperations: 50, HostReads: 40, HostWrites: 10, HostReadBytes: 1e6, HostWriteBytes: 2e6}
 	if len(uses) != 2 || len(lacks) != 0 || !uses[0].At.Equal(hostsAt.Add(10*time.Second)) {
 		t.Fatalf("%+v, %+v", uses, lacks)
 	}
@@ -57,7 +57,7 @@ func TestHostsOfOneMachineAreTheirProcesses(t *testing.T) {
 // TestASharedMachineIsCountedOnce with its disk, whole, whoever used it; one that is a host of its own is none.
 func TestASharedMachineIsCountedOnce(t *testing.T) {
 	uses := MachineUses([]HostWindow{hostOf("h1", "m", "a", "b"), hostOf("h2", "m", "c"), hostOf("h3", "alone", "d")})
-	want := map[string]float64{HostCPU: 1.5, HostWait: 0.25, HostProcessors: 4, HostMemory: 10 << 30, HostMemoryOf: 16 << 30, HostReads: 40, HostWrites: 10, HostReadBytes: 1e6, HostWriteBytes: 2e6}
+	want := map[string]float64{HostCPU: 1.5, HostWait: 0.25, HostProcessors: 4, HostMemory: 10 << 30, HostMemoryOf: 16 << 30, HostOperations: 50, HostReads: 40, HostWrites: 10, HostReadBytes: 1e6, HostWriteBytes: 2e6}
 	if len(uses) != 1 || uses[0].Host != "m" || !maps.Equal(uses[0].Measures, want) {
 		t.Errorf("%+v", uses)
 	}
