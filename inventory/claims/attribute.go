@@ -3,6 +3,7 @@ package claims
 import (
 	"cmp"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -83,7 +84,17 @@ func ruleOf(k Kind, name string) attribute {
 
 // plainName is a name as names are compared.
 func plainName(text string) string {
-	return strings.ToLower(strings.TrimSuffix(strings.TrimSpace(text), "."))
+	text = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(text), "."))
+	if strings.Count(text, ":") < 2 { // else there may be an address of IPv6, which can be written in many ways
+		return text
+	}
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return ip.Unmap().String()
+	}
+	if spot, err := netip.ParseAddrPort(text); err == nil {
+		return netip.AddrPortFrom(spot.Addr().Unmap(), spot.Port()).String()
+	}
+	return text
 }
 
 func attributeName(text string) string {

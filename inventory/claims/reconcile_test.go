@@ -271,3 +271,30 @@ func TestSlips(t *testing.T) {
 		}
 	}
 }
+
+// TestAddressesOfIPv6 are one, however they are written.
+func TestAddressesOfIPv6(t *testing.T) {
+	for _, same := range [][]string{
+		{"fd00::2", "FD00:0::2", "fd00:0000:0:0::0002"},
+		{"[fd00::2]:3306", "[FD00:0:0::2]:3306"},
+		{"10.0.0.1", "::ffff:10.0.0.1"},
+		{"10.0.0.1:3306", "[::ffff:10.0.0.1]:3306"},
+	} {
+		for _, other := range same {
+			if got := plainName(other); got != same[0] {
+				t.Errorf("%s is %s", other, got)
+			}
+		}
+	}
+	if host, port := splitSpot("[FD00:0::2]:3307"); host != "fd00::2" || port != "3307" {
+		t.Error(host, port)
+	}
+	if host, port := splitSpot("FD00:0::2/64"); host != "fd00::2" || port != "3306" {
+		t.Error(host, port)
+	}
+	for _, no := range []string{"a:b:c", "fd00::2::1", "x"} {
+		if got := plainName(no); got != no {
+			t.Errorf("%s is %s", no, got)
+		}
+	}
+}

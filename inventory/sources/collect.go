@@ -128,12 +128,12 @@ func (r *reader) read(ctx context.Context) error {
 // put takes the claims of a source into the set. Of one that is down, or of
 // which nothing could be read, those that were kept.
 func (w World) put(set *claims.Set, r *reader, err error, faults *[]claims.Fault) {
-	src := claims.Source{Name: r.spec.Name, Kind: r.spec.Kind, Where: where(r.spec), At: r.at, IsLive: r.spec.Kind == "live", CopyOf: r.spec.CopyOf, Covers: r.spec.Covers, IsPart: len(r.faults) > 0}
+	src := claims.Source{Name: r.spec.Name, Kind: r.spec.Kind, Where: where(r.spec), At: r.at, IsLive: r.spec.Kind == "live", CopyOf: r.spec.CopyOf, Covers: r.spec.Covers, IsPart: len(r.faults) > 0 || r.why != ""}
 	if src.Kind == "farm" { // of hosts a table may have those of the whole company
 		src.Covers, src.CoversMore = []claims.Kind{claims.Instance, claims.Pair, claims.Shard}, true
 	}
-	if src.IsPart {
-		src.Why = fmt.Sprintf("%d faults", len(r.faults)+r.more)
+	if src.Why = r.why; len(r.faults) > 0 {
+		src.Why = farm.Counted(len(r.faults)+r.more, "fault")
 	}
 	if r.more > 0 {
 		r.faults = append(r.faults, claims.Fault{Source: r.spec.Name, Place: r.faults[0].Place, Text: fmt.Sprintf("and %d more faults in this source", r.more)})
@@ -142,8 +142,8 @@ func (w World) put(set *claims.Set, r *reader, err error, faults *[]claims.Fault
 	list, path := r.claims, keptPath(w.State, r.spec.Name)
 	switch {
 	case err != nil || len(list) == 0 && (src.IsPart || !src.IsLive && r.spec.Kind != "farm"):
-		src.IsStale, src.Why = true, "it says nothing" // an empty file is rather one that was cut
-		if src.IsPart {
+		src.IsStale, src.Why = true, cmp.Or(r.why, "it says nothing") // an empty file is rather one that was cut
+		if len(r.faults) > 0 {
 			src.Why = "no claim could be read"
 		}
 		if err != nil {
@@ -154,7 +154,7 @@ func (w World) put(set *claims.Set, r *reader, err error, faults *[]claims.Fault
 		} else {
 			list = nil
 		}
-	case w.State != "" && r.spec.Kind != "farm" && !src.IsPart:
+	case w.State != "" && r.spec.Kind != "farm" && len(r.faults) == 0:
 		if at, n := keptAt(path); n != len(list) || !at.Equal(r.at) {
 			if err := keep(path, r.at, list); err != nil {
 				w.tell(fmt.Sprintf("the claims of %s cannot be kept: %s", r.spec.Name, err))

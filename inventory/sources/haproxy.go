@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -22,12 +23,14 @@ type proxyServer struct {
 // addresses (a, b in each) names nobody: those servers are known by address.
 func (r *reader) haproxy(file string, src []byte) {
 	var all, section []proxyServer
+	var made, templates []claims.Place // of templates, whose servers only DNS knows
 	kind, name, usualMode, mode := "", "", "tcp", "tcp"
 	end := func() {
 		if mode != "http" {
 			all = append(all, section...)
+			made = append(made, templates...)
 		}
-		section = nil
+		section, templates = nil, nil
 	}
 	for i, line := range strings.Split(string(src), "\n") {
 		place := claims.Place{Where: file, Line: i + 1}
@@ -54,9 +57,18 @@ func (r *reader) haproxy(file string, src []byte) {
 				continue
 			}
 			section = append(section, proxyServer{words[1], words[2], name, place})
+		case words[0] == "server-template" && (kind == "backend" || kind == "listen"):
+			if len(words) < 4 {
+				r.fault(place, "server-template wants a prefix, a number and an address")
+				continue
+			}
+			templates = append(templates, place)
 		}
 	}
 	end()
+	if len(made) > 0 {
+		r.why = fmt.Sprintf("%s: server-template has its servers from DNS", made[0])
+	}
 	at, several := map[string]string{}, map[string]bool{}
 	for _, s := range all {
 		if was, ok := at[s.name]; ok && was != s.address {

@@ -1,6 +1,10 @@
 package sources
 
 import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,5 +138,50 @@ func TestAProgramWithChildren(t *testing.T) {
 	time.Sleep(3500 * time.Millisecond)
 	if _, err := os.Stat(filepath.Join(dir, "late")); err == nil {
 		t.Error("what the program has started went on")
+	}
+}
+
+// TestServersOfATemplate are known to DNS only: what is written is claimed, nothing counts as missing, nothing is a mistake, and the source says why.
+func TestServersOfATemplate(t *testing.T) {
+	for _, x := range []struct{ name, text, why, fault string }{
+		{"of a listen section", "listen db\n server a 10.0.0.1:3306\n server-template b 1-3 db.example.org:3306 check\n", "lb:3: server-template has its servers from DNS", ""},
+		{"of pages", "backend web\n mode http\n server-template w 3 w.example.org:80\nlisten db\n server a 10.0.0.1:3306\n", "", ""},
+		{"cut", "listen db\n server a 10.0.0.1:3306\n server-template b 3\n", "", "server-template wants a prefix, a number and an address"},
+	} {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, "lb"), []byte(x.text), 0o644))
+		r := &reader{spec: claims.Spec{Name: "lb", Kind: "haproxy", Path: "lb"}, dir: dir}
+		must(t, r.read(t.Context()))
+		fault := ""
+		for _, f := range r.faults {
+			fault += f.Text
+		}
+		if r.why != x.why || fault != x.fault || len(r.claims) == 0 {
+			t.Errorf("%s: %q, %q, %+v", x.name, r.why, fault, r.claims)
+		}
+	}
+}
+
+// TestAPrometheusThatHangs is named with how long it was waited for, and one that fails with its status alone where it gives no reason.
+func TestAPrometheusThatHangs(t *testing.T) {
+	for _, x := range []struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		{func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // until then the server does not see that the client has left
+			<-r.Context().Done()
+		}, "query up: no answer within "},
+		{func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "query up: 500 Internal Server Error"},
+	} {
+		server := httptest.NewServer(x.answer)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		_, err := (&reader{spec: claims.Spec{URL: server.URL}}).ask(ctx, "query", "up", nil)
+		cancel()
+		server.CloseClientConnections()
+		server.Close()
+		if err == nil || !strings.HasPrefix(err.Error(), x.want) || strings.HasSuffix(err.Error(), " ") {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -65,7 +65,11 @@ func (r *reader) ask(ctx context.Context, endpoint, query string, more url.Value
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	begun := time.Now()
 	answer, err := http.DefaultClient.Do(req)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("query %s: no answer within %s", query, time.Since(begun).Round(100*time.Millisecond))
+	}
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
@@ -81,7 +85,7 @@ func (r *reader) ask(ctx context.Context, endpoint, query string, more url.Value
 	if answer.StatusCode != http.StatusOK {
 		var said struct{ Error string }
 		_ = json.Unmarshal(body, &said) // a proxy may have answered
-		return nil, fmt.Errorf("query %s: %s %s", query, answer.Status, said.Error)
+		return nil, errors.New(strings.TrimSpace(fmt.Sprintf("query %s: %s %s", query, answer.Status, said.Error)))
 	}
 	r.at = time.Now()
 	return body, nil

@@ -30,6 +30,7 @@ type reader struct {
 	faults []claims.Fault
 	more   int
 	at     time.Time // of the newest file
+	why    string    // why it is read only in part, though nothing in it is wrong
 }
 
 // say makes a claim. Templates are claims that nobody can read.
