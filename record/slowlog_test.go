@@ -551,7 +551,7 @@ func TestLagEndsTheWindow(t *testing.T) {
 func TestSeveralAtOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
 	a, b := start(t, "one", odd...), start(t, "two", odd...)
-	b.r.Dir, b.r.Options.For, a.r.Options.For = a.r.Dir, 2*time.Second, 2*time.Second
+	b.r.Dir, b.r.Options.For, a.r.Options.For = a.r.Dir, 6*time.Second, 6*time.Second // a busy machine needs four for the statements
 	dead := Target{Instance: "dead", Address: "127.0.77.254:1", Server: as(mariadbtest.Stowage), Place: Here{}}
 	asked := make(chan map[string]int, 2)
 	a.r.Progress = func(p Progress) {
