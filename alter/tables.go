@@ -274,7 +274,7 @@ func (w *work) verification(s *side, repair bool) compare.Verification {
 		}
 	}
 	return compare.Verification{
-		Source: s.Twin, Copied: s.Leaves, Patience: s.Settings.CatchUp, Databases: w.shards(), Begin: begin, Repair: repair,
+		Source: s.Twin, Copied: s.Leaves, Patience: s.Settings.CatchUp, Databases: w.shards(), Begin: begin, Repair: repair, Connected: true,
 		Keep: func(_ context.Context, p mysql.Progress) error {
 			if repair {
 				return nil

@@ -25,6 +25,8 @@ type Verification struct {
 	Tell           func(string)
 	// Repair, when asked for, makes the copy equal where its rows differ, and then compares everything once more.
 	Repair bool
+	// Connected says that clients may be connected to a copy that is repaired: it was taken out of rotation, and pools hold what they have.
+	Connected bool
 	// Mended is told what a repair did: nobody should miss it.
 	Mended func(string)
 }
@@ -126,7 +128,7 @@ func (v Verification) mend(ctx context.Context, snap *mysql.View, found mysql.Ve
 	if err := v.Keep(ctx, mysql.Progress{}); err != nil {
 		return found, err
 	}
-	did, err := mysql.Repair(ctx, snap, v.Copied, found.Mismatches)
+	did, err := mysql.Repair(ctx, snap, v.Copied, found.Mismatches, v.Connected)
 	if err != nil {
 		return found, fmt.Errorf("%w; it differs in %s", err, found.Mismatches[0])
 	}

@@ -20,10 +20,13 @@ type Repaired struct {
 // afterwards. What is no rows of a table with a key is refused: a definition, a sequence, a versioned table, whose
 // history nobody can write.
 //
+// Connections of clients are a sign that the copy serves, and refused, unless connected says that they are known of: a side that was taken out
+// of rotation keeps those that pools hold.
+//
 // Only rows that differ are touched, some in each transaction. Cut short, some are repaired and some are not; it can be run again.
-func Repair(ctx context.Context, source *View, copyServer *Server, differ []Mismatch) (Repaired, error) {
+func Repair(ctx context.Context, source *View, copyServer *Server, differ []Mismatch, connected bool) (Repaired, error) {
 	var done Repaired
-	if err := mayRepair(ctx, copyServer, differ); err != nil {
+	if err := mayRepair(ctx, copyServer, differ, connected); err != nil {
 		return done, err
 	}
 	w, err := copyServer.Stream(ctx, StatementTimeout)
@@ -46,7 +49,7 @@ func Repair(ctx context.Context, source *View, copyServer *Server, differ []Mism
 	return done, nil
 }
 
-func mayRepair(ctx context.Context, copyServer *Server, differ []Mismatch) error {
+func mayRepair(ctx context.Context, copyServer *Server, differ []Mismatch, connected bool) error {
 	refuse := func(format string, args ...any) error {
 		return &farm.Error{Op: "repair", Subject: string(copyServer.name), Err: fmt.Errorf("%w: "+format, append([]any{farm.ErrRefused}, args...)...),
 			Hint: "take the copy away (stowage move undoes it) and seed it again"}
@@ -85,7 +88,7 @@ func mayRepair(ctx context.Context, copyServer *Server, differ []Mismatch) error
 	switch {
 	case !closed:
 		return refuse("the copy takes writes: it may be the one that serves")
-	case clients > 0:
+	case clients > 0 && !connected:
 		return refuse("%d clients are connected to the copy", clients)
 	case replica.SQL == "Yes":
 		return refuse("the copy applies events at the same time")

@@ -277,7 +277,13 @@ func TestRepair(t *testing.T) {
 	if len(v.Mismatches) < 10 {
 		t.Fatalf("only %v", v.Mismatches)
 	}
-	did, err := Repair(t.Context(), snap, b, v.Mismatches)
+	pool, err := bi.DB(t, mariadbtest.App, "d").Conn(t.Context()) // that never lets go
+	must(t, err)
+	defer pool.Close()
+	if _, err := Repair(t.Context(), snap, b, v.Mismatches, false); err == nil || !strings.Contains(err.Error(), "1 clients are connected to the copy") {
+		t.Errorf("beside a client: %v", err)
+	}
+	did, err := Repair(t.Context(), snap, b, v.Mismatches, true)
 	must(t, err)
 	if did.Chunks != len(v.Mismatches) || did.Written == 0 || did.Removed == 0 {
 		t.Errorf("it says it did %+v", did)
@@ -313,7 +319,7 @@ func TestRepairRefuses(t *testing.T) {
 		must(t, err)
 		v, err := Comparison{Copy: b}.Compare(t.Context(), snap, nil)
 		must(t, err)
-		if _, err := Repair(t.Context(), snap, b, v.Mismatches); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Repair(t.Context(), snap, b, v.Mismatches, true); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want a refusal that says %q", c.spoil, err, c.want)
 		}
 		must(t, snap.Close())

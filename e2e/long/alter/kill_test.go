@@ -111,12 +111,19 @@ func undone(book act.Runbook) (out []string) {
 	return out
 }
 
-// What a change has dropped is copied back from the twin when the run is given up.
+// What a change has dropped is copied back from the twin when the run is given up, also where pools hold connections to the side.
 func TestDroppedValuesComeBack(t *testing.T) {
 	t.Parallel()
 	a := farmtest.StartAlteredFarm(t, farm.ActiveActive, 1)
 	a.Alter(farmtest.AddColour)
 	a.Killed("both", "before "+alter.StepHold, farmtest.DropColour)
+	for _, c := range a.Consoles() {
+		pooled, err := c.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pooled.Close()
+	}
 	a.Run(farmtest.ExitFine, "", "abort", "--reason", "it is needed after all")
 	a.Rests()
 	a.Settle(true, 1)
