@@ -28,7 +28,7 @@ type Series struct {
 	Source   string   // where it was read
 	Limit    *float64 // what it may grow to, where the source says; else the farm does
 	Samples  []Sample
-	Peaks    bool   // each sample is the most of its day, of a rate
+	Peaks    bool   // of a rate, and each sample is the peak of a day
 	Remark   string // says in its row why this series was taken, or what else was measured
 }
 

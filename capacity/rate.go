@@ -16,8 +16,8 @@ func Rate(samples []Sample, limit float64) Forecast {
 	return rate(samples, limit, methodRate, 0.95)
 }
 
-// DailyPeaks is Rate for samples of which each is the most of a day. It takes the median of each week's: the 95th percentile of a week's
-// hours is about as high, and an odd hour of one day is in neither.
+// DailyPeaks is Rate for samples that are each the peak of a day. It takes the median of each week: the 95th percentile of a week's
+// hours is about as high, and one odd hour changes neither.
 func DailyPeaks(samples []Sample, limit float64) Forecast {
 	return rate(samples, limit, methodPeaks, 0.5)
 }
@@ -57,8 +57,8 @@ func rate(samples []Sample, limit float64, method string, share float64) Forecas
 	return f
 }
 
-// weeklyPeaks are the values that a share of the samples is below, of whole weeks that end with the last sample, and when each ended, in days. A week counts
-// with at least half of the samples that the fullest has.
+// weeklyPeaks has one quantile (share, 0 to 1) of the samples of each whole week, counted back from the last sample, and when the week
+// ended, in days. A week counts when it has at least half of the samples that the fullest has.
 func weeklyPeaks(samples []Sample, share float64) (peaks, ends []float64) {
 	last := samples[len(samples)-1].At
 	byWeek := map[int][]float64{}

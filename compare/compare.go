@@ -25,7 +25,7 @@ type Verification struct {
 	Tell           func(string)
 	// Repair, when asked for, makes the copy equal where its rows differ, and then compares everything once more.
 	Repair bool
-	// Connected says that clients may be connected to a copy that is repaired: it was taken out of rotation, and pools hold what they have.
+	// Connected allows a repair while clients are connected: the copy was taken out of rotation, and pools may still hold their connections.
 	Connected bool
 	// Mended is told what a repair did: nobody should miss it.
 	Mended func(string)

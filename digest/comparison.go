@@ -297,7 +297,7 @@ func (t *trial) say(ct *classTest, ch *Change) {
 // wantedChange is the change that a window is asked to show when people are told how long it should be.
 const wantedChange = 1.5
 
-// mostChange is the largest change that a reader is told of as a figure: what needs more has too few events for any.
+// mostChange is the largest change that a reason gives as a figure. A class that would need a larger one has too few events.
 const mostChange = 20
 
 // short says what a class would need for a verdict.

@@ -20,8 +20,8 @@ type Repaired struct {
 // afterwards. What is no rows of a table with a key is refused: a definition, a sequence, a versioned table, whose
 // history nobody can write.
 //
-// Connections of clients are a sign that the copy serves, and refused, unless connected says that they are known of: a side that was taken out
-// of rotation keeps those that pools hold.
+// Where clients are connected, the copy may serve, and the repair is refused. With connected it is not: the caller has taken the side out of
+// rotation, and pools may still hold their connections.
 //
 // Only rows that differ are touched, some in each transaction. Cut short, some are repaired and some are not; it can be run again.
 func Repair(ctx context.Context, source *View, copyServer *Server, differ []Mismatch, connected bool) (Repaired, error) {

@@ -16,8 +16,11 @@ func (r *Restic) Seal(ctx context.Context, m Manifest, texts map[string]string) 
 }
 
 func (r *Restic) seal(ctx context.Context, m Manifest, texts map[string]string) error {
-	if err := errors.Join(m.check(), checkTexts(m, texts)); err != nil {
-		return fmt.Errorf("%w: the manifest: %w", farm.ErrInput, err)
+	if _, err := m.encode(); err != nil { // before restic is asked for anything
+		return err
+	}
+	if err := checkTexts(m, texts); err != nil {
+		return err
 	}
 	all, err := r.snapshots(ctx, tagSet+m.Set)
 	if err != nil && !errors.Is(err, ErrDamaged) {
