@@ -12,6 +12,7 @@ import (
 
 const (
 	mostReads   = 400                    // of a round
+	atFirst     = time.Second / 4        // no read in this time: no second is waited for them
 	roundOf     = 2 * time.Second        // in which they are collected, unless they are too few
 	readAtMost  = time.Second            // then the server cuts a read off: a report is no sample of what clients wait for
 	twinShare   = 0.25                   // of the time at most, the twin works for us
@@ -39,12 +40,18 @@ func (s *Swing) meetTwin(ctx context.Context) error {
 	}
 	defer both.close()
 
-	reads, err := watch.Gather(ctx, mostReads, min(time.Second, s.Settings.WarmLimit))
+	reads, err := watch.Gather(ctx, mostReads, min(atFirst, s.Settings.WarmLimit))
+	looked := "a quarter of a second"
+	if err == nil && len(reads) > 0 {
+		var more []traffic.Read
+		more, err = watch.Gather(ctx, mostReads-len(reads), min(time.Second-atFirst, s.Settings.WarmLimit))
+		reads, looked = append(reads, more...), "a second"
+	}
 	if err != nil {
 		return s.unjudged(ctx, err.Error())
 	}
 	if len(reads)*10 < s.Settings.WarmReads {
-		return s.unjudged(ctx, fmt.Sprintf("%s of clients in a second, seen in %s", farm.Counted(len(reads), "read"), watch.Source()))
+		return s.unjudged(ctx, fmt.Sprintf("%s of clients in %s, seen in %s", farm.Counted(len(reads), "read"), looked, watch.Source()))
 	}
 	for {
 		more, err := s.gather(ctx, watch, len(reads), began)

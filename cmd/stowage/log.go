@@ -20,12 +20,12 @@ func (a *app) logCommand() *cobra.Command {
 	run, all := "", false
 	cmd := &cobra.Command{
 		Use: "log", Short: "Show who did what to which server, when and why", Args: args(cobra.NoArgs),
-		Long: `Shows the audit trail of the newest move: what people said (pause, approve, ...) and every
-statement that changes something, with the server it was sent to and the step it belongs
-to. Passwords are never in it, and no rows of users: of a statement that writes rows
-it has the shape and the number of rows. With --json, one JSON object a line.
+		Long: `Shows the audit trail of a run, the newest unless --run names another: what people said
+(pause, approve, ...) and every statement that changes something, with the server it was
+sent to and the step it belongs to. Passwords are never in it, and no rows of users: of a
+statement that writes rows it has the shape and the number of rows. With --json, one JSON object a line.
 
-Reads only; works while a move runs and after it was killed.
+Reads only; works while the run goes on and after it was killed.
 
 ` + exitHelp,
 		Example: "  stowage log\n  stowage log --json | jq 'select(.server | startswith(\"dbshard007\"))'",
@@ -37,7 +37,7 @@ Reads only; works while a move runs and after it was killed.
 			return a.writeDeeds(deeds)
 		},
 	}
-	cmd.Flags().StringVar(&run, "run", "", "of this run (move-first-1, replay-1) instead of the newest move")
+	cmd.Flags().StringVar(&run, "run", "", "of this run (move-first-1, replay-1) instead of the newest")
 	cmd.Flags().BoolVar(&all, "all", false, "of all runs that are kept, replays that wrote among them")
 	return cmd
 }

@@ -38,7 +38,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:        "serve",
 		Short:      "Show this workspace in a browser, live, and as JSON",
 		SuggestFor: []string{"dashboard", "web", "ui"},
-		Long: `Serves pages about one workspace: an overview, the newest move while it runs, results of
+		Long: `Serves pages about one workspace: an overview, each run while it goes on, results of
 benches with their charts, plans, traffic before and after, and the report. Each page has
 its facts as JSON, and the command that prints the same. Nothing is loaded from elsewhere.
 
