@@ -34,10 +34,7 @@ func (s *Server) Alter(ctx context.Context, a Altering) error {
 	if err != nil {
 		return s.fail("connect", err)
 	}
-	defer func() {
-		_ = conn.Raw(func(any) error { return errBadConnection }) // its settings are not those of the pool
-		_ = conn.Close()
-	}()
+	defer Discard(conn) // its settings are not those of the pool
 	set := "SET SESSION sql_mode = @@GLOBAL.sql_mode, time_zone = @@GLOBAL.time_zone, lock_wait_timeout = " + strconv.Itoa(max(1, int(a.LockWait.Seconds())))
 	if !a.Logged {
 		set += ", sql_log_bin = 0"

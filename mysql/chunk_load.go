@@ -68,8 +68,7 @@ func (w *Stream) load(ctx context.Context, to *CopyTable, lines [][]byte) error 
 	defer func() { w.loader.lines = nil }()
 	_, err := w.conn.ExecContext(ctx, "LOAD DATA LOCAL INFILE 'Reader::"+w.loader.name+"' REPLACE INTO TABLE "+to.At()+
 		` CHARACTER SET binary FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n' (`+to.writtenNames()+")")
-	var my *driver.MySQLError
-	if errors.As(err, &my) && refusedValue[my.Number] {
+	if refusedValue[CodeOf(err)] {
 		return fmt.Errorf("%w: %w", ErrNotLoaded, err)
 	}
 	if err != nil {

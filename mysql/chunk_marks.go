@@ -103,7 +103,7 @@ func (s *Server) TakeOver(ctx context.Context, m Marks) (epoch int64, err error)
 		}
 	}
 	err = conn.QueryRowContext(ctx, "SELECT LAST_INSERT_ID()").Scan(&epoch)
-	_ = conn.Raw(func(any) error { return errBadConnection })
+	Discard(conn)
 	return epoch, s.fail("take over job "+m.Job, err)
 }
 

@@ -60,7 +60,7 @@ func (s *Server) endFrozen(ctx context.Context, m Marks) error {
 		return err
 	}
 	for _, r := range records {
-		id, err := strconv.ParseInt(r["id"], 10, 64)
+		id, err := strconv.ParseUint(r["id"], 10, 64)
 		if err != nil {
 			return s.fail("end an earlier copier", fmt.Errorf("session %q: %w", r["id"], err))
 		}

@@ -6,6 +6,7 @@ import (
 	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -274,8 +275,7 @@ func (w *Stream) Write(ctx context.Context, m Marks, epoch int64, mark string, c
 	told := w.tell(ctx, cargo)
 	defer func() { told(err) }()
 	err = w.write(ctx, m, epoch, mark, cargo)
-	var my *driver.MySQLError
-	if cargo.load == nil && errors.As(err, &my) && refusedValue[my.Number] {
+	if cargo.load == nil && refusedValue[CodeOf(err)] {
 		damaged = err
 		if _, err := w.conn.ExecContext(ctx, "SET SESSION sql_mode = "+lenientMode); err != nil {
 			return damaged, w.server.fail("write rows", err)
@@ -344,8 +344,7 @@ func (w *Stream) within(ctx context.Context, work func(run func(string) error) e
 // IsLockWait reports that a lock was not to be had in time, or a deadlock: the
 // transaction can be tried again.
 func IsLockWait(err error) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && (my.Number == 1205 || my.Number == 1213)
+	return slices.Contains([]uint16{1205, 1213}, CodeOf(err))
 }
 
 // Batch collects changes of one or more transactions, table by table: within

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
-
-	driver "github.com/go-sql-driver/mysql"
 )
 
 // noSuchTable: it was dropped since it was listed.
@@ -26,10 +24,7 @@ func (s *Server) CreatedTables(ctx context.Context, databases []string) (map[str
 	if err != nil {
 		return nil, s.fail("connect", err)
 	}
-	defer func() {
-		_ = conn.Raw(func(any) error { return errBadConnection }) // its settings are not those of the pool
-		_ = conn.Close()
-	}()
+	defer Discard(conn) // its settings are not those of the pool
 	// Modes like NO_TABLE_OPTIONS and ANSI_QUOTES would change the text.
 	if _, err := conn.ExecContext(ctx, "SET SESSION sql_mode = '', sql_quote_show_create = 1"); err != nil {
 		return nil, s.fail("SET SESSION", err)
@@ -70,8 +65,7 @@ func (s *Server) CreatedTables(ctx context.Context, databases []string) (map[str
 func createdTable(ctx context.Context, conn *sql.Conn, db, name string) (string, error) {
 	var was, text string
 	err := conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+ident(db)+"."+ident(name)).Scan(&was, &text)
-	var my *driver.MySQLError
-	if errors.As(err, &my) && my.Number == noSuchTable {
+	if CodeOf(err) == noSuchTable {
 		return "", nil
 	}
 	return text, err
@@ -84,10 +78,7 @@ func (s *Server) MakeTables(ctx context.Context, database, charset, collation st
 	if err != nil {
 		return -1, s.fail("connect", err)
 	}
-	defer func() {
-		_ = conn.Raw(func(any) error { return errBadConnection })
-		_ = conn.Close()
-	}()
+	defer Discard(conn)
 	create := "CREATE DATABASE " + ident(database)
 	if charset != "" {
 		create += " CHARACTER SET " + quote(charset)

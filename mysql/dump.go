@@ -150,8 +150,7 @@ func (d *dumping) open(ctx context.Context, streams int) error {
 	if err != nil {
 		return s.fail("connect", err)
 	}
-	defer holder.Close()
-	defer func() { _ = holder.Raw(func(any) error { return errBadConnection }) }() // whatever it holds goes with it
+	defer Discard(holder) // whatever it holds goes with it
 	for _, st := range []string{"SET SESSION lock_wait_timeout = " + strconv.Itoa(dumpLockWait), "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT"} {
 		if _, err := holder.ExecContext(ctx, st); err != nil {
 			return s.fail("hold commits back", err)

@@ -149,8 +149,7 @@ func (s *Server) unlogged(ctx context.Context, work func(context.Context, *sql.C
 	if err != nil {
 		return s.fail("connect", err)
 	}
-	defer conn.Close()
-	defer func() { _ = conn.Raw(func(any) error { return errBadConnection }) }()
+	defer Discard(conn)
 	if _, err := conn.ExecContext(ctx, "SET SESSION sql_log_bin = 0"); err != nil {
 		return s.fail("SET sql_log_bin", err)
 	}

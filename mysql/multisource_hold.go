@@ -85,8 +85,7 @@ func (h *Hold) Release() {
 		return
 	}
 	// The connection is thrown away with everything that was set in it.
-	_ = h.conn.Raw(func(any) error { return errBadConnection })
-	_ = h.conn.Close()
+	Discard(h.conn)
 	h.conn = nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -163,8 +164,7 @@ func (s *Server) Follow(ctx context.Context, source string, as Account, budget t
 // log initialization" in its error log). What it has applied is in a table of its own, mysql.gtid_slave_pos, and not lost
 // with that: RESET SLAVE ALL, and it fetches from there.
 func hasLostRelayLog(err error) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && (my.Number == 1201 || my.Number == 1871 || my.Number == 1872)
+	return slices.Contains([]uint16{1201, 1871, 1872}, CodeOf(err))
 }
 
 func (s *Server) changeSource(ctx context.Context, source string, as Account) error {

@@ -58,7 +58,7 @@ func (r *RoutingTable) Load(ctx context.Context, names ...string) (map[string]st
 	ctx, cancel := context.WithTimeout(ctx, routingTimeout)
 	defer cancel()
 	rows, err := r.server.db.QueryContext(ctx, query, args...)
-	if isNumber(err, 1146) { // the table is not there: nor is anything in it
+	if CodeOf(err) == 1146 { // the table is not there: nor is anything in it
 		return map[string]string{}, map[string]int64{}, nil
 	}
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *RoutingTable) swapIn(ctx context.Context, tx *sql.Tx, texts map[string]
 	slices.Sort(names)
 	for _, name := range names {
 		ok, err := r.swapOne(ctx, tx, name, texts, versions[name])
-		if isNumber(err, 1213) || isNumber(err, 1062) {
+		if CodeOf(err) == 1213 || CodeOf(err) == 1062 {
 			return false, nil
 		}
 		if err != nil || !ok {
@@ -156,9 +156,4 @@ func (r *RoutingTable) fail(op string, err error) error {
 		return nil
 	}
 	return r.server.fail(op+" "+strings.ReplaceAll(r.table, "`", ""), err)
-}
-
-func isNumber(err error, number uint16) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && my.Number == number
 }

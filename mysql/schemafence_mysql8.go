@@ -25,8 +25,7 @@ func (s *Server) SetSchemaReadOnly(ctx context.Context, schema string, on bool, 
 	if err != nil {
 		return s.fail("connect", err)
 	}
-	defer conn.Close()
-	defer func() { _ = conn.Raw(func(any) error { return errBadConnection }) }() // it has another lock_wait_timeout
+	defer Discard(conn) // it has another lock_wait_timeout
 	value := 0
 	if on {
 		value = 1

@@ -215,30 +215,20 @@ func ident(name string) string { return "`" + strings.ReplaceAll(name, "`", "``"
 // statement or a variable that it does not know (1064, 1193). A refused login
 // (1045) is not among them: a server that just starts says so, too.
 func WillStay(err error) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && slices.Contains([]uint16{1064, 1142, 1143, 1193, 1227}, my.Number)
-}
-
-// IsReadOnlyError reports whether a server refused a write because it is
-// read-only (error 1290).
-func IsReadOnlyError(err error) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && my.Number == 1290
+	return slices.Contains([]uint16{1064, 1142, 1143, 1193, 1227}, CodeOf(err))
 }
 
 // IsMadeAlready reports whether a server refused an ALTER TABLE because what it
 // adds is there (a column, key, partition, foreign key or check of that name),
 // or what it drops is not.
 func IsMadeAlready(err error) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && slices.Contains([]uint16{1060, 1061, 1091, 1507, 1517, 1826, 3822}, my.Number)
+	return slices.Contains([]uint16{1060, 1061, 1091, 1507, 1517, 1826, 3822}, CodeOf(err))
 }
 
 // IsDenied reports whether a server refused a statement for want of a
 // privilege.
 func IsDenied(err error) bool {
-	var refused *driver.MySQLError
-	return errors.As(err, &refused) && (refused.Number == 1227 || refused.Number == 1142)
+	return slices.Contains([]uint16{1227, 1142}, CodeOf(err))
 }
 
 // CodeOf is the server's error number in err, or 0.

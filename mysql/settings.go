@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-
-	driver "github.com/go-sql-driver/mysql"
 
 	"stowage/farm"
 )
@@ -69,8 +68,7 @@ func (s *Server) SetSetting(ctx context.Context, name, value string) error {
 // IsFixedVariable reports whether SetSetting failed because the variable cannot
 // be changed while the server runs (1238), or while it replicates (1198).
 func IsFixedVariable(err error) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && (my.Number == 1238 || my.Number == 1198)
+	return slices.Contains([]uint16{1238, 1198}, CodeOf(err))
 }
 
 // FileCount is what a server has counted for one file since it was started.

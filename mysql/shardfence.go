@@ -113,8 +113,7 @@ func (l *TableLock) Release() error {
 		return nil
 	}
 	// Whatever was said, the end of the session is the end of the lock.
-	_ = l.conn.Raw(func(any) error { return errBadConnection })
-	l.conn.Close()
+	Discard(l.conn)
 	if closeErr := l.db.Close(); err == nil {
 		err = closeErr
 	}
@@ -125,7 +124,7 @@ func (l *TableLock) Release() error {
 type Renaming struct {
 	server *Server
 	done   chan error
-	thread int64
+	thread uint64
 	cancel context.CancelFunc
 }
 
@@ -217,14 +216,6 @@ func (r *Renaming) Cancel() {
 	r.done <- err
 }
 
-func (s *Server) kill(ctx context.Context, thread int64) error {
-	err := s.exec(ctx, fmt.Sprintf("KILL %d", thread))
-	if isUnknownThread(err) {
-		return nil
-	}
-	return err
-}
-
 // EndRenames ends every RENAME of the copier that still waits in the server:
 // one that a killed copier has left would be carried out later, when nobody
 // expects it. It returns when none is left.
@@ -239,7 +230,7 @@ func (s *Server) EndRenames(ctx context.Context) error {
 			return err
 		}
 		for _, r := range records {
-			var id int64
+			var id uint64
 			if _, err := fmt.Sscan(r["id"], &id); err != nil {
 				return s.fail("end RENAME", err)
 			}

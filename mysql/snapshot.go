@@ -8,8 +8,6 @@ import (
 	"strconv"
 )
 
-var errBadConnection = driver.ErrBadConn
-
 // View is one session that reads rows as bytes, whatever their character sets, with times in UTC. It shows a server as it
 // is, or as it was at one moment while others go on writing. It is not safe for several goroutines.
 type View struct {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	driver "github.com/go-sql-driver/mysql"
 )
 
 // A snapshot shows rows as they were. Definitions it does not hold: what information_schema says is always of now. So in a
@@ -106,11 +104,7 @@ func (s *Server) schemaChanges(ctx context.Context) (uint64, error) {
 // IsChangedDefinition reports whether reading a table of a snapshot failed because the table has been changed or is gone
 // since.
 func IsChangedDefinition(err error) bool {
-	var my *driver.MySQLError
-	if !errors.As(err, &my) {
-		return false
-	}
-	switch my.Number {
+	switch CodeOf(err) {
 	case 1412, // ER_TABLE_DEF_CHANGED
 		1146, 1054, 1049: // no such table, column, database
 		return true

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	driver "github.com/go-sql-driver/mysql"
 )
 
 // How a MySQL snapshot gets its lock: no statement may have run for longer
@@ -36,7 +34,7 @@ func (v *View) openLocked(ctx context.Context) error {
 		}
 		if !busy {
 			err = v.lockAndOpen(ctx)
-			if !isLockTimeout(err) {
+			if CodeOf(err) != 1205 {
 				return err
 			}
 		}
@@ -62,11 +60,6 @@ func (s *Server) runsLong(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-func isLockTimeout(err error) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && my.Number == 1205
-}
-
 func (v *View) lockAndOpen(ctx context.Context) (err error) {
 	begin := time.Now()
 	exec := func(text string) {
@@ -85,7 +78,7 @@ func (v *View) lockAndOpen(ctx context.Context) (err error) {
 	}
 	// Whatever came: the lock goes, or its connection does.
 	if _, e := v.conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES"); e != nil {
-		_ = v.conn.Raw(func(any) error { return errBadConnection })
+		Discard(v.conn)
 		return errors.Join(err, v.server.fail("UNLOCK TABLES", e))
 	}
 	v.server.log.Debug("writes were held back for a snapshot", "server", v.server.name, "for", time.Since(begin))

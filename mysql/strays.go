@@ -2,12 +2,9 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-
-	driver "github.com/go-sql-driver/mysql"
 )
 
 // Strays are transactions that a server has written itself and that other does
@@ -60,8 +57,7 @@ func highestOf(state map[string]uint64, domain string) (high uint64) {
 func (s *Server) binlogState(ctx context.Context) (map[string]uint64, error) {
 	var text string
 	err := s.row(ctx, "SELECT @@GLOBAL.gtid_binlog_state", nil, &text)
-	var my *driver.MySQLError
-	if errors.As(err, &my) && my.Number == 1193 { // unknown system variable: MySQL
+	if CodeOf(err) == 1193 { // unknown system variable: MySQL
 		return nil, nil
 	}
 	if err != nil {

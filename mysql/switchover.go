@@ -2,13 +2,10 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"time"
-
-	driver "github.com/go-sql-driver/mysql"
 )
 
 // Reader is somebody who reads the server's binary log.
@@ -88,7 +85,7 @@ func (s *Server) demote(ctx context.Context, source string, as Account, budget t
 			return err
 		}
 	} else if err := s.changeSourceOf(ctx, source, as, ", MASTER_DEMOTE_TO_SLAVE=1"); err != nil {
-		if !isSyntaxError(err) {
+		if CodeOf(err) != 1064 {
 			return err
 		}
 		// Before 10.10: by hand what the clause does. No replica thread runs,
@@ -111,9 +108,4 @@ func (s *Server) demote(ctx context.Context, source string, as Account, budget t
 		return err
 	}
 	return s.AwaitReplicating(ctx, budget)
-}
-
-func isSyntaxError(err error) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && my.Number == 1064
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-
-	driver "github.com/go-sql-driver/mysql"
 )
 
 // WriteLock is a session that holds FLUSH TABLES WITH READ LOCK: nothing
@@ -105,8 +103,7 @@ func (l *WriteLock) end(ctx context.Context) error {
 	if l.conn == nil {
 		return nil
 	}
-	_ = l.conn.Raw(func(any) error { return errBadConnection })
-	_ = l.conn.Close()
+	Discard(l.conn)
 	l.conn = nil
 	if l.id == 0 {
 		return nil
@@ -142,7 +139,7 @@ func (s *Server) endSessions(ctx context.Context, ids []uint64, budget time.Dura
 			return err
 		}
 		for _, id := range left {
-			if err := s.exec(ctx, "KILL "+strconv.FormatUint(id, 10)); err != nil && !isUnknownThread(err) {
+			if err := s.kill(ctx, id); err != nil {
 				return err
 			}
 		}
@@ -177,8 +174,10 @@ func (s *Server) running(ctx context.Context, ids []uint64) ([]uint64, error) {
 	return left, err
 }
 
-// isUnknownThread: KILL of a session that has ended by itself (error 1094).
-func isUnknownThread(err error) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && my.Number == 1094
+// kill ends a session. That it has ended by itself (error 1094) is no failure.
+func (s *Server) kill(ctx context.Context, thread uint64) error {
+	if err := s.exec(ctx, "KILL "+strconv.FormatUint(thread, 10)); CodeOf(err) != 1094 {
+		return err
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"log/slog"
 )
 
@@ -43,6 +44,12 @@ func RecordsOn(ctx context.Context, conn *sql.Conn, query string) ([]map[string]
 	}
 	defer rows.Close()
 	return scanRecords(rows)
+}
+
+// Discard ends a session that is not to be used again: what was set in it goes with it.
+func Discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = conn.Close() // it is closed already
 }
 
 // FirstWords names an operation by its statement: "STOP SLAVE".

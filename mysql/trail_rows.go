@@ -2,11 +2,8 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-
-	driver "github.com/go-sql-driver/mysql"
 
 	"stowage/farm"
 )
@@ -86,10 +83,8 @@ func (w *Stream) tell(ctx context.Context, c Cargo) func(error) {
 		if err == nil {
 			return
 		}
-		s.Err = err
-		var my *driver.MySQLError
-		if errors.As(err, &my) {
-			s.Err = fmt.Errorf("error %d", my.Number)
+		if s.Err = err; CodeOf(err) != 0 {
+			s.Err = fmt.Errorf("error %d", CodeOf(err))
 		}
 		told(s)
 	}

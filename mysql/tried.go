@@ -12,10 +12,7 @@ func (s *Server) TryStatements(ctx context.Context, database string, checks bool
 	if err != nil {
 		return -1, s.fail("connect", err)
 	}
-	defer func() {
-		_ = conn.Raw(func(any) error { return errBadConnection })
-		_ = conn.Close()
-	}()
+	defer Discard(conn)
 	set := "SET SESSION foreign_key_checks = 0"
 	if checks {
 		set = "SET SESSION foreign_key_checks = 1"

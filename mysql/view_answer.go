@@ -6,8 +6,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-
-	driver "github.com/go-sql-driver/mysql"
 )
 
 // AnswerColumn is one column of what a query returns, as the server says with its answer.
@@ -43,7 +41,7 @@ func (v *View) Answer(ctx context.Context, query string, args ...any) (*Answer, 
 	if err := v.heedful(ctx); err != nil {
 		return nil, err
 	}
-	var thread int64
+	var thread uint64
 	if err := v.conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&thread); err != nil {
 		return nil, v.server.fail("SELECT CONNECTION_ID()", err)
 	}
@@ -93,7 +91,7 @@ func (v *View) heedful(ctx context.Context) error {
 
 // endWith ends a session on the server when ctx ends: a query that has not sent a row yet would go on without its client.
 // The function returned ends that, and waits where it has begun.
-func (s *Server) endWith(ctx context.Context, thread int64) (stop func()) {
+func (s *Server) endWith(ctx context.Context, thread uint64) (stop func()) {
 	done := make(chan struct{})
 	heeding := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -153,7 +151,4 @@ func (a *Answer) Close() error {
 
 // IsStaleView reports whether a view could not read a table because its definition was changed after the view was opened
 // (error 1412).
-func IsStaleView(err error) bool {
-	var my *driver.MySQLError
-	return errors.As(err, &my) && my.Number == 1412
-}
+func IsStaleView(err error) bool { return CodeOf(err) == 1412 }

@@ -3,7 +3,6 @@ package latest
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 
 	"stowage/mysql"
@@ -52,8 +51,7 @@ func (s Shape) Open(ctx context.Context, server *mysql.Server, may func(context.
 
 // Close ends the session, and with it whatever it has begun.
 func (s *Session) Close() {
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // its settings are not those of the pool
-	_ = s.conn.Close()
+	mysql.Discard(s.conn) // its settings are not those of the pool
 }
 
 // within runs work in one transaction; frozen: which sees the rows of this moment. What clients keep it from is ErrBusy.

@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"strings"
 
@@ -23,10 +22,7 @@ func Explain(ctx context.Context, server *mysql.Server, db, statement string, ta
 	if err != nil {
 		return nil, s.Fail("connect", err)
 	}
-	defer func() {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // its settings are not those of the pool
-		_ = conn.Close()
-	}()
+	defer mysql.Discard(conn) // its settings are not those of the pool
 	if _, err := conn.ExecContext(ctx, "SET SESSION TRANSACTION READ ONLY"); err != nil {
 		return nil, s.Fail("SET TRANSACTION", err)
 	}

@@ -97,8 +97,7 @@ func (l *SlowLog) drop() {
 	if l.conn == nil {
 		return
 	}
-	_ = l.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
-	_ = l.conn.Close() // it is closed already
+	mysql.Discard(l.conn)
 	l.conn = nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -84,8 +83,7 @@ func (r *Statements) begin(ctx context.Context) error {
 
 // Close ends the session for good: it may have a time zone that the pool's other sessions do not have.
 func (r *Statements) Close() error {
-	_ = r.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
-	_ = r.conn.Close() // it is closed already
+	mysql.Discard(r.conn)
 	return nil
 }
 
