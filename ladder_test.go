@@ -95,6 +95,9 @@ var ladder = []rung{
 		"mysql/latest":  "the columns that a reshape carries, read and written; above reshape/spec, which says which",
 	},
 	{
+		"mysql/rows": "a table's rows, read, carried, compared and corrected; above mysql, whose sessions it uses, and backup/dump, whose streams it writes",
+	},
+	{
 		"mysql":      "the door to database servers",
 		"host":       "the door to machines; above vault, into which it brings copies, and binlog, whose files it archives",
 		"bench/disk": "which block device is meant, and whether its data may be destroyed",
@@ -136,7 +139,7 @@ var ladder = []rung{
 		"placement/schedule": "pure: moves to an order that overloads no host on the way, and its time",
 	},
 	{
-		"backup/dump":     "pure: a stream of SQL texts, made and taken apart; below mysql, which writes the texts, and host, which keeps the stream and has it loaded",
+		"backup/dump":     "pure: a stream of SQL texts, made and taken apart; below mysql/rows, which writes the texts, and host, which keeps the stream and has it loaded",
 		"internal/border": "kills the program where a test says so; only the program that tests run is built with it (tag livetest)",
 		"capture":         "pure: packets to statements with their values, answers and times; below digest, which counts them, so that there is one reader of captures",
 	},
@@ -249,6 +252,7 @@ var doors = map[string]rung{
 	"github.com/go-sql-driver/mysql": {
 		"mysql":         "every statement that Stowage sends is written there, or below it",
 		"mysql/traffic": "it sits on the wire of a session, and reads what the server says of statements",
+		"mysql/rows":    "it hands the driver the lines of LOAD DATA LOCAL, and sets what its sessions are like",
 		"demo/load":     "a client of the farm that must not share the code, or the mistakes, of what it judges",
 		"bench/engine":  "a load whose own cost must be small, on servers that are not part of any farm",
 	},
@@ -296,7 +300,7 @@ var only = map[string]struct {
 	"serve":                  {[]string{"farm", "internal/lazy", "report"}, "it is handed facts, and never touches a server, a store or a file of the workspace"},
 	"demo/load":              {[]string{"farm", "route"}, "it is a client written from docs/reference/routing.md, and nothing more"},
 	"feed":                   {[]string{"farm", "mysql"}, "which server serves, and where a position is kept, is decided above it"},
-	"copier":                 {[]string{"farm", "feed", "mysql"}, "where clients go is decided above it"},
+	"copier":                 {[]string{"farm", "feed", "mysql", "mysql/rows"}, "where clients go is decided above it"},
 	"tune":                   {[]string{"farm", "internal/lazy"}, "it thinks; tune/probe reads, and who calls it writes"},
 	"tune/probe":             {[]string{"internal/lazy", "internal/nested", "internal/optionfile", "internal/safefile", "tune"}, "it reads trees and nothing else: programs are run by who calls it"},
 	"tune/fix":               {[]string{"farm", "internal/lasting", "internal/nested", "tune"}, "it knows no rules, no tree and no server"},

@@ -154,7 +154,7 @@ func alterOf(which func(*work) half) swing.Step[half] {
 	}
 }
 
-var rows = swing.Step[*work]{
+var compareRows = swing.Step[*work]{
 	Name:    StepRows,
 	Needs:   "both sides have the new tables; one of them serves no clients",
 	Effect:  "none",
@@ -172,7 +172,7 @@ func alone(out, in []string) []swing.Step[*work] {
 func apart(out, in, twinOut, twinIn []string) []swing.Step[*work] {
 	then := leaves(second, twin, twinOut, twinIn, alterOf(second))
 	at := slices.IndexFunc(then, func(s swing.Step[*work]) bool { return s.Name == twin+"check" })
-	return slices.Concat(alone(out, in), slices.Insert(then, at, rows))
+	return slices.Concat(alone(out, in), slices.Insert(then, at, compareRows))
 }
 
 // held are those of two sides of which the second applies nothing until its tables are changed. in is how it returns; replicaIn, where there is one, how the first returns to the list of
@@ -213,7 +213,7 @@ func held(out, in, exchange, replicaIn []string) []swing.Step[*work] {
 		Do:      act.Method((*work).release),
 	})
 	at = slices.IndexFunc(then, func(s swing.Step[*work]) bool { return s.Name == twin+"check" })
-	then = slices.Insert(then, at, rows)
+	then = slices.Insert(then, at, compareRows)
 	if replicaIn != nil {
 		then = append(then, back)
 	}

@@ -9,6 +9,7 @@ import (
 	"stowage/compare"
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 	"stowage/schema"
 )
 
@@ -266,16 +267,16 @@ func (w *work) compare(ctx context.Context) error {
 const comparedDocument = "compared after alter"
 
 func (w *work) verification(s *side, repair bool) compare.Verification {
-	var begin mysql.Progress
+	var begin rows.Progress
 	key := w.key() + " " + string(s.Leaves.Name())
 	if !repair {
 		if _, err := w.act.Store.LatestDocument(comparedDocument, key, &begin); err != nil {
-			begin = mysql.Progress{} // from the beginning
+			begin = rows.Progress{} // from the beginning
 		}
 	}
 	return compare.Verification{
 		Source: s.Twin, Copied: s.Leaves, Patience: s.Settings.CatchUp, Databases: w.shards(), Begin: begin, Repair: repair, Connected: true,
-		Keep: func(_ context.Context, p mysql.Progress) error {
+		Keep: func(_ context.Context, p rows.Progress) error {
 			if repair {
 				return nil
 			}

@@ -7,7 +7,7 @@ import (
 
 	"stowage/copier"
 	"stowage/farm"
-	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // copier carries the database out of the throw-away server.
@@ -85,7 +85,7 @@ func (r *restoring) mayCopy(ctx context.Context, c *copier.Copy) error {
 // size is what the database takes on the throw-away server, as that estimates it.
 func (r *restoring) size(ctx context.Context) (bytes int64, err error) {
 	x := r.order.Extract
-	of := mysql.Extract{Tables: x.Tables}
+	of := rows.Extract{Tables: x.Tables}
 	sizes, err := r.server.TableSizes(ctx, []string{x.Schema})
 	for name, s := range sizes[x.Schema] {
 		if of.Has(name) {

@@ -7,6 +7,7 @@ import (
 	"stowage/copier"
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // askInto asks whether the pair can take the database: hours may pass until it is copied.
@@ -29,11 +30,11 @@ func askInto(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 			block(server, "choose a pair of "+of.Vendor+": --into PAIR", "it is %s, and the backup is of %s", flavor, of)
 			return out, nil
 		}
-		there, err := server.SchemaOptions(ctx, x.As)
+		there, err := rows.SchemaOptionsOf(ctx, server, x.As)
 		if err != nil {
 			return out, err
 		}
-		if there.Exists && !there.IsOf(mysql.Marks{Schema: x.As, Job: r.Run}) {
+		if there.Exists && !there.IsOf(rows.Marks{Schema: x.As, Job: r.Run}) {
 			block(server, "choose another name: --as NAME", "database %s exists there; Stowage does not overwrite it", x.As)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"stowage/backup/catalogue"
 	"stowage/backup/dump"
 	"stowage/farm"
+	"stowage/mysql/rows"
 )
 
 // shardsFor are the shards that a logical backup of a pair has, by name, and about how many bytes that is.
@@ -60,7 +61,7 @@ func (t *taking) undumpable(ctx context.Context) (out []farm.Finding, err error)
 			out = append(out, t.finding(farm.Blocker, "it has no database "+name+", which farm.yaml names as a shard", "stowage inventory says where it is; or name other shards: --shards")...)
 		}
 	}
-	unfit, err := t.server.UnfitForDump(ctx, names)
+	unfit, err := rows.UnfitForDump(ctx, t.server, names)
 	for _, u := range unfit {
 		out = append(out, t.finding(farm.Blocker, fmt.Sprintf("a logical backup cannot contain %s: %s", u.Table, u.Why), u.Remedy)...)
 	}

@@ -10,7 +10,7 @@ import (
 	"stowage/farm"
 	"stowage/fresh"
 	"stowage/host"
-	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // check makes sure that what was restored is what was asked for, and stays as it is.
@@ -50,7 +50,7 @@ func (r *restoring) compare(ctx context.Context) error {
 	}
 	v := compare.Verification{
 		Source: r.live, Copied: r.server, Patience: r.act.Patience, Databases: databasesOf(r.order.last()),
-		Keep: func(context.Context, mysql.Progress) error { return nil }, // a throw-away server is compared from the beginning
+		Keep: func(context.Context, rows.Progress) error { return nil }, // a throw-away server is compared from the beginning
 		Tell: func(text string) { r.Report(farm.Event{Kind: farm.StepProgress, Text: text}) },
 	}
 	verdict, err := v.Run(ctx)

@@ -9,6 +9,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // Verification compares a copy with a server that it follows: it stops the copy at exactly the position of a snapshot,
@@ -20,8 +21,8 @@ type Verification struct {
 	Source, Copied *mysql.Server
 	Patience       time.Duration // for either end to reach a position
 	Databases      []string      // nil: all
-	Begin          mysql.Progress
-	Keep           func(context.Context, mysql.Progress) error
+	Begin          rows.Progress
+	Keep           func(context.Context, rows.Progress) error
 	Tell           func(string)
 	// Repair, when asked for, makes the copy equal where its rows differ, and then compares everything once more.
 	Repair bool
@@ -46,15 +47,15 @@ const (
 )
 
 // Run leaves the copy's replication stopped, whatever comes of it.
-func (v Verification) Run(ctx context.Context) (mysql.Verdict, error) {
+func (v Verification) Run(ctx context.Context) (rows.Verdict, error) {
 	keep := v.Keep
-	v.Keep = func(ctx context.Context, p mysql.Progress) error {
+	v.Keep = func(ctx context.Context, p rows.Progress) error {
 		v.Begin = p
 		return keep(ctx, p)
 	}
 	for try := 1; ; try++ {
 		verdict, err := v.once(ctx)
-		if !mysql.IsChangedDefinition(err) || try == changedTries {
+		if !rows.IsChangedDefinition(err) || try == changedTries {
 			return verdict, v.schemaChanged(err)
 		}
 		v.Tell(fmt.Sprintf("a schema change on %s came while it was compared (%v); comparing goes on at a later moment", v.Source.Name(), err))
@@ -66,7 +67,7 @@ func (v Verification) Run(ctx context.Context) (mysql.Verdict, error) {
 
 // schemaChanged says what to do about changes that leave no moment to compare.
 func (v Verification) schemaChanged(err error) error {
-	if !mysql.IsChangedDefinition(err) && !errors.Is(err, mysql.ErrSchemaChanges) {
+	if !rows.IsChangedDefinition(err) && !errors.Is(err, rows.ErrSchemaChanges) {
 		return err
 	}
 	return &farm.Error{Op: "compare", Subject: string(v.Source.Name()), Err: err,
@@ -74,25 +75,25 @@ func (v Verification) schemaChanged(err error) error {
 }
 
 // once compares at one moment.
-func (v *Verification) once(ctx context.Context) (mysql.Verdict, error) {
+func (v *Verification) once(ctx context.Context) (rows.Verdict, error) {
 	if err := v.Copied.StopReplicating(ctx); err != nil {
-		return mysql.Verdict{}, err
+		return rows.Verdict{}, err
 	}
 	// The snapshot must not be before where the copy stands.
 	stands, err := v.Copied.AppliedPosition(ctx)
 	if err != nil {
-		return mysql.Verdict{}, err
+		return rows.Verdict{}, err
 	}
 	if err := v.Source.WaitFor(ctx, stands, v.Patience); err != nil {
-		return mysql.Verdict{}, err
+		return rows.Verdict{}, err
 	}
-	snap, err := v.Source.DefinedSnapshot(ctx, v.Databases)
+	snap, err := rows.DefinedSnapshot(ctx, v.Source, v.Databases)
 	if err != nil {
-		return mysql.Verdict{}, err
+		return rows.Verdict{}, err
 	}
 	defer snap.Close()
 	if err := v.Copied.StopAt(ctx, snap.At, v.Patience); err != nil {
-		return mysql.Verdict{}, err
+		return rows.Verdict{}, err
 	}
 	verdict, err := v.compare(ctx, snap, v.Begin)
 	if err != nil || len(verdict.Mismatches) == 0 || !v.Repair {
@@ -101,13 +102,13 @@ func (v *Verification) once(ctx context.Context) (mysql.Verdict, error) {
 	return v.mend(ctx, snap, verdict)
 }
 
-func (v Verification) compare(ctx context.Context, snap *mysql.View, begin mysql.Progress) (mysql.Verdict, error) {
+func (v Verification) compare(ctx context.Context, snap *rows.View, begin rows.Progress) (rows.Verdict, error) {
 	told := time.Time{}
-	c := mysql.Comparison{
+	c := rows.Comparison{
 		Copy: v.Copied, List: listed, Begin: begin, SaveEvery: keepEvery,
 		// Not with a context that has ended: what was found equal is worth keeping then too.
-		Save: func(p mysql.Progress) error { return v.Keep(context.WithoutCancel(ctx), p) },
-		Tell: func(s mysql.Compared) {
+		Save: func(p rows.Progress) error { return v.Keep(context.WithoutCancel(ctx), p) },
+		Tell: func(s rows.Compared) {
 			if time.Since(told) < tellEvery {
 				return
 			}
@@ -124,20 +125,20 @@ func (v Verification) compare(ctx context.Context, snap *mysql.View, begin mysql
 }
 
 // mend repairs the copy, and believes nothing of what was found equal before.
-func (v Verification) mend(ctx context.Context, snap *mysql.View, found mysql.Verdict) (mysql.Verdict, error) {
-	if err := v.Keep(ctx, mysql.Progress{}); err != nil {
+func (v Verification) mend(ctx context.Context, snap *rows.View, found rows.Verdict) (rows.Verdict, error) {
+	if err := v.Keep(ctx, rows.Progress{}); err != nil {
 		return found, err
 	}
-	did, err := mysql.Repair(ctx, snap, v.Copied, found.Mismatches, v.Connected)
+	did, err := rows.Repair(ctx, snap, v.Copied, found.Mismatches, v.Connected)
 	if err != nil {
 		return found, fmt.Errorf("%w; it differs in %s", err, found.Mismatches[0])
 	}
 	v.Mended(fmt.Sprintf("repaired %s on the copy: %s taken away, %d written; comparing everything once more", farm.Counted(did.Chunks, "chunk"), farm.Counted(did.Removed, "row"), did.Written))
-	return v.compare(ctx, snap, mysql.Progress{})
+	return v.compare(ctx, snap, rows.Progress{})
 }
 
 // Differences says what differs, a line each, the first few.
-func Differences(source *mysql.Server, found []mysql.Mismatch) string {
+func Differences(source *mysql.Server, found []rows.Mismatch) string {
 	const few = 8
 	lines := []string{fmt.Sprintf("%s or definitions differ from %s:", farm.Counted(len(found), "chunk"), source.Name())}
 	for _, m := range found[:min(few, len(found))] {

@@ -11,6 +11,7 @@ import (
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // A verification as every runbook does it: at a barrier of its own each time, while the source is written; what was
@@ -25,12 +26,12 @@ func TestVerification(t *testing.T) {
 	source, copied := serverOf(t, a, mariadbtest.Stowage), serverOf(t, b, mariadbtest.Stowage)
 	b.Exec(t, "SET GLOBAL read_only = 1")
 
-	var kept mysql.Progress
+	var kept rows.Progress
 	emptied, mended := 0, ""
-	judge := func(repair bool) mysql.Verdict {
+	judge := func(repair bool) rows.Verdict {
 		t.Helper()
 		v := compare.Verification{Source: source, Copied: copied, Patience: time.Minute, Begin: kept, Repair: repair,
-			Keep: func(_ context.Context, p mysql.Progress) error {
+			Keep: func(_ context.Context, p rows.Progress) error {
 				if len(p.Tables) == 0 && p.Table == "" {
 					emptied++
 				}
@@ -60,7 +61,7 @@ func TestVerification(t *testing.T) {
 	if n := b.Value(t, "SELECT COUNT(*) FROM d.t"); n != "501" {
 		t.Errorf("the copy stands at %s rows: it did not go on to the new barrier", n)
 	}
-	kept = mysql.Progress{}
+	kept = rows.Progress{}
 	spoil := []string{"SET SESSION sql_log_bin = 0", "UPDATE d.t SET v = 0 WHERE id = 7", "DELETE FROM d.t WHERE id = 8", "INSERT d.u VALUES (3)"}
 	b.Exec(t, spoil...)
 	v := judge(false)
@@ -108,7 +109,7 @@ func TestComparingBesideSchemaChanges(t *testing.T) {
 	told := 0
 	for n := range 3 {
 		v := compare.Verification{Source: serverOf(t, a, mariadbtest.Stowage), Copied: serverOf(t, b, mariadbtest.Stowage), Patience: time.Minute,
-			Keep: func(context.Context, mysql.Progress) error { return nil }, Tell: func(text string) {
+			Keep: func(context.Context, rows.Progress) error { return nil }, Tell: func(text string) {
 				if strings.Contains(text, "a schema change on a came") {
 					told++
 				}

@@ -8,6 +8,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // Apart is a copy of a database of a server that nobody writes to, as one of another name beside what the target serves: a shard out of a restored backup. No client
@@ -18,8 +19,8 @@ type Apart struct {
 }
 
 // extract is what is copied, and what it is called at both ends.
-func (c *Copy) extract() mysql.Extract {
-	e := mysql.Extract{Schema: c.Schema, As: c.at(c.To)}
+func (c *Copy) extract() rows.Extract {
+	e := rows.Extract{Schema: c.Schema, As: c.at(c.To)}
 	if c.Apart != nil {
 		e.Tables = c.Apart.Tables
 	}
@@ -27,19 +28,19 @@ func (c *Copy) extract() mysql.Extract {
 }
 
 // untied takes foreign keys out of the text of a table that lead to one which is not copied, and names them.
-func (c *Copy) untied(text string, copied []*mysql.CopyTable) (string, []string) {
+func (c *Copy) untied(text string, copied []*rows.CopyTable) (string, []string) {
 	if c.Apart == nil {
 		return text, nil
 	}
 	there := byName(copied)
-	return mysql.WithoutForeignKeys(text, func(table string) bool { return there[table] != nil })
+	return rows.WithoutForeignKeys(text, func(table string) bool { return there[table] != nil })
 }
 
 // FinishApart is Finish, with triggers and counters. What was left out comes back, for people: foreign keys to tables that are not copied, and views, routines, triggers
 // and events that name the database by its own name, or that the target would not make. Where only some tables are copied, they have no triggers, and views, routines and
 // events are no part of it.
 func (c *Copy) FinishApart(ctx context.Context) (left []string, err error) {
-	if _, err := c.To.TakeOver(ctx, c.marks()); err != nil {
+	if _, err := rows.TakeOver(ctx, c.To, c.marks()); err != nil {
 		return nil, err
 	}
 	if err := c.addIndexes(ctx); err != nil {
@@ -50,7 +51,7 @@ func (c *Copy) FinishApart(ctx context.Context) (left []string, err error) {
 		return nil, err
 	}
 	for _, t := range here.tables {
-		text, err := c.From.CreateText(ctx, t)
+		text, err := rows.CreateText(ctx, c.From, t)
 		if err != nil {
 			return nil, err
 		}
@@ -68,15 +69,15 @@ func (c *Copy) FinishApart(ctx context.Context) (left []string, err error) {
 
 // createApart makes views, routines, triggers and events, the latter DISABLED.
 func (c *Copy) createApart(ctx context.Context) (left []string, err error) {
-	objects, err := c.From.CopyObjects(ctx, c.Schema)
+	objects, err := rows.CopyObjects(ctx, c.From, c.Schema)
 	if err != nil {
 		return nil, err
 	}
-	triggers, err := c.From.CopyTriggers(ctx, c.Schema)
+	triggers, err := rows.CopyTriggers(ctx, c.From, c.Schema)
 	if err != nil {
 		return nil, err
 	}
-	var make []mysql.CopyObject
+	var make []rows.CopyObject
 	for _, o := range append(objects, triggers...) {
 		switch {
 		case len(c.Apart.Tables) > 0:
@@ -87,9 +88,9 @@ func (c *Copy) createApart(ctx context.Context) (left []string, err error) {
 			make = append(make, o)
 		}
 	}
-	unmade, err := c.To.CreateSome(ctx, c.at(c.To), make)
+	unmade, err := rows.CreateSome(ctx, c.To, c.at(c.To), make)
 	for _, u := range unmade {
-		if mysql.CodeOf(u.Err) == 0 || mysql.IsLockWait(u.Err) {
+		if mysql.CodeOf(u.Err) == 0 || rows.IsLockWait(u.Err) {
 			return nil, c.fail("create "+u.Name, u.Err)
 		}
 		left = append(left, leftOut(u.CopyObject, u.Err.Error()))
@@ -97,7 +98,7 @@ func (c *Copy) createApart(ctx context.Context) (left []string, err error) {
 	return left, err
 }
 
-func leftOut(o mysql.CopyObject, why string) string {
+func leftOut(o rows.CopyObject, why string) string {
 	return fmt.Sprintf("%s %s: %s", strings.ToLower(o.Kind), o.Name, why)
 }
 
@@ -108,16 +109,16 @@ func (c *Copy) named() *regexp.Regexp {
 
 // Keep ends the copy: its marks go, and the database is the owner's, with a comment that says what it is.
 func (c *Copy) Keep(ctx context.Context, comment string) error {
-	there, err := c.To.SchemaOptions(ctx, c.at(c.To))
+	there, err := rows.SchemaOptionsOf(ctx, c.To, c.at(c.To))
 	if err != nil {
 		return err
 	}
 	if there.Exists && there.IsOf(c.marks()) {
-		if err := c.To.SettleSchema(ctx, c.marks(), comment); err != nil {
+		if err := rows.SettleSchema(ctx, c.To, c.marks(), comment); err != nil {
 			return err
 		}
 	}
-	return c.To.DropMarks(ctx, c.marks())
+	return rows.DropMarks(ctx, c.To, c.marks())
 }
 
 // byHand is what to do about a table that this way does not carry.
@@ -165,7 +166,7 @@ func (c *Copy) checkTexts(ctx context.Context) ([]farm.Finding, error) {
 	}
 	var out []farm.Finding
 	for _, t := range st.tables {
-		text, err := c.From.CreateText(ctx, t)
+		text, err := rows.CreateText(ctx, c.From, t)
 		if err != nil {
 			return nil, err
 		}
@@ -178,6 +179,6 @@ func (c *Copy) checkTexts(ctx context.Context) ([]farm.Finding, error) {
 
 // ComparedRows is how many rows Compare has compared, by this and earlier attempts.
 func (c *Copy) ComparedRows(ctx context.Context) (int64, error) {
-	p, err := c.To.CheckMark(ctx, c.marks())
+	p, err := rows.CheckMark(ctx, c.To, c.marks())
 	return p.Rows, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // NoWayBack: what was written on the target cannot be carried back to the
@@ -146,11 +147,11 @@ func (c *Copy) Settle(ctx context.Context) error {
 	if err := c.forgetLink(ctx); err != nil {
 		return err
 	}
-	here, err := c.From.SchemaOptions(ctx, c.Schema)
+	here, err := rows.SchemaOptionsOf(ctx, c.From, c.Schema)
 	if err != nil {
 		return err
 	}
-	there, err := c.To.SchemaOptions(ctx, c.Schema)
+	there, err := rows.SchemaOptionsOf(ctx, c.To, c.Schema)
 	if err != nil {
 		return err
 	}
@@ -160,11 +161,11 @@ func (c *Copy) Settle(ctx context.Context) error {
 		}
 	}
 	if there.Exists && there.IsOf(c.marks()) {
-		if err := c.To.SettleSchema(ctx, c.marks(), here.Comment); err != nil {
+		if err := rows.SettleSchema(ctx, c.To, c.marks(), here.Comment); err != nil {
 			return err
 		}
 	}
-	return c.To.DropMarks(ctx, c.marks())
+	return rows.DropMarks(ctx, c.To, c.marks())
 }
 
 func (c *Copy) clearSource(ctx context.Context) error {
@@ -180,10 +181,10 @@ func (c *Copy) clearSource(ctx context.Context) error {
 		return c.refuse("settle", "the cutover comes first", "the tables on %s are not all set aside by this job", c.From.Name())
 	}
 	// One after the other, and their marks last: a kill in between is resumed here.
-	if err := c.From.DropTables(ctx, c.Schema, st.tables); err != nil {
+	if err := rows.DropTables(ctx, c.From, c.Schema, st.tables); err != nil {
 		return err
 	}
-	return c.From.DropEmptySchema(ctx, c.Schema)
+	return rows.DropEmptySchema(ctx, c.From, c.Schema)
 }
 
 // Discard removes from the target what this job made, and nothing else. It
@@ -203,7 +204,7 @@ func (c *Copy) Discard(ctx context.Context) error {
 	if err := c.forgetLink(ctx); err != nil {
 		return err
 	}
-	there, err := c.To.SchemaOptions(ctx, c.at(c.To))
+	there, err := rows.SchemaOptionsOf(ctx, c.To, c.at(c.To))
 	if err != nil || !there.Exists {
 		return err
 	}
@@ -212,14 +213,14 @@ func (c *Copy) Discard(ctx context.Context) error {
 		return nil
 	}
 	// What a copier that was killed has sent fails from here on.
-	has, err := c.To.HasMarks(ctx, c.marks())
+	has, err := rows.HasMarks(ctx, c.To, c.marks())
 	if err != nil {
 		return err
 	}
 	if has {
-		if _, err := c.To.TakeOver(ctx, c.marks()); err != nil {
+		if _, err := rows.TakeOver(ctx, c.To, c.marks()); err != nil {
 			return err
 		}
 	}
-	return c.To.DropSchema(ctx, c.marks())
+	return rows.DropSchema(ctx, c.To, c.marks())
 }

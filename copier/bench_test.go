@@ -13,6 +13,7 @@ import (
 
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // TestBenchBesideMyloader measures the copier, the copier that hands over to the
@@ -195,6 +196,6 @@ func FuzzUnderstand(f *testing.F) {
 				t.Errorf("ALTER TABLE ... %q with %q is taken for %d", text, current, seen)
 			}
 		}
-		mysql.SplitIndexes(text)
+		rows.SplitIndexes(text)
 	})
 }

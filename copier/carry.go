@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"stowage/farm"
-	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // Chunks begin small and grow or shrink until one takes Settings.ChunkTime.
@@ -30,7 +30,7 @@ func (c *Copy) Prepare(ctx context.Context) error {
 	if err := c.oneWay(ctx); err != nil {
 		return err
 	}
-	there, err := c.To.SchemaOptions(ctx, c.at(c.To))
+	there, err := rows.SchemaOptionsOf(ctx, c.To, c.at(c.To))
 	if err != nil {
 		return err
 	}
@@ -38,21 +38,21 @@ func (c *Copy) Prepare(ctx context.Context) error {
 		return c.refuse("prepare", "drop or rename it on "+string(c.To.Name()), "%s has a database %s that this job has not made", c.To.Name(), c.at(c.To))
 	}
 	if !there.Exists {
-		here, err := c.From.SchemaOptions(ctx, c.Schema)
+		here, err := rows.SchemaOptionsOf(ctx, c.From, c.Schema)
 		if err != nil {
 			return err
 		}
 		if !here.Exists {
 			return c.refuse("prepare", "", "%s has no such database", c.From.Name())
 		}
-		if err := c.To.MakeSchema(ctx, c.marks(), here); err != nil {
+		if err := rows.MakeSchema(ctx, c.To, c.marks(), here); err != nil {
 			return err
 		}
 	}
-	if err := c.To.MakeMarks(ctx, c.marks()); err != nil {
+	if err := rows.MakeMarks(ctx, c.To, c.marks()); err != nil {
 		return err
 	}
-	if _, err := c.To.TakeOver(ctx, c.marks()); err != nil {
+	if _, err := rows.TakeOver(ctx, c.To, c.marks()); err != nil {
 		return err
 	}
 	if err := c.readerFirst(ctx); err != nil {
@@ -62,7 +62,7 @@ func (c *Copy) Prepare(ctx context.Context) error {
 }
 
 func (c *Copy) readerFirst(ctx context.Context) error {
-	_, ok, err := c.To.FeedMark(ctx, c.marks())
+	_, ok, err := rows.FeedMark(ctx, c.To, c.marks())
 	if err != nil || ok {
 		return err
 	}
@@ -70,7 +70,7 @@ func (c *Copy) readerFirst(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.To.SaveFeedMark(ctx, c.marks(), at)
+	return rows.SaveFeedMark(ctx, c.To, c.marks(), at)
 }
 
 func (c *Copy) makeTables(ctx context.Context) error {
@@ -86,22 +86,22 @@ func (c *Copy) makeTables(ctx context.Context) error {
 		if t.KeyName == "" {
 			return c.refuse("prepare", "give it a primary key", "table %s has no key by which rows can be distinguished", t.Name)
 		}
-		text, err := c.From.CreateText(ctx, t)
+		text, err := rows.CreateText(ctx, c.From, t)
 		if err != nil {
 			return err
 		}
 		text, _ = c.untied(text, here.tables)
-		plain, _ := mysql.SplitIndexes(text)
+		plain, _ := rows.SplitIndexes(text)
 		texts = append(texts, plain)
 	}
-	if err := c.To.CreateTables(ctx, c.at(c.To), texts); err != nil {
+	if err := rows.CreateTables(ctx, c.To, c.at(c.To), texts); err != nil {
 		return err
 	}
 	return c.divide(ctx, here.tables)
 }
 
-func (c *Copy) divide(ctx context.Context, tables []*mysql.CopyTable) error {
-	saved, err := c.To.Parts(ctx, c.marks(), tables)
+func (c *Copy) divide(ctx context.Context, tables []*rows.CopyTable) error {
+	saved, err := rows.Parts(ctx, c.To, c.marks(), tables)
 	if err != nil {
 		return err
 	}
@@ -114,11 +114,11 @@ func (c *Copy) divide(ctx context.Context, tables []*mysql.CopyTable) error {
 			continue
 		}
 		n := min(int(t.Rows/partRows)+1, c.settings().Streams*partsStream)
-		parts, err := c.From.Divide(ctx, t, n)
+		parts, err := rows.Divide(ctx, c.From, t, n)
 		if err != nil {
 			return err
 		}
-		if err := c.To.SaveParts(ctx, c.marks(), parts); err != nil {
+		if err := rows.SaveParts(ctx, c.To, c.marks(), parts); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (c *Copy) Carry(ctx context.Context) error {
 		return err
 	}
 	defer r.close()
-	parts, err := c.To.Parts(ctx, c.marks(), here.tables)
+	parts, err := rows.Parts(ctx, c.To, c.marks(), here.tables)
 	if err != nil {
 		return err
 	}
@@ -163,9 +163,9 @@ func (r *run) catchUp(ctx context.Context) error {
 	}
 }
 
-func (r *run) copyParts(ctx context.Context, parts []*mysql.Part) error {
+func (r *run) copyParts(ctx context.Context, parts []*rows.Part) error {
 	var total, done atomic.Int64
-	var left []*mysql.Part
+	var left []*rows.Part
 	seen := map[string]bool{}
 	for _, p := range parts {
 		if !seen[p.Table.Name] {
@@ -180,12 +180,12 @@ func (r *run) copyParts(ctx context.Context, parts []*mysql.Part) error {
 	if len(left) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(left, func(a, b *mysql.Part) int {
+	slices.SortStableFunc(left, func(a, b *rows.Part) int {
 		return cmp.Or(cmp.Compare(b.Table.Rows, a.Table.Rows), strings.Compare(a.Table.Name, b.Table.Name))
 	})
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	work := make(chan *mysql.Part, len(left))
+	work := make(chan *rows.Part, len(left))
 	for _, p := range left {
 		work <- p
 	}
@@ -217,14 +217,14 @@ func (r *run) copyParts(ctx context.Context, parts []*mysql.Part) error {
 	}
 }
 
-func (r *run) work(ctx context.Context, work <-chan *mysql.Part, limit *pace, done, total *atomic.Int64) error {
+func (r *run) work(ctx context.Context, work <-chan *rows.Part, limit *pace, done, total *atomic.Int64) error {
 	s := r.c.settings()
-	src, err := r.from.Stream(ctx, s.LockWait)
+	src, err := rows.OpenStream(ctx, r.from, s.LockWait)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	dst, err := r.to.Stream(ctx, max(s.LockWait, 10*time.Second))
+	dst, err := rows.OpenStream(ctx, r.to, max(s.LockWait, 10*time.Second))
 	if err != nil {
 		return err
 	}
@@ -237,23 +237,23 @@ func (r *run) work(ctx context.Context, work <-chan *mysql.Part, limit *pace, do
 	return nil
 }
 
-func (r *run) copyPart(ctx context.Context, src, dst *mysql.Stream, p *mysql.Part, limit *pace, done, total *atomic.Int64) error {
-	rows := r.size(p.Table.Name, 0)
+func (r *run) copyPart(ctx context.Context, src, dst *rows.Stream, p *rows.Part, limit *pace, done, total *atomic.Int64) error {
+	size := r.size(p.Table.Name, 0)
 	for !p.Done {
 		if err := errors.Join(ctx.Err(), r.c.throttle(ctx)); err != nil {
 			return err
 		}
 		begin := time.Now()
 		load := dst.Loads(r.tables[p.Table.Name]) && !r.isSpelled(p.Table.Name)
-		chunk, err := r.copyChunk(ctx, src, dst, p, rows, load)
+		chunk, err := r.copyChunk(ctx, src, dst, p, size, load)
 		switch {
-		case errors.Is(err, mysql.ErrNotLoaded):
+		case errors.Is(err, rows.ErrNotLoaded):
 			r.c.tell(farm.StepProgress, done.Load(), total.Load(), "%s: rows go as statements: %v", p.Table.Name, err)
 			r.spell(p.Table.Name)
 			continue
-		case mysql.IsLockWait(err):
+		case rows.IsLockWait(err):
 			r.c.tell(farm.StepWaiting, done.Load(), total.Load(), "%s: rows are locked by others, a smaller chunk is tried", p.Table.Name)
-			rows = max(1, rows/4)
+			size = max(1, size/4)
 			if err := pause(ctx, 100*time.Millisecond); err != nil {
 				return err
 			}
@@ -263,7 +263,7 @@ func (r *run) copyPart(ctx context.Context, src, dst *mysql.Stream, p *mysql.Par
 		}
 		n := done.Add(int64(chunk.Rows))
 		r.c.tell(farm.StepProgress, n, max(n, total.Load()), "%s", p.Table.Name)
-		rows = r.size(p.Table.Name, nextSize(rows, chunk, time.Since(begin), r.c.settings().ChunkTime))
+		size = r.size(p.Table.Name, nextSize(size, chunk, time.Since(begin), r.c.settings().ChunkTime))
 		if err := limit.spend(ctx, chunk.Bytes); err != nil {
 			return err
 		}
@@ -296,9 +296,9 @@ func (r *run) spell(table string) {
 }
 
 // nextSize lets a chunk take as long as it should.
-func nextSize(rows int, chunk mysql.Chunk, took, want time.Duration) int {
+func nextSize(size int, chunk rows.Chunk, took, want time.Duration) int {
 	factor := min(2, max(0.5, float64(want)/float64(max(took, time.Millisecond))))
-	next := int(float64(rows) * factor)
+	next := int(float64(size) * factor)
 	if chunk.Rows > 0 {
 		next = min(next, max(1, chunkBytes/max(1, chunk.Bytes/chunk.Rows)))
 	}
@@ -307,19 +307,19 @@ func nextSize(rows int, chunk mysql.Chunk, took, want time.Duration) int {
 
 // copyChunk reads some rows and writes them with the part's mark. The position
 // is read before the rows, and nothing younger is applied until they are there.
-func (r *run) copyChunk(ctx context.Context, src, dst *mysql.Stream, p *mysql.Part, rows int, load bool) (mysql.Chunk, error) {
+func (r *run) copyChunk(ctx context.Context, src, dst *rows.Stream, p *rows.Part, size int, load bool) (rows.Chunk, error) {
 	at, err := r.from.BinlogPosition(ctx)
 	if err != nil {
-		return mysql.Chunk{}, err
+		return rows.Chunk{}, err
 	}
 	id, _ := r.hold.place(at)
 	defer r.hold.lift(id)
-	chunk, err := src.ReadChunk(ctx, p, rows, r.tables[p.Table.Name], load)
+	chunk, err := src.ReadChunk(ctx, p, size, r.tables[p.Table.Name], load)
 	if err != nil {
 		return chunk, err
 	}
 	r.c.reached(ctx, stageRead, p.Table.Name)
-	isLast := chunk.Rows < rows && !chunk.Cut
+	isLast := chunk.Rows < size && !chunk.Cut
 	err = r.write(ctx, dst, r.c.marks().PartMark(p, chunk.Last, chunk.Rows, isLast), chunk.Cargo(p, r.tables[p.Table.Name]))
 	if err != nil {
 		return chunk, err
@@ -333,7 +333,7 @@ func (r *run) copyChunk(ctx context.Context, src, dst *mysql.Stream, p *mysql.Pa
 	return chunk, nil
 }
 
-func (r *run) write(ctx context.Context, dst *mysql.Stream, mark string, cargo mysql.Cargo) error {
+func (r *run) write(ctx context.Context, dst *rows.Stream, mark string, cargo rows.Cargo) error {
 	damaged, err := dst.Write(ctx, r.c.marks(), r.epoch, mark, cargo)
 	if damaged != nil {
 		r.c.tell(farm.StepProgress, 0, 0, "rows were written leniently, the comparison will judge them: %v", damaged)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"stowage/farm"
-	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // Difference is one row, or one definition, that is not the same on both ends.
@@ -39,10 +39,10 @@ const (
 )
 
 // Compare compares every row of every table on both ends, at one position, while clients write and changes are applied
-// (mysql.Comparison). What is known to be equal is kept in the marks: an attempt that was cut short goes on there, and
+// (rows.Comparison). What is known to be equal is kept in the marks: an attempt that was cut short goes on there, and
 // a table that is clean is not read again until Repair or Recheck forgets it.
 func (c *Copy) Compare(ctx context.Context) (Differences, error) {
-	tables, differ, err := mysql.CompareExtract(ctx, c.From, c.To, c.extract())
+	tables, differ, err := rows.CompareExtract(ctx, c.From, c.To, c.extract())
 	if err != nil || len(differ) > 0 {
 		return differences(differ), err
 	}
@@ -51,18 +51,18 @@ func (c *Copy) Compare(ctx context.Context) (Differences, error) {
 		return nil, err
 	}
 	defer r.close()
-	begin, err := c.To.CheckMark(ctx, c.marks())
+	begin, err := rows.CheckMark(ctx, c.To, c.marks())
 	if err != nil {
 		return nil, err
 	}
 	k, told := &views{run: r}, time.Time{}
-	verdict, err := mysql.Comparison{
+	verdict, err := rows.Comparison{
 		Ends: k.ends, Copy: c.To, ChunkRows: sumRows, List: mostListed, Begin: begin, SaveEvery: checkEvery,
 		// Not with a context that has ended: what was found equal is worth keeping then too.
-		Save: func(p mysql.Progress) error {
-			return c.To.SaveCheckMark(context.WithoutCancel(ctx), c.marks(), r.epoch, p)
+		Save: func(p rows.Progress) error {
+			return rows.SaveCheckMark(context.WithoutCancel(ctx), c.To, c.marks(), r.epoch, p)
 		},
-		Tell: func(s mysql.Compared) {
+		Tell: func(s rows.Compared) {
 			if time.Since(told) > time.Second {
 				told = time.Now()
 				c.tell(farm.StepProgress, 0, 0, "comparing rows, table %d of %d, %s, %.0f rows/s", s.Done+1, s.Of, farm.Counted(s.Rows, "row"), s.PerSecond)
@@ -79,7 +79,7 @@ func (c *Copy) Compare(ctx context.Context) (Differences, error) {
 	return found, nil
 }
 
-func differences(of []mysql.Mismatch) Differences {
+func differences(of []rows.Mismatch) Differences {
 	var out Differences
 	for _, m := range of {
 		if m.Rows == nil {
@@ -91,25 +91,25 @@ func differences(of []mysql.Mismatch) Differences {
 			out = append(out, Difference{Table: name, Kind: "a checksum differs and no row does", Key: m.Chunk})
 		}
 		for _, row := range m.Rows.First {
-			out = append(out, Difference{name, mysql.ShowKey(row.Key), row.What, row.Key})
+			out = append(out, Difference{name, rows.ShowKey(row.Key), row.What, row.Key})
 		}
 	}
 	return out
 }
 
 // Recheck forgets what is known to be equal: the next Compare reads all rows.
-func (c *Copy) Recheck(ctx context.Context) error { return c.To.ForgetChecks(ctx, c.marks()) }
+func (c *Copy) Recheck(ctx context.Context) error { return rows.ForgetChecks(ctx, c.To, c.marks()) }
 
 // views are both ends at one position, renewed now and then.
 type views struct {
 	run      *run
-	src, dst *mysql.View
+	src, dst *rows.View
 	until    time.Time
 }
 
 func (k *views) close() error {
 	var err error
-	for _, v := range []*mysql.View{k.src, k.dst} {
+	for _, v := range []*rows.View{k.src, k.dst} {
 		if v != nil {
 			err = errors.Join(err, v.Close())
 		}
@@ -121,7 +121,7 @@ func (k *views) close() error {
 // ends gives both ends at one position: the feed stands still from before the
 // source's view is opened until the target's is, and in between applies
 // exactly what the source's view shows.
-func (k *views) ends(ctx context.Context) (source, copied *mysql.View, err error) {
+func (k *views) ends(ctx context.Context) (source, copied *rows.View, err error) {
 	if err := errors.Join(k.run.c.throttle(ctx), k.run.feed.err()); err != nil {
 		return nil, nil, err
 	}
@@ -151,7 +151,7 @@ func (k *views) barrier(ctx context.Context) (ok bool, err error) {
 		return false, err
 	}
 	k.src = view
-	k.dst, err = k.run.to.View(ctx, true)
+	k.dst, err = rows.OpenView(ctx, k.run.to, true)
 	err = errors.Join(err, lift())
 	return err == nil, err
 }
@@ -190,13 +190,13 @@ func (c *Copy) Repair(ctx context.Context, found Differences) error {
 	return r.catchUp(ctx)
 }
 
-func (r *run) repair(ctx context.Context, t *mysql.CopyTable, keys [][]string) error {
-	src, err := r.from.Stream(ctx, r.c.settings().LockWait)
+func (r *run) repair(ctx context.Context, t *rows.CopyTable, keys [][]string) error {
+	src, err := rows.OpenStream(ctx, r.from, r.c.settings().LockWait)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	dst, err := r.to.Stream(ctx, 10*time.Second)
+	dst, err := rows.OpenStream(ctx, r.to, 10*time.Second)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"stowage/farm"
 	binlogfeed "stowage/feed"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // Copy is one job: a database, where it is and where it goes.
@@ -59,7 +60,7 @@ func (c *Copy) settings() Settings {
 // in a way the binary log does not show by rows, while it was being carried.
 var ErrDefinition = errors.New("the database was changed in a way that cannot be carried")
 
-func (c *Copy) marks() mysql.Marks { return mysql.Marks{Schema: c.at(c.To), Job: c.Job} }
+func (c *Copy) marks() rows.Marks { return rows.Marks{Schema: c.at(c.To), Job: c.Job} }
 
 // at is what the database is called on one of the two servers.
 func (c *Copy) at(on *mysql.Server) string {
@@ -88,7 +89,7 @@ func (c *Copy) refuse(op, hint, format string, args ...any) error {
 
 // standing is which of a side's tables are set aside.
 type standing struct {
-	tables []*mysql.CopyTable
+	tables []*rows.CopyTable
 	aside  int
 }
 
@@ -98,8 +99,8 @@ func (s standing) isMixed() bool { return s.aside > 0 && s.aside < len(s.tables)
 // standing reads how things are on a server: the truth, whatever this job
 // believes to have done.
 func (c *Copy) standing(ctx context.Context, on *mysql.Server) (standing, error) {
-	tables, err := on.CopyTables(ctx, c.at(on))
-	st := standing{tables: slices.DeleteFunc(tables, func(t *mysql.CopyTable) bool { return !c.extract().Has(t.Name) })}
+	tables, err := rows.CopyTables(ctx, on, c.at(on))
+	st := standing{tables: slices.DeleteFunc(tables, func(t *rows.CopyTable) bool { return !c.extract().Has(t.Name) })}
 	for _, t := range st.tables {
 		if t.IsAside {
 			st.aside++
@@ -114,11 +115,11 @@ func (c *Copy) hasTurned(ctx context.Context) (bool, error) {
 	if c.Apart != nil {
 		return false, nil // nothing is written to its source
 	}
-	has, err := c.From.HasMarks(ctx, c.marks())
+	has, err := rows.HasMarks(ctx, c.From, c.marks())
 	if err != nil || !has {
 		return false, err
 	}
-	_, ok, err := c.From.FeedMark(ctx, c.marks())
+	_, ok, err := rows.FeedMark(ctx, c.From, c.marks())
 	return ok, err
 }
 
@@ -137,7 +138,7 @@ type run struct {
 	c        *Copy
 	from, to *mysql.Server
 	epoch    int64
-	tables   map[string]*mysql.CopyTable // where rows go, by the name clients know
+	tables   map[string]*rows.CopyTable // where rows go, by the name clients know
 	hold     *hold
 	feed     *feed
 	native   *native // who applies, where the feed is only a guard
@@ -180,17 +181,17 @@ func (c *Copy) ready(ctx context.Context, back bool) (*run, mysql.Position, erro
 	} else if err := c.oneWay(ctx); err != nil {
 		return nil, nil, err
 	}
-	has, err := r.to.HasMarks(ctx, c.marks())
+	has, err := rows.HasMarks(ctx, r.to, c.marks())
 	if err != nil {
 		return nil, nil, err
 	}
 	if !has {
 		return nil, nil, c.refuse("carry", "undo, and begin again: the copy was not prepared, or was removed", "%s has no marks of job %s", r.to.Name(), c.Job)
 	}
-	if r.epoch, err = r.to.TakeOver(ctx, c.marks()); err != nil {
+	if r.epoch, err = rows.TakeOver(ctx, r.to, c.marks()); err != nil {
 		return nil, nil, err
 	}
-	at, ok, err := r.to.FeedMark(ctx, c.marks())
+	at, ok, err := rows.FeedMark(ctx, r.to, c.marks())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,8 +203,8 @@ func (c *Copy) ready(ctx context.Context, back bool) (*run, mysql.Position, erro
 	return r, at, err
 }
 
-func byName(tables []*mysql.CopyTable) map[string]*mysql.CopyTable {
-	out := map[string]*mysql.CopyTable{}
+func byName(tables []*rows.CopyTable) map[string]*rows.CopyTable {
+	out := map[string]*rows.CopyTable{}
 	for _, t := range tables {
 		out[t.Name] = t
 	}
@@ -212,7 +213,7 @@ func byName(tables []*mysql.CopyTable) map[string]*mysql.CopyTable {
 
 func (r *run) start(ctx context.Context, at mysql.Position) error {
 	s := r.c.settings()
-	out, err := r.to.Stream(ctx, s.LockWait)
+	out, err := rows.OpenStream(ctx, r.to, s.LockWait)
 	if err != nil {
 		return err
 	}
@@ -265,13 +266,13 @@ func (r *run) reach(ctx context.Context, goal mysql.Position) error {
 // still has both ends stand at one position: nothing is applied until lift, and
 // everything that the view shows is. The view is nil when more than it shows
 // had been applied already.
-func (r *run) still(ctx context.Context) (view *mysql.View, lift func() error, err error) {
+func (r *run) still(ctx context.Context) (view *rows.View, lift func() error, err error) {
 	if r.native != nil {
 		return r.native.still(ctx)
 	}
 	id, begun := r.hold.place(mysql.Position{})
 	lift = func() error { r.hold.lift(id); return nil }
-	view, err = r.from.Snapshot(ctx)
+	view, err = rows.Snapshot(ctx, r.from)
 	if err != nil {
 		return nil, nil, errors.Join(err, lift())
 	}

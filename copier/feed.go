@@ -13,6 +13,7 @@ import (
 	"stowage/farm"
 	binlogfeed "stowage/feed"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 const (
@@ -27,9 +28,9 @@ const (
 type feed struct {
 	run    *run
 	reader *binlogfeed.Reader
-	out    *mysql.Stream
+	out    *rows.Stream
 
-	batch  *mysql.Batch
+	batch  *rows.Batch
 	since  time.Time      // of the batch's first change
 	at     mysql.Position // read to the end
 	marked mysql.Position // as the mark says
@@ -42,8 +43,8 @@ type feed struct {
 	moved   chan struct{}
 }
 
-func newFeed(r *run, reader *binlogfeed.Reader, out *mysql.Stream, at mysql.Position) *feed {
-	return &feed{run: r, reader: reader, out: out, batch: &mysql.Batch{}, at: maps.Clone(at), marked: maps.Clone(at), saved: time.Now(),
+func newFeed(r *run, reader *binlogfeed.Reader, out *rows.Stream, at mysql.Position) *feed {
+	return &feed{run: r, reader: reader, out: out, batch: &rows.Batch{}, at: maps.Clone(at), marked: maps.Clone(at), saved: time.Now(),
 		applied: maps.Clone(at), moved: make(chan struct{})}
 }
 
@@ -141,7 +142,7 @@ func (f *feed) apply(changes []mysql.Change) error {
 		if t == nil {
 			return f.cannot("table %s is new", c.Table)
 		}
-		if err := c.Fits(t); err != nil {
+		if err := t.Fits(c); err != nil {
 			return f.cannot("%v", err)
 		}
 		if f.run.native != nil {
@@ -154,7 +155,7 @@ func (f *feed) apply(changes []mysql.Change) error {
 	return nil
 }
 
-func put(b *mysql.Batch, t *mysql.CopyTable, c mysql.Change) error {
+func put(b *rows.Batch, t *rows.CopyTable, c mysql.Change) error {
 	for i := 0; i < len(c.Rows); i++ {
 		var err error
 		switch c.Kind {
@@ -232,7 +233,7 @@ func (f *feed) flush(ctx context.Context, half bool) error {
 		if err == nil {
 			break
 		}
-		if !mysql.IsLockWait(err) {
+		if !rows.IsLockWait(err) {
 			return err
 		}
 		f.run.c.tell(farm.StepWaiting, 0, 0, "changes wait for a lock on %s", f.run.to.Name())
@@ -240,7 +241,7 @@ func (f *feed) flush(ctx context.Context, half bool) error {
 			return err
 		}
 	}
-	f.batch = &mysql.Batch{}
+	f.batch = &rows.Batch{}
 	f.marked, f.saved = maps.Clone(f.at), time.Now()
 	if !half {
 		f.publish()

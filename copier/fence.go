@@ -8,6 +8,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // Fence is the end of a copy: the tables are locked against writers, the rest
@@ -21,9 +22,9 @@ type Fence struct {
 	c       *Copy
 	back    bool // from the target to the source: the way back
 	run     *run
-	lock    *mysql.TableLock
+	lock    *rows.TableLock
 	at      mysql.Position
-	rename  *mysql.Renaming
+	rename  *rows.Renaming
 	renamed bool // the tables of the side that is left have their other names
 	ended   bool
 }
@@ -39,7 +40,7 @@ func (c *Copy) fence(ctx context.Context, back bool) (f *Fence, err error) {
 	f = &Fence{c: c, back: back}
 	from := f.left()
 	// A RENAME of a copier that was killed may wait in the server still.
-	if err := from.EndRenames(ctx); err != nil {
+	if err := rows.EndRenames(ctx, from); err != nil {
 		return nil, err
 	}
 	turned, err := c.hasTurned(ctx)
@@ -122,19 +123,19 @@ func (f *Fence) entered() *mysql.Server {
 
 // take waits until next to nothing is left to apply, then locks, then reads
 // the position: a write that got in between would be missed.
-func (f *Fence) take(ctx context.Context, tables []*mysql.CopyTable) (err error) {
+func (f *Fence) take(ctx context.Context, tables []*rows.CopyTable) (err error) {
 	if err := f.run.catchUp(ctx); err != nil {
 		return err
 	}
 	if !f.back {
-		if err := f.c.From.MakeMarks(ctx, f.c.marks()); err != nil {
+		if err := rows.MakeMarks(ctx, f.c.From, f.c.marks()); err != nil {
 			return err
 		}
-		if _, err := f.c.From.TakeOver(ctx, f.c.marks()); err != nil { // Unfence knows by it that there are marks, and triggers in them
+		if _, err := rows.TakeOver(ctx, f.c.From, f.c.marks()); err != nil { // Unfence knows by it that there are marks, and triggers in them
 			return err
 		}
 	}
-	if f.lock, err = f.left().LockTables(ctx, tables, f.c.settings().LockWait); err != nil {
+	if f.lock, err = rows.LockTables(ctx, f.left(), tables, f.c.settings().LockWait); err != nil {
 		return err
 	}
 	if f.at, err = f.lock.Position(ctx); err != nil {
@@ -177,7 +178,7 @@ func (f *Fence) Rename(ctx context.Context) error {
 		return err
 	}
 	// Longer than the lock will be held: it must not give up before we do.
-	f.rename, err = f.left().RenameAside(ctx, st.tables, true, time.Minute)
+	f.rename, err = rows.RenameAside(ctx, f.left(), st.tables, true, time.Minute)
 	return err
 }
 
@@ -260,14 +261,14 @@ func (f *Fence) open(ctx context.Context) error {
 	if err := c.raiseCounters(ctx, f.left(), f.entered()); err != nil {
 		return err
 	}
-	kept, err := c.From.KeptTriggers(ctx, c.marks())
+	kept, err := rows.KeptTriggers(ctx, c.From, c.marks())
 	if err != nil {
 		return err
 	}
-	if err := f.left().DropTriggers(ctx, c.Schema, kept); err != nil {
+	if err := rows.DropTriggers(ctx, f.left(), c.Schema, kept); err != nil {
 		return err
 	}
-	return f.entered().CreateObjects(ctx, c.Schema, kept)
+	return rows.CreateObjects(ctx, f.entered(), c.Schema, kept)
 }
 
 // save marks where the feed back begins, before the first write of a client.
@@ -276,16 +277,16 @@ func (f *Fence) open(ctx context.Context) error {
 func (f *Fence) save(ctx context.Context) error {
 	c := f.c
 	if f.back {
-		return c.From.DropMarks(ctx, c.marks())
+		return rows.DropMarks(ctx, c.From, c.marks())
 	}
-	if _, err := c.From.TakeOver(ctx, c.marks()); err != nil {
+	if _, err := rows.TakeOver(ctx, c.From, c.marks()); err != nil {
 		return err
 	}
 	at, err := c.To.BinlogPosition(ctx)
 	if err != nil {
 		return err
 	}
-	return c.From.SaveFeedMark(ctx, c.marks(), at)
+	return rows.SaveFeedMark(ctx, c.From, c.marks(), at)
 }
 
 // namesBack gives a side's tables their names.
@@ -294,7 +295,7 @@ func (c *Copy) namesBack(ctx context.Context, on *mysql.Server) error {
 	if err != nil || st.aside == 0 {
 		return err
 	}
-	rename, err := on.RenameAside(ctx, st.tables, false, c.settings().LockWait+10*time.Second)
+	rename, err := rows.RenameAside(ctx, on, st.tables, false, c.settings().LockWait+10*time.Second)
 	if err != nil {
 		return err
 	}
@@ -302,22 +303,22 @@ func (c *Copy) namesBack(ctx context.Context, on *mysql.Server) error {
 }
 
 func (c *Copy) keepTriggers(ctx context.Context) error {
-	triggers, err := c.From.CopyTriggers(ctx, c.Schema)
+	triggers, err := rows.CopyTriggers(ctx, c.From, c.Schema)
 	if err != nil {
 		return err
 	}
-	if err := c.From.ForgetObjects(ctx, c.marks()); err != nil {
+	if err := rows.ForgetObjects(ctx, c.From, c.marks()); err != nil {
 		return err
 	}
-	return c.From.KeepObjects(ctx, c.marks(), triggers)
+	return rows.KeepObjects(ctx, c.From, c.marks(), triggers)
 }
 
 func (c *Copy) raiseCounters(ctx context.Context, from, to *mysql.Server) error {
-	was, err := from.Counters(ctx, c.at(from))
+	was, err := rows.Counters(ctx, from, c.at(from))
 	if err != nil {
 		return err
 	}
-	is, err := to.Counters(ctx, c.at(to))
+	is, err := rows.Counters(ctx, to, c.at(to))
 	if err != nil {
 		return err
 	}
@@ -327,7 +328,7 @@ func (c *Copy) raiseCounters(ctx context.Context, from, to *mysql.Server) error 
 	}
 	for _, t := range st.tables {
 		if n := was[t.Name]; n > is[t.Name] {
-			if err := to.RaiseCounter(ctx, t, n); err != nil {
+			if err := rows.RaiseCounter(ctx, to, t, n); err != nil {
 				return err
 			}
 		}
@@ -347,10 +348,10 @@ func (c *Copy) Fenced(ctx context.Context) (bool, error) {
 // that keeps clients from writing on the target meanwhile. What was written
 // there until now is carried back first, if the target can be reached.
 func (c *Copy) Unfence(ctx context.Context) error {
-	if err := c.From.EndRenames(ctx); err != nil {
+	if err := rows.EndRenames(ctx, c.From); err != nil {
 		return err
 	}
-	has, err := c.From.HasMarks(ctx, c.marks())
+	has, err := rows.HasMarks(ctx, c.From, c.marks())
 	if err != nil {
 		return err
 	}
@@ -360,12 +361,12 @@ func (c *Copy) Unfence(ctx context.Context) error {
 		}
 	}
 	if !has {
-		if err := c.From.DropUnusedMarks(ctx, c.marks()); err != nil {
+		if err := rows.DropUnusedMarks(ctx, c.From, c.marks()); err != nil {
 			return err
 		}
 		return c.namesBack(ctx, c.From)
 	}
-	kept, err := c.From.KeptTriggers(ctx, c.marks())
+	kept, err := rows.KeptTriggers(ctx, c.From, c.marks())
 	if err != nil {
 		return err
 	}
@@ -383,13 +384,13 @@ func (c *Copy) Unfence(ctx context.Context) error {
 	if err := c.namesBack(ctx, c.From); err != nil {
 		return err
 	}
-	if err := c.From.CreateObjects(ctx, c.Schema, kept); err != nil {
+	if err := rows.CreateObjects(ctx, c.From, c.Schema, kept); err != nil {
 		return err
 	}
-	return c.From.DropMarks(ctx, c.marks())
+	return rows.DropMarks(ctx, c.From, c.marks())
 }
 
-func (c *Copy) quitTarget(ctx context.Context, turned bool, kept []mysql.CopyObject) error {
+func (c *Copy) quitTarget(ctx context.Context, turned bool, kept []rows.CopyObject) error {
 	if turned {
 		at, err := c.To.BinlogPosition(ctx)
 		if err != nil {
@@ -400,9 +401,9 @@ func (c *Copy) quitTarget(ctx context.Context, turned bool, kept []mysql.CopyObj
 		}
 	}
 	// Rows that come later would set off its triggers.
-	there, err := c.To.SchemaOptions(ctx, c.Schema)
+	there, err := rows.SchemaOptionsOf(ctx, c.To, c.Schema)
 	if err != nil || !there.Exists {
 		return err
 	}
-	return c.To.DropTriggers(ctx, c.Schema, kept)
+	return rows.DropTriggers(ctx, c.To, c.Schema, kept)
 }

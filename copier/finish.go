@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"stowage/farm"
-	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // Finish builds the secondary indexes and makes views, routines and events,
@@ -16,17 +16,17 @@ func (c *Copy) Finish(ctx context.Context) error {
 	if err := c.oneWay(ctx); err != nil {
 		return err
 	}
-	if _, err := c.To.TakeOver(ctx, c.marks()); err != nil {
+	if _, err := rows.TakeOver(ctx, c.To, c.marks()); err != nil {
 		return err
 	}
 	if err := c.addIndexes(ctx); err != nil {
 		return err
 	}
-	objects, err := c.From.CopyObjects(ctx, c.Schema)
+	objects, err := rows.CopyObjects(ctx, c.From, c.Schema)
 	if err != nil {
 		return err
 	}
-	if err := c.To.CreateObjects(ctx, c.Schema, objects); err != nil {
+	if err := rows.CreateObjects(ctx, c.To, c.Schema, objects); err != nil {
 		return err
 	}
 	r, err := c.open(ctx, false)
@@ -45,7 +45,7 @@ func (c *Copy) addIndexes(ctx context.Context) error {
 	all := here.tables
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	work := make(chan *mysql.CopyTable, len(here.tables))
+	work := make(chan *rows.CopyTable, len(here.tables))
 	for _, t := range here.tables {
 		work <- t
 	}
@@ -67,16 +67,16 @@ func (c *Copy) addIndexes(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-func (c *Copy) addIndexesOf(ctx context.Context, t *mysql.CopyTable, all []*mysql.CopyTable) error {
-	text, err := c.From.CreateText(ctx, t)
+func (c *Copy) addIndexesOf(ctx context.Context, t *rows.CopyTable, all []*rows.CopyTable) error {
+	text, err := rows.CreateText(ctx, c.From, t)
 	if err != nil {
 		return err
 	}
 	text, _ = c.untied(text, all)
-	_, indexes := mysql.SplitIndexes(text)
+	_, indexes := rows.SplitIndexes(text)
 	if len(indexes) == 0 {
 		return nil
 	}
 	c.tell(farm.StepProgress, 0, 0, "%s: indexes", t.Name)
-	return c.To.AddIndexes(ctx, t.Aside(false).In(c.at(c.To)), indexes)
+	return rows.AddIndexes(ctx, c.To, t.Aside(false).In(c.at(c.To)), indexes)
 }

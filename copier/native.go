@@ -10,6 +10,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // Native has the target's own replication apply the source's changes, over a
@@ -42,7 +43,7 @@ type native struct {
 	base mysql.Position // the target has it, whatever gtid_slave_pos says
 }
 
-func (c *Copy) link(tables map[string]*mysql.CopyTable) mysql.Link {
+func (c *Copy) link(tables map[string]*rows.CopyTable) mysql.Link {
 	return mysql.Link{Name: mysql.LinkName(c.Job), Schema: c.Schema, Tables: slices.Sorted(maps.Keys(tables))}
 }
 
@@ -117,13 +118,13 @@ func (c *Copy) handOver(ctx context.Context) error {
 
 // beginLink: nothing is applied meanwhile, and everything up to the view is.
 // The mark comes first: it is what the copier goes on from.
-func (r *run) beginLink(ctx context.Context, view *mysql.View) error {
-	out, err := r.to.Stream(ctx, r.c.settings().LockWait)
+func (r *run) beginLink(ctx context.Context, view *rows.View) error {
+	out, err := rows.OpenStream(ctx, r.to, r.c.settings().LockWait)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	if err := r.write(ctx, out, r.c.marks().MoveMark(view.At), mysql.Cargo{}); err != nil {
+	if err := r.write(ctx, out, r.c.marks().MoveMark(view.At), rows.Cargo{}); err != nil {
 		return err
 	}
 	l := r.c.link(r.tables)
@@ -153,19 +154,19 @@ func (c *Copy) partLink(ctx context.Context) error {
 		return err
 	}
 	if was { // triggers that somebody made on the source came with the rows; there are to be none before the fence
-		triggers, err := c.To.CopyTriggers(ctx, c.Schema)
+		triggers, err := rows.CopyTriggers(ctx, c.To, c.Schema)
 		if err != nil {
 			return err
 		}
-		if err := c.To.DropTriggers(ctx, c.Schema, triggers); err != nil {
+		if err := rows.DropTriggers(ctx, c.To, c.Schema, triggers); err != nil {
 			return err
 		}
 	}
-	has, err := c.To.HasMarks(ctx, c.marks())
+	has, err := rows.HasMarks(ctx, c.To, c.marks())
 	if err != nil || !has {
 		return err
 	}
-	return c.To.CloseDomains(ctx, c.marks(), c.Native.Domains)
+	return rows.CloseDomains(ctx, c.To, c.marks(), c.Native.Domains)
 }
 
 // forgetLink is partLink for good.
@@ -247,13 +248,13 @@ func (n *native) err(ctx context.Context) error {
 
 // still opens a view of the source and stops the connection exactly there; the
 // view is nil when the target is beyond it already. lift lets it go on.
-func (n *native) still(ctx context.Context) (view *mysql.View, lift func() error, err error) {
+func (n *native) still(ctx context.Context) (view *rows.View, lift func() error, err error) {
 	lift = func() error {
 		always, done := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer done()
 		return n.c.To.StartLink(always, n.link)
 	}
-	undo := func(err error) (*mysql.View, func() error, error) {
+	undo := func(err error) (*rows.View, func() error, error) {
 		if view != nil {
 			view.Close()
 		}
@@ -262,7 +263,7 @@ func (n *native) still(ctx context.Context) (view *mysql.View, lift func() error
 	if err := n.c.To.HoldLink(ctx, n.link); err != nil {
 		return undo(err)
 	}
-	if view, err = n.c.From.Snapshot(ctx); err != nil {
+	if view, err = rows.Snapshot(ctx, n.c.From); err != nil {
 		return undo(err)
 	}
 	has, err := n.applied(ctx)

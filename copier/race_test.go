@@ -13,6 +13,7 @@ import (
 	"stowage/internal/mariadbtest"
 	"stowage/internal/turns"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // TestOrders forces the orders in which a change can meet the copying of its
@@ -75,11 +76,11 @@ func TestLockedRowsAreWaitedFor(t *testing.T) {
 	must(t, err)
 	_, err = tx.Exec("UPDATE r SET v = 9 WHERE id = 2")
 	must(t, err)
-	src, err := f.c.From.Stream(t.Context(), time.Second)
+	src, err := rows.OpenStream(t.Context(), f.c.From, time.Second)
 	must(t, err)
 	defer src.Close()
 	parts := f.parts(t)
-	if _, err := src.ReadChunk(t.Context(), parts[0], 10, parts[0].Table, false); !mysql.IsLockWait(err) {
+	if _, err := src.ReadChunk(t.Context(), parts[0], 10, parts[0].Table, false); !rows.IsLockWait(err) {
 		t.Fatalf("read past a row that is locked: %v", err)
 	}
 	must(t, tx.Commit())
@@ -89,11 +90,11 @@ func TestLockedRowsAreWaitedFor(t *testing.T) {
 	}
 }
 
-func (f *farmOfTwo) parts(t *testing.T) []*mysql.Part {
+func (f *farmOfTwo) parts(t *testing.T) []*rows.Part {
 	t.Helper()
 	here, err := f.c.standing(t.Context(), f.c.From)
 	must(t, err)
-	parts, err := f.c.To.Parts(t.Context(), f.c.marks(), here.tables)
+	parts, err := rows.Parts(t.Context(), f.c.To, f.c.marks(), here.tables)
 	must(t, err)
 	return parts
 }
@@ -106,15 +107,15 @@ func TestSuperseded(t *testing.T) {
 	old, err := f.c.open(t.Context(), false)
 	must(t, err)
 	defer old.close()
-	dst, err := old.to.Stream(t.Context(), 2*time.Second)
+	dst, err := rows.OpenStream(t.Context(), old.to, 2*time.Second)
 	must(t, err)
 	defer dst.Close()
 	heir, err := f.copy(t).open(t.Context(), false)
 	must(t, err)
 	heir.close()
 	_, err = dst.Write(t.Context(), f.c.marks(), old.epoch, f.c.marks().MoveMark(nil),
-		mysql.Cargo{Statements: [][]byte{[]byte("REPLACE INTO shop.r VALUES (1, 666)")}})
-	if !errors.Is(err, mysql.ErrSuperseded) {
+		rows.Cargo{Statements: [][]byte{[]byte("REPLACE INTO shop.r VALUES (1, 666)")}})
+	if !errors.Is(err, rows.ErrSuperseded) {
 		t.Fatalf("the old copier wrote: %v", err)
 	}
 	if n := f.to.Value(t, "SELECT COUNT(*) FROM shop.r WHERE v = 666"); n != "0" {
@@ -174,7 +175,7 @@ func TestLockLostUnnoticed(t *testing.T) {
 	f.from.Exec(t, "INSERT INTO shop.r VALUES (2, 2)")
 	st, err := f.c.standing(t.Context(), f.c.From)
 	must(t, err)
-	fence.rename, err = f.c.From.RenameAside(t.Context(), st.tables, true, time.Minute)
+	fence.rename, err = rows.RenameAside(t.Context(), f.c.From, st.tables, true, time.Minute)
 	must(t, err)
 	time.AfterFunc(300*time.Millisecond, func(hold *hold) func() { return func() { hold.lift(id) } }(fence.run.hold))
 	must(t, fence.Unlock(t.Context()))
@@ -239,7 +240,7 @@ func TestRenameOfTheDead(t *testing.T) {
 	must(t, err)
 	st, err := f.c.standing(t.Context(), f.c.From)
 	must(t, err)
-	_, err = f.c.From.RenameAside(t.Context(), st.tables, true, time.Minute)
+	_, err = rows.RenameAside(t.Context(), f.c.From, st.tables, true, time.Minute)
 	must(t, err)
 	must(t, f.copy(t).Unfence(t.Context()))
 	must(t, tx.Commit())

@@ -7,6 +7,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // Refusals is everything about this database and these servers that cannot be
@@ -72,11 +73,11 @@ func (c *Copy) checkServers(ctx context.Context) ([]farm.Finding, error) {
 }
 
 func (c *Copy) checkDatabase(ctx context.Context) ([]farm.Finding, error) {
-	here, err := c.From.SchemaOptions(ctx, c.Schema)
+	here, err := rows.SchemaOptionsOf(ctx, c.From, c.Schema)
 	if err != nil {
 		return nil, err
 	}
-	there, err := c.To.SchemaOptions(ctx, c.at(c.To))
+	there, err := rows.SchemaOptionsOf(ctx, c.To, c.at(c.To))
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +92,11 @@ func (c *Copy) checkDatabase(ctx context.Context) ([]farm.Finding, error) {
 }
 
 func (c *Copy) checkTables(ctx context.Context) ([]farm.Finding, error) {
-	find := c.From.UnfitTables
+	find := rows.UnfitTables
 	if c.Apart != nil {
-		find = c.From.UnfitAtRest
+		find = rows.UnfitAtRest
 	}
-	unfit, err := find(ctx, c.Schema)
+	unfit, err := find(ctx, c.From, c.Schema)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (c *Copy) checkColumns(ctx context.Context) ([]farm.Finding, error) {
 }
 
 func (c *Copy) checkCollations(ctx context.Context) ([]farm.Finding, error) {
-	unknown, err := c.From.UnknownCollations(ctx, c.Schema, c.To)
+	unknown, err := rows.UnknownCollations(ctx, c.From, c.Schema, c.To)
 	var out []farm.Finding
 	for _, u := range unknown {
 		out = append(out, c.finding("copier-collation", farm.Blocker, "convert the columns to a collation that both have", "%s does not know collation %s", c.To.Name(), u))
@@ -148,7 +149,7 @@ func (c *Copy) checkCollations(ctx context.Context) ([]farm.Finding, error) {
 // checkViews: the last step before the comparison makes the views, after all
 // rows have been copied.
 func (c *Copy) checkViews(ctx context.Context) ([]farm.Finding, error) {
-	broken, err := c.From.BrokenViews(ctx, c.Schema, c.To)
+	broken, err := rows.BrokenViews(ctx, c.From, c.Schema, c.To)
 	var out []farm.Finding
 	for _, b := range broken {
 		out = append(out, c.finding("copier-view", farm.Blocker, b.Remedy, "view %s: %s", b.Name, b.Why))
@@ -157,11 +158,11 @@ func (c *Copy) checkViews(ctx context.Context) ([]farm.Finding, error) {
 }
 
 func (c *Copy) checkDefiners(ctx context.Context) ([]farm.Finding, error) {
-	objects, err := c.From.CopyObjects(ctx, c.Schema)
+	objects, err := rows.CopyObjects(ctx, c.From, c.Schema)
 	if err != nil {
 		return nil, err
 	}
-	triggers, err := c.From.CopyTriggers(ctx, c.Schema)
+	triggers, err := rows.CopyTriggers(ctx, c.From, c.Schema)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"stowage/internal/mariadbtest"
 	"stowage/internal/turns"
-	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 func TestEveryType(t *testing.T) {
@@ -71,12 +71,12 @@ func chunked(t *testing.T, f *farmOfTwo, n int) {
 	defer r.close()
 	here, err := f.c.standing(t.Context(), f.c.From)
 	must(t, err)
-	parts, err := f.c.To.Parts(t.Context(), f.c.marks(), here.tables)
+	parts, err := rows.Parts(t.Context(), f.c.To, f.c.marks(), here.tables)
 	must(t, err)
-	src, err := r.from.Stream(t.Context(), f.c.Settings.LockWait)
+	src, err := rows.OpenStream(t.Context(), r.from, f.c.Settings.LockWait)
 	must(t, err)
 	defer src.Close()
-	dst, err := r.to.Stream(t.Context(), f.c.Settings.LockWait)
+	dst, err := rows.OpenStream(t.Context(), r.to, f.c.Settings.LockWait)
 	must(t, err)
 	defer dst.Close()
 	for _, p := range parts {
@@ -85,9 +85,9 @@ func chunked(t *testing.T, f *farmOfTwo, n int) {
 			_, err := r.copyChunk(t.Context(), src, dst, p, n, dst.Loads(r.tables[p.Table.Name]))
 			must(t, err)
 			// Read the mark back, as a successor would.
-			again, err := f.c.To.Parts(t.Context(), f.c.marks(), here.tables)
+			again, err := rows.Parts(t.Context(), f.c.To, f.c.marks(), here.tables)
 			must(t, err)
-			i := slices.IndexFunc(again, func(q *mysql.Part) bool { return q.Table.Name == p.Table.Name && q.N == p.N })
+			i := slices.IndexFunc(again, func(q *rows.Part) bool { return q.Table.Name == p.Table.Name && q.N == p.N })
 			p.After = again[i].After
 			if chunks++; chunks > 1000 {
 				t.Fatalf("table %s: no end after %d chunks: a key that does not compare as it is ordered (%v)", p.Table.Name, chunks, p.After)

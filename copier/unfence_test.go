@@ -2,6 +2,8 @@ package copier
 
 import (
 	"testing"
+
+	"stowage/mysql/rows"
 )
 
 // TestUnfencedAtEveryPhase: whatever a cutover had come to when it failed, the source has its tables, names and triggers
@@ -17,7 +19,7 @@ func TestUnfencedAtEveryPhase(all *testing.T) {
 		return fence
 	}
 	for name, phase := range map[string]func(t *testing.T){
-		"marks made": func(t *testing.T) { must(t, f.c.From.MakeMarks(t.Context(), f.c.marks())) },
+		"marks made": func(t *testing.T) { must(t, rows.MakeMarks(t.Context(), f.c.From, f.c.marks())) },
 		"locked":     func(t *testing.T) { must(t, begin(t).release()) },
 		"reached": func(t *testing.T) {
 			fence := begin(t)

@@ -8,12 +8,13 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // definitions are those of the tables that are followed, from the first server
 // that answers. Where the shard has left and was removed, its log is still read,
 // and the pair that has it now tells what its tables look like.
-func (f *Follower) definitions(ctx context.Context) ([]*mysql.Plain, error) {
+func (f *Follower) definitions(ctx context.Context) ([]*rows.Plain, error) {
 	servers, err := f.servers(ctx)
 	if err != nil {
 		return nil, err
@@ -34,8 +35,8 @@ func (f *Follower) definitions(ctx context.Context) ([]*mysql.Plain, error) {
 	return nil, last
 }
 
-func (f *Follower) definitionsOf(ctx context.Context, s *mysql.Server) ([]*mysql.Plain, error) {
-	tables, err := s.CopyTables(ctx, string(f.State.Shard))
+func (f *Follower) definitionsOf(ctx context.Context, s *mysql.Server) ([]*rows.Plain, error) {
+	tables, err := rows.CopyTables(ctx, s, string(f.State.Shard))
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +44,13 @@ func (f *Follower) definitionsOf(ctx context.Context, s *mysql.Server) ([]*mysql
 	for _, name := range f.State.Tables {
 		missing[name] = true
 	}
-	var out []*mysql.Plain
+	var out []*rows.Plain
 	for _, t := range tables {
 		if f.State.Tables != nil && !missing[t.Name] {
 			continue
 		}
 		delete(missing, t.Name)
-		p, err := s.Plain(ctx, t)
+		p, err := rows.PlainOf(ctx, s, t)
 		if err != nil {
 			return nil, f.input(err, "leave its table out: --tables")
 		}

@@ -11,6 +11,7 @@ import (
 	"stowage/farm"
 	"stowage/feed"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // Tenant narrows what is followed to the rows of one tenant.
@@ -33,24 +34,24 @@ type lines struct {
 	key     []byte
 	isHeld  bool
 
-	was, is   mysql.PlainRow
+	was, is   rows.PlainRow
 	old, next []byte
 }
 
 // shown is a table that is followed.
 type shown struct {
-	*mysql.Plain
+	*rows.Plain
 	name   []byte // as JSON
 	tenant int    // the tenant's column, -1: none is asked for
 }
 
-func newLines(sink Sink, plain []*mysql.Plain, tenant *Tenant) (*lines, error) {
+func newLines(sink Sink, plain []*rows.Plain, tenant *Tenant) (*lines, error) {
 	l := &lines{sink: sink, plain: map[string]*shown{}, tenant: tenant}
 	var lacking []string
 	for _, p := range plain {
-		s := &shown{Plain: p, name: mysql.AppendJSONString(nil, []byte(p.Table.Name)), tenant: -1}
+		s := &shown{Plain: p, name: rows.AppendJSONString(nil, []byte(p.Table.Name)), tenant: -1}
 		if tenant != nil {
-			s.tenant = slices.IndexFunc(p.Columns, func(c mysql.PlainColumn) bool { return c.Name == tenant.Column })
+			s.tenant = slices.IndexFunc(p.Columns, func(c rows.PlainColumn) bool { return c.Name == tenant.Column })
 			if s.tenant < 0 {
 				lacking = append(lacking, p.Table.Name)
 			}
@@ -133,12 +134,12 @@ func (l *lines) update(t *shown) error {
 	return l.line(t, "insert", nil, l.is)
 }
 
-func (l *lines) isTenants(t *shown, row mysql.PlainRow) bool {
+func (l *lines) isTenants(t *shown, row rows.PlainRow) bool {
 	return t.tenant < 0 || row[t.tenant] != nil && string(row[t.tenant]) == l.tenant.Value
 }
 
 // line writes one line, unless the row is another tenant's, and lets the one before go.
-func (l *lines) line(t *shown, op string, was, is mysql.PlainRow) error {
+func (l *lines) line(t *shown, op string, was, is rows.PlainRow) error {
 	row := is
 	if row == nil {
 		row = was
@@ -176,7 +177,7 @@ func (l *lines) line(t *shown, op string, was, is mysql.PlainRow) error {
 	return nil
 }
 
-func (l *lines) object(t *shown, b []byte, row mysql.PlainRow) []byte {
+func (l *lines) object(t *shown, b []byte, row rows.PlainRow) []byte {
 	if row == nil {
 		return append(b, "null"...)
 	}

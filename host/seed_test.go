@@ -19,6 +19,7 @@ import (
 	"stowage/internal/mariadbtest"
 	"stowage/internal/turns"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 var admin = mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
@@ -136,10 +137,10 @@ func TestSeedUnderLoadAttaches(t *testing.T) {
 		must(t, err)
 		must(t, server.WaitFor(ctx, goal, patience))
 		must(t, server.StopReplicating(ctx))
-		snap, err := source.Snapshot(ctx)
+		snap, err := rows.Snapshot(ctx, source)
 		must(t, err)
 		must(t, server.StopAt(ctx, snap.At, patience))
-		differ, err := mysql.Comparison{Copy: server}.Compare(ctx, snap, nil)
+		differ, err := rows.Comparison{Copy: server}.Compare(ctx, snap, nil)
 		must(t, err)
 		must(t, snap.Close())
 		if len(differ.Mismatches) > 0 {

@@ -13,6 +13,7 @@ import (
 	"stowage/farm"
 	"stowage/internal/nested"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // compare proves that the new instance holds what the pair holds: first against the twin it was copied from, then
@@ -52,7 +53,7 @@ func (r *replacement) compareWith(ctx context.Context, sources []*mysql.Server) 
 func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server, kept compared) error {
 	v := compare.Verification{
 		Source: source, Copied: r.Returns, Patience: r.Settings.CatchUp, Begin: kept.With[string(source.Name())],
-		Keep: func(ctx context.Context, p mysql.Progress) error {
+		Keep: func(ctx context.Context, p rows.Progress) error {
 			kept.With[string(source.Name())] = p
 			return r.writeCompared(ctx, kept)
 		},
@@ -86,9 +87,9 @@ func (m *Mover) repairPrivileges() []string {
 
 // compared is what has been found equal of one copy, kept beside it.
 type compared struct {
-	Of    string                    `json:"of"` // the copy: its seed, its server id, and the process that served it
-	With  map[string]mysql.Progress `json:"with"`
-	Equal bool                      `json:"equal,omitempty"` // all of it, with all
+	Of    string                   `json:"of"` // the copy: its seed, its server id, and the process that served it
+	With  map[string]rows.Progress `json:"with"`
+	Equal bool                     `json:"equal,omitempty"` // all of it, with all
 }
 
 const comparedNote = "stowage-compared.json"
@@ -100,7 +101,7 @@ func (r *replacement) readCompared(ctx context.Context) (compared, error) {
 	if err != nil {
 		return compared{}, err
 	}
-	empty := compared{Of: fmt.Sprintf("%s, server_id %d, process %d", r.memory.Position, r.order.Move.ServerID, pid), With: map[string]mysql.Progress{}}
+	empty := compared{Of: fmt.Sprintf("%s, server_id %d, process %d", r.memory.Position, r.order.Move.ServerID, pid), With: map[string]rows.Progress{}}
 	raw, err := r.freshHost.ReadFile(ctx, filepath.Join(r.fresh.Dir(), comparedNote))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return empty, nil // it is compared from the beginning

@@ -13,6 +13,7 @@ import (
 	"stowage/host"
 	"stowage/internal/lazy"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 	"stowage/placement"
 )
 
@@ -221,7 +222,7 @@ func nativeConnections(ctx context.Context, v *nativeSurvey) ([]farm.Finding, er
 var plainName = lazy.Regexp(`^[A-Za-z0-9_$-]+$`)
 
 func nativeNames(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error) {
-	tables, err := v.s.from.main.CopyTables(ctx, v.s.schema())
+	tables, err := rows.CopyTables(ctx, v.s.from.main, v.s.schema())
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +241,7 @@ func nativeNames(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error) {
 // nativeOutside: views, routines, triggers and events that name another
 // database. Their rows there would not come along.
 func nativeOutside(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error) {
-	found, err := v.s.from.main.ReachesOutside(ctx, v.s.schema())
+	found, err := rows.ReachesOutside(ctx, v.s.from.main, v.s.schema())
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}

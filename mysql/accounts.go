@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 )
 
 // Privileges are what Stowage's own account needs on a MariaDB server, and
@@ -73,6 +74,17 @@ func (s *Server) DropAccount(ctx context.Context, user string) error {
 		_, err := conn.ExecContext(ctx, "DROP USER IF EXISTS "+grantee(Account{User: user}))
 		return err
 	})
+}
+
+// HasUser reports whether an account or role "user@host" exists.
+func (s *Server) HasUser(ctx context.Context, definer string) (bool, error) {
+	user, host := definer, ""
+	if at := strings.LastIndexByte(definer, '@'); at >= 0 {
+		user, host = definer[:at], definer[at+1:]
+	}
+	var n int
+	err := s.row(ctx, "SELECT COUNT(*) FROM mysql.user WHERE User = ? AND Host = ?", []any{user, host}, &n)
+	return n > 0, err
 }
 
 // Build runs statements of a schema, in order, on one connection.

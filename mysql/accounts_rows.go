@@ -57,7 +57,7 @@ func (s *Server) GrantRows(ctx context.Context) ([]GrantRow, error) {
 			for i, k := range t.key[2:] {
 				g.Who += []string{" on ", "."}[min(i, 1)] + r[k]
 			}
-			for _, c := range column0(columns, "name") {
+			for _, c := range Column(columns, "name") {
 				if v, has := r[c]; has { // NULL is left to the column's default
 					g.columns, g.values = append(g.columns, ident(c)), append(g.values, plainLiteral(v))
 				}

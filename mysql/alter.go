@@ -85,7 +85,7 @@ func (s *Server) AwaitAlter(ctx context.Context, mark string, tell func(string))
 			told = time.Now()
 			tell(fmt.Sprintf("%s still runs a change that was begun %s s ago; waiting for it to end", s.name, running[0]["seconds"]))
 		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 100*time.Millisecond); err != nil {
 			return s.fail("wait for a change", err)
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Server) tellProgress(ctx context.Context, id uint64, tell func(string))
 		return
 	}
 	began := time.Now()
-	for sleep(ctx, time.Second) == nil {
+	for Sleep(ctx, time.Second) == nil {
 		var state sql.NullString
 		var stage, stages int
 		var progress float64

@@ -12,10 +12,10 @@ import (
 
 // aroundQueries are what can name a table: each gives kind, database, name, the table it belongs to ("" for none) and its text, of all databases of the server. One query for all tables: information_schema
 // opens every object for each.
-const aroundQueries = `SELECT 'trigger' AS kind, TRIGGER_SCHEMA AS db, TRIGGER_NAME AS name, EVENT_OBJECT_TABLE AS of_table, ACTION_STATEMENT AS text FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN ` + systemSchemas + `
-	UNION ALL SELECT 'view', TABLE_SCHEMA, TABLE_NAME, '', VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ` + systemSchemas + `
-	UNION ALL SELECT 'routine', ROUTINE_SCHEMA, ROUTINE_NAME, '', ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA NOT IN ` + systemSchemas + `
-	UNION ALL SELECT 'event', EVENT_SCHEMA, EVENT_NAME, '', EVENT_DEFINITION FROM information_schema.EVENTS WHERE EVENT_SCHEMA NOT IN ` + systemSchemas + ` ORDER BY 1, 2, 3`
+const aroundQueries = `SELECT 'trigger' AS kind, TRIGGER_SCHEMA AS db, TRIGGER_NAME AS name, EVENT_OBJECT_TABLE AS of_table, ACTION_STATEMENT AS text FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN ` + SystemSchemas + `
+	UNION ALL SELECT 'view', TABLE_SCHEMA, TABLE_NAME, '', VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ` + SystemSchemas + `
+	UNION ALL SELECT 'routine', ROUTINE_SCHEMA, ROUTINE_NAME, '', ROUTINE_DEFINITION FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA NOT IN ` + SystemSchemas + `
+	UNION ALL SELECT 'event', EVENT_SCHEMA, EVENT_NAME, '', EVENT_DEFINITION FROM information_schema.EVENTS WHERE EVENT_SCHEMA NOT IN ` + SystemSchemas + ` ORDER BY 1, 2, 3`
 
 // Around is what is around some tables, by database and name: triggers of them and triggers, views, routines and events that name them, in any database of the server; foreign keys that lead to them; and
 // what the server does in its own way. "Names" is by words: an object of another database must name the database, too. A text that the server does not show is an error, because it may name anything.

@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -13,8 +12,6 @@ import (
 
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
 	binlog "github.com/go-mysql-org/go-mysql/replication"
-
-	"stowage/farm"
 )
 
 // ChangeKind says what the reader of a binary log has met.
@@ -236,25 +233,4 @@ func (r *BinlogReader) rows(x *binlog.RowsEvent) (Change, bool, error) {
 		return c, false, errors.New("rows of an unknown kind")
 	}
 	return c, true, nil
-}
-
-// Fits reports rows that cannot be applied to t as they are.
-func (c Change) Fits(t *CopyTable) error {
-	if c.OldTimes {
-		return fmt.Errorf("table %s.%s has times of the format before MariaDB 10.1", c.Schema, c.Table)
-	}
-	for i, row := range c.Rows {
-		if len(row) != len(t.Columns) {
-			return fmt.Errorf("an event of %s.%s has %s, the table has %d", c.Schema, c.Table, farm.Counted(len(row), "column"), len(t.Columns))
-		}
-		if i >= len(c.Skipped) {
-			continue
-		}
-		for _, missing := range c.Skipped[i] {
-			if !t.Columns[missing].Generated {
-				return fmt.Errorf("an event of %s.%s lacks column %s: a client writes with a binlog_row_image other than FULL", c.Schema, c.Table, t.Columns[missing].Name)
-			}
-		}
-	}
-	return nil
 }

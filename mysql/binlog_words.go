@@ -23,7 +23,7 @@ const (
 // nuisance, to go on past a change would lose rows. With tables, definitions
 // that name none of them mean Nothing.
 func Understand(schema, current, text string, tables ...string) Meaning {
-	if strings.Contains(text, ownComment) {
+	if strings.Contains(text, OwnComment) {
 		return Own
 	}
 	words := splitWords(text)
@@ -108,7 +108,7 @@ func onlyMarks(words []word, schema string) bool {
 		switch {
 		case !w.quoted:
 			continue
-		case strings.HasPrefix(w.text, markPrefix):
+		case strings.HasPrefix(w.text, MarkPrefix):
 			marks++
 		case w.names(schema) && i+1 < len(words) && words[i+1].text == ".":
 		default:
@@ -126,6 +126,17 @@ func qualifies(words []word, schema string) bool {
 		}
 	}
 	return false
+}
+
+// Named are those of some databases of which a statement names something.
+func Named(text string, databases []string) (out []string) {
+	words := splitWords(text)
+	for _, schema := range databases {
+		if qualifies(words, schema) {
+			out = append(out, schema)
+		}
+	}
+	return out
 }
 
 // word is one word, number or sign of a statement; strings and comments are left out.
@@ -162,10 +173,10 @@ func splitWords(text string) []word {
 		case b == '#', strings.HasPrefix(text[i:], "-- "), strings.HasPrefix(text[i:], "--\t"), strings.HasPrefix(text[i:], "--\n"):
 			i = skipTo(text, i, "\n")
 		case b == '\'':
-			_, i = quotedWord(text, i)
+			_, i = QuotedWord(text, i)
 		case b == '`', b == '"': // in ANSI mode the latter holds a name
 			var name string
-			name, i = quotedWord(text, i)
+			name, i = QuotedWord(text, i)
 			out = append(out, word{name, true})
 		case isWordByte(b):
 			from := i
@@ -192,8 +203,8 @@ func skipTo(text string, from int, end string) int {
 	return len(text)
 }
 
-// quotedWord reads from a quote to its end; doubled quotes and, in strings, backslashes are undone.
-func quotedWord(text string, from int) (string, int) {
+// QuotedWord reads from a quote to its end; doubled quotes and, in strings, backslashes are undone.
+func QuotedWord(text string, from int) (string, int) {
 	quote := text[from]
 	var name []byte
 	for i := from + 1; i < len(text); i++ {

@@ -9,7 +9,7 @@ import (
 // most so many: CHECK TABLE. The error names the first that is not sound.
 func (s *Server) CheckTables(ctx context.Context, most int, tell func(string)) error {
 	records, err := s.records(ctx, `SELECT TABLE_SCHEMA AS db, TABLE_NAME AS name FROM information_schema.TABLES
-		WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN `+systemSchemas+` ORDER BY DATA_LENGTH + INDEX_LENGTH DESC, TABLE_SCHEMA, TABLE_NAME LIMIT ?`, most)
+		WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN `+SystemSchemas+` ORDER BY DATA_LENGTH + INDEX_LENGTH DESC, TABLE_SCHEMA, TABLE_NAME LIMIT ?`, most)
 	if err != nil {
 		return err
 	}

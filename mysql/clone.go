@@ -84,7 +84,7 @@ func (s *Server) LimitClone(ctx context.Context, bytesPerSecond int64) error {
 
 // watchClone reads the clone's progress until it ends.
 func (s *Server) watchClone(ctx context.Context, told func(done, total int64)) {
-	for sleep(ctx, 250*time.Millisecond) == nil {
+	for Sleep(ctx, 250*time.Millisecond) == nil {
 		records, err := s.records(ctx, "SELECT SUM(DATA) AS data, SUM(ESTIMATE) AS estimate FROM performance_schema.clone_progress WHERE STAGE IN ('FILE COPY', 'PAGE COPY', 'REDO COPY')")
 		if err != nil || len(records) == 0 || told == nil {
 			continue // it only informs

@@ -1,6 +1,7 @@
 // Package mysql is the only door to database servers: every statement that
 // Stowage sends is written here or in a package below, which goes Through it:
-// mysql/traffic, what servers were asked.
+// mysql/traffic, what servers were asked; mysql/rows, what is in their tables;
+// mysql/latest, what a reshape carries.
 //
 // It answers: "what does this server say it is, where does its replication
 // stand, and make it so." Its main type is Server, one instance reached over

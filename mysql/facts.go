@@ -141,20 +141,20 @@ func (s *Server) Status(ctx context.Context, name string) (string, error) {
 	return records[0]["Value"], nil
 }
 
-// systemSchemas hold the server's own tables and are never shards. In a query that
+// SystemSchemas hold the server's own tables and are never shards. In a query that
 // joins tables of information_schema each of them is told to leave these out, in a
 // subquery that is not merged (DISTINCT, GROUP BY): a server opens every table and
 // view of theirs otherwise, over a hundred.
-const systemSchemas = "('mysql','information_schema','performance_schema','sys')"
+const SystemSchemas = "('mysql','information_schema','performance_schema','sys')"
 
 // Shards are the databases on the server and the bytes they take.
 func (s *Server) Shards(ctx context.Context) (map[farm.ShardName]int64, error) {
 	records, err := s.recordsFresh(ctx, `SELECT s.SCHEMA_NAME AS name, CAST(COALESCE(t.bytes, 0) AS UNSIGNED) AS bytes
 		FROM information_schema.SCHEMATA s LEFT JOIN (
 			SELECT TABLE_SCHEMA, SUM(DATA_LENGTH + INDEX_LENGTH) AS bytes FROM information_schema.TABLES
-			WHERE TABLE_SCHEMA NOT IN `+systemSchemas+` GROUP BY TABLE_SCHEMA
+			WHERE TABLE_SCHEMA NOT IN `+SystemSchemas+` GROUP BY TABLE_SCHEMA
 		) t ON t.TABLE_SCHEMA = s.SCHEMA_NAME
-		WHERE s.SCHEMA_NAME NOT IN `+systemSchemas)
+		WHERE s.SCHEMA_NAME NOT IN `+SystemSchemas)
 	if err != nil {
 		return nil, err
 	}
@@ -173,10 +173,10 @@ func (s *Server) Uncopyable(ctx context.Context) (map[string]string, error) {
 	// A unique key with a column that may be NULL holds such rows many times.
 	records, err := s.records(ctx, `SELECT CONCAT(t.TABLE_SCHEMA, '.', t.TABLE_NAME) AS name, COALESCE(t.ENGINE, 'unknown') AS engine, COUNT(k.INDEX_NAME) AS keyed
 		FROM information_schema.TABLES t LEFT JOIN (
-			SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME FROM information_schema.STATISTICS WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA NOT IN `+systemSchemas+`
+			SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME FROM information_schema.STATISTICS WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA NOT IN `+SystemSchemas+`
 			GROUP BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME HAVING SUM(NULLABLE = 'YES') = 0
 		) k ON k.TABLE_SCHEMA = t.TABLE_SCHEMA AND k.TABLE_NAME = t.TABLE_NAME
-		WHERE t.TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND t.TABLE_SCHEMA NOT IN `+systemSchemas+`
+		WHERE t.TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND t.TABLE_SCHEMA NOT IN `+SystemSchemas+`
 		GROUP BY t.TABLE_SCHEMA, t.TABLE_NAME, t.ENGINE
 		HAVING engine <> 'InnoDB' OR keyed = 0`)
 	if err != nil {

@@ -121,7 +121,6 @@ func TestLookAtOneSchemaOpensAllOfTheServers(t *testing.T) {
 	for name, ask := range map[string]func() error{
 		"Shards":     func() error { return second(s.Shards(t.Context())) },
 		"Uncopyable": func() error { return second(s.Uncopyable(t.Context())) },
-		"shapes":     func() error { return second(s.tables(t.Context(), nil)) },
 	} {
 		i.Exec(t, "FLUSH TABLES")
 		before := opened()

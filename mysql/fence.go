@@ -3,10 +3,11 @@ package mysql
 import (
 	"context"
 	"fmt"
-	"stowage/internal/lazy"
 	"strconv"
 	"strings"
 	"time"
+
+	"stowage/internal/lazy"
 )
 
 // session is one client connection that is in the middle of something.
@@ -50,7 +51,7 @@ func (s *Server) Quiesce(ctx context.Context, settle, budget time.Duration) ([]B
 // knows that older work is not of the clients it waits for.
 func (s *Server) QuiesceSince(ctx context.Context, since time.Time, settle, budget time.Duration) ([]Busy, error) {
 	deadline := time.Now().Add(budget)
-	if err := sleep(ctx, settle); err != nil {
+	if err := Sleep(ctx, settle); err != nil {
 		return nil, s.fail("drain", err)
 	}
 	waiting, err := s.openWork(ctx)
@@ -62,7 +63,7 @@ func (s *Server) QuiesceSince(ctx context.Context, since time.Time, settle, budg
 		if time.Now().After(deadline) {
 			return busy(waiting), nil
 		}
-		if err := sleep(ctx, 2*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 2*time.Millisecond); err != nil {
 			return nil, s.fail("drain", err)
 		}
 		asked := time.Now()
@@ -111,6 +112,17 @@ func busy(sessions map[uint64]session) []Busy {
 // open for longer than limit.
 func (s *Server) LongWork(ctx context.Context, limit time.Duration) ([]Busy, error) {
 	return s.LongWorkSince(ctx, time.Time{}, limit)
+}
+
+// RunsLong reports whether a statement has been running for longer than limit, so that a lock might have to wait for it.
+func (d Door) RunsLong(ctx context.Context, limit time.Duration) (bool, error) {
+	open, err := d.openWork(ctx)
+	for _, x := range open {
+		if x.query != "" && x.running > limit {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 // dropOlder takes out the sessions whose work certainly began before since.

@@ -47,7 +47,6 @@ func TestOnEveryFlavor(t *testing.T) {
 			{"facts", flavorFacts},
 			{"fence", flavorFence},
 			{"open work", flavorOpenWork},
-			{"snapshot and checksums", flavorChecksums},
 			{"events", flavorEvents},
 			{"pool", flavorPool},
 			{"what cannot be copied", flavorUncopyable},
@@ -179,71 +178,6 @@ func speak(t testing.TB, conn *sql.Conn, statements ...string) {
 			t.Fatalf("%s: %v", st, err)
 		}
 	}
-}
-
-// flavorChecksums: with clients writing on both sides, a replica that stops at
-// the position of a snapshot of its source, and then of the other side, holds
-// exactly its rows; and one row that is different is found.
-func flavorChecksums(t *testing.T, ai, bi *mariadbtest.Instance, a, b *Server) {
-	ctx := t.Context()
-	// Appliers that wait for the disk let the one that deals out run ahead.
-	bi.Exec(t, "SET GLOBAL sync_binlog = 1", "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
-	app := ai.DB(t, mariadbtest.App, "shard1")
-	burst := func() { // transactions of several clients, so that appliers work side by side
-		failed := make(chan error, 4)
-		for range 4 {
-			go func() {
-				var err error
-				for k := 0; k < 25 && err == nil; k++ {
-					_, err = app.Exec("INSERT t (v) VALUES ('burst')")
-				}
-				failed <- err
-			}()
-		}
-		for range 4 {
-			must(t, <-failed)
-		}
-	}
-	for range 4 {
-		must(t, b.StopReplicating(ctx))
-		stands, err := b.AppliedPosition(ctx)
-		must(t, err)
-		must(t, a.WaitFor(ctx, stands, patience))
-		burst()
-		snap, err := a.Snapshot(ctx)
-		must(t, err)
-		burst()
-		if !snap.At.Reached(stands) || len(snap.At) != 2 {
-			t.Errorf("snapshot at %s, replica stood at %s", snap.At, stands)
-		}
-		must(t, b.StopAtWith(ctx, ai.Address, replication, snap.At, patience))
-		if differ, err := allTables(t, snap, b); err != nil || len(differ) > 0 {
-			t.Errorf("stopped on the run: %v, %v", differ, err)
-		}
-		must(t, snap.Close())
-		must(t, b.Follow(ctx, ai.Address, replication, patience))
-	}
-	must(t, b.WaitFor(ctx, position(t, a), patience))
-	must(t, a.WaitFor(ctx, position(t, b), patience))
-	must(t, b.StopReplicating(ctx))
-	ai.Exec(t, "INSERT shard1.t (v) VALUES ('beyond the stop')")
-	snap, err := a.Snapshot(ctx)
-	must(t, err)
-	ai.Exec(t, "INSERT shard1.t (v) VALUES ('beyond the snapshot')")
-	must(t, b.StopAtWith(ctx, ai.Address, replication, snap.At, patience))
-	differ, err := allTables(t, snap, b)
-	if err != nil || len(differ) > 0 {
-		t.Errorf("at one position: %v, %v", differ, err)
-	}
-	bi.Exec(t, "SET sql_log_bin = 0", "UPDATE shard1.t SET v = 'astray' WHERE id = 1")
-	differ, err = allTables(t, snap, b)
-	if err != nil || len(differ) != 1 || differ[0].Table != "shard1.t" {
-		t.Errorf("with a row astray: %v, %v; want one chunk of shard1.t", differ, err)
-	}
-	bi.Exec(t, "SET sql_log_bin = 0", "UPDATE shard1.t SET v = "+quote(ai.Value(t, "SELECT v FROM shard1.t WHERE id = 1"))+" WHERE id = 1")
-	must(t, snap.Close())
-	must(t, b.Follow(ctx, ai.Address, replication, patience))
-	must(t, b.WaitFor(ctx, position(t, a), patience))
 }
 
 func flavorEvents(t *testing.T, ai, bi *mariadbtest.Instance, a, b *Server) {

@@ -14,11 +14,11 @@ func TestApplierChangesUnderLoad(t *testing.T) {
 	a, source := start(t, "a")
 	b, replica := start(t, "b")
 	follow(t, replica, a)
-	writers(t, a, 2)()
+	a.Writers(t, 2)()
 	if _, err := source.SetDomain(t.Context(), 77); err != nil {
 		t.Fatal(err)
 	}
-	stop := writers(t, a, 4)
+	stop := a.Writers(t, 4)
 	for n := range 6 {
 		want := Applier{Ignores: n%2 == 0, Threads: 2, Using: "Slave_Pos"}
 		must(t, replica.SetApplying(t.Context(), want, 20*time.Second))

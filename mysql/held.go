@@ -62,7 +62,7 @@ func (s *Server) startReceiver(ctx context.Context, d dialect, budget time.Durat
 		case time.Now().After(deadline):
 			return s.fail("start receiver", fmt.Errorf("it did not come up in %v: %s %s", budget, r.IO, r.IOError))
 		}
-		if err := sleep(ctx, 10*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 10*time.Millisecond); err != nil {
 			return s.fail("start receiver", err)
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Server) LackingOf(ctx context.Context, privileges ...string) (Lack, err
 	if err != nil || len(records) == 0 {
 		return Lack{}, err
 	}
-	return lackOf(privileges, column0(records, "has"), records[0]["account"]), nil
+	return lackOf(privileges, Column(records, "has"), records[0]["account"]), nil
 }
 
 // lackOf compares needs with what there is, under any of a server's names for it.
@@ -80,6 +80,14 @@ func (s *Server) BackupFault(ctx context.Context, as Account) (fault, remedy str
 	return s.copierFault(ctx, as, nil)
 }
 
+// dumpPrivileges are what the account for copies needs besides where logical backups are taken: it reads every row.
+var dumpPrivileges = []string{
+	"SELECT",    // rows, the texts of routines, accounts
+	"SHOW VIEW", // without it views have no definition
+	"TRIGGER",   // without it triggers are not shown
+	"EVENT",     // without it events are not shown
+}
+
 // DumpFault is that of an account that dumps: it reads rows, too.
 func (s *Server) DumpFault(ctx context.Context, as Account) (fault, remedy string, err error) {
 	return s.copierFault(ctx, as, dumpPrivileges)
@@ -99,7 +107,7 @@ func (s *Server) copierFault(ctx context.Context, as Account, more []string) (fa
 	if len(records) == 0 {
 		return "it has no account " + as.User + ", which [backup] of the accounts file names", "CREATE USER and GRANT: docs/reference/privileges.md", nil
 	}
-	lack := lackOf(slices.Concat(d.backupPrivileges(), more), column0(records, "has"), slices.Compact(column0(records, "account"))...)
+	lack := lackOf(slices.Concat(d.backupPrivileges(), more), Column(records, "has"), slices.Compact(Column(records, "account"))...)
 	if !lack.IsNone() {
 		return "the account " + as.User + " of [backup] lacks " + strings.Join(lack.Privileges, ", "), lack.Remedy(), nil
 	}

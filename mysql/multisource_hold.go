@@ -110,7 +110,7 @@ func (h *Hold) AwaitQueued(ctx context.Context, budget time.Duration) (bool, err
 		if time.Now().After(deadline) {
 			return false, nil
 		}
-		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 5*time.Millisecond); err != nil {
 			return false, err
 		}
 	}

@@ -47,7 +47,7 @@ func (h *Hold) awaitRenamed(ctx context.Context, budget time.Duration) (bool, er
 		if known == 0 || time.Now().After(deadline) {
 			return known == 0, nil
 		}
-		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 5*time.Millisecond); err != nil {
 			return false, err
 		}
 	}

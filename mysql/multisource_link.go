@@ -165,7 +165,7 @@ func (s *Server) StartLink(ctx context.Context, l Link) error {
 		case time.Now().After(deadline):
 			return s.fail("START SLAVE "+l.Name, fmt.Errorf("threads did not come up: IO %s, SQL %s", x.IO, x.SQL))
 		}
-		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 5*time.Millisecond); err != nil {
 			return s.fail("START SLAVE "+l.Name, err)
 		}
 	}
@@ -202,96 +202,6 @@ func (s *Server) DropLink(ctx context.Context, l Link) (was bool, err error) {
 func (s *Server) AwaitApplied(ctx context.Context, g GTID, moment time.Duration) error {
 	var rc int
 	return s.row(ctx, "SELECT MASTER_GTID_WAIT(?, ?)", []any{g.String(), moment.Seconds()}, &rc)
-}
-
-// CloseDomains makes the binary log say what gtid_slave_pos says, for GTID
-// domains whose last transactions came over a link and were filtered out: they
-// are noted as applied and are in no binary log of the pair, so whoever
-// followed this server could never reach that position, and this server could
-// never follow its twin from it. The last of each domain is written by hand,
-// under its own GTID, as a change of the job's mark.
-//
-// gtid_slave_pos is not touched: it can be set only while the server follows
-// nobody.
-func (s *Server) CloseDomains(ctx context.Context, m Marks, domains []uint32) error {
-	var appliedText, writtenText string
-	// In this order: what is applied was written before.
-	if err := s.row(ctx, "SELECT @@GLOBAL.gtid_slave_pos, @@GLOBAL.gtid_binlog_pos", nil, &appliedText, &writtenText); err != nil {
-		return err
-	}
-	applied, err := ParsePosition(appliedText)
-	if err != nil {
-		return s.fail("read gtid_slave_pos", err)
-	}
-	written, err := ParsePosition(writtenText)
-	if err != nil {
-		return s.fail("read gtid_binlog_pos", err)
-	}
-	for _, d := range domains {
-		if g := applied.Last(d); g.Seq > written.Last(d).Seq {
-			if err := s.writeAs(ctx, g, m.MoveMark(nil)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// writeAs carries out one statement that changes a row, under a given GTID.
-func (s *Server) writeAs(ctx context.Context, g GTID, statement string) error {
-	w, err := s.Stream(ctx, StatementTimeout)
-	if err != nil {
-		return err
-	}
-	defer w.Close() // with what is set in it
-	// One by one: in strict mode the number is looked at as one of the domain that is set already.
-	for _, set := range []string{
-		fmt.Sprintf("SET SESSION gtid_domain_id = %d", g.Domain),
-		fmt.Sprintf("SET SESSION server_id = %d", g.Server),
-		fmt.Sprintf("SET SESSION gtid_seq_no = %d", g.Seq),
-	} {
-		if _, err := w.conn.ExecContext(ctx, set); err != nil {
-			return s.fail("write "+g.String(), err)
-		}
-	}
-	told := w.tell(ctx, Cargo{Statements: [][]byte{[]byte(statement)}, What: "write the job's mark as " + g.String()})
-	result, err := w.conn.ExecContext(ctx, statement)
-	told(err)
-	if err != nil {
-		return s.fail("write "+g.String(), err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n != 1 {
-		return s.fail("write "+g.String(), fmt.Errorf("%d rows were changed, not the job's mark", n))
-	}
-	return nil
-}
-
-// ReachesOutside are the views, routines, triggers and events of a database
-// whose text names another database of the server.
-func (s *Server) ReachesOutside(ctx context.Context, schema string) ([]string, error) {
-	others, err := s.records(ctx, `SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA
-		WHERE SCHEMA_NAME NOT IN (?, 'information_schema', 'performance_schema', 'mysql', 'sys')`, schema)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := s.CopyObjects(ctx, schema)
-	if err != nil {
-		return nil, err
-	}
-	triggers, err := s.CopyTriggers(ctx, schema)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, o := range append(objects, triggers...) {
-		words := splitWords(string(o.Text))
-		for _, other := range others {
-			if qualifies(words, other["name"]) {
-				out = append(out, fmt.Sprintf("%s %s names %s", strings.ToLower(o.Kind), o.Name, other["name"]))
-			}
-		}
-	}
-	return out, nil
 }
 
 // RowsWritten counts the rows that were inserted, changed and deleted since the

@@ -145,7 +145,7 @@ func (s *Server) awaitPool(ctx context.Context, status string, deadline time.Tim
 		if err != nil || is(now) || time.Now().After(deadline) {
 			return now, err
 		}
-		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 5*time.Millisecond); err != nil {
 			return now, s.fail("warm", err)
 		}
 	}

@@ -53,24 +53,25 @@ func (s *Server) Cascades(ctx context.Context, of Flavor) ([]string, error) {
 // TransactionVersioned are the system-versioned tables whose rows are stamped with transaction numbers instead of times.
 func (s *Server) TransactionVersioned(ctx context.Context) ([]string, error) {
 	records, err := s.records(ctx, `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name FROM information_schema.COLUMNS
-		WHERE GENERATION_EXPRESSION = 'ROW START' AND DATA_TYPE = 'bigint' AND TABLE_SCHEMA NOT IN `+systemSchemas+` ORDER BY 1`)
+		WHERE GENERATION_EXPRESSION = 'ROW START' AND DATA_TYPE = 'bigint' AND TABLE_SCHEMA NOT IN `+SystemSchemas+` ORDER BY 1`)
 	if err != nil {
 		return nil, err
 	}
-	return column0(records, "name"), nil
+	return Column(records, "name"), nil
 }
 
 // Triggers are the triggers of all databases, as "d.name on t".
 func (s *Server) Triggers(ctx context.Context) ([]string, error) {
 	records, err := s.records(ctx, `SELECT CONCAT(TRIGGER_SCHEMA, '.', TRIGGER_NAME, ' on ', EVENT_OBJECT_TABLE) AS name
-		FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN `+systemSchemas+` ORDER BY 1`)
+		FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN `+SystemSchemas+` ORDER BY 1`)
 	if err != nil {
 		return nil, err
 	}
-	return column0(records, "name"), nil
+	return Column(records, "name"), nil
 }
 
-func column0(records []map[string]string, name string) []string {
+// Column is one column of records, in their order.
+func Column(records []map[string]string, name string) []string {
 	var out []string
 	for _, r := range records {
 		out = append(out, r[name])
@@ -90,13 +91,13 @@ func (d Definer) String() string { return d.Object + " of " + d.Account }
 func (s *Server) Definers(ctx context.Context) ([]Definer, error) {
 	records, err := s.records(ctx, `
 		SELECT CONCAT('view ', TABLE_SCHEMA, '.', TABLE_NAME) AS object, DEFINER AS definer FROM information_schema.VIEWS
-			WHERE SECURITY_TYPE = 'DEFINER' AND TABLE_SCHEMA NOT IN `+systemSchemas+`
+			WHERE SECURITY_TYPE = 'DEFINER' AND TABLE_SCHEMA NOT IN `+SystemSchemas+`
 		UNION ALL SELECT CONCAT(LOWER(ROUTINE_TYPE), ' ', ROUTINE_SCHEMA, '.', ROUTINE_NAME), DEFINER FROM information_schema.ROUTINES
-			WHERE SECURITY_TYPE = 'DEFINER' AND ROUTINE_SCHEMA NOT IN `+systemSchemas+`
+			WHERE SECURITY_TYPE = 'DEFINER' AND ROUTINE_SCHEMA NOT IN `+SystemSchemas+`
 		UNION ALL SELECT CONCAT('trigger ', TRIGGER_SCHEMA, '.', TRIGGER_NAME), DEFINER FROM information_schema.TRIGGERS
-			WHERE TRIGGER_SCHEMA NOT IN `+systemSchemas+`
+			WHERE TRIGGER_SCHEMA NOT IN `+SystemSchemas+`
 		UNION ALL SELECT CONCAT('event ', EVENT_SCHEMA, '.', EVENT_NAME), DEFINER FROM information_schema.EVENTS
-			WHERE EVENT_SCHEMA NOT IN `+systemSchemas+` ORDER BY 1`)
+			WHERE EVENT_SCHEMA NOT IN `+SystemSchemas+` ORDER BY 1`)
 	if err != nil {
 		return nil, err
 	}

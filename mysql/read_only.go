@@ -100,7 +100,7 @@ func (s *Server) takeLock(ctx context.Context, conn *sql.Conn, lock string) erro
 				return err
 			}
 		}
-		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 5*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for the end of an earlier attempt, session %d: %w", holder.Int64, err)
 		}
 	}

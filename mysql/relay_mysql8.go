@@ -73,7 +73,7 @@ func (s *Server) awaitRelayed(ctx context.Context, d dialect, goal Position, tol
 		if r["Replica_SQL_Running_State"] == relayRead && time.Since(moved) > relayStill {
 			return s.fail("apply relay logs", fmt.Errorf("they end at %s, and not at %s", has, goal))
 		}
-		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
 	}

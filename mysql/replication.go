@@ -230,7 +230,7 @@ func (s *Server) AwaitReplicating(ctx context.Context, budget time.Duration) err
 		if time.Now().After(deadline) {
 			return s.fail("start replication", fmt.Errorf("threads did not come up in %v: IO %s (%s), SQL %s (%s)", budget, r.IO, r.IOError, r.SQL, r.SQLError))
 		}
-		if err := sleep(ctx, 3*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 3*time.Millisecond); err != nil {
 			return s.fail("start replication", err)
 		}
 	}
@@ -306,13 +306,14 @@ func (s *Server) StopAt(ctx context.Context, p Position, budget time.Duration) e
 		case time.Now().After(deadline):
 			return s.fail("stop replication at "+p.String(), fmt.Errorf("%w: applied %s", ErrBehind, applied))
 		}
-		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 5*time.Millisecond); err != nil {
 			return s.fail("stop replication at "+p.String(), err)
 		}
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits, or says why ctx has ended first.
+func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

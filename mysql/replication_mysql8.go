@@ -60,7 +60,7 @@ func (s *Server) stopAtSet(ctx context.Context, d dialect, p Position, budget ti
 		case time.Now().After(deadline):
 			return s.fail(op, fmt.Errorf("%w: applied %s", ErrBehind, applied))
 		}
-		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 5*time.Millisecond); err != nil {
 			return s.fail(op, err)
 		}
 	}

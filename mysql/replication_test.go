@@ -182,7 +182,7 @@ func TestStopAtStopsExactly(t *testing.T) {
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
 	mariadbtest.Ring(t, ai, bi)
-	stop := writers(t, ai, 2)
+	stop := ai.Writers(t, 2)
 	defer stop()
 	for range 3 {
 		must(t, b.StopReplicating(t.Context()))

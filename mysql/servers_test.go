@@ -1,8 +1,6 @@
 package mysql
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -74,40 +72,6 @@ func eventually(t testing.TB, what string, claim func() bool) {
 	for end := time.Now().Add(patience); !claim(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never came: %s", what)
-		}
-	}
-}
-
-// writers keep inserting into d.w on an instance, each with its own connection, until stop is called.
-func writers(t testing.TB, i *mariadbtest.Instance, n int) (stop func()) {
-	t.Helper()
-	i.Exec(t, "CREATE DATABASE IF NOT EXISTS d", "CREATE TABLE IF NOT EXISTS d.w (id BIGINT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL, KEY (v))")
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, n)
-	for w := range n {
-		go func() {
-			db := i.DB(t, mariadbtest.App, "d")
-			for k := 0; ctx.Err() == nil; k++ {
-				time.Sleep(2 * time.Millisecond) // a busy machine's replica must be able to follow
-				if _, err := db.Exec("INSERT w (v) VALUES (?),(?)", w, k); err != nil {
-					done <- err
-					return
-				}
-				if _, err := db.Exec("UPDATE w SET v = v + 1 WHERE id = ?", k); err != nil {
-					done <- fmt.Errorf("update: %w", err)
-					return
-				}
-			}
-			done <- nil
-		}()
-	}
-	return func() {
-		t.Helper()
-		cancel()
-		for range n {
-			if err := <-done; err != nil {
-				t.Errorf("writer: %v", err)
-			}
 		}
 	}
 }

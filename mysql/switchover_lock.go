@@ -146,7 +146,7 @@ func (s *Server) endSessions(ctx context.Context, ids []uint64, budget time.Dura
 		if time.Now().After(deadline) {
 			return s.fail("end sessions", fmt.Errorf("session %d is still there after %v", left[0], budget))
 		}
-		if err := sleep(ctx, 2*time.Millisecond); err != nil {
+		if err := Sleep(ctx, 2*time.Millisecond); err != nil {
 			return s.fail("end sessions", err)
 		}
 	}

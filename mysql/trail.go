@@ -281,3 +281,17 @@ func rowShape(statement string) string {
 	}
 	return text + " ..."
 }
+
+// opening is a statement's first words, up to whatever could be a value.
+func opening(statement string) string {
+	text := statement[len(comments().FindString(statement)):]
+	fields := strings.Fields(text[:min(200, len(text))])
+	var out []string
+	for _, word := range fields[:min(3, len(fields))] {
+		if at := strings.IndexAny(word, "'\"(=;0123456789"); at >= 0 {
+			break
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, " ")
+}

@@ -83,7 +83,7 @@ quick() { module | grep -v '/e2e/long/'; }
 long() { go list ./e2e/long/... | sed 's,.*/e2e/long/,,'; }
 # longest_first: a package that takes a minute and begins last has the cores for itself.
 longest_first() {
-	awk '/\/(copier|agent|engine|route|digest|mysql|record|replay|host|placement\/check)$|\/cmd\/|\/e2e\// { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }'
+	awk '/\/(copier|agent|engine|route|digest|mysql|mysql\/rows|record|replay|host|placement\/check)$|\/cmd\/|\/e2e\// { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }'
 }
 # pure are those whose tests start no server, no engine and no browser: what they are on says so.
 pure() {

@@ -8,6 +8,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // dumpStreams is how many sessions of a server a dump reads with, side by side.
@@ -22,7 +23,7 @@ func Dumper(log *slog.Logger) host.Dumper {
 		}
 		server := mysql.Open(farm.InstanceName(as.Address), as.Address, account, log)
 		defer server.Close()
-		_, err := server.Dump(ctx, databases, dumpStreams, w)
+		_, err := rows.Dump(ctx, server, databases, dumpStreams, w)
 		return err
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 	"stowage/roll/agenda"
 	"stowage/store"
 	"stowage/swing"
@@ -154,7 +155,7 @@ func (m *Member) KeepBefore(ctx context.Context, in *store.Store) error {
 		if was.Apart, err = m.Twin.Moment(ctx); err != nil {
 			return err
 		}
-		differ, err := mysql.CompareDefinitions(ctx, m.Twin, m.Leaves)
+		differ, err := rows.CompareDefinitions(ctx, m.Twin, m.Leaves)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/mysql/latest"
+	"stowage/mysql/rows"
 	"stowage/snapshot/format"
 )
 
@@ -125,12 +126,12 @@ func (c *Chunked) read(ctx context.Context) (p Progress, lines []byte, err error
 }
 
 // view is one that holds everything that a position holds: another side may not have it yet.
-func (c *Chunked) view(ctx context.Context, position string) (*mysql.View, error) {
+func (c *Chunked) view(ctx context.Context, position string) (*rows.View, error) {
 	want, err := mysql.ParsePosition(position)
 	if err != nil {
 		return nil, err
 	}
-	view, err := c.Server.Snapshot(ctx)
+	view, err := rows.Snapshot(ctx, c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -141,16 +142,16 @@ func (c *Chunked) view(ctx context.Context, position string) (*mysql.View, error
 	return view, nil
 }
 
-func (c *Chunked) form(ctx context.Context, view *mysql.View) (latest.Form, error) {
+func (c *Chunked) form(ctx context.Context, view *rows.View) (latest.Form, error) {
 	flags, err := c.Shape.Flag(ctx, view, c.Shard, c.Tenant)
 	return c.Shape.Keyed(flags.Active), err
 }
 
 // lines are the rows of a query as the spool has them: the parent's key, a tab, the row as JSON.
-func (c *Chunked) lines(ctx context.Context, view *mysql.View, query string) (lines []byte, rows int, last latest.Key, err error) {
+func (c *Chunked) lines(ctx context.Context, view *rows.View, query string) (lines []byte, count int, last latest.Key, err error) {
 	var out bytes.Buffer
 	var bad error
-	err = each(ctx, view, query, func(a *mysql.Answer) func([][]byte) {
+	err = each(ctx, view, query, func(a *rows.Answer) func([][]byte) {
 		k := len(c.Shape.Parent.Key)
 		bad = wholeKeys(a.Columns[:k])
 		w, err := format.New(format.JSONLines, &out, columnsOf(a.Columns[k:]))
@@ -163,13 +164,13 @@ func (c *Chunked) lines(ctx context.Context, view *mysql.View, query string) (li
 			out.WriteString(joinKey(last))
 			out.WriteByte('\t')
 			bad = errors.Join(w.Row(row[k:]), w.Close()) // behind its key, and not later
-			rows++
+			count++
 		}
 	}, c.Tenant)
-	return out.Bytes(), rows, last, errors.Join(bad, err)
+	return out.Bytes(), count, last, errors.Join(bad, err)
 }
 
-func wholeKeys(columns []mysql.AnswerColumn) error {
+func wholeKeys(columns []rows.AnswerColumn) error {
 	for _, col := range columns {
 		if !strings.HasSuffix(col.Kind, "int") {
 			return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: column %s is %s; --chunks needs integer keys", farm.ErrInput, col.Name, col.Kind), Hint: "leave --chunks out: one view takes any key"}

@@ -13,6 +13,7 @@ import (
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/mysql/latest"
+	"stowage/mysql/rows"
 	"stowage/snapshot/format"
 )
 
@@ -58,7 +59,7 @@ type queries struct {
 // not matter, and nothing is kept of them. Each query runs alone, so its time is its own; the second finds in memory what the
 // first has read. Rows of buckets that differ are asked for again, in the same view, and compared with each other.
 func compare(ctx context.Context, server *mysql.Server, q queries, tenant string) (out Comparison, err error) {
-	view, err := server.Snapshot(ctx)
+	view, err := rows.Snapshot(ctx, server)
 	if err != nil {
 		return out, err
 	}
@@ -96,9 +97,9 @@ type sums struct {
 	names []string
 }
 
-func (s *sums) add(ctx context.Context, view *mysql.View, query string, key []string, tenant string, seeds [2]maphash.Seed) (time.Duration, error) {
+func (s *sums) add(ctx context.Context, view *rows.View, query string, key []string, tenant string, seeds [2]maphash.Seed) (time.Duration, error) {
 	began := time.Now()
-	err := each(ctx, view, query, func(a *mysql.Answer) func([][]byte) {
+	err := each(ctx, view, query, func(a *rows.Answer) func([][]byte) {
 		for _, c := range a.Columns {
 			s.names = append(s.names, c.Name)
 		}
@@ -132,14 +133,14 @@ func differing(a, b *sums) (first map[uint64]bool, all int) {
 const heldRows = 100_000
 
 // name asks both queries again and holds the rows of some buckets against each other, by key.
-func (c *Comparison) name(ctx context.Context, view *mysql.View, q queries, tenant string, seed maphash.Seed, wrong map[uint64]bool) error {
+func (c *Comparison) name(ctx context.Context, view *rows.View, q queries, tenant string, seed maphash.Seed, wrong map[uint64]bool) error {
 	var sides [2]map[string][]string // the rows of a key, each as a line
 	var order []string
 	shown := map[string]string{}
 	for n, query := range []string{q.normalised, q.denormalised} {
 		sides[n] = map[string][]string{}
 		held := 0
-		err := each(ctx, view, query, func(a *mysql.Answer) func([][]byte) {
+		err := each(ctx, view, query, func(a *rows.Answer) func([][]byte) {
 			at, columns := places(a.Columns, q.key), columnsOf(a.Columns)
 			var known []byte
 			return func(row [][]byte) {
@@ -190,7 +191,7 @@ func explain(normal, denormal []string) string {
 }
 
 // each hands the rows of a query to what begin makes when its columns are known.
-func each(ctx context.Context, view *mysql.View, query string, begin func(*mysql.Answer) func([][]byte), args ...any) error {
+func each(ctx context.Context, view *rows.View, query string, begin func(*rows.Answer) func([][]byte), args ...any) error {
 	answer, err := view.Answer(ctx, query, args...)
 	if err != nil {
 		return stale(err)
@@ -204,7 +205,7 @@ func each(ctx context.Context, view *mysql.View, query string, begin func(*mysql
 
 // stale says what to do when a table was changed under a view.
 func stale(err error) error {
-	if !mysql.IsStaleView(err) {
+	if !rows.IsStaleView(err) {
 		return err
 	}
 	return &farm.Error{Op: "read snapshot", Err: fmt.Errorf("%w: the definition of a table was changed after the snapshot was opened: %w", farm.ErrRefused, err),
@@ -212,10 +213,10 @@ func stale(err error) error {
 }
 
 // places are the columns of the key in an answer; all columns where one of them is not in it.
-func places(columns []mysql.AnswerColumn, key []string) []int {
+func places(columns []rows.AnswerColumn, key []string) []int {
 	var at []int
 	for _, name := range key {
-		i := slices.IndexFunc(columns, func(c mysql.AnswerColumn) bool { return c.Name == name })
+		i := slices.IndexFunc(columns, func(c rows.AnswerColumn) bool { return c.Name == name })
 		if i < 0 {
 			at = nil
 			break
@@ -272,7 +273,7 @@ func showCells(columns []format.Column, row [][]byte, at []int) string {
 // shownBytes is how much of a value is shown.
 const shownBytes = 80
 
-func columnsOf(columns []mysql.AnswerColumn) []format.Column {
+func columnsOf(columns []rows.AnswerColumn) []format.Column {
 	out := make([]format.Column, len(columns))
 	for i, c := range columns {
 		out[i] = format.Column{Name: c.Name, Kind: c.Kind, Unsigned: c.Unsigned, Digits: c.Digits, Scale: c.Scale}

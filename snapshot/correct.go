@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"stowage/mysql"
 	"stowage/mysql/latest"
+	"stowage/mysql/rows"
 )
 
 // finish brings all rows to the position of one view: which parents were changed since the first chunk is read from the binary log up to that position; the
@@ -82,9 +82,9 @@ func (c *Chunked) unchanged(w io.Writer, touched map[string]bool) (rows int64, e
 }
 
 // parentsWith adds the parents of the tenant that are joined to rows which were changed.
-func (c *Chunked) parentsWith(ctx context.Context, view *mysql.View, column string, values []string, into map[string]bool) error {
+func (c *Chunked) parentsWith(ctx context.Context, view *rows.View, column string, values []string, into map[string]bool) error {
 	for _, some := range chunksOf(values) {
-		err := each(ctx, view, c.Shape.ParentsQuery(c.Shard, column, some), func(*mysql.Answer) func([][]byte) {
+		err := each(ctx, view, c.Shape.ParentsQuery(c.Shard, column, some), func(*rows.Answer) func([][]byte) {
 			return func(row [][]byte) { into[joinKey(keyOf(row))] = true }
 		}, c.Tenant)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
 	"stowage/mysql/latest"
+	"stowage/mysql/rows"
 	"stowage/reshape/spec"
 )
 
@@ -101,9 +102,9 @@ func TestTenantOfFiles(t *testing.T) {
 	}
 }
 
-func viewOf(t *testing.T, server *mysql.Server) *mysql.View {
+func viewOf(t *testing.T, server *mysql.Server) *rows.View {
 	t.Helper()
-	v, err := server.Snapshot(t.Context())
+	v, err := rows.Snapshot(t.Context(), server)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,10 @@ import (
 
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
-// A line of a snapshot has the same values as the row of `stowage follow`, which shows rows of events by mysql.Plain: every type of MariaDB, and
+// A line of a snapshot has the same values as the row of `stowage follow`, which shows rows of events by rows.Plain: every type of MariaDB, and
 // those that only MySQL has.
 func TestLinesAreThoseOfFollow(t *testing.T) {
 	t.Parallel()
@@ -32,21 +33,21 @@ func TestLinesAreThoseOfFollow(t *testing.T) {
 func asFollowed(t *testing.T, i *mariadbtest.Instance) {
 	t.Helper()
 	s, ctx := serverOf(t, i), t.Context()
-	tables, err := s.CopyTables(ctx, "shop")
+	tables, err := rows.CopyTables(ctx, s, "shop")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
-		p, err := s.Plain(ctx, table)
+		p, err := rows.PlainOf(ctx, s, table)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var want []map[string]any
-		view, err := s.View(ctx, false)
+		view, err := rows.OpenView(ctx, s, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = view.EachPlain(ctx, p, func(row mysql.PlainRow) error {
+		err = view.EachPlain(ctx, p, func(row rows.PlainRow) error {
 			want = append(want, decoded(t, p.AppendObject(nil, row, nil)))
 			return nil
 		})

@@ -10,6 +10,7 @@ import (
 	"stowage/internal/lazy"
 	"stowage/mysql"
 	"stowage/mysql/latest"
+	"stowage/mysql/rows"
 	"stowage/reshape/spec"
 )
 
@@ -31,7 +32,7 @@ func ShapeOf(ctx context.Context, server *mysql.Server, s spec.Spec, shard farm.
 // Of asks for a tenant by the form that its flag says in the view, or by the one that is named. Denormalised, named for a tenant that is not active,
 // is refused: nobody has compared its rows.
 func Of(shape latest.Shape, shard farm.ShardName, tenant string, form latest.Form) Question {
-	return Question{Tenant: tenant, Choose: func(ctx context.Context, view *mysql.View) (latest.Form, string, error) {
+	return Question{Tenant: tenant, Choose: func(ctx context.Context, view *rows.View) (latest.Form, string, error) {
 		flags, err := shape.Flag(ctx, view, shard, tenant)
 		if err != nil {
 			return "", "", err
@@ -56,7 +57,7 @@ const shownTenants = 10
 // CheckTenant says whether a shard has this tenant. One that it has not is farm.ErrInput, with the first that it has. A server that compares a
 // number with 7x takes that for 7: it is not asked.
 func CheckTenant(ctx context.Context, server *mysql.Server, shape latest.Shape, shard farm.ShardName, tenant string) error {
-	view, err := server.View(ctx, false)
+	view, err := rows.OpenView(ctx, server, false)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func CheckTenant(ctx context.Context, server *mysql.Server, shape latest.Shape, 
 	var first []string
 	isNumber := false
 	query := shape.TenantsQuery(shard, shownTenants+1)
-	err = each(ctx, view, query, func(a *mysql.Answer) func([][]byte) {
+	err = each(ctx, view, query, func(a *rows.Answer) func([][]byte) {
 		isNumber = strings.HasSuffix(a.Columns[0].Kind, "int")
 		return func(row [][]byte) { first = append(first, string(row[0])) }
 	})

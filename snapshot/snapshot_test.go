@@ -19,6 +19,7 @@ import (
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
 	"stowage/mysql/latest"
+	"stowage/mysql/rows"
 )
 
 func serverOf(t *testing.T, i *mariadbtest.Instance) *mysql.Server {
@@ -30,7 +31,7 @@ func serverOf(t *testing.T, i *mariadbtest.Instance) *mysql.Server {
 
 // text is a question of one text.
 func text(query string, tenant string) Question {
-	return Question{Tenant: tenant, Choose: func(context.Context, *mysql.View) (latest.Form, string, error) { return latest.Grouped, query, nil }}
+	return Question{Tenant: tenant, Choose: func(context.Context, *rows.View) (latest.Form, string, error) { return latest.Grouped, query, nil }}
 }
 
 func take(t *testing.T, s *mysql.Server, q Question, name string) (string, Summary) {
@@ -124,7 +125,7 @@ func TestDefinitionChanges(t *testing.T) {
 	t.Parallel()
 	a := mariadbtest.Start(t, "a")
 	a.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, tenant INT)", "INSERT d.t VALUES (1, 1)")
-	q := Question{Tenant: "1", Choose: func(context.Context, *mysql.View) (latest.Form, string, error) {
+	q := Question{Tenant: "1", Choose: func(context.Context, *rows.View) (latest.Form, string, error) {
 		a.Exec(t, "ALTER TABLE d.t MODIFY id BIGINT")
 		return latest.Grouped, "SELECT * FROM d.t WHERE tenant = ?", nil
 	}}

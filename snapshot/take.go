@@ -8,6 +8,7 @@ import (
 
 	"stowage/mysql"
 	"stowage/mysql/latest"
+	"stowage/mysql/rows"
 	"stowage/snapshot/format"
 )
 
@@ -25,14 +26,14 @@ type Summary struct {
 type Question struct {
 	Tenant string
 	// Choose is asked in the view which form, and by which text with one place for the tenant.
-	Choose func(ctx context.Context, view *mysql.View) (form latest.Form, query string, err error)
+	Choose func(ctx context.Context, view *rows.View) (form latest.Form, query string, err error)
 }
 
 // Take writes the rows of one tenant as they are in one view of the server. It holds one row, or one group of rows of Parquet. When ctx
 // ends, so does the query on the server. tell, if not nil, hears about once a second how many rows there are.
 func Take(ctx context.Context, server *mysql.Server, q Question, name string, out io.Writer, tell func(rows int64)) (s Summary, err error) {
 	began := time.Now()
-	view, err := server.Snapshot(ctx)
+	view, err := rows.Snapshot(ctx, server)
 	if err != nil {
 		return s, err
 	}
@@ -55,7 +56,7 @@ func Take(ctx context.Context, server *mysql.Server, q Question, name string, ou
 // toldEvery is after how many rows the clock is looked at.
 const toldEvery = 4096
 
-func (s *Summary) write(answer *mysql.Answer, name string, out io.Writer, tell func(int64)) error {
+func (s *Summary) write(answer *rows.Answer, name string, out io.Writer, tell func(int64)) error {
 	counted := &counting{w: out}
 	w, err := format.New(name, counted, columnsOf(answer.Columns))
 	if err != nil {

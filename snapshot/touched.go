@@ -11,6 +11,7 @@ import (
 	"stowage/farm"
 	"stowage/feed"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // mostTouched bounds what is remembered: about 100 MB.
@@ -21,7 +22,7 @@ const feedWait = 10 * time.Second
 
 // touched are the keys of the parents that may have changed between the first chunk and the view: those whose rows, or whose children's, were written, and
 // those of the tenant that a changed row of a joined table belongs to. A transaction that was rolled back touches, too: it does no harm.
-func (c *Chunked) touched(ctx context.Context, view *mysql.View) (map[string]bool, error) {
+func (c *Chunked) touched(ctx context.Context, view *rows.View) (map[string]bool, error) {
 	from, err := mysql.ParsePosition(c.Progress.From)
 	if err != nil {
 		return nil, err
@@ -63,19 +64,19 @@ type touching struct {
 	tables map[string]*touchedTable
 	keys   map[string]bool
 	joined map[string]map[string]bool // column of the parent: values
-	row    mysql.PlainRow
+	row    rows.PlainRow
 }
 
 // touchedTable is a table of the spec: which of its columns name a parent, or what a parent is joined by.
 type touchedTable struct {
-	plain *mysql.Plain
+	plain *rows.Plain
 	key   []int          // nil: a joined table
 	by    map[string]int // column of the parent: which column of this table equals it
 }
 
 func (t *touching) open(ctx context.Context, c *Chunked) error {
 	t.tables, t.joined = map[string]*touchedTable{}, map[string]map[string]bool{}
-	all, err := c.Server.CopyTables(ctx, string(c.Shard))
+	all, err := rows.CopyTables(ctx, c.Server, string(c.Shard))
 	if err != nil {
 		return err
 	}
@@ -105,8 +106,8 @@ func (t *touching) open(ctx context.Context, c *Chunked) error {
 	return nil
 }
 
-func (t *touching) add(ctx context.Context, server *mysql.Server, table *mysql.CopyTable, key []string, by map[string]string) error {
-	plain, err := server.Plain(ctx, table)
+func (t *touching) add(ctx context.Context, server *mysql.Server, table *rows.CopyTable, key []string, by map[string]string) error {
+	plain, err := rows.PlainOf(ctx, server, table)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (t *touching) add(ctx context.Context, server *mysql.Server, table *mysql.C
 	}
 	for of, its := range by {
 		tt.by[of] = columnOf(plain, its)
-		if k := plain.Columns[tt.by[of]].Kind; k != mysql.PlainInt && k != mysql.PlainUint {
+		if k := plain.Columns[tt.by[of]].Kind; k != rows.PlainInt && k != rows.PlainUint {
 			return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: %s.%s is not an integer; --chunks needs joins by integers", farm.ErrInput, table.Name, its), Hint: "leave --chunks out: one view takes any join"}
 		}
 	}
@@ -124,8 +125,8 @@ func (t *touching) add(ctx context.Context, server *mysql.Server, table *mysql.C
 	return nil
 }
 
-func columnOf(p *mysql.Plain, name string) int {
-	return max(0, slices.IndexFunc(p.Columns, func(c mysql.PlainColumn) bool { return strings.EqualFold(c.Name, name) })) // the spec was checked
+func columnOf(p *rows.Plain, name string) int {
+	return max(0, slices.IndexFunc(p.Columns, func(c rows.PlainColumn) bool { return strings.EqualFold(c.Name, name) })) // the spec was checked
 }
 
 // take adds what a change has touched: by the rows before it and by those after it.

@@ -7,6 +7,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // CatchUp waits until each side has what the other had written when it began.
@@ -132,11 +133,11 @@ func (s *Swing) checkReplication(ctx context.Context, replica, source *mysql.Ser
 // checkTables compares the definitions of all tables, but for those that the
 // act says may differ.
 func (s *Swing) checkTables(ctx context.Context) error {
-	differ, err := mysql.CompareDefinitions(ctx, s.Twin, s.Returns)
+	differ, err := rows.CompareDefinitions(ctx, s.Twin, s.Returns)
 	if err != nil {
 		return err
 	}
-	differ = slices.DeleteFunc(differ, func(m mysql.Mismatch) bool { return slices.Contains(s.TablesMayDiffer, m.Table) })
+	differ = slices.DeleteFunc(differ, func(m rows.Mismatch) bool { return slices.Contains(s.TablesMayDiffer, m.Table) })
 	if len(differ) > 0 {
 		return &farm.Error{Op: "check", Subject: string(s.Returns.Name()),
 			Err: fmt.Errorf("%w: %d tables differ from the twin's, the first: %s", farm.ErrRefused, len(differ), differ[0])}

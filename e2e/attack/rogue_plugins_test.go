@@ -17,6 +17,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 	"stowage/mysql/traffic"
 )
 
@@ -121,7 +122,7 @@ var doors = []struct {
 }{
 	{"statements", 0, func(ctx context.Context, s *mysql.Server) error { return s.Ping(ctx) }},
 	{"rows", 0, func(ctx context.Context, s *mysql.Server) error {
-		w, err := s.Stream(ctx, time.Second)
+		w, err := rows.OpenStream(ctx, s, time.Second)
 		if err == nil {
 			w.Close()
 		}

@@ -18,6 +18,7 @@ import (
 
 	"stowage/e2e/farmtest"
 	"stowage/internal/turns"
+	"stowage/mysql/rows"
 )
 
 var (
@@ -58,7 +59,7 @@ func TestEveryDoorHasTLS(t *testing.T) {
 		s := mysql.Open("a", i.Address, as, quiet)
 		defer s.Close()
 		must(t, s.Ping(t.Context()))
-		w, err := s.Stream(t.Context(), time.Second)
+		w, err := rows.OpenStream(t.Context(), s, time.Second)
 		must(t, err)
 		w.Close()
 		c, err := traffic.OpenClient(t.Context(), s, traffic.ClientOptions{})

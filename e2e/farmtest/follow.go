@@ -15,6 +15,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 	"stowage/route"
 )
 
@@ -84,25 +85,25 @@ func (g *Followed) serving() *mysql.Server {
 	return nil
 }
 
-// read puts the rows that a server shows at one position into rows.
-func (g *Followed) read(server *mysql.Server, rows map[string]string) mysql.Position {
+// read puts the rows that a server shows at one position into found.
+func (g *Followed) read(server *mysql.Server, found map[string]string) mysql.Position {
 	t := g.F.T
 	t.Helper()
 	ctx := t.Context()
-	tables, err := server.CopyTables(ctx, string(g.shard))
+	tables, err := rows.CopyTables(ctx, server, string(g.shard))
 	if err != nil || len(tables) == 0 {
 		t.Fatalf("%d tables, %v", len(tables), err)
 	}
-	view, err := server.Snapshot(ctx)
+	view, err := rows.Snapshot(ctx, server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer view.Close()
 	for _, table := range tables {
-		p, err := server.Plain(ctx, table)
+		p, err := rows.PlainOf(ctx, server, table)
 		if err == nil {
-			err = view.EachPlain(ctx, p, func(row mysql.PlainRow) error {
-				rows[table.Name+string(p.AppendObject(nil, row, table.Key))] = string(p.AppendObject(nil, row, nil))
+			err = view.EachPlain(ctx, p, func(row rows.PlainRow) error {
+				found[table.Name+string(p.AppendObject(nil, row, table.Key))] = string(p.AppendObject(nil, row, nil))
 				return nil
 			})
 		}

@@ -9,6 +9,7 @@ import (
 
 	"stowage/farm"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 )
 
 // VerifyKeys compares some parents of any tenants, as rows are now, and says of each tenant with a wrong one what is wrong. Tenants none of whose flags is set are left out.
@@ -49,15 +50,15 @@ func (s *Session) VerifyKeys(ctx context.Context, shard farm.ShardName, keys []K
 // Keys take the keys of parents out of changes of parents and children.
 type Keys struct {
 	shape  Shape
-	plain  map[string]*mysql.Plain
+	plain  map[string]*rows.Plain
 	places map[string][]int // of the columns that name the parent
 	Seen   map[string]Key
 }
 
 // Keys are made for the tables of a shard as they are defined now.
 func (s Shape) Keys(ctx context.Context, server *mysql.Server, shard farm.ShardName) (*Keys, error) {
-	k := &Keys{shape: s, plain: map[string]*mysql.Plain{}, places: map[string][]int{}, Seen: map[string]Key{}}
-	tables, err := server.CopyTables(ctx, string(shard))
+	k := &Keys{shape: s, plain: map[string]*rows.Plain{}, places: map[string][]int{}, Seen: map[string]Key{}}
+	tables, err := rows.CopyTables(ctx, server, string(shard))
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +67,11 @@ func (s Shape) Keys(ctx context.Context, server *mysql.Server, shard farm.ShardN
 		if columns == nil {
 			continue
 		}
-		if k.plain[t.Name], err = server.Plain(ctx, t); err != nil {
+		if k.plain[t.Name], err = rows.PlainOf(ctx, server, t); err != nil {
 			return nil, err
 		}
 		for _, name := range columns {
-			k.places[t.Name] = append(k.places[t.Name], slices.IndexFunc(t.Columns, func(c mysql.CopyColumn) bool { return c.Name == name }))
+			k.places[t.Name] = append(k.places[t.Name], slices.IndexFunc(t.Columns, func(c rows.CopyColumn) bool { return c.Name == name }))
 		}
 	}
 	if len(k.plain) < 2 {
@@ -135,13 +136,13 @@ func (k *Keys) of(ctx context.Context, c mysql.Change) (out []Key, err error) {
 func (k Key) String() string { return strings.Join(k, ",") }
 
 // literal is a plain value as SQL.
-func literal(kind mysql.PlainKind, value []byte) string {
+func literal(kind rows.PlainKind, value []byte) string {
 	switch {
 	case value == nil:
 		return "NULL"
-	case kind == mysql.PlainInt || kind == mysql.PlainUint || kind == mysql.PlainFloat:
+	case kind == rows.PlainInt || kind == rows.PlainUint || kind == rows.PlainFloat:
 		return string(value)
-	case kind == mysql.PlainBytes:
+	case kind == rows.PlainBytes:
 		return fmt.Sprintf("X'%x'", value)
 	}
 	return mysql.Quote(string(value))

@@ -18,6 +18,7 @@ import (
 	"stowage/host/hosttest"
 	"stowage/internal/mariadbtest"
 	"stowage/mysql"
+	"stowage/mysql/rows"
 	"stowage/vault"
 )
 
@@ -260,10 +261,10 @@ func same(t *testing.T, s *mariadbtest.Instance, i host.Instance) {
 	source, server := mysql.Open("a", s.Address, admin, slog.New(slog.DiscardHandler)), mysql.Open(i.Name, i.Dial(), admin, slog.New(slog.DiscardHandler))
 	defer source.Close()
 	defer server.Close()
-	snap, err := source.Snapshot(t.Context())
+	snap, err := rows.Snapshot(t.Context(), source)
 	hosttest.Must(t, err)
 	defer snap.Close()
-	differ, err := mysql.Comparison{Copy: server}.Compare(t.Context(), snap, nil)
+	differ, err := rows.Comparison{Copy: server}.Compare(t.Context(), snap, nil)
 	hosttest.Must(t, err)
 	if len(differ.Mismatches) > 0 {
 		t.Errorf("it differs: %v", differ.Mismatches)
