@@ -118,7 +118,7 @@ func (t *taking) copy(ctx context.Context) error {
 		defer ended()
 		limit = above
 	}
-	err := t.stream(ctx, pace, limit, t.from, host.Origin{Instance: t.order.Instance, Login: session.LoginOf(t.act.Backup, t.order.Instance.Dial()), Since: b.FromLSN, InOrder: true, Dump: databasesOf(b)})
+	err := t.stream(ctx, pace, limit, t.from, host.Origin{Instance: t.order.Instance, Login: session.LoginOf(t.act.Backup, t.order.Instance.Dial()), Since: b.FromLSN, InOrder: true, Gently: true, Dump: databasesOf(b)})
 	t.memory.Ended = time.Now().UTC()
 	return err
 }

@@ -50,7 +50,7 @@ func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
 	cmd := l.command(ctx, l.backup, args...)
 	said := &lockWatch{locks: func() { hasten(cmd, w) }}
 	cmd.Stderr = said
-	err = pour(cmd, w)
+	err = pour(cmd, w, from.Gently)
 	if err == nil && !bytes.Contains(said.all, []byte("completed OK!")) {
 		err = errors.New("it ended without saying completed OK")
 	}
@@ -156,7 +156,7 @@ func (login Login) where() (string, error) {
 // pour runs a command and writes what it prints to w. The pipe between is as
 // large as the kernel gives to everybody, and is emptied in large pieces: with
 // the usual 64 KB both sides wait for each other all the time.
-func pour(cmd *exec.Cmd, w io.Writer) error {
+func pour(cmd *exec.Cmd, w io.Writer, gently bool) error {
 	out, in, err := os.Pipe()
 	if err != nil {
 		return err
@@ -169,7 +169,9 @@ func pour(cmd *exec.Cmd, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	keeper.Lower(cmd.Process.Pid)
+	if gently {
+		keeper.Lower(cmd.Process.Pid)
+	}
 	_, copyErr := io.CopyBuffer(w, struct{ io.Reader }{out}, make([]byte, 256<<10)) // not os.File.WriteTo, whose pieces are small
 	out.Close()                                                                     // nobody listens any more: the command ends
 	return errors.Join(copyErr, cmd.Wait())

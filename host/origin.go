@@ -15,6 +15,8 @@ type Origin struct {
 	Since uint64 `json:"since,omitempty"`
 	// InOrder: one file after the other. Two files at a time are quicker, and what is kept twice looks less alike.
 	InOrder bool `json:"in_order,omitempty"`
+	// Gently: nobody waits for the copy, and it gives way to servers.
+	Gently bool `json:"gently,omitempty"`
 	// Dump are databases of the instance, of which it is a stream of package dump; nil: it is a physical copy of all.
 	Dump []string `json:"dump,omitempty"`
 	// Files: it is the data directory of the instance, which was stopped, as an archive of tar.
