@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/internal/nested"
+	"stowage/vault"
 )
 
 // binlogCall is what is asked of an archive of binary logs.
@@ -24,6 +26,9 @@ type binlogCall struct {
 	Point     host.SeedPoint  `json:"point,omitzero"`
 	Before    host.Mark       `json:"before,omitzero"`
 	Replaying *host.Replaying `json:"replaying,omitempty"`
+	Spooling  *host.Spooling  `json:"spooling,omitempty"`
+	Place     vault.Place     `json:"place,omitzero"`
+	Wanted    *host.Wanted    `json:"wanted,omitempty"`
 }
 
 const (
@@ -35,16 +40,26 @@ const (
 	opPrune   = "prune"
 	opReplay  = "replay"
 	opRelay   = "relay"
+	opSpool   = "spool"
+	opKept    = "kept"
+	opReach   = "reach"
+	opForget  = "forget"
+	opUnpull  = "remove-pulled"
 )
 
 // changes reports whether a call does more than look.
-func (b binlogCall) changes() bool { return b.Op == opPrune || b.Op == opReplay || b.Op == opRelay }
+func (b binlogCall) changes() bool {
+	return slices.Contains([]string{opPrune, opReplay, opRelay, opForget, opUnpull}, b.Op)
+}
 
 // binlogAnswer is what comes back.
 type binlogAnswer struct {
 	Archived host.Archived `json:"archived,omitzero"`
 	Found    host.Found    `json:"found,omitzero"`
 	Removed  int64         `json:"removed,omitempty"`
+	Spooled  host.Spooled  `json:"spooled,omitzero"`
+	Kept     host.Kept     `json:"kept,omitzero"`
+	Bytes    int64         `json:"bytes,omitempty"`
 }
 
 // binlogOp is what a call asks of an archive; the zero value for every other call, and for one that cannot be read.
@@ -78,7 +93,28 @@ func (a *Agent) binlogs(ctx context.Context, r *running, q request) ([]byte, err
 	case opPrune:
 		out.Removed, err = m.PruneBinlogs(ctx, b.Into, b.Before)
 	case opCheck:
-		err = m.CheckBinlogs(ctx, b.Into)
+		if b.Into != "" {
+			err = m.CheckBinlogs(ctx, b.Into)
+			break
+		}
+		out.Bytes, err = m.CheckKept(ctx, b.Place, b.Instance.Name)
+	case opSpool:
+		if b.Spooling == nil {
+			return nil, fmt.Errorf("%w: nothing to archive is named", farm.ErrInput)
+		}
+		b.Spooling.Instance = b.Instance // which may be touched
+		out.Spooled, err = m.SpoolBinlogs(ctx, *b.Spooling)
+	case opKept:
+		out.Kept, err = m.KeptBinlogs(ctx, b.Place, b.Instance.Name)
+	case opReach:
+		if b.Wanted == nil {
+			return nil, fmt.Errorf("%w: nothing wanted is named", farm.ErrInput)
+		}
+		out.Bytes, err = m.ReachBinlogs(ctx, b.Place, b.Instance.Name, *b.Wanted)
+	case opForget:
+		out.Removed, err = m.ForgetBinlogs(ctx, b.Place, b.Instance.Name, b.Wanted)
+	case opUnpull:
+		err = m.RemovePulled(ctx, b.Instance)
 	case opReplay, opRelay:
 		if b.Replaying == nil {
 			return nil, fmt.Errorf("%w: nothing to replay is named", farm.ErrInput)
@@ -148,6 +184,42 @@ func (r *Remote) PruneBinlogs(ctx context.Context, into string, before host.Mark
 // CheckBinlogs implements host.Archivist.
 func (r *Remote) CheckBinlogs(ctx context.Context, into string) error {
 	_, err := r.askBinlogs(ctx, binlogCall{Op: opCheck, Into: into}, nil)
+	return err
+}
+
+// SpoolBinlogs implements host.Archivist.
+func (r *Remote) SpoolBinlogs(ctx context.Context, s host.Spooling) (host.Spooled, error) {
+	out, err := r.askBinlogs(ctx, binlogCall{Op: opSpool, Instance: s.Instance, Spooling: &s}, nil)
+	return out.Spooled, err
+}
+
+// KeptBinlogs implements host.Archivist.
+func (r *Remote) KeptBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName) (host.Kept, error) {
+	out, err := r.askBinlogs(ctx, binlogCall{Op: opKept, Place: p, Instance: host.Instance{Name: instance}}, nil)
+	return out.Kept, err
+}
+
+// ReachBinlogs implements host.Archivist.
+func (r *Remote) ReachBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName, w host.Wanted) (int64, error) {
+	out, err := r.askBinlogs(ctx, binlogCall{Op: opReach, Place: p, Instance: host.Instance{Name: instance}, Wanted: &w}, nil)
+	return out.Bytes, err
+}
+
+// ForgetBinlogs implements host.Archivist.
+func (r *Remote) ForgetBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName, oldest *host.Wanted) (int64, error) {
+	out, err := r.askBinlogs(ctx, binlogCall{Op: opForget, Place: p, Instance: host.Instance{Name: instance}, Wanted: oldest}, nil)
+	return out.Removed, err
+}
+
+// CheckKept implements host.Archivist.
+func (r *Remote) CheckKept(ctx context.Context, p vault.Place, instance farm.InstanceName) (int64, error) {
+	out, err := r.askBinlogs(ctx, binlogCall{Op: opCheck, Place: p, Instance: host.Instance{Name: instance}}, nil)
+	return out.Bytes, err
+}
+
+// RemovePulled implements host.Archivist.
+func (r *Remote) RemovePulled(ctx context.Context, i host.Instance) error {
+	_, err := r.askBinlogs(ctx, binlogCall{Op: opUnpull, Instance: i}, nil)
 	return err
 }
 

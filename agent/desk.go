@@ -245,6 +245,9 @@ func keyOf(q request) string {
 	case callClaim, callWipe, callRemove, callPrepare, callStart, callNoteStart, callStartAgain, callRollbackPrepared, callStop, callRetire, callFound, callSetUp:
 		return filepath.Clean(q.Instance.Dir())
 	}
+	if q.Call == callFetch && (q.Target.Piece != nil || q.Target.Spool != "") {
+		return "" // pieces of binary logs: two of them do not harm each other
+	}
 	if q.Call == callFetch && !isKept(q) {
 		return filepath.Clean(q.Target.Instance.Dir())
 	}
@@ -256,7 +259,9 @@ func keyOf(q request) string {
 }
 
 // isKept: a copy that goes into a vault, which many programs use at the same time. It ends an earlier one of the same set, and no other call.
-func isKept(q request) bool { return q.Call == callFetch && q.Target.Stored.Set != "" }
+func isKept(q request) bool {
+	return q.Call == callFetch && (q.Target.Stored.Set != "" || q.Target.Spool != "")
+}
 
 // takesOver reports whether a call ends what earlier programs have begun, and
 // is refused after a later one has taken over.

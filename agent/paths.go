@@ -44,8 +44,12 @@ func plausible(q request) (err error) {
 	case callClaim, callClaimable, callWipe, callRemove, callFound, callSetUp, callPrepare, callRollbackPrepared:
 		err = mayMake(q.Instance)
 	case callFetch:
-		if q.Target.Stored.Set == "" {
+		if !isKept(q) {
 			err = mayMake(q.Target.Instance)
+		}
+	case callBinlogs:
+		if b := binlogOp(q); b.Op == opUnpull {
+			err = mayMake(b.Instance)
 		}
 	case callRetire:
 		if !path.IsAbs(q.Instance.Datadir) {
@@ -79,7 +83,7 @@ func placesOf(q request) (all []string) {
 			all = append(all, i.Datadir, i.Config)
 		}
 	}
-	for _, p := range []vault.Place{q.Origin.Stored.Place, q.Target.Stored.Place, vaultOp(q).Place} {
+	for _, p := range []vault.Place{q.Origin.Stored.Place, q.Target.Stored.Place, vaultOp(q).Place, logs.Place} {
 		for _, path := range []string{p.Dir, p.PasswordFile, p.EnvFile} {
 			if path != "" {
 				all = append(all, path)

@@ -66,20 +66,15 @@ func (a *Act) archive(ctx context.Context, x *Archiving) error {
 			at = pair.Sides[side]
 		}
 	}
-	h, err := a.Host(at.Host)
+	on, err := a.archivist(ctx, at.Host, x.Instance)
 	if err != nil {
 		return err
 	}
-	if err := a.Greet(ctx, at.Host); err != nil {
-		return err
-	}
-	on, ok := h.(host.Archivist)
-	if !ok {
-		return &farm.Error{Op: "archive binary log", Subject: string(x.Instance), Err: fmt.Errorf("%w: host %s cannot do that", farm.ErrRefused, at.Host), Hint: "is its agent of this version? stowage agent status"}
-	}
-	_, place := PlaceOf(a.Farm.Backup, at.Host)
-	if x.Dir, err = host.ArchiveDir(place, x.Instance); err != nil {
-		return err
+	keeper, place := PlaceOf(a.Farm.Backup, at.Host)
+	if place.Restic == "" {
+		if x.Dir, err = host.ArchiveDir(place, x.Instance); err != nil {
+			return err
+		}
 	}
 	address, _ := a.Farm.Host(at.Host)
 	here := session.InstanceAt(a.Workspace, x.Instance, address.Address, at)
@@ -91,6 +86,25 @@ func (a *Act) archive(ctx context.Context, x *Archiving) error {
 	if err != nil {
 		vars = nil
 	}
+	if place.Restic != "" {
+		return a.archiveInto(ctx, x, spooling{on: on, from: at.Host, keeper: keeper, place: place, order: host.Spooling{Instance: here, Index: vars["log_bin_index"]}})
+	}
 	x.Archived, err = on.ArchiveBinlogs(ctx, here, vars["log_bin_index"], x.Dir)
 	return err
+}
+
+// archivist is a host that answers, for what concerns the binary log of an instance.
+func (a *Act) archivist(ctx context.Context, on farm.HostName, instance farm.InstanceName) (host.Archivist, error) {
+	if err := a.Greet(ctx, on); err != nil {
+		return nil, err
+	}
+	h, err := a.Host(on)
+	if err != nil {
+		return nil, err
+	}
+	out, ok := h.(host.Archivist)
+	if !ok {
+		return nil, &farm.Error{Op: "archive binary log", Subject: string(instance), Err: fmt.Errorf("%w: host %s cannot do that", farm.ErrRefused, on), Hint: "is its agent of this version? stowage agent status"}
+	}
+	return out, nil
 }

@@ -19,11 +19,13 @@ type stretch struct {
 	from, to host.Found
 }
 
-// stretch finds the backup and the moment that was asked for in the archive. Its error wraps host.ErrNotArchived when one of them is not there.
+// stretch finds the backup and the moment that was asked for in the archive, or in what was pulled out of a repository. Its error wraps host.ErrNotArchived when one of them is not there.
 func (r *restoring) stretch(ctx context.Context) (s stretch, err error) {
 	b := r.order.last()
-	if s.dir, err = host.ArchiveDir(b.Place, b.Instance); err != nil {
-		return s, err
+	if s.dir = host.PulledDir(r.order.Instance); b.Place.Restic == "" {
+		if s.dir, err = host.ArchiveDir(b.Place, b.Instance); err != nil {
+			return s, err
+		}
 	}
 	var ok bool
 	if s.archive, ok = r.host.(host.Archivist); !ok {
@@ -44,7 +46,11 @@ func (r *restoring) replay(ctx context.Context) error {
 	if r.order.Until.isBackup() || !b.IsPhysical() { // a logical one follows the live server, of the shards that it has
 		return nil
 	}
-	s, err := r.stretch(ctx)
+	err := r.pull(ctx)
+	var s stretch
+	if err == nil {
+		s, err = r.stretch(ctx)
+	}
 	if err != nil && r.mayTakeLive() {
 		r.Report(farm.Event{Kind: farm.StepProgress, Text: "no archived binary log continues this backup: the live server's own logs are used"})
 		return nil
@@ -52,6 +58,15 @@ func (r *restoring) replay(ctx context.Context) error {
 	if err != nil {
 		return r.notThere(err)
 	}
+	if err := r.applyLogs(ctx, s); err != nil {
+		return err
+	}
+	return r.unpull(ctx, s)
+}
+
+// applyLogs brings the instance to the end of a stretch.
+func (r *restoring) applyLogs(ctx context.Context, s stretch) error {
+	b := r.order.last()
 	if isClone(b) {
 		return r.relay(ctx, s)
 	}

@@ -58,7 +58,7 @@ func askMoment(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	if r.order.Until.isBackup() || r.mayTakeLive() {
 		return nil, nil
 	}
-	if _, err := r.stretch(ctx); err != nil {
+	if err := r.reaches(ctx); err != nil {
 		return r.blocker(fmt.Sprintf("the moment cannot be restored: %v", err), moreLogs), nil
 	}
 	return nil, nil

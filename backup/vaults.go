@@ -137,7 +137,7 @@ func (a *Act) Check(ctx context.Context, ids []string, all []catalogue.Backup, t
 	return out, nil
 }
 
-// Prune removes chains from their vaults, and then the binary logs that no backup needs any more.
+// Prune removes chains from their vaults, and then the binary logs that no backup needs any more; at the end repositories give the room back.
 func (a *Act) Prune(ctx context.Context, drop []catalogue.Chain, now func() time.Time) ([]kept.Pruned, error) {
 	pruned, err := kept.Prune(ctx, a.Store, drop, func(ctx context.Context, b catalogue.Backup) error {
 		v, err := a.vaultOn(ctx, b.Host, b.Place)
@@ -149,7 +149,7 @@ func (a *Act) Prune(ctx context.Context, drop []catalogue.Chain, now func() time
 		}
 		return err
 	}, now)
-	return pruned, errors.Join(err, a.pruneVaults(ctx, pruned, drop), a.pruneBinlogs(ctx, drop, now()))
+	return pruned, errors.Join(err, a.pruneBinlogs(ctx, drop, now()), a.pruneVaults(ctx, pruned, drop))
 }
 
 // pruneVaults has repositories give back the room of what is gone.
@@ -188,7 +188,7 @@ func (a *Act) pruneBinlogs(ctx context.Context, drop []catalogue.Chain, now time
 	done := map[farm.InstanceName]bool{}
 	for _, c := range drop {
 		for _, b := range c.Backups {
-			if done[b.Instance] || b.Place.Dir == "" {
+			if done[b.Instance] {
 				continue
 			}
 			done[b.Instance] = true
@@ -203,6 +203,14 @@ func (a *Act) pruneBinlogs(ctx context.Context, drop []catalogue.Chain, now time
 }
 
 func (a *Act) pruneBefore(ctx context.Context, oldest catalogue.Backup) error {
+	if oldest.Place.Restic != "" {
+		keeper, err := a.archivist(ctx, oldest.Host, oldest.Instance)
+		if err != nil {
+			return err
+		}
+		_, err = keeper.ForgetBinlogs(ctx, oldest.Place, oldest.Instance, &host.Wanted{Point: host.SeedPoint{File: oldest.File, Offset: oldest.Offset}, Position: oldest.GTID})
+		return err
+	}
 	h, err := a.Host(oldest.On)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ type Backup struct {
 
 	Full        time.Duration // from one full backup to the next
 	Incremental time.Duration // from one backup to the next
-	Binlogs     time.Duration // how far the archive of binary logs in Dir may be behind; with Restic there is none
+	Binlogs     time.Duration // how far the archive of binary logs may be behind
 	Logical     time.Duration // from one logical backup of a pair's shards to the next; 0 is off
 	Verify      time.Duration // from one proof of a pair's backups to the next
 	Keep        Keep
@@ -42,6 +42,9 @@ var BackupDefaults = Backup{
 	Keep: Keep{Last: 2, Daily: 7, Weekly: 4, Monthly: 6, Within: 14 * 24 * time.Hour},
 }
 
+// resticBinlogs is the default of Binlogs for a repository: each pass starts restic, which reads the repository's index first.
+const resticBinlogs = 5 * time.Minute
+
 // IsPlace says whether farm.yaml has a place for backups.
 func (b Backup) IsPlace() bool { return b.Dir != "" || b.Restic != "" }
 
@@ -56,6 +59,9 @@ func (b Backup) On(own HostName) HostName {
 // Filled has the default for each value that is not said.
 func (b Backup) Filled() Backup {
 	d := BackupDefaults
+	if b.Restic != "" {
+		d.Binlogs = resticBinlogs
+	}
 	if b.Zstd == 0 && b.Dir != "" {
 		b.Zstd = d.Zstd
 	}
@@ -69,9 +75,6 @@ func (b Backup) Filled() Backup {
 	}
 	if b.Logical == 0 {
 		b.Logical = -1
-	}
-	if b.Restic != "" {
-		b.Binlogs = -1 // files that grow all the time cannot be kept in a repository
 	}
 	if b.Keep == (Keep{}) {
 		b.Keep = d.Keep
@@ -122,9 +125,6 @@ func (c *checker) backupFiles(b Backup) {
 	}
 	if b.PasswordFile == "" {
 		c.say("backup.restic", "backup has restic and no password_file: give the file with the password of the repository")
-	}
-	if b.Binlogs > 0 {
-		c.say("backup.binlogs", "binlogs of backup is for dir: files that grow all the time cannot be kept in a repository; write off, or leave it out")
 	}
 	if b.Zstd != 0 {
 		c.say("backup.zstd", "zstd of backup is for dir: restic compresses by itself")

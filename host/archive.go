@@ -77,12 +77,11 @@ type Found struct {
 	At       time.Time `json:"at"`       // the second of the last transaction before it
 }
 
-// ArchiveDir is where the binary logs of an instance are kept in a vault. It has to be a plain directory: files that grow by a few bytes
-// every few seconds cannot be kept in a repository.
+// ArchiveDir is where the binary logs of an instance are kept in a vault that is a plain directory. A repository has them as pieces: see Piece.
 func ArchiveDir(place vault.Place, instance farm.InstanceName) (string, error) {
 	if place.Dir == "" || !filepath.IsAbs(place.Dir) {
 		return "", &farm.Error{Op: "archive binary log", Subject: string(instance), Err: fmt.Errorf("%w: the vault is not a plain directory", farm.ErrInput),
-			Hint: "name an absolute directory: binary logs are not kept in a restic repository"}
+			Hint: "name an absolute directory"}
 	}
 	if !filepath.IsLocal(string(instance)) {
 		return "", &farm.Error{Op: "archive binary log", Subject: string(instance), Err: fmt.Errorf("%w: the name cannot be that of a directory", farm.ErrInput)}

@@ -33,6 +33,8 @@ type aLog struct {
 	unreadable []error
 	// checked is when the server's files were last read to their end; zero: nobody knows.
 	checked time.Time
+	// came is how many bytes were appended, most how many may be at once; 0: all.
+	came, most int64
 }
 
 // aboutLog is log.json.

@@ -3,6 +3,9 @@ package host
 import (
 	"context"
 	"time"
+
+	"stowage/farm"
+	"stowage/vault"
 )
 
 // Archivist is a Host that archives binary logs of its instances, and replays them. into is what ArchiveDir says, a directory of that host.
@@ -21,6 +24,19 @@ type Archivist interface {
 	CheckBinlogs(ctx context.Context, into string) error
 	// Replay puts what is between two places into a restored instance.
 	Replay(ctx context.Context, r Replaying) error
+	// SpoolBinlogs does ArchiveBinlogs for a repository: into a spool of that host, and says what the repository is to be given of it. A Copy brings
+	// that there.
+	SpoolBinlogs(ctx context.Context, s Spooling) (Spooled, error)
+	// KeptBinlogs is what a repository has of an instance, ReachBinlogs how many bytes of logs are wanted of it; its error wraps ErrNotArchived
+	// when they are not there.
+	KeptBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName) (Kept, error)
+	ReachBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName, w Wanted) (bytes int64, err error)
+	// ForgetBinlogs takes out of a repository what other pieces have, too, and, where the oldest backup is named, what lies before it.
+	ForgetBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName, oldest *Wanted) (removed int64, err error)
+	// CheckKept reads all pieces of an instance again and names what is damaged: the error wraps vault.ErrDamaged.
+	CheckKept(ctx context.Context, p vault.Place, instance farm.InstanceName) (bytes int64, err error)
+	// RemovePulled takes the logs away that were laid beside a restored instance.
+	RemovePulled(ctx context.Context, i Instance) error
 	// Relay lays what is between two places into the data directory of a restored instance of MySQL, which does not run, as its relay log: from
 	// RelayLog on. Its applier does the rest.
 	Relay(ctx context.Context, r Replaying) error

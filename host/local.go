@@ -31,6 +31,7 @@ type Local struct {
 	installDB  string // mariadb-install-db
 	systemctl  string // "": instances are processes of their own
 	notes      string // of how servers were started
+	spool      string // of binary logs on their way into repositories
 	credential *syscall.Credential
 	allSeries  sync.Map // of server programs, by programFile
 	allReaders readersSeen

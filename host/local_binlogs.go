@@ -50,33 +50,44 @@ func (l *Local) ArchiveBinlogs(ctx context.Context, i Instance, index, into stri
 		return fail(err)
 	}
 	defer unlock()
-	logs, err := openLogs(into)
-	if err != nil {
-		return fail(err)
-	}
+	logs, g, err := l.bringUp(ctx, top, i, index, into, 0)
 	defer func() { closeLogs(logs) }()
-	begun := time.Now()
-	source, err := openServerLog(ctx, index, i.Datadir)
-	if err != nil {
+	if g == nil {
 		return fail(err)
 	}
-	defer source.close()
-	g, isNew, err := choose(top, logs, source, begun)
-	if err != nil {
-		return fail(err)
-	}
-	if isNew {
-		logs = append(logs, g)
-	}
-	was := g.bytes()
-	err = g.follow(ctx, source, begun)
 	out := describe(logs, g)
-	out.Appended = out.Bytes - was
+	out.Appended = g.came
 	if err != nil {
 		err = &farm.Error{Op: "archive binary log", Subject: string(i.Name), Err: err}
 	}
 	return out, err
 }
+
+// bringUp appends what is new to an archive that is locked: most bytes of it, or a little more, where most is not 0; then the error is errMore.
+// The log is nil when nothing could be appended to. The caller closes all logs.
+func (l *Local) bringUp(ctx context.Context, top *safefile.Dir, i Instance, index, into string, most int64) (logs []*aLog, g *aLog, err error) {
+	if logs, err = openLogs(into); err != nil {
+		return logs, nil, err
+	}
+	begun := time.Now()
+	source, err := openServerLog(ctx, index, i.Datadir)
+	if err != nil {
+		return logs, nil, err
+	}
+	defer source.close()
+	g, isNew, err := choose(top, logs, source, begun)
+	if err != nil {
+		return logs, nil, err
+	}
+	if isNew {
+		logs = append(logs, g)
+	}
+	g.most = most
+	return logs, g, g.follow(ctx, source, begun)
+}
+
+// errMore: the server has more than was to be read at once.
+var errMore = errors.New("there is more")
 
 // ArchiveState says what there is in an archive, and asks no server. It is fs.ErrNotExist when there is nothing.
 func (l *Local) ArchiveState(_ context.Context, into string) (Archived, error) {

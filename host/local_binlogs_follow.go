@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stowage/binlog"
+	"stowage/internal/safefile"
 )
 
 // slab is how much is appended before it is made safe: so much is read again after a kill.
@@ -47,6 +48,7 @@ func (g *aLog) add(s *serverFile) error {
 	if err := g.dir.Replace(s.name, head, 0o640, nil); err != nil {
 		return err
 	}
+	g.came += s.head.End
 	g.files = append(g.files, archived{name: s.name, number: s.number, head: s.head, marks: []known{first}, size: s.head.End, remade: true})
 	return nil
 }
@@ -84,6 +86,12 @@ func (g *aLog) bring(ctx context.Context, a *archived, s *serverFile, limit int6
 		}
 		if ctx.Err() != nil {
 			return errors.Join(ap.flush(scan), context.Cause(ctx))
+		}
+		if g.most > 0 && g.came+scan.Whole()-a.end().Offset >= g.most {
+			if err := ap.flush(scan); err != nil {
+				return err
+			}
+			return errMore
 		}
 	}
 	if err := ap.flush(scan); err != nil {
@@ -142,6 +150,7 @@ func (p *appender) flush(scan *binlog.Scanner) error {
 		return err
 	}
 	p.a.marks, p.a.size, p.pending = append(p.a.marks, p.pending...), to, nil
+	p.log.came += to - from
 	return nil
 }
 
@@ -179,15 +188,16 @@ func (p *appender) close(s *serverFile, scan *binlog.Scanner) error {
 
 // setChecked notes when the server's files were read to their end.
 func (g *aLog) setChecked(at time.Time) error {
-	f, err := g.dir.OpenFile(checkedFile, os.O_WRONLY|os.O_CREATE, 0o640)
+	g.checked = at
+	return setCheckedIn(g.dir, at)
+}
+
+func setCheckedIn(dir *safefile.Dir, at time.Time) error {
+	f, err := dir.OpenFile(checkedFile, os.O_WRONLY|os.O_CREATE, 0o640)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	t := unix.NsecToTimeval(at.UnixNano())
-	if err := unix.Futimes(int(f.Fd()), []unix.Timeval{t, t}); err != nil {
-		return err
-	}
-	g.checked = at
-	return nil
+	return unix.Futimes(int(f.Fd()), []unix.Timeval{t, t})
 }

@@ -23,6 +23,12 @@ import (
 
 // Send implements Host, of a server with mariadb-backup.
 func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
+	if from.Logs != nil {
+		return l.sendPieces(ctx, from.Stored, from.Instance.Name, *from.Logs, w)
+	}
+	if from.Piece != nil {
+		return l.sendPiece(ctx, from.Instance, from.Spool, *from.Piece, w)
+	}
 	if s := from.Stored; s.Set != "" {
 		return l.Vault(s.Place).Get(ctx, s.Set, s.Name, w)
 	}
@@ -183,6 +189,15 @@ const widePipe = 1 << 20
 // Receive implements Host. Into a data directory it does what mbstream -x does,
 // which is another program to write through a pipe to.
 func (l *Local) Receive(ctx context.Context, to Destination, r io.Reader) (Copied, error) {
+	if to.Piece != nil {
+		return l.storePiece(ctx, to.Stored, *to.Piece, r)
+	}
+	if to.Spool != "" {
+		return l.receiveTail(ctx, to.Instance, to.Spool, r)
+	}
+	if to.Logs {
+		return l.pull(ctx, to.Instance, r)
+	}
 	if to.Stored.Set != "" {
 		return l.store(ctx, to.Stored, r)
 	}

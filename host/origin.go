@@ -22,7 +22,13 @@ type Origin struct {
 	// Files: it is the data directory of the instance, which was stopped, as an archive of tar.
 	Files bool `json:"files,omitempty"`
 
+	// Piece is one of the spool of the instance's binary logs, Spool the key of that spool; nil: it is none.
+	Piece *Piece `json:"piece,omitempty"`
+	Spool string `json:"spool,omitempty"`
+
 	Stored Stored `json:"stored,omitzero"` // the zero value: it comes from the instance
+	// Logs are the pieces of an instance's binary logs, of the vault of Stored, that are wanted; nil: it is a part of a set.
+	Logs *Wanted `json:"logs,omitempty"`
 }
 
 // Destination is where the bytes of a copy go: into the data directory of an instance, which is claimed and empty, or into a vault of that host.
@@ -35,7 +41,13 @@ type Destination struct {
 	// Load has a stream of package dump loaded into the instance, which runs, with this login; nil: its data directory is made of a physical copy.
 	Load *Login `json:"load,omitempty"`
 
+	// Logs: what comes are pieces of binary logs. They are laid into PulledDir, or into the spool with that key.
+	Logs  bool   `json:"logs,omitempty"`
+	Spool string `json:"spool,omitempty"`
+
 	Stored Stored `json:"stored,omitzero"`
+	// Piece is the piece of a binary log that comes into the vault of Stored; nil: it is a part of a set.
+	Piece *Piece `json:"piece,omitempty"`
 }
 
 // Stored names a part of a set in a vault.

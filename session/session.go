@@ -124,6 +124,7 @@ func (s *Session) Prepare() (err error) {
 			return err
 		}
 		s.local.KeepNotes(s.StatePath("starts"))
+		s.local.KeepSpool(s.StatePath("spool"))
 		s.local.Dumps(Dumper(s.opts.Log))
 		break
 	}

@@ -244,22 +244,14 @@ func stored(text string) int64 {
 
 // putText keeps a small file as a snapshot. restic reads it from memory that has all of it: however we end, there is never a part of it.
 func (r *Restic) putText(ctx context.Context, path, text string, tags ...string) error {
-	return r.unlocked(ctx, func() error {
-		fd, err := unix.MemfdCreate("stowage", unix.MFD_CLOEXEC)
-		if err != nil {
-			return err
-		}
-		f := os.NewFile(uintptr(fd), "text")
-		defer f.Close()
-		if _, err := f.WriteString(text); err != nil {
-			return err
-		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		var said lastWords
-		cmd := r.command(ctx, &said, backupArgs(path, tags)...)
-		cmd.Stdin = f
-		return r.told(ctx, keeper.RunGently(cmd), &said)
-	})
+	fd, err := unix.MemfdCreate("stowage", unix.MFD_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), "text")
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		return err
+	}
+	return r.putFile(ctx, path, f, tags...)
 }

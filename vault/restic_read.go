@@ -136,8 +136,13 @@ func (r *Restic) dump(ctx context.Context, all []snapshot, set string, p Part, w
 	if !ok {
 		return damaged(name, "its snapshot %s is not in the repository", p.File)
 	}
+	return r.dumped(ctx, s.ID, pathOf(set, p.Name), name, p, w)
+}
+
+// dumped writes the one file of a snapshot to w, and compares it with length and sum of a part.
+func (r *Restic) dumped(ctx context.Context, id, path, name string, p Part, w io.Writer) error {
 	to := &summed{counter: counter{w: w, most: p.Raw}, hash: sha256.New()}
-	_, err := r.read(ctx, to, "dump", s.ID, pathOf(set, p.Name))
+	_, err := r.read(ctx, to, "dump", id, path)
 	switch sum := fmt.Sprintf("%x", to.hash.Sum(nil)); {
 	case to.err != nil:
 		return to.err

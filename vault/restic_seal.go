@@ -93,7 +93,7 @@ func (r *Restic) drop(ctx context.Context, set string) error {
 	if slices.ContainsFunc(all, snapshot.isManifest) {
 		return refused("drop", set, "the set is whole", "to remove whole sets is another matter: stowage backup prune")
 	}
-	return r.forget(ctx, set, all)
+	return r.forget(ctx, tagSet+set, all)
 }
 
 // Remove needs a moment in which no other restic uses the repository, and waits for it. The room comes back with the next Prune.
@@ -123,14 +123,14 @@ func (r *Restic) remove(ctx context.Context, set string) error {
 			others = append(others, s)
 		}
 	}
-	if err := r.forget(ctx, set, manifests); err != nil {
+	if err := r.forget(ctx, tagSet+set, manifests); err != nil {
 		return err
 	}
-	return r.forget(ctx, set, others)
+	return r.forget(ctx, tagSet+set, others)
 }
 
-// forget removes snapshots, and looks whether they are gone: restic ends with 0 also when it left one.
-func (r *Restic) forget(ctx context.Context, set string, which []snapshot) error {
+// forget removes snapshots that have a tag, and looks whether they are gone: restic ends with 0 also when it left one.
+func (r *Restic) forget(ctx context.Context, tag string, which []snapshot) error {
 	if len(which) == 0 {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (r *Restic) forget(ctx context.Context, set string, which []snapshot) error
 	if err := r.run(ctx, args...); err != nil {
 		return err
 	}
-	left, err := r.snapshots(ctx, tagSet+set)
+	left, err := r.snapshots(ctx, tag)
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		return err
 	}

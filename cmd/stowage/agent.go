@@ -83,6 +83,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 		return err
 	}
 	machine.KeepNotes(filepath.Join(f.data, "starts"))
+	machine.KeepSpool(filepath.Join(f.data, "binlogs"))
 	machine.Dumps(session.Dumper(log))
 	if f.units {
 		if err := machine.UseUnits(); err != nil {

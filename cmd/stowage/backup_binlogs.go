@@ -27,7 +27,7 @@ log that does not continue the one before begins a new archived log.
 
 Archives once, for cron or 'stowage due'; with --follow until it is stopped, and prints what
 gets worse. It may be killed at any time. The archive is a directory of the host that the
-instance runs on: docs/reference/binlogs.md.
+instance runs on, or a restic repository: docs/reference/binlogs.md.
 
 ` + exitHelp,
 		Example: "  stowage backup binlogs\n  stowage backup binlogs --follow --every 5s",

@@ -16,16 +16,21 @@ import (
 
 // checkAnswer is what `backup check` prints.
 type checkAnswer struct {
-	FormatVersion int              `json:"format_version"`
-	Checked       []backup.Checked `json:"checked"`
+	FormatVersion int                  `json:"format_version"`
+	Checked       []backup.Checked     `json:"checked"`
+	Binlogs       []backup.CheckedLogs `json:"binlogs"`
+}
+
+// isBad: something is not as it was written, or was not read.
+func (o checkAnswer) isBad() bool {
+	return slices.ContainsFunc(o.Checked, func(c backup.Checked) bool { return c.Damaged != "" || c.Error != "" }) ||
+		slices.ContainsFunc(o.Binlogs, func(c backup.CheckedLogs) bool { return c.Damaged != "" || c.Error != "" })
 }
 
 // next: what is damaged is taken again.
 func (o checkAnswer) next(a *app) []string {
-	for _, x := range o.Checked {
-		if x.Damaged != "" || x.Error != "" {
-			return []string{a.cmd("backup status"), a.cmd("backup run --dry-run")}
-		}
+	if o.isBad() {
+		return []string{a.cmd("backup status"), a.cmd("backup run --dry-run")}
 	}
 	return []string{a.cmd("backup verify")}
 }
@@ -33,9 +38,9 @@ func (o checkAnswer) next(a *app) []string {
 func (a *app) backupCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check [BACKUP | PAIR]...", Short: "Read backups again, and compare every checksum",
-		Long: `Reads backups in their vaults again, all or those of the pairs that are named, and compares
-checksums. A damaged backup is named, is no longer used for a restore, and makes the exit code
-1. It starts no server: only 'backup verify' proves that a backup can be restored.
+		Long: `Reads backups in their vaults again, all or those of the pairs that are named, and the archived
+binary logs of their instances, and compares checksums. A damaged backup is named, is no longer
+used for a restore, and makes the exit code 1; so does a damaged binary log. It starts no server: only 'backup verify' proves that a backup can be restored.
 
 ` + exitHelp,
 		Example: "  stowage backup check\n  stowage backup check dbshard001",
@@ -63,13 +68,14 @@ func (a *app) backupCheck(ctx context.Context, given []string) error {
 	if out.Checked, err = backing.Check(ctx, ids, all, func(text string) { a.say("%s", text) }); err != nil {
 		return err
 	}
+	if out.Binlogs, err = backing.CheckLogs(ctx, ids, all, func(text string) { a.say("%s", text) }); err != nil {
+		return err
+	}
 	if err := a.emit(out, out.text, out.next(a)...); err != nil {
 		return err
 	}
-	for _, c := range out.Checked {
-		if c.Damaged != "" || c.Error != "" {
-			return farm.ErrFindings
-		}
+	if out.isBad() {
+		return farm.ErrFindings
 	}
 	return nil
 }
@@ -105,6 +111,16 @@ func (o checkAnswer) text(w io.Writer) error {
 		case c.Error != "":
 			bad++
 			fmt.Fprintf(w, "%s was not read: %s\n", c.ID, c.Error)
+		}
+	}
+	for _, c := range o.Binlogs {
+		switch {
+		case c.Damaged != "":
+			fmt.Fprintf(w, "binary logs of %s are damaged: %s\n  -> stowage backup run --full takes a backup that begins after them\n", c.Instance, c.Damaged)
+		case c.Error != "":
+			fmt.Fprintf(w, "binary logs of %s were not read: %s\n", c.Instance, c.Error)
+		default:
+			fmt.Fprintf(w, "binary logs of %s: %s as written\n", c.Instance, farm.RoundQuantity(float64(c.Bytes), farm.KindBytes))
 		}
 	}
 	_, err := fmt.Fprintf(w, "%d of %s as written\n", len(o.Checked)-bad, farm.Counted(len(o.Checked), "backup"))

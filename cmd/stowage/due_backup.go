@@ -34,9 +34,6 @@ func (a *app) backupDuties(f *farm.Farm) []duty {
 	if verify > 0 { // one pair at a time, all of them within the interval
 		verify = max(leastVerify, (verify / time.Duration(max(1, len(f.Pairs)))).Truncate(time.Minute))
 	}
-	if b.Dir == "" {
-		b.Binlogs = -1
-	}
 	return []duty{
 		{due.Task{Name: "binlogs", Every: b.Binlogs}, "archive binary logs", a.dueBinlogs},
 		{due.Task{Name: "backups", Every: every}, "back up what is due", a.dueBackups},
