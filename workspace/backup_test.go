@@ -51,7 +51,6 @@ func TestBackupIsRefusedByLine(t *testing.T) {
 		"restic: x":                                     "backup has restic and no password_file",
 		"restic: x, password_file: p":                   `password_file of backup is "p": it must be an absolute path`,
 		"restic: -x, password_file: /p":                 "it must be a repository in one line",
-		"restic: x, password_file: /p, binlogs: 1m":     "binlogs of backup is for dir",
 		"restic: x, password_file: /p, zstd: 1":         "zstd of backup is for dir",
 		"dir: /srv/b, full: 1":                          "full of backup must be a time with its unit",
 		"dir: /srv/b, full: 1d":                         "incremental of backup is 24h0m0s, not less than the 24h0m0s of full",

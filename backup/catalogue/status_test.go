@@ -60,7 +60,8 @@ func TestStatus(t *testing.T) {
 		"restic beside": {plain, 1, []Backup{with(good(0), func(b *Backup) { b.Host, b.Place.Dir, b.Place.Restic = "h1", "", "/srv/restic" }), of2(good(0))},
 			[]string{"backup-place-own-host"}},
 		"in the future":          {plain, -2, both, []string{"backup-clock"}},
-		"restic has no logs":     {farm.Backup{Restic: "s3:x", PasswordFile: "/p"}, 1, both, []string{}},
+		"restic has logs, too":   {farm.Backup{Restic: "s3:x", PasswordFile: "/p"}, 1, both, []string{"binlogs-behind"}},
+		"restic without logs":    {farm.Backup{Restic: "s3:x", PasswordFile: "/p", Binlogs: -1}, 1, both, []string{}},
 		"logs, and none is kept": {farm.Backup{Dir: "/srv/b", Host: "v"}, 1, both, []string{"binlogs-behind"}},
 	} {
 		r := Status(days(x.now), twoPairs(x.cfg), x.all, nil)

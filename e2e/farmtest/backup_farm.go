@@ -74,6 +74,16 @@ func KeptOn(f *NetFarm, on farm.HostName) *KeptFarm {
 	return k
 }
 
+// InRepository has farm.yaml name a repository instead of a directory, with a password of its own.
+func (k *KeptFarm) InRepository(repository string, more ...string) {
+	k.F.T.Helper()
+	password := filepath.Join(k.F.Dir, "restic.pw")
+	if err := os.WriteFile(password, []byte("a long 'word'\n"), 0o600); err != nil {
+		k.F.T.Fatal(err)
+	}
+	k.Say(strings.Join(append([]string{"restic: " + repository, "password_file: " + password}, more...), ", "))
+}
+
 // Say writes what is in farm.yaml of backups; load and hosts are not measured: nobody has switched performance_schema on, and a window is a minute.
 func (k *KeptFarm) Say(backup string) {
 	k.F.T.Helper()
