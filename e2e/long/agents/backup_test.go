@@ -47,6 +47,40 @@ func TestBackupAcrossMachines(t *testing.T) {
 	f.CheckLedger()
 }
 
+// TestBinlogsAcrossMachines: the agent of a machine reads the binary log, that of another, which alone has the repository's password, runs restic, and a third
+// machine replays. The agent of the first loses its spool in between.
+func TestBinlogsAcrossMachines(t *testing.T) {
+	turns.One(t, 2)
+	t.Parallel() // it mostly waits
+	f := farmtest.StartNetFarm(t, farm.ActiveActive, 2, 2000)
+	k := farmtest.KeptOn(f, "new1")
+	k.InRepository(filepath.Join(f.Dir, "repository"), "host: new1")
+	f.Must("agent", "certs")
+	f.Must("backup", "run")
+	instance := k.Instances()[0]
+	f.Must("backup", "binlogs")
+	spools, err := filepath.Glob(filepath.Join(f.Dir, "**", "binlogs", "*", string(instance)))
+	f.Did(err)
+	if len(spools) != 1 {
+		t.Errorf("spools: %q", spools)
+	}
+	for _, s := range spools {
+		f.Did(os.RemoveAll(s))
+	}
+	time.Sleep(3 * time.Second)
+	second := time.Now()
+	time.Sleep(2 * time.Second)
+	f.Must("backup", "binlogs")
+	f.Must("backup", "check")
+	f.Must("backup", "verify", "--to", "new2")
+	r := k.RestoreOf(string(instance), "--to", "new2", "--at", second.Format(time.RFC3339))
+	if late := second.Sub(r.At); late < 0 || late > 2*time.Second {
+		t.Errorf("asked for %s, and it is of %s", second, r.At)
+	}
+	k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)
+	f.CheckLedger()
+}
+
 // TestLogicalBackupAcrossMachines: the agent of a machine reads the rows, the vault is on another, and a third loads them, compares them, and gives a shard back to the pair.
 func TestLogicalBackupAcrossMachines(t *testing.T) {
 	turns.One(t, 2)
