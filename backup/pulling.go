@@ -2,10 +2,12 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"stowage/farm"
 	"stowage/host"
+	"stowage/vault"
 )
 
 // wanted are the binary logs that lead from the backup to the moment that was asked for.
@@ -59,7 +61,20 @@ func (r *restoring) pull(ctx context.Context) error {
 			r.Report(farm.Event{Kind: farm.StepProgress, Text: "fetching binary logs" + pace.Slowed(), Bytes: n, Total: max(n, all)})
 		},
 	}.Run(ctx)
-	return err
+	if err != nil {
+		return r.damagedLogs(ctx, keeper, err)
+	}
+	return nil
+}
+
+// damagedLogs asks, when binary logs did not come, whether what is in the repository is what was kept: to try again is of no use then.
+func (r *restoring) damagedLogs(ctx context.Context, keeper host.Archivist, failed error) error {
+	b, wanted := r.order.last(), r.wanted()
+	wanted.Read = true
+	if _, err := keeper.ReachBinlogs(ctx, b.Place, b.Instance, wanted); errors.Is(err, vault.ErrDamaged) {
+		return r.refuse("replay", err, "stowage backup check names all that is damaged; restore to a moment before it, or a later backup; and take a new one: stowage backup run --full "+string(b.Pair))
+	}
+	return failed
 }
 
 // unpull takes away what pull has laid.

@@ -28,7 +28,7 @@ type spooling struct {
 const (
 	// spooledAtOnce is how much is read before it goes into the repository.
 	spooledAtOnce = 256 << 20
-	// mostSpare is how many pieces that others have in them, too, stay in a repository.
+	// mostSpare is how many pieces that nobody needs stay in a repository.
 	mostSpare = 64
 )
 
@@ -47,11 +47,11 @@ func (a *Act) archiveInto(ctx context.Context, x *Archiving, s spooling) error {
 	x.Archived, x.Appended = s.kept.Archived, s.appended
 	if s.down != nil {
 		return &farm.Error{Op: "archive binary log", Subject: string(x.Instance), Hint: hintOr(s.down, "bring the repository back: what waits goes there with the next pass"),
-			Err: fmt.Errorf("the repository %s takes nothing on host %s; %s of binary logs wait on host %s: %w", x.Dir, s.keeper, farm.RoundQuantity(float64(s.held), farm.KindBytes), s.from, s.down)}
+			Err: fmt.Errorf("host %s cannot use the repository; %s of binary logs wait on host %s: %w", s.keeper, farm.RoundQuantity(float64(s.held), farm.KindBytes), s.from, s.down)}
 	}
 	if s.kept.Spare > mostSpare {
 		if _, err := keeper.ForgetBinlogs(ctx, s.place, x.Instance, nil); err != nil {
-			a.Log.Info("pieces of binary logs that others have in them stay", "instance", x.Instance, "error", err) // somebody else uses the repository: the next pass
+			a.Log.Info("pieces of binary logs that nobody needs stay in the repository", "instance", x.Instance, "error", err) // somebody else uses the repository: the next pass
 		}
 	}
 	return nil

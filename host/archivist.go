@@ -31,7 +31,7 @@ type Archivist interface {
 	// when they are not there.
 	KeptBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName) (Kept, error)
 	ReachBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName, w Wanted) (bytes int64, err error)
-	// ForgetBinlogs takes out of a repository what other pieces have, too, and, where the oldest backup is named, what lies before it.
+	// ForgetBinlogs takes out of a repository what other pieces have had for long, too, and, where the oldest backup is named, what lies before it.
 	ForgetBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName, oldest *Wanted) (removed int64, err error)
 	// CheckKept reads all pieces of an instance again and names what is damaged: the error wraps vault.ErrDamaged.
 	CheckKept(ctx context.Context, p vault.Place, instance farm.InstanceName) (bytes int64, err error)

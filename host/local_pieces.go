@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+	"time"
 
 	"stowage/farm"
 	"stowage/internal/safefile"
@@ -68,18 +68,21 @@ func piecesIn(ctx context.Context, j vault.Journal, instance farm.InstanceName) 
 // KeptBinlogs implements Archivist.
 func (l *Local) KeptBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName) (Kept, error) {
 	_, all, err := l.chainsAt(ctx, p, instance)
-	return keptOf(all, pieceMost), err
+	return keptOf(all, pieceMost, time.Now()), err
 }
 
 // ReachBinlogs implements Archivist.
 func (l *Local) ReachBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName, w Wanted) (bytes int64, err error) {
-	_, all, err := l.chainsAt(ctx, p, instance)
+	j, all, err := l.chainsAt(ctx, p, instance)
 	if err != nil {
 		return 0, err
 	}
 	some, err := w.pick(all)
 	for _, piece := range some {
 		bytes += piece.Bytes
+	}
+	if w.Read && err == nil {
+		return readAll(ctx, j.Uncached(), instance, some)
 	}
 	if err != nil {
 		err = &farm.Error{Op: "find binary logs", Subject: p.Subject() + " " + Journal(instance), Err: err}
@@ -105,7 +108,7 @@ func (l *Local) ForgetBinlogs(ctx context.Context, p vault.Place, instance farm.
 		}
 	}
 	for _, c := range all {
-		add(c.spare)
+		add(c.disused(time.Now()))
 	}
 	if oldest != nil {
 		old, ok := before(all, oldest.Point, oldest.Position)
@@ -126,139 +129,47 @@ func (l *Local) CheckKept(ctx context.Context, p vault.Place, instance farm.Inst
 	if err != nil {
 		return 0, err
 	}
+	j = j.Uncached()
 	all, faults, err := piecesIn(ctx, j, instance)
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range chains(all) {
-		for _, piece := range c.pieces {
-			r, w := io.Pipe()
-			read := make(chan error, 1)
-			go func() {
-				err := j.Read(ctx, Journal(instance), piece.Kept, w)
-				w.CloseWithError(err)
-				read <- err
-			}()
-			err := wholePiece(r, piece)
-			_, _ = io.Copy(io.Discard, r)
-			if bad := <-read; bad != nil {
-				err = bad
-			} else if err != nil {
-				err = &farm.Error{Op: "read", Subject: piece.Kept.Path, Err: fmt.Errorf("%w: %w", vault.ErrDamaged, err)}
-			}
-			if err != nil && !errors.Is(err, vault.ErrDamaged) {
-				return bytes, err
-			}
-			if err != nil {
-				faults = append(faults, err)
-			}
-			bytes += piece.Bytes
+		n, err := readAll(ctx, j, instance, c.pieces)
+		bytes += n
+		if err != nil && !errors.Is(err, vault.ErrDamaged) {
+			return bytes, err
 		}
+		faults = append(faults, err)
 	}
 	return bytes, errors.Join(faults...)
 }
 
-// readersAtOnce is how many pieces are read at once: each needs a restic, which takes a second to open a repository.
-const readersAtOnce = 3
-
-// sendPieces writes what is wanted of an instance's logs, piece by piece.
-func (l *Local) sendPieces(ctx context.Context, from Stored, instance farm.InstanceName, wanted Wanted, w io.Writer) error {
-	fail := func(err error) error {
-		return &farm.Error{Op: "read binary logs", Subject: from.Place.Subject() + " " + from.Set, Err: err, Hint: farm.Hint(err)}
-	}
-	j, all, err := l.chainsAt(ctx, from.Place, instance)
-	if err != nil {
-		return fail(err)
-	}
-	some, err := wanted.pick(all)
-	if err != nil {
-		return fail(err)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ahead := make(chan *readAhead, readersAtOnce-1)
-	var wait sync.WaitGroup
-	defer wait.Wait()
-	defer cancel()
-	wait.Go(func() {
-		defer close(ahead)
-		for _, p := range some {
-			a := &readAhead{done: make(chan struct{})}
-			wait.Go(func() { a.read(ctx, l, j, from.Set, p) })
-			select {
-			case ahead <- a:
-			case <-ctx.Done():
-				<-a.done
-				a.close()
-				return
-			}
+// readAll reads pieces to their end and names each that is damaged.
+func readAll(ctx context.Context, j vault.Journal, instance farm.InstanceName, all []Piece) (bytes int64, err error) {
+	var faults []error
+	for _, p := range all {
+		r, w := io.Pipe()
+		read := make(chan error, 1)
+		go func() {
+			err := j.Read(ctx, Journal(instance), p.Kept, w)
+			w.CloseWithError(err)
+			read <- err
+		}()
+		err := wholePiece(r, p)
+		_, _ = io.Copy(io.Discard, r) // what restic said counts
+		if bad := <-read; bad != nil {
+			err = bad
+		} else if err != nil {
+			err = &farm.Error{Op: "read", Subject: p.Kept.Path, Err: fmt.Errorf("%w: %w", vault.ErrDamaged, err)}
 		}
-	})
-	for a := range ahead {
-		<-a.done
-		if err == nil {
-			err = a.err
+		if err != nil && !errors.Is(err, vault.ErrDamaged) {
+			return bytes, err
 		}
-		if err == nil {
-			_, err = io.CopyBuffer(w, io.NewSectionReader(a.file, 0, a.bytes), make([]byte, unpackBuffer))
-		}
-		if a.close(); err != nil {
-			cancel()
-		}
+		faults = append(faults, err)
+		bytes += p.Bytes
 	}
-	if err != nil {
-		return fail(err)
-	}
-	return nil
-}
-
-// readAhead is a piece on its way: in a file without a name, until those before it are gone.
-type readAhead struct {
-	file  *os.File
-	bytes int64
-	err   error
-	done  chan struct{}
-}
-
-func (a *readAhead) read(ctx context.Context, l *Local, j vault.Journal, journal string, p Piece) {
-	defer close(a.done)
-	if a.file, a.err = l.unnamed(); a.err == nil {
-		a.err = j.Read(ctx, journal, p.Kept, a.file)
-	}
-	if a.err == nil {
-		a.bytes = p.Kept.Bytes
-		a.err = wholePiece(io.NewSectionReader(a.file, 0, a.bytes), p)
-	}
-}
-
-func (a *readAhead) close() {
-	if a.file != nil {
-		a.file.Close()
-	}
-}
-
-// unnamed is a file in the spool that is gone with its last user.
-func (l *Local) unnamed() (*os.File, error) {
-	if l.spool == "" {
-		return nil, errNoSpool
-	}
-	if err := os.MkdirAll(l.spool, 0o700); err != nil {
-		return nil, err
-	}
-	dir, err := safefile.OpenDir(l.spool)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	name := "piece-" + rand.Text()
-	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := dir.RemoveAll(name); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return bytes, errors.Join(faults...)
 }
 
 // storePiece keeps a piece that comes, once all of it is here.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"stowage/farm"
 	"stowage/vault"
@@ -34,6 +35,8 @@ type Piece struct {
 	Why  string `json:"why,omitempty"` // the log is not the one before: of log.json
 
 	Kept vault.Piece `json:"kept,omitzero"`
+	// since is when a piece was kept that has all of this one.
+	since time.Time
 }
 
 func (p Piece) log() string { return p.From.Log }

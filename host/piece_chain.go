@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // chain is what a repository has of one log.
@@ -39,6 +40,7 @@ func chainOf(log string, all []Piece) chain {
 	})
 	for _, p := range all {
 		if n := len(c.pieces); n > 0 && p.isIn(c.pieces[n-1]) {
+			p.since = c.pieces[n-1].Kept.At
 			c.spare = append(c.spare, p)
 			continue
 		}
@@ -51,6 +53,14 @@ func chainOf(log string, all []Piece) chain {
 func (p Piece) isIn(other Piece) bool {
 	isLook := compareMarks(p.From, other.To) == 0 && p.Checked > other.Checked // one without bytes, of a server that was asleep
 	return compareMarks(p.To, other.To) <= 0 && !isLook
+}
+
+// readFor is how long a piece stays after it went into another one: a restore has a list, and reads by it.
+const readFor = 6 * time.Hour
+
+// disused are the pieces that nobody reads any more.
+func (c chain) disused(now time.Time) []Piece {
+	return slices.DeleteFunc(slices.Clone(c.spare), func(p Piece) bool { return now.Sub(p.since) < readFor })
 }
 
 func (c chain) last() Piece { return c.pieces[len(c.pieces)-1] }
@@ -109,7 +119,7 @@ func (c chain) window(most int64) []Piece {
 type Kept struct {
 	Archived           // of the newest log
 	Logs     []KeptLog `json:"logs"`  // the oldest first
-	Spare    int       `json:"spare"` // pieces that others have in them, too
+	Spare    int       `json:"spare"` // pieces that have been in others for long
 	Most     int64     `json:"most"`  // bytes of logs that a piece has
 }
 
@@ -128,10 +138,10 @@ func (k Kept) log(name string) (KeptLog, bool) {
 }
 
 // keptOf says it of all chains.
-func keptOf(all []chain, most int64) Kept {
+func keptOf(all []chain, most int64, now time.Time) Kept {
 	k := Kept{Most: most}
 	for n, c := range all {
-		k.Spare += len(c.spare)
+		k.Spare += len(c.disused(now))
 		l := KeptLog{Last: c.last()}
 		if n == len(all)-1 {
 			l.Window, k.Archived = c.window(most), c.archived()
@@ -175,7 +185,6 @@ func (k Kept) With(p Piece) Kept {
 		c.pieces = []Piece{l.Last}
 	}
 	c = chainOf(p.log(), append(c.pieces, p))
-	k.Spare += len(c.spare)
 	if n == len(k.Logs)-1 {
 		now := c.archived()
 		k.Last, k.LastAt, k.Position, k.Until = now.Last, now.LastAt, now.Position, now.Until

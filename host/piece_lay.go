@@ -49,7 +49,10 @@ func lay(ctx context.Context, top *safefile.Dir, r io.Reader) (*layer, error) {
 			if errors.Is(err, io.EOF) && n > 0 {
 				return l, l.finish()
 			}
-			return l, errors.Join(errors.New("no piece came"), err)
+			if errors.Is(err, io.EOF) {
+				err = errors.New("no piece came")
+			}
+			return l, err
 		}
 		if err := l.piece(ctx, in); err != nil {
 			return l, err

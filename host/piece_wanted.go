@@ -20,6 +20,8 @@ type Wanted struct {
 	GTIDs string    `json:"gtids,omitempty"`
 	// Tail: the end of the newest log, so that a spool can go on from there. Nothing else is said then.
 	Tail bool `json:"tail,omitempty"`
+	// Read has ReachBinlogs read them, too: its error wraps vault.ErrDamaged when one is not as it was kept.
+	Read bool `json:"read,omitempty"`
 }
 
 // pick is what of these chains is wanted, in order. The error wraps ErrNotArchived when it is not there.

@@ -122,7 +122,7 @@ type remote struct {
 	most   int64
 }
 
-func (r *remote) kept() Kept { return keptOf(chains(slices.Clone(r.pieces)), r.most) }
+func (r *remote) kept() Kept { return keptOf(chains(slices.Clone(r.pieces)), r.most, time.Now()) }
 
 func (r *remote) take(p Piece, raw []byte) error {
 	if err := wholePiece(bytes.NewReader(raw), p); err != nil {
@@ -157,7 +157,7 @@ func (r *remote) forget(all []Piece) {
 
 func (r *remote) spare() (all []Piece) {
 	for _, c := range chains(slices.Clone(r.pieces)) {
-		all = append(all, c.spare...)
+		all = append(all, c.disused(time.Now())...)
 	}
 	return all
 }

@@ -28,6 +28,8 @@ type Journal interface {
 	Pieces(ctx context.Context, journal string) ([]Piece, error)
 	// Read writes a piece to w. It is an error that wraps ErrDamaged and names the piece when what was read is not what was kept.
 	Read(ctx context.Context, journal string, p Piece, w io.Writer) error
+	// Uncached is the same journal, of which nothing is read that this machine has kept of it.
+	Uncached() Journal
 	// Forget takes pieces out of a journal; the room comes back with the next Prune. Where wait is false it gives up when somebody else
 	// uses the repository.
 	Forget(ctx context.Context, journal string, all []Piece, wait bool) error

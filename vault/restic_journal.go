@@ -125,12 +125,12 @@ func (r *Restic) pieces(ctx context.Context, journal string) ([]Piece, error) {
 
 // Read implements Journal.
 func (r *Restic) Read(ctx context.Context, journal string, p Piece, w io.Writer) error {
-	return failed("read", strings.TrimPrefix(p.Path, "/"), r.place.Subject(), r.remedied(r.readPiece(ctx, p, w)))
+	err := r.dumped(ctx, p.ID, p.Path, strings.TrimPrefix(p.Path, "/"), Part{Raw: p.Bytes, SHA256: p.SHA256}, w)
+	return failed("read", journal, r.place.Subject(), r.remedied(err))
 }
 
-func (r *Restic) readPiece(ctx context.Context, p Piece, w io.Writer) error {
-	return r.dumped(ctx, p.ID, p.Path, strings.TrimPrefix(p.Path, "/"), Part{Raw: p.Bytes, SHA256: p.SHA256}, w)
-}
+// Uncached implements Journal.
+func (r *Restic) Uncached() Journal { return r.with("--no-cache") }
 
 // Forget implements Journal.
 func (r *Restic) Forget(ctx context.Context, journal string, all []Piece, wait bool) error {

@@ -89,7 +89,7 @@ func TestJournal(t *testing.T) {
 		raw[len(raw)/3] ^= 1
 		must(t, errors.Join(os.Chmod(p, 0o600), os.WriteFile(p, raw, 0o600)))
 	}
-	if err := r.with("--no-cache").Read(t.Context(), "a/log", all[0], &bytes.Buffer{}); !errors.Is(err, ErrDamaged) {
+	if err := r.Uncached().Read(t.Context(), "a/log", all[0], &bytes.Buffer{}); !errors.Is(err, ErrDamaged) {
 		t.Errorf("flipped bits in %d packs: %v", len(packs), err)
 	}
 }

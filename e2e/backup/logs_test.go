@@ -38,6 +38,9 @@ func TestAnySecondOutOfARepository(t *testing.T) {
 	second := from.Add(rand.N(to.Sub(from)))
 	r := k.Restore("--at", second.Format(time.RFC3339))
 	k.CheckSecond(r, second)
+	if left, _ := filepath.Glob(filepath.Join(k.F.Dir, "hosts", "*", "*", "archived")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
 	k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)
 	k.Run(farmtest.ExitFine, "binary logs of dbshard001b: ", "backup", "check")
 	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs") // with a spool that is new

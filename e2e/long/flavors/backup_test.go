@@ -88,20 +88,27 @@ func TestBackupOnMySQLIsRefused(t *testing.T) {
 	k.F.CheckLedger()
 }
 
-// TestBackupOnMySQLInARepository: the same into a repository of restic, which takes no binary logs.
+// TestBackupOnMySQLInARepository: the same into a repository of restic, with the binary logs in it.
 func TestBackupOnMySQLInARepository(t *testing.T) {
 	turns.One(t, 3)
 	k := startKeptMySQL(t)
-	password := filepath.Join(k.F.Dir, "restic.pw")
-	if err := os.WriteFile(password, []byte("a long 'word'\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	k.Say("restic: " + filepath.Join(k.F.Dir, "repository") + ", password_file: " + password + ", verify: off, binlogs: off")
+	k.InRepository(filepath.Join(k.F.Dir, "repository"), "verify: off, binlogs: off")
 	k.KilledIn("both", "before clear", "due")
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "due")
 	k.Run(farmtest.ExitFine, "1 of 1 backup as written", "backup", "check")
-	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "verify")
-	r := k.Restore()
+	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	k.Told("FLUSH BINARY LOGS")
+	time.Sleep(3 * time.Second)
+	second := time.Now()
+	time.Sleep(3 * time.Second)
+	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	if err := os.RemoveAll(filepath.Join(k.F.Dir, ".stowage", "spool")); err != nil {
+		t.Fatal(err)
+	}
+	k.KilledIn("both", "after replay", "backup", "verify")
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "resume")
+	r := k.Restore("--at", second.Format(time.RFC3339))
+	k.CheckSecond(r, second)
 	k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)
 	k.NothingLeft()
 	k.F.CheckLedger()
