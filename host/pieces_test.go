@@ -444,3 +444,47 @@ func TestDamagedSpool(t *testing.T) {
 		t.Errorf("%v, %d pieces", err, len(r.pieces))
 	}
 }
+
+// TestGapWhileTheRepositoryIsAway: what the server removed meanwhile is a gap between two pieces, never in one, so that a list names it. Up to there instances can be
+// restored, and from backups behind it.
+func TestGapWhileTheRepositoryIsAway(t *testing.T) {
+	w := newWriter(t, 7)
+	l := &Local{log: slog.New(slog.DiscardHandler), spool: filepath.Join(t.TempDir(), "spool")}
+	r := &remote{bytes: map[string][]byte{}, most: 300_000}
+	write := func() {
+		for range 10 {
+			w.transaction(200)
+		}
+	}
+	away := func() {
+		_, err := l.SpoolBinlogs(t.Context(), Spooling{Instance: w.instance(), Index: w.index(), Key: testKey, Most: 1 << 20})
+		ok(t, err)
+	}
+	write()
+	ok(t, pass(t, l, w, r, 1000))
+	first := backupPoint{SeedPoint{File: "bl.000001", Offset: r.kept().Last.Offset}, fmt.Sprintf("0-7-%d", w.seq), w.now}
+	write()
+	away()
+	last := w.seq
+	write() // nobody reads these
+	w.rotate()
+	w.rotate()
+	w.purge(1)
+	write()
+	away()
+	ok(t, pass(t, l, w, r, 1000))
+	k := r.kept()
+	if len(k.Gaps) != 1 || k.Gaps[0].Has != fmt.Sprintf("0-7-%d", last) || k.Gaps[0].Before.File != "bl.000003" || k.Position != fmt.Sprintf("0-7-%d", w.seq) {
+		t.Errorf("%+v", k.Archived)
+	}
+	all := chains(slices.Clone(r.pieces))
+	if _, err := (Wanted{Point: first.at, Position: first.position}).pick(all); !errors.Is(err, ErrNotArchived) || !strings.Contains(err.Error(), "bl.000003") {
+		t.Errorf("across the gap: %v", err)
+	}
+	if got, err := (Wanted{Point: first.at, Position: first.position, GTIDs: fmt.Sprintf("0-7-%d", last)}).pick(all); err != nil || len(got) == 0 {
+		t.Errorf("before the gap: %v", err)
+	}
+	if _, err := (Wanted{Point: SeedPoint{File: "bl.000003", Offset: k.Last.Offset}, Position: k.Position}).pick(all); err != nil {
+		t.Errorf("behind the gap: %v", err)
+	}
+}
