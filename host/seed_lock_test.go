@@ -35,7 +35,7 @@ func lockedOn(t *testing.T, name string) {
 		s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 		var groups []string
 		w := &hastened{slowly: slowly{first: func() { groups = groupsOfChildren(t, "--stream=mbstream") }}}
-		must(t, l.Send(t.Context(), host.Origin{Instance: sourceOf(s), Login: loginTo(s)}, w))
+		must(t, l.Send(t.Context(), host.Origin{Gently: true, Instance: sourceOf(s), Login: loginTo(s)}, w))
 		if n := w.times.Load(); n != 1 {
 			t.Errorf("told %d times", n)
 		}
