@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"stowage/internal/lazy"
@@ -82,7 +83,17 @@ func withoutUser(text string) (string, bool) {
 	return bare(text), true
 }
 
-func isSecret(name string) bool { return secrets().MatchString(name) }
+// isSecret: names are few and are asked of every value.
+func isSecret(name string) bool {
+	if known, ok := judged.Load(name); ok {
+		return known.(bool)
+	}
+	is := secrets().MatchString(name)
+	judged.Store(strings.Clone(name), is)
+	return is
+}
+
+var judged sync.Map // name of an attribute -> bool
 
 func isTemplate(value string) bool {
 	return slices.ContainsFunc(templates, func(t string) bool { return strings.Contains(value, t) })
