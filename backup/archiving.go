@@ -93,7 +93,7 @@ func (a *Act) archive(ctx context.Context, x *Archiving) error {
 	return err
 }
 
-// archivist is a host that answers, for what concerns the binary log of an instance.
+// archivist is a host that archives binary logs, once it has answered. Its errors name the instance.
 func (a *Act) archivist(ctx context.Context, on farm.HostName, instance farm.InstanceName) (host.Archivist, error) {
 	if err := a.Greet(ctx, on); err != nil {
 		return nil, err

@@ -23,10 +23,17 @@ type CheckedLogs struct {
 
 // CheckLogs reads the archived binary logs again of all instances that have one of these backups, and names what is not as it was written.
 func (a *Act) CheckLogs(ctx context.Context, ids []string, all []catalogue.Backup, tell func(string)) ([]CheckedLogs, error) {
+	asked := map[farm.InstanceName]bool{}
+	for _, b := range all {
+		if slices.Contains(ids, b.ID) {
+			asked[b.Instance] = true
+		}
+	}
 	out := []CheckedLogs{}
-	for n, b := range slices.Backward(catalogue.Physical(all)) { // the newest says where its archive is
-		isNewest := !slices.ContainsFunc(catalogue.Physical(all)[n+1:], func(o catalogue.Backup) bool { return o.Instance == b.Instance })
-		if !isNewest || b.GTID == "" || !slices.ContainsFunc(all, func(o catalogue.Backup) bool { return o.Instance == b.Instance && slices.Contains(ids, o.ID) }) {
+	for _, b := range slices.Backward(catalogue.Physical(all)) {
+		isAsked := asked[b.Instance]
+		delete(asked, b.Instance) // the newest says where its archive is
+		if !isAsked || b.GTID == "" {
 			continue
 		}
 		tell("reading binary logs of " + string(b.Instance))

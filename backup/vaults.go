@@ -203,12 +203,13 @@ func (a *Act) pruneBinlogs(ctx context.Context, drop []catalogue.Chain, now time
 }
 
 func (a *Act) pruneBefore(ctx context.Context, oldest catalogue.Backup) error {
+	point := host.SeedPoint{File: oldest.File, Offset: oldest.Offset}
 	if oldest.Place.Restic != "" {
 		keeper, err := a.archivist(ctx, oldest.Host, oldest.Instance)
 		if err != nil {
 			return err
 		}
-		_, err = keeper.ForgetBinlogs(ctx, oldest.Place, oldest.Instance, &host.Wanted{Point: host.SeedPoint{File: oldest.File, Offset: oldest.Offset}, Position: oldest.GTID})
+		_, err = keeper.ForgetBinlogs(ctx, oldest.Place, oldest.Instance, &host.Wanted{Point: point, Position: oldest.GTID})
 		return err
 	}
 	h, err := a.Host(oldest.On)
@@ -223,7 +224,7 @@ func (a *Act) pruneBefore(ctx context.Context, oldest catalogue.Backup) error {
 	if err != nil {
 		return err
 	}
-	from, err := on.ArchiveFrom(ctx, dir, host.SeedPoint{File: oldest.File, Offset: oldest.Offset}, oldest.GTID)
+	from, err := on.ArchiveFrom(ctx, dir, point, oldest.GTID)
 	if errors.Is(err, host.ErrNotArchived) {
 		return nil // there is no archive, or it begins later
 	}

@@ -183,6 +183,15 @@ func (s State) Lacks(other State) (g GTID, lacks bool) {
 	return GTID{}, false
 }
 
+// HasAll reports whether a log in state s has all that one in state other has: of sets each transaction, else each domain as far.
+func (s State) HasAll(other State) bool {
+	if s.IsSet() || other.IsSet() {
+		_, lacks := s.Lacks(other)
+		return !lacks
+	}
+	return s.Reached(other.All())
+}
+
 // Reached reports whether the log had all of these transactions by then, or later ones of their domains.
 func (s State) Reached(all []GTID) bool {
 	return !slices.ContainsFunc(all, func(g GTID) bool {

@@ -78,16 +78,16 @@ func (l *Local) ReachBinlogs(ctx context.Context, p vault.Place, instance farm.I
 		return 0, err
 	}
 	some, err := w.pick(all)
+	if err != nil {
+		return 0, &farm.Error{Op: "find binary logs", Subject: p.Subject() + " " + Journal(instance), Err: err}
+	}
+	if w.Read {
+		return readAll(ctx, j.Uncached(), instance, some)
+	}
 	for _, piece := range some {
 		bytes += piece.Bytes
 	}
-	if w.Read && err == nil {
-		return readAll(ctx, j.Uncached(), instance, some)
-	}
-	if err != nil {
-		err = &farm.Error{Op: "find binary logs", Subject: p.Subject() + " " + Journal(instance), Err: err}
-	}
-	return bytes, err
+	return bytes, nil
 }
 
 // ForgetBinlogs implements Archivist.

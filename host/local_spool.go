@@ -61,20 +61,36 @@ func (l *Local) spoolDir(key string, instance farm.InstanceName) (string, error)
 	return filepath.Join(l.spool, key, string(instance), "binlog"), nil
 }
 
-// openSpool opens and locks it.
-func (l *Local) openSpool(key string, instance farm.InstanceName) (top *safefile.Dir, release func(), err error) {
+// spool is such a directory, open and locked.
+type spool struct {
+	top    *safefile.Dir
+	logs   []*aLog
+	unlock func()
+}
+
+func (l *Local) openSpool(key string, instance farm.InstanceName) (*spool, error) {
 	into, err := l.spoolDir(key, instance)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if top, err = openArchive(into); err != nil {
-		return nil, nil, err
+	s := &spool{}
+	if s.top, err = openArchive(into); err != nil {
+		return nil, err
 	}
-	unlock, err := lockArchive(top)
-	if err != nil {
-		return nil, nil, errors.Join(err, top.Close())
+	if s.unlock, err = lockArchive(s.top); err != nil {
+		return nil, errors.Join(err, s.top.Close())
 	}
-	return top, func() { unlock(); top.Close() }, nil
+	if s.logs, err = openLogs(into); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *spool) close() {
+	closeLogs(s.logs)
+	s.unlock()
+	s.top.Close()
 }
 
 // SpoolBinlogs implements Archivist.
@@ -87,36 +103,31 @@ func (l *Local) SpoolBinlogs(ctx context.Context, s Spooling) (out Spooled, err 
 			return fail(err)
 		}
 	}
-	top, release, err := l.openSpool(s.Key, s.Instance.Name)
+	spool, err := l.openSpool(s.Key, s.Instance.Name)
 	if err != nil {
 		return fail(err)
 	}
-	defer release()
-	logs, err := openLogs(top.Path())
-	defer func() { closeLogs(logs) }()
-	if err != nil {
-		return fail(err)
-	}
+	defer spool.close()
 	if s.Kept != nil {
-		if out.Behind, err = isBehind(logs, *s.Kept); err != nil || out.Behind {
+		if out.Behind, err = isBehind(spool.logs, *s.Kept); err != nil || out.Behind {
 			return orFail(out, err, fail)
 		}
-		for _, g := range logs {
+		for _, g := range spool.logs {
 			if err := g.trim(*s.Kept); err != nil {
 				return fail(err)
 			}
 		}
 	}
-	if s.Kept == nil && len(logs) == 0 {
+	if s.Kept == nil && len(spool.logs) == 0 {
 		return out, nil // nobody knows from where on
 	}
 	if !s.Still {
-		if err := mayFill(top.Path(), s.Most); err != nil {
+		if err := mayFill(spool.top.Path(), s.Most); err != nil {
 			return fail(err)
 		}
-		closeLogs(logs)
+		closeLogs(spool.logs)
 		var g *aLog
-		logs, g, err = l.bringUp(ctx, top, s.Instance, s.Index, top.Path(), s.Most)
+		spool.logs, g, err = l.bringUp(ctx, spool.top, s.Instance, s.Index, spool.top.Path(), s.Most)
 		if g != nil {
 			out.Appended = g.came
 		}
@@ -124,11 +135,11 @@ func (l *Local) SpoolBinlogs(ctx context.Context, s Spooling) (out Spooled, err 
 			return fail(err)
 		}
 	}
-	for _, g := range logs {
+	for _, g := range spool.logs {
 		out.Held += g.held()
 	}
 	if s.Kept != nil {
-		out.Next, err = next(logs, *s.Kept)
+		out.Next, err = next(spool.logs, *s.Kept)
 	}
 	return orFail(out, err, fail)
 }
@@ -204,10 +215,9 @@ func (g *aLog) trim(k Kept) error {
 	if !ok || len(g.files) == 0 {
 		return nil
 	}
-	from := available{File: its.Last.To.File, known: known{Offset: its.Last.To.Offset, At: its.Last.HasAt, State: its.Last.Has}}
+	from := available{File: its.Last.To.File, known: its.Last.ends()}
 	if len(its.Window) > 0 {
-		w := its.Window[0]
-		from = available{File: w.From.File, known: known{Offset: w.From.Offset, At: w.WasAt, State: w.Was}}
+		from = available{File: its.Window[0].From.File, known: its.Window[0].begins()}
 	}
 	at := g.file(from.File)
 	if at < 0 || g.files[at].end().Offset < from.Offset {
@@ -269,17 +279,12 @@ func (l *Local) sendPiece(ctx context.Context, i Instance, key string, p Piece, 
 	fail := func(err error) error {
 		return &farm.Error{Op: "read spool of binary log", Subject: string(i.Name), Err: err}
 	}
-	top, release, err := l.openSpool(key, i.Name)
+	spool, err := l.openSpool(key, i.Name)
 	if err != nil {
 		return fail(err)
 	}
-	defer release()
-	logs, err := openLogs(top.Path())
-	defer func() { closeLogs(logs) }()
-	if err != nil {
-		return fail(err)
-	}
-	for _, g := range logs {
+	defer spool.close()
+	for _, g := range spool.logs {
 		if g.name == p.log() {
 			return errOr(fail, g.writePiece(ctx, p, w))
 		}

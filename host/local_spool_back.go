@@ -23,15 +23,15 @@ func (l *Local) receiveTail(ctx context.Context, i Instance, key string, r io.Re
 	fail := func(err error) (Copied, error) {
 		return Copied{}, &farm.Error{Op: "bring spool of binary log up to date", Subject: string(i.Name), Err: err}
 	}
-	top, release, err := l.openSpool(key, i.Name)
+	spool, err := l.openSpool(key, i.Name)
 	if err != nil {
 		return fail(err)
 	}
-	defer release()
-	if err := top.RemoveAll(pulling); err != nil && !errors.Is(err, os.ErrNotExist) {
+	defer spool.close()
+	if err := spool.top.RemoveAll(pulling); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fail(err)
 	}
-	in, err := top.Mkdir(pulling, 0o700)
+	in, err := spool.top.Mkdir(pulling, 0o700)
 	if err != nil {
 		return fail(err)
 	}
@@ -42,7 +42,7 @@ func (l *Local) receiveTail(ctx context.Context, i Instance, key string, r io.Re
 		err = errors.Join(setAvailable(got.log, available{File: got.first, known: got.from}), setCheckedIn(got.log, second(got.last.Checked)))
 	}
 	if err == nil {
-		err = l.settle(top, in, got)
+		err = l.settle(spool, in, got)
 	}
 	if err != nil {
 		return fail(err)
@@ -51,13 +51,9 @@ func (l *Local) receiveTail(ctx context.Context, i Instance, key string, r io.Re
 }
 
 // settle gives a log that has come its place. One of that name is behind it, or another server's after all: what only it has is kept.
-func (l *Local) settle(top, in *safefile.Dir, got *layer) error {
-	logs, err := openLogs(top.Path())
-	defer closeLogs(logs)
-	if err != nil {
-		return err
-	}
-	for _, g := range logs {
+func (l *Local) settle(spool *spool, in *safefile.Dir, got *layer) error {
+	top := spool.top
+	for _, g := range spool.logs {
 		if g.name != got.name {
 			continue
 		}

@@ -41,16 +41,16 @@ func (g *aLog) next(k Kept, isNewest bool) (*Piece, error) {
 		switch {
 		case compareMarks(to, g.end()) >= 0:
 			if isNewest && compareMarks(to, g.end()) == 0 && g.checked.Sub(second(its.Last.Checked)) >= lookEvery {
-				here := spot{last, known{Offset: to.Offset, At: its.Last.HasAt, State: its.Last.Has}}
+				here := spot{last, its.Last.ends()}
 				return g.pieceOf(here, here, 0)
 			}
 			return nil, nil
 		case at >= 0 && compareMarks(to, g.markOf(from)) >= 0:
-			from = spot{at, known{Offset: to.Offset, At: its.Last.HasAt, State: its.Last.Has}}
+			from = spot{at, its.Last.ends()}
 			if joins, up := nextFrom(its.Window); joins < len(its.Window) {
 				w := its.Window[joins]
 				if at := g.file(w.From.File); at >= 0 && compareMarks(w.From, g.availableFrom()) >= 0 {
-					from, level = spot{at, known{Offset: w.From.Offset, At: w.WasAt, State: w.Was}}, up
+					from, level = spot{at, w.begins()}, up
 				}
 			}
 		}

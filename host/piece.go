@@ -41,6 +41,10 @@ type Piece struct {
 
 func (p Piece) log() string { return p.From.Log }
 
+// begins and ends are what is known of the log at From and at To.
+func (p Piece) begins() known { return known{Offset: p.From.Offset, At: p.WasAt, State: p.Was} }
+func (p Piece) ends() known   { return known{Offset: p.To.Offset, At: p.HasAt, State: p.Has} }
+
 // name is that of the piece's file in the repository, unlike that of any other attempt.
 func (p Piece) name(unique string) string {
 	return fmt.Sprintf("%s-%s-%d-%s", p.log(), p.To.File, p.To.Offset, unique)

@@ -77,7 +77,7 @@ func (l *layer) piece(ctx context.Context, r io.Reader) error {
 				return err
 			}
 			if l.first == "" {
-				l.first, l.from = l.last.From.File, known{Offset: l.last.From.Offset, At: l.last.WasAt, State: l.last.Was}
+				l.first, l.from = l.last.From.File, l.last.begins()
 			}
 			if _, err := in.Next(); !errors.Is(err, io.EOF) { // both blocks of zeros behind it are read
 				return fmt.Errorf("something follows %s: %w", pieceFile, err)

@@ -86,14 +86,7 @@ func (c chain) begin(at SeedPoint, position string) (int, error) {
 // within reports whether a position may be one inside of a piece.
 func within(p Piece, position string) bool {
 	is, err := binlog.ParseState(position)
-	if err != nil {
-		return false
-	}
-	if has := mustState(p.Has); is.IsSet() || has.IsSet() {
-		_, lacks := has.Lacks(is)
-		return !lacks
-	}
-	return mustState(p.Has).Reached(is.All())
+	return err == nil && mustState(p.Has).HasAll(is)
 }
 
 // upTo is what of a chain is wanted from one piece on.
@@ -128,14 +121,7 @@ func (w Wanted) reached() (func(Piece) bool, error) {
 		if err == nil && want.String() == "" {
 			err = errors.New("no GTID is named")
 		}
-		return func(p Piece) bool {
-			has := mustState(p.Has)
-			if want.IsSet() {
-				_, lacks := has.Lacks(want)
-				return !lacks
-			}
-			return has.Reached(want.All())
-		}, err
+		return func(p Piece) bool { return mustState(p.Has).HasAll(want) }, err
 	case !w.At.IsZero():
 		return func(p Piece) bool { return p.HasAt-1 >= w.At.Unix() }, nil
 	}

@@ -68,11 +68,11 @@ func (g *aLog) writeFile(ctx context.Context, out *tar.Writer, p Piece, f *archi
 	defer in.Close()
 	from := known{At: f.marks[0].At, State: f.head.Start.String()}
 	if f.name == p.From.File && p.From.Offset > 0 {
-		from = known{Offset: p.From.Offset, At: p.WasAt, State: p.Was}
+		from = p.begins()
 	}
 	to := f.end()
 	if f.name == p.To.File {
-		to = known{Offset: p.To.Offset, At: p.HasAt, State: p.Has}
+		to = p.ends()
 	}
 	if err := f.isRight(ctx, in, from, to); err != nil {
 		return err

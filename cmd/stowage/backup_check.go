@@ -40,7 +40,8 @@ func (a *app) backupCheckCommand() *cobra.Command {
 		Use: "check [BACKUP | PAIR]...", Short: "Read backups again, and compare every checksum",
 		Long: `Reads backups in their vaults again, all or those of the pairs that are named, and the archived
 binary logs of their instances, and compares checksums. A damaged backup is named, is no longer
-used for a restore, and makes the exit code 1; so does a damaged binary log. It starts no server: only 'backup verify' proves that a backup can be restored.
+used for a restore, and makes the exit code 1; so does a damaged binary log. It starts no server:
+only 'backup verify' proves that a backup can be restored.
 
 ` + exitHelp,
 		Example: "  stowage backup check\n  stowage backup check dbshard001",

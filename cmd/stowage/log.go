@@ -23,7 +23,8 @@ func (a *app) logCommand() *cobra.Command {
 		Long: `Shows the audit trail of a run, the newest unless --run names another: what people said
 (pause, approve, ...) and every statement that changes something, with the server it was
 sent to and the step it belongs to. Passwords are never in it, and no rows of users: of a
-statement that writes rows it has the shape and the number of rows. With --json, one JSON object a line.
+statement that writes rows it has the shape and the number of rows. With --json, one JSON
+object a line.
 
 Reads only; works while the run goes on and after it was killed.
 

@@ -173,9 +173,9 @@ is as asked.
 func (a *app) undoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "undo", Short: "Take a run back, as far as it goes, and plan the rest", Args: args(cobra.NoArgs),
-		Long: `Takes the run that has not ended back, or the newest one. Sides before their point of no
-return (retire) are put back as they were, lane by lane, the last begun first. With a soak in goals.yaml that is possible
-for as long as it lasts.
+		Long: `Takes back the run that has not ended, or the newest one. Sides before their point of no
+return (retire) are put back as they were, lane by lane, the last begun first. With a soak
+in goals.yaml that is possible for as long as it lasts.
 
 Refused while a shard waits whose way back is lost: what was written at its new place
 would be lost. Decide about that first: 'stowage approve --without-way-back'.
