@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"stowage/backup/catalogue"
 	"stowage/farm"
@@ -24,8 +25,9 @@ type Archiving struct {
 }
 
 // ArchiveBinlogs appends to the archives what the binary logs have had since the last time: of the instance of each pair whose backup is the newest, for only
-// its log goes on from there. Pairs without a backup are left out. One that fails does not stop the others.
-func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup) []Archiving {
+// its log goes on from there. Pairs without a backup are left out. One that fails does not stop the others. A repository is told that a server has
+// written nothing when it was last told so a while ago (silence): each time is one more piece.
+func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup, silence time.Duration) []Archiving {
 	var out []Archiving
 	for _, p := range a.Farm.Pairs {
 		its := catalogue.Of(catalogue.Physical(all), a.Farm.Name, p.Name)
@@ -44,7 +46,7 @@ func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup) []Arch
 		wg.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			if err := a.archive(ctx, &out[n]); err != nil {
+			if err := a.archive(ctx, &out[n], silence); err != nil {
 				out[n].Error, out[n].Remedy = err.Error(), farm.Hint(err)
 				return
 			}
@@ -58,7 +60,7 @@ func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup) []Arch
 }
 
 // archive brings one archive up to date.
-func (a *Act) archive(ctx context.Context, x *Archiving) error {
+func (a *Act) archive(ctx context.Context, x *Archiving, silence time.Duration) error {
 	pair, _ := a.Farm.Pair(x.Pair)
 	var at farm.Side
 	for _, side := range pair.SideNames() {
@@ -87,7 +89,7 @@ func (a *Act) archive(ctx context.Context, x *Archiving) error {
 		vars = nil
 	}
 	if place.Restic != "" {
-		return a.archiveInto(ctx, x, spooling{on: on, from: at.Host, keeper: keeper, place: place, order: host.Spooling{Instance: here, Index: vars["log_bin_index"]}})
+		return a.archiveInto(ctx, x, spooling{on: on, from: at.Host, keeper: keeper, place: place, order: host.Spooling{Instance: here, Index: vars["log_bin_index"], Silence: silence}})
 	}
 	x.Archived, err = on.ArchiveBinlogs(ctx, here, vars["log_bin_index"], x.Dir)
 	return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,6 +32,8 @@ type Spooling struct {
 	Kept     *Kept    `json:"kept,omitempty"`  // what it has; nil: nobody knows
 	Most     int64    `json:"most"`            // bytes to be read at once
 	Still    bool     `json:"still,omitempty"` // the server's files are not read
+	// Silence is how long a server may have written nothing before the repository is told so again; at least a second.
+	Silence time.Duration `json:"silence,omitempty"`
 }
 
 // Spooled is what came of it.
@@ -139,7 +142,7 @@ func (l *Local) SpoolBinlogs(ctx context.Context, s Spooling) (out Spooled, err 
 		out.Held += g.held()
 	}
 	if s.Kept != nil {
-		out.Next, err = next(spool.logs, *s.Kept)
+		out.Next, err = next(spool.logs, *s.Kept, s.Silence)
 	}
 	return orFail(out, err, fail)
 }

@@ -4,16 +4,14 @@ import (
 	"time"
 )
 
-// lookEvery is how often a repository is told that a server has written nothing.
-const lookEvery = 2 * time.Minute
-
-// next is what a repository is to be given of a spool: of the oldest log first. Nil: it has all.
-func next(logs []*aLog, k Kept) (*Piece, error) {
+// next is what a repository is to be given of a spool: of the oldest log first. Nil: it has all. A server that has written nothing for as long
+// as silence since the repository was last told so is worth a piece without bytes.
+func next(logs []*aLog, k Kept, silence time.Duration) (*Piece, error) {
 	for n, g := range logs {
 		if len(g.files) == 0 {
 			continue
 		}
-		p, err := g.next(k, n == len(logs)-1)
+		p, err := g.next(k, n == len(logs)-1, silence)
 		if p != nil || err != nil {
 			return p, err
 		}
@@ -27,7 +25,7 @@ type spot struct {
 	known
 }
 
-func (g *aLog) next(k Kept, isNewest bool) (*Piece, error) {
+func (g *aLog) next(k Kept, isNewest bool, silence time.Duration) (*Piece, error) {
 	from, err := g.oldest()
 	if err != nil {
 		return nil, err
@@ -40,7 +38,7 @@ func (g *aLog) next(k Kept, isNewest bool) (*Piece, error) {
 		at := g.file(to.File)
 		switch {
 		case compareMarks(to, g.end()) >= 0:
-			if isNewest && compareMarks(to, g.end()) == 0 && g.checked.Sub(second(its.Last.Checked)) >= lookEvery {
+			if isNewest && compareMarks(to, g.end()) == 0 && g.checked.Sub(second(its.Last.Checked)) >= max(silence, time.Second) {
 				here := spot{last, its.Last.ends()}
 				return g.pieceOf(here, here, 0)
 			}

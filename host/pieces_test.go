@@ -488,3 +488,31 @@ func TestGapWhileTheRepositoryIsAway(t *testing.T) {
 		t.Errorf("behind the gap: %v", err)
 	}
 }
+
+// TestSilenceIsTold: an archive reaches the moment of the last pass, also where the server has written nothing since, unless it was told so a moment ago.
+func TestSilenceIsTold(t *testing.T) {
+	w := newWriter(t, 7)
+	l := &Local{log: slog.New(slog.DiscardHandler), spool: filepath.Join(t.TempDir(), "spool")}
+	r := &remote{bytes: map[string][]byte{}, most: 300_000}
+	w.transaction(200)
+	ok(t, pass(t, l, w, r, 1000))
+	ask := func(silence time.Duration, ago time.Duration) *Piece {
+		k := r.kept()
+		k.Logs[0].Last.Checked -= int64(ago / time.Second)
+		got, err := l.SpoolBinlogs(t.Context(), Spooling{Instance: w.instance(), Index: w.index(), Key: testKey, Most: 40_000, Kept: &k, Silence: silence})
+		ok(t, err)
+		return got.Next
+	}
+	if p := ask(0, time.Minute); p == nil || p.From != p.To || p.Checked < time.Now().Unix()-30 {
+		t.Errorf("a minute ago: %+v", p)
+	}
+	if p := ask(2*time.Minute, time.Minute); p != nil {
+		t.Errorf("a minute ago, wanted every two: %+v", p)
+	}
+	if p := ask(2*time.Minute, 3*time.Minute); p == nil {
+		t.Error("three minutes ago, wanted every two: nothing")
+	}
+	if p := ask(0, -time.Second); p != nil {
+		t.Errorf("just now: %+v", p)
+	}
+}

@@ -58,7 +58,7 @@ func (a *app) backupBinlogs(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
-	all, err := archiveOnce(ctx, d, backing)
+	all, err := archiveOnce(ctx, d, backing, 0)
 	if err != nil {
 		return err
 	}
@@ -74,13 +74,16 @@ func (a *app) backupBinlogs(ctx context.Context) error {
 	return nil
 }
 
+// whileRepeated is how often a repository is told of a server that writes nothing, where pass follows pass: each time is one more piece.
+const whileRepeated = 2 * time.Minute
+
 // archiveOnce brings all archives up to date.
-func archiveOnce(ctx context.Context, d *session.Session, backing *backup.Act) ([]backup.Archiving, error) {
+func archiveOnce(ctx context.Context, d *session.Session, backing *backup.Act, silence time.Duration) ([]backup.Archiving, error) {
 	all, err := kept.All(d.Store)
 	if err != nil {
 		return nil, err
 	}
-	return backing.ArchiveBinlogs(ctx, all), nil
+	return backing.ArchiveBinlogs(ctx, all, silence), nil
 }
 
 func (o binlogsAnswer) writeText(out io.Writer) error {
@@ -119,7 +122,7 @@ func (a *app) followBinlogs(ctx context.Context, every time.Duration) error {
 	defer d.Close()
 	told := map[farm.InstanceName]string{}
 	for {
-		all, err := archiveOnce(ctx, d, backing)
+		all, err := archiveOnce(ctx, d, backing, whileRepeated)
 		if err != nil {
 			return err
 		}

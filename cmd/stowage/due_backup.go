@@ -47,7 +47,7 @@ func (a *app) dueBinlogs(ctx context.Context, d *session.Session) (found, error)
 	if err != nil {
 		return found{}, err
 	}
-	all, err := archiveOnce(ctx, d, backing)
+	all, err := archiveOnce(ctx, d, backing, whileRepeated)
 	if err != nil {
 		return found{}, err
 	}
