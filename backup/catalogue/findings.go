@@ -41,8 +41,10 @@ func (s *sayings) list() []farm.Finding {
 		f.Subject, f.Text = x.names[0], x.texts[0]
 		if names := slices.Compact(slices.Clone(x.names)); len(names) > 1 {
 			f.Subject = farm.Counted(len(names), "pair")
-			f.Text = fmt.Sprintf("%s: %s; the first: %s", x.many, farm.Some(names), x.texts[0])
-			f.Names = names
+			f.Text, f.Names = fmt.Sprintf("%s: %s", x.many, farm.Some(names)), names
+			if len(slices.Compact(slices.Clone(x.texts))) > 1 { // each pair's has figures or names of its own
+				f.Text += "; of the first: " + x.texts[0]
+			}
 		} else if len(x.texts) > 1 {
 			f.Text = fmt.Sprintf("%s; and %d more", x.texts[0], len(x.texts)-1)
 		}
