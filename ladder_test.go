@@ -175,6 +175,7 @@ type rung map[string]string
 var support = map[string]string{
 	"internal/altertest":             "changes tables on a real pair, for tests",
 	"internal/mariadbtest":           "starts throw-away servers",
+	"internal/mysqltest":             "opens our connections to throw-away servers",
 	"examples/egnyte-files":          "the texts of an example: its schema and the queries of its application",
 	"examples/egnyte-files/files":    "the rows, the clients and the judge of an example; shares no statement with what it judges",
 	"examples/egnyte-files/generate": "a program of an example: makes rows in a server",

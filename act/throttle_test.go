@@ -10,6 +10,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/pace"
 	"stowage/placement"
@@ -20,7 +21,7 @@ import (
 func TestACopyIsPacedByWhatClientsFeel(t *testing.T) {
 	t.Parallel() // it mostly waits
 	i := mariadbtest.Start(t, "a", "--userstat=ON")
-	server := mysql.Open("a", i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
+	server := mysql.Open("a", i.Address, mysqltest.Account(mariadbtest.Stowage), slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = server.Close() })
 	begin := func() (*Pace, func()) {
 		throttle := newThrottle(placement.Budgets{}, &Steer{}, func(...farm.HostName) []*mysql.Server { return nil })

@@ -2,15 +2,13 @@ package compare_test
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"stowage/compare"
-	"stowage/farm"
 	"stowage/internal/mariadbtest"
-	"stowage/mysql"
+	"stowage/internal/mysqltest"
 	"stowage/mysql/rows"
 )
 
@@ -23,7 +21,7 @@ func TestVerification(t *testing.T) {
 	mariadbtest.Ring(t, a, b)
 	a.Exec(t, "CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT t SELECT seq, seq FROM seq_1_to_500",
 		"CREATE TABLE u (id INT PRIMARY KEY)", "INSERT u VALUES (1), (2)", "CREATE SEQUENCE sq", "DO NEXTVAL(sq)")
-	source, copied := serverOf(t, a, mariadbtest.Stowage), serverOf(t, b, mariadbtest.Stowage)
+	source, copied := mysqltest.Open(t, a), mysqltest.Open(t, b)
 	b.Exec(t, "SET GLOBAL read_only = 1")
 
 	var kept rows.Progress
@@ -108,7 +106,7 @@ func TestComparingBesideSchemaChanges(t *testing.T) {
 	}()
 	told := 0
 	for n := range 3 {
-		v := compare.Verification{Source: serverOf(t, a, mariadbtest.Stowage), Copied: serverOf(t, b, mariadbtest.Stowage), Patience: time.Minute,
+		v := compare.Verification{Source: mysqltest.Open(t, a), Copied: mysqltest.Open(t, b), Patience: time.Minute,
 			Keep: func(context.Context, rows.Progress) error { return nil }, Tell: func(text string) {
 				if strings.Contains(text, "a schema change on a came") {
 					told++
@@ -121,11 +119,4 @@ func TestComparingBesideSchemaChanges(t *testing.T) {
 	}
 	stop()
 	t.Logf("%d rounds of changes, %d comparisons begun again", <-changed, told)
-}
-
-func serverOf(t *testing.T, i *mariadbtest.Instance, as mariadbtest.Account) *mysql.Server {
-	t.Helper()
-	s := mysql.Open(farm.InstanceName(i.Name), i.Address, mysql.Account{User: string(as), Password: as.Password()}, slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { _ = s.Close() })
-	return s
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -42,7 +42,7 @@ func startOn(t *testing.T, l mariadbtest.Line, statements ...string) *farmOfTwo 
 // copy is another process's view of the same job.
 func (f *farmOfTwo) copy(t *testing.T) *Copy {
 	t.Helper()
-	c := &Copy{Job: "j1", From: open(t, f.from), To: open(t, f.to), Schema: "shop", ServerID: 990001,
+	c := &Copy{Job: "j1", From: mysqltest.Open(t, f.from), To: mysqltest.Open(t, f.to), Schema: "shop", ServerID: 990001,
 		Settings: Settings{Streams: 3, ChunkTime: 50 * time.Millisecond, LockWait: 2 * time.Second}}
 	if f.native {
 		c.Native = nativeFrom(f.from.ServerID)
@@ -52,14 +52,7 @@ func (f *farmOfTwo) copy(t *testing.T) *Copy {
 
 // nativeFrom needs no option file: these servers are started with skip_slave_start.
 func nativeFrom(domain uint32) *Native {
-	return &Native{Account: mysql.Account{User: string(mariadbtest.Repl), Password: mariadbtest.Repl.Password()}, Domains: []uint32{domain}}
-}
-
-func open(t *testing.T, i *mariadbtest.Instance) *mysql.Server {
-	t.Helper()
-	s := mysql.Open(farm.InstanceName(i.Name), i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { s.Close() })
-	return s
+	return &Native{Account: mysqltest.Account(mariadbtest.Repl), Domains: []uint32{domain}}
 }
 
 func must(t testing.TB, err error) {

@@ -16,6 +16,7 @@ import (
 
 	"stowage/internal/keeper"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/internal/turns"
 	"stowage/mysql"
 )
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 }
 
 func child(args []string) error {
-	account := mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+	account := mysqltest.Account(mariadbtest.Stowage)
 	log := slog.New(slog.DiscardHandler)
 	ctx := context.Background()
 	c := &Copy{Job: "j1", From: mysql.Open("source", args[0], account, log), To: mysql.Open("target", args[1], account, log), Schema: "shop", ServerID: 990001,
@@ -204,7 +205,7 @@ func (f *farmOfTwo) untilDone(t *testing.T, r *rand.Rand, what string, n, within
 // TestLockDiesWithItsProcess: a writer that waits at the lock of a copier that
 // was killed goes on at once, and one whose copier is frozen, after lockSilence.
 func TestLockDiesWithItsProcess(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 4)
 	t.Parallel() // it mostly waits
 	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "frozen": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {

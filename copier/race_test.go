@@ -11,6 +11,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/internal/turns"
 	"stowage/mysql"
 	"stowage/mysql/rows"
@@ -20,7 +21,7 @@ import (
 // row: before it is read, between reading and writing, and after it is
 // written, each for a row that is changed, deleted, inserted, or moved.
 func TestOrders(t *testing.T) {
-	turns.One(t, 2)
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	changes := map[string][]string{
 		"r_update": {"UPDATE r_update SET v = 'new' WHERE id = 5"},
@@ -280,7 +281,7 @@ func TestUnfenceFromEveryPhase(t *testing.T) {
 	if n := f.to.Value(t, "SELECT COUNT(*) FROM shop.log WHERE w = 4"); n != "1" {
 		t.Errorf("the target logged %s times, want once", n)
 	}
-	must(t, f.c.BackTo(t.Context(), position(t, f.c.To)))
+	must(t, f.c.BackTo(t.Context(), mysqltest.Position(t, f.c.To)))
 	f.equal(t, mysql.AsidePrefix)
 	must(t, f.c.Settle(t.Context()))
 	must(t, f.c.Settle(t.Context()))
@@ -290,13 +291,6 @@ func TestUnfenceFromEveryPhase(t *testing.T) {
 	if left := f.to.Value(t, "SELECT GROUP_CONCAT(TABLE_NAME) FROM information_schema.TABLES WHERE TABLE_NAME LIKE '\\_stow%'"); left != "" {
 		t.Errorf("left on the target: %s", left)
 	}
-}
-
-func position(t *testing.T, s *mysql.Server) mysql.Position {
-	t.Helper()
-	p, err := s.BinlogPosition(t.Context())
-	must(t, err)
-	return p
 }
 
 // TestDefinitionsAreNoticed: what rows do not show ends the copy, at once and for good.
@@ -384,7 +378,7 @@ func TestCompareFindsAndRepairs(t *testing.T) {
 
 // TestManyTables carries 200 small ones and what hangs on them.
 func TestManyTables(t *testing.T) {
-	turns.One(t, 2)
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	var statements []string
 	for i := range 200 {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -23,19 +23,12 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func open(t *testing.T, i *mariadbtest.Instance) *mysql.Server {
-	t.Helper()
-	s := mysql.Open(farm.InstanceName(i.Name), i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { s.Close() })
-	return s
-}
-
 // shop is a server with a database, and where its binary log stands.
 func shop(t *testing.T, l mariadbtest.Line) (*mariadbtest.Instance, *mysql.Server, mysql.Position) {
 	t.Helper()
 	i := l.Start(t, "shop")
 	i.Exec(t, "CREATE DATABASE shop", "CREATE DATABASE other", "USE shop", "CREATE TABLE r (id INT PRIMARY KEY, v INT)", "CREATE TABLE unread (id INT PRIMARY KEY)", "CREATE TABLE other.r (id INT PRIMARY KEY)")
-	s := open(t, i)
+	s := mysqltest.Open(t, i)
 	at, err := s.BinlogPosition(t.Context())
 	must(t, err)
 	return i, s, at
@@ -274,7 +267,7 @@ func TestGoesOnWithTheTwin(t *testing.T) {
 	b.Exec(t, "STOP SLAVE SQL_THREAD")
 	a.Exec(t, "INSERT INTO shop.r VALUES (3, 3)")
 	got = append(got, ids(t, r, 1)...)
-	serves.Store(open(t, b))
+	serves.Store(mysqltest.Open(t, b))
 	a.Exec(t, "KILL "+a.Value(t, "SELECT MAX(ID) FROM information_schema.PROCESSLIST WHERE COMMAND = 'Binlog Dump'"))
 	time.AfterFunc(1500*time.Millisecond, func() { b.Exec(t, "START SLAVE SQL_THREAD", "INSERT INTO shop.r VALUES (4, 4)") })
 	got = append(got, ids(t, r, 1)...)
@@ -300,7 +293,7 @@ func TestOtherSideHasWhatOneHasPurged(t *testing.T) {
 			t.Fatal("the server keeps its log")
 		}
 	}
-	sb := open(t, b)
+	sb := mysqltest.Open(t, b)
 	r := reader(t, sb, at, func(s *Source) {
 		s.Servers = func(context.Context) ([]*mysql.Server, error) { return []*mysql.Server{sb, sa}, nil }
 	})

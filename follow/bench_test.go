@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 )
 
 // TestBenchLag measures how long after a client has sent a change its line comes
@@ -33,10 +34,10 @@ func TestBenchLag(t *testing.T) {
 	const writers, rows = 8, 5
 	i := mariadbtest.Start(t, "shop", "--innodb-buffer-pool-size=128M", "--innodb-log-file-size=128M", "--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1")
 	i.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.r (id INT AUTO_INCREMENT PRIMARY KEY, sent BIGINT NOT NULL, name VARCHAR(60), body VARCHAR(200))")
-	s := open(t, i)
+	s := mysqltest.Open(t, i)
 	read, write, err := os.Pipe()
 	must(t, err)
-	f := &Follower{Places: still{s}, Sink: NewWriter(write, nil), State: State{Shard: "shop", ServerID: 990001, Pair: "pair", Position: position(t, s).String()}}
+	f := &Follower{Places: still{s}, Sink: NewWriter(write, nil), State: State{Shard: "shop", ServerID: 990001, Pair: "pair", Position: mysqltest.Position(t, s).String()}}
 	ctx, stop := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	before := processor(t)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"stowage/farm"
 	"stowage/feed"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -23,13 +23,6 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func open(t *testing.T, i *mariadbtest.Instance) *mysql.Server {
-	t.Helper()
-	s := mysql.Open(farm.InstanceName(i.Name), i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { s.Close() })
-	return s
 }
 
 // still is a shard that stays on its servers.
@@ -42,13 +35,6 @@ func (s still) Servers(context.Context, farm.PairName) ([]*mysql.Server, int, er
 
 func (s still) Next(context.Context, farm.PairName, mysql.Position) (*feed.Handover, error) {
 	return nil, nil
-}
-
-func position(t *testing.T, s *mysql.Server) mysql.Position {
-	t.Helper()
-	at, err := s.BinlogPosition(t.Context())
-	must(t, err)
-	return at
 }
 
 // lined are the lines between two positions.
@@ -70,14 +56,14 @@ func TestLines(t *testing.T) {
 		t.Parallel()
 		i := l.Start(t, "shop")
 		i.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.r (id INT, tenant INT, v VARCHAR(20) CHARACTER SET latin1, PRIMARY KEY (id))", "CREATE TABLE shop.u (n DECIMAL(5,2))")
-		s := open(t, i)
-		from := position(t, s)
+		s := mysqltest.Open(t, i)
+		from := mysqltest.Position(t, s)
 		i.Exec(t, "USE shop", "INSERT INTO r VALUES (1, 7, 'ä\"'), (2, 8, NULL)", "UPDATE r SET v = 'x'", "UPDATE r SET id = 3 WHERE id = 1", "BEGIN", "UPDATE r SET tenant = 8 WHERE id = 3",
 			"UPDATE r SET tenant = 7 WHERE id = 2", "INSERT INTO r VALUES (4, 8, '')", "COMMIT", "DELETE FROM r WHERE id < 4 ORDER BY id", "BEGIN", "INSERT INTO r VALUES (5, 7, '')", "ROLLBACK")
-		all, state, err := lined(t, still{s}, from, position(t, s), func(f *Follower) { f.State.Tables = []string{"r"} })
+		all, state, err := lined(t, still{s}, from, mysqltest.Position(t, s), func(f *Follower) { f.State.Tables = []string{"r"} })
 		must(t, err)
-		if state.Position != position(t, s).String() {
-			t.Errorf("the position that is kept is %s, the server is at %s", state.Position, position(t, s))
+		if state.Position != mysqltest.Position(t, s).String() {
+			t.Errorf("the position that is kept is %s, the server is at %s", state.Position, mysqltest.Position(t, s))
 		}
 		wants(t, all, `
 			0 insert r {"id":1} null {"id":1,"tenant":7,"v":"ä\""}
@@ -91,7 +77,7 @@ func TestLines(t *testing.T) {
 			2 insert r {"id":4} null {"id":4,"tenant":8,"v":""} last
 			0 delete r {"id":2} {"id":2,"tenant":7,"v":"x"} null
 			1 delete r {"id":3} {"id":3,"tenant":8,"v":"x"} null last`)
-		of, _, err := lined(t, still{s}, from, position(t, s), func(f *Follower) {
+		of, _, err := lined(t, still{s}, from, mysqltest.Position(t, s), func(f *Follower) {
 			f.State.Tables, f.State.Tenant = []string{"r"}, &Tenant{"tenant", "7"}
 		})
 		must(t, err)
@@ -149,8 +135,8 @@ func TestEndsWithExactlyThePosition(t *testing.T) {
 	mariadbtest.Ring(t, a, b)
 	a.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.r (id INT PRIMARY KEY)")
 	mariadbtest.AwaitApplied(t, b, a)
-	sa, sb := open(t, a), open(t, b)
-	from := position(t, sb)
+	sa, sb := mysqltest.Open(t, a), mysqltest.Open(t, b)
+	from := mysqltest.Position(t, sb)
 	b.Exec(t, "STOP SLAVE", "INSERT INTO shop.r VALUES (20)", "INSERT INTO shop.r VALUES (21)")
 	a.Exec(t, "INSERT INTO shop.r VALUES (1)")
 	mariadbtest.AwaitApplied(t, a, b)
@@ -164,7 +150,7 @@ func TestEndsWithExactlyThePosition(t *testing.T) {
 	if got := keys(t, text); got != "20 1" || state.Position != to.String() {
 		t.Errorf("up to %s came %s, and %s was kept", to, got, state.Position)
 	}
-	text, _, err = lined(t, still{sa}, to, position(t, sa), nil)
+	text, _, err = lined(t, still{sa}, to, mysqltest.Position(t, sa), nil)
 	must(t, err)
 	if got := keys(t, text); got != "21 2" {
 		t.Errorf("behind %s came %s, want 21 2", to, got)
@@ -174,7 +160,7 @@ func TestEndsWithExactlyThePosition(t *testing.T) {
 // last is the last transaction of a domain, or one before it.
 func last(t *testing.T, s *mysql.Server, domain uint32, off int) mysql.GTID {
 	t.Helper()
-	g := position(t, s).Last(domain)
+	g := mysqltest.Position(t, s).Last(domain)
 	g.Seq += uint64(off)
 	return g
 }
@@ -201,10 +187,10 @@ func TestStopsBeforeADefinition(t *testing.T) {
 			t.Parallel()
 			i := mariadbtest.Start(t, "shop")
 			i.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.r (id INT PRIMARY KEY)", "CREATE TABLE shop.u (id INT PRIMARY KEY)")
-			s := open(t, i)
-			from := position(t, s)
+			s := mysqltest.Open(t, i)
+			from := mysqltest.Position(t, s)
 			i.Exec(t, "INSERT INTO shop.u VALUES (1)")
-			before := position(t, s)
+			before := mysqltest.Position(t, s)
 			if name == "not" {
 				i.Exec(t, "INSERT INTO shop.r VALUES (2)")
 			}
@@ -220,7 +206,7 @@ func TestStopsBeforeADefinition(t *testing.T) {
 			_, past, _ := strings.Cut(farm.Hint(err), "--past ")
 			x, err := mysql.ParseTrx(past)
 			must(t, err)
-			text, _, err = lined(t, still{s}, state.At().With(x), position(t, s), nil)
+			text, _, err = lined(t, still{s}, state.At().With(x), mysqltest.Position(t, s), nil)
 			must(t, err)
 			if got := keys(t, text); got != "3" {
 				t.Errorf("past it came %s, want 3", got)

@@ -10,6 +10,7 @@ import (
 
 	"stowage/host"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -24,7 +25,7 @@ func mysqlHost(t *testing.T) (*host.Local, mariadbtest.Line) {
 // opened is a server as Stowage's own account sees it.
 func opened(t *testing.T, s *mariadbtest.Instance) *mysql.Server {
 	t.Helper()
-	server := mysql.Open("s", s.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, newLog())
+	server := mysql.Open("s", s.Address, mysqltest.Account(mariadbtest.Stowage), newLog())
 	t.Cleanup(func() { server.Close() })
 	return server
 }

@@ -17,12 +17,13 @@ import (
 	"stowage/host"
 	"stowage/host/hosttest"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/internal/turns"
 	"stowage/mysql"
 	"stowage/mysql/rows"
 )
 
-var admin = mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+var admin = mysqltest.Account(mariadbtest.Stowage)
 
 func loginTo(i *mariadbtest.Instance) host.Login {
 	return host.Login{User: admin.User, Password: admin.Password, Address: i.Address}
@@ -101,7 +102,7 @@ func load(t *testing.T, sides ...*mariadbtest.Instance) (stop func()) {
 // data in a few seeds of a hundred; file and offset, translated on the source,
 // are exact in all. A wrong one shows as a duplicate key, or a missing row.
 func TestSeedUnderLoadAttaches(t *testing.T) {
-	turns.One(t, 2)
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	rounds := 5
 	if testing.Short() {

@@ -15,6 +15,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -28,7 +29,7 @@ func must(t testing.TB, err error) {
 }
 
 func opener(name farm.InstanceName, address string) *mysql.Server {
-	account := mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+	account := mysqltest.Account(mariadbtest.Stowage)
 	return mysql.Open(name, address, account, slog.New(slog.DiscardHandler))
 }
 

@@ -16,6 +16,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/session"
 )
@@ -26,20 +27,9 @@ type everywhere struct{ it host.Host }
 func (e everywhere) Greet(context.Context, farm.HostName) error { return nil }
 func (e everywhere) Host(farm.HostName) (host.Host, error)      { return e.it, nil }
 
-func account(a mariadbtest.Account) mysql.Account {
-	return mysql.Account{User: string(a), Password: a.Password()}
-}
-
-func serverOf(t *testing.T, i *mariadbtest.Instance, as mariadbtest.Account) *mysql.Server {
-	t.Helper()
-	s := mysql.Open(farm.InstanceName(i.Name), i.Address, account(as), slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { s.Close() })
-	return s
-}
-
 func peerOf(t *testing.T, i *mariadbtest.Instance) peer {
 	t.Helper()
-	p, err := askPeer(t.Context(), i.Name, serverOf(t, i, mariadbtest.Stowage))
+	p, err := askPeer(t.Context(), i.Name, mysqltest.Open(t, i))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +64,7 @@ func TestEachQuestionSpeaks(t *testing.T) {
 		"CREATE USER whole@'%' IDENTIFIED BY 'w'", "GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO whole@'%'")
 
 	quiet := func(f ...farm.Finding) ([]farm.Finding, error) { return f, nil }
-	repl := account(mariadbtest.Repl)
+	repl := mysqltest.Account(mariadbtest.Repl)
 	local, err := host.NewLocal(slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +280,7 @@ func asRoot(t *testing.T, i *mariadbtest.Instance, statement string) func() {
 // clockOf asks the clocks as an account that init_connect applies to.
 func clockOf(t *testing.T, b *mariadbtest.Instance) func(a, b peer) ([]farm.Finding, error) {
 	return func(a, p peer) ([]farm.Finding, error) {
-		p.server = serverOf(t, b, mariadbtest.App)
+		p.server = mysqltest.OpenAs(t, b, mariadbtest.App)
 		return askClocks(t.Context(), a, p)
 	}
 }

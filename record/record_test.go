@@ -14,6 +14,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -43,7 +44,7 @@ func (b *bench) target() Target {
 
 func as(a mariadbtest.Account) func(farm.InstanceName, string) *mysql.Server {
 	return func(n farm.InstanceName, address string) *mysql.Server {
-		return mysql.Open(n, address, mysql.Account{User: string(a), Password: a.Password()}, slog.New(slog.DiscardHandler))
+		return mysql.Open(n, address, mysqltest.Account(a), slog.New(slog.DiscardHandler))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -58,7 +59,7 @@ func startFar(t *testing.T, name string) *far {
 }
 
 func (f *far) login() mysql.Account {
-	return mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+	return mysqltest.Account(mariadbtest.Stowage)
 }
 
 func (f *far) open() *Entry {

@@ -15,6 +15,7 @@ import (
 	"stowage/digest"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -41,7 +42,7 @@ func as(t *testing.T, i *mariadbtest.Instance, who mysql.Account) *mysql.Server 
 
 var (
 	reads = mysql.Account{User: "replay", Password: "replay-password"}
-	all   = mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+	all   = mysqltest.Account(mariadbtest.Stowage)
 )
 
 // start starts a server with the shop and an account that may read it.

@@ -14,6 +14,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/internal/turns"
 	"stowage/mysql"
 	"stowage/route"
@@ -41,7 +42,7 @@ type way struct {
 // up through each adapter: what they meet is what its guarantee says. With
 // ROUTING_CYCLES=24 it is the measurement of docs/reference/routing.md, which -v prints.
 func TestLive(t *testing.T) {
-	turns.One(t, 2)
+	turns.One(t, 3)
 	t.Parallel()
 	cycles := 2
 	if text := os.Getenv("ROUTING_CYCLES"); text != "" {
@@ -220,7 +221,7 @@ func (l *live) batches(ctx context.Context, t *testing.T) {
 func (l *live) swings(t *testing.T, r route.Router, cycles int) (gates []time.Duration) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	account := mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+	account := mysqltest.Account(mariadbtest.Stowage)
 	open := func(i *mariadbtest.Instance) *mysql.Server {
 		s := mysql.Open(farm.InstanceName(i.Name), i.Address, account, log)
 		t.Cleanup(func() { s.Close() })

@@ -8,6 +8,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/route"
 	"stowage/route/routetest"
@@ -15,7 +16,7 @@ import (
 
 func newSQL(t *testing.T, address, database string) *route.Shared {
 	t.Helper()
-	account := mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+	account := mysqltest.Account(mariadbtest.Stowage)
 	server := mysql.Open("routing", address, account, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { server.Close() })
 	table := server.RoutingTable(database)
@@ -64,7 +65,7 @@ func TestSQLRefusals(t *testing.T) {
 	t.Parallel()
 	db := mariadbtest.Start(t, "routing")
 	db.Exec(t, "CREATE DATABASE routing")
-	account := mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+	account := mysqltest.Account(mariadbtest.Stowage)
 	server := mysql.Open("routing", db.Address, account, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { server.Close() })
 	none := route.NewShared(server.RoutingTable("routing"), "SQL table", 0)

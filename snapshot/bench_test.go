@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql/latest"
 	"stowage/reshape/spec"
 	"stowage/snapshot/format"
@@ -53,7 +54,7 @@ func TestBenchBesideQuick(t *testing.T) {
 		_ = out.Close()
 		return took
 	}
-	server := serverOf(t, a)
+	server := mysqltest.Open(t, a)
 	ours := func(name string) time.Duration {
 		out, err := os.Create(filepath.Join(dir, name))
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/mysql/latest"
 )
@@ -25,7 +26,7 @@ import (
 func chunkedFiles(t *testing.T, active bool) (*mariadbtest.Instance, *mysql.Server, latest.Shape) {
 	t.Helper()
 	i := mariadbtest.Start(t, "files")
-	server, ctx := serverOf(t, i), t.Context()
+	server, ctx := mysqltest.Open(t, i), t.Context()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

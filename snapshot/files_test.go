@@ -9,6 +9,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/mysql/latest"
 	"stowage/mysql/rows"
@@ -50,7 +51,7 @@ func sorted(text string) []string {
 func TestTenantOfFiles(t *testing.T) {
 	t.Parallel()
 	i := mariadbtest.Start(t, "files")
-	server, ctx := serverOf(t, i), t.Context()
+	server, ctx := mysqltest.Open(t, i), t.Context()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -116,7 +117,7 @@ func viewOf(t *testing.T, server *mysql.Server) *rows.View {
 func TestUnknownTenant(t *testing.T) {
 	t.Parallel()
 	i := mariadbtest.Start(t, "files")
-	server, ctx := serverOf(t, i), t.Context()
+	server, ctx := mysqltest.Open(t, i), t.Context()
 	if err := server.Build(ctx, filesSchema); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/mysql/rows"
 )
@@ -32,7 +33,7 @@ func TestLinesAreThoseOfFollow(t *testing.T) {
 
 func asFollowed(t *testing.T, i *mariadbtest.Instance) {
 	t.Helper()
-	s, ctx := serverOf(t, i), t.Context()
+	s, ctx := mysqltest.Open(t, i), t.Context()
 	tables, err := rows.CopyTables(ctx, s, "shop")
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
@@ -17,17 +16,11 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/mysql/latest"
 	"stowage/mysql/rows"
 )
-
-func serverOf(t *testing.T, i *mariadbtest.Instance) *mysql.Server {
-	t.Helper()
-	s := mysql.Open(farm.InstanceName(i.Name), i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
 
 // text is a question of one text.
 func text(query string, tenant string) Question {
@@ -58,7 +51,7 @@ func TestAllTypes(t *testing.T) {
 	a.Exec(t, "CREATE DATABASE d CHARACTER SET utf8mb4", allTypes, "SET time_zone = '+00:00'",
 		"INSERT d.all_types VALUES (1, 7, -128, 18446744073709551615, -1234567890123456789012345.67890, 16777217, 1e-300, b'101', 2026, '2026-11-26', '2026-11-26 01:02:03.000004', '2026-01-01 00:00:00.5', '-838:59:59', 'ä\"\\\\\n😀', 'äöü', '', x'00', x'00ff', '', 'b,c', 'x,y')",
 		"INSERT d.all_types (id, tenant) VALUES (2, 7)", "INSERT d.all_types (id, tenant) VALUES (3, 8)")
-	got, sum := take(t, serverOf(t, a), text("SELECT * FROM d.all_types WHERE tenant = ? ORDER BY id", "7"), "jsonl")
+	got, sum := take(t, mysqltest.Open(t, a), text("SELECT * FROM d.all_types WHERE tenant = ? ORDER BY id", "7"), "jsonl")
 	want := `{"id":1,"tenant":7,"ti":-128,"u":18446744073709551615,"de":"-1234567890123456789012345.67890","f":1.6777216e+07,"dbl":1e-300,"bi":5,"y":2026,` +
 		`"da":"2026-11-26","dt":"2026-11-26 01:02:03.000004","ts":"2026-01-01 00:00:00.500","t":"-838:59:59.00","vc":"ä\"\\\n😀","l1":"äöü","tx":"","bn":"AAAAAA==","vb":"AP8=","bl":"",` +
 		`"e":"b,c","s":"x,y"}` + "\n" +
@@ -70,7 +63,7 @@ func TestAllTypes(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 	for _, name := range []string{"csv", "parquet"} {
-		if out, sum := take(t, serverOf(t, a), text("SELECT * FROM d.all_types WHERE tenant = ?", "7"), name); sum.Rows != 2 || len(out) == 0 {
+		if out, sum := take(t, mysqltest.Open(t, a), text("SELECT * FROM d.all_types WHERE tenant = ?", "7"), name); sum.Rows != 2 || len(out) == 0 {
 			t.Errorf("%s: %+v", name, sum)
 		}
 	}
@@ -95,7 +88,7 @@ func TestOneViewWhileOthersWrite(t *testing.T) {
 	}
 	defer writers.Wait()
 	defer cancel()
-	server := serverOf(t, a)
+	server := mysqltest.Open(t, a)
 	last := ""
 	for range 10 {
 		out, sum := take(t, server, text("SELECT id, amount FROM d.t WHERE tenant = ?", "1"), "jsonl")
@@ -129,7 +122,7 @@ func TestDefinitionChanges(t *testing.T) {
 		a.Exec(t, "ALTER TABLE d.t MODIFY id BIGINT")
 		return latest.Grouped, "SELECT * FROM d.t WHERE tenant = ?", nil
 	}}
-	_, err := Take(t.Context(), serverOf(t, a), q, "jsonl", io.Discard, nil)
+	_, err := Take(t.Context(), mysqltest.Open(t, a), q, "jsonl", io.Discard, nil)
 	if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "definition of a table was changed") {
 		t.Error(err)
 	}
@@ -143,7 +136,7 @@ func TestInterruptEndsTheQuery(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Take(ctx, serverOf(t, a), text("SELECT SLEEP(600), ? AS tenant", "1"), "jsonl", io.Discard, nil)
+		_, err := Take(ctx, mysqltest.Open(t, a), text("SELECT SLEEP(600), ? AS tenant", "1"), "jsonl", io.Discard, nil)
 		ended <- err
 	}()
 	running := func() (n int) {
@@ -178,7 +171,7 @@ func TestWriterFails(t *testing.T) {
 	a.Exec(t, "CREATE DATABASE d")
 	r, w := io.Pipe()
 	_ = r.CloseWithError(io.ErrClosedPipe)
-	_, err := Take(t.Context(), serverOf(t, a), text("SELECT seq, REPEAT('x', 1000) FROM d.seq_1_to_100000 WHERE seq > ?", "1"), "jsonl", w, nil)
+	_, err := Take(t.Context(), mysqltest.Open(t, a), text("SELECT seq, REPEAT('x', 1000) FROM d.seq_1_to_100000 WHERE seq > ?", "1"), "jsonl", w, nil)
 	if !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)
 	}
@@ -188,7 +181,7 @@ func TestWriterFails(t *testing.T) {
 func TestMemoryIsConstant(t *testing.T) {
 	a := mariadbtest.Start(t, "a")
 	a.Exec(t, "CREATE DATABASE d")
-	server := serverOf(t, a)
+	server := mysqltest.Open(t, a)
 	peak := func(rows int) (most uint64) {
 		w := writerFunc(func(b []byte) (int, error) {
 			var m runtime.MemStats
@@ -237,7 +230,7 @@ func TestCompare(t *testing.T) {
 	t.Parallel()
 	a := mariadbtest.Start(t, "a")
 	db := pairs(t, a)
-	server := serverOf(t, a)
+	server := mysqltest.Open(t, a)
 	c, err := compare(t.Context(), server, both, "1")
 	if err != nil || c.Rows != 2000 || c.Different != 0 || c.Differences != nil || c.Normalised == 0 || c.Denormalised == 0 {
 		t.Fatalf("%+v %v", c, err)
@@ -269,7 +262,7 @@ func TestCompareAllDiffers(t *testing.T) {
 	if _, err := db.Exec("UPDATE files SET latest_size = -1"); err != nil {
 		t.Fatal(err)
 	}
-	c, err := compare(t.Context(), serverOf(t, a), both, "2")
+	c, err := compare(t.Context(), mysqltest.Open(t, a), both, "2")
 	if err != nil || len(c.Differences) != Most || !c.AtLeast || c.Different < 1500 || c.Different > 2000 {
 		t.Errorf("%d of %d, at least %v, %d named, %v", c.Different, c.Rows, c.AtLeast, len(c.Differences), err)
 	}
@@ -300,7 +293,7 @@ func TestCompareWhileOthersWrite(t *testing.T) {
 		}
 	})
 	for range 10 {
-		if c, err := compare(t.Context(), serverOf(t, a), both, "1"); err != nil || c.Different > 0 {
+		if c, err := compare(t.Context(), mysqltest.Open(t, a), both, "1"); err != nil || c.Different > 0 {
 			t.Errorf("%+v %v", c, err)
 		}
 	}

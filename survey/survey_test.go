@@ -13,6 +13,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/inventory/shardload"
 	"stowage/mysql"
 	"stowage/survey"
@@ -29,7 +30,7 @@ func TestLoadOfARealServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := mysql.Open("survey", i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
+	server := mysql.Open("survey", i.Address, mysqltest.Account(mariadbtest.Stowage), slog.New(slog.DiscardHandler))
 	defer server.Close()
 	datadir := i.Value(t, "SELECT @@datadir")
 	target := &survey.Target{Server: server, Where: host.Instance{Name: "survey", Datadir: datadir, Config: datadir + "/none.cnf"}}

@@ -15,6 +15,9 @@ import (
 	"stowage/serve"
 )
 
+// walks is how many tests here walk through pages; with -short one of them does.
+const walks = 5
+
 // pagesOf are the pages that the rail lists, and those behind them.
 func pagesOf(s *servedScene) []string {
 	out := []string{"/bench/show?f=bench/new.json", "/bench/show?f=bench/old.json&f=bench/new.json", "/bench/show?f=bench/decision.yaml", "/bench/show?f=bench/broken.json", "/nowhere"}
@@ -97,7 +100,7 @@ func mayFail(page, said string) bool {
 
 // TestPagesAreAccessible has axe look at every page, light and dark and, where there is something to open, opened.
 func TestPagesAreAccessible(t *testing.T) {
-	turns.One(t, 4)
+	turns.OneOf(t, 0, walks)
 	t.Parallel() // it mostly waits
 	looks := 0
 	walkAll(t, func(w *browsertest.Site, page string) {
@@ -122,7 +125,7 @@ func TestPagesAreAccessible(t *testing.T) {
 // TestPagesByKeyboard goes through every page with the tab key: it comes to all links, buttons, filters and parts that open, each with an outline in sight, and to the
 // link that skips the rail first. Enter opens what opens.
 func TestPagesByKeyboard(t *testing.T) {
-	turns.One(t, 4)
+	turns.OneOf(t, 1, walks)
 	t.Parallel() // it mostly waits
 	reached, opened := 0, 0
 	walkAll(t, func(w *browsertest.Site, page string) {
@@ -135,7 +138,7 @@ func TestPagesByKeyboard(t *testing.T) {
 
 // TestReportByKeyboard does so in the report, which is a file of its own behind the rail's last link and has no rail.
 func TestReportByKeyboard(t *testing.T) {
-	turns.One(t, 4)
+	turns.OneOf(t, 2, walks)
 	t.Parallel() // it mostly waits
 	s := serveNow(t, servedWorkspace(t))
 	w := &browsertest.Site{Page: browsertest.Drive(t), Base: s.base}
@@ -171,7 +174,7 @@ const onPaper = `(() => {
 
 // TestPagesOnPaper prints every page from a browser that prefers dark: on white, nothing is cut off at the width of A4 within its margins, and what is to be clicked is not there.
 func TestPagesOnPaper(t *testing.T) {
-	turns.One(t, 4)
+	turns.OneOf(t, 3, walks)
 	t.Parallel() // it mostly waits
 	walkAll(t, func(w *browsertest.Site, page string) {
 		if page == "/nowhere" {
@@ -193,7 +196,7 @@ func TestPagesOnPaper(t *testing.T) {
 
 // TestATeamInABrowser: a viewer comes by HTTPS and HTTP/2, pastes a token, wrong at first, and the page says that it is no longer live when the token was removed.
 func TestATeamInABrowser(t *testing.T) {
-	turns.One(t, 4)
+	turns.OneOf(t, 4, walks)
 	t.Parallel() // it mostly waits
 	cert, key := certificateFiles(t, t.TempDir(), farmtest.NewAuthority(t), "127.0.0.1")
 	pair, err := readCertificate(cert, key)

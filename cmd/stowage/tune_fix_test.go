@@ -12,6 +12,7 @@ import (
 
 	"stowage/e2e/farmtest"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/internal/treetest"
 	"stowage/mysql"
 	"stowage/tune"
@@ -110,7 +111,7 @@ func TestTuneRealSetting(t *testing.T) {
 func TestTuneRealVariable(t *testing.T) {
 	t.Parallel()
 	i := mariadbtest.Start(t, "tuned", "--innodb-flush-log-at-trx-commit=2")
-	server := mysql.Open("a", i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
+	server := mysql.Open("a", i.Address, mysqltest.Account(mariadbtest.Stowage), slog.New(slog.DiscardHandler))
 	defer server.Close()
 	variables, status, err := server.Settings(t.Context())
 	if err != nil {

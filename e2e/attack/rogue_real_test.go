@@ -13,6 +13,7 @@ import (
 
 	"stowage/host"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/mysql/traffic"
 
@@ -22,7 +23,7 @@ import (
 )
 
 var (
-	admin = mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+	admin = mysqltest.Account(mariadbtest.Stowage)
 	quiet = slog.New(slog.DiscardHandler)
 )
 
@@ -104,7 +105,7 @@ func TestEveryDoorHasTLS(t *testing.T) {
 // TestLinkKeepsItsTLS: a link that is made anew has the TLS of the one it
 // replaces, and one that is only pointed elsewhere keeps its own.
 func TestLinkKeepsItsTLS(t *testing.T) {
-	turns.One(t, 2)
+	turns.One(t, 3)
 	mariadbtest.OnEach(t, func(t *testing.T, l mariadbtest.Line) {
 		ca := farmtest.NewAuthority(t)
 		a, dir := secured(t, l, ca, "a")
@@ -118,7 +119,7 @@ func TestLinkKeepsItsTLS(t *testing.T) {
 			t.Cleanup(func() { s.Close() })
 			return s
 		}
-		repl := mysql.Account{User: string(mariadbtest.Repl), Password: mariadbtest.Repl.Password()}
+		repl := mysqltest.Account(mariadbtest.Repl)
 		told := repl
 		told.Source = &mysql.SourceTLS{CA: dir + "/ca.pem", Verify: true}
 		must(t, open(b).Follow(t.Context(), a.Address, told, time.Minute))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/mysql/traffic"
 )
@@ -94,7 +95,7 @@ func (r *Recorded) Load(i *mariadbtest.Instance) (stop func()) {
 // Plan is what a recording changes on these servers.
 func (r *Recorded) Plan() []traffic.SlowLogSetting {
 	r.T.Helper()
-	s := mysql.Open("plan", r.A.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
+	s := mysql.Open("plan", r.A.Address, mysqltest.Account(mariadbtest.Stowage), slog.New(slog.DiscardHandler))
 	defer s.Close()
 	l, err := traffic.OpenSlowLog(r.T.Context(), s)
 	if err != nil {

@@ -15,14 +15,29 @@ import (
 // depends on the test's name, so that neighbours do not skip together.
 func One(t testing.TB, n uint32) {
 	t.Helper()
-	if testing.Short() && !mine(t.Name(), os.Getenv("STOWAGE_SEED"), n) {
+	skipUnless(t, ofName(t.Name()), n)
+}
+
+// OneOf does so with the ith of n neighbours that all take long: with each commit exactly one of them runs.
+func OneOf(t testing.TB, i, n uint32) {
+	t.Helper()
+	skipUnless(t, i, n)
+}
+
+func ofName(name string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	return h.Sum32()
+}
+
+func skipUnless(t testing.TB, i, n uint32) {
+	t.Helper()
+	if testing.Short() && !mine(i, os.Getenv("STOWAGE_SEED"), n) {
 		t.Skipf("this test takes turns in make test: one commit in %d; the part whole of test-all runs it always (docs/internals/tests.md)", n)
 	}
 }
 
-func mine(name, seed string, n uint32) bool {
+func mine(i uint32, seed string, n uint32) bool {
 	commits, _ := strconv.ParseUint(seed, 10, 32)
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(name))
-	return (uint32(commits)+h.Sum32())%n == 0
+	return (uint32(commits)+i)%n == 0
 }

@@ -12,7 +12,7 @@ func TestEachTestHasItsTurn(t *testing.T) {
 	for i := range tests {
 		turns := 0
 		for commit := 638; commit < 638+n; commit++ {
-			if mine(fmt.Sprint("TestThing", i), fmt.Sprint(commit), n) {
+			if mine(ofName(fmt.Sprint("TestThing", i)), fmt.Sprint(commit), n) {
 				turns++
 				with[commit]++
 			}

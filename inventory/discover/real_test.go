@@ -13,6 +13,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/inventory"
 	"stowage/inventory/discover"
 	"stowage/mysql"
@@ -27,7 +28,7 @@ func must(t testing.TB, err error) {
 }
 
 func open(name farm.InstanceName, address string) *mysql.Server {
-	return mysql.Open(name, address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
+	return mysql.Open(name, address, mysqltest.Account(mariadbtest.Stowage), slog.New(slog.DiscardHandler))
 }
 
 func ask(t *testing.T, follow bool, addresses ...string) discover.Found {

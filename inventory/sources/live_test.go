@@ -12,6 +12,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/inventory/claims"
 	"stowage/mysql"
 )
@@ -39,7 +40,7 @@ func TestLiveServers(t *testing.T) {
 	}
 	check := func() string {
 		world := World{Dir: t.TempDir(), Farm: f, Line: func(string) int { return 1 }, Open: func(n farm.InstanceName, address string) *mysql.Server {
-			account := mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+			account := mysqltest.Account(mariadbtest.Stowage)
 			return mysql.Open(n, address, account, slog.New(slog.DiscardHandler))
 		}}
 		set, _, err := Collect(t.Context(), world, []claims.Spec{{Name: "live", Kind: "live", Timeout: 3 * time.Second}})
@@ -90,7 +91,7 @@ func TestAShardInTwoPlaces(t *testing.T) {
 	}
 	f.Pairs[0].Shards = []farm.Shard{{Name: "shard1"}}
 	world := World{Dir: t.TempDir(), Farm: f, Line: func(string) int { return 1 }, Open: func(n farm.InstanceName, address string) *mysql.Server {
-		return mysql.Open(n, address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
+		return mysql.Open(n, address, mysqltest.Account(mariadbtest.Stowage), slog.New(slog.DiscardHandler))
 	}}
 	set, _, err := Collect(t.Context(), world, []claims.Spec{{Name: "live", Kind: "live", Timeout: 3 * time.Second}})
 	must(t, err)

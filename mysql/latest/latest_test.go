@@ -14,6 +14,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/reshape/spec"
 )
@@ -54,7 +55,7 @@ type stand struct {
 // raise starts a server with the example's tables, columns and triggers.
 func raise(t *testing.T) *stand {
 	i := mariadbtest.Start(t, "files")
-	s := &stand{T: t, i: i, server: mysql.Open("files", i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))}
+	s := &stand{T: t, i: i, server: mysql.Open("files", i.Address, mysqltest.Account(mariadbtest.Stowage), slog.New(slog.DiscardHandler))}
 	t.Cleanup(func() { s.server.Close() })
 	s.db = mysql.Through(s.server).DB()
 	s.must(s.server.Build(t.Context(), filesSchema))

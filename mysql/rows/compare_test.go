@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/internal/turns"
 	"stowage/mysql"
 )
@@ -21,7 +22,7 @@ import (
 // A comparison that dies after any chunk and is begun again goes on behind the last chunk it had kept, and finds in the
 // end what one that was never cut short finds.
 func TestComparisonGoesOn(t *testing.T) {
-	turns.One(t, 2)
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	_, bi, a, b := twins(t)
 	whole := verdict(t, a, b, nil)
@@ -150,7 +151,7 @@ func TestKeysAreShown(t *testing.T) {
 
 // What is no row of a table, each thing spoiled in turn on the copy of a replicating pair.
 func TestComparisonSeesMoreThanRows(t *testing.T) {
-	turns.One(t, 2)
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
@@ -166,7 +167,7 @@ func TestComparisonSeesMoreThanRows(t *testing.T) {
 		"REPLACE hist VALUES (5, 9)", "INSERT hist VALUES (6, 1) ON DUPLICATE KEY UPDATE v = v + 7", "DELETE FROM hist2 WHERE id = 20",
 		"CREATE SEQUENCE sq CACHE 10", "DO NEXTVAL(sq)", "CREATE TRIGGER tr BEFORE INSERT ON p FOR EACH ROW SET NEW.v = 'x'",
 		"CREATE VIEW vw AS SELECT id FROM p", "CREATE FUNCTION fn() RETURNS INT DETERMINISTIC RETURN 1", "CREATE EVENT ev ON SCHEDULE EVERY 1 DAY STARTS '2030-01-01' DO SELECT 1")
-	must(t, b.WaitFor(t.Context(), position(t, a), patience))
+	must(t, b.WaitFor(t.Context(), mysqltest.Position(t, a), patience))
 	must(t, b.StopReplicating(t.Context()))
 	if v := verdict(t, a, b, nil); len(v.Mismatches) > 0 || v.Tables != 4 {
 		t.Fatalf("a replica differs from its source: %v", v.Mismatches)
@@ -210,7 +211,7 @@ func TestComparisonSeesMoreThanRows(t *testing.T) {
 // What is no row of a table on MySQL: foreign keys, checks, parts of indexes that are expressions, indexes longer than
 // GROUP_CONCAT gives; and a date in a JSON value, whose text is that of a string.
 func TestComparisonSeesMoreThanRowsOnMySQL(t *testing.T) {
-	turns.One(t, 2)
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	line := mariadbtest.Named(t, mariadbtest.MySQL9)
 	var servers []*mysql.Server
@@ -228,7 +229,7 @@ func TestComparisonSeesMoreThanRowsOnMySQL(t *testing.T) {
 			"CREATE TABLE c (id INT PRIMARY KEY, pid INT, CONSTRAINT fk FOREIGN KEY (pid) REFERENCES p (id) ON DELETE CASCADE)",
 			"CREATE TABLE wide (id INT PRIMARY KEY, "+columns+"KEY far ("+strings.Join(parts, ", ")+"))",
 			`INSERT p VALUES (1, 1, JSON_OBJECT('d', '2020-01-02')), (2, 2, NULL)`)
-		instances, servers = append(instances, i), append(servers, open(t, i))
+		instances, servers = append(instances, i), append(servers, mysqltest.Open(t, i))
 	}
 	a, b, bi := servers[0], servers[1], instances[1]
 	if v := verdict(t, a, b, nil); len(v.Mismatches) > 0 || v.Tables != 3 {
@@ -269,7 +270,7 @@ func TestRepair(t *testing.T) {
 		"DELETE FROM d.types", "DELETE FROM d.names", "UPDATE d.pairs SET v = 0", "DELETE FROM d.bits WHERE b > 10", "UPDATE d.floats SET v = 0 WHERE v = 20",
 		"DELETE FROM d.decimals", "UPDATE d.enums SET v = 9", "UPDATE d.second SET v = v + 1 WHERE b < 20 ORDER BY b DESC", "DELETE FROM d.second WHERE b > 25",
 		"SET SESSION sql_mode = ''", "UPDATE d.blank SET e = 0", "DELETE FROM d.moments", "DELETE FROM d.`odd``name`", "INSERT d.empty VALUES (1)", "SET GLOBAL read_only = 1")
-	source, copied := position(t, a), position(t, b)
+	source, copied := mysqltest.Position(t, a), mysqltest.Position(t, b)
 	snap, err := Snapshot(t.Context(), a)
 	must(t, err)
 	defer snap.Close()
@@ -294,7 +295,7 @@ func TestRepair(t *testing.T) {
 	if len(v.Mismatches) > 0 {
 		t.Errorf("after the repair: %v", v.Mismatches)
 	}
-	if !position(t, a).Equal(source) || !position(t, b).Equal(copied) {
+	if !mysqltest.Position(t, a).Equal(source) || !mysqltest.Position(t, b).Equal(copied) {
 		t.Error("a repair is in a binary log")
 	}
 	_ = ai

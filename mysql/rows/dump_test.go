@@ -16,6 +16,7 @@ import (
 	"stowage/backup/dump"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 )
 
 // odd is a database with what dumps have lost elsewhere.
@@ -62,7 +63,7 @@ func TestDumpComesBackByHand(t *testing.T) {
 	from, to := mariadbtest.Start(t, "from"), mariadbtest.Start(t, "to")
 	statements := oddStatements()
 	from.Exec(t, slices.Insert(statements, 3, "CREATE FUNCTION plus(x INT) RETURNS INT DETERMINISTIC RETURN x + 1")...)
-	server := open(t, from)
+	server := mysqltest.Open(t, from)
 	path := filepath.Join(t.TempDir(), dump.Part)
 	f, err := os.Create(path)
 	must(t, err)
@@ -189,7 +190,7 @@ func TestDumpIsOfOneMoment(t *testing.T) {
 			}
 		})
 	}
-	server := open(t, s)
+	server := mysqltest.Open(t, s)
 	for range 10 {
 		var out bytes.Buffer
 		_, err := Dump(t.Context(), server, []string{"d"}, 2, &out)
@@ -224,7 +225,7 @@ func TestDumpRefusesWhatItWouldLose(t *testing.T) {
 	s := mariadbtest.Start(t, "s")
 	s.Exec(t, "CREATE DATABASE d", "CREATE DATABASE other", "USE d", "CREATE TABLE mine (id INT PRIMARY KEY) ENGINE=MyISAM", "CREATE TABLE past (id INT PRIMARY KEY) WITH SYSTEM VERSIONING", "CREATE SEQUENCE seq",
 		"CREATE TABLE gone (id INT)", "CREATE VIEW lost AS SELECT * FROM gone", "DROP TABLE gone", "CREATE TABLE other.t (id INT)", "CREATE VIEW across AS SELECT id FROM other.t")
-	server := open(t, s)
+	server := mysqltest.Open(t, s)
 	found, err := UnfitForDump(t.Context(), server, []string{"d"})
 	must(t, err)
 	said := fmt.Sprint(found)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/internal/turns"
 	"stowage/mysql"
 )
@@ -11,20 +12,20 @@ import (
 // TestSnapshotsOnEveryFlavor: with clients writing on both sides, a replica that stops at the position of a snapshot of its source,
 // and then of the other side, holds exactly its rows; and one row that is different is found.
 func TestSnapshotsOnEveryFlavor(t *testing.T) {
-	turns.One(t, 2)
+	turns.One(t, 3)
 	t.Parallel() // it mostly waits
 	mariadbtest.OnEach(t, func(t *testing.T, l mariadbtest.Line) {
 		ai, bi := l.Start(t, "a"), l.Start(t, "b", "--auto-increment-offset=2")
-		a, b := open(t, ai), open(t, bi)
+		a, b := mysqltest.Open(t, ai), mysqltest.Open(t, bi)
 		follow(t, b, ai)
 		follow(t, a, bi)
 		ai.Exec(t, "CREATE DATABASE shard1", "USE shard1",
 			"CREATE TABLE t (id BIGINT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(40) NOT NULL, f FLOAT, d DATETIME(6), b BIT(9), e ENUM('x','y'), x TEXT)",
 			"INSERT t (v,f,d,b,e,x) VALUES ('a',1.1,'2020-01-02 03:04:05.678901',b'101','y','long'), ('é',NULL,NULL,NULL,NULL,NULL)")
-		must(t, b.WaitFor(t.Context(), position(t, a), patience))
+		must(t, b.WaitFor(t.Context(), mysqltest.Position(t, a), patience))
 		bi.Exec(t, "INSERT shard1.t (v) VALUES ('from b')")
-		must(t, b.WaitFor(t.Context(), position(t, a), patience))
-		must(t, a.WaitFor(t.Context(), position(t, b), patience))
+		must(t, b.WaitFor(t.Context(), mysqltest.Position(t, a), patience))
+		must(t, a.WaitFor(t.Context(), mysqltest.Position(t, b), patience))
 		ctx := t.Context()
 		// Appliers that wait for the disk let the one that deals out run ahead.
 		bi.Exec(t, "SET GLOBAL sync_binlog = 1", "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
@@ -63,8 +64,8 @@ func TestSnapshotsOnEveryFlavor(t *testing.T) {
 			must(t, snap.Close())
 			must(t, b.Follow(ctx, ai.Address, replication, patience))
 		}
-		must(t, b.WaitFor(ctx, position(t, a), patience))
-		must(t, a.WaitFor(ctx, position(t, b), patience))
+		must(t, b.WaitFor(ctx, mysqltest.Position(t, a), patience))
+		must(t, a.WaitFor(ctx, mysqltest.Position(t, b), patience))
 		must(t, b.StopReplicating(ctx))
 		ai.Exec(t, "INSERT shard1.t (v) VALUES ('beyond the stop')")
 		snap, err := Snapshot(ctx, a)
@@ -83,6 +84,6 @@ func TestSnapshotsOnEveryFlavor(t *testing.T) {
 		bi.Exec(t, "SET sql_log_bin = 0", "UPDATE shard1.t SET v = "+mysql.Quote(ai.Value(t, "SELECT v FROM shard1.t WHERE id = 1"))+" WHERE id = 1")
 		must(t, snap.Close())
 		must(t, b.Follow(ctx, ai.Address, replication, patience))
-		must(t, b.WaitFor(ctx, position(t, a), patience))
+		must(t, b.WaitFor(ctx, mysqltest.Position(t, a), patience))
 	})
 }

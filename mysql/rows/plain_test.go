@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -97,7 +98,7 @@ func each(names []string, form string) string {
 // against the tables.
 func alike(t *testing.T, i *mariadbtest.Instance, tables int) {
 	t.Helper()
-	s := open(t, i)
+	s := mysqltest.Open(t, i)
 	ctx := t.Context()
 	list, err := CopyTables(ctx, s, "shop")
 	if err != nil || len(list) != tables {

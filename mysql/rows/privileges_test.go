@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -31,7 +32,7 @@ func TestPrivilegesSuffice(t *testing.T) {
 	bi, follows := start(t, "b")
 	follow(t, follows, ai)
 	ai.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT d.t VALUES (1)")
-	must(t, follows.WaitFor(t.Context(), position(t, admins), patience))
+	must(t, follows.WaitFor(t.Context(), mysqltest.Position(t, admins), patience))
 	must(t, follows.StopReplicating(t.Context()))
 	a, b := leastOf(t, ai), leastOf(t, bi)
 	snap, err := Snapshot(t.Context(), a)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/internal/turns"
 	"stowage/mysql"
 )
@@ -207,7 +208,7 @@ func compareOnly(t *testing.T, a, b *mysql.Server, table string, chunkRows int) 
 // TestHashCanBeReadBack: values that hold what is between values are told
 // from those next to them.
 func TestHashCanBeReadBack(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 4)
 	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
@@ -297,7 +298,7 @@ func TestCompareWhileTheSourceIsWritten(t *testing.T) {
 		snap, err := Snapshot(t.Context(), a)
 		must(t, err)
 		must(t, b.StopAt(t.Context(), snap.At, patience))
-		eventually(t, "the source goes on", func() bool { return !position(t, a).Equal(snap.At) })
+		eventually(t, "the source goes on", func() bool { return !mysqltest.Position(t, a).Equal(snap.At) })
 		out, err := inChunks(t, snap, b, 50)
 		must(t, err)
 		if len(out) > 0 {
@@ -341,14 +342,14 @@ func TestSnapshotStandsStill(t *testing.T) {
 	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
 	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT d.t VALUES (1)")
-	before := position(t, s)
+	before := mysqltest.Position(t, s)
 	snap, err := Snapshot(t.Context(), s)
 	must(t, err)
 	defer snap.Close()
 	i.Exec(t, "INSERT d.t VALUES (2)")
 	var n int
 	must(t, snap.conn.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM d.t").Scan(&n))
-	if n != 1 || !snap.At.Equal(before) || snap.At.Equal(position(t, s)) {
+	if n != 1 || !snap.At.Equal(before) || snap.At.Equal(mysqltest.Position(t, s)) {
 		t.Errorf("shows %d rows at %s, want 1 at %s", n, snap.At, before)
 	}
 	if _, err := snap.conn.ExecContext(t.Context(), "INSERT d.t VALUES (3)"); err == nil {

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
 func client(t *testing.T, i *mariadbtest.Instance, o ClientOptions) *Client {
 	t.Helper()
-	c, err := OpenClient(t.Context(), open(t, i), o)
+	c, err := OpenClient(t.Context(), mysqltest.Open(t, i), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestClientIsLost(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	i.Kill()
-	if _, err := OpenClient(t.Context(), open(t, i), ClientOptions{}); err == nil || errors.Is(err, ErrLost) {
+	if _, err := OpenClient(t.Context(), mysqltest.Open(t, i), ClientOptions{}); err == nil || errors.Is(err, ErrLost) {
 		t.Errorf("%v", err)
 	}
 }
@@ -157,7 +158,7 @@ func TestStanding(t *testing.T) {
 	a, b := mariadbtest.Start(t, "a"), mariadbtest.Start(t, "b")
 	ask := func(i *mariadbtest.Instance) Standing {
 		t.Helper()
-		st, err := StandingOf(t.Context(), open(t, i))
+		st, err := StandingOf(t.Context(), mysqltest.Open(t, i))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -16,19 +16,11 @@ const patience = 30 * time.Second
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// open gives a Server for a test instance.
-func open(t testing.TB, i *mariadbtest.Instance) *mysql.Server {
-	t.Helper()
-	s := mysql.Open(farm.InstanceName(i.Name), i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, quiet)
-	t.Cleanup(func() { s.Close() })
-	return s
-}
-
 // start gives a running instance and its Server.
 func start(t testing.TB, name string, options ...string) (*mariadbtest.Instance, *mysql.Server) {
 	t.Helper()
 	i := mariadbtest.Start(t, name, options...)
-	return i, open(t, i)
+	return i, mysqltest.Open(t, i)
 }
 
 func must(t testing.TB, err error) {
@@ -36,12 +28,4 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// position is everything a server has written or applied.
-func position(t testing.TB, s *mysql.Server) mysql.Position {
-	t.Helper()
-	p, err := s.BinlogPosition(t.Context())
-	must(t, err)
-	return p
 }

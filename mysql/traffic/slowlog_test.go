@@ -10,6 +10,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 )
 
@@ -31,7 +32,7 @@ func TestSlowLogPlanIsWholeAndReversible(t *testing.T) {
 	before := allVariables(t, i)
 	log := filepath.Join(i.Datadir, "ours.log")
 	l := slowLog(t, s)
-	written := position(t, s).String()
+	written := mysqltest.Position(t, s).String()
 	plan, err := l.Plan(t.Context(), log, 1)
 	must(t, err)
 	for _, p := range plan {
@@ -65,7 +66,7 @@ func TestSlowLogPlanIsWholeAndReversible(t *testing.T) {
 			t.Errorf("%s was %q, is %q", name, before[name], now)
 		}
 	}
-	if raw, err := os.ReadFile(lastBinlog(t, i)); err != nil || strings.Contains(string(raw), "slow_query_log") || written == position(t, s).String() {
+	if raw, err := os.ReadFile(lastBinlog(t, i)); err != nil || strings.Contains(string(raw), "slow_query_log") || written == mysqltest.Position(t, s).String() {
 		t.Errorf("the binary log holds our settings, or this test looked at the wrong one: %v", err)
 	}
 }
@@ -156,7 +157,7 @@ func TestSlowLogCounts(t *testing.T) {
 	t.Parallel() // it mostly waits
 	i, s := start(t, "count")
 	source := mariadbtest.Start(t, "source")
-	must(t, s.Follow(t.Context(), source.Address, mysql.Account{User: string(mariadbtest.Repl), Password: mariadbtest.Repl.Password()}, patience))
+	must(t, s.Follow(t.Context(), source.Address, mysqltest.Account(mariadbtest.Repl), patience))
 	l := slowLog(t, s)
 	db := i.DB(t, mariadbtest.App, "")
 	must(t, db.Ping())

@@ -15,6 +15,7 @@ import (
 	"stowage/farm"
 	"stowage/host"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/schema"
 )
@@ -74,7 +75,7 @@ func TestAlterMakesThemEqual(t *testing.T) {
 	t.Parallel()
 	i := mariadbtest.Start(t, "alters")
 	i.Exec(t, "CREATE DATABASE x")
-	server := mysql.Open("alters", i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
+	server := mysql.Open("alters", i.Address, mysqltest.Account(mariadbtest.Stowage), slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { server.Close() })
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -8,6 +8,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/route"
 	"stowage/swing"
@@ -53,7 +54,7 @@ func newServers(t *testing.T, name farm.PairName, router *route.File, options []
 	mariadbtest.Ring(t, x.A, x.B)
 	x.A.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 	mariadbtest.AwaitApplied(t, x.B, x.A)
-	account := mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+	account := mysqltest.Account(mariadbtest.Stowage)
 	open := func(i *mariadbtest.Instance) *mysql.Server {
 		s := mysql.Open(farm.InstanceName(i.Name), i.Address, account, slog.New(slog.DiscardHandler))
 		t.Cleanup(func() { s.Close() })

@@ -12,6 +12,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 
 	"stowage/e2e/farmtest"
@@ -27,7 +28,7 @@ func TestHeldRowsOutliveTheirSource(t *testing.T) {
 				mariadbtest.Ring(t, a, b)
 				a.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT d.t VALUES (1)")
 				mariadbtest.AwaitApplied(t, b, a)
-				held := mysql.Open(farm.InstanceName("b"), b.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, farmtest.QuietLog())
+				held := mysql.Open(farm.InstanceName("b"), b.Address, mysqltest.Account(mariadbtest.Stowage), farmtest.QuietLog())
 				t.Cleanup(func() { _ = held.Close() })
 				if err := held.HoldApplier(t.Context()); err != nil {
 					t.Fatal(err)

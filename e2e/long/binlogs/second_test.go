@@ -17,6 +17,7 @@ import (
 	"stowage/host"
 	"stowage/host/hosttest"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/mysql"
 	"stowage/mysql/rows"
 	"stowage/vault"
@@ -24,7 +25,7 @@ import (
 
 const patience = time.Minute
 
-var admin = mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}
+var admin = mysqltest.Account(mariadbtest.Stowage)
 
 // ledger is what a side's writers know of their rows: when the transaction of each was begun, when its COMMIT was sent, and when that was
 // acknowledged; 0: never.

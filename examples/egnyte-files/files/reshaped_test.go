@@ -13,6 +13,7 @@ import (
 
 	egnyte "stowage/examples/egnyte-files"
 	"stowage/internal/mariadbtest"
+	"stowage/internal/mysqltest"
 	"stowage/internal/turns"
 	"stowage/mysql"
 	"stowage/mysql/latest"
@@ -54,7 +55,7 @@ func shapeOf(t *testing.T, server *mysql.Server) latest.Shape {
 
 func open(t *testing.T, i *mariadbtest.Instance) *mysql.Server {
 	t.Helper()
-	s := mysql.Open("files", i.Address, mysql.Account{User: string(mariadbtest.Stowage), Password: mariadbtest.Stowage.Password()}, slog.New(slog.DiscardHandler))
+	s := mysql.Open("files", i.Address, mysqltest.Account(mariadbtest.Stowage), slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -101,7 +102,7 @@ func fillTenant(ctx context.Context, s *latest.Session, tenant string, n int) (c
 // verified and switched on while clients write on both sides. At no look, on no side, does an active tenant carry a version that
 // is not the latest, and no acknowledged write is lost.
 func TestReshapedTenantsStayRight(t *testing.T) {
-	turns.One(t, 2)
+	turns.One(t, 3)
 	// A client, an applier's thread and the commit of another thread before it can wait for each other, and no server sees that: the client's wait ends it.
 	a, b := mariadbtest.Start(t, "a", "--innodb-lock-wait-timeout=2"), mariadbtest.Start(t, "b", "--innodb-lock-wait-timeout=2")
 	mariadbtest.Ring(t, a, b)
