@@ -29,6 +29,7 @@ type weather struct {
 	rough   float64 // times as strong; 0: as it is
 	commit  bool    // the first class is COMMIT, which does no work of its own
 	uneven  bool    // some classes are moved a third as much as others, some three times
+	own     bool    // each class has its own level, and no more: nothing is shared, and there are no bursts
 }
 
 func (w weather) digest() *Digest {
@@ -68,6 +69,9 @@ func (w weather) digest() *Digest {
 		}
 		for k := range level {
 			mood := w.moved(k, n)*(0.10*host+0.06*level[k]+burst[k]*0.5) + math.Log(max(w.all, 0.001))
+			if w.own {
+				mood = 0.2*level[k] + math.Log(max(w.all, 0.001))
+			}
 			if w.all == 0 {
 				mood -= math.Log(0.001)
 			}
@@ -209,7 +213,8 @@ var aaLoads = []struct {
 	name   string
 	rough  float64
 	uneven bool
-}{{"plain", 1, false}, {"strong", 3, false}, {"uneven", 1, true}}
+	own    bool
+}{{"plain", 1, false, false}, {"strong", 3, false, false}, {"uneven", 1, true, false}, {"own", 1, false, true}}
 
 // Load that stays up for as long as a fifth of the window or more was taken for a change in every second comparison.
 func TestCompareRaisesNoFalseAlarmsWhereLoadDriftsSlowly(t *testing.T) {
@@ -220,7 +225,7 @@ func TestCompareRaisesNoFalseAlarmsWhereLoadDriftsSlowly(t *testing.T) {
 				if only := os.Getenv("STOWAGE_DIGEST_AA_LOAD"); only != "" && only != l.name {
 					continue
 				}
-				run := weather{seed: aaSeed(1000), tau: tau, seconds: seconds, rough: l.rough, uneven: l.uneven}.pairs(aaPairs(6))
+				run := weather{seed: aaSeed(1000), tau: tau, seconds: seconds, rough: l.rough, uneven: l.uneven, own: l.own}.pairs(aaPairs(6))
 				t.Logf("%d s windows, correlation %2.0f s, %s load: false %.2f %% of %d judgements, exit 1 in %.1f %% of %d pairs (%d by what is common), unchanged %.1f %%",
 					seconds, tau, l.name, percentOf(run.alarms, run.judged), run.judged, percentOf(run.exits, run.pairs), run.pairs, run.hostSlower, percentOf(run.unchanged, run.judged))
 				if run.alarms*20 > run.judged || (run.exits-1)*20 > run.pairs && run.exits > 1 {

@@ -29,7 +29,7 @@ func TestFaultAtBorders(t *testing.T) {
 		name: "faults at borders",
 		alone: func(n int) string {
 			x := rounds[n-1]
-			return fmt.Sprintf("RUNBOOK=%s FAULT='%s %s %s' go test ./cmd/stowage -run TestOneFault -v", x.scene.Name, x.fault.What, x.fault.Whom, x.fault.At)
+			return fmt.Sprintf("RUNBOOK=%s FAULT='%s %s %s' go test ./e2e/long/faults -run TestOneFault -v", x.scene.Name, x.fault.What, x.fault.Whom, x.fault.At)
 		},
 		rounds: len(rounds),
 		scene:  func(n int) farmtest.Scene { return rounds[n-1].scene },
@@ -104,7 +104,7 @@ func TestRestartedTargetGoesOn(t *testing.T) {
 
 // One fault, for whoever looks into a line of the table:
 //
-//	RUNBOOK=replace FAULT="kill target before in/flip" LONG=1500ms go test ./cmd/stowage -run TestOneFault -v
+//	RUNBOOK=replace FAULT="kill target before in/flip" LONG=1500ms go test ./e2e/long/faults -run TestOneFault -v
 func TestOneFault(t *testing.T) {
 	words := strings.SplitN(os.Getenv("FAULT"), " ", 3)
 	if len(words) < 3 {
