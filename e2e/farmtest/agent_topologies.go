@@ -28,7 +28,8 @@ func (c *cutter) meet(farm.Event) {
 	})
 }
 
-// CutInEveryStep moves a plan with such a cutter.
+// CutInEveryStep moves a plan with such a cutter. A step that is over before the line of the one before is healed is not cut: the faster
+// the machine, the fewer are.
 func (f *NetFarm) CutInEveryStep(plan string, least int) Program {
 	f.T.Helper()
 	c := cutter{f: f}

@@ -29,7 +29,7 @@ func TestSwitchoverAcrossMachines(t *testing.T) {
 func TestLineCutInEveryStep(t *testing.T) {
 	long(t)
 	f := farmtest.StartNetFarm(t, farm.ActiveActive, 2, 2000)
-	f.MustEndWell(f.CutInEveryStep("first", 20))
+	f.MustEndWell(f.CutInEveryStep("first", 12))
 }
 
 // A switchover is over before a line that was cut at one of its steps is healed,
@@ -61,7 +61,7 @@ func TestLineCutInEveryStepOfASwitchover(t *testing.T) {
 func TestLineCutInEveryStepWhileRegrouping(t *testing.T) {
 	long(t)
 	f := startNetRegrouping(t)
-	p := f.CutInEveryStep("regroup", 20)
+	p := f.CutInEveryStep("regroup", 12)
 	if p.Code != farmtest.ExitFine || !strings.Contains(p.Stdout, "2 of 2 shards moved") {
 		t.Fatalf("exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
 	}
