@@ -73,7 +73,7 @@ func TestBackupsByAge(t *testing.T) {
 		if strings.Contains(text, `class="hosts dense"`) != (pairs > mostWords) {
 			t.Errorf("%d pairs: dense or not", pairs)
 		}
-		for _, want := range []string{"p0004: proven 3 h ago: p0004a/20261124T060000Z-full", "restorable up to 2026-11-24 06:03:00 UTC", "12,345", "1 min 35 s", "p0001a/20261124T060000Z-full did not hold: 2 differences, 60 min ago", "&lt;lb&gt;:/srv/b", "backup-unproven", "it has no backup that can be restored"} {
+		for _, want := range []string{"p0004: proven 3 h ago: p0004a/20261124T060000Z-full", "restorable up to 2026-11-24 06:03:00 UTC", "12,345", "1 min 35 s", "p0001a/20261124T060000Z-full did not hold: 2 differences, 60 min ago", "&lt;lb&gt;:/srv/b", "backup-unproven", "they have no backup that can be restored"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d pairs: it does not say %q", pairs, want)
 			}

@@ -12,7 +12,7 @@ import (
 
 const (
 	mostReads   = 400                    // of a round
-	atFirst     = time.Second / 4        // no read in this time: no second is waited for them
+	atFirst     = time.Second / 10       // no read in this time: they are too few, and no second is waited for them
 	roundOf     = 2 * time.Second        // in which they are collected, unless they are too few
 	readAtMost  = time.Second            // then the server cuts a read off: a report is no sample of what clients wait for
 	twinShare   = 0.25                   // of the time at most, the twin works for us
@@ -41,7 +41,7 @@ func (s *Swing) meetTwin(ctx context.Context) error {
 	defer both.close()
 
 	reads, err := watch.Gather(ctx, mostReads, min(atFirst, s.Settings.WarmLimit))
-	looked := "a quarter of a second"
+	looked := "a tenth of a second"
 	if err == nil && len(reads) > 0 {
 		var more []traffic.Read
 		more, err = watch.Gather(ctx, mostReads-len(reads), min(time.Second-atFirst, s.Settings.WarmLimit))

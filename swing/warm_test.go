@@ -123,7 +123,7 @@ func TestSlowSideIsNotCalledWarm(t *testing.T) {
 // Nobody asks: then nothing can be said, and that is said.
 func TestTooFewReadsAreNoJudgement(t *testing.T) {
 	x := newWarmScene(t)
-	x.warm("too few reads to compare with the twin (0 reads of clients in a quarter of a second, seen in the process list): by its pages")
+	x.warm("too few reads to compare with the twin (0 reads of clients in a tenth of a second, seen in the process list): by its pages")
 }
 
 // Of what clients send, nothing is sent again that writes, locks, waits or is another session's own.
