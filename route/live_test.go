@@ -3,7 +3,6 @@ package route_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"stowage/internal/mariadbtest"
 	"stowage/internal/mysqltest"
 	"stowage/internal/turns"
-	"stowage/mysql"
 	"stowage/route"
 	"stowage/route/routetest"
 	"stowage/swing"
@@ -220,16 +218,9 @@ func (l *live) batches(ctx context.Context, t *testing.T) {
 // swings takes side A out and in again so many times, as a move does.
 func (l *live) swings(t *testing.T, r route.Router, cycles int) (gates []time.Duration) {
 	t.Helper()
-	log := slog.New(slog.DiscardHandler)
-	account := mysqltest.Account(mariadbtest.Stowage)
-	open := func(i *mariadbtest.Instance) *mysql.Server {
-		s := mysql.Open(farm.InstanceName(i.Name), i.Address, account, log)
-		t.Cleanup(func() { s.Close() })
-		return s
-	}
 	settings := swing.Defaults()
 	settings.Soak = 20 * time.Millisecond
-	s := &swing.Swing{Pair: pairName, Side: farm.A, Router: r, Leaves: open(l.a), Returns: open(l.a), Twin: open(l.b), Settings: settings,
+	s := &swing.Swing{Pair: pairName, Side: farm.A, Router: r, Leaves: mysqltest.Open(t, l.a), Returns: mysqltest.Open(t, l.a), Twin: mysqltest.Open(t, l.b), Settings: settings,
 		Tell: func(kind farm.EventKind, _, _ string, millis float64) {
 			if kind == farm.GateOpened {
 				gates = append(gates, time.Duration(millis*float64(time.Millisecond)))

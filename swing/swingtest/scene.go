@@ -2,14 +2,12 @@
 package swingtest
 
 import (
-	"log/slog"
 	"testing"
 	"time"
 
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
 	"stowage/internal/mysqltest"
-	"stowage/mysql"
 	"stowage/route"
 	"stowage/swing"
 )
@@ -54,13 +52,7 @@ func newServers(t *testing.T, name farm.PairName, router *route.File, options []
 	mariadbtest.Ring(t, x.A, x.B)
 	x.A.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
 	mariadbtest.AwaitApplied(t, x.B, x.A)
-	account := mysqltest.Account(mariadbtest.Stowage)
-	open := func(i *mariadbtest.Instance) *mysql.Server {
-		s := mysql.Open(farm.InstanceName(i.Name), i.Address, account, slog.New(slog.DiscardHandler))
-		t.Cleanup(func() { s.Close() })
-		return s
-	}
-	a, b := open(x.A), open(x.B)
+	a, b := mysqltest.Open(t, x.A), mysqltest.Open(t, x.B)
 	settings := swing.Defaults()
 	settings.Soak, settings.Barrier, settings.Patience = 10*time.Millisecond, time.Second, time.Minute
 	settings.Ramp = []float64{100}
