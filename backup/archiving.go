@@ -24,9 +24,9 @@ type Archiving struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// ArchiveBinlogs appends to the archives what the binary logs have had since the last time: of the instance of each pair whose backup is the newest, for only
-// its log goes on from there. Pairs without a backup are left out. One that fails does not stop the others. A repository is told that a server has
-// written nothing when it was last told so a while ago (silence): each time is one more piece.
+// ArchiveBinlogs appends to the archives what servers have written to their binary logs since the last time. Of each pair it takes the instance with the
+// newest backup: only that log continues the backup. Pairs without a backup are left out. An archive that fails does not stop the others. When a
+// server has written nothing, its repository gets an empty piece that says so, at most one in each silence.
 func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup, silence time.Duration) []Archiving {
 	var out []Archiving
 	for _, p := range a.Farm.Pairs {

@@ -32,7 +32,7 @@ type Spooling struct {
 	Kept     *Kept    `json:"kept,omitempty"`  // what it has; nil: nobody knows
 	Most     int64    `json:"most"`            // bytes to be read at once
 	Still    bool     `json:"still,omitempty"` // the server's files are not read
-	// Silence is how long a server may have written nothing before the repository is told so again; at least a second.
+	// Silence is how long an idle server's repository waits for the next empty piece; at least a second.
 	Silence time.Duration `json:"silence,omitempty"`
 }
 

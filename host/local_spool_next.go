@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// next is what a repository is to be given of a spool: of the oldest log first. Nil: it has all. A server that has written nothing for as long
-// as silence since the repository was last told so is worth a piece without bytes.
+// next is what a repository is to be given of a spool: of the oldest log first. Nil: it has all. When the server has
+// written nothing and the last piece is older than silence, an empty piece says so.
 func next(logs []*aLog, k Kept, silence time.Duration) (*Piece, error) {
 	for n, g := range logs {
 		if len(g.files) == 0 {

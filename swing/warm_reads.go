@@ -12,7 +12,7 @@ import (
 
 const (
 	mostReads   = 400                    // of a round
-	atFirst     = time.Second / 10       // no read in this time: they are too few, and no second is waited for them
+	atFirst     = time.Second / 10       // no read in this time: too few to judge by, so no second is spent on them
 	roundOf     = 2 * time.Second        // in which they are collected, unless they are too few
 	readAtMost  = time.Second            // then the server cuts a read off: a report is no sample of what clients wait for
 	twinShare   = 0.25                   // of the time at most, the twin works for us

@@ -74,7 +74,7 @@ func (a *app) backupBinlogs(ctx context.Context) error {
 	return nil
 }
 
-// whileRepeated is how often a repository is told of a server that writes nothing, where pass follows pass: each time is one more piece.
+// whileRepeated is how often an idle server gets an empty piece while pass follows pass.
 const whileRepeated = 2 * time.Minute
 
 // archiveOnce brings all archives up to date.
