@@ -258,7 +258,7 @@ func TestColdSideOnASlowDiskIsSentAway(t *testing.T) {
 		x.A.Restart(t)
 		x.A.Exec(t, "START SLAVE")
 	})
-	x.retreated(err, "at 1", " % of clients")
+	x.retreated(err, "at 1", "clients")
 }
 
 // group makes a control group, and puts a server into it when a value is set there.
