@@ -141,6 +141,11 @@ func (l *layer) portion(name string, offset, size int64, in io.Reader) (err erro
 	if n != size {
 		return io.ErrUnexpectedEOF
 	}
+	if size == 0 { // the server took the file away before its last event, which has no transaction, was read
+		if err := extend(f, offset); err != nil {
+			return err
+		}
+	}
 	l.bytes += n
 	is := l.files[name]
 	if is == nil {
@@ -152,6 +157,15 @@ func (l *layer) portion(name string, offset, size int64, in io.Reader) (err erro
 	}
 	is.end = max(is.end, offset+size)
 	return nil
+}
+
+// extend makes a file at least so long. What is before a portion of nothing is a hole.
+func extend(f *os.File, size int64) error {
+	is, err := f.Stat()
+	if err != nil || is.Size() >= size {
+		return err
+	}
+	return f.Truncate(size)
 }
 
 // finish writes the marks.

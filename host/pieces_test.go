@@ -289,6 +289,32 @@ func TestRepositoryHasWhatADirectoryHas(t *testing.T) {
 	}
 }
 
+// TestASpoolBeginsWithAPieceThatHasNothingOfItsFirstFile: the server removed a file before its last event was read, so the next piece begins at the end
+// of what was read. A spool that is lost then begins with that piece, and has the file as long as it was.
+func TestASpoolBeginsWithAPieceThatHasNothingOfItsFirstFile(t *testing.T) {
+	w := newWriter(t, 7)
+	l := &Local{log: slog.New(slog.DiscardHandler), spool: filepath.Join(t.TempDir(), "spool")}
+	r := &remote{bytes: map[string][]byte{}, most: 20_000}
+	w.transaction(2000)
+	ok(t, pass(t, l, w, r, 1000))
+	w.rotate()
+	w.purge(1)
+	ok(t, pass(t, l, w, r, 1000))
+	for range 2 * joinedAtOnce {
+		ok(t, os.RemoveAll(l.spool))
+		w.transaction(100)
+		ok(t, pass(t, l, w, r, 1000))
+	}
+	for _, p := range r.pieces {
+		if compareMarks(p.From, p.To) >= 0 || p.Bytes <= 0 {
+			t.Errorf("%+v", p)
+		}
+	}
+	if k := r.kept(); len(k.Gaps) > 0 || k.Position != fmt.Sprintf("0-7-%d", w.seq) {
+		t.Errorf("%+v", k.Archived)
+	}
+}
+
 // compareWithPlain pulls for a backup and a second, and looks it up in both.
 func compareWithPlain(t *testing.T, l *Local, r *remote, plain string, points []backupPoint, restored, pulled int) (int, int) {
 	t.Helper()
