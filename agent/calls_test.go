@@ -105,7 +105,7 @@ func TestRenewedCertificate(t *testing.T) {
 // A program that has taken over ends what the one before it began, and that
 // one's calls are refused from then on, also after a restart of the agent.
 func TestLaterProgramTakesOver(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)

@@ -27,7 +27,7 @@ func commandsOf(data string) *command.Station {
 
 // The agent is killed while a command runs: the command runs on, and is not begun again. What the host's owner has not listed is refused there.
 func TestCommandRunsOnceThoughItsAgentIsKilled(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	needsMariaDB(t)
 	r := newRig(t)
 	h := r.agent("db017")

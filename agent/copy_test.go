@@ -58,7 +58,7 @@ func (p *pairOfHosts) finish(t *testing.T) {
 // A copy goes from agent to agent, with progress and a rate that is changed
 // under way, and is as good as one that a pipe made.
 func TestCopyFromAgentToAgent(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	p := newPair(t)
 	var rate, moved atomic.Int64
@@ -108,7 +108,7 @@ func TestCopyFromAgentToAgent(t *testing.T) {
 // Whichever end dies in the middle of a copy, it ends with an error and is
 // begun again cleanly, with a wipe in between.
 func TestCopyIsCut(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	for _, victim := range []farm.HostName{"db001", "db002"} {
 		t.Run(string(victim), func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestCopyIsCut(t *testing.T) {
 
 // A sender that cannot back up says why, through both agents.
 func TestCopySaysWhatTheSenderSays(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	p := newPair(t)
 	p.copy.Origin.Login.Password = "wrong"
@@ -153,7 +153,7 @@ func TestCopySaysWhatTheSenderSays(t *testing.T) {
 // A program that was killed in the middle of a copy: its successor ends that
 // copy before it wipes.
 func TestSuccessorEndsTheCopy(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	p := newPair(t)
 	var moved atomic.Int64

@@ -29,7 +29,7 @@ func needsMariaDB(t testing.TB) {
 // TestRemote: a host with an agent, behind a real engine that demands
 // certificates, keeps all promises that this machine keeps.
 func TestRemote(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	needsMariaDB(t)
 	r := newRig(t)

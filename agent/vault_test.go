@@ -19,7 +19,7 @@ import (
 // A copy goes into a vault of the same host, or of another, and from there into a data directory: with an incremental one on top, the
 // restored server has the rows of both moments, and a byte that was changed in the vault is named.
 func TestCopyGoesThroughAVault(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	for _, at := range []farm.HostName{"db001", "db002"} {
 		t.Run(string(at), func(t *testing.T) {

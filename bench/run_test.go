@@ -49,7 +49,7 @@ func isEmpty(t *testing.T, dir string) {
 }
 
 func TestRunMeasures(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	dir := storage(t)
 	o := small(t, 2, "RND16K-R-Q8T1", "MIX")
@@ -111,7 +111,7 @@ func TestRunMeasures(t *testing.T) {
 
 // TestRunIsResumed: cut short after its second run it leaves nothing in the directory, and continues with the third.
 func TestRunIsResumed(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	dir := storage(t)
 	ctx, cancel := context.WithCancel(t.Context())

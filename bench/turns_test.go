@@ -13,7 +13,7 @@ import (
 
 // TestByTurns: A B B A A B B A, switched between runs only, each in a document of its own, and nothing left behind.
 func TestByTurns(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel()
 	dir := storage(t)
 	o := small(t, 2, "RND16K-R-Q8T1")
@@ -64,7 +64,7 @@ func TestByTurns(t *testing.T) {
 
 // TestByTurnsIsCutShort by a switch that fails, and by Ctrl-C.
 func TestByTurnsIsCutShort(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	dir := storage(t)
 	ctx, cancel := context.WithCancel(t.Context())

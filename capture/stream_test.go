@@ -47,7 +47,7 @@ func exact(list []seen) (out []string) {
 // A capture that has packets twice, in pieces or a little out of order tells
 // the same.
 func TestDisorderChangesNothing(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		caps := uint32(capsClassic)
@@ -115,7 +115,7 @@ func difference(got, want []string) string {
 // true one, no more lost than what the packets held, and all is well again
 // afterwards.
 func TestLossMakesNothingUp(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	whole, timed := 0, 0
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -306,7 +306,7 @@ func TestUnfinished(t *testing.T) {
 
 // Many connections, many statements, much that waits: memory stays bounded.
 func TestMemoryIsBounded(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -245,7 +245,7 @@ var known struct {
 
 // Random kills of what asks, every other time with its carrier.
 func TestCommandThroughRandomKills(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	rounds := 200
 	if testing.Short() {
 		rounds = 40

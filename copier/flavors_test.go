@@ -39,7 +39,7 @@ func wideWithoutAddresses() []string {
 // TestCopierOnMySQL carries a database from one MySQL server to another, there
 // and back, with every type and object it has.
 func TestCopierOnMySQL(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	f := startOn(t, mariadbtest.Named(t, mariadbtest.MySQL9), append(append(wideWithoutAddresses(), "SET SESSION sql_mode = DEFAULT"), mySQLShop...)...)
 	found, err := f.c.Refusals(t.Context())

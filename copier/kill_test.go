@@ -205,7 +205,7 @@ func (f *farmOfTwo) untilDone(t *testing.T, r *rand.Rand, what string, n, within
 // TestLockDiesWithItsProcess: a writer that waits at the lock of a copier that
 // was killed goes on at once, and one whose copier is frozen, after lockSilence.
 func TestLockDiesWithItsProcess(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "frozen": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {

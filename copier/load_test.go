@@ -42,7 +42,7 @@ func loads(t *testing.T, i *mariadbtest.Instance, l mariadbtest.Line) int {
 
 // TestLoaded: rows that go as lines arrive as they are, byte by byte.
 func TestLoaded(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	for _, name := range []string{mariadbtest.MariaDB10, mariadbtest.MySQL9} {
 		t.Run(name, func(t *testing.T) {

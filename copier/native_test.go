@@ -106,7 +106,7 @@ func TestNativeThereAndBack(t *testing.T) {
 // What the filters pass over in silence ends the job: a definition that is
 // changed from elsewhere, and a transaction of a GTID domain that nobody knows.
 func TestNativeGuard(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	for name, statements := range map[string][]string{
 		"definition": {"USE ops", "ALTER TABLE shop.r ADD COLUMN w INT", "INSERT INTO shop.r VALUES (7, 7, 7)"},
@@ -137,7 +137,7 @@ func TestNativeGuard(t *testing.T) {
 // the copier hands over anew. A connection that was started without filters
 // is stopped, and refused.
 func TestNativeTargetKilled(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	f := startNative(t, busy...)
 	stop := f.writers(t, f.from, 2)
@@ -242,7 +242,7 @@ func TestNativeStopsAtADifference(t *testing.T) {
 // TestNativeKilledAndResumed is TestKilledAndResumed with a target that follows
 // by itself.
 func TestNativeKilledAndResumed(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	f := startNative(t, busy...)
 	killAndResume(t, f)

@@ -21,7 +21,7 @@ import (
 // row: before it is read, between reading and writing, and after it is
 // written, each for a row that is changed, deleted, inserted, or moved.
 func TestOrders(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	changes := map[string][]string{
 		"r_update": {"UPDATE r_update SET v = 'new' WHERE id = 5"},
@@ -378,7 +378,7 @@ func TestCompareFindsAndRepairs(t *testing.T) {
 
 // TestManyTables carries 200 small ones and what hangs on them.
 func TestManyTables(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	var statements []string
 	for i := range 200 {

@@ -28,7 +28,7 @@ func TestEveryType(t *testing.T) {
 
 // TestKeys carries tables whose keys compare in ways of their own.
 func TestKeys(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	keys := map[string]string{
 		"kdec": "a DECIMAL(20,10)", "kdt": "a DATETIME(6)", "kts": "a TIMESTAMP(6)", "kbin": "a BINARY(8)", "kvb": "a VARBINARY(20)",

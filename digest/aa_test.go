@@ -218,7 +218,7 @@ var aaLoads = []struct {
 
 // Load that stays up for as long as a fifth of the window or more was taken for a change in every second comparison.
 func TestCompareRaisesNoFalseAlarmsWhereLoadDriftsSlowly(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	for _, seconds := range aaWindows() {
 		for _, tau := range aaTaus() {
 			for _, l := range aaLoads {
@@ -246,7 +246,7 @@ func first(n int, f float64) map[int]float64 {
 
 // Seven of twelve classes ten times slower were "5 faster", the untouched ones.
 func TestCompareNeverTurnsAChangeRound(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	for _, seconds := range aaWindows() {
 		for _, tau := range aaTaus() {
 			cases := []struct {

@@ -85,7 +85,7 @@ func TestMergeEqualsOnePass(t *testing.T) {
 
 // So many blocks that they must be made longer: the length is a property of the data, not of the order of merging.
 func TestMergeAgreesOnBlockLength(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	build := func(from, to int) *Digest {
 		b := New(Options{})
 		in := input{name: "made up"}

@@ -15,7 +15,7 @@ import (
 
 // Several goroutines must come to the very bytes that one comes to, whatever lies across the cuts.
 func TestPartsEqualOnePass(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	var plain bytes.Buffer
 	if _, err := (gen.SlowLog{Seed: 3, Events: 60_000}).Write(&plain); err != nil {
 		t.Fatal(err)

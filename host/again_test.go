@@ -21,7 +21,7 @@ import (
 // A server that its owner starts in a way of his own, with options on the command line, a variable in its environment, or under mysqld_safe, is started so again;
 // who writes the note cannot be anybody else.
 func TestServerIsStartedAgainAsItsOwnerDoes(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	slow := filepath.Join(t.TempDir(), "mysqld_safe") // that takes its time to end
 	must(t, os.WriteFile(slow, []byte("#!/bin/sh\n/usr/sbin/mariadbd \"$@\"\nsleep 1\n"), 0o700))

@@ -213,7 +213,7 @@ func flip(t testing.TB, path string, at int) {
 
 // TestServerKilledWhileItWrites: its last file may end in the middle of a transaction; that is left out, and the log goes on in the next.
 func TestServerKilledWhileItWrites(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	l := local(t)
 	rounds := 8
@@ -292,7 +292,7 @@ func TestArchiveOnAFullDisk(t *testing.T) {
 
 // TestReplayKilled: a replay that is killed again and again, with its programs, ends with what one that was not killed ends with.
 func TestReplayKilled(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	l := local(t)
 	kills := 20

@@ -134,7 +134,7 @@ func begin(t testing.TB, into string, a host.Archived) host.Mark {
 // TestReplayToTransactions: an empty server that is replayed to a transaction has the rows that were there right after it, and the same
 // position; and it goes on from there to later ones.
 func TestReplayToTransactions(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	l := local(t)
 	s := mariadbtest.Start(t, "s", "--sync-binlog=0")
@@ -196,7 +196,7 @@ func samePosition(a, b string) bool {
 
 // TestReplayOfALargeStatement: rows of more bytes than the server takes at once, with rows of two tables in one statement; over a socket.
 func TestReplayOfALargeStatement(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel()
 	l := local(t)
 	s := mariadbtest.Start(t, "s", "--innodb-log-file-size=64M")
@@ -218,7 +218,7 @@ func TestReplayOfALargeStatement(t *testing.T) {
 
 // TestReplayByHand: what docs/reference/binlogs.md says, with the server's own programs and no Stowage.
 func TestReplayByHand(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	l := local(t)
 	s := mariadbtest.Start(t, "s")

@@ -46,7 +46,7 @@ func everyTransaction(t *testing.T, s *mariadbtest.Instance) (all []timed) {
 // whatever clients do to their clocks: seconds go back, and some are in a future that has not come. It is the same with marks as they
 // were written, and with marks that were made again of the files.
 func TestSecondsAreFound(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	l, err := NewLocal(slog.New(slog.DiscardHandler))
 	if err != nil {

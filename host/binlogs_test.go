@@ -193,7 +193,7 @@ func purge(t testing.TB, s *mariadbtest.Instance, to string) {
 // TestArchiveWhileTheServerPurges: it rewrites its index in place and removes files at any moment. That can make gaps, and no error, no fork
 // and no gap that was none: what is between two gaps is whole.
 func TestArchiveWhileTheServerPurges(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	l := local(t)
 	s := mariadbtest.Start(t, "s")

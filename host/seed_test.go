@@ -102,7 +102,7 @@ func load(t *testing.T, sides ...*mariadbtest.Instance) (stop func()) {
 // data in a few seeds of a hundred; file and offset, translated on the source,
 // are exact in all. A wrong one shows as a duplicate key, or a missing row.
 func TestSeedUnderLoadAttaches(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	rounds := 5
 	if testing.Short() {

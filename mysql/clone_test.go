@@ -12,7 +12,7 @@ import (
 // goes is the plugin's: it rests for a second at most after each tenth of a second of copying, so that the 70 MB of a server
 // without rows may be there before it has rested much.
 func TestLimitOfAClone(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	l := mariadbtest.Named(t, mariadbtest.MySQL9)
 	donor, fresh := l.Start(t, "donor"), l.Start(t, "fresh")

@@ -29,7 +29,7 @@ func pairOf(t *testing.T, l mariadbtest.Line) (ai, bi *mariadbtest.Instance, a, 
 // TestOnEveryFlavor: what a move asks of a server, and tells it, means the same
 // on every line that Stowage says it can move.
 func TestOnEveryFlavor(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	mariadbtest.OnEach(t, func(t *testing.T, l mariadbtest.Line) {
 		ai, bi, a, b := pairOf(t, l)

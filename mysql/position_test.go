@@ -207,7 +207,7 @@ func TestAdopt(t *testing.T) {
 // TestAdoptAfterEachStep: killed anywhere between its statements, Adopt comes
 // to the same place when it is called again.
 func TestAdoptAfterEachStep(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	p, err := ParsePosition("3-33-7,4-44-9")
 	must(t, err)

@@ -14,7 +14,7 @@ import (
 // TestSchemaReadOnly: what the fence of one database on MySQL stops, whom it
 // waits for, and what it leaves alone.
 func TestSchemaReadOnly(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	l := mariadbtest.Named(t, mariadbtest.MySQL9)
 	ai, bi, a, b := pairOf(t, l)

@@ -26,7 +26,7 @@ var family = []tiny{
 
 // What was built from the same source goes along, no service may be started meanwhile, and the policy of somebody else is the same file afterwards.
 func TestPackagesGoThereAndBack(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	clean(t)
 	offer(t, family...)
 	install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1")
@@ -68,7 +68,7 @@ func TestPackagesGoThereAndBack(t *testing.T) {
 
 // A package that does not configure itself: said so, the policy is gone, and the packages of before can be installed over it.
 func TestPackageThatFails(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	clean(t)
 	offer(t, append(family, tiny{"tinyd", "1.0.3-1", "tiny", "Depends: tiny-common (= 1.0.3-1)", "exit 1"}, tiny{"tiny-common", "1.0.3-1", "tiny", "", ""})...)
 	install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1")
@@ -89,7 +89,7 @@ func TestPackageThatFails(t *testing.T) {
 
 // What keeps packages from being installed is found, and nothing changes.
 func TestLookFinds(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	all := append(family,
 		tiny{"tinyd", "1.0.3-1", "tiny", "Depends: tiny-common (= 1.0.3-1), other (>= 2)", ""}, tiny{"tiny-common", "1.0.3-1", "tiny", "", ""},
 		tiny{"tinyd", "1.0.4-1", "tiny", "Depends: nowhere", ""}, tiny{"tiny-common", "1.0.4-1", "tiny", "", ""},
@@ -128,7 +128,7 @@ func TestLookFinds(t *testing.T) {
 		{"tinyd=1.0.2-1", "sed -i 's/^Version: 1.0.1-1/Version: 1.0.0-1/' /var/lib/dpkg/status; sed -i '/^Package: tiny-common$/,/^$/s/^Version: .*/Version: 1.0.1-1/; s/(= 1.0.1-1)/(>= 0)/' /var/lib/dpkg/status", false, "have different versions now"},
 	} {
 		t.Run(fmt.Sprintf("%d, %s", i, x.pins), func(t *testing.T) {
-			turns.One(t, 4)
+			turns.One(t, 8)
 			clean(t)
 			install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1", "other=1")
 			sh(t, "cp /var/lib/dpkg/status /status")
@@ -155,7 +155,7 @@ func TestLookFinds(t *testing.T) {
 
 // Somebody else's dpkg is waited for, and found beforehand.
 func TestLockOfDpkg(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	clean(t)
 	offer(t, family...)
 	install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1")
@@ -194,7 +194,7 @@ func TestLockOfDpkg(t *testing.T) {
 
 // A killed installation leaves a policy, or has moved one aside: whatever it was comes back as it was, and another one that somebody has written meanwhile is not lost.
 func TestPolicyComesBack(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	clean(t)
 	offer(t, family...)
 	install(t, "tinyd=1.0.1-1", "tiny-common=1.0.1-1")

@@ -10,7 +10,7 @@ import (
 // TestOnOtherFlavors: recorded reads against a candidate, on servers of other
 // lines.
 func TestOnOtherFlavors(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	for _, line := range []string{mariadbtest.MariaDB11, mariadbtest.MySQL9} {
 		t.Run(line, func(t *testing.T) {
 			mariadbtest.Named(t, line) // or skip, before anything else

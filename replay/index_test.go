@@ -29,7 +29,7 @@ var (
 // TestCopyWithoutAnIndex replays on a copy that lacks an index, so that most classes became slower: none may be called faster for
 // it, and none the opposite of what its times say. Comparisons once called the other five faster.
 func TestCopyWithoutAnIndex(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	original, candidate := start(t, "original", logging...), start(t, "candidate", logging...)
 	for _, i := range []*mariadbtest.Instance{original, candidate} {

@@ -193,7 +193,7 @@ func TestLogScale(t *testing.T) {
 
 // TestBenchPageInABrowser: the console is silent, the curves are there, and the maps can be switched without a script.
 func TestBenchPageInABrowser(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	page, err := benchPageOf(Bench{Name: "old", Result: inventBench(bench.Full(), oldStorage)}, Bench{Name: "new", Result: inventBench(bench.Full(), newStorage)})
 	if err != nil {
 		t.Fatal(err)

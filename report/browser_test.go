@@ -23,7 +23,7 @@ func browse(t *testing.T, file string) (dom, console string) {
 // another class, and the console is silent, so that neither the policy nor a
 // script complains.
 func TestInABrowser(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	dir := t.TempDir()
 	write := func(name string, f Facts, change func(string) string) string {
 		var b strings.Builder

@@ -95,7 +95,7 @@ func TestDecisionLoadsNothing(t *testing.T) {
 }
 
 func TestDecisionInABrowser(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	page, _ := decisionPapers(t)
 	path := filepath.Join(t.TempDir(), "decision.html")
 	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {

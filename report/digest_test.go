@@ -39,7 +39,7 @@ func pageOf(t *testing.T, d *DigestDocument) string {
 
 // The page of a digest has each class in the ranking, linked to its details, and its statements as text, not as markup.
 func TestDigestPage(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	d := digested(t, 1)
 	page := pageOf(t, NewDigestDocument(d.Report(), d.Trend(digest.TrendOptions{})))
 	links := regexp.MustCompile(`href="#(c-[0-9A-F]{16})"`).FindAllStringSubmatch(page, -1)

@@ -425,7 +425,7 @@ func TestNamesInPlanPapersAreText(t *testing.T) {
 
 // TestPaperOfALargeFarm: 12,000 instances make a page that can be opened.
 func TestPaperOfALargeFarm(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	f := largePlan(6000)
 	page, text := written(t, f)
 	if len(page) > 5e6 || len(text) > 2e6 {
@@ -563,7 +563,7 @@ func TestPlanWords(t *testing.T) {
 
 // TestPlanPageInABrowser: the console is silent, and both packings are drawn.
 func TestPlanPageInABrowser(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	page, _ := written(t, planFacts(t, placement.UnitInstance))
 	path := filepath.Join(t.TempDir(), "plan.html")
 	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {

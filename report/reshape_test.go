@@ -48,7 +48,7 @@ func reshapedFarm(shards, tenants int) KnowFacts {
 // TestTenantsByFlag: each tenant is one cell, in the row of its shard, with a sign and a word beside the colour, up to hundreds of them; thousands are bars, as
 // wide as so many tenants.
 func TestTenantsByFlag(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	for _, tenants := range []int{5, 200, 600, 25000} { // in each of two shards
 		d := NewReshapeDocument(reshapedFarm(2, tenants))

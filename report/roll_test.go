@@ -254,7 +254,7 @@ func TestLookAtRolls(t *testing.T) {
 
 // TestRollInABrowser opens reports with a roll: the console is silent.
 func TestRollInABrowser(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	for _, n := range []int{1, 150} {
 		f := inventRoll(n)
 		var b strings.Builder

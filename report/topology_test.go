@@ -121,7 +121,7 @@ func rowOf(text, instance string) string {
 // TestTopologyHasLevels: a page of a farm that is ten times as large is hardly larger, every pair is still to be found, and what a run does to one side
 // changes one block.
 func TestTopologyHasLevels(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	for _, c := range []struct {
 		pairs      int
 		group      string

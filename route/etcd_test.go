@@ -39,7 +39,7 @@ func create(t *testing.T, r interface {
 func key(prefix, name string) string { return base64.StdEncoding.EncodeToString([]byte(prefix + name)) }
 
 func TestEtcdConforms(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	cluster := routetest.StartEtcd(t, 3)
 	var tables atomic.Int64

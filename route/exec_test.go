@@ -49,7 +49,7 @@ func fault(t *testing.T, dir, name string) (heal func()) {
 }
 
 func TestExecConforms(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel()
 	dir := ""
 	routetest.Subject{

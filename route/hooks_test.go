@@ -55,7 +55,7 @@ func told(t *testing.T, dir string) string {
 // The recipe for ProxySQL: a server a hostgroup, offline for as long as a gate is
 // closed, and another one afterwards; a console that refuses changes nothing.
 func TestRecipeProxySQL(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	r, dir := hookOf(t, "proxysql.py", `cat >> "$dir/told"`, func(dir, double string) map[string]any {
 		return map[string]any{"state": filepath.Join(dir, "state"), "mysql": [][]string{{double}}, "hostgroups": map[string]any{string(pairName): map[string]int{"A": 101, "B": 102}}}
 	})

@@ -118,16 +118,19 @@ tier_check() {
 	check "tests that need no server" env STOWAGE_SERVERS=none go test -short -timeout "$hang" $(quick | grep -v /e2e/)
 }
 
+# beside is what runs beside tests that wait for servers, and takes what they leave of the processors.
+beside() {
+	go vet ./... && go -C engined vet ./... && raced -p 1 "$@"
+}
+
 tier_test() {
-	check "go vet" go vet ./...
-	check "go vet, engined" go -C engined vet ./...
 	local threaded
 	threaded=$(threaded)
-	raced -p 1 $threaded >"$work/raced" 2>&1 & # takes what tests that wait for servers leave of the processors
-	local raced=$!
+	beside $threaded >"$work/beside" 2>&1 &
+	local beside=$!
 	check "go test, main module" run_tests . -short $(quick | grep -vxF "$threaded" | longest_first)
 	check "go test, engined" run_tests engined ./...
-	check "go test -race, packages that start goroutines and no servers, beside the others" told "$work/raced" $raced
+	check "go vet, and go test -race of packages that start goroutines and no servers, beside the others" told "$work/beside" $beside
 }
 
 # part NAME: one part of what test-all has besides test.

@@ -115,7 +115,7 @@ func ramp(t *testing.T, seed uint64, rate float64, ill func(*server)) (worse flo
 // A false alarm takes a healthy side out of a roll, a miss gives all clients a sick one. Both are counted over many ramps, with few and with
 // many statements.
 func TestHealthySidesStayAndSickOnesGo(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	for rate, ramps := range map[float64]int{30: 400, 300: 400, 3000: 100} {
 		alarms := 0
 		for seed := range uint64(ramps) {

@@ -112,7 +112,7 @@ func TestReadsOfTheTwinSayThatASideIsWarm(t *testing.T) {
 
 // A side that is slower though it has all pages stays slower however long one waits: that is said, and does not hold up anybody.
 func TestSlowSideIsNotCalledWarm(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	x := newWarmScene(t, history...)
 	x.A.Exec(t, "SET sql_log_bin = 0", "ALTER TABLE d.r DROP KEY k")
 	x.Swing.Settings.WarmReads = 20

@@ -77,7 +77,7 @@ func stateOf(r tune.Report, id, subject string) string {
 // their values given other types. A rule that found something before may find it
 // still or not know; it never says that it is followed.
 func TestSpoiltAnswersPassNothing(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel()
 	rounds := 10000
 	if testing.Short() {

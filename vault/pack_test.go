@@ -43,7 +43,7 @@ func pattern(n int) []byte {
 }
 
 func TestPackedIsReadByZstd(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	zstd, err := exec.LookPath("zstd")
 	if err != nil {
 		t.Skip("NOT TESTED: zstd is not installed")
@@ -125,7 +125,7 @@ func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
 
 // TestZstdIsKilled: what a dead zstd has written is no part.
 func TestZstdIsKilled(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	program, err := exec.LookPath("zstd")
 	if err != nil {
 		t.Skip("NOT TESTED: zstd is not installed")

@@ -66,7 +66,7 @@ func isEmpty(t *testing.T, dir string) {
 
 // TestEveryEngineAnswers: each is started, filled, measured and settled, and tells everything that is promised.
 func TestEveryEngineAnswers(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	dir := storage(t)
 	cells := []string{"innodb-4k-fsync", "aria", "myisam", "myrocks"}
@@ -113,7 +113,7 @@ func TestEveryEngineAnswers(t *testing.T) {
 // TestMySQLIsMeasured: InnoDB of a MySQL by the same loads; engines that it does not have are left out with the reason, a replica is refused, and nobody goes on
 // with another server than the one a result was begun with.
 func TestMySQLIsMeasured(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	line := mariadbtest.Named(t, mariadbtest.MySQL9)
 	ours := os.Getenv("PATH")
 	t.Setenv("PATH", line.Path())
@@ -224,7 +224,7 @@ func ownDevice(t *testing.T) (dir, device string) {
 
 // TestInstancesAtOnce: cut short after its first run it leaves nothing behind, continues with the second, and tells of each server among several.
 func TestInstancesAtOnce(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel()
 	dir := storage(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -277,7 +277,7 @@ func TestInstancesAtOnce(t *testing.T) {
 
 // TestReplicaAppliesTheBacklog: all of it, and the rows are the primary's.
 func TestReplicaAppliesTheBacklog(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel()
 	dir := storage(t)
 	o := small(t, sheet.Apply, []string{"innodb-16k"}, []string{"write"})
@@ -340,7 +340,7 @@ func TestRunIsRefused(t *testing.T) {
 
 // TestEngineThatDoesNotLoad: a plugin that is none is a cell less, and no crash.
 func TestEngineThatDoesNotLoad(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	dir, plugins := storage(t), t.TempDir()
 	if err := errors.Join(os.Chmod(filepath.Dir(plugins), 0o755), os.WriteFile(filepath.Join(plugins, "ha_rocksdb.so"), []byte("no plugin"), 0o644)); err != nil {
 		t.Fatal(err)

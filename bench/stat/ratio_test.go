@@ -90,7 +90,7 @@ var noises = map[string]noise{
 // TestAgainstItself: the same storage measured twice is the same, or nothing can be said, in 95 of 100 comparisons at
 // least, however it is disturbed.
 func TestAgainstItself(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	for name, n := range noises {
 		random := rand.New(rand.NewPCG(11, 12))
 		const rounds = 1000

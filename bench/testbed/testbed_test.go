@@ -167,7 +167,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 // TestKilledAtEveryBorder: wherever a process is killed, Clean leads to before; and so does the next Open.
 func TestKilledAtEveryBorder(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	needs(t, "mkfs.ext4")
 	for i, point := range []string{
 		"testbed file", "testbed file done", "testbed attach", "testbed attach done", "testbed queue", "testbed queue done", "testbed format", "testbed format done", "testbed mount", "testbed mount done",

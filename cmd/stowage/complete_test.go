@@ -51,7 +51,7 @@ func TestEveryNameIsCompleted(t *testing.T) {
 
 // Each verb has a page, which troff reads without a warning and which ends with exit codes and examples.
 func TestManualPages(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "man1")
 	var out, errOut bytes.Buffer

@@ -124,7 +124,7 @@ func TestDigestReadsServersAndFilesTogether(t *testing.T) {
 // A window of two servers, one with a history and one with sums only: every statement is counted, and none twice. The
 // second is then compared with itself.
 func TestDigestReadsAWindow(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	single, summed := remembering(t, "single", true), remembering(t, "summed", false)
 	writeRows(t, single, 50, 0) // before the window
 	writeRows(t, summed, 50, 0)

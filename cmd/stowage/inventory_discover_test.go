@@ -24,7 +24,7 @@ func TestDiscoverDemo(t *testing.T) {
 	t.Parallel() // it mostly waits
 	for _, topology := range []farm.Topology{farm.ActiveActive, farm.PrimaryReplica, farm.Single} {
 		t.Run(string(topology), func(t *testing.T) {
-			turns.One(t, 4)
+			turns.One(t, 8)
 			f := farmtest.EmptyFarm(t, "r630-ssd", 0)
 			t.Cleanup(f.Down)
 			dir := f.Dir

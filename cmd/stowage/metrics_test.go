@@ -77,7 +77,7 @@ func TestMetricsPassPromtool(t *testing.T) {
 }
 
 func TestAlertRulesPassPromtool(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	promtool(t, nil, "check", "rules", "--lint=all", "--lint-fatal", filepath.Join(prometheusDir, "alerts.yaml"))
 	promtool(t, nil, "test", "rules", filepath.Join(prometheusDir, "alerts_test.yaml"))
 }

@@ -154,7 +154,7 @@ func TestBackupsBesideAPlan(t *testing.T) {
 
 // TestServeBackupsInABrowser: the console is silent, and the grid and the lanes are drawn.
 func TestServeBackupsInABrowser(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	s := serveNow(t, backedWorkspace(t))
 	s.enter()

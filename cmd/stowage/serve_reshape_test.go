@@ -136,7 +136,7 @@ func TestServeReshape(t *testing.T) {
 
 // TestServeReshapeInABrowser: the console is silent, cells and marks are drawn.
 func TestServeReshapeInABrowser(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	s := serveNow(t, reshapedWorkspace(t))
 	s.enter()

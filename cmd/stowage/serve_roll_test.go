@@ -154,7 +154,7 @@ func TestServeRoll(t *testing.T) {
 
 // TestServeRollInABrowser: what a roll tells meanwhile arrives in the grid, the console is silent, and who listens is told.
 func TestServeRollInABrowser(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	dir := rolledWorkspace(t, 150)
 	s := serveNow(t, dir)

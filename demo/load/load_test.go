@@ -22,7 +22,7 @@ import (
 // TestGatedSwings: both homes go to the other side and back, again and again,
 // under load; routing.json vanishes for a moment in between, and clients wait.
 func TestGatedSwings(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	p := newPair(t, 3)
 	begun := time.Now()
@@ -185,7 +185,7 @@ func TestFencedServer(t *testing.T) {
 // for a second and a half: the kernel sent the statement again when it was
 // healed.)
 func TestLateForAShardThatLeft(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	for _, leaves := range []bool{true, false} {
 		t.Run(fmt.Sprintf("leaves %v", leaves), func(t *testing.T) {

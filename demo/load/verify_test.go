@@ -15,7 +15,7 @@ import (
 // TestVerifySeesDamage: one kind of damage after the other on one pair, each
 // mended before the next. A verifier that cannot fail proves nothing.
 func TestVerifySeesDamage(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	p := newPair(t, 2)
 	l := p.start(t, p.options(4, 0))

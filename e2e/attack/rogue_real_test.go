@@ -105,7 +105,7 @@ func TestEveryDoorHasTLS(t *testing.T) {
 // TestLinkKeepsItsTLS: a link that is made anew has the TLS of the one it
 // replaces, and one that is only pointed elsewhere keeps its own.
 func TestLinkKeepsItsTLS(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	mariadbtest.OnEach(t, func(t *testing.T, l mariadbtest.Line) {
 		ca := farmtest.NewAuthority(t)
 		a, dir := secured(t, l, ca, "a")

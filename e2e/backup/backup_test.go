@@ -61,7 +61,7 @@ func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
 
 // What cron calls archives, backs up and verifies what is due, once, and the second call does nothing of it; a run that was cut short is continued.
 func TestDueBacksUpAndVerifies(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	k := farmtest.StartKeptFarm(t)
 	refusedAccounts(t, k)
 	k.KilledIn("both", "before position", "due")

@@ -14,7 +14,7 @@ import (
 
 // Whoever has the vault of a logical backup and nothing else follows RESTORE.txt with a shell: each shard is in a plain server then, with the rows that the live one has.
 func TestShardsLoadedByHand(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	k := farmtest.StartKeptFarm(t)
 	k.Told(grantDump)
 	k.F.CheckLedger() // and the clients end

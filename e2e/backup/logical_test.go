@@ -15,7 +15,7 @@ const grantDump = "GRANT SELECT, SHOW VIEW, TRIGGER, EVENT ON *.* TO backup@'%'"
 // A logical backup of one shard of a pair, while clients write: the account is asked for first; a shard comes out of it into the pair, and it is proven against the
 // live server, which has gone on.
 func TestLogicalBackupOfAShard(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	k := farmtest.StartKeptFarm(t)
 	shard := k.FirstShard()
 	k.Run(farmtest.ExitRefused, "lacks SELECT, SHOW VIEW, TRIGGER, EVENT", "backup", "run", "--kind", "logical")

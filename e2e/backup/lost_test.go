@@ -12,7 +12,7 @@ import (
 // The host of a side is lost for good. Its clients are sent to the twin, the newest backup becomes the side on another host, and they come back to it; no
 // client of the side that is left notices, and both sides have every write.
 func TestALostSideIsRestored(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	k := farmtest.StartKeptFarm(t)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
 	to := k.F.FreeHosts()[0]
@@ -36,7 +36,7 @@ func TestALostSideIsRestored(t *testing.T) {
 
 // The host of a replica is lost for good. Its backup, or one of the primary, becomes the replica on another host; who writes notices nothing.
 func TestALostReplicaIsRestored(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	k := farmtest.StartKeptPrimary(t)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "dbshard001/A")
 	to := k.F.FreeHosts()[0]

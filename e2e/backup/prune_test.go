@@ -12,7 +12,7 @@ import (
 
 // Of two chains the older one is removed from the vault, and what is left leads to any second after its backup. What no rule and no proof covers is named.
 func TestPruneLeavesWhatRestoresNeed(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	k := farmtest.StartKeptFarm(t, "keep: {last: 1}")
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "--full")
 	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")

@@ -18,7 +18,7 @@ import (
 // A shard, and a table of it, comes out of a backup as of a second, beside the one that serves and is written to: with what clients had been told by then, on both
 // sides of the pair. What would act on the shard that serves is left out and named, and nothing that is there is written over.
 func TestShardIsRestoredBesideTheOneThatServes(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	k := farmtest.StartKeptFarm(t)
 	shard := k.FirstShard()
 	in := func(text string) string { return strings.ReplaceAll(text, "SHARD", "`"+shard+"`") }
@@ -122,7 +122,7 @@ func roomFor(t *testing.T, k *farmtest.KeptFarm, shard string) {
 
 // An incremental copy that has nothing to be based on is a full one, which is said; what is planned is asked for once.
 func TestIncrementalWithoutABaseIsFull(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	k := farmtest.StartKeptFarm(t)
 	p := farmtest.RunProgram(t, "", "backup", "run", "--incremental", "--dry-run", "--json", "-C", k.F.Dir)
 	var plan struct {
@@ -142,7 +142,7 @@ func TestIncrementalWithoutABaseIsFull(t *testing.T) {
 
 // A restore of a shard that is killed is continued, and leaves one database, whole; another border with each commit: e2e/long/backup has all.
 func TestShardRestoreKilledOnce(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	k := farmtest.StartKeptFarm(t)
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
 	book, _ := backup.RestoreKind(nil).Runbook("extract")

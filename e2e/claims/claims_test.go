@@ -21,7 +21,7 @@ func TestRunsSideBySide(t *testing.T) {
 
 // Runs that begin at the same moment begin one after the other: no server id, no line of farm.yaml and no client is lost.
 func TestRunsBegunAtTheSameMoment(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	f := farmtest.Raise(t, demo.Options{Pairs: 3, Shards: 1, Hosts: 3, Rows: 50}, 40, nil)
 	f.Onto, f.Wanted = "", "anywhere"

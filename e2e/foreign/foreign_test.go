@@ -16,7 +16,7 @@ import (
 // file, owner, mode or link has changed. The one that has retired does not come up
 // when somebody starts it by mistake.
 func TestNeighbourStartsReadOnly(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	f := farmtest.RaiseForeign(t, demo.Options{Pairs: 2, Shards: 1, Hosts: 2, Rows: 50}, 40,
 		farmtest.Machine{Name: "m1", Way: farmtest.ByMulti, Instances: []farm.InstanceName{"dbshard001a", "dbshard002a"}},

@@ -14,7 +14,7 @@ import (
 // middle of a move, or deletes the first. Every verb that steers goes on working,
 // `out` waits for the table and `retire` for farm.yaml, and a move that was killed is taken back by abort.
 func TestBrokenFilesTakeNoSteeringVerbAway(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	farmFile, table := f.Dir+"/farm.yaml", f.Dir+"/routing.json"

@@ -17,7 +17,7 @@ import (
 // begin. A resume spoke of the run before, which had ended; it speaks of this one,
 // and the move can be begun.
 func TestResumeAfterAKillInEarlyPreflight(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	if p := farmtest.RunProgram(t, "step @ before seed", "move", "first", "-C", f.Dir); p.Code != farmtest.ExitFailed {
@@ -62,7 +62,7 @@ func TestResumeAfterAKillInEarlyPreflight(t *testing.T) {
 // TestKilledBeforeTheRunWasRecorded: the server ids of the plan were spent, nothing else was done, and the same plan was refused for its
 // server ids.
 func TestKilledBeforeTheRunWasRecorded(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	for range 2 {

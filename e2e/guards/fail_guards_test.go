@@ -57,7 +57,7 @@ func TestFenceLastsARestart(t *testing.T) {
 // OPEN_LASTS: the new instance dies right after its first clients came, starts
 // again, takes writes and replicates.
 func TestOpenLastsARestart(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	h := f.HoldAt("after in/flip")
@@ -85,7 +85,7 @@ func TestOpenLastsARestart(t *testing.T) {
 // that slept, and then the step fails. It served nobody, so the undo has no
 // client to wait for; it waits for that write.
 func TestUndoOfInTakesALateWriteAlong(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	h := f.HoldAt("before in/flip")
@@ -120,7 +120,7 @@ func TestUndoOfInTakesALateWriteAlong(t *testing.T) {
 // A side that is down for good in the middle of `out`, behind its fence: its option file says that it
 // takes writes when it starts, so the gate opens at once and the move is undone.
 func TestBackOutOfADeadSide(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	h := f.HoldAt("before out/barrier")
@@ -156,11 +156,11 @@ func TestBackOutOfADeadSide(t *testing.T) {
 // TestCrashedCopyIsComparedAgain: a new instance is killed after its rows were compared, and has lost a row when it is up again. It gets
 // no client. (Recovery of a killed server lost half of a transaction once, and clients read old rows on the new side.)
 func TestCrashedCopyIsComparedAgain(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	for point, lost := range map[string]bool{"before out": true, "before check": true, "before in": false} {
 		t.Run(point, func(t *testing.T) {
-			turns.One(t, 4)
+			turns.One(t, 8)
 			t.Parallel() // it mostly waits
 			f := farmtest.StartFarm(t)
 			h := f.HoldAt(point)

@@ -16,7 +16,7 @@ import (
 // one there. No gate opens to a server that refuses writes, the table comes back
 // as the move wrote it, above its generation, and no client loses a write.
 func TestRoutingTableLostInTheMiddleOfAMove(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	path := f.Dir + "/routing.json"

@@ -41,7 +41,7 @@ func TestEachRunbookIsWhole(t *testing.T) {
 // pairs that have nothing left. The program is killed once in the first half of
 // their borders and once in the second, by turns; e2e/long/shards has them all.
 func TestPairsAreMadeAndTakenAwayWhole(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	points := farmtest.RegroupPoints()
 	half := len(points) / 2

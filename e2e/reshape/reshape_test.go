@@ -104,7 +104,7 @@ func TestTenantsAreReshapedUnderLoad(t *testing.T) {
 
 // The application keeps the columns itself: they come first, then the application that writes them, then the tenants.
 func TestApplicationKeepsColumns(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFilesFarm(t, farm.PrimaryReplica, 3000, files.Clients{Seed: 3, Pause: 8 * time.Millisecond, Keeps: true})
 	f.Spec("keep: triggers", "keep: application")
@@ -128,7 +128,7 @@ func TestApplicationKeepsColumns(t *testing.T) {
 
 // What a spec must not say is refused with its line, before anything is touched.
 func TestSpecsThatDoNotFit(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 1000, files.Clients{Seed: 4})
 	was := f.Definitions()

@@ -135,7 +135,7 @@ func (s *site) agent(name string) (stop func()) {
 // A host is revoked, shown as such wherever people look, and comes back only
 // when somebody asks for it by its name.
 func TestHostIsRevokedAndComesBack(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	if _, err := host.NewLocal(slog.New(slog.DiscardHandler)); err != nil {
 		t.Skipf("NOT TESTED: agents: %v", err)
 	}

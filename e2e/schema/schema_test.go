@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { farmtest.Main(m) }
 // A farm is declared by what it has. A column that one side alone has, a shard that both sides have otherwise, a table too many, and what people write in words of their own: each is
 // named for what it is. Servers are never written to, and the ALTER that is printed makes them equal.
 func TestDriftIsFoundAndMended(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	f := farmtest.StartShardFarm(t)
 	run := func(code int, words string, args ...string) string {
 		t.Helper()

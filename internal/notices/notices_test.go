@@ -20,7 +20,7 @@ const root = "../.."
 // A module came, went or changed its version, and what is handed on with the
 // binaries does not say so.
 func TestNoticesAreOfToday(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	lookAtSources(t)
 	all, err := linked(root)
 	if err != nil {

@@ -257,7 +257,7 @@ func misspell(r *rand.Rand, text string) string {
 // TestCorruptionsHaveTheirCulprits makes mistakes in sources of the example
 // farm, one at a time, and asks whose they are. The generator knows.
 func TestCorruptionsHaveTheirCulprits(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	clean := tellAll(exampleFarm(t))
 	settings := []struct {
@@ -347,7 +347,7 @@ func text(cs []Conflict) string {
 // TestAMoveThatReachedSome: after a move some sources are late. With servers to
 // ask they are the culprits; without, nobody is surely named.
 func TestAMoveThatReachedSome(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel()
 	f := exampleFarm(t)
 	clean := tellAll(f)

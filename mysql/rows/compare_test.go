@@ -22,7 +22,7 @@ import (
 // A comparison that dies after any chunk and is begun again goes on behind the last chunk it had kept, and finds in the
 // end what one that was never cut short finds.
 func TestComparisonGoesOn(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	_, bi, a, b := twins(t)
 	whole := verdict(t, a, b, nil)
@@ -151,7 +151,7 @@ func TestKeysAreShown(t *testing.T) {
 
 // What is no row of a table, each thing spoiled in turn on the copy of a replicating pair.
 func TestComparisonSeesMoreThanRows(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")
@@ -211,7 +211,7 @@ func TestComparisonSeesMoreThanRows(t *testing.T) {
 // What is no row of a table on MySQL: foreign keys, checks, parts of indexes that are expressions, indexes longer than
 // GROUP_CONCAT gives; and a date in a JSON value, whose text is that of a string.
 func TestComparisonSeesMoreThanRowsOnMySQL(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	line := mariadbtest.Named(t, mariadbtest.MySQL9)
 	var servers []*mysql.Server

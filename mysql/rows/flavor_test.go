@@ -12,7 +12,7 @@ import (
 // TestSnapshotsOnEveryFlavor: with clients writing on both sides, a replica that stops at the position of a snapshot of its source,
 // and then of the other side, holds exactly its rows; and one row that is different is found.
 func TestSnapshotsOnEveryFlavor(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	mariadbtest.OnEach(t, func(t *testing.T, l mariadbtest.Line) {
 		ai, bi := l.Start(t, "a"), l.Start(t, "b", "--auto-increment-offset=2")

@@ -208,7 +208,7 @@ func compareOnly(t *testing.T, a, b *mysql.Server, table string, chunkRows int) 
 // TestHashCanBeReadBack: values that hold what is between values are told
 // from those next to them.
 func TestHashCanBeReadBack(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")
 	bi, b := start(t, "b")

@@ -201,7 +201,7 @@ func (m *mutant) overloadsInOneStage() bool {
 }
 
 func TestSpoiltPlansAreCaught(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	each := 2
 	if testing.Short() {
 		each = 1

@@ -34,7 +34,7 @@ func tries(n int) (from, to int) {
 // bound is above the best there is, and what it refuses cannot be done: of a
 // hundred that can be, it may miss one.
 func TestAgainstBruteForce(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	for name, draw := range drawings(3, 5) {
 		t.Run(name, func(t *testing.T) { againstBruteForce(t, draw) })
 	}
@@ -123,7 +123,7 @@ func solve(t *testing.T, seed int, x task) (p placement.Plan, err error) {
 
 // What holds for every plan, whatever its size.
 func TestPlansOfDrawnFarms(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	for name, draw := range drawings(12, 12) {
 		t.Run(name, func(t *testing.T) { plansOfDrawnFarms(t, draw) })
 	}

@@ -49,7 +49,7 @@ func TestPairsOnFeeds(t *testing.T) {
 // TestMixOfTypes: fewest, cheapest and least thirsty are three different
 // mixes, each the best by its own measure.
 func TestMixOfTypes(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	if raced.On {
 		t.Skip("a search takes twenty times as long with the race detector: the tests that are left race the same goroutines")
 	}
@@ -90,7 +90,7 @@ func TestMixOfTypes(t *testing.T) {
 // drained. Moving little comes first, so about what sat on that host moves,
 // and nothing moves in a farm that did not change.
 func TestReplan(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	p := farmProblem(makeFarm(1, 8), true)
 	first := mustSolve(t, p, Options{Effort: 0.2})
 	p.Types[0].Limit = 4
@@ -146,7 +146,7 @@ func TestShrinkMovesLittle(t *testing.T) {
 // TestDeterminism: the same seed gives the same solution on one core and on
 // two, and the bound given by the caller ends the search.
 func TestDeterminism(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	if raced.On {
 		t.Skip("a search takes twenty times as long with the race detector: the tests that are left race the same goroutines")
 	}
@@ -183,7 +183,7 @@ func TestStop(t *testing.T) {
 
 // TestLowerBound: reaching the bound the caller knows ends the search.
 func TestLowerBound(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	p := farmProblem(makeFarm(4, 1), true)
 	var asked atomic.Int64 // asked from several goroutines
 	known := mustSolve(t, p, Options{Effort: 0.1}).Count

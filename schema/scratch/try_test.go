@@ -92,7 +92,7 @@ func TestTryAsksForTheCheapest(t *testing.T) {
 
 // MySQL has no NOCOPY and takes no LOCK beside INSTANT.
 func TestTryOnMySQL(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	line := mariadbtest.Named(t, mariadbtest.MySQL9)
 	t.Setenv("PATH", line.Path())
 	local, err := host.NewLocal(slog.New(slog.DiscardHandler))
@@ -145,7 +145,7 @@ func TestTryOnMySQL(t *testing.T) {
 
 // A few changes that are drawn are done on a real pair; e2e/long/alter does 200.
 func TestJudgedChangesAreDone(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel()
 	s := opened(t)
 	r := altertest.Run(t, altertest.StartPair(t), 3, 20, schema.Around{}, func(tables map[string]string, c schema.Change) (schema.Tried, error) {

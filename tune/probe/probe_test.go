@@ -186,7 +186,7 @@ func TestOptionsOfAProcess(t *testing.T) {
 
 // TestIncludedWithoutEnd: files that include each other a hundred times are read to an end.
 func TestIncludedWithoutEnd(t *testing.T) {
-	turns.One(t, 4)
+	turns.One(t, 8)
 	files := map[string]string{}
 	for n := range 12 {
 		files["etc/"+string(rune('a'+n))+".cnf"] = strings.Repeat("!includedir /etc/\n", 100) + "[mysqld]\nx = 1\n"

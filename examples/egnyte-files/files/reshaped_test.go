@@ -102,7 +102,7 @@ func fillTenant(ctx context.Context, s *latest.Session, tenant string, n int) (c
 // verified and switched on while clients write on both sides. At no look, on no side, does an active tenant carry a version that
 // is not the latest, and no acknowledged write is lost.
 func TestReshapedTenantsStayRight(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	// A client, an applier's thread and the commit of another thread before it can wait for each other, and no server sees that: the client's wait ends it.
 	a, b := mariadbtest.Start(t, "a", "--innodb-lock-wait-timeout=2"), mariadbtest.Start(t, "b", "--innodb-lock-wait-timeout=2")
 	mariadbtest.Ring(t, a, b)
