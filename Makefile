@@ -35,7 +35,7 @@ check: ## what needs no servers: gofmt, vet, the tests of all packages; for the 
 	@scripts/test.sh check
 
 .PHONY: test
-test: ## every promise, sampled, on real servers: a move and a kill in each runbook, all packages (8 minutes; 18 the first time)
+test: ## every promise, sampled, on real servers: a move and a kill in each runbook, all packages (6 minutes; 15 the first time)
 	@scripts/setup.sh test
 	@$(MAKE) --no-print-directory build-tests
 	@scripts/test.sh test

@@ -70,6 +70,7 @@ func TestCallIsAnsweredRefusedAndTold(t *testing.T) {
 
 // isForgotten reports whether the engine knows a call neither as an activity nor as a workflow.
 func isForgotten(t *testing.T, c *Client, id string) bool {
+	time.Sleep(200 * time.Millisecond) // it takes half a minute, and asking takes a processor
 	_, one := c.temporal.WorkflowService().DescribeActivityExecution(t.Context(), &workflowservice.DescribeActivityExecutionRequest{Namespace: c.opts.Namespace, ActivityId: "call/" + id})
 	_, other := c.temporal.DescribeWorkflowExecution(t.Context(), "call/"+id, "")
 	return one != nil && other != nil && isFinal(one) && isFinal(other)
