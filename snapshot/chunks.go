@@ -38,7 +38,7 @@ type Spool interface {
 // Chunked is a snapshot that is read in chunks, each in a view of its own, and goes on after a kill. When all are read, one pass reads the rows again that
 // were changed since the first chunk, in one view, and takes the old ones out: everything is of the position of that view.
 //
-// Keys of parents, and what joins tables to them, are whole numbers.
+// Parents are known by the exact literals of their keys (rows.CopyColumn.Exact). Which of them a collation takes for the same key, and which comes first, only the server says.
 type Chunked struct {
 	Shape    latest.Shape
 	Shard    farm.ShardName
@@ -49,6 +49,9 @@ type Chunked struct {
 	Spool    Spool
 	Rows     int               // of a chunk; 0: 20,000
 	Tell     func(text string) // may be nil
+
+	by     latest.Exact
+	tables map[string]*touchedTable
 }
 
 const (
@@ -64,6 +67,9 @@ func (c *Chunked) Run(ctx context.Context, out io.Writer) (Summary, error) {
 		return Summary{}, err
 	}
 	if _, err := c.Spool.Seek(0, io.SeekEnd); err != nil {
+		return Summary{}, err
+	}
+	if err := c.define(ctx); err != nil {
 		return Summary{}, err
 	}
 	for !c.Progress.IsRead {
@@ -116,7 +122,7 @@ func (c *Chunked) read(ctx context.Context) (p Progress, lines []byte, err error
 		p.From = view.At.String()
 	}
 	p.Reached = view.At.String()
-	lines, rows, last, err := c.lines(ctx, view, c.Shape.ChunkQuery(c.Shard, form, p.After, limit))
+	lines, rows, last, err := c.lines(ctx, view, c.Shape.ChunkQuery(c.Shard, form, c.by, p.After, limit))
 	if last != nil {
 		p.After = last
 	}
@@ -153,9 +159,8 @@ func (c *Chunked) lines(ctx context.Context, view *rows.View, query string) (lin
 	var bad error
 	err = each(ctx, view, query, func(a *rows.Answer) func([][]byte) {
 		k := len(c.Shape.Parent.Key)
-		bad = wholeKeys(a.Columns[:k])
 		w, err := format.New(format.JSONLines, &out, columnsOf(a.Columns[k:]))
-		bad = errors.Join(bad, err)
+		bad = err
 		return func(row [][]byte) {
 			if bad != nil {
 				return
@@ -168,15 +173,6 @@ func (c *Chunked) lines(ctx context.Context, view *rows.View, query string) (lin
 		}
 	}, c.Tenant)
 	return out.Bytes(), count, last, errors.Join(bad, err)
-}
-
-func wholeKeys(columns []rows.AnswerColumn) error {
-	for _, col := range columns {
-		if !strings.HasSuffix(col.Kind, "int") {
-			return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: column %s is %s; --chunks needs integer keys", farm.ErrInput, col.Name, col.Kind), Hint: "leave --chunks out: one view takes any key"}
-		}
-	}
-	return nil
 }
 
 func keyOf(values [][]byte) latest.Key {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -194,7 +193,7 @@ func reportDifference(t *testing.T, got, want []string) {
 	}
 }
 
-// What cannot be corrected is refused: a definition that changed, a log that is gone, keys of text.
+// What cannot be corrected is refused: a definition that changed, a log that is gone.
 func TestChunksRefuse(t *testing.T) {
 	t.Parallel()
 	i, server, shape := chunkedFiles(t, false)
@@ -214,14 +213,6 @@ func TestChunksRefuse(t *testing.T) {
 	}
 	if err := run(shape, func() { i.Exec(t, "ALTER TABLE fs1.folders ADD COLUMN colour INT") }); !errors.Is(err, farm.ErrRefused) {
 		t.Errorf("a definition: %v", err)
-	}
-	i.Exec(t, "USE fs1", "ALTER TABLE versions MODIFY file_id VARCHAR(30) NOT NULL", "ALTER TABLE files MODIFY file_id VARCHAR(30) NOT NULL")
-	shape, err := ShapeOf(t.Context(), server, filesSpec, "fs1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run(shape, func() {}); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), "column file_id is varchar") {
-		t.Errorf("keys of text: %v", err)
 	}
 }
 

@@ -6,12 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
-	"slices"
 	"strings"
-
-	"stowage/mysql/latest"
-	"stowage/mysql/rows"
 )
 
 // finish brings all rows to the position of one view: which parents were changed since the first chunk is read from the binary log up to that position; the
@@ -30,18 +25,14 @@ func (c *Chunked) finish(ctx context.Context, out io.Writer) (s Summary, err err
 	if err != nil {
 		return s, err
 	}
-	c.tell("%d parents were changed since the first chunk; reading those again", len(touched))
+	c.tell("%d keys of parents were changed since the first chunk; reading those again", len(touched.keys))
 	counted := &counting{w: out}
 	w := bufio.NewWriterSize(counted, 256<<10)
-	if s.Rows, err = c.unchanged(w, touched); err != nil {
+	if s.Rows, err = c.unchanged(w, touched.keys); err != nil {
 		return s, err
 	}
-	keys := make([]latest.Key, 0, len(touched))
-	for _, text := range slices.Sorted(maps.Keys(touched)) {
-		keys = append(keys, splitKey(text))
-	}
-	for _, some := range chunksOf(keys) {
-		lines, rows, _, err := c.lines(ctx, view, c.Shape.KeysQuery(c.Shard, s.Form, some))
+	for _, some := range chunksOf(touched.present()) {
+		lines, rows, _, err := c.lines(ctx, view, c.Shape.KeysQuery(c.Shard, s.Form, c.by, some))
 		if err != nil {
 			return s, err
 		}
@@ -71,7 +62,7 @@ func (c *Chunked) unchanged(w io.Writer, touched map[string]bool) (rows int64, e
 			return rows, err
 		}
 		key, row, _ := strings.Cut(line, "\t")
-		if touched[key] {
+		if _, is := touched[key]; is {
 			continue
 		}
 		if _, err := io.WriteString(w, row); err != nil {
@@ -79,17 +70,4 @@ func (c *Chunked) unchanged(w io.Writer, touched map[string]bool) (rows int64, e
 		}
 		rows++
 	}
-}
-
-// parentsWith adds the parents of the tenant that are joined to rows which were changed.
-func (c *Chunked) parentsWith(ctx context.Context, view *rows.View, column string, values []string, into map[string]bool) error {
-	for _, some := range chunksOf(values) {
-		err := each(ctx, view, c.Shape.ParentsQuery(c.Shard, column, some), func(*rows.Answer) func([][]byte) {
-			return func(row [][]byte) { into[joinKey(keyOf(row))] = true }
-		}, c.Tenant)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

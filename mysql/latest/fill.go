@@ -81,11 +81,7 @@ func (s Shape) carriedFrom() []string {
 
 // keys are the next keys of a tenant. Nothing is locked.
 func (s *Session) keys(ctx context.Context, shard farm.ShardName, tenant string, after Key, n int) ([]Key, error) {
-	list := make([]string, len(s.Parent.Key))
-	for i, k := range s.Parent.Key {
-		list[i] = "QUOTE(p." + mysql.Ident(k) + ")"
-	}
-	query := "SELECT " + strings.Join(list, ", ") + " FROM " + at(shard, s.Parent.Table) + " p WHERE p." + mysql.Ident(s.Parent.Tenant) + " = ?" + s.beyond(after) + " ORDER BY " + names("p", s.Parent.Key, "") + " LIMIT " + strconv.Itoa(n)
+	query := "SELECT " + s.literals() + " FROM " + at(shard, s.Parent.Table) + " p WHERE p." + mysql.Ident(s.Parent.Tenant) + " = ?" + s.beyond(after) + " ORDER BY " + names("p", s.Parent.Key, "") + " LIMIT " + strconv.Itoa(n)
 	rows, err := s.conn.QueryContext(ctx, query, tenant)
 	if err != nil {
 		return nil, s.server.Fail("read keys", err)
@@ -100,6 +96,17 @@ func (s *Session) keys(ctx context.Context, shard farm.ShardName, tenant string,
 		out = append(out, key)
 	}
 	return out, s.server.Fail("read keys", rows.Err())
+}
+
+// literals shows the key of p. Bytes have no character set: MySQL makes no QUOTE of them.
+func (s Shape) literals() string {
+	list := make([]string, len(s.Parent.Key))
+	for i, k := range s.Parent.Key {
+		if list[i] = "QUOTE(p." + mysql.Ident(k) + ")"; i < len(s.Parent.Bytes) && s.Parent.Bytes[i] {
+			list[i] = "CONCAT('X''', HEX(p." + mysql.Ident(k) + "), '''')"
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 func scanKey(rows *sql.Rows, columns int, more ...any) (Key, error) {

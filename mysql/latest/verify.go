@@ -62,11 +62,7 @@ func (s *Session) compare(ctx context.Context, shard farm.ShardName, tenant, mor
 	if err := s.conn.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(SUM("+s.differ()+"), 0)"+from, tenant).Scan(&v.Rows, &v.Mismatches); err != nil || v.Mismatches == 0 {
 		return v, s.server.Fail("compare rows", err)
 	}
-	list := make([]string, len(s.Parent.Key))
-	for i, k := range s.Parent.Key {
-		list[i] = "QUOTE(p." + mysql.Ident(k) + ")"
-	}
-	rows, err := s.conn.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+from+" AND "+s.differ()+" ORDER BY "+names("p", s.Parent.Key, "")+" LIMIT "+itoa(most), tenant)
+	rows, err := s.conn.QueryContext(ctx, "SELECT "+s.literals()+from+" AND "+s.differ()+" ORDER BY "+names("p", s.Parent.Key, "")+" LIMIT "+itoa(most), tenant)
 	if err != nil {
 		return v, s.server.Fail("compare rows", err)
 	}

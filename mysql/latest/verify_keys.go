@@ -15,13 +15,9 @@ import (
 // VerifyKeys compares some parents of any tenants, as rows are now, and says of each tenant with a wrong one what is wrong. Tenants none of whose flags is set are left out.
 func (s *Session) VerifyKeys(ctx context.Context, shard farm.ShardName, keys []Key) (map[string]Verdict, error) {
 	out := map[string]Verdict{}
-	list := make([]string, len(s.Parent.Key))
-	for i, k := range s.Parent.Key {
-		list[i] = "QUOTE(p." + mysql.Ident(k) + ")"
-	}
 	table, _ := s.tenantRow(shard)
 	flags := "(t." + mysql.Ident(s.Tenant.Migrated) + " <> 0 OR t." + mysql.Ident(s.Tenant.Active) + " <> 0)"
-	query := "SELECT " + strings.Join(list, ", ") + ", t." + mysql.Ident(s.Tenant.Key) + " FROM " + at(shard, s.Parent.Table) + " p JOIN " + table + " t ON t." + mysql.Ident(s.Tenant.Key) + " = p." + mysql.Ident(s.Parent.Tenant) +
+	query := "SELECT " + s.literals() + ", t." + mysql.Ident(s.Tenant.Key) + " FROM " + at(shard, s.Parent.Table) + " p JOIN " + table + " t ON t." + mysql.Ident(s.Tenant.Key) + " = p." + mysql.Ident(s.Parent.Tenant) +
 		" LEFT JOIN " + at(shard, s.Child.Table) + " c ON c." + mysql.Ident(s.Child.Key) + " = (" + s.latestKey(shard, "p") + ") WHERE " + anyOf("p", s.Parent.Key, keys) + " AND " + flags + " AND " + s.differ()
 	err := s.within(ctx, true, func() error {
 		rows, err := s.conn.QueryContext(ctx, query)
@@ -143,7 +139,7 @@ func literal(kind rows.PlainKind, value []byte) string {
 	case kind == rows.PlainInt || kind == rows.PlainUint || kind == rows.PlainFloat:
 		return string(value)
 	case kind == rows.PlainBytes:
-		return fmt.Sprintf("X'%x'", value)
+		return fmt.Sprintf("X'%X'", value)
 	}
 	return mysql.Quote(string(value))
 }

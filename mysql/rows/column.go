@@ -17,6 +17,7 @@ type CopyColumn struct {
 	Kind      string // DATA_TYPE: varchar
 	Type      string // COLUMN_TYPE: varchar(20)
 	Charset   string // of text, "" for anything else
+	Collation string // of text
 	Unsigned  bool
 	Generated bool // computed by the server: read and compared, never written
 	width     int  // of BINARY(n) and addresses: an event comes without trailing zero bytes

@@ -118,7 +118,7 @@ func tablesOf(ctx context.Context, s mysql.Door, databases []string) ([]*CopyTab
 
 func (t *CopyTable) add(r map[string]string) {
 	kind := strings.ToLower(r["kind"])
-	col := CopyColumn{Name: r["col"], Kind: kind, Type: r["type"], Charset: r["charset"], Unsigned: strings.Contains(r["type"], "unsigned"),
+	col := CopyColumn{Name: r["col"], Kind: kind, Type: r["type"], Charset: r["charset"], Collation: r["coll"], Unsigned: strings.Contains(r["type"], "unsigned"),
 		Generated: r["computed"] != "", width: widthOf(kind, r["type"]), isLocal: kind == "bigint" && isPeriod(r["computed"])}
 	if !col.Generated {
 		t.written = append(t.written, len(t.Columns))

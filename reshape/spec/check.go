@@ -32,6 +32,11 @@ func (s Spec) Complete(t Tables) Spec {
 	if key := t[s.Child.Table].primary(); s.Child.Key == "" && len(key) == 1 {
 		s.Child.Key = key[0]
 	}
+	s.Parent.Bytes = make([]bool, len(s.Parent.Key))
+	for n, name := range s.Parent.Key {
+		of, _ := t[s.Parent.Table].Column(name)
+		s.Parent.Bytes[n] = strings.HasPrefix(of.Type, "binary(") || strings.HasPrefix(of.Type, "varbinary(")
+	}
 	s.Carry = slices.Clone(s.Carry)
 	for n, c := range s.Carry {
 		from, _ := t[s.Child.Table].Column(c.From)

@@ -49,6 +49,7 @@ type Parent struct {
 	Table  string   `json:"table"`
 	Tenant string   `json:"tenant"`
 	Key    []string `json:"key,omitempty"` // none: the primary key
+	Bytes  []bool   `json:"-"`             // which columns of the key are BINARY or VARBINARY; Complete knows
 }
 
 // Child is the table they come from.
