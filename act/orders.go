@@ -244,6 +244,11 @@ func (a *Act) steer(ctx context.Context, run store.Run) (func(), error) {
 	}, nil
 }
 
+// ThrottleAlone gives a program that is no run a throttle: it looks at the servers as a run does, and nobody steers it.
+func (a *Act) ThrottleAlone() {
+	a.Throttle = newThrottle(placement.Budgets{}, nil, a.inRotation)
+}
+
 // budgetsOf are those of the plan; a run that is not of a plan has the
 // defaults.
 func (a *Act) budgetsOf(run store.Run) placement.Budgets {

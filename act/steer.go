@@ -85,6 +85,9 @@ func (s *Steer) watch(ctx context.Context) {
 
 // Now is what holds, and a channel that is closed when that changes.
 func (s *Steer) Now() (Steering, <-chan struct{}) {
+	if s == nil { // of a program that is no run: nobody steers it
+		return Steering{}, nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now, s.changed

@@ -48,12 +48,13 @@ type Pace struct {
 
 	mu       sync.Mutex
 	governor *pace.Governor
+	alone    bool // nobody was there to be disturbed, when it was last looked
 }
 
 // Begin follows a copy until done is called: those servers, and all that are in
 // rotation on these hosts, of which the first is where it writes.
 func (t *Throttle) Begin(ctx context.Context, servers []*mysql.Server, hosts ...farm.HostName) (p *Pace, done func()) {
-	return t.begin(ctx, false, servers, hosts)
+	return t.begin(ctx, t.limits, false, servers, hosts)
 }
 
 // gentle is the rate at which a copy begins that nobody waits for: 32 MB/s; by 15 % a second it is at 100 within some eight seconds.
@@ -62,19 +63,46 @@ const gentle = 32 << 20
 // BeginGently is Begin for a copy that nobody waits for. It first learns for three seconds what is usual, begins slowly, rises while the servers are calm, and is
 // slowed by what clients feel. Where nobody is there to be disturbed it begins at full speed.
 func (t *Throttle) BeginGently(ctx context.Context, servers []*mysql.Server, hosts ...farm.HostName) (p *Pace, done func()) {
-	return t.begin(ctx, true, servers, hosts)
-}
-
-func (t *Throttle) begin(ctx context.Context, gently bool, servers []*mysql.Server, hosts []farm.HostName) (p *Pace, done func()) {
 	if t == nil {
 		return nil, func() {}
 	}
 	limits := t.limits
-	watched := t.sight.watch(servers, hosts, gently)
-	if gently && len(watched.servers) > 0 && !watched.settle(ctx).Quiet {
-		limits.Begin = gentle
+	limits.Begin = gentle
+	return t.begin(ctx, limits, true, servers, hosts)
+}
+
+// Rows that are written under clients, each a kilobyte (reshape): how fast they begin, and how fast they always go on, in bytes a second. A copy's floor is more than a server can write of them.
+const (
+	rowsBegin = 1 << 20
+	rowsFloor = 128 << 10
+	rowsLoad  = 1.6 // statements of 1.15 times the usual time are too much, and 1.075 times is the end of calm
+)
+
+// BeginRows is BeginGently for rows that are written under clients. Moved is told of each piece.
+func (t *Throttle) BeginRows(ctx context.Context, servers []*mysql.Server, hosts ...farm.HostName) (p *Pace, done func()) {
+	if t == nil {
+		return nil, func() {}
 	}
-	p = &Pace{throttle: t, target: hosts[0], governor: pace.NewGovernor(limits)}
+	limits := t.limits
+	limits.Begin, limits.Floor, limits.Load = rowsBegin, rowsFloor, rowsLoad
+	return t.begin(ctx, limits, true, servers, hosts)
+}
+
+// begin follows a copy. gently: it first learns what is usual, and begins as its limits say where somebody may be disturbed.
+func (t *Throttle) begin(ctx context.Context, limits pace.Limits, gently bool, servers []*mysql.Server, hosts []farm.HostName) (p *Pace, done func()) {
+	if t == nil {
+		return nil, func() {}
+	}
+	watched := t.sight.watch(servers, hosts, gently)
+	p = &Pace{throttle: t, target: hosts[0]}
+	if !gently || len(watched.servers) == 0 {
+		limits.Begin = 0
+	} else if r := watched.settle(ctx); r.Lag > limits.Lag {
+		limits.Begin = limits.Floor
+	} else if p.alone = r.Quiet; p.alone {
+		limits.Begin = 0
+	}
+	p.governor = pace.NewGovernor(limits)
 	t.mu.Lock()
 	t.copies[p] = true
 	t.mu.Unlock()
@@ -115,12 +143,23 @@ func (p *Pace) govern(ctx context.Context, watched *watched) {
 		before, at = moved, now
 		p.mu.Lock()
 		p.governor.Step(max(0, flow), reading)
+		p.alone = reading.Quiet
 		inVain := p.governor.SlowedInVain()
 		p.mu.Unlock()
 		if inVain {
 			watched.relearn()
 		}
 	}
+}
+
+// Alone reports whether nobody was there to be disturbed, when it was last looked.
+func (p *Pace) Alone() bool {
+	if p == nil {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.alone
 }
 
 // Moved is told how many bytes have gone in all.
@@ -198,19 +237,22 @@ func (t *Throttle) count(target farm.HostName) (all, here int) {
 const longestRest = 5 * time.Second
 
 // Rest is for copies in pieces, of rows: called before each piece, it rests for
-// so long that the share of the time at work is the share of the rate that is
-// left. A person's 0 holds it for as long as it is said. The streams of one
+// so long that the bytes of the last piece keep to the rate; of a piece whose
+// bytes Moved is not told, for so long that the share of the time at work is the
+// share of the rate that is left. A person's 0 holds it for as long as it is said. The streams of one
 // copy rest one after the other, each since the last rest.
 func (p *Pace) Rest() func(context.Context) error {
 	var mu sync.Mutex
-	began := time.Time{}
+	began, before := time.Time{}, int64(0)
 	return func(ctx context.Context) error {
 		if p == nil {
 			return ctx.Err()
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		rest := p.restAfter(began)
+		moved := p.moved.Load()
+		rest := p.restAfter(began, moved-before)
+		before = moved
 		for p.Rate() == 0 {
 			if !pause(ctx, look) {
 				return context.Cause(ctx)
@@ -224,9 +266,14 @@ func (p *Pace) Rest() func(context.Context) error {
 	}
 }
 
-func (p *Pace) restAfter(began time.Time) time.Duration {
+func (p *Pace) restAfter(began time.Time, bytes int64) time.Duration {
 	rate, full := p.Rate(), p.throttle.full()
-	if began.IsZero() || rate <= 0 || rate >= full {
+	switch {
+	case began.IsZero() || rate <= 0:
+		return 0
+	case bytes > 0:
+		return min(longestRest, max(0, time.Duration(float64(bytes)/float64(rate)*float64(time.Second))-time.Since(began)))
+	case rate >= full:
 		return 0
 	}
 	return min(longestRest, time.Duration(float64(time.Since(began))*(float64(full)/float64(rate)-1)))

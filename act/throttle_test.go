@@ -50,6 +50,42 @@ func TestACopyIsPacedByWhatClientsFeel(t *testing.T) {
 	}
 }
 
+// TestARestKeepsToTheRate: of pieces whose bytes are told, the rest is what the rate leaves; a piece that took longer has none.
+func TestARestKeepsToTheRate(t *testing.T) {
+	throttle := newThrottle(placement.Budgets{}, nil, func(...farm.HostName) []*mysql.Server { return nil })
+	p := &Pace{throttle: throttle, target: "h", governor: pace.NewGovernor(pace.Limits{Ceiling: pace.NoLimit, Begin: 1 << 20, Floor: 1 << 10})}
+	began := time.Now().Add(-100 * time.Millisecond)
+	if rest := p.restAfter(began, 512<<10); rest < 350*time.Millisecond || rest > 400*time.Millisecond {
+		t.Errorf("half a megabyte of one a second took 100 ms, and the rest is %s", rest)
+	}
+	if rest := p.restAfter(began, 50<<10); rest != 0 {
+		t.Errorf("50 KB of a megabyte a second took 100 ms, and the rest is %s", rest)
+	}
+	if rest := p.restAfter(began, 1<<30); rest != longestRest {
+		t.Errorf("a gigabyte: %s", rest)
+	}
+}
+
+// TestRowsBeginSlowly: beside clients at rowsBegin, alone at full speed, and beside a replica that is behind at the floor.
+func TestRowsBeginSlowly(t *testing.T) {
+	t.Parallel() // it mostly waits
+	i := mariadbtest.Start(t, "a", "--userstat=ON")
+	server := mysqltest.Open(t, i)
+	begin := func() (rate int64, alone bool) {
+		throttle := newThrottle(placement.Budgets{}, nil, func(...farm.HostName) []*mysql.Server { return nil })
+		p, done := throttle.BeginRows(t.Context(), []*mysql.Server{server}, "h")
+		defer done()
+		return p.Rate(), p.Alone()
+	}
+	if rate, alone := begin(); rate != pace.NoLimit || !alone {
+		t.Errorf("nobody is there: %d, %v", rate, alone)
+	}
+	clientsOf(t, i)
+	if rate, alone := begin(); rate != rowsBegin || alone {
+		t.Errorf("beside clients: %d, %v", rate, alone)
+	}
+}
+
 // clientsOf lets four clients ask until the test ends; slower makes each question take four times as long.
 func clientsOf(t *testing.T, i *mariadbtest.Instance) (slower func()) {
 	db := i.DB(t, mariadbtest.App, "")

@@ -32,6 +32,7 @@ func (a *Act) Apply(ctx context.Context, sp spec.Spec, tell func(format string, 
 	if sp.Keep != spec.Applier {
 		return &farm.Error{Op: "apply changes", Subject: fmt.Sprintf("%s:%d", sp.File, sp.Line("keep")), Err: fmt.Errorf("%w: keep is %s; there is nothing to apply", farm.ErrInput, sp.Keep), Hint: "set keep: applier and max_lag in the spec: docs/guide/reshape.md"}
 	}
+	a.ThrottleAlone()
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	some := false

@@ -130,35 +130,33 @@ func (x *applier) refill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, rows := 0, 0
-	for _, f := range flags {
-		if !f.Migrated && !f.Active {
+	servers, err := x.readable(ctx)
+	if err != nil {
+		return err
+	}
+	f, done := x.act.filler(ctx, &x.pair, servers)
+	defer done()
+	n, told := 0, time.Now()
+	var rows int64
+	for _, flag := range flags {
+		if !flag.Migrated && !flag.Active {
 			continue
 		}
 		if n++; n == 1 {
 			x.tell("%s: all its migrated tenants are filled in again, and read from their children until then", x.anew)
 		}
-		var last latest.Key
-		chunk, whole := firstChunk, false
-		err := x.act.at(ctx, x.sp, x.pair.Name, Member{x.shard, f.ID}, silent, func(s *latest.Session, _ *mysql.Server) error {
-			for !whole {
-				began := time.Now()
-				c, err := s.Fill(ctx, x.shard, f.ID, last, chunk)
-				if errors.Is(err, latest.ErrBusy) {
-					chunk = max(1, chunk/2)
-				}
-				if err != nil {
-					return err
-				}
-				chunk = nextChunk(chunk, time.Since(began))
-				last, whole = c.Last, c.Last == nil
-				rows += c.Parents
+		var at filled
+		err := f.tenant(ctx, x.sp, x.pair.Name, Member{x.shard, flag.ID}, &at, silent, func() error {
+			if time.Since(told) > tellStale {
+				told = time.Now()
+				x.tell("filling in again: %s so far%s", farm.Counted(rows+at.Parents, "row"), f.pace.Slowed())
 			}
 			return nil
 		})
 		if err != nil && !errors.Is(err, latest.ErrNoTenant) {
-			return fmt.Errorf("fill in tenant %s again: %w", f.ID, err)
+			return fmt.Errorf("fill in tenant %s again: %w", flag.ID, err)
 		}
+		rows += at.Parents
 	}
 	if n > 0 {
 		x.tell("%s with %s filled in again", farm.Counted(n, "tenant"), farm.Counted(rows, "row"))

@@ -6,17 +6,20 @@ import (
 	"fmt"
 	"time"
 
+	"stowage/act"
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/mysql/latest"
+	"stowage/reshape/spec"
 	"stowage/store"
 )
 
-// Chunks begin small, and grow or shrink until one takes chunkTime: for so long a client may wait for a row.
+// Chunks begin small, and grow or shrink until one takes so long as a client may wait for one of its rows; longer where there are no clients.
 const (
-	firstChunk = 200
+	firstChunk = 50
 	largeChunk = 4000
-	chunkTime  = 100 * time.Millisecond
+	besideTime = 10 * time.Millisecond
+	aloneTime  = 100 * time.Millisecond
 	busyPause  = 50 * time.Millisecond
 	keepEach   = time.Second // how often a tenant's place is kept
 	tellEach   = time.Second
@@ -47,13 +50,9 @@ func (w *work) keepFilled(m Member, f filled) error {
 
 // fill fills in the tenants of the wave, one after the other.
 func (w *work) fill(ctx context.Context) error {
-	var hosts []farm.HostName
-	for _, side := range w.pair.SideNames() {
-		hosts = append(hosts, w.pair.Sides[side].Host)
-	}
-	pace, done := w.act.Throttle.Begin(ctx, w.servers, hosts...)
+	f, done := w.act.filler(ctx, w.pair, w.servers)
 	defer done()
-	f := &filling{work: w, rest: pace.Rest(), moved: pace.Moved, why: pace.Slowed, chunk: firstChunk}
+	told := time.Now()
 	for n, m := range w.members() {
 		at, err := w.filled(m)
 		if err != nil {
@@ -62,9 +61,20 @@ func (w *work) fill(ctx context.Context) error {
 		if at.Whole {
 			continue
 		}
-		f.label = fmt.Sprintf("tenant %s, %d of %d", m, n+1, len(w.members()))
-		if err := w.act.at(ctx, w.wave.Spec, w.pair.Name, m, w.waits(m), func(s *latest.Session, _ *mysql.Server) error { return f.tenant(ctx, s, m) }); err != nil {
-			return err
+		kept := time.Now()
+		err = f.tenant(ctx, w.wave.Spec, w.pair.Name, m, &at, w.waits(m), func() error {
+			if time.Since(told) > tellEach {
+				told = time.Now()
+				w.say("tenant %s, %d of %d: %s filled in%s", m, n+1, len(w.members()), farm.Counted(at.Parents, "row"), f.pace.Slowed())
+			}
+			if !at.Whole && time.Since(kept) < keepEach {
+				return nil
+			}
+			kept = time.Now()
+			return w.keepFilled(m, at)
+		})
+		if err != nil {
+			return errors.Join(err, w.keepFilled(m, at))
 		}
 	}
 	return nil
@@ -81,61 +91,71 @@ func (w *work) waits(m Member) func(error) {
 	}
 }
 
-// filling is the state of one pair's filling in.
-type filling struct {
-	*work
+// filler fills in tenants of one pair, as fast as the throttle lets it.
+type filler struct {
+	act   *Act
+	pace  *act.Pace
 	rest  func(context.Context) error
-	moved func(int64)
-	why   func() string
-	label string
 	chunk int   // parents
 	bytes int64 // written, as an estimate
-	told  time.Time
+}
+
+// filler begins to look at a pair: at these servers, and at all in rotation on their hosts. done ends that.
+func (a *Act) filler(ctx context.Context, pair *farm.Pair, servers []*mysql.Server) (f *filler, done func()) {
+	var hosts []farm.HostName
+	for _, side := range pair.SideNames() {
+		hosts = append(hosts, pair.Sides[side].Host)
+	}
+	pace, done := a.Throttle.BeginRows(ctx, servers, hosts...)
+	return &filler{act: a, pace: pace, rest: pace.Rest(), chunk: firstChunk}, done
 }
 
 // rowBytes is what a row that is written is taken for where the throttle counts bytes: its two images in the log and its pages.
 const rowBytes = 1 << 10
 
-func (f *filling) tenant(ctx context.Context, s *latest.Session, m Member) error {
-	at, err := f.filled(m)
+// lookBytes is what a row is taken for that is read and right already.
+const lookBytes = 1 << 7
+
+// tenant fills in what is left of a tenant, where it is served. more hears of each chunk; its error ends the work.
+func (f *filler) tenant(ctx context.Context, sp spec.Spec, pair farm.PairName, m Member, at *filled, waits func(error), more func() error) error {
+	return f.act.at(ctx, sp, pair, m, waits, func(s *latest.Session, _ *mysql.Server) error {
+		for !at.Whole {
+			if err := f.rest(ctx); err != nil {
+				return err
+			}
+			if err := f.next(ctx, s, m, at); err != nil {
+				return err
+			}
+			if err := more(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// next fills in one chunk.
+func (f *filler) next(ctx context.Context, s *latest.Session, m Member, at *filled) error {
+	began := time.Now()
+	c, err := s.Fill(ctx, m.Shard, m.Tenant, at.Last, f.chunk)
+	if errors.Is(err, latest.ErrBusy) {
+		f.chunk = max(1, f.chunk/2)
+	}
 	if err != nil {
 		return err
 	}
-	kept := time.Now()
-	for !at.Whole {
-		if err := f.rest(ctx); err != nil {
-			return err
-		}
-		began := time.Now()
-		c, err := s.Fill(ctx, m.Shard, m.Tenant, at.Last, f.chunk)
-		if errors.Is(err, latest.ErrBusy) {
-			f.chunk = max(1, f.chunk/2)
-		}
-		if err != nil {
-			if keepErr := f.keepFilled(m, at); keepErr != nil {
-				return keepErr
-			}
-			return err
-		}
-		f.chunk = nextChunk(f.chunk, time.Since(began))
-		f.bytes += c.Changed * rowBytes
-		f.moved(f.bytes)
-		at = filled{Last: c.Last, Parents: at.Parents + int64(c.Parents), Whole: c.Last == nil}
-		if at.Whole || time.Since(kept) > keepEach {
-			if err := f.keepFilled(m, at); err != nil {
-				return err
-			}
-			kept = time.Now()
-		}
-		if time.Since(f.told) > tellEach {
-			f.told = time.Now()
-			f.say("%s: %s filled in%s", f.label, farm.Counted(at.Parents, "row"), f.why())
-		}
+	goal := besideTime
+	if f.pace.Alone() {
+		goal = aloneTime
 	}
+	f.chunk = nextChunk(f.chunk, time.Since(began), goal)
+	f.bytes += c.Changed*rowBytes + int64(c.Parents)*lookBytes
+	f.pace.Moved(f.bytes)
+	*at = filled{Last: c.Last, Parents: at.Parents + int64(c.Parents), Whole: c.Last == nil}
 	return nil
 }
 
-func nextChunk(rows int, took time.Duration) int {
-	factor := min(2, max(0.5, float64(chunkTime)/float64(max(took, time.Millisecond))))
+func nextChunk(rows int, took, goal time.Duration) int {
+	factor := min(2, max(0.5, float64(goal)/float64(max(took, time.Millisecond))))
 	return max(10, min(largeChunk, int(float64(rows)*factor)))
 }
