@@ -20,10 +20,13 @@ import (
 type Verification struct {
 	Source, Copied *mysql.Server
 	Patience       time.Duration // for either end to reach a position
-	Databases      []string      // nil: all
-	Begin          rows.Progress
-	Keep           func(context.Context, rows.Progress) error
-	Tell           func(string)
+	// Replication is the account by which the copy replicates from Source until it stops, where it has another source: MySQL applies a binary log in its order, and only
+	// in that of Source is all of a position of Source before all else. nil: the copy replicates from Source already.
+	Replication *mysql.Account
+	Databases   []string // nil: all
+	Begin       rows.Progress
+	Keep        func(context.Context, rows.Progress) error
+	Tell        func(string)
 	// Repair, when asked for, makes the copy equal where its rows differ, and then compares everything once more.
 	Repair bool
 	// Connected allows a repair while clients are connected: the copy was taken out of rotation, and pools may still hold their connections.
@@ -92,7 +95,12 @@ func (v *Verification) once(ctx context.Context) (rows.Verdict, error) {
 		return rows.Verdict{}, err
 	}
 	defer snap.Close()
-	if err := v.Copied.StopAt(ctx, snap.At, v.Patience); err != nil {
+	if v.Replication == nil {
+		err = v.Copied.StopAt(ctx, snap.At, v.Patience)
+	} else {
+		err = v.Copied.StopAtWith(ctx, v.Source.Address(), *v.Replication, snap.At, v.Patience)
+	}
+	if err != nil {
 		return rows.Verdict{}, err
 	}
 	verdict, err := v.compare(ctx, snap, v.Begin)

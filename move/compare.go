@@ -52,7 +52,7 @@ func (r *replacement) compareWith(ctx context.Context, sources []*mysql.Server) 
 
 func (r *replacement) compareAtBarrier(ctx context.Context, source *mysql.Server, kept compared) error {
 	v := compare.Verification{
-		Source: source, Copied: r.Returns, Patience: r.Settings.CatchUp, Begin: kept.With[string(source.Name())],
+		Source: source, Copied: r.Returns, Patience: r.Settings.CatchUp, Begin: kept.With[string(source.Name())], Replication: &r.mover.Replication,
 		Keep: func(ctx context.Context, p rows.Progress) error {
 			kept.With[string(source.Name())] = p
 			return r.writeCompared(ctx, kept)
