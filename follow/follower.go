@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	flushEvery = 10 * time.Millisecond // lines wait for each other no longer
+	flushEvery = 10 * time.Millisecond // lines wait for those behind them no longer, and not at all for what has not come
 	idleWait   = 100 * time.Millisecond
 	saveEvery  = 250 * time.Millisecond // what is at most repeated after a kill
 	lookEvery  = time.Second            // at who serves, and where the shard is
@@ -47,14 +47,16 @@ type Follower struct {
 	skipped bool // something was left out that To does not hold
 	whole   bool // no transaction is half handed out
 
+	saving                 chan error // how the keeping of a position ends that goes on beside the reading; nil: none does
 	flushed, saved, looked time.Time
 }
 
 // Run follows until ctx ends, To is reached, or what is read ends it. The
 // position is kept in any case.
-func (f *Follower) Run(ctx context.Context) error {
+func (f *Follower) Run(ctx context.Context) (err error) {
 	f.at = f.State.At()
 	f.kept = f.at
+	defer func() { err = errors.Join(err, f.settled()) }() // nothing is written after the end
 	for {
 		next, err := f.onPair(ctx)
 		// Where the old place has nothing more to say, what it says of itself is of no interest.
@@ -146,7 +148,7 @@ func (f *Follower) read(ctx context.Context) (*feed.Handover, error) {
 	for {
 		wait := idleWait
 		if !f.flushed.IsZero() {
-			wait = flushEvery
+			wait = 0
 		}
 		p, ok, err := f.reader.Next(ctx, wait)
 		if err != nil {
@@ -215,23 +217,7 @@ func (f *Follower) let(ctx context.Context, isIdle bool) error {
 	if time.Since(f.saved) < saveEvery {
 		return nil
 	}
-	return f.keep(ctx)
-}
-
-// keep keeps the end of the last transaction that was handed out whole.
-func (f *Follower) keep(ctx context.Context) error {
-	f.saved = time.Now()
-	if f.skipped || f.at.Equal(f.kept) && f.State.Position != "" {
-		return f.Sink.Flush()
-	}
-	if err := f.Sink.Settle(ctx); err != nil {
-		return err
-	}
-	f.kept, f.State.Position = f.at, f.at.String()
-	if f.Keep == nil {
-		return nil
-	}
-	return f.Keep(f.State)
+	return f.begin(ctx)
 }
 
 // look goes to a side that serves where the one that is read does not any

@@ -116,16 +116,15 @@ func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, sch
 // Close ends the reader.
 func (r *BinlogReader) Close() { r.syncer.Close() }
 
-// Next is the next change. It waits for one until wait has passed; ok is false then.
+// Next is the next change. It waits for one until wait has passed, not at all with 0; ok is false then.
 func (r *BinlogReader) Next(ctx context.Context, wait time.Duration) (c Change, ok bool, err error) {
-	limited, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
+	end := time.Now().Add(wait)
 	for {
 		if len(r.pending) > 0 {
 			c, r.pending = r.pending[0], r.pending[1:]
 			return c, true, nil
 		}
-		e, err := r.stream.GetEvent(limited)
+		e, err := r.event(ctx, end)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return c, false, ctx.Err()
@@ -141,6 +140,29 @@ func (r *BinlogReader) Next(ctx context.Context, wait time.Duration) (c Change, 
 			return c, ok, err
 		}
 	}
+}
+
+// over is a context that has ended: who waits with it takes what is there.
+var over = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// event is the next one. What has come already costs no timer. GetEvent takes any of what is ready, the end of its context, too: so it
+// is asked a few times.
+func (r *BinlogReader) event(ctx context.Context, end time.Time) (*binlog.BinlogEvent, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for range 4 {
+		if e, err := r.stream.GetEvent(over); !errors.Is(err, context.Canceled) {
+			return e, err
+		}
+	}
+	limited, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	return r.stream.GetEvent(limited)
 }
 
 // IsReaderRefused reports that the server itself ended a reader, with an error
