@@ -114,7 +114,9 @@ func (f *Follower) onPair(ctx context.Context) (*feed.Handover, error) {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, farm.ErrRefused) {
 		always, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer done()
-		err = errors.Join(err, f.keep(always))
+		if e := f.keep(always); !errors.Is(err, e) { // a sink says once why it takes no more
+			err = errors.Join(err, e)
+		}
 	}
 	return next, err
 }
@@ -193,6 +195,8 @@ func (f *Follower) take(ctx context.Context, p feed.Piece) error {
 		var odd *misfit
 		if err := f.lines.take(ctx, p); errors.As(err, &odd) {
 			return f.refuse(odd.why)
+		} else if errors.Is(err, farm.ErrRefused) {
+			return f.refusedBySink(err)
 		} else if err != nil {
 			return err
 		}

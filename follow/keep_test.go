@@ -4,18 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"stowage/farm"
 	"stowage/internal/mariadbtest"
 	"stowage/internal/mysqltest"
 )
 
-// picky is a sink that counts lines.
-type picky struct{ took atomic.Int64 }
+// picky is a sink that does not take some lines, and counts those that it took.
+type picky struct {
+	took  atomic.Int64
+	dread string // in lines that it refuses
+}
 
 func (p *picky) Put(_, line []byte) error {
+	if p.dread != "" && strings.Contains(string(line), p.dread) {
+		return &farm.Error{Op: "write", Err: fmt.Errorf("%w: too large", farm.ErrRefused), Hint: "make room"}
+	}
 	p.took.Add(1)
 	return nil
 }
@@ -60,5 +68,28 @@ func TestLinesDoNotWaitForThePosition(t *testing.T) {
 	}
 	if at := mysqltest.Position(t, s).String(); len(kept) < 2 || kept[len(kept)-1] != at {
 		t.Errorf("kept %q, the end is %s", kept, at)
+	}
+}
+
+// A line that a sink refuses ends the reading before its transaction, which may be left out.
+func TestALineThatTheSinkRefuses(t *testing.T) {
+	t.Parallel()
+	i := mariadbtest.Start(t, "shop")
+	i.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.r (id INT PRIMARY KEY, v TEXT)")
+	s := mysqltest.Open(t, i)
+	from := mysqltest.Position(t, s)
+	i.Exec(t, "INSERT INTO shop.r VALUES (1, '')")
+	before := mysqltest.Position(t, s)
+	i.Exec(t, "INSERT INTO shop.r VALUES (2, ''), (3, 'whale')", "INSERT INTO shop.r VALUES (4, '')")
+	sink := &picky{dread: "whale"}
+	_, state, err := lined(t, still{s}, from, mysqltest.Position(t, s), func(f *Follower) { f.Sink = sink })
+	if !errors.Is(err, farm.ErrRefused) || !strings.Contains(farm.Hint(err), "make room; or leave the transaction out") || !strings.Contains(farm.Hint(err), "--past ") {
+		t.Fatalf("%v, hint %q", err, farm.Hint(err))
+	}
+	if n := strings.Count(err.Error(), "too large"); n != 1 {
+		t.Errorf("it says %d times why: %v", n, err)
+	}
+	if state.Position != before.String() || sink.took.Load() != 2 {
+		t.Errorf("%d lines, and the position is %s, not %s", sink.took.Load(), state.Position, before)
 	}
 }

@@ -32,6 +32,12 @@ func (f *Follower) refuse(what string) error {
 		Hint: "all lines before it were written; to continue after it, with the tables as they are now: --past " + f.trx.String()}
 }
 
+// refusedBySink ends the reading before a transaction with a line that the sink does not take.
+func (f *Follower) refusedBySink(err error) error {
+	return &farm.Error{Op: "follow at " + f.trx.String(), Subject: string(f.State.Shard), Err: err,
+		Hint: farm.Hint(err) + "; or leave the transaction out, of which lines may have been written: --past " + f.trx.String()}
+}
+
 func (f *Follower) input(err error, hint string) error {
 	return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: hint}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -119,7 +120,7 @@ func (a *app) followShard(ctx context.Context, c *cobra.Command, f followFlags) 
 			return err
 		}
 	}
-	sink, done, err := a.lineSink(ctx, f)
+	sink, done, err := a.lineSink(ctx, f, run.Tell)
 	if err != nil {
 		return err
 	}
@@ -193,9 +194,9 @@ func position(c *cobra.Command, flag, text string) (mysql.Position, error) {
 }
 
 // lineSink is where lines go, and what ends that.
-func (a *app) lineSink(ctx context.Context, f followFlags) (follow.Sink, func() error, error) {
+func (a *app) lineSink(ctx context.Context, f followFlags, tell func(format string, args ...any)) (follow.Sink, func() error, error) {
 	if f.topic != "" {
-		topic, err := kafka.Open(ctx, f.brokers, f.topic)
+		topic, err := kafka.Open(ctx, f.brokers, f.topic, tell)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -247,11 +248,14 @@ func cutAt(file *os.File, end, size int64) error {
 	return err
 }
 
-// sayOnce says the same thing at most once a minute.
+// sayOnce says the same thing at most once a minute. Safe for concurrent use.
 func (a *app) sayOnce() func(format string, args ...any) {
+	var mu sync.Mutex
 	said := map[string]time.Time{}
 	return func(format string, args ...any) {
 		text := fmt.Sprintf(format, args...)
+		mu.Lock()
+		defer mu.Unlock()
 		if time.Since(said[text]) < time.Minute {
 			return
 		}

@@ -1,15 +1,18 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"stowage/farm"
 	"stowage/follow"
@@ -31,7 +34,7 @@ func brokers(t *testing.T) *kfake.Cluster {
 func TestLinesOfARowStayInOrder(t *testing.T) {
 	t.Parallel()
 	c := brokers(t)
-	topic, err := Open(t.Context(), c.ListenAddrs(), "files")
+	topic, err := Open(t.Context(), c.ListenAddrs(), "files", t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,13 +96,13 @@ func TestLinesOfARowStayInOrder(t *testing.T) {
 func TestTopicThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	c := brokers(t)
-	_, err := Open(t.Context(), c.ListenAddrs(), "folders")
+	_, err := Open(t.Context(), c.ListenAddrs(), "folders", t.Logf)
 	if !errors.Is(err, farm.ErrInput) || !strings.Contains(farm.Hint(err), "create the topic first") {
 		t.Errorf("a topic that is not there: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := Open(ctx, []string{"127.0.0.1:1"}, "files"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+	if _, err := Open(ctx, []string{"127.0.0.1:1"}, "files", t.Logf); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("a broker that is not there: %v", err)
 	}
 }
@@ -108,12 +111,10 @@ func TestTopicThatIsNotThere(t *testing.T) {
 func TestNothingIsSettledThatIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	c := brokers(t)
-	ctx, stop := context.WithCancel(t.Context())
-	topic, err := Open(ctx, c.ListenAddrs(), "files")
+	topic, err := Open(t.Context(), c.ListenAddrs(), "files", t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer topic.Close()
 	c.Close() // all brokers are gone
 	if err := topic.Put([]byte("k"), []byte("lost")); err != nil {
 		t.Fatal(err)
@@ -123,10 +124,71 @@ func TestNothingIsSettledThatIsNotAcknowledged(t *testing.T) {
 	if err := topic.Settle(short); err == nil {
 		t.Error("a record that no broker has is settled")
 	}
-	stop()
-	long, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if err := topic.Settle(long); err == nil {
+	topic.Close() // which gives up what is on its way
+	if err := topic.Settle(t.Context()); err == nil {
 		t.Error("a record that was given up is settled")
+	}
+}
+
+// A line that is larger than the topic takes is refused by itself: what was put before and after it arrives.
+func TestALineThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	c := brokers(t)
+	topic, err := Open(t.Context(), c.ListenAddrs(), "files", t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer topic.Close()
+	for _, size := range []int{10, 2 << 20, 10, topic.largest - around - 1, topic.largest} {
+		err := topic.Put([]byte("k"), bytes.Repeat([]byte("x"), size))
+		if fits := size < topic.largest-around; fits && err != nil {
+			t.Errorf("%d bytes: %v", size, err)
+		} else if !fits && (!errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "the line for k has ") || !strings.Contains(farm.Hint(err), "max.message.bytes")) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+	if err := topic.Settle(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// While no broker acknowledges, Put waits before memory is full, and goes on.
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	c := brokers(t)
+	goOn := make(chan struct{})
+	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		c.SleepControl(func() { <-goOn })
+		return nil, nil, false
+	})
+	topic, err := Open(t.Context(), c.ListenAddrs(), "files", t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer topic.Close()
+	const lines, size = 200, 1 << 19
+	var put atomic.Int64
+	done := make(chan error)
+	go func() {
+		line := bytes.Repeat([]byte("x"), size)
+		for n := range lines {
+			if err := topic.Put(fmt.Append(nil, n), line); err != nil {
+				done <- err
+				return
+			}
+			put.Add(1)
+		}
+		done <- topic.Settle(t.Context())
+	}()
+	for was := int64(-1); put.Load() != was; time.Sleep(500 * time.Millisecond) {
+		was = put.Load()
+	}
+	if n := put.Load(); n == 0 || n > mostBytes/size+1 {
+		t.Errorf("%d lines of %d bytes were taken, which nobody has acknowledged", n, size)
+	}
+	close(goOn)
+	if err := <-done; err != nil || put.Load() != lines {
+		t.Errorf("%d lines went: %v", put.Load(), err)
 	}
 }
