@@ -99,6 +99,13 @@ setup: ## install what is missing: MariaDB and mariadb-backup, from Debian; no s
 flavors: ## MariaDB 11.8 and MySQL 9.7 for the tests, outside of the repository (a minute, 900 MB, root); without them those tests say NOT TESTED
 	@scripts/flavors.sh
 
+.PHONY: kafka
+kafka: ## `stowage follow --kafka` into a real broker, killed: installs Java and Maven (Debian, root), fetches Kafka from Maven Central (44 MB); 4 minutes
+	@scripts/setup.sh
+	@scripts/kafka.sh
+	@$(MAKE) --no-print-directory build-tests
+	@scripts/test.sh part long/kafka
+
 .PHONY: lint
 lint: ## gofmt and golangci-lint, both modules
 	@scripts/lint.sh

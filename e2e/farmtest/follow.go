@@ -1,19 +1,18 @@
 package farmtest
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"stowage/farm"
+	"stowage/internal/heard"
 	"stowage/mysql"
 	"stowage/mysql/rows"
 	"stowage/route"
@@ -26,35 +25,52 @@ type Followed struct {
 	shard farm.ShardName
 	rows  map[string]string // by table and key
 	args  []string
-	out   string
+	to    Lines
 	kills int
-	said  strings.Builder
+	Said  heard.Log
+	held  sync.Mutex // while it is, nothing is killed
 	done  chan struct{}
 	once  sync.Once
 	ended sync.WaitGroup
 }
 
-// line is what stowage follow prints for a row.
-type line struct {
-	GTID   string          `json:"gtid"`
-	Index  int             `json:"index"`
-	Last   bool            `json:"last"`
-	Op     string          `json:"op"`
-	Table  string          `json:"table"`
-	Key    json.RawMessage `json:"key"`
-	Before json.RawMessage `json:"before"`
-	After  json.RawMessage `json:"after"`
-	At     int64           `json:"at"`
+// Lines are where a follower's lines go, and how they are read back.
+type Lines struct {
+	Name  string   // of the state's file, in the directory of the farm
+	Flags []string // for stowage follow
+	Size  func() int64
+	Read  func() []string // in the order in which they were written, or those of each row are
+	ByRow bool            // only those of each row are
 }
 
-// Follow begins to follow a shard from what it holds now.
+// Follow begins to follow a shard from what it holds now, into a file.
 func (f *LiveFarm) Follow(shard farm.ShardName) *Followed {
 	f.T.Helper()
-	g := &Followed{F: f, shard: shard, rows: map[string]string{}, out: f.Dir + "/followed.jsonl", done: make(chan struct{})}
+	out := f.Dir + "/followed.jsonl"
+	return f.FollowInto(shard, Lines{Name: "followed", Flags: []string{"--out", out}, Size: func() int64 {
+		info, err := os.Stat(out)
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}, Read: func() []string {
+		text, err := os.ReadFile(out)
+		if err != nil {
+			f.T.Fatal(err)
+		}
+		return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	}})
+}
+
+// FollowInto follows a shard to wherever lines go.
+func (f *LiveFarm) FollowInto(shard farm.ShardName, to Lines) *Followed {
+	f.T.Helper()
+	g := &Followed{F: f, shard: shard, rows: map[string]string{}, to: to, done: make(chan struct{})}
 	server := g.serving()
 	defer server.Close()
 	at := g.read(server, g.rows)
-	g.args = []string{"follow", "-C", f.Dir, "--shard", string(shard), "--from", at.String(), "--state", f.Dir + "/followed.state", "--out", g.out}
+	g.args = []string{"follow", "-C", f.Dir, "--shard", string(shard), "--from", at.String(), "--state", f.Dir + "/" + to.Name + ".state"}
+	g.args = append(g.args, to.Flags...)
 	f.T.Cleanup(g.stop)
 	g.ended.Add(1)
 	go func() {
@@ -118,7 +134,7 @@ func (g *Followed) read(server *mysql.Server, found map[string]string) mysql.Pos
 func (g *Followed) again() {
 	for {
 		cmd := exec.Command(LiveProgram(g.F.T), g.args...)
-		cmd.Stderr = &g.said
+		cmd.Stderr = &g.Said
 		if err := cmd.Start(); err != nil {
 			g.F.T.Error(err)
 			return
@@ -130,17 +146,24 @@ func (g *Followed) again() {
 		}()
 		select {
 		case <-ended:
-			g.F.T.Errorf("stowage follow ended by itself: exit %d\n%s", cmd.ProcessState.ExitCode(), g.said.String())
-			return
 		case <-g.done:
 			_ = cmd.Process.Kill()
 			<-ended
 			return
 		case <-time.After(time.Duration(300+rand.IntN(2500)) * time.Millisecond):
+		}
+		g.held.Lock()
+		select {
+		case <-ended:
+			g.held.Unlock()
+			g.F.T.Errorf("stowage follow ended by itself: exit %d\n%s", cmd.ProcessState.ExitCode(), &g.Said)
+			return
+		default:
 			g.kills++
 			_ = cmd.Process.Kill()
 			<-ended
 		}
+		g.held.Unlock()
 	}
 }
 
@@ -173,7 +196,7 @@ func (g *Followed) End() {
 	if p := RunProgram(t, "", append(g.args, "--to", at.String())...); p.Code != ExitFine {
 		t.Fatalf("stowage follow --to %s: exit %d\n%s%s", at, p.Code, p.Stdout, p.Stderr)
 	}
-	lines, repeats := g.fold()
+	lines, repeats := fold(t, g.to.Read(), g.rows, g.to.ByRow)
 	t.Logf("killed %d times: %d lines, %d of them repeats, up to %s", g.kills, lines, repeats, at)
 	if lines-repeats < 50 || g.kills == 0 {
 		t.Errorf("%d lines and %d kills: too few to say anything", lines-repeats, g.kills)
@@ -189,76 +212,27 @@ func (g *Followed) End() {
 		t.Errorf("%d rows followed, %d there", len(g.rows), len(want))
 	}
 	if t.Failed() {
-		t.Logf("%s", g.said.String())
+		t.Logf("%s", &g.Said)
 	}
 }
 
-// fold applies the lines, repeats left out, and judges their order.
-func (g *Followed) fold() (lines, repeats int) {
-	t := g.F.T
-	t.Helper()
-	text, err := os.ReadFile(g.out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	newest := map[string]uint64{} // by GTID domain and server
-	open := map[string]bool{}     // transactions without their last line
-	for _, one := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
-		var l line
-		if err := json.Unmarshal([]byte(one), &l); err != nil {
-			t.Fatalf("%v: %s", err, one)
-		}
-		lines++
-		if id := l.GTID + " " + strconv.Itoa(l.Index); seen[id] {
-			repeats++
-			continue
-		} else {
-			seen[id] = true
-		}
-		at := strings.LastIndex(l.GTID, "-")
-		n, err := strconv.ParseUint(l.GTID[at+1:], 10, 64)
-		if err != nil || n < newest[l.GTID[:at]] || l.At == 0 {
-			t.Fatalf("out of order behind %d: %s", newest[l.GTID[:at]], one)
-		}
-		newest[l.GTID[:at]] = n
-		open[l.GTID] = !l.Last
-		key := l.Table + string(l.Key)
-		if l.Op != "insert" && g.rows[key] != string(l.Before) {
-			t.Fatalf("before this line the row is %q:\n%s", g.rows[key], one)
-		}
-		if l.Op == "delete" {
-			delete(g.rows, key)
-		} else {
-			g.rows[key] = string(l.After)
-		}
-	}
-	for id, is := range open {
-		if is {
-			t.Errorf("transaction %s has no last line", id)
-		}
-	}
-	return lines, repeats
+// Alone runs what happens while the program is not killed.
+func (g *Followed) Alone(f func()) {
+	g.held.Lock()
+	defer g.held.Unlock()
+	f()
 }
 
 // Soon waits until the follower has written more lines than it has now.
 func (g *Followed) Soon() {
 	t := g.F.T
 	t.Helper()
-	was := g.size()
-	for end := time.Now().Add(WaitLimit); g.size() <= was; PauseTest() {
-		if time.Now().After(end) {
-			t.Fatalf("no line for %v\n%s", WaitLimit, g.said.String())
+	was, began := g.to.Size(), time.Now()
+	for end := began.Add(WaitLimit); g.to.Size() <= was; PauseTest() {
+		if t.Failed() || time.Now().After(end) {
+			t.Fatalf("no line for %v\n%s", time.Since(began).Round(time.Second), &g.Said)
 		}
 	}
-}
-
-func (g *Followed) size() int64 {
-	info, err := os.Stat(g.out)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
 
 // Do runs a statement on every server of the shard's pair.

@@ -22,6 +22,9 @@ import (
 	"stowage/internal/heard"
 )
 
+// Background is the program at work, for tests of other packages that hand it on.
+type Background = background
+
 // background is the program at work in a process of its own.
 type background struct {
 	cmd  *exec.Cmd
@@ -60,6 +63,9 @@ func (b *background) Ends(t *testing.T, code int) {
 		t.Fatalf("exit %d, want %d\n%s", got, code, &b.Out)
 	}
 }
+
+// Interrupt is Ctrl-C.
+func (b *background) Interrupt() { _ = b.cmd.Process.Signal(os.Interrupt) }
 
 func (b *background) Kill() {
 	_ = b.cmd.Process.Signal(syscall.SIGKILL)
