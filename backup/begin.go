@@ -101,9 +101,8 @@ func (a *Act) orders(ctx context.Context, w Wish, all []catalogue.Backup) ([]ord
 		turns = a.logicalTurns(w, each, all)
 	}
 	for n, turn := range turns {
-		b := each[n].Backup
-		if w.OnlyDue && (!turn.Due || w.Kind == catalogue.Logical && flavorOf(b).ClonesItself()) {
-			continue // of MySQL no dumps are made, and MariaDB beside it goes on
+		if w.OnlyDue && !turn.Due {
+			continue
 		}
 		if err := each[n].take(turn, w, all); err != nil {
 			return nil, err

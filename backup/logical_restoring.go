@@ -44,6 +44,13 @@ func (r *restoring) load(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
 	}
+	is, err := r.server.Flavor(ctx)
+	if err != nil {
+		return err
+	}
+	if of := flavorOf(b); is.Vendor != of.Vendor {
+		return r.refuse("load", fmt.Errorf("host %s has %s, and the backup is of %s", r.order.On, is, of), "choose a host with servers of "+of.Vendor+": --to HOST")
+	}
 	size, err := r.stream(ctx, b, host.Destination{Instance: i, Load: &as}, "loading ")
 	if err != nil {
 		return err
@@ -58,7 +65,7 @@ func (o restoreOrder) filter() []byte {
 		return nil
 	}
 	var b strings.Builder
-	b.WriteString("\n[mariadbd]\n")
+	fmt.Fprintf(&b, "\n[%s]\n", host.ServerGroup(o.last().Options))
 	for _, s := range o.last().Shards {
 		fmt.Fprintf(&b, "replicate_wild_do_table=%s.%%\n", strings.NewReplacer(`\`, `\\`, "_", `\_`, "%", `\%`).Replace(string(s)))
 	}

@@ -74,19 +74,27 @@ const mostShown = 100
 // howToLoad says how the shards of a logical backup become databases again without Stowage: for whoever opens its directory in bad times.
 func howToLoad(b catalogue.Backup, databases []dump.Database) string {
 	var t strings.Builder
-	fmt.Fprintf(&t, "%s: logical backup of %s on %s, %s/%s of farm %s, MariaDB %s, as of %s.\n\n", b.ID, farm.Counted(len(b.Shards), "shard"), b.Instance, b.Pair, b.Side, b.Farm, b.Version, b.At.Format("2006-01-02 15:04:05 UTC"))
-	t.WriteString("To make a database of a shard by hand, with zstd, tar and the client of any MariaDB server of that version\nor a later one, from the directory of this file. The database may have another name. Events are enabled as\nthey were; the server needs max_allowed_packet=1G for long rows.\n")
+	vendor, client, names := flavorOf(b).Vendor, "mariadb", "binary"
+	if flavorOf(b).ClonesItself() {
+		client, names = "mysql", "utf8mb4" // MySQL takes the name of a database at login for latin1 otherwise
+	}
+	fmt.Fprintf(&t, "%s: logical backup of %s on %s, %s/%s of farm %s, %s %s, as of %s.\n\n", b.ID, farm.Counted(len(b.Shards), "shard"), b.Instance, b.Pair, b.Side, b.Farm, vendor, b.Version, b.At.Format("2006-01-02 15:04:05 UTC"))
+	t.WriteString("To make a database of a shard by hand, with zstd, tar and the client of any " + vendor + " server of that version\nor a later one, from the directory of this file. The database may have another name. Events are enabled as\nthey were; the server needs max_allowed_packet=1G for long rows.\n")
 	for _, d := range databases[:min(len(databases), mostShown)] {
 		name := strings.ReplaceAll(d.Name, "`", "``")
-		fmt.Fprintf(&t, "\n  mariadb -e 'CREATE DATABASE `%s` CHARACTER SET %s COLLATE %s'\n", quoted(name), d.Charset, d.Collation)
-		fmt.Fprintf(&t, "  zstd -dc %s.zst | tar -xO --wildcards '%s/*' | mariadb --binary-mode --comments --default-character-set=binary --max-allowed-packet=1G '%s'\n", dump.Part, d.Dir, quoted(d.Name))
+		fmt.Fprintf(&t, "\n  %s -e 'CREATE DATABASE `%s` CHARACTER SET %s COLLATE %s'\n", client, quoted(name), d.Charset, d.Collation)
+		fmt.Fprintf(&t, "  zstd -dc %s.zst | tar -xO --wildcards '%s/*' | %s --binary-mode --comments --default-character-set=%s --max-allowed-packet=1G '%s'\n", dump.Part, d.Dir, client, names, quoted(d.Name))
 	}
 	if more := len(databases) - mostShown; more > 0 {
 		fmt.Fprintf(&t, "\nThe other %d in the same way; dump.json in the archive names them with their directories.\n", more)
 	}
 	t.WriteString("\nOne table: tar takes 'SHARD/2-rows/TABLE.*' instead; its definition is in SHARD/1-tables.sql. accounts.sql has the accounts\nof the server; it replaces those of the server that reads it.\n")
 	if b.GTID != "" {
-		fmt.Fprintf(&t, "All rows are at GTID position %s, which is %s:%d in the binary log of %s.\n", b.GTID, b.File, b.Offset, b.Instance)
+		fmt.Fprintf(&t, "All rows are at GTID position %s", b.GTID)
+		if b.File != "" {
+			fmt.Fprintf(&t, ", which is %s:%d in the binary log of %s", b.File, b.Offset, b.Instance)
+		}
+		t.WriteString(".\n")
 	}
 	t.WriteString("options.cnf is what the server was started with. The sums of the files are in manifest.json.\n")
 	return t.String()

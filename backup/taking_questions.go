@@ -35,9 +35,6 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 	if err != nil {
 		return t.finding(farm.Blocker, fmt.Sprintf("it does not answer at %s: %v", t.order.Instance.Dial(), err), "back up its twin: stowage backup run PAIR/SIDE"), nil
 	}
-	if flavor.ClonesItself() && !t.order.Backup.IsPhysical() {
-		return t.finding(farm.Blocker, fmt.Sprintf("it is %s: logical backups are made of MariaDB only", flavor), "take a full one: stowage backup run; restore --shard takes a shard out of it"), nil
-	}
 	if flavor.ClonesItself() != isClone(t.order.Backup) && t.order.Backup.IsPhysical() {
 		return t.finding(farm.Blocker, fmt.Sprintf("the server is %s; it did not answer when this run was planned, and the plan assumed %s", flavor, flavorOf(t.order.Backup).Vendor), "plan the backup again: stowage backup run"), nil
 	}

@@ -52,9 +52,13 @@ func (l *Local) load(ctx context.Context, to Destination, r io.Reader) (out Copi
 	fail := func(err error) (Copied, error) {
 		return Copied{}, &farm.Error{Op: "load dump", Subject: string(to.Instance.Name), Err: err, Hint: farm.Hint(err)}
 	}
-	program, err := find([]string{"mariadb", "mysql"})
+	programs, install := []string{"mariadb", "mysql"}, "mariadb-client"
+	if l.IsMySQL() {
+		programs, install = []string{"mysql", "mariadb"}, "mysql-client"
+	}
+	program, err := find(programs)
 	if err != nil {
-		return fail(&farm.Error{Op: "find program", Subject: "mariadb", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "apt-get install mariadb-client"})
+		return fail(&farm.Error{Op: "find program", Subject: programs[0], Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "apt-get install " + install})
 	}
 	login, err := l.loginFile("client", to.Instance, *to.Load)
 	if err != nil {
@@ -98,7 +102,11 @@ func makeDatabases(h dump.Head) string {
 	var b strings.Builder
 	b.WriteString("SET NAMES utf8mb4;\n")
 	for _, d := range h.Databases {
-		fmt.Fprintf(&b, "CREATE DATABASE %s CHARACTER SET %s COLLATE %s COMMENT '%s';\n", quoteName(d.Name), d.Charset, d.Collation, strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(d.Comment))
+		fmt.Fprintf(&b, "CREATE DATABASE %s CHARACTER SET %s COLLATE %s", quoteName(d.Name), d.Charset, d.Collation)
+		if d.Comment != "" { // MySQL's databases have none
+			fmt.Fprintf(&b, " COMMENT '%s'", strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(d.Comment))
+		}
+		b.WriteString(";\n")
 	}
 	return b.String()
 }

@@ -65,7 +65,7 @@ func grantee(a Account) string { return quote(a.User) + "@'%'" }
 // AllAllowed are statements that make an account which may do everything, for a server that nobody knows.
 func AllAllowed(user, password string) string {
 	who := grantee(Account{User: user})
-	return "CREATE OR REPLACE USER " + who + " IDENTIFIED BY " + quote(password) + ";\nGRANT ALL PRIVILEGES ON *.* TO " + who + " WITH GRANT OPTION;\n"
+	return "DROP USER IF EXISTS " + who + ";\nCREATE USER " + who + " IDENTIFIED BY " + quote(password) + ";\nGRANT ALL PRIVILEGES ON *.* TO " + who + " WITH GRANT OPTION;\n"
 }
 
 // DropAccount removes an account on this server alone: its binary log does not say so.

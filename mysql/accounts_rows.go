@@ -9,7 +9,7 @@ import (
 	"stowage/farm"
 )
 
-// GrantRow is one row of MariaDB's grant tables: an account, a role, or
+// GrantRow is one row of the grant tables: an account, a role, or
 // something that one of them may do. It may hold the hash of a password.
 type GrantRow struct {
 	Table   string
@@ -18,12 +18,14 @@ type GrantRow struct {
 	values  []string // as literals
 }
 
-// grantTables are MariaDB's, with the columns that say whom and what a row is
-// about. https://mariadb.com/kb/en/the-mysql-database-tables/
-var grantTables = []struct {
+// grantTable is one of them, with the columns that say whom and what a row is about: the first two are user and host.
+type grantTable struct {
 	name string
 	key  []string
-}{
+}
+
+// grantTables are MariaDB's. https://mariadb.com/kb/en/the-mysql-database-tables/
+var grantTables = []grantTable{
 	{"global_priv", []string{"User", "Host"}},
 	{"db", []string{"User", "Host", "Db"}},
 	{"tables_priv", []string{"User", "Host", "Db", "Table_name"}},
@@ -33,37 +35,74 @@ var grantTables = []struct {
 	{"roles_mapping", []string{"User", "Host", "Role"}},
 }
 
+// grantTablesMySQL are MySQL's. https://dev.mysql.com/doc/refman/en/grant-tables.html
+var grantTablesMySQL = []grantTable{
+	{"user", []string{"User", "Host"}},
+	{"global_grants", []string{"USER", "HOST", "PRIV"}},
+	{"db", []string{"User", "Host", "Db"}},
+	{"tables_priv", []string{"User", "Host", "Db", "Table_name"}},
+	{"columns_priv", []string{"User", "Host", "Db", "Table_name", "Column_name"}},
+	{"procs_priv", []string{"User", "Host", "Db", "Routine_type", "Routine_name"}},
+	{"proxies_priv", []string{"User", "Host", "Proxied_user", "Proxied_host"}},
+	{"role_edges", []string{"TO_USER", "TO_HOST", "FROM_USER", "FROM_HOST"}},
+	{"default_roles", []string{"USER", "HOST", "DEFAULT_ROLE_USER", "DEFAULT_ROLE_HOST"}},
+	{"password_history", []string{"User", "Host", "Password_timestamp"}},
+}
+
 // madeByServer are the accounts of a fresh server that are its own.
-var madeByServer = []string{"mariadb.sys"}
+var madeByServer = []string{"mariadb.sys", "mysql.infoschema", "mysql.session", "mysql.sys"}
 
 // GrantRows are all accounts of the server with all they may do, in the order
 // in which a fresh server is to be told.
 func (s *Server) GrantRows(ctx context.Context) ([]GrantRow, error) {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables := grantTables
+	if !d.flavor.HasGTIDDomains() {
+		tables = grantTablesMySQL
+	}
 	var out []GrantRow
-	for _, t := range grantTables {
-		columns, err := s.records(ctx, "SELECT COLUMN_NAME AS name FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'mysql' AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION", t.name)
+	for _, t := range tables {
+		its, err := s.grantRows(ctx, t)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := s.records(ctx, "SELECT * FROM mysql."+t.name+" ORDER BY "+strings.Join(t.key, ", "))
-		if err != nil {
-			return nil, err
+		out = append(out, its...)
+	}
+	return out, nil
+}
+
+func (s *Server) grantRows(ctx context.Context, t grantTable) (out []GrantRow, err error) {
+	columns, err := s.records(ctx, "SELECT COLUMN_NAME AS name, DATA_TYPE AS kind FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'mysql' AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION", t.name)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.records(ctx, "SELECT * FROM mysql."+t.name+" ORDER BY "+strings.Join(t.key, ", "))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if slices.Contains(madeByServer, r[t.key[0]]) {
+			continue
 		}
-		for _, r := range rows {
-			if slices.Contains(madeByServer, r["User"]) {
+		g := GrantRow{Table: t.name, Who: r[t.key[0]] + "@" + r[t.key[1]]}
+		for i, k := range t.key[2:] {
+			g.Who += []string{" on ", "."}[min(i, 1)] + r[k]
+		}
+		for _, c := range columns {
+			v, has := r[c["name"]]
+			if !has { // NULL is left to the column's default
 				continue
 			}
-			g := GrantRow{Table: t.name, Who: r["User"] + "@" + r["Host"]}
-			for i, k := range t.key[2:] {
-				g.Who += []string{" on ", "."}[min(i, 1)] + r[k]
+			literal := plainLiteral(v)
+			if c["kind"] == "json" { // MySQL makes no JSON of bytes that have no character set
+				literal = "_utf8mb4 " + literal
 			}
-			for _, c := range Column(columns, "name") {
-				if v, has := r[c]; has { // NULL is left to the column's default
-					g.columns, g.values = append(g.columns, ident(c)), append(g.values, plainLiteral(v))
-				}
-			}
-			out = append(out, g)
+			g.columns, g.values = append(g.columns, ident(c["name"])), append(g.values, literal)
 		}
+		out = append(out, g)
 	}
 	return out, nil
 }
@@ -99,13 +138,23 @@ func plainLiteral(text string) string {
 // have: rows, and of rows about the same the first. It holds the hashes of
 // passwords.
 func SetupFrom(rows []GrantRow) ([]byte, error) {
-	if !slices.ContainsFunc(rows, func(g GrantRow) bool { return g.Table == "global_priv" }) {
-		return nil, &farm.Error{Op: "write setup", Err: fmt.Errorf("%w: there is no account to be copied", farm.ErrRefused)}
+	has := func(table string) bool {
+		return slices.ContainsFunc(rows, func(g GrantRow) bool { return g.Table == table })
 	}
-	statements := []string{
-		"SET sql_log_bin = 0",
-		"DELETE FROM mysql.proxies_priv",
-		"DELETE FROM mysql.global_priv WHERE User <> " + quote(madeByServer[0]),
+	statements := []string{"SET sql_log_bin = 0"}
+	switch {
+	case has("global_priv"):
+		statements = append(statements, "DELETE FROM mysql.proxies_priv", "DELETE FROM mysql.global_priv WHERE User <> "+quote(madeByServer[0]))
+	case has("user"):
+		own := make([]string, len(madeByServer))
+		for n, name := range madeByServer {
+			own[n] = quote(name)
+		}
+		for _, t := range grantTablesMySQL {
+			statements = append(statements, "DELETE FROM mysql."+t.name+" WHERE "+t.key[0]+" NOT IN ("+strings.Join(own, ", ")+")")
+		}
+	default:
+		return nil, &farm.Error{Op: "write setup", Err: fmt.Errorf("%w: there is no account to be copied", farm.ErrRefused)}
 	}
 	for _, g := range rows {
 		statements = append(statements, "INSERT IGNORE INTO mysql."+g.Table+" ("+strings.Join(g.columns, ", ")+") VALUES ("+strings.Join(g.values, ", ")+")")

@@ -77,7 +77,11 @@ func lackOf(needed, has []string, accounts ...string) Lack {
 // BackupFault says what keeps an account from copying this server, and what to do; nothing where it may. A login is tried where one of
 // the user's accounts admits our own address.
 func (s *Server) BackupFault(ctx context.Context, as Account) (fault, remedy string, err error) {
-	return s.copierFault(ctx, as, nil)
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	return s.copierFault(ctx, as, d.backupPrivileges())
 }
 
 // dumpPrivileges are what the account for copies needs besides where logical backups are taken: it reads every row.
@@ -88,17 +92,26 @@ var dumpPrivileges = []string{
 	"EVENT",     // without it events are not shown
 }
 
-// DumpFault is that of an account that dumps: it reads rows, too.
-func (s *Server) DumpFault(ctx context.Context, as Account) (fault, remedy string, err error) {
-	return s.copierFault(ctx, as, dumpPrivileges)
-}
+// dumpPrivilegesMySQL are the same on MySQL, where the account for copies holds no lock otherwise.
+var dumpPrivilegesMySQL = slices.Concat(dumpPrivileges, []string{
+	"RELOAD",  // FLUSH TABLES WITH READ LOCK while the snapshots are opened
+	"PROCESS", // whether a statement runs long, behind which that lock would wait
+})
 
-// copierFault asks for privileges of any account of that user: which of several hosts it will come from is not asked.
-func (s *Server) copierFault(ctx context.Context, as Account, more []string) (fault, remedy string, err error) {
+// DumpFault is that of an account that dumps: it reads rows, too. Nobody is cloned by it.
+func (s *Server) DumpFault(ctx context.Context, as Account) (fault, remedy string, err error) {
 	d, err := s.dialect(ctx)
 	if err != nil {
 		return "", "", err
 	}
+	if d.flavor.HasGTIDDomains() {
+		return s.copierFault(ctx, as, slices.Concat(backupPrivileges, dumpPrivileges))
+	}
+	return s.copierFault(ctx, as, dumpPrivilegesMySQL)
+}
+
+// copierFault asks for privileges of any account of that user: which of several hosts it will come from is not asked.
+func (s *Server) copierFault(ctx context.Context, as Account, needs []string) (fault, remedy string, err error) {
 	records, err := s.records(ctx, `SELECT GRANTEE AS account, PRIVILEGE_TYPE AS has FROM information_schema.USER_PRIVILEGES
 		WHERE LEFT(GRANTEE, CHAR_LENGTH(QUOTE(?)) + 1) = CONCAT(QUOTE(?), '@') ORDER BY 1`, as.User, as.User)
 	if err != nil {
@@ -107,7 +120,7 @@ func (s *Server) copierFault(ctx context.Context, as Account, more []string) (fa
 	if len(records) == 0 {
 		return "it has no account " + as.User + ", which [backup] of the accounts file names", "CREATE USER and GRANT: docs/reference/privileges.md", nil
 	}
-	lack := lackOf(slices.Concat(d.backupPrivileges(), more), Column(records, "has"), slices.Compact(Column(records, "account"))...)
+	lack := lackOf(needs, Column(records, "has"), slices.Compact(Column(records, "account"))...)
 	if !lack.IsNone() {
 		return "the account " + as.User + " of [backup] lacks " + strings.Join(lack.Privileges, ", "), lack.Remedy(), nil
 	}

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"stowage/internal/mariadbtest"
 )
 
 // ByHand follows RESTORE.txt of a backup with a shell, as somebody does who has the vault and nothing else. The last line starts the
@@ -59,4 +61,48 @@ func (k *KeptFarm) ByHand(id string) (server *sql.DB, text, printed string) {
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	return server, string(raw), string(out)
+}
+
+// LoadedByHand follows RESTORE.txt of the only logical backup with a shell, whose client reaches a plain server, and compares the sums of all rows with the live side's.
+func (k *KeptFarm) LoadedByHand(client string, plain *mariadbtest.Instance) {
+	t := k.F.T
+	t.Helper()
+	texts, err := filepath.Glob(filepath.Join(k.Vault, "*", "*-logical", "RESTORE.txt"))
+	if err != nil || len(texts) != 1 {
+		t.Fatalf("%q %v", texts, err)
+	}
+	how, err := os.ReadFile(texts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(how)) {
+		if command, is := strings.CutPrefix(line, "  "); is {
+			lines = append(lines, command)
+		}
+	}
+	login := filepath.Join(t.TempDir(), "my.cnf")
+	if err := os.WriteFile(login, []byte("[client]\nuser="+string(mariadbtest.Stowage)+"\npassword="+mariadbtest.Stowage.Password()+"\nhost="+plain.Host+"\nport="+plain.Value(t, "SELECT @@port")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sh := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", client+"() { command "+client+" --defaults-file="+login+" \"$@\"; }\n"+strings.Join(lines, "\n"))
+	sh.Dir = filepath.Dir(texts[0])
+	if out, err := sh.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	live, db := k.F.Root(k.Of), plain.DB(t, mariadbtest.Stowage, "")
+	defer live.Close()
+	tables := strings.Fields(plain.Value(t, "SELECT COALESCE(GROUP_CONCAT(TABLE_SCHEMA, '.', TABLE_NAME SEPARATOR ' '), '') FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA LIKE 'etsy%'"))
+	for _, table := range tables {
+		var name, want, got string
+		if err := live.QueryRow("CHECKSUM TABLE "+table+" EXTENDED").Scan(&name, &want); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.QueryRow("CHECKSUM TABLE "+table+" EXTENDED").Scan(&name, &got); err != nil || got != want {
+			t.Errorf("%s has the sum %s, and %s on the live server: %v", table, got, want, err)
+		}
+	}
+	if len(tables) == 0 {
+		t.Error("no table came")
+	}
 }

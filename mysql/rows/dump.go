@@ -2,6 +2,7 @@ package rows
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ const (
 	dumpLockWait = 5
 )
 
-// Dump writes databases as a stream of package dump: all of one position, while others write. So many sessions read side by side. MariaDB only.
+// Dump writes databases as a stream of package dump: all of one position, while others write. So many sessions read side by side.
 func Dump(ctx context.Context, server *mysql.Server, databases []string, streams int, w io.Writer) (dump.End, error) {
 	s := mysql.Through(server)
 	if unfit, err := UnfitForDump(ctx, server, databases); err != nil || len(unfit) > 0 {
@@ -42,7 +43,7 @@ func Dump(ctx context.Context, server *mysql.Server, databases []string, streams
 		return dump.End{}, err
 	}
 	for _, db := range d.shapes {
-		if err := out.Add(dump.TablesOf(db.Database), db.tablesText(), 0); err != nil {
+		if err := out.Add(dump.TablesOf(db.Database), d.tablesText(db), 0); err != nil {
 			return dump.End{}, err
 		}
 	}
@@ -67,6 +68,7 @@ func Dump(ctx context.Context, server *mysql.Server, databases []string, streams
 // dumping is sessions that show one position, with the definitions of that moment.
 type dumping struct {
 	server   mysql.Door
+	flavor   mysql.Flavor
 	head     dump.Head
 	shapes   []dumpShape
 	accounts []byte
@@ -81,12 +83,16 @@ func (d *dumping) close() {
 
 // openDump finds a moment at which no definition changed.
 func openDump(ctx context.Context, s mysql.Door, databases []string, streams int) (*dumping, error) {
+	flavor, err := s.Flavor(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for range dumpTries {
 		n, err := schemaChanges(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		d := &dumping{server: s}
+		d := &dumping{server: s, flavor: flavor}
 		if d.shapes, err = shapes(ctx, s, databases); err != nil {
 			return nil, err
 		}
@@ -123,23 +129,37 @@ func openDump(ctx context.Context, s mysql.Door, databases []string, streams int
 	return nil, s.Fail("open dump", fmt.Errorf("%w: %d times", ErrSchemaChanges, dumpTries))
 }
 
-// open opens all sessions while commits are held back, for the milliseconds that takes, so that they show the same.
+// open opens all sessions while writes are held back, for the milliseconds that takes, so that they show the same.
 func (d *dumping) open(ctx context.Context, streams int) error {
 	s := d.server
+	patience := "net_write_timeout = 86400, wait_timeout = 86400" // a throttle may hold the stream for hours
+	if d.flavor.HasGTIDDomains() {
+		patience += ", idle_transaction_timeout = 0"
+	}
+	var sessions []*sql.Conn
 	for range streams {
 		r, err := OpenStream(ctx, s.Server, mysql.StatementTimeout)
 		if err != nil {
 			return err
 		}
-		d.readers = append(d.readers, r)
-		// A throttle may hold the stream for hours.
-		if _, err := r.conn.ExecContext(ctx, "SET SESSION idle_transaction_timeout = 0, net_write_timeout = 86400, wait_timeout = 86400"); err != nil {
-			return s.Fail("open dump", err)
-		}
-		if _, err := r.conn.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil {
-			return s.Fail("open dump", err)
+		d.readers, sessions = append(d.readers, r), append(sessions, r.conn)
+		for _, st := range []string{"SET SESSION " + patience, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"} {
+			if _, err := r.conn.ExecContext(ctx, st); err != nil {
+				return s.Fail("open dump", err)
+			}
 		}
 	}
+	if d.flavor.HasGTIDDomains() {
+		return d.openStaged(ctx)
+	}
+	moment, err := openLocked(ctx, s, sessions...)
+	d.head.At, d.head.GTID = moment.since, moment.at.String()
+	return err
+}
+
+// openStaged holds back the commits of MariaDB alone: nobody waits for a statement that reads.
+func (d *dumping) openStaged(ctx context.Context) error {
+	s := d.server
 	holder, err := s.DB().Conn(ctx)
 	if err != nil {
 		return s.Fail("connect", err)

@@ -17,6 +17,7 @@ type dumpShape struct {
 	dump.Database
 	tables   []*CopyTable
 	texts    []string // of the tables
+	made     []string // when each was made or last changed
 	objects  []CopyObject
 	triggers []CopyObject
 }
@@ -25,7 +26,7 @@ type dumpShape struct {
 func (x dumpShape) isAs(b dumpShape) bool {
 	same := func(a, b CopyObject) bool { return a.Kind == b.Kind && a.Name == b.Name && bytes.Equal(a.Text, b.Text) }
 	return x.Database == b.Database && slices.EqualFunc(x.texts, b.texts, func(a, b string) bool { return withoutCounter(a) == withoutCounter(b) }) &&
-		slices.EqualFunc(x.objects, b.objects, same) && slices.EqualFunc(x.triggers, b.triggers, same)
+		slices.Equal(x.made, b.made) && slices.EqualFunc(x.objects, b.objects, same) && slices.EqualFunc(x.triggers, b.triggers, same)
 }
 
 // withoutCounter is the text of a table without the next value of its counter, in its last line.
@@ -58,6 +59,9 @@ func shapes(ctx context.Context, s mysql.Door, databases []string) ([]dumpShape,
 		if x.texts, err = tableTexts(ctx, s, name, x.tables); err != nil {
 			return nil, err
 		}
+		if x.made, err = madeAt(ctx, s, name, x.tables); err != nil {
+			return nil, err
+		}
 		if x.objects, err = CopyObjects(ctx, s.Server, name); err != nil {
 			return nil, err
 		}
@@ -86,15 +90,43 @@ func tableTexts(ctx context.Context, s mysql.Door, schema string, tables []*Copy
 	return out, nil
 }
 
-// sessionText begins each text: values come as they are, whatever the session was before.
-func sessionText(names, mode string) string {
-	return "SET NAMES " + names + ";\nSET SESSION sql_mode = " + mode + ", time_zone = '+00:00', foreign_key_checks = 0, unique_checks = 0, check_constraint_checks = 0;\n"
+// madeAt says when tables were made or last changed. An old snapshot reads a table whose columns were renamed without an error: two that have changed their
+// names have each other's values then.
+func madeAt(ctx context.Context, s mysql.Door, schema string, tables []*CopyTable) ([]string, error) {
+	names, out := make([]string, len(tables)), make([]string, len(tables))
+	for n, t := range tables {
+		names[n] = t.nameNow()
+	}
+	records, err := s.Records(ctx, "SELECT TABLE_NAME AS name, CREATE_TIME AS made FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME "+inSchemas(names), schema)
+	if err != nil {
+		return nil, err
+	}
+	for n := range names {
+		for _, r := range records {
+			if r["name"] == names[n] {
+				out[n] = r["made"]
+			}
+		}
+	}
+	return out, nil
 }
 
-// tablesText makes all tables.
-func (x dumpShape) tablesText() []byte {
+// sessionText begins each text: values come as they are, whatever the session was before.
+func (d *dumping) sessionText(names string) string {
+	text := "SET NAMES " + names + ";\nSET SESSION sql_mode = " + lenientMode + ", time_zone = '+00:00', foreign_key_checks = 0, unique_checks = 0"
+	if d.flavor.HasGTIDDomains() {
+		text += ", check_constraint_checks = 0"
+	}
+	return text + ";\n"
+}
+
+// tablesText makes all tables of a database. A table without a key stays one, whatever the server adds to others.
+func (d *dumping) tablesText(x dumpShape) []byte {
 	var b bytes.Buffer
-	b.WriteString(sessionText("utf8mb4", lenientMode))
+	b.WriteString(d.sessionText("utf8mb4"))
+	if !d.flavor.HasGTIDDomains() {
+		b.WriteString("/*!80030 SET SESSION sql_generate_invisible_primary_key = OFF */;\n")
+	}
 	for _, text := range x.texts {
 		b.WriteString(text + ";\n")
 	}
@@ -155,58 +187,4 @@ func delimiterFor(text []byte) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%w: its text has all delimiters that could end it", farm.ErrRefused)
-}
-
-// UnfitForDump is what a dump could not bring back: tables whose rows no snapshot shows, what is no table, and views that a server would not make again.
-func UnfitForDump(ctx context.Context, server *mysql.Server, databases []string) ([]UnfitTable, error) {
-	s := mysql.Through(server)
-	var out []UnfitTable
-	for _, name := range databases {
-		found, err := unfitKinds(ctx, s, name, "('InnoDB')")
-		if err != nil {
-			return nil, err
-		}
-		views, err := unfitViews(ctx, s, name, databases)
-		if err != nil {
-			return nil, err
-		}
-		for _, u := range append(found, views...) {
-			if !strings.Contains(u.Remedy, "ENGINE") && !strings.Contains(u.Remedy, "VIEW") {
-				u.Remedy = "a physical backup has it: stowage backup run --full"
-			}
-			out = append(out, UnfitTable{name + "." + u.Table, u.Why, u.Remedy})
-		}
-	}
-	return out, nil
-}
-
-// unfitViews are those that are invalid, or read databases that are not dumped with them.
-func unfitViews(ctx context.Context, s mysql.Door, schema string, with []string) ([]UnfitTable, error) {
-	records, err := s.Records(ctx, "SELECT TABLE_NAME AS name, VIEW_DEFINITION AS text FROM information_schema.VIEWS WHERE TABLE_SCHEMA = ? ORDER BY 1", schema)
-	if err != nil || len(records) == 0 {
-		return nil, err
-	}
-	all, err := s.Records(ctx, "SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN "+mysql.SystemSchemas)
-	if err != nil {
-		return nil, err
-	}
-	show := "repair it or drop it: SHOW CREATE VIEW "
-	var out []UnfitTable
-	for _, r := range records {
-		why, err := invalid(ctx, s, schema, r["name"])
-		if err != nil {
-			return nil, err
-		}
-		if why != "" {
-			out = append(out, UnfitTable{r["name"], "it is an invalid view: " + why, show + mysql.Ident(schema) + "." + mysql.Ident(r["name"])})
-			continue
-		}
-		for _, other := range mysql.Column(all, "name") {
-			if !slices.Contains(with, other) && strings.Contains(r["text"], mysql.Ident(other)+".") {
-				out = append(out, UnfitTable{r["name"], "it is a view that reads database " + other + ", which is not dumped with it", "dump both, or drop it: SHOW CREATE VIEW " + mysql.Ident(schema) + "." + mysql.Ident(r["name"])})
-				break
-			}
-		}
-	}
-	return out, nil
 }

@@ -30,8 +30,10 @@ type dumpPart struct {
 
 // dumpTable is what all ranges of a table share.
 type dumpTable struct {
-	head  string // of a statement
-	query string // up to its condition
+	session string // begins a file
+	head    string // of a statement
+	query   string // up to its condition
+	made    string // when it was made or last changed
 
 	mu    sync.Mutex
 	files int
@@ -79,21 +81,23 @@ func (d *dumping) writeRows(ctx context.Context, out *dump.Writer) error {
 // changedMeanwhile: a table that was changed after the snapshot cannot be read in it.
 func changedMeanwhile(err error) error {
 	if IsChangedDefinition(err) {
-		return fmt.Errorf("its definition was changed while it was read: %w", err)
+		return fmt.Errorf("%w: %w", errChanged, err)
 	}
 	return err
 }
+
+var errChanged = errors.New("its definition was changed while it was read")
 
 // parts are the ranges of all tables, those of large ones first.
 func (d *dumping) parts(ctx context.Context) ([]dumpPart, error) {
 	var out []dumpPart
 	for _, x := range d.shapes {
-		for _, t := range x.tables {
+		for i, t := range x.tables {
 			exprs := make([]string, len(t.written))
 			for n, c := range t.written {
 				exprs[n] = t.Columns[c].read()
 			}
-			table := &dumpTable{head: "INSERT INTO " + mysql.Ident(t.nameNow()) + " (" + t.writtenNames() + ") VALUES\n", query: "SELECT " + strings.Join(exprs, ", ") + " FROM " + t.source()}
+			table := &dumpTable{session: d.sessionText("binary"), head: "INSERT INTO " + mysql.Ident(t.nameNow()) + " (" + t.writtenNames() + ") VALUES\n", query: "SELECT " + strings.Join(exprs, ", ") + " FROM " + t.source(), made: x.made[i]}
 			if len(t.written) == 0 {
 				return nil, d.server.Fail("dump "+t.String(), errors.New("the server computes all of its columns"))
 			}
@@ -122,10 +126,22 @@ func (w *Stream) dumpRows(ctx context.Context, p dumpPart, out *dump.Writer) err
 		}
 		return errors.Join(p.writeAll(rows, out), rows.Close())
 	})
+	if err == nil {
+		err = w.isUnchanged(ctx, p)
+	}
 	if err != nil {
 		return err
 	}
 	_, err = w.conn.ExecContext(ctx, "ROLLBACK TO SAVEPOINT stowage_dump")
+	return err
+}
+
+// isUnchanged asks, while this session keeps others from changing the table, whether someone has since the snapshot.
+func (w *Stream) isUnchanged(ctx context.Context, p dumpPart) error {
+	now, err := madeAt(ctx, w.server, p.Part.Table.Schema, []*CopyTable{p.Part.Table})
+	if err == nil && now[0] != p.table.made {
+		err = errChanged
+	}
 	return err
 }
 
@@ -137,7 +153,7 @@ func (p dumpPart) writeAll(rows driver.Rows, out *dump.Writer) error {
 		columns[n] = t.Columns[c]
 	}
 	cells := make([]driver.Value, len(columns))
-	head := sessionText("binary", lenientMode)
+	head := p.table.session
 	buf := append(make([]byte, 0, dumpFile+2*dumpStatement), head...)
 	var count int64
 	begin := -1 // of the statement
@@ -210,6 +226,8 @@ func (c *CopyColumn) appendCell(dst []byte, v driver.Value) ([]byte, error) {
 			return c.appendText(dst, x), nil
 		case "inet6", "inet4", "uuid": // bytes of no character set would be taken for the address itself
 			dst = append(dst, "_latin1"...)
+		case "json": // MySQL makes no JSON of bytes that have no character set
+			dst = append(dst, "_utf8mb4"...)
 		}
 		return appendEscaped(dst, x), nil
 	}

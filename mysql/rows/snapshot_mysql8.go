@@ -2,6 +2,7 @@ package rows
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -17,9 +18,9 @@ const (
 	lockTries     = 60
 )
 
-// openLocked opens a snapshot on MySQL, which has no way to tell the GTIDs that
+// openLocked opens a snapshot of one moment in each session on MySQL, which has no way to tell the GTIDs that
 // belong to one: writes are held back (FLUSH TABLES WITH READ LOCK) while the
-// snapshot is opened and gtid_executed is read, a few milliseconds. Reading the
+// snapshots are opened and gtid_executed is read, a few milliseconds. Reading the
 // set before and after without a lock is not enough: a transaction is visible
 // in InnoDB a moment before its GTID is in the set.
 //
@@ -27,52 +28,64 @@ const (
 // it is not asked for while one runs that has for a while, is given up after a
 // second, and asked for again. The server gives it back by itself five seconds
 // after it has heard nothing more of us.
-func (v *View) openLocked(ctx context.Context) error {
-	var err error
+func openLocked(ctx context.Context, s mysql.Door, sessions ...*sql.Conn) (out frozen, err error) {
 	for try := 0; try < lockTries; try++ {
 		var busy bool
-		if busy, err = v.server.RunsLong(ctx, longStatement); err != nil {
-			return err
+		if busy, err = s.RunsLong(ctx, longStatement); err != nil {
+			return out, err
 		}
 		if !busy {
-			err = v.lockAndOpen(ctx)
+			out, err = lockAndOpen(ctx, s, sessions)
 			if mysql.CodeOf(err) != 1205 {
-				return err
+				return out, err
 			}
 		}
 		if e := mysql.Sleep(ctx, 250*time.Millisecond); e != nil {
-			return v.server.Fail("open snapshot", e)
+			return out, s.Fail("open snapshot", e)
 		}
 	}
-	return v.server.Fail("open snapshot", errors.Join(fmt.Errorf("%d times there was a statement that runs long", lockTries), err))
+	return out, s.Fail("open snapshot", errors.Join(fmt.Errorf("%d times there was a statement that runs long", lockTries), err))
 }
 
-func (v *View) lockAndOpen(ctx context.Context) (err error) {
-	begin := time.Now()
-	exec := func(text string) {
+// frozen is the moment that snapshots show: nothing was written from since until all of them were open.
+type frozen struct {
+	at    mysql.Position
+	since time.Time
+}
+
+// lockAndOpen holds the lock in the first session.
+func lockAndOpen(ctx context.Context, s mysql.Door, sessions []*sql.Conn) (out frozen, err error) {
+	exec := func(conn *sql.Conn, text string) {
 		if err == nil {
-			_, err = v.conn.ExecContext(ctx, text)
-			err = v.server.Fail(mysql.FirstWords(text), err)
+			_, err = conn.ExecContext(ctx, text)
+			err = s.Fail(mysql.FirstWords(text), err)
 		}
 	}
-	exec(fmt.Sprintf("SET SESSION lock_wait_timeout = %d, wait_timeout = 5", int(lockPatience/time.Second)))
-	exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-	exec("FLUSH TABLES WITH READ LOCK")
-	exec("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+	holder := sessions[0]
+	exec(holder, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, wait_timeout = 5", int(lockPatience/time.Second)))
+	for _, conn := range sessions {
+		exec(conn, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+	}
+	begin := time.Now()
+	exec(holder, "FLUSH TABLES WITH READ LOCK")
+	out.since = time.Now().UTC()
+	for _, conn := range sessions {
+		exec(conn, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+	}
 	var text string
 	if err == nil {
-		err = v.server.Fail("read gtid_executed", v.conn.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&text))
+		err = s.Fail("read gtid_executed", holder.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&text))
 	}
 	// Whatever came: the lock goes, or its connection does.
-	if _, e := v.conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES"); e != nil {
-		mysql.Discard(v.conn)
-		return errors.Join(err, v.server.Fail("UNLOCK TABLES", e))
+	if _, e := holder.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES"); e != nil {
+		mysql.Discard(holder)
+		return out, errors.Join(err, s.Fail("UNLOCK TABLES", e))
 	}
-	v.server.Log().Debug("writes were held back for a snapshot", "server", v.server.Name(), "for", time.Since(begin))
-	exec("SET SESSION lock_wait_timeout = 10, wait_timeout = 86400")
+	s.Log().Debug("writes were held back for a snapshot", "server", s.Name(), "for", time.Since(begin))
+	exec(holder, "SET SESSION lock_wait_timeout = 10, wait_timeout = 86400")
 	if err != nil {
-		return err
+		return out, err
 	}
-	v.At, err = mysql.ParsePosition(text)
-	return v.server.Fail("read gtid_executed", err)
+	out.at, err = mysql.ParsePosition(text)
+	return out, s.Fail("read gtid_executed", err)
 }

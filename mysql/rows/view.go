@@ -83,7 +83,9 @@ func (v *View) open(ctx context.Context) error {
 		return err
 	}
 	if !flavor.HasGTIDDomains() {
-		return v.openLocked(ctx)
+		moment, err := openLocked(ctx, v.server, v.conn)
+		v.At = moment.at
+		return err
 	}
 	if err := v.freeze(ctx); err != nil {
 		return err

@@ -68,7 +68,6 @@ func TestBackupOnMySQLIsRefused(t *testing.T) {
 		k.Run(farmtest.ExitRefused, x.wanted, "backup", "run", "dbshard001/B")
 		k.Told(x.undo)
 	}
-	k.Run(farmtest.ExitRefused, "logical backups are made of MariaDB only", "backup", "run", "--kind", "logical")
 	k.Run(farmtest.ExitFine, "MySQL has no incremental backups", "backup", "run", "--dry-run", "--incremental", "dbshard001/B") // there is none yet
 	for _, step := range []string{"copy", "clear"} {
 		k.KilledIn("both", "before "+step, "backup", "run", "dbshard001/B")
