@@ -114,4 +114,7 @@ func (f *StateFile) Save(s State) error {
 }
 
 // Close lets another follower use the file.
-func (f *StateFile) Close() { _ = f.lock.Close() }
+func (f *StateFile) Close() {
+	_ = syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN) // a program that is just being started has the file, too, for a moment
+	_ = f.lock.Close()
+}
