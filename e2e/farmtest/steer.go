@@ -67,6 +67,16 @@ func (b *background) Ends(t *testing.T, code int) {
 // Interrupt is Ctrl-C.
 func (b *background) Interrupt() { _ = b.cmd.Process.Signal(os.Interrupt) }
 
+// Ended reports whether it has ended.
+func (b *background) Ended() bool {
+	select {
+	case <-b.done:
+		return true
+	default:
+		return false
+	}
+}
+
 func (b *background) Kill() {
 	_ = b.cmd.Process.Signal(syscall.SIGKILL)
 	<-b.done

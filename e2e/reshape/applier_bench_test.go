@@ -83,6 +83,22 @@ func (c *changes) choose() {
 
 func (c *changes) measure(keep string, cpu func() (servers, program time.Duration), isKept bool) {
 	c.t.Helper()
+	c.run(isKept, func() bool { return false })
+	servers, program := cpu()
+	if c.t.Failed() {
+		return
+	}
+	n := len(c.took)
+	line := fmt.Sprintf("applier keep=%s asked=%d rate=%.0f p50_ms=%.2f p99_ms=%.2f servers_cpu_ms=%.0f program_cpu_ms=%.0f", keep, c.rate, float64(n)/c.lasts.Seconds(),
+		ms(c.took, 50), ms(c.took, 99), 1000*milliseconds(servers)/float64(n), 1000*milliseconds(program)/float64(n))
+	if isKept {
+		line += fmt.Sprintf(" lag_p50_ms=%.1f lag_p95_ms=%.1f lags=%d", ms(c.lags, 50), ms(c.lags, 95), len(c.lags))
+	}
+	fmt.Println(line)
+}
+
+// run lets clients change versions, for as long as is said or until enough says so.
+func (c *changes) run(isKept bool, enough func() bool) {
 	c.took, c.lags = nil, nil
 	var all sync.WaitGroup
 	work := make(chan int, 1000)
@@ -95,23 +111,12 @@ func (c *changes) measure(keep string, cpu func() (servers, program time.Duratio
 	}
 	tick := time.NewTicker(time.Second / time.Duration(c.rate))
 	defer tick.Stop()
-	for end := time.Now().Add(c.lasts); time.Now().Before(end); c.next++ {
+	for end := time.Now().Add(c.lasts); time.Now().Before(end) && !enough(); c.next++ {
 		<-tick.C
 		work <- c.next
 	}
 	close(work)
 	all.Wait()
-	servers, program := cpu()
-	if c.t.Failed() {
-		return
-	}
-	n := len(c.took)
-	line := fmt.Sprintf("applier keep=%s asked=%d rate=%.0f p50_ms=%.2f p99_ms=%.2f servers_cpu_ms=%.0f program_cpu_ms=%.0f", keep, c.rate, float64(n)/c.lasts.Seconds(),
-		ms(c.took, 50), ms(c.took, 99), 1000*milliseconds(servers)/float64(n), 1000*milliseconds(program)/float64(n))
-	if isKept {
-		line += fmt.Sprintf(" lag_p50_ms=%.1f lag_p95_ms=%.1f lags=%d", ms(c.lags, 50), ms(c.lags, 95), len(c.lags))
-	}
-	fmt.Println(line)
 }
 
 // change changes one version. Where it is looked at, the time counts until its file's row has it, from when its client was told that it is committed.

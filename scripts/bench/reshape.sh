@@ -8,7 +8,8 @@
 #   LIMIT=600         seconds after which a statement is ended and counted as slower
 #   FILL_ROWS=2000    files of one transaction of the fill-in
 #   RATE=300          changes of children a second, beside which the columns are kept by nothing, by the applier and by triggers; SECONDS_EACH=20 for each
-#   ONLY=applier      measures that and nothing else: two minutes
+#   FILL_VERSIONS=1000000  beside whose fill-in, throttled, clients change RATE children a second: alone and beside it in turns, FILL_ROUNDS=3 of SECONDS_EACH
+#   ONLY=applier      measures that and nothing else: two minutes; ONLY=fill: what clients feel of the throttled fill-in
 #   KEEP_ROWS=no      writes nothing into docs/measuring/benchmarks.md
 #
 # Needs 300 bytes of disk for each version, in /tmp or TMPDIR.
@@ -31,10 +32,29 @@ kept() {
 		row reshape-applier "| $(date -u +%F) | $(of keep) | $(of rate) | $(of p50_ms) | $(of p99_ms) | $(of servers_cpu_ms) | $(of program_cpu_ms) | ${lag:--} | $(of lag_p95_ms | grep . || echo -) | $noise |"
 	done < <(grep '^applier ' "$work/kept")
 }
-if [[ ${ONLY:-} == applier ]]; then
-	kept
+
+# throttled measures what clients feel of the fill-in as `stowage reshape` does it.
+throttled() {
+	local versions=${FILL_VERSIONS:-1000000} line
+	echo "==> bench reshape: ${RATE:-300} changes a second beside the fill-in of $versions versions" >&2
+	go build -trimpath -tags livetest -o bin/stowage-live ./cmd/stowage || die "the program for tests does not build"
+	quiet_from
+	STOWAGE_LIVE=$PWD/bin/stowage-live FARMS=${FARMS:-/dev/shm} BENCH_FILL="${RATE:-300}" BENCH_VERSIONS="$versions" BENCH_SECONDS="${SECONDS_EACH:-20}" BENCH_ROUNDS="${FILL_ROUNDS:-3}" \
+		go test ./e2e/reshape -run '^TestBenchFill$' -count=1 -v -timeout 2h >"$work/throttled" 2>&1 || { cat "$work/throttled" >&2; die "the measurement did not come to its end"; }
+	grep -E '^fill(ing)? ' "$work/throttled" >&2
+	[[ ${KEEP_ROWS:-yes} == yes ]] || return 0
+	line=$(grep '^filling ' "$work/throttled")
+	of() { sed -n "s/.*\b$1=\([0-9.]*\).*/\1/p" <<<"$line"; }
+	figure reshape-goals "clients' p99 beside the throttled fill-in / alone" "$(of ratio)" "<=" 1.10 \
+		"$versions versions, $(of changes) changes at ${RATE:-300} a second; p99 $(of alone_p99_ms) ms alone, $(of beside_p99_ms) ms beside it (median $(of alone_p50_ms) and $(of beside_p50_ms) ms); $(of rows_per_second) rows/s are left"
+}
+case ${ONLY:-} in
+applier | fill)
+	if [[ $ONLY == applier ]]; then kept; else throttled; fi
+	[[ -z $missed ]] || die "missed:${missed#;}"
 	exit 0
-fi
+	;;
+esac
 
 rows=${ROWS:-30000000}
 [[ $rows =~ ^[1-9][0-9]*$ ]] || die "ROWS is $rows; it is a number from 1"
@@ -68,4 +88,5 @@ figure reshape-goals "rows read, better normalised form / denormalised" "$(cell 
 figure reshape-goals "speed of the fill-in / that of one UPDATE" "$(awk -v a="$(field filled rows_per_second 2)" -v b="$(field filled rows_per_second 1)" 'BEGIN { printf "%.2f", a / b }')" ">=" 0.6 \
 	"$rows versions, $(field filled rows) files; one UPDATE $(field filled seconds 1) s, fill-in by tenants $(field filled seconds 2) s"
 kept
+throttled
 [[ -z $missed ]] || die "missed:${missed#;}"
