@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -47,7 +46,7 @@ type PlainColumn struct {
 	Kind     PlainKind
 	column   CopyColumn
 	words    []string      // of ENUM and SET
-	single   *[256][]byte  // UTF-8 of each byte, of a character set that has one byte a character
+	single   *singleBytes  // of a character set that has one byte a character
 	decimals int           // of times
 	isWide   bool          // text of a character set with several bytes a character, which the server converts
 	unicode  *unicodeWidth // UCS-2, UTF-16, UTF-32
@@ -329,19 +328,4 @@ func (p *Plain) AppendObject(dst []byte, row PlainRow, only []int) []byte {
 		dst = p.Columns[i].AppendJSON(dst, row[i])
 	}
 	return append(dst, '}')
-}
-
-// AppendJSONString adds UTF-8 as a JSON string.
-func AppendJSONString(dst, text []byte) []byte {
-	plain := !bytes.ContainsFunc(text, func(r rune) bool {
-		return r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError || r == '\u2028' || r == '\u2029'
-	})
-	if plain {
-		return append(append(append(dst, '"'), text...), '"')
-	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(string(text)) // a string and a buffer
-	return append(dst, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
 }

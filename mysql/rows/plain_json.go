@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // appendDocument writes a JSON document of MySQL's without the freedom that
@@ -70,4 +71,23 @@ func appendNumber(dst []byte, text string) []byte {
 		return append(dst, text...)
 	}
 	return strconv.AppendFloat(dst, v, 'g', -1, 64)
+}
+
+// AppendJSONString adds UTF-8 as a JSON string.
+func AppendJSONString(dst, text []byte) []byte {
+	n := 0 // most text is this and nothing else
+	for n < len(text) && ' ' <= text[n] && text[n] < utf8.RuneSelf && text[n] != '"' && text[n] != '\\' {
+		n++
+	}
+	plain := !bytes.ContainsFunc(text[n:], func(r rune) bool {
+		return r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError || r == '\u2028' || r == '\u2029'
+	})
+	if plain {
+		return append(append(append(dst, '"'), text...), '"')
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(string(text)) // a string and a buffer
+	return append(dst, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
 }

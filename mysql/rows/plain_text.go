@@ -51,9 +51,10 @@ func readCharset(ctx context.Context, s mysql.Door, c *PlainColumn) error {
 	if len(text) != 4*256 {
 		return s.Fail("read character set "+name, fmt.Errorf("256 bytes are %d bytes of UTF-32, want %d", len(text), 4*256))
 	}
-	c.single = new([256][]byte)
-	for i := range c.single {
-		c.single[i] = utf8.AppendRune(nil, rune(binary.BigEndian.Uint32(text[4*i:])))
+	c.single = new(singleBytes)
+	for i := range c.single.utf8 {
+		r := rune(binary.BigEndian.Uint32(text[4*i:]))
+		c.single.utf8[i], c.single.isItself[i] = utf8.AppendRune(nil, r), int(r) == i && i < utf8.RuneSelf
 	}
 	return nil
 }
@@ -72,10 +73,7 @@ func converted(ctx context.Context, s mysql.Door, from string, raw []byte, to st
 func (p *Plain) text(ctx context.Context, c *PlainColumn, dst, raw []byte) ([]byte, error) {
 	switch {
 	case c.single != nil:
-		for _, b := range raw {
-			dst = append(dst, c.single[b]...)
-		}
-		return dst, nil
+		return c.single.appendUTF8(dst, raw), nil
 	case c.unicode != nil:
 		return c.unicode.appendUTF8(dst, raw), nil
 	case c.isWide && !isASCII(raw):
@@ -94,6 +92,24 @@ func isASCII(raw []byte) bool {
 		}
 	}
 	return true
+}
+
+// singleBytes is UTF-8 of each byte.
+type singleBytes struct {
+	utf8     [256][]byte
+	isItself [256]bool
+}
+
+func (s *singleBytes) appendUTF8(dst, raw []byte) []byte {
+	n := 0 // most text begins as it is, and ends so
+	for n < len(raw) && s.isItself[raw[n]] {
+		n++
+	}
+	dst = append(dst, raw[:n]...)
+	for _, b := range raw[n:] {
+		dst = append(dst, s.utf8[b]...)
+	}
+	return dst
 }
 
 func (w *unicodeWidth) appendUTF8(dst, raw []byte) []byte {
