@@ -19,7 +19,7 @@
 #   BENCH=engine-calls  what a call to one of 150 agents costs the engine
 #   BENCH=roll     rolling restarts, an option and a minor upgrade under load, beside a shell loop of restarts
 #   BENCH=backup   backups beside mariadb-backup, zstd and restic by hand, and what clients feel of them; BACKUP_MB=n, ROUNDS=n, PARTS=...; ten minutes
-#   BENCH=follow   how long after a change its line of `stowage follow` can be read; FOLLOW_RATE=n, FOLLOW_SECONDS=n
+#   BENCH=follow   how long after a change its line of `stowage follow` can be read; beside Debezium and Maxwell; FOLLOW_RATE=n, FOLLOW_SECONDS=n, FOLLOW_PEERS=no
 #   BENCH=alter    a column is widened under load, beside gh-ost, spirit, pt-online-schema-change and the server's ALTER TABLE; ALTER_ROWS=n, ROUNDS=n; half an hour
 #   BENCH=reshape  snapshots of tenants by size, normalised and denormalised, and the fill-in beside one UPDATE; ROWS=n (30000000), an hour
 #   BENCH=snapshot  a tenant written as JSON lines, CSV and Parquet, beside `mariadb --quick`; SNAPSHOT_ROWS=n, ROUNDS=n; two minutes
