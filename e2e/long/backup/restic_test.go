@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stowage/e2e/farmtest"
+	"stowage/farm"
 )
 
 // The same into a repository of restic: full, incremental, verified, killed once, checked, pruned, with the binary logs in it. What prune leaves is enough
@@ -44,14 +45,35 @@ func TestBackupsInARepository(t *testing.T) {
 	r = k.Restore("--at", late.Format(time.RFC3339))
 	k.CheckSecond(r, late)
 	k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)
+	k.CheckShardAt(k.FirstShard(), k.RestoreShard(k.FirstShard(), "--at", late.Format(time.RFC3339)).Database, late)
 	k.Run(farmtest.ExitFine, "1 of 1 backup as written", "backup", "check")
 	k.Run(farmtest.ExitFine, "", "backup", "list", "--scan")
 	if ids := k.Backups(); len(ids) != 1 {
 		t.Errorf("after a scan there are %q", ids)
 	}
 	damagedLogs(t, k)
+	lostWithItsLogs(t, k)
 	k.NothingLeft()
 	k.F.CheckLedger()
+}
+
+// lostWithItsLogs loses the side whose binary logs are in the repository: it comes back from the repository on another host, and its new log goes there, too.
+func lostWithItsLogs(t *testing.T, k *farmtest.KeptFarm) {
+	t.Helper()
+	to := k.F.FreeHosts()[0]
+	k.LoseSide(farm.B)
+	k.FailOver(farm.B)
+	k.Run(farmtest.ExitFine, "serves as side B of dbshard001", "restore", "dbshard001", "--as-side", "B", "--to", to)
+	k.CheckAdopted(t, farm.B, to)
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "dbshard001/B")
+	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	time.Sleep(2 * time.Second)
+	second := time.Now()
+	time.Sleep(2 * time.Second)
+	k.Run(farmtest.ExitFine, "dbshard001b", "backup", "binlogs")
+	r := k.Restore("--at", second.Format(time.RFC3339))
+	k.CheckSecond(r, second)
+	k.Run(farmtest.ExitFine, "is stopped", "restore", "remove", r.Instance)
 }
 
 // damagedLogs flips a bit in each file that the newest pass has added to the repository: the piece is named, and nothing is restored through it. The archive goes on.
