@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"stowage/binlog"
 	"stowage/farm"
 	"stowage/host"
 	"stowage/vault"
@@ -147,7 +148,7 @@ var kinds = []struct {
 	{"prepared", host.ErrPrepared}, {"foreign", host.ErrForeign},
 	{"not-exist", fs.ErrNotExist}, {"exist", fs.ErrExist}, {"permission", fs.ErrPermission},
 	{"no-space", syscall.ENOSPC}, {"address-in-use", syscall.EADDRINUSE},
-	{"not-archived", host.ErrNotArchived}, {"damaged", vault.ErrDamaged}, {"no-set", vault.ErrNone},
+	{"not-archived", host.ErrNotArchived}, {"damaged", vault.ErrDamaged}, {"no-set", vault.ErrNone}, {"log-damaged", binlog.ErrDamaged},
 	{"deadline", context.DeadlineExceeded}, {"cancelled", context.Canceled}, {"copy-cut", ErrCut}, {"revoked", ErrRevoked},
 }
 

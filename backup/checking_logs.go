@@ -45,9 +45,8 @@ func (a *Act) CheckLogs(ctx context.Context, ids []string, all []catalogue.Backu
 			continue
 		}
 		c := CheckedLogs{Instance: b.Instance, Bytes: bytes}
-		var fault *binlog.Fault
 		switch {
-		case errors.Is(err, vault.ErrDamaged), errors.As(err, &fault):
+		case errors.Is(err, vault.ErrDamaged), errors.Is(err, binlog.ErrDamaged):
 			c.Damaged = err.Error()
 		case err != nil:
 			c.Error = err.Error()

@@ -97,3 +97,22 @@ func (k *KeptFarm) Say(backup string) {
 		k.F.T.Fatal(err)
 	}
 }
+
+// DamageLogs flips a bit in the middle of each archived file of a binary log below a directory.
+func (f *LiveFarm) DamageLogs(vault string) {
+	f.T.Helper()
+	files, err := filepath.Glob(filepath.Join(vault, "*", "binlog", "*", "*.[0-9][0-9][0-9][0-9][0-9][0-9]"))
+	if err != nil || len(files) == 0 {
+		f.T.Fatalf("no archived log in %s: %v", vault, err)
+	}
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err == nil {
+			raw[len(raw)/2] ^= 1
+			err = os.WriteFile(path, raw, 0o640)
+		}
+		if err != nil {
+			f.T.Fatal(err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package agents
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,10 @@ func TestBackupAcrossMachines(t *testing.T) {
 	}
 	f.Must("restore", string(fm.Pairs[0].Name), "--to", "new1", "--latest")
 	f.Must("restore", "--shard", string(fm.Pairs[0].Shards[0].Name), "--to", "new2", "--latest", "--as", "shop_then")
+	f.DamageLogs(vault)
+	if p := farmtest.RunProgram(t, "", "backup", "check", "-C", f.Dir); p.Code != farmtest.ExitFindings || !strings.Contains(p.Stdout, "are damaged: ") || strings.Contains(p.Stdout, "not read") {
+		t.Errorf("archived logs are damaged behind an agent: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
+	}
 	f.CheckLedger()
 }
 
