@@ -16,6 +16,7 @@ const (
 	longStatement = 100 * time.Millisecond
 	lockPatience  = time.Second // lock_wait_timeout knows whole seconds
 	lockTries     = 60
+	patientTry    = 10 // each of which asks although a statement has run for longer, if it may end while the lock waits: a slow machine always has one
 )
 
 // openLocked opens a snapshot of one moment in each session on MySQL, which has no way to tell the GTIDs that
@@ -29,9 +30,13 @@ const (
 // second, and asked for again. The server gives it back by itself five seconds
 // after it has heard nothing more of us.
 func openLocked(ctx context.Context, s mysql.Door, sessions ...*sql.Conn) (out frozen, err error) {
-	for try := 0; try < lockTries; try++ {
+	for try := range lockTries {
+		limit := longStatement
+		if try%patientTry == patientTry-1 {
+			limit = lockPatience
+		}
 		var busy bool
-		if busy, err = s.RunsLong(ctx, longStatement); err != nil {
+		if busy, err = s.RunsLong(ctx, limit); err != nil {
 			return out, err
 		}
 		if !busy {

@@ -70,7 +70,8 @@ func TestLogicalBackupOnMySQLByHand(t *testing.T) {
 	turns.One(t, 3)
 	k := startKeptMySQL(t)
 	k.Told("GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, RELOAD, PROCESS ON *.* TO backup@'%'")
-	k.F.CheckLedger() // and the clients end
+	time.Sleep(5 * time.Second) // clients have written
+	k.F.CheckLedger()           // and they end
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "--kind", "logical")
 	k.LoadedByHand("mysql", mariadbtest.Named(t, mariadbtest.MySQL9).Start(t, "plain"))
 }
