@@ -52,6 +52,7 @@ var mySQL = dialect{
 	columns: map[string]string{
 		"Connection_name": "Channel_Name", "Master_Host": "Source_Host", "Master_Port": "Source_Port", "Master_Log_File": "Source_Log_File",
 		"Server_id":        "Server_Id", // of its replicas
+		"Gtid_IO_Pos":      "Retrieved_Gtid_Set",
 		"Slave_IO_Running": "Replica_IO_Running", "Slave_SQL_Running": "Replica_SQL_Running", "Seconds_Behind_Master": "Seconds_Behind_Source",
 	},
 }

@@ -21,7 +21,8 @@ func (g GTID) String() string { return fmt.Sprintf("%d-%d-%d", g.Domain, g.Serve
 // its transactions are tagged).
 type Origin string
 
-func originOf(domain uint32) Origin { return Origin(strconv.FormatUint(uint64(domain), 10)) }
+// OriginOf is that of a GTID domain of MariaDB.
+func OriginOf(domain uint32) Origin { return Origin(strconv.FormatUint(uint64(domain), 10)) }
 
 // Position is a place in the history of a farm: of each origin, the
 // transactions that are held. Two positions are compared origin by origin;
@@ -40,10 +41,10 @@ type Stretch struct {
 func PositionOf(gtids ...GTID) Position {
 	p := Position{}
 	for _, g := range gtids {
-		if old, twice := p[originOf(g.Domain)]; twice && old.Last.Seq > g.Seq {
+		if old, twice := p[OriginOf(g.Domain)]; twice && old.Last.Seq > g.Seq {
 			continue
 		}
-		p[originOf(g.Domain)] = Stretch{Last: g}
+		p[OriginOf(g.Domain)] = Stretch{Last: g}
 	}
 	return p
 }
@@ -128,7 +129,7 @@ func (p Position) Domains() []uint32 {
 
 // Last is the last transaction of a GTID domain that p holds; its sequence is
 // 0 when there is none.
-func (p Position) Last(domain uint32) GTID { return p[originOf(domain)].Last }
+func (p Position) Last(domain uint32) GTID { return p[OriginOf(domain)].Last }
 
 // Reached reports whether p holds at least all of goal.
 func (p Position) Reached(goal Position) bool { return p.Missing(goal) == 0 }
@@ -147,7 +148,7 @@ func (p Position) Missing(goal Position) uint64 {
 }
 
 // Only is the part of p in one domain; empty when p has nothing there.
-func (p Position) Only(domain uint32) Position { return p.From(originOf(domain)) }
+func (p Position) Only(domain uint32) Position { return p.From(OriginOf(domain)) }
 
 // From is the part of p of one origin; empty when p has nothing of it.
 func (p Position) From(o Origin) Position {
@@ -155,6 +156,17 @@ func (p Position) From(o Origin) Position {
 		return Position{o: s}
 	}
 	return Position{}
+}
+
+// crosses reports whether p and q end in transactions of different servers in one domain of MariaDB. Where several servers write it, a binary log has numbers that go
+// back, and of the two nobody knows by their numbers which comes first.
+func (p Position) crosses(q Position) bool {
+	for o, s := range p {
+		if t, both := q[o]; both && s.Last.Server != t.Last.Server {
+			return true
+		}
+	}
+	return false
 }
 
 // Equal reports whether p and q are the same place.

@@ -15,7 +15,7 @@ func positions() *rapid.Generator[Position] {
 		for range rapid.IntRange(0, 4).Draw(t, "domains") {
 			d := uint32(rapid.IntRange(0, 4).Draw(t, "domain"))
 			g := GTID{d, uint32(rapid.IntRange(1, 3).Draw(t, "server")), uint64(rapid.IntRange(1, 5).Draw(t, "seq"))}
-			p[originOf(d)] = Stretch{Last: g}
+			p[OriginOf(d)] = Stretch{Last: g}
 		}
 		return p
 	})

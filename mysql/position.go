@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"stowage/farm"
@@ -45,19 +46,15 @@ func (s *Server) position(ctx context.Context, variable string) (Position, error
 //
 // MySQL does not tell: its GTIDs carry the servers' uuids.
 func (s *Server) ServerIDsInBinlog(ctx context.Context) ([]uint32, error) {
-	var text string
 	if d, err := s.dialect(ctx); err != nil || !d.flavor.HasGTIDDomains() {
 		return nil, err
 	}
-	if err := s.row(ctx, "SELECT @@GLOBAL.gtid_binlog_state", nil, &text); err != nil {
-		return nil, err
-	}
-	gtids, err := parseGTIDs(text)
+	gtids, err := s.lastOfEach(ctx)
 	ids := make([]uint32, 0, len(gtids))
 	for _, g := range gtids {
 		ids = append(ids, g.Server)
 	}
-	return ids, s.fail("read gtid_binlog_state", err)
+	return ids, err
 }
 
 // PositionAt translates a place in this server's binary log (file, offset)
@@ -144,7 +141,24 @@ func (s *Server) has(ctx context.Context, d dialect, goal Position) (bool, Posit
 	if err != nil {
 		return false, nil, s.fail("read "+d.written, err)
 	}
-	return applied.Reached(goal) || written.Reached(goal), applied, nil
+	if applied.Reached(goal) || written.Reached(goal) || !d.flavor.HasGTIDDomains() {
+		return applied.Reached(goal) || written.Reached(goal), applied, nil
+	}
+	logged, err := s.lastOfEach(ctx) // where several servers write one domain, the last transaction may have a lower number than one before it
+	return slices.ContainsFunc(logged, func(g GTID) bool {
+		last := goal.Last(g.Domain)
+		return last.Server == g.Server && last.Seq > 0 && last.Seq <= g.Seq
+	}), applied, err
+}
+
+// lastOfEach are the last transactions of each server in each domain that are in the binary log of a MariaDB server, or were.
+func (s *Server) lastOfEach(ctx context.Context) ([]GTID, error) {
+	var text string
+	if err := s.row(ctx, "SELECT @@GLOBAL.gtid_binlog_state", nil, &text); err != nil {
+		return nil, err
+	}
+	gtids, err := parseGTIDs(text)
+	return gtids, s.fail("read gtid_binlog_state", err)
 }
 
 // OldestPosition is the first position behind which this server's binary log

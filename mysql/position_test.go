@@ -64,7 +64,7 @@ func TestWaitFor(t *testing.T) {
 		goal := position(t, a)
 		g := goal.Last(ai.ServerID)
 		g.Seq += 100
-		goal[originOf(ai.ServerID)] = Stretch{Last: g}
+		goal[OriginOf(ai.ServerID)] = Stretch{Last: g}
 		err := within(t, 10*time.Second, func() error { return b.WaitFor(t.Context(), goal, 200*time.Millisecond) })
 		if !errors.Is(err, ErrBehind) || !strings.Contains(err.Error(), g.String()) || !strings.Contains(err.Error(), "applied ") {
 			t.Errorf("error %v, want ErrBehind with %s and what is applied", err, g)

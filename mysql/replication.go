@@ -27,7 +27,8 @@ type Replication struct {
 	IOError    string
 	SQLError   string
 	UsingGTID  string // Slave_Pos, Current_Pos, No; of MySQL Slave_Pos for auto-position
-	Received   string // MariaDB, by GTID: the position up to which its receiver has fetched, applied or not
+	Received   string // by GTID: the position up to which its receiver has fetched, applied or not; of MySQL what it has fetched since its relay log begins
+	SourceUUID string // MySQL: of the source that it has reached last
 	Behind     time.Duration
 	BehindOK   bool // Behind is known
 }
@@ -93,7 +94,7 @@ func (s *Server) Replication(ctx context.Context) (Replication, error) {
 		r.Port, _ = strconv.Atoi(rec["Master_Port"])
 		r.IO, r.SQL, r.SourceLog = rec["Slave_IO_Running"], rec["Slave_SQL_Running"], rec["Master_Log_File"]
 		r.IOError, r.SQLError = rec["Last_IO_Error"], rec["Last_SQL_Error"]
-		r.UsingGTID, r.Received = rec["Using_Gtid"], rec["Gtid_IO_Pos"]
+		r.UsingGTID, r.Received, r.SourceUUID = rec["Using_Gtid"], rec["Gtid_IO_Pos"], rec["Source_UUID"]
 		r.Filters = filtersOf(rec)
 		if sec, ok := rec["Seconds_Behind_Master"]; ok {
 			n, err := strconv.Atoi(sec)
@@ -273,7 +274,7 @@ func (s *Server) StopAt(ctx context.Context, p Position, budget time.Duration) e
 	if err != nil {
 		return err
 	}
-	if applied.Reached(p) {
+	if applied.Reached(p) && !applied.crosses(p) {
 		if !p.Reached(applied) {
 			return s.fail("stop replication at "+p.String(), fmt.Errorf("the replica is beyond it, at %s", applied))
 		}
@@ -299,7 +300,7 @@ func (s *Server) StopAt(ctx context.Context, p Position, budget time.Duration) e
 			return err
 		}
 		switch {
-		case r.SQL == "No" && applied.Reached(p) && p.Reached(applied):
+		case r.SQL == "No" && applied.Equal(p) && !applied.crosses(p):
 			return nil
 		case r.SQL == "No" && r.SQLError != "", r.IO == "No" && r.IOError != "":
 			return s.fail("stop replication at "+p.String(), r.Broken())

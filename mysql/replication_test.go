@@ -205,6 +205,60 @@ func TestStopAtStopsExactly(t *testing.T) {
 	}
 }
 
+// Where both sides write one GTID domain, the source's binary log has numbers that go back: what a side has received late comes behind what it has written meanwhile. A
+// replica before them is not beyond them, whatever its number, and one at the same number of the other server is not there.
+func TestStopAtInASharedDomain(t *testing.T) {
+	t.Parallel() // it mostly waits
+	shared := []string{"--gtid-domain-id=0", "--gtid-strict-mode=OFF", "--gtid-ignore-duplicates=OFF"}
+	ai, a := start(t, "a", shared...)
+	bi, b := start(t, "b", shared...)
+	ci, c := start(t, "c", shared...)
+	ai.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)")
+	follow(t, b, ai)
+	must(t, b.WaitFor(t.Context(), position(t, a), patience))
+	follow(t, c, bi)
+	for n := range 2 {
+		must(t, b.StopReplicating(t.Context()))
+		row := 100 * n
+		for range 3 { // a writes less than b, or as much
+			row++
+			ai.Exec(t, fmt.Sprint("INSERT d.t VALUES (", row, ")"))
+		}
+		for range 8 - 5*n {
+			row++
+			bi.Exec(t, fmt.Sprint("INSERT d.t VALUES (", row, ")"))
+		}
+		want := position(t, b).Last(0)
+		eventually(t, "c has what b wrote", func() bool {
+			applied, err := c.AppliedPosition(t.Context())
+			must(t, err)
+			return applied.Last(0) == want
+		})
+		must(t, c.StopReplicating(t.Context()))
+		late := position(t, a).Last(0)
+		follow(t, b, ai)
+		eventually(t, "b has what a wrote", func() bool { return position(t, b).Last(0) == late })
+		goal := position(t, b)
+		if goal.Last(0).Server == want.Server || goal.Last(0).Seq > want.Seq {
+			t.Fatalf("b is at %s, and was at %s: its numbers did not go back", goal, want)
+		}
+		must(t, b.WaitFor(t.Context(), PositionOf(want), time.Second)) // its own write, before those that have lower numbers
+		bi.Exec(t, fmt.Sprint("INSERT d.t VALUES (", row+1, ")"))      // the source goes on beyond it
+		must(t, c.StopAt(t.Context(), goal, patience))
+		applied, err := c.AppliedPosition(t.Context())
+		must(t, err)
+		if n := ci.Value(t, "SELECT MAX(id) FROM d.t"); applied.Last(0) != goal.Last(0) || n != fmt.Sprint(row) {
+			t.Errorf("c stopped at %s with %s as its last row, want %s and %d", applied, n, goal, row)
+		}
+		must(t, c.Follow(t.Context(), bi.Address, replication, patience))
+		must(t, a.Follow(t.Context(), bi.Address, replication, patience)) // both know all numbers before the next round
+		eventually(t, "all have the same", func() bool {
+			return position(t, a).Last(0).Seq == position(t, b).Last(0).Seq
+		})
+		must(t, a.StopReplicating(t.Context()))
+	}
+}
+
 func TestStopAtRefusals(t *testing.T) {
 	t.Parallel() // it mostly waits
 	ai, a := start(t, "a")

@@ -16,7 +16,7 @@ type Trx struct {
 }
 
 // trxOf is a transaction of MariaDB.
-func trxOf(g GTID) Trx { return Trx{Origin: originOf(g.Domain), N: g.Seq, Server: g.Server} }
+func trxOf(g GTID) Trx { return Trx{Origin: OriginOf(g.Domain), N: g.Seq, Server: g.Server} }
 
 // isMySQL: an origin of MySQL is a uuid, one of MariaDB a number.
 func (o Origin) isMySQL() bool { return strings.Contains(string(o), "-") }
@@ -54,7 +54,7 @@ func ParseTrx(text string) (Trx, error) {
 }
 
 // IsOf reports whether it is of a GTID domain of MariaDB's.
-func (x Trx) IsOf(domain uint32) bool { return x.Origin == originOf(domain) }
+func (x Trx) IsOf(domain uint32) bool { return x.Origin == OriginOf(domain) }
 
 // Holds reports whether p holds the transaction: in MariaDB, it or a later one
 // of its domain.
