@@ -164,7 +164,7 @@ func (r *restoring) rewire(ctx context.Context) error {
 
 // countOwn makes the twin ask for none of its own transactions, where the backup is younger than the loss. In a ring they come home, and its position as a
 // replica says so; since the side was lost they do not, and the restored instance has none from before its backup. Nothing takes that back: a server in strict
-// mode refuses a position as a replica that is behind its own binary log.
+// mode refuses a position as a replica that is behind its own binary log. A server of MySQL knows by GTID what it has written.
 func (r *restoring) countOwn(ctx context.Context) error {
 	begins, err := mysql.ParsePosition(r.order.last().GTID)
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *restoring) countOwn(ctx context.Context) error {
 		return err
 	}
 	is, err := r.live.Facts(ctx)
-	if err != nil || is.Applied.Reached(begins.Only(is.Domain)) {
+	if err != nil || !is.Flavor.HasGTIDDomains() || is.Applied.Reached(begins.Only(is.Domain)) {
 		return err
 	}
 	return r.live.SetApplied(ctx, is.Applied.WithLast(is.Binlog.Last(is.Domain)))
@@ -207,11 +207,19 @@ func (r *restoring) isBack(ctx context.Context) (bool, error) {
 	if !isThere(r.lost.Answers(ctx)) {
 		return false, nil
 	}
-	vars, err := r.lost.Variables(ctx, "datadir", "gtid_domain_id")
+	vars, err := r.lost.Variables(ctx, "datadir", "gtid_domain_id", "server_uuid")
 	if err != nil {
 		return false, err
 	}
-	if filepath.Clean(vars["datadir"]) == filepath.Clean(r.act.instanceOf(r.order.Side).Datadir) && vars["gtid_domain_id"] == r.order.Side.Options["gtid_domain_id"] {
+	is := vars["gtid_domain_id"] == r.order.Side.Options["gtid_domain_id"]
+	if isClone(r.order.last()) {
+		now, err := r.live.Replication(ctx)
+		if err != nil {
+			return false, err
+		}
+		is = now.Follows(r.lost.Address()) && now.SourceUUID != "" && now.SourceUUID == vars["server_uuid"]
+	}
+	if is && filepath.Clean(vars["datadir"]) == filepath.Clean(r.act.instanceOf(r.order.Side).Datadir) {
 		return true, nil
 	}
 	r.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("another server answers at %s, with datadir %s; Stowage leaves it alone", r.lost.Address(), vars["datadir"])})

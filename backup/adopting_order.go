@@ -29,7 +29,7 @@ type sideOrder struct {
 	// Replica: the pair has one writer, the twin, which it follows. Named is its place in routing's list of replicas; -1: it is not there.
 	Replica bool `json:"replica,omitempty"`
 	Named   int  `json:"named,omitempty"`
-	// Domains are the GTID domains that the side may have written; one, or it is not known.
+	// Domains are the GTID domains that the side may have written; one, or it is not known. None: it is MySQL, where each server has its own uuid.
 	Domains []uint32 `json:"domains"`
 	// Options are those of its option file that differ from those of the backup.
 	Options map[string]string `json:"options,omitempty"`
@@ -116,8 +116,6 @@ func (a *Act) mayBeSide(b catalogue.Backup, w RestoreWish) (*farm.Pair, farm.Hos
 		return bad("stowage inventory lists them", "the pair has no side %s", w.Side)
 	}
 	switch {
-	case isClone(b):
-		return bad("restore it beside: stowage restore "+b.ID+" --latest --to HOST, and let it replicate from the other side by hand; or clone that one to a new server", "--as-side is for MariaDB so far, and the backup is of MySQL")
 	case pair.Topology == farm.Single:
 		return bad("restore it beside what is there, without --as-side: stowage restore "+b.ID, "it is the only server of its pair: a restored side has no server to catch up from")
 	case pair.Topology.HasOneWriter() && w.Side == farm.A:
@@ -167,15 +165,22 @@ func (a *Act) ownOptions(ctx context.Context, o *restoreOrder, all []catalogue.B
 	case model == "":
 		return a.otherThanTwin(ctx, o)
 	}
-	domain, _ := host.Option(model, host.ServerGroup(model), "gtid_domain_id")
-	x.Domains = []uint32{mysql.Number(domain)}
-	x.Options["gtid_domain_id"] = strconv.FormatUint(uint64(x.Domains[0]), 10)
+	if flavorOf(b).HasGTIDDomains() {
+		domain, _ := host.Option(model, host.ServerGroup(model), "gtid_domain_id")
+		x.writes(mysql.Number(domain))
+	}
 	for _, name := range []string{"auto_increment_increment", "auto_increment_offset"} {
 		if v, ok := host.Option(model, host.ServerGroup(model), name); ok {
 			x.Options[name] = v
 		}
 	}
 	return nil
+}
+
+// writes says which GTID domain the side writes, if it is only one.
+func (o *sideOrder) writes(domains ...uint32) {
+	o.Domains = domains
+	o.Options["gtid_domain_id"] = strconv.FormatUint(uint64(domains[0]), 10)
 }
 
 // otherThanTwin derives the identity of a side from its twin.
@@ -187,11 +192,13 @@ func (a *Act) otherThanTwin(ctx context.Context, o *restoreOrder) error {
 	if err != nil {
 		return &farm.Error{Op: "restore", Subject: x.name(), Err: fmt.Errorf("%w: its twin %s does not answer: %w", farm.ErrRefused, o.LiveName, err), Hint: "start the twin first: the restored side catches up from it"}
 	}
-	x.Domains = slices.DeleteFunc(is.Binlog.Domains(), func(d uint32) bool { return d == is.Domain })
-	if len(x.Domains) == 0 {
-		x.Domains = []uint32{is.Domain} // both wrote the same, which is refused
+	if is.Flavor.HasGTIDDomains() {
+		others := slices.DeleteFunc(is.Binlog.Domains(), func(d uint32) bool { return d == is.Domain })
+		if len(others) == 0 {
+			others = []uint32{is.Domain} // both wrote the same, which is refused
+		}
+		x.writes(others...)
 	}
-	x.Options["gtid_domain_id"] = strconv.FormatUint(uint64(x.Domains[0]), 10)
 	step, offset := mysql.Number(is.Variables["auto_increment_increment"]), mysql.Number(is.Variables["auto_increment_offset"])
 	x.Options["auto_increment_increment"] = strconv.FormatUint(uint64(step), 10)
 	x.Options["auto_increment_offset"] = strconv.FormatUint(uint64(offset%max(1, step)+1), 10)

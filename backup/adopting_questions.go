@@ -133,7 +133,7 @@ func (r *restoring) mustBeLost(ctx context.Context) error {
 // askDomains asks whether the two sides can be distinguished by their GTIDs.
 func askDomains(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	x := r.order.Side
-	if x == nil || x.Replica { // it writes nothing
+	if x == nil || x.Replica || len(x.Domains) == 0 { // it writes nothing, or under a uuid of its own
 		return nil, nil
 	}
 	is, err := r.live.Facts(ctx)
@@ -235,22 +235,27 @@ func askEvents(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 // askUnreceived says up to where the twin has what the lost side wrote.
 func askUnreceived(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	x := r.order.Side
-	if x == nil || x.Replica || len(x.Domains) != 1 {
+	if x == nil || x.Replica || len(x.Domains) > 1 {
 		return nil, nil
 	}
 	now, err := r.live.Replication(ctx)
 	if err != nil {
 		return nil, nil // the question about the twin says so
 	}
-	at, err := mysql.ParsePosition(now.Received)
-	if err != nil || len(at.Only(x.Domains[0])) == 0 {
-		at, err = r.live.BinlogPosition(ctx)
+	its, reader := mysql.Origin(now.SourceUUID), "mysqlbinlog"
+	if len(x.Domains) == 1 {
+		its, reader = mysql.OriginOf(x.Domains[0]), "mariadb-binlog"
 	}
+	applied, err := r.live.BinlogPosition(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return []farm.Finding{{Severity: farm.Warning, Subject: x.name(), Text: fmt.Sprintf("%s has its writes up to %s; writes after that are on its own disk only, and are not restored", r.order.LiveName, at.Only(x.Domains[0])),
-		Remedy: "keep that disk if it can be read: mariadb-binlog shows the writes after that position"}}, nil
+	at := applied.From(its)
+	if received, err := mysql.ParsePosition(now.Received); err == nil && !at.Reached(received.From(its)) {
+		at = received.From(its)
+	}
+	return []farm.Finding{{Severity: farm.Warning, Subject: x.name(), Text: fmt.Sprintf("%s has its writes up to %s; writes after that are on its own disk only, and are not restored", r.order.LiveName, at),
+		Remedy: "keep that disk if it can be read: " + reader + " shows the writes after that position"}}, nil
 }
 
 // errorsOf is the first blocker as an error.

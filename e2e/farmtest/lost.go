@@ -41,6 +41,10 @@ func (k *KeptFarm) LoseSideBy(side farm.SideName, lose func()) {
 		t.Fatal(err)
 	}
 	k.await(fmt.Sprintf("side %s has received what side %s wrote", side.Twin(), side), func() bool {
+		if !is.Flavor.HasGTIDDomains() {
+			has, err := twin.AppliedPosition(t.Context())
+			return err == nil && has.Reached(is.Binlog)
+		}
 		now, err := twin.Replication(t.Context())
 		has, bad := mysql.ParsePosition(now.Received)
 		return err == nil && bad == nil && has.Reached(is.Binlog.Only(is.Domain))

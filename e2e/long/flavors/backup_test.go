@@ -82,7 +82,6 @@ func TestBackupOnMySQLIsRefused(t *testing.T) {
 	if ids := k.Backups(); len(ids) != 2 || !strings.HasSuffix(ids[1], "-full") {
 		t.Errorf("%q", ids)
 	}
-	k.Run(farmtest.ExitUsage, "--as-side is for MariaDB", "restore", k.Backups()[1], "--as-side", "B", "--to", "h1")
 	byHand(t, k, shard)
 	k.F.CheckLedger()
 }
