@@ -148,6 +148,7 @@ func alterOf(which func(*work) half) swing.Step[half] {
 		Effect:  "its tables are changed, outside of the binary log",
 		Known:   "the server defines each table as the plan wants it",
 		Undone:  "its tables are defined as before; values that the change has dropped are copied back from the twin",
+		Phases:  AlterPhases,
 		Timeout: 15 * 24 * time.Hour,
 		Do:      func(ctx context.Context, h half) error { return h.alter(ctx, side(h)) },
 		Undo:    func(ctx context.Context, h half) error { return h.alterBack(ctx, side(h)) },
@@ -248,6 +249,7 @@ func (w *work) border(second bool) func(string) error {
 		if second {
 			point = strings.Replace(point, " out/", " "+w.secondOut()+"/", 1)
 			point = strings.Replace(point, " in/", " "+twin+"in/", 1)
+			point = strings.Replace(point, " "+StepAlter+"/", " "+StepTwin+"/", 1)
 		}
 		return w.AtBorder(point)
 	}

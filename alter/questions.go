@@ -16,7 +16,7 @@ import (
 var questions = []act.Question[*work]{
 	{Name: "altered-tables", Look: askTables},
 	{Name: "privileges", Look: askPrivileges},
-	{Name: "flavor", Look: askFlavor},
+	{Name: "fence", Look: askFence},
 	{Name: "log", Look: askLog},
 	{Name: "readers", Look: askReaders},
 	{Name: "relay-log", Look: askRelayLog},
@@ -80,23 +80,6 @@ func askPrivileges(ctx context.Context, w *work) (found []farm.Finding, err erro
 		}
 		if !lacking.IsNone() {
 			found = append(found, sides.Blocker(string(s.Leaves.Name()), lacking.Text(), lacking.Remedy()))
-		}
-	}
-	return found, nil
-}
-
-// askFlavor: what an applier does with rows of the old shape was measured on MariaDB; super_read_only of MySQL would refuse the ALTER.
-func askFlavor(ctx context.Context, w *work) (found []farm.Finding, err error) {
-	if w.order.servesMeanwhile() {
-		return nil, nil
-	}
-	for _, s := range w.both() {
-		f, err := s.Leaves.Flavor(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if !f.HasGTIDDomains() {
-			found = append(found, sides.Blocker(string(s.Leaves.Name()), fmt.Sprintf("it is %s, and this way of changing tables is for MariaDB", f), "on MySQL only changes that the server does without rebuilding are made: docs/guide/alter.md"))
 		}
 	}
 	return found, nil

@@ -165,8 +165,10 @@ func (w *work) alter(ctx context.Context, s *side) error {
 	if err := w.receive(ctx, s); err != nil {
 		return err
 	}
-	how := mysql.Altering{LockWait: 10 * time.Second}
-	if err := w.toNew(ctx, s.Leaves, how, func(f plan.Form) string { return f.Change.Text }); err != nil {
+	err := w.fenced(ctx, s, StepAlter, func(ctx context.Context) error {
+		return w.toNew(ctx, s.Leaves, mysql.Altering{LockWait: 10 * time.Second}, func(f plan.Form) string { return f.Change.Text })
+	})
+	if err != nil {
 		return err
 	}
 	if s == w.second && w.order.isHeld() {
@@ -211,7 +213,10 @@ func (w *work) alterBack(ctx context.Context, s *side) error {
 		}
 		lossy = lossy || form.Undo == "" && !form.IsSame()
 	}
-	if err := w.bring(ctx, s.Leaves, mysql.Altering{LockWait: 10 * time.Second}, isAfter, func(f plan.Form) string { return f.Reverse }); err != nil {
+	err = w.fenced(ctx, s, "undo "+StepAlter, func(ctx context.Context) error {
+		return w.bring(ctx, s.Leaves, mysql.Altering{LockWait: 10 * time.Second}, isAfter, func(f plan.Form) string { return f.Reverse })
+	})
+	if err != nil {
 		return err
 	}
 	if lossy {
@@ -281,6 +286,9 @@ func (w *work) verification(s *side, repair bool) compare.Verification {
 				return nil
 			}
 			return w.act.Store.PutDocument(comparedDocument, key, time.Now(), p)
+		},
+		Around: func(ctx context.Context, do func(context.Context) error) error {
+			return w.fenced(ctx, s, "undo copy", do)
 		},
 		Tell:   func(text string) { w.say("%s", text) },
 		Mended: func(text string) { w.say("%s", text) },

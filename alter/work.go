@@ -215,7 +215,8 @@ func (w *work) setConversions(ctx context.Context) error {
 		return err
 	}
 	r, err := w.first.Leaves.Replication(ctx)
-	if err != nil || r.SQL != "No" || !strings.Contains(r.SQLError, "cannot be converted") {
+	// An applier of MySQL that has workers says only that one of them failed.
+	if err != nil || r.SQL != "No" || !strings.Contains(r.SQLError, "cannot be converted") && !strings.HasPrefix(r.SQLError, "Coordinator stopped") {
 		return err
 	}
 	return w.first.Leaves.StartReplicating(ctx, 30*time.Second)

@@ -31,6 +31,8 @@ type Verification struct {
 	Repair bool
 	// Connected allows a repair while clients are connected: the copy was taken out of rotation, and pools may still hold their connections.
 	Connected bool
+	// Around, where there is one, is what a repair is done in: it opens the copy for our rows, and closes it.
+	Around func(context.Context, func(context.Context) error) error
 	// Mended is told what a repair did: nobody should miss it.
 	Mended func(string)
 }
@@ -137,8 +139,16 @@ func (v Verification) mend(ctx context.Context, snap *rows.View, found rows.Verd
 	if err := v.Keep(ctx, rows.Progress{}); err != nil {
 		return found, err
 	}
-	did, err := rows.Repair(ctx, snap, v.Copied, found.Mismatches, v.Connected)
-	if err != nil {
+	var did rows.Repaired
+	repair := func(ctx context.Context) (err error) {
+		did, err = rows.Repair(ctx, snap, v.Copied, found.Mismatches, v.Connected)
+		return err
+	}
+	within := v.Around
+	if within == nil {
+		within = func(ctx context.Context, do func(context.Context) error) error { return do(ctx) }
+	}
+	if err := within(ctx, repair); err != nil {
 		return found, fmt.Errorf("%w; it differs in %s", err, found.Mismatches[0])
 	}
 	v.Mended(fmt.Sprintf("repaired %s on the copy: %s taken away, %d written; comparing everything once more", farm.Counted(did.Chunks, "chunk"), farm.Counted(did.Removed, "row"), did.Written))

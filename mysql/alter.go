@@ -40,7 +40,7 @@ func (s *Server) Alter(ctx context.Context, a Altering) error {
 		set += ", sql_log_bin = 0"
 	}
 	var id uint64
-	for _, statement := range []string{set, "USE " + ident(a.Database)} {
+	for _, statement := range []string{readWrite, set, "USE " + ident(a.Database)} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return s.fail(firstWords(statement), err)
 		}
@@ -63,6 +63,9 @@ func (s *Server) Alter(ctx context.Context, a Altering) error {
 	}
 	return s.fail(firstWords(a.Statement), err)
 }
+
+// readWrite lets a session of ours write on a server whose other sessions begin with READ ONLY: see LowerFence.
+const readWrite = "SET SESSION TRANSACTION READ WRITE"
 
 // marked is a comment of which the server's list of sessions keeps the text.
 func marked(mark string) string { return "/* stowage " + mark + " */ " }

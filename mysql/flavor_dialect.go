@@ -60,8 +60,9 @@ var mySQL = dialect{
 // renamed are variables that MySQL calls otherwise: the word that all of
 // Stowage uses -> MySQL's since 8.0.26.
 var renamed = map[string]string{
-	"log_slave_updates":   "log_replica_updates",
-	"slave_parallel_mode": "replica_parallel_type",
+	"log_slave_updates":      "log_replica_updates",
+	"slave_parallel_mode":    "replica_parallel_type",
+	"slave_type_conversions": "replica_type_conversions",
 
 	"rpl_semi_sync_master_enabled": "rpl_semi_sync_source_enabled",
 	"rpl_semi_sync_master_timeout": "rpl_semi_sync_source_timeout",

@@ -42,7 +42,11 @@ func (s *Server) Setting(ctx context.Context, name string) (string, error) {
 	if s.db == nil {
 		return "", s.fail("connect", errors.New("unusable address"))
 	}
-	records, err := s.records(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name = "+quote(name))
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return "", err
+	}
+	records, err := s.records(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name = "+quote(d.variable(name)))
 	if err != nil {
 		return "", err
 	}
@@ -58,11 +62,15 @@ func (s *Server) SetSetting(ctx context.Context, name, value string) error {
 	if s.db == nil {
 		return s.fail("connect", errors.New("unusable address"))
 	}
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
 	text := quote(value)
 	if _, err := strconv.ParseFloat(value, 64); err == nil {
 		text = value
 	}
-	return s.exec(ctx, "SET GLOBAL "+ident(name)+" = "+text)
+	return s.exec(ctx, "SET GLOBAL "+ident(d.variable(name))+" = "+text)
 }
 
 // IsFixedVariable reports whether SetSetting failed because the variable cannot

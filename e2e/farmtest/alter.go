@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"stowage/demo"
 	"stowage/farm"
 	"stowage/host"
+	"stowage/internal/mariadbtest"
 	"stowage/route"
 	"stowage/schema"
 )
@@ -56,6 +58,30 @@ func StartAlteredFarm(t *testing.T, topology farm.Topology, pairs int) *AlteredF
 	return &AlteredFarm{F: f}
 }
 
+// StartAlteredFarmOn is one of servers of another line: one pair, with two shards.
+func StartAlteredFarmOn(t *testing.T, line string, topology farm.Topology) *AlteredFarm {
+	t.Helper()
+	return &AlteredFarm{F: StartFarmOn(t, line, topology, 1, "colour")}
+}
+
+// StartFarmOn starts a farm of servers of another line, under load, whose clients write a column as soon as it is there. It is made by the program itself, whose PATH has that line's servers in front.
+func StartFarmOn(t *testing.T, line string, topology farm.Topology, pairs int, column string) *LiveFarm {
+	t.Helper()
+	servers := mariadbtest.Named(t, line).Path() // or there is nothing to test
+	f := EmptyFarm(t, "r630-ssd", 40)
+	f.Servers, f.Column = servers, column
+	t.Cleanup(f.Down)
+	hosts := min(2, pairs*len(topology.Sides()))
+	p := RunWith(t, f.Env(""), "demo", "up", "-C", f.Dir, "--topology", string(topology), "--shards", "2", "--pairs", strconv.Itoa(pairs), "--hosts", strconv.Itoa(hosts))
+	if p.Code != ExitFine {
+		t.Fatalf("demo up: exit %d\n%s", p.Code, p.Stderr)
+	}
+	if err := f.StartClients(); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 // Script writes a change, and gives its path.
 func (a *AlteredFarm) Script(text string) string {
 	a.F.T.Helper()
@@ -70,7 +96,7 @@ func (a *AlteredFarm) Script(text string) string {
 // Run runs the program, which must end with a code and say something.
 func (a *AlteredFarm) Run(code int, want string, args ...string) Program {
 	a.F.T.Helper()
-	p := RunProgram(a.F.T, "", append(args, "-C", a.F.Dir)...)
+	p := RunWith(a.F.T, a.F.Env(""), append(args, "-C", a.F.Dir)...)
 	if p.Code != code || !strings.Contains(p.Stdout+p.Stderr, want) {
 		a.F.T.Fatalf("stowage %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), p.Code, code, want, p.Stdout, p.Stderr)
 	}
@@ -86,7 +112,7 @@ func (a *AlteredFarm) Alter(text string, more ...string) Program {
 // Killed begins a change, and kills the program at a border.
 func (a *AlteredFarm) Killed(kill, at, text string) {
 	a.F.T.Helper()
-	p := RunProgram(a.F.T, kill+" @ "+at, "alter", a.Script(text), "--yes", "-C", a.F.Dir)
+	p := RunWith(a.F.T, a.F.Env(kill+" @ "+at), "alter", a.Script(text), "--yes", "-C", a.F.Dir)
 	if !strings.Contains(p.Stdout+p.Stderr, MarkOfKill+at) {
 		a.F.T.Fatalf("never met %q: exit %d\n%s%s", at, p.Code, p.Stdout, p.Stderr)
 	}
@@ -254,10 +280,21 @@ func (a *AlteredFarm) Rests() {
 		}
 	}
 	for _, c := range a.Consoles() {
-		var conversions string
-		var relay int
-		if err := c.QueryRowContext(t.Context(), "SELECT @@GLOBAL.slave_type_conversions, @@GLOBAL.sync_relay_log").Scan(&conversions, &relay); err != nil || conversions != "" || relay == 1 {
-			t.Errorf("%s: slave_type_conversions %q, sync_relay_log %d, %v", c.Name, conversions, relay, err)
+		left := map[string]string{}
+		rows, err := c.QueryContext(t.Context(), "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('slave_type_conversions', 'replica_type_conversions', 'sync_relay_log', 'transaction_read_only', 'read_only', 'super_read_only')")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var name, value string
+			if err := rows.Scan(&name, &value); err != nil {
+				t.Fatal(err)
+			}
+			left[name] = value
+		}
+		_ = rows.Close()
+		if left["slave_type_conversions"]+left["replica_type_conversions"] != "" || left["sync_relay_log"] == "1" || left["transaction_read_only"] == "ON" || left["super_read_only"] != "" && left["super_read_only"] != left["read_only"] {
+			t.Errorf("%s: %v, %v", c.Name, left, rows.Err())
 		}
 		_ = c.Close()
 	}

@@ -125,9 +125,13 @@ func (r *reality) leftOvers(ctx context.Context, p farm.Pair, side farm.SideName
 			}
 		}
 	}
+	locked := "SELECT GROUP_CONCAT(User) FROM mysql.global_priv WHERE User <> 'mariadb.sys' AND Priv LIKE '%\"account_locked\":true%'"
+	if flavor, err := s.Flavor(ctx); err == nil && !flavor.HasGTIDDomains() {
+		locked = "SELECT GROUP_CONCAT(User) FROM mysql.user WHERE User NOT LIKE 'mysql.%' AND account_locked = 'Y'"
+	}
 	for what, query := range map[string]string{
 		"left of a copy":        "SELECT GROUP_CONCAT(CONCAT(TABLE_SCHEMA, '.', TABLE_NAME)) FROM information_schema.TABLES WHERE TABLE_NAME LIKE '\\_stow%'",
-		"accounts are kept out": "SELECT GROUP_CONCAT(User) FROM mysql.global_priv WHERE User <> 'mariadb.sys' AND Priv LIKE '%\"account_locked\":true%'",
+		"accounts are kept out": locked,
 	} {
 		var has sql.NullString
 		if err := db.QueryRowContext(ctx, query).Scan(&has); err != nil || has.Valid {
@@ -140,9 +144,13 @@ func (r *reality) leftOvers(ctx context.Context, p farm.Pair, side farm.SideName
 func (r *reality) probe(ctx context.Context, p farm.Pair, side farm.SideName, s *mysql.Server) {
 	db := r.f.Login(s.Address(), "client")
 	defer db.Close()
+	db.SetMaxOpenConns(1)
+	_, err := db.ExecContext(ctx, "SET SESSION lock_wait_timeout = 3, innodb_lock_wait_timeout = 3")
+	if err != nil {
+		r.say("%s %s: %v", p.Name, side, err)
+	}
 	for _, shard := range p.Shards {
-		query := fmt.Sprintf("SET STATEMENT lock_wait_timeout = 3, innodb_lock_wait_timeout = 3 FOR UPDATE `%s`.listings SET price = price WHERE id = 1", shard.Name)
-		if _, err := db.ExecContext(ctx, query); err != nil {
+		if _, err := db.ExecContext(ctx, fmt.Sprintf("UPDATE `%s`.listings SET price = price WHERE id = 1", shard.Name)); err != nil {
 			r.say("%s %s takes no write for %s: %v", p.Name, side, shard.Name, err)
 		}
 	}

@@ -35,7 +35,7 @@ func Repair(ctx context.Context, source *View, copyServer *mysql.Server, differ 
 		return done, err
 	}
 	defer w.Close()
-	for _, set := range []string{"SET SESSION sql_log_bin = 0", "SET SESSION sql_mode = " + lenientMode} {
+	for _, set := range []string{"SET SESSION TRANSACTION READ WRITE", "SET SESSION sql_log_bin = 0", "SET SESSION sql_mode = " + lenientMode} {
 		if _, err := w.conn.ExecContext(ctx, set); err != nil {
 			return done, s.Fail(set, err)
 		}

@@ -6,12 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"stowage/alter"
+	"stowage/alter/plan"
 	"stowage/e2e/farmtest"
 	"stowage/farm"
 	"stowage/internal/mariadbtest"
+	"stowage/mysql"
 )
 
-// TestAlterOnOtherFlavors: MariaDB of another line changes tables by every way; MySQL what it does at once, and says of the rest why not. Killed on the way.
+// TestAlterOnOtherFlavors: MariaDB of another line changes tables by every way; MySQL what it does at once (the rest: TestAlterOnMySQL). Killed on the way.
 func TestAlterOnOtherFlavors(t *testing.T) {
 	t.Parallel() // it mostly waits
 	run := func(t *testing.T, f *farmtest.LiveFarm, kill string, code int, want, text string) {
@@ -44,7 +47,97 @@ func TestAlterOnOtherFlavors(t *testing.T) {
 		f := startOn(t, mariadbtest.MySQL9, farm.PrimaryReplica, 1)
 		run(t, f, "stowage @ after change", farmtest.ExitFine, "1 of 1 pair", farmtest.AddColour)
 		run(t, f, "", farmtest.ExitFine, "1 of 1 pair", farmtest.DropColour)
-		run(t, f, "", farmtest.ExitRefused, "this way of changing tables is for MariaDB", farmtest.AddIndex)
 		f.CheckLedger()
 	})
+}
+
+// TestAlterOnMySQL: both sides of a MySQL pair leave in turn, or the second is held, under load, killed at borders around the fence that replaces super_read_only; and a run that is given
+// up leaves everything as it was. STOWAGE_ALL_POINTS kills at every border.
+func TestAlterOnMySQL(t *testing.T) {
+	t.Parallel() // it mostly waits
+	for _, w := range []struct {
+		way         plan.Way
+		topology    farm.Topology
+		there, back string
+		killed      []string
+		givenUp     []string
+	}{
+		{plan.Held, farm.ActiveActive, farmtest.AddColour, farmtest.DropColour, []string{"after twin-alter/change"}, []string{"after alter/change", "after switch/open"}},
+		{plan.Apart, farm.ActiveActive, farmtest.AddIndex, farmtest.DropIndex, []string{"before alter/change", "after twin-alter/lower"}, []string{"before alter/raise", "after twin-alter/change"}},
+		{plan.Held + plan.OneWriter, farm.PrimaryReplica, farmtest.AddBoth, farmtest.DropBoth, []string{"after twin-alter/raise"}, []string{"after alter/lower", "before switch"}},
+		{plan.Apart + plan.OneWriter, farm.PrimaryReplica, farmtest.AddIndex, farmtest.DropIndex, []string{"before alter/raise", "before twin-alter/change"}, []string{"after twin-alter/lower"}},
+	} {
+		t.Run(string(w.way), func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			a := farmtest.StartAlteredFarmOn(t, mariadbtest.MySQL9, w.topology)
+			was := a.Consoles()[0].Definition(t, "receipts")
+			for n, at := range w.givenUp {
+				a.Killed([]string{"both", "stowage"}[n%2], at, w.there)
+				a.Run(farmtest.ExitFine, "", "abort", "--reason", "wrong day")
+				a.Rests()
+				for _, c := range a.Consoles() {
+					if is := c.Definition(t, "receipts"); is != was {
+						t.Fatalf("killed at %q and given up: %s has\n%s\nand had\n%s", at, c.Name, is, was)
+					}
+					_ = c.Close()
+				}
+			}
+			book, _ := alter.Kind(nil).Runbook(string(w.way))
+			points := sample(w.killed, book.Points()...)
+			for n, at := range points {
+				a.Killed([]string{"both", "stowage"}[n%2], at, []string{w.there, w.back}[n%2])
+				a.Run(farmtest.ExitFine, "1 of 1 pair", "resume")
+				a.Rests()
+				if t.Failed() {
+					t.Fatalf("killed at %q", at)
+				}
+			}
+			changes := len(points)
+			if changes%2 == 0 {
+				a.Alter(w.there)
+				changes++
+			}
+			colour := w.there != farmtest.AddIndex
+			if colour { // what it has dropped is copied back, although super_read_only is there
+				a.Killed("both", "before "+alter.StepHold, w.back)
+				a.Run(farmtest.ExitFine, "", "abort", "--reason", "it is needed after all")
+				a.Rests()
+			}
+			a.Settle(colour && changes == 1, int64(changes))
+		})
+	}
+}
+
+// TestWriteBesideTheAlterIsNoticed: Stowage is dead while a side is altered, and root, which says READ WRITE, writes there. The run is taken back.
+func TestWriteBesideTheAlterIsNoticed(t *testing.T) {
+	t.Parallel() // it mostly waits
+	a := farmtest.StartAlteredFarmOn(t, mariadbtest.MySQL9, farm.ActiveActive)
+	a.Killed("both", "after alter/change", farmtest.AddIndex)
+	c := a.Consoles()[0] // side A, which leaves first
+	conn, err := c.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	insert := "INSERT INTO `" + string(c.Shards[0]) + "`.users (id, name, email, joined) VALUES (987654, 'root', 'root@example.com', '2020-01-01')"
+	if _, err := conn.ExecContext(t.Context(), insert); mysql.CodeOf(err) != 1792 {
+		t.Errorf("root writes without saying READ WRITE: %v", err)
+	}
+	for _, text := range []string{"SET SESSION TRANSACTION READ WRITE", insert} {
+		if _, err := conn.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := farmtest.RunWith(t, a.F.Env(""), "resume", "-C", a.F.Dir)
+	if p.Code == farmtest.ExitFine || !strings.Contains(p.Stdout+p.Stderr, "a client wrote on it while its tables were changed") {
+		t.Fatalf("nobody noticed: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
+	}
+	a.Rests()
+	for _, c := range a.Consoles() {
+		if is := c.Definition(t, "receipts"); strings.Contains(is, "KEY `made`") {
+			t.Errorf("%s has the index: %s", c.Name, is)
+		}
+		_ = c.Close()
+	}
+	a.Settle(false, 0)
 }

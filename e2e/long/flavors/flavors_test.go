@@ -2,7 +2,6 @@ package flavors
 
 import (
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -112,23 +111,10 @@ func TestMoveShardOnOtherFlavors(t *testing.T) {
 	}
 }
 
-// startOn starts a farm of servers of another line, under load. It is made by
-// the program itself, whose PATH has that line's servers in front.
+// startOn starts a farm of servers of another line, under load.
 func startOn(t *testing.T, line string, topology farm.Topology, pairs int) *farmtest.LiveFarm {
 	t.Helper()
-	servers := mariadbtest.Named(t, line).Path() // or there is nothing to test
-	f := farmtest.EmptyFarm(t, "r630-ssd", 40)
-	f.Servers = servers
-	t.Cleanup(f.Down)
-	hosts := min(2, pairs*len(topology.Sides()))
-	p := farmtest.RunWith(t, f.Env(""), "demo", "up", "-C", f.Dir, "--topology", string(topology), "--shards", "2", "--pairs", strconv.Itoa(pairs), "--hosts", strconv.Itoa(hosts))
-	if p.Code != farmtest.ExitFine {
-		t.Fatalf("demo up: exit %d\n%s", p.Code, p.Stderr)
-	}
-	if err := f.StartClients(); err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return farmtest.StartFarmOn(t, line, topology, pairs, "")
 }
 
 // sample is a few points, unless all are asked for, which are in the order of
