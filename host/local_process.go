@@ -306,8 +306,8 @@ func (l *Local) Stop(ctx context.Context, i Instance, budget time.Duration) erro
 	return l.signal(ctx, i, syscall.SIGKILL, 30*time.Second)
 }
 
-// Kill ends an instance at once, as a crash would. For the demo's clean-up
-// and for tests; an act never uses it.
+// Kill ends an instance at once, as a crash would. For the demo's clean-up,
+// for servers whose data goes with them, and for tests; an act never uses it on a server of the farm.
 func (l *Local) Kill(ctx context.Context, i Instance, budget time.Duration) error {
 	return l.signal(ctx, i, syscall.SIGKILL, budget)
 }

@@ -71,13 +71,13 @@ func Open(ctx context.Context, q Question) (_ *Server, err error) {
 		}
 	}()
 	options := fmt.Sprintf("[mysqld]\ndatadir=%s\nsocket=s\npid-file=%s\nlog-error=%s\ntmpdir=%s\nbind-address=127.0.0.1\nport=%d\nskip-log-bin\nskip-name-resolve\ninnodb_buffer_pool_size=16M\nperformance_schema=0\n"+
-		"loose-secure_file_priv=\nloose-mysqlx=OFF\ninnodb_flush_log_at_trx_commit=0\ninnodb_doublewrite=0\nloose-sync_frm=0\nloose-system_versioning_alter_history=KEEP\n", // nothing is kept; what becomes of a history is judged, and not refused by the server
+		"loose-secure_file_priv=\nloose-mysqlx=OFF\ninnodb_flush_log_at_trx_commit=0\ninnodb_doublewrite=0\nloose-sync_frm=0\nloose-debug_no_sync=1\nloose-innodb_flush_method=nosync\nloose-system_versioning_alter_history=KEEP\n", // nothing is kept, so nothing waits for the disk; what becomes of a history is judged, and not refused by the server
 		i.Datadir, filepath.Join(q.Dir, host.PidFile), filepath.Join(q.Dir, host.ErrorLog), filepath.Join(q.Dir, host.TempDir), port)
 	if err := q.Local.WriteFile(ctx, i.Config, []byte(options)); err != nil {
 		return nil, err
 	}
-	setup := "CREATE USER 'scratch'@'127.0.0.1' IDENTIFIED BY '" + account.Password + "';\nGRANT ALL ON *.* TO 'scratch'@'127.0.0.1';\n"
-	if err := q.Local.Found(ctx, i, []byte(setup)); err != nil {
+	setup := []byte("CREATE USER 'scratch'@'127.0.0.1' IDENTIFIED BY '" + account.Password + "';\nGRANT ALL ON *.* TO 'scratch'@'127.0.0.1';\n")
+	if err := q.found(ctx, i, options, setup); err != nil {
 		return nil, err
 	}
 	if err := q.Local.Start(ctx, i, patience); err != nil {
@@ -91,14 +91,26 @@ func Open(ctx context.Context, q Question) (_ *Server, err error) {
 	return s, err
 }
 
-// Close stops the server and removes its directory. It does so also when ctx has ended.
+// found makes the server's data. MariaDB reads setup at its only start: Found would start and stop it once more for that.
+func (q Question) found(ctx context.Context, i host.Instance, options string, setup []byte) error {
+	if q.Local.IsMySQL() {
+		return q.Local.Found(ctx, i, setup)
+	}
+	if err := q.Local.Found(ctx, i, nil); err != nil {
+		return err
+	}
+	file := filepath.Join(q.Dir, "setup.sql")
+	return errors.Join(q.Local.WriteFile(ctx, file, setup), q.Local.WriteFile(ctx, i.Config, []byte(options+"init-file="+file+"\n")))
+}
+
+// Close ends the server, as a crash would because nothing of it is kept, and removes its directory. It does so also when ctx has ended.
 func (s *Server) Close(ctx context.Context) error {
 	if s.sql != nil {
 		s.sql.Close()
 	}
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	return errors.Join(s.q.Local.Stop(clean, s.instance, 30*time.Second), s.q.Local.Remove(clean, s.instance, owner))
+	return errors.Join(s.q.Local.Kill(clean, s.instance, 30*time.Second), s.q.Local.Remove(clean, s.instance, owner))
 }
 
 // Read makes the tables on a server of its own and reads them back: Open, Server.Read and Close. flavor is what the server says it is.
