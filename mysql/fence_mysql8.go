@@ -36,6 +36,7 @@ func (s *Server) sessionsMySQL(ctx context.Context) ([]map[string]string, error)
 		}
 		s.watched.Store(true)
 	}
+	// Threads of replication have the name of who started it, and "Query" as their command: an idle one would be a statement that runs long.
 	// A row for each statement that runs within another; the outermost comes
 	// last and is the one that counts.
 	records, err := s.records(ctx, `SELECT t.PROCESSLIST_ID AS ID, t.PROCESSLIST_USER AS USER, t.PROCESSLIST_COMMAND AS COMMAND,
@@ -49,6 +50,7 @@ func (s *Server) sessionsMySQL(ctx context.Context) ([]map[string]string, error)
 		LEFT JOIN performance_schema.events_transactions_current x ON x.THREAD_ID = t.THREAD_ID
 		WHERE t.PROCESSLIST_ID IS NOT NULL AND t.PROCESSLIST_USER NOT IN ('system user', 'event_scheduler')
 			AND t.PROCESSLIST_COMMAND NOT IN ('Binlog Dump', 'Binlog Dump GTID', 'Daemon', 'Connect')
+			AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%'
 		ORDER BY t.THREAD_ID, s.EVENT_ID DESC`)
 	if err != nil {
 		return nil, err
