@@ -54,6 +54,9 @@ type Pace struct {
 // Begin follows a copy until done is called: those servers, and all that are in
 // rotation on these hosts, of which the first is where it writes.
 func (t *Throttle) Begin(ctx context.Context, servers []*mysql.Server, hosts ...farm.HostName) (p *Pace, done func()) {
+	if t == nil {
+		return nil, func() {}
+	}
 	return t.begin(ctx, t.limits, false, servers, hosts)
 }
 
@@ -90,9 +93,6 @@ func (t *Throttle) BeginRows(ctx context.Context, servers []*mysql.Server, hosts
 
 // begin follows a copy. gently: it first learns what is usual, and begins as its limits say where somebody may be disturbed.
 func (t *Throttle) begin(ctx context.Context, limits pace.Limits, gently bool, servers []*mysql.Server, hosts []farm.HostName) (p *Pace, done func()) {
-	if t == nil {
-		return nil, func() {}
-	}
 	watched := t.sight.watch(servers, hosts, gently)
 	p = &Pace{throttle: t, target: hosts[0]}
 	if !gently || len(watched.servers) == 0 {

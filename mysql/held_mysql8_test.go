@@ -10,7 +10,7 @@ import (
 // TestHeldRowsOutliveTheirSourceOnMySQL: what a held server of MySQL has received it applies when its source is gone for good, also after both threads were stopped or the server was killed. MariaDB throws
 // it away there (TestHeldRowsOutliveTheirSource in e2e/long/alter).
 func TestHeldRowsOutliveTheirSourceOnMySQL(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	line := mariadbtest.Named(t, mariadbtest.MySQL9)
 	for name, meanwhile := range map[string]func(*testing.T, *mariadbtest.Instance){

@@ -115,7 +115,7 @@ func TestWorkFence(t *testing.T) {
 
 // TestOfflineModeIsNoFence: why offline_mode is not part of it. It spares the accounts that read_only spares, and it ends the link of a replica.
 func TestOfflineModeIsNoFence(t *testing.T) {
-	turns.One(t, 3)
+	turns.One(t, 6)
 	t.Parallel() // it mostly waits
 	ai, bi, a, b := pairOf(t, mariadbtest.Named(t, mariadbtest.MySQL9))
 	ctx := t.Context()

@@ -159,17 +159,17 @@ func (k keyKind) writes(n int) []string {
 
 // Chunks of tables with keys of each kind are one snapshot, though clients spell the same key in several ways and write until it is done: a replica that stops at its position has exactly its rows.
 func TestChunksByAnyKey(t *testing.T) {
-	turns.One(t, 2)
 	t.Parallel() // it mostly waits
 	mariadbtest.OnEach(t, func(t *testing.T, l mariadbtest.Line) {
 		ai, bi := l.Start(t, "a"), l.Start(t, "b", "--auto-increment-offset=2")
 		a, b := mysqltest.Open(t, ai), mysqltest.Open(t, bi)
 		repl := mysqltest.Account(mariadbtest.Repl)
-		for _, k := range keyKinds {
+		for n, k := range keyKinds {
 			if k.is10 && l.Name != "MariaDB" {
 				continue
 			}
 			if ok := t.Run(k.name, func(t *testing.T) {
+				turns.OneOf(t, uint32(n), uint32(len(keyKinds)))
 				if err := b.Follow(t.Context(), ai.Address, repl, time.Minute); err != nil {
 					t.Fatal(err)
 				}

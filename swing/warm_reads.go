@@ -40,11 +40,14 @@ func (s *Swing) meetTwin(ctx context.Context) error {
 	}
 	defer both.close()
 
-	reads, err := watch.Gather(ctx, mostReads, min(atFirst, s.Settings.WarmLimit))
-	looked := "a tenth of a second"
+	first, looked := atFirst, "a tenth of a second"
+	if watch.IsSampled() { // a look at the process list finds only what runs at that moment
+		first, looked = atFirst*5/2, "a quarter of a second"
+	}
+	reads, err := watch.Gather(ctx, mostReads, min(first, s.Settings.WarmLimit))
 	if err == nil && len(reads) > 0 {
 		var more []traffic.Read
-		more, err = watch.Gather(ctx, mostReads-len(reads), min(time.Second-atFirst, s.Settings.WarmLimit))
+		more, err = watch.Gather(ctx, mostReads-len(reads), min(time.Second-first, s.Settings.WarmLimit))
 		reads, looked = append(reads, more...), "a second"
 	}
 	if err != nil {

@@ -59,8 +59,12 @@ func (x *warmScene) ask(texts ...string) {
 	if x.history {
 		clients, pause = 2, 2*time.Millisecond
 	}
+	var begun sync.WaitGroup // the first statements are answered
+	begun.Add(clients)
 	for c := range clients {
 		wg.Go(func() {
+			answered := sync.OnceFunc(begun.Done)
+			defer answered()
 			for n := c; ctx.Err() == nil; n += 13 {
 				text := texts[n%len(texts)]
 				if strings.Contains(text, "%d") {
@@ -73,10 +77,12 @@ func (x *warmScene) ask(texts ...string) {
 					_ = rows.Err() // many are refused, on purpose
 					rows.Close()
 				}
+				answered()
 				time.Sleep(pause)
 			}
 		})
 	}
+	begun.Wait()
 	x.T.Cleanup(func() { stop(); wg.Wait() })
 }
 
@@ -123,7 +129,7 @@ func TestSlowSideIsNotCalledWarm(t *testing.T) {
 // Nobody asks: then nothing can be said, and that is said.
 func TestTooFewReadsAreNoJudgement(t *testing.T) {
 	x := newWarmScene(t)
-	x.warm("too few reads to compare with the twin (0 reads of clients in a tenth of a second, seen in the process list): by its pages")
+	x.warm("too few reads to compare with the twin (0 reads of clients in a quarter of a second, seen in the process list): by its pages")
 }
 
 // Of what clients send, nothing is sent again that writes, locks, waits or is another session's own.

@@ -74,6 +74,9 @@ func (w *Reads) Source() string {
 	return "the process list"
 }
 
+// IsSampled reports whether only what runs at the moment of a look is seen.
+func (w *Reads) IsSampled() bool { return w.history == nil }
+
 // CanSee reports whether there is a source at all. MySQL's process list says only in whole seconds how
 // long a statement has been running, which is no fair sample: there it takes the history.
 func (w *Reads) CanSee() bool { return w.history != nil || w.r.flavor.Vendor == "MariaDB" }

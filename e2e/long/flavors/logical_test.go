@@ -6,6 +6,7 @@ import (
 
 	"stowage/backup"
 	"stowage/e2e/farmtest"
+	"stowage/internal/mariadbtest"
 	"stowage/internal/turns"
 )
 
@@ -62,4 +63,15 @@ func otherShard(k *farmtest.KeptFarm, than string) string {
 	}
 	k.F.T.Fatal("the pair has one shard")
 	return ""
+}
+
+// TestLogicalBackupOnMySQLByHand: a shell loads all shards of a pair that nobody writes to into a plain server.
+func TestLogicalBackupOnMySQLByHand(t *testing.T) {
+	turns.One(t, 3)
+	k := startKeptMySQL(t)
+	k.Told("GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, RELOAD, PROCESS ON *.* TO backup@'%'")
+	time.Sleep(5 * time.Second) // clients have written
+	k.F.CheckLedger()           // and they end
+	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run", "--kind", "logical")
+	k.LoadedByHand("mysql", mariadbtest.Named(t, mariadbtest.MySQL9).Start(t, "plain"))
 }
