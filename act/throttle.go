@@ -81,7 +81,7 @@ const (
 	rowsLoad  = 1.6 // statements of 1.15 times the usual time are too much, and 1.075 times is the end of calm
 )
 
-// BeginRows is BeginGently for rows that are written under clients. Moved is told of each piece.
+// BeginRows is BeginGently for rows that are written while clients work. The caller reports the bytes of each piece to Moved.
 func (t *Throttle) BeginRows(ctx context.Context, servers []*mysql.Server, hosts ...farm.HostName) (p *Pace, done func()) {
 	if t == nil {
 		return nil, func() {}

@@ -25,7 +25,7 @@ func (f *Fault) Error() string {
 	if f.Cut {
 		return fmt.Sprintf("the binary log is cut off: %s at offset %d; the last whole transaction ends at %d", f.Why, f.At, f.Whole)
 	}
-	return fmt.Sprintf("the binary log is damaged: %s at offset %d; the last whole transaction ends at %d", f.Why, f.At, f.Whole)
+	return fmt.Sprintf("%v: %s at offset %d; the last whole transaction ends at %d", ErrDamaged, f.Why, f.At, f.Whole)
 }
 
 // Is lets errors.Is find ErrDamaged.

@@ -141,8 +141,8 @@ func (s *Server) has(ctx context.Context, d dialect, goal Position) (bool, Posit
 	if err != nil {
 		return false, nil, s.fail("read "+d.written, err)
 	}
-	if applied.Reached(goal) || written.Reached(goal) || !d.flavor.HasGTIDDomains() {
-		return applied.Reached(goal) || written.Reached(goal), applied, nil
+	if is := applied.Reached(goal) || written.Reached(goal); is || !d.flavor.HasGTIDDomains() {
+		return is, applied, nil
 	}
 	logged, err := s.lastOfEach(ctx) // where several servers write one domain, the last transaction may have a lower number than one before it
 	return slices.ContainsFunc(logged, func(g GTID) bool {

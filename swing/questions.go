@@ -136,8 +136,9 @@ func AskWrites(ctx context.Context, primary, replica Peer) ([]farm.Finding, erro
 	now, err := primary.Server.BinlogPosition(ctx) // later than what the replica said
 	// A server may send a transaction before it counts it as its own: MySQL on a busy machine did with three.
 	for end := time.Now().Add(countedWithin); err == nil && !now.Reached(replica.Facts.Binlog) && time.Now().Before(end); {
-		time.Sleep(100 * time.Millisecond)
-		now, err = primary.Server.BinlogPosition(ctx)
+		if err = mysql.Sleep(ctx, 100*time.Millisecond); err == nil {
+			now, err = primary.Server.BinlogPosition(ctx)
+		}
 	}
 	if err != nil {
 		return out, err

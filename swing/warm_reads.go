@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	mostReads   = 400                    // of a round
-	atFirst     = time.Second / 10       // no read in this time: too few to judge by, so no second is spent on them
-	roundOf     = 2 * time.Second        // in which they are collected, unless they are too few
-	readAtMost  = time.Second            // then the server cuts a read off: a report is no sample of what clients wait for
-	twinShare   = 0.25                   // of the time at most, the twin works for us
-	twinAtLeast = 500 * time.Millisecond // of work before that counts
+	mostReads    = 400                    // of a round
+	atFirst      = time.Second / 10       // no read in this time: too few to judge by, so no second is spent on them
+	sampledFirst = time.Second / 4        // the same where a look finds only what runs at that moment
+	roundOf      = 2 * time.Second        // in which they are collected, unless they are too few
+	readAtMost   = time.Second            // then the server cuts a read off: a report is no sample of what clients wait for
+	twinShare    = 0.25                   // of the time at most, the twin works for us
+	twinAtLeast  = 500 * time.Millisecond // of work before that counts
 )
 
 // meetTwin sends reads that the twin was asked just now to the side, for the first time, and to
@@ -41,8 +42,8 @@ func (s *Swing) meetTwin(ctx context.Context) error {
 	defer both.close()
 
 	first, looked := atFirst, "a tenth of a second"
-	if watch.IsSampled() { // a look at the process list finds only what runs at that moment
-		first, looked = atFirst*5/2, "a quarter of a second"
+	if watch.IsSampled() {
+		first, looked = sampledFirst, "a quarter of a second"
 	}
 	reads, err := watch.Gather(ctx, mostReads, min(first, s.Settings.WarmLimit))
 	if err == nil && len(reads) > 0 {

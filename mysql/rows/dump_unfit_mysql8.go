@@ -8,7 +8,7 @@ import (
 	"stowage/mysql"
 )
 
-// unfitMySQL are what of a database another server of MySQL would lack, and what the server does not show.
+// unfitMySQL lists what a dump of a database would lose on MySQL: tables in other directories or tablespaces, libraries, and hidden keys.
 func unfitMySQL(ctx context.Context, s mysql.Door, schema string) ([]UnfitTable, error) {
 	flavor, err := s.Flavor(ctx)
 	if err != nil || flavor.HasGTIDDomains() {
