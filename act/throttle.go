@@ -63,6 +63,9 @@ func (t *Throttle) Begin(ctx context.Context, servers []*mysql.Server, hosts ...
 // gentle is the rate at which a copy begins that nobody waits for: 32 MB/s; by 15 % a second it is at 100 within some eight seconds.
 const gentle = 32 << 20
 
+// gentleLoad makes statements of 1.25 times the usual time too much for a copy that nobody waits for, and 1.125 times the end of calm.
+const gentleLoad = 2
+
 // BeginGently is Begin for a copy that nobody waits for. It first learns for three seconds what is usual, begins slowly, rises while the servers are calm, and is
 // slowed by what clients feel. Where nobody is there to be disturbed it begins at full speed.
 func (t *Throttle) BeginGently(ctx context.Context, servers []*mysql.Server, hosts ...farm.HostName) (p *Pace, done func()) {
@@ -70,7 +73,7 @@ func (t *Throttle) BeginGently(ctx context.Context, servers []*mysql.Server, hos
 		return nil, func() {}
 	}
 	limits := t.limits
-	limits.Begin = gentle
+	limits.Begin, limits.Load = gentle, gentleLoad
 	return t.begin(ctx, limits, true, servers, hosts)
 }
 

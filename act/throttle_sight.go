@@ -32,6 +32,7 @@ type seen struct {
 	now     load
 	samples int
 	asked   float64 // statements a second
+	working int     // statements of clients in flight, where few are asked
 	felt    felt
 }
 
@@ -145,6 +146,11 @@ func (s *sight) look(ctx context.Context, server *mysql.Server) *seen {
 		if v.asked = math.Inf(1); v.samples > 0 {
 			v.asked = math.Max(0, float64(v.last.Asked)-float64(before.Asked)) / since.Seconds()
 		}
+		if v.asked < noiseAsked {
+			v.working, v.err = server.AtWork(ctx)
+		}
+	}
+	if v.err == nil {
 		v.take(v.last)
 	}
 	return v
@@ -152,7 +158,7 @@ func (s *sight) look(ctx context.Context, server *mysql.Server) *seen {
 
 // isQuiet reports whether the server has no clients that could be disturbed.
 func (v *seen) isQuiet() bool {
-	return v.samples > 1 && v.asked < noiseAsked && v.last.Running <= noiseRunning
+	return v.samples > 1 && v.asked < noiseAsked && v.working == 0
 }
 
 // The signs of load: how many of the first looks are taken for usual, how much

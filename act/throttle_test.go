@@ -27,6 +27,7 @@ func TestACopyIsPacedByWhatClientsFeel(t *testing.T) {
 		throttle := newThrottle(placement.Budgets{}, &Steer{}, func(...farm.HostName) []*mysql.Server { return nil })
 		return throttle.BeginGently(t.Context(), []*mysql.Server{server}, "h")
 	}
+	i.Senders(t, 6) // threads of replication are nobody
 	p, done := begin()
 	if rate := p.Rate(); rate != pace.NoLimit {
 		t.Errorf("nobody is there, and it begins at %d: %s", rate, p.Why())

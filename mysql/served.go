@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,11 @@ type Served struct {
 	Source ServedSource
 	Kinds  map[string]ServedKind // by name of the event: statement/sql/select. Of UserStatistics: one
 	Times  []ServedTimes         // of ResponseTimes, the quickest first
+
+	// Accounts are those that UserStatistics has in Kinds, each by itself, and Sending those that are left out: a thread of theirs sends a binary log.
+	// The time of such a thread counts as time of statements, and it makes none.
+	Accounts map[string]ServedKind `json:",omitempty"`
+	Sending  []string              `json:",omitempty"`
 
 	asked uint64 // ResponseTimes counts ours, too: so many
 }
@@ -93,7 +99,7 @@ func (s *Server) Served(ctx context.Context, source ServedSource) (Served, error
 	case ResponseTimes:
 		n.Times, err = s.responseTimes(ctx)
 	case UserStatistics:
-		n.Kinds, err = s.userStatistics(ctx)
+		err = s.userStatistics(ctx, &n)
 	default:
 		err = s.fail("read counters of statements", fmt.Errorf("%w: there is no source %q", farm.ErrInput, source))
 	}
@@ -134,24 +140,48 @@ func (s *Server) responseTimes(ctx context.Context) ([]ServedTimes, error) {
 	return out, nil
 }
 
-func (s *Server) userStatistics(ctx context.Context) (map[string]ServedKind, error) {
-	records, err := s.records(ctx, `SELECT COALESCE(SUM(SELECT_COMMANDS + UPDATE_COMMANDS + OTHER_COMMANDS), 0) AS n, COALESCE(SUM(BUSY_TIME), 0) AS t
-		FROM information_schema.USER_STATISTICS WHERE USER NOT IN (?, '#mysql_system#')`, s.account.User)
-	if err != nil || len(records) != 1 {
-		return nil, err
+func (s *Server) userStatistics(ctx context.Context, into *Served) error {
+	records, err := s.records(ctx, `SELECT USER AS account, SUM(SELECT_COMMANDS + UPDATE_COMMANDS + OTHER_COMMANDS) AS n, SUM(BUSY_TIME) AS t,
+			USER IN (SELECT USER FROM information_schema.PROCESSLIST WHERE COMMAND = 'Binlog Dump') AS sends
+		FROM information_schema.USER_STATISTICS WHERE USER NOT IN (?, '#mysql_system#') GROUP BY USER ORDER BY USER`, s.account.User)
+	if err != nil {
+		return err
 	}
-	busy, _ := secondsOf(records[0]["t"])
-	return map[string]ServedKind{anyCommand: {Statements: counter(records[0]["n"]), Time: busy}}, nil
+	into.Accounts = map[string]ServedKind{}
+	for _, r := range records {
+		if r["sends"] == "1" {
+			into.Sending = append(into.Sending, r["account"])
+			continue
+		}
+		busy, _ := secondsOf(r["t"])
+		into.Accounts[r["account"]] = ServedKind{Statements: counter(r["n"]), Time: busy}
+	}
+	into.Kinds = anyCommands(into.Accounts)
+	return nil
+}
+
+func anyCommands(accounts map[string]ServedKind) map[string]ServedKind {
+	var all ServedKind
+	for _, k := range accounts {
+		all.Statements += k.Statements
+		all.Time += k.Time
+	}
+	return map[string]ServedKind{anyCommand: all}
 }
 
 // Stuck is how many statements of clients have run for a second or longer by now: counters have them when they end.
-func (s *Server) Stuck(ctx context.Context) (int, error) {
+func (s *Server) Stuck(ctx context.Context) (int, error) { return s.atWork(ctx, " AND TIME >= 1") }
+
+// AtWork is how many statements of clients run now. Threads_running counts threads of replication, too.
+func (s *Server) AtWork(ctx context.Context) (int, error) { return s.atWork(ctx, "") }
+
+func (s *Server) atWork(ctx context.Context, and string) (int, error) {
 	d, err := s.dialect(ctx)
 	if err != nil {
 		return 0, err
 	}
 	var n int
-	err = s.row(ctx, "SELECT COUNT(*) FROM "+d.processes+" WHERE COMMAND IN ('Query', 'Execute') AND TIME >= 1 AND USER NOT IN (?, 'system user', 'event_scheduler')", []any{s.account.User}, &n)
+	err = s.row(ctx, "SELECT COUNT(*) FROM "+d.processes+" WHERE COMMAND IN ('Query', 'Execute') AND USER NOT IN (?, 'system user', 'event_scheduler')"+and, []any{s.account.User}, &n)
 	return n, err
 }
 
@@ -180,18 +210,15 @@ func (n Served) Took() (all time.Duration) {
 // Since is what was counted after before was. False: a counter is lower than it was. Somebody reset it, or the server was started again.
 // With StatementEvents a session that ends while its server is read can be missing once, too: then the next reading is right.
 func (n Served) Since(before Served) (Served, bool) {
-	out := Served{Source: n.Source, Kinds: map[string]ServedKind{}}
-	for kind, was := range before.Kinds {
-		is := n.Kinds[kind]
-		if is.Statements < was.Statements || is.Errors < was.Errors || is.Time < was.Time {
-			return Served{}, false
-		}
+	out := Served{Source: n.Source}
+	var ok bool
+	if n.Source != UserStatistics {
+		out.Kinds, ok = kindsSince(n.Kinds, before.Kinds)
+	} else if out.Accounts, ok = kindsSince(without(n.Accounts, before.Sending), without(before.Accounts, n.Sending)); ok {
+		out.Kinds = anyCommands(out.Accounts)
 	}
-	for kind, is := range n.Kinds {
-		was := before.Kinds[kind]
-		if is.Statements > was.Statements {
-			out.Kinds[kind] = ServedKind{is.Statements - was.Statements, is.Errors - was.Errors, is.Time - was.Time}
-		}
+	if !ok {
+		return Served{}, false
 	}
 	if len(n.Times) != len(before.Times) {
 		return Served{}, false
@@ -205,6 +232,31 @@ func (n Served) Since(before Served) (Served, bool) {
 	}
 	withoutOurs(out.Times, n.asked-before.asked)
 	return out, true
+}
+
+func kindsSince(now, before map[string]ServedKind) (map[string]ServedKind, bool) {
+	for kind, was := range before {
+		is := now[kind]
+		if is.Statements < was.Statements || is.Errors < was.Errors || is.Time < was.Time {
+			return nil, false
+		}
+	}
+	out := map[string]ServedKind{}
+	for kind, is := range now {
+		was := before[kind]
+		if is.Statements > was.Statements {
+			out[kind] = ServedKind{is.Statements - was.Statements, is.Errors - was.Errors, is.Time - was.Time}
+		}
+	}
+	return out, true
+}
+
+func without(accounts map[string]ServedKind, some []string) map[string]ServedKind {
+	out := maps.Clone(accounts)
+	for _, name := range some {
+		delete(out, name)
+	}
+	return out
 }
 
 // withoutOurs takes so many statements from the quick end: ours are small, and where they are not, it is the server that is slow.

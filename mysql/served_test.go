@@ -198,6 +198,29 @@ func TestServedByUserStatistics(t *testing.T) {
 	}
 }
 
+// TestServedWithoutSenders: the time of threads that send a binary log is none of statements, whenever they began.
+func TestServedWithoutSenders(t *testing.T) {
+	t.Parallel() // it mostly waits
+	i, s := start(t, "a", "--userstat=ON")
+	c := table(t, i)
+	before := served(t, s, UserStatistics)
+	for round := range 2 {
+		i.Exec(t, "FLUSH BINARY LOGS")
+		serve(t, c, 20, 0, 0)
+		now := served(t, s, UserStatistics)
+		n, ok := now.Since(before)
+		if _, counts := now.Accounts[string(mariadbtest.Repl)]; !ok || counts || n.Statements() != 20 || len(n.Accounts) != 1 {
+			t.Errorf("round %d, 20 statements of one client: %+v since, %v; %+v in all", round, n, ok, now)
+		}
+		if round == 0 {
+			i.Senders(t, 1)
+		} else if !slices.Equal(now.Sending, []string{string(mariadbtest.Repl)}) {
+			t.Errorf("senders %v", now.Sending)
+		}
+		before = now
+	}
+}
+
 // A server that counts nothing, and one whose counters we may not read, offer nothing; nothing is switched on.
 func TestServedByNobody(t *testing.T) {
 	t.Parallel() // it mostly waits
