@@ -89,7 +89,7 @@ func askFence(ctx context.Context, w *work) (found []farm.Finding, err error) {
 	if w.order.servesMeanwhile() {
 		return nil, nil
 	}
-	for _, s := range w.both() {
+	for _, s := range w.all() {
 		why, err := s.Leaves.MayLowerFence(ctx)
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package alter
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"stowage/act"
@@ -31,7 +32,9 @@ func (w *work) hold(ctx context.Context) error {
 }
 
 // hasRoles reports whether the sides are a primary and its replica.
-func (w *work) hasRoles() bool { return w.order.Runbook == plan.Held+plan.OneWriter }
+func (w *work) hasRoles() bool {
+	return w.order.isHeld() && strings.HasSuffix(string(w.order.Runbook), plan.OneWriter)
+}
 
 // letGo is the way back from hold.
 func (w *work) letGo(ctx context.Context) error {
@@ -109,10 +112,8 @@ func (w *work) release(ctx context.Context) error {
 	if err := s.Leaves.SetSetting(ctx, syncRelay, w.before.SyncRelay); err != nil {
 		return err
 	}
-	if w.needsConversions() {
-		if err := w.first.Leaves.SetSetting(ctx, conversions, w.before.Conversions); err != nil {
-			return err
-		}
+	if err := w.resetConversions(ctx, w.first); err != nil {
+		return err
 	}
 	return s.Leaves.StartReplicating(ctx, 30*time.Second)
 }

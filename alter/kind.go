@@ -22,14 +22,16 @@ const Name = "alter"
 
 // The steps that are of this act alone.
 const (
-	StepAlter  = "alter"  // the tables of the side that leaves first
-	StepHold   = "hold"   // its twin applies nothing of it
-	StepSwitch = "switch" // all clients go to it
-	StepTwin   = "twin-alter"
-	StepFree   = "release" // the twin applies what it has received
-	StepRows   = "compare"
-	StepChange = "change" // of servers that serve
-	StepWave   = "wave"   // before which a person is asked whether the next wave may begin
+	StepAlter    = "alter"  // the tables of the side that leaves first
+	StepHold     = "hold"   // its twin applies nothing of it
+	StepSwitch   = "switch" // all clients go to it
+	StepTwin     = "twin-alter"
+	StepFree     = "release" // the twin applies what it has received
+	StepRows     = "compare"
+	StepChange   = "change"   // of servers that serve
+	StepOthers   = "replicas" // further replicas leave and are changed
+	StepOthersIn = "replicas-in"
+	StepWave     = "wave" // before which a person is asked whether the next wave may begin
 )
 
 // Act is the carrying out of runs of kind alter in a session.
@@ -69,6 +71,7 @@ func Kind(a *Act) act.Kind {
 			book(plan.Held, held(swing.OutPhases, swing.InPhases, swing.ExchangePhases, nil)),
 			book(plan.Apart+plan.OneWriter, apart(swing.FollowerOut, swing.FollowerIn, swing.StepdownOut, swing.StepdownIn)),
 			book(plan.Held+plan.OneWriter, held(swing.FollowerOut, swing.StepdownIn, swing.StepdownOut, swing.FollowerIn)),
+			book(plan.HeldReplicas, withOthers(held(swing.FollowerOut, swing.StepdownIn, swing.StepdownOut, swing.FollowerIn))),
 			book(replicaAlone, alone(swing.FollowerOut, swing.FollowerIn)),
 			book(plan.Direct, whileServing(true)),
 			book(plan.Logged, whileServing(false)),
@@ -243,13 +246,14 @@ func whileServing(each bool) []swing.Step[*work] {
 	}}
 }
 
-// border gives the borders of a side's swing the names of this act's steps.
-func (w *work) border(second bool) func(string) error {
+// border gives the borders of a side's swing the names of this act's steps: pairs of a step's name there, and here.
+func (w *work) border(names ...string) func(string) error {
 	return func(point string) error {
-		if second {
-			point = strings.Replace(point, " out/", " "+w.secondOut()+"/", 1)
-			point = strings.Replace(point, " in/", " "+twin+"in/", 1)
-			point = strings.Replace(point, " "+StepAlter+"/", " "+StepTwin+"/", 1)
+		for n := 0; n < len(names); n += 2 {
+			if was := " " + names[n] + "/"; strings.Contains(point, was) {
+				point = strings.Replace(point, was, " "+names[n+1]+"/", 1)
+				break
+			}
 		}
 		return w.AtBorder(point)
 	}

@@ -1,11 +1,11 @@
 package alter
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,9 +26,12 @@ type order struct {
 	Pair   farm.PairName `json:"pair"`
 	First  sides.Order   `json:"first"`            // leaves first; of a pair with one writer a replica
 	Second *sides.Order  `json:"second,omitempty"` // nil: nobody else
+	Others []sides.Order `json:"others,omitempty"` // further replicas, where they are out for as long as the second applies nothing
 }
 
-func (o order) isHeld() bool { return o.Runbook == plan.Held || o.Runbook == plan.Held+plan.OneWriter }
+func (o order) isHeld() bool {
+	return o.Runbook == plan.Held || o.Runbook == plan.Held+plan.OneWriter || o.Runbook == plan.HeldReplicas
+}
 
 // servesMeanwhile reports whether the tables are changed on servers that serve.
 func (o order) servesMeanwhile() bool { return o.Runbook == plan.Direct || o.Runbook == plan.Logged }
@@ -177,17 +180,25 @@ func (a *Act) orders(key string, p plan.Pair) ([]order, error) {
 	if strings.HasSuffix(string(p.Way), plan.OneWriter) {
 		main.First, main.Second = next, &lead
 	}
-	var out []order
-	for side := range p.Sides {
-		if p.Way != plan.Apart+plan.OneWriter || side == farm.A || side == other {
+	var others []sides.Order
+	for _, side := range slices.Sorted(maps.Keys(p.Sides)) {
+		if side == farm.A || side == other {
 			continue
 		}
 		o, err := a.Order(p.Pair, side)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, order{Runbook: replicaAlone, Key: key, Pair: p.Pair, First: o})
+		others = append(others, o)
 	}
-	slices.SortFunc(out, func(a, b order) int { return cmp.Compare(a.First.Side, b.First.Side) })
+	var out []order
+	switch p.Way {
+	case plan.Apart + plan.OneWriter:
+		for _, o := range others {
+			out = append(out, order{Runbook: replicaAlone, Key: key, Pair: p.Pair, First: o})
+		}
+	case plan.HeldReplicas:
+		main.Others = others
+	}
 	return append(out, main), nil
 }

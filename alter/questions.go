@@ -26,7 +26,7 @@ var questions = []act.Question[*work]{
 // Survey implements act.Work: whether the sides may leave, and whether the tables are what the plan begins with.
 func (w *work) Survey(ctx context.Context) ([]farm.Finding, error) {
 	var found []farm.Finding
-	for _, s := range w.both() {
+	for _, s := range w.all() {
 		if err := w.act.Greet(ctx, s.Order.Leaves.At.Host); err != nil {
 			return nil, err
 		}
@@ -37,7 +37,7 @@ func (w *work) Survey(ctx context.Context) ([]farm.Finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range of { // both sides are asked: what is wrong with the pair is said once
+		for _, f := range of { // all sides are asked: what is wrong with the pair is said once
 			if !slices.ContainsFunc(found, func(o farm.Finding) bool { return o.Subject == f.Subject && o.Text == f.Text }) {
 				found = append(found, f)
 			}
@@ -49,7 +49,7 @@ func (w *work) Survey(ctx context.Context) ([]farm.Finding, error) {
 
 // askTables: each table is as it was when the plan was made, or as the plan wants it.
 func askTables(ctx context.Context, w *work) (found []farm.Finding, err error) {
-	for _, s := range w.both() {
+	for _, s := range w.all() {
 		now, err := w.look(ctx, s.Leaves)
 		if err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func askTables(ctx context.Context, w *work) (found []farm.Finding, err error) {
 
 // askPrivileges: the account may change tables.
 func askPrivileges(ctx context.Context, w *work) (found []farm.Finding, err error) {
-	for _, s := range w.both() {
+	for _, s := range w.all() {
 		lacking, err := s.Leaves.LackingOf(ctx, "ALTER", "CREATE", "DROP", "INDEX", "INSERT")
 		if err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func askLog(ctx context.Context, w *work) (found []farm.Finding, err error) {
 	if w.order.servesMeanwhile() {
 		return nil, nil
 	}
-	for _, s := range w.both() {
+	for _, s := range w.all() {
 		is, err := s.Leaves.Variables(ctx, "binlog_format")
 		if err != nil {
 			return nil, err
@@ -107,7 +107,7 @@ func askReaders(ctx context.Context, w *work) (found []farm.Finding, err error) 
 	if w.order.Runbook == plan.Logged {
 		return nil, nil
 	}
-	for _, s := range w.both() {
+	for _, s := range w.all() {
 		readers, tools, err := s.Leaves.Readers(ctx)
 		if err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func askReaders(ctx context.Context, w *work) (found []farm.Finding, err error) 
 
 // isOurs reports whether a replica is a side of the pair, and gets the change.
 func (w *work) isOurs(ctx context.Context, r mysql.Reader) (bool, error) {
-	for _, s := range w.both() {
+	for _, s := range w.all() {
 		id, err := s.Leaves.Setting(ctx, "server_id")
 		if err != nil {
 			return false, err
@@ -170,7 +170,7 @@ func askRoom(ctx context.Context, w *work) (found []farm.Finding, err error) {
 	if largest == 0 {
 		return nil, nil
 	}
-	for _, s := range w.both() {
+	for _, s := range w.all() {
 		free, err := s.At.FreeBytes(ctx, s.At.Datadir)
 		if err != nil {
 			return nil, err

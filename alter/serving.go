@@ -57,7 +57,7 @@ func (w *work) changed() []*side {
 	if w.order.Runbook == plan.Logged {
 		return []*side{w.first}
 	}
-	return w.both()
+	return w.all()
 }
 
 // quick is the statement, with the algorithm that the throw-away server took: if this one wants another, it refuses, and clients wait for nothing.

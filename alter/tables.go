@@ -174,8 +174,8 @@ func (w *work) alter(ctx context.Context, s *side) error {
 	if s == w.second && w.order.isHeld() {
 		return nil // it applies when it is released
 	}
-	if s == w.first && w.order.isHeld() && w.needsConversions() {
-		if err := w.setConversions(ctx); err != nil {
+	if w.order.isHeld() && w.needsConversions() {
+		if err := setConversions(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -227,10 +227,7 @@ func (w *work) alterBack(ctx context.Context, s *side) error {
 	if err := s.Leaves.StartReplicating(ctx, 30*time.Second); err != nil {
 		return err
 	}
-	if s == w.first && w.order.isHeld() && w.needsConversions() {
-		return s.Leaves.SetSetting(ctx, conversions, w.before.Conversions)
-	}
-	return nil
+	return w.resetConversions(ctx, s)
 }
 
 // noReverse: nothing of ours makes the old definition of the new.
@@ -253,8 +250,10 @@ func (w *work) copyBack(ctx context.Context, s *side) error {
 }
 
 // compare proves that both sides hold the same rows, in all changed shards, while the second serves nobody.
-func (w *work) compare(ctx context.Context) error {
-	s := w.second
+func (w *work) compare(ctx context.Context) error { return w.compareTo(ctx, w.second) }
+
+// compareTo compares a side that serves nobody with its twin.
+func (w *work) compareTo(ctx context.Context, s *side) error {
 	if err := s.Await(ctx, s.Settings.Answer, s.Leaves, s.Twin); err != nil {
 		return err
 	}

@@ -27,19 +27,25 @@ type work struct {
 	plan   plan.Plan
 	pair   plan.Pair
 	first  *side
-	second *side // nil: there is no other
+	second *side   // nil: there is no other
+	others []*side // further replicas that are out with the first
 	before before
 
 	mariadb bool // the server whose tables are changed is one
 }
 
 // side is one of the two, with what is changed on it.
-type side struct{ *sides.Member }
+type side struct {
+	*sides.Member
+	hasNew bool // of a further replica: all rows that it gets have the new shape by now
+}
 
 // before is what was set on the servers before anything was changed. It is kept in the store, so that a kill forgets nothing.
 type before struct {
 	Conversions string `json:"conversions"`    // slave_type_conversions of the first side
 	SyncRelay   string `json:"sync_relay_log"` // of the second
+	// Others are slave_type_conversions of further replicas.
+	Others map[farm.SideName]string `json:"others,omitempty"`
 }
 
 const beforeDocument = "before alter"
@@ -64,8 +70,8 @@ func (a *Act) work(c engine.Call, step act.Step, beat func(string)) (*work, erro
 	if _, err := a.Store.LatestDocument(beforeDocument, w.key(), &w.before); err != nil && !isNone(err) {
 		return nil, err
 	}
-	open := func(o sides.Order, second bool) (*side, error) {
-		m, err := a.Member(o, &w.Task, w.border(second), nil)
+	open := func(o sides.Order, steps ...string) (*side, error) {
+		m, err := a.Member(o, &w.Task, w.border(steps...), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -79,17 +85,25 @@ func (a *Act) work(c engine.Call, step act.Step, beat func(string)) (*work, erro
 			}
 			w.Report(farm.Event{Kind: kind, Phase: phase, Text: text, Millis: millis})
 		}
-		return &side{m}, nil
+		return &side{Member: m}, nil
 	}
-	if w.first, err = open(w.order.First, false); err != nil {
+	if w.first, err = open(w.order.First); err != nil {
 		return nil, err
 	}
 	if w.order.Second == nil {
 		return w, nil
 	}
-	if w.second, err = open(*w.order.Second, true); err != nil {
-		w.first.Close()
+	if w.second, err = open(*w.order.Second, "out", w.secondOut(), "in", twin+"in", StepAlter, StepTwin); err != nil {
+		w.Close()
 		return nil, err
+	}
+	for _, o := range w.order.Others {
+		s, err := open(o, "out", StepOthers, "in", StepOthersIn, StepAlter, StepOthers)
+		if err != nil {
+			w.Close()
+			return nil, err
+		}
+		w.others = append(w.others, s)
 	}
 	w.adapt()
 	return w, nil
@@ -101,12 +115,14 @@ func (w *work) adapt() {
 		d.Held = w.order.isHeld()
 	}
 	w.first.TwinFires = &w.second.Scheduler
-	inner := w.first.Rejoin
-	w.first.Rejoin = func(ctx context.Context) error { // its server may have been restarted, without the setting
-		if err := w.convert(ctx); err != nil {
-			return err
+	for _, s := range append(w.others, w.first) {
+		inner := s.Rejoin
+		s.Rejoin = func(ctx context.Context) error { // its server may have been restarted, without the setting
+			if err := w.convert(ctx, s); err != nil {
+				return err
+			}
+			return inner(ctx)
 		}
-		return inner(ctx)
 	}
 }
 
@@ -117,18 +133,17 @@ func (*work) Remember() json.RawMessage { return nil }
 
 // Close implements act.Work.
 func (w *work) Close() {
-	w.first.Close()
-	if w.second != nil {
-		w.second.Close()
+	for _, s := range w.all() {
+		s.Close()
 	}
 }
 
-// both are the sides that there are.
-func (w *work) both() []*side {
+// all are the sides that there are.
+func (w *work) all() []*side {
 	if w.second == nil {
 		return []*side{w.first}
 	}
-	return []*side{w.first, w.second}
+	return append([]*side{w.first, w.second}, w.others...)
 }
 
 func (w *work) say(format string, args ...any) {
@@ -154,7 +169,7 @@ func (w *work) preflight(ctx context.Context) error {
 	if w.order.servesMeanwhile() {
 		return nil
 	}
-	for _, s := range w.both() {
+	for _, s := range w.all() {
 		if err := s.KeepBefore(ctx, w.act.Store); err != nil {
 			return err
 		}
@@ -168,6 +183,12 @@ func (w *work) preflight(ctx context.Context) error {
 	}
 	if w.before.SyncRelay, err = w.second.Leaves.Setting(ctx, syncRelay); err != nil {
 		return err
+	}
+	w.before.Others = map[farm.SideName]string{}
+	for _, s := range w.others {
+		if w.before.Others[s.Side], err = s.Leaves.Setting(ctx, conversions); err != nil {
+			return err
+		}
 	}
 	return w.act.Store.PutDocument(beforeDocument, w.key(), time.Now(), w.before)
 }
@@ -192,32 +213,44 @@ func subjectOf(s *mysql.Server, shard farm.ShardName, table string) string {
 	return fmt.Sprintf("%s.%s on %s", shard, table, s.Name())
 }
 
-// needsConversions reports whether the first side applies rows of the old shape only by converting them.
+// needsConversions reports whether an altered side applies rows of the old shape only by converting them.
 func (w *work) needsConversions() bool {
 	return slices.ContainsFunc(w.pair.Tables, func(t plan.Table) bool { return w.plan.Forms[t.Form].Conversions })
 }
 
-// convert lets the altered side convert rows of the old shape, where no value is lost by that. It holds from the next row event on.
-func (w *work) convert(ctx context.Context) error {
-	if !w.order.isHeld() || !w.needsConversions() || !slices.Contains([]string{"catch-up", "check", "warm", StepHold, StepSwitch}, w.Step) {
+// convert lets an altered side convert rows of the old shape, where no value is lost by that. It holds from the next row event on.
+func (w *work) convert(ctx context.Context, s *side) error {
+	if !w.order.isHeld() || !w.needsConversions() || s.hasNew || !slices.Contains([]string{"catch-up", "check", "warm", StepHold, StepSwitch, StepOthers, StepOthersIn}, w.Step) {
 		return nil
 	}
-	return w.setConversions(ctx)
+	return setConversions(ctx, s)
 }
 
 // setConversions sets them, and starts an applier that stopped for want of them.
-func (w *work) setConversions(ctx context.Context) error {
-	now, err := w.first.Leaves.Setting(ctx, conversions)
+func setConversions(ctx context.Context, s *side) error {
+	now, err := s.Leaves.Setting(ctx, conversions)
 	if err != nil || slices.Contains(strings.Split(now, ","), nonLossy) {
 		return err
 	}
-	if err := w.first.Leaves.SetSetting(ctx, conversions, strings.Trim(now+","+nonLossy, ",")); err != nil {
+	if err := s.Leaves.SetSetting(ctx, conversions, strings.Trim(now+","+nonLossy, ",")); err != nil {
 		return err
 	}
-	r, err := w.first.Leaves.Replication(ctx)
+	r, err := s.Leaves.Replication(ctx)
 	// An applier of MySQL that has workers says only that one of them failed.
 	if err != nil || r.SQL != "No" || !strings.Contains(r.SQLError, "cannot be converted") && !strings.HasPrefix(r.SQLError, "Coordinator stopped") {
 		return err
 	}
-	return w.first.Leaves.StartReplicating(ctx, 30*time.Second)
+	return s.Leaves.StartReplicating(ctx, 30*time.Second)
+}
+
+// resetConversions sets them as they were.
+func (w *work) resetConversions(ctx context.Context, s *side) error {
+	if !w.order.isHeld() || !w.needsConversions() {
+		return nil
+	}
+	was := w.before.Conversions
+	if s != w.first {
+		was = w.before.Others[s.Side]
+	}
+	return s.Leaves.SetSetting(ctx, conversions, was)
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
 	"stowage/farm"
@@ -58,6 +57,9 @@ const (
 
 // OneWriter ends the ways of pairs with one writer that change roles meanwhile.
 const OneWriter = "-one-writer"
+
+// HeldReplicas is Held + OneWriter of a primary with further replicas. They leave before, and return after the primary is changed: it hands on nothing while it applies nothing.
+const HeldReplicas = Held + "-replicas" + OneWriter
 
 // Pair is one pair and its tables.
 type Pair struct {
@@ -119,7 +121,7 @@ func WayOf(t farm.Topology, replicas int, forms []Form) (w Way, wrong string) {
 	case worst == schema.Instant || worst == schema.Unchanged:
 		return Direct, ""
 	case t != farm.ActiveActive && worst == schema.Directional && replicas > 1:
-		return "", fmt.Sprintf("the pair has %s: while roles change one of them would get nothing; detach all but one", farm.Counted(replicas, "replica"))
+		return HeldReplicas, ""
 	}
 	w = Apart
 	if worst == schema.Directional {

@@ -24,7 +24,7 @@ func (p Plan) WriteText(w io.Writer) error {
 	for n, f := range p.Forms {
 		p.writeForm(&b, n, f)
 	}
-	for _, way := range []Way{Direct, Logged, Apart, Apart + OneWriter, Held, Held + OneWriter} {
+	for _, way := range []Way{Direct, Logged, Apart, Apart + OneWriter, Held, Held + OneWriter, HeldReplicas} {
 		var names []string
 		for _, x := range p.Pairs {
 			if x.Way == way {
@@ -102,6 +102,7 @@ var ways = map[Way]string{
 	Apart + OneWriter: "replicas leave first; then the primary, while a replica takes its writes: two pauses of writes",
 	Held:              "side A leaves and is changed while B serves; then all clients go to A behind one gate, and B applies nothing until it is changed, too",
 	Held + OneWriter:  "the replica leaves and is changed; then it takes the writes, and the primary applies nothing until it is changed, too: two pauses of writes",
+	HeldReplicas:      "all replicas leave and are changed; then one takes the writes, and the primary applies nothing until it is changed, too: two pauses of writes. The other replicas return at the end; meanwhile nobody reads from them",
 }
 
 const few = 8

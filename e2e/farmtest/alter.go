@@ -110,9 +110,9 @@ func (a *AlteredFarm) Alter(text string, more ...string) Program {
 }
 
 // Killed begins a change, and kills the program at a border.
-func (a *AlteredFarm) Killed(kill, at, text string) {
+func (a *AlteredFarm) Killed(kill, at, text string, more ...string) {
 	a.F.T.Helper()
-	p := RunWith(a.F.T, a.F.Env(kill+" @ "+at), "alter", a.Script(text), "--yes", "-C", a.F.Dir)
+	p := RunWith(a.F.T, a.F.Env(kill+" @ "+at), append([]string{"alter", a.Script(text), "--yes", "-C", a.F.Dir}, more...)...)
 	if !strings.Contains(p.Stdout+p.Stderr, MarkOfKill+at) {
 		a.F.T.Fatalf("never met %q: exit %d\n%s%s", at, p.Code, p.Stdout, p.Stderr)
 	}

@@ -78,8 +78,8 @@ func (r *reality) side(ctx context.Context, p farm.Pair, side farm.SideName, s *
 		r.say("the gate of %s %s is closed", p.Name, side)
 	case writes && (routing.Share(side, side) != 100 || routing.Sides[side].Address != address):
 		r.say("routing sends %g %% of %s %s to %s, farm.yaml has it at %s", routing.Share(side, side), p.Name, side, routing.Sides[side].Address, address)
-	case !writes && !slices.Equal(routing.Replicas, []string{address}):
-		r.say("routing names the replicas %v of %s, farm.yaml has it at %s", routing.Replicas, p.Name, address)
+	case !writes && !slices.Equal(routing.Replicas, r.replicas(p)):
+		r.say("routing names the replicas %v of %s, farm.yaml has them at %v", routing.Replicas, p.Name, r.replicas(p))
 	}
 	text, err := os.ReadFile(r.f.Path(p.Sides[side].Config))
 	if err != nil || host.IsFenced(host.Instance{GroupSuffix: p.Sides[side].GroupSuffix}, string(text)) || strings.Contains(string(text), "# stowage: not in rotation yet") {
@@ -105,6 +105,14 @@ func (r *reality) side(ctx context.Context, p farm.Pair, side farm.SideName, s *
 	if writes {
 		r.probe(ctx, p, side, s)
 	}
+}
+
+// replicas are the addresses of a pair's replicas.
+func (r *reality) replicas(p farm.Pair) (out []string) {
+	for _, side := range p.SideNames()[1:] {
+		out = append(out, r.farm.Address(p.Sides[side]))
+	}
+	return out
 }
 
 // leftOvers are databases of shards that do not serve there, and tables of

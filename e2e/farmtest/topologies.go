@@ -3,6 +3,7 @@ package farmtest
 import (
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"stowage/farm"
@@ -58,6 +59,37 @@ func (f *LiveFarm) GetsAnotherReplica() {
 	}
 	two := strings.Replace(string(goals), "spread_labels: [rack]", "spread_labels: []", 1) // there are two racks, and three sides
 	if err := os.WriteFile(f.Dir+"/goals.yaml", []byte(two), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// StartAgain kills the server of a side of the first pair, and starts it again.
+func (f *LiveFarm) StartAgain(side farm.SideName) {
+	t := f.T
+	t.Helper()
+	_, fm, _, err := FarmAccess(f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, err := host.NewLocal(QuietLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := fm.Pairs[0]
+	h, _ := fm.Host(p.Sides[side].Host)
+	in := host.Instance{Name: p.Instance(side), Address: h.Address, Port: p.Sides[side].Port, Datadir: f.Path(p.Sides[side].Datadir), Config: f.Path(p.Sides[side].Config)}
+	pid, err := local.Running(t.Context(), in)
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	for err == nil && pid != 0 {
+		PauseTest()
+		pid, err = local.Running(t.Context(), in)
+	}
+	if err == nil {
+		err = local.Start(t.Context(), in, time.Minute)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -25,8 +25,20 @@ var ways = []struct {
 	{plan.Apart, farm.ActiveActive, farmtest.AddIndex, farmtest.DropIndex, 2},
 	{plan.Direct, farm.ActiveActive, farmtest.Remark, "ALTER TABLE receipts COMMENT '';\n", 1},
 	{plan.Held + plan.OneWriter, farm.PrimaryReplica, farmtest.AddBoth, farmtest.DropBoth, 3},
+	{plan.HeldReplicas, farm.PrimaryReplica, farmtest.AddBoth, farmtest.DropBoth, 3},
 	{plan.Apart + plan.OneWriter, farm.PrimaryReplica, farmtest.AddIndex, farmtest.DropIndex, 2},
 	{plan.Logged, farm.PrimaryReplica, farmtest.AddColour, farmtest.DropColour, 1},
+}
+
+// startFor starts one pair, and says what more an alter of it is told.
+func startFor(t *testing.T, way plan.Way, topology farm.Topology) (a *farmtest.AlteredFarm, more []string) {
+	t.Helper()
+	if way != plan.HeldReplicas {
+		return farmtest.StartAlteredFarm(t, topology, 1), nil
+	}
+	a = farmtest.StartAlteredFarm(t, topology, 2) // the second has the host for another replica of the first
+	a.F.GetsAnotherReplica()
+	return a, []string{"--shards", "etsy_shard_000[12]"}
 }
 
 // The program is killed at each border in turn, with its engine or without; resume goes on. Nothing is lost, no client meets two schemas, and both sides have the same rows.
@@ -39,17 +51,17 @@ func TestAlterKilledAtEveryBorder(t *testing.T) {
 			}
 			for hand, points := range farmtest.Dealt(farmtest.SampleOf(book.Points(), 3), w.hands) {
 				run(fmt.Sprintf("%s %d", w.way, hand), func(t *testing.T) {
-					a := farmtest.StartAlteredFarm(t, w.topology, 1)
+					a, more := startFor(t, w.way, w.topology)
 					changes := []string{w.there, w.back}
 					for n, at := range points {
-						a.Killed([]string{"both", "stowage"}[n%2], at, changes[n%2])
+						a.Killed([]string{"both", "stowage"}[n%2], at, changes[n%2], more...)
 						a.Run(farmtest.ExitFine, "1 of 1 pair", "resume")
 						a.Rests()
 						if t.Failed() {
 							t.Fatalf("killed at %q", at)
 						}
 					}
-					colour := w.there != farmtest.AddIndex && w.way != plan.Direct && len(points)%2 == 1
+					colour := w.there != farmtest.AddIndex && w.way != plan.Direct && w.way != plan.HeldReplicas && len(points)%2 == 1
 					a.Settle(colour && len(points) == 1, int64(len(points)))
 				})
 			}
@@ -65,11 +77,11 @@ func TestAlterIsTakenBack(t *testing.T) {
 				continue
 			}
 			run(string(w.way), func(t *testing.T) {
-				a := farmtest.StartAlteredFarm(t, w.topology, 1)
+				a, more := startFor(t, w.way, w.topology)
 				was := a.Consoles()[0].Definition(t, "receipts")
 				book, _ := alter.Kind(nil).Runbook(string(w.way))
 				for n, at := range undone(book) {
-					a.Killed([]string{"both", "stowage"}[n%2], at, w.there)
+					a.Killed([]string{"both", "stowage"}[n%2], at, w.there, more...)
 					a.Run(farmtest.ExitFine, "", "abort", "--reason", "wrong day")
 					a.Rests()
 					for _, c := range a.Consoles() {
