@@ -40,7 +40,7 @@ type way struct {
 // up through each adapter: what they meet is what its guarantee says. With
 // ROUTING_CYCLES=24 it is the measurement of docs/reference/routing.md, which -v prints.
 func TestLive(t *testing.T) {
-	turns.One(t, 6)
+	turns.One(t, 12)
 	t.Parallel()
 	cycles := 2
 	if text := os.Getenv("ROUTING_CYCLES"); text != "" {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"stowage/internal/turns"
+
 	"stowage/backup/window"
 	"stowage/farm"
 	"stowage/placement"
@@ -202,6 +204,7 @@ func TestEtsyVolumeSays28(t *testing.T) {
 // TestEtsyDocumentTellsTheStory: the figures of the story stand in both forms
 // of the document.
 func TestEtsyDocumentTellsTheStory(t *testing.T) {
+	turns.OneOf(t, 0, 2)
 	dir := etsyCopy(t)
 	stowageIn(t, dir, "plan", "--name", "instances")
 	stowageIn(t, dir, "plan", "show", "instances", "--html", "i.html", "--markdown", "i.md")
@@ -236,6 +239,7 @@ var quoted = regexp.MustCompile("(?s)```\n(\\$ stowage .*?)```\n")
 // TestEtsyReadmeQuotesTheProgram runs every command that README.md quotes with
 // what it prints, in order, in one workspace. -update writes what is printed now.
 func TestEtsyReadmeQuotesTheProgram(t *testing.T) {
+	turns.OneOf(t, 1, 2)
 	path, dir := filepath.Join(etsyDir, "README.md"), etsyCopy(t)
 	raw, err := os.ReadFile(path)
 	if err != nil {
