@@ -112,6 +112,9 @@ func (j *judging) columnChanged(was, is column) []part {
 		j.nullsChanged(&p, was, is, raise)
 		j.checkChanged(&p, was, is, raise)
 	}
+	if by := j.computedOf(is.name); p.refused == "" && by != "" && !readsAlike(was, is) {
+		refuse("%s is computed of it, and %s may read otherwise than %s: the side that is altered keeps what the other side has computed", by, is.typeText(), was.typeText())
+	}
 	if p.class == Unchanged && p.refused == "" {
 		return nil // it says the character set that the table said before
 	}

@@ -65,6 +65,7 @@ var rows = []row{
 	{name: "virtual column with an index", change: "ADD COLUMN g INT AS (n + 1) VIRTUAL, ADD INDEX g (g)", refuse: "NULL in that index", steps: []string{"ADD COLUMN `g`", "ADD KEY `g`"}},
 	{name: "generated column on a table without a primary key", tables: []string{keyless}, change: "ADD COLUMN g INT AS (a + 1) VIRTUAL", refuse: "no primary key"},
 	{name: "another expression of a generated column", tables: []string{computed}, change: "MODIFY g INT AS (a + 2) STORED", refuse: "its value comes to be"},
+	{name: "type of a column that a stored or indexed generated column is computed of", tables: []string{"CREATE TABLE t (id INT NOT NULL PRIMARY KEY, a FLOAT, g VARCHAR(20) AS (CONCAT(a)) STORED)"}, change: "MODIFY a DOUBLE", refuse: "is computed of it"},
 	{name: "AUTO_INCREMENT column", change: "ADD COLUMN c INT NOT NULL AUTO_INCREMENT UNIQUE", refuse: "numbers rows"},
 	{name: "NULL to NOT NULL", change: "MODIFY n INT NOT NULL DEFAULT 7", refuse: "a NULL", steps: []string{"ADD CONSTRAINT `stowage_n` CHECK (`n` is not null)", "MODIFY COLUMN `n`", "DROP CONSTRAINT `stowage_n`"}},
 	{name: "unsigned to signed", change: "MODIFY u BIGINT", refuse: "sign", steps: []string{"MODIFY COLUMN `u` bigint unsigned", "ADD CONSTRAINT `stowage_u`", "MODIFY COLUMN `u` bigint(20) DEFAULT", "DROP CONSTRAINT"}},
