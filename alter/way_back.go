@@ -3,6 +3,7 @@ package alter
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,16 +21,15 @@ func (a *Act) wayBack(run store.Run) (*act.Back, error) {
 	if err != nil {
 		return nil, err
 	}
-	var statements, shards []string
+	var statements []string
+	shards := map[string]bool{}
 	changed := map[string]string{} // by table
-	all := true
 	for _, pair := range p.Pairs {
 		done, err := a.isDone(p, pair.Pair)
 		if err != nil {
 			return nil, err
 		}
 		if !done {
-			all = false
 			continue
 		}
 		for _, t := range pair.Tables {
@@ -37,7 +37,7 @@ func (a *Act) wayBack(run store.Run) (*act.Back, error) {
 			if f.IsSame() {
 				continue
 			}
-			shards = append(shards, string(t.Shard))
+			shards[string(t.Shard)] = true
 			switch was, known := changed[f.Change.Table]; {
 			case f.Undo == "":
 				return nil, act.Refused("undo", run.ID, fmt.Errorf("it would lose %s", lost(f)), "if that is what you want, write the ALTER yourself: stowage alter")
@@ -57,11 +57,17 @@ func (a *Act) wayBack(run store.Run) (*act.Back, error) {
 		return nil, err
 	}
 	command := "stowage alter " + path
-	if !all {
-		slices.Sort(shards)
-		command += " --shards " + strings.Join(slices.Compact(shards), ",")
+	if a.hasOthers(shards) { // whose tables this run has not changed, and which may be as its script wanted them before
+		command += " --shards " + strings.Join(slices.Sorted(maps.Keys(shards)), ",")
 	}
 	return &act.Back{Script: path, Commands: []string{command}}, nil
+}
+
+// hasOthers reports whether the farm has more shards than these.
+func (a *Act) hasOthers(shards map[string]bool) bool {
+	return slices.ContainsFunc(a.Farm.Pairs, func(p farm.Pair) bool {
+		return slices.ContainsFunc(p.Shards, func(s farm.Shard) bool { return !shards[string(s.Name)] })
+	})
 }
 
 func lost(f plan.Form) string {
