@@ -122,7 +122,14 @@ func (d Drawn) agreed(r *refusals) (map[place]Found, error) {
 		case seen && was.Text != f.Text && !apart[at]:
 			apart[at] = true
 			r.add(f.Shard, d.Changes[f.Change], []string{fmt.Sprintf("%s and %s have different definitions of it", was.Instance, f.Instance)}, nil)
-		case !seen || f.Bytes > was.Bytes:
+		case !seen:
+			out[at] = f
+		case f.Text != "" && was.Form != f.Form && !apart[at] && !d.agree(was.Form, f.Form):
+			apart[at] = true
+			r.add(f.Shard, d.Changes[f.Change], []string{fmt.Sprintf("%s and %s would make different tables of it: settings that new sessions begin with differ there (sql_mode, explicit_defaults_for_timestamp, old_mode and others)", was.Instance, f.Instance)}, nil)
+		case f.Text != "":
+			f.Rows, f.Bytes = max(f.Rows, was.Rows), max(f.Bytes, was.Bytes)
+			f.Form = d.worse(was.Form, f.Form)
 			out[at] = f
 		}
 	}
@@ -147,6 +154,20 @@ func (d Drawn) agreed(r *refusals) (map[place]Found, error) {
 		}
 	}
 	return out, nil
+}
+
+// agree reports whether two servers make the same table of a change.
+func (d Drawn) agree(a, b int) bool {
+	x, y := d.Forms[a], d.Forms[b]
+	return x.After == y.After || x.Class == schema.Breaking || y.Class == schema.Breaking
+}
+
+// worse is the form of the side that has more against the change: one may have a trigger, or a setting, that the other has not.
+func (d Drawn) worse(a, b int) int {
+	if slices.Index(classes, d.Forms[b].Class) > slices.Index(classes, d.Forms[a].Class) {
+		return b
+	}
+	return a
 }
 
 // common is, by change, the definition that most tables have.
