@@ -64,6 +64,7 @@ type onServer struct {
 	sizes    map[string]map[string]mysql.TableSize
 	around   map[string]map[string]schema.Around
 	flavor   mysql.Flavor
+	settings map[string]string // with which it reads a statement
 }
 
 func (r Request) read(ctx context.Context) ([]*onServer, error) {
@@ -119,6 +120,9 @@ func (r Request) readOne(ctx context.Context, s *mysql.Server, shards []farm.Sha
 	if on.flavor, err = s.Flavor(ctx); err != nil {
 		return nil, err
 	}
+	if on.settings, err = s.Defining(ctx); err != nil {
+		return nil, err
+	}
 	if on.tables, err = s.CreatedTables(ctx, names); err != nil {
 		return nil, err
 	}
@@ -131,13 +135,19 @@ func (r Request) readOne(ctx context.Context, s *mysql.Server, shards []farm.Sha
 
 // key tells tables apart. The throw-away server is asked once about all that have the same key.
 type key struct {
-	change         int
-	before, around string
+	change                   int
+	before, around, settings string
+}
+
+// asking is what the throw-away server is asked once.
+type asking struct {
+	change           int
+	before, settings string
 }
 
 // judge makes a form of each change and each table that it finds.
 func (r Request) judge(ctx context.Context, seen []*onServer, d *plan.Drawn) error {
-	j := &judging{Request: r, tried: map[[2]string]trial{}, forms: map[key]int{}, d: d}
+	j := &judging{Request: r, tried: map[asking]trial{}, forms: map[key]int{}, d: d}
 	for _, on := range seen {
 		if err := r.sameSeries(on); err != nil {
 			return err
@@ -167,7 +177,7 @@ func (r Request) sameSeries(on *onServer) error {
 
 type judging struct {
 	Request
-	tried map[[2]string]trial
+	tried map[asking]trial
 	forms map[key]int
 	d     *plan.Drawn
 }
@@ -197,10 +207,10 @@ func (j *judging) table(ctx context.Context, on *onServer, shard farm.ShardName,
 	if err != nil {
 		return err
 	}
-	k := key{n, f.Text, strings.ReplaceAll(string(facts), string(shard)+".", "")}
+	k := key{n, f.Text, strings.ReplaceAll(string(facts), string(shard)+".", ""), settled(on.settings)}
 	number, known := j.forms[k]
 	if !known {
-		t, err := j.try(ctx, on.tables[string(shard)], f.Text, n)
+		t, err := j.try(ctx, on, shard, asking{n, f.Text, k.settings})
 		if err != nil {
 			return err
 		}
@@ -220,19 +230,42 @@ func (j *judging) table(ctx context.Context, on *onServer, shard farm.ShardName,
 	return nil
 }
 
-// try asks the throw-away server once for each definition.
-func (j *judging) try(ctx context.Context, tables map[string]string, before string, n int) (trial, error) {
-	k := [2]string{fmt.Sprint(n), before}
+// settled is the same text for the same settings.
+func settled(settings map[string]string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(&b, "%s=%s\n", name, settings[name])
+	}
+	return b.String()
+}
+
+// try asks the throw-away server once for each definition, as each server of the farm would read the statement. A definition that the throw-away server writes in another way says nothing about the farm's.
+func (j *judging) try(ctx context.Context, on *onServer, shard farm.ShardName, k asking) (trial, error) {
 	if t, known := j.tried[k]; known {
 		return t, nil
 	}
 	var t trial
-	t.Tried, t.err = j.Scratch.Try(ctx, maps.Clone(tables), j.Changes[n].Change)
-	if t.err != nil && !errors.Is(t.err, farm.ErrInput) {
+	t.Tried, t.err = j.Scratch.Try(ctx, maps.Clone(on.tables[string(shard)]), j.Changes[k.change].Change, on.settings)
+	switch {
+	case t.err != nil && !errors.Is(t.err, farm.ErrInput):
 		return t, t.err
+	case t.err == nil && t.Before.Text != k.before:
+		t.err = &farm.Error{Op: "try change", Subject: j.Changes[k.change].Place, Err: fmt.Errorf("%w: the throw-away server (%s) does not write the table as %s (%s) does: %s", farm.ErrInput, j.Scratch.Flavor, on.instance, on.flavor, firstDifference(k.before, t.Before))}
 	}
 	j.tried[k] = t
 	return t, nil
+}
+
+// firstDifference says where another server's text of a table differs.
+func firstDifference(text string, other schema.Table) string {
+	is, err := schema.Read(text)
+	if err != nil {
+		return err.Error()
+	}
+	for _, d := range schema.Diff(other, is) {
+		return d.String()
+	}
+	return "its text"
 }
 
 // settle tells tables that a change cannot be made to because they have it from tables that it does not fit. A change that fits none is an error in the script.
@@ -242,7 +275,7 @@ func (j *judging) settle() error {
 		fits := map[string]bool{}
 		for k, t := range j.tried {
 			switch {
-			case k[0] != fmt.Sprint(n):
+			case k.change != n:
 			case t.err != nil:
 				first = t.err
 			default:

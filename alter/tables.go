@@ -10,39 +10,7 @@ import (
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/mysql/rows"
-	"stowage/schema"
 )
-
-// state is what a server has of a table that is to be changed.
-type state int
-
-const (
-	isBefore state = iota
-	isAfter
-	isOther
-)
-
-// look reads how a server defines the tables of the pair now.
-func (w *work) look(ctx context.Context, s *mysql.Server) (func(plan.Table) (state, string), error) {
-	all, err := s.CreatedTables(ctx, w.shards())
-	if err != nil {
-		return nil, err
-	}
-	return func(t plan.Table) (state, string) {
-		form := w.plan.Forms[t.Form]
-		text := all[string(t.Shard)][form.Change.Table]
-		is, err := schema.Read(text)
-		switch {
-		case err != nil:
-			return isOther, text
-		case is.Text == form.After:
-			return isAfter, text
-		case is.Text == form.Before:
-			return isBefore, text
-		}
-		return isOther, text
-	}, nil
-}
 
 // foreign is the error of a table that is neither what the plan begins with nor what it wants.
 func foreign(s *mysql.Server, t plan.Table, table string) error {
@@ -102,7 +70,7 @@ func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, f
 		}
 		w.say("%s.%s changed on %s in %.1f s", t.Shard, form.Change.Table, s.Name(), time.Since(began).Seconds())
 	}
-	return nil
+	return w.areMade(ctx, s, from)
 }
 
 // rebuiltDocument has the tables that were written anew and are defined as before: that alone says nothing. One that was killed before it could be noted is written anew again.

@@ -36,6 +36,13 @@ func (s *Server) Alter(ctx context.Context, a Altering) error {
 	}
 	defer Discard(conn) // its settings are not those of the pool
 	set := "SET SESSION sql_mode = @@GLOBAL.sql_mode, time_zone = @@GLOBAL.time_zone, lock_wait_timeout = " + strconv.Itoa(max(1, int(a.LockWait.Seconds())))
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return err
+	}
+	if d.flavor.HasGTIDDomains() {
+		set += ", max_statement_time = 0" // MariaDB ends an ALTER after it, too
+	}
 	if !a.Logged {
 		set += ", sql_log_bin = 0"
 	}

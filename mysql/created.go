@@ -25,8 +25,8 @@ func (s *Server) CreatedTables(ctx context.Context, databases []string) (map[str
 		return nil, s.fail("connect", err)
 	}
 	defer Discard(conn) // its settings are not those of the pool
-	// Modes like NO_TABLE_OPTIONS and ANSI_QUOTES would change the text.
-	if _, err := conn.ExecContext(ctx, "SET SESSION sql_mode = '', sql_quote_show_create = 1"); err != nil {
+	// Modes like NO_TABLE_OPTIONS and ANSI_QUOTES would change the text; a default of TIMESTAMP reads as clients wrote it, in the zone in which Alter writes it.
+	if _, err := conn.ExecContext(ctx, "SET SESSION sql_mode = '', sql_quote_show_create = 1, time_zone = @@GLOBAL.time_zone"); err != nil {
 		return nil, s.fail("SET SESSION", err)
 	}
 	names := make([]string, len(databases))
@@ -71,7 +71,7 @@ func createdTable(ctx context.Context, conn *sql.Conn, db, name string) (string,
 	return text, err
 }
 
-// MakeTables makes a database and runs statements in it that make tables, without checks of foreign keys. For a server that is thrown away. refused is the statement that
+// MakeTables makes a database and runs statements in it that make tables, without checks of foreign keys or of row formats: servers have tables that they would not make any more. For a server that is thrown away. refused is the statement that
 // the server refused, -1 where it was none of them.
 func (s *Server) MakeTables(ctx context.Context, database, charset, collation string, statements []string) (refused int, err error) {
 	conn, err := s.db.Conn(ctx)
@@ -86,7 +86,7 @@ func (s *Server) MakeTables(ctx context.Context, database, charset, collation st
 	if collation != "" {
 		create += " COLLATE " + quote(collation)
 	}
-	for _, statement := range []string{create, "USE " + ident(database), "SET SESSION foreign_key_checks = 0"} {
+	for _, statement := range []string{create, "USE " + ident(database), "SET SESSION foreign_key_checks = 0, innodb_strict_mode = OFF"} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return -1, s.fail(firstWords(statement), err)
 		}

@@ -6,8 +6,12 @@ import "context"
 var notSo = map[uint16]bool{1845: true, 1846: true}
 
 // TryStatements runs statements in a database until the server takes one, and says which. A statement whose algorithm or lock the server refuses is followed by the next; any other refusal is an error.
-// checks is foreign_key_checks. For a server that is thrown away.
-func (s *Server) TryStatements(ctx context.Context, database string, checks bool, statements []string) (taken int, err error) {
+// checks is foreign_key_checks; settings are those of the session of whoever sends them afterwards (Defining). For a server that is thrown away.
+func (s *Server) TryStatements(ctx context.Context, database string, checks bool, settings map[string]string, statements []string) (taken int, err error) {
+	now, err := s.Defining(ctx)
+	if err != nil {
+		return -1, err
+	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return -1, s.fail("connect", err)
@@ -20,6 +24,14 @@ func (s *Server) TryStatements(ctx context.Context, database string, checks bool
 	for _, statement := range []string{"USE " + ident(database), set} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return -1, s.fail(firstWords(statement), err)
+		}
+	}
+	if _, has := settings["sql_mode"]; has {
+		now["sql_mode"] = "" // of our sessions it is another than the server's
+	}
+	for _, statement := range setDefining(settings, now) {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return -1, s.fail("SET SESSION", cannotSet(statement, err))
 		}
 	}
 	for n, statement := range statements {

@@ -70,7 +70,7 @@ func Open(ctx context.Context, q Question) (_ *Server, err error) {
 			err = errors.Join(err, s.Close(ctx))
 		}
 	}()
-	options := fmt.Sprintf("[mysqld]\ndatadir=%s\nsocket=s\npid-file=%s\nlog-error=%s\ntmpdir=%s\nbind-address=127.0.0.1\nport=%d\nskip-log-bin\nskip-name-resolve\ninnodb_buffer_pool_size=16M\nperformance_schema=0\n"+
+	options := fmt.Sprintf("[mysqld]\ndatadir=%s\nsocket=s\npid-file=%s\nlog-error=%s\ntmpdir=%s\nbind-address=127.0.0.1\nport=%d\nskip-log-bin\nskip-name-resolve\ndefault-time-zone=+00:00\ninnodb_buffer_pool_size=16M\nperformance_schema=0\n"+
 		"loose-secure_file_priv=\nloose-mysqlx=OFF\ninnodb_flush_log_at_trx_commit=0\ninnodb_doublewrite=0\nloose-sync_frm=0\nloose-debug_no_sync=1\nloose-innodb_flush_method=nosync\nloose-system_versioning_alter_history=KEEP\n", // nothing is kept, so nothing waits for the disk; what becomes of a history is judged, and not refused by the server
 		i.Datadir, filepath.Join(q.Dir, host.PidFile), filepath.Join(q.Dir, host.ErrorLog), filepath.Join(q.Dir, host.TempDir), port)
 	if err := q.Local.WriteFile(ctx, i.Config, []byte(options)); err != nil {

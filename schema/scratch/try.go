@@ -13,10 +13,10 @@ import (
 )
 
 // Try carries a change out on empty tables like those of a shard, given as SHOW CREATE TABLE by name, and says what the server made of it: by which algorithm, the cheapest that it takes, and what the table
-// reads like before and after. A change that the server refuses, or of a table that is not there, is an error with its place (farm.ErrInput).
+// reads like before and after. settings are those with which the server of the farm reads the statement (mysql.Server.Defining); nil: the throw-away server's own. A change that the server refuses, or of a table that is not there, is an error with its place (farm.ErrInput).
 //
 // What empty tables cannot say: whether rows fit, and what a server of the farm has used up (row versions of MySQL). Ask the real table with the same ALGORITHM clause, too.
-func (s *Server) Try(ctx context.Context, tables map[string]string, change schema.Change) (schema.Tried, error) {
+func (s *Server) Try(ctx context.Context, tables map[string]string, change schema.Change, settings map[string]string) (schema.Tried, error) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	t := schema.Tried{Change: change}
@@ -39,7 +39,7 @@ func (s *Server) Try(ctx context.Context, tables map[string]string, change schem
 	for n, trial := range trials {
 		texts[n] = trial.text
 	}
-	taken, err := s.sql.TryStatements(ctx, database, checks, texts)
+	taken, err := s.sql.TryStatements(ctx, database, checks, settings, texts)
 	if err != nil {
 		return t, refused("the server (%s) refuses it: %w", s.Flavor, cause(err))
 	}

@@ -64,7 +64,7 @@ func TestTryAsksForTheCheapest(t *testing.T) {
 		{"ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id, v), PARTITION BY HASH (id)", "", false},
 		{"ALTER TABLE kid ADD c INT", schema.InstantAlgorithm, true},
 	} {
-		tried, err := s.Try(t.Context(), tables, change(t, x.text))
+		tried, err := s.Try(t.Context(), tables, change(t, x.text), nil)
 		if x.algorithm == "" {
 			if err == nil {
 				t.Errorf("%s: taken", x.text)
@@ -77,16 +77,34 @@ func TestTryAsksForTheCheapest(t *testing.T) {
 			t.Errorf("%s: %s, online %v", x.text, tried.Algorithm, tried.Online)
 		}
 	}
-	if got, err := s.Try(t.Context(), map[string]string{"t": strings.Replace(tables["t"], "  `d` int(11) DEFAULT nextval(`farm`.`seq`),\n", "", 1)}, change(t, "ALTER TABLE t PARTITION BY HASH (id)")); err != nil || got.Algorithm != schema.Copy || got.Online {
+	if got, err := s.Try(t.Context(), map[string]string{"t": strings.Replace(tables["t"], "  `d` int(11) DEFAULT nextval(`farm`.`seq`),\n", "", 1)}, change(t, "ALTER TABLE t PARTITION BY HASH (id)"), nil); err != nil || got.Algorithm != schema.Copy || got.Online {
 		t.Errorf("partitions: %+v %v", got, err)
 	}
 	for text, why := range map[string]string{"ALTER TABLE t DROP nothing": "refuses it", "ALTER TABLE absent ADD c INT": "no table absent", "ALTER TABLE t DROP id": "refuses it"} {
-		if _, err := s.Try(t.Context(), tables, change(t, text)); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), "schema/c.sql:1") {
+		if _, err := s.Try(t.Context(), tables, change(t, text), nil); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), "schema/c.sql:1") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := s.Try(t.Context(), tables, change(t, "ALTER TABLE t ADD c INT")); err != nil {
+	if _, err := s.Try(t.Context(), tables, change(t, "ALTER TABLE t ADD c INT"), nil); err != nil {
 		t.Errorf("after a refusal: %v", err)
+	}
+	// The same statement is another table where the farm's settings are others.
+	for _, x := range []struct {
+		settings   map[string]string
+		text, want string
+	}{
+		{nil, "ALTER TABLE t ADD c TIMESTAMP", "`c` timestamp NULL DEFAULT NULL"},
+		{map[string]string{"explicit_defaults_for_timestamp": "OFF"}, "ALTER TABLE t ADD c TIMESTAMP", "`c` timestamp NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()"},
+		{map[string]string{"old_mode": ""}, "ALTER TABLE t ADD c VARCHAR(9) CHARACTER SET utf8", "`c` varchar(9) DEFAULT NULL"},
+		{map[string]string{"sql_mode": "ANSI_QUOTES,PIPES_AS_CONCAT"}, `ALTER TABLE t ADD "c" VARCHAR(9) AS ("v" || 'x')`, "concat(`v`,'x')"},
+		{map[string]string{"sql_mode": ""}, `ALTER TABLE t ADD c VARCHAR(9) DEFAULT "v"`, "DEFAULT 'v'"},
+	} {
+		if tried, err := s.Try(t.Context(), tables, change(t, x.text), x.settings); err != nil || !strings.Contains(tried.After.Text, x.want) {
+			t.Errorf("%s under %v: %v\n%s", x.text, x.settings, err, tried.After.Text)
+		}
+	}
+	if _, err := s.Try(t.Context(), tables, change(t, "ALTER TABLE t ADD c INT"), map[string]string{"nothing": "1"}); err == nil || !strings.Contains(err.Error(), "does not take a setting") {
+		t.Errorf("a setting that is not there: %v", err)
 	}
 }
 
@@ -132,7 +150,7 @@ func TestTryOnMySQL(t *testing.T) {
 		{"ALTER TABLE t MODIFY v VARCHAR(10)", schema.Copy, schema.Breaking},
 		{"ALTER TABLE t ADD CONSTRAINT k CHECK (n > 0)", schema.Copy, schema.Breaking},
 	} {
-		tried, err := s.Try(t.Context(), tables, change(t, x.text))
+		tried, err := s.Try(t.Context(), tables, change(t, x.text), nil)
 		if err != nil {
 			t.Errorf("%s: %v", x.text, err)
 			continue
@@ -149,7 +167,7 @@ func TestJudgedChangesAreDone(t *testing.T) {
 	t.Parallel()
 	s := opened(t)
 	r := altertest.Run(t, altertest.StartPair(t), 3, 20, schema.Around{}, func(tables map[string]string, c schema.Change) (schema.Tried, error) {
-		return s.Try(t.Context(), tables, c)
+		return s.Try(t.Context(), tables, c, nil)
 	})
 	if len(r.Wrong)+len(r.BadSteps)+len(r.Unwritten) > 0 || len(r.Needless) > 2 || r.Classes[schema.Directional] == 0 || r.Classes[schema.Breaking] == 0 {
 		t.Errorf("%+v", r)

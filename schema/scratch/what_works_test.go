@@ -153,7 +153,7 @@ func (r row) test(t *testing.T, s *Server, want schema.Class) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tried, err := s.Try(t.Context(), tables, all[0])
+		tried, err := s.Try(t.Context(), tables, all[0], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

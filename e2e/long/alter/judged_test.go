@@ -86,7 +86,7 @@ func judged(t *testing.T, changes int, around schema.Around, options ...string) 
 	})
 	seed := farmtest.Number("STOWAGE_SEED", 1)
 	r := altertest.Run(t, altertest.StartPair(t, options...), int64(seed), changes, around, func(tables map[string]string, change schema.Change) (schema.Tried, error) {
-		return server.Try(t.Context(), tables, change)
+		return server.Try(t.Context(), tables, change, nil)
 	})
 	t.Logf("seed %d: %d changes: %v; %d refused by rows of the first side; %d wrongly called safe; %d refused needlessly; %d with safe steps, %d of them not safe; %d without a row",
 		seed, r.Changes, r.Classes, r.ByRows, len(r.Wrong), len(r.Needless), r.Steps, len(r.BadSteps), len(r.Unwritten))

@@ -1,0 +1,79 @@
+package alter
+
+import (
+	"context"
+	"fmt"
+
+	"stowage/alter/plan"
+	"stowage/farm"
+	"stowage/mysql"
+	"stowage/schema"
+)
+
+// state is what a server has of a table that is to be changed.
+type state int
+
+const (
+	isBefore state = iota
+	isAfter
+	isOther
+)
+
+// look reads how a server defines the tables of the pair now. A way back may leave keys in another order: it does not count.
+func (w *work) look(ctx context.Context, s *mysql.Server) (func(plan.Table) (state, string), error) {
+	all, err := s.CreatedTables(ctx, w.shards())
+	if err != nil {
+		return nil, err
+	}
+	return func(t plan.Table) (state, string) {
+		form := w.plan.Forms[t.Form]
+		text := all[string(t.Shard)][form.Change.Table]
+		switch {
+		case differs(text, form.After) == "":
+			return isAfter, text
+		case differs(text, form.Before) == "":
+			return isBefore, text
+		}
+		return isOther, text
+	}, nil
+}
+
+// differs says where a definition is not what it should be; "": nowhere.
+func differs(text, should string) string {
+	is, err := schema.Read(text)
+	if err != nil {
+		return err.Error()
+	}
+	want, err := schema.Read(should)
+	if err != nil {
+		return err.Error()
+	}
+	if is.Text == want.Text {
+		return ""
+	}
+	for _, d := range schema.Diff(is, want) {
+		return d.String()
+	}
+	return ""
+}
+
+// areMade: tables that were brought from a state have become what the plan says. A server whose settings have changed since makes another table of the same statement.
+func (w *work) areMade(ctx context.Context, s *mysql.Server, from state) error {
+	now, err := w.look(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, t := range w.pair.Tables {
+		form := w.plan.Forms[t.Form]
+		should := form.After
+		if from == isAfter {
+			should = form.Before
+		}
+		_, text := now(t)
+		if where := differs(text, should); where != "" {
+			return &farm.Error{Op: "alter", Subject: subjectOf(s, t.Shard, form.Change.Table), Err: fmt.Errorf("%w: the server made another table of the statement than the plan says: %s", farm.ErrRefused, where),
+				Hint: "a setting of the server has changed since the plan was made (sql_mode, old_mode); give the table the definition of the plan (stowage alter show --json), then: stowage resume"}
+		}
+	}
+	return nil
+}
