@@ -49,6 +49,24 @@ func lined(t *testing.T, servers still, from, to mysql.Position, change func(*Fo
 	return out.String(), f.State, err
 }
 
+// TestTenantIsSpelledInSeveralWays: what the server takes for the tenant is the tenant's.
+func TestTenantIsSpelledInSeveralWays(t *testing.T) {
+	t.Parallel()
+	i := mariadbtest.Start(t, "shop")
+	i.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.r (id INT PRIMARY KEY, tenant VARCHAR(20) CHARACTER SET latin1 COLLATE latin1_swedish_ci)")
+	s := mysqltest.Open(t, i)
+	from := mysqltest.Position(t, s)
+	i.Exec(t, "USE shop", "INSERT INTO r VALUES (1, 'Ämil'), (2, 'ämil '), (3, 'emil'), (4, NULL)", "UPDATE r SET tenant = 'ÄMIL' WHERE id < 3", "UPDATE r SET tenant = 'äMIL' WHERE id = 3")
+	of, _, err := lined(t, still{s}, from, mysqltest.Position(t, s), func(f *Follower) { f.State.Tenant = &Tenant{"tenant", "ämil"} })
+	must(t, err)
+	wants(t, of, `
+			0 insert r {"id":1} null {"id":1,"tenant":"Ämil"}
+			1 insert r {"id":2} null {"id":2,"tenant":"ämil "} last
+			0 update r {"id":1} {"id":1,"tenant":"Ämil"} {"id":1,"tenant":"ÄMIL"}
+			1 update r {"id":2} {"id":2,"tenant":"ämil "} {"id":2,"tenant":"ÄMIL"} last
+			0 insert r {"id":3} null {"id":3,"tenant":"äMIL"} last`)
+}
+
 // TestLines is what a consumer gets, of all rows and of one tenant's.
 func TestLines(t *testing.T) {
 	t.Parallel()

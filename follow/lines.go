@@ -26,6 +26,7 @@ type lines struct {
 	sink    Sink
 	plain   map[string]*shown
 	tenant  *Tenant
+	spelled map[spelling]bool // whether it is the tenant
 	gtid    string
 	seconds uint32
 	index   int
@@ -38,6 +39,12 @@ type lines struct {
 	old, next []byte
 }
 
+// spelling is a tenant as a row of a table has it.
+type spelling struct{ table, value string }
+
+// mostSpellings is how many are remembered.
+const mostSpellings = 100_000
+
 // shown is a table that is followed.
 type shown struct {
 	*rows.Plain
@@ -46,7 +53,7 @@ type shown struct {
 }
 
 func newLines(sink Sink, plain []*rows.Plain, tenant *Tenant) (*lines, error) {
-	l := &lines{sink: sink, plain: map[string]*shown{}, tenant: tenant}
+	l := &lines{sink: sink, plain: map[string]*shown{}, tenant: tenant, spelled: map[spelling]bool{}}
 	var lacking []string
 	for _, p := range plain {
 		s := &shown{Plain: p, name: rows.AppendJSONString(nil, []byte(p.Table.Name)), tenant: -1}
@@ -99,11 +106,11 @@ func (l *lines) change(ctx context.Context, c mysql.Change) error {
 		switch c.Kind {
 		case mysql.Insert:
 			if l.is, err = t.Event(ctx, c.Rows[i], l.is); err == nil {
-				err = l.line(t, "insert", nil, l.is)
+				err = l.line(ctx, t, "insert", nil, l.is)
 			}
 		case mysql.Delete:
 			if l.was, err = t.Event(ctx, c.Rows[i], l.was); err == nil {
-				err = l.line(t, "delete", l.was, nil)
+				err = l.line(ctx, t, "delete", l.was, nil)
 			}
 		case mysql.Update:
 			if l.was, err = t.Event(ctx, c.Rows[i], l.was); err == nil {
@@ -111,7 +118,7 @@ func (l *lines) change(ctx context.Context, c mysql.Change) error {
 			}
 			i++
 			if err == nil {
-				err = l.update(t)
+				err = l.update(ctx, t)
 			}
 		}
 		if err != nil {
@@ -123,29 +130,59 @@ func (l *lines) change(ctx context.Context, c mysql.Change) error {
 
 // update is a deletion and an insertion where the row gets another key, and one
 // of the two where it comes to the tenant or leaves it.
-func (l *lines) update(t *shown) error {
+func (l *lines) update(ctx context.Context, t *shown) error {
 	l.old, l.next = t.AppendObject(l.old[:0], l.was, t.Table.Key), t.AppendObject(l.next[:0], l.is, t.Table.Key)
-	if bytes.Equal(l.old, l.next) && l.isTenants(t, l.was) && l.isTenants(t, l.is) {
-		return l.line(t, "update", l.was, l.is)
-	}
-	if err := l.line(t, "delete", l.was, nil); err != nil {
+	was, err := l.isTenants(ctx, t, l.was)
+	if err != nil {
 		return err
 	}
-	return l.line(t, "insert", nil, l.is)
+	is, err := l.isTenants(ctx, t, l.is)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(l.old, l.next) && was && is {
+		return l.line(ctx, t, "update", l.was, l.is)
+	}
+	if err := l.line(ctx, t, "delete", l.was, nil); err != nil {
+		return err
+	}
+	return l.line(ctx, t, "insert", nil, l.is)
 }
 
-func (l *lines) isTenants(t *shown, row rows.PlainRow) bool {
-	return t.tenant < 0 || row[t.tenant] != nil && string(row[t.tenant]) == l.tenant.Value
+// isTenants reports whether a row is the tenant's. Acme may be acme: the column's collation says so, and every query by tenant finds both.
+func (l *lines) isTenants(ctx context.Context, t *shown, row rows.PlainRow) (bool, error) {
+	if t.tenant < 0 || row[t.tenant] == nil {
+		return t.tenant < 0, nil
+	}
+	if string(row[t.tenant]) == l.tenant.Value {
+		return true, nil
+	}
+	if !t.HasSpellings(t.tenant) {
+		return false, nil
+	}
+	s := spelling{t.Table.Name, string(row[t.tenant])}
+	is, known := l.spelled[s]
+	if known {
+		return is, nil
+	}
+	is, err := t.Equal(ctx, t.tenant, s.value, l.tenant.Value)
+	if err == nil {
+		if len(l.spelled) >= mostSpellings {
+			clear(l.spelled)
+		}
+		l.spelled[s] = is
+	}
+	return is, err
 }
 
 // line writes one line, unless the row is another tenant's, and lets the one before go.
-func (l *lines) line(t *shown, op string, was, is rows.PlainRow) error {
+func (l *lines) line(ctx context.Context, t *shown, op string, was, is rows.PlainRow) error {
 	row := is
 	if row == nil {
 		row = was
 	}
-	if !l.isTenants(t, row) {
-		return nil
+	if is, err := l.isTenants(ctx, t, row); err != nil || !is {
+		return err
 	}
 	if err := l.release(false); err != nil {
 		return err

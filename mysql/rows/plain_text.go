@@ -131,3 +131,18 @@ func (w *unicodeWidth) appendUTF8(dst, raw []byte) []byte {
 	}
 	return dst
 }
+
+// HasSpellings reports whether values of a column may be equal to the server and not have the same bytes.
+func (p *Plain) HasSpellings(column int) bool {
+	return p.Columns[column].column.Collation != "" && p.Columns[column].Kind == PlainText
+}
+
+// Equal asks the server whether two values of such a column, in UTF-8, are equal.
+func (p *Plain) Equal(ctx context.Context, column int, a, b string) (equal bool, err error) {
+	c := p.Columns[column].column
+	value := "CONVERT(CAST(? AS CHAR CHARACTER SET utf8mb4) USING " + c.Charset + ") COLLATE " + c.Collation
+	if db := p.server.DB(); db != nil {
+		err = db.QueryRowContext(ctx, "SELECT "+value+" = "+value, a, b).Scan(&equal)
+	}
+	return equal, p.server.Fail("compare text", err)
+}
