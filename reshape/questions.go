@@ -60,6 +60,14 @@ func askSpec(ctx context.Context, w *work) (found []farm.Finding, err error) {
 					found = append(found, f)
 				}
 			}
+			if n > 0 || len(problems) > 0 {
+				continue
+			}
+			other, err := w.otherSpec(ctx, server, shard, shape, t)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, other...)
 		}
 	}
 	return found, nil

@@ -167,12 +167,12 @@ func TestVerifyBehind(t *testing.T) {
 	}
 }
 
-// Parents that are only written are not the applier's; those with new keys and those of all children are.
+// Parents that are only written are not the applier's; those with new keys or another tenant, and those of all children, are.
 func TestMoved(t *testing.T) {
 	s := leased(t)
 	before, err := s.server.BinlogPosition(t.Context())
 	s.must(err)
-	s.build("UPDATE files SET name = 'x' WHERE file_id = 1", "INSERT INTO files (file_id, tenant_id) VALUES (8000, 1)", "UPDATE files SET file_id = 8001 WHERE file_id = 8000",
+	s.build("UPDATE files SET name = 'x' WHERE file_id = 1", "INSERT INTO files (file_id, tenant_id) VALUES (8000, 1)", "UPDATE files SET file_id = 8001 WHERE file_id = 8000", "UPDATE files SET tenant_id = 1 WHERE file_id = 5",
 		"DELETE FROM files WHERE file_id = 8001", "UPDATE versions SET file_id = 8002 WHERE file_id = 2 AND version_no = 5", "DELETE FROM versions WHERE file_id = 4 AND version_no = 1")
 	end, err := s.server.BinlogPosition(t.Context())
 	s.must(err)
@@ -196,7 +196,7 @@ func TestMoved(t *testing.T) {
 			seen[k.String()] = true
 		}
 	}
-	for key, want := range map[string]bool{"1": false, "8000": true, "8001": true, "2": true, "8002": true, "3": false, "4": true} {
+	for key, want := range map[string]bool{"1": false, "8000": true, "8001": true, "2": true, "8002": true, "3": false, "4": true, "5": true} {
 		if seen[key] != want {
 			t.Errorf("parent %s: %v, want %v; all: %v", key, seen[key], want, seen)
 		}

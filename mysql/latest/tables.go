@@ -25,7 +25,7 @@ func Tables(ctx context.Context, server *mysql.Server, shard farm.ShardName, nam
 		out[t["name"]] = spec.Table{Engine: t["engine"]}
 	}
 	columns, err := d.Records(ctx, `SELECT TABLE_NAME AS tbl, COLUMN_NAME AS name, COLUMN_TYPE AS type, IS_NULLABLE AS nullable, COALESCE(CHARACTER_SET_NAME, '') AS charset,
-		COALESCE(COLLATION_NAME, '') AS coll, COALESCE(GENERATION_EXPRESSION, '') AS computed FROM information_schema.COLUMNS WHERE TABLE_SCHEMA`+of+" ORDER BY TABLE_NAME, ORDINAL_POSITION")
+		COALESCE(COLLATION_NAME, '') AS coll, COALESCE(GENERATION_EXPRESSION, '') AS computed, EXTRA LIKE '%auto_increment%' AS drawn FROM information_schema.COLUMNS WHERE TABLE_SCHEMA`+of+" ORDER BY TABLE_NAME, ORDINAL_POSITION")
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func Tables(ctx context.Context, server *mysql.Server, shard farm.ShardName, nam
 		if c["charset"] != "" {
 			kind += " CHARACTER SET " + c["charset"] + " COLLATE " + c["coll"]
 		}
-		t.Columns = append(t.Columns, spec.Column{Name: c["name"], Type: kind, Nullable: c["nullable"] == "YES", Generated: c["computed"] != ""})
+		t.Columns = append(t.Columns, spec.Column{Name: c["name"], Type: kind, Nullable: c["nullable"] == "YES", Generated: c["computed"] != "", Drawn: c["drawn"] == "1"})
 		out[c["tbl"]] = t
 	}
 	if err := readKeys(ctx, d, of, out); err != nil {
@@ -77,20 +77,8 @@ func readKeys(ctx context.Context, d mysql.Door, of string, into spec.Tables) er
 
 // readRelations are foreign keys that change rows by themselves, and triggers.
 func readRelations(ctx context.Context, d mysql.Door, shard, of string, into spec.Tables) error {
-	keys, err := d.Records(ctx, "SELECT TABLE_NAME AS tbl, REFERENCED_TABLE_NAME AS other, DELETE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT') OR UPDATE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT') AS acts FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA"+of)
-	if err != nil {
+	if err := readReferences(ctx, d, of, into); err != nil {
 		return err
-	}
-	for _, k := range keys {
-		t, ok := into[k["tbl"]]
-		if !ok {
-			continue
-		}
-		t.References = append(t.References, k["other"])
-		if k["acts"] == "1" {
-			t.Cascades = append(t.Cascades, k["other"])
-		}
-		into[k["tbl"]] = t
 	}
 	triggers, err := d.Records(ctx, "SELECT EVENT_OBJECT_TABLE AS tbl, ACTION_TIMING AS at, EVENT_MANIPULATION AS event, TRIGGER_NAME AS name FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = "+mysql.Quote(shard)+" ORDER BY 1, 2, 3, ACTION_ORDER")
 	if err != nil {
@@ -112,4 +100,31 @@ func (s Shape) Understood(ctx context.Context, server *mysql.Server, shard farm.
 	}
 	_, err := mysql.Through(server).Records(ctx, "SELECT 1 FROM "+at(shard, s.Child.Table)+" x WHERE ("+s.Child.Counts+") LIMIT 0")
 	return err
+}
+
+func readReferences(ctx context.Context, d mysql.Door, of string, into spec.Tables) error {
+	acts := "IN ('CASCADE', 'SET NULL', 'SET DEFAULT')"
+	parts, err := d.Records(ctx, "SELECT TABLE_NAME AS tbl, CONSTRAINT_NAME AS name, COLUMN_NAME AS col, REFERENCED_TABLE_NAME AS other, REFERENCED_COLUMN_NAME AS its FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL AND TABLE_SCHEMA"+of+" ORDER BY 1, 2, ORDINAL_POSITION")
+	if err != nil {
+		return err
+	}
+	rules, err := d.Records(ctx, "SELECT TABLE_NAME AS tbl, CONSTRAINT_NAME AS name, DELETE_RULE "+acts+" AS deletes, UPDATE_RULE "+acts+" AS updates FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA"+of)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		t, ok := into[r["tbl"]]
+		if !ok {
+			continue
+		}
+		ref := spec.Reference{Deletes: r["deletes"] == "1", Updates: r["updates"] == "1"}
+		for _, p := range parts {
+			if p["tbl"] == r["tbl"] && p["name"] == r["name"] {
+				ref.Table, ref.Columns, ref.Of = p["other"], append(ref.Columns, p["col"]), append(ref.Of, p["its"])
+			}
+		}
+		t.References = append(t.References, ref)
+		into[r["tbl"]] = t
+	}
+	return nil
 }

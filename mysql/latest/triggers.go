@@ -36,7 +36,7 @@ func (s Shape) Triggers(t spec.Tables) []Trigger {
 	update := func(row string) string {
 		return s.clear() + s.read(row) + "UPDATE " + mysql.Ident(parent) + " SET " + s.assign("", ", ") + " WHERE " + s.parentOf(row) + ";\n"
 	}
-	set := s.clear() + s.readFor(s.joined("x", "NEW")) + "SET " + s.assign("NEW.", ", ") + ";\n"
+	set := func(read string) string { return s.clear() + read + "SET " + s.assign("NEW.", ", ") + ";\n" }
 	ifMoved := func(text string) string { return "IF " + moved + " THEN\n" + text + "END IF;\n" }
 	held := "DECLARE stowage_held BIGINT;\n"
 	list := []struct{ on, when, body string }{
@@ -46,11 +46,8 @@ func (s Shape) Triggers(t spec.Tables) []Trigger {
 		{child, "AFTER UPDATE", take + update("NEW") + ifMoved(update("OLD"))},
 		{child, "BEFORE DELETE", held + lock("OLD")},
 		{child, "AFTER DELETE", take + update("OLD")},
-		{parent, "BEFORE INSERT", take + set},
-		{parent, "BEFORE UPDATE", take + "IF NOT (" + s.equal(s.Parent.Key, "OLD", "NEW") + ") THEN\n" + set + "END IF;\n"},
-	}
-	if slices.Contains(t[child].References, parent) { // a parent that gets another key takes its children along, or has none
-		list = list[:len(list)-1]
+		{parent, "BEFORE INSERT", take + set(s.readNew(t))},
+		{parent, "BEFORE UPDATE", take + s.ifParentMoved(t, set)},
 	}
 	out := make([]Trigger, len(list))
 	for n, x := range list {
@@ -59,6 +56,26 @@ func (s Shape) Triggers(t spec.Tables) []Trigger {
 		out[n] = Trigger{Name: name, Table: x.on, Body: body, Create: "CREATE TRIGGER " + mysql.Ident(name) + " " + x.when + " ON " + mysql.Ident(x.on) + " FOR EACH ROW\n" + body}
 	}
 	return out
+}
+
+// readNew takes the latest child of a parent that is inserted. A key that the server draws is still 0: children of parent 0 are not its own.
+func (s Shape) readNew(t spec.Tables) string {
+	read := s.readFor(s.joined("x", "NEW"))
+	for _, k := range s.Parent.Key {
+		if c, _ := t[s.Parent.Table].Column(k); c.Drawn {
+			return "IF NEW." + mysql.Ident(k) + " <> 0 THEN\n" + read + "END IF;\n"
+		}
+	}
+	return read
+}
+
+// ifParentMoved looks for the latest child of a parent that gets another key, or comes to another tenant: the one that it leaves may not be filled in.
+func (s Shape) ifParentMoved(t spec.Tables, set func(string) string) string {
+	columns, row := append(slices.Clone(s.Parent.Key), s.Parent.Tenant), "NEW"
+	if s.Follows(t) { // one that gets another key takes its children along, which still have the old one
+		columns, row = []string{s.Parent.Tenant}, "OLD"
+	}
+	return "IF NOT (" + s.equal(columns, "OLD", "NEW") + ") THEN\n" + set(s.readFor(s.joined("x", row))) + "END IF;\n"
 }
 
 // ThereTriggers are the triggers of reshapes that a shard has, by name, each with its body.

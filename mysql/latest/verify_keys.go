@@ -48,6 +48,7 @@ type Keys struct {
 	shape  Shape
 	plain  map[string]*rows.Plain
 	places map[string][]int // of the columns that name the parent
+	tenant int              // its place in the parent
 	Seen   map[string]Key
 }
 
@@ -66,8 +67,14 @@ func (s Shape) Keys(ctx context.Context, server *mysql.Server, shard farm.ShardN
 		if k.plain[t.Name], err = rows.PlainOf(ctx, server, t); err != nil {
 			return nil, err
 		}
+		place := func(name string) int {
+			return slices.IndexFunc(t.Columns, func(c rows.CopyColumn) bool { return c.Name == name })
+		}
 		for _, name := range columns {
-			k.places[t.Name] = append(k.places[t.Name], slices.IndexFunc(t.Columns, func(c rows.CopyColumn) bool { return c.Name == name }))
+			k.places[t.Name] = append(k.places[t.Name], place(name))
+		}
+		if t.Name == s.Parent.Table {
+			k.tenant = place(s.Parent.Tenant)
 		}
 	}
 	if len(k.plain) < 2 {
@@ -81,32 +88,33 @@ var ErrShape = errors.New("rows of another definition")
 
 // Take adds the parents of a change: those its rows had before, and those they have now. ErrShape: the change is of another definition than Keys was made for.
 func (k *Keys) Take(ctx context.Context, c mysql.Change) error {
-	keys, err := k.of(ctx, c)
+	keys, err := k.of(ctx, c, k.places[c.Table])
 	for _, key := range keys {
 		k.Seen[key.String()] = key
 	}
 	return err
 }
 
-// Moved are the parents of a change whose latest child may be another behind it: those of children, and parents that are new or have another key. ErrShape: as with Take.
+// Moved are the parents of a change whose carried columns may be wrong behind it: those of children, and parents that are new, have another key or came to another tenant. ErrShape: as with Take.
 func (k *Keys) Moved(ctx context.Context, c mysql.Change) (out []Key, err error) {
 	if c.Table == k.shape.Parent.Table && c.Kind == mysql.Delete {
 		return nil, nil
 	}
-	keys, err := k.of(ctx, c)
+	places := k.places[c.Table]
 	if c.Table != k.shape.Parent.Table || c.Kind != mysql.Update {
-		return keys, err
+		return k.of(ctx, c, places)
 	}
+	keys, err := k.of(ctx, c, append(slices.Clone(places), k.tenant))
 	for n := 0; n+1 < len(keys); n += 2 { // as it was, as it is
 		if !slices.Equal(keys[n], keys[n+1]) {
-			out = append(out, keys[n], keys[n+1])
+			out = append(out, keys[n][:len(places)], keys[n+1][:len(places)])
 		}
 	}
 	return out, err
 }
 
-// of are the parents of a change's rows, row by row.
-func (k *Keys) of(ctx context.Context, c mysql.Change) (out []Key, err error) {
+// of are some columns of a change's rows, row by row.
+func (k *Keys) of(ctx context.Context, c mysql.Change, places []int) (out []Key, err error) {
 	p := k.plain[c.Table]
 	if p == nil {
 		return nil, nil
@@ -120,7 +128,7 @@ func (k *Keys) of(ctx context.Context, c mysql.Change) (out []Key, err error) {
 			return nil, err
 		}
 		key := Key{}
-		for _, at := range k.places[c.Table] {
+		for _, at := range places {
 			key = append(key, literal(p.Columns[at].Kind, shown[at]))
 		}
 		out = append(out, key)

@@ -46,7 +46,9 @@ func (s Spec) Complete(t Tables) Spec {
 }
 
 // moves are functions whose value moves on by itself.
-var moves = lazy.Regexp(`(?i)\b(?:(?:now|sysdate|curdate|curtime|utc_timestamp|utc_date|utc_time|unix_timestamp|rand|uuid|uuid_short|connection_id|user|last_insert_id|sleep|localtime|localtimestamp)\s*\(|current_(?:timestamp|date|time|user)\b|utc_timestamp\b|@)`)
+var moves = lazy.Regexp(`(?i)\b(?:(?:now|sysdate|curdate|curtime|utc_timestamp|utc_date|utc_time|unix_timestamp|rand|uuid|uuid_short|connection_id|user|last_insert_id|sleep|localtime|localtimestamp)\s*\(|(?:current_(?:timestamp|date|time|user)|utc_timestamp|utc_date|utc_time|localtime|localtimestamp)\b|@)`)
+
+var asks = lazy.Regexp(`(?i)\(\s*select\b`)
 
 type checking struct {
 	Spec
@@ -93,6 +95,11 @@ func (c *checking) tenant() {
 	t := c.Tenant
 	if c.has("tenant.key", t.Table, t.Key) && !c.tables[t.Table].isUnique([]string{t.Key}) {
 		c.fault("tenant.key", "%s is not a unique key of table %s: a tenant would have several rows, and several flags", t.Key, t.Table)
+	}
+	for _, x := range []struct{ key, table, column string }{{"tenant.key", t.Table, t.Key}, {"parent.tenant", c.Parent.Table, c.Parent.Tenant}} {
+		if col, _ := c.tables[x.table].Column(x.column); strings.Contains(col.Type, "binary(") || strings.HasSuffix(col.Type, "blob") || strings.HasPrefix(col.Type, "bit(") {
+			c.fault(x.key, "column %s.%s is %s: tenants are named by a number, text or UUID; add such a column", x.table, x.column, col.Type)
+		}
 	}
 	for key, flag := range map[string]string{"tenant.migrated": t.Migrated, "tenant.active": t.Active} {
 		col, there := c.tables[t.Table].Column(flag)
@@ -143,6 +150,9 @@ func (c *checking) child() {
 	if word := moves().FindString(ch.Counts); word != "" {
 		c.fault("child.counts", "%s changes with time: a row would stop counting although nobody wrote it", strings.TrimRight(word, "( "))
 	}
+	if asks().MatchString(ch.Counts) {
+		c.fault("child.counts", "a query in child.counts: a row would count, or not, because of what is written elsewhere; use columns of %s only", ch.Table)
+	}
 	columns := slices.Clone(ch.Parent)
 	for _, o := range ch.Latest {
 		if col, _ := table.Column(o.Column); c.has("child.latest", ch.Table, o.Column) && col.Nullable {
@@ -156,14 +166,23 @@ func (c *checking) child() {
 	if whole && !table.leads(ch.Parent) {
 		c.fault("child.parent", "no index of table %s begins with (%s): finding the children of one parent would read the whole table", ch.Table, strings.Join(ch.Parent, ", "))
 	}
-	for _, other := range table.Cascades {
-		if other != c.Parent.Table || !slices.Equal(c.Parent.Key, ch.Parent) {
-			c.fault("child.table", "a foreign key changes rows of %s together with those of %s: no trigger fires, and the binary log does not show it", ch.Table, other)
+	for _, r := range table.References {
+		own := whole && c.isOwn(r) && (!r.Updates || len(r.Columns) == len(ch.Parent)) // the parent goes with its children, or they get its new key
+		if (r.Deletes || r.Updates) && !own {
+			c.fault("child.table", "foreign key (%s) changes rows of %s together with those of %s: no trigger fires, and the binary log does not show it", strings.Join(r.Columns, ", "), ch.Table, r.Table)
 		}
 	}
 	if c.Keep == Triggers && len(table.Triggers) > 0 {
 		c.found = append(c.found, Problem{Line: c.Line("child.table"), Slow: true, Text: fmt.Sprintf("table %s has triggers of its own, which fire before those of the reshape: %s", ch.Table, strings.Join(table.Triggers, ", "))})
 	}
+}
+
+// isOwn reports whether a foreign key of the child leads to its parent.
+func (s Spec) isOwn(r Reference) bool { return r.leads(s.Parent.Table, s.Child.Parent, s.Parent.Key) }
+
+// Follows reports whether children are bound to their parent by a foreign key: one that gets another key takes them along, or has none.
+func (s Spec) Follows(t Tables) bool {
+	return slices.ContainsFunc(t[s.Child.Table].References, s.isOwn)
 }
 
 func (c *checking) carried() {

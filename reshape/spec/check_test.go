@@ -50,8 +50,24 @@ func TestCheck(t *testing.T) {
 		{"a child without its key", "is not carried", 14, func(s *Spec, _ Tables) { s.Carry = s.Carry[1:] }},
 		{"a column that is not there", "no column state", 16, func(s *Spec, _ Tables) { s.Carry[1].From = "state" }},
 		{"an engine without transactions", "is MyISAM", 9, func(_ *Spec, t Tables) { x := t["statuses"]; x.Engine = "MyISAM"; t["statuses"] = x }},
-		{"rows that go with others", "a foreign key changes rows", 9, func(_ *Spec, t Tables) { x := t["statuses"]; x.Cascades = []string{"users"}; t["statuses"] = x }},
+		{"rows that go with others", "foreign key (at) changes rows", 9, func(_ *Spec, t Tables) {
+			x := t["statuses"]
+			x.References = []Reference{{Table: "users", Columns: []string{"at"}, Of: []string{"id"}, Deletes: true}}
+			t["statuses"] = x
+		}},
+		{"rows that go with another parent", "foreign key (copied) changes rows", 9, func(s *Spec, t Tables) {
+			s.Parent.Key, s.Child.Parent = []string{"number"}, []string{"number"}
+			x := t["orders"]
+			x.Unique, x.Indexes = []Key{{"PRIMARY", []string{"number"}, true}}, append(x.Indexes, Key{"shop", []string{"shop"}, true})
+			t["orders"] = x
+			x = t["statuses"]
+			x.References = []Reference{{Table: "orders", Columns: []string{"copied"}, Of: []string{"number"}, Deletes: true}, {Table: "orders", Columns: []string{"number"}, Of: []string{"number"}, Deletes: true}}
+			t["statuses"] = x
+		}},
+		{"a tenant of bytes", "is binary(16): tenants are named", 5, func(_ *Spec, t Tables) { t["orders"].Columns[0].Type = "binary(16)" }},
 		{"a function of time", "now changes with time", 9, func(s *Spec, _ Tables) { s.Child.Counts = "at < now()" }},
+		{"a function of time without parentheses", "LOCALTIME changes with time", 9, func(s *Spec, _ Tables) { s.Child.Counts = "at < LOCALTIME" }},
+		{"a query", "a query in child.counts", 9, func(s *Spec, _ Tables) { s.Child.Counts = "id IN ( SELECT id FROM fs.other)" }},
 		{"no table", "there is no table statuses", 9, func(_ *Spec, t Tables) { delete(t, "statuses") }},
 		{"a flag that is a text", "a flag is a TINYINT", 1, func(_ *Spec, t Tables) {
 			x := t["shops"]

@@ -26,7 +26,7 @@ type Spec struct {
 	MaxLag   time.Duration `json:"max_lag,omitempty"`
 	Snapshot Snapshot      `json:"snapshot"`
 
-	Lines map[string]int `json:"-"` // where "child.latest" stands in the file
+	Lines map[string]int `json:"lines,omitempty"` // where "child.latest" stands in the file
 }
 
 // Tenant is the table with one row a tenant, and the flags on it.

@@ -7,14 +7,33 @@ type Tables map[string]Table
 
 // Table is one table.
 type Table struct {
-	Columns []Column
-	Unique  []Key // the primary key first
-	Indexes []Key // all of them
-	Engine  string
-	// Cascades are foreign keys of this table that delete or change its rows together with those of another table: no trigger fires then, and no row event says so.
-	Cascades   []string // the other tables
-	References []string // the tables that any foreign key of it leads to
+	Columns    []Column
+	Unique     []Key // the primary key first
+	Indexes    []Key // all of them
+	Engine     string
+	References []Reference
 	Triggers   []string // "BEFORE INSERT name", those of Stowage left out
+}
+
+// Reference is a foreign key: its columns, and those of another table that they name.
+type Reference struct {
+	Table       string
+	Columns, Of []string
+	// Deletes and Updates: rows are deleted, or changed, together with those of the other table. No trigger fires then, and no row event says so.
+	Deletes, Updates bool
+}
+
+// leads reports whether a row names the row of the other table that has its values of columns in keys.
+func (r Reference) leads(table string, columns, keys []string) bool {
+	if r.Table != table {
+		return false
+	}
+	for n, c := range columns {
+		if i := slices.Index(r.Columns, c); i < 0 || r.Of[i] != keys[n] {
+			return false
+		}
+	}
+	return true
 }
 
 // Column is one column.
@@ -23,6 +42,7 @@ type Column struct {
 	Type      string // with character set and collation: varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
 	Nullable  bool
 	Generated bool
+	Drawn     bool // AUTO_INCREMENT
 }
 
 // Key is an index.
