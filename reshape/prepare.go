@@ -50,7 +50,9 @@ func (w *work) columnsBack(ctx context.Context) error {
 
 // keep makes what keeps the columns current: triggers, or the table in which an applier says how far it is.
 func (w *work) keep(ctx context.Context) error {
-	err := w.eachShard(ctx, func(_ *mysql.Server, shard farm.ShardName, shape latest.Shape, _ spec.Tables) error { return w.keepMeaning(shard, shape) })
+	err := w.eachShard(ctx, func(_ *mysql.Server, shard farm.ShardName, shape latest.Shape, _ spec.Tables) error {
+		return w.keepMeaning(shard, shape)
+	})
 	if err != nil {
 		return err
 	}

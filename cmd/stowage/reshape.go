@@ -212,7 +212,7 @@ func (a *app) reshapeStatusCommand() *cobra.Command {
 func (s reshapeState) next(a *app) []string {
 	var wrong, waits, left bool
 	for _, t := range s.Tenants {
-		wrong = wrong || t.Mismatches > 0
+		wrong = wrong || t.Mismatches > 0 && (t.Migrated || t.Active)
 		waits = waits || t.Migrated && !t.Active
 		left = left || !t.Migrated
 	}

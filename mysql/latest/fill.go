@@ -98,12 +98,18 @@ func (s *Session) keys(ctx context.Context, shard farm.ShardName, tenant string,
 	return out, s.server.Fail("read keys", rows.Err())
 }
 
-// literals shows the key of p. Bytes have no character set: MySQL makes no QUOTE of them.
+// literals shows the key of p. Bytes have no character set: MySQL makes no QUOTE of them. Words of an ENUM come in the order of their numbers, and compared with a text in that of letters.
 func (s Shape) literals() string {
 	list := make([]string, len(s.Parent.Key))
 	for i, k := range s.Parent.Key {
-		if list[i] = "QUOTE(p." + mysql.Ident(k) + ")"; i < len(s.Parent.Bytes) && s.Parent.Bytes[i] {
-			list[i] = "CONCAT('X''', HEX(p." + mysql.Ident(k) + "), '''')"
+		column := "p." + mysql.Ident(k)
+		switch {
+		case i < len(s.Parent.Bytes) && s.Parent.Bytes[i]:
+			list[i] = "CONCAT('X''', HEX(" + column + "), '''')"
+		case i < len(s.Parent.Numbers) && s.Parent.Numbers[i]:
+			list[i] = "CAST(" + column + " AS UNSIGNED)"
+		default:
+			list[i] = "QUOTE(" + column + ")"
 		}
 	}
 	return strings.Join(list, ", ")

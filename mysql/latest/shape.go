@@ -161,6 +161,9 @@ func (s Shape) differ() string {
 		if c.Text { // A and a may be equal to the server
 			terms[n] = "CAST(p." + mysql.Ident(c.Column) + " AS BINARY) <=> CAST(c." + mysql.Ident(c.From) + " AS BINARY)"
 		}
+		if c.Text && c.OtherCharset {
+			terms[n] = "CAST(CONVERT(p." + mysql.Ident(c.Column) + " USING utf8mb4) AS BINARY) <=> CAST(CONVERT(c." + mysql.Ident(c.From) + " USING utf8mb4) AS BINARY)"
+		}
 	}
 	return "NOT (" + strings.Join(terms, " AND ") + ")"
 }

@@ -71,9 +71,12 @@ func (s Shape) readNew(t spec.Tables) string {
 
 // ifParentMoved looks for the latest child of a parent that gets another key, or comes to another tenant: the one that it leaves may not be filled in.
 func (s Shape) ifParentMoved(t spec.Tables, set func(string) string) string {
-	columns, row := append(slices.Clone(s.Parent.Key), s.Parent.Tenant), "NEW"
+	columns, row := slices.Clone(s.Parent.Key), "NEW"
 	if s.Follows(t) { // one that gets another key takes its children along, which still have the old one
-		columns, row = []string{s.Parent.Tenant}, "OLD"
+		columns, row = nil, "OLD"
+	}
+	if !slices.Contains(columns, s.Parent.Tenant) {
+		columns = append(columns, s.Parent.Tenant)
 	}
 	return "IF NOT (" + s.equal(columns, "OLD", "NEW") + ") THEN\n" + set(s.readFor(s.joined("x", row))) + "END IF;\n"
 }

@@ -2,6 +2,8 @@ package latest
 
 import (
 	"testing"
+
+	"stowage/reshape/spec"
 )
 
 // wrong is how many parents of tenant 1 do not say what their latest child has.
@@ -40,5 +42,31 @@ func TestTriggersBesideForeignKey(t *testing.T) {
 		"UPDATE files SET tenant_id = 1, file_id = file_id + 1000000 WHERE tenant_id = 2 LIMIT 10", "DELETE FROM files WHERE tenant_id = 1 LIMIT 10")
 	if n := s.wrong(); n > 0 {
 		t.Errorf("%d files are wrong", n)
+	}
+}
+
+// A key of an ENUM comes in the order of its words' numbers; text may be carried in another character set.
+func TestFillByWords(t *testing.T) {
+	s := raise(t)
+	s.build("CREATE TABLE p (te INT UNSIGNED NOT NULL, k ENUM('z','m','a') NOT NULL, n INT NOT NULL, PRIMARY KEY (te, k, n))",
+		"CREATE TABLE c (id INT PRIMARY KEY, te INT UNSIGNED NOT NULL, k ENUM('z','m','a') NOT NULL, n INT NOT NULL, v VARCHAR(9) CHARACTER SET latin1, KEY (te, k, n))",
+		"INSERT INTO p SELECT 1, 1 + seq % 3, seq FROM seq_1_to_60", "INSERT INTO c SELECT n, te, k, n, 'é' FROM p")
+	sp := filesSpec()
+	sp.Parent, sp.Child = spec.Parent{Table: "p", Tenant: "te"}, spec.Child{Table: "c", Parent: []string{"te", "k", "n"}, Latest: []spec.Order{{Column: "id"}}}
+	sp.Carry, sp.Indexes, sp.Snapshot = []spec.Carry{{Column: "c_id", From: "id"}, {Column: "c_v", From: "v", Type: "VARCHAR(9) CHARACTER SET utf8mb4"}}, nil, spec.Snapshot{}
+	complete := func() (Shape, spec.Tables) {
+		tables, err := Tables(t.Context(), s.server, "fs1", sp.Names())
+		s.must(err)
+		return Shape{sp.Complete(tables)}, tables
+	}
+	shape, tables := complete()
+	if found := shape.Check(tables); len(found) > 0 {
+		t.Fatalf("a spec that fits is refused: %v", found)
+	}
+	s.build(shape.AddColumns(tables)...)
+	s.shape, _ = complete()
+	s.fill(s.session(), "1", 7)
+	if n := s.wrong(); n > 0 {
+		t.Errorf("%d parents are wrong", n)
 	}
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,15 +33,18 @@ func (s Spec) Complete(t Tables) Spec {
 	if key := t[s.Child.Table].primary(); s.Child.Key == "" && len(key) == 1 {
 		s.Child.Key = key[0]
 	}
-	s.Parent.Bytes = make([]bool, len(s.Parent.Key))
+	s.Parent.Bytes, s.Parent.Numbers = make([]bool, len(s.Parent.Key)), make([]bool, len(s.Parent.Key))
 	for n, name := range s.Parent.Key {
 		of, _ := t[s.Parent.Table].Column(name)
 		s.Parent.Bytes[n] = strings.HasPrefix(of.Type, "binary(") || strings.HasPrefix(of.Type, "varbinary(")
+		s.Parent.Numbers[n] = strings.HasPrefix(of.Type, "enum(") || strings.HasPrefix(of.Type, "set(") || strings.HasPrefix(of.Type, "bit(")
 	}
 	s.Carry = slices.Clone(s.Carry)
 	for n, c := range s.Carry {
 		from, _ := t[s.Child.Table].Column(c.From)
-		s.Carry[n].Text = strings.Contains(from.Type, " CHARACTER SET ")
+		s.Carry[n].Text = from.charset() != ""
+		at, there := t[s.Parent.Table].Column(c.Column)
+		s.Carry[n].OtherCharset = there && at.charset() != from.charset()
 	}
 	return s
 }
@@ -205,6 +209,13 @@ func (c *checking) carried() {
 			c.fault(key, "column %s.%s exists and is generated", c.Parent.Table, x.Column)
 		case there && !at.Nullable:
 			c.fault(key, "column %s.%s exists and cannot be NULL: a parent without children needs NULL", c.Parent.Table, x.Column)
+		}
+		if is := cmp.Or(at.plain(), Column{Type: x.Type}.plain()); is != "" && is != from.plain() {
+			text := fmt.Sprintf("column %s.%s is %s, and %s.%s is %s", c.Parent.Table, x.Column, is, c.Child.Table, x.From, from.plain())
+			if c.Keep == Triggers {
+				text += ": a client's write of a value that does not fit fails"
+			}
+			c.found = append(c.found, Problem{Line: c.Line(key), Slow: true, Text: text})
 		}
 	}
 	for _, i := range c.Indexes {

@@ -68,6 +68,7 @@ func TestCheck(t *testing.T) {
 		{"a function of time", "now changes with time", 9, func(s *Spec, _ Tables) { s.Child.Counts = "at < now()" }},
 		{"a function of time without parentheses", "LOCALTIME changes with time", 9, func(s *Spec, _ Tables) { s.Child.Counts = "at < LOCALTIME" }},
 		{"a query", "a query in child.counts", 9, func(s *Spec, _ Tables) { s.Child.Counts = "id IN ( SELECT id FROM fs.other)" }},
+		{"a type that holds less", "column orders.status_id is int, and statuses.id is bigint", 14, func(s *Spec, _ Tables) { s.Carry[0].Type = "INT(11)" }},
 		{"no table", "there is no table statuses", 9, func(_ *Spec, t Tables) { delete(t, "statuses") }},
 		{"a flag that is a text", "a flag is a TINYINT", 1, func(_ *Spec, t Tables) {
 			x := t["shops"]

@@ -49,7 +49,9 @@ type Parent struct {
 	Table  string   `json:"table"`
 	Tenant string   `json:"tenant"`
 	Key    []string `json:"key,omitempty"` // none: the primary key
-	Bytes  []bool   `json:"-"`             // which columns of the key are BINARY or VARBINARY; Complete knows
+	// Bytes and Numbers are the columns of the key that are BINARY or VARBINARY, and those that come in the order of a number and are shown as something else; Complete knows.
+	Bytes   []bool `json:"-"`
+	Numbers []bool `json:"-"`
 }
 
 // Child is the table they come from.
@@ -72,7 +74,8 @@ type Carry struct {
 	Column string `json:"column"`         // of the parent
 	From   string `json:"from"`           // of the child
 	Type   string `json:"type,omitempty"` // "": that of the child's column
-	Text   bool   `json:"-"`              // it has a collation, by which values that differ may be equal; Complete knows
+	// Complete knows: it has a collation, by which values that differ may be equal; the parent's column has another character set.
+	Text, OtherCharset bool `json:"-"`
 }
 
 // Index is one index of the parent.

@@ -1,6 +1,11 @@
 package spec
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"stowage/internal/lazy"
+)
 
 // Tables are what one shard has, by name.
 type Tables map[string]Table
@@ -84,4 +89,20 @@ func (t Table) primary() []string {
 		return t.Unique[0].Columns
 	}
 	return nil
+}
+
+// charset is the character set of text.
+func (c Column) charset() string {
+	_, after, _ := strings.Cut(c.Type, " CHARACTER SET ")
+	name, _, _ := strings.Cut(after, " ")
+	return name
+}
+
+var widths = lazy.Regexp(`\b(tinyint|smallint|mediumint|int|bigint|year)\(\d+\)`)
+
+// plain is the type without what does not decide which values fit.
+func (c Column) plain() string {
+	text, _, _ := strings.Cut(strings.ToLower(c.Type), " character set ")
+	text, _, _ = strings.Cut(text, " collate ")
+	return strings.TrimSpace(widths().ReplaceAllString(strings.ReplaceAll(text, "integer", "int"), "$1"))
 }
