@@ -164,7 +164,8 @@ func (c *checking) child() {
 		}
 		columns = append(columns, o.Column)
 	}
-	if whole && !table.isUnique(columns) && !slices.Contains(columns, ch.Key) {
+	if whole && !table.isUnique(columns, ch.Parent...) && // a row without a parent is nobody's child
+		!slices.Contains(columns, ch.Key) {
 		c.fault("child.latest", "several rows of one parent can have the same %s, so the latest is undefined; add %s as the last column", strings.Join(columns[len(ch.Parent):], ", "), ch.Key)
 	}
 	if whole && !table.leads(ch.Parent) {

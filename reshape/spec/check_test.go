@@ -85,6 +85,16 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+	// Rows without a parent may be alike.
+	s, tables = orders()
+	statuses := tables["statuses"]
+	statuses.Columns[2].Nullable = true
+	statuses.Unique = append(statuses.Unique, Key{"u", []string{"shop", "number", "at"}, true})
+	tables["statuses"] = statuses
+	s = s.Complete(tables)
+	if s.Child.Latest = s.Child.Latest[:1]; len(s.Check(tables)) > 0 {
+		t.Errorf("a parent that can be NULL is taken for a tie: %+v", s.Check(tables))
+	}
 	// A column whose name holds that of a function is none.
 	s.Child.Counts = "known_user IS NULL AND rand_no > 3"
 	if found := s.Check(tables); len(found) > 0 {

@@ -67,12 +67,12 @@ func (t Table) Column(name string) (Column, bool) {
 	return Column{}, false
 }
 
-// isUnique reports whether these columns, in any order, hold a unique key none of whose columns can be NULL.
-func (t Table) isUnique(columns []string) bool {
+// isUnique reports whether these columns, in any order, hold a unique key none of whose columns can be NULL, but for some.
+func (t Table) isUnique(columns []string, but ...string) bool {
 	return slices.ContainsFunc(t.Unique, func(k Key) bool {
 		return k.Whole && !slices.ContainsFunc(k.Columns, func(name string) bool {
 			c, ok := t.Column(name)
-			return !ok || c.Nullable || !slices.Contains(columns, name)
+			return !ok || c.Nullable && !slices.Contains(but, name) || !slices.Contains(columns, name)
 		})
 	})
 }
