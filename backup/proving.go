@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"stowage/backup/kept"
@@ -57,15 +58,35 @@ func (r *restoring) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.memory.Rows, r.memory.Differ = verdict.Rows, len(verdict.Mismatches)
-	if len(verdict.Mismatches) > 0 {
+	differ, err := r.withoutMemory(ctx, verdict.Mismatches)
+	if err != nil {
+		return err
+	}
+	r.memory.Rows, r.memory.Differ = verdict.Rows, len(differ)
+	if len(differ) > 0 {
 		if err := keepRestored(r); err != nil {
 			return err
 		}
-		return r.refuse("compare", fmt.Errorf("%s", compare.Differences(r.live, verdict.Mismatches)),
+		return r.refuse("compare", fmt.Errorf("%s", compare.Differences(r.live, differ)),
 			"the backup differs from the live server: take a full backup now, and find what was written there with sql_log_bin=0")
 	}
 	return nil
+}
+
+// withoutMemory leaves out the rows of MEMORY tables: no backup has them.
+func (r *restoring) withoutMemory(ctx context.Context, found []rows.Mismatch) ([]rows.Mismatch, error) {
+	if len(found) == 0 {
+		return nil, nil
+	}
+	tables, err := r.server.MemoryTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := slices.DeleteFunc(slices.Clone(found), func(m rows.Mismatch) bool { return m.OfRows() && slices.Contains(tables, m.Table) })
+	if n := len(found) - len(left); n > 0 {
+		r.Report(farm.Event{Kind: farm.StepProgress, Text: fmt.Sprintf("%s differ in MEMORY tables; backups do not have the rows of these", farm.Counted(n, "chunk"))})
+	}
+	return left, nil
 }
 
 // follow is join, until it has caught up.

@@ -282,7 +282,10 @@ func (r *restoring) remove(ctx context.Context) error {
 }
 
 func (r *restoring) start(ctx context.Context) error {
-	return fresh.Start(ctx, r.host, r.order.Instance, r.server, r.order.ServerID, func(text string) { r.Report(farm.Event{Kind: farm.StepProgress, Text: text}) })
+	if err := fresh.Start(ctx, r.host, r.order.Instance, r.server, r.order.ServerID, func(text string) { r.Report(farm.Event{Kind: farm.StepProgress, Text: text}) }); err != nil {
+		return err
+	}
+	return r.server.OpenMemoryTables(ctx)
 }
 
 const stopBudget = 5 * time.Minute

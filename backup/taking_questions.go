@@ -59,6 +59,10 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 		f[0].Names = names
 		out = append(out, f...)
 	}
+	if memory := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasSuffix(name, " (MEMORY)") }); len(memory) > 0 {
+		out = append(out, t.finding(farm.Warning, fmt.Sprintf("no backup has the rows of %s: %s; a restore has them empty, and cannot replay logged changes of single rows that it lacks", farm.Counted(len(memory), "MEMORY table"), farm.Some(memory)),
+			"use InnoDB for rows that are needed after a restore")...)
+	}
 	return out, err
 }
 

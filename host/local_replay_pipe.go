@@ -188,8 +188,15 @@ func (p *pipe) because(err error) error {
 	case <-time.After(time.Second): // it still runs, so it is not the cause
 		return err
 	}
-	return fmt.Errorf("%w; the client: %w:\n  %s", err, p.err, lastLines(p.said.Bytes(), 5))
+	err = fmt.Errorf("%w; the client: %w:\n  %s", err, p.err, lastLines(p.said.Bytes(), 5))
+	if bytes.Contains(p.said.Bytes(), []byte(outOfOrder)) { // to go on behind that number would leave a transaction of the log out
+		return fmt.Errorf("%w: the instance has another transaction under this number: %w", farm.ErrRefused, err)
+	}
+	return err
 }
+
+// outOfOrder is how the client begins what gtid_strict_mode refuses.
+const outOfOrder = "ERROR 1950 "
 
 // close ends the client before its input: see pipe.
 func (p *pipe) close() error {

@@ -19,8 +19,11 @@ func TestMain(m *testing.M) { farmtest.Main(m) }
 // live server; and an instance is made of two seconds, of which each has what clients had been told by then.
 func TestBackupIsProvenAndRestoredAtASecond(t *testing.T) {
 	k := farmtest.StartKeptFarm(t)
-	k.Run(farmtest.ExitFine, "0 blockers", "backup", "run", "--dry-run")
+	// Of a MEMORY table a server that was started writes a TRUNCATE TABLE of its own, with a GTID: no transaction may be taken for it.
+	k.Told("CREATE DATABASE quick", "CREATE TABLE quick.m (id INT PRIMARY KEY) ENGINE=MEMORY", "INSERT INTO quick.m VALUES (1)")
+	k.Run(farmtest.ExitFine, "no backup has the rows of 1 MEMORY table: quick.m", "backup", "run", "--dry-run")
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")
+	k.Told("INSERT INTO quick.m VALUES (2)")
 	time.Sleep(2 * time.Second)
 	early := time.Now()
 	time.Sleep(2 * time.Second)

@@ -25,6 +25,9 @@ type Mismatch struct {
 	from, to []string
 }
 
+// OfRows says that it is of rows, and not of columns or a definition.
+func (m Mismatch) OfRows() bool { return m.of != nil }
+
 func (m Mismatch) String() string {
 	text := fmt.Sprintf("%s %s: source %s, copy %s", m.Table, m.Chunk, m.Was, m.Is)
 	if m.Rows != nil {
