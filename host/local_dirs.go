@@ -111,7 +111,7 @@ func (l *Local) emptyData(i Instance) error {
 	}
 	defer dir.Close()
 	name := filepath.Base(i.Datadir)
-	if err := errors.Join(dir.RemoveAll(filepath.Base(deltaDir(i))), dir.RemoveAll(name)); err != nil {
+	if err := errors.Join(dir.RemoveAll(filepath.Base(deltaDir(i))), dir.RemoveAll(tablesDir), dir.RemoveAll(name)); err != nil {
 		return err
 	}
 	return l.makePart(dir, name)

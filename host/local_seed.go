@@ -239,6 +239,9 @@ func (l *Local) Prepare(ctx context.Context, i Instance) (SeedPoint, error) {
 	if delta {
 		args = append(args, "--incremental-dir="+deltaDir(i))
 	}
+	if err := gatherTables(i); err != nil {
+		return SeedPoint{}, &farm.Error{Op: "prepare copy", Subject: string(i.Name), Err: err}
+	}
 	cmd := l.command(ctx, l.backup, args...)
 	out, err := cmd.CombinedOutput()
 	if err == nil && !bytes.Contains(out, []byte("completed OK!")) {
@@ -251,6 +254,9 @@ func (l *Local) Prepare(ctx context.Context, i Instance) (SeedPoint, error) {
 		if err := removeDelta(i); err != nil {
 			return SeedPoint{}, &farm.Error{Op: "remove what was applied", Subject: deltaDir(i), Err: err}
 		}
+	}
+	if err := l.settleTables(i); err != nil {
+		return SeedPoint{}, &farm.Error{Op: "give tables with DATA DIRECTORY a place", Subject: string(i.Name), Err: err}
 	}
 	return readSeedPoint(i)
 }

@@ -40,8 +40,8 @@ var objectQueries = []struct {
 	{kind: "index", parts: true, query: indexQuery("COLUMN_NAME"), mysql: indexQuery("COALESCE(COLUMN_NAME, EXPRESSION)")},
 	{kind: "column", query: `SELECT TABLE_SCHEMA, CONCAT(TABLE_NAME, '.', COLUMN_NAME), CONCAT_WS(' ', COALESCE(COLUMN_DEFAULT, 'no default'), EXTRA, GENERATION_EXPRESSION)
 		FROM information_schema.COLUMNS WHERE TABLE_SCHEMA {in} AND (COLUMN_DEFAULT IS NOT NULL AND COLUMN_DEFAULT <> 'NULL' OR EXTRA <> '')`},
-	{kind: "table", query: `SELECT TABLE_SCHEMA, TABLE_NAME, CONCAT_WS(' ', TABLE_TYPE, ENGINE, TABLE_COLLATION, CREATE_OPTIONS)
-		FROM information_schema.TABLES WHERE TABLE_SCHEMA {in} AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')`},
+	// Where its file lies is each server's own (DATA DIRECTORY).
+	{kind: "table", query: tableQuery(`TRIM(REGEXP_REPLACE(CREATE_OPTIONS, ' ?(DATA|INDEX) DIRECTORY=''[^'']*''', ''))`), mysql: tableQuery("CREATE_OPTIONS")},
 	{kind: "foreign key", parts: true, query: foreignKeyQuery("INNODB_SYS_FOREIGN"), mysql: foreignKeyQuery("INNODB_FOREIGN")},
 	{kind: "check", query: `SELECT CONSTRAINT_SCHEMA, CONCAT(TABLE_NAME, '.', CONSTRAINT_NAME), CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS
 		WHERE CONSTRAINT_SCHEMA {in}`,
@@ -57,6 +57,11 @@ var objectQueries = []struct {
 		FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA {in}`},
 	{kind: "event", query: `SELECT EVENT_SCHEMA, EVENT_NAME, CONCAT_WS(' ', DEFINER, TIME_ZONE, SQL_MODE, EVENT_TYPE, EXECUTE_AT, INTERVAL_VALUE, INTERVAL_FIELD, STARTS, ENDS, EVENT_DEFINITION)
 		FROM information_schema.EVENTS WHERE EVENT_SCHEMA {in}`},
+}
+
+func tableQuery(options string) string {
+	return `SELECT TABLE_SCHEMA, TABLE_NAME, CONCAT_WS(' ', TABLE_TYPE, ENGINE, TABLE_COLLATION, ` + options + `)
+		FROM information_schema.TABLES WHERE TABLE_SCHEMA {in} AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')`
 }
 
 // indexQuery: a functional part of MySQL's has an expression and no column.
