@@ -72,7 +72,10 @@ func (a *Act) extractFor(e Extract, b catalogue.Backup, u Until, reader uint32) 
 	if o.As == "" {
 		o.As = ExtractName(e.Schema, b, u)
 	}
-	if n := len([]rune(o.As)); n > longestName || strings.HasSuffix(o.As, " ") || slices.Contains(systemDatabases, strings.ToLower(o.As)) {
+	if slices.Contains(systemDatabases, strings.ToLower(o.As)) {
+		return nil, bad(o.As, "name another: --as NAME", "it is a system database")
+	}
+	if n := len([]rune(o.As)); n > longestName || strings.HasSuffix(o.As, " ") {
 		return nil, bad(o.As, "name another: --as NAME", "it cannot be the name of a database (it has %s; at most %d are allowed)", farm.Counted(n, "character"), longestName)
 	}
 	if o.Pair == "" {

@@ -50,11 +50,12 @@ func howToRestore(b catalogue.Backup, chain []string) string {
 			fmt.Fprintf(&t, "  mkdir /srv/delta%d\n  zstd -dc %s/delta.xb.zst | mbstream -x -C /srv/delta%d\n  mariadb-backup --prepare --target-dir=/srv/restored --incremental-dir=/srv/delta%d\n", n+1, id, n+1, n+1)
 		}
 	}
-	t.WriteString("  chown -R mysql:mysql /srv/restored\n  mariadbd --defaults-file=/srv/restored/backup-my.cnf --user=mysql --datadir=/srv/restored --socket=/srv/restored/sock --skip-networking --skip-slave-start --event-scheduler=OFF\n\n")
+	t.WriteString("  chown -R mysql:mysql /srv/restored\n  mariadbd --defaults-file=/srv/restored/backup-my.cnf --user=mysql --datadir=/srv/restored --innodb-undo-directory=/srv/restored --socket=/srv/restored/sock --skip-networking --skip-slave-start --event-scheduler=OFF\n\n")
 	if b.GTID != "" {
 		fmt.Fprintf(&t, "Its data is at GTID position %s, which is %s:%d in the binary log of %s.\n", b.GTID, b.File, b.Offset, b.Instance)
 		t.WriteString("Later changes: mariadb-binlog --start-position=" + fmt.Sprint(b.Offset) + " " + b.File + " and the files after it | mariadb.\n")
 	}
+	t.WriteString("A table with DATA DIRECTORY has a link file, TABLE.isl, with its path on the host of " + string(b.Instance) + ". On that host the table cannot be opened: restore on another one.\n")
 	t.WriteString("options.cnf is what the server was started with. The sums of the files are in manifest.json.\n")
 	return t.String()
 }

@@ -93,6 +93,9 @@ func (a *Act) restoreJob(ctx context.Context, run, runbook string, w RestoreWish
 		if err != nil {
 			return job, 0, err
 		}
+		if w.Port != 0 && len(job.Lanes) == 0 && o.Instance.Port != w.Port {
+			return job, 0, &farm.Error{Op: "restore", Subject: name, Err: fmt.Errorf("%w: port %d of host %s is another server's; the next free one is %d", farm.ErrInput, w.Port, o.On, o.Instance.Port), Hint: "choose a free one: --port"}
+		}
 		if w.Verify {
 			if err := a.liveFor(&o); err != nil {
 				return job, 0, err

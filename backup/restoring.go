@@ -242,6 +242,7 @@ func (r *restoring) damaged(ctx context.Context, b catalogue.Backup, failed erro
 // elsewhere are options that may name paths outside of an instance's own directory, where another server's files are.
 var elsewhere = []string{"log_bin_index", "relay_log", "relay_log_index", "relay_log_info_file", "master_info_file", "innodb_data_home_dir", "innodb_log_group_home_dir",
 	"innodb_undo_directory", "innodb_temp_data_file_path", "innodb_tmpdir", "aria_log_dir_path", "general_log_file", "slave_load_tmpdir", "init_file",
+	"innodb_buffer_pool_filename", "rocksdb_datadir", "rocksdb_wal_dir", "server_audit_file_path", "sql_error_log_filename", "log_slow_query_file",
 	"innodb_doublewrite_dir", "innodb_temp_tablespaces_dir", "replica_load_tmpdir", "mysqlx_socket", "admin_address"}
 
 // options is the option file of a restored instance: that of the one that was backed up, in a place of its own.
@@ -271,10 +272,25 @@ func hereOnly(model string) map[string]string {
 			}
 		}
 	}
+	for _, as := range []string{"innodb_data_file_path", "loose_innodb_data_file_path"} {
+		if paths, has := host.Option(model, group, as); has {
+			out[as] = inDatadir(paths)
+		}
+	}
 	if path, has := host.Option(model, group, "log_bin"); has && filepath.IsAbs(path) {
 		out["log_bin"] = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
 	return out
+}
+
+// inDatadir is a list of files of the system tablespace, NAME:SIZE;NAME:SIZE, without their directories: a copy has them all in its data directory.
+func inDatadir(paths string) string {
+	files := strings.Split(paths, ";")
+	for n, file := range files {
+		name, size, _ := strings.Cut(file, ":")
+		files[n] = filepath.Base(strings.TrimSpace(name)) + ":" + size
+	}
+	return strings.Join(files, ";")
 }
 
 func (r *restoring) remove(ctx context.Context) error {

@@ -19,6 +19,10 @@ log_bin_index=/var/log/mysql/mariadb-bin.index
 relay-log = /var/log/mysql/relay
 loose_relay_log_index = /var/log/mysql/relay.index
 innodb_data_home_dir = /var/lib/innodb
+innodb_data_file_path = /disk1/ibdata1:12M;/disk2/more/ibdata2:10M:autoextend
+innodb_buffer_pool_filename = /var/lib/innodb/pool
+loose_server_audit_file_path = /var/log/mysql/audit.log
+rocksdb_datadir = /var/lib/rocks
 innodb_log_group_home_dir = /var/lib/redo
 innodb-undo-directory = /var/lib/undo
 general_log_file = /var/log/mysql/all.log
@@ -45,9 +49,17 @@ plugin_dir = /usr/lib/mysql/plugin
 			t.Errorf("it keeps %s", strings.TrimSpace(line))
 		}
 	}
-	for name, want := range map[string]string{"server_id": "4711", "port": "3399", "read_only": "ON", "event_scheduler": "OFF", "skip_slave_start": "ON", "innodb_page_size": "8k", "log_bin": "mariadb-bin"} {
+	for name, want := range map[string]string{"server_id": "4711", "port": "3399", "read_only": "ON", "event_scheduler": "OFF", "skip_slave_start": "ON", "innodb_page_size": "8k", "log_bin": "mariadb-bin", "innodb_data_file_path": "ibdata1:12M;ibdata2:10M:autoextend"} {
 		if got, _ := host.Option(text, host.ServerGroup(text), name); got != want {
 			t.Errorf("%s is %q, want %q\n%s", name, got, want, text)
 		}
+	}
+}
+
+// By hand, too: backup-my.cnf has the source's innodb_undo_directory, whose files the source may still have open.
+func TestServerByHandKeepsToItsOwnPlace(t *testing.T) {
+	text := howToRestore(catalogue.Backup{ID: "a/1-full", Instance: "a", Kind: catalogue.Full}, nil)
+	if !strings.Contains(text, " --defaults-file=/srv/restored/backup-my.cnf ") || !strings.Contains(text, " --innodb-undo-directory=/srv/restored ") {
+		t.Error(text)
 	}
 }

@@ -59,10 +59,12 @@ func (a *Act) Scan(ctx context.Context, now time.Time) (Scanned, error) {
 			}
 			if err != nil {
 				unread[on] = true
-				out.Failed = append(out.Failed, fmt.Sprintf("%s: %v", on, err))
-				continue
+				out.Failed = append(out.Failed, fmt.Sprintf("%s: %v", on, err)) // a set that is damaged keeps nobody from the others
 			}
 			for _, m := range sets {
+				if seen[m.Set] { // two hosts have one directory mounted
+					continue
+				}
 				seen[m.Set] = true
 				if err := a.take(m, known, &out); err != nil {
 					return out, err

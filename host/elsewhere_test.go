@@ -11,7 +11,7 @@ import (
 	"stowage/mysql/rows"
 )
 
-// TestTableWithDataDirectory: beside its source a copy has a file of its own for a table that lies outside of the data directory, also when it is prepared again.
+// TestTableWithDataDirectory: beside its source a copy has a file of its own for a table with DATA DIRECTORY, also when it is prepared again.
 func TestTableWithDataDirectory(t *testing.T) {
 	t.Parallel() // it mostly waits
 	l := local(t)

@@ -54,7 +54,7 @@ of the servers on its host would notice it. A backup of MySQL is always a full o
 --kind logical writes the rows of shards as SQL texts, of all shards of a pair or of those that
 --shards names, all at one position: any MariaDB server of that version or a later one can
 read them, one shard or table at a time, with zstd, tar and its own client. Binary logs cannot
-continue it to a later moment, so take the other kinds, too. Stowage makes none of MySQL.
+continue it to a later moment, so take the other kinds, too. Of MySQL they are read by MySQL.
 
 An instance that fails does not stop the others. 'stowage status', pause, throttle, abort
 and resume work as for any run.

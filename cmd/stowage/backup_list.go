@@ -163,9 +163,9 @@ func (l backupList) text(w io.Writer) error {
 		case b.Broken != "":
 			state = "cannot be restored: " + b.Broken
 		case b.ProvenAt != nil:
-			state = b.ProvenAt.UTC().Format(time.DateTime)
+			state = b.ProvenAt.Local().Format(time.DateTime)
 		}
-		t.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", b.ID, b.Pair, b.At.UTC().Format(time.DateTime), farm.RoundQuantity(float64(b.Bytes), farm.KindBytes), hoursText(b.Seconds), b.Where, state)
+		t.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", b.ID, b.Pair, b.At.Local().Format(time.DateTime), farm.RoundQuantity(float64(b.Bytes), farm.KindBytes), hoursText(b.Seconds), b.Where, state)
 	}
 	return t.Flush()
 }

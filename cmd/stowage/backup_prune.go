@@ -128,7 +128,7 @@ func (p backupPrune) text(w io.Writer) error {
 			goes++
 		}
 		c := v.Chain
-		t.Row("%s\t%s\t%d\t%s\t%s\t%s\t%s", c.ID, c.Pair, len(c.Backups), c.Newest().At.UTC().Format(time.DateTime), farm.RoundQuantity(float64(c.Bytes()), farm.KindBytes), verdict, strings.Join(v.Why, ", "))
+		t.Row("%s\t%s\t%d\t%s\t%s\t%s\t%s", c.ID, c.Pair, len(c.Backups), c.Newest().At.Local().Format(time.DateTime), farm.RoundQuantity(float64(c.Bytes()), farm.KindBytes), verdict, strings.Join(v.Why, ", "))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -80,7 +80,7 @@ func (s backupStatus) text(w io.Writer) error {
 		newest, proven, upto := "none", "unproven", "-"
 		if p.Newest != nil {
 			newest = agoText(*p.Age)
-			upto = p.Upto.UTC().Format(time.DateTime)
+			upto = p.Upto.Local().Format(time.DateTime) // as --at reads it
 		}
 		if p.Proven != nil {
 			proven = agoText(*p.ProvenAge)

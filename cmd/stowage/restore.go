@@ -12,6 +12,7 @@ import (
 	"stowage/backup"
 	"stowage/backup/kept"
 	"stowage/farm"
+	"stowage/mysql"
 )
 
 // restoreFlags say to what, and where, an instance is restored.
@@ -91,6 +92,11 @@ nothing. A side whose server still answers is refused: 'stowage move instance' r
 // until is the moment that was asked for.
 func (f restoreFlags) until(c *cobra.Command) (u backup.Until, err error) {
 	n := 0
+	for _, name := range []string{"at", "at-gtid"} {
+		if fl := c.Flags().Lookup(name); fl.Changed && fl.Value.String() == "" { // a script's variable that is not set: the newest backup is another moment
+			return u, usage(c, fmt.Errorf("--%s is empty: name the moment, or leave the option out for the end of the newest backup", name))
+		}
+	}
 	if f.at != "" {
 		n++
 		if u.Time, err = momentOf(f.at); err != nil {
@@ -99,6 +105,9 @@ func (f restoreFlags) until(c *cobra.Command) (u backup.Until, err error) {
 	}
 	if f.gtid != "" {
 		n++
+		if _, err := mysql.ParsePosition(f.gtid); err != nil {
+			return u, usage(c, err)
+		}
 		u.GTID = f.gtid
 	}
 	if f.end {
@@ -149,6 +158,9 @@ func (a *app) restore(c *cobra.Command, f restoreFlags, of string) error {
 	until, err := f.until(c)
 	if err != nil {
 		return err
+	}
+	if f.port < 0 || f.port > 65535 {
+		return usage(c, fmt.Errorf("--port %d: ports are 1 to 65535", f.port))
 	}
 	side, err := f.side(c, until)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,6 +65,10 @@ func noBackup(all []catalogue.Backup, of string, until backup.Until) error {
 	}
 	oldest, ok := backup.Oldest(all, of)
 	switch {
+	case !ok && slices.ContainsFunc(all, func(b catalogue.Backup) bool {
+		return b.Damaged != "" && (string(b.Pair) == of || string(b.Instance) == of)
+	}):
+		return refused("stowage backup list says what is wrong with each; stowage backup check reads them again", "each backup of it is damaged")
 	case !ok:
 		return refused("stowage backup list names them; stowage backup run takes one", "it has no backup")
 	case until.Time.IsZero():

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -23,6 +24,7 @@ func TestPruneLeavesWhatRestoresNeed(t *testing.T) {
 	if len(all) != 2 {
 		t.Fatalf("backups %q, want two", all)
 	}
+	scannedBesideDamage(k, all)
 	k.Run(farmtest.ExitFindings, "no backup of it was ever restored and compared", "backup", "status")
 	k.Run(farmtest.ExitFindings, "is on host db002, where its server is", "backup", "status")
 	k.Run(farmtest.ExitFine, "1 of 2 chains may go", "backup", "prune")
@@ -48,4 +50,27 @@ func TestPruneLeavesWhatRestoresNeed(t *testing.T) {
 	k.Run(farmtest.ExitFine, `"proven_at": "20`, "backup", "list", "--json")
 	k.F.CheckLedger()
 	k.NothingLeft()
+}
+
+// scannedBesideDamage: a set whose manifest is damaged keeps no other set out of the catalogue.
+func scannedBesideDamage(k *farmtest.KeptFarm, all []string) {
+	t := k.F.T
+	t.Helper()
+	set, aside, manifest := filepath.Join(k.Vault, all[0]), filepath.Join(k.F.Dir, "aside"), filepath.Join(k.Vault, all[1], "manifest.json")
+	was, err := os.ReadFile(manifest)
+	if err == nil {
+		err = os.Rename(set, aside)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Run(farmtest.ExitFine, "removed from the catalogue, because no vault has them: "+all[0], "backup", "list", "--scan")
+	if err := errors.Join(os.Rename(aside, set), os.WriteFile(manifest, append([]byte(" "), was...), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	k.Run(farmtest.ExitFindings, "added to the catalogue: "+all[0], "backup", "list", "--scan")
+	if err := os.WriteFile(manifest, was, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k.Run(farmtest.ExitFine, all[1], "backup", "list", "--scan")
 }
