@@ -43,6 +43,7 @@ func (b *Builder) add(in *input, e *event) {
 		in.left++
 		return
 	}
+	in.saw(e.at)
 	if f := b.options.Filter; f != nil && !f.root(&candidate{e, b}) {
 		in.left++
 		return

@@ -198,7 +198,7 @@ func TestCompareIsInconclusiveOnThinEvidence(t *testing.T) {
 func TestReasonsHoldFiguresThatAReaderCanUse(t *testing.T) {
 	t.Parallel()
 	window := &evidence{seconds: 10, numbers: []int64{0, 1, 2, 3, 4, 5, 6, 7}}
-	tr, ct := &trial{o: CompareOptions{}.withDefaults(), before: window, after: window, level: 0.05, seconds: 10}, &classTest{}
+	tr, ct := &trial{o: CompareOptions{}.withDefaults(), before: window, after: window, level: 0.05, seconds: 10, window: 80}, &classTest{}
 	for spread, want := range map[float64]string{
 		0.02: "a change of p95 below 1.",
 		0.5:  "the window is too short, take 16 minutes: a change of p95 below ",

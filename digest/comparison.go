@@ -42,7 +42,7 @@ type Comparison struct {
 // Side sums up one of the two digests.
 type Side struct {
 	Events       uint64  `json:"events"`
-	Seconds      float64 `json:"seconds"` // of blocks of time in which anything happened
+	Seconds      float64 `json:"seconds"` // that were looked at: of each input from its first event to its last, in whole blocks of time
 	QueryTimeSum float64 `json:"query_time_sum"`
 	QueryTime    Latency `json:"query_time"`
 	Inputs       []Input `json:"inputs"`
@@ -103,8 +103,8 @@ type Change struct {
 
 	CallsBefore float64  `json:"calls_per_second_before"`
 	CallsAfter  float64  `json:"calls_per_second_after"`
-	CallsCI     Interval `json:"calls_ratio_ci"`
-	LoadBefore  float64  `json:"load_before"` // seconds of query time per second
+	CallsCI     Interval `json:"calls_ratio_ci"` // empty where nothing happened in much of the time
+	LoadBefore  float64  `json:"load_before"`    // seconds of query time per second
 	LoadAfter   float64  `json:"load_after"`
 
 	ShareBefore float64 `json:"share_before"` // of all query time of the side
@@ -169,16 +169,12 @@ func (c *Comparison) GotSlower() bool {
 
 func (d *Digest) side() Side {
 	var all class
-	blocks := map[int64]struct{}{}
 	for _, c := range d.byHash {
 		all.mergeTimes(c)
-		for _, b := range c.times.blocks() {
-			blocks[b.number] = struct{}{}
-		}
 	}
 	s := Side{
 		Events: d.events, QueryTimeSum: d.queryTime.seconds(), QueryTime: all.latencies(),
-		Seconds: float64(len(blocks)) * float64(d.BlockSeconds()), Inputs: []Input{},
+		Seconds: float64(blocksIn(d.seenTime(), math.MinInt64, math.MaxInt64)) * float64(d.BlockSeconds()), Inputs: []Input{},
 	}
 	for i := range d.inputs {
 		s.Inputs = append(s.Inputs, d.inputs[i].report())
@@ -198,6 +194,8 @@ func (t *trial) report(out *Comparison, p pairing) {
 	out.BlockSeconds = t.seconds
 	if t.seconds > 0 {
 		out.BlocksBefore, out.BlocksAfter = t.before.blocks(t.seconds), t.after.blocks(t.seconds)
+		t.window = min(out.Before.Seconds, out.After.Seconds)
+		t.isQuiet = isQuiet(out.Before.Seconds, out.BlocksBefore, t.seconds) || isQuiet(out.After.Seconds, out.BlocksAfter, t.seconds)
 	} else {
 		out.Notes = append(out.Notes, fmt.Sprintf("a side has fewer than %s of time: no verdicts", farm.Counted(wantBlocks, "block")))
 	}
@@ -213,6 +211,11 @@ func (t *trial) report(out *Comparison, p pairing) {
 		return max(out.Classes[i].LoadBefore, out.Classes[i].LoadAfter) > max(out.Classes[j].LoadBefore, out.Classes[j].LoadAfter)
 	})
 	t.overall(out)
+}
+
+// isQuiet says whether nothing happened in much of the time that was looked at: how sure a rate is does not come from the other blocks.
+func isQuiet(looked float64, blocks int, seconds int64) bool {
+	return float64(blocks)*float64(seconds) < 0.9*looked
 }
 
 func (t *trial) change(i int, p pairing, out *Comparison) Change {
@@ -265,7 +268,9 @@ func (t *trial) verdict(i int, ch *Change) {
 	}
 	ch.OwnP50CI = ct.ownBelief[figP50].around(ct.own[figP50], level)
 	ch.OwnAvgCI = ct.ownBelief[figMean].around(ct.own[figMean], level)
-	ch.CallsCI = ct.rawBelief[figRate].around(ct.raw[figRate], level)
+	if !t.isQuiet {
+		ch.CallsCI = ct.rawBelief[figRate].around(ct.raw[figRate], level)
+	}
 	t.say(ct, ch)
 }
 
@@ -315,9 +320,8 @@ func (t *trial) short(ct *classTest, ch *Change) {
 	case ch.Detectable > mostChange:
 		ch.Reason = fmt.Sprintf("not even a change of p95 by %dx can be distinguished from chance", mostChange)
 	}
-	window := float64(min(t.before.blocks(t.seconds), t.after.blocks(t.seconds))) * float64(t.seconds)
 	need := max(change/math.Log(wantedChange), half/(math.Log(wantedChange)-margin))
-	ch.TakeSeconds = window * min(need*need, 1e4)
+	ch.TakeSeconds = t.window * min(need*need, 1e4)
 	ch.Reason = fmt.Sprintf("the window is too short, take %s: %s", minutes(ch.TakeSeconds), ch.Reason)
 }
 

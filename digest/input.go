@@ -10,6 +10,8 @@ type input struct {
 	bytes   int64
 	events  uint64
 	left    uint64 // events left out by Since, Until or Filter
+	from    int64  // microseconds: when the first event was, of those between Since and Until; 0: no event has a time
+	to      int64  // when the last was
 	probes  uint64 // how often the host was probed meanwhile, see Probe; 0: it was not
 	probe   uint64 // nanoseconds, the median
 	skipped []remark

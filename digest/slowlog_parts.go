@@ -224,6 +224,8 @@ func (j *partJoiner) speak(d *dialect) {
 func (in *input) add(p *input, offset int64) {
 	in.events += p.events
 	in.left += p.left
+	in.saw(p.from)
+	in.saw(p.to)
 	for _, r := range p.skipped {
 		in.skipped = mergeRemark(in.skipped, r, offset)
 	}

@@ -16,9 +16,9 @@ import (
 // A stored digest is the eight bytes of storedMagic, whose last is the version, and a zstd frame of unsigned and signed
 // variable-length numbers and counted strings, in the order of encode below. Equal digests give equal bytes. Version 2 added
 // sums, behind the example of each class, and the cell of summed events in blocks of time; version 3 samples, version 4 probes of the
-// host behind each input. All are still read.
+// host behind each input, version 5 when its first and its last event were. All are still read.
 const (
-	storedMagic   = "STOWDIG\x04"
+	storedMagic   = "STOWDIG\x05"
 	storedWindow  = 1 << 20
 	storedMaximum = 1 << 30 // bytes of an unpacked digest: far above any, so that a bad file cannot fill the memory
 )
@@ -142,6 +142,8 @@ func (in *input) encode(p *packer) {
 	}
 	p.number(in.probes)
 	p.number(in.probe)
+	p.number(uint64(in.from))
+	p.number(uint64(in.to))
 }
 
 func decodeInput(u *unpacker) input {
@@ -154,6 +156,9 @@ func decodeInput(u *unpacker) input {
 	}
 	if u.version >= 4 {
 		in.probes, in.probe = u.number(), u.number()
+	}
+	if u.version >= 5 {
+		in.from, in.to = int64(u.number()), int64(u.number())
 	}
 	return in
 }

@@ -132,6 +132,10 @@ var summedFields = []string{"db", "query", "fingerprint", "id", "verb", "table"}
 // sum counts the statements of a summary. from and to are when they ran, or zero.
 func (b *Builder) sum(in *input, s *Summary, from, to time.Time) {
 	e := event{text: []byte(s.Text), db: named1([]byte(s.DB))}
+	if !from.IsZero() {
+		in.saw(from.UnixMicro())
+		in.saw(to.UnixMicro() - 1)
+	}
 	if f := b.options.Filter; f != nil && !f.root(&candidate{&e, b}) {
 		in.left += s.Count
 		return

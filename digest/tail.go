@@ -54,6 +54,8 @@ func (t *Tail) count(text []byte) error {
 		mine := &t.total.inputs[0]
 		for _, in := range d.inputs {
 			mine.bytes, mine.events, mine.left = mine.bytes+in.bytes, mine.events+in.events, mine.left+in.left
+			mine.saw(in.from)
+			mine.saw(in.to)
 			for _, r := range in.skipped {
 				mine.skipped = remarkOn(mine.skipped, r.reason, r.offset, r.bytes)
 				addTimes(mine.skipped, r.reason, r.count-1)

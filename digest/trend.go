@@ -60,7 +60,7 @@ var roundSteps = []int64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600
 
 // Trend is what the digest says about load over time. Events without a time are in no step.
 func (d *Digest) Trend(o TrendOptions) Trend {
-	t := trender{d: d, o: o, seen: map[int64]map[int64]struct{}{}}
+	t := trender{d: d, o: o, seen: d.seenTime()}
 	t.choose()
 	return t.trend()
 }
@@ -69,7 +69,7 @@ type trender struct {
 	d     *Digest
 	o     TrendOptions
 	step  int64
-	seen  map[int64]map[int64]struct{} // by step: blocks in which anything happened
+	seen  []stretch
 	order []int64
 }
 
@@ -116,10 +116,6 @@ func (t *trender) steps(c *class) map[int64]*tallied {
 		if !t.o.Since.IsZero() && (step+1)*t.step <= t.o.Since.Unix() || !t.o.Until.IsZero() && step*t.step >= t.o.Until.Unix() {
 			continue
 		}
-		if t.seen[step] == nil {
-			t.seen[step] = map[int64]struct{}{}
-		}
-		t.seen[step][b.number] = struct{}{}
 		x := out[step]
 		if x == nil {
 			x = &tallied{}
@@ -199,7 +195,9 @@ func (t *trender) trend() Trend {
 }
 
 func (t *trender) stepOf(step int64, x *tallied) TrendStep {
-	s := TrendStep{Start: time.Unix(step*t.step, 0).UTC(), Seconds: float64(len(t.seen[step])) * float64(t.d.BlockSeconds())}
+	block := t.d.BlockSeconds()
+	s := TrendStep{Start: time.Unix(step*t.step, 0).UTC()}
+	s.Seconds = float64(blocksIn(t.seen, -floorDiv(-step*t.step, block), -floorDiv(-(step+1)*t.step, block)) * block)
 	if x == nil || x.n == 0 || s.Seconds == 0 {
 		return s
 	}

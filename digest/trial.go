@@ -16,6 +16,8 @@ type trial struct {
 	shared        shared
 	probe         float64 // logarithm of by how much the hosts' own work took longer
 	isProbed      bool
+	window        float64 // seconds of the shorter side; the blocks are those of them in which anything happened
+	isQuiet       bool    // that is not nearly all of them
 	level         float64 // two-sided error of the intervals of what is called faster or slower
 }
 
