@@ -2,6 +2,7 @@ package digest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,5 +70,59 @@ func TestFilterByID(t *testing.T) {
 		if got := b.Digest().Events(); got != want {
 			t.Errorf("%s: %d events, want %d", expression, got, want)
 		}
+	}
+}
+
+// Logs as containers keep them were files of unknown text, and what CRI had cut at 16 kB lost its beginning: an INSERT became a class of its
+// last letters. The server's own messages stand in between, from another stream.
+func TestSlowLogOfAContainer(t *testing.T) {
+	var plain strings.Builder
+	forms := map[string]*strings.Builder{}
+	add := func(form, text string) {
+		if forms[form] == nil {
+			forms[form] = &strings.Builder{}
+		}
+		forms[form].WriteString(text)
+	}
+	const at = "2026-11-18T11:06:40.123456789Z "
+	for i := range 50 {
+		text := fmt.Sprintf("# User@Host: app[app] @ web []\n# Query_time: 0.5  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 1\nSET timestamp=%d;\nINSERT INTO t VALUES ('%s',\n'#012')\n;\n", 1795000000+i, strings.Repeat("x", 40_000*(i%2)))
+		plain.WriteString(text)
+		for line := range strings.Lines(text) {
+			add("docker logs -t", at+line)
+			add("docker compose logs", "db-1     | "+line)
+			add("kubectl logs --prefix --timestamps", "[pod/db-0/mariadb] "+at+line)
+			add("RFC 5424", `<30>1 2026-11-18T11:06:40.1Z db1 mysqld 7 - [x@1 a="\]"] `+strings.ReplaceAll(line, "'#012'", "'x'"))
+			message, _ := json.Marshal(strings.TrimSuffix(line, "\n"))
+			add("journalctl -o json", fmt.Sprintf(`{"_HOSTNAME":"db1","SYSLOG_IDENTIFIER":"mysqld","MESSAGE":%s}`+"\n", message))
+			for len(line) > 0 {
+				piece, mark := line[:min(len(line), 16<<10)], "F"
+				if line = line[len(piece):]; line != "" {
+					mark = "P"
+				}
+				log, _ := json.Marshal(piece)
+				add("json-file", fmt.Sprintf(`{"log":%s,"stream":"stdout","time":"2026-11-18T11:06:40Z"}`+"\n", log))
+				add("CRI", at+"stdout "+mark+" "+strings.TrimSuffix(piece, "\n")+"\n")
+			}
+		}
+		add("json-file", `{"log":"2026-11-18 11:06:40 0 [Note] ready\n","stream":"stderr","time":"2026-11-18T11:06:40Z"}`+"\n")
+		add("CRI", at+"stderr F 2026-11-18 11:06:40 0 [Note] ready\n")
+	}
+	want := read(t, Options{}, []byte(plain.String()))
+	for form, log := range forms {
+		got := read(t, Options{Workers: 2}, []byte(log.String()))
+		if got.Events != 50 || got.ClassCount != 1 || got.Classes[0].ID32 != want.Classes[0].ID32 || got.QueryTimeSum != 25 || len(got.Inputs[0].Skipped) > 0 {
+			t.Errorf("%s: %d events in %d classes, %+v", form, got.Events, got.ClassCount, got.Inputs)
+			continue
+		}
+		notes := got.Inputs[0].Notes
+		if others := form == "CRI" || form == "json-file"; others != (len(notes) == 1) || others && notes[0].Count != 50 {
+			t.Errorf("%s: %+v", form, notes)
+		}
+	}
+	// A message that is not UTF-8 is numbers there.
+	w, ok := inJSON([]byte(`{"_HOSTNAME":"db1","SYSLOG_IDENTIFIER":"mysqld","MESSAGE":[83,39,255,39,59]}`))
+	if !ok || string(w.says) != "S'\xff';\n" || string(w.from) != "db1 mysqld" {
+		t.Errorf("a message in numbers: %q of %q", w.says, w.from)
 	}
 }

@@ -167,6 +167,18 @@ func sniff(head []byte) kind {
 	return sniffText(head)
 }
 
+// otherPackers are those that are left to their own programs. What lz4 and lzop compress still holds lines of a log, which pass for one.
+var otherPackers = []struct{ magic, name, unpack string }{
+	{"\xfd7zXZ\x00", "xz", "xz -dc"},
+	{"\x5d\x00\x00", "lzma", "xz -dc --format=lzma"},
+	{"\x04\x22\x4d\x18", "lz4", "lz4 -dc"},
+	{"\x02\x21\x4c\x18", "lz4", "lz4 -dc"},
+	{"\x89LZO\x00", "lzop", "lzop -dc"},
+	{"\x1f\x9d", "compress", "zcat"},
+	{"\xff\x06\x00\x00sNaPpY", "snappy", "snzip -dc"},
+	{"7z\xbc\xaf\x27\x1c", "7-Zip", "7z x -so"},
+}
+
 // foreign names what is not a log of statements that can be read here, but is known well enough to say what to do.
 func foreign(head []byte) string {
 	switch {
@@ -174,8 +186,11 @@ func foreign(head []byte) string {
 		return "a binary log of MySQL or MariaDB (read it with mysqlbinlog or mariadb-binlog; it holds changes only, without latencies)"
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return "a zip file (unpack it first)"
-	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
-		return "compressed with xz (xz -dc FILE | stowage digest -)"
+	}
+	for _, p := range otherPackers {
+		if bytes.HasPrefix(head, []byte(p.magic)) {
+			return fmt.Sprintf("compressed with %s (%s FILE | stowage digest -)", p.name, p.unpack)
+		}
 	}
 	postgres := 0
 	for line := range bytes.Lines(head) {
@@ -206,6 +221,9 @@ func isPostgresLine(line []byte) bool {
 	return false
 }
 
+// surelyBare is how many lines of a log without prefixes are enough not to look for those.
+const surelyBare = 8
+
 // sniffText counts lines that only one kind of log has.
 func sniffText(head []byte) kind {
 	slow, general, syslog, proxy := 0, 0, 0, 0
@@ -218,7 +236,7 @@ func sniffText(head []byte) kind {
 			general++
 		case isProxyLine(line):
 			proxy++
-		case isSyslogLine(line):
+		case slow+general < surelyBare && wrappingOf(line) != nil:
 			syslog++
 		}
 	}

@@ -84,6 +84,9 @@ func TestOtherLogsAreNamed(t *testing.T) {
 		"2026-01-02 03:04:05.678 UTC [99] app@shop LOG:  duration: 12.3 ms  statement: select 1\n": "PostgreSQL",
 		"\xfebin\x00\x01\x02\x03rest": "mysqlbinlog",
 		"\xfd7zXZ\x00\x00\x04":        "xz -dc",
+		"\x04\x22\x4d\x18\x64@\xa7\x00# Time: 2026-01-02T03:04:05.678901Z\n# User@Host: a[a] @ h []\n\x12": "lz4 -dc", // its lines passed for a log of one event
+		"\x1f\x9d\x90\x23\x40":         "zcat",
+		"\x5d\x00\x00\x80\x00\xff\xff": "xz -dc --format=lzma",
 	} {
 		err := New(Options{}).Read("input", strings.NewReader(content))
 		if !errors.Is(err, ErrUnknownInput) || !strings.Contains(err.Error(), want) {
