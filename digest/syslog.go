@@ -17,7 +17,6 @@ import (
 type wrapped struct {
 	from []byte // host and program, or stream
 	says []byte
-	part bool // the next line from there goes on with this one
 }
 
 // wrapping takes the prefix off a line; ok is false for a line without one.
@@ -52,7 +51,7 @@ func prefixed(prefix func() *regexp.Regexp, unescape func([]byte) []byte) wrappi
 	}
 }
 
-// cri is what container runtimes of Kubernetes write: the stream, and P where a line longer than 16 kB goes on in the next, or F.
+// cri is what container runtimes of Kubernetes write: the stream, and P where a line longer than 16 kB continues in the next, or F.
 var cri = lazy.Regexp(`^\S+T\S+ (stdout|stderr) ([FP])(?::\S+)? `)
 
 func inCRI(line []byte) (w wrapped, ok bool) {
@@ -60,14 +59,14 @@ func inCRI(line []byte) (w wrapped, ok bool) {
 	if m == nil {
 		return wrapped{says: line}, false
 	}
-	w = wrapped{from: line[m[2]:m[3]], says: line[m[1]:], part: line[m[4]] == 'P'}
-	if w.part {
+	w = wrapped{from: line[m[2]:m[3]], says: line[m[1]:]}
+	if line[m[4]] == 'P' {
 		w.says = bytes.TrimSuffix(w.says, []byte("\n"))
 	}
 	return w, true
 }
 
-// inJSON knows an object a line: Docker's json-file, where log has the line's end unless it goes on, and journalctl -o json.
+// inJSON knows an object a line: Docker's json-file, where log has the end of the line unless the next one continues it, and journalctl -o json.
 func inJSON(line []byte) (w wrapped, ok bool) {
 	if len(line) == 0 || line[0] != '{' {
 		return wrapped{says: line}, false

@@ -69,6 +69,9 @@ does and folds shard numbers in names. --filter takes an expression such as
 			if (f.csv || f.sql) && a.json || f.csv && f.sql {
 				return usage(c, errors.New("--csv, --sql and --json cannot be combined"))
 			}
+			if f.anonymize && f.save != "" {
+				return usage(c, errors.New("--save keeps values, users and hosts, also with --anonymize: save first, then show it with: stowage digest NAME --anonymize"))
+			}
 			if f.follow {
 				if len(given) != 1 || len(lf.instances) > 0 || f.csv || f.sql || a.json {
 					return usage(c, errors.New("--follow takes one log, and cannot be combined with --instance, --csv, --sql or --json"))
@@ -152,8 +155,8 @@ func (a *app) printDigest(d *digest.Digest, f digestFlags) error {
 		}
 		return l.WriteText(w, a.textOptions(f.shown()))
 	})
-	if r := l.Head(); err == nil && r.Events == 0 {
-		err = noLog(r)
+	if err == nil {
+		err = isLog(d)
 	}
 	if err == nil && digest.IsIncomplete(l.Head().Inputs) {
 		return farm.ErrFindings
@@ -199,11 +202,14 @@ func boundMemory(limit int64) (back func()) {
 	}
 }
 
-// noLog is an error where nothing that was read looks like a log at all: a log without events is a fact, a wrong file name
+// isLog is an error where nothing that was read looks like a log at all: a log without events is a fact, a wrong file name
 // is a mistake.
-func noLog(r digest.Report) error {
+func isLog(d *digest.Digest) error {
+	if d.Events() > 0 {
+		return nil
+	}
 	names := []string{}
-	for _, in := range r.Inputs {
+	for _, in := range d.Listing().Head().Inputs {
 		if len(in.Skipped) == 0 || in.LeftOut > 0 {
 			return nil
 		}
@@ -286,6 +292,9 @@ func (a *app) digest(ctx context.Context, inputs []string, f digestFlags) (*dige
 	}
 	if f.save == "" {
 		return d, nil
+	}
+	if err := isLog(d); err != nil {
+		return nil, err // an empty digest under that name would be compared some day
 	}
 	return d, a.saveDigest(f.save, d)
 }

@@ -48,7 +48,11 @@ when new classes bring more load, or when an input is cut.
 					return err
 				}
 			}
-			return a.compared(c, a.afterCompare(c, given[0], given[1], f.html != "")...)
+			var next []string
+			if !f.anonymize { // they name the inputs
+				next = a.afterCompare(c, given[0], given[1], f.html != "")
+			}
+			return a.compared(c, next...)
 		},
 	}
 	cmd.Flags().StringVar(&f.html, "html", "", "also write a self-contained HTML page to this `FILE`")
@@ -70,15 +74,17 @@ func (a *app) compared(c digest.Comparison, next ...string) error {
 // compare compares two digests and keeps the answer, when there is a
 // workspace to keep it in.
 func (a *app) compare(ctx context.Context, before, after string) (digest.Comparison, error) {
-	b, err := a.digest(ctx, []string{before}, digestFlags{})
-	if err != nil {
-		return digest.Comparison{}, err
+	var sides [2]*digest.Digest
+	for i, name := range []string{before, after} {
+		var err error
+		if sides[i], err = a.digest(ctx, []string{name}, digestFlags{}); err == nil {
+			err = isLog(sides[i])
+		}
+		if err != nil {
+			return digest.Comparison{}, err
+		}
 	}
-	f, err := a.digest(ctx, []string{after}, digestFlags{})
-	if err != nil {
-		return digest.Comparison{}, err
-	}
-	c := digest.Compare(b, f, digest.CompareOptions{})
+	c := digest.Compare(sides[0], sides[1], digest.CompareOptions{})
 	was, err := a.keptPlans(before)
 	if err != nil {
 		return c, err

@@ -61,7 +61,7 @@ func (a *app) afterSave(saved string) []string {
 // next are those of a digest: looked at over time where it was kept, else kept or drawn.
 func (f digestFlags) next(a *app) []string {
 	switch {
-	case f.sql || f.csv: // for another program
+	case f.sql || f.csv, f.anonymize: // for another program; inputs are not named
 		return nil
 	case f.save != "":
 		return a.afterSave(f.save)
