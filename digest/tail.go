@@ -7,16 +7,14 @@ import (
 
 // Tail is the digest of a slow log that grows. It is not safe for concurrent use.
 type Tail struct {
-	o     Options
-	name  string
-	total *Digest
-	rest  []byte // the last event, which may not be whole
+	parts partJoiner // each look is one: it continues with the database and the clock of the events before
+	rest  []byte     // the last event, which may not be whole
 }
 
 // NewTail begins with nothing. Name is for reports.
 func NewTail(name string, o Options) *Tail {
 	o.Workers = 1
-	return &Tail{o: o, name: name, total: New(o).Digest()}
+	return &Tail{parts: partJoiner{b: New(o), in: input{name: name, kind: "slowlog"}, left: &carried{}}}
 }
 
 // Add counts what was added to the log. The last event waits until another begins behind it, or until Flush.
@@ -45,26 +43,16 @@ func (t *Tail) Flush() error {
 }
 
 func (t *Tail) count(text []byte) error {
-	b := New(t.o)
-	if err := b.ReadSlowLog(t.name, bytes.NewReader(text)); err != nil {
-		return fmt.Errorf("follow %s: %w", t.name, err)
+	j := &t.parts
+	p := &part{text: text, from: j.in.bytes}
+	j.b.readPart(j.in.name, p, j.left, make([]byte, firstBuffer))
+	if j.take(p); j.err != nil {
+		return fmt.Errorf("follow %s: %w", j.in.name, j.err)
 	}
-	d := b.Digest()
-	if len(t.total.inputs) > 0 { // one input, not one for each look
-		mine := &t.total.inputs[0]
-		for _, in := range d.inputs {
-			mine.bytes, mine.events, mine.left = mine.bytes+in.bytes, mine.events+in.events, mine.left+in.left
-			mine.saw(in.from)
-			mine.saw(in.to)
-			for _, r := range in.skipped {
-				mine.skipped = remarkOn(mine.skipped, r.reason, r.offset, r.bytes)
-				addTimes(mine.skipped, r.reason, r.count-1)
-			}
-		}
-		d.inputs = nil
-	}
-	return t.total.Merge(d)
+	j.in.dialect = j.dialect.String()
+	j.b.d.inputs = []input{j.in}
+	return nil
 }
 
 // Digest is what was counted so far: to be looked at, until the next Add.
-func (t *Tail) Digest() *Digest { return t.total }
+func (t *Tail) Digest() *Digest { return t.parts.b.Digest() }

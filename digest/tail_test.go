@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -24,5 +25,31 @@ func TestTailCountsWhatTheWholeLogHolds(t *testing.T) {
 		if got.Events != want.Events || got.ClassCount != want.ClassCount || got.QueryTimeSum != want.QueryTimeSum || waiting >= got.Events || len(got.Inputs) != 1 || got.Inputs[0].Bytes != int64(len(log)) {
 			t.Errorf("in steps of %d: %d events (%d before the end) in %d classes, want %d in %d; %+v", step, got.Events, waiting, got.ClassCount, want.Events, want.ClassCount, got.Inputs)
 		}
+	}
+}
+
+// A server writes use when the database changes. What was read at another time lost its database, and its notes.
+func TestTailRemembersWhatLinesBeforeSaid(t *testing.T) {
+	event := func(at int) string {
+		return fmt.Sprintf("# User@Host: a[a] @ h []  Id: 9\n# Query_time: 0.5  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 1\nSET timestamp=%d;\nCOMMIT;\n", at)
+	}
+	log := strings.Replace(event(1), "SET", "use shop;\nSET", 1) + event(2) + event(3) +
+		strings.Replace(event(4), "0.5", "abc", 1) + strings.Replace(event(5), "0.5", "abc", 1) + event(6)
+	want := read(t, Options{}, []byte(log))
+	tail := NewTail("log", Options{})
+	for at := range len(log) {
+		if err := tail.Add([]byte{log[at]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tail.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	got := tail.Digest().Report()
+	if d := got.Classes[0].DBs; len(d) != 1 || d[0].Count != want.Classes[0].DBs[0].Count {
+		t.Errorf("databases %+v, want %+v", d, want.Classes[0].DBs)
+	}
+	if fmt.Sprintf("%+v", got.Inputs[0].Notes) != fmt.Sprintf("%+v", want.Inputs[0].Notes) || len(want.Inputs[0].Notes) == 0 {
+		t.Errorf("notes %+v, want %+v", got.Inputs[0].Notes, want.Inputs[0].Notes)
 	}
 }
