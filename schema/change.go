@@ -21,7 +21,7 @@ type Change struct {
 // It refuses what can be seen in the text; what a change means for rows is asked of a server (schema/scratch) and judged by JudgeChange.
 func Changes(file string, text []byte) ([]Change, error) {
 	var out []Change
-	for _, s := range Statements(string(text)) {
+	for _, s := range Statements(strings.TrimPrefix(string(text), "\ufeff")) { // editors of Windows begin files with it
 		place := fmt.Sprintf("%s:%d", file, s.Line)
 		refuse := func(e refusal) error {
 			return &farm.Error{Op: "read", Subject: place, Err: fmt.Errorf("%w: %s", farm.ErrInput, e.what), Hint: e.hint}

@@ -11,6 +11,7 @@ import (
 func TestChangesOfAScript(t *testing.T) {
 	script := "-- what it is for; really\n/* ; */ ALTER TABLE events ADD c INT -- at the end\n  NOT NULL COMMENT 'a; -- b';\n\ncreate unique index `u` using btree on `o``dd` (a, b(3)) comment 'x';\nDROP INDEX i ON two;\nOPTIMIZE TABLE three;\n" +
 		"CREATE FULLTEXT INDEX IF NOT EXISTS f ON four (v)\n"
+	script = "\ufeff" + script + "--\r\n--\ta tab; and a text\r\n--"
 	got, err := Changes("x.sql", []byte(script))
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func skip(s string, i int) int {
 		} else if n < 0 {
 			return len(s)
 		}
-	case c == '#' || strings.HasPrefix(s[i:], "-- ") || strings.HasPrefix(s[i:], "--\n"):
+	case c == '#' || strings.HasPrefix(s[i:], "--") && (i+2 == len(s) || s[i+2] <= ' '): // a tab, or the end of a line of Windows, too
 		if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
 			return i + n
 		}
