@@ -39,7 +39,7 @@ func (s *Server) Try(ctx context.Context, tables map[string]string, change schem
 	for n, trial := range trials {
 		texts[n] = trial.text
 	}
-	taken, err := s.sql.TryStatements(ctx, database, checks, settings, texts)
+	taken, err := s.sql.TryStatements(ctx, database, checks, strictly(settings, change), texts)
 	if err != nil {
 		return t, refused("the server (%s) refuses it: %w", s.Flavor, cause(err))
 	}
@@ -52,6 +52,18 @@ func (s *Server) Try(ctx context.Context, tables map[string]string, change schem
 		return t, refused("table %s: %w", change.Table, err)
 	}
 	return t, s.sql.DropDatabase(ctx, database)
+}
+
+var rowFormat = lazy.Regexp(`(?i)\b(ROW_FORMAT|KEY_BLOCK_SIZE)\b`)
+
+// strictly has another row format refused where the longest row would not fit it, on farms that allow that, too: a row that the other side takes would stop replication.
+func strictly(settings map[string]string, change schema.Change) map[string]string {
+	if settings["innodb_strict_mode"] != "OFF" || !rowFormat().MatchString(change.Text) {
+		return settings
+	}
+	out := maps.Clone(settings)
+	out["innodb_strict_mode"] = "ON"
+	return out
 }
 
 // trial is one way to ask for a change.

@@ -2,6 +2,7 @@ package scratch
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -102,6 +103,19 @@ func TestTryAsksForTheCheapest(t *testing.T) {
 		if tried, err := s.Try(t.Context(), tables, change(t, x.text), x.settings); err != nil || !strings.Contains(tried.After.Text, x.want) {
 			t.Errorf("%s under %v: %v\n%s", x.text, x.settings, err, tried.After.Text)
 		}
+	}
+	wide := map[string]string{"t": "CREATE TABLE `t` (\n  `id` int(11) NOT NULL"}
+	for n := range 11 {
+		wide["t"] += fmt.Sprintf(",\n  `x%d` text DEFAULT NULL", n)
+	}
+	wide["t"] += "\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
+	lax := map[string]string{"innodb_strict_mode": "OFF"}
+	if _, err := s.Try(t.Context(), wide, change(t, "ALTER TABLE t ROW_FORMAT=COMPACT"), lax); !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), "Row size too large") {
+		t.Errorf("rows that do not fit: %v", err)
+	}
+	wide["t"] += " ROW_FORMAT=COMPACT"
+	if _, err := s.Try(t.Context(), wide, change(t, "ALTER TABLE t ADD KEY (id)"), lax); err != nil {
+		t.Errorf("a table that a strict server would not make: %v", err)
 	}
 	if _, err := s.Try(t.Context(), tables, change(t, "ALTER TABLE t ADD c INT"), map[string]string{"nothing": "1"}); err == nil || !strings.Contains(err.Error(), "does not take a setting") {
 		t.Errorf("a setting that is not there: %v", err)
