@@ -77,20 +77,23 @@ func (w *Workspace) Alter(name string) (plan.Plan, error) {
 	return p, err
 }
 
-// SaveAlterScript writes a script beside the plans and returns its path. One of that name that says the same is left alone; any other is refused.
+// SaveAlterScript writes a script beside the plans and returns its path. One of that name that says the same is left alone; beside any other, which somebody may have written, it gets a number.
 func (w *Workspace) SaveAlterScript(name, text string) (string, error) {
-	path := w.Path(filepath.Join(altersDir, name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", &farm.Error{Op: "save script", Subject: name, Err: err}
+	for n := 1; ; n++ {
+		path := w.Path(filepath.Join(altersDir, name))
+		if n > 1 {
+			path = fmt.Sprintf("%s-%d.sql", strings.TrimSuffix(path, ".sql"), n)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return "", &farm.Error{Op: "save script", Subject: name, Err: err}
+		}
+		switch old, err := read(path); {
+		case err == nil && string(old) == text:
+			return path, nil
+		case errors.Is(err, fs.ErrNotExist):
+			return path, WriteFileAtomic(path, []byte(text), 0o644)
+		case err != nil:
+			return "", &farm.Error{Op: "save script", Subject: w.shown(path), Err: err}
+		}
 	}
-	old, err := read(path)
-	switch {
-	case err == nil && string(old) == text:
-		return path, nil
-	case err == nil:
-		return "", &farm.Error{Op: "save script", Subject: w.shown(path), Err: fmt.Errorf("%w: a script of that name says something else", farm.ErrRefused), Hint: "move it away"}
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", &farm.Error{Op: "save script", Subject: w.shown(path), Err: err}
-	}
-	return path, WriteFileAtomic(path, []byte(text), 0o644)
 }
