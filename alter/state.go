@@ -71,8 +71,8 @@ func (w *work) areMade(ctx context.Context, s *mysql.Server, from state) error {
 		}
 		_, text := now(t)
 		if where := differs(text, should); where != "" {
-			return &farm.Error{Op: "alter", Subject: subjectOf(s, t.Shard, form.Change.Table), Err: fmt.Errorf("%w: the server made another table of the statement than the plan says: %s", farm.ErrRefused, where),
-				Hint: "a setting of the server has changed since the plan was made (sql_mode, old_mode); give the table the definition of the plan (stowage alter show --json), then: stowage resume"}
+			return &farm.Error{Op: "alter", Subject: subjectOf(s, t.Shard, form.Change.Table), Err: fmt.Errorf("%w: the server made another table than the plan says: %s", farm.ErrRefused, where),
+				Hint: "a setting such as sql_mode has changed; make the table as planned (stowage alter show --json), then: stowage resume"}
 		}
 	}
 	return nil

@@ -74,7 +74,7 @@ func Make(d Drawn) (Plan, []Refusal, error) {
 					refused = true
 					continue
 				case !d.Mixed && f.Text != common[n]:
-					r.add(s.Name, c, []string{"its definition is another than that of most shards"}, nil)
+					r.add(s.Name, c, []string{"its definition is another than that of most shards (--mixed changes it, too)"}, nil)
 					refused = true
 					continue
 				}

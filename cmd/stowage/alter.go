@@ -112,8 +112,10 @@ func (a *app) alter(c *cobra.Command, f alterFlags, given string) error {
 		return usage(c, errors.New("say which script, or which plan; or --declared"))
 	}
 	if given != "" && !strings.HasSuffix(given, ".sql") && d.HasAlter(given) {
-		if f.isGiven() {
-			return usage(c, fmt.Errorf("%s is a plan, and a plan is carried out as it is", given))
+		for _, name := range []string{"shards", "waves", "name", "declared", "mixed", "dry-run", "on", "throw-away", "at-once"} {
+			if c.Flags().Changed(name) {
+				return usage(c, fmt.Errorf("%s is a plan, and a plan is carried out as it is: leave --%s out, or plan again", given, name))
+			}
 		}
 		return a.alterPlan(c.Context(), d, given)
 	}
@@ -148,10 +150,6 @@ func (a *app) alter(c *cobra.Command, f alterFlags, given string) error {
 	return a.emit(p, p.WriteText, a.cmd("alter %s", p.Name))
 }
 
-func (f alterFlags) isGiven() bool {
-	return len(f.shards) > 0 || len(f.waves) > 0 || f.name != "" || f.declared || f.mixed || f.dry
-}
-
 // drawAlter reads the farm's tables and makes a plan.
 func (a *app) drawAlter(c *cobra.Command, d *session.Session, f alterFlags, script string) (plan.Plan, []plan.Refusal, error) {
 	if err := d.Login(); err != nil {
@@ -183,24 +181,9 @@ func (a *app) drawAlter(c *cobra.Command, d *session.Session, f alterFlags, scri
 
 // wanted are the changes, each with the shards that get it.
 func (a *app) wanted(c *cobra.Command, d *session.Session, f alterFlags, script string) ([]alter.Wanted, error) {
-	chosen := map[farm.ShardName]bool{}
-	for _, p := range d.Farm.Pairs {
-		for _, s := range p.Shards {
-			for _, pattern := range f.shards {
-				ok, err := path.Match(pattern, string(s.Name))
-				if err != nil {
-					return nil, usage(c, fmt.Errorf("%q is not a pattern of shards", pattern))
-				}
-				chosen[s.Name] = chosen[s.Name] || ok
-			}
-			chosen[s.Name] = chosen[s.Name] || len(f.shards) == 0
-			if !chosen[s.Name] {
-				delete(chosen, s.Name)
-			}
-		}
-	}
-	if len(chosen) == 0 {
-		return nil, usage(c, fmt.Errorf("no shard of farm.yaml is called %s", strings.Join(f.shards, " or ")))
+	chosen, err := chosenShards(c, d.Farm, f.shards)
+	if err != nil {
+		return nil, err
 	}
 	if f.declared {
 		if script != "" {
@@ -222,6 +205,32 @@ func (a *app) wanted(c *cobra.Command, d *session.Session, f alterFlags, script 
 		out = append(out, alter.Wanted{Change: change, Shards: chosen})
 	}
 	return out, nil
+}
+
+// chosenShards are those that the patterns name; all without a pattern. A pattern that names none is a slip: somebody counts on that shard.
+func chosenShards(c *cobra.Command, f *farm.Farm, patterns []string) (map[farm.ShardName]bool, error) {
+	if len(patterns) == 0 {
+		patterns = []string{"*"}
+	}
+	chosen := map[farm.ShardName]bool{}
+	for _, pattern := range patterns {
+		found := false
+		for _, p := range f.Pairs {
+			for _, s := range p.Shards {
+				ok, err := path.Match(pattern, string(s.Name))
+				if err != nil {
+					return nil, usage(c, fmt.Errorf("%q is not a pattern of shards", pattern))
+				}
+				if ok {
+					chosen[s.Name], found = true, true
+				}
+			}
+		}
+		if !found {
+			return nil, usage(c, fmt.Errorf("no shard of farm.yaml is called %s", pattern))
+		}
+	}
+	return chosen, nil
 }
 
 // declaredChanges are the ALTER statements that make shards as schema/ declares them.
@@ -249,6 +258,7 @@ func (a *app) declaredChanges(c *cobra.Command, d *session.Session, chosen map[f
 		return nil, err
 	}
 	var out []alter.Wanted
+	left := 0
 	for _, v := range schema.Judge(d.Farm.Name, seen, sets).Variants {
 		place := "schema/" + v.Table
 		if !strings.HasPrefix(v.Alter, "ALTER TABLE") || len(v.OneSide) > 0 {
@@ -257,6 +267,7 @@ func (a *app) declaredChanges(c *cobra.Command, d *session.Session, chosen map[f
 				why = "the sides of a pair differ from each other"
 			}
 			a.say("%s is left out: %s (stowage schema diff)", place, why)
+			left++
 			continue
 		}
 		changes, err := schema.Changes(place, []byte(v.Alter+";"))
@@ -268,6 +279,9 @@ func (a *app) declaredChanges(c *cobra.Command, d *session.Session, chosen map[f
 			shards[s] = true
 		}
 		out = append(out, alter.Wanted{Change: changes[0], Shards: shards})
+	}
+	if left > 0 && len(out) == 0 {
+		return nil, farm.ErrFindings // what differs was said
 	}
 	return out, nil
 }
@@ -357,7 +371,11 @@ func (a *app) alterDry(d *session.Session, p plan.Plan, refused []plan.Refusal, 
 		return err
 	}, next...)
 	if err == nil && len(refused) > 0 {
-		err = &farm.Error{Op: "alter", Subject: script, Err: fmt.Errorf("%w: %s cannot be changed this way", farm.ErrRefused, farm.Counted(len(refused), "table")), Hint: "nothing was changed; take the safe steps, or leave these shards out with --shards"}
+		hint := "nothing was changed; change the script, or leave these shards out with --shards"
+		if len(out.Scripts) > 0 {
+			hint = "nothing was changed; take the safe steps, or leave these shards out with --shards"
+		}
+		err = &farm.Error{Op: "alter", Subject: script, Err: fmt.Errorf("%w: %s cannot be changed this way", farm.ErrRefused, farm.Counted(len(refused), "table")), Hint: hint}
 	}
 	return err
 }

@@ -20,6 +20,7 @@ func TestTablesChangeUnderLoad(t *testing.T) {
 	a.Run(farmtest.ExitFine, "directional", "alter", a.Script(farmtest.AddColour), "--dry-run")
 	a.Run(farmtest.ExitUsage, "not a pattern of shards", "alter", a.Script(farmtest.AddColour), "--shards", "[")
 	a.Run(farmtest.ExitUsage, "change3.sql:1", "alter", a.Script("DROP TABLE receipts;"))
+	a.Run(farmtest.ExitUsage, "no shard of farm.yaml is called etsy_shard_01", "alter", a.Script(farmtest.AddColour), "--shards", "etsy_shard_0001,etsy_shard_01")
 	if p := a.Run(farmtest.ExitRefused, "safely", "alter", a.Script("ALTER TABLE receipts ADD COLUMN hue INT NOT NULL DEFAULT 0 AFTER id;")); !strings.Contains(p.Stdout, "-safe-1.sql") {
 		t.Errorf("no script of safe steps:\n%s", p.Stdout)
 	}

@@ -81,6 +81,7 @@ func TestWavesWaitForAPerson(t *testing.T) {
 	a := farmtest.StartAlteredFarm(t, farm.ActiveActive, 2)
 	a.Run(farmtest.ExitUsage, "neither a number of pairs", "alter", a.Script(farmtest.AddColour), "--waves", "one")
 	a.Run(farmtest.ExitFine, "wave 2: dbshard002", "alter", a.Script(farmtest.AddColour), "--waves", "1,100%", "--name", "waves")
+	a.Run(farmtest.ExitUsage, "leave --at-once out", "alter", "waves", "--at-once", "1")
 	b := a.F.Start("alter", "waves")
 	a.F.Await(b, "it waits for a person", func() bool {
 		return len(farmtest.RunProgram(t, "", "approve", "-C", a.F.Dir).Stdout) > 0
@@ -108,6 +109,10 @@ func TestShardsAsDeclared(t *testing.T) {
 	a.Run(farmtest.ExitFine, "1 of 1 pair", "alter", "--declared", "--yes")
 	a.Run(farmtest.ExitFine, "", "schema", "drift")
 	a.Run(farmtest.ExitFine, "nothing to do", "alter", "--declared", "--yes")
+	if err := os.WriteFile(a.F.Path("schema/late.sql"), []byte("CREATE TABLE late (id INT PRIMARY KEY);\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a.Run(farmtest.ExitFindings, "schema/late is left out", "alter", "--declared", "--yes")
 	a.Rests()
 	a.Settle(true, 1)
 }
