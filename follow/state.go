@@ -91,7 +91,7 @@ func readState(path string) (*State, error) {
 		_, err = mysql.ParsePosition(s.Position)
 	}
 	if err != nil {
-		return nil, stateError(path, err, "only 'stowage follow' may write it; to start without it, give --from")
+		return nil, stateError(path, err, "only 'stowage follow' may write it; --from is for a start without it: remove the file, and give the position of the last line that was used")
 	}
 	return &s, nil
 }

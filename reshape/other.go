@@ -57,6 +57,9 @@ func (w *work) otherSpec(ctx context.Context, server *mysql.Server, shard farm.S
 		return nil, nil
 	}
 	what, line, err := w.differs(shard, shape, t)
+	if err == nil && what == "" {
+		what, line, err = w.oldTriggers(ctx, server, shard, shape, t)
+	}
 	if err != nil || what == "" {
 		return nil, err
 	}
@@ -88,4 +91,22 @@ func (w *work) differs(shard farm.ShardName, shape latest.Shape, t spec.Tables) 
 		return "", "", err
 	}
 	return "what is carried has changed (parent.key, child or carry)", "child", nil
+}
+
+// oldTriggers: where a trigger cannot be replaced at once, clients write between the old one and the new one.
+func (w *work) oldTriggers(ctx context.Context, server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) (what, line string, err error) {
+	flavor, err := server.Flavor(ctx)
+	if err != nil || replaces(flavor) || shape.Keep != spec.Triggers {
+		return "", "", err
+	}
+	there, err := latest.ThereTriggers(ctx, server, shard)
+	if err != nil {
+		return "", "", err
+	}
+	for _, tr := range shape.Triggers(t) {
+		if body, has := there[tr.Name]; has && body != tr.Body {
+			return "trigger " + tr.Name + " is of another version, and this server does not replace it at once", "keep", nil
+		}
+	}
+	return "", "", nil
 }

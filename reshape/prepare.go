@@ -69,16 +69,23 @@ func (w *work) keep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		flavor, err := server.Flavor(ctx)
+		if err != nil {
+			return err
+		}
 		for _, tr := range shape.Triggers(t) {
 			if there[tr.Name] == tr.Body {
 				continue
 			}
-			if _, has := there[tr.Name]; has { // of another version of the spec
+			create := tr.Create
+			if _, has := there[tr.Name]; has && replaces(flavor) { // of another version: no write may come between
+				create = tr.Replace()
+			} else if has { // no tenant is active: otherSpec
 				if err := w.define(ctx, server, shard, "DROP TRIGGER "+mysql.Ident(tr.Name)); err != nil {
 					return err
 				}
 			}
-			if err := w.define(ctx, server, shard, tr.Create); err != nil {
+			if err := w.define(ctx, server, shard, create); err != nil {
 				return err
 			}
 		}
@@ -86,6 +93,9 @@ func (w *work) keep(ctx context.Context) error {
 		return nil
 	})
 }
+
+// replaces reports whether a server replaces a trigger in one statement: MariaDB does.
+func replaces(f mysql.Flavor) bool { return f.HasGTIDDomains() }
 
 // keepBack drops triggers and leases, unless tenants of an earlier wave rest on them.
 func (w *work) keepBack(ctx context.Context) error {

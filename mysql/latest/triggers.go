@@ -21,6 +21,11 @@ type Trigger struct {
 	Body                string // as the server shows it
 }
 
+// Replace is the statement that makes it in place of one of that name, with no write in between. MySQL has none.
+func (t Trigger) Replace() string {
+	return strings.Replace(t.Create, "CREATE TRIGGER", "CREATE OR REPLACE TRIGGER", 1)
+}
+
 // Triggers keep the carried columns of a shard current, in the client's own transaction.
 //
 // Each locks the parent before anything is read of its children, and reads them with locks: of two clients that write children of one parent, the second waits for the first, and sees what it
