@@ -192,7 +192,10 @@ func (r *Restic) Made() bool {
 }
 
 // Free is known where the repository is a directory of this machine.
-func (r *Restic) Free(context.Context) (int64, error) {
+func (r *Restic) Free(ctx context.Context) (int64, error) {
+	if err := r.opens(ctx); err != nil {
+		return 0, failed("use", r.place.Subject(), r.place.Subject(), err)
+	}
 	path := r.localPath()
 	if path == "" {
 		return -1, nil
@@ -203,6 +206,20 @@ func (r *Restic) Free(context.Context) (int64, error) {
 	}
 	return room, failed("measure", path, path, err)
 }
+
+// opens is nil where the password opens the repository, or none is there yet and one may be made.
+func (r *Restic) opens(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, openBudget)
+	defer cancel()
+	err := r.run(ctx, "--no-lock", "cat", "config")
+	if isAbsent(err) {
+		return r.mayInitialise()
+	}
+	return err
+}
+
+// openBudget is well below what the questions before a run may take; restic itself asks a server that does not answer for a quarter of an hour.
+const openBudget = 40 * time.Second
 
 var (
 	_ Vault  = (*Restic)(nil)

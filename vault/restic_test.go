@@ -133,6 +133,9 @@ func TestRepositoryIsNotMadeOverAnother(t *testing.T) {
 	if _, err := gone.Put(t.Context(), "a/b", "base.xb", bytesOf([]byte{1})); err == nil || !strings.Contains(farm.Hint(err), "mount the file system") {
 		t.Errorf("%v, hint %q", err, farm.Hint(err))
 	}
+	if _, err := gone.Free(t.Context()); err == nil {
+		t.Error("a file system that is not mounted has room")
+	}
 	if _, err := gone.Sets(t.Context(), ""); err == nil {
 		t.Error("a file system that is not mounted has no sets, and nobody says so")
 	}
@@ -144,6 +147,13 @@ func TestRepositoryIsNotMadeOverAnother(t *testing.T) {
 	}
 	must(t, os.Rename(filepath.Join(dir, "config"), filepath.Join(dir, "repository/config")))
 	must(t, r.Check(t.Context(), "a/b"))
+	if free, err := r.Free(t.Context()); err != nil || free <= 0 {
+		t.Errorf("%d bytes are free, %v", free, err)
+	}
+	must(t, os.WriteFile(r.place.PasswordFile, []byte("another\n"), 0o600))
+	if _, err := r.Free(t.Context()); err == nil || !strings.Contains(err.Error(), "wrong password") {
+		t.Errorf("room with another password: %v", err)
+	}
 }
 
 // TestTagsAreChangedByAPerson: the snapshot has another id then.
