@@ -22,7 +22,7 @@
 //
 // Where to look: source.go tells what a file is; samples.go keeps statements of a class; slowlog*.go, genlog*.go and capture*.go read the three kinds; ptqd*.go and
 // lexer.go make fingerprints, shapes*.go spares making most of them; live*.go takes what is read from running servers, and
-// summary.go their sums; builder.go, class.go, histogram.go, blocks.go, timing.go, tally.go and people.go add up; digest.go
+// summary.go their sums; builder.go, class.go, histogram.go, blocks.go, timing.go, tally.go and people.go add up; seen.go says what time it is about; digest.go
 // merges, stored.go keeps; report.go, listing.go, text*.go and csv.go show; compare.go, trial.go and comparison.go compare, evidence.go
 // and influence.go hold what they look at, spectrum.go says how far it may be off, common.go what the classes share; unpack.go
 // reads what is compressed.
