@@ -45,7 +45,7 @@ func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
 	}
 	defer os.RemoveAll(filepath.Dir(options))
 	// With the default of 1000 ms every commit on the source waits up to a second at the end of the backup. Each look at the log copies 2 MB of it,
-	// which takes processor caches from the server.
+	// and the server finds less of its own data in the processor's caches.
 	interval := "10"
 	if from.Gently {
 		interval = "100"
