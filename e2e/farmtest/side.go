@@ -24,7 +24,13 @@ type HeldSide struct {
 func StartHeldSide(t *testing.T) *HeldSide {
 	t.Helper()
 	t.Parallel() // it mostly waits
-	f := StartFarm(t)
+	return StartFarm(t).held(farm.A)
+}
+
+// held is a side of the first pair, and its host.
+func (f *LiveFarm) held(side farm.SideName) *HeldSide {
+	t := f.T
+	t.Helper()
 	ws, fm, _, err := FarmAccess(f.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -34,8 +40,8 @@ func StartHeldSide(t *testing.T) *HeldSide {
 		t.Fatal(err)
 	}
 	p := fm.Pairs[0]
-	h, _ := fm.Host(p.Sides[farm.A].Host)
-	return &HeldSide{f, string(p.Name) + "/A", session.InstanceAt(ws, p.Instance(farm.A), h.Address, p.Sides[farm.A]), local}
+	h, _ := fm.Host(p.Sides[side].Host)
+	return &HeldSide{f, string(p.Name) + "/" + string(side), session.InstanceAt(ws, p.Instance(side), h.Address, p.Sides[side]), local}
 }
 
 // Options is the text of its option file.

@@ -67,27 +67,17 @@ func (f *LiveFarm) GetsAnotherReplica() {
 func (f *LiveFarm) StartAgain(side farm.SideName) {
 	t := f.T
 	t.Helper()
-	_, fm, _, err := FarmAccess(f.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	local, err := host.NewLocal(QuietLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := fm.Pairs[0]
-	h, _ := fm.Host(p.Sides[side].Host)
-	in := host.Instance{Name: p.Instance(side), Address: h.Address, Port: p.Sides[side].Port, Datadir: f.Path(p.Sides[side].Datadir), Config: f.Path(p.Sides[side].Config)}
-	pid, err := local.Running(t.Context(), in)
+	s := f.held(side)
+	pid, err := s.host.Running(t.Context(), s.At)
 	if err == nil {
 		err = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	for err == nil && pid != 0 {
 		PauseTest()
-		pid, err = local.Running(t.Context(), in)
+		pid, err = s.host.Running(t.Context(), s.At)
 	}
 	if err == nil {
-		err = local.Start(t.Context(), in, time.Minute)
+		err = s.host.Start(t.Context(), s.At, time.Minute)
 	}
 	if err != nil {
 		t.Fatal(err)
