@@ -7,8 +7,9 @@ import (
 )
 
 // Bucket is a token bucket for bytes, whose rate may be changed while somebody
-// waits. Its depth is a quarter of a second: what runs at 40 MB/s never has
-// more than 10 MB in one go. Safe for several goroutines.
+// waits. Its depth is a twentieth of a second: what runs at 40 MB/s never has
+// more than 2 MB in one go. A larger piece keeps both ends of a copy and what packs
+// it at work at once, and servers beside them find no processor. Safe for several goroutines.
 type Bucket struct {
 	mu      sync.Mutex
 	rate    int64 // bytes a second; negative: no limit; 0: nothing passes
@@ -18,7 +19,7 @@ type Bucket struct {
 	changed chan struct{} // closed when the rate changes
 }
 
-const bucketDepth = 0.25 // seconds at the full rate
+const bucketDepth = 0.05 // seconds at the full rate
 
 // NewBucket makes one that starts empty, so that a limit holds from the first
 // byte on.
