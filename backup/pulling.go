@@ -13,7 +13,7 @@ import (
 // wanted are the binary logs that lead from the backup to the moment that was asked for.
 func (r *restoring) wanted() host.Wanted {
 	b := r.order.last()
-	return host.Wanted{Point: host.SeedPoint{File: b.File, Offset: b.Offset}, Position: b.GTID, At: r.order.Until.Time, GTIDs: r.order.Until.GTID}
+	return host.Wanted{Point: seedPoint(b), Position: b.GTID, At: r.order.Until.Time, GTIDs: r.order.Until.GTID}
 }
 
 // reaches is nil when the archive goes from the backup to the moment that was asked for. Of a repository nothing is read but its list.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"stowage/backup/catalogue"
+	"stowage/binlog"
 	"stowage/farm"
 	"stowage/host"
 	"stowage/mysql"
@@ -31,10 +33,47 @@ func (r *restoring) stretch(ctx context.Context) (s stretch, err error) {
 	if s.archive, ok = r.host.(host.Archivist); !ok {
 		return s, r.refuse("replay", fmt.Errorf("host %s cannot replay binary logs", r.order.On), "is its agent of this version? stowage agent status")
 	}
-	if s.from, err = s.archive.ArchiveFrom(ctx, s.dir, host.SeedPoint{File: b.File, Offset: b.Offset}, b.GTID); err == nil {
-		s.to, err = placeIn(ctx, s.archive, s.dir, r.order.Until)
+	if s.from, err = s.archive.ArchiveFrom(ctx, s.dir, seedPoint(b), b.GTID); err == nil {
+		err = s.upTo(ctx, r.order.Until, b.GTID)
 	}
 	return s, err
+}
+
+// upTo finds the end of the stretch. A server of MySQL may have transactions that its log never had; a copy of it has them, and so they are in every position behind it.
+func (s *stretch) upTo(ctx context.Context, until Until, position string) (err error) {
+	beyond := host.Beyond(position, s.from.Position)
+	if beyond.IsNothing() {
+		s.to, err = placeIn(ctx, s.archive, s.dir, until)
+		return err
+	}
+	if until.GTID != "" {
+		wanted, err := binlog.ParseState(until.GTID)
+		if err != nil {
+			return fmt.Errorf("%w: %w", farm.ErrInput, err)
+		}
+		if until.GTID = wanted.Without(beyond).String(); until.GTID == "" && !wanted.HasAll(beyond.With(logState(s.from))) {
+			return fmt.Errorf("%w: %s is from before the backup", host.ErrNotArchived, wanted)
+		}
+	}
+	if s.to = s.from; until != (Until{}) {
+		if s.to, err = placeIn(ctx, s.archive, s.dir, until); err != nil {
+			return err
+		}
+	}
+	for _, place := range []*host.Found{&s.from, &s.to} {
+		place.Position = logState(*place).With(beyond).String()
+	}
+	return nil
+}
+
+func logState(at host.Found) binlog.State {
+	s, _ := binlog.ParseState(at.Position) // the archive made it
+	return s
+}
+
+// seedPoint is where a backup stands in the binary log of its instance.
+func seedPoint(b catalogue.Backup) host.SeedPoint {
+	return host.SeedPoint{File: b.File, Offset: b.Offset, By: b.At}
 }
 
 // mayTakeLive: a backup that no archive goes on from can be compared with the live server, which still has its own binary log.

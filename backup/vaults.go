@@ -205,7 +205,7 @@ func (a *Act) pruneBinlogs(ctx context.Context, drop []catalogue.Chain, now time
 }
 
 func (a *Act) pruneBefore(ctx context.Context, oldest catalogue.Backup) error {
-	point := host.SeedPoint{File: oldest.File, Offset: oldest.Offset}
+	point := seedPoint(oldest)
 	if oldest.Place.Restic != "" {
 		keeper, err := a.archivist(ctx, oldest.Host, oldest.Instance)
 		if err != nil {

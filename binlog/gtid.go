@@ -192,6 +192,28 @@ func (s State) HasAll(other State) bool {
 	return s.Reached(other.All())
 }
 
+// Without is what a set has and another has not. Of states of MariaDB, which have no sets, it is nothing.
+func (s State) Without(other State) State {
+	if !s.IsSet() {
+		return State{}
+	}
+	return State{set: s.set.without(other.set)}
+}
+
+// With is what one of two sets has, or both.
+func (s State) With(other State) State {
+	out := s.Clone()
+	for source, all := range other.set {
+		for _, x := range all {
+			out.add(source, x)
+		}
+	}
+	return out
+}
+
+// IsNothing: there is no transaction in it.
+func (s State) IsNothing() bool { return len(s.set) == 0 && len(s.domains) == 0 }
+
 // Reached reports whether the log had all of these transactions by then, or later ones of their domains.
 func (s State) Reached(all []GTID) bool {
 	return !slices.ContainsFunc(all, func(g GTID) bool {

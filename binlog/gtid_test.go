@@ -72,3 +72,25 @@ func TestLastOf(t *testing.T) {
 		}
 	}
 }
+
+func TestSetsWithAndWithout(t *testing.T) {
+	const a, b = "b9d5a1f0-0000-0000-0000-000000000001", "b9d5a1f0-0000-0000-0000-000000000002"
+	for _, x := range []struct{ one, other, without, with string }{
+		{a + ":1-9", a + ":3-4:7", a + ":1-2:5-6:8-9", a + ":1-9"},
+		{a + ":1-9", a + ":1-20", "", a + ":1-20"},
+		{a + ":5-9," + b + ":1", a + ":1-6", a + ":7-9," + b + ":1", a + ":1-9," + b + ":1"},
+		{a + ":1-2", b + ":1-2", a + ":1-2", a + ":1-2," + b + ":1-2"},
+		{a + ":1-2", "", a + ":1-2", a + ":1-2"},
+		{"", a + ":1-2", "", a + ":1-2"},
+		{"0-1-5", a + ":1-2", "", ""},
+	} {
+		one, _ := ParseState(x.one)
+		other, _ := ParseState(x.other)
+		if got := one.Without(other).String(); got != x.without {
+			t.Errorf("%s without %s: %s", x.one, x.other, got)
+		}
+		if got := one.With(other).String(); x.with != "" && got != x.with {
+			t.Errorf("%s with %s: %s", x.one, x.other, got)
+		}
+	}
+}

@@ -83,6 +83,29 @@ func (s set) lacks(other set) (g GTID, lacks bool) {
 	return GTID{}, false
 }
 
+// without is what of s is not in other.
+func (s set) without(other set) set {
+	out := State{set: set{}}
+	for source, all := range s {
+		for _, x := range all {
+			next := x.from
+			for _, y := range other[source] {
+				if y.to < next || y.from > x.to {
+					continue
+				}
+				if y.from > next {
+					out.add(source, span{next, y.from - 1})
+				}
+				next = y.to + 1
+			}
+			if next <= x.to {
+				out.add(source, span{next, x.to})
+			}
+		}
+	}
+	return out.set
+}
+
 // parseSet reads uuid:from-to:from-to:tag:from-to,... as servers print it.
 func parseSet(text string) (set, error) {
 	s := State{set: set{}}

@@ -56,6 +56,8 @@ type Login struct {
 type SeedPoint struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"`
+	// By is when the copy was whole: a log that was begun later is another one. Zero: not known.
+	By time.Time `json:"by,omitzero"`
 }
 
 // ErrPrepared: a fresh copy holds transactions that were prepared but not

@@ -81,7 +81,7 @@ func (l *Local) ArchiveFrom(ctx context.Context, into string, point SeedPoint, p
 				continue
 			}
 			found, err := g.place(ctx, &g.files[n], point.Offset)
-			if err == nil && samePosition(found.Position, position) {
+			if err == nil && (samePosition(found.Position, position) || point.standsIn(position, found.Position, g.endState(), g.files[n].head.Created)) {
 				return found, nil
 			}
 			if err != nil && !errors.Is(err, ErrNotArchived) {

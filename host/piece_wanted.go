@@ -72,7 +72,7 @@ func (c chain) begin(at SeedPoint, position string) (int, error) {
 		first, last := c.pieces[0], c.last()
 		return 0, fmt.Errorf("goes from %s to %s", first.From, last.To)
 	}
-	if p := c.pieces[n]; !within(p, position) {
+	if p := c.pieces[n]; !within(p, position) && !at.standsWithin(position, p, c) {
 		return 0, fmt.Errorf("has position %s to %s there", orNothing(mustState(p.Was).Position()), orNothing(mustState(p.Has).Position()))
 	}
 	for beginning := (Mark{File: at.File}); compareMarks(c.pieces[n].From, beginning) > 0; n-- {
@@ -91,7 +91,7 @@ func within(p Piece, position string) bool {
 
 // upTo is what of a chain is wanted from one piece on.
 func (w Wanted) upTo(c chain, begin int) ([]Piece, error) {
-	reached, err := w.reached()
+	reached, err := w.reached(c.last().Has)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", farm.ErrInput, err)
 	}
@@ -113,13 +113,16 @@ func (w Wanted) upTo(c chain, begin int) ([]Piece, error) {
 	return c.pieces[begin:], nil
 }
 
-// reached says whether all that is wanted has come by the end of a piece.
-func (w Wanted) reached() (func(Piece) bool, error) {
+// reached says whether all that is wanted has come by the end of a piece; end is the state of its log at the end.
+func (w Wanted) reached(end string) (func(Piece) bool, error) {
 	switch {
 	case w.GTIDs != "":
 		want, err := binlog.ParseState(w.GTIDs)
 		if err == nil && want.String() == "" {
 			err = errors.New("no GTID is named")
+		}
+		if beyond := Beyond(w.Position, end); !beyond.IsNothing() {
+			want = want.Without(beyond)
 		}
 		return func(p Piece) bool { return mustState(p.Has).HasAll(want) }, err
 	case !w.At.IsZero():
