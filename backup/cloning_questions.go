@@ -16,6 +16,16 @@ func (t *taking) unclonable(ctx context.Context) (out []farm.Finding, err error)
 	if why != "" {
 		out = append(out, t.finding(farm.Blocker, why+", by which MySQL is backed up", "INSTALL PLUGIN clone SONAME 'mysql_clone.so'")...)
 	}
+	outside, err := t.server.FilesElsewhere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(outside) > 0 {
+		f := t.finding(farm.Blocker, fmt.Sprintf("a clone writes %s to paths outside of its data directory, and the backup would not have them: %s", farm.Counted(len(outside), "tablespace"), farm.Some(outside)),
+			"ALTER TABLE ... TABLESPACE innodb_file_per_table brings a table of a general tablespace home, CREATE TABLE ... LIKE without DATA DIRECTORY any other, DROP UNDO TABLESPACE removes undo logs; or back up with --kind logical")
+		f[0].Names = outside
+		out = append(out, f...)
+	}
 	names, err := t.otherEngines(ctx)
 	if len(names) > 0 {
 		f := t.finding(farm.Blocker, fmt.Sprintf("a clone would have %s without their rows, because InnoDB does not have them: %s", farm.Counted(len(names), "table"), farm.Some(names)), "ALTER TABLE ... ENGINE=InnoDB")

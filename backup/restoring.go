@@ -243,7 +243,7 @@ func (r *restoring) damaged(ctx context.Context, b catalogue.Backup, failed erro
 var elsewhere = []string{"log_bin_index", "relay_log", "relay_log_index", "relay_log_info_file", "master_info_file", "innodb_data_home_dir", "innodb_log_group_home_dir",
 	"innodb_undo_directory", "innodb_temp_data_file_path", "innodb_tmpdir", "aria_log_dir_path", "general_log_file", "slave_load_tmpdir", "init_file",
 	"innodb_buffer_pool_filename", "rocksdb_datadir", "rocksdb_wal_dir", "server_audit_file_path", "sql_error_log_filename", "log_slow_query_file",
-	"innodb_doublewrite_dir", "innodb_temp_tablespaces_dir", "replica_load_tmpdir", "mysqlx_socket", "admin_address"}
+	"innodb_directories", "innodb_doublewrite_dir", "innodb_temp_tablespaces_dir", "replica_load_tmpdir", "mysqlx_socket", "admin_address"}
 
 // options is the option file of a restored instance: that of the one that was backed up, in a place of its own.
 func (o restoreOrder) options() []byte {

@@ -145,6 +145,15 @@ func (s *Server) CanClone(ctx context.Context) (string, error) {
 	return "", nil
 }
 
+// FilesElsewhere are the tablespaces with files outside of the data directory: tables with DATA DIRECTORY, general and undo tablespaces with a path. A clone puts those files at the same paths of
+// its own host, and not into its data directory. Those that options place (the system tablespace, the server's own undo logs) are put where the clone's options say.
+func (s *Server) FilesElsewhere(ctx context.Context) ([]string, error) {
+	records, err := s.records(ctx, `SELECT CONCAT(TABLESPACE_NAME, ' (', FILE_NAME, ')') AS file FROM information_schema.FILES
+		WHERE ENGINE = 'InnoDB' AND FILE_TYPE IN ('TABLESPACE', 'UNDO LOG') AND LEFT(FILE_NAME, 1) = '/' AND LEFT(FILE_NAME, CHAR_LENGTH(@@GLOBAL.datadir)) <> @@GLOBAL.datadir
+		AND (TABLESPACE_NAME LIKE '%/%' OR LEFT(TABLESPACE_NAME, 7) <> 'innodb_') ORDER BY 1`)
+	return Column(records, "file"), err
+}
+
 // FreshStatements make the account on a server that was just initialized, so
 // that Clone can be asked of it; everything is replaced by the donor's then.
 // They hold the password, and whoever is root on that host reads it there: as

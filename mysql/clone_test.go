@@ -1,6 +1,8 @@
 package mysql
 
 import (
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,5 +42,25 @@ func TestLimitOfAClone(t *testing.T) {
 		must(t, err)
 	case <-time.After(patience):
 		t.Fatalf("it did not end within %v of having no limit", patience)
+	}
+}
+
+// A clone writes what lies outside of the data directory to the same path of its own host; what options place, it places by its own.
+func TestTablespacesOutsideOfTheDataDirectory(t *testing.T) {
+	turns.One(t, 3)
+	t.Parallel() // it mostly waits
+	i := mariadbtest.Named(t, mariadbtest.MySQL9).Start(t, "s")
+	outside := filepath.Join(i.Dir, "tmp")
+	i.SetOptions("--innodb-directories=" + outside)
+	i.Restart(t)
+	s := open(t, i)
+	if has, err := s.FilesElsewhere(t.Context()); err != nil || len(has) > 0 {
+		t.Fatalf("%q %v", has, err)
+	}
+	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY) DATA DIRECTORY = '"+outside+"'", "CREATE TABLESPACE g ADD DATAFILE '"+outside+"/g.ibd'", "CREATE UNDO TABLESPACE u ADD DATAFILE '"+outside+"/u.ibu'")
+	has, err := s.FilesElsewhere(t.Context())
+	must(t, err)
+	if want := []string{"d/t (" + outside + "/d/t.ibd)", "g (" + outside + "/g.ibd)", "u (" + outside + "/u.ibu)"}; !slices.Equal(has, want) {
+		t.Errorf("%q, want %q", has, want)
 	}
 }

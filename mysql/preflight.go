@@ -224,7 +224,11 @@ func (s *Server) OutsideDatadir(ctx context.Context, vars map[string]string) ([]
 		}
 	}
 	if !strings.Contains(vars["version"], "MariaDB") {
-		return out, nil
+		elsewhere, err := s.FilesElsewhere(ctx)
+		for _, file := range elsewhere {
+			out = append(out, "tablespace "+file)
+		}
+		return out, err
 	}
 	records, err := s.records(ctx, "SELECT NAME AS name, FILENAME AS file FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME NOT LIKE 'innodb_temporary%' ORDER BY 1")
 	if err != nil {
