@@ -114,33 +114,60 @@ func dropConstraint(p Part) (string, error) {
 var gone = map[string]string{"COMMENT": "''", "ROW_FORMAT": "DEFAULT", "KEY_BLOCK_SIZE": "0", "STATS_PERSISTENT": "DEFAULT", "STATS_AUTO_RECALC": "DEFAULT", "STATS_SAMPLE_PAGES": "DEFAULT",
 	"MAX_ROWS": "0", "MIN_ROWS": "0", "AVG_ROW_LENGTH": "0", "CHECKSUM": "0", "DELAY_KEY_WRITE": "0", "PACK_KEYS": "DEFAULT"}
 
-// changeOptions are the options as they should be, and those that go.
+// changeOptions are the options that differ from what they should be, and those that go. What is equal is left out: a server writes a table anew that is told its own engine.
 func changeOptions(is, should string) (string, error) {
-	had, want := optionNames(is), optionNames(should)
-	out := should
-	for _, n := range had {
-		if slices.Contains(want, n) {
+	had, want := optionsOf(is), optionsOf(should)
+	var out []string
+	for _, o := range want {
+		if n := find(had, o.Name); n >= 0 && had[n].Text == o.Text {
 			continue
 		}
-		none, known := gone[n]
+		if strings.HasSuffix(o.Name, "DIRECTORY") {
+			return "", ErrByHand // the server passes it over
+		}
+		out = append(out, o.Text)
+	}
+	for _, o := range had {
+		if find(want, o.Name) >= 0 {
+			continue
+		}
+		none, known := gone[o.Name]
 		if !known {
 			return "", ErrByHand // WITH SYSTEM VERSIONING, page compression: each has words of its own
 		}
-		out = strings.TrimSpace(out + " " + n + "=" + none)
+		out = append(out, o.Name+"="+none)
 	}
-	return out, nil
+	if len(out) == 0 { // the difference is in a comment for some versions
+		return should, nil
+	}
+	return strings.Join(out, " "), nil
 }
 
-var option = lazy.Regexp("(?i)(`?)([A-Z_]+)`?\\s*=|\\b(WITH SYSTEM VERSIONING)\\b")
+var option = lazy.Regexp("(?i)((?:DEFAULT|DATA|INDEX)\\s+)?`?\\b([A-Z_]+)`?\\s*=|\\b(WITH SYSTEM VERSIONING)\\b")
 
-func optionNames(s string) []string {
-	var out []string
-	for _, m := range option().FindAllStringSubmatch(maskText(s), -1) {
-		if m[3] != "" {
-			out = append(out, strings.ToUpper(m[3]))
-		} else {
-			out = append(out, strings.ToUpper(m[2]))
+// optionsOf are the options of a table, each with its name. A collation is part of its character set.
+func optionsOf(s string) []Part {
+	var out []Part
+	masked := maskText(s)
+	at := option().FindAllStringSubmatchIndex(masked, -1)
+	for n, m := range at {
+		end := len(s)
+		if n+1 < len(at) {
+			end = at[n+1][0]
 		}
+		text := strings.TrimSpace(s[m[0]:end])
+		name := "WITH SYSTEM VERSIONING"
+		if m[4] >= 0 {
+			name = strings.ToUpper(masked[m[4]:m[5]])
+		}
+		if name == "DIRECTORY" {
+			name = strings.ToUpper(strings.Fields(text)[0]) + " " + name
+		}
+		if last := len(out) - 1; name == "COLLATE" && last >= 0 && out[last].Name == "CHARSET" {
+			out[last].Text += " " + text
+			continue
+		}
+		out = append(out, Part{name, text})
 	}
 	return out
 }

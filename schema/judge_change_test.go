@@ -93,7 +93,7 @@ func TestUndoAndWhatItWouldLose(t *testing.T) {
 		{with(",\n  KEY `n` (`n`)", ""), "DROP KEY n", "ALTER TABLE `t` ADD KEY `n` (`n`)", ""},
 		{with("KEY `n` (`n`)", "KEY `m` (`n`)"), "RENAME INDEX n TO m", "ALTER TABLE `t` RENAME INDEX `m` TO `n`", ""},
 		{with("KEY `n` (`n`)", "KEY `n` (`n`,`v`)"), "DROP KEY n, ADD KEY n (n, v)", "ALTER TABLE `t` DROP KEY `n`, ADD KEY `n` (`n`)", ""},
-		{small + " COMMENT='x'", "COMMENT='x'", "ALTER TABLE `t` ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci COMMENT=''", ""},
+		{small + " COMMENT='x'", "COMMENT='x'", "ALTER TABLE `t` COMMENT=''", ""},
 		{small + "\n PARTITION BY HASH (`id`)", "PARTITION BY HASH (id)", "ALTER TABLE `t` REMOVE PARTITIONING", ""},
 		{with("DEFAULT 7,", "DEFAULT 7,\n  `c` int(11) DEFAULT NULL,"), "ADD c INT", "", "the values of column c"},
 		{with(",\n  `n` int(11) DEFAULT 7", "", ",\n  KEY `n` (`n`)", ""), "DROP n", "", "the values of column n"},

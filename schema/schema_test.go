@@ -159,3 +159,21 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A server writes a table anew when it is told its own engine again: a comment alone must not do that.
+func TestOptionsThatAreEqualAreLeftOut(t *testing.T) {
+	const columns = "CREATE TABLE `t` (\n  `a` int(11) DEFAULT NULL\n) "
+	for _, c := range []struct{ is, should, want string }{
+		{"ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='x, ENGINE=y'", "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", "COMMENT=''"},
+		{"ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin WITH SYSTEM VERSIONING", "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=COMPACT COMMENT='it''s' WITH SYSTEM VERSIONING", "ROW_FORMAT=COMPACT COMMENT='it''s'"},
+		{"ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci", "DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci"},
+		{"ENGINE=InnoDB DEFAULT CHARSET=latin1 DATA DIRECTORY='/a' `PAGE_COMPRESSED`=1", "ENGINE=InnoDB DEFAULT CHARSET=latin1 COMMENT='c' DATA DIRECTORY='/a' `PAGE_COMPRESSED`=1", "COMMENT='c'"},
+		{"ENGINE=InnoDB DEFAULT CHARSET=latin1", "ENGINE=InnoDB DEFAULT CHARSET=latin1 `PAGE_COMPRESSED`=1", "`PAGE_COMPRESSED`=1"},
+		{"ENGINE=InnoDB DEFAULT CHARSET=latin1 DATA DIRECTORY='/a'", "ENGINE=InnoDB DEFAULT CHARSET=latin1 DATA DIRECTORY='/b'", ""},
+	} {
+		got, err := Alter(read(t, columns+c.is), read(t, columns+c.should))
+		if (err != nil) != (c.want == "") || err == nil && got != "ALTER TABLE `t`\n  "+c.want {
+			t.Errorf("%s becomes %s by %q: %v", c.is, c.should, got, err)
+		}
+	}
+}
