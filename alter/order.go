@@ -26,7 +26,7 @@ type order struct {
 	Pair   farm.PairName `json:"pair"`
 	First  sides.Order   `json:"first"`            // leaves first; of a pair with one writer a replica
 	Second *sides.Order  `json:"second,omitempty"` // nil: nobody else
-	Others []sides.Order `json:"others,omitempty"` // further replicas, where they are out for as long as the second applies nothing
+	Others []sides.Order `json:"others,omitempty"` // further replicas, where they are out for as long as the second applies nothing, or get the change through the binary log
 }
 
 func (o order) isHeld() bool {
@@ -197,7 +197,7 @@ func (a *Act) orders(key string, p plan.Pair) ([]order, error) {
 		for _, o := range others {
 			out = append(out, order{Runbook: replicaAlone, Key: key, Pair: p.Pair, First: o})
 		}
-	case plan.HeldReplicas:
+	case plan.HeldReplicas, plan.Logged:
 		main.Others = others
 	}
 	return append(out, main), nil

@@ -10,6 +10,7 @@ import (
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/sides"
+	"stowage/swing"
 )
 
 // Questions are asked in this order, all of them, behind those about sides that leave.
@@ -18,6 +19,7 @@ var questions = []act.Question[*work]{
 	{Name: "privileges", Look: askPrivileges},
 	{Name: "fence", Look: askFence},
 	{Name: "log", Look: askLog},
+	{Name: "replication", Look: askReplicas},
 	{Name: "readers", Look: askReaders},
 	{Name: "relay-log", Look: askRelayLog},
 	{Name: "room", Look: askRoom},
@@ -97,6 +99,27 @@ func askLog(ctx context.Context, w *work) (found []farm.Finding, err error) {
 		}
 		if is["binlog_format"] != "ROW" {
 			found = append(found, sides.Blocker(string(s.Leaves.Name()), "binlog_format is "+is["binlog_format"]+", must be ROW", "SET GLOBAL binlog_format = ROW, and in its option file; sessions keep the old one until they end"))
+		}
+	}
+	return found, nil
+}
+
+// askReplicas: a statement of the binary log reaches replicas whose replication runs.
+func askReplicas(ctx context.Context, w *work) (found []farm.Finding, err error) {
+	if w.order.Runbook != plan.Logged || w.second == nil {
+		return nil, nil
+	}
+	for _, s := range append([]*side{w.second}, w.others...) {
+		r, err := s.Leaves.Replication(ctx)
+		if err != nil {
+			return nil, err
+		}
+		peer := swing.Peer{Name: string(s.Leaves.Name()), Server: s.Leaves, Facts: mysql.Facts{Replication: r}}
+		found = append(found, swing.AskFollows(peer, w.first.Leaves, "")...)
+		found = append(found, swing.AskHealthy(peer)...)
+		for _, f := range swing.AskUnfiltered(peer, "the ALTER may not reach it") {
+			f.Severity, f.Remedy = farm.Warning, "the run waits until it has the new tables; where its filters leave one out, change that one there yourself"
+			found = append(found, f)
 		}
 	}
 	return found, nil

@@ -69,13 +69,26 @@ func (w *work) quick(f plan.Form) string {
 	return f.Change.With(f.Algorithm, lock, -1, w.mariadb)
 }
 
-// awaitReplicas waits until the replica of a pair with one writer has the tables, too.
+// awaitReplicas waits until the replicas of a pair with one writer have the tables, too.
 func (w *work) awaitReplicas(ctx context.Context, want state) error {
 	if w.order.Runbook != plan.Logged || w.second == nil {
 		return nil
 	}
-	for deadline := time.Now().Add(w.second.Settings.CatchUp); ; {
-		now, err := w.look(ctx, w.second.Leaves)
+	for _, s := range append([]*side{w.second}, w.others...) {
+		if err := w.awaitReplica(ctx, s, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toldEvery is how often a wait for a replica says what it waits for.
+const toldEvery = 5 * time.Second
+
+func (w *work) awaitReplica(ctx context.Context, s *side, want state) error {
+	told := time.Now()
+	for deadline := time.Now().Add(s.Settings.CatchUp); ; {
+		now, err := w.look(ctx, s.Leaves)
 		if err != nil {
 			return err
 		}
@@ -89,7 +102,11 @@ func (w *work) awaitReplicas(ctx context.Context, want state) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return &farm.Error{Op: "alter", Subject: string(w.second.Leaves.Name()), Err: fmt.Errorf("%w: it lacks the change of %s", mysql.ErrBehind, farm.Counted(lacks, "table")), Hint: "look at its replication; it will be tried again"}
+			return &farm.Error{Op: "alter", Subject: string(s.Leaves.Name()), Err: fmt.Errorf("%w: it lacks the change of %s", mysql.ErrBehind, farm.Counted(lacks, "table")), Hint: "look at its replication; it will be tried again"}
+		}
+		if time.Since(told) > toldEvery {
+			told = time.Now()
+			w.Report(farm.Event{Kind: farm.StepWaiting, Text: fmt.Sprintf("%s lacks the change of %s: %s", s.Leaves.Name(), farm.Counted(lacks, "table"), w.whyBehind(ctx, s))})
 		}
 		select {
 		case <-ctx.Done():
@@ -97,4 +114,20 @@ func (w *work) awaitReplicas(ctx context.Context, want state) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// whyBehind says why a replica does not have a statement of its primary yet.
+func (w *work) whyBehind(ctx context.Context, s *side) string {
+	r, err := s.Leaves.Replication(ctx)
+	switch {
+	case err != nil:
+		return err.Error()
+	case r.Broken() != nil:
+		return r.Broken().Error()
+	case r.Filters != "":
+		return "it filters replication: " + r.Filters
+	case r.BehindOK:
+		return fmt.Sprintf("it is %v behind the primary", r.Behind)
+	}
+	return "it does not receive"
 }
