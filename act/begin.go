@@ -28,6 +28,8 @@ type Proposal struct {
 	Soak          time.Duration
 	// Survey asks everything of what the job touches.
 	Survey func(context.Context, engine.Job) ([]farm.Finding, error)
+	// Blocks reports whether what was found forbids the whole job; nil: any blocker does.
+	Blocks func(engine.Job, []farm.Finding) bool
 	// Remedy is what to do about blockers.
 	Remedy string
 }
@@ -63,7 +65,7 @@ func (a *Act) Begin(ctx context.Context, p Proposal) (store.Run, []farm.Finding,
 	if err != nil {
 		return store.Run{}, findings, err
 	}
-	if farm.Blocks(findings) {
+	if p.blocks(job, findings) {
 		return store.Run{}, findings, Refused(a.Kind.Name, p.Subject, errors.New("preflight found blockers"), p.Remedy)
 	}
 	if a.Dry {
@@ -72,6 +74,13 @@ func (a *Act) Begin(ctx context.Context, p Proposal) (store.Run, []farm.Finding,
 	err = a.write(run, job, approvals, p.Soak, nextServerID)
 	begun = err == nil
 	return run, findings, err
+}
+
+func (p Proposal) blocks(job engine.Job, findings []farm.Finding) bool {
+	if p.Blocks != nil {
+		return p.Blocks(job, findings)
+	}
+	return farm.Blocks(findings)
 }
 
 // write makes the run durable before anything is touched: its server ids are spent before it is recorded, so that no crash can give them

@@ -54,7 +54,7 @@ func (a *Act) Begin(ctx context.Context, w Wish) (store.Run, []farm.Finding, err
 	return a.Act.Begin(ctx, act.Proposal{
 		Name: w.Name, Subject: w.Name,
 		Job:    func(run string) (engine.Job, uint32, error) { return a.takingJob(ctx, run, w, all) },
-		Survey: a.SurveyJob, Remedy: "remedy them, or name the pairs without blockers; nothing was copied",
+		Survey: a.SurveyJob, Blocks: allBlocked, Remedy: "remedy them; nothing was copied",
 	})
 }
 

@@ -50,6 +50,7 @@ type taking struct {
 	order  order
 	memory memory
 	server *mysql.Server
+	away   bool // it did not answer: nothing more is asked of it
 	from   host.Host
 	to     host.Host     // the vault's
 	copied *mysql.Server // the throw-away server; nil: there is none

@@ -32,8 +32,8 @@ func (t *taking) finding(severity farm.Severity, text, remedy string) []farm.Fin
 // askSource asks whether the server is one that this can copy, and what of it a copy lacks.
 func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 	flavor, err := t.server.Flavor(ctx)
-	if err != nil {
-		return t.finding(farm.Blocker, fmt.Sprintf("it does not answer at %s: %v", t.order.Instance.Dial(), err), "back up its twin: stowage backup run PAIR/SIDE"), nil
+	if t.away = err != nil; t.away {
+		return t.finding(farm.Blocker, fmt.Sprintf("it does not answer at %s: %v", t.order.Instance.Dial(), err), t.another()), nil
 	}
 	if flavor.ClonesItself() != isClone(t.order.Backup) && t.order.Backup.IsPhysical() {
 		return t.finding(farm.Blocker, fmt.Sprintf("the server is %s; it did not answer when this run was planned, and the plan assumed %s", flavor, flavorOf(t.order.Backup).Vendor), "plan the backup again: stowage backup run"), nil
@@ -66,6 +66,19 @@ func askSource(ctx context.Context, t *taking) (out []farm.Finding, err error) {
 	return out, err
 }
 
+// another says how to back up the same rows from another server.
+func (t *taking) another() string {
+	b := t.order.Backup
+	if pair, ok := t.act.Farm.Pair(b.Pair); ok {
+		for _, side := range pair.SideNames() {
+			if side != b.Side {
+				return fmt.Sprintf("start it, or back up another side of the pair: stowage backup run %s/%s", b.Pair, side)
+			}
+		}
+	}
+	return "start it, and then: stowage backup run " + string(b.Pair)
+}
+
 // otherEngines are tables of other engines than InnoDB, with their engines.
 func (t *taking) otherEngines(ctx context.Context) ([]string, error) {
 	unfit, err := t.server.Uncopyable(ctx)
@@ -84,6 +97,9 @@ func (t *taking) otherEngines(ctx context.Context) ([]string, error) {
 
 // askAccount asks whether the account that copies may do that.
 func askAccount(ctx context.Context, t *taking) ([]farm.Finding, error) {
+	if t.away {
+		return nil, nil
+	}
 	ask := t.server.BackupFault
 	if !t.order.Backup.IsPhysical() {
 		ask = t.server.DumpFault

@@ -42,5 +42,8 @@ func (a *app) backupDry(d *session.Session, backing *backup.Act, w backup.Wish, 
 		}
 		return errors.Join(t.Flush(), windowText(to, "as full copies, on paper", out.Window, 20), out.writeText(to))
 	}, a.afterDry(refused, findings)...)
+	if refused == nil && out.Blockers > 0 {
+		refused = farm.ErrFindings // the others can begin
+	}
 	return errors.Join(err, refused)
 }

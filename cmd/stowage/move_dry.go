@@ -77,8 +77,11 @@ func (p preflightAnswer) writeText(w io.Writer) error {
 		return err
 	}
 	word := "it can begin"
-	if !p.Ready {
+	switch {
+	case !p.Ready:
 		word = "it would be refused"
+	case p.Blockers > 0: // each lane is by itself
+		word = "what has no blocker can begin"
 	}
 	_, err := fmt.Fprintf(w, "%s %s: %s, %s, %s: %s; nothing was touched\n", p.verb, p.Plan, farm.Counted(p.Blockers, "blocker"), farm.Counted(p.Warnings, "warning"), farm.Counted(p.Notes, "note"), word)
 	return err
