@@ -42,21 +42,25 @@ func (a *Act) BeginRestore(ctx context.Context, w RestoreWish) (store.Run, []far
 	if err != nil {
 		return store.Run{}, nil, err
 	}
-	name := strings.ReplaceAll(w.Backups[0], "/", "-")
+	name := flat(w.Backups[0])
 	if len(w.Backups) > 1 {
 		name = farm.Counted(len(w.Backups), "backup")
 	}
 	book := "restore"
 	switch {
 	case w.Verify:
-		book, name = verify, "verify "+name
+		book, name = verify, verifying+name
 	case w.Side != "":
 		book, name = asSide, fmt.Sprintf("%s as side %s", name, w.Side)
 	case w.Extract != nil:
 		book, name = extract, w.Extract.Schema+" of "+name
 	}
+	var blocks func(engine.Job, []farm.Finding) bool
+	if w.Verify {
+		blocks = allBlocked // each proof is by itself
+	}
 	return a.Act.Begin(ctx, act.Proposal{
-		Name: strings.ReplaceAll(name, " ", "-"), Subject: name,
+		Name: strings.ReplaceAll(name, " ", "-"), Subject: name, Blocks: blocks,
 		Job: func(run string) (engine.Job, uint32, error) {
 			job, id, err := a.restoreJob(ctx, run, book, w, all)
 			return job, id, err
@@ -64,6 +68,11 @@ func (a *Act) BeginRestore(ctx context.Context, w RestoreWish) (store.Run, []far
 		Survey: a.SurveyJob, Remedy: "remedy them; nothing was made",
 	})
 }
+
+// verifying begins the subject of a run that proves one backup.
+const verifying = "verify "
+
+func flat(id string) string { return strings.ReplaceAll(id, "/", "-") }
 
 // restoreJob is a lane for each backup.
 func (a *Act) restoreJob(ctx context.Context, run, runbook string, w RestoreWish, all []catalogue.Backup) (engine.Job, uint32, error) {
@@ -220,13 +229,19 @@ func (a *Act) liveFor(o *restoreOrder) error {
 	return nil
 }
 
-// Newest is the backup of that name, or the newest physical one of an instance, or of a pair, that is not damaged and lies before a moment; ok is false where there is none.
+// Newest is the backup of that name, or the newest physical one of an instance, or of a pair, that can be restored and lies before a moment; ok is false where there is none.
 func Newest(all []catalogue.Backup, of string, until Until) (found catalogue.Backup, ok bool) {
+	broken := map[string]bool{} // also those whose base is damaged or missing
+	for _, c := range catalogue.Chains(all) {
+		for _, b := range c.Broken {
+			broken[b.ID] = true
+		}
+	}
 	for _, b := range all {
 		if b.ID == of {
 			return b, true
 		}
-		if (string(b.Instance) == of || string(b.Pair) == of) && b.Damaged == "" && b.IsPhysical() && until.isAfter(b) && (!ok || b.At.After(found.At)) {
+		if (string(b.Instance) == of || string(b.Pair) == of) && !broken[b.ID] && b.IsPhysical() && until.isAfter(b) && (!ok || b.At.After(found.At)) {
 			found, ok = b, true
 		}
 	}

@@ -137,23 +137,44 @@ func (a *app) dueVerify(ctx context.Context, d *session.Session) (found, error) 
 	if err != nil {
 		return found{}, err
 	}
+	f := found{}
 	if run.ID == "" {
-		all, err := kept.All(d.Store)
-		if err != nil {
-			return found{}, err
+		if run, f.findings, err = beginProof(ctx, d, restoring); err != nil {
+			return f, err
 		}
-		b, ok := backup.LeastProven(d.Farm, all)
-		if !ok {
-			return found{said: "there is no backup yet"}, nil
-		}
-		if err := d.Turn(ctx, "verification of "+b.ID); err != nil {
-			return found{}, err
-		}
-		var findings []farm.Finding
-		if run, findings, err = restoring.BeginRestore(ctx, backup.RestoreWish{Backups: []string{b.ID}, Verify: true, Until: backup.Until{End: true}}); err != nil {
-			return found{findings: findings}, err
+		if run.ID == "" {
+			f.said = "there is no backup yet"
+			return f, nil
 		}
 	}
 	s, err := a.carry(ctx, restoring.Act, run)
-	return found{said: fmt.Sprintf("%s: %d of %s done", run.ID, s.Moved, farm.Counted(s.Sides, "restore"))}, err
+	f.said = fmt.Sprintf("%s: %d of %s done", run.ID, s.Moved, farm.Counted(s.Sides, "restore"))
+	return f, err
+}
+
+// beginProof begins with the first backup that nothing forbids to verify: one whose live server is away does not keep the others unproven. The zero run: there is none.
+func beginProof(ctx context.Context, d *session.Session, restoring *backup.Act) (run store.Run, said []farm.Finding, err error) {
+	all, err := kept.All(d.Store)
+	if err != nil {
+		return run, nil, err
+	}
+	runs, err := d.Store.Runs(backup.Restore)
+	if err != nil {
+		return run, nil, err
+	}
+	for _, b := range backup.LeastProven(d.Farm, all, runs) {
+		if err := d.Turn(ctx, "verification of "+b.ID); err != nil {
+			return run, said, err
+		}
+		var findings []farm.Finding
+		run, findings, err = restoring.BeginRestore(ctx, backup.RestoreWish{Backups: []string{b.ID}, Verify: true, Until: backup.Until{End: true}})
+		said = append(said, findings...)
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		if !farm.Blocks(findings) {
+			said = append(said, farm.Finding{Check: "backup-unproven", Severity: farm.Warning, Subject: string(b.Pair), Text: b.ID + " cannot be verified now: " + err.Error(), Remedy: farm.Hint(err)})
+		}
+	}
+	return run, said, err
 }
