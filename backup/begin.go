@@ -31,7 +31,7 @@ type Wish struct {
 	Kind catalogue.Kind
 	// Shards are what logical backups have, by pair; pairs that are not in it have all of their shards.
 	Shards map[farm.PairName][]farm.ShardName
-	// OnlyDue leaves out pairs of which farm.yaml does not ask for a backup yet.
+	// OnlyDue leaves out pairs of which farm.yaml does not ask for a backup yet, and those that another run has claimed (Left).
 	OnlyDue bool
 	Now     time.Time
 }
@@ -79,6 +79,12 @@ func (a *Act) takingJob(ctx context.Context, run string, w Wish, all []catalogue
 		job.Budgets[token] = act.StreamsPerHost
 		job.Lanes = append(job.Lanes, engine.Lane{Name: string(o.Backup.Pair), Holds: []string{token},
 			Parts: []engine.Part{{Subject: string(o.Backup.Instance), Args: args, Steps: book.EngineSteps()}}})
+	}
+	a.left = nil
+	if w.OnlyDue {
+		if a.left, err = a.Around(&job); err != nil {
+			return job, 0, err
+		}
 	}
 	job.Spares = len(job.Lanes) // one that fails does not stop the others
 	goals, err := act.Goals(a.Session)

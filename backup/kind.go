@@ -33,7 +33,8 @@ type Act struct {
 	settings swing.Settings
 	edited   *host.Editor
 
-	planned []Planned // by the last Begin
+	planned []Planned  // by the last Begin
+	left    []act.Left // by the last Begin
 }
 
 // NewAct makes backups what an act carries out, in a session that is prepared.

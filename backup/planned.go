@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"stowage/act"
 	"stowage/backup/catalogue"
 	"stowage/farm"
 )
@@ -22,6 +23,9 @@ type Planned struct {
 
 // Planned says what the last Begin was about to copy, also where it was Dry, or refused.
 func (a *Act) Planned() []Planned { return a.planned }
+
+// Left are the pairs that are due and were left out by the last Begin, because other runs have claimed them.
+func (a *Act) Left() []act.Left { return a.left }
 
 func (o order) planned() Planned {
 	b := o.Backup

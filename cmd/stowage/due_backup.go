@@ -15,6 +15,7 @@ import (
 	"stowage/farm"
 	"stowage/session"
 	"stowage/store"
+	"stowage/workspace"
 )
 
 // leastVerify is how often a backup is verified at most.
@@ -79,32 +80,63 @@ func (a *app) dueLogical(ctx context.Context, d *session.Session) (found, error)
 }
 
 func (a *app) dueBackupsOf(ctx context.Context, d *session.Session, kind catalogue.Kind) (found, error) {
+	if f, err := a.finishBackups(ctx, d); err != nil {
+		return f, err
+	}
+	backing, err := a.backingOf(d, false)
+	if err != nil {
+		return found{}, err
+	}
+	if err := d.Turn(ctx, "backups that are due"); err != nil {
+		return found{}, err
+	}
+	w := backup.Wish{Name: "due", Kind: kind, OnlyDue: true, Now: time.Now()}
+	for _, p := range d.Farm.Pairs {
+		w.Pairs = append(w.Pairs, p.Name)
+	}
+	run, findings, err := backing.Begin(ctx, w)
+	if err != nil {
+		return found{findings: findings}, err
+	}
+	if run.ID == "" {
+		return found{said: "every pair has a backup that is new enough"}, nil
+	}
+	s, err := a.carry(ctx, backing.Act, run)
+	return carried(run, s, "instance"), errors.Join(err, leftOut(backing.Left()))
+}
+
+// finishBackups carries a run to its end that was cut short. It may have been about other pairs, or another kind of backups, than those that are due.
+func (a *app) finishBackups(ctx context.Context, d *session.Session) (found, error) {
 	backing, err := a.backingOf(d, false)
 	if err != nil {
 		return found{}, err
 	}
 	run, err := a.cutShort(ctx, d, backing.Act, backup.Backup)
-	if err != nil {
+	if held := (*workspace.Held)(nil); errors.As(err, &held) {
+		return found{}, nil // another program carries it: its pairs are claimed
+	}
+	if err != nil || run.ID == "" {
 		return found{}, err
 	}
-	if run.ID == "" {
-		if err := d.Turn(ctx, "backups that are due"); err != nil {
-			return found{}, err
-		}
-		w := backup.Wish{Name: "due", Kind: kind, OnlyDue: true, Now: time.Now()}
-		for _, p := range d.Farm.Pairs {
-			w.Pairs = append(w.Pairs, p.Name)
-		}
-		var findings []farm.Finding
-		if run, findings, err = backing.Begin(ctx, w); err != nil {
-			return found{findings: findings}, err
-		}
-		if run.ID == "" {
-			return found{said: "every pair has a backup that is new enough"}, nil
-		}
-	}
 	s, err := a.carry(ctx, backing.Act, run)
-	return found{said: fmt.Sprintf("%s: %d of %s done", run.ID, s.Moved, farm.Counted(s.Sides, "instance"))}, err
+	return carried(run, s, "instance"), err
+}
+
+func carried(run store.Run, s moveSummary, what string) found {
+	return found{said: fmt.Sprintf("%s: %d of %s done", run.ID, s.Moved, farm.Counted(s.Sides, what))}
+}
+
+// leftOut makes the task due again at the next call where pairs were left out.
+func leftOut(left []act.Left) error {
+	if len(left) == 0 {
+		return nil
+	}
+	var names []string
+	for _, l := range left {
+		names = append(names, l.Lane)
+	}
+	return &farm.Error{Op: "back up", Subject: farm.Some(names), Err: fmt.Errorf("%w: run %s has claimed it; the others are done", farm.ErrRefused, left[0].Run),
+		Hint: "the first call after that run backs it up (stowage status --run " + left[0].Run + ")"}
 }
 
 // cutShort takes up a run of that kind that has not ended; the zero run where there is none.
@@ -148,7 +180,7 @@ func (a *app) dueVerify(ctx context.Context, d *session.Session) (found, error) 
 		}
 	}
 	s, err := a.carry(ctx, restoring.Act, run)
-	f.said = fmt.Sprintf("%s: %d of %s done", run.ID, s.Moved, farm.Counted(s.Sides, "restore"))
+	f.said = carried(run, s, "restore").said
 	return f, err
 }
 
