@@ -115,29 +115,38 @@ func (s *Session) Apply(ctx context.Context, shard farm.ShardName, keys []Key) (
 	return changed, err
 }
 
-// TenantsOf are the tenants of those parents among these that exist, by their places in keys. One that a client has just made or holds is waited for: ErrBusy.
+// TenantsOf are the tenants of those parents among these that exist, by their places in keys, spelled as their own rows have them. A parent without a tenant is left out: nobody reads its carried columns.
+// Two keys may be one parent to the server, by its collation: it has both places. A parent that a client has just made or holds is waited for: ErrBusy.
 func (s *Session) TenantsOf(ctx context.Context, shard farm.ShardName, keys []Key) (map[int]string, error) {
 	var which strings.Builder
 	for n, k := range keys {
-		which.WriteString(" WHEN " + anyOf("p", s.Parent.Key, []Key{k}) + " THEN " + strconv.Itoa(n))
+		which.WriteString(", IF(" + anyOf("p", s.Parent.Key, []Key{k}) + ", " + strconv.Itoa(n) + ", NULL)")
 	}
 	lock := " LOCK IN SHARE MODE"
 	if s.waits {
 		lock = " FOR SHARE NOWAIT"
 	}
-	rows, err := s.conn.QueryContext(ctx, "SELECT CASE"+which.String()+" END, p."+mysql.Ident(s.Parent.Tenant)+" FROM "+at(shard, s.Parent.Table)+" p WHERE "+anyOf("p", s.Parent.Key, keys)+lock)
+	of := "p." + mysql.Ident(s.Parent.Tenant)
+	key := "t." + mysql.Ident(s.Tenant.Key)
+	spelled := "COALESCE((SELECT " + key + " FROM " + at(shard, s.Tenant.Table) + " t WHERE " + key + " = " + of + "), " + of + ")" // the row of the tenant is not locked
+	rows, err := s.conn.QueryContext(ctx, "SELECT CONCAT_WS(','"+which.String()+"), "+spelled+" FROM "+at(shard, s.Parent.Table)+" p WHERE "+anyOf("p", s.Parent.Key, keys)+" AND "+of+" IS NOT NULL"+lock)
 	if err != nil {
 		return nil, busy(s.server.Fail("read tenants", err))
 	}
 	defer rows.Close()
 	out := map[int]string{}
 	for rows.Next() {
-		var n int
-		var tenant string
-		if err := rows.Scan(&n, &tenant); err != nil {
+		var places, tenant string
+		if err := rows.Scan(&places, &tenant); err != nil {
 			return nil, s.server.Fail("read tenants", err)
 		}
-		out[n] = tenant
+		for place := range strings.SplitSeq(places, ",") {
+			n, err := strconv.Atoi(place)
+			if err != nil {
+				return nil, s.server.Fail("read tenants", err)
+			}
+			out[n] = tenant
+		}
 	}
 	return out, busy(s.server.Fail("read tenants", rows.Err()))
 }

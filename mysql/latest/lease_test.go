@@ -3,6 +3,7 @@ package latest
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -98,6 +99,20 @@ func TestApply(t *testing.T) {
 	s.must(s.db.QueryRowContext(t.Context(), "SELECT latest_size FROM fs1.files WHERE file_id = 2").Scan(&size))
 	if size != 4711 {
 		t.Errorf("size %d is carried, want 4711", size)
+	}
+}
+
+// Two spellings of a key are one parent, each of them has its tenant as the tenant's own row spells it, and a parent of no tenant holds up nobody.
+func TestTenantsOfTextKeys(t *testing.T) {
+	s := leased(t)
+	s.build("CREATE TABLE shops (shop VARCHAR(20) PRIMARY KEY) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+		"CREATE TABLE orders (code VARCHAR(20), line INT, shop VARCHAR(20) NULL, PRIMARY KEY (code, line)) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+		"INSERT INTO shops VALUES ('Acme')", "INSERT INTO orders VALUES ('a', 1, 'ACME'), ('b', 1, NULL), ('c', 1, 'gone'), ('c', 2, 'acme')")
+	x := s.session()
+	x.Tenant, x.Parent = spec.Tenant{Table: "shops", Key: "shop"}, spec.Parent{Table: "orders", Tenant: "shop", Key: []string{"code", "line"}}
+	got, err := x.TenantsOf(t.Context(), "fs1", []Key{{"'A'", "1"}, {"'b'", "1"}, {"'a'", "1"}, {"'x'", "1"}, {"'c'", "1"}, {"'C'", "2"}})
+	if want := map[int]string{0: "Acme", 2: "Acme", 4: "gone", 5: "Acme"}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("tenants %v, %v, want %v", got, err, want)
 	}
 }
 
