@@ -86,7 +86,11 @@ func (r *Reader) mend(ctx context.Context, cause error) error {
 			}
 		}
 		r.isLost = true
-		r.tell("the reader of %s is begun again: %v", r.server.Name(), cause)
+		if mysql.IsPurged(cause) && !isFinal {
+			r.tell("%s does not have position %s yet: trying again until a server of the pair has it; if it is a position of another pair, none ever will", r.server.Name(), r.at)
+		} else {
+			r.tell("the reader of %s is begun again: %v", r.server.Name(), cause)
+		}
 		err := r.connect(ctx)
 		if err == nil {
 			return nil

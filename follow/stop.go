@@ -18,10 +18,13 @@ func (f *Follower) explained(err error) error {
 		return f.refuse(found.What)
 	case errors.As(err, &gone):
 		hint := "the changes between are lost for this consumer: start again from a snapshot"
-		if gone.Oldest != nil {
+		switch {
+		case gone.Oldest != nil && len(gone.Oldest) == 0:
+			hint = "the server still has everything that was ever written there, so the position is of another pair, or of a server that was lost: take the position that a snapshot of this shard prints"
+		case gone.Oldest != nil:
 			hint = fmt.Sprintf("start again from a snapshot, or accept the gap: --from %s", gone.Oldest)
 		}
-		return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("position %s is no longer on the server: %w", gone.At, err), Hint: hint}
+		return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("position %s is not on the server: %w", gone.At, err), Hint: hint}
 	}
 	return err
 }
