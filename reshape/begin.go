@@ -182,24 +182,48 @@ func (a *Act) note(spec string, m Member, v latest.Verdict, anew bool) error {
 	return a.Store.ReplaceDocument(recordDocument, recordKey(spec, m), now, r)
 }
 
-// Tenants are all tenants of the shards that a spec is for, in the order of farm.yaml. Where the flags are not there yet, none is set.
-func (a *Act) Tenants(ctx context.Context, sp spec.Spec) (out []Tenant, err error) {
+// Tenants are all tenants of the shards that a spec is for, in the order of farm.yaml. Where the flags are not there yet, none is set. What can be read comes with the error of what cannot.
+func (a *Act) Tenants(ctx context.Context, sp spec.Spec) ([]Tenant, error) {
+	return a.tenantsOf(ctx, sp, func(farm.ShardName) bool { return true })
+}
+
+// tenantsOf are those of some shards of a spec. A pair that does not answer is asked once, and keeps nobody from the tenants of the others.
+func (a *Act) tenantsOf(ctx context.Context, sp spec.Spec, of func(farm.ShardName) bool) (out []Tenant, err error) {
 	shards, err := a.Shards(ctx, sp)
 	if err != nil {
 		return nil, err
 	}
+	var unread error
+	down := map[farm.PairName]bool{}
 	for _, s := range shards {
-		flags, err := a.look(ctx, sp, s.Pair, s.Shard)
+		if !of(s.Shard) || down[s.Pair.Name] {
+			continue
+		}
+		some, err := a.TenantsIn(ctx, sp, s)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err != nil {
+			down[s.Pair.Name] = !errors.Is(err, farm.ErrInput) // else it is the shard that cannot be read
+			unread = errors.Join(unread, fmt.Errorf("the tenants of pair %s were not read: %w", s.Pair.Name, err))
+		}
+		out = append(out, some...)
+	}
+	return out, unread
+}
+
+// TenantsIn are the tenants of one shard.
+func (a *Act) TenantsIn(ctx context.Context, sp spec.Spec, s Served) (out []Tenant, err error) {
+	flags, err := a.look(ctx, sp, s.Pair, s.Shard)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range flags {
+		t := Tenant{Shard: s.Shard, Pair: s.Pair.Name, Flags: f}
+		if t.Record, err = a.record(sp.Name, t.Member()); err != nil {
 			return nil, err
 		}
-		for _, f := range flags {
-			t := Tenant{Shard: s.Shard, Pair: s.Pair.Name, Flags: f}
-			if t.Record, err = a.record(sp.Name, t.Member()); err != nil {
-				return nil, err
-			}
-			out = append(out, t)
-		}
+		out = append(out, t)
 	}
 	return out, nil
 }

@@ -160,14 +160,14 @@ func (a *Act) compareKeys(ctx context.Context, sp spec.Spec, shape latest.Shape,
 			return err
 		}
 		out.Parents += len(some)
-		for tenant, v := range wrong {
+		for tenant := range wrong {
 			t := Tenant{Shard: shard, Pair: pair.Name, Flags: latest.Flags{ID: tenant, Migrated: true, Active: true}}
 			again, err := a.Verify(ctx, sp, t) // where it is served; this server may have been another
 			if err != nil && !errors.Is(err, latest.ErrNoTenant) {
 				return err
 			}
 			if again.Mismatches > 0 {
-				out.Wrong[t.Member()] = wrongText(v)
+				out.Wrong[t.Member()] = wrongText(again)
 			}
 		}
 	}
@@ -188,12 +188,12 @@ func verifyKeys(ctx context.Context, s *latest.Session, shard farm.ShardName, so
 
 // compareAll compares every migrated tenant of a shard.
 func (a *Act) compareAll(ctx context.Context, sp spec.Spec, shard farm.ShardName, out *Changed) error {
-	all, err := a.Tenants(ctx, sp)
+	all, err := a.tenantsOf(ctx, sp, func(s farm.ShardName) bool { return s == shard })
 	if err != nil {
 		return err
 	}
 	for _, t := range all {
-		if t.Shard != shard || !t.Migrated && !t.Active {
+		if !t.Migrated && !t.Active {
 			continue
 		}
 		v, err := a.Verify(ctx, sp, t)

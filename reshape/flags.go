@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"stowage/farm"
@@ -15,12 +16,10 @@ import (
 
 // What is done with flags outside of runs. Each takes a moment, and whoever is in doubt may say it again.
 
-// Chosen are the tenants of these names, TENANT or SHARD/TENANT, in the order of farm.yaml; no names: those for which also is true.
+// Chosen are the tenants of these names, TENANT or SHARD/TENANT, in the order of farm.yaml; no names: those for which also is true. Those that were found come with the error of a pair that cannot be read:
+// a tenant can be sent back while another pair is down.
 func (a *Act) Chosen(ctx context.Context, sp spec.Spec, names []string, also func(Tenant) bool) ([]Tenant, error) {
-	all, err := a.Tenants(ctx, sp)
-	if err != nil {
-		return nil, err
-	}
+	all, unread := a.tenantsOf(ctx, sp, a.namedBy(sp, names))
 	var out []Tenant
 	for _, t := range all {
 		if slices.Contains(names, t.ID) || slices.Contains(names, t.Member().String()) || len(names) == 0 && also(t) {
@@ -28,11 +27,26 @@ func (a *Act) Chosen(ctx context.Context, sp spec.Spec, names []string, also fun
 		}
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(out, func(t Tenant) bool { return name == t.ID || name == t.Member().String() }) {
+		if unread == nil && !slices.ContainsFunc(out, func(t Tenant) bool { return name == t.ID || name == t.Member().String() }) {
 			return nil, &farm.Error{Op: Name, Subject: sp.Name, Err: fmt.Errorf("%w: no shard of the spec has a tenant %s", farm.ErrInput, name), Hint: "stowage reshape status lists them"}
 		}
 	}
-	return out, nil
+	return out, unread
+}
+
+// namedBy says which shards can have tenants of these names: where each is SHARD/TENANT, only those shards.
+func (a *Act) namedBy(sp spec.Spec, names []string) func(farm.ShardName) bool {
+	in := map[farm.ShardName]bool{}
+	for _, p := range a.Farm.Pairs {
+		for _, s := range p.Shards {
+			in[s.Name] = sp.Takes(s.Name) && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, string(s.Name)+"/") })
+		}
+	}
+	all := len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
+		shard, _, _ := strings.Cut(name, "/")
+		return !in[farm.ShardName(shard)]
+	})
+	return func(s farm.ShardName) bool { return all || in[s] }
 }
 
 // Off sends a tenant back to its children, at once.

@@ -50,6 +50,9 @@ func askSpec(ctx context.Context, w *work) (found []farm.Finding, err error) {
 				if err := shape.Understood(ctx, server, shard); err != nil {
 					problems = append(problems, spec.Problem{Line: w.wave.Spec.Line("child.counts"), Text: err.Error()})
 				}
+				if _, err := shape.Keys(ctx, server, shard); n == 0 && err != nil { // stowage due could not compare what is written, nor an applier apply it
+					problems = append(problems, spec.Problem{Line: w.wave.Spec.Line("child"), Text: "its changes cannot be read out of the binary log: " + err.Error()})
+				}
 			}
 			for _, p := range problems {
 				f := sides.Blocker(fmt.Sprintf("%s:%d", w.wave.Spec.File, p.Line), fmt.Sprintf("shard %s: %s", shard, p.Text), "correct the spec, or the table")

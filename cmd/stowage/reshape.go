@@ -194,16 +194,16 @@ func (a *app) reshapeStatusCommand() *cobra.Command {
 				return err
 			}
 			defer d.Close()
-			all, err := going.Tenants(c.Context(), s)
-			if err != nil {
-				return err
+			all, unread := going.Tenants(c.Context(), s)
+			if len(all) == 0 && unread != nil {
+				return unread
 			}
 			lags, err := going.Lags(c.Context(), s)
 			if err != nil {
 				return err
 			}
 			state := reshapeState{1, s.Name, append([]reshape.Tenant{}, all...), lags}
-			return a.emit(state, state.writeText, state.next(a)...)
+			return errors.Join(a.emit(state, state.writeText, state.next(a)...), unread)
 		},
 	}
 }
@@ -345,9 +345,9 @@ func (a *app) eachTenant(ctx context.Context, name string, given []string, also 
 		return err
 	}
 	defer d.Close()
-	chosen, err := going.Chosen(ctx, s, given, also)
-	if err != nil {
-		return err
+	chosen, unread := going.Chosen(ctx, s, given, also)
+	if len(chosen) == 0 && unread != nil {
+		return unread
 	}
 	told, wrong := []toldTenant{}, error(nil)
 	for _, t := range chosen {
@@ -386,5 +386,5 @@ func (a *app) eachTenant(ctx context.Context, name string, given []string, also 
 		}
 		return nil
 	}, a.cmd("reshape status %s", s.Name))
-	return errors.Join(err, wrong)
+	return errors.Join(err, wrong, unread)
 }
