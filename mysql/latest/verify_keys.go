@@ -78,7 +78,7 @@ func (s Shape) Keys(ctx context.Context, server *mysql.Server, shard farm.ShardN
 		}
 	}
 	if len(k.plain) < 2 {
-		return nil, fmt.Errorf("%w: shard %s has not both tables of the spec", farm.ErrRefused, shard)
+		return nil, fmt.Errorf("%w: shard %s has not both tables of the spec, or one is system-versioned", farm.ErrRefused, shard)
 	}
 	return k, nil
 }
