@@ -65,7 +65,7 @@ func (s Spec) Check(t Tables) []Problem {
 	c := &checking{Spec: s, tables: t}
 	for _, x := range []struct{ key, table string }{{"tenant.table", s.Tenant.Table}, {"parent.table", s.Parent.Table}, {"child.table", s.Child.Table}} {
 		if at, ok := t[x.table]; !ok {
-			c.fault(x.key, "there is no table %s", x.table)
+			c.fault(x.key, "there is no table %s, or it is a view, or keeps a history of its rows (system versioning)", x.table)
 		} else if at.Engine != "InnoDB" {
 			c.fault(x.key, "table %s is %s, must be InnoDB: a flag and its rows are checked and set in one transaction", x.table, at.Engine)
 		}
