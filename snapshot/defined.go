@@ -77,6 +77,11 @@ func (c *Chunked) define(ctx context.Context) error {
 
 // follow adds a table whose changes touch parents: by the columns that equal the parent's key, and by those that equal another column of the parent.
 func (c *Chunked) follow(ctx context.Context, table, parent *rows.CopyTable, key []string, by map[string]string) error {
+	for _, column := range table.Columns {
+		if ok, why := column.CanCarry(); !ok {
+			return notChunked(fmt.Sprintf("column %s.%s: %s", table.Name, column.Name, why))
+		}
+	}
 	plain, err := rows.PlainOf(ctx, c.Server, table)
 	if err != nil {
 		return err
@@ -110,7 +115,11 @@ func followed(table *rows.CopyTable, its string, parent *rows.CopyTable, of stri
 	default:
 		return nil
 	}
-	return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: %s", farm.ErrInput, what), Hint: "leave --chunks out: one view takes any key"}
+	return notChunked(what)
+}
+
+func notChunked(what string) error {
+	return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: %s", farm.ErrInput, what), Hint: "leave --chunks out: one view takes any key and any column"}
 }
 
 func typeOf(c rows.CopyColumn) string {

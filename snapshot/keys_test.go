@@ -308,6 +308,7 @@ func TestKeysThatChunksRefuse(t *testing.T) {
 		"ALTER TABLE k_varchar.kids MODIFY k0 VARCHAR(60) COLLATE utf8mb4_bin":                                   "kids.k0 is varchar(60) COLLATE utf8mb4_bin and parents.k0 is varchar(60) COLLATE utf8mb4_unicode_ci; --chunks needs one type and one collation",
 		"ALTER TABLE k_varchar.codes MODIFY code VARCHAR(20) CHARACTER SET latin1":                               "codes.code is varchar(20) COLLATE latin1_swedish_ci and parents.code is varchar(20) COLLATE utf8mb4_general_ci",
 		"ALTER TABLE k_varchar.kids MODIFY k0 DECIMAL(9,2)":                                                      "kids.k0 is decimal(9,2); --chunks takes keys of integers",
+		"ALTER TABLE k_varchar.kids ADD COLUMN note TEXT COMPRESSED":                                             "column kids.note: it is a compressed column",
 		"ALTER TABLE k_varchar.parents MODIFY k0 VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL": "--chunks needs one type and one collation",
 	} {
 		t.Run(want, func(t *testing.T) {
