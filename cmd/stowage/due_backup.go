@@ -80,8 +80,9 @@ func (a *app) dueLogical(ctx context.Context, d *session.Session) (found, error)
 }
 
 func (a *app) dueBackupsOf(ctx context.Context, d *session.Session, kind catalogue.Kind) (found, error) {
-	if f, err := a.finishBackups(ctx, d); err != nil {
-		return f, err
+	before, err := a.finishBackups(ctx, d)
+	if err != nil {
+		return before, err
 	}
 	backing, err := a.backingOf(d, false)
 	if err != nil {
@@ -96,13 +97,14 @@ func (a *app) dueBackupsOf(ctx context.Context, d *session.Session, kind catalog
 	}
 	run, findings, err := backing.Begin(ctx, w)
 	if err != nil {
-		return found{findings: findings}, err
+		before.findings = findings
+		return before, err
 	}
 	if run.ID == "" {
-		return found{said: "every pair has a backup that is new enough"}, nil
+		return before.and("every pair has a backup that is new enough"), nil
 	}
 	s, err := a.carry(ctx, backing.Act, run)
-	return carried(run, s, "instance"), errors.Join(err, leftOut(backing.Left()))
+	return before.and(carried(run, s, "instance").said), errors.Join(err, leftOut(backing.Left()))
 }
 
 // finishBackups carries a run to its end that was cut short. It may have been about other pairs, or another kind of backups, than those that are due.
@@ -120,6 +122,15 @@ func (a *app) finishBackups(ctx context.Context, d *session.Session) (found, err
 	}
 	s, err := a.carry(ctx, backing.Act, run)
 	return carried(run, s, "instance"), err
+}
+
+// and adds to what was said.
+func (f found) and(more string) found {
+	if f.said != "" {
+		more = f.said + "; " + more
+	}
+	f.said = more
+	return f
 }
 
 func carried(run store.Run, s moveSummary, what string) found {
