@@ -3,6 +3,9 @@ package alter
 import (
 	"strings"
 	"testing"
+
+	"stowage/alter/plan"
+	"stowage/schema"
 )
 
 // A way back may leave keys in another order, and the table is what it was.
@@ -18,5 +21,16 @@ func TestDiffers(t *testing.T) {
 		if got := differs(x.is, table); (got == "") != (x.want == "") || !strings.HasPrefix(got, x.want) {
 			t.Errorf("%q, should be %q", got, x.want)
 		}
+	}
+}
+
+// A script that takes back what was changed on shards that differ is refused without --mixed; several forms of one definition are no reason for it.
+func TestIsMixed(t *testing.T) {
+	form := func(table, after string) plan.Form {
+		return plan.Form{Change: schema.Change{Table: table}, After: after}
+	}
+	same := []plan.Form{form("a", "x"), form("b", "y"), form("a", "x")}
+	if isMixed(plan.Plan{Forms: same}) || !isMixed(plan.Plan{Forms: append(same, form("b", "z"))}) {
+		t.Error("--mixed is asked for where it is not needed, or the other way round")
 	}
 }

@@ -57,10 +57,25 @@ func (a *Act) wayBack(run store.Run) (*act.Back, error) {
 		return nil, err
 	}
 	command := "stowage alter " + path
+	if isMixed(p) {
+		command += " --mixed"
+	}
 	if a.hasOthers(shards) { // whose tables this run has not changed, and which may be as its script wanted them before
 		command += " --shards " + strings.Join(slices.Sorted(maps.Keys(shards)), ",")
 	}
 	return &act.Back{Script: path, Commands: []string{command}}, nil
+}
+
+// isMixed reports whether a table that is changed has one definition on some shards and another on others: no script is taken for all of them without --mixed.
+func isMixed(p plan.Plan) bool {
+	after := map[string]string{}
+	for _, f := range p.Forms {
+		if was, known := after[f.Change.Table]; known && was != f.After {
+			return true
+		}
+		after[f.Change.Table] = f.After
+	}
+	return false
 }
 
 // hasOthers reports whether the farm has more shards than these.
