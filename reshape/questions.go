@@ -7,6 +7,7 @@ import (
 
 	"stowage/act"
 	"stowage/farm"
+	"stowage/mysql"
 	"stowage/mysql/latest"
 	"stowage/reshape/spec"
 	"stowage/sides"
@@ -32,9 +33,35 @@ func askServers(ctx context.Context, w *work) (found []farm.Finding, err error) 
 	for _, s := range w.servers {
 		if err := s.Answers(ctx); err != nil {
 			found = append(found, sides.Blocker(string(s.Name()), "it does not answer: "+err.Error(), "start it; every server of the pair gets the columns"))
+			continue
+		}
+		closed, err := w.refusesColumns(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		if closed {
+			found = append(found, sides.Blocker(string(s.Name()), "super_read_only is ON, and it refuses the columns, also from Stowage's account", "SET GLOBAL super_read_only = OFF there until the run has ended; read_only stays ON and stops the clients"))
 		}
 	}
 	return found, nil
+}
+
+// refusesColumns reports whether a replica of MySQL is closed to everybody, and something is still to be made there.
+func (w *work) refusesColumns(ctx context.Context, s *mysql.Server) (bool, error) {
+	is, err := s.Variables(ctx, "super_read_only")
+	if err != nil || is["super_read_only"] != "ON" {
+		return false, err
+	}
+	for _, shard := range w.shards() {
+		shape, t, err := w.tables(ctx, s, shard)
+		if err != nil {
+			return false, err
+		}
+		if w.wave.Spec.Keep == spec.Applier || len(shape.AddColumns(t)) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // askSpec: the spec fits the tables of every shard, on every server.
