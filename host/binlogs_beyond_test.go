@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A server of MySQL that was cloned has transactions that its log never had. A copy of it stands at a place when it has all that the log had there, and nothing that came later.
+// A server of MySQL that was cloned has transactions that its log never had. A copy of it belongs to a place when it has all that the log had there, and nothing that came later.
 func TestCopiesWithMoreThanTheLog(t *testing.T) {
 	const own, old = "b9d5a1f0-0000-0000-0000-000000000001", "b9d5a1f0-0000-0000-0000-000000000002"
 	made := time.Unix(1_700_000_000, 0)

@@ -45,7 +45,7 @@ func TestLimitOfAClone(t *testing.T) {
 	}
 }
 
-// A clone writes what lies outside of the data directory to the same path of its own host; what options place, it places by its own.
+// A clone writes what is outside of the data directory to the same path of its own host; what options place, it places by its own.
 func TestTablespacesOutsideOfTheDataDirectory(t *testing.T) {
 	turns.One(t, 3)
 	t.Parallel() // it mostly waits
