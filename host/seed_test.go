@@ -411,7 +411,7 @@ func TestSeedPointFile(t *testing.T) {
 		t.Errorf("a source without binary log: %v", err)
 	}
 	for text, want := range map[string]string{
-		"bl.000007\t1234\t1-2-3\n": "{bl.000007 1234}", "bl.000007\t1234\n": "{bl.000007 1234}", "bl.000007": "want file and offset", "bl.000007 x": "invalid syntax",
+		"bl.000007\t1234\t1-2-3\n": "{bl.000007 1234 ", "bl.000007\t1234\n": "{bl.000007 1234 ", "bl.000007": "want file and offset", "bl.000007 x": "invalid syntax",
 	} {
 		must(t, os.WriteFile(filepath.Join(i.Datadir, "xtrabackup_binlog_info"), []byte(text), 0o644))
 		at, err := l.Prepare(t.Context(), i)
