@@ -127,7 +127,7 @@ func (p Plan) WriteText(w io.Writer) error {
 	}
 	shown := map[string]bool{}
 	for _, s := range p.Shards {
-		if err := say("  %-16s %-12s %6d tenants, about %s and %d children; the parent's table grows by about %s\n", s.Shard, s.Pair, s.Tenants, farm.Counted(s.Parents, "parent"), s.Children, farm.RoundQuantity(float64(s.Bytes), farm.Disk.Kind())); err != nil {
+		if err := say("  %-16s %-12s %14s, about %s and %s; the parent's table grows by about %s\n", s.Shard, s.Pair, farm.Counted(s.Tenants, "tenant"), farm.Counted(s.Parents, "parent"), farm.CountedAs(s.Children, "child", "children"), farm.RoundQuantity(float64(s.Bytes), farm.Disk.Kind())); err != nil {
 			return err
 		}
 	}

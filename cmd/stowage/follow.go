@@ -125,7 +125,19 @@ func (a *app) followShard(ctx context.Context, c *cobra.Command, f followFlags) 
 		return err
 	}
 	run.Sink = sink
-	return errors.Join(run.Run(ctx), done())
+	return followEnd(errors.Join(run.Run(ctx), done()), f, run.State.Position)
+}
+
+// followEnd says where somebody who stopped it can go on.
+func followEnd(err error, f followFlags, at string) error {
+	if !errors.Is(err, context.Canceled) || errors.Is(err, farm.ErrRefused) {
+		return err
+	}
+	hint := "to go on: --from " + at
+	if f.state != "" {
+		hint = "run the same command again: it continues"
+	}
+	return &farm.Error{Op: "follow", Subject: f.shard, Err: fmt.Errorf("%w behind %s", farm.ErrInterrupted, at), Hint: hint}
 }
 
 // beginning completes a state: what is followed, by which server id, and from where.
