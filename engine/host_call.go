@@ -33,9 +33,10 @@ const (
 	// as well; the agent recognises it.
 	callHeartbeat = 10 * time.Second
 	callLimit     = 24 * time.Hour
-	// callGiveUp is how long a cancelled call is waited for.
-	callGiveUp = 15 * time.Second
-	callLookAt = time.Second
+	// callGiveUp is how long a cancelled call is waited for; callUnheard, one of which nobody heard that it was sent.
+	callGiveUp  = 15 * time.Second
+	callUnheard = 3 * time.Second
+	callLookAt  = time.Second
 )
 
 // callRetry has a call delivered again for as long as its asker waits.
@@ -119,8 +120,11 @@ func (a *Asker) Ask(ctx context.Context, queue, id string, request []byte, told 
 		limit = max(time.Second, min(limit, time.Until(deadline)))
 	}
 	call, err := a.send(ctx, message{id, queue, limit, request})
+	if err != nil && ctx.Err() != nil { // it may be at work, though its receipt was not heard
+		gone = a.giveUp(context.WithoutCancel(ctx), a.named(id), callUnheard)
+	}
 	if err != nil {
-		return nil, ctx.Err() == nil, fmt.Errorf("ask %s: %w", queue, err)
+		return nil, gone || ctx.Err() == nil, fmt.Errorf("ask %s: %w", queue, err)
 	}
 	quiet := a.listen(ctx, call, told)
 	var bad error
@@ -133,7 +137,7 @@ func (a *Asker) Ask(ctx context.Context, queue, id string, request []byte, told 
 	})
 	quiet()
 	if ctx.Err() != nil && (err != nil || bad != nil) {
-		return nil, a.giveUp(context.WithoutCancel(ctx), call), fmt.Errorf("ask %s: %w", queue, context.Cause(ctx))
+		return nil, a.giveUp(context.WithoutCancel(ctx), call, callGiveUp), fmt.Errorf("ask %s: %w", queue, context.Cause(ctx))
 	}
 	a.forget(call)
 	if err = cmp.Or(err, bad); err != nil {
@@ -174,6 +178,19 @@ func (a *Asker) send(ctx context.Context, m message) (call underway, err error) 
 	return w.send(ctx, m)
 }
 
+// named is a call that may have been sent, by its id.
+func (a *Asker) named(id string) underway {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.worker != nil {
+		return workedCall{a.c.temporal.GetWorkflow(context.Background(), callName(id), ""), a.c}
+	}
+	return directCall{a.c.temporal.GetActivityHandle(client.GetActivityHandleOptions{ActivityID: callName(id)}), a.c}
+}
+
+// callName is what the engine calls a call.
+func callName(id string) string { return "call/" + id }
+
 // worked starts the worker of calls that are workflows.
 func (a *Asker) worked() (w *callWorker, err error) {
 	a.mu.Lock()
@@ -193,7 +210,7 @@ type directCall struct {
 
 func (c *Client) sendDirectly(ctx context.Context, m message) (underway, error) {
 	o := client.StartActivityOptions{
-		ID: "call/" + m.id, TaskQueue: m.queue, ScheduleToCloseTimeout: m.limit, HeartbeatTimeout: callHeartbeat, RetryPolicy: callRetry(),
+		ID: callName(m.id), TaskQueue: m.queue, ScheduleToCloseTimeout: m.limit, HeartbeatTimeout: callHeartbeat, RetryPolicy: callRetry(),
 		ActivityIDReusePolicy: enums.ACTIVITY_ID_REUSE_POLICY_REJECT_DUPLICATE, ActivityIDConflictPolicy: enums.ACTIVITY_ID_CONFLICT_POLICY_USE_EXISTING,
 	}
 	var h client.ActivityHandle
@@ -230,8 +247,8 @@ func (d directCall) forget(ctx context.Context) error {
 }
 
 // giveUp cancels a call and reports whether it is known to have ended.
-func (a *Asker) giveUp(ctx context.Context, call underway) bool {
-	ctx, cancel := context.WithTimeout(ctx, callGiveUp)
+func (a *Asker) giveUp(ctx context.Context, call underway, wait time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	defer a.forget(call)
 	if err := call.cancel(ctx); err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 )
 
 // askers are both ways of sending calls: as activities of their own, and as workflows, for clusters that take no others.
@@ -71,8 +72,8 @@ func TestCallIsAnsweredRefusedAndTold(t *testing.T) {
 // isForgotten reports whether the engine knows a call neither as an activity nor as a workflow.
 func isForgotten(t *testing.T, c *Client, id string) bool {
 	time.Sleep(200 * time.Millisecond) // it takes half a minute, and asking takes a processor
-	_, one := c.temporal.WorkflowService().DescribeActivityExecution(t.Context(), &workflowservice.DescribeActivityExecutionRequest{Namespace: c.opts.Namespace, ActivityId: "call/" + id})
-	_, other := c.temporal.DescribeWorkflowExecution(t.Context(), "call/"+id, "")
+	_, one := c.temporal.WorkflowService().DescribeActivityExecution(t.Context(), &workflowservice.DescribeActivityExecutionRequest{Namespace: c.opts.Namespace, ActivityId: callName(id)})
+	_, other := c.temporal.DescribeWorkflowExecution(t.Context(), callName(id), "")
 	return one != nil && other != nil && isFinal(one) && isFinal(other)
 }
 
@@ -105,6 +106,61 @@ func TestCallIsGivenUp(t *testing.T) {
 		go func() { <-working; cancel() }()
 		if _, gone, err := a.Ask(ctx, "host.h1", way+"-work", []byte("x"), nil); !gone || !errors.Is(err, context.Canceled) {
 			t.Errorf("%s, at work: %v, %v", way, gone, err)
+		}
+		if why := <-told; !errors.Is(why, ErrCallCancelled) {
+			t.Errorf("%s: the answerer was told %v", way, why)
+		}
+	}
+}
+
+// deaf sends calls and hears of none that it was sent, for as long as its asker waits.
+type deaf struct{ client.Client }
+
+func (d deaf) ExecuteActivity(ctx context.Context, o client.StartActivityOptions, activity any, args ...any) (client.ActivityHandle, error) {
+	if _, err := d.Client.ExecuteActivity(ctx, o, activity, args...); err != nil {
+		return nil, err
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (d deaf) ExecuteWorkflow(ctx context.Context, o client.StartWorkflowOptions, workflow any, args ...any) (client.WorkflowRun, error) {
+	if _, err := d.Client.ExecuteWorkflow(ctx, o, workflow, args...); err != nil {
+		return nil, err
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A call that is at work before its asker hears that it was sent is given up, too: it would hold its agent for a day.
+func TestCallWhoseReceiptIsLostIsGivenUp(t *testing.T) {
+	t.Parallel() // it mostly waits
+	_, c := startEngine(t)
+	working, told := make(chan struct{}, 2), make(chan error, 2)
+	stop, _, err := c.Answer("host.h1", func(ctx context.Context, _ Delivery) ([]byte, error) {
+		working <- struct{}{}
+		select {
+		case <-ctx.Done():
+			told <- context.Cause(ctx)
+		case <-time.After(30 * time.Second):
+			told <- errors.New("nothing")
+		}
+		return nil, ctx.Err()
+	}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	lossy := &Client{opts: c.opts, log: c.log, temporal: deaf{c.temporal}}
+	for way, a := range askers(t, c) {
+		a.c = lossy
+		if a.worker != nil {
+			a.worker.c = lossy
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { <-working; cancel() }()
+		if _, _, err := a.Ask(ctx, "host.h1", way+"-unheard", []byte("x"), nil); err == nil {
+			t.Errorf("%s: an answer", way)
 		}
 		if why := <-told; !errors.Is(why, ErrCallCancelled) {
 			t.Errorf("%s: the answerer was told %v", way, why)

@@ -83,7 +83,7 @@ type workedCall struct {
 
 func (w *callWorker) send(ctx context.Context, m message) (underway, error) {
 	o := client.StartWorkflowOptions{
-		ID: "call/" + m.id, TaskQueue: w.queue, WorkflowTaskTimeout: workflowTaskTimeout,
+		ID: callName(m.id), TaskQueue: w.queue, WorkflowTaskTimeout: workflowTaskTimeout,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionTimeout: m.limit + time.Minute,
 	}
