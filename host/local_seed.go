@@ -58,10 +58,15 @@ func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
 		args = append(args, "--incremental-lsn="+strconv.FormatUint(from.Since, 10))
 	}
 	cmd := l.command(ctx, l.backup, args...)
-	said := &lockWatch{locks: func() { hasten(cmd, w) }}
+	said := &backupWatch{locks: func() { hasten(cmd, w) }, kill: func() { _ = cmd.Process.Kill() }} // it may have ended just now
 	cmd.Stderr = said
 	err = pour(cmd, w, from.Gently)
-	if err == nil && !bytes.Contains(said.all, []byte("completed OK!")) {
+	said.stop()
+	switch {
+	case said.ended.Load() && isExit(err):
+		l.log.Warn("mariadb-backup has copied everything and did not end; it was killed, and its copy is whole", "instance", source.Name)
+		err = nil
+	case err == nil && !bytes.Contains(said.all, []byte("completed OK!")):
 		err = errors.New("it ended without saying completed OK")
 	}
 	if err != nil {
@@ -163,7 +168,7 @@ func (login Login) where() (string, error) {
 	return fmt.Sprintf("host=%s\nport=%s\nprotocol=tcp\n", host, port), err
 }
 
-// pour runs a command and writes what it prints to w. The pipe between is as
+// pour runs a command and writes what it prints to w. An error that is an *exec.ExitError says that w has all of that. The pipe between is as
 // large as the kernel gives to everybody, and is emptied in large pieces: with
 // the usual 64 KB both sides wait for each other all the time.
 func pour(cmd *exec.Cmd, w io.Writer, gently bool) error {
@@ -184,7 +189,17 @@ func pour(cmd *exec.Cmd, w io.Writer, gently bool) error {
 	}
 	_, copyErr := io.CopyBuffer(w, struct{ io.Reader }{out}, make([]byte, 256<<10)) // not os.File.WriteTo, whose pieces are small
 	out.Close()                                                                     // nobody listens any more: the command ends
-	return errors.Join(copyErr, cmd.Wait())
+	err = cmd.Wait()
+	if copyErr != nil {
+		err = errors.Join(copyErr, err)
+	}
+	return err
+}
+
+// isExit reports whether err is how a command ended, and nothing else.
+func isExit(err error) bool {
+	_, is := err.(*exec.ExitError) //nolint:errorlint // joined with another it is not
+	return is
 }
 
 // widePipe is the default of /proc/sys/fs/pipe-max-size.

@@ -120,7 +120,7 @@ tier_check() {
 
 # beside is what runs beside tests that wait for servers, and takes what they leave of the processors.
 beside() {
-	go vet ./... && go -C engined vet ./... && raced -p 1 "$@"
+	go vet ./... && go -C engined vet ./... && run_tests engined ./... && raced -p 2 "$@"
 }
 
 tier_test() {
@@ -129,8 +129,7 @@ tier_test() {
 	beside $threaded >"$work/beside" 2>&1 &
 	local beside=$!
 	check "go test, main module" run_tests . -short $(quick | grep -vxF "$threaded" | longest_first)
-	check "go test, engined" run_tests engined ./...
-	check "go vet, and go test -race of packages that start goroutines and no servers, beside the others" told "$work/beside" $beside
+	check "beside the others: go vet, go test in engined, go test -race of packages that start goroutines and no servers" told "$work/beside" $beside
 }
 
 # part NAME: one part of what test-all has besides test.

@@ -256,7 +256,7 @@ func (w *Workspace) Turn(ctx context.Context, purpose string, wait func(*Held)) 
 	for told := false; ; {
 		err := flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			err = writeHeld(file, Held{PID: os.Getpid(), Since: time.Now().Truncate(time.Second), Purpose: purpose})
+			err = writeHeld(file, Held{PID: os.Getpid(), Since: time.Now(), Purpose: purpose})
 		}
 		if err == nil {
 			return func() { _, _ = file.Truncate(0), file.Close() }, nil // emptied: see Died

@@ -21,7 +21,7 @@ func TestAnySecondOutOfARepository(t *testing.T) {
 	time.Sleep(time.Second) // seconds are counted from the next whole one
 	from := time.Now()
 	for range 3 {
-		b := k.F.Start("backup", "binlogs", "--follow", "--every", "200ms")
+		b := k.F.Start("backup", "binlogs", "--follow", "--every", "1s")
 		time.Sleep(2*time.Second + rand.N(4*time.Second))
 		b.Kill()
 	}
