@@ -5,8 +5,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+
+	"stowage/internal/turns"
 )
 
 // Every directory of e2e/long has its row in docs/internals/tests.md and its minutes in
@@ -38,6 +41,26 @@ func TestTableOfTestsHasEveryPart(t *testing.T) {
 			if !has[name] {
 				t.Errorf("%s lacks the part %s", file, name)
 			}
+		}
+	}
+}
+
+// Each heavy test has a turn of its own.
+func TestHeavyTestsHaveTheirTurns(t *testing.T) {
+	out, err := exec.Command("grep", "-rhoE", "--include=*_test.go", `turns\.Heavy\(t, [0-9]+`, ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := map[string]bool{}
+	for _, m := range strings.Fields(strings.ReplaceAll(string(out), "turns.Heavy(t, ", "")) {
+		if has[m] {
+			t.Errorf("two tests have the turn %s", m)
+		}
+		has[m] = true
+	}
+	for i := range turns.Heavies {
+		if !has[strconv.Itoa(i)] {
+			t.Errorf("no test has the turn %d of %d", i, turns.Heavies)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func FuzzParseCalls(f *testing.F) {
 
 // TestWhy asks a real server of each engine. Where perf may not look, the document says so, and the figures that need no perf are there.
 func TestWhy(t *testing.T) {
-	turns.One(t, 6)
+	turns.Heavy(t, 5)
 	dir := storage(t)
 	o := small(t, sheet.Engines, []string{"innodb-16k", "myisam"}, []string{"point"})
 	pictures := map[string]*bytes.Buffer{}

@@ -99,7 +99,7 @@ func (l *listened) Read(into []byte) (int, error) {
 // TestServeInABrowser opens the pages that draw in Chromium: the console is silent, so that neither the policy nor a script complains, and what a move tells meanwhile
 // arrives on the page.
 func TestServeInABrowser(t *testing.T) {
-	turns.One(t, 8)
+	turns.Heavy(t, 1)
 	t.Parallel() // it mostly waits
 	dir := servedWorkspace(t)
 	s := serveNow(t, dir)

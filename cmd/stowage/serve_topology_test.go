@@ -75,7 +75,7 @@ func TestServePairs(t *testing.T) {
 
 // TestServeOfALargeFarm: the pages of a farm of 12,000 hosts and 96,000 shards hold no more than a browser shows at once, and are answered before the farm's plan is read.
 func TestServeOfALargeFarm(t *testing.T) {
-	turns.One(t, 8)
+	turns.Heavy(t, 10)
 	dir := t.TempDir()
 	var text bytes.Buffer
 	text.WriteString("farm: large\nnext_server_id: 100000\nhost_types:\n  old: {disk: 4TB, memory: 96GB, cores: 16, iops: 1800, network: 1Gbit, watts: 200, price: 4000}\nhosts:\n")

@@ -14,7 +14,7 @@ import (
 // Binary logs go into a repository of restic while clients write, by a program that is killed at random moments. Then all that this machine knew of them is
 // lost, the catalogue too: an instance is made of the repository alone, at a random second, and has what clients had been told by then.
 func TestAnySecondOutOfARepository(t *testing.T) {
-	turns.One(t, 12)
+	turns.Heavy(t, 3)
 	k := farmtest.StartKeptFarm(t)
 	k.InRepository(filepath.Join(k.F.Dir, "repository"), "keep: {last: 1}")
 	k.Run(farmtest.ExitFine, "1 of 1 instance done", "backup", "run")

@@ -18,7 +18,7 @@ import (
 // A shard, and a table of it, comes out of a backup as of a second, beside the one that serves and is written to: with what clients had been told by then, on both
 // sides of the pair. What would act on the shard that serves is left out and named, and nothing that is there is written over.
 func TestShardIsRestoredBesideTheOneThatServes(t *testing.T) {
-	turns.One(t, 8)
+	turns.Heavy(t, 11)
 	k := farmtest.StartKeptFarm(t)
 	shard := k.FirstShard()
 	in := func(text string) string { return strings.ReplaceAll(text, "SHARD", "`"+shard+"`") }

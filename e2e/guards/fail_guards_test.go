@@ -156,7 +156,7 @@ func TestBackOutOfADeadSide(t *testing.T) {
 // TestCrashedCopyIsComparedAgain: a new instance is killed after its rows were compared, and has lost a row when it is up again. It gets
 // no client. (Recovery of a killed server lost half of a transaction once, and clients read old rows on the new side.)
 func TestCrashedCopyIsComparedAgain(t *testing.T) {
-	turns.One(t, 6)
+	turns.Heavy(t, 8)
 	t.Parallel() // it mostly waits
 	for point, lost := range map[string]bool{"before out": true, "before check": true, "before in": false} {
 		t.Run(point, func(t *testing.T) {

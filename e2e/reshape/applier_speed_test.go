@@ -12,7 +12,7 @@ import (
 
 // What a change of one child of each file costs its client, by what keeps the columns, and how fast the applier is behind it. The figures are in the log; that all of it is applied is the claim.
 func TestApplierSpeed(t *testing.T) {
-	turns.One(t, 8)
+	turns.Heavy(t, 2)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFilesFarm(t, farm.PrimaryReplica, 100_000, files.Clients{Seed: 6})
 	db := f.Root(farm.A)

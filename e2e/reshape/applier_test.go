@@ -15,7 +15,7 @@ import (
 // Clients write on both sides while a program keeps the columns behind them. It is killed; logs rotate; logs are purged that it has not read; the table of children
 // gets a column. No application ever reads what is older than max_lag, and in the end every active tenant is right.
 func TestApplierKeepsColumns(t *testing.T) {
-	turns.One(t, 8)
+	turns.Heavy(t, 0)
 	t.Parallel() // it mostly waits
 	const maxLag = 2 * time.Second
 	f := farmtest.StartFilesFarm(t, farm.ActiveActive, 8000, files.Clients{Seed: 5, Pause: 20 * time.Millisecond, DropTenants: 3})

@@ -13,7 +13,7 @@ import (
 
 // What an applier fills in again is throttled as the first fill-in is: while the replica is behind it goes on at the floor and says why, and it comes to its end when the replica has caught up.
 func TestFillingInAgainIsThrottled(t *testing.T) {
-	turns.One(t, 8)
+	turns.Heavy(t, 6)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFilesFarm(t, farm.PrimaryReplica, 60_000, files.Clients{Seed: 9})
 	f.KeptByApplier(30 * time.Second)

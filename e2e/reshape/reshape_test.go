@@ -120,7 +120,7 @@ func TestTenantsAreReshapedUnderLoad(t *testing.T) {
 
 // The application keeps the columns itself: they come first, then the application that writes them, then the tenants.
 func TestApplicationKeepsColumns(t *testing.T) {
-	turns.One(t, 8)
+	turns.Heavy(t, 4)
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFilesFarm(t, farm.PrimaryReplica, 3000, files.Clients{Seed: 3, Pause: 8 * time.Millisecond, Keeps: true})
 	f.Spec("keep: triggers", "keep: application")

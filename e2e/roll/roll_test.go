@@ -28,7 +28,7 @@ func TestHostsAreRolledUnderLoad(t *testing.T) {
 	restarted(t, r)
 	shown(t, r)
 	t.Run("what goes wrong", func(t *testing.T) {
-		turns.One(t, 6)
+		turns.Heavy(t, 9)
 		failing(t, r)
 		advised(t, r)
 		drifted(t, r)
@@ -55,7 +55,7 @@ func TestHostsAreRolledUnderLoad(t *testing.T) {
 
 // Primaries and replicas of pairs with one writer are rolled: a replica takes the writes of its primary for a while. Then what does it is killed once.
 func TestPrimariesAreRolledUnderLoad(t *testing.T) {
-	turns.One(t, 8)
+	turns.Heavy(t, 7)
 	r := farmtest.StartRolledWriters(t, farm.PrimaryReplica)
 	files := r.OptionFiles()
 	name := r.Plan("--hosts", "db*", "--restart")

@@ -24,6 +24,16 @@ func OneOf(t testing.TB, i, n uint32) {
 	skipUnless(t, i, n)
 }
 
+// Heavies is how many tests say Heavy.
+const Heavies = 12
+
+// Heavy is said by those that take a processor for ten seconds or more, each with a number of its own below Heavies: with each commit one of them
+// runs. By their names alone three of them would fall on some commits, which took a minute more than others.
+func Heavy(t testing.TB, i uint32) {
+	t.Helper()
+	OneOf(t, i, Heavies)
+}
+
 func ofName(name string) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
