@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"stowage/farm"
@@ -31,7 +32,13 @@ type PlannedShard struct {
 	Parents  int64          `json:"parents"` // of all tenants, as the server estimates
 	Children int64          `json:"children"`
 	// Bytes is by how much the parent's table may grow when all tenants are filled in: what the carried columns of the children take, and the indexes.
-	Bytes      int64    `json:"bytes"`
+	Bytes int64 `json:"bytes"`
+	// Seconds is how long all its parents take at the speed of the pair's last wave; nil: there was none.
+	Seconds *float64 `json:"seconds"`
+	// FreeBytes is what the fullest disk of its pair has now; nil: it cannot be seen from here.
+	FreeBytes *int64 `json:"free_bytes"`
+	// DaysLeft is how long the disks last when all of its tenants are filled in, by the growth in farm.yaml; nil where that declares none.
+	DaysLeft   *float64 `json:"days_left"`
 	Statements []string `json:"statements"` // that change definitions
 }
 
@@ -83,11 +90,10 @@ func (a *Act) plannedShard(ctx context.Context, sp spec.Spec, pair farm.Pair, sh
 	if err != nil {
 		return out, err
 	}
-	parent, child := sizes[string(shard)][sp.Parent.Table], sizes[string(shard)][sp.Child.Table]
-	out.Parents, out.Children = parent.Rows, child.Rows
-	if child.Rows > 0 {
-		share := float64(len(shape.Carry)) / float64(max(1, len(t[sp.Child.Table].Columns)))
-		out.Bytes = int64(float64(child.Bytes) / float64(child.Rows) * share * float64(parent.Rows) * float64(1+len(shape.Indexes)))
+	of := sizes[string(shard)]
+	out.Parents, out.Children, out.Bytes = of[sp.Parent.Table].Rows, of[sp.Child.Table].Rows, growth(of, shape, t)
+	if err := a.outlook(ctx, sp, pair, &out); err != nil {
+		return out, err
 	}
 	out.Statements = append(out.Statements, shape.AddColumns(t)...)
 	if x := shape.AddIndexes(t); x != "" {
@@ -116,6 +122,49 @@ func (a *Act) plannedShard(ctx context.Context, sp spec.Spec, pair farm.Pair, sh
 	return out, nil
 }
 
+// outlook says how long a shard takes, and what room its disks have then.
+func (a *Act) outlook(ctx context.Context, sp spec.Spec, pair farm.Pair, out *PlannedShard) error {
+	var was speed
+	_, err := a.Store.LatestDocument(speedDocument, speedKey(sp, pair.Name), &was)
+	if err == nil && was.Parents > 0 {
+		seconds := float64(out.Parents) * was.Seconds / float64(was.Parents)
+		out.Seconds = &seconds
+	} else if !errors.Is(err, store.ErrNone) {
+		return err
+	}
+	for _, side := range pair.SideNames() {
+		at := pair.Sides[side]
+		server := a.Server(pair.Instance(side), a.Farm.Address(at))
+		free, err := a.room(ctx, server, at)
+		server.Close()
+		if err != nil {
+			continue // the findings say it
+		}
+		if out.FreeBytes == nil || free < *out.FreeBytes {
+			out.FreeBytes = &free
+		}
+		if days := a.daysLeft(at.Host, free-out.Bytes); days != nil && (out.DaysLeft == nil || *days < *out.DaysLeft) {
+			out.DaysLeft = days
+		}
+	}
+	return nil
+}
+
+// text is how long it takes and what is left then, as far as is known.
+func (s PlannedShard) text() string {
+	out := ""
+	if s.Seconds != nil {
+		out += fmt.Sprintf("; about %s at the speed of the last wave", farm.Counted(int(math.Ceil(*s.Seconds/60)), "minute"))
+	}
+	if s.FreeBytes != nil {
+		out += "; " + bytesText(*s.FreeBytes) + " are free"
+	}
+	if s.DaysLeft != nil {
+		out += fmt.Sprintf(", which last %.0f days then", *s.DaysLeft)
+	}
+	return out
+}
+
 // WriteText prints it. What is the same for all shards is shown once.
 func (p Plan) WriteText(w io.Writer) error {
 	say := func(format string, args ...any) error { _, err := fmt.Fprintf(w, format, args...); return err }
@@ -127,7 +176,7 @@ func (p Plan) WriteText(w io.Writer) error {
 	}
 	shown := map[string]bool{}
 	for _, s := range p.Shards {
-		if err := say("  %-16s %-12s %14s, about %s and %s; the parent's table grows by about %s\n", s.Shard, s.Pair, farm.Counted(s.Tenants, "tenant"), farm.Counted(s.Parents, "parent"), farm.CountedAs(s.Children, "child", "children"), farm.RoundQuantity(float64(s.Bytes), farm.Disk.Kind())); err != nil {
+		if err := say("  %-16s %-12s %14s, about %s and %s; the parent's table grows by about %s%s\n", s.Shard, s.Pair, farm.Counted(s.Tenants, "tenant"), farm.Counted(s.Parents, "parent"), farm.CountedAs(s.Children, "child", "children"), bytesText(s.Bytes), s.text()); err != nil {
 			return err
 		}
 	}

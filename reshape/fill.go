@@ -48,10 +48,31 @@ func (w *work) keepFilled(m Member, f filled) error {
 	return w.act.Store.ReplaceDocument(filledDocument, w.filledKey(m), time.Now(), f)
 }
 
+// speed is how fast the last wave that was filled in went, with all its waits: what a plan says of time rests on it.
+type speed struct {
+	Parents int64   `json:"parents"`
+	Seconds float64 `json:"seconds"`
+}
+
+const speedDocument = "speed of reshape"
+
+func speedKey(sp spec.Spec, pair farm.PairName) string { return sp.Name + "/" + string(pair) }
+
+// fewForSpeed is how many rows say something about speed.
+const fewForSpeed = 1000
+
+func (w *work) keepSpeed(f *filler, began time.Time) {
+	if f.rows >= fewForSpeed {
+		s := speed{f.rows, time.Since(began).Seconds()}
+		_ = w.act.Store.ReplaceDocument(speedDocument, speedKey(w.wave.Spec, w.pair.Name), time.Now(), s) // the next plan knows no time
+	}
+}
+
 // fill fills in the tenants of the wave, one after the other.
 func (w *work) fill(ctx context.Context) error {
 	f, done := w.act.filler(ctx, w.pair, w.servers)
 	defer done()
+	defer w.keepSpeed(f, time.Now())
 	told := time.Now()
 	for n, m := range w.members() {
 		at, err := w.filled(m)
@@ -96,8 +117,10 @@ type filler struct {
 	act   *Act
 	pace  *act.Pace
 	rest  func(context.Context) error
+	rooms *rooms
 	chunk int   // parents
 	bytes int64 // written, as an estimate
+	rows  int64 // parents that were filled in, or were right already
 }
 
 // filler begins to look at a pair: at these servers, and at all in rotation on their hosts. done ends that.
@@ -107,7 +130,7 @@ func (a *Act) filler(ctx context.Context, pair *farm.Pair, servers []*mysql.Serv
 		hosts = append(hosts, pair.Sides[side].Host)
 	}
 	pace, done := a.Throttle.BeginRows(ctx, servers, hosts...)
-	return &filler{act: a, pace: pace, rest: pace.Rest(), chunk: firstChunk}, done
+	return &filler{act: a, pace: pace, rest: pace.Rest(), rooms: a.rooms(pair, servers), chunk: firstChunk}, done
 }
 
 // rowBytes is what a row that is written is taken for where the throttle counts bytes: its two images in the log and its pages.
@@ -120,7 +143,7 @@ const lookBytes = 1 << 7
 func (f *filler) tenant(ctx context.Context, sp spec.Spec, pair farm.PairName, m Member, at *filled, waits func(error), more func() error) error {
 	return f.act.at(ctx, sp, pair, m, waits, func(s *latest.Session, _ *mysql.Server) error {
 		for !at.Whole {
-			if err := f.rest(ctx); err != nil {
+			if err := errors.Join(f.rest(ctx), f.rooms.look(ctx)); err != nil {
 				return err
 			}
 			if err := f.next(ctx, s, m, at); err != nil {
@@ -149,6 +172,7 @@ func (f *filler) next(ctx context.Context, s *latest.Session, m Member, at *fill
 		goal = aloneTime
 	}
 	f.chunk = nextChunk(f.chunk, time.Since(began), goal)
+	f.rows += int64(c.Parents)
 	f.bytes += c.Changed*rowBytes + int64(c.Parents)*lookBytes
 	f.pace.Moved(f.bytes)
 	*at = filled{Last: c.Last, Parents: at.Parents + int64(c.Parents), Whole: c.Last == nil}

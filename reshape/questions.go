@@ -20,6 +20,7 @@ var questions = []act.Question[*work]{
 	{Name: "reshape-routed-by", Look: askRoutedBy},
 	{Name: "reshape-privileges", Look: askPrivileges},
 	{Name: "reshape-log", Look: askLog},
+	{Name: "reshape-room", Look: askRoom},
 	{Name: "reshape-triggers", Look: askTriggers},
 	{Name: "reshape-statements", Look: askStatements},
 	{Name: "reshape-applier", Look: askApplier},

@@ -158,7 +158,7 @@ func (a *Act) open(ctx context.Context, sp spec.Spec, pair farm.PairName, m Memb
 	return nil, nil, err
 }
 
-// at runs work where a tenant is served, and again elsewhere when its clients are sent there meanwhile, or when clients hold its rows.
+// at runs work where a tenant is served, and again elsewhere when its clients are sent there meanwhile, when clients hold its rows, or when a disk had no room.
 func (a *Act) at(ctx context.Context, sp spec.Spec, pair farm.PairName, m Member, waits func(error), work func(*latest.Session, *mysql.Server) error) error {
 	for try := 0; ; try++ {
 		s, server, err := a.open(ctx, sp, pair, m)
@@ -167,7 +167,7 @@ func (a *Act) at(ctx context.Context, sp spec.Spec, pair farm.PairName, m Member
 			s.Close()
 			server.Close()
 		}
-		if !errors.Is(err, errElsewhere) && !errors.Is(err, latest.ErrBusy) {
+		if !errors.Is(err, errElsewhere) && !errors.Is(err, latest.ErrBusy) && !errors.Is(err, errFull) {
 			return err
 		}
 		waits(err)
