@@ -187,9 +187,11 @@ func TestServeProgram(t *testing.T) {
 		t.Errorf("an empty workspace:\n%s", text)
 	}
 
-	again := farmtest.RunAlone(t, "", "serve", "--listen", said.Listen, "-C", dir)
-	if again.Code != exitUsage || !strings.Contains(again.Stderr, "listen on "+said.Listen+": unusable input: another process listens there") || !strings.Contains(again.Stderr, "--listen 127.0.0.1:0") {
-		t.Errorf("a port that is taken: exit %d\n%s", again.Code, again.Stderr)
+	again := exec.CommandContext(t.Context(), os.Args[0], "serve", "--listen", said.Listen, "-C", dir)
+	again.Env = cmd.Env
+	refusal, _ := again.CombinedOutput() // its exit code says it
+	if text := string(refusal); again.ProcessState.ExitCode() != exitUsage || !strings.Contains(text, "listen on "+said.Listen+": unusable input: another process listens there") || !strings.Contains(text, "--listen 127.0.0.1:0") {
+		t.Errorf("a port that is taken: exit %d\n%s", again.ProcessState.ExitCode(), text)
 	}
 
 	stream, err := s.http.Get(s.base + "/live") // a page that is open

@@ -79,7 +79,9 @@ func TestAVerbThatReadsAFIFOEndsWithSIGTERM(t *testing.T) {
 			must(t, cmd.Process.Signal(syscall.SIGTERM))
 			select {
 			case <-ended:
-				if code := cmd.ProcessState.ExitCode(); code != farmtest.ExitInterrupted && code != 0 && v.waits {
+				// The plain tune may have come to its end, with findings, just before the signal: beside load it takes a second.
+				code := cmd.ProcessState.ExitCode()
+				if isDone := code == 0 || code == farmtest.ExitFindings && v.args == "tune"; code != farmtest.ExitInterrupted && !isDone && v.waits {
 					t.Errorf("exit %d after SIGTERM\n%s", code, &said)
 				}
 			case <-time.After(time.Minute):

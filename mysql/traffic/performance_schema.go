@@ -257,7 +257,11 @@ func (h *History) Poll(ctx context.Context, now Tick, from, to uint64, visit fun
 		if _, known := h.seen[key]; known {
 			return nil
 		}
-		h.seen[key] = c.number("TIMER_END")
+		text, end := c.text("SQL_TEXT"), c.number("TIMER_END")
+		if text == "" && end+settled > now.Timer {
+			return nil // a command that has none, or the server is just writing it there: it locks no row of the ring
+		}
+		h.seen[key] = end
 		fresh++
 		if key[0] == h.own {
 			h.r.Own++
@@ -265,7 +269,6 @@ func (h *History) Poll(ctx context.Context, now Tick, from, to uint64, visit fun
 		}
 		perThread[key[0]]++
 		most = max(most, perThread[key[0]])
-		text := c.text("SQL_TEXT")
 		if text == "" || strings.Contains(text, ownMark) || isOwnSet([]byte(text)) {
 			return nil
 		}
