@@ -163,7 +163,7 @@ func TestCallWhoseReceiptIsLostIsGivenUp(t *testing.T) {
 			t.Errorf("%s: an answer", way)
 		}
 		if why := <-told; !errors.Is(why, ErrCallCancelled) {
-			t.Errorf("%s: the answerer was told %v", way, why)
+			t.Errorf("%s: the call ended by %v, want %v", way, why, ErrCallCancelled)
 		}
 	}
 }

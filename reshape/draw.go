@@ -49,12 +49,21 @@ func (a *Act) Draw(ctx context.Context, w Wish) (Plan, error) {
 	if err != nil {
 		return p, err
 	}
+	growth := growthOf(a.Farm)
 	for _, pair := range a.Farm.Pairs {
+		if len(next.Shards[pair.Name]) == 0 {
+			continue
+		}
+		o, err := a.outlook(ctx, w.Spec, pair, growth)
+		if err != nil {
+			return p, err
+		}
 		for _, shard := range next.Shards[pair.Name] {
 			s, err := a.plannedShard(ctx, w.Spec, pair, farm.ShardName(shard), next.Members[pair.Name])
 			if err != nil {
 				return p, err
 			}
+			o.of(&s)
 			p.Shards = append(p.Shards, s)
 			p.Tenants += s.Tenants
 		}
@@ -92,9 +101,6 @@ func (a *Act) plannedShard(ctx context.Context, sp spec.Spec, pair farm.Pair, sh
 	}
 	of := sizes[string(shard)]
 	out.Parents, out.Children, out.Bytes = of[sp.Parent.Table].Rows, of[sp.Child.Table].Rows, growth(of, shape, t)
-	if err := a.outlook(ctx, sp, pair, &out); err != nil {
-		return out, err
-	}
 	out.Statements = append(out.Statements, shape.AddColumns(t)...)
 	if x := shape.AddIndexes(t); x != "" {
 		out.Statements = append(out.Statements, x)
@@ -122,32 +128,47 @@ func (a *Act) plannedShard(ctx context.Context, sp spec.Spec, pair farm.Pair, sh
 	return out, nil
 }
 
-// outlook says how long a shard takes, and what room its disks have then.
-func (a *Act) outlook(ctx context.Context, sp spec.Spec, pair farm.Pair, out *PlannedShard) error {
-	var was speed
-	_, err := a.Store.LatestDocument(speedDocument, speedKey(sp, pair.Name), &was)
-	if err == nil && was.Parents > 0 {
-		seconds := float64(out.Parents) * was.Seconds / float64(was.Parents)
-		out.Seconds = &seconds
-	} else if !errors.Is(err, store.ErrNone) {
-		return err
+// outlook is what a pair is like to fill in.
+type outlook struct {
+	speed speed // zero: not known
+	disks []disk
+}
+
+// disk is the fullest of one server, and by how many bytes a day its host grows.
+type disk struct {
+	free   int64
+	growth float64
+}
+
+func (a *Act) outlook(ctx context.Context, sp spec.Spec, pair farm.Pair, growth map[farm.HostName]float64) (o outlook, err error) {
+	if _, err := a.Store.LatestDocument(speedDocument, speedKey(sp, pair.Name), &o.speed); err != nil && !errors.Is(err, store.ErrNone) {
+		return o, err
 	}
 	for _, side := range pair.SideNames() {
 		at := pair.Sides[side]
 		server := a.Server(pair.Instance(side), a.Farm.Address(at))
-		free, err := a.room(ctx, server, at)
+		if free, err := a.room(ctx, server, at); err == nil { // else the findings say it
+			o.disks = append(o.disks, disk{free, growth[at.Host]})
+		}
 		server.Close()
-		if err != nil {
-			continue // the findings say it
+	}
+	return o, ctx.Err()
+}
+
+// of says how long a shard takes, and what room its disks have then.
+func (o outlook) of(s *PlannedShard) {
+	if o.speed.Parents > 0 {
+		seconds := float64(s.Parents) * o.speed.Seconds / float64(o.speed.Parents)
+		s.Seconds = &seconds
+	}
+	for _, d := range o.disks {
+		if s.FreeBytes == nil || d.free < *s.FreeBytes {
+			s.FreeBytes = &d.free
 		}
-		if out.FreeBytes == nil || free < *out.FreeBytes {
-			out.FreeBytes = &free
-		}
-		if days := a.daysLeft(at.Host, free-out.Bytes); days != nil && (out.DaysLeft == nil || *days < *out.DaysLeft) {
-			out.DaysLeft = days
+		if days := max(0, float64(d.free-s.Bytes)/d.growth); d.growth > 0 && (s.DaysLeft == nil || days < *s.DaysLeft) {
+			s.DaysLeft = &days
 		}
 	}
-	return nil
 }
 
 // text is how long it takes and what is left then, as far as is known.

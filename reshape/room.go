@@ -22,8 +22,13 @@ import (
 // rows are in the binary logs and relay logs of the pair before they are anywhere else.
 const leastRoom = 500e6
 
-// roomEach is how often the disks are looked at, through agents too.
-const roomEach = 5 * time.Second
+// roomEach is how often the disks are looked at, through agents too. roomWait is how long an agent has to answer: a call waits for one that is away. After
+// a look that failed the next comes a minute later.
+const (
+	roomEach  = 5 * time.Second
+	roomWait  = 3 * time.Second
+	roomBlind = time.Minute
+)
 
 // errFull says that a disk of the pair has too little room for rows. It is tried again until it has.
 var errFull = errors.New("nothing is filled in")
@@ -33,6 +38,8 @@ var errUnseen = errors.New("its disks are not on this machine, and the host has 
 
 // room is the least that is free where a server writes: its data, and its logs where they are elsewhere.
 func (a *Act) room(ctx context.Context, server *mysql.Server, at farm.Side) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, roomWait)
+	defer cancel()
 	is, err := server.Variables(ctx, "datadir", "log_bin_basename", "relay_log_basename")
 	if err != nil {
 		return 0, err
@@ -89,7 +96,10 @@ func (r *rooms) look(ctx context.Context) error {
 	if time.Since(r.looked) >= roomEach {
 		r.looked, r.short = time.Now(), nil
 		for side, s := range r.servers {
-			if free, err := r.act.room(ctx, s, r.pair.Sides[side]); err == nil && free < leastRoom {
+			free, err := r.act.room(ctx, s, r.pair.Sides[side])
+			if err != nil {
+				r.looked = time.Now().Add(roomBlind)
+			} else if free < leastRoom {
 				r.short = fmt.Errorf("%w: a disk of %s has %s free, needs %s", errFull, s.Name(), bytesText(free), bytesText(leastRoom))
 			}
 		}
@@ -127,10 +137,10 @@ func askRoom(ctx context.Context, w *work) (found []farm.Finding, err error) {
 		free, err := w.act.room(ctx, s, w.pair.Sides[side])
 		f := sides.Blocker(string(s.Name()), "", "make room first")
 		switch {
-		case errors.Is(err, errUnseen):
-			f.Severity, f.Text, f.Remedy = farm.Warning, "how much room it has cannot be seen: "+err.Error(), "watch its disk: nothing here stops before it is full"
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
 		case err != nil:
-			return nil, err
+			f.Severity, f.Text, f.Remedy = farm.Warning, "how much room it has cannot be seen: "+err.Error(), "watch its disk: nothing here stops before it is full"
 		case free < leastRoom:
 			f.Text = fmt.Sprintf("one of its disks has %s free; a fill-in needs %s", bytesText(free), bytesText(leastRoom))
 		case free < grows+leastRoom:
@@ -144,21 +154,15 @@ func askRoom(ctx context.Context, w *work) (found []farm.Finding, err error) {
 	return found, nil
 }
 
-// daysLeft is for how long a disk with so much room lasts, by the growth that farm.yaml declares for the shards of its host; nil where it declares none.
-func (a *Act) daysLeft(host farm.HostName, free int64) *float64 {
-	var growth float64
-	for _, p := range a.Farm.Pairs {
-		for _, at := range p.Sides {
-			for _, s := range p.Shards {
-				if at.Host == host {
-					growth += s.Growth
-				}
+// growthOf is by how much the disks of each host grow a day, as farm.yaml declares for the shards there.
+func growthOf(f *farm.Farm) map[farm.HostName]float64 {
+	out := map[farm.HostName]float64{}
+	for _, p := range f.Pairs {
+		for _, s := range p.Shards {
+			for _, at := range p.Sides {
+				out[at.Host] += s.Growth
 			}
 		}
 	}
-	if growth <= 0 {
-		return nil
-	}
-	days := max(0, float64(free)/growth)
-	return &days
+	return out
 }
