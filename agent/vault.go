@@ -18,6 +18,8 @@ type vaultCall struct {
 	Set   string            `json:"set,omitempty"` // a prefix, for opSets
 	Made  vault.Manifest    `json:"made,omitzero"`
 	Texts map[string]string `json:"texts,omitempty"`
+	// Partly asks opSets for what can be read when another set cannot. An agent that does not know it answers with the error alone.
+	Partly bool `json:"partly,omitempty"`
 }
 
 const (
@@ -38,6 +40,8 @@ func (v vaultCall) changes() bool {
 type vaultAnswer struct {
 	Sets []vault.Manifest `json:"sets,omitempty"`
 	Free int64            `json:"free,omitempty"`
+	// Failed is why others were not read, where the caller has asked for what can be read.
+	Failed *wireError `json:"failed,omitempty"`
 }
 
 // vaultOp is what a call asks of a vault; the zero value for every other call, and for one that cannot be read.
@@ -61,6 +65,9 @@ func (a *Agent) vault(ctx context.Context, q request) ([]byte, error) {
 		err = v.Drop(ctx, o.Set)
 	case opSets:
 		out.Sets, err = v.Sets(ctx, o.Set)
+		if o.Partly && len(out.Sets) > 0 {
+			out.Failed, err = toWire(err), nil
+		}
 	case opCheck:
 		err = v.Check(ctx, o.Set)
 	case opRemove:
@@ -128,7 +135,10 @@ func (v remoteVault) Drop(ctx context.Context, set string) error {
 
 // Sets implements vault.Vault.
 func (v remoteVault) Sets(ctx context.Context, prefix string) ([]vault.Manifest, error) {
-	out, err := v.ask(ctx, vaultCall{Op: opSets, Set: prefix})
+	out, err := v.ask(ctx, vaultCall{Op: opSets, Set: prefix, Partly: true})
+	if err == nil {
+		err = out.Failed.fromWire(v.on.name)
+	}
 	return out.Sets, err
 }
 

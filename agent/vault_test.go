@@ -71,6 +71,10 @@ func TestCopyGoesThroughAVault(t *testing.T) {
 			if err := v.Check(ctx, "source/1-full"); !errors.Is(err, vault.ErrDamaged) {
 				t.Errorf("a byte was changed, and it says %v", err)
 			}
+			must(t, os.WriteFile(filepath.Join(place.Dir, "source", "1-full", "manifest.json"), []byte("{}\n"), 0o600))
+			if sets, err := v.Sets(ctx, ""); !errors.Is(err, vault.ErrDamaged) || len(sets) != 1 || sets[0].Set != "source/2-incremental" {
+				t.Errorf("one manifest is damaged, and of two sets it lists %+v and says %v", sets, err)
+			}
 			must(t, v.Remove(ctx, "source/2-incremental"))
 			if err := v.Check(ctx, "source/2-incremental"); !errors.Is(err, vault.ErrNone) {
 				t.Errorf("it is removed, and it says %v", err)
