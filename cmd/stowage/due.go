@@ -30,6 +30,8 @@ type found struct {
 	said     string
 	findings []farm.Finding
 	yield    store.Yield
+	// isEarly: there was nothing yet to do it to. It stays due.
+	isEarly bool
 }
 
 // duties are all tasks, in the order in which they are done: the cheap ones first.
@@ -206,6 +208,10 @@ func (a *app) doDuty(ctx context.Context, d *session.Session, task duty, row *du
 	f, err := task.do(ctx, d)
 	if ctx.Err() != nil {
 		return found{}, ctx.Err()
+	}
+	if err == nil && f.isEarly {
+		row.Text = f.said
+		return f, nil
 	}
 	note := store.Duty{Task: task.Name, Begun: begun, Ended: time.Now().UTC(), IsDone: err == nil, Said: f.said}
 	if err != nil {

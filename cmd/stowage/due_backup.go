@@ -186,7 +186,7 @@ func (a *app) dueVerify(ctx context.Context, d *session.Session) (found, error) 
 			return f, err
 		}
 		if run.ID == "" {
-			f.said = "there is no backup yet"
+			f.said, f.isEarly = "there is no backup yet", true
 			return f, nil
 		}
 	}
