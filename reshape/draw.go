@@ -22,6 +22,7 @@ type Plan struct {
 	Shards        []PlannedShard `json:"shards"`
 	Findings      []farm.Finding `json:"findings"`
 	Tenants       int            `json:"tenants"` // of the wave
+	none          bool           // no shard has any tenant
 }
 
 // PlannedShard is one shard of it.
@@ -48,6 +49,13 @@ func (a *Act) Draw(ctx context.Context, w Wish) (Plan, error) {
 	next, err := a.wave(ctx, w)
 	if err != nil {
 		return p, err
+	}
+	if len(next.Members) == 0 && len(w.Tenants) == 0 {
+		all, err := a.Tenants(ctx, w.Spec)
+		if err != nil {
+			return p, err
+		}
+		p.none = len(all) == 0
 	}
 	growth := growthOf(a.Farm)
 	for _, pair := range a.Farm.Pairs {
@@ -190,6 +198,9 @@ func (s PlannedShard) text() string {
 func (p Plan) WriteText(w io.Writer) error {
 	say := func(format string, args ...any) error { _, err := fmt.Fprintf(w, format, args...); return err }
 	if p.Tenants == 0 && !slices.ContainsFunc(p.Shards, func(s PlannedShard) bool { return len(s.Statements) > 0 }) {
+		if p.none {
+			return say("%s: its shards have no tenants yet\n", p.Spec)
+		}
 		return say("%s: every tenant is done\n", p.Spec)
 	}
 	if err := say("%s: %s of %s left; kept current by %s\n", p.Spec, farm.Counted(p.Tenants, "tenant"), farm.Counted(len(p.Shards), "shard"), map[spec.Keep]string{spec.Triggers: "triggers", spec.Application: "the application", spec.Applier: "stowage reshape apply"}[p.Keep]); err != nil {

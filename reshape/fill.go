@@ -14,11 +14,13 @@ import (
 	"stowage/store"
 )
 
-// Chunks begin small, and grow or shrink until one takes so long as a client may wait for one of its rows; longer where there are no clients.
+// Chunks begin small, and grow or shrink until one takes so long as a client may wait for one of its rows, or for a processor; longer where there are
+// no clients. Beside clients as much time passes between two chunks: what waits for one does not wait for the next, too.
 const (
 	firstChunk = 50
+	smallChunk = 5
 	largeChunk = 4000
-	besideTime = 10 * time.Millisecond
+	besideTime = time.Millisecond
 	aloneTime  = 100 * time.Millisecond
 	busyPause  = 50 * time.Millisecond
 	keepEach   = time.Second // how often a tenant's place is kept
@@ -167,19 +169,22 @@ func (f *filler) next(ctx context.Context, s *latest.Session, m Member, at *fill
 	if err != nil {
 		return err
 	}
-	goal := besideTime
-	if f.pace.Alone() {
-		goal = aloneTime
+	took, goal := time.Since(began), aloneTime
+	if !f.pace.Alone() {
+		goal = besideTime
 	}
-	f.chunk = nextChunk(f.chunk, time.Since(began), goal)
+	f.chunk = nextChunk(f.chunk, took, goal)
 	f.rows += int64(c.Parents)
 	f.bytes += c.Changed*rowBytes + int64(c.Parents)*lookBytes
 	f.pace.Moved(f.bytes)
 	*at = filled{Last: c.Last, Parents: at.Parents + int64(c.Parents), Whole: c.Last == nil}
+	if goal == besideTime && !at.Whole && !pause(ctx, min(took, busyPause)) {
+		return context.Cause(ctx)
+	}
 	return nil
 }
 
 func nextChunk(rows int, took, goal time.Duration) int {
-	factor := min(2, max(0.5, float64(goal)/float64(max(took, time.Millisecond))))
-	return max(10, min(largeChunk, int(float64(rows)*factor)))
+	factor := min(2, max(0.5, float64(goal)/float64(max(took, time.Microsecond))))
+	return max(smallChunk, min(largeChunk, int(float64(rows)*factor)))
 }
