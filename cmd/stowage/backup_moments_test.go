@@ -42,3 +42,35 @@ func TestNoBackupOrDamagedOnes(t *testing.T) {
 		}
 	}
 }
+
+// TestMomentThatClocksShowTwiceOrNever: a restore an hour too late brings back what was just dropped. It is not parallel: it changes the zone of all.
+func TestMomentThatClocksShowTwiceOrNever(t *testing.T) {
+	was := time.Local
+	defer func() { time.Local = was }()
+	for _, x := range []struct{ zone, text, want string }{
+		{"Europe/Berlin", "2026-10-25 02:30:00", "twice; write which is meant: 2026-10-25T02:30:00+02:00 or 2026-10-25T02:30:00+01:00"},
+		{"Europe/Berlin", "2026-10-25T02:59", "is not a moment"},
+		{"Europe/Berlin", "2026-10-25 01:59:59", ""},
+		{"Europe/Berlin", "2026-10-25 03:00:00", ""},
+		{"Europe/Berlin", "2026-10-25T02:30:00+01:00", ""},
+		{"Europe/Berlin", "2026-10-25T00:30:00Z", ""},
+		{"Europe/Berlin", "2026-03-29 02:30", "left out"},
+		{"Europe/Berlin", "2026-03-29 03:00", ""},
+		{"America/New_York", "2026-11-01 01:30:00", "2026-11-01T01:30:00-04:00 or 2026-11-01T01:30:00-05:00"},
+		{"America/New_York", "2026-11-01 02:00:00", ""},
+		{"America/New_York", "2026-11-01 01:30:00.5", "twice"},
+		{"Australia/Lord_Howe", "2026-04-05 01:45:00", "2026-04-05T01:45:00+11:00 or 2026-04-05T01:45:00+10:30"},
+		{"Australia/Lord_Howe", "2026-04-05 02:00:00", ""},
+		{"Asia/Kolkata", "2026-10-25 02:30:00", ""},
+	} {
+		zone, err := time.LoadLocation(x.zone)
+		if err != nil {
+			t.Skipf("NOT TESTED: this machine does not know zones: %v", err)
+		}
+		time.Local = zone
+		_, err = momentOf(x.text)
+		if isRefused := err != nil; isRefused != (x.want != "") || isRefused && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s in %s: %v, want %q", x.text, x.zone, err, x.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,10 +140,41 @@ func (f restoreFlags) side(c *cobra.Command, until backup.Until) (farm.SideName,
 func momentOf(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04"} {
 		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return t, nil
+			return t, onlyOnce(t, layout, text)
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is not a moment; write 2026-11-20 03:12:00 or 2026-11-20T03:12:00Z", text)
+}
+
+// onlyOnce is nil when clocks show a time without a zone once: not never, as in the hour that is left out in spring, and not twice, as in autumn.
+func onlyOnce(t time.Time, layout, text string) error {
+	const shift = 3 * time.Hour // clocks are put forward and back by an hour, on Lord Howe Island by half of one, for wars by two
+	if layout == time.RFC3339 {
+		return nil
+	}
+	wanted, err := time.ParseInLocation(layout, text, time.UTC)
+	if err != nil {
+		return err
+	}
+	var same []string
+	for _, at := range []time.Time{t.Add(-shift), t, t.Add(shift)} { // one of these has the offset of before, or of afterwards
+		_, offset := at.Zone()
+		if is := t.Add(time.Duration(zoneOf(t)-offset) * time.Second); is.Format(time.DateTime) == wanted.Format(time.DateTime) && !slices.Contains(same, is.Format(time.RFC3339)) {
+			same = append(same, is.Format(time.RFC3339))
+		}
+	}
+	switch len(same) {
+	case 0:
+		return fmt.Errorf("%q is a time that clocks here left out; write it with its zone: %s", text, t.Format(time.RFC3339))
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("%q is a time that clocks here showed twice; write which is meant: %s", text, strings.Join(same, " or "))
+}
+
+func zoneOf(t time.Time) (seconds int) {
+	_, seconds = t.Zone()
+	return seconds
 }
 
 // restoredAnswer is what `restore` prints.
