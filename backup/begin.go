@@ -186,11 +186,28 @@ func (a *Act) turns(ctx context.Context, now time.Time, orders []order, all []ca
 			if text, err := server.Status(ctx, "Innodb_lsn_current"); err == nil {
 				is.LSN, _ = strconv.ParseUint(text, 10, 64)
 			}
+			is.IsOther = isOther(ctx, server, b.Farm, b.Instance, all)
 			out[n] = catalogue.Next(now, a.Farm.Backup, is, all)
 		})
 	}
 	wg.Wait()
 	return out
+}
+
+// isOther reports whether a server has another binary log than when its newest backup was made: pages of an incremental backup would be laid on
+// those of another server. One that does not say is taken for the same.
+func isOther(ctx context.Context, server *mysql.Server, of string, instance farm.InstanceName, all []catalogue.Backup) bool {
+	mine := slices.DeleteFunc(catalogue.Physical(all), func(b catalogue.Backup) bool { return b.Farm != of || b.Instance != instance })
+	if len(mine) == 0 {
+		return false
+	}
+	last := mine[len(mine)-1]
+	at, err := mysql.ParsePosition(last.GTID)
+	if err != nil || last.GTID == "" || last.File == "" || mysql.ParseFlavor(last.Version).ClonesItself() {
+		return false
+	}
+	has, err := server.HasLogged(ctx, last.File, last.Offset, at)
+	return err == nil && !has
 }
 
 // take fills in what is copied.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"stowage/farm"
@@ -76,6 +78,30 @@ func (s *Server) PositionAt(ctx context.Context, file string, offset int64) (Pos
 	}
 	p, err := ParsePosition(text.String)
 	return p, s.fail("translate binlog position", err)
+}
+
+// HasLogged reports whether this server's binary log stands at p at a place, as it did when the server was copied there. Of a place that was
+// purged since nobody knows: true. A server that was made anew of another one has a log of its own.
+func (s *Server) HasLogged(ctx context.Context, file string, offset int64, p Position) (bool, error) {
+	logs, err := s.records(ctx, "SHOW BINARY LOGS")
+	if err != nil {
+		return false, err
+	}
+	if !slices.ContainsFunc(logs, func(r map[string]string) bool { return r["Log_name"] == file }) {
+		return len(logs) > 0 && fileNumber(file) < fileNumber(logs[0]["Log_name"]), nil
+	}
+	var text sql.NullString
+	if err := s.row(ctx, "SELECT BINLOG_GTID_POS(?, ?)", []any{file, offset}, &text); err != nil || !text.Valid {
+		return false, err
+	}
+	is, err := ParsePosition(text.String)
+	return err == nil && is.Equal(p), s.fail("translate binlog position", err)
+}
+
+// fileNumber is 17 of mysql-bin.000017; 0 for what is no name of a binary log.
+func fileNumber(name string) int64 {
+	n, _ := strconv.ParseInt(name[strings.LastIndexByte(name, '.')+1:], 10, 64)
+	return n
 }
 
 // WaitFor waits until the server has applied goal. It waits domain by domain

@@ -126,6 +126,30 @@ func TestPositionAt(t *testing.T) {
 	}
 }
 
+// TestHasLogged: a place in the log is the same one as long as the log is, also when it was purged since.
+func TestHasLogged(t *testing.T) {
+	t.Parallel() // it mostly waits
+	i, s := start(t, "a")
+	i.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "FLUSH BINARY LOGS", "INSERT d.t VALUES (1)")
+	status, at := masterStatus(t, i), position(t, s)
+	is := func(want bool, when string) {
+		t.Helper()
+		if got, err := s.HasLogged(t.Context(), status.file, status.offset, at); err != nil || got != want {
+			t.Errorf("%s: %v, %v", when, got, err)
+		}
+	}
+	is(true, "at once")
+	i.Exec(t, "INSERT d.t VALUES (2)", "FLUSH BINARY LOGS")
+	is(true, "and written to since")
+	if got, err := s.HasLogged(t.Context(), status.file, status.offset, position(t, s)); err != nil || got {
+		t.Errorf("another position there: %v, %v", got, err)
+	}
+	i.Exec(t, "PURGE BINARY LOGS TO '"+masterStatus(t, i).file+"'")
+	is(true, "purged")
+	i.Exec(t, "RESET MASTER")
+	is(false, "begun again")
+}
+
 type binlogPlace struct {
 	file   string
 	offset int64

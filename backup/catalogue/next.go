@@ -18,9 +18,9 @@ type Server struct {
 	Datadir  string
 	ServerID uint32
 	Version  string
-	Whole    bool      // it has no incremental backups, as MySQL has none
-	LSN      uint64    // up to which its redo log is written; 0: not known
-	Since    time.Time // when its data directory was made; zero: not known
+	Whole    bool   // it has no incremental backups, as MySQL has none
+	LSN      uint64 // up to which its redo log is written; 0: not known
+	IsOther  bool   // its binary log is not the one that its newest backup stands in: it was made anew
 
 	Host  farm.HostName // where the vault is
 	Place vault.Place
@@ -105,8 +105,8 @@ func (s Server) begins(c Chain, last Backup) string {
 		return fmt.Sprintf("its data is in %s on %s, and was in %s on %s", s.Datadir, s.On, last.Datadir, last.On)
 	case last.ServerID != s.ServerID:
 		return fmt.Sprintf("its server_id is %d, and was %d: it is another server", s.ServerID, last.ServerID)
-	case s.Since.After(last.Began):
-		return "its data directory was made after the last backup"
+	case s.IsOther:
+		return "its binary log is not the one of the last backup: its data was replaced"
 	case s.LSN > 0 && s.LSN < last.ToLSN:
 		return fmt.Sprintf("it is at LSN %d, before the last backup's %d: its data was replaced", s.LSN, last.ToLSN)
 	case series(last.Version) != series(s.Version):

@@ -10,7 +10,7 @@ import (
 )
 
 func server(change ...func(*Server)) Server {
-	s := Server{Farm: "f", Instance: "p1a", On: "h1", Datadir: "/d", ServerID: 7, Version: "10.11.20-MariaDB", LSN: 200000, Since: days(-100), Host: "v", Place: vault.Place{Dir: "/srv/b", Level: 3}}
+	s := Server{Farm: "f", Instance: "p1a", On: "h1", Datadir: "/d", ServerID: 7, Version: "10.11.20-MariaDB", LSN: 200000, Host: "v", Place: vault.Place{Dir: "/srv/b", Level: 3}}
 	for _, c := range change {
 		c(&s)
 	}
@@ -48,13 +48,13 @@ func TestNext(t *testing.T) {
 		"moved":                         {1.5, farm.Backup{}, server(func(s *Server) { s.On = "h9" }), chain, Full, "", true, "in /d on h9, and was in /d on h1"},
 		"another directory":             {1.5, farm.Backup{}, server(func(s *Server) { s.Datadir = "/e" }), chain, Full, "", true, "in /e on h1"},
 		"another server":                {1.5, farm.Backup{}, server(func(s *Server) { s.ServerID = 8 }), chain, Full, "", true, "server_id is 8, and was 7"},
-		"seeded since":                  {1.5, farm.Backup{}, server(func(s *Server) { s.Since = days(1.2) }), chain, Full, "", true, "made after the last backup"},
+		"seeded since":                  {1.5, farm.Backup{}, server(func(s *Server) { s.IsOther = true }), chain, Full, "", true, "its data was replaced"},
 		"LSN behind":                    {1.5, farm.Backup{}, server(func(s *Server) { s.LSN = 100009 }), chain, Full, "", true, "LSN 100009"},
 		"another series":                {1.5, farm.Backup{}, server(func(s *Server) { s.Version = "11.4.2-MariaDB" }), chain, Full, "", true, "11.4.2"},
 		"another vault":                 {1.5, farm.Backup{}, server(func(s *Server) { s.Place.Dir = "/other" }), chain, Full, "", true, "another place"},
 		"another vault's host":          {1.5, farm.Backup{}, server(func(s *Server) { s.Host = "w" }), chain, Full, "", true, "another place"},
 		"restarted":                     {2.1, farm.Backup{}, server(func(s *Server) { s.LSN = 100010 }), chain, Incremental, i1.ID, true, ""},
-		"LSN not known":                 {2.1, farm.Backup{}, server(func(s *Server) { s.LSN, s.Since = 0, time.Time{} }), chain, Incremental, i1.ID, true, ""},
+		"LSN not known":                 {2.1, farm.Backup{}, server(func(s *Server) { s.LSN = 0 }), chain, Incremental, i1.ID, true, ""},
 		"a clock was ahead":             {2.1, farm.Backup{}, server(), append([]Backup{full(400)}, chain...), Incremental, i1.ID, true, ""},
 	} {
 		got := Next(days(x.now), x.cfg, x.server, x.all)
