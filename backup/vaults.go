@@ -36,44 +36,68 @@ type Scanned struct {
 	Failed  []string `json:"failed"` // vaults that could not be read
 }
 
-// Scan reads the vaults of all instances and puts what is there into the catalogue: after the store was lost, and after somebody has removed sets by hand.
+// vaultAt is one vault: a place on a host.
+type vaultAt struct {
+	on    farm.HostName
+	place vault.Place
+}
+
+// is names it. What a place was called with besides may have changed since.
+func (v vaultAt) is() vaultAt {
+	return vaultAt{v.on, vault.Place{Dir: v.place.Dir, Restic: v.place.Restic}}
+}
+
+// vaults are those that farm.yaml names now, and those in which known backups are.
+func (a *Act) vaults(known []catalogue.Backup) (out []vaultAt) {
+	add := func(on farm.HostName, place vault.Place) {
+		v := vaultAt{on, place}
+		if !slices.ContainsFunc(out, func(x vaultAt) bool { return x.is() == v.is() }) {
+			out = append(out, v)
+		}
+	}
+	for _, p := range a.Farm.Pairs {
+		for _, side := range p.SideNames() {
+			add(PlaceOf(a.Farm.Backup, p.Sides[side].Host))
+		}
+	}
+	for _, b := range known {
+		if b.Farm == a.Farm.Name {
+			add(b.Host, b.Place)
+		}
+	}
+	return out
+}
+
+// Scan reads the vaults of all instances, and those in which known backups are, and puts what is there into the catalogue: after the store was lost, and
+// after somebody has removed sets by hand. What cannot be read now is not missing.
 func (a *Act) Scan(ctx context.Context, now time.Time) (Scanned, error) {
 	out := Scanned{Found: []string{}, Missing: []string{}, Foreign: []string{}, Failed: []string{}}
 	known, err := kept.All(a.Store)
 	if err != nil {
 		return out, err
 	}
-	seen, unread := map[string]bool{}, map[farm.HostName]bool{}
-	read := map[farm.HostName]bool{}
-	for _, p := range a.Farm.Pairs {
-		for _, side := range p.SideNames() {
-			on, place := PlaceOf(a.Farm.Backup, p.Sides[side].Host)
-			if read[on] {
+	seen, whole := map[string]bool{}, map[vaultAt]bool{}
+	for _, at := range a.vaults(known) {
+		v, err := a.vaultOn(ctx, at.on, at.place)
+		var sets []vault.Manifest
+		if err == nil {
+			sets, err = v.Sets(ctx, "")
+		}
+		if whole[at.is()] = err == nil; err != nil {
+			out.Failed = append(out.Failed, fmt.Sprintf("%s: %v", at.on, err)) // a set that is damaged keeps nobody from the others
+		}
+		for _, m := range sets {
+			if seen[m.Set] { // two hosts have one directory mounted
 				continue
 			}
-			read[on] = true
-			v, err := a.vaultOn(ctx, on, place)
-			var sets []vault.Manifest
-			if err == nil {
-				sets, err = v.Sets(ctx, "")
-			}
-			if err != nil {
-				unread[on] = true
-				out.Failed = append(out.Failed, fmt.Sprintf("%s: %v", on, err)) // a set that is damaged keeps nobody from the others
-			}
-			for _, m := range sets {
-				if seen[m.Set] { // two hosts have one directory mounted
-					continue
-				}
-				seen[m.Set] = true
-				if err := a.take(m, known, &out); err != nil {
-					return out, err
-				}
+			seen[m.Set] = true
+			if err := a.take(m, known, &out); err != nil {
+				return out, err
 			}
 		}
 	}
 	for _, b := range known {
-		if !seen[b.ID] && !unread[b.Host] && b.Farm == a.Farm.Name {
+		if !seen[b.ID] && whole[vaultAt{b.Host, b.Place}.is()] && b.Farm == a.Farm.Name {
 			out.Missing = append(out.Missing, b.ID)
 			if err := kept.Removed(a.Store, b.ID, now); err != nil {
 				return out, err
@@ -181,11 +205,10 @@ func (a *Act) pruneVaults(ctx context.Context, pruned []kept.Pruned, drop []cata
 
 // pruneBinlogs removes what nobody restores through any more, of each instance of which a backup has gone: see catalogue.LogsFrom.
 func (a *Act) pruneBinlogs(ctx context.Context, drop []catalogue.Chain, now time.Time) error {
-	left, err := kept.All(a.Store)
+	verdicts, err := Verdicts(a.Store, a.Farm, now)
 	if err != nil {
 		return err
 	}
-	verdicts := catalogue.Keep(now, a.Farm.Backup.Filled().Keep, left)
 	var failed []error
 	done := map[farm.InstanceName]bool{}
 	for _, c := range drop {

@@ -105,6 +105,14 @@ func (v *Verdict) keep(why string, logs bool) {
 	}
 }
 
+// Hold keeps a chain for another reason than the rules, with the binary logs from it on.
+func (v *Verdict) Hold(why string) {
+	if !v.Keep {
+		v.Why = nil // no rule keeps it
+	}
+	v.keep(why, true)
+}
+
 func holdAll(list []*Verdict, why string) {
 	for _, v := range list {
 		v.keep(why, true)

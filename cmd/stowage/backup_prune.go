@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stowage/backup"
 	"stowage/backup/catalogue"
 	"stowage/backup/kept"
 	"stowage/farm"
@@ -89,8 +90,8 @@ func (a *app) pruneNow(ctx context.Context) error {
 func pruneOf(d *session.Session, now time.Time) (backupPrune, error) {
 	rules := d.Farm.Backup.Filled().Keep
 	out := backupPrune{FormatVersion: 1, Farm: d.Farm.Name, Rules: rulesText(rules), Removed: []kept.Pruned{}}
-	all, err := keptBackups(d)
-	out.Chains = catalogue.Keep(now, rules, all)
+	var err error
+	out.Chains, err = backup.Verdicts(d.Store, d.Farm, now)
 	for _, c := range catalogue.Dropped(out.Chains) {
 		out.Bytes += c.Bytes()
 	}

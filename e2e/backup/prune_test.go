@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -71,6 +72,30 @@ func scannedBesideDamage(k *farmtest.KeptFarm, all []string) {
 	k.Run(farmtest.ExitFindings, "added to the catalogue: "+all[0], "backup", "list", "--scan")
 	if err := os.WriteFile(manifest, was, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	k.Run(farmtest.ExitFine, all[1], "backup", "list", "--scan")
+	scannedAfterADirectoryHasChanged(k, all)
+}
+
+// scannedAfterADirectoryHasChanged: backups in the directory that farm.yaml named before are still backups; when that is away, too.
+func scannedAfterADirectoryHasChanged(k *farmtest.KeptFarm, all []string) {
+	t := k.F.T
+	t.Helper()
+	path, other, aside := filepath.Join(k.F.Dir, "farm.yaml"), filepath.Join(k.F.Dir, "other"), k.Vault+".aside"
+	was, err := os.ReadFile(path)
+	if err = errors.Join(err, os.Mkdir(other, 0o700), os.WriteFile(path, bytes.ReplaceAll(was, []byte(k.Vault), []byte(other)), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	k.Run(farmtest.ExitFine, all[0], "backup", "list", "--scan")
+	if err := os.Rename(k.Vault, aside); err != nil {
+		t.Fatal(err)
+	}
+	k.Run(farmtest.ExitFindings, "vaults that could not be read", "backup", "list", "--scan")
+	if err := errors.Join(os.Rename(aside, k.Vault), os.WriteFile(path, was, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if left := k.Backups(); len(left) != len(all) {
+		t.Errorf("after scans with another directory in farm.yaml %q are left of %q", left, all)
 	}
 	k.Run(farmtest.ExitFine, all[1], "backup", "list", "--scan")
 }
