@@ -25,7 +25,7 @@ type Archiving struct {
 }
 
 // ArchiveBinlogs appends to the archives what servers have written to their binary logs since the last time. Of each pair it takes the instance with the
-// newest backup: only that log continues the backup. Pairs without a backup are left out. An archive that fails does not stop the others. When a
+// newest backup that can be restored: only that log continues the backup. Pairs without a backup are left out. An archive that fails does not stop the others. When a
 // server has written nothing, its repository gets an empty piece that says so, at most one in each silence.
 func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup, silence time.Duration) []Archiving {
 	var out []Archiving
@@ -35,7 +35,10 @@ func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup, silenc
 		if n < 0 {
 			continue
 		}
-		newest := its[len(its)-1]
+		newest, ok := Newest(its, string(p.Name), Until{})
+		if !ok { // each is damaged
+			newest = its[len(its)-1]
+		}
 		if side, ok := p.Sides[newest.Side]; ok && p.Instance(newest.Side) == newest.Instance {
 			out = append(out, Archiving{Pair: p.Name, Instance: newest.Instance, Host: side.Host})
 		}

@@ -21,14 +21,10 @@ type stretch struct {
 	from, to host.Found
 }
 
-// stretch finds the backup and the moment that was asked for in the archive, or in what was pulled out of a repository. Its error wraps host.ErrNotArchived when one of them is not there.
-func (r *restoring) stretch(ctx context.Context) (s stretch, err error) {
+// stretch finds the backup and the moment that was asked for in an archive of the host that restores. Its error wraps host.ErrNotArchived when one of them is not there.
+func (r *restoring) stretch(ctx context.Context, dir string) (s stretch, err error) {
 	b := r.order.last()
-	if s.dir = host.PulledDir(r.order.Instance); b.Place.Restic == "" {
-		if s.dir, err = host.ArchiveDir(b.Place, b.Instance); err != nil {
-			return s, err
-		}
-	}
+	s.dir = dir
 	var ok bool
 	if s.archive, ok = r.host.(host.Archivist); !ok {
 		return s, r.refuse("replay", fmt.Errorf("host %s cannot replay binary logs", r.order.On), "is its agent of this version? stowage agent status")
@@ -85,10 +81,10 @@ func (r *restoring) replay(ctx context.Context) error {
 	if r.order.Until.isBackup() || !b.IsPhysical() { // a logical one follows the live server, of the shards that it has
 		return nil
 	}
-	err := r.pull(ctx)
 	var s stretch
+	dir, err := r.pull(ctx)
 	if err == nil {
-		s, err = r.stretch(ctx)
+		s, err = r.stretch(ctx, dir)
 	}
 	if err != nil && r.mayTakeLive() {
 		r.Report(farm.Event{Kind: farm.StepProgress, Text: "no archived binary log continues this backup: the live server's own logs are used"})

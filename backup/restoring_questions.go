@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"stowage/act"
 	"stowage/farm"
@@ -58,8 +59,11 @@ func askMoment(ctx context.Context, r *restoring) ([]farm.Finding, error) {
 	if r.order.Until.isBackup() || r.mayTakeLive() {
 		return nil, nil
 	}
+	if b := r.order.last(); !r.order.Until.isAfter(b) {
+		return r.blocker(fmt.Sprintf("%s is of %s, after the moment that was asked for", b.ID, b.At.Local().Format(time.DateTime+" MST")), "name the pair instead: Stowage takes the newest backup before that moment"), nil
+	}
 	if err := r.reaches(ctx); err != nil {
-		return r.blocker(fmt.Sprintf("the moment cannot be restored: %v", err), moreLogs), nil
+		return r.blocker(fmt.Sprintf("the moment cannot be restored: %v", err), hintOr(err, moreLogs)), nil
 	}
 	return nil, nil
 }

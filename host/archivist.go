@@ -27,8 +27,8 @@ type Archivist interface {
 	// SpoolBinlogs does ArchiveBinlogs for a repository: into a spool of that host, and says what the repository is to be given of it. A Copy brings
 	// that there.
 	SpoolBinlogs(ctx context.Context, s Spooling) (Spooled, error)
-	// KeptBinlogs is what a repository has of an instance, ReachBinlogs how many bytes of logs are wanted of it; its error wraps ErrNotArchived
-	// when they are not there.
+	// KeptBinlogs is what a repository has of an instance, ReachBinlogs how many bytes of logs are wanted of a place of either kind; its error wraps
+	// ErrNotArchived when they are not there.
 	KeptBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName) (Kept, error)
 	ReachBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName, w Wanted) (bytes int64, err error)
 	// ForgetBinlogs takes out of a repository what other pieces have had for long, too, and, where the oldest backup is named, what lies before it.

@@ -53,7 +53,7 @@ func TestSecondsAreFound(t *testing.T) {
 		t.Skipf("NOT TESTED: %v", err)
 	}
 	s := mariadbtest.Start(t, "s")
-	into := filepath.Join(t.TempDir(), "archive", "s", "binlog")
+	into := filepath.Join(t.TempDir(), "s", "binlog")
 	i := Instance{Name: "s", Datadir: s.Datadir}
 	bring := func() Archived {
 		a, err := l.ArchiveBinlogs(t.Context(), i, filepath.Join(s.Datadir, "bl.index"), into)
@@ -143,7 +143,7 @@ func TestPruneKeepsWhatABackupNeeds(t *testing.T) {
 		t.Skipf("NOT TESTED: %v", err)
 	}
 	s := mariadbtest.Start(t, "s")
-	into := filepath.Join(t.TempDir(), "archive", "s", "binlog")
+	into := filepath.Join(t.TempDir(), "s", "binlog")
 	bring := func(s *mariadbtest.Instance) Archived {
 		a, err := l.ArchiveBinlogs(t.Context(), Instance{Name: "s", Datadir: s.Datadir}, filepath.Join(s.Datadir, "bl.index"), into)
 		ok(t, err)
@@ -211,7 +211,7 @@ func TestFlippedByteOfAnArchiveIsNamed(t *testing.T) {
 		t.Skipf("NOT TESTED: %v", err)
 	}
 	s := mariadbtest.Start(t, "s")
-	into := filepath.Join(t.TempDir(), "archive", "s", "binlog")
+	into := filepath.Join(t.TempDir(), "s", "binlog")
 	s.Exec(t, "CREATE DATABASE d", "CREATE TABLE d.a (id INT AUTO_INCREMENT PRIMARY KEY)", "INSERT d.a VALUES ()", "FLUSH BINARY LOGS", "INSERT d.a VALUES ()")
 	a, err := l.ArchiveBinlogs(t.Context(), Instance{Name: "s", Datadir: s.Datadir}, filepath.Join(s.Datadir, "bl.index"), into)
 	ok(t, err)

@@ -102,12 +102,17 @@ func (l *Local) ArchiveState(_ context.Context, into string) (Archived, error) {
 	return describe(logs, logs[len(logs)-1]), nil
 }
 
-// openArchive makes the archive's directory, for good, and opens it.
+// openArchive makes the archive's directory, for good, and opens it. The directory that holds those of all instances is made by people: where a file
+// system is not mounted, nothing is written below its mount point.
 func openArchive(into string) (*safefile.Dir, error) {
+	top := filepath.Dir(filepath.Dir(into))
+	if _, err := os.Stat(top); err != nil {
+		return nil, &farm.Error{Op: "open archive", Subject: top, Err: err, Hint: "mount the file system that it is on, or make the directory: mkdir -m 700 " + top}
+	}
 	if err := os.MkdirAll(into, 0o750); err != nil {
 		return nil, err
 	}
-	for _, dir := range []string{filepath.Dir(into), filepath.Dir(filepath.Dir(into))} {
+	for _, dir := range []string{filepath.Dir(into), top} {
 		if err := lasting.SyncDir(dir); err != nil {
 			return nil, err
 		}

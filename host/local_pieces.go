@@ -73,6 +73,9 @@ func (l *Local) KeptBinlogs(ctx context.Context, p vault.Place, instance farm.In
 
 // ReachBinlogs implements Archivist.
 func (l *Local) ReachBinlogs(ctx context.Context, p vault.Place, instance farm.InstanceName, w Wanted) (bytes int64, err error) {
+	if p.Restic == "" {
+		return reachLent(ctx, p, instance, w)
+	}
 	j, all, err := l.chainsAt(ctx, p, instance)
 	if err != nil {
 		return 0, err

@@ -23,6 +23,9 @@ import (
 
 // Send implements Host, of a server with mariadb-backup.
 func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
+	if from.Logs != nil && from.Stored.Place.Restic == "" {
+		return l.sendLent(ctx, from.Stored.Place, from.Instance.Name, *from.Logs, w)
+	}
 	if from.Logs != nil {
 		return l.sendPieces(ctx, from.Stored, from.Instance.Name, *from.Logs, w)
 	}

@@ -58,10 +58,11 @@ func (l *Local) spoolDir(key string, instance farm.InstanceName) (string, error)
 	case !filepath.IsLocal(string(instance)) || filepath.Base(string(instance)) != string(instance):
 		return "", fmt.Errorf("%w: the name cannot be that of a directory", farm.ErrInput)
 	}
-	if err := os.MkdirAll(l.spool, 0o700); err != nil {
+	of := filepath.Join(l.spool, key)
+	if err := os.MkdirAll(of, 0o700); err != nil {
 		return "", err
 	}
-	return filepath.Join(l.spool, key, string(instance), "binlog"), nil
+	return filepath.Join(of, string(instance), "binlog"), nil
 }
 
 // spool is such a directory, open and locked.

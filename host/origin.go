@@ -27,7 +27,7 @@ type Origin struct {
 	Spool string `json:"spool,omitempty"`
 
 	Stored Stored `json:"stored,omitzero"` // the zero value: it comes from the instance
-	// Logs are the pieces of an instance's binary logs, of the vault of Stored, that are wanted; nil: it is a part of a set.
+	// Logs are the pieces of an instance's binary logs, archived in the place of Stored, that are wanted; nil: it is a part of a set.
 	Logs *Wanted `json:"logs,omitempty"`
 }
 

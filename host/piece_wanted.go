@@ -27,7 +27,7 @@ type Wanted struct {
 // pick is what of these chains is wanted, in order. The error wraps ErrNotArchived when it is not there.
 func (w Wanted) pick(all []chain) ([]Piece, error) {
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: the repository has no binary logs of it", ErrNotArchived)
+		return nil, fmt.Errorf("%w: there are no binary logs of it", ErrNotArchived)
 	}
 	if w.Tail {
 		return all[len(all)-1].tail(), nil

@@ -229,7 +229,7 @@ func TestRepositoryHasWhatADirectoryHas(t *testing.T) {
 	for round := range 4 {
 		w := newWriter(t, 7)
 		l := &Local{log: slog.New(slog.DiscardHandler), spool: filepath.Join(t.TempDir(), "spool")}
-		plain := filepath.Join(t.TempDir(), "archive", "s", "binlog")
+		plain := filepath.Join(t.TempDir(), "s", "binlog")
 		r := &remote{bytes: map[string][]byte{}, most: []int64{20_000, 300_000}[round%2]}
 		var points []backupPoint
 		pending := false // the last pass was cut short

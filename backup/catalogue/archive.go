@@ -35,17 +35,17 @@ func (g Gap) String() string {
 	return fmt.Sprintf("transactions after %s (%s) up to %s", g.Has, g.Last.UTC().Format(time.DateTime), g.Next)
 }
 
-// reach is how far archived binary logs lead from a backup without a gap.
+// reach is how far the archived binary log of its instance leads from a backup without a gap.
 func reach(b Backup, logs []Archived) time.Time {
 	best := b.At
 	for _, a := range logs {
-		if a.From.After(b.At) {
+		if a.Instance != b.Instance || a.From.After(b.At) {
 			continue
 		}
 		end := a.Until
 		for _, g := range a.Gaps {
-			if !has(b.GTID, g.Next) && g.Last.Before(end) {
-				end = g.Last
+			if whole := g.Last.Add(-time.Second); !has(b.GTID, g.Next) && whole.Before(end) { // more may have been written in its second
+				end = whole
 			}
 		}
 		if end.After(best) {

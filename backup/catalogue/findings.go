@@ -119,6 +119,9 @@ func isLocal(repository string) bool { return repository != "" && repository[0] 
 func (s *sayings) binlogs(now time.Time, cfg farm.Backup, p PairStatus, chains []Chain, logs []Archived) {
 	var until time.Time
 	for _, a := range logs {
+		if p.Newest != nil && a.Instance != p.Newest.Instance {
+			continue // that log continues another backup
+		}
 		if a.Until.After(until) {
 			until = a.Until
 		}

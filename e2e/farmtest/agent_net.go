@@ -32,6 +32,7 @@ type NetFarm struct {
 	Agents   map[farm.HostName]*NetAgent
 	Options  string // further lines of the servers' option files
 	Allow    string // what their agents may run: a file
+	Private  string // a directory that is another one on each machine: see PrivateOf
 
 	agents sync.Mutex // held to look at Agents while machines are rebooted
 }

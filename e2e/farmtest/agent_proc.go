@@ -48,10 +48,20 @@ func (f *NetFarm) StartAgent(h farm.HostName) {
 	if f.Allow != "" {
 		a.Args = append(a.Args, "--allow", f.Allow)
 	}
+	if f.Private != "" {
+		its := f.PrivateOf(h)
+		f.Did(os.MkdirAll(its, 0o700))
+		a.Args = append([]string{"unshare", "--mount", "sh", "-ec", `mount --bind "$0" "$1"; shift; exec "$@"`, its, f.Private}, a.Args...)
+	}
 	f.agents.Lock()
 	defer f.agents.Unlock()
 	a.Start(f.T, "STOWAGE_BOOT_ID_FILE="+filepath.Join(own, "boot_id"))
 	f.Agents[h] = a
+}
+
+// PrivateOf is where the files lie that a machine has in Private.
+func (f *NetFarm) PrivateOf(h farm.HostName) string {
+	return filepath.Join(f.Dir, "agent-"+string(h), "private")
 }
 
 // AgentOf is the agent that was started last on a host.

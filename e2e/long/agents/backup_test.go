@@ -12,21 +12,23 @@ import (
 	"stowage/internal/turns"
 )
 
-// TestBackupAcrossMachines: an instance is copied from its machine into the vault of another, its binary log is archived, and a third machine restores it. The
-// bytes go from agent to agent, which touch the vault because their lists have it.
+// TestBackupAcrossMachines: an instance is copied from its machine into the vault of another, its binary log is archived on its own machine, and a third one restores it. The
+// bytes go from agent to agent, which touch the vault because their lists have it. Each machine sees another directory there.
 func TestBackupAcrossMachines(t *testing.T) {
 	t.Parallel() // it mostly waits
-	f := farmtest.StartNetFarm(t, farm.ActiveActive, 2, 2000)
-	vault := filepath.Join(f.Dir, "vault")
-	if err := os.Mkdir(vault, 0o700); err != nil {
-		t.Fatal(err)
+	f := farmtest.NewNetFarm(t, farm.ActiveActive, 2)
+	f.Private = filepath.Join(f.Dir, "vault")
+	f.Did(os.Mkdir(f.Private, 0o700))
+	for _, h := range farmtest.NetHosts {
+		f.StartAgent(h)
 	}
+	f.Serve(2, 2000)
 	path := filepath.Join(f.Dir, "farm.yaml")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, append(text, "backup: {dir: "+vault+", host: new1}\n"...), 0o644); err != nil {
+	if err := os.WriteFile(path, append(text, "backup: {dir: "+f.Private+", host: new1}\n"...), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if p := farmtest.RunProgram(t, "", "backup", "run", "-C", f.Dir); p.Code != farmtest.ExitRefused {
@@ -45,7 +47,17 @@ func TestBackupAcrossMachines(t *testing.T) {
 	}
 	f.Must("restore", string(fm.Pairs[0].Name), "--to", "new1", "--latest")
 	f.Must("restore", "--shard", string(fm.Pairs[0].Shards[0].Name), "--to", "new2", "--latest", "--as", "shop_then")
-	f.DamageLogs(vault)
+	if left, err := filepath.Glob(filepath.Join(f.PrivateOf("new2"), "*", "binlog")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v: the third machine was to have no archive", left, err)
+	}
+	for _, h := range farmtest.NetHosts {
+		if its, _ := filepath.Glob(filepath.Join(f.PrivateOf(h), "*", "binlog")); len(its) > 0 {
+			f.DamageLogs(f.PrivateOf(h))
+		}
+	}
+	if p := farmtest.RunProgram(t, "", "restore", string(fm.Pairs[0].Name), "-C", f.Dir, "--to", "new2", "--latest"); p.Code == 0 || !strings.Contains(p.Stdout+p.Stderr, "damaged") {
+		t.Errorf("a restore by damaged logs of another machine: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
+	}
 	if p := farmtest.RunProgram(t, "", "backup", "check", "-C", f.Dir); p.Code != farmtest.ExitFindings || !strings.Contains(p.Stdout, "are damaged: ") || strings.Contains(p.Stdout, "not read") {
 		t.Errorf("archived logs are damaged behind an agent: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
 	}
