@@ -43,7 +43,7 @@ func Alter(is, should Table) (string, error) {
 			}
 		}
 	}
-	clauses = append(clauses, columns(is.Columns, should.Columns)...)
+	clauses = append(clauses, columns(is, should)...)
 	for _, p := range should.Keys {
 		if changed(should.Keys, is.Keys, p) {
 			clauses = append(clauses, "ADD "+p.Text)
@@ -65,7 +65,8 @@ func Alter(is, should Table) (string, error) {
 }
 
 // columns are the clauses for columns, in the order in which a server carries them out: those that go, and then place by place.
-func columns(is, should []Part) []string {
+func columns(was, to Table) []string {
+	is, should := was.Columns, to.Columns
 	var out, now []string
 	for _, p := range is {
 		if find(should, p.Name) < 0 {
@@ -91,7 +92,7 @@ func columns(is, should []Part) []string {
 		case at != i:
 			out = append(out, "MODIFY COLUMN "+p.Text+place)
 			now = slices.Insert(slices.Delete(now, at, at+1), i, low)
-		case is[n].Text != p.Text:
+		case is[n].Text != p.Text, columnOf(is[n], was.Options).collation != columnOf(p, to.Options).collation: // it has the character set of its table
 			out = append(out, "MODIFY COLUMN "+p.Text)
 		}
 	}
