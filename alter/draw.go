@@ -219,7 +219,6 @@ func (j *judging) table(ctx context.Context, on *onServer, shard farm.ShardName,
 		form := plan.Form{Change: w.Change, Before: f.Text, After: t.After.Text}
 		if t.err == nil {
 			form.Judgement, form.Online = schema.JudgeChange(t.Tried, around), t.Online
-			form.Reverse, _ = schema.Alter(t.After, t.Before)
 		} else {
 			form.Class, form.Refused = schema.Breaking, []string{said(t.err)}
 		}

@@ -176,13 +176,13 @@ func (w *work) alterBack(ctx context.Context, s *side) error {
 	lossy := false
 	for _, t := range w.pair.Tables {
 		form := w.plan.Forms[t.Form]
-		if is, _ := now(t); is == isAfter && form.Reverse == "" && !form.IsSame() {
+		if is, _ := now(t); is == isAfter && form.Back() == "" && !form.IsSame() {
 			return w.noReverse(s, t, form)
 		}
 		lossy = lossy || form.Undo == "" && !form.IsSame()
 	}
 	err = w.fenced(ctx, s, "undo "+StepAlter, func(ctx context.Context) error {
-		return w.bring(ctx, s.Leaves, mysql.Altering{LockWait: 10 * time.Second}, isAfter, func(f plan.Form) string { return f.Reverse })
+		return w.bring(ctx, s.Leaves, mysql.Altering{LockWait: 10 * time.Second}, isAfter, plan.Form.Back)
 	})
 	if err != nil {
 		return err

@@ -66,6 +66,8 @@ type Judgement struct {
 	Remarks     []string  `json:"remarks"`
 	Undo        string    `json:"undo"` // the ALTER that takes it back and loses nothing; "" when there is none
 	Lost        string    `json:"lost"` // what a way back would lose; "" when Undo is there
+	// Reverse makes the old definition of the new, whatever becomes of values: Undo where there is one. It gives a run up before clients have written rows of the new shape. "": no statement of ours does it.
+	Reverse string `json:"reverse,omitempty"`
 }
 
 // part is one difference that a change makes, judged for itself.
@@ -76,8 +78,8 @@ type part struct {
 	clauses     []string // that make this difference alone; a statement for each
 	noWay       bool     // and none does it safely
 	remarks     []string
-	back        []string // clauses that take it back
-	lost        string   // what that would lose
+	back        []string // clauses that give the old definition back
+	lost        string   // values that they would not give back
 	partition   bool     // its clause ends a statement
 	beside      string   // the new column with which it comes in one statement: a unique key that rows of the other side have NULL in
 	ofRows      bool     // it is a difference of columns
@@ -124,7 +126,9 @@ func JudgeChange(t Tried, around Around) Judgement {
 	}
 	if out.Class != Unchanged {
 		out.Remarks = append(out.Remarks, j.remarks(out)...)
-		out.Undo, out.Lost = j.undo(parts)
+		if out.Reverse, out.Lost = j.back(parts); out.Lost == "" {
+			out.Undo = out.Reverse
+		}
 	}
 	return out
 }
@@ -270,27 +274,47 @@ func (j *judging) safeSteps(parts []part) []string {
 	return out
 }
 
-// undo is the way back: the parts in reverse.
-func (j *judging) undo(parts []part) (statement, lost string) {
+// back is the way back, the parts in reverse, and what it would lose.
+func (j *judging) back(parts []part) (statement, lost string) {
 	var clauses, losses []string
-	last := ""
+	last, whole := "", true
 	for _, p := range slices.Backward(parts) {
 		switch {
 		case p.lost != "":
 			losses = append(losses, p.lost)
 		case len(p.back) == 0:
 			losses = append(losses, "nothing, but no statement restores what was there")
+		}
+		switch {
+		case len(p.back) == 0:
+			whole = false
 		case p.partition:
 			last = p.back[0]
 		default:
 			clauses = append(clauses, p.back...)
 		}
 	}
-	if len(losses) > 0 {
-		slices.Reverse(losses)
-		return "", strings.Join(slices.Compact(losses), "; ")
+	slices.Reverse(losses)
+	lost = strings.Join(slices.Compact(losses), "; ")
+	if lost != "" && (!whole || !j.renames()) { // Alter sees other words for the same, too, and takes a renamed column for one that goes and one that comes
+		if byText, err := Alter(j.t.After, j.t.Before); err == nil {
+			return byText, lost
+		}
 	}
-	return strings.Join(slices.DeleteFunc([]string{"ALTER TABLE " + quoted(j.t.After.Name), strings.Join(clauses, ", "), last}, func(s string) bool { return s == "" }), " "), ""
+	if !whole {
+		return "", lost
+	}
+	return strings.Join(slices.DeleteFunc([]string{"ALTER TABLE " + quoted(j.t.After.Name), strings.Join(clauses, ", "), last}, func(s string) bool { return s == "" }), " "), lost
+}
+
+// renames reports whether a column has another name afterwards.
+func (j *judging) renames() bool {
+	for from, to := range j.kept {
+		if j.before[from].name != j.after[to].name {
+			return true
+		}
+	}
+	return false
 }
 
 // remarks are what is worth knowing of a change that is no refusal.

@@ -97,12 +97,26 @@ func TestUndoAndWhatItWouldLose(t *testing.T) {
 		{small + "\n PARTITION BY HASH (`id`)", "PARTITION BY HASH (id)", "ALTER TABLE `t` REMOVE PARTITIONING", ""},
 		{with("DEFAULT 7,", "DEFAULT 7,\n  `c` int(11) DEFAULT NULL,"), "ADD c INT", "", "the values of column c"},
 		{with(",\n  `n` int(11) DEFAULT 7", "", ",\n  KEY `n` (`n`)", ""), "DROP n", "", "the values of column n"},
+		{with("`v` varchar(20) DEFAULT NULL,\n  `n` int(11)", "`n` varchar(20) DEFAULT NULL,\n  `v` int(11)", "(`n`)", "(`v`)"), "RENAME COLUMN n TO v, RENAME COLUMN v TO n",
+			"ALTER TABLE `t` CHANGE COLUMN `v` `n` int(11) DEFAULT 7, CHANGE COLUMN `n` `v` varchar(20) DEFAULT NULL", ""},
 		{with("int(11)", "bigint(20)", "varchar(20)", "varchar(40)"), "MODIFY n BIGINT DEFAULT 7, MODIFY v VARCHAR(40)", "", "texts that do not fit varchar(20); values that do not fit int(11)"},
 	} {
 		j := judged(t, small, x.after, x.change, Copy, Around{})
 		if j.Class == Breaking || j.Undo != x.undo || j.Lost != x.lost {
 			t.Errorf("%s: %s, undo %q, lost %q", x.change, j.Class, j.Undo, j.Lost)
 		}
+		if j.Reverse == "" || x.undo != "" && j.Reverse != x.undo {
+			t.Errorf("%s: reverse %q", x.change, j.Reverse)
+		}
+	}
+}
+
+// A run that is given up keeps the values of a renamed column, also beside a column whose values go.
+func TestReverseOfARename(t *testing.T) {
+	renamed := with("`n` int", "`m` int", "(`n`)", "(`m`)")
+	j := judged(t, small, strings.Replace(renamed, "DEFAULT 7,", "DEFAULT 7,\n  `c` int(11) DEFAULT NULL,", 1), "RENAME COLUMN n TO m, ADD c INT", InstantAlgorithm, Around{})
+	if want := "ALTER TABLE `t` DROP COLUMN `c`, CHANGE COLUMN `m` `n` int(11) DEFAULT 7"; j.Undo != "" || j.Reverse != want {
+		t.Errorf("undo %q, reverse %q", j.Undo, j.Reverse)
 	}
 }
 

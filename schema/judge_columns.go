@@ -17,9 +17,9 @@ func (j *judging) columnsGone() []part {
 		if _, stays := j.kept[n]; stays {
 			continue
 		}
-		p := part{class: Directional, ofRows: true, clauses: []string{"DROP COLUMN " + quoted(c.name)}, lost: "the values of column " + c.name}
+		p := part{class: Directional, ofRows: true, clauses: []string{"DROP COLUMN " + quoted(c.name)}, back: []string{"ADD COLUMN " + c.text}, lost: "the values of column " + c.name}
 		if c.generated != "" {
-			p.lost, p.back = "", []string{"ADD COLUMN " + c.text}
+			p.lost = ""
 		}
 		if n < last {
 			p.noWay = true

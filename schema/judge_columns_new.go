@@ -29,7 +29,7 @@ func (j *judging) columnsNew() []part {
 }
 
 func (j *judging) columnNew(c column) part {
-	p := part{class: Directional, ofRows: true, clauses: []string{"ADD COLUMN " + c.text}, lost: "the values of column " + c.name}
+	p := part{class: Directional, ofRows: true, clauses: []string{"ADD COLUMN " + c.text}, back: []string{"DROP COLUMN " + quoted(c.name)}, lost: "the values of column " + c.name}
 	refuse := func(format string, args ...any) {
 		p.refused = "column " + c.name + ": " + fmt.Sprintf(format, args...)
 	}
@@ -44,7 +44,7 @@ func (j *judging) columnNew(c column) part {
 		refuse("Stowage does not know %q", strings.TrimSpace(c.rest))
 		p.noWay = true
 	case c.generated != "":
-		p.lost, p.back = "", []string{"DROP COLUMN " + quoted(c.name)}
+		p.lost = ""
 		if k := j.keyOver(c.name); k != "" && !c.stored {
 			refuse("key %s over a new VIRTUAL column: rows of the other side would get NULL in that index, without an error; add the column first, and the key when both sides have it", k)
 		}

@@ -8,6 +8,15 @@ import (
 	"stowage/schema"
 )
 
+// A plan of an older version has a Reverse that drops the renamed column.
+func TestBackLosesNothingWhereItNeedNot(t *testing.T) {
+	older := Form{Judgement: schema.Judgement{Undo: "CHANGE COLUMN m n INT", Reverse: "DROP COLUMN m, ADD COLUMN n INT"}}
+	lossy := Form{Judgement: schema.Judgement{Reverse: "DROP COLUMN c"}}
+	if older.Back() != older.Undo || lossy.Back() != "DROP COLUMN c" || (Form{}).Back() != "" {
+		t.Errorf("%q, %q", older.Back(), lossy.Back())
+	}
+}
+
 // One side may have a trigger or a setting that the other has not: the side counts that has more against the change, in whatever order the two were read.
 func TestTheWorseSideCounts(t *testing.T) {
 	f := &farm.Farm{Pairs: []farm.Pair{{Name: "p", Topology: farm.ActiveActive, Shards: []farm.Shard{{Name: "s"}}}}}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"stowage/farm"
@@ -34,8 +35,6 @@ type Form struct {
 	After  string        `json:"after"`
 	schema.Judgement
 	Online bool `json:"online"` // clients may write while the server changes it
-	// Reverse makes the old definition of the new, whatever becomes of the values; "": no statement of ours does.
-	Reverse string `json:"reverse,omitempty"`
 	// SecondsOnCopy is how long the largest such table took on a copy; nil: not measured.
 	SecondsOnCopy *float64 `json:"seconds_on_copy,omitempty"`
 }
@@ -99,6 +98,9 @@ func (f Form) Rebuilds() bool { return f.Algorithm == schema.Copy || f.Algorithm
 
 // IsSame reports whether the table is only written anew, and defined as before.
 func (f Form) IsSame() bool { return f.Before == f.After }
+
+// Back gives a table its old definition when a run is given up; "": no statement of ours does. Undo comes first: plans of older versions have, beside it, a Reverse that drops a renamed column.
+func (f Form) Back() string { return cmp.Or(f.Undo, f.Reverse) }
 
 // WayOf is how a pair of this topology comes to all these forms, and why it does not; "" if it does.
 func WayOf(t farm.Topology, replicas int, forms []Form) (w Way, wrong string) {

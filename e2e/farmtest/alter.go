@@ -159,6 +159,15 @@ func (c Console) Definition(t *testing.T, table string) string {
 	return is.Text
 }
 
+// Sum is one line of all rows of a table of all its shards: how many, and a sum over every column.
+func (c Console) Sum(t *testing.T, table string) (out string) {
+	t.Helper()
+	for _, s := range c.Shards {
+		out += c.sum(t, s, table) + "\n"
+	}
+	return out
+}
+
 // sum is one line of all rows of a table: how many, and a sum over every column.
 func (c Console) sum(t *testing.T, shard farm.ShardName, table string) string {
 	t.Helper()

@@ -184,13 +184,16 @@ func (r row) test(t *testing.T, s *Server, want schema.Class) {
 	if (j.Undo == "") == (j.Lost == "") {
 		t.Errorf("undo %q, lost %q", j.Undo, j.Lost)
 	}
-	if j.Undo != "" {
+	if j.Undo != "" && j.Undo != j.Reverse || j.Reverse == "" && was != after {
+		t.Errorf("undo %q, reverse %q", j.Undo, j.Reverse)
+	}
+	if j.Reverse != "" {
 		tables["t"] = after
-		try(j.Undo)
+		try(j.Reverse)
 		a, _ := schema.Read(was)
 		b, _ := schema.Read(tables["t"])
 		if d := schema.Diff(b, a); len(d) > 0 {
-			t.Errorf("%s leaves %v", j.Undo, d)
+			t.Errorf("%s leaves %v", j.Reverse, d)
 		}
 	}
 }

@@ -100,6 +100,27 @@ func TestAlterIsTakenBack(t *testing.T) {
 	})
 }
 
+// The values of columns that were renamed are there when the run is given up: two names that were swapped, one that is new. Clients do not write users.
+func TestRenamedColumnsKeepTheirValues(t *testing.T) {
+	t.Parallel()
+	a := farmtest.StartAlteredFarm(t, farm.ActiveActive, 1)
+	a.Alter("ALTER TABLE users ADD COLUMN one INT NOT NULL DEFAULT 1, ADD COLUMN two BIGINT NOT NULL DEFAULT 2;\n")
+	a.Alter("ALTER TABLE users ALTER COLUMN one SET DEFAULT 8, ALTER COLUMN two SET DEFAULT 9;\n")
+	was, rows := a.Consoles()[0].Definition(t, "users"), a.Consoles()[0].Sum(t, "users")
+	for _, change := range []string{"RENAME COLUMN one TO two, RENAME COLUMN two TO one", "CHANGE one uno INT NOT NULL DEFAULT 8", "RENAME COLUMN one TO uno, DROP COLUMN two"} {
+		a.Killed("both", "before "+alter.StepHold, "ALTER TABLE users "+change+";\n")
+		a.Run(farmtest.ExitFine, "", "abort", "--reason", "wrong day")
+		for _, c := range a.Consoles() {
+			if is, of := c.Definition(t, "users"), c.Sum(t, "users"); is != was || of != rows {
+				t.Errorf("%s: %s has\n%s\n%s\nand had\n%s\n%s", change, c.Name, is, of, was, rows)
+			}
+			_ = c.Close()
+		}
+	}
+	a.Rests()
+	a.Settle(false, 0)
+}
+
 // undone are borders behind which a run can be given up: before each step, and between the phases of the switch until clients are sent.
 func undone(book act.Runbook) (out []string) {
 	for _, s := range book.Steps[1:] {
