@@ -111,6 +111,16 @@ func TestUndoAndWhatItWouldLose(t *testing.T) {
 	}
 }
 
+// Two generated columns that go come back in their order.
+func TestUndoOfTwoColumns(t *testing.T) {
+	before := with("DEFAULT 7,", "DEFAULT 7,\n  `g` int(11) GENERATED ALWAYS AS (`n` + 1) VIRTUAL,\n  `h` int(11) GENERATED ALWAYS AS (`n` + 2) VIRTUAL,")
+	j := judged(t, before, small, "DROP COLUMN g, DROP COLUMN h", InstantAlgorithm, Around{})
+	want := "ALTER TABLE `t` ADD COLUMN `g` int(11) GENERATED ALWAYS AS (`n` + 1) VIRTUAL, ADD COLUMN `h` int(11) GENERATED ALWAYS AS (`n` + 2) VIRTUAL"
+	if j.Undo != want || j.Lost != "" {
+		t.Errorf("undo %q, lost %q", j.Undo, j.Lost)
+	}
+}
+
 // A run that is given up keeps the values of a renamed column, also beside a column whose values go.
 func TestReverseOfARename(t *testing.T) {
 	renamed := with("`n` int", "`m` int", "(`n`)", "(`m`)")

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// columnsGone: an applier takes the first values of a row that is longer than its table, so only the last columns may go.
+// columnsGone: an applier takes the first values of a row that is longer than its table, so only the last columns may go. The last one comes first: so they can go one by one, and the way back, which is the reverse, adds them in the order of the table.
 func (j *judging) columnsGone() []part {
 	last := -1 // place in before of the last column that stays
 	for from := range j.kept {
 		last = max(last, from)
 	}
 	var out []part
-	for n, c := range j.before {
+	for n, c := range slices.Backward(j.before) {
 		if _, stays := j.kept[n]; stays {
 			continue
 		}
