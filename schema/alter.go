@@ -113,7 +113,8 @@ func dropConstraint(p Part) (string, error) {
 
 // gone are options whose absence cannot be asked for by leaving them out, with what asks for it.
 var gone = map[string]string{"COMMENT": "''", "ROW_FORMAT": "DEFAULT", "KEY_BLOCK_SIZE": "0", "STATS_PERSISTENT": "DEFAULT", "STATS_AUTO_RECALC": "DEFAULT", "STATS_SAMPLE_PAGES": "DEFAULT",
-	"MAX_ROWS": "0", "MIN_ROWS": "0", "AVG_ROW_LENGTH": "0", "CHECKSUM": "0", "DELAY_KEY_WRITE": "0", "PACK_KEYS": "DEFAULT"}
+	"MAX_ROWS": "0", "MIN_ROWS": "0", "AVG_ROW_LENGTH": "0", "CHECKSUM": "0", "DELAY_KEY_WRITE": "0", "PACK_KEYS": "DEFAULT",
+	"PAGE_COMPRESSED": "DEFAULT", "PAGE_COMPRESSION_LEVEL": "DEFAULT", "ENCRYPTED": "DEFAULT", "ENCRYPTION_KEY_ID": "DEFAULT", "ENCRYPTION": "'N'", "COMPRESSION": "''"}
 
 // changeOptions are the options that differ from what they should be, and those that go. What is equal is left out: a server writes a table anew that is told its own engine.
 func changeOptions(is, should string) (string, error) {
@@ -134,7 +135,7 @@ func changeOptions(is, should string) (string, error) {
 		}
 		none, known := gone[o.Name]
 		if !known {
-			return "", ErrByHand // WITH SYSTEM VERSIONING, page compression: each has words of its own
+			return "", ErrByHand // WITH SYSTEM VERSIONING has words of its own
 		}
 		out = append(out, o.Name+"="+none)
 	}

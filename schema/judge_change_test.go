@@ -111,6 +111,24 @@ func TestUndoAndWhatItWouldLose(t *testing.T) {
 	}
 }
 
+// Partitions and options that come go again, with words of their own.
+func TestReverseOfPartitionsAndOptions(t *testing.T) {
+	const by, p1, most = " PARTITION BY RANGE (`id`)\n(PARTITION `p0` VALUES LESS THAN (10) ENGINE = InnoDB", ",\n PARTITION `p,1` VALUES LESS THAN (20) ENGINE = InnoDB", ",\n PARTITION `pm` VALUES LESS THAN MAXVALUE ENGINE = InnoDB"
+	for _, x := range []struct{ before, after, change, reverse, lost string }{
+		{by + ")", by + p1 + ")", "ADD PARTITION (PARTITION `p,1` VALUES LESS THAN (20))", "DROP PARTITION `p,1`", "the rows of the new partitions"},
+		{by + most + ")", by + p1 + most + ")", "REORGANIZE PARTITION pm INTO (PARTITION `p,1` VALUES LESS THAN (20), PARTITION pm VALUES LESS THAN MAXVALUE)", strings.TrimSpace(by + most + ")"), ""},
+		{" PARTITION BY HASH (`id`)\nPARTITIONS 3", " PARTITION BY HASH (`id`)\nPARTITIONS 4", "ADD PARTITION PARTITIONS 1", "PARTITION BY HASH (`id`)\nPARTITIONS 3", ""},
+		{" PARTITION BY HASH (`id`)\nPARTITIONS 3", " PARTITION BY HASH (`id`)\nPARTITIONS 2", "COALESCE PARTITION 1", "PARTITION BY HASH (`id`)\nPARTITIONS 3", ""},
+		{"", " `PAGE_COMPRESSED`=1 `PAGE_COMPRESSION_LEVEL`=7", "PAGE_COMPRESSED=1 PAGE_COMPRESSION_LEVEL=7", "PAGE_COMPRESSED=DEFAULT PAGE_COMPRESSION_LEVEL=DEFAULT", ""},
+		{" `ENCRYPTED`=YES", "", "ENCRYPTED=DEFAULT", "`ENCRYPTED`=YES", ""},
+	} {
+		j := judged(t, small+x.before, small+x.after, x.change, Copy, Around{})
+		if j.Class == Breaking || j.Reverse != "ALTER TABLE `t` "+x.reverse || j.Lost != x.lost || (j.Undo == "") != (x.lost != "") {
+			t.Errorf("%s: %s, reverse %q, undo %q, lost %q", x.change, j.Class, j.Reverse, j.Undo, j.Lost)
+		}
+	}
+}
+
 // Two generated columns that go come back in their order.
 func TestUndoOfTwoColumns(t *testing.T) {
 	before := with("DEFAULT 7,", "DEFAULT 7,\n  `g` int(11) GENERATED ALWAYS AS (`n` + 1) VIRTUAL,\n  `h` int(11) GENERATED ALWAYS AS (`n` + 2) VIRTUAL,")

@@ -143,7 +143,32 @@ var (
 	byHash   = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+(LINEAR\s+)?(HASH|KEY)\b`)
 	takesAll = lazy.Regexp(`(?i)\bVALUES\s+LESS\s+THAN\s+\(?MAXVALUE\b|\bDEFAULT\s+ENGINE\b|^[^(]*\bPARTITION\s+BY\s+SYSTEM_TIME\b`)
 	byRange  = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+RANGE\b`)
+	byBounds = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+(RANGE|LIST)\b`)
 )
+
+// newPartitions are the quoted names of partitions that come.
+func newPartitions(was, is string) []string {
+	had := partitionNames(was)
+	return slices.DeleteFunc(partitionNames(is), func(n string) bool { return slices.Contains(had, n) })
+}
+
+// partitionNames are the quoted names in PARTITION BY RANGE (...) (PARTITION a ..., PARTITION b ...), in lower case: partitions have no case.
+func partitionNames(text string) []string {
+	var out []string
+	for {
+		_, inside, after, ok := body(text)
+		if !ok {
+			return out
+		}
+		for _, p := range split(inside, ',') {
+			if rest, is := cutWord(strings.TrimSpace(p), "PARTITION"); is {
+				n, _ := name(rest)
+				out = append(out, quoted(strings.ToLower(n)))
+			}
+		}
+		text = after
+	}
+}
 
 // hasAll reports whether partitions have a place for every row.
 func hasAll(partitions string) bool {
@@ -174,10 +199,10 @@ func (j *judging) partitioning() []part {
 	switch {
 	case was == "":
 		p.back = []string{"REMOVE PARTITIONING"}
-	case is == "" || does["partition by"]:
+	case does["add partition"] && byBounds().MatchString(mask(is)):
+		p.back, p.lost = []string{"DROP PARTITION " + strings.Join(newPartitions(was, is), ", ")}, "the rows of the new partitions"
+	default: // the server moves each row, or refuses one that has no place
 		p.back = []string{was}
-	default:
-		p.lost = "rows of new partitions, or nothing: write it by hand"
 	}
 	switch text := mask(is); {
 	case is == "":

@@ -79,6 +79,9 @@ func (p Plan) writeForm(b *strings.Builder, n int, f Form) {
 	case f.Lost != "":
 		fmt.Fprintf(b, "  a way back afterwards would lose %s\n", f.Lost)
 	}
+	if f.Back() == "" && !f.IsSame() {
+		b.WriteString("  no ALTER of Stowage restores the old definition: abort stops behind the first altered side, and a person gives its table back\n")
+	}
 }
 
 // how says what the server does.
