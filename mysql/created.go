@@ -86,7 +86,7 @@ func (s *Server) MakeTables(ctx context.Context, database, charset, collation st
 	if collation != "" {
 		create += " COLLATE " + quote(collation)
 	}
-	for _, statement := range []string{create, "USE " + ident(database), "SET SESSION foreign_key_checks = 0, innodb_strict_mode = OFF"} {
+	for _, statement := range []string{create, "USE " + ident(database), "SET SESSION foreign_key_checks = 0, innodb_strict_mode = OFF, time_zone = @@GLOBAL.time_zone"} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return -1, s.fail(firstWords(statement), err)
 		}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // defining are the settings of a session that decide what a server makes of a definition that people wrote: "TIMESTAMP" is NOT NULL and follows the clock where explicit_defaults_for_timestamp is
@@ -13,16 +15,31 @@ import (
 var defining = []string{"sql_mode", "explicit_defaults_for_timestamp", "old_mode", "innodb_strict_mode", "character_set_collations", "default_collation_for_utf8mb4", "sql_require_primary_key",
 	"sql_generate_invisible_primary_key"}
 
-// Defining are those settings, as new sessions of the server begin with them. What the server does not have is absent.
+// definingZone decides what UNIX_TIMESTAMP of a text is, and which TIMESTAMP a constant is.
+const definingZone = "time_zone"
+
+// Defining are those settings, as new sessions of the server begin with them. What the server does not have is absent. time_zone is +00:00 where it is called UTC, or is that of a machine that has UTC.
 func (s *Server) Defining(ctx context.Context) (map[string]string, error) {
-	return s.Variables(ctx, defining...)
+	out, err := s.Variables(ctx, slices.Concat(defining, []string{definingZone, "system_time_zone"})...)
+	if out[definingZone] == "UTC" || out[definingZone] == "SYSTEM" && out["system_time_zone"] == "UTC" {
+		out[definingZone] = utc
+	}
+	delete(out, "system_time_zone")
+	return out, err
 }
+
+const utc = "+00:00"
+
+var fixedZone = lazy.Regexp(`^[-+]\d{1,2}:\d\d$`)
+
+// IsFixedZone reports whether a time zone is a distance from UTC, the same at all times, which each server knows.
+func IsFixedZone(zone string) bool { return fixedZone().MatchString(zone) }
 
 // setDefining are the statements that give a session of another server of that series such settings, where now, its own, are others.
 func setDefining(want, now map[string]string) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if value := want[name]; value != now[name] {
+		if value := want[name]; name != definingZone && value != now[name] { // TakeZone has set the zone
 			out = append(out, "SET SESSION "+ident(name)+" = "+quote(value))
 		}
 	}

@@ -5,6 +5,16 @@ import "context"
 // notSo are refusals of an algorithm or a lock: another one may be taken.
 var notSo = map[uint16]bool{1845: true, 1846: true}
 
+// TakeZone gives a server that is thrown away the time zone of another, for the tables that are made, tried and read behind it. Of a zone with seasons it knows nothing unless its tables of zones
+// are filled: it has +00:00 then, where each constant reads as it is written.
+func (s *Server) TakeZone(ctx context.Context, settings map[string]string) error {
+	zone := settings[definingZone]
+	if !IsFixedZone(zone) {
+		zone = utc
+	}
+	return s.SetSetting(ctx, definingZone, zone)
+}
+
 // TryStatements runs statements in a database until the server takes one, and says which. A statement whose algorithm or lock the server refuses is followed by the next; any other refusal is an error.
 // checks is foreign_key_checks; settings are those of the session of whoever sends them afterwards (Defining). For a server that is thrown away.
 func (s *Server) TryStatements(ctx context.Context, database string, checks bool, settings map[string]string, statements []string) (taken int, err error) {
@@ -17,9 +27,9 @@ func (s *Server) TryStatements(ctx context.Context, database string, checks bool
 		return -1, s.fail("connect", err)
 	}
 	defer Discard(conn)
-	set := "SET SESSION foreign_key_checks = 0"
+	set := "SET SESSION time_zone = @@GLOBAL.time_zone, foreign_key_checks = 0"
 	if checks {
-		set = "SET SESSION foreign_key_checks = 1"
+		set = "SET SESSION time_zone = @@GLOBAL.time_zone, foreign_key_checks = 1"
 	}
 	for _, statement := range []string{"USE " + ident(database), set} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {

@@ -115,6 +115,21 @@ func TestWithPutsClausesWhereServersWantThem(t *testing.T) {
 	}
 }
 
+func TestBoundsThatDependOnTheTimeZone(t *testing.T) {
+	for text, want := range map[string]bool{
+		"PARTITION BY RANGE (UNIX_TIMESTAMP(ts)) (PARTITION p VALUES LESS THAN (unix_timestamp ('2026-01-01')))":               true,
+		"ADD PARTITION (PARTITION p VALUES LESS THAN (UNIX_TIMESTAMP(20260101)))":                                              true,
+		"ADD PARTITION (PARTITION p VALUES LESS THAN (UNIX_TIMESTAMP(CAST('2026-01-01' AS DATETIME))))":                        true,
+		"PARTITION BY RANGE (UNIX_TIMESTAMP(`ts` )) (PARTITION p VALUES LESS THAN (1767225600) COMMENT = 'unix_timestamp(1)')": false,
+		"ADD CHECK (d > UNIX_TIMESTAMP('2026-01-01'))":                                                                         false,
+	} {
+		all, err := Changes("x.sql", []byte("ALTER TABLE t "+text))
+		if err != nil || all[0].HasZonedBounds() != want {
+			t.Errorf("%s: %v %v", text, !want, err)
+		}
+	}
+}
+
 // Whatever people write, a change that was read is one ALTER of the table it names, and reads as itself again.
 func FuzzChanges(f *testing.F) {
 	for _, s := range []string{"ALTER TABLE t ADD c INT, DROP d", "create unique index `a b` on t (x desc) -- y", "DROP INDEX i ON `t``x`;", "OPTIMIZE TABLE t", "ALTER TABLE t ADD (a INT, KEY (a)) PARTITION BY HASH (a)",

@@ -3,6 +3,8 @@ package schema
 import (
 	"fmt"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // Algorithm is how a server carries out an ALTER TABLE, from the cheapest.
@@ -77,4 +79,22 @@ func (c Change) Partitions() (Algorithm, bool) {
 		}
 	}
 	return cost, is
+}
+
+var unixTimestamp = lazy.Regexp(`(?i)\bUNIX_TIMESTAMP\s*\(`)
+
+// HasZonedBounds reports whether a bound of a partition is UNIX_TIMESTAMP of anything but a column: the server writes the number that it is in its own time zone.
+func (c Change) HasZonedBounds() bool {
+	if _, is := c.Partitions(); !is {
+		return false
+	}
+	for _, m := range unixTimestamp().FindAllStringIndex(maskText(c.Text), -1) {
+		_, inside, _, _ := body(c.Text[m[0]:])
+		inside = strings.TrimSpace(inside)
+		column, rest := named(inside)
+		if column == "" || strings.TrimSpace(rest) != "" || strings.IndexByte("\"0123456789", inside[0]) >= 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -9,6 +9,7 @@ import (
 
 	"stowage/farm"
 	"stowage/internal/lazy"
+	"stowage/mysql"
 	"stowage/schema"
 )
 
@@ -25,6 +26,12 @@ func (s *Server) Try(ctx context.Context, tables map[string]string, change schem
 	}
 	if tables[change.Table] == "" {
 		return t, refused("there is no table %s", change.Table)
+	}
+	if zone := settings["time_zone"]; zone != "" && !mysql.IsFixedZone(zone) && change.HasZonedBounds() {
+		return t, refused("UNIX_TIMESTAMP of a text depends on the time zone, and the throw-away server does not know %s; write the number: SELECT UNIX_TIMESTAMP('...') on the server", zone)
+	}
+	if err := s.sql.TakeZone(ctx, settings); err != nil {
+		return t, err
 	}
 	statements, database, checks := beside(tables, change)
 	before, err := s.make(ctx, database, statements)

@@ -117,6 +117,25 @@ func TestTryAsksForTheCheapest(t *testing.T) {
 	if _, err := s.Try(t.Context(), wide, change(t, "ALTER TABLE t ADD KEY (id)"), lax); err != nil {
 		t.Errorf("a table that a strict server would not make: %v", err)
 	}
+	const byTime = "ALTER TABLE z PARTITION BY RANGE (UNIX_TIMESTAMP(ts)) (PARTITION p VALUES LESS THAN (UNIX_TIMESTAMP('2026-07-01 00:00:00')), PARTITION pm VALUES LESS THAN MAXVALUE)"
+	tables["z"] = "CREATE TABLE `z` (\n  `ts` timestamp NOT NULL DEFAULT '2026-01-01 00:00:00'\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci"
+	for _, x := range []struct{ zone, text, want, refused string }{
+		{"+00:00", byTime, "LESS THAN (1782864000)", ""},
+		{"+02:00", byTime, "LESS THAN (1782856800)", ""},
+		{"SYSTEM", byTime, "", "does not know SYSTEM; write the number"},
+		{"Europe/Berlin", "ALTER TABLE z ADD d TIMESTAMP NOT NULL DEFAULT '2026-07-01 00:00:00'", "DEFAULT '2026-07-01 00:00:00'", ""},
+		{"-3:30", "ALTER TABLE z ADD d TIMESTAMP NOT NULL DEFAULT '2026-07-01 00:00:00'", "DEFAULT '2026-07-01 00:00:00'", ""},
+	} {
+		tried, err := s.Try(t.Context(), tables, change(t, x.text), map[string]string{"time_zone": x.zone})
+		switch {
+		case x.refused != "":
+			if err == nil || !strings.Contains(err.Error(), x.refused) {
+				t.Errorf("%s: %v", x.zone, err)
+			}
+		case err != nil || tried.Before.Text != tables["z"] || !strings.Contains(tried.After.Text, x.want):
+			t.Errorf("%s: %v\n%s\n%s", x.zone, err, tried.Before.Text, tried.After.Text)
+		}
+	}
 	if _, err := s.Try(t.Context(), tables, change(t, "ALTER TABLE t ADD c INT"), map[string]string{"nothing": "1"}); err == nil || !strings.Contains(err.Error(), "does not take a setting") {
 		t.Errorf("a setting that is not there: %v", err)
 	}
