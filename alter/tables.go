@@ -60,7 +60,12 @@ func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, f
 			w.say("%s.%s, table %d of %d: %s", t.Shard, form.Change.Table, n+1, len(w.pair.Tables), text)
 		}
 		began := time.Now()
-		if err := w.patiently(ctx, func() error { return s.Alter(ctx, a) }, subjectOf(s, t.Shard, form.Change.Table)); err != nil {
+		err := w.patiently(ctx, func() error { return s.Alter(ctx, a) }, subjectOf(s, t.Shard, form.Change.Table))
+		if mysql.IsOtherAlgorithm(err) {
+			return &farm.Error{Op: "alter", Subject: subjectOf(s, t.Shard, form.Change.Table), Err: err,
+				Hint: "abort and plan again; if the plan has the same algorithm, write the table anew first: stowage alter with OPTIMIZE TABLE"}
+		}
+		if err != nil {
 			return err
 		}
 		if form.IsSame() {

@@ -5,6 +5,9 @@ import "context"
 // notSo are refusals of an algorithm or a lock: another one may be taken.
 var notSo = map[uint16]bool{1845: true, 1846: true}
 
+// IsOtherAlgorithm reports whether a server refused the algorithm or the lock of an ALTER TABLE (1845, 1846), or has added and dropped as many columns at once as it can (4092).
+func IsOtherAlgorithm(err error) bool { return notSo[CodeOf(err)] || CodeOf(err) == 4092 }
+
 // TakeZone gives a server that is thrown away the time zone of another, for the tables that are made, tried and read behind it. Of a zone with seasons it knows nothing unless its tables of zones
 // are filled: it has +00:00 then, where each constant reads as it is written.
 func (s *Server) TakeZone(ctx context.Context, settings map[string]string) error {

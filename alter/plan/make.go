@@ -162,9 +162,10 @@ func (d Drawn) agree(a, b int) bool {
 	return x.After == y.After || x.Class == schema.Breaking || y.Class == schema.Breaking
 }
 
-// worse is the form of the side that has more against the change: one may have a trigger, or a setting, that the other has not.
+// worse is the form of the side that has more against the change: one may have a trigger, or a setting, that the other has not, or has to write the table anew.
 func (d Drawn) worse(a, b int) int {
-	if slices.Index(classes, d.Forms[b].Class) > slices.Index(classes, d.Forms[a].Class) {
+	x, y := d.Forms[a], d.Forms[b]
+	if by := slices.Index(classes, y.Class) - slices.Index(classes, x.Class); by > 0 || by == 0 && x.Instant && !y.Instant {
 		return b
 	}
 	return a

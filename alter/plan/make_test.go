@@ -27,6 +27,7 @@ func TestTheWorseSideCounts(t *testing.T) {
 		}
 		return x
 	}
+	quick := func(x Form) Form { x.Instant = true; return x }
 	for _, x := range []struct {
 		a, b Form
 		want string
@@ -35,6 +36,7 @@ func TestTheWorseSideCounts(t *testing.T) {
 		{form(schema.Instant, "new"), form(schema.Breaking, "new"), "trigger"},
 		{form(schema.Instant, "new"), form(schema.Breaking, ""), "trigger"},
 		{form(schema.Directional, "new"), form(schema.Directional, "newer"), "A and B would make different tables"},
+		{quick(form(schema.Instant, "new")), form(schema.Instant, "new"), "direct slow"},
 	} {
 		for _, forms := range [][]Form{{x.a, x.b}, {x.b, x.a}} {
 			d := Drawn{Farm: f, Changes: []schema.Change{{Table: "t"}}, Forms: forms,
@@ -46,6 +48,9 @@ func TestTheWorseSideCounts(t *testing.T) {
 			got := ""
 			for _, pair := range p.Pairs {
 				got += string(pair.Way)
+				if !p.Forms[pair.Tables[0].Form].Instant {
+					got += " slow"
+				}
 				if pair.Tables[0].Bytes != 9 {
 					t.Errorf("%d bytes", pair.Tables[0].Bytes)
 				}

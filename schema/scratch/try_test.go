@@ -104,6 +104,14 @@ func TestTryAsksForTheCheapest(t *testing.T) {
 			t.Errorf("%s under %v: %v\n%s", x.text, x.settings, err, tried.After.Text)
 		}
 	}
+	for _, x := range []struct {
+		allowed string
+		want    schema.Algorithm
+	}{{"never", schema.InPlace}, {"add_last", schema.InstantAlgorithm}, {"add_drop_reorder", schema.InstantAlgorithm}} {
+		if tried, err := s.Try(t.Context(), tables, change(t, "ALTER TABLE t ADD c INT"), map[string]string{"innodb_instant_alter_column_allowed": x.allowed}); err != nil || tried.Algorithm != x.want {
+			t.Errorf("innodb_instant_alter_column_allowed=%s: %s %v", x.allowed, tried.Algorithm, err)
+		}
+	}
 	wide := map[string]string{"t": "CREATE TABLE `t` (\n  `id` int(11) NOT NULL"}
 	for n := range 11 {
 		wide["t"] += fmt.Sprintf(",\n  `x%d` text DEFAULT NULL", n)
