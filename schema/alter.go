@@ -61,7 +61,7 @@ func Alter(is, should Table) (string, error) {
 		}
 		clauses = append(clauses, options)
 	}
-	return "ALTER TABLE " + quoted(should.Name) + "\n  " + strings.Join(clauses, ",\n  "), nil
+	return unwrapped("ALTER TABLE " + quoted(should.Name) + "\n  " + strings.Join(clauses, ",\n  ")), nil
 }
 
 // columns are the clauses for columns, in the order in which a server carries them out: those that go, and then place by place.
@@ -150,6 +150,7 @@ var option = lazy.Regexp("(?i)((?:DEFAULT|DATA|INDEX)\\s+)?`?\\b([A-Z_]+)`?\\s*=
 // optionsOf are the options of a table, each with its name. A collation is part of its character set.
 func optionsOf(s string) []Part {
 	var out []Part
+	s = unwrapped(s)
 	masked := maskText(s)
 	at := option().FindAllStringSubmatchIndex(masked, -1)
 	for n, m := range at {

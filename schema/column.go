@@ -146,6 +146,7 @@ func (c *column) takeCharset(options string) {
 // optionValues are the options of a table, by name in upper letters.
 func optionValues(s string) map[string]string {
 	out := map[string]string{}
+	s = unwrapped(s)
 	found := option().FindAllStringSubmatchIndex(maskText(s), -1)
 	for n, m := range found {
 		end := len(s)

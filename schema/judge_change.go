@@ -261,11 +261,11 @@ func (j *judging) safeSteps(parts []part) []string {
 			return nil
 		}
 		if n := slices.IndexFunc(out, func(s string) bool { return p.beside != "" && strings.Contains(s, " ADD COLUMN "+quoted(p.beside)+" ") }); n >= 0 {
-			out[n] += ", " + p.clauses[0]
+			out[n] += ", " + unwrapped(p.clauses[0])
 			continue
 		}
 		for _, c := range p.clauses {
-			out = append(out, "ALTER TABLE "+quoted(j.t.After.Name)+" "+c)
+			out = append(out, "ALTER TABLE "+quoted(j.t.After.Name)+" "+unwrapped(c))
 		}
 	}
 	if len(out) == 1 && out[0] == j.t.Change.Text || j.around.MapsByName || j.around.RunsTriggers || j.around.MinimalImages {
@@ -304,7 +304,8 @@ func (j *judging) back(parts []part) (statement, lost string) {
 	if !whole {
 		return "", lost
 	}
-	return strings.Join(slices.DeleteFunc([]string{"ALTER TABLE " + quoted(j.t.After.Name), strings.Join(clauses, ", "), last}, func(s string) bool { return s == "" }), " "), lost
+	all := slices.DeleteFunc([]string{"ALTER TABLE " + quoted(j.t.After.Name), strings.Join(clauses, ", "), last}, func(s string) bool { return s == "" })
+	return unwrapped(strings.Join(all, " ")), lost
 }
 
 // renames reports whether a column has another name afterwards.

@@ -1,6 +1,11 @@
 package schema
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+
+	"stowage/internal/lazy"
+)
 
 // skip returns the index behind the quoted text or comment that begins at i, or i where none does. Quotes are doubled inside, or escaped by a backslash, but not in a quoted name.
 func skip(s string, i int) int {
@@ -156,4 +161,27 @@ func statements(s string) []string {
 		return true
 	})
 	return append(out, s[from:])
+}
+
+var executable = lazy.Regexp(`^/\*M?!\d*\s*`)
+
+// unwrapped is a server's own text with what it hides from other versions, as in /*!50100 PARTITION BY ... */, in plain words: the server that wrote it takes them.
+func unwrapped(s string) string {
+	var out []byte
+	for i := 0; i < len(s); {
+		j := skip(s, i)
+		if start := executable().FindString(s[i:]); j == i && start != "" {
+			i += len(start)
+			continue
+		}
+		if j == i && strings.HasPrefix(s[i:], "*/") {
+			out = bytes.TrimRight(out, " ")
+			i += 2
+			continue
+		}
+		j = max(j, i+1)
+		out = append(out, s[i:j]...)
+		i = j
+	}
+	return string(out)
 }

@@ -177,3 +177,39 @@ func TestOptionsThatAreEqualAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// What a server hides from other versions is said in plain words: a script of ours that has it as it stands would be refused.
+func TestUnwrappedTextOfServers(t *testing.T) {
+	for is, want := range map[string]string{
+		"ADD COLUMN `a` int DEFAULT '/*!1 x */' /*!80023 INVISIBLE */ COMMENT 'it''s */'":            "ADD COLUMN `a` int DEFAULT '/*!1 x */' INVISIBLE COMMENT 'it''s */'",
+		"MODIFY `/*!b` blob /*M!100301 COMPRESSED*/ DEFAULT NULL":                                    "MODIFY `/*!b` blob COMPRESSED DEFAULT NULL",
+		"ADD FULLTEXT KEY `f` (`v`) /*!50100 WITH PARSER `ngram` */ ":                                "ADD FULLTEXT KEY `f` (`v`) WITH PARSER `ngram` ",
+		"/*!50100 PARTITION BY RANGE (`id`)\n(PARTITION p0 VALUES LESS THAN (10) COMMENT = '*/') */": "PARTITION BY RANGE (`id`)\n(PARTITION p0 VALUES LESS THAN (10) COMMENT = '*/')",
+	} {
+		if got := unwrapped(is); got != want {
+			t.Errorf("%s\nbecomes %q\nshould be %q", is, got, want)
+		}
+	}
+}
+
+// What Stowage writes of a server's text, Stowage reads.
+func TestOwnScriptsAreRead(t *testing.T) {
+	const was = "CREATE TABLE `t` (\n  `id` int NOT NULL,\n  `v` varchar(20) DEFAULT NULL,\n  `g` int GENERATED ALWAYS AS (`id` + 1) VIRTUAL /*!80023 INVISIBLE */,\n  PRIMARY KEY (`id`),\n  KEY `g` (`v`) /*!80000 INVISIBLE */,\n" +
+		"  FULLTEXT KEY `f` (`v`) /*!50100 WITH PARSER `ngram` */\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 /*!80016 ENCRYPTION='Y' */\n/*!50100 PARTITION BY HASH (`id`)\nPARTITIONS 2 */"
+	const is = "CREATE TABLE `t` (\n  `id` int NOT NULL,\n  `v` varchar(20) DEFAULT NULL,\n  PRIMARY KEY (`id`)\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
+	j := judged(t, was, is, "DROP COLUMN g, DROP KEY g, DROP KEY f, ENCRYPTION='N' REMOVE PARTITIONING", Copy, Around{MySQL: true})
+	want := "ALTER TABLE `t` ENCRYPTION='Y', ADD COLUMN `g` int GENERATED ALWAYS AS (`id` + 1) VIRTUAL INVISIBLE, ADD FULLTEXT KEY `f` (`v`) WITH PARSER `ngram`, ADD KEY `g` (`v`) INVISIBLE PARTITION BY HASH (`id`)\nPARTITIONS 2"
+	if j.Undo != want {
+		t.Errorf("undo\n%s\nshould be\n%s\nlost %q, refused %q", j.Undo, want, j.Lost, j.Refused)
+	}
+	a, b := read(t, is), read(t, strings.Replace(was, "\n/*!50100 PARTITION BY HASH (`id`)\nPARTITIONS 2 */", "", 1))
+	alter, err := Alter(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{j.Undo, alter} {
+		if _, err := Changes("x.sql", []byte(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -261,18 +261,11 @@ func (a *app) declaredChanges(c *cobra.Command, d *session.Session, chosen map[f
 	left := 0
 	for _, v := range schema.Judge(d.Farm.Name, seen, sets).Variants {
 		place := "schema/" + v.Table
-		if !strings.HasPrefix(v.Alter, "ALTER TABLE") || len(v.OneSide) > 0 {
-			why := "no ALTER is written for the difference"
-			if len(v.OneSide) > 0 {
-				why = "the sides of a pair differ from each other"
-			}
+		changes, why := changesOf(v, place)
+		if why != "" {
 			a.say("%s is left out: %s (stowage schema diff)", place, why)
 			left++
 			continue
-		}
-		changes, err := schema.Changes(place, []byte(v.Alter+";"))
-		if err != nil {
-			return nil, err
 		}
 		shards := map[farm.ShardName]bool{}
 		for _, s := range v.Shards {
@@ -284,6 +277,21 @@ func (a *app) declaredChanges(c *cobra.Command, d *session.Session, chosen map[f
 		return nil, farm.ErrFindings // what differs was said
 	}
 	return out, nil
+}
+
+// changesOf is the ALTER that makes tables what is declared, or why alter does not carry one out.
+func changesOf(v schema.Variant, place string) ([]schema.Change, string) {
+	switch {
+	case len(v.OneSide) > 0:
+		return nil, "the sides of a pair differ from each other"
+	case !strings.HasPrefix(v.Alter, "ALTER TABLE"):
+		return nil, "no ALTER is written for the difference"
+	}
+	changes, err := schema.Changes(place, []byte(v.Alter+";"))
+	if err != nil {
+		return nil, err.Error()
+	}
+	return changes, ""
 }
 
 // alterPlan carries a plan out, or what is left of it.
