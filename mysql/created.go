@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // noSuchTable: it was dropped since it was listed.
@@ -68,7 +70,20 @@ func createdTable(ctx context.Context, conn *sql.Conn, db, name string) (string,
 	if CodeOf(err) == noSuchTable {
 		return "", nil
 	}
-	return text, err
+	return bareSequences(text, db), err
+}
+
+var sequences = lazy.Regexp("(?s)'(?:[^'\\\\]|\\\\.)*'|`[^`]*`|\\b((?:next|last)val\\()(`(?:[^`]|``)+`)\\.")
+
+// bareSequences leaves the database of a table out of defaults that take from a sequence: MariaDB says nextval(`shard`.`seq`), and no two shards would have the same table. In an ALTER the bare name is
+// one of the database in use.
+func bareSequences(text, db string) string {
+	return sequences().ReplaceAllStringFunc(text, func(s string) string {
+		if m := sequences().FindStringSubmatch(s); m[2] == ident(db) {
+			return m[1]
+		}
+		return s
+	})
 }
 
 // MakeTables makes a database and runs statements in it that make tables, without checks of foreign keys or of row formats: servers have tables that they would not make any more. For a server that is thrown away. refused is the statement that
