@@ -41,6 +41,8 @@ func (a *Act) wayBack(run store.Run) (*act.Back, error) {
 			switch was, known := changed[f.Change.Table]; {
 			case f.Undo == "":
 				return nil, act.Refused("undo", run.ID, fmt.Errorf("it would lose %s", lost(f)), "if that is what you want, write the ALTER yourself: stowage alter")
+			case f.UndoRefused != "":
+				return nil, act.Refused("undo", run.ID, fmt.Errorf("it would lose nothing, but alter refuses it: %s", f.UndoRefused), "stowage alter show --json has the statement (undo): carry it out yourself, in a maintenance window")
 			case !known:
 				changed[f.Change.Table] = f.Undo
 				statements = append(statements, strings.TrimSuffix(f.Undo, ";")+";\n")

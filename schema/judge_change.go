@@ -66,6 +66,8 @@ type Judgement struct {
 	Remarks     []string  `json:"remarks"`
 	Undo        string    `json:"undo"` // the ALTER that takes it back and loses nothing; "" when there is none
 	Lost        string    `json:"lost"` // what a way back would lose; "" when Undo is there
+	// UndoRefused is why alter does not carry Undo out once clients have written rows of the new shape: one of them may not fit. "" where it does.
+	UndoRefused string `json:"undo_refused,omitempty"`
 	// Reverse makes the old definition of the new, whatever becomes of values: Undo where there is one. It gives a run up before clients have written rows of the new shape. "": no statement of ours does it.
 	Reverse string `json:"reverse,omitempty"`
 }
@@ -87,6 +89,25 @@ type part struct {
 
 // JudgeChange says what a change means. It knows what it allows; all else is breaking.
 func JudgeChange(t Tried, around Around) Judgement {
+	out := judgeThere(t, around)
+	if out.Undo != "" {
+		out.UndoRefused = refusedBack(t, out.Undo, around)
+	}
+	return out
+}
+
+// refusedBack is what alter says to a way back.
+func refusedBack(t Tried, undo string, around Around) string {
+	all, err := Changes("undo", []byte(undo))
+	if err != nil {
+		return err.Error()
+	}
+	back := judgeThere(Tried{Change: all[0], Before: t.After, After: t.Before, Algorithm: t.Algorithm}, around)
+	return strings.Join(back.Refused, "; ")
+}
+
+// judgeThere is JudgeChange without a look at the way back.
+func judgeThere(t Tried, around Around) Judgement {
 	j := judging{t: t, around: around, clauses: clausesOf(t.Change.body())}
 	j.readColumns()
 	var parts []part

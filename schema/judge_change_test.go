@@ -129,6 +129,26 @@ func TestReverseOfPartitionsAndOptions(t *testing.T) {
 	}
 }
 
+// A way back that loses nothing may be one that alter refuses: the plan says so before it is carried out.
+func TestUndoThatIsRefused(t *testing.T) {
+	const ranges = "\n PARTITION BY RANGE (`id`)\n(PARTITION `p0` VALUES LESS THAN (10) ENGINE = InnoDB)"
+	unique, far := ",\n  UNIQUE KEY `u` (`v`)\n)", ",\n  CONSTRAINT `far` FOREIGN KEY (`n`) REFERENCES `p` (`id`)\n)"
+	computed := with("DEFAULT 7,", "DEFAULT 7,\n  `g` int(11) GENERATED ALWAYS AS (`n` + 1) VIRTUAL,", ",\n  KEY `n` (`n`)", ",\n  KEY `g` (`g`)")
+	for _, x := range []struct{ before, after, change, refused string }{
+		{with("\n)", unique), small, "DROP KEY u", "key u: two rows"},
+		{with("\n)", far), small, "DROP FOREIGN KEY far", "foreign key far: a row without its parent"},
+		{small + ranges, small, "REMOVE PARTITIONING", "may have no partition"},
+		{computed, with(",\n  KEY `n` (`n`)", ""), "DROP KEY g, DROP COLUMN g", "key g over a new VIRTUAL column"},
+		{small, with(",\n  KEY `n` (`n`)", ""), "DROP KEY n", ""},
+		{small, with("`n` int", "`m` int", "(`n`)", "(`m`)"), "RENAME COLUMN n TO m", ""},
+	} {
+		j := judged(t, x.before, x.after, x.change, NoCopy, Around{})
+		if j.Class == Breaking || j.Undo == "" || !strings.Contains(j.UndoRefused, x.refused) || (x.refused == "") != (j.UndoRefused == "") {
+			t.Errorf("%s: %s, undo %q, refused %q", x.change, j.Class, j.Undo, j.UndoRefused)
+		}
+	}
+}
+
 // Two generated columns that go come back in their order.
 func TestUndoOfTwoColumns(t *testing.T) {
 	before := with("DEFAULT 7,", "DEFAULT 7,\n  `g` int(11) GENERATED ALWAYS AS (`n` + 1) VIRTUAL,\n  `h` int(11) GENERATED ALWAYS AS (`n` + 2) VIRTUAL,")

@@ -74,6 +74,8 @@ func (p Plan) writeForm(b *strings.Builder, n int, f Form) {
 		fmt.Fprintf(b, "  note: %s\n", r)
 	}
 	switch {
+	case f.UndoRefused != "":
+		fmt.Fprintf(b, "  no way back afterwards: it would lose nothing, but alter refuses it: %s\n", f.UndoRefused)
 	case f.Undo != "":
 		fmt.Fprintf(b, "  way back afterwards: %s\n", strings.Join(strings.Fields(f.Undo), " "))
 	case f.Lost != "":

@@ -332,6 +332,7 @@ type alterTable struct {
 	Rows      int64          `json:"rows,omitempty"`
 	Bytes     int64          `json:"bytes,omitempty"`
 	Undo      string         `json:"undo,omitempty"`
+	Refusal   string         `json:"undo_refused,omitempty"`
 	Lost      string         `json:"lost,omitempty"`
 	OnCopy    *float64       `json:"seconds_on_copy,omitempty"`
 	Refused   []string       `json:"refused"`
@@ -349,7 +350,7 @@ func (a *app) alterDry(d *session.Session, p plan.Plan, refused []plan.Refusal, 
 		for _, t := range pair.Tables {
 			f := p.Forms[t.Form]
 			out.Tables = append(out.Tables, alterTable{Shard: t.Shard, Pair: pair.Pair, Table: f.Change.Table, Class: f.Class, Way: pair.Way, Algorithm: string(f.Algorithm), Before: f.Before, After: f.After,
-				Rows: t.Rows, Bytes: t.Bytes, Undo: f.Undo, Lost: f.Lost, OnCopy: f.SecondsOnCopy, Refused: []string{}, SafeSteps: []string{}})
+				Rows: t.Rows, Bytes: t.Bytes, Undo: f.Undo, Refusal: f.UndoRefused, Lost: f.Lost, OnCopy: f.SecondsOnCopy, Refused: []string{}, SafeSteps: []string{}})
 		}
 	}
 	for _, r := range refused {

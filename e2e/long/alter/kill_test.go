@@ -124,6 +124,8 @@ func TestPartitionsComeBack(t *testing.T) {
 		_ = c.Close()
 	}
 	comesBack(t, a, "ADD PARTITION (PARTITION p2 VALUES LESS THAN (2000000))", "REORGANIZE PARTITION p1 INTO (PARTITION p1 VALUES LESS THAN (500), PARTITION p2 VALUES LESS THAN (1000000))", "PAGE_COMPRESSED=1")
+	a.Alter("ALTER TABLE users REMOVE PARTITIONING;\n") // and the way back has no place for every row
+	a.Run(farmtest.ExitRefused, "alter refuses it", "undo")
 	a.Rests()
 	a.Settle(false, 0)
 }
