@@ -135,7 +135,7 @@ func (a *app) alter(c *cobra.Command, f alterFlags, given string) error {
 		return a.alterDry(d, p, refused, given)
 	}
 	if len(p.Pairs) == 0 {
-		a.say("nothing to do: every table is as the change wants it")
+		a.say(nothingToDo)
 		return a.emit(p, func(io.Writer) error { return nil }, a.cmd("inventory"))
 	}
 	path, p, err := d.SaveAlter(p)
@@ -319,6 +319,8 @@ func (a *app) alterPlan(ctx context.Context, d *session.Session, name string) er
 	return a.ended(a.carry(ctx, altering.Act, run))
 }
 
+const nothingToDo = "nothing to do: every table is as the change wants it"
+
 // alterTable is one table as a dry run has it.
 type alterTable struct {
 	Shard     farm.ShardName `json:"shard"`
@@ -363,7 +365,11 @@ func (a *app) alterDry(d *session.Session, p plan.Plan, refused []plan.Refusal, 
 		return err
 	}
 	next := []string{a.forReal()}
-	if len(refused) > 0 {
+	switch {
+	case len(out.Tables) == 0:
+		a.say(nothingToDo)
+		next = []string{a.cmd("inventory")}
+	case len(refused) > 0:
 		next = nil
 		for _, s := range out.Scripts {
 			next = append(next, a.cmd("alter %s --dry-run", s))

@@ -29,6 +29,7 @@ func TestTablesChangeUnderLoad(t *testing.T) {
 	a.Alter(farmtest.AddIndex)
 	a.Alter(farmtest.Remark)
 	a.Alter(farmtest.Widen)
+	a.Run(farmtest.ExitFine, "nothing to do", "alter", a.Script(farmtest.Widen), "--dry-run")
 	a.Rests()
 	a.Settle(true, 1)
 
