@@ -46,7 +46,12 @@ func Understand(schema, current, text string, tables ...string) Meaning {
 		return PartUndone
 	case "SAVEPOINT", "RELEASE", "FLUSH", "ANALYZE", "OPTIMIZE", "REPAIR", "CHECK", "CHECKSUM", "GRANT", "REVOKE", "SET", "KILL", "RESET", "USE", "BEGIN", "COMMIT":
 		return Nothing
-	case "CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE":
+	case "TRUNCATE": // TABLE may be left out: what comes next may be the name of a table
+		if concerns && namesAny(words, tables) {
+			return Definition
+		}
+		return Nothing
+	case "CREATE", "ALTER", "DROP", "RENAME":
 		return meaningOfDefinition(schema, words, concerns && namesAny(words, tables))
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "CALL", "WITH", "SELECT", "DO":
 		if concerns {
