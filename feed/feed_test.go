@@ -27,7 +27,7 @@ func must(t testing.TB, err error) {
 func shop(t *testing.T, l mariadbtest.Line) (*mariadbtest.Instance, *mysql.Server, mysql.Position) {
 	t.Helper()
 	i := l.Start(t, "shop")
-	i.Exec(t, "CREATE DATABASE shop", "CREATE DATABASE other", "USE shop", "CREATE TABLE r (id INT PRIMARY KEY, v INT)", "CREATE TABLE unread (id INT PRIMARY KEY)", "CREATE TABLE other.r (id INT PRIMARY KEY)")
+	i.Exec(t, "CREATE DATABASE shop", "CREATE DATABASE other", "USE shop", "CREATE TABLE r (id INT PRIMARY KEY, v INT)", "CREATE TABLE unread (id INT PRIMARY KEY)", "CREATE TABLE role (id INT PRIMARY KEY)", "CREATE TABLE other.r (id INT PRIMARY KEY)")
 	s := mysqltest.Open(t, i)
 	at, err := s.BinlogPosition(t.Context())
 	must(t, err)
@@ -107,6 +107,35 @@ func TestGoesOnAfterALoss(t *testing.T) {
 	})
 }
 
+// TestEachTryWithoutNewsWaits: what breaks the connection may be in the log. Tries count until a transaction has come.
+func TestEachTryWithoutNewsWaits(t *testing.T) {
+	t.Parallel()
+	i, s, at := shop(t, mariadbtest.Default(t))
+	r := reader(t, s, at, func(s *Source) { s.Tries = 3 })
+	lose := func() error {
+		r.log.Close()
+		_, _, err := r.Next(t.Context(), 50*time.Millisecond)
+		return err
+	}
+	began := time.Now()
+	for range 3 {
+		must(t, lose())
+	}
+	if took := time.Since(began); took < 2*time.Second {
+		t.Errorf("three tries took %v, the second and the third wait for a second", took)
+	}
+	i.Exec(t, "INSERT INTO shop.r VALUES (1, 1)")
+	if got := ids(t, r, 1); got[0] != "1" {
+		t.Errorf("read %s", got)
+	}
+	for range 3 {
+		must(t, lose())
+	}
+	if lose() == nil {
+		t.Error("it tries a fourth time")
+	}
+}
+
 // TestLargeTransactionComesInPieces: only the last of which has a position, and
 // after a loss in the middle it comes again from the first.
 func TestLargeTransactionComesInPieces(t *testing.T) {
@@ -149,6 +178,8 @@ func TestWhatRowsDoNotShowStopsIt(t *testing.T) {
 		"alter":             {false, []string{"ALTER TABLE r ADD w INT"}, true},
 		"rename":            {false, []string{"RENAME TABLE unread TO r2, r TO unread"}, true},
 		"truncate":          {false, []string{"TRUNCATE r"}, true},
+		"truncate role":     {true, []string{"TRUNCATE role"}, true},
+		"truncate another":  {false, []string{"TRUNCATE unread"}, false},
 		"index":             {false, []string{"CREATE INDEX v ON r (v)"}, true},
 		"drop database":     {false, []string{"DROP DATABASE shop"}, true},
 		"by statement":      {false, []string{"SET SESSION binlog_format = STATEMENT", "INSERT INTO r VALUES (7, 7)"}, true},

@@ -59,14 +59,14 @@ func (r *Reader) Server() *mysql.Server { return r.server }
 
 // mend begins to read again where the last whole transaction ended, when the
 // connection was lost: a server that restarts or leaves rotation, a caller that
-// did not read for too long. Twice without a change in between waits longer.
+// did not read for too long. Tries count until the position has moved, and each but the first waits: what breaks the connection may be in the log.
 func (r *Reader) mend(ctx context.Context, cause error) error {
 	r.trx = transaction{}
 	tries := r.source.Tries
 	if tries == 0 {
 		tries = firstTries
 	}
-	for try := 0; ; try++ {
+	for {
 		if ctx.Err() != nil {
 			return cause
 		}
@@ -76,16 +76,16 @@ func (r *Reader) mend(ctx context.Context, cause error) error {
 			return r.judge(ctx, cause)
 		case isFinal:
 			r.refused[r.server.Address()] = cause
-		case tries > 0 && try == tries:
+		case tries > 0 && r.tries >= tries:
 			return cause
-		case r.isLost || try > 0:
+		case r.tries > 0:
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
-		r.isLost = true
+		r.tries++
 		if mysql.IsPurged(cause) && !isFinal {
 			r.tell("%s does not have position %s yet: trying again until a server of the pair has it; if it is a position of another pair, none ever will", r.server.Name(), r.at)
 		} else {

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ type Source struct {
 	ServerID uint32 // nobody else's in the farm
 	Schema   string
 	Tables   []string // only these; nil: all
-	// Tries is how often a lost server is asked for again, about a second apart: 0 is 20, below 0 is for ever.
+	// Tries is how often a lost server is asked for again, about a second apart, before the position has moved: 0 is 20, below 0 is for ever.
 	Tries int
 	// Tell hears of a loss that is being mended. May be nil.
 	Tell func(text string)
@@ -48,7 +49,7 @@ type Reader struct {
 	log     *mysql.BinlogReader
 	at      mysql.Position // the end of the last transaction that was handed out whole
 	trx     transaction
-	isLost  bool             // the connection was made again and has not brought anything yet
+	tries   int              // to begin again, since the position moved
 	refused map[string]error // by address: servers that do not have the position
 }
 
@@ -92,13 +93,17 @@ func (r *Reader) Next(ctx context.Context, wait time.Duration) (p Piece, ok bool
 	end := time.Now().Add(wait)
 	for {
 		c, ok, err := r.log.Next(ctx, max(time.Until(end), 0))
+		var odd *mysql.Unreadable
+		if errors.As(err, &odd) {
+			r.trx.id = odd.Trx
+			return Piece{}, false, r.stop("%s", short(odd.What))
+		}
 		if err != nil {
 			if err := r.mend(ctx, err); err != nil {
 				return Piece{}, false, err
 			}
 			continue
 		}
-		r.isLost = r.isLost && !ok
 		if !ok {
 			return Piece{}, false, nil
 		}
@@ -122,7 +127,7 @@ func (r *Reader) take(c mysql.Change) (Piece, bool, error) {
 	case mysql.Rollback:
 		r.trx.changes = nil
 	}
-	r.at = r.at.With(r.trx.id)
+	r.at, r.tries = r.at.With(r.trx.id), 0
 	clear(r.refused)
 	p := r.piece()
 	p.At, p.Last, p.IsRolledBack = r.at, true, c.Kind == mysql.Rollback

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -43,11 +44,28 @@ type Change struct {
 // BinlogReader reads a server's binary log by GTID, as a replica would.
 type BinlogReader struct {
 	server  *Server
+	schema  string
+	tables  []string // none: all
 	syncer  *binlog.BinlogSyncer
 	stream  *binlog.BinlogStreamer
 	trx     Trx
 	alone   bool // one statement is all of the transaction
 	pending []Change
+	left    []*binlog.BinlogEvent // what had come before the stream ended
+	ended   error
+}
+
+// Unreadable is something in a binary log that rows do not show, and that will be there again whenever it is read.
+type Unreadable struct {
+	Trx  Trx // it is part of it
+	What string
+}
+
+func (e *Unreadable) Error() string { return e.What }
+
+// unreadable tells what was met at the reader's place.
+func (r *BinlogReader) unreadable(format string, args ...any) error {
+	return &Unreadable{r.trx, fmt.Sprintf(format, args...)}
 }
 
 // readerSilence is how long a server may say nothing: it sends a heartbeat
@@ -55,8 +73,8 @@ type BinlogReader struct {
 const readerSilence = 20 * time.Second
 
 // Binlog begins to read behind a position. serverID must be nobody else's in
-// the farm. Rows of other databases than schema, and of other tables than these
-// where any are named, come without their values.
+// the farm. Rows of other databases than schema do not come, and those of
+// other tables than these, where any are named, come without their values.
 func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, schema string, tables ...string) (*BinlogReader, error) {
 	if serverID == 0 {
 		return nil, s.fail("read binary log", errors.New("a reader needs a server id of its own"))
@@ -81,7 +99,7 @@ func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, sch
 	if err != nil {
 		return nil, s.fail("read binary log", err)
 	}
-	r, told := &BinlogReader{server: s}, &refusal{}
+	r, told := &BinlogReader{server: s, schema: schema, tables: tables}, &refusal{}
 	// No position in a file is ever used: from 11.4 on events need not carry
 	// one (binlog_legacy_event_pos), so FillZeroLogPos is not needed either.
 	syncer := binlog.NewBinlogSyncer(binlog.BinlogSyncerConfig{
@@ -95,7 +113,7 @@ func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, sch
 		// What another database holds is not our business, and must not stop us where the parser does not know it.
 		RowsEventDecodeFunc: func(e *binlog.RowsEvent, data []byte) error {
 			at, err := e.DecodeHeader(data)
-			if err != nil || e.Table == nil || string(e.Table.Schema) != schema || len(tables) > 0 && !slices.Contains(tables, string(e.Table.Table)) {
+			if err != nil || e.Table == nil || !r.reads(e.Table) {
 				return err
 			}
 			return e.DecodeData(at, data)
@@ -113,10 +131,15 @@ func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, sch
 	return r, nil
 }
 
+// reads reports whether rows of a table are asked for.
+func (r *BinlogReader) reads(t *binlog.TableMapEvent) bool {
+	return string(t.Schema) == r.schema && (len(r.tables) == 0 || slices.Contains(r.tables, string(t.Table)))
+}
+
 // Close ends the reader.
 func (r *BinlogReader) Close() { r.syncer.Close() }
 
-// Next is the next change. It waits for one until wait has passed, not at all with 0; ok is false then.
+// Next is the next change. It waits for one until wait has passed, not at all with 0; ok is false then. The error is an Unreadable where reading again does not help.
 func (r *BinlogReader) Next(ctx context.Context, wait time.Duration) (c Change, ok bool, err error) {
 	end := time.Now().Add(wait)
 	for {
@@ -155,14 +178,43 @@ func (r *BinlogReader) event(ctx context.Context, end time.Time) (*binlog.Binlog
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if r.ended != nil {
+		return r.leftOver()
+	}
 	for range 4 {
 		if e, err := r.stream.GetEvent(over); !errors.Is(err, context.Canceled) {
-			return e, err
+			return r.orEnd(e, err)
 		}
 	}
 	limited, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	return r.stream.GetEvent(limited)
+	e, err := r.stream.GetEvent(limited)
+	if over := limited.Err(); err != nil && over != nil && errors.Is(err, over) {
+		return nil, over
+	}
+	return r.orEnd(e, err)
+}
+
+// orEnd notes that the stream has ended. Its error may overtake events that came before: those count first.
+func (r *BinlogReader) orEnd(e *binlog.BinlogEvent, err error) (*binlog.BinlogEvent, error) {
+	if err == nil {
+		return e, nil
+	}
+	r.left, r.ended = r.stream.DumpEvents(), err
+	return r.leftOver()
+}
+
+func (r *BinlogReader) leftOver() (*binlog.BinlogEvent, error) {
+	if len(r.left) == 0 {
+		var odd *binlog.EventError
+		if errors.As(r.ended, &odd) {
+			return nil, r.unreadable("an event (%s) cannot be read: %s", odd.Header.EventType, odd.Err)
+		}
+		return nil, r.ended
+	}
+	e := r.left[0]
+	r.left = r.left[1:]
+	return e, nil
 }
 
 // IsReaderRefused reports that the server itself ended a reader, with an error
@@ -201,7 +253,7 @@ func (r *BinlogReader) understand(e *binlog.BinlogEvent) (Change, bool, error) {
 	}
 	switch e.Header.EventType {
 	case binlog.INCIDENT_EVENT:
-		return Change{}, false, errors.New("the server reports that events were lost here (incident event)")
+		return Change{}, false, r.unreadable("the server reports that events were lost here (incident event)")
 	case xaPrepareEvent:
 		r.pending = append(r.pending, Change{Kind: Commit, Trx: r.trx})
 		return Change{Kind: Statement, Trx: r.trx, Text: "XA PREPARE"}, true, nil
@@ -235,9 +287,12 @@ const xaPrepareEvent = binlog.EventType(38)
 
 func (r *BinlogReader) rows(x *binlog.RowsEvent) (Change, bool, error) {
 	if x.Table == nil {
-		return Change{}, false, errors.New("rows of an unknown table")
+		return Change{}, false, r.unreadable("rows of an unknown table")
 	}
-	c := Change{Trx: r.trx, Schema: string(x.Table.Schema), Table: string(x.Table.Table), Rows: x.Rows, Skipped: x.SkippedColumns, shape: shapeOf(x.Table)}
+	if string(x.Table.Schema) != r.schema {
+		return Change{}, false, nil
+	}
+	c := Change{Trx: r.trx, Schema: r.schema, Table: string(x.Table.Table), Rows: x.Rows, Skipped: x.SkippedColumns, shape: shapeOf(x.Table)}
 	for _, kind := range x.Table.ColumnType {
 		c.OldTimes = c.OldTimes || kind == gomysql.MYSQL_TYPE_TIMESTAMP || kind == gomysql.MYSQL_TYPE_TIME || kind == gomysql.MYSQL_TYPE_DATETIME
 	}
@@ -247,12 +302,15 @@ func (r *BinlogReader) rows(x *binlog.RowsEvent) (Change, bool, error) {
 	case binlog.EnumRowsEventTypeUpdate:
 		c.Kind = Update
 		if len(x.Rows)%2 != 0 {
-			return c, false, errors.New("an update without its new row")
+			return c, false, r.unreadable("an update of table %s without its new row", c.Table)
 		}
 	case binlog.EnumRowsEventTypeDelete:
 		c.Kind = Delete
 	default:
-		return c, false, errors.New("rows of an unknown kind")
+		if !r.reads(x.Table) {
+			return Change{}, false, nil
+		}
+		return c, false, r.unreadable("an update of table %s has only parts of a JSON value (binlog_row_value_options)", c.Table)
 	}
 	return c, true, nil
 }

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"encoding/hex"
-	"errors"
 	"slices"
 	"strings"
 
@@ -14,7 +13,7 @@ import (
 // XA START one that is ended by its PREPARE, and anything else is alone.
 func (r *BinlogReader) beginMySQL(x *binlog.GTIDEvent, seconds uint32) (Change, bool, error) {
 	if len(x.SID) != 16 || x.GNO <= 0 {
-		return Change{}, false, errors.New("a transaction without a GTID: gtid_mode is not ON")
+		return Change{}, false, r.unreadable("a transaction without a GTID: gtid_mode is not ON")
 	}
 	r.trx = Trx{Origin: Origin(withDashes(hex.EncodeToString(x.SID))), N: uint64(x.GNO)}
 	if tag := x.Tag.String(); tag != "" {

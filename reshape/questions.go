@@ -137,7 +137,7 @@ func askPrivileges(ctx context.Context, w *work) (found []farm.Finding, err erro
 // askLog: what triggers write reaches the other servers as rows; and an applier reads rows as they are.
 func askLog(ctx context.Context, w *work) (found []farm.Finding, err error) {
 	for _, s := range w.servers {
-		is, err := s.Variables(ctx, "binlog_format", "binlog_row_image", "slave_run_triggers_for_rbr")
+		is, err := s.Variables(ctx, "binlog_format", "binlog_row_image", "binlog_row_value_options", "slave_run_triggers_for_rbr")
 		if err != nil {
 			return nil, err
 		}
@@ -146,6 +146,9 @@ func askLog(ctx context.Context, w *work) (found []farm.Finding, err error) {
 		}
 		if v := is["binlog_row_image"]; v != "FULL" && w.wave.Spec.Keep == spec.Applier {
 			found = append(found, sides.Blocker(string(s.Name()), "binlog_row_image is "+v+", must be FULL: without it the applier cannot tell whose children changed", "SET GLOBAL binlog_row_image = FULL, and in its option file; sessions keep the old one until they end"))
+		}
+		if v := is["binlog_row_value_options"]; v != "" {
+			found = append(found, sides.Blocker(string(s.Name()), "binlog_row_value_options is "+v+", must be empty: updates of JSON that are logged in parts cannot be read", "SET GLOBAL binlog_row_value_options = '', and in its option file; sessions keep the old one until they end"))
 		}
 		if v := is["slave_run_triggers_for_rbr"]; v != "" && v != "NO" && w.wave.Spec.Keep == spec.Triggers {
 			found = append(found, sides.Blocker(string(s.Name()), "slave_run_triggers_for_rbr is "+v+": triggers would write again what has come by replication", "SET GLOBAL slave_run_triggers_for_rbr = NO, and in its option file"))
