@@ -19,6 +19,9 @@ func (f *Follower) definitions(ctx context.Context) ([]*rows.Plain, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.logsWhole(ctx, servers); err != nil {
+		return nil, err
+	}
 	if serves, err := f.Places.Serves(ctx); err == nil && serves != "" && serves != f.State.Pair {
 		there, _, err := f.Places.Servers(ctx, serves)
 		if err != nil {
@@ -33,6 +36,18 @@ func (f *Follower) definitions(ctx context.Context) ([]*rows.Plain, error) {
 		}
 	}
 	return nil, last
+}
+
+// logsWhole refuses servers whose new sessions log a JSON value in parts. One that does not answer is not asked.
+func (f *Follower) logsWhole(ctx context.Context, servers []*mysql.Server) error {
+	for _, s := range servers {
+		is, err := s.Variables(ctx, "binlog_row_value_options")
+		if v := is["binlog_row_value_options"]; err == nil && v != "" {
+			return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Err: fmt.Errorf("%w: %s logs JSON in parts (binlog_row_value_options=%s)", farm.ErrRefused, s.Name(), v),
+				Hint: "SET GLOBAL binlog_row_value_options = '' there, then let clients reconnect"}
+		}
+	}
+	return nil
 }
 
 func (f *Follower) definitionsOf(ctx context.Context, s *mysql.Server) ([]*rows.Plain, error) {
@@ -62,5 +77,28 @@ func (f *Follower) definitionsOf(ctx context.Context, s *mysql.Server) ([]*rows.
 	if len(out) == 0 {
 		return nil, f.input(fmt.Errorf("%s has no tables", s.Name()), "")
 	}
-	return out, nil
+	return out, f.cascades(ctx, s, out)
+}
+
+// cascades refuses tables of which the server changes rows without saying so in the binary log, unless that is accepted.
+func (f *Follower) cascades(ctx context.Context, s *mysql.Server, followed []*rows.Plain) error {
+	all, err := s.CascadesInto(ctx, string(f.State.Shard))
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range all {
+		if slices.ContainsFunc(followed, func(p *rows.Plain) bool { return p.Table.Name == c.Table }) {
+			names = append(names, c.String())
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil
+	case f.AcceptCascades:
+		f.tell("lines may be missing: foreign keys change rows of %s, and the binary log does not show it", farm.Some(names))
+		return nil
+	}
+	return &farm.Error{Op: "follow", Subject: string(f.State.Shard), Hint: "other tables: --tables; or do without those lines: --accept-cascades",
+		Err: fmt.Errorf("%w: foreign keys change rows of %s; the server logs only the row that began it", farm.ErrRefused, farm.Some(names))}
 }

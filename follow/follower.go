@@ -36,6 +36,8 @@ type Follower struct {
 	State  State
 	Keep   func(State) error // nil: nothing is kept
 	To     mysql.Position    // where it ends, with exactly what this position holds; nil: nowhere
+	// AcceptCascades follows tables with a foreign key that changes their rows, which the binary log does not show.
+	AcceptCascades bool
 	// Tell hears what happens to the connection. May be nil.
 	Tell func(format string, args ...any)
 

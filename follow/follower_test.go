@@ -233,6 +233,41 @@ func TestStopsBeforeADefinition(t *testing.T) {
 	}
 }
 
+// TestCascadesAreRefused: rows that a foreign key deletes are in no log. Who knows that may follow.
+func TestCascadesAreRefused(t *testing.T) {
+	t.Parallel()
+	i := mariadbtest.Start(t, "shop")
+	i.Exec(t, "CREATE DATABASE `shop-1`", "CREATE DATABASE other", "USE `shop-1`", "CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE other.p (id INT PRIMARY KEY)",
+		"CREATE TABLE `c é` (id INT PRIMARY KEY, p INT, CONSTRAINT of_p FOREIGN KEY (p) REFERENCES p (id) ON DELETE CASCADE)",
+		"CREATE TABLE d (id INT PRIMARY KEY, p INT, CONSTRAINT strict FOREIGN KEY (p) REFERENCES p (id))",
+		"CREATE TABLE e (id INT PRIMARY KEY, p INT, CONSTRAINT far FOREIGN KEY (p) REFERENCES other.p (id) ON UPDATE SET NULL)", "INSERT INTO p VALUES (1), (2)", "INSERT INTO `c é` VALUES (1, 1)")
+	s := mysqltest.Open(t, i)
+	from := mysqltest.Position(t, s)
+	i.Exec(t, "USE `shop-1`", "DELETE FROM p WHERE id = 1", "INSERT INTO d VALUES (7, 2)")
+	to := mysqltest.Position(t, s)
+	of := func(accepts bool, tables ...string) (string, string, error) {
+		var told string
+		text, _, err := lined(t, still{s}, from, to, func(f *Follower) {
+			f.State.Shard, f.State.Tables, f.AcceptCascades = "shop-1", tables, accepts
+			f.Tell = func(format string, args ...any) { told += fmt.Sprintf(format, args...) }
+		})
+		return text, told, err
+	}
+	if _, _, err := of(false); !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "rows of c é by of_p (DELETE CASCADE), e by far (UPDATE SET NULL);") || !strings.Contains(farm.Hint(err), "--accept-cascades") {
+		t.Errorf("all tables: %v (%s)", err, farm.Hint(err))
+	}
+	for _, accepts := range []bool{false, true} {
+		tables := []string{"d", "p"}
+		if accepts {
+			tables = nil
+		}
+		text, told, err := of(accepts, tables...)
+		if got := keys(t, text); err != nil || got != "1 7" || strings.Contains(told, "c é by of_p") != accepts {
+			t.Errorf("of %v came %s, it said %q: %v", tables, got, told, err)
+		}
+	}
+}
+
 // TestStateFile has one follower at a time, and says what it is of.
 func TestStateFile(t *testing.T) {
 	t.Parallel()

@@ -86,10 +86,7 @@ func (s *Server) references(ctx context.Context, d dialect) (map[string][]string
 	query := `SELECT DISTINCT TABLE_SCHEMA AS child_db, TABLE_NAME AS child, REFERENCED_TABLE_SCHEMA AS parent_db, REFERENCED_TABLE_NAME AS parent
 		FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL`
 	if d.flavor.Vendor == "MariaDB" {
-		part := func(column, n string) string {
-			return "CONVERT(CONVERT(CAST(SUBSTRING_INDEX(" + column + ", '/', " + n + ") AS BINARY) USING filename) USING utf8mb4)"
-		}
-		query = "SELECT " + part("FOR_NAME", "1") + " AS child_db, " + part("FOR_NAME", "-1") + " AS child, " + part("REF_NAME", "1") + " AS parent_db, " + part("REF_NAME", "-1") + " AS parent FROM information_schema.INNODB_SYS_FOREIGN"
+		query = "SELECT " + fileNamePart("FOR_NAME", "1") + " AS child_db, " + fileNamePart("FOR_NAME", "-1") + " AS child, " + fileNamePart("REF_NAME", "1") + " AS parent_db, " + fileNamePart("REF_NAME", "-1") + " AS parent FROM information_schema.INNODB_SYS_FOREIGN"
 	}
 	records, err := s.recordsSlow(ctx, query)
 	if err != nil {

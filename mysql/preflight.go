@@ -50,6 +50,54 @@ func (s *Server) Cascades(ctx context.Context, of Flavor) ([]string, error) {
 	return out, nil
 }
 
+// Cascade is a foreign key by which the server deletes or changes rows of a table on its own, and writes no row event of them.
+type Cascade struct {
+	Table, Parent string // in one database; of a parent elsewhere, database.table
+	Name          string
+	Rules         string // "DELETE CASCADE, UPDATE SET NULL"
+}
+
+// String is for people: "versions by of_file (DELETE CASCADE)".
+func (c Cascade) String() string { return c.Table + " by " + c.Name + " (" + c.Rules + ")" }
+
+// CascadesInto are those of a database's tables, by the name that clients know. MySQL from 9.6 on does in SQL what such a foreign key says, and logs
+// it, unless innodb_native_foreign_keys is set: there are none then.
+//
+// MariaDB's information_schema shows foreign keys only to those who may change the tables. InnoDB has them for all who see processes.
+func (s *Server) CascadesInto(ctx context.Context, schema string) (out []Cascade, err error) {
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	query := `SELECT TABLE_NAME AS child, IF(UNIQUE_CONSTRAINT_SCHEMA = CONSTRAINT_SCHEMA, '', UNIQUE_CONSTRAINT_SCHEMA) AS other, REFERENCED_TABLE_NAME AS parent, CONSTRAINT_NAME AS name,
+		CONCAT_WS(', ', IF(DELETE_RULE IN ('RESTRICT', 'NO ACTION'), NULL, CONCAT('DELETE ', DELETE_RULE)), IF(UPDATE_RULE IN ('RESTRICT', 'NO ACTION'), NULL, CONCAT('UPDATE ', UPDATE_RULE))) AS rules
+		FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = ?`
+	if d.flavor.Vendor == "MariaDB" {
+		in, other := fileNamePart("FOR_NAME", "1"), fileNamePart("REF_NAME", "1")
+		query = "SELECT " + fileNamePart("FOR_NAME", "-1") + " AS child, IF(SUBSTRING_INDEX(REF_NAME, '/', 1) = SUBSTRING_INDEX(FOR_NAME, '/', 1), '', " + other + ") AS other, " + fileNamePart("REF_NAME", "-1") + ` AS parent,
+			SUBSTRING_INDEX(ID, '/', -1) AS name, CONCAT_WS(', ', IF(TYPE & 1, 'DELETE CASCADE', NULL), IF(TYPE & 2, 'DELETE SET NULL', NULL), IF(TYPE & 4, 'UPDATE CASCADE', NULL), IF(TYPE & 8, 'UPDATE SET NULL', NULL)) AS rules
+			FROM information_schema.INNODB_SYS_FOREIGN WHERE ` + in + " = ?"
+	} else if v, err := s.Variables(ctx, "innodb_native_foreign_keys"); err != nil || v["innodb_native_foreign_keys"] == "OFF" {
+		return nil, err
+	}
+	records, err := s.recordsSlow(ctx, query+" ORDER BY 1, 4", schema)
+	for _, r := range records {
+		c := Cascade{Table: strings.TrimPrefix(r["child"], AsidePrefix), Parent: strings.TrimPrefix(r["parent"], AsidePrefix), Name: r["name"], Rules: r["rules"]}
+		if r["other"] != "" {
+			c.Parent = r["other"] + "." + c.Parent
+		}
+		if c.Rules != "" {
+			out = append(out, c)
+		}
+	}
+	return out, err
+}
+
+// fileNamePart is a part of a name that InnoDB has as those of files: "shard@002d1/t".
+func fileNamePart(column, n string) string {
+	return "CONVERT(CONVERT(CAST(SUBSTRING_INDEX(" + column + ", '/', " + n + ") AS BINARY) USING filename) USING utf8mb4)"
+}
+
 // TransactionVersioned are the system-versioned tables whose rows are stamped with transaction numbers instead of times.
 func (s *Server) TransactionVersioned(ctx context.Context) ([]string, error) {
 	records, err := s.records(ctx, `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name FROM information_schema.COLUMNS

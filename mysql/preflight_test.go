@@ -44,6 +44,7 @@ func TestPrivilegesShowEverything(t *testing.T) {
 		of   func(*Server) (any, error)
 	}{
 		{"Cascades", func(s *Server) (any, error) { return s.Cascades(t.Context(), flavor) }},
+		{"CascadesInto", func(s *Server) (any, error) { return s.CascadesInto(t.Context(), "d") }},
 		{"Triggers", func(s *Server) (any, error) { return s.Triggers(t.Context()) }},
 		{"Definers", func(s *Server) (any, error) { return s.Definers(t.Context()) }},
 		{"Logins", func(s *Server) (any, error) { return s.Logins(t.Context()) }},

@@ -26,7 +26,7 @@ type followFlags struct {
 	tenant, column                    string
 	brokers                           []string
 	topic                             string
-	isTenant                          bool
+	isTenant, cascades                bool
 }
 
 func (a *app) followCommand() *cobra.Command {
@@ -41,7 +41,8 @@ With --state the position is saved after the lines before it are written; after 
 continues there. It reads the other side when its server does not answer, and continues after
 side out, a move of the pair and a move of the shard to another pair.
 
-It stops with exit code 3 before an ALTER TABLE, and when the server has purged the position.
+It stops with exit code 3 before an ALTER TABLE, and when the server has purged the position;
+it refuses tables whose rows a foreign key deletes or changes: no server logs those rows.
 docs/guide/follow.md shows the lines and what each value looks like.
 
 ` + exitHelp,
@@ -70,6 +71,7 @@ docs/guide/follow.md shows the lines and what each value looks like.
 	flags.StringSliceVar(&f.tables, "tables", nil, "only these tables; default: all")
 	flags.StringVar(&f.tenant, "tenant", "", "only the rows of this tenant")
 	flags.StringVar(&f.column, "tenant-column", "", "the column that has the tenant, in each of the tables")
+	flags.BoolVar(&f.cascades, "accept-cascades", false, "follow tables whose rows a foreign key changes (CASCADE, SET NULL): those lines are missing")
 	flags.StringVar(&f.state, "state", "", "the file that keeps the position, and the server id of the reader")
 	flags.StringSliceVar(&f.brokers, "kafka", nil, "write to a topic of Kafka through these brokers, host:port, in plain text")
 	flags.StringVar(&f.topic, "topic", "", "the topic; it must exist")
@@ -92,7 +94,7 @@ func (a *app) followShard(ctx context.Context, c *cobra.Command, f followFlags) 
 		return err
 	}
 	defer places.Close()
-	run := &follow.Follower{Places: places, Tell: a.sayOnce()}
+	run := &follow.Follower{Places: places, Tell: a.sayOnce(), AcceptCascades: f.cascades}
 	if f.to != "" {
 		if run.To, err = position(c, "--to", f.to); err != nil {
 			return err
