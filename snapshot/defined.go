@@ -9,6 +9,7 @@ import (
 	"stowage/farm"
 	"stowage/mysql/latest"
 	"stowage/mysql/rows"
+	"stowage/reshape/spec"
 )
 
 // touchedTable is a table of the spec: which of its columns name a parent, or what a parent is joined by.
@@ -46,6 +47,9 @@ func (c *Chunked) define(ctx context.Context) error {
 		return &farm.Error{Op: "read in chunks", Subject: string(c.Shard), Err: fmt.Errorf("%w: table %s is gone", farm.ErrRefused, s.Parent.Table)}
 	}
 	parent := all[at]
+	if err := c.cascades(ctx); err != nil {
+		return err
+	}
 	for _, name := range s.Parent.Key {
 		c.by = append(c.by, parent.Columns[columnOf(parent, name)])
 	}
@@ -70,6 +74,23 @@ func (c *Chunked) define(ctx context.Context) error {
 		}
 		if err := c.follow(ctx, table, parent, key, by); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// cascades refuses tables of the snapshot whose rows a foreign key deletes or changes: no event says which parents that touches. Only what happens to a child
+// because of its parent is known: the parent's own row is in the log.
+func (c *Chunked) cascades(ctx context.Context) error {
+	all, err := c.Server.CascadesInto(ctx, string(c.Shard))
+	if err != nil {
+		return err
+	}
+	s := c.Shape
+	for _, x := range all {
+		joined := slices.ContainsFunc(s.Snapshot.Join, func(j spec.Join) bool { return j.Table == x.Table })
+		if joined || x.Table == s.Parent.Table || x.Table == s.Child.Table && x.Parent != s.Parent.Table {
+			return notChunked("a foreign key changes rows of " + x.String() + ", and the binary log does not show it")
 		}
 	}
 	return nil
@@ -119,7 +140,7 @@ func followed(table *rows.CopyTable, its string, parent *rows.CopyTable, of stri
 }
 
 func notChunked(what string) error {
-	return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: %s", farm.ErrInput, what), Hint: "leave --chunks out: one view takes any key and any column"}
+	return &farm.Error{Op: "read in chunks", Err: fmt.Errorf("%w: %s", farm.ErrInput, what), Hint: "leave --chunks out: one view takes any key, column and foreign key"}
 }
 
 func typeOf(c rows.CopyColumn) string {

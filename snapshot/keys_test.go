@@ -305,11 +305,13 @@ func TestKeysThatChunksRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for change, want := range map[string]string{
-		"ALTER TABLE k_varchar.kids MODIFY k0 VARCHAR(60) COLLATE utf8mb4_bin":                                   "kids.k0 is varchar(60) COLLATE utf8mb4_bin and parents.k0 is varchar(60) COLLATE utf8mb4_unicode_ci; --chunks needs one type and one collation",
-		"ALTER TABLE k_varchar.codes MODIFY code VARCHAR(20) CHARACTER SET latin1":                               "codes.code is varchar(20) COLLATE latin1_swedish_ci and parents.code is varchar(20) COLLATE utf8mb4_general_ci",
-		"ALTER TABLE k_varchar.kids MODIFY k0 DECIMAL(9,2)":                                                      "kids.k0 is decimal(9,2); --chunks takes keys of integers",
-		"ALTER TABLE k_varchar.kids ADD COLUMN note TEXT COMPRESSED":                                             "column kids.note: it is a compressed column",
-		"ALTER TABLE k_varchar.parents MODIFY k0 VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL": "--chunks needs one type and one collation",
+		"ALTER TABLE k_varchar.kids MODIFY k0 VARCHAR(60) COLLATE utf8mb4_bin":                                                                             "kids.k0 is varchar(60) COLLATE utf8mb4_bin and parents.k0 is varchar(60) COLLATE utf8mb4_unicode_ci; --chunks needs one type and one collation",
+		"ALTER TABLE k_varchar.codes MODIFY code VARCHAR(20) CHARACTER SET latin1":                                                                         "codes.code is varchar(20) COLLATE latin1_swedish_ci and parents.code is varchar(20) COLLATE utf8mb4_general_ci",
+		"ALTER TABLE k_varchar.kids MODIFY k0 DECIMAL(9,2)":                                                                                                "kids.k0 is decimal(9,2); --chunks takes keys of integers",
+		"ALTER TABLE k_varchar.kids ADD COLUMN note TEXT COMPRESSED":                                                                                       "column kids.note: it is a compressed column",
+		"ALTER TABLE k_varchar.parents MODIFY k0 VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL":                                           "--chunks needs one type and one collation",
+		"ALTER TABLE k_varchar.parents ADD CONSTRAINT of_tenant FOREIGN KEY (tenant_id) REFERENCES k_varchar.tenants (tenant_id) ON DELETE CASCADE":        "a foreign key changes rows of parents by of_tenant (DELETE CASCADE)",
+		"ALTER TABLE k_varchar.codes ADD COLUMN t INT, ADD CONSTRAINT code_of FOREIGN KEY (t) REFERENCES k_varchar.tenants (tenant_id) ON UPDATE SET NULL": "rows of codes by code_of (UPDATE SET NULL)",
 	} {
 		t.Run(want, func(t *testing.T) {
 			i.Exec(t, "CREATE OR REPLACE DATABASE k_varchar CHARACTER SET utf8mb4")
