@@ -18,14 +18,45 @@ func (s *Server) WritesNaming(ctx context.Context, writes, names string) (texts 
 	}
 	for _, f := range found {
 		if !fillsIn(f["text"], writes, names) && writesAndNames(f["text"], writes, names) {
-			text := f["text"]
-			if r := []rune(text); len(r) > 160 {
-				text = string(r[:160]) + " ..."
-			}
-			texts = append(texts, text)
+			texts = append(texts, shortText(f["text"]))
 		}
 	}
 	return texts, true, nil
+}
+
+// Replaces are the statements of clients, as performance_schema keeps them, that replace rows of a table: with REPLACE, or with LOAD DATA ... REPLACE.
+func (s *Server) Replaces(ctx context.Context, table string) (texts []string, err error) {
+	var on int
+	if err := s.row(ctx, "SELECT @@performance_schema", nil, &on); err != nil || on == 0 {
+		return nil, err
+	}
+	found, err := s.recordsSlow(ctx, "SELECT DISTINCT LEFT(DIGEST_TEXT, 2000) AS text FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT REGEXP '^(REPLACE|LOAD .* REPLACE) ' AND DIGEST_TEXT LIKE "+quote("%"+table+"%"))
+	for _, f := range found {
+		if replaces(f["text"], table) {
+			texts = append(texts, shortText(f["text"]))
+		}
+	}
+	return texts, err
+}
+
+// replaces: the table that is written is named before any columns, values or query.
+func replaces(text, table string) bool {
+	for _, w := range splitWords(text) {
+		switch {
+		case w.names(table):
+			return true
+		case w.text == "(", w.is("SELECT"), w.is("VALUES"), w.is("SET"):
+			return false
+		}
+	}
+	return false
+}
+
+func shortText(text string) string {
+	if r := []rune(text); len(r) > 160 {
+		return string(r[:160]) + " ..."
+	}
+	return text
 }
 
 // writesAndNames: the table that is written is the first that is named, but for UPDATE and DELETE of several, which may write any.

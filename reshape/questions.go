@@ -176,7 +176,8 @@ func askTriggers(ctx context.Context, w *work) (found []farm.Finding, err error)
 	return append(found, f), nil
 }
 
-// askStatements: a statement that writes children and names parents fails once there are triggers (error 1442).
+// askStatements: a statement that writes children and names parents fails once there are triggers (error 1442). One that replaces a parent deletes its children, where
+// a foreign key says so, when the trigger has read them already.
 func askStatements(ctx context.Context, w *work) (found []farm.Finding, err error) {
 	if w.wave.Spec.Keep != spec.Triggers {
 		return nil, nil
@@ -195,6 +196,32 @@ func askStatements(ctx context.Context, w *work) (found []farm.Finding, err erro
 		for _, text := range texts {
 			found = append(found, sides.Blocker(string(s.Name()), "clients send a statement that writes "+w.wave.Spec.Child.Table+" and names "+w.wave.Spec.Parent.Table+", which fails with the triggers (error 1442): "+text,
 				"write it as two statements in one transaction, or keep: application"))
+		}
+	}
+	replaced, err := askReplaced(ctx, w)
+	return append(found, replaced...), err
+}
+
+func askReplaced(ctx context.Context, w *work) (found []farm.Finding, err error) {
+	parent, along := w.wave.Spec.Parent.Table, false
+	for _, shard := range w.shards() {
+		shape, t, err := w.tables(ctx, w.servers[0], shard)
+		if err != nil {
+			return nil, err
+		}
+		along = along || shape.GoesAlong(t)
+	}
+	if !along {
+		return nil, nil
+	}
+	for _, s := range w.servers {
+		texts, err := s.Replaces(ctx, parent)
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range texts {
+			found = append(found, sides.Blocker(string(s.Name()), "clients replace rows of "+parent+", which deletes children that the new row would carry: "+text,
+				"write INSERT ... ON DUPLICATE KEY UPDATE, or keep: application"))
 		}
 	}
 	return found, nil

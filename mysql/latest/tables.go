@@ -108,7 +108,7 @@ func readReferences(ctx context.Context, d mysql.Door, of string, into spec.Tabl
 	if err != nil {
 		return err
 	}
-	rules, err := d.Records(ctx, "SELECT TABLE_NAME AS tbl, CONSTRAINT_NAME AS name, DELETE_RULE "+acts+" AS deletes, UPDATE_RULE "+acts+" AS updates FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA"+of)
+	rules, err := d.Records(ctx, "SELECT TABLE_NAME AS tbl, CONSTRAINT_NAME AS name, DELETE_RULE "+acts+" AS deletes, DELETE_RULE IN ('SET NULL', 'SET DEFAULT') AS leaves, UPDATE_RULE "+acts+" AS updates FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA"+of)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func readReferences(ctx context.Context, d mysql.Door, of string, into spec.Tabl
 		if !ok {
 			continue
 		}
-		ref := spec.Reference{Deletes: r["deletes"] == "1", Updates: r["updates"] == "1"}
+		ref := spec.Reference{Deletes: r["deletes"] == "1", Updates: r["updates"] == "1", Leaves: r["leaves"] == "1"}
 		for _, p := range parts {
 			if p["tbl"] == r["tbl"] && p["name"] == r["name"] {
 				ref.Table, ref.Columns, ref.Of = p["other"], append(ref.Columns, p["col"]), append(ref.Of, p["its"])

@@ -1,6 +1,7 @@
 package latest
 
 import (
+	"strings"
 	"testing"
 
 	"stowage/reshape/spec"
@@ -33,8 +34,11 @@ func TestTriggersBesideForeignKey(t *testing.T) {
 	s.build("ALTER TABLE versions ADD CONSTRAINT of_file FOREIGN KEY (file_id) REFERENCES files (file_id) ON DELETE CASCADE ON UPDATE CASCADE",
 		"ALTER TABLE files ADD COLUMN copy_of BIGINT UNSIGNED, ADD CONSTRAINT copy FOREIGN KEY (copy_of) REFERENCES files (file_id) ON DELETE SET NULL")
 	tables := s.tables()
-	if found := s.shape.Check(tables); len(found) > 0 {
-		t.Fatalf("versions that go with their file are refused: %v", found)
+	if found := s.shape.Check(tables); len(found) != 1 || !found[0].Slow || !strings.Contains(found[0].Text, "REPLACE INTO files") {
+		t.Fatalf("versions that go with their file are refused, or nobody is warned of REPLACE: %v", found)
+	}
+	if refs := tables["files"].References; len(refs) != 1 || !refs[0].Leaves || refs[0].Updates {
+		t.Errorf("foreign keys of files: %+v", refs)
 	}
 	s.triggers()
 	s.fill(s.session(), "1", 500)
@@ -42,6 +46,11 @@ func TestTriggersBesideForeignKey(t *testing.T) {
 		"UPDATE files SET tenant_id = 1, file_id = file_id + 1000000 WHERE tenant_id = 2 LIMIT 10", "DELETE FROM files WHERE tenant_id = 1 LIMIT 10")
 	if n := s.wrong(); n > 0 {
 		t.Errorf("%d files are wrong", n)
+	}
+	// What the warning is about: the trigger reads a version, and the same statement deletes it.
+	s.build("REPLACE INTO files (file_id, tenant_id, name) SELECT f.file_id, f.tenant_id, f.name FROM files f JOIN versions v USING (file_id) WHERE f.tenant_id = 1 AND v.deleted_at IS NULL LIMIT 1")
+	if n := s.wrong(); n != 1 {
+		t.Errorf("%d files are wrong behind a REPLACE, and preflight warns of it", n)
 	}
 }
 

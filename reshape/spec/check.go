@@ -13,7 +13,7 @@ import (
 type Problem struct {
 	Line int
 	Text string
-	Slow bool // it can be done, and takes long
+	Slow bool // it can be done, and takes long, or something is to be heeded
 }
 
 // Names are the tables that a spec speaks of.
@@ -129,10 +129,25 @@ func (c *checking) parent() {
 	if !table.isUnique(p.Key) {
 		c.fault("parent.key", "(%s) is not a unique key of table %s without NULL", strings.Join(p.Key, ", "), p.Table)
 	}
+	for _, r := range table.References {
+		if (r.Updates || r.Leaves) && c.movesParents(r) {
+			c.fault("parent.table", "foreign key (%s) can move rows of %s to another tenant or key: no trigger fires, and the binary log does not show it", strings.Join(r.Columns, ", "), p.Table)
+		}
+	}
 	if !table.leads([]string{p.Tenant}) {
 		c.found = append(c.found, Problem{Line: c.Line("parent.tenant"), Slow: true,
 			Text: fmt.Sprintf("no index of table %s begins with %s: the whole table is read for each tenant", p.Table, p.Tenant)})
 	}
+}
+
+// movesParents reports whether a foreign key of the parent can bring its rows to another tenant, or give them another key, apart from their children. A tenant that
+// is renamed takes its rows and its flags along.
+func (c *checking) movesParents(r Reference) bool {
+	inKey := slices.Contains(c.Parent.Key, c.Parent.Tenant)
+	if r.Table == c.Tenant.Table && slices.Equal(r.Columns, []string{c.Parent.Tenant}) && slices.Equal(r.Of, []string{c.Tenant.Key}) && (!inKey || c.Follows(c.tables)) {
+		return false
+	}
+	return slices.ContainsFunc(r.Columns, func(name string) bool { return name == c.Parent.Tenant || slices.Contains(c.Parent.Key, name) })
 }
 
 func (c *checking) child() {
@@ -177,6 +192,10 @@ func (c *checking) child() {
 			c.fault("child.table", "foreign key (%s) changes rows of %s together with those of %s: no trigger fires, and the binary log does not show it", strings.Join(r.Columns, ", "), ch.Table, r.Table)
 		}
 	}
+	if c.Keep == Triggers && c.GoesAlong(c.tables) {
+		c.found = append(c.found, Problem{Line: c.Line("child.table"), Slow: true,
+			Text: fmt.Sprintf("REPLACE INTO %s deletes the rows of %s too (foreign key), after a trigger has read them: the row would carry one that is gone", c.Parent.Table, ch.Table)})
+	}
 	if c.Keep == Triggers && len(table.Triggers) > 0 {
 		c.found = append(c.found, Problem{Line: c.Line("child.table"), Slow: true, Text: fmt.Sprintf("table %s has triggers of its own, which fire before those of the reshape: %s", ch.Table, strings.Join(table.Triggers, ", "))})
 	}
@@ -188,6 +207,11 @@ func (s Spec) isOwn(r Reference) bool { return r.leads(s.Parent.Table, s.Child.P
 // Follows reports whether children are bound to their parent by a foreign key: one that gets another key takes them along, or has none.
 func (s Spec) Follows(t Tables) bool {
 	return slices.ContainsFunc(t[s.Child.Table].References, s.isOwn)
+}
+
+// GoesAlong reports whether children are deleted, or lose their parent, together with it.
+func (s Spec) GoesAlong(t Tables) bool {
+	return slices.ContainsFunc(t[s.Child.Table].References, func(r Reference) bool { return r.Deletes && s.isOwn(r) })
 }
 
 func (c *checking) carried() {

@@ -64,6 +64,27 @@ func TestCheck(t *testing.T) {
 			x.References = []Reference{{Table: "orders", Columns: []string{"copied"}, Of: []string{"number"}, Deletes: true}, {Table: "orders", Columns: []string{"number"}, Of: []string{"number"}, Deletes: true}}
 			t["statuses"] = x
 		}},
+		{"parents that go to another tenant", "foreign key (shop) can move rows of orders", 5, func(_ *Spec, t Tables) {
+			x := t["orders"]
+			x.References = []Reference{{Table: "malls", Columns: []string{"shop"}, Of: []string{"id"}, Updates: true}}
+			t["orders"] = x
+		}},
+		{"parents that get another key with their tenant", "foreign key (shop) can move rows of orders", 5, func(_ *Spec, t Tables) {
+			x := t["orders"]
+			x.References = []Reference{{Table: "shops", Columns: []string{"shop"}, Of: []string{"shop"}, Updates: true}}
+			t["orders"] = x
+		}},
+		{"parents that lose their number", "foreign key (number) can move rows of orders", 5, func(_ *Spec, t Tables) {
+			x := t["orders"]
+			x.References = []Reference{{Table: "numbers", Columns: []string{"number"}, Of: []string{"id"}, Deletes: true, Leaves: true}}
+			t["orders"] = x
+		}},
+		{"children that a REPLACE takes along", "REPLACE INTO orders deletes the rows of statuses too", 9, func(s *Spec, t Tables) {
+			s.Keep = Triggers
+			x := t["statuses"]
+			x.References = []Reference{{Table: "orders", Columns: []string{"shop", "number"}, Of: []string{"shop", "number"}, Deletes: true}}
+			t["statuses"] = x
+		}},
 		{"a tenant of bytes", "is binary(16): tenants are named", 5, func(_ *Spec, t Tables) { t["orders"].Columns[0].Type = "binary(16)" }},
 		{"a function of time", "now changes with time", 9, func(s *Spec, _ Tables) { s.Child.Counts = "at < now()" }},
 		{"a function of time without parentheses", "LOCALTIME changes with time", 9, func(s *Spec, _ Tables) { s.Child.Counts = "at < LOCALTIME" }},
@@ -84,6 +105,18 @@ func TestCheck(t *testing.T) {
 				t.Errorf("want one problem in line %d: %s\n%+v", c.line, c.want, found)
 			}
 		})
+	}
+	// What goes with its tenant, or is deleted, is right; and so is a parent that takes its children along.
+	s, tables = orders()
+	x := tables["orders"]
+	x.References = []Reference{{Table: "shops", Columns: []string{"shop"}, Of: []string{"shop"}, Updates: true}, {Table: "users", Columns: []string{"number"}, Of: []string{"id"}, Deletes: true},
+		{Table: "users", Columns: []string{"total"}, Of: []string{"id"}, Deletes: true, Leaves: true, Updates: true}}
+	tables["orders"] = x
+	x = tables["statuses"]
+	x.References = []Reference{{Table: "orders", Columns: []string{"shop", "number"}, Of: []string{"shop", "number"}}}
+	tables["statuses"] = x
+	if found := s.Complete(tables).Check(tables); len(found) > 0 {
+		t.Errorf("foreign keys that do no harm are refused: %+v", found)
 	}
 	// Rows without a parent may be alike.
 	s, tables = orders()

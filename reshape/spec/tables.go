@@ -26,6 +26,8 @@ type Reference struct {
 	Columns, Of []string
 	// Deletes and Updates: rows are deleted, or changed, together with those of the other table. No trigger fires then, and no row event says so.
 	Deletes, Updates bool
+	// Leaves: with a row of the other table that is deleted, rows here stay and get another value (SET NULL, SET DEFAULT).
+	Leaves bool
 }
 
 // leads reports whether a row names the row of the other table that has its values of columns in keys.
