@@ -146,7 +146,7 @@ func (x *applier) refill(ctx context.Context) error {
 			x.tell("%s: all its migrated tenants are filled in again, and read from their children until then", x.anew)
 		}
 		var at filled
-		err := f.tenant(ctx, x.sp, x.pair.Name, Member{x.shard, flag.ID}, &at, silent, func() error {
+		err := f.tenant(ctx, x.sp, x.pair.Name, Member{x.shard, flag.ID}, &at, saying(Member{x.shard, flag.ID}, func(text string) { x.tell("%s", text) }), func() error {
 			if time.Since(told) > tellStale {
 				told = time.Now()
 				x.tell("filling in again: %s so far%s", farm.Counted(rows+at.Parents, "row"), f.pace.Slowed())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"stowage/act"
@@ -105,11 +106,24 @@ func (w *work) fill(ctx context.Context) error {
 
 // waits tells why a tenant has to wait, now and then.
 func (w *work) waits(m Member) func(error) {
+	return saying(m, func(text string) { w.Report(farm.Event{Kind: farm.StepWaiting, Text: text}) })
+}
+
+// waits is the same outside of a run.
+func (a *Act) waits(m Member) func(error) {
+	return saying(m, func(text string) {
+		if a.Tell != nil {
+			a.Tell(text)
+		}
+	})
+}
+
+func saying(m Member, say func(string)) func(error) {
 	told := time.Now()
 	return func(err error) {
 		if time.Since(told) > 5*time.Second {
 			told = time.Now()
-			w.Report(farm.Event{Kind: farm.StepWaiting, Text: fmt.Sprintf("tenant %s waits: %v", m, err)})
+			say(fmt.Sprintf("tenant %s waits: %s", m, strings.ReplaceAll(err.Error(), "\n", ": ")))
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (a *Act) namedBy(sp spec.Spec, names []string) func(farm.ShardName) bool {
 
 // Off sends a tenant back to its children, at once.
 func (a *Act) Off(ctx context.Context, sp spec.Spec, t Tenant) error {
-	return a.at(ctx, sp, t.Pair, t.Member(), silent, func(s *latest.Session, _ *mysql.Server) error {
+	return a.at(ctx, sp, t.Pair, t.Member(), a.waits(t.Member()), func(s *latest.Session, _ *mysql.Server) error {
 		return s.Set(ctx, t.Shard, t.ID, map[string]bool{sp.Tenant.Active: false})
 	})
 }
@@ -73,15 +73,13 @@ func (a *Act) Verify(ctx context.Context, sp spec.Spec, t Tenant) (latest.Verdic
 	if err != nil || v.Mismatches == 0 || !t.Active && !t.Migrated {
 		return v, err
 	}
-	return v, a.at(ctx, sp, t.Pair, t.Member(), silent, func(s *latest.Session, _ *mysql.Server) error {
+	return v, a.at(ctx, sp, t.Pair, t.Member(), a.waits(t.Member()), func(s *latest.Session, _ *mysql.Server) error {
 		return s.Set(ctx, t.Shard, t.ID, map[string]bool{sp.Tenant.Active: false, sp.Tenant.Migrated: false})
 	})
 }
 
-func silent(error) {}
-
 func (a *Act) compare(ctx context.Context, sp spec.Spec, t Tenant, set map[string]bool) (v latest.Verdict, err error) {
-	err = a.at(ctx, sp, t.Pair, t.Member(), silent, func(s *latest.Session, server *mysql.Server) (err error) {
+	err = a.at(ctx, sp, t.Pair, t.Member(), a.waits(t.Member()), func(s *latest.Session, server *mysql.Server) (err error) {
 		v, err = a.verify(ctx, sp, s, server, t.Member(), set)
 		return err
 	})

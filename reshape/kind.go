@@ -28,6 +28,8 @@ const (
 // Act is the carrying out of runs of kind reshape in a session, and what is done with flags outside of them.
 type Act struct {
 	*act.Act
+	// Tell hears what a tenant waits for outside of a run. May be nil.
+	Tell func(text string)
 
 	mu     sync.Mutex // guards shapes: several pairs are at work
 	shapes map[string]latest.Shape

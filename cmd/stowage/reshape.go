@@ -345,6 +345,7 @@ func (a *app) eachTenant(ctx context.Context, name string, given []string, also 
 		return err
 	}
 	defer d.Close()
+	going.Tell = func(text string) { a.say("%s", text) }
 	chosen, unread := going.Chosen(ctx, s, given, also)
 	if len(chosen) == 0 && unread != nil {
 		return unread

@@ -40,6 +40,15 @@ func (s Shape) Open(ctx context.Context, server *mysql.Server, may func(context.
 	if out.waits = !flavor.HasGTIDDomains(); out.waits {
 		set = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 1, lock_wait_timeout = 5"
 	}
+	// ON by default from MariaDB 11.6.2 on: a frozen view could not lock the row of a tenant that is written often, and the comparison would never end.
+	// It is not needed: what is locked there is only the row of the flags, of which the newest one counts. That parents and children stay as they were
+	// compared is not up to the view, but to what keeps the columns.
+	if is, err := server.Variables(ctx, "innodb_snapshot_isolation"); err != nil {
+		out.Close()
+		return nil, err
+	} else if is["innodb_snapshot_isolation"] != "" {
+		set += ", innodb_snapshot_isolation = OFF"
+	}
 	for _, st := range []string{set, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"} {
 		if _, err := conn.ExecContext(ctx, st); err != nil {
 			out.Close()
