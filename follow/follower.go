@@ -132,6 +132,11 @@ func (f *Follower) open(ctx context.Context) error {
 	if f.lines, err = newLines(f.Sink, plain, f.State.Tenant); err != nil {
 		return f.input(err, "narrow it with --tables")
 	}
+	if odd, err := f.lines.mean(ctx, plain); err != nil {
+		return err
+	} else if odd != "" {
+		return f.input(errors.New(odd), "--tenant takes a value that the column can have")
+	}
 	f.reader, err = feed.Open(ctx, feed.Source{
 		Servers:  func(ctx context.Context) ([]*mysql.Server, error) { return f.servers(ctx) },
 		ServerID: f.State.ServerID, Schema: string(f.State.Shard), Tables: f.State.Tables, Tries: -1,

@@ -67,6 +67,27 @@ func TestTenantIsSpelledInSeveralWays(t *testing.T) {
 			0 insert r {"id":3} null {"id":3,"tenant":"äMIL"} last`)
 }
 
+// TestTenantAsPeopleWriteIt: a number is one however it is written, in each table as that has it.
+func TestTenantAsPeopleWriteIt(t *testing.T) {
+	t.Parallel()
+	i := mariadbtest.Start(t, "shop")
+	i.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.a (id INT PRIMARY KEY, tenant INT)", "CREATE TABLE shop.b (id INT PRIMARY KEY, tenant DECIMAL(9,2))", "CREATE TABLE shop.c (id INT PRIMARY KEY, tenant UUID)")
+	s := mysqltest.Open(t, i)
+	from := mysqltest.Position(t, s)
+	i.Exec(t, "USE shop", "INSERT INTO a VALUES (1, 7), (2, 70)", "INSERT INTO b VALUES (3, 7), (4, 7.5)", "INSERT INTO c VALUES (5, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11')")
+	to := mysqltest.Position(t, s)
+	for _, tt := range []struct{ tables, value, want string }{
+		{"a b", "007", "1 3"}, {"a b", "7", "1 3"}, {"b", "7.50", "4"}, {"c", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "5"}, {"a b", "7x", ""}, {"a b", "7.5", ""}, {"a b c", "7", ""},
+	} {
+		text, _, err := lined(t, still{s}, from, to, func(f *Follower) {
+			f.State.Tables, f.State.Tenant = strings.Fields(tt.tables), &Tenant{"tenant", tt.value}
+		})
+		if got := keys(t, text); got != tt.want || errors.Is(err, farm.ErrInput) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), "which cannot be") {
+			t.Errorf("%s of %s: %s, want %s: %v", tt.value, tt.tables, got, tt.want, err)
+		}
+	}
+}
+
 // TestLines is what a consumer gets, of all rows and of one tenant's.
 func TestLines(t *testing.T) {
 	t.Parallel()

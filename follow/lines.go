@@ -17,7 +17,7 @@ import (
 // Tenant narrows what is followed to the rows of one tenant.
 type Tenant struct {
 	Column string `json:"column"`
-	Value  string `json:"value"` // as a line shows it
+	Value  string `json:"value"` // as it was given; rows may have it in another spelling
 }
 
 // lines makes lines of changes. One line is held back, so that the last of a
@@ -50,6 +50,7 @@ type shown struct {
 	*rows.Plain
 	name   []byte // as JSON
 	tenant int    // the tenant's column, -1: none is asked for
+	value  string // the tenant, as rows have it
 }
 
 func newLines(sink Sink, plain []*rows.Plain, tenant *Tenant) (*lines, error) {
@@ -69,6 +70,24 @@ func newLines(sink Sink, plain []*rows.Plain, tenant *Tenant) (*lines, error) {
 		return nil, fmt.Errorf("no column %s in %s", tenant.Column, farm.Some(lacking))
 	}
 	return l, nil
+}
+
+// mean finds out how rows of each table have the tenant: 007 is 7 in an INT. odd says which column cannot have it; "": all can.
+func (l *lines) mean(ctx context.Context, plain []*rows.Plain) (odd string, err error) {
+	if l.tenant == nil {
+		return "", nil
+	}
+	for _, p := range plain {
+		t := l.plain[p.Table.Name]
+		value, ok, err := t.Given(ctx, t.tenant, l.tenant.Value)
+		if err != nil {
+			return "", err
+		}
+		if t.value = value; !ok {
+			return fmt.Sprintf("column %s.%s is %s, which cannot be %q", p.Table.Name, l.tenant.Column, p.Table.Columns[t.tenant].Type, l.tenant.Value), nil
+		}
+	}
+	return "", nil
 }
 
 // take makes lines of a piece and hands them to the sink. A change that does
@@ -154,7 +173,7 @@ func (l *lines) isTenants(ctx context.Context, t *shown, row rows.PlainRow) (boo
 	if t.tenant < 0 || row[t.tenant] == nil {
 		return t.tenant < 0, nil
 	}
-	if string(row[t.tenant]) == l.tenant.Value {
+	if string(row[t.tenant]) == t.value {
 		return true, nil
 	}
 	if !t.HasSpellings(t.tenant) {

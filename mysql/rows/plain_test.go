@@ -171,3 +171,46 @@ func alike(t *testing.T, i *mariadbtest.Instance, tables int) {
 		}
 	}
 }
+
+// TestGivenIsWhatRowsHave: a value as people write it becomes what a row has that was written with it, and what the column cannot have is refused.
+func TestGivenIsWhatRowsHave(t *testing.T) {
+	t.Parallel()
+	i, s := start(t, "given")
+	columns := []struct{ kind, fits, odd string }{
+		{"INT", "7,007,+7,-7, 7 ", "7x,,2147483648,7.5,seven"}, {"TINYINT UNSIGNED ZEROFILL", "7,007,255", "256,-1"}, {"BIGINT UNSIGNED", "18446744073709551615,+1", "18446744073709551616"}, {"BIT(12)", "", "-1"},
+		{"DECIMAL(5,2)", "7,7.00,007.5,-7,.5,7.,999.99", "7.001,1000,7x,1/2,1e2,."}, {"DECIMAL(2,2)", "0.5,0", "1"}, {"DECIMAL(5,0) UNSIGNED", "7", "-7,7.5"},
+		{"FLOAT", "1.5,001.5,16777217", "1e60,NaN,x"}, {"DOUBLE", "1.50,-2e3,1e-300", "1e400,inf"}, {"YEAR", "2026", "x"},
+		{"DATE", "2026-11-28,2026-1-5", "x,2026-02-30"}, {"DATETIME(3)", "2026-11-28 01:02:03,2026-11-28 01:02:03.5", "x"}, {"TIME", "01:02:03,1:02:03", ""}, {"TIMESTAMP NULL", "2026-11-28 01:02:03", "x"},
+		{"UUID", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11,a0eebc999c0b4ef8bb6d6bb9bd380a11", "x,a0eebc99"}, {"INET4", "10.0.0.1", "x"}, {"INET6", "2001:DB8:0:0:0:0:0:1,::ffff:10.0.0.1", "x"},
+		{"BINARY(4)", "ab,abcd", "abcde"}, {"VARBINARY(9)", "ab", ""}, {"VARCHAR(9)", "acme,007", ""},
+	}
+	i.Exec(t, "CREATE DATABASE shop")
+	for n, c := range columns {
+		i.Exec(t, fmt.Sprintf("CREATE TABLE shop.t%02d (v %s)", n, c.kind))
+	}
+	list, err := CopyTables(t.Context(), s, "shop")
+	must(t, err)
+	v, err := OpenView(t.Context(), s, false)
+	must(t, err)
+	defer v.Close()
+	for n, c := range columns {
+		p, err := PlainOf(t.Context(), s, list[n])
+		must(t, err)
+		for _, text := range strings.Split(c.fits, ",") {
+			if c.fits == "" {
+				break
+			}
+			i.Exec(t, "SET time_zone = '+00:00'", "TRUNCATE shop."+list[n].Name, "INSERT INTO shop."+list[n].Name+" VALUES ("+mysql.Quote(text)+")")
+			want := ""
+			must(t, v.EachPlain(t.Context(), p, func(row PlainRow) error { want = string(row[0]); return nil }))
+			if got, ok, err := p.Given(t.Context(), 0, text); err != nil || !ok || got != want {
+				t.Errorf("%s: %q is %q (%v, %v), a row has %q", c.kind, text, got, ok, err, want)
+			}
+		}
+		for _, text := range strings.Split(c.odd, ",") {
+			if got, ok, err := p.Given(t.Context(), 0, text); c.odd != "" && (err != nil || ok) {
+				t.Errorf("%s: %q is taken for %q: %v", c.kind, text, got, err)
+			}
+		}
+	}
+}
