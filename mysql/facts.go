@@ -77,6 +77,16 @@ var factVariables = []string{
 
 // Facts reads everything Stowage wants to know of a server.
 func (s *Server) Facts(ctx context.Context) (Facts, error) {
+	f, err := s.FactsWithoutShards(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Shards, err = s.Shards(ctx)
+	return f, err
+}
+
+// FactsWithoutShards is Facts without what takes the longer the more tables there are.
+func (s *Server) FactsWithoutShards(ctx context.Context) (Facts, error) {
 	f := Facts{}
 	var err error
 	if f.Variables, err = s.Variables(ctx, factVariables...); err != nil {
@@ -94,10 +104,7 @@ func (s *Server) Facts(ctx context.Context) (Facts, error) {
 	if f.Applied, err = s.AppliedPosition(ctx); err != nil {
 		return f, err
 	}
-	if f.KnownIDs, err = s.ServerIDsInBinlog(ctx); err != nil {
-		return f, err
-	}
-	f.Shards, err = s.Shards(ctx)
+	f.KnownIDs, err = s.ServerIDsInBinlog(ctx)
 	return f, err
 }
 
@@ -164,6 +171,16 @@ func (s *Server) Shards(ctx context.Context) (map[farm.ShardName]int64, error) {
 		out[farm.ShardName(r["name"])] = n
 	}
 	return out, nil
+}
+
+// ShardNames are the keys of Shards, whose sizes are 0: no table is opened for them.
+func (s *Server) ShardNames(ctx context.Context) (map[farm.ShardName]int64, error) {
+	records, err := s.records(ctx, "SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN "+SystemSchemas)
+	out := map[farm.ShardName]int64{}
+	for _, r := range records {
+		out[farm.ShardName(r["name"])] = 0
+	}
+	return out, err
 }
 
 // Uncopyable are the tables that a live move cannot carry safely, with the

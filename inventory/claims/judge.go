@@ -51,6 +51,7 @@ func (r *reconciler) judge(d dispute) ruling {
 	var out ruling
 	if fresh := r.freshOnly(groups); len(fresh) > 1 {
 		out = r.decide(d, fresh)
+		out.sure = out.sure && !isSilence(d, out.holds)
 	} else if len(fresh) == 1 {
 		out = ruling{verdict: Wrong, holds: fresh[0].value, decided: true}
 		if len(groups) > 1 {
@@ -130,7 +131,7 @@ func (r *reconciler) decide(d dispute, groups []side) ruling {
 	}
 	rule := ruleOf(d.subject.Kind, d.attribute)
 	if rule.own || d.attribute == listed {
-		if out, ok := r.byServer(groups); ok {
+		if out, ok := r.byServer(d, groups); ok {
 			return out
 		}
 	}
@@ -187,10 +188,17 @@ func (r *reconciler) against(groups []side, at int, v Verdict, sure bool, reason
 	return out
 }
 
+// isSilence: that a server does not answer is what somebody saw who asked, who may
+// have asked from the wrong place or at the wrong moment. It proves nobody wrong.
+func isSilence(d dispute, value string) bool { return d.attribute == "alive" && value == "no" }
+
 // byServer: servers speak of themselves.
-func (r *reconciler) byServer(groups []side) (ruling, bool) {
+func (r *reconciler) byServer(d dispute, groups []side) (ruling, bool) {
 	at := -1
 	for i, g := range groups {
+		if isSilence(d, g.value) {
+			continue
+		}
 		for n, src := range r.sources {
 			if src.IsLive && g.who.has(n) {
 				if at >= 0 && at != i {

@@ -109,8 +109,8 @@ func (r *reconciler) list() {
 	memo, alive := r.subjectNumbers(), r.attribute("alive")
 	for i := range r.set.rows {
 		w := &r.set.rows[i]
-		if r.sources[w.source].IsLive && w.attribute == alive && plainValue(yes, r.set.words.things[w.value]) == "no" {
-			continue // we asked for it by a name of somebody else's
+		if r.sources[w.source].IsLive && w.attribute == alive {
+			continue // we asked for it by a name of somebody else's; a server that lets us in says more
 		}
 		r.listing[memo[w.subject]] |= bit(int(w.source))
 	}

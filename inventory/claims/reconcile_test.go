@@ -127,8 +127,13 @@ func TestStories(t *testing.T) {
 			want: "missing instance x.listed: stale or wrong [c]"},
 		{name: "unknown", change: covers("a", "b", "c"), lines: []string{"a: instance x", "b: instance x", "c: instance x", "c: instance new"},
 			want: "unknown instance new.listed: stale or wrong [c]"},
-		{name: "an instance that nobody lists", change: covers("a", "b"), lines: []string{"a: instance x", "b: instance x", "live: instance 10.0.0.9:3306 alive = yes"},
+		{name: "an instance that nobody lists", change: covers("a", "b"), lines: []string{"a: instance x", "b: instance x", "live: instance 10.0.0.9:3306 alive = yes", "live: instance 10.0.0.9:3306 server_id = 9"},
 			want: "missing instance 10.0.0.9:3306.listed: wrong surely [a b]"},
+		{name: "a server that does not let us in may be anybody's", change: covers("a", "b"), lines: []string{"a: instance x", "b: instance x", "live: instance 10.0.0.9:3306 alive = yes"}},
+		{name: "a server that is silent proves nobody wrong", lines: []string{"a: instance x alive = yes", "live: instance x alive = no"}, want: "conflict instance x.alive: tie []"},
+		{name: "nor where an authority is confirmed", rules: Rules{Authorities: map[string][]string{"instance.alive": {"live"}}},
+			lines: []string{"a: instance x alive = yes", "b: instance x alive = no", "live: instance x alive = no"}, want: "conflict instance x.alive: wrong [a]"},
+		{name: "a server that answers is surely alive", lines: []string{"a: instance x alive = no", "live: instance x alive = yes"}, want: "conflict instance x.alive: wrong surely [a]"},
 		{name: "we asked, and nobody answered", change: covers("a", "b"), lines: []string{"a: instance x", "b: instance x", "live: instance 10.0.0.9:3306 alive = no"}},
 		{name: "what was read in part lacks nothing", change: func(s *Source) {
 			covers("a", "b", "c")(s)

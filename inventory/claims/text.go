@@ -33,7 +33,7 @@ func (r Report) WriteText(w io.Writer) error {
 	}
 	r.writeAuthorities(w)
 	if len(r.Faults) > 0 {
-		fmt.Fprintf(w, "\n%s in files; what is around them was read\n", farm.Counted(len(r.Faults), "fault"))
+		fmt.Fprintf(w, "\n%s; the rest was read\n", farm.Counted(len(r.Faults), "fault"))
 		for _, f := range r.Faults {
 			fmt.Fprintf(w, "  %s  %s: %s\n", f.Source, f.Place, f.Text)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,8 +18,10 @@ import (
 // A server that hangs costs its own wait and nobody else's: as many are asked
 // at once as that takes.
 const (
-	serverWait = 3 * time.Second
-	atOnce     = 32
+	serverWait = 3 * time.Second // for the login
+	// readTimes that wait may reading take: a busy server, and the sizes of many tables.
+	readTimes = 10
+	atOnce    = 32
 	// mostServers ends the crawl: that many are no farm that anybody meant.
 	mostServers = 20_000
 )
@@ -26,11 +29,14 @@ const (
 // answer is what one server said.
 type answer struct {
 	facts mysql.Facts
-	err   error
+	lives bool  // it let the account in, or refused it
+	err   error // why there are no facts
+	sizes error // why its shards have no sizes
 }
 
 // crawl asks every address, and makes claims of what servers say of
-// themselves. A server that does not answer is claimed not to be alive.
+// themselves. A server that does not answer is claimed not to be alive; one that
+// answers and cannot be read is a fault.
 func (r *reader) crawl(ctx context.Context, addresses []string, open func(farm.InstanceName, string) *mysql.Server) error {
 	wait := r.spec.Timeout
 	if wait == 0 {
@@ -51,39 +57,60 @@ func (r *reader) crawl(ctx context.Context, addresses []string, open func(farm.I
 		return err
 	}
 	r.at = time.Now()
-	alive := 0
+	read, unsized := 0, 0
 	for i, address := range addresses {
 		if answers[i].err == nil {
-			alive++
+			read++
+		}
+		if answers[i].sizes != nil {
+			unsized++
+			r.why = fmt.Sprintf("no sizes of shards from %s; the last: %v", farm.Counted(unsized, "server"), answers[i].sizes)
 		}
 		r.ofServer(address, answers[i])
 	}
-	if alive == 0 && len(addresses) > 0 {
+	if read == 0 && len(addresses) > 0 {
+		r.faults = nil // of each server, and all say this
+		if i := slices.IndexFunc(answers, func(a answer) bool { return a.lives }); i >= 0 {
+			return fmt.Errorf("no server can be read; the first that answers: %w", answers[i].err)
+		}
 		return fmt.Errorf("no server answers; the first: %w", answers[0].err)
 	}
 	r.errant(ctx, addresses, answers, wait, open)
 	return nil
 }
 
-// askServer waits for one server, and no longer: what still waits for a server
-// that is stopped in the middle of an answer ends by itself when the
-// connection does.
-func askServer(ctx context.Context, address string, wait time.Duration, open func(farm.InstanceName, string) *mysql.Server) answer {
+// askServer logs in within wait, and reads for longer: a server that refuses the
+// account, or is slow to sum its sizes, is no dead one.
+func askServer(ctx context.Context, address string, wait time.Duration, open func(farm.InstanceName, string) *mysql.Server) (a answer) {
+	server := open(farm.InstanceName(address), address)
+	defer server.Close()
+	a.err = within(ctx, wait, server.Ping)
+	a.lives = a.err == nil || mysql.CodeOf(a.err) != 0
+	if a.err == nil {
+		a.err = within(ctx, readTimes*wait, func(ctx context.Context) (err error) {
+			a.facts, err = server.FactsWithoutShards(ctx)
+			return err
+		})
+	}
+	if a.err == nil {
+		a.sizes = within(ctx, readTimes*wait, func(ctx context.Context) (err error) {
+			a.facts.Shards, err = server.Shards(ctx)
+			return err
+		})
+	}
+	if a.sizes != nil {
+		a.err = within(ctx, readTimes*wait, func(ctx context.Context) (err error) {
+			a.facts.Shards, err = server.ShardNames(ctx)
+			return err
+		})
+	}
+	return a
+}
+
+func within(ctx context.Context, wait time.Duration, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	done := make(chan answer, 1)
-	go func() {
-		server := open(farm.InstanceName(address), address)
-		defer server.Close()
-		facts, err := server.Facts(ctx)
-		done <- answer{facts: facts, err: err}
-	}()
-	select {
-	case a := <-done:
-		return a
-	case <-ctx.Done():
-		return answer{err: fmt.Errorf("%s does not answer within %s", address, wait)}
-	}
+	return do(ctx)
 }
 
 // ofServer makes claims of what one server says. It is known by its address:
@@ -91,11 +118,15 @@ func askServer(ctx context.Context, address string, wait time.Duration, open fun
 func (r *reader) ofServer(address string, a answer) {
 	s := claims.Subject{Kind: claims.Instance, Name: address}
 	at := func(query string) claims.Place { return claims.Place{Where: address + " " + query} }
-	if a.err != nil {
+	if !a.lives {
 		r.say(s, "alive", "no", at("connect"))
 		return
 	}
 	r.say(s, "alive", "yes", at("connect"))
+	if a.err != nil {
+		r.fault(claims.Place{Where: address}, "the server answers, and cannot be read: %v", a.err)
+		return
+	}
 	variables := at("SHOW GLOBAL VARIABLES")
 	r.say(s, "server_id", strconv.FormatUint(uint64(a.facts.ServerID), 10), variables)
 	if a.facts.Flavor.HasGTIDDomains() {

@@ -1,12 +1,14 @@
 package sources
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,6 +74,63 @@ func TestLiveServers(t *testing.T) {
 	}
 	if !strings.Contains(got, "missing shard1.listed [farm]") {
 		t.Errorf("a database that farm.yaml does not know: %s", got)
+	}
+}
+
+// TestAPrimaryThatLetsNobodyInIsNotDead: a wrong password is no reason to promote a
+// replica, and sizes that take long cost only the sizes.
+func TestAPrimaryThatLetsNobodyInIsNotDead(t *testing.T) {
+	t.Parallel()
+	a, b, c := mariadbtest.Start(t, "a"), mariadbtest.Start(t, "b"), mariadbtest.Start(t, "c")
+	mariadbtest.Replicate(t, b, a)
+	c.Exec(t, "CREATE DATABASE shard2")
+	f := &farm.Farm{Name: "test"}
+	for i, s := range []*mariadbtest.Instance{a, b, c} {
+		name := farm.HostName(fmt.Sprintf("db%d", i+1))
+		f.Hosts = append(f.Hosts, farm.Host{Name: name, Address: s.Host})
+	}
+	f.Pairs = []farm.Pair{
+		{Name: "p", Topology: farm.PrimaryReplica, Sides: map[farm.SideName]farm.Side{farm.A: {Host: "db1", Port: a.Port}, farm.B: {Host: "db2", Port: b.Port}}},
+		{Name: "q", Topology: farm.Single, Sides: map[farm.SideName]farm.Side{farm.A: {Host: "db3", Port: c.Port}}, Shards: []farm.Shard{{Name: "shard2"}}},
+	}
+	world := World{Dir: t.TempDir(), Farm: f, Line: func(string) int { return 1 }, Open: func(n farm.InstanceName, address string) *mysql.Server {
+		account := mysqltest.Account(mariadbtest.Stowage)
+		if address == a.Address {
+			account.Password = "wrong"
+		}
+		return mysql.Open(n, address, account, slog.New(slog.DiscardHandler))
+	}}
+	// A table that is being created with its rows cannot be opened by anybody else.
+	busy, end := context.WithCancel(t.Context())
+	var making sync.WaitGroup
+	making.Go(func() {
+		_, _ = c.DB(t, mariadbtest.Stowage, "shard2").ExecContext(busy, "CREATE TABLE slow ENGINE=InnoDB SELECT SLEEP(60)")
+	})
+	defer making.Wait()
+	defer end()
+	for c.Value(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User sleep'") != "1" {
+		time.Sleep(10 * time.Millisecond)
+	}
+	set, faults, err := Collect(t.Context(), world, []claims.Spec{{Name: "live", Kind: "live", Timeout: 500 * time.Millisecond}})
+	must(t, err)
+	if len(faults) != 1 || faults[0].Source != "live" || faults[0].Place != a.Address || !strings.Contains(faults[0].Text, "Access denied") {
+		t.Errorf("faults %+v, want one: access denied at %s", faults, a.Address)
+	}
+	r := claims.Reconcile(set, claims.Rules{}, time.Now())
+	for _, c := range r.Conflicts {
+		t.Errorf("%s %s.%s %v: %s -> %s", c.Check, c.Subject, c.Attribute, c.Culprits, c.Reason, c.Remedy)
+	}
+	if live := r.Sources[1]; !live.IsPart || live.IsStale || live.Claims < 10 {
+		t.Errorf("source %+v", live)
+	}
+	world.Open = func(n farm.InstanceName, address string) *mysql.Server {
+		return mysql.Open(n, address, mysqltest.Account(mariadbtest.Stowage), slog.New(slog.DiscardHandler))
+	}
+	if set, faults, err = Collect(t.Context(), world, []claims.Spec{{Name: "live", Kind: "live", Timeout: 500 * time.Millisecond}}); err != nil || len(faults) > 0 {
+		t.Fatal(err, faults)
+	}
+	if live := claims.Reconcile(set, claims.Rules{}, time.Now()).Sources[1]; !strings.HasPrefix(live.Why, "no sizes of shards from 1 server; the last: ") {
+		t.Errorf("sizes that take long: %+v", live)
 	}
 }
 
