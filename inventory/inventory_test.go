@@ -241,6 +241,16 @@ func TestReconcile(t *testing.T) {
 			}
 		}, "blocker reachable dbshard001a\nblocker reachable dbshard001b", ""},
 		{"one id twice", func(_ *farm.Farm, i []Instance) { i[1].ServerID = 1 }, "blocker server-id-unique dbshard001b", "has server_id 1, as dbshard001a has"},
+		{"ids 1 and 2 in each pair", func(f *farm.Farm, i []Instance) {
+			f.Pairs = append(f.Pairs, farm.Pair{Name: "dbshard002", Topology: farm.Single, Sides: map[farm.SideName]farm.Side{farm.A: {}}})
+			i[1].Pair, i[1].Name, i[1].Side, i[1].ServerID, i[1].Source, i[1].facts.Replication = "dbshard002", "dbshard002a", farm.A, 1, "", mysql.Replication{}
+			i[1].Shards, i[0].Address = nil, "10.0.0.1:23306"
+		}, "note server-id-shared dbshard001a", "has server_id 1, as dbshard002a"},
+		{"one id on servers of two pairs that replicate", func(f *farm.Farm, i []Instance) {
+			f.Pairs = append(f.Pairs, farm.Pair{Name: "dbshard002", Topology: farm.ActiveActive, Sides: map[farm.SideName]farm.Side{farm.B: {}}})
+			i[1].Pair, i[1].Name, i[1].ServerID = "dbshard002", "dbshard002b", 1
+			i[1].Shards, i[0].Address, i[1].Address = nil, "10.0.0.1:23306", "10.0.0.2:23306"
+		}, "blocker server-id-unique dbshard002b\nblocker ring dbshard002b", "has server_id 1, as dbshard001a has"},
 		{"one domain twice", func(_ *farm.Farm, i []Instance) { i[1].Domain = 1 }, "blocker gtid-domain-unique dbshard001b", "has GTID domain 1, as dbshard001a has"},
 		{"the default domain", func(_ *farm.Farm, i []Instance) { i[0].Domain, i[1].Domain = 0, 0 }, "blocker gtid-domain-unique dbshard001b", "GTID domain 0"},
 		{"unrelated pairs that share a domain", func(f *farm.Farm, i []Instance) {

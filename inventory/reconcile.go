@@ -35,9 +35,59 @@ func unreachable(instances []Instance) []farm.Finding {
 	return out
 }
 
+// sharedIDs: a server skips events that carry its own id. That matters where events
+// get to: within a pair, and along replication. Many farms have ids 1 and 2 in each
+// pair, which harms nobody.
 func sharedIDs(instances []Instance) []farm.Finding {
-	return shared(instances, "server-id-unique", "server_id", "give one another id and restart it; a replica skips events that carry its own id",
-		func(i Instance) uint32 { return i.ServerID })
+	source := map[string]string{} // addresses
+	for _, i := range instances {
+		source[i.Address] = i.Source
+	}
+	var out []farm.Finding
+	owners := map[uint32][]Instance{}
+	for _, i := range instances {
+		if i.Error != "" {
+			continue
+		}
+		at := slices.IndexFunc(owners[i.ServerID], func(o Instance) bool {
+			return o.Pair == i.Pair || gets(source, i.Address, o.Address) || gets(source, o.Address, i.Address)
+		})
+		if at < 0 {
+			owners[i.ServerID] = append(owners[i.ServerID], i)
+			continue
+		}
+		out = append(out, farm.Finding{Check: "server-id-unique", Severity: farm.Blocker, Subject: string(i.Name),
+			Text:   fmt.Sprintf("has server_id %d, as %s has", i.ServerID, owners[i.ServerID][at].Name),
+			Remedy: "give one another id and restart it; a replica skips events that carry its own id"})
+	}
+	return append(out, unrelatedIDs(owners)...)
+}
+
+// gets reports whether events of one address come to another, directly or through others.
+func gets(source map[string]string, address, from string) bool {
+	for range source { // a ring has no end
+		if address = source[address]; address == from || address == "" {
+			break
+		}
+	}
+	return address == from && address != ""
+}
+
+// unrelatedIDs notes ids of several pairs, one finding for each id.
+func unrelatedIDs(owners map[uint32][]Instance) []farm.Finding {
+	var out []farm.Finding
+	for _, id := range slices.Sorted(maps.Keys(owners)) {
+		var names []string
+		for _, i := range owners[id] {
+			names = append(names, string(i.Name))
+		}
+		if len(names) > 1 {
+			out = append(out, farm.Finding{Check: "server-id-shared", Severity: farm.Note, Subject: names[0],
+				Text:   fmt.Sprintf("has server_id %d, as %s", id, farm.Some(names[1:])),
+				Remedy: "nothing to do; a shard between two such pairs is moved by the copier, not by replication, where a server would skip events with its own id"})
+		}
+	}
+	return out
 }
 
 // sharedDomains looks at who may write at the same time, and has each other's
@@ -82,23 +132,6 @@ func unrelatedDomains(pairs map[uint32][]string) []farm.Finding {
 				Text:   fmt.Sprintf("writes GTID domain %d, as %s", domain, farm.Some(names[1:])),
 				Remedy: "nothing to do; only a shard that is moved by replication from one to the other needs different ones: stowage domains separate"})
 		}
-	}
-	return out
-}
-
-func shared(instances []Instance, check, what, remedy string, of func(Instance) uint32) []farm.Finding {
-	owner := map[uint32]farm.InstanceName{}
-	var out []farm.Finding
-	for _, i := range instances {
-		if i.Error != "" {
-			continue
-		}
-		if first, taken := owner[of(i)]; taken {
-			out = append(out, farm.Finding{Check: check, Severity: farm.Blocker, Subject: string(i.Name),
-				Text: fmt.Sprintf("has %s %d, as %s has", what, of(i), first), Remedy: remedy})
-			continue
-		}
-		owner[of(i)] = i.Name
 	}
 	return out
 }

@@ -146,6 +146,12 @@ func TestEachQuestionSpeaks(t *testing.T) {
 			},
 			spoil: func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE SSL") },
 			mend:  func() { a.Exec(t, "ALTER USER repl@'%' REQUIRE NONE") }},
+		{check: "replication-server-ids", want: "it would skip that server's changes", severity: farm.Blocker,
+			ask: func(a, b peer) ([]farm.Finding, error) {
+				return nativeServerIDs(t.Context(), &nativeSurvey{s: &shardMove{from: ends{main: a.server}, to: ends{main: b.server}}})
+			},
+			spoil: func() { a.Exec(t, fmt.Sprintf("SET GLOBAL server_id = %d", b.ServerID)) },
+			mend:  func() { a.Exec(t, fmt.Sprintf("SET GLOBAL server_id = %d", a.ServerID)) }},
 		{check: "tls", want: "repl@% requires TLS", severity: farm.Blocker, // of a new pair
 			ask: func(a, _ peer) ([]farm.Finding, error) {
 				p := &provision{models: []*mysql.Server{a.server}, sides: []*freshSide{{name: farm.A, host: local}, {name: farm.B, host: local}}}

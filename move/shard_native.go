@@ -66,6 +66,7 @@ var nativeQuestions = []act.Question[*nativeSurvey]{
 	{Name: "replication-settings", Look: nativeSettings},
 	{Name: "replication-ring", Look: nativeRing},
 	{Name: "replication-domains", Look: nativeDomains},
+	{Name: "replication-server-ids", Look: nativeServerIDs},
 	{Name: "replication-connections", Look: nativeConnections},
 	{Name: "replication-tls", Look: nativeTLS},
 	{Name: "replication-names", Look: nativeNames},
@@ -184,6 +185,30 @@ func nativeDomains(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error)
 		case has.Seq > source.Seq:
 			out = append(out, blocker(v.target(), fmt.Sprintf("it has %s of GTID domain %d, and the source only %s: another server writes that domain, too", has, d, source),
 				"find out who; until then --how copier"))
+		}
+	}
+	return out, nil
+}
+
+// nativeServerIDs: a server skips events that carry its own id, and does not say so.
+// Many farms have ids 1 and 2 in each pair.
+func nativeServerIDs(ctx context.Context, v *nativeSurvey) ([]farm.Finding, error) {
+	writes := map[string]farm.InstanceName{}
+	for _, source := range v.s.from.all() {
+		id, err := source.Setting(ctx, "server_id")
+		if err != nil {
+			return nil, err
+		}
+		writes[id] = source.Name()
+	}
+	var out []farm.Finding
+	for _, target := range v.s.to.all() {
+		id, err := target.Setting(ctx, "server_id")
+		if err != nil {
+			return nil, err
+		}
+		if other, taken := writes[id]; taken {
+			out = append(out, blocker(string(target.Name()), fmt.Sprintf("it has server_id %s, as %s has: it would skip that server's changes", id, other), "give it another server_id and restart it, or --how copier"))
 		}
 	}
 	return out, nil
