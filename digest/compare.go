@@ -23,6 +23,8 @@ type CompareOptions struct {
 	Alpha     float64 // share of false alarms that is accepted, over all classes (false discovery rate); default 0.05
 	Margin    float64 // a change smaller than this is none; default 0.10
 	SelfCheck int     // negative: halves of a side are not judged against each other
+	// SameStatements: AFTER is the statements of BEFORE, sent again. One threshold chose both.
+	SameStatements bool
 }
 
 func (o CompareOptions) withDefaults() CompareOptions {
@@ -73,6 +75,9 @@ func Compare(before, after *Digest, o CompareOptions) Comparison {
 	t := trial{o: o, before: b, after: a}
 	t.probe, t.isProbed = probeRatio(before, after)
 	t.judge(pairs)
+	if !o.SameStatements {
+		t.heed(&out, cut(out.Before, out.After))
+	}
 	t.report(&out, pairs)
 	if o.SelfCheck >= 0 && t.seconds > 0 {
 		out.SelfCheck = selfCheck([]*evidence{b, a}, pairs, o)
@@ -93,10 +98,6 @@ func caveats(before, after Side) (out []string) {
 				}
 			}
 		}
-	}
-	low, high := min(before.QueryTime.Min, after.QueryTime.Min), max(before.QueryTime.Min, after.QueryTime.Min)
-	if high > 1e-3 && high > 20*low && before.Events > 1000 && after.Events > 1000 {
-		out = append(out, "the shortest queries differ twentyfold: were the captures made with different long_query_time? What is below it is not comparable")
 	}
 	return slices.Compact(out)
 }

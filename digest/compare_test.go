@@ -18,6 +18,7 @@ type traffic struct {
 	slow    map[int]float64 // class -> factor on the slowest tenth of its events (and more on its p95)
 	all     float64         // factor on everything; 0 means 1
 	classes int             // default 11
+	over    float64         // microseconds: what is not longer is not logged
 }
 
 func (tr traffic) digest(keep func(second int) bool) *Digest {
@@ -43,7 +44,7 @@ func (tr traffic) digest(keep func(second int) bool) *Digest {
 			if tr.all != 0 {
 				us *= tr.all
 			}
-			if keep != nil && !keep(s) {
+			if us < tr.over || keep != nil && !keep(s) {
 				continue
 			}
 			e := event{
@@ -179,6 +180,39 @@ func TestCompareSeparatesTheCommonShift(t *testing.T) {
 		if len(ch.CI) != 2 || ch.CI[0] > ch.P95Ratio || ch.CI[1] < ch.P95Ratio {
 			t.Errorf("%s: ratio %.3f outside of its interval %v", ch.Fingerprint, ch.P95Ratio, ch.CI)
 		}
+	}
+}
+
+// Of equal load logged from 1 s and from 4 s on, every class looked slower: long_query_time cut its times at another place.
+func TestCompareJudgesNoTimesOfTwoThresholds(t *testing.T) {
+	t.Parallel()
+	logged := func(seed uint64, start int64, all, over float64) *Digest {
+		return traffic{seed: seed, seconds: 300, perSec: 600, start: start, all: all, over: over}.digest(nil)
+	}
+	const second = 1e6
+	low, high := logged(1, 0, 1000, second), logged(2, 5000, 1000, 4*second)
+	for _, c := range []Comparison{Compare(low, high, CompareOptions{}), Compare(high, low, CompareOptions{})} {
+		if v := verdicts(c); v[VerdictSlower]+v[VerdictFaster]+v[VerdictUnchanged] > 0 || c.Overall.Verdict != VerdictInconclusive || c.GotSlower() || c.CommonFactor != 1 {
+			t.Errorf("verdicts %v, overall %s by %.2f", v, c.Overall.Verdict, c.CommonFactor)
+		}
+		if len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "different thresholds (long_query_time)") || !strings.Contains(c.Notes[0], "--filter 'query_time >= 4.00s'") {
+			t.Errorf("notes %q", c.Notes)
+		}
+		if !strings.Contains(c.Overall.Reason, "different thresholds") {
+			t.Errorf("reason %q", c.Overall.Reason)
+		}
+	}
+	for name, sides := range map[string][2]*Digest{
+		"equal thresholds":                {low, logged(2, 5000, 1000, second)},
+		"equal thresholds, a slower host": {low, logged(2, 5000, 3000, second)},
+		"a slower host, everything":       {logged(1, 0, 1000, 0), logged(2, 5000, 3000, 0)},
+	} {
+		if c := Compare(sides[0], sides[1], CompareOptions{}); len(c.Notes) > 0 {
+			t.Errorf("%s: %q (%v and %v)", name, c.Notes, c.Before.QueryTime.Min, c.After.QueryTime.Min)
+		}
+	}
+	if c := Compare(low, high, CompareOptions{SameStatements: true}); len(c.Notes) > 0 {
+		t.Errorf("statements sent again: %q", c.Notes)
 	}
 }
 

@@ -46,6 +46,8 @@ type Side struct {
 	QueryTimeSum float64 `json:"query_time_sum"`
 	QueryTime    Latency `json:"query_time"`
 	Inputs       []Input `json:"inputs"`
+
+	isCrowded bool // at its shortest times, see compare_cut.go
 }
 
 // Overall is the change of everything together.
@@ -175,6 +177,7 @@ func (d *Digest) side() Side {
 	s := Side{
 		Events: d.events, QueryTimeSum: d.queryTime.seconds(), QueryTime: all.latencies(),
 		Seconds: float64(blocksIn(d.seenTime(), math.MinInt64, math.MaxInt64)) * float64(d.BlockSeconds()), Inputs: []Input{},
+		isCrowded: all.isCrowded(),
 	}
 	for i := range d.inputs {
 		s.Inputs = append(s.Inputs, d.inputs[i].report())
@@ -252,6 +255,9 @@ func (t *trial) verdict(i int, ch *Change) {
 	switch {
 	case t.seconds == 0:
 		ch.Reason = "the captures are too short"
+		return
+	case t.cut != "":
+		ch.Reason = t.cut
 		return
 	case !t.judged[i]:
 		ch.Reason = t.reasons[i]
@@ -412,7 +418,7 @@ func (t *trial) overall(out *Comparison) {
 		}
 	}
 	o.LoadByCalls, o.LoadByAvg = rounded(o.LoadByCalls, o.LoadAfter), rounded(o.LoadByAvg, o.LoadAfter)
-	o.Heavier = o.NewLoad-o.GoneLoad > t.o.Margin*o.LoadBefore && o.NewShare > t.o.Margin
+	o.Heavier = o.NewLoad-o.GoneLoad > t.o.Margin*o.LoadBefore && o.NewShare > t.o.Margin && t.cut == ""
 	t.commonFactor(out)
 }
 
@@ -428,8 +434,10 @@ func (t *trial) commonFactor(out *Comparison) {
 	out.CommonFactor, out.CommonAvg, out.CommonFactorCI = 1, 1, Interval{}
 	o := &out.Overall
 	if t.seconds == 0 || !t.shared.divided {
-		o.Reason = "the captures are too short"
-		if t.seconds != 0 {
+		switch o.Reason = "the captures are too short"; {
+		case t.cut != "":
+			o.Reason = t.cut
+		case t.seconds != 0:
 			o.Reason = t.shared.reason + ": every class is judged by its plain ratio"
 			if t.shared.classes > 1 && t.withoutQuantiles() {
 				o.Reason = reasonSums + "; " + o.Reason

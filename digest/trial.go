@@ -12,6 +12,7 @@ type trial struct {
 	seconds       int64    // length of the blocks; 0: not enough of them
 	judged        []bool   // classes with enough evidence
 	reasons       []string // why not
+	cut           string   // why no time can be judged: two thresholds cut them
 	tests         []classTest
 	shared        shared
 	probe         float64 // logarithm of by how much the hosts' own work took longer

@@ -163,7 +163,7 @@ func (p *player) outcome(reading Reading) *Outcome {
 		Examples: append([]Example{}, t.examples...), Notes: []string{},
 	}
 	before, after := t.before.Digest(), t.after.Digest()
-	c := digest.Compare(before, after, digest.CompareOptions{})
+	c := digest.Compare(before, after, digest.CompareOptions{SameStatements: true})
 	out.Comparison, out.Digest = &c, after
 	out.Classes = t.classList(&c)
 	out.note(t)
