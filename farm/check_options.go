@@ -9,7 +9,7 @@ type starter struct {
 }
 
 // IsGroupSuffix says what may be behind mysqld in a group of an option file:
-// "1" in [mysqld1], ".s1" in [mysqld.s1].
+// "1" in [mysqld1], ".s1" in [mysqld.s1], "@s1" in [mysqld@s1].
 func IsGroupSuffix(text string) bool {
 	for _, c := range text {
 		word := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
@@ -24,7 +24,7 @@ func IsGroupSuffix(text string) bool {
 // by that side's server and no other.
 func (c *checker) optionFile(at, me string, h Host, s Side) {
 	if s.GroupSuffix != "" && !IsGroupSuffix(s.GroupSuffix) {
-		c.say(at+".group_suffix", "group_suffix of %s is %q: it is the part of the group's name after mysqld, 1 for [mysqld1] and .s1 for [mysqld.s1]", me, s.GroupSuffix)
+		c.say(at+".group_suffix", "group_suffix of %s is %q: it is the part of the group's name after mysqld, 1 for [mysqld1], .s1 for [mysqld.s1], \"@s1\" for [mysqld@s1]", me, s.GroupSuffix)
 	}
 	if s.Config == "" {
 		return
@@ -34,7 +34,7 @@ func (c *checker) optionFile(at, me string, h Host, s Side) {
 		switch {
 		case s.GroupSuffix == "" || other.suffix == "":
 			c.say(at+".config", "%s and %s start with the same option file, %s on host %s: each would read what a move writes there for the other. "+
-				"Give each the group_suffix its server has (1 for [mysqld1] of mysqld_multi, .s1 for mariadb@s1), or an option file of its own", other.name, me, s.Config, s.Host)
+				"Give each the group_suffix its server has (1 for [mysqld1] of mysqld_multi, .s1 for mariadb@s1, \"@s1\" for mysqld@s1), or an option file of its own", other.name, me, s.Config, s.Host)
 		case s.GroupSuffix == other.suffix:
 			c.say(at+".group_suffix", "%s and %s have the same group_suffix, %s, in the same option file, %s on host %s: give each its own", other.name, me, s.GroupSuffix, s.Config, s.Host)
 		default:

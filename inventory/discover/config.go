@@ -55,9 +55,9 @@ func (s Server) asksConfig(side farm.SideName, sharers []string) string {
 	case s.Config == "":
 		return fmt.Sprintf("%s: config of side %s, the option file that its server starts with; the server does not report it", FillIn, side)
 	case s.GroupSuffix == "" && len(sharers) > 0:
-		return fmt.Sprintf("%s: group_suffix of side %s; %s starts with the same file. It is 1 for [mysqld1] of mysqld_multi, .s1 for mariadb@s1", FillIn, side, few(sharers))
+		return fmt.Sprintf("%s: group_suffix of side %s; %s starts with the same file. It is 1 for [mysqld1] of mysqld_multi, .s1 for mariadb@s1, \"@s1\" for mysqld@s1", FillIn, side, few(sharers))
 	case s.GroupSuffix == "" && s.IsArgued && len(s.OptionFiles) > 0:
-		return fmt.Sprintf("side %s has options on its command line: group_suffix, if mysqld_multi or mariadb@ starts it (1 for [mysqld1], .s1 for mariadb@s1)", side)
+		return fmt.Sprintf("side %s has options on its command line: group_suffix, if mysqld_multi, mariadb@ or mysqld@ starts it (1 for [mysqld1], .s1 for mariadb@s1, \"@s1\" for mysqld@s1)", side)
 	}
 	return ""
 }

@@ -427,7 +427,7 @@ func TestDraftKnowsNoOptionFile(t *testing.T) {
 	text, faults := workspace.DraftFarm("farm.yaml", fm, remarks)
 	for _, want := range []string{
 		"A: {host: h, port: 3306, datadir: /var/lib/mysql, config: /etc/mysql/my.cnf}",
-		"# FILL IN: group_suffix of side A; h:3307 starts with the same file. It is 1 for [mysqld1] of mysqld_multi, .s1 for mariadb@s1",
+		"# FILL IN: group_suffix of side A; h:3307 starts with the same file. It is 1 for [mysqld1] of mysqld_multi, .s1 for mariadb@s1, \"@s1\" for mysqld@s1",
 		"A: {host: db2, port: 3306, datadir: /srv/db2/data, config: /srv/db2/my.cnf}",
 		"# FILL IN: config of side A, the option file that its server reads last; its options come from /etc/my.cnf, /srv/a.cnf",
 		"# FILL IN: config of side A, the option file that its server starts with; the server does not report it",

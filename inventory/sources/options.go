@@ -20,11 +20,12 @@ var optionNames = map[string]string{
 
 var (
 	multiGroup  = lazy.Regexp(`^mysqld(\d+)$`)
-	suffixGroup = lazy.Regexp(`^(?:mysqld|server|mariadb|mariadbd)(\.[^.]+)$`)
+	suffixGroup = lazy.Regexp(`^(?:mysqld|server|mariadb|mariadbd)(\.[^.]+|@.+)$`)
 )
 
 // options reads one option file and what it includes. Each [mysqldN] of
-// mysqld_multi and each group suffix of mariadb@ is a server; without them the
+// mysqld_multi and each group suffix of the units mariadb@ (.NAME) and mysqld@
+// (@NAME: MySQL's packages) is a server; without them the
 // file is of one. A server is known by its address: report_host, bind_address,
 // or the directory that a * in the path stands for, and its port.
 func (r *reader) options(file string, path string) {
@@ -150,12 +151,15 @@ func isOf(group, suffix string) bool {
 	if suffix == "" {
 		return false
 	}
-	if suffix[0] != '.' {
+	if isMulti(suffix) {
 		return group == "mysqld"+suffix
 	}
 	base, found := strings.CutSuffix(group, suffix)
 	return found && slices.Contains(serverGroups, base)
 }
+
+// isMulti says whether a suffix is a number of mysqld_multi.
+func isMulti(suffix string) bool { return suffix != "" && suffix[0] >= '0' && suffix[0] <= '9' }
 
 // server claims what one server of a file starts with. The last assignment in
 // reading order holds, whatever its group; those of mysqld_multi are arguments
@@ -164,8 +168,8 @@ func (r *reader) server(file, path string, list []optionfile.Line, suffix string
 	options := map[string]optionfile.Line{}
 	for _, last := range []bool{false, true} {
 		for _, l := range list {
-			isMulti := suffix != "" && suffix[0] != '.' && l.Group == "mysqld"+suffix
-			if isMulti == last && isOf(l.Group, suffix) {
+			argued := isMulti(suffix) && l.Group == "mysqld"+suffix
+			if argued == last && isOf(l.Group, suffix) {
 				options[l.Key] = l
 			}
 		}

@@ -110,6 +110,9 @@ func TestReaders(t *testing.T) {
 			"hosts/db1/my.cnf": "[mysqld]\nport = 3306\nserver-id=1 # one\n[mariadb-10.11]\nserver_id=11\n[client]\nport=9\n",
 			"hosts/db2/my.cnf": "[mysqld]\nserver_id=1\ndatadir=/x\n[mysqld1]\nport=3307\nserver_id=2\n[mysqld\n[mysqld.s2]\nport=3308\nserver_id=3\n"},
 			"instance db1:3306 server_id=11 hosts/db1/my.cnf:5\ninstance db2:3308 datadir=/x hosts/db2/my.cnf:3\ninstance db2:3308 server_id=3 hosts/db2/my.cnf:10\ninstance db2:3307 datadir=/x hosts/db2/my.cnf:3\ninstance db2:3307 server_id=2 hosts/db2/my.cnf:6", "hosts/db2/my.cnf:7 the group \"[mysqld\" is not closed"},
+		{"options of the units mysqld@1 and mysqld@replica01.example", claims.Spec{Kind: "options", Path: "hosts/*/my.cnf"}, map[string]string{
+			"hosts/db1/my.cnf": "[mysqld]\nread_only=1\n[mysqld@1]\nport=3307\nserver_id=1\n[mysqld@replica01.example]\nport=3308\nserver_id=2\n"},
+			"instance db1:3307 read_only=1 hosts/db1/my.cnf:2\ninstance db1:3307 server_id=1 hosts/db1/my.cnf:5\ninstance db1:3308 read_only=1 hosts/db1/my.cnf:2\ninstance db1:3308 server_id=2 hosts/db1/my.cnf:8", ""},
 		{"a program", claims.Spec{Kind: "exec", Command: []string{"/bin/sh", "-c", `echo '[{"kind":"host","subject":"db1","attribute":"address","value":"10.0.0.1","place":"nodes/db1.json","line":4},
 {"kind":"box","subject":"db1"},{"kind":"instance","subject":"x","attribute":"server_id","value":7},{"kind":"host","subject":"db1","attribute":"root_password","value":"canary"},{"kind":"host","subject":"db1","attribute":"a","value":[1]}]'`}}, nil,
 			"host db1 address=10.0.0.1 nodes/db1.json:4\ninstance x server_id=7 output of /bin/sh:2", "output of /bin/sh:2 claim 2 wants a kind (host, instance, pair or shard) and a subject\noutput of /bin/sh:2 claim 5: the value is neither a word nor a number"},
