@@ -31,6 +31,7 @@ type AtomicWrites struct{ Min, Max int64 }
 type Option struct {
 	File       string
 	Number     int
+	Group      string // in the file: "mysqld-8.0"
 	Key, Value string // canonical key, without "loose_"
 	Loose      bool   // an unknown one is no reason not to start
 }

@@ -45,6 +45,7 @@ func (p *prober) instances(servers []Server) {
 		setVersion(i, s.Variables["version"]+" "+s.Variables["version_comment"])
 	}
 	for i := range found {
+		found[i].Options = readBy(found[i])
 		found[i].AIO = p.asynchronous(found[i])
 	}
 	p.facts.Instances = found
@@ -76,7 +77,7 @@ func (p *prober) configured() []tune.Instance {
 	lines := p.optionFiles(defaultFiles)
 	var names []string
 	for _, l := range lines {
-		if name := instanceGroup(l.group); name != "" && !slices.Contains(names, name) {
+		if name := instanceGroup(l.Group); name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,29 +13,23 @@ import (
 // defaultFiles are where servers look that are not told where.
 var defaultFiles = optionfile.PackagedFiles
 
-// optionLine is one option with the group it is in.
-type optionLine struct {
-	group string
-	tune.Option
-}
-
 // optionFiles reads files and what they include, in the order of the server.
-func (p *prober) optionFiles(names []string) []optionLine {
-	var out []optionLine
+func (p *prober) optionFiles(names []string) []tune.Option {
+	var out []tune.Option
 	for _, l := range (optionfile.Source{Read: p.read, List: p.list}).Lines(names) {
-		out = append(out, optionLine{l.Group, option(l.File, l.Number, l.Key, l.Value, l.IsValued)})
+		out = append(out, option(l))
 	}
 	return out
 }
 
-// option makes one of its parts. A switch without a value is ON, skip_ turns
+// option makes one of a line. A switch without a value is ON, skip_ turns
 // one off, loose_ makes an unknown one harmless.
-func option(file string, line int, key, value string, valued bool) tune.Option {
-	o := tune.Option{File: file, Number: line, Key: strings.ToLower(key), Value: value}
+func option(l optionfile.Line) tune.Option {
+	o := tune.Option{File: l.File, Number: l.Number, Group: l.Group, Key: strings.ToLower(l.Key), Value: l.Value}
 	if rest, ok := strings.CutPrefix(o.Key, "loose_"); ok {
 		o.Key, o.Loose = rest, true
 	}
-	if valued {
+	if l.IsValued {
 		return o
 	}
 	o.Value = "ON"
@@ -46,8 +41,8 @@ func option(file string, line int, key, value string, valued bool) tune.Option {
 	return o
 }
 
-// serverGroup are groups that every server reads; with a version
-// ([mysqld-8.0]) only some do, and a person is better served by seeing both.
+// serverGroup are groups that every server reads; with a version ([mysqld-8.0])
+// only servers of that series do, see readBy.
 var serverGroup = lazy.Regexp(`^(mysqld|server|mariadb|mariadbd|galera)(-\d+(\.\d+)*)?$`)
 
 // ownGroup are groups of one instance: [mysqld1] of mysqld_multi,
@@ -62,14 +57,30 @@ func instanceGroup(group string) string {
 }
 
 // inGroups are the options of the shared groups and of one instance's own.
-func inGroups(lines []optionLine, instance string) []tune.Option {
+func inGroups(lines []tune.Option, instance string) []tune.Option {
 	var out []tune.Option
 	for _, l := range lines {
-		if serverGroup().MatchString(l.group) || instance != "" && instanceGroup(l.group) == instance {
-			out = append(out, l.Option)
+		if serverGroup().MatchString(l.Group) || instance != "" && instanceGroup(l.Group) == instance {
+			out = append(out, l)
 		}
 	}
 	return out
+}
+
+// readBy leaves the options that a server of this version and vendor reads: a file
+// may have [mysqld-5.7] for another one. Of an unknown version all stay.
+func readBy(i tune.Instance) []tune.Option {
+	if !i.Version.Known() {
+		return i.Options
+	}
+	groups := optionfile.ServerGroups(fmt.Sprintf("%d.%d", i.Version.Major, i.Version.Minor), i.MariaDB, "")
+	return slices.DeleteFunc(slices.Clone(i.Options), func(o tune.Option) bool {
+		group := o.Group
+		if m := ownGroup().FindStringSubmatch(group); m != nil {
+			group = strings.TrimSuffix(group, m[1])
+		}
+		return o.File != optionfile.CommandLine && !slices.Contains(groups, group)
+	})
 }
 
 func lastOption(options []tune.Option, key string) string {
@@ -87,7 +98,7 @@ func (p *prober) optionsOf(argv []string) []tune.Option {
 	a := optionfile.ParseArguments(argv[min(1, len(argv)):])
 	var given []tune.Option
 	for _, o := range a.Options {
-		given = append(given, option(o.File, o.Number, o.Key, o.Value, o.IsValued))
+		given = append(given, option(o))
 	}
 	return append(inGroups(p.optionFiles(a.Files(defaultFiles, "")), strings.TrimLeft(a.Suffix, ".@")), given...)
 }

@@ -184,6 +184,23 @@ func TestOptionsOfAProcess(t *testing.T) {
 	}
 }
 
+// TestGroupsOfOtherServers: what [mysqld-5.7] holds is not what a server of 8.0 starts with.
+func TestGroupsOfOtherServers(t *testing.T) {
+	dir := treetest.Make(t, map[string]string{"etc/my.cnf": "[mysqld]\na=1\n[mysqld-5.7]\nb=1\n[mysqld-8.0]\nc=1\n[mariadb]\nd=1\n[mariadb-10.11]\ne=1\n[mysqld@s1]\nf=1\n[mariadbd.s1]\ng=1\n"})
+	p := &prober{Tree: Recorded(dir)}
+	for version, want := range map[string]string{"8.0.41": "acfz", "10.11.14-MariaDB": "adefgz", "": "abcdefgz"} {
+		i := tune.Instance{Options: p.optionsOf([]string{"mysqld", "--defaults-group-suffix=@s1", "--z=1"})}
+		setVersion(&i, version)
+		got := ""
+		for _, o := range readBy(i) {
+			got += o.Key
+		}
+		if got != want {
+			t.Errorf("%q reads %s, want %s", version, got, want)
+		}
+	}
+}
+
 // TestIncludedWithoutEnd: files that include each other a hundred times are read to an end.
 func TestIncludedWithoutEnd(t *testing.T) {
 	turns.One(t, 8)
