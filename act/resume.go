@@ -74,11 +74,11 @@ func (a *Act) goOn(stuck store.Run) (store.Run, error) {
 	if err := a.claim(run, &job); err != nil {
 		return stuck, err
 	}
-	err = errors.Join(a.Store.PutDocument(ownerDocument, run.ID, run.Started, owner), a.Store.PutDocument("job", run.ID, run.Started, job), a.handOn(stuck, run))
+	err = errors.Join(a.Store.PutDocument(ownerDocument, run.ID, run.Started, owner), a.Store.PutDocument("job", run.ID, run.Started, job))
 	if err != nil {
 		return stuck, err
 	}
-	return run, a.Store.PutRun(run)
+	return run, a.handOn(stuck, run)
 }
 
 // wasGoneOnWith reports whether a later run has what a stuck one left.
@@ -96,19 +96,34 @@ func (a *Act) wasGoneOnWith(stuck store.Run, owner string) (bool, error) {
 	return false, err
 }
 
-// handOn lets a run know who decided in the one before it that a part goes on
-// without a way back.
+// handOn records a run with the orders that it takes over from the one before it.
 func (a *Act) handOn(from, to store.Run) error {
-	was, err := SteeringOf(a.Store, from.ID)
-	for _, w := range was.Lost {
-		if err != nil || w.Forward == nil {
+	orders, err := a.Store.Orders(from.ID, 0)
+	if err != nil {
+		return err
+	}
+	return a.Store.BeginRun(to, handedOn(orders, to.ID))
+}
+
+// handedOn are the orders of a stuck run that hold for the run after it, as they were given. A pause and an end were for the run that
+// heard them. A part that was behind its point of no return still is: it neither waits nor soaks for the step at which it stopped, and
+// the parts after it do.
+func handedOn(orders []store.Order, to string) (out []store.Order) {
+	was := steeringOf(orders)
+	for _, o := range orders {
+		switch o.Verb {
+		case orderMove, orderAskBefore, gateOrder, orderSoak, orderThrottle, orderApprove, orderSoaking, orderSealed:
+		case orderLost, orderFound, orderForward: // a person has decided that the part goes on without a way back
+			if way := was.LostWay(o.Part); way == nil || way.Forward == nil {
+				continue
+			}
+		default:
 			continue
 		}
-		err = errors.Join(
-			a.Store.PutOrder(store.Order{Run: to.ID, At: w.Since, Who: "stowage", PID: os.Getpid(), Verb: orderLost, Part: w.Part, Why: w.Why}),
-			a.Store.PutOrder(store.Order{Run: to.ID, At: w.Forward.At, Who: w.Forward.Who, PID: os.Getpid(), Verb: orderForward, Part: w.Part, What: withoutWayBack, Why: w.Forward.Why}))
+		o.Run = to
+		out = append(out, o)
 	}
-	return err
+	return out
 }
 
 // remainder are the lanes that stopped at a step of no return, from that step

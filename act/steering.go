@@ -17,6 +17,7 @@ const Begun = "move"
 const (
 	orderMove      = Begun        // the run was begun; Why is --reason
 	orderAskBefore = "ask-before" // What: a step before which a person is asked
+	gateOrder      = "gate"       // the same, of a run that an older program began
 	orderSoak      = "soak"       // What: how long a side serves before the old one is dropped
 	orderPause     = "pause"      // What: holdCopies, or nothing
 	orderResume    = "resume"     //
@@ -99,7 +100,7 @@ func (s *Steering) take(o store.Order) {
 	switch o.Verb {
 	case orderMove:
 		s.Reason = o.Why
-	case orderAskBefore, "gate": // a run that an older program began
+	case orderAskBefore, gateOrder:
 		s.ApproveBefore = append(s.ApproveBefore, o.What)
 	case orderSoak:
 		s.Soak, _ = time.ParseDuration(o.What)

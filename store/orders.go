@@ -20,9 +20,13 @@ type Order struct {
 
 // PutOrder adds an order.
 func (s *Store) PutOrder(o Order) error {
-	_, err := s.db.Exec(`INSERT INTO orders (run, at, who, pid, verb, part, what, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+	return s.fail("keep order "+o.Verb, putOrder(s.db, o))
+}
+
+func putOrder(to writer, o Order) error {
+	_, err := to.Exec(`INSERT INTO orders (run, at, who, pid, verb, part, what, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		o.Run, stamp(o.At), o.Who, o.PID, o.Verb, o.Part, o.What, o.Why)
-	return s.fail("keep order "+o.Verb, err)
+	return err
 }
 
 // Orders are the orders of a run after the one with id after (0: from the

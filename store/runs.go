@@ -37,15 +37,40 @@ type Run struct {
 }
 
 // PutRun writes a run, new or known.
-func (s *Store) PutRun(r Run) error {
+func (s *Store) PutRun(r Run) error { return s.fail("keep run "+r.ID, putRun(s.db, r)) }
+
+// BeginRun writes a new run and its first orders, all or nothing: orders of a run that never began would hold for the next of that id.
+func (s *Store) BeginRun(r Run, first []Order) error {
+	tx, err := s.db.Begin()
+	if err != nil {
+		return s.fail("begin run "+r.ID, err)
+	}
+	err = putRun(tx, r)
+	for _, o := range first {
+		if err == nil {
+			err = putOrder(tx, o)
+		}
+	}
+	if err != nil {
+		return s.fail("begin run "+r.ID, errors.Join(err, rollback(tx)))
+	}
+	return s.fail("begin run "+r.ID, tx.Commit())
+}
+
+// writer is the database, or a transaction in it.
+type writer interface {
+	Exec(query string, args ...any) (sql.Result, error)
+}
+
+func putRun(to writer, r Run) error {
 	ended := ""
 	if !r.Ended.IsZero() {
 		ended = stamp(r.Ended)
 	}
-	_, err := s.db.Exec(`INSERT INTO runs (id, kind, subject, state, started, ended, pid, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := to.Exec(`INSERT INTO runs (id, kind, subject, state, started, ended, pid, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, ended = excluded.ended, pid = excluded.pid, result = excluded.result`,
 		r.ID, r.Kind, r.Subject, r.State, stamp(r.Started), ended, r.PID, r.Result)
-	return s.fail("keep run "+r.ID, err)
+	return err
 }
 
 // Runs are the runs of a kind, or of all ("") kinds, newest first.

@@ -79,14 +79,21 @@ func play(ctx context.Context, dir string) error {
 	pair := s.Farm.Pairs[0]
 	c.Kind = kind(c, func() *sql.DB { return dial(s.Admin, s.Farm.Address(pair.Sides[farm.A])) })
 	a := &act.Act{Session: s, Conductor: c}
+	sides := []farm.SideName{farm.A}
+	if step := os.Getenv(askBefore); step != "" {
+		sides, a.Terms.ApproveBefore = farm.SideNames[:], []string{step}
+	}
 	run, err := act.Choose(s.Store, "", "toy")
 	if err == nil {
 		run, err = a.GoOn(ctx, run, nil)
 	}
 	if err != nil {
 		run, _, err = a.Begin(ctx, act.Proposal{Name: "box", Subject: "box", Job: func(id string) (engine.Job, uint32, error) {
-			return engine.Job{ID: id, Kind: "toy", Budgets: map[string]int{act.WholeFarm: 1}, Lanes: []engine.Lane{{Name: string(pair.Name), Holds: []string{act.WholeFarm},
-				Parts: []engine.Part{{Subject: string(pair.Name) + "/A", Args: json.RawMessage("{}"), Steps: c.Kind.Runbooks[0].EngineSteps()}}}}}, 0, nil
+			lane := engine.Lane{Name: string(pair.Name), Holds: []string{act.WholeFarm}}
+			for _, side := range sides {
+				lane.Parts = append(lane.Parts, engine.Part{Subject: fmt.Sprintf("%s/%s", pair.Name, side), Args: json.RawMessage("{}"), Steps: c.Kind.Runbooks[0].EngineSteps()})
+			}
+			return engine.Job{ID: id, Kind: "toy", Budgets: map[string]int{act.WholeFarm: 1}, Lanes: []engine.Lane{lane}}, 0, nil
 		}, Survey: func(context.Context, engine.Job) ([]farm.Finding, error) { return nil, nil }})
 	}
 	if err != nil {
@@ -106,7 +113,10 @@ func dial(a mysql.Account, address string) *sql.DB {
 	return sql.OpenDB(connector)
 }
 
-const playIn = "STOWAGE_TEST_TOY"
+const (
+	playIn    = "STOWAGE_TEST_TOY"
+	askBefore = "STOWAGE_TEST_TOY_ASK" // both sides play, and a person is asked before this step
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(playIn); dir != "" {
@@ -119,15 +129,56 @@ func TestMain(m *testing.M) {
 	farmtest.Main(m)
 }
 
+// playing is the act as a program of its own.
+func playing(t *testing.T, f *farmtest.LiveFarm, kill, ask string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), playIn+"="+f.Dir, border.KillAt+"="+kill, askBefore+"="+ask, "PATH="+farmtest.BinDir(t)+":"+os.Getenv("PATH"))
+	return cmd
+}
+
+// A part that got stuck behind its point of no return, which a person had approved, is continued with: nobody is asked about that step
+// again, and the part after it waits for a person as it would have.
+func TestResumedRunStillAsks(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := farmtest.StartFarm(t)
+	play := func(kill string) func() (string, error) {
+		cmd, ended := playing(t, f, kill, "close"), make(chan error, 1)
+		var out strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { ended <- cmd.Wait() }()
+		return func() (string, error) { err := <-ended; return out.String(), err }
+	}
+	approves := func(part string) {
+		t.Helper()
+		farmtest.Await(t, part+" waits for a person", func() bool {
+			w := f.Status().Waiting
+			return len(w) == 1 && w[0].Part == part && w[0].Step == "close"
+		})
+		f.Must("approve", "close", "--lane", part)
+	}
+	ends := play("step @ before close")
+	approves("dbshard001/A")
+	if said, err := ends(); err == nil || !strings.Contains(said, farmtest.MarkOfKill) {
+		t.Fatalf("it did not get stuck: %v\n%s", err, said)
+	}
+	ends = play("")
+	approves("dbshard001/B")
+	if said, err := ends(); err != nil {
+		t.Fatalf("continued: %v\n%s", err, said)
+	}
+}
+
 // The act is killed at each of its borders in turn, with its engine or without,
 // and continued; each time it ends whole, on both sides of the pair.
 func TestToyActIsDurableSeenAndSteered(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f := farmtest.StartFarm(t)
 	player := func(kill string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), playIn+"="+f.Dir, border.KillAt+"="+kill, "PATH="+farmtest.BinDir(t)+":"+os.Getenv("PATH"))
-		out, err := cmd.CombinedOutput()
+		out, err := playing(t, f, kill, "").CombinedOutput()
 		return string(out), err
 	}
 	points := kind(nil, nil).Runbooks[0].Points()
