@@ -100,8 +100,8 @@ func Limit(s *store.Store, name string, bytes int64, why string) (store.Run, err
 }
 
 // Approve lets parts that wait for an approval go on: those of one lane, or all
-// of them; before one step, or before any. With ahead, everything that will come
-// to that step may begin it, too. What was approved comes back.
+// of them; before one step, or before any. With ahead, everything of that lane, or
+// of all, that will come to that step may begin it, too. What was approved comes back.
 func Approve(s *store.Store, name, step, lane string, ahead bool, why string) (store.Run, []Approval, error) {
 	run, err := openRun(s, "approve", name)
 	if err != nil {
@@ -114,10 +114,12 @@ func Approve(s *store.Store, name, step, lane string, ahead bool, why string) (s
 	if step != "" && !slices.Contains(now.ApproveBefore, step) {
 		return run, nil, Refused("approve", step, errors.New("this run waits for no approval before that step"), "it waits before: "+cmp.Or(strings.Join(now.ApproveBefore, ", "), "none"))
 	}
+	if err := hasLane(s, run.ID, lane); err != nil {
+		return run, nil, err
+	}
 	var passed []Approval
 	for _, g := range now.Waiting() {
-		pair, _, _ := strings.Cut(g.Part, "/")
-		if (step == "" || g.Step == step) && (lane == "" || lane == pair || lane == g.Part) {
+		if (step == "" || g.Step == step) && isOf(g.Part, lane) {
 			passed = append(passed, g)
 		}
 	}
@@ -127,9 +129,30 @@ func Approve(s *store.Store, name, step, lane string, ahead bool, why string) (s
 		}
 	}
 	if ahead {
-		err = say(s, run.ID, orderApprove, "", step, why)
+		err = say(s, run.ID, orderApprove, lane, step, why)
 	}
 	return run, passed, err
+}
+
+// hasLane refuses a lane that no part of the run is of: a mistyped one would wait for ever.
+func hasLane(s *store.Store, run, lane string) error {
+	if lane == "" {
+		return nil
+	}
+	var job engine.Job
+	if _, err := s.LatestDocument("job", run, &job); err != nil {
+		return err
+	}
+	var parts []string
+	for _, l := range job.Lanes {
+		for _, p := range l.Parts {
+			if isOf(p.Subject, lane) {
+				return nil
+			}
+			parts = append(parts, p.Subject)
+		}
+	}
+	return &farm.Error{Op: "approve", Subject: lane, Err: fmt.Errorf("%w: run %s has no such pair, side or shard", farm.ErrInput, run), Hint: "it has: " + farm.Some(parts)}
 }
 
 // Abort has a run end: sides before their point of no return are undone, the

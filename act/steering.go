@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"stowage/store"
@@ -22,7 +23,7 @@ const (
 	orderPause     = "pause"      // What: holdCopies, or nothing
 	orderResume    = "resume"     //
 	orderThrottle  = "throttle"   // What: bytes a second, or throttleOff
-	orderApprove   = "approve"    // Part (empty: every part), What: a step
+	orderApprove   = "approve"    // Part (a pair: its parts; empty: every part), What: a step
 	orderAbort     = "abort"      //
 	orderUndo      = "undo"       //
 	orderForward   = "forward"    // Part: it goes on without a way back
@@ -254,10 +255,22 @@ func (s Steering) judgeApproval(here at) verdict {
 }
 
 func (s Steering) isApproved(here at) bool {
-	_, one := s.approved[here]
-	_, all := s.approved[at{"", here.step}]
-	return one || all
+	for _, part := range []string{here.part, pairOf(here.part), ""} {
+		if _, said := s.approved[at{part, here.step}]; said {
+			return true
+		}
+	}
+	return false
 }
+
+// pairOf is the pair of a part that is a side, or the part.
+func pairOf(part string) string {
+	pair, _, _ := strings.Cut(part, "/")
+	return pair
+}
+
+// isOf reports whether a part is meant by the name of a lane: its own name, or its pair's. All are meant by "".
+func isOf(part, lane string) bool { return lane == "" || lane == part || lane == pairOf(part) }
 
 func (s Steering) judgeSoak(here at, step Step, now time.Time) verdict {
 	if !step.NoReturn || s.Soak <= 0 {

@@ -19,7 +19,8 @@ func (a *app) approveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "approve [STEP]", Short: "Let sides go on that wait for a person", Args: args(cobra.MaximumNArgs(1)),
 		Long: `Lets sides go on that wait for a person: before STEP (out, retire), or before any. It approves
-what waits now, and nothing that comes there later, unless --ahead is given.
+what waits now, and nothing that comes there later, unless --ahead is given. --lane: only
+that pair, side or shard, with --ahead too.
 Nothing times out while it waits.
 
 A shard whose way back is lost (someone changed a table at its new place during the soak)
@@ -42,7 +43,7 @@ its last step is approved, and it settles where it is. --reason goes to the trai
 			}
 			return a.steerOpen(func(d *session.Session) (steered, error) {
 				run, passed, err := act.Approve(d.Store, a.run, step, lane, ahead, a.terms.Reason)
-				s := steered{Run: run.ID, Verb: "approve", Approved: passed, PID: alive(run), Text: approvedText(passed, step, ahead)}
+				s := steered{Run: run.ID, Verb: "approve", Approved: passed, PID: alive(run), Text: approvedText(passed, step, lane, ahead)}
 				if err == nil && len(passed) == 0 && !ahead {
 					err = a.nothingToApprove(d, run)
 				}
@@ -52,7 +53,7 @@ its last step is approved, and it settles where it is. --reason goes to the trai
 	}
 	cmd.Flags().BoolVar(&forward, "without-way-back", false, "let shards settle whose way back is lost")
 	cmd.Flags().StringVar(&lane, "lane", "", "only this pair, this side of it (dbshard007/B), or this shard")
-	cmd.Flags().BoolVar(&ahead, "ahead", false, "and whatever comes to that step later")
+	cmd.Flags().BoolVar(&ahead, "ahead", false, "and whatever comes to that step later, of --lane or of all")
 	return cmd
 }
 
@@ -84,16 +85,22 @@ func (a *app) goForward(part string) error {
 	})
 }
 
-func approvedText(passed []act.Approval, step string, ahead bool) string {
+func approvedText(passed []act.Approval, step, lane string, ahead bool) string {
 	words := make([]string, 0, len(passed))
 	for _, g := range passed {
 		words = append(words, g.Part+" before "+g.Step)
 	}
-	text := "approved: " + strings.Join(words, ", ")
 	if ahead {
-		text += " and all that comes to " + step
+		words = append(words, "what comes to "+step+" later"+ofLane(lane))
 	}
-	return text
+	return "approved: " + strings.Join(words, ", ")
+}
+
+func ofLane(lane string) string {
+	if lane == "" {
+		return ""
+	}
+	return ", of " + lane
 }
 
 // writeForward names what goes on, or has settled, without a way back.

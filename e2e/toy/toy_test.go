@@ -166,6 +166,9 @@ func TestResumedRunStillAsks(t *testing.T) {
 		t.Fatalf("it did not get stuck: %v\n%s", err, said)
 	}
 	ends = play("")
+	if p := farmtest.RunProgram(t, "", "approve", "close", "--lane", "dbshard01", "--ahead", "-C", f.Dir); p.Code != farmtest.ExitUsage || !strings.Contains(p.Stderr, "dbshard001/B") {
+		t.Errorf("approved for a lane that is not there: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
+	}
 	approves("dbshard001/B")
 	if said, err := ends(); err != nil {
 		t.Fatalf("continued: %v\n%s", err, said)
