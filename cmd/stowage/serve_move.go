@@ -43,13 +43,13 @@ func (s *shelf) moveOf(run string) (serve.Move, error) {
 		Alarms: status.alarms(), Unknown: unknown, Said: status.said(), Command: s.line("status"), JSON: status,
 	}
 	for _, g := range status.Waiting {
-		out.Waits = append(out.Waits, serve.Wait{Part: g.Part, Step: g.Step, Since: g.Since, Command: s.line("approve", g.Step, "--lane", shellWord(g.Part))})
+		out.Waits = append(out.Waits, serve.Wait{Part: g.Part, Step: g.Step, Since: g.Since, Command: inWorkspace(s.ws.Dir, status.approval(g))})
 	}
 	if status.Steering != nil {
 		for _, l := range status.Steering.Lost {
 			if l.IsOpen() {
 				out.Waits = append(out.Waits, serve.Wait{Part: l.Part, Step: "settle, because its way back is lost: " + l.Why, Since: l.Since,
-					Command: s.line("approve --without-way-back --reason WHY --lane", shellWord(l.Part))})
+					Command: inWorkspace(s.ws.Dir, status.ofRun("stowage approve --without-way-back --reason WHY --lane "+shellWord(l.Part)))})
 			}
 		}
 	}

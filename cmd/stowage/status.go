@@ -55,6 +55,7 @@ type moveStatus struct {
 
 	board *act.Board // nil where nothing has been begun
 	kind  act.Kind   // of the run
+	dir   string     // as the person has named the workspace
 }
 
 // alsoOpen is a run that has not ended, besides the one that is shown.
@@ -115,7 +116,7 @@ func (a *app) statusCommand() *cobra.Command {
 				return err
 			}
 			next := a.allWithin(s.NextSteps)
-			s.NextSteps = nil // emit has them
+			s.NextSteps, s.dir = nil, a.dir // emit has them
 			return a.emit(s, s.writeText, next...)
 		},
 	}
@@ -214,10 +215,7 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 	if run.State == store.Running {
 		s.NextSteps = []string{"stowage top", "stowage log --run " + run.ID}
 		if s.State == interrupted {
-			s.NextSteps = []string{"stowage resume"}
-			if len(s.AlsoOpen) > 0 {
-				s.NextSteps = []string{"stowage resume --run " + run.ID}
-			}
+			s.NextSteps = []string{s.ofRun("stowage resume")}
 		}
 	}
 	if err := s.steered(d.Store); err != nil {

@@ -394,16 +394,32 @@ func (s *moveStatus) steered(from *store.Store) error {
 	}
 	next := []string{}
 	if now.Paused != nil {
-		next = append(next, "stowage resume")
+		next = append(next, s.ofRun("stowage resume"))
 	}
 	if len(s.Waiting) > 0 && s.State != "interrupted" {
-		next = append(next, "stowage approve")
+		next = append(next, s.ofRun("stowage approve"))
 	}
 	if slices.ContainsFunc(now.Lost, act.LostWay.IsOpen) && s.State != "interrupted" {
-		next = append(next, "stowage approve --without-way-back")
+		next = append(next, s.ofRun("stowage approve --without-way-back"))
 	}
 	s.NextSteps = append(next, s.NextSteps...)
 	return nil
+}
+
+// ofRun is a command that steers the run: it names it where several have not ended.
+func (s moveStatus) ofRun(command string) string {
+	if len(s.AlsoOpen) > 0 {
+		command += " --run " + s.Run
+	}
+	return command
+}
+
+// approval is the command by which a part goes on that waits for a person.
+func (s moveStatus) approval(g act.Approval) string {
+	if run := (store.Run{ID: s.Run, Kind: s.kind.Name, Subject: s.Plan}); s.State == stateHeld {
+		return kindOf(run).letsGoOn(run)[0]
+	}
+	return s.ofRun("stowage approve " + g.Step + " --lane " + shellWord(g.Part))
 }
 
 func (s moveStatus) writeSteering(w io.Writer) {
@@ -416,7 +432,7 @@ func (s moveStatus) writeSteering(w io.Writer) {
 		fmt.Fprintf(w, "  %s\n", text)
 	}
 	for _, g := range s.Waiting {
-		fmt.Fprintf(w, "  A PERSON DECIDES: %s before %s, for %v: stowage approve before-%s\n", g.Part, g.Step, time.Since(g.Since).Round(time.Second), g.Step)
+		fmt.Fprintf(w, "  A PERSON DECIDES: %s before %s, for %v: %s\n", g.Part, g.Step, time.Since(g.Since).Round(time.Second), inWorkspace(s.dir, s.approval(g)))
 	}
 	if s.State != string(store.Running) && s.State != "interrupted" {
 		return
@@ -424,8 +440,8 @@ func (s moveStatus) writeSteering(w io.Writer) {
 	for _, l := range now.Lost {
 		switch {
 		case l.IsOpen():
-			fmt.Fprintf(w, "  %s: %s, for %v: %s\n    it serves at its new place and lacks nothing; undo and abort are refused: they would lose what was written there\n    a person decides: stowage approve --without-way-back --reason WHY\n",
-				act.LostWords, l.Part, time.Since(l.Since).Round(time.Second), l.Why)
+			fmt.Fprintf(w, "  %s: %s, for %v: %s\n    it serves at its new place and lacks nothing; undo and abort are refused: they would lose what was written there\n    a person decides: %s\n",
+				act.LostWords, l.Part, time.Since(l.Since).Round(time.Second), l.Why, inWorkspace(s.dir, s.ofRun("stowage approve --without-way-back --reason WHY")))
 		case l.Again:
 			fmt.Fprintf(w, "  the way back of %s, lost since %s, is tried once more: %s\n", l.Part, l.Since.Local().Format("15:04:05"), l.Why)
 		}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stowage/store"
+)
+
+// What status prints for a part that waits for a person is run as it stands, also where several runs have not ended.
+func TestStatusPrintsTheApprovalThatWorks(t *testing.T) {
+	for _, several := range []bool{false, true} {
+		dir, kept := watched(t)
+		if several {
+			if err := kept.PutRun(store.Run{ID: "move-second-1", Kind: "move", Subject: "second", State: store.Running, Started: time.Now().Add(-time.Hour)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said := saidBy(t, "status", "-C", dir)
+		_, command, _ := strings.Cut(said, "A PERSON DECIDES: dbshard001/A before out, for ")
+		_, command, _ = strings.Cut(command, ": stowage ")
+		command, _, _ = strings.Cut(command, "\n")
+		words := strings.Fields(command)
+		if slices.Contains(words, "--run") != several {
+			t.Errorf("several runs: %v; the command: %q", several, command)
+		}
+		if said := saidBy(t, words...); !strings.Contains(said, "approved: dbshard001/A before out") {
+			t.Errorf("%q says\n%s", command, said)
+		}
+	}
+}
+
+// saidBy is what a command prints that ends well.
+func saidBy(t *testing.T, words ...string) string {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), words, &out, &errOut, nil); code != exitFine {
+		t.Fatalf("%q: exit code %d\n%s%s", words, code, &out, &errOut)
+	}
+	return out.String()
+}
