@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -129,7 +130,7 @@ rotation become slow or fall behind; 'stowage status' says why.
 			}
 			return a.steerOpen(func(d *session.Session) (steered, error) {
 				run, err := act.Limit(d.Store, a.run, bytes, a.terms.Reason)
-				text := "copies write no more than " + given[0] + " MB/s together"
+				text := fmt.Sprintf("copies write no more than %g MB/s together", float64(bytes)/1e6)
 				if bytes < 0 {
 					text = "no limit on copies but their own"
 				}
@@ -139,14 +140,14 @@ rotation become slow or fall behind; 'stowage status' says why.
 	}
 }
 
-// throttleOf reads MB/s; -1 is off.
+// throttleOf reads MB/s, with or without the unit; -1 is off.
 func throttleOf(word string) (int64, error) {
 	if word == "off" {
 		return -1, nil
 	}
-	var mb float64
-	if n, err := fmt.Sscanf(strings.TrimSuffix(word, "MB/s"), "%g", &mb); n != 1 || err != nil || mb < 0 || mb > 1e6 {
-		return 0, fmt.Errorf("throttle %q: it wants MB a second such as 40, or off", word)
+	mb, err := strconv.ParseFloat(strings.TrimSuffix(word, "MB/s"), 64)
+	if err != nil || !(mb >= 0 && mb <= 1e6) { // NaN is neither
+		return 0, fmt.Errorf("throttle %q: give MB a second from 0 to 1000000, such as 40 or 0.5, or off", word)
 	}
 	return int64(mb * 1e6), nil
 }

@@ -33,6 +33,25 @@ func TestStatusPrintsTheApprovalThatWorks(t *testing.T) {
 	}
 }
 
+// Another unit, a decimal comma and what is no number are refused: they would be another limit than the one that was meant.
+func TestThrottleReadsTheWholeWord(t *testing.T) {
+	for word, want := range map[string]int64{"off": -1, "0": 0, "40": 40e6, "0.5": 5e5, "40MB/s": 40e6, "1e3": 1e9, "1000000": 1e12} {
+		if got, err := throttleOf(word); err != nil || got != want {
+			t.Errorf("%q: %d, %v; want %d", word, got, err, want)
+		}
+	}
+	for _, word := range []string{"", "MB/s", "500kB/s", "500KB/s", "0,5", "40 50", "40M", "-1", "nan", "NaN", "inf", "+Inf", "1000001", "OFF"} {
+		if got, err := throttleOf(word); err == nil {
+			t.Errorf("%q is read as %d", word, got)
+		}
+	}
+	dir, _ := watched(t)
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), []string{"throttle", "500kB/s", "-C", dir}, &out, &errOut, nil); code != exitUsage {
+		t.Errorf("exit code %d\n%s%s", code, &out, &errOut)
+	}
+}
+
 // saidBy is what a command prints that ends well.
 func saidBy(t *testing.T, words ...string) string {
 	t.Helper()
