@@ -87,10 +87,27 @@ func sizeOption(text string) (bytes float64, ok bool) {
 	return float64(v) * unit, err == nil
 }
 
-// Most is how many instances a host of the type may hold: max_instances, or
-// fewer where the memory that the options give each allows no more. 0: no limit.
-func (t HostType) Most() int {
+// Most is how many instances a host of the type may hold where so much is
+// reserved: max_instances, or fewer where the memory that the options give each
+// allows no more. 0: no limit, unless the host HoldsNone.
+func (t HostType) Most(reserved Resources) int {
 	most := t.MaxInstances
+	if fit, limited := t.fitMemory(reserved); limited && (most == 0 || fit < most) {
+		most = fit
+	}
+	return most
+}
+
+// HoldsNone says that the memory that the options give each instance is more
+// than such a host has left beside what is reserved.
+func (t HostType) HoldsNone(reserved Resources) bool {
+	fit, limited := t.fitMemory(reserved)
+	return limited && fit == 0
+}
+
+// fitMemory is how many instances fit by the memory that the options give them:
+// shares are of what is not reserved, as OptionsOn divides it.
+func (t HostType) fitMemory(reserved Resources) (fit int, limited bool) {
 	each, shared := 0.0, 0.0
 	for _, o := range t.Options {
 		if by, ok := dividedBy(o.Name); ok && by == Memory {
@@ -98,13 +115,12 @@ func (t HostType) Most() int {
 			each, shared = each+size, shared+o.Share
 		}
 	}
-	if memory, limited := t.Capacity[Memory]; limited && each > 0 {
-		fit := max(1, int(memory*(1-shared)/each)) // that even one does not fit is a problem of its own
-		if most == 0 || fit < most {
-			most = fit
-		}
+	memory, limited := t.Capacity[Memory]
+	if !limited || each <= 0 {
+		return 0, false
 	}
-	return most
+	const rounding = 1e-9 // 1 - 0.9 is a little less than a tenth
+	return int(max(0, memory-reserved[Memory])*(1-shared)/each + rounding), true
 }
 
 // OptionsOn is what the host's type says of the options of each of so many
@@ -257,7 +273,7 @@ func (f *Farm) Overfilled(instances map[HostName]int) map[HostName]string {
 				by = append(by, name+" = "+value)
 			}
 		}
-		if room := memory - h.Reserved[Memory]; sum > room {
+		if room := memory - h.Reserved[Memory]; sum > room*(1+1e-9) {
 			slices.Sort(by)
 			out[h.Name] = fmt.Sprintf("%s with %s are %s of memory, and %s are there", Counted(n, "instance"), strings.Join(by, ", "), FormatQuantity(math.Round(sum), KindBytes), FormatQuantity(math.Round(room), KindBytes))
 		}

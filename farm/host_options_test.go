@@ -39,16 +39,51 @@ func TestSharesAreDividedByTheInstances(t *testing.T) {
 func TestSizesLimitTheInstancesOfAHost(t *testing.T) {
 	f := dense(farm.HostOption{Name: "innodb_buffer_pool_size", Value: "96G"}, farm.HostOption{Name: "key_buffer_size", Share: 0.1})
 	kind := f.HostTypes[0]
-	if got := kind.Most(); got != 4 { // 460.8 GiB of 96 each
+	if got := kind.Most(nil); got != 4 { // 460.8 GiB of 96 each
 		t.Errorf("at most %d instances, want 4", got)
 	}
 	kind.MaxInstances = 3
-	if got := kind.Most(); got != 3 {
+	if got := kind.Most(nil); got != 3 {
 		t.Errorf("max_instances is 3, and %d may be there", got)
 	}
 	over := f.Overfilled(map[farm.HostName]int{"ssd01": 6, "gone": 9})
 	if len(over) != 1 || !strings.Contains(over["ssd01"], "6 instances with innodb_buffer_pool_size = 96G, key_buffer_size = ") {
 		t.Errorf("%v", over)
+	}
+}
+
+// What Most allows is never said to be too much, and one more always is.
+func TestMostLooksAtWhatIsReserved(t *testing.T) {
+	fixed, share := farm.HostOption{Name: "innodb_buffer_pool_size", Value: "64G"}, farm.HostOption{Name: "key_buffer_size", Share: 0.9}
+	for _, x := range []struct {
+		options  []farm.HostOption
+		reserved float64
+		want     int
+	}{
+		{[]farm.HostOption{fixed}, 0, 8},
+		{[]farm.HostOption{fixed}, 8 << 30, 7},
+		{[]farm.HostOption{fixed}, 480 << 30, 0},
+		{[]farm.HostOption{fixed}, 600 << 30, 0},
+		{[]farm.HostOption{{Name: "innodb_buffer_pool_size", Value: "8G"}, share}, 32 << 30, 6},
+		{[]farm.HostOption{{Name: "innodb_buffer_pool_size", Value: "8G"}, share}, 33 << 30, 5},
+		{[]farm.HostOption{share}, 600 << 30, 0},
+	} {
+		f := dense(x.options...)
+		f.Hosts[0].Reserved = farm.Resources{farm.Memory: x.reserved}
+		kind := f.HostTypes[0]
+		most := kind.Most(f.Hosts[0].Reserved)
+		if none := kind.HoldsNone(f.Hosts[0].Reserved); most != x.want || none != (most == 0 && x.options[0].Value != "") {
+			t.Errorf("%v with %v reserved: at most %d instances (none: %v), want %d", x.options, x.reserved, most, none, x.want)
+		}
+		if x.options[0].Value == "" {
+			continue
+		}
+		if over := f.Overfilled(map[farm.HostName]int{"ssd01": most}); len(over) != 0 {
+			t.Errorf("%d instances: %v", most, over)
+		}
+		if over := f.Overfilled(map[farm.HostName]int{"ssd01": most + 1}); len(over) != 1 {
+			t.Errorf("%d instances fit", most+1)
+		}
 	}
 }
 

@@ -253,3 +253,38 @@ func TestGroupsWithAPairInCommon(t *testing.T) {
 		}
 	}
 }
+
+// What is reserved takes memory from the options that a host type gives each
+// of its servers: a plan puts no more on a host than fit beside it.
+func TestOptionsFitBesideWhatIsReserved(t *testing.T) {
+	f, g := plain(8, 4, farm.Resources{farm.Disk: 1e9}, farm.Resources{farm.Disk: 1e12, farm.Memory: 512 << 30})
+	f.HostTypes[1].Options = []farm.HostOption{{Name: "innodb_buffer_pool_size", Value: "64G"}}
+	if p := planned(t, f, g); p.HostsUsed != 2 {
+		t.Errorf("8 pairs, 8 instances a host: %d hosts", p.HostsUsed)
+	}
+	reserve := func(host int, memory float64) { f.Hosts[16+host].Reserved = farm.Resources{farm.Memory: memory} }
+	for i := range 4 {
+		reserve(i, 8<<30)
+	}
+	if p := planned(t, f, g); p.HostsUsed != 3 || p.LowerBound != 3 {
+		t.Errorf("8 pairs, 7 instances a host: %d hosts, bound %d", p.HostsUsed, p.LowerBound)
+	}
+	f.HostTypes[1].Options = append(f.HostTypes[1].Options, farm.HostOption{Name: "key_buffer_size", Share: 0.1})
+	planned(t, f, g)
+	reserve(0, 480<<30) // not even one
+	reserve(1, 480<<30)
+	f.Pairs = f.Pairs[:7]
+	if p := planned(t, f, g); p.HostsUsed != 2 || p.Hosts[0].Name != "ssd003" {
+		t.Errorf("two hosts hold none: %v", p.Hosts)
+	}
+	f.Pairs[0].Sides[farm.B] = farm.Side{Host: "ssd001", Port: 3306, Datadir: "/var/lib/mysql"}
+	planned(t, f, g) // leaves it
+	g.Frozen = []farm.PairName{f.Pairs[0].Name}
+	planned(t, f, g)
+	reserve(2, 480<<30)
+	reserve(3, 480<<30)
+	g.Frozen = nil
+	if _, err := placement.Solve(f, g); err == nil || !strings.Contains(err.Error(), "more memory than is left on host ssd001 after reserved") {
+		t.Errorf("no host holds any: %v", err)
+	}
+}

@@ -74,15 +74,15 @@ func (c *goalCheck) together() {
 	}
 }
 
-// mostInstances is how many instances the roomiest host type to pack onto
-// allows; 0: no limit.
+// mostInstances is how many instances the roomiest host to pack onto allows;
+// 0: no limit.
 func (c *goalCheck) mostInstances() int {
 	most := 0
 	for _, h := range c.hosts {
-		if !c.goals.packsOnto(h.Type) {
+		if !c.goals.packsOnto(h.Type) || c.types[h.Type].HoldsNone(h.Reserved) {
 			continue
 		}
-		limit := c.types[h.Type].Most()
+		limit := c.types[h.Type].Most(h.Reserved)
 		if g := c.goals.MaxInstances; g > 0 && (limit == 0 || g < limit) {
 			limit = g
 		}

@@ -58,7 +58,7 @@ func hosts(f *farm.Farm, g Goals) []host {
 	var out, outside []host
 	for _, h := range f.Hosts {
 		r := newHost(h, types[h.Type], g)
-		if g.packsOnto(h.Type) && !without[h.Name] {
+		if g.packsOnto(h.Type) && !without[h.Name] && !r.typ.HoldsNone(h.Reserved) {
 			out = append(out, r)
 		} else if frozen[h.Name] {
 			r.outside, r.shut = true, "not packed onto"
@@ -96,7 +96,7 @@ func frozenHosts(f *farm.Farm, g Goals) map[farm.HostName]bool {
 }
 
 func newHost(h farm.Host, t farm.HostType, g Goals) host {
-	most := t.Most()
+	most := t.Most(h.Reserved)
 	if g.MaxInstances > 0 && (most == 0 || g.MaxInstances < most) {
 		most = g.MaxInstances
 	}

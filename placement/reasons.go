@@ -12,6 +12,11 @@ import (
 
 // noRooms says that there is nothing to pack onto.
 func (p *problem) noRooms() error {
+	for _, h := range p.farm.Hosts {
+		if t, ok := p.farm.HostType(h.Type); ok && p.goals.packsOnto(h.Type) && t.HoldsNone(h.Reserved) {
+			return fmt.Errorf("%w: the options of host type %s give one instance more memory than is left on host %s after reserved: use smaller values, or shares (70%%)", farm.ErrInput, t.Name, h.Name)
+		}
+	}
 	names := make([]string, len(p.goals.Onto))
 	for i, t := range p.goals.Onto {
 		names[i] = string(t)

@@ -113,7 +113,7 @@ func (j *judge) hostFigure(h placement.HostUse, l *load) {
 			j.say("figures", name, "use of %s, which it does not limit", n)
 		}
 	}
-	if most := j.mostInstances(t); most > 0 {
+	if most := j.mostInstances(host); most > 0 {
 		look(placement.MaxInstances, float64(len(l.instances))/float64(most))
 	}
 	if binding < fullest-1e-4*max(1, fullest) || fullest < 0 && h.Binding != "" {

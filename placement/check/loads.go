@@ -138,7 +138,7 @@ func (j *judge) hostLoads() {
 				j.say("host-load", string(name), "%s is %s of %s after headroom", n, amount(n, peak), amount(n, most))
 			}
 		}
-		if most := j.mostInstances(t); most > 0 && len(l.instances) > most {
+		if most := j.mostInstances(h); most > 0 && len(l.instances) > most {
 			j.say("max-instances", string(name), "%s, at most %d", farm.Counted(len(l.instances), "instance"), most)
 		}
 	}
@@ -159,8 +159,8 @@ func (j *judge) optionsFit() {
 	}
 }
 
-func (j *judge) mostInstances(t farm.HostType) int {
-	most := t.Most()
+func (j *judge) mostInstances(h farm.Host) int {
+	most := j.types[h.Type].Most(h.Reserved)
 	if g := j.plan.Goals.MaxInstances; g > 0 && (most == 0 || g < most) {
 		most = g
 	}

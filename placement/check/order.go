@@ -164,7 +164,7 @@ func (w *way) fits(m placement.Move) {
 			w.say("way-load", string(m.To.Host), "in wave %d it would hold %s of %s %s", m.Wave, amount(n, peak), amount(n, c), n)
 		}
 	}
-	if most := w.mostInstances(t); most > 0 && !w.byShard && w.copies[m.To.Host] > most {
+	if most := w.mostInstances(h); most > 0 && !w.byShard && w.copies[m.To.Host] > most {
 		w.say("way-max-instances", string(m.To.Host), "in wave %d it would hold %s, at most %d", m.Wave, farm.Counted(w.copies[m.To.Host], "instance"), most)
 	}
 }

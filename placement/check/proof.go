@@ -250,7 +250,7 @@ func (k *kinds) overfull(host farm.HostName) bool {
 	if c == nil {
 		return false
 	}
-	if most := k.mostInstances(k.types[h.Type]); most > 0 && c.instances > most {
+	if most := k.mostInstances(h); most > 0 && c.instances > most {
 		return true
 	}
 	for d, dim := range k.dims {
@@ -323,7 +323,7 @@ func (j *judge) rooms() []farm.Host {
 	}
 	var out []farm.Host
 	for _, h := range j.farm.Hosts {
-		if (len(wanted) == 0 || wanted[h.Type]) && !without[h.Name] {
+		if (len(wanted) == 0 || wanted[h.Type]) && !without[h.Name] && !j.types[h.Type].HoldsNone(h.Reserved) {
 			out = append(out, h)
 		}
 	}
@@ -404,7 +404,7 @@ func (j *judge) hoursOf(n farm.ResourceName) []int {
 // bin is a kind of host.
 func (k *kinds) bin(h farm.Host) bound.Bin {
 	t := k.types[h.Type]
-	b := bound.Bin{Name: string(t.Name), Available: 1, MaxItems: k.mostInstances(t), Cost: int64(math.Round(t.Price * 100)), Watts: int64(math.Round(t.Watts * 100))}
+	b := bound.Bin{Name: string(t.Name), Available: 1, MaxItems: k.mostInstances(h), Cost: int64(math.Round(t.Price * 100)), Watts: int64(math.Round(t.Watts * 100))}
 	if k.byShard {
 		b.MaxItems *= k.plan.Goals.ShardsPerInstance
 	}
