@@ -288,3 +288,30 @@ func TestOptionsFitBesideWhatIsReserved(t *testing.T) {
 		t.Errorf("no host holds any: %v", err)
 	}
 }
+
+// A bound is never above what a plan costs or draws, however fine the figures
+// are, and prices by the hour count.
+func TestPricesFinerThanHundredths(t *testing.T) {
+	for _, price := range []float64{0.126, 0.0045, 1666.667, 1.0 / 3, 0.0049 / 7, 12345678.905, 2e10 / 3, 5e12, 0.29} {
+		for _, objective := range []string{"hosts", "cost", "watts"} {
+			f, g := plain(8, 8, farm.Resources{farm.Disk: 1e9}, farm.Resources{farm.Disk: 4e9})
+			f.HostTypes[1].Price, f.HostTypes[1].Watts, g.Minimise = price, price/3, []string{objective}
+			f.HostTypes[0].Price, f.HostTypes[0].Watts = price/10, price/10
+			p := planned(t, f, g)
+			if p.HostsUsed != 4 || p.CostBound < 4*price*(1-1e-5) || p.WattsBound < 4*price/3*(1-1e-5) {
+				t.Errorf("%d hosts of %v, at least %v, and %v watts, at least %v", p.HostsUsed, price, p.CostBound, p.Watts, p.WattsBound)
+			}
+			if p.CostBound > p.Cost*(1+1e-9) || p.WattsBound > p.Watts*(1+1e-9) {
+				t.Errorf("price %v: at least %v and %v, and it is %v and %v", price, p.CostBound, p.WattsBound, p.Cost, p.Watts)
+			}
+		}
+	}
+	f, g := plain(4, 4, farm.Resources{farm.Disk: 1e9}, farm.Resources{farm.Disk: 4e9})
+	f.HostTypes = append(f.HostTypes, f.HostTypes[1])
+	f.HostTypes[1].Price, f.HostTypes[2].Name, f.HostTypes[2].Price = 0.004, "cheap", 0.003
+	f.Hosts[10].Type, f.Hosts[11].Type = "cheap", "cheap"
+	g.Onto, g.Minimise = append(g.Onto, "cheap"), []string{"cost"}
+	if p := planned(t, f, g); p.Cost != 0.006 || p.CostBound != 0.006 {
+		t.Errorf("two hosts of 0.003 are enough: %v, at least %v", p.Cost, p.CostBound)
+	}
+}

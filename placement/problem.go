@@ -31,6 +31,8 @@ type problem struct {
 	bars   map[int][]bool // by item, the hosts that pins and forbids rule out
 	all    int            // shards
 	haste  float64        // a factor on the effort of the search; 0: 1
+	price  grain          // of what host types cost
+	watts  grain
 	// emptied hosts receive nothing and keep only what is frozen.
 	emptied map[int]bool
 }
@@ -41,6 +43,7 @@ func newProblem(f *farm.Farm, g Goals) *problem {
 	for _, name := range g.Frozen {
 		p.frozen[name] = true
 	}
+	p.price, p.watts = grains(f)
 	p.dims = dimensions(f, p.hosts, g)
 	for r := range p.hosts {
 		p.hosts[r].measure(p.dims, g)

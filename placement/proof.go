@@ -66,7 +66,7 @@ func (p *problem) bounding() bound.Problem {
 		}
 		shapes[key] = len(out.Bins)
 		out.Bins = append(out.Bins, bound.Bin{
-			Name: key, Room: p.limitForBound(r), MaxItems: p.mostForBound(r), Available: 1, Cost: cents(r.typ.Price), Watts: cents(r.typ.Watts),
+			Name: key, Room: p.limitForBound(r), MaxItems: p.mostForBound(r), Available: 1, Cost: p.price.units(r.typ.Price), Watts: p.watts.units(r.typ.Watts),
 		})
 	}
 	filled := map[int]bool{}
@@ -136,8 +136,8 @@ func (p *problem) elsewhere() (hosts int, cost, watts int64) {
 	for _, r := range p.hosts {
 		if r.outside {
 			hosts++
-			cost += cents(r.typ.Price)
-			watts += cents(r.typ.Watts)
+			cost += p.price.units(r.typ.Price)
+			watts += p.watts.units(r.typ.Watts)
 		}
 	}
 	return hosts, cost, watts
@@ -197,7 +197,7 @@ func (p *problem) sizes(factors []int64) string {
 // proof is what is known of how good a plan can be.
 type proof struct {
 	hosts        proved
-	cost, watts  float64 // 0: none
+	cost, watts  int64 // in units of their grain; 0: none
 	certificates []bound.Certificate
 }
 
@@ -216,7 +216,7 @@ func (p *problem) prove(effort bound.Effort) (proof, error) {
 		return proof{}, p.noRooms()
 	}
 	if p.free() == 0 && len(p.bounding().Items) == 0 {
-		return proof{hosts: proved{hosts, "everything is frozen"}, cost: float64(cost) / 100, watts: float64(watts) / 100}, nil
+		return proof{hosts: proved{hosts, "everything is frozen"}, cost: cost, watts: watts}, nil
 	}
 	if text := p.tooLarge(); text != "" {
 		return proof{}, fmt.Errorf("%w: %s", farm.ErrRefused, text)
@@ -258,9 +258,9 @@ func (p *problem) proveOne(out *proof, o bound.Objective, how bound.Options) err
 			out.hosts = proved{least, fmt.Sprintf("the %s of a pair must be on different hosts", farm.Counted(least, "side"))}
 		}
 	case bound.Cost:
-		out.cost = float64(r.Bound+cost) / 100
+		out.cost = r.Bound + cost
 	case bound.Watts:
-		out.watts = float64(r.Bound+watts) / 100
+		out.watts = r.Bound + watts
 	}
 	out.certificates = slices.DeleteFunc(out.certificates, func(c bound.Certificate) bool { return c.Objective == o })
 	out.certificates = append(out.certificates, r.Certificate)
@@ -275,14 +275,8 @@ func (p *problem) improve(out *proof, l *layout) error {
 	if first == pack.Moved || l.reaches(*out) || len(p.items) > mostPerRoom*used {
 		return nil
 	}
-	o, upper := bound.Bins, int64(used)
-	switch first {
-	case pack.Cost:
-		o, upper = bound.Cost, cents(l.value(first))
-	case pack.Watts:
-		o, upper = bound.Watts, cents(l.value(first))
-	}
-	return p.proveOne(out, o, bound.Options{Effort: bound.Normal, Upper: upper})
+	o := map[pack.Objective]bound.Objective{pack.Count: bound.Bins, pack.Cost: bound.Cost, pack.Watts: bound.Watts}[first]
+	return p.proveOne(out, o, bound.Options{Effort: bound.Normal, Upper: l.units(first)})
 }
 
 // mostPerRoom is up to how many items on a host a better bound than sums is
@@ -319,18 +313,18 @@ func (v *view) lower(p proof, o pack.Objective) int64 {
 		}
 		return int64(p.hosts.value)
 	case pack.Cost:
-		return cents(p.cost)
+		return p.cost
 	case pack.Watts:
-		return cents(p.watts)
+		return p.watts
 	}
 	return 0
 }
 
-// value is the bound of an objective, as a layout counts it.
-func (p proof) value(o pack.Objective) float64 {
+// units is the bound of an objective, as a layout counts it.
+func (p proof) units(o pack.Objective) int64 {
 	switch o {
 	case pack.Count:
-		return float64(p.hosts.value)
+		return int64(p.hosts.value)
 	case pack.Cost:
 		return p.cost
 	case pack.Watts:

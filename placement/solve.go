@@ -295,7 +295,24 @@ func (l *layout) better(than *layout) bool {
 // reaches says whether no plan can be better in the first objective.
 func (l *layout) reaches(proof proof) bool {
 	first := l.objectives()[0]
-	return first != pack.Moved && l.value(first) <= proof.value(first)*(1+1e-9)
+	return first != pack.Moved && l.units(first) <= proof.units(first)
+}
+
+// units is what the layout has of hosts, cost or watts, as bounds count them.
+func (l *layout) units(o pack.Objective) int64 {
+	v := int64(0)
+	for r, is := range l.used() {
+		switch {
+		case !is:
+		case o == pack.Cost:
+			v += l.price.units(l.hosts[r].typ.Price)
+		case o == pack.Watts:
+			v += l.watts.units(l.hosts[r].typ.Watts)
+		default:
+			v++
+		}
+	}
+	return v
 }
 
 // errNoOrder says that hosts wait for each other's room; errPorts and

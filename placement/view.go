@@ -2,7 +2,6 @@ package placement
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 
 	"stowage/farm"
@@ -196,8 +195,8 @@ func (v *view) binType(n int, extra []surface, quantum int64) pack.Type {
 		t.Capacity[d] = c / quantum * quantum
 	}
 	for _, r := range v.bins[n] {
-		t.Cost += cents(v.hosts[r].typ.Price)
-		t.Watts += cents(v.hosts[r].typ.Watts)
+		t.Cost += v.price.units(v.hosts[r].typ.Price)
+		t.Watts += v.watts.units(v.hosts[r].typ.Watts)
 	}
 	return t
 }
@@ -247,9 +246,6 @@ func (v *view) most(n int) int {
 	}
 	return least
 }
-
-// cents is money or watts as a whole number.
-func cents(v float64) int64 { return int64(math.Round(v * 100)) }
 
 // objectives are the goals' order, with the data to move last if it is not
 // named: of two plans alike in all that was asked for, the one that moves less.

@@ -42,7 +42,7 @@ func (p *problem) write(l *layout, proof proof) (Plan, error) {
 		p.bind(h)
 	}
 	plan.CostBefore, plan.WattsBefore = costAndWatts(p.farm, p.farm.HostsInUse())
-	plan.CostBound, plan.WattsBound = proof.cost, proof.watts
+	plan.CostBound, plan.WattsBound = p.price.amount(proof.cost), p.watts.amount(proof.watts)
 	return plan, nil
 }
 

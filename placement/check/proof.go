@@ -20,7 +20,8 @@ import (
 // happens, and come on top.
 func (j *judge) certificates() {
 	problem, hosts, cost, watts := j.packing()
-	claims := map[bound.Objective]float64{bound.Bins: float64(j.plan.LowerBound), bound.Cost: 100 * j.plan.CostBound, bound.Watts: 100 * j.plan.WattsBound}
+	price, draw := j.parts()
+	claims := map[bound.Objective]float64{bound.Bins: float64(j.plan.LowerBound), bound.Cost: price * j.plan.CostBound, bound.Watts: draw * j.plan.WattsBound}
 	besides := map[bound.Objective]float64{bound.Bins: float64(hosts), bound.Cost: cost, bound.Watts: watts}
 	proved := map[bound.Objective]float64{bound.Bins: besides[bound.Bins], bound.Cost: besides[bound.Cost], bound.Watts: besides[bound.Watts]}
 	for _, c := range j.plan.Certificates {
@@ -48,6 +49,31 @@ func (j *judge) certificates() {
 	}
 }
 
+// parts are what prices and watts are counted in: hundredths; tenths of those,
+// and so on, up to 10^8 for the dearest host type, until all are whole; larger
+// ones where the dearest would be more than 10^11.
+func (j *judge) parts() (price, draw float64) {
+	prices, draws := []float64{}, []float64{}
+	for _, t := range j.farm.HostTypes {
+		prices, draws = append(prices, t.Price), append(draws, t.Watts)
+	}
+	parts := func(of []float64) float64 {
+		dearest, n := slices.Max(append(of, 0)), 100.0
+		broken := func(v float64) bool { return math.Abs(n*v-math.Round(n*v)) > 1e-12*n*v }
+		for n*dearest > 1e11 {
+			n /= 10
+		}
+		for slices.ContainsFunc(of, broken) && n*10*dearest <= 1e8 {
+			n *= 10
+		}
+		return n
+	}
+	return parts(prices), parts(draws)
+}
+
+// whole leaves out what is less than one part: a bound is never above the cost.
+func whole(v float64) float64 { return math.Floor(v * (1 + 1e-12)) }
+
 // sidesOf are the sides that a pair has, A first.
 func sidesOf(pair *farm.Pair) []farm.SideName {
 	if _, has := pair.Sides[farm.B]; !has {
@@ -73,10 +99,11 @@ func sidesOf(pair *farm.Pair) []farm.SideName {
 // every shard its part of one; what is frozen stays whole. Frozen pairs on
 // hosts that are not packed onto are left out, and those that overfill another
 // host are one item that fills it. The other results are the hosts left out,
-// and what those cost and draw, in hundredths.
+// and what those cost and draw, in parts.
 func (j *judge) packing() (problem bound.Problem, hosts int, cost, watts float64) {
 	rooms := j.rooms()
-	k := &kinds{judge: j, dims: j.dimensions(rooms), rooms: map[farm.HostName]bool{}, frozen: map[farm.HostName]*content{}, items: map[string]int{}}
+	price, draw := j.parts()
+	k := &kinds{judge: j, price: price, draw: draw, dims: j.dimensions(rooms), rooms: map[farm.HostName]bool{}, frozen: map[farm.HostName]*content{}, items: map[string]int{}}
 	for _, h := range rooms {
 		k.rooms[h.Name] = true
 	}
@@ -102,8 +129,8 @@ func (j *judge) packing() (problem bound.Problem, hosts int, cost, watts float64
 	for host := range elsewhere {
 		t := j.types[j.hosts[host].Type]
 		hosts++
-		cost += math.Round(100 * t.Price)
-		watts += math.Round(100 * t.Watts)
+		cost += whole(k.price * t.Price)
+		watts += whole(k.draw * t.Watts)
 	}
 	for i := range j.farm.Pairs {
 		k.pair(&j.farm.Pairs[i])
@@ -133,6 +160,8 @@ func (j *judge) packing() (problem bound.Problem, hosts int, cost, watts float64
 // kinds collects items of one kind each.
 type kinds struct {
 	*judge
+	price  float64 // parts that one of money, and one watt, is counted as
+	draw   float64
 	dims   []dim
 	rooms  map[farm.HostName]bool
 	frozen map[farm.HostName]*content
@@ -404,7 +433,7 @@ func (j *judge) hoursOf(n farm.ResourceName) []int {
 // bin is a kind of host.
 func (k *kinds) bin(h farm.Host) bound.Bin {
 	t := k.types[h.Type]
-	b := bound.Bin{Name: string(t.Name), Available: 1, MaxItems: k.mostInstances(h), Cost: int64(math.Round(t.Price * 100)), Watts: int64(math.Round(t.Watts * 100))}
+	b := bound.Bin{Name: string(t.Name), Available: 1, MaxItems: k.mostInstances(h), Cost: int64(whole(k.price * t.Price)), Watts: int64(whole(k.draw * t.Watts))}
 	if k.byShard {
 		b.MaxItems *= k.plan.Goals.ShardsPerInstance
 	}
