@@ -315,3 +315,17 @@ func TestPricesFinerThanHundredths(t *testing.T) {
 		t.Errorf("two hosts of 0.003 are enough: %v, at least %v", p.Cost, p.CostBound)
 	}
 }
+
+// Old hosts without the rack label are in no rack, and not all in one: the
+// budget of a rack does not count what leaves them.
+func TestHostsWithoutARackLabelAreInNoRack(t *testing.T) {
+	f, g := plain(8, 4, farm.Resources{farm.Disk: 1e12}, farm.Resources{farm.Disk: 4e12})
+	for i := range 4 {
+		f.Hosts[16+i].Labels = map[string]string{"rack": fmt.Sprint("r", i)}
+	}
+	g.Rates = placement.Rates{Stream: 100e6, Rack: 200e6, RackLabel: "rack"}
+	g.Parallel = 8
+	if p := planned(t, f, g); len(p.Moves) != 16 {
+		t.Errorf("%d moves", len(p.Moves))
+	}
+}

@@ -105,7 +105,12 @@ func (j *judge) channels(m placement.Move) map[string]float64 {
 	}
 	rack := func(h farm.HostName) string { return j.hosts[h].Labels[r.RackLabel] }
 	if from, to := rack(m.From.Host), rack(m.To.Host); r.Rack > 0 && r.RackLabel != "" && from != to {
-		out["out of rack "+from], out["into rack "+to] = r.Rack, r.Rack
+		if from != "" { // hosts that are not packed onto need no label, and are not all in one rack
+			out["out of rack "+from] = r.Rack
+		}
+		if to != "" {
+			out["into rack "+to] = r.Rack
+		}
 	}
 	return out
 }
