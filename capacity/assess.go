@@ -2,10 +2,12 @@ package capacity
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"stowage/farm"
 )
@@ -145,10 +147,14 @@ func load(f *farm.Farm) map[farm.HostName]hostLoad {
 	return on
 }
 
+// stale is how much older than the newest sample of all the last one of a series may be before its row says so.
+const stale = 2 * 24 * time.Hour
+
 // Assess forecasts every series, and the disk of each host in use by what the farm declares where no series tells more. The most
 // urgent rows come first, those that nothing is known of last.
 func Assess(f *farm.Farm, all []Series) []Row {
 	x, measured := indexed(f), map[farm.HostName]bool{}
+	now := newest(all)
 	rows := make([]Row, len(all))
 	var workers sync.WaitGroup
 	turns := runtime.GOMAXPROCS(0)
@@ -156,6 +162,7 @@ func Assess(f *farm.Farm, all []Series) []Row {
 		workers.Go(func() {
 			for i := turn; i < len(all); i += turns {
 				rows[i] = x.row(all[i])
+				rows[i].from(all[i].last(), now)
 			}
 		})
 	}
@@ -175,6 +182,26 @@ func Assess(f *farm.Farm, all []Series) []Row {
 		return cmp.Or(cmp.Compare(a.urgency(), b.urgency()), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Resource, b.Resource))
 	})
 	return rows
+}
+
+// newest is when the last sample of all series was taken.
+func newest(all []Series) (at time.Time) {
+	for _, s := range all {
+		if last := s.last(); last.After(at) {
+			at = last
+		}
+	}
+	return at
+}
+
+// from counts the days of a series that has not been measured for a while from now, and says when it was.
+func (r *Row) from(last, now time.Time) {
+	age := now.Sub(last)
+	if last.IsZero() || age <= stale {
+		return
+	}
+	r.Remarks = append(r.Remarks, fmt.Sprintf("last measured %s, %s before the newest sample of all", last.UTC().Format(time.DateOnly), wholeDays(age)))
+	r.Days, r.IfStepsGoOn = r.Days.less(age.Hours()/24), r.IfStepsGoOn.less(age.Hours()/24)
 }
 
 // row is the outlook of one series.

@@ -177,6 +177,21 @@ func equallyLikely(df float64) []float64 {
 	return nodes
 }
 
+// less is d when so many days have gone by.
+func (d *Days) less(days float64) *Days {
+	if d == nil {
+		return nil
+	}
+	later := func(v *float64) *float64 {
+		if v == nil {
+			return nil
+		}
+		left := max(0, *v-days)
+		return &left
+	}
+	return &Days{max(0, d.Low-days), later(d.Mid), later(d.High)}
+}
+
 func count(of []bool) int {
 	n := 0
 	for _, yes := range of {

@@ -45,14 +45,21 @@ func (s Series) span() time.Duration {
 	if len(s.Samples) == 0 {
 		return 0
 	}
-	first, last := s.Samples[0].At, s.Samples[0].At
+	first := s.Samples[0].At
 	for _, x := range s.Samples {
 		if x.At.Before(first) {
 			first = x.At
 		}
-		if x.At.After(last) {
-			last = x.At
+	}
+	return s.last().Sub(first)
+}
+
+// last is when the newest sample was taken; zero without any.
+func (s Series) last() (at time.Time) {
+	for _, x := range s.Samples {
+		if x.At.After(at) {
+			at = x.At
 		}
 	}
-	return last.Sub(first)
+	return at
 }

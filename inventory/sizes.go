@@ -9,12 +9,14 @@ import (
 
 // Sizes are the bytes of data on hosts, in pairs and in shards over time, as inventories found them: a pair and a shard by the
 // larger of their sides. An inventory in which a server did not answer says nothing of that server's host and pair, for a sum
-// without it would look like a purge. What the farm does not have any more is left out.
+// without it would look like a purge. What the farm does not have any more is left out, and so are hosts without instances: their
+// last sizes are of what was moved away.
 func Sizes(f *farm.Farm, taken []Inventory) []capacity.Series {
 	type subject struct {
 		kind capacity.Kind
 		name string
 	}
+	inUse := f.HostsInUse()
 	at := map[subject]int{}
 	var all []capacity.Series
 	add := func(kind capacity.Kind, name string, inv Inventory, bytes int64) {
@@ -37,9 +39,9 @@ func Sizes(f *farm.Farm, taken []Inventory) []capacity.Series {
 			pairs[i.Pair] = max(pairs[i.Pair], i.Bytes())
 		}
 		shards := inv.ShardBytes()
-		for _, h := range f.Hosts {
-			if n, ok := hosts[h.Name]; ok && !silent[h.Name] {
-				add(capacity.OfHost, string(h.Name), inv, n)
+		for _, h := range inUse {
+			if n, ok := hosts[h]; ok && !silent[h] {
+				add(capacity.OfHost, string(h), inv, n)
 			}
 		}
 		for _, p := range f.Pairs {

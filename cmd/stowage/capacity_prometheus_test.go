@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"stowage/internal/promtest"
+	"stowage/metrics"
 	"stowage/serve"
 	"stowage/store"
 	"stowage/workspace"
@@ -172,6 +173,42 @@ func runwayTexts(t *testing.T, dir string) (out []string) {
 		keepLevel(t, a, time.Now())
 	}
 	return out
+}
+
+// TestAnEmptiedHostHasNoForecast: its data was moved away, it is still in farm.yaml, and the last size that due kept of it is of then.
+func TestAnEmptiedHostHasNoForecast(t *testing.T) {
+	t.Parallel()
+	dir := promFarm(t, "http://127.0.0.1:1", time.Now().UTC())
+	file := filepath.Join(dir, "farm.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := strings.NewReplacer("{host: db1", "{host: db2", "hosts: [", "hosts: [{name: db2, type: box, address: 10.0.0.2}, ").Replace(string(text))
+	if err := os.WriteFile(file, []byte(moved), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range capacityJSON(t, dir).Rows {
+		if r.Name == "db1" {
+			t.Errorf("%+v", r)
+		}
+	}
+	d, err := (&app{dir: dir}).look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	families, err := (&app{dir: dir}).metricFamilies(d, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := metrics.Write(&out, families); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Contains(text, `"db1"`) || !strings.Contains(text, `name="p"`) {
+		t.Error(text)
+	}
 }
 
 func keepLevel(t *testing.T, a *app, at time.Time) {

@@ -80,11 +80,11 @@ func keptLevels(d *session.Session) ([]capacity.Series, error) {
 	return out, nil
 }
 
-// subjects are all that sizes may be kept of, as levels name them.
+// subjects are all that has a size, as levels name them. A host without instances has none: the last that was kept is of what was moved away.
 func subjects(f *farm.Farm) map[string]bool {
 	has := map[string]bool{}
-	for _, h := range f.Hosts {
-		has[string(capacity.OfHost)+" "+string(h.Name)] = true
+	for _, h := range f.HostsInUse() {
+		has[string(capacity.OfHost)+" "+string(h)] = true
 	}
 	for _, p := range f.Pairs {
 		has[string(capacity.OfPair)+" "+string(p.Name)] = true
