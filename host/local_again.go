@@ -78,10 +78,8 @@ func (l *Local) noteOf(i Instance) string {
 // startedAs reads how a process was started.
 func (l *Local) startedAs(ctx context.Context, pid int) (asStarted, error) {
 	starter := cmp.Or(safeAround(pid), pid)
-	// Whoever was started from a job or a login service is in its unit, and is not what that unit is for.
-	if unit := unitOfProcess(pid); unit != "" && unit != unitOfProcess(os.Getpid()) {
-		program, err := l.systemd()
-		if err == nil && l.isMainOf(ctx, program, unit, starter) {
+	if program, err := l.systemd(); err == nil {
+		if unit := l.mainUnit(ctx, program, pid); unit != "" {
 			return asStarted{Unit: unit, Enabled: exec.CommandContext(ctx, program, "is-enabled", "--quiet", unit).Run() == nil}, nil
 		}
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,18 +58,34 @@ func (l *Local) startUnit(ctx context.Context, i Instance, budget time.Duration)
 }
 
 // stopUnit tells systemd first, or it would start the server again, now or with
-// the machine. A server that another unit runs is stopped through that one,
-// which stays enabled: it is somebody else's.
+// the machine. A server that has another unit to itself is stopped through that
+// one, which stays enabled: it is somebody else's.
 func (l *Local) stopUnit(ctx context.Context, i Instance, budget time.Duration) error {
 	err := l.unit(ctx, budget, "disable", "--now", unitOf(i))
 	pid, running := l.Running(ctx, i)
 	if err != nil || running != nil || pid == 0 {
 		return err
 	}
-	if other := unitOfProcess(pid); other != "" && other != unitOfProcess(os.Getpid()) {
+	if other := l.mainUnit(ctx, l.systemctl, pid); other != "" && !sharesUnit(pid, other) {
 		return l.unit(ctx, budget, "stop", other)
 	}
 	return nil
+}
+
+// mainUnit is the unit that is there for a server, or "". A server that was
+// started from a job or a login is in their unit, which is there for more.
+func (l *Local) mainUnit(ctx context.Context, systemctl string, pid int) string {
+	unit := unitOfProcess(pid)
+	if unit == "" || unit == unitOfProcess(os.Getpid()) || !l.isMainOf(ctx, systemctl, unit, cmp.Or(safeAround(pid), pid)) {
+		return ""
+	}
+	return unit
+}
+
+// sharesUnit reports whether the unit of a server runs others, too, as one of
+// mysqld_multi does.
+func sharesUnit(pid int, unit string) bool {
+	return slices.ContainsFunc(servers(), func(other int) bool { return other != pid && unitOfProcess(other) == unit })
 }
 
 func (l *Local) unit(ctx context.Context, budget time.Duration, args ...string) error {

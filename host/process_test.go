@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	if config := os.Getenv(starter); config != "" {
 		startAndHang(config)
 	}
+	if spec := os.Getenv(stopper); spec != "" {
+		stopOne(spec)
+	}
 	os.Exit(m.Run())
 }
 
