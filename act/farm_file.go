@@ -25,7 +25,7 @@ func AwaitFarmFile(ctx context.Context, patience time.Duration, tell func(farm.E
 			return fmt.Errorf("%w: %w", ErrFarmFile, err)
 		}
 		if !told {
-			tell(farm.Event{Kind: farm.StepWaiting, Text: fmt.Sprintf("waits for a farm.yaml that can be read: %v. Correct it; .stowage/kept/farm.yaml is the last good one", err)})
+			tell(farm.Event{Kind: farm.StepWaiting, Text: fmt.Sprintf("waits for a farm.yaml that can be read and written: %v. Correct it; .stowage/kept/farm.yaml is the last good one", err)})
 		}
 		select {
 		case <-ctx.Done():

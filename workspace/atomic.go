@@ -2,16 +2,43 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
+	"stowage/farm"
 	"stowage/internal/lasting"
+	"stowage/internal/safefile"
 )
 
 // WriteFileAtomic replaces path by data as a whole: whoever opens it reads the
 // old content or the new, never a part, and after it returned the new content
 // survives a power cut. A failure leaves the old file as it was.
-func WriteFileAtomic(path string, data []byte, perm os.FileMode) (err error) {
+func WriteFileAtomic(path string, data []byte, perm os.FileMode) error {
+	return replace(path, data, func(f *os.File) error { return f.Chmod(perm) })
+}
+
+// rewrite is WriteFileAtomic for a file that people share: it keeps its owner,
+// group, mode and extended attributes, such as access lists.
+func rewrite(path string, data []byte) error {
+	was, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return WriteFileAtomic(path, data, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	defer was.Close()
+	err = replace(path, data, func(f *os.File) error { return safefile.Alike(was, f) })
+	if errors.Is(err, safefile.ErrOwner) {
+		return &farm.Error{Op: "replace", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "run the command as root or as a member of that group, or give the file a group of yours: chgrp"}
+	}
+	return err
+}
+
+// replace is given what sets the attributes of the new file.
+func replace(path string, data []byte, attributes func(*os.File) error) (err error) {
 	// Renaming over a symbolic link would replace the link.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -29,7 +56,7 @@ func WriteFileAtomic(path string, data []byte, perm os.FileMode) (err error) {
 	if _, err := tmp.Write(data); err != nil {
 		return err
 	}
-	if err := tmp.Chmod(perm); err != nil {
+	if err := attributes(tmp); err != nil {
 		return err
 	}
 	if err := tmp.Sync(); err != nil {

@@ -14,7 +14,8 @@ import (
 
 // EditFarm changes farm.yaml: change is called with an Edit, and what it asked
 // for is written as one new file. Every byte that does not have to change
-// stays: comments, order, alignment, line ends. The file is locked against
+// stays: comments, order, alignment, line ends; so do owner, group, mode and
+// access lists of the file, and a link to it. The file is locked against
 // other edits meanwhile, and replaced only by one that reads back as the farm
 // that was asked for. On any error, change's own included, nothing is written.
 func (w *Workspace) EditFarm(change func(*Edit) error) error {
@@ -49,7 +50,7 @@ func (w *Workspace) editFarm(change func(*Edit) error) error {
 	if err := readsBackAs(farmFile, out, e.farm); err != nil {
 		return err
 	}
-	if err := WriteFileAtomic(path, out, modeOf(path)); err != nil {
+	if err := rewrite(path, out); err != nil {
 		return err
 	}
 	return w.keep(out)

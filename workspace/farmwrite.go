@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,24 +15,16 @@ import (
 // WriteFarm writes a fresh farm.yaml: one row for each host type, host, side
 // and shard. It replaces what is there, comments included; EditFarm keeps
 // them. A farm that would not read back as it is is refused (farm.ErrInput)
-// and nothing is written.
+// and nothing is written. A file that is there keeps its owner, group and mode.
 func WriteFarm(path string, f *farm.Farm) error {
 	text := renderFarm(f, nil)
 	if err := readsBackAs(filepath.Base(path), text, f); err != nil {
 		return &farm.Error{Op: "write", Subject: path, Err: err}
 	}
-	if err := WriteFileAtomic(path, text, modeOf(path)); err != nil {
+	if err := rewrite(path, text); err != nil {
 		return &farm.Error{Op: "write", Subject: path, Err: err}
 	}
 	return nil
-}
-
-// modeOf keeps the permissions of a file that is there.
-func modeOf(path string) fs.FileMode {
-	if st, err := os.Stat(path); err == nil {
-		return st.Mode().Perm()
-	}
-	return 0o644
 }
 
 // readsBackAs checks that text is a valid farm file that says what f says.

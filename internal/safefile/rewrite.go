@@ -1,7 +1,9 @@
 package safefile
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,13 +29,19 @@ func Rewrite(path string, content []byte, mode fs.FileMode, own func(*os.File) e
 	case errors.Is(err, fs.ErrNotExist):
 		err = dir.Replace(name, content, mode, own)
 	case err == nil:
-		err = errors.Join(dir.Replace(name, content, mode, func(f *os.File) error { return alike(was, f) }), was.Close())
+		err = errors.Join(dir.Replace(name, content, mode, func(f *os.File) error { return Alike(was, f) }), was.Close())
 	}
 	return errors.Join(err, dir.Close())
 }
 
-// alike gives a new file the attributes of another.
-func alike(was, is *os.File) error {
+// ErrOwner: a new file cannot be given to the owner and group of the old one.
+var ErrOwner = errors.New("its owner and group cannot be kept")
+
+// Alike gives a new file the owner, group, mode and extended attributes of
+// another. Only root can give files away: where the caller is not root, what
+// belongs to root, or to root's group, is the caller's afterwards. Root can read
+// it still.
+func Alike(was, is *os.File) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(was.Fd()), &st); err != nil {
 		return &fs.PathError{Op: "stat", Path: was.Name(), Err: err}
@@ -42,9 +50,12 @@ func alike(was, is *os.File) error {
 	if err := unix.Fstat(int(is.Fd()), &now); err != nil {
 		return &fs.PathError{Op: "stat", Path: is.Name(), Err: err}
 	}
+	if os.Geteuid() != 0 {
+		st.Uid, st.Gid = cmp.Or(st.Uid, now.Uid), cmp.Or(st.Gid, now.Gid)
+	}
 	if now.Uid != st.Uid || now.Gid != st.Gid {
 		if err := is.Chown(int(st.Uid), int(st.Gid)); err != nil {
-			return &fs.PathError{Op: "give to its owner", Path: filepath.Clean(was.Name()), Err: err}
+			return fmt.Errorf("%s: %w (owner %s, group %s): %w", filepath.Clean(was.Name()), ErrOwner, UserName(st.Uid), groupName(st.Gid), errors.Unwrap(err))
 		}
 	}
 	if err := is.Chmod(fs.FileMode(st.Mode & 0o777)); err != nil { // after the owner, which may change it
