@@ -58,31 +58,38 @@ func (c Counters) minus(before Counters) Counters {
 
 // Window turns readings of ever growing sums into what happened between them. The zero value is ready.
 type Window struct {
-	before map[summaryKey]Summary
+	before map[summaryKey]mark
 	begun  bool
 }
 
 type summaryKey struct{ db, id string }
 
+// mark is what the next reading is held against. The statements, most of a reading's bytes, are not kept.
+type mark struct {
+	Counters
+	first time.Time
+	bins  []Bin
+}
+
 // Next is what happened since the reading before: nothing for the first one. Where a class has become smaller, or is
 // gone, somebody truncated the table or the server was started again: it is counted from there, and truncated says that
 // something before that is lost.
 func (w *Window) Next(reading []Summary) (grown []Summary, truncated bool) {
-	now := make(map[summaryKey]Summary, len(reading))
+	now := make(map[summaryKey]mark, len(reading))
 	found := 0
 	for _, s := range reading {
 		key := summaryKey{s.DB, s.ID}
-		now[key] = s
+		now[key] = mark{s.Counters, s.First, s.Bins}
 		before, known := w.before[key]
 		if known {
 			found++
 		}
-		if known && (s.Count < before.Count || !s.First.Equal(before.First)) {
+		if known && (s.Count < before.Count || !s.First.Equal(before.first)) {
 			known, truncated = false, true
 		}
 		if known {
 			s.Counters = s.Counters.minus(before.Counters)
-			s.Bins = binsSince(s.Bins, before.Bins)
+			s.Bins = binsSince(s.Bins, before.bins)
 		}
 		s.HasExtremes = false // they are of all time
 		if w.begun && s.Count > 0 {

@@ -7,7 +7,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -227,6 +229,28 @@ func TestWindowIsTheDifferenceOfReadings(t *testing.T) {
 	if grown, truncated = w.Next(nil); len(grown) != 0 || !truncated {
 		t.Errorf("truncated, and not seen since: %+v %v", grown, truncated)
 	}
+}
+
+// Between two readings of a farm's servers only counters are held. Not parallel: it weighs the heap.
+func TestWindowHoldsNoStatements(t *testing.T) {
+	weigh := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := weigh()
+	var w Window
+	reading := make([]Summary, 1000)
+	for i := range reading {
+		reading[i] = Summary{DB: "d", ID: strconv.Itoa(i), Text: strings.Repeat("x", 20_000), Counters: Counters{Count: 1}}
+	}
+	w.Next(reading)
+	reading = nil
+	if held := int64(weigh() - before); held > 2<<20 {
+		t.Errorf("%d bytes are held of 20 MB of statements", held)
+	}
+	runtime.KeepAlive(&w)
 }
 
 // mysqlBins are the bounds of MySQL's 450 buckets, in picoseconds: from 10 microseconds on, fifty for a power of ten.

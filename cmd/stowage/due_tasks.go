@@ -131,8 +131,12 @@ const mostClasses = 50
 // otherClasses is the name of the others.
 const otherClasses = "(others)"
 
-// answerIn is how long a server may take to log in and to answer one reading.
-const answerIn = 15 * time.Second
+const (
+	// answerIn is how long a server may take to log in and to answer one reading.
+	answerIn = 15 * time.Second
+	// readAtOnce is how many servers' readings are in memory at a time. A class takes up to 1.4 kB: its text has 1,024 bytes by default.
+	readAtOnce = 16
+)
 
 // dueLoad reads performance_schema of all servers at the beginning and at the end of one window, and keeps the difference.
 func (a *app) dueLoad(ctx context.Context, d *session.Session) (found, error) {
@@ -148,11 +152,12 @@ func (a *app) dueLoad(ctx context.Context, d *session.Session) (found, error) {
 		}
 	}
 	windows, failed := make([]loadWindow, len(servers)), make([]error, len(servers))
+	room := make(chan struct{}, readAtOnce)
 	var all sync.WaitGroup
 	for i, s := range servers {
 		all.Go(func() {
 			defer s.Close()
-			windows[i], failed[i] = readLoad(ctx, s, d.Farm.Due.Filled().Window)
+			windows[i], failed[i] = readLoad(ctx, s, d.Farm.Due.Filled().Window, room)
 		})
 	}
 	all.Wait()
@@ -201,39 +206,60 @@ type loadWindow struct {
 	unseen uint64
 }
 
-func readLoad(ctx context.Context, s *mysql.Server, window time.Duration) (loadWindow, error) {
-	ctx, cancel := context.WithTimeout(ctx, window+2*answerIn)
-	defer cancel()
-	r, err := traffic.OpenStatements(ctx, s)
+// readLoad holds no more than the counters of a server while its window lasts.
+func readLoad(ctx context.Context, s *mysql.Server, window time.Duration, room chan struct{}) (out loadWindow, err error) {
+	var r *traffic.Statements
+	var first traffic.SummaryReading
+	var diff digest.Window
+	err = inTurn(ctx, room, func(ctx context.Context) (err error) {
+		if r, err = traffic.OpenStatements(ctx, s); err != nil {
+			return err
+		}
+		if _, err = r.Schema(ctx); err != nil {
+			return err
+		}
+		first, err = r.Summary(ctx)
+		diff.Next(first.Classes)
+		first.Classes, out.from = nil, time.Now()
+		return err
+	})
+	if r != nil {
+		defer r.Close()
+	}
 	if err != nil {
-		return loadWindow{}, err
+		return out, err
 	}
-	defer r.Close()
-	if _, err := r.Schema(ctx); err != nil {
-		return loadWindow{}, err
-	}
-	first, err := r.Summary(ctx)
-	if err != nil {
-		return loadWindow{}, err
-	}
-	out := loadWindow{from: time.Now()}
 	if err := wait(ctx, window); err != nil {
 		return out, err
 	}
-	last, err := r.Summary(ctx)
-	if err != nil {
-		return out, err
-	}
-	out.length = time.Since(out.from)
-	var diff digest.Window
-	diff.Next(first.Classes)
-	grown, truncated := diff.Next(last.Classes)
-	if truncated {
-		return out, &farm.Error{Op: "read performance_schema", Subject: string(s.Name()), Err: errors.New("its sums were truncated, or the server was started, within the window"), Hint: "nothing to do; the next window counts"}
-	}
-	out.unseen = last.Prepared - min(first.Prepared, last.Prepared) + last.Lost - min(first.Lost, last.Lost)
-	out.loads, err = loadsOf(string(s.Name()), r.Dialect(), grown, out.from)
+	err = inTurn(ctx, room, func(ctx context.Context) error {
+		last, err := r.Summary(ctx)
+		if err != nil {
+			return err
+		}
+		out.length = time.Since(out.from)
+		grown, truncated := diff.Next(last.Classes)
+		if truncated {
+			return &farm.Error{Op: "read performance_schema", Subject: string(s.Name()), Err: errors.New("its sums were truncated, or the server was started, within the window"), Hint: "nothing to do; the next window counts"}
+		}
+		out.unseen = last.Prepared - min(first.Prepared, last.Prepared) + last.Lost - min(first.Lost, last.Lost)
+		out.loads, err = loadsOf(string(s.Name()), r.Dialect(), grown, out.from)
+		return err
+	})
 	return out, err
+}
+
+// inTurn does something when there is room. What may take answerIn begins then.
+func inTurn(ctx context.Context, room chan struct{}, do func(context.Context) error) error {
+	select {
+	case room <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-room }()
+	ctx, cancel := context.WithTimeout(ctx, answerIn)
+	defer cancel()
+	return do(ctx)
 }
 
 // loadsOf are the rows of one server. Each shard has a digest of its own, with shard numbers folded in names, so that the same statement in another
