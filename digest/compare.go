@@ -76,7 +76,8 @@ func Compare(before, after *Digest, o CompareOptions) Comparison {
 	t.probe, t.isProbed = probeRatio(before, after)
 	t.judge(pairs)
 	if !o.SameStatements {
-		t.heed(&out, cut(out.Before, out.After))
+		low, high := pairs.cuts()
+		t.heed(&out, low, high)
 	}
 	t.report(&out, pairs)
 	if o.SelfCheck >= 0 && t.seconds > 0 {

@@ -1,9 +1,6 @@
 package digest
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // A slow log holds what took longer than long_query_time, and does not say how long that is. Where two logs were made with
 // different thresholds, the times of a class are cut off at different places: nothing of what is left can be called faster or slower.
@@ -28,24 +25,30 @@ func (c *class) isCrowded() bool {
 	return float64(latency.quantile(crowdShare, n, c.least, c.most)) <= crowdWidth*float64(c.least)
 }
 
-// cut is the higher of two thresholds that the sides were made with; 0 where there are no two.
-func cut(before, after Side) float64 {
-	low, high := before, after
-	if low.QueryTime.Min > high.QueryTime.Min {
-		low, high = high, low
+// cuts are the shortest times of the classes that both sides have, where thresholds made them differ; 0 where there are no two thresholds.
+func (p *pairing) cuts() (low, high float64) {
+	var before, after class
+	for i := range p.before {
+		if p.before[i] != nil && p.after[i] != nil {
+			before.mergeTimes(p.before[i])
+			after.mergeTimes(p.after[i])
+		}
 	}
-	if low.Events < wantEvents || !high.isCrowded || high.QueryTime.Min < leastCut || !(high.QueryTime.Min > cutApart*low.QueryTime.Min) {
-		return 0
+	if before.least > after.least {
+		before, after = after, before
 	}
-	return high.QueryTime.Min
+	low, high = narrow(before.least).seconds(), narrow(after.least).seconds()
+	if before.count-before.untimed < wantEvents || !after.isCrowded() || high < leastCut || high <= cutApart*low {
+		return 0, 0
+	}
+	return low, high
 }
 
 // heed takes back what was judged of times that two thresholds cut.
-func (t *trial) heed(out *Comparison, high float64) {
+func (t *trial) heed(out *Comparison, low, high float64) {
 	if high == 0 {
 		return
 	}
-	low := math.Min(out.Before.QueryTime.Min, out.After.QueryTime.Min)
 	t.shared, t.cut = shared{}, "BEFORE and AFTER have different thresholds (long_query_time)"
 	out.Notes = append(out.Notes, fmt.Sprintf("the shortest statement of one side took %s, of the other %s: the logs were made with different thresholds (long_query_time), and no time is judged; digest both logs with --filter 'query_time >= %s' --save NAME, and compare these",
 		duration(low), duration(high), duration(high)))

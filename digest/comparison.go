@@ -46,8 +46,6 @@ type Side struct {
 	QueryTimeSum float64 `json:"query_time_sum"`
 	QueryTime    Latency `json:"query_time"`
 	Inputs       []Input `json:"inputs"`
-
-	isCrowded bool // at its shortest times, see compare_cut.go
 }
 
 // Overall is the change of everything together.
@@ -177,7 +175,6 @@ func (d *Digest) side() Side {
 	s := Side{
 		Events: d.events, QueryTimeSum: d.queryTime.seconds(), QueryTime: all.latencies(),
 		Seconds: float64(blocksIn(d.seenTime(), math.MinInt64, math.MaxInt64)) * float64(d.BlockSeconds()), Inputs: []Input{},
-		isCrowded: all.isCrowded(),
 	}
 	for i := range d.inputs {
 		s.Inputs = append(s.Inputs, d.inputs[i].report())
