@@ -1,12 +1,15 @@
 package act
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"stowage/engine"
@@ -196,6 +199,26 @@ func (a *Act) TakeOn(ctx context.Context, run store.Run, wait func(*workspace.He
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+// Carrier is the process that carries a run out, 0 for none. The claim decides, whose lock ends with its process: another process may
+// have got the old number. Where there is no claim to look at (the run began before there were claims, or is another user's) the number
+// is all there is; our own tells of a program that had it before.
+func Carrier(ws *workspace.Workspace, run store.Run) int {
+	if run.State != store.Running {
+		return 0
+	}
+	c, err := ws.ClaimOf(run.ID)
+	if err == nil && c.Live {
+		return cmp.Or(c.PID, run.PID)
+	}
+	if err == nil || run.PID == 0 || run.PID == os.Getpid() {
+		return 0
+	}
+	if err := syscall.Kill(run.PID, 0); err != nil && !errors.Is(err, syscall.EPERM) {
+		return 0
+	}
+	return run.PID
 }
 
 // MayNote says which pairs' routing is this run's to write down: all but those that others have claimed.

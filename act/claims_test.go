@@ -3,6 +3,8 @@ package act
 import (
 	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -130,4 +132,42 @@ func TestChooseAsksWhichOfTwo(t *testing.T) {
 	if r, open, err := Unsettled(s); r.ID != "three" || !open || err != nil {
 		t.Errorf("unsettled: %v %v %v", r.ID, open, err)
 	}
+}
+
+// A run is carried out by whom its claim says, whatever process has its old number by now. Where there is no claim the number is asked, and
+// a process of another user is one.
+func TestCarrierIsWhoHoldsTheClaim(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "farm.yaml"), []byte("farm: small\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ws, err := workspace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := os.Getpid()
+	run := func(pid int) store.Run {
+		return store.Run{ID: "move-1", State: store.Running, PID: pid}
+	}
+	check := func(name string, r store.Run, want int) {
+		t.Helper()
+		if got := Carrier(ws, r); got != want {
+			t.Errorf("%s: process %d, want %d", name, got, want)
+		}
+	}
+	check("no claim, the number is our own", run(mine), 0)
+	check("no claim, a process has the number", run(os.Getppid()), os.Getppid())
+	check("no claim, a process of root has it", run(1), 1)
+	check("no claim, no process has it", run(1<<30), 0)
+	check("no claim and no number", run(0), 0)
+	taken, err := ws.Take(workspace.Claim{Run: "move-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("it is held", run(1<<30), mine)
+	ended := run(mine)
+	ended.State = store.Done
+	check("it has ended", ended, 0)
+	taken.Leave()
+	check("it was left, and a process has the number", run(os.Getppid()), 0)
 }

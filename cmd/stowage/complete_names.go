@@ -158,13 +158,16 @@ var (
 		return out
 	})
 
-	allRuns = ofStore(func(s *store.Store) (out []cobra.Completion) {
-		runs, _ := act.Runs(s)
+	allRuns = names{read: func(k *nameSource) (out []cobra.Completion) {
+		if k.Store() == nil {
+			return nil
+		}
+		runs, _ := act.Runs(k.Store())
 		for _, r := range runs {
-			out = append(out, described(r.ID, stateOf(r)))
+			out = append(out, described(r.ID, stateOf(k.ws, r)))
 		}
 		return out
-	})
+	}}
 	allDigests = ofStore(func(s *store.Store) (out []cobra.Completion) {
 		docs, _ := s.Documents("digest")
 		seen := map[string]bool{}

@@ -44,7 +44,7 @@ func (a *app) runsCommand() *cobra.Command {
 			}
 			list := runList{FormatVersion: 1, Runs: []runLine{}}
 			for _, r := range runs {
-				line := runLine{Run: r.ID, Kind: r.Kind, Subject: r.Subject, State: stateOf(r), PID: alive(r), Started: r.Started}
+				line := runLine{Run: r.ID, Kind: r.Kind, Subject: r.Subject, State: stateOf(d.Workspace, r), PID: act.Carrier(d.Workspace, r), Started: r.Started}
 				if !r.Ended.IsZero() {
 					line.Ended = &r.Ended
 				}

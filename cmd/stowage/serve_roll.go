@@ -24,7 +24,7 @@ func rollFacts(d *session.Session, w *roll.Watch) (*report.RollFacts, roll.Progr
 		return nil, p, err
 	}
 	newest := p.Runs[len(p.Runs)-1]
-	f := &report.RollFacts{Plan: p.Plan, Run: newest.ID, State: stateOf(newest), Runs: len(p.Runs), Started: p.Started, Ended: p.Ended, Takes: p.Takes, Now: time.Now()}
+	f := &report.RollFacts{Plan: p.Plan, Run: newest.ID, State: stateOf(d.Workspace, newest), Runs: len(p.Runs), Started: p.Started, Ended: p.Ended, Takes: p.Takes, Now: time.Now()}
 	for _, s := range p.Work.Steps {
 		f.Work = append(f.Work, s.String())
 	}

@@ -53,6 +53,7 @@ func rolledWorkspace(t *testing.T, hosts int) string {
 	}
 	check(x.store.PutDocument("job", rolledRun, x.now, job))
 	check(x.store.PutRun(store.Run{ID: rolledRun, Kind: roll.Roll, Subject: "kernel-001", State: store.Running, Started: x.now, PID: os.Getpid()}))
+	carries(t, dir, rolledRun)
 	r := x.store.Record()
 	add := func(n int, kind farm.EventKind, step, text string, millis float64) {
 		e := farm.Event{Run: rolledRun, Time: x.now, Host: farm.HostName(x.host(n)), Pair: x.pair(n), Side: x.side(n), Kind: kind, Step: step, Text: text, Millis: millis, Number: 4, Of: 9}

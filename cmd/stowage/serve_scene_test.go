@@ -234,6 +234,20 @@ func openTeller(t *testing.T, dir string) *teller {
 	return &teller{t: t, store: s, now: time.Now().Add(-2 * time.Minute)}
 }
 
+// carries has this process hold the claim of a run, as one that carries it out does.
+func carries(t *testing.T, dir, run string) {
+	t.Helper()
+	ws, err := workspace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := ws.Take(workspace.Claim{Run: run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(taken.Leave)
+}
+
 // tellMove tells of a move that is under way: one side is moved, one copies, one waits for a person.
 func tellMove(t *testing.T, dir string) {
 	t.Helper()
@@ -242,6 +256,7 @@ func tellMove(t *testing.T, dir string) {
 	if err := x.store.PutRun(store.Run{ID: toldRun, Kind: "move", Subject: "first", State: store.Running, Started: x.now, PID: os.Getpid()}); err != nil {
 		t.Fatal(err)
 	}
+	carries(t, dir, toldRun)
 	x.side("dbshard001", "B", "")
 	x.side("dbshard002", "B", "seed")
 	x.tell(farm.Event{Pair: "dbshard002", Side: "B", Step: "seed", Kind: farm.StepProgress, Text: "copied", Bytes: 12e9, Total: 48e9})

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 	"stowage/route"
 	"stowage/session"
 	"stowage/store"
+	"stowage/workspace"
 )
 
 // moveStatus is how far the newest move has come.
@@ -172,8 +172,8 @@ const interrupted = "interrupted"
 const stateHeld = "held"
 
 // stateOf is how a run is: as the store has it, or interrupted.
-func stateOf(r store.Run) string {
-	if r.State == store.Running && syscall.Kill(r.PID, 0) != nil {
+func stateOf(ws *workspace.Workspace, r store.Run) string {
+	if r.State == store.Running && act.Carrier(ws, r) == 0 {
 		return interrupted
 	}
 	return string(r.State)
@@ -202,13 +202,13 @@ func statusOf(d *session.Session, t *route.Table, name string, boardOf func(run 
 	}
 	for _, r := range open {
 		if r.ID != run.ID {
-			s.AlsoOpen = append(s.AlsoOpen, alsoOpen{r.ID, r.Subject, stateOf(r)})
+			s.AlsoOpen = append(s.AlsoOpen, alsoOpen{r.ID, r.Subject, stateOf(d.Workspace, r)})
 		}
 	}
 	if s.Claim, err = claimed(d, run); err != nil {
 		return s, err
 	}
-	s.Run, s.Plan, s.State, s.PID, s.Started, s.Ended = run.ID, run.Subject, stateOf(run), run.PID, run.Started, run.Ended
+	s.Run, s.Plan, s.State, s.PID, s.Started, s.Ended = run.ID, run.Subject, stateOf(d.Workspace, run), run.PID, run.Started, run.Ended
 	if s.NextSteps, err = afterRun(d, run); err != nil {
 		return s, err
 	}

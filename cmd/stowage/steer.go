@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,7 +105,7 @@ both; 'stowage status' shows who, when and why.
 			return a.steerOpen(func(d *session.Session) (steered, error) {
 				run, err := act.Pause(d.Store, a.run, copies, a.terms.Reason)
 				text := "paused: no new step begins; running steps end by themselves"
-				return steered{Run: run.ID, Verb: "pause", Text: text, PID: alive(run)}, err
+				return steered{Run: run.ID, Verb: "pause", Text: text, PID: act.Carrier(d.Workspace, run)}, err
 			})
 		},
 	}
@@ -134,7 +133,7 @@ rotation become slow or fall behind; 'stowage status' says why.
 				if bytes < 0 {
 					text = "no limit on copies but their own"
 				}
-				return steered{Run: run.ID, Verb: "throttle", Text: text, PID: alive(run)}, err
+				return steered{Run: run.ID, Verb: "throttle", Text: text, PID: act.Carrier(d.Workspace, run)}, err
 			})
 		},
 	}
@@ -304,14 +303,6 @@ func (a *app) steerOpen(order func(*session.Session) (steered, error)) error {
 	return a.emit(s, s.writeText, next...)
 }
 
-// alive is the process that carries a run out, or 0.
-func alive(run store.Run) int {
-	if run.State != store.Running || run.PID == 0 || syscall.Kill(run.PID, 0) != nil {
-		return 0
-	}
-	return run.PID
-}
-
 // end gives an order that ends the run, and carries it out when nobody else
 // does.
 func (a *app) end(ctx context.Context, order func(*session.Session) (store.Run, error)) error {
@@ -372,7 +363,7 @@ func (a *app) unpause(d *session.Session, run store.Run) (goesOn bool, err error
 	if lost {
 		a.say("the lost way back is tried once more")
 	}
-	pid := alive(run)
+	pid := act.Carrier(d.Workspace, run)
 	if pid == 0 {
 		return false, nil
 	}

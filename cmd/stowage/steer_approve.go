@@ -43,7 +43,7 @@ its last step is approved, and it settles where it is. --reason goes to the trai
 			}
 			return a.steerOpen(func(d *session.Session) (steered, error) {
 				run, passed, err := act.Approve(d.Store, a.run, step, lane, ahead, a.terms.Reason)
-				s := steered{Run: run.ID, Verb: "approve", Approved: passed, PID: alive(run), Text: approvedText(passed, step, lane, ahead)}
+				s := steered{Run: run.ID, Verb: "approve", Approved: passed, PID: act.Carrier(d.Workspace, run), Text: approvedText(passed, step, lane, ahead)}
 				if err == nil && len(passed) == 0 && !ahead {
 					err = a.nothingToApprove(d, run)
 				}
@@ -73,7 +73,7 @@ func (a *app) nothingToApprove(d *session.Session, run store.Run) error {
 func (a *app) goForward(part string) error {
 	return a.steerOpen(func(d *session.Session) (steered, error) {
 		run, ways, err := act.Forward(d.Store, a.run, part, a.terms.Reason)
-		s := steered{Run: run.ID, Verb: "approve", Forward: ways, PID: alive(run)}
+		s := steered{Run: run.ID, Verb: "approve", Forward: ways, PID: act.Carrier(d.Workspace, run)}
 		for _, w := range ways {
 			s.Text += fmt.Sprintf("%s settles where it is, without a way back; ", w.Part)
 		}

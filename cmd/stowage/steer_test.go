@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stowage/store"
+	"stowage/workspace"
 )
 
 // What status prints for a part that waits for a person is run as it stands, also where several runs have not ended.
@@ -49,6 +50,33 @@ func TestThrottleReadsTheWholeWord(t *testing.T) {
 	var out, errOut bytes.Buffer
 	if code := run(t.Context(), []string{"throttle", "500kB/s", "-C", dir}, &out, &errOut, nil); code != exitUsage {
 		t.Errorf("exit code %d\n%s%s", code, &out, &errOut)
+	}
+}
+
+// After a kill another process may have got the number of the one that carried the run out: the run is interrupted all the same.
+func TestStateGoesByTheClaim(t *testing.T) {
+	dir, kept := watched(t)
+	const killed = "move-second-1"
+	if err := kept.PutRun(store.Run{ID: killed, Kind: "move", Subject: "second", State: store.Running, Started: time.Now(), PID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	ws, err := workspace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := ws.Take(workspace.Claim{Run: killed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken.Leave() // as a kill does
+	if said := saidBy(t, "status", "--run", killed, "-C", dir); !strings.Contains(said, killed+" of plan second: interrupted") {
+		t.Errorf("killed:\n%s", said)
+	}
+	if said := saidBy(t, "pause", "--run", killed, "-C", dir); !strings.Contains(said, "no program carries it out") {
+		t.Errorf("pause of one that was killed:\n%s", said)
+	}
+	if said := saidBy(t, "status", "--run", toldRun, "-C", dir); !strings.Contains(said, toldRun+" of plan first: running") {
+		t.Errorf("one that holds its claim:\n%s", said)
 	}
 }
 

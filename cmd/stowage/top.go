@@ -281,7 +281,7 @@ func steerByKey(d *session.Session, key rune, name string) (string, error) {
 		_, err = act.Pause(d.Store, name, false, topReason)
 		return "paused: no new step begins; r takes it back", err
 	case 'r':
-		if alive(run) == 0 {
+		if act.Carrier(d.Workspace, run) == 0 {
 			return "no program carries it out: stowage resume", nil
 		}
 		if now.Paused == nil {

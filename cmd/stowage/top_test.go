@@ -261,6 +261,7 @@ func TestTopShowsAllOpenRuns(t *testing.T) {
 		}
 	}
 	check(kept.PutRun(store.Run{ID: other, Kind: "move", Subject: "second", State: store.Running, Started: began, PID: os.Getpid()}))
+	carries(t, dir, other)
 	check(kept.PutDocument("job", other, began, engine.Job{ID: other, Kind: "move", Lanes: []engine.Lane{{Name: "dbshard009", Parts: []engine.Part{{Subject: "dbshard009/A"}, {Subject: "dbshard009/B"}}}}}))
 
 	var out, errOut bytes.Buffer
