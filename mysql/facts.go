@@ -215,11 +215,11 @@ func (s *Server) Uncopyable(ctx context.Context) (map[string]string, error) {
 func (s *Server) Unfenced(ctx context.Context) ([]string, error) {
 	// mysql.global_priv holds privileges as a bit mask in MariaDB; the view
 	// in information_schema is the stable way to ask.
-	if d, err := s.dialect(ctx); err != nil || !d.flavor.HasGTIDDomains() {
+	flavor, err := s.Flavor(ctx)
+	if err != nil || !flavor.HasGTIDDomains() {
 		return nil, err // super_read_only, MySQL's fence, stops everybody
 	}
-	records, err := s.records(ctx, `SELECT DISTINCT GRANTEE AS who FROM information_schema.USER_PRIVILEGES
-		WHERE PRIVILEGE_TYPE IN ('READ ONLY ADMIN', 'READ_ONLY ADMIN') ORDER BY 1`)
+	records, err := s.records(ctx, flavor.bypassing())
 	if err != nil {
 		return nil, err
 	}

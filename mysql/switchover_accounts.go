@@ -35,11 +35,11 @@ type Privileged struct {
 // On MySQL there are none: super_read_only stops every account.
 func (s *Server) Privileged(ctx context.Context, spare ...string) (Privileged, error) {
 	var out Privileged
-	if d, err := s.dialect(ctx); err != nil || !d.flavor.HasGTIDDomains() {
+	flavor, err := s.Flavor(ctx)
+	if err != nil || !flavor.HasGTIDDomains() {
 		return out, err
 	}
-	grants, err := s.records(ctx, `SELECT DISTINCT GRANTEE AS who FROM information_schema.USER_PRIVILEGES
-		WHERE PRIVILEGE_TYPE IN ('READ ONLY ADMIN', 'READ_ONLY ADMIN')`)
+	grants, err := s.records(ctx, flavor.bypassing())
 	if err != nil {
 		return out, err
 	}
@@ -47,7 +47,7 @@ func (s *Server) Privileged(ctx context.Context, spare ...string) (Privileged, e
 	for _, g := range grants {
 		holds[g["who"]] = true
 	}
-	if err := s.byRoles(ctx, holds); err != nil {
+	if err := s.byRoles(ctx, flavor, holds); err != nil {
 		return out, err
 	}
 	accounts, err := s.records(ctx, `SELECT User, Host, COALESCE(JSON_VALUE(Priv, '$.account_locked'), 0) AS locked,
@@ -72,11 +72,35 @@ func (s *Server) Privileged(ctx context.Context, spare ...string) (Privileged, e
 	return out, nil
 }
 
+// bypasses are the privileges of MariaDB that read_only does not stop. SUPER is one of them before 10.11, which took READ ONLY ADMIN
+// out of it. The server has written READ ONLY ADMIN with an underscore, too.
+func (f Flavor) bypasses() []string {
+	all := []string{"READ ONLY ADMIN", "READ_ONLY ADMIN"}
+	if f.Major < 10 || f.Major == 10 && f.Minor < 11 {
+		all = append(all, "SUPER")
+	}
+	return all
+}
+
+// bypassing asks for the accounts that have one of them themselves.
+func (f Flavor) bypassing() string {
+	return "SELECT DISTINCT GRANTEE AS who FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE IN ('" + strings.Join(f.bypasses(), "', '") + "') ORDER BY 1"
+}
+
+// bypassesBy reports whether a line of SHOW GRANTS gives one of them.
+func (f Flavor) bypassesBy(grant string) bool {
+	list, _, everywhere := strings.Cut(strings.TrimPrefix(grant, "GRANT "), " ON *.* TO ")
+	has := func(privilege string) bool {
+		return privilege == "ALL PRIVILEGES" || slices.Contains(f.bypasses(), privilege)
+	}
+	return everywhere && slices.ContainsFunc(strings.Split(list, ", "), has)
+}
+
 func truth(text string) bool { return text == "1" || strings.EqualFold(text, "true") }
 
 // byRoles adds the accounts that have it by a role, or by a role of a role.
 // What a role may do is in no view, only in SHOW GRANTS.
-func (s *Server) byRoles(ctx context.Context, holds map[string]bool) error {
+func (s *Server) byRoles(ctx context.Context, flavor Flavor, holds map[string]bool) error {
 	rows, err := s.records(ctx, "SELECT User, Host, Role FROM mysql.roles_mapping")
 	if err != nil {
 		return err
@@ -94,8 +118,7 @@ func (s *Server) byRoles(ctx context.Context, holds map[string]bool) error {
 		does[role] = false
 		for _, g := range grants {
 			for _, text := range g { // one column, named after the role
-				everywhere := strings.Contains(text, " ON *.* TO ")
-				does[role] = does[role] || everywhere && (strings.Contains(text, "READ ONLY ADMIN") || strings.Contains(text, "READ_ONLY ADMIN") || strings.HasPrefix(text, "GRANT ALL PRIVILEGES"))
+				does[role] = does[role] || flavor.bypassesBy(text)
 			}
 		}
 	}

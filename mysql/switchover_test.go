@@ -10,6 +10,31 @@ import (
 	"stowage/internal/mariadbtest"
 )
 
+// Before 10.11 SUPER alone passes read_only, as no server of these tests does.
+func TestSuperBypassesReadOnlyBefore1011(t *testing.T) {
+	for version, super := range map[string]bool{"10.6.18-MariaDB-log": true, "10.10.7-MariaDB": true, "10.11.1-MariaDB": false, "11.4.2-MariaDB": false} {
+		f := parseFlavor(version)
+		if got := strings.Contains(f.bypassing(), "'SUPER'"); got != super || !strings.Contains(f.bypassing(), "IN ('READ ONLY ADMIN', 'READ_ONLY ADMIN'") {
+			t.Errorf("%s asks: %s", version, f.bypassing())
+		}
+		for grant, want := range map[string]bool{
+			"GRANT SELECT, SUPER, RELOAD ON *.* TO `r`":            super,
+			"GRANT SUPER ON *.* TO `r`":                            super,
+			"GRANT SELECT ON *.* TO `SUPER`":                       false,
+			"GRANT SELECT ON `SUPER`.* TO `r`":                     false,
+			"GRANT READ ONLY ADMIN ON *.* TO `r`":                  true,
+			"GRANT SELECT, READ_ONLY ADMIN ON *.* TO `r`":          true,
+			"GRANT ALL PRIVILEGES ON *.* TO `r` WITH GRANT OPTION": true,
+			"GRANT ALL PRIVILEGES ON `d`.* TO `r`":                 false,
+			"GRANT `r` TO `s`":                                     false,
+		} {
+			if got := f.bypassesBy(grant); got != want {
+				t.Errorf("%s: %s: %v, want %v", version, grant, got, want)
+			}
+		}
+	}
+}
+
 func TestPrivilegedAccounts(t *testing.T) {
 	t.Parallel() // it mostly waits
 	i, s := start(t, "a")
