@@ -29,6 +29,9 @@ func (p peer) asked() swing.Peer { return swing.Peer{Name: p.name, Server: p.ser
 
 func (p peer) is(variable string) string { return p.facts.Variables[variable] }
 
+// word is the server's own word for a variable of semi-synchronous replication.
+func (p peer) word(variable string) string { return mysql.OwnWord(p.facts.Variables, variable) }
+
 func warning(subject, text, remedy string) farm.Finding {
 	return farm.Finding{Severity: farm.Warning, Subject: subject, Text: text, Remedy: remedy}
 }
@@ -171,7 +174,7 @@ func askSemiSync(p peer) []farm.Finding {
 		return nil
 	}
 	return []farm.Finding{warning(p.name, fmt.Sprintf("semi-synchronous replication is on: commits wait up to %s ms whenever no replica acknowledges", p.is("rpl_semi_sync_master_timeout")),
-		"its replica is pointed elsewhere during the move: set rpl_semi_sync_master_timeout well below what clients bear, or switch it off for the move")}
+		"its replica is pointed elsewhere during the move: set "+p.word("rpl_semi_sync_master_timeout")+" well below what clients bear, or switch it off for the move")}
 }
 
 // askPlugins names the libraries that the new server must find on its host.

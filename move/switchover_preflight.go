@@ -303,7 +303,7 @@ func askSuccessionSemiSync(p *parties) []farm.Finding {
 	}
 	return []farm.Finding{blocker(p.primary.name, fmt.Sprintf("commits wait for a replica's acknowledgement (semi-synchronous replication, up to %s ms), and an instance with its options would give none",
 		p.primary.is("rpl_semi_sync_master_timeout")),
-		"set rpl_semi_sync_slave_enabled = ON on the primary too (it takes effect when it replicates), or switch rpl_semi_sync_master_enabled off for the move")}
+		"set "+p.primary.word("rpl_semi_sync_slave_enabled")+" = ON on the primary too (it takes effect when it replicates), or switch "+p.primary.word("rpl_semi_sync_master_enabled")+" off for the move")}
 }
 
 // askStartsOpen: the new instance starts with the old one's options.

@@ -119,11 +119,10 @@ func (s *Server) Variables(ctx context.Context, names ...string) (map[string]str
 	if err != nil {
 		return nil, err
 	}
-	quoted := make([]string, len(names))
-	called := map[string]string{} // the server's word -> the one asked for
-	for i, n := range names {
-		called[d.variable(n)] = n
-		quoted[i] = quote(d.variable(n))
+	called := d.called(names)
+	var quoted []string
+	for word := range called {
+		quoted = append(quoted, quote(word))
 	}
 	records, err := s.records(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+strings.Join(quoted, ",")+")")
 	if err != nil {
@@ -131,14 +130,20 @@ func (s *Server) Variables(ctx context.Context, names ...string) (map[string]str
 	}
 	out := map[string]string{}
 	for _, r := range records {
-		out[called[r["Variable_name"]]] = r["Value"]
+		for _, n := range called[r["Variable_name"]] {
+			out[n] = r["Value"]
+		}
 	}
 	return out, nil
 }
 
-// Status reads one global status counter.
+// Status reads one global status counter, by either word that the server may have for it.
 func (s *Server) Status(ctx context.Context, name string) (string, error) {
-	records, err := s.records(ctx, "SHOW GLOBAL STATUS WHERE Variable_name = "+quote(name))
+	d, err := s.dialect(ctx)
+	if err != nil {
+		return "", err
+	}
+	records, err := s.records(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ("+quote(name)+","+quote(d.variable(name))+")")
 	if err != nil {
 		return "", err
 	}

@@ -57,8 +57,10 @@ var mySQL = dialect{
 	},
 }
 
-// renamed are variables that MySQL calls otherwise: the word that all of
-// Stowage uses -> MySQL's since 8.0.26.
+// renamed are variables and counters that MySQL calls otherwise: the word that all
+// of Stowage uses -> MySQL's since 8.0.26. Those of semi-synchronous replication have
+// the new word in the new plugin (semisync_source.so) alone: the old one is there, too,
+// until 8.4, and keeps the old words.
 var renamed = map[string]string{
 	"log_slave_updates":      "log_replica_updates",
 	"slave_parallel_mode":    "replica_parallel_type",
@@ -67,6 +69,22 @@ var renamed = map[string]string{
 	"rpl_semi_sync_master_enabled": "rpl_semi_sync_source_enabled",
 	"rpl_semi_sync_master_timeout": "rpl_semi_sync_source_timeout",
 	"rpl_semi_sync_slave_enabled":  "rpl_semi_sync_replica_enabled",
+	"Rpl_semi_sync_master_clients": "Rpl_semi_sync_source_clients",
+}
+
+// SemiSync are the variables of semi-synchronous replication, in all words for them: Variables answers for the first three, and OwnWord
+// tells from the others which plugin it is.
+var SemiSync = []string{
+	"rpl_semi_sync_master_enabled", "rpl_semi_sync_master_timeout", "rpl_semi_sync_slave_enabled",
+	"rpl_semi_sync_source_enabled", "rpl_semi_sync_source_timeout", "rpl_semi_sync_replica_enabled",
+}
+
+// OwnWord is the server's own word for one of SemiSync, by what Variables has read of them.
+func OwnWord(is map[string]string, name string) string {
+	if _, has := is[renamed[name]]; has {
+		return renamed[name]
+	}
+	return name
 }
 
 // variable is the server's word for a variable that all of Stowage calls name.
@@ -75,6 +93,19 @@ func (d dialect) variable(name string) string {
 		return word
 	}
 	return name
+}
+
+// called are the words that a server may have for variables, each with the names
+// that were asked for. Where it has two for one, both have the same value.
+func (d dialect) called(names []string) map[string][]string {
+	out := map[string][]string{}
+	for _, n := range names {
+		out[n] = append(out[n], n)
+		if word := d.variable(n); word != n {
+			out[word] = append(out[word], n)
+		}
+	}
+	return out
 }
 
 // translate gives a row of the replication status MariaDB's column names.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ import (
 var PreflightVariables = []string{
 	"binlog_expire_logs_seconds", "expire_logs_days", "max_binlog_total_size", "open_files_limit", "table_open_cache",
 	"have_ssl", "require_secure_transport", "ssl_cert", "ssl_ca", "slave_run_triggers_for_rbr",
-	"rpl_semi_sync_master_enabled", "rpl_semi_sync_master_timeout", "rpl_semi_sync_master_wait_no_slave", "rpl_semi_sync_slave_enabled",
+	"rpl_semi_sync_master_wait_no_slave",
 	"innodb_log_file_size", "innodb_undo_tablespaces", "innodb_data_file_path", "innodb_checksum_algorithm",
 	"innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory", "log_bin_basename", "relay_log_basename", "aria_log_dir_path",
 	"collation_database", "character_set_database", "explicit_defaults_for_timestamp",
@@ -362,7 +363,7 @@ func (s *Server) Preflight(ctx context.Context) (Facts, error) {
 	if err != nil {
 		return f, err
 	}
-	more, err := s.Variables(ctx, PreflightVariables...)
+	more, err := s.Variables(ctx, slices.Concat(PreflightVariables, SemiSync)...)
 	if err != nil {
 		return f, err
 	}

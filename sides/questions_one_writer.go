@@ -77,7 +77,7 @@ func askOneWrites(ctx context.Context, s *survey) ([]farm.Finding, error) {
 
 // askSemiSync: commits on the server that serves meanwhile must not wait for an acknowledgement that nobody gives.
 func askSemiSync(ctx context.Context, s *survey) ([]farm.Finding, error) {
-	is, err := s.v.Twin.Variables(ctx, "rpl_semi_sync_master_enabled", "rpl_semi_sync_master_timeout")
+	is, err := s.v.Twin.Variables(ctx, mysql.SemiSync...)
 	if err != nil || is["rpl_semi_sync_master_enabled"] != "ON" {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func askSemiSync(ctx context.Context, s *survey) ([]farm.Finding, error) {
 	}
 	return []farm.Finding{Blocker(string(s.v.Twin.Name()),
 		fmt.Sprintf("its commits wait for a replica's acknowledgement, and while %s is away none gives it: the first ones would wait for %s ms", s.v.Leaves.Name(), is["rpl_semi_sync_master_timeout"]),
-		"SET GLOBAL rpl_semi_sync_master_enabled = OFF there for that time")}, nil
+		"SET GLOBAL "+mysql.OwnWord(is, "rpl_semi_sync_master_enabled")+" = OFF there for that time")}, nil
 }
 
 // askKeptOut: who is not stopped by read_only is kept out of the server that does not serve.
