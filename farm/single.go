@@ -15,10 +15,14 @@ func (f *Farm) HasTwosOnly() bool {
 }
 
 // TwosOnly is the farm as a plan of single shards sees it: single instances,
-// and sets with further replicas, stay where they are, and what they need is
-// taken off their hosts. A farm without any is returned as it is. They are not
-// counted towards max_instances.
-func (f *Farm) TwosOnly() *Farm {
+// and sets with further replicas, stay where they are, and what they need today
+// is taken off their hosts. A farm without any is returned as it is. They are
+// not counted towards max_instances.
+func (f *Farm) TwosOnly() *Farm { return f.TwosOnlyWhen(func(s Shard) Resources { return s.Needs }) }
+
+// TwosOnlyWhen is TwosOnly at another time, when shards need what needs says.
+// Nothing is left of a host that they outgrow.
+func (f *Farm) TwosOnlyWhen(needs func(Shard) Resources) *Farm {
 	if f.HasTwosOnly() {
 		return f
 	}
@@ -41,7 +45,17 @@ func (f *Farm) TwosOnly() *Farm {
 			if c.Hosts[i].Reserved == nil {
 				c.Hosts[i].Reserved = Resources{}
 			}
-			c.Hosts[i].Reserved.Add(p.Needs())
+			for _, shard := range p.Shards {
+				c.Hosts[i].Reserved.Add(needs(shard))
+			}
+		}
+	}
+	for _, h := range c.Hosts {
+		t, _ := c.HostType(h.Type)
+		for n, has := range t.Capacity {
+			if h.Reserved[n] > has {
+				h.Reserved[n] = has
+			}
 		}
 	}
 	return c

@@ -76,6 +76,14 @@ func TestTwosOnly(t *testing.T) {
 	if !reflect.DeepEqual(f, singleFarm()) {
 		t.Error("the farm itself was changed")
 	}
+	later := f.TwosOnlyWhen(func(s Shard) Resources { return Resources{Disk: 10 * s.Needs[Disk]} })
+	if !reflect.DeepEqual(later.Hosts[0].Reserved, Resources{Disk: 75}) {
+		t.Errorf("reserved later %v", later.Hosts[0].Reserved)
+	}
+	later = f.TwosOnlyWhen(func(s Shard) Resources { return Resources{Disk: 1000} })
+	if !reflect.DeepEqual(later.Hosts[0].Reserved, Resources{Disk: 100}) || len(later.Check()) > 0 {
+		t.Errorf("outgrown: reserved %v, %v", later.Hosts[0].Reserved, later.Check())
+	}
 	if again := is.TwosOnly(); again != is {
 		t.Error("a farm without singles was copied")
 	}

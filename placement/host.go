@@ -15,7 +15,7 @@ type host struct {
 	bought  bool
 	outside bool    // not to be packed onto: only what is frozen is on it
 	limit   []int64 // by dimension, after headroom and what is reserved, in units of the search
-	hard    []int64 // the same without headroom
+	hard    []int64 // the same without headroom, today
 	most    int     // instances; 0: any number
 	shut    string  // why it takes no newcomers; empty: it does
 	frozen  burden  // what is frozen on it
@@ -107,15 +107,15 @@ func newHost(h farm.Host, t farm.HostType, g Goals) host {
 	return r
 }
 
-// measure sets the host's limits.
-func (r *host) measure(dims []dimension, g Goals) {
+// measure sets the host's limits, of which reserved is taken off today.
+func (r *host) measure(dims []dimension, g Goals, reserved farm.Resources) {
 	r.limit, r.hard = make([]int64, len(dims)), make([]int64, len(dims))
 	for i, d := range dims {
 		r.limit[i], r.hard[i] = NoLimit, NoLimit
 		if c, ok := r.offers(d.resource, g); ok {
 			whole := r.typ.Capacity[d.resource]
 			r.limit[i] = d.offer(c, whole)
-			r.hard[i] = d.offer(max(0, whole-r.spec.Reserved[d.resource]), whole)
+			r.hard[i] = d.offer(max(0, whole-reserved[d.resource]), whole)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (l *layout) order(plan *Plan) error {
 
 // place gives ports and ids, and lists where every side then lives.
 func (l *layout) place(plan *Plan) error {
-	ports := newPorts(l.farm)
+	ports := newPorts(l.whole)
 	for i := range plan.Moves {
 		m := &plan.Moves[i]
 		port, err := ports.next(m.To.Address, m.To.Host)

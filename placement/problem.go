@@ -18,7 +18,8 @@ type item struct {
 // problem is a farm and goals in the shape the search works on. It is not
 // changed after newProblem.
 type problem struct {
-	farm   *farm.Farm
+	farm   *farm.Farm // what is placed, and what is left for it at the end of the runway
+	whole  *farm.Farm // with what the unit shard leaves where it is: its names and ports are taken
 	goals  Goals
 	dims   []dimension
 	hosts  []host
@@ -37,16 +38,20 @@ type problem struct {
 	emptied map[int]bool
 }
 
-func newProblem(f *farm.Farm, g Goals) *problem {
-	f = planned(f, g)
-	p := &problem{farm: f, goals: g, hosts: hosts(f, g), host: map[farm.HostName]int{}, frozen: map[farm.PairName]bool{}}
+func newProblem(whole *farm.Farm, g Goals) *problem {
+	f := plannedAtEnd(whole, g)
+	p := &problem{farm: f, whole: whole, goals: g, hosts: hosts(f, g), host: map[farm.HostName]int{}, frozen: map[farm.PairName]bool{}}
 	for _, name := range g.Frozen {
 		p.frozen[name] = true
 	}
 	p.price, p.watts = grains(f)
 	p.dims = dimensions(f, p.hosts, g)
+	reserved := map[farm.HostName]farm.Resources{}
+	for _, h := range planned(whole, g).Hosts {
+		reserved[h.Name] = h.Reserved
+	}
 	for r := range p.hosts {
-		p.hosts[r].measure(p.dims, g)
+		p.hosts[r].measure(p.dims, g, reserved[p.hosts[r].spec.Name])
 		p.host[p.hosts[r].spec.Name] = r
 	}
 	end, now := later(f, p.dims, g), today(f, p.dims)
@@ -72,11 +77,20 @@ func newProblem(f *farm.Farm, g Goals) *problem {
 }
 
 // planned is the farm as goals look at it. What regroups shards makes pairs of
-// them: what is not of two sides is left where it is, and what it needs is
+// them: what is not of two sides is left where it is, and what it needs today is
 // taken off its hosts.
 func planned(f *farm.Farm, g Goals) *farm.Farm {
 	if g.Unit == UnitShard {
 		return f.TwosOnly()
+	}
+	return f
+}
+
+// plannedAtEnd is planned at the end of the runway: what is left where it is has
+// grown by then.
+func plannedAtEnd(f *farm.Farm, g Goals) *farm.Farm {
+	if g.Unit == UnitShard {
+		return f.TwosOnlyWhen(g.Needs)
 	}
 	return f
 }

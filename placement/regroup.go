@@ -32,9 +32,9 @@ func (l *layout) regroup(plan *Plan) error {
 		}
 		return order[x].b < order[y].b
 	})
-	ports := newPorts(l.farm)
+	ports := newPorts(l.whole)
 	taken := map[farm.PairName]bool{}
-	for _, p := range l.farm.Pairs {
+	for _, p := range l.whole.Pairs {
 		taken[p.Name] = true
 	}
 	names := map[farm.ShardName]farm.PairName{}

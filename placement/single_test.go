@@ -3,6 +3,7 @@ package placement_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"stowage/farm"
@@ -169,5 +170,64 @@ func TestSingleInstancesAndTheUnitShard(t *testing.T) {
 	f.Pairs = f.Pairs[2:]
 	if _, err := placement.Solve(f, g); !errors.Is(err, farm.ErrInput) {
 		t.Errorf("a farm of single instances only, by shard: %v", err)
+	}
+}
+
+// What the unit shard leaves where it is grows until the end of the runway, and
+// its ports and its name are taken.
+func TestSinglesGrowBesideTheUnitShard(t *testing.T) {
+	f, g := allTopologies()
+	g.Unit, g.Headroom, g.RunwayDays = placement.UnitShard, nil, 100
+	alone := &f.Pairs[2]
+	alone.Name, alone.Shards[0].Needs[farm.Disk] = "shardset001", 300e9
+	f.Hosts = f.Hosts[:6] // dense1, where it is, and dense2
+	plan, err := placement.Solve(f, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := check.Plan(f, plan); len(wrong) > 0 {
+		t.Errorf("the plan does not pass: %v", wrong)
+	}
+	for _, a := range plan.Assignments {
+		if a.Pair == "shardset001" || a.Host == "dense1" && a.Port == 3306 {
+			t.Errorf("it takes what a single instance has: %+v", a)
+		}
+	}
+	taken := plan
+	taken.Assignments, taken.Moves = slices.Clone(plan.Assignments), slices.Clone(plan.Moves)
+	for i, a := range taken.Assignments {
+		if a.Host == "dense1" {
+			taken.Assignments[i].Port = 3306
+		}
+	}
+	for i, m := range taken.Moves {
+		if m.To.Host == "dense1" {
+			taken.Moves[i].To.Port = 3306
+		}
+	}
+	if wrong := check.Plan(f, taken); !slices.ContainsFunc(wrong, func(x farm.Finding) bool { return x.Check == "port-unique" }) {
+		t.Errorf("the port of a single instance: %v", wrong)
+	}
+	alone.Shards[0].Growth = 2e9 // 500 GB at the end
+	if wrong := check.Standing(f, plan); !slices.ContainsFunc(wrong, func(x farm.Finding) bool { return x.Check == "host-load" && x.Subject == "dense1" }) {
+		t.Errorf("600 GB beside 500 GB: %v", wrong)
+	}
+	if d := placement.Drift(plan, f, nil); len(d) > 0 {
+		t.Errorf("growth is no drift: %v", d)
+	}
+	if _, err := placement.Solve(f, g); !errors.Is(err, farm.ErrRefused) {
+		t.Errorf("600 GB beside 500 GB: %v", err)
+	}
+	f.Hosts = append(f.Hosts, farm.Host{Name: "dense3", Type: "dense", Address: "10.0.0.13", Dir: "hosts/dense3"})
+	plan, err = placement.Solve(f, g)
+	if wrong := check.Plan(f, plan); err != nil || len(wrong) > 0 {
+		t.Errorf("%v: %v", err, wrong)
+	}
+	if d := placement.Drift(plan, f, nil); len(d) > 0 {
+		t.Errorf("drift right after planning: %v", d)
+	}
+	alone.Shards[0].Growth = 20e9 // more than the host has
+	if plan, err = placement.Solve(f, g); err != nil || len(check.Plan(f, plan)) > 0 {
+		t.Errorf("it outgrows its host: %v: %v", err, check.Plan(f, plan))
 	}
 }

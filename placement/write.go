@@ -13,7 +13,7 @@ func (p *problem) write(l *layout, proof proof) (Plan, error) {
 		HostsBefore: len(p.farm.HostsInUse()), HostsUsed: l.inUse(),
 		LowerBound: proof.hosts.value, BoundMethod: proof.hosts.method, Certificates: proof.certificates,
 		Assignments: []Assignment{}, Hosts: []HostUse{}, Moves: []Move{},
-		Basis: basisOf(p.farm),
+		Basis: basisOf(planned(p.whole, p.goals)),
 	}
 	if proof.hosts.value > 0 {
 		plan.Gap = float64(plan.HostsUsed-proof.hosts.value) / float64(proof.hosts.value)

@@ -19,23 +19,35 @@ const slack = 1e-6
 // no address, datadir or server_id is used twice, the plan's own figures are
 // true, and its certificates prove its bounds.
 func Plan(f *farm.Farm, p placement.Plan) []farm.Finding {
-	return newJudge(planned(f, p), p).by(append(append([]rule{}, standing...), accounting...))
+	return newJudge(f, p).by(append(append([]rule{}, standing...), accounting...))
 }
 
 // Standing is Plan for a farm whose shards have been measured again since the
 // plan was made: whether it may still be carried out. What it says of itself
 // (figures, bytes, proofs) is of that time, and not looked at.
 func Standing(f *farm.Farm, p placement.Plan) []farm.Finding {
-	return newJudge(planned(f, p), p).by(standing)
+	return newJudge(f, p).by(standing)
 }
 
-// planned is the farm that a plan says something about: one of single shards
-// leaves single instances, and sets with further replicas, where they are.
-func planned(f *farm.Farm, p placement.Plan) *farm.Farm {
-	if p.Goals.Unit == placement.UnitShard {
-		return f.TwosOnly()
+// planned is the farm that a plan says something about, today and at the end of
+// the runway: one of single shards leaves single instances, and sets with
+// further replicas, where they are, and they grow there.
+func planned(f *farm.Farm, p placement.Plan) (today, end *farm.Farm) {
+	if p.Goals.Unit != placement.UnitShard {
+		return f, f
 	}
-	return f
+	grown := func(s farm.Shard) farm.Resources {
+		out := farm.Resources{}
+		out.Add(s.Needs)
+		out.Add(farm.Resources{farm.Disk: max(0, s.Growth*p.Goals.RunwayDays)})
+		for n := range out {
+			if p.Goals.Growth != 0 {
+				out[n] *= p.Goals.Growth
+			}
+		}
+		return out
+	}
+	return f.TwosOnly(), f.TwosOnlyWhen(grown)
 }
 
 type rule func(*judge)
@@ -81,7 +93,9 @@ type shardKey struct {
 }
 
 type judge struct {
-	farm      *farm.Farm
+	farm      *farm.Farm // at the end of the runway
+	today     *farm.Farm
+	whole     *farm.Farm // with what is left where it is
 	plan      placement.Plan
 	hosts     map[farm.HostName]farm.Host // of the farm, and those to be bought
 	bought    map[farm.HostName]bool
@@ -98,9 +112,10 @@ type judge struct {
 	findings  []farm.Finding
 }
 
-func newJudge(f *farm.Farm, p placement.Plan) *judge {
+func newJudge(whole *farm.Farm, p placement.Plan) *judge {
+	today, f := planned(whole, p)
 	j := &judge{
-		farm: f, plan: p, hosts: map[farm.HostName]farm.Host{}, bought: map[farm.HostName]bool{}, types: map[farm.HostTypeName]farm.HostType{},
+		farm: f, today: today, whole: whole, plan: p, hosts: map[farm.HostName]farm.Host{}, bought: map[farm.HostName]bool{}, types: map[farm.HostTypeName]farm.HostType{},
 		pairs: map[farm.PairName]*farm.Pair{}, shardOf: map[farm.ShardName]farm.PairName{}, shards: map[farm.ShardName]*farm.Shard{},
 		frozen: map[farm.PairName]bool{}, profiles: map[farm.ProfileName]farm.Profile{}, resources: map[farm.ResourceName]int{}, hours: 1,
 		byShard: p.Goals.Unit == placement.UnitShard,
@@ -170,7 +185,7 @@ func (j *judge) say(rule, subject, format string, args ...any) {
 
 // sane: nothing follows from a farm that makes no sense.
 func (j *judge) sane() {
-	for _, p := range j.farm.Check() {
+	for _, p := range j.whole.Check() {
 		j.say("farm", "farm", "%s", p)
 	}
 	for n, v := range j.plan.Goals.Headroom {

@@ -147,7 +147,7 @@ func (j *judge) copied() {
 // basis: the farm as the plan remembers it is this farm. Moves are refused
 // when it has changed since, so what is forgotten there is never noticed.
 func (j *judge) basis() {
-	b, f := j.plan.Basis, j.farm
+	b, f := j.plan.Basis, j.today
 	same := b.NextServerID == f.NextServerID && len(b.HostTypes) == len(f.HostTypes) && len(b.Hosts) == len(f.Hosts) && len(b.Pairs) == len(f.Pairs)
 	for i := 0; same && i < len(f.HostTypes); i++ {
 		x, y := b.HostTypes[i], f.HostTypes[i]

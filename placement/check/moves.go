@@ -175,8 +175,8 @@ func (j *judge) placesUnique() {
 		}
 		return fmt.Sprintf("%s:%d", address, port)
 	}
-	for i := range j.farm.Pairs {
-		pair := &j.farm.Pairs[i]
+	for i := range j.whole.Pairs {
+		pair := &j.whole.Pairs[i]
 		for _, side := range sidesOf(pair) {
 			s := pair.Sides[side]
 			claim(listens, "port-unique", listen(s.Host, s.Port), pair.Instance(side))

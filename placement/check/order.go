@@ -155,12 +155,13 @@ func (w *way) brings(m placement.Move) map[farm.ResourceName]bool {
 func (w *way) fits(m placement.Move) {
 	h := w.hosts[m.To.Host]
 	t := w.types[h.Type]
+	today, _ := w.today.Host(h.Name) // none of one that is to be bought: nothing is reserved there
 	brings := w.brings(m)
 	for n, c := range t.Capacity {
 		if !brings[n] {
 			continue // it overloads what it uses, and nothing else
 		}
-		if peak := w.peak(w.on[m.To.Host], n); peak > max(0, c-h.Reserved[n])+c*slack {
+		if peak := w.peak(w.on[m.To.Host], n); peak > max(0, c-today.Reserved[n])+c*slack {
 			w.say("way-load", string(m.To.Host), "in wave %d it would hold %s of %s %s", m.Wave, amount(n, peak), amount(n, c), n)
 		}
 	}

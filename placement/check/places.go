@@ -45,13 +45,17 @@ func (j *judge) everyShardOnce() {
 	pairOf := map[farm.ShardName]farm.PairName{}
 	at := map[farm.InstanceName]placement.Assignment{}
 	held := map[farm.InstanceName]int{}
+	names := map[farm.PairName]bool{}
+	for _, p := range j.whole.Pairs {
+		names[p.Name] = true
+	}
 	for _, a := range j.plan.Assignments {
 		if _, known := j.shards[a.Shard]; !known || a.Side != farm.A && a.Side != farm.B {
 			j.say("assignment-known", string(a.Shard), "the farm has no side %s of such a shard", a.Side)
 			continue
 		}
 		home, frozen := j.shardOf[a.Shard], j.isFrozen(j.shardOf[a.Shard])
-		switch _, old := j.pairs[a.Pair]; {
+		switch old := names[a.Pair]; {
 		case frozen && a.Pair != home:
 			j.say("frozen", string(a.Shard), "it is frozen in pair %s and assigned to %s", home, a.Pair)
 		case old && !frozen:
