@@ -16,12 +16,13 @@ import (
 // old content or the new, never a part, and after it returned the new content
 // survives a power cut. A failure leaves the old file as it was.
 func WriteFileAtomic(path string, data []byte, perm os.FileMode) error {
-	return replace(path, data, func(f *os.File) error { return f.Chmod(perm) })
+	return replace(path, data, func(f *os.File) error { return f.Chmod(perm) }, nil)
 }
 
 // rewrite is WriteFileAtomic for a file that people share: it keeps its owner,
-// group, mode and extended attributes, such as access lists.
-func rewrite(path string, data []byte) error {
+// group, mode and extended attributes, such as access lists. The file is not
+// replaced where last fails, which is called just before; it may be nil.
+func rewrite(path string, data []byte, last func() error) error {
 	was, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return WriteFileAtomic(path, data, 0o644)
@@ -30,15 +31,16 @@ func rewrite(path string, data []byte) error {
 		return err
 	}
 	defer was.Close()
-	err = replace(path, data, func(f *os.File) error { return safefile.Alike(was, f) })
+	err = replace(path, data, func(f *os.File) error { return safefile.Alike(was, f) }, last)
 	if errors.Is(err, safefile.ErrOwner) {
 		return &farm.Error{Op: "replace", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "run the command as root or as a member of that group, or give the file a group of yours: chgrp"}
 	}
 	return err
 }
 
-// replace is given what sets the attributes of the new file.
-func replace(path string, data []byte, attributes func(*os.File) error) (err error) {
+// replace is given what sets the attributes of the new file, and what may refuse
+// at the last moment.
+func replace(path string, data []byte, attributes func(*os.File) error, last func() error) (err error) {
 	// Renaming over a symbolic link would replace the link.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -64,6 +66,11 @@ func replace(path string, data []byte, attributes func(*os.File) error) (err err
 	}
 	if err := tmp.Close(); err != nil {
 		return err
+	}
+	if last != nil {
+		if err := last(); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(tmp.Name(), path); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +19,9 @@ import (
 // access lists of the file, and a link to it. The file is locked against
 // other edits meanwhile, and replaced only by one that reads back as the farm
 // that was asked for. On any error, change's own included, nothing is written.
+//
+// People do not know of the lock. Where the file was saved meanwhile, change is
+// called again, with what it holds now: it begins anew each time.
 func (w *Workspace) EditFarm(change func(*Edit) error) error {
 	if err := w.editFarm(change); err != nil {
 		return &farm.Error{Op: "edit", Subject: farmFile, Err: err}
@@ -31,6 +35,20 @@ func (w *Workspace) editFarm(change func(*Edit) error) error {
 		return err
 	}
 	defer release()
+	for range mostTries {
+		if err = w.tryEdit(change); !errors.Is(err, errChanged) {
+			return err
+		}
+	}
+	return &farm.Error{Op: "write", Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "repeat the command when nobody else writes the file"}
+}
+
+// mostTries is more than a person saves while a file is written.
+const mostTries = 5
+
+var errChanged = errors.New("farm.yaml was changed meanwhile")
+
+func (w *Workspace) tryEdit(change func(*Edit) error) error {
 	path := w.Path(farmFile)
 	src, err := read(path)
 	if err != nil {
@@ -50,7 +68,13 @@ func (w *Workspace) editFarm(change func(*Edit) error) error {
 	if err := readsBackAs(farmFile, out, e.farm); err != nil {
 		return err
 	}
-	if err := rewrite(path, out); err != nil {
+	err = rewrite(path, out, func() error {
+		if now, err := read(path); err != nil || !bytes.Equal(now, src) {
+			return errChanged // the next try says what is wrong with it
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	return w.keep(out)
@@ -77,6 +101,10 @@ func newEdit(src []byte) (*Edit, error) {
 	}
 	return &Edit{src: src, root: r.root, farm: f, custom: r.custom, changes: map[*yaml.Node][]entry{}}, nil
 }
+
+// Farm is farm.yaml as it was read for this edit, with what was asked for so
+// far. It is not to be changed.
+func (e *Edit) Farm() *farm.Farm { return e.farm }
 
 // SetSide says where a side lives from now on.
 func (e *Edit) SetSide(pair farm.PairName, side farm.SideName, s farm.Side) {

@@ -189,3 +189,38 @@ func TestRefusedEditsChangeNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestEditOverwritesWhatAPersonSaves: an editor knows nothing of the lock. What
+// it saves while an edit is made stays, and the edit comes on top.
+func TestEditOverwritesWhatAPersonSaves(t *testing.T) {
+	w := openWith(t, editedFarm)
+	saved, calls := strings.Replace(editedFarm, "disk: 0.1TB", "disk: 0.3TB", 1), 0
+	err := w.EditFarm(func(e *workspace.Edit) error {
+		if calls++; calls == 1 {
+			must(t, os.WriteFile(w.Path("farm.yaml"), []byte(saved), 0o640))
+		}
+		e.SetNextServerID(e.Farm().NextServerID + 1)
+		return nil
+	})
+	want := strings.Replace(saved, "next_server_id: 1025", "next_server_id: 1026", 1)
+	if got := farmText(t, w); err != nil || got != want || calls != 2 {
+		t.Errorf("called %d times, %v; got:\n%s\nwant:\n%s", calls, err, got, want)
+	}
+
+	err = w.EditFarm(func(e *workspace.Edit) error {
+		calls++
+		saved += "# again\n"
+		must(t, os.WriteFile(w.Path("farm.yaml"), []byte(saved), 0o640))
+		e.SetNextServerID(2000)
+		return nil
+	})
+	if !errors.Is(err, farm.ErrInput) || !strings.Contains(err.Error(), "farm.yaml was changed meanwhile") || farm.Hint(err) == "" || calls > 20 {
+		t.Errorf("called %d times, %v", calls, err)
+	}
+	if got := farmText(t, w); got != saved {
+		t.Errorf("got:\n%s\nwant:\n%s", got, saved)
+	}
+	if rest, err := filepath.Glob(w.Path(".farm.yaml.*")); err != nil || len(rest) > 0 {
+		t.Errorf("left behind: %v %v", rest, err)
+	}
+}

@@ -21,7 +21,7 @@ func WriteFarm(path string, f *farm.Farm) error {
 	if err := readsBackAs(filepath.Base(path), text, f); err != nil {
 		return &farm.Error{Op: "write", Subject: path, Err: err}
 	}
-	if err := rewrite(path, text); err != nil {
+	if err := rewrite(path, text, nil); err != nil {
 		return &farm.Error{Op: "write", Subject: path, Err: err}
 	}
 	return nil

@@ -154,7 +154,8 @@ func (a *app) acceptInventory() (int, error) {
 	}
 	n := 0
 	err = d.EditFarm(func(e *workspace.Edit) error {
-		for _, p := range d.Farm.Pairs {
+		n = 0
+		for _, p := range e.Farm().Pairs {
 			for _, s := range p.Shards {
 				bytes, measured := sizes[s.Name]
 				if !measured || bytes == 0 { // a database without tables says nothing of what its shard needs
@@ -167,7 +168,7 @@ func (a *app) acceptInventory() (int, error) {
 				n++
 			}
 		}
-		if high := inv.HighestServerID(); high >= d.Farm.NextServerID {
+		if high := inv.HighestServerID(); high >= e.Farm().NextServerID {
 			e.SetNextServerID(high + 1)
 		}
 		return nil

@@ -53,18 +53,19 @@ func (a *app) acceptSources(ctx context.Context) (taken, error) {
 			out.Left = append(out.Left, it)
 			continue
 		}
-		f, err := d.Workspace.Farm() // as the change before has left it
+		why := ""
+		err := d.EditFarm(func(e *workspace.Edit) error { // as the change before has left it
+			var set func(*workspace.Edit)
+			if set, why = setter(e.Farm(), it); set != nil {
+				set(e)
+			}
+			return nil
+		})
 		if err != nil {
-			return out, err
+			why = err.Error()
 		}
-		set, why := setter(f, it)
-		if set == nil {
+		if why != "" {
 			it.Why = why
-			out.Left = append(out.Left, it)
-			continue
-		}
-		if err := d.EditFarm(func(e *workspace.Edit) error { set(e); return nil }); err != nil {
-			it.Why = err.Error()
 			out.Left = append(out.Left, it)
 			continue
 		}

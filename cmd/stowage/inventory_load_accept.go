@@ -47,14 +47,15 @@ func (a *app) acceptLoad() (acceptedLoad, error) {
 	if err != nil {
 		return out, err
 	}
-	known := map[farm.ShardName]farm.Shard{}
-	for _, p := range d.Farm.Pairs {
-		for _, s := range p.Shards {
-			known[s.Name] = s
-		}
-	}
 	out.Taken = r.Began.UTC().Format("2006-01-02 15:04:05 UTC")
 	err = d.EditFarm(func(e *workspace.Edit) error {
+		out.Shards, out.Figures, out.Left = 0, 0, []leftFigure{}
+		known := map[farm.ShardName]farm.Shard{}
+		for _, p := range e.Farm().Pairs {
+			for _, s := range p.Shards {
+				known[s.Name] = s
+			}
+		}
 		for _, s := range r.Shards {
 			was, ok := known[s.Shard]
 			if !ok {
