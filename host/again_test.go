@@ -55,7 +55,7 @@ func TestServerIsStartedAgainAsItsOwnerDoes(t *testing.T) {
 				must(t, err)
 				uid, _ := strconv.Atoi(u.Uid)
 				gid, _ := strconv.Atoi(u.Gid)
-				own.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+				own.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), Groups: []uint32{4711}}
 			} else if os.Geteuid() == 0 {
 				own.Args = append(own.Args, "--user=mysql")
 			}
@@ -79,7 +79,20 @@ func TestServerIsStartedAgainAsItsOwnerDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			was := settings()
+			groups := func() string {
+				t.Helper()
+				pid, err := l.Running(t.Context(), i)
+				must(t, err)
+				raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+				must(t, err)
+				_, rest, _ := strings.Cut(string(raw), "\nGroups:")
+				line, _, _ := strings.Cut(rest, "\n")
+				return strings.TrimSpace(line)
+			}
+			was, had := settings(), groups()
+			if os.Geteuid() == 0 && !strings.HasSuffix(x.argv[0], "_safe") && had != "4711" {
+				t.Errorf("it is in the groups %q", had)
+			}
 			must(t, l.NoteStart(t.Context(), i))
 			must(t, l.NoteStart(t.Context(), i))
 			must(t, l.Stop(t.Context(), i, patience))
@@ -88,6 +101,9 @@ func TestServerIsStartedAgainAsItsOwnerDoes(t *testing.T) {
 			must(t, l.StartAgain(t.Context(), i, patience))
 			if is := settings(); is != was || !strings.HasPrefix(is, "77 ") {
 				t.Errorf("started again it has %q, had %q", is, was)
+			}
+			if is := groups(); is != had {
+				t.Errorf("started again it is in the groups %q, was in %q", is, had)
 			}
 			must(t, l.Stop(t.Context(), i, patience))
 			if left, _ := filepath.Glob("/proc/[0-9]*/cmdline"); slices.ContainsFunc(left, func(p string) bool {
@@ -107,5 +123,29 @@ func TestServerIsStartedAgainAsItsOwnerDoes(t *testing.T) {
 				t.Errorf("%v", files)
 			}
 		})
+	}
+}
+
+// The servers' account has been given groups for what its server needs: a key of
+// ssl-cert, huge pages.
+func TestServersRunWithoutTheGroupsOfTheirAccount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT TESTED: not root, so there is no account to change to")
+	}
+	p, err := host.FindPrograms()
+	if err != nil {
+		t.Skipf("NOT TESTED: %v", err)
+	}
+	out, err := exec.Command("id", "-G", host.ServerUser).Output()
+	must(t, err)
+	var got []string
+	for _, g := range p.Account.Groups {
+		got = append(got, strconv.FormatUint(uint64(g), 10))
+	}
+	want := strings.Fields(string(out))
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("servers get the groups %q; id(1) says %q", got, want)
 	}
 }

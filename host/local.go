@@ -118,7 +118,26 @@ func credentialOf(name string) (*syscall.Credential, error) {
 	}
 	uid, _ := strconv.ParseUint(u.Uid, 10, 32)
 	gid, _ := strconv.ParseUint(u.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), Groups: groupsOf(u)}, nil
+}
+
+// groupsOf are all groups of an account, as its login has them: its server may
+// need one to read a key (ssl-cert) or for huge pages. Go gives a process none
+// that is not named. Where they cannot be read it has none.
+func groupsOf(u *user.User) []uint32 {
+	ids, _ := u.GroupIds()
+	return numbers(ids)
+}
+
+// numbers are those of words that are some.
+func numbers(words []string) []uint32 {
+	out := []uint32{}
+	for _, w := range words {
+		if n, err := strconv.ParseUint(w, 10, 32); err == nil {
+			out = append(out, uint32(n))
+		}
+	}
+	return out
 }
 
 // Own gives what was opened to the account that servers run under. It is never

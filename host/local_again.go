@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,6 +34,7 @@ type asStarted struct {
 	Dir     string   `json:"dir,omitempty"`
 	UID     uint32   `json:"uid,omitempty"`
 	GID     uint32   `json:"gid,omitempty"`
+	Groups  []uint32 `json:"groups"`           // besides GID; null in notes of before they were noted
 	Output  string   `json:"output,omitempty"` // the file that its standard error goes to
 }
 
@@ -89,7 +91,7 @@ func (l *Local) startedAs(ctx context.Context, pid int) (asStarted, error) {
 	if err := unix.Stat(dir, &st); err != nil || len(out.Argv) == 0 {
 		return out, errors.Join(err, fmt.Errorf("process %d has ended", starter))
 	}
-	out.UID, out.GID = st.Uid, st.Gid
+	out.UID, out.GID, out.Groups = st.Uid, st.Gid, groupsOfProcess(starter)
 	if program, err := os.Readlink(dir + "/exe"); err == nil { // it may have been found in a PATH, and another may be there since
 		out.Argv[0] = strings.TrimSuffix(program, " (deleted)")
 	}
@@ -109,6 +111,24 @@ func (l *Local) startedAs(ctx context.Context, pid int) (asStarted, error) {
 		}
 	}
 	return out, nil
+}
+
+func (a asStarted) credential() *syscall.Credential {
+	groups := a.Groups
+	if groups == nil {
+		if u, err := user.LookupId(strconv.FormatUint(uint64(a.UID), 10)); err == nil {
+			groups = groupsOf(u)
+		}
+	}
+	return &syscall.Credential{Uid: a.UID, Gid: a.GID, Groups: groups}
+}
+
+// groupsOfProcess are the supplementary groups that a process has.
+func groupsOfProcess(pid int) []uint32 {
+	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(raw), "\nGroups:")
+	line, _, _ := strings.Cut(rest, "\n")
+	return numbers(strings.Fields(line))
 }
 
 // safeAround is the mysqld_safe that started a server and waits for its end, 0 where there is none. It ends after a server that was told to end, and starts one again that died.
@@ -207,7 +227,7 @@ func (l *Local) StartAgain(ctx context.Context, i Instance, budget time.Duration
 	cmd.Env, cmd.Dir = how.Env, how.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if os.Geteuid() == 0 && (how.UID != 0 || how.GID != 0) {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: how.UID, Gid: how.GID}
+		cmd.SysProcAttr.Credential = how.credential()
 	}
 	if how.Output != "" {
 		out, err := safefile.OpenFile(how.Output, os.O_WRONLY|os.O_APPEND, 0)

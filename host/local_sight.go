@@ -117,10 +117,14 @@ func mayRead(account *syscall.Credential, name string) bool {
 }
 
 // become gives this thread, and no other of the process, the rights of an account
-// on files, without further groups.
+// on files.
 func become(account *syscall.Credential) error {
-	if _, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); e != 0 {
-		return e
+	groups := make([]int, len(account.Groups))
+	for i, g := range account.Groups {
+		groups[i] = int(g)
+	}
+	if err := unix.Setgroups(groups); err != nil { // of this thread, unlike syscall.Setgroups
+		return err
 	}
 	if _, _, e := unix.RawSyscall(unix.SYS_SETRESGID, ^uintptr(0), uintptr(account.Gid), ^uintptr(0)); e != 0 {
 		return e

@@ -176,7 +176,7 @@ func (l *Local) process(ctx context.Context, pid int, needsSeries bool) (process
 	p.datadir, _ = os.Readlink(dir + "/cwd")
 	// Who asks for an account was root when it read them.
 	if asks := slices.ContainsFunc(a.Options, func(o optionfile.Line) bool { return o.Key == "user" }); os.Geteuid() == 0 && !asks && st.Uid != 0 {
-		p.account = &syscall.Credential{Uid: st.Uid, Gid: st.Gid}
+		p.account = &syscall.Credential{Uid: st.Uid, Gid: st.Gid, Groups: groupsOfProcess(pid)}
 	}
 	program, err := os.Readlink(dir + "/exe")
 	if err != nil || first > 0 {

@@ -17,7 +17,7 @@ func TestFileIsReadableByRootAlone(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOT TESTED: other accounts take root")
 	}
-	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	nobody := &syscall.Credential{Uid: 65534, Gid: 65534, Groups: []uint32{4711}}
 	top := t.TempDir()
 	open, closed := filepath.Join(top, "open"), filepath.Join(top, "closed")
 	for _, dir := range []string{filepath.Dir(top), top, open} {
@@ -41,6 +41,8 @@ func TestFileIsReadableByRootAlone(t *testing.T) {
 	put(filepath.Join(open, "a.cnf"), 0o644, 0, true)
 	put(filepath.Join(open, "b.cnf"), 0o600, 0, false)
 	put(filepath.Join(open, "c.cnf"), 0o640, 65534, true)
+	put(filepath.Join(open, "e.cnf"), 0o640, 4711, true)
+	put(filepath.Join(open, "f.cnf"), 0o640, 4712, false)
 	put(filepath.Join(closed, "d.cnf"), 0o644, 0, false)
 	var all sync.WaitGroup
 	for range 50 {

@@ -1,6 +1,31 @@
 package host
 
-import "testing"
+import (
+	"encoding/json"
+	"os/user"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// A note of before groups were noted gives a server those of its account; one
+// that says there are none gives it none.
+func TestNoteWithoutGroups(t *testing.T) {
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for note, want := range map[string][]uint32{`{}`: groupsOf(me), `{"groups":null}`: groupsOf(me), `{"groups":[]}`: {}, `{"groups":[7,8]}`: {7, 8}} {
+		uid, _ := strconv.ParseUint(me.Uid, 10, 32)
+		how := asStarted{UID: uint32(uid)}
+		if err := json.Unmarshal([]byte(note), &how); err != nil {
+			t.Fatal(err)
+		}
+		if got := how.credential().Groups; !slices.Equal(got, want) || len(groupsOf(me)) == 0 {
+			t.Errorf("%s: groups %v, want %v", note, got, want)
+		}
+	}
+}
 
 func TestServiceIn(t *testing.T) {
 	for _, c := range []struct{ what, cgroup, want string }{
