@@ -2,6 +2,7 @@ package digest
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -86,19 +87,27 @@ type serverHour struct {
 	at     int64
 }
 
-// LoadOverTime puts hours together. Rates are by the time that was looked at, so hours with longer windows do not count more.
-func LoadOverTime(hours []Hour, watches []Watch) OverTime {
-	o := OverTime{FormatVersion: FormatVersion, NotMeasured: []string{}, Classes: []ClassLoad{}, Shards: []ShardLoad{}, Findings: []farm.Finding{}}
-	looked := map[serverHour]float64{} // seconds
+// Spans are the hours that LoadOverTime looks at: the newest day, up to the end of the newest hour that was looked at, and the same day a week before.
+func Spans(watches []Watch) (out [2]struct{ From, Until time.Time }) {
 	for _, w := range watches {
-		if at := w.At.Add(time.Hour); at.After(o.Until) {
-			o.Until = at
+		if at := w.At.Add(time.Hour); at.After(out[0].Until) {
+			out[0].Until = at
 		}
 	}
-	if o.Until.IsZero() {
+	out[0].From = out[0].Until.Add(-24 * time.Hour)
+	out[1].From, out[1].Until = out[0].From.Add(-week), out[0].Until.Add(-week)
+	return out
+}
+
+// LoadOverTime puts hours together, each as it comes; those outside of Spans do not count. Rates are by the time that was looked at, so hours with longer windows do not count more.
+func LoadOverTime(hours iter.Seq[Hour], watches []Watch) OverTime {
+	o := OverTime{FormatVersion: FormatVersion, NotMeasured: []string{}, Classes: []ClassLoad{}, Shards: []ShardLoad{}, Findings: []farm.Finding{}}
+	looked := map[serverHour]float64{} // seconds
+	newest := Spans(watches)[0]
+	if newest.Until.IsZero() {
 		return o
 	}
-	o.From = o.Until.Add(-24 * time.Hour)
+	o.From, o.Until = newest.From, newest.Until
 	var unseen, calls int64
 	for _, w := range watches {
 		if w.Millis > 0 {
@@ -121,7 +130,7 @@ func LoadOverTime(hours []Hour, watches []Watch) OverTime {
 			}
 		}
 	}
-	for _, h := range hours {
+	for h := range hours {
 		if !h.At.Before(o.From) {
 			calls += h.Calls
 		}

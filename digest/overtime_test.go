@@ -51,7 +51,7 @@ func TestWhatGotHeavierIsFound(t *testing.T) {
 		hours, watches := twoWeeks(rand.New(rand.NewPCG(seed, 1)), map[string][2]float64{
 			"STEADY": {1, 1}, "LIGHTER": {0.5, 0.5}, "SLOWER": {2, 1}, "MORE": {2, 2}, "LITTLE": {1.1, 1.1},
 		})
-		o := LoadOverTime(hours, watches)
+		o := LoadOverTime(slices.Values(hours), watches)
 		var found []string
 		for _, f := range o.Findings {
 			found = append(found, f.Check+" "+f.Subject)
@@ -73,7 +73,7 @@ func TestWhatGotHeavierIsFound(t *testing.T) {
 // TestSharesAddUp: loads of classes and of shards are both the whole, whatever was looked at for how long.
 func TestSharesAddUp(t *testing.T) {
 	hours, watches := twoWeeks(rand.New(rand.NewPCG(9, 9)), map[string][2]float64{"A": {1, 1}, "B": {3, 1}})
-	o := LoadOverTime(hours, watches)
+	o := LoadOverTime(slices.Values(hours), watches)
 	classes, shards := 0.0, 0.0
 	for _, c := range o.Classes {
 		classes += c.Load
@@ -92,7 +92,7 @@ func TestHoursThatWereNotReadCountForNothing(t *testing.T) {
 	hours = slices.DeleteFunc(hours, func(h Hour) bool { return h.At.Before(monday.Add(week)) })
 	watches = slices.DeleteFunc(watches, func(w Watch) bool { return w.At.Before(monday.Add(week)) })
 	watches = append(watches, Watch{Server: "c", At: monday.Add(week), Failed: 1})
-	o := LoadOverTime(hours, watches)
+	o := LoadOverTime(slices.Values(hours), watches)
 	if c := o.Classes[0]; c.Change != nil || c.IsNew || len(o.Findings) != 0 {
 		t.Errorf("%+v", c)
 	}
@@ -102,7 +102,7 @@ func TestHoursThatWereNotReadCountForNothing(t *testing.T) {
 	for i := range 24 {
 		watches = append(watches, Watch{Server: "a", At: monday.Add(time.Duration(i) * time.Hour), Millis: 1000})
 	}
-	if o := LoadOverTime(hours, watches); !o.Classes[0].IsNew || len(o.Findings) != 1 || o.Findings[0].Check != "query-new" {
+	if o := LoadOverTime(slices.Values(hours), watches); !o.Classes[0].IsNew || len(o.Findings) != 1 || o.Findings[0].Check != "query-new" {
 		t.Errorf("%+v", o.Findings)
 	}
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,6 +87,30 @@ func TestWhatIsOldGoes(t *testing.T) {
 	must(t, s.PutDuty(duty("load", back, true), load(back, 1), keep))
 	if h, d := count(false), count(true); h < 5 || d < 8 {
 		t.Errorf("after the clock jumped: %d hours and %d days", h, d)
+	}
+}
+
+// TestHoursOfASpan: the hour in which it ends is not in it, and rows are those that Loads has.
+func TestHoursOfASpan(t *testing.T) {
+	s := open(t, newPath(t))
+	for hour := range 5 {
+		at := noon.Add(time.Duration(hour) * time.Hour)
+		must(t, s.PutDuty(duty("load", at, true), load(at, int64(hour)), keepAll))
+	}
+	all, seen, err := s.Loads(noon, false)
+	must(t, err)
+	var got []store.Load
+	must(t, s.EachHour(noon.Add(time.Hour), noon.Add(3*time.Hour), func(l store.Load) { got = append(got, l) }))
+	want := slices.DeleteFunc(all, func(l store.Load) bool {
+		return l.At.Before(noon.Add(time.Hour)) || !l.At.Before(noon.Add(3*time.Hour))
+	})
+	if len(got) == 0 || !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	hours, err := s.SeenHours(noon)
+	must(t, err)
+	if !slices.Equal(hours, seen) {
+		t.Errorf("seen %+v, want %+v", hours, seen)
 	}
 }
 

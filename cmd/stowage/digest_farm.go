@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -78,17 +79,20 @@ func (a *app) loadOverTime() (digest.OverTime, error) {
 }
 
 func overTime(s *store.Store, newest time.Time) (digest.OverTime, error) {
-	loads, seen, err := s.Loads(newest.Add(-(8*24+2)*time.Hour), false)
+	seen, err := s.SeenHours(newest.Add(-(8*24 + 2) * time.Hour))
 	if err != nil {
 		return digest.OverTime{}, err
-	}
-	hours := make([]digest.Hour, len(loads))
-	for i, l := range loads {
-		hours[i] = digest.Hour{Server: l.Server, Shard: l.Shard, Checksum: l.Checksum, Fingerprint: l.Fingerprint, At: l.At, Calls: l.Calls, Micros: l.Micros, Rows: l.Rows}
 	}
 	watches := make([]digest.Watch, len(seen))
 	for i, x := range seen {
 		watches[i] = digest.Watch{Server: x.Server, At: x.At, Millis: x.Millis, Unseen: x.Unseen, Failed: x.Failed}
 	}
-	return digest.LoadOverTime(hours, watches), nil
+	o := digest.LoadOverTime(func(yield func(digest.Hour) bool) {
+		for _, span := range digest.Spans(watches) {
+			err = errors.Join(err, s.EachHour(span.From, span.Until, func(l store.Load) {
+				yield(digest.Hour{Server: l.Server, Shard: l.Shard, Checksum: l.Checksum, Fingerprint: l.Fingerprint, At: l.At, Calls: l.Calls, Micros: l.Micros, Rows: l.Rows})
+			}))
+		}
+	}, watches)
+	return o, err
 }
