@@ -64,7 +64,7 @@ type Window struct {
 
 type summaryKey struct{ db, id string }
 
-// mark is what the next reading is held against. The statements, most of a reading's bytes, are not kept.
+// mark is what the next reading is compared with. The statements, most of a reading's bytes, are not kept.
 type mark struct {
 	Counters
 	first time.Time
