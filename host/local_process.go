@@ -318,7 +318,7 @@ func (l *Local) signal(ctx context.Context, i Instance, sig syscall.Signal, budg
 	deadline := time.Now().Add(budget)
 	// A server that is starting is better left alone until it is up; see answers.
 	ripe := time.Now().Add(min(budget/2, 30*time.Second))
-	safe := 0
+	safe, asked := 0, false
 	for sent := false; ; {
 		pid, err := l.Running(ctx, i)
 		if err != nil {
@@ -337,6 +337,10 @@ func (l *Local) signal(ctx context.Context, i Instance, sig syscall.Signal, budg
 			_ = syscall.Kill(safe, sig)
 		}
 		if !sent && (sig == syscall.SIGKILL || answers(i) || time.Now().After(ripe)) {
+			if sig == syscall.SIGTERM && !asked {
+				asked, sent = true, l.stopOthersUnit(ctx, pid, time.Until(deadline))
+				continue // it may have taken a while: look again who runs
+			}
 			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return &farm.Error{Op: "stop instance", Subject: string(i.Name), Err: err}
 			}

@@ -58,18 +58,30 @@ func (l *Local) startUnit(ctx context.Context, i Instance, budget time.Duration)
 }
 
 // stopUnit tells systemd first, or it would start the server again, now or with
-// the machine. A server that has another unit to itself is stopped through that
-// one, which stays enabled: it is somebody else's.
+// the machine.
 func (l *Local) stopUnit(ctx context.Context, i Instance, budget time.Duration) error {
-	err := l.unit(ctx, budget, "disable", "--now", unitOf(i))
-	pid, running := l.Running(ctx, i)
-	if err != nil || running != nil || pid == 0 {
-		return err
+	return l.unit(ctx, budget, "disable", "--now", unitOf(i))
+}
+
+// stopOthersUnit stops a server through the unit that is there for it alone, and
+// reports whether it did: systemd would start it again, at once (Restart=always)
+// or after a SIGKILL (Restart=on-abort). The unit stays enabled: it is somebody
+// else's. Units that require it are left alone, as by a signal; systemctl start
+// would not start them again.
+func (l *Local) stopOthersUnit(ctx context.Context, pid int, budget time.Duration) bool {
+	program, err := l.systemd()
+	if err != nil || os.Geteuid() != 0 {
+		return false
 	}
-	if other := l.mainUnit(ctx, l.systemctl, pid); other != "" && !sharesUnit(pid, other) {
-		return l.unit(ctx, budget, "stop", other)
+	unit := l.mainUnit(ctx, program, pid)
+	if unit == "" || sharesUnit(pid, unit) {
+		return false
 	}
-	return nil
+	if err := l.askSystemd(ctx, program, budget, "stop", "--job-mode=ignore-dependencies", unit); err != nil {
+		l.log.Warn("systemd does not stop the unit; telling the server itself", "unit", unit, "error", err)
+		return false
+	}
+	return true
 }
 
 // mainUnit is the unit that is there for a server, or "". A server that was

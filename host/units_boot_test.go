@@ -35,6 +35,9 @@ func stopOne(spec string) {
 	if err == nil && units {
 		err = l.UseUnits()
 	}
+	for pid, end := 0, time.Now().Add(patience); err == nil && pid == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		pid, err = l.Running(context.Background(), unitInstance(dir, name)) // its shell may not have come so far
+	}
 	if err == nil {
 		err = l.Stop(context.Background(), unitInstance(dir, name), 4*time.Second)
 	}
@@ -75,9 +78,13 @@ func TestStopOneOfAUnit(t *testing.T) {
 	}{
 		{"mysqld_multi", fmt.Sprintf("Type=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c '(%s) & (%s) &'\n", server("one"), server("two")), true, "two runs", "active"},
 		{"cron", fmt.Sprintf("ExecStart=/bin/sh -c '(%s) & sleep 3600'\n", server("one")), true, "", "active"},
+		{"mysqld_multi", fmt.Sprintf("Type=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c '(%s) & (%s) &'\n", server("one"), server("two")), false, "two runs", "active"},
+		{"its own, hung", fmt.Sprintf("ExecStart=/bin/sh -c 'trap \"\" TERM; %s'\nRestart=always\nRestartSec=0\nSendSIGKILL=no\n", server("one")), false, "", "failed"},
+		{"its own", fmt.Sprintf("ExecStart=/bin/sh -c '%s'\nRestart=always\nRestartSec=0\n", server("one")), false, "", "inactive"},
 		{"its own", fmt.Sprintf("ExecStart=/bin/sh -c '%s'\nRestart=always\nRestartSec=0\n", server("one")), true, "", "inactive"},
 	} {
 		must(t, b.Write("/etc/systemd/system/theirs.service", []byte("[Service]\n"+c.service), 0o644))
+		must(t, b.Write("/etc/systemd/system/exporter.service", []byte("[Unit]\nRequires=theirs.service\nAfter=theirs.service\n[Service]\nExecStart=/bin/sleep 3600\n"), 0o644))
 		run := func(args ...string) {
 			t.Helper()
 			if _, err := b.Run("systemctl", args...); err != nil {
@@ -85,13 +92,14 @@ func TestStopOneOfAUnit(t *testing.T) {
 			}
 		}
 		run("daemon-reload")
-		run("start", "theirs")
+		run("start", "exporter")
 		said, err := b.Run("/usr/bin/env", fmt.Sprintf("%s=%s one %t", stopper, dir, c.units), self)
 		active, _ := b.Run("systemctl", "is-active", "theirs")
 		if err != nil || said != c.left || active != c.active {
 			t.Errorf("%s, units %t: %q (%v) and the unit is %s; want %q and %s", c.name, c.units, said, err, active, c.left, c.active)
 		}
-		run("stop", "theirs")
+		run("is-active", "exporter")
+		_, _ = b.Run("systemctl", "stop", "exporter", "theirs") // one that failed has ended
 	}
 }
 
