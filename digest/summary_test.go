@@ -241,12 +241,13 @@ func TestWindowHoldsNoStatements(t *testing.T) {
 	}
 	before := weigh()
 	var w Window
-	reading := make([]Summary, 1000)
-	for i := range reading {
-		reading[i] = Summary{DB: "d", ID: strconv.Itoa(i), Text: strings.Repeat("x", 20_000), Counters: Counters{Count: 1}}
-	}
-	w.Next(reading)
-	reading = nil
+	func() {
+		reading := make([]Summary, 1000)
+		for i := range reading {
+			reading[i] = Summary{DB: "d", ID: strconv.Itoa(i), Text: strings.Repeat("x", 20_000), Counters: Counters{Count: 1}}
+		}
+		w.Next(reading)
+	}()
 	if held := int64(weigh() - before); held > 2<<20 {
 		t.Errorf("%d bytes are held of 20 MB of statements", held)
 	}

@@ -126,8 +126,10 @@ func setHost(f *farm.Farm, c change) (func(*workspace.Edit), string) {
 	case c.Attribute == "type":
 		h.Type = farm.HostTypeName(c.Value)
 	case isLabel:
-		h.Labels = maps.Clone(h.Labels)
-		h.Labels[label] = c.Value
+		labels := map[string]string{}
+		maps.Copy(labels, h.Labels)
+		labels[label] = c.Value
+		h.Labels = labels
 	default:
 		return nil, c.Attribute + " is that of its host type: " + string(h.Type)
 	}
