@@ -33,6 +33,11 @@ type Question struct {
 // ends, so does the query on the server. tell, if not nil, hears about once a second how many rows there are.
 func Take(ctx context.Context, server *mysql.Server, q Question, name string, out io.Writer, tell func(rows int64)) (s Summary, err error) {
 	began := time.Now()
+	defer func() { // the connection of a query that was ended is lost, which may be noticed first
+		if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+			err = errors.Join(ctx.Err(), err)
+		}
+	}()
 	view, err := rows.Snapshot(ctx, server)
 	if err != nil {
 		return s, err
