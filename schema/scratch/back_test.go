@@ -92,7 +92,6 @@ func TestChangesGoBackOnMySQL(t *testing.T) {
 		{plain, "DROP COLUMN g, DROP KEY v, DROP KEY f"},
 		{simple, "COMPRESSION='zlib'"},
 		{simple + " COMPRESSION='zlib'", "COMPRESSION=''"},
-		{simple, "ENCRYPTION='N'"},
 		{simple + " PARTITION BY HASH (id) PARTITIONS 2", "REMOVE PARTITIONING"},
 		{simple + " PARTITION BY HASH (id) PARTITIONS 2", "ADD PARTITION PARTITIONS 2"},
 		{simple + " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10))", "ADD PARTITION (PARTITION p1 VALUES LESS THAN (20))"},
