@@ -397,7 +397,10 @@ func TestComparisonOfAChild(t *testing.T) {
 			}
 			return os.Rename(file+".new", file)
 		},
-		Tell: func(c Compared) { fmt.Printf("chunk %s\n", c.Table) },
+		Tell: func(c Compared) {
+			fmt.Printf("chunk %s\n", c.Table)
+			_, _ = os.Stdin.Read(make([]byte, 1)) // until the parent has heard it: it kills behind a chunk, also on a busy machine
+		},
 	}.Compare(t.Context(), snap, nil)
 	must(t, err)
 	fmt.Printf("verdict %d %d %d\n", len(v.Mismatches), v.Rows, v.Fresh)
@@ -419,6 +422,8 @@ func TestComparisonIsKilled(t *testing.T) {
 		cmd.Env = append(os.Environ(), fmt.Sprintf("STOWAGE_COMPARE=%s %s %s", ai.Address, bi.Address, file))
 		out, err := cmd.StdoutPipe()
 		must(t, err)
+		heard, err := cmd.StdinPipe()
+		must(t, err)
 		must(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
@@ -432,6 +437,7 @@ func TestComparisonIsKilled(t *testing.T) {
 				must(t, cmd.Process.Kill())
 				break
 			}
+			_, _ = heard.Write([]byte{'\n'}) // it may have ended
 		}
 		_ = cmd.Wait() // killed, or the verdict is missing
 		return chunks, verdict
