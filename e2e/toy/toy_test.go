@@ -153,12 +153,16 @@ func TestResumedRunStillAsks(t *testing.T) {
 		return func() (string, error) { err := <-ended; return out.String(), err }
 	}
 	// The command that status prints is run as it stands.
-	approves := func(part string) {
+	waits := func(part string) {
 		t.Helper()
 		farmtest.Await(t, part+" waits for a person", func() bool {
 			w := f.Status().Waiting
 			return len(w) == 1 && w[0].Part == part && w[0].Step == "close"
 		})
+	}
+	approves := func(part string) {
+		t.Helper()
+		waits(part)
 		_, command, _ := strings.Cut(farmtest.RunProgram(t, "", "status", "-C", f.Dir).Stdout, "A PERSON DECIDES: ")
 		_, command, _ = strings.Cut(command, ": stowage ")
 		command, _, _ = strings.Cut(command, "\n")
@@ -172,6 +176,7 @@ func TestResumedRunStillAsks(t *testing.T) {
 		t.Fatalf("it did not get stuck: %v\n%s", err, said)
 	}
 	ends = play("")
+	waits("dbshard001/B")
 	if p := farmtest.RunProgram(t, "", "approve", "close", "--lane", "dbshard01", "--ahead", "-C", f.Dir); p.Code != farmtest.ExitUsage || !strings.Contains(p.Stderr, "dbshard001/B") {
 		t.Errorf("approved for a lane that is not there: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
 	}
