@@ -71,11 +71,6 @@ func (r *restoring) reach(ctx context.Context, keeper host.Archivist) (int64, er
 	return keeper.ReachBinlogs(ctx, b.Place, b.Instance, r.wanted())
 }
 
-// isHere: they lie where the instance is restored, and are read there.
-func (r *restoring) isHere(from lender) bool {
-	return r.order.last().Place.Restic == "" && from.on == r.order.On
-}
-
 // reaches is nil when the archive goes from the backup to the moment that was asked for. Only its list is read.
 func (r *restoring) reaches(ctx context.Context) error {
 	_, err := r.lender(ctx)
@@ -89,7 +84,7 @@ func (r *restoring) pull(ctx context.Context) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if r.isHere(from) {
+	if b.Place.Restic == "" && from.on == r.order.On { // they are read where they lie
 		return host.ArchiveDir(b.Place, b.Instance)
 	}
 	at, err := r.act.Host(from.on)

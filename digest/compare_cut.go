@@ -7,7 +7,7 @@ import (
 
 // A slow log holds what took longer than long_query_time, and does not say how long that is. Where two logs were made with
 // different thresholds, the times of a class are cut off at different places: nothing of what is left can be called faster or slower.
-// A threshold is told by what a slower server does not make: several classes begin at one place, and that is a round number.
+// With a threshold several classes begin at the same time, and that time is a round number. A slower server has neither effect.
 
 const (
 	leastCut = 1e-3 // seconds: a threshold below it leaves out hardly anything

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"stowage/internal/promtest"
-	"stowage/metrics"
 	"stowage/serve"
 	"stowage/store"
 	"stowage/workspace"
@@ -193,20 +192,7 @@ func TestAnEmptiedHostHasNoForecast(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	d, err := (&app{dir: dir}).look()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	families, err := (&app{dir: dir}).metricFamilies(d, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	if err := metrics.Write(&out, families); err != nil {
-		t.Fatal(err)
-	}
-	if text := out.String(); strings.Contains(text, `"db1"`) || !strings.Contains(text, `name="p"`) {
+	if text := metricsText(t, dir); strings.Contains(text, `"db1"`) || !strings.Contains(text, `name="p"`) {
 		t.Error(text)
 	}
 }

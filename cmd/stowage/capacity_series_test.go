@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -73,20 +72,7 @@ func TestCapacityUsesWhatDueKeptOfHosts(t *testing.T) {
 	if cpu := found[farm.CPU]; len(cpu.Remarks) == 0 || !strings.Contains(cpu.Remarks[0], "0.5 processors waited for disks, 3MB/s were read and 2MB/s written") {
 		t.Errorf("%q", cpu.Remarks)
 	}
-	d, err := (&app{dir: dir}).look()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	families, err := (&app{dir: dir}).metricFamilies(d, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := metrics.Write(&out, families); err != nil {
-		t.Fatal(err)
-	}
-	if text := out.String(); !strings.Contains(text, `stowage_runway_seconds{kind="host",name="db1",resource="cpu"`) || strings.Count(text, `stowage_size_bytes{kind="host",name="db1"}`) != 1 {
+	if text := metricsText(t, dir); !strings.Contains(text, `stowage_runway_seconds{kind="host",name="db1",resource="cpu"`) || strings.Count(text, `stowage_size_bytes{kind="host",name="db1"}`) != 1 {
 		t.Error(text)
 	}
 }
@@ -105,4 +91,24 @@ func TestAHostThatIsPartOfAMachine(t *testing.T) {
 	if d := diskRemark(map[string][]store.Gauge{}); d != "" {
 		t.Error(d)
 	}
+}
+
+// metricsText is what `metrics` prints of a workspace.
+func metricsText(t *testing.T, dir string) string {
+	t.Helper()
+	a := &app{dir: dir}
+	d, err := a.look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	families, err := a.metricFamilies(d, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := metrics.Write(&out, families); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
