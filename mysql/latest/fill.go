@@ -52,8 +52,18 @@ func (s Shape) carry(shard farm.ShardName, parents string) string {
 	for i, c := range s.Carry {
 		set[i] = "p." + mysql.Ident(c.Column) + " = c." + mysql.Ident(c.From)
 	}
+	set = append(set, s.stays("p.")...)
 	return "UPDATE " + at(shard, s.Parent.Table) + " p LEFT JOIN " + at(shard, s.Child.Table) + " c ON c." + mysql.Ident(s.Child.Key) + " = (" + s.latestKey(shard, "p") + ") SET " + strings.Join(set, ", ") +
 		" WHERE " + parents + " AND " + s.differ()
+}
+
+// stays sets the columns that would change by themselves with their row to what they are: their times are those of the clients' writes.
+func (s Shape) stays(prefix string) []string {
+	out := make([]string, len(s.Parent.Stamped))
+	for i, name := range s.Parent.Stamped {
+		out[i] = prefix + mysql.Ident(name) + " = " + prefix + mysql.Ident(name)
+	}
+	return out
 }
 
 // lockFirst takes all locks that the write needs, on a server whose statements wait for locks at least a second.

@@ -25,7 +25,7 @@ func Tables(ctx context.Context, server *mysql.Server, shard farm.ShardName, nam
 		out[t["name"]] = spec.Table{Engine: t["engine"]}
 	}
 	columns, err := d.Records(ctx, `SELECT TABLE_NAME AS tbl, COLUMN_NAME AS name, COLUMN_TYPE AS type, IS_NULLABLE AS nullable, COALESCE(CHARACTER_SET_NAME, '') AS charset,
-		COALESCE(COLLATION_NAME, '') AS coll, COALESCE(GENERATION_EXPRESSION, '') AS computed, EXTRA LIKE '%auto_increment%' AS drawn FROM information_schema.COLUMNS WHERE TABLE_SCHEMA`+of+" ORDER BY TABLE_NAME, ORDINAL_POSITION")
+		COALESCE(COLLATION_NAME, '') AS coll, COALESCE(GENERATION_EXPRESSION, '') AS computed, EXTRA LIKE '%auto_increment%' AS drawn, EXTRA LIKE '%on update%' AS stamped FROM information_schema.COLUMNS WHERE TABLE_SCHEMA`+of+" ORDER BY TABLE_NAME, ORDINAL_POSITION")
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func Tables(ctx context.Context, server *mysql.Server, shard farm.ShardName, nam
 		if c["charset"] != "" {
 			kind += " CHARACTER SET " + c["charset"] + " COLLATE " + c["coll"]
 		}
-		t.Columns = append(t.Columns, spec.Column{Name: c["name"], Type: kind, Nullable: c["nullable"] == "YES", Generated: c["computed"] != "", Drawn: c["drawn"] == "1"})
+		t.Columns = append(t.Columns, spec.Column{Name: c["name"], Type: kind, Nullable: c["nullable"] == "YES", Generated: c["computed"] != "", Drawn: c["drawn"] == "1", Stamped: c["stamped"] == "1"})
 		out[c["tbl"]] = t
 	}
 	if err := readKeys(ctx, d, of, out); err != nil {

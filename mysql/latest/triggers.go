@@ -39,7 +39,7 @@ func (s Shape) Triggers(t spec.Tables) []Trigger {
 	child, parent := s.Child.Table, s.Parent.Table
 	take := s.take(t)
 	update := func(row string) string {
-		return s.clear() + s.read(row) + "UPDATE " + mysql.Ident(parent) + " SET " + s.assign("", ", ") + " WHERE " + s.parentOf(row) + ";\n"
+		return s.clear() + s.read(row) + "UPDATE " + mysql.Ident(parent) + " SET " + strings.Join(append([]string{s.assign("", ", ")}, s.stays("")...), ", ") + " WHERE " + s.parentOf(row) + ";\n"
 	}
 	set := func(read string) string { return s.clear() + read + "SET " + s.assign("NEW.", ", ") + ";\n" }
 	ifMoved := func(text string) string { return "IF " + moved + " THEN\n" + text + "END IF;\n" }

@@ -39,6 +39,12 @@ func (s Spec) Complete(t Tables) Spec {
 		s.Parent.Bytes[n] = strings.HasPrefix(of.Type, "binary(") || strings.HasPrefix(of.Type, "varbinary(")
 		s.Parent.Numbers[n] = strings.HasPrefix(of.Type, "enum(") || strings.HasPrefix(of.Type, "set(") || strings.HasPrefix(of.Type, "bit(")
 	}
+	s.Parent.Stamped = nil
+	for _, c := range t[s.Parent.Table].Columns {
+		if c.Stamped && !slices.ContainsFunc(s.Carry, func(x Carry) bool { return x.Column == c.Name }) {
+			s.Parent.Stamped = append(s.Parent.Stamped, c.Name)
+		}
+	}
 	s.Carry = slices.Clone(s.Carry)
 	for n, c := range s.Carry {
 		from, _ := t[s.Child.Table].Column(c.From)
@@ -125,6 +131,10 @@ func (c *checking) parent() {
 	}
 	if !whole {
 		return
+	}
+	if len(table.Triggers) > 0 {
+		c.found = append(c.found, Problem{Line: c.Line("parent.table"), Slow: true,
+			Text: fmt.Sprintf("table %s has triggers of its own, which fire for each row that is filled in, and whenever its latest child changes: %s", p.Table, strings.Join(table.Triggers, ", "))})
 	}
 	if !table.isUnique(p.Key) {
 		c.fault("parent.key", "(%s) is not a unique key of table %s without NULL", strings.Join(p.Key, ", "), p.Table)

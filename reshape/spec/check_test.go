@@ -86,6 +86,11 @@ func TestCheck(t *testing.T) {
 			t["statuses"] = x
 		}},
 		{"a tenant of bytes", "is binary(16): tenants are named", 5, func(_ *Spec, t Tables) { t["orders"].Columns[0].Type = "binary(16)" }},
+		{"parents with triggers of their own", "fire for each row that is filled in", 5, func(_ *Spec, t Tables) {
+			x := t["orders"]
+			x.Triggers = []string{"AFTER UPDATE audit"}
+			t["orders"] = x
+		}},
 		{"a function of time", "now changes with time", 9, func(s *Spec, _ Tables) { s.Child.Counts = "at < now()" }},
 		{"a function of time without parentheses", "LOCALTIME changes with time", 9, func(s *Spec, _ Tables) { s.Child.Counts = "at < LOCALTIME" }},
 		{"a query", "a query in child.counts", 9, func(s *Spec, _ Tables) { s.Child.Counts = "id IN ( SELECT id FROM fs.other)" }},

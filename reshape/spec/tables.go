@@ -50,6 +50,7 @@ type Column struct {
 	Nullable  bool
 	Generated bool
 	Drawn     bool // AUTO_INCREMENT
+	Stamped   bool // ON UPDATE CURRENT_TIMESTAMP: it changes by itself when its row does
 }
 
 // Key is an index.
