@@ -108,7 +108,8 @@ func (s *Session) keys(ctx context.Context, shard farm.ShardName, tenant string,
 	return out, s.server.Fail("read keys", rows.Err())
 }
 
-// literals shows the key of p. Bytes have no character set: MySQL makes no QUOTE of them. Words of an ENUM come in the order of their numbers, and compared with a text in that of letters.
+// literals shows the key of p. Bytes have no character set: MySQL makes no QUOTE of them. Words of an ENUM come in the order of their numbers, and compared with a text in that of letters. A DECIMAL that is compared with a text is
+// rounded to a DOUBLE: it stands as a number.
 func (s Shape) literals() string {
 	list := make([]string, len(s.Parent.Key))
 	for i, k := range s.Parent.Key {
@@ -118,6 +119,8 @@ func (s Shape) literals() string {
 			list[i] = "CONCAT('X''', HEX(" + column + "), '''')"
 		case i < len(s.Parent.Numbers) && s.Parent.Numbers[i]:
 			list[i] = "CAST(" + column + " AS UNSIGNED)"
+		case i < len(s.Parent.Decimals) && s.Parent.Decimals[i]:
+			list[i] = "CAST(" + column + " AS CHAR)"
 		default:
 			list[i] = "QUOTE(" + column + ")"
 		}

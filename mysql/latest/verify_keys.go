@@ -129,7 +129,7 @@ func (k *Keys) of(ctx context.Context, c mysql.Change, places []int) (out []Key,
 		}
 		key := Key{}
 		for _, at := range places {
-			key = append(key, literal(p.Columns[at].Kind, shown[at]))
+			key = append(key, literal(p.Columns[at].Kind, p.Table.Columns[at].Kind == "decimal", shown[at]))
 		}
 		out = append(out, key)
 	}
@@ -139,12 +139,12 @@ func (k *Keys) of(ctx context.Context, c mysql.Change, places []int) (out []Key,
 // String are its literals.
 func (k Key) String() string { return strings.Join(k, ",") }
 
-// literal is a plain value as SQL.
-func literal(kind rows.PlainKind, value []byte) string {
+// literal is a plain value as SQL, as literals shows it. A DECIMAL is plain text, and a number here.
+func literal(kind rows.PlainKind, isDecimal bool, value []byte) string {
 	switch {
 	case value == nil:
 		return "NULL"
-	case kind == rows.PlainInt || kind == rows.PlainUint || kind == rows.PlainFloat:
+	case isDecimal || kind == rows.PlainInt || kind == rows.PlainUint || kind == rows.PlainFloat:
 		return string(value)
 	case kind == rows.PlainBytes:
 		return fmt.Sprintf("X'%X'", value)

@@ -33,11 +33,12 @@ func (s Spec) Complete(t Tables) Spec {
 	if key := t[s.Child.Table].primary(); s.Child.Key == "" && len(key) == 1 {
 		s.Child.Key = key[0]
 	}
-	s.Parent.Bytes, s.Parent.Numbers = make([]bool, len(s.Parent.Key)), make([]bool, len(s.Parent.Key))
+	s.Parent.Bytes, s.Parent.Numbers, s.Parent.Decimals = make([]bool, len(s.Parent.Key)), make([]bool, len(s.Parent.Key)), make([]bool, len(s.Parent.Key))
 	for n, name := range s.Parent.Key {
 		of, _ := t[s.Parent.Table].Column(name)
 		s.Parent.Bytes[n] = strings.HasPrefix(of.Type, "binary(") || strings.HasPrefix(of.Type, "varbinary(")
 		s.Parent.Numbers[n] = strings.HasPrefix(of.Type, "enum(") || strings.HasPrefix(of.Type, "set(") || strings.HasPrefix(of.Type, "bit(")
+		s.Parent.Decimals[n] = strings.HasPrefix(of.Type, "decimal(")
 	}
 	s.Parent.Stamped = nil
 	for _, c := range t[s.Parent.Table].Columns {
@@ -131,6 +132,11 @@ func (c *checking) parent() {
 	}
 	if !whole {
 		return
+	}
+	for _, k := range p.Key {
+		if of, _ := table.Column(k); strings.HasPrefix(of.Type, "float") {
+			c.fault("parent.key", "column %s.%s is %s: the server shows a FLOAT rounded, and finds no row by that; use a DOUBLE or DECIMAL", p.Table, k, of.Type)
+		}
 	}
 	if len(table.Triggers) > 0 {
 		c.found = append(c.found, Problem{Line: c.Line("parent.table"), Slow: true,

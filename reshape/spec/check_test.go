@@ -86,6 +86,7 @@ func TestCheck(t *testing.T) {
 			t["statuses"] = x
 		}},
 		{"a tenant of bytes", "is binary(16): tenants are named", 5, func(_ *Spec, t Tables) { t["orders"].Columns[0].Type = "binary(16)" }},
+		{"a key that is shown rounded", "orders.number is float", 5, func(_ *Spec, t Tables) { t["orders"].Columns[1].Type = "float" }},
 		{"parents with triggers of their own", "fire for each row that is filled in", 5, func(_ *Spec, t Tables) {
 			x := t["orders"]
 			x.Triggers = []string{"AFTER UPDATE audit"}

@@ -52,6 +52,8 @@ type Parent struct {
 	// Bytes and Numbers are the columns of the key that are BINARY or VARBINARY, and those that come in the order of a number and are shown as something else; Complete knows.
 	Bytes   []bool `json:"-"`
 	Numbers []bool `json:"-"`
+	// Decimals are those that are DECIMAL: compared with text, a server rounds both to a DOUBLE.
+	Decimals []bool `json:"-"`
 	// Stamped are the columns that change by themselves when a row does; Complete knows.
 	Stamped []string `json:"-"`
 }
