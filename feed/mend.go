@@ -13,6 +13,9 @@ import (
 // firstTries is Source.Tries where it says nothing.
 const firstTries = 20
 
+// heldFor is after how long a connection counts as one that worked, though nothing was written meanwhile: the server sends a heartbeat each second.
+const heldFor = time.Minute
+
 // connect begins to read from the first server that the source names now and
 // that has not refused the position.
 func (r *Reader) connect(ctx context.Context) error {
@@ -30,7 +33,7 @@ func (r *Reader) connect(ctx context.Context) error {
 		var log *mysql.BinlogReader
 		if log, last = s.Binlog(ctx, r.source.ServerID, r.at, r.source.Schema, r.source.Tables...); last == nil {
 			r.Close()
-			r.log = log
+			r.log, r.begun = log, time.Now()
 			return nil
 		}
 	}
@@ -62,6 +65,9 @@ func (r *Reader) Server() *mysql.Server { return r.server }
 // did not read for too long. Tries count until the position has moved, and each but the first waits: what breaks the connection may be in the log.
 func (r *Reader) mend(ctx context.Context, cause error) error {
 	r.trx = transaction{}
+	if time.Since(r.begun) > heldFor {
+		r.tries = 0
+	}
 	tries := r.source.Tries
 	if tries == 0 {
 		tries = firstTries

@@ -23,7 +23,7 @@ type Source struct {
 	ServerID uint32 // nobody else's in the farm
 	Schema   string
 	Tables   []string // only these; nil: all
-	// Tries is how often a lost server is asked for again, about a second apart, before the position has moved: 0 is 20, below 0 is for ever.
+	// Tries is how often a lost server is asked for again, about a second apart, before the position has moved or a connection has held for a minute: 0 is 20, below 0 is for ever.
 	Tries int
 	// Tell hears of a loss that is being mended. May be nil.
 	Tell func(text string)
@@ -49,7 +49,8 @@ type Reader struct {
 	log     *mysql.BinlogReader
 	at      mysql.Position // the end of the last transaction that was handed out whole
 	trx     transaction
-	tries   int              // to begin again, since the position moved
+	tries   int              // to begin again, since the position moved or a connection held
+	begun   time.Time        // when the connection was made
 	refused map[string]error // by address: servers that do not have the position
 }
 
