@@ -93,7 +93,7 @@ func (f *feed) take(ctx context.Context, p binlogfeed.Piece) error {
 		}
 	}
 	if p.IsRolledBack && !p.First && f.run.native == nil {
-		return f.cannot("a transaction of more than %s was rolled back, but it had changed a table that cannot roll back", farm.Counted(binlogfeed.PieceRows, "row"))
+		return f.cannot("a transaction of more than %s, or of large ones, was rolled back, but it had changed a table that cannot roll back", farm.Counted(binlogfeed.PieceRows, "row"))
 	}
 	if err := f.apply(p.Changes); err != nil {
 		return err

@@ -11,9 +11,12 @@ import (
 	"stowage/mysql"
 )
 
-// PieceRows is how many rows of a transaction are held in memory. A larger one
-// comes in pieces.
-const PieceRows = 20000
+// PieceRows is how many rows of a transaction are held in memory, and PieceBytes after how many bytes of the log no more
+// are taken. A larger one comes in pieces.
+const (
+	PieceRows  = 20000
+	PieceBytes = 16 << 20
+)
 
 // Source says where changes are read, and which.
 type Source struct {
@@ -60,6 +63,7 @@ type transaction struct {
 	seconds uint32
 	changes []mysql.Change
 	rows    int  // in changes
+	bytes   int  // of changes, in the log
 	isOwn   bool // the copier's, in the other direction
 	isXA    bool
 	isBegun bool // a piece of it was handed out
@@ -137,7 +141,7 @@ func (r *Reader) take(c mysql.Change) (Piece, bool, error) {
 
 func (r *Reader) piece() Piece {
 	p := Piece{Trx: r.trx.id, Seconds: r.trx.seconds, Changes: r.trx.changes, First: !r.trx.isBegun}
-	r.trx.isBegun, r.trx.changes, r.trx.rows = true, nil, 0
+	r.trx.isBegun, r.trx.changes, r.trx.rows, r.trx.bytes = true, nil, 0, 0
 	return p
 }
 
@@ -158,7 +162,8 @@ func (r *Reader) rows(c mysql.Change) (Piece, bool, error) {
 	r.trx.touched = true
 	r.trx.changes = append(r.trx.changes, c)
 	r.trx.rows += len(c.Rows)
-	if r.trx.rows < PieceRows {
+	r.trx.bytes += c.Bytes
+	if r.trx.rows < PieceRows && r.trx.bytes < PieceBytes {
 		return Piece{}, false, nil
 	}
 	return r.piece(), true, nil

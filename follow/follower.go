@@ -194,7 +194,7 @@ func (f *Follower) take(ctx context.Context, p feed.Piece) error {
 		f.skipped = true
 	} else {
 		if p.IsRolledBack && !p.First {
-			return f.refuse(fmt.Sprintf("a transaction of more than %s was rolled back, but it had changed a table that cannot roll back", farm.Counted(feed.PieceRows, "row")))
+			return f.refuse(fmt.Sprintf("a transaction of more than %s, or of large ones, was rolled back, but it had changed a table that cannot roll back", farm.Counted(feed.PieceRows, "row")))
 		}
 		if p.First {
 			f.lines.on(f.reader.Server())

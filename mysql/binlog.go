@@ -36,6 +36,7 @@ type Change struct {
 	Rows          [][]any
 	Skipped       [][]int // by row: the columns that the event lacks
 	OldTimes      bool    // it has times of a format that is not taken over
+	Bytes         int     // of the event that Rows came in
 	Text          string
 	Seconds       uint32 // of Begin: when it was committed, in seconds since 1970, by the server's clock
 	shape         shape
@@ -245,7 +246,9 @@ func (r *BinlogReader) understand(e *binlog.BinlogEvent) (Change, bool, error) {
 	case *binlog.TransactionPayloadEvent:
 		return r.unpack(x)
 	case *binlog.RowsEvent:
-		return r.rows(x)
+		c, ok, err := r.rows(x)
+		c.Bytes = int(e.Header.EventSize)
+		return c, ok, err
 	case *binlog.XIDEvent:
 		return r.end(Commit)
 	case *binlog.QueryEvent:
