@@ -104,7 +104,7 @@ func (c *Chunked) chunk(ctx context.Context) error {
 
 // read is the next rows, and the progress with them. The view is closed when it returns: nobody waits for it while the rows are written.
 func (c *Chunked) read(ctx context.Context) (p Progress, lines []byte, err error) {
-	view, err := c.view(ctx, c.Progress.From)
+	view, err := c.view(ctx, c.Progress.Reached) // another side that lacks what was read already would end at a position before it
 	if err != nil {
 		return p, nil, err
 	}

@@ -240,3 +240,26 @@ func purge(t *testing.T, i *mariadbtest.Instance) {
 		return rows.Err() == nil && logs == 1
 	})
 }
+
+// A side that lacks what was read before, on the other one, is not read on: the end would be at a position before some of the rows.
+func TestChunksNeedWhatWasReadBefore(t *testing.T) {
+	t.Parallel()
+	_, server, shape := chunkedFiles(t, false)
+	at, err := server.BinlogPosition(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var domain, id, seq int
+	if _, err := fmt.Sscanf(at.String(), "%d-%d-%d", &domain, &id, &seq); err != nil {
+		t.Fatal(err)
+	}
+	spool, err := os.Create(filepath.Join(t.TempDir(), "spool"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer spool.Close()
+	c := &Chunked{Shape: shape, Shard: "fs1", Tenant: "2", Server: server, Spool: spool, Keep: func(Progress) error { return nil }, Progress: Progress{ServerID: 4_000_000_001, From: at.String(), Reached: fmt.Sprintf("%d-%d-%d", domain, id, seq+1)}}
+	if err := c.chunk(t.Context()); !errors.Is(err, farm.ErrRefused) {
+		t.Errorf("it was read: %v", err)
+	}
+}
