@@ -349,3 +349,33 @@ func TestOtherSideHasWhatOneHasPurged(t *testing.T) {
 		t.Errorf("read %s from %s, want 3 from the first choice", got, r.Server().Name())
 	}
 }
+
+// Rows of a megabyte are not held by the thousand: 60 of them come in pieces of about PieceBytes, each row once.
+func TestLargeRowsComeInPieces(t *testing.T) {
+	t.Parallel()
+	i, s, _ := shop(t, mariadbtest.Default(t))
+	i.Exec(t, "USE shop", "ALTER TABLE r ADD b LONGBLOB")
+	at, err := s.BinlogPosition(t.Context())
+	must(t, err)
+	i.Exec(t, "USE shop", "INSERT INTO r SELECT seq, 0, REPEAT('x', 1 << 20) FROM seq_1_to_60")
+	r := reader(t, s, at, nil)
+	seen := map[any]int{}
+	for p := next(t, r); ; p = next(t, r) {
+		bytes := 0
+		for _, c := range p.Changes {
+			for _, row := range c.Rows {
+				seen[row[0]]++
+				bytes += len(row[2].([]byte))
+			}
+		}
+		if bytes > PieceBytes+1<<20 {
+			t.Errorf("a piece of %d MB", bytes>>20)
+		}
+		if p.Last {
+			break
+		}
+	}
+	if len(seen) != 60 {
+		t.Errorf("%d rows, want 60", len(seen))
+	}
+}
