@@ -197,19 +197,19 @@ func protect(list []*Verdict, points []point) {
 }
 
 // LogsFrom is the backup from which on the archived binary log of an instance is of use: its oldest in the chains that are kept by last, daily or within, or
-// whatever the rules say. Older chains are kept for the moments of their backups. False: there is none, and the whole log is of use.
+// whatever the rules say. Older chains are kept for the moments of their backups. False: there is none, or nobody knows which comes first, because a position says so
+// of another one than its date does: a clock was wrong, or RESET MASTER began the log anew. Then the whole log is of use.
 func LogsFrom(vs []Verdict, f string, instance farm.InstanceName) (Backup, bool) {
-	var out Backup
-	ok := false
+	var needed []Backup
 	for _, v := range vs {
-		if v.Chain.Farm != f || v.Chain.Instance != instance || !v.Logs || v.Chain.line() != "" {
-			continue
-		}
-		for _, b := range v.Chain.Restorable() {
-			if !ok || b.At.Before(out.At) {
-				out, ok = b, true
-			}
+		if v.Chain.Farm == f && v.Chain.Instance == instance && v.Logs && v.Chain.line() == "" {
+			needed = append(needed, v.Chain.Restorable()...)
 		}
 	}
-	return out, ok
+	if len(needed) == 0 {
+		return Backup{}, false
+	}
+	first := slices.MinFunc(needed, func(a, b Backup) int { return a.At.Compare(b.At) })
+	isKnown := !slices.ContainsFunc(needed, func(b Backup) bool { return has(first.GTID, b.GTID) && !has(b.GTID, first.GTID) })
+	return first, isKnown
 }
