@@ -127,6 +127,7 @@ func (t *taking) copy(ctx context.Context) error {
 // stream brings a stream into the vault.
 func (t *taking) stream(ctx context.Context, pace *act.Pace, limit func() int64, from host.Host, origin host.Origin) (err error) {
 	told := time.Time{}
+	var still stall
 	t.memory.Copied, err = host.Copy{
 		From: from, Origin: origin, To: t.to, Target: host.Destination{Stored: t.stored()}, Rate: limit,
 		Moved: func(n int64) {
@@ -135,7 +136,7 @@ func (t *taking) stream(ctx context.Context, pace *act.Pace, limit func() int64,
 				return
 			}
 			told = time.Now()
-			t.Report(farm.Event{Kind: farm.StepProgress, Text: "copying" + pace.Slowed(), Bytes: n, Total: max(n, t.order.Backup.Raw)})
+			t.Report(farm.Event{Kind: farm.StepProgress, Text: "copying" + pace.Slowed() + still.after(n, told, t.order.Backup.Place), Bytes: n, Total: max(n, t.order.Backup.Raw)})
 		},
 	}.Run(ctx)
 	return err
@@ -165,7 +166,12 @@ func (t *taking) begin(ctx context.Context) error {
 
 // drop removes what there is of the set. One that is whole already stays: it is a backup.
 func (t *taking) drop(ctx context.Context) error {
-	return t.to.Vault(t.order.Backup.Place).Drop(ctx, t.order.Backup.ID)
+	return t.inVault(ctx, func(ctx context.Context) error { return t.to.Vault(t.order.Backup.Place).Drop(ctx, t.order.Backup.ID) })
+}
+
+// inVault does something there, and says so while it waits.
+func (t *taking) inVault(ctx context.Context, do func(context.Context) error) error {
+	return Waiting(ctx, t.order.Backup.Place, func(text string) { t.Report(farm.Event{Kind: farm.StepProgress, Text: text}) }, do)
 }
 
 // position turns the place in the binary log into GTIDs. A server without a binary log has none.
@@ -205,7 +211,9 @@ func (t *taking) seal(ctx context.Context) error {
 	}
 	m := vault.Manifest{FormatVersion: vault.Format, Set: b.ID, Parts: []vault.Part{t.memory.Copied.Part}, About: about}
 	err = t.Phase(ctx, "manifest", func(ctx context.Context) error {
-		return t.to.Vault(b.Place).Seal(ctx, m, map[string]string{"RESTORE.txt": t.howToRestore(b), "options.cnf": b.Options})
+		return t.inVault(ctx, func(ctx context.Context) error {
+			return t.to.Vault(b.Place).Seal(ctx, m, map[string]string{"RESTORE.txt": t.howToRestore(b), "options.cnf": b.Options})
+		})
 	})
 	if err != nil {
 		return err

@@ -82,7 +82,11 @@ func (a *app) pruneNow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out.Removed, err = backing.Prune(ctx, catalogue.Dropped(out.Chains), func() time.Time { return time.Now().UTC() })
+	_, place := backup.PlaceOf(d.Farm.Backup, "")
+	err = backup.Waiting(ctx, place, func(text string) { a.say("%s", text) }, func(ctx context.Context) (err error) {
+		out.Removed, err = backing.Prune(ctx, catalogue.Dropped(out.Chains), func() time.Time { return time.Now().UTC() })
+		return err
+	})
 	return errors.Join(a.emit(out, out.text, a.cmd("backup status")), err)
 }
 
