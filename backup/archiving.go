@@ -21,14 +21,20 @@ type Archiving struct {
 	Dir      string            `json:"dir"`
 	host.Archived
 	Error  string `json:"error,omitempty"`
+	former bool   // another side is backed up since
 	Remedy string `json:"remedy,omitempty"`
 }
 
 // ArchiveBinlogs appends to the archives what servers have written to their binary logs since the last time. Of each pair it takes the instance with the
-// newest backup that can be restored: only that log continues the backup. Pairs without a backup are left out. An archive that fails does not stop the others. When a
+// newest backup that can be restored: only that log continues the backup. Where that is another side than before, the log of the former side is archived
+// once more, up to that backup: moments before it are restored through that log. Pairs without a backup are left out. An archive that fails does not stop the others. When a
 // server has written nothing, its repository gets an empty piece that says so, at most one in each silence.
 func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup, silence time.Duration) []Archiving {
 	var out []Archiving
+	seen, err := ArchivedIn(a.Workspace)
+	if err != nil {
+		a.Log.Warn("nobody knows how far the archives of former sides go", "error", err)
+	}
 	for _, p := range a.Farm.Pairs {
 		its := catalogue.Of(catalogue.Physical(all), a.Farm.Name, p.Name)
 		n := slices.IndexFunc(its, func(b catalogue.Backup) bool { return b.GTID != "" })
@@ -42,6 +48,7 @@ func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup, silenc
 		if side, ok := p.Sides[newest.Side]; ok && p.Instance(newest.Side) == newest.Instance {
 			out = append(out, Archiving{Pair: p.Name, Instance: newest.Instance, Host: side.Host})
 		}
+		out = append(out, formerOf(a.Farm.Name, p, newest, its, seen)...)
 	}
 	room := make(chan struct{}, askedAtOnce)
 	var wg sync.WaitGroup
@@ -59,6 +66,29 @@ func (a *Act) ArchiveBinlogs(ctx context.Context, all []catalogue.Backup, silenc
 		})
 	}
 	wg.Wait()
+	return slices.DeleteFunc(out, func(x Archiving) bool {
+		if x.former && x.Error != "" { // its server may be gone for good
+			a.Log.Info("the binary log of a former side was not archived up to the backup of the other side", "instance", x.Instance, "error", x.Error)
+		}
+		return x.former && x.Error != ""
+	})
+}
+
+// formerOf are the sides of a pair that have backups, and whose archives end before the newest backup of another side.
+func formerOf(of string, p farm.Pair, newest catalogue.Backup, its []catalogue.Backup, seen []catalogue.Archived) (out []Archiving) {
+	for _, x := range seen {
+		if x.Farm != of || x.Pair != p.Name || x.Instance == newest.Instance || !x.Until.Before(newest.At) {
+			continue
+		}
+		if _, has := Newest(its, string(x.Instance), Until{}); !has {
+			continue
+		}
+		for _, name := range p.SideNames() {
+			if p.Instance(name) == x.Instance {
+				out = append(out, Archiving{Pair: p.Name, Instance: x.Instance, Host: p.Sides[name].Host, former: true})
+			}
+		}
+	}
 	return out
 }
 

@@ -59,6 +59,7 @@ func (a *Act) CheckLogs(ctx context.Context, ids []string, all []catalogue.Backu
 
 // checkLogs reads those of the place of one backup; is: there are some.
 func (a *Act) checkLogs(ctx context.Context, b catalogue.Backup) (bytes int64, is bool, err error) {
+	b.Place = a.placeNow(b.Place)
 	if b.Place.Restic != "" {
 		keeper, err := a.archivist(ctx, b.Host, b.Instance)
 		if err != nil {

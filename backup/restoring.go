@@ -91,6 +91,9 @@ func (a *Act) restoring(c engine.Call, step act.Step, beat func(string)) (*resto
 	if len(r.order.Chain) == 0 {
 		return nil, fmt.Errorf("%w: the order of %s names no backup", farm.ErrInput, c.Subject)
 	}
+	for n := range r.order.Chain {
+		r.order.Chain[n].Place = a.placeNow(r.order.Chain[n].Place)
+	}
 	b := r.order.last()
 	r.About = farm.Event{Pair: b.Pair, Side: b.Side}
 	if r.host, err = a.Host(r.order.On); err != nil {
@@ -207,6 +210,7 @@ func (r *restoring) apply(ctx context.Context, n int, b catalogue.Backup) error 
 // stream takes one backup out of its vault to where it is restored, as fast as the throttle lets it, and says how many bytes came.
 func (r *restoring) stream(ctx context.Context, b catalogue.Backup, to host.Destination, doing string) (int64, error) {
 	told := time.Time{}
+	var still stall
 	pace, done := r.act.Throttle.Begin(ctx, nil, r.order.On, b.Host)
 	defer done()
 	out, err := host.Copy{
@@ -218,7 +222,7 @@ func (r *restoring) stream(ctx context.Context, b catalogue.Backup, to host.Dest
 				return
 			}
 			told = time.Now()
-			r.Report(farm.Event{Kind: farm.StepProgress, Text: doing + b.ID + pace.Slowed(), Bytes: n, Total: max(n, b.Raw)})
+			r.Report(farm.Event{Kind: farm.StepProgress, Text: doing + b.ID + pace.Slowed() + still.after(n, told, b.Place), Bytes: n, Total: max(n, b.Raw)})
 		},
 	}.Run(ctx)
 	if err != nil {

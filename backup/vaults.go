@@ -17,6 +17,7 @@ import (
 
 // vaultOn is a vault, when its host answers.
 func (a *Act) vaultOn(ctx context.Context, on farm.HostName, p vault.Place) (vault.Vault, error) {
+	p = a.placeNow(p)
 	if err := a.Greet(ctx, on); err != nil {
 		return nil, err
 	}
@@ -31,9 +32,19 @@ func (a *Act) vaultOn(ctx context.Context, on farm.HostName, p vault.Place) (vau
 type Scanned struct {
 	Found   []string `json:"found"`   // are in a vault, and were not in the catalogue: they are now
 	Missing []string `json:"missing"` // were in the catalogue, and are in no vault
+	Moved   []string `json:"moved"`   // are in another vault than the one that the catalogue named: it names that one now
 	// Foreign are whole sets of another farm, or of an unknown account.
 	Foreign []string `json:"foreign"`
 	Failed  []string `json:"failed"` // vaults that could not be read
+}
+
+// placeNow is a place with the files and the level that farm.yaml names for it now: a password file that has another path since is not where a backup says.
+func (a *Act) placeNow(p vault.Place) vault.Place {
+	_, now := PlaceOf(a.Farm.Backup, "")
+	if p.Restic != now.Restic || p.Dir != now.Dir {
+		return p
+	}
+	return now
 }
 
 // vaultAt is one vault: a place on a host.
@@ -71,12 +82,14 @@ func (a *Act) vaults(known []catalogue.Backup) (out []vaultAt) {
 // Scan reads the vaults of all instances, and those in which known backups are, and puts what is there into the catalogue: after the store was lost, and
 // after somebody has removed sets by hand. What cannot be read now is not missing.
 func (a *Act) Scan(ctx context.Context, now time.Time) (Scanned, error) {
-	out := Scanned{Found: []string{}, Missing: []string{}, Foreign: []string{}, Failed: []string{}}
+	out := Scanned{Found: []string{}, Missing: []string{}, Moved: []string{}, Foreign: []string{}, Failed: []string{}}
 	known, err := kept.All(a.Store)
 	if err != nil {
 		return out, err
 	}
-	seen, whole := map[string]bool{}, map[vaultAt]bool{}
+	whole := map[vaultAt]bool{}
+	found := map[string][]foundAt{} // by set: two hosts may have one directory mounted
+	var names []string
 	for _, at := range a.vaults(known) {
 		v, err := a.vaultOn(ctx, at.on, at.place)
 		var sets []vault.Manifest
@@ -87,17 +100,19 @@ func (a *Act) Scan(ctx context.Context, now time.Time) (Scanned, error) {
 			out.Failed = append(out.Failed, fmt.Sprintf("%s: %v", at.on, err)) // a set that is damaged keeps nobody from the others
 		}
 		for _, m := range sets {
-			if seen[m.Set] { // two hosts have one directory mounted
-				continue
+			if found[m.Set] == nil {
+				names = append(names, m.Set)
 			}
-			seen[m.Set] = true
-			if err := a.take(m, known, &out); err != nil {
-				return out, err
-			}
+			found[m.Set] = append(found[m.Set], foundAt{at, m})
+		}
+	}
+	for _, name := range names {
+		if err := a.take(found[name], known, &out); err != nil {
+			return out, err
 		}
 	}
 	for _, b := range known {
-		if !seen[b.ID] && whole[vaultAt{b.Host, b.Place}.is()] && b.Farm == a.Farm.Name {
+		if found[b.ID] == nil && whole[vaultAt{b.Host, b.Place}.is()] && b.Farm == a.Farm.Name {
 			out.Missing = append(out.Missing, b.ID)
 			if err := kept.Removed(a.Store, b.ID, now); err != nil {
 				return out, err
@@ -107,18 +122,41 @@ func (a *Act) Scan(ctx context.Context, now time.Time) (Scanned, error) {
 	return out, nil
 }
 
-// take puts a set into the catalogue that is not there.
-func (a *Act) take(m vault.Manifest, known []catalogue.Backup, out *Scanned) error {
-	if slices.ContainsFunc(known, func(b catalogue.Backup) bool { return b.ID == m.Set }) {
-		return nil
-	}
+// foundAt is a set that is whole, in one of the vaults that have it.
+type foundAt struct {
+	vaultAt
+	set vault.Manifest
+}
+
+// take puts a set into the catalogue that is not there, or that is there with a vault that does not have it, or cannot be read: a disk that is mounted elsewhere
+// now has its sets at another place than their manifests say.
+func (a *Act) take(at []foundAt, known []catalogue.Backup, out *Scanned) error {
+	id := at[0].set.Set
 	var b catalogue.Backup
-	if err := nested.Unmarshal(m.About, &b); err != nil || b.ID != m.Set || b.Farm != a.Farm.Name {
-		out.Foreign = append(out.Foreign, m.Set)
+	if err := nested.Unmarshal(at[0].set.About, &b); err != nil || b.ID != id || b.Farm != a.Farm.Name {
+		if !slices.ContainsFunc(known, func(b catalogue.Backup) bool { return b.ID == id }) {
+			out.Foreign = append(out.Foreign, id)
+		}
 		return nil
 	}
-	b.ProvenAt, b.Damaged, b.RemovedAt = nil, "", nil // whoever proved it was not this catalogue
-	out.Found = append(out.Found, b.ID)
+	n := slices.IndexFunc(known, func(b catalogue.Backup) bool { return b.ID == id })
+	if n >= 0 {
+		b = known[n]
+	} else {
+		b.ProvenAt, b.Damaged, b.RemovedAt = nil, "", nil // whoever proved it was not this catalogue
+	}
+	isThere := slices.ContainsFunc(at, func(x foundAt) bool { return x.is() == vaultAt{b.Host, b.Place}.is() })
+	if !isThere {
+		b.Host, b.Place = at[0].on, at[0].place
+	}
+	switch {
+	case n < 0:
+		out.Found = append(out.Found, id)
+	case !isThere:
+		out.Moved = append(out.Moved, fmt.Sprintf("%s to %s on host %s", id, b.Place.Subject(), b.Host))
+	default:
+		return nil
+	}
 	return kept.Put(a.Store, b, b.At)
 }
 
@@ -228,6 +266,7 @@ func (a *Act) pruneBinlogs(ctx context.Context, drop []catalogue.Chain, now time
 }
 
 func (a *Act) pruneBefore(ctx context.Context, oldest catalogue.Backup) error {
+	oldest.Place = a.placeNow(oldest.Place)
 	point := seedPoint(oldest)
 	if oldest.Place.Restic != "" {
 		keeper, err := a.archivist(ctx, oldest.Host, oldest.Instance)

@@ -94,7 +94,7 @@ func (a *app) scanVaults(ctx context.Context) error {
 	for _, x := range []struct {
 		what  string
 		names []string
-	}{{"added to the catalogue", s.Found}, {"removed from the catalogue, because no vault has them", s.Missing}, {"ignored, because they belong to another farm", s.Foreign}, {"vaults that could not be read", s.Failed}} {
+	}{{"added to the catalogue", s.Found}, {"found in another vault than the catalogue named, which it names now", s.Moved}, {"removed from the catalogue, because no vault has them", s.Missing}, {"ignored, because they belong to another farm", s.Foreign}, {"vaults that could not be read", s.Failed}} {
 		if len(x.names) > 0 {
 			a.say("%s: %s", x.what, farm.Some(x.names))
 		}
