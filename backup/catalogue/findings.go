@@ -117,10 +117,14 @@ func isLocal(repository string) bool { return repository != "" && repository[0] 
 
 // binlogs: up to which second can the pair be restored?
 func (s *sayings) binlogs(now time.Time, cfg farm.Backup, p PairStatus, chains []Chain, logs []Archived) {
-	var until time.Time
+	var until, begins time.Time
 	for _, a := range logs {
 		if p.Newest != nil && a.Instance != p.Newest.Instance {
 			continue // that log continues another backup
+		}
+		if a.From.After(p.Newest.At) { // RESET MASTER, or a server that was made anew
+			begins = a.From
+			continue
 		}
 		if a.Until.After(until) {
 			until = a.Until
@@ -130,6 +134,9 @@ func (s *sayings) binlogs(now time.Time, cfg farm.Backup, p PairStatus, chains [
 	allowed := max(3*cfg.Binlogs, 5*time.Minute)
 	const remedy = "stowage backup binlogs --follow archives them as they are written; servers purge their own after binlog_expire_logs_seconds"
 	switch behind := now.Sub(until); {
+	case until.IsZero() && !begins.IsZero():
+		s.say("binlogs-gap", farm.Warning, p.Pair, fmt.Sprintf("the archived binary log of %s begins at %s, after backup %s: no moment after that backup can be restored", p.Newest.Instance, begins.UTC().Format(time.DateTime), p.Newest.ID),
+			"their archived binary logs begin after their newest backups", "stowage backup run begins again; RESET MASTER, or a server that was made anew, begins a log anew")
 	case until.IsZero():
 		s.say("binlogs-behind", farm.Warning, p.Pair, "no binary log of it is archived: it can be restored only to the moments of its backups", "no binary log of some of them is archived, or the archive is behind", remedy)
 	case behind > allowed:

@@ -112,7 +112,7 @@ func TestRestorableUpTo(t *testing.T) {
 	}{
 		"no logs":                        {nil, -1, []string{"binlogs-behind"}, false},
 		"up to now":                      {[]Archived{logs(-9, 0)}, 0, []string{}, false},
-		"they begin behind the backup":   {[]Archived{logs(-0.5, 0)}, -1, []string{}, false},
+		"they begin behind the backup":   {[]Archived{logs(-0.5, 0)}, -1, []string{"binlogs-gap"}, false},
 		"they stopped":                   {[]Archived{logs(-9, -0.5)}, -0.5, []string{"binlogs-behind"}, false},
 		"they stopped before it":         {[]Archived{logs(-9, -3)}, -1, []string{"binlogs-behind"}, false},
 		"a gap behind the backup":        {[]Archived{logs(-9, 0, -0.5, -0.4)}, -0.5, []string{"binlogs-gap"}, true},
