@@ -55,6 +55,7 @@ func howToRestore(b catalogue.Backup, chain []string) string {
 		fmt.Fprintf(&t, "Its data is at GTID position %s, which is %s:%d in the binary log of %s.\n", b.GTID, b.File, b.Offset, b.Instance)
 		t.WriteString("Later changes: mariadb-binlog --start-position=" + fmt.Sprint(b.Offset) + " " + b.File + " and the files after it | mariadb.\n")
 	}
+	t.WriteString("Where options.cnf has lower_case_table_names, mariadbd needs it, too: backup-my.cnf lacks it.\n")
 	t.WriteString("A table with DATA DIRECTORY has a link file, TABLE.isl, with its path on the host of " + string(b.Instance) + ". On that host the table cannot be opened: restore on another one.\n")
 	t.WriteString("options.cnf is what the server was started with. The sums of the files are in manifest.json.\n")
 	return t.String()
