@@ -18,6 +18,7 @@ import (
 	"stowage/fresh"
 	"stowage/host"
 	"stowage/internal/nested"
+	"stowage/internal/optionfile"
 	"stowage/mysql"
 	"stowage/swing"
 	"stowage/vault"
@@ -80,6 +81,7 @@ type restoring struct {
 	ends   []*mysql.Server // of the pair that a database goes into; the first is written to
 	side   *swing.Swing    // the side that it becomes; nil: none
 	lost   *mysql.Server   // whose place that is
+	logs   lender          // of the binary logs that are replayed, once askMoment has found it
 }
 
 func (a *Act) restoring(c engine.Call, step act.Step, beat func(string)) (*restoring, error) {
@@ -251,7 +253,8 @@ var elsewhere = []string{"log_bin_index", "relay_log", "relay_log_index", "relay
 
 // options is the option file of a restored instance: that of the one that was backed up, in a place of its own.
 func (o restoreOrder) options() []byte {
-	model := o.last().Options
+	b := o.last()
+	model := host.OneGroup(b.Options, b.Instance, optionfile.ServerGroups(catalogue.Series(b.Version), flavorOf(b).HasGTIDDomains(), ""))
 	more := hereOnly(model)
 	if isClone(o.last()) {
 		more["relay_log"] = host.RelayBase

@@ -56,6 +56,25 @@ plugin_dir = /usr/lib/mysql/plugin
 	}
 }
 
+// An option file may have more than one group that the server reads: what is left out of one, or changed there, must not come from another.
+func TestRestoredInstanceReadsOneGroup(t *testing.T) {
+	i := host.Instance{Name: "a-restored-1", Address: "10.0.0.5", Port: 3399, Datadir: "/srv/db/a-restored-1/data", Config: "/srv/db/a-restored-1/my.cnf"}
+	model := "[client]\nport = 1\n[mysqld]\ndatadir = /var/lib/mysql\nlog_bin\n[mariadb]\ninnodb_log_group_home_dir = /var/lib/redo\nserver_id = 7\n" +
+		"[mariadb-10.11]\nevent_scheduler = ON\nread_only = OFF\ninnodb_page_size = 8k\n[mariadb-10.6]\ninnodb_undo_directory = /nowhere\ninnodb_page_size = 4k\n"
+	text := string(restoreOrder{Chain: []catalogue.Backup{{Options: model, Instance: "a", Version: "10.11.19-MariaDB"}}, Instance: i, ServerID: 4711}.options())
+	groups := 0
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "[") {
+			groups++
+		}
+	}
+	for name, want := range map[string]string{"innodb_log_group_home_dir": "", "innodb_undo_directory": "", "server_id": "4711", "event_scheduler": "OFF", "read_only": "ON", "innodb_page_size": "8k", "port": "3399"} {
+		if got, _ := host.Option(text, "mysqld", name); got != want || groups != 1 {
+			t.Errorf("%s is %q in %d groups, want %q\n%s", name, got, groups, want, text)
+		}
+	}
+}
+
 // By hand, too: backup-my.cnf has the source's innodb_undo_directory, whose files the source may still have open.
 func TestServerByHandKeepsToItsOwnPlace(t *testing.T) {
 	text := howToRestore(catalogue.Backup{ID: "a/1-full", Instance: "a", Kind: catalogue.Full}, nil)

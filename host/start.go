@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"stowage/farm"
 	"stowage/internal/optionfile"
 )
 
@@ -92,19 +93,45 @@ func isRepeated(key string) bool {
 }
 
 // Text is an option file with which another server starts as this one does.
-// Where all that this server reads is one file of its own, it is that file's
-// text, of which own is the content; else all it reads in one group, each with
-// where it comes from.
+// Where all that this server reads is one group of one file of its own, it is that
+// file's text, of which own is the content; else all it reads in one group, each with
+// where it comes from: an option is changed in one group only.
 func (s Start) Text(i Instance, own string) string {
-	if len(s.Files) == 1 && s.Files[0] == i.Config && s.Suffix == "" && s.Argued == 0 && s.Persisted == 0 {
+	if len(s.Files) == 1 && s.Files[0] == i.Config && s.Suffix == "" && s.Argued == 0 && s.Persisted == 0 && s.isOneGroup() {
 		return own
 	}
+	return s.inOneGroup(i.Name)
+}
+
+// OneGroup is the text of an option file with all that a server reads in one group; these are the groups that it reads.
+func OneGroup(text string, name farm.InstanceName, groups []string) string {
+	var s Start
+	group := ""
+	for n, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if g, ok := optionfile.Group(line); ok {
+			group = g
+		} else if key, value, ok := optionfile.Option(line); ok && slices.Contains(groups, group) {
+			s.Options = append(s.Options, optionfile.Line{Number: n + 1, Group: group, Key: key, Value: value, IsValued: strings.Contains(line, "=")})
+		}
+	}
+	if s.isOneGroup() {
+		return text
+	}
+	return s.inOneGroup(name)
+}
+
+func (s Start) isOneGroup() bool {
+	return !slices.ContainsFunc(s.Options, func(o optionfile.Line) bool { return o.Group != s.Options[0].Group })
+}
+
+func (s Start) inOneGroup(name farm.InstanceName) string {
 	last := map[string]int{}
 	for n, o := range s.Options {
 		last[o.Key] = n
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# What %s starts with, of all files that it reads.\n[mysqld]\n", i.Name)
+	fmt.Fprintf(&b, "# What %s starts with, of all files that it reads.\n[mysqld]\n", name)
 	from := ""
 	for n, o := range s.Options {
 		if last[o.Key] != n && !isRepeated(o.Key) {
@@ -112,7 +139,7 @@ func (s Start) Text(i Instance, own string) string {
 		}
 		if at := o.File + " [" + o.Group + "]"; at != from {
 			from = at
-			fmt.Fprintf(&b, "# %s\n", strings.TrimSuffix(at, " []"))
+			fmt.Fprintf(&b, "# %s\n", strings.TrimSpace(strings.TrimSuffix(at, " []")))
 		}
 		b.WriteString(o.Key)
 		if o.IsValued {

@@ -109,7 +109,7 @@ func (s Server) begins(c Chain, last Backup) string {
 		return "its binary log is not the one of the last backup: its data was replaced"
 	case s.LSN > 0 && s.LSN < last.ToLSN:
 		return fmt.Sprintf("it is at LSN %d, before the last backup's %d: its data was replaced", s.LSN, last.ToLSN)
-	case series(last.Version) != series(s.Version):
+	case Series(last.Version) != Series(s.Version):
 		return fmt.Sprintf("its server is %s, and was %s", s.Version, last.Version)
 	case last.Host != s.Host || last.Place.Dir != s.Place.Dir || last.Place.Restic != s.Place.Restic:
 		return "backups now go to another place"
@@ -117,8 +117,8 @@ func (s Server) begins(c Chain, last Backup) string {
 	return ""
 }
 
-// series is 10.11 of 10.11.19-MariaDB.
-func series(version string) string {
+// Series is 10.11 of 10.11.19-MariaDB.
+func Series(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")
 }
