@@ -71,12 +71,6 @@ func (r *restoring) reach(ctx context.Context, keeper host.Archivist) (int64, er
 	return keeper.ReachBinlogs(ctx, b.Place, b.Instance, r.wanted())
 }
 
-// reaches is nil when the archive goes from the backup to the moment that was asked for. Only its list is read.
-func (r *restoring) reaches(ctx context.Context) error {
-	_, err := r.lender(ctx)
-	return err
-}
-
 // pull returns the directory of the binary logs that are wanted. Those of another host, or of a repository, are laid beside the restored instance.
 func (r *restoring) pull(ctx context.Context) (dir string, err error) {
 	b := r.order.last()

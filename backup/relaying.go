@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"stowage/farm"
@@ -33,7 +34,14 @@ func (r *restoring) relay(ctx context.Context, s stretch) error {
 		if err := r.start(ctx); err != nil {
 			return err
 		}
-		if err := r.server.ApplyRelayLogs(ctx, host.RelayLog, goal, func(file string, at int64) { tell("applying binary logs: "+file, at, 0) }); err != nil {
+		var come atomic.Int64
+		err := r.withRoom(ctx, &come, func(ctx context.Context) error {
+			return r.server.ApplyRelayLogs(ctx, host.RelayLog, goal, func(file string, at int64) {
+				come.Store(at)
+				tell("applying binary logs: "+file, at, 0)
+			})
+		})
+		if err != nil {
 			return err
 		}
 	}

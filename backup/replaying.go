@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"stowage/backup/catalogue"
@@ -114,16 +115,19 @@ func (r *restoring) applyLogs(ctx context.Context, s stretch) error {
 		return err
 	}
 	told := time.Time{}
-	err = s.archive.Replay(ctx, host.Replaying{
+	var at atomic.Int64
+	replaying := host.Replaying{
 		Archive: s.dir, From: s.from.Mark, To: s.to.Mark, Reached: reached, Instance: r.order.Instance, Login: as,
 		Told: func(done, all int64) {
+			at.Store(done)
 			if time.Since(told) < 250*time.Millisecond {
 				return
 			}
 			told = time.Now()
 			r.Report(farm.Event{Kind: farm.StepProgress, Text: "replaying binary logs", Bytes: done, Total: all})
 		},
-	})
+	}
+	err = r.withRoom(ctx, &at, func(ctx context.Context) error { return s.archive.Replay(ctx, replaying) })
 	if err != nil {
 		return r.notThere(err)
 	}

@@ -55,14 +55,14 @@ func askChain(ctx context.Context, r *restoring) (out []farm.Finding, err error)
 }
 
 // askMoment asks whether the archive of binary logs goes from the backup to the moment that was asked for: to fetch the backup may take hours.
-func askMoment(ctx context.Context, r *restoring) ([]farm.Finding, error) {
+func askMoment(ctx context.Context, r *restoring) (_ []farm.Finding, err error) {
 	if r.order.Until.isBackup() || r.mayTakeLive() {
 		return nil, nil
 	}
 	if b := r.order.last(); !r.order.Until.isAfter(b) {
 		return r.blocker(fmt.Sprintf("%s is of %s, after the moment that was asked for", b.ID, b.At.Local().Format(time.DateTime+" MST")), "name the pair instead: Stowage takes the newest backup before that moment"), nil
 	}
-	if err := r.reaches(ctx); err != nil {
+	if r.logs, err = r.lender(ctx); err != nil {
 		return r.blocker(fmt.Sprintf("the moment cannot be restored: %v", err), hintOr(err, moreLogs)), nil
 	}
 	return nil, nil
@@ -91,11 +91,27 @@ func askPlace(ctx context.Context, r *restoring) (out []farm.Finding, err error)
 			need += b.Raw // its tables have indexes, and pages with room in them
 		}
 	}
+	need += need / 10
 	room, err := r.host.FreeBytes(ctx, i.Dir())
-	if err == nil && running == 0 && room < need+need/10 {
-		out = append(out, r.blocker(fmt.Sprintf("%d MB are free on host %s; the restored instance needs %d MB", room>>20, r.order.On, (need+need/10)>>20), "make room, or restore to another host: --to HOST")...)
+	switch logs := r.logBytes(); {
+	case err != nil || running != 0:
+	case room < need:
+		out = append(out, r.blocker(fmt.Sprintf("%d MB are free on host %s; the restored instance needs %d MB", room>>20, r.order.On, need>>20), "make room, or restore to another host: --to HOST")...)
+	case room < need+logs:
+		f := r.blocker(fmt.Sprintf("%d MB are free on host %s; the restored instance needs %d MB, and the replay of binary logs up to %d MB more", room>>20, r.order.On, need>>20, logs>>20), "make room, or restore to another host: --to HOST; a server whose disk is full waits for room")
+		f[0].Severity = farm.Warning
+		out = append(out, f...)
 	}
 	return out, err
+}
+
+// logBytes is what the replay may take up: the logs that are fetched, the instance's own binary log, which gets all of it again, and rows.
+func (r *restoring) logBytes() int64 {
+	b := r.order.last()
+	if own := max(0, r.logs.bytes-b.Offset); b.Place.Restic == "" && r.logs.on == r.order.On && !isClone(b) {
+		return 2 * own // they are read where they lie
+	}
+	return 3 * r.logs.bytes
 }
 
 // askLive asks whether the server that it is compared with answers.
