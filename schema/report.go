@@ -16,6 +16,7 @@ type Seen struct {
 	Shard    farm.ShardName
 	Instance farm.InstanceName
 	Absent   bool              // the server has no such database
+	Lower    bool              // the server keeps names of tables in lower case (lower_case_table_names=1)
 	Tables   map[string]string // SHOW CREATE TABLE by name
 }
 
@@ -146,8 +147,12 @@ func (j *judge) hold(s Seen, set Set) (wrong bool) {
 		note("", "", Difference{Kind: OfTable, Name: "the database", Should: string(s.Shard)})
 		return wrong
 	}
-	for _, name := range slices.Sorted(maps.Keys(set.Tables)) {
-		should := set.Tables[name]
+	declared := set.Tables
+	if s.Lower {
+		declared = lower(declared)
+	}
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		should := declared[name]
 		text, has := s.Tables[name]
 		if !has {
 			note(name, should.Text, Difference{Kind: OfTable, Name: name, Should: should.Text})
@@ -163,7 +168,7 @@ func (j *judge) hold(s Seen, set Set) (wrong bool) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Tables)) {
-		if _, known := set.Tables[name]; known || set.Ignore != nil && set.Ignore.MatchString(name) {
+		if _, known := declared[name]; known || set.Ignore != nil && set.Ignore.MatchString(name) {
 			continue
 		}
 		note(name, "", Difference{Kind: OfTable, Name: name, Is: j.table(s.Tables[name]).Text})

@@ -76,10 +76,14 @@ func one(ctx context.Context, t Target) ([]schema.Seen, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	v, err := t.Server.Variables(ctx, "lower_case_table_names")
+	if err != nil {
+		return nil, "", err
+	}
 	out := make([]schema.Seen, len(t.Shards))
 	for n, s := range t.Shards {
 		there, has := tables[string(s)]
-		out[n] = schema.Seen{Shard: s, Instance: t.Server.Name(), Absent: !has, Tables: there}
+		out[n] = schema.Seen{Shard: s, Instance: t.Server.Name(), Absent: !has, Lower: v["lower_case_table_names"] == "1", Tables: there}
 	}
 	return out, Series(flavor), nil
 }
