@@ -292,6 +292,8 @@ func TestReconcile(t *testing.T) {
 		{"connecting is not broken", func(_ *farm.Farm, i []Instance) { i[0].facts.Replication.IO = "Connecting" }, "", ""},
 		{"unknown database", func(_ *farm.Farm, i []Instance) { i[0].Shards = map[farm.ShardName]int64{"z": 1, "s": 1, "a": 1} },
 			"warning shards dbshard001a\nwarning shards dbshard001a", "has a database a that farm.yaml does not know"},
+		{"unknown database that cannot be a shard", func(_ *farm.Farm, i []Instance) { i[0].Shards = map[farm.ShardName]int64{"armazém": 1, "s": 1} },
+			"warning shards dbshard001a", "has a database armazém that farm.yaml does not know -> rename it, or leave it"},
 		{"missing shard", func(_ *farm.Farm, i []Instance) { i[1].Shards = nil }, "blocker shards dbshard001b", "lacks shard s of farm.yaml"},
 	} {
 		f, instances := good()
@@ -301,7 +303,7 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("%s: findings\n%s\nwant\n%s", test.name, checks(got), test.want)
 			continue
 		}
-		if len(got) > 0 && !strings.Contains(got[0].Text, test.text) {
+		if len(got) > 0 && !strings.Contains(got[0].Text+" -> "+got[0].Remedy, test.text) {
 			t.Errorf("%s: says %q, want %q", test.name, got[0].Text, test.text)
 		}
 		for _, finding := range got {

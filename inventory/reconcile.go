@@ -174,7 +174,7 @@ func reconcilePair(f *farm.Farm, p farm.Pair, instances []Instance) []farm.Findi
 		}
 		for _, name := range sortedShards(i.Shards) {
 			if !agreed[name] {
-				say("shards", farm.Warning, i.Name, fmt.Sprintf("has a database %s that farm.yaml does not know", name), "add it to the pair's shards, or drop it")
+				say("shards", farm.Warning, i.Name, fmt.Sprintf("has a database %s that farm.yaml does not know", name), remedyOfUnknown(name))
 			}
 		}
 		for _, s := range p.Shards {
@@ -184,6 +184,14 @@ func reconcilePair(f *farm.Farm, p farm.Pair, instances []Instance) []farm.Findi
 		}
 	}
 	return out
+}
+
+// remedyOfUnknown is what to do about a database that farm.yaml does not name. Not each of them can be named there.
+func remedyOfUnknown(name farm.ShardName) string {
+	if !farm.IsName(string(name)) {
+		return "rename it, or leave it: farm.yaml takes letters, digits, _, - and ., up to 64; it goes along when its server is moved"
+	}
+	return "add it to the pair's shards, or drop it"
 }
 
 func sortedShards(m map[farm.ShardName]int64) []farm.ShardName {

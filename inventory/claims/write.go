@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stowage/farm"
 )
 
 // write makes conflicts of disputes.
@@ -166,6 +168,8 @@ func (r *reconciler) findFirstRows() {
 func remedy(c Conflict) string {
 	who := strings.Join(c.Culprits, ", ")
 	switch {
+	case c.Check == "missing" && c.Kind == Shard && slices.Contains(c.Culprits, "farm") && !farm.IsName(c.Subject):
+		return "rename it, or leave it: farm.yaml takes letters, digits, _, - and ., up to 64"
 	case c.Check == "missing" && who != "":
 		return "add it to " + who
 	case c.Check == "unknown" && who != "":
