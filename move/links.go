@@ -42,6 +42,16 @@ func askTLS(ctx context.Context, source peer, as mysql.Account, where farm.HostN
 	return append(out, missingFiles(ctx, t, where, fresh)...), nil
 }
 
+// askOwnTLS asks whether Stowage itself can log in to the new instance: it has the options of this one. A server of MariaDB that takes logins over TLS only calls every other one a wrong
+// password (1045), and that after the copy.
+func askOwnTLS(p peer, own mysql.Account, where farm.HostName, fresh string) []farm.Finding {
+	if !strings.EqualFold(p.facts.Variables["require_secure_transport"], "ON") || own.At(fresh).TLS != nil {
+		return nil
+	}
+	return []farm.Finding{blocker(p.name, fmt.Sprintf("it takes logins over TLS only (require_secure_transport), and so will the new instance; the accounts file has no ssl-ca for host %s", where),
+		fmt.Sprintf("ssl-ca=FILE in [stowage@%s]; the new instance's certificate must be for that host", where))}
+}
+
 // missingFiles: what a link needs and the new host does not have. Keys are not read.
 func missingFiles(ctx context.Context, t *mysql.SourceTLS, where farm.HostName, fresh host.Host) []farm.Finding {
 	if t == nil || fresh == nil {

@@ -48,7 +48,11 @@ var checks = []act.Question[*survey]{
 			return nil, err
 		}
 		return s.bothPeers(func(p peer) ([]farm.Finding, error) {
-			return askTLS(ctx, p, as, s.r.order.Move.To.Host, s.r.freshHost)
+			out, err := askTLS(ctx, p, as, s.r.order.Move.To.Host, s.r.freshHost)
+			if p.name == s.oldName() {
+				out = append(out, askOwnTLS(p, s.r.mover.Admin, s.r.order.Move.To.Host, s.r.fresh.Dial())...)
+			}
+			return out, err
 		})
 	}},
 	{Name: "backup-account", Look: func(ctx context.Context, s *survey) ([]farm.Finding, error) {
@@ -245,7 +249,7 @@ func checkBinaryLog(_ context.Context, s *survey) ([]farm.Finding, error) {
 			}
 		}
 		if !strings.EqualFold(f.Replication.UsingGTID, "Slave_Pos") {
-			out = append(out, blocker(name, "it replicates by file and position", swing.ByGTID(s.r.order.Move.Pair, f.Flavor)))
+			out = append(out, blocker(name, swing.FollowsBy(f.Replication), swing.ByGTID(s.r.order.Move.Pair, f.Flavor)))
 		}
 		return out
 	}), nil

@@ -74,7 +74,8 @@ func successionChecks() []act.Question[*parties] {
 			if err != nil {
 				return nil, err
 			}
-			return askTLS(ctx, p.primary, as, p.s.order.Move.To.Host, p.s.freshHost)
+			out, err := askTLS(ctx, p.primary, as, p.s.order.Move.To.Host, p.s.freshHost)
+			return append(out, askOwnTLS(p.old, p.s.mover.Admin, p.s.order.Move.To.Host, p.s.fresh.Dial())...), err
 		}},
 		{Name: "backup-account", Look: func(ctx context.Context, p *parties) ([]farm.Finding, error) {
 			return askBackup(ctx, p.source, p.s.mover)

@@ -88,7 +88,15 @@ func AskByGTID(pair farm.PairName, replica Peer) []farm.Finding {
 	if strings.EqualFold(replica.Facts.Replication.UsingGTID, "Slave_Pos") {
 		return nil
 	}
-	return []farm.Finding{blocker(replica.Name, "it replicates by file and position", ByGTID(pair, replica.Facts.Flavor))}
+	return []farm.Finding{blocker(replica.Name, FollowsBy(replica.Facts.Replication), ByGTID(pair, replica.Facts.Flavor))}
+}
+
+// FollowsBy says how a replica follows that does not go by its applied position (slave_pos).
+func FollowsBy(r mysql.Replication) string {
+	if strings.EqualFold(r.UsingGTID, "Current_Pos") {
+		return "it replicates by MASTER_USE_GTID = current_pos, must be slave_pos"
+	}
+	return "it replicates by file and position"
 }
 
 // AskSeries: none of the servers is too old, and the replica can be made of the primary and follow it. leave says what to leave out, and of what.
