@@ -18,9 +18,12 @@ func foreign(s *mysql.Server, t plan.Table, table string) error {
 		Hint: "compare its SHOW CREATE TABLE with the plan's; give it the old or the new definition, then: stowage resume"}
 }
 
+// marks is how the marks of all statements of this run begin.
+func (w *work) marks() string { return "alter " + w.order.Key }
+
 // mark finds a statement of this run again, after its sender has died.
 func (w *work) mark(t plan.Table) string {
-	return fmt.Sprintf("alter %s %s %d", w.order.Key, t.Shard, t.Form)
+	return fmt.Sprintf("%s %s %d", w.marks(), t.Shard, t.Form)
 }
 
 // toNew brings the tables of a server to their new definitions. A table that has it already is left alone.
@@ -31,7 +34,7 @@ func (w *work) toNew(ctx context.Context, s *mysql.Server, how mysql.Altering, s
 // bring changes the tables that are in a state, one after the other. A statement of an earlier attempt, which was killed, may still run: it is waited for.
 func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, from state, statement func(plan.Form) string) error {
 	tell := func(text string) { w.say("%s", text) }
-	if err := s.AwaitAlter(ctx, "alter "+w.order.Key, tell); err != nil {
+	if err := s.AwaitAlter(ctx, w.marks(), tell); err != nil {
 		return err
 	}
 	now, err := w.look(ctx, s)
@@ -171,7 +174,7 @@ func (w *work) alterBack(ctx context.Context, s *side) error {
 	if err := s.Leaves.HoldApplier(ctx); err != nil {
 		return err
 	}
-	if err := s.Leaves.AwaitAlter(ctx, "alter "+w.order.Key, func(text string) { w.say("%s", text) }); err != nil {
+	if err := s.Leaves.AwaitAlter(ctx, w.marks(), func(text string) { w.say("%s", text) }); err != nil {
 		return err
 	}
 	now, err := w.look(ctx, s.Leaves)

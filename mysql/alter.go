@@ -80,14 +80,14 @@ func marked(mark string) string { return "/* stowage " + mark + " */ " }
 // IsLockTimeout reports whether a statement gave up waiting for a table that others use (error 1205).
 func IsLockTimeout(err error) bool { return CodeOf(err) == 1205 }
 
-// AwaitAlter waits until no statement with this mark runs on the server any more: one whose sender died goes on to its end.
+// AwaitAlter waits until no statement runs on the server any more whose mark is this one, or begins with its words: one whose sender died goes on to its end.
 func (s *Server) AwaitAlter(ctx context.Context, mark string, tell func(string)) error {
 	d, err := s.dialect(ctx)
 	if err != nil {
 		return err
 	}
 	for told := (time.Time{}); ; {
-		running, err := s.records(ctx, "SELECT ID AS id, TIME AS seconds FROM "+d.processes+" WHERE ID <> CONNECTION_ID() AND COMMAND <> 'Sleep' AND INFO LIKE "+quote(marked(mark)+"%"))
+		running, err := s.records(ctx, "SELECT ID AS id, TIME AS seconds FROM "+d.processes+" WHERE ID <> CONNECTION_ID() AND COMMAND <> 'Sleep' AND INFO LIKE "+quote(strings.TrimSuffix(marked(mark), "*/ ")+"%"))
 		if err != nil || len(running) == 0 {
 			return err
 		}
