@@ -59,7 +59,7 @@ func askTables(ctx context.Context, w *work) (found []farm.Finding, err error) {
 		other, of := "", 0
 		for _, t := range w.pair.Tables {
 			switch is, text := now(t); {
-			case is != isOther:
+			case is == isBefore, is == isAfter:
 			case text == "":
 				found = append(found, sides.Blocker(subjectOf(s.Leaves, t.Shard, w.plan.Forms[t.Form].Change.Table), "the table is not there", "plan again"))
 			default:

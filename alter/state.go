@@ -17,6 +17,7 @@ const (
 	isBefore state = iota
 	isAfter
 	isOther
+	isHalf // on the way back: as before, but for keys and constraints that wait for the values of columns
 )
 
 // look reads how a server defines the tables of the pair now. A way back may leave keys in another order: it does not count.
@@ -33,9 +34,32 @@ func (w *work) look(ctx context.Context, s *mysql.Server) (func(plan.Table) (sta
 			return isAfter, text
 		case differs(text, form.Before) == "":
 			return isBefore, text
+		case isHalfBack(text, form):
+			return isHalf, text
 		}
 		return isOther, text
 	}, nil
+}
+
+// inTwo is the way back of a form by which columns come back, parted where keys and constraints have to wait for their values.
+func inTwo(f plan.Form) (first, then string, waits []schema.Difference) {
+	if f.Undo != "" {
+		return f.Back(), "", nil
+	}
+	return schema.InTwo(f.Back())
+}
+
+func isHalfBack(text string, f plan.Form) bool {
+	_, _, waits := inTwo(f)
+	if len(waits) == 0 {
+		return false
+	}
+	is, err := schema.Read(text)
+	if err != nil {
+		return false
+	}
+	should, err := schema.Read(f.Before)
+	return err == nil && schema.LacksOnly(is, should, waits)
 }
 
 // differs says where a definition is not what it should be; "": nowhere.
@@ -66,10 +90,13 @@ func (w *work) areMade(ctx context.Context, s *mysql.Server, from state) error {
 	for _, t := range w.pair.Tables {
 		form := w.plan.Forms[t.Form]
 		should := form.After
-		if from == isAfter {
+		if from != isBefore {
 			should = form.Before
 		}
-		_, text := now(t)
+		is, text := now(t)
+		if is == isHalf && from == isAfter {
+			continue
+		}
 		if where := differs(text, should); where != "" {
 			return &farm.Error{Op: "alter", Subject: subjectOf(s, t.Shard, form.Change.Table), Err: fmt.Errorf("%w: the server made another table than the plan says: %s", farm.ErrRefused, where),
 				Hint: "a setting such as sql_mode has changed; make the table as planned (stowage alter show --json), then: stowage resume"}

@@ -45,7 +45,7 @@ func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, f
 		form := w.plan.Forms[t.Form]
 		is, _ := now(t)
 		switch {
-		case is == isOther:
+		case is == isOther, is == isHalf && from == isBefore:
 			return foreign(s, t, form.Change.Table)
 		case form.IsSame():
 			if rebuilt, err := w.isRebuilt(s, t); err != nil || rebuilt || from != isBefore {
@@ -189,14 +189,21 @@ func (w *work) alterBack(ctx context.Context, s *side) error {
 		}
 		lossy = lossy || form.Undo == "" && !form.IsSame()
 	}
+	how := mysql.Altering{LockWait: 10 * time.Second, Lenient: lossy}
 	err = w.fenced(ctx, s, "undo "+StepAlter, func(ctx context.Context) error {
-		return w.bring(ctx, s.Leaves, mysql.Altering{LockWait: 10 * time.Second}, isAfter, plan.Form.Back)
+		return w.bring(ctx, s.Leaves, how, isAfter, func(f plan.Form) string { first, _, _ := inTwo(f); return first })
 	})
 	if err != nil {
 		return err
 	}
 	if lossy {
 		if err := w.copyBack(ctx, s); err != nil {
+			return err
+		}
+		err = w.fenced(ctx, s, "undo "+StepAlter, func(ctx context.Context) error {
+			return w.bring(ctx, s.Leaves, how, isHalf, func(f plan.Form) string { _, then, _ := inTwo(f); return then })
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -244,18 +251,35 @@ func (w *work) compareTo(ctx context.Context, s *side) error {
 		Hint: "it stays out and its twin serves all clients; find out which side is right, correct the rows of the other, then: stowage resume"}
 }
 
+// waiting are the keys and constraints that wait until rows have their values back, as package rows names them.
+func (w *work) waiting() (out []string) {
+	for _, t := range w.pair.Tables {
+		form := w.plan.Forms[t.Form]
+		_, _, waits := inTwo(form)
+		for _, d := range waits {
+			of := string(t.Shard) + "." + form.Change.Table + "." + d.Name
+			out = append(out, "index "+of, "check "+of, "foreign key "+string(t.Shard)+"."+d.Name)
+		}
+	}
+	return out
+}
+
 const comparedDocument = "compared after alter"
 
 func (w *work) verification(s *side, repair bool) compare.Verification {
 	var begin rows.Progress
 	key := w.key() + " " + string(s.Leaves.Name())
+	var leftOut []string
+	if repair {
+		leftOut = w.waiting()
+	}
 	if !repair {
 		if _, err := w.act.Store.LatestDocument(comparedDocument, key, &begin); err != nil {
 			begin = rows.Progress{} // from the beginning
 		}
 	}
 	return compare.Verification{
-		Source: s.Twin, Copied: s.Leaves, Patience: s.Settings.CatchUp, Databases: w.shards(), Begin: begin, Repair: repair, Connected: true,
+		Source: s.Twin, Copied: s.Leaves, Patience: s.Settings.CatchUp, Databases: w.shards(), Begin: begin, Repair: repair, Connected: true, LeftOut: leftOut,
 		Keep: func(_ context.Context, p rows.Progress) error {
 			if repair {
 				return nil

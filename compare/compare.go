@@ -29,6 +29,8 @@ type Verification struct {
 	Tell        func(string)
 	// Repair, when asked for, makes the copy equal where its rows differ, and then compares everything once more.
 	Repair bool
+	// LeftOut are keys and constraints that the copy may lack, as rows.Comparison names them.
+	LeftOut []string
 	// Connected allows a repair while clients are connected: the copy was taken out of rotation, and pools may still hold their connections.
 	Connected bool
 	// Around, where there is one, is what a repair is done in: it opens the copy for our rows, and closes it.
@@ -115,7 +117,7 @@ func (v *Verification) once(ctx context.Context) (rows.Verdict, error) {
 func (v Verification) compare(ctx context.Context, snap *rows.View, begin rows.Progress) (rows.Verdict, error) {
 	told := time.Time{}
 	c := rows.Comparison{
-		Copy: v.Copied, List: listed, Begin: begin, SaveEvery: keepEvery,
+		Copy: v.Copied, List: listed, LeftOut: v.LeftOut, Begin: begin, SaveEvery: keepEvery,
 		// Not with a context that has ended: what was found equal is worth keeping then too.
 		Save: func(p rows.Progress) error { return v.Keep(context.WithoutCancel(ctx), p) },
 		Tell: func(s rows.Compared) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ type Altering struct {
 	Statement string
 	// Logged: replicas get the statement through the binary log. Otherwise nobody but this server learns of it.
 	Logged bool
+	// Lenient: zero dates are values, and nothing is refused for being one that the server makes up. It changes no definition.
+	Lenient bool
 	// LockWait is for how long the statement may wait for the table, in whole seconds: everybody who comes after it waits as long.
 	LockWait time.Duration
 	// Mark finds the statement again after its sender has died: letters, digits, spaces and - only.
@@ -43,6 +46,13 @@ func (s *Server) Alter(ctx context.Context, a Altering) error {
 	if d.flavor.HasGTIDDomains() {
 		set += ", max_statement_time = 0" // MariaDB ends an ALTER after it, too
 	}
+	if a.Lenient {
+		mode, err := s.Setting(ctx, "sql_mode")
+		if err != nil {
+			return err
+		}
+		set += ", sql_mode = " + quote(lenient(mode))
+	}
 	if !a.Logged {
 		set += ", sql_log_bin = 0"
 	}
@@ -69,6 +79,13 @@ func (s *Server) Alter(ctx context.Context, a Altering) error {
 		return s.fail(firstWords(a.Statement), errors.Join(ctx.Err(), s.AwaitAlter(clean, a.Mark, nil)))
 	}
 	return s.fail(firstWords(a.Statement), err)
+}
+
+// lenient is a sql_mode without what refuses values.
+func lenient(mode string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(mode, ","), func(m string) bool {
+		return slices.Contains([]string{"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL"}, m)
+	}), ",")
 }
 
 // readWrite lets a session of ours write on a server whose other sessions begin with READ ONLY: see LowerFence.

@@ -29,6 +29,9 @@ type Comparison struct {
 	// List is how many of the rows that differ are listed, of each table; 0 finds out none.
 	List int
 
+	// LeftOut are keys and constraints that may differ, by their kind and full name: "index d.t.k".
+	LeftOut []string
+
 	Begin Progress
 	// Save keeps a progress, so that it outlives us; called after a chunk, at most every SaveEvery (0: after each), and at the end.
 	// Where it takes its time, it is called so much less often that comparing does not wait for it.
@@ -80,7 +83,7 @@ func (c Comparison) Compare(ctx context.Context, source *View, databases []strin
 	if err != nil {
 		return Verdict{}, err
 	}
-	found := was.diff(is)
+	found := slices.DeleteFunc(was.diff(is), func(m Mismatch) bool { return m.Chunk == "definition" && slices.Contains(c.LeftOut, m.Table) })
 	if len(found) > 0 && found[0].Chunk == "columns" {
 		return Verdict{Mismatches: found}, nil // summing rows of different shapes would only confuse
 	}

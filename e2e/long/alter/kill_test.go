@@ -111,6 +111,31 @@ func TestRenamedColumnsKeepTheirValues(t *testing.T) {
 	a.Settle(false, 0)
 }
 
+// Columns that were dropped together with their unique key, or foreign key, or whose type has no zero that servers take, come back with their values.
+// Clients do not write users.
+func TestDroppedColumnsComeBackWithTheirKeys(t *testing.T) {
+	t.Parallel()
+	a := farmtest.StartAlteredFarm(t, farm.ActiveActive, 1)
+	for _, c := range a.Consoles() {
+		for _, shard := range c.Shards {
+			at := fmt.Sprintf("`%s`.users", shard)
+			for _, s := range []string{
+				"ALTER TABLE " + at + " ADD COLUMN day DATE NOT NULL DEFAULT '2020-02-02', ADD COLUMN up BIGINT NOT NULL DEFAULT 1, ADD COLUMN code VARCHAR(20) NOT NULL DEFAULT ''",
+				"UPDATE " + at + " SET code = id, up = id",
+				"ALTER TABLE " + at + " ALTER COLUMN day DROP DEFAULT, ALTER COLUMN up DROP DEFAULT, ALTER COLUMN code DROP DEFAULT, ADD UNIQUE KEY code (code), ADD CONSTRAINT above FOREIGN KEY (up) REFERENCES users (id), ADD CONSTRAINT coded CHECK (code <> '')",
+			} {
+				if _, err := c.ExecContext(t.Context(), "SET STATEMENT sql_log_bin = 0 FOR "+s); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_ = c.Close()
+	}
+	comesBack(t, a, "DROP CONSTRAINT coded, DROP FOREIGN KEY above, DROP COLUMN code, DROP COLUMN up, DROP COLUMN day", "DROP CONSTRAINT coded, DROP COLUMN code")
+	a.Rests()
+	a.Settle(false, 0)
+}
+
 // Partitions and options of the engine are as they were when the run is given up.
 func TestPartitionsComeBack(t *testing.T) {
 	t.Parallel()
