@@ -19,8 +19,8 @@ import (
 // source ports from.
 const port = 23306
 
-// home is the directory all test processes of one user share: one lock an
-// address, and the serial number. The template and the servers' directories lie
+// home is the directory all test processes of one user share: the serial number
+// and its lock. The template and the servers' directories lie
 // where scripts/farms.sh says that farms do, in FARMS: in memory a server costs
 // half the processor time. Without it they are there, too.
 type home struct {
@@ -103,7 +103,7 @@ func (h *home) mkdir(dir string) error {
 func (h *home) takeAddress() (address, dir string, release func(), err error) {
 	for n := 1; n < 255; n++ {
 		address = fmt.Sprintf("127.0.77.%d", n)
-		unlock, err := lock(filepath.Join(h.dir, address+".lock"), unix.LOCK_EX|unix.LOCK_NB)
+		unlock, err := claim(address)
 		if err != nil {
 			continue // in use by another test
 		}
@@ -121,6 +121,16 @@ func (h *home) takeAddress() (address, dir string, release func(), err error) {
 		return address, dir, unlock, nil
 	}
 	return "", "", nil, fmt.Errorf("find a free address: all of 127.0.77.1-254 port %d are in use", port)
+}
+
+// claim takes an address of this network namespace for this process, whatever directories it works in: a socket without a file, which is gone with its process. A lock
+// in a directory would be another one below another TMPDIR, and the server of a test that has just stopped it would lose its files.
+func claim(address string) (release func(), err error) {
+	l, err := net.Listen("unix", "@stowage-mariadbtest-"+address)
+	if err != nil {
+		return nil, err
+	}
+	return func() { l.Close() }, nil
 }
 
 // serial is the next number of a sequence that all test processes share:
