@@ -121,10 +121,10 @@ func (a *Asker) Ask(ctx context.Context, queue, id string, request []byte, told 
 	}
 	call, err := a.send(ctx, message{id, queue, limit, request})
 	if err != nil && ctx.Err() != nil { // it may be at work, though its receipt was not heard
-		gone = a.giveUp(context.WithoutCancel(ctx), a.named(id), callUnheard)
+		return nil, a.giveUp(context.WithoutCancel(ctx), a.named(id), callUnheard), fmt.Errorf("ask %s: %w", queue, context.Cause(ctx))
 	}
 	if err != nil {
-		return nil, gone || ctx.Err() == nil, fmt.Errorf("ask %s: %w", queue, err)
+		return nil, true, fmt.Errorf("ask %s: %w", queue, err)
 	}
 	quiet := a.listen(ctx, call, told)
 	var bad error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -133,7 +134,11 @@ func (s *stay) look(ctx context.Context, fence map[farm.InstanceName]map[string]
 	var names []string
 	for _, m := range s.members {
 		name := m.Order.Leaves.Name
-		variables, status, err := m.Leaves.Settings(ctx)
+		variables, _, err := m.Leaves.Settings(ctx)
+		if err != nil {
+			return a, err
+		}
+		links, err := m.Leaves.Sources(ctx)
 		if err != nil {
 			return a, err
 		}
@@ -147,9 +152,9 @@ func (s *stay) look(ctx context.Context, fence map[farm.InstanceName]map[string]
 		for v, value := range fence[name] {
 			variables[v] = value
 		}
-		// Counters begin anew with a restart. Whether the server replicates is the one that is not a counter.
+		// Counters begin anew with a restart. Whether the server replicates is no counter: a link counts, though it may not run just now.
 		names = append(names, string(name))
-		servers = append(servers, probe.Server{Name: string(name), Variables: variables, Status: map[string]string{"slaves_running": status["slaves_running"]}})
+		servers = append(servers, probe.Server{Name: string(name), Variables: variables, Status: map[string]string{"slaves_running": strconv.Itoa(len(links))}})
 	}
 	facts, err := machines.Facts(ctx, place, s.order.Host, servers, "")
 	if err != nil {

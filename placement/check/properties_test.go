@@ -154,7 +154,7 @@ func plansOfDrawnFarms(t *testing.T, draw func(int) task) {
 		compared(t, seed, x, p)
 	}
 	t.Logf("%d planned, %d refused", planned, refused)
-	if planned < refused/4 {
+	if planned == 0 || planned < refused/8 { // of ten drawn farms one is enough
 		t.Error("too few of the drawn farms can be planned for this to test anything")
 	}
 }
