@@ -199,6 +199,11 @@ func (c *Copy) ready(ctx context.Context, back bool) (*run, mysql.Position, erro
 		return nil, nil, c.refuse("carry", "undo, and begin again: the copy was not prepared, or was removed", "%s has no position of job %s", r.to.Name(), c.Job)
 	}
 	st, err := c.standing(ctx, r.to)
+	if err != nil {
+		return r, at, err
+	}
+	here, err := c.standing(ctx, r.from)
+	rows.AsEventsOf(here.tables, st.tables)
 	r.tables = byName(st.tables)
 	return r, at, err
 }

@@ -26,6 +26,20 @@ func TestEveryType(t *testing.T) {
 	f.clean(t)
 }
 
+// TestKeysWithAHiddenColumn: MariaDB keeps a unique key over a TEXT by a column that nobody sees, behind all others, and events have it.
+func TestKeysWithAHiddenColumn(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f := start(t, "CREATE TABLE urls (id INT PRIMARY KEY, url TEXT NOT NULL, alt TEXT, v VARCHAR(20), n BIGINT, UNIQUE KEY url (url), UNIQUE KEY alt (alt, v), UNIQUE KEY n (n) USING HASH)",
+		"INSERT INTO urls SELECT seq, REPEAT(MD5(seq), 40), MD5(seq), seq, seq FROM seq_1_to_200")
+	must(t, f.c.Prepare(t.Context()))
+	must(t, f.c.Carry(t.Context()))
+	f.from.Exec(t, "USE shop", "INSERT INTO urls SELECT seq, REPEAT(MD5(seq), 40), MD5(seq), seq, -seq FROM seq_201_to_300", "UPDATE urls SET v = 'changed', n = n + 1000000 WHERE id % 3 = 0", "DELETE FROM urls WHERE id % 7 = 0")
+	must(t, f.c.Carry(t.Context()))
+	f.equal(t, "")
+	must(t, f.c.Finish(t.Context()))
+	f.clean(t)
+}
+
 // TestKeys carries tables whose keys compare in ways of their own.
 func TestKeys(t *testing.T) {
 	turns.One(t, 8)

@@ -279,7 +279,7 @@ func TestRepositoryHasWhatADirectoryHas(t *testing.T) {
 				if p := len(chains(slices.Clone(r.pieces))[0].pieces); p > 20+int(k.Bytes/2000) {
 					t.Errorf("%d pieces for %d bytes", p, k.Bytes)
 				}
-				restored, pulled = compareWithPlain(t, l, r, plain, points, restored, pulled)
+				restored, pulled = compareWithPlain(t, random, l, r, plain, points, restored, pulled)
 				if got, err := l.SpoolBinlogs(t.Context(), Spooling{Instance: w.instance(), Key: testKey, Still: true}); err == nil {
 					held = max(held, got.Held)
 				}
@@ -316,15 +316,15 @@ func TestASpoolBeginsWithAPieceThatHasNothingOfItsFirstFile(t *testing.T) {
 }
 
 // compareWithPlain pulls for a backup and a second, and looks it up in both.
-func compareWithPlain(t *testing.T, l *Local, r *remote, plain string, points []backupPoint, restored, pulled int) (int, int) {
+func compareWithPlain(t *testing.T, random *rand.Rand, l *Local, r *remote, plain string, points []backupPoint, restored, pulled int) (int, int) {
 	t.Helper()
 	if len(points) == 0 {
 		return restored, pulled
 	}
-	b := points[rand.IntN(len(points))]
+	b := points[random.IntN(len(points))]
 	state, err := l.ArchiveState(t.Context(), plain)
 	ok(t, err)
-	at := time.Unix(b.second+rand.Int64N(max(1, state.LastAt.Unix()-b.second)), 0).UTC()
+	at := time.Unix(b.second+random.Int64N(max(1, state.LastAt.Unix()-b.second)), 0).UTC()
 	want := Wanted{Point: b.at, Position: b.position, At: at}
 	from, err := l.ArchiveFrom(t.Context(), plain, b.at, b.position)
 	var to Found
@@ -341,7 +341,7 @@ func compareWithPlain(t *testing.T, l *Local, r *remote, plain string, points []
 	if err != nil {
 		return restored, pulled
 	}
-	i := Instance{Name: "r", Datadir: filepath.Join(t.TempDir(), "data")}
+	i := beside(t)
 	_, err = l.pull(t.Context(), i, r.stream(all))
 	ok(t, err)
 	into := PulledDir(i)
@@ -541,4 +541,10 @@ func TestSilenceIsTold(t *testing.T) {
 	if p := ask(0, -time.Second); p != nil {
 		t.Errorf("just now: %+v", p)
 	}
+}
+
+// beside is an instance in a directory of its own, beside which logs are laid.
+func beside(t *testing.T) Instance {
+	dir := t.TempDir()
+	return Instance{Name: "r", Config: filepath.Join(dir, "my.cnf"), Datadir: filepath.Join(dir, "data")}
 }

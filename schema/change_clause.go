@@ -45,7 +45,7 @@ var verbs = []struct {
 	{"partition by", lazy.Regexp(`(?i)^PARTITION\s+BY\b`)},
 	{"remove partitioning", lazy.Regexp(`(?i)^REMOVE\s+PARTITIONING\b`)},
 	{"force", lazy.Regexp(`(?i)^FORCE\s*$`)},
-	{"option", lazy.Regexp(`(?i)^(DEFAULT\s+)?(ENGINE|COMMENT|AUTO_INCREMENT|ROW_FORMAT|KEY_BLOCK_SIZE|CHARSET|CHARACTER\s+SET|COLLATE|STATS_[A-Z_]+|PAGE_[A-Z_]+|` + "`?" + `ENCRYPT[A-Z_]+` + "`?" + `|COMPRESSION|MAX_ROWS|MIN_ROWS|AVG_ROW_LENGTH|CHECKSUM|DELAY_KEY_WRITE|PACK_KEYS)\b`)},
+	{"option", lazy.Regexp(`(?i)^(DEFAULT\s+)?(ENGINE|COMMENT|AUTO_INCREMENT|ROW_FORMAT|KEY_BLOCK_SIZE|CHARSET|CHARACTER\s+SET|COLLATE|STATS_[A-Z_]+|` + "`?" + `PAGE_[A-Z_]+` + "`?" + `|` + "`?" + `ENCRYPT[A-Z_]+` + "`?" + `|COMPRESSION|MAX_ROWS|MIN_ROWS|AVG_ROW_LENGTH|CHECKSUM|DELAY_KEY_WRITE|PACK_KEYS)\b`)},
 }
 
 // notOurs are clauses of another kind of change.
@@ -58,11 +58,18 @@ var notOurs = map[string]refusal{
 // trailing stands behind the clauses of an ALTER TABLE, without a comma before it.
 var trailing = lazy.Regexp(`(?i)\b(PARTITION\s+BY|REMOVE\s+PARTITIONING)\b`)
 
+// listsPartitions begins a list of partitions, whose commas are none between clauses. Nothing else stands beside it.
+var listsPartitions = lazy.Regexp(`(?i)^(DROP|TRUNCATE|REORGANIZE)\s+PARTITION\b`)
+
 // clausesOf takes the text behind ALTER TABLE name apart.
 func clausesOf(body string) []clause {
 	var texts []string
 	for _, t := range split(body, ',') {
 		t = strings.TrimSpace(t)
+		if n := len(texts) - 1; n >= 0 && listsPartitions().MatchString(texts[n]) {
+			texts[n] += ", " + t
+			continue
+		}
 		if m := trailing().FindStringIndex(outside(t)); m != nil && m[0] > 0 {
 			texts = append(texts, strings.TrimSpace(t[:m[0]]))
 			t = t[m[0]:]

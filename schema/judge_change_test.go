@@ -70,6 +70,11 @@ func TestJudgeChange(t *testing.T) {
 		{"a view, column renamed", small, with("`v`", "`w`"), "RENAME COLUMN v TO w", InstantAlgorithm, Around{Views: []Object{names}}, Breaking, true, false, "view d.o names column v"},
 		{"a routine, column renamed", small, with("`v`", "`w`"), "RENAME COLUMN v TO w", InstantAlgorithm, Around{Routines: []Object{names}}, Breaking, true, false, "routine d.o names column v"},
 		{"an event, column renamed", small, with("`v`", "`w`"), "RENAME COLUMN v TO w", InstantAlgorithm, Around{Events: []Object{names}}, Breaking, true, false, "event d.o names column v"},
+		{"a column behind a hidden one", hashedKey, strings.Replace(hashedKey, ",\n  UNIQUE", ",\n  `c` bigint(20) DEFAULT NULL,\n  UNIQUE", 1), "ADD c BIGINT", InstantAlgorithm, Around{}, Breaking, true, false, "hidden column behind all others"},
+		{"a column before a hidden one", hashedKey, strings.Replace(hashedKey, "  `n` int(11) DEFAULT 7,\n", "", 1), "DROP n", InstantAlgorithm, Around{}, Breaking, true, false, "hidden column behind all others"},
+		{"a column and the hidden one", hashedKey, strings.Replace(strings.Replace(hashedKey, ",\n  `n` int(11) DEFAULT 7", "", 1), ",\n  UNIQUE KEY `tx` (`tx`) USING HASH", "", 1), "DROP n, DROP KEY tx", Copy, Around{}, Directional, false, false, ""},
+		{"no hidden column", hashedKey, strings.Replace(hashedKey, ",\n  UNIQUE", ",\n  `c` bigint(20) DEFAULT NULL,\n  UNIQUE", 1), "ADD c BIGINT", InstantAlgorithm, Around{MySQL: true}, Directional, true, false, ""},
+		{"partitions in a list", small + rangeOf + "p0` VALUES LESS THAN (10) ENGINE = InnoDB,\n PARTITION `p1` VALUES LESS THAN MAXVALUE ENGINE = InnoDB)", small + rangeOf + "p` VALUES LESS THAN MAXVALUE ENGINE = InnoDB)", "REORGANIZE PARTITION p0, p1 INTO (PARTITION p VALUES LESS THAN MAXVALUE)", Copy, Around{}, Invisible, false, false, ""},
 		{"a foreign key of its own database", small, longer, "MODIFY n BIGINT DEFAULT 7", Copy, Around{Table: "d.t", ReferencedBy: []string{"d.c"}}, Directional, false, true, ""},
 		{"a foreign key of another database", small, longer, "MODIFY n BIGINT DEFAULT 7", Copy, Around{Table: "d.t", ReferencedBy: []string{"e.c"}}, Breaking, false, false, "of another database (e.c)"},
 	} {
@@ -85,6 +90,12 @@ func TestJudgeChange(t *testing.T) {
 		}
 	}
 }
+
+const (
+	// hashedKey is a table with a unique key that MariaDB keeps by a hidden column.
+	hashedKey = "CREATE TABLE `t` (\n  `id` int(11) NOT NULL,\n  `tx` text NOT NULL,\n  `n` int(11) DEFAULT 7,\n  PRIMARY KEY (`id`),\n  UNIQUE KEY `tx` (`tx`) USING HASH\n) ENGINE=InnoDB"
+	rangeOf   = "\n PARTITION BY RANGE (`id`)\n(PARTITION `"
+)
 
 func TestUndoAndWhatItWouldLose(t *testing.T) {
 	for _, x := range []struct{ after, change, undo, lost string }{

@@ -21,6 +21,9 @@ func (j *judging) columnsGone() []part {
 		if c.generated != "" {
 			p.lost = ""
 		}
+		if k := hashed(j.t.After, j.around); k != "" {
+			p.refused, p.noWay = fmt.Sprintf("column %s: "+behindAll, c.name, k), true
+		}
 		if n < last {
 			p.noWay = true
 			p.refused = fmt.Sprintf("column %s is not the last one: row events match columns by their place, so each value behind it would be one place off, without an error; make it INVISIBLE and leave it", c.name)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"stowage/internal/lazy"
 )
 
 // columnsNew: an applier gives columns that a row does not have their default. So they are at the end, and the default is the same for every row.
@@ -20,12 +22,30 @@ func (j *judging) columnsNew() []part {
 			continue
 		}
 		p := j.columnNew(c)
+		if k := hashed(j.t.Before, j.around); k != "" {
+			p.refused, p.noWay = fmt.Sprintf("column %s: "+behindAll, c.name, k), true
+		}
 		if n < last {
 			p.refused = fmt.Sprintf("column %s stands before others: row events match columns by their place, so each value behind it would be one place off, without an error; add it at the end", c.name)
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// behindAll says why a table with such a key keeps its columns.
+const behindAll = "MariaDB keeps unique key %s by a hidden column behind all others, and row events have its values: an applier takes them for those of a column that stands there; on a pair with one writer an ordinary ALTER TABLE, through the binary log, has no such moment"
+
+var byHashOf = lazy.Regexp(`(?i)\)\s*USING\s+HASH\b`)
+
+// hashed is a unique key of a table that MariaDB keeps by a hidden column: one over a TEXT or BLOB, over more bytes than an index takes, or USING HASH. "" for none.
+func hashed(t Table, around Around) string {
+	for _, k := range t.Keys {
+		if !around.MySQL && keyOf(k).unique && byHashOf().MatchString(mask(k.Text)) && !strings.Contains(strings.ToUpper(t.Options), "ENGINE=MEMORY") {
+			return k.Name
+		}
+	}
+	return ""
 }
 
 func (j *judging) columnNew(c column) part {
@@ -63,7 +83,7 @@ func (j *judging) columnNew(c column) part {
 	case !c.isConstant():
 		refuse("DEFAULT %s is another value for every row, and an applier does not compute it; add the column with a constant, then set the default", c.dflt)
 		p.clauses = c.constantFirst()
-	case c.dflt == "" && c.notNull && !zeroIsRight[c.kind]:
+	case c.dflt == "" && c.notNull && !zeroIsRight[c.kind] && (c.kind != "longtext" || c.check != ""): // JSON is a LONGTEXT with a check
 		refuse("NOT NULL without a default: what a server takes for %s is another thing in an ALTER than for a row of the other side; give it a default first", c.kind)
 		p.clauses = c.constantFirst()
 	}

@@ -141,7 +141,7 @@ func (j *judging) options() []part {
 
 var (
 	byHash   = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+(LINEAR\s+)?(HASH|KEY)\b`)
-	takesAll = lazy.Regexp(`(?i)\bVALUES\s+LESS\s+THAN\s+\(?MAXVALUE\b|\bDEFAULT\s+ENGINE\b|^[^(]*\bPARTITION\s+BY\s+SYSTEM_TIME\b`)
+	takesAll = lazy.Regexp(`(?i)\bVALUES\s+LESS\s+THAN\s+\(?MAXVALUE\b|\bPARTITION\s+\S+\s+DEFAULT\b|^[^(]*\bPARTITION\s+BY\s+SYSTEM_TIME\b`)
 	byRange  = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+RANGE\b`)
 	byBounds = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+(RANGE|LIST)\b`)
 )
@@ -206,8 +206,8 @@ func (j *judging) partitioning() []part {
 	}
 	switch text := mask(is); {
 	case is == "":
-	case strings.Contains(strings.ToUpper(text), "SUBPARTITION"):
-		p.refused = "subpartitions are not changed by swings"
+	case strings.Contains(strings.ToUpper(text), "SUBPARTITION") && (was != "" || !does["partition by"]):
+		p.refused, p.noWay = "subpartitions are not changed by swings", true
 	case hasAll(is):
 	case does["add partition"], does["reorganize partition"] && byRange().MatchString(text):
 		p.class = Directional // the altered side takes rows that the other would refuse

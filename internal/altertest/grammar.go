@@ -19,8 +19,11 @@ func Draw(r *rand.Rand, t schema.Table) string {
 			text += ", " + second
 		}
 	}
-	return "ALTER TABLE t " + text
+	return "ALTER TABLE t " + inComment.ReplaceAllString(text, "$1")
 }
+
+// inComment is what servers write for their own versions only. People write it plainly.
+var inComment = regexp.MustCompile(`/\*M?!\d+ ?([^*]*?) ?\*/`)
 
 type grammar struct {
 	r *rand.Rand
@@ -37,6 +40,7 @@ func (g grammar) one() string {
 	}{
 		{20, g.addColumn}, {5, g.addGenerated}, {12, g.dropColumn}, {5, g.renameColumn}, {30, g.changeType}, {8, g.changeNull}, {8, g.changeDefault}, {3, g.moveColumn}, {14, g.addIndex}, {8, g.dropIndex},
 		{4, g.otherIndex}, {3, g.primaryKey}, {10, g.option}, {3, g.convert}, {5, g.partitions}, {6, g.constraint},
+		{10, g.addOther}, {4, g.addComputed}, {3, g.dropSeveral}, {5, g.addOtherIndex}, {4, g.otherOption}, {4, g.otherPartitions}, {3, g.collate}, {2, g.otherConstraint}, {2, g.otherDefault},
 	}
 	sum := 0
 	for _, k := range kinds {
@@ -146,7 +150,7 @@ func (g grammar) types(kind, args, sign string) []string {
 	case "year":
 		return []string{"smallint", "int"}
 	}
-	return nil
+	return otherTypes(kind)
 }
 
 // changeType leaves the rest of a column as it is.

@@ -40,7 +40,7 @@ func (b *Batch) of(t *CopyTable) *batchOf {
 // Put adds a row as the event has it.
 func (b *Batch) Put(t *CopyTable, row []any) error {
 	o := b.of(t)
-	if len(row) != len(t.Columns) {
+	if !t.isWhole(row) {
 		return fmt.Errorf("table %s has %s, an event has %d", t.Name, farm.Counted(len(t.Columns), "column"), len(row))
 	}
 	o.flushDeletes()
@@ -66,7 +66,7 @@ func (b *Batch) Put(t *CopyTable, row []any) error {
 // Delete adds the end of a row.
 func (b *Batch) Delete(t *CopyTable, row []any) error {
 	o := b.of(t)
-	if len(row) != len(t.Columns) {
+	if !t.isWhole(row) {
 		return fmt.Errorf("table %s has %s, an event has %d", t.Name, farm.Counted(len(t.Columns), "column"), len(row))
 	}
 	o.flushRows()
@@ -86,7 +86,7 @@ func (b *Batch) Delete(t *CopyTable, row []any) error {
 
 // Change adds an update: the whole new row, and the end of the old one where the key is another.
 func (b *Batch) Change(t *CopyTable, was, is []any) error {
-	if len(was) != len(t.Columns) || len(is) != len(t.Columns) {
+	if !t.isWhole(was) || !t.isWhole(is) {
 		return fmt.Errorf("table %s has %s, an event has %d", t.Name, farm.Counted(len(t.Columns), "column"), len(is))
 	}
 	old, err := t.keyOf(was)

@@ -16,7 +16,7 @@ import (
 // into is used again.
 func (p *Plain) Event(ctx context.Context, row []any, into PlainRow) (PlainRow, error) {
 	into = p.sized(into)
-	if len(row) != len(p.Columns) {
+	if !p.Table.isWhole(row) {
 		return into, fmt.Errorf("table %s has %s, an event has %d", p.Table.Name, farm.Counted(len(p.Columns), "column"), len(row))
 	}
 	for i := range p.Columns {

@@ -13,14 +13,14 @@ func (t *CopyTable) Fits(c mysql.Change) error {
 		return fmt.Errorf("table %s.%s has times of the format before MariaDB 10.1", c.Schema, c.Table)
 	}
 	for i, row := range c.Rows {
-		if len(row) != len(t.Columns) {
+		if !t.isWhole(row) {
 			return fmt.Errorf("an event of %s.%s has %s, the table has %d", c.Schema, c.Table, farm.Counted(len(row), "column"), len(t.Columns))
 		}
 		if i >= len(c.Skipped) {
 			continue
 		}
 		for _, missing := range c.Skipped[i] {
-			if !t.Columns[missing].Generated {
+			if missing < len(t.Columns) && !t.Columns[missing].Generated {
 				return fmt.Errorf("an event of %s.%s lacks column %s: a client writes with a binlog_row_image other than FULL", c.Schema, c.Table, t.Columns[missing].Name)
 			}
 		}
@@ -46,7 +46,7 @@ func (p *Plain) Fits(c mysql.Change) error {
 		}
 	}
 	for i, missing := range c.Skipped {
-		if len(missing) > 0 && i < len(c.Rows) {
+		if len(missing) > 0 && missing[0] < len(p.Columns) && i < len(c.Rows) {
 			return fmt.Errorf("an event of %s lacks column %s", p.Table, p.Columns[missing[0]].Name)
 		}
 	}

@@ -21,6 +21,7 @@ type CopyTable struct {
 	KeyName     string
 	Rows        int64  // as InnoDB estimates; of a whole server it is not asked for
 	written     []int  // columns that are not generated
+	behind      int    // columns that events have behind all others, and nobody sees: MariaDB keeps a unique key over a TEXT, or USING HASH, by one
 	definition  string // everything of its columns that a copy must share
 	periodShown bool   // of a versioned table
 }
@@ -139,13 +140,27 @@ func (t *CopyTable) showPeriod() {
 	}
 }
 
+// AsEventsOf says that the rows of some tables come in events of others of the same names, which may have keys that these do not have yet.
+func AsEventsOf(source, tables []*CopyTable) {
+	for _, t := range tables {
+		if n := slices.IndexFunc(source, func(s *CopyTable) bool { return s.Name == t.Name }); n >= 0 {
+			t.behind = source[n].behind
+		}
+	}
+}
+
+// isWhole reports whether a row of an event has as many columns as the table.
+func (t *CopyTable) isWhole(row []any) bool {
+	return len(row) >= len(t.Columns) && len(row) <= len(t.Columns)+t.behind
+}
+
 // readKeys finds each table's key: the primary one, or the first unique one
 // whose columns are whole, in order, and never NULL. A part that no server
 // shares, or that is not shown, is left out: several rows of a versioned table
 // have one key.
 func readKeys(ctx context.Context, s mysql.Door, in string, tables map[string]*CopyTable) error {
 	records, err := s.RecordsSlow(ctx, `SELECT DISTINCT TABLE_SCHEMA AS db, TABLE_NAME AS tbl, INDEX_NAME AS name, COLUMN_NAME AS col, INDEX_NAME <> 'PRIMARY' AS later,
-			SEQ_IN_INDEX AS n, INDEX_TYPE IN ('BTREE', 'LSMTREE') AND NULLABLE <> 'YES' AND SUB_PART IS NULL AND COLUMN_NAME IS NOT NULL AS fits
+			SEQ_IN_INDEX AS n, INDEX_TYPE IN ('BTREE', 'LSMTREE') AND NULLABLE <> 'YES' AND SUB_PART IS NULL AND COLUMN_NAME IS NOT NULL AS fits, INDEX_TYPE = 'HASH' AND SEQ_IN_INDEX = 1 AS hashed
 		FROM information_schema.STATISTICS WHERE TABLE_SCHEMA `+in+` AND NON_UNIQUE = 0 ORDER BY db, tbl, later, name, n`)
 	if err != nil {
 		return err
@@ -153,6 +168,9 @@ func readKeys(ctx context.Context, s mysql.Door, in string, tables map[string]*C
 	type index struct{ db, tbl, name string }
 	unfit := map[index]bool{}
 	for _, r := range records {
+		if t := tables[r["db"]+"."+r["tbl"]]; t != nil && r["hashed"] == "1" {
+			t.behind++
+		}
 		if r["fits"] != "1" {
 			unfit[index{r["db"], r["tbl"], r["name"]}] = true
 		}

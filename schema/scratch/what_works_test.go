@@ -80,6 +80,8 @@ var rows = []row{
 	{name: "primary key over a new column", tables: []string{keyless}, change: "ADD COLUMN id INT NOT NULL DEFAULT 0, ADD PRIMARY KEY (id)", refuse: "new column"},
 	{name: "ranges without a place for every row", change: "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10))", refuse: "MAXVALUE"},
 	{name: "drop a partition", tables: []string{strings.Replace(ranges, "(10))", "(10), PARTITION p1 VALUES LESS THAN MAXVALUE)", 1)}, change: "DROP PARTITION p0", refuse: "gone on one side"},
+	{name: "a column comes or goes, and a unique key is over a TEXT or `USING HASH`", tables: []string{"CREATE TABLE t (id INT NOT NULL PRIMARY KEY, url TEXT NOT NULL, UNIQUE KEY url (url))"}, change: "ADD COLUMN c BIGINT", refuse: "hidden column behind all others"},
+	{name: "subpartitions of a table without partitions", change: "PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) SUBPARTITIONS 2 (PARTITION p VALUES LESS THAN MAXVALUE)"},
 	{name: "another engine", change: "ENGINE=Aria", refuse: "another engine"},
 	{name: "begin of SYSTEM VERSIONING", change: "ADD SYSTEM VERSIONING", refuse: "histories"},
 	{name: "column of a system-versioned table", tables: []string{versioned}, change: "ADD COLUMN c INT", refuse: "keeps the history"},
