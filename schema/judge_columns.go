@@ -216,7 +216,7 @@ func (j *judging) nullsChanged(p *part, was, is column, raise func(Class)) {
 		}
 		p.refused = fmt.Sprintf("column %s: a NULL that the other side writes would be stored as 0 or '', without an error", was.name)
 		guard := "stowage_" + was.name
-		if was.name != is.name || j.around.MySQL || is.auto || len(guard) > 64 {
+		if was.name != is.name || j.around.MySQL || is.auto || len(guard) > 64 || len(p.clauses) != 1 {
 			p.noWay = true
 			return
 		}
@@ -242,7 +242,7 @@ func (j *judging) checkChanged(p *part, was, is column, raise func(Class)) {
 	}
 	p.refused = fmt.Sprintf("column %s: the server adds CHECK of a column without looking at rows, and rows of the other side are not checked either; add it to the table first", was.name)
 	guard := "stowage_" + was.name
-	if len(guard) > 64 || is.auto || j.around.MySQL {
+	if len(guard) > 64 || is.auto || j.around.MySQL || len(p.clauses) != 1 { // its type has to go by steps, too
 		p.noWay = true
 		return
 	}

@@ -141,7 +141,7 @@ func (j *judging) options() []part {
 
 var (
 	byHash   = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+(LINEAR\s+)?(HASH|KEY)\b`)
-	takesAll = lazy.Regexp(`(?i)\bVALUES\s+LESS\s+THAN\s+\(?MAXVALUE\b|\bPARTITION\s+\S+\s+DEFAULT\b|^[^(]*\bPARTITION\s+BY\s+SYSTEM_TIME\b`)
+	takesAll = lazy.Regexp(`(?i)\bVALUES\s+LESS\s+THAN\s+\(?MAXVALUE\b|\bPARTITION\s+(\S+\s+)?DEFAULT\b|^[^(]*\bPARTITION\s+BY\s+SYSTEM_TIME\b`)
 	byRange  = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+RANGE\b`)
 	byBounds = lazy.Regexp(`(?i)\bPARTITION\s+BY\s+(RANGE|LIST)\b`)
 )
