@@ -242,7 +242,7 @@ func (j *judging) checkChanged(p *part, was, is column, raise func(Class)) {
 	}
 	p.refused = fmt.Sprintf("column %s: the server adds CHECK of a column without looking at rows, and rows of the other side are not checked either; add it to the table first", was.name)
 	guard := "stowage_" + was.name
-	if len(guard) > 64 || is.auto || j.around.MySQL || len(p.clauses) != 1 { // its type has to go by steps, too
+	if len(guard) > 64 || is.auto || j.around.MySQL || was.name != is.name || len(p.clauses) != 1 { // its type has to go by steps, too
 		p.noWay = true
 		return
 	}

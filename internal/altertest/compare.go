@@ -123,7 +123,7 @@ func (d *deed) sound(on *sql.DB, at string, t schema.Table) string {
 	}
 	for _, k := range t.Keys {
 		m := keyLine.FindStringSubmatch(k.Text)
-		if m == nil || strings.Contains(k.Text, "IGNORED") || strings.Contains(m[3], "(") || strings.Contains(m[3], "WITHOUT OVERLAPS") {
+		if m == nil || strings.Contains(k.Text, "IGNORED") || strings.Contains(m[3], "(") {
 			continue
 		}
 		columns := ordered.FindAllString(m[3], -1)
