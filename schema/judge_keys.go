@@ -108,6 +108,8 @@ func (j *judging) renamedTo(k Part) string {
 	return ""
 }
 
+func isSpatial(k Part) bool { return strings.HasPrefix(strings.ToUpper(k.Text), "SPATIAL") }
+
 func (j *judging) keyGone(k Part, another bool) part {
 	drop := "DROP KEY " + quoted(k.Name)
 	p := part{class: Invisible, remarks: []string{"queries that name index " + k.Name + " (FORCE INDEX) fail from then on"}}
@@ -124,7 +126,7 @@ func (j *judging) keyGone(k Part, another bool) part {
 	if another {
 		p.clauses = []string{} // one statement takes the old one away and brings the new: keyNew
 	}
-	if keyOf(k).unique {
+	if keyOf(k).unique || isSpatial(k) {
 		p.class = Directional // the altered side takes rows that the other would refuse
 	}
 	for n, c := range j.before { // a key over a column that goes is put back with it
@@ -162,6 +164,10 @@ func (j *judging) keyNew(k Part, another bool) part {
 	is := keyOf(k)
 	if upper := strings.ToUpper(k.Text); strings.HasPrefix(upper, "FULLTEXT") || strings.HasPrefix(upper, "SPATIAL") {
 		p.remarks = append(p.remarks, "clients could not write while the server builds it (LOCK=SHARED): the side is out meanwhile")
+	}
+	if isSpatial(k) {
+		p.noWay = true
+		p.refused = fmt.Sprintf("key %s: a client that is not strict may write an empty geometry on the other side; the index takes none, and replication would stop there. On a pair with one writer an ordinary ALTER TABLE, through the binary log, has no such moment", k.Name)
 	}
 	if !is.unique {
 		return p

@@ -82,6 +82,8 @@ var rows = []row{
 	{name: "drop a partition", tables: []string{strings.Replace(ranges, "(10))", "(10), PARTITION p1 VALUES LESS THAN MAXVALUE)", 1)}, change: "DROP PARTITION p0", refuse: "gone on one side"},
 	{name: "a column comes or goes, and a unique key is over a TEXT or `USING HASH`", tables: []string{"CREATE TABLE t (id INT NOT NULL PRIMARY KEY, url TEXT NOT NULL, UNIQUE KEY url (url))"}, change: "ADD COLUMN c BIGINT", refuse: "hidden column behind all others"},
 	{name: "subpartitions of a table without partitions", change: "PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) SUBPARTITIONS 2 (PARTITION p VALUES LESS THAN MAXVALUE)"},
+	{name: "drop a spatial index", tables: []string{"CREATE TABLE t (id INT NOT NULL PRIMARY KEY, g GEOMETRY NOT NULL, SPATIAL KEY g (g))"}, change: "DROP INDEX g"},
+	{name: "add a spatial index", tables: []string{"CREATE TABLE t (id INT NOT NULL PRIMARY KEY, g GEOMETRY NOT NULL)"}, change: "ADD SPATIAL INDEX g (g)", refuse: "empty geometry"},
 	{name: "another engine", change: "ENGINE=Aria", refuse: "another engine"},
 	{name: "begin of SYSTEM VERSIONING", change: "ADD SYSTEM VERSIONING", refuse: "histories"},
 	{name: "column of a system-versioned table", tables: []string{versioned}, change: "ADD COLUMN c INT", refuse: "keeps the history"},
