@@ -60,9 +60,10 @@ func TestAYearOfPrunes(t *testing.T) {
 		}
 		var good []Backup // from which something can be restored, by their bases alone
 		for _, b := range all {
-			x, whole := b, true
-			for whole = x.Damaged == ""; whole && x.Base != ""; whole = whole && x.Damaged == "" {
+			x, whole := b, b.Damaged == ""
+			for whole && x.Base != "" {
 				x = all[slices.IndexFunc(all, func(y Backup) bool { return y.ID == x.Base })]
+				whole = x.Damaged == ""
 			}
 			if whole {
 				good = append(good, b)
