@@ -34,7 +34,7 @@ func (j *judging) columnsNew() []part {
 }
 
 // behindAll says why a table with such a key keeps its columns.
-const behindAll = "MariaDB keeps unique key %s by a hidden column behind all others, and row events have its values: an applier takes them for those of a column that stands there; on a pair with one writer an ordinary ALTER TABLE, through the binary log, has no such moment"
+const behindAll = "MariaDB keeps unique key %s by a hidden column behind all others, and row events have its values: an applier takes them for those of a column at that place; on a pair with one writer an ordinary ALTER TABLE, through the binary log, has no such moment"
 
 var byHashOf = lazy.Regexp(`(?i)\)\s*USING\s+HASH\b`)
 
