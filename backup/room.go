@@ -40,37 +40,27 @@ type roomWatch struct {
 func (w roomWatch) during(ctx context.Context, do func(context.Context) error) error {
 	within, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	ended, watched := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(watched)
-		tick := time.NewTicker(toldAfter)
-		defer tick.Stop()
-		was, since := w.at(), time.Now()
-		for {
-			select {
-			case <-ended:
-				return
-			case now := <-tick.C:
-				if n := w.at(); n != was {
-					was, since = n, now
-					continue
-				}
-				free, err := w.free(within)
-				if err != nil || free >= leastRoom {
-					continue
-				}
-				full := fmt.Sprintf("%d MB are free on host %s, and the server has waited for room for %s", free>>20, w.on, now.Sub(since).Truncate(time.Second))
-				if now.Sub(since) >= roomless {
-					end(&farm.Error{Op: "replay", Subject: string(w.instance), Err: fmt.Errorf("%w: %s", farm.ErrRefused, full), Hint: "make room, or restore to another host: --to HOST"})
-					return
-				}
-				w.tell("replaying binary logs: " + full + "; it goes on when there is room")
-			}
+	was, since := w.at(), time.Now() // when it came on, or had room, the last time
+	err := meanwhile(func() error { return do(within) }, func(now time.Time) {
+		if n := w.at(); n != was {
+			was, since = n, now
+			return
 		}
-	}()
-	err := do(within)
-	close(ended)
-	<-watched
+		free, err := w.free(within)
+		if err != nil {
+			return
+		}
+		if free >= leastRoom {
+			since = now
+			return
+		}
+		full := fmt.Sprintf("%d MB are free on host %s, and the server has waited for room for %s", free>>20, w.on, now.Sub(since).Truncate(time.Second))
+		if now.Sub(since) >= roomless {
+			end(&farm.Error{Op: "replay", Subject: string(w.instance), Err: fmt.Errorf("%w: %s", farm.ErrRefused, full), Hint: "make room, or restore to another host: --to HOST"})
+			return
+		}
+		w.tell("replaying binary logs: " + full + "; it goes on when there is room")
+	})
 	if cause := context.Cause(within); err != nil && cause != nil && ctx.Err() == nil {
 		return cause
 	}

@@ -23,6 +23,16 @@ func TestAReplayOnAFullDiskEnds(t *testing.T) {
 		if !errors.Is(err, farm.ErrRefused) || !strings.Contains(err.Error(), "0 MB are free on host db1, and the server has waited for room for 15m0s") || len(said) != 44 {
 			t.Errorf("%v, told %d times: %.1q", err, len(said), said)
 		}
+		said, free = nil, leastRoom // a statement that takes an hour, and then the disk is full: the quarter of an hour begins then
+		err = w.during(t.Context(), func(context.Context) error {
+			time.Sleep(time.Hour + time.Second)
+			free = 0
+			time.Sleep(10 * time.Minute)
+			return nil
+		})
+		if err != nil || len(said) != 30 || !strings.Contains(said[0], "has waited for room for 20s") {
+			t.Errorf("%v, told %d times: %.1q", err, len(said), said)
+		}
 		said, free = nil, leastRoom // it is slow for another reason
 		err = w.during(t.Context(), func(context.Context) error { time.Sleep(time.Hour); return nil })
 		if err != nil || len(said) > 0 {

@@ -8,7 +8,7 @@ import (
 	"stowage/vault"
 )
 
-// toldAfter is how long nothing moves until somebody is told, and how often then. A vault waits for a quarter of an hour for somebody else's lock.
+// toldAfter is how long Stowage waits in silence; then it reports the wait as often. A vault waits up to a quarter of an hour for another process's lock.
 const toldAfter = 20 * time.Second
 
 // stall says of a copy that nothing has come for a while.
@@ -38,9 +38,17 @@ func lockedBy(p vault.Place) string {
 
 // Waiting does something in a vault, and tells how long that takes while it does not end.
 func Waiting(ctx context.Context, p vault.Place, tell func(string), do func(context.Context) error) error {
-	began, ended, told := time.Now(), make(chan struct{}), make(chan struct{})
+	began := time.Now()
+	return meanwhile(func() error { return do(ctx) }, func(now time.Time) {
+		tell(fmt.Sprintf("waits for %s, %s so far%s", p.Subject(), now.Sub(began).Truncate(time.Second), lockedBy(p)))
+	})
+}
+
+// meanwhile does something, and looks each toldAfter until it ends.
+func meanwhile(do func() error, look func(now time.Time)) error {
+	ended, looked := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(looked)
 		tick := time.NewTicker(toldAfter)
 		defer tick.Stop()
 		for {
@@ -48,12 +56,12 @@ func Waiting(ctx context.Context, p vault.Place, tell func(string), do func(cont
 			case <-ended:
 				return
 			case now := <-tick.C:
-				tell(fmt.Sprintf("waits for %s, %s so far%s", p.Subject(), now.Sub(began).Truncate(time.Second), lockedBy(p)))
+				look(now)
 			}
 		}
 	}()
-	err := do(ctx)
+	err := do()
 	close(ended)
-	<-told
+	<-looked
 	return err
 }

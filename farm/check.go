@@ -18,6 +18,9 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Path + ": " + p.Text }
 
+// NamesAre is IsName for messages.
+const NamesAre = "letters, digits, _, - and ., up to 64"
+
 // IsName says what may be a name in farm.yaml, and so become a directory, a SQL identifier and a file name
 // without quoting: letters, digits, _ and, after the first, . and -; at most
 // 64 of them.

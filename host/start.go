@@ -105,16 +105,8 @@ func (s Start) Text(i Instance, own string) string {
 
 // OneGroup is the text of an option file with all that a server reads in one group; these are the groups that it reads.
 func OneGroup(text string, name farm.InstanceName, groups []string) string {
-	var s Start
-	group := ""
-	for n, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if g, ok := optionfile.Group(line); ok {
-			group = g
-		} else if key, value, ok := optionfile.Option(line); ok && slices.Contains(groups, group) {
-			s.Options = append(s.Options, optionfile.Line{Number: n + 1, Group: group, Key: key, Value: value, IsValued: strings.Contains(line, "=")})
-		}
-	}
+	alone := optionfile.Source{Read: func(name string) (string, bool) { return text, name == "" }, List: func(string) []string { return nil }}
+	s := Start{Options: slices.DeleteFunc(alone.Lines([]string{""}), func(o optionfile.Line) bool { return !slices.Contains(groups, o.Group) })}
 	if s.isOneGroup() {
 		return text
 	}

@@ -189,7 +189,7 @@ func reconcilePair(f *farm.Farm, p farm.Pair, instances []Instance) []farm.Findi
 // remedyOfUnknown is what to do about a database that farm.yaml does not name. Not each of them can be named there.
 func remedyOfUnknown(name farm.ShardName) string {
 	if !farm.IsName(string(name)) {
-		return "rename it, or leave it: farm.yaml takes letters, digits, _, - and ., up to 64; it goes along when its server is moved"
+		return "rename it, or leave it: farm.yaml takes " + farm.NamesAre + "; it goes along when its server is moved"
 	}
 	return "add it to the pair's shards, or drop it"
 }

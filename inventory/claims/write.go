@@ -169,7 +169,7 @@ func remedy(c Conflict) string {
 	who := strings.Join(c.Culprits, ", ")
 	switch {
 	case c.Check == "missing" && c.Kind == Shard && slices.Contains(c.Culprits, "farm") && !farm.IsName(c.Subject):
-		return "rename it, or leave it: farm.yaml takes letters, digits, _, - and ., up to 64"
+		return "rename it, or leave it: farm.yaml takes " + farm.NamesAre
 	case c.Check == "missing" && who != "":
 		return "add it to " + who
 	case c.Check == "unknown" && who != "":

@@ -65,7 +65,7 @@ func (d *derivation) unfit(p Pair, name farm.ShardName) (why, remedy string) {
 		return "is a directory in the datadir and no database", "ignore_db_dirs in the server's option file, if it is lost+found; else move it out of the datadir"
 	}
 	if !farm.IsName(string(name)) {
-		return "has a name that farm.yaml does not take", "rename it, or leave it out: names are letters, digits, _, - and ., up to 64"
+		return "has a name that farm.yaml does not take", "rename it, or leave it out: names are " + farm.NamesAre
 	}
 	var has, lacks []string
 	for _, side := range p.Sides {
