@@ -137,6 +137,22 @@ func TestLines(t *testing.T) {
 	})
 }
 
+// TestHiddenColumnsAreNotShown: MariaDB keeps a unique key over a TEXT by a column that nobody sees, and events have it.
+func TestHiddenColumnsAreNotShown(t *testing.T) {
+	t.Parallel()
+	i := mariadbtest.Start(t, "shop")
+	i.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.r (id INT PRIMARY KEY, url TEXT NOT NULL, UNIQUE KEY url (url))")
+	s := mysqltest.Open(t, i)
+	from := mysqltest.Position(t, s)
+	i.Exec(t, "USE shop", "INSERT INTO r VALUES (1, 'a')", "UPDATE r SET url = 'b'", "DELETE FROM r")
+	all, _, err := lined(t, still{s}, from, mysqltest.Position(t, s), func(f *Follower) { f.State.Tables = []string{"r"} })
+	must(t, err)
+	wants(t, all, `
+			0 insert r {"id":1} null {"id":1,"url":"a"} last
+			0 update r {"id":1} {"id":1,"url":"a"} {"id":1,"url":"b"} last
+			0 delete r {"id":1} {"id":1,"url":"b"} null last`)
+}
+
 // wants compares lines, written shorter.
 func wants(t *testing.T, text, want string) {
 	t.Helper()
