@@ -36,7 +36,7 @@ var (
 	alone    = leg{name: "alone", what: "the server's `ALTER TABLE` on the replica alone, and its replication caught up: one side of two", half: true, run: (*alteredPair).alone}
 	ghost    = leg{name: "gh-ost", what: "gh-ost 1.1.8", peer: true, bare: true, run: (*alteredPair).ghost}
 	triggers = leg{name: "pt-osc", what: "pt-online-schema-change 3.2.1", peer: true, run: (*alteredPair).triggers}
-	spirit   = leg{name: "spirit", what: "spirit 0.10.1", peer: true, run: (*alteredPair).spirit}
+	spirit   = leg{name: "spirit", what: "spirit 0.10.1", peer: true, bare: true, run: (*alteredPair).spirit}
 	ours     = leg{name: "stowage", what: "`stowage alter`", run: (*alteredPair).stowage}
 )
 
@@ -53,9 +53,9 @@ type line struct {
 // What each program says of the other lines: gh-ost 1.1.8 on MariaDB 10.11 "Unknown system variable 'transaction_isolation'" (it came with 11.1), spirit 0.10.1 on MySQL 9.7
 // "MySQL 8.0 is required"; pt-online-schema-change 3.2.1 is older than MySQL 9, and spirit knows no MariaDB.
 var lines = []line{
-	{mariadbtest.MariaDB10, startMariaDB, []leg{baseline, triggers, plain, alone, ours}},
-	{mariadbtest.MariaDB11, startMariaDB, []leg{ghost, triggers, plain, alone, ours}},
-	{mariadbtest.MySQL9, startBare, []leg{baseline, ghost, spirit, plain, alone}},
+	{mariadbtest.MariaDB10, startFarm, []leg{baseline, triggers, plain, alone, ours}},
+	{mariadbtest.MariaDB11, startFarm, []leg{ghost, triggers, plain, alone, ours}},
+	{mariadbtest.MySQL9, startFarm, []leg{baseline, ghost, spirit, plain, alone, ours}},
 }
 
 func (p *alteredPair) plain() {

@@ -44,11 +44,12 @@ var big = map[bool][]string{
 	true:  {"innodb_buffer_pool_size=1073741824", "innodb_redo_log_capacity=1073741824"},
 }
 
-// startMariaDB is a farm of one pair, as `stowage demo` makes it, with larger servers.
-func startMariaDB(t *testing.T, name string, rows int) *alteredPair {
+// startFarm is a farm of one pair, as `stowage demo` makes it, with larger servers.
+func startFarm(t *testing.T, name string, rows int) *alteredPair {
 	t.Helper()
 	f := farmtest.EmptyFarm(t, "", 0)
-	f.Servers = mariadbtest.Named(t, name).Path()
+	line := mariadbtest.Named(t, name)
+	f.Servers = line.Path()
 	t.Cleanup(f.Down)
 	if up := farmtest.RunWith(t, f.Env(""), "demo", "up", "-C", f.Dir, "--topology", string(farm.PrimaryReplica), "--pairs", "1", "--shards", "1", "--hosts", "2"); up.Code != farmtest.ExitFine {
 		t.Fatalf("demo up: exit %d\n%s", up.Code, up.Stderr)
@@ -57,12 +58,18 @@ func startMariaDB(t *testing.T, name string, rows int) *alteredPair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &alteredPair{t: t, address: map[farm.SideName]string{}, owner: map[farm.SideName]*sql.DB{}, all: login{"peer", "peer-password"}, app: login{app.User, app.Password},
+	p := &alteredPair{t: t, mysql: line.MySQL, address: map[farm.SideName]string{}, owner: map[farm.SideName]*sql.DB{}, all: login{"peer", "peer-password"}, app: login{app.User, app.Password},
 		routing: f.Dir + "/routing.json", shard: fm.Pairs[0].Shards[0].Name, farm: f, rows: rows}
 	for _, side := range farm.SideNames {
 		p.address[side], p.owner[side] = fm.Address(fm.Pairs[0].Sides[side]), f.Root(side)
 	}
+	if p.mysql { // root is bound by it, too
+		p.exec(farm.B, "SET GLOBAL super_read_only = OFF")
+	}
 	p.fill()
+	if p.mysql {
+		p.exec(farm.B, "SET GLOBAL super_read_only = ON")
+	}
 	p.exec(farm.A, "SET sql_log_bin = 1", "CREATE USER peer@'%' IDENTIFIED BY 'peer-password'", "GRANT ALL PRIVILEGES ON *.* TO peer@'%' WITH GRANT OPTION")
 	p.caughtUp()
 	return p
