@@ -62,9 +62,14 @@ func TimeOnCopy(ctx context.Context, s *mysql.Server, p plan.Plan, in *store.Sto
 				return out, err
 			}
 			began := time.Now()
-			err = s.Alter(ctx, mysql.Altering{Database: string(t.Shard), Statement: f.Change.Text, LockWait: time.Minute, Mark: "alter on a copy", Tell: func(text string) {
-				tell(fmt.Sprintf("%s.%s: %s", t.Shard, f.Change.Table, text))
-			}})
+			for _, statement := range f.Statements() {
+				err = s.Alter(ctx, mysql.Altering{Database: string(t.Shard), Statement: statement, LockWait: time.Minute, Mark: "alter on a copy", Tell: func(text string) {
+					tell(fmt.Sprintf("%s.%s: %s", t.Shard, f.Change.Table, text))
+				}})
+				if err != nil {
+					break
+				}
+			}
 			if err != nil {
 				return out, &farm.Error{Op: "alter", Subject: fmt.Sprintf("%s.%s on the copy", t.Shard, f.Change.Table), Err: err, Hint: "the farm was not touched; on the shard itself it would have failed, too"}
 			}

@@ -23,7 +23,7 @@ func (w *work) change(ctx context.Context) error {
 		}
 		w.mariadb = flavor.HasGTIDDomains()
 		how := mysql.Altering{LockWait: lockWait, Logged: w.order.Runbook == plan.Logged}
-		if err := w.toNew(ctx, s.Leaves, how, w.quick); err != nil {
+		if err := w.toNew(ctx, s.Leaves, how, only(w.quick)); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func (w *work) changeBack(ctx context.Context) error {
 			}
 		}
 		how := mysql.Altering{LockWait: lockWait, Logged: w.order.Runbook == plan.Logged}
-		if err := w.bring(ctx, s.Leaves, how, isAfter, func(f plan.Form) string { return f.Undo }); err != nil {
+		if err := w.bring(ctx, s.Leaves, how, isAfter, only(func(f plan.Form) string { return f.Undo })); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package alter
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stowage/alter/plan"
 	"stowage/farm"
@@ -18,6 +19,7 @@ const (
 	isAfter
 	isOther
 	isHalf // on the way back: as before, but for keys and constraints that wait for the values of columns
+	isBare // as before or after, but for keys that are built again
 )
 
 // look reads how a server defines the tables of the pair now. A way back may leave keys in another order: it does not count.
@@ -36,6 +38,8 @@ func (w *work) look(ctx context.Context, s *mysql.Server) (func(plan.Table) (sta
 			return isBefore, text
 		case isHalfBack(text, form):
 			return isHalf, text
+		case isBareOf(text, form):
+			return isBare, text
 		}
 		return isOther, text
 	}, nil
@@ -47,6 +51,21 @@ func inTwo(f plan.Form) (first, then string, waits []schema.Difference) {
 		return f.Back(), "", nil
 	}
 	return schema.InTwo(f.Back())
+}
+
+func isBareOf(text string, f plan.Form) bool {
+	apart, is := f.Apart()
+	if !is {
+		return false
+	}
+	now, err := schema.Read(text)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{f.Before, f.After}, func(definition string) bool {
+		should, err := schema.Read(definition)
+		return err == nil && schema.LacksOnly(now, should, apart.Keys)
+	})
 }
 
 func isHalfBack(text string, f plan.Form) bool {

@@ -3,6 +3,7 @@ package alter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"stowage/alter/plan"
@@ -27,14 +28,22 @@ func (w *work) mark(t plan.Table) string {
 }
 
 // toNew brings the tables of a server to their new definitions. A table that has it already is left alone.
-func (w *work) toNew(ctx context.Context, s *mysql.Server, how mysql.Altering, statement func(plan.Form) string) error {
-	return w.bring(ctx, s, how, isBefore, statement)
+func (w *work) toNew(ctx context.Context, s *mysql.Server, how mysql.Altering, statements func(plan.Form) []string) error {
+	return w.bring(ctx, s, how, isBefore, statements)
 }
 
-// bring changes the tables that are in a state, one after the other. A statement of an earlier attempt, which was killed, may still run: it is waited for.
-func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, from state, statement func(plan.Form) string) error {
+// only is a form's one statement.
+func only(statement func(plan.Form) string) func(plan.Form) []string {
+	return func(f plan.Form) []string { return []string{statement(f)} }
+}
+
+// bring changes the tables that are in a state, one after the other, each by one or more statements. A statement of an earlier attempt, which was killed, may still run: it is waited for.
+func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, from state, statements func(plan.Form) []string) error {
 	tell := func(text string) { w.say("%s", text) }
 	if err := s.AwaitAlter(ctx, w.marks(), tell); err != nil {
+		return err
+	}
+	if err := w.buildKeys(ctx, s, how); err != nil {
 		return err
 	}
 	now, err := w.look(ctx, s)
@@ -45,7 +54,7 @@ func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, f
 		form := w.plan.Forms[t.Form]
 		is, _ := now(t)
 		switch {
-		case is == isOther, is == isHalf && from == isBefore:
+		case is == isOther, is == isBare, is == isHalf && from == isBefore:
 			return foreign(s, t, form.Change.Table)
 		case form.IsSame():
 			if rebuilt, err := w.isRebuilt(s, t); err != nil || rebuilt || from != isBefore {
@@ -57,19 +66,11 @@ func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, f
 		case is != from:
 			continue
 		}
-		a := how
-		a.Database, a.Statement, a.Mark = string(t.Shard), statement(form), w.mark(t)
-		a.Tell = func(text string) {
-			w.say("%s.%s, table %d of %d: %s", t.Shard, form.Change.Table, n+1, len(w.pair.Tables), text)
-		}
 		began := time.Now()
-		err := w.patiently(ctx, func() error { return s.Alter(ctx, a) }, subjectOf(s, t.Shard, form.Change.Table))
-		if mysql.IsOtherAlgorithm(err) {
-			return &farm.Error{Op: "alter", Subject: subjectOf(s, t.Shard, form.Change.Table), Err: err,
-				Hint: "abort and plan again; if the plan has the same algorithm, write the table anew first: stowage alter with OPTIMIZE TABLE"}
-		}
-		if err != nil {
-			return err
+		for _, statement := range statements(form) {
+			if err := w.send(ctx, s, how, n, statement); err != nil {
+				return err
+			}
 		}
 		if form.IsSame() {
 			if err := w.noteRebuilt(s, t); err != nil {
@@ -79,6 +80,38 @@ func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, f
 		w.say("%s.%s changed on %s in %.1f s", t.Shard, form.Change.Table, s.Name(), time.Since(began).Seconds())
 	}
 	return w.areMade(ctx, s, from)
+}
+
+// send carries out one statement about a table of the pair.
+func (w *work) send(ctx context.Context, s *mysql.Server, how mysql.Altering, n int, statement string) error {
+	t := w.pair.Tables[n]
+	table := w.plan.Forms[t.Form].Change.Table
+	how.Database, how.Statement, how.Mark = string(t.Shard), statement, w.mark(t)
+	how.Tell = func(text string) { w.say("%s.%s, table %d of %d: %s", t.Shard, table, n+1, len(w.pair.Tables), text) }
+	err := w.patiently(ctx, func() error { return s.Alter(ctx, how) }, subjectOf(s, t.Shard, table))
+	if mysql.IsOtherAlgorithm(err) {
+		return &farm.Error{Op: "alter", Subject: subjectOf(s, t.Shard, table), Err: err,
+			Hint: "abort and plan again; if the plan has the same algorithm, write the table anew first: stowage alter with OPTIMIZE TABLE"}
+	}
+	return err
+}
+
+// buildKeys gives tables the keys that they lack, because somebody died or gave up between two statements about them.
+func (w *work) buildKeys(ctx context.Context, s *mysql.Server, how mysql.Altering) error {
+	now, err := w.look(ctx, s)
+	if err != nil {
+		return err
+	}
+	for n, t := range w.pair.Tables {
+		if is, _ := now(t); is != isBare {
+			continue
+		}
+		apart, _ := w.plan.Forms[t.Form].Apart()
+		if err := w.send(ctx, s, how, n, apart.Add); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rebuiltDocument has the tables that were written anew and are defined as before: that alone says nothing. One that was killed before it could be noted is written anew again.
@@ -100,6 +133,9 @@ func (w *work) isRebuilt(s *mysql.Server, t plan.Table) (bool, error) {
 func (w *work) noteRebuilt(s *mysql.Server, t plan.Table) error {
 	return w.act.Store.PutDocument(rebuiltDocument, w.rebuiltKey(s, t), time.Now(), time.Now().UTC())
 }
+
+// sideWait is how long a statement waits for its table on a side that serves nobody.
+const sideWait = 10 * time.Second
 
 // How a statement that cannot get its table is tried again: everybody who comes behind it waits as long as it does.
 const (
@@ -142,7 +178,7 @@ func (w *work) alter(ctx context.Context, s *side) error {
 		return err
 	}
 	err := w.fenced(ctx, s, StepAlter, func(ctx context.Context) error {
-		return w.toNew(ctx, s.Leaves, mysql.Altering{LockWait: 10 * time.Second}, func(f plan.Form) string { return f.Change.Text })
+		return w.toNew(ctx, s.Leaves, mysql.Altering{LockWait: sideWait}, plan.Form.Statements)
 	})
 	if err != nil {
 		return err
@@ -178,6 +214,14 @@ func (w *work) alterBack(ctx context.Context, s *side) error {
 		return err
 	}
 	now, err := w.look(ctx, s.Leaves)
+	if err == nil && slices.ContainsFunc(w.pair.Tables, func(t plan.Table) bool { is, _ := now(t); return is == isBare }) {
+		err = w.fenced(ctx, s, "undo "+StepAlter, func(ctx context.Context) error {
+			return w.buildKeys(ctx, s.Leaves, mysql.Altering{LockWait: sideWait})
+		})
+		if err == nil {
+			now, err = w.look(ctx, s.Leaves)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -189,9 +233,9 @@ func (w *work) alterBack(ctx context.Context, s *side) error {
 		}
 		lossy = lossy || form.Undo == "" && !form.IsSame()
 	}
-	how := mysql.Altering{LockWait: 10 * time.Second, Lenient: lossy}
+	how := mysql.Altering{LockWait: sideWait, Lenient: lossy}
 	err = w.fenced(ctx, s, "undo "+StepAlter, func(ctx context.Context) error {
-		return w.bring(ctx, s.Leaves, how, isAfter, func(f plan.Form) string { first, _, _ := inTwo(f); return first })
+		return w.bring(ctx, s.Leaves, how, isAfter, only(func(f plan.Form) string { first, _, _ := inTwo(f); return first }))
 	})
 	if err != nil {
 		return err
@@ -201,7 +245,7 @@ func (w *work) alterBack(ctx context.Context, s *side) error {
 			return err
 		}
 		err = w.fenced(ctx, s, "undo "+StepAlter, func(ctx context.Context) error {
-			return w.bring(ctx, s.Leaves, how, isHalf, func(f plan.Form) string { _, then, _ := inTwo(f); return then })
+			return w.bring(ctx, s.Leaves, how, isHalf, only(func(f plan.Form) string { _, then, _ := inTwo(f); return then }))
 		})
 		if err != nil {
 			return err

@@ -70,6 +70,8 @@ type Judgement struct {
 	UndoRefused string `json:"undo_refused,omitempty"`
 	// Reverse makes the old definition of the new, whatever becomes of values: Undo where there is one. It gives a run up before clients have written rows of the new shape. "": no statement of ours does it.
 	Reverse string `json:"reverse,omitempty"`
+	// KeysApart: the keys of the table go before its rows are copied, and are built again afterwards, because that is faster: see KeysApart.
+	KeysApart bool `json:"keys_apart,omitempty"`
 }
 
 // part is one difference that a change makes, judged for itself.
@@ -149,6 +151,9 @@ func judgeThere(t Tried, around Around) Judgement {
 		out.Remarks = append(out.Remarks, j.remarks(out)...)
 		if out.Reverse, out.Lost = j.back(parts); out.Lost == "" {
 			out.Undo = out.Reverse
+		}
+		if around.MySQL && t.Algorithm == Copy && len(around.ReferencedBy) == 0 {
+			_, out.KeysApart = KeysApart(t.Change, t.Before, t.After)
 		}
 	}
 	return out

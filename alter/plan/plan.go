@@ -102,6 +102,30 @@ func (f Form) IsSame() bool { return f.Before == f.After }
 // Back gives a table its old definition when a run is given up; "": no statement of ours does. Undo comes first: plans of older versions have, beside it, a Reverse that drops a renamed column.
 func (f Form) Back() string { return cmp.Or(f.Undo, f.Reverse) }
 
+// Apart are the statements around the change, where its keys are built apart.
+func (f Form) Apart() (schema.Apart, bool) {
+	if !f.KeysApart {
+		return schema.Apart{}, false
+	}
+	before, err := schema.Read(f.Before)
+	if err != nil {
+		return schema.Apart{}, false
+	}
+	after, err := schema.Read(f.After)
+	if err != nil {
+		return schema.Apart{}, false
+	}
+	return schema.KeysApart(f.Change, before, after)
+}
+
+// Statements give a table its new definition on a server that serves nobody, one after the other.
+func (f Form) Statements() []string {
+	if a, is := f.Apart(); is {
+		return []string{a.Drop, f.Change.Text, a.Add}
+	}
+	return []string{f.Change.Text}
+}
+
 // WayOf is how a pair of this topology comes to all these forms, and why it does not; "" if it does.
 func WayOf(t farm.Topology, replicas int, forms []Form) (w Way, wrong string) {
 	worst, instant, online := schema.Unchanged, true, true

@@ -337,6 +337,7 @@ type alterTable struct {
 	Refusal   string         `json:"undo_refused,omitempty"`
 	Lost      string         `json:"lost,omitempty"`
 	OnCopy    *float64       `json:"seconds_on_copy,omitempty"`
+	KeysApart bool           `json:"keys_apart,omitempty"`
 	Refused   []string       `json:"refused"`
 	SafeSteps []string       `json:"safe_steps"`
 }
@@ -352,7 +353,7 @@ func (a *app) alterDry(d *session.Session, p plan.Plan, refused []plan.Refusal, 
 		for _, t := range pair.Tables {
 			f := p.Forms[t.Form]
 			out.Tables = append(out.Tables, alterTable{Shard: t.Shard, Pair: pair.Pair, Table: f.Change.Table, Class: f.Class, Way: pair.Way, Algorithm: string(f.Algorithm), Before: f.Before, After: f.After,
-				Rows: t.Rows, Bytes: t.Bytes, Undo: f.Undo, Refusal: f.UndoRefused, Lost: f.Lost, OnCopy: f.SecondsOnCopy, Refused: []string{}, SafeSteps: []string{}})
+				Rows: t.Rows, Bytes: t.Bytes, Undo: f.Undo, Refusal: f.UndoRefused, Lost: f.Lost, OnCopy: f.SecondsOnCopy, KeysApart: f.KeysApart, Refused: []string{}, SafeSteps: []string{}})
 		}
 	}
 	for _, r := range refused {

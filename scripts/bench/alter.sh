@@ -3,6 +3,7 @@
 # each on a primary-replica pair of its own with the same rows, in turns. Called by scripts/bench.sh.
 #
 #   ALTER_ROWS=n     rows of the table (1500000)
+#   ALTER_POOL=n     MB of each server's buffer pool (1024); 128 is less than a third of 1500000 rows
 #   ROUNDS=n         how often each does it (3); medians count
 #   PARTS="..."      some of: quiet gh-ost pt-osc spirit plain alone stowage; all without it
 #   SERVERS="..."    some of: mariadb-10.11 mariadb-11.8 mysql-9.7; all without it
@@ -14,8 +15,8 @@ source "$(dirname "$0")/common.sh"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-rows=${ALTER_ROWS:-1500000} rounds=${ROUNDS:-3}
-for n in "$rows" "$rounds"; do [[ $n =~ ^[1-9][0-9]*$ ]] || die "ALTER_ROWS and ROUNDS are numbers from 1; one is $n"; done
+rows=${ALTER_ROWS:-1500000} rounds=${ROUNDS:-3} pool=${ALTER_POOL:-1024}
+for n in "$rows" "$rounds" "$pool"; do [[ $n =~ ^[1-9][0-9]*$ ]] || die "ALTER_ROWS, ALTER_POOL and ROUNDS are numbers from 1; one is $n"; done
 [[ -x bin/stowage-engine ]] || die "build first: make build"
 export STOWAGE_PEERS=${STOWAGE_PEERS:-$HOME/.cache/stowage/peers}
 
@@ -45,16 +46,16 @@ fi
 go build -trimpath -tags livetest -o bin/stowage-live ./cmd/stowage || die "the program for tests does not build"
 export STOWAGE_LIVE=$PWD/bin/stowage-live
 
-echo "==> bench alter: $rows rows, $rounds rounds" >&2
+echo "==> bench alter: $rows rows, a pool of $pool MB, $rounds rounds" >&2
 go test -c -o "$work/alter.test" ./e2e/long/alter
 quiet_from
 failed=
-(cd e2e/long/alter && ALTER_ROWS=$rows ROUNDS=$rounds "$work/alter.test" -test.run '^TestWideningBesidePeers$' -test.v -test.timeout 6h) >"$work/out" 2>&1 || failed=1
+(cd e2e/long/alter && ALTER_ROWS=$rows ALTER_POOL=$pool ROUNDS=$rounds "$work/alter.test" -test.run '^TestWideningBesidePeers$' -test.v -test.timeout 6h) >"$work/out" 2>&1 || failed=1
 grep -E '^ *[a-z_]+\.go:[0-9]+: NOT TESTED' "$work/out" >&2 || true
 grep -q FIGURE "$work/out" || { tail -40 "$work/out" >&2; die "nothing was measured"; }
 while IFS=$'\t' read -r leg line seconds latency pause lost bytes faster p99 what; do
 	echo "$line, $what: $seconds s, p50 / p99 / max $latency ms, pause $pause ms, failed / again / lost $lost, $bytes MB, $faster times as fast as the best peer, p99 $p99 times its p99" >&2
-	[[ ${KEEP_ROWS:-yes} != yes ]] || row alter "| $(date -u +%F) | $line, $rows rows, $rounds rounds | $what | $seconds | $latency | $pause | $lost | $bytes | $faster | $p99 | $(noise) |" >/dev/null
+	[[ ${KEEP_ROWS:-yes} != yes ]] || row alter "| $(date -u +%F) | $line, $rows rows, pool of $pool MB, $rounds round$( ((rounds == 1)) || echo s) | $what | $seconds | $latency | $pause | $lost | $bytes | $faster | $p99 | $(noise) |" >/dev/null
 	[[ $leg == stowage && $faster != - ]] || continue
 	awk -v a="$faster" 'BEGIN { exit !(a + 0 >= 2) }' || missed+="; $line: $faster times as fast as the best peer, not 2"
 	awk -v a="$p99" 'BEGIN { exit !(a + 0 <= 1) }' || missed+="; $line: its p99 is $p99 times that of the best peer"

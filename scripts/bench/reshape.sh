@@ -69,7 +69,7 @@ quiet_from
 	{ cat "$work/out" >&2; die "the measurement did not come to its end"; }
 grep -E '^(generated|size|filled|snapshot) ' "$work/out" >&2
 svg=$work/sizes.svg
-[[ ${KEEP_ROWS:-yes} != yes ]] || svg=$PWD/docs/snapshots-by-size.svg
+[[ ${KEEP_ROWS:-yes} != yes ]] || svg=$PWD/docs/measuring/snapshots-by-size.svg
 BENCH_LOG=$work/out BENCH_SVG=$svg "$work/files.test" -test.run '^TestBenchTable$' -test.v >"$work/table" || { cat "$work/table" >&2; die "the measurement cannot be shown"; }
 sed -n 's/^row | //p' "$work/table" >&2
 [[ ${KEEP_ROWS:-yes} == yes ]] || exit 0

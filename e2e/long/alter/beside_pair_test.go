@@ -38,10 +38,13 @@ type alteredPair struct {
 	rows    int
 }
 
-// big are settings of a server whose pool holds the table; durability is as shipped.
-var big = map[bool][]string{
-	false: {"innodb_buffer_pool_size=1073741824", "innodb_log_file_size=536870912", "slow_query_log=0"},
-	true:  {"innodb_buffer_pool_size=1073741824", "innodb_redo_log_capacity=1073741824"},
+// big are settings of a server whose pool has ALTER_POOL MB, and holds the table without it; durability is as shipped.
+func (p *alteredPair) big() []string {
+	pool := fmt.Sprintf("innodb_buffer_pool_size=%d", farmtest.Number("ALTER_POOL", 1024)<<20)
+	if p.mysql {
+		return []string{pool, "innodb_redo_log_capacity=1073741824"}
+	}
+	return []string{pool, "innodb_log_file_size=536870912", "slow_query_log=0"}
 }
 
 // startFarm is a farm of one pair, as `stowage demo` makes it, with larger servers.
@@ -111,7 +114,7 @@ func (p *alteredPair) fill() {
 	var both sync.WaitGroup
 	for _, side := range farm.SideNames {
 		statements := []string{"SET sql_log_bin = 0"}
-		for _, s := range big[p.mysql] {
+		for _, s := range p.big() {
 			statements = append(statements, "SET GLOBAL "+s)
 		}
 		statements = append(statements,

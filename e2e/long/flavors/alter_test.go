@@ -141,3 +141,47 @@ func TestWriteBesideTheAlterIsNoticed(t *testing.T) {
 	}
 	a.Settle(false, 0)
 }
+
+// TestKeysAreBuiltApart: MySQL copies rows without the keys of their table, and builds them afterwards. Who dies in between leaves a table without keys, with which both ways know how to continue.
+func TestKeysAreBuiltApart(t *testing.T) {
+	t.Parallel() // it mostly waits
+	a := farmtest.StartAlteredFarmOn(t, mariadbtest.MySQL9, farm.ActiveActive)
+	was := a.Consoles()[0].Definition(t, "listings")
+	bare := func() { // of side A, which leaves first
+		c := a.Consoles()[0]
+		conn, err := c.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for _, s := range []string{"SET SESSION TRANSACTION READ WRITE", "SET sql_log_bin = 0", "ALTER TABLE `" + string(c.Shards[0]) + "`.listings DROP KEY user_id"} {
+			if _, err := conn.ExecContext(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ended := func(want bool) {
+		t.Helper()
+		a.Rests()
+		for _, c := range a.Consoles() {
+			if is := c.Definition(t, "listings"); !strings.Contains(is, "KEY `user_id`") || (is != was) != want {
+				t.Errorf("%s has\n%s\nand had\n%s", c.Name, is, was)
+			}
+			_ = c.Close()
+		}
+	}
+	for _, at := range []string{"before alter/change", "before alter/raise"} {
+		a.Killed("both", at, farmtest.Widen)
+		bare()
+		a.Run(farmtest.ExitFine, "", "abort", "--reason", "wrong day")
+		ended(false)
+	}
+	a.Killed("both", "before alter/change", farmtest.Widen)
+	bare()
+	a.Run(farmtest.ExitFine, "1 of 1 pair", "resume")
+	ended(true)
+	if log := a.Run(farmtest.ExitFine, "", "log").Stdout; !strings.Contains(log, "DROP KEY `user_id`") || !strings.Contains(log, "ADD KEY `user_id`") {
+		t.Errorf("no key was dropped before the rows were copied, or none was built:\n%s", log)
+	}
+	a.Settle(false, 0)
+}
