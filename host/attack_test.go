@@ -126,7 +126,7 @@ func hides(err error) error {
 // leadsAway is nil when a file with a password is where the server wanted it.
 func leadsAway(l *Local, i Instance) error {
 	i.Datadir = filepath.Join(i.Datadir, "data")
-	path, err := l.loginFile("mariadb-backup", i, Login{User: "u", Password: "p", Address: "127.0.0.1:1"})
+	path, err := l.loginFile("mariadb-backup", i, Login{User: "u", Password: "p", Address: "127.0.0.1:1"}, l.credential)
 	if err == nil && strings.HasPrefix(path, i.Dir()) {
 		return nil
 	}

@@ -60,7 +60,10 @@ func (c Copy) Run(ctx context.Context) (Copied, error) {
 	watched := c.Watch(ctx, gate.n.Load, func(rate int64) { bucket.Set(rate) })
 	out, err := c.To.Receive(ctx, c.Target, pr)
 	pr.CloseWithError(errors.Join(err, io.ErrClosedPipe)) // a sender still at work gives up
-	if sendErr := <-sent; sendErr != nil {
+	switch sendErr := <-sent; {
+	case sendErr != nil && errors.Is(err, sendErr): // the receiver heard of it through the pipe
+		err = sendErr
+	case sendErr != nil:
 		err = errors.Join(sendErr, err)
 	}
 	cancel()

@@ -144,10 +144,34 @@ func numbers(words []string) []uint32 {
 // done by path: the account may write in the directories that it owns, and could
 // put a link to another file there in between.
 func (l *Local) Own(opened interface{ Chown(uid, gid int) error }) error {
-	if l.credential == nil {
+	return own(opened, l.credential)
+}
+
+// own gives what was opened to an account; nil: it stays ours.
+func own(opened interface{ Chown(uid, gid int) error }, account *syscall.Credential) error {
+	if account == nil {
 		return nil
 	}
-	return opened.Chown(int(l.credential.Uid), int(l.credential.Gid))
+	return opened.Chown(int(account.Uid), int(account.Gid))
+}
+
+// ownerOf is the account that the data of a server belong to, which may be another than the one that ours run under: people run theirs as they like. nil where we are not root, and nobody but ourselves.
+func (l *Local) ownerOf(datadir string) (*syscall.Credential, error) {
+	if l.credential == nil {
+		return nil, nil
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(datadir, &st); err != nil {
+		return nil, &farm.Error{Op: "look at data directory", Subject: datadir, Err: err}
+	}
+	if st.Uid == l.credential.Uid {
+		return l.credential, nil
+	}
+	account := &syscall.Credential{Uid: st.Uid, Gid: st.Gid, Groups: []uint32{}}
+	if u, err := user.LookupId(strconv.FormatUint(uint64(st.Uid), 10)); err == nil { // one without a name has no groups
+		account.Groups = groupsOf(u)
+	}
+	return account, nil
 }
 
 // CanReach reports whether the servers' account may enter dir: every parent
@@ -178,8 +202,13 @@ func (l *Local) CanReach(dir string) error {
 // command is a program run under the servers' account, in a session of its
 // own so that a Ctrl-C at our terminal does not reach it.
 func (l *Local) command(ctx context.Context, path string, args ...string) *exec.Cmd {
+	return commandAs(ctx, l.credential, path, args...)
+}
+
+// commandAs is command under another account.
+func commandAs(ctx context.Context, account *syscall.Credential, path string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, path, args...)
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: l.credential}
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: account}
 	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "TMPDIR=" + os.TempDir()}
 	c.Dir = "/"
 	return c

@@ -60,7 +60,7 @@ func (l *Local) load(ctx context.Context, to Destination, r io.Reader) (out Copi
 	if err != nil {
 		return fail(&farm.Error{Op: "find program", Subject: programs[0], Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "apt-get install " + install})
 	}
-	login, err := l.loginFile("client", to.Instance, *to.Load)
+	login, err := l.loginFile("client", to.Instance, *to.Load, l.credential)
 	if err != nil {
 		return fail(err)
 	}

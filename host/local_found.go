@@ -88,7 +88,7 @@ func (l *Local) initFile(i Instance, text []byte) (file string, remove func(), e
 		return "", nil, errors.Join(err, in.Close())
 	}
 	remove = func() { _ = errors.Join(in.RemoveAll(filepath.Base(dir.Path())), dir.Close(), in.Close()) }
-	if err := l.hand(dir, map[string]string{"setup.sql": string(text)}); err != nil {
+	if err := hand(dir, map[string]string{"setup.sql": string(text)}, l.credential); err != nil {
 		remove()
 		return "", nil, err
 	}

@@ -378,6 +378,28 @@ func (l *Local) CopyDatadir(ctx context.Context, from, to Instance) error {
 	return nil
 }
 
+// complaints are what a program of the server says of why it failed, without its clock, in one line: its last errors, or its last lines where it calls nothing an error.
+func complaints(out []byte) string {
+	var errors, all []string
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		line = strings.TrimSpace(stampAhead().ReplaceAllString(line, ""))
+		if line == "" || slices.Contains(all, line) {
+			continue
+		}
+		all = append(all, line)
+		if strings.Contains(strings.ToLower(line), "error") {
+			errors = append(errors, line)
+		}
+	}
+	if len(errors) == 0 {
+		errors = all
+	}
+	return strings.Join(errors[max(0, len(errors)-3):], "; ")
+}
+
+// stampAhead begins a line of a server's program: [00] and a moment, in any order, and a thread.
+var stampAhead = lazy.Regexp(`^(\[\d\d\] )?\d{4}-\d\d-\d\d[ T]+\d{1,2}:\d\d:\d\d(\.\d+Z)?( \d+)?\s*`)
+
 func lastLines(out []byte, n int) string {
 	all := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return strings.Join(all[max(0, len(all)-n):], "\n  ")

@@ -49,7 +49,7 @@ func (l *Local) openPipe(ctx context.Context, r Replaying) (_ *pipe, err error) 
 			return nil, &farm.Error{Op: "find program", Subject: x.names[0], Err: fmt.Errorf("%w: %w", farm.ErrInput, err), Hint: "apt-get install mariadb-client"}
 		}
 	}
-	if p.login, err = l.loginFile("client", r.Instance, r.Login); err != nil {
+	if p.login, err = l.loginFile("client", r.Instance, r.Login, l.credential); err != nil {
 		return nil, err
 	}
 	out, in, err := os.Pipe()

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -42,7 +43,11 @@ func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
 		return l.sendFiles(ctx, from.Instance, w)
 	}
 	source := from.Instance
-	options, err := l.loginFile("mariadb-backup", source, from.Login)
+	owner, err := l.ownerOf(source.Datadir)
+	if err != nil {
+		return err
+	}
+	options, err := l.loginFile("mariadb-backup", source, from.Login, owner)
 	if err != nil {
 		return err
 	}
@@ -60,7 +65,7 @@ func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
 	if from.Since > 0 {
 		args = append(args, "--incremental-lsn="+strconv.FormatUint(from.Since, 10))
 	}
-	cmd := l.command(ctx, l.backup, args...)
+	cmd := commandAs(ctx, owner, l.backup, args...)
 	said := &backupWatch{locks: func() { hasten(cmd, w) }, kill: func() { _ = cmd.Process.Kill() }} // it may have ended just now
 	cmd.Stderr = said
 	err = pour(cmd, w, from.Gently)
@@ -73,7 +78,7 @@ func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
 		err = errors.New("it ended without saying completed OK")
 	}
 	if err != nil {
-		return &farm.Error{Op: "back up", Subject: string(source.Name), Err: fmt.Errorf("%w:\n  %s", err, lastLines(said.all, 5))}
+		return &farm.Error{Op: "back up", Subject: string(source.Name), Err: fmt.Errorf("%w: %s", err, complaints(said.all))}
 	}
 	return nil
 }
@@ -111,24 +116,23 @@ func loginDir(source Instance) (*safefile.Dir, error) {
 	return elsewhere.MkdirTemp(name)
 }
 
-// hand writes files into a new directory of ours, and gives all to the servers'
-// account, the directory last: until then nobody else can get in.
-func (l *Local) hand(dir *safefile.Dir, files map[string]string) error {
+// hand writes files into a new directory of ours, and gives all to an account, the directory last: until then nobody else can get in.
+func hand(dir *safefile.Dir, files map[string]string, to *syscall.Credential) error {
 	for name, content := range files {
 		f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
 		_, err = f.WriteString(content)
-		if err = errors.Join(err, l.Own(f), f.Close()); err != nil {
+		if err = errors.Join(err, own(f, to), f.Close()); err != nil {
 			return err
 		}
 	}
-	return l.Own(dir)
+	return own(dir, to)
 }
 
-// loginFile writes an option file that only the servers' account can read. group is the one that the program reads.
-func (l *Local) loginFile(group string, source Instance, login Login) (string, error) {
+// loginFile writes an option file that only one account can read. group is the one that the program reads.
+func (l *Local) loginFile(group string, source Instance, login Login, reader *syscall.Credential) (string, error) {
 	fail := func(err error) (string, error) {
 		return "", &farm.Error{Op: "write login for " + group, Subject: login.Address, Err: err}
 	}
@@ -155,7 +159,7 @@ func (l *Local) loginFile(group string, source Instance, login Login) (string, e
 		text += "ssl-verify-server-cert\n"
 	}
 	files["login.cnf"] = text
-	if err := l.hand(dir, files); err != nil {
+	if err := hand(dir, files, reader); err != nil {
 		_ = os.RemoveAll(dir.Path()) // the error above is the one that matters
 		return fail(err)
 	}

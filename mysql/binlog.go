@@ -13,6 +13,8 @@ import (
 
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
 	binlog "github.com/go-mysql-org/go-mysql/replication"
+
+	"stowage/farm"
 )
 
 // ChangeKind says what the reader of a binary log has met.
@@ -109,7 +111,7 @@ func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, sch
 		RenderJSONAsMySQLText:   true, // 1.0 stays a double
 		TimestampStringLocation: time.UTC, HeartbeatPeriod: time.Second, ReadTimeout: readerSilence,
 		DisableRetrySync: true, // a lost connection is ours to mend, from the mark
-		Logger:           slog.New(slog.DiscardHandler), EventCacheCount: 256, VerifyChecksum: true,
+		Logger:           slog.New(slog.DiscardHandler), EventCacheCount: 32, VerifyChecksum: true,
 		Dialer: s.account.dialer(told),
 		// What another database holds is not our business, and must not stop us where the parser does not know it.
 		RowsEventDecodeFunc: func(e *binlog.RowsEvent, data []byte) error {
@@ -126,7 +128,7 @@ func (s *Server) Binlog(ctx context.Context, serverID uint32, from Position, sch
 		if told.err != nil {
 			err = told.err
 		}
-		return nil, s.fail("read binary log", err)
+		return nil, s.mayNotRead(ctx, s.fail("read binary log", err))
 	}
 	r.syncer, r.stream = syncer, stream
 	return r, nil
@@ -155,7 +157,7 @@ func (r *BinlogReader) Next(ctx context.Context, wait time.Duration) (c Change, 
 		case errors.Is(err, context.DeadlineExceeded):
 			return c, false, nil
 		case err != nil:
-			return c, false, r.server.fail("read binary log", err)
+			return c, false, r.server.mayNotRead(ctx, r.server.fail("read binary log", err))
 		}
 		if c, ok, err := r.understand(e); err != nil || ok {
 			if err != nil {
@@ -164,6 +166,19 @@ func (r *BinlogReader) Next(ctx context.Context, wait time.Duration) (c Change, 
 			return c, ok, err
 		}
 	}
+}
+
+// mayNotRead says which privilege lacks where a server has let the account in, and gives it no binary log: it calls that a wrong password (1045).
+func (s *Server) mayNotRead(ctx context.Context, err error) error {
+	var said *gomysql.MyError
+	if !errors.As(err, &said) || said.Code != gomysql.ER_ACCESS_DENIED_ERROR && said.Code != gomysql.ER_SPECIFIC_ACCESS_DENIED_ERROR {
+		return err
+	}
+	lack, _ := s.LackingOf(ctx, "REPLICATION SLAVE") // what the server said is enough without
+	if lack.IsNone() {
+		return err
+	}
+	return &farm.Error{Op: "read binary log", Subject: string(s.name), Err: fmt.Errorf("%w: %s", farm.ErrRefused, lack.Text()), Hint: lack.Remedy()}
 }
 
 // over is a context that has ended: who waits with it takes what is there.

@@ -2,12 +2,15 @@ package reshape
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"stowage/farm"
 	"stowage/mysql"
 	"stowage/mysql/latest"
 	"stowage/reshape/spec"
+	"stowage/store"
 )
 
 // columns gives every server the columns that are carried, and the flags.
@@ -97,11 +100,42 @@ func (w *work) keep(ctx context.Context) error {
 // replaces reports whether a server replaces a trigger in one statement: MariaDB does.
 func replaces(f mysql.Flavor) bool { return f.HasGTIDDomains() }
 
-// keepBack drops triggers and leases, unless tenants of an earlier wave rest on them.
+// keepers are what kept the columns of a shard on a server before a run began: triggers, or the table of leases, which all specs share.
+type keepers struct {
+	Triggers map[string]string `json:"triggers"`
+	Leases   bool              `json:"leases"`
+}
+
+const keepersDocument = "keepers before reshape"
+
+func (w *work) keepersKey(server *mysql.Server, shard farm.ShardName) string {
+	return w.key() + " " + string(server.Name()) + " " + string(shard)
+}
+
+// noteKeepers keeps what is there before anything is changed: whoever gives the run up leaves it.
+func (w *work) noteKeepers(ctx context.Context) error {
+	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, _ spec.Tables) error {
+		var k keepers
+		var err error
+		if k.Triggers, err = latest.ThereTriggers(ctx, server, shard); err != nil {
+			return err
+		}
+		if _, k.Leases, err = shape.Leases(ctx, server, shard); err != nil {
+			return err
+		}
+		return w.act.Store.PutDocument(keepersDocument, w.keepersKey(server, shard), time.Now(), k)
+	})
+}
+
+// keepBack drops the triggers and the leases that the run has made, unless tenants of an earlier wave rest on them.
 func (w *work) keepBack(ctx context.Context) error {
 	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, t spec.Tables) error {
 		rests, err := w.isReadByOthers(ctx, server, shard, shape, t)
 		if err != nil || rests {
+			return err
+		}
+		var was keepers // none of a run that an older version has begun
+		if _, err := w.act.Store.LatestDocument(keepersDocument, w.keepersKey(server, shard), &was); err != nil && !errors.Is(err, store.ErrNone) {
 			return err
 		}
 		there, err := latest.ThereTriggers(ctx, server, shard)
@@ -109,13 +143,14 @@ func (w *work) keepBack(ctx context.Context) error {
 			return err
 		}
 		for _, tr := range shape.Triggers(t) {
-			if _, has := there[tr.Name]; has {
+			_, had := was.Triggers[tr.Name]
+			if _, has := there[tr.Name]; has && !had {
 				if err := w.define(ctx, server, shard, "DROP TRIGGER "+mysql.Ident(tr.Name)); err != nil {
 					return err
 				}
 			}
 		}
-		if w.wave.Spec.Keep != spec.Applier {
+		if w.wave.Spec.Keep != spec.Applier || was.Leases {
 			return nil
 		}
 		return w.define(ctx, server, shard, latest.DropLeases)

@@ -113,6 +113,9 @@ func (w *work) preflight(ctx context.Context) error {
 		}
 		was[shard] = t
 	}
+	if err := w.noteKeepers(ctx); err != nil {
+		return err
+	}
 	return w.act.Store.PutDocument(beforeDocument, w.key(), time.Now(), was)
 }
 

@@ -135,7 +135,7 @@ func followEnd(err error, f followFlags, at string) error {
 	if !errors.Is(err, context.Canceled) || errors.Is(err, farm.ErrRefused) {
 		return err
 	}
-	hint := "to go on: --from " + at
+	hint := "continue with --from " + at
 	if f.state != "" {
 		hint = "run the same command again: it continues"
 	}

@@ -25,11 +25,21 @@ type StaleJudge struct {
 }
 
 // sight is what was behind at a server's newest look, and since when.
-type sight map[files.Mismatch]time.Time
+type sight struct {
+	ended  time.Time
+	behind map[files.Mismatch]behind
+}
+
+// behind is a value that was not the latest version's at each of so many looks.
+type behind struct {
+	since time.Time
+	looks int
+}
 
 // Watch looks at each server that routing sends clients to, until ctx ends or until it finds one.
 //
 // A value that was not the latest version's at one look, and is not at another more than MaxLag later, while the latest version is the same, was staler than MaxLag at the second. The tenant may have gone to another server in between.
+// Clients delete and restore the same version: between two looks that are far apart the value may have been right. So only looks that follow each other within half of MaxLag count.
 func (j *StaleJudge) Watch(ctx context.Context, f *FilesFarm) error {
 	j.pools, j.seen = map[string]*sql.DB{}, map[string]sight{}
 	defer func() {
@@ -84,7 +94,8 @@ func (j *StaleJudge) look(ctx context.Context, f *FilesFarm, p *route.Pair, addr
 	if err != nil {
 		return err
 	}
-	ended, now := time.Now(), sight{}
+	ended := time.Now()
+	now := sight{ended, map[files.Mismatch]behind{}}
 	j.Looks++
 	if c.Leased {
 		j.Leased++
@@ -95,28 +106,29 @@ func (j *StaleJudge) look(ctx context.Context, f *FilesFarm, p *route.Pair, addr
 		}
 		has := m
 		m.Has = ""
-		first, ok := j.since(m)
-		if now[m] = first; !ok {
-			now[m] = ended
+		b, ok := j.since(m, began)
+		if !ok {
+			now.behind[m] = behind{ended, 1}
 			j.Behind++
 			continue
 		}
-		if !c.Leased {
+		b.looks++
+		if now.behind[m] = b; !c.Leased {
 			continue
 		}
-		if j.Longest = max(j.Longest, began.Sub(first)); began.Sub(first) > j.MaxLag {
-			return fmt.Errorf("look %d, at %s: stale for %s or longer, and max_lag is %s: %v", j.Looks, address, began.Sub(first), j.MaxLag, has)
+		if j.Longest = max(j.Longest, began.Sub(b.since)); began.Sub(b.since) > j.MaxLag {
+			return fmt.Errorf("look %d, at %s: stale for %s or longer, at %d looks, and max_lag is %s: %v", j.Looks, address, began.Sub(b.since), b.looks, j.MaxLag, has)
 		}
 	}
 	j.seen[address] = now
 	return nil
 }
 
-// since is when a value was first seen that is behind still.
-func (j *StaleJudge) since(m files.Mismatch) (first time.Time, ok bool) {
+// since is when a value was first seen that is behind still, at a look that began now.
+func (j *StaleJudge) since(m files.Mismatch, began time.Time) (first behind, ok bool) {
 	for _, seen := range j.seen {
-		if at, there := seen[m]; there && (!ok || at.Before(first)) {
-			first, ok = at, true
+		if b, there := seen.behind[m]; there && began.Sub(seen.ended) < j.MaxLag/2 && (!ok || b.since.Before(first.since)) {
+			first, ok = b, true
 		}
 	}
 	return first, ok

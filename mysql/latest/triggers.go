@@ -2,6 +2,8 @@ package latest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -98,11 +100,12 @@ func ThereTriggers(ctx context.Context, server *mysql.Server, shard farm.ShardNa
 	return out, err
 }
 
-// triggerName is at most 64 characters.
+// triggerName is at most 64 characters. Of a longer name a part of its hash takes the place of its end: specs whose names begin alike have triggers of their own.
 func (s Shape) triggerName(n int) string {
 	name := s.Name
 	if room := 64 - len(triggerPrefix) - 2; len(name) > room {
-		name = name[:room]
+		sum := sha256.Sum256([]byte(name))
+		name = strings.ToValidUTF8(name[:room-9], "") + "_" + hex.EncodeToString(sum[:4])
 	}
 	return triggerPrefix + name + "_" + strconv.Itoa(n)
 }

@@ -10,6 +10,7 @@ import (
 	"stowage/examples/egnyte-files/files"
 	"stowage/farm"
 	"stowage/reshape"
+	"stowage/reshape/spec"
 )
 
 // clients write a few hundred transactions a second.
@@ -94,5 +95,28 @@ func TestReshapeIsTakenBack(t *testing.T) {
 			}
 			f.Rest()
 		})
+		for _, keep := range []spec.Keep{spec.Triggers, spec.Applier} {
+			run("what another run has prepared, "+string(keep), func(t *testing.T) {
+				f := farmtest.StartFilesFarm(t, farm.ActiveActive, 4000, clients(5))
+				if keep == spec.Applier {
+					f.KeptByApplier(time.Minute)
+				}
+				f.Write()
+				f.Stowage(farmtest.ExitFine, "", "reshape", "--prepare")
+				was := f.Definitions()
+				if keep == spec.Applier {
+					b := f.Apply()
+					defer b.Kill()
+				}
+				killed(f, "both", "before fill", "--all")
+				f.Stowage(farmtest.ExitFine, "", "abort", "--reason", "wrong day")
+				for name, is := range f.Definitions() {
+					if is != was[name] {
+						t.Errorf("%s has\n%s\nand had\n%s", name, is, was[name])
+					}
+				}
+				f.Rest()
+			})
+		}
 	})
 }
