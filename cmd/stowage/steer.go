@@ -16,6 +16,7 @@ import (
 	"stowage/act"
 	"stowage/alter"
 	"stowage/farm"
+	"stowage/reshape"
 	"stowage/session"
 	"stowage/store"
 	"stowage/workspace"
@@ -218,7 +219,11 @@ func (a *app) planBack(run store.Run) error {
 	defer d.Close()
 	ended, err := a.actOf(d, run.Kind)
 	if err == nil && ended.WayBack == nil {
-		err = act.Refused("undo", run.ID, fmt.Errorf("a %s that has ended is not taken back", run.Kind), "stowage log --run "+run.ID+" says what it did")
+		hint := "stowage log --run " + run.ID + " says what it did"
+		if run.Kind == reshape.Name {
+			hint = "stowage reshape off TENANT has a tenant read from its children again; " + hint
+		}
+		err = act.Refused("undo", run.ID, fmt.Errorf("a %s that has ended is not taken back", run.Kind), hint)
 	}
 	if err != nil {
 		return err

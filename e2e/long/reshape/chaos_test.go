@@ -134,10 +134,11 @@ func (f *chaos) next() []string {
 func (f *chaos) finish() int {
 	f.T.Helper()
 	for range 4 {
-		for try := 0; f.Behind && try < 50 && farmtest.RunProgram(f.T, "", append(f.next(), "-C", f.Dir)...).Code != farmtest.ExitFine; try++ {
-			farmtest.PauseTest() // the applier was dead for too long just then: a wave refuses, and one that had begun waits for resume
+		if f.Behind {
+			f.patiently()
+		} else {
+			f.Stowage(farmtest.ExitFine, "", f.next()...)
 		}
-		f.Stowage(farmtest.ExitFine, "", f.next()...)
 		states, left := f.States(), 0
 		for _, s := range states {
 			if s.Mismatches > 0 {
@@ -153,6 +154,19 @@ func (f *chaos) finish() int {
 	}
 	f.T.Fatalf("after four more runs tenants are not active: %+v", f.States())
 	return 0
+}
+
+// patiently runs it until it succeeds: where the applier was dead for too long just then, a wave refuses, and one that had begun waits for resume.
+func (f *chaos) patiently() {
+	f.T.Helper()
+	var p farmtest.Program
+	for range 50 {
+		if p = farmtest.RunProgram(f.T, "", append(f.next(), "-C", f.Dir)...); p.Code == farmtest.ExitFine {
+			return
+		}
+		farmtest.PauseTest()
+	}
+	f.T.Fatalf("it did not succeed in 50 attempts; the last: exit %d\n%s%s", p.Code, p.Stdout, p.Stderr)
 }
 
 // watch looks at both sides, over and over, until ctx ends.
