@@ -394,7 +394,7 @@ func complaints(out []byte) string {
 	if len(errors) == 0 {
 		errors = all
 	}
-	return strings.Join(errors[max(0, len(errors)-3):], "; ")
+	return strings.Join(errors[max(0, len(errors)-6):], "; ")
 }
 
 // stampAhead begins a line of a server's program: [00] and a moment, in any order, and a thread.

@@ -19,6 +19,7 @@ type StaleJudge struct {
 	Leased  int           // those at which an application would have read carried columns
 	Behind  int           // values that were behind at some look
 	Longest time.Duration // for so long, at least, one was
+	Far     int           // values that were behind at two looks more than MaxLag apart, of which nobody looked in between
 
 	pools map[string]*sql.DB // by address
 	seen  map[string]sight   // by address
@@ -108,6 +109,9 @@ func (j *StaleJudge) look(ctx context.Context, f *FilesFarm, p *route.Pair, addr
 		m.Has = ""
 		b, ok := j.since(m, began)
 		if !ok {
+			if c.Leased && !b.since.IsZero() && began.Sub(b.since) > j.MaxLag {
+				j.Far++
+			}
 			now.behind[m] = behind{ended, 1}
 			j.Behind++
 			continue
@@ -124,11 +128,15 @@ func (j *StaleJudge) look(ctx context.Context, f *FilesFarm, p *route.Pair, addr
 	return nil
 }
 
-// since is when a value was first seen that is behind still, at a look that began now.
+// since is when a value was first seen that is behind still, at a look that began now. ok is false where it was not, or where nobody has looked for too long in between.
 func (j *StaleJudge) since(m files.Mismatch, began time.Time) (first behind, ok bool) {
 	for _, seen := range j.seen {
-		if b, there := seen.behind[m]; there && began.Sub(seen.ended) < j.MaxLag/2 && (!ok || b.since.Before(first.since)) {
+		b, there := seen.behind[m]
+		switch isClose := began.Sub(seen.ended) < j.MaxLag/2; {
+		case there && isClose && (!ok || b.since.Before(first.since)):
 			first, ok = b, true
+		case there && !isClose && !ok:
+			first = b
 		}
 	}
 	return first, ok

@@ -174,7 +174,7 @@ func (f *chaos) watch(ctx context.Context, looks *int) error {
 	if f.Behind {
 		j := farmtest.StaleJudge{MaxLag: maxLag}
 		err := j.Watch(ctx, f.FilesFarm)
-		f.T.Logf("%d looks, at %d of them carried columns may be read; %d values were behind, none longer than %s", j.Looks, j.Leased, j.Behind, j.Longest)
+		f.T.Logf("%d looks, at %d of them carried columns may be read; %d values were behind, none longer than %s; of %d it is not known, because looks were too far apart", j.Looks, j.Leased, j.Behind, j.Longest, j.Far)
 		*looks = j.Leased
 		return err
 	}
