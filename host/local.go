@@ -156,22 +156,28 @@ func own(opened interface{ Chown(uid, gid int) error }, account *syscall.Credent
 }
 
 // ownerOf is the account that the data of a server belong to, which may be another than the one that ours run under: people run theirs as they like. nil where we are not root, and nobody but ourselves.
-func (l *Local) ownerOf(datadir string) (*syscall.Credential, error) {
+//
+// It is never root: a program that reads a server's data also loads what that server names. And where somebody else than root could have made a link on the way, whoever owns what it leads to says nothing.
+func (l *Local) ownerOf(datadir string) *syscall.Credential {
 	if l.credential == nil {
-		return nil, nil
+		return nil
 	}
-	var st unix.Stat_t
-	if err := unix.Stat(datadir, &st); err != nil {
-		return nil, &farm.Error{Op: "look at data directory", Subject: datadir, Err: err}
+	dir, err := safefile.OpenDir(datadir)
+	if err != nil {
+		return l.credential
 	}
-	if st.Uid == l.credential.Uid {
-		return l.credential, nil
+	defer dir.Close()
+	_, uid, err := modeOf(dir)
+	if err != nil || uid == 0 || uid == l.credential.Uid {
+		return l.credential
 	}
-	account := &syscall.Credential{Uid: st.Uid, Gid: st.Gid, Groups: []uint32{}}
-	if u, err := user.LookupId(strconv.FormatUint(uint64(st.Uid), 10)); err == nil { // one without a name has no groups
-		account.Groups = groupsOf(u)
+	id := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(id); err == nil {
+		if account, err := credentialOf(u.Username); err == nil {
+			return account
+		}
 	}
-	return account, nil
+	return &syscall.Credential{Uid: uid, Gid: uid, Groups: []uint32{}} // it has no name, and no groups
 }
 
 // CanReach reports whether the servers' account may enter dir: every parent

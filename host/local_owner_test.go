@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -10,8 +11,8 @@ import (
 // A backup of a server is made by the account that its files belong to, whichever that is: nobody else may read them.
 func TestOwnerOf(t *testing.T) {
 	l := &Local{}
-	if owner, err := l.ownerOf(t.TempDir()); err != nil || owner != nil {
-		t.Errorf("an ordinary user is somebody else: %+v, %v", owner, err)
+	if owner := l.ownerOf(t.TempDir()); owner != nil {
+		t.Errorf("an ordinary user is somebody else: %+v", owner)
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("NOT TESTED: not root")
@@ -29,9 +30,9 @@ func TestOwnerOf(t *testing.T) {
 		if err := os.Chown(real, uid, uid); err != nil {
 			t.Fatal(err)
 		}
-		owner, err := l.ownerOf(link)
-		if err != nil || int(owner.Uid) != uid || groups >= 0 && len(owner.Groups) != groups {
-			t.Errorf("data of %d: %+v, %v", uid, owner, err)
+		owner := l.ownerOf(link)
+		if int(owner.Uid) != uid || groups >= 0 && len(owner.Groups) != groups {
+			t.Errorf("data of %d: %+v", uid, owner)
 			continue
 		}
 		file, err := l.loginFile("mariadb-backup", Instance{Datadir: filepath.Join(real, "data")}, Login{Address: "127.0.0.1:1"}, owner)
@@ -48,8 +49,18 @@ func TestOwnerOf(t *testing.T) {
 			}
 		}
 	}
-	if _, err := l.ownerOf(filepath.Join(real, "none")); err == nil {
-		t.Error("a data directory that is not there has an owner")
+	if owner := l.ownerOf(filepath.Join(real, "none")); owner != l.credential {
+		t.Errorf("a data directory that is not there has an owner: %+v", owner)
+	}
+	if owner := l.ownerOf(t.TempDir()); owner != l.credential {
+		t.Errorf("a program of a server is run as root: %+v", owner)
+	}
+	// The account of one server leads to the data of another.
+	if err := errors.Join(os.Chown(real, nobody, nobody), os.Chown(filepath.Dir(link), theirs, theirs), os.Lchown(link, theirs, theirs)); err != nil {
+		t.Fatal(err)
+	}
+	if owner := l.ownerOf(link); owner != l.credential {
+		t.Errorf("a link of the server's account makes it somebody else: %+v", owner)
 	}
 }
 

@@ -43,10 +43,7 @@ func (l *Local) Send(ctx context.Context, from Origin, w io.Writer) error {
 		return l.sendFiles(ctx, from.Instance, w)
 	}
 	source := from.Instance
-	owner, err := l.ownerOf(source.Datadir)
-	if err != nil {
-		return err
-	}
+	owner := l.ownerOf(source.Datadir)
 	options, err := l.loginFile("mariadb-backup", source, from.Login, owner)
 	if err != nil {
 		return err
