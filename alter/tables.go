@@ -43,10 +43,7 @@ func (w *work) bring(ctx context.Context, s *mysql.Server, how mysql.Altering, f
 	if err := s.AwaitAlter(ctx, w.marks(), tell); err != nil {
 		return err
 	}
-	if err := w.buildKeys(ctx, s, how); err != nil {
-		return err
-	}
-	now, err := w.look(ctx, s)
+	now, err := w.whole(ctx, s, how)
 	if err != nil {
 		return err
 	}
@@ -96,11 +93,10 @@ func (w *work) send(ctx context.Context, s *mysql.Server, how mysql.Altering, n 
 	return err
 }
 
-// buildKeys gives tables the keys that they lack, because somebody died or gave up between two statements about them.
-func (w *work) buildKeys(ctx context.Context, s *mysql.Server, how mysql.Altering) error {
-	now, err := w.look(ctx, s)
-	if err != nil {
-		return err
+// whole is look, behind which no table lacks keys because somebody died or gave up between two statements about it: they are built.
+func (w *work) whole(ctx context.Context, s *mysql.Server, how mysql.Altering) (now func(plan.Table) (state, string), err error) {
+	if now, err = w.look(ctx, s); err != nil || !w.isAnyBare(now) {
+		return now, err
 	}
 	for n, t := range w.pair.Tables {
 		if is, _ := now(t); is != isBare {
@@ -108,10 +104,14 @@ func (w *work) buildKeys(ctx context.Context, s *mysql.Server, how mysql.Alterin
 		}
 		apart, _ := w.plan.Forms[t.Form].Apart()
 		if err := w.send(ctx, s, how, n, apart.Add); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return w.look(ctx, s)
+}
+
+func (w *work) isAnyBare(now func(plan.Table) (state, string)) bool {
+	return slices.ContainsFunc(w.pair.Tables, func(t plan.Table) bool { is, _ := now(t); return is == isBare })
 }
 
 // rebuiltDocument has the tables that were written anew and are defined as before: that alone says nothing. One that was killed before it could be noted is written anew again.
@@ -214,13 +214,11 @@ func (w *work) alterBack(ctx context.Context, s *side) error {
 		return err
 	}
 	now, err := w.look(ctx, s.Leaves)
-	if err == nil && slices.ContainsFunc(w.pair.Tables, func(t plan.Table) bool { is, _ := now(t); return is == isBare }) {
-		err = w.fenced(ctx, s, "undo "+StepAlter, func(ctx context.Context) error {
-			return w.buildKeys(ctx, s.Leaves, mysql.Altering{LockWait: sideWait})
+	if err == nil && w.isAnyBare(now) {
+		err = w.fenced(ctx, s, "undo "+StepAlter, func(ctx context.Context) (err error) {
+			now, err = w.whole(ctx, s.Leaves, mysql.Altering{LockWait: sideWait})
+			return err
 		})
-		if err == nil {
-			now, err = w.look(ctx, s.Leaves)
-		}
 	}
 	if err != nil {
 		return err

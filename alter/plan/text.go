@@ -68,7 +68,7 @@ func (p Plan) writeForm(b *strings.Builder, n int, f Form) {
 		fmt.Fprintf(b, "  writes %s anew on each side; a server needs %s of disk besides\n", size(bytes), size(largest))
 	}
 	if a, is := f.Apart(); is {
-		fmt.Fprintf(b, "  its %s on each side before and %s built again afterwards: MySQL would fill %s row by row\n", farm.Counted(len(a.Keys), "key"), map[bool]string{true: "is", false: "are"}[len(a.Keys) == 1], map[bool]string{true: "it", false: "them"}[len(a.Keys) == 1])
+		fmt.Fprintf(b, "  copies rows without the keys beside the primary one, and builds these afterwards: %s\n", farm.Counted(len(a.Keys), "key"))
 	}
 	if f.SecondsOnCopy != nil {
 		fmt.Fprintf(b, "  the largest took %.1f s on a copy\n", *f.SecondsOnCopy)
