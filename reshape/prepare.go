@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"stowage/farm"
@@ -102,8 +104,8 @@ func replaces(f mysql.Flavor) bool { return f.HasGTIDDomains() }
 
 // keepers are what kept the columns of a shard on a server before a run began: triggers, or the table of leases, which all specs share.
 type keepers struct {
-	Triggers map[string]string `json:"triggers"`
-	Leases   bool              `json:"leases"`
+	Triggers []string `json:"triggers"` // their names
+	Leases   bool     `json:"leases"`
 }
 
 const keepersDocument = "keepers before reshape"
@@ -115,15 +117,15 @@ func (w *work) keepersKey(server *mysql.Server, shard farm.ShardName) string {
 // noteKeepers keeps what is there before anything is changed: whoever gives the run up leaves it.
 func (w *work) noteKeepers(ctx context.Context) error {
 	return w.eachShard(ctx, func(server *mysql.Server, shard farm.ShardName, shape latest.Shape, _ spec.Tables) error {
-		var k keepers
-		var err error
-		if k.Triggers, err = latest.ThereTriggers(ctx, server, shard); err != nil {
+		there, err := latest.ThereTriggers(ctx, server, shard)
+		if err != nil {
 			return err
 		}
-		if _, k.Leases, err = shape.Leases(ctx, server, shard); err != nil {
+		_, leases, err := shape.Leases(ctx, server, shard)
+		if err != nil {
 			return err
 		}
-		return w.act.Store.PutDocument(keepersDocument, w.keepersKey(server, shard), time.Now(), k)
+		return w.act.Store.PutDocument(keepersDocument, w.keepersKey(server, shard), time.Now(), keepers{slices.Sorted(maps.Keys(there)), leases})
 	})
 }
 
@@ -143,8 +145,7 @@ func (w *work) keepBack(ctx context.Context) error {
 			return err
 		}
 		for _, tr := range shape.Triggers(t) {
-			_, had := was.Triggers[tr.Name]
-			if _, has := there[tr.Name]; has && !had {
+			if _, has := there[tr.Name]; has && !slices.Contains(was.Triggers, tr.Name) {
 				if err := w.define(ctx, server, shard, "DROP TRIGGER "+mysql.Ident(tr.Name)); err != nil {
 					return err
 				}

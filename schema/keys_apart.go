@@ -28,7 +28,7 @@ func KeysApart(c Change, before, after Table) (Apart, bool) {
 			}
 		}
 		for _, col := range t.Columns {
-			if word("AUTO_INCREMENT").MatchString(maskText(col.Text)) && !begins(t, col.Name) {
+			if columnOf(col, "").auto && !begins(t, col.Name) {
 				return Apart{}, false
 			}
 		}
