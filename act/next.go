@@ -24,7 +24,7 @@ func NextSteps(s *store.Store, run store.Run, isPlan bool) ([]string, error) {
 	}
 	log := "stowage log --run " + run.ID
 	switch {
-	case len(remainder(job, out)) > 0:
+	case len(remainder(job, out, false)) > 0:
 		return []string{"stowage resume --run " + run.ID, log, "stowage report"}, nil
 	case out.Count(engine.EndUnknown)+out.Count(engine.EndStuck) > 0:
 		return []string{"stowage inventory", log, "stowage report"}, nil

@@ -58,7 +58,11 @@ func (a *Act) goOn(stuck store.Run) (store.Run, error) {
 	if err := nested.Unmarshal([]byte(stuck.Result), &out); err != nil {
 		return stuck, fmt.Errorf("read result of %s: %w", stuck.ID, err)
 	}
-	rest := remainder(job, out)
+	was, err := SteeringOf(a.Store, stuck.ID)
+	if err != nil {
+		return stuck, err
+	}
+	rest := remainder(job, out, was.Ending != nil)
 	if len(rest) == 0 {
 		return stuck, store.ErrNone
 	}
@@ -128,9 +132,9 @@ func handedOn(orders []store.Order, to string) (out []store.Order) {
 
 // remainder are the lanes that stopped at a step of no return, from that step
 // on, and those that stopped while they were undone, from that step back.
-// Nothing is done or undone again, nothing is left out. A lane that was going
-// back does nothing else: its other parts were never begun.
-func remainder(job engine.Job, out Outcome) []engine.Lane {
+// Nothing is done or undone again. A lane that was going back does nothing else:
+// its other parts were never begun. Nor are they in a run that a person has ended.
+func remainder(job engine.Job, out Outcome, isEnded bool) []engine.Lane {
 	var rest []engine.Lane
 	for i, l := range out.Lanes {
 		if l.End != engine.EndStuck || i >= len(job.Lanes) {
@@ -163,7 +167,11 @@ func remainder(job engine.Job, out Outcome) []engine.Lane {
 		k := slices.IndexFunc(part.Steps, func(s engine.Step) bool { return s.Name == l.Step && s.NoReturn })
 		if k >= 0 {
 			part.Steps = part.Steps[k:]
-			lane.Parts = append([]engine.Part{part}, lane.Parts[n+1:]...)
+			later := lane.Parts[n+1:]
+			if isEnded {
+				later = nil
+			}
+			lane.Parts = append([]engine.Part{part}, later...)
 			rest = append(rest, lane)
 		}
 	}

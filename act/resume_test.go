@@ -76,11 +76,29 @@ func TestStuckBeforeItWasAskedIsAsked(t *testing.T) {
 func TestResumedReturnIsNotHeld(t *testing.T) {
 	check := Step{Name: "check", NoReturn: true}
 	job := engine.Job{Lanes: []engine.Lane{{Name: "p1", Parts: []engine.Part{{Subject: "p1/B", Steps: []engine.Step{{Name: "out", Undoable: true}, {Name: "return", NoReturn: true}, {Name: "check", NoReturn: true}}}}}}}
-	rest := remainder(job, Outcome{Lanes: []engine.LaneResult{{Name: "p1", End: engine.EndStuck, Part: "p1/B", Step: "check"}}})
+	rest := remainder(job, Outcome{Lanes: []engine.LaneResult{{Name: "p1", End: engine.EndStuck, Part: "p1/B", Step: "check"}}}, false)
 	again := engine.Job{ID: "side-x-2", Lanes: rest}
 	now := steeringOf(handedOn([]store.Order{order1(orderAskBefore, "", "return"), order1(orderApprove, "", "return"), order1(orderSealed, "p1/B", "return")}, again.ID))
 	behind := bookOf(again).behind(engine.Call{Job: again.ID, Lane: "p1", Subject: "p1/B", Step: "check"})
 	if v := now.judge("p1/B", check, 1, time.Unix(2000, 0), "", behind...); v != (verdict{}) {
 		t.Errorf("%+v", v)
+	}
+}
+
+// A person who has ended a run wants no other side begun: what continues it ends the side that is stuck, and no more.
+func TestResumedAbortBeginsNoOtherSide(t *testing.T) {
+	steps := []engine.Step{{Name: "out", Undoable: true}, {Name: "return", NoReturn: true}}
+	job := engine.Job{Lanes: []engine.Lane{{Name: "p1", Parts: []engine.Part{{Subject: "p1/B", Steps: steps}, {Subject: "p1/A", Steps: steps}}}}}
+	out := Outcome{Lanes: []engine.LaneResult{{Name: "p1", End: engine.EndStuck, Part: "p1/B", Step: "return"}}}
+	for isEnded, want := range map[bool][]string{false: {"p1/B", "p1/A"}, true: {"p1/B"}} {
+		rest, got := remainder(job, out, isEnded), []string(nil)
+		for _, l := range rest {
+			for _, p := range l.Parts {
+				got = append(got, p.Subject)
+			}
+		}
+		if len(rest) != 1 || !slices.Equal(got, want) {
+			t.Errorf("ended %t: %v, want %v", isEnded, got, want)
+		}
 	}
 }

@@ -119,7 +119,7 @@ func TestRemainderKnowsWhatIsAhead(t *testing.T) {
 		return out
 	}
 	for range 2 { // stuck once, and stuck again
-		rest := remainder(job, Outcome{Lanes: []engine.LaneResult{{Name: "l", End: engine.EndStuck, Part: "s1", Step: "soak", UndoStep: "cutover"}}})
+		rest := remainder(job, Outcome{Lanes: []engine.LaneResult{{Name: "l", End: engine.EndStuck, Part: "s1", Step: "soak", UndoStep: "cutover"}}}, false)
 		if len(rest) != 1 {
 			t.Fatalf("%+v", rest)
 		}
