@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -216,15 +215,15 @@ func (x *applier) from(ctx context.Context, server *mysql.Server) (mysql.Positio
 	if !there {
 		return nil, &farm.Error{Op: "apply changes", Subject: string(x.shard), Err: fmt.Errorf("%w: it has no table %s", farm.ErrRefused, latest.LeaseTable), Hint: "stowage reshape " + x.sp.Name + " --prepare"}
 	}
-	here := slices.IndexFunc(leases, func(l latest.Lease) bool { return l.Place == x.place }) // a move copies leases of elsewhere along
+	done, isHere := latest.Furthest(leases, x.place) // a move copies leases of elsewhere along
 	switch {
 	case x.anew != "":
 	case len(leases) == 0:
 		x.anew = "nothing was applied yet"
-	case here < 0:
+	case !isHere:
 		x.anew = "it was last applied at " + leases[0].Place
 	default:
-		return leases[here].Position, nil
+		return done, nil
 	}
 	end, err := server.BinlogPosition(ctx)
 	if err != nil {

@@ -20,6 +20,7 @@ type lease struct {
 	next    time.Time      // when it is to be renewed
 	moment  *latest.Moment // that is to be vouched for; nil: none
 	granted time.Time
+	kept    time.Time // when it was noted how far the applier is
 	told    time.Time // when it was said that it is over
 }
 
@@ -84,13 +85,22 @@ func (x *applier) renew(ctx context.Context, address string, l *lease) error {
 		l.moment = &m
 	}
 	if !x.applied().Reached(l.moment.Goal) {
-		return nil
+		return x.keep(ctx, s, l)
 	}
 	if err := s.Grant(ctx, x.shard, x.place, *l.moment, x.sp.MaxLag, x.applied()); err != nil {
 		return err
 	}
 	l.moment, l.granted, l.next = nil, time.Now(), time.Now().Add(x.renewEach())
 	return nil
+}
+
+// keep notes now and then how far an applier is that does not catch up, so that the next one need not begin where the last lease was given.
+func (x *applier) keep(ctx context.Context, s *latest.Session, l *lease) error {
+	if time.Since(l.kept) < keepEach || time.Since(l.granted) < keepEach {
+		return nil
+	}
+	l.kept = time.Now()
+	return s.Keep(ctx, x.shard, x.place, x.applied())
 }
 
 // tellOf says that a lease is over, and that it is good again.

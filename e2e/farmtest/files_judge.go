@@ -1,6 +1,7 @@
 package farmtest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -15,10 +16,12 @@ import (
 // StaleJudge finds tenants whose carried columns are older than the spec allows where an application would read them. It shares no statement with Stowage.
 type StaleJudge struct {
 	MaxLag  time.Duration
+	Pause   time.Duration // between looks; 0: 100 ms
 	Looks   int           // at one server each
 	Leased  int           // those at which an application would have read carried columns
 	Behind  int           // values that were behind at some look
 	Longest time.Duration // for so long, at least, one was
+	Gap     time.Duration // the longest between two looks at one server
 	Far     int           // values that were behind at two looks more than MaxLag apart, of which nobody looked in between
 
 	pools map[string]*sql.DB // by address
@@ -39,8 +42,8 @@ type behind struct {
 
 // Watch looks at each server that routing sends clients to, until ctx ends or until it finds one.
 //
-// A value that was not the latest version's at one look, and is not at another more than MaxLag later, while the latest version is the same, was staler than MaxLag at the second. The tenant may have gone to another server in between.
-// Clients delete and restore the same version: between two looks that are far apart the value may have been right. So only looks that follow each other within half of MaxLag count.
+// A value that was not the latest version's at one look, and is not at another more than MaxLag later, while neither it nor the latest version has changed, was staler than MaxLag at the second. The tenant may have gone to another server in between.
+// Between two looks a value may have been right: clients add a version and delete it, and the one before it is the latest again. So a value that was written in between is another one, and only looks that follow each other within half of MaxLag count.
 func (j *StaleJudge) Watch(ctx context.Context, f *FilesFarm) error {
 	j.pools, j.seen = map[string]*sql.DB{}, map[string]sight{}
 	defer func() {
@@ -63,7 +66,7 @@ func (j *StaleJudge) Watch(ctx context.Context, f *FilesFarm) error {
 		maps.DeleteFunc(j.seen, func(address string, _ sight) bool { return !slices.Contains(serve, address) })
 		select {
 		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(cmp.Or(j.Pause, 100*time.Millisecond)):
 		}
 	}
 	return nil
@@ -91,6 +94,9 @@ func (j *StaleJudge) look(ctx context.Context, f *FilesFarm, p *route.Pair, addr
 		j.pools[address] = db
 	}
 	began := time.Now()
+	if seen, ok := j.seen[address]; ok {
+		j.Gap = max(j.Gap, began.Sub(seen.ended))
+	}
 	c, err := files.Look(ctx, j.pools[address], FilesShard)
 	if err != nil {
 		return err
@@ -105,8 +111,6 @@ func (j *StaleJudge) look(ctx context.Context, f *FilesFarm, p *route.Pair, addr
 		if _, at := p.Locate(fmt.Sprint(m.Tenant)); at != address {
 			continue // it is read elsewhere
 		}
-		has := m
-		m.Has = ""
 		b, ok := j.since(m, began)
 		if !ok {
 			if c.Leased && !b.since.IsZero() && began.Sub(b.since) > j.MaxLag {
@@ -121,7 +125,7 @@ func (j *StaleJudge) look(ctx context.Context, f *FilesFarm, p *route.Pair, addr
 			continue
 		}
 		if j.Longest = max(j.Longest, began.Sub(b.since)); began.Sub(b.since) > j.MaxLag {
-			return fmt.Errorf("look %d, at %s: stale for %s or longer, at %d looks, and max_lag is %s: %v", j.Looks, address, began.Sub(b.since), b.looks, j.MaxLag, has)
+			return fmt.Errorf("look %d, at %s: stale for %s or longer, at %d looks, and max_lag is %s: %v", j.Looks, address, began.Sub(b.since), b.looks, j.MaxLag, m)
 		}
 	}
 	j.seen[address] = now

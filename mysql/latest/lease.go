@@ -73,6 +73,16 @@ func Own(all []Lease) (Lease, bool) {
 	return all[n], true
 }
 
+// Furthest is the position that is applied by the leases of a place: each of them is true, and the one with the most is taken. ok is false where there is none.
+func Furthest(all []Lease, place string) (p mysql.Position, ok bool) {
+	for _, l := range all {
+		if l.Place == place && (!ok || l.Position.Reached(p)) {
+			p, ok = l.Position, true
+		}
+	}
+	return p, ok
+}
+
 // Moment is a moment by a server's clock, and a position that holds everything that was visible there before it.
 type Moment struct {
 	At   string // UTC, as the server shows it
@@ -96,6 +106,12 @@ func (s *Session) Grant(ctx context.Context, shard farm.ShardName, place string,
 			" ON DUPLICATE KEY UPDATE place = VALUES(place), read_to = VALUES(read_to), good_until = VALUES(good_until), position = VALUES(position)", s.Name, place, position.String(), m.At)
 		return err
 	})
+}
+
+// Keep notes how far changes are applied on all servers, and vouches for nothing: an applier that is far behind and dies goes on from there. Without a lease of this place on this server it does nothing.
+func (s *Session) Keep(ctx context.Context, shard farm.ShardName, place string, position mysql.Position) error {
+	_, err := s.exec(ctx, "UPDATE "+at(shard, LeaseTable)+" SET position = ? WHERE spec = ? AND server_id = @@GLOBAL.server_id AND place = ?", position.String(), s.Name, place)
+	return busy(err)
 }
 
 // Apply makes some parents say what their latest child has now, whatever their tenants are, and says how many it changed.

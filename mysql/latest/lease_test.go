@@ -51,6 +51,35 @@ func TestLease(t *testing.T) {
 	}
 }
 
+// An applier that does not catch up notes how far it is: the next one begins there, and no lease is good for it.
+func TestFarBehindIsKept(t *testing.T) {
+	s := leased(t)
+	x := s.session()
+	m, err := x.Moment(t.Context())
+	s.must(err)
+	further := m.Goal.WithLast(mysql.GTID{Domain: 7, Server: 7, Seq: 7})
+	s.must(x.Keep(t.Context(), "fs1", "pair/0", further)) // there is no lease yet
+	s.must(x.Grant(t.Context(), "fs1", "pair/0", m, 0, m.Goal))
+	s.must(x.Keep(t.Context(), "fs1", "pair/1", further))
+	all, _, err := s.shape.Leases(t.Context(), s.server, "fs1")
+	if p, ok := Furthest(all, "pair/0"); err != nil || len(all) != 1 || !ok || !p.Equal(m.Goal) {
+		t.Fatalf("what another place has kept: %+v, %v", all, err)
+	}
+	s.must(x.Keep(t.Context(), "fs1", "pair/0", further))
+	all, _, err = s.shape.Leases(t.Context(), s.server, "fs1")
+	if err != nil || len(all) != 1 || !all[0].Position.Equal(further) || all[0].IsGood {
+		t.Errorf("kept: %+v, %v", all, err)
+	}
+	for _, leases := range [][]Lease{{{Place: "pair/0", Position: m.Goal}, {Place: "pair/0", Position: further}}, {{Place: "pair/0", Position: further}, {Place: "pair/0", Position: m.Goal}, {Place: "pair/1"}}} {
+		if p, ok := Furthest(leases, "pair/0"); !ok || !p.Equal(further) {
+			t.Errorf("the furthest of %+v is %v, %t", leases, p, ok)
+		}
+	}
+	if _, ok := Furthest(all, "pair/2"); ok {
+		t.Error("a position of another place is taken")
+	}
+}
+
 // A snapshot is of a position: what an applier keeps is behind it, and is not read for one by itself.
 func TestWhatIsBehindIsNoSnapshot(t *testing.T) {
 	for keep, want := range map[spec.Keep]Form{spec.Triggers: Denormalised, spec.Application: Denormalised, spec.Applier: Correlated} {

@@ -23,13 +23,16 @@ const eachFarm = 25
 // activated by a program that is killed with -9 at random moments and resumed, while clients of both sides add, delete, restore,
 // replace, move and remove versions, files and tenants. A judge that shares no statement with Stowage looks at both sides all
 // the time: no active tenant ever carries a version that is not the latest. Afterwards every acknowledged write is there.
-// RESHAPE_ROUNDS (4) and RESHAPE_SEED (1) say how many rounds and which. Farms take turns: triggers keep the columns of one, and a
+// RESHAPE_ROUNDS (4) and RESHAPE_SEED (1) say how many rounds and which, RESHAPE_KEEP (each in turn) what keeps the columns. Farms take turns: triggers keep the columns of one, and a
 // program that is killed as often those of the next; there no active tenant is ever staler than max_lag where its lease is good.
 func TestTenantsStayRightBesideWritersAndKills(t *testing.T) {
 	rounds, seed := number(t, "RESHAPE_ROUNDS", 4), uint64(number(t, "RESHAPE_SEED", 1))
 	each := min(eachFarm, (rounds+1)/2)
 	for first := 0; first < rounds && !t.Failed(); first += each {
 		keep := spec.Keeps[first/each%2*2] // the application's own way has a test without kills
+		if only := os.Getenv("RESHAPE_KEEP"); only != "" {
+			keep = spec.Keep(only)
+		}
 		t.Run(fmt.Sprintf("from round %d, %s", first+1, keep), func(t *testing.T) {
 			f := &chaos{each: each, FilesFarm: farmtest.StartFilesFarm(t, farm.ActiveActive, 8000,
 				files.Clients{Seed: seed*1000 + uint64(first), Count: 6, DropTenants: 8, Pause: 10 * time.Millisecond})}
@@ -174,7 +177,7 @@ func (f *chaos) watch(ctx context.Context, looks *int) error {
 	if f.Behind {
 		j := farmtest.StaleJudge{MaxLag: maxLag}
 		err := j.Watch(ctx, f.FilesFarm)
-		f.T.Logf("%d looks, at %d of them carried columns may be read; %d values were behind, none longer than %s; of %d it is not known, because looks were too far apart", j.Looks, j.Leased, j.Behind, j.Longest, j.Far)
+		f.T.Logf("%d looks, at %d of them carried columns may be read; %d values were behind, none longer than %s; of %d it is not known, because looks were too far apart (%s at most)", j.Looks, j.Leased, j.Behind, j.Longest, j.Far, j.Gap)
 		*looks = j.Leased
 		return err
 	}
