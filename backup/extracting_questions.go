@@ -57,8 +57,8 @@ func askInto(ctx context.Context, r *restoring) (out []farm.Finding, err error) 
 		switch {
 		case err != nil:
 			return out, err
-		case now.Broken() != nil:
-			block(other, "repair its replication first", "%v", now.Broken())
+		case now.Ailing() != nil:
+			block(other, "repair its replication first", "%v", now.Ailing())
 		case n == 0 && !now.Follows(into.Address()): // a third one may follow the second
 			block(other, "repair the pair, or name its other side: --into PAIR/SIDE", "it does not replicate from %s, so it would not get the rows", into.Name())
 		}

@@ -63,8 +63,8 @@ func (a *Act) memberFindings(ctx context.Context, m *member) []farm.Finding {
 	case r.UsingGTID == "Current_Pos" && m.ignores() && m.facts.Domain == source.facts.Domain:
 		block("replication", "it replicates by MASTER_USE_GTID = current_pos, and its source writes the same domain: stopped and started, it would go on behind its own last transaction and pass over its source's",
 			"go on by file and position first: STOP SLAVE; CHANGE MASTER TO MASTER_USE_GTID = no; START SLAVE")
-	case r.Broken() != nil && !(m.pair.isOpen() && r.SQLError == "" && r.IOError == ""): // or it is we who have stopped it
-		block("replication", r.Broken().Error(), "repair replication first")
+	case r.Ailing() != nil && !(m.pair.isOpen() && r.SQLError == "" && r.IOError == ""): // or it is we who have stopped it
+		block("replication", r.Ailing().Error(), "repair replication first")
 	}
 	if source != nil && m.pair.topology.HasOneWriter() {
 		if strays, err := m.server.Strays(ctx, source.server); err != nil {

@@ -289,6 +289,14 @@ func TestReconcile(t *testing.T) {
 			i[0].facts.Replication.IO, i[0].facts.Replication.IOError = "No", "fatal error 1236"
 		}, "blocker replication dbshard001a", "IO thread stopped: fatal error 1236"},
 		{"stopped by hand", func(_ *farm.Farm, i []Instance) { i[0].facts.Replication.SQL = "No" }, "blocker replication dbshard001a", "stopped by hand?"},
+		{"a source that does not let it in", func(_ *farm.Farm, i []Instance) {
+			r := &i[0].facts.Replication
+			r.IO, r.IOCode, r.IOError = "Connecting", 1045, "Access denied for user 'repl'"
+		}, "blocker replication dbshard001a", "IO thread is not let in: Access denied for user 'repl'"},
+		{"a source that is down", func(_ *farm.Farm, i []Instance) {
+			r := &i[0].facts.Replication
+			r.IO, r.IOCode, r.IOError = "Connecting", 2003, "Can't connect to server"
+		}, "warning replication dbshard001a", "has no connection to its source: Can't connect to server"},
 		{"connecting is not broken", func(_ *farm.Farm, i []Instance) { i[0].facts.Replication.IO = "Connecting" }, "", ""},
 		{"unknown database", func(_ *farm.Farm, i []Instance) { i[0].Shards = map[farm.ShardName]int64{"z": 1, "s": 1, "a": 1} },
 			"warning shards dbshard001a\nwarning shards dbshard001a", "has a database a that farm.yaml does not know"},

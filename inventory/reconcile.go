@@ -169,8 +169,10 @@ func reconcilePair(f *farm.Farm, p farm.Pair, instances []Instance) []farm.Findi
 		if twin := f.Address(p.Sides[i.Side.Twin()]); p.Topology == farm.ActiveActive && i.Source != twin {
 			say("ring", farm.Blocker, i.Name, fmt.Sprintf("replicates from %q, its twin is at %s", i.Source, twin), "repair the ring, or correct farm.yaml")
 		}
-		if err := i.facts.Replication.Broken(); err != nil && i.Source != "" {
+		if err := i.facts.Replication.Ailing(); err != nil && i.Source != "" {
 			say("replication", farm.Blocker, i.Name, err.Error(), "repair replication")
+		} else if why := i.facts.Replication.Unconnected(); why != "" && i.Source != "" {
+			say("replication", farm.Warning, i.Name, "has no connection to its source: "+why, "it tries again by itself; START SLAVE after STOP SLAVE tries at once")
 		}
 		for _, name := range sortedShards(i.Shards) {
 			if !agreed[name] {

@@ -294,7 +294,7 @@ func checkReplication(_ context.Context, s *survey) ([]farm.Finding, error) {
 		if f.Replication.Filters != "" {
 			return []farm.Finding{blocker(name, "it filters replication: "+f.Replication.Filters, "remove the filters: the sides of a pair hold the same data")}
 		}
-		if err := f.Replication.Broken(); err != nil {
+		if err := f.Replication.Ailing(); err != nil {
 			return []farm.Finding{blocker(name, err.Error(), "repair replication before moving anything")}
 		}
 		if f.Replication.BehindOK && f.Replication.Behind > time.Minute {

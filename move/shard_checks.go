@@ -223,8 +223,8 @@ func shardReplication(ctx context.Context, v *shardSurvey) ([]farm.Finding, erro
 			}
 			name := string(replica.Name())
 			switch {
-			case r.Broken() != nil:
-				out = append(out, blocker(name, r.Broken().Error(), "repair replication before moving anything"))
+			case r.Ailing() != nil:
+				out = append(out, blocker(name, r.Ailing().Error(), "repair replication before moving anything"))
 			case !r.Follows(source.Address()):
 				out = append(out, blocker(name, fmt.Sprintf("it does not replicate from its twin at %s", source.Address()), "repair the pair, or correct farm.yaml"))
 			case r.Sources > 1:

@@ -25,6 +25,7 @@ type Replication struct {
 	SourceLog  string // file of the source's binary log; empty until the source has sent something
 	Filters    string // replication filters in force, "" for none
 	IOError    string
+	IOCode     int // of IOError; 0: none
 	SQLError   string
 	UsingGTID  string // Slave_Pos, Current_Pos, No; of MySQL Slave_Pos for auto-position
 	Received   string // by GTID: the position up to which its receiver has fetched, applied or not; of MySQL what it has fetched since its relay log begins
@@ -58,6 +59,33 @@ func (r Replication) Broken() error {
 		return fmt.Errorf("IO thread stopped: %s", orUnknown(r.IOError))
 	}
 	return nil
+}
+
+// Ailing is Broken, or that the source answers and does not let the IO thread in. That is no reason to give up what has begun: a server that just starts knows no accounts for a moment. It is one to begin nothing.
+func (r Replication) Ailing() error {
+	if err := r.Broken(); err != nil || r.IO != "Connecting" || mayConnect(r.IOCode) {
+		return err
+	}
+	return fmt.Errorf("IO thread is not let in: %s", r.IOError)
+}
+
+// Unconnected is why the IO thread has no connection just now, "" where it has one or has not tried. It tries again.
+func (r Replication) Unconnected() string {
+	if r.IO != "Connecting" {
+		return ""
+	}
+	return r.IOError
+}
+
+// mayConnect reports whether an error of connecting may pass by itself: the source is down, starts, is full, or the network is cut.
+func mayConnect(code int) bool {
+	switch code {
+	case 0, 1040, 1203, 1226, // none; too many connections, of all and of one account
+		1053, 1158, 1159, 1160, 1161, // shut down, reading or writing packets
+		2002, 2003, 2005, 2006, 2012, 2013, 2055: // not reached, not found, lost
+		return true
+	}
+	return false
 }
 
 // Idle reports whether replication stands still for no reason that the server
@@ -94,6 +122,7 @@ func (s *Server) Replication(ctx context.Context) (Replication, error) {
 		r.Port, _ = strconv.Atoi(rec["Master_Port"])
 		r.IO, r.SQL, r.SourceLog = rec["Slave_IO_Running"], rec["Slave_SQL_Running"], rec["Master_Log_File"]
 		r.IOError, r.SQLError = rec["Last_IO_Error"], rec["Last_SQL_Error"]
+		r.IOCode, _ = strconv.Atoi(rec["Last_IO_Errno"])
 		r.UsingGTID, r.Received, r.SourceUUID = rec["Using_Gtid"], rec["Gtid_IO_Pos"], rec["Source_UUID"]
 		r.Filters = filtersOf(rec)
 		if sec, ok := rec["Seconds_Behind_Master"]; ok {

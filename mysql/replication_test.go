@@ -334,3 +334,35 @@ func TestFollowWithoutARelayLog(t *testing.T) {
 		t.Errorf("the replica has %s rows, want 2", n)
 	}
 }
+
+// TestSourceThatLetsNobodyIn: a replica whose password is wrong tries for ever. That is not given up, and nothing is begun with it.
+func TestSourceThatLetsNobodyIn(t *testing.T) {
+	t.Parallel() // it mostly waits
+	ai, a := start(t, "a")
+	_, b := start(t, "b")
+	ai.Exec(t, "CREATE DATABASE d")
+	follow(t, b, ai)
+	must(t, b.WaitFor(t.Context(), position(t, a), patience))
+	if r, err := b.Replication(t.Context()); err != nil || r.Ailing() != nil || r.Unconnected() != "" {
+		t.Fatalf("it runs: %v, %q, %v", r.Ailing(), r.Unconnected(), err)
+	}
+	wrong := replication
+	wrong.Password += "x"
+	must(t, b.StopReplicating(t.Context()))
+	if err := b.Follow(t.Context(), ai.Address, wrong, 300*time.Millisecond); err == nil {
+		t.Error("it follows with a wrong password")
+	}
+	eventually(t, "the source has answered", func() bool {
+		r, err := b.Replication(t.Context())
+		must(t, err)
+		return r.Unconnected() != ""
+	})
+	r, err := b.Replication(t.Context())
+	must(t, err)
+	if r.Broken() != nil {
+		t.Errorf("given up: %v", r.Broken())
+	}
+	if err := r.Ailing(); err == nil || !strings.Contains(err.Error(), "not let in") || !strings.Contains(err.Error(), "Access denied") {
+		t.Errorf("it ails of %v", err)
+	}
+}

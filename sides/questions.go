@@ -111,7 +111,7 @@ func askReplication(_ context.Context, s *survey) ([]farm.Finding, error) {
 		name := string(x.server.Name())
 		if !x.is.Follows(x.of.Address()) {
 			out = append(out, Blocker(name, "it does not replicate from its twin at "+x.of.Address(), "repair the ring, or correct farm.yaml"))
-		} else if err := x.is.Broken(); err != nil {
+		} else if err := x.is.Ailing(); err != nil {
 			out = append(out, Blocker(name, err.Error(), "repair its replication first"))
 		}
 	}

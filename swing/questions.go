@@ -66,7 +66,7 @@ func AskFollows(replica Peer, primary *mysql.Server, which string) []farm.Findin
 // AskHealthy: the replication of a replica runs, and it has nearly everything.
 func AskHealthy(replica Peer) []farm.Finding {
 	r := replica.Facts.Replication
-	if err := r.Broken(); err != nil {
+	if err := r.Ailing(); err != nil {
 		return []farm.Finding{blocker(replica.Name, err.Error(), "repair its replication first")}
 	}
 	if r.BehindOK && r.Behind > nearlyAll {

@@ -103,7 +103,7 @@ func whyIdle(ctx context.Context, server *mysql.Server) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if broken := r.Broken(); broken != nil {
+	if broken := r.Ailing(); broken != nil {
 		return broken.Error(), nil
 	}
 	return "", nil
