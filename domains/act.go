@@ -51,10 +51,13 @@ type step struct {
 	do         func(*Act, context.Context, *job) error
 }
 
+func (s step) appliesTo(r *Record) bool { return s.applies == nil || s.applies(r) }
+
 // job is one pair that is being changed.
 type job struct {
 	*pair
 	record *Record
+	names  []string // of the steps that applied when it began
 }
 
 // was is what the record has of a member.
@@ -182,7 +185,7 @@ func (a *Act) each(ctx context.Context, names []farm.PairName, wants func(*pair)
 	}
 	var jobs []*job
 	for _, p := range todo {
-		j := &job{p, p.record}
+		j := &job{pair: p, record: p.record}
 		if j.record == nil {
 			j.record = &Record{}
 		}
@@ -240,12 +243,18 @@ func (p *pair) newRecord() *Record {
 
 // run goes through some steps of a way.
 func (a *Act) run(ctx context.Context, j *job, w way, from, to int) error {
-	for n := from; n < to; n++ {
-		s := w.steps[n]
-		if s.applies != nil && !s.applies(j.record) {
+	if j.names == nil {
+		for _, s := range w.steps {
+			if s.appliesTo(j.record) {
+				j.names = append(j.names, s.name)
+			}
+		}
+	}
+	for _, s := range w.steps[from:to] {
+		if !s.appliesTo(j.record) {
 			continue
 		}
-		a.tell(j, "%d/%d %s: %s", n+1, len(w.steps), s.name, s.says)
+		a.tell(j, "%d/%d %s: %s", slices.Index(j.names, s.name)+1, len(j.names), s.name, s.says)
 		if err := s.do(a, ctx, j); err != nil {
 			return a.cutShort(ctx, j, s, err)
 		}

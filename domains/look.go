@@ -228,22 +228,18 @@ func (p *pair) view(ctx context.Context) PairView {
 // steps says what is to be done, a line a step.
 func (p *pair) steps() []string {
 	var out []string
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	rec := p.record
 	if rec == nil || !rec.State.IsOpen() {
 		rec = p.newRecord()
 	}
+	steps := forward
 	if rec.State == Undoing {
-		for _, s := range backward {
-			say("%s: %s", s.name, s.says)
-		}
-		return out
+		steps = backward
 	}
-	for _, s := range forward {
-		if s.applies != nil && !s.applies(rec) {
-			continue
+	for _, s := range steps {
+		if s.appliesTo(rec) {
+			out = append(out, s.name+": "+s.says)
 		}
-		say("%s: %s", s.name, s.says)
 	}
 	return out
 }

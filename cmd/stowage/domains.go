@@ -111,7 +111,7 @@ func noDomainsOpen(d *session.Session) error {
 			return err
 		}
 		if r != nil && r.State.IsOpen() {
-			return &farm.Error{Op: "move", Subject: string(p.Name), Err: fmt.Errorf("%w: its GTID domains are being changed, and that has not ended", farm.ErrRefused),
+			return &farm.Error{Op: "act on", Subject: string(p.Name), Err: fmt.Errorf("%w: its GTID domains are being changed, and that has not ended", farm.ErrRefused),
 				Hint: "finish it first: stowage domains separate " + string(p.Name) + ", or stowage domains undo " + string(p.Name)}
 		}
 	}

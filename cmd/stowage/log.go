@@ -43,7 +43,7 @@ Reads only; works while the run goes on and after it was killed.
 	return cmd
 }
 
-// deeds are the statements and the orders of people, by time.
+// deeds are the statements and the orders of people, by time; none where no run has begun.
 func (a *app) deeds(run string, all bool) ([]store.Deed, error) {
 	d, err := a.openRun()
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *app) deeds(run string, all bool) ([]store.Deed, error) {
 		return nil, err
 	}
 	if len(moves) == 0 && run == "" && (!all || len(replays) == 0) {
-		return nil, &farm.Error{Op: "log", Err: fmt.Errorf("%w: no run has begun in this workspace", farm.ErrRefused), Hint: "stowage move PLAN"}
+		return nil, nil
 	}
 	if err := d.Store.TakeTrail(); err != nil {
 		return nil, err
@@ -100,6 +100,10 @@ func (a *app) writeDeeds(deeds []store.Deed) error {
 			}
 		}
 		return nil
+	}
+	if len(deeds) == 0 {
+		_, err := fmt.Fprintln(a.stdout, "no run has begun in this workspace")
+		return err
 	}
 	for _, d := range deeds {
 		if err := writeDeed(a.stdout, d); err != nil {
