@@ -92,8 +92,28 @@ func (l *Local) ArchiveFrom(ctx context.Context, into string, point SeedPoint, p
 			}
 			why += fmt.Sprintf("; %s: %v", g.name, err)
 		}
+		for _, g := range slices.Backward(logs) {
+			if found, ok := g.behindDropped(point, position); ok {
+				return found, nil
+			}
+		}
 		return Found{}, fmt.Errorf("%w%s", ErrNotArchived, why)
 	})
+}
+
+// behindDropped is the beginning of the file behind the copy's, where the server dropped the place of the copy before it was archived, and that file begins at the copy's position: nothing is missing between the two.
+func (g *aLog) behindDropped(point SeedPoint, position string) (Found, bool) {
+	if !binlogName().MatchString(point.File) {
+		return Found{}, false
+	}
+	if n := g.file(point.File); n >= 0 && point.Offset <= g.files[n].end().Offset {
+		return Found{}, false
+	}
+	n := slices.IndexFunc(g.files, func(f archived) bool { return compareMarks(Mark{File: f.name}, Mark{File: point.File}) > 0 })
+	if n < 0 || !samePosition(g.files[n].head.Start.Position(), position) {
+		return Found{}, false
+	}
+	return Found{Mark: g.mark(&g.files[n], g.files[n].head.End), Position: position, At: second(g.files[n].marks[0].At)}, true
 }
 
 func lookUp(into, what string, in func([]*aLog) (Found, error)) (Found, error) {

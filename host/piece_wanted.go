@@ -45,6 +45,11 @@ func (w Wanted) pick(all []chain) ([]Piece, error) {
 		}
 		return w.upTo(c, begin)
 	}
+	for n := len(all) - 1; n >= 0; n-- {
+		if begin := all[n].beginBehind(w.Point, w.Position); begin >= 0 {
+			return w.upTo(all[n], begin)
+		}
+	}
 	return nil, fmt.Errorf("%w: %s:%d at %s%s", ErrNotArchived, w.Point.File, w.Point.Offset, orNothing(w.Position), why)
 }
 
@@ -67,7 +72,7 @@ func (c chain) begin(at SeedPoint, position string) (int, error) {
 		return 0, fmt.Errorf("has no file %q", at.File)
 	}
 	place := Mark{File: at.File, Offset: at.Offset}
-	n := slices.IndexFunc(c.pieces, func(p Piece) bool { return compareMarks(p.From, place) <= 0 && compareMarks(place, p.To) <= 0 })
+	n := slices.IndexFunc(c.pieces, func(p Piece) bool { return p.holds(place) })
 	if n < 0 {
 		first, last := c.pieces[0], c.last()
 		return 0, fmt.Errorf("goes from %s to %s", first.From, last.To)
@@ -81,6 +86,23 @@ func (c chain) begin(at SeedPoint, position string) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// beginBehind is the first piece behind the place at which a backup stands, where the server dropped that before it was kept, and the piece begins at the backup's position: nothing is missing between the two. -1 where it does not.
+func (c chain) beginBehind(at SeedPoint, position string) int {
+	place := Mark{File: at.File, Offset: at.Offset}
+	if !binlogName().MatchString(at.File) || slices.ContainsFunc(c.pieces, func(p Piece) bool { return p.holds(place) }) {
+		return -1
+	}
+	n := slices.IndexFunc(c.pieces, func(p Piece) bool { return compareMarks(p.From, place) > 0 })
+	if n < 0 || c.pieces[n].From.File == at.File || !samePosition(c.pieces[n].Was, position) {
+		return -1
+	}
+	return n
+}
+
+func (p Piece) holds(place Mark) bool {
+	return compareMarks(p.From, place) <= 0 && compareMarks(place, p.To) <= 0
 }
 
 // within reports whether a position may be one inside of a piece.

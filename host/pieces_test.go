@@ -289,6 +289,43 @@ func TestRepositoryHasWhatADirectoryHas(t *testing.T) {
 	}
 }
 
+// TestCopyInAFileThatWasDropped: the server drops the file in which a copy stands before it is archived. No transaction was lost with it, so the copy continues with the next file.
+func TestCopyInAFileThatWasDropped(t *testing.T) {
+	w := newWriter(t, 7)
+	l := &Local{log: slog.New(slog.DiscardHandler), spool: filepath.Join(t.TempDir(), "spool")}
+	plain, r := filepath.Join(t.TempDir(), "s", "binlog"), &remote{bytes: map[string][]byte{}, most: 20_000}
+	archive := func() {
+		_, err := l.ArchiveBinlogs(t.Context(), w.instance(), w.index(), plain)
+		ok(t, err)
+		ok(t, pass(t, l, w, r, 1000))
+	}
+	w.transaction(200)
+	archive()
+	w.rotate()
+	f, err := os.Stat(w.last())
+	ok(t, err)
+	empty := backupPoint{SeedPoint{File: filepath.Base(w.last()), Offset: f.Size()}, fmt.Sprintf("0-7-%d", w.seq), w.now}
+	w.rotate()
+	w.purge(1)
+	w.transaction(200)
+	f, err = os.Stat(w.last())
+	ok(t, err)
+	archive()
+	if n, _ := compareWithPlain(t, rand.New(rand.NewPCG(1, 1)), l, r, plain, []backupPoint{empty}, 0, 0); n != 1 {
+		t.Error("a copy in an empty file that was dropped cannot go on")
+	}
+	lost := backupPoint{SeedPoint{File: filepath.Base(w.last()), Offset: f.Size() + 1}, fmt.Sprintf("0-7-%d", w.seq+1), w.now}
+	w.transaction(200) // the copy stands behind it
+	w.transaction(200)
+	w.rotate()
+	w.purge(1)
+	w.transaction(200)
+	archive()
+	if n, _ := compareWithPlain(t, rand.New(rand.NewPCG(1, 1)), l, r, plain, []backupPoint{lost}, 0, 0); n != 0 {
+		t.Error("a copy goes on where a transaction behind it is lost")
+	}
+}
+
 // TestASpoolBeginsWithAPieceThatHasNothingOfItsFirstFile: the server removed a file before its last event was read, so the next piece begins at the end
 // of what was read. A spool that is lost then begins with that piece, and has the file as long as it was.
 func TestASpoolBeginsWithAPieceThatHasNothingOfItsFirstFile(t *testing.T) {
