@@ -167,11 +167,10 @@ func remainder(job engine.Job, out Outcome, isEnded bool) []engine.Lane {
 		k := slices.IndexFunc(part.Steps, func(s engine.Step) bool { return s.Name == l.Step && s.NoReturn })
 		if k >= 0 {
 			part.Steps = part.Steps[k:]
-			later := lane.Parts[n+1:]
+			lane.Parts = append([]engine.Part{part}, lane.Parts[n+1:]...)
 			if isEnded {
-				later = nil
+				lane.Parts = lane.Parts[:1]
 			}
-			lane.Parts = append([]engine.Part{part}, later...)
 			rest = append(rest, lane)
 		}
 	}

@@ -103,7 +103,7 @@ func (l *Local) ArchiveFrom(ctx context.Context, into string, point SeedPoint, p
 
 // behindDropped is the beginning of the file behind the copy's, where the server dropped the place of the copy before it was archived, and that file begins at the copy's position: nothing is missing between the two.
 func (g *aLog) behindDropped(point SeedPoint, position string) (Found, bool) {
-	if !binlogName().MatchString(point.File) {
+	if position == "" || !binlogName().MatchString(point.File) { // a server without GTIDs has none anywhere: that is no place
 		return Found{}, false
 	}
 	if n := g.file(point.File); n >= 0 && point.Offset <= g.files[n].end().Offset {

@@ -91,7 +91,7 @@ func (c chain) begin(at SeedPoint, position string) (int, error) {
 // beginBehind is the first piece behind the place at which a backup stands, where the server dropped that before it was kept, and the piece begins at the backup's position: nothing is missing between the two. -1 where it does not.
 func (c chain) beginBehind(at SeedPoint, position string) int {
 	place := Mark{File: at.File, Offset: at.Offset}
-	if !binlogName().MatchString(at.File) || slices.ContainsFunc(c.pieces, func(p Piece) bool { return p.holds(place) }) {
+	if position == "" || !binlogName().MatchString(at.File) || slices.ContainsFunc(c.pieces, func(p Piece) bool { return p.holds(place) }) {
 		return -1
 	}
 	n := slices.IndexFunc(c.pieces, func(p Piece) bool { return compareMarks(p.From, place) > 0 })

@@ -324,6 +324,10 @@ func TestCopyInAFileThatWasDropped(t *testing.T) {
 	if n, _ := compareWithPlain(t, rand.New(rand.NewPCG(1, 1)), l, r, plain, []backupPoint{lost}, 0, 0); n != 0 {
 		t.Error("a copy goes on where a transaction behind it is lost")
 	}
+	without := chain{pieces: []Piece{{From: Mark{File: "bl.000003"}, To: Mark{File: "bl.000003", Offset: 500}}}}
+	if n := without.beginBehind(SeedPoint{File: "bl.000001", Offset: 200}, ""); n != -1 {
+		t.Error("a copy without GTIDs goes on where nobody knows what is lost")
+	}
 }
 
 // TestASpoolBeginsWithAPieceThatHasNothingOfItsFirstFile: the server removed a file before its last event was read, so the next piece begins at the end

@@ -172,7 +172,7 @@ func reconcilePair(f *farm.Farm, p farm.Pair, instances []Instance) []farm.Findi
 		if err := i.facts.Replication.Ailing(); err != nil && i.Source != "" {
 			say("replication", farm.Blocker, i.Name, err.Error(), "repair replication")
 		} else if why := i.facts.Replication.Unconnected(); why != "" && i.Source != "" {
-			say("replication", farm.Warning, i.Name, "has no connection to its source: "+why, "it tries again by itself; START SLAVE after STOP SLAVE tries at once")
+			say("replication", farm.Warning, i.Name, "has no connection to its source: "+why, "it tries again by itself; stop replication there and start it, and it tries at once")
 		}
 		for _, name := range sortedShards(i.Shards) {
 			if !agreed[name] {

@@ -280,15 +280,22 @@ func TestStopAtRefusals(t *testing.T) {
 	}
 }
 
+// followed is a source, and a replica that has all of it.
+func followed(t *testing.T) (ai *mariadbtest.Instance, b *Server) {
+	t.Helper()
+	ai, a := start(t, "a")
+	_, b = start(t, "b")
+	ai.Exec(t, "CREATE DATABASE d")
+	follow(t, b, ai)
+	must(t, b.WaitFor(t.Context(), position(t, a), patience))
+	return ai, b
+}
+
 // TestTheSourceGoesAway: a connection that may come back is not broken; a
 // start that does not succeed says so at the end of its budget.
 func TestTheSourceGoesAway(t *testing.T) {
 	t.Parallel() // it mostly waits
-	ai, a := start(t, "a")
-	_, b := start(t, "b")
-	ai.Exec(t, "CREATE DATABASE d")
-	follow(t, b, ai)
-	must(t, b.WaitFor(t.Context(), position(t, a), patience))
+	ai, b := followed(t)
 	ai.Kill()
 	eventually(t, "the replica notices", func() bool {
 		r, err := b.Replication(t.Context())
@@ -338,11 +345,7 @@ func TestFollowWithoutARelayLog(t *testing.T) {
 // TestSourceThatLetsNobodyIn: a replica whose password is wrong tries for ever. That is not given up, and nothing is begun with it.
 func TestSourceThatLetsNobodyIn(t *testing.T) {
 	t.Parallel() // it mostly waits
-	ai, a := start(t, "a")
-	_, b := start(t, "b")
-	ai.Exec(t, "CREATE DATABASE d")
-	follow(t, b, ai)
-	must(t, b.WaitFor(t.Context(), position(t, a), patience))
+	ai, b := followed(t)
 	if r, err := b.Replication(t.Context()); err != nil || r.Ailing() != nil || r.Unconnected() != "" {
 		t.Fatalf("it runs: %v, %q, %v", r.Ailing(), r.Unconnected(), err)
 	}

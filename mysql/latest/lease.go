@@ -110,8 +110,10 @@ func (s *Session) Grant(ctx context.Context, shard farm.ShardName, place string,
 
 // Keep notes how far changes are applied on all servers, and vouches for nothing: an applier that is far behind and dies goes on from there. Without a lease of this place on this server it does nothing.
 func (s *Session) Keep(ctx context.Context, shard farm.ShardName, place string, position mysql.Position) error {
-	_, err := s.exec(ctx, "UPDATE "+at(shard, LeaseTable)+" SET position = ? WHERE spec = ? AND server_id = @@GLOBAL.server_id AND place = ?", position.String(), s.Name, place)
-	return busy(err)
+	return s.within(ctx, false, func() error {
+		_, err := s.exec(ctx, "UPDATE "+at(shard, LeaseTable)+" SET position = ? WHERE spec = ? AND server_id = @@GLOBAL.server_id AND place = ?", position.String(), s.Name, place)
+		return err
+	})
 }
 
 // Apply makes some parents say what their latest child has now, whatever their tenants are, and says how many it changed.

@@ -70,6 +70,13 @@ func TestFarBehindIsKept(t *testing.T) {
 	if err != nil || len(all) != 1 || !all[0].Position.Equal(further) || all[0].IsGood {
 		t.Errorf("kept: %+v, %v", all, err)
 	}
+	x.May = func(context.Context) error { return errors.New("not here") }
+	if err := x.Keep(t.Context(), "fs1", "pair/0", m.Goal); err == nil {
+		t.Error("a position is written where nobody is served")
+	}
+	if after, _, err := s.shape.Leases(t.Context(), s.server, "fs1"); err != nil || len(after) != 1 || !after[0].Position.Equal(further) {
+		t.Errorf("written where nobody is served: %+v, %v", after, err)
+	}
 	for _, leases := range [][]Lease{{{Place: "pair/0", Position: m.Goal}, {Place: "pair/0", Position: further}}, {{Place: "pair/0", Position: further}, {Place: "pair/0", Position: m.Goal}, {Place: "pair/1"}}} {
 		if p, ok := Furthest(leases, "pair/0"); !ok || !p.Equal(further) {
 			t.Errorf("the furthest of %+v is %v, %t", leases, p, ok)
